@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: Apache-2.0
+# The libraries that oneib stands on, all from the distribution.
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(LIBXML2 REQUIRED IMPORTED_TARGET libxml-2.0)
+pkg_check_modules(LIBCONFIG REQUIRED IMPORTED_TARGET libconfig)
+pkg_check_modules(JANSSON REQUIRED IMPORTED_TARGET jansson)
+pkg_check_modules(IBUMAD REQUIRED IMPORTED_TARGET libibumad)
+pkg_check_modules(IBMAD REQUIRED IMPORTED_TARGET libibmad)
+pkg_check_modules(IBNETDISC REQUIRED IMPORTED_TARGET libibnetdisc)
+
+# xmlrpc-c comes without pkg-config files.
+function(oneib_find_xmlrpc target library header)
+  find_library(${target}_LIBRARY ${library} REQUIRED)
+  find_path(${target}_INCLUDE ${header} REQUIRED)
+  add_library(${target} INTERFACE)
+  target_link_libraries(${target} INTERFACE ${${target}_LIBRARY} ${ARGN})
+  target_include_directories(${target} SYSTEM INTERFACE ${${target}_INCLUDE})
+endfunction()
+oneib_find_xmlrpc(xmlrpc_util xmlrpc_util xmlrpc-c/util.h)
+oneib_find_xmlrpc(xmlrpc_base xmlrpc xmlrpc-c/base.h xmlrpc_util)
+oneib_find_xmlrpc(xmlrpc_client xmlrpc_client xmlrpc-c/client.h xmlrpc_base)
+
+# One library of core/: all sources of its folder, and what it may use. The dependency rule of the design
+# lives here: a library that is not named cannot be linked.
+function(oneib_library name)
+  file(GLOB sources CONFIGURE_DEPENDS *.c)
+  add_library(${name} STATIC ${sources})
+  target_link_libraries(${name} PUBLIC ${ARGN})
+endfunction()

@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: Apache-2.0
+# Warnings are errors on both compilers; sanitizers and hardening by option.
+add_compile_options(-Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes
+                    -Wpointer-arith -Wwrite-strings -Wvla -Wformat=2 -Wundef -Wcast-qual
+                    -Wimplicit-fallthrough -fno-common)
+if(CMAKE_C_COMPILER_ID STREQUAL "GNU")
+  add_compile_options(-Wlogical-op -Wduplicated-cond -Wformat-truncation=1)
+endif()
+
+if(ONEIB_SANITIZE)
+  add_compile_options(-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=address,undefined)
+endif()
+
+if(ONEIB_FUZZ)
+  add_compile_options(-fsanitize=fuzzer-no-link)
+endif()
+
+if(ONEIB_HARDEN)
+  set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+  add_compile_options(-fstack-protector-strong -fstack-clash-protection -fcf-protection
+                      -D_FORTIFY_SOURCE=2 -fPIE)
+  add_link_options(-pie -Wl,-z,relro,-z,now,-z,noexecstack)
+endif()
