@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The configuration of oneib, in libconfig syntax, by default /etc/oneib/oneib.conf. Every key has
+ * a default, so an absent default file is an empty one; a file named with --config must exist.
+ * Unknown keys, wrong types and values out of range are errors that name file, line and key. One
+ * file holds everything: @include is refused. Numbers are written and read in the C locale, which
+ * programs have unless they call setlocale().
+ */
+#ifndef ONEIB_BASE_CONFIG_H
+#define ONEIB_BASE_CONFIG_H
+
+#include "base/error.h"
+#include "base/log.h"
+#include "base/text.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define ONEIB_CONFIG_DEFAULT_PATH "/etc/oneib/oneib.conf"
+
+enum oneib_reload_method {
+    ONEIB_RELOAD_PID_FILE, /* opensm.pid_file names a file that holds opensm's process id */
+    ONEIB_RELOAD_SYSTEMD,  /* opensm.unit names a systemd unit whose main process is opensm */
+    ONEIB_RELOAD_COMMAND,  /* opensm.reload_command is run, without a shell */
+};
+
+struct oneib_config {
+    /* site: 0-65535, part of every GUID that oneib makes (model/guid.h). Default 0. */
+    uint16_t site;
+
+    struct {
+        /* one.endpoint; NULL: as the OpenNebula CLI finds it (one/credentials.h) */
+        char *endpoint;
+        /* one.auth_file; NULL: likewise. Holds "user:password" on one line. */
+        char *auth_file;
+        /* one.vn_mad; default "infiniband" */
+        char *vn_mad;
+        /* one.timeout, milliseconds for one call, 100-600000; default 30000 */
+        uint32_t timeout_ms;
+        /* one.window, VM ids asked for in one call, 1-100000; default 1000 */
+        uint32_t window;
+        /* one.allocate_pkeys: this instance is the writer; default true */
+        bool allocate_pkeys;
+    } one;
+
+    struct {
+        uint16_t first; /* pkeys.first, 1-32766; default 256: room below for the operator's own */
+        uint16_t last;  /* pkeys.last, first-32766; default 32766 */
+    } pkeys;
+
+    struct {
+        /* opensm.partitions: the file that opensm reads; default /etc/opensm/partitions.conf */
+        char *partitions;
+        /* opensm.fragment: the operator's own partitions, may be absent; default
+         * /etc/oneib/partitions.fragment */
+        char *fragment;
+        /* opensm.reload = "pid_file" | "systemd" | "command"; default "systemd" */
+        enum oneib_reload_method method;
+        /* opensm.pid_file; default /run/opensm.pid */
+        char *pid_file;
+        /* opensm.unit; default "opensm.service" */
+        char *unit;
+        /* opensm.reload_command = ["/path/of/program", "argument"]; NULL-terminated, or NULL */
+        char **reload_command;
+        /* opensm.apply_timeout, milliseconds from reload to keys in force, 1000-600000; default
+         * 30000 */
+        uint32_t apply_timeout_ms;
+    } opensm;
+
+    struct {
+        /* fabric.ca, e.g. "mlx4_0"; NULL: the first active InfiniBand port */
+        char *ca;
+        /* fabric.port; 0, the default: any */
+        uint8_t port;
+        /* fabric.window, MADs in flight, 1-256; default 16 */
+        uint16_t window;
+        /* fabric.timeout, milliseconds for one MAD, 10-60000; default 500 */
+        uint32_t timeout_ms;
+        /* fabric.retries, 0-15; default 3 */
+        uint8_t retries;
+        /* fabric.mtu in bytes: 256 512 1024 2048 4096; 0, the default: the fabric's own */
+        uint16_t mtu;
+        /* fabric.rate in Gb/s as opensm's rates name it; 0, the default: the fabric's own */
+        uint16_t rate;
+    } fabric;
+
+    struct {
+        /* default_partition.full_members = ["0x..."]: port GUIDs as text, checked;
+         * NULL-terminated, or NULL */
+        char **full_members;
+        /* default_partition.ipoib; default false */
+        bool ipoib;
+    } default_partition;
+
+    struct {
+        /* removal_hold.share, 0-1: when more than this share of members would be removed at once,
+         * the removals are held; default 0.5 */
+        double share;
+        /* removal_hold.minimum: fewer removals than this are never held; default 16 */
+        uint32_t minimum;
+    } removal_hold;
+
+    struct {
+        /* log.level = "error" | "warning" | "info" | "debug"; default "info" */
+        enum oneib_log_level level;
+        /* log.format = "text" | "json"; default "text" */
+        enum oneib_log_format format;
+    } log;
+};
+
+/* Fills *config with the defaults. -1 only when out of memory. */
+int oneib_config_defaults(struct oneib_config *config, struct oneib_error *err);
+
+/*
+ * Reads path over the defaults. path NULL: ONEIB_CONFIG_DEFAULT_PATH, which may be absent. On
+ * failure *config holds nothing that must be cleared.
+ */
+int oneib_config_load(const char *path, struct oneib_config *config, struct oneib_error *err);
+
+/*
+ * The effective configuration, every key with its value, in the syntax that oneib_config_load()
+ * reads. A key that is not set is a comment that says so.
+ */
+void oneib_config_render(const struct oneib_config *config, struct oneib_text *text);
+
+void oneib_config_clear(struct oneib_config *config);
+
+#endif

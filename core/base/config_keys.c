@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/config_keys.h"
+#include "base/number.h"
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FIELD(field)                                                                               \
+    .offset = offsetof(struct oneib_config, field),                                                \
+    .size = sizeof(((struct oneib_config *)NULL)->field)
+
+/* ---- what strings must be
+ * ------------------------------------------------------------------------------ */
+
+static const char *check_path(const char *string, size_t index)
+{
+    (void)index;
+    size_t length = strlen(string);
+    if (string[0] != '/' || string[length - 1] == '/' || length >= PATH_MAX)
+        return "must be the absolute path of a file";
+    return NULL;
+}
+
+static const char *check_name(const char *string, size_t index)
+{
+    static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                  "0123456789_.:@\\-";
+    (void)index;
+    size_t length = strlen(string);
+    if (length == 0 || length > NAME_MAX || string[0] == '-' || strspn(string, allowed) != length)
+        return "must be a name of letters, digits, '_', '.', ':', '@', '\\' and '-'";
+    return NULL;
+}
+
+static const char *check_endpoint(const char *string, size_t index)
+{
+    static const char *const schemes[] = {"http://", "https://"};
+    (void)index;
+    for (size_t i = 0; i < sizeof schemes / sizeof schemes[0]; i++) {
+        size_t length = strlen(schemes[i]);
+        if (strncmp(string, schemes[i], length) == 0 && string[length] != '\0')
+            return NULL;
+    }
+    return "must begin with http:// or https://";
+}
+
+/* The arguments of a command may be anything. */
+static const char *check_command(const char *string, size_t index)
+{
+    if (index == 0 && check_path(string, index))
+        return "must begin with the absolute path of a program";
+    return NULL;
+}
+
+static const char *check_guid(const char *string, size_t index)
+{
+    uint64_t guid;
+    (void)index;
+    if (!oneib_parse_hex(string, UINT64_MAX, &guid) || guid == 0 || guid == UINT64_MAX)
+        return "must be a port GUID: 0x and 1 to 16 hexadecimal digits, neither 0 nor all ones";
+    return NULL;
+}
+
+/* ---- the table
+ * ----------------------------------------------------------------------------------------- */
+
+/* Bytes, as InfiniBand Architecture Specification 1.2.1 has them in PortInfo. */
+static const uint16_t mtus[] = {256, 512, 1024, 2048, 4096, 0};
+
+/* Gb/s of the static rates of the same specification and of later speeds; 2 stands for 2.5. */
+static const uint16_t rates[] = {2,  5,  10,  14,  20,  25,  28,  30,  40,  50,  56,
+                                 60, 80, 100, 112, 120, 168, 200, 300, 400, 600, 0};
+
+static const struct oneib_config_key_choice reload_methods[] = {
+    {"pid_file", ONEIB_RELOAD_PID_FILE},
+    {"systemd", ONEIB_RELOAD_SYSTEMD},
+    {"command", ONEIB_RELOAD_COMMAND},
+    {NULL, 0},
+};
+
+static const struct oneib_config_key_choice log_levels[] = {
+    {"error", ONEIB_LOG_ERROR},
+    {"warning", ONEIB_LOG_WARNING},
+    {"info", ONEIB_LOG_INFO},
+    {"debug", ONEIB_LOG_DEBUG},
+    {NULL, 0},
+};
+
+static const struct oneib_config_key_choice log_formats[] = {
+    {"text", ONEIB_LOG_TEXT},
+    {"json", ONEIB_LOG_JSON},
+    {NULL, 0},
+};
+
+const struct oneib_config_key oneib_config_keys[] = {
+    {NULL, "site", ONEIB_CONFIG_NUMBER, FIELD(site), .maximum = 65535},
+
+    {"one", "endpoint", ONEIB_CONFIG_STRING, FIELD(one.endpoint), .check = check_endpoint},
+    {"one", "auth_file", ONEIB_CONFIG_STRING, FIELD(one.auth_file), .check = check_path},
+    {"one", "vn_mad", ONEIB_CONFIG_STRING, FIELD(one.vn_mad), .check = check_name,
+     .default_string = "infiniband"},
+    {"one", "timeout", ONEIB_CONFIG_NUMBER, FIELD(one.timeout_ms), .minimum = 100,
+     .maximum = 600000, .default_number = 30000},
+    {"one", "window", ONEIB_CONFIG_NUMBER, FIELD(one.window), .minimum = 1, .maximum = 100000,
+     .default_number = 1000},
+    {"one", "allocate_pkeys", ONEIB_CONFIG_BOOLEAN, FIELD(one.allocate_pkeys),
+     .default_number = true},
+
+    {"pkeys", "first", ONEIB_CONFIG_NUMBER, FIELD(pkeys.first), .minimum = 1, .maximum = 32766,
+     .default_number = 256},
+    {"pkeys", "last", ONEIB_CONFIG_NUMBER, FIELD(pkeys.last), .minimum = 1, .maximum = 32766,
+     .default_number = 32766},
+
+    {"opensm", "partitions", ONEIB_CONFIG_STRING, FIELD(opensm.partitions), .check = check_path,
+     .default_string = "/etc/opensm/partitions.conf"},
+    {"opensm", "fragment", ONEIB_CONFIG_STRING, FIELD(opensm.fragment), .check = check_path,
+     .default_string = "/etc/oneib/partitions.fragment"},
+    {"opensm", "reload", ONEIB_CONFIG_CHOICE, FIELD(opensm.method), .choices = reload_methods,
+     .default_number = ONEIB_RELOAD_SYSTEMD},
+    {"opensm", "pid_file", ONEIB_CONFIG_STRING, FIELD(opensm.pid_file), .check = check_path,
+     .default_string = "/run/opensm.pid"},
+    {"opensm", "unit", ONEIB_CONFIG_STRING, FIELD(opensm.unit), .check = check_name,
+     .default_string = "opensm.service"},
+    {"opensm", "reload_command", ONEIB_CONFIG_STRINGS, FIELD(opensm.reload_command),
+     .check = check_command},
+    {"opensm", "apply_timeout", ONEIB_CONFIG_NUMBER, FIELD(opensm.apply_timeout_ms),
+     .minimum = 1000, .maximum = 600000, .default_number = 30000},
+
+    {"fabric", "ca", ONEIB_CONFIG_STRING, FIELD(fabric.ca), .check = check_name},
+    {"fabric", "port", ONEIB_CONFIG_NUMBER, FIELD(fabric.port), .maximum = 255},
+    {"fabric", "window", ONEIB_CONFIG_NUMBER, FIELD(fabric.window), .minimum = 1, .maximum = 256,
+     .default_number = 16},
+    {"fabric", "timeout", ONEIB_CONFIG_NUMBER, FIELD(fabric.timeout_ms), .minimum = 10,
+     .maximum = 60000, .default_number = 500},
+    {"fabric", "retries", ONEIB_CONFIG_NUMBER, FIELD(fabric.retries), .maximum = 15,
+     .default_number = 3},
+    {"fabric", "mtu", ONEIB_CONFIG_NUMBER, FIELD(fabric.mtu), .maximum = 4096, .allowed = mtus},
+    {"fabric", "rate", ONEIB_CONFIG_NUMBER, FIELD(fabric.rate), .maximum = 600, .allowed = rates},
+
+    {"default_partition", "full_members", ONEIB_CONFIG_STRINGS,
+     FIELD(default_partition.full_members), .check = check_guid},
+    {"default_partition", "ipoib", ONEIB_CONFIG_BOOLEAN, FIELD(default_partition.ipoib)},
+
+    {"removal_hold", "share", ONEIB_CONFIG_SHARE, FIELD(removal_hold.share), .default_share = 0.5},
+    {"removal_hold", "minimum", ONEIB_CONFIG_NUMBER, FIELD(removal_hold.minimum),
+     .maximum = INT32_MAX, .default_number = 16},
+
+    {"log", "level", ONEIB_CONFIG_CHOICE, FIELD(log.level), .choices = log_levels,
+     .default_number = ONEIB_LOG_INFO},
+    {"log", "format", ONEIB_CONFIG_CHOICE, FIELD(log.format), .choices = log_formats,
+     .default_number = ONEIB_LOG_TEXT},
+
+    {.name = NULL},
+};
+
+bool oneib_config_key_in_group(const struct oneib_config_key *key, const char *group)
+{
+    if (!key->group || !group)
+        return key->group == group;
+    return strcmp(key->group, group) == 0;
+}
+
+/* ---- fields: read and written as bytes, for their types differ
+ * ------------------------------------------- */
+
+static void *field_of(struct oneib_config *config, const struct oneib_config_key *key)
+{
+    return (char *)config + key->offset;
+}
+
+static const void *const_field_of(const struct oneib_config *config,
+                                  const struct oneib_config_key *key)
+{
+    return (const char *)config + key->offset;
+}
+
+uint32_t oneib_config_key_number(const struct oneib_config *config,
+                                 const struct oneib_config_key *key)
+{
+    uint8_t byte;
+    uint16_t half;
+    uint32_t word;
+    switch (key->size) {
+    case sizeof byte:
+        memcpy(&byte, const_field_of(config, key), sizeof byte);
+        return byte;
+    case sizeof half:
+        memcpy(&half, const_field_of(config, key), sizeof half);
+        return half;
+    default:
+        memcpy(&word, const_field_of(config, key), sizeof word);
+        return word;
+    }
+}
+
+void oneib_config_key_set_number(struct oneib_config *config, const struct oneib_config_key *key,
+                                 uint32_t value)
+{
+    uint8_t byte = (uint8_t)value;
+    uint16_t half = (uint16_t)value;
+    switch (key->size) {
+    case sizeof byte:
+        memcpy(field_of(config, key), &byte, sizeof byte);
+        break;
+    case sizeof half:
+        memcpy(field_of(config, key), &half, sizeof half);
+        break;
+    default:
+        memcpy(field_of(config, key), &value, sizeof value);
+    }
+}
+
+double oneib_config_key_share(const struct oneib_config *config, const struct oneib_config_key *key)
+{
+    double value;
+    memcpy(&value, const_field_of(config, key), sizeof value);
+    return value;
+}
+
+void oneib_config_key_set_share(struct oneib_config *config, const struct oneib_config_key *key,
+                                double value)
+{
+    memcpy(field_of(config, key), &value, sizeof value);
+}
+
+const char *oneib_config_key_string(const struct oneib_config *config,
+                                    const struct oneib_config_key *key)
+{
+    char *value;
+    memcpy(&value, const_field_of(config, key), sizeof value);
+    return value;
+}
+
+void oneib_config_key_set_string(struct oneib_config *config, const struct oneib_config_key *key,
+                                 char *value)
+{
+    char *old;
+    memcpy(&old, field_of(config, key), sizeof old);
+    free(old);
+    memcpy(field_of(config, key), &value, sizeof value);
+}
+
+char **oneib_config_key_strings(const struct oneib_config *config,
+                                const struct oneib_config_key *key)
+{
+    char **value;
+    memcpy(&value, const_field_of(config, key), sizeof value);
+    return value;
+}
+
+void oneib_config_key_set_strings(struct oneib_config *config, const struct oneib_config_key *key,
+                                  char **value)
+{
+    char **old = oneib_config_key_strings(config, key);
+    for (size_t i = 0; old && old[i]; i++)
+        free(old[i]);
+    free(old);
+    memcpy(field_of(config, key), &value, sizeof value);
+}

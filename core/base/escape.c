@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/escape.h"
+#include <stdint.h>
+
+/* Bytes of the UTF-8 sequence that begins with this one; 0: none does (RFC 3629). */
+static size_t sequence_length(unsigned char first)
+{
+    if (first < 0x80)
+        return 1;
+    if (first >= 0xc2 && first <= 0xdf)
+        return 2;
+    if (first >= 0xe0 && first <= 0xef)
+        return 3;
+    if (first >= 0xf0 && first <= 0xf4)
+        return 4;
+    return 0;
+}
+
+/* Decodes the sequence at `bytes` (NUL terminated). Returns its length, 0 when it is not UTF-8. */
+static size_t decode(const unsigned char *bytes, uint32_t *point)
+{
+    static const uint32_t smallest[] = {0, 0, 0x80, 0x800, 0x10000};
+    size_t length = sequence_length(bytes[0]);
+    if (length < 2) {
+        *point = bytes[0];
+        return length;
+    }
+
+    uint32_t value = bytes[0] & (0xffu >> (length + 1));
+    for (size_t i = 1; i < length; i++) {
+        if ((bytes[i] & 0xc0) != 0x80)
+            return 0;
+        value = value << 6 | (bytes[i] & 0x3f);
+    }
+    if (value < smallest[length] || value > 0x10ffff || (value >= 0xd800 && value <= 0xdfff))
+        return 0;
+    *point = value;
+    return length;
+}
+
+/* Control characters, direction marks, line and paragraph separators, embeddings, isolates, byte
+ * order mark. */
+static bool is_control(uint32_t point)
+{
+    return point < 0x20 || (point >= 0x7f && point < 0xa0) || point == 0x200e || point == 0x200f ||
+           (point >= 0x2028 && point <= 0x202e) || (point >= 0x2066 && point <= 0x2069) ||
+           point == 0xfeff;
+}
+
+size_t oneib_printable_length(const char *string)
+{
+    uint32_t point = 0;
+    size_t length = decode((const unsigned char *)string, &point);
+    return is_control(point) ? 0 : length;
+}
+
+void oneib_text_append_escaped(struct oneib_text *text, const char *string, size_t max)
+{
+    if (!string)
+        return;
+
+    size_t at = 0;
+    while (string[at] && at < max) {
+        size_t length = oneib_printable_length(string + at);
+        if (length == 0 || string[at] == '"' || string[at] == '\\') {
+            oneib_text_printf(text, "\\x%02x", (unsigned char)string[at]);
+            at++;
+        } else {
+            oneib_text_append_bytes(text, string + at, length);
+            at += length;
+        }
+    }
+    if (string[at])
+        oneib_text_append(text, "...");
+}

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Showing text that somebody else chose: names, attribute values, answers of a service. */
+#ifndef ONEIB_BASE_ESCAPE_H
+#define ONEIB_BASE_ESCAPE_H
+
+#include "base/text.h"
+#include <stddef.h>
+
+/*
+ * The length in bytes of the first character of `string` when it is UTF-8 and acts on nothing: not
+ * on a terminal, not on lines, not on the direction of text. Else 0; 0 at the end too.
+ */
+size_t oneib_printable_length(const char *string);
+
+/*
+ * Appends `string` so that it cannot forge a line, end the quotes around it or steer a terminal:
+ * control characters, '"', '\', bytes that are not UTF-8 and Unicode's line and direction controls
+ * become \xNN. At most about `max` bytes of it are shown; "..." follows what was cut. NULL appends
+ * nothing.
+ */
+void oneib_text_append_escaped(struct oneib_text *text, const char *string, size_t max);
+
+#endif
