@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Findings: what is wrong with one VM, network, host, port or file without stopping the rest.
+ * Whoever finds something names the object and the remedy, adds it here, goes on, and fails closed
+ * for that object alone.
+ */
+#ifndef ONEIB_MODEL_FINDING_H
+#define ONEIB_MODEL_FINDING_H
+
+#include "base/error.h"
+#include <stddef.h>
+
+enum oneib_severity {
+    ONEIB_NOTICE,    /* worth knowing */
+    ONEIB_WARNING,   /* somebody does not get what they asked for */
+    ONEIB_VIOLATION, /* isolation is, or could be, broken */
+};
+
+struct oneib_finding {
+    enum oneib_severity severity;
+    const char *code; /* static: "pkey-conflict"; docs/operator.md has one entry for each */
+    char *text;       /* owned: object, place and what is wrong */
+    char *remedy;     /* owned, may be NULL */
+};
+
+struct oneib_findings {
+    struct oneib_finding *items;
+    size_t count;
+    size_t capacity;
+};
+
+/* Adds one; text is printf-formatted, remedy copied (NULL: none). Returns 0, or -1 when out of
+ * memory. */
+int oneib_findings_add(struct oneib_findings *findings, enum oneib_severity severity,
+                       const char *code, const char *remedy, struct oneib_error *err,
+                       const char *format, ...) __attribute__((format(printf, 6, 7)));
+
+/* Sorts by severity (worst first), code, text; removes exact repetitions. */
+void oneib_findings_sort(struct oneib_findings *findings);
+/* How many are at least this severe. */
+size_t oneib_findings_count(const struct oneib_findings *findings, enum oneib_severity at_least);
+const char *oneib_severity_name(enum oneib_severity severity);
+void oneib_findings_clear(struct oneib_findings *findings);
+
+#endif
