@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/cloud.h"
+#include "base/array.h"
+#include "base/stable_sort.h"
+#include <stdlib.h>
+#include <string.h>
+
+struct oneib_network *oneib_cloud_add_network(struct oneib_cloud *cloud, struct oneib_error *err)
+{
+    if (oneib_reserve(&cloud->networks, &cloud->network_capacity, cloud->network_count + 1,
+                      sizeof *cloud->networks, err) < 0)
+        return NULL;
+    struct oneib_network *network = &cloud->networks[cloud->network_count++];
+    memset(network, 0, sizeof *network);
+    return network;
+}
+
+struct oneib_host *oneib_cloud_add_host(struct oneib_cloud *cloud, struct oneib_error *err)
+{
+    if (oneib_reserve(&cloud->hosts, &cloud->host_capacity, cloud->host_count + 1,
+                      sizeof *cloud->hosts, err) < 0)
+        return NULL;
+    struct oneib_host *host = &cloud->hosts[cloud->host_count++];
+    memset(host, 0, sizeof *host);
+    return host;
+}
+
+struct oneib_attachment *oneib_cloud_add_attachment(struct oneib_cloud *cloud,
+                                                    struct oneib_error *err)
+{
+    if (oneib_reserve(&cloud->attachments, &cloud->attachment_capacity, cloud->attachment_count + 1,
+                      sizeof *cloud->attachments, err) < 0)
+        return NULL;
+    struct oneib_attachment *attachment = &cloud->attachments[cloud->attachment_count++];
+    memset(attachment, 0, sizeof *attachment);
+    return attachment;
+}
+
+struct oneib_hca_port *oneib_host_add_port(struct oneib_host *host, struct oneib_error *err)
+{
+    if (oneib_reserve(&host->ports, &host->port_capacity, host->port_count + 1, sizeof *host->ports,
+                      err) < 0)
+        return NULL;
+    struct oneib_hca_port *port = &host->ports[host->port_count++];
+    memset(port, 0, sizeof *port);
+    return port;
+}
+
+int oneib_network_add_static(struct oneib_network *network, oneib_guid guid,
+                             enum oneib_membership membership, struct oneib_error *err)
+{
+    if (oneib_reserve(&network->static_members, &network->static_capacity,
+                      network->static_count + 1, sizeof *network->static_members, err) < 0)
+        return -1;
+    network->static_members[network->static_count++] =
+        (struct oneib_static_member){.guid = guid, .membership = membership};
+    return 0;
+}
+
+static int compare_ids(uint32_t a, uint32_t b)
+{
+    return (a > b) - (a < b);
+}
+
+static int compare_networks(const void *a, const void *b)
+{
+    const struct oneib_network *left = a, *right = b;
+    return compare_ids(left->id, right->id);
+}
+
+static int compare_hosts(const void *a, const void *b)
+{
+    const struct oneib_host *left = a, *right = b;
+    return compare_ids(left->id, right->id);
+}
+
+static int compare_attachments(const void *a, const void *b)
+{
+    const struct oneib_attachment *left = a, *right = b;
+    if (left->vm_id != right->vm_id)
+        return compare_ids(left->vm_id, right->vm_id);
+    return compare_ids(left->nic_id, right->nic_id);
+}
+
+static void network_free(struct oneib_network *network)
+{
+    free(network->name);
+    free(network->static_members);
+}
+
+static void host_free(struct oneib_host *host)
+{
+    free(host->name);
+    free(host->ports);
+}
+
+/* Each drops all but the last of equal neighbours: a stable sort has left them in the order they
+ * were read. */
+static void drop_older_networks(struct oneib_cloud *cloud)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < cloud->network_count; i++) {
+        if (i + 1 < cloud->network_count && cloud->networks[i].id == cloud->networks[i + 1].id)
+            network_free(&cloud->networks[i]);
+        else
+            cloud->networks[kept++] = cloud->networks[i];
+    }
+    cloud->network_count = kept;
+}
+
+static void drop_older_hosts(struct oneib_cloud *cloud)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < cloud->host_count; i++) {
+        if (i + 1 < cloud->host_count && cloud->hosts[i].id == cloud->hosts[i + 1].id)
+            host_free(&cloud->hosts[i]);
+        else
+            cloud->hosts[kept++] = cloud->hosts[i];
+    }
+    cloud->host_count = kept;
+}
+
+static void drop_older_attachments(struct oneib_cloud *cloud)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < cloud->attachment_count; i++) {
+        if (i + 1 < cloud->attachment_count &&
+            compare_attachments(&cloud->attachments[i], &cloud->attachments[i + 1]) == 0)
+            continue;
+        cloud->attachments[kept++] = cloud->attachments[i];
+    }
+    cloud->attachment_count = kept;
+}
+
+void oneib_cloud_sort(struct oneib_cloud *cloud)
+{
+    oneib_stable_sort(cloud->networks, cloud->network_count, sizeof *cloud->networks,
+                      compare_networks);
+    drop_older_networks(cloud);
+    oneib_stable_sort(cloud->hosts, cloud->host_count, sizeof *cloud->hosts, compare_hosts);
+    drop_older_hosts(cloud);
+    oneib_stable_sort(cloud->attachments, cloud->attachment_count, sizeof *cloud->attachments,
+                      compare_attachments);
+    drop_older_attachments(cloud);
+}
+
+const struct oneib_network *oneib_cloud_network(const struct oneib_cloud *cloud, uint32_t id)
+{
+    const struct oneib_network wanted = {.id = id};
+    if (cloud->network_count == 0)
+        return NULL;
+    return bsearch(&wanted, cloud->networks, cloud->network_count, sizeof wanted, compare_networks);
+}
+
+const struct oneib_host *oneib_cloud_host(const struct oneib_cloud *cloud, uint32_t id)
+{
+    const struct oneib_host wanted = {.id = id};
+    if (cloud->host_count == 0)
+        return NULL;
+    return bsearch(&wanted, cloud->hosts, cloud->host_count, sizeof wanted, compare_hosts);
+}
+
+void oneib_cloud_clear(struct oneib_cloud *cloud)
+{
+    for (size_t i = 0; i < cloud->network_count; i++)
+        network_free(&cloud->networks[i]);
+    for (size_t i = 0; i < cloud->host_count; i++)
+        host_free(&cloud->hosts[i]);
+    free(cloud->networks);
+    free(cloud->hosts);
+    free(cloud->attachments);
+    *cloud = (struct oneib_cloud){0};
+}

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * What oned holds, reduced to what partitions depend on: InfiniBand networks, hosts with their
+ * adapters, and one attachment for each NIC (plain or PCI) of an InfiniBand network. core/one fills
+ * it from documents; everything in it has been parsed strictly, and nothing in it is trusted beyond
+ * its type.
+ */
+#ifndef ONEIB_MODEL_CLOUD_H
+#define ONEIB_MODEL_CLOUD_H
+
+#include "base/error.h"
+#include "model/guid.h"
+#include "model/lifecycle.h"
+#include "model/pkey.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define ONEIB_NO_ID UINT32_MAX
+
+enum oneib_hca_driver { ONEIB_HCA_OTHER, ONEIB_HCA_MLX4, ONEIB_HCA_MLX5 };
+
+/* One IB_HCA vector of a host: one port of one adapter. */
+struct oneib_hca_port {
+    char device[32]; /* "mlx4_0" */
+    uint8_t port;    /* 1-254 */
+    enum oneib_hca_driver driver;
+    oneib_guid port_guid; /* never 0 */
+    uint16_t pkeys_max; /* entries that the port can hold for us, default partition included; 0: not
+                           said */
+    uint16_t vfs_total;
+    uint16_t rate_gbps; /* 0: not said */
+};
+
+struct oneib_host {
+    uint32_t id;
+    char *name;                   /* owned; untrusted text: print it escaped */
+    struct oneib_hca_port *ports; /* owned */
+    size_t port_count, port_capacity;
+};
+
+/* A key as a document states it. */
+enum oneib_key_state { ONEIB_KEY_MISSING, ONEIB_KEY_VALID, ONEIB_KEY_INVALID };
+
+struct oneib_static_member {
+    oneib_guid guid;
+    enum oneib_membership membership; /* full or limited */
+};
+
+struct oneib_network {
+    uint32_t id;
+    uint32_t parent_id; /* ONEIB_NO_ID unless it is a reservation */
+    char *name;         /* owned, untrusted: shown escaped, never written to a file of opensm's */
+    enum oneib_key_state key_state;
+    oneib_pkey pkey;         /* when VALID */
+    bool reservations_share; /* IB_RESERVATION = "shared" */
+    enum oneib_membership
+        membership;      /* IB_MEMBERSHIP; a value that is neither is LIMITED, and a finding */
+    char device[32];     /* PHYDEV's device; "" : the host's only HCA */
+    uint8_t device_port; /* PHYDEV's ":2"; 0: not said */
+    bool device_invalid; /* PHYDEV is not of the form DEVICE[:PORT]: no member gets a port */
+    uint16_t mtu_bytes;  /* MTU; 0: not said */
+    uint16_t rate_gbps;  /* IB_RATE; 0: not said */
+    struct oneib_static_member *static_members; /* owned */
+    size_t static_count, static_capacity;
+};
+
+/* One InfiniBand NIC of one VM. 100,000 of them: keep it small. */
+struct oneib_attachment {
+    int64_t since; /* start of the last history record, Unix seconds; orders a full port's keys */
+    uint32_t vm_id;
+    uint32_t network_id;     /* NETWORK_ID of the NIC; the network may be gone */
+    uint32_t host_id;        /* of the last history record; ONEIB_NO_ID: none */
+    uint32_t source_host_id; /* of the record before, when MIGRATING; else ONEIB_NO_ID */
+    uint32_t ipv4;           /* host byte order, 0: none */
+    int16_t state, lcm_state;
+    oneib_pkey claimed_pkey; /* the NIC's own copy of VLAN_ID, when claim is VALID */
+    uint8_t nic_id;
+    uint8_t presence; /* enum oneib_presence */
+    uint8_t claim;    /* enum oneib_key_state */
+    bool narrowed;    /* the NIC says IB_MEMBERSHIP = limited */
+    bool attaching;   /* ATTACH = YES: hot-plug under way */
+    bool is_pci;      /* a PCI of TYPE=NIC */
+};
+
+struct oneib_cloud {
+    struct oneib_network *networks; /* only those whose VN_MAD is ours */
+    size_t network_count, network_capacity;
+    struct oneib_host *hosts;
+    size_t host_count, host_capacity;
+    struct oneib_attachment *attachments;
+    size_t attachment_count, attachment_capacity;
+    size_t vm_count; /* VMs read, with and without InfiniBand */
+};
+
+/* Each returns the new, zeroed element at the end (valid until the next add), or NULL with err set.
+ */
+struct oneib_network *oneib_cloud_add_network(struct oneib_cloud *cloud, struct oneib_error *err);
+struct oneib_host *oneib_cloud_add_host(struct oneib_cloud *cloud, struct oneib_error *err);
+struct oneib_attachment *oneib_cloud_add_attachment(struct oneib_cloud *cloud,
+                                                    struct oneib_error *err);
+struct oneib_hca_port *oneib_host_add_port(struct oneib_host *host, struct oneib_error *err);
+int oneib_network_add_static(struct oneib_network *network, oneib_guid guid,
+                             enum oneib_membership membership, struct oneib_error *err);
+
+/*
+ * Sorts networks and hosts by id, attachments by (VM, NIC), drops exact repetitions of an id (the
+ * later one of networks and hosts added wins: it was read later; of attachments likewise). Call it
+ * before the look-ups below and before model/desired.h.
+ */
+void oneib_cloud_sort(struct oneib_cloud *cloud);
+/* Binary search; NULL when absent. */
+const struct oneib_network *oneib_cloud_network(const struct oneib_cloud *cloud, uint32_t id);
+const struct oneib_host *oneib_cloud_host(const struct oneib_cloud *cloud, uint32_t id);
+
+void oneib_cloud_clear(struct oneib_cloud *cloud);
+
+#endif

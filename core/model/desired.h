@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The desired state: from the cloud, the operator's fragment and the policy to the partitions, with
+ * a verdict on every attachment and a finding for everything that cannot be had. Pure,
+ * deterministic: the same input in any order gives the same bytes. docs/design/desired.md tells the
+ * rules and why.
+ */
+#ifndef ONEIB_MODEL_DESIRED_H
+#define ONEIB_MODEL_DESIRED_H
+
+#include "base/error.h"
+#include "model/cloud.h"
+#include "model/finding.h"
+#include "model/partition.h"
+#include "model/subnet.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* The operator's decisions, from the configuration. */
+struct oneib_policy {
+    uint16_t site;
+    oneib_pkey pkey_first, pkey_last; /* range that new keys are taken from */
+    bool default_ipoib;
+    const oneib_guid *default_full_members; /* borrowed */
+    size_t default_full_count;
+    uint8_t mtu;       /* IB code for networks that say none; 0: the fabric's */
+    uint8_t rate;      /* likewise */
+    double hold_share; /* see oneib_removals_held() */
+    uint32_t hold_minimum;
+};
+
+struct oneib_desired_input {
+    const struct oneib_cloud *cloud; /* sorted */
+    const struct oneib_policy *policy;
+    const struct oneib_partition_table *fragment; /* NULL: none */
+    const struct oneib_subnet
+        *subnet; /* NULL: not known; used for PartitionCap, MTU, rate, MulticastFDBCap */
+    const struct oneib_partition_table
+        *in_force; /* NULL: not known; used for attachments of unknown state and for keys
+                      that must not be given out again */
+};
+
+enum oneib_verdict {
+    ONEIB_VERDICT_ABSENT, /* the VM is on no host: nothing to be a member with */
+    ONEIB_VERDICT_MEMBER,
+    ONEIB_VERDICT_NO_NETWORK,   /* the network is gone or is not InfiniBand any more */
+    ONEIB_VERDICT_NO_KEY,       /* the network has no usable key (yet) */
+    ONEIB_VERDICT_KEY_CONFLICT, /* another network, or the fragment, has the key */
+    ONEIB_VERDICT_NO_HCA, /* the host reports no such InfiniBand port, or one that must not serve it
+                           */
+    ONEIB_VERDICT_PORT_CONFLICT, /* another host claims the same port GUID */
+    ONEIB_VERDICT_BLOCKED,       /* on its port a VM claims this key without being entitled to it */
+    ONEIB_VERDICT_PORT_FULL,     /* the port's P_Key table has no room */
+    ONEIB_VERDICT_UNKNOWN_STATE, /* a state number not known: keeps what is in force, here nothing
+                                  */
+};
+
+/* One virtual cluster: a network with a partition of its own, and the reservations that share it.
+ */
+struct oneib_cluster {
+    uint32_t network_id;
+    oneib_pkey pkey;                  /* 0: none in force */
+    enum oneib_membership membership; /* the widest that its attachments may have */
+    size_t
+        *attachments; /* owned; indices into cloud->attachments, by (VM, NIC); of all presences */
+    size_t attachment_count, attachment_capacity;
+    size_t members;    /* verdict MEMBER */
+    size_t vms, hosts; /* distinct, of those members */
+};
+
+/* A network that needs a key of its own. */
+struct oneib_key_request {
+    uint32_t network_id;
+    oneib_pkey pkey; /* the key proposed: the lowest of the range that nobody holds; 0: the range is
+                        used up */
+};
+
+/* A reservation that shares its parent's partition. */
+struct oneib_sharer {
+    uint32_t network_id;
+    uint32_t cluster_id; /* the parent's network id */
+};
+
+/*
+ * A key that must be in force for nobody on a port: a VM on the port's host claims it without being
+ * entitled to it. The removal hold must not put it back.
+ */
+struct oneib_barred_key {
+    oneib_guid port_guid;
+    uint32_t
+        network_id; /* of the claiming NIC; ONEIB_NO_ID: NICs of more than one network claim it */
+    oneib_pkey pkey;
+};
+
+/* How many more keys the P_Key table of a port takes; 0 also for a port that must get none. */
+struct oneib_port_room {
+    oneib_guid port_guid;
+    uint16_t room;
+};
+
+struct oneib_desired {
+    struct oneib_partition_table
+        table;         /* default partition, the fragment's, the clusters', in canonical order */
+    uint8_t *verdicts; /* owned; enum oneib_verdict for each of cloud->attachments */
+    struct oneib_cluster *clusters; /* by network id */
+    size_t cluster_count, cluster_capacity;
+    struct oneib_key_request *requests; /* by network id */
+    size_t request_count, request_capacity;
+    struct oneib_sharer *sharers; /* by network id */
+    size_t sharer_count, sharer_capacity;
+    struct oneib_barred_key *barred; /* by port GUID, then key; each pair once */
+    size_t barred_count, barred_capacity;
+    struct oneib_port_room
+        *rooms; /* by port GUID: the ports that the clusters' members use, and refused ones */
+    size_t room_count, room_capacity;
+    struct oneib_findings findings;
+};
+
+int oneib_desired_compute(const struct oneib_desired_input *input, struct oneib_desired *desired,
+                          struct oneib_error *err);
+const char *oneib_verdict_name(enum oneib_verdict verdict); /* "member", "port-full", ... */
+/* By network id; a reservation that shares its parent's partition finds its parent's. NULL when
+ * absent. */
+const struct oneib_cluster *oneib_desired_cluster(const struct oneib_desired *desired,
+                                                  uint32_t network_id);
+void oneib_desired_clear(struct oneib_desired *desired);
+
+/*
+ * The removal hold. When going from in_force to desired would remove more than policy->hold_share
+ * of all GUID members of clusters' partitions ("one<ID>") at once, and at least
+ * policy->hold_minimum of them, the removed members are put back into desired->table, and *held
+ * says how many. A member counts as removed when the partition of the same name does not list it
+ * any more. It is put back only into the same partition: same name, key and indx0 in both tables,
+ * or, where the partition is gone from desired altogether, when nobody in desired has its key (then
+ * the partition stays). Isolation and other members come first: nothing is put back where a VM of
+ * another network claims the key (desired->barred), where the port's table has no room left
+ * (desired->rooms), nor a VF's own GUID that is now in another partition, and nobody comes back
+ * with a wider membership than the cluster's. Additions are never held.
+ */
+int oneib_removals_hold(const struct oneib_partition_table *in_force,
+                        const struct oneib_policy *policy, struct oneib_desired *desired,
+                        size_t *held, struct oneib_error *err);
+
+#endif

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The steps of oneib_desired_compute(), in the order in which they run, and what they hand to each
+ * other. Only desired*.c include this.
+ *
+ *   desired_fragment.c  the operator's partitions: what they take and what they must not be
+ *   desired_keys.c      entitlement of networks, key requests, claims
+ *   desired_statics.c   static members
+ *   desired_ports.c     host ports, and which port an attachment uses: seats
+ *   desired_states.c    what stands against a seat: unknown state, adapters of two kinds, claims
+ *   desired_tables.c    P_Key tables of ports: who gets a line, room
+ *   desired_ipoib.c     MTU, rate, multicast groups
+ *   desired.c           partitions, clusters, verdicts
+ */
+#ifndef ONEIB_MODEL_DESIRED_INTERNAL_H
+#define ONEIB_MODEL_DESIRED_INTERNAL_H
+
+#include "base/error.h"
+#include "base/text.h"
+#include "model/desired.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define ONEIB_NO_INDEX UINT32_MAX
+#define ONEIB_PKEY_COUNT 0x8000
+#define ONEIB_KEY_TEXT_SIZE 8 /* "0x7fff" and a NUL */
+
+/* What a network may use. One for each of cloud->networks, at the same index. */
+struct oneib_entitlement {
+    uint32_t cluster;   /* index of the network whose partition it uses; ONEIB_NO_INDEX: of none */
+    oneib_pkey pkey;    /* the one key that its attachments may have; 0: none */
+    uint8_t verdict;    /* enum oneib_verdict: MEMBER when there is a key, else why there is none */
+    uint8_t membership; /* the widest that its attachments may have */
+};
+
+/* One port of one host, or several hosts' claim to one. */
+struct oneib_port_owner {
+    oneib_guid guid;
+    uint32_t host_id;
+    uint16_t pkeys_max; /* 0: not said */
+    bool refused;       /* must not serve anybody; a finding says why */
+};
+
+/* One attachment on one host: two of them while it migrates. */
+struct oneib_seat {
+    oneib_guid port;   /* GUID of the physical port; 0: it has none */
+    oneib_guid member; /* whose P_Key table gets the key: the port's own, or the VF's */
+    uint32_t attachment;
+    uint32_t network; /* index of its own network; ONEIB_NO_INDEX: it is gone */
+    uint32_t host_id;
+    oneib_pkey pkey;    /* what it is entitled to */
+    uint8_t membership; /* the widest that it may have */
+    uint8_t verdict;    /* enum oneib_verdict */
+    bool is_source;     /* the host that a migration leaves */
+    bool is_virtual;    /* the VF is a port with a table of its own */
+};
+
+/* A member of a cluster's partition, or a static member that may become one. */
+struct oneib_line {
+    oneib_guid guid;
+    uint32_t cluster;
+    oneib_pkey pkey;
+    uint8_t membership;
+};
+
+/* A partition of the fragment and a GUID that it lists. */
+struct oneib_fragment_guid {
+    oneib_guid guid;
+    uint32_t partition;
+};
+
+struct oneib_fragment_use {
+    bool keys[ONEIB_PKEY_COUNT];
+    uint32_t on_every_port;   /* partitions that list ALL or ALL_CAS */
+    bool first_on_every_port; /* one of them has indx0 */
+    struct oneib_fragment_guid
+        *guids; /* owned; by GUID; partitions that list it and not every port */
+    size_t guid_count, guid_capacity;
+};
+
+struct oneib_work {
+    const struct oneib_cloud *cloud;
+    const struct oneib_policy *policy;
+    const struct oneib_partition_table *fragment; /* never NULL */
+    const struct oneib_subnet *subnet;            /* may be NULL */
+    const struct oneib_partition_table *in_force; /* may be NULL */
+    struct oneib_desired *desired;
+    struct oneib_findings *findings;
+    struct oneib_fragment_use fragment_use;
+    struct oneib_entitlement *entitlements;
+    struct oneib_line *statics; /* by cluster and GUID, each once */
+    size_t static_count, static_capacity;
+    struct oneib_port_owner *ports; /* by GUID; each GUID once, with the host that has it */
+    size_t port_count, port_capacity;
+    struct oneib_seat *seats;
+    size_t seat_count, seat_capacity;
+    bool *first_index;        /* of each network: its partition has indx0 */
+    struct oneib_line *lines; /* by key, then GUID; each once */
+    size_t line_count, line_capacity;
+};
+
+/* desired_fragment.c */
+int oneib_fragment_examine(struct oneib_work *work, struct oneib_error *err);
+/* How many partitions of the fragment put their key on the port. */
+uint32_t oneib_fragment_keys_on(const struct oneib_work *work, oneib_guid guid);
+/* true when one of them wants index 0 of the port's table. */
+bool oneib_fragment_takes_index0(const struct oneib_work *work, oneib_guid guid);
+/* Appends a copy of the fragment's partition to the table, without the members that a claim bars.
+ */
+int oneib_fragment_append(struct oneib_work *work, const struct oneib_partition *partition,
+                          struct oneib_error *err);
+
+/* desired_keys.c */
+int oneib_entitle(struct oneib_work *work, struct oneib_error *err);
+int oneib_request_keys(struct oneib_work *work, struct oneib_error *err);
+/* Fills desired->barred: the keys that a VM on the port's host claims without being entitled to
+ * them. */
+int oneib_bar_claims(struct oneib_work *work, struct oneib_error *err);
+bool oneib_is_barred(const struct oneib_desired *desired, oneib_guid port, oneib_pkey pkey);
+/* The entry, or NULL. */
+const struct oneib_barred_key *oneib_barred_key(const struct oneib_desired *desired,
+                                                oneib_guid port, oneib_pkey pkey);
+
+/* desired_statics.c */
+int oneib_collect_statics(struct oneib_work *work, struct oneib_error *err);
+
+/* desired_ports.c */
+int oneib_index_ports(struct oneib_work *work, struct oneib_error *err);
+const struct oneib_port_owner *oneib_port_owner(const struct oneib_work *work, oneib_guid guid);
+int oneib_make_seats(struct oneib_work *work, struct oneib_error *err);
+
+/* desired_states.c */
+/* Attachments of unknown state keep what is in force, adapters of two kinds are kept apart, claims
+ * block. */
+int oneib_judge_seats(struct oneib_work *work, struct oneib_error *err);
+
+/* desired_tables.c */
+int oneib_fill_tables(struct oneib_work *work, struct oneib_error *err);
+
+/* desired_ipoib.c */
+struct oneib_ipoib_limits {
+    uint8_t mtu, rate; /* what a network gets that says nothing; 0: opensm's default */
+    uint8_t fabric_mtu, fabric_rate; /* 0: not known */
+};
+int oneib_ipoib_limits(struct oneib_work *work, struct oneib_ipoib_limits *limits,
+                       struct oneib_error *err);
+int oneib_ipoib_of_network(struct oneib_work *work, const struct oneib_ipoib_limits *limits,
+                           const struct oneib_network *network, struct oneib_partition *partition,
+                           struct oneib_error *err);
+int oneib_count_multicast(struct oneib_work *work, struct oneib_error *err);
+
+/* Shared by all of them. */
+/* Full only when both are. */
+enum oneib_membership oneib_narrower(enum oneib_membership a, enum oneib_membership b);
+/* The ID of a cluster's partition name, "one<ID>" exactly; false for any other name. */
+bool oneib_cluster_name_parse(const char *name, uint32_t *network_id);
+/* The key that the network's document states; 0 unless it is one that a network may have. */
+oneib_pkey oneib_stated_key(const struct oneib_network *network);
+/* Not 0, not all ones, not within the range of the GUIDs that this site makes for VFs. */
+bool oneib_guid_is_foreign(const struct oneib_work *work, oneib_guid guid);
+/* Appends "VM 4 NIC 0", the next ones after ", ", and from the ninth on nothing. */
+void oneib_name_attachment(struct oneib_text *text, const struct oneib_attachment *attachment,
+                           size_t already_named);
+/* Closes a list of `count` names: " and 3 more" when not all of them were named. */
+void oneib_close_names(struct oneib_text *text, size_t count);
+
+#endif

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+/* MTU and rate of a partition's broadcast group, and how many such groups the switches can hold. */
+#include "model/desired_internal.h"
+#include "model/ipoib.h"
+#include <inttypes.h>
+#include <stdio.h>
+
+/* A port whose MTU or rate is below the group's cannot join it (IBTA 1.2.1, 15.2.5.17): the slowest
+ * decides. */
+static void measure_fabric(const struct oneib_subnet *subnet, struct oneib_ipoib_limits *limits)
+{
+    for (size_t i = 0; i < subnet->port_count; i++) {
+        const struct oneib_subnet_port *port = &subnet->ports[i];
+        if (port->node_type != ONEIB_NODE_CA)
+            continue;
+        if (oneib_mtu_bytes(port->mtu_cap) &&
+            (limits->fabric_mtu == 0 || port->mtu_cap < limits->fabric_mtu))
+            limits->fabric_mtu = port->mtu_cap;
+        if (oneib_rate_gbps(port->rate) &&
+            (limits->fabric_rate == 0 || oneib_rate_compare(port->rate, limits->fabric_rate) < 0))
+            limits->fabric_rate = port->rate;
+    }
+}
+
+static bool exceeds_mtu(uint8_t mtu, const struct oneib_ipoib_limits *limits)
+{
+    return limits->fabric_mtu && mtu > limits->fabric_mtu;
+}
+
+static bool exceeds_rate(uint8_t rate, const struct oneib_ipoib_limits *limits)
+{
+    return limits->fabric_rate && rate && oneib_rate_compare(rate, limits->fabric_rate) > 0;
+}
+
+static int say_mtu(struct oneib_work *work, const char *who, uint8_t mtu,
+                   const struct oneib_ipoib_limits *limits, struct oneib_error *err)
+{
+    return oneib_findings_add(work->findings, ONEIB_WARNING, "mtu-capped",
+                              "Ask for a smaller MTU, or replace what limits the fabric.", err,
+                              "%s asks for an InfiniBand MTU of %u bytes, and the fabric has ports "
+                              "with %u: it gets %u",
+                              who, oneib_mtu_bytes(mtu), oneib_mtu_bytes(limits->fabric_mtu),
+                              oneib_mtu_bytes(limits->fabric_mtu));
+}
+
+static int say_rate(struct oneib_work *work, const char *who, uint8_t rate,
+                    const struct oneib_ipoib_limits *limits, struct oneib_error *err)
+{
+    return oneib_findings_add(work->findings, ONEIB_WARNING, "rate-capped",
+                              "Ask for a smaller rate, or replace what limits the fabric.", err,
+                              "%s asks for a rate of %u Gb/s, and the fabric has ports with %u: it "
+                              "gets %u",
+                              who, oneib_rate_gbps(rate), oneib_rate_gbps(limits->fabric_rate),
+                              oneib_rate_gbps(limits->fabric_rate));
+}
+
+int oneib_ipoib_limits(struct oneib_work *work, struct oneib_ipoib_limits *limits,
+                       struct oneib_error *err)
+{
+    *limits = (struct oneib_ipoib_limits){.mtu = work->policy->mtu, .rate = work->policy->rate};
+    if (work->subnet)
+        measure_fabric(work->subnet, limits);
+    if (exceeds_mtu(limits->mtu, limits)) {
+        if (say_mtu(work, "fabric.mtu of oneib.conf", limits->mtu, limits, err) < 0)
+            return -1;
+        limits->mtu = limits->fabric_mtu;
+    }
+    if (exceeds_rate(limits->rate, limits)) {
+        if (say_rate(work, "fabric.rate of oneib.conf", limits->rate, limits, err) < 0)
+            return -1;
+        limits->rate = limits->fabric_rate;
+    }
+    if (limits->mtu == 0)
+        limits->mtu = limits->fabric_mtu;
+    if (limits->rate == 0)
+        limits->rate = limits->fabric_rate;
+    return 0;
+}
+
+static int say_invalid_rate(struct oneib_work *work, const struct oneib_network *network,
+                            struct oneib_error *err)
+{
+    return oneib_findings_add(
+        work->findings, ONEIB_WARNING, "rate-invalid",
+        "Set IB_RATE to a rate that InfiniBand has: 10, 20, 40, 56, 100, 200, "
+        "... Gb/s, or remove it.",
+        err,
+        "network %" PRIu32 " has an IB_RATE of %u, which is no InfiniBand "
+        "rate: it is ignored",
+        network->id, network->rate_gbps);
+}
+
+int oneib_ipoib_of_network(struct oneib_work *work, const struct oneib_ipoib_limits *limits,
+                           const struct oneib_network *network, struct oneib_partition *partition,
+                           struct oneib_error *err)
+{
+    char who[32];
+    snprintf(who, sizeof who, "network %" PRIu32, network->id);
+    uint8_t mtu = oneib_mtu_code_for_ip(network->mtu_bytes);
+    uint8_t rate = network->rate_gbps ? oneib_rate_code(network->rate_gbps) : 0;
+
+    if (network->rate_gbps && !rate && say_invalid_rate(work, network, err) < 0)
+        return -1;
+    if (exceeds_mtu(mtu, limits)) {
+        if (say_mtu(work, who, mtu, limits, err) < 0)
+            return -1;
+        mtu = limits->fabric_mtu;
+    }
+    if (exceeds_rate(rate, limits)) {
+        if (say_rate(work, who, rate, limits, err) < 0)
+            return -1;
+        rate = limits->fabric_rate;
+    }
+    partition->ipoib = true;
+    partition->mtu = mtu ? mtu : limits->mtu;
+    partition->rate = rate ? rate : limits->rate;
+    return 0;
+}
+
+int oneib_count_multicast(struct oneib_work *work, struct oneib_error *err)
+{
+    size_t groups = 0;
+    for (size_t i = 0; i < work->desired->table.count; i++)
+        groups += work->desired->table.items[i].ipoib;
+    if (!work->subnet || work->subnet->multicast_cap == 0 || groups <= work->subnet->multicast_cap)
+        return 0;
+    return oneib_findings_add(work->findings, ONEIB_WARNING, "multicast-full",
+                              "Remove networks that are not used, or replace the switch with the "
+                              "smallest multicast table.",
+                              err,
+                              "%zu partitions need a multicast group and a switch holds %u: IPoIB "
+                              "will not work in %zu of them, though their P_Keys do",
+                              groups, work->subnet->multicast_cap,
+                              groups - work->subnet->multicast_cap);
+}

@@ -1,0 +1,373 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Which network may use which key, which networks need one, and which claims bar a key from a port.
+ */
+#include "base/array.h"
+#include "model/desired_internal.h"
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool may_be_a_clusters(oneib_pkey pkey)
+{
+    return pkey >= ONEIB_PKEY_FIRST && pkey <= ONEIB_PKEY_LAST;
+}
+
+oneib_pkey oneib_stated_key(const struct oneib_network *network)
+{
+    if (network->key_state != ONEIB_KEY_VALID || !may_be_a_clusters(network->pkey))
+        return 0;
+    return network->pkey;
+}
+
+static oneib_pkey claimed_key(const struct oneib_attachment *attachment)
+{
+    if (attachment->claim != ONEIB_KEY_VALID || !may_be_a_clusters(attachment->claimed_pkey))
+        return 0;
+    return attachment->claimed_pkey;
+}
+
+/* NULL for an ordinary network, and for a reservation whose parent is gone: nobody is left to share
+ * with. */
+static const struct oneib_network *parent_of(const struct oneib_work *work,
+                                             const struct oneib_network *network)
+{
+    if (network->parent_id == ONEIB_NO_ID || network->parent_id == network->id)
+        return NULL;
+    return oneib_cloud_network(work->cloud, network->parent_id);
+}
+
+static bool shares_its_parents(const struct oneib_work *work, const struct oneib_network *network)
+{
+    const struct oneib_network *parent = parent_of(work, network);
+    return parent && parent->reservations_share;
+}
+
+/* oned copies the parent's VLAN_ID into a reservation. That copy is nobody's decision, and must not
+ * let it in. */
+static bool holds_its_parents_key(const struct oneib_work *work,
+                                  const struct oneib_network *network)
+{
+    const struct oneib_network *parent = parent_of(work, network);
+    return parent && oneib_stated_key(network) != 0 &&
+           oneib_stated_key(parent) == oneib_stated_key(network);
+}
+
+static int entitle_nested(struct oneib_work *work, const struct oneib_network *network,
+                          struct oneib_entitlement *entitlement, struct oneib_error *err)
+{
+    *entitlement =
+        (struct oneib_entitlement){.cluster = ONEIB_NO_INDEX, .verdict = ONEIB_VERDICT_NO_KEY};
+    return oneib_findings_add(
+        work->findings, ONEIB_WARNING, "reservation-nested",
+        "Reserve from the first network, or remove IB_RESERVATION from the one between.", err,
+        "network %" PRIu32 " shares the partition of network %" PRIu32
+        ", which is itself a reservation without a partition of its own: its VMs get no P_Key",
+        network->id, network->parent_id);
+}
+
+static int say_conflict(struct oneib_work *work, const struct oneib_network *network,
+                        const struct oneib_network *owner, struct oneib_error *err)
+{
+    return oneib_findings_add(
+        work->findings, ONEIB_WARNING, "pkey-conflict", "Give one of the two another VLAN_ID.", err,
+        "network %" PRIu32 " has the same P_Key 0x%04x (VLAN_ID %u) as "
+        "network %" PRIu32 ": the lower id has it, network %" PRIu32 " gets no members",
+        network->id, network->pkey, network->pkey, owner->id, network->id);
+}
+
+static int say_reserved(struct oneib_work *work, const struct oneib_network *network,
+                        struct oneib_error *err)
+{
+    return oneib_findings_add(work->findings, ONEIB_WARNING, "pkey-reserved",
+                              "Give the network another VLAN_ID, or take the partition out of the "
+                              "fragment.",
+                              err,
+                              "network %" PRIu32 " has P_Key 0x%04x (VLAN_ID %u), which the "
+                              "operator's fragment uses: it gets no members",
+                              network->id, network->pkey, network->pkey);
+}
+
+static int say_invalid(struct oneib_work *work, const struct oneib_network *network,
+                       struct oneib_error *err)
+{
+    return oneib_findings_add(
+        work->findings, ONEIB_WARNING, "pkey-invalid",
+        "Set VLAN_ID to a decimal number from 1 to 32766, or remove it to have a P_Key chosen.",
+        err, "network %" PRIu32 " has a VLAN_ID that is no P_Key: it gets no members", network->id);
+}
+
+/* owners: index of the network that has each key so far, ONEIB_NO_INDEX: nobody. */
+static int entitle_own(struct oneib_work *work, uint32_t index, uint32_t *owners,
+                       struct oneib_error *err)
+{
+    const struct oneib_network *network = &work->cloud->networks[index];
+    struct oneib_entitlement *entitlement = &work->entitlements[index];
+    *entitlement = (struct oneib_entitlement){
+        .cluster = index,
+        .verdict = ONEIB_VERDICT_NO_KEY,
+        .membership = (uint8_t)oneib_narrower(ONEIB_FULL, network->membership)};
+
+    if (network->key_state == ONEIB_KEY_MISSING || holds_its_parents_key(work, network))
+        return 0;
+    oneib_pkey pkey = oneib_stated_key(network);
+    if (pkey == 0)
+        return say_invalid(work, network, err);
+    if (work->fragment_use.keys[pkey]) {
+        entitlement->verdict = ONEIB_VERDICT_KEY_CONFLICT;
+        return say_reserved(work, network, err);
+    }
+    if (owners[pkey] != ONEIB_NO_INDEX) {
+        entitlement->verdict = ONEIB_VERDICT_KEY_CONFLICT;
+        return say_conflict(work, network, &work->cloud->networks[owners[pkey]], err);
+    }
+    owners[pkey] = index;
+    entitlement->pkey = pkey;
+    entitlement->verdict = ONEIB_VERDICT_MEMBER;
+    return 0;
+}
+
+static int entitle_owners(struct oneib_work *work, uint32_t *owners, struct oneib_error *err)
+{
+    memset(owners, 0xff, ONEIB_PKEY_COUNT * sizeof *owners);
+    for (size_t i = 0; i < work->cloud->network_count; i++)
+        if (!shares_its_parents(work, &work->cloud->networks[i]) &&
+            entitle_own(work, (uint32_t)i, owners, err) < 0)
+            return -1;
+    return 0;
+}
+
+/* It has no key of its own, whatever its document says: the parent's, or none. */
+static int entitle_sharer(struct oneib_work *work, uint32_t index, struct oneib_error *err)
+{
+    const struct oneib_network *network = &work->cloud->networks[index];
+    const struct oneib_network *parent = parent_of(work, network);
+    struct oneib_entitlement *entitlement = &work->entitlements[index];
+    if (shares_its_parents(work, parent))
+        return entitle_nested(work, network, entitlement, err);
+
+    *entitlement = work->entitlements[parent - work->cloud->networks];
+    entitlement->membership = (uint8_t)oneib_narrower(parent->membership, network->membership);
+
+    struct oneib_desired *desired = work->desired;
+    if (oneib_reserve(&desired->sharers, &desired->sharer_capacity, desired->sharer_count + 1,
+                      sizeof *desired->sharers, err) < 0)
+        return -1;
+    desired->sharers[desired->sharer_count++] =
+        (struct oneib_sharer){.network_id = network->id, .cluster_id = parent->id};
+    return 0;
+}
+
+int oneib_entitle(struct oneib_work *work, struct oneib_error *err)
+{
+    size_t count = work->cloud->network_count;
+    work->entitlements = calloc(count ? count : 1, sizeof *work->entitlements);
+    uint32_t *owners = malloc(ONEIB_PKEY_COUNT * sizeof *owners);
+    int outcome =
+        work->entitlements && owners ? entitle_owners(work, owners, err) : oneib_fail_memory(err);
+    free(owners);
+    for (size_t i = 0; outcome == 0 && i < count; i++)
+        if (shares_its_parents(work, &work->cloud->networks[i]))
+            outcome = entitle_sharer(work, (uint32_t)i, err);
+    return outcome;
+}
+
+static void hold_partitions(bool *held, const struct oneib_partition_table *table)
+{
+    for (size_t i = 0; table && i < table->count; i++)
+        held[table->items[i].pkey & ONEIB_PKEY_DEFAULT] = true;
+}
+
+/* Whoever may come back with a key holds it: conflicting networks, copies, and VMs that are powered
+ * off. */
+static void mark_held_keys(const struct oneib_work *work, bool *held)
+{
+    for (size_t i = 0; i < work->cloud->network_count; i++)
+        held[oneib_stated_key(&work->cloud->networks[i])] = true;
+    for (size_t i = 0; i < work->cloud->attachment_count; i++)
+        held[claimed_key(&work->cloud->attachments[i])] = true;
+    hold_partitions(held, work->fragment);
+    hold_partitions(held, work->in_force);
+}
+
+/* The lowest free key from *next on, 0 when there is none; *next moves behind it. */
+static oneib_pkey next_free_key(const struct oneib_work *work, const bool *held, unsigned *next)
+{
+    unsigned last =
+        work->policy->pkey_last < ONEIB_PKEY_LAST ? work->policy->pkey_last : ONEIB_PKEY_LAST;
+    while (*next <= last && held[*next])
+        ++*next;
+    return *next <= last ? (oneib_pkey)(*next)++ : 0;
+}
+
+static bool needs_a_key(const struct oneib_work *work, const struct oneib_network *network)
+{
+    if (shares_its_parents(work, network))
+        return false;
+    return network->key_state == ONEIB_KEY_MISSING || holds_its_parents_key(work, network);
+}
+
+static int say_needs_key(struct oneib_work *work, const struct oneib_network *network,
+                         struct oneib_error *err)
+{
+    if (!holds_its_parents_key(work, network))
+        return 0;
+    return oneib_findings_add(work->findings, ONEIB_NOTICE, "reservation-needs-key", NULL, err,
+                              "network %" PRIu32 " is a reservation from network %" PRIu32
+                              " and still has a copy of its P_Key 0x%04x: it is waiting for one of "
+                              "its own",
+                              network->id, network->parent_id, network->pkey);
+}
+
+static int say_exhausted(struct oneib_work *work, size_t without, uint32_t first_id,
+                         struct oneib_error *err)
+{
+    if (without == 0)
+        return 0;
+    return oneib_findings_add(work->findings, ONEIB_WARNING, "pkeys-exhausted",
+                              "Widen pkeys.first and pkeys.last in oneib.conf, or remove networks "
+                              "that are not used.",
+                              err,
+                              "no free P_Key is left in %u-%u: %zu networks are without one, the "
+                              "first is network %" PRIu32,
+                              work->policy->pkey_first, work->policy->pkey_last, without, first_id);
+}
+
+static int request_from(struct oneib_work *work, const bool *held, struct oneib_error *err)
+{
+    struct oneib_desired *desired = work->desired;
+    unsigned next =
+        work->policy->pkey_first > ONEIB_PKEY_FIRST ? work->policy->pkey_first : ONEIB_PKEY_FIRST;
+    size_t without = 0;
+    uint32_t first_without = 0;
+    for (size_t i = 0; i < work->cloud->network_count; i++) {
+        const struct oneib_network *network = &work->cloud->networks[i];
+        if (!needs_a_key(work, network))
+            continue;
+        oneib_pkey pkey = next_free_key(work, held, &next);
+        if (pkey == 0 && without++ == 0)
+            first_without = network->id;
+        if (oneib_reserve(&desired->requests, &desired->request_capacity,
+                          desired->request_count + 1, sizeof *desired->requests, err) < 0 ||
+            say_needs_key(work, network, err) < 0)
+            return -1;
+        desired->requests[desired->request_count++] =
+            (struct oneib_key_request){.network_id = network->id, .pkey = pkey};
+    }
+    return say_exhausted(work, without, first_without, err);
+}
+
+int oneib_request_keys(struct oneib_work *work, struct oneib_error *err)
+{
+    bool *held = calloc(ONEIB_PKEY_COUNT, sizeof *held);
+    if (!held)
+        return oneib_fail_memory(err);
+    mark_held_keys(work, held);
+    int outcome = request_from(work, held, err);
+    free(held);
+    return outcome;
+}
+
+/* The key that the attachment claims without being entitled to it; 0: it does not. */
+static oneib_pkey unentitled_claim(const struct oneib_work *work,
+                                   const struct oneib_attachment *attachment)
+{
+    /* An unknown state may be a running one: only a VM that is certainly on no host claims nothing.
+     */
+    if (attachment->presence == ONEIB_ABSENT)
+        return 0;
+    oneib_pkey claimed = claimed_key(attachment);
+    const struct oneib_network *network = oneib_cloud_network(work->cloud, attachment->network_id);
+    if (network && work->entitlements[network - work->cloud->networks].pkey == claimed)
+        return 0;
+    return claimed;
+}
+
+static int say_claimed(struct oneib_work *work, const struct oneib_attachment *attachment,
+                       oneib_pkey claimed, struct oneib_error *err)
+{
+    return oneib_findings_add(
+        work->findings, ONEIB_VIOLATION, "pkey-claimed",
+        "Wait for the VM's update, or detach the NIC and attach it again; if "
+        "it stays, look for who changed the NIC's VLAN_ID.",
+        err,
+        "VM %" PRIu32 " NIC %u of network %" PRIu32
+        " claims P_Key 0x%04x (VLAN_ID %u), which that network does not "
+        "have: on the ports of host %" PRId64 " it is in force for nobody",
+        attachment->vm_id, attachment->nic_id, attachment->network_id, claimed, claimed,
+        attachment->host_id == ONEIB_NO_ID ? -1 : (int64_t)attachment->host_id);
+}
+
+/*
+ * Every port of the host: which of them the VF sits on only the node knows. The network may be
+ * gone, or its PHYDEV may have changed after the VM started.
+ */
+static int bar_on_host(struct oneib_work *work, uint32_t host_id, uint32_t network_id,
+                       oneib_pkey pkey, struct oneib_error *err)
+{
+    struct oneib_desired *desired = work->desired;
+    const struct oneib_host *host = oneib_cloud_host(work->cloud, host_id);
+    if (host_id == ONEIB_NO_ID || !host)
+        return 0;
+    if (oneib_reserve(&desired->barred, &desired->barred_capacity,
+                      desired->barred_count + host->port_count, sizeof *desired->barred, err) < 0)
+        return -1;
+    for (size_t i = 0; i < host->port_count; i++)
+        desired->barred[desired->barred_count++] = (struct oneib_barred_key){
+            .port_guid = host->ports[i].port_guid, .network_id = network_id, .pkey = pkey};
+    return 0;
+}
+
+static int compare_barred(const void *a, const void *b)
+{
+    const struct oneib_barred_key *left = a, *right = b;
+    if (left->port_guid != right->port_guid)
+        return left->port_guid < right->port_guid ? -1 : 1;
+    return (left->pkey > right->pkey) - (left->pkey < right->pkey);
+}
+
+static void merge_barred(struct oneib_desired *desired)
+{
+    if (desired->barred_count == 0)
+        return;
+    qsort(desired->barred, desired->barred_count, sizeof *desired->barred, compare_barred);
+    size_t kept = 0;
+    for (size_t i = 1; i < desired->barred_count; i++) {
+        if (compare_barred(&desired->barred[kept], &desired->barred[i]) != 0)
+            desired->barred[++kept] = desired->barred[i];
+        else if (desired->barred[kept].network_id != desired->barred[i].network_id)
+            desired->barred[kept].network_id = ONEIB_NO_ID;
+    }
+    desired->barred_count = kept + 1;
+}
+
+int oneib_bar_claims(struct oneib_work *work, struct oneib_error *err)
+{
+    for (size_t i = 0; i < work->cloud->attachment_count; i++) {
+        const struct oneib_attachment *attachment = &work->cloud->attachments[i];
+        oneib_pkey claimed = unentitled_claim(work, attachment);
+        if (claimed == 0)
+            continue;
+        if (say_claimed(work, attachment, claimed, err) < 0 ||
+            bar_on_host(work, attachment->host_id, attachment->network_id, claimed, err) < 0)
+            return -1;
+        if (attachment->presence == ONEIB_MIGRATING &&
+            bar_on_host(work, attachment->source_host_id, attachment->network_id, claimed, err) < 0)
+            return -1;
+    }
+    merge_barred(work->desired);
+    return 0;
+}
+
+const struct oneib_barred_key *oneib_barred_key(const struct oneib_desired *desired,
+                                                oneib_guid port, oneib_pkey pkey)
+{
+    const struct oneib_barred_key wanted = {.port_guid = port, .pkey = pkey};
+    if (desired->barred_count == 0)
+        return NULL;
+    return bsearch(&wanted, desired->barred, desired->barred_count, sizeof wanted, compare_barred);
+}
+
+bool oneib_is_barred(const struct oneib_desired *desired, oneib_guid port, oneib_pkey pkey)
+{
+    return oneib_barred_key(desired, port, pkey) != NULL;
+}

@@ -1,0 +1,456 @@
+// SPDX-License-Identifier: Apache-2.0
+/* P_Key tables of ports: which keys go onto each, with which membership, and what finds no room. */
+#include "base/array.h"
+#include "model/desired_internal.h"
+#include <inttypes.h>
+#include <stdlib.h>
+
+/* Fewest entries that a port is taken to have when nobody says: 64 (mlx4 and ibsim), the last kept
+ * empty. */
+#define ROOM_UNLESS_KNOWN 63
+#define KEYS_NAMED 32
+
+/* One reason why a key should be on a port. */
+struct wish {
+    oneib_guid guid;
+    uint32_t cluster;
+    uint32_t seat; /* ONEIB_NO_INDEX: a static member */
+    oneib_pkey pkey;
+    uint8_t membership;
+    uint8_t verdict; /* MEMBER: wanted; BLOCKED: in force for nobody; others only narrow */
+};
+
+/* All wishes for one key on one port. */
+struct entry {
+    struct wish *wishes;
+    size_t count;
+    const struct oneib_seat *earliest; /* of the members; NULL when there is none */
+    bool wanted, blocked, has_static;
+    uint8_t membership;
+};
+
+struct table {
+    struct wish *wishes; /* by GUID, then key */
+    size_t wish_count, wish_capacity;
+    struct entry *entries; /* of the port at hand */
+    size_t entry_count, entry_capacity;
+};
+
+static int add_wish(struct table *table, struct wish wish, struct oneib_error *err)
+{
+    if (oneib_reserve(&table->wishes, &table->wish_capacity, table->wish_count + 1,
+                      sizeof *table->wishes, err) < 0)
+        return -1;
+    table->wishes[table->wish_count++] = wish;
+    return 0;
+}
+
+static int wish_for_static(const struct oneib_work *work, struct table *table,
+                           const struct oneib_line *line, struct oneib_error *err)
+{
+    bool barred = oneib_is_barred(work->desired, line->guid, line->pkey);
+    return add_wish(table,
+                    (struct wish){.guid = line->guid,
+                                  .cluster = line->cluster,
+                                  .seat = ONEIB_NO_INDEX,
+                                  .pkey = line->pkey,
+                                  .membership = line->membership,
+                                  .verdict = barred ? ONEIB_VERDICT_BLOCKED : ONEIB_VERDICT_MEMBER},
+                    err);
+}
+
+/* A limited NIC narrows its key on every port of its host: which one its VF sits on only the node
+ * knows. */
+static int narrow_host(const struct oneib_work *work, struct table *table, struct wish wish,
+                       uint32_t host_id, struct oneib_error *err)
+{
+    const struct oneib_host *host = oneib_cloud_host(work->cloud, host_id);
+    wish.verdict = ONEIB_VERDICT_NO_HCA;
+    for (size_t i = 0; host && i < host->port_count; i++) {
+        wish.guid = host->ports[i].port_guid;
+        if (add_wish(table, wish, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int wish_for_seat(const struct oneib_work *work, struct table *table, uint32_t index,
+                         struct oneib_error *err)
+{
+    const struct oneib_seat *seat = &work->seats[index];
+    if (seat->pkey == 0)
+        return 0;
+    const struct wish wish = {.guid = seat->member,
+                              .cluster = work->entitlements[seat->network].cluster,
+                              .seat = index,
+                              .pkey = seat->pkey,
+                              .membership = seat->membership,
+                              .verdict = seat->verdict};
+    if (seat->port != 0 && add_wish(table, wish, err) < 0)
+        return -1;
+    return seat->membership == ONEIB_LIMITED ? narrow_host(work, table, wish, seat->host_id, err)
+                                             : 0;
+}
+
+static int list_wishes(struct oneib_work *work, struct table *table, struct oneib_error *err)
+{
+    if (oneib_reserve(&table->wishes, &table->wish_capacity, work->static_count + work->seat_count,
+                      sizeof *table->wishes, err) < 0)
+        return -1;
+    for (size_t i = 0; i < work->static_count; i++)
+        if (wish_for_static(work, table, &work->statics[i], err) < 0)
+            return -1;
+    for (size_t i = 0; i < work->seat_count; i++)
+        if (wish_for_seat(work, table, (uint32_t)i, err) < 0)
+            return -1;
+    return 0;
+}
+
+static int compare_wishes(const void *a, const void *b)
+{
+    const struct wish *left = a, *right = b;
+    if (left->guid != right->guid)
+        return left->guid < right->guid ? -1 : 1;
+    if (left->pkey != right->pkey)
+        return left->pkey < right->pkey ? -1 : 1;
+    return (left->seat > right->seat) - (left->seat < right->seat);
+}
+
+/* Not settled yet: what runs already has the first right to the port's table. */
+static bool is_arriving(const struct oneib_attachment *attachment, const struct oneib_seat *seat)
+{
+    return attachment->presence == ONEIB_ARRIVING || attachment->attaching ||
+           (attachment->presence == ONEIB_MIGRATING && !seat->is_source);
+}
+
+static bool is_earlier(const struct oneib_work *work, const struct oneib_seat *seat,
+                       const struct oneib_seat *than)
+{
+    const struct oneib_attachment *a = &work->cloud->attachments[seat->attachment];
+    const struct oneib_attachment *b = &work->cloud->attachments[than->attachment];
+    if (is_arriving(a, seat) != is_arriving(b, than))
+        return is_arriving(b, than);
+    if (a->since != b->since)
+        return a->since < b->since;
+    if (a->vm_id != b->vm_id)
+        return a->vm_id < b->vm_id;
+    return a->nic_id < b->nic_id;
+}
+
+static void count_wish(const struct oneib_work *work, struct entry *entry, const struct wish *wish)
+{
+    entry->membership = (uint8_t)oneib_narrower(entry->membership, wish->membership);
+    entry->blocked |= wish->verdict == ONEIB_VERDICT_BLOCKED;
+    if (wish->verdict != ONEIB_VERDICT_MEMBER)
+        return;
+    entry->wanted = true;
+    if (wish->seat == ONEIB_NO_INDEX) {
+        entry->has_static = true;
+        return;
+    }
+    const struct oneib_seat *seat = &work->seats[wish->seat];
+    if (!entry->earliest || is_earlier(work, seat, entry->earliest))
+        entry->earliest = seat;
+}
+
+static int add_entry(const struct oneib_work *work, struct table *table, struct wish *wishes,
+                     size_t count, struct oneib_error *err)
+{
+    struct entry entry = {.wishes = wishes, .count = count, .membership = ONEIB_FULL};
+    for (size_t i = 0; i < count; i++)
+        count_wish(work, &entry, &wishes[i]);
+    entry.wanted &= !entry.blocked;
+    if (oneib_reserve(&table->entries, &table->entry_capacity, table->entry_count + 1,
+                      sizeof *table->entries, err) < 0)
+        return -1;
+    table->entries[table->entry_count++] = entry;
+    return 0;
+}
+
+/* The entries of one port, from its `count` wishes. */
+static int make_entries(const struct oneib_work *work, struct table *table, struct wish *wishes,
+                        size_t count, struct oneib_error *err)
+{
+    table->entry_count = 0;
+    size_t end;
+    for (size_t i = 0; i < count; i = end) {
+        for (end = i + 1; end < count && wishes[end].pkey == wishes[i].pkey;)
+            end++;
+        if (add_entry(work, table, &wishes[i], end - i, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static void set_verdict(struct oneib_work *work, const struct entry *entry,
+                        enum oneib_verdict verdict)
+{
+    for (size_t i = 0; i < entry->count; i++) {
+        struct wish *wish = &entry->wishes[i];
+        if (wish->verdict != ONEIB_VERDICT_MEMBER || wish->seat == ONEIB_NO_INDEX)
+            continue;
+        work->seats[wish->seat].verdict = (uint8_t)verdict;
+    }
+}
+
+static int say_static_blocked(struct oneib_work *work, const struct entry *entry,
+                              struct oneib_error *err)
+{
+    const struct wish *wish = entry->wishes;
+    for (size_t i = 0; i < entry->count; i++)
+        if (entry->wishes[i].seat == ONEIB_NO_INDEX)
+            return oneib_findings_add(work->findings, ONEIB_WARNING, "static-blocked",
+                                      "See the finding pkey-claimed of that key.", err,
+                                      "static member 0x%016" PRIx64 " of network %" PRIu32
+                                      " is left out: on that port a VM claims P_Key 0x%04x without "
+                                      "being entitled to it",
+                                      wish->guid, work->cloud->networks[wish->cluster].id,
+                                      wish->pkey);
+    return 0;
+}
+
+static int drop_blocked(struct oneib_work *work, struct table *table, struct oneib_error *err)
+{
+    for (size_t i = 0; i < table->entry_count; i++) {
+        if (!table->entries[i].blocked)
+            continue;
+        set_verdict(work, &table->entries[i], ONEIB_VERDICT_BLOCKED);
+        if (say_static_blocked(work, &table->entries[i], err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static void keep_least(uint32_t *room, uint32_t stated)
+{
+    if (stated && (*room == 0 || stated < *room))
+        *room = stated;
+}
+
+/* Keys that the port can hold, the default partition's included. */
+static uint32_t capacity_of(const struct oneib_work *work, const struct wish *wish)
+{
+    uint32_t room = 0;
+    const struct oneib_port_owner *owner = oneib_port_owner(work, wish->guid);
+    if (!owner && wish->seat != ONEIB_NO_INDEX)
+        owner = oneib_port_owner(work, work->seats[wish->seat].port); /* a VF's: as its adapter's */
+    if (owner)
+        keep_least(&room, owner->pkeys_max);
+    const struct oneib_subnet_port *port =
+        work->subnet ? oneib_subnet_find(work->subnet, wish->guid) : NULL;
+    if (port && port->partition_cap)
+        keep_least(&room, port->partition_cap > 1 ? port->partition_cap - 1u : 1u);
+    return room ? room : ROOM_UNLESS_KNOWN;
+}
+
+/* In the order in which they get room: static members by network, then by who was there first. */
+static int compare_entries(const void *a, const void *b, void *context)
+{
+    const struct entry *left = a, *right = b;
+    if (left->has_static != right->has_static)
+        return left->has_static ? -1 : 1;
+    if (left->has_static)
+        return (left->wishes->cluster > right->wishes->cluster) -
+               (left->wishes->cluster < right->wishes->cluster);
+    return is_earlier(context, left->earliest, right->earliest) ? -1 : 1;
+}
+
+static size_t keep_wanted(struct table *table)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < table->entry_count; i++)
+        if (table->entries[i].wanted)
+            table->entries[kept++] = table->entries[i];
+    return table->entry_count = kept;
+}
+
+static int say_narrowed(struct oneib_work *work, const struct entry *entry, struct oneib_error *err)
+{
+    oneib_autotext struct oneib_text names = {0};
+    size_t count = 0;
+    for (size_t i = 0; i < entry->count; i++) {
+        const struct wish *wish = &entry->wishes[i];
+        if (wish->verdict != ONEIB_VERDICT_MEMBER || wish->membership == ONEIB_LIMITED)
+            continue;
+        if (wish->seat == ONEIB_NO_INDEX)
+            oneib_text_append(&names, "the static member");
+        else
+            oneib_name_attachment(
+                &names, &work->cloud->attachments[work->seats[wish->seat].attachment], count);
+        count++;
+    }
+    if (count == 0)
+        return 0;
+    oneib_close_names(&names, count);
+    if (oneib_text_failed(&names))
+        return oneib_fail_memory(err);
+    return oneib_findings_add(
+        work->findings, ONEIB_WARNING, "membership-narrowed",
+        "Run limited and full members of one network on different hosts.", err,
+        "port 0x%016" PRIx64 " has one entry for P_Key 0x%04x of network %" PRIu32
+        ", and one of those there is limited: limited are also %s",
+        entry->wishes->guid, entry->wishes->pkey, work->cloud->networks[entry->wishes->cluster].id,
+        names.data);
+}
+
+static int accept(struct oneib_work *work, const struct entry *entry, struct oneib_error *err)
+{
+    if (oneib_reserve(&work->lines, &work->line_capacity, work->line_count + 1, sizeof *work->lines,
+                      err) < 0)
+        return -1;
+    work->lines[work->line_count++] = (struct oneib_line){.guid = entry->wishes->guid,
+                                                          .cluster = entry->wishes->cluster,
+                                                          .pkey = entry->wishes->pkey,
+                                                          .membership = entry->membership};
+    return entry->membership == ONEIB_LIMITED ? say_narrowed(work, entry, err) : 0;
+}
+
+static void append_keys(const struct oneib_work *work, struct oneib_text *text,
+                        const struct entry *entries, size_t count)
+{
+    for (size_t i = 0; i < count && i < KEYS_NAMED; i++)
+        oneib_text_printf(text, "%s0x%04x (network %" PRIu32 ")", i ? ", " : "",
+                          entries[i].wishes->pkey,
+                          work->cloud->networks[entries[i].wishes->cluster].id);
+    if (count == 0)
+        oneib_text_append(text, "none of a virtual cluster");
+    if (count > KEYS_NAMED)
+        oneib_text_printf(text, " and %zu more", count - KEYS_NAMED);
+}
+
+/* " of host 3" where the port is a host's. */
+static void append_host(const struct oneib_work *work, struct oneib_text *text,
+                        const struct entry *entry)
+{
+    oneib_guid physical = entry->earliest ? entry->earliest->port : entry->wishes->guid;
+    const struct oneib_port_owner *owner = oneib_port_owner(work, physical);
+    if (owner)
+        oneib_text_printf(text, " of host %" PRIu32, owner->host_id);
+}
+
+static int say_full(struct oneib_work *work, const struct table *table, size_t accepted,
+                    uint32_t capacity, struct oneib_error *err)
+{
+    oneib_autotext struct oneib_text host = {0}, fit = {0}, rest = {0};
+    oneib_text_append(&host, "");
+    append_host(work, &host, table->entries);
+    append_keys(work, &fit, table->entries, accepted);
+    append_keys(work, &rest, table->entries + accepted, table->entry_count - accepted);
+    if (oneib_text_failed(&host) || oneib_text_failed(&fit) || oneib_text_failed(&rest))
+        return oneib_fail_memory(err);
+    return oneib_findings_add(
+        work->findings, ONEIB_WARNING, "port-full",
+        "Move VMs of some of these networks to other hosts.", err,
+        "port 0x%016" PRIx64 "%s holds %" PRIu32
+        " P_Keys at most, those of the default partition and the fragment included; it has %s; no "
+        "room for %s",
+        table->entries->wishes->guid, host.data, capacity, fit.data, rest.data);
+}
+
+static int note_room(struct oneib_work *work, oneib_guid guid, uint32_t room,
+                     struct oneib_error *err)
+{
+    struct oneib_desired *desired = work->desired;
+    if (oneib_reserve(&desired->rooms, &desired->room_capacity, desired->room_count + 1,
+                      sizeof *desired->rooms, err) < 0)
+        return -1;
+    desired->rooms[desired->room_count++] = (struct oneib_port_room){
+        .port_guid = guid, .room = room > UINT16_MAX ? UINT16_MAX : (uint16_t)room};
+    return 0;
+}
+
+static int share_room(struct oneib_work *work, struct table *table, oneib_guid guid, uint32_t room,
+                      uint32_t capacity, struct oneib_error *err)
+{
+    size_t accepted = table->entry_count;
+    if (accepted > room) {
+        qsort_r(table->entries, table->entry_count, sizeof *table->entries, compare_entries, work);
+        accepted = room;
+        if (say_full(work, table, accepted, capacity, err) < 0)
+            return -1;
+    }
+    for (size_t i = 0; i < accepted; i++)
+        if (accept(work, &table->entries[i], err) < 0)
+            return -1;
+    for (size_t i = accepted; i < table->entry_count; i++)
+        set_verdict(work, &table->entries[i], ONEIB_VERDICT_PORT_FULL);
+    return note_room(work, guid, room - (uint32_t)accepted, err);
+}
+
+/* One port: its wishes lie at `first`, up to `end`. */
+static int fill_table(struct oneib_work *work, struct table *table, size_t first, size_t end,
+                      struct oneib_error *err)
+{
+    struct wish *wishes = &table->wishes[first];
+    if (make_entries(work, table, wishes, end - first, err) < 0 ||
+        drop_blocked(work, table, err) < 0)
+        return -1;
+
+    uint32_t capacity = capacity_of(work, wishes);
+    uint32_t taken = 1 + oneib_fragment_keys_on(work, wishes->guid);
+    uint32_t room = capacity > taken ? capacity - taken : 0;
+    keep_wanted(table);
+    return share_room(work, table, wishes->guid, room, capacity, err);
+}
+
+static int compare_lines(const void *a, const void *b)
+{
+    const struct oneib_line *left = a, *right = b;
+    if (left->pkey != right->pkey)
+        return left->pkey < right->pkey ? -1 : 1;
+    return (left->guid > right->guid) - (left->guid < right->guid);
+}
+
+static int compare_rooms(const void *a, const void *b)
+{
+    const struct oneib_port_room *left = a, *right = b;
+    if (left->port_guid != right->port_guid)
+        return left->port_guid < right->port_guid ? -1 : 1;
+    return (left->room > right->room) - (left->room < right->room);
+}
+
+/* The removal hold must not put anybody back onto a port that must not serve anybody. */
+static int close_refused_ports(struct oneib_work *work, struct oneib_error *err)
+{
+    struct oneib_desired *desired = work->desired;
+    for (size_t i = 0; i < work->port_count; i++)
+        if (work->ports[i].refused && note_room(work, work->ports[i].guid, 0, err) < 0)
+            return -1;
+    if (desired->room_count == 0)
+        return 0;
+    qsort(desired->rooms, desired->room_count, sizeof *desired->rooms, compare_rooms);
+    size_t kept = 1;
+    for (size_t i = 1; i < desired->room_count; i++)
+        if (desired->rooms[i].port_guid != desired->rooms[kept - 1].port_guid)
+            desired->rooms[kept++] = desired->rooms[i];
+    desired->room_count = kept;
+    return 0;
+}
+
+static int fill_each(struct oneib_work *work, struct table *table, struct oneib_error *err)
+{
+    if (list_wishes(work, table, err) < 0)
+        return -1;
+    if (table->wish_count)
+        qsort(table->wishes, table->wish_count, sizeof *table->wishes, compare_wishes);
+    size_t end;
+    for (size_t i = 0; i < table->wish_count; i = end) {
+        for (end = i + 1;
+             end < table->wish_count && table->wishes[end].guid == table->wishes[i].guid;)
+            end++;
+        if (fill_table(work, table, i, end, err) < 0)
+            return -1;
+    }
+    return close_refused_ports(work, err);
+}
+
+int oneib_fill_tables(struct oneib_work *work, struct oneib_error *err)
+{
+    struct table table = {0};
+    int outcome = fill_each(work, &table, err);
+    free(table.wishes);
+    free(table.entries);
+    if (outcome == 0 && work->line_count)
+        qsort(work->lines, work->line_count, sizeof *work->lines, compare_lines);
+    return outcome;
+}

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/topology_marks.h"
+
+#include "base/array.h"
+#include "base/number.h"
+#include <stdlib.h>
+#include <string.h>
+
+static int compare_guids(const void *a, const void *b)
+{
+    oneib_guid left = *(const oneib_guid *)a, right = *(const oneib_guid *)b;
+    return left < right ? -1 : left > right;
+}
+
+static int compare_marks(const void *a, const void *b)
+{
+    const struct oneib_mark *left = a, *right = b;
+    if (left->port_guid != right->port_guid)
+        return left->port_guid < right->port_guid ? -1 : 1;
+    return left->cluster < right->cluster ? -1 : left->cluster > right->cluster;
+}
+
+static int compare_clusters(const void *a, const void *b)
+{
+    const struct oneib_marked_cluster *left = a, *right = b;
+    return (int)left->partition->pkey - (int)right->partition->pkey;
+}
+
+/* The GUIDs of all linked CA ports, sorted. */
+static size_t collect_ca_ports(const struct oneib_topology *topology, const struct oneib_ends *ends,
+                               oneib_guid *guids)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < ends->count; i++)
+        if (!oneib_is_switch(topology, ends->items[i].node))
+            guids[count++] = ends->items[i].guid;
+    qsort(guids, count, sizeof(*guids), compare_guids);
+    return count;
+}
+
+/* The partitions of virtual clusters are named "one" and the network's id. */
+static bool is_cluster(const struct oneib_partition *partition)
+{
+    uint64_t id;
+    return strncmp(partition->name, "one", 3) == 0 &&
+           oneib_parse_decimal(partition->name + 3, UINT32_MAX, &id);
+}
+
+static bool add_mark(struct oneib_marks *marks, oneib_guid guid, size_t cluster)
+{
+    struct oneib_error ignored;
+    if (oneib_reserve(&marks->items, &marks->capacity, marks->count + 1, sizeof(*marks->items),
+                      &ignored) < 0)
+        return false;
+    marks->items[marks->count++] = (struct oneib_mark){guid, cluster};
+    return true;
+}
+
+static bool add_cluster(struct oneib_marks *marks, const struct oneib_partition *partition)
+{
+    struct oneib_error ignored;
+    if (oneib_reserve(&marks->clusters, &marks->cluster_capacity, marks->cluster_count + 1,
+                      sizeof(*marks->clusters), &ignored) < 0)
+        return false;
+    marks->clusters[marks->cluster_count++] = (struct oneib_marked_cluster){.partition = partition};
+    return true;
+}
+
+static bool list_clusters(const struct oneib_partition_table *table, struct oneib_marks *marks)
+{
+    for (size_t i = 0; i < table->count; i++)
+        if (is_cluster(&table->items[i]) && !add_cluster(marks, &table->items[i]))
+            return false;
+    if (marks->cluster_count)
+        qsort(marks->clusters, marks->cluster_count, sizeof(*marks->clusters), compare_clusters);
+    return true;
+}
+
+static bool mark_members(struct oneib_marks *marks, size_t index, const oneib_guid *ports,
+                         size_t port_count)
+{
+    const struct oneib_partition *partition = marks->clusters[index].partition;
+    for (size_t i = 0; i < partition->member_count; i++) {
+        const struct oneib_member *member = &partition->members[i];
+        if (member->kind != ONEIB_MEMBER_GUID || port_count == 0 ||
+            !bsearch(&member->guid, ports, port_count, sizeof(*ports), compare_guids))
+            continue;
+        if (!add_mark(marks, member->guid, index))
+            return false;
+    }
+    return true;
+}
+
+/* A fragment may name a port twice. */
+static void sort_and_count(struct oneib_marks *marks)
+{
+    size_t kept = 0;
+    if (marks->count)
+        qsort(marks->items, marks->count, sizeof(*marks->items), compare_marks);
+    for (size_t i = 0; i < marks->count; i++) {
+        if (kept && compare_marks(&marks->items[kept - 1], &marks->items[i]) == 0)
+            continue;
+        marks->items[kept++] = marks->items[i];
+        marks->clusters[marks->items[i].cluster].ports++;
+    }
+    marks->count = kept;
+}
+
+/* Clusters without a port here are left out of the legend: colours are few. */
+static bool drop_absent_clusters(struct oneib_marks *marks)
+{
+    size_t *places = calloc(marks->cluster_count + 1, sizeof(*places));
+    if (!places)
+        return false;
+    size_t kept = 0;
+    for (size_t i = 0; i < marks->cluster_count; i++) {
+        places[i] = kept;
+        if (marks->clusters[i].ports)
+            marks->clusters[kept++] = marks->clusters[i];
+    }
+    for (size_t i = 0; i < marks->count; i++)
+        marks->items[i].cluster = places[marks->items[i].cluster];
+    marks->cluster_count = kept;
+    free(places);
+    return true;
+}
+
+static bool mark_all(const struct oneib_topology *topology, const struct oneib_ends *ends,
+                     const struct oneib_partition_table *table, oneib_guid *ports,
+                     struct oneib_marks *marks)
+{
+    size_t port_count = collect_ca_ports(topology, ends, ports);
+    if (!list_clusters(table, marks))
+        return false;
+    for (size_t i = 0; i < marks->cluster_count; i++)
+        if (!mark_members(marks, i, ports, port_count))
+            return false;
+    sort_and_count(marks);
+    return drop_absent_clusters(marks);
+}
+
+bool oneib_marks_make(const struct oneib_topology *topology, const struct oneib_ends *ends,
+                      const struct oneib_partition_table *table, struct oneib_marks *marks)
+{
+    *marks = (struct oneib_marks){0};
+    if (!table)
+        return true;
+    oneib_guid *ports = calloc(ends->count + 1, sizeof(*ports));
+    bool made = ports && mark_all(topology, ends, table, ports, marks);
+    free(ports);
+    if (!made)
+        oneib_marks_clear(marks);
+    return made;
+}
+
+const struct oneib_mark *oneib_marks_of(const struct oneib_marks *marks, oneib_guid port_guid,
+                                        size_t *count)
+{
+    size_t low = 0, high = marks->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (marks->items[middle].port_guid < port_guid)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    *count = 0;
+    while (low + *count < marks->count && marks->items[low + *count].port_guid == port_guid)
+        ++*count;
+    return *count ? &marks->items[low] : NULL;
+}
+
+void oneib_marks_clear(struct oneib_marks *marks)
+{
+    free(marks->clusters);
+    free(marks->items);
+    *marks = (struct oneib_marks){0};
+}

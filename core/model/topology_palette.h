@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Colours and escaping for drawings. Private to core/model. */
+#ifndef ONEIB_MODEL_TOPOLOGY_PALETTE_H
+#define ONEIB_MODEL_TOPOLOGY_PALETTE_H
+
+#include "base/text.h"
+#include <stdbool.h>
+#include <stddef.h>
+
+#define ONEIB_PALETTE_SIZE 7
+
+/* Colour of the n-th cluster, "#rrggbb"; they repeat after ONEIB_PALETTE_SIZE. */
+const char *oneib_palette_colour(size_t n);
+/* Black is easier to read on it than white. */
+bool oneib_palette_is_light(size_t n);
+
+/*
+ * Appends at most max_characters of an untrusted string, "…" after a cut one, with what cannot be
+ * shown as U+FFFD. XML: for text and attributes. DOT: for quoted strings.
+ */
+void oneib_append_xml(struct oneib_text *text, const char *string, size_t max_characters);
+void oneib_append_dot(struct oneib_text *text, const char *string, size_t max_characters);
+
+#endif

@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Small clouds in a few readable lines, and the questions that tests ask of the desired state. An
+ * out of memory ends the test.
+ */
+#ifndef ONEIB_TESTS_CLOUD_BUILDER_H
+#define ONEIB_TESTS_CLOUD_BUILDER_H
+
+#include "model/cloud.h"
+#include "model/desired.h"
+#include "model/partition.h"
+#include "model/subnet.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define SITE 7
+
+struct scene {
+    struct oneib_cloud cloud;
+    struct oneib_policy policy;
+    struct oneib_partition_table fragment, in_force;
+    struct oneib_subnet subnet;
+    bool has_in_force, has_subnet;
+    struct oneib_desired desired;
+    struct oneib_error err;
+};
+
+static inline int scene_make(void **state)
+{
+    struct scene *scene = calloc(1, sizeof *scene);
+    if (!scene)
+        return -1;
+    scene->policy = (struct oneib_policy){
+        .site = SITE, .pkey_first = 256, .pkey_last = 32766, .hold_share = 0.5, .hold_minimum = 2};
+    *state = scene;
+    return 0;
+}
+
+static inline int scene_free(void **state)
+{
+    struct scene *scene = *state;
+    oneib_desired_clear(&scene->desired);
+    oneib_cloud_clear(&scene->cloud);
+    oneib_partition_table_clear(&scene->fragment);
+    oneib_partition_table_clear(&scene->in_force);
+    oneib_subnet_clear(&scene->subnet);
+    free(scene);
+    return 0;
+}
+
+#define SCENE_TEST(function) cmocka_unit_test_setup_teardown(function, scene_make, scene_free)
+
+/* Port 1 of host ID's adapter, as most tests have it. */
+static inline oneib_guid port_of(uint32_t host_id)
+{
+    return UINT64_C(0x0002c90300000000) + host_id;
+}
+
+/* A network with this key; 0: VLAN_ID is missing. */
+static inline struct oneib_network *add_network(struct scene *scene, uint32_t id, unsigned key)
+{
+    struct oneib_network *network = oneib_cloud_add_network(&scene->cloud, &scene->err);
+    assert_non_null(network);
+    network->id = id;
+    network->parent_id = ONEIB_NO_ID;
+    network->key_state = key ? ONEIB_KEY_VALID : ONEIB_KEY_MISSING;
+    network->pkey = (oneib_pkey)key;
+    network->membership = ONEIB_FULL;
+    return network;
+}
+
+static inline struct oneib_network *add_reservation(struct scene *scene, uint32_t id,
+                                                    uint32_t parent_id, unsigned key)
+{
+    struct oneib_network *network = add_network(scene, id, key);
+    network->parent_id = parent_id;
+    return network;
+}
+
+static inline struct oneib_host *add_empty_host(struct scene *scene, uint32_t id)
+{
+    struct oneib_host *host = oneib_cloud_add_host(&scene->cloud, &scene->err);
+    assert_non_null(host);
+    host->id = id;
+    return host;
+}
+
+static inline struct oneib_hca_port *add_port(struct scene *scene, struct oneib_host *host,
+                                              const char *device, unsigned number, oneib_guid guid)
+{
+    struct oneib_hca_port *port = oneib_host_add_port(host, &scene->err);
+    assert_non_null(port);
+    snprintf(port->device, sizeof port->device, "%s", device);
+    port->port = (uint8_t)number;
+    port->driver = strncmp(device, "mlx4", 4) == 0   ? ONEIB_HCA_MLX4
+                   : strncmp(device, "mlx5", 4) == 0 ? ONEIB_HCA_MLX5
+                                                     : ONEIB_HCA_OTHER;
+    port->port_guid = guid;
+    return port;
+}
+
+/* A host with port 1 of mlx4_0 (or of the device named), GUID port_of(id). */
+static inline struct oneib_host *add_host_with(struct scene *scene, uint32_t id, const char *device)
+{
+    struct oneib_host *host = add_empty_host(scene, id);
+    add_port(scene, host, device, 1, port_of(id));
+    return host;
+}
+
+static inline struct oneib_host *add_host(struct scene *scene, uint32_t id)
+{
+    return add_host_with(scene, id, "mlx4_0");
+}
+
+/* A NIC of a running VM; its claim is the network's key when that network was added before. */
+static inline struct oneib_attachment *add_nic(struct scene *scene, uint32_t vm_id, unsigned nic_id,
+                                               uint32_t network_id, uint32_t host_id)
+{
+    struct oneib_attachment *nic = oneib_cloud_add_attachment(&scene->cloud, &scene->err);
+    assert_non_null(nic);
+    nic->vm_id = vm_id;
+    nic->nic_id = (uint8_t)nic_id;
+    nic->network_id = network_id;
+    nic->host_id = host_id;
+    nic->source_host_id = ONEIB_NO_ID;
+    nic->state = 3;
+    nic->lcm_state = 3;
+    nic->presence = ONEIB_SETTLED;
+    nic->since = 1000 + vm_id;
+    for (size_t i = 0; i < scene->cloud.network_count; i++)
+        if (scene->cloud.networks[i].id == network_id) {
+            nic->claim = (uint8_t)scene->cloud.networks[i].key_state;
+            nic->claimed_pkey = scene->cloud.networks[i].pkey;
+        }
+    return nic;
+}
+
+static inline void claim(struct oneib_attachment *nic, unsigned key)
+{
+    nic->claim = key ? ONEIB_KEY_VALID : ONEIB_KEY_MISSING;
+    nic->claimed_pkey = (oneib_pkey)key;
+}
+
+static inline void migrate(struct oneib_attachment *nic, uint32_t source_host_id)
+{
+    nic->presence = ONEIB_MIGRATING;
+    nic->lcm_state = 4;
+    nic->source_host_id = source_host_id;
+}
+
+static inline struct oneib_partition *add_partition(struct scene *scene,
+                                                    struct oneib_partition_table *table,
+                                                    const char *name, unsigned key)
+{
+    struct oneib_partition *partition = oneib_partition_table_add(table, &scene->err);
+    assert_non_null(partition);
+    snprintf(partition->name, sizeof partition->name, "%s", name);
+    partition->pkey = (oneib_pkey)key;
+    return partition;
+}
+
+static inline void add_guid(struct scene *scene, struct oneib_partition *partition, oneib_guid guid,
+                            enum oneib_membership membership)
+{
+    assert_int_equal(
+        0, oneib_partition_add_member(partition,
+                                      (struct oneib_member){.guid = guid,
+                                                            .kind = ONEIB_MEMBER_GUID,
+                                                            .membership = (uint8_t)membership},
+                                      &scene->err));
+}
+
+static inline void add_wildcard(struct scene *scene, struct oneib_partition *partition,
+                                enum oneib_member_kind kind, enum oneib_membership membership)
+{
+    assert_int_equal(
+        0, oneib_partition_add_member(
+               partition,
+               (struct oneib_member){.kind = (uint8_t)kind, .membership = (uint8_t)membership},
+               &scene->err));
+}
+
+static inline struct oneib_subnet_port *add_subnet_port(struct scene *scene, oneib_guid guid,
+                                                        unsigned partition_cap)
+{
+    struct oneib_subnet *subnet = &scene->subnet;
+    subnet->ports = realloc(subnet->ports, (subnet->port_count + 1) * sizeof *subnet->ports);
+    assert_non_null(subnet->ports);
+    struct oneib_subnet_port *port = &subnet->ports[subnet->port_count++];
+    *port = (struct oneib_subnet_port){
+        .guid = guid, .node_type = ONEIB_NODE_CA, .partition_cap = (uint16_t)partition_cap};
+    scene->has_subnet = true;
+    return port;
+}
+
+static inline int try_compute(struct scene *scene)
+{
+    oneib_desired_clear(&scene->desired);
+    oneib_cloud_sort(&scene->cloud);
+    oneib_subnet_sort(&scene->subnet);
+    const struct oneib_desired_input input = {.cloud = &scene->cloud,
+                                              .policy = &scene->policy,
+                                              .fragment = &scene->fragment,
+                                              .subnet = scene->has_subnet ? &scene->subnet : NULL,
+                                              .in_force =
+                                                  scene->has_in_force ? &scene->in_force : NULL};
+    return oneib_desired_compute(&input, &scene->desired, &scene->err);
+}
+
+static inline void compute(struct scene *scene)
+{
+    if (try_compute(scene) < 0)
+        fail_msg("oneib_desired_compute: %s", scene->err.text);
+}
+
+static inline enum oneib_verdict verdict_of(const struct scene *scene, uint32_t vm_id,
+                                            unsigned nic_id)
+{
+    for (size_t i = 0; i < scene->cloud.attachment_count; i++)
+        if (scene->cloud.attachments[i].vm_id == vm_id &&
+            scene->cloud.attachments[i].nic_id == nic_id)
+            return scene->desired.verdicts[i];
+    fail_msg("no VM %u NIC %u", vm_id, nic_id);
+    return ONEIB_VERDICT_ABSENT;
+}
+
+#define assert_verdict(scene, vm_id, nic_id, verdict)                                              \
+    assert_string_equal(oneib_verdict_name(verdict),                                               \
+                        oneib_verdict_name(verdict_of(scene, vm_id, nic_id)))
+
+static inline const struct oneib_partition *partition_of(const struct oneib_partition_table *table,
+                                                         oneib_pkey key)
+{
+    for (size_t i = 0; i < table->count; i++)
+        if (table->items[i].pkey == key)
+            return &table->items[i];
+    return NULL;
+}
+
+/* How the partition lists the GUID: "full", "limited", "both" or "none"; the last mention counts.
+ */
+static inline const char *listed_in(const struct oneib_partition_table *table, unsigned key,
+                                    oneib_guid guid)
+{
+    const struct oneib_partition *partition = partition_of(table, (oneib_pkey)key);
+    const char *listed = "none";
+    for (size_t i = 0; partition && i < partition->member_count; i++)
+        if (partition->members[i].kind == ONEIB_MEMBER_GUID && partition->members[i].guid == guid)
+            listed = oneib_membership_name(partition->members[i].membership);
+    return listed;
+}
+
+#define assert_listed(scene, key, guid, how)                                                       \
+    assert_string_equal(how, listed_in(&(scene)->desired.table, key, guid))
+
+static inline const struct oneib_finding *finding(const struct scene *scene, const char *code)
+{
+    for (size_t i = 0; i < scene->desired.findings.count; i++)
+        if (strcmp(scene->desired.findings.items[i].code, code) == 0)
+            return &scene->desired.findings.items[i];
+    return NULL;
+}
+
+static inline size_t findings_of(const struct scene *scene, const char *code)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < scene->desired.findings.count; i++)
+        count += strcmp(scene->desired.findings.items[i].code, code) == 0;
+    return count;
+}
+
+/* There is such a finding, of that severity, and its text has `words`. */
+static inline void assert_finding(const struct scene *scene, const char *code,
+                                  enum oneib_severity severity, const char *words)
+{
+    const struct oneib_finding *found = finding(scene, code);
+    if (!found)
+        fail_msg("no finding %s", code);
+    assert_int_equal(severity, found->severity);
+    if (!strstr(found->text, words))
+        fail_msg("\"%s\" is not in: %s", words, found->text);
+}
+
+static inline void assert_no_finding(const struct scene *scene, const char *code)
+{
+    const struct oneib_finding *found = finding(scene, code);
+    if (found)
+        fail_msg("unexpected finding %s: %s", code, found->text);
+}
+
+/* The key proposed for the network; -1: no request. */
+static inline int requested(const struct scene *scene, uint32_t network_id)
+{
+    for (size_t i = 0; i < scene->desired.request_count; i++)
+        if (scene->desired.requests[i].network_id == network_id)
+            return scene->desired.requests[i].pkey;
+    return -1;
+}
+
+#endif

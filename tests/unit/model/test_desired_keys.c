@@ -1,0 +1,475 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cloud_builder.h"
+
+static void members_of_a_network_are_the_ports_of_their_hosts(void **state)
+{
+    struct scene *scene = *state;
+    add_network(scene, 5, 0x101);
+    add_host(scene, 1);
+    add_host(scene, 2);
+    add_nic(scene, 10, 0, 5, 1);
+    add_nic(scene, 11, 0, 5, 2);
+    compute(scene);
+
+    const struct oneib_partition *partition = partition_of(&scene->desired.table, 0x101);
+    assert_non_null(partition);
+    assert_string_equal("one5", partition->name);
+    assert_true(partition->ipoib);
+    assert_false(partition->indx0);
+    assert_int_equal(2, partition->member_count);
+    assert_listed(scene, 0x101, port_of(1), "full");
+    assert_listed(scene, 0x101, port_of(2), "full");
+    assert_verdict(scene, 10, 0, ONEIB_VERDICT_MEMBER);
+    assert_int_equal(0, scene->desired.findings.count);
+}
+
+static void the_default_partition_is_there_even_in_an_empty_cloud(void **state)
+{
+    struct scene *scene = *state;
+    static const oneib_guid full[] = {0x30, 0x20, 0x30};
+    scene->policy.default_full_members = full;
+    scene->policy.default_full_count = 3;
+    compute(scene);
+
+    assert_int_equal(1, scene->desired.table.count);
+    const struct oneib_partition *partition = &scene->desired.table.items[0];
+    assert_string_equal("Default", partition->name);
+    assert_int_equal(0x7fff, partition->pkey);
+    assert_false(partition->ipoib);
+    assert_int_equal(4, partition->member_count);
+    assert_int_equal(ONEIB_MEMBER_ALL, partition->members[0].kind);
+    assert_int_equal(ONEIB_LIMITED, partition->members[0].membership);
+    assert_int_equal(ONEIB_MEMBER_SELF, partition->members[1].kind);
+    assert_int_equal(ONEIB_FULL, partition->members[1].membership);
+    assert_int_equal(0x20, partition->members[2].guid);
+    assert_int_equal(0x30, partition->members[3].guid);
+}
+
+static void a_vfs_guid_is_no_full_member_of_the_default_partition(void **state)
+{
+    struct scene *scene = *state;
+    const oneib_guid full[] = {oneib_guid_encode(SITE, 4, 0)};
+    scene->policy.default_full_members = full;
+    scene->policy.default_full_count = 1;
+    compute(scene);
+    assert_listed(scene, 0x7fff, full[0], "none");
+    assert_finding(scene, "default-guid-site", ONEIB_WARNING, "0x0200070000000400");
+}
+
+static void an_invalid_key_gives_no_members_and_no_new_key(void **state)
+{
+    struct scene *scene = *state;
+    add_network(scene, 5, 0)->key_state = ONEIB_KEY_INVALID;
+    add_host(scene, 1);
+    add_nic(scene, 10, 0, 5, 1);
+    compute(scene);
+
+    assert_verdict(scene, 10, 0, ONEIB_VERDICT_NO_KEY);
+    assert_finding(scene, "pkey-invalid", ONEIB_WARNING, "network 5");
+    assert_non_null(finding(scene, "pkey-invalid")->remedy);
+    assert_int_equal(0, scene->desired.request_count);
+    assert_int_equal(1, scene->desired.table.count);
+}
+
+static void the_default_key_is_never_a_networks(void **state)
+{
+    struct scene *scene = *state;
+    add_network(scene, 5, 0x7fff);
+    add_network(scene, 6, 0xffff);
+    add_host(scene, 1);
+    add_nic(scene, 10, 0, 5, 1);
+    add_nic(scene, 10, 1, 6, 1);
+    compute(scene);
+    assert_verdict(scene, 10, 0, ONEIB_VERDICT_NO_KEY);
+    assert_verdict(scene, 10, 1, ONEIB_VERDICT_NO_KEY);
+    assert_int_equal(2, findings_of(scene, "pkey-invalid"));
+    assert_int_equal(1, scene->desired.table.count);
+}
+
+static void a_network_without_a_key_asks_for_the_lowest_free_one(void **state)
+{
+    struct scene *scene = *state;
+    add_network(scene, 3, 0);
+    add_network(scene, 4, 257);
+    add_network(scene, 5, 0);
+    add_host(scene, 1);
+    add_nic(scene, 10, 0, 3, 1);
+    compute(scene);
+    assert_int_equal(256, requested(scene, 3));
+    assert_int_equal(258, requested(scene, 5));
+    assert_int_equal(-1, requested(scene, 4));
+    assert_verdict(scene, 10, 0, ONEIB_VERDICT_NO_KEY);
+}
+
+static void whoever_may_come_back_with_a_key_holds_it(void **state)
+{
+    struct scene *scene = *state;
+    add_network(scene, 1, 256);
+    add_network(scene, 2, 256); /* in conflict, and still a holder */
+    add_network(scene, 3, 0);
+    add_nic(scene, 10, 0, 99, ONEIB_NO_ID)->presence = ONEIB_ABSENT; /* powered off */
+    claim(&scene->cloud.attachments[0], 257);
+    add_guid(scene, add_partition(scene, &scene->fragment, "storage", 258), 0x55, ONEIB_FULL);
+    add_guid(scene, add_partition(scene, &scene->in_force, "one77", 259), 0x55, ONEIB_FULL);
+    scene->has_in_force = true;
+    compute(scene);
+    assert_int_equal(260, requested(scene, 3));
+    assert_no_finding(scene, "pkey-claimed");
+}
+
+static void a_used_up_range_is_said_once(void **state)
+{
+    struct scene *scene = *state;
+    scene->policy.pkey_first = 300;
+    scene->policy.pkey_last = 301;
+    add_network(scene, 1, 300);
+    for (uint32_t id = 2; id < 6; id++)
+        add_network(scene, id, 0);
+    compute(scene);
+    assert_int_equal(301, requested(scene, 2));
+    assert_int_equal(0, requested(scene, 3));
+    assert_int_equal(0, requested(scene, 5));
+    assert_int_equal(1, findings_of(scene, "pkeys-exhausted"));
+    assert_finding(scene, "pkeys-exhausted", ONEIB_WARNING, "3 networks");
+}
+
+static void a_key_outside_the_range_is_the_operators_choice(void **state)
+{
+    struct scene *scene = *state;
+    add_network(scene, 1, 5);
+    add_host(scene, 1);
+    add_nic(scene, 10, 0, 1, 1);
+    compute(scene);
+    assert_listed(scene, 5, port_of(1), "full");
+}
+
+static void of_two_networks_with_one_key_the_lower_id_has_it(void **state)
+{
+    struct scene *scene = *state;
+    add_network(scene, 8, 0x101);
+    add_network(scene, 4, 0x101);
+    add_host(scene, 1);
+    add_host(scene, 2);
+    add_nic(scene, 10, 0, 8, 1);
+    add_nic(scene, 11, 0, 4, 2);
+    compute(scene);
+
+    assert_string_equal("one4", partition_of(&scene->desired.table, 0x101)->name);
+    assert_listed(scene, 0x101, port_of(2), "full");
+    assert_listed(scene, 0x101, port_of(1), "none");
+    assert_verdict(scene, 10, 0, ONEIB_VERDICT_KEY_CONFLICT);
+    assert_verdict(scene, 11, 0, ONEIB_VERDICT_MEMBER);
+    assert_finding(scene, "pkey-conflict", ONEIB_WARNING, "network 8");
+    assert_finding(scene, "pkey-conflict", ONEIB_WARNING, "network 4");
+    assert_int_equal(0, scene->desired.request_count);
+    assert_int_equal(0, oneib_desired_cluster(&scene->desired, 8)->pkey);
+}
+
+static void a_key_of_the_fragment_is_no_networks(void **state)
+{
+    struct scene *scene = *state;
+    add_network(scene, 4, 0x101);
+    add_host(scene, 1);
+    add_nic(scene, 10, 0, 4, 1);
+    add_guid(scene, add_partition(scene, &scene->fragment, "storage", 0x101), 0x55, ONEIB_FULL);
+    compute(scene);
+    assert_verdict(scene, 10, 0, ONEIB_VERDICT_KEY_CONFLICT);
+    assert_finding(scene, "pkey-reserved", ONEIB_WARNING, "network 4");
+    assert_string_equal("storage", partition_of(&scene->desired.table, 0x101)->name);
+    assert_listed(scene, 0x101, port_of(1), "none");
+    assert_int_equal(0, scene->desired.request_count);
+}
+
+static void a_copy_of_the_parents_key_is_no_key(void **state)
+{
+    struct scene *scene = *state;
+    add_network(scene, 4, 256);
+    add_reservation(scene, 5, 4, 256);
+    add_host(scene, 1);
+    add_host(scene, 2);
+    add_nic(scene, 10, 0, 4, 1);
+    add_nic(scene, 11, 0, 5, 2);
+    compute(scene);
+
+    assert_verdict(scene, 10, 0, ONEIB_VERDICT_MEMBER);
+    assert_verdict(scene, 11, 0, ONEIB_VERDICT_NO_KEY);
+    assert_listed(scene, 256, port_of(2), "none");
+    assert_int_equal(257, requested(scene, 5));
+    assert_finding(scene, "reservation-needs-key", ONEIB_NOTICE, "network 5");
+    assert_no_finding(scene, "pkey-conflict");
+    assert_finding(scene, "pkey-claimed", ONEIB_VIOLATION, "VM 11 NIC 0");
+}
+
+static void a_reservation_with_a_key_of_its_own_is_a_cluster_of_its_own(void **state)
+{
+    struct scene *scene = *state;
+    add_network(scene, 4, 256);
+    add_reservation(scene, 5, 4, 257);
+    add_host(scene, 1);
+    add_nic(scene, 10, 0, 4, 1);
+    add_nic(scene, 11, 0, 5, 1);
+    compute(scene);
+    assert_verdict(scene, 10, 0, ONEIB_VERDICT_MEMBER);
+    assert_verdict(scene, 11, 0, ONEIB_VERDICT_MEMBER);
+    assert_string_equal("one5", partition_of(&scene->desired.table, 257)->name);
+    assert_int_equal(5, oneib_desired_cluster(&scene->desired, 5)->network_id);
+}
+
+static void a_shared_reservation_joins_its_parents_partition(void **state)
+{
+    struct scene *scene = *state;
+    add_network(scene, 4, 256)->reservations_share = true;
+    add_reservation(scene, 5, 4, 256);
+    add_host(scene, 1);
+    add_host(scene, 2);
+    add_nic(scene, 10, 0, 4, 1);
+    add_nic(scene, 11, 0, 5, 2);
+    compute(scene);
+
+    assert_listed(scene, 256, port_of(1), "full");
+    assert_listed(scene, 256, port_of(2), "full");
+    assert_int_equal(2, scene->desired.table.count);
+    assert_int_equal(0, scene->desired.request_count);
+    assert_int_equal(0, scene->desired.findings.count);
+    assert_int_equal(1, scene->desired.cluster_count);
+    const struct oneib_cluster *cluster = oneib_desired_cluster(&scene->desired, 5);
+    assert_int_equal(4, cluster->network_id);
+    assert_int_equal(2, cluster->attachment_count);
+    assert_int_equal(2, cluster->members);
+}
+
+static void a_shared_reservation_is_no_wider_than_any_of_the_three(void **state)
+{
+    struct scene *scene = *state;
+    add_network(scene, 4, 256)->reservations_share = true;
+    add_reservation(scene, 5, 4, 256)->membership = ONEIB_LIMITED;
+    add_reservation(scene, 6, 4, 256);
+    for (uint32_t host = 1; host <= 3; host++)
+        add_host(scene, host);
+    add_nic(scene, 10, 0, 5, 1);
+    add_nic(scene, 11, 0, 6, 2)->narrowed = true;
+    add_nic(scene, 12, 0, 6, 3);
+    compute(scene);
+    assert_listed(scene, 256, port_of(1), "limited");
+    assert_listed(scene, 256, port_of(2), "limited");
+    assert_listed(scene, 256, port_of(3), "full");
+
+    scene->cloud.networks[0].membership = ONEIB_LIMITED;
+    compute(scene);
+    assert_listed(scene, 256, port_of(3), "limited");
+}
+
+static void a_shared_reservation_has_no_other_key_than_its_parents(void **state)
+{
+    struct scene *scene = *state;
+    add_network(scene, 4, 256)->reservations_share = true;
+    add_reservation(scene, 5, 4, 300);
+    add_host(scene, 1);
+    add_nic(scene, 10, 0, 5, 1);
+    compute(scene);
+    assert_listed(scene, 256, port_of(1), "full");
+    assert_null(partition_of(&scene->desired.table, 300));
+    assert_finding(scene, "pkey-claimed", ONEIB_VIOLATION, "0x012c");
+}
+
+static void sharing_goes_one_level_and_never_in_circles(void **state)
+{
+    struct scene *scene = *state;
+    add_network(scene, 1, 256)->reservations_share = true;
+    add_reservation(scene, 2, 1, 256)->reservations_share = true;
+    add_reservation(scene, 3, 2, 256);
+    add_reservation(scene, 6, 7, 300)->reservations_share = true;
+    add_reservation(scene, 7, 6, 300)->reservations_share = true;
+    add_reservation(scene, 8, 8, 301)->reservations_share = true;
+    add_host(scene, 1);
+    for (uint32_t i = 0; i < 6; i++)
+        add_nic(scene, 10 + i, 0, (const uint32_t[]){1, 2, 3, 6, 7, 8}[i], 1);
+    for (size_t i = 0; i < scene->cloud.attachment_count; i++)
+        claim(&scene->cloud.attachments[i], 0);
+    compute(scene);
+    assert_verdict(scene, 10, 0, ONEIB_VERDICT_MEMBER);
+    assert_verdict(scene, 11, 0, ONEIB_VERDICT_MEMBER);
+    assert_verdict(scene, 12, 0, ONEIB_VERDICT_NO_KEY);
+    assert_verdict(scene, 13, 0, ONEIB_VERDICT_NO_KEY);
+    assert_verdict(scene, 14, 0, ONEIB_VERDICT_NO_KEY);
+    assert_verdict(scene, 15, 0, ONEIB_VERDICT_MEMBER);
+    assert_int_equal(3, findings_of(scene, "reservation-nested"));
+    assert_null(oneib_desired_cluster(&scene->desired, 3));
+}
+
+static void a_reservation_whose_parent_is_gone_is_an_ordinary_network(void **state)
+{
+    struct scene *scene = *state;
+    add_reservation(scene, 5, 4, 300);
+    add_host(scene, 1);
+    add_nic(scene, 10, 0, 5, 1);
+    compute(scene);
+    assert_verdict(scene, 10, 0, ONEIB_VERDICT_MEMBER);
+    assert_listed(scene, 300, port_of(1), "full");
+}
+
+static void a_claim_without_entitlement_takes_the_key_off_the_port_for_everybody(void **state)
+{
+    struct scene *scene = *state;
+    add_network(scene, 4, 256);
+    add_network(scene, 5, 257);
+    add_host(scene, 1);
+    add_host(scene, 2);
+    add_nic(scene, 10, 0, 4, 1);
+    add_nic(scene, 11, 0, 4, 2);
+    claim(add_nic(scene, 12, 3, 5, 1), 256);
+    compute(scene);
+
+    assert_verdict(scene, 10, 0, ONEIB_VERDICT_BLOCKED);
+    assert_verdict(scene, 11, 0, ONEIB_VERDICT_MEMBER);
+    assert_verdict(scene, 12, 3, ONEIB_VERDICT_MEMBER);
+    assert_listed(scene, 256, port_of(1), "none");
+    assert_listed(scene, 256, port_of(2), "full");
+    assert_listed(scene, 257, port_of(1), "full");
+    assert_finding(scene, "pkey-claimed", ONEIB_VIOLATION, "VM 12 NIC 3 of network 5");
+    assert_finding(scene, "pkey-claimed", ONEIB_VIOLATION, "0x0100");
+}
+
+static void a_claim_counts_in_every_presence_but_absent(void **state)
+{
+    struct scene *scene = *state;
+    add_network(scene, 4, 256);
+    add_network(scene, 5, 257);
+    add_host(scene, 1);
+    add_nic(scene, 10, 0, 4, 1);
+    claim(add_nic(scene, 12, 0, 5, 1), 256);
+    static const uint8_t presences[] = {ONEIB_ARRIVING, ONEIB_SETTLED, ONEIB_LEAVING,
+                                        ONEIB_MIGRATING, ONEIB_PRESENCE_UNKNOWN};
+    for (size_t i = 0; i < sizeof presences; i++) {
+        scene->cloud.attachments[1].presence = presences[i];
+        compute(scene);
+        assert_verdict(scene, 10, 0, ONEIB_VERDICT_BLOCKED);
+    }
+    scene->cloud.attachments[1].presence = ONEIB_ABSENT;
+    compute(scene);
+    assert_verdict(scene, 10, 0, ONEIB_VERDICT_MEMBER);
+}
+
+static void a_migrating_claim_counts_on_both_hosts(void **state)
+{
+    struct scene *scene = *state;
+    add_network(scene, 4, 256);
+    add_network(scene, 5, 257);
+    for (uint32_t host = 1; host <= 3; host++) {
+        add_host(scene, host);
+        add_nic(scene, 10 + host, 0, 4, host);
+    }
+    struct oneib_attachment *nic = add_nic(scene, 20, 0, 5, 1);
+    claim(nic, 256);
+    migrate(nic, 2);
+    compute(scene);
+    assert_verdict(scene, 11, 0, ONEIB_VERDICT_BLOCKED);
+    assert_verdict(scene, 12, 0, ONEIB_VERDICT_BLOCKED);
+    assert_verdict(scene, 13, 0, ONEIB_VERDICT_MEMBER);
+}
+
+static void a_nic_of_a_vanished_network_bars_its_key_on_every_port_of_the_host(void **state)
+{
+    struct scene *scene = *state;
+    add_network(scene, 4, 256);
+    struct oneib_host *host = add_host(scene, 1);
+    add_port(scene, host, "mlx4_1", 1, 0x77);
+    snprintf(scene->cloud.networks[0].device, 32, "mlx4_1");
+    add_nic(scene, 10, 0, 4, 1);
+    claim(add_nic(scene, 11, 0, 99, 1), 256);
+    compute(scene);
+    assert_verdict(scene, 11, 0, ONEIB_VERDICT_NO_NETWORK);
+    assert_verdict(scene, 10, 0, ONEIB_VERDICT_BLOCKED);
+    assert_listed(scene, 256, 0x77, "none");
+}
+
+static void a_missing_or_invalid_claim_blocks_nothing(void **state)
+{
+    struct scene *scene = *state;
+    add_network(scene, 4, 256);
+    add_network(scene, 5, 257);
+    add_host(scene, 1);
+    add_nic(scene, 10, 0, 4, 1);
+    claim(add_nic(scene, 11, 0, 5, 1), 0);
+    add_nic(scene, 12, 0, 5, 1)->claim = ONEIB_KEY_INVALID;
+    scene->cloud.attachments[2].claimed_pkey = 256;
+    compute(scene);
+    for (uint32_t vm = 10; vm <= 12; vm++)
+        assert_verdict(scene, vm, 0, ONEIB_VERDICT_MEMBER);
+    assert_no_finding(scene, "pkey-claimed");
+}
+
+static void members_follow_their_networks_new_key(void **state)
+{
+    struct scene *scene = *state;
+    add_network(scene, 4, 300);
+    add_host(scene, 1);
+    claim(add_nic(scene, 10, 0, 4, 1), 256);
+    compute(scene);
+    assert_verdict(scene, 10, 0, ONEIB_VERDICT_MEMBER);
+    assert_listed(scene, 300, port_of(1), "full");
+    assert_finding(scene, "pkey-claimed", ONEIB_VIOLATION, "0x0100");
+}
+
+static void a_network_whose_key_was_taken_away_reaches_nobody(void **state)
+{
+    struct scene *scene = *state;
+    add_network(scene, 4, 0);
+    add_host(scene, 1);
+    claim(add_nic(scene, 10, 0, 4, 1), 256);
+    add_guid(scene, add_partition(scene, &scene->in_force, "one4", 256), port_of(1), ONEIB_FULL);
+    scene->has_in_force = true;
+    compute(scene);
+    assert_verdict(scene, 10, 0, ONEIB_VERDICT_NO_KEY);
+    assert_int_equal(1, scene->desired.table.count);
+    assert_int_equal(257, requested(scene, 4)); /* 256 is still in a VM's hands */
+}
+
+static void a_hostile_network_name_never_reaches_the_file(void **state)
+{
+    struct scene *scene = *state;
+    struct oneib_network *network = add_network(scene, 4, 256);
+    network->name = strdup("x=0x7fff : ALL=full;");
+    assert_non_null(network->name);
+    add_host(scene, 1)->name = strdup("h\n; Default=0x7fff : ALL=full;");
+    add_nic(scene, 10, 0, 4, 1);
+    compute(scene);
+    struct oneib_text text = {0};
+    oneib_partitions_render(&scene->desired.table, &text);
+    assert_null(strstr(text.data, "ALL=full"));
+    assert_non_null(strstr(text.data, "one4=0x0100"));
+    oneib_text_clear(&text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        SCENE_TEST(members_of_a_network_are_the_ports_of_their_hosts),
+        SCENE_TEST(the_default_partition_is_there_even_in_an_empty_cloud),
+        SCENE_TEST(a_vfs_guid_is_no_full_member_of_the_default_partition),
+        SCENE_TEST(an_invalid_key_gives_no_members_and_no_new_key),
+        SCENE_TEST(the_default_key_is_never_a_networks),
+        SCENE_TEST(a_network_without_a_key_asks_for_the_lowest_free_one),
+        SCENE_TEST(whoever_may_come_back_with_a_key_holds_it),
+        SCENE_TEST(a_used_up_range_is_said_once),
+        SCENE_TEST(a_key_outside_the_range_is_the_operators_choice),
+        SCENE_TEST(of_two_networks_with_one_key_the_lower_id_has_it),
+        SCENE_TEST(a_key_of_the_fragment_is_no_networks),
+        SCENE_TEST(a_copy_of_the_parents_key_is_no_key),
+        SCENE_TEST(a_reservation_with_a_key_of_its_own_is_a_cluster_of_its_own),
+        SCENE_TEST(a_shared_reservation_joins_its_parents_partition),
+        SCENE_TEST(a_shared_reservation_is_no_wider_than_any_of_the_three),
+        SCENE_TEST(a_shared_reservation_has_no_other_key_than_its_parents),
+        SCENE_TEST(sharing_goes_one_level_and_never_in_circles),
+        SCENE_TEST(a_reservation_whose_parent_is_gone_is_an_ordinary_network),
+        SCENE_TEST(a_claim_without_entitlement_takes_the_key_off_the_port_for_everybody),
+        SCENE_TEST(a_claim_counts_in_every_presence_but_absent),
+        SCENE_TEST(a_migrating_claim_counts_on_both_hosts),
+        SCENE_TEST(a_nic_of_a_vanished_network_bars_its_key_on_every_port_of_the_host),
+        SCENE_TEST(a_missing_or_invalid_claim_blocks_nothing),
+        SCENE_TEST(members_follow_their_networks_new_key),
+        SCENE_TEST(a_network_whose_key_was_taken_away_reaches_nobody),
+        SCENE_TEST(a_hostile_network_name_never_reaches_the_file),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
