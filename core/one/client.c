@@ -1,0 +1,347 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "one/client.h"
+#include "one/documents_internal.h"
+#include "one/transport.h"
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* oned's error codes (Request.h, ErrorCode), seen in its replies. */
+#define ONED_AUTHENTICATION 256
+#define ONED_AUTHORIZATION 512
+#define ONED_NO_EXISTS 1024
+
+/* Filter of pool calls: objects of all users (RequestManagerPoolInfoFilter.h). */
+#define ALL_USERS (-2)
+/* States of one.vmpool.infoextended: all but DONE. */
+#define NOT_DONE (-1)
+/* An end of a range of ids: none. */
+#define OPEN_END (-1)
+/* one.vn.update: merge with what is there. */
+#define APPEND 1
+
+struct oneib_one {
+    struct oneib_transport *transport;
+    char *endpoint;
+    char *session;
+};
+
+struct oneib_one *oneib_one_open(const struct oneib_credentials *credentials, uint32_t timeout_ms,
+                                 struct oneib_error *err)
+{
+    struct oneib_one *one = calloc(1, sizeof *one);
+    if (!one) {
+        oneib_fail_memory(err);
+        return NULL;
+    }
+    one->endpoint = strdup(credentials->endpoint);
+    one->session = strdup(credentials->session);
+    if (!one->endpoint || !one->session)
+        oneib_fail_memory(err);
+    else
+        one->transport = oneib_transport_open(one->endpoint, timeout_ms, err);
+    if (!one->transport) {
+        oneib_one_close(one);
+        return NULL;
+    }
+    return one;
+}
+
+void oneib_one_close(struct oneib_one *one)
+{
+    if (!one)
+        return;
+    oneib_transport_close(one->transport);
+    if (one->session)
+        explicit_bzero(one->session, strlen(one->session));
+    free(one->session);
+    free(one->endpoint);
+    free(one);
+}
+
+/* One call: what is called, about what (for errors), and what oned answered. */
+struct call {
+    const char *method;
+    char object[64];
+    xmlrpc_env env;
+    xmlrpc_value *result; /* owned */
+};
+
+static void call_begin(struct call *call, const char *method)
+{
+    *call = (struct call){.method = method};
+    xmlrpc_env_init(&call->env);
+}
+
+static void call_end(struct call *call)
+{
+    if (call->result)
+        xmlrpc_DECREF(call->result);
+    xmlrpc_env_clean(&call->env);
+}
+
+static int wrap_call(const struct oneib_one *one, const struct call *call, struct oneib_error *err)
+{
+    return oneib_wrap(err, "%s of %s at %s", call->method, call->object, one->endpoint);
+}
+
+static int not_oned(struct oneib_error *err)
+{
+    return oneib_fail(err, ONEIB_ERROR_PROTOCOL,
+                      "the answer is XML-RPC but not oned's: is the endpoint right?");
+}
+
+static enum oneib_error_code code_of(int oned_code)
+{
+    switch (oned_code) {
+    case ONED_AUTHENTICATION:
+        return ONEIB_ERROR_AUTH;
+    case ONED_AUTHORIZATION:
+        return ONEIB_ERROR_PERMISSION;
+    case ONED_NO_EXISTS:
+        return ONEIB_ERROR_NOT_FOUND;
+    default:
+        return ONEIB_ERROR_PROTOCOL;
+    }
+}
+
+static const char *remedy_of(enum oneib_error_code code)
+{
+    switch (code) {
+    case ONEIB_ERROR_AUTH:
+        return "; check USER:PASSWORD in the file that one.auth_file or ONE_AUTH names";
+    case ONEIB_ERROR_PERMISSION:
+        return "; oneib needs a user of the group oneadmin";
+    default:
+        return "";
+    }
+}
+
+/* [false, text, code, ...] */
+static int refused(const struct oneib_one *one, struct call *call, struct oneib_error *err)
+{
+    const char *text = NULL;
+    xmlrpc_int32 oned_code = 0;
+    xmlrpc_decompose_value(&call->env, call->result, "(bsi*)", &(xmlrpc_bool){0}, &text,
+                           &oned_code);
+    if (call->env.fault_occurred)
+        return not_oned(err);
+
+    enum oneib_error_code code = code_of(oned_code);
+    char shown[512];
+    oneib_transport_show(text, one->session, shown, sizeof shown);
+    oneib_fail(err, code, "oned refuses (code %d): %s%s", (int)oned_code, shown, remedy_of(code));
+    oneib_transport_free_text(text);
+    return -1;
+}
+
+/* Takes `parameters`; a result stays in `call`. */
+static int perform(struct oneib_one *one, struct call *call, xmlrpc_value *parameters,
+                   struct oneib_error *err)
+{
+    xmlrpc_bool accepted = 0;
+    if (call->env.fault_occurred || !parameters)
+        return oneib_fail_memory(err);
+
+    call->result =
+        oneib_transport_call(one->transport, call->method, parameters, one->session, err);
+    xmlrpc_DECREF(parameters);
+    if (!call->result)
+        return -1;
+    xmlrpc_decompose_value(&call->env, call->result, "(b*)", &accepted);
+    if (call->env.fault_occurred)
+        return not_oned(err);
+    return accepted ? 0 : refused(one, call, err);
+}
+
+/* The document of an accepted call: [true, text, ...]. */
+static int take_document(struct call *call, char **xml, size_t *length, struct oneib_error *err)
+{
+    const char *text = NULL;
+    size_t text_length = 0;
+    xmlrpc_value *item = NULL;
+    xmlrpc_array_read_item(&call->env, call->result, 1, &item);
+    if (!call->env.fault_occurred)
+        xmlrpc_read_string_lp(&call->env, item, &text_length, &text);
+    if (item)
+        xmlrpc_DECREF(item);
+    if (call->env.fault_occurred)
+        return not_oned(err);
+
+    /* xmlrpc-c allocates it with malloc() for the caller; only its type says const. */
+    memcpy(xml, &text, sizeof text);
+    *length = text_length;
+    return 0;
+}
+
+static int finish_document(struct oneib_one *one, struct call *call, xmlrpc_value *parameters,
+                           char **xml, size_t *length, struct oneib_error *err)
+{
+    int outcome = perform(one, call, parameters, err);
+    if (outcome == 0)
+        outcome = take_document(call, xml, length, err);
+    if (outcome < 0)
+        wrap_call(one, call, err);
+    call_end(call);
+    return outcome;
+}
+
+int oneib_one_system_version(struct oneib_one *one, char **version, struct oneib_error *err)
+{
+    struct call call;
+    size_t length;
+    call_begin(&call, "one.system.version");
+    snprintf(call.object, sizeof call.object, "oned");
+    xmlrpc_value *parameters = xmlrpc_build_value(&call.env, "(s)", one->session);
+    return finish_document(one, &call, parameters, version, &length, err);
+}
+
+int oneib_one_system_config(struct oneib_one *one, char **xml, size_t *length,
+                            struct oneib_error *err)
+{
+    struct call call;
+    call_begin(&call, "one.system.config");
+    snprintf(call.object, sizeof call.object, "oned");
+    xmlrpc_value *parameters = xmlrpc_build_value(&call.env, "(s)", one->session);
+    return finish_document(one, &call, parameters, xml, length, err);
+}
+
+int oneib_one_host_pool(struct oneib_one *one, char **xml, size_t *length, struct oneib_error *err)
+{
+    struct call call;
+    call_begin(&call, "one.hostpool.info");
+    snprintf(call.object, sizeof call.object, "all hosts");
+    xmlrpc_value *parameters = xmlrpc_build_value(&call.env, "(s)", one->session);
+    return finish_document(one, &call, parameters, xml, length, err);
+}
+
+int oneib_one_network_pool(struct oneib_one *one, char **xml, size_t *length,
+                           struct oneib_error *err)
+{
+    struct call call;
+    call_begin(&call, "one.vnpool.info");
+    snprintf(call.object, sizeof call.object, "all networks");
+    xmlrpc_value *parameters =
+        xmlrpc_build_value(&call.env, "(siii)", one->session, ALL_USERS, OPEN_END, OPEN_END);
+    return finish_document(one, &call, parameters, xml, length, err);
+}
+
+/* oned's ids are C ints: a larger bound would become another id on the way. */
+static bool is_window(int64_t first, int64_t last)
+{
+    return first >= 0 && first <= ONEIB_ID_MAX &&
+           (last == OPEN_END || (last >= first && last <= ONEIB_ID_MAX));
+}
+
+int oneib_one_vm_window(struct oneib_one *one, int64_t first, int64_t last, char **xml,
+                        size_t *length, struct oneib_error *err)
+{
+    struct call call;
+    if (!is_window(first, last))
+        return oneib_fail(err, ONEIB_ERROR_INPUT,
+                          "VM ids %" PRId64 " to %" PRId64 " are no window of ids", first, last);
+
+    call_begin(&call, "one.vmpool.infoextended");
+    if (last == OPEN_END)
+        snprintf(call.object, sizeof call.object, "VMs from %" PRId64 " on", first);
+    else
+        snprintf(call.object, sizeof call.object, "VMs %" PRId64 " to %" PRId64, first, last);
+    xmlrpc_value *parameters =
+        xmlrpc_build_value(&call.env, "(siiii)", one->session, ALL_USERS, (xmlrpc_int32)first,
+                           (xmlrpc_int32)last, NOT_DONE);
+    return finish_document(one, &call, parameters, xml, length, err);
+}
+
+static int check_id(const char *kind, uint32_t id, struct oneib_error *err)
+{
+    if (id > ONEIB_ID_MAX)
+        return oneib_fail(err, ONEIB_ERROR_INPUT, "%s %" PRIu32 ": oned has no such ids", kind, id);
+    return 0;
+}
+
+/* one.KIND.info of one object, secrets left encrypted. */
+static int object_info(struct oneib_one *one, const char *method, const char *kind, uint32_t id,
+                       char **xml, size_t *length, struct oneib_error *err)
+{
+    struct call call;
+    if (check_id(kind, id, err) < 0)
+        return -1;
+    call_begin(&call, method);
+    snprintf(call.object, sizeof call.object, "%s %" PRIu32, kind, id);
+    xmlrpc_value *parameters =
+        xmlrpc_build_value(&call.env, "(sib)", one->session, (xmlrpc_int32)id, (xmlrpc_bool)0);
+    return finish_document(one, &call, parameters, xml, length, err);
+}
+
+int oneib_one_vm(struct oneib_one *one, uint32_t id, char **xml, size_t *length,
+                 struct oneib_error *err)
+{
+    return object_info(one, "one.vm.info", "VM", id, xml, length, err);
+}
+
+int oneib_one_network(struct oneib_one *one, uint32_t id, char **xml, size_t *length,
+                      struct oneib_error *err)
+{
+    return object_info(one, "one.vn.info", "network", id, xml, length, err);
+}
+
+int oneib_one_host(struct oneib_one *one, uint32_t id, char **xml, size_t *length,
+                   struct oneib_error *err)
+{
+    return object_info(one, "one.host.info", "host", id, xml, length, err);
+}
+
+static int update_pkey(struct oneib_one *one, uint32_t network_id, uint16_t pkey,
+                       struct oneib_error *err)
+{
+    struct call call;
+    char attribute[32];
+    call_begin(&call, "one.vn.update");
+    snprintf(call.object, sizeof call.object, "network %" PRIu32, network_id);
+    snprintf(attribute, sizeof attribute, "VLAN_ID=\"%u\"", pkey);
+    xmlrpc_value *parameters = xmlrpc_build_value(&call.env, "(sisi)", one->session,
+                                                  (xmlrpc_int32)network_id, attribute, APPEND);
+    int outcome = perform(one, &call, parameters, err);
+    if (outcome < 0)
+        wrap_call(one, &call, err);
+    call_end(&call);
+    return outcome;
+}
+
+/* oned may accept an update and keep the old value: restricted attributes are put back silently. */
+static int check_pkey(struct oneib_one *one, uint32_t network_id, uint16_t pkey,
+                      struct oneib_error *err)
+{
+    char *xml = NULL;
+    size_t length;
+    enum oneib_key_state state = ONEIB_KEY_MISSING;
+    oneib_pkey found = 0;
+    if (oneib_one_network(one, network_id, &xml, &length, err) < 0)
+        return -1;
+    int outcome = oneib_document_network_key(xml, length, &state, &found, err);
+    free(xml);
+    if (outcome < 0)
+        return -1;
+    if (state != ONEIB_KEY_VALID || found != pkey)
+        return oneib_fail(err, ONEIB_ERROR_PROTOCOL,
+                          "oned accepted VLAN_ID=\"%u\" and did not keep it: may oneib's user "
+                          "change restricted attributes?",
+                          pkey);
+    return 0;
+}
+
+int oneib_one_set_pkey(struct oneib_one *one, uint32_t network_id, uint16_t pkey,
+                       struct oneib_error *err)
+{
+    if (pkey < ONEIB_PKEY_FIRST || pkey > ONEIB_PKEY_LAST)
+        return oneib_fail(err, ONEIB_ERROR_INPUT, "%u is not a P_Key for network %" PRIu32, pkey,
+                          network_id);
+    if (check_id("network", network_id, err) < 0)
+        return -1;
+    if (update_pkey(one, network_id, pkey, err) < 0)
+        return -1;
+    if (check_pkey(one, network_id, pkey, err) < 0)
+        return oneib_wrap(err, "reading back the P_Key of network %" PRIu32, network_id);
+    return 0;
+}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * oned's XML-RPC API (OpenNebula 6.10 and 7.x), over xmlrpc-c and its curl transport. One client
+ * belongs to one thread. Error replies of oned ([false, text, code, ...]) and XML-RPC faults become
+ * errors: code 256 AUTH, 512 PERMISSION, 1024 NOT_FOUND, others PROTOCOL; no connection
+ * UNREACHABLE; too slow TIMEOUT; an answer that is not XML-RPC (an HTML page of a proxy, truncated
+ * XML) PROTOCOL. Each names the method, the object and the endpoint.
+ */
+#ifndef ONEIB_ONE_CLIENT_H
+#define ONEIB_ONE_CLIENT_H
+
+#include "base/error.h"
+#include "one/credentials.h"
+#include <stddef.h>
+#include <stdint.h>
+
+struct oneib_one; /* a client */
+
+struct oneib_one *oneib_one_open(const struct oneib_credentials *credentials, uint32_t timeout_ms,
+                                 struct oneib_error *err);
+void oneib_one_close(struct oneib_one *one); /* NULL: nothing */
+
+/* Each returns oned's document in *xml (owned by the caller, NUL terminated) and its length. */
+int oneib_one_system_version(struct oneib_one *one, char **version, struct oneib_error *err);
+int oneib_one_system_config(struct oneib_one *one, char **xml, size_t *length,
+                            struct oneib_error *err);
+int oneib_one_host_pool(struct oneib_one *one, char **xml, size_t *length, struct oneib_error *err);
+int oneib_one_network_pool(struct oneib_one *one, char **xml, size_t *length,
+                           struct oneib_error *err);
+/* one.vmpool.infoextended, all users, all states but DONE, ids first..last inclusive; last -1: open
+ * end. */
+int oneib_one_vm_window(struct oneib_one *one, int64_t first, int64_t last, char **xml,
+                        size_t *length, struct oneib_error *err);
+int oneib_one_vm(struct oneib_one *one, uint32_t id, char **xml, size_t *length,
+                 struct oneib_error *err);
+int oneib_one_network(struct oneib_one *one, uint32_t id, char **xml, size_t *length,
+                      struct oneib_error *err);
+int oneib_one_host(struct oneib_one *one, uint32_t id, char **xml, size_t *length,
+                   struct oneib_error *err);
+/* one.vn.update with append: sets VLAN_ID = "KEY" (decimal) of a network, then reads it back: a
+ * value that did not take is an error. */
+int oneib_one_set_pkey(struct oneib_one *one, uint32_t network_id, uint16_t pkey,
+                       struct oneib_error *err);
+
+#endif

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/escape.h"
+#include "base/number.h"
+#include "base/text.h"
+#include "one/documents_internal.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* Of a value that is shown in a finding. */
+#define SHOWN_LENGTH 64
+
+void oneib_documents_clear(struct oneib_documents *documents)
+{
+    oneib_id_set_clear(&documents->vms_named);
+    oneib_id_set_clear(&documents->vms_seen);
+    oneib_id_set_clear(&documents->vms_migrating);
+}
+
+bool oneib_value_number(const struct oneib_value *value, uint64_t max, uint64_t *number)
+{
+    return value->state == ONEIB_VALUE_TEXT &&
+           oneib_parse_decimal_n(value->text, value->length, max, number);
+}
+
+bool oneib_value_id(const struct oneib_value *value, uint32_t *id)
+{
+    uint64_t number;
+    if (!oneib_value_number(value, ONEIB_ID_MAX, &number))
+        return false;
+    *id = (uint32_t)number;
+    return true;
+}
+
+enum oneib_key_state oneib_value_key(const struct oneib_value *value, oneib_pkey *pkey)
+{
+    if (oneib_value_is_empty(value))
+        return ONEIB_KEY_MISSING;
+    if (value->state == ONEIB_VALUE_TEXT && oneib_pkey_parse(value->text, pkey))
+        return ONEIB_KEY_VALID;
+    return ONEIB_KEY_INVALID;
+}
+
+static const char *reason(const struct oneib_value *value, const char *why)
+{
+    switch (value->state) {
+    case ONEIB_VALUE_ABSENT:
+        return "is missing";
+    case ONEIB_VALUE_REPEATED:
+        return "is given more than once";
+    case ONEIB_VALUE_TOO_LONG:
+        return "is too long";
+    case ONEIB_VALUE_NESTED:
+        return "is not plain text";
+    case ONEIB_VALUE_TEXT:
+        break;
+    }
+    return why;
+}
+
+int oneib_documents_note_value(struct oneib_documents *documents, enum oneib_severity severity,
+                               const char *code, const char *remedy, const char *object,
+                               const char *attribute, const struct oneib_value *value,
+                               const char *why, struct oneib_error *err)
+{
+    oneib_autotext struct oneib_text shown = {0};
+    if (value->state != ONEIB_VALUE_ABSENT) {
+        oneib_text_append(&shown, " \"");
+        oneib_text_append_escaped(&shown, value->text, SHOWN_LENGTH);
+        oneib_text_append(&shown, "\"");
+    }
+    if (oneib_text_failed(&shown))
+        return oneib_fail_memory(err);
+    return oneib_findings_add(documents->findings, severity, code, remedy, err, "%s: %s%s %s",
+                              object, attribute, shown.data ? shown.data : "", reason(value, why));
+}
+
+int oneib_documents_note_key(struct oneib_documents *documents, const char *object,
+                             const struct oneib_value *value, struct oneib_error *err)
+{
+    return oneib_documents_note_value(
+        documents, ONEIB_NOTICE, "pkey-text", "write a P_Key in decimal, from 1 to 32766", object,
+        "VLAN_ID", value, "is not a P_Key in decimal, from 1 to 32766", err);
+}
+
+char *oneib_documents_copy_name(struct oneib_documents *documents, const char *object,
+                                const struct oneib_value *value, struct oneib_error *err)
+{
+    bool is_plain = value->state == ONEIB_VALUE_TEXT;
+    if (!is_plain && oneib_documents_note_value(documents, ONEIB_NOTICE, "name-invalid", NULL,
+                                                object, "NAME", value, "", err) < 0)
+        return NULL;
+
+    char *name = strdup(is_plain ? value->text : "");
+    if (!name)
+        oneib_fail_memory(err);
+    return name;
+}
+
+bool oneib_device_name_is_valid(const char *name, size_t length)
+{
+    static const char allowed[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+                                  "_.-";
+    return length >= 1 && length <= 31 && strspn(name, allowed) >= length;
+}
+
+int oneib_documents_read_ids(struct oneib_reader *reader, struct oneib_id_set *ids, size_t *invalid,
+                             struct oneib_error *err)
+{
+    struct oneib_element list = oneib_reader_enter(reader);
+    size_t mark = oneib_reader_mark(reader);
+    int outcome;
+    while ((outcome = oneib_reader_child(reader, &list, err)) > 0) {
+        if (!oneib_reader_at(reader, ONEIB_NAME_ID))
+            continue;
+        struct oneib_value value = {0};
+        uint32_t id;
+        if (oneib_reader_value(reader, ONEIB_NUMBER_LENGTH, &value, err) < 0)
+            return -1;
+        if (!oneib_value_id(&value, &id))
+            ++*invalid;
+        else if (oneib_id_set_add(ids, id, err) < 0)
+            return -1;
+        oneib_reader_forget(reader, mark);
+    }
+    return outcome;
+}
+
+/* The objects of a pool; values of one are forgotten before the next. */
+static int read_pool(struct oneib_reader *reader, struct oneib_documents *documents,
+                     enum oneib_name single, oneib_object_reader read_object,
+                     struct oneib_error *err)
+{
+    struct oneib_element pool = oneib_reader_enter(reader);
+    int outcome;
+    while ((outcome = oneib_reader_child(reader, &pool, err)) > 0) {
+        if (!oneib_reader_at(reader, single))
+            continue;
+        if (read_object(reader, documents, err) < 0)
+            return -1;
+        oneib_reader_forget(reader, 0);
+    }
+    return outcome;
+}
+
+static int wrong_root(struct oneib_reader *reader, struct oneib_error *err)
+{
+    oneib_autotext struct oneib_text shown = {0};
+    oneib_text_append_escaped(&shown, oneib_reader_name(reader), SHOWN_LENGTH);
+    return oneib_fail(err, ONEIB_ERROR_PROTOCOL, "document of another kind: it begins with <%s>",
+                      shown.data ? shown.data : "");
+}
+
+static int read_root(struct oneib_reader *reader, struct oneib_documents *documents,
+                     enum oneib_name pool, enum oneib_name single, oneib_object_reader read_object,
+                     struct oneib_error *err)
+{
+    if (oneib_reader_root(reader, err) < 0)
+        return -1;
+    if (oneib_reader_at(reader, pool))
+        return read_pool(reader, documents, single, read_object, err);
+    if (oneib_reader_at(reader, single))
+        return read_object(reader, documents, err);
+    return wrong_root(reader, err);
+}
+
+int oneib_documents_read(struct oneib_documents *documents, const char *xml, size_t length,
+                         enum oneib_name pool, enum oneib_name single,
+                         oneib_object_reader read_object, struct oneib_error *err)
+{
+    struct oneib_reader *reader = oneib_reader_open(xml, length, err);
+    if (!reader)
+        return -1;
+
+    int outcome = read_root(reader, documents, pool, single, read_object, err);
+    if (outcome == 0)
+        outcome = oneib_reader_finish(reader, err);
+    oneib_reader_close(reader);
+    return outcome;
+}

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * From oned's documents to model/cloud.h, with libxml2's reader: one pass, nothing kept but what is
+ * needed. Documents are hostile: no network, no external entities, no entity expansion beyond the
+ * five of XML, bounded depth; malformed XML is an error for the document, a bad value within it a
+ * finding for its object, which is then left out or has the value missing, whichever is closed.
+ */
+#ifndef ONEIB_ONE_DOCUMENTS_H
+#define ONEIB_ONE_DOCUMENTS_H
+
+#include "base/error.h"
+#include "model/cloud.h"
+#include "model/finding.h"
+#include <stddef.h>
+
+/* Sorted set of ids. */
+struct oneib_id_set {
+    uint32_t *items;
+    size_t count, capacity;
+};
+int oneib_id_set_add(struct oneib_id_set *set, uint32_t id,
+                     struct oneib_error *err);                      /* unsorted until sorted */
+void oneib_id_set_sort(struct oneib_id_set *set);                   /* and removes repetitions */
+bool oneib_id_set_has(const struct oneib_id_set *set, uint32_t id); /* sorted */
+void oneib_id_set_clear(struct oneib_id_set *set);
+
+struct oneib_documents {
+    struct oneib_cloud *cloud;       /* filled */
+    struct oneib_findings *findings; /* filled */
+    const char *vn_mad;              /* which networks and NICs are ours */
+    struct oneib_id_set
+        vms_named; /* VM ids that host and network documents name; NULL-able users clear it */
+    struct oneib_id_set vms_seen;      /* VM ids read */
+    struct oneib_id_set vms_migrating; /* of those, in a MIGRATING state: their pool document lacks
+                                          the source host */
+};
+void oneib_documents_clear(struct oneib_documents *documents); /* the sets only */
+
+/*
+ * Each reads a pool (HOST_POOL, VNET_POOL, VM_POOL) or a single document (HOST, VNET, VM) of that
+ * kind. A VM read again replaces its earlier attachments (as oneib_cloud_sort() defines). A
+ * document of another root is a PROTOCOL error.
+ *
+ * VM: NICs under TEMPLATE whose VN_MAD is vn_mad, and PCIs with TYPE = NIC likewise (case
+ * insensitive, as OpenNebula compares); a NIC_ID over 255 is refused with a finding. Host of
+ * record: HISTORY_RECORDS/HISTORY with the highest SEQ; source: the one before. Host:
+ * TEMPLATE/IB_HCA vectors, one a port: IB_HCA=[NAME="mlx4_0", PORT="1", DRIVER="mlx4",
+ * PORT_GUID="0x...", PKEYS_MAX="127", VFS_TOTAL="7", RATE="40"]; DRIVER is mlx4, mlx5 or another,
+ * the last three may be absent. VMS/ID are added to vms_named. Network: of vn_mad only;
+ * UPDATED_VMS, OUTDATED_VMS, UPDATING_VMS, ERROR_VMS are added to vms_named. Attributes are read
+ * from TEMPLATE (VLAN_ID and PHYDEV from the VNET element itself, where oned keeps them, TEMPLATE's
+ * else).
+ */
+int oneib_documents_read_hosts(struct oneib_documents *documents, const char *xml, size_t length,
+                               struct oneib_error *err);
+int oneib_documents_read_networks(struct oneib_documents *documents, const char *xml, size_t length,
+                                  struct oneib_error *err);
+int oneib_documents_read_vms(struct oneib_documents *documents, const char *xml, size_t length,
+                             struct oneib_error *err);
+
+#endif

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/escape.h"
+#include "one/documents_internal.h"
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* oned's own limit for a name is 128 characters of up to four bytes. */
+#define NAME_LENGTH 512
+
+/* More adapters than any machine has slots for; keeps a hostile document from costing time and
+ * findings. */
+#define PORTS_MAX 64
+
+enum { DEVICE_NAME, PORT, DRIVER, PORT_GUID, PKEYS_MAX, VFS_TOTAL, RATE, HCA_FIELDS };
+
+static const struct oneib_field hca_fields[HCA_FIELDS] = {
+    [DEVICE_NAME] = {ONEIB_NAME_NAME, 31},
+    [PORT] = {ONEIB_NAME_PORT, ONEIB_NUMBER_LENGTH},
+    [DRIVER] = {ONEIB_NAME_DRIVER, 64},
+    [PORT_GUID] = {ONEIB_NAME_PORT_GUID, ONEIB_NUMBER_LENGTH},
+    [PKEYS_MAX] = {ONEIB_NAME_PKEYS_MAX, ONEIB_NUMBER_LENGTH},
+    [VFS_TOTAL] = {ONEIB_NAME_VFS_TOTAL, ONEIB_NUMBER_LENGTH},
+    [RATE] = {ONEIB_NAME_RATE, ONEIB_NUMBER_LENGTH},
+};
+
+/* One host while it is read. */
+struct host {
+    struct oneib_host result;
+    char object[32]; /* "host 3", for findings */
+    struct oneib_value id, name;
+    size_t vectors; /* IB_HCA seen */
+    size_t invalid_vms;
+};
+
+static enum oneib_hca_driver driver_of(const struct oneib_value *value)
+{
+    if (oneib_value_equals(value, "mlx4"))
+        return ONEIB_HCA_MLX4;
+    if (oneib_value_equals(value, "mlx5"))
+        return ONEIB_HCA_MLX5;
+    return ONEIB_HCA_OTHER;
+}
+
+/* An optional number of an IB_HCA vector; one that is no number counts as not said, and is noted.
+ */
+static int read_amount(struct oneib_documents *documents, const struct host *host,
+                       const char *attribute, const struct oneib_value *value, uint16_t *amount,
+                       struct oneib_error *err)
+{
+    uint64_t number;
+    if (oneib_value_is_empty(value))
+        return 0;
+    if (!oneib_value_number(value, UINT16_MAX, &number))
+        return oneib_documents_note_value(documents, ONEIB_WARNING, "hca-invalid",
+                                          "check the probe of this host", host->object, attribute,
+                                          value, "is not a number from 0 to 65535", err);
+    *amount = (uint16_t)number;
+    return 0;
+}
+
+/* Device, port and GUID say which port it is: without them there is none. */
+static bool identify_port(const struct oneib_value *values, struct oneib_hca_port *port)
+{
+    uint64_t number;
+    const struct oneib_value *device = &values[DEVICE_NAME];
+    if (device->state != ONEIB_VALUE_TEXT ||
+        !oneib_device_name_is_valid(device->text, device->length) ||
+        !oneib_value_number(&values[PORT], 254, &number) || number == 0 ||
+        values[PORT_GUID].state != ONEIB_VALUE_TEXT ||
+        !oneib_guid_parse(values[PORT_GUID].text, &port->port_guid))
+        return false;
+    memcpy(port->device, device->text, device->length + 1);
+    port->port = (uint8_t)number;
+    return true;
+}
+
+static int note_bad_port(struct oneib_documents *documents, const struct host *host,
+                         const struct oneib_value *values, struct oneib_error *err)
+{
+    oneib_autotext struct oneib_text shown = {0};
+    oneib_text_append(&shown, "NAME \"");
+    oneib_text_append_escaped(&shown, values[DEVICE_NAME].text, 64);
+    oneib_text_append(&shown, "\", PORT \"");
+    oneib_text_append_escaped(&shown, values[PORT].text, 64);
+    oneib_text_append(&shown, "\", PORT_GUID \"");
+    oneib_text_append_escaped(&shown, values[PORT_GUID].text, 64);
+    oneib_text_append(&shown, "\"");
+    if (oneib_text_failed(&shown))
+        return oneib_fail_memory(err);
+    return oneib_findings_add(
+        documents->findings, ONEIB_WARNING, "hca-invalid", "check the probe of this host", err,
+        "%s: an IB_HCA does not name a port, it is left out: %s", host->object, shown.data);
+}
+
+static bool is_same_port(const struct oneib_hca_port *a, const struct oneib_hca_port *b)
+{
+    return a->port == b->port && strcmp(a->device, b->device) == 0;
+}
+
+/* Two vectors for one port: nobody can say which GUID is its own. GUID 0 marks it until the host is
+ * complete. */
+static int note_repeated_port(struct oneib_documents *documents, const struct host *host,
+                              struct oneib_hca_port *port, struct oneib_error *err)
+{
+    if (port->port_guid == 0)
+        return 0;
+    port->port_guid = 0;
+    return oneib_findings_add(documents->findings, ONEIB_WARNING, "hca-invalid",
+                              "remove the stale IB_HCA from the host's template", err,
+                              "%s: there are two IB_HCA for %s port %u, both are left out",
+                              host->object, port->device, port->port);
+}
+
+static int add_port(struct oneib_documents *documents, struct host *host,
+                    const struct oneib_hca_port *port, struct oneib_error *err)
+{
+    for (size_t i = 0; i < host->result.port_count; i++)
+        if (is_same_port(&host->result.ports[i], port))
+            return note_repeated_port(documents, host, &host->result.ports[i], err);
+
+    struct oneib_hca_port *added = oneib_host_add_port(&host->result, err);
+    if (!added)
+        return -1;
+    *added = *port;
+    return 0;
+}
+
+static int read_hca(struct oneib_reader *reader, struct oneib_documents *documents,
+                    struct host *host, struct oneib_error *err)
+{
+    struct oneib_value values[HCA_FIELDS];
+    struct oneib_hca_port port = {0};
+    if (++host->vectors > PORTS_MAX)
+        return 0;
+    if (oneib_reader_fields(reader, hca_fields, HCA_FIELDS, values, err) < 0)
+        return -1;
+    if (!identify_port(values, &port))
+        return note_bad_port(documents, host, values, err);
+
+    port.driver = driver_of(&values[DRIVER]);
+    if (read_amount(documents, host, "PKEYS_MAX", &values[PKEYS_MAX], &port.pkeys_max, err) < 0 ||
+        read_amount(documents, host, "VFS_TOTAL", &values[VFS_TOTAL], &port.vfs_total, err) < 0 ||
+        read_amount(documents, host, "RATE", &values[RATE], &port.rate_gbps, err) < 0)
+        return -1;
+
+    return add_port(documents, host, &port, err);
+}
+
+static int read_template(struct oneib_reader *reader, struct oneib_documents *documents,
+                         struct host *host, struct oneib_error *err)
+{
+    struct oneib_element template = oneib_reader_enter(reader);
+    size_t mark = oneib_reader_mark(reader);
+    int outcome;
+    while ((outcome = oneib_reader_child(reader, &template, err)) > 0) {
+        if (!oneib_reader_at(reader, ONEIB_NAME_IB_HCA))
+            continue;
+        if (read_hca(reader, documents, host, err) < 0)
+            return -1;
+        oneib_reader_forget(reader, mark);
+    }
+    return outcome;
+}
+
+/* Sets the host's id; false when the document has none, or not in the place where oned writes it.
+ */
+static bool identify_host(struct host *host)
+{
+    if (!oneib_value_id(&host->id, &host->result.id))
+        return false;
+    snprintf(host->object, sizeof host->object, "host %" PRIu32, host->result.id);
+    return true;
+}
+
+static int read_child(struct oneib_reader *reader, struct oneib_documents *documents,
+                      struct host *host, struct oneib_error *err)
+{
+    if (oneib_reader_at(reader, ONEIB_NAME_ID))
+        return oneib_reader_value(reader, ONEIB_NUMBER_LENGTH, &host->id, err);
+    if (oneib_reader_at(reader, ONEIB_NAME_NAME))
+        return oneib_reader_value(reader, NAME_LENGTH, &host->name, err);
+    if (oneib_reader_at(reader, ONEIB_NAME_VMS))
+        return oneib_documents_read_ids(reader, &documents->vms_named, &host->invalid_vms, err);
+    if (oneib_reader_at(reader, ONEIB_NAME_TEMPLATE) && identify_host(host))
+        return read_template(reader, documents, host, err);
+    return 0;
+}
+
+static void drop_ambiguous_ports(struct oneib_host *host)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < host->port_count; i++)
+        if (host->ports[i].port_guid != 0)
+            host->ports[kept++] = host->ports[i];
+    host->port_count = kept;
+}
+
+/* Puts what was read into the cloud, which then owns it. */
+static int keep_host(struct oneib_documents *documents, struct host *host, struct oneib_error *err)
+{
+    if (!identify_host(host))
+        return oneib_documents_note_value(documents, ONEIB_WARNING, "host-invalid", NULL,
+                                          "a host without an id is left out", "ID", &host->id,
+                                          "is not an id", err);
+    if (host->invalid_vms > 0 &&
+        oneib_findings_add(documents->findings, ONEIB_WARNING, "vm-list-invalid", NULL, err,
+                           "%s: %zu entries of its VMS are not ids", host->object,
+                           host->invalid_vms) < 0)
+        return -1;
+    if (host->vectors > PORTS_MAX &&
+        oneib_findings_add(documents->findings, ONEIB_WARNING, "hca-invalid",
+                           "check the probe of this host", err,
+                           "%s: %zu IB_HCA, all after the first %d are left out", host->object,
+                           host->vectors, PORTS_MAX) < 0)
+        return -1;
+    drop_ambiguous_ports(&host->result);
+    host->result.name = oneib_documents_copy_name(documents, host->object, &host->name, err);
+    struct oneib_host *added =
+        host->result.name ? oneib_cloud_add_host(documents->cloud, err) : NULL;
+    if (!added)
+        return -1;
+    *added = host->result;
+    host->result = (struct oneib_host){0};
+    return 0;
+}
+
+static int read_host(struct oneib_reader *reader, struct oneib_documents *documents,
+                     struct oneib_error *err)
+{
+    struct host host = {0};
+    struct oneib_element element = oneib_reader_enter(reader);
+    int outcome;
+    while ((outcome = oneib_reader_child(reader, &element, err)) > 0)
+        if ((outcome = read_child(reader, documents, &host, err)) < 0)
+            break;
+    if (outcome == 0)
+        outcome = keep_host(documents, &host, err);
+    free(host.result.name);
+    free(host.result.ports);
+    return outcome;
+}
+
+int oneib_documents_read_hosts(struct oneib_documents *documents, const char *xml, size_t length,
+                               struct oneib_error *err)
+{
+    return oneib_documents_read(documents, xml, length, ONEIB_NAME_HOST_POOL, ONEIB_NAME_HOST,
+                                read_host, err);
+}

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What the readers of the three kinds of documents share; for core/one alone. */
+#ifndef ONEIB_ONE_DOCUMENTS_INTERNAL_H
+#define ONEIB_ONE_DOCUMENTS_INTERNAL_H
+
+#include "base/error.h"
+#include "model/cloud.h"
+#include "one/documents.h"
+#include "one/reader.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Ids of oned are C ints (PoolObjectSQL::oid); XML-RPC carries them as i4. */
+#define ONEIB_ID_MAX INT32_MAX
+#define ONEIB_NUMBER_LENGTH 20
+
+/* Reads one object: the element that the reader stands on. */
+typedef int (*oneib_object_reader)(struct oneib_reader *reader, struct oneib_documents *documents,
+                                   struct oneib_error *err);
+
+/* Reads a document whose root is `pool`, each child `single` of it, or whose root is `single`. */
+int oneib_documents_read(struct oneib_documents *documents, const char *xml, size_t length,
+                         enum oneib_name pool, enum oneib_name single,
+                         oneib_object_reader read_object, struct oneib_error *err);
+
+/* A decimal number up to max. */
+bool oneib_value_number(const struct oneib_value *value, uint64_t max, uint64_t *number);
+/* An id; false when it is none. */
+bool oneib_value_id(const struct oneib_value *value, uint32_t *id);
+
+/* The state of a key that a document holds in `value`; *pkey is set when it is VALID. */
+enum oneib_key_state oneib_value_key(const struct oneib_value *value, oneib_pkey *pkey);
+
+/*
+ * Adds the finding "OBJECT: ATTRIBUTE "value" WHY"; for a value that is no plain text the reason is
+ * said instead of `why`.
+ */
+int oneib_documents_note_value(struct oneib_documents *documents, enum oneib_severity severity,
+                               const char *code, const char *remedy, const char *object,
+                               const char *attribute, const struct oneib_value *value,
+                               const char *why, struct oneib_error *err);
+
+/* The notice "pkey-text": the raw text of a key that is INVALID. */
+int oneib_documents_note_key(struct oneib_documents *documents, const char *object,
+                             const struct oneib_value *value, struct oneib_error *err);
+
+/* An object's NAME: a copy; one that is no plain text becomes "" and a finding. NULL: out of
+ * memory. */
+char *oneib_documents_copy_name(struct oneib_documents *documents, const char *object,
+                                const struct oneib_value *value, struct oneib_error *err);
+
+/* "mlx4_0", of letters, digits, '_', '.', '-'; 1 to 31 bytes. */
+bool oneib_device_name_is_valid(const char *name, size_t length);
+
+/* Adds the <ID> children of the element that the reader stands on; *invalid: how many were no ids.
+ */
+int oneib_documents_read_ids(struct oneib_reader *reader, struct oneib_id_set *ids, size_t *invalid,
+                             struct oneib_error *err);
+
+/* The key of the single network document `xml`, whatever its driver, for reading back what was
+ * written. */
+int oneib_document_network_key(const char *xml, size_t length, enum oneib_key_state *state,
+                               oneib_pkey *pkey, struct oneib_error *err);
+
+#endif

@@ -1,0 +1,390 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/escape.h"
+#include "base/number.h"
+#include "one/documents_internal.h"
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+/* oned's own limit for a name is 128 characters of up to four bytes. */
+#define NAME_LENGTH 512
+/* Room for some 2,000 static members. */
+#define STATIC_LENGTH 65535
+#define WORD_LENGTH 64
+
+/* One <VNET>, as text: what counts is known only when all of it was read. */
+struct network_values {
+    struct oneib_value id, name, parent, vn_mad;
+    struct oneib_value vlan_id, phydev;                   /* of the element itself */
+    struct oneib_value template_vlan_id, template_phydev; /* of its TEMPLATE */
+    struct oneib_value membership, reservation, static_guids, mtu, rate;
+    size_t invalid_vms;
+};
+
+static int read_template_child(struct oneib_reader *reader, struct network_values *values,
+                               struct oneib_error *err)
+{
+    if (oneib_reader_at(reader, ONEIB_NAME_VLAN_ID))
+        return oneib_reader_value(reader, WORD_LENGTH, &values->template_vlan_id, err);
+    if (oneib_reader_at(reader, ONEIB_NAME_PHYDEV))
+        return oneib_reader_value(reader, WORD_LENGTH, &values->template_phydev, err);
+    if (oneib_reader_at(reader, ONEIB_NAME_IB_MEMBERSHIP))
+        return oneib_reader_value(reader, WORD_LENGTH, &values->membership, err);
+    if (oneib_reader_at(reader, ONEIB_NAME_IB_RESERVATION))
+        return oneib_reader_value(reader, WORD_LENGTH, &values->reservation, err);
+    if (oneib_reader_at(reader, ONEIB_NAME_IB_STATIC_GUIDS))
+        return oneib_reader_value(reader, STATIC_LENGTH, &values->static_guids, err);
+    if (oneib_reader_at(reader, ONEIB_NAME_MTU))
+        return oneib_reader_value(reader, WORD_LENGTH, &values->mtu, err);
+    if (oneib_reader_at(reader, ONEIB_NAME_IB_RATE))
+        return oneib_reader_value(reader, WORD_LENGTH, &values->rate, err);
+    return 0;
+}
+
+static int read_template(struct oneib_reader *reader, struct network_values *values,
+                         struct oneib_error *err)
+{
+    struct oneib_element template = oneib_reader_enter(reader);
+    int outcome;
+    while ((outcome = oneib_reader_child(reader, &template, err)) > 0)
+        if (read_template_child(reader, values, err) < 0)
+            return -1;
+    return outcome;
+}
+
+static bool at_vm_list(const struct oneib_reader *reader)
+{
+    return oneib_reader_at(reader, ONEIB_NAME_UPDATED_VMS) ||
+           oneib_reader_at(reader, ONEIB_NAME_OUTDATED_VMS) ||
+           oneib_reader_at(reader, ONEIB_NAME_UPDATING_VMS) ||
+           oneib_reader_at(reader, ONEIB_NAME_ERROR_VMS);
+}
+
+static int read_child(struct oneib_reader *reader, struct network_values *values,
+                      struct oneib_id_set *vms, struct oneib_error *err)
+{
+    if (oneib_reader_at(reader, ONEIB_NAME_ID))
+        return oneib_reader_value(reader, ONEIB_NUMBER_LENGTH, &values->id, err);
+    if (oneib_reader_at(reader, ONEIB_NAME_NAME))
+        return oneib_reader_value(reader, NAME_LENGTH, &values->name, err);
+    if (oneib_reader_at(reader, ONEIB_NAME_PARENT_NETWORK_ID))
+        return oneib_reader_value(reader, ONEIB_NUMBER_LENGTH, &values->parent, err);
+    if (oneib_reader_at(reader, ONEIB_NAME_VN_MAD))
+        return oneib_reader_value(reader, WORD_LENGTH, &values->vn_mad, err);
+    if (oneib_reader_at(reader, ONEIB_NAME_VLAN_ID))
+        return oneib_reader_value(reader, WORD_LENGTH, &values->vlan_id, err);
+    if (oneib_reader_at(reader, ONEIB_NAME_PHYDEV))
+        return oneib_reader_value(reader, WORD_LENGTH, &values->phydev, err);
+    if (oneib_reader_at(reader, ONEIB_NAME_TEMPLATE))
+        return read_template(reader, values, err);
+    if (at_vm_list(reader))
+        return oneib_documents_read_ids(reader, vms, &values->invalid_vms, err);
+    return 0;
+}
+
+/* Reads the <VNET> that the reader stands on; the VMs that it names are added to vms. */
+static int read_values(struct oneib_reader *reader, struct network_values *values,
+                       struct oneib_id_set *vms, struct oneib_error *err)
+{
+    memset(values, 0, sizeof *values);
+    struct oneib_element element = oneib_reader_enter(reader);
+    int outcome;
+    while ((outcome = oneib_reader_child(reader, &element, err)) > 0)
+        if (read_child(reader, values, vms, err) < 0)
+            return -1;
+    return outcome;
+}
+
+/* oned keeps the attribute in the element; older documents have it in TEMPLATE alone. */
+static const struct oneib_value *chosen(const struct oneib_value *element,
+                                        const struct oneib_value *template)
+{
+    return element->state != ONEIB_VALUE_ABSENT ? element : template;
+}
+
+/* A network of ours while it is judged. */
+struct judged {
+    struct oneib_documents *documents;
+    const struct network_values *values;
+    struct oneib_network *network;
+    char object[32]; /* "network 7" */
+};
+
+static int note(const struct judged *judged, const char *code, const char *remedy,
+                const char *attribute, const struct oneib_value *value, const char *why,
+                struct oneib_error *err)
+{
+    return oneib_documents_note_value(judged->documents, ONEIB_WARNING, code, remedy,
+                                      judged->object, attribute, value, why, err);
+}
+
+/* Without a parent it needs a key of its own: a copy of the parent's is then a conflict, never a
+ * share. */
+static int judge_parent(const struct judged *judged, struct oneib_error *err)
+{
+    const struct oneib_value *value = &judged->values->parent;
+    judged->network->parent_id = ONEIB_NO_ID;
+    if (oneib_value_is_empty(value) || oneib_value_id(value, &judged->network->parent_id))
+        return 0;
+    return note(judged, "parent-invalid", NULL, "PARENT_NETWORK_ID", value,
+                "is not an id, it counts as no reservation", err);
+}
+
+static int judge_key(const struct judged *judged, struct oneib_error *err)
+{
+    const struct oneib_value *value =
+        chosen(&judged->values->vlan_id, &judged->values->template_vlan_id);
+    judged->network->key_state = oneib_value_key(value, &judged->network->pkey);
+    if (judged->network->key_state != ONEIB_KEY_INVALID)
+        return 0;
+    return oneib_documents_note_key(judged->documents, judged->object, value, err);
+}
+
+/* "DEVICE[:PORT]" */
+static bool parse_phydev(const struct oneib_value *value, struct oneib_network *network)
+{
+    if (value->state != ONEIB_VALUE_TEXT)
+        return false;
+    const char *colon = strchr(value->text, ':');
+    size_t length = colon ? (size_t)(colon - value->text) : value->length;
+    uint64_t port = 0;
+    if (!oneib_device_name_is_valid(value->text, length) ||
+        (colon && (!oneib_parse_decimal(colon + 1, 254, &port) || port == 0)))
+        return false;
+    memcpy(network->device, value->text, length);
+    network->device[length] = '\0';
+    network->device_port = (uint8_t)port;
+    return true;
+}
+
+static int judge_phydev(const struct judged *judged, struct oneib_error *err)
+{
+    const struct oneib_value *value =
+        chosen(&judged->values->phydev, &judged->values->template_phydev);
+    if (oneib_value_is_empty(value) || parse_phydev(value, judged->network))
+        return 0;
+    judged->network->device_invalid = true;
+    return oneib_documents_note_value(judged->documents, ONEIB_NOTICE, "phydev-text",
+                                      "write PHYDEV as DEVICE or DEVICE:PORT, such as mlx5_0:1",
+                                      judged->object, "PHYDEV", value,
+                                      "is not of the form DEVICE[:PORT]", err);
+}
+
+static int judge_membership(const struct judged *judged, struct oneib_error *err)
+{
+    const struct oneib_value *value = &judged->values->membership;
+    judged->network->membership = ONEIB_FULL;
+    if (value->state == ONEIB_VALUE_ABSENT ||
+        (value->state == ONEIB_VALUE_TEXT &&
+         oneib_membership_parse(value->text, &judged->network->membership)))
+        return 0;
+    judged->network->membership = ONEIB_LIMITED;
+    return note(judged, "membership-invalid", "write \"full\" or \"limited\"", "IB_MEMBERSHIP",
+                value, "is neither full nor limited, it counts as limited", err);
+}
+
+static int judge_reservation(const struct judged *judged, struct oneib_error *err)
+{
+    const struct oneib_value *value = &judged->values->reservation;
+    judged->network->reservations_share = oneib_value_equals(value, "shared");
+    if (oneib_value_is_empty(value) || judged->network->reservations_share)
+        return 0;
+    return note(judged, "reservation-invalid", "write \"shared\", or remove it", "IB_RESERVATION",
+                value, "is not \"shared\": reservations get partitions of their own", err);
+}
+
+/* MTU and IB_RATE: one that is no number counts as not said. */
+static int judge_amount(const struct judged *judged, const char *code, const char *attribute,
+                        const struct oneib_value *value, uint16_t *amount, struct oneib_error *err)
+{
+    uint64_t number;
+    if (oneib_value_is_empty(value))
+        return 0;
+    if (!oneib_value_number(value, UINT16_MAX, &number))
+        return note(judged, code, NULL, attribute, value,
+                    "is not a number up to 65535, the fabric's own is used", err);
+    *amount = (uint16_t)number;
+    return 0;
+}
+
+static void trim(const char **bytes, size_t *length)
+{
+    while (*length > 0 && memchr(" \t\r\n", **bytes, 4)) {
+        ++*bytes;
+        --*length;
+    }
+    while (*length > 0 && memchr(" \t\r\n", (*bytes)[*length - 1], 4))
+        --*length;
+}
+
+static bool is_word(const char *bytes, size_t length, const char *word)
+{
+    return length == strlen(word) && strncasecmp(bytes, word, length) == 0;
+}
+
+/* "0x0002c90300112233", "0x0002c90300112233=full" or "...=limited" */
+static bool parse_static(const char *item, size_t length, struct oneib_static_member *member)
+{
+    const char *equals = memchr(item, '=', length);
+    size_t guid_length = equals ? (size_t)(equals - item) : length;
+    const char *suffix = equals ? equals + 1 : "limited";
+    size_t suffix_length = equals ? length - guid_length - 1 : strlen(suffix);
+
+    trim(&item, &guid_length);
+    trim(&suffix, &suffix_length);
+    if (!oneib_guid_parse_n(item, guid_length, &member->guid))
+        return false;
+    member->membership = is_word(suffix, suffix_length, "full") ? ONEIB_FULL : ONEIB_LIMITED;
+    return member->membership == ONEIB_FULL || is_word(suffix, suffix_length, "limited");
+}
+
+/* One finding for all bad items of a list, which shows the first: a hostile list cannot flood the
+ * report. */
+static int note_bad_statics(const struct judged *judged, const char *first, size_t length,
+                            size_t count, struct oneib_error *err)
+{
+    oneib_autotext struct oneib_text item = {0};
+    oneib_autotext struct oneib_text shown = {0};
+    oneib_text_append_bytes(&item, first, length);
+    oneib_text_append_escaped(&shown, item.data, 64);
+    if (oneib_text_failed(&item) || oneib_text_failed(&shown))
+        return oneib_fail_memory(err);
+    return oneib_findings_add(judged->documents->findings, ONEIB_WARNING, "static-guid-invalid",
+                              "write items as 0x... or 0x...=full or 0x...=limited", err,
+                              "%s: IB_STATIC_GUIDS has %zu items that are no GUIDs, they are left "
+                              "out; the first is \"%s\"",
+                              judged->object, count, shown.data ? shown.data : "");
+}
+
+static int judge_static_items(const struct judged *judged, const char *list,
+                              struct oneib_error *err)
+{
+    const char *first_bad = NULL;
+    size_t first_bad_length = 0, bad = 0;
+    for (const char *item = list; item;) {
+        const char *comma = strchr(item, ',');
+        const char *bytes = item;
+        size_t length = comma ? (size_t)(comma - item) : strlen(item);
+        struct oneib_static_member member;
+        trim(&bytes, &length);
+        if (!parse_static(bytes, length, &member)) {
+            if (bad++ == 0) {
+                first_bad = bytes;
+                first_bad_length = length;
+            }
+        } else if (oneib_network_add_static(judged->network, member.guid, member.membership, err) <
+                   0) {
+            return -1;
+        }
+        item = comma ? comma + 1 : NULL;
+    }
+    return bad > 0 ? note_bad_statics(judged, first_bad, first_bad_length, bad, err) : 0;
+}
+
+static int judge_statics(const struct judged *judged, struct oneib_error *err)
+{
+    const struct oneib_value *value = &judged->values->static_guids;
+    if (oneib_value_is_empty(value))
+        return 0;
+    if (value->state != ONEIB_VALUE_TEXT)
+        return note(judged, "static-guid-invalid", NULL, "IB_STATIC_GUIDS", value, "", err);
+    return judge_static_items(judged, value->text, err);
+}
+
+static int judge_vm_lists(const struct judged *judged, struct oneib_error *err)
+{
+    if (judged->values->invalid_vms == 0)
+        return 0;
+    return oneib_findings_add(judged->documents->findings, ONEIB_WARNING, "vm-list-invalid", NULL,
+                              err, "%s: %zu entries of its lists of VMs are not ids",
+                              judged->object, judged->values->invalid_vms);
+}
+
+static int judge(const struct judged *judged, struct oneib_error *err)
+{
+    const struct network_values *values = judged->values;
+    struct oneib_network *network = judged->network;
+    network->name =
+        oneib_documents_copy_name(judged->documents, judged->object, &values->name, err);
+    if (!network->name || judge_parent(judged, err) < 0 || judge_key(judged, err) < 0 ||
+        judge_phydev(judged, err) < 0 || judge_membership(judged, err) < 0 ||
+        judge_reservation(judged, err) < 0 || judge_statics(judged, err) < 0 ||
+        judge_vm_lists(judged, err) < 0)
+        return -1;
+    if (judge_amount(judged, "mtu-invalid", "MTU", &values->mtu, &network->mtu_bytes, err) < 0 ||
+        judge_amount(judged, "rate-invalid", "IB_RATE", &values->rate, &network->rate_gbps, err) <
+            0)
+        return -1;
+    return 0;
+}
+
+static int keep_network(struct oneib_documents *documents, const struct network_values *values,
+                        struct oneib_error *err)
+{
+    uint32_t id;
+    if (!oneib_value_id(&values->id, &id))
+        return oneib_documents_note_value(documents, ONEIB_WARNING, "network-invalid", NULL,
+                                          "a network without an id is left out", "ID", &values->id,
+                                          "is not an id", err);
+
+    struct judged judged = {.documents = documents, .values = values};
+    snprintf(judged.object, sizeof judged.object, "network %" PRIu32, id);
+    judged.network = oneib_cloud_add_network(documents->cloud, err);
+    if (!judged.network)
+        return -1;
+    judged.network->id = id;
+    return judge(&judged, err);
+}
+
+static int read_network(struct oneib_reader *reader, struct oneib_documents *documents,
+                        struct oneib_error *err)
+{
+    struct network_values values;
+    size_t named_before = documents->vms_named.count;
+    if (read_values(reader, &values, &documents->vms_named, err) < 0)
+        return -1;
+    if (!oneib_value_equals(&values.vn_mad, documents->vn_mad)) {
+        documents->vms_named.count = named_before;
+        return 0;
+    }
+    return keep_network(documents, &values, err);
+}
+
+int oneib_documents_read_networks(struct oneib_documents *documents, const char *xml, size_t length,
+                                  struct oneib_error *err)
+{
+    return oneib_documents_read(documents, xml, length, ONEIB_NAME_VNET_POOL, ONEIB_NAME_VNET,
+                                read_network, err);
+}
+
+static int read_key(struct oneib_reader *reader, enum oneib_key_state *state, oneib_pkey *pkey,
+                    struct oneib_error *err)
+{
+    struct network_values values;
+    struct oneib_id_set vms = {0};
+    if (oneib_reader_root(reader, err) < 0)
+        return -1;
+    if (!oneib_reader_at(reader, ONEIB_NAME_VNET))
+        return oneib_fail(err, ONEIB_ERROR_PROTOCOL, "document is not a network's");
+
+    int outcome = read_values(reader, &values, &vms, err);
+    oneib_id_set_clear(&vms);
+    if (outcome == 0)
+        outcome = oneib_reader_finish(reader, err);
+    if (outcome == 0)
+        *state = oneib_value_key(chosen(&values.vlan_id, &values.template_vlan_id), pkey);
+    return outcome;
+}
+
+int oneib_document_network_key(const char *xml, size_t length, enum oneib_key_state *state,
+                               oneib_pkey *pkey, struct oneib_error *err)
+{
+    struct oneib_reader *reader = oneib_reader_open(xml, length, err);
+    if (!reader)
+        return -1;
+    int outcome = read_key(reader, state, pkey, err);
+    oneib_reader_close(reader);
+    return outcome;
+}

@@ -1,0 +1,461 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "one/documents_internal.h"
+#include <arpa/inet.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define WORD_LENGTH 64
+
+/* Findings about the NICs of one VM, so that a user cannot flood the report; more are counted. */
+#define NIC_FINDINGS_MAX 8
+
+enum { NIC_ID, NETWORK_ID, VN_MAD, TYPE, VLAN_ID, IB_MEMBERSHIP, IP, ATTACH, NIC_FIELDS };
+
+static const struct oneib_field nic_fields[NIC_FIELDS] = {
+    [NIC_ID] = {ONEIB_NAME_NIC_ID, ONEIB_NUMBER_LENGTH},
+    [NETWORK_ID] = {ONEIB_NAME_NETWORK_ID, ONEIB_NUMBER_LENGTH},
+    [VN_MAD] = {ONEIB_NAME_VN_MAD, WORD_LENGTH},
+    [TYPE] = {ONEIB_NAME_TYPE, WORD_LENGTH},
+    [VLAN_ID] = {ONEIB_NAME_VLAN_ID, WORD_LENGTH},
+    [IB_MEMBERSHIP] = {ONEIB_NAME_IB_MEMBERSHIP, WORD_LENGTH},
+    [IP] = {ONEIB_NAME_IP, WORD_LENGTH},
+    [ATTACH] = {ONEIB_NAME_ATTACH, WORD_LENGTH},
+};
+
+enum { SEQ, HID, STIME, HISTORY_FIELDS };
+
+static const struct oneib_field history_fields[HISTORY_FIELDS] = {
+    [SEQ] = {ONEIB_NAME_SEQ, ONEIB_NUMBER_LENGTH},
+    [HID] = {ONEIB_NAME_HID, ONEIB_NUMBER_LENGTH},
+    [STIME] = {ONEIB_NAME_STIME, ONEIB_NUMBER_LENGTH},
+};
+
+/* One history record; host_id is ONEIB_NO_ID while there is none. */
+struct record {
+    uint64_t seq;
+    uint32_t host_id;
+    int64_t since;
+};
+
+/* A set of NIC ids. */
+struct nic_set {
+    uint64_t words[(ONEIB_NIC_ID_MAX + 1) / 64];
+};
+
+/* One VM while it is read. Its attachments are in the cloud already, from `first` on. */
+struct vm {
+    struct oneib_value id_value, state, lcm_state;
+    uint32_t id;
+    char object[32]; /* "VM 42" */
+    size_t first;
+    size_t templates, histories; /* elements of that name */
+    struct record last, before;  /* the two records of highest SEQ */
+    bool history_invalid;
+    struct nic_set seen, repeated;
+    size_t nic_findings;
+};
+
+static bool nic_set_has(const struct nic_set *set, uint8_t id)
+{
+    return set->words[id / 64] >> (id % 64) & 1;
+}
+
+static void nic_set_add(struct nic_set *set, uint8_t id)
+{
+    set->words[id / 64] |= UINT64_C(1) << (id % 64);
+}
+
+/* A finding about a NIC, while their number is small. */
+static int note_nic(struct oneib_documents *documents, struct vm *vm, enum oneib_severity severity,
+                    const char *code, const char *remedy, const char *nic, const char *attribute,
+                    const struct oneib_value *value, const char *why, struct oneib_error *err)
+{
+    char object[64];
+    if (vm->nic_findings++ >= NIC_FINDINGS_MAX)
+        return 0;
+    snprintf(object, sizeof object, "%s %s", vm->object, nic);
+    return oneib_documents_note_value(documents, severity, code, remedy, object, attribute, value,
+                                      why, err);
+}
+
+static bool is_ours(const struct oneib_documents *documents, const struct oneib_value *values,
+                    bool is_pci)
+{
+    /* A repeated VN_MAD is ours when either is: it is refused below, not overlooked. */
+    bool has_driver = values[VN_MAD].state == ONEIB_VALUE_REPEATED ||
+                      oneib_value_equals(&values[VN_MAD], documents->vn_mad);
+    return has_driver && (!is_pci || oneib_value_equals(&values[TYPE], "NIC"));
+}
+
+/* The NIC's id; false when it has none that a GUID can hold, or when two drivers claim it. */
+static bool identify_nic(const struct oneib_value *values, uint8_t *nic_id)
+{
+    uint64_t number;
+    if (!oneib_value_number(&values[NIC_ID], ONEIB_NIC_ID_MAX, &number) ||
+        values[VN_MAD].state != ONEIB_VALUE_TEXT)
+        return false;
+    *nic_id = (uint8_t)number;
+    return true;
+}
+
+static int refuse_nic(struct oneib_documents *documents, struct vm *vm,
+                      const struct oneib_value *values, struct oneib_error *err)
+{
+    uint64_t number;
+    if (values[VN_MAD].state != ONEIB_VALUE_TEXT)
+        return note_nic(documents, vm, ONEIB_WARNING, "nic-invalid", NULL, "NIC", "VN_MAD",
+                        &values[VN_MAD], "", err);
+    if (oneib_value_number(&values[NIC_ID], UINT64_MAX, &number))
+        return note_nic(documents, vm, ONEIB_WARNING, "nic-id-range",
+                        "detach NICs of this VM, or make a new VM: ids are not used again", "NIC",
+                        "NIC_ID", &values[NIC_ID], "is more than 255, it gets no InfiniBand", err);
+    return note_nic(documents, vm, ONEIB_WARNING, "nic-invalid", NULL, "NIC", "NIC_ID",
+                    &values[NIC_ID], "is not an id, it gets no InfiniBand", err);
+}
+
+static int judge_claim(struct oneib_documents *documents, struct vm *vm, const char *nic,
+                       const struct oneib_value *value, struct oneib_attachment *attachment,
+                       struct oneib_error *err)
+{
+    attachment->claim = (uint8_t)oneib_value_key(value, &attachment->claimed_pkey);
+    if (attachment->claim != ONEIB_KEY_INVALID)
+        return 0;
+    return note_nic(documents, vm, ONEIB_NOTICE, "pkey-text", NULL, nic, "VLAN_ID", value,
+                    "is not a P_Key in decimal, from 1 to 32766", err);
+}
+
+/* A NIC may narrow its network's membership, never widen it: "full" says nothing. */
+static int judge_membership(struct oneib_documents *documents, struct vm *vm, const char *nic,
+                            const struct oneib_value *value, struct oneib_attachment *attachment,
+                            struct oneib_error *err)
+{
+    attachment->narrowed = !oneib_value_is_empty(value) && !oneib_value_equals(value, "full");
+    if (!attachment->narrowed || oneib_value_equals(value, "limited"))
+        return 0;
+    return note_nic(documents, vm, ONEIB_WARNING, "membership-invalid",
+                    "write \"full\" or \"limited\"", nic, "IB_MEMBERSHIP", value,
+                    "is neither full nor limited, it counts as limited", err);
+}
+
+static int judge_network(struct oneib_documents *documents, struct vm *vm, const char *nic,
+                         const struct oneib_value *value, struct oneib_attachment *attachment,
+                         struct oneib_error *err)
+{
+    if (oneib_value_id(value, &attachment->network_id))
+        return 0;
+    attachment->network_id = ONEIB_NO_ID;
+    return note_nic(documents, vm, ONEIB_WARNING, "nic-invalid", NULL, nic, "NETWORK_ID", value,
+                    "is not an id, it belongs to no network", err);
+}
+
+static uint32_t parse_ipv4(const struct oneib_value *value)
+{
+    struct in_addr address;
+    if (!oneib_value_is_set(value) || inet_pton(AF_INET, value->text, &address) != 1)
+        return 0;
+    return ntohl(address.s_addr);
+}
+
+static int keep_nic(struct oneib_documents *documents, struct vm *vm,
+                    const struct oneib_value *values, uint8_t nic_id, bool is_pci,
+                    struct oneib_error *err)
+{
+    struct oneib_attachment attachment = {
+        .vm_id = vm->id,
+        .nic_id = nic_id,
+        .is_pci = is_pci,
+        .ipv4 = parse_ipv4(&values[IP]),
+        .attaching = oneib_value_equals(&values[ATTACH], "YES"),
+    };
+    char nic[16];
+    snprintf(nic, sizeof nic, "NIC %u", nic_id);
+    if (judge_network(documents, vm, nic, &values[NETWORK_ID], &attachment, err) < 0 ||
+        judge_claim(documents, vm, nic, &values[VLAN_ID], &attachment, err) < 0 ||
+        judge_membership(documents, vm, nic, &values[IB_MEMBERSHIP], &attachment, err) < 0)
+        return -1;
+
+    struct oneib_attachment *added = oneib_cloud_add_attachment(documents->cloud, err);
+    if (!added)
+        return -1;
+    *added = attachment;
+    return 0;
+}
+
+static int read_nic(struct oneib_reader *reader, struct oneib_documents *documents, struct vm *vm,
+                    bool is_pci, struct oneib_error *err)
+{
+    struct oneib_value values[NIC_FIELDS];
+    uint8_t nic_id;
+    if (oneib_reader_fields(reader, nic_fields, NIC_FIELDS, values, err) < 0)
+        return -1;
+    if (!is_ours(documents, values, is_pci))
+        return 0;
+    if (!identify_nic(values, &nic_id))
+        return refuse_nic(documents, vm, values, err);
+    if (nic_set_has(&vm->seen, nic_id)) {
+        nic_set_add(&vm->repeated, nic_id);
+        return 0;
+    }
+    nic_set_add(&vm->seen, nic_id);
+    return keep_nic(documents, vm, values, nic_id, is_pci, err);
+}
+
+static int read_template(struct oneib_reader *reader, struct oneib_documents *documents,
+                         struct vm *vm, struct oneib_error *err)
+{
+    struct oneib_element template = oneib_reader_enter(reader);
+    size_t mark = oneib_reader_mark(reader);
+    int outcome;
+    while ((outcome = oneib_reader_child(reader, &template, err)) > 0) {
+        bool is_pci = oneib_reader_at(reader, ONEIB_NAME_PCI);
+        if (!is_pci && !oneib_reader_at(reader, ONEIB_NAME_NIC))
+            continue;
+        if (read_nic(reader, documents, vm, is_pci, err) < 0)
+            return -1;
+        oneib_reader_forget(reader, mark);
+    }
+    return outcome;
+}
+
+static void keep_record(struct vm *vm, const struct record *record)
+{
+    if (vm->last.host_id == ONEIB_NO_ID || record->seq > vm->last.seq) {
+        vm->before = vm->last;
+        vm->last = *record;
+    } else if (record->seq == vm->last.seq) {
+        vm->history_invalid = true;
+    } else if (vm->before.host_id == ONEIB_NO_ID || record->seq > vm->before.seq) {
+        vm->before = *record;
+    }
+}
+
+static int read_history(struct oneib_reader *reader, struct vm *vm, struct oneib_error *err)
+{
+    struct oneib_value values[HISTORY_FIELDS];
+    struct record record = {.host_id = ONEIB_NO_ID};
+    uint64_t number;
+    if (oneib_reader_fields(reader, history_fields, HISTORY_FIELDS, values, err) < 0)
+        return -1;
+    if (!oneib_value_number(&values[SEQ], ONEIB_ID_MAX, &record.seq) ||
+        !oneib_value_id(&values[HID], &record.host_id)) {
+        vm->history_invalid = true;
+        return 0;
+    }
+    /* Without a start it counts as the latest: it takes no place from those that were there before.
+     */
+    record.since =
+        oneib_value_number(&values[STIME], INT64_MAX, &number) ? (int64_t)number : INT64_MAX;
+    keep_record(vm, &record);
+    return 0;
+}
+
+static int read_histories(struct oneib_reader *reader, struct vm *vm, struct oneib_error *err)
+{
+    struct oneib_element records = oneib_reader_enter(reader);
+    size_t mark = oneib_reader_mark(reader);
+    int outcome;
+    while ((outcome = oneib_reader_child(reader, &records, err)) > 0) {
+        if (!oneib_reader_at(reader, ONEIB_NAME_HISTORY))
+            continue;
+        if (read_history(reader, vm, err) < 0)
+            return -1;
+        oneib_reader_forget(reader, mark);
+    }
+    return outcome;
+}
+
+/* Sets the VM's id; false when the document has none, or not in the place where oned writes it. */
+static bool identify_vm(struct vm *vm)
+{
+    if (!oneib_value_id(&vm->id_value, &vm->id))
+        return false;
+    snprintf(vm->object, sizeof vm->object, "VM %" PRIu32, vm->id);
+    return true;
+}
+
+static int read_child(struct oneib_reader *reader, struct oneib_documents *documents, struct vm *vm,
+                      struct oneib_error *err)
+{
+    if (oneib_reader_at(reader, ONEIB_NAME_ID))
+        return oneib_reader_value(reader, ONEIB_NUMBER_LENGTH, &vm->id_value, err);
+    if (oneib_reader_at(reader, ONEIB_NAME_STATE))
+        return oneib_reader_value(reader, ONEIB_NUMBER_LENGTH, &vm->state, err);
+    if (oneib_reader_at(reader, ONEIB_NAME_LCM_STATE))
+        return oneib_reader_value(reader, ONEIB_NUMBER_LENGTH, &vm->lcm_state, err);
+    if (oneib_reader_at(reader, ONEIB_NAME_HISTORY_RECORDS) && vm->histories++ == 0)
+        return read_histories(reader, vm, err);
+    if (oneib_reader_at(reader, ONEIB_NAME_TEMPLATE) && vm->templates++ == 0 && identify_vm(vm))
+        return read_template(reader, documents, vm, err);
+    return 0;
+}
+
+/* What NICs and history say is worth nothing when there are two of them. */
+static int note_invalid_vm(struct oneib_documents *documents, const struct vm *vm,
+                           struct oneib_error *err)
+{
+    if (vm->object[0] == '\0')
+        return oneib_documents_note_value(documents, ONEIB_WARNING, "vm-invalid", NULL,
+                                          "a VM without an id before its TEMPLATE is left out",
+                                          "ID", &vm->id_value, "is not an id", err);
+    return oneib_findings_add(documents->findings, ONEIB_WARNING, "vm-invalid", NULL, err,
+                              "%s: ID, TEMPLATE or HISTORY_RECORDS is given more than once, the VM "
+                              "is left out",
+                              vm->object);
+}
+
+static void drop_repeated_nics(struct oneib_cloud *cloud, const struct vm *vm)
+{
+    size_t kept = vm->first;
+    for (size_t i = vm->first; i < cloud->attachment_count; i++)
+        if (!nic_set_has(&vm->repeated, cloud->attachments[i].nic_id))
+            cloud->attachments[kept++] = cloud->attachments[i];
+    cloud->attachment_count = kept;
+}
+
+/* Two NICs with one id would be two ports with one GUID: neither is used. */
+static int judge_repeated_nics(struct oneib_documents *documents, const struct vm *vm,
+                               struct oneib_error *err)
+{
+    for (unsigned id = 0; id <= ONEIB_NIC_ID_MAX; id++)
+        if (nic_set_has(&vm->repeated, (uint8_t)id) &&
+            oneib_findings_add(documents->findings, ONEIB_WARNING, "nic-invalid", NULL, err,
+                               "%s: there are several NICs with NIC_ID %u, they get no InfiniBand",
+                               vm->object, id) < 0)
+            return -1;
+    drop_repeated_nics(documents->cloud, vm);
+    return 0;
+}
+
+static int note_more_nics(struct oneib_documents *documents, const struct vm *vm,
+                          struct oneib_error *err)
+{
+    if (vm->nic_findings <= NIC_FINDINGS_MAX)
+        return 0;
+    return oneib_findings_add(documents->findings, ONEIB_WARNING, "nic-invalid", NULL, err,
+                              "%s: %zu more findings about its NICs are not shown", vm->object,
+                              vm->nic_findings - NIC_FINDINGS_MAX);
+}
+
+struct vm_state {
+    int state, lcm_state;
+    enum oneib_presence presence;
+};
+
+/* A state that cannot be read is as good as one that nobody knows. */
+static int judge_state(struct oneib_documents *documents, const struct vm *vm,
+                       struct vm_state *state, struct oneib_error *err)
+{
+    uint64_t number, lcm_number;
+    if (oneib_value_number(&vm->state, INT16_MAX, &number) &&
+        oneib_value_number(&vm->lcm_state, INT16_MAX, &lcm_number)) {
+        state->state = (int)number;
+        state->lcm_state = (int)lcm_number;
+        state->presence = oneib_vm_presence(state->state, state->lcm_state);
+        return 0;
+    }
+
+    *state = (struct vm_state){-1, -1, ONEIB_PRESENCE_UNKNOWN};
+    bool is_state = !oneib_value_number(&vm->state, INT16_MAX, &number);
+    return oneib_documents_note_value(documents, ONEIB_WARNING, "vm-state-invalid", NULL,
+                                      vm->object, is_state ? "STATE" : "LCM_STATE",
+                                      is_state ? &vm->state : &vm->lcm_state, "is not a number",
+                                      err);
+}
+
+static int judge_history(struct oneib_documents *documents, struct vm *vm, struct oneib_error *err)
+{
+    if (!vm->history_invalid)
+        return 0;
+    vm->last = vm->before = (struct record){.host_id = ONEIB_NO_ID};
+    return oneib_findings_add(documents->findings, ONEIB_WARNING, "history-invalid", NULL, err,
+                              "%s: a history record has no valid SEQ or HID, or a SEQ of another, "
+                              "its host is unknown",
+                              vm->object);
+}
+
+/* Pool documents hold the last record alone: then the source is to be asked for. */
+static bool lacks_source(const struct vm *vm)
+{
+    return vm->last.host_id != ONEIB_NO_ID && vm->last.seq > 0 &&
+           (vm->before.host_id == ONEIB_NO_ID || vm->before.seq + 1 != vm->last.seq);
+}
+
+/* What the VM as a whole says, for each of its attachments. */
+static int complete_attachments(struct oneib_documents *documents, struct vm *vm,
+                                struct oneib_error *err)
+{
+    struct vm_state state;
+    if (judge_state(documents, vm, &state, err) < 0 || judge_history(documents, vm, err) < 0)
+        return -1;
+
+    bool is_migrating = state.presence == ONEIB_MIGRATING;
+    struct oneib_cloud *cloud = documents->cloud;
+    for (size_t i = vm->first; i < cloud->attachment_count; i++) {
+        struct oneib_attachment *attachment = &cloud->attachments[i];
+        attachment->state = (int16_t)state.state;
+        attachment->lcm_state = (int16_t)state.lcm_state;
+        attachment->presence = (uint8_t)state.presence;
+        attachment->since = vm->last.since;
+        attachment->host_id = vm->last.host_id;
+        attachment->source_host_id =
+            is_migrating && !lacks_source(vm) ? vm->before.host_id : ONEIB_NO_ID;
+    }
+    if (is_migrating && lacks_source(vm))
+        return oneib_id_set_add(&documents->vms_migrating, vm->id, err);
+    return 0;
+}
+
+static int keep_vm(struct oneib_documents *documents, struct vm *vm, struct oneib_error *err)
+{
+    struct oneib_cloud *cloud = documents->cloud;
+    if (vm->object[0] == '\0' || vm->id_value.state != ONEIB_VALUE_TEXT || vm->templates > 1 ||
+        vm->histories > 1) {
+        cloud->attachment_count = vm->first;
+        return note_invalid_vm(documents, vm, err);
+    }
+    if (judge_repeated_nics(documents, vm, err) < 0 || note_more_nics(documents, vm, err) < 0)
+        return -1;
+    if (cloud->attachment_count == vm->first)
+        return 0;
+    return complete_attachments(documents, vm, err);
+}
+
+static int read_children(struct oneib_reader *reader, struct oneib_documents *documents,
+                         struct vm *vm, struct oneib_error *err)
+{
+    struct oneib_element element = oneib_reader_enter(reader);
+    int outcome;
+    while ((outcome = oneib_reader_child(reader, &element, err)) > 0)
+        if (read_child(reader, documents, vm, err) < 0)
+            return -1;
+    return outcome;
+}
+
+static int read_vm(struct oneib_reader *reader, struct oneib_documents *documents,
+                   struct oneib_error *err)
+{
+    struct vm vm = {
+        .first = documents->cloud->attachment_count,
+        .last = {.host_id = ONEIB_NO_ID},
+        .before = {.host_id = ONEIB_NO_ID},
+    };
+    if (read_children(reader, documents, &vm, err) < 0) {
+        documents->cloud->attachment_count = vm.first;
+        return -1;
+    }
+
+    documents->cloud->vm_count++;
+    if (vm.templates == 0)
+        identify_vm(&vm);
+    if (vm.object[0] != '\0' && oneib_id_set_add(&documents->vms_seen, vm.id, err) < 0)
+        return -1;
+    return keep_vm(documents, &vm, err);
+}
+
+int oneib_documents_read_vms(struct oneib_documents *documents, const char *xml, size_t length,
+                             struct oneib_error *err)
+{
+    return oneib_documents_read(documents, xml, length, ONEIB_NAME_VM_POOL, ONEIB_NAME_VM, read_vm,
+                                err);
+}

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * A strict walk over one document of oned on top of libxml2's reader; for core/one alone.
+ *
+ * oned's documents are elements and text: no prolog, no document type, no attributes. The walk
+ * refuses a document type before libxml2 sees it (so there is no entity to expand), bounds the
+ * depth, and compares names as pointers: libxml2 keeps one copy of each name.
+ *
+ * libxml2's own limits (XML_PARSE_HUGE is not given) are kept from hitting the longest of users'
+ * attributes by one/shorten.h.
+ */
+#ifndef ONEIB_ONE_READER_H
+#define ONEIB_ONE_READER_H
+
+#include "base/error.h"
+#include <libxml/xmlreader.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#define ONEIB_READER_OPTIONS (XML_PARSE_NONET | XML_PARSE_NOERROR | XML_PARSE_NOWARNING)
+
+/* The element names that oneib reads: X(VM) declares ONEIB_NAME_VM for <VM>. */
+#define ONEIB_READER_NAMES(X)                                                                      \
+    X(ATTACH)                                                                                      \
+    X(DRIVER)                                                                                      \
+    X(ERROR_VMS)                                                                                   \
+    X(HID)                                                                                         \
+    X(HISTORY)                                                                                     \
+    X(HISTORY_RECORDS)                                                                             \
+    X(HOST)                                                                                        \
+    X(HOST_POOL)                                                                                   \
+    X(IB_HCA)                                                                                      \
+    X(IB_MEMBERSHIP)                                                                               \
+    X(IB_RATE)                                                                                     \
+    X(IB_RESERVATION)                                                                              \
+    X(IB_STATIC_GUIDS)                                                                             \
+    X(ID)                                                                                          \
+    X(IP)                                                                                          \
+    X(LCM_STATE)                                                                                   \
+    X(MTU)                                                                                         \
+    X(NAME)                                                                                        \
+    X(NETWORK_ID)                                                                                  \
+    X(NIC)                                                                                         \
+    X(NIC_ID)                                                                                      \
+    X(OUTDATED_VMS)                                                                                \
+    X(PARENT_NETWORK_ID)                                                                           \
+    X(PCI)                                                                                         \
+    X(PHYDEV)                                                                                      \
+    X(PKEYS_MAX)                                                                                   \
+    X(PORT)                                                                                        \
+    X(PORT_GUID)                                                                                   \
+    X(RATE)                                                                                        \
+    X(SEQ)                                                                                         \
+    X(STATE)                                                                                       \
+    X(STIME)                                                                                       \
+    X(TEMPLATE)                                                                                    \
+    X(TYPE)                                                                                        \
+    X(UPDATED_VMS)                                                                                 \
+    X(UPDATING_VMS)                                                                                \
+    X(VFS_TOTAL)                                                                                   \
+    X(VLAN_ID)                                                                                     \
+    X(VM)                                                                                          \
+    X(VMS)                                                                                         \
+    X(VM_POOL)                                                                                     \
+    X(VNET)                                                                                        \
+    X(VNET_POOL)                                                                                   \
+    X(VN_MAD)
+
+enum oneib_name {
+#define X(name) ONEIB_NAME_##name,
+    ONEIB_READER_NAMES(X)
+#undef X
+        ONEIB_NAME_COUNT
+};
+
+/* What an element holds. An invalid one keeps the beginning of its text, to be shown. */
+enum oneib_value_state {
+    ONEIB_VALUE_ABSENT,
+    ONEIB_VALUE_TEXT,     /* plain text, perhaps empty */
+    ONEIB_VALUE_REPEATED, /* the element occurs twice: nobody can say which one counts */
+    ONEIB_VALUE_TOO_LONG,
+    ONEIB_VALUE_NESTED, /* it has elements inside */
+};
+
+struct oneib_value {
+    enum oneib_value_state state;
+    size_t length;
+    const char *text; /* NUL terminated; NULL only when ABSENT; lives until oneib_reader_forget() */
+};
+
+/* Present, plain and not empty: worth parsing. */
+bool oneib_value_is_set(const struct oneib_value *value);
+/* Absent, or present, plain and empty. */
+bool oneib_value_is_empty(const struct oneib_value *value);
+/* Plain text that equals `string`, in ASCII's upper or lower case. */
+bool oneib_value_equals(const struct oneib_value *value, const char *string);
+
+struct oneib_reader;
+
+/* xml is borrowed until the reader is closed. */
+struct oneib_reader *oneib_reader_open(const char *xml, size_t length, struct oneib_error *err);
+void oneib_reader_close(struct oneib_reader *reader);
+
+/* An element whose children are being read. */
+struct oneib_element {
+    int depth;
+    bool ended;
+};
+
+/* To the root element. */
+int oneib_reader_root(struct oneib_reader *reader, struct oneib_error *err);
+/* From the root's end to the document's: what follows must be well-formed too. */
+int oneib_reader_finish(struct oneib_reader *reader, struct oneib_error *err);
+
+/* Is the element that the reader stands on called so? */
+bool oneib_reader_at(const struct oneib_reader *reader, enum oneib_name name);
+/* The name of the element that the reader stands on, untrusted; valid until the reader moves. */
+const char *oneib_reader_name(const struct oneib_reader *reader);
+
+/* The element that the reader stands on, to iterate over its children. */
+struct oneib_element oneib_reader_enter(struct oneib_reader *reader);
+/*
+ * To the next child of `parent`, over whatever the caller left unread. 1: the reader stands on it,
+ * 0: no more, -1: the document is malformed.
+ */
+int oneib_reader_child(struct oneib_reader *reader, struct oneib_element *parent,
+                       struct oneib_error *err);
+
+/* Reads the text of the element that the reader stands on, at most `max` bytes. */
+int oneib_reader_value(struct oneib_reader *reader, size_t max, struct oneib_value *value,
+                       struct oneib_error *err);
+
+/* One attribute of a vector such as <NIC>: children that hold text. */
+struct oneib_field {
+    enum oneib_name name;
+    size_t max;
+};
+/* Reads the element that the reader stands on: values[i] is what fields[i] holds. */
+int oneib_reader_fields(struct oneib_reader *reader, const struct oneib_field *fields, size_t count,
+                        struct oneib_value *values, struct oneib_error *err);
+
+/* Values read after oneib_reader_mark() are dropped by oneib_reader_forget(): a document of any
+ * length takes the same memory. */
+size_t oneib_reader_mark(const struct oneib_reader *reader);
+void oneib_reader_forget(struct oneib_reader *reader, size_t mark);
+
+#endif

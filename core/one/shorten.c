@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "one/shorten.h"
+#include <string.h>
+
+#define OPENING "<![CDATA["
+#define CLOSING "]]>"
+
+static const char *find(const char *bytes, size_t length, const char *what)
+{
+    return memmem(bytes, length, what, strlen(what));
+}
+
+/*
+ * A section holds no "]]>", so one of 1.5 ONEIB_SECTION_MAX or more is a stretch without any.
+ * Probing for one in the second half of each stretch of ONEIB_SECTION_MAX cannot jump over it.
+ */
+static bool may_have_long_section(const char *xml, size_t length)
+{
+    const size_t half = ONEIB_SECTION_MAX / 2;
+    size_t at = 0;
+    while (length - at > ONEIB_SECTION_MAX) {
+        const char *closing = find(xml + at + half, half, CLOSING);
+        if (!closing)
+            return true;
+        at = (size_t)(closing - xml) + strlen(CLOSING);
+    }
+    return false;
+}
+
+/* The length to keep of a section's content: not the first bytes of a UTF-8 sequence without the
+ * rest. */
+static size_t kept_length(const char *content, size_t length)
+{
+    if (length <= ONEIB_SECTION_MAX)
+        return length;
+    size_t kept = ONEIB_SECTION_MAX;
+    while (kept > 0 && (content[kept] & 0xc0) == 0x80)
+        kept--;
+    return kept;
+}
+
+/* Within a comment or a processing instruction "<![CDATA[" would mean nothing. oned writes neither.
+ */
+static int check_markup(const char *bytes, size_t length, struct oneib_error *err)
+{
+    if (find(bytes, length, "<!--") || find(bytes, length, "<?"))
+        return oneib_fail(err, ONEIB_ERROR_PROTOCOL,
+                          "document has comments or processing instructions: oned writes none");
+    return 0;
+}
+
+static int copy_shortened(const char *xml, size_t length, struct oneib_text *copy,
+                          struct oneib_error *err)
+{
+    const char *at = xml;
+    const char *const end = xml + length;
+    for (;;) {
+        const char *opening = find(at, (size_t)(end - at), OPENING);
+        const char *content = opening ? opening + strlen(OPENING) : end;
+        const char *closing = find(content, (size_t)(end - content), CLOSING);
+        if (check_markup(at, (size_t)((opening ? opening : end) - at), err) < 0)
+            return -1;
+        if (!closing) {
+            oneib_text_append_bytes(copy, at, (size_t)(end - at));
+            return 0;
+        }
+        size_t kept = kept_length(content, (size_t)(closing - content));
+        oneib_text_append_bytes(copy, at, (size_t)(content - at) + kept);
+        oneib_text_append(copy, CLOSING);
+        at = closing + strlen(CLOSING);
+    }
+}
+
+int oneib_shorten_sections(const char *xml, size_t length, struct oneib_text *copy,
+                           struct oneib_error *err)
+{
+    if (!may_have_long_section(xml, length))
+        return 0;
+    if (copy_shortened(xml, length, copy, err) < 0)
+        return -1;
+    return oneib_text_failed(copy) ? oneib_fail_memory(err) : 0;
+}

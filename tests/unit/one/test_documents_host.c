@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reading.h"
+
+#define HCA(device, port, guid, more)                                                              \
+    "<IB_HCA><NAME><![CDATA[" device "]]></NAME><PORT><![CDATA[" port                              \
+    "]]></PORT><PORT_GUID><![CDATA[" guid "]]></PORT_GUID>" more "</IB_HCA>"
+
+/* Host 3 with this TEMPLATE. */
+static const struct oneib_host *host_saying(struct reading *reading, const char *template)
+{
+    oneib_autotext struct oneib_text xml = {0};
+    oneib_text_printf(&xml,
+                      "<HOST_POOL><HOST><ID>3</ID><NAME>node3</NAME><VMS><ID>11</ID><ID>12</ID>"
+                      "</VMS><TEMPLATE>%s</TEMPLATE></HOST></HOST_POOL>",
+                      template);
+    reading_begin(reading);
+    must_read(reading, oneib_documents_read_hosts, xml.data);
+    assert_int_equal(reading->cloud.host_count, 1);
+    return &reading->cloud.hosts[0];
+}
+
+static void the_recorded_pool_has_two_hosts_without_adapters(void **state)
+{
+    struct reading reading;
+    (void)state;
+    reading_begin(&reading);
+    must_read_recorded(&reading, oneib_documents_read_hosts, "hostpool.info-busy.doc");
+    oneib_cloud_sort(&reading.cloud);
+    assert_int_equal(reading.cloud.host_count, 2);
+    assert_int_equal(reading.cloud.hosts[0].id, 0);
+    assert_string_equal(reading.cloud.hosts[0].name, "localhost");
+    assert_int_equal(reading.cloud.hosts[0].port_count, 0);
+    assert_int_equal(reading.cloud.hosts[1].id, 1);
+    assert_string_equal(reading.cloud.hosts[1].name, "vm");
+    assert_int_equal(reading.documents.vms_named.count, 1);
+    assert_int_equal(reading.documents.vms_named.items[0], 4);
+    assert_int_equal(reading.findings.count, 0);
+    reading_end(&reading);
+}
+
+static void a_pool_without_hosts_is_fine(void **state)
+{
+    struct reading reading;
+    (void)state;
+    reading_begin(&reading);
+    must_read_recorded(&reading, oneib_documents_read_hosts, "noperm-hostpool.info.doc");
+    assert_int_equal(reading.cloud.host_count, 0);
+    reading_end(&reading);
+}
+
+static void an_adapter_is_read_with_all_it_says(void **state)
+{
+    struct reading reading;
+    (void)state;
+    const struct oneib_host *host = host_saying(
+        &reading, HCA("mlx4_0", "1", "0x0002c90300112233",
+                      "<DRIVER>mlx4</DRIVER><PKEYS_MAX>127</PKEYS_MAX><VFS_TOTAL>7</VFS_TOTAL>"
+                      "<RATE>40</RATE>") HCA("mlx5_1", "2", "0x1", "<DRIVER>mlx5</DRIVER>")
+                      HCA("hfi1_0", "1", "0x2", ""));
+    assert_int_equal(host->port_count, 3);
+    assert_string_equal(host->ports[0].device, "mlx4_0");
+    assert_int_equal(host->ports[0].port, 1);
+    assert_int_equal(host->ports[0].driver, ONEIB_HCA_MLX4);
+    assert_true(host->ports[0].port_guid == 0x0002c90300112233);
+    assert_int_equal(host->ports[0].pkeys_max, 127);
+    assert_int_equal(host->ports[0].vfs_total, 7);
+    assert_int_equal(host->ports[0].rate_gbps, 40);
+    assert_int_equal(host->ports[1].driver, ONEIB_HCA_MLX5);
+    assert_int_equal(host->ports[1].port, 2);
+    assert_int_equal(host->ports[1].pkeys_max, 0);
+    assert_int_equal(host->ports[2].driver, ONEIB_HCA_OTHER);
+    assert_int_equal(reading.documents.vms_named.count, 2);
+    assert_int_equal(reading.findings.count, 0);
+    reading_end(&reading);
+}
+
+static void an_adapter_that_names_no_port_is_left_out(void **state)
+{
+    static const char *const bad[] = {
+        "<IB_HCA/>",
+        HCA("", "1", "0x1", ""),
+        HCA("mlx4 0", "1", "0x1", ""),
+        HCA("mlx4_0", "0", "0x1", ""),
+        HCA("mlx4_0", "255", "0x1", ""),
+        HCA("mlx4_0", "x", "0x1", ""),
+        HCA("mlx4_0", "1", "0x0", ""),
+        HCA("mlx4_0", "1", "0xffffffffffffffff", ""),
+        HCA("mlx4_0", "1", "0002c90300112233", ""),
+        HCA("mlx4_0", "1", "0x1", "<PORT_GUID>0x1</PORT_GUID>"),
+        HCA("mlx4_0", "1", "0x1", "<NAME>mlx4_1</NAME>"),
+        HCA("a2345678901234567890123456789012", "1", "0x1", ""),
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        struct reading reading;
+        assert_int_equal(host_saying(&reading, bad[i])->port_count, 0);
+        must_find(&reading, "hca-invalid", "host 3: an IB_HCA does not name a port");
+        reading_end(&reading);
+    }
+}
+
+static void a_bad_amount_counts_as_not_said(void **state)
+{
+    struct reading reading;
+    (void)state;
+    const struct oneib_host *host = host_saying(
+        &reading, HCA("mlx4_0", "1", "0x1", "<PKEYS_MAX>70000</PKEYS_MAX><VFS_TOTAL/>"));
+    assert_int_equal(host->port_count, 1);
+    assert_int_equal(host->ports[0].pkeys_max, 0);
+    must_find(&reading, "hca-invalid", "host 3: PKEYS_MAX \"70000\"");
+    reading_end(&reading);
+}
+
+static void two_vectors_for_one_port_are_both_left_out(void **state)
+{
+    struct reading reading;
+    (void)state;
+    const struct oneib_host *host =
+        host_saying(&reading, HCA("mlx4_0", "1", "0x1", "") HCA("mlx4_0", "2", "0x2", "")
+                                  HCA("mlx4_0", "1", "0x3", "") HCA("mlx4_0", "1", "0x4", ""));
+    assert_int_equal(host->port_count, 1);
+    assert_int_equal(host->ports[0].port, 2);
+    must_find(&reading, "hca-invalid", "host 3: there are two IB_HCA for mlx4_0 port 1");
+    reading_end(&reading);
+}
+
+static void more_adapters_than_a_machine_holds_are_left_out(void **state)
+{
+    struct reading reading;
+    oneib_autotext struct oneib_text template = {0};
+    (void)state;
+    for (unsigned i = 0; i < 1000; i++)
+        oneib_text_printf(&template,
+                          "<IB_HCA><NAME>mlx5_%u</NAME><PORT>1</PORT>"
+                          "<PORT_GUID>0x%x</PORT_GUID></IB_HCA>",
+                          i, i + 1);
+    assert_int_equal(host_saying(&reading, template.data)->port_count, 64);
+    must_find(&reading, "hca-invalid", "1000 IB_HCA");
+    reading_end(&reading);
+}
+
+static void a_host_without_an_id_is_left_out_and_its_vms_are_known(void **state)
+{
+    struct reading reading;
+    (void)state;
+    reading_begin(&reading);
+    must_read(&reading, oneib_documents_read_hosts,
+              "<HOST><NAME>x</NAME><VMS><ID>4</ID></VMS></HOST>");
+    assert_int_equal(reading.cloud.host_count, 0);
+    assert_int_equal(reading.documents.vms_named.count, 1);
+    must_find(&reading, "host-invalid", "left out");
+    reading_end(&reading);
+}
+
+static void an_entry_of_vms_that_is_no_id_is_told(void **state)
+{
+    struct reading reading;
+    (void)state;
+    reading_begin(&reading);
+    must_read(&reading, oneib_documents_read_hosts,
+              "<HOST><ID>3</ID><NAME>x</NAME><VMS><ID>4</ID><ID>five</ID></VMS></HOST>");
+    assert_int_equal(reading.documents.vms_named.count, 1);
+    must_find(&reading, "vm-list-invalid", "host 3: 1 entries");
+    reading_end(&reading);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_recorded_pool_has_two_hosts_without_adapters),
+        cmocka_unit_test(a_pool_without_hosts_is_fine),
+        cmocka_unit_test(an_adapter_is_read_with_all_it_says),
+        cmocka_unit_test(an_adapter_that_names_no_port_is_left_out),
+        cmocka_unit_test(a_bad_amount_counts_as_not_said),
+        cmocka_unit_test(two_vectors_for_one_port_are_both_left_out),
+        cmocka_unit_test(more_adapters_than_a_machine_holds_are_left_out),
+        cmocka_unit_test(a_host_without_an_id_is_left_out_and_its_vms_are_known),
+        cmocka_unit_test(an_entry_of_vms_that_is_no_id_is_told),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
