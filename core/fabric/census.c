@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Which end ports there are. */
+#include "fabric/internal.h"
+
+#include "base/array.h"
+#include <errno.h>
+
+#define LIDS_PER_BLOCK 64 /* of a LinearForwardingTable */
+#define LID_LAST 0xbfff   /* the last unicast LID */
+#define NO_EXIT 0xff      /* forwarding table: no such LID */
+
+struct oneib_census_entry *oneib_census_add(struct oneib_census *census, struct oneib_error *err)
+{
+    if (oneib_reserve(&census->items, &census->capacity, census->count + 1, sizeof(*census->items),
+                      err) < 0)
+        return NULL;
+    struct oneib_census_entry *entry = &census->items[census->count++];
+    *entry = (struct oneib_census_entry){0};
+    return entry;
+}
+
+void oneib_census_clear(struct oneib_census *census)
+{
+    free(census->items);
+    *census = (struct oneib_census){0};
+}
+
+/* The switch that this port hangs on, or that this port belongs to, addressed by directed route. */
+struct near_switch {
+    struct oneib_fabric *fabric;
+    uint8_t hops;
+    struct oneib_census *census;
+    size_t blocks, asked;
+};
+
+static struct oneib_mad_request directed(const struct near_switch *near, uint16_t attribute,
+                                         uint32_t modifier)
+{
+    return (struct oneib_mad_request){
+        .mgmt_class = IB_SMI_DIRECT_CLASS,
+        .method = IB_MAD_METHOD_GET,
+        .attribute = attribute,
+        .modifier = modifier,
+        .hops = near->hops,
+        .exit_port = near->fabric->port.number,
+    };
+}
+
+static int unanswered(const struct near_switch *near, const char *what, struct oneib_error *err)
+{
+    return oneib_fail(
+        err, ONEIB_ERROR_UNREACHABLE,
+        "the node next to %s port %u does not answer a directed-route query for its %s",
+        near->fabric->port.ca, near->fabric->port.number, what);
+}
+
+static int ask_near(struct near_switch *near, uint16_t attribute, const char *what,
+                    struct oneib_mad_answer *answer, struct oneib_error *err)
+{
+    struct oneib_mad_request request = directed(near, attribute, 0);
+    if (oneib_mad_ask(&near->fabric->port, &request, answer, err) < 0)
+        return -1;
+    return answer->error || answer->status ? unanswered(near, what, err) : 0;
+}
+
+static int is_switch(struct near_switch *near, bool *is, struct oneib_error *err)
+{
+    struct oneib_mad_answer answer;
+    if (ask_near(near, IB_ATTR_NODE_INFO, "NodeInfo", &answer, err) < 0)
+        return -1;
+    *is = mad_get_field(oneib_smp_data(&answer), 0, IB_NODE_TYPE_F) == ONEIB_NODE_SWITCH;
+    return 0;
+}
+
+static int find_switch(struct near_switch *near, struct oneib_error *err)
+{
+    for (near->hops = 0; near->hops <= 1; near->hops++) {
+        bool is;
+        if (is_switch(near, &is, err) < 0)
+            return -1;
+        if (is)
+            return 0;
+    }
+    return oneib_fail(err, ONEIB_ERROR_PROTOCOL,
+                      "the SA's list of nodes arrived cut, and %s port %u hangs on no switch that "
+                      "could give one",
+                      near->fabric->port.ca, near->fabric->port.number);
+}
+
+static bool next_block(void *context, struct oneib_mad_request *request)
+{
+    struct near_switch *near = context;
+    if (near->asked == near->blocks)
+        return false;
+    *request = directed(near, IB_ATTR_LINEARFORWTBL, (uint32_t)near->asked++);
+    return true;
+}
+
+static int take_block(void *context, const struct oneib_mad_answer *answer, struct oneib_error *err)
+{
+    struct near_switch *near = context;
+    if (answer->error || answer->status)
+        return unanswered(near, "forwarding table", err);
+    const uint8_t *exits = oneib_smp_data(answer);
+    uint32_t base = answer->request->modifier * LIDS_PER_BLOCK;
+    for (uint32_t i = 0; i < LIDS_PER_BLOCK; i++) {
+        uint32_t lid = base + i;
+        if (exits[i] == NO_EXIT || lid == 0 || lid > LID_LAST)
+            continue;
+        struct oneib_census_entry *entry = oneib_census_add(near->census, err);
+        if (!entry)
+            return -1;
+        entry->lid = (uint16_t)lid;
+    }
+    return 0;
+}
+
+int oneib_census_from_switch(struct oneib_fabric *fabric, struct oneib_census *census,
+                             struct oneib_error *err)
+{
+    struct near_switch near = {.fabric = fabric, .census = census};
+    struct oneib_mad_answer answer;
+    if (find_switch(&near, err) < 0 ||
+        ask_near(&near, IB_ATTR_SWITCH_INFO, "SwitchInfo", &answer, err) < 0)
+        return -1;
+    uint32_t top = mad_get_field(oneib_smp_data(&answer), 0, IB_SW_LINEAR_FDB_TOP_F);
+    near.blocks = (top < LID_LAST ? top : LID_LAST) / LIDS_PER_BLOCK + 1;
+    const struct oneib_mad_exchange exchange = {next_block, take_block, &near};
+    return oneib_mad_run(&fabric->port, &exchange, err);
+}
+
+int oneib_census_take(struct oneib_fabric *fabric, struct oneib_census *census,
+                      struct oneib_error *err)
+{
+    bool whole;
+    if (oneib_sa_nodes(fabric, census, &whole, err) < 0)
+        return -1;
+    return whole ? 0 : oneib_census_from_switch(fabric, census, err);
+}

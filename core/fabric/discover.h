@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The fabric's graph through libibnetdisc (directed routes: it needs no SM, and the port may still
+ * be in Initialize). libibnetdisc itself writes a line to standard error for each query that stays
+ * unanswered. Not while a struct oneib_fabric is open on ibsim: its umad2sim gives the answers of a
+ * class to the last agent of the process only.
+ */
+#ifndef ONEIB_FABRIC_DISCOVER_H
+#define ONEIB_FABRIC_DISCOVER_H
+
+#include "base/error.h"
+#include "fabric/fabric.h"
+#include "model/topology.h"
+
+int oneib_fabric_discover(const struct oneib_fabric_options *options,
+                          struct oneib_topology *topology, struct oneib_error *err);
+
+#endif

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The subnet as seen from one umad port of this machine: SMPs and SA queries over libibumad,
+ * decoded with libibmad, several in flight. Byte order: everything in and out is host order.
+ */
+#ifndef ONEIB_FABRIC_FABRIC_H
+#define ONEIB_FABRIC_FABRIC_H
+
+#include "base/error.h"
+#include "model/subnet.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct oneib_fabric; /* an open port; belongs to one thread */
+
+struct oneib_fabric_options {
+    const char *ca;      /* NULL: the first active InfiniBand port */
+    uint8_t port;        /* 0: any */
+    uint16_t window;     /* MADs in flight, >= 1 */
+    uint32_t timeout_ms; /* of one MAD */
+    uint8_t retries;
+};
+
+struct oneib_fabric *oneib_fabric_open(const struct oneib_fabric_options *options,
+                                       struct oneib_error *err);
+void oneib_fabric_close(struct oneib_fabric *fabric); /* NULL: nothing */
+/* MADs sent since it was opened: the bench and the tests count them. */
+uint64_t oneib_fabric_mads_sent(const struct oneib_fabric *fabric);
+
+/*
+ * Reads the whole subnet: which ports there are from the SA (NodeRecords, one RMPP answer), then
+ * from every end port itself NodeInfo (its port GUID must be the one that the SA named, else the
+ * port counts as silent), PortInfo and its P_Key table, block by block (32 entries each; SMP
+ * attribute 0x16); SwitchInfo of every switch for MulticastFDBCap. Where the SA's answer arrives
+ * cut (ibsim carries no RMPP), the LIDs come from the forwarding table of the nearest switch, the
+ * names from the ports, and the SA is asked about the silent ones only. A port that does not answer
+ * stays in *subnet with answered = false; two ports with one GUID do too. On failure *subnet holds
+ * nothing.
+ */
+int oneib_fabric_read(struct oneib_fabric *fabric, struct oneib_subnet *subnet,
+                      struct oneib_error *err);
+
+/*
+ * Reads again the P_Key tables of some ports of *subnet (indices into subnet->ports), in place; for
+ * waiting until a change is in force without reading everything. A port that had answered costs its
+ * blocks alone: that its LID is still its own is what oneib_fabric_read() checks. One that had not
+ * is asked who it is first. After a failure no table is left half read.
+ */
+int oneib_fabric_read_tables(struct oneib_fabric *fabric, struct oneib_subnet *subnet,
+                             const size_t *ports, size_t count, struct oneib_error *err);
+
+/*
+ * Asks the SA for a path from one port GUID to another under one raw P_Key (PathRecord with P_Key
+ * in its component mask). *reachable: the SA gave one. A refusal (no records, invalid GUID, ...) is
+ * no error.
+ */
+int oneib_fabric_path(struct oneib_fabric *fabric, oneib_guid from, oneib_guid to, uint16_t pkey,
+                      bool *reachable, struct oneib_error *err);
+
+/* Many of them, several in flight. */
+struct oneib_path_query {
+    oneib_guid from, to;
+    uint16_t pkey;  /* raw */
+    bool reachable; /* answer */
+};
+int oneib_fabric_paths(struct oneib_fabric *fabric, struct oneib_path_query *queries, size_t count,
+                       struct oneib_error *err);
+
+/* SMInfo.SMState of the SM on this port itself (SMP attribute 0x20; PortInfo's IsSM says first
+ * whether there is one): 0 not active, 1 discovering, 2 standby, 3 master. */
+enum oneib_sm_state {
+    ONEIB_SM_NOT_ACTIVE = 0,
+    ONEIB_SM_DISCOVERING = 1,
+    ONEIB_SM_STANDBY = 2,
+    ONEIB_SM_MASTER = 3,
+    ONEIB_SM_NONE = 0xff, /* no SM answers on this port */
+};
+int oneib_fabric_local_sm(struct oneib_fabric *fabric, enum oneib_sm_state *state,
+                          struct oneib_error *err);
+/* GUID and LID of this port. */
+oneib_guid oneib_fabric_port_guid(const struct oneib_fabric *fabric);
+
+#endif

@@ -1,0 +1,370 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Reading end ports: who they are, what they can, which P_Keys they hold. */
+#include "fabric/internal.h"
+
+#include "base/array.h"
+#include "fabric/port_info.h"
+#include "model/ipoib.h"
+
+#define KEYS_PER_BLOCK 32 /* of a P_KeyTable (IBA 1.2.1, 14.2.5.7) */
+
+/* What is still known about a port only while it is being read. */
+struct progress {
+    oneib_guid claimed;   /* by the SA; 0: it was not asked */
+    unsigned blocks_left; /* of its table */
+    bool queued;          /* some ports may be named twice */
+    bool lid_alias;       /* another LID of a port that has an entry of its own */
+};
+
+struct job {
+    uint16_t attribute;
+    uint16_t block; /* P_KeyTable: the next one to ask for */
+    size_t port;
+};
+
+struct reader {
+    struct oneib_fabric *fabric;
+    struct oneib_subnet *subnet;
+    struct progress *progress; /* parallel to subnet->ports */
+    struct job *jobs;
+    size_t job_count, job_capacity, job_next;
+};
+
+static int add_job(struct reader *reader, size_t port, uint16_t attribute, struct oneib_error *err)
+{
+    if (oneib_reserve(&reader->jobs, &reader->job_capacity, reader->job_count + 1,
+                      sizeof(*reader->jobs), err) < 0)
+        return -1;
+    reader->jobs[reader->job_count++] = (struct job){.attribute = attribute, .port = port};
+    return 0;
+}
+
+static unsigned block_count(const struct oneib_subnet_port *port)
+{
+    return (port->partition_cap + KEYS_PER_BLOCK - 1u) / KEYS_PER_BLOCK;
+}
+
+/* A table stays one job until its last block is asked for, however long a port says that it is. */
+static void advance(struct reader *reader, struct job *job)
+{
+    const struct oneib_subnet_port *port = &reader->subnet->ports[job->port];
+    job->block++;
+    if (job->attribute != IB_ATTR_PKEY_TBL || job->block == block_count(port))
+        reader->job_next++;
+}
+
+static bool next_job(void *context, struct oneib_mad_request *request)
+{
+    struct reader *reader = context;
+    if (reader->job_next == reader->job_count)
+        return false;
+    struct job *job = &reader->jobs[reader->job_next];
+    *request = (struct oneib_mad_request){
+        .mgmt_class = IB_SMI_CLASS,
+        .method = IB_MAD_METHOD_GET,
+        .attribute = job->attribute,
+        .modifier = job->block,
+        .lid = reader->subnet->ports[job->port].lid,
+        .tag = job->port,
+    };
+    advance(reader, job);
+    return true;
+}
+
+static void forget_table(struct oneib_subnet_port *port)
+{
+    free(port->pkeys);
+    port->pkeys = NULL;
+    port->answered = false;
+}
+
+/* --- one answer each ------------------------------------------------------------------------ */
+
+static int begin_table(struct reader *reader, size_t index, struct oneib_error *err)
+{
+    struct oneib_subnet_port *port = &reader->subnet->ports[index];
+    forget_table(port);
+    if (port->partition_cap ==
+        0) /* no port has an empty table: nothing that it says can be believed */
+        return 0;
+    port->pkeys = calloc(port->partition_cap, sizeof(*port->pkeys));
+    if (!port->pkeys)
+        return oneib_fail_memory(err);
+    reader->progress[index].blocks_left = block_count(port);
+    return add_job(reader, index, IB_ATTR_PKEY_TBL, err);
+}
+
+static int ask_further(struct reader *reader, size_t index, struct oneib_error *err)
+{
+    const struct oneib_subnet_port *port = &reader->subnet->ports[index];
+    if (!port->description[0] && add_job(reader, index, IB_ATTR_NODE_DESC, err) < 0)
+        return -1;
+    if (port->node_type == ONEIB_NODE_SWITCH &&
+        add_job(reader, index, IB_ATTR_SWITCH_INFO, err) < 0)
+        return -1;
+    return add_job(reader, index, IB_ATTR_PORT_INFO, err);
+}
+
+static int take_node_info(struct reader *reader, size_t index, uint8_t *info,
+                          struct oneib_error *err)
+{
+    struct oneib_subnet_port *port = &reader->subnet->ports[index];
+    oneib_guid guid = mad_get_field64(info, 0, IB_NODE_PORT_GUID_F);
+    oneib_guid claimed = reader->progress[index].claimed;
+    /* Another port answers at the LID of this one: it says nothing about this one. */
+    if (guid == 0 || (claimed && guid != claimed))
+        return 0;
+    port->guid = guid;
+    port->node_guid = mad_get_field64(info, 0, IB_NODE_GUID_F);
+    port->node_type = (uint8_t)mad_get_field(info, 0, IB_NODE_TYPE_F);
+    port->port_number = port->node_type == ONEIB_NODE_SWITCH
+                            ? 0
+                            : (uint8_t)mad_get_field(info, 0, IB_NODE_LOCAL_PORT_F);
+    port->partition_cap = (uint16_t)mad_get_field(info, 0, IB_NODE_PARTITION_CAP_F);
+    return ask_further(reader, index, err);
+}
+
+/* With an LMC a port has 2^LMC LIDs (IBA 1.2.1, 7.11.1). */
+static bool is_alias(const struct oneib_subnet_port *port, uint8_t *info)
+{
+    uint32_t base = mad_get_field(info, 0, IB_PORT_LID_F);
+    uint32_t lids = UINT32_C(1) << mad_get_field(info, 0, IB_PORT_LMC_F);
+    return port->lid > base && port->lid < base + lids;
+}
+
+static int take_port_info(struct reader *reader, size_t index, uint8_t *info,
+                          struct oneib_error *err)
+{
+    struct oneib_subnet_port *port = &reader->subnet->ports[index];
+    if (!reader->progress[index].claimed && is_alias(port, info)) {
+        reader->progress[index].lid_alias = true;
+        return 0;
+    }
+    port->mtu_cap = (uint8_t)mad_get_field(info, 0, IB_PORT_MTU_CAP_F);
+    if (port->node_type != ONEIB_NODE_SWITCH) /* a switch's port 0 has no link */
+        port->rate = oneib_rate_code(oneib_port_info_enabled_gbps(info));
+    return begin_table(reader, index, err);
+}
+
+static void take_switch_info(struct oneib_subnet *subnet, uint8_t *info)
+{
+    uint16_t cap = (uint16_t)mad_get_field(info, 0, IB_SW_MCAST_FDB_CAP_F);
+    if (cap && (subnet->multicast_cap == 0 || cap < subnet->multicast_cap))
+        subnet->multicast_cap = cap;
+}
+
+static void take_block(struct reader *reader, size_t index, unsigned block, const uint8_t *data)
+{
+    struct oneib_subnet_port *port = &reader->subnet->ports[index];
+    size_t begin = (size_t)block * KEYS_PER_BLOCK;
+    for (size_t i = begin; i < begin + KEYS_PER_BLOCK && i < port->partition_cap; i++)
+        port->pkeys[i] = oneib_get16(data + 2 * (i - begin));
+    if (--reader->progress[index].blocks_left == 0)
+        port->answered = true;
+}
+
+static int take_silence(struct reader *reader, const struct oneib_mad_request *request,
+                        struct oneib_error *err)
+{
+    /* Without PortInfo a port has no known rate; its keys count all the same. */
+    if (request->attribute == IB_ATTR_PORT_INFO)
+        return begin_table(reader, request->tag, err);
+    return 0;
+}
+
+static int take_answer(void *context, const struct oneib_mad_answer *answer,
+                       struct oneib_error *err)
+{
+    struct reader *reader = context;
+    const struct oneib_mad_request *request = answer->request;
+    if (answer->error || answer->status)
+        return take_silence(reader, request, err);
+    uint8_t *data = oneib_smp_data(answer);
+    struct oneib_subnet_port *port = &reader->subnet->ports[request->tag];
+    switch (request->attribute) {
+    case IB_ATTR_NODE_INFO:
+        return take_node_info(reader, request->tag, data, err);
+    case IB_ATTR_PORT_INFO:
+        return take_port_info(reader, request->tag, data, err);
+    case IB_ATTR_PKEY_TBL:
+        take_block(reader, request->tag, request->modifier, data);
+        return 0;
+    case IB_ATTR_SWITCH_INFO:
+        take_switch_info(reader->subnet, data);
+        return 0;
+    default: /* NodeDescription */
+        memcpy(port->description, data, sizeof(port->description) - 1);
+        return 0;
+    }
+}
+
+static int run_jobs(struct reader *reader, struct oneib_error *err)
+{
+    const struct oneib_mad_exchange exchange = {next_job, take_answer, reader};
+    return oneib_mad_run(&reader->fabric->port, &exchange, err);
+}
+
+/* --- the whole subnet ----------------------------------------------------------------------- */
+
+static void describe(struct oneib_subnet_port *port, const struct oneib_census_entry *entry)
+{
+    *port = (struct oneib_subnet_port){
+        .guid = entry->guid,
+        .node_guid = entry->node_guid,
+        .lid = entry->lid,
+        .port_number = entry->port_number,
+        .node_type = entry->node_type,
+        .partition_cap = entry->partition_cap,
+    };
+    memcpy(port->description, entry->description, sizeof(port->description));
+}
+
+static int start_with(struct reader *reader, const struct oneib_census *census,
+                      struct oneib_error *err)
+{
+    struct oneib_subnet *subnet = reader->subnet;
+    reader->progress = calloc(census->count + 1, sizeof(*reader->progress));
+    if (!reader->progress)
+        return oneib_fail_memory(err);
+    if (oneib_reserve(&subnet->ports, &subnet->port_capacity, census->count, sizeof(*subnet->ports),
+                      err) < 0)
+        return -1;
+    for (size_t i = 0; i < census->count; i++) {
+        describe(&subnet->ports[subnet->port_count++], &census->items[i]);
+        reader->progress[i].claimed = census->items[i].guid;
+        if (add_job(reader, i, IB_ATTR_NODE_INFO, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* A LID that did not answer and that no census named: the SA knows whose it is, or that it is
+ * nobody's. */
+static int name_silent_ports(struct reader *reader, struct oneib_error *err)
+{
+    for (size_t i = 0; i < reader->subnet->port_count; i++) {
+        struct oneib_subnet_port *port = &reader->subnet->ports[i];
+        struct oneib_census_entry entry;
+        bool found = false;
+        if (port->guid)
+            continue;
+        if (oneib_sa_node_of_lid(reader->fabric, port->lid, &entry, &found, err) < 0)
+            return -1;
+        if (found)
+            describe(port, &entry);
+    }
+    return 0;
+}
+
+static void drop_aliases_and_strays(struct reader *reader)
+{
+    struct oneib_subnet *subnet = reader->subnet;
+    size_t kept = 0;
+    for (size_t i = 0; i < subnet->port_count; i++) {
+        if (reader->progress[i].lid_alias || subnet->ports[i].guid == 0)
+            forget_table(&subnet->ports[i]);
+        else
+            subnet->ports[kept++] = subnet->ports[i];
+    }
+    subnet->port_count = kept;
+}
+
+/* What was not read to its end has no table that could be mistaken for one. */
+static void drop_unfinished(struct oneib_subnet *subnet)
+{
+    for (size_t i = 0; i < subnet->port_count; i++)
+        if (!subnet->ports[i].answered)
+            forget_table(&subnet->ports[i]);
+}
+
+/* Two ports with one GUID: which of them is the one that a partition lists cannot be told. */
+static void distrust_duplicates(struct oneib_subnet *subnet)
+{
+    for (size_t i = 1; i < subnet->port_count; i++) {
+        if (subnet->ports[i].guid != subnet->ports[i - 1].guid)
+            continue;
+        forget_table(&subnet->ports[i - 1]);
+        forget_table(&subnet->ports[i]);
+    }
+}
+
+static void note_master(struct oneib_subnet *subnet, uint16_t sm_lid)
+{
+    subnet->sm_port_guid = 0;
+    for (size_t i = 0; i < subnet->port_count; i++)
+        if (subnet->ports[i].lid == sm_lid)
+            subnet->sm_port_guid = subnet->ports[i].guid;
+}
+
+static int read_subnet(struct reader *reader, struct oneib_census *census, struct oneib_error *err)
+{
+    if (oneib_fabric_require_sm(reader->fabric, err) < 0 ||
+        oneib_census_take(reader->fabric, census, err) < 0 || start_with(reader, census, err) < 0 ||
+        run_jobs(reader, err) < 0 || name_silent_ports(reader, err) < 0)
+        return -1;
+    drop_aliases_and_strays(reader);
+    drop_unfinished(reader->subnet);
+    note_master(reader->subnet, reader->fabric->sm_lid);
+    oneib_subnet_sort(reader->subnet);
+    distrust_duplicates(reader->subnet);
+    return 0;
+}
+
+static void clear_reader(struct reader *reader)
+{
+    free(reader->progress);
+    free(reader->jobs);
+}
+
+int oneib_fabric_read(struct oneib_fabric *fabric, struct oneib_subnet *subnet,
+                      struct oneib_error *err)
+{
+    *subnet = (struct oneib_subnet){0};
+    struct reader reader = {.fabric = fabric, .subnet = subnet};
+    struct oneib_census census = {0};
+    int result = read_subnet(&reader, &census, err);
+    oneib_census_clear(&census);
+    clear_reader(&reader);
+    if (result < 0) {
+        oneib_subnet_clear(subnet);
+        return oneib_wrap(err, "reading the subnet");
+    }
+    return 0;
+}
+
+/* --- some tables again ---------------------------------------------------------------------- */
+
+/* A port that was read is asked for its table alone; one that was not has to say first who it is.
+ */
+static int queue_again(struct reader *reader, size_t index, struct oneib_error *err)
+{
+    struct oneib_subnet_port *port = &reader->subnet->ports[index];
+    if (reader->progress[index].queued)
+        return 0;
+    reader->progress[index].queued = true;
+    reader->progress[index].claimed = port->guid;
+    return port->answered ? begin_table(reader, index, err)
+                          : add_job(reader, index, IB_ATTR_NODE_INFO, err);
+}
+
+static int read_again(struct reader *reader, const size_t *ports, size_t count,
+                      struct oneib_error *err)
+{
+    reader->progress = calloc(reader->subnet->port_count + 1, sizeof(*reader->progress));
+    if (!reader->progress)
+        return oneib_fail_memory(err);
+    for (size_t i = 0; i < count; i++)
+        if (queue_again(reader, ports[i], err) < 0)
+            return -1;
+    return run_jobs(reader, err);
+}
+
+int oneib_fabric_read_tables(struct oneib_fabric *fabric, struct oneib_subnet *subnet,
+                             const size_t *ports, size_t count, struct oneib_error *err)
+{
+    struct reader reader = {.fabric = fabric, .subnet = subnet};
+    int result = read_again(&reader, ports, count, err);
+    drop_unfinished(subnet);
+    clear_reader(&reader);
+    return result < 0 ? oneib_wrap(err, "reading P_Key tables") : 0;
+}
