@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/cleanup.h"
+#include "base/file.h"
+#include "fabric/opensm.h"
+#include "sync/handover.h"
+#include "sync/sync.h"
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* opensm can sleep through a SIGHUP for up to ten seconds (between its check of the flag and a
+ * sleep in its main loop), so a reload without effect is repeated, ever more slowly: a large subnet
+ * takes its time. */
+#define FIRST_PATIENCE_MS 250.0
+#define LONGEST_PATIENCE_MS 10000.0
+
+#define FIRST_PAUSE_MS 1.0
+#define LONGEST_PAUSE_MS 20.0
+
+/* Of the ports that are still wrong only so many are asked at a time: waiting must not slow down
+ * opensm, which is busy programming the very same ports. */
+#define PORTS_WATCHED 16
+
+static double now_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
+}
+
+static void pause_ms(double milliseconds)
+{
+    const long nanoseconds = (long)(milliseconds * 1e6);
+    nanosleep(&(struct timespec){nanoseconds / 1000000000, nanoseconds % 1000000000}, NULL);
+}
+
+static double smaller(double a, double b)
+{
+    return a < b ? a : b;
+}
+
+/* What a reload of opensm can put right. A silent port or a key in the last slot it cannot. */
+static bool is_opensms_to_mend(enum oneib_deviation_kind kind)
+{
+    switch (kind) {
+    case ONEIB_KEY_EXCESS:
+    case ONEIB_KEY_WIDENED:
+    case ONEIB_KEY_ABSENT:
+    case ONEIB_KEY_NARROWED:
+    case ONEIB_KEY_NOT_FIRST:
+        return true;
+    case ONEIB_KEY_LAST_SLOT:
+    case ONEIB_PORT_SILENT:
+        return false;
+    }
+    return false;
+}
+
+struct watch {
+    size_t *ports; /* indices into the subnet's ports that are not as they should be */
+    size_t count;
+};
+
+/* Deviations come by port, so a port's repetitions are neighbours. */
+static int find_wrong_ports(const struct oneib_subnet *subnet,
+                            const struct oneib_verification *verification, struct watch *watch,
+                            struct oneib_error *err)
+{
+    watch->count = 0;
+    free(watch->ports);
+    watch->ports = calloc(verification->count + 1, sizeof *watch->ports);
+    if (!watch->ports)
+        return oneib_fail_memory(err);
+
+    for (size_t i = 0; i < verification->count; i++) {
+        const struct oneib_deviation *deviation = &verification->items[i];
+        if (!is_opensms_to_mend(deviation->kind))
+            continue;
+        const struct oneib_subnet_port *port = oneib_subnet_find(subnet, deviation->port_guid);
+        if (!port)
+            continue;
+        const size_t index = (size_t)(port - subnet->ports);
+        if (watch->count == 0 || watch->ports[watch->count - 1] != index)
+            watch->ports[watch->count++] = index;
+    }
+    return 0;
+}
+
+static int look_for_wrong_ports(const struct oneib_subnet *subnet,
+                                const struct oneib_partition_table *table, struct watch *watch,
+                                struct oneib_error *err)
+{
+    struct oneib_verification verification = {0};
+    int result = oneib_subnet_verify(subnet, table, &verification, err);
+    if (result == 0)
+        result = find_wrong_ports(subnet, &verification, watch, err);
+    oneib_verification_clear(&verification);
+    return result;
+}
+
+static int check_what_was_written(const char *data, size_t length, void *context,
+                                  struct oneib_error *err)
+{
+    const struct oneib_partition_table *meant = context;
+    struct oneib_partition_table reread = {0};
+
+    int result = oneib_partitions_parse(data, length, "the new partitions file", &reread, err);
+    if (result == 0 && !oneib_partition_table_equal(&reread, meant))
+        result =
+            oneib_fail(err, ONEIB_ERROR_INPUT,
+                       "the new partitions file does not say what was meant: it is not put "
+                       "into force; please report this with the output of 'oneib plan --json'");
+    oneib_partition_table_clear(&reread);
+    return result;
+}
+
+static int refuse_take_over(const struct oneib_config *config, const struct oneib_view *view,
+                            struct oneib_error *err)
+{
+    if (view->file_state == ONEIB_FILE_FOREIGN)
+        return oneib_fail(
+            err, ONEIB_ERROR_REFUSED,
+            "%s was not written by oneib: look at 'oneib plan', move what must stay to "
+            "%s, then take it over with 'oneib sync --force'",
+            config->opensm.partitions, config->opensm.fragment);
+    if (view->file_state == ONEIB_FILE_UNREADABLE)
+        return oneib_fail(err, ONEIB_ERROR_REFUSED,
+                          "%s: look at it, then replace it with 'oneib sync --force'",
+                          view->file_error.text);
+    return 0;
+}
+
+/* One step of putting into force, and what it has to work with. */
+struct step {
+    const struct oneib_config *config;
+    struct oneib_fabric *fabric;
+    struct oneib_subnet *subnet;
+    struct oneib_apply_result *result;
+};
+
+static int write_table(const struct step *step, struct oneib_partition_table *table,
+                       const struct oneib_text *rendered, struct oneib_error *err)
+{
+    return oneib_file_replace(step->config->opensm.partitions, rendered->data, rendered->length,
+                              0644, check_what_was_written, table, err);
+}
+
+static int reload(const struct step *step, struct oneib_error *err)
+{
+    if (oneib_opensm_reload(step->config, err) < 0)
+        return -1;
+    step->result->reloads++;
+    return 0;
+}
+
+/*
+ * Waits until no port is wrong, or until the time is over; watch->count says which. The watched
+ * ports are the first of those still wrong: once they are right, a look at the whole of what is
+ * held here finds the next ones.
+ */
+static int await_ports(const struct step *step, const struct oneib_partition_table *table,
+                       struct watch *watch, struct oneib_error *err)
+{
+    const double deadline = now_ms() + (double)step->config->opensm.apply_timeout_ms;
+    double patience = FIRST_PATIENCE_MS;
+    double next_reload = now_ms() + patience;
+    double pause = FIRST_PAUSE_MS;
+
+    while (watch->count > 0 && now_ms() < deadline) {
+        pause_ms(pause);
+        pause = smaller(pause * 1.2, LONGEST_PAUSE_MS);
+
+        const size_t before = watch->count;
+        const size_t watched = before < PORTS_WATCHED ? before : PORTS_WATCHED;
+        if (oneib_fabric_read_tables(step->fabric, step->subnet, watch->ports, watched, err) < 0 ||
+            look_for_wrong_ports(step->subnet, table, watch, err) < 0)
+            return -1;
+        if (watch->count < before)
+            pause = FIRST_PAUSE_MS;
+
+        if (watch->count > 0 && now_ms() >= next_reload) {
+            if (reload(step, err) < 0)
+                return -1;
+            patience = smaller(patience * 2, LONGEST_PATIENCE_MS);
+            next_reload = now_ms() + patience;
+        }
+    }
+    return 0;
+}
+
+/* Writes `first`, which lacks the partitions whose keys change hands, and waits until their old
+ * ports lost them. */
+static int take_away(const struct step *step, struct oneib_partition_table *first,
+                     struct oneib_error *err)
+{
+    oneib_autotext struct oneib_text rendered = {0};
+    oneib_partitions_render(first, &rendered);
+    if (oneib_text_failed(&rendered))
+        return oneib_fail_memory(err);
+
+    struct watch watch = {0};
+    int status = look_for_wrong_ports(step->subnet, first, &watch, err);
+    if (status == 0)
+        status = write_table(step, first, &rendered, err);
+    if (status == 0)
+        status = reload(step, err);
+    if (status == 0)
+        status = await_ports(step, first, &watch, err);
+    if (status == 0 && watch.count > 0) {
+        char guid[ONEIB_GUID_TEXT_SIZE];
+        oneib_guid_format(step->subnet->ports[watch.ports[0]].guid, guid);
+        status =
+            oneib_fail(err, ONEIB_ERROR_TIMEOUT,
+                       "taking away P_Keys that change hands: port %s still holds what it should "
+                       "not, so their new clusters stay closed; see 'oneib verify'",
+                       guid);
+    }
+    free(watch.ports);
+    return status;
+}
+
+static int hand_over_keys(const struct step *step, const struct oneib_view *view,
+                          struct oneib_error *err)
+{
+    struct oneib_partition_table first;
+    size_t left_out;
+    if (oneib_handover_first(&view->in_force, &view->desired.table, step->subnet, &first, &left_out,
+                             err) < 0)
+        return -1;
+    int status = left_out > 0 ? take_away(step, &first, err) : 0;
+    oneib_handover_clear(&first);
+    return status;
+}
+
+static int verify_everything(const struct step *step, const struct oneib_partition_table *table,
+                             struct oneib_error *err)
+{
+    struct oneib_subnet subnet = {0};
+    if (oneib_fabric_read(step->fabric, &subnet, err) < 0)
+        return oneib_wrap(err, "verifying the fabric after the reload");
+    oneib_subnet_clear(step->subnet);
+    *step->subnet = subnet;
+    return oneib_subnet_verify(step->subnet, table, &step->result->verification, err);
+}
+
+static int write_and_wait(const struct step *step, struct oneib_view *view, bool wait,
+                          struct oneib_error *err)
+{
+    struct watch watch = {0};
+    int status = look_for_wrong_ports(step->subnet, &view->desired.table, &watch, err);
+    if (status == 0 && view->changed)
+        status = write_table(step, &view->desired.table, &view->rendered, err);
+    if (status == 0)
+        status = reload(step, err);
+    if (status == 0 && wait)
+        status = await_ports(step, &view->desired.table, &watch, err);
+    free(watch.ports);
+    return status;
+}
+
+static int put_into_force(const struct step *step, struct oneib_view *view, struct oneib_error *err)
+{
+    enum oneib_sm_state sm;
+    if (oneib_fabric_local_sm(step->fabric, &sm, err) < 0)
+        return -1;
+    const bool standby = sm == ONEIB_SM_STANDBY;
+
+    const double start = now_ms();
+    if (!standby && view->changed && hand_over_keys(step, view, err) < 0)
+        return -1;
+    if (write_and_wait(step, view, !standby, err) < 0)
+        return -1;
+    step->result->outcome = standby ? ONEIB_STANDBY : ONEIB_APPLIED;
+    step->result->in_force_ms = standby ? 0 : now_ms() - start;
+    return verify_everything(step, &view->desired.table, err);
+}
+
+/* Whether any port needs opensm's attention. */
+static int fabric_is_right(const struct oneib_view *view, bool *right, struct oneib_error *err)
+{
+    struct watch watch = {0};
+    int status = look_for_wrong_ports(&view->subnet, &view->desired.table, &watch, err);
+    *right = watch.count == 0;
+    free(watch.ports);
+    return status;
+}
+
+int oneib_apply(const struct oneib_config *config, struct oneib_fabric *fabric,
+                struct oneib_view *view, bool force, struct oneib_apply_result *result,
+                struct oneib_error *err)
+{
+    *result = (struct oneib_apply_result){0};
+    if (!view->subnet_known) {
+        *err = view->subnet_error;
+        return oneib_wrap(err, "nothing is written while the fabric cannot be read");
+    }
+    if (!force && refuse_take_over(config, view, err) < 0)
+        return -1;
+
+    bool right;
+    int status = fabric_is_right(view, &right, err);
+    if (status == 0 && right && !view->changed) {
+        result->outcome = ONEIB_UNCHANGED;
+        status =
+            oneib_subnet_verify(&view->subnet, &view->desired.table, &result->verification, err);
+    } else if (status == 0) {
+        const struct step step = {config, fabric, &view->subnet, result};
+        status = put_into_force(&step, view, err);
+    }
+    if (status < 0)
+        oneib_apply_result_clear(result);
+    return status;
+}
+
+void oneib_apply_result_clear(struct oneib_apply_result *result)
+{
+    oneib_verification_clear(&result->verification);
+    *result = (struct oneib_apply_result){0};
+}

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The whole chain, for the command and the daemon: look (oned, fragment, file in force, fabric),
+ * compute, and put into force. Order of things and failure of each step: docs/design/sync.md.
+ */
+#ifndef ONEIB_SYNC_SYNC_H
+#define ONEIB_SYNC_SYNC_H
+
+#include "base/config.h"
+#include "base/error.h"
+#include "fabric/fabric.h"
+#include "model/cloud.h"
+#include "model/desired.h"
+#include "model/partition.h"
+#include "model/subnet.h"
+#include "one/client.h"
+#include "one/gather.h"
+#include <stdbool.h>
+#include <stddef.h>
+
+/* What the file at opensm.partitions is. */
+enum oneib_file_state {
+    ONEIB_FILE_ABSENT,
+    ONEIB_FILE_OURS,       /* has the mark and parses: in_force holds it */
+    ONEIB_FILE_FOREIGN,    /* parses, but is not ours: the first take-over needs --force */
+    ONEIB_FILE_UNREADABLE, /* does not parse: opensm would make everybody a full member. Why:
+                              file_error */
+};
+
+/* Everything that was looked at, and what follows from it. */
+struct oneib_view {
+    struct oneib_cloud cloud;
+    struct oneib_findings findings; /* of gathering; desired.findings has its own */
+    struct oneib_partition_table fragment;
+    enum oneib_file_state file_state;
+    struct oneib_partition_table in_force; /* parsed from the file; empty unless OURS or FOREIGN */
+    char *file_data;                       /* the file's bytes, NULL when absent */
+    size_t file_length;
+    struct oneib_error file_error;
+    bool subnet_known;
+    struct oneib_subnet subnet;
+    struct oneib_error subnet_error; /* why not, when it is not known */
+    struct oneib_desired desired;    /* table after the removal hold */
+    size_t held;                     /* removals held back */
+    struct oneib_text rendered;      /* the file as it should be */
+    bool changed;                    /* rendered differs from file_data */
+};
+
+struct oneib_view_options {
+    bool force;  /* no removal hold, and a foreign file may be replaced */
+    bool fabric; /* read the subnet; when it cannot be read view.subnet_known is false and
+                    subnet_error says why */
+    oneib_gather_progress progress;
+    void *progress_context;
+};
+
+/* fabric may be NULL (then options->fabric is ignored). A fragment with a syntax error fails:
+ * nothing is computed from half of it. */
+int oneib_view_make(const struct oneib_config *config, struct oneib_one *one,
+                    struct oneib_fabric *fabric, const struct oneib_view_options *options,
+                    struct oneib_view *view, struct oneib_error *err);
+void oneib_view_clear(struct oneib_view *view);
+
+/*
+ * Gives keys to the networks in view->desired.requests through one.vn.update. A network that cannot
+ * be updated becomes a finding, the others go on. *given: how many got one. The caller makes a new
+ * view afterwards.
+ */
+int oneib_allocate(struct oneib_one *one, struct oneib_view *view, size_t *given,
+                   struct oneib_error *err);
+
+enum oneib_outcome {
+    ONEIB_UNCHANGED, /* nothing to write; verified */
+    ONEIB_APPLIED,   /* written, reloaded, verified */
+    ONEIB_STANDBY,   /* written and reloaded; the SM here is standby, so the fabric follows the
+                        master's file */
+};
+
+struct oneib_apply_result {
+    enum oneib_outcome outcome;
+    unsigned reloads;   /* signals sent */
+    double in_force_ms; /* from before the write until the ports that had to change were right; 0
+                           when unchanged */
+    struct oneib_verification verification; /* of the whole subnet, at the end */
+};
+
+/*
+ * Puts view->rendered into force: parse it again and compare with the table (inside the replacement
+ * of the file, on what was read back from the disk), replace, reload, wait until the ports that
+ * change hold what they should (a reload that has had no effect within 250 ms is repeated, doubling
+ * up to 10 s, until config->opensm.apply_timeout_ms), then verify the whole subnet. Refuses
+ * (ONEIB_ERROR_REFUSED) a foreign or unreadable file without force. view->subnet must be known.
+ */
+int oneib_apply(const struct oneib_config *config, struct oneib_fabric *fabric,
+                struct oneib_view *view, bool force, struct oneib_apply_result *result,
+                struct oneib_error *err);
+void oneib_apply_result_clear(struct oneib_apply_result *result);
+
+#endif

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/cleanup.h"
+#include "base/file.h"
+#include "model/ipoib.h"
+#include "sync/sync.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* 100,000 members take about 3 MB; a file of opensm's that is larger than this is not one. */
+#define PARTITIONS_MAX_SIZE ((size_t)256 << 20)
+
+static int read_fragment(const struct oneib_config *config, struct oneib_partition_table *fragment,
+                         struct oneib_error *err)
+{
+    const char *path = config->opensm.fragment;
+    oneib_autofree char *data = NULL;
+    size_t length;
+
+    if (oneib_file_read(path, PARTITIONS_MAX_SIZE, &data, &length, err) < 0) {
+        if (err->code == ONEIB_ERROR_NOT_FOUND)
+            return 0;
+        return oneib_wrap(err, "reading the operator's partitions");
+    }
+    return oneib_partitions_parse(data, length, path, fragment, err);
+}
+
+static int read_file_in_force(const struct oneib_config *config, struct oneib_view *view,
+                              struct oneib_error *err)
+{
+    const char *path = config->opensm.partitions;
+
+    view->file_state = ONEIB_FILE_ABSENT;
+    if (oneib_file_read(path, PARTITIONS_MAX_SIZE, &view->file_data, &view->file_length, err) < 0) {
+        if (err->code == ONEIB_ERROR_NOT_FOUND)
+            return 0;
+        return oneib_wrap(err, "reading opensm's partitions");
+    }
+    if (oneib_partitions_parse(view->file_data, view->file_length, path, &view->in_force,
+                               &view->file_error) < 0)
+        view->file_state = ONEIB_FILE_UNREADABLE;
+    else if (oneib_partitions_is_ours(view->file_data, view->file_length))
+        view->file_state = ONEIB_FILE_OURS;
+    else
+        view->file_state = ONEIB_FILE_FOREIGN;
+    return 0;
+}
+
+static void read_subnet(struct oneib_fabric *fabric, struct oneib_view *view)
+{
+    view->subnet_known = oneib_fabric_read(fabric, &view->subnet, &view->subnet_error) == 0;
+}
+
+/* *guids is allocated; the configuration's strings were checked when it was loaded. */
+static int parse_full_members(const struct oneib_config *config, oneib_guid **guids, size_t *count,
+                              struct oneib_error *err)
+{
+    size_t total = 0;
+    while (config->default_partition.full_members && config->default_partition.full_members[total])
+        total++;
+
+    *count = 0;
+    *guids = calloc(total + 1, sizeof **guids);
+    if (!*guids)
+        return oneib_fail_memory(err);
+    for (; *count < total; ++*count) {
+        const char *member = config->default_partition.full_members[*count];
+        if (!oneib_guid_parse(member, &(*guids)[*count]))
+            return oneib_fail(err, ONEIB_ERROR_CONFIG,
+                              "default_partition.full_members: \"%s\" is not a GUID", member);
+    }
+    return 0;
+}
+
+static struct oneib_policy policy_of(const struct oneib_config *config, const oneib_guid *full,
+                                     size_t full_count)
+{
+    return (struct oneib_policy){
+        .site = config->site,
+        .pkey_first = config->pkeys.first,
+        .pkey_last = config->pkeys.last,
+        .default_ipoib = config->default_partition.ipoib,
+        .default_full_members = full,
+        .default_full_count = full_count,
+        .mtu = oneib_mtu_code(config->fabric.mtu),
+        .rate = oneib_rate_code(config->fabric.rate),
+        .hold_share = config->removal_hold.share,
+        .hold_minimum = config->removal_hold.minimum,
+    };
+}
+
+static bool file_is_as_rendered(const struct oneib_view *view)
+{
+    return view->file_data && view->file_length == view->rendered.length &&
+           memcmp(view->file_data, view->rendered.data, view->file_length) == 0;
+}
+
+static int render(struct oneib_view *view, struct oneib_error *err)
+{
+    oneib_partitions_render(&view->desired.table, &view->rendered);
+    if (oneib_text_failed(&view->rendered))
+        return oneib_fail_memory(err);
+    view->changed = !file_is_as_rendered(view);
+    return 0;
+}
+
+static int compute(const struct oneib_config *config, bool force, struct oneib_view *view,
+                   struct oneib_error *err)
+{
+    oneib_autofree oneib_guid *full = NULL;
+    size_t full_count;
+    if (parse_full_members(config, &full, &full_count, err) < 0)
+        return -1;
+
+    const struct oneib_policy policy = policy_of(config, full, full_count);
+    const bool has_table =
+        view->file_state == ONEIB_FILE_OURS || view->file_state == ONEIB_FILE_FOREIGN;
+    const struct oneib_desired_input input = {
+        .cloud = &view->cloud,
+        .policy = &policy,
+        .fragment = &view->fragment,
+        .subnet = view->subnet_known ? &view->subnet : NULL,
+        .in_force = has_table ? &view->in_force : NULL,
+    };
+    if (oneib_desired_compute(&input, &view->desired, err) < 0)
+        return -1;
+
+    if (has_table && !force &&
+        oneib_removals_hold(&view->in_force, &policy, &view->desired, &view->held, err) < 0)
+        return -1;
+    return render(view, err);
+}
+
+static int fill_view(const struct oneib_config *config, struct oneib_one *one,
+                     struct oneib_fabric *fabric, const struct oneib_view_options *options,
+                     struct oneib_view *view, struct oneib_error *err)
+{
+    if (read_fragment(config, &view->fragment, err) < 0 ||
+        read_file_in_force(config, view, err) < 0)
+        return -1;
+
+    const struct oneib_gather_options gathering = {
+        .vn_mad = config->one.vn_mad,
+        .window = config->one.window,
+        .progress = options->progress,
+        .progress_context = options->progress_context,
+    };
+    if (oneib_gather(one, &gathering, &view->cloud, &view->findings, err) < 0)
+        return -1;
+
+    if (fabric && options->fabric)
+        read_subnet(fabric, view);
+    return compute(config, options->force, view, err);
+}
+
+int oneib_view_make(const struct oneib_config *config, struct oneib_one *one,
+                    struct oneib_fabric *fabric, const struct oneib_view_options *options,
+                    struct oneib_view *view, struct oneib_error *err)
+{
+    *view = (struct oneib_view){0};
+    if (fill_view(config, one, fabric, options, view, err) < 0) {
+        oneib_view_clear(view);
+        return -1;
+    }
+    return 0;
+}
+
+void oneib_view_clear(struct oneib_view *view)
+{
+    oneib_cloud_clear(&view->cloud);
+    oneib_findings_clear(&view->findings);
+    oneib_partition_table_clear(&view->fragment);
+    oneib_partition_table_clear(&view->in_force);
+    oneib_subnet_clear(&view->subnet);
+    oneib_desired_clear(&view->desired);
+    oneib_text_clear(&view->rendered);
+    free(view->file_data);
+    *view = (struct oneib_view){0};
+}
