@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What sync would change or has changed, as a diff for people and as JSON. */
+#ifndef ONEIB_ONEIB_CHANGES_H
+#define ONEIB_ONEIB_CHANGES_H
+
+#include "oneib/json.h"
+#include "oneib/output.h"
+#include "oneib/places.h"
+
+/* The diff, partition by partition, members below. */
+void oneib_changes_append(const struct oneib_run *run, const struct oneib_places *places,
+                          const struct oneib_changes *changes, struct oneib_text *text);
+/* [{kind, partition, pkey, network, flags}], for members also {member, membership, old_membership,
+ * host, vms} */
+json_t *oneib_changes_json(const struct oneib_places *places, const struct oneib_changes *changes);
+
+/*
+ * Appends "2 partitions and 5 members VERB add[ed], 1 member ..." in one phrase; words are those
+ * for added, removed and changed. Nothing when there is no change.
+ */
+struct oneib_change_words {
+    const char *added, *removed, *changed;
+};
+void oneib_changes_append_summary(const struct oneib_changes *changes,
+                                  const struct oneib_change_words *words, struct oneib_text *text);
+/* Appends ", " when the text is not empty. */
+void oneib_append_comma(struct oneib_text *text);
+
+/* The network whose partition this is, or NULL: the default partition, or the operator's own. */
+const struct oneib_network *oneib_network_of_partition(const struct oneib_cloud *cloud,
+                                                       const struct oneib_partition *partition);
+
+#endif

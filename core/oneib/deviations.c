@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "oneib/deviations.h"
+
+#define NOTHING_FOUND 0xffff
+
+static const char *remedy(enum oneib_deviation_kind kind)
+{
+    switch (kind) {
+    case ONEIB_KEY_EXCESS:
+    case ONEIB_KEY_WIDENED:
+        return "run 'oneib sync'; if it stays, 'oneib check' tells whether opensm reads another "
+               "file";
+    case ONEIB_KEY_LAST_SLOT:
+        return "start no new VM on this host; once it is empty, reset its adapter so that opensm "
+               "fills "
+               "the table from its start";
+    case ONEIB_KEY_ABSENT:
+    case ONEIB_KEY_NARROWED:
+        return "run 'oneib sync'; if it stays, look for ERR 0512 (table full) in opensm's log";
+    case ONEIB_KEY_NOT_FIRST:
+        return "take 'indx0' from other partitions of the fragment, then restart opensm";
+    case ONEIB_PORT_SILENT:
+        return "look at the host and its cable: nothing is proved about this port";
+    }
+    return "";
+}
+
+static bool concerns(const struct oneib_deviation *deviation, oneib_pkey pkey)
+{
+    return pkey == 0 || oneib_pkey_base(deviation->found) == pkey ||
+           oneib_pkey_base(deviation->expected) == pkey;
+}
+
+static void add_key_cell(struct oneib_table *table, uint16_t key)
+{
+    if (key)
+        oneib_table_cell(table, ONEIB_PLAIN, "0x%04x", key);
+    else
+        oneib_table_cell(table, ONEIB_PLAIN, "-");
+}
+
+static void add_row(struct oneib_table *table, const struct oneib_places *places,
+                    const struct oneib_deviation *deviation)
+{
+    char guid[ONEIB_GUID_TEXT_SIZE];
+    oneib_autotext struct oneib_text where = {0};
+    const struct oneib_subnet_port *port =
+        oneib_subnet_find(&places->view->subnet, deviation->port_guid);
+
+    oneib_guid_format(deviation->port_guid, guid);
+    oneib_places_append_port(places, deviation->port_guid, &where);
+    oneib_table_cell(table,
+                     oneib_deviation_is_violation(deviation->kind) ? ONEIB_BAD : ONEIB_CHANGED,
+                     "%s", oneib_deviation_name(deviation->kind));
+    oneib_table_cell(table, ONEIB_PLAIN, "%s", guid);
+    if (deviation->index == NOTHING_FOUND)
+        oneib_table_cell(table, ONEIB_PLAIN, "-");
+    else
+        oneib_table_cell(table, ONEIB_PLAIN, "%u", deviation->index);
+    add_key_cell(table, deviation->found);
+    add_key_cell(table, deviation->expected);
+    oneib_table_untrusted(table, port ? port->description : "-", 0);
+    oneib_table_cell(table, ONEIB_PLAIN, "%s", where.data ? where.data : "-");
+}
+
+static void append_remedies(const struct oneib_verification *verification, oneib_pkey pkey,
+                            struct oneib_text *text)
+{
+    unsigned said = 0;
+    for (size_t i = 0; i < verification->count; i++) {
+        const struct oneib_deviation *deviation = &verification->items[i];
+        if (!concerns(deviation, pkey) || (said & (1u << deviation->kind)))
+            continue;
+        said |= 1u << deviation->kind;
+        oneib_text_printf(text, "%s: %s\n", oneib_deviation_name(deviation->kind),
+                          remedy(deviation->kind));
+    }
+}
+
+void oneib_deviations_append(const struct oneib_run *run, const struct oneib_places *places,
+                             const struct oneib_verification *verification, oneib_pkey pkey,
+                             struct oneib_text *text)
+{
+    static const char *const titles[] = {"DEVIATION", "PORT", "INDEX", "FOUND",
+                                         "WANTED",    "NODE", "HOST"};
+    struct oneib_table table = {.columns = sizeof titles / sizeof *titles, .right = 1u << 2};
+    for (size_t i = 0; i < table.columns; i++)
+        oneib_table_cell(&table, ONEIB_STRONG, "%s", titles[i]);
+
+    for (size_t i = 0; i < verification->count; i++) {
+        if (concerns(&verification->items[i], pkey))
+            add_row(&table, places, &verification->items[i]);
+    }
+    if (table.count > table.columns) {
+        oneib_table_render(&table, run->color_out, "", text);
+        append_remedies(verification, pkey, text);
+    }
+    oneib_table_clear(&table);
+}
+
+json_t *oneib_deviations_json(const struct oneib_places *places,
+                              const struct oneib_verification *verification)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; i < verification->count; i++) {
+        const struct oneib_deviation *deviation = &verification->items[i];
+        const struct oneib_subnet_port *port =
+            oneib_subnet_find(&places->view->subnet, deviation->port_guid);
+        oneib_json_append(
+            &array, json_pack("{s:s, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:s}", "kind",
+                              oneib_deviation_name(deviation->kind), "violation",
+                              (int)oneib_deviation_is_violation(deviation->kind), "port_guid",
+                              oneib_json_guid(deviation->port_guid), "node",
+                              oneib_json_text(port ? port->description : NULL), "lid",
+                              port ? json_integer(port->lid) : json_null(), "index",
+                              deviation->index == NOTHING_FOUND ? json_null()
+                                                                : json_integer(deviation->index),
+                              "expected", oneib_json_key(deviation->expected), "found",
+                              oneib_json_key(deviation->found), "remedy", remedy(deviation->kind)));
+    }
+    return array;
+}
+
+json_t *oneib_verification_json(const struct oneib_places *places,
+                                const struct oneib_verification *verification)
+{
+    return json_pack("{s:I, s:I, s:I, s:I, s:I, s:o}", "ports", (json_int_t)verification->ports,
+                     "keys", (json_int_t)verification->keys, "violations",
+                     (json_int_t)verification->violations, "differences",
+                     (json_int_t)verification->differences, "members_off_fabric",
+                     (json_int_t)verification->members_off_fabric, "deviations",
+                     oneib_deviations_json(places, verification));
+}
+
+void oneib_verification_append(const struct oneib_verification *verification,
+                               struct oneib_text *text)
+{
+    oneib_append_count(text, verification->ports, "port");
+    oneib_text_append(text, " and ");
+    oneib_append_count(text, verification->keys, "key");
+    oneib_text_append(text, " compared, ");
+    if (verification->count == 0) {
+        oneib_text_append(text, "no deviation");
+    } else {
+        oneib_append_count(text, verification->violations, "violation");
+        oneib_text_append(text, ", ");
+        oneib_append_count(text, verification->differences, "other difference");
+    }
+    if (verification->members_off_fabric > 0)
+        oneib_text_printf(text, " (%zu of the members off the fabric)",
+                          verification->members_off_fabric);
+}

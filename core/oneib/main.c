@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "oneib/json.h"
+#include "oneib/options.h"
+#include "oneib/output.h"
+#include <errno.h>
+#include <locale.h>
+#include <stdio.h>
+#include <string.h>
+
+const struct oneib_verb *const oneib_verbs[] = {
+    &oneib_verb_list,     &oneib_verb_show,  &oneib_verb_plan, &oneib_verb_sync, &oneib_verb_verify,
+    &oneib_verb_topology, &oneib_verb_check, &oneib_verb_mac,  &oneib_verb_guid, NULL,
+};
+
+static void print_help(void)
+{
+    puts("usage: oneib [--config FILE] [--json] [--color=WHEN] VERB ...\n"
+         "\n"
+         "Virtual InfiniBand clusters for OpenNebula.\n"
+         "\n"
+         "verbs:");
+    for (size_t i = 0; oneib_verbs[i]; i++)
+        printf("  %-9s  %s\n", oneib_verbs[i]->name, oneib_verbs[i]->summary);
+    puts("\n"
+         "options of every verb, before or after it:\n"
+         "  --config FILE  the configuration, instead of /etc/oneib/oneib.conf\n"
+         "  --json         one JSON document on standard output\n"
+         "  --color=WHEN   auto (only on a terminal; NO_COLOR is respected), always, never\n"
+         "  --help         of the command, or of the verb\n"
+         "  --version\n"
+         "\n"
+         "exit status: 0 done, 1 a difference or a violation, 2 usage, 3 a failure\n"
+         "\n"
+         "'oneib VERB --help' says more; oneib(8) says all.");
+}
+
+static enum oneib_exit run_verb(const struct oneib_run *run, struct oneib_error *err)
+{
+    if (oneib_given(run, ONEIB_OPTION_VERSION))
+        puts("oneib " ONEIB_VERSION);
+    else if (!oneib_given(run, ONEIB_OPTION_HELP))
+        return run->verb->run(run, err);
+    else if (run->verb)
+        fputs(run->verb->help, stdout);
+    else
+        print_help();
+    return ONEIB_EXIT_DONE;
+}
+
+/* The one place that prints errors. */
+static void report(const struct oneib_run *run, enum oneib_exit status,
+                   const struct oneib_error *err)
+{
+    if (run->json)
+        oneib_json_write_error(
+            status == ONEIB_EXIT_USAGE ? "usage" : oneib_error_code_name(err->code), err->text);
+    oneib_print_error(err->text);
+}
+
+/* A full disk or a closed pipe must not look like success. */
+static enum oneib_exit flush_output(enum oneib_exit status)
+{
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return status;
+    oneib_print_error("standard output could not be written");
+    return ONEIB_EXIT_FAILURE;
+}
+
+int main(int argc, char **argv)
+{
+    struct oneib_run run = {0};
+    struct oneib_error err = {0};
+
+    setlocale(LC_CTYPE, "");
+    enum oneib_exit status = oneib_options_parse(argc, argv, &run, &err);
+    if (status == ONEIB_EXIT_DONE)
+        status = run_verb(&run, &err);
+    if (status == ONEIB_EXIT_USAGE || status == ONEIB_EXIT_FAILURE)
+        report(&run, status, &err);
+    return flush_output(status);
+}

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "oneib/open.h"
+#include "base/log.h"
+
+int oneib_session_begin(const struct oneib_run *run, struct oneib_session *session,
+                        struct oneib_error *err)
+{
+    *session = (struct oneib_session){0};
+    if (oneib_config_load(run->values[ONEIB_OPTION_CONFIG], &session->config, err) < 0)
+        return -1;
+    oneib_log_setup(session->config.log.level, session->config.log.format);
+    return 0;
+}
+
+int oneib_session_open_one(struct oneib_session *session, struct oneib_error *err)
+{
+    if (oneib_credentials_find(&session->config, &session->credentials, err) < 0)
+        return -1;
+    session->one = oneib_one_open(&session->credentials, session->config.one.timeout_ms, err);
+    return session->one ? 0 : -1;
+}
+
+struct oneib_fabric_options oneib_fabric_options_of(const struct oneib_config *config)
+{
+    return (struct oneib_fabric_options){
+        .ca = config->fabric.ca,
+        .port = config->fabric.port,
+        .window = config->fabric.window,
+        .timeout_ms = config->fabric.timeout_ms,
+        .retries = config->fabric.retries,
+    };
+}
+
+int oneib_session_open_fabric(struct oneib_session *session, struct oneib_error *err)
+{
+    const struct oneib_fabric_options options = oneib_fabric_options_of(&session->config);
+    session->fabric = oneib_fabric_open(&options, err);
+    return session->fabric ? 0 : -1;
+}
+
+void oneib_session_end(struct oneib_session *session)
+{
+    oneib_fabric_close(session->fabric);
+    oneib_one_close(session->one);
+    oneib_credentials_clear(&session->credentials);
+    oneib_config_clear(&session->config);
+    *session = (struct oneib_session){0};
+}

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Opening what the verbs need: the configuration, oned, the fabric. */
+#ifndef ONEIB_ONEIB_OPEN_H
+#define ONEIB_ONEIB_OPEN_H
+
+#include "base/config.h"
+#include "base/error.h"
+#include "fabric/fabric.h"
+#include "one/client.h"
+#include "one/credentials.h"
+#include "oneib/verb.h"
+
+struct oneib_session {
+    struct oneib_config config;
+    struct oneib_credentials credentials;
+    struct oneib_one *one;       /* NULL until opened */
+    struct oneib_fabric *fabric; /* NULL until opened */
+};
+
+/* Zeroes *session and reads the configuration; logging follows it. On failure nothing must be
+ * closed. */
+int oneib_session_begin(const struct oneib_run *run, struct oneib_session *session,
+                        struct oneib_error *err);
+int oneib_session_open_one(struct oneib_session *session, struct oneib_error *err);
+int oneib_session_open_fabric(struct oneib_session *session, struct oneib_error *err);
+void oneib_session_end(struct oneib_session *session);
+
+struct oneib_fabric_options oneib_fabric_options_of(const struct oneib_config *config);
+
+#endif

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "oneib/places.h"
+#include "base/array.h"
+#include "model/host_port.h"
+#include "oneib/output.h"
+#include <stdlib.h>
+
+/* Of the VMs behind one port so many are named; the others are counted. */
+#define VMS_NAMED 8
+
+const struct oneib_hca_port *oneib_port_of(const struct oneib_cloud *cloud,
+                                           const struct oneib_attachment *attachment,
+                                           uint32_t host_id)
+{
+    const struct oneib_network *network = oneib_cloud_network(cloud, attachment->network_id);
+    const struct oneib_hca_port *port = NULL;
+    if (network && host_id != ONEIB_NO_ID)
+        oneib_host_port(oneib_cloud_host(cloud, host_id), network, &port);
+    return port;
+}
+
+oneib_guid oneib_member_guid(const struct oneib_attachment *attachment,
+                             const struct oneib_hca_port *port, uint16_t site)
+{
+    if (port->driver == ONEIB_HCA_MLX5)
+        return oneib_guid_encode(site, attachment->vm_id, attachment->nic_id);
+    return port->port_guid;
+}
+
+static int compare(uint64_t a, uint64_t b)
+{
+    return (a > b) - (a < b);
+}
+
+static int compare_places(const void *a, const void *b)
+{
+    const struct oneib_place *x = a, *y = b;
+    if (x->pkey != y->pkey)
+        return compare(x->pkey, y->pkey);
+    if (x->guid != y->guid)
+        return compare(x->guid, y->guid);
+    return compare(x->vm_id, y->vm_id);
+}
+
+static int compare_ports(const void *a, const void *b)
+{
+    const struct oneib_known_port *x = a, *y = b;
+    return compare(x->guid, y->guid);
+}
+
+static int add_ports(struct oneib_places *places, const struct oneib_host *host,
+                     struct oneib_error *err)
+{
+    if (oneib_reserve(&places->ports, &places->port_capacity, places->port_count + host->port_count,
+                      sizeof *places->ports, err) < 0)
+        return -1;
+    for (size_t i = 0; i < host->port_count; i++)
+        places->ports[places->port_count++] =
+            (struct oneib_known_port){host->ports[i].port_guid, host, &host->ports[i]};
+    return 0;
+}
+
+static int add_place(struct oneib_places *places, oneib_pkey pkey,
+                     const struct oneib_attachment *attachment, uint32_t host_id,
+                     struct oneib_error *err)
+{
+    const struct oneib_hca_port *port = oneib_port_of(&places->view->cloud, attachment, host_id);
+    if (!port)
+        return 0;
+    if (oneib_reserve(&places->items, &places->capacity, places->count + 1, sizeof *places->items,
+                      err) < 0)
+        return -1;
+    places->items[places->count++] = (struct oneib_place){
+        pkey, oneib_member_guid(attachment, port, places->site), attachment->vm_id};
+    return 0;
+}
+
+static int add_members(struct oneib_places *places, const struct oneib_cluster *cluster,
+                       struct oneib_error *err)
+{
+    const struct oneib_view *view = places->view;
+    for (size_t i = 0; i < cluster->attachment_count; i++) {
+        const size_t index = cluster->attachments[i];
+        const struct oneib_attachment *attachment = &view->cloud.attachments[index];
+        if (view->desired.verdicts[index] != ONEIB_VERDICT_MEMBER)
+            continue;
+        if (add_place(places, cluster->pkey, attachment, attachment->host_id, err) < 0)
+            return -1;
+        if (attachment->presence == ONEIB_MIGRATING &&
+            add_place(places, cluster->pkey, attachment, attachment->source_host_id, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int fill(struct oneib_places *places, struct oneib_error *err)
+{
+    const struct oneib_view *view = places->view;
+    for (size_t i = 0; i < view->cloud.host_count; i++) {
+        if (add_ports(places, &view->cloud.hosts[i], err) < 0)
+            return -1;
+    }
+    for (size_t i = 0; i < view->desired.cluster_count; i++) {
+        if (add_members(places, &view->desired.clusters[i], err) < 0)
+            return -1;
+    }
+    if (places->port_count > 0)
+        qsort(places->ports, places->port_count, sizeof *places->ports, compare_ports);
+    if (places->count > 0)
+        qsort(places->items, places->count, sizeof *places->items, compare_places);
+    return 0;
+}
+
+int oneib_places_make(const struct oneib_view *view, uint16_t site, struct oneib_places *places,
+                      struct oneib_error *err)
+{
+    *places = (struct oneib_places){.view = view, .site = site};
+    if (fill(places, err) < 0) {
+        oneib_places_clear(places);
+        return -1;
+    }
+    return 0;
+}
+
+void oneib_places_clear(struct oneib_places *places)
+{
+    free(places->items);
+    free(places->ports);
+    *places = (struct oneib_places){0};
+}
+
+const struct oneib_known_port *oneib_places_port(const struct oneib_places *places, oneib_guid guid)
+{
+    const struct oneib_known_port wanted = {.guid = guid};
+    return places->port_count ? bsearch(&wanted, places->ports, places->port_count,
+                                        sizeof *places->ports, compare_ports)
+                              : NULL;
+}
+
+const struct oneib_place *oneib_places_find(const struct oneib_places *places, oneib_pkey pkey,
+                                            oneib_guid guid, size_t *count)
+{
+    const struct oneib_place wanted = {.pkey = pkey, .guid = guid};
+    size_t low = 0, high = places->count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (compare_places(&places->items[middle], &wanted) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    *count = 0;
+    while (low + *count < places->count && places->items[low + *count].pkey == pkey &&
+           places->items[low + *count].guid == guid)
+        ++*count;
+    return *count ? &places->items[low] : NULL;
+}
+
+void oneib_places_append_port(const struct oneib_places *places, oneib_guid guid,
+                              struct oneib_text *text)
+{
+    const struct oneib_known_port *known = oneib_places_port(places, guid);
+    const struct oneib_subnet_port *on_fabric = oneib_subnet_find(&places->view->subnet, guid);
+    struct oneib_guid_parts parts;
+
+    if (known) {
+        oneib_append_untrusted(text, known->host->name, 0);
+        oneib_text_printf(text, " %s/%u", known->port->device, known->port->port);
+    } else if (on_fabric) {
+        oneib_append_quoted(text, on_fabric->description);
+    } else if (oneib_guid_in_site(guid, places->site) && oneib_guid_decode(guid, &parts)) {
+        oneib_text_printf(text, "VM %u NIC %u", parts.vm_id, parts.nic_id);
+    }
+}
+
+void oneib_places_append_vms(const struct oneib_places *places, oneib_pkey pkey, oneib_guid guid,
+                             struct oneib_text *text)
+{
+    size_t count;
+    const struct oneib_place *place = oneib_places_find(places, pkey, guid, &count);
+    for (size_t i = 0; i < count && i < VMS_NAMED; i++)
+        oneib_text_printf(text, "%s%u", i ? ", " : "VM ", place[i].vm_id);
+    if (count > VMS_NAMED)
+        oneib_text_printf(text, " and %zu more", count - VMS_NAMED);
+}

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "oneib/deviations.h"
+#include "oneib/look.h"
+#include "oneib/options.h"
+#include "oneib/places.h"
+
+struct comparison {
+    const struct oneib_run *run;
+    const struct oneib_looked *looked;
+    struct oneib_places places;
+    struct oneib_verification verification;
+};
+
+static bool deviates(const struct comparison *comparison)
+{
+    return comparison->verification.count > 0 || comparison->looked->view.held > 0;
+}
+
+static int print_text(const struct comparison *comparison, struct oneib_error *err)
+{
+    const size_t held = comparison->looked->view.held;
+    oneib_autotext struct oneib_text text = {0};
+
+    oneib_deviations_append(comparison->run, &comparison->places, &comparison->verification, 0,
+                            &text);
+    oneib_text_append(&text, "verify: ");
+    oneib_verification_append(&comparison->verification, &text);
+    if (held > 0) {
+        oneib_text_append(&text, "; ");
+        oneib_append_count(&text, held, "removal");
+        oneib_text_append(&text, " held (see 'oneib plan')");
+    }
+    oneib_text_append(&text, "\n");
+    oneib_print_findings(comparison->run, &comparison->looked->findings);
+    return oneib_write_out(&text, err);
+}
+
+static int print_json(const struct comparison *comparison, struct oneib_error *err)
+{
+    return oneib_json_write(
+        json_pack("{s:b, s:I, s:I, s:o, s:o}", "in_force", (int)!deviates(comparison), "mads_sent",
+                  (json_int_t)oneib_fabric_mads_sent(comparison->looked->session.fabric), "held",
+                  (json_int_t)comparison->looked->view.held, "verification",
+                  oneib_verification_json(&comparison->places, &comparison->verification),
+                  "findings", oneib_json_findings(&comparison->looked->findings)),
+        err);
+}
+
+static int compare_and_print(struct comparison *comparison, struct oneib_error *err)
+{
+    const struct oneib_view *view = &comparison->looked->view;
+    if (oneib_places_make(view, comparison->looked->session.config.site, &comparison->places, err) <
+            0 ||
+        oneib_subnet_verify(&view->subnet, &view->desired.table, &comparison->verification, err) <
+            0)
+        return -1;
+    return comparison->run->json ? print_json(comparison, err) : print_text(comparison, err);
+}
+
+static enum oneib_exit run_verify(const struct oneib_run *run, struct oneib_error *err)
+{
+    struct oneib_looked looked;
+    if (oneib_look_at_all(run, ONEIB_FABRIC_NEEDED, false, &looked, err) < 0)
+        return ONEIB_EXIT_FAILURE;
+
+    struct comparison comparison = {.run = run, .looked = &looked};
+    enum oneib_exit status = ONEIB_EXIT_DONE;
+    if (compare_and_print(&comparison, err) < 0)
+        status = ONEIB_EXIT_FAILURE;
+    else if (deviates(&comparison))
+        status = ONEIB_EXIT_DIFFERENCE;
+    oneib_verification_clear(&comparison.verification);
+    oneib_places_clear(&comparison.places);
+    oneib_looked_clear(&looked);
+    return status;
+}
+
+const struct oneib_verb oneib_verb_verify = {
+    .name = "verify",
+    .summary = "every port of the fabric against what OpenNebula wants",
+    .help = "usage: oneib verify [--json]\n"
+            "\n"
+            "Reads the P_Key table of every port and compares it with the desired partitions.\n"
+            "Writes nothing. Exits 1 when a port deviates.\n"
+            "\n"
+            "example:\n"
+            "  $ oneib verify && echo isolated\n",
+    .run = run_verify,
+};
