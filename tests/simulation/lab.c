@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Opening and closing: the folder, and the promise that nothing is left behind. */
+#include "base/array.h"
+#include "base/cleanup.h"
+#include "base/text.h"
+#include "lab_internal.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+/* Labs that are open, for the way out of a process that does not close them. */
+static struct lab *open_labs;
+static unsigned labs_opened;
+
+long lab_clock_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+void lab_sleep_ms(unsigned milliseconds)
+{
+    struct timespec rest = {.tv_sec = milliseconds / 1000,
+                            .tv_nsec = (long)(milliseconds % 1000) * 1000000};
+    while (nanosleep(&rest, &rest) < 0 && errno == EINTR)
+        ;
+}
+
+/* Where lab_run() finds them too, whatever the user's PATH. */
+static bool is_installed(const char *program)
+{
+    static const char *const folders[] = {"/usr/local/sbin", "/usr/local/bin", "/usr/sbin",
+                                          "/usr/bin",        "/sbin",          "/bin"};
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
+        char path[64];
+        snprintf(path, sizeof path, "%s/%s", folders[i], program);
+        if (access(path, X_OK) == 0)
+            return true;
+    }
+    return false;
+}
+
+const char *lab_missing(void)
+{
+    static const char *const programs[] = {"ibsim", "opensm", "smpquery"};
+    for (size_t i = 0; i < sizeof programs / sizeof *programs; i++)
+        if (!is_installed(programs[i]))
+            return programs[i];
+    return *LAB_UMAD2SIM && access(LAB_UMAD2SIM, R_OK) == 0 ? NULL : "libumad2sim";
+}
+
+const char *lab_keep(struct lab *lab, char *text, struct oneib_error *err)
+{
+    if (!text || oneib_reserve(&lab->texts, &lab->text_capacity, lab->text_count + 1,
+                               sizeof *lab->texts, err) < 0) {
+        free(text);
+        oneib_fail_memory(err);
+        return NULL;
+    }
+    lab->texts[lab->text_count++] = text;
+    return text;
+}
+
+const char *lab_folder(const struct lab *lab)
+{
+    return lab->folder;
+}
+
+const char *lab_socket_name(const struct lab *lab)
+{
+    return lab->socket_name;
+}
+
+const char *lab_path(struct lab *lab, const char *name, struct oneib_error *err)
+{
+    char *path = NULL;
+    if (asprintf(&path, "%s/%s", lab->folder, name) < 0)
+        path = NULL;
+    return lab_keep(lab, path, err);
+}
+
+int lab_write(struct lab *lab, const char *name, mode_t mode, const char *text,
+              struct oneib_error *err)
+{
+    const char *path = lab_path(lab, name, err);
+    if (!path)
+        return -1;
+    oneib_autoclose int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode);
+    size_t length = strlen(text);
+    if (fd < 0 || fchmod(fd, mode) < 0 || write(fd, text, length) != (ssize_t)length)
+        return oneib_fail_errno(err, errno, "writing %s", path);
+    return 0;
+}
+
+char *lab_read(struct lab *lab, const char *file, struct oneib_error *err)
+{
+    char path[256];
+    snprintf(path, sizeof path, "%s/%s", lab->folder, file);
+    oneib_autofclose FILE *stream = fopen(path, "re");
+    struct oneib_text text = {0};
+    char buffer[4096];
+    size_t length;
+    while (stream && (length = fread(buffer, 1, sizeof buffer, stream)) > 0)
+        oneib_text_append_bytes(&text, buffer, length);
+    oneib_text_append(&text, "");
+    char *data = text.data ? text.data : strdup("");
+    if (oneib_text_failed(&text) || !data) {
+        oneib_text_clear(&text);
+        oneib_fail_memory(err);
+        return NULL;
+    }
+    return data;
+}
+
+int lab_await_text(struct lab *lab, const char *file, const char *text, pid_t pid,
+                   unsigned timeout_ms, struct oneib_error *err)
+{
+    long end = lab_clock_ms() + timeout_ms;
+    for (;;) {
+        bool running = lab_is_running(lab, pid);
+        oneib_autofree char *content = lab_read(lab, file, err);
+        if (!content)
+            return -1;
+        if (strstr(content, text))
+            return 0;
+        size_t length = strlen(content);
+        const char *tail = content + (length > 300 ? length - 300 : 0);
+        if (!running)
+            return oneib_fail(err, ONEIB_ERROR_UNREACHABLE,
+                              "waiting for \"%s\" in %s: the program has ended; %s ends with: %s",
+                              text, file, file, tail);
+        if (lab_clock_ms() > end)
+            return oneib_fail(err, ONEIB_ERROR_TIMEOUT,
+                              "waiting for \"%s\" in %s for %u ms; it ends with: %s", text, file,
+                              timeout_ms, tail);
+        lab_sleep_ms(5);
+    }
+}
+
+static void close_all(void)
+{
+    while (open_labs && open_labs->owner == getpid())
+        lab_close(open_labs);
+}
+
+/* A program that lab_enter_fabric() started again already has its place on the fabric of its first
+ * lab. */
+static void choose_socket_name(struct lab *lab)
+{
+    const char *entered = getenv("LAB_SOCKET_NAME");
+    if (entered && labs_opened == 0)
+        snprintf(lab->socket_name, sizeof lab->socket_name, "%s", entered);
+    else
+        snprintf(lab->socket_name, sizeof lab->socket_name, "oneib-lab-%d-%u", getpid(),
+                 labs_opened);
+    labs_opened++;
+}
+
+static int make_folder(struct lab *lab, struct oneib_error *err)
+{
+    const char *parent = getenv("TMPDIR");
+    int length = snprintf(lab->folder, sizeof lab->folder, "%s/oneib-lab-XXXXXX",
+                          parent && *parent ? parent : "/tmp");
+    if (length >= (int)sizeof lab->folder)
+        return oneib_fail(err, ONEIB_ERROR_INPUT,
+                          "making a folder for the lab: $TMPDIR is too long");
+    if (!mkdtemp(lab->folder)) {
+        int errnum = errno;
+        *lab->folder = '\0';
+        return oneib_fail_errno(err, errnum, "making a folder for the lab");
+    }
+    return 0;
+}
+
+struct lab *lab_open(const struct lab_options *options, struct oneib_error *err)
+{
+    if (options->leaves == 0 || (options->spines == 0 && options->leaves > 1)) {
+        oneib_fail(err, ONEIB_ERROR_INPUT, "planning the fabric: several leaves need a spine");
+        return NULL;
+    }
+    struct lab *lab = calloc(1, sizeof *lab);
+    if (!lab) {
+        oneib_fail_memory(err);
+        return NULL;
+    }
+    *lab = (struct lab){.owner = getpid(), .options = *options, .ibsim_stdin = -1};
+    xmlrpc_env_init(&lab->env);
+    if (labs_opened == 0)
+        atexit(close_all);
+    /* The stand-in is on this machine; a site's proxy has no business in between. */
+    setenv("no_proxy", "127.0.0.1", 1);
+    choose_socket_name(lab);
+    lab->next = open_labs;
+    open_labs = lab;
+    if (make_folder(lab, err) < 0) {
+        lab_close(lab);
+        return NULL;
+    }
+    return lab;
+}
+
+static int remove_entry(const char *path, const struct stat *status, int kind, struct FTW *place)
+{
+    (void)status;
+    (void)kind;
+    (void)place;
+    /* A test may have made a folder read-only. */
+    if (remove(path) < 0 && errno == EACCES)
+        perror(path);
+    return 0;
+}
+
+static int open_up(const char *path, const struct stat *status, int kind, struct FTW *place)
+{
+    (void)status;
+    (void)place;
+    if (kind == FTW_D)
+        chmod(path, 0700);
+    return 0;
+}
+
+static void remove_folder(const char *folder)
+{
+    nftw(folder, open_up, 16, FTW_PHYS);
+    nftw(folder, remove_entry, 16, FTW_PHYS | FTW_DEPTH);
+}
+
+void lab_close(struct lab *lab)
+{
+    if (!lab)
+        return;
+    struct lab **link = &open_labs;
+    while (*link != lab)
+        link = &(*link)->next;
+    *link = lab->next;
+    lab_client_close(lab);
+    lab_kill_children(lab);
+    if (lab->ibsim_stdin >= 0)
+        close(lab->ibsim_stdin);
+    if (*lab->folder && !lab->options.keep)
+        remove_folder(lab->folder);
+    for (size_t i = 0; i < lab->text_count; i++)
+        free(lab->texts[i]);
+    for (size_t i = 0; i < lab->child_count; i++)
+        free(lab->children[i].name);
+    free(lab->texts);
+    free(lab->children);
+    xmlrpc_env_clean(&lab->env);
+    free(lab);
+}

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * A laboratory: a simulated InfiniBand fabric (ibsim) with real opensm, and a stand-in for
+ * OpenNebula's oned, all in one private folder, for tests, the demo and benches. Every program it
+ * starts is a child that dies with this process and is ended by its own pid; lab_close() stops all
+ * of them and removes the folder. A process that exits without closing its labs has them closed on
+ * the way out.
+ *
+ *     struct oneib_error err = {0};
+ *     struct lab_options options = LAB_DEFAULTS;
+ *     struct lab *lab = lab_open(&options, &err);
+ *     lab_fabric_start(lab, &err);             ibsim with hosts 0..host_count-1
+ *     lab_opensm_start(lab, &LAB_SM, &err);    master on the SM's own host
+ *     lab_standin_start(lab, NULL, &err);      empty cloud: the Ethernet network 0, no host, no VM
+ *     lab_add_hosts(lab, 7, &err);             one OpenNebula host for each fabric host, ids 0, 1,
+ * ... lab_network_create(lab, "blue", "", NULL, &network, &err); lab_vm_start(lab, "vm", &network,
+ * 1, host, &vm, &err); lab_config_write(lab, NULL, &err); lab_oneib(lab, (const char *[]){"sync",
+ * NULL}, 30000, &output, &err); lab_close(lab);
+ *
+ * Functions return 0 or -1 with *err set, as in core/. A lab belongs to one thread.
+ */
+#ifndef ONEIB_LAB_H
+#define ONEIB_LAB_H
+
+#include "base/error.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct lab;
+
+struct lab_options {
+    unsigned leaves;         /* leaf switches, 1 or more */
+    unsigned hosts_per_leaf; /* compute hosts of each leaf; the first leaf carries the SM's host
+                                besides */
+    unsigned spines;         /* each linked once to every leaf; 0 only with a single leaf */
+    unsigned extra_hosts;    /* hosts on the first leaf after all others: a second SM's place, a
+                                storage server */
+    bool keep;               /* lab_close() leaves the folder */
+};
+/* 8 compute hosts on 2 leaves and 2 spines, and the SM's host. */
+#define LAB_DEFAULTS                                                                               \
+    {                                                                                              \
+        .leaves = 2, .hosts_per_leaf = 4, .spines = 2                                              \
+    }
+
+/* The name of what this machine lacks for lab_fabric_start() and lab_opensm_start() ("ibsim"), or
+ * NULL when it is complete. */
+const char *lab_missing(void);
+/* What main() of a test then returns: ctest reports it as skipped. */
+#define LAB_SKIPPED 77
+
+/* Makes the folder and plans the fabric. Starts nothing. */
+struct lab *lab_open(const struct lab_options *options, struct oneib_error *err);
+void lab_close(struct lab *lab); /* NULL: nothing */
+
+const char *lab_folder(const struct lab *lab);
+/* "FOLDER/name", owned by the lab until it is closed. */
+const char *lab_path(struct lab *lab, const char *name, struct oneib_error *err);
+/* Writes text to FOLDER/name with that mode. */
+int lab_write(struct lab *lab, const char *name, mode_t mode, const char *text,
+              struct oneib_error *err);
+/* Sleeps; for polling loops of tests. */
+void lab_sleep_ms(unsigned milliseconds);
+
+/* --- the fabric: lab_fabric.c ------------------------------------------------------------- */
+
+/*
+ * The net file names HCAs "SM", then "H1", "H2", ... (compute hosts, leaf by leaf), then "X1", ...
+ * (extra hosts), switches "L1", ... and "S1", .... ibsim numbers GUIDs in the order of the file:
+ * 0x100000 + 2 per HCA, port 1 one higher. So the SM's port is 0x100001, host 0's 0x100003 and so
+ * on.
+ */
+int lab_fabric_start(struct lab *lab, struct oneib_error *err);
+/* One line to ibsim's console, for instance `Unlink "H1"[1]`; returns after ibsim has carried it
+ * out. */
+int lab_fabric_command(struct lab *lab, const char *command, struct oneib_error *err);
+int lab_fabric_link(struct lab *lab, size_t host, bool up, struct oneib_error *err);
+
+#define LAB_SM_HCA "SM"
+#define LAB_SM_PORT_GUID UINT64_C(0x100001)
+size_t lab_host_count(const struct lab *lab); /* compute hosts */
+/* "H1" for host 0; extra hosts follow the compute hosts. */
+const char *lab_host_hca(struct lab *lab, size_t host, struct oneib_error *err);
+uint64_t lab_host_port_guid(const struct lab *lab, size_t host);
+
+/* --- opensm: lab_opensm.c ------------------------------------------------------------------ */
+
+struct lab_sm {
+    const char *name;       /* its subfolder, log and pid file are FOLDER/NAME/, FOLDER/NAME.log,
+                               FOLDER/NAME.pid */
+    const char *hca;        /* where it runs */
+    unsigned priority;      /* 0-15 */
+    const char *partitions; /* path of its partition file; NULL: FOLDER/partitions.conf, which may
+                               be absent: all are full members then */
+};
+#define LAB_SM                                                                                     \
+    (struct lab_sm)                                                                                \
+    {                                                                                              \
+        .name = "opensm", .hca = LAB_SM_HCA, .priority = 8                                         \
+    }
+
+/* Starts it and waits until it is master with its first sweep done, or standby. */
+int lab_opensm_start(struct lab *lab, const struct lab_sm *sm, struct oneib_error *err);
+pid_t lab_opensm_pid(const struct lab *lab, const char *name); /* 0: not running */
+int lab_opensm_is_master(struct lab *lab, const char *name, bool *master, struct oneib_error *err);
+int lab_opensm_signal(struct lab *lab, const char *name, int signal, struct oneib_error *err);
+/*
+ * SIGTERM (gentle) or SIGKILL, and waits for its end. The pid file stays as it was: a stale one is
+ * a case to test. A standby that then takes over needs some 40 s and now and then hangs in
+ * DISCOVERING: ibsim drops what is sent to the SM that is gone.
+ */
+int lab_opensm_stop(struct lab *lab, const char *name, bool gentle, struct oneib_error *err);
+const char *lab_opensm_pid_file(struct lab *lab, const char *name, struct oneib_error *err);
+/* Path of the partition file of LAB_SM. */
+const char *lab_partitions(struct lab *lab, struct oneib_error *err);
+
+/* --- programs: lab_run.c ------------------------------------------------------------------- */
+
+struct lab_output {
+    char *out, *error; /* NUL terminated, at most LAB_OUTPUT_MAX bytes each; the rest is read and
+                          dropped */
+    size_t out_length, error_length;
+    int status;     /* exit status; 128 + signal when a signal ended it */
+    bool timed_out; /* killed because the time was over */
+};
+#define LAB_OUTPUT_MAX ((size_t)16 << 20)
+void lab_output_clear(struct lab_output *output);
+
+/*
+ * Runs a program (found by PATH) as if on the HCA `hca` of the fabric, in the lab's folder, and
+ * waits for it. hca NULL: without the fabric. A program that ends with any status is a success of
+ * lab_run(): look at output->status.
+ */
+int lab_run(struct lab *lab, const char *hca, const char *const *argv, unsigned timeout_ms,
+            struct lab_output *output, struct oneib_error *err);
+/* The `oneib` of this build on the SM's host with --config FOLDER/oneib.conf appended after the
+ * verb; arguments end with NULL. */
+int lab_oneib(struct lab *lab, const char *const *arguments, unsigned timeout_ms,
+              struct lab_output *output, struct oneib_error *err);
+/* Starts one and leaves it running in the lab: output goes to FOLDER/name.log. Ended by
+ * lab_close(). */
+int lab_spawn(struct lab *lab, const char *name, const char *hca, const char *const *argv,
+              pid_t *pid, struct oneib_error *err);
+/* Signals a child of the lab and waits up to timeout_ms for its end, then kills it. */
+int lab_end(struct lab *lab, pid_t pid, int signal, unsigned timeout_ms, struct oneib_error *err);
+/*
+ * For a bench or test that itself talks to the fabric: first thing in main(). Starts this program
+ * again, once, as if on the SM's host of the fabric that the next lab_open() will plan; returns 0
+ * in the program started again.
+ */
+int lab_enter_fabric(char **argv, struct oneib_error *err);
+/* The name by which programs find this lab's ibsim (IBSIM_SOCKNAME). */
+const char *lab_socket_name(const struct lab *lab);
+/* A host's P_Key table, asked by smpquery along a direct route from the SM's host (no SA, no LID):
+ * its non-zero entries, in order. */
+int lab_host_pkeys(struct lab *lab, size_t host, uint16_t *pkeys, size_t room, size_t *count,
+                   struct oneib_error *err);
+
+/* --- the configuration of oneib: lab_config.c --------------------------------------------- */
+
+/* Further settings in libconfig syntax ("window = 2;"), within a group or outside (site, pkeys,
+ * fabric, ...); NULL: none. */
+struct lab_config {
+    const char *one, *opensm, *other;
+};
+/*
+ * FOLDER/oneib.conf for this lab: endpoint and auth_file of the stand-in, partitions, fragment
+ * (FOLDER/partitions.fragment), reload by the pid file of LAB_SM. more may be NULL.
+ */
+int lab_config_write(struct lab *lab, const struct lab_config *more, struct oneib_error *err);
+const char *lab_config_path(struct lab *lab, struct oneib_error *err);
+
+/* --- the stand-in for oned: lab_standin.c ------------------------------------------------- */
+
+/* Further arguments of oned-standin ("--ascending", "--lazy-nics"), NULL terminated, or NULL. */
+int lab_standin_start(struct lab *lab, const char *const *arguments, struct oneib_error *err);
+int lab_standin_stop(struct lab *lab, struct oneib_error *err);
+const char *lab_endpoint(const struct lab *lab);        /* "http://127.0.0.1:PORT/RPC2" */
+const char *lab_session(const struct lab *lab);         /* "oneadmin:..." */
+const char *lab_limited_session(const struct lab *lab); /* of a user who sees no host and no VM */
+
+/* One OpenNebula host for each compute host of the fabric, named after its HCA, with mlx4 data of
+ * that port: oned's ids 0, 1, .... */
+int lab_add_hosts(struct lab *lab, unsigned vfs_total, struct oneib_error *err);
+int lab_host_create(struct lab *lab, const char *name, const char *hca, const char *driver,
+                    const char *port_guid, unsigned pkeys_max, unsigned vfs_total, uint32_t *id,
+                    struct oneib_error *err);
+int lab_host_create_bare(struct lab *lab, const char *name, uint32_t *id, struct oneib_error *err);
+/* one.host.update with append: "IB_VFS_FREE=6". */
+int lab_host_update(struct lab *lab, uint32_t id, const char *attributes, struct oneib_error *err);
+
+/* vlan_id: decimal text, any hostile text, or "" for none. extra: further attributes as "KEY=VALUE"
+ * lines, or NULL. VN_MAD is infiniband unless extra says else. */
+int lab_network_create(struct lab *lab, const char *name, const char *vlan_id, const char *extra,
+                       uint32_t *id, struct oneib_error *err);
+int lab_network_reserve(struct lab *lab, uint32_t parent, const char *name, uint32_t *id,
+                        struct oneib_error *err);
+int lab_network_delete(struct lab *lab, uint32_t id, struct oneib_error *err);
+/* one.vn.update with append, as an operator would: "VLAN_ID=300". */
+int lab_network_update(struct lab *lab, uint32_t id, const char *attributes,
+                       struct oneib_error *err);
+int lab_network_vlan_id(struct lab *lab, uint32_t id, char *vlan_id, size_t size,
+                        struct oneib_error *err); /* "" when it has none */
+/* Started with --lazy-nics: running VMs' copies follow their networks now. */
+int lab_networks_propagate(struct lab *lab, struct oneib_error *err);
+
+/* A VM in PENDING: NIC 0 on the Ethernet network, NICs 1.. on the given networks. */
+int lab_vm_create(struct lab *lab, const char *name, const uint32_t *networks, size_t network_count,
+                  uint32_t *id, struct oneib_error *err);
+/* Appends a history record on that host and sets ACTIVE/PROLOG. */
+int lab_vm_deploy(struct lab *lab, uint32_t id, uint32_t host, struct oneib_error *err);
+int lab_vm_state(struct lab *lab, uint32_t id, int state, int lcm_state, struct oneib_error *err);
+/* ACTIVE/RUNNING; a migration, attach or detach under way is completed by it. */
+int lab_vm_running(struct lab *lab, uint32_t id, struct oneib_error *err);
+/* create, deploy and running in one. */
+int lab_vm_start(struct lab *lab, const char *name, const uint32_t *networks, size_t network_count,
+                 uint32_t host, uint32_t *id, struct oneib_error *err);
+/* Appends a history record on the new host and sets ACTIVE/lcm_state (4 MIGRATE for a live
+ * migration). */
+int lab_vm_migrate(struct lab *lab, uint32_t id, uint32_t host, int lcm_state,
+                   struct oneib_error *err);
+/* The NIC has ATTACH=YES and the VM is in HOTPLUG_NIC until lab_vm_running(). */
+int lab_vm_attach(struct lab *lab, uint32_t id, uint32_t network, uint32_t *nic,
+                  struct oneib_error *err);
+/* Likewise; lab_vm_running() removes the NIC. */
+int lab_vm_detach(struct lab *lab, uint32_t id, uint32_t nic, struct oneib_error *err);
+/* Forges the NIC's attributes in its document: "VLAN_ID=5", "NIC_ID=256", "VN_MAD=INFINIBAND",
+ * "KEY=" removes. */
+int lab_vm_set_nic(struct lab *lab, uint32_t id, uint32_t nic, const char *attributes,
+                   struct oneib_error *err);
+/* DONE: out of the pools, its addresses are free again. */
+int lab_vm_delete(struct lab *lab, uint32_t id, struct oneib_error *err);
+
+/*
+ * The next `count` calls of one.* answer wrongly. kind: "html", "truncated", "close", "http500",
+ * "badsession", "empty-pools", "hang" (each answers after `seconds`), "shrink-window" (every second
+ * VM is left out of VM pools, though it can be asked for by itself). count 0 ends a fault.
+ */
+int lab_fault(struct lab *lab, const char *kind, unsigned count, unsigned seconds,
+              struct oneib_error *err);
+/* How often a method ("one.vm.info") has been called. */
+int lab_calls(struct lab *lab, const char *method, unsigned *count, struct oneib_error *err);
+/* Any method of oned's that takes integers after the session, and gives a text, which is to be
+ * freed. */
+int lab_call_document(struct lab *lab, const char *method, const char *session, const int *integers,
+                      size_t integer_count, char **document, struct oneib_error *err);
+
+#endif

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What the files of the lab share. */
+#ifndef ONEIB_LAB_INTERNAL_H
+#define ONEIB_LAB_INTERNAL_H
+
+#include "lab.h"
+#include <xmlrpc-c/base.h>
+#include <xmlrpc-c/client.h>
+
+struct lab_child {
+    char *name;
+    pid_t pid; /* 0: ended and waited for */
+};
+
+struct lab {
+    struct lab *next; /* of all labs of this process */
+    pid_t owner;      /* a forked copy of this process must not end our children */
+    struct lab_options options;
+    char folder[64];
+    char socket_name[64];
+    char **texts; /* paths and names handed out */
+    size_t text_count, text_capacity;
+    struct lab_child *children; /* in the order of their start */
+    size_t child_count, child_capacity;
+    pid_t ibsim;
+    int ibsim_stdin; /* -1: not started */
+    unsigned ibsim_commands;
+    pid_t standin;
+    char endpoint[64];
+    char session[64], limited_session[64];
+    bool client_global;
+    xmlrpc_env env;
+    xmlrpc_client *client;
+};
+
+/* Keeps text (allocated) until the lab is closed. NULL: out of memory, with err set. */
+const char *lab_keep(struct lab *lab, char *text, struct oneib_error *err);
+
+struct lab_program {
+    const char *name; /* its log is FOLDER/NAME.log when out is -1 */
+    const char *hca;  /* NULL: without the fabric */
+    const char *const *argv;
+    const char *const *environment; /* further NAME=VALUE, NULL terminated, or NULL */
+    int in, out, error;             /* -1: /dev/null, the log, the log */
+};
+/* Starts a child that dies with this process. */
+int lab_start(struct lab *lab, const struct lab_program *program, pid_t *pid,
+              struct oneib_error *err);
+/* The end of a child; waits until then, or until the time is over (returns false). *status as
+ * waitpid() gives it. */
+bool lab_wait(struct lab *lab, pid_t pid, unsigned timeout_ms, int *status);
+bool lab_is_running(struct lab *lab, pid_t pid);
+void lab_kill_children(struct lab *lab);
+long lab_clock_ms(void);
+
+/* Whether FOLDER/file holds text, now or within timeout_ms while the child runs. */
+int lab_await_text(struct lab *lab, const char *file, const char *text, pid_t pid,
+                   unsigned timeout_ms, struct oneib_error *err);
+/* All of FOLDER/file (to be freed), "" when it is not there. NULL: out of memory. */
+char *lab_read(struct lab *lab, const char *file, struct oneib_error *err);
+
+/* Ports that lead from the SM's host to a host, for smpquery -D: "0,1,3". */
+void lab_direct_route(const struct lab *lab, size_t host, char *route, size_t size);
+size_t lab_all_hosts(const struct lab *lab); /* with the extra ones */
+
+void lab_client_close(struct lab *lab);
+
+#endif

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Real opensm on the simulated fabric. */
+#include "base/cleanup.h"
+#include "lab_internal.h"
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define READY_MS 30000u
+#define END_MS 20000u
+
+/* In place of a configuration that this machine may have for a real fabric. The log is what tells
+ * when opensm is ready: no buffer. */
+static const char configuration[] = "force_log_flush TRUE\n";
+
+const char *lab_partitions(struct lab *lab, struct oneib_error *err)
+{
+    return lab_path(lab, "partitions.conf", err);
+}
+
+const char *lab_opensm_pid_file(struct lab *lab, const char *name, struct oneib_error *err)
+{
+    char file[64];
+    snprintf(file, sizeof file, "%s.pid", name);
+    return lab_path(lab, file, err);
+}
+
+pid_t lab_opensm_pid(const struct lab *lab, const char *name)
+{
+    for (size_t i = lab->child_count; i-- > 0;)
+        if (lab->children[i].pid > 0 && strcmp(lab->children[i].name, name) == 0)
+            return lab->children[i].pid;
+    return 0;
+}
+
+static int write_pid_file(struct lab *lab, const char *name, pid_t pid, struct oneib_error *err)
+{
+    char file[64], text[32];
+    snprintf(file, sizeof file, "%s.pid", name);
+    snprintf(text, sizeof text, "%d\n", pid);
+    return lab_write(lab, file, 0644, text, err);
+}
+
+/* It says "SUBNET UP" after a master's sweep, "Entering STANDBY state" when another SM is master.
+ */
+static int await_opensm(struct lab *lab, const char *log, pid_t pid, struct oneib_error *err)
+{
+    long end = lab_clock_ms() + READY_MS;
+    for (;;) {
+        oneib_autofree char *content = lab_read(lab, log, err);
+        if (!content)
+            return -1;
+        if (strstr(content, "SUBNET UP") || strstr(content, "Entering STANDBY state"))
+            return 0;
+        if (!lab_is_running(lab, pid))
+            return oneib_fail(err, ONEIB_ERROR_UNREACHABLE,
+                              "starting opensm: it has ended; see %s/%s", lab->folder, log);
+        if (lab_clock_ms() > end)
+            return oneib_fail(err, ONEIB_ERROR_TIMEOUT,
+                              "starting opensm: no sweep in %u ms; see %s/%s", READY_MS,
+                              lab->folder, log);
+        lab_sleep_ms(5);
+    }
+}
+
+int lab_opensm_start(struct lab *lab, const struct lab_sm *sm, struct oneib_error *err)
+{
+    char log[64], console_log[64], priority[16];
+    snprintf(log, sizeof log, "%s.log", sm->name);
+    snprintf(console_log, sizeof console_log, "%s.out", sm->name);
+    snprintf(priority, sizeof priority, "%u", sm->priority);
+    const char *partitions = sm->partitions ? sm->partitions : lab_partitions(lab, err);
+    const char *folder = lab_path(lab, sm->name, err);
+    const char *log_path = lab_path(lab, log, err);
+    if (!partitions || !folder || !log_path)
+        return -1;
+    if (mkdir(folder, 0700) < 0 && errno != EEXIST)
+        return oneib_fail_errno(err, errno, "making %s", folder);
+    /* The new one's messages must not be mistaken for an earlier run's. */
+    unlink(log_path);
+    oneib_autofree char *temporary = NULL, *cache = NULL;
+    if (asprintf(&temporary, "OSM_TMP_DIR=%s", folder) < 0 ||
+        asprintf(&cache, "OSM_CACHE_DIR=%s", folder) < 0)
+        return oneib_fail_memory(err);
+    if (lab_write(lab, "opensm.conf", 0600, configuration, err) < 0)
+        return -1;
+    const char *argv[] = {"opensm",   "--console", "off",    "-F", "opensm.conf", "-P",
+                          partitions, "-f",        log_path, "-p", priority,      NULL};
+    const char *environment[] = {temporary, cache, NULL};
+    oneib_autofclose FILE *console = fopen(lab_path(lab, console_log, err), "we");
+    if (!console)
+        return oneib_fail_errno(err, errno, "writing %s", console_log);
+    struct lab_program program = {.name = sm->name,
+                                  .hca = sm->hca,
+                                  .argv = argv,
+                                  .environment = environment,
+                                  .in = -1,
+                                  .out = fileno(console),
+                                  .error = fileno(console)};
+    pid_t pid;
+    if (lab_start(lab, &program, &pid, err) < 0 || write_pid_file(lab, sm->name, pid, err) < 0)
+        return -1;
+    return await_opensm(lab, log, pid, err);
+}
+
+int lab_opensm_is_master(struct lab *lab, const char *name, bool *master, struct oneib_error *err)
+{
+    char log[64];
+    snprintf(log, sizeof log, "%s.log", name);
+    oneib_autofree char *content = lab_read(lab, log, err);
+    if (!content)
+        return -1;
+    *master = false;
+    for (const char *entry = strstr(content, "Entering "); entry;
+         entry = strstr(entry + 1, "Entering "))
+        *master = strncmp(entry, "Entering MASTER", 15) == 0;
+    return 0;
+}
+
+int lab_opensm_signal(struct lab *lab, const char *name, int signal, struct oneib_error *err)
+{
+    pid_t pid = lab_opensm_pid(lab, name);
+    if (pid == 0 || !lab_is_running(lab, pid))
+        return oneib_fail(err, ONEIB_ERROR_NOT_FOUND, "signalling %s: it is not running", name);
+    if (kill(pid, signal) < 0)
+        return oneib_fail_errno(err, errno, "signalling %s", name);
+    return 0;
+}
+
+int lab_opensm_stop(struct lab *lab, const char *name, bool gentle, struct oneib_error *err)
+{
+    pid_t pid = lab_opensm_pid(lab, name);
+    if (pid == 0)
+        return oneib_fail(err, ONEIB_ERROR_NOT_FOUND, "stopping %s: it is not running", name);
+    return lab_end(lab, pid, gentle ? SIGTERM : SIGKILL, END_MS, err);
+}
+
+/* "  0: 0x7fff 0x8001 ..." lines: the entries that are set. */
+static size_t parse_pkeys(char *text, uint16_t *pkeys, size_t room)
+{
+    size_t count = 0;
+    char *place = NULL;
+    for (char *word = strtok_r(text, " \n", &place); word; word = strtok_r(NULL, " \n", &place)) {
+        if (strncmp(word, "0x", 2) != 0)
+            continue;
+        uint16_t pkey = (uint16_t)strtoul(word, NULL, 16);
+        if (pkey && count < room)
+            pkeys[count++] = pkey;
+    }
+    return count;
+}
+
+int lab_host_pkeys(struct lab *lab, size_t host, uint16_t *pkeys, size_t room, size_t *count,
+                   struct oneib_error *err)
+{
+    char route[64];
+    lab_direct_route(lab, host, route, sizeof route);
+    const char *argv[] = {"smpquery", "-D", "pkeys", route, "1", NULL};
+    struct lab_output output;
+    if (lab_run(lab, LAB_SM_HCA, argv, 10000, &output, err) < 0)
+        return -1;
+    int result = 0;
+    if (output.status == 0)
+        *count = parse_pkeys(output.out, pkeys, room);
+    else
+        result = oneib_fail(err, ONEIB_ERROR_UNREACHABLE, "asking host %zu for its P_Keys: %s",
+                            host, output.error);
+    lab_output_clear(&output);
+    return result;
+}

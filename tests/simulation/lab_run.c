@@ -1,0 +1,439 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Child processes: started in the lab's folder, as if on an HCA of the fabric, ended by their own
+ * pids. */
+#include "base/array.h"
+#include "base/cleanup.h"
+#include "base/text.h"
+#include "lab_internal.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
+/* Programs of root's that a user's PATH may lack: opensm, smpquery. */
+#define SBIN_PATH "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+static size_t count_strings(const char *const *strings)
+{
+    size_t count = 0;
+    while (strings && strings[count])
+        count++;
+    return count;
+}
+
+/* NAME=VALUE texts; owned. */
+struct environment {
+    char **items;
+    size_t count, capacity;
+};
+
+static void environment_clear(struct environment *environment)
+{
+    for (size_t i = 0; i < environment->count; i++)
+        free(environment->items[i]);
+    free(environment->items);
+}
+
+static int environment_append(struct environment *environment, char *item, struct oneib_error *err)
+{
+    if (oneib_reserve(&environment->items, &environment->capacity, environment->count + 1,
+                      sizeof *environment->items, err) < 0) {
+        free(item);
+        return -1;
+    }
+    environment->items[environment->count++] = item;
+    return 0;
+}
+
+/* Replaces an earlier one of that name. */
+static int environment_set(struct environment *environment, const char *item,
+                           struct oneib_error *err)
+{
+    size_t name = strcspn(item, "=") + 1;
+    char *copy = strdup(item);
+    if (!copy)
+        return oneib_fail_memory(err);
+    for (size_t i = 0; i < environment->count; i++) {
+        if (strncmp(environment->items[i], item, name) == 0) {
+            free(environment->items[i]);
+            environment->items[i] = copy;
+            return 0;
+        }
+    }
+    return environment_append(environment, copy, err);
+}
+
+static int environment_set_pair(struct environment *environment, const char *name,
+                                const char *value, struct oneib_error *err)
+{
+    char *item = NULL;
+    if (asprintf(&item, "%s=%s", name, value) < 0)
+        return oneib_fail_memory(err);
+    int result = environment_set(environment, item, err);
+    free(item);
+    return result;
+}
+
+static int environment_enter_fabric(struct environment *environment, const char *hca,
+                                    const char *socket_name, struct oneib_error *err)
+{
+    /* A sanitised program must accept that the simulator's library is loaded before the
+     * sanitiser's. */
+    const char *asan = getenv("ASAN_OPTIONS");
+    oneib_autofree char *relaxed = NULL;
+    if (asprintf(&relaxed, "%s%sverify_asan_link_order=0", asan ? asan : "", asan ? ":" : "") < 0) {
+        relaxed = NULL;
+        return oneib_fail_memory(err);
+    }
+    return environment_set_pair(environment, "LD_PRELOAD", LAB_UMAD2SIM, err) < 0 ||
+                   environment_set_pair(environment, "SIM_HOST", hca, err) < 0 ||
+                   environment_set_pair(environment, "IBSIM_SOCKNAME", socket_name, err) < 0 ||
+                   environment_set_pair(environment, "ASAN_OPTIONS", relaxed, err) < 0
+               ? -1
+               : 0;
+}
+
+static int environment_copy(struct environment *environment, struct oneib_error *err)
+{
+    for (char **item = environ; *item; item++) {
+        char *copy = strdup(*item);
+        if (!copy)
+            return oneib_fail_memory(err);
+        if (environment_append(environment, copy, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* Ours, without what would put a program on a fabric that it is not meant for. */
+static int environment_make(const struct lab *lab, const struct lab_program *program,
+                            struct environment *environment, struct oneib_error *err)
+{
+    if (environment_copy(environment, err) < 0 ||
+        environment_set(environment, SBIN_PATH, err) < 0 ||
+        environment_set(environment, "LD_PRELOAD=", err) < 0 ||
+        environment_set_pair(environment, "IBSIM_SOCKNAME", lab->socket_name, err) < 0)
+        return -1;
+    if (program->hca &&
+        environment_enter_fabric(environment, program->hca, lab->socket_name, err) < 0)
+        return -1;
+    for (size_t i = 0; i < count_strings(program->environment); i++)
+        if (environment_set(environment, program->environment[i], err) < 0)
+            return -1;
+    return environment_append(environment, NULL, err);
+}
+
+/* Copies of the arguments, as exec wants them. */
+static int copy_arguments(const char *const *argv, struct environment *copy,
+                          struct oneib_error *err)
+{
+    for (size_t i = 0; i < count_strings(argv); i++) {
+        char *argument = strdup(argv[i]);
+        if (!argument)
+            return oneib_fail_memory(err);
+        if (environment_append(copy, argument, err) < 0)
+            return -1;
+    }
+    return environment_append(copy, NULL, err);
+}
+
+static void become(const struct lab *lab, const struct lab_program *program, int log,
+                   const struct environment *arguments, const struct environment *environment,
+                   pid_t parent)
+{
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent || chdir(lab->folder) < 0)
+        _exit(127);
+    int in = program->in >= 0 ? program->in : open("/dev/null", O_RDONLY | O_CLOEXEC);
+    dup2(in, STDIN_FILENO);
+    dup2(program->out >= 0 ? program->out : log, STDOUT_FILENO);
+    dup2(program->error >= 0 ? program->error : log, STDERR_FILENO);
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    signal(SIGHUP, SIG_DFL);
+    signal(SIGPIPE, SIG_DFL);
+    execvpe(arguments->items[0], arguments->items, environment->items);
+    dprintf(STDERR_FILENO, "starting %s: %s\n", arguments->items[0], strerror(errno));
+    _exit(127);
+}
+
+static int add_child(struct lab *lab, const char *name, pid_t pid, struct oneib_error *err)
+{
+    char *copy = strdup(name);
+    if (!copy || oneib_reserve(&lab->children, &lab->child_capacity, lab->child_count + 1,
+                               sizeof *lab->children, err) < 0) {
+        free(copy);
+        kill(pid, SIGKILL);
+        waitpid(pid, NULL, 0);
+        return oneib_fail_memory(err);
+    }
+    lab->children[lab->child_count++] = (struct lab_child){.name = copy, .pid = pid};
+    return 0;
+}
+
+static int fork_child(struct lab *lab, const struct lab_program *program,
+                      const struct environment *arguments, const struct environment *environment,
+                      pid_t *pid, struct oneib_error *err)
+{
+    char log_path[256];
+    snprintf(log_path, sizeof log_path, "%s/%s.log", lab->folder, program->name);
+    oneib_autoclose int log = -1;
+    if (program->out < 0 || program->error < 0) {
+        log = open(log_path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+        if (log < 0)
+            return oneib_fail_errno(err, errno, "writing %s", log_path);
+    }
+    pid_t parent = getpid();
+    pid_t child = fork();
+    if (child < 0)
+        return oneib_fail_errno(err, errno, "starting %s", arguments->items[0]);
+    if (child == 0)
+        become(lab, program, log, arguments, environment, parent);
+    *pid = child;
+    return add_child(lab, program->name, child, err);
+}
+
+int lab_start(struct lab *lab, const struct lab_program *program, pid_t *pid,
+              struct oneib_error *err)
+{
+    struct environment environment = {0}, arguments = {0};
+    int result = environment_make(lab, program, &environment, err);
+    if (result == 0)
+        result = copy_arguments(program->argv, &arguments, err);
+    if (result == 0)
+        result = fork_child(lab, program, &arguments, &environment, pid, err);
+    environment_clear(&environment);
+    environment_clear(&arguments);
+    return result;
+}
+
+static struct lab_child *find_child(struct lab *lab, pid_t pid)
+{
+    for (size_t i = lab->child_count; pid > 0 && i-- > 0;)
+        if (lab->children[i].pid == pid)
+            return &lab->children[i];
+    return NULL;
+}
+
+bool lab_wait(struct lab *lab, pid_t pid, unsigned timeout_ms, int *status)
+{
+    struct lab_child *child = find_child(lab, pid);
+    long end = lab_clock_ms() + timeout_ms;
+    unsigned pause = 1;
+    while (child) {
+        if (waitpid(pid, status, WNOHANG) != 0) {
+            child->pid = 0;
+            return true;
+        }
+        if (lab_clock_ms() >= end)
+            return false;
+        lab_sleep_ms(pause);
+        pause = pause < 10 ? pause * 2 : 10;
+    }
+    return true;
+}
+
+bool lab_is_running(struct lab *lab, pid_t pid)
+{
+    int status;
+    return find_child(lab, pid) && !lab_wait(lab, pid, 0, &status);
+}
+
+int lab_end(struct lab *lab, pid_t pid, int signal_number, unsigned timeout_ms,
+            struct oneib_error *err)
+{
+    int status;
+    if (!lab_is_running(lab, pid))
+        return 0;
+    if (kill(pid, signal_number) < 0)
+        return oneib_fail_errno(err, errno, "ending process %d", pid);
+    if (lab_wait(lab, pid, timeout_ms, &status))
+        return 0;
+    kill(pid, SIGKILL);
+    lab_wait(lab, pid, 5000, &status);
+    return oneib_fail(err, ONEIB_ERROR_TIMEOUT,
+                      "ending process %d: it did not end within %u ms of signal %d", pid,
+                      timeout_ms, signal_number);
+}
+
+/* The last started first: programs before opensm, opensm before the fabric. */
+void lab_kill_children(struct lab *lab)
+{
+    int status;
+    for (size_t i = lab->child_count; i-- > 0;) {
+        pid_t pid = lab->children[i].pid;
+        if (pid > 0 && !lab_wait(lab, pid, 0, &status)) {
+            kill(pid, SIGKILL);
+            lab_wait(lab, pid, 5000, &status);
+        }
+    }
+}
+
+int lab_spawn(struct lab *lab, const char *name, const char *hca, const char *const *argv,
+              pid_t *pid, struct oneib_error *err)
+{
+    struct lab_program program = {
+        .name = name, .hca = hca, .argv = argv, .in = -1, .out = -1, .error = -1};
+    return lab_start(lab, &program, pid, err);
+}
+
+void lab_output_clear(struct lab_output *output)
+{
+    free(output->out);
+    free(output->error);
+    *output = (struct lab_output){0};
+}
+
+/* One of the two pipes. */
+struct stream {
+    int fd; /* -1: at its end */
+    struct oneib_text text;
+};
+
+static void take_from(struct stream *stream)
+{
+    char buffer[65536];
+    ssize_t length = read(stream->fd, buffer, sizeof buffer);
+    if (length < 0 && errno == EINTR)
+        return;
+    if (length <= 0) {
+        close(stream->fd);
+        stream->fd = -1;
+        return;
+    }
+    size_t room = LAB_OUTPUT_MAX - stream->text.length;
+    oneib_text_append_bytes(&stream->text, buffer, (size_t)length < room ? (size_t)length : room);
+}
+
+/* Reads both until both are closed, or the time is over: false. */
+static bool drain(struct stream *streams, long end)
+{
+    while (streams[0].fd >= 0 || streams[1].fd >= 0) {
+        struct pollfd watched[2] = {{.fd = streams[0].fd, .events = POLLIN},
+                                    {.fd = streams[1].fd, .events = POLLIN}};
+        long left = end - lab_clock_ms();
+        if (left <= 0)
+            return false;
+        if (poll(watched, 2, (int)left) < 0 && errno != EINTR)
+            return false;
+        for (int i = 0; i < 2; i++)
+            if (watched[i].fd >= 0 && watched[i].revents)
+                take_from(&streams[i]);
+    }
+    return true;
+}
+
+static int take_output(struct stream *stream, char **data, size_t *length, struct oneib_error *err)
+{
+    oneib_text_append(&stream->text, "");
+    if (!stream->text.data && !oneib_text_failed(&stream->text))
+        stream->text.data = strdup("");
+    if (oneib_text_failed(&stream->text) || !stream->text.data)
+        return oneib_fail_memory(err);
+    *data = stream->text.data;
+    *length = stream->text.length;
+    stream->text = (struct oneib_text){0};
+    return 0;
+}
+
+static void await_program(struct lab *lab, pid_t pid, struct stream *streams, long end,
+                          struct lab_output *output)
+{
+    int status = 0;
+    bool drained = drain(streams, end);
+    long left = end - lab_clock_ms();
+    if (!drained || !lab_wait(lab, pid, left > 0 ? (unsigned)left : 0, &status)) {
+        output->timed_out = true;
+        kill(pid, SIGKILL);
+        lab_wait(lab, pid, 5000, &status);
+    }
+    output->status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+static int run_with_pipes(struct lab *lab, struct lab_program *program, unsigned timeout_ms,
+                          struct stream *streams, struct lab_output *output,
+                          struct oneib_error *err)
+{
+    int out[2], error[2];
+    if (pipe2(out, O_CLOEXEC) < 0)
+        return oneib_fail_errno(err, errno, "starting %s", program->argv[0]);
+    if (pipe2(error, O_CLOEXEC) < 0) {
+        close(out[0]);
+        close(out[1]);
+        return oneib_fail_errno(err, errno, "starting %s", program->argv[0]);
+    }
+    program->out = out[1];
+    program->error = error[1];
+    pid_t pid = 0;
+    int result = lab_start(lab, program, &pid, err);
+    close(out[1]);
+    close(error[1]);
+    streams[0].fd = out[0];
+    streams[1].fd = error[0];
+    if (result == 0)
+        await_program(lab, pid, streams, lab_clock_ms() + timeout_ms, output);
+    for (int i = 0; i < 2; i++)
+        if (streams[i].fd >= 0)
+            close(streams[i].fd);
+    return result;
+}
+
+int lab_run(struct lab *lab, const char *hca, const char *const *argv, unsigned timeout_ms,
+            struct lab_output *output, struct oneib_error *err)
+{
+    *output = (struct lab_output){0};
+    struct lab_program program = {.name = "run", .hca = hca, .argv = argv, .in = -1};
+    struct stream streams[2] = {{.fd = -1}, {.fd = -1}};
+    int result = run_with_pipes(lab, &program, timeout_ms, streams, output, err);
+    if (result == 0)
+        result = take_output(&streams[0], &output->out, &output->out_length, err);
+    if (result == 0)
+        result = take_output(&streams[1], &output->error, &output->error_length, err);
+    oneib_text_clear(&streams[0].text);
+    oneib_text_clear(&streams[1].text);
+    if (result < 0)
+        lab_output_clear(output);
+    return result;
+}
+
+int lab_oneib(struct lab *lab, const char *const *arguments, unsigned timeout_ms,
+              struct lab_output *output, struct oneib_error *err)
+{
+    size_t count = count_strings(arguments);
+    const char *config = lab_config_path(lab, err);
+    const char **argv = calloc(count + 4, sizeof *argv);
+    if (!config || !argv) {
+        free(argv);
+        return oneib_fail_memory(err);
+    }
+    argv[0] = LAB_ONEIB;
+    for (size_t i = 0; i < count; i++)
+        argv[i + 1] = arguments[i];
+    argv[count + 1] = "--config";
+    argv[count + 2] = config;
+    int result = lab_run(lab, LAB_SM_HCA, argv, timeout_ms, output, err);
+    free(argv);
+    return result;
+}
+
+int lab_enter_fabric(char **argv, struct oneib_error *err)
+{
+    if (getenv("LAB_SOCKET_NAME"))
+        return 0;
+    char name[64];
+    snprintf(name, sizeof name, "oneib-lab-%d", getpid());
+    struct environment environment = {0};
+    if (environment_copy(&environment, err) == 0 &&
+        environment_enter_fabric(&environment, LAB_SM_HCA, name, err) == 0 &&
+        environment_set_pair(&environment, "LAB_SOCKET_NAME", name, err) == 0 &&
+        environment_append(&environment, NULL, err) == 0) {
+        execve("/proc/self/exe", argv, environment.items);
+        oneib_fail_errno(err, errno, "starting this program again on the fabric");
+    }
+    environment_clear(&environment);
+    return -1;
+}

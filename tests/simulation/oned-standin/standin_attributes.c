@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "standin_attributes.h"
+#include "base/array.h"
+#include "base/cleanup.h"
+#include <ctype.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Where name is, or would have to be inserted. */
+static size_t position_of(const struct standin_attributes *attributes, const char *name)
+{
+    size_t position = 0;
+    while (position < attributes->count && strcmp(attributes->items[position].name, name) < 0)
+        position++;
+    return position;
+}
+
+static bool is_at(const struct standin_attributes *attributes, size_t position, const char *name)
+{
+    return position < attributes->count && strcmp(attributes->items[position].name, name) == 0;
+}
+
+static int insert_at(struct standin_attributes *attributes, size_t position, const char *name,
+                     const char *value, struct oneib_error *err)
+{
+    oneib_autofree char *own_name = strdup(name);
+    oneib_autofree char *own_value = strdup(value);
+    if (!own_name || !own_value)
+        return oneib_fail_memory(err);
+    if (oneib_reserve(&attributes->items, &attributes->capacity, attributes->count + 1,
+                      sizeof *attributes->items, err) < 0)
+        return -1;
+    memmove(attributes->items + position + 1, attributes->items + position,
+            (attributes->count - position) * sizeof *attributes->items);
+    attributes->items[position] = (struct standin_attribute){.name = oneib_steal(&own_name),
+                                                             .value = oneib_steal(&own_value)};
+    attributes->count++;
+    return 0;
+}
+
+int standin_attributes_set(struct standin_attributes *attributes, const char *name,
+                           const char *value, struct oneib_error *err)
+{
+    size_t position = position_of(attributes, name);
+    if (!is_at(attributes, position, name))
+        return insert_at(attributes, position, name, value, err);
+    char *own_value = strdup(value);
+    if (!own_value)
+        return oneib_fail_memory(err);
+    free(attributes->items[position].value);
+    attributes->items[position].value = own_value;
+    return 0;
+}
+
+int standin_attributes_printf(struct standin_attributes *attributes, const char *name,
+                              struct oneib_error *err, const char *format, ...)
+{
+    char *value = NULL;
+    va_list arguments;
+    va_start(arguments, format);
+    int length = vasprintf(&value, format, arguments);
+    va_end(arguments);
+    if (length < 0)
+        return oneib_fail_memory(err);
+    int result = standin_attributes_set(attributes, name, value, err);
+    free(value);
+    return result;
+}
+
+const char *standin_attributes_get(const struct standin_attributes *attributes, const char *name)
+{
+    size_t position = position_of(attributes, name);
+    return is_at(attributes, position, name) ? attributes->items[position].value : "";
+}
+
+void standin_attributes_remove(struct standin_attributes *attributes, const char *name)
+{
+    size_t position = position_of(attributes, name);
+    if (!is_at(attributes, position, name))
+        return;
+    free(attributes->items[position].name);
+    free(attributes->items[position].value);
+    attributes->count--;
+    memmove(attributes->items + position, attributes->items + position + 1,
+            (attributes->count - position) * sizeof *attributes->items);
+}
+
+int standin_attributes_merge(struct standin_attributes *attributes,
+                             const struct standin_attributes *more, struct oneib_error *err)
+{
+    for (size_t i = 0; i < more->count; i++)
+        if (standin_attributes_set(attributes, more->items[i].name, more->items[i].value, err) < 0)
+            return -1;
+    return 0;
+}
+
+static int parse_error(struct oneib_error *err)
+{
+    return oneib_fail(err, ONEIB_ERROR_INPUT,
+                      "Parse error: syntax error, unexpected $end, expecting EQUAL at line 1, "
+                      "columns 1:1");
+}
+
+static bool is_name(const char *name)
+{
+    if (!*name)
+        return false;
+    for (const char *c = name; *c; c++)
+        if (!isalnum((unsigned char)*c) && *c != '_')
+            return false;
+    return true;
+}
+
+/* Cuts the quotes off a quoted value. False when the closing quote is missing. */
+static bool unquote(char **value)
+{
+    if (**value != '"')
+        return true;
+    size_t length = strlen(*value);
+    if (length < 2 || (*value)[length - 1] != '"')
+        return false;
+    (*value)[length - 1] = '\0';
+    (*value)++;
+    return true;
+}
+
+static char *trim(char *text)
+{
+    while (isspace((unsigned char)*text))
+        text++;
+    size_t length = strlen(text);
+    while (length && isspace((unsigned char)text[length - 1]))
+        text[--length] = '\0';
+    return text;
+}
+
+static int parse_line(struct standin_attributes *attributes, char *line, struct oneib_error *err)
+{
+    line = trim(line);
+    if (!*line)
+        return 0;
+    char *equal = strchr(line, '=');
+    if (!equal)
+        return parse_error(err);
+    *equal = '\0';
+    char *name = trim(line);
+    char *value = trim(equal + 1);
+    if (!is_name(name) || !unquote(&value))
+        return parse_error(err);
+    for (char *c = name; *c; c++)
+        *c = (char)toupper((unsigned char)*c);
+    return standin_attributes_set(attributes, name, value, err);
+}
+
+static int parse_lines(struct standin_attributes *attributes, char *text, struct oneib_error *err)
+{
+    char *next = text;
+    while (next) {
+        char *line = strsep(&next, "\n");
+        if (parse_line(attributes, line, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+int standin_attributes_parse(struct standin_attributes *attributes, const char *text,
+                             struct oneib_error *err)
+{
+    oneib_autofree char *copy = strdup(text);
+    if (!copy)
+        return oneib_fail_memory(err);
+    struct standin_attributes parsed = {0};
+    int result = parse_lines(&parsed, copy, err);
+    if (result == 0)
+        result = standin_attributes_merge(attributes, &parsed, err);
+    standin_attributes_clear(&parsed);
+    return result;
+}
+
+void standin_attributes_render(const struct standin_attributes *attributes, struct oneib_text *text)
+{
+    for (size_t i = 0; i < attributes->count; i++)
+        oneib_text_printf(text, "<%s><![CDATA[%s]]></%s>", attributes->items[i].name,
+                          attributes->items[i].value, attributes->items[i].name);
+}
+
+void standin_attributes_clear(struct standin_attributes *attributes)
+{
+    for (size_t i = 0; i < attributes->count; i++) {
+        free(attributes->items[i].name);
+        free(attributes->items[i].value);
+    }
+    free(attributes->items);
+    *attributes = (struct standin_attributes){0};
+}

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+/* standin.*: how a script moves the cloud. Answers have the form of oned's: an id, or [false, text,
+ * code, ...]. */
+#include "base/cleanup.h"
+#include "standin_methods.h"
+#include <stdlib.h>
+
+static xmlrpc_value *answer(struct standin_call *call, int result, uint32_t id,
+                            const struct oneib_error *err)
+{
+    return result == 0 ? standin_answer_id(call, id) : standin_refuse_error(call, id, err);
+}
+
+/* An unsigned parameter: what takes the place of a count. */
+static bool take_count(struct standin_call *call, unsigned index, unsigned *count)
+{
+    int value;
+    if (!standin_take_int(call, index, &value))
+        return false;
+    *count = value > 0 ? (unsigned)value : 0;
+    return true;
+}
+
+static xmlrpc_value *host_create(struct standin_call *call)
+{
+    oneib_autofree char *name = NULL, *device = NULL, *driver = NULL, *guid = NULL;
+    struct standin_hca hca;
+    if (!standin_take_string(call, 1, &name) || !standin_take_string(call, 2, &device) ||
+        !standin_take_string(call, 3, &driver) || !standin_take_string(call, 4, &guid) ||
+        !take_count(call, 5, &hca.pkeys_max) || !take_count(call, 6, &hca.vfs_total))
+        return NULL;
+    hca.name = device;
+    hca.driver = driver;
+    hca.port_guid = guid;
+    struct oneib_error err = {0};
+    uint32_t id = 0;
+    int result = standin_host_create(call->state, name, &hca, &id, &err);
+    return answer(call, result, id, &err);
+}
+
+static xmlrpc_value *host_bare(struct standin_call *call)
+{
+    oneib_autofree char *name = NULL;
+    if (!standin_take_string(call, 1, &name))
+        return NULL;
+    struct oneib_error err = {0};
+    uint32_t id = 0;
+    int result = standin_host_create(call->state, name, NULL, &id, &err);
+    return answer(call, result, id, &err);
+}
+
+static xmlrpc_value *network_create(struct standin_call *call)
+{
+    oneib_autofree char *name = NULL, *vlan_id = NULL, *extra = NULL;
+    if (!standin_take_string(call, 1, &name) || !standin_take_string(call, 2, &vlan_id) ||
+        !standin_take_string(call, 3, &extra))
+        return NULL;
+    struct oneib_error err = {0};
+    uint32_t id = 0;
+    int result = standin_network_create(call->state, name, vlan_id, extra, &id, &err);
+    return answer(call, result, id, &err);
+}
+
+static xmlrpc_value *network_reserve(struct standin_call *call)
+{
+    uint32_t parent;
+    oneib_autofree char *name = NULL;
+    if (!standin_take_id(call, 1, &parent) || !standin_take_string(call, 2, &name))
+        return NULL;
+    struct oneib_error err = {0};
+    uint32_t id = parent;
+    int result = standin_network_reserve(call->state, parent, name, &id, &err);
+    return answer(call, result, id, &err);
+}
+
+static xmlrpc_value *network_delete(struct standin_call *call)
+{
+    uint32_t id;
+    if (!standin_take_id(call, 1, &id))
+        return NULL;
+    struct oneib_error err = {0};
+    return answer(call, standin_network_delete(call->state, id, &err), id, &err);
+}
+
+static xmlrpc_value *network_propagate(struct standin_call *call)
+{
+    struct oneib_error err = {0};
+    return answer(call, standin_networks_propagate(call->state, &err), 0, &err);
+}
+
+/* An array of ids; NULL with a fault set. At most as many as a VM of oned's can sensibly have. */
+static bool take_ids(struct standin_call *call, unsigned index, uint32_t *ids, size_t room,
+                     size_t *count)
+{
+    xmlrpc_value *array = NULL;
+    xmlrpc_array_read_item(call->env, call->parameters, index, &array);
+    if (call->env->fault_occurred)
+        return false;
+    int size = xmlrpc_array_size(call->env, array);
+    for (int i = 0; i < size && !call->env->fault_occurred; i++) {
+        xmlrpc_value *item = NULL;
+        int id = 0;
+        if ((size_t)i == room) {
+            xmlrpc_env_set_fault(call->env, XMLRPC_TYPE_ERROR, "Too many networks");
+            break;
+        }
+        xmlrpc_array_read_item(call->env, array, (unsigned)i, &item);
+        if (item) {
+            xmlrpc_read_int(call->env, item, &id);
+            xmlrpc_DECREF(item);
+        }
+        ids[i] = (uint32_t)id;
+    }
+    xmlrpc_DECREF(array);
+    *count = size > 0 ? (size_t)size : 0;
+    return !call->env->fault_occurred;
+}
+
+static xmlrpc_value *vm_create(struct standin_call *call)
+{
+    oneib_autofree char *name = NULL;
+    uint32_t networks[512], id = 0;
+    size_t count;
+    if (!standin_take_string(call, 1, &name) ||
+        !take_ids(call, 2, networks, sizeof networks / sizeof *networks, &count))
+        return NULL;
+    struct oneib_error err = {0};
+    int result = standin_vm_create(call->state, name, networks, count, &id, &err);
+    return answer(call, result, id, &err);
+}
+
+static xmlrpc_value *vm_state(struct standin_call *call)
+{
+    uint32_t id;
+    int state, lcm_state;
+    if (!standin_take_id(call, 1, &id) || !standin_take_int(call, 2, &state) ||
+        !standin_take_int(call, 3, &lcm_state))
+        return NULL;
+    struct oneib_error err = {0};
+    return answer(call, standin_vm_set_state(call->state, id, state, lcm_state, &err), id, &err);
+}
+
+static xmlrpc_value *vm_deploy(struct standin_call *call)
+{
+    uint32_t id, host;
+    if (!standin_take_id(call, 1, &id) || !standin_take_id(call, 2, &host))
+        return NULL;
+    struct oneib_error err = {0};
+    return answer(call, standin_vm_deploy(call->state, id, host, &err), id, &err);
+}
+
+static xmlrpc_value *vm_migrate(struct standin_call *call)
+{
+    uint32_t id, host;
+    int lcm_state;
+    if (!standin_take_id(call, 1, &id) || !standin_take_id(call, 2, &host) ||
+        !standin_take_int(call, 3, &lcm_state))
+        return NULL;
+    struct oneib_error err = {0};
+    return answer(call, standin_vm_migrate(call->state, id, host, lcm_state, &err), id, &err);
+}
+
+static xmlrpc_value *vm_attach(struct standin_call *call)
+{
+    uint32_t id, network, nic = 0;
+    if (!standin_take_id(call, 1, &id) || !standin_take_id(call, 2, &network))
+        return NULL;
+    struct oneib_error err = {0};
+    int result = standin_vm_attach(call->state, id, network, &nic, &err);
+    return answer(call, result, nic, &err);
+}
+
+static xmlrpc_value *vm_detach(struct standin_call *call)
+{
+    uint32_t id, nic;
+    if (!standin_take_id(call, 1, &id) || !standin_take_id(call, 2, &nic))
+        return NULL;
+    struct oneib_error err = {0};
+    return answer(call, standin_vm_detach(call->state, id, nic, &err), id, &err);
+}
+
+static xmlrpc_value *vm_set_nic(struct standin_call *call)
+{
+    uint32_t id, nic;
+    oneib_autofree char *attributes = NULL;
+    if (!standin_take_id(call, 1, &id) || !standin_take_id(call, 2, &nic) ||
+        !standin_take_string(call, 3, &attributes))
+        return NULL;
+    struct oneib_error err = {0};
+    return answer(call, standin_vm_set_nic(call->state, id, nic, attributes, &err), id, &err);
+}
+
+static xmlrpc_value *vm_delete(struct standin_call *call)
+{
+    uint32_t id;
+    if (!standin_take_id(call, 1, &id))
+        return NULL;
+    struct oneib_error err = {0};
+    return answer(call, standin_vm_set_state(call->state, id, VM_DONE, LCM_INIT, &err), id, &err);
+}
+
+static xmlrpc_value *set_fault(struct standin_call *call)
+{
+    oneib_autofree char *kind = NULL;
+    unsigned calls, seconds;
+    if (!standin_take_string(call, 1, &kind) || !take_count(call, 2, &calls) ||
+        !take_count(call, 3, &seconds))
+        return NULL;
+    struct oneib_error err = {0};
+    return answer(call, standin_fault_set(call->state, kind, calls, seconds, &err), 0, &err);
+}
+
+/* "METHOD COUNT" lines. */
+static xmlrpc_value *stats(struct standin_call *call)
+{
+    struct oneib_text text = {0};
+    for (size_t i = 0; i < call->state->call_count; i++)
+        oneib_text_printf(&text, "%s %u\n", call->state->calls[i].method,
+                          call->state->calls[i].count);
+    return standin_answer_text(call, &text);
+}
+
+const struct standin_method standin_control_methods[] = {
+    {"standin.host.create", host_create},
+    {"standin.host.bare", host_bare},
+    {"standin.net.create", network_create},
+    {"standin.net.reserve", network_reserve},
+    {"standin.net.delete", network_delete},
+    {"standin.vn.propagate", network_propagate},
+    {"standin.vm.create", vm_create},
+    {"standin.vm.state", vm_state},
+    {"standin.vm.deploy", vm_deploy},
+    {"standin.vm.migrate", vm_migrate},
+    {"standin.vm.attach", vm_attach},
+    {"standin.vm.detach", vm_detach},
+    {"standin.vm.set_nic", vm_set_nic},
+    {"standin.vm.delete", vm_delete},
+    {"standin.fault", set_fault},
+    {"standin.stats", stats},
+    {NULL, NULL},
+};

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+/* oned-standin: options, start, end. */
+#include "base/cleanup.h"
+#include "base/number.h"
+#include "standin_server.h"
+#include <errno.h>
+#include <getopt.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+
+#define DEFAULT_LIFETIME 3600u
+
+static const char help[] =
+    "Usage: oned-standin --session USER:PASSWORD [OPTION]...\n"
+    "\n"
+    "A stand-in for OpenNebula's oned, for oneib's tests and demo. It is NOT OpenNebula: it runs "
+    "no\n"
+    "VM and keeps nothing. It answers the few XML-RPC calls that oneib makes with documents "
+    "shaped\n"
+    "like those of oned 7.4.0, and lets a script move its VMs through their states with the\n"
+    "methods standin.*. It listens on 127.0.0.1 only and ends with the process that started it.\n"
+    "\n"
+    "  --session USER:PASSWORD          the session that may do everything\n"
+    "  --limited-session USER:PASSWORD  a user who sees networks, but no host and no VM\n"
+    "  --port N                         port to listen on (default 0: any free one)\n"
+    "  --port-file FILE                 write the port there; it is always printed as \"port N\"\n"
+    "  --lifetime SECONDS               end by itself after that long (default 3600)\n"
+    "  --ascending                      list pools by ascending id (oned's default is descending)\n"
+    "  --lazy-nics                      a network's update reaches its VMs' NICs only with\n"
+    "                                   standin.vn.propagate\n"
+    "  --help                           show this text\n";
+
+struct options {
+    const char *session, *limited_session, *port_file;
+    uint16_t port;
+    unsigned lifetime;
+    bool ascending, lazy_nics, help;
+};
+
+static bool take_number(const char *string, uint64_t max, uint64_t *value)
+{
+    if (oneib_parse_decimal(string, max, value))
+        return true;
+    fprintf(stderr, "oned-standin: not a number from 0 to %llu: %s\n", (unsigned long long)max,
+            string);
+    return false;
+}
+
+static bool take_option(int option, struct options *options)
+{
+    uint64_t number = 0;
+    switch (option) {
+    case 's':
+        options->session = optarg;
+        return true;
+    case 'l':
+        options->limited_session = optarg;
+        return true;
+    case 'p':
+        if (!take_number(optarg, UINT16_MAX, &number))
+            return false;
+        options->port = (uint16_t)number;
+        return true;
+    case 'f':
+        options->port_file = optarg;
+        return true;
+    case 't':
+        if (!take_number(optarg, 86400, &number))
+            return false;
+        options->lifetime = (unsigned)number;
+        return true;
+    case 'a':
+        options->ascending = true;
+        return true;
+    case 'z':
+        options->lazy_nics = true;
+        return true;
+    case 'h':
+        options->help = true;
+        return true;
+    default:
+        return false;
+    }
+}
+
+static bool take_options(int argc, char **argv, struct options *options)
+{
+    static const struct option known[] = {
+        {"session", required_argument, NULL, 's'},
+        {"limited-session", required_argument, NULL, 'l'},
+        {"port", required_argument, NULL, 'p'},
+        {"port-file", required_argument, NULL, 'f'},
+        {"lifetime", required_argument, NULL, 't'},
+        {"ascending", no_argument, NULL, 'a'},
+        {"lazy-nics", no_argument, NULL, 'z'},
+        {"help", no_argument, NULL, 'h'},
+        {NULL, 0, NULL, 0},
+    };
+    int option;
+    while ((option = getopt_long(argc, argv, "", known, NULL)) != -1)
+        if (!take_option(option, options))
+            return false;
+    if (options->help)
+        return true;
+    if (optind != argc || !options->session) {
+        fprintf(stderr, "oned-standin: --session and nothing but options is wanted; see --help\n");
+        return false;
+    }
+    return true;
+}
+
+/* Signals become readable here; threads started later inherit the mask and are never interrupted.
+ */
+static int open_stop_fd(struct oneib_error *err)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGALRM);
+    sigprocmask(SIG_BLOCK, &set, NULL);
+    signal(SIGPIPE, SIG_IGN);
+    int fd = signalfd(-1, &set, SFD_CLOEXEC);
+    return fd >= 0 ? fd : oneib_fail_errno(err, errno, "watching for signals");
+}
+
+static int announce(const struct options *options, uint16_t port, struct oneib_error *err)
+{
+    printf("port %u\n", port);
+    if (fflush(stdout) != 0)
+        return oneib_fail_errno(err, errno, "printing the port");
+    if (!options->port_file)
+        return 0;
+    FILE *file = fopen(options->port_file, "we");
+    if (!file)
+        return oneib_fail_errno(err, errno, "writing %s", options->port_file);
+    fprintf(file, "%u\n", port);
+    return fclose(file) == 0 ? 0 : oneib_fail_errno(err, errno, "writing %s", options->port_file);
+}
+
+static int run(const struct options *options, struct oneib_error *err)
+{
+    oneib_autoclose int stop_fd = open_stop_fd(err);
+    uint16_t port = options->port;
+    oneib_autoclose int listener = stop_fd < 0 ? -1 : standin_listen(&port, err);
+    if (listener < 0)
+        return -1;
+    struct standin standin = {.lock = PTHREAD_MUTEX_INITIALIZER,
+                              .session = options->session,
+                              .limited_session = options->limited_session};
+    standin.state.ascending = options->ascending;
+    standin.state.lazy_nics = options->lazy_nics;
+    int result = standin_state_init(&standin.state, err);
+    alarm(options->lifetime);
+    if (result == 0)
+        result = announce(options, port, err);
+    if (result == 0)
+        result = standin_serve(&standin, listener, stop_fd, err);
+    standin_state_clear(&standin.state);
+    return result;
+}
+
+int main(int argc, char **argv)
+{
+    struct options options = {.lifetime = DEFAULT_LIFETIME};
+    if (!take_options(argc, argv, &options))
+        return 2;
+    if (options.help) {
+        fputs(help, stdout);
+        return 0;
+    }
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    struct oneib_error err = {0};
+    if (run(&options, &err) == 0)
+        return 0;
+    fprintf(stderr, "oned-standin: %s\n", err.text);
+    return 3;
+}

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The XML-RPC methods: parameters in, oned's kind of answer out. */
+#ifndef STANDIN_METHODS_H
+#define STANDIN_METHODS_H
+
+#include "standin_state.h"
+#include <pthread.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <xmlrpc-c/base.h>
+#include <xmlrpc-c/server.h>
+
+struct standin {
+    struct standin_state state;
+    pthread_mutex_t lock; /* of state */
+    const char *session, *limited_session;
+};
+
+/* One call under way. */
+struct standin_call {
+    struct standin_state *state;
+    const char *method;
+    bool limited; /* the caller is the user with limited sight */
+    xmlrpc_env *env;
+    xmlrpc_value *parameters; /* the first is the session */
+};
+
+typedef xmlrpc_value *(*standin_handler)(struct standin_call *call);
+
+struct standin_method {
+    const char *name;
+    standin_handler handle;
+};
+extern const struct standin_method standin_one_methods[];     /* ends with a NULL name */
+extern const struct standin_method standin_control_methods[]; /* likewise */
+
+/* Parameters: false with an XML-RPC fault set, as oned answers. Index 0 is the session. Strings are
+ * to be freed. */
+bool standin_take_int(struct standin_call *call, unsigned index, int *value);
+bool standin_take_id(struct standin_call *call, unsigned index, uint32_t *id);
+bool standin_take_string(struct standin_call *call, unsigned index, char **value);
+
+/* Answers. */
+xmlrpc_value *standin_answer_text(struct standin_call *call, struct oneib_text *text);
+xmlrpc_value *standin_answer_id(struct standin_call *call, uint32_t id);
+/* [false, "[METHOD] text", code, id, -1]. */
+xmlrpc_value *standin_refuse(struct standin_call *call, int code, int id, const char *text);
+/* The same for what the state refused about that object. */
+xmlrpc_value *standin_refuse_error(struct standin_call *call, uint32_t id,
+                                   const struct oneib_error *err);
+
+/* xmlrpc-c hands out text that is the caller's to free() as const char *. */
+static inline void standin_free_text(const char *text)
+{
+    free((void *)(uintptr_t)text);
+}
+
+/* A registry with all methods; binding memory belongs to *bindings until the registry is freed. */
+xmlrpc_registry *standin_registry_new(struct standin *standin, void **bindings, xmlrpc_env *env);
+
+#endif

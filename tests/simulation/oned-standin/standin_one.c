@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: Apache-2.0
+/* one.*: the part of oned's API that oneib uses. */
+#include "base/cleanup.h"
+#include "standin_documents.h"
+#include "standin_methods.h"
+#include <stdlib.h>
+
+enum { CODE_AUTHORIZATION = 512 };
+
+/* A fault of pools, used up by this call. */
+static bool pool_fault(struct standin_state *state, enum standin_fault fault)
+{
+    if (state->fault != fault)
+        return false;
+    if (--state->fault_calls == 0)
+        state->fault = FAULT_NONE;
+    return true;
+}
+
+static xmlrpc_value *refuse_limited(struct standin_call *call, const char *operation,
+                                    const char *kind, uint32_t id)
+{
+    struct oneib_error err = {0};
+    oneib_fail(&err, ONEIB_ERROR_PERMISSION, "User [2] : Not authorized to perform %s %s [%u].",
+               operation, kind, id);
+    return standin_refuse_error(call, id, &err);
+}
+
+static xmlrpc_value *system_version(struct standin_call *call)
+{
+    struct oneib_text text = {0};
+    oneib_text_append(&text, "7.4.0");
+    return standin_answer_text(call, &text);
+}
+
+static xmlrpc_value *system_config(struct standin_call *call)
+{
+    if (call->limited)
+        return standin_refuse(call, CODE_AUTHORIZATION, -1,
+                              "The oned configuration can only be retrieved by users in the "
+                              "oneadmin group.");
+    struct oneib_text text = {0};
+    standin_render_config(call->state, &text);
+    return standin_answer_text(call, &text);
+}
+
+/* What of a pool is asked for. */
+struct range {
+    int start, end;
+};
+
+/* end >= 0: ids start to end; end -1: ids from start on; start -1: all; end < -1: a page by offset
+ * and size. */
+static bool is_page(const struct range *range)
+{
+    return range->start >= 0 && range->end < -1;
+}
+
+static bool holds_id(const struct range *range, uint32_t id)
+{
+    if (range->start < 0 || is_page(range))
+        return true;
+    return (int64_t)id >= range->start && (range->end < 0 || (int64_t)id <= range->end);
+}
+
+/* Whether the object that is number `position` of those that match is on the page. */
+static bool holds_position(const struct range *range, size_t position)
+{
+    if (!is_page(range))
+        return true;
+    return position >= (size_t)range->start &&
+           position < (size_t)range->start + (size_t) - (int64_t)range->end;
+}
+
+static bool take_range(struct standin_call *call, unsigned index, struct range *range)
+{
+    return standin_take_int(call, index, &range->start) &&
+           standin_take_int(call, index + 1, &range->end);
+}
+
+/* The i-th object in the order that pools are listed in. */
+static size_t listed(const struct standin_state *state, size_t count, size_t i)
+{
+    return state->ascending ? i : count - 1 - i;
+}
+
+static bool state_matches(const struct standin_vm *vm, int wanted)
+{
+    if (wanted == -2)
+        return true;
+    return wanted == -1 ? vm->state != VM_DONE : vm->state == wanted;
+}
+
+static void render_vm_pool(const struct standin_state *state, const struct range *range,
+                           int vm_state, bool whole, bool shrunk, struct oneib_text *text)
+{
+    size_t position = 0;
+    for (size_t i = 0; i < state->vm_count; i++) {
+        const struct standin_vm *vm = state->vms[listed(state, state->vm_count, i)];
+        if (!holds_id(range, vm->id) || !state_matches(vm, vm_state))
+            continue;
+        bool shown = holds_position(range, position) && !(shrunk && position % 2 == 1);
+        position++;
+        if (shown && whole)
+            standin_render_vm(state, vm, STANDIN_POOL, text);
+        else if (shown)
+            standin_render_vm_short(state, vm, text);
+    }
+}
+
+static xmlrpc_value *vm_pool(struct standin_call *call, bool whole)
+{
+    int filter, vm_state;
+    struct range range;
+    if (!standin_take_int(call, 1, &filter) || !take_range(call, 2, &range) ||
+        !standin_take_int(call, 4, &vm_state))
+        return NULL;
+    struct oneib_text text = {0};
+    oneib_text_append(&text, "<VM_POOL>");
+    bool shrunk = pool_fault(call->state, FAULT_SHRINK_WINDOW);
+    if (!call->limited && !pool_fault(call->state, FAULT_EMPTY_POOLS))
+        render_vm_pool(call->state, &range, vm_state, whole, shrunk, &text);
+    oneib_text_append(&text, "</VM_POOL>");
+    return standin_answer_text(call, &text);
+}
+
+static xmlrpc_value *vm_pool_info(struct standin_call *call)
+{
+    return vm_pool(call, false);
+}
+
+static xmlrpc_value *vm_pool_info_extended(struct standin_call *call)
+{
+    return vm_pool(call, true);
+}
+
+static xmlrpc_value *vm_info(struct standin_call *call)
+{
+    uint32_t id;
+    if (!standin_take_id(call, 1, &id))
+        return NULL;
+    struct oneib_error err = {0};
+    const struct standin_vm *vm = standin_vm_find(call->state, id, &err);
+    if (!vm)
+        return standin_refuse_error(call, id, &err);
+    if (call->limited)
+        return refuse_limited(call, "USE", "VM", id);
+    struct oneib_text text = {0};
+    standin_render_vm(call->state, vm, STANDIN_WHOLE, &text);
+    return standin_answer_text(call, &text);
+}
+
+static xmlrpc_value *host_pool_info(struct standin_call *call)
+{
+    const struct standin_state *state = call->state;
+    struct oneib_text text = {0};
+    oneib_text_append(&text, "<HOST_POOL>");
+    bool empty = call->limited || pool_fault(call->state, FAULT_EMPTY_POOLS);
+    for (size_t i = 0; !empty && i < state->host_count; i++)
+        standin_render_host(state, state->hosts[listed(state, state->host_count, i)], STANDIN_POOL,
+                            &text);
+    oneib_text_append(&text, "</HOST_POOL>");
+    return standin_answer_text(call, &text);
+}
+
+static xmlrpc_value *host_info(struct standin_call *call)
+{
+    uint32_t id;
+    if (!standin_take_id(call, 1, &id))
+        return NULL;
+    struct oneib_error err = {0};
+    const struct standin_host *host = standin_host_find(call->state, id, &err);
+    if (!host)
+        return standin_refuse_error(call, id, &err);
+    if (call->limited)
+        return refuse_limited(call, "USE", "HOST", id);
+    struct oneib_text text = {0};
+    standin_render_host(call->state, host, STANDIN_WHOLE, &text);
+    return standin_answer_text(call, &text);
+}
+
+static xmlrpc_value *host_update(struct standin_call *call)
+{
+    uint32_t id;
+    int append;
+    oneib_autofree char *attributes = NULL;
+    if (!standin_take_id(call, 1, &id) || !standin_take_string(call, 2, &attributes) ||
+        !standin_take_int(call, 3, &append))
+        return NULL;
+    struct oneib_error err = {0};
+    struct standin_host *host = standin_host_find(call->state, id, &err);
+    if (host && call->limited)
+        return refuse_limited(call, "MANAGE", "HOST", id);
+    if (!host)
+        return standin_refuse_error(call, id, &err);
+    if (!append)
+        standin_attributes_clear(&host->attributes);
+    if (standin_attributes_parse(&host->attributes, attributes, &err) < 0)
+        return standin_refuse_error(call, id, &err);
+    return standin_answer_id(call, id);
+}
+
+static void render_network_pool(const struct standin_state *state, const struct range *range,
+                                struct oneib_text *text)
+{
+    size_t position = 0;
+    for (size_t i = 0; i < state->network_count; i++) {
+        const struct standin_network *network =
+            state->networks[listed(state, state->network_count, i)];
+        if (network->deleted || !holds_id(range, network->id))
+            continue;
+        if (holds_position(range, position++))
+            standin_render_network(network, STANDIN_POOL, text);
+    }
+}
+
+/* The user with limited sight sees the networks, as recorded: so they name VMs that its VM pool
+ * lacks. */
+static xmlrpc_value *network_pool_info(struct standin_call *call)
+{
+    int filter;
+    struct range range;
+    if (!standin_take_int(call, 1, &filter) || !take_range(call, 2, &range))
+        return NULL;
+    struct oneib_text text = {0};
+    oneib_text_append(&text, "<VNET_POOL>");
+    if (!pool_fault(call->state, FAULT_EMPTY_POOLS))
+        render_network_pool(call->state, &range, &text);
+    oneib_text_append(&text, "</VNET_POOL>");
+    return standin_answer_text(call, &text);
+}
+
+static xmlrpc_value *network_info(struct standin_call *call)
+{
+    uint32_t id;
+    if (!standin_take_id(call, 1, &id))
+        return NULL;
+    struct oneib_error err = {0};
+    const struct standin_network *network = standin_network_find(call->state, id, &err);
+    if (!network)
+        return standin_refuse_error(call, id, &err);
+    struct oneib_text text = {0};
+    standin_render_network(network, STANDIN_WHOLE, &text);
+    return standin_answer_text(call, &text);
+}
+
+static xmlrpc_value *network_update(struct standin_call *call)
+{
+    uint32_t id;
+    int append;
+    oneib_autofree char *attributes = NULL;
+    if (!standin_take_id(call, 1, &id) || !standin_take_string(call, 2, &attributes) ||
+        !standin_take_int(call, 3, &append))
+        return NULL;
+    struct oneib_error err = {0};
+    if (!standin_network_find(call->state, id, &err))
+        return standin_refuse_error(call, id, &err);
+    if (call->limited)
+        return refuse_limited(call, "MANAGE", "NET", id);
+    if (standin_network_update(call->state, id, attributes, append != 0, &err) < 0)
+        return standin_refuse_error(call, id, &err);
+    return standin_answer_id(call, id);
+}
+
+const struct standin_method standin_one_methods[] = {
+    {"one.system.version", system_version},
+    {"one.system.config", system_config},
+    {"one.vmpool.info", vm_pool_info},
+    {"one.vmpool.infoextended", vm_pool_info_extended},
+    {"one.vm.info", vm_info},
+    {"one.hostpool.info", host_pool_info},
+    {"one.host.info", host_info},
+    {"one.host.update", host_update},
+    {"one.vnpool.info", network_pool_info},
+    {"one.vn.info", network_info},
+    {"one.vn.update", network_update},
+    {NULL, NULL},
+};

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The cloud that the stand-in pretends to have: hosts, networks and VMs by id, and what happens to
+ * them. Ids are indexes and never reused. Time is counted, not read: every event takes one second,
+ * so documents of two equal runs are equal. A refusal's error code says what oned would answer:
+ * NOT_FOUND 1024, PERMISSION 512, else 2048.
+ */
+#ifndef STANDIN_STATE_H
+#define STANDIN_STATE_H
+
+#include "base/error.h"
+#include "standin_attributes.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+#define STANDIN_ETHERNET_ID 0u /* the network of every VM's NIC 0; there from the start */
+
+/* VM states (include/VirtualMachine.h of OpenNebula, as recorded). */
+enum { VM_PENDING = 1, VM_ACTIVE = 3, VM_DONE = 6, VM_POWEROFF = 8 };
+enum { LCM_INIT = 0, LCM_PROLOG = 1, LCM_RUNNING = 3, LCM_HOTPLUG_NIC = 25 };
+
+struct standin_nic {
+    uint32_t id;
+    uint32_t network_id;
+    uint32_t address_index; /* its lease */
+    bool attaching, detaching;
+    struct standin_attributes attributes; /* as its document shows them */
+};
+
+struct standin_history {
+    uint32_t host_id;
+    int64_t start, end; /* end 0: still there */
+    int64_t prolog_start, prolog_end, running_start, running_end;
+};
+
+struct standin_vm {
+    uint32_t id;
+    char *name;
+    int state, lcm_state;
+    int64_t start, end;
+    bool deployed; /* has been on a host: has a deploy id */
+    uint32_t next_nic_id;
+    struct standin_nic *nics;
+    size_t nic_count, nic_capacity;
+    struct standin_history *history;
+    size_t history_count, history_capacity;
+};
+
+struct standin_lease {
+    uint32_t index, vm_id;
+};
+
+struct standin_network {
+    uint32_t id;
+    char *name;
+    bool deleted;
+    bool is_reservation;
+    uint32_t parent_id;
+    uint32_t first_ip, size; /* the address range */
+    uint32_t next_index;
+    bool outdated; /* VMs' copies do not show the last update yet */
+    struct standin_attributes attributes;
+    struct standin_lease *leases;
+    size_t lease_count, lease_capacity;
+};
+
+struct standin_host {
+    uint32_t id;
+    char *name;
+    unsigned vfs_total;
+    bool has_hca;
+    struct standin_attributes hca;        /* the IB_HCA vector */
+    struct standin_attributes attributes; /* of TEMPLATE, besides */
+};
+
+enum standin_fault {
+    FAULT_NONE,
+    FAULT_HTML,
+    FAULT_TRUNCATED,
+    FAULT_CLOSE,
+    FAULT_HANG,
+    FAULT_HTTP_500,
+    FAULT_BAD_SESSION,
+    FAULT_EMPTY_POOLS,
+    FAULT_SHRINK_WINDOW,
+};
+
+struct standin_calls {
+    char *method;
+    unsigned count;
+};
+
+struct standin_state {
+    bool ascending, lazy_nics;
+    int64_t now;
+    struct standin_vm **vms;
+    size_t vm_count, vm_capacity;
+    struct standin_network **networks;
+    size_t network_count, network_capacity;
+    struct standin_host **hosts;
+    size_t host_count, host_capacity;
+    enum standin_fault fault;
+    unsigned fault_calls, fault_seconds;
+    struct standin_calls *calls;
+    size_t call_count, call_capacity;
+};
+
+int standin_state_init(struct standin_state *state, struct oneib_error *err);
+void standin_state_clear(struct standin_state *state);
+
+/* NULL with NOT_FOUND and oned's words. A deleted network is not found; a DONE VM is. */
+struct standin_vm *standin_vm_find(const struct standin_state *state, uint32_t id,
+                                   struct oneib_error *err);
+struct standin_network *standin_network_find(const struct standin_state *state, uint32_t id,
+                                             struct oneib_error *err);
+struct standin_host *standin_host_find(const struct standin_state *state, uint32_t id,
+                                       struct oneib_error *err);
+
+/* The host it is on, or whose resources it keeps; and, while it migrates, the one it leaves. */
+bool standin_vm_is_on(const struct standin_vm *vm, uint32_t host_id);
+uint32_t standin_vm_host(const struct standin_vm *vm); /* UINT32_MAX: none */
+uint32_t standin_vm_source(const struct standin_vm *vm);
+
+struct standin_hca {
+    const char *name, *driver, *port_guid;
+    unsigned pkeys_max, vfs_total;
+};
+/* hca NULL: a host without HCA data. */
+int standin_host_create(struct standin_state *state, const char *name,
+                        const struct standin_hca *hca, uint32_t *id, struct oneib_error *err);
+
+int standin_network_create(struct standin_state *state, const char *name, const char *vlan_id,
+                           const char *extra, uint32_t *id, struct oneib_error *err);
+int standin_network_reserve(struct standin_state *state, uint32_t parent_id, const char *name,
+                            uint32_t *id, struct oneib_error *err);
+int standin_network_update(struct standin_state *state, uint32_t id, const char *text, bool append,
+                           struct oneib_error *err);
+int standin_network_delete(struct standin_state *state, uint32_t id, struct oneib_error *err);
+int standin_networks_propagate(struct standin_state *state, struct oneib_error *err);
+
+int standin_vm_create(struct standin_state *state, const char *name, const uint32_t *networks,
+                      size_t network_count, uint32_t *id, struct oneib_error *err);
+int standin_vm_deploy(struct standin_state *state, uint32_t id, uint32_t host_id,
+                      struct oneib_error *err);
+/* RUNNING completes an attach, a detach and a migration; DONE gives the addresses back. */
+int standin_vm_set_state(struct standin_state *state, uint32_t id, int vm_state, int lcm_state,
+                         struct oneib_error *err);
+int standin_vm_migrate(struct standin_state *state, uint32_t id, uint32_t host_id, int lcm_state,
+                       struct oneib_error *err);
+int standin_vm_attach(struct standin_state *state, uint32_t id, uint32_t network_id, uint32_t *nic,
+                      struct oneib_error *err);
+int standin_vm_detach(struct standin_state *state, uint32_t id, uint32_t nic_id,
+                      struct oneib_error *err);
+int standin_vm_set_nic(struct standin_state *state, uint32_t id, uint32_t nic_id, const char *text,
+                       struct oneib_error *err);
+
+int standin_fault_set(struct standin_state *state, const char *kind, unsigned calls,
+                      unsigned seconds, struct oneib_error *err);
+int standin_calls_count(struct standin_state *state, const char *method, struct oneib_error *err);
+
+#endif

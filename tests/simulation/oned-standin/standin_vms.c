@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: Apache-2.0
+/* VMs: their NICs, their states and where they have been. */
+#include "base/array.h"
+#include "standin_networks.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* LCM states in which both the old and the new host count (recorded: 4, 7, 8, 35; OpenNebula's
+ * state table). */
+static const int migrating_states[] = {4, 7, 8, 35, 37, 38, 43, 44, 45, 46, 60, 61};
+
+struct standin_vm *standin_vm_find(const struct standin_state *state, uint32_t id,
+                                   struct oneib_error *err)
+{
+    if (id < state->vm_count)
+        return state->vms[id];
+    oneib_fail(err, ONEIB_ERROR_NOT_FOUND, "Error getting virtual machine [%u].", id);
+    return NULL;
+}
+
+static bool is_migrating(const struct standin_vm *vm)
+{
+    for (size_t i = 0; i < sizeof migrating_states / sizeof *migrating_states; i++)
+        if (vm->state == VM_ACTIVE && vm->lcm_state == migrating_states[i])
+            return true;
+    return false;
+}
+
+/* STOPPED, UNDEPLOYED and DONE give their host's resources back; POWEROFF and SUSPENDED keep them.
+ */
+static bool keeps_its_host(const struct standin_vm *vm)
+{
+    return vm->state == VM_ACTIVE || vm->state == VM_POWEROFF || vm->state == 5;
+}
+
+uint32_t standin_vm_host(const struct standin_vm *vm)
+{
+    bool placed = keeps_its_host(vm) && vm->history_count > 0;
+    return placed ? vm->history[vm->history_count - 1].host_id : UINT32_MAX;
+}
+
+uint32_t standin_vm_source(const struct standin_vm *vm)
+{
+    bool leaving = is_migrating(vm) && vm->history_count > 1;
+    return leaving ? vm->history[vm->history_count - 2].host_id : UINT32_MAX;
+}
+
+bool standin_vm_is_on(const struct standin_vm *vm, uint32_t host_id)
+{
+    return standin_vm_host(vm) == host_id || standin_vm_source(vm) == host_id;
+}
+
+static int describe_nic(const struct standin_vm *vm, struct standin_nic *nic,
+                        const struct standin_network *network, struct oneib_error *err)
+{
+    struct standin_attributes *own = &nic->attributes;
+    uint32_t ip = network->first_ip + nic->address_index;
+    unsigned a = ip >> 24, b = ip >> 16 & 255, c = ip >> 8 & 255, d = ip & 255;
+    const struct standin_attributes *from = &network->attributes;
+    bool failed =
+        standin_attributes_set(own, "AR_ID", "0", err) < 0 ||
+        standin_attributes_set(own, "BRIDGE", standin_attributes_get(from, "BRIDGE"), err) < 0 ||
+        standin_attributes_set(own, "BRIDGE_TYPE", standin_attributes_get(from, "BRIDGE_TYPE"),
+                               err) < 0 ||
+        standin_attributes_set(own, "CLUSTER_ID", "0", err) < 0 ||
+        standin_attributes_printf(own, "IP", err, "%u.%u.%u.%u", a, b, c, d) < 0 ||
+        standin_attributes_printf(own, "MAC", err, "02:00:%02x:%02x:%02x:%02x", a, b, c, d) < 0 ||
+        standin_attributes_printf(own, "NAME", err, "NIC%u", nic->id) < 0 ||
+        standin_attributes_set(own, "NETWORK", network->name, err) < 0 ||
+        standin_attributes_printf(own, "NETWORK_ID", err, "%u", network->id) < 0 ||
+        standin_attributes_printf(own, "NIC_ID", err, "%u", nic->id) < 0 ||
+        standin_attributes_set(own, "SECURITY_GROUPS", "0", err) < 0 ||
+        standin_attributes_printf(own, "TARGET", err, "one-%u-%u", vm->id, nic->id) < 0 ||
+        standin_attributes_set(own, "VN_MAD", standin_attributes_get(from, "VN_MAD"), err) < 0;
+    return failed ? -1 : standin_nic_inherit(nic, network, err);
+}
+
+static int add_nic(struct standin_state *state, struct standin_vm *vm, uint32_t network_id,
+                   struct standin_nic **added, struct oneib_error *err)
+{
+    struct standin_network *network = standin_network_find(state, network_id, err);
+    if (!network ||
+        oneib_reserve(&vm->nics, &vm->nic_capacity, vm->nic_count + 1, sizeof *vm->nics, err) < 0)
+        return -1;
+    struct standin_nic *nic = &vm->nics[vm->nic_count];
+    *nic = (struct standin_nic){.id = vm->next_nic_id, .network_id = network_id};
+    if (standin_lease_take(network, vm->id, &nic->address_index, err) < 0)
+        return -1;
+    vm->nic_count++;
+    vm->next_nic_id++;
+    *added = nic;
+    return describe_nic(vm, nic, network, err);
+}
+
+static void remove_nic(struct standin_state *state, struct standin_vm *vm, size_t position)
+{
+    struct standin_nic *nic = &vm->nics[position];
+    standin_lease_free(state->networks[nic->network_id], nic->address_index);
+    standin_attributes_clear(&nic->attributes);
+    vm->nic_count--;
+    memmove(nic, nic + 1, (vm->nic_count - position) * sizeof *nic);
+}
+
+static struct standin_vm *add_vm(struct standin_state *state, const char *name,
+                                 struct oneib_error *err)
+{
+    if (oneib_reserve(&state->vms, &state->vm_capacity, state->vm_count + 1, sizeof *state->vms,
+                      err) < 0)
+        return NULL;
+    struct standin_vm *vm = calloc(1, sizeof *vm);
+    if (!vm || !(vm->name = strdup(name))) {
+        free(vm);
+        oneib_fail_memory(err);
+        return NULL;
+    }
+    vm->id = (uint32_t)state->vm_count;
+    vm->state = VM_PENDING;
+    vm->start = ++state->now;
+    state->vms[state->vm_count++] = vm;
+    return vm;
+}
+
+int standin_vm_create(struct standin_state *state, const char *name, const uint32_t *networks,
+                      size_t network_count, uint32_t *id, struct oneib_error *err)
+{
+    for (size_t i = 0; i < network_count; i++)
+        if (!standin_network_find(state, networks[i], err))
+            return -1;
+    struct standin_vm *vm = add_vm(state, name, err);
+    struct standin_nic *nic;
+    if (!vm || add_nic(state, vm, STANDIN_ETHERNET_ID, &nic, err) < 0)
+        return -1;
+    for (size_t i = 0; i < network_count; i++)
+        if (add_nic(state, vm, networks[i], &nic, err) < 0)
+            return -1;
+    *id = vm->id;
+    return 0;
+}
+
+static int add_history(struct standin_state *state, struct standin_vm *vm, uint32_t host_id,
+                       struct oneib_error *err)
+{
+    if (!standin_host_find(state, host_id, err) ||
+        oneib_reserve(&vm->history, &vm->history_capacity, vm->history_count + 1,
+                      sizeof *vm->history, err) < 0)
+        return -1;
+    vm->history[vm->history_count++] =
+        (struct standin_history){.host_id = host_id, .start = ++state->now};
+    return 0;
+}
+
+static void close_history(struct standin_history *record, int64_t now)
+{
+    if (!record->end)
+        record->end = now;
+    if (record->running_start && !record->running_end)
+        record->running_end = now;
+}
+
+int standin_vm_deploy(struct standin_state *state, uint32_t id, uint32_t host_id,
+                      struct oneib_error *err)
+{
+    struct standin_vm *vm = standin_vm_find(state, id, err);
+    if (!vm || add_history(state, vm, host_id, err) < 0)
+        return -1;
+    if (vm->history_count > 1)
+        close_history(&vm->history[vm->history_count - 2], state->now);
+    vm->history[vm->history_count - 1].prolog_start = state->now;
+    vm->state = VM_ACTIVE;
+    vm->lcm_state = LCM_PROLOG;
+    return 0;
+}
+
+int standin_vm_migrate(struct standin_state *state, uint32_t id, uint32_t host_id, int lcm_state,
+                       struct oneib_error *err)
+{
+    struct standin_vm *vm = standin_vm_find(state, id, err);
+    if (!vm)
+        return -1;
+    if (vm->history_count == 0)
+        return oneib_fail(err, ONEIB_ERROR_INPUT, "Cannot migrate VM [%u], it is on no host", id);
+    if (add_history(state, vm, host_id, err) < 0)
+        return -1;
+    vm->state = VM_ACTIVE;
+    vm->lcm_state = lcm_state;
+    return 0;
+}
+
+/* What was under way when a VM becomes RUNNING is then complete. */
+static void complete(struct standin_state *state, struct standin_vm *vm)
+{
+    for (size_t i = vm->nic_count; i-- > 0;) {
+        vm->nics[i].attaching = false;
+        standin_attributes_remove(&vm->nics[i].attributes, "ATTACH");
+        if (vm->nics[i].detaching)
+            remove_nic(state, vm, i);
+    }
+    if (vm->history_count > 1)
+        close_history(&vm->history[vm->history_count - 2], state->now);
+    if (vm->history_count > 0) {
+        struct standin_history *last = &vm->history[vm->history_count - 1];
+        if (last->prolog_start && !last->prolog_end)
+            last->prolog_end = state->now;
+        if (!last->running_start)
+            last->running_start = state->now;
+    }
+    vm->deployed = true;
+}
+
+/* The NICs stay in its document, as with oned; only their addresses are free again. */
+static void finish(struct standin_state *state, struct standin_vm *vm)
+{
+    for (size_t i = 0; i < vm->nic_count; i++)
+        standin_lease_free(state->networks[vm->nics[i].network_id], vm->nics[i].address_index);
+    if (vm->history_count > 0)
+        close_history(&vm->history[vm->history_count - 1], state->now);
+    vm->end = state->now;
+}
+
+int standin_vm_set_state(struct standin_state *state, uint32_t id, int vm_state, int lcm_state,
+                         struct oneib_error *err)
+{
+    struct standin_vm *vm = standin_vm_find(state, id, err);
+    if (!vm)
+        return -1;
+    if (vm->state == VM_DONE)
+        return oneib_fail(err, ONEIB_ERROR_INPUT, "VM [%u] is in state DONE", id);
+    state->now++;
+    vm->state = vm_state;
+    vm->lcm_state = lcm_state;
+    if (vm_state == VM_ACTIVE && lcm_state == LCM_RUNNING)
+        complete(state, vm);
+    if (vm_state == VM_DONE)
+        finish(state, vm);
+    return 0;
+}
+
+int standin_vm_attach(struct standin_state *state, uint32_t id, uint32_t network_id, uint32_t *nic,
+                      struct oneib_error *err)
+{
+    struct standin_vm *vm = standin_vm_find(state, id, err);
+    struct standin_nic *added;
+    if (!vm || add_nic(state, vm, network_id, &added, err) < 0)
+        return -1;
+    *nic = added->id;
+    state->now++;
+    if (vm->state != VM_ACTIVE)
+        return 0;
+    vm->lcm_state = LCM_HOTPLUG_NIC;
+    added->attaching = true;
+    return standin_attributes_set(&added->attributes, "ATTACH", "YES", err);
+}
+
+static struct standin_nic *find_nic(struct standin_vm *vm, uint32_t nic_id, struct oneib_error *err)
+{
+    for (size_t i = 0; i < vm->nic_count; i++)
+        if (vm->nics[i].id == nic_id)
+            return &vm->nics[i];
+    oneib_fail(err, ONEIB_ERROR_INPUT, "VM [%u] has no NIC %u", vm->id, nic_id);
+    return NULL;
+}
+
+int standin_vm_detach(struct standin_state *state, uint32_t id, uint32_t nic_id,
+                      struct oneib_error *err)
+{
+    struct standin_vm *vm = standin_vm_find(state, id, err);
+    struct standin_nic *nic = vm ? find_nic(vm, nic_id, err) : NULL;
+    if (!nic)
+        return -1;
+    state->now++;
+    if (vm->state != VM_ACTIVE) {
+        remove_nic(state, vm, (size_t)(nic - vm->nics));
+        return 0;
+    }
+    vm->lcm_state = LCM_HOTPLUG_NIC;
+    nic->detaching = true;
+    return standin_attributes_set(&nic->attributes, "ATTACH", "YES", err);
+}
+
+int standin_vm_set_nic(struct standin_state *state, uint32_t id, uint32_t nic_id, const char *text,
+                       struct oneib_error *err)
+{
+    struct standin_vm *vm = standin_vm_find(state, id, err);
+    struct standin_nic *nic = vm ? find_nic(vm, nic_id, err) : NULL;
+    struct standin_attributes given = {0};
+    if (!nic || standin_attributes_parse(&given, text, err) < 0)
+        return -1;
+    int result = standin_attributes_merge(&nic->attributes, &given, err);
+    for (size_t i = 0; i < given.count; i++)
+        if (!*given.items[i].value)
+            standin_attributes_remove(&nic->attributes, given.items[i].name);
+    standin_attributes_clear(&given);
+    return result;
+}
