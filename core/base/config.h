@@ -20,7 +20,7 @@
 
 enum oneib_reload_method {
     ONEIB_RELOAD_PID_FILE, /* opensm.pid_file names a file that holds opensm's process id */
-    ONEIB_RELOAD_SYSTEMD,  /* opensm.unit names a systemd unit whose main process is opensm */
+    ONEIB_RELOAD_SYSTEMD,  /* opensm.unit names the systemd unit whose main process is opensm */
     ONEIB_RELOAD_COMMAND,  /* opensm.reload_command is run, without a shell */
 };
 
@@ -58,7 +58,8 @@ struct oneib_config {
         enum oneib_reload_method method;
         /* opensm.pid_file; default /run/opensm.pid */
         char *pid_file;
-        /* opensm.unit; default "opensm.service" */
+        /* opensm.unit, a name or a pattern of systemd's; default "opensm*.service": Debian runs one
+         * opensm@PORTGUID.service a port, others one opensm.service */
         char *unit;
         /* opensm.reload_command = ["/path/of/program", "argument"]; NULL-terminated, or NULL */
         char **reload_command;

@@ -21,14 +21,30 @@ static const char *check_path(const char *string, size_t index)
     return NULL;
 }
 
+#define LETTERS_AND_DIGITS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+
+static bool consists_of(const char *string, const char *allowed)
+{
+    const size_t length = strlen(string);
+    return length > 0 && length <= NAME_MAX && string[0] != '-' &&
+           strspn(string, allowed) == length;
+}
+
 static const char *check_name(const char *string, size_t index)
 {
-    static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                  "0123456789_.:@\\-";
     (void)index;
-    size_t length = strlen(string);
-    if (length == 0 || length > NAME_MAX || string[0] == '-' || strspn(string, allowed) != length)
+    if (!consists_of(string, LETTERS_AND_DIGITS "_.:@\\-"))
         return "must be a name of letters, digits, '_', '.', ':', '@', '\\' and '-'";
+    return NULL;
+}
+
+static const char *check_unit(const char *string, size_t index)
+{
+    (void)index;
+    if (!consists_of(string, LETTERS_AND_DIGITS "_.:@\\-*"))
+        return "must be a unit's name, or a pattern with '*', of letters, digits, '_', '.', ':', "
+               "'@', "
+               "'\\' and '-'";
     return NULL;
 }
 
@@ -119,8 +135,8 @@ const struct oneib_config_key oneib_config_keys[] = {
      .default_number = ONEIB_RELOAD_SYSTEMD},
     {"opensm", "pid_file", ONEIB_CONFIG_STRING, FIELD(opensm.pid_file), .check = check_path,
      .default_string = "/run/opensm.pid"},
-    {"opensm", "unit", ONEIB_CONFIG_STRING, FIELD(opensm.unit), .check = check_name,
-     .default_string = "opensm.service"},
+    {"opensm", "unit", ONEIB_CONFIG_STRING, FIELD(opensm.unit), .check = check_unit,
+     .default_string = "opensm*.service"},
     {"opensm", "reload_command", ONEIB_CONFIG_STRINGS, FIELD(opensm.reload_command),
      .check = check_command},
     {"opensm", "apply_timeout", ONEIB_CONFIG_NUMBER, FIELD(opensm.apply_timeout_ms),

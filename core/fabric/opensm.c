@@ -50,22 +50,41 @@ static int pid_from_file(const char *path, pid_t *pid, struct oneib_error *err)
                       "opensm's pid file %s does not hold one process id on one line", path);
 }
 
+/* A line for every unit that matches, with blank lines between them; 0 for a unit without a
+ * process. */
+static int pid_of_the_one_unit(const char *unit, char *output, pid_t *pid, struct oneib_error *err)
+{
+    unsigned running = 0;
+    char *rest = NULL;
+    for (char *line = strtok_r(output, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+        if (strcmp(line, "0") == 0)
+            continue;
+        if (!parse_pid(line, strlen(line), pid))
+            return oneib_fail(err, ONEIB_ERROR_PROTOCOL,
+                              "systemctl did not answer with the process id of %s", unit);
+        running++;
+    }
+    if (running == 0)
+        return oneib_fail(err, ONEIB_ERROR_NOT_FOUND,
+                          "no unit %s is running (systemd knows no main process of it): start "
+                          "opensm, or set opensm.unit",
+                          unit);
+    if (running > 1)
+        return oneib_fail(err, ONEIB_ERROR_INPUT,
+                          "%u running units match %s: set opensm.unit to the one of this subnet's "
+                          "opensm",
+                          running, unit);
+    return 0;
+}
+
 static int pid_from_systemd(const char *unit, pid_t *pid, struct oneib_error *err)
 {
     const char *const argv[] = {"systemctl", "show", "--property=MainPID", "--value", "--",
                                 unit,        NULL};
-    char output[256];
+    char output[4096];
     if (oneib_command_run(argv, SYSTEMCTL_TIMEOUT_MS, output, sizeof(output), err) < 0)
         return oneib_wrap(err, "asking systemd for the process of %s", unit);
-    if (strcmp(output, "0\n") == 0)
-        return oneib_fail(err, ONEIB_ERROR_NOT_FOUND,
-                          "the unit %s is not running (systemd knows no main process of it): "
-                          "systemctl start %s",
-                          unit, unit);
-    if (parse_pid(output, strlen(output), pid))
-        return 0;
-    return oneib_fail(err, ONEIB_ERROR_PROTOCOL,
-                      "systemctl did not answer with the process id of %s", unit);
+    return pid_of_the_one_unit(unit, output, pid, err);
 }
 
 /* --- is it opensm --------------------------------------------------------------------------- */

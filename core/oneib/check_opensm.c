@@ -236,9 +236,7 @@ static void check_command(const struct oneib_config *config, struct oneib_checks
 static const char *remedy_for_absence(const struct oneib_config *config)
 {
     return config->opensm.method == ONEIB_RELOAD_SYSTEMD
-               ? "start opensm, and name the unit whose main process it is in opensm.unit "
-                 "(Debian's "
-                 "opensm.service starts one opensm@PORTGUID.service for each port)"
+               ? "start opensm, and name the unit whose main process it is in opensm.unit"
                : "start opensm with --pidfile, and name that file in opensm.pid_file";
 }
 

@@ -113,7 +113,7 @@ static void the_defaults_are_the_documented_ones(void **state)
     assert_string_equal(config.opensm.fragment, "/etc/oneib/partitions.fragment");
     assert_int_equal(config.opensm.method, ONEIB_RELOAD_SYSTEMD);
     assert_string_equal(config.opensm.pid_file, "/run/opensm.pid");
-    assert_string_equal(config.opensm.unit, "opensm.service");
+    assert_string_equal(config.opensm.unit, "opensm*.service");
     assert_null(config.opensm.reload_command);
     assert_int_equal(config.opensm.apply_timeout_ms, 30000);
     assert_null(config.fabric.ca);

@@ -327,7 +327,28 @@ static void a_unit_that_is_not_running_says_so(void **state)
 {
     (void)state;
     struct oneib_config config = by_systemd("echo 0");
-    assert_refused(&config, ONEIB_ERROR_NOT_FOUND, "systemctl start opensm-test.service");
+    assert_refused(&config, ONEIB_ERROR_NOT_FOUND, "opensm.unit");
+    config = by_systemd("exit 0");
+    assert_refused(&config, ONEIB_ERROR_NOT_FOUND, unit);
+}
+
+static void of_all_units_that_match_the_one_that_runs_gets_sighup(void **state)
+{
+    (void)state;
+    struct oneib_error err = {0};
+    char script[256];
+    start("opensm", "plain");
+    snprintf(script, sizeof script, "printf '0\\n\\n%d\\n\\n0\\n'", running.pid);
+    struct oneib_config config = by_systemd(script);
+    assert_int_equal(oneib_opensm_reload(&config, &err), 0);
+    assert_int_equal(next_report(&running), 'H');
+}
+
+static void of_two_running_units_none_is_chosen(void **state)
+{
+    (void)state;
+    struct oneib_config config = by_systemd("printf '12\\n\\n34\\n'");
+    assert_refused(&config, ONEIB_ERROR_INPUT, "2 running units");
 }
 
 static void nonsense_from_systemctl_is_refused(void **state)
@@ -335,7 +356,7 @@ static void nonsense_from_systemctl_is_refused(void **state)
     (void)state;
     struct oneib_config config = by_systemd("echo MainPID=12");
     assert_refused(&config, ONEIB_ERROR_PROTOCOL, unit);
-    config = by_systemd("yes 1 | head -c 1000000");
+    config = by_systemd("yes nonsense | head -c 1000000");
     assert_refused(&config, ONEIB_ERROR_PROTOCOL, unit);
 }
 
@@ -453,6 +474,8 @@ int main(int argc, char **argv)
         with_scratch(without_permission_the_error_says_what_would_give_it),
         with_scratch(the_main_process_of_the_unit_gets_sighup),
         with_scratch(a_unit_that_is_not_running_says_so),
+        with_scratch(of_all_units_that_match_the_one_that_runs_gets_sighup),
+        with_scratch(of_two_running_units_none_is_chosen),
         with_scratch(nonsense_from_systemctl_is_refused),
         with_scratch(a_failing_systemctl_is_quoted),
         with_scratch(the_command_is_run_without_a_shell),
