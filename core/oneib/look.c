@@ -139,6 +139,20 @@ int oneib_look_at_all(const struct oneib_run *run, enum oneib_look_fabric fabric
     return 0;
 }
 
+int oneib_look_to_write(const struct oneib_run *run, bool force, struct oneib_looked *looked,
+                        struct oneib_error *err)
+{
+    *looked = (struct oneib_looked){0};
+    if (oneib_session_begin(run, &looked->session, err) < 0)
+        return -1;
+    if (oneib_session_lock(&looked->session, err) < 0 ||
+        look(run, ONEIB_FABRIC_NEEDED, force, looked, err) < 0) {
+        oneib_looked_clear(looked);
+        return -1;
+    }
+    return 0;
+}
+
 int oneib_look_again(const struct oneib_run *run, bool force, struct oneib_looked *looked,
                      struct oneib_error *err)
 {

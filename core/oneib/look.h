@@ -27,6 +27,9 @@ struct oneib_looked {
  */
 int oneib_look_at_all(const struct oneib_run *run, enum oneib_look_fabric fabric, bool force,
                       struct oneib_looked *looked, struct oneib_error *err);
+/* The same for those who are going to write: first it waits until nobody else is. */
+int oneib_look_to_write(const struct oneib_run *run, bool force, struct oneib_looked *looked,
+                        struct oneib_error *err);
 /* Looks again with what is open; what was seen before is forgotten. The caller clears *looked in
  * any case. */
 int oneib_look_again(const struct oneib_run *run, bool force, struct oneib_looked *looked,

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "oneib/open.h"
 #include "base/log.h"
+#include "sync/lock.h"
 
 int oneib_session_begin(const struct oneib_run *run, struct oneib_session *session,
                         struct oneib_error *err)
 {
-    *session = (struct oneib_session){0};
+    *session = (struct oneib_session){.lock = -1};
     if (oneib_config_load(run->values[ONEIB_OPTION_CONFIG], &session->config, err) < 0)
         return -1;
     oneib_log_setup(session->config.log.level, session->config.log.format);
@@ -38,11 +39,19 @@ int oneib_session_open_fabric(struct oneib_session *session, struct oneib_error 
     return session->fabric ? 0 : -1;
 }
 
+int oneib_session_lock(struct oneib_session *session, struct oneib_error *err)
+{
+    return oneib_sync_lock(session->config.opensm.partitions,
+                           session->config.opensm.apply_timeout_ms, &session->lock, err);
+}
+
 void oneib_session_end(struct oneib_session *session)
 {
+    if (session->lock >= 0)
+        oneib_sync_unlock(session->lock);
     oneib_fabric_close(session->fabric);
     oneib_one_close(session->one);
     oneib_credentials_clear(&session->credentials);
     oneib_config_clear(&session->config);
-    *session = (struct oneib_session){0};
+    *session = (struct oneib_session){.lock = -1};
 }

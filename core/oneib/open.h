@@ -15,6 +15,7 @@ struct oneib_session {
     struct oneib_credentials credentials;
     struct oneib_one *one;       /* NULL until opened */
     struct oneib_fabric *fabric; /* NULL until opened */
+    int lock;                    /* of the partitions file (sync/lock.h); -1 unless taken */
 };
 
 /* Zeroes *session and reads the configuration; logging follows it. On failure nothing must be
@@ -23,6 +24,8 @@ int oneib_session_begin(const struct oneib_run *run, struct oneib_session *sessi
                         struct oneib_error *err);
 int oneib_session_open_one(struct oneib_session *session, struct oneib_error *err);
 int oneib_session_open_fabric(struct oneib_session *session, struct oneib_error *err);
+/* For those who are going to write: nobody else does until the session ends. */
+int oneib_session_lock(struct oneib_session *session, struct oneib_error *err);
 void oneib_session_end(struct oneib_session *session);
 
 struct oneib_fabric_options oneib_fabric_options_of(const struct oneib_config *config);

@@ -190,7 +190,7 @@ static enum oneib_exit run_sync(const struct oneib_run *run, struct oneib_error 
 {
     const bool force = oneib_given(run, ONEIB_OPTION_FORCE);
     struct oneib_looked looked;
-    if (oneib_look_at_all(run, ONEIB_FABRIC_NEEDED, force, &looked, err) < 0)
+    if (oneib_look_to_write(run, force, &looked, err) < 0)
         return ONEIB_EXIT_FAILURE;
 
     struct work work = {.run = run, .looked = &looked};

@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "lab.h"
+#include "sync/lock.h"
 #include <inttypes.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -432,28 +433,82 @@ static void a_user_with_limited_sight_cannot_empty_partitions(void **state)
     nothing_may_have_changed(&before);
 }
 
-static void sync_killed_at_any_moment_leaves_a_whole_file(void **state)
+/* Few kills a scene: ibsim has places for ten clients, and a killed one's is not free again. */
+#define KILLS_PER_SCENE 5
+#define MS_BETWEEN_KILLS 3
+
+static void kill_sync_after(unsigned delay_ms)
+{
+    struct oneib_error err = {0};
+    uint32_t vm;
+    pid_t pid;
+    MUST(lab_vm_start(scene.lab, "red", &scene.red, 1, 3, &vm, &err));
+    const char *const argv[] = {ONEIB_BINARY, "--config", lab_config_path(scene.lab, &err), "sync",
+                                NULL};
+    MUST(lab_spawn(scene.lab, "killed", LAB_SM_HCA, argv, &pid, &err));
+    lab_sleep_ms(delay_ms);
+    MUST(lab_end(scene.lab, pid, SIGKILL, 5000, &err));
+
+    sync_must_end(0, NULL);
+    assert_true(port_holds(3, 0x8000 | KEY_RED));
+    MUST(lab_vm_delete(scene.lab, vm, &err));
+    sync_must_end(0, NULL);
+}
+
+static void kill_sync_from(unsigned first_ms)
+{
+    needs_a_fabric();
+    struct before before = remember();
+    for (unsigned i = 0; i < KILLS_PER_SCENE; i++)
+        kill_sync_after(first_ms + i * MS_BETWEEN_KILLS);
+    nothing_may_have_changed(&before);
+}
+
+static void sync_killed_within_12_ms_leaves_a_whole_file(void **state)
+{
+    (void)state;
+    kill_sync_from(0);
+}
+
+static void sync_killed_after_15_to_27_ms_leaves_a_whole_file(void **state)
+{
+    (void)state;
+    kill_sync_from(15);
+}
+
+static void sync_killed_after_30_to_42_ms_leaves_a_whole_file(void **state)
+{
+    (void)state;
+    kill_sync_from(30);
+}
+
+static void sync_killed_after_45_to_57_ms_leaves_a_whole_file(void **state)
+{
+    (void)state;
+    kill_sync_from(45);
+}
+
+static void nobody_writes_while_another_sync_is_at_work(void **state)
 {
     (void)state;
     needs_a_fabric();
     struct oneib_error err = {0};
     struct before before = remember();
-    for (unsigned delay_ms = 0; delay_ms < 60; delay_ms += 3) {
-        uint32_t vm;
-        MUST(lab_vm_start(scene.lab, "red", &scene.red, 1, 3, &vm, &err));
-        pid_t pid;
-        const char *const argv[] = {ONEIB_BINARY, "--config", lab_config_path(scene.lab, &err),
-                                    "sync", NULL};
-        MUST(lab_spawn(scene.lab, "killed", LAB_SM_HCA, argv, &pid, &err));
-        lab_sleep_ms(delay_ms);
-        MUST(lab_end(scene.lab, pid, SIGKILL, 5000, &err));
+    uint32_t vm;
+    int lock;
+    MUST(lab_vm_start(scene.lab, "red", &scene.red, 1, 3, &vm, &err));
+    MUST(
+        lab_config_write(scene.lab, &(struct lab_config){.opensm = "apply_timeout = 1000;"}, &err));
+    MUST(oneib_sync_lock(lab_partitions(scene.lab, &err), 0, &lock, &err));
 
-        sync_must_end(0, NULL);
-        assert_true(port_holds(3, 0x8000 | KEY_RED));
-        MUST(lab_vm_delete(scene.lab, vm, &err));
-        sync_must_end(0, NULL);
-    }
+    char this_process[32];
+    snprintf(this_process, sizeof this_process, "process %d", (int)getpid());
+    sync_must_end(3, this_process);
+    MUST(lab_vm_delete(scene.lab, vm, &err));
     nothing_may_have_changed(&before);
+
+    oneib_sync_unlock(lock);
+    sync_must_end(0, NULL);
 }
 
 static void an_unchanged_state_costs_no_write_no_reload_and_no_mad_beyond_verifys(void **state)
@@ -563,7 +618,11 @@ int main(void)
         CASE(two_networks_never_share_a_key),
         CASE(a_hostile_name_never_reaches_opensms_file),
         CASE(a_user_with_limited_sight_cannot_empty_partitions),
-        CASE(sync_killed_at_any_moment_leaves_a_whole_file),
+        CASE(sync_killed_within_12_ms_leaves_a_whole_file),
+        CASE(sync_killed_after_15_to_27_ms_leaves_a_whole_file),
+        CASE(sync_killed_after_30_to_42_ms_leaves_a_whole_file),
+        CASE(sync_killed_after_45_to_57_ms_leaves_a_whole_file),
+        CASE(nobody_writes_while_another_sync_is_at_work),
         CASE(an_unchanged_state_costs_no_write_no_reload_and_no_mad_beyond_verifys),
         CASE(a_standby_sm_writes_the_same_file_and_leaves_the_fabric_to_the_master),
     };

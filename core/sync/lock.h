@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * One at a time: between looking at oned and having written what follows from it, nobody else may
+ * write. Without that a run that looked earlier could write later, and bring back members that are
+ * gone.
+ */
+#ifndef ONEIB_SYNC_LOCK_H
+#define ONEIB_SYNC_LOCK_H
+
+#include "base/error.h"
+#include <stdint.h>
+
+/*
+ * Takes the lock that belongs to the partitions file at `partitions`: ".NAME.lock" beside it, made
+ * when absent, mode 0600. Waits up to timeout_ms for whoever has it; then ONEIB_ERROR_TIMEOUT names
+ * that process. *lock is a descriptor for oneib_sync_unlock(). The lock ends with the process,
+ * however that ends. It is one for processes: a process must not take it twice.
+ */
+int oneib_sync_lock(const char *partitions, uint32_t timeout_ms, int *lock,
+                    struct oneib_error *err);
+void oneib_sync_unlock(int lock);
+
+#endif
