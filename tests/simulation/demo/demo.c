@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -35,8 +36,8 @@ static int grow_together(struct demo_stage *stage, struct oneib_error *err)
             /* Every host carries both tenants: 4 + 3 of its 7 VFs. */
             const size_t host = (i + tenant * HOSTS / 2) % HOSTS;
             char title[96];
-            snprintf(title, sizeof title, "%s grows to %zu VMs (a new one on host %s)",
-                     stage->tenants[tenant].name, i + 1, host_name(stage, host));
+            snprintf(title, sizeof title, "%s grows to %zu VM%s (a new one on host %s)",
+                     stage->tenants[tenant].name, i + 1, i ? "s" : "", host_name(stage, host));
             if (demo_vm_add(stage, tenant, host, err) < 0 || demo_measure(stage, title, err) < 0)
                 return -1;
         }
@@ -92,7 +93,7 @@ static int newcomer(struct demo_stage *stage, struct oneib_error *err)
     size_t host;
     while (first_host_with_room(stage, &host) == 0) {
         char title[96];
-        snprintf(title, sizeof title, "green takes a freed place on host %s (%zu VMs)",
+        snprintf(title, sizeof title, "green takes a freed place on host %s (its VM number %zu)",
                  host_name(stage, host), stage->tenants[GREEN].vms + 1);
         if (demo_vm_add(stage, GREEN, host, err) < 0 || demo_measure(stage, title, err) < 0)
             return -1;
@@ -199,6 +200,15 @@ static void summarize(struct demo_stage *stage, double seconds)
     printf("Wrong: %zu\n", stage->wrong);
 }
 
+/* Matrices are drawn over each other where they fit: the largest has a title, a row for two VMs and
+ * a legend. */
+static bool can_animate(void)
+{
+    struct winsize size;
+    return isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 &&
+           size.ws_row > DEMO_VMS_MAX / 2 + 4 && size.ws_col > DEMO_VMS_MAX + 8;
+}
+
 int main(int argc, char **argv)
 {
     const char *missing = lab_missing();
@@ -212,8 +222,8 @@ int main(int argc, char **argv)
 
     struct oneib_error err = {0};
     const struct lab_options options = LAB_DEFAULTS;
-    struct demo_stage stage = {.animate = isatty(STDOUT_FILENO)};
-    stage.color = stage.animate && !getenv("NO_COLOR");
+    struct demo_stage stage = {.animate = can_animate()};
+    stage.color = isatty(STDOUT_FILENO) && !getenv("NO_COLOR");
     stage.lab = lab_open(&options, &err);
 
     struct timespec begin, end;

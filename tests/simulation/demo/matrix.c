@@ -39,7 +39,8 @@ static void draw_legend(const struct demo_stage *stage)
         const struct demo_tenant *tenant = &stage->tenants[t];
         if (stage->color)
             printf(" \033[38;5;%dm█\033[0m", tenant_colors[t]);
-        printf(" %s: %zu VMs, P_Key 0x%04x  ", tenant->name, tenant->vms, tenant->pkey);
+        printf(" %s: %zu VM%s, P_Key 0x%04x  ", tenant->name, tenant->vms,
+               tenant->vms == 1 ? "" : "s", tenant->pkey);
     }
     putchar('\n');
 }
