@@ -135,8 +135,8 @@ static void check_fragment(const char *path, struct oneib_checks *checks)
         oneib_check_add(checks, ONEIB_CHECK_FAIL, name,
                         "repair it: oneib changes nothing until it parses", "%s", err.text);
     else
-        oneib_check_add(checks, ONEIB_CHECK_OK, name, NULL, "%s, %zu partitions", path,
-                        table.count);
+        oneib_check_add(checks, ONEIB_CHECK_OK, name, NULL, "%s, %zu partition%s", path,
+                        table.count, table.count == 1 ? "" : "s");
     oneib_partition_table_clear(&table);
 }
 

@@ -35,8 +35,8 @@ static const char *reason(enum oneib_verdict verdict)
                "another "
                "VLAN_ID";
     case ONEIB_VERDICT_NO_HCA:
-        return "the host reports no such InfiniBand port: check its probes and the network's "
-               "PHYDEV";
+        return "the host reports no such InfiniBand port, or one that must not serve VMs: see the "
+               "findings, its probes and the network's PHYDEV";
     case ONEIB_VERDICT_PORT_CONFLICT:
         return "another host claims the same port GUID: look at both hosts' adapters";
     case ONEIB_VERDICT_BLOCKED:
@@ -50,11 +50,14 @@ static const char *reason(enum oneib_verdict verdict)
     return NULL;
 }
 
+/* A reservation that shares its parent's partition may be limited where the parent is not. */
 static const char *membership_of(const struct subject *subject,
                                  const struct oneib_attachment *attachment)
 {
-    const bool full =
-        subject->network && subject->network->membership == ONEIB_FULL && !attachment->narrowed;
+    const struct oneib_network *own =
+        oneib_cloud_network(&subject->view->cloud, attachment->network_id);
+    const bool full = own && own->membership == ONEIB_FULL &&
+                      subject->cluster->membership == ONEIB_FULL && !attachment->narrowed;
     return oneib_membership_name(full ? ONEIB_FULL : ONEIB_LIMITED);
 }
 
@@ -67,17 +70,38 @@ static void append_state_name(const struct oneib_attachment *attachment, struct 
         oneib_text_printf(text, "UNKNOWN-%d/%d", attachment->state, attachment->lcm_state);
 }
 
+/* NULL: not migrating, or the host it comes from is gone. */
+static const struct oneib_host *source_host(const struct oneib_cloud *cloud,
+                                            const struct oneib_attachment *attachment)
+{
+    return attachment->presence == ONEIB_MIGRATING
+               ? oneib_cloud_host(cloud, attachment->source_host_id)
+               : NULL;
+}
+
+/* While a VM migrates both hosts are members. */
+static void add_host_cell(struct oneib_table *table, const struct oneib_cloud *cloud,
+                          const struct oneib_attachment *attachment)
+{
+    const struct oneib_host *host = oneib_cloud_host(cloud, attachment->host_id);
+    const struct oneib_host *source = source_host(cloud, attachment);
+    oneib_autotext struct oneib_text name = {0};
+    if (source)
+        oneib_text_printf(&name, "%s -> ", source->name);
+    oneib_text_append(&name, host ? host->name : "-");
+    oneib_table_untrusted(table, name.data ? name.data : "", 0);
+}
+
 static void add_port_cells(struct oneib_table *table, const struct subject *subject,
                            const struct oneib_attachment *attachment)
 {
-    const struct oneib_host *host = oneib_cloud_host(&subject->view->cloud, attachment->host_id);
     const struct oneib_hca_port *port =
         oneib_port_of(&subject->view->cloud, attachment, attachment->host_id);
     char guid[ONEIB_GUID_TEXT_SIZE] = "-";
 
     if (port)
         oneib_guid_format(port->port_guid, guid);
-    oneib_table_untrusted(table, host ? host->name : "-", 0);
+    add_host_cell(table, &subject->view->cloud, attachment);
     oneib_table_cell(table, ONEIB_PLAIN, "%s", guid);
 }
 
@@ -221,15 +245,17 @@ static json_t *attachment_json(const struct subject *subject, size_t index)
     const struct oneib_attachment *attachment = &cloud->attachments[index];
     const enum oneib_verdict verdict = subject->view->desired.verdicts[index];
     const struct oneib_host *host = oneib_cloud_host(cloud, attachment->host_id);
+    const struct oneib_host *source = source_host(cloud, attachment);
     const struct oneib_hca_port *port = oneib_port_of(cloud, attachment, attachment->host_id);
     oneib_autotext struct oneib_text state = {0};
 
     append_state_name(attachment, &state);
     return json_pack(
-        "{s:I, s:i, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:s, s:s, s:o}", "vm",
+        "{s:I, s:i, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:s, s:o}", "vm",
         (json_int_t)attachment->vm_id, "nic", (int)attachment->nic_id, "state",
         oneib_json_text(state.data), "presence", oneib_presence_name(attachment->presence), "host",
-        oneib_json_text(host ? host->name : NULL), "device",
+        oneib_json_text(host ? host->name : NULL), "source_host",
+        oneib_json_text(source ? source->name : NULL), "device",
         oneib_json_text(port ? port->device : NULL), "port_guid",
         port ? oneib_json_guid(port->port_guid) : json_null(), "guid",
         oneib_json_guid(
