@@ -18,7 +18,8 @@ enum oneib_severity {
 
 struct oneib_finding {
     enum oneib_severity severity;
-    const char *code; /* static: "pkey-conflict"; docs/operator.md has one entry for each */
+    const char *code; /* static, words joined by '-': "pkey-conflict"; docs/operator.md has one
+                         entry for each */
     char *text;       /* owned: object, place and what is wrong */
     char *remedy;     /* owned, may be NULL */
 };

@@ -54,8 +54,9 @@ static int read_amount(struct oneib_documents *documents, const struct host *hos
         return 0;
     if (!oneib_value_number(value, UINT16_MAX, &number))
         return oneib_documents_note_value(documents, ONEIB_WARNING, "hca-invalid",
-                                          "check the probe of this host", host->object, attribute,
-                                          value, "is not a number from 0 to 65535", err);
+                                          "correct the host's IB_HCA, or what its probe prints",
+                                          host->object, attribute, value,
+                                          "is not a number from 0 to 65535", err);
     *amount = (uint16_t)number;
     return 0;
 }
@@ -89,9 +90,10 @@ static int note_bad_port(struct oneib_documents *documents, const struct host *h
     oneib_text_append(&shown, "\"");
     if (oneib_text_failed(&shown))
         return oneib_fail_memory(err);
-    return oneib_findings_add(
-        documents->findings, ONEIB_WARNING, "hca-invalid", "check the probe of this host", err,
-        "%s: an IB_HCA does not name a port, it is left out: %s", host->object, shown.data);
+    return oneib_findings_add(documents->findings, ONEIB_WARNING, "hca-invalid",
+                              "correct the host's IB_HCA, or what its probe prints", err,
+                              "%s: an IB_HCA does not name a port, it is left out: %s",
+                              host->object, shown.data);
 }
 
 static bool is_same_port(const struct oneib_hca_port *a, const struct oneib_hca_port *b)
@@ -201,17 +203,17 @@ static void drop_ambiguous_ports(struct oneib_host *host)
 static int keep_host(struct oneib_documents *documents, struct host *host, struct oneib_error *err)
 {
     if (!identify_host(host))
-        return oneib_documents_note_value(documents, ONEIB_WARNING, "host-invalid", NULL,
-                                          "a host without an id is left out", "ID", &host->id,
-                                          "is not an id", err);
+        return oneib_documents_note_value(documents, ONEIB_WARNING, "host-invalid",
+                                          ONEIB_REMEDY_NOT_ONED, "a host without an id is left out",
+                                          "ID", &host->id, "is not an id", err);
     if (host->invalid_vms > 0 &&
-        oneib_findings_add(documents->findings, ONEIB_WARNING, "vm-list-invalid", NULL, err,
-                           "%s: %zu entries of its VMS are not ids", host->object,
-                           host->invalid_vms) < 0)
+        oneib_findings_add(documents->findings, ONEIB_WARNING, "vm-list-invalid",
+                           ONEIB_REMEDY_NOT_ONED, err, "%s: %zu entries of its VMS are not ids",
+                           host->object, host->invalid_vms) < 0)
         return -1;
     if (host->vectors > PORTS_MAX &&
         oneib_findings_add(documents->findings, ONEIB_WARNING, "hca-invalid",
-                           "check the probe of this host", err,
+                           "correct the host's IB_HCA, or what its probe prints", err,
                            "%s: %zu IB_HCA, all after the first %d are left out", host->object,
                            host->vectors, PORTS_MAX) < 0)
         return -1;

@@ -15,6 +15,10 @@
 #define ONEIB_ID_MAX INT32_MAX
 #define ONEIB_NUMBER_LENGTH 20
 
+/* The remedy where no user's text can be the cause. */
+#define ONEIB_REMEDY_NOT_ONED                                                                      \
+    "oned writes no such document: look whether one.endpoint is oned itself, and report this"
+
 /* Reads one object: the element that the reader stands on. */
 typedef int (*oneib_object_reader)(struct oneib_reader *reader, struct oneib_documents *documents,
                                    struct oneib_error *err);

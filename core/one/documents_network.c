@@ -128,7 +128,7 @@ static int judge_parent(const struct judged *judged, struct oneib_error *err)
     judged->network->parent_id = ONEIB_NO_ID;
     if (oneib_value_is_empty(value) || oneib_value_id(value, &judged->network->parent_id))
         return 0;
-    return note(judged, "parent-invalid", NULL, "PARENT_NETWORK_ID", value,
+    return note(judged, "parent-invalid", ONEIB_REMEDY_NOT_ONED, "PARENT_NETWORK_ID", value,
                 "is not an id, it counts as no reservation", err);
 }
 
@@ -203,7 +203,7 @@ static int judge_amount(const struct judged *judged, const char *code, const cha
     if (oneib_value_is_empty(value))
         return 0;
     if (!oneib_value_number(value, UINT16_MAX, &number))
-        return note(judged, code, NULL, attribute, value,
+        return note(judged, code, "write a decimal number, or remove it", attribute, value,
                     "is not a number up to 65535, the fabric's own is used", err);
     *amount = (uint16_t)number;
     return 0;
@@ -289,7 +289,8 @@ static int judge_statics(const struct judged *judged, struct oneib_error *err)
     if (oneib_value_is_empty(value))
         return 0;
     if (value->state != ONEIB_VALUE_TEXT)
-        return note(judged, "static-guid-invalid", NULL, "IB_STATIC_GUIDS", value, "", err);
+        return note(judged, "static-guid-invalid", "give IB_STATIC_GUIDS once, as one text",
+                    "IB_STATIC_GUIDS", value, "", err);
     return judge_static_items(judged, value->text, err);
 }
 
@@ -297,9 +298,10 @@ static int judge_vm_lists(const struct judged *judged, struct oneib_error *err)
 {
     if (judged->values->invalid_vms == 0)
         return 0;
-    return oneib_findings_add(judged->documents->findings, ONEIB_WARNING, "vm-list-invalid", NULL,
-                              err, "%s: %zu entries of its lists of VMs are not ids",
-                              judged->object, judged->values->invalid_vms);
+    return oneib_findings_add(judged->documents->findings, ONEIB_WARNING, "vm-list-invalid",
+                              ONEIB_REMEDY_NOT_ONED, err,
+                              "%s: %zu entries of its lists of VMs are not ids", judged->object,
+                              judged->values->invalid_vms);
 }
 
 static int judge(const struct judged *judged, struct oneib_error *err)
@@ -325,9 +327,9 @@ static int keep_network(struct oneib_documents *documents, const struct network_
 {
     uint32_t id;
     if (!oneib_value_id(&values->id, &id))
-        return oneib_documents_note_value(documents, ONEIB_WARNING, "network-invalid", NULL,
-                                          "a network without an id is left out", "ID", &values->id,
-                                          "is not an id", err);
+        return oneib_documents_note_value(
+            documents, ONEIB_WARNING, "network-invalid", ONEIB_REMEDY_NOT_ONED,
+            "a network without an id is left out", "ID", &values->id, "is not an id", err);
 
     struct judged judged = {.documents = documents, .values = values};
     snprintf(judged.object, sizeof judged.object, "network %" PRIu32, id);

@@ -66,6 +66,9 @@ static void nic_set_add(struct nic_set *set, uint8_t id)
     set->words[id / 64] |= UINT64_C(1) << (id % 64);
 }
 
+static const char nic_remedy[] =
+    "look at the NIC with 'onevm show -x', then detach it and attach it again";
+
 /* A finding about a NIC, while their number is small. */
 static int note_nic(struct oneib_documents *documents, struct vm *vm, enum oneib_severity severity,
                     const char *code, const char *remedy, const char *nic, const char *attribute,
@@ -104,13 +107,13 @@ static int refuse_nic(struct oneib_documents *documents, struct vm *vm,
 {
     uint64_t number;
     if (values[VN_MAD].state != ONEIB_VALUE_TEXT)
-        return note_nic(documents, vm, ONEIB_WARNING, "nic-invalid", NULL, "NIC", "VN_MAD",
+        return note_nic(documents, vm, ONEIB_WARNING, "nic-invalid", nic_remedy, "NIC", "VN_MAD",
                         &values[VN_MAD], "", err);
     if (oneib_value_number(&values[NIC_ID], UINT64_MAX, &number))
         return note_nic(documents, vm, ONEIB_WARNING, "nic-id-range",
                         "detach NICs of this VM, or make a new VM: ids are not used again", "NIC",
                         "NIC_ID", &values[NIC_ID], "is more than 255, it gets no InfiniBand", err);
-    return note_nic(documents, vm, ONEIB_WARNING, "nic-invalid", NULL, "NIC", "NIC_ID",
+    return note_nic(documents, vm, ONEIB_WARNING, "nic-invalid", nic_remedy, "NIC", "NIC_ID",
                     &values[NIC_ID], "is not an id, it gets no InfiniBand", err);
 }
 
@@ -121,8 +124,9 @@ static int judge_claim(struct oneib_documents *documents, struct vm *vm, const c
     attachment->claim = (uint8_t)oneib_value_key(value, &attachment->claimed_pkey);
     if (attachment->claim != ONEIB_KEY_INVALID)
         return 0;
-    return note_nic(documents, vm, ONEIB_NOTICE, "pkey-text", NULL, nic, "VLAN_ID", value,
-                    "is not a P_Key in decimal, from 1 to 32766", err);
+    return note_nic(documents, vm, ONEIB_NOTICE, "pkey-text",
+                    "correct VLAN_ID of the network: oned copies it into its NICs", nic, "VLAN_ID",
+                    value, "is not a P_Key in decimal, from 1 to 32766", err);
 }
 
 /* A NIC may narrow its network's membership, never widen it: "full" says nothing. */
@@ -145,8 +149,8 @@ static int judge_network(struct oneib_documents *documents, struct vm *vm, const
     if (oneib_value_id(value, &attachment->network_id))
         return 0;
     attachment->network_id = ONEIB_NO_ID;
-    return note_nic(documents, vm, ONEIB_WARNING, "nic-invalid", NULL, nic, "NETWORK_ID", value,
-                    "is not an id, it belongs to no network", err);
+    return note_nic(documents, vm, ONEIB_WARNING, "nic-invalid", nic_remedy, nic, "NETWORK_ID",
+                    value, "is not an id, it belongs to no network", err);
 }
 
 static uint32_t parse_ipv4(const struct oneib_value *value)
@@ -295,10 +299,12 @@ static int note_invalid_vm(struct oneib_documents *documents, const struct vm *v
                            struct oneib_error *err)
 {
     if (vm->object[0] == '\0')
-        return oneib_documents_note_value(documents, ONEIB_WARNING, "vm-invalid", NULL,
+        return oneib_documents_note_value(documents, ONEIB_WARNING, "vm-invalid",
+                                          ONEIB_REMEDY_NOT_ONED,
                                           "a VM without an id before its TEMPLATE is left out",
                                           "ID", &vm->id_value, "is not an id", err);
-    return oneib_findings_add(documents->findings, ONEIB_WARNING, "vm-invalid", NULL, err,
+    return oneib_findings_add(documents->findings, ONEIB_WARNING, "vm-invalid",
+                              ONEIB_REMEDY_NOT_ONED, err,
                               "%s: ID, TEMPLATE or HISTORY_RECORDS is given more than once, the VM "
                               "is left out",
                               vm->object);
@@ -319,7 +325,7 @@ static int judge_repeated_nics(struct oneib_documents *documents, const struct v
 {
     for (unsigned id = 0; id <= ONEIB_NIC_ID_MAX; id++)
         if (nic_set_has(&vm->repeated, (uint8_t)id) &&
-            oneib_findings_add(documents->findings, ONEIB_WARNING, "nic-invalid", NULL, err,
+            oneib_findings_add(documents->findings, ONEIB_WARNING, "nic-invalid", nic_remedy, err,
                                "%s: there are several NICs with NIC_ID %u, they get no InfiniBand",
                                vm->object, id) < 0)
             return -1;
@@ -332,7 +338,7 @@ static int note_more_nics(struct oneib_documents *documents, const struct vm *vm
 {
     if (vm->nic_findings <= NIC_FINDINGS_MAX)
         return 0;
-    return oneib_findings_add(documents->findings, ONEIB_WARNING, "nic-invalid", NULL, err,
+    return oneib_findings_add(documents->findings, ONEIB_WARNING, "nic-invalid", nic_remedy, err,
                               "%s: %zu more findings about its NICs are not shown", vm->object,
                               vm->nic_findings - NIC_FINDINGS_MAX);
 }
@@ -357,10 +363,10 @@ static int judge_state(struct oneib_documents *documents, const struct vm *vm,
 
     *state = (struct vm_state){-1, -1, ONEIB_PRESENCE_UNKNOWN};
     bool is_state = !oneib_value_number(&vm->state, INT16_MAX, &number);
-    return oneib_documents_note_value(documents, ONEIB_WARNING, "vm-state-invalid", NULL,
-                                      vm->object, is_state ? "STATE" : "LCM_STATE",
-                                      is_state ? &vm->state : &vm->lcm_state, "is not a number",
-                                      err);
+    return oneib_documents_note_value(
+        documents, ONEIB_WARNING, "vm-state-invalid", ONEIB_REMEDY_NOT_ONED, vm->object,
+        is_state ? "STATE" : "LCM_STATE", is_state ? &vm->state : &vm->lcm_state, "is not a number",
+        err);
 }
 
 static int judge_history(struct oneib_documents *documents, struct vm *vm, struct oneib_error *err)
@@ -368,7 +374,8 @@ static int judge_history(struct oneib_documents *documents, struct vm *vm, struc
     if (!vm->history_invalid)
         return 0;
     vm->last = vm->before = (struct record){.host_id = ONEIB_NO_ID};
-    return oneib_findings_add(documents->findings, ONEIB_WARNING, "history-invalid", NULL, err,
+    return oneib_findings_add(documents->findings, ONEIB_WARNING, "history-invalid",
+                              ONEIB_REMEDY_NOT_ONED, err,
                               "%s: a history record has no valid SEQ or HID, or a SEQ of another, "
                               "its host is unknown",
                               vm->object);

@@ -165,7 +165,7 @@ static void check_hosts(struct oneib_session *session, struct oneib_checks *chec
                         with_ports, cloud.host_count);
     else
         oneib_check_add(checks, ONEIB_CHECK_WARN, name,
-                        "install oneib's probes on them, then run 'onehost forceupdate'",
+                        "describe their ports in IB_HCA vectors of the hosts (onehost update)",
                         "none of %zu reports an InfiniBand port (IB_HCA)", cloud.host_count);
     check_virtual_ports(session, &cloud, checks);
     oneib_cloud_clear(&cloud);
