@@ -56,7 +56,8 @@ enum oneib_deviation_kind {
                             get it: a violation */
     ONEIB_KEY_ABSENT,    /* a member's key is not in force */
     ONEIB_KEY_NARROWED,  /* full was meant, limited is in the table */
-    ONEIB_KEY_NOT_FIRST, /* index 0 is not the default partition (indx0 aside) */
+    ONEIB_KEY_NOT_FIRST, /* index 0 is not the default partition (indx0 aside): every closed VF of
+                            mlx4 points there, so what stands there is everybody's: a violation */
     ONEIB_PORT_SILENT, /* the port's table could not be read: nothing is proved about it; counts as
                           a violation */
 };
@@ -74,7 +75,7 @@ struct oneib_verification {
     size_t count, capacity;
     size_t ports;              /* end ports compared */
     size_t keys;               /* table entries compared */
-    size_t violations;         /* EXCESS, WIDENED, LAST_SLOT, SILENT */
+    size_t violations;         /* EXCESS, WIDENED, LAST_SLOT, NOT_FIRST, SILENT */
     size_t differences;        /* all others */
     size_t members_off_fabric; /* GUID members whose port is not on the fabric: powered off, or a
                                   virtual port */

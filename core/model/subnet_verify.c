@@ -235,11 +235,11 @@ bool oneib_deviation_is_violation(enum oneib_deviation_kind kind)
     case ONEIB_KEY_EXCESS:
     case ONEIB_KEY_WIDENED:
     case ONEIB_KEY_LAST_SLOT:
+    case ONEIB_KEY_NOT_FIRST:
     case ONEIB_PORT_SILENT:
         return true;
     case ONEIB_KEY_ABSENT:
     case ONEIB_KEY_NARROWED:
-    case ONEIB_KEY_NOT_FIRST:
         return false;
     }
     return true;

@@ -163,6 +163,13 @@ int oneib_look_again(const struct oneib_run *run, bool force, struct oneib_looke
     return collect_findings(looked, err);
 }
 
+bool oneib_deviates(const struct oneib_looked *looked,
+                    const struct oneib_verification *verification)
+{
+    return verification->count > 0 || looked->view.held > 0 ||
+           oneib_findings_count(&looked->findings, ONEIB_VIOLATION) > 0;
+}
+
 void oneib_looked_clear(struct oneib_looked *looked)
 {
     oneib_findings_clear(&looked->findings);

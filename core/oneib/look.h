@@ -36,6 +36,10 @@ int oneib_look_again(const struct oneib_run *run, bool force, struct oneib_looke
                      struct oneib_error *err);
 void oneib_looked_clear(struct oneib_looked *looked);
 
+/* The verdict of sync and verify: isolation could be broken, or is not what OpenNebula wants. */
+bool oneib_deviates(const struct oneib_looked *looked,
+                    const struct oneib_verification *verification);
+
 /* A view of what a session has open, with progress on a terminal. */
 int oneib_view_of(const struct oneib_run *run, struct oneib_session *session, bool force,
                   struct oneib_view *view, struct oneib_error *err);

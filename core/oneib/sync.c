@@ -64,13 +64,6 @@ static int apply(struct work *work, bool force, struct oneib_error *err)
                        err);
 }
 
-/* Isolation could be broken, or is not what OpenNebula wants. */
-static bool deviates(const struct work *work)
-{
-    return work->result.verification.count > 0 || work->looked->view.held > 0 ||
-           oneib_findings_count(&work->looked->findings, ONEIB_VIOLATION) > 0;
-}
-
 static void append_file(const struct work *work, struct oneib_text *text)
 {
     static const struct oneib_change_words words = {"added", "removed", "changed"};
@@ -167,8 +160,9 @@ static int print_json(const struct work *work, struct oneib_error *err)
                   (json_int_t)oneib_fabric_mads_sent(session->fabric), "in_force_ms",
                   result->outcome == ONEIB_APPLIED ? milliseconds_json(result->in_force_ms)
                                                    : json_null(),
-                  "held", (json_int_t)work->looked->view.held, "in_force", (int)!deviates(work),
-                  "changes", oneib_changes_json(&work->places, &work->changes), "verification",
+                  "held", (json_int_t)work->looked->view.held, "in_force",
+                  (int)!oneib_deviates(work->looked, &work->result.verification), "changes",
+                  oneib_changes_json(&work->places, &work->changes), "verification",
                   oneib_verification_json(&work->places, &result->verification), "findings",
                   oneib_json_findings(&work->looked->findings)),
         err);
@@ -197,7 +191,7 @@ static enum oneib_exit run_sync(const struct oneib_run *run, struct oneib_error 
     enum oneib_exit status = ONEIB_EXIT_DONE;
     if (do_it(&work, force, err) < 0)
         status = ONEIB_EXIT_FAILURE;
-    else if (deviates(&work))
+    else if (oneib_deviates(&looked, &work.result.verification))
         status = ONEIB_EXIT_DIFFERENCE;
     oneib_apply_result_clear(&work.result);
     oneib_changes_clear(&work.changes);

@@ -11,11 +11,6 @@ struct comparison {
     struct oneib_verification verification;
 };
 
-static bool deviates(const struct comparison *comparison)
-{
-    return comparison->verification.count > 0 || comparison->looked->view.held > 0;
-}
-
 static int print_text(const struct comparison *comparison, struct oneib_error *err)
 {
     const size_t held = comparison->looked->view.held;
@@ -38,7 +33,8 @@ static int print_text(const struct comparison *comparison, struct oneib_error *e
 static int print_json(const struct comparison *comparison, struct oneib_error *err)
 {
     return oneib_json_write(
-        json_pack("{s:b, s:I, s:I, s:o, s:o}", "in_force", (int)!deviates(comparison), "mads_sent",
+        json_pack("{s:b, s:I, s:I, s:o, s:o}", "in_force",
+                  (int)!oneib_deviates(comparison->looked, &comparison->verification), "mads_sent",
                   (json_int_t)oneib_fabric_mads_sent(comparison->looked->session.fabric), "held",
                   (json_int_t)comparison->looked->view.held, "verification",
                   oneib_verification_json(&comparison->places, &comparison->verification),
@@ -67,7 +63,7 @@ static enum oneib_exit run_verify(const struct oneib_run *run, struct oneib_erro
     enum oneib_exit status = ONEIB_EXIT_DONE;
     if (compare_and_print(&comparison, err) < 0)
         status = ONEIB_EXIT_FAILURE;
-    else if (deviates(&comparison))
+    else if (oneib_deviates(&looked, &comparison.verification))
         status = ONEIB_EXIT_DIFFERENCE;
     oneib_verification_clear(&comparison.verification);
     oneib_places_clear(&comparison.places);
@@ -81,7 +77,7 @@ const struct oneib_verb oneib_verb_verify = {
     .help = "usage: oneib verify [--json]\n"
             "\n"
             "Reads the P_Key table of every port and compares it with the desired partitions.\n"
-            "Writes nothing. Exits 1 when a port deviates.\n"
+            "Writes nothing. Exits 1 when a port deviates or a finding is a violation.\n"
             "\n"
             "example:\n"
             "  $ oneib verify && echo isolated\n",

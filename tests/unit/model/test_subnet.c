@@ -145,8 +145,8 @@ static void every_kind_of_deviation_is_found(void **state)
     assert_deviation(fabric, 6, ONEIB_KEY_NOT_FIRST, 3, 0x7fff, 0x8100, 0);
     assert_deviation(fabric, 7, ONEIB_PORT_SILENT, 4, 0, 0, 0xffff);
     assert_int_equal(8, verification->count);
-    assert_int_equal(4, verification->violations);
-    assert_int_equal(4, verification->differences);
+    assert_int_equal(5, verification->violations);
+    assert_int_equal(3, verification->differences);
     assert_int_equal(2, verification->ports);
 }
 
