@@ -3,7 +3,9 @@
 #include "fabric/internal.h"
 
 #include "base/array.h"
+#include "model/pkey.h"
 #include <errno.h>
+#include <inttypes.h>
 
 #define LIDS_PER_BLOCK 64 /* of a LinearForwardingTable */
 #define LID_LAST 0xbfff   /* the last unicast LID */
@@ -135,5 +137,45 @@ int oneib_census_take(struct oneib_fabric *fabric, struct oneib_census *census,
     bool whole;
     if (oneib_sa_nodes(fabric, census, &whole, err) < 0)
         return -1;
+    census->from_sa = whole;
     return whole ? 0 : oneib_census_from_switch(fabric, census, err);
+}
+
+static bool is_full_member(const struct oneib_subnet_port *port)
+{
+    for (unsigned i = 0; i < port->partition_cap; i++)
+        if (port->pkeys[i] == oneib_pkey_raw(ONEIB_PKEY_DEFAULT, ONEIB_FULL))
+            return true;
+    return false;
+}
+
+int oneib_check_sight(const struct oneib_subnet *subnet, oneib_guid own, struct oneib_error *err)
+{
+    const struct oneib_subnet_port *port = oneib_subnet_find(subnet, own);
+    if (!port)
+        return oneib_fail(err, ONEIB_ERROR_PROTOCOL,
+                          "the SA's list of nodes lacks the very port that asked, 0x%016" PRIx64
+                          ": it is not whole",
+                          own);
+    if (!port->answered || is_full_member(port))
+        return 0;
+    return oneib_fail(err, ONEIB_ERROR_REFUSED,
+                      "port 0x%016" PRIx64 " is a limited member of the default partition, and "
+                      "to such the SA does not show all ports: list it in "
+                      "default_partition.full_members on every machine that runs oneib, the "
+                      "master's first",
+                      own);
+}
+
+int oneib_note_master(struct oneib_subnet *subnet, uint16_t sm_lid, struct oneib_error *err)
+{
+    for (size_t i = 0; i < subnet->port_count; i++)
+        if (subnet->ports[i].lid == sm_lid) {
+            subnet->sm_port_guid = subnet->ports[i].guid;
+            return 0;
+        }
+    return oneib_fail(err, ONEIB_ERROR_PROTOCOL,
+                      "no port has the LID %u of the master subnet manager: it is changing, try "
+                      "again",
+                      sm_lid);
 }

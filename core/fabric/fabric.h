@@ -35,8 +35,9 @@ uint64_t oneib_fabric_mads_sent(const struct oneib_fabric *fabric);
  * attribute 0x16); SwitchInfo of every switch for MulticastFDBCap. Where the SA's answer arrives
  * cut (ibsim carries no RMPP), the LIDs come from the forwarding table of the nearest switch, the
  * names from the ports, and the SA is asked about the silent ones only. A port that does not answer
- * stays in *subnet with answered = false; two ports with one GUID do too. On failure *subnet holds
- * nothing.
+ * stays in *subnet with answered = false; two ports with one GUID do too. Refused where the SA does
+ * not show all ports: this port must be a full member of the default partition. On failure *subnet
+ * holds nothing.
  */
 int oneib_fabric_read(struct oneib_fabric *fabric, struct oneib_subnet *subnet,
                       struct oneib_error *err);

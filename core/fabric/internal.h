@@ -43,6 +43,7 @@ struct oneib_census_entry {
 struct oneib_census {
     struct oneib_census_entry *items;
     size_t count, capacity;
+    bool from_sa; /* opensm's SA leaves out who shares no P_Key with the asking port */
 };
 
 /* Appends a zeroed entry, valid until the next one; NULL when out of memory. */
@@ -58,6 +59,19 @@ int oneib_census_take(struct oneib_fabric *fabric, struct oneib_census *census,
                       struct oneib_error *err);
 int oneib_census_from_switch(struct oneib_fabric *fabric, struct oneib_census *census,
                              struct oneib_error *err);
+
+/*
+ * Fails when the SA may have left ports out of its answer to the port `own`: two limited members of
+ * a partition share no P_Key, so all of them are shown to a full member of the default partition
+ * only. An own port that did not answer is its own violation.
+ */
+int oneib_check_sight(const struct oneib_subnet *subnet, oneib_guid own, struct oneib_error *err);
+
+/*
+ * Sets subnet->sm_port_guid. Fails when no port has the master's LID: which port SELF is, and so
+ * which one must not serve VMs, must not be guessed.
+ */
+int oneib_note_master(struct oneib_subnet *subnet, uint16_t sm_lid, struct oneib_error *err);
 
 /*
  * The records of an SA answer: `count` of them, `stride` bytes apart, each of at least record_size

@@ -288,14 +288,6 @@ static void distrust_duplicates(struct oneib_subnet *subnet)
     }
 }
 
-static void note_master(struct oneib_subnet *subnet, uint16_t sm_lid)
-{
-    subnet->sm_port_guid = 0;
-    for (size_t i = 0; i < subnet->port_count; i++)
-        if (subnet->ports[i].lid == sm_lid)
-            subnet->sm_port_guid = subnet->ports[i].guid;
-}
-
 static int read_subnet(struct reader *reader, struct oneib_census *census, struct oneib_error *err)
 {
     if (oneib_fabric_require_sm(reader->fabric, err) < 0 ||
@@ -304,10 +296,11 @@ static int read_subnet(struct reader *reader, struct oneib_census *census, struc
         return -1;
     drop_aliases_and_strays(reader);
     drop_unfinished(reader->subnet);
-    note_master(reader->subnet, reader->fabric->sm_lid);
     oneib_subnet_sort(reader->subnet);
     distrust_duplicates(reader->subnet);
-    return 0;
+    if (oneib_note_master(reader->subnet, reader->fabric->sm_lid, err) < 0)
+        return -1;
+    return census->from_sa ? oneib_check_sight(reader->subnet, reader->fabric->port_guid, err) : 0;
 }
 
 static void clear_reader(struct reader *reader)
