@@ -13,6 +13,8 @@
 /* A window of 1,000 VMs is about 12 MiB on the wire; xmlrpc-c's own limit is 512 KiB. */
 #define ANSWER_SIZE_MAX ((size_t)512 * 1024 * 1024)
 
+#define FAR_CHARACTER_LENGTH 4
+
 struct oneib_transport {
     xmlrpc_client *client;
     xmlrpc_server_info *server;
@@ -221,6 +223,31 @@ static int fail_fault(int code, const char *text, const char *secret, struct one
     return oneib_fail(err, ONEIB_ERROR_PROTOCOL, "fault %d: %s", code, shown);
 }
 
+static bool is_continuation(char byte)
+{
+    return ((unsigned char)byte & 0xc0) == 0x80;
+}
+
+/* UTF-8 of a character beyond U+FFFF: four bytes, the first 0xf0-0xf4. */
+static bool is_far_character(const char *bytes)
+{
+    const unsigned char lead = (unsigned char)bytes[0];
+    return lead >= 0xf0 && lead <= 0xf4 && is_continuation(bytes[1]) && is_continuation(bytes[2]) &&
+           is_continuation(bytes[3]);
+}
+
+/*
+ * xmlrpc-c refuses an answer with a character beyond U+FFFF. One tenant's VM with such a name must
+ * not stop everybody, and no value that oneib understands has one, so question marks take its
+ * place. Anything else that is not UTF-8 stays, to be refused.
+ */
+static void replace_far_characters(char *bytes, size_t length)
+{
+    for (size_t i = 0; i + FAR_CHARACTER_LENGTH <= length; i++)
+        if (is_far_character(bytes + i))
+            memset(bytes + i, '?', FAR_CHARACTER_LENGTH);
+}
+
 static xmlrpc_value *parse_answer(const xmlrpc_mem_block *answer, const char *secret,
                                   struct oneib_error *err)
 {
@@ -296,6 +323,8 @@ xmlrpc_value *oneib_transport_call(struct oneib_transport *transport, const char
     } else {
         xmlrpc_mem_block *answer = exchange(transport, request, secret, err);
         if (answer) {
+            replace_far_characters(XMLRPC_MEMBLOCK_CONTENTS(char, answer),
+                                   XMLRPC_MEMBLOCK_SIZE(char, answer));
             result = parse_answer(answer, secret, err);
             XMLRPC_MEMBLOCK_FREE(char, answer);
         }
