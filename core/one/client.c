@@ -309,19 +309,25 @@ static int update_pkey(struct oneib_one *one, uint32_t network_id, uint16_t pkey
     return outcome;
 }
 
+int oneib_one_network_key(struct oneib_one *one, uint32_t id, enum oneib_key_state *state,
+                          oneib_pkey *pkey, struct oneib_error *err)
+{
+    char *xml = NULL;
+    size_t length;
+    if (oneib_one_network(one, id, &xml, &length, err) < 0)
+        return -1;
+    int outcome = oneib_document_network_key(xml, length, state, pkey, err);
+    free(xml);
+    return outcome;
+}
+
 /* oned may accept an update and keep the old value: restricted attributes are put back silently. */
 static int check_pkey(struct oneib_one *one, uint32_t network_id, uint16_t pkey,
                       struct oneib_error *err)
 {
-    char *xml = NULL;
-    size_t length;
     enum oneib_key_state state = ONEIB_KEY_MISSING;
     oneib_pkey found = 0;
-    if (oneib_one_network(one, network_id, &xml, &length, err) < 0)
-        return -1;
-    int outcome = oneib_document_network_key(xml, length, &state, &found, err);
-    free(xml);
-    if (outcome < 0)
+    if (oneib_one_network_key(one, network_id, &state, &found, err) < 0)
         return -1;
     if (state != ONEIB_KEY_VALID || found != pkey)
         return oneib_fail(err, ONEIB_ERROR_PROTOCOL,

@@ -10,6 +10,7 @@
 #define ONEIB_ONE_CLIENT_H
 
 #include "base/error.h"
+#include "model/cloud.h"
 #include "one/credentials.h"
 #include <stddef.h>
 #include <stdint.h>
@@ -37,6 +38,9 @@ int oneib_one_network(struct oneib_one *one, uint32_t id, char **xml, size_t *le
                       struct oneib_error *err);
 int oneib_one_host(struct oneib_one *one, uint32_t id, char **xml, size_t *length,
                    struct oneib_error *err);
+/* The key that the network has now. */
+int oneib_one_network_key(struct oneib_one *one, uint32_t id, enum oneib_key_state *state,
+                          oneib_pkey *pkey, struct oneib_error *err);
 /* one.vn.update with append: sets VLAN_ID = "KEY" (decimal) of a network, then reads it back: a
  * value that did not take is an error. */
 int oneib_one_set_pkey(struct oneib_one *one, uint32_t network_id, uint16_t pkey,

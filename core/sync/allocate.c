@@ -8,6 +8,27 @@ static bool ends_everything(enum oneib_error_code code)
            code == ONEIB_ERROR_MEMORY || code == ONEIB_ERROR_TIMEOUT;
 }
 
+/* Somebody may have set a key since the view was made: theirs counts. */
+static bool still_needs_it(const struct oneib_view *view, uint32_t network_id,
+                           enum oneib_key_state state, oneib_pkey pkey)
+{
+    const struct oneib_network *network = oneib_cloud_network(&view->cloud, network_id);
+    return network && network->key_state == state &&
+           (state != ONEIB_KEY_VALID || network->pkey == pkey);
+}
+
+static int give_key(struct oneib_one *one, const struct oneib_view *view,
+                    const struct oneib_key_request *request, struct oneib_error *err)
+{
+    enum oneib_key_state state = ONEIB_KEY_MISSING;
+    oneib_pkey pkey = 0;
+    if (oneib_one_network_key(one, request->network_id, &state, &pkey, err) < 0)
+        return -1;
+    if (!still_needs_it(view, request->network_id, state, pkey))
+        return 0;
+    return oneib_one_set_pkey(one, request->network_id, request->pkey, err);
+}
+
 int oneib_allocate(struct oneib_one *one, struct oneib_view *view, size_t *given,
                    struct oneib_error *err)
 {
@@ -18,7 +39,7 @@ int oneib_allocate(struct oneib_one *one, struct oneib_view *view, size_t *given
             continue; /* the range is used up: desired.findings says so */
 
         struct oneib_error failure;
-        if (oneib_one_set_pkey(one, request->network_id, request->pkey, &failure) == 0) {
+        if (give_key(one, view, request, &failure) == 0) {
             ++*given;
             continue;
         }

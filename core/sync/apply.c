@@ -59,7 +59,18 @@ static bool is_opensms_to_mend(enum oneib_deviation_kind kind)
 struct watch {
     size_t *ports; /* indices into the subnet's ports that are not as they should be */
     size_t count;
+    const bool *keys; /* by key: only these have to go, and from everywhere; NULL: all that opensm
+                         can mend has to be mended */
 };
+
+/* A port whose table cannot be read may still hold a key that has to go. */
+static bool is_awaited(const struct watch *watch, const struct oneib_deviation *deviation)
+{
+    if (!watch->keys)
+        return is_opensms_to_mend(deviation->kind);
+    return deviation->kind == ONEIB_PORT_SILENT ||
+           (deviation->kind == ONEIB_KEY_EXCESS && watch->keys[oneib_pkey_base(deviation->found)]);
+}
 
 /* Deviations come by port, so a port's repetitions are neighbours. */
 static int find_wrong_ports(const struct oneib_subnet *subnet,
@@ -74,7 +85,7 @@ static int find_wrong_ports(const struct oneib_subnet *subnet,
 
     for (size_t i = 0; i < verification->count; i++) {
         const struct oneib_deviation *deviation = &verification->items[i];
-        if (!is_opensms_to_mend(deviation->kind))
+        if (!is_awaited(watch, deviation))
             continue;
         const struct oneib_subnet_port *port = oneib_subnet_find(subnet, deviation->port_guid);
         if (!port)
@@ -98,10 +109,10 @@ static int look_for_wrong_ports(const struct oneib_subnet *subnet,
     return result;
 }
 
-static int check_what_was_written(const char *data, size_t length, void *context,
+static int check_what_was_written(const char *data, size_t length,
+                                  const struct oneib_partition_table *meant,
                                   struct oneib_error *err)
 {
-    const struct oneib_partition_table *meant = context;
     struct oneib_partition_table reread = {0};
 
     int result = oneib_partitions_parse(data, length, "the new partitions file", &reread, err);
@@ -134,15 +145,51 @@ static int refuse_take_over(const struct oneib_config *config, const struct onei
 struct step {
     const struct oneib_config *config;
     struct oneib_fabric *fabric;
-    struct oneib_subnet *subnet;
+    struct oneib_view *view;
     struct oneib_apply_result *result;
 };
 
-static int write_table(const struct step *step, struct oneib_partition_table *table,
+/* An operator's edit, or the newer file of another oneib, must not be lost to this older view. */
+static int check_that_nobody_else_wrote(const struct step *step, struct oneib_error *err)
+{
+    const char *path = step->config->opensm.partitions;
+    const struct oneib_view *view = step->view;
+    oneib_autofree char *data = NULL;
+    size_t length = 0;
+    struct oneib_error failure = {0};
+
+    const bool read = oneib_file_read(path, view->file_length, &data, &length, &failure) == 0;
+    if (read && view->file_data && length == view->file_length &&
+        memcmp(data, view->file_data, length) == 0)
+        return 0;
+    if (!read && failure.code == ONEIB_ERROR_NOT_FOUND && !view->file_data)
+        return 0;
+    return oneib_fail(err, ONEIB_ERROR_REFUSED,
+                      "%s is not what it was when it was looked at: somebody else writes it too; "
+                      "look at 'oneib plan' and try again",
+                      path);
+}
+
+struct writing {
+    const struct step *step;
+    const struct oneib_partition_table *table;
+};
+
+static int check_before_rename(const char *data, size_t length, void *context,
+                               struct oneib_error *err)
+{
+    const struct writing *writing = context;
+    if (check_what_was_written(data, length, writing->table, err) < 0)
+        return -1;
+    return check_that_nobody_else_wrote(writing->step, err);
+}
+
+static int write_table(const struct step *step, const struct oneib_partition_table *table,
                        const struct oneib_text *rendered, struct oneib_error *err)
 {
+    struct writing writing = {step, table};
     return oneib_file_replace(step->config->opensm.partitions, rendered->data, rendered->length,
-                              0644, check_what_was_written, table, err);
+                              0644, check_before_rename, &writing, err);
 }
 
 static int reload(const struct step *step, struct oneib_error *err)
@@ -172,8 +219,9 @@ static int await_ports(const struct step *step, const struct oneib_partition_tab
 
         const size_t before = watch->count;
         const size_t watched = before < PORTS_WATCHED ? before : PORTS_WATCHED;
-        if (oneib_fabric_read_tables(step->fabric, step->subnet, watch->ports, watched, err) < 0 ||
-            look_for_wrong_ports(step->subnet, table, watch, err) < 0)
+        if (oneib_fabric_read_tables(step->fabric, &step->view->subnet, watch->ports, watched,
+                                     err) < 0 ||
+            look_for_wrong_ports(&step->view->subnet, table, watch, err) < 0)
             return -1;
         if (watch->count < before)
             pause = FIRST_PAUSE_MS;
@@ -188,66 +236,98 @@ static int await_ports(const struct step *step, const struct oneib_partition_tab
     return 0;
 }
 
-/* Writes `first`, which lacks the partitions whose keys change hands, and waits until their old
- * ports lost them. */
-static int take_away(const struct step *step, struct oneib_partition_table *first,
-                     struct oneib_error *err)
+static int read_fabric_again(const struct step *step, struct oneib_error *err)
+{
+    struct oneib_subnet subnet = {0};
+    if (oneib_fabric_read(step->fabric, &subnet, err) < 0)
+        return oneib_wrap(err, "verifying the fabric after the reload");
+    oneib_subnet_clear(&step->view->subnet);
+    step->view->subnet = subnet;
+    return 0;
+}
+
+/* Writes `first`, which lacks the partitions whose keys change hands. */
+static int write_first(const struct step *step, const struct oneib_partition_table *first,
+                       struct oneib_error *err)
 {
     oneib_autotext struct oneib_text rendered = {0};
     oneib_partitions_render(first, &rendered);
     if (oneib_text_failed(&rendered))
         return oneib_fail_memory(err);
+    if (write_table(step, first, &rendered, err) < 0)
+        return -1;
+    free(step->view->file_data);
+    step->view->file_length = rendered.length;
+    step->view->file_data = oneib_steal(&rendered.data);
+    return 0;
+}
 
-    struct watch watch = {0};
-    int status = look_for_wrong_ports(step->subnet, first, &watch, err);
+static int still_held(const struct step *step, const struct watch *watch, struct oneib_error *err)
+{
+    const struct oneib_subnet_port *port = &step->view->subnet.ports[watch->ports[0]];
+    char guid[ONEIB_GUID_TEXT_SIZE];
+    oneib_guid_format(port->guid, guid);
+    return oneib_fail(
+        err, ONEIB_ERROR_TIMEOUT,
+        "taking away P_Keys that change hands: port %s %s, so their new clusters stay "
+        "closed; see 'oneib verify'",
+        guid, port->answered ? "still holds what it should not" : "does not say what it holds");
+}
+
+/*
+ * Waits until the old ports lost their keys. The verdict is a new reading of the whole fabric: a
+ * port that came meanwhile counts as well. One that has left it does not, for opensm writes a
+ * port's table before it lets the port in.
+ */
+static int await_loss(const struct step *step, const struct oneib_partition_table *first,
+                      struct watch *watch, struct oneib_error *err)
+{
+    if (await_ports(step, first, watch, err) < 0 || read_fabric_again(step, err) < 0 ||
+        look_for_wrong_ports(&step->view->subnet, first, watch, err) < 0)
+        return -1;
+    return watch->count > 0 ? still_held(step, watch, err) : 0;
+}
+
+static int take_away(const struct step *step, const struct oneib_handover *handover,
+                     struct oneib_error *err)
+{
+    struct watch watch = {.keys = handover->keys};
+    int status = look_for_wrong_ports(&step->view->subnet, &handover->first, &watch, err);
     if (status == 0)
-        status = write_table(step, first, &rendered, err);
+        status = write_first(step, &handover->first, err);
     if (status == 0)
         status = reload(step, err);
     if (status == 0)
-        status = await_ports(step, first, &watch, err);
-    if (status == 0 && watch.count > 0) {
-        char guid[ONEIB_GUID_TEXT_SIZE];
-        oneib_guid_format(step->subnet->ports[watch.ports[0]].guid, guid);
-        status =
-            oneib_fail(err, ONEIB_ERROR_TIMEOUT,
-                       "taking away P_Keys that change hands: port %s still holds what it should "
-                       "not, so their new clusters stay closed; see 'oneib verify'",
-                       guid);
-    }
+        status = await_loss(step, &handover->first, &watch, err);
     free(watch.ports);
     return status;
 }
 
-static int hand_over_keys(const struct step *step, const struct oneib_view *view,
-                          struct oneib_error *err)
+static int hand_over_keys(const struct step *step, struct oneib_error *err)
 {
-    struct oneib_partition_table first;
-    size_t left_out;
-    if (oneib_handover_first(&view->in_force, &view->desired.table, step->subnet, &first, &left_out,
-                             err) < 0)
+    const struct oneib_view *view = step->view;
+    struct oneib_handover handover;
+    if (oneib_handover_make(&view->in_force, &view->desired.table, &view->subnet, &handover, err) <
+        0)
         return -1;
-    int status = left_out > 0 ? take_away(step, &first, err) : 0;
-    oneib_handover_clear(&first);
+    int status = handover.left_out > 0 ? take_away(step, &handover, err) : 0;
+    oneib_handover_clear(&handover);
     return status;
 }
 
-static int verify_everything(const struct step *step, const struct oneib_partition_table *table,
-                             struct oneib_error *err)
+static int verify_everything(const struct step *step, struct oneib_error *err)
 {
-    struct oneib_subnet subnet = {0};
-    if (oneib_fabric_read(step->fabric, &subnet, err) < 0)
-        return oneib_wrap(err, "verifying the fabric after the reload");
-    oneib_subnet_clear(step->subnet);
-    *step->subnet = subnet;
-    return oneib_subnet_verify(step->subnet, table, &step->result->verification, err);
+    if (read_fabric_again(step, err) < 0)
+        return -1;
+    return oneib_subnet_verify(&step->view->subnet, &step->view->desired.table,
+                               &step->result->verification, err);
 }
 
-static int write_and_wait(const struct step *step, struct oneib_view *view, bool wait,
-                          struct oneib_error *err)
+static int write_and_wait(const struct step *step, bool wait, struct oneib_error *err)
 {
+    const struct oneib_view *view = step->view;
     struct watch watch = {0};
-    int status = look_for_wrong_ports(step->subnet, &view->desired.table, &watch, err);
+    int status = look_for_wrong_ports(&view->subnet, &view->desired.table, &watch, err);
     if (status == 0 && view->changed)
         status = write_table(step, &view->desired.table, &view->rendered, err);
     if (status == 0)
@@ -258,7 +338,7 @@ static int write_and_wait(const struct step *step, struct oneib_view *view, bool
     return status;
 }
 
-static int put_into_force(const struct step *step, struct oneib_view *view, struct oneib_error *err)
+static int put_into_force(const struct step *step, struct oneib_error *err)
 {
     enum oneib_sm_state sm;
     if (oneib_fabric_local_sm(step->fabric, &sm, err) < 0)
@@ -266,13 +346,13 @@ static int put_into_force(const struct step *step, struct oneib_view *view, stru
     const bool standby = sm == ONEIB_SM_STANDBY;
 
     const double start = now_ms();
-    if (!standby && view->changed && hand_over_keys(step, view, err) < 0)
+    if (!standby && step->view->changed && hand_over_keys(step, err) < 0)
         return -1;
-    if (write_and_wait(step, view, !standby, err) < 0)
+    if (write_and_wait(step, !standby, err) < 0)
         return -1;
     step->result->outcome = standby ? ONEIB_STANDBY : ONEIB_APPLIED;
     step->result->in_force_ms = standby ? 0 : now_ms() - start;
-    return verify_everything(step, &view->desired.table, err);
+    return verify_everything(step, err);
 }
 
 /* Whether any port needs opensm's attention. */
@@ -304,8 +384,8 @@ int oneib_apply(const struct oneib_config *config, struct oneib_fabric *fabric,
         status =
             oneib_subnet_verify(&view->subnet, &view->desired.table, &result->verification, err);
     } else if (status == 0) {
-        const struct step step = {config, fabric, &view->subnet, result};
-        status = put_into_force(&step, view, err);
+        const struct step step = {config, fabric, view, result};
+        status = put_into_force(&step, err);
     }
     if (status < 0)
         oneib_apply_result_clear(result);

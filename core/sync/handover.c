@@ -32,43 +32,53 @@ static bool is_in_force(const struct oneib_partition_table *in_force,
     return before && strcmp(before->name, partition->name) == 0;
 }
 
-int oneib_handover_first(const struct oneib_partition_table *in_force,
-                         const struct oneib_partition_table *desired,
-                         const struct oneib_subnet *subnet, struct oneib_partition_table *first,
-                         size_t *left_out, struct oneib_error *err)
+static bool has_to_wait(const struct oneib_partition_table *in_force,
+                        const struct oneib_partition *partition, const bool *excess)
 {
-    *left_out = 0;
-    *first = (struct oneib_partition_table){0};
-
-    bool *excess = calloc(KEYS, sizeof *excess);
-    struct oneib_partition *kept = calloc(desired->count + 1, sizeof *kept);
-    if (!excess || !kept) {
-        free(excess);
-        free(kept);
-        return oneib_fail_memory(err);
-    }
-    if (find_excess_keys(desired, subnet, excess, err) < 0) {
-        free(excess);
-        free(kept);
-        return -1;
-    }
-
-    first->items = kept;
-    first->capacity = desired->count + 1;
-    for (size_t i = 0; i < desired->count; i++) {
-        const struct oneib_partition *partition = &desired->items[i];
-        if (excess[partition->pkey] && partition->pkey != ONEIB_PKEY_DEFAULT &&
-            !is_in_force(in_force, partition))
-            ++*left_out;
-        else
-            kept[first->count++] = *partition;
-    }
-    free(excess);
-    return 0;
+    return excess[partition->pkey] && partition->pkey != ONEIB_PKEY_DEFAULT &&
+           !is_in_force(in_force, partition);
 }
 
-void oneib_handover_clear(struct oneib_partition_table *first)
+static void leave_out(const struct oneib_partition_table *in_force,
+                      const struct oneib_partition_table *desired, const bool *excess,
+                      struct oneib_handover *handover)
 {
-    free(first->items);
-    *first = (struct oneib_partition_table){0};
+    for (size_t i = 0; i < desired->count; i++) {
+        const struct oneib_partition *partition = &desired->items[i];
+        if (has_to_wait(in_force, partition, excess)) {
+            handover->keys[partition->pkey] = true;
+            handover->left_out++;
+        } else {
+            handover->first.items[handover->first.count++] = *partition;
+        }
+    }
+}
+
+int oneib_handover_make(const struct oneib_partition_table *in_force,
+                        const struct oneib_partition_table *desired,
+                        const struct oneib_subnet *subnet, struct oneib_handover *handover,
+                        struct oneib_error *err)
+{
+    *handover = (struct oneib_handover){
+        .first = {.items = calloc(desired->count + 1, sizeof *handover->first.items),
+                  .capacity = desired->count + 1},
+        .keys = calloc(KEYS, sizeof *handover->keys),
+    };
+    bool *excess = calloc(KEYS, sizeof *excess);
+    int result = handover->first.items && handover->keys && excess
+                     ? find_excess_keys(desired, subnet, excess, err)
+                     : oneib_fail_memory(err);
+    if (result == 0)
+        leave_out(in_force, desired, excess, handover);
+    else
+        oneib_handover_clear(handover);
+    free(excess);
+    return result;
+}
+
+void oneib_handover_clear(struct oneib_handover *handover)
+{
+    free(handover->first.items);
+    free(handover->keys);
+    *handover = (struct oneib_handover){0};
 }

@@ -10,17 +10,24 @@
 #include "base/error.h"
 #include "model/partition.h"
 #include "model/subnet.h"
+#include <stdbool.h>
+#include <stddef.h>
+
+struct oneib_handover {
+    struct oneib_partition_table first; /* desired without the partitions whose key has to be taken
+                                           away first; borrows everything but its items array */
+    bool *keys;                         /* owned; by key, ONEIB_PKEY_DEFAULT + 1 of them: theirs */
+    size_t left_out;                    /* how many partitions that are */
+};
 
 /*
- * *first becomes `desired` without the partitions whose key has to be taken away first: those that
- * are not in force under the same name and key, while some port of the subnet holds the key without
- * being meant to. *left_out says how many. *first borrows everything but its items array: release
- * it with oneib_handover_clear(), never with oneib_partition_table_clear().
+ * Left out are those that are not in force under the same name and key, while some port of the
+ * subnet holds the key without being meant to. `desired` must stay alive while *handover is used.
  */
-int oneib_handover_first(const struct oneib_partition_table *in_force,
-                         const struct oneib_partition_table *desired,
-                         const struct oneib_subnet *subnet, struct oneib_partition_table *first,
-                         size_t *left_out, struct oneib_error *err);
-void oneib_handover_clear(struct oneib_partition_table *first);
+int oneib_handover_make(const struct oneib_partition_table *in_force,
+                        const struct oneib_partition_table *desired,
+                        const struct oneib_subnet *subnet, struct oneib_handover *handover,
+                        struct oneib_error *err);
+void oneib_handover_clear(struct oneib_handover *handover);
 
 #endif

@@ -63,8 +63,9 @@ void oneib_view_clear(struct oneib_view *view);
 
 /*
  * Gives keys to the networks in view->desired.requests through one.vn.update. A network that cannot
- * be updated becomes a finding, the others go on. *given: how many got one. The caller makes a new
- * view afterwards.
+ * be updated becomes a finding, the others go on. A network that somebody else gave a VLAN_ID since
+ * the view was made keeps that. *given: how many got one, from here or meanwhile. The caller makes
+ * a new view afterwards.
  */
 int oneib_allocate(struct oneib_one *one, struct oneib_view *view, size_t *given,
                    struct oneib_error *err);
@@ -89,7 +90,8 @@ struct oneib_apply_result {
  * of the file, on what was read back from the disk), replace, reload, wait until the ports that
  * change hold what they should (a reload that has had no effect within 250 ms is repeated, doubling
  * up to 10 s, until config->opensm.apply_timeout_ms), then verify the whole subnet. Refuses
- * (ONEIB_ERROR_REFUSED) a foreign or unreadable file without force. view->subnet must be known.
+ * (ONEIB_ERROR_REFUSED) a foreign or unreadable file without force, and a file that is not what the
+ * view saw. view->subnet must be known; it and view->file_data follow what is done.
  */
 int oneib_apply(const struct oneib_config *config, struct oneib_fabric *fabric,
                 struct oneib_view *view, bool force, struct oneib_apply_result *result,
