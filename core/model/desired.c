@@ -55,7 +55,7 @@ static int add_full_member(struct oneib_work *work, struct oneib_partition *part
 {
     if (!oneib_guid_is_foreign(work, guid))
         return oneib_findings_add(work->findings, ONEIB_WARNING, "default-guid-site",
-                                  "Remove it from default_partition.full_members of oneib.conf.",
+                                  "remove it from default_partition.full_members of oneib.conf",
                                   err,
                                   "0x%016" PRIx64 " is to be a full member of the default "
                                   "partition, and is no adapter's GUID but one of those that oneib "

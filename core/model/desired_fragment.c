@@ -100,7 +100,7 @@ static int note_partition(struct oneib_work *work, uint32_t index, struct oneib_
         return 0;
     return oneib_findings_add(
         work->findings, ONEIB_WARNING, "fragment-open",
-        "List the ports that need it, or make ALL limited, in the fragment.", err,
+        "list the ports that need it, or make ALL limited, in the fragment", err,
         "partition \"%.31s\" (0x%04x) of the fragment makes every port a full member: every host "
         "of every virtual cluster is in it",
         partition->name, partition->pkey);
@@ -172,7 +172,7 @@ static int say_cut(struct oneib_work *work, const struct oneib_partition *partit
 {
     return oneib_findings_add(
         work->findings, ONEIB_VIOLATION, "fragment-claimed",
-        "Take the key away from the network that the claiming VM is attached to, or stop the VM.",
+        "take the key away from the network that the claiming VM is attached to, or stop the VM",
         err,
         "port 0x%016" PRIx64 " is left out of the fragment's partition \"%.31s\" (0x%04x): a VM on "
         "its host claims that P_Key",
@@ -205,8 +205,8 @@ static int append_whole(struct oneib_work *work, const struct oneib_partition *p
         const struct oneib_barred_key *barred = &work->desired->barred[i];
         if (barred->pkey == partition->pkey &&
             oneib_findings_add(work->findings, ONEIB_VIOLATION, "fragment-claimed",
-                               "Stop the claiming VM, take the key away from its network, and list "
-                               "ports instead of ALL in the fragment.",
+                               "stop the claiming VM, take the key away from its network, and list "
+                               "ports instead of ALL in the fragment",
                                err,
                                "a VM on the host of port 0x%016" PRIx64
                                " claims P_Key 0x%04x of the "

@@ -36,7 +36,7 @@ static int say_mtu(struct oneib_work *work, const char *who, uint8_t mtu,
                    const struct oneib_ipoib_limits *limits, struct oneib_error *err)
 {
     return oneib_findings_add(work->findings, ONEIB_WARNING, "mtu-capped",
-                              "Ask for a smaller MTU, or replace what limits the fabric.", err,
+                              "ask for a smaller MTU, or replace what limits the fabric", err,
                               "%s asks for an InfiniBand MTU of %u bytes, and the fabric has ports "
                               "with %u: it gets %u",
                               who, oneib_mtu_bytes(mtu), oneib_mtu_bytes(limits->fabric_mtu),
@@ -47,7 +47,7 @@ static int say_rate(struct oneib_work *work, const char *who, uint8_t rate,
                     const struct oneib_ipoib_limits *limits, struct oneib_error *err)
 {
     return oneib_findings_add(work->findings, ONEIB_WARNING, "rate-capped",
-                              "Ask for a smaller rate, or replace what limits the fabric.", err,
+                              "ask for a smaller rate, or replace what limits the fabric", err,
                               "%s asks for a rate of %u Gb/s, and the fabric has ports with %u: it "
                               "gets %u",
                               who, oneib_rate_gbps(rate), oneib_rate_gbps(limits->fabric_rate),
@@ -82,8 +82,8 @@ static int say_invalid_rate(struct oneib_work *work, const struct oneib_network 
 {
     return oneib_findings_add(
         work->findings, ONEIB_WARNING, "rate-invalid",
-        "Set IB_RATE to a rate that InfiniBand has: 10, 20, 40, 56, 100, 200, "
-        "... Gb/s, or remove it.",
+        "set IB_RATE to a rate that InfiniBand has: 10, 20, 40, 56, 100, 200, "
+        "... Gb/s, or remove it",
         err,
         "network %" PRIu32 " has an IB_RATE of %u, which is no InfiniBand "
         "rate: it is ignored",
@@ -125,8 +125,8 @@ int oneib_count_multicast(struct oneib_work *work, struct oneib_error *err)
     if (!work->subnet || work->subnet->multicast_cap == 0 || groups <= work->subnet->multicast_cap)
         return 0;
     return oneib_findings_add(work->findings, ONEIB_WARNING, "multicast-full",
-                              "Remove networks that are not used, or replace the switch with the "
-                              "smallest multicast table.",
+                              "remove networks that are not used, or replace the switch with the "
+                              "smallest multicast table",
                               err,
                               "%zu partitions need a multicast group and a switch holds %u: IPoIB "
                               "will not work in %zu of them, though their P_Keys do",

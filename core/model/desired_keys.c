@@ -4,6 +4,7 @@
 #include "base/array.h"
 #include "model/desired_internal.h"
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -59,7 +60,7 @@ static int entitle_nested(struct oneib_work *work, const struct oneib_network *n
         (struct oneib_entitlement){.cluster = ONEIB_NO_INDEX, .verdict = ONEIB_VERDICT_NO_KEY};
     return oneib_findings_add(
         work->findings, ONEIB_WARNING, "reservation-nested",
-        "Reserve from the first network, or remove IB_RESERVATION from the one between.", err,
+        "reserve from the first network, or remove IB_RESERVATION from the one between", err,
         "network %" PRIu32 " shares the partition of network %" PRIu32
         ", which is itself a reservation without a partition of its own: its VMs get no P_Key",
         network->id, network->parent_id);
@@ -69,7 +70,7 @@ static int say_conflict(struct oneib_work *work, const struct oneib_network *net
                         const struct oneib_network *owner, struct oneib_error *err)
 {
     return oneib_findings_add(
-        work->findings, ONEIB_WARNING, "pkey-conflict", "Give one of the two another VLAN_ID.", err,
+        work->findings, ONEIB_WARNING, "pkey-conflict", "give one of the two another VLAN_ID", err,
         "network %" PRIu32 " has the same P_Key 0x%04x (VLAN_ID %u) as "
         "network %" PRIu32 ": the lower id has it, network %" PRIu32 " gets no members",
         network->id, network->pkey, network->pkey, owner->id, network->id);
@@ -79,8 +80,8 @@ static int say_reserved(struct oneib_work *work, const struct oneib_network *net
                         struct oneib_error *err)
 {
     return oneib_findings_add(work->findings, ONEIB_WARNING, "pkey-reserved",
-                              "Give the network another VLAN_ID, or take the partition out of the "
-                              "fragment.",
+                              "give the network another VLAN_ID, or take the partition out of the "
+                              "fragment",
                               err,
                               "network %" PRIu32 " has P_Key 0x%04x (VLAN_ID %u), which the "
                               "operator's fragment uses: it gets no members",
@@ -92,8 +93,8 @@ static int say_invalid(struct oneib_work *work, const struct oneib_network *netw
 {
     return oneib_findings_add(
         work->findings, ONEIB_WARNING, "pkey-invalid",
-        "Set VLAN_ID to a decimal number from 1 to 32766, or remove it to have a P_Key chosen.",
-        err, "network %" PRIu32 " has a VLAN_ID that is no P_Key: it gets no members", network->id);
+        "set VLAN_ID to a decimal number from 1 to 32766, or remove it to have a P_Key chosen", err,
+        "network %" PRIu32 " has a VLAN_ID that is no P_Key: it gets no members", network->id);
 }
 
 /* owners: index of the network that has each key so far, ONEIB_NO_INDEX: nobody. */
@@ -136,6 +137,22 @@ static int entitle_owners(struct oneib_work *work, uint32_t *owners, struct onei
     return 0;
 }
 
+/* Nodes know only the copy of its VLAN_ID in the NIC, and map a VF to where that key is. */
+static int say_differs(struct oneib_work *work, const struct oneib_network *network,
+                       oneib_pkey pkey, struct oneib_error *err)
+{
+    oneib_autotext struct oneib_text remedy = {0};
+    oneib_text_printf(&remedy, "set VLAN_ID of network %" PRIu32 " to %u", network->id, pkey);
+    if (oneib_text_failed(&remedy))
+        return oneib_fail_memory(err);
+    return oneib_findings_add(work->findings, ONEIB_WARNING, "reservation-key-differs", remedy.data,
+                              err,
+                              "network %" PRIu32 " shares the partition of network %" PRIu32
+                              ", and its own VLAN_ID is not that P_Key, 0x%04x (VLAN_ID %u): hosts "
+                              "give its VMs no InfiniBand",
+                              network->id, network->parent_id, pkey, pkey);
+}
+
 /* It has no key of its own, whatever its document says: the parent's, or none. */
 static int entitle_sharer(struct oneib_work *work, uint32_t index, struct oneib_error *err)
 {
@@ -154,6 +171,8 @@ static int entitle_sharer(struct oneib_work *work, uint32_t index, struct oneib_
         return -1;
     desired->sharers[desired->sharer_count++] =
         (struct oneib_sharer){.network_id = network->id, .cluster_id = parent->id};
+    if (entitlement->pkey && oneib_stated_key(network) != entitlement->pkey)
+        return say_differs(work, network, entitlement->pkey, err);
     return 0;
 }
 
@@ -224,8 +243,8 @@ static int say_exhausted(struct oneib_work *work, size_t without, uint32_t first
     if (without == 0)
         return 0;
     return oneib_findings_add(work->findings, ONEIB_WARNING, "pkeys-exhausted",
-                              "Widen pkeys.first and pkeys.last in oneib.conf, or remove networks "
-                              "that are not used.",
+                              "widen pkeys.first and pkeys.last in oneib.conf, or remove networks "
+                              "that are not used",
                               err,
                               "no free P_Key is left in %u-%u: %zu networks are without one, the "
                               "first is network %" PRIu32,
@@ -271,10 +290,6 @@ int oneib_request_keys(struct oneib_work *work, struct oneib_error *err)
 static oneib_pkey unentitled_claim(const struct oneib_work *work,
                                    const struct oneib_attachment *attachment)
 {
-    /* An unknown state may be a running one: only a VM that is certainly on no host claims nothing.
-     */
-    if (attachment->presence == ONEIB_ABSENT)
-        return 0;
     oneib_pkey claimed = claimed_key(attachment);
     const struct oneib_network *network = oneib_cloud_network(work->cloud, attachment->network_id);
     if (network && work->entitlements[network - work->cloud->networks].pkey == claimed)
@@ -287,8 +302,8 @@ static int say_claimed(struct oneib_work *work, const struct oneib_attachment *a
 {
     return oneib_findings_add(
         work->findings, ONEIB_VIOLATION, "pkey-claimed",
-        "Wait for the VM's update, or detach the NIC and attach it again; if "
-        "it stays, look for who changed the NIC's VLAN_ID.",
+        "wait for the VM's update, or detach the NIC and attach it again; if "
+        "it stays, look for who changed the NIC's VLAN_ID",
         err,
         "VM %" PRIu32 " NIC %u of network %" PRIu32
         " claims P_Key 0x%04x (VLAN_ID %u), which that network does not "
@@ -340,22 +355,78 @@ static void merge_barred(struct oneib_desired *desired)
     desired->barred_count = kept + 1;
 }
 
-int oneib_bar_claims(struct oneib_work *work, struct oneib_error *err)
+static int bar_claim(struct oneib_work *work, const struct oneib_attachment *attachment,
+                     oneib_pkey claimed, struct oneib_error *err)
+{
+    if (say_claimed(work, attachment, claimed, err) < 0 ||
+        bar_on_host(work, attachment->host_id, attachment->network_id, claimed, err) < 0)
+        return -1;
+    if (attachment->presence != ONEIB_MIGRATING)
+        return 0;
+    return bar_on_host(work, attachment->source_host_id, attachment->network_id, claimed, err);
+}
+
+static int say_stale(struct oneib_work *work, const struct oneib_attachment *attachment,
+                     oneib_pkey claimed, const char *owner, struct oneib_error *err)
+{
+    return oneib_findings_add(
+        work->findings, ONEIB_WARNING, "pkey-stale",
+        "detach the NIC and attach it again before the VM starts", err,
+        "VM %" PRIu32 " NIC %u of network %" PRIu32
+        " is on no host, and has a copy of P_Key 0x%04x (VLAN_ID %u), which %s has: where that key "
+        "is in force the VM would be let in when it starts, until oneib looks again",
+        attachment->vm_id, attachment->nic_id, attachment->network_id, claimed, claimed, owner);
+}
+
+/* owners: index of the network that has each key, ONEIB_NO_INDEX: none. */
+static int judge_stale(struct oneib_work *work, const struct oneib_attachment *attachment,
+                       oneib_pkey claimed, const uint32_t *owners, struct oneib_error *err)
+{
+    char owner[32];
+    if (work->fragment_use.keys[claimed])
+        return say_stale(work, attachment, claimed, "the operator's fragment", err);
+    if (owners[claimed] == ONEIB_NO_INDEX)
+        return 0;
+    snprintf(owner, sizeof owner, "network %" PRIu32, work->cloud->networks[owners[claimed]].id);
+    return say_stale(work, attachment, claimed, owner, err);
+}
+
+static void map_owners(const struct oneib_work *work, uint32_t *owners)
+{
+    memset(owners, 0xff, ONEIB_PKEY_COUNT * sizeof *owners);
+    for (size_t i = 0; i < work->cloud->network_count; i++)
+        if (work->entitlements[i].pkey && work->entitlements[i].cluster == i)
+            owners[work->entitlements[i].pkey] = (uint32_t)i;
+}
+
+static int judge_claims(struct oneib_work *work, const uint32_t *owners, struct oneib_error *err)
 {
     for (size_t i = 0; i < work->cloud->attachment_count; i++) {
         const struct oneib_attachment *attachment = &work->cloud->attachments[i];
         oneib_pkey claimed = unentitled_claim(work, attachment);
         if (claimed == 0)
             continue;
-        if (say_claimed(work, attachment, claimed, err) < 0 ||
-            bar_on_host(work, attachment->host_id, attachment->network_id, claimed, err) < 0)
-            return -1;
-        if (attachment->presence == ONEIB_MIGRATING &&
-            bar_on_host(work, attachment->source_host_id, attachment->network_id, claimed, err) < 0)
+        /* An unknown state may be a running one: only a VM that is certainly on no host bars
+         * nothing. */
+        int outcome = attachment->presence == ONEIB_ABSENT
+                          ? judge_stale(work, attachment, claimed, owners, err)
+                          : bar_claim(work, attachment, claimed, err);
+        if (outcome < 0)
             return -1;
     }
-    merge_barred(work->desired);
     return 0;
+}
+
+int oneib_bar_claims(struct oneib_work *work, struct oneib_error *err)
+{
+    uint32_t *owners = malloc(ONEIB_PKEY_COUNT * sizeof *owners);
+    if (!owners)
+        return oneib_fail_memory(err);
+    map_owners(work, owners);
+    int outcome = judge_claims(work, owners, err);
+    free(owners);
+    merge_barred(work->desired);
+    return outcome;
 }
 
 const struct oneib_barred_key *oneib_barred_key(const struct oneib_desired *desired,

@@ -45,9 +45,9 @@ static int say_port_conflict(struct oneib_work *work, const struct oneib_port_ow
                              uint32_t other, struct oneib_error *err)
 {
     return oneib_findings_add(work->findings, ONEIB_VIOLATION, "port-conflict",
-                              "Run the probes of both hosts again (onehost forceupdate); when an "
+                              "run the probes of both hosts again (onehost forceupdate); when an "
                               "adapter has moved, remove "
-                              "IB_HCA from the host that has lost it.",
+                              "IB_HCA from the host that has lost it",
                               err,
                               "hosts %" PRIu32 " and %" PRIu32 " both report port 0x%016" PRIx64
                               ": host %" PRIu32 " has it, VMs on host %" PRIu32
@@ -104,14 +104,14 @@ static int examine_index0(struct oneib_work *work, struct oneib_port_owner *port
 {
     if (is_full_member_of_default(work, port->guid))
         return refuse_port(work, port, "port-full-member",
-                           "Run VMs on other hosts than the subnet manager and gateways, or take "
-                           "the port out of default_partition.full_members.",
+                           "run VMs on other hosts than the subnet manager and gateways, or take "
+                           "the port out of default_partition.full_members",
                            "it is a full member of the default partition, and so would every VF "
                            "of it be",
                            err);
     if (oneib_fragment_takes_index0(work, port->guid))
         return refuse_port(work, port, "port-index0",
-                           "Remove indx0 from the fragment's partition, or the port from it.",
+                           "remove indx0 from the fragment's partition, or the port from it",
                            "a partition of the fragment with indx0 lists it, and every VF of it "
                            "would be a member",
                            err);
@@ -149,8 +149,8 @@ static int examine_port(struct oneib_work *work, const struct oneib_hca_port *hc
         return 0;
     if (!oneib_guid_is_foreign(work, port->guid))
         return refuse_port(work, port, "port-guid-site",
-                           "Look at what the host's probe prints (IB_HCA), and for another use of "
-                           "this site id.",
+                           "look at what the host's probe prints (IB_HCA), and for another use of "
+                           "this site id",
                            "its GUID is no adapter's, but one of those that oneib gives to VFs",
                            err);
     return is_mlx4(hca_port) ? examine_index0(work, port, err) : 0;
@@ -234,19 +234,19 @@ static int say_no_port(struct oneib_work *work, const struct oneib_network *netw
         return oneib_fail_memory(err);
     if (seat->host_id == ONEIB_NO_ID)
         return oneib_findings_add(
-            work->findings, severity, "hca-missing", "Look at the VM's history records.", err,
+            work->findings, severity, "hca-missing", "look at the VM's history records", err,
             "VMs of network %" PRIu32 " should be on a host, and their documents name none",
             network->id);
     if (answer == ONEIB_PORT_AMBIGUOUS)
         return oneib_findings_add(work->findings, severity, "hca-ambiguous",
-                                  "Name the adapter, and its port, in the network's PHYDEV.", err,
+                                  "name the adapter, and its port, in the network's PHYDEV", err,
                                   "host %" PRIu32 " has more than one port that network %" PRIu32
                                   " (%s) may mean: its VMs get none there",
                                   seat->host_id, network->id, wish.data);
     return oneib_findings_add(
         work->findings, severity, "hca-missing",
-        "Run the host's probes again (onehost forceupdate) and compare IB_HCA "
-        "with the network's PHYDEV.",
+        "run the host's probes again (onehost forceupdate) and compare IB_HCA "
+        "with the network's PHYDEV",
         err,
         "host %" PRIu32 " reports no InfiniBand port for network %" PRIu32
         " (%s): its VMs get no members there",
@@ -263,7 +263,7 @@ static int say_unsupported(struct oneib_work *work, const struct oneib_network *
         return oneib_fail_memory(err);
     return oneib_findings_add(
         work->findings, ONEIB_WARNING, "hca-unsupported",
-        "Use an adapter with driver mlx4 or mlx5 for this network.", err,
+        "use an adapter with driver mlx4 or mlx5 for this network", err,
         "host %" PRIu32 ": how the VFs of %s (port 0x%016" PRIx64
         ") are kept apart is not known, so VMs of network %" PRIu32 " get no members there",
         seat->host_id, device.data ? device.data : "", port->port_guid, network->id);
@@ -342,8 +342,7 @@ static int say_invalid_devices(struct oneib_work *work, struct oneib_error *err)
     for (size_t i = 0; i < work->cloud->network_count; i++)
         if (work->cloud->networks[i].device_invalid &&
             oneib_findings_add(work->findings, ONEIB_WARNING, "phydev-invalid",
-                               "Set PHYDEV to DEVICE or DEVICE:PORT, as in mlx4_0 or mlx5_1:2.",
-                               err,
+                               "set PHYDEV to DEVICE or DEVICE:PORT, as in mlx4_0 or mlx5_1:2", err,
                                "network %" PRIu32 " has a PHYDEV that names no adapter: its VMs "
                                "get no members",
                                work->cloud->networks[i].id) < 0)

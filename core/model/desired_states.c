@@ -98,8 +98,8 @@ static int say_unknown(struct oneib_work *work, const struct oneib_attachment *a
 {
     return oneib_findings_add(
         work->findings, kept ? ONEIB_NOTICE : ONEIB_WARNING, "state-unknown",
-        "Update oneib: this release of OpenNebula has states that it does not "
-        "know.",
+        "update oneib: this release of OpenNebula has states that it does not "
+        "know",
         err, "VM %" PRIu32 " NIC %u is in state %d/%d, which is not known: it %s",
         attachment->vm_id, attachment->nic_id, attachment->state, attachment->lcm_state,
         kept ? "keeps the membership that is in force"
@@ -146,8 +146,8 @@ static int say_mixed(struct oneib_work *work, uint32_t cluster, size_t refused,
 {
     return oneib_findings_add(
         work->findings, ONEIB_WARNING, "mixed-adapters",
-        "Run the VMs of one network on hosts with adapters of one kind, and give networks of mlx5 "
-        "hosts no static members.",
+        "run the VMs of one network on hosts with adapters of one kind, and give networks of mlx5 "
+        "hosts no static members",
         err,
         "network %" PRIu32 " has members on physical ports (mlx4 adapters or static members): %zu "
         "of its NICs on mlx5 adapters are refused, for they need the key at index 0, where it "
@@ -212,7 +212,7 @@ static int say_virtual(struct oneib_work *work, struct oneib_error *err)
         if (work->seats[i].is_virtual)
             return oneib_findings_add(
                 work->findings, ONEIB_NOTICE, "virtual-ports",
-                "Use NVIDIA's subnet manager with virt_enabled 2 for mlx5 adapters.", err,
+                "use NVIDIA's subnet manager with virt_enabled 2 for mlx5 adapters", err,
                 "VMs use VFs of mlx5 adapters, which are virtual ports: opensm without NVIDIA's "
                 "extensions does not know them and gives them no P_Key");
     return 0;

@@ -200,7 +200,7 @@ static int say_static_blocked(struct oneib_work *work, const struct entry *entry
     for (size_t i = 0; i < entry->count; i++)
         if (entry->wishes[i].seat == ONEIB_NO_INDEX)
             return oneib_findings_add(work->findings, ONEIB_WARNING, "static-blocked",
-                                      "See the finding pkey-claimed of that key.", err,
+                                      "see the finding pkey-claimed of that key", err,
                                       "static member 0x%016" PRIx64 " of network %" PRIu32
                                       " is left out: on that port a VM claims P_Key 0x%04x without "
                                       "being entitled to it",
@@ -284,13 +284,13 @@ static int say_narrowed(struct oneib_work *work, const struct entry *entry, stru
     oneib_close_names(&names, count);
     if (oneib_text_failed(&names))
         return oneib_fail_memory(err);
-    return oneib_findings_add(
-        work->findings, ONEIB_WARNING, "membership-narrowed",
-        "Run limited and full members of one network on different hosts.", err,
-        "port 0x%016" PRIx64 " has one entry for P_Key 0x%04x of network %" PRIu32
-        ", and one of those there is limited: limited are also %s",
-        entry->wishes->guid, entry->wishes->pkey, work->cloud->networks[entry->wishes->cluster].id,
-        names.data);
+    return oneib_findings_add(work->findings, ONEIB_WARNING, "membership-narrowed",
+                              "run limited and full members of one network on different hosts", err,
+                              "port 0x%016" PRIx64
+                              " has one entry for P_Key 0x%04x of network %" PRIu32
+                              ", and one of those there is limited: limited are also %s",
+                              entry->wishes->guid, entry->wishes->pkey,
+                              work->cloud->networks[entry->wishes->cluster].id, names.data);
 }
 
 static int accept(struct oneib_work *work, const struct entry *entry, struct oneib_error *err)
@@ -340,7 +340,7 @@ static int say_full(struct oneib_work *work, const struct table *table, size_t a
         return oneib_fail_memory(err);
     return oneib_findings_add(
         work->findings, ONEIB_WARNING, "port-full",
-        "Move VMs of some of these networks to other hosts.", err,
+        "move VMs of some of these networks to other hosts", err,
         "port 0x%016" PRIx64 "%s holds %" PRIu32
         " P_Keys at most, those of the default partition and the fragment included; it has %s; no "
         "room for %s",

@@ -93,6 +93,16 @@ static int add_members(struct oneib_places *places, const struct oneib_cluster *
     return 0;
 }
 
+/* A VM with two NICs in one cluster is in one place twice. */
+static void drop_repetitions(struct oneib_places *places)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < places->count; i++)
+        if (kept == 0 || compare_places(&places->items[i], &places->items[kept - 1]) != 0)
+            places->items[kept++] = places->items[i];
+    places->count = kept;
+}
+
 static int fill(struct oneib_places *places, struct oneib_error *err)
 {
     const struct oneib_view *view = places->view;
@@ -108,6 +118,7 @@ static int fill(struct oneib_places *places, struct oneib_error *err)
         qsort(places->ports, places->port_count, sizeof *places->ports, compare_ports);
     if (places->count > 0)
         qsort(places->items, places->count, sizeof *places->items, compare_places);
+    drop_repetitions(places);
     return 0;
 }
 

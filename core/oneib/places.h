@@ -9,7 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* One member of a virtual cluster's partition on behalf of one NIC. Borrows from the view. */
+/* One member of a virtual cluster's partition on behalf of one VM; once, however many NICs it has
+ * there. */
 struct oneib_place {
     oneib_pkey pkey;
     oneib_guid guid; /* as the partition lists it */

@@ -270,6 +270,7 @@ static void a_shared_reservation_has_no_other_key_than_its_parents(void **state)
     assert_listed(scene, 256, port_of(1), "full");
     assert_null(partition_of(&scene->desired.table, 300));
     assert_finding(scene, "pkey-claimed", ONEIB_VIOLATION, "0x012c");
+    assert_finding(scene, "reservation-key-differs", ONEIB_WARNING, "0x0100 (VLAN_ID 256)");
 }
 
 static void sharing_goes_one_level_and_never_in_circles(void **state)
@@ -348,6 +349,50 @@ static void a_claim_counts_in_every_presence_but_absent(void **state)
     scene->cloud.attachments[1].presence = ONEIB_ABSENT;
     compute(scene);
     assert_verdict(scene, 10, 0, ONEIB_VERDICT_MEMBER);
+}
+
+/* A node opens what the NIC's copy says as soon as the VM starts, before anybody looks again. */
+static void
+a_stale_copy_of_a_key_that_another_network_has_is_said_before_its_vm_starts(void **state)
+{
+    struct scene *scene = *state;
+    add_network(scene, 4, 256);
+    add_network(scene, 5, 257);
+    add_host(scene, 1);
+    add_nic(scene, 10, 0, 4, 1);
+    struct oneib_attachment *stale = add_nic(scene, 11, 2, 5, 1);
+    claim(stale, 256);
+    stale->presence = ONEIB_ABSENT;
+    compute(scene);
+    assert_finding(scene, "pkey-stale", ONEIB_WARNING, "VM 11 NIC 2");
+    assert_finding(scene, "pkey-stale", ONEIB_WARNING, "network 4");
+    assert_verdict(scene, 10, 0, ONEIB_VERDICT_MEMBER);
+}
+
+static void a_stale_copy_of_a_key_that_nobody_has_is_not_worth_a_word(void **state)
+{
+    struct scene *scene = *state;
+    add_network(scene, 5, 257);
+    add_host(scene, 1);
+    struct oneib_attachment *stale = add_nic(scene, 11, 2, 5, 1);
+    claim(stale, 256);
+    stale->presence = ONEIB_ABSENT;
+    compute(scene);
+    assert_no_finding(scene, "pkey-stale");
+    assert_no_finding(scene, "pkey-claimed");
+}
+
+static void a_stale_copy_of_a_fragments_key_is_said(void **state)
+{
+    struct scene *scene = *state;
+    add_network(scene, 5, 257);
+    add_host(scene, 1);
+    add_guid(scene, add_partition(scene, &scene->fragment, "storage", 16), port_of(1), ONEIB_FULL);
+    struct oneib_attachment *stale = add_nic(scene, 11, 2, 5, 1);
+    claim(stale, 16);
+    stale->presence = ONEIB_ABSENT;
+    compute(scene);
+    assert_finding(scene, "pkey-stale", ONEIB_WARNING, "fragment");
 }
 
 static void a_migrating_claim_counts_on_both_hosts(void **state)
@@ -464,6 +509,9 @@ int main(void)
         SCENE_TEST(a_reservation_whose_parent_is_gone_is_an_ordinary_network),
         SCENE_TEST(a_claim_without_entitlement_takes_the_key_off_the_port_for_everybody),
         SCENE_TEST(a_claim_counts_in_every_presence_but_absent),
+        SCENE_TEST(a_stale_copy_of_a_key_that_another_network_has_is_said_before_its_vm_starts),
+        SCENE_TEST(a_stale_copy_of_a_key_that_nobody_has_is_not_worth_a_word),
+        SCENE_TEST(a_stale_copy_of_a_fragments_key_is_said),
         SCENE_TEST(a_migrating_claim_counts_on_both_hosts),
         SCENE_TEST(a_nic_of_a_vanished_network_bars_its_key_on_every_port_of_the_host),
         SCENE_TEST(a_missing_or_invalid_claim_blocks_nothing),
