@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A random walk of clusters that grow, shrink, migrate, move to other keys and vanish, on ibsim
- * with a real opensm. After each step `oneib sync` has to converge, and every port must hold
- * exactly the keys that an independent bookkeeping of this file says: nothing of oneib's model is
- * used for it.
+ * A random walk of clusters that grow, shrink, migrate, are joined by a second NIC, move to other
+ * keys and vanish, on ibsim with a real opensm. After each step `oneib sync` has to converge, and
+ * every port must hold exactly the keys that an independent bookkeeping of this file says: nothing
+ * of oneib's model is used for it.
  *
  * Replay: ONEIB_WALK_SEED=N (printed at start); ONEIB_WALK_STEPS=N walks further or shorter.
  */
@@ -24,25 +24,36 @@
 
 #define STEPS 500
 #define HOSTS 8
-#define NETWORKS 6
+/* Plain networks, a reservation with a key of its own, and one that shares its parent's partition:
+ * all but the last are clusters. */
+#define NETWORKS 8
+#define SHARED 0
+#define RESERVED 1
+#define RESERVATION 6 /* from RESERVED */
+#define SHARER 7      /* from SHARED */
+#define CLUSTERS SHARER
+#define NO_NETWORK NETWORKS
 #define VMS 40
 #define PROGRAM_TIMEOUT_MS 60000
 #define RAW_DEFAULT_LIMITED 0x7fff
 #define RAW_FULL_BIT 0x8000
 
-enum vm_phase { GONE, PROLOG, RUNNING, MIGRATING, SHUTDOWN, POWERED_OFF, UNKNOWN };
+enum vm_phase { GONE, PROLOG, RUNNING, MIGRATING, SHUTDOWN, POWERED_OFF, UNKNOWN, HOT_PLUG };
 
 struct walker_vm {
     enum vm_phase phase;
     uint32_t id;
     size_t network, host, source;
+    size_t second; /* network of its second NIC, or NO_NETWORK */
+    uint32_t second_nic;
+    bool detaching;
 };
 
 struct walk {
     struct lab *lab;
     unsigned random; /* rand_r() state */
     uint32_t networks[NETWORKS];
-    unsigned keys[NETWORKS];
+    unsigned keys[CLUSTERS];
     unsigned next_key;
     struct walker_vm vms[VMS];
     char action[160];
@@ -76,7 +87,11 @@ static int grow(struct walk *walk, struct oneib_error *err)
     if (!vm)
         return 0;
     *vm = (struct walker_vm){
-        .phase = PROLOG, .network = dice(walk, NETWORKS), .host = dice(walk, HOSTS)};
+        .phase = PROLOG,
+        .network = dice(walk, NETWORKS),
+        .host = dice(walk, HOSTS),
+        .second = NO_NETWORK,
+    };
     if (lab_vm_create(walk->lab, "walker", &walk->networks[vm->network], 1, &vm->id, err) < 0 ||
         lab_vm_deploy(walk->lab, vm->id, (uint32_t)vm->host, err) < 0)
         return -1;
@@ -176,35 +191,62 @@ static int find_again(struct walk *walk, struct oneib_error *err)
     return lab_vm_running(walk->lab, vm->id, err);
 }
 
-/* The operator gives a network another key; oned's copy in every NIC follows at once in this lab.
- */
+static int hot_plug(struct walk *walk, struct oneib_error *err)
+{
+    struct walker_vm *vm = pick(walk, RUNNING);
+    if (!vm)
+        return 0;
+    vm->phase = HOT_PLUG;
+    vm->detaching = vm->second != NO_NETWORK;
+    if (vm->detaching) {
+        say(walk, "detach", vm);
+        return lab_vm_detach(walk->lab, vm->id, vm->second_nic, err);
+    }
+    vm->second = dice(walk, NETWORKS);
+    say(walk, "attach", vm);
+    return lab_vm_attach(walk->lab, vm->id, walk->networks[vm->second], &vm->second_nic, err);
+}
+
+static int plugged(struct walk *walk, struct oneib_error *err)
+{
+    struct walker_vm *vm = pick(walk, HOT_PLUG);
+    if (!vm)
+        return 0;
+    vm->phase = RUNNING;
+    if (vm->detaching)
+        vm->second = NO_NETWORK;
+    say(walk, "attached or detached", vm);
+    return lab_vm_running(walk->lab, vm->id, err);
+}
+
+/* The operator gives a network another key, and with it the one that shares its partition; oned's
+ * copy in every NIC follows at once in this lab. */
+static int set_key(struct walk *walk, size_t network, unsigned key, struct oneib_error *err)
+{
+    char attribute[32];
+    walk->keys[network] = key;
+    snprintf(attribute, sizeof attribute, "VLAN_ID=%u", key);
+    if (network == SHARED &&
+        lab_network_update(walk->lab, walk->networks[SHARER], attribute, err) < 0)
+        return -1;
+    return lab_network_update(walk->lab, walk->networks[network], attribute, err);
+}
+
 static int change_key(struct walk *walk, struct oneib_error *err)
 {
-    const size_t network = dice(walk, NETWORKS);
-    char attribute[32];
-    walk->keys[network] = walk->next_key++;
-    snprintf(attribute, sizeof attribute, "VLAN_ID=%u", walk->keys[network]);
-    snprintf(walk->action, sizeof walk->action, "network %zu moves to P_Key %u", network,
-             walk->keys[network]);
-    return lab_network_update(walk->lab, walk->networks[network], attribute, err);
+    const size_t network = dice(walk, CLUSTERS);
+    const unsigned key = walk->next_key++;
+    snprintf(walk->action, sizeof walk->action, "network %zu moves to P_Key %u", network, key);
+    return set_key(walk, network, key, err);
 }
 
 /* Two networks swap keys, the hardest case of a key that changes hands. */
 static int swap_keys(struct walk *walk, struct oneib_error *err)
 {
-    const size_t a = dice(walk, NETWORKS), b = (a + 1) % NETWORKS;
+    const size_t a = dice(walk, CLUSTERS), b = (a + 1) % CLUSTERS;
     const unsigned key = walk->keys[a];
-    char attribute[32];
-    walk->keys[a] = walk->keys[b];
-    walk->keys[b] = key;
     snprintf(walk->action, sizeof walk->action, "networks %zu and %zu swap keys", a, b);
-    for (size_t i = 0; i < 2; i++) {
-        const size_t network = i ? b : a;
-        snprintf(attribute, sizeof attribute, "VLAN_ID=%u", walk->keys[network]);
-        if (lab_network_update(walk->lab, walk->networks[network], attribute, err) < 0)
-            return -1;
-    }
-    return 0;
+    return set_key(walk, a, walk->keys[b], err) < 0 || set_key(walk, b, key, err) < 0 ? -1 : 0;
 }
 
 typedef int (*step)(struct walk *walk, struct oneib_error *err);
@@ -215,7 +257,8 @@ static step random_step(struct walk *walk)
     static const step steps[] = {grow,     grow,       grow,       grow,       grow,      start,
                                  start,    start,      leave,      leave,      vanish,    vanish,
                                  migrate,  migrate,    arrive,     arrive,     power_off, power_on,
-                                 power_on, lose_sight, find_again, change_key, swap_keys};
+                                 power_on, lose_sight, find_again, change_key, swap_keys, hot_plug,
+                                 hot_plug, plugged,    plugged};
     return steps[dice(walk, sizeof steps / sizeof *steps)];
 }
 
@@ -224,11 +267,22 @@ static bool is_member(const struct walker_vm *vm)
     return vm->phase != GONE && vm->phase != POWERED_OFF;
 }
 
+/* The network whose partition a NIC is in. */
+static size_t cluster_of(size_t network)
+{
+    return network == SHARER ? SHARED : network;
+}
+
+static bool is_in_cluster(const struct walker_vm *vm, size_t network)
+{
+    return cluster_of(vm->network) == network || cluster_of(vm->second) == network;
+}
+
 static bool host_should_hold(const struct walk *walk, size_t host, size_t network)
 {
     for (size_t i = 0; i < VMS; i++) {
         const struct walker_vm *vm = &walk->vms[i];
-        if (is_member(vm) && vm->network == network &&
+        if (is_member(vm) && is_in_cluster(vm, network) &&
             (vm->host == host || (vm->phase == MIGRATING && vm->source == host)))
             return true;
     }
@@ -245,7 +299,7 @@ static size_t expected_keys(const struct walk *walk, size_t host, unsigned *keys
 {
     size_t count = 0;
     keys[count++] = RAW_DEFAULT_LIMITED;
-    for (size_t network = 0; network < NETWORKS; network++)
+    for (size_t network = 0; network < CLUSTERS; network++)
         if (host_should_hold(walk, host, network))
             keys[count++] = walk->keys[network] | RAW_FULL_BIT;
     qsort(keys, count, sizeof *keys, compare_keys);
@@ -279,7 +333,7 @@ static size_t expected_elsewhere(uint64_t guid, unsigned *keys)
 
 static bool port_is_right(const struct walk *walk, const char *line)
 {
-    unsigned expected[NETWORKS + 1], found[64];
+    unsigned expected[CLUSTERS + 1], found[64];
     const uint64_t guid = strtoull(line, NULL, 16);
     const size_t host = host_of_guid(walk, guid);
     const size_t expected_count =
@@ -326,6 +380,30 @@ static void every_port_must_be_right(struct walk *walk)
     lab_output_clear(&output);
 }
 
+static int create_network(struct walk *walk, size_t network, struct oneib_error *err)
+{
+    char name[16], vlan_id[16];
+    walk->keys[network] = walk->next_key++;
+    snprintf(name, sizeof name, "net%zu", network);
+    snprintf(vlan_id, sizeof vlan_id, "%u", walk->keys[network]);
+    return lab_network_create(walk->lab, name, vlan_id,
+                              network == SHARED ? "IB_RESERVATION=shared\n" : NULL,
+                              &walk->networks[network], err);
+}
+
+static int create_networks(struct walk *walk, struct oneib_error *err)
+{
+    for (size_t i = 0; i < RESERVATION; i++)
+        if (create_network(walk, i, err) < 0)
+            return -1;
+    if (lab_network_reserve(walk->lab, walk->networks[RESERVED], "reservation",
+                            &walk->networks[RESERVATION], err) < 0 ||
+        lab_network_reserve(walk->lab, walk->networks[SHARED], "sharer", &walk->networks[SHARER],
+                            err) < 0)
+        return -1;
+    return set_key(walk, RESERVATION, walk->next_key++, err);
+}
+
 static void open_walk(struct walk *walk)
 {
     struct oneib_error err = {0};
@@ -338,14 +416,8 @@ static void open_walk(struct walk *walk)
         fail_msg("%s", err.text);
 
     walk->next_key = 0x200;
-    for (size_t i = 0; i < NETWORKS; i++) {
-        char name[16], vlan_id[16];
-        walk->keys[i] = walk->next_key++;
-        snprintf(name, sizeof name, "net%zu", i);
-        snprintf(vlan_id, sizeof vlan_id, "%u", walk->keys[i]);
-        if (lab_network_create(walk->lab, name, vlan_id, NULL, &walk->networks[i], &err) < 0)
-            fail_msg("%s", err.text);
-    }
+    if (create_networks(walk, &err) < 0)
+        fail_msg("%s", err.text);
     struct lab_output output = {0};
     assert_int_equal(lab_oneib(walk->lab, (const char *[]){"sync", "--force", NULL},
                                PROGRAM_TIMEOUT_MS, &output, &err),

@@ -1,0 +1,543 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * What an operator sees of `oneib sync` and `oneib verify`, end to end: after each change in
+ * OpenNebula the ports themselves are asked which keys they hold.
+ */
+#include "base/cleanup.h"
+#include "base/text.h"
+#include "command_scene.h"
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define KEY_RED 257
+#define KEY_BLUE 258
+#define LCM_MIGRATE 4
+#define LCM_OF_THE_FUTURE 99
+
+static void every_network_and_every_reservation_is_given_a_key_of_its_own(void **state)
+{
+    (void)state;
+    struct lab *lab = scene();
+    struct oneib_error err = {0};
+    const uint32_t parent = scene_network("parent", "300", NULL);
+    const uint32_t keyless = scene_network("keyless", "", NULL);
+    uint32_t reservation;
+    MUST(lab_network_reserve(lab, parent, "reservation", &reservation, &err));
+    /* oned copies the parent's key: without one of its own the tenant would be in the parent's. */
+    assert_int_equal(scene_key_of(reservation), 300);
+    scene_vm(parent, 0);
+    scene_vm(keyless, 1);
+    scene_vm(reservation, 2);
+
+    assert_int_equal(json_number(ONEIB_JSON(0, "sync"), "keys_given"), 2);
+    const unsigned key = scene_key_of(keyless), reserved = scene_key_of(reservation);
+    assert_int_equal(key, 256); /* the lowest of pkeys.first, which nobody has */
+    assert_int_equal(reserved, 257);
+    assert_true(port_holds(0, FULL(300)));
+    assert_true(port_holds(1, FULL(key)));
+    assert_true(port_holds(2, FULL(reserved)));
+    assert_false(port_holds(2, FULL(300)));
+    assert_false(scene_reach((struct scene_vf){0, 300}, (struct scene_vf){2, reserved}));
+
+    must_say(ONEIB(0, "sync")->out, "nothing to do");
+}
+
+static void a_reservation_from_a_sharing_network_joins_its_cluster(void **state)
+{
+    (void)state;
+    struct lab *lab = scene();
+    struct oneib_error err = {0};
+    const uint32_t parent = scene_network("parent", "300", "IB_RESERVATION=shared\n");
+    uint32_t reservation;
+    MUST(lab_network_reserve(lab, parent, "reservation", &reservation, &err));
+    scene_vm(parent, 0);
+    scene_vm(reservation, 1);
+
+    assert_int_equal(json_number(ONEIB_JSON(0, "sync"), "keys_given"), 0);
+    assert_true(scene_reach((struct scene_vf){0, 300}, (struct scene_vf){1, 300}));
+    assert_int_equal(json_array_size(json_field(ONEIB_JSON(0, "list"), "clusters")), 1);
+}
+
+static void a_sharing_reservation_without_its_parents_key_is_named_with_the_mend(void **state)
+{
+    (void)state;
+    struct lab *lab = scene();
+    struct oneib_error err = {0};
+    const uint32_t parent = scene_network("parent", "", "IB_RESERVATION=shared\n");
+    uint32_t reservation;
+    MUST(lab_network_reserve(lab, parent, "reservation", &reservation, &err));
+    scene_vm(reservation, 1);
+
+    json_t *synced = ONEIB_JSON(0, "sync");
+    assert_int_equal(json_number(synced, "keys_given"), 1);
+    must_say(json_finding(synced, "reservation-key-differs"), "0x0100 (VLAN_ID 256)");
+    must_say(ONEIB(0, "list")->error, "set VLAN_ID of network 2 to 256");
+    MUST(lab_network_update(lab, reservation, "VLAN_ID=256", &err));
+    must_not_say(ONEIB(0, "sync")->error, "VLAN_ID");
+    assert_true(port_holds(1, FULL(256)));
+}
+
+static void where_another_instance_gives_keys_this_one_gives_none(void **state)
+{
+    (void)state;
+    struct lab *lab = scene();
+    struct oneib_error err = {0};
+    const struct lab_config config = {.one = "allocate_pkeys = false;"};
+    MUST(lab_config_write(lab, &config, &err));
+    const uint32_t keyless = scene_network("keyless", "", NULL);
+
+    must_say(ONEIB(0, "plan", "--exit-code")->out, "waits for a P_Key");
+    assert_int_equal(json_number(ONEIB_JSON(0, "sync"), "keys_given"), 0);
+    assert_int_equal(scene_key_of(keyless), 0);
+}
+
+static void a_range_that_is_used_up_is_said_and_who_comes_first_has_a_key(void **state)
+{
+    (void)state;
+    struct lab *lab = scene();
+    struct oneib_error err = {0};
+    const struct lab_config config = {.other = "pkeys: { first = 256; last = 257; };"};
+    MUST(lab_config_write(lab, &config, &err));
+    uint32_t networks[3];
+    for (size_t i = 0; i < 3; i++) {
+        networks[i] = scene_network("keyless", "", NULL);
+        scene_vm(networks[i], 0);
+    }
+
+    json_t *synced = ONEIB_JSON(0, "sync");
+    assert_int_equal(json_number(synced, "keys_given"), 2);
+    must_say(json_finding(synced, "pkeys-exhausted"), "256-257");
+    assert_true(port_holds(0, FULL(256)));
+    assert_true(port_holds(0, FULL(257)));
+    assert_int_equal(scene_key_of(networks[2]), 0);
+}
+
+static void limited_members_reach_the_static_full_member_and_not_each_other(void **state)
+{
+    (void)state;
+    struct lab *lab = scene();
+    char extra[96];
+    snprintf(extra, sizeof extra, "IB_MEMBERSHIP=limited\nIB_STATIC_GUIDS=0x%016" PRIx64 "=full\n",
+             lab_host_port_guid(lab, SCENE_EXTRA));
+    const uint32_t service = scene_network("service", "300", extra);
+    scene_vm(service, 0);
+    scene_vm(service, 1);
+    ONEIB(0, "sync");
+
+    assert_true(port_holds(SCENE_EXTRA, FULL(300)));
+    assert_true(port_holds(0, LIMITED(300)));
+    assert_false(port_holds(0, FULL(300)));
+    const struct scene_vf storage = {SCENE_EXTRA, 300}, a = {0, 300}, b = {1, 300};
+    assert_true(scene_reach(a, storage));
+    assert_true(scene_reach(storage, b));
+    assert_false(scene_reach(a, b));
+}
+
+static void a_nic_narrows_its_membership_and_never_widens_it(void **state)
+{
+    (void)state;
+    struct lab *lab = scene();
+    struct oneib_error err = {0};
+    const uint32_t open = scene_network("open", "300", NULL);
+    const uint32_t service = scene_network("service", "301", "IB_MEMBERSHIP=limited\n");
+    const uint32_t narrow = scene_vm(open, 0), wide = scene_vm(service, 0);
+    scene_vm(open, 1);
+    MUST(lab_vm_set_nic(lab, narrow, 1, "IB_MEMBERSHIP=limited", &err));
+    MUST(lab_vm_set_nic(lab, wide, 1, "IB_MEMBERSHIP=full", &err));
+    ONEIB(0, "sync");
+
+    assert_true(port_holds(0, LIMITED(300)));
+    assert_true(port_holds(1, FULL(300)));
+    assert_true(port_holds(0, LIMITED(301)));
+}
+
+static void the_operators_fragment_is_on_the_fabric_until_it_is_gone(void **state)
+{
+    (void)state;
+    struct lab *lab = scene();
+    struct oneib_error err = {0};
+    char fragment[128];
+    snprintf(fragment, sizeof fragment,
+             "storage=0x0010 : 0x%016" PRIx64 "=full, 0x%016" PRIx64 "=limited;\n",
+             lab_host_port_guid(lab, SCENE_EXTRA), lab_host_port_guid(lab, 0));
+    scene_vm(scene_network("red", "257", NULL), 0);
+    MUST(lab_write(lab, "partitions.fragment", 0644, fragment, &err));
+    ONEIB(0, "sync");
+    assert_true(port_holds(SCENE_EXTRA, FULL(0x10)));
+    assert_true(port_holds(0, LIMITED(0x10)));
+    assert_true(port_holds(0, FULL(KEY_RED)));
+
+    MUST(lab_write(lab, "partitions.fragment", 0644, "", &err));
+    ONEIB(0, "sync");
+    assert_false(port_holds(SCENE_EXTRA, FULL(0x10)));
+    assert_false(port_holds(0, LIMITED(0x10)));
+    assert_true(port_holds(0, FULL(KEY_RED)));
+}
+
+/* Three clusters with a VM each on every host: 12 members. */
+static void fill_hosts(uint32_t *vms)
+{
+    for (size_t n = 0; n < 3; n++) {
+        const uint32_t network = scene_network("net", (const char *[]){"257", "258", "259"}[n], "");
+        for (uint32_t host = 0; host < SCENE_HOSTS; host++)
+            *vms++ = scene_vm(network, host);
+    }
+}
+
+static void hold_from_four_removals_on(struct lab *lab)
+{
+    struct oneib_error err = {0};
+    const struct lab_config config = {.other = "removal_hold: { share = 0.5; minimum = 4; };"};
+    MUST(lab_config_write(lab, &config, &err));
+}
+
+static void an_oned_that_suddenly_has_nothing_isolates_nobody(void **state)
+{
+    (void)state;
+    struct lab *lab = scene();
+    struct oneib_error err = {0};
+    uint32_t vms[3 * SCENE_HOSTS];
+    hold_from_four_removals_on(lab);
+    fill_hosts(vms);
+    ONEIB(0, "sync");
+    oneib_autofree char *tables = scene_tables();
+
+    MUST(lab_fault(lab, "empty-pools", 1000, 0, &err));
+    assert_int_equal(json_number(ONEIB_JSON(1, "plan", "--exit-code"), "held"), 12);
+    must_say(ONEIB(1, "sync")->out, "12 removals held");
+    oneib_autofree char *tables_held = scene_tables();
+    assert_string_equal(tables_held, tables);
+    ONEIB(1, "verify");
+
+    MUST(lab_fault(lab, "empty-pools", 0, 0, &err));
+    ONEIB(0, "sync");
+    oneib_autofree char *tables_after = scene_tables();
+    assert_string_equal(tables_after, tables);
+}
+
+static void many_removals_at_once_wait_for_force_and_additions_do_not(void **state)
+{
+    (void)state;
+    uint32_t vms[3 * SCENE_HOSTS];
+    hold_from_four_removals_on(scene());
+    fill_hosts(vms);
+    ONEIB(0, "sync");
+    for (size_t i = 0; i < 2 * SCENE_HOSTS; i++)
+        scene_end_vm(vms[i]);
+    scene_vm(scene_network("newcomer", "260", NULL), 0);
+
+    const struct lab_output *plan = ONEIB(1, "plan", "--exit-code");
+    must_say(plan->out, "8 removals held");
+    must_say(plan->out, "+ one4  0x0104");
+    must_not_say(plan->out, "end of virtual cluster");
+    must_say(ONEIB(1, "plan", "--exit-code", "--force")->out, "- one1  0x0101  end of");
+
+    ONEIB(1, "sync");
+    assert_true(port_holds(0, FULL(260)));
+    assert_true(port_holds(0, FULL(257)));
+    must_say(ONEIB(1, "verify")->out, "8 removals held");
+
+    ONEIB(0, "sync", "--force");
+    for (size_t host = 0; host < SCENE_HOSTS; host++) {
+        assert_false(port_holds(host, FULL(257)));
+        assert_false(port_holds(host, FULL(258)));
+        assert_true(port_holds(host, FULL(259)));
+    }
+    ONEIB(0, "plan", "--exit-code");
+}
+
+static void fewer_removals_are_not_held(void **state)
+{
+    (void)state;
+    uint32_t vms[3 * SCENE_HOSTS];
+    hold_from_four_removals_on(scene());
+    fill_hosts(vms);
+    ONEIB(0, "sync");
+    for (size_t i = 0; i < SCENE_HOSTS; i++)
+        scene_end_vm(vms[i]);
+    ONEIB(0, "sync");
+    assert_false(port_holds(0, FULL(257)));
+}
+
+static void a_nic_with_an_outdated_key_closes_that_key_on_its_host_alone(void **state)
+{
+    (void)state;
+    struct lab *lab = scene();
+    struct oneib_error err = {0};
+    const uint32_t red = scene_network("red", "257", NULL);
+    scene_vm(red, 0);
+    ONEIB(0, "sync");
+    MUST(lab_network_update(lab, red, "VLAN_ID=300", &err));
+    const uint32_t blue = scene_network("blue", "257", NULL);
+    scene_vm(blue, 0);
+    scene_vm(blue, 1);
+
+    json_t *synced = ONEIB_JSON(1, "sync");
+    must_say(json_finding(synced, "pkey-claimed"), "VM 0 NIC 1");
+    assert_true(port_holds(0, FULL(300)));
+    assert_false(port_holds(0, FULL(257)));
+    assert_true(port_holds(1, FULL(257)));
+    char id[16];
+    snprintf(id, sizeof id, "%" PRIu32, blue);
+    must_say(ONEIB(0, "show", id)->out, "blocked: on this port a VM claims the P_Key");
+
+    MUST(lab_networks_propagate(lab, &err));
+    ONEIB(0, "sync");
+    assert_true(port_holds(0, FULL(257)));
+    assert_true(scene_reach((struct scene_vf){0, 257}, (struct scene_vf){1, 257}));
+    assert_false(scene_reach((struct scene_vf){0, 300}, (struct scene_vf){1, 257}));
+}
+
+static void a_hot_plugged_nic_has_its_key_from_attach_until_it_is_detached(void **state)
+{
+    (void)state;
+    struct lab *lab = scene();
+    struct oneib_error err = {0};
+    const uint32_t red = scene_network("red", "257", NULL);
+    const uint32_t blue = scene_network("blue", "258", NULL);
+    const uint32_t vm = scene_vm(red, 0);
+    ONEIB(0, "sync");
+
+    uint32_t nic;
+    MUST(lab_vm_attach(lab, vm, blue, &nic, &err));
+    ONEIB(0, "sync");
+    assert_true(port_holds(0, FULL(KEY_BLUE)));
+    MUST(lab_vm_running(lab, vm, &err));
+    must_say(ONEIB(0, "sync")->out, "nothing to do");
+
+    MUST(lab_vm_detach(lab, vm, nic, &err));
+    must_say(ONEIB(0, "sync")->out, "nothing to do"); /* its VF is not gone yet */
+    assert_true(port_holds(0, FULL(KEY_BLUE)));
+    MUST(lab_vm_running(lab, vm, &err));
+    ONEIB(0, "sync");
+    assert_false(port_holds(0, FULL(KEY_BLUE)));
+    assert_true(port_holds(0, FULL(KEY_RED)));
+}
+
+static void both_hosts_of_a_migration_are_members_though_pools_name_one(void **state)
+{
+    (void)state;
+    struct lab *lab = scene();
+    struct oneib_error err = {0};
+    const uint32_t red = scene_network("red", "257", NULL);
+    const uint32_t vm = scene_vm(red, 0);
+    ONEIB(0, "sync");
+
+    unsigned before, after;
+    MUST(lab_vm_migrate(lab, vm, 1, LCM_MIGRATE, &err));
+    MUST(lab_calls(lab, "one.vm.info", &before, &err));
+    ONEIB(0, "sync");
+    MUST(lab_calls(lab, "one.vm.info", &after, &err));
+    assert_int_equal(after, before + 1); /* the pool has the last history record only */
+    assert_true(port_holds(0, FULL(KEY_RED)));
+    assert_true(port_holds(1, FULL(KEY_RED)));
+
+    MUST(lab_vm_running(lab, vm, &err));
+    ONEIB(0, "sync");
+    assert_false(port_holds(0, FULL(KEY_RED)));
+    assert_true(port_holds(1, FULL(KEY_RED)));
+}
+
+static void in_an_unknown_state_a_vm_keeps_what_it_has_and_gets_nothing_new(void **state)
+{
+    (void)state;
+    struct lab *lab = scene();
+    struct oneib_error err = {0};
+    const uint32_t red = scene_network("red", "257", NULL);
+    const uint32_t old = scene_vm(red, 0);
+    ONEIB(0, "sync");
+    const uint32_t new = scene_vm(red, 1);
+    MUST(lab_vm_state(lab, old, 3, LCM_OF_THE_FUTURE, &err));
+    MUST(lab_vm_state(lab, new, 3, LCM_OF_THE_FUTURE, &err));
+
+    must_say(json_finding(ONEIB_JSON(0, "sync"), "state-unknown"), "3/99");
+    assert_true(port_holds(0, FULL(KEY_RED)));
+    assert_false(port_holds(1, FULL(KEY_RED)));
+    char id[16];
+    snprintf(id, sizeof id, "%" PRIu32, red);
+    const char *shown = ONEIB(0, "show", id)->out;
+    must_say(shown, "UNKNOWN-3/99");
+    must_say(shown, "unknown-state: ");
+}
+
+static void what_does_not_fit_into_a_port_is_named_and_nobody_else_suffers(void **state)
+{
+    (void)state;
+    scene();
+    enum { NETWORKS = 65, FIT = 62 }; /* 63 entries of the adapter, less the default partition */
+    uint32_t networks[NETWORKS];
+    for (size_t i = 0; i < NETWORKS; i++) {
+        networks[i] = scene_network("net", "", NULL);
+        scene_vm(networks[i], 0);
+    }
+    scene_vm(networks[NETWORKS - 1], 1);
+
+    const char *text = json_finding(ONEIB_JSON(0, "sync"), "port-full");
+    must_say(text, "holds 63 P_Keys");
+    must_say(text, "no room for 0x013e (network 63), 0x013f (network 64), 0x0140 (network 65)");
+    for (size_t i = 0; i < NETWORKS; i++)
+        assert_int_equal(port_holds(0, FULL(256 + i)), i < FIT);
+    assert_true(port_holds(1, FULL(256 + NETWORKS - 1)));
+
+    json_t *cluster = ONEIB_JSON(0, "show", "65");
+    json_t *attachments = json_field(cluster, "attachments");
+    assert_non_null(json_find(attachments, "verdict", "port-full"));
+    assert_non_null(json_find(attachments, "verdict", "member"));
+    assert_string_equal(json_text(cluster, "state"), "in force");
+}
+
+/* X1 becomes a host of OpenNebula, id 4. */
+static uint32_t add_extra_host(struct lab *lab, const char *driver, unsigned pkeys_max)
+{
+    struct oneib_error err = {0};
+    char guid[32];
+    uint32_t id;
+    snprintf(guid, sizeof guid, "0x%016" PRIx64, lab_host_port_guid(lab, SCENE_EXTRA));
+    MUST(lab_host_create(lab, "X1", "ib0", driver, guid, pkeys_max, 7, &id, &err));
+    return id;
+}
+
+static void a_host_that_says_how_many_keys_it_holds_gets_no_more(void **state)
+{
+    (void)state;
+    const uint32_t host = add_extra_host(scene(), "mlx4", 3);
+    for (size_t i = 0; i < 3; i++)
+        scene_vm(scene_network("net", "", NULL), host);
+
+    must_say(json_finding(ONEIB_JSON(0, "sync"), "port-full"), "holds 3 P_Keys");
+    assert_true(port_holds(SCENE_EXTRA, FULL(256)));
+    assert_true(port_holds(SCENE_EXTRA, FULL(257)));
+    assert_false(port_holds(SCENE_EXTRA, FULL(258)));
+}
+
+static void on_mlx5_the_vf_itself_is_the_member_and_the_rest_of_the_fabric_stays_right(void **state)
+{
+    (void)state;
+    const uint32_t host = add_extra_host(scene(), "mlx5", 63);
+    const uint32_t vm = scene_vm(scene_network("virtual", "300", NULL), host);
+    scene_vm(scene_network("red", "257", NULL), 0);
+
+    char guid[32];
+    snprintf(guid, sizeof guid, "0x02000000000%03x01", vm);
+    json_t *plan = ONEIB_JSON(0, "plan");
+    json_t *member = json_find(json_field(plan, "changes"), "member", guid);
+    assert_non_null(member);
+    assert_string_equal(json_text(member, "partition"), "one1");
+
+    json_t *synced = ONEIB_JSON(0, "sync");
+    must_say(json_finding(synced, "virtual-ports"), "opensm");
+    assert_int_equal(json_number(json_field(synced, "verification"), "members_off_fabric"), 1);
+    assert_true(port_holds(0, FULL(KEY_RED)));
+    assert_false(port_holds(SCENE_EXTRA, FULL(300)));
+    must_say(ONEIB(0, "list")->out, "port off fabric");
+    oneib_autofree char *file = scene_file();
+    must_say(file, "indx0");
+    ONEIB(0, "verify");
+}
+
+static void verify_names_what_somebody_else_gave_a_port_and_sync_takes_it_back(void **state)
+{
+    (void)state;
+    struct lab *lab = scene();
+    scene_vm(scene_network("red", "257", NULL), 0);
+    ONEIB(0, "sync");
+    oneib_autofree char *right = scene_file();
+    oneib_autotext struct oneib_text edited = {0};
+    oneib_text_printf(&edited, "%sguests=0x0333 : 0x%016" PRIx64 "=full;\n", right,
+                      lab_host_port_guid(lab, 3));
+    scene_foreign_reload(edited.data, 3, FULL(0x333));
+
+    char guid[32];
+    snprintf(guid, sizeof guid, "0x%016" PRIx64, lab_host_port_guid(lab, 3));
+    const struct lab_output *verified = ONEIB(1, "verify");
+    must_say(verified->out, "key-excess");
+    must_say(verified->out, guid);
+    must_say(verified->out, "0x8333");
+    must_say(ONEIB(1, "plan", "--exit-code")->out, "- guests  0x0333");
+
+    ONEIB(0, "sync");
+    assert_false(port_holds(3, FULL(0x333)));
+    assert_true(port_holds(0, FULL(KEY_RED)));
+    oneib_autofree char *file = scene_file();
+    assert_string_equal(file, right);
+    ONEIB(0, "verify");
+}
+
+static void a_file_put_back_without_a_reload_is_noticed_on_the_fabric(void **state)
+{
+    (void)state;
+    struct lab *lab = scene();
+    struct oneib_error err = {0};
+    scene_vm(scene_network("red", "257", NULL), 0);
+    ONEIB(0, "sync");
+    oneib_autofree char *right = scene_file();
+    scene_foreign_reload("Default=0x7fff : ALL=full;\n", 0, 0xffff);
+
+    /* Not ours any more: verify proves the hole, sync leaves the file to the operator. */
+    must_say(ONEIB(1, "verify")->out, "key-widened");
+    must_say(ONEIB(3, "sync")->error, "not written by oneib");
+
+    MUST(lab_write(lab, "partitions.conf", 0644, right, &err));
+    json_t *plan = ONEIB_JSON(1, "plan", "--exit-code");
+    assert_false(json_yes(json_field(plan, "file"), "changed"));
+    assert_true(json_number(plan, "ports_to_reload") > 0);
+    json_t *synced = ONEIB_JSON(0, "sync");
+    assert_false(json_yes(synced, "written"));
+    assert_true(json_number(synced, "reloads") > 0);
+    assert_true(port_holds(0, FULL(KEY_RED)));
+    assert_false(port_holds(0, 0xffff));
+}
+
+static void sync_does_what_plan_says(void **state)
+{
+    (void)state;
+    struct lab *lab = scene();
+    struct oneib_error err = {0};
+    const uint32_t red = scene_network("red", "257", NULL), blue = scene_network("blue", "258", "");
+    const uint32_t vm = scene_vm(red, 0);
+    scene_vm(red, 1);
+    scene_vm(blue, 1);
+    ONEIB(0, "sync");
+    scene_end_vm(vm);
+    scene_vm(blue, 2);
+    MUST(lab_network_update(lab, blue, "IB_MEMBERSHIP=limited", &err));
+
+    json_t *planned = json_incref(json_field(ONEIB_JSON(1, "plan", "--exit-code"), "changes"));
+    json_t *done = json_field(ONEIB_JSON(0, "sync"), "changes");
+    const bool same = json_equal(planned, done);
+    const size_t count = json_array_size(planned);
+    json_decref(planned);
+    assert_true(same);
+    assert_int_equal(count, 3); /* red on H1 goes, blue on H2 is narrowed, blue on H3 comes */
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        SCENE_CASE(scene_raise, every_network_and_every_reservation_is_given_a_key_of_its_own),
+        SCENE_CASE(scene_raise, a_reservation_from_a_sharing_network_joins_its_cluster),
+        SCENE_CASE(scene_raise,
+                   a_sharing_reservation_without_its_parents_key_is_named_with_the_mend),
+        SCENE_CASE(scene_raise, where_another_instance_gives_keys_this_one_gives_none),
+        SCENE_CASE(scene_raise, a_range_that_is_used_up_is_said_and_who_comes_first_has_a_key),
+        SCENE_CASE(scene_raise, limited_members_reach_the_static_full_member_and_not_each_other),
+        SCENE_CASE(scene_raise, a_nic_narrows_its_membership_and_never_widens_it),
+        SCENE_CASE(scene_raise, the_operators_fragment_is_on_the_fabric_until_it_is_gone),
+        SCENE_CASE(scene_raise, an_oned_that_suddenly_has_nothing_isolates_nobody),
+        SCENE_CASE(scene_raise, many_removals_at_once_wait_for_force_and_additions_do_not),
+        SCENE_CASE(scene_raise, fewer_removals_are_not_held),
+        SCENE_CASE(scene_raise_lazy, a_nic_with_an_outdated_key_closes_that_key_on_its_host_alone),
+        SCENE_CASE(scene_raise, a_hot_plugged_nic_has_its_key_from_attach_until_it_is_detached),
+        SCENE_CASE(scene_raise, both_hosts_of_a_migration_are_members_though_pools_name_one),
+        SCENE_CASE(scene_raise, in_an_unknown_state_a_vm_keeps_what_it_has_and_gets_nothing_new),
+        SCENE_CASE(scene_raise, what_does_not_fit_into_a_port_is_named_and_nobody_else_suffers),
+        SCENE_CASE(scene_raise, a_host_that_says_how_many_keys_it_holds_gets_no_more),
+        SCENE_CASE(scene_raise,
+                   on_mlx5_the_vf_itself_is_the_member_and_the_rest_of_the_fabric_stays_right),
+        SCENE_CASE(scene_raise, verify_names_what_somebody_else_gave_a_port_and_sync_takes_it_back),
+        SCENE_CASE(scene_raise, a_file_put_back_without_a_reload_is_noticed_on_the_fabric),
+        SCENE_CASE(scene_raise, sync_does_what_plan_says),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

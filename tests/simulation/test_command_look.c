@@ -1,0 +1,405 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * What an operator sees of `oneib list`, `show`, `plan`, `topology` and `check`, end to end, and
+ * that looking changes nothing.
+ */
+#include "base/cleanup.h"
+#include "command_scene.h"
+#include <inttypes.h>
+#include <libxml/parser.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define LCM_MIGRATE 4
+
+/* The line of a table or a diff that contains the words; fails when there is none. */
+static const char *line_with(const char *text, const char *words)
+{
+    static char line[512];
+    const char *at = strstr(text, words);
+    if (!at)
+        fail_msg("\"%s\" is not said: %s", words, text);
+    while (at > text && at[-1] != '\n')
+        at--;
+    snprintf(line, sizeof line, "%.*s", (int)strcspn(at, "\n"), at);
+    return line;
+}
+
+static void list_tells_each_clusters_state_on_the_fabric(void **state)
+{
+    (void)state;
+    scene();
+    const uint32_t red = scene_network("red", "257", NULL);
+    scene_network("unused", "258", NULL);
+    scene_network("keyless", "", NULL);
+    scene_network("nonsense", "abc", NULL);
+    scene_network("twin", "257", NULL);
+    scene_vm(red, 0);
+
+    const char *before = ONEIB(0, "list")->out;
+    must_say(line_with(before, "red"), "0x0101    1      1  full        not in force");
+    must_say(line_with(before, "unused"), "empty");
+    must_say(line_with(before, "keyless"), "no key");
+    must_say(line_with(before, "nonsense"), "invalid key");
+    must_say(line_with(before, "twin"), "conflict");
+    ONEIB(0, "sync");
+    const struct lab_output *after = ONEIB(0, "list");
+    must_say(line_with(after->out, "red"), "in force");
+    must_not_say(after->out, "not in force");
+    must_say(after->error, "[pkey-conflict]");
+}
+
+static void list_without_the_fabric_compares_with_the_file(void **state)
+{
+    (void)state;
+    struct lab *lab = scene();
+    struct oneib_error err = {0};
+    scene_vm(scene_network("red", "257", NULL), 0);
+    must_say(ONEIB(0, "list", "--no-fabric")->out, "not in file");
+    ONEIB(0, "sync");
+    const char *listed = ONEIB(0, "list", "--no-fabric")->out;
+    must_say(line_with(listed, "red"), "in file");
+    must_not_say(listed, "not in file");
+
+    json_t *fabric = json_field(ONEIB_JSON(0, "list", "--no-fabric"), "fabric");
+    assert_false(json_yes(fabric, "known"));
+    assert_null(json_text(fabric, "error"));
+
+    MUST(lab_opensm_stop(lab, LAB_SM.name, true, &err));
+    const struct lab_output *without = ONEIB(0, "list");
+    must_say(without->error, "the fabric was not read");
+    must_say(without->out, "in file");
+}
+
+static void a_member_that_is_unplugged_is_off_the_fabric(void **state)
+{
+    (void)state;
+    struct lab *lab = scene();
+    struct oneib_error err = {0};
+    scene_vm(scene_network("red", "257", NULL), 0);
+    ONEIB(0, "sync");
+    MUST(lab_fabric_link(lab, 0, false, &err));
+    for (unsigned i = 0; i < 200 && !strstr(ONEIB(0, "list")->out, "port off fabric"); i++) {
+        MUST(lab_opensm_signal(lab, LAB_SM.name, 1, &err)); /* SIGHUP: sweep now */
+        lab_sleep_ms(50);
+    }
+    must_say(ONEIB(0, "list")->out, "port off fabric");
+    assert_int_equal(
+        json_number(json_field(ONEIB_JSON(0, "verify"), "verification"), "members_off_fabric"), 1);
+}
+
+static void show_tells_a_clusters_attributes_and_its_attachments(void **state)
+{
+    (void)state;
+    struct lab *lab = scene();
+    struct oneib_error err = {0};
+    char extra[128];
+    snprintf(extra, sizeof extra, "PHYDEV=mlx4_0:1\nIB_STATIC_GUIDS=0x%016" PRIx64 "=limited\n",
+             lab_host_port_guid(lab, SCENE_EXTRA));
+    const uint32_t red = scene_network("red", "257", extra);
+    const uint32_t vm = scene_vm(red, 0);
+    MUST(lab_vm_set_nic(lab, vm, 1, "IB_MEMBERSHIP=limited", &err));
+    ONEIB(0, "sync");
+
+    const char *shown = ONEIB(0, "show", "1")->out;
+    must_say(shown, "virtual cluster 1 \"red\"");
+    must_say(shown, "P_Key       0x0101 (VLAN_ID 257)");
+    must_say(shown, "HCA         mlx4_0 port 1");
+    must_say(shown, "static      0x000000000010000b limited");
+    must_say(shown, "1 VM on 1 host");
+    must_say(line_with(shown, "RUNNING"),
+             "H1    0x0000000000100003  0x0200000000000001  10.20.0.10  limited     member");
+    must_say(ONEIB(3, "show", "77")->error, "there is no InfiniBand network 77");
+}
+
+static void show_of_a_sharing_reservation_shows_the_cluster_it_is_in(void **state)
+{
+    (void)state;
+    struct lab *lab = scene();
+    struct oneib_error err = {0};
+    const uint32_t parent = scene_network("parent", "300", "IB_RESERVATION=shared\n");
+    uint32_t reservation;
+    MUST(lab_network_reserve(lab, parent, "reservation", &reservation, &err));
+    MUST(lab_network_update(lab, reservation, "IB_MEMBERSHIP=limited", &err));
+    scene_vm(parent, 0);
+    scene_vm(reservation, 1);
+    ONEIB(0, "sync");
+    assert_true(port_holds(0, FULL(300)));
+    assert_true(port_holds(1, LIMITED(300)));
+
+    const struct lab_output *shown = ONEIB(0, "show", "2");
+    must_say(shown->error, "network 2 shares the partition of network 1");
+    must_say(shown->out, "virtual cluster 1 \"parent\"");
+    must_say(line_with(shown->out, "H1 "), "full");
+    must_say(line_with(shown->out, "H2 "), "limited");
+}
+
+static void show_says_why_a_vm_on_the_subnet_managers_host_is_no_member(void **state)
+{
+    (void)state;
+    struct oneib_error err = {0};
+    char guid[32];
+    uint32_t host;
+    snprintf(guid, sizeof guid, "0x%016" PRIx64, LAB_SM_PORT_GUID);
+    MUST(lab_host_create(scene(), "SM", "mlx4_0", "mlx4", guid, 63, 7, &host, &err));
+    scene_vm(scene_network("red", "257", NULL), host);
+    ONEIB(1, "sync"); /* the finding is a violation */
+    const struct lab_output *shown = ONEIB(0, "show", "1");
+    must_say(line_with(shown->out, "RUNNING"), "no-hca");
+    must_say(shown->out, "or one that must not serve VMs: see the findings");
+    must_say(shown->error, "[port-full-member]");
+}
+
+static void show_names_both_hosts_of_a_migration(void **state)
+{
+    (void)state;
+    struct lab *lab = scene();
+    struct oneib_error err = {0};
+    const uint32_t vm = scene_vm(scene_network("red", "257", NULL), 0);
+    ONEIB(0, "sync");
+    MUST(lab_vm_migrate(lab, vm, 1, LCM_MIGRATE, &err));
+    must_say(line_with(ONEIB(0, "show", "1")->out, "MIGRATE"), "H1 -> H2");
+    json_t *attachments = json_field(ONEIB_JSON(0, "show", "1"), "attachments");
+    assert_string_equal(json_text(json_array_get(attachments, 0), "source_host"), "H1");
+    must_say(ONEIB(0, "plan")->out, "+ 0x0000000000100005  full     H2 mlx4_0/1 (VM 0)");
+}
+
+static void plan_of_a_new_installation_writes_the_file(void **state)
+{
+    (void)state;
+    struct lab *lab = scene();
+    struct oneib_error err = {0};
+    const struct lab_output *plan = ONEIB(1, "plan", "--exit-code");
+    must_say(plan->out, "+ Default  0x7fff  new default partition");
+    must_say(plan->out, "is absent and will be written");
+    assert_int_not_equal(access(lab_partitions(lab, &err), F_OK), 0);
+    ONEIB(0, "sync"); /* nothing is lost: no --force needed */
+    ONEIB(0, "plan", "--exit-code");
+}
+
+static void plan_is_a_diff_of_partitions_members_and_keys(void **state)
+{
+    (void)state;
+    struct lab *lab = scene();
+    struct oneib_error err = {0};
+    const uint32_t red = scene_network("red", "257", NULL), blue = scene_network("blue", "258", "");
+    const uint32_t red_vm = scene_vm(red, 0);
+    const uint32_t blue_vm = scene_vm(blue, 1);
+    scene_vm(blue, 2);
+    ONEIB(0, "sync");
+    must_say(ONEIB(0, "plan", "--exit-code")->out, "plan: nothing to do");
+
+    scene_end_vm(red_vm);
+    scene_end_vm(blue_vm);
+    MUST(lab_network_update(lab, blue, "IB_MEMBERSHIP=limited", &err));
+    MUST(lab_network_update(lab, blue, "MTU=1020", &err));
+    scene_vm(scene_network("green", "259", NULL), 3);
+    scene_network("keyless", "", NULL);
+
+    const char *plan = ONEIB(1, "plan", "--exit-code")->out;
+    must_say(plan, "* network 4 \"keyless\" gets P_Key 0x0100");
+    must_say(plan, "- one1  0x0101  end of virtual cluster \"red\"\n"
+                   "  - 0x0000000000100003  full     H1 mlx4_0/1\n");
+    must_say(plan, "~ one2  0x0102  virtual cluster \"blue\": mtu 2048 -> 1024\n"
+                   "  - 0x0000000000100005  full     H2 mlx4_0/1\n"
+                   "  ~ 0x0000000000100007  limited (was full)  H3 mlx4_0/1 (VM 2)\n");
+    must_say(plan, "+ one3  0x0103  new virtual cluster \"green\"\n"
+                   "  + 0x0000000000100009  full     H4 mlx4_0/1 (VM 3)\n");
+    must_say(plan, "plan: 1 partition and 1 member to add, 1 partition and 2 members to remove, "
+                   "1 partition and 1 member to change, 1 P_Key to give\n");
+    ONEIB(0, "plan");
+}
+
+static void a_vm_with_two_nics_in_a_network_is_named_once(void **state)
+{
+    (void)state;
+    struct lab *lab = scene();
+    struct oneib_error err = {0};
+    const uint32_t red = scene_network("red", "257", NULL);
+    uint32_t vm;
+    MUST(lab_vm_start(lab, "vm", (const uint32_t[]){red, red}, 2, 0, &vm, &err));
+    must_say(ONEIB(0, "plan")->out, "(VM 0)\n");
+    json_t *changes = json_field(ONEIB_JSON(0, "plan"), "changes");
+    json_t *member = json_find(changes, "member", "0x0000000000100003");
+    assert_int_equal(json_array_size(json_field(member, "vms")), 1);
+}
+
+static void looking_changes_nothing(void **state)
+{
+    (void)state;
+    struct lab *lab = scene();
+    struct oneib_error err = {0};
+    const uint32_t keyless = scene_network("keyless", "", NULL);
+    scene_vm(scene_network("red", "257", NULL), 0);
+    struct stat before, after;
+    assert_int_equal(stat(lab_partitions(lab, &err), &before), 0);
+    oneib_autofree char *tables = scene_tables();
+
+    ONEIB(0, "list");
+    ONEIB(0, "show", "2");
+    ONEIB(0, "plan");
+    ONEIB(0, "topology");
+    ONEIB(0, "check");
+    ONEIB(1, "verify");
+
+    assert_int_equal(stat(lab_partitions(lab, &err), &after), 0);
+    assert_int_equal(before.st_ino, after.st_ino);
+    assert_int_equal(scene_key_of(keyless), 0);
+    oneib_autofree char *tables_after = scene_tables();
+    assert_string_equal(tables_after, tables);
+}
+
+/* A file that is not oneib's is shown, left alone, and replaced only with --force. */
+static void take_over(const char *content, const char *file_state, const char *why)
+{
+    struct lab *lab = scene();
+    struct oneib_error err = {0};
+    const uint32_t keyless = scene_network("keyless", "", NULL);
+    MUST(lab_write(lab, "partitions.conf", 0644, content, &err));
+    const struct lab_output *plan = ONEIB(1, "plan", "--exit-code");
+    must_say(plan->out, why);
+    must_say(plan->out, "\n  | keep=0x20 : ");
+    must_say(plan->out, "only 'oneib sync --force' replaces it");
+    json_t *file = json_field(ONEIB_JSON(0, "plan"), "file");
+    assert_string_equal(json_text(file, "state"), file_state);
+    assert_true(json_yes(file, "needs_force"));
+    assert_string_equal(json_text(file, "content"), content);
+
+    must_say(ONEIB(3, "sync")->error, "oneib sync --force");
+    assert_int_equal(scene_key_of(keyless), 0);
+    oneib_autofree char *untouched = scene_file();
+    assert_string_equal(untouched, content);
+
+    ONEIB(0, "sync", "--force");
+    assert_int_equal(scene_key_of(keyless), 256);
+    ONEIB(0, "plan", "--exit-code");
+    oneib_autofree char *taken = scene_file();
+    must_not_say(taken, "keep");
+}
+
+static void somebody_elses_file_is_shown_and_taken_over_with_force_alone(void **state)
+{
+    (void)state;
+    take_over("Default=0x7fff : ALL=full;\nkeep=0x20 : 0x100003=full;\n", "foreign",
+              "- keep  0x0020  end of partition");
+}
+
+static void an_unreadable_file_is_shown_and_taken_over_with_force_alone(void **state)
+{
+    (void)state;
+    take_over("keep=0x20 : 0x100003=ful;\n", "unreadable",
+              "so opensm makes everybody a full member");
+}
+
+static void topology_shows_where_clusters_are(void **state)
+{
+    (void)state;
+    scene();
+    const uint32_t red = scene_network("red", "257", NULL), blue = scene_network("blue", "258", "");
+    scene_vm(red, 0);
+    scene_vm(red, 1);
+    scene_vm(blue, 1);
+    ONEIB(0, "sync");
+
+    const char *text = ONEIB(0, "topology")->out;
+    must_say(line_with(text, "\"H1\""), "one1");
+    must_not_say(line_with(text, "\"H1\""), "one2");
+    must_say(line_with(text, "\"H2\""), "one1, one2");
+    must_not_say(line_with(text, "\"H3\""), "one");
+    must_say(text, "hosts 7, switches 1, links 7");
+
+    const char *dot = ONEIB(0, "topology", "--format", "dot")->out;
+    assert_int_equal(strncmp(dot, "graph fabric {\n", 15), 0);
+    must_say(line_with(dot, "label=\"H1\""), "fillcolor");
+    must_not_say(line_with(dot, "label=\"H3\""), "fillcolor");
+    must_say(dot, "one2 0x0102");
+
+    const struct lab_output *svg = ONEIB(0, "topology", "--format", "svg");
+    xmlDoc *document = xmlReadMemory(svg->out, (int)svg->out_length, "fabric.svg", NULL,
+                                     XML_PARSE_NONET | XML_PARSE_NOERROR);
+    assert_non_null(document);
+    assert_string_equal((const char *)xmlDocGetRootElement(document)->name, "svg");
+    xmlFreeDoc(document);
+    must_say(svg->out, "port 1 0x0000000000100005: one1, one2</title>");
+}
+
+static void topology_falls_back_to_the_file_when_oned_is_silent(void **state)
+{
+    (void)state;
+    struct lab *lab = scene();
+    struct oneib_error err = {0};
+    scene_vm(scene_network("red", "257", NULL), 0);
+    ONEIB(0, "sync");
+    MUST(lab_standin_stop(lab, &err));
+    const struct lab_output *drawn = ONEIB(0, "topology");
+    must_say(line_with(drawn->out, "\"H1\""), "one1");
+    must_say(drawn->error, "virtual clusters are from ");
+    assert_string_equal(json_text(ONEIB_JSON(0, "topology"), "partitions_from"), "file");
+}
+
+static void check_of_a_whole_installation_is_ok_and_names_oneds_version(void **state)
+{
+    (void)state;
+    scene();
+    const char *checked = ONEIB(0, "check")->out;
+    must_say(checked, "ok    oned: OpenNebula 7.4.0\n");
+    must_say(checked, "ok    subnet-manager: master");
+    must_say(checked, "ok    hosts: 4 of 4 report InfiniBand ports");
+    must_not_say(checked, "warn");
+    must_not_say(checked, "fail");
+}
+
+static void check_warns_of_mlx5_adapters_that_opensm_does_not_serve(void **state)
+{
+    (void)state;
+    struct oneib_error err = {0};
+    uint32_t id;
+    MUST(lab_host_create(scene(), "X1", "mlx5_0", "mlx5", "0x000000000010000b", 63, 7, &id, &err));
+    must_say(ONEIB(0, "check")->out, "warn  virtual-ports: 1 host");
+}
+
+static void check_fails_and_tells_the_mend_when_parts_are_missing(void **state)
+{
+    (void)state;
+    struct lab *lab = scene();
+    struct oneib_error err = {0};
+    MUST(lab_write(lab, "partitions.fragment", 0644, "storage=0x0010 : ALL=ful;\n", &err));
+    MUST(lab_opensm_stop(lab, LAB_SM.name, true, &err));
+    MUST(lab_standin_stop(lab, &err));
+    json_t *document = ONEIB_JSON(1, "check");
+    assert_false(json_yes(document, "ok"));
+    static const char *const failing[] = {"oned", "opensm", "fragment"};
+    for (size_t i = 0; i < sizeof failing / sizeof *failing; i++) {
+        json_t *check = json_find(json_field(document, "checks"), "check", failing[i]);
+        assert_non_null(check);
+        assert_string_equal(json_text(check, "status"), "fail");
+        assert_non_null(json_text(check, "remedy"));
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        SCENE_CASE(scene_raise, list_tells_each_clusters_state_on_the_fabric),
+        SCENE_CASE(scene_raise, list_without_the_fabric_compares_with_the_file),
+        SCENE_CASE(scene_raise, a_member_that_is_unplugged_is_off_the_fabric),
+        SCENE_CASE(scene_raise, show_tells_a_clusters_attributes_and_its_attachments),
+        SCENE_CASE(scene_raise, show_of_a_sharing_reservation_shows_the_cluster_it_is_in),
+        SCENE_CASE(scene_raise, show_says_why_a_vm_on_the_subnet_managers_host_is_no_member),
+        SCENE_CASE(scene_raise, show_names_both_hosts_of_a_migration),
+        SCENE_CASE(scene_raise_new, plan_of_a_new_installation_writes_the_file),
+        SCENE_CASE(scene_raise, plan_is_a_diff_of_partitions_members_and_keys),
+        SCENE_CASE(scene_raise, a_vm_with_two_nics_in_a_network_is_named_once),
+        SCENE_CASE(scene_raise, looking_changes_nothing),
+        SCENE_CASE(scene_raise_new, somebody_elses_file_is_shown_and_taken_over_with_force_alone),
+        SCENE_CASE(scene_raise_new, an_unreadable_file_is_shown_and_taken_over_with_force_alone),
+        SCENE_CASE(scene_raise, topology_shows_where_clusters_are),
+        SCENE_CASE(scene_raise, topology_falls_back_to_the_file_when_oned_is_silent),
+        SCENE_CASE(scene_raise, check_of_a_whole_installation_is_ok_and_names_oneds_version),
+        SCENE_CASE(scene_raise, check_warns_of_mlx5_adapters_that_opensm_does_not_serve),
+        SCENE_CASE(scene_raise, check_fails_and_tells_the_mend_when_parts_are_missing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
