@@ -62,6 +62,30 @@ static int compare_ids(uint32_t a, uint32_t b)
     return (a > b) - (a < b);
 }
 
+static int compare_id_items(const void *a, const void *b)
+{
+    return compare_ids(*(const uint32_t *)a, *(const uint32_t *)b);
+}
+
+int oneib_network_set_vms(struct oneib_network *network, const uint32_t *ids, size_t count,
+                          struct oneib_error *err)
+{
+    if (oneib_reserve(&network->vms, &network->vm_capacity, count, sizeof *network->vms, err) < 0)
+        return -1;
+    if (count)
+        memcpy(network->vms, ids, count * sizeof *ids);
+    network->vm_count = count;
+    if (count)
+        qsort(network->vms, count, sizeof *network->vms, compare_id_items);
+    return 0;
+}
+
+bool oneib_network_leases_to(const struct oneib_network *network, uint32_t vm_id)
+{
+    return network->vm_count &&
+           bsearch(&vm_id, network->vms, network->vm_count, sizeof *network->vms, compare_id_items);
+}
+
 static int compare_networks(const void *a, const void *b)
 {
     const struct oneib_network *left = a, *right = b;
@@ -86,6 +110,7 @@ static void network_free(struct oneib_network *network)
 {
     free(network->name);
     free(network->static_members);
+    free(network->vms);
 }
 
 static void host_free(struct oneib_host *host)

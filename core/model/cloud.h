@@ -63,6 +63,8 @@ struct oneib_network {
     uint16_t rate_gbps;  /* IB_RATE; 0: not said */
     struct oneib_static_member *static_members; /* owned */
     size_t static_count, static_capacity;
+    uint32_t *vms; /* owned, sorted: the VMs that the document says lease from it */
+    size_t vm_count, vm_capacity;
 };
 
 /* One InfiniBand NIC of one VM. 100,000 of them: keep it small. */
@@ -81,6 +83,7 @@ struct oneib_attachment {
     bool narrowed;    /* the NIC says IB_MEMBERSHIP = limited */
     bool attaching;   /* ATTACH = YES: hot-plug under way */
     bool is_pci;      /* a PCI of TYPE=NIC */
+    bool unleased;    /* its network's document does not know of the VM: the NIC is forged */
 };
 
 struct oneib_cloud {
@@ -102,6 +105,10 @@ struct oneib_attachment *oneib_cloud_add_attachment(struct oneib_cloud *cloud,
 struct oneib_hca_port *oneib_host_add_port(struct oneib_host *host, struct oneib_error *err);
 int oneib_network_add_static(struct oneib_network *network, oneib_guid guid,
                              enum oneib_membership membership, struct oneib_error *err);
+/* Copies the ids of the VMs that lease from the network, in any order, with repetitions. */
+int oneib_network_set_vms(struct oneib_network *network, const uint32_t *ids, size_t count,
+                          struct oneib_error *err);
+bool oneib_network_leases_to(const struct oneib_network *network, uint32_t vm_id);
 
 /*
  * Sorts networks and hosts by id, attachments by (VM, NIC), drops exact repetitions of an id (the

@@ -294,12 +294,12 @@ static int make_clusters(struct oneib_work *work, struct oneib_error *err)
 static int compute(struct oneib_work *work, struct oneib_error *err)
 {
     if (oneib_fragment_examine(work, err) < 0 || oneib_entitle(work, err) < 0 ||
-        oneib_request_keys(work, err) < 0 || oneib_bar_claims(work, err) < 0 ||
-        oneib_collect_statics(work, err) < 0 || oneib_index_ports(work, err) < 0 ||
-        oneib_make_seats(work, err) < 0 || oneib_judge_seats(work, err) < 0 ||
-        oneib_fill_tables(work, err) < 0 || make_partitions(work, err) < 0 ||
-        set_verdicts(work, err) < 0 || make_clusters(work, err) < 0 ||
-        oneib_count_multicast(work, err) < 0)
+        oneib_request_keys(work, err) < 0 || oneib_examine_attachments(work, err) < 0 ||
+        oneib_bar_claims(work, err) < 0 || oneib_collect_statics(work, err) < 0 ||
+        oneib_index_ports(work, err) < 0 || oneib_make_seats(work, err) < 0 ||
+        oneib_judge_seats(work, err) < 0 || oneib_fill_tables(work, err) < 0 ||
+        make_partitions(work, err) < 0 || set_verdicts(work, err) < 0 ||
+        make_clusters(work, err) < 0 || oneib_count_multicast(work, err) < 0)
         return -1;
     oneib_findings_sort(work->findings);
     return 0;
@@ -349,6 +349,8 @@ const char *oneib_verdict_name(enum oneib_verdict verdict)
         return "member";
     case ONEIB_VERDICT_NO_NETWORK:
         return "no-network";
+    case ONEIB_VERDICT_NO_LEASE:
+        return "no-lease";
     case ONEIB_VERDICT_NO_KEY:
         return "no-key";
     case ONEIB_VERDICT_KEY_CONFLICT:

@@ -117,6 +117,8 @@ int oneib_request_keys(struct oneib_work *work, struct oneib_error *err);
 /* Fills desired->barred: the keys that a VM on the port's host claims without being entitled to
  * them. */
 int oneib_bar_claims(struct oneib_work *work, struct oneib_error *err);
+/* Says which NICs have no network, or a network that does not know of them. */
+int oneib_examine_attachments(struct oneib_work *work, struct oneib_error *err);
 bool oneib_is_barred(const struct oneib_desired *desired, oneib_guid port, oneib_pkey pkey);
 /* The entry, or NULL. */
 const struct oneib_barred_key *oneib_barred_key(const struct oneib_desired *desired,

@@ -292,7 +292,8 @@ static oneib_pkey unentitled_claim(const struct oneib_work *work,
 {
     oneib_pkey claimed = claimed_key(attachment);
     const struct oneib_network *network = oneib_cloud_network(work->cloud, attachment->network_id);
-    if (network && work->entitlements[network - work->cloud->networks].pkey == claimed)
+    if (network && !attachment->unleased &&
+        work->entitlements[network - work->cloud->networks].pkey == claimed)
         return 0;
     return claimed;
 }
@@ -306,8 +307,8 @@ static int say_claimed(struct oneib_work *work, const struct oneib_attachment *a
         "it stays, look for who changed the NIC's VLAN_ID",
         err,
         "VM %" PRIu32 " NIC %u of network %" PRIu32
-        " claims P_Key 0x%04x (VLAN_ID %u), which that network does not "
-        "have: on the ports of host %" PRId64 " it is in force for nobody",
+        " claims P_Key 0x%04x (VLAN_ID %u) without being entitled to it: on the ports of "
+        "host %" PRId64 " it is in force for nobody",
         attachment->vm_id, attachment->nic_id, attachment->network_id, claimed, claimed,
         attachment->host_id == ONEIB_NO_ID ? -1 : (int64_t)attachment->host_id);
 }
@@ -358,12 +359,54 @@ static void merge_barred(struct oneib_desired *desired)
 static int bar_claim(struct oneib_work *work, const struct oneib_attachment *attachment,
                      oneib_pkey claimed, struct oneib_error *err)
 {
+    /* A forged NIC is a stranger to the network that it names, like to any other. */
+    const uint32_t network_id = attachment->unleased ? ONEIB_NO_ID : attachment->network_id;
     if (say_claimed(work, attachment, claimed, err) < 0 ||
-        bar_on_host(work, attachment->host_id, attachment->network_id, claimed, err) < 0)
+        bar_on_host(work, attachment->host_id, network_id, claimed, err) < 0)
         return -1;
     if (attachment->presence != ONEIB_MIGRATING)
         return 0;
-    return bar_on_host(work, attachment->source_host_id, attachment->network_id, claimed, err);
+    return bar_on_host(work, attachment->source_host_id, network_id, claimed, err);
+}
+
+static int say_unleased(struct oneib_work *work, const struct oneib_attachment *attachment,
+                        struct oneib_error *err)
+{
+    return oneib_findings_add(work->findings, ONEIB_VIOLATION, "nic-unleased",
+                              "read the VM's document (onevm show -x): if oned did not make this "
+                              "NIC, somebody forged it; "
+                              "terminate the VM",
+                              err,
+                              "VM %" PRIu32 " NIC %u says that it is of network %" PRIu32
+                              ", and that network leases it no address: it gets nothing",
+                              attachment->vm_id, attachment->nic_id, attachment->network_id);
+}
+
+static int say_network_missing(struct oneib_work *work, const struct oneib_attachment *attachment,
+                               struct oneib_error *err)
+{
+    return oneib_findings_add(
+        work->findings, ONEIB_WARNING, "network-missing",
+        "detach the NIC, or make the network an InfiniBand one again", err,
+        "VM %" PRIu32 " NIC %u is of network %" PRId64
+        ", which is gone or not InfiniBand any more: it gets nothing",
+        attachment->vm_id, attachment->nic_id,
+        attachment->network_id == ONEIB_NO_ID ? -1 : (int64_t)attachment->network_id);
+}
+
+int oneib_examine_attachments(struct oneib_work *work, struct oneib_error *err)
+{
+    for (size_t i = 0; i < work->cloud->attachment_count; i++) {
+        const struct oneib_attachment *attachment = &work->cloud->attachments[i];
+        if (attachment->presence == ONEIB_ABSENT)
+            continue;
+        if (attachment->unleased && say_unleased(work, attachment, err) < 0)
+            return -1;
+        if (!oneib_cloud_network(work->cloud, attachment->network_id) &&
+            say_network_missing(work, attachment, err) < 0)
+            return -1;
+    }
+    return 0;
 }
 
 static int say_stale(struct oneib_work *work, const struct oneib_attachment *attachment,

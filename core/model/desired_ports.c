@@ -174,9 +174,10 @@ static void add_seat(struct oneib_work *work, uint32_t index, uint32_t host_id, 
     struct oneib_seat seat = {.attachment = index,
                               .network = ONEIB_NO_INDEX,
                               .host_id = host_id,
-                              .verdict = ONEIB_VERDICT_NO_NETWORK,
+                              .verdict = attachment->unleased ? ONEIB_VERDICT_NO_LEASE
+                                                              : ONEIB_VERDICT_NO_NETWORK,
                               .is_source = is_source};
-    if (network) {
+    if (network && !attachment->unleased) {
         seat.network = (uint32_t)(network - work->cloud->networks);
         const struct oneib_entitlement *entitlement = &work->entitlements[seat.network];
         seat.pkey = entitlement->pkey;

@@ -62,6 +62,54 @@ static bool at_vm_list(const struct oneib_reader *reader)
            oneib_reader_at(reader, ONEIB_NAME_ERROR_VMS);
 }
 
+/* Who has the address; a reservation or a virtual router is nobody of ours. */
+static int read_lease(struct oneib_reader *reader, struct network_values *values,
+                      struct oneib_id_set *vms, struct oneib_error *err)
+{
+    static const struct oneib_field field = {ONEIB_NAME_VM, ONEIB_NUMBER_LENGTH};
+    const size_t mark = oneib_reader_mark(reader);
+    struct oneib_value vm = {0};
+    uint32_t id;
+    if (oneib_reader_fields(reader, &field, 1, &vm, err) < 0)
+        return -1;
+    if (oneib_value_id(&vm, &id)) {
+        if (oneib_id_set_add(vms, id, err) < 0)
+            return -1;
+    } else if (vm.state != ONEIB_VALUE_ABSENT) {
+        values->invalid_vms++;
+    }
+    oneib_reader_forget(reader, mark);
+    return 0;
+}
+
+typedef int (*child_reader)(struct oneib_reader *reader, struct network_values *values,
+                            struct oneib_id_set *vms, struct oneib_error *err);
+
+/* Every child of that name of the element that the reader stands on. */
+static int read_children(struct oneib_reader *reader, enum oneib_name name, child_reader read,
+                         struct network_values *values, struct oneib_id_set *vms,
+                         struct oneib_error *err)
+{
+    struct oneib_element parent = oneib_reader_enter(reader);
+    int outcome;
+    while ((outcome = oneib_reader_child(reader, &parent, err)) > 0)
+        if (oneib_reader_at(reader, name) && read(reader, values, vms, err) < 0)
+            return -1;
+    return outcome;
+}
+
+static int read_leases(struct oneib_reader *reader, struct network_values *values,
+                       struct oneib_id_set *vms, struct oneib_error *err)
+{
+    return read_children(reader, ONEIB_NAME_LEASE, read_lease, values, vms, err);
+}
+
+static int read_address_range(struct oneib_reader *reader, struct network_values *values,
+                              struct oneib_id_set *vms, struct oneib_error *err)
+{
+    return read_children(reader, ONEIB_NAME_LEASES, read_leases, values, vms, err);
+}
+
 static int read_child(struct oneib_reader *reader, struct network_values *values,
                       struct oneib_id_set *vms, struct oneib_error *err)
 {
@@ -81,6 +129,8 @@ static int read_child(struct oneib_reader *reader, struct network_values *values
         return read_template(reader, values, err);
     if (at_vm_list(reader))
         return oneib_documents_read_ids(reader, vms, &values->invalid_vms, err);
+    if (oneib_reader_at(reader, ONEIB_NAME_AR_POOL))
+        return read_children(reader, ONEIB_NAME_AR, read_address_range, values, vms, err);
     return 0;
 }
 
@@ -322,8 +372,9 @@ static int judge(const struct judged *judged, struct oneib_error *err)
     return 0;
 }
 
+/* vms: the ids that the document names. */
 static int keep_network(struct oneib_documents *documents, const struct network_values *values,
-                        struct oneib_error *err)
+                        const uint32_t *vms, size_t vm_count, struct oneib_error *err)
 {
     uint32_t id;
     if (!oneib_value_id(&values->id, &id))
@@ -337,6 +388,8 @@ static int keep_network(struct oneib_documents *documents, const struct network_
     if (!judged.network)
         return -1;
     judged.network->id = id;
+    if (oneib_network_set_vms(judged.network, vms, vm_count, err) < 0)
+        return -1;
     return judge(&judged, err);
 }
 
@@ -351,7 +404,9 @@ static int read_network(struct oneib_reader *reader, struct oneib_documents *doc
         documents->vms_named.count = named_before;
         return 0;
     }
-    return keep_network(documents, &values, err);
+    const struct oneib_id_set *named = &documents->vms_named;
+    return keep_network(documents, &values, named->items + named_before,
+                        named->count - named_before, err);
 }
 
 int oneib_documents_read_networks(struct oneib_documents *documents, const char *xml, size_t length,

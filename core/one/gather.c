@@ -243,6 +243,77 @@ static int ask_hosts(struct gather *gather, bool *asked_any, struct oneib_error 
     return ask_new(gather, &host_kind, &wanted, &gather->hosts_asked, asked_any, err);
 }
 
+/* Of a NIC on a host, the network that does not know of its VM; NULL: all is well, or it is gone.
+ */
+static const struct oneib_network *doubtful_network(const struct oneib_cloud *cloud,
+                                                    const struct oneib_attachment *attachment)
+{
+    const struct oneib_network *network = oneib_cloud_network(cloud, attachment->network_id);
+    if (!network || attachment->presence == ONEIB_ABSENT ||
+        oneib_network_leases_to(network, attachment->vm_id))
+        return NULL;
+    return network;
+}
+
+/* What leads from a doubtful attachment to the object to be asked again. */
+typedef uint32_t (*culprit)(const struct oneib_attachment *attachment);
+
+static uint32_t its_network(const struct oneib_attachment *attachment)
+{
+    return attachment->network_id;
+}
+
+static uint32_t its_vm(const struct oneib_attachment *attachment)
+{
+    return attachment->vm_id;
+}
+
+static int collect_doubts(const struct oneib_cloud *cloud, culprit culprit_of,
+                          struct oneib_id_set *wanted, struct oneib_error *err)
+{
+    for (size_t i = 0; i < cloud->attachment_count; i++)
+        if (doubtful_network(cloud, &cloud->attachments[i]) &&
+            oneib_id_set_add(wanted, culprit_of(&cloud->attachments[i]), err) < 0)
+            return -1;
+    oneib_id_set_sort(wanted);
+    return 0;
+}
+
+/*
+ * A NIC whose network leases it nothing is either younger than the network's document that was
+ * read, or gone since the VM's, or forged: oned does not escape what users write into their VMs
+ * (docs/security.md). So first the network is asked again, then the VM: what is doubtful still was
+ * never oned's.
+ */
+static int ask_doubtful(struct gather *gather, struct oneib_error *err)
+{
+    struct oneib_cloud *cloud = gather->documents.cloud;
+    struct oneib_id_set wanted = {0};
+    bool asked_any = false;
+    int outcome = collect_doubts(cloud, its_network, &wanted, err);
+    /* One that was asked by itself was asked after the windows: its word is young enough. */
+    if (outcome == 0)
+        outcome = ask_new(gather, &network_kind, &wanted, &gather->networks_asked, &asked_any, err);
+    oneib_id_set_clear(&wanted);
+    oneib_cloud_sort(cloud);
+
+    if (outcome == 0)
+        outcome = collect_doubts(cloud, its_vm, &wanted, err);
+    if (outcome == 0) {
+        forget_attachments(cloud, &wanted);
+        outcome = ask_all(gather, &vm_kind, &wanted, &asked_any, err);
+    }
+    oneib_id_set_clear(&wanted);
+    oneib_cloud_sort(cloud);
+    return outcome;
+}
+
+static void mark_unleased(struct oneib_cloud *cloud)
+{
+    for (size_t i = 0; i < cloud->attachment_count; i++)
+        cloud->attachments[i].unleased = doubtful_network(cloud, &cloud->attachments[i]) != NULL;
+}
+
 /* Until nothing new is named: a network that was asked for may name VMs, those may name hosts. */
 static int ask_leftovers(struct gather *gather, struct oneib_error *err)
 {
@@ -270,8 +341,10 @@ static int gather_all(struct gather *gather, struct oneib_error *err)
 
     oneib_id_set_sort(&gather->documents.vms_named);
     gather->total = gather->documents.vms_named.count;
-    if (read_windows(gather, err) < 0 || ask_leftovers(gather, err) < 0)
+    if (read_windows(gather, err) < 0 || ask_leftovers(gather, err) < 0 ||
+        ask_doubtful(gather, err) < 0 || ask_leftovers(gather, err) < 0)
         return -1;
+    mark_unleased(gather->documents.cloud);
 
     oneib_id_set_sort(&gather->documents.vms_seen);
     gather->documents.cloud->vm_count = gather->documents.vms_seen.count;

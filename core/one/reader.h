@@ -21,6 +21,8 @@
 
 /* The element names that oneib reads: X(VM) declares ONEIB_NAME_VM for <VM>. */
 #define ONEIB_READER_NAMES(X)                                                                      \
+    X(AR)                                                                                          \
+    X(AR_POOL)                                                                                     \
     X(ATTACH)                                                                                      \
     X(DRIVER)                                                                                      \
     X(ERROR_VMS)                                                                                   \
@@ -37,6 +39,8 @@
     X(ID)                                                                                          \
     X(IP)                                                                                          \
     X(LCM_STATE)                                                                                   \
+    X(LEASE)                                                                                       \
+    X(LEASES)                                                                                      \
     X(MTU)                                                                                         \
     X(NAME)                                                                                        \
     X(NETWORK_ID)                                                                                  \

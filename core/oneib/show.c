@@ -26,6 +26,9 @@ static const char *reason(enum oneib_verdict verdict)
         return NULL;
     case ONEIB_VERDICT_NO_NETWORK:
         return "its network is gone or is not InfiniBand any more: detach the NIC";
+    case ONEIB_VERDICT_NO_LEASE:
+        return "the network does not know of this VM, so oned did not make this NIC: see the "
+               "findings";
     case ONEIB_VERDICT_NO_KEY:
         return "the network has no usable P_Key: 'oneib sync' on the front-end gives one to a "
                "network "

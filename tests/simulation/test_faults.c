@@ -342,6 +342,23 @@ static void a_forged_copy_of_a_key_closes_it_on_that_port(void **state)
     nothing_may_have_changed(&before);
 }
 
+/* oned does not escape what users write into their VMs, so a document may hold a NIC that oned
+ * never made. */
+static void a_forged_nic_of_anothers_network_lets_nobody_in(void **state)
+{
+    (void)state;
+    needs_a_fabric();
+    struct oneib_error err = {0};
+    char network[32];
+    snprintf(network, sizeof network, "NETWORK_ID=%u", scene.red);
+    MUST(lab_vm_set_nic(scene.lab, scene.blue_vms[1], 1, network, &err));
+    MUST(lab_vm_set_nic(scene.lab, scene.blue_vms[1], 1, "VLAN_ID=257", &err));
+    sync_must_end(1, "nic-unleased");
+    assert_false(port_holds(2, 0x8000 | KEY_RED));
+    assert_true(port_holds(0, 0x8000 | KEY_RED));
+    assert_true(port_holds(1, 0x8000 | KEY_RED));
+}
+
 static void a_network_without_its_key_falls_to_nobody(void **state)
 {
     (void)state;
@@ -614,6 +631,7 @@ int main(void)
         CASE(another_program_under_the_pid_is_not_signalled),
         CASE(a_pid_file_of_nonsense_is_refused),
         CASE(a_forged_copy_of_a_key_closes_it_on_that_port),
+        CASE(a_forged_nic_of_anothers_network_lets_nobody_in),
         CASE(a_network_without_its_key_falls_to_nobody),
         CASE(two_networks_never_share_a_key),
         CASE(a_hostile_name_never_reaches_opensms_file),

@@ -369,6 +369,50 @@ a_stale_copy_of_a_key_that_another_network_has_is_said_before_its_vm_starts(void
     assert_verdict(scene, 10, 0, ONEIB_VERDICT_MEMBER);
 }
 
+static void a_nic_that_its_network_does_not_know_of_gets_nothing(void **state)
+{
+    struct scene *scene = *state;
+    add_network(scene, 4, 256);
+    add_host(scene, 1);
+    add_host(scene, 2);
+    add_nic(scene, 10, 0, 4, 1);
+    add_nic(scene, 11, 7, 4, 2)->unleased = true;
+    compute(scene);
+
+    assert_verdict(scene, 10, 0, ONEIB_VERDICT_MEMBER);
+    assert_verdict(scene, 11, 7, ONEIB_VERDICT_NO_LEASE);
+    assert_listed(scene, 256, port_of(1), "full");
+    assert_listed(scene, 256, port_of(2), "none");
+    assert_finding(scene, "nic-unleased", ONEIB_VIOLATION, "VM 11 NIC 7");
+}
+
+/* Its node may already have mapped the VF to the key that the forger wrote. */
+static void a_nic_that_its_network_does_not_know_of_bars_the_key_on_its_host(void **state)
+{
+    struct scene *scene = *state;
+    add_network(scene, 4, 256);
+    add_host(scene, 1);
+    add_nic(scene, 10, 0, 4, 1);
+    struct oneib_attachment *forged = add_nic(scene, 11, 7, 4, 1);
+    claim(forged, 256);
+    forged->unleased = true;
+    compute(scene);
+
+    assert_verdict(scene, 10, 0, ONEIB_VERDICT_BLOCKED);
+    assert_listed(scene, 256, port_of(1), "none");
+    assert_finding(scene, "pkey-claimed", ONEIB_VIOLATION, "VM 11 NIC 7");
+}
+
+static void a_nic_whose_network_is_gone_is_named(void **state)
+{
+    struct scene *scene = *state;
+    add_host(scene, 1);
+    add_nic(scene, 10, 0, 4, 1)->claim = ONEIB_KEY_MISSING;
+    compute(scene);
+    assert_verdict(scene, 10, 0, ONEIB_VERDICT_NO_NETWORK);
+    assert_finding(scene, "network-missing", ONEIB_WARNING, "VM 10 NIC 0");
+}
+
 static void a_stale_copy_of_a_key_that_nobody_has_is_not_worth_a_word(void **state)
 {
     struct scene *scene = *state;
@@ -510,6 +554,9 @@ int main(void)
         SCENE_TEST(a_claim_without_entitlement_takes_the_key_off_the_port_for_everybody),
         SCENE_TEST(a_claim_counts_in_every_presence_but_absent),
         SCENE_TEST(a_stale_copy_of_a_key_that_another_network_has_is_said_before_its_vm_starts),
+        SCENE_TEST(a_nic_that_its_network_does_not_know_of_gets_nothing),
+        SCENE_TEST(a_nic_that_its_network_does_not_know_of_bars_the_key_on_its_host),
+        SCENE_TEST(a_nic_whose_network_is_gone_is_named),
         SCENE_TEST(a_stale_copy_of_a_key_that_nobody_has_is_not_worth_a_word),
         SCENE_TEST(a_stale_copy_of_a_fragments_key_is_said),
         SCENE_TEST(a_migrating_claim_counts_on_both_hosts),

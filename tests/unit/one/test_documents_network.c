@@ -62,6 +62,7 @@ static void only_our_networks_name_vms(void **state)
     (void)state;
     reading_begin(&reading);
     must_read_recorded(&reading, oneib_documents_read_networks, "vn.info-1-update-failed.doc");
+    oneib_id_set_sort(&reading.documents.vms_named);
     assert_int_equal(reading.documents.vms_named.count, 2);
     reading_end(&reading);
 

@@ -130,7 +130,10 @@ struct fixture {
     size_t progress_calls, done, total;
 };
 
-#define NETWORK(id) "<VNET><ID>" id "</ID><NAME>ib</NAME><VN_MAD>ibrec</VN_MAD></VNET>"
+#define NETWORK_OF(id, vms)                                                                        \
+    "<VNET><ID>" id "</ID><NAME>ib</NAME><VN_MAD>ibrec</VN_MAD>" vms "</VNET>"
+/* VM 3 is the one that most tests have. */
+#define NETWORK(id) NETWORK_OF(id, "<UPDATED_VMS><ID>3</ID></UPDATED_VMS>")
 #define HOST(id, vms) "<HOST><ID>" id "</ID><NAME>node</NAME><VMS>" vms "</VMS></HOST>"
 #define RUNNING "<STATE>3</STATE><LCM_STATE>3</LCM_STATE>"
 #define MIGRATING "<STATE>3</STATE><LCM_STATE>4</LCM_STATE>"
@@ -229,9 +232,10 @@ static void windows_cover_named_vms_skip_gaps_and_end_open(void **state)
     struct fixture *fixture = *state;
     cloud_of_oned.hosts = "<HOST_POOL>" HOST("1", "<ID>3</ID><ID>12</ID><ID>13</ID>")
         HOST("2", "<ID>5000</ID>") "</HOST_POOL>";
-    cloud_of_oned.networks = "<VNET_POOL><VNET><ID>7</ID><NAME>ib</NAME><VN_MAD>ibrec</VN_MAD>"
-                             "<UPDATED_VMS><ID>900</ID><ID>909</ID></UPDATED_VMS></VNET>"
-                             "</VNET_POOL>";
+    cloud_of_oned.networks =
+        "<VNET_POOL>" NETWORK_OF("7", "<OUTDATED_VMS><ID>3</ID><ID>12</ID><ID>13</ID><ID>5000</ID>"
+                                      "</OUTDATED_VMS><UPDATED_VMS><ID>900</ID><ID>909</ID>"
+                                      "</UPDATED_VMS>") "</VNET_POOL>";
     static const int ids[] = {3, 12, 13, 900, 909, 5000};
     static char documents[6][256];
     for (int i = 0; i < 6; i++) {
@@ -294,7 +298,7 @@ static void a_truncated_window_is_an_error(void **state)
     cloud_of_oned.vms[0] = (struct standing_vm){
         .id = 3, .pool_document = VM("3", RUNNING, NIC("7", "0"), RECORD("0", "1"))};
     cloud_of_oned.cut_off = true;
-    must_fail(*state, ONEIB_ERROR_PROTOCOL, "VMs from 0 on");
+    must_fail(*state, ONEIB_ERROR_PROTOCOL, "VMs from 3 on");
 }
 
 static void a_migrating_vm_gets_its_source_host(void **state)
@@ -305,7 +309,7 @@ static void a_migrating_vm_gets_its_source_host(void **state)
         .pool_document = VM("3", MIGRATING, NIC("7", "0") NIC("7", "1"), RECORD("4", "2")),
         .document = VM("3", MIGRATING, NIC("7", "0"), RECORD("3", "1") RECORD("4", "2"))};
     must_gather(fixture);
-    assert_calls("config\nwindow 0 -1\nvm 3\n");
+    assert_calls("config\nwindow 3 12\nwindow 13 -1\nvm 3\n");
     assert_int_equal(fixture->cloud.vm_count, 1);
     assert_int_equal(fixture->cloud.attachment_count, 1);
     assert_int_equal(fixture->cloud.attachments[0].host_id, 2);
@@ -318,7 +322,7 @@ static void a_migrating_vm_that_ended_meanwhile_leaves_nothing(void **state)
     cloud_of_oned.vms[0] = (struct standing_vm){
         .id = 3, .pool_document = VM("3", MIGRATING, NIC("7", "0"), RECORD("4", "2"))};
     must_gather(fixture);
-    assert_calls("config\nwindow 0 -1\nvm 3\n");
+    assert_calls("config\nwindow 3 12\nwindow 13 -1\nvm 3\n");
     assert_int_equal(fixture->cloud.attachment_count, 0);
 }
 
@@ -329,7 +333,7 @@ static void a_network_that_the_pool_did_not_show_is_asked_for_alone(void **state
     cloud_of_oned.vms[0] = (struct standing_vm){
         .id = 3, .pool_document = VM("3", RUNNING, NIC("8", "0"), RECORD("0", "1"))};
     must_gather(fixture);
-    assert_calls("config\nwindow 0 -1\nnetwork 8\n");
+    assert_calls("config\nwindow 3 12\nwindow 13 -1\nnetwork 8\n");
     assert_int_equal(fixture->cloud.network_count, 2);
     assert_non_null(oneib_cloud_network(&fixture->cloud, 8));
 }
@@ -340,7 +344,7 @@ static void a_vanished_network_is_asked_for_once(void **state)
     cloud_of_oned.vms[0] = (struct standing_vm){
         .id = 3, .pool_document = VM("3", RUNNING, NIC("8", "0") NIC("8", "1"), RECORD("0", "1"))};
     must_gather(fixture);
-    assert_calls("config\nwindow 0 -1\nnetwork 8\n");
+    assert_calls("config\nwindow 3 12\nwindow 13 -1\nnetwork 8\n");
     assert_int_equal(fixture->cloud.attachment_count, 2);
     assert_null(oneib_cloud_network(&fixture->cloud, 8));
 }
@@ -356,9 +360,60 @@ static void a_vm_that_a_new_network_names_is_asked_for_too(void **state)
     cloud_of_oned.vms[1] = (struct standing_vm){
         .id = 4, .document = VM("4", RUNNING, NIC("8", "0"), RECORD("0", "2"))};
     must_gather(fixture);
-    assert_calls("config\nwindow 0 -1\nnetwork 8\nvm 4\n");
+    assert_calls("config\nwindow 3 12\nwindow 13 -1\nnetwork 8\nvm 4\n");
     assert_int_equal(fixture->cloud.attachment_count, 2);
     assert_int_equal(fixture->cloud.vm_count, 2);
+}
+
+/* A NIC of VM 3 on network 7, whose document in the pool does not know of it. */
+static void stand_in_doubt(const char *network_alone, const char *vm_alone)
+{
+    cloud_of_oned.networks = "<VNET_POOL>" NETWORK_OF("7", "") "</VNET_POOL>";
+    cloud_of_oned.network_alone = network_alone;
+    cloud_of_oned.vms[0] =
+        (struct standing_vm){.id = 3,
+                             .pool_document = VM("3", RUNNING, NIC("7", "0"), RECORD("0", "1")),
+                             .document = vm_alone};
+}
+
+static void a_nic_younger_than_its_networks_document_is_believed(void **state)
+{
+    struct fixture *fixture = *state;
+    stand_in_doubt(NETWORK("7"), NULL);
+    must_gather(fixture);
+    assert_calls("config\nwindow 0 -1\nnetwork 7\n");
+    assert_int_equal(fixture->cloud.attachment_count, 1);
+    assert_false(fixture->cloud.attachments[0].unleased);
+}
+
+static void a_lease_vouches_for_a_nic_that_no_list_names(void **state)
+{
+    struct fixture *fixture = *state;
+    stand_in_doubt(NETWORK_OF("7", "<AR_POOL><AR><LEASES><LEASE><VNET>9</VNET></LEASE><LEASE>"
+                                   "<VM>3</VM></LEASE></LEASES></AR></AR_POOL>"),
+                   NULL);
+    must_gather(fixture);
+    assert_int_equal(fixture->cloud.attachment_count, 1);
+    assert_false(fixture->cloud.attachments[0].unleased);
+}
+
+static void a_nic_that_went_meanwhile_leaves_nothing(void **state)
+{
+    struct fixture *fixture = *state;
+    stand_in_doubt(NETWORK_OF("7", ""), VM("3", RUNNING, "", RECORD("0", "1")));
+    must_gather(fixture);
+    assert_calls("config\nwindow 0 -1\nnetwork 7\nvm 3\n");
+    assert_int_equal(fixture->cloud.attachment_count, 0);
+}
+
+static void a_nic_that_its_network_does_not_know_of_is_marked(void **state)
+{
+    struct fixture *fixture = *state;
+    stand_in_doubt(NETWORK_OF("7", ""), VM("3", RUNNING, NIC("7", "0"), RECORD("0", "1")));
+    must_gather(fixture);
+    assert_calls("config\nwindow 0 -1\nnetwork 7\nvm 3\n");
+    assert_int_equal(fixture->cloud.attachment_count, 1);
+    assert_true(fixture->cloud.attachments[0].unleased);
 }
 
 static void a_host_that_the_pool_did_not_show_is_asked_for_alone(void **state)
@@ -368,7 +423,7 @@ static void a_host_that_the_pool_did_not_show_is_asked_for_alone(void **state)
     cloud_of_oned.vms[0] = (struct standing_vm){
         .id = 3, .pool_document = VM("3", RUNNING, NIC("7", "0"), RECORD("0", "9"))};
     must_gather(fixture);
-    assert_calls("config\nwindow 0 -1\nhost 9\n");
+    assert_calls("config\nwindow 3 12\nwindow 13 -1\nhost 9\n");
     assert_non_null(oneib_cloud_host(&fixture->cloud, 9));
 }
 
@@ -379,7 +434,7 @@ static void the_last_host_of_a_stored_vm_is_not_asked_for(void **state)
                              .pool_document = VM("3", "<STATE>8</STATE><LCM_STATE>0</LCM_STATE>",
                                                  NIC("7", "0"), RECORD("0", "9"))};
     must_gather(*state);
-    assert_calls("config\nwindow 0 -1\n");
+    assert_calls("config\nwindow 3 12\nwindow 13 -1\n");
 }
 
 static void the_recorded_cloud_is_gathered(void **state)
@@ -421,6 +476,10 @@ int main(void)
         TEST(a_network_that_the_pool_did_not_show_is_asked_for_alone),
         TEST(a_vanished_network_is_asked_for_once),
         TEST(a_vm_that_a_new_network_names_is_asked_for_too),
+        TEST(a_nic_younger_than_its_networks_document_is_believed),
+        TEST(a_lease_vouches_for_a_nic_that_no_list_names),
+        TEST(a_nic_that_went_meanwhile_leaves_nothing),
+        TEST(a_nic_that_its_network_does_not_know_of_is_marked),
         TEST(a_host_that_the_pool_did_not_show_is_asked_for_alone),
         TEST(the_last_host_of_a_stored_vm_is_not_asked_for),
         TEST(the_recorded_cloud_is_gathered),
