@@ -85,11 +85,30 @@ static bool is_full_member_of_default(const struct oneib_work *work, oneib_guid 
     return work->subnet && work->subnet->sm_port_guid == guid;
 }
 
-static int refuse_port(struct oneib_work *work, struct oneib_port_owner *port, const char *code,
-                       const char *remedy, const char *why, struct oneib_error *err)
+static bool has_nics(const struct oneib_work *work, uint32_t host_id)
+{
+    for (size_t i = 0; i < work->cloud->attachment_count; i++) {
+        const struct oneib_attachment *attachment = &work->cloud->attachments[i];
+        if (attachment->presence != ONEIB_ABSENT &&
+            (attachment->host_id == host_id || attachment->source_host_id == host_id))
+            return true;
+    }
+    return false;
+}
+
+/* Where no VM could have been let in, there is only something to know. */
+static enum oneib_severity severity_of_port(const struct oneib_work *work,
+                                            const struct oneib_port_owner *port)
+{
+    return has_nics(work, port->host_id) ? ONEIB_VIOLATION : ONEIB_NOTICE;
+}
+
+static int refuse_port(struct oneib_work *work, struct oneib_port_owner *port,
+                       enum oneib_severity severity, const char *code, const char *remedy,
+                       const char *why, struct oneib_error *err)
 {
     port->refused = true;
-    return oneib_findings_add(work->findings, ONEIB_VIOLATION, code, remedy, err,
+    return oneib_findings_add(work->findings, severity, code, remedy, err,
                               "port 0x%016" PRIx64 " of host %" PRIu32
                               " serves no virtual cluster: %s",
                               port->guid, port->host_id, why);
@@ -103,14 +122,14 @@ static int examine_index0(struct oneib_work *work, struct oneib_port_owner *port
                           struct oneib_error *err)
 {
     if (is_full_member_of_default(work, port->guid))
-        return refuse_port(work, port, "port-full-member",
+        return refuse_port(work, port, severity_of_port(work, port), "port-full-member",
                            "run VMs on other hosts than the subnet manager and gateways, or take "
                            "the port out of default_partition.full_members",
                            "it is a full member of the default partition, and so would every VF "
                            "of it be",
                            err);
     if (oneib_fragment_takes_index0(work, port->guid))
-        return refuse_port(work, port, "port-index0",
+        return refuse_port(work, port, severity_of_port(work, port), "port-index0",
                            "remove indx0 from the fragment's partition, or the port from it",
                            "a partition of the fragment with indx0 lists it, and every VF of it "
                            "would be a member",
@@ -148,7 +167,7 @@ static int examine_port(struct oneib_work *work, const struct oneib_hca_port *hc
     if (port->refused)
         return 0;
     if (!oneib_guid_is_foreign(work, port->guid))
-        return refuse_port(work, port, "port-guid-site",
+        return refuse_port(work, port, ONEIB_VIOLATION, "port-guid-site",
                            "look at what the host's probe prints (IB_HCA), and for another use of "
                            "this site id",
                            "its GUID is no adapter's, but one of those that oneib gives to VFs",

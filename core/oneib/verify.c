@@ -6,7 +6,7 @@
 
 struct comparison {
     const struct oneib_run *run;
-    const struct oneib_looked *looked;
+    struct oneib_looked *looked;
     struct oneib_places places;
     struct oneib_verification verification;
 };
@@ -42,10 +42,31 @@ static int print_json(const struct comparison *comparison, struct oneib_error *e
         err);
 }
 
+/* The fabric may be right as it is, and everybody a full member at opensm's next look. */
+static int judge_file(struct oneib_looked *looked, struct oneib_error *err)
+{
+    const struct oneib_view *view = &looked->view;
+    const char *path = looked->session.config.opensm.partitions;
+    if (view->file_state != ONEIB_FILE_ABSENT && view->file_state != ONEIB_FILE_UNREADABLE)
+        return 0;
+    if (oneib_findings_add(
+            &looked->findings, ONEIB_VIOLATION, "partitions-unreadable",
+            "put it right with 'oneib sync', or 'oneib sync --force' when it was "
+            "somebody else's",
+            err,
+            "%s %s: when opensm reads it next, it makes everybody a full member of "
+            "the default partition",
+            path, view->file_state == ONEIB_FILE_ABSENT ? "is not there" : "does not parse") < 0)
+        return -1;
+    oneib_findings_sort(&looked->findings);
+    return 0;
+}
+
 static int compare_and_print(struct comparison *comparison, struct oneib_error *err)
 {
     const struct oneib_view *view = &comparison->looked->view;
-    if (oneib_places_make(view, comparison->looked->session.config.site, &comparison->places, err) <
+    if (judge_file(comparison->looked, err) < 0 ||
+        oneib_places_make(view, comparison->looked->session.config.site, &comparison->places, err) <
             0 ||
         oneib_subnet_verify(&view->subnet, &view->desired.table, &comparison->verification, err) <
             0)

@@ -265,6 +265,19 @@ static void a_fragments_key_is_nobody_elses(void **state)
     nothing_may_have_changed(&before);
 }
 
+static void verify_warns_of_a_file_that_opensm_could_not_read(void **state)
+{
+    (void)state;
+    needs_a_fabric();
+    struct oneib_error err = {0};
+    struct lab_output output = {0};
+    MUST(lab_write(scene.lab, "partitions.conf", 0644, "red=0x0101 : 0x100003=full\n", &err));
+    oneib((const char *[]){"verify", NULL}, &output);
+    assert_int_equal(output.status, 1);
+    assert_non_null(strstr(output.error, "partitions-unreadable"));
+    lab_output_clear(&output);
+}
+
 static void without_opensm_the_next_sync_puts_right_what_was_missed(void **state)
 {
     (void)state;
@@ -626,6 +639,7 @@ int main(void)
         CASE(oned_that_is_down_changes_nothing),
         CASE(a_fragment_with_a_syntax_error_changes_nothing),
         CASE(a_fragments_key_is_nobody_elses),
+        CASE(verify_warns_of_a_file_that_opensm_could_not_read),
         CASE(without_opensm_the_next_sync_puts_right_what_was_missed),
         CASE(a_stale_pid_file_is_noticed),
         CASE(another_program_under_the_pid_is_not_signalled),

@@ -237,6 +237,20 @@ static void a_port_that_is_full_member_of_the_default_partition_serves_nobody(vo
     assert_verdict(scene, 12, 0, ONEIB_VERDICT_NO_HCA);
     assert_verdict(scene, 13, 0, ONEIB_VERDICT_MEMBER);
     assert_int_equal(2, findings_of(scene, "port-full-member"));
+    assert_finding(scene, "port-full-member", ONEIB_VIOLATION, "host 1");
+}
+
+static void a_port_that_must_not_serve_vms_and_has_none_is_only_noticed(void **state)
+{
+    struct scene *scene = *state;
+    add_network(scene, 4, 256);
+    add_host(scene, 1);
+    add_host(scene, 2);
+    add_nic(scene, 10, 0, 4, 2);
+    add_subnet_port(scene, port_of(1), 64);
+    scene->subnet.sm_port_guid = port_of(1);
+    compute(scene);
+    assert_finding(scene, "port-full-member", ONEIB_NOTICE, "host 1");
 }
 
 static void limited_and_full_nics_of_one_key_on_one_mlx4_port_are_limited(void **state)
@@ -505,6 +519,7 @@ int main(void)
         SCENE_TEST(of_two_hosts_with_one_port_the_lower_id_has_it),
         SCENE_TEST(a_port_with_one_of_our_own_guids_is_refused),
         SCENE_TEST(a_port_that_is_full_member_of_the_default_partition_serves_nobody),
+        SCENE_TEST(a_port_that_must_not_serve_vms_and_has_none_is_only_noticed),
         SCENE_TEST(limited_and_full_nics_of_one_key_on_one_mlx4_port_are_limited),
         SCENE_TEST(a_limited_nic_narrows_its_key_on_every_port_of_its_host),
         SCENE_TEST(a_limited_networks_members_are_limited),
