@@ -405,8 +405,8 @@ static int read_network(struct oneib_reader *reader, struct oneib_documents *doc
         return 0;
     }
     const struct oneib_id_set *named = &documents->vms_named;
-    return keep_network(documents, &values, named->items + named_before,
-                        named->count - named_before, err);
+    const size_t count = named->count - named_before;
+    return keep_network(documents, &values, count ? named->items + named_before : NULL, count, err);
 }
 
 int oneib_documents_read_networks(struct oneib_documents *documents, const char *xml, size_t length,
