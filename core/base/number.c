@@ -2,14 +2,14 @@
 #include "base/number.h"
 #include <string.h>
 
-static int digit_value(char c)
+unsigned oneib_hex_digit(char c)
 {
     if (c >= '0' && c <= '9')
-        return c - '0';
+        return (unsigned)(c - '0');
     if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
+        return (unsigned)(c - 'a' + 10);
     if (c >= 'A' && c <= 'F')
-        return c - 'A' + 10;
+        return (unsigned)(c - 'A' + 10);
     return 16;
 }
 
@@ -21,7 +21,7 @@ static bool parse_digits(const char *bytes, size_t length, unsigned base, uint64
 
     uint64_t sum = 0;
     for (size_t i = 0; i < length; i++) {
-        unsigned digit = (unsigned)digit_value(bytes[i]);
+        unsigned digit = oneib_hex_digit(bytes[i]);
         if (digit >= base || digit > max || sum > (max - digit) / base)
             return false;
         sum = sum * base + digit;

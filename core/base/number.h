@@ -20,4 +20,7 @@ bool oneib_parse_decimal_n(const char *bytes, size_t length, uint64_t max, uint6
 bool oneib_parse_hex(const char *string, uint64_t max, uint64_t *value);
 bool oneib_parse_hex_n(const char *bytes, size_t length, uint64_t max, uint64_t *value);
 
+/* The value of a hexadecimal digit of either case; 16 for anything else. */
+unsigned oneib_hex_digit(char c);
+
 #endif

@@ -14,25 +14,14 @@ bool oneib_dummy_mac_encode(uint32_t ipv4, unsigned index, char text[ONEIB_MAC_T
     return true;
 }
 
-static int hex_digit(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    if (c >= 'A' && c <= 'F')
-        return c - 'A' + 10;
-    return -1;
-}
-
 static bool parse_mac(const char *text, uint8_t bytes[6])
 {
     if (!text || strlen(text) != ONEIB_MAC_TEXT_SIZE - 1)
         return false;
     for (size_t i = 0; i < 6; i++) {
-        int high = hex_digit(text[3 * i]);
-        int low = hex_digit(text[3 * i + 1]);
-        if (high < 0 || low < 0 || text[3 * i + 2] != (i < 5 ? ':' : '\0'))
+        const unsigned high = oneib_hex_digit(text[3 * i]);
+        const unsigned low = oneib_hex_digit(text[3 * i + 1]);
+        if (high > 15 || low > 15 || text[3 * i + 2] != (i < 5 ? ':' : '\0'))
             return false;
         bytes[i] = (uint8_t)(high << 4 | low);
     }
