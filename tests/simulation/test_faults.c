@@ -8,8 +8,8 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "base/text.h"
-#include "lab.h"
 #include "sync/lock.h"
+#include "two_clusters.h"
 #include <inttypes.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -25,61 +25,6 @@
 #include <cmocka.h>
 
 #define TIMEOUT_MS 60000
-#define KEY_RED 257
-#define KEY_BLUE 258
-
-struct scene {
-    struct lab *lab;
-    uint32_t red, blue;               /* networks */
-    uint32_t red_vms[2], blue_vms[2]; /* on hosts 0, 1 and 1, 2 */
-};
-
-static struct scene scene;
-
-#define MUST(call)                                                                                 \
-    do {                                                                                           \
-        if ((call) < 0)                                                                            \
-            fail_msg("%s", err.text);                                                              \
-    } while (0)
-
-static void oneib(const char *const *arguments, struct lab_output *output)
-{
-    struct oneib_error err = {0};
-    MUST(lab_oneib(scene.lab, arguments, TIMEOUT_MS, output, &err));
-    assert_false(output->timed_out);
-}
-
-/* Runs `oneib sync` and requires this exit status and, in what it says, this word. */
-static void sync_must_end(int status, const char *word)
-{
-    struct lab_output output = {0};
-    oneib((const char *[]){"sync", NULL}, &output);
-    if (output.status != status)
-        fail_msg("sync ended with %d, not %d: %s%s", output.status, status, output.out,
-                 output.error);
-    if (word && !strstr(output.error, word) && !strstr(output.out, word))
-        fail_msg("sync does not say \"%s\": %s%s", word, output.out, output.error);
-    lab_output_clear(&output);
-}
-
-static char *fabric_tables(void)
-{
-    struct oneib_error err = {0};
-    struct lab_output output = {0};
-    MUST(lab_run(scene.lab, LAB_SM_HCA, (const char *[]){FABRIC_TABLES_BINARY, NULL}, TIMEOUT_MS,
-                 &output, &err));
-    assert_int_equal(output.status, 0);
-    return oneib_steal(&output.out);
-}
-
-static char *partitions_file(void)
-{
-    struct oneib_error err = {0};
-    char *data;
-    size_t length;
-    MUST(oneib_file_read(lab_partitions(scene.lab, &err), (size_t)1 << 20, &data, &length, &err));
-    return data;
-}
 
 /* The state before a fault. */
 struct before {
@@ -88,88 +33,27 @@ struct before {
 
 static struct before remember(void)
 {
-    return (struct before){fabric_tables(), partitions_file()};
+    return (struct before){scene_tables(), scene_file()};
 }
 
 static void nothing_may_have_changed(struct before *before)
 {
-    oneib_autofree char *tables = fabric_tables();
-    oneib_autofree char *file = partitions_file();
+    oneib_autofree char *tables = scene_tables();
+    oneib_autofree char *file = scene_file();
     assert_string_equal(tables, before->tables);
     assert_string_equal(file, before->file);
     free(before->tables);
     free(before->file);
 }
 
-static bool port_holds(size_t host, unsigned raw)
-{
-    struct oneib_error err = {0};
-    uint16_t keys[64];
-    size_t count;
-    MUST(lab_host_pkeys(scene.lab, host, keys, 64, &count, &err));
-    for (size_t i = 0; i < count; i++)
-        if (keys[i] == raw)
-            return true;
-    return false;
-}
-
-static int raise_scene(void **state)
-{
-    (void)state;
-    if (lab_missing())
-        return 0;
-    struct oneib_error err = {0};
-    const struct lab_options options = {
-        .leaves = 1, .hosts_per_leaf = 4, .spines = 0, .extra_hosts = 1};
-    scene.lab = lab_open(&options, &err);
-    if (!scene.lab || lab_fabric_start(scene.lab, &err) < 0 ||
-        lab_opensm_start(scene.lab, &LAB_SM, &err) < 0 ||
-        lab_standin_start(scene.lab, NULL, &err) < 0 || lab_add_hosts(scene.lab, 7, &err) < 0 ||
-        lab_config_write(scene.lab, NULL, &err) < 0 ||
-        lab_network_create(scene.lab, "red", "257", NULL, &scene.red, &err) < 0 ||
-        lab_network_create(scene.lab, "blue", "258", NULL, &scene.blue, &err) < 0) {
-        print_error("%s\n", err.text);
-        return -1;
-    }
-    for (uint32_t i = 0; i < 2; i++)
-        if (lab_vm_start(scene.lab, "red", &scene.red, 1, i, &scene.red_vms[i], &err) < 0 ||
-            lab_vm_start(scene.lab, "blue", &scene.blue, 1, i + 1, &scene.blue_vms[i], &err) < 0)
-            return -1;
-
-    struct lab_output output = {0};
-    const int status =
-        lab_oneib(scene.lab, (const char *[]){"sync", "--force", NULL}, TIMEOUT_MS, &output, &err);
-    if (status < 0 || output.status != 0)
-        print_error("the first sync failed: %s %s%s\n", err.text, output.out, output.error);
-    const bool ready = status == 0 && output.status == 0;
-    lab_output_clear(&output);
-    return ready ? 0 : -1;
-}
-
-static int end_scene(void **state)
-{
-    (void)state;
-    lab_close(scene.lab);
-    scene = (struct scene){0};
-    return 0;
-}
-
-static void needs_a_fabric(void)
-{
-    if (lab_missing()) {
-        print_message("skipped: %s is not installed\n", lab_missing());
-        skip();
-    }
-}
-
 static void oned_fault(const char *kind, unsigned count, int status, const char *word)
 {
-    needs_a_fabric();
+    struct lab *lab = scene();
     struct oneib_error err = {0};
     struct before before = remember();
-    MUST(lab_fault(scene.lab, kind, count, 1, &err));
+    MUST(lab_fault(lab, kind, count, 1, &err));
     sync_must_end(status, word);
-    MUST(lab_fault(scene.lab, kind, 0, 0, &err));
+    MUST(lab_fault(lab, kind, 0, 0, &err));
     nothing_may_have_changed(&before);
     sync_must_end(0, NULL);
 }
@@ -213,54 +97,53 @@ static void windows_that_leave_vms_out_lose_nobody(void **state)
 static void oned_that_is_down_changes_nothing(void **state)
 {
     (void)state;
-    needs_a_fabric();
+    struct lab *lab = scene();
     struct oneib_error err = {0};
     struct before before = remember();
-    MUST(lab_config_write(scene.lab, NULL, &err));
-    const char *path = lab_config_path(scene.lab, &err);
+    MUST(lab_config_write(lab, NULL, &err));
+    const char *path = lab_config_path(lab, &err);
     oneib_autofree char *config = NULL;
     size_t length;
     MUST(oneib_file_read(path, (size_t)1 << 20, &config, &length, &err));
-    char *endpoint = strstr(config, lab_endpoint(scene.lab));
+    char *endpoint = strstr(config, lab_endpoint(lab));
     assert_non_null(endpoint);
     /* Port 1 of loopback: nobody listens there. */
     oneib_autotext struct oneib_text broken = {0};
     oneib_text_append_bytes(&broken, config, (size_t)(endpoint - config));
     oneib_text_append(&broken, "http://127.0.0.1:1/RPC2");
-    oneib_text_append(&broken, endpoint + strlen(lab_endpoint(scene.lab)));
-    MUST(lab_write(scene.lab, "oneib.conf", 0600, broken.data, &err));
+    oneib_text_append(&broken, endpoint + strlen(lab_endpoint(lab)));
+    MUST(lab_write(lab, "oneib.conf", 0600, broken.data, &err));
 
     sync_must_end(3, "127.0.0.1:1");
-    MUST(lab_config_write(scene.lab, NULL, &err));
+    MUST(lab_config_write(lab, NULL, &err));
     nothing_may_have_changed(&before);
 }
 
 static void a_fragment_with_a_syntax_error_changes_nothing(void **state)
 {
     (void)state;
-    needs_a_fabric();
+    struct lab *lab = scene();
     struct oneib_error err = {0};
     struct before before = remember();
-    MUST(lab_write(scene.lab, "partitions.fragment", 0644,
+    MUST(lab_write(lab, "partitions.fragment", 0644,
                    "storage=0x0010 : 0x100009=full;\nbackup=0x0011 : 0x100009=ful;\n", &err));
     sync_must_end(3, "2");
-    assert_int_equal(unlink(lab_path(scene.lab, "partitions.fragment", &err)), 0);
+    assert_int_equal(unlink(lab_path(lab, "partitions.fragment", &err)), 0);
     nothing_may_have_changed(&before);
 }
 
 static void a_fragments_key_is_nobody_elses(void **state)
 {
     (void)state;
-    needs_a_fabric();
+    struct lab *lab = scene();
     struct oneib_error err = {0};
     struct before before = remember();
-    MUST(lab_write(scene.lab, "partitions.fragment", 0644, "storage=0x0101 : 0x100009=full;\n",
-                   &err));
+    MUST(lab_write(lab, "partitions.fragment", 0644, "storage=0x0101 : 0x100009=full;\n", &err));
     /* The VMs of red still claim the key, which is the operator's now: that is a violation. */
     sync_must_end(1, "pkey-reserved");
     assert_false(port_holds(0, 0x8000 | KEY_RED));
     assert_true(port_holds(1, 0x8000 | KEY_BLUE));
-    assert_int_equal(unlink(lab_path(scene.lab, "partitions.fragment", &err)), 0);
+    assert_int_equal(unlink(lab_path(lab, "partitions.fragment", &err)), 0);
     sync_must_end(0, NULL);
     nothing_may_have_changed(&before);
 }
@@ -268,29 +151,25 @@ static void a_fragments_key_is_nobody_elses(void **state)
 static void verify_warns_of_a_file_that_opensm_could_not_read(void **state)
 {
     (void)state;
-    needs_a_fabric();
+    struct lab *lab = scene();
     struct oneib_error err = {0};
-    struct lab_output output = {0};
-    MUST(lab_write(scene.lab, "partitions.conf", 0644, "red=0x0101 : 0x100003=full\n", &err));
-    oneib((const char *[]){"verify", NULL}, &output);
-    assert_int_equal(output.status, 1);
-    assert_non_null(strstr(output.error, "partitions-unreadable"));
-    lab_output_clear(&output);
+    MUST(lab_write(lab, "partitions.conf", 0644, "red=0x0101 : 0x100003=full\n", &err));
+    must_say(ONEIB(1, "verify")->error, "partitions-unreadable");
 }
 
 static void without_opensm_the_next_sync_puts_right_what_was_missed(void **state)
 {
     (void)state;
-    needs_a_fabric();
+    struct lab *lab = scene();
     struct oneib_error err = {0};
     uint32_t vm;
-    MUST(lab_vm_start(scene.lab, "red", &scene.red, 1, 3, &vm, &err));
-    MUST(lab_opensm_stop(scene.lab, LAB_SM.name, true, &err));
+    MUST(lab_vm_start(lab, "red", &clusters.red, 1, 3, &vm, &err));
+    MUST(lab_opensm_stop(lab, LAB_SM.name, true, &err));
     sync_must_end(3, NULL);
-    MUST(lab_opensm_start(scene.lab, &LAB_SM, &err));
+    MUST(lab_opensm_start(lab, &LAB_SM, &err));
     sync_must_end(0, NULL);
     assert_true(port_holds(3, 0x8000 | KEY_RED));
-    MUST(lab_vm_delete(scene.lab, vm, &err));
+    MUST(lab_vm_delete(lab, vm, &err));
     sync_must_end(0, NULL);
     assert_false(port_holds(3, 0x8000 | KEY_RED));
 }
@@ -298,14 +177,14 @@ static void without_opensm_the_next_sync_puts_right_what_was_missed(void **state
 /* Replaces opensm's pid file for one sync that has something to do, and requires its failure. */
 static void sync_with_pid_file(const char *pid, const char *word)
 {
-    needs_a_fabric();
+    struct lab *lab = scene();
     struct oneib_error err = {0};
-    const char *path = lab_opensm_pid_file(scene.lab, LAB_SM.name, &err);
+    const char *path = lab_opensm_pid_file(lab, LAB_SM.name, &err);
     oneib_autofree char *right = NULL;
     size_t length;
     MUST(oneib_file_read(path, 64, &right, &length, &err));
     uint32_t vm;
-    MUST(lab_vm_start(scene.lab, "red", &scene.red, 1, 3, &vm, &err));
+    MUST(lab_vm_start(lab, "red", &clusters.red, 1, 3, &vm, &err));
 
     MUST(oneib_file_replace(path, pid, strlen(pid), 0644, NULL, NULL, &err));
     sync_must_end(3, word);
@@ -314,7 +193,7 @@ static void sync_with_pid_file(const char *pid, const char *word)
      * fabric. */
     sync_must_end(0, NULL);
     assert_true(port_holds(3, 0x8000 | KEY_RED));
-    MUST(lab_vm_delete(scene.lab, vm, &err));
+    MUST(lab_vm_delete(lab, vm, &err));
     sync_must_end(0, NULL);
 }
 
@@ -341,16 +220,16 @@ static void a_pid_file_of_nonsense_is_refused(void **state)
 static void a_forged_copy_of_a_key_closes_it_on_that_port(void **state)
 {
     (void)state;
-    needs_a_fabric();
+    struct lab *lab = scene();
     struct oneib_error err = {0};
     struct before before = remember();
     /* The VM of blue on host 1 claims red's key, as if its template had won over the network's. */
-    MUST(lab_vm_set_nic(scene.lab, scene.blue_vms[0], 1, "VLAN_ID=257", &err));
+    MUST(lab_vm_set_nic(lab, clusters.blue_vms[0], 1, "VLAN_ID=257", &err));
     sync_must_end(1, "pkey-claimed");
     assert_false(port_holds(1, 0x8000 | KEY_RED));
     assert_true(port_holds(0, 0x8000 | KEY_RED));
     assert_true(port_holds(2, 0x8000 | KEY_BLUE));
-    MUST(lab_vm_set_nic(scene.lab, scene.blue_vms[0], 1, "VLAN_ID=258", &err));
+    MUST(lab_vm_set_nic(lab, clusters.blue_vms[0], 1, "VLAN_ID=258", &err));
     sync_must_end(0, NULL);
     nothing_may_have_changed(&before);
 }
@@ -360,12 +239,12 @@ static void a_forged_copy_of_a_key_closes_it_on_that_port(void **state)
 static void a_forged_nic_of_anothers_network_lets_nobody_in(void **state)
 {
     (void)state;
-    needs_a_fabric();
+    struct lab *lab = scene();
     struct oneib_error err = {0};
     char network[32];
-    snprintf(network, sizeof network, "NETWORK_ID=%u", scene.red);
-    MUST(lab_vm_set_nic(scene.lab, scene.blue_vms[1], 1, network, &err));
-    MUST(lab_vm_set_nic(scene.lab, scene.blue_vms[1], 1, "VLAN_ID=257", &err));
+    snprintf(network, sizeof network, "NETWORK_ID=%u", clusters.red);
+    MUST(lab_vm_set_nic(lab, clusters.blue_vms[1], 1, network, &err));
+    MUST(lab_vm_set_nic(lab, clusters.blue_vms[1], 1, "VLAN_ID=257", &err));
     sync_must_end(1, "nic-unleased");
     assert_false(port_holds(2, 0x8000 | KEY_RED));
     assert_true(port_holds(0, 0x8000 | KEY_RED));
@@ -375,19 +254,19 @@ static void a_forged_nic_of_anothers_network_lets_nobody_in(void **state)
 static void a_network_without_its_key_falls_to_nobody(void **state)
 {
     (void)state;
-    needs_a_fabric();
+    struct lab *lab = scene();
     struct oneib_error err = {0};
     struct before before = remember();
     static const char *const bad[] = {"VLAN_ID=0",     "VLAN_ID=32767",  "VLAN_ID=65535",
                                       "VLAN_ID=70000", "VLAN_ID=0x8005", "VLAN_ID=abc"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        MUST(lab_network_update(scene.lab, scene.red, bad[i], &err));
+        MUST(lab_network_update(lab, clusters.red, bad[i], &err));
         sync_must_end(0, "pkey-invalid");
         assert_false(port_holds(0, 0x8000 | KEY_RED));
         assert_false(port_holds(0, 0xffff));
         assert_true(port_holds(1, 0x8000 | KEY_BLUE));
     }
-    MUST(lab_network_update(scene.lab, scene.red, "VLAN_ID=257", &err));
+    MUST(lab_network_update(lab, clusters.red, "VLAN_ID=257", &err));
     sync_must_end(0, NULL);
     nothing_may_have_changed(&before);
 }
@@ -395,68 +274,65 @@ static void a_network_without_its_key_falls_to_nobody(void **state)
 static void two_networks_never_share_a_key(void **state)
 {
     (void)state;
-    needs_a_fabric();
+    struct lab *lab = scene();
     struct oneib_error err = {0};
     uint32_t thief, vm;
-    MUST(lab_network_create(scene.lab, "thief", "257", NULL, &thief, &err));
-    MUST(lab_vm_start(scene.lab, "thief", &thief, 1, 3, &vm, &err));
+    MUST(lab_network_create(lab, "thief", "257", NULL, &thief, &err));
+    MUST(lab_vm_start(lab, "thief", &thief, 1, 3, &vm, &err));
     /* The thief's VM carries a copy of the key: a claim that it is not entitled to. */
     sync_must_end(1, "pkey-conflict");
     assert_true(port_holds(0, 0x8000 | KEY_RED));
     assert_false(port_holds(3, 0x8000 | KEY_RED));
-    MUST(lab_vm_delete(scene.lab, vm, &err));
-    MUST(lab_network_delete(scene.lab, thief, &err));
+    MUST(lab_vm_delete(lab, vm, &err));
+    MUST(lab_network_delete(lab, thief, &err));
     sync_must_end(0, NULL);
 }
 
 static void a_hostile_name_never_reaches_opensms_file(void **state)
 {
     (void)state;
-    needs_a_fabric();
+    struct lab *lab = scene();
     struct oneib_error err = {0};
     uint32_t hostile, vm;
-    MUST(lab_network_create(scene.lab, "x=0x7fff : ALL=full;", "300", NULL, &hostile, &err));
-    MUST(lab_vm_start(scene.lab, "x=0x7fff : ALL=full;", &hostile, 1, 3, &vm, &err));
+    MUST(lab_network_create(lab, "x=0x7fff : ALL=full;", "300", NULL, &hostile, &err));
+    MUST(lab_vm_start(lab, "x=0x7fff : ALL=full;", &hostile, 1, 3, &vm, &err));
     sync_must_end(0, NULL);
     assert_true(port_holds(3, 0x8000 | 300));
     assert_false(port_holds(3, 0xffff));
-    oneib_autofree char *file = partitions_file();
+    oneib_autofree char *file = scene_file();
     assert_null(strstr(file, "ALL=full"));
-    MUST(lab_vm_delete(scene.lab, vm, &err));
-    MUST(lab_network_delete(scene.lab, hostile, &err));
+    MUST(lab_vm_delete(lab, vm, &err));
+    MUST(lab_network_delete(lab, hostile, &err));
     sync_must_end(0, NULL);
 }
 
 static void a_user_with_limited_sight_cannot_empty_partitions(void **state)
 {
     (void)state;
-    needs_a_fabric();
+    struct lab *lab = scene();
     struct oneib_error err = {0};
     struct before before = remember();
     /* The lab writes the session file that its configuration names. */
     oneib_autofree char *session = NULL;
-    if (asprintf(&session, "%s\n", lab_limited_session(scene.lab)) < 0)
+    if (asprintf(&session, "%s\n", lab_limited_session(lab)) < 0)
         fail();
     const char *name = "limited_auth";
-    MUST(lab_write(scene.lab, name, 0600, session, &err));
+    MUST(lab_write(lab, name, 0600, session, &err));
     oneib_autofree char *config = NULL;
     size_t length;
-    MUST(
-        oneib_file_read(lab_config_path(scene.lab, &err), (size_t)1 << 20, &config, &length, &err));
+    MUST(oneib_file_read(lab_config_path(lab, &err), (size_t)1 << 20, &config, &length, &err));
     char *key = strstr(config, "auth_file");
     assert_non_null(key);
     char *quote = strchr(key, '"');
     char *end = strchr(quote + 1, '"');
     oneib_autotext struct oneib_text other = {0};
     oneib_text_append_bytes(&other, config, (size_t)(quote + 1 - config));
-    oneib_text_append(&other, lab_path(scene.lab, name, &err));
+    oneib_text_append(&other, lab_path(lab, name, &err));
     oneib_text_append(&other, end);
-    MUST(lab_write(scene.lab, "oneib.conf", 0600, other.data, &err));
+    MUST(lab_write(lab, "oneib.conf", 0600, other.data, &err));
 
-    struct lab_output output = {0};
-    oneib((const char *[]){"sync", NULL}, &output);
-    lab_output_clear(&output);
-    MUST(lab_config_write(scene.lab, NULL, &err));
+    sync_must_end(3, "see all VMs");
+    MUST(lab_config_write(lab, NULL, &err));
     assert_true(port_holds(0, 0x8000 | KEY_RED));
     assert_true(port_holds(1, 0x8000 | KEY_BLUE));
     sync_must_end(0, NULL);
@@ -469,25 +345,25 @@ static void a_user_with_limited_sight_cannot_empty_partitions(void **state)
 
 static void kill_sync_after(unsigned delay_ms)
 {
+    struct lab *lab = scene();
     struct oneib_error err = {0};
     uint32_t vm;
     pid_t pid;
-    MUST(lab_vm_start(scene.lab, "red", &scene.red, 1, 3, &vm, &err));
-    const char *const argv[] = {ONEIB_BINARY, "--config", lab_config_path(scene.lab, &err), "sync",
-                                NULL};
-    MUST(lab_spawn(scene.lab, "killed", LAB_SM_HCA, argv, &pid, &err));
+    MUST(lab_vm_start(lab, "red", &clusters.red, 1, 3, &vm, &err));
+    const char *const argv[] = {ONEIB_BINARY, "--config", lab_config_path(lab, &err), "sync", NULL};
+    MUST(lab_spawn(lab, "killed", LAB_SM_HCA, argv, &pid, &err));
     lab_sleep_ms(delay_ms);
-    MUST(lab_end(scene.lab, pid, SIGKILL, 5000, &err));
+    MUST(lab_end(lab, pid, SIGKILL, 5000, &err));
 
     sync_must_end(0, NULL);
     assert_true(port_holds(3, 0x8000 | KEY_RED));
-    MUST(lab_vm_delete(scene.lab, vm, &err));
+    MUST(lab_vm_delete(lab, vm, &err));
     sync_must_end(0, NULL);
 }
 
 static void kill_sync_from(unsigned first_ms)
 {
-    needs_a_fabric();
+    scene();
     struct before before = remember();
     for (unsigned i = 0; i < KILLS_PER_SCENE; i++)
         kill_sync_after(first_ms + i * MS_BETWEEN_KILLS);
@@ -521,20 +397,19 @@ static void sync_killed_after_45_to_57_ms_leaves_a_whole_file(void **state)
 static void nobody_writes_while_another_sync_is_at_work(void **state)
 {
     (void)state;
-    needs_a_fabric();
+    struct lab *lab = scene();
     struct oneib_error err = {0};
     struct before before = remember();
     uint32_t vm;
     int lock;
-    MUST(lab_vm_start(scene.lab, "red", &scene.red, 1, 3, &vm, &err));
-    MUST(
-        lab_config_write(scene.lab, &(struct lab_config){.opensm = "apply_timeout = 1000;"}, &err));
-    MUST(oneib_sync_lock(lab_partitions(scene.lab, &err), 0, &lock, &err));
+    MUST(lab_vm_start(lab, "red", &clusters.red, 1, 3, &vm, &err));
+    MUST(lab_config_write(lab, &(struct lab_config){.opensm = "apply_timeout = 1000;"}, &err));
+    MUST(oneib_sync_lock(lab_partitions(lab, &err), 0, &lock, &err));
 
     char this_process[32];
     snprintf(this_process, sizeof this_process, "process %d", (int)getpid());
     sync_must_end(3, this_process);
-    MUST(lab_vm_delete(scene.lab, vm, &err));
+    MUST(lab_vm_delete(lab, vm, &err));
     nothing_may_have_changed(&before);
 
     oneib_sync_unlock(lock);
@@ -544,53 +419,42 @@ static void nobody_writes_while_another_sync_is_at_work(void **state)
 static void an_unchanged_state_costs_no_write_no_reload_and_no_mad_beyond_verifys(void **state)
 {
     (void)state;
-    needs_a_fabric();
+    struct lab *lab = scene();
     struct oneib_error err = {0};
     sync_must_end(0, NULL);
     struct stat before, after;
-    assert_int_equal(stat(lab_partitions(scene.lab, &err), &before), 0);
+    assert_int_equal(stat(lab_partitions(lab, &err), &before), 0);
 
-    struct lab_output synced = {0}, verified = {0};
-    oneib((const char *[]){"sync", "--json", NULL}, &synced);
-    oneib((const char *[]){"verify", "--json", NULL}, &verified);
-    assert_int_equal(stat(lab_partitions(scene.lab, &err), &after), 0);
+    json_t *synced = ONEIB_JSON(0, "sync");
+    assert_string_equal(json_text(synced, "outcome"), "unchanged");
+    assert_int_equal(json_number(synced, "reloads"), 0);
+    const json_int_t mads_of_sync = json_number(synced, "mads_sent");
+    assert_int_equal(stat(lab_partitions(lab, &err), &after), 0);
     assert_int_equal(before.st_ino, after.st_ino);
     assert_int_equal(before.st_mtim.tv_nsec, after.st_mtim.tv_nsec);
-    assert_non_null(strstr(synced.out, "\"outcome\": \"unchanged\""));
-    assert_non_null(strstr(synced.out, "\"reloads\": 0"));
-
-    const char *mads_of_sync = strstr(synced.out, "\"mads_sent\": ");
-    const char *mads_of_verify = strstr(verified.out, "\"mads_sent\": ");
-    assert_non_null(mads_of_sync);
-    assert_non_null(mads_of_verify);
-    assert_int_equal(strtoul(mads_of_sync + 13, NULL, 10), strtoul(mads_of_verify + 13, NULL, 10));
-    lab_output_clear(&synced);
-    lab_output_clear(&verified);
+    assert_int_equal(json_number(ONEIB_JSON(0, "verify"), "mads_sent"), mads_of_sync);
 }
 
 static void a_standby_sm_writes_the_same_file_and_leaves_the_fabric_to_the_master(void **state)
 {
     (void)state;
-    needs_a_fabric();
+    struct lab *lab = scene();
     struct oneib_error err = {0};
     struct lab_output output = {0};
-    const char *standby_file = lab_path(scene.lab, "standby.conf", &err);
-    MUST(lab_write(scene.lab, "standby.conf", 0644, "Default=0x7fff : ALL=limited, SELF=full;\n",
-                   &err));
+    const char *standby_file = lab_path(lab, "standby.conf", &err);
+    MUST(lab_write(lab, "standby.conf", 0644, "Default=0x7fff : ALL=limited, SELF=full;\n", &err));
     const struct lab_sm standby = {
         .name = "standby", .hca = "X1", .priority = 1, .partitions = standby_file};
-    MUST(lab_opensm_start(scene.lab, &standby, &err));
+    MUST(lab_opensm_start(lab, &standby, &err));
 
     oneib_autofree char *config = NULL;
     size_t length;
-    MUST(
-        oneib_file_read(lab_config_path(scene.lab, &err), (size_t)1 << 20, &config, &length, &err));
+    MUST(oneib_file_read(lab_config_path(lab, &err), (size_t)1 << 20, &config, &length, &err));
     oneib_autotext struct oneib_text other = {0};
     const char *from = config;
     const char *const swaps[][2] = {
-        {lab_partitions(scene.lab, &err), standby_file},
-        {lab_opensm_pid_file(scene.lab, LAB_SM.name, &err),
-         lab_opensm_pid_file(scene.lab, "standby", &err)},
+        {lab_partitions(lab, &err), standby_file},
+        {lab_opensm_pid_file(lab, LAB_SM.name, &err), lab_opensm_pid_file(lab, "standby", &err)},
     };
     while (*from) {
         size_t i = 0;
@@ -603,12 +467,12 @@ static void a_standby_sm_writes_the_same_file_and_leaves_the_fabric_to_the_maste
             oneib_text_append_bytes(&other, from++, 1);
         }
     }
-    MUST(lab_write(scene.lab, "standby-oneib.conf", 0600, other.data, &err));
+    MUST(lab_write(lab, "standby-oneib.conf", 0600, other.data, &err));
 
-    MUST(lab_run(scene.lab, "X1",
+    MUST(lab_run(lab, "X1",
                  (const char *[]){ONEIB_BINARY, "--config",
-                                  lab_path(scene.lab, "standby-oneib.conf", &err), "sync",
-                                  "--force", NULL},
+                                  lab_path(lab, "standby-oneib.conf", &err), "sync", "--force",
+                                  NULL},
                  TIMEOUT_MS, &output, &err));
     if (output.status != 0)
         fail_msg("sync on the standby ended with %d: %s%s", output.status, output.out,
@@ -616,47 +480,44 @@ static void a_standby_sm_writes_the_same_file_and_leaves_the_fabric_to_the_maste
     assert_non_null(strstr(output.out, "standby"));
     lab_output_clear(&output);
 
-    oneib_autofree char *masters = partitions_file();
+    oneib_autofree char *masters = scene_file();
     oneib_autofree char *standbys = NULL;
     MUST(oneib_file_read(standby_file, (size_t)1 << 20, &standbys, &length, &err));
     assert_string_equal(standbys, masters);
-    MUST(lab_opensm_stop(scene.lab, "standby", true, &err));
+    MUST(lab_opensm_stop(lab, "standby", true, &err));
     sync_must_end(0, NULL);
 }
-
-/* Each test has a scene of its own: one that fails must not fail the next. */
-#define CASE(test) cmocka_unit_test_setup_teardown(test, raise_scene, end_scene)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CASE(oned_that_answers_html_changes_nothing),
-        CASE(oned_that_cuts_its_xml_changes_nothing),
-        CASE(oned_that_closes_the_connection_changes_nothing),
-        CASE(oned_that_fails_with_http_500_changes_nothing),
-        CASE(oned_that_refuses_the_session_changes_nothing),
-        CASE(windows_that_leave_vms_out_lose_nobody),
-        CASE(oned_that_is_down_changes_nothing),
-        CASE(a_fragment_with_a_syntax_error_changes_nothing),
-        CASE(a_fragments_key_is_nobody_elses),
-        CASE(verify_warns_of_a_file_that_opensm_could_not_read),
-        CASE(without_opensm_the_next_sync_puts_right_what_was_missed),
-        CASE(a_stale_pid_file_is_noticed),
-        CASE(another_program_under_the_pid_is_not_signalled),
-        CASE(a_pid_file_of_nonsense_is_refused),
-        CASE(a_forged_copy_of_a_key_closes_it_on_that_port),
-        CASE(a_forged_nic_of_anothers_network_lets_nobody_in),
-        CASE(a_network_without_its_key_falls_to_nobody),
-        CASE(two_networks_never_share_a_key),
-        CASE(a_hostile_name_never_reaches_opensms_file),
-        CASE(a_user_with_limited_sight_cannot_empty_partitions),
-        CASE(sync_killed_within_12_ms_leaves_a_whole_file),
-        CASE(sync_killed_after_15_to_27_ms_leaves_a_whole_file),
-        CASE(sync_killed_after_30_to_42_ms_leaves_a_whole_file),
-        CASE(sync_killed_after_45_to_57_ms_leaves_a_whole_file),
-        CASE(nobody_writes_while_another_sync_is_at_work),
-        CASE(an_unchanged_state_costs_no_write_no_reload_and_no_mad_beyond_verifys),
-        CASE(a_standby_sm_writes_the_same_file_and_leaves_the_fabric_to_the_master),
+        CLUSTERS_CASE(oned_that_answers_html_changes_nothing),
+        CLUSTERS_CASE(oned_that_cuts_its_xml_changes_nothing),
+        CLUSTERS_CASE(oned_that_closes_the_connection_changes_nothing),
+        CLUSTERS_CASE(oned_that_fails_with_http_500_changes_nothing),
+        CLUSTERS_CASE(oned_that_refuses_the_session_changes_nothing),
+        CLUSTERS_CASE(windows_that_leave_vms_out_lose_nobody),
+        CLUSTERS_CASE(oned_that_is_down_changes_nothing),
+        CLUSTERS_CASE(a_fragment_with_a_syntax_error_changes_nothing),
+        CLUSTERS_CASE(a_fragments_key_is_nobody_elses),
+        CLUSTERS_CASE(verify_warns_of_a_file_that_opensm_could_not_read),
+        CLUSTERS_CASE(without_opensm_the_next_sync_puts_right_what_was_missed),
+        CLUSTERS_CASE(a_stale_pid_file_is_noticed),
+        CLUSTERS_CASE(another_program_under_the_pid_is_not_signalled),
+        CLUSTERS_CASE(a_pid_file_of_nonsense_is_refused),
+        CLUSTERS_CASE(a_forged_copy_of_a_key_closes_it_on_that_port),
+        CLUSTERS_CASE(a_forged_nic_of_anothers_network_lets_nobody_in),
+        CLUSTERS_CASE(a_network_without_its_key_falls_to_nobody),
+        CLUSTERS_CASE(two_networks_never_share_a_key),
+        CLUSTERS_CASE(a_hostile_name_never_reaches_opensms_file),
+        CLUSTERS_CASE(a_user_with_limited_sight_cannot_empty_partitions),
+        CLUSTERS_CASE(sync_killed_within_12_ms_leaves_a_whole_file),
+        CLUSTERS_CASE(sync_killed_after_15_to_27_ms_leaves_a_whole_file),
+        CLUSTERS_CASE(sync_killed_after_30_to_42_ms_leaves_a_whole_file),
+        CLUSTERS_CASE(sync_killed_after_45_to_57_ms_leaves_a_whole_file),
+        CLUSTERS_CASE(nobody_writes_while_another_sync_is_at_work),
+        CLUSTERS_CASE(an_unchanged_state_costs_no_write_no_reload_and_no_mad_beyond_verifys),
+        CLUSTERS_CASE(a_standby_sm_writes_the_same_file_and_leaves_the_fabric_to_the_master),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
