@@ -130,7 +130,10 @@ const struct outcome *run_words(const char *const *words)
 const struct outcome *run_on_terminal(const char *const *words)
 {
     int out[2];
-    assert_int_equal(openpty(&out[0], &out[1], NULL, NULL, NULL), 0);
+    if (openpty(&out[0], &out[1], NULL, NULL, NULL) < 0) {
+        print_message("skipped: no terminal can be made here\n");
+        skip();
+    }
     return run(words, out);
 }
 
