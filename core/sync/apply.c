@@ -15,7 +15,7 @@
 #define LONGEST_PATIENCE_MS 10000.0
 
 #define FIRST_PAUSE_MS 1.0
-#define LONGEST_PAUSE_MS 20.0
+#define LONGEST_PAUSE_MS 5.0
 
 /* Of the ports that are still wrong only so many are asked at a time: waiting must not slow down
  * opensm, which is busy programming the very same ports. */

@@ -28,6 +28,9 @@
 #define ROUNDS 10 /* each with an addition and a removal */
 #define GOAL 1.25
 #define TIMEOUT_MS 120000
+/* Before each sample: opensm goes on after a table has changed, and must not be met in the middle
+ * of that. */
+#define SETTLE_MS 500
 
 static double now_ms(void)
 {
@@ -76,7 +79,7 @@ static int wait_for_key(char **words, struct oneib_error *err)
     while (status == 0 && holds(port, (oneib_pkey)key) != (present == 1) &&
            now_ms() < start + TIMEOUT_MS) {
         /* Not without a pause: asking must not slow down the simulator for opensm. */
-        nanosleep(&(struct timespec){.tv_nsec = 500000}, NULL);
+        nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
         status = oneib_fabric_read_tables(fabric, &subnet, &index, 1, err);
     }
     printf("%.3f\n", now_ms() - start);
@@ -107,6 +110,7 @@ static int time_opensm(struct bench *bench, uint64_t guid, const char *data, siz
     char guid_text[32], pid_text[16];
     snprintf(guid_text, sizeof guid_text, "0x%" PRIx64, guid);
     snprintf(pid_text, sizeof pid_text, "%d", (int)lab_opensm_pid(bench->lab, LAB_SM.name));
+    lab_sleep_ms(SETTLE_MS);
     if (replace_partitions(bench, data, length, err) < 0)
         return -1;
 
@@ -152,6 +156,7 @@ static int opensm_round(struct bench *bench, size_t host, struct oneib_error *er
 static int time_oneib(struct bench *bench, size_t sample, struct oneib_error *err)
 {
     struct lab_output output = {0};
+    lab_sleep_ms(SETTLE_MS);
     const double start = now_ms();
     if (lab_oneib(bench->lab, (const char *[]){"sync", "--json", NULL}, TIMEOUT_MS, &output, err) <
         0)
