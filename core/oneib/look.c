@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "oneib/look.h"
+#include "base/clock.h"
 #include "oneib/output.h"
 #include <stdio.h>
-#include <time.h>
 
 /* Often enough to be seen moving, seldom enough to cost nothing. */
 #define PROGRESS_INTERVAL_MS 100
@@ -12,17 +12,10 @@ struct progress {
     bool shown;
 };
 
-static double now_ms(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
-}
-
 static void show_progress(size_t done, size_t total, void *context)
 {
     struct progress *progress = context;
-    const double now = now_ms();
+    const double now = oneib_now_ms();
     if (progress->shown && now - progress->shown_ms < PROGRESS_INTERVAL_MS)
         return;
     fprintf(stderr, "\rreading %zu/%zu VMs\033[K", done, total);

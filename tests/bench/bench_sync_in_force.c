@@ -12,6 +12,7 @@
  */
 #include "../simulation/lab.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/number.h"
 #include "fabric/fabric.h"
@@ -31,13 +32,6 @@
 /* Before each sample: opensm goes on after a table has changed, and must not be met in the middle
  * of that. */
 #define SETTLE_MS 500
-
-static double now_ms(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
-}
 
 static int complain(const struct oneib_error *err)
 {
@@ -73,16 +67,16 @@ static int wait_for_key(char **words, struct oneib_error *err)
         return oneib_fail(err, ONEIB_ERROR_NOT_FOUND, "the port is not on the fabric");
     const size_t index = (size_t)(port - subnet.ports);
 
-    const double start = now_ms();
+    const double start = oneib_now_ms();
     kill((pid_t)pid, SIGHUP);
     int status = 0;
     while (status == 0 && holds(port, (oneib_pkey)key) != (present == 1) &&
-           now_ms() < start + TIMEOUT_MS) {
+           oneib_now_ms() < start + TIMEOUT_MS) {
         /* Not without a pause: asking must not slow down the simulator for opensm. */
         nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
         status = oneib_fabric_read_tables(fabric, &subnet, &index, 1, err);
     }
-    printf("%.3f\n", now_ms() - start);
+    printf("%.3f\n", oneib_now_ms() - start);
     oneib_subnet_clear(&subnet);
     oneib_fabric_close(fabric);
     return status;
@@ -157,11 +151,11 @@ static int time_oneib(struct bench *bench, size_t sample, struct oneib_error *er
 {
     struct lab_output output = {0};
     lab_sleep_ms(SETTLE_MS);
-    const double start = now_ms();
+    const double start = oneib_now_ms();
     if (lab_oneib(bench->lab, (const char *[]){"sync", "--json", NULL}, TIMEOUT_MS, &output, err) <
         0)
         return -1;
-    bench->whole[sample] = now_ms() - start;
+    bench->whole[sample] = oneib_now_ms() - start;
     json_t *document = json_loads(output.out, 0, NULL);
     bench->oneib[sample] = json_number_value(json_object_get(document, "in_force_ms"));
     json_decref(document);
