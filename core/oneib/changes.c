@@ -72,6 +72,17 @@ static void append_owner(const struct oneib_cloud *cloud, const struct oneib_par
     }
 }
 
+static void paint_line(const struct oneib_run *run, bool added, bool removed,
+                       const struct oneib_text *line, struct oneib_text *text)
+{
+    oneib_paint(text, run->color_out,
+                added     ? ONEIB_GOOD
+                : removed ? ONEIB_BAD
+                          : ONEIB_CHANGED,
+                "%s", line->data ? line->data : "");
+    oneib_text_append(text, "\n");
+}
+
 static void append_title(const struct oneib_run *run, const struct oneib_cloud *cloud,
                          const struct oneib_change *change, struct oneib_text *text)
 {
@@ -93,12 +104,7 @@ static void append_title(const struct oneib_run *run, const struct oneib_cloud *
         oneib_text_append(&line, ": ");
         append_flags(change->before, change->after, &line);
     }
-    oneib_paint(text, run->color_out,
-                added     ? ONEIB_GOOD
-                : removed ? ONEIB_BAD
-                          : ONEIB_CHANGED,
-                "%s", line.data ? line.data : "");
-    oneib_text_append(text, "\n");
+    paint_line(run, added, removed, &line, text);
 }
 
 #define MEMBERSHIP_COLUMNS 7
@@ -137,12 +143,7 @@ static void append_member(const struct oneib_run *run, const struct oneib_places
         oneib_text_printf(&line, " (was %s)", oneib_membership_name(change->old_membership));
     if (change->member.kind == ONEIB_MEMBER_GUID)
         append_who(places, change, &line);
-    oneib_paint(text, run->color_out,
-                added     ? ONEIB_GOOD
-                : removed ? ONEIB_BAD
-                          : ONEIB_CHANGED,
-                "%s", line.data ? line.data : "");
-    oneib_text_append(text, "\n");
+    paint_line(run, added, removed, &line, text);
 }
 
 static bool is_of_partition(const struct oneib_change *change)
