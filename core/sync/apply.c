@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/file.h"
 #include "fabric/opensm.h"
 #include "sync/handover.h"
@@ -20,13 +21,6 @@
 /* Of the ports that are still wrong only so many are asked at a time: waiting must not slow down
  * opensm, which is busy programming the very same ports. */
 #define PORTS_WATCHED 16
-
-static double now_ms(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
-}
 
 static void pause_ms(double milliseconds)
 {
@@ -208,12 +202,12 @@ static int reload(const struct step *step, struct oneib_error *err)
 static int await_ports(const struct step *step, const struct oneib_partition_table *table,
                        struct watch *watch, struct oneib_error *err)
 {
-    const double deadline = now_ms() + (double)step->config->opensm.apply_timeout_ms;
+    const double deadline = oneib_now_ms() + (double)step->config->opensm.apply_timeout_ms;
     double patience = FIRST_PATIENCE_MS;
-    double next_reload = now_ms() + patience;
+    double next_reload = oneib_now_ms() + patience;
     double pause = FIRST_PAUSE_MS;
 
-    while (watch->count > 0 && now_ms() < deadline) {
+    while (watch->count > 0 && oneib_now_ms() < deadline) {
         pause_ms(pause);
         pause = smaller(pause * 1.2, LONGEST_PAUSE_MS);
 
@@ -226,11 +220,11 @@ static int await_ports(const struct step *step, const struct oneib_partition_tab
         if (watch->count < before)
             pause = FIRST_PAUSE_MS;
 
-        if (watch->count > 0 && now_ms() >= next_reload) {
+        if (watch->count > 0 && oneib_now_ms() >= next_reload) {
             if (reload(step, err) < 0)
                 return -1;
             patience = smaller(patience * 2, LONGEST_PATIENCE_MS);
-            next_reload = now_ms() + patience;
+            next_reload = oneib_now_ms() + patience;
         }
     }
     return 0;
@@ -345,24 +339,22 @@ static int put_into_force(const struct step *step, struct oneib_error *err)
         return -1;
     const bool standby = sm == ONEIB_SM_STANDBY;
 
-    const double start = now_ms();
+    const double start = oneib_now_ms();
     if (!standby && step->view->changed && hand_over_keys(step, err) < 0)
         return -1;
     if (write_and_wait(step, !standby, err) < 0)
         return -1;
     step->result->outcome = standby ? ONEIB_STANDBY : ONEIB_APPLIED;
-    step->result->in_force_ms = standby ? 0 : now_ms() - start;
+    step->result->in_force_ms = standby ? 0 : oneib_now_ms() - start;
     return verify_everything(step, err);
 }
 
-/* Whether any port needs opensm's attention. */
-static int fabric_is_right(const struct oneib_view *view, bool *right, struct oneib_error *err)
+static bool needs_opensm(const struct oneib_verification *verification)
 {
-    struct watch watch = {0};
-    int status = look_for_wrong_ports(&view->subnet, &view->desired.table, &watch, err);
-    *right = watch.count == 0;
-    free(watch.ports);
-    return status;
+    for (size_t i = 0; i < verification->count; i++)
+        if (is_opensms_to_mend(verification->items[i].kind))
+            return true;
+    return false;
 }
 
 int oneib_apply(const struct oneib_config *config, struct oneib_fabric *fabric,
@@ -377,13 +369,12 @@ int oneib_apply(const struct oneib_config *config, struct oneib_fabric *fabric,
     if (!force && refuse_take_over(config, view, err) < 0)
         return -1;
 
-    bool right;
-    int status = fabric_is_right(view, &right, err);
-    if (status == 0 && right && !view->changed) {
+    int status =
+        oneib_subnet_verify(&view->subnet, &view->desired.table, &result->verification, err);
+    if (status == 0 && !view->changed && !needs_opensm(&result->verification)) {
         result->outcome = ONEIB_UNCHANGED;
-        status =
-            oneib_subnet_verify(&view->subnet, &view->desired.table, &result->verification, err);
     } else if (status == 0) {
+        oneib_verification_clear(&result->verification);
         const struct step step = {config, fabric, view, result};
         status = put_into_force(&step, err);
     }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sync/handover.h"
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
