@@ -8,6 +8,11 @@ pkg_check_modules(IBUMAD REQUIRED IMPORTED_TARGET libibumad)
 pkg_check_modules(IBMAD REQUIRED IMPORTED_TARGET libibmad)
 pkg_check_modules(IBNETDISC REQUIRED IMPORTED_TARGET libibnetdisc)
 
+pkg_check_modules(ZEROMQ REQUIRED IMPORTED_TARGET libzmq)
+pkg_check_modules(MICROHTTPD REQUIRED IMPORTED_TARGET libmicrohttpd)
+pkg_check_modules(SYSTEMD REQUIRED IMPORTED_TARGET libsystemd)
+find_package(Threads REQUIRED)
+
 # xmlrpc-c comes without pkg-config files.
 function(oneib_find_xmlrpc target library header)
   find_library(${target}_LIBRARY ${library} REQUIRED)

@@ -39,8 +39,12 @@ struct oneib_config {
         uint32_t timeout_ms;
         /* one.window, VM ids asked for in one call, 1-100000; default 1000 */
         uint32_t window;
-        /* one.allocate_pkeys: this instance is the writer; default true */
-        bool allocate_pkeys;
+        /* one.writer: this instance writes to oned: P_Keys of networks and, the daemon,
+         * IB_VFS_FREE and IB_SWITCH of hosts. One instance of a site. Default true */
+        bool writer;
+        /* one.events: oned's event stream, tcp://HOST:PORT or ipc://PATH, or "none": the daemon
+         * polls only. Default tcp://127.0.0.1:2101 */
+        char *events;
     } one;
 
     struct {
@@ -100,6 +104,24 @@ struct oneib_config {
         /* removal_hold.minimum: fewer removals than this are never held; default 16 */
         uint32_t minimum;
     } removal_hold;
+
+    struct {
+        /* daemon.poll_preparing, milliseconds between two looks at VMs that are being prepared,
+         * and, while the event stream cannot be relied on, at everything; 100-5000; default 5000 */
+        uint32_t poll_preparing_ms;
+        /* daemon.poll_idle, milliseconds between two looks for new VMs, and at opensm's file and
+         * the fragment, when nothing is being prepared; 1000-600000; default 15000 */
+        uint32_t poll_idle_ms;
+        /* daemon.reread, milliseconds between two readings of all of oned at the least (they come
+         * seldomer where they take long); 1000-86400000; default 600000 */
+        uint32_t reread_ms;
+        /* daemon.verify, milliseconds between two readings of all ports; 1000-86400000; default
+         * 120000 */
+        uint32_t verify_ms;
+        /* daemon.metrics: ADDRESS:PORT, [ADDRESS]:PORT for IPv6, or "none"; default
+         * 127.0.0.1:9677 */
+        char *metrics;
+    } daemon;
 
     struct {
         /* log.level = "error" | "warning" | "info" | "debug"; default "info" */

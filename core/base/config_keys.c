@@ -60,6 +60,27 @@ static const char *check_endpoint(const char *string, size_t index)
     return "must begin with http:// or https://";
 }
 
+static const char *check_events(const char *string, size_t index)
+{
+    (void)index;
+    if (strcmp(string, "none") == 0 || strncmp(string, "tcp://", 6) == 0 ||
+        strncmp(string, "ipc:///", 7) == 0)
+        return NULL;
+    return "must begin with tcp:// or ipc:///, or be \"none\"";
+}
+
+/* The address itself is looked at by whoever listens there. */
+static const char *check_listen(const char *string, size_t index)
+{
+    uint64_t port;
+    const char *colon = strrchr(string, ':');
+    (void)index;
+    if (strcmp(string, "none") == 0 ||
+        (colon && colon > string && oneib_parse_decimal(colon + 1, UINT16_MAX, &port) && port > 0))
+        return NULL;
+    return "must be ADDRESS:PORT, or \"none\"";
+}
+
 /* The arguments of a command may be anything. */
 static const char *check_command(const char *string, size_t index)
 {
@@ -119,8 +140,9 @@ const struct oneib_config_key oneib_config_keys[] = {
      .maximum = 600000, .default_number = 30000},
     {"one", "window", ONEIB_CONFIG_NUMBER, FIELD(one.window), .minimum = 1, .maximum = 100000,
      .default_number = 1000},
-    {"one", "allocate_pkeys", ONEIB_CONFIG_BOOLEAN, FIELD(one.allocate_pkeys),
-     .default_number = true},
+    {"one", "writer", ONEIB_CONFIG_BOOLEAN, FIELD(one.writer), .default_number = true},
+    {"one", "events", ONEIB_CONFIG_STRING, FIELD(one.events), .check = check_events,
+     .default_string = "tcp://127.0.0.1:2101"},
 
     {"pkeys", "first", ONEIB_CONFIG_NUMBER, FIELD(pkeys.first), .minimum = 1, .maximum = 32766,
      .default_number = 256},
@@ -160,6 +182,17 @@ const struct oneib_config_key oneib_config_keys[] = {
     {"removal_hold", "share", ONEIB_CONFIG_SHARE, FIELD(removal_hold.share), .default_share = 0.5},
     {"removal_hold", "minimum", ONEIB_CONFIG_NUMBER, FIELD(removal_hold.minimum),
      .maximum = INT32_MAX, .default_number = 16},
+
+    {"daemon", "poll_preparing", ONEIB_CONFIG_NUMBER, FIELD(daemon.poll_preparing_ms),
+     .minimum = 100, .maximum = 5000, .default_number = 5000},
+    {"daemon", "poll_idle", ONEIB_CONFIG_NUMBER, FIELD(daemon.poll_idle_ms), .minimum = 1000,
+     .maximum = 600000, .default_number = 15000},
+    {"daemon", "reread", ONEIB_CONFIG_NUMBER, FIELD(daemon.reread_ms), .minimum = 1000,
+     .maximum = 86400000, .default_number = 600000},
+    {"daemon", "verify", ONEIB_CONFIG_NUMBER, FIELD(daemon.verify_ms), .minimum = 1000,
+     .maximum = 86400000, .default_number = 120000},
+    {"daemon", "metrics", ONEIB_CONFIG_STRING, FIELD(daemon.metrics), .check = check_listen,
+     .default_string = "127.0.0.1:9677"},
 
     {"log", "level", ONEIB_CONFIG_CHOICE, FIELD(log.level), .choices = log_levels,
      .default_number = ONEIB_LOG_INFO},

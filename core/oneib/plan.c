@@ -39,7 +39,7 @@ static size_t keys_to_give(const struct plan *plan)
 {
     const struct oneib_desired *desired = &plan->looked->view.desired;
     size_t count = 0;
-    if (!plan->looked->session.config.one.allocate_pkeys)
+    if (!plan->looked->session.config.one.writer)
         return 0;
     for (size_t i = 0; i < desired->request_count; i++)
         count += desired->requests[i].pkey != 0;
@@ -82,7 +82,7 @@ static int count_wrong_ports(struct plan *plan, struct oneib_error *err)
 static void append_keys(const struct plan *plan, struct oneib_text *text)
 {
     const struct oneib_view *view = &plan->looked->view;
-    const bool writes = plan->looked->session.config.one.allocate_pkeys;
+    const bool writes = plan->looked->session.config.one.writer;
     for (size_t i = 0; i < view->desired.request_count; i++) {
         const struct oneib_key_request *request = &view->desired.requests[i];
         const struct oneib_network *network =
@@ -95,7 +95,7 @@ static void append_keys(const struct plan *plan, struct oneib_text *text)
         if (writes)
             oneib_text_printf(&line, " gets P_Key 0x%04x, and its members with it", request->pkey);
         else
-            oneib_text_append(&line, " waits for a P_Key: one.allocate_pkeys is false here");
+            oneib_text_append(&line, " waits for a P_Key: one.writer is false here");
         oneib_paint(text, plan->run->color_out, writes ? ONEIB_GOOD : ONEIB_CHANGED, "%s",
                     line.data ? line.data : "");
         oneib_text_append(text, "\n");
@@ -265,7 +265,7 @@ static int print_json(const struct plan *plan, struct oneib_error *err)
     const struct oneib_view *view = &plan->looked->view;
     return oneib_json_write(
         json_pack("{s:o, s:b, s:o, s:o, s:o, s:I, s:I, s:b, s:o}", "keys", requests_json(plan),
-                  "allocates", (int)plan->looked->session.config.one.allocate_pkeys, "changes",
+                  "allocates", (int)plan->looked->session.config.one.writer, "changes",
                   oneib_changes_json(&plan->places, &plan->changes), "file", file_json(plan),
                   "fabric", oneib_fabric_json(view), "held", (json_int_t)view->held,
                   "ports_to_reload", (json_int_t)plan->ports_to_reload, "to_do",

@@ -83,7 +83,7 @@ static void where_another_instance_gives_keys_this_one_gives_none(void **state)
     (void)state;
     struct lab *lab = scene();
     struct oneib_error err = {0};
-    const struct lab_config config = {.one = "allocate_pkeys = false;"};
+    const struct lab_config config = {.one = "writer = false;"};
     MUST(lab_config_write(lab, &config, &err));
     const uint32_t keyless = scene_network("keyless", "", NULL);
 

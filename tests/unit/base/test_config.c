@@ -66,7 +66,8 @@ static void assert_same(const struct oneib_config *a, const struct oneib_config 
     assert_string_same(a->one.vn_mad, b->one.vn_mad);
     assert_int_equal(a->one.timeout_ms, b->one.timeout_ms);
     assert_int_equal(a->one.window, b->one.window);
-    assert_int_equal(a->one.allocate_pkeys, b->one.allocate_pkeys);
+    assert_int_equal(a->one.writer, b->one.writer);
+    assert_string_same(a->one.events, b->one.events);
     assert_int_equal(a->pkeys.first, b->pkeys.first);
     assert_int_equal(a->pkeys.last, b->pkeys.last);
     assert_string_same(a->opensm.partitions, b->opensm.partitions);
@@ -87,6 +88,11 @@ static void assert_same(const struct oneib_config *a, const struct oneib_config 
     assert_int_equal(a->default_partition.ipoib, b->default_partition.ipoib);
     assert_true(a->removal_hold.share == b->removal_hold.share);
     assert_int_equal(a->removal_hold.minimum, b->removal_hold.minimum);
+    assert_int_equal(a->daemon.poll_preparing_ms, b->daemon.poll_preparing_ms);
+    assert_int_equal(a->daemon.poll_idle_ms, b->daemon.poll_idle_ms);
+    assert_int_equal(a->daemon.reread_ms, b->daemon.reread_ms);
+    assert_int_equal(a->daemon.verify_ms, b->daemon.verify_ms);
+    assert_string_same(a->daemon.metrics, b->daemon.metrics);
     assert_int_equal(a->log.level, b->log.level);
     assert_int_equal(a->log.format, b->log.format);
 }
@@ -106,7 +112,8 @@ static void the_defaults_are_the_documented_ones(void **state)
     assert_string_equal(config.one.vn_mad, "infiniband");
     assert_int_equal(config.one.timeout_ms, 30000);
     assert_int_equal(config.one.window, 1000);
-    assert_true(config.one.allocate_pkeys);
+    assert_true(config.one.writer);
+    assert_string_equal(config.one.events, "tcp://127.0.0.1:2101");
     assert_int_equal(config.pkeys.first, 256);
     assert_int_equal(config.pkeys.last, 32766);
     assert_string_equal(config.opensm.partitions, "/etc/opensm/partitions.conf");
@@ -127,6 +134,11 @@ static void the_defaults_are_the_documented_ones(void **state)
     assert_false(config.default_partition.ipoib);
     assert_true(config.removal_hold.share == 0.5);
     assert_int_equal(config.removal_hold.minimum, 16);
+    assert_int_equal(config.daemon.poll_preparing_ms, 5000);
+    assert_int_equal(config.daemon.poll_idle_ms, 15000);
+    assert_int_equal(config.daemon.reread_ms, 600000);
+    assert_int_equal(config.daemon.verify_ms, 120000);
+    assert_string_equal(config.daemon.metrics, "127.0.0.1:9677");
     assert_int_equal(config.log.level, ONEIB_LOG_INFO);
     assert_int_equal(config.log.format, ONEIB_LOG_TEXT);
     oneib_config_clear(&config);
@@ -194,7 +206,8 @@ static const char everything[] = "site = 65535;\n"
                                  "    vn_mad = \"ib-2\";\n"
                                  "    timeout = 100;\n"
                                  "    window = 100000;\n"
-                                 "    allocate_pkeys = false;\n"
+                                 "    writer = false;\n"
+                                 "    events = \"ipc:///run/one/events\";\n"
                                  "};\n"
                                  "pkeys : { first = 0x1; last = 0x7ffe }\n"
                                  "opensm = {\n"
@@ -215,6 +228,10 @@ static const char everything[] = "site = 65535;\n"
                                  "    ipoib = true;\n"
                                  "};\n"
                                  "removal_hold = { share = 0.1; minimum = 0; };\n"
+                                 "daemon = {\n"
+                                 "    poll_preparing = 100; poll_idle = 600000;\n"
+                                 "    reread = 86400000; verify = 1000; metrics = \"[::1]:1\";\n"
+                                 "};\n"
                                  "log = { level = \"debug\"; format = \"json\"; };\n";
 
 static void every_key_is_read(void **state)
@@ -228,7 +245,8 @@ static void every_key_is_read(void **state)
     assert_string_equal(config.one.vn_mad, "ib-2");
     assert_int_equal(config.one.timeout_ms, 100);
     assert_int_equal(config.one.window, 100000);
-    assert_false(config.one.allocate_pkeys);
+    assert_false(config.one.writer);
+    assert_string_equal(config.one.events, "ipc:///run/one/events");
     assert_int_equal(config.pkeys.first, 1);
     assert_int_equal(config.pkeys.last, 32766);
     assert_string_equal(config.opensm.partitions, "/tmp/p");
@@ -254,6 +272,11 @@ static void every_key_is_read(void **state)
     assert_true(config.default_partition.ipoib);
     assert_true(config.removal_hold.share == 0.1);
     assert_int_equal(config.removal_hold.minimum, 0);
+    assert_int_equal(config.daemon.poll_preparing_ms, 100);
+    assert_int_equal(config.daemon.poll_idle_ms, 600000);
+    assert_int_equal(config.daemon.reread_ms, 86400000);
+    assert_int_equal(config.daemon.verify_ms, 1000);
+    assert_string_equal(config.daemon.metrics, "[::1]:1");
     assert_int_equal(config.log.level, ONEIB_LOG_DEBUG);
     assert_int_equal(config.log.format, ONEIB_LOG_JSON);
     oneib_config_clear(&config);
@@ -301,8 +324,8 @@ static void wrong_types_are_refused(void **state)
     assert_refused("site = 1.0;", 1, "site must be");
     assert_refused("site = true;", 1, "site must be");
     assert_refused("site = [1];", 1, "site must be");
-    assert_refused("one = { allocate_pkeys = 1; };", 1, "one.allocate_pkeys must be true or false");
-    assert_refused("one = { allocate_pkeys = \"yes\"; };", 1, "one.allocate_pkeys");
+    assert_refused("one = { writer = 1; };", 1, "one.writer must be true or false");
+    assert_refused("one = { writer = \"yes\"; };", 1, "one.writer");
     assert_refused("one = {\n\n vn_mad = 5; };", 3, "one.vn_mad must be a string");
     assert_refused("one = { vn_mad = [\"a\"]; };", 1, "one.vn_mad must be a string");
     assert_refused("removal_hold = { share = \"0.5\"; };", 1, "removal_hold.share");
@@ -350,6 +373,10 @@ static void numbers_have_their_documented_ranges(void **state)
     assert_range("fabric", "timeout", 10, 60000);
     assert_range("fabric", "retries", 0, 15);
     assert_range("removal_hold", "minimum", 0, INT32_MAX);
+    assert_range("daemon", "poll_preparing", 100, 5000);
+    assert_range("daemon", "poll_idle", 1000, 600000);
+    assert_range("daemon", "reread", 1000, 86400000);
+    assert_range("daemon", "verify", 1000, 86400000);
     assert_refused("pkeys = { last = 0; };", 1, "pkeys.last must be");
     assert_refused("pkeys = { last = 32767; };", 1, "pkeys.last must be");
 }
@@ -467,6 +494,51 @@ static void names_and_endpoints_are_checked(void **state)
     assert_refused("one = { endpoint = \"one.example\"; };", 1,
                    "one.endpoint must begin with http");
     assert_refused("one = { endpoint = \"http://\"; };", 1, "one.endpoint");
+}
+
+static void assert_strings(const char *group, const char *key, const char *const *strings,
+                           const char *complaint)
+{
+    for (; *strings; strings++) {
+        char text[256];
+        struct oneib_config config;
+        snprintf(text, sizeof text, "%s = { %s = \"%s\"; };", group, key, *strings);
+        if (complaint) {
+            assert_refused(text, 1, complaint);
+        } else {
+            load_good(text, &config);
+            oneib_config_clear(&config);
+        }
+    }
+}
+
+static void the_event_stream_has_an_address_or_is_none(void **state)
+{
+    (void)state;
+    const char *const good[] = {"none", "tcp://10.0.0.1:2101", "tcp://front-end:2101",
+                                "ipc:///run/one/events", NULL};
+    const char *const bad[] = {
+        "", "None", "127.0.0.1:2101", "http://x:2101", "ipc://relative", "udp://x:1", NULL};
+    assert_strings("one", "events", good, NULL);
+    assert_strings("one", "events", bad, "one.events must begin with tcp:// or ipc:///");
+}
+
+static void metrics_have_an_address_with_a_port_or_are_none(void **state)
+{
+    (void)state;
+    const char *const good[] = {"none", "0.0.0.0:9677", "[::1]:65535", "127.0.0.1:1", NULL};
+    const char *const bad[] = {"",
+                               ":9677",
+                               "9677",
+                               "127.0.0.1",
+                               "127.0.0.1:",
+                               "127.0.0.1:0",
+                               "127.0.0.1:65536",
+                               "127.0.0.1:09677",
+                               "127.0.0.1:+1",
+                               NULL};
+    assert_strings("daemon", "metrics", good, NULL);
+    assert_strings("daemon", "metrics", bad, "daemon.metrics must be ADDRESS:PORT");
 }
 
 static void the_reload_command_is_a_program_with_arguments(void **state)
@@ -631,10 +703,14 @@ static void the_rendering_names_every_key(void **state)
     const char *const lines[] = {"site = 0;\n",
                                  "\none = {\n    # endpoint is not set\n",
                                  "    vn_mad = \"infiniband\";\n",
-                                 "    allocate_pkeys = true;\n",
+                                 "    writer = true;\n",
+                                 "    events = \"tcp://127.0.0.1:2101\";\n",
                                  "    reload = \"systemd\";\n",
                                  "    reload_command = [];\n",
                                  "    share = 0.5;\n",
+                                 "\ndaemon = {\n    poll_preparing = 5000;\n",
+                                 "    poll_idle = 15000;\n    reread = 600000;\n",
+                                 "    verify = 120000;\n    metrics = \"127.0.0.1:9677\";\n",
                                  "    level = \"info\";\n"};
     for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++)
         assert_contains(text.data, lines[i]);
@@ -694,7 +770,7 @@ static void any_configuration_loads_back(void **state)
         config.one.endpoint = random_string(&seed, "http://h", "");
         config.one.auth_file = random_string(&seed, "/", "f");
         config.one.timeout_ms = 100 + next_random(&seed) % 599901;
-        config.one.allocate_pkeys = next_random(&seed) % 2;
+        config.one.writer = next_random(&seed) % 2;
         config.pkeys.first = (uint16_t)(1 + next_random(&seed) % 1000);
         config.pkeys.last = (uint16_t)(1000 + next_random(&seed) % 1000);
         replace_string(&config.opensm.partitions, random_string(&seed, "/", "p"));
@@ -703,6 +779,9 @@ static void any_configuration_loads_back(void **state)
         config.fabric.port = (uint8_t)next_random(&seed);
         config.removal_hold.share = next_random(&seed) / 2147483648.0;
         config.removal_hold.minimum = next_random(&seed) & INT32_MAX;
+        replace_string(&config.one.events, random_string(&seed, "tcp://", ""));
+        config.daemon.verify_ms = 1000 + next_random(&seed) % 86399001;
+        replace_string(&config.daemon.metrics, random_string(&seed, "a", ":7"));
         assert_renders_to_itself(&config);
         oneib_config_clear(&config);
     }
@@ -730,6 +809,8 @@ int main(void)
         cmocka_unit_test(choices_are_exact_words),
         cmocka_unit_test(paths_are_absolute),
         cmocka_unit_test(names_and_endpoints_are_checked),
+        cmocka_unit_test(the_event_stream_has_an_address_or_is_none),
+        cmocka_unit_test(metrics_have_an_address_with_a_port_or_are_none),
         cmocka_unit_test(the_reload_command_is_a_program_with_arguments),
         cmocka_unit_test(full_members_are_guids),
         cmocka_unit_test(a_syntax_error_names_file_and_line),
