@@ -21,7 +21,7 @@ struct oneib_host *oneib_cloud_add_host(struct oneib_cloud *cloud, struct oneib_
                       sizeof *cloud->hosts, err) < 0)
         return NULL;
     struct oneib_host *host = &cloud->hosts[cloud->host_count++];
-    memset(host, 0, sizeof *host);
+    *host = (struct oneib_host){.vfs_free = -1};
     return host;
 }
 
@@ -106,17 +106,18 @@ static int compare_attachments(const void *a, const void *b)
     return compare_ids(left->nic_id, right->nic_id);
 }
 
-static void network_free(struct oneib_network *network)
+void oneib_network_clear(struct oneib_network *network)
 {
     free(network->name);
     free(network->static_members);
     free(network->vms);
 }
 
-static void host_free(struct oneib_host *host)
+void oneib_host_clear(struct oneib_host *host)
 {
     free(host->name);
     free(host->ports);
+    free(host->switches);
 }
 
 /* Each drops all but the last of equal neighbours: a stable sort has left them in the order they
@@ -126,7 +127,7 @@ static void drop_older_networks(struct oneib_cloud *cloud)
     size_t kept = 0;
     for (size_t i = 0; i < cloud->network_count; i++) {
         if (i + 1 < cloud->network_count && cloud->networks[i].id == cloud->networks[i + 1].id)
-            network_free(&cloud->networks[i]);
+            oneib_network_clear(&cloud->networks[i]);
         else
             cloud->networks[kept++] = cloud->networks[i];
     }
@@ -138,7 +139,7 @@ static void drop_older_hosts(struct oneib_cloud *cloud)
     size_t kept = 0;
     for (size_t i = 0; i < cloud->host_count; i++) {
         if (i + 1 < cloud->host_count && cloud->hosts[i].id == cloud->hosts[i + 1].id)
-            host_free(&cloud->hosts[i]);
+            oneib_host_clear(&cloud->hosts[i]);
         else
             cloud->hosts[kept++] = cloud->hosts[i];
     }
@@ -188,11 +189,12 @@ const struct oneib_host *oneib_cloud_host(const struct oneib_cloud *cloud, uint3
 void oneib_cloud_clear(struct oneib_cloud *cloud)
 {
     for (size_t i = 0; i < cloud->network_count; i++)
-        network_free(&cloud->networks[i]);
+        oneib_network_clear(&cloud->networks[i]);
     for (size_t i = 0; i < cloud->host_count; i++)
-        host_free(&cloud->hosts[i]);
+        oneib_host_clear(&cloud->hosts[i]);
     free(cloud->networks);
     free(cloud->hosts);
     free(cloud->attachments);
+    free(cloud->vm_ids);
     *cloud = (struct oneib_cloud){0};
 }

@@ -37,6 +37,9 @@ struct oneib_host {
     char *name;                   /* owned; untrusted text: print it escaped */
     struct oneib_hca_port *ports; /* owned */
     size_t port_count, port_capacity;
+    int32_t vfs_free; /* IB_VFS_FREE as oned has it, which only the writer sets; -1: none, or no
+                         number */
+    char *switches;   /* owned: IB_SWITCH as oned has it; NULL: none */
 };
 
 /* A key as a document states it. */
@@ -93,7 +96,9 @@ struct oneib_cloud {
     size_t host_count, host_capacity;
     struct oneib_attachment *attachments;
     size_t attachment_count, attachment_capacity;
-    size_t vm_count; /* VMs read, with and without InfiniBand */
+    size_t vm_count;  /* VMs read, with and without InfiniBand */
+    uint32_t *vm_ids; /* owned, sorted: those VMs; NULL while a cloud is being read */
+    uint32_t vm_end;  /* one beyond the highest VM id that was read */
 };
 
 /* Each returns the new, zeroed element at the end (valid until the next add), or NULL with err set.
@@ -120,6 +125,9 @@ void oneib_cloud_sort(struct oneib_cloud *cloud);
 const struct oneib_network *oneib_cloud_network(const struct oneib_cloud *cloud, uint32_t id);
 const struct oneib_host *oneib_cloud_host(const struct oneib_cloud *cloud, uint32_t id);
 
+/* Frees what a network or a host owns. */
+void oneib_network_clear(struct oneib_network *network);
+void oneib_host_clear(struct oneib_host *host);
 void oneib_cloud_clear(struct oneib_cloud *cloud);
 
 #endif

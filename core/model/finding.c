@@ -36,6 +36,57 @@ int oneib_findings_add(struct oneib_findings *findings, enum oneib_severity seve
     return 0;
 }
 
+void oneib_findings_attribute(struct oneib_findings *findings, size_t from,
+                              enum oneib_subject subject, uint32_t id)
+{
+    for (size_t i = from; i < findings->count; i++) {
+        findings->items[i].subject = subject;
+        findings->items[i].subject_id = id;
+    }
+}
+
+static int compare_ids(const void *left, const void *right)
+{
+    const uint32_t a = *(const uint32_t *)left;
+    const uint32_t b = *(const uint32_t *)right;
+    return (a > b) - (a < b);
+}
+
+void oneib_findings_forget(struct oneib_findings *findings, enum oneib_subject subject,
+                           const uint32_t *ids, size_t count)
+{
+    size_t kept = 0;
+    if (count == 0)
+        return;
+    for (size_t i = 0; i < findings->count; i++) {
+        struct oneib_finding *finding = &findings->items[i];
+        if (finding->subject == subject &&
+            bsearch(&finding->subject_id, ids, count, sizeof *ids, compare_ids))
+            clear_finding(finding);
+        else
+            findings->items[kept++] = *finding;
+    }
+    findings->count = kept;
+}
+
+int oneib_findings_copy(const struct oneib_findings *findings, size_t from,
+                        struct oneib_findings *to, struct oneib_error *err)
+{
+    for (size_t i = from; i < findings->count; i++) {
+        const struct oneib_finding *finding = &findings->items[i];
+        if (oneib_findings_add(to, finding->severity, finding->code, finding->remedy, err, "%s",
+                               finding->text) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+void oneib_findings_truncate(struct oneib_findings *findings, size_t count)
+{
+    while (findings->count > count)
+        clear_finding(&findings->items[--findings->count]);
+}
+
 static int compare_remedies(const char *a, const char *b)
 {
     if (!a || !b)
@@ -43,10 +94,8 @@ static int compare_remedies(const char *a, const char *b)
     return strcmp(a, b);
 }
 
-static int compare_findings(const void *left, const void *right)
+int oneib_finding_compare(const struct oneib_finding *a, const struct oneib_finding *b)
 {
-    const struct oneib_finding *a = left;
-    const struct oneib_finding *b = right;
     if (a->severity != b->severity)
         return a->severity > b->severity ? -1 : 1;
 
@@ -56,6 +105,11 @@ static int compare_findings(const void *left, const void *right)
     if (order == 0)
         order = compare_remedies(a->remedy, b->remedy);
     return order;
+}
+
+static int compare_findings(const void *left, const void *right)
+{
+    return oneib_finding_compare(left, right);
 }
 
 static void drop_repetitions(struct oneib_findings *findings)

@@ -9,11 +9,21 @@
 
 #include "base/error.h"
 #include <stddef.h>
+#include <stdint.h>
 
 enum oneib_severity {
     ONEIB_NOTICE,    /* worth knowing */
     ONEIB_WARNING,   /* somebody does not get what they asked for */
     ONEIB_VIOLATION, /* isolation is, or could be, broken */
+};
+
+/* The object of oned's whose document a finding is about, so that it can be dropped when that is
+ * read again. */
+enum oneib_subject {
+    ONEIB_SUBJECT_NONE,
+    ONEIB_SUBJECT_VM,
+    ONEIB_SUBJECT_NETWORK,
+    ONEIB_SUBJECT_HOST
 };
 
 struct oneib_finding {
@@ -22,6 +32,8 @@ struct oneib_finding {
                          entry for each */
     char *text;       /* owned: object, place and what is wrong */
     char *remedy;     /* owned, may be NULL */
+    enum oneib_subject subject; /* NONE until oneib_findings_attribute() */
+    uint32_t subject_id;
 };
 
 struct oneib_findings {
@@ -36,6 +48,21 @@ int oneib_findings_add(struct oneib_findings *findings, enum oneib_severity seve
                        const char *code, const char *remedy, struct oneib_error *err,
                        const char *format, ...) __attribute__((format(printf, 6, 7)));
 
+/* Says of all findings from index `from` on what they are about. */
+void oneib_findings_attribute(struct oneib_findings *findings, size_t from,
+                              enum oneib_subject subject, uint32_t id);
+/* Drops those about the objects of a kind whose ids are in ids (sorted). */
+void oneib_findings_forget(struct oneib_findings *findings, enum oneib_subject subject,
+                           const uint32_t *ids, size_t count);
+
+/* Drops all from index `count` on. */
+void oneib_findings_truncate(struct oneib_findings *findings, size_t count);
+
+/* Copies those from index `from` on. */
+int oneib_findings_copy(const struct oneib_findings *findings, size_t from,
+                        struct oneib_findings *to, struct oneib_error *err);
+/* By severity (worst first), code, text, remedy. */
+int oneib_finding_compare(const struct oneib_finding *a, const struct oneib_finding *b);
 /* Sorts by severity (worst first), code, text; removes exact repetitions. */
 void oneib_findings_sort(struct oneib_findings *findings);
 /* How many are at least this severe. */

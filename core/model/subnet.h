@@ -91,6 +91,11 @@ int oneib_subnet_verify(const struct oneib_subnet *subnet,
                         struct oneib_verification *verification, struct oneib_error *err);
 /* "key-excess", "key-absent", ... */
 const char *oneib_deviation_name(enum oneib_deviation_kind kind);
+/* Whether a reload of opensm can put it right; a silent port or a key in the last slot it cannot.
+ */
+bool oneib_deviation_is_opensms(enum oneib_deviation_kind kind);
+/* What to do about it. */
+const char *oneib_deviation_remedy(enum oneib_deviation_kind kind);
 bool oneib_deviation_is_violation(enum oneib_deviation_kind kind);
 void oneib_verification_clear(struct oneib_verification *verification);
 

@@ -229,6 +229,44 @@ const char *oneib_deviation_name(enum oneib_deviation_kind kind)
     return "unknown";
 }
 
+bool oneib_deviation_is_opensms(enum oneib_deviation_kind kind)
+{
+    switch (kind) {
+    case ONEIB_KEY_EXCESS:
+    case ONEIB_KEY_WIDENED:
+    case ONEIB_KEY_ABSENT:
+    case ONEIB_KEY_NARROWED:
+    case ONEIB_KEY_NOT_FIRST:
+        return true;
+    case ONEIB_KEY_LAST_SLOT:
+    case ONEIB_PORT_SILENT:
+        return false;
+    }
+    return false;
+}
+
+const char *oneib_deviation_remedy(enum oneib_deviation_kind kind)
+{
+    switch (kind) {
+    case ONEIB_KEY_EXCESS:
+    case ONEIB_KEY_WIDENED:
+        return "run 'oneib sync'; if it stays, 'oneib check' tells whether opensm reads another "
+               "file";
+    case ONEIB_KEY_LAST_SLOT:
+        return "start no new VM on this host; once it is empty, reset its adapter so that opensm "
+               "fills "
+               "the table from its start";
+    case ONEIB_KEY_ABSENT:
+    case ONEIB_KEY_NARROWED:
+        return "run 'oneib sync'; if it stays, look for ERR 0512 (table full) in opensm's log";
+    case ONEIB_KEY_NOT_FIRST:
+        return "take 'indx0' from other partitions of the fragment, then restart opensm";
+    case ONEIB_PORT_SILENT:
+        return "look at the host and its cable: nothing is proved about this port";
+    }
+    return "";
+}
+
 bool oneib_deviation_is_violation(enum oneib_deviation_kind kind)
 {
     switch (kind) {

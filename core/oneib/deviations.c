@@ -3,28 +3,6 @@
 
 #define NOTHING_FOUND 0xffff
 
-static const char *remedy(enum oneib_deviation_kind kind)
-{
-    switch (kind) {
-    case ONEIB_KEY_EXCESS:
-    case ONEIB_KEY_WIDENED:
-        return "run 'oneib sync'; if it stays, 'oneib check' tells whether opensm reads another "
-               "file";
-    case ONEIB_KEY_LAST_SLOT:
-        return "start no new VM on this host; once it is empty, reset its adapter so that opensm "
-               "fills "
-               "the table from its start";
-    case ONEIB_KEY_ABSENT:
-    case ONEIB_KEY_NARROWED:
-        return "run 'oneib sync'; if it stays, look for ERR 0512 (table full) in opensm's log";
-    case ONEIB_KEY_NOT_FIRST:
-        return "take 'indx0' from other partitions of the fragment, then restart opensm";
-    case ONEIB_PORT_SILENT:
-        return "look at the host and its cable: nothing is proved about this port";
-    }
-    return "";
-}
-
 static bool concerns(const struct oneib_deviation *deviation, oneib_pkey pkey)
 {
     return pkey == 0 || oneib_pkey_base(deviation->found) == pkey ||
@@ -73,7 +51,7 @@ static void append_remedies(const struct oneib_verification *verification, oneib
             continue;
         said |= 1u << deviation->kind;
         oneib_text_printf(text, "%s: %s\n", oneib_deviation_name(deviation->kind),
-                          remedy(deviation->kind));
+                          oneib_deviation_remedy(deviation->kind));
     }
 }
 
@@ -116,7 +94,7 @@ json_t *oneib_deviations_json(const struct oneib_places *places,
                               deviation->index == NOTHING_FOUND ? json_null()
                                                                 : json_integer(deviation->index),
                               "expected", oneib_json_key(deviation->expected), "found",
-                              oneib_json_key(deviation->found), "remedy", remedy(deviation->kind)));
+                              oneib_json_key(deviation->found), "remedy", oneib_deviation_remedy(deviation->kind)));
     }
     return array;
 }

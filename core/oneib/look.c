@@ -84,18 +84,6 @@ int oneib_view_of(const struct oneib_run *run, struct oneib_session *session, bo
     return status;
 }
 
-int oneib_findings_copy(const struct oneib_findings *findings, size_t from,
-                        struct oneib_findings *to, struct oneib_error *err)
-{
-    for (size_t i = from; i < findings->count; i++) {
-        const struct oneib_finding *finding = &findings->items[i];
-        if (oneib_findings_add(to, finding->severity, finding->code, finding->remedy, err, "%s",
-                               finding->text) < 0)
-            return -1;
-    }
-    return 0;
-}
-
 static int collect_findings(struct oneib_looked *looked, struct oneib_error *err)
 {
     if (oneib_findings_copy(&looked->view.findings, 0, &looked->findings, err) < 0 ||

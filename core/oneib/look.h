@@ -44,10 +44,6 @@ bool oneib_deviates(const struct oneib_looked *looked,
 int oneib_view_of(const struct oneib_run *run, struct oneib_session *session, bool force,
                   struct oneib_view *view, struct oneib_error *err);
 
-/* Copies findings from the one with index `from` on to *to. */
-int oneib_findings_copy(const struct oneib_findings *findings, size_t from,
-                        struct oneib_findings *to, struct oneib_error *err);
-
 /* {known, error}: whether the fabric was read. */
 json_t *oneib_fabric_json(const struct oneib_view *view);
 

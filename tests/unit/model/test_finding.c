@@ -109,6 +109,61 @@ static void severities_have_names(void **state)
     assert_string_equal(oneib_severity_name(ONEIB_VIOLATION), "violation");
 }
 
+static void findings_are_attributed_from_an_index_on(void **state)
+{
+    (void)state;
+    struct oneib_findings findings = {0};
+    add(&findings, ONEIB_NOTICE, "a", NULL, 1);
+    add(&findings, ONEIB_NOTICE, "a", NULL, 2);
+    add(&findings, ONEIB_NOTICE, "b", NULL, 2);
+    oneib_findings_attribute(&findings, 1, ONEIB_SUBJECT_VM, 2);
+    assert_int_equal(findings.items[0].subject, ONEIB_SUBJECT_NONE);
+    for (size_t i = 1; i < 3; i++) {
+        assert_int_equal(findings.items[i].subject, ONEIB_SUBJECT_VM);
+        assert_int_equal(findings.items[i].subject_id, 2);
+    }
+    oneib_findings_clear(&findings);
+}
+
+static void only_findings_about_the_named_objects_of_the_kind_are_forgotten(void **state)
+{
+    (void)state;
+    static const uint32_t ids[] = {2, 7};
+    static const struct {
+        enum oneib_subject subject;
+        uint32_t id;
+    } about[] = {{ONEIB_SUBJECT_VM, 2},      {ONEIB_SUBJECT_VM, 3},   {ONEIB_SUBJECT_VM, 7},
+                 {ONEIB_SUBJECT_NETWORK, 2}, {ONEIB_SUBJECT_HOST, 7}, {ONEIB_SUBJECT_NONE, 2}};
+    struct oneib_findings findings = {0};
+    for (int i = 0; i < 6; i++) {
+        add(&findings, ONEIB_NOTICE, "a", "remedy", i);
+        oneib_findings_attribute(&findings, (size_t)i, about[i].subject, about[i].id);
+    }
+    oneib_findings_forget(&findings, ONEIB_SUBJECT_VM, ids, 2);
+    assert_int_equal(findings.count, 4);
+    assert_string_equal(findings.items[0].text, "VM 1: something");
+    assert_string_equal(findings.items[1].text, "VM 3: something");
+    assert_string_equal(findings.items[2].text, "VM 4: something");
+    assert_string_equal(findings.items[3].text, "VM 5: something");
+    oneib_findings_forget(&findings, ONEIB_SUBJECT_VM, NULL, 0);
+    assert_int_equal(findings.count, 4);
+    oneib_findings_clear(&findings);
+}
+
+static void findings_are_dropped_from_the_end(void **state)
+{
+    (void)state;
+    struct oneib_findings findings = {0};
+    for (int i = 0; i < 4; i++)
+        add(&findings, ONEIB_NOTICE, "a", "remedy", i);
+    oneib_findings_truncate(&findings, 9);
+    assert_int_equal(findings.count, 4);
+    oneib_findings_truncate(&findings, 1);
+    assert_int_equal(findings.count, 1);
+    assert_string_equal(findings.items[0].text, "VM 0: something");
+    oneib_findings_clear(&findings);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -118,6 +173,9 @@ int main(void)
         cmocka_unit_test(nothing_to_sort_is_no_trouble),
         cmocka_unit_test(findings_are_counted_by_severity),
         cmocka_unit_test(severities_have_names),
+        cmocka_unit_test(findings_are_attributed_from_an_index_on),
+        cmocka_unit_test(only_findings_about_the_named_objects_of_the_kind_are_forgotten),
+        cmocka_unit_test(findings_are_dropped_from_the_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
