@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "one/client.h"
+#include "base/text.h"
 #include "one/documents_internal.h"
 #include "one/transport.h"
 #include <inttypes.h>
@@ -18,7 +19,7 @@
 #define NOT_DONE (-1)
 /* An end of a range of ids: none. */
 #define OPEN_END (-1)
-/* one.vn.update: merge with what is there. */
+/* one.vn.update and one.host.update: merge with what is there. */
 #define APPEND 1
 
 struct oneib_one {
@@ -46,6 +47,11 @@ struct oneib_one *oneib_one_open(const struct oneib_credentials *credentials, ui
         return NULL;
     }
     return one;
+}
+
+void oneib_one_set_interrupt(struct oneib_one *one, int *flag)
+{
+    oneib_transport_set_interrupt(one->transport, flag);
 }
 
 void oneib_one_close(struct oneib_one *one)
@@ -292,21 +298,28 @@ int oneib_one_host(struct oneib_one *one, uint32_t id, char **xml, size_t *lengt
     return object_info(one, "one.host.info", "host", id, xml, length, err);
 }
 
-static int update_pkey(struct oneib_one *one, uint32_t network_id, uint16_t pkey,
-                       struct oneib_error *err)
+/* Merges attributes into the template of one object. */
+static int object_update(struct oneib_one *one, const char *method, const char *kind, uint32_t id,
+                         const char *attributes, struct oneib_error *err)
 {
     struct call call;
-    char attribute[32];
-    call_begin(&call, "one.vn.update");
-    snprintf(call.object, sizeof call.object, "network %" PRIu32, network_id);
-    snprintf(attribute, sizeof attribute, "VLAN_ID=\"%u\"", pkey);
-    xmlrpc_value *parameters = xmlrpc_build_value(&call.env, "(sisi)", one->session,
-                                                  (xmlrpc_int32)network_id, attribute, APPEND);
+    call_begin(&call, method);
+    snprintf(call.object, sizeof call.object, "%s %" PRIu32, kind, id);
+    xmlrpc_value *parameters =
+        xmlrpc_build_value(&call.env, "(sisi)", one->session, (xmlrpc_int32)id, attributes, APPEND);
     int outcome = perform(one, &call, parameters, err);
     if (outcome < 0)
         wrap_call(one, &call, err);
     call_end(&call);
     return outcome;
+}
+
+static int update_pkey(struct oneib_one *one, uint32_t network_id, uint16_t pkey,
+                       struct oneib_error *err)
+{
+    char attribute[32];
+    snprintf(attribute, sizeof attribute, "VLAN_ID=\"%u\"", pkey);
+    return object_update(one, "one.vn.update", "network", network_id, attribute, err);
 }
 
 int oneib_one_network_key(struct oneib_one *one, uint32_t id, enum oneib_key_state *state,
@@ -349,5 +362,92 @@ int oneib_one_set_pkey(struct oneib_one *one, uint32_t network_id, uint16_t pkey
         return -1;
     if (check_pkey(one, network_id, pkey, err) < 0)
         return oneib_wrap(err, "reading back the P_Key of network %" PRIu32, network_id);
+    return 0;
+}
+
+/* Nothing but GUIDs and commas gets into a template of oned's. */
+static bool are_guids(const char *list)
+{
+    for (const char *item = list; item;) {
+        const char *comma = strchr(item, ',');
+        oneib_guid guid;
+        if (!oneib_guid_parse_n(item, comma ? (size_t)(comma - item) : strlen(item), &guid))
+            return false;
+        item = comma ? comma + 1 : NULL;
+    }
+    return true;
+}
+
+static int update_host(struct oneib_one *one, uint32_t host_id, int32_t vfs_free,
+                       const char *switches, struct oneib_error *err)
+{
+    oneib_autotext struct oneib_text attributes = {0};
+    if (vfs_free >= 0)
+        oneib_text_printf(&attributes, "IB_VFS_FREE=\"%" PRId32 "\"\n", vfs_free);
+    if (switches)
+        oneib_text_printf(&attributes, "IB_SWITCH=\"%s\"\n", switches);
+    if (oneib_text_failed(&attributes))
+        return oneib_fail_memory(err);
+    return object_update(one, "one.host.update", "host", host_id, attributes.data, err);
+}
+
+static int compare_host(const struct oneib_host *host, int32_t vfs_free, const char *switches,
+                        struct oneib_error *err)
+{
+    if (!host)
+        return oneib_fail(err, ONEIB_ERROR_PROTOCOL, "the document is not this host's");
+    if (vfs_free >= 0 && host->vfs_free != vfs_free)
+        return oneib_fail(err, ONEIB_ERROR_PROTOCOL,
+                          "oned accepted IB_VFS_FREE=\"%" PRId32 "\" and did not keep it: does the "
+                          "host's template have it twice?",
+                          vfs_free);
+    if (switches && (!host->switches || strcmp(host->switches, switches) != 0))
+        return oneib_fail(err, ONEIB_ERROR_PROTOCOL,
+                          "oned accepted IB_SWITCH=\"%s\" and did not keep it: does the host's "
+                          "template have it twice?",
+                          switches);
+    return 0;
+}
+
+static int check_host(struct oneib_one *one, uint32_t host_id, int32_t vfs_free,
+                      const char *switches, struct oneib_error *err)
+{
+    char *xml = NULL;
+    size_t length;
+    struct oneib_cloud cloud = {0};
+    struct oneib_findings findings = {0};
+    struct oneib_documents documents = {.cloud = &cloud, .findings = &findings, .vn_mad = ""};
+    if (oneib_one_host(one, host_id, &xml, &length, err) < 0)
+        return -1;
+    int outcome = oneib_documents_read_hosts(&documents, xml, length, err);
+    if (outcome == 0)
+        outcome = compare_host(oneib_cloud_host(&cloud, host_id), vfs_free, switches, err);
+    free(xml);
+    oneib_documents_clear(&documents);
+    oneib_findings_clear(&findings);
+    oneib_cloud_clear(&cloud);
+    return outcome;
+}
+
+int oneib_one_set_host(struct oneib_one *one, uint32_t host_id, int32_t vfs_free,
+                       const char *switches, struct oneib_error *err)
+{
+    if (vfs_free < 0 && !switches)
+        return 0;
+    if (vfs_free > ONEIB_VFS_FREE_MAX)
+        return oneib_fail(err, ONEIB_ERROR_INPUT,
+                          "host %" PRIu32 ": no host has %" PRId32 " virtual functions", host_id,
+                          vfs_free);
+    if (switches && (strlen(switches) > ONEIB_SWITCHES_LENGTH || !are_guids(switches)))
+        return oneib_fail(err, ONEIB_ERROR_INPUT,
+                          "host %" PRIu32 ": IB_SWITCH is to be at most %d GUIDs with commas "
+                          "between them",
+                          host_id, ONEIB_HOST_PORTS_MAX);
+    if (check_id("host", host_id, err) < 0)
+        return -1;
+    if (update_host(one, host_id, vfs_free, switches, err) < 0)
+        return -1;
+    if (check_host(one, host_id, vfs_free, switches, err) < 0)
+        return oneib_wrap(err, "reading back IB_VFS_FREE and IB_SWITCH of host %" PRIu32, host_id);
     return 0;
 }

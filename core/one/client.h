@@ -46,4 +46,15 @@ int oneib_one_network_key(struct oneib_one *one, uint32_t id, enum oneib_key_sta
 int oneib_one_set_pkey(struct oneib_one *one, uint32_t network_id, uint16_t pkey,
                        struct oneib_error *err);
 
+/* one.host.update with append: IB_VFS_FREE and IB_SWITCH of a host. vfs_free < 0 or switches NULL:
+ * that one is left as it is. `switches` consists of GUIDs and commas, which is checked. */
+int oneib_one_set_host(struct oneib_one *one, uint32_t host_id, int32_t vfs_free,
+                       const char *switches, struct oneib_error *err);
+/*
+ * A call under way is given up as TIMEOUT once *flag is not 0: at once when a signal that this
+ * thread handles has set it, else within some three seconds; the same for calls that begin then.
+ * NULL: never. The flag may be set by a signal handler, and must outlive the client.
+ */
+void oneib_one_set_interrupt(struct oneib_one *one, int *flag);
+
 #endif

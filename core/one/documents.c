@@ -125,17 +125,29 @@ int oneib_documents_read_ids(struct oneib_reader *reader, struct oneib_id_set *i
     return outcome;
 }
 
+/* An object without an id is nobody's: what is said about it stays until all is read again. */
+static int read_object(struct oneib_reader *reader, struct oneib_documents *documents,
+                       const struct oneib_object_kind *kind, struct oneib_error *err)
+{
+    const size_t first_finding = documents->findings->count;
+    uint32_t id = ONEIB_NO_ID;
+    if (kind->read(reader, documents, &id, err) < 0)
+        return -1;
+    if (id != ONEIB_NO_ID)
+        oneib_findings_attribute(documents->findings, first_finding, kind->subject, id);
+    return 0;
+}
+
 /* The objects of a pool; values of one are forgotten before the next. */
 static int read_pool(struct oneib_reader *reader, struct oneib_documents *documents,
-                     enum oneib_name single, oneib_object_reader read_object,
-                     struct oneib_error *err)
+                     const struct oneib_object_kind *kind, struct oneib_error *err)
 {
     struct oneib_element pool = oneib_reader_enter(reader);
     int outcome;
     while ((outcome = oneib_reader_child(reader, &pool, err)) > 0) {
-        if (!oneib_reader_at(reader, single))
+        if (!oneib_reader_at(reader, kind->single))
             continue;
-        if (read_object(reader, documents, err) < 0)
+        if (read_object(reader, documents, kind, err) < 0)
             return -1;
         oneib_reader_forget(reader, 0);
     }
@@ -151,27 +163,25 @@ static int wrong_root(struct oneib_reader *reader, struct oneib_error *err)
 }
 
 static int read_root(struct oneib_reader *reader, struct oneib_documents *documents,
-                     enum oneib_name pool, enum oneib_name single, oneib_object_reader read_object,
-                     struct oneib_error *err)
+                     const struct oneib_object_kind *kind, struct oneib_error *err)
 {
     if (oneib_reader_root(reader, err) < 0)
         return -1;
-    if (oneib_reader_at(reader, pool))
-        return read_pool(reader, documents, single, read_object, err);
-    if (oneib_reader_at(reader, single))
-        return read_object(reader, documents, err);
+    if (oneib_reader_at(reader, kind->pool))
+        return read_pool(reader, documents, kind, err);
+    if (oneib_reader_at(reader, kind->single))
+        return read_object(reader, documents, kind, err);
     return wrong_root(reader, err);
 }
 
 int oneib_documents_read(struct oneib_documents *documents, const char *xml, size_t length,
-                         enum oneib_name pool, enum oneib_name single,
-                         oneib_object_reader read_object, struct oneib_error *err)
+                         const struct oneib_object_kind *kind, struct oneib_error *err)
 {
     struct oneib_reader *reader = oneib_reader_open(xml, length, err);
     if (!reader)
         return -1;
 
-    int outcome = read_root(reader, documents, pool, single, read_object, err);
+    int outcome = read_root(reader, documents, kind, err);
     if (outcome == 0)
         outcome = oneib_reader_finish(reader, err);
     oneib_reader_close(reader);

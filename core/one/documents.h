@@ -28,6 +28,11 @@ struct oneib_documents {
     struct oneib_cloud *cloud;       /* filled */
     struct oneib_findings *findings; /* filled */
     const char *vn_mad;              /* which networks and NICs are ours */
+    /* Which VMs were asked for; others are left out, with a finding. */
+    struct {
+        bool bounded;
+        uint32_t first, last;
+    } vms_wanted;
     struct oneib_id_set
         vms_named; /* VM ids that host and network documents name; NULL-able users clear it */
     struct oneib_id_set vms_seen;      /* VM ids read */

@@ -9,10 +9,6 @@
 /* oned's own limit for a name is 128 characters of up to four bytes. */
 #define NAME_LENGTH 512
 
-/* More adapters than any machine has slots for; keeps a hostile document from costing time and
- * findings. */
-#define PORTS_MAX 64
-
 enum { DEVICE_NAME, PORT, DRIVER, PORT_GUID, PKEYS_MAX, VFS_TOTAL, RATE, HCA_FIELDS };
 
 static const struct oneib_field hca_fields[HCA_FIELDS] = {
@@ -29,7 +25,7 @@ static const struct oneib_field hca_fields[HCA_FIELDS] = {
 struct host {
     struct oneib_host result;
     char object[32]; /* "host 3", for findings */
-    struct oneib_value id, name;
+    struct oneib_value id, name, vfs_free, switches;
     size_t vectors; /* IB_HCA seen */
     size_t invalid_vms;
 };
@@ -134,7 +130,7 @@ static int read_hca(struct oneib_reader *reader, struct oneib_documents *documen
 {
     struct oneib_value values[HCA_FIELDS];
     struct oneib_hca_port port = {0};
-    if (++host->vectors > PORTS_MAX)
+    if (++host->vectors > ONEIB_HOST_PORTS_MAX)
         return 0;
     if (oneib_reader_fields(reader, hca_fields, HCA_FIELDS, values, err) < 0)
         return -1;
@@ -150,6 +146,16 @@ static int read_hca(struct oneib_reader *reader, struct oneib_documents *documen
     return add_port(documents, host, &port, err);
 }
 
+/* What the writer has told oned's scheduler. */
+static int read_told(struct oneib_reader *reader, struct host *host, struct oneib_error *err)
+{
+    if (oneib_reader_at(reader, ONEIB_NAME_IB_VFS_FREE))
+        return oneib_reader_value(reader, ONEIB_NUMBER_LENGTH, &host->vfs_free, err);
+    if (oneib_reader_at(reader, ONEIB_NAME_IB_SWITCH))
+        return oneib_reader_value(reader, ONEIB_SWITCHES_LENGTH, &host->switches, err);
+    return 0;
+}
+
 static int read_template(struct oneib_reader *reader, struct oneib_documents *documents,
                          struct host *host, struct oneib_error *err)
 {
@@ -157,11 +163,16 @@ static int read_template(struct oneib_reader *reader, struct oneib_documents *do
     size_t mark = oneib_reader_mark(reader);
     int outcome;
     while ((outcome = oneib_reader_child(reader, &template, err)) > 0) {
-        if (!oneib_reader_at(reader, ONEIB_NAME_IB_HCA))
-            continue;
-        if (read_hca(reader, documents, host, err) < 0)
-            return -1;
-        oneib_reader_forget(reader, mark);
+        if (oneib_reader_at(reader, ONEIB_NAME_IB_HCA)) {
+            if (read_hca(reader, documents, host, err) < 0)
+                return -1;
+            oneib_reader_forget(reader, mark);
+        } else {
+            /* What was told is kept until the host is complete. */
+            if (read_told(reader, host, err) < 0)
+                return -1;
+            mark = oneib_reader_mark(reader);
+        }
     }
     return outcome;
 }
@@ -199,6 +210,18 @@ static void drop_ambiguous_ports(struct oneib_host *host)
     host->port_count = kept;
 }
 
+/* Anything but what the writer would write counts as nothing: it is to be written again. */
+static int keep_told(struct host *host, struct oneib_error *err)
+{
+    uint64_t number;
+    host->result.vfs_free =
+        oneib_value_number(&host->vfs_free, ONEIB_VFS_FREE_MAX, &number) ? (int32_t)number : -1;
+    if (host->switches.state != ONEIB_VALUE_TEXT || host->switches.length == 0)
+        return 0;
+    host->result.switches = strdup(host->switches.text);
+    return host->result.switches ? 0 : oneib_fail_memory(err);
+}
+
 /* Puts what was read into the cloud, which then owns it. */
 static int keep_host(struct oneib_documents *documents, struct host *host, struct oneib_error *err)
 {
@@ -211,13 +234,15 @@ static int keep_host(struct oneib_documents *documents, struct host *host, struc
                            ONEIB_REMEDY_NOT_ONED, err, "%s: %zu entries of its VMS are not ids",
                            host->object, host->invalid_vms) < 0)
         return -1;
-    if (host->vectors > PORTS_MAX &&
+    if (host->vectors > ONEIB_HOST_PORTS_MAX &&
         oneib_findings_add(documents->findings, ONEIB_WARNING, "hca-invalid",
                            "correct the host's IB_HCA, or what its probe prints", err,
                            "%s: %zu IB_HCA, all after the first %d are left out", host->object,
-                           host->vectors, PORTS_MAX) < 0)
+                           host->vectors, ONEIB_HOST_PORTS_MAX) < 0)
         return -1;
     drop_ambiguous_ports(&host->result);
+    if (keep_told(host, err) < 0)
+        return -1;
     host->result.name = oneib_documents_copy_name(documents, host->object, &host->name, err);
     struct oneib_host *added =
         host->result.name ? oneib_cloud_add_host(documents->cloud, err) : NULL;
@@ -228,7 +253,7 @@ static int keep_host(struct oneib_documents *documents, struct host *host, struc
     return 0;
 }
 
-static int read_host(struct oneib_reader *reader, struct oneib_documents *documents,
+static int read_host(struct oneib_reader *reader, struct oneib_documents *documents, uint32_t *id,
                      struct oneib_error *err)
 {
     struct host host = {0};
@@ -237,16 +262,18 @@ static int read_host(struct oneib_reader *reader, struct oneib_documents *docume
     while ((outcome = oneib_reader_child(reader, &element, err)) > 0)
         if ((outcome = read_child(reader, documents, &host, err)) < 0)
             break;
+    if (outcome == 0 && identify_host(&host))
+        *id = host.result.id;
     if (outcome == 0)
         outcome = keep_host(documents, &host, err);
-    free(host.result.name);
-    free(host.result.ports);
+    oneib_host_clear(&host.result);
     return outcome;
 }
 
 int oneib_documents_read_hosts(struct oneib_documents *documents, const char *xml, size_t length,
                                struct oneib_error *err)
 {
-    return oneib_documents_read(documents, xml, length, ONEIB_NAME_HOST_POOL, ONEIB_NAME_HOST,
-                                read_host, err);
+    static const struct oneib_object_kind kind = {ONEIB_NAME_HOST_POOL, ONEIB_NAME_HOST,
+                                                  ONEIB_SUBJECT_HOST, read_host};
+    return oneib_documents_read(documents, xml, length, &kind, err);
 }

@@ -15,18 +15,36 @@
 #define ONEIB_ID_MAX INT32_MAX
 #define ONEIB_NUMBER_LENGTH 20
 
+/* More ports than any machine has slots for; keeps a hostile document from costing time and
+ * findings. */
+#define ONEIB_HOST_PORTS_MAX 64
+/* IB_VFS_FREE of as many ports. */
+#define ONEIB_VFS_FREE_MAX (65535 * ONEIB_HOST_PORTS_MAX)
+/* IB_SWITCH: as many GUIDs of 18 characters, and the commas between them. */
+#define ONEIB_SWITCHES_LENGTH (ONEIB_HOST_PORTS_MAX * 19 - 1)
+
 /* The remedy where no user's text can be the cause. */
 #define ONEIB_REMEDY_NOT_ONED                                                                      \
     "oned writes no such document: look whether one.endpoint is oned itself, and report this"
 
-/* Reads one object: the element that the reader stands on. */
+/*
+ * Reads one object: the element that the reader stands on. *id is its id, or stays ONEIB_NO_ID when
+ * it has none.
+ */
 typedef int (*oneib_object_reader)(struct oneib_reader *reader, struct oneib_documents *documents,
-                                   struct oneib_error *err);
+                                   uint32_t *id, struct oneib_error *err);
 
-/* Reads a document whose root is `pool`, each child `single` of it, or whose root is `single`. */
+/* A kind of objects: the root of their pools, the root of one alone. */
+struct oneib_object_kind {
+    enum oneib_name pool, single;
+    enum oneib_subject subject;
+    oneib_object_reader read;
+};
+
+/* Reads a document whose root is kind->pool, each child kind->single of it, or whose root is
+ * kind->single. Findings are attributed to their objects. */
 int oneib_documents_read(struct oneib_documents *documents, const char *xml, size_t length,
-                         enum oneib_name pool, enum oneib_name single,
-                         oneib_object_reader read_object, struct oneib_error *err);
+                         const struct oneib_object_kind *kind, struct oneib_error *err);
 
 /* A decimal number up to max. */
 bool oneib_value_number(const struct oneib_value *value, uint64_t max, uint64_t *number);

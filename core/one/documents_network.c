@@ -394,12 +394,13 @@ static int keep_network(struct oneib_documents *documents, const struct network_
 }
 
 static int read_network(struct oneib_reader *reader, struct oneib_documents *documents,
-                        struct oneib_error *err)
+                        uint32_t *id, struct oneib_error *err)
 {
     struct network_values values;
     size_t named_before = documents->vms_named.count;
     if (read_values(reader, &values, &documents->vms_named, err) < 0)
         return -1;
+    oneib_value_id(&values.id, id);
     if (!oneib_value_equals(&values.vn_mad, documents->vn_mad)) {
         documents->vms_named.count = named_before;
         return 0;
@@ -412,8 +413,9 @@ static int read_network(struct oneib_reader *reader, struct oneib_documents *doc
 int oneib_documents_read_networks(struct oneib_documents *documents, const char *xml, size_t length,
                                   struct oneib_error *err)
 {
-    return oneib_documents_read(documents, xml, length, ONEIB_NAME_VNET_POOL, ONEIB_NAME_VNET,
-                                read_network, err);
+    static const struct oneib_object_kind kind = {ONEIB_NAME_VNET_POOL, ONEIB_NAME_VNET,
+                                                  ONEIB_SUBJECT_NETWORK, read_network};
+    return oneib_documents_read(documents, xml, length, &kind, err);
 }
 
 static int read_key(struct oneib_reader *reader, enum oneib_key_state *state, oneib_pkey *pkey,

@@ -7,6 +7,9 @@
 
 #define WORD_LENGTH 64
 
+/* The state of a VM that has ended; its document keeps its NICs (VirtualMachine.h). */
+#define STATE_DONE 6
+
 /* Findings about the NICs of one VM, so that a user cannot flood the report; more are counted. */
 #define NIC_FINDINGS_MAX 8
 
@@ -49,6 +52,7 @@ struct vm {
     uint32_t id;
     char object[32]; /* "VM 42" */
     size_t first;
+    size_t first_finding;
     size_t templates, histories; /* elements of that name */
     struct record last, before;  /* the two records of highest SEQ */
     bool history_invalid;
@@ -439,11 +443,42 @@ static int read_children(struct oneib_reader *reader, struct oneib_documents *do
     return outcome;
 }
 
-static int read_vm(struct oneib_reader *reader, struct oneib_documents *documents,
+/* What is left of a VM that has ended. */
+static bool is_done(const struct vm *vm)
+{
+    uint64_t state;
+    return oneib_value_number(&vm->state, INT16_MAX, &state) && state == STATE_DONE;
+}
+
+/* A user whose VM is shown in a pool can write elements into it that look like another VM. */
+static bool is_uninvited(const struct oneib_documents *documents, const struct vm *vm)
+{
+    return vm->object[0] != '\0' && documents->vms_wanted.bounded &&
+           (vm->id < documents->vms_wanted.first || vm->id > documents->vms_wanted.last);
+}
+
+static int refuse_uninvited(struct oneib_documents *documents, const struct vm *vm,
+                            struct oneib_error *err)
+{
+    return oneib_findings_add(documents->findings, ONEIB_WARNING, "vm-invalid",
+                              ONEIB_REMEDY_NOT_ONED, err,
+                              "%s: it is shown among VMs %" PRIu32 " to %" PRIu32
+                              ", where it does not belong: somebody forges documents",
+                              vm->object, documents->vms_wanted.first, documents->vms_wanted.last);
+}
+
+static void forget_vm(struct oneib_documents *documents, const struct vm *vm)
+{
+    documents->cloud->attachment_count = vm->first;
+    oneib_findings_truncate(documents->findings, vm->first_finding);
+}
+
+static int read_vm(struct oneib_reader *reader, struct oneib_documents *documents, uint32_t *id,
                    struct oneib_error *err)
 {
     struct vm vm = {
         .first = documents->cloud->attachment_count,
+        .first_finding = documents->findings->count,
         .last = {.host_id = ONEIB_NO_ID},
         .before = {.host_id = ONEIB_NO_ID},
     };
@@ -452,9 +487,16 @@ static int read_vm(struct oneib_reader *reader, struct oneib_documents *document
         return -1;
     }
 
-    documents->cloud->vm_count++;
     if (vm.templates == 0)
         identify_vm(&vm);
+    if (vm.object[0] != '\0')
+        *id = vm.id;
+    if (is_done(&vm) || is_uninvited(documents, &vm)) {
+        forget_vm(documents, &vm);
+        return is_uninvited(documents, &vm) ? refuse_uninvited(documents, &vm, err) : 0;
+    }
+
+    documents->cloud->vm_count++;
     if (vm.object[0] != '\0' && oneib_id_set_add(&documents->vms_seen, vm.id, err) < 0)
         return -1;
     return keep_vm(documents, &vm, err);
@@ -463,6 +505,7 @@ static int read_vm(struct oneib_reader *reader, struct oneib_documents *document
 int oneib_documents_read_vms(struct oneib_documents *documents, const char *xml, size_t length,
                              struct oneib_error *err)
 {
-    return oneib_documents_read(documents, xml, length, ONEIB_NAME_VM_POOL, ONEIB_NAME_VM, read_vm,
-                                err);
+    static const struct oneib_object_kind kind = {ONEIB_NAME_VM_POOL, ONEIB_NAME_VM,
+                                                  ONEIB_SUBJECT_VM, read_vm};
+    return oneib_documents_read(documents, xml, length, &kind, err);
 }

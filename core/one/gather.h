@@ -27,6 +27,9 @@ typedef void (*oneib_gather_progress)(size_t done, size_t total, void *context);
 struct oneib_gather_options {
     const char *vn_mad;
     uint32_t window; /* VM ids a call */
+    /* REFUSED when oned.conf lacks restrictions of one/restrictions.h: for whoever acts by itself
+     */
+    bool require_restrictions;
     oneib_gather_progress progress;
     void *progress_context;
 };

@@ -24,11 +24,13 @@
     X(AR)                                                                                          \
     X(AR_POOL)                                                                                     \
     X(ATTACH)                                                                                      \
+    X(CALL_INFO)                                                                                   \
     X(DRIVER)                                                                                      \
     X(ERROR_VMS)                                                                                   \
     X(HID)                                                                                         \
     X(HISTORY)                                                                                     \
     X(HISTORY_RECORDS)                                                                             \
+    X(HOOK_MESSAGE)                                                                                \
     X(HOST)                                                                                        \
     X(HOST_POOL)                                                                                   \
     X(IB_HCA)                                                                                      \
@@ -36,6 +38,8 @@
     X(IB_RATE)                                                                                     \
     X(IB_RESERVATION)                                                                              \
     X(IB_STATIC_GUIDS)                                                                             \
+    X(IB_SWITCH)                                                                                   \
+    X(IB_VFS_FREE)                                                                                 \
     X(ID)                                                                                          \
     X(IP)                                                                                          \
     X(LCM_STATE)                                                                                   \
@@ -47,12 +51,15 @@
     X(NIC)                                                                                         \
     X(NIC_ID)                                                                                      \
     X(OUTDATED_VMS)                                                                                \
+    X(PARAMETER)                                                                                   \
+    X(PARAMETERS)                                                                                  \
     X(PARENT_NETWORK_ID)                                                                           \
     X(PCI)                                                                                         \
     X(PHYDEV)                                                                                      \
     X(PKEYS_MAX)                                                                                   \
     X(PORT)                                                                                        \
     X(PORT_GUID)                                                                                   \
+    X(POSITION)                                                                                    \
     X(RATE)                                                                                        \
     X(SEQ)                                                                                         \
     X(STATE)                                                                                       \
@@ -61,6 +68,7 @@
     X(TYPE)                                                                                        \
     X(UPDATED_VMS)                                                                                 \
     X(UPDATING_VMS)                                                                                \
+    X(VALUE)                                                                                       \
     X(VFS_TOTAL)                                                                                   \
     X(VLAN_ID)                                                                                     \
     X(VM)                                                                                          \

@@ -20,6 +20,7 @@ struct oneib_transport {
     xmlrpc_server_info *server;
     const char *endpoint;
     uint32_t timeout_ms;
+    const int *interrupt; /* NULL: none */
 };
 
 /* xmlrpc-c and libcurl have process-wide state, which the first transport sets up and the last
@@ -105,6 +106,17 @@ void oneib_transport_close(struct oneib_transport *transport)
     leave_library();
 }
 
+void oneib_transport_set_interrupt(struct oneib_transport *transport, int *flag)
+{
+    transport->interrupt = flag;
+    xmlrpc_client_set_interrupt(transport->client, flag);
+}
+
+static bool is_interrupted(const struct oneib_transport *transport)
+{
+    return transport->interrupt && __atomic_load_n(transport->interrupt, __ATOMIC_RELAXED) != 0;
+}
+
 void oneib_transport_free_text(const char *text)
 {
     void *owned;
@@ -177,6 +189,8 @@ static int fail_transfer(const struct oneib_transport *transport, const xmlrpc_e
     char shown[512];
     const char *http = strstr(env->fault_string, http_words);
     const char *curl = strstr(env->fault_string, curl_words);
+    if (is_interrupted(transport))
+        return oneib_fail(err, ONEIB_ERROR_TIMEOUT, "given up: oneib was told to stop");
     long code = http ? strtol(http + strlen(http_words), NULL, 10) : 0;
 
     const char *cause = curl ? curl + strlen(curl_words) : env->fault_string;
@@ -298,6 +312,10 @@ static xmlrpc_mem_block *exchange(struct oneib_transport *transport, xmlrpc_mem_
     xmlrpc_env env;
     xmlrpc_mem_block *answer = NULL;
     struct pipe_guard guard;
+    if (is_interrupted(transport)) {
+        oneib_fail(err, ONEIB_ERROR_TIMEOUT, "not asked: oneib was told to stop");
+        return NULL;
+    }
     xmlrpc_env_init(&env);
     guard_begin(&guard);
     xmlrpc_client_transport_call2(&env, transport->client, transport->server, request, &answer);

@@ -15,6 +15,9 @@ struct oneib_transport *oneib_transport_open(const char *endpoint, uint32_t time
                                              struct oneib_error *err);
 void oneib_transport_close(struct oneib_transport *transport);
 
+/* A call ends as TIMEOUT while *flag is not 0; NULL: never. */
+void oneib_transport_set_interrupt(struct oneib_transport *transport, int *flag);
+
 /* Calls and returns the result (owned by the caller), or NULL. `secret` appears in no error. */
 xmlrpc_value *oneib_transport_call(struct oneib_transport *transport, const char *method,
                                    xmlrpc_value *parameters, const char *secret,

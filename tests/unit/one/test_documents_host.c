@@ -164,6 +164,78 @@ static void an_entry_of_vms_that_is_no_id_is_told(void **state)
     reading_end(&reading);
 }
 
+static void what_the_scheduler_is_told_is_read_back(void **state)
+{
+    struct reading reading;
+    (void)state;
+    const struct oneib_host *host = host_saying(
+        &reading, "<IB_SWITCH><![CDATA[0x20,0x22]]></IB_SWITCH>" HCA(
+                      "mlx4_0", "1", "0x1",
+                      "") "<IB_VFS_FREE><![CDATA[6]]></IB_VFS_FREE>" HCA("mlx4_0", "2", "0x2", ""));
+    assert_int_equal(host->vfs_free, 6);
+    assert_string_equal(host->switches, "0x20,0x22");
+    assert_int_equal(host->port_count, 2);
+    assert_int_equal(reading.findings.count, 0);
+    reading_end(&reading);
+}
+
+static void a_host_that_was_told_of_nothing_says_so(void **state)
+{
+    static const char *const templates[] = {
+        "",
+        "<IB_VFS_FREE></IB_VFS_FREE><IB_SWITCH></IB_SWITCH>",
+        "<IB_VFS_FREE>-1</IB_VFS_FREE>",
+        "<IB_VFS_FREE>6 </IB_VFS_FREE>",
+        "<IB_VFS_FREE>4194241</IB_VFS_FREE>",
+        "<IB_VFS_FREE>6</IB_VFS_FREE><IB_VFS_FREE>6</IB_VFS_FREE>",
+        "<IB_SWITCH>0x20</IB_SWITCH><IB_SWITCH>0x22</IB_SWITCH>",
+        "<IB_SWITCH><GUID>0x20</GUID></IB_SWITCH>",
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof templates / sizeof *templates; i++) {
+        struct reading reading;
+        const struct oneib_host *host = host_saying(&reading, templates[i]);
+        assert_int_equal(host->vfs_free, -1);
+        assert_null(host->switches);
+        reading_end(&reading);
+    }
+}
+
+static void a_list_of_switches_longer_than_any_is_none(void **state)
+{
+    oneib_autotext struct oneib_text template = {0};
+    struct reading reading;
+    (void)state;
+    oneib_text_append(&template, "<IB_SWITCH>");
+    for (int i = 0; i < 64; i++)
+        oneib_text_append(&template, "0x0002c90300112233,");
+    oneib_text_append(&template, "</IB_SWITCH>");
+    assert_null(host_saying(&reading, template.data)->switches);
+    reading_end(&reading);
+}
+
+static void findings_about_a_host_are_attributed_to_it(void **state)
+{
+    struct reading reading;
+    (void)state;
+    host_saying(&reading, HCA("mlx4_0", "0", "0x1", ""));
+    assert_int_equal(reading.findings.count, 1);
+    assert_int_equal(reading.findings.items[0].subject, ONEIB_SUBJECT_HOST);
+    assert_int_equal(reading.findings.items[0].subject_id, 3);
+    reading_end(&reading);
+}
+
+static void a_finding_about_a_host_without_an_id_is_nobodys(void **state)
+{
+    struct reading reading;
+    (void)state;
+    reading_begin(&reading);
+    must_read(&reading, oneib_documents_read_hosts, "<HOST><NAME>x</NAME></HOST>");
+    assert_int_equal(reading.findings.count, 1);
+    assert_int_equal(reading.findings.items[0].subject, ONEIB_SUBJECT_NONE);
+    reading_end(&reading);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -176,6 +248,11 @@ int main(void)
         cmocka_unit_test(more_adapters_than_a_machine_holds_are_left_out),
         cmocka_unit_test(a_host_without_an_id_is_left_out_and_its_vms_are_known),
         cmocka_unit_test(an_entry_of_vms_that_is_no_id_is_told),
+        cmocka_unit_test(what_the_scheduler_is_told_is_read_back),
+        cmocka_unit_test(a_host_that_was_told_of_nothing_says_so),
+        cmocka_unit_test(a_list_of_switches_longer_than_any_is_none),
+        cmocka_unit_test(findings_about_a_host_are_attributed_to_it),
+        cmocka_unit_test(a_finding_about_a_host_without_an_id_is_nobodys),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -165,14 +165,13 @@ static void a_vm_on_hold_is_on_no_host(void **state)
     reading_end(&reading);
 }
 
-static void a_terminated_vm_is_absent(void **state)
+static void the_recorded_terminated_vm_leaves_nothing(void **state)
 {
     struct reading reading;
     (void)state;
     begin_recorded(&reading, "vm.info-1-done.doc");
-    assert_int_equal(reading.cloud.attachment_count, 3);
-    for (size_t i = 0; i < 3; i++)
-        assert_int_equal(reading.cloud.attachments[i].presence, ONEIB_ABSENT);
+    assert_int_equal(reading.cloud.attachment_count, 0);
+    assert_int_equal(reading.documents.vms_seen.count, 0);
     reading_end(&reading);
 }
 
@@ -582,6 +581,29 @@ static void text_in_a_finding_cannot_forge_a_line(void **state)
     reading_end(&reading);
 }
 
+static void a_vm_that_has_ended_leaves_neither_attachments_nor_findings(void **state)
+{
+    struct reading reading;
+    (void)state;
+    begin_with(
+        &reading,
+        "<VM_POOL><VM><ID>8</ID>" RUNNING "<TEMPLATE>" NIC(
+            "1", "<VLAN_ID>x</VLAN_ID>") "</TEMPLATE>" ON_HOST_7 "</VM>"
+                                         "<VM><ID>9</ID><STATE>6</STATE><LCM_STATE>0</"
+                                         "LCM_STATE><TEMPLATE>" NIC(
+                                             "1", "<VLAN_ID>x</VLAN_ID>") "</TEMPLATE>" ON_HOST_7
+                                                                          "</VM>"
+                                                                          "</VM_POOL>");
+    assert_int_equal(reading.cloud.attachment_count, 1);
+    assert_int_equal(reading.cloud.attachments[0].vm_id, 8);
+    assert_int_equal(reading.documents.vms_seen.count, 1);
+    assert_int_equal(reading.cloud.vm_count, 1);
+    assert_int_equal(reading.findings.count, 1);
+    assert_int_equal(reading.findings.items[0].subject, ONEIB_SUBJECT_VM);
+    assert_int_equal(reading.findings.items[0].subject_id, 8);
+    reading_end(&reading);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -594,7 +616,7 @@ int main(void)
         cmocka_unit_test(a_migrating_vm_on_its_first_host_has_no_earlier_one),
         cmocka_unit_test(a_migrating_vm_without_our_nics_is_not_asked_for),
         cmocka_unit_test(a_vm_on_hold_is_on_no_host),
-        cmocka_unit_test(a_terminated_vm_is_absent),
+        cmocka_unit_test(the_recorded_terminated_vm_leaves_nothing),
         cmocka_unit_test(hot_plugged_nics_are_read_with_the_others),
         cmocka_unit_test(a_nic_that_is_being_attached_says_so),
         cmocka_unit_test(a_pci_that_is_no_nic_is_not_ours),
@@ -623,6 +645,7 @@ int main(void)
         cmocka_unit_test(a_record_without_a_start_counts_as_the_latest),
         cmocka_unit_test(one_bad_vm_does_not_touch_its_neighbours),
         cmocka_unit_test(text_in_a_finding_cannot_forge_a_line),
+        cmocka_unit_test(a_vm_that_has_ended_leaves_neither_attachments_nor_findings),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * What reading the whole cloud (one/gather.h) and reading pieces of it again (one/mirror.h) share;
+ * for core/one alone.
+ *
+ * What is read is collected aside. Where nothing was read, what is known from before counts (the
+ * base), so that a piece is judged within the whole.
+ */
+#ifndef ONEIB_ONE_GATHER_INTERNAL_H
+#define ONEIB_ONE_GATHER_INTERNAL_H
+
+#include "base/error.h"
+#include "model/cloud.h"
+#include "one/client.h"
+#include "one/documents.h"
+#include "one/gather.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* More objects of a kind than this are read by their pool, more VMs within one window by that
+ * window: one answer then costs oned less than many. */
+#define ONEIB_MANY 16
+
+/*
+ * Ids that were asked for by themselves are remembered: an oned that names the same id again and
+ * again cannot hold us.
+ */
+struct oneib_gathering {
+    struct oneib_one *one;
+    const struct oneib_gather_options *options;
+    const struct oneib_cloud *base;   /* sorted */
+    struct oneib_documents documents; /* what is read: its cloud is kept sorted */
+    bool all_networks, all_hosts;     /* their pool was read: nothing of the base's counts */
+    struct oneib_id_set vms_asked, networks_asked, hosts_asked; /* sorted */
+    struct oneib_id_set vms_repeated; /* shown twice by a window: one of the two is forged */
+    size_t total;                     /* VMs known of, for progress */
+};
+
+/* The sets only. */
+void oneib_gathering_clear(struct oneib_gathering *gathering);
+
+/* Only an administrator may, who sees everything; and what oned's configuration must say. */
+int oneib_gathering_check_configuration(const struct oneib_gathering *gathering,
+                                        struct oneib_error *err);
+
+int oneib_gathering_read_hosts(struct oneib_gathering *gathering, struct oneib_error *err);
+int oneib_gathering_read_networks(struct oneib_gathering *gathering, struct oneib_error *err);
+/* Ids first..last, last -1: open end. */
+int oneib_gathering_read_window(struct oneib_gathering *gathering, int64_t first, int64_t last,
+                                struct oneib_error *err);
+
+/* Each asks for those that were not asked for yet, one by one (many networks or hosts: their pool).
+ * Takes the memory of `wanted`, which may be unsorted. *asked: set when something was asked for. */
+int oneib_gathering_ask_vms(struct oneib_gathering *gathering, struct oneib_id_set *wanted,
+                            bool *asked, struct oneib_error *err);
+int oneib_gathering_ask_networks(struct oneib_gathering *gathering, struct oneib_id_set *wanted,
+                                 bool *asked, struct oneib_error *err);
+int oneib_gathering_ask_hosts(struct oneib_gathering *gathering, struct oneib_id_set *wanted,
+                              bool *asked, struct oneib_error *err);
+
+/* For those that `wanted`, sorted, names, asked for before or not. */
+int oneib_gathering_ask_vms_again(struct oneib_gathering *gathering,
+                                  const struct oneib_id_set *wanted, struct oneib_error *err);
+int oneib_gathering_ask_networks_again(struct oneib_gathering *gathering,
+                                       const struct oneib_id_set *wanted, struct oneib_error *err);
+
+void oneib_gathering_report_progress(const struct oneib_gathering *gathering);
+
+/* VMs that what was read names, that were not read yet and that the base's documents did not name.
+ */
+int oneib_gathering_newly_named(struct oneib_gathering *gathering, struct oneib_id_set *vms,
+                                struct oneib_error *err);
+
+/*
+ * Everything that is left open by what was read: VMs that are named, the source hosts of migrating
+ * VMs, networks and hosts that are not known, or known from before a NIC that depends on them; NICs
+ * whose networks do not know of their VMs.
+ */
+int oneib_gathering_complete(struct oneib_gathering *gathering, struct oneib_error *err);
+
+/* The network as it is known now; NULL: there is none of ours. */
+const struct oneib_network *oneib_gathering_network(const struct oneib_gathering *gathering,
+                                                    uint32_t id);
+/* A NIC on a host whose network does not know of its VM. */
+bool oneib_gathering_is_doubtful(const struct oneib_gathering *gathering,
+                                 const struct oneib_attachment *attachment);
+
+/* Adds all of `more`; the set comes back sorted. */
+int oneib_id_set_join(struct oneib_id_set *set, const struct oneib_id_set *more,
+                      struct oneib_error *err);
+/* Drops those that `others`, sorted, has; the set comes back sorted. */
+void oneib_id_set_drop(struct oneib_id_set *set, const struct oneib_id_set *others);
+
+#endif

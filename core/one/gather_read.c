@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/cleanup.h"
+#include "one/documents_internal.h"
+#include "one/gather_internal.h"
+#include "one/restrictions.h"
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Of the lines that oned.conf lacks, how many an error shows. */
+#define LINES_SHOWN 3
+
+/* A kind of object that can be asked for by itself. */
+struct kind {
+    const char *name;
+    enum oneib_subject subject;
+    int (*fetch)(struct oneib_one *one, uint32_t id, char **xml, size_t *length,
+                 struct oneib_error *err);
+    int (*read)(struct oneib_documents *documents, const char *xml, size_t length,
+                struct oneib_error *err);
+};
+
+static const struct kind vm_kind = {"VM", ONEIB_SUBJECT_VM, oneib_one_vm, oneib_documents_read_vms};
+static const struct kind network_kind = {"network", ONEIB_SUBJECT_NETWORK, oneib_one_network,
+                                         oneib_documents_read_networks};
+static const struct kind host_kind = {"host", ONEIB_SUBJECT_HOST, oneib_one_host,
+                                      oneib_documents_read_hosts};
+
+void oneib_gathering_clear(struct oneib_gathering *gathering)
+{
+    oneib_documents_clear(&gathering->documents);
+    oneib_id_set_clear(&gathering->vms_asked);
+    oneib_id_set_clear(&gathering->networks_asked);
+    oneib_id_set_clear(&gathering->hosts_asked);
+    oneib_id_set_clear(&gathering->vms_repeated);
+}
+
+/* "a; b; c" of the first lines. */
+static void append_lines(struct oneib_text *shown, const char *lines)
+{
+    for (size_t i = 0; i < LINES_SHOWN && *lines; i++) {
+        const size_t length = strcspn(lines, "\n");
+        oneib_text_append(shown, i ? "; " : "");
+        oneib_text_append_bytes(shown, lines, length);
+        lines += length + (lines[length] == '\n');
+    }
+}
+
+static int check_restrictions(const char *xml, size_t length, struct oneib_error *err)
+{
+    oneib_autotext struct oneib_text lines = {0};
+    oneib_autotext struct oneib_text shown = {0};
+    size_t missing = 0;
+    if (oneib_restrictions_missing(xml, length, &lines, &missing, err) < 0)
+        return -1;
+    if (missing == 0)
+        return 0;
+    append_lines(&shown, lines.data);
+    if (oneib_text_failed(&shown))
+        return oneib_fail_memory(err);
+    return oneib_fail(err, ONEIB_ERROR_REFUSED,
+                      "oned lets ordinary users set %zu attributes that decide about partitions: "
+                      "add to oned.conf %s%s, and restart oned ('oneib check' lists all lines)",
+                      missing, shown.data, missing > LINES_SHOWN ? "; ..." : "");
+}
+
+/*
+ * Pools show a user what the user may see, without a word about the rest. Only an administrator,
+ * who sees everything, may read oned's configuration.
+ */
+int oneib_gathering_check_configuration(const struct oneib_gathering *gathering,
+                                        struct oneib_error *err)
+{
+    char *xml = NULL;
+    size_t length;
+    if (oneib_one_system_config(gathering->one, &xml, &length, err) < 0)
+        return oneib_wrap(err, "finding out whether oneib may see all VMs");
+    int outcome =
+        gathering->options->require_restrictions ? check_restrictions(xml, length, err) : 0;
+    free(xml);
+    return outcome;
+}
+
+static void forget_networks(struct oneib_cloud *cloud, const struct oneib_id_set *ids)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < cloud->network_count; i++) {
+        if (oneib_id_set_has(ids, cloud->networks[i].id))
+            oneib_network_clear(&cloud->networks[i]);
+        else
+            cloud->networks[kept++] = cloud->networks[i];
+    }
+    cloud->network_count = kept;
+}
+
+static void forget_hosts(struct oneib_cloud *cloud, const struct oneib_id_set *ids)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < cloud->host_count; i++) {
+        if (oneib_id_set_has(ids, cloud->hosts[i].id))
+            oneib_host_clear(&cloud->hosts[i]);
+        else
+            cloud->hosts[kept++] = cloud->hosts[i];
+    }
+    cloud->host_count = kept;
+}
+
+/* A VM that is read again may have lost NICs, or be gone. */
+static void forget_vms(struct oneib_documents *documents, const struct oneib_id_set *ids)
+{
+    struct oneib_cloud *cloud = documents->cloud;
+    size_t kept = 0;
+    for (size_t i = 0; i < cloud->attachment_count; i++)
+        if (!oneib_id_set_has(ids, cloud->attachments[i].vm_id))
+            cloud->attachments[kept++] = cloud->attachments[i];
+    cloud->attachment_count = kept;
+
+    struct oneib_id_set *seen = &documents->vms_seen;
+    kept = 0;
+    for (size_t i = 0; i < seen->count; i++)
+        if (!oneib_id_set_has(ids, seen->items[i]))
+            seen->items[kept++] = seen->items[i];
+    seen->count = kept;
+}
+
+/* What was read about these objects in this run goes: they are read again. */
+static void forget(struct oneib_documents *documents, enum oneib_subject subject,
+                   const struct oneib_id_set *ids)
+{
+    if (ids->count == 0)
+        return;
+    oneib_findings_forget(documents->findings, subject, ids->items, ids->count);
+    if (subject == ONEIB_SUBJECT_NETWORK)
+        forget_networks(documents->cloud, ids);
+    else if (subject == ONEIB_SUBJECT_HOST)
+        forget_hosts(documents->cloud, ids);
+    else
+        forget_vms(documents, ids);
+}
+
+int oneib_gathering_read_hosts(struct oneib_gathering *gathering, struct oneib_error *err)
+{
+    char *xml = NULL;
+    size_t length;
+    if (oneib_one_host_pool(gathering->one, &xml, &length, err) < 0)
+        return -1;
+    forget(&gathering->documents, ONEIB_SUBJECT_HOST, &gathering->hosts_asked);
+    int outcome = oneib_documents_read_hosts(&gathering->documents, xml, length, err);
+    free(xml);
+    gathering->all_hosts = true;
+    oneib_cloud_sort(gathering->documents.cloud);
+    return outcome < 0 ? oneib_wrap(err, "reading all hosts") : 0;
+}
+
+int oneib_gathering_read_networks(struct oneib_gathering *gathering, struct oneib_error *err)
+{
+    char *xml = NULL;
+    size_t length;
+    if (oneib_one_network_pool(gathering->one, &xml, &length, err) < 0)
+        return -1;
+    forget(&gathering->documents, ONEIB_SUBJECT_NETWORK, &gathering->networks_asked);
+    int outcome = oneib_documents_read_networks(&gathering->documents, xml, length, err);
+    free(xml);
+    gathering->all_networks = true;
+    oneib_cloud_sort(gathering->documents.cloud);
+    return outcome < 0 ? oneib_wrap(err, "reading all networks") : 0;
+}
+
+void oneib_gathering_report_progress(const struct oneib_gathering *gathering)
+{
+    if (!gathering->options->progress)
+        return;
+    size_t done = gathering->documents.vms_seen.count;
+    gathering->options->progress(done, done > gathering->total ? done : gathering->total,
+                                 gathering->options->progress_context);
+}
+
+/* last -1: open end. */
+static void want_vms(struct oneib_documents *documents, int64_t first, int64_t last)
+{
+    documents->vms_wanted.bounded = true;
+    documents->vms_wanted.first = (uint32_t)first;
+    documents->vms_wanted.last = last < 0 ? ONEIB_ID_MAX : (uint32_t)last;
+}
+
+static int compare_ids(const void *left, const void *right)
+{
+    const uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+    return (a > b) - (a < b);
+}
+
+/* Those seen more than once, from index `from` on, are to be asked for by themselves: nobody else
+ * can write into their documents. */
+static int note_repeated(struct oneib_gathering *gathering, size_t from, struct oneib_error *err)
+{
+    const struct oneib_id_set *seen = &gathering->documents.vms_seen;
+    if (seen->count > from)
+        qsort(seen->items + from, seen->count - from, sizeof *seen->items, compare_ids);
+    for (size_t i = from + 1; i < seen->count; i++)
+        if (seen->items[i] == seen->items[i - 1] &&
+            oneib_id_set_add(&gathering->vms_repeated, seen->items[i], err) < 0)
+            return -1;
+    return 0;
+}
+
+int oneib_gathering_read_window(struct oneib_gathering *gathering, int64_t first, int64_t last,
+                                struct oneib_error *err)
+{
+    struct oneib_documents *documents = &gathering->documents;
+    const size_t seen_before = documents->vms_seen.count;
+    char *xml = NULL;
+    size_t length;
+    if (oneib_one_vm_window(gathering->one, first, last, &xml, &length, err) < 0)
+        return -1;
+    want_vms(documents, first, last);
+    int outcome = oneib_documents_read_vms(documents, xml, length, err);
+    free(xml);
+    if (outcome < 0)
+        return oneib_wrap(err, "reading VMs from %" PRId64 " on", first);
+    oneib_gathering_report_progress(gathering);
+    return note_repeated(gathering, seen_before, err);
+}
+
+/* Asks for one object by itself; one that is gone is fine. */
+static int ask_one(struct oneib_gathering *gathering, const struct kind *kind, uint32_t id,
+                   struct oneib_error *err)
+{
+    char *xml = NULL;
+    size_t length;
+    struct oneib_error refusal = {0};
+    if (kind->fetch(gathering->one, id, &xml, &length, &refusal) < 0) {
+        if (refusal.code == ONEIB_ERROR_NOT_FOUND)
+            return 0;
+        *err = refusal;
+        return -1;
+    }
+    want_vms(&gathering->documents, id, id);
+    int outcome = kind->read(&gathering->documents, xml, length, err);
+    free(xml);
+    return outcome < 0 ? oneib_wrap(err, "reading %s %" PRIu32, kind->name, id) : 0;
+}
+
+int oneib_id_set_join(struct oneib_id_set *set, const struct oneib_id_set *more,
+                      struct oneib_error *err)
+{
+    for (size_t i = 0; i < more->count; i++)
+        if (oneib_id_set_add(set, more->items[i], err) < 0)
+            return -1;
+    oneib_id_set_sort(set);
+    return 0;
+}
+
+void oneib_id_set_drop(struct oneib_id_set *set, const struct oneib_id_set *others)
+{
+    size_t kept = 0;
+    oneib_id_set_sort(set);
+    for (size_t i = 0; i < set->count; i++)
+        if (!oneib_id_set_has(others, set->items[i]))
+            set->items[kept++] = set->items[i];
+    set->count = kept;
+}
+
+/* Asks for each of `wanted`, which is sorted, asked for before or not. */
+static int ask_each(struct oneib_gathering *gathering, const struct kind *kind,
+                    const struct oneib_id_set *wanted, struct oneib_id_set *asked,
+                    struct oneib_error *err)
+{
+    if (oneib_id_set_join(asked, wanted, err) < 0)
+        return -1;
+    forget(&gathering->documents, kind->subject, wanted);
+    for (size_t i = 0; i < wanted->count; i++)
+        if (ask_one(gathering, kind, wanted->items[i], err) < 0)
+            return -1;
+    oneib_cloud_sort(gathering->documents.cloud);
+    return 0;
+}
+
+int oneib_gathering_ask_vms(struct oneib_gathering *gathering, struct oneib_id_set *wanted,
+                            bool *asked, struct oneib_error *err)
+{
+    oneib_id_set_drop(wanted, &gathering->vms_asked);
+    *asked = *asked || wanted->count > 0;
+    int outcome = ask_each(gathering, &vm_kind, wanted, &gathering->vms_asked, err);
+    oneib_id_set_clear(wanted);
+    return outcome;
+}
+
+/*
+ * Their pool, then one by one those that are known and that it did not show: they are gone, or our
+ * user may not see them any more, which is an error.
+ */
+static int read_many_networks(struct oneib_gathering *gathering, struct oneib_error *err)
+{
+    const struct oneib_cloud *base = gathering->base;
+    struct oneib_id_set missing = {0};
+    int outcome = oneib_gathering_read_networks(gathering, err);
+    for (size_t i = 0; outcome == 0 && i < base->network_count; i++)
+        if (!oneib_cloud_network(gathering->documents.cloud, base->networks[i].id))
+            outcome = oneib_id_set_add(&missing, base->networks[i].id, err);
+    if (outcome == 0)
+        outcome = ask_each(gathering, &network_kind, &missing, &gathering->networks_asked, err);
+    oneib_id_set_clear(&missing);
+    return outcome;
+}
+
+static int read_many_hosts(struct oneib_gathering *gathering, struct oneib_error *err)
+{
+    const struct oneib_cloud *base = gathering->base;
+    struct oneib_id_set missing = {0};
+    int outcome = oneib_gathering_read_hosts(gathering, err);
+    for (size_t i = 0; outcome == 0 && i < base->host_count; i++)
+        if (!oneib_cloud_host(gathering->documents.cloud, base->hosts[i].id))
+            outcome = oneib_id_set_add(&missing, base->hosts[i].id, err);
+    if (outcome == 0)
+        outcome = ask_each(gathering, &host_kind, &missing, &gathering->hosts_asked, err);
+    oneib_id_set_clear(&missing);
+    return outcome;
+}
+
+int oneib_gathering_ask_networks(struct oneib_gathering *gathering, struct oneib_id_set *wanted,
+                                 bool *asked, struct oneib_error *err)
+{
+    oneib_id_set_drop(wanted, &gathering->networks_asked);
+    *asked = *asked || wanted->count > 0;
+    int outcome = wanted->count > ONEIB_MANY && !gathering->all_networks
+                      ? read_many_networks(gathering, err)
+                      : ask_each(gathering, &network_kind, wanted, &gathering->networks_asked, err);
+    oneib_id_set_clear(wanted);
+    return outcome;
+}
+
+int oneib_gathering_ask_hosts(struct oneib_gathering *gathering, struct oneib_id_set *wanted,
+                              bool *asked, struct oneib_error *err)
+{
+    oneib_id_set_drop(wanted, &gathering->hosts_asked);
+    *asked = *asked || wanted->count > 0;
+    int outcome = wanted->count > ONEIB_MANY && !gathering->all_hosts
+                      ? read_many_hosts(gathering, err)
+                      : ask_each(gathering, &host_kind, wanted, &gathering->hosts_asked, err);
+    oneib_id_set_clear(wanted);
+    return outcome;
+}
+
+int oneib_gathering_ask_vms_again(struct oneib_gathering *gathering,
+                                  const struct oneib_id_set *wanted, struct oneib_error *err)
+{
+    return ask_each(gathering, &vm_kind, wanted, &gathering->vms_asked, err);
+}
+
+int oneib_gathering_ask_networks_again(struct oneib_gathering *gathering,
+                                       const struct oneib_id_set *wanted, struct oneib_error *err)
+{
+    return ask_each(gathering, &network_kind, wanted, &gathering->networks_asked, err);
+}

@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "one/documents_internal.h"
+#include "one/gather_internal.h"
+
+/* Was it read in this run? */
+static bool network_is_fresh(const struct oneib_gathering *gathering, uint32_t id)
+{
+    return gathering->all_networks || oneib_id_set_has(&gathering->networks_asked, id) ||
+           oneib_cloud_network(gathering->documents.cloud, id);
+}
+
+static bool host_is_fresh(const struct oneib_gathering *gathering, uint32_t id)
+{
+    return gathering->all_hosts || oneib_id_set_has(&gathering->hosts_asked, id) ||
+           oneib_cloud_host(gathering->documents.cloud, id);
+}
+
+const struct oneib_network *oneib_gathering_network(const struct oneib_gathering *gathering,
+                                                    uint32_t id)
+{
+    if (network_is_fresh(gathering, id))
+        return oneib_cloud_network(gathering->documents.cloud, id);
+    return oneib_cloud_network(gathering->base, id);
+}
+
+static bool host_is_known(const struct oneib_gathering *gathering, uint32_t id)
+{
+    if (host_is_fresh(gathering, id))
+        return oneib_cloud_host(gathering->documents.cloud, id);
+    return oneib_cloud_host(gathering->base, id);
+}
+
+static bool vm_is_known(const struct oneib_cloud *cloud, uint32_t id)
+{
+    const struct oneib_id_set known = {.items = cloud->vm_ids, .count = cloud->vm_count};
+    if (cloud->vm_ids && oneib_id_set_has(&known, id))
+        return true;
+    /* It was named before, asked for then, and gone. */
+    for (size_t i = 0; i < cloud->network_count; i++)
+        if (oneib_network_leases_to(&cloud->networks[i], id))
+            return true;
+    return false;
+}
+
+static bool same_key(const struct oneib_network *a, const struct oneib_network *b)
+{
+    return a->key_state == b->key_state && (a->key_state != ONEIB_KEY_VALID || a->pkey == b->pkey);
+}
+
+/* New lessees; and when the network has another key, all: oned copies it into their NICs without
+ * an event of theirs. */
+static int add_lessees(const struct oneib_gathering *gathering, struct oneib_id_set *vms,
+                       struct oneib_error *err)
+{
+    const struct oneib_cloud *cloud = gathering->documents.cloud;
+    for (size_t i = 0; i < cloud->network_count; i++) {
+        const struct oneib_network *network = &cloud->networks[i];
+        const struct oneib_network *before = oneib_cloud_network(gathering->base, network->id);
+        const bool all = !before || !same_key(before, network);
+        for (size_t j = 0; j < network->vm_count; j++)
+            if ((all || !oneib_network_leases_to(before, network->vms[j])) &&
+                oneib_id_set_add(vms, network->vms[j], err) < 0)
+                return -1;
+    }
+    return 0;
+}
+
+static int add_unknown_vms(const struct oneib_gathering *gathering, struct oneib_id_set *vms,
+                           struct oneib_error *err)
+{
+    const struct oneib_id_set *named = &gathering->documents.vms_named;
+    for (size_t i = 0; i < named->count; i++)
+        if (!vm_is_known(gathering->base, named->items[i]) &&
+            oneib_id_set_add(vms, named->items[i], err) < 0)
+            return -1;
+    return 0;
+}
+
+int oneib_gathering_newly_named(struct oneib_gathering *gathering, struct oneib_id_set *vms,
+                                struct oneib_error *err)
+{
+    struct oneib_documents *documents = &gathering->documents;
+    oneib_id_set_sort(&documents->vms_named);
+    oneib_id_set_sort(&documents->vms_seen);
+    if (add_unknown_vms(gathering, vms, err) < 0 || add_lessees(gathering, vms, err) < 0)
+        return -1;
+    oneib_id_set_drop(vms, &documents->vms_seen);
+    oneib_id_set_drop(vms, &gathering->vms_asked);
+    return 0;
+}
+
+static int ask_newly_named(struct oneib_gathering *gathering, bool *asked, struct oneib_error *err)
+{
+    struct oneib_id_set wanted = {0};
+    if (oneib_gathering_newly_named(gathering, &wanted, err) < 0) {
+        oneib_id_set_clear(&wanted);
+        return -1;
+    }
+    return oneib_gathering_ask_vms(gathering, &wanted, asked, err);
+}
+
+/* Asks for those in *set, which comes back empty. */
+static int ask_set(struct oneib_gathering *gathering, struct oneib_id_set *set, bool *asked,
+                   struct oneib_error *err)
+{
+    struct oneib_id_set wanted = *set;
+    *set = (struct oneib_id_set){0};
+    return oneib_gathering_ask_vms(gathering, &wanted, asked, err);
+}
+
+/*
+ * On a host, what vouches for a NIC must not be older than the NIC: a lease that ended since would
+ * vouch for a forged one.
+ */
+static int want_network(const struct oneib_gathering *gathering,
+                        const struct oneib_attachment *attachment, struct oneib_id_set *wanted,
+                        struct oneib_error *err)
+{
+    const uint32_t id = attachment->network_id;
+    if (id == ONEIB_NO_ID)
+        return 0;
+    const bool is_stale = attachment->presence != ONEIB_ABSENT && !network_is_fresh(gathering, id);
+    return is_stale || !oneib_gathering_network(gathering, id) ? oneib_id_set_add(wanted, id, err)
+                                                               : 0;
+}
+
+static int ask_networks(struct oneib_gathering *gathering, bool *asked, struct oneib_error *err)
+{
+    struct oneib_id_set wanted = {0};
+    const struct oneib_cloud *cloud = gathering->documents.cloud;
+    for (size_t i = 0; i < cloud->attachment_count; i++) {
+        if (want_network(gathering, &cloud->attachments[i], &wanted, err) < 0) {
+            oneib_id_set_clear(&wanted);
+            return -1;
+        }
+    }
+    return oneib_gathering_ask_networks(gathering, &wanted, asked, err);
+}
+
+/* What is known of its host may be older than its way there. */
+static bool is_on_its_way(const struct oneib_attachment *attachment)
+{
+    return attachment->presence == ONEIB_ARRIVING || attachment->presence == ONEIB_MIGRATING;
+}
+
+static int want_host(const struct oneib_gathering *gathering,
+                     const struct oneib_attachment *attachment, uint32_t id,
+                     struct oneib_id_set *wanted, struct oneib_error *err)
+{
+    /* A stored VM's last host may be long gone, and does not matter. */
+    if (id == ONEIB_NO_ID || attachment->presence == ONEIB_ABSENT)
+        return 0;
+    const bool is_stale = is_on_its_way(attachment) && !host_is_fresh(gathering, id);
+    return is_stale || !host_is_known(gathering, id) ? oneib_id_set_add(wanted, id, err) : 0;
+}
+
+static int ask_hosts(struct oneib_gathering *gathering, bool *asked, struct oneib_error *err)
+{
+    struct oneib_id_set wanted = {0};
+    const struct oneib_cloud *cloud = gathering->documents.cloud;
+    for (size_t i = 0; i < cloud->attachment_count; i++) {
+        const struct oneib_attachment *attachment = &cloud->attachments[i];
+        if (want_host(gathering, attachment, attachment->host_id, &wanted, err) < 0 ||
+            want_host(gathering, attachment, attachment->source_host_id, &wanted, err) < 0) {
+            oneib_id_set_clear(&wanted);
+            return -1;
+        }
+    }
+    return oneib_gathering_ask_hosts(gathering, &wanted, asked, err);
+}
+
+/* Until nothing new is named: a network that was asked for may name VMs, those may name hosts. */
+static int ask_leftovers(struct oneib_gathering *gathering, struct oneib_error *err)
+{
+    bool asked = true;
+    while (asked) {
+        asked = false;
+        if (ask_newly_named(gathering, &asked, err) < 0 ||
+            ask_set(gathering, &gathering->documents.vms_migrating, &asked, err) < 0 ||
+            ask_set(gathering, &gathering->vms_repeated, &asked, err) < 0 ||
+            ask_networks(gathering, &asked, err) < 0 || ask_hosts(gathering, &asked, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+bool oneib_gathering_is_doubtful(const struct oneib_gathering *gathering,
+                                 const struct oneib_attachment *attachment)
+{
+    if (attachment->presence == ONEIB_ABSENT)
+        return false;
+    const struct oneib_network *network =
+        oneib_gathering_network(gathering, attachment->network_id);
+    return network && !oneib_network_leases_to(network, attachment->vm_id);
+}
+
+/* What leads from a doubtful attachment to the object to be asked again. */
+typedef uint32_t (*culprit)(const struct oneib_attachment *attachment);
+
+static uint32_t its_network(const struct oneib_attachment *attachment)
+{
+    return attachment->network_id;
+}
+
+static uint32_t its_vm(const struct oneib_attachment *attachment)
+{
+    return attachment->vm_id;
+}
+
+/* Those of the base whose network was read again, and whose VM was not. */
+static int collect_old_doubts(const struct oneib_gathering *gathering, culprit culprit_of,
+                              struct oneib_id_set *wanted, struct oneib_error *err)
+{
+    const struct oneib_cloud *base = gathering->base;
+    for (size_t i = 0; i < base->attachment_count; i++) {
+        const struct oneib_attachment *attachment = &base->attachments[i];
+        if (!network_is_fresh(gathering, attachment->network_id) ||
+            oneib_id_set_has(&gathering->documents.vms_seen, attachment->vm_id) ||
+            oneib_id_set_has(&gathering->vms_asked, attachment->vm_id))
+            continue;
+        if (oneib_gathering_is_doubtful(gathering, attachment) &&
+            oneib_id_set_add(wanted, culprit_of(attachment), err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int collect_doubts(struct oneib_gathering *gathering, culprit culprit_of,
+                          struct oneib_id_set *wanted, struct oneib_error *err)
+{
+    const struct oneib_cloud *cloud = gathering->documents.cloud;
+    for (size_t i = 0; i < cloud->attachment_count; i++)
+        if (oneib_gathering_is_doubtful(gathering, &cloud->attachments[i]) &&
+            oneib_id_set_add(wanted, culprit_of(&cloud->attachments[i]), err) < 0)
+            return -1;
+    oneib_id_set_sort(&gathering->documents.vms_seen);
+    if (collect_old_doubts(gathering, culprit_of, wanted, err) < 0)
+        return -1;
+    oneib_id_set_sort(wanted);
+    return 0;
+}
+
+typedef int (*asker)(struct oneib_gathering *gathering, const struct oneib_id_set *wanted,
+                     struct oneib_error *err);
+
+static int ask_culprits(struct oneib_gathering *gathering, culprit culprit_of, asker ask_again,
+                        struct oneib_error *err)
+{
+    struct oneib_id_set wanted = {0};
+    int outcome = collect_doubts(gathering, culprit_of, &wanted, err);
+    if (outcome == 0)
+        outcome = ask_again(gathering, &wanted, err);
+    oneib_id_set_clear(&wanted);
+    return outcome;
+}
+
+/*
+ * A NIC whose network leases it nothing is either younger than the network's document that was
+ * read, or gone since the VM's, or forged: oned does not escape what users write into their VMs
+ * (docs/security.md). So first the network is asked again, then the VM: what is doubtful still was
+ * never oned's.
+ */
+static int ask_doubtful(struct oneib_gathering *gathering, struct oneib_error *err)
+{
+    if (ask_culprits(gathering, its_network, oneib_gathering_ask_networks_again, err) < 0)
+        return -1;
+    return ask_culprits(gathering, its_vm, oneib_gathering_ask_vms_again, err);
+}
+
+static void mark_unleased(struct oneib_gathering *gathering)
+{
+    struct oneib_cloud *cloud = gathering->documents.cloud;
+    for (size_t i = 0; i < cloud->attachment_count; i++)
+        cloud->attachments[i].unleased =
+            oneib_gathering_is_doubtful(gathering, &cloud->attachments[i]);
+}
+
+int oneib_gathering_complete(struct oneib_gathering *gathering, struct oneib_error *err)
+{
+    oneib_cloud_sort(gathering->documents.cloud);
+    if (ask_leftovers(gathering, err) < 0 || ask_doubtful(gathering, err) < 0 ||
+        ask_leftovers(gathering, err) < 0)
+        return -1;
+    mark_unleased(gathering);
+    oneib_id_set_sort(&gathering->documents.vms_seen);
+    oneib_gathering_report_progress(gathering);
+    return 0;
+}
