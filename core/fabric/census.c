@@ -44,7 +44,7 @@ static struct oneib_mad_request directed(const struct near_switch *near, uint16_
         .attribute = attribute,
         .modifier = modifier,
         .hops = near->hops,
-        .exit_port = near->fabric->port.number,
+        .path = {0, near->fabric->port.number},
     };
 }
 

@@ -82,4 +82,16 @@ int oneib_fabric_local_sm(struct oneib_fabric *fabric, enum oneib_sm_state *stat
 /* GUID and LID of this port. */
 oneib_guid oneib_fabric_port_guid(const struct oneib_fabric *fabric);
 
+/*
+ * The switches that end ports are linked to: for each port GUID of `ports` the switch's node GUID,
+ * 0 where none was found (linked to no switch, link down, no answer). Found by walking the links
+ * along directed routes, several queries in flight, two for each linked port of a switch. The SA
+ * is not asked: opensm gives the switch's end of a link the P_Keys of the other end, and then shows
+ * no link between two that are limited members of everything. No more switches are believed in than
+ * *subnet has ports.
+ */
+int oneib_fabric_switches(struct oneib_fabric *fabric, const struct oneib_subnet *subnet,
+                          const oneib_guid *ports, oneib_guid *switches, size_t count,
+                          struct oneib_error *err);
+
 #endif

@@ -171,7 +171,7 @@ static void write_body(uint8_t *mad, const struct oneib_mad_request *request)
         mad[HOP_COUNT] = request->hops;
         oneib_put16(mad + DIRECTED_SLID, PERMISSIVE_LID);
         oneib_put16(mad + DIRECTED_DLID, PERMISSIVE_LID);
-        mad[INITIAL_PATH + 1] = request->exit_port;
+        memcpy(mad + INITIAL_PATH, request->path, sizeof(request->path));
     }
 }
 

@@ -16,6 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define ONEIB_PATH_SIZE 64  /* of a directed route (14.2.1.2); its first byte is not used */
 #define ONEIB_SLOTS_MAX 256 /* the low byte of a transaction id is its slot */
 
 struct oneib_mad_slot;
@@ -43,8 +44,9 @@ struct oneib_mad_request {
     uint32_t modifier;
     uint16_t lid; /* destination; not for directed routes */
     uint8_t sl;   /* SA only: SMPs have no service level */
-    uint8_t hops; /* directed route: 0 is this node, 1 the node at the other end of `exit_port` */
-    uint8_t exit_port;
+    /* Directed route: 0 hops is this node; path[1] is the port to leave this node by, path[2] the
+     * next one, and so on. */
+    uint8_t hops, path[ONEIB_PATH_SIZE];
     uint64_t component_mask;         /* SA */
     uint8_t record[IB_SA_DATA_SIZE]; /* SA */
     size_t tag, subtag;              /* the caller's; come back with the answer */

@@ -7,6 +7,7 @@
 #include "base/number.h"
 #include "fabric/command.h"
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/pidfd.h>
@@ -118,11 +119,13 @@ static void read_comm(pid_t pid, char *comm, size_t size)
 /* The kernel appends this to the name of a program that was replaced on disk while it runs. */
 #define DELETED " (deleted)"
 
-static bool runs_program(pid_t pid)
+/* The link of another user's process is closed to those without privileges: then comm decides. */
+static bool runs_program(pid_t pid, bool *readable)
 {
     char path[64], target[4096];
     snprintf(path, sizeof(path), "/proc/%d/exe", pid);
     ssize_t length = readlink(path, target, sizeof(target) - 1);
+    *readable = length >= 0;
     if (length < 0)
         return false;
     target[length] = '\0';
@@ -133,14 +136,33 @@ static bool runs_program(pid_t pid)
     return strcmp(slash ? slash + 1 : target, PROGRAM) == 0;
 }
 
-static int another_program(pid_t pid, const char *comm, struct oneib_error *err)
+static int another_program(pid_t pid, const char *comm, bool readable, struct oneib_error *err)
 {
     oneib_autotext struct oneib_text shown = {0};
     oneib_text_append_escaped(&shown, comm, 32);
     return oneib_fail(err, ONEIB_ERROR_REFUSED,
-                      "process %d is not opensm but \"%s\": the process id is stale, and another "
+                      "process %d is not opensm but \"%s\"%s: the process id is stale, and another "
                       "program has it now",
-                      pid, shown.length ? shown.data : "");
+                      pid, shown.length ? shown.data : "",
+                      readable ? "" : " (its executable cannot be read by this user)");
+}
+
+/* A pidfd becomes readable when its process ends. */
+static bool has_ended(int pidfd)
+{
+    struct pollfd file = {.fd = pidfd, .events = POLLIN};
+    return poll(&file, 1, 0) > 0;
+}
+
+static int hidden(pid_t pid, struct oneib_error *err)
+{
+    return oneib_fail(
+        err, ONEIB_ERROR_REFUSED,
+        "process %d is there, but /proc does not show it to this user (uid %u): it is "
+        "mounted with hidepid, or the service has ProtectProc; run with the group of "
+        "/proc's gid option or with CAP_SYS_PTRACE, or set opensm.reload = "
+        "\"command\"",
+        pid, (unsigned)geteuid());
 }
 
 /* The hexadecimal mask behind "NAME:\t" in /proc/PID/status; 0 when it is not there. */
@@ -150,14 +172,18 @@ static uint64_t signal_mask(const char *status, const char *name)
     return line ? strtoull(line + strlen(name), NULL, 16) : 0;
 }
 
-static int check_process(pid_t pid, char *status, size_t size, struct oneib_error *err)
+static int check_process(pid_t pid, int pidfd, char *status, size_t size, struct oneib_error *err)
 {
     char comm[64];
-    if (!read_proc(pid, "status", status, size) || strstr(status, "\nState:\tZ"))
+    bool readable;
+    const bool shown = read_proc(pid, "status", status, size);
+    if (has_ended(pidfd))
         return gone(pid, err);
+    if (!shown)
+        return hidden(pid, err);
     read_comm(pid, comm, sizeof(comm));
-    if (strcmp(comm, PROGRAM) != 0 && !runs_program(pid))
-        return another_program(pid, comm, err);
+    if (strcmp(comm, PROGRAM) != 0 && !runs_program(pid, &readable))
+        return another_program(pid, comm, readable, err);
     return 0;
 }
 
@@ -204,7 +230,7 @@ static int open_target(const struct oneib_config *config, struct target *target,
     if (target->pidfd < 0)
         return oneib_fail_errno(err, errno, "looking at process %d", target->pid);
     /* Only now, with the process held: what is checked is what will be signalled. */
-    if (check_process(target->pid, target->status, sizeof(target->status), err) == 0)
+    if (check_process(target->pid, target->pidfd, target->status, sizeof(target->status), err) == 0)
         return 0;
     close(target->pidfd);
     return -1;
@@ -241,8 +267,8 @@ static int send_sighup(const struct target *target, struct oneib_error *err)
         return gone(target->pid, err);
     if (errno == EPERM)
         return oneib_fail_errno(err, EPERM,
-                                "sending SIGHUP to opensm (process %d): run as root or with "
-                                "CAP_KILL, or set opensm.reload = \"command\"",
+                                "sending SIGHUP to opensm (process %d): run as root or with the "
+                                "capability CAP_KILL, or set opensm.reload = \"command\"",
                                 target->pid);
     return oneib_fail_errno(err, errno, "sending SIGHUP to opensm (process %d)", target->pid);
 }

@@ -305,6 +305,45 @@ static void the_graph_is_that_of_the_net_file(void **state)
     oneib_topology_clear(&topology);
 }
 
+/* All hosts, then the SM's host, a port that is not there, and a switch. */
+static void list_link_ends(const struct oneib_subnet *subnet, oneib_guid *ports)
+{
+    for (unsigned host = 0; host < HOSTS; host++)
+        ports[host] = host_guid(host);
+    ports[HOSTS] = LAB_SM_PORT_GUID;
+    ports[HOSTS + 1] = UINT64_C(0x0200000000002a01);
+    for (size_t i = 0; i < subnet->port_count; i++)
+        if (subnet->ports[i].node_type == ONEIB_NODE_SWITCH)
+            ports[HOSTS + 2] = subnet->ports[i].guid;
+}
+
+static const char *switch_name(const struct oneib_subnet *subnet, oneib_guid node_guid)
+{
+    for (size_t i = 0; i < subnet->port_count; i++)
+        if (subnet->ports[i].node_guid == node_guid)
+            return subnet->ports[i].description;
+    return "";
+}
+
+static void every_host_hangs_on_the_leaf_of_the_net_file(void **state)
+{
+    (void)state;
+    oneib_guid ports[HOSTS + 3], switches[HOSTS + 3];
+    struct oneib_fabric *fabric = open_fabric();
+    struct oneib_subnet subnet;
+    ok(oneib_fabric_read(fabric, &subnet, &err));
+    list_link_ends(&subnet, ports);
+    ok(oneib_fabric_switches(fabric, &subnet, ports, switches, HOSTS + 3, &err));
+    for (unsigned host = 0; host < HOSTS; host++)
+        assert_string_equal(switch_name(&subnet, switches[host]),
+                            host < HOSTS_PER_LEAF ? "L1" : "L2");
+    assert_string_equal(switch_name(&subnet, switches[HOSTS]), "L1");
+    assert_int_equal(switches[HOSTS + 1], 0);
+    assert_int_equal(switches[HOSTS + 2], 0);
+    oneib_subnet_clear(&subnet);
+    oneib_fabric_close(fabric);
+}
+
 static void announce(const char *name)
 {
     FILE *file = fopen(name, "w");
@@ -349,6 +388,11 @@ static void a_port_that_vanished_is_not_answered(void **state)
     oneib_subnet_clear(&subnet);
 
     ok(oneib_fabric_read(fabric, &subnet, &err));
+    const oneib_guid links[] = {host_guid(0), host_guid(VANISHING)};
+    oneib_guid switches[2];
+    ok(oneib_fabric_switches(fabric, &subnet, links, switches, 2, &err));
+    assert_int_not_equal(switches[0], 0);
+    assert_int_equal(switches[1], 0);
     const struct oneib_subnet_port *port = oneib_subnet_find(&subnet, host_guid(VANISHING));
     assert_true(!port || !port->answered); /* as long as opensm has not noticed, it is listed */
     oneib_subnet_clear(&subnet);
@@ -384,6 +428,7 @@ static const struct CMUnitTest roles[] = {
     role(the_sm_of_this_port_is_standby),
     role(this_port_has_no_sm),
     role(the_graph_is_that_of_the_net_file),
+    role(every_host_hangs_on_the_leaf_of_the_net_file),
     role(a_port_that_vanished_is_not_answered),
     role(without_an_sm_the_error_names_its_lid),
 };
@@ -423,6 +468,7 @@ static void the_fabric_is_read_from_the_sm_host(void **state)
         "paths_are_given_where_the_tables_allow_them",
         "a_path_to_a_port_that_is_not_there_is_not_reachable",
         "the_graph_is_that_of_the_net_file",
+        "every_host_hangs_on_the_leaf_of_the_net_file",
     };
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         on_host(*state, LAB_SM_HCA, names[i]);
@@ -432,6 +478,7 @@ static void any_host_can_read_the_tables(void **state)
 {
     on_host(*state, "H12", "every_port_gives_its_own_table");
     on_host(*state, "H12", "the_graph_is_that_of_the_net_file");
+    on_host(*state, "H12", "every_host_hangs_on_the_leaf_of_the_net_file");
 }
 
 static void each_sm_is_told_by_its_state(void **state)

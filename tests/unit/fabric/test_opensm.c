@@ -9,11 +9,15 @@
 #include "../base/scratch.h"
 #include "base/file.h"
 #include <errno.h>
+#include <linux/capability.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/pidfd.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #define WAIT_MS 10000
@@ -284,27 +288,106 @@ static void an_opensm_that_sighup_would_kill_is_spared(void **state)
     assert_int_equal(kill(running.pid, 0), 0);
 }
 
-static void without_permission_the_error_says_what_would_give_it(void **state)
+/* Only root can become somebody without privileges; capability: one of CAP_*, or -1. */
+static void become_nobody(int capability)
 {
-    (void)state;
-    if (geteuid() != 0)
-        skip(); /* only root can become somebody who may not signal the stand-in */
-    start("opensm", "plain");
+    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+    struct __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3] = {0};
+    if (capability >= 0)
+        sets[CAP_TO_INDEX(capability)].permitted = sets[CAP_TO_INDEX(capability)].effective =
+            CAP_TO_MASK(capability);
+    if (prctl(PR_SET_KEEPCAPS, 1) < 0 || setresgid(NOBODY, NOBODY, NOBODY) < 0 ||
+        setresuid(NOBODY, NOBODY, NOBODY) < 0 || syscall(SYS_capset, &header, sets) < 0)
+        _exit(2);
+}
+
+/* /proc as with the mount option hidepid=2, for this process alone. */
+static void hide_others(void)
+{
+    if (unshare(CLONE_NEWNS) < 0 || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+        mount("proc", "/proc", "proc", 0, "hidepid=2") < 0)
+        _exit(77);
+}
+
+/* A child that has become somebody else tries to reload: the exit status is 0 when that succeeded,
+ * or failed with this code and this word; 77: it could not become that. */
+static int reload_as(void (*become)(void), enum oneib_error_code code, const char *word)
+{
     struct oneib_config config = by_running_pid();
     assert_int_equal(chmod(scratch, 0755), 0);
-    pid_t child = fork();
+    const pid_t child = fork();
     if (child == 0) {
         struct oneib_error err = {0};
-        if (setresuid(NOBODY, NOBODY, NOBODY) < 0)
-            _exit(2);
-        int result = oneib_opensm_reload(&config, &err);
-        bool told = result < 0 && err.system_errno == EPERM && strstr(err.text, "CAP_KILL");
-        if (!told)
-            fprintf(stderr, "%s\n", err.text);
-        _exit(told ? 0 : 1);
+        become();
+        const int result = oneib_opensm_reload(&config, &err);
+        const bool as_told = code == ONEIB_ERROR_NONE
+                                 ? result == 0
+                                 : result < 0 && err.code == code && strstr(err.text, word);
+        if (!as_told)
+            fprintf(stderr, "%d: %s\n", result, err.text);
+        _exit(as_told ? 0 : 1);
     }
     int status = -1;
     assert_int_equal(waitpid(child, &status, 0), child);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static void nobody(void)
+{
+    become_nobody(-1);
+}
+
+static void nobody_with_cap_kill(void)
+{
+    become_nobody(CAP_KILL);
+}
+
+static void nobody_where_others_are_hidden(void)
+{
+    hide_others();
+    become_nobody(CAP_KILL);
+}
+
+static void must_be_root(void)
+{
+    if (geteuid() != 0)
+        skip();
+}
+
+static void without_permission_the_error_says_what_would_give_it(void **state)
+{
+    (void)state;
+    must_be_root();
+    start("opensm", "plain");
+    assert_int_equal(reload_as(nobody, ONEIB_ERROR_SYSTEM, "CAP_KILL"), 0);
+}
+
+/* The executable of another user's process cannot be read. */
+static void with_cap_kill_alone_opensm_gets_sighup(void **state)
+{
+    (void)state;
+    must_be_root();
+    start("opensm", "plain");
+    assert_int_equal(reload_as(nobody_with_cap_kill, ONEIB_ERROR_NONE, NULL), 0);
+    assert_int_equal(next_report(&running), 'H');
+}
+
+static void a_name_that_cannot_be_proved_is_not_believed(void **state)
+{
+    (void)state;
+    must_be_root();
+    start("opensm", "renamed");
+    assert_int_equal(reload_as(nobody_with_cap_kill, ONEIB_ERROR_REFUSED, "cannot be read"), 0);
+}
+
+static void an_opensm_that_proc_hides_is_not_called_ended(void **state)
+{
+    (void)state;
+    must_be_root();
+    start("opensm", "plain");
+    const int status = reload_as(nobody_where_others_are_hidden, ONEIB_ERROR_REFUSED, "hidepid");
+    if (status == 77)
+        skip(); /* mounting is not allowed here */
     assert_int_equal(status, 0);
 }
 
@@ -472,6 +555,9 @@ int main(int argc, char **argv)
         with_scratch(an_opensm_that_ignores_sighup_is_refused),
         with_scratch(an_opensm_that_sighup_would_kill_is_spared),
         with_scratch(without_permission_the_error_says_what_would_give_it),
+        with_scratch(with_cap_kill_alone_opensm_gets_sighup),
+        with_scratch(a_name_that_cannot_be_proved_is_not_believed),
+        with_scratch(an_opensm_that_proc_hides_is_not_called_ended),
         with_scratch(the_main_process_of_the_unit_gets_sighup),
         with_scratch(a_unit_that_is_not_running_says_so),
         with_scratch(of_all_units_that_match_the_one_that_runs_gets_sighup),
