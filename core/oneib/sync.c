@@ -32,7 +32,7 @@ static int allocate(struct work *work, bool force, struct oneib_error *err)
 {
     struct oneib_looked *looked = work->looked;
     struct oneib_view *view = &looked->view;
-    if (!looked->session.config.one.allocate_pkeys || view->desired.request_count == 0 ||
+    if (!looked->session.config.one.writer || view->desired.request_count == 0 ||
         will_be_refused(view, force))
         return 0;
 
@@ -60,8 +60,9 @@ static int apply(struct work *work, bool force, struct oneib_error *err)
     if (oneib_places_make(view, looked->session.config.site, &work->places, err) < 0 ||
         oneib_partitions_diff(&view->in_force, &view->desired.table, &work->changes, err) < 0)
         return -1;
-    return oneib_apply(&looked->session.config, looked->session.fabric, view, force, &work->result,
-                       err);
+    const struct oneib_apply_options options = {.force = force, .subnet_is_new = true};
+    return oneib_apply(&looked->session.config, looked->session.fabric, view, &options,
+                       &work->result, err);
 }
 
 static void append_file(const struct work *work, struct oneib_text *text)

@@ -5,6 +5,7 @@
 #include "fabric/opensm.h"
 #include "sync/handover.h"
 #include "sync/sync.h"
+#include "sync/watch.h"
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -18,9 +19,8 @@
 #define FIRST_PAUSE_MS 1.0
 #define LONGEST_PAUSE_MS 5.0
 
-/* Of the ports that are still wrong only so many are asked at a time: waiting must not slow down
- * opensm, which is busy programming the very same ports. */
-#define PORTS_WATCHED 16
+/* What was wrong before is waited for as long as some port came right within this time. */
+#define GRACE_MS 250.0
 
 static void pause_ms(double milliseconds)
 {
@@ -33,75 +33,7 @@ static double smaller(double a, double b)
     return a < b ? a : b;
 }
 
-/* What a reload of opensm can put right. A silent port or a key in the last slot it cannot. */
-static bool is_opensms_to_mend(enum oneib_deviation_kind kind)
-{
-    switch (kind) {
-    case ONEIB_KEY_EXCESS:
-    case ONEIB_KEY_WIDENED:
-    case ONEIB_KEY_ABSENT:
-    case ONEIB_KEY_NARROWED:
-    case ONEIB_KEY_NOT_FIRST:
-        return true;
-    case ONEIB_KEY_LAST_SLOT:
-    case ONEIB_PORT_SILENT:
-        return false;
-    }
-    return false;
-}
-
-struct watch {
-    size_t *ports; /* indices into the subnet's ports that are not as they should be */
-    size_t count;
-    const bool *keys; /* by key: only these have to go, and from everywhere; NULL: all that opensm
-                         can mend has to be mended */
-};
-
-/* A port whose table cannot be read may still hold a key that has to go. */
-static bool is_awaited(const struct watch *watch, const struct oneib_deviation *deviation)
-{
-    if (!watch->keys)
-        return is_opensms_to_mend(deviation->kind);
-    return deviation->kind == ONEIB_PORT_SILENT ||
-           (deviation->kind == ONEIB_KEY_EXCESS && watch->keys[oneib_pkey_base(deviation->found)]);
-}
-
-/* Deviations come by port, so a port's repetitions are neighbours. */
-static int find_wrong_ports(const struct oneib_subnet *subnet,
-                            const struct oneib_verification *verification, struct watch *watch,
-                            struct oneib_error *err)
-{
-    watch->count = 0;
-    free(watch->ports);
-    watch->ports = calloc(verification->count + 1, sizeof *watch->ports);
-    if (!watch->ports)
-        return oneib_fail_memory(err);
-
-    for (size_t i = 0; i < verification->count; i++) {
-        const struct oneib_deviation *deviation = &verification->items[i];
-        if (!is_awaited(watch, deviation))
-            continue;
-        const struct oneib_subnet_port *port = oneib_subnet_find(subnet, deviation->port_guid);
-        if (!port)
-            continue;
-        const size_t index = (size_t)(port - subnet->ports);
-        if (watch->count == 0 || watch->ports[watch->count - 1] != index)
-            watch->ports[watch->count++] = index;
-    }
-    return 0;
-}
-
-static int look_for_wrong_ports(const struct oneib_subnet *subnet,
-                                const struct oneib_partition_table *table, struct watch *watch,
-                                struct oneib_error *err)
-{
-    struct oneib_verification verification = {0};
-    int result = oneib_subnet_verify(subnet, table, &verification, err);
-    if (result == 0)
-        result = find_wrong_ports(subnet, &verification, watch, err);
-    oneib_verification_clear(&verification);
-    return result;
-}
+/* --- the file ------------------------------------------------------------------------------- */
 
 static int check_what_was_written(const char *data, size_t length,
                                   const struct oneib_partition_table *meant,
@@ -140,6 +72,7 @@ struct step {
     const struct oneib_config *config;
     struct oneib_fabric *fabric;
     struct oneib_view *view;
+    const struct oneib_apply_options *options;
     struct oneib_apply_result *result;
 };
 
@@ -181,10 +114,24 @@ static int check_before_rename(const char *data, size_t length, void *context,
 static int write_table(const struct step *step, const struct oneib_partition_table *table,
                        const struct oneib_text *rendered, struct oneib_error *err)
 {
+    struct oneib_view *view = step->view;
+    oneib_autofree char *kept = malloc(rendered->length + 1);
+    if (!kept)
+        return oneib_fail_memory(err);
+    memcpy(kept, rendered->data, rendered->length);
+    kept[rendered->length] = '\0';
+
     struct writing writing = {step, table};
-    return oneib_file_replace(step->config->opensm.partitions, rendered->data, rendered->length,
-                              0644, check_before_rename, &writing, err);
+    if (oneib_file_replace(step->config->opensm.partitions, rendered->data, rendered->length, 0644,
+                           check_before_rename, &writing, err) < 0)
+        return -1;
+    free(view->file_data);
+    view->file_data = oneib_steal(&kept);
+    view->file_length = rendered->length;
+    return 0;
 }
+
+/* --- waiting -------------------------------------------------------------------------------- */
 
 static int reload(const struct step *step, struct oneib_error *err)
 {
@@ -194,51 +141,104 @@ static int reload(const struct step *step, struct oneib_error *err)
     return 0;
 }
 
-/*
- * Waits until no port is wrong, or until the time is over; watch->count says which. The watched
- * ports are the first of those still wrong: once they are right, a look at the whole of what is
- * held here finds the next ones.
- */
-static int await_ports(const struct step *step, const struct oneib_partition_table *table,
-                       struct watch *watch, struct oneib_error *err)
+struct wait {
+    double begin, deadline;
+    double patience, next_reload;
+    double pause;
+    double progress; /* when the number of wrong ports last fell */
+    double in_force; /* when no port that this change concerns was wrong any more; 0: not yet */
+};
+
+static struct wait begin_wait(const struct step *step, const struct oneib_watch *watch)
 {
-    const double deadline = oneib_now_ms() + (double)step->config->opensm.apply_timeout_ms;
-    double patience = FIRST_PATIENCE_MS;
-    double next_reload = oneib_now_ms() + patience;
-    double pause = FIRST_PAUSE_MS;
+    const double now = oneib_now_ms();
+    return (struct wait){
+        .begin = now,
+        .deadline = now + (double)step->config->opensm.apply_timeout_ms,
+        .patience = FIRST_PATIENCE_MS,
+        .next_reload = now + FIRST_PATIENCE_MS,
+        .pause = FIRST_PAUSE_MS,
+        .progress = now,
+        .in_force = watch->concerned == 0 ? now : 0,
+    };
+}
 
-    while (watch->count > 0 && oneib_now_ms() < deadline) {
-        pause_ms(pause);
-        pause = smaller(pause * 1.2, LONGEST_PAUSE_MS);
+static bool has_to_go_on(const struct wait *wait, const struct oneib_watch *watch)
+{
+    const double now = oneib_now_ms();
+    if (watch->count == 0 || now >= wait->deadline)
+        return false;
+    return watch->concerned > 0 || now < wait->progress + GRACE_MS;
+}
 
-        const size_t before = watch->count;
-        const size_t watched = before < PORTS_WATCHED ? before : PORTS_WATCHED;
-        if (oneib_fabric_read_tables(step->fabric, &step->view->subnet, watch->ports, watched,
-                                     err) < 0 ||
-            look_for_wrong_ports(&step->view->subnet, table, watch, err) < 0)
-            return -1;
-        if (watch->count < before)
-            pause = FIRST_PAUSE_MS;
+static bool gives_up(const struct step *step, const struct wait *wait)
+{
+    const struct oneib_apply_options *options = step->options;
+    return options->give_up && options->give_up(options->context, oneib_now_ms() - wait->begin);
+}
 
-        if (watch->count > 0 && oneib_now_ms() >= next_reload) {
-            if (reload(step, err) < 0)
-                return -1;
-            patience = smaller(patience * 2, LONGEST_PATIENCE_MS);
-            next_reload = oneib_now_ms() + patience;
-        }
+static int ask_some(const struct step *step, const struct oneib_partition_table *table,
+                    struct wait *wait, struct oneib_watch *watch, struct oneib_error *err)
+{
+    size_t ports[ONEIB_PORTS_WATCHED];
+    const size_t before = watch->count;
+    const size_t asked = oneib_watch_next(watch, ports);
+    if (oneib_fabric_read_tables(step->fabric, &step->view->subnet, ports, asked, err) < 0 ||
+        oneib_watch_look(&step->view->subnet, table, watch, err) < 0)
+        return -1;
+
+    wait->pause = smaller(wait->pause * 1.2, LONGEST_PAUSE_MS);
+    if (watch->count < before) {
+        wait->pause = FIRST_PAUSE_MS;
+        wait->progress = oneib_now_ms();
     }
+    if (watch->concerned == 0 && wait->in_force == 0)
+        wait->in_force = oneib_now_ms();
     return 0;
 }
 
-static int read_fabric_again(const struct step *step, struct oneib_error *err)
+static int reload_when_due(const struct step *step, const struct oneib_watch *watch,
+                           struct wait *wait, struct oneib_error *err)
+{
+    if (watch->concerned == 0 || oneib_now_ms() < wait->next_reload)
+        return 0;
+    wait->patience = smaller(wait->patience * 2, LONGEST_PATIENCE_MS);
+    wait->next_reload = oneib_now_ms() + wait->patience;
+    return reload(step, err);
+}
+
+/*
+ * Waits until no port is wrong, until only those are that were wrong before and do not come right,
+ * until the caller gives up, or until the time is over; *watch says which are. *in_force: when the
+ * ports that this change concerns were right, or the end of waiting.
+ */
+static int await_ports(const struct step *step, const struct oneib_partition_table *table,
+                       struct oneib_watch *watch, double *in_force, struct oneib_error *err)
+{
+    struct wait wait = begin_wait(step, watch);
+    while (!step->result->gave_up && has_to_go_on(&wait, watch)) {
+        pause_ms(wait.pause);
+        if (gives_up(step, &wait))
+            step->result->gave_up = true;
+        else if (ask_some(step, table, &wait, watch, err) < 0 ||
+                 reload_when_due(step, watch, &wait, err) < 0)
+            return -1;
+    }
+    *in_force = wait.in_force > 0 ? wait.in_force : oneib_now_ms();
+    return 0;
+}
+
+static int read_fabric_again(const struct step *step, const char *purpose, struct oneib_error *err)
 {
     struct oneib_subnet subnet = {0};
     if (oneib_fabric_read(step->fabric, &subnet, err) < 0)
-        return oneib_wrap(err, "verifying the fabric after the reload");
+        return oneib_wrap(err, "%s", purpose);
     oneib_subnet_clear(&step->view->subnet);
     step->view->subnet = subnet;
     return 0;
 }
+
+/* --- keys that change hands ----------------------------------------------------------------- */
 
 /* Writes `first`, which lacks the partitions whose keys change hands. */
 static int write_first(const struct step *step, const struct oneib_partition_table *first,
@@ -248,24 +248,21 @@ static int write_first(const struct step *step, const struct oneib_partition_tab
     oneib_partitions_render(first, &rendered);
     if (oneib_text_failed(&rendered))
         return oneib_fail_memory(err);
-    if (write_table(step, first, &rendered, err) < 0)
-        return -1;
-    free(step->view->file_data);
-    step->view->file_length = rendered.length;
-    step->view->file_data = oneib_steal(&rendered.data);
-    return 0;
+    return write_table(step, first, &rendered, err);
 }
 
-static int still_held(const struct step *step, const struct watch *watch, struct oneib_error *err)
+static int still_held(const struct step *step, const struct oneib_watch *watch,
+                      struct oneib_error *err)
 {
     const struct oneib_subnet_port *port = &step->view->subnet.ports[watch->ports[0]];
     char guid[ONEIB_GUID_TEXT_SIZE];
     oneib_guid_format(port->guid, guid);
     return oneib_fail(
         err, ONEIB_ERROR_TIMEOUT,
-        "taking away P_Keys that change hands: port %s %s, so their new clusters stay "
+        "taking away P_Keys that change hands%s: port %s %s, so their new clusters stay "
         "closed; see 'oneib verify'",
-        guid, port->answered ? "still holds what it should not" : "does not say what it holds");
+        step->result->gave_up ? " was interrupted" : "", guid,
+        port->answered ? "still holds what it should not" : "does not say what it holds");
 }
 
 /*
@@ -274,10 +271,15 @@ static int still_held(const struct step *step, const struct watch *watch, struct
  * port's table before it lets the port in.
  */
 static int await_loss(const struct step *step, const struct oneib_partition_table *first,
-                      struct watch *watch, struct oneib_error *err)
+                      struct oneib_watch *watch, struct oneib_error *err)
 {
-    if (await_ports(step, first, watch, err) < 0 || read_fabric_again(step, err) < 0 ||
-        look_for_wrong_ports(&step->view->subnet, first, watch, err) < 0)
+    double in_force;
+    if (await_ports(step, first, watch, &in_force, err) < 0)
+        return -1;
+    if (step->result->gave_up)
+        return still_held(step, watch, err);
+    if (read_fabric_again(step, "looking whether P_Keys were taken away", err) < 0 ||
+        oneib_watch_look(&step->view->subnet, first, watch, err) < 0)
         return -1;
     return watch->count > 0 ? still_held(step, watch, err) : 0;
 }
@@ -285,15 +287,15 @@ static int await_loss(const struct step *step, const struct oneib_partition_tabl
 static int take_away(const struct step *step, const struct oneib_handover *handover,
                      struct oneib_error *err)
 {
-    struct watch watch = {.keys = handover->keys};
-    int status = look_for_wrong_ports(&step->view->subnet, &handover->first, &watch, err);
+    struct oneib_watch watch = {.keys = handover->keys};
+    int status = oneib_watch_look(&step->view->subnet, &handover->first, &watch, err);
     if (status == 0)
         status = write_first(step, &handover->first, err);
     if (status == 0)
         status = reload(step, err);
     if (status == 0)
         status = await_loss(step, &handover->first, &watch, err);
-    free(watch.ports);
+    oneib_watch_clear(&watch);
     return status;
 }
 
@@ -309,27 +311,93 @@ static int hand_over_keys(const struct step *step, struct oneib_error *err)
     return status;
 }
 
+/* Whether a key changes hands must not be decided on what the ports held some time ago. */
+static int look_before_handing_over(const struct step *step, struct oneib_error *err)
+{
+    const struct oneib_view *view = step->view;
+    bool possible;
+    if (step->options->subnet_is_new)
+        return 0;
+    if (oneib_handover_possible(&view->in_force, &view->desired.table, &possible, err) < 0)
+        return -1;
+    return possible ? read_fabric_again(step, "looking whose P_Keys the ports hold", err) : 0;
+}
+
+/* --- putting into force --------------------------------------------------------------------- */
+
+/*
+ * What was wrong already by the file in force, and is wrong in the same way by the new one, does
+ * not concern this change. Without a change, or without such a file, everything does.
+ */
+static int note_what_is_owed(const struct step *step, struct oneib_watch *watch,
+                             struct oneib_error *err)
+{
+    const struct oneib_view *view = step->view;
+    const bool has_table =
+        view->file_state == ONEIB_FILE_OURS || view->file_state == ONEIB_FILE_FOREIGN;
+    if (!view->changed || !has_table)
+        return 0;
+    return oneib_watch_owe(&view->subnet, &view->in_force, watch, err);
+}
+
+static int write_desired(const struct step *step, struct oneib_error *err)
+{
+    struct oneib_view *view = step->view;
+    if (!view->changed)
+        return 0;
+    if (write_table(step, &view->desired.table, &view->rendered, err) < 0)
+        return -1;
+    view->changed = false;
+    return 0;
+}
+
+static int write_and_wait(const struct step *step, bool wait, double *in_force,
+                          struct oneib_watch *watch, struct oneib_error *err)
+{
+    const struct oneib_view *view = step->view;
+    if (oneib_watch_look(&view->subnet, &view->desired.table, watch, err) < 0 ||
+        write_desired(step, err) < 0 || reload(step, err) < 0)
+        return -1;
+    if (!wait)
+        return 0;
+    if (await_ports(step, &view->desired.table, watch, in_force, err) < 0)
+        return -1;
+    step->result->late = watch->concerned;
+    return 0;
+}
+
 static int verify_everything(const struct step *step, struct oneib_error *err)
 {
-    if (read_fabric_again(step, err) < 0)
+    if (read_fabric_again(step, "verifying the fabric after the reload", err) < 0)
         return -1;
     return oneib_subnet_verify(&step->view->subnet, &step->view->desired.table,
                                &step->result->verification, err);
 }
 
-static int write_and_wait(const struct step *step, bool wait, struct oneib_error *err)
+static int write_as_standby(const struct step *step, struct oneib_watch *watch,
+                            struct oneib_error *err)
 {
-    const struct oneib_view *view = step->view;
-    struct watch watch = {0};
-    int status = look_for_wrong_ports(&view->subnet, &view->desired.table, &watch, err);
-    if (status == 0 && view->changed)
-        status = write_table(step, &view->desired.table, &view->rendered, err);
-    if (status == 0)
-        status = reload(step, err);
-    if (status == 0 && wait)
-        status = await_ports(step, &view->desired.table, &watch, err);
-    free(watch.ports);
-    return status;
+    double never;
+    step->result->outcome = ONEIB_STANDBY;
+    return write_and_wait(step, false, &never, watch, err);
+}
+
+static int write_as_master(const struct step *step, struct oneib_watch *watch,
+                           struct oneib_error *err)
+{
+    const bool changed = step->view->changed;
+    step->result->outcome = ONEIB_APPLIED;
+    if (changed && look_before_handing_over(step, err) < 0)
+        return -1;
+
+    const double start = oneib_now_ms();
+    double in_force = start;
+    if (note_what_is_owed(step, watch, err) < 0 || (changed && hand_over_keys(step, err) < 0) ||
+        write_and_wait(step, true, &in_force, watch, err) < 0)
+        return -1;
+    step->result->in_force_ms = in_force - start;
+    step->result->in_force_at_ms = in_force;
+    return 0;
 }
 
 static int put_into_force(const struct step *step, struct oneib_error *err)
@@ -337,36 +405,31 @@ static int put_into_force(const struct step *step, struct oneib_error *err)
     enum oneib_sm_state sm;
     if (oneib_fabric_local_sm(step->fabric, &sm, err) < 0)
         return -1;
-    const bool standby = sm == ONEIB_SM_STANDBY;
-
-    const double start = oneib_now_ms();
-    if (!standby && step->view->changed && hand_over_keys(step, err) < 0)
-        return -1;
-    if (write_and_wait(step, !standby, err) < 0)
-        return -1;
-    step->result->outcome = standby ? ONEIB_STANDBY : ONEIB_APPLIED;
-    step->result->in_force_ms = standby ? 0 : oneib_now_ms() - start;
-    return verify_everything(step, err);
+    struct oneib_watch watch = {0};
+    const int status = sm == ONEIB_SM_STANDBY ? write_as_standby(step, &watch, err)
+                                              : write_as_master(step, &watch, err);
+    oneib_watch_clear(&watch);
+    return status < 0 ? -1 : verify_everything(step, err);
 }
 
 static bool needs_opensm(const struct oneib_verification *verification)
 {
     for (size_t i = 0; i < verification->count; i++)
-        if (is_opensms_to_mend(verification->items[i].kind))
+        if (oneib_deviation_is_opensms(verification->items[i].kind))
             return true;
     return false;
 }
 
 int oneib_apply(const struct oneib_config *config, struct oneib_fabric *fabric,
-                struct oneib_view *view, bool force, struct oneib_apply_result *result,
-                struct oneib_error *err)
+                struct oneib_view *view, const struct oneib_apply_options *options,
+                struct oneib_apply_result *result, struct oneib_error *err)
 {
     *result = (struct oneib_apply_result){0};
     if (!view->subnet_known) {
         *err = view->subnet_error;
         return oneib_wrap(err, "nothing is written while the fabric cannot be read");
     }
-    if (!force && refuse_take_over(config, view, err) < 0)
+    if (!options->force && refuse_take_over(config, view, err) < 0)
         return -1;
 
     int status =
@@ -375,7 +438,7 @@ int oneib_apply(const struct oneib_config *config, struct oneib_fabric *fabric,
         result->outcome = ONEIB_UNCHANGED;
     } else if (status == 0) {
         oneib_verification_clear(&result->verification);
-        const struct step step = {config, fabric, view, result};
+        const struct step step = {config, fabric, view, options, result};
         status = put_into_force(&step, err);
     }
     if (status < 0)

@@ -24,27 +24,55 @@ static int find_excess_keys(const struct oneib_partition_table *desired,
     return result;
 }
 
-static bool is_in_force(const struct oneib_partition_table *in_force,
+/* The partitions of a table by key; the first one that has a key counts. */
+static const struct oneib_partition **index_by_key(const struct oneib_partition_table *table,
+                                                   struct oneib_error *err)
+{
+    const struct oneib_partition **by_key = calloc(KEYS, sizeof *by_key);
+    if (!by_key) {
+        oneib_fail_memory(err);
+        return NULL;
+    }
+    for (size_t i = table->count; i > 0; i--)
+        by_key[table->items[i - 1].pkey] = &table->items[i - 1];
+    return by_key;
+}
+
+static bool is_in_force(const struct oneib_partition *const *in_force,
                         const struct oneib_partition *partition)
 {
-    const struct oneib_partition *before = oneib_partition_table_find(in_force, partition->pkey);
+    const struct oneib_partition *before = in_force[partition->pkey];
     return before && strcmp(before->name, partition->name) == 0;
 }
 
-static bool has_to_wait(const struct oneib_partition_table *in_force,
-                        const struct oneib_partition *partition, const bool *excess)
+/* opensm has a default partition whatever its file says. */
+static bool is_new(const struct oneib_partition *const *in_force,
+                   const struct oneib_partition *partition)
 {
-    return excess[partition->pkey] && partition->pkey != ONEIB_PKEY_DEFAULT &&
-           !is_in_force(in_force, partition);
+    return partition->pkey != ONEIB_PKEY_DEFAULT && !is_in_force(in_force, partition);
 }
 
-static void leave_out(const struct oneib_partition_table *in_force,
+int oneib_handover_possible(const struct oneib_partition_table *in_force,
+                            const struct oneib_partition_table *desired, bool *possible,
+                            struct oneib_error *err)
+{
+    const struct oneib_partition **by_key = index_by_key(in_force, err);
+    if (!by_key)
+        return -1;
+    *possible = false;
+    for (size_t i = 0; i < desired->count && !*possible; i++)
+        *possible = is_new(by_key, &desired->items[i]);
+    free(by_key);
+    return 0;
+}
+
+static void leave_out(const struct oneib_partition *const *in_force,
                       const struct oneib_partition_table *desired, const bool *excess,
                       struct oneib_handover *handover)
 {
     for (size_t i = 0; i < desired->count; i++) {
         const struct oneib_partition *partition = &desired->items[i];
-        if (has_to_wait(in_force, partition, excess)) {
+        if (excess[partition->pkey] && is_new(in_force, partition)) {
             handover->keys[partition->pkey] = true;
             handover->left_out++;
         } else {
@@ -64,13 +92,15 @@ int oneib_handover_make(const struct oneib_partition_table *in_force,
         .keys = calloc(KEYS, sizeof *handover->keys),
     };
     bool *excess = calloc(KEYS, sizeof *excess);
-    int result = handover->first.items && handover->keys && excess
+    const struct oneib_partition **by_key = index_by_key(in_force, err);
+    int result = handover->first.items && handover->keys && excess && by_key
                      ? find_excess_keys(desired, subnet, excess, err)
                      : oneib_fail_memory(err);
     if (result == 0)
-        leave_out(in_force, desired, excess, handover);
+        leave_out(by_key, desired, excess, handover);
     else
         oneib_handover_clear(handover);
+    free(by_key);
     free(excess);
     return result;
 }

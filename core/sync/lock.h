@@ -12,12 +12,22 @@
 
 /*
  * Takes the lock that belongs to the partitions file at `partitions`: ".NAME.lock" beside it, made
- * when absent, mode 0600. Waits up to timeout_ms for whoever has it; then ONEIB_ERROR_TIMEOUT names
+ * when absent, mode 0600, for the owner of the folder: root and a daemon without privileges share
+ * it. Waits up to timeout_ms for whoever has it; then ONEIB_ERROR_TIMEOUT names
  * that process. *lock is a descriptor for oneib_sync_unlock(). The lock ends with the process,
  * however that ends. It is one for processes: a process must not take it twice.
  */
 int oneib_sync_lock(const char *partitions, uint32_t timeout_ms, int *lock,
                     struct oneib_error *err);
 void oneib_sync_unlock(int lock);
+
+/*
+ * For a daemon, for as long as it lives: ".NAME.daemon" beside the partitions file, so that there
+ * is one daemon for a file. ONEIB_ERROR_REFUSED at once when another process has it, which it
+ * names. Independent of the lock above. It ends when the process closes any descriptor of that
+ * file: take it once, and after the last fork(), for a child does not inherit it.
+ * oneib_sync_unlock() gives it back.
+ */
+int oneib_daemon_lock(const char *partitions, int *lock, struct oneib_error *err);
 
 #endif

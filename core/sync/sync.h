@@ -59,6 +59,17 @@ struct oneib_view_options {
 int oneib_view_make(const struct oneib_config *config, struct oneib_one *one,
                     struct oneib_fabric *fabric, const struct oneib_view_options *options,
                     struct oneib_view *view, struct oneib_error *err);
+/*
+ * Computes again from what view->cloud, ->findings and ->subnet hold now; the fragment and the file
+ * in force are read again. On failure these three stay, and the rest of the view is empty.
+ */
+int oneib_view_update(const struct oneib_config *config, bool force, struct oneib_view *view,
+                      struct oneib_error *err);
+/*
+ * Reads the subnet again into the view; on failure view->subnet_known is false and subnet_error
+ * says why. What follows from it (view->desired and all after it) is oneib_view_update()'s.
+ */
+void oneib_view_read_subnet(struct oneib_fabric *fabric, struct oneib_view *view);
 void oneib_view_clear(struct oneib_view *view);
 
 /*
@@ -79,23 +90,50 @@ enum oneib_outcome {
 
 struct oneib_apply_result {
     enum oneib_outcome outcome;
-    unsigned reloads;   /* signals sent */
-    double in_force_ms; /* from before the write until the ports that had to change were right; 0
-                           when unchanged */
+    unsigned reloads;      /* signals sent */
+    double in_force_ms;    /* from before the write until the ports that this change concerns were
+                              right, or waiting ended; 0 when unchanged or standby */
+    double in_force_at_ms; /* oneib_now_ms() at that moment; 0 likewise */
+    size_t late;           /* ports that this change concerns and that were not right when waiting
+                              ended: 0 says that in_force_ms is what it is called */
+    bool gave_up;          /* waiting ended because options->give_up said so */
     struct oneib_verification verification; /* of the whole subnet, at the end */
+};
+
+struct oneib_apply_options {
+    bool force; /* a foreign or unreadable file may be replaced */
+    /*
+     * view->subnet was read just now, for this run. Where it was not (a daemon keeps it) it is read
+     * again before any partition gets a key that it does not have in force, because what the ports
+     * hold decides who has to wait. All else is decided on what is kept: UNCHANGED then says no
+     * more than that nothing has to be done by that reading, so whoever keeps a subnet reads it
+     * again (oneib_view_read_subnet) when that is due. A run that puts something into force reads
+     * it anew at its end.
+     */
+    bool subnet_is_new;
+    /*
+     * Asked again and again while ports are waited for, with the milliseconds since the reload;
+     * true: wait no longer, there is something better to do. What was written stays, and the ports
+     * that are not right are deviations. While keys that change hands are taken away, giving up is
+     * ONEIB_ERROR_TIMEOUT, as the end of the time is: their new clusters are not written yet, and
+     * the next run goes on from there. NULL: until opensm.apply_timeout.
+     */
+    bool (*give_up)(void *context, double waited_ms);
+    void *context;
 };
 
 /*
  * Puts view->rendered into force: parse it again and compare with the table (inside the replacement
  * of the file, on what was read back from the disk), replace, reload, wait until the ports that
  * change hold what they should (a reload that has had no effect within 250 ms is repeated, doubling
- * up to 10 s, until config->opensm.apply_timeout_ms), then verify the whole subnet. Refuses
+ * up to 10 s, until config->opensm.apply_timeout_ms), then verify the whole subnet. What was wrong
+ * before a change for the same reason is waited for only while ports go on coming right. Refuses
  * (ONEIB_ERROR_REFUSED) a foreign or unreadable file without force, and a file that is not what the
  * view saw. view->subnet must be known; it and view->file_data follow what is done.
  */
 int oneib_apply(const struct oneib_config *config, struct oneib_fabric *fabric,
-                struct oneib_view *view, bool force, struct oneib_apply_result *result,
-                struct oneib_error *err);
+                struct oneib_view *view, const struct oneib_apply_options *options,
+                struct oneib_apply_result *result, struct oneib_error *err);
 void oneib_apply_result_clear(struct oneib_apply_result *result);
 
 #endif

@@ -45,9 +45,12 @@ static int read_file_in_force(const struct oneib_config *config, struct oneib_vi
     return 0;
 }
 
-static void read_subnet(struct oneib_fabric *fabric, struct oneib_view *view)
+static int read_files(const struct oneib_config *config, struct oneib_view *view,
+                      struct oneib_error *err)
 {
-    view->subnet_known = oneib_fabric_read(fabric, &view->subnet, &view->subnet_error) == 0;
+    if (read_fragment(config, &view->fragment, err) < 0)
+        return -1;
+    return read_file_in_force(config, view, err);
 }
 
 /* *guids is allocated; the configuration's strings were checked when it was loaded. */
@@ -130,12 +133,12 @@ static int compute(const struct oneib_config *config, bool force, struct oneib_v
     return render(view, err);
 }
 
+/* A fragment with a mistake in it is found before oned is asked for everything. */
 static int fill_view(const struct oneib_config *config, struct oneib_one *one,
                      struct oneib_fabric *fabric, const struct oneib_view_options *options,
                      struct oneib_view *view, struct oneib_error *err)
 {
-    if (read_fragment(config, &view->fragment, err) < 0 ||
-        read_file_in_force(config, view, err) < 0)
+    if (read_files(config, view, err) < 0)
         return -1;
 
     const struct oneib_gather_options gathering = {
@@ -148,7 +151,7 @@ static int fill_view(const struct oneib_config *config, struct oneib_one *one,
         return -1;
 
     if (fabric && options->fabric)
-        read_subnet(fabric, view);
+        oneib_view_read_subnet(fabric, view);
     return compute(config, options->force, view, err);
 }
 
@@ -164,15 +167,46 @@ int oneib_view_make(const struct oneib_config *config, struct oneib_one *one,
     return 0;
 }
 
-void oneib_view_clear(struct oneib_view *view)
+/* All but what was looked at: the cloud, its findings and the subnet. */
+static void forget_conclusions(struct oneib_view *view)
 {
-    oneib_cloud_clear(&view->cloud);
-    oneib_findings_clear(&view->findings);
     oneib_partition_table_clear(&view->fragment);
     oneib_partition_table_clear(&view->in_force);
-    oneib_subnet_clear(&view->subnet);
     oneib_desired_clear(&view->desired);
     oneib_text_clear(&view->rendered);
     free(view->file_data);
+    *view = (struct oneib_view){
+        .cloud = view->cloud,
+        .findings = view->findings,
+        .subnet_known = view->subnet_known,
+        .subnet = view->subnet,
+        .subnet_error = view->subnet_error,
+    };
+}
+
+int oneib_view_update(const struct oneib_config *config, bool force, struct oneib_view *view,
+                      struct oneib_error *err)
+{
+    forget_conclusions(view);
+    if (read_files(config, view, err) < 0 || compute(config, force, view, err) < 0) {
+        forget_conclusions(view);
+        return -1;
+    }
+    return 0;
+}
+
+void oneib_view_read_subnet(struct oneib_fabric *fabric, struct oneib_view *view)
+{
+    oneib_subnet_clear(&view->subnet);
+    view->subnet_error = (struct oneib_error){0};
+    view->subnet_known = oneib_fabric_read(fabric, &view->subnet, &view->subnet_error) == 0;
+}
+
+void oneib_view_clear(struct oneib_view *view)
+{
+    forget_conclusions(view);
+    oneib_cloud_clear(&view->cloud);
+    oneib_findings_clear(&view->findings);
+    oneib_subnet_clear(&view->subnet);
     *view = (struct oneib_view){0};
 }

@@ -145,6 +145,33 @@ static void the_default_partition_is_never_left_out(void **state)
     oneib_handover_clear(&handover);
 }
 
+static bool possible(struct oneib_partition *before, struct oneib_partition *after)
+{
+    struct oneib_error err = {0};
+    bool answer;
+    const struct oneib_partition_table in_force = {.items = before, .count = before ? 1 : 0};
+    const struct oneib_partition_table desired = {.items = after, .count = after ? 1 : 0};
+    if (oneib_handover_possible(&in_force, &desired, &answer, &err) < 0)
+        fail_msg("%s", err.text);
+    return answer;
+}
+
+static void only_a_partition_that_is_not_in_force_can_take_over_a_key(void **state)
+{
+    (void)state;
+    struct oneib_member a = member_of(PORT_A), b = member_of(PORT_B);
+    struct oneib_partition one = partition("one1", KEY, &a), grown = partition("one1", KEY, &b),
+                           renamed = partition("one2", KEY, &a),
+                           rekeyed = partition("one1", OTHER_KEY, &a),
+                           standard = partition("Default", ONEIB_PKEY_DEFAULT, &a);
+    assert_false(possible(&one, &grown));
+    assert_false(possible(&one, NULL));
+    assert_false(possible(NULL, &standard));
+    assert_true(possible(&one, &renamed));
+    assert_true(possible(&one, &rekeyed));
+    assert_true(possible(NULL, &one));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -154,6 +181,7 @@ int main(void)
         cmocka_unit_test(nobody_waits_for_a_key_that_only_goes),
         cmocka_unit_test(without_a_file_in_force_a_strangers_key_is_taken_away_first),
         cmocka_unit_test(the_default_partition_is_never_left_out),
+        cmocka_unit_test(only_a_partition_that_is_not_in_force_can_take_over_a_key),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

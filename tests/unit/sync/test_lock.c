@@ -3,10 +3,23 @@
 #include "sync/lock.h"
 #include <errno.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <sys/wait.h>
 
-/* Another process that has the lock of in_scratch("partitions.conf"), until it is killed. */
-static pid_t start_holder(void)
+#define NOBODY 65534
+
+static int sync_lock(int *lock, struct oneib_error *err)
+{
+    return oneib_sync_lock(in_scratch("partitions.conf"), 0, lock, err);
+}
+
+static int daemon_lock(int *lock, struct oneib_error *err)
+{
+    return oneib_daemon_lock(in_scratch("partitions.conf"), lock, err);
+}
+
+/* Another process that has a lock of in_scratch("partitions.conf"), until it is killed. */
+static pid_t start_holder_of(int (*take)(int *lock, struct oneib_error *err))
 {
     int ready[2];
     assert_int_equal(pipe(ready), 0);
@@ -15,8 +28,7 @@ static pid_t start_holder(void)
     if (child == 0) {
         struct oneib_error err;
         int lock;
-        if (oneib_sync_lock(in_scratch("partitions.conf"), 0, &lock, &err) < 0 ||
-            write(ready[1], "x", 1) != 1)
+        if (take(&lock, &err) < 0 || write(ready[1], "x", 1) != 1)
             _exit(1);
         for (;;)
             pause();
@@ -26,6 +38,11 @@ static pid_t start_holder(void)
     close(ready[0]);
     close(ready[1]);
     return child;
+}
+
+static pid_t start_holder(void)
+{
+    return start_holder_of(sync_lock);
 }
 
 static void end_holder(pid_t holder)
@@ -103,6 +120,98 @@ static void a_folder_that_is_not_there_is_named(void **state)
     assert_non_null(strstr(err.text, "missing/.partitions.conf.lock"));
 }
 
+/* Whether another process may take the daemon's lock. */
+static bool another_may_be_the_daemon(void)
+{
+    const pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        struct oneib_error err;
+        int lock;
+        _exit(daemon_lock(&lock, &err) == 0 ? 0 : 1);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+static void a_second_daemon_is_refused_at_once(void **state)
+{
+    (void)state;
+    struct oneib_error err;
+    int lock;
+    const pid_t holder = start_holder_of(daemon_lock);
+    assert_int_equal(daemon_lock(&lock, &err), -1);
+    assert_int_equal(err.code, ONEIB_ERROR_REFUSED);
+    char named[32];
+    snprintf(named, sizeof named, "process %d", (int)holder);
+    assert_non_null(strstr(err.text, named));
+    end_holder(holder);
+    assert_int_equal(daemon_lock(&lock, &err), 0);
+    oneib_sync_unlock(lock);
+}
+
+static void a_daemon_stays_the_only_one_while_it_locks_and_unlocks_its_writes(void **state)
+{
+    (void)state;
+    struct oneib_error err;
+    int keeper, lock;
+    assert_int_equal(daemon_lock(&keeper, &err), 0);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(sync_lock(&lock, &err), 0);
+        oneib_sync_unlock(lock);
+        assert_false(another_may_be_the_daemon());
+    }
+    oneib_sync_unlock(keeper);
+    assert_true(another_may_be_the_daemon());
+}
+
+static void the_command_may_write_while_a_daemon_lives(void **state)
+{
+    (void)state;
+    struct oneib_error err;
+    int lock;
+    const pid_t holder = start_holder_of(daemon_lock);
+    assert_int_equal(sync_lock(&lock, &err), 0);
+    oneib_sync_unlock(lock);
+    end_holder(holder);
+}
+
+static void a_lock_that_root_makes_is_the_folders_owners(void **state)
+{
+    (void)state;
+    struct oneib_error err;
+    struct stat status;
+    int lock;
+    if (geteuid() != 0)
+        skip(); /* only root can give files away */
+    assert_int_equal(chown(scratch, NOBODY, NOBODY), 0);
+    assert_int_equal(sync_lock(&lock, &err), 0);
+    oneib_sync_unlock(lock);
+    assert_int_equal(stat(in_scratch(".partitions.conf.lock"), &status), 0);
+    assert_int_equal(status.st_uid, NOBODY);
+    assert_int_equal(status.st_mode & 07777, 0600);
+}
+
+static void a_link_to_a_file_of_roots_gives_nothing_away(void **state)
+{
+    (void)state;
+    struct oneib_error err;
+    struct stat status;
+    int lock;
+    if (geteuid() != 0)
+        skip();
+    FILE *file = fopen(in_scratch("roots"), "w");
+    assert_non_null(file);
+    fclose(file);
+    assert_int_equal(chown(scratch, NOBODY, NOBODY), 0);
+    assert_int_equal(link(in_scratch("roots"), in_scratch(".partitions.conf.lock")), 0);
+    assert_int_equal(sync_lock(&lock, &err), 0);
+    oneib_sync_unlock(lock);
+    assert_int_equal(stat(in_scratch("roots"), &status), 0);
+    assert_int_equal(status.st_uid, 0);
+}
+
 #define CASE(test) cmocka_unit_test_setup_teardown(test, make_scratch, remove_scratch)
 
 int main(void)
@@ -114,6 +223,11 @@ int main(void)
         CASE(nobody_else_may_open_it),
         CASE(a_link_in_its_place_is_not_followed),
         CASE(a_folder_that_is_not_there_is_named),
+        CASE(a_second_daemon_is_refused_at_once),
+        CASE(a_daemon_stays_the_only_one_while_it_locks_and_unlocks_its_writes),
+        CASE(the_command_may_write_while_a_daemon_lives),
+        CASE(a_lock_that_root_makes_is_the_folders_owners),
+        CASE(a_link_to_a_file_of_roots_gives_nothing_away),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

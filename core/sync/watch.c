@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sync/watch.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* --- what is owed --------------------------------------------------------------------------- */
+
+/* By all but the index: a key that only moved in its table is as wrong as it was. */
+static int compare_reasons(const void *a, const void *b)
+{
+    const struct oneib_deviation *left = a, *right = b;
+    if (left->port_guid != right->port_guid)
+        return left->port_guid < right->port_guid ? -1 : 1;
+    if (left->kind != right->kind)
+        return left->kind < right->kind ? -1 : 1;
+    if (left->expected != right->expected)
+        return left->expected < right->expected ? -1 : 1;
+    return (left->found > right->found) - (left->found < right->found);
+}
+
+int oneib_watch_owe(const struct oneib_subnet *subnet, const struct oneib_partition_table *before,
+                    struct oneib_watch *watch, struct oneib_error *err)
+{
+    struct oneib_verification *owed = &watch->owed;
+    oneib_verification_clear(owed);
+    if (oneib_subnet_verify(subnet, before, owed, err) < 0)
+        return -1;
+    if (owed->count > 0)
+        qsort(owed->items, owed->count, sizeof *owed->items, compare_reasons);
+    return 0;
+}
+
+static bool is_owed(const struct oneib_watch *watch, const struct oneib_deviation *deviation)
+{
+    const struct oneib_verification *owed = &watch->owed;
+    return owed->count > 0 && bsearch(deviation, owed->items, owed->count, sizeof *owed->items,
+                                      compare_reasons) != NULL;
+}
+
+/* --- which ports are wrong ------------------------------------------------------------------ */
+
+/* A port whose table cannot be read may still hold a key that has to go. */
+static bool is_awaited(const struct oneib_watch *watch, const struct oneib_deviation *deviation)
+{
+    if (!watch->keys)
+        return oneib_deviation_is_opensms(deviation->kind);
+    return deviation->kind == ONEIB_PORT_SILENT ||
+           (deviation->kind == ONEIB_KEY_EXCESS && watch->keys[oneib_pkey_base(deviation->found)]);
+}
+
+enum standing { RIGHT, OWED, CONCERNED };
+
+/* The worst of the port's deviations, which are neighbours from `first` on; *end is behind them. */
+static enum standing judge_port(const struct oneib_watch *watch,
+                                const struct oneib_verification *verification, size_t first,
+                                size_t *end)
+{
+    const oneib_guid guid = verification->items[first].port_guid;
+    enum standing standing = RIGHT;
+    for (*end = first; *end < verification->count; ++*end) {
+        const struct oneib_deviation *deviation = &verification->items[*end];
+        if (deviation->port_guid != guid)
+            break;
+        if (!is_awaited(watch, deviation))
+            continue;
+        if (!is_owed(watch, deviation))
+            standing = CONCERNED;
+        else if (standing == RIGHT)
+            standing = OWED;
+    }
+    return standing;
+}
+
+/* Puts the ports of one standing behind those that are there. */
+static void collect(const struct oneib_subnet *subnet,
+                    const struct oneib_verification *verification, enum standing wanted,
+                    struct oneib_watch *watch)
+{
+    for (size_t first = 0, end; first < verification->count; first = end) {
+        const struct oneib_subnet_port *port =
+            oneib_subnet_find(subnet, verification->items[first].port_guid);
+        if (judge_port(watch, verification, first, &end) == wanted && port)
+            watch->ports[watch->count++] = (size_t)(port - subnet->ports);
+    }
+}
+
+static int collect_wrong_ports(const struct oneib_subnet *subnet,
+                               const struct oneib_verification *verification,
+                               struct oneib_watch *watch, struct oneib_error *err)
+{
+    free(watch->ports);
+    watch->count = watch->concerned = 0;
+    watch->ports = calloc(verification->count + 1, sizeof *watch->ports);
+    if (!watch->ports)
+        return oneib_fail_memory(err);
+    collect(subnet, verification, CONCERNED, watch);
+    watch->concerned = watch->count;
+    collect(subnet, verification, OWED, watch);
+    return 0;
+}
+
+int oneib_watch_look(const struct oneib_subnet *subnet, const struct oneib_partition_table *table,
+                     struct oneib_watch *watch, struct oneib_error *err)
+{
+    struct oneib_verification verification = {0};
+    int result = oneib_subnet_verify(subnet, table, &verification, err);
+    if (result == 0)
+        result = collect_wrong_ports(subnet, &verification, watch, err);
+    oneib_verification_clear(&verification);
+    return result;
+}
+
+/* --- whom to ask ---------------------------------------------------------------------------- */
+
+/* The place of the first port behind the one that was asked last; 0 when that was the last one. */
+static size_t place_to_go_on(const struct oneib_watch *watch, size_t count)
+{
+    size_t place = 0;
+    while (watch->begun && place < count && watch->ports[place] <= watch->last)
+        place++;
+    return place < count ? place : 0;
+}
+
+size_t oneib_watch_next(struct oneib_watch *watch, size_t ports[ONEIB_PORTS_WATCHED])
+{
+    const size_t count = watch->concerned > 0 ? watch->concerned : watch->count;
+    const size_t asked = count < ONEIB_PORTS_WATCHED ? count : ONEIB_PORTS_WATCHED;
+    const size_t place = place_to_go_on(watch, count);
+    for (size_t i = 0; i < asked; i++)
+        ports[i] = watch->ports[(place + i) % count];
+    if (asked > 0) {
+        watch->begun = true;
+        watch->last = ports[asked - 1];
+    }
+    return asked;
+}
+
+void oneib_watch_clear(struct oneib_watch *watch)
+{
+    oneib_verification_clear(&watch->owed);
+    free(watch->ports);
+    *watch = (struct oneib_watch){0};
+}

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+/* A view that is kept and brought up to date: what was looked at stays, what follows is new. */
+#include "../base/scratch.h"
+#include "base/file.h"
+#include "sync/sync.h"
+#include <stdbool.h>
+
+#define HOST 3
+#define PORT UINT64_C(0x0002c90300000003)
+#define KEY 0x0101
+
+static char partitions_path[PATH_MAX], fragment_path[PATH_MAX];
+static struct oneib_config config;
+static struct oneib_view view;
+static struct oneib_error err;
+
+static void write_file(const char *path, const char *text)
+{
+    if (oneib_file_replace(path, text, strlen(text), 0644, NULL, NULL, &err) < 0)
+        fail_msg("%s", err.text);
+}
+
+/* One network, one host, one VM on it. */
+static void fill_cloud(void)
+{
+    struct oneib_network *network = oneib_cloud_add_network(&view.cloud, &err);
+    struct oneib_host *host = oneib_cloud_add_host(&view.cloud, &err);
+    struct oneib_attachment *nic = oneib_cloud_add_attachment(&view.cloud, &err);
+    struct oneib_hca_port *port = host ? oneib_host_add_port(host, &err) : NULL;
+    assert_true(network && nic && port);
+    network->id = 1;
+    network->parent_id = ONEIB_NO_ID;
+    network->key_state = ONEIB_KEY_VALID;
+    network->pkey = KEY;
+    network->membership = ONEIB_FULL;
+    host->id = HOST;
+    *port = (struct oneib_hca_port){
+        .device = "mlx4_0", .port = 1, .driver = ONEIB_HCA_MLX4, .port_guid = PORT};
+    *nic = (struct oneib_attachment){.vm_id = 7,
+                                     .nic_id = 1,
+                                     .network_id = 1,
+                                     .host_id = HOST,
+                                     .source_host_id = ONEIB_NO_ID,
+                                     .state = 3,
+                                     .lcm_state = 3,
+                                     .presence = ONEIB_SETTLED,
+                                     .claim = ONEIB_KEY_VALID,
+                                     .claimed_pkey = KEY};
+    oneib_cloud_sort(&view.cloud);
+    if (oneib_findings_add(&view.findings, ONEIB_NOTICE, "kept", NULL, &err, "a finding") < 0)
+        fail_msg("%s", err.text);
+    view.subnet.ports = calloc(1, sizeof *view.subnet.ports);
+    assert_non_null(view.subnet.ports);
+    view.subnet.ports[0] =
+        (struct oneib_subnet_port){.guid = PORT, .node_type = ONEIB_NODE_CA, .partition_cap = 64};
+    view.subnet.port_count = 1;
+    view.subnet_known = true;
+}
+
+static int begin(void **state)
+{
+    if (make_scratch(state) < 0)
+        return -1;
+    snprintf(partitions_path, sizeof partitions_path, "%s", in_scratch("partitions.conf"));
+    snprintf(fragment_path, sizeof fragment_path, "%s", in_scratch("partitions.fragment"));
+    config = (struct oneib_config){0};
+    config.opensm.partitions = partitions_path;
+    config.opensm.fragment = fragment_path;
+    config.pkeys.first = 256;
+    config.pkeys.last = 32766;
+    config.removal_hold.share = 0.5;
+    config.removal_hold.minimum = 1;
+    view = (struct oneib_view){0};
+    fill_cloud();
+    return 0;
+}
+
+static int end(void **state)
+{
+    oneib_view_clear(&view);
+    return remove_scratch(state);
+}
+
+static void update(bool force)
+{
+    if (oneib_view_update(&config, force, &view, &err) < 0)
+        fail_msg("%s", err.text);
+}
+
+static void put_into_file(void)
+{
+    write_file(partitions_path, view.rendered.data);
+}
+
+static void what_is_kept_is_computed_again_as_often_as_one_likes(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        update(false);
+        assert_true(view.changed);
+        assert_int_equal(view.file_state, ONEIB_FILE_ABSENT);
+        assert_non_null(strstr(view.rendered.data, "0x0002c90300000003"));
+        assert_int_equal(view.findings.count, 1);
+        assert_int_equal(view.subnet.port_count, 1);
+    }
+}
+
+static void the_file_in_force_is_read_again(void **state)
+{
+    (void)state;
+    update(false);
+    put_into_file();
+    update(false);
+    assert_false(view.changed);
+    assert_int_equal(view.file_state, ONEIB_FILE_OURS);
+    assert_non_null(oneib_partition_table_find(&view.in_force, KEY));
+    write_file(partitions_path, "mine=0x777 : ALL;\n");
+    update(false);
+    assert_true(view.changed);
+    assert_int_equal(view.file_state, ONEIB_FILE_FOREIGN);
+    write_file(partitions_path, "mine\n");
+    update(false);
+    assert_int_equal(view.file_state, ONEIB_FILE_UNREADABLE);
+    assert_int_equal(view.in_force.count, 0);
+    put_into_file();
+    update(false);
+    assert_int_equal(view.file_error.code, ONEIB_ERROR_NONE);
+}
+
+static void the_fragment_is_read_again(void **state)
+{
+    (void)state;
+    update(false);
+    assert_null(strstr(view.rendered.data, "storage"));
+    write_file(fragment_path, "storage=0x0010 : 0x0002c90300000009=full;\n");
+    update(false);
+    assert_non_null(strstr(view.rendered.data, "storage"));
+}
+
+static void a_change_of_what_is_kept_is_seen(void **state)
+{
+    (void)state;
+    update(false);
+    put_into_file();
+    view.cloud.attachments[0].presence = ONEIB_ABSENT;
+    update(true);
+    assert_true(view.changed);
+    assert_int_equal(view.held, 0);
+    assert_null(oneib_partition_table_find(&view.desired.table, KEY));
+}
+
+static void removals_are_held_back_again_at_each_update(void **state)
+{
+    (void)state;
+    update(false);
+    put_into_file();
+    view.cloud.attachments[0].presence = ONEIB_ABSENT;
+    for (int i = 0; i < 2; i++) {
+        update(false);
+        assert_int_equal(view.held, 1);
+        assert_false(view.changed);
+    }
+}
+
+static void after_a_failure_only_what_was_looked_at_is_left(void **state)
+{
+    (void)state;
+    update(false);
+    put_into_file();
+    update(false);
+    write_file(fragment_path, "storage=0x0010 : nonsense;\n");
+    assert_int_equal(oneib_view_update(&config, false, &view, &err), -1);
+    assert_non_null(strstr(err.text, "partitions.fragment"));
+    assert_null(view.rendered.data);
+    assert_null(view.file_data);
+    assert_int_equal(view.in_force.count, 0);
+    assert_int_equal(view.desired.table.count, 0);
+    assert_int_equal(view.cloud.attachment_count, 1);
+    assert_int_equal(view.findings.count, 1);
+    assert_true(view.subnet_known);
+    assert_int_equal(view.subnet.port_count, 1);
+    assert_int_equal(unlink(fragment_path), 0);
+    update(false);
+    assert_false(view.changed);
+}
+
+#define CASE(test) cmocka_unit_test_setup_teardown(test, begin, end)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CASE(what_is_kept_is_computed_again_as_often_as_one_likes),
+        CASE(the_file_in_force_is_read_again),
+        CASE(the_fragment_is_read_again),
+        CASE(a_change_of_what_is_kept_is_seen),
+        CASE(removals_are_held_back_again_at_each_update),
+        CASE(after_a_failure_only_what_was_looked_at_is_left),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
