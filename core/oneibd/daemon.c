@@ -1,0 +1,398 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "oneibd/daemon.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "oneibd/signals.h"
+#include "sync/lock.h"
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* The event stream is connected within milliseconds or not at all; waiting for it saves reading
+ * everything twice at the start. */
+#define CONNECT_PATIENCE_MS 500.0
+/* Longest sleep: signs of life are due. */
+#define LONGEST_SLEEP_MS 5000.0
+/* While the subnet manager here is standby, how often it is asked whether it has become master. */
+#define STANDBY_SLEEP_MS 1000.0
+/* Events that come while opensm is waited for repeat themselves. */
+#define AGENDA_TIDY 65536
+
+/* ---- opening and closing ------------------------------------------------------------------- */
+
+static bool is_none(const char *setting)
+{
+    return strcmp(setting, "none") == 0;
+}
+
+static int open_one(struct oneib_daemon *daemon, struct oneib_error *err)
+{
+    if (oneib_credentials_find(&daemon->config, &daemon->credentials, err) < 0)
+        return -1;
+    daemon->one = oneib_one_open(&daemon->credentials, daemon->config.one.timeout_ms, err);
+    if (!daemon->one)
+        return -1;
+    oneib_one_set_interrupt(daemon->one, oneib_signals_end_flag());
+    return 0;
+}
+
+static int open_events(struct oneib_daemon *daemon, struct oneib_error *err)
+{
+    if (is_none(daemon->config.one.events))
+        return 0;
+    daemon->events = oneib_events_open(daemon->config.one.events, err);
+    return daemon->events ? 0 : -1;
+}
+
+static bool same_file(const struct oneib_daemon *a, const struct oneib_daemon *b)
+{
+    return strcmp(a->config.opensm.partitions, b->config.opensm.partitions) == 0;
+}
+
+static bool same_metrics(const struct oneib_daemon *a, const struct oneib_daemon *b)
+{
+    return strcmp(a->config.daemon.metrics, b->config.daemon.metrics) == 0;
+}
+
+/* What `before` (NULL: nobody) has already is left to it, for now. */
+static int open_everything(struct oneib_daemon *daemon, const struct oneib_daemon *before,
+                           struct oneib_error *err)
+{
+    if (oneib_config_load(daemon->config_path, &daemon->config, err) < 0)
+        return -1;
+    if (!(before && same_file(daemon, before)) &&
+        oneib_daemon_lock(daemon->config.opensm.partitions, &daemon->lock, err) < 0)
+        return -1;
+    if (open_one(daemon, err) < 0 || open_events(daemon, err) < 0)
+        return -1;
+    if (is_none(daemon->config.daemon.metrics) || (before && same_metrics(daemon, before)))
+        return 0;
+    daemon->http = oneib_http_start(daemon->config.daemon.metrics, err);
+    return daemon->http ? 0 : -1;
+}
+
+static void close_everything(struct oneib_daemon *daemon)
+{
+    oneib_http_stop(daemon->http);
+    oneib_events_close(daemon->events);
+    oneib_fabric_close(daemon->fabric);
+    oneib_one_close(daemon->one);
+    oneib_credentials_clear(&daemon->credentials);
+    oneib_agenda_clear(&daemon->agenda);
+    oneib_view_clear(&daemon->view);
+    oneib_findings_clear(&daemon->host_findings);
+    oneib_id_set_clear(&daemon->hosts_failed);
+    oneib_metrics_clear(&daemon->metrics);
+    oneib_report_clear(&daemon->report);
+    free(daemon->leaves);
+    if (daemon->lock >= 0)
+        oneib_sync_unlock(daemon->lock);
+    oneib_config_clear(&daemon->config);
+}
+
+static void begin(struct oneib_daemon *daemon)
+{
+    oneib_log_setup(daemon->config.log.level, daemon->config.log.format);
+    oneib_pace_begin(&daemon->pace, &daemon->config, oneib_now_ms());
+    oneib_trust_begin(&daemon->trust);
+    daemon->sm = ONEIB_SM_NONE;
+    daemon->agenda.everything = true;
+}
+
+int oneib_daemon_open(struct oneib_daemon *daemon, const char *config_path, struct oneib_error *err)
+{
+    *daemon = (struct oneib_daemon){.config_path = config_path, .lock = -1};
+    if (open_everything(daemon, NULL, err) < 0) {
+        close_everything(daemon);
+        return -1;
+    }
+    begin(daemon);
+    daemon->metrics.started = (double)time(NULL);
+    oneib_notify_begin(&daemon->notify, daemon->config.one.timeout_ms);
+    return 0;
+}
+
+void oneib_daemon_close(struct oneib_daemon *daemon)
+{
+    oneib_notify_stopping(&daemon->notify);
+    close_everything(daemon);
+}
+
+/* ---- a new configuration ------------------------------------------------------------------- */
+
+static void move_what_stays(struct oneib_daemon *from, struct oneib_daemon *to)
+{
+    if (to->lock < 0) {
+        to->lock = from->lock;
+        from->lock = -1;
+        to->owns_file = from->owns_file;
+    }
+    if (!to->http && same_metrics(from, to)) {
+        to->http = from->http;
+        from->http = NULL;
+    }
+    if (from->events) {
+        const struct oneib_stream *stream = oneib_events_stream(from->events);
+        to->events_before = from->events_before;
+        to->events_before.messages += stream->messages;
+        to->events_before.unreadable += stream->unreadable;
+        to->events_before.gaps += stream->gaps;
+    }
+    to->metrics = from->metrics;
+    from->metrics = (struct oneib_metrics){0};
+    to->report = from->report;
+    from->report = (struct oneib_report){0};
+    to->notify = from->notify;
+}
+
+/* All of the new one must open before anything of the old one goes. */
+static void reload(struct oneib_daemon *daemon)
+{
+    struct oneib_daemon fresh = {.config_path = daemon->config_path, .lock = -1};
+    struct oneib_error err;
+    oneib_notify_reloading(&daemon->notify);
+    if (open_everything(&fresh, daemon, &err) < 0) {
+        close_everything(&fresh);
+        oneib_log(ONEIB_LOG_ERROR, "%s; the old configuration stays", err.text);
+    } else {
+        move_what_stays(daemon, &fresh);
+        close_everything(daemon);
+        *daemon = fresh;
+        begin(daemon);
+        oneib_notify_begin(&daemon->notify, daemon->config.one.timeout_ms);
+        oneib_log(ONEIB_LOG_INFO, "the configuration was read again");
+    }
+    oneib_notify_ready(&daemon->notify);
+}
+
+/* ---- events -------------------------------------------------------------------------------- */
+
+static int note(struct oneib_agenda *agenda, struct oneib_event event, struct oneib_error *err)
+{
+    switch (event.kind) {
+    case ONEIB_EVENT_NOTHING:
+        return 0;
+    case ONEIB_EVENT_VM:
+        return oneib_agenda_vm(agenda, event.id, err);
+    case ONEIB_EVENT_NETWORK:
+        return oneib_agenda_network(agenda, event.id, err);
+    case ONEIB_EVENT_HOST:
+        return oneib_agenda_host(agenda, event.id, err);
+    case ONEIB_EVENT_GAP:
+        agenda->everything = true;
+        return 0;
+    }
+    return 0;
+}
+
+static void tidy(struct oneib_id_set *ids)
+{
+    if (ids->count > 0 && ids->count % AGENDA_TIDY == 0)
+        oneib_id_set_sort(ids);
+}
+
+bool oneib_daemon_listen(struct oneib_daemon *daemon)
+{
+    struct oneib_event event;
+    struct oneib_error failure;
+    bool something = false;
+    int outcome = 0;
+    while (daemon->events && (outcome = oneib_events_next(daemon->events, &event, &failure)) > 0) {
+        if (note(&daemon->agenda, event, &failure) < 0)
+            daemon->agenda.everything = true;
+        tidy(&daemon->agenda.vms);
+        tidy(&daemon->agenda.networks);
+        tidy(&daemon->agenda.hosts);
+        oneib_pace_event(&daemon->pace, oneib_now_ms());
+        something = true;
+    }
+    if (outcome < 0) {
+        oneib_daemon_complain(daemon, &failure);
+        oneib_events_close(daemon->events);
+        daemon->events = NULL;
+    }
+    return something;
+}
+
+static void say_connection(struct oneib_daemon *daemon)
+{
+    const struct oneib_stream *stream = oneib_events_stream(daemon->events);
+    if (stream->connected == daemon->was_connected && daemon->connection_said)
+        return;
+    daemon->connection_said = true;
+    daemon->was_connected = stream->connected;
+    if (stream->connected) {
+        oneib_log(ONEIB_LOG_INFO, "listening to the events of %s", daemon->config.one.events);
+        return;
+    }
+    oneib_log(ONEIB_LOG_WARNING,
+              "no events from %s: %s; everything is polled every %u ms (or seldomer, if that takes "
+              "long)",
+              daemon->config.one.events, stream->trouble, daemon->config.daemon.poll_preparing_ms);
+    oneib_pace_distrust(&daemon->pace, oneib_now_ms());
+}
+
+static void judge_stream(struct oneib_daemon *daemon)
+{
+    if (!daemon->events)
+        return;
+    say_connection(daemon);
+    const double now = oneib_now_ms();
+    switch (oneib_trust_judge(&daemon->trust, now, oneib_events_stream(daemon->events)->messages)) {
+    case ONEIB_TRUST_SAME:
+        return;
+    case ONEIB_TRUST_LOST:
+        oneib_log(ONEIB_LOG_WARNING,
+                  "VMs change, and %s does not say so: everything is polled every %u ms (or "
+                  "seldomer, if that takes long) until it does; is oned's hook manager well?",
+                  daemon->config.one.events, daemon->config.daemon.poll_preparing_ms);
+        oneib_pace_distrust(&daemon->pace, now);
+        return;
+    case ONEIB_TRUST_REGAINED:
+        oneib_log(ONEIB_LOG_INFO, "%s tells what changes again", daemon->config.one.events);
+        daemon->agenda.everything = true;
+        oneib_pace_event(&daemon->pace, now);
+        return;
+    }
+}
+
+/* ---- the loop ------------------------------------------------------------------------------ */
+
+static void sleep_until(struct oneib_daemon *daemon, double wait_ms)
+{
+    struct pollfd descriptors[2];
+    size_t count = 0;
+    if (daemon->events) {
+        int fds[2];
+        oneib_events_descriptors(daemon->events, fds);
+        for (; count < 2; count++)
+            descriptors[count] = (struct pollfd){.fd = fds[count], .events = POLLIN};
+    }
+    oneib_signals_poll(descriptors, count, wait_ms);
+}
+
+static double longest_sleep(const struct oneib_daemon *daemon)
+{
+    double longest = daemon->sm == ONEIB_SM_STANDBY ? STANDBY_SLEEP_MS : LONGEST_SLEEP_MS;
+    const double wait = oneib_pace_wait(&daemon->pace, oneib_now_ms());
+    return wait < longest ? wait : longest;
+}
+
+static void await_stream(struct oneib_daemon *daemon)
+{
+    const double end = oneib_now_ms() + CONNECT_PATIENCE_MS;
+    if (!daemon->events)
+        return;
+    oneib_daemon_listen(daemon);
+    while (!oneib_events_stream(daemon->events)->connected && oneib_now_ms() < end &&
+           !oneib_signals_waiting()) {
+        sleep_until(daemon, end - oneib_now_ms());
+        oneib_daemon_listen(daemon);
+    }
+}
+
+static void works_again(struct oneib_daemon *daemon)
+{
+    if (daemon->report.last_error[0])
+        oneib_log(ONEIB_LOG_INFO, "works again; it was: %s", daemon->report.last_error);
+    daemon->report.last_error[0] = '\0';
+}
+
+static void say_status(struct oneib_daemon *daemon)
+{
+    const struct oneib_metrics *metrics = &daemon->metrics;
+    oneib_notify_status(&daemon->notify, "%llu clusters, %llu members, %s",
+                        (unsigned long long)metrics->clusters, (unsigned long long)metrics->members,
+                        metrics->in_force ? "in force" : "not in force");
+}
+
+static void say_watching(struct oneib_daemon *daemon)
+{
+    if (daemon->watching || !daemon->has_cloud)
+        return;
+    daemon->watching = true;
+    oneib_log(ONEIB_LOG_INFO, "watching %s: %zu InfiniBand networks, %zu hosts, %zu VMs",
+              daemon->credentials.endpoint, daemon->view.cloud.network_count,
+              daemon->view.cloud.host_count, daemon->view.cloud.vm_count);
+}
+
+/* What cannot be mended by trying again: an operator has to change oned's configuration first. One
+ * that has worked goes on, also after SIGHUP: the partitions stay. */
+static bool must_not_run(const struct oneib_daemon *daemon, const struct oneib_error *err)
+{
+    return daemon->metrics.looks_full == 0 && err->code == ONEIB_ERROR_REFUSED;
+}
+
+static int act(struct oneib_daemon *daemon, const struct oneib_due *due, struct oneib_error *err)
+{
+    struct oneib_error failure = {0};
+    daemon->metrics.retries += due->retry;
+    int status = oneib_daemon_reconcile(daemon, due, &failure);
+    if (status < 0 && must_not_run(daemon, &failure)) {
+        *err = failure;
+        return -1;
+    }
+    say_watching(daemon);
+    if (status == 0)
+        status = oneib_daemon_tell_hosts(daemon, &failure);
+    if (status == 0) {
+        works_again(daemon);
+        say_status(daemon);
+    } else if (!*oneib_signals_end_flag()) {
+        oneib_daemon_complain(daemon, &failure);
+        oneib_pace_failed(&daemon->pace, oneib_now_ms());
+    }
+    oneib_daemon_publish(daemon);
+    return 0;
+}
+
+/* Hosts that had to wait for something else, which is done now. */
+static void tell_hosts_that_wait(struct oneib_daemon *daemon)
+{
+    struct oneib_error failure;
+    if (oneib_daemon_tell_hosts(daemon, &failure) < 0) {
+        daemon->hosts_wait = false;
+        oneib_daemon_complain(daemon, &failure);
+        oneib_pace_failed(&daemon->pace, oneib_now_ms());
+    }
+    oneib_daemon_publish(daemon);
+}
+
+static int step(struct oneib_daemon *daemon, struct oneib_error *err)
+{
+    oneib_daemon_alive(daemon);
+    oneib_daemon_listen(daemon);
+    judge_stream(daemon);
+    if (daemon->sm == ONEIB_SM_STANDBY)
+        oneib_daemon_watch_sm(daemon);
+
+    const struct oneib_due due = oneib_pace_due(&daemon->pace, oneib_now_ms());
+    if (oneib_pace_anything(&due)) {
+        if (act(daemon, &due, err) < 0)
+            return -1;
+        if (due.poll || due.verify || due.retry)
+            oneib_daemon_watch_sm(daemon);
+        return 0;
+    }
+    if (daemon->hosts_wait)
+        tell_hosts_that_wait(daemon);
+    else
+        sleep_until(daemon, longest_sleep(daemon));
+    return 0;
+}
+
+int oneib_daemon_run(struct oneib_daemon *daemon, struct oneib_error *err)
+{
+    await_stream(daemon);
+    bool ready = false;
+    while (!*oneib_signals_end_flag()) {
+        if (oneib_signals_take_reload())
+            reload(daemon);
+        if (step(daemon, err) < 0)
+            return -1;
+        if (!ready)
+            oneib_notify_ready(&daemon->notify);
+        ready = true;
+    }
+    return 0;
+}

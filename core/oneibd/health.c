@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/log.h"
+#include "oneibd/daemon.h"
+#include <string.h>
+#include <time.h>
+
+/* The main thread gives signs of life during everything but one call of oned's, and one reading of
+ * the fabric. */
+#define FABRIC_SILENCE_MS 30000u
+
+void oneib_daemon_complain(struct oneib_daemon *daemon, const struct oneib_error *err)
+{
+    daemon->metrics.errors[err->code]++;
+    if (strcmp(daemon->report.last_error, err->text) == 0)
+        return;
+    memcpy(daemon->report.last_error, err->text, sizeof daemon->report.last_error);
+    oneib_log(ONEIB_LOG_ERROR, "%s; the partitions stay as they are, it is tried again", err->text);
+    oneib_notify_status(&daemon->notify, "%s", err->text);
+}
+
+static void count_cloud(struct oneib_daemon *daemon)
+{
+    const struct oneib_view *view = &daemon->view;
+    struct oneib_metrics *metrics = &daemon->metrics;
+    metrics->clusters = view->desired.cluster_count;
+    metrics->vms = view->cloud.vm_count;
+    metrics->networks = view->cloud.network_count;
+    metrics->members = 0;
+    for (size_t i = 0; i < view->desired.cluster_count; i++)
+        metrics->members += view->desired.clusters[i].members;
+}
+
+static void count_events(struct oneib_daemon *daemon)
+{
+    struct oneib_metrics *metrics = &daemon->metrics;
+    metrics->stream_trusted = daemon->trust.trusted;
+    metrics->stream_connected = false;
+    if (!daemon->events)
+        return;
+    const struct oneib_stream *stream = oneib_events_stream(daemon->events);
+    metrics->stream_connected = stream->connected;
+    metrics->events = daemon->events_before.messages + stream->messages;
+    metrics->events_unreadable = daemon->events_before.unreadable + stream->unreadable;
+    metrics->stream_gaps = daemon->events_before.gaps + stream->gaps;
+}
+
+static void append_health(const struct oneib_daemon *daemon, struct oneib_text *text)
+{
+    const uint64_t violations = oneib_metrics_violations(&daemon->metrics);
+    if (daemon->report.last_error[0])
+        oneib_text_printf(text, "%s\n", daemon->report.last_error);
+    if (!daemon->has_cloud)
+        oneib_text_append(text, "OpenNebula has not been read yet\n");
+    else if (!daemon->settled)
+        oneib_text_append(text, "not everything is in force yet\n");
+    if (violations > 0)
+        oneib_text_printf(text, "%llu violations: see 'oneib verify' and 'oneib plan'\n",
+                          (unsigned long long)violations);
+    if (daemon->metrics.members_held > 0)
+        oneib_text_printf(text,
+                          "%llu removals are held: see 'oneib plan', then 'oneib sync --force'\n",
+                          (unsigned long long)daemon->metrics.members_held);
+}
+
+void oneib_daemon_publish(struct oneib_daemon *daemon)
+{
+    if (daemon->has_cloud)
+        count_cloud(daemon);
+    count_events(daemon);
+    if (!daemon->http)
+        return;
+    struct oneib_text metrics = {0};
+    oneib_autotext struct oneib_text health = {0};
+    oneib_metrics_render(&daemon->metrics, &metrics);
+    append_health(daemon, &health);
+    oneib_http_publish(daemon->http, &metrics, health.data ? health.data : "",
+                       2 * daemon->config.one.timeout_ms + FABRIC_SILENCE_MS);
+    oneib_text_clear(&metrics);
+}

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/array.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "oneibd/daemon.h"
+#include "oneibd/signals.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* How long hosts are written to before it is asked whether something else has come. */
+#define SLICE_MS 50.0
+
+static int compare_leaves(const void *left, const void *right)
+{
+    const struct oneib_leaf *a = left, *b = right;
+    return (a->port_guid > b->port_guid) - (a->port_guid < b->port_guid);
+}
+
+static size_t count_ports(const struct oneib_cloud *cloud)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < cloud->host_count; i++)
+        count += cloud->hosts[i].port_count;
+    return count;
+}
+
+static void list_ports(const struct oneib_cloud *cloud, oneib_guid *ports)
+{
+    for (size_t i = 0; i < cloud->host_count; i++)
+        for (size_t j = 0; j < cloud->hosts[i].port_count; j++)
+            *ports++ = cloud->hosts[i].ports[j].port_guid;
+}
+
+static uint64_t mix(uint64_t hash, uint64_t word)
+{
+    hash = (hash ^ word) * UINT64_C(0x100000001b3);
+    return hash ^ (hash >> 32);
+}
+
+/* Of what decides where hosts are linked: their ports, and who has which LID. */
+static uint64_t fingerprint(const struct oneib_view *view)
+{
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    for (size_t i = 0; i < view->cloud.host_count; i++)
+        for (size_t j = 0; j < view->cloud.hosts[i].port_count; j++)
+            hash = mix(hash, view->cloud.hosts[i].ports[j].port_guid);
+    for (size_t i = 0; i < view->subnet.port_count; i++)
+        hash = mix(mix(hash, view->subnet.ports[i].guid), view->subnet.ports[i].lid);
+    return hash;
+}
+
+static int keep_leaves(struct oneib_daemon *daemon, const oneib_guid *ports,
+                       const oneib_guid *switches, size_t count, struct oneib_error *err)
+{
+    struct oneib_leaf *leaves = calloc(count + 1, sizeof *leaves);
+    if (!leaves)
+        return oneib_fail_memory(err);
+    for (size_t i = 0; i < count; i++)
+        leaves[i] = (struct oneib_leaf){ports[i], switches[i]};
+    qsort(leaves, count, sizeof *leaves, compare_leaves);
+    free(daemon->leaves);
+    daemon->leaves = leaves;
+    daemon->leaf_count = count;
+    return 0;
+}
+
+/* Asked again only when something has moved: it costs a query to the SA for each port. */
+static int find_leaves(struct oneib_daemon *daemon, struct oneib_error *err)
+{
+    const struct oneib_view *view = &daemon->view;
+    if (!daemon->fabric || !view->subnet_known)
+        return 0;
+    const uint64_t now = fingerprint(view);
+    if (daemon->leaves && daemon->leaves_of == now)
+        return 0;
+
+    const size_t count = count_ports(&view->cloud);
+    oneib_guid *ports = calloc(count + 1, sizeof *ports);
+    oneib_guid *switches = calloc(count + 1, sizeof *switches);
+    int status = ports && switches ? 0 : oneib_fail_memory(err);
+    if (status == 0) {
+        list_ports(&view->cloud, ports);
+        status = oneib_fabric_switches(daemon->fabric, &view->subnet, ports, switches, count, err);
+    }
+    if (status == 0)
+        status = keep_leaves(daemon, ports, switches, count, err);
+    if (status == 0)
+        daemon->leaves_of = now;
+    free(ports);
+    free(switches);
+    return status < 0 ? oneib_wrap(err, "finding the hosts' switches") : 0;
+}
+
+static void keep_metrics(struct oneib_daemon *daemon,
+                         const struct oneib_hosts_attributes *attributes)
+{
+    struct oneib_metrics *metrics = &daemon->metrics;
+    struct oneib_error ignored;
+    for (size_t i = 0; i < metrics->host_count; i++)
+        free(metrics->hosts[i].name);
+    metrics->host_count = 0;
+    if (oneib_reserve(&metrics->hosts, &metrics->host_capacity, attributes->count,
+                      sizeof *metrics->hosts, &ignored) < 0)
+        return;
+    for (size_t i = 0; i < attributes->count; i++) {
+        const struct oneib_host_attributes *item = &attributes->items[i];
+        const struct oneib_host *host = oneib_cloud_host(&daemon->view.cloud, item->host_id);
+        metrics->hosts[metrics->host_count++] = (struct oneib_metrics_host){
+            .id = item->host_id,
+            .name = host && host->name ? strdup(host->name) : NULL,
+            .vfs_total = item->vfs_total,
+            .vfs_free = item->vfs_free,
+        };
+    }
+}
+
+/* The same host is not tried again and again: what is wrong with it is said once. */
+static int note_failure(struct oneib_daemon *daemon, uint32_t host_id,
+                        const struct oneib_error *failure, struct oneib_error *err)
+{
+    daemon->metrics.errors[failure->code]++;
+    if (oneib_id_set_add(&daemon->hosts_failed, host_id, err) < 0)
+        return -1;
+    oneib_id_set_sort(&daemon->hosts_failed);
+    return oneib_findings_add(&daemon->host_findings, ONEIB_WARNING, "host-not-written",
+                              "give oneib's OpenNebula user MANAGE rights on the host", err,
+                              "host %u: IB_VFS_FREE and IB_SWITCH could not be written: %s",
+                              host_id, failure->text);
+}
+
+static bool ends_everything(enum oneib_error_code code)
+{
+    return code == ONEIB_ERROR_UNREACHABLE || code == ONEIB_ERROR_TIMEOUT ||
+           code == ONEIB_ERROR_AUTH || code == ONEIB_ERROR_MEMORY;
+}
+
+/* oned has it now, so it is not written again. */
+static int remember(struct oneib_daemon *daemon, const struct oneib_host_attributes *item,
+                    struct oneib_error *err)
+{
+    struct oneib_cloud *cloud = &daemon->view.cloud;
+    for (size_t i = 0; i < cloud->host_count; i++) {
+        struct oneib_host *host = &cloud->hosts[i];
+        if (host->id != item->host_id)
+            continue;
+        if (item->differs_free)
+            host->vfs_free = (int32_t)item->vfs_free;
+        if (!item->differs_switches)
+            return 0;
+        free(host->switches);
+        host->switches = strdup(item->switches);
+        return host->switches ? 0 : oneib_fail_memory(err);
+    }
+    return 0;
+}
+
+static int tell_host(struct oneib_daemon *daemon, const struct oneib_host_attributes *item,
+                     struct oneib_error *err)
+{
+    struct oneib_error failure;
+    oneib_signals_allow();
+    const int status = oneib_one_set_host(daemon->one, item->host_id,
+                                          item->differs_free ? (int32_t)item->vfs_free : -1,
+                                          item->differs_switches ? item->switches : NULL, &failure);
+    oneib_signals_block();
+    if (status == 0) {
+        daemon->metrics.host_updates++;
+        return remember(daemon, item, err);
+    }
+    if (ends_everything(failure.code)) {
+        *err = failure;
+        return oneib_wrap(err, "writing host %u", item->host_id);
+    }
+    return note_failure(daemon, item->host_id, &failure, err);
+}
+
+/* Hosts can wait, VMs cannot. The time is for the events that the writing itself makes. */
+static bool is_needed_elsewhere(struct oneib_daemon *daemon, double began)
+{
+    return oneib_signals_waiting() ||
+           (oneib_now_ms() - began > SLICE_MS && oneib_daemon_listen(daemon));
+}
+
+static int tell_all(struct oneib_daemon *daemon, const struct oneib_hosts_attributes *attributes,
+                    struct oneib_error *err)
+{
+    const double began = oneib_now_ms();
+    daemon->hosts_wait = false;
+    for (size_t i = 0; i < attributes->count; i++) {
+        const struct oneib_host_attributes *item = &attributes->items[i];
+        if (!(item->differs_free || item->differs_switches) ||
+            oneib_id_set_has(&daemon->hosts_failed, item->host_id))
+            continue;
+        daemon->hosts_wait = is_needed_elsewhere(daemon, began);
+        if (daemon->hosts_wait)
+            return 0;
+        if (tell_host(daemon, item, err) < 0)
+            return -1;
+        oneib_daemon_alive(daemon);
+    }
+    return 0;
+}
+
+int oneib_daemon_tell_hosts(struct oneib_daemon *daemon, struct oneib_error *err)
+{
+    struct oneib_hosts_attributes attributes = {0};
+    if (!daemon->has_cloud)
+        return 0;
+    if ((daemon->config.one.writer && find_leaves(daemon, err) < 0) ||
+        oneib_host_attributes_compute(&daemon->view.cloud, daemon->leaves, daemon->leaf_count,
+                                      &attributes, err) < 0)
+        return -1;
+    keep_metrics(daemon, &attributes);
+    const int status = daemon->config.one.writer ? tell_all(daemon, &attributes, err) : 0;
+    oneib_host_attributes_clear(&attributes);
+    return status;
+}

@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "oneibd/http.h"
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/number.h"
+#include <arpa/inet.h>
+#include <errno.h>
+#include <microhttpd.h>
+#include <netinet/in.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/socket.h>
+
+#define CONNECTIONS_MAX 64U
+#define CONNECTION_TIMEOUT_S 10U            /* without a byte */
+#define CONNECTION_MEMORY ((size_t)8 << 10) /* of a request's line and headers */
+#define BACKLOG 128                         /* a burst of clients that wait to be accepted */
+
+#define TYPE_METRICS "text/plain; version=0.0.4; charset=utf-8"
+#define TYPE_TEXT "text/plain; charset=utf-8"
+
+struct oneib_http {
+    struct MHD_Daemon *server;
+    uint16_t port;
+    pthread_mutex_t mutex;        /* over all that follows */
+    struct MHD_Response *metrics; /* NULL: nothing was published; counts its own users */
+    char *health;
+    double alive_ms, fresh_ms;
+};
+
+/* --- answers: in the server's thread --------------------------------------------------------- */
+
+static struct MHD_Response *text_response(const char *text, const char *type,
+                                          enum MHD_ResponseMemoryMode mode)
+{
+    char *data;
+    memcpy(&data, &text, sizeof data); /* only read, whatever the type of the parameter says */
+    struct MHD_Response *response = MHD_create_response_from_buffer(strlen(text), data, mode);
+    if (response)
+        MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, type);
+    return response;
+}
+
+/* A failure to make the answer closes the connection. */
+static enum MHD_Result answer(struct MHD_Connection *connection, unsigned status, const char *text)
+{
+    struct MHD_Response *response = text_response(text, TYPE_TEXT, MHD_RESPMEM_MUST_COPY);
+    if (!response)
+        return MHD_NO;
+    if (status == MHD_HTTP_METHOD_NOT_ALLOWED)
+        MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, "GET, HEAD");
+    const enum MHD_Result result = MHD_queue_response(connection, status, response);
+    MHD_destroy_response(response);
+    return result;
+}
+
+static enum MHD_Result answer_metrics(struct oneib_http *http, struct MHD_Connection *connection)
+{
+    if (!http->metrics)
+        return answer(connection, MHD_HTTP_SERVICE_UNAVAILABLE, "not ready yet\n");
+    return MHD_queue_response(connection, MHD_HTTP_OK, http->metrics);
+}
+
+static enum MHD_Result answer_health(struct oneib_http *http, struct MHD_Connection *connection)
+{
+    if (!http->health)
+        return answer(connection, MHD_HTTP_SERVICE_UNAVAILABLE, "not ready yet\n");
+
+    oneib_autotext struct oneib_text reasons = {0};
+    const double silent_ms = oneib_now_ms() - http->alive_ms;
+    if (silent_ms > http->fresh_ms)
+        oneib_text_printf(&reasons, "the daemon is stuck: no sign of life for %.0f s\n",
+                          silent_ms / 1000);
+    oneib_text_append(&reasons, http->health);
+    if (oneib_text_failed(&reasons))
+        return MHD_NO;
+    if (reasons.length == 0)
+        return answer(connection, MHD_HTTP_OK, "ok\n");
+    return answer(connection, MHD_HTTP_SERVICE_UNAVAILABLE, reasons.data);
+}
+
+static enum MHD_Result answer_path(struct oneib_http *http, struct MHD_Connection *connection,
+                                   const char *path)
+{
+    enum MHD_Result result;
+    pthread_mutex_lock(&http->mutex);
+    if (strcmp(path, "/metrics") == 0)
+        result = answer_metrics(http, connection);
+    else if (strcmp(path, "/healthz") == 0)
+        result = answer_health(http, connection);
+    else
+        result = answer(connection, MHD_HTTP_NOT_FOUND, "only /metrics and /healthz are here\n");
+    pthread_mutex_unlock(&http->mutex);
+    return result;
+}
+
+/* Called when the headers are there, and again when the request is: an answer to the first call
+ * would end the connection, which Prometheus keeps. */
+static enum MHD_Result handle(void *context, struct MHD_Connection *connection, const char *path,
+                              const char *method, const char *version, const char *body,
+                              size_t *body_length, void **request)
+{
+    static int seen;
+    (void)version;
+    (void)body;
+    if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 && strcmp(method, MHD_HTTP_METHOD_HEAD) != 0)
+        return answer(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET and HEAD\n");
+    if (!*request) {
+        *request = &seen;
+        return MHD_YES;
+    }
+    if (*body_length > 0)
+        return MHD_NO; /* nobody needs to be read for hours */
+    return answer_path(context, connection, path);
+}
+
+/* --- listening ------------------------------------------------------------------------------- */
+
+struct address {
+    union {
+        struct sockaddr any;
+        struct sockaddr_in v4;
+        struct sockaddr_in6 v6;
+    } socket;
+    socklen_t length;
+};
+
+static bool parse_v4(const char *host, uint16_t port, struct address *address)
+{
+    address->socket.v4 = (struct sockaddr_in){.sin_family = AF_INET, .sin_port = htons(port)};
+    address->length = sizeof address->socket.v4;
+    return inet_pton(AF_INET, host, &address->socket.v4.sin_addr) == 1;
+}
+
+static bool parse_v6(const char *host, uint16_t port, struct address *address)
+{
+    address->socket.v6 = (struct sockaddr_in6){.sin6_family = AF_INET6, .sin6_port = htons(port)};
+    address->length = sizeof address->socket.v6;
+    return inet_pton(AF_INET6, host, &address->socket.v6.sin6_addr) == 1;
+}
+
+static bool parse_address(const char *text, struct address *address)
+{
+    char host[INET6_ADDRSTRLEN + 2];
+    uint64_t port;
+    const char *colon = strrchr(text, ':');
+    if (!colon || colon == text || (size_t)(colon - text) >= sizeof host ||
+        !oneib_parse_decimal(colon + 1, UINT16_MAX, &port))
+        return false;
+    const size_t length = (size_t)(colon - text);
+    memcpy(host, text, length);
+    host[length] = '\0';
+    if (host[0] != '[')
+        return parse_v4(host, (uint16_t)port, address);
+    if (host[length - 1] != ']')
+        return false;
+    host[length - 1] = '\0';
+    return parse_v6(host + 1, (uint16_t)port, address);
+}
+
+static int bind_and_listen(int fd, const struct address *address)
+{
+    const int yes = 1;
+    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+    if (address->socket.any.sa_family == AF_INET6)
+        setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &yes, sizeof yes);
+    if (bind(fd, &address->socket.any, address->length) < 0)
+        return -1;
+    return listen(fd, BACKLOG);
+}
+
+static int listen_on(const char *text, uint16_t *port, struct oneib_error *err)
+{
+    struct address address;
+    if (!parse_address(text, &address))
+        return oneib_fail(err, ONEIB_ERROR_CONFIG,
+                          "daemon.metrics: \"%s\" is not an address in numbers with a port: "
+                          "127.0.0.1:9677, or [::1]:9677",
+                          text);
+
+    oneib_autoclose int fd =
+        socket(address.socket.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0 || bind_and_listen(fd, &address) < 0)
+        return oneib_fail_errno(err, errno, "daemon.metrics: listening on %s", text);
+    if (getsockname(fd, &address.socket.any, &address.length) < 0)
+        return oneib_fail_errno(err, errno, "daemon.metrics: asking for the port of %s", text);
+    *port = ntohs(address.socket.any.sa_family == AF_INET6 ? address.socket.v6.sin6_port
+                                                           : address.socket.v4.sin_port);
+    const int result = fd;
+    fd = -1;
+    return result;
+}
+
+/* --- the server ------------------------------------------------------------------------------ */
+
+/* A thread inherits what is blocked: signals are for the daemon's own. */
+static struct MHD_Daemon *start_without_signals(struct oneib_http *http, int fd)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    struct MHD_Daemon *server = MHD_start_daemon(
+        MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_POLL | MHD_USE_ITC, 0, NULL, NULL, handle, http,
+        MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS_MAX,
+        MHD_OPTION_CONNECTION_TIMEOUT, CONNECTION_TIMEOUT_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+        CONNECTION_MEMORY, MHD_OPTION_END);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return server;
+}
+
+struct oneib_http *oneib_http_start(const char *address, struct oneib_error *err)
+{
+    struct oneib_http *http = calloc(1, sizeof *http);
+    if (!http) {
+        oneib_fail_memory(err);
+        return NULL;
+    }
+    pthread_mutex_init(&http->mutex, NULL);
+    const int fd = listen_on(address, &http->port, err);
+    if (fd >= 0) {
+        http->server = start_without_signals(http, fd); /* has the socket now, also if it fails */
+        if (http->server)
+            return http;
+        oneib_fail(err, ONEIB_ERROR_MEMORY, "daemon.metrics: no thread can be made for %s",
+                   address);
+    }
+    oneib_http_stop(http);
+    return NULL;
+}
+
+void oneib_http_stop(struct oneib_http *http)
+{
+    if (!http)
+        return;
+    if (http->server)
+        MHD_stop_daemon(http->server);
+    if (http->metrics)
+        MHD_destroy_response(http->metrics);
+    free(http->health);
+    pthread_mutex_destroy(&http->mutex);
+    free(http);
+}
+
+uint16_t oneib_http_port(const struct oneib_http *http)
+{
+    return http->port;
+}
+
+/* --- publishing: in the daemon's thread ------------------------------------------------------ */
+
+/* The response has the text from now on; *metrics is empty. NULL: it cannot be told. */
+static struct MHD_Response *take_over(struct oneib_text *metrics)
+{
+    struct MHD_Response *response = NULL;
+    if (!oneib_text_failed(metrics) && metrics->data)
+        response = text_response(metrics->data, TYPE_METRICS, MHD_RESPMEM_MUST_FREE);
+    if (response)
+        *metrics = (struct oneib_text){0};
+    oneib_text_clear(metrics);
+    return response;
+}
+
+/* Every reason on a line of its own, however they came. */
+static char *lines_of(const char *health)
+{
+    const size_t length = strlen(health);
+    const bool ended = length == 0 || health[length - 1] == '\n';
+    char *lines = NULL;
+    return asprintf(&lines, "%s%s", health, ended ? "" : "\n") < 0 ? NULL : lines;
+}
+
+void oneib_http_publish(struct oneib_http *http, struct oneib_text *metrics, const char *health,
+                        uint32_t fresh_ms)
+{
+    if (!http) {
+        oneib_text_clear(metrics);
+        return;
+    }
+    struct MHD_Response *response = take_over(metrics);
+    oneib_autofree char *lines = lines_of(health);
+
+    pthread_mutex_lock(&http->mutex);
+    struct MHD_Response *old = response ? http->metrics : NULL;
+    if (response)
+        http->metrics = response;
+    if (lines) {
+        char *told = http->health;
+        http->health = lines;
+        lines = told;
+    }
+    http->alive_ms = oneib_now_ms();
+    http->fresh_ms = fresh_ms;
+    pthread_mutex_unlock(&http->mutex);
+
+    if (old)
+        MHD_destroy_response(old); /* an answer under way keeps it */
+}
+
+void oneib_http_alive(struct oneib_http *http)
+{
+    if (!http)
+        return;
+    pthread_mutex_lock(&http->mutex);
+    http->alive_ms = oneib_now_ms();
+    pthread_mutex_unlock(&http->mutex);
+}

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/clock.h"
+#include "base/log.h"
+#include "oneibd/daemon.h"
+#include "oneibd/signals.h"
+
+static void on_progress(size_t done, size_t total, void *context)
+{
+    (void)done;
+    (void)total;
+    oneib_daemon_alive(context);
+}
+
+/* Whoever else wrote the file has looked at oned later than we have: what is kept may be old. */
+static void distrust_what_others_wrote(struct oneib_daemon *daemon)
+{
+    const struct oneib_stamp now = oneib_stamp_of(daemon->config.opensm.partitions);
+    if (daemon->has_cloud && !oneib_stamp_equal(&now, &daemon->partitions))
+        daemon->agenda.everything = true;
+}
+
+static int add_what_is_due(struct oneib_daemon *daemon, const struct oneib_due *due,
+                           bool *preparing, struct oneib_error *err)
+{
+    distrust_what_others_wrote(daemon);
+    if (due->reread || !daemon->has_cloud)
+        daemon->agenda.everything = true;
+    *preparing = false;
+    if (!due->poll || daemon->agenda.everything)
+        return 0;
+    daemon->agenda.new_vms = true;
+    return oneib_agenda_unsettled(&daemon->view.cloud, &daemon->agenda, preparing, err);
+}
+
+/* Only a call of oned's may be interrupted. */
+int oneib_daemon_look_at(struct oneib_daemon *daemon, const struct oneib_agenda *agenda,
+                         bool *changed, struct oneib_error *err)
+{
+    const struct oneib_gather_options options = {
+        .vn_mad = daemon->config.one.vn_mad,
+        .window = daemon->config.one.window,
+        .progress = on_progress,
+        .progress_context = daemon,
+        .require_restrictions = true,
+    };
+    oneib_signals_allow();
+    const int status = oneib_mirror_refresh(daemon->one, &options, agenda, &daemon->view.cloud,
+                                            &daemon->view.findings, changed, err);
+    oneib_signals_block();
+    return status;
+}
+
+static uint64_t messages(const struct oneib_daemon *daemon)
+{
+    return daemon->events ? oneib_events_stream(daemon->events)->messages : 0;
+}
+
+static void note_everything_was_read(struct oneib_daemon *daemon, double began)
+{
+    const double now = oneib_now_ms();
+    const bool trusted =
+        daemon->events && oneib_events_stream(daemon->events)->connected && daemon->trust.trusted;
+    oneib_pace_reread(&daemon->pace, now, now - began, trusted);
+    oneib_id_set_clear(&daemon->hosts_failed);
+    oneib_findings_clear(&daemon->host_findings);
+    daemon->has_cloud = true;
+    daemon->metrics.looks_full++;
+}
+
+static bool someone_is_preparing(const struct oneib_cloud *cloud)
+{
+    for (size_t i = 0; i < cloud->attachment_count; i++)
+        if (cloud->attachments[i].presence == ONEIB_ARRIVING ||
+            cloud->attachments[i].presence == ONEIB_MIGRATING)
+            return true;
+    return false;
+}
+
+/* Whether what events tell of is not what it was. */
+static bool vms_moved(struct oneib_daemon *daemon)
+{
+    const uint64_t before = daemon->fingerprint;
+    daemon->fingerprint = oneib_trust_fingerprint(&daemon->view.cloud);
+    return before != daemon->fingerprint;
+}
+
+int oneib_daemon_look(struct oneib_daemon *daemon, const struct oneib_due *due, bool *changed,
+                      struct oneib_error *err)
+{
+    const double began = oneib_now_ms();
+    const bool untold = !due->events;
+    const uint64_t told = messages(daemon);
+    const bool first = !daemon->has_cloud;
+    bool preparing;
+
+    *changed = false;
+    if (add_what_is_due(daemon, due, &preparing, err) < 0)
+        return -1;
+    if (oneib_agenda_is_empty(&daemon->agenda))
+        return 0;
+
+    const bool everything = daemon->agenda.everything;
+    if (oneib_daemon_look_at(daemon, &daemon->agenda, changed, err) < 0) {
+        daemon->agenda.everything = true;
+        return oneib_wrap(err, "looking at OpenNebula");
+    }
+    oneib_agenda_clear(&daemon->agenda);
+    if (everything)
+        note_everything_was_read(daemon, began);
+    if (everything || due->poll)
+        oneib_pace_polled(&daemon->pace, oneib_now_ms(), someone_is_preparing(&daemon->view.cloud));
+    const bool moved = *changed && vms_moved(daemon);
+    oneib_trust_looked(&daemon->trust, oneib_now_ms(), told, moved && untold && !first);
+    daemon->metrics.looks++;
+    daemon->metrics.last_look = (double)time(NULL);
+    return 0;
+}

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+/* oneibd: keeps the partitions of an InfiniBand fabric equal to what OpenNebula wants. */
+#include "base/log.h"
+#include "oneibd/daemon.h"
+#include "oneibd/signals.h"
+#include <stdio.h>
+#include <string.h>
+
+/* REFUSED: trying again is of no use before an operator has changed something. */
+enum { DONE = 0, USAGE = 2, FAILURE = 3, REFUSED = 4 };
+
+static const char help[] =
+    "usage: oneibd [--config FILE]\n"
+    "\n"
+    "Keeps the partitions of the InfiniBand fabric as OpenNebula wants them: follows its VMs,\n"
+    "writes opensm's partitions, has opensm read them, and proves on the ports that they hold.\n"
+    "Stays in the foreground and logs to standard error.\n"
+    "\n"
+    "  --config FILE  the configuration, instead of " ONEIB_CONFIG_DEFAULT_PATH "\n"
+    "  --help\n"
+    "  --version\n"
+    "\n"
+    "SIGHUP reads the configuration again; SIGTERM and SIGINT end it.\n"
+    "exit status: 0 ended by a signal, 2 usage, 3 a failure, 4 oned's configuration lacks\n"
+    "restrictions\n"
+    "\n"
+    "oneibd(8) says all.\n";
+
+static int refuse(const char *what, const char *word)
+{
+    fprintf(stderr, "oneibd: %s%s; see 'oneibd --help'\n", what, word);
+    return USAGE;
+}
+
+/* *config_path stays NULL without the option. -1: run; else the exit status. */
+static int read_options(int argc, char **argv, const char **config_path)
+{
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--help") == 0)
+            return fputs(help, stdout) < 0 ? FAILURE : DONE;
+        if (strcmp(argv[i], "--version") == 0)
+            return puts("oneibd " ONEIB_VERSION) < 0 ? FAILURE : DONE;
+        if (strncmp(argv[i], "--config=", 9) == 0)
+            *config_path = argv[i] + 9;
+        else if (strcmp(argv[i], "--config") != 0)
+            return refuse("unknown option: ", argv[i]);
+        else if (++i == argc)
+            return refuse("--config needs a FILE", "");
+        else
+            *config_path = argv[i];
+    }
+    return -1;
+}
+
+static int run(const char *config_path)
+{
+    struct oneib_daemon daemon;
+    struct oneib_error err;
+    oneib_signals_begin();
+    if (oneib_daemon_open(&daemon, config_path, &err) < 0) {
+        oneib_log(ONEIB_LOG_ERROR, "%s", err.text);
+        return FAILURE;
+    }
+    const int status = oneib_daemon_run(&daemon, &err);
+    if (status < 0)
+        oneib_log(ONEIB_LOG_ERROR, "%s", err.text);
+    else
+        oneib_log(ONEIB_LOG_INFO, "ended; the partitions stay as they are");
+    oneib_daemon_close(&daemon);
+    return status < 0 ? REFUSED : DONE;
+}
+
+int main(int argc, char **argv)
+{
+    const char *config_path = NULL;
+    const int status = read_options(argc, argv, &config_path);
+    return status >= 0 ? status : run(config_path);
+}

@@ -1,0 +1,348 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/clock.h"
+#include "base/log.h"
+#include "oneibd/daemon.h"
+#include "oneibd/signals.h"
+#include "sync/lock.h"
+#include <time.h>
+
+/* `oneib sync` holds the lock for as long as opensm takes: then the next try is soon enough. */
+#define LOCK_PATIENCE_MS 2000
+/* The master needs some time for what a standby has just written too. */
+#define MASTERS_TIME_MS 3000.0
+/* With something else to do, ports that are slow are left to the next turn after this. */
+#define PATIENCE_WITH_PORTS_MS 1000.0
+#define PATIENCE_WITHOUT_CHANGE_MS 2000.0
+
+void oneib_daemon_alive(struct oneib_daemon *daemon)
+{
+    oneib_notify_alive(&daemon->notify);
+    oneib_http_alive(daemon->http);
+}
+
+/* A port that never comes right must hold up nobody else's changes. Where nothing was changed, a
+ * few reloads have shown what they can do. */
+static bool has_better_to_do(void *context, double waited_ms)
+{
+    struct oneib_daemon *daemon = context;
+    oneib_daemon_alive(daemon);
+    if (oneib_signals_waiting() || (daemon->insisting && waited_ms > PATIENCE_WITHOUT_CHANGE_MS))
+        return true;
+    return waited_ms > PATIENCE_WITH_PORTS_MS && oneib_daemon_listen(daemon);
+}
+
+/* What the change is, for the log; the view is another one afterwards. */
+struct change {
+    size_t added, removed, changed;
+};
+
+static int measure_change(const struct oneib_view *view, struct change *change,
+                          struct oneib_error *err)
+{
+    struct oneib_changes changes = {0};
+    if (oneib_partitions_diff(&view->in_force, &view->desired.table, &changes, err) < 0)
+        return -1;
+    *change =
+        (struct change){changes.members_added, changes.members_removed, changes.members_changed};
+    oneib_changes_clear(&changes);
+    return 0;
+}
+
+static void log_outcome(const struct oneib_daemon *daemon, const struct change *change,
+                        const struct oneib_apply_result *result, double since_event_ms)
+{
+    const char *where = result->outcome == ONEIB_STANDBY
+                            ? "written; the subnet manager here is standby"
+                            : (result->late > 0 ? "written, not all in force yet" : "in force");
+    if (result->outcome == ONEIB_UNCHANGED)
+        return;
+    oneib_log(ONEIB_LOG_INFO,
+              "%s: %zu members added, %zu removed, %zu changed; %.0f ms, %u reloads; %zu clusters, "
+              "%zu deviations",
+              where, change->added, change->removed, change->changed,
+              since_event_ms > 0 ? since_event_ms : result->in_force_ms, result->reloads,
+              daemon->view.desired.cluster_count, result->verification.count);
+}
+
+/* What opensm may still bring into force, given time and reloads. */
+static bool is_unfinished(const struct oneib_apply_result *result)
+{
+    if (result->outcome == ONEIB_STANDBY)
+        return false;
+    if (result->late > 0)
+        return true;
+    for (size_t i = 0; i < result->verification.count; i++)
+        if (oneib_deviation_is_opensms(result->verification.items[i].kind))
+            return true;
+    return false;
+}
+
+/* proved: the ports were read in this turn. */
+static void count_outcome(struct oneib_daemon *daemon, const struct oneib_apply_result *result,
+                          bool written, bool proved)
+{
+    struct oneib_metrics *metrics = &daemon->metrics;
+    const double now = (double)time(NULL);
+
+    metrics->reloads += result->reloads;
+    metrics->writes += written;
+    if (written)
+        metrics->last_write = now;
+    metrics->ports = result->verification.ports;
+    for (size_t i = 0; i < ONEIB_DEVIATION_KINDS; i++)
+        metrics->deviations[i] = 0;
+    for (size_t i = 0; i < result->verification.count; i++)
+        metrics->deviations[result->verification.items[i].kind]++;
+    metrics->in_force = result->verification.count == 0 && (proved || metrics->in_force);
+    if (metrics->in_force && proved)
+        metrics->last_sync = now;
+}
+
+static int collect_findings(const struct oneib_findings *from, struct oneib_findings *to,
+                            struct oneib_error *err)
+{
+    return oneib_findings_copy(from, 0, to, err);
+}
+
+static int report(struct oneib_daemon *daemon, const struct oneib_verification *verification,
+                  struct oneib_error *err)
+{
+    struct oneib_findings now = {0};
+    if (collect_findings(&daemon->view.findings, &now, err) < 0 ||
+        collect_findings(&daemon->view.desired.findings, &now, err) < 0 ||
+        collect_findings(&daemon->host_findings, &now, err) < 0) {
+        oneib_findings_clear(&now);
+        return -1;
+    }
+    for (size_t i = 0; i < ONEIB_SEVERITIES; i++)
+        daemon->metrics.findings[i] = oneib_findings_count(&now, (enum oneib_severity)i);
+    for (size_t i = 0; i + 1 < ONEIB_SEVERITIES; i++)
+        daemon->metrics.findings[i] -= daemon->metrics.findings[i + 1];
+
+    if (verification &&
+        oneib_report_add_deviations(&daemon->view.subnet, verification, &now, err) < 0) {
+        oneib_findings_clear(&now);
+        return -1;
+    }
+    oneib_report_findings(&daemon->report, &now);
+    return 0;
+}
+
+/* Without anybody's order only what was oneib's own is put back. */
+static bool may_restore(const struct oneib_daemon *daemon)
+{
+    return daemon->owns_file && daemon->view.file_state == ONEIB_FILE_UNREADABLE;
+}
+
+static void note_result(struct oneib_daemon *daemon, const struct oneib_apply_result *result)
+{
+    const double now = oneib_now_ms();
+    if (result->outcome == ONEIB_STANDBY && result->verification.count > 0)
+        oneib_pace_verify_in(&daemon->pace, now, MASTERS_TIME_MS);
+    daemon->settled = !is_unfinished(result);
+    if (result->outcome != ONEIB_UNCHANGED)
+        oneib_pace_applied(&daemon->pace, now);
+    if (daemon->settled)
+        oneib_pace_succeeded(&daemon->pace);
+    else
+        oneib_pace_unfinished(&daemon->pace, now);
+}
+
+/* What a standby has just written the master has not brought into force yet: what deviates then is
+ * no news. */
+static int force(struct oneib_daemon *daemon, bool subnet_is_new, double event_ms,
+                 struct oneib_error *err)
+{
+    struct oneib_view *view = &daemon->view;
+    const struct oneib_apply_options options = {
+        .force = may_restore(daemon),
+        .subnet_is_new = subnet_is_new,
+        .give_up = has_better_to_do,
+        .context = daemon,
+    };
+    struct change change;
+    if (measure_change(view, &change, err) < 0)
+        return -1;
+
+    const bool written = view->changed;
+    daemon->insisting = !written;
+    struct oneib_apply_result result;
+    if (oneib_apply(&daemon->config, daemon->fabric, view, &options, &result, err) < 0) {
+        daemon->settled = false;
+        oneib_pace_verify_in(&daemon->pace, oneib_now_ms(), 0);
+        return -1;
+    }
+    const bool told = event_ms >= 0 && result.outcome == ONEIB_APPLIED && result.late == 0;
+    const double since_event_ms = told ? result.in_force_at_ms - event_ms : 0;
+    if (told)
+        oneib_histogram_add(&daemon->metrics.event_to_in_force, since_event_ms / 1000);
+
+    daemon->partitions = oneib_stamp_of(daemon->config.opensm.partitions);
+    daemon->owns_file = true;
+    log_outcome(daemon, &change, &result, since_event_ms);
+    note_result(daemon, &result);
+    const bool too_early = result.outcome == ONEIB_STANDBY && written;
+    if (too_early)
+        oneib_verification_clear(&result.verification);
+    count_outcome(daemon, &result, written,
+                  !too_early && (subnet_is_new || result.outcome != ONEIB_UNCHANGED));
+    const int status = report(daemon, &result.verification, err);
+    oneib_apply_result_clear(&result);
+    return status;
+}
+
+static int open_fabric(struct oneib_daemon *daemon, struct oneib_error *err)
+{
+    if (daemon->fabric)
+        return 0;
+    const struct oneib_fabric_options options = {
+        .ca = daemon->config.fabric.ca,
+        .port = daemon->config.fabric.port,
+        .window = daemon->config.fabric.window,
+        .timeout_ms = daemon->config.fabric.timeout_ms,
+        .retries = daemon->config.fabric.retries,
+    };
+    daemon->fabric = oneib_fabric_open(&options, err);
+    return daemon->fabric ? 0 : -1;
+}
+
+/* A device that was taken away, or a subnet manager that is gone: opened anew next time. */
+static void close_fabric(struct oneib_daemon *daemon)
+{
+    oneib_fabric_close(daemon->fabric);
+    daemon->fabric = NULL;
+}
+
+static int read_ports(struct oneib_daemon *daemon, struct oneib_error *err)
+{
+    if (open_fabric(daemon, err) < 0)
+        return -1;
+    oneib_view_read_subnet(daemon->fabric, &daemon->view);
+    if (!daemon->view.subnet_known) {
+        *err = daemon->view.subnet_error;
+        close_fabric(daemon);
+        return oneib_wrap(err, "reading the fabric");
+    }
+    oneib_pace_verified(&daemon->pace, oneib_now_ms());
+    return 0;
+}
+
+static void note_hold(struct oneib_daemon *daemon)
+{
+    const uint64_t held = daemon->view.held;
+    if (held > 0 && held != daemon->metrics.members_held)
+        oneib_log(
+            ONEIB_LOG_WARNING,
+            "%llu removals are held: they are too many at once; see 'oneib plan', then 'oneib "
+            "sync --force'",
+            (unsigned long long)held);
+    if (held == 0 && daemon->metrics.members_held > 0)
+        oneib_log(ONEIB_LOG_INFO, "no more removals are held");
+    daemon->metrics.members_held = held;
+}
+
+static int compute(struct oneib_daemon *daemon, struct oneib_error *err)
+{
+    daemon->fragment = oneib_stamp_of(daemon->config.opensm.fragment);
+    daemon->partitions = oneib_stamp_of(daemon->config.opensm.partitions);
+    if (oneib_view_update(&daemon->config, false, &daemon->view, err) < 0)
+        return -1;
+    if (daemon->view.file_state == ONEIB_FILE_OURS)
+        daemon->owns_file = true;
+    note_hold(daemon);
+    return 0;
+}
+
+static int want_requested_networks(struct oneib_daemon *daemon, struct oneib_agenda *agenda,
+                                   struct oneib_error *err)
+{
+    for (size_t i = 0; i < daemon->view.desired.request_count; i++)
+        if (oneib_agenda_network(agenda, daemon->view.desired.requests[i].network_id, err) < 0)
+            return -1;
+    return 0;
+}
+
+/* Networks that came without a key: with one the desired state is another. */
+static int allocate(struct oneib_daemon *daemon, struct oneib_error *err)
+{
+    struct oneib_view *view = &daemon->view;
+    const bool refused = view->file_state == ONEIB_FILE_FOREIGN ||
+                         (view->file_state == ONEIB_FILE_UNREADABLE && !may_restore(daemon));
+    if (!daemon->config.one.writer || view->desired.request_count == 0 || refused)
+        return 0;
+
+    struct oneib_agenda agenda = {0};
+    size_t given = 0;
+    oneib_signals_allow();
+    int status = want_requested_networks(daemon, &agenda, err);
+    if (status == 0)
+        status = oneib_allocate(daemon->one, view, &given, err);
+    oneib_signals_block();
+    daemon->metrics.keys_given += given;
+    if (status == 0 && given > 0) {
+        oneib_log(ONEIB_LOG_INFO, "%zu networks were given a P_Key", given);
+        bool changed;
+        status = oneib_daemon_look_at(daemon, &agenda, &changed, err);
+        if (status == 0)
+            status = compute(daemon, err);
+    }
+    oneib_agenda_clear(&agenda);
+    return status;
+}
+
+static bool files_changed(const struct oneib_daemon *daemon)
+{
+    const struct oneib_stamp fragment = oneib_stamp_of(daemon->config.opensm.fragment);
+    const struct oneib_stamp partitions = oneib_stamp_of(daemon->config.opensm.partitions);
+    return !oneib_stamp_equal(&fragment, &daemon->fragment) ||
+           !oneib_stamp_equal(&partitions, &daemon->partitions);
+}
+
+static int turn(struct oneib_daemon *daemon, const struct oneib_due *due, double event_ms,
+                struct oneib_error *err)
+{
+    bool changed;
+    if (oneib_daemon_look(daemon, due, &changed, err) < 0)
+        return -1;
+    if (!changed && daemon->settled && !due->verify && !due->retry && !files_changed(daemon))
+        return 0;
+
+    const bool read = due->verify || due->retry || !daemon->view.subnet_known;
+    if (read && read_ports(daemon, err) < 0)
+        return -1;
+    if (compute(daemon, err) < 0 || allocate(daemon, err) < 0)
+        return -1;
+    return force(daemon, read, event_ms, err);
+}
+
+int oneib_daemon_reconcile(struct oneib_daemon *daemon, const struct oneib_due *due,
+                           struct oneib_error *err)
+{
+    const double event_ms = daemon->pace.event_ms;
+    int lock;
+    if (oneib_sync_lock(daemon->config.opensm.partitions, LOCK_PATIENCE_MS, &lock, err) < 0)
+        return -1;
+    oneib_pace_events_taken(&daemon->pace);
+    const int status = turn(daemon, due, event_ms, err);
+    oneib_sync_unlock(lock);
+    return status;
+}
+
+void oneib_daemon_watch_sm(struct oneib_daemon *daemon)
+{
+    enum oneib_sm_state sm;
+    struct oneib_error ignored;
+    if (!daemon->fabric || oneib_fabric_local_sm(daemon->fabric, &sm, &ignored) < 0)
+        return;
+    if (sm == daemon->sm)
+        return;
+    if (sm == ONEIB_SM_MASTER) {
+        oneib_log(ONEIB_LOG_INFO, "the subnet manager here is master");
+        oneib_pace_verify_in(&daemon->pace, oneib_now_ms(), 0);
+    }
+    if (sm == ONEIB_SM_STANDBY)
+        oneib_log(ONEIB_LOG_INFO, "the subnet manager here is standby");
+    daemon->sm = sm;
+    daemon->metrics.master = sm == ONEIB_SM_MASTER;
+    oneib_daemon_publish(daemon);
+}

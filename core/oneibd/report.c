@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "oneibd/report.h"
+#include "base/escape.h"
+#include "base/log.h"
+#include "base/text.h"
+#include <string.h>
+
+#define LINES_MAX 100
+#define NOTHING_FOUND 0xffff
+#define DESCRIPTION_SHOWN 64
+
+static enum oneib_log_level level_of(enum oneib_severity severity)
+{
+    switch (severity) {
+    case ONEIB_NOTICE:
+        return ONEIB_LOG_INFO;
+    case ONEIB_WARNING:
+        return ONEIB_LOG_WARNING;
+    case ONEIB_VIOLATION:
+        return ONEIB_LOG_ERROR;
+    }
+    return ONEIB_LOG_ERROR;
+}
+
+static void say_new(const struct oneib_finding *finding)
+{
+    oneib_log(level_of(finding->severity), "%s: %s%s%s", finding->code, finding->text,
+              finding->remedy ? "; " : "", finding->remedy ? finding->remedy : "");
+}
+
+static void say_gone(const struct oneib_finding *finding)
+{
+    oneib_log(ONEIB_LOG_INFO, "no more %s: %s", finding->code, finding->text);
+}
+
+/* Logs what `these` has and `others` has not; both are sorted. */
+static void say_difference(const struct oneib_findings *these, const struct oneib_findings *others,
+                           void (*say)(const struct oneib_finding *finding), const char *rest)
+{
+    size_t other = 0, said = 0;
+    for (size_t i = 0; i < these->count; i++) {
+        while (other < others->count &&
+               oneib_finding_compare(&others->items[other], &these->items[i]) < 0)
+            other++;
+        if (other < others->count &&
+            oneib_finding_compare(&others->items[other], &these->items[i]) == 0)
+            continue;
+        if (++said <= LINES_MAX)
+            say(&these->items[i]);
+    }
+    if (said > LINES_MAX)
+        oneib_log(ONEIB_LOG_WARNING, "%zu more findings %s: see 'oneib plan'", said - LINES_MAX,
+                  rest);
+}
+
+void oneib_report_findings(struct oneib_report *report, struct oneib_findings *now)
+{
+    oneib_findings_sort(now);
+    say_difference(now, &report->known, say_new, "are new");
+    say_difference(&report->known, now, say_gone, "are gone");
+    oneib_findings_clear(&report->known);
+    report->known = *now;
+    *now = (struct oneib_findings){0};
+}
+
+static void append_key(struct oneib_text *text, const char *word, uint16_t key)
+{
+    if (key)
+        oneib_text_printf(text, ", %s 0x%04x", word, key);
+}
+
+static int add_deviation(const struct oneib_subnet *subnet, const struct oneib_deviation *deviation,
+                         struct oneib_findings *findings, struct oneib_error *err)
+{
+    const struct oneib_subnet_port *port = oneib_subnet_find(subnet, deviation->port_guid);
+    char guid[ONEIB_GUID_TEXT_SIZE];
+    oneib_autotext struct oneib_text text = {0};
+
+    oneib_guid_format(deviation->port_guid, guid);
+    oneib_text_printf(&text, "port %s \"", guid);
+    oneib_text_append_escaped(&text, port ? port->description : "", DESCRIPTION_SHOWN);
+    oneib_text_append(&text, "\"");
+    append_key(&text, "wanted", deviation->expected);
+    append_key(&text, "found", deviation->found);
+    if (deviation->index != NOTHING_FOUND)
+        oneib_text_printf(&text, " at index %u", deviation->index);
+    if (oneib_text_failed(&text))
+        return oneib_fail_memory(err);
+    return oneib_findings_add(
+        findings, oneib_deviation_is_violation(deviation->kind) ? ONEIB_VIOLATION : ONEIB_WARNING,
+        oneib_deviation_name(deviation->kind), oneib_deviation_remedy(deviation->kind), err, "%s",
+        text.data);
+}
+
+int oneib_report_add_deviations(const struct oneib_subnet *subnet,
+                                const struct oneib_verification *verification,
+                                struct oneib_findings *findings, struct oneib_error *err)
+{
+    for (size_t i = 0; i < verification->count; i++)
+        if (add_deviation(subnet, &verification->items[i], findings, err) < 0)
+            return -1;
+    return 0;
+}
+
+void oneib_report_clear(struct oneib_report *report)
+{
+    oneib_findings_clear(&report->known);
+}

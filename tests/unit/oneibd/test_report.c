@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/log.h"
+#include "oneibd/report.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static char said[1 << 20];
+
+/* What is logged goes to standard error: caught in a file. */
+static void report(struct oneib_report *report_of, struct oneib_findings *now)
+{
+    FILE *file = tmpfile();
+    const int before = dup(STDERR_FILENO);
+    fflush(stderr);
+    dup2(fileno(file), STDERR_FILENO);
+    oneib_report_findings(report_of, now);
+    fflush(stderr);
+    dup2(before, STDERR_FILENO);
+    close(before);
+    rewind(file);
+    said[fread(said, 1, sizeof said - 1, file)] = '\0';
+    fclose(file);
+}
+
+static size_t count_lines(void)
+{
+    size_t count = 0;
+    for (const char *c = said; *c; c++)
+        count += *c == '\n';
+    return count;
+}
+
+static void add(struct oneib_findings *findings, enum oneib_severity severity, const char *text)
+{
+    struct oneib_error err;
+    assert_int_equal(
+        oneib_findings_add(findings, severity, "test-code", "mend it", &err, "%s", text), 0);
+}
+
+static void a_finding_is_said_once_with_its_remedy(void **state)
+{
+    (void)state;
+    struct oneib_report of = {0};
+    struct oneib_findings now = {0};
+    add(&now, ONEIB_WARNING, "host 3 is odd");
+    report(&of, &now);
+    assert_non_null(strstr(said, "test-code: host 3 is odd; mend it"));
+    assert_int_equal(now.count, 0);
+
+    add(&now, ONEIB_WARNING, "host 3 is odd");
+    report(&of, &now);
+    assert_string_equal(said, "");
+    oneib_report_clear(&of);
+}
+
+static void what_is_gone_is_said_and_what_stays_is_not(void **state)
+{
+    (void)state;
+    struct oneib_report of = {0};
+    struct oneib_findings now = {0};
+    add(&now, ONEIB_WARNING, "a");
+    add(&now, ONEIB_VIOLATION, "b");
+    report(&of, &now);
+    add(&now, ONEIB_VIOLATION, "b");
+    add(&now, ONEIB_NOTICE, "c");
+    report(&of, &now);
+    assert_non_null(strstr(said, "test-code: c"));
+    assert_non_null(strstr(said, "no more test-code: a"));
+    assert_null(strstr(said, ": b"));
+    oneib_report_clear(&of);
+}
+
+static void a_flood_is_cut_and_counted(void **state)
+{
+    (void)state;
+    struct oneib_report of = {0};
+    struct oneib_findings now = {0};
+    for (int i = 0; i < 250; i++) {
+        char text[32];
+        snprintf(text, sizeof text, "VM %d", i);
+        add(&now, ONEIB_WARNING, text);
+    }
+    report(&of, &now);
+    assert_int_equal(count_lines(), 101);
+    assert_non_null(strstr(said, "150 more findings are new"));
+    oneib_report_clear(&of);
+}
+
+static void a_deviation_names_port_node_and_keys(void **state)
+{
+    (void)state;
+    struct oneib_error err;
+    struct oneib_subnet_port port = {.guid = 0x100003, .description = "H1\n"};
+    const struct oneib_subnet subnet = {.ports = &port, .port_count = 1};
+    struct oneib_deviation deviation = {
+        .kind = ONEIB_KEY_EXCESS, .port_guid = 0x100003, .found = 0x8101, .index = 3};
+    const struct oneib_verification verification = {.items = &deviation, .count = 1};
+    struct oneib_findings findings = {0};
+    assert_int_equal(oneib_report_add_deviations(&subnet, &verification, &findings, &err), 0);
+    assert_int_equal(findings.count, 1);
+    assert_int_equal(findings.items[0].severity, ONEIB_VIOLATION);
+    assert_string_equal(findings.items[0].code, "key-excess");
+    assert_non_null(strstr(findings.items[0].text, "0x0000000000100003"));
+    assert_non_null(strstr(findings.items[0].text, "found 0x8101 at index 3"));
+    assert_null(strchr(findings.items[0].text, '\n'));
+    oneib_findings_clear(&findings);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_finding_is_said_once_with_its_remedy),
+        cmocka_unit_test(what_is_gone_is_said_and_what_stays_is_not),
+        cmocka_unit_test(a_flood_is_cut_and_counted),
+        cmocka_unit_test(a_deviation_names_port_node_and_keys),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
