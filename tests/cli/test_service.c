@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What is installed for systemd and udev is what they take, and its parts name the same things. */
+#include "run.h"
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#define RULES ONEIB_SOURCES "/share/udev/60-oneib.rules"
+#define USERS ONEIB_SOURCES "/share/sysusers/oneib.conf"
+
+/* In tenths; it is 1.9 with systemd 252: the network, the adapter's device, and opensm's process
+ * are needed. */
+#define EXPOSURE_MAX "20"
+
+static void read_file(const char *path, char *text, size_t size)
+{
+    FILE *file = fopen(path, "r");
+    if (!file)
+        fail_msg("%s cannot be opened", path);
+    text[fread(text, 1, size - 1, file)] = '\0';
+    fclose(file);
+}
+
+/* Runs a line of shell; gives its exit status, and what it says. */
+static int run_shell(const char *line, char *said, size_t size)
+{
+    FILE *pipe = popen(line, "r");
+    assert_non_null(pipe);
+    said[fread(said, 1, size - 1, pipe)] = '\0';
+    const int status = pclose(pipe);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static void need(const char *tool)
+{
+    char line[128], said[8];
+    snprintf(line, sizeof line, "command -v %s >/dev/null", tool);
+    if (run_shell(line, said, sizeof said) == 0)
+        return;
+    print_message("skipped: there is no %s here\n", tool);
+    skip();
+}
+
+/* A copy whose programs exist: the unit names where oneibd will be installed. */
+static const char *unit_that_can_be_checked(void)
+{
+    static const char start[] = "\nExecStart=";
+    char unit[16384];
+    read_file(ONEIB_UNIT, unit, sizeof unit);
+    char *program = strstr(unit, start);
+    assert_non_null(program);
+    program += strlen(start);
+    const char *rest = program + strcspn(program, "\n");
+
+    char copy[16384];
+    snprintf(copy, sizeof copy, "%.*s%s%s", (int)(program - unit), unit, "/bin/true", rest);
+    write_file("oneibd.service", copy);
+    return in_folder("oneibd.service");
+}
+
+/* It only warns of what it does not know, so nothing may be said. */
+static void systemd_takes_the_unit_without_a_word(void **state)
+{
+    (void)state;
+    char line[1024], said[16384];
+    need("systemd-analyze");
+    snprintf(line, sizeof line, "systemd-analyze verify --man=no %s 2>&1",
+             unit_that_can_be_checked());
+    assert_int_equal(run_shell(line, said, sizeof said), 0);
+    assert_string_equal(said, "");
+}
+
+static void the_unit_leaves_little_exposed(void **state)
+{
+    (void)state;
+    char line[1024], said[16384];
+    need("systemd-analyze");
+    snprintf(line, sizeof line,
+             "systemd-analyze security --offline=true --no-pager --threshold=" EXPOSURE_MAX
+             " %s 2>&1",
+             unit_that_can_be_checked());
+    if (run_shell(line, said, sizeof said) != 0)
+        fail_msg("more is exposed than need be:\n%s", said);
+}
+
+static void systemd_takes_the_user(void **state)
+{
+    (void)state;
+    char said[4096];
+    need("systemd-sysusers");
+    if (run_shell("systemd-sysusers --dry-run " USERS " 2>&1", said, sizeof said) != 0)
+        fail_msg("%s", said);
+}
+
+/* The value of "KEY=value" on a line of its own. */
+static const char *setting(const char *unit, const char *key)
+{
+    static char value[256];
+    char start[64];
+    snprintf(start, sizeof start, "\n%s=", key);
+    const char *line = strstr(unit, start);
+    if (!line)
+        fail_msg("the unit has no %s", key);
+    line += strlen(start);
+    snprintf(value, sizeof value, "%.*s", (int)strcspn(line, "\n"), line);
+    return value;
+}
+
+static void the_unit_starts_what_is_installed(void **state)
+{
+    (void)state;
+    char unit[16384];
+    read_file(ONEIB_UNIT, unit, sizeof unit);
+    assert_string_equal(setting(unit, "ExecStart"), ONEIB_SBINDIR "/oneibd");
+    assert_lacks(unit, "@CMAKE");
+}
+
+static void one_user_and_one_group_are_meant_everywhere(void **state)
+{
+    (void)state;
+    char unit[16384], rules[4096], users[4096], wanted[512];
+    read_file(ONEIB_UNIT, unit, sizeof unit);
+    read_file(RULES, rules, sizeof rules);
+    read_file(USERS, users, sizeof users);
+    snprintf(wanted, sizeof wanted, "\nu %s - ", setting(unit, "User"));
+    assert_contains(users, wanted);
+    snprintf(wanted, sizeof wanted, " GROUP=\"%s\"", setting(unit, "Group"));
+    assert_contains(rules, wanted);
+    snprintf(wanted, sizeof wanted, " /var/lib/%s\n", setting(unit, "StateDirectory"));
+    assert_contains(users, wanted);
+}
+
+static void the_only_capability_is_to_signal(void **state)
+{
+    (void)state;
+    char unit[16384];
+    read_file(ONEIB_UNIT, unit, sizeof unit);
+    assert_string_equal(setting(unit, "CapabilityBoundingSet"), "CAP_KILL");
+    assert_string_equal(setting(unit, "AmbientCapabilities"), "CAP_KILL");
+    assert_string_equal(setting(unit, "NoNewPrivileges"), "yes");
+}
+
+/* KEY=="value" or KEY="value"; *at goes on behind it. */
+static bool is_pair(const char **at)
+{
+    const size_t key = strspn(*at, "ABCDEFGHIJKLMNOPQRSTUVWXYZ");
+    const char *sign = *at + key;
+    const size_t signs = strspn(sign, "=");
+    const char *value = sign + signs;
+    if (key == 0 || signs < 1 || signs > 2 || *value != '"')
+        return false;
+    const char *end = strchr(value + 1, '"');
+    if (!end)
+        return false;
+    *at = end + 1;
+    return true;
+}
+
+static void the_rule_of_udev_is_pairs_and_gives_away_umad_alone(void **state)
+{
+    (void)state;
+    char rules[4096];
+    size_t count = 0;
+    read_file(RULES, rules, sizeof rules);
+    for (char *line = strtok(rules, "\n"); line; line = strtok(NULL, "\n")) {
+        if (line[0] == '#')
+            continue;
+        count++;
+        assert_contains(line, "SUBSYSTEM==\"infiniband_mad\", KERNEL==\"umad*\", ");
+        assert_contains(line, "MODE=\"0660\"");
+        const char *at = line;
+        while (is_pair(&at) && strncmp(at, ", ", 2) == 0)
+            at += 2;
+        if (*at)
+            fail_msg("this is no pair: %s", at);
+    }
+    assert_int_equal(count, 1);
+}
+
+#define WITH_FOLDER(test) cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        WITH_FOLDER(systemd_takes_the_unit_without_a_word),
+        WITH_FOLDER(the_unit_leaves_little_exposed),
+        cmocka_unit_test(systemd_takes_the_user),
+        cmocka_unit_test(the_unit_starts_what_is_installed),
+        cmocka_unit_test(one_user_and_one_group_are_meant_everywhere),
+        cmocka_unit_test(the_only_capability_is_to_signal),
+        cmocka_unit_test(the_rule_of_udev_is_pairs_and_gives_away_umad_alone),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
