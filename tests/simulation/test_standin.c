@@ -5,12 +5,11 @@
  * Needs no fabric.
  */
 #include "base/cleanup.h"
-#include "base/file.h"
 #include "base/text.h"
 #include "lab.h"
 #include "one/gather.h"
 #include "one/restrictions.h"
-#include <libxml/xmlreader.h>
+#include "structure.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -19,8 +18,6 @@
 // clang-format off
 #include <cmocka.h>
 // clang-format on
-
-#define DATA ONEIB_TEST_DATA "/opennebula-7.4/"
 
 static struct oneib_error err;
 
@@ -106,50 +103,6 @@ static char *ask_pool(struct lab *lab, const char *method, int start, int end, i
 }
 
 /* --- structure ----------------------------------------------------------------------------- */
-
-/* Names of elements in the order of their beginnings, one a line; those of `without` (NULL
- * terminated) are left out with all that is in them. */
-static char *structure(const char *xml, const char *const *without)
-{
-    xmlTextReaderPtr reader =
-        xmlReaderForMemory(xml, (int)strlen(xml), NULL, NULL, XML_PARSE_NONET | XML_PARSE_HUGE);
-    struct oneib_text text = {0};
-    int status = xmlTextReaderRead(reader);
-    while (status == 1) {
-        const char *name = (const char *)xmlTextReaderConstName(reader);
-        bool left_out = false;
-        for (size_t i = 0; without[i]; i++)
-            left_out |= strcmp(name, without[i]) == 0;
-        if (left_out) {
-            status = xmlTextReaderNext(reader);
-            continue;
-        }
-        if (xmlTextReaderNodeType(reader) == XML_READER_TYPE_ELEMENT)
-            oneib_text_printf(&text, "%d %s\n", xmlTextReaderDepth(reader), name);
-        status = xmlTextReaderRead(reader);
-    }
-    assert_int_equal(status, 0);
-    assert_false(oneib_text_failed(&text));
-    xmlFreeTextReader(reader);
-    return text.data;
-}
-
-static char *recorded(const char *file)
-{
-    char path[512], *data = NULL;
-    size_t length;
-    snprintf(path, sizeof path, DATA "%s", file);
-    ok(oneib_file_read(path, (size_t)1 << 24, &data, &length, &err));
-    return data;
-}
-
-static void assert_same_structure(const char *ours, const char *file, const char *const *without)
-{
-    oneib_autofree char *theirs = recorded(file);
-    oneib_autofree char *our_structure = structure(ours, without);
-    oneib_autofree char *their_structure = structure(theirs, without);
-    assert_string_equal(our_structure, their_structure);
-}
 
 /* What the recorded VM has and ours has not: a PCI NIC, an InfiniBand key of the time's own making;
  * and what the networks' settings add. */

@@ -3,6 +3,8 @@
  * code, ...]. */
 #include "base/cleanup.h"
 #include "standin_methods.h"
+#include "standin_publisher.h"
+#include "standin_server.h"
 #include <stdlib.h>
 
 static xmlrpc_value *answer(struct standin_call *call, int result, uint32_t id,
@@ -210,6 +212,30 @@ static xmlrpc_value *set_fault(struct standin_call *call)
     return answer(call, standin_fault_set(call->state, kind, calls, seconds, &err), 0, &err);
 }
 
+static xmlrpc_value *set_events_fault(struct standin_call *call)
+{
+    oneib_autofree char *kind = NULL;
+    unsigned count;
+    if (!standin_take_string(call, 1, &kind) || !take_count(call, 2, &count))
+        return NULL;
+    struct oneib_error err = {0};
+    int result = standin_publisher_fault(call->state->publisher, kind, count, &err);
+    return answer(call, result, 0, &err);
+}
+
+/* An oned that is killed, and started again with its database. */
+static xmlrpc_value *set_down(struct standin_call *call)
+{
+    int down;
+    if (!standin_take_int(call, 1, &down))
+        return NULL;
+    struct oneib_error err = {0};
+    int result = standin_publisher_down(call->state->publisher, down != 0, &err);
+    if (result == 0)
+        result = standin_server_down(call->standin->server, down != 0, &err);
+    return answer(call, result, 0, &err);
+}
+
 /* "METHOD COUNT" lines. */
 static xmlrpc_value *stats(struct standin_call *call)
 {
@@ -236,6 +262,8 @@ const struct standin_method standin_control_methods[] = {
     {"standin.vm.set_nic", vm_set_nic},
     {"standin.vm.delete", vm_delete},
     {"standin.fault", set_fault},
+    {"standin.events.fault", set_events_fault},
+    {"standin.down", set_down},
     {"standin.stats", stats},
     {NULL, NULL},
 };

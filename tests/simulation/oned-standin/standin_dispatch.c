@@ -158,7 +158,8 @@ static xmlrpc_value *execute(xmlrpc_env *env, xmlrpc_value *parameters, void *in
     (void)call_info;
     const struct binding *binding = info;
     struct standin *standin = binding->standin;
-    struct standin_call call = {.state = &standin->state,
+    struct standin_call call = {.standin = standin,
+                                .state = &standin->state,
                                 .method = binding->method->name,
                                 .env = env,
                                 .parameters = parameters};

@@ -132,6 +132,11 @@ static void render_leases(const struct standin_network *network, struct oneib_te
 static void render_address_range(const struct standin_network *network, enum standin_form form,
                                  struct oneib_text *text)
 {
+    /* It is made when the driver has agreed to the network. */
+    if (network->state == NETWORK_LOCK_CREATE) {
+        oneib_text_append(text, "<AR_POOL></AR_POOL>");
+        return;
+    }
     oneib_text_append(text, "<AR_POOL><AR>");
     if (form == STANDIN_POOL)
         render_allocated(network, text);
@@ -149,6 +154,16 @@ static void render_address_range(const struct standin_network *network, enum sta
     oneib_text_append(text, "</AR></AR_POOL>");
 }
 
+/* The address range as it was asked for. */
+static void render_wanted_range(const struct standin_network *network, struct oneib_text *text)
+{
+    oneib_text_append(text, "<AR><IP>");
+    render_ip(network->first_ip, text);
+    oneib_text_printf(text,
+                      "</IP><SIZE><![CDATA[%" PRIu32 "]]></SIZE><TYPE><![CDATA[IP4]]></TYPE></AR>",
+                      network->size);
+}
+
 void standin_render_network(const struct standin_network *network, enum standin_form form,
                             struct oneib_text *text)
 {
@@ -158,10 +173,11 @@ void standin_render_network(const struct standin_network *network, enum standin_
     standin_render_permissions(text);
     oneib_text_printf(text,
                       "<CLUSTERS><ID>0</ID></CLUSTERS><BRIDGE><![CDATA[%s]]></BRIDGE>"
-                      "<BRIDGE_TYPE><![CDATA[%s]]></BRIDGE_TYPE><STATE><![CDATA[1]]></STATE>"
-                      "<PREV_STATE><![CDATA[1]]></PREV_STATE>",
+                      "<BRIDGE_TYPE><![CDATA[%s]]></BRIDGE_TYPE><STATE><![CDATA[%d]]></STATE>"
+                      "<PREV_STATE><![CDATA[%d]]></PREV_STATE>",
                       standin_attributes_get(own, "BRIDGE"),
-                      standin_attributes_get(own, "BRIDGE_TYPE"));
+                      standin_attributes_get(own, "BRIDGE_TYPE"), network->state,
+                      network->previous_state);
     if (network->is_reservation)
         oneib_text_printf(text, "<PARENT_NETWORK_ID>%" PRIu32 "</PARENT_NETWORK_ID>",
                           network->parent_id);
@@ -179,6 +195,8 @@ void standin_render_network(const struct standin_network *network, enum standin_
                       network->lease_count);
     render_vm_sets(network, text);
     oneib_text_append(text, "<TEMPLATE>");
+    if (network->state == NETWORK_LOCK_CREATE)
+        render_wanted_range(network, text);
     standin_attributes_render(own, text);
     oneib_text_append(text, "</TEMPLATE>");
     render_address_range(network, form, text);
@@ -204,6 +222,17 @@ static void render_pci_device(unsigned function, struct oneib_text *text)
         "<VMID><![CDATA[-1]]></VMID></PCI>",
         function, function, function);
 }
+
+/* A new host from HOST_SHARE on: its probes have not run yet. */
+static const char never_monitored[] =
+    "<HOST_SHARE><MEM_USAGE>0</MEM_USAGE><CPU_USAGE>0</CPU_USAGE><TOTAL_MEM>0</TOTAL_MEM>"
+    "<TOTAL_CPU>0</TOTAL_CPU><MAX_MEM>0</MAX_MEM><MAX_CPU>0</MAX_CPU><RUNNING_VMS>0</RUNNING_VMS>"
+    "<VMS_THREAD>1</VMS_THREAD><DATASTORES><DISK_USAGE><![CDATA[0]]></DISK_USAGE>"
+    "<FREE_DISK><![CDATA[0]]></FREE_DISK><MAX_DISK><![CDATA[0]]></MAX_DISK>"
+    "<USED_DISK><![CDATA[0]]></USED_DISK></DATASTORES><PCI_DEVICES></PCI_DEVICES>"
+    "<NUMA_NODES></NUMA_NODES></HOST_SHARE><VMS></VMS><TEMPLATE><IM_MAD><![CDATA[kvm]]></IM_MAD>"
+    "<RESERVED_CPU><![CDATA[]]></RESERVED_CPU><RESERVED_MEM><![CDATA[]]></RESERVED_MEM>"
+    "<VM_MAD><![CDATA[kvm]]></VM_MAD></TEMPLATE><MONITORING/></HOST>";
 
 static void render_share(const struct standin_host *host, size_t vm_count, struct oneib_text *text)
 {
@@ -300,9 +329,15 @@ void standin_render_host(const struct standin_state *state, const struct standin
 {
     oneib_text_printf(text, "<HOST><ID>%" PRIu32 "</ID><NAME>", host->id);
     standin_render_escaped(host->name, text);
-    oneib_text_append(text, "</NAME><STATE>2</STATE><PREV_STATE>2</PREV_STATE>"
-                            "<IM_MAD><![CDATA[kvm]]></IM_MAD><VM_MAD><![CDATA[kvm]]></VM_MAD>"
-                            "<CLUSTER_ID>0</CLUSTER_ID><CLUSTER>default</CLUSTER>");
+    oneib_text_printf(text,
+                      "</NAME><STATE>%d</STATE><PREV_STATE>%d</PREV_STATE>"
+                      "<IM_MAD><![CDATA[kvm]]></IM_MAD><VM_MAD><![CDATA[kvm]]></VM_MAD>"
+                      "<CLUSTER_ID>0</CLUSTER_ID><CLUSTER>default</CLUSTER>",
+                      host->state, host->previous_state);
+    if (host->state == HOST_INIT) {
+        oneib_text_append(text, never_monitored);
+        return;
+    }
     render_share(host, count_vms(state, host), text);
     oneib_text_append(text, "<VMS>");
     for (size_t i = 0; i < state->vm_count; i++)
@@ -328,18 +363,25 @@ static void render_restrictions(const char *element, const char *prefix, struct 
                           element);
 }
 
-void standin_render_config(const struct standin_state *state, struct oneib_text *text)
+static void render_all_restrictions(struct oneib_text *text)
 {
-    oneib_text_printf(text,
-                      "<OPENNEBULA_CONFIGURATION><API_LIST_ORDER><![CDATA[%s]]></API_LIST_ORDER>"
-                      "<LISTEN_ADDRESS><![CDATA[127.0.0.1]]></LISTEN_ADDRESS>",
-                      state->ascending ? "ASC" : "DESC");
     render_restrictions("VM_RESTRICTED_ATTR", "NIC/", text);
     render_restrictions("VM_RESTRICTED_ATTR", "NIC_ALIAS/", text);
     render_restrictions("VM_RESTRICTED_ATTR", "NIC_DEFAULT/", text);
     render_restrictions("VM_RESTRICTED_ATTR", "PCI/", text);
     render_restrictions("VNET_RESTRICTED_ATTR", "", text);
     render_restrictions("VNET_RESTRICTED_ATTR", "AR/", text);
+}
+
+void standin_render_config(const struct standin_state *state, bool unrestricted,
+                           struct oneib_text *text)
+{
+    oneib_text_printf(text,
+                      "<OPENNEBULA_CONFIGURATION><API_LIST_ORDER><![CDATA[%s]]></API_LIST_ORDER>"
+                      "<LISTEN_ADDRESS><![CDATA[127.0.0.1]]></LISTEN_ADDRESS>",
+                      state->ascending ? "ASC" : "DESC");
+    if (!unrestricted)
+        render_all_restrictions(text);
     oneib_text_append(text, "<VN_MAD_CONF><BRIDGE_TYPE><![CDATA[none]]></BRIDGE_TYPE>"
                             "<NAME><![CDATA[infiniband]]></NAME></VN_MAD_CONF>"
                             "</OPENNEBULA_CONFIGURATION>");

@@ -21,7 +21,9 @@ void standin_render_network(const struct standin_network *network, enum standin_
                             struct oneib_text *text);
 void standin_render_host(const struct standin_state *state, const struct standin_host *host,
                          enum standin_form form, struct oneib_text *text);
-void standin_render_config(const struct standin_state *state, struct oneib_text *text);
+/* unrestricted: without the restricted attributes that oneib asks for. */
+void standin_render_config(const struct standin_state *state, bool unrestricted,
+                           struct oneib_text *text);
 
 /* Shared by the documents. */
 void standin_render_owner(uint32_t id, const char *name, struct oneib_text *text);

@@ -2,6 +2,7 @@
 /* oned-standin: options, start, end. */
 #include "base/cleanup.h"
 #include "base/number.h"
+#include "standin_publisher.h"
 #include "standin_server.h"
 #include <errno.h>
 #include <getopt.h>
@@ -22,10 +23,13 @@ static const char help[] =
     "like those of oned 7.4.0, and lets a script move its VMs through their states with the\n"
     "methods standin.*. It listens on 127.0.0.1 only and ends with the process that started it.\n"
     "\n"
+    "When it is ready it prints three ports: \"port N\" is oned's, \"control N\" gives the same\n"
+    "answers and stays up when the others are down (standin.down), \"events N\" publishes.\n"
+    "\n"
     "  --session USER:PASSWORD          the session that may do everything\n"
     "  --limited-session USER:PASSWORD  a user who sees networks, but no host and no VM\n"
     "  --port N                         port to listen on (default 0: any free one)\n"
-    "  --port-file FILE                 write the port there; it is always printed as \"port N\"\n"
+    "  --port-file FILE                 write the port there\n"
     "  --lifetime SECONDS               end by itself after that long (default 3600)\n"
     "  --ascending                      list pools by ascending id (oned's default is descending)\n"
     "  --lazy-nics                      a network's update reaches its VMs' NICs only with\n"
@@ -126,40 +130,73 @@ static int open_stop_fd(struct oneib_error *err)
     return fd >= 0 ? fd : oneib_fail_errno(err, errno, "watching for signals");
 }
 
-static int announce(const struct options *options, uint16_t port, struct oneib_error *err)
+/* Of oned's port alone: whoever asks for a file knows nothing of the others. */
+static int write_port_file(const char *path, uint16_t port, struct oneib_error *err)
 {
-    printf("port %u\n", port);
-    if (fflush(stdout) != 0)
-        return oneib_fail_errno(err, errno, "printing the port");
-    if (!options->port_file)
-        return 0;
-    FILE *file = fopen(options->port_file, "we");
+    FILE *file = fopen(path, "we");
     if (!file)
-        return oneib_fail_errno(err, errno, "writing %s", options->port_file);
+        return oneib_fail_errno(err, errno, "writing %s", path);
     fprintf(file, "%u\n", port);
-    return fclose(file) == 0 ? 0 : oneib_fail_errno(err, errno, "writing %s", options->port_file);
+    return fclose(file) == 0 ? 0 : oneib_fail_errno(err, errno, "writing %s", path);
 }
 
-static int run(const struct options *options, struct oneib_error *err)
+/* The ports of standin_server.h, and the publisher's. */
+enum { EVENTS = STANDIN_PORTS, PORTS };
+
+static int announce(const struct options *options, const uint16_t ports[PORTS],
+                    struct oneib_error *err)
 {
-    oneib_autoclose int stop_fd = open_stop_fd(err);
-    uint16_t port = options->port;
-    oneib_autoclose int listener = stop_fd < 0 ? -1 : standin_listen(&port, err);
-    if (listener < 0)
+    printf("port %u\ncontrol %u\nevents %u\n", ports[STANDIN_ONED], ports[STANDIN_CONTROL],
+           ports[EVENTS]);
+    if (fflush(stdout) != 0)
+        return oneib_fail_errno(err, errno, "printing the ports");
+    return options->port_file ? write_port_file(options->port_file, ports[STANDIN_ONED], err) : 0;
+}
+
+/* Listens before it announces: whoever reads the ports may call at once. */
+static int serve(struct standin *standin, const struct options *options,
+                 const uint16_t ports[PORTS], int stop_fd, struct oneib_error *err)
+{
+    standin->state.publisher = standin_publisher_open(ports[EVENTS], err);
+    if (!standin->state.publisher)
         return -1;
+    int listeners[STANDIN_PORTS];
+    for (unsigned i = 0; i < STANDIN_PORTS; i++)
+        if ((listeners[i] = standin_listen(ports[i], err)) < 0)
+            return -1;
+    alarm(options->lifetime);
+    if (announce(options, ports, err) < 0)
+        return -1;
+    return standin_serve(standin, ports, listeners, stop_fd, err);
+}
+
+static int run_on(const struct options *options, const uint16_t ports[PORTS], int stop_fd,
+                  struct oneib_error *err)
+{
     struct standin standin = {.lock = PTHREAD_MUTEX_INITIALIZER,
                               .session = options->session,
                               .limited_session = options->limited_session};
     standin.state.ascending = options->ascending;
     standin.state.lazy_nics = options->lazy_nics;
     int result = standin_state_init(&standin.state, err);
-    alarm(options->lifetime);
     if (result == 0)
-        result = announce(options, port, err);
-    if (result == 0)
-        result = standin_serve(&standin, listener, stop_fd, err);
+        result = serve(&standin, options, ports, stop_fd, err);
+    standin_publisher_close(standin.state.publisher);
     standin_state_clear(&standin.state);
     return result;
+}
+
+/* The ports stay reserved to the end, by descriptors that the end of the process closes. */
+static int run(const struct options *options, struct oneib_error *err)
+{
+    uint16_t ports[PORTS] = {[STANDIN_ONED] = options->port};
+    oneib_autoclose int stop_fd = open_stop_fd(err);
+    if (stop_fd < 0)
+        return -1;
+    for (unsigned i = 0; i < PORTS; i++)
+        if (standin_reserve_port(&ports[i], err) < 0)
+            return -1;
+    return run_on(options, ports, stop_fd, err);
 }
 
 int main(int argc, char **argv)

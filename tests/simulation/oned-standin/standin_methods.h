@@ -10,15 +10,19 @@
 #include <xmlrpc-c/base.h>
 #include <xmlrpc-c/server.h>
 
+struct server;
+
 struct standin {
     struct standin_state state;
     pthread_mutex_t lock; /* of state */
     const char *session, *limited_session;
+    struct server *server; /* while it serves */
 };
 
 /* One call under way. */
 struct standin_call {
-    struct standin_state *state;
+    struct standin *standin;
+    struct standin_state *state; /* of it */
     const char *method;
     bool limited; /* the caller is the user with limited sight */
     xmlrpc_env *env;

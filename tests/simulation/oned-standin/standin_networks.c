@@ -2,6 +2,7 @@
 /* Networks: creation, reservations, updates and how they reach the NICs' copies. */
 #include "standin_networks.h"
 #include "base/array.h"
+#include "standin_events.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,7 +19,7 @@ static const char *const kept[] = {"BRIDGE", "BRIDGE_TYPE", "OUTER_VLAN_ID", "SE
 struct standin_network *standin_network_find(const struct standin_state *state, uint32_t id,
                                              struct oneib_error *err)
 {
-    if (id < state->network_count && !state->networks[id]->deleted)
+    if (id < state->network_count && state->networks[id]->state != NETWORK_DONE)
         return state->networks[id];
     oneib_fail(err, ONEIB_ERROR_NOT_FOUND, "Error getting virtual network [%u].", id);
     return NULL;
@@ -47,9 +48,18 @@ static struct standin_network *add_network(struct standin_state *state, const ch
         return NULL;
     }
     network->id = (uint32_t)state->network_count;
+    network->state = NETWORK_LOCK_CREATE;
     plan_addresses(network);
     state->networks[state->network_count++] = network;
     return network;
+}
+
+static void change_state(struct standin_state *state, struct standin_network *network,
+                         int new_state)
+{
+    network->previous_state = network->state;
+    network->state = new_state;
+    standin_event_network(state, network);
 }
 
 int standin_network_create(struct standin_state *state, const char *name, const char *vlan_id,
@@ -74,7 +84,14 @@ int standin_network_create(struct standin_state *state, const char *name, const 
                   standin_attributes_merge(own, &given, err) < 0;
     standin_attributes_clear(&given);
     *id = network->id;
-    return failed ? -1 : 0;
+    if (failed)
+        return -1;
+    standin_event_call(state, &(struct standin_call_event){.call = "one.vn.allocate",
+                                                           .in = {extra, "-1"},
+                                                           .id = network->id,
+                                                           .network = network});
+    change_state(state, network, NETWORK_READY);
+    return 0;
 }
 
 int standin_network_reserve(struct standin_state *state, uint32_t parent_id, const char *name,
@@ -89,7 +106,15 @@ int standin_network_reserve(struct standin_state *state, uint32_t parent_id, con
     network->is_reservation = true;
     network->parent_id = parent_id;
     *id = network->id;
-    return standin_attributes_merge(&network->attributes, &parent->attributes, err);
+    if (standin_attributes_merge(&network->attributes, &parent->attributes, err) < 0)
+        return -1;
+    standin_event_network(state, network);
+    standin_event_call(state,
+                       &(struct standin_call_event){.call = "one.vn.reserve",
+                                                    .in = {standin_number(parent_id).text, name},
+                                                    .id = network->id});
+    change_state(state, network, NETWORK_READY);
+    return 0;
 }
 
 /* VLAN_ID and PHYDEV are members of the network in oned: replacing the template empties them, it
@@ -112,6 +137,16 @@ static int drop_replaced(struct standin_network *network, struct oneib_error *er
                : 0;
 }
 
+/* Whether the network's update has not reached the NIC yet. */
+static bool is_outdated(const struct standin_nic *nic, const struct standin_network *network)
+{
+    for (size_t i = 0; i < sizeof inherited / sizeof *inherited; i++)
+        if (strcmp(standin_attributes_get(&nic->attributes, inherited[i]),
+                   standin_attributes_get(&network->attributes, inherited[i])) != 0)
+            return true;
+    return false;
+}
+
 int standin_nic_inherit(struct standin_nic *nic, const struct standin_network *network,
                         struct oneib_error *err)
 {
@@ -125,17 +160,40 @@ int standin_nic_inherit(struct standin_nic *nic, const struct standin_network *n
     return 0;
 }
 
+/* A running VM is in HOTPLUG_NIC while its NICs follow (recorded). */
+static void pass_through(const struct standin_state *state, struct standin_vm *vm, int lcm_state)
+{
+    vm->lcm_state = lcm_state;
+    standin_event_vm(state, vm);
+}
+
+static int update_vm(const struct standin_state *state, struct standin_vm *vm,
+                     const struct standin_network *network, struct oneib_error *err)
+{
+    bool outdated = false;
+    for (size_t n = 0; n < vm->nic_count; n++)
+        outdated |= vm->nics[n].network_id == network->id && is_outdated(&vm->nics[n], network);
+    if (!outdated)
+        return 0;
+    bool running = vm->state == VM_ACTIVE && vm->lcm_state == LCM_RUNNING;
+    if (running)
+        pass_through(state, vm, LCM_HOTPLUG_NIC);
+    for (size_t n = 0; n < vm->nic_count; n++)
+        if (vm->nics[n].network_id == network->id &&
+            standin_nic_inherit(&vm->nics[n], network, err) < 0)
+            return -1;
+    if (running)
+        pass_through(state, vm, LCM_RUNNING);
+    return 0;
+}
+
 static int propagate(struct standin_state *state, struct standin_network *network,
                      struct oneib_error *err)
 {
     network->outdated = false;
-    for (size_t v = 0; v < state->vm_count; v++) {
-        struct standin_vm *vm = state->vms[v];
-        for (size_t n = 0; vm->state != VM_DONE && n < vm->nic_count; n++)
-            if (vm->nics[n].network_id == network->id &&
-                standin_nic_inherit(&vm->nics[n], network, err) < 0)
-                return -1;
-    }
+    for (size_t v = 0; v < state->vm_count; v++)
+        if (state->vms[v]->state != VM_DONE && update_vm(state, state->vms[v], network, err) < 0)
+            return -1;
     return 0;
 }
 
@@ -156,6 +214,10 @@ int standin_network_update(struct standin_state *state, uint32_t id, const char 
         return -1;
     state->now++;
     network->outdated = true;
+    standin_event_call(state, &(struct standin_call_event){
+                                  .call = "one.vn.update",
+                                  .in = {standin_number(id).text, text, append ? "1" : "0"},
+                                  .id = id});
     return state->lazy_nics ? 0 : propagate(state, network, err);
 }
 
@@ -172,7 +234,12 @@ int standin_network_delete(struct standin_state *state, uint32_t id, struct onei
     struct standin_network *network = standin_network_find(state, id, err);
     if (!network)
         return -1;
-    network->deleted = true;
+    change_state(state, network, NETWORK_LOCK_DELETE);
+    standin_event_call(state, &(struct standin_call_event){.call = "one.vn.delete",
+                                                           .in = {standin_number(id).text},
+                                                           .id = id,
+                                                           .network = network});
+    change_state(state, network, NETWORK_DONE);
     return 0;
 }
 

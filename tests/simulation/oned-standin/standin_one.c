@@ -4,11 +4,12 @@
 #include "standin_documents.h"
 #include "standin_methods.h"
 #include <stdlib.h>
+#include <string.h>
 
 enum { CODE_AUTHORIZATION = 512 };
 
-/* A fault of pools, used up by this call. */
-static bool pool_fault(struct standin_state *state, enum standin_fault fault)
+/* A fault of documents, used up by this call. */
+static bool document_fault(struct standin_state *state, enum standin_fault fault)
 {
     if (state->fault != fault)
         return false;
@@ -40,8 +41,69 @@ static xmlrpc_value *system_config(struct standin_call *call)
                               "The oned configuration can only be retrieved by users in the "
                               "oneadmin group.");
     struct oneib_text text = {0};
-    standin_render_config(call->state, &text);
+    standin_render_config(call->state, document_fault(call->state, FAULT_UNRESTRICTED), &text);
     return standin_answer_text(call, &text);
+}
+
+/* Renders the object of that id, or fails as NOT_FOUND. */
+typedef int (*standin_renderer)(const struct standin_state *state, uint32_t id,
+                                struct oneib_text *text, struct oneib_error *err);
+
+static int render_vm(const struct standin_state *state, uint32_t id, struct oneib_text *text,
+                     struct oneib_error *err)
+{
+    const struct standin_vm *vm = standin_vm_find(state, id, err);
+    if (vm)
+        standin_render_vm(state, vm, STANDIN_WHOLE, text);
+    return vm ? 0 : -1;
+}
+
+static int render_host(const struct standin_state *state, uint32_t id, struct oneib_text *text,
+                       struct oneib_error *err)
+{
+    const struct standin_host *host = standin_host_find(state, id, err);
+    if (host)
+        standin_render_host(state, host, STANDIN_WHOLE, text);
+    return host ? 0 : -1;
+}
+
+static int render_network(const struct standin_state *state, uint32_t id, struct oneib_text *text,
+                          struct oneib_error *err)
+{
+    const struct standin_network *network = standin_network_find(state, id, err);
+    if (network)
+        standin_render_network(network, STANDIN_WHOLE, text);
+    return network ? 0 : -1;
+}
+
+/* one.KIND.info. */
+static const struct kind {
+    const char *method;
+    const char *name;
+    bool hidden; /* from the user with limited sight */
+    standin_renderer render;
+} kinds[] = {
+    {"one.vm.info", "VM", true, render_vm},
+    {"one.host.info", "HOST", true, render_host},
+    {"one.vn.info", "NET", false, render_network},
+};
+
+static xmlrpc_value *info(struct standin_call *call)
+{
+    const struct kind *kind = kinds;
+    while (strcmp(kind->method, call->method) != 0)
+        kind++;
+    uint32_t id;
+    if (!standin_take_id(call, 1, &id))
+        return NULL;
+    struct oneib_error err = {0};
+    struct oneib_text text = {0};
+    if (kind->render(call->state, id, &text, &err) < 0)
+        return standin_refuse_error(call, id, &err);
+    if (!kind->hidden || !call->limited)
+        return standin_answer_text(call, &text);
+    oneib_text_clear(&text);
+    return refuse_limited(call, "USE", kind->name, id);
 }
 
 /* What of a pool is asked for. */
@@ -117,8 +179,8 @@ static xmlrpc_value *vm_pool(struct standin_call *call, bool whole)
         return NULL;
     struct oneib_text text = {0};
     oneib_text_append(&text, "<VM_POOL>");
-    bool shrunk = pool_fault(call->state, FAULT_SHRINK_WINDOW);
-    if (!call->limited && !pool_fault(call->state, FAULT_EMPTY_POOLS))
+    bool shrunk = document_fault(call->state, FAULT_SHRINK_WINDOW);
+    if (!call->limited && !document_fault(call->state, FAULT_EMPTY_POOLS))
         render_vm_pool(call->state, &range, vm_state, whole, shrunk, &text);
     oneib_text_append(&text, "</VM_POOL>");
     return standin_answer_text(call, &text);
@@ -134,48 +196,16 @@ static xmlrpc_value *vm_pool_info_extended(struct standin_call *call)
     return vm_pool(call, true);
 }
 
-static xmlrpc_value *vm_info(struct standin_call *call)
-{
-    uint32_t id;
-    if (!standin_take_id(call, 1, &id))
-        return NULL;
-    struct oneib_error err = {0};
-    const struct standin_vm *vm = standin_vm_find(call->state, id, &err);
-    if (!vm)
-        return standin_refuse_error(call, id, &err);
-    if (call->limited)
-        return refuse_limited(call, "USE", "VM", id);
-    struct oneib_text text = {0};
-    standin_render_vm(call->state, vm, STANDIN_WHOLE, &text);
-    return standin_answer_text(call, &text);
-}
-
 static xmlrpc_value *host_pool_info(struct standin_call *call)
 {
     const struct standin_state *state = call->state;
     struct oneib_text text = {0};
     oneib_text_append(&text, "<HOST_POOL>");
-    bool empty = call->limited || pool_fault(call->state, FAULT_EMPTY_POOLS);
+    bool empty = call->limited || document_fault(call->state, FAULT_EMPTY_POOLS);
     for (size_t i = 0; !empty && i < state->host_count; i++)
         standin_render_host(state, state->hosts[listed(state, state->host_count, i)], STANDIN_POOL,
                             &text);
     oneib_text_append(&text, "</HOST_POOL>");
-    return standin_answer_text(call, &text);
-}
-
-static xmlrpc_value *host_info(struct standin_call *call)
-{
-    uint32_t id;
-    if (!standin_take_id(call, 1, &id))
-        return NULL;
-    struct oneib_error err = {0};
-    const struct standin_host *host = standin_host_find(call->state, id, &err);
-    if (!host)
-        return standin_refuse_error(call, id, &err);
-    if (call->limited)
-        return refuse_limited(call, "USE", "HOST", id);
-    struct oneib_text text = {0};
-    standin_render_host(call->state, host, STANDIN_WHOLE, &text);
     return standin_answer_text(call, &text);
 }
 
@@ -188,14 +218,11 @@ static xmlrpc_value *host_update(struct standin_call *call)
         !standin_take_int(call, 3, &append))
         return NULL;
     struct oneib_error err = {0};
-    struct standin_host *host = standin_host_find(call->state, id, &err);
-    if (host && call->limited)
-        return refuse_limited(call, "MANAGE", "HOST", id);
-    if (!host)
+    if (!standin_host_find(call->state, id, &err))
         return standin_refuse_error(call, id, &err);
-    if (!append)
-        standin_attributes_clear(&host->attributes);
-    if (standin_attributes_parse(&host->attributes, attributes, &err) < 0)
+    if (call->limited)
+        return refuse_limited(call, "MANAGE", "HOST", id);
+    if (standin_host_update(call->state, id, attributes, append != 0, &err) < 0)
         return standin_refuse_error(call, id, &err);
     return standin_answer_id(call, id);
 }
@@ -207,7 +234,7 @@ static void render_network_pool(const struct standin_state *state, const struct 
     for (size_t i = 0; i < state->network_count; i++) {
         const struct standin_network *network =
             state->networks[listed(state, state->network_count, i)];
-        if (network->deleted || !holds_id(range, network->id))
+        if (network->state == NETWORK_DONE || !holds_id(range, network->id))
             continue;
         if (holds_position(range, position++))
             standin_render_network(network, STANDIN_POOL, text);
@@ -224,23 +251,9 @@ static xmlrpc_value *network_pool_info(struct standin_call *call)
         return NULL;
     struct oneib_text text = {0};
     oneib_text_append(&text, "<VNET_POOL>");
-    if (!pool_fault(call->state, FAULT_EMPTY_POOLS))
+    if (!document_fault(call->state, FAULT_EMPTY_POOLS))
         render_network_pool(call->state, &range, &text);
     oneib_text_append(&text, "</VNET_POOL>");
-    return standin_answer_text(call, &text);
-}
-
-static xmlrpc_value *network_info(struct standin_call *call)
-{
-    uint32_t id;
-    if (!standin_take_id(call, 1, &id))
-        return NULL;
-    struct oneib_error err = {0};
-    const struct standin_network *network = standin_network_find(call->state, id, &err);
-    if (!network)
-        return standin_refuse_error(call, id, &err);
-    struct oneib_text text = {0};
-    standin_render_network(network, STANDIN_WHOLE, &text);
     return standin_answer_text(call, &text);
 }
 
@@ -267,12 +280,12 @@ const struct standin_method standin_one_methods[] = {
     {"one.system.config", system_config},
     {"one.vmpool.info", vm_pool_info},
     {"one.vmpool.infoextended", vm_pool_info_extended},
-    {"one.vm.info", vm_info},
+    {"one.vm.info", info},
     {"one.hostpool.info", host_pool_info},
-    {"one.host.info", host_info},
+    {"one.host.info", info},
     {"one.host.update", host_update},
     {"one.vnpool.info", network_pool_info},
-    {"one.vn.info", network_info},
+    {"one.vn.info", info},
     {"one.vn.update", network_update},
     {NULL, NULL},
 };

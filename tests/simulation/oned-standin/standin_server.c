@@ -16,41 +16,103 @@
  * was. */
 #define KEEP_ALIVE_SECONDS 600
 
+/* How soon the port that is up again is served. */
+#define DOWN_POLL_MS 5
+
 struct server {
     struct standin *standin;
     TServer abyss;
     xmlrpc_registry *registry;
-    pthread_mutex_t lock; /* of connections */
+    uint16_t port;        /* of STANDIN_ONED */
+    pthread_mutex_t lock; /* of what follows */
     pthread_cond_t gone;
+    int listeners[STANDIN_PORTS]; /* -1: down */
     struct connection *connections;
 };
 
 struct connection {
     struct server *server;
     int fd;
+    unsigned port; /* enum standin_port */
     struct connection *next;
 };
 
-int standin_listen(uint16_t *port, struct oneib_error *err)
+/* --- ports ---------------------------------------------------------------------------------- */
+
+static struct sockaddr_in loopback(uint16_t port)
 {
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (fd < 0)
-        return oneib_fail_errno(err, errno, "making a socket");
-    struct sockaddr_in address = {
-        .sin_family = AF_INET, .sin_port = htons(*port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    return (struct sockaddr_in){
+        .sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+}
+
+static int fail_port(struct oneib_error *err, int fd, uint16_t port)
+{
+    oneib_fail_errno(err, errno, "listening on 127.0.0.1 port %u", port);
+    if (fd >= 0)
+        close(fd);
+    return -1;
+}
+
+int standin_reserve_port(uint16_t *port, struct oneib_error *err)
+{
+    struct sockaddr_in address = loopback(*port);
     socklen_t length = sizeof address;
     int reuse = 1;
-    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &reuse, sizeof reuse);
-    if (bind(fd, (struct sockaddr *)&address, sizeof address) < 0 ||
-        listen(fd, LISTEN_BACKLOG) < 0 ||
-        getsockname(fd, (struct sockaddr *)&address, &length) < 0) {
-        oneib_fail_errno(err, errno, "listening on 127.0.0.1 port %u", *port);
-        close(fd);
-        return -1;
-    }
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    /* Others may listen beside a socket that does not, if both say so. Said before a free port is
+     * looked for, it would find ports that others keep in this way. */
+    if (fd < 0 || (*port && setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &reuse, sizeof reuse) < 0) ||
+        bind(fd, (struct sockaddr *)&address, sizeof address) < 0 ||
+        setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &reuse, sizeof reuse) < 0 ||
+        getsockname(fd, (struct sockaddr *)&address, &length) < 0)
+        return fail_port(err, fd, *port);
     *port = ntohs(address.sin_port);
     return fd;
 }
+
+int standin_listen(uint16_t port, struct oneib_error *err)
+{
+    struct sockaddr_in address = loopback(port);
+    int reuse = 1;
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &reuse, sizeof reuse) < 0 ||
+        bind(fd, (struct sockaddr *)&address, sizeof address) < 0 || listen(fd, LISTEN_BACKLOG) < 0)
+        return fail_port(err, fd, port);
+    return fd;
+}
+
+static void stop_listening(struct server *server, unsigned port)
+{
+    /* A thread that polls it would keep it open. */
+    shutdown(server->listeners[port], SHUT_RDWR);
+    close(server->listeners[port]);
+    server->listeners[port] = -1;
+}
+
+static void end_connections_of(struct server *server, unsigned port)
+{
+    for (struct connection *c = server->connections; c; c = c->next)
+        if (c->port == port)
+            shutdown(c->fd, SHUT_RDWR);
+}
+
+int standin_server_down(struct server *server, bool down, struct oneib_error *err)
+{
+    int result = 0;
+    pthread_mutex_lock(&server->lock);
+    bool is_down = server->listeners[STANDIN_ONED] < 0;
+    if (down && !is_down) {
+        stop_listening(server, STANDIN_ONED);
+        end_connections_of(server, STANDIN_ONED);
+    } else if (!down && is_down) {
+        server->listeners[STANDIN_ONED] = standin_listen(server->port, err);
+        result = server->listeners[STANDIN_ONED] < 0 ? -1 : 0;
+    }
+    pthread_mutex_unlock(&server->lock);
+    return result;
+}
+
+/* --- calls ---------------------------------------------------------------------------------- */
 
 /* A fault of the wire, used up by this call; control calls are never disturbed. */
 static enum standin_fault take_wire_fault(struct standin *standin, const char *call, size_t length,
@@ -174,22 +236,12 @@ static void *handle(void *argument)
     return NULL;
 }
 
-static void start(struct server *server, int fd)
+static void start(struct connection *connection)
 {
     /* Abyss writes head and body separately: with Nagle's algorithm each answer would wait for a
      * delayed ACK. */
     int on = 1;
-    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    struct connection *connection = calloc(1, sizeof *connection);
-    if (!connection) {
-        close(fd);
-        return;
-    }
-    *connection = (struct connection){.server = server, .fd = fd};
-    pthread_mutex_lock(&server->lock);
-    connection->next = server->connections;
-    server->connections = connection;
-    pthread_mutex_unlock(&server->lock);
+    setsockopt(connection->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     pthread_attr_t detached;
     pthread_t thread;
     pthread_attr_init(&detached);
@@ -199,27 +251,57 @@ static void start(struct server *server, int fd)
     pthread_attr_destroy(&detached);
 }
 
-static int accept_until_stopped(struct server *server, int listener, int stop_fd,
-                                struct oneib_error *err)
+/* Accepted and listed in one step, so that a port that goes down misses none. NULL: there is none.
+ */
+static struct connection *accept_one(struct server *server, unsigned port)
 {
-    struct pollfd watched[] = {{.fd = listener, .events = POLLIN},
-                               {.fd = stop_fd, .events = POLLIN}};
+    struct connection *connection = calloc(1, sizeof *connection);
+    if (!connection)
+        return NULL;
+    pthread_mutex_lock(&server->lock);
+    int fd = accept4(server->listeners[port], NULL, NULL, SOCK_CLOEXEC);
+    if (fd >= 0) {
+        *connection = (struct connection){
+            .server = server, .fd = fd, .port = port, .next = server->connections};
+        server->connections = connection;
+    }
+    pthread_mutex_unlock(&server->lock);
+    if (fd >= 0)
+        return connection;
+    free(connection);
+    return NULL;
+}
+
+static int accept_until_stopped(struct server *server, int stop_fd, struct oneib_error *err)
+{
     for (;;) {
-        if (poll(watched, 2, -1) < 0 && errno != EINTR)
+        struct pollfd watched[STANDIN_PORTS + 1] = {
+            [STANDIN_PORTS] = {.fd = stop_fd, .events = POLLIN}};
+        pthread_mutex_lock(&server->lock);
+        for (unsigned port = 0; port < STANDIN_PORTS; port++)
+            watched[port] = (struct pollfd){.fd = server->listeners[port], .events = POLLIN};
+        pthread_mutex_unlock(&server->lock);
+        int timeout = watched[STANDIN_ONED].fd < 0 ? DOWN_POLL_MS : -1;
+        if (poll(watched, STANDIN_PORTS + 1, timeout) < 0 && errno != EINTR)
             return oneib_fail_errno(err, errno, "waiting for connections");
-        if (watched[1].revents)
+        if (watched[STANDIN_PORTS].revents)
             return 0;
-        int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
-        if (fd >= 0)
-            start(server, fd);
+        for (unsigned port = 0; port < STANDIN_PORTS; port++) {
+            struct connection *connection = watched[port].revents ? accept_one(server, port) : NULL;
+            if (connection)
+                start(connection);
+        }
     }
 }
 
 static void end_connections(struct server *server)
 {
     pthread_mutex_lock(&server->lock);
-    for (struct connection *c = server->connections; c; c = c->next)
-        shutdown(c->fd, SHUT_RDWR);
+    for (unsigned port = 0; port < STANDIN_PORTS; port++) {
+        if (server->listeners[port] >= 0)
+            stop_listening(server, port);
+        end_connections_of(server, port);
+    }
     while (server->connections)
         pthread_cond_wait(&server->gone, &server->lock);
     pthread_mutex_unlock(&server->lock);
@@ -241,23 +323,28 @@ static void prepare(struct server *server, xmlrpc_env *env)
                                      XMLRPC_AHPSIZE(xml_processor_max_stack));
 }
 
-static int serve_with_registry(struct server *server, int listener, int stop_fd, xmlrpc_env *env,
+static int serve_with_registry(struct server *server, int stop_fd, xmlrpc_env *env,
                                struct oneib_error *err)
 {
     if (!ServerCreateNoAccept(&server->abyss, "oned-standin", NULL, NULL))
         return oneib_fail(err, ONEIB_ERROR_SYSTEM, "starting the HTTP server");
     prepare(server, env);
     int result = env->fault_occurred ? oneib_fail(err, ONEIB_ERROR_SYSTEM, "%s", env->fault_string)
-                                     : accept_until_stopped(server, listener, stop_fd, err);
+                                     : accept_until_stopped(server, stop_fd, err);
     end_connections(server);
     ServerFree(&server->abyss);
     return result;
 }
 
-int standin_serve(struct standin *standin, int listener, int stop_fd, struct oneib_error *err)
+int standin_serve(struct standin *standin, const uint16_t ports[STANDIN_PORTS],
+                  const int listeners[STANDIN_PORTS], int stop_fd, struct oneib_error *err)
 {
-    struct server server = {
-        .standin = standin, .lock = PTHREAD_MUTEX_INITIALIZER, .gone = PTHREAD_COND_INITIALIZER};
+    struct server server = {.standin = standin,
+                            .port = ports[STANDIN_ONED],
+                            .lock = PTHREAD_MUTEX_INITIALIZER,
+                            .gone = PTHREAD_COND_INITIALIZER};
+    memcpy(server.listeners, listeners, sizeof server.listeners);
+    standin->server = &server;
     const char *error = NULL;
     AbyssInit(&error);
     if (error) {
@@ -270,7 +357,7 @@ int standin_serve(struct standin *standin, int listener, int stop_fd, struct one
     void *bindings = NULL;
     server.registry = standin_registry_new(standin, &bindings, &env);
     int result = env.fault_occurred ? oneib_fail(err, ONEIB_ERROR_SYSTEM, "%s", env.fault_string)
-                                    : serve_with_registry(&server, listener, stop_fd, &env, err);
+                                    : serve_with_registry(&server, stop_fd, &env, err);
     if (server.registry)
         xmlrpc_registry_free(server.registry);
     free(bindings);

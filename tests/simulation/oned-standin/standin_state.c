@@ -2,6 +2,7 @@
 /* The collections, hosts, faults and statistics; networks and VMs have files of their own. */
 #include "standin_state.h"
 #include "base/array.h"
+#include "standin_events.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -86,9 +87,37 @@ int standin_host_create(struct standin_state *state, const char *name,
                         const struct standin_hca *hca, uint32_t *id, struct oneib_error *err)
 {
     struct standin_host *host = add_host(state, name, err);
-    if (!host || (hca && describe_hca(host, hca, err) < 0))
+    if (!host)
         return -1;
+    standin_event_host(state, host);
+    standin_event_call(state, &(struct standin_call_event){.call = "one.host.allocate",
+                                                           .in = {name, "kvm", "kvm", "-1"},
+                                                           .id = host->id,
+                                                           .host = host});
+    if (hca && describe_hca(host, hca, err) < 0)
+        return -1;
+    host->state = HOST_MONITORED;
+    standin_event_host(state, host);
+    /* As documents show a host that has been monitored more than once. */
+    host->previous_state = HOST_MONITORED;
     *id = host->id;
+    return 0;
+}
+
+int standin_host_update(struct standin_state *state, uint32_t id, const char *text, bool append,
+                        struct oneib_error *err)
+{
+    struct standin_host *host = standin_host_find(state, id, err);
+    if (!host)
+        return -1;
+    if (!append)
+        standin_attributes_clear(&host->attributes);
+    if (standin_attributes_parse(&host->attributes, text, err) < 0)
+        return -1;
+    standin_event_call(state, &(struct standin_call_event){
+                                  .call = "one.host.update",
+                                  .in = {standin_number(id).text, text, append ? "1" : "0"},
+                                  .id = id});
     return 0;
 }
 
@@ -104,6 +133,7 @@ static const struct {
     {"badsession", FAULT_BAD_SESSION},
     {"empty-pools", FAULT_EMPTY_POOLS},
     {"shrink-window", FAULT_SHRINK_WINDOW},
+    {"unrestricted", FAULT_UNRESTRICTED},
 };
 
 int standin_fault_set(struct standin_state *state, const char *kind, unsigned calls,

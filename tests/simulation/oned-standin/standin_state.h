@@ -17,7 +17,10 @@
 
 /* VM states (include/VirtualMachine.h of OpenNebula, as recorded). */
 enum { VM_PENDING = 1, VM_ACTIVE = 3, VM_DONE = 6, VM_POWEROFF = 8 };
-enum { LCM_INIT = 0, LCM_PROLOG = 1, LCM_RUNNING = 3, LCM_HOTPLUG_NIC = 25 };
+/* Of networks and hosts: include/VirtualNetwork.h and Host.h, as recorded. */
+enum { NETWORK_READY = 1, NETWORK_LOCK_CREATE = 2, NETWORK_LOCK_DELETE = 3, NETWORK_DONE = 4 };
+enum { HOST_INIT = 0, HOST_MONITORED = 2 };
+enum { LCM_INIT = 0, LCM_PROLOG = 1, LCM_RUNNING = 3, LCM_MIGRATE = 4, LCM_HOTPLUG_NIC = 25 };
 
 struct standin_nic {
     uint32_t id;
@@ -53,7 +56,7 @@ struct standin_lease {
 struct standin_network {
     uint32_t id;
     char *name;
-    bool deleted;
+    int state, previous_state; /* once DONE it is nowhere to be found */
     bool is_reservation;
     uint32_t parent_id;
     uint32_t first_ip, size; /* the address range */
@@ -67,6 +70,7 @@ struct standin_network {
 struct standin_host {
     uint32_t id;
     char *name;
+    int state, previous_state;
     unsigned vfs_total;
     bool has_hca;
     struct standin_attributes hca;        /* the IB_HCA vector */
@@ -83,6 +87,7 @@ enum standin_fault {
     FAULT_BAD_SESSION,
     FAULT_EMPTY_POOLS,
     FAULT_SHRINK_WINDOW,
+    FAULT_UNRESTRICTED,
 };
 
 struct standin_calls {
@@ -90,7 +95,10 @@ struct standin_calls {
     unsigned count;
 };
 
+struct standin_publisher;
+
 struct standin_state {
+    struct standin_publisher *publisher; /* of what happens here; NULL: it happens in silence */
     bool ascending, lazy_nics;
     int64_t now;
     struct standin_vm **vms;
@@ -128,6 +136,9 @@ struct standin_hca {
 /* hca NULL: a host without HCA data. */
 int standin_host_create(struct standin_state *state, const char *name,
                         const struct standin_hca *hca, uint32_t *id, struct oneib_error *err);
+
+int standin_host_update(struct standin_state *state, uint32_t id, const char *text, bool append,
+                        struct oneib_error *err);
 
 int standin_network_create(struct standin_state *state, const char *name, const char *vlan_id,
                            const char *extra, uint32_t *id, struct oneib_error *err);

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /* VMs: their NICs, their states and where they have been. */
 #include "base/array.h"
+#include "standin_events.h"
 #include "standin_networks.h"
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -134,6 +136,10 @@ int standin_vm_create(struct standin_state *state, const char *name, const uint3
         if (add_nic(state, vm, networks[i], &nic, err) < 0)
             return -1;
     *id = vm->id;
+    standin_event_vm(state, vm);
+    standin_event_call(state, &(struct standin_call_event){.call = "one.template.instantiate",
+                                                           .in = {"0", name, "0", "", "0"},
+                                                           .id = vm->id});
     return 0;
 }
 
@@ -157,6 +163,17 @@ static void close_history(struct standin_history *record, int64_t now)
         record->running_end = now;
 }
 
+/* To another state; one that it is in already is no event. */
+static void enter(const struct standin_state *state, struct standin_vm *vm, int vm_state,
+                  int lcm_state)
+{
+    bool same = vm->state == vm_state && vm->lcm_state == lcm_state;
+    vm->state = vm_state;
+    vm->lcm_state = lcm_state;
+    if (!same)
+        standin_event_vm(state, vm);
+}
+
 int standin_vm_deploy(struct standin_state *state, uint32_t id, uint32_t host_id,
                       struct oneib_error *err)
 {
@@ -165,9 +182,9 @@ int standin_vm_deploy(struct standin_state *state, uint32_t id, uint32_t host_id
         return -1;
     if (vm->history_count > 1)
         close_history(&vm->history[vm->history_count - 2], state->now);
+    enter(state, vm, VM_ACTIVE, LCM_INIT);
     vm->history[vm->history_count - 1].prolog_start = state->now;
-    vm->state = VM_ACTIVE;
-    vm->lcm_state = LCM_PROLOG;
+    enter(state, vm, VM_ACTIVE, LCM_PROLOG);
     return 0;
 }
 
@@ -181,8 +198,13 @@ int standin_vm_migrate(struct standin_state *state, uint32_t id, uint32_t host_i
         return oneib_fail(err, ONEIB_ERROR_INPUT, "Cannot migrate VM [%u], it is on no host", id);
     if (add_history(state, vm, host_id, err) < 0)
         return -1;
-    vm->state = VM_ACTIVE;
-    vm->lcm_state = lcm_state;
+    standin_event_call(state,
+                       &(struct standin_call_event){
+                           .call = "one.vm.migrate",
+                           .in = {standin_number(id).text, standin_number(host_id).text,
+                                  lcm_state == LCM_MIGRATE ? "true" : "false", "false", "-1", "0"},
+                           .id = id});
+    enter(state, vm, VM_ACTIVE, lcm_state);
     return 0;
 }
 
@@ -226,12 +248,21 @@ int standin_vm_set_state(struct standin_state *state, uint32_t id, int vm_state,
     if (vm->state == VM_DONE)
         return oneib_fail(err, ONEIB_ERROR_INPUT, "VM [%u] is in state DONE", id);
     state->now++;
-    vm->state = vm_state;
-    vm->lcm_state = lcm_state;
     if (vm_state == VM_ACTIVE && lcm_state == LCM_RUNNING)
         complete(state, vm);
     if (vm_state == VM_DONE)
         finish(state, vm);
+    enter(state, vm, vm_state, lcm_state);
+    return 0;
+}
+
+/* The NIC of a VM on a host comes or goes. */
+static int plug(const struct standin_state *state, struct standin_vm *vm, struct standin_nic *nic,
+                struct oneib_error *err)
+{
+    if (standin_attributes_set(&nic->attributes, "ATTACH", "YES", err) < 0)
+        return -1;
+    enter(state, vm, VM_ACTIVE, LCM_HOTPLUG_NIC);
     return 0;
 }
 
@@ -244,11 +275,16 @@ int standin_vm_attach(struct standin_state *state, uint32_t id, uint32_t network
         return -1;
     *nic = added->id;
     state->now++;
-    if (vm->state != VM_ACTIVE)
-        return 0;
-    vm->lcm_state = LCM_HOTPLUG_NIC;
-    added->attaching = true;
-    return standin_attributes_set(&added->attributes, "ATTACH", "YES", err);
+    added->attaching = vm->state == VM_ACTIVE;
+    if (added->attaching && plug(state, vm, added, err) < 0)
+        return -1;
+    char template[64];
+    snprintf(template, sizeof template, "NIC = [ NETWORK_ID = \"%u\" ]", network_id);
+    standin_event_call(state,
+                       &(struct standin_call_event){.call = "one.vm.attachnic",
+                                                    .in = {standin_number(id).text, template},
+                                                    .id = id});
+    return 0;
 }
 
 static struct standin_nic *find_nic(struct standin_vm *vm, uint32_t nic_id, struct oneib_error *err)
@@ -268,13 +304,16 @@ int standin_vm_detach(struct standin_state *state, uint32_t id, uint32_t nic_id,
     if (!nic)
         return -1;
     state->now++;
-    if (vm->state != VM_ACTIVE) {
+    nic->detaching = vm->state == VM_ACTIVE;
+    if (!nic->detaching)
         remove_nic(state, vm, (size_t)(nic - vm->nics));
-        return 0;
-    }
-    vm->lcm_state = LCM_HOTPLUG_NIC;
-    nic->detaching = true;
-    return standin_attributes_set(&nic->attributes, "ATTACH", "YES", err);
+    else if (plug(state, vm, nic, err) < 0)
+        return -1;
+    standin_event_call(state, &(struct standin_call_event){
+                                  .call = "one.vm.detachnic",
+                                  .in = {standin_number(id).text, standin_number(nic_id).text},
+                                  .id = id});
+    return 0;
 }
 
 int standin_vm_set_nic(struct standin_state *state, uint32_t id, uint32_t nic_id, const char *text,
@@ -290,5 +329,12 @@ int standin_vm_set_nic(struct standin_state *state, uint32_t id, uint32_t nic_id
         if (!*given.items[i].value)
             standin_attributes_remove(&nic->attributes, given.items[i].name);
     standin_attributes_clear(&given);
-    return result;
+    if (result < 0)
+        return -1;
+    standin_event_call(state,
+                       &(struct standin_call_event){
+                           .call = "one.vm.updatenic",
+                           .in = {standin_number(id).text, standin_number(nic_id).text, text, "1"},
+                           .id = id});
+    return 0;
 }
