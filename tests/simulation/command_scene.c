@@ -30,14 +30,12 @@ struct lab *scene(void)
     return stage.lab;
 }
 
-static int raise_stage(const char *const *standin)
+int scene_raise_on(const struct lab_options *options, const char *const *standin)
 {
     struct oneib_error err = {0};
-    const struct lab_options options = {
-        .leaves = 1, .hosts_per_leaf = SCENE_HOSTS, .extra_hosts = 2};
     if (lab_missing())
         return 0;
-    stage.lab = lab_open(&options, &err);
+    stage.lab = lab_open(options, &err);
     if (!stage.lab || lab_fabric_start(stage.lab, &err) < 0 ||
         lab_opensm_start(stage.lab, &LAB_SM, &err) < 0 ||
         lab_standin_start(stage.lab, standin, &err) < 0 ||
@@ -48,6 +46,13 @@ static int raise_stage(const char *const *standin)
         return -1;
     }
     return 0;
+}
+
+static int raise_stage(const char *const *standin)
+{
+    const struct lab_options options = {
+        .leaves = 1, .hosts_per_leaf = SCENE_HOSTS, .extra_hosts = 2};
+    return scene_raise_on(&options, standin);
 }
 
 int scene_raise_new(void **state)

@@ -97,11 +97,26 @@ int lab_write(struct lab *lab, const char *name, mode_t mode, const char *text,
     return 0;
 }
 
+long lab_size(struct lab *lab, const char *file)
+{
+    char path[256];
+    struct stat status;
+    snprintf(path, sizeof path, "%s/%s", lab->folder, file);
+    return stat(path, &status) == 0 ? (long)status.st_size : 0;
+}
+
 char *lab_read(struct lab *lab, const char *file, struct oneib_error *err)
+{
+    return lab_read_from(lab, file, 0, err);
+}
+
+char *lab_read_from(struct lab *lab, const char *file, long start, struct oneib_error *err)
 {
     char path[256];
     snprintf(path, sizeof path, "%s/%s", lab->folder, file);
     oneib_autofclose FILE *stream = fopen(path, "re");
+    if (stream)
+        fseek(stream, start, SEEK_SET);
     struct oneib_text text = {0};
     char buffer[4096];
     size_t length;
@@ -117,13 +132,13 @@ char *lab_read(struct lab *lab, const char *file, struct oneib_error *err)
     return data;
 }
 
-int lab_await_text(struct lab *lab, const char *file, const char *text, pid_t pid,
+int lab_await_text(struct lab *lab, const char *file, long start, const char *text, pid_t pid,
                    unsigned timeout_ms, struct oneib_error *err)
 {
     long end = lab_clock_ms() + timeout_ms;
     for (;;) {
         bool running = lab_is_running(lab, pid);
-        oneib_autofree char *content = lab_read(lab, file, err);
+        oneib_autofree char *content = lab_read_from(lab, file, start, err);
         if (!content)
             return -1;
         if (strstr(content, text))
@@ -197,7 +212,7 @@ struct lab *lab_open(const struct lab_options *options, struct oneib_error *err)
     choose_socket_name(lab);
     lab->next = open_labs;
     open_labs = lab;
-    if (make_folder(lab, err) < 0) {
+    if (make_folder(lab, err) < 0 || lab_find_metrics_address(lab, err) < 0) {
         lab_close(lab);
         return NULL;
     }
@@ -238,6 +253,7 @@ void lab_close(struct lab *lab)
     while (*link != lab)
         link = &(*link)->next;
     *link = lab->next;
+    lab->closing = true;
     lab_client_close(lab);
     lab_kill_children(lab);
     if (lab->ibsim_stdin >= 0)

@@ -101,20 +101,57 @@ struct lab_sm {
         .name = "opensm", .hca = LAB_SM_HCA, .priority = 8                                         \
     }
 
+/* For a second SM: .hca = LAB_SECOND_SM_HCA, a lower priority, partitions of its own. */
+#define LAB_SECOND_SM_HCA "X1" /* needs extra_hosts */
+
 /* Starts it and waits until it is master with its first sweep done, or standby. */
 int lab_opensm_start(struct lab *lab, const struct lab_sm *sm, struct oneib_error *err);
 pid_t lab_opensm_pid(const struct lab *lab, const char *name); /* 0: not running */
 int lab_opensm_is_master(struct lab *lab, const char *name, bool *master, struct oneib_error *err);
+/* Until its last state is MASTER with a sweep done ("SUBNET UP") since. */
+int lab_opensm_await_master(struct lab *lab, const char *name, unsigned timeout_ms,
+                            struct oneib_error *err);
 int lab_opensm_signal(struct lab *lab, const char *name, int signal, struct oneib_error *err);
 /*
  * SIGTERM (gentle) or SIGKILL, and waits for its end. The pid file stays as it was: a stale one is
- * a case to test. A standby that then takes over needs some 40 s and now and then hangs in
- * DISCOVERING: ibsim drops what is sent to the SM that is gone.
+ * a case to test. A standby has taken over within a second (lab_opensm_await_master()); the one of
+ * higher priority, or lower GUID, takes back when it is started again.
  */
 int lab_opensm_stop(struct lab *lab, const char *name, bool gentle, struct oneib_error *err);
 const char *lab_opensm_pid_file(struct lab *lab, const char *name, struct oneib_error *err);
 /* Path of the partition file of LAB_SM. */
 const char *lab_partitions(struct lab *lab, struct oneib_error *err);
+
+/* --- the daemon: lab_oneibd.c -------------------------------------------------------------- */
+
+struct lab_daemon {
+    const char *name;   /* its log is FOLDER/NAME.log */
+    const char *hca;    /* where it runs */
+    const char *config; /* NULL: lab_config_path() */
+};
+#define LAB_DAEMON                                                                                 \
+    (struct lab_daemon)                                                                            \
+    {                                                                                              \
+        .name = "oneibd", .hca = LAB_SM_HCA                                                        \
+    }
+
+/* Starts the `oneibd` of this build and waits until it has looked at all of oned and says that it
+ * is watching. */
+int lab_oneibd_start(struct lab *lab, const struct lab_daemon *daemon, struct oneib_error *err);
+pid_t lab_oneibd_pid(const struct lab *lab, const char *name); /* 0: not running */
+int lab_oneibd_signal(struct lab *lab, const char *name, int signal, struct oneib_error *err);
+/* SIGTERM, after which it must end with status 0, or SIGKILL; waits for its end. */
+int lab_oneibd_stop(struct lab *lab, const char *name, int signal, struct oneib_error *err);
+
+/* GET http://ADDRESS/path of 127.0.0.1:PORT; *body is to be freed. Any status is a success. */
+int lab_http_get(const char *address, const char *path, unsigned *status, char **body,
+                 struct oneib_error *err);
+/* One sample of /metrics, named as it stands there: "oneib_sm_master",
+ * "oneib_findings{severity=\"warning\"}". */
+int lab_metric(const char *address, const char *sample, double *value, struct oneib_error *err);
+/* Until it has that value; a daemon that does not answer yet is waited for, too. */
+int lab_await_metric(const char *address, const char *sample, double wanted, unsigned timeout_ms,
+                     struct oneib_error *err);
 
 /* --- programs: lab_run.c ------------------------------------------------------------------- */
 
@@ -161,23 +198,42 @@ int lab_host_pkeys(struct lab *lab, size_t host, uint16_t *pkeys, size_t room, s
 /* --- the configuration of oneib: lab_config.c --------------------------------------------- */
 
 /* Further settings in libconfig syntax ("window = 2;"), within a group or outside (site, pkeys,
- * fabric, ...); NULL: none. */
+ * fabric, ...); NULL: none. one.timeout and one.events replace the lab's own. */
 struct lab_config {
-    const char *one, *opensm, *other;
+    const char *one, *opensm, *daemon, *other;
 };
 /*
- * FOLDER/oneib.conf for this lab: endpoint and auth_file of the stand-in, partitions, fragment
- * (FOLDER/partitions.fragment), reload by the pid file of LAB_SM. more may be NULL.
+ * FOLDER/oneib.conf for this lab: endpoint, events and auth_file of the stand-in, partitions,
+ * fragment (FOLDER/partitions.fragment), reload by the pid file of LAB_SM, metrics at
+ * lab_metrics_address(). more may be NULL.
  */
 int lab_config_write(struct lab *lab, const struct lab_config *more, struct oneib_error *err);
+/* "127.0.0.1:PORT", where nobody listened when the lab was opened. */
+const char *lab_metrics_address(const struct lab *lab);
 const char *lab_config_path(struct lab *lab, struct oneib_error *err);
 
+/* A further instance of oneib, with an opensm of its own. */
+struct lab_instance {
+    const char *config;       /* FOLDER/NAME.conf */
+    const char *partitions;   /* FOLDER/NAME.partitions.conf: for its lab_sm */
+    char metrics_address[32]; /* another one than lab_metrics_address() */
+};
+/* Like lab_config_write(), for the opensm named sm; one.writer is false. The ports of both SMs
+ * belong into default_partition.full_members of both configurations, else oneib refuses to read
+ * through the standby's. */
+int lab_config_write_named(struct lab *lab, const char *name, const char *sm,
+                           const struct lab_config *more, struct lab_instance *instance,
+                           struct oneib_error *err);
+
 /* --- the stand-in for oned: lab_standin.c ------------------------------------------------- */
+
+/* What happens to the cloud is published as oned would: see tests/simulation/oned-standin. */
 
 /* Further arguments of oned-standin ("--ascending", "--lazy-nics"), NULL terminated, or NULL. */
 int lab_standin_start(struct lab *lab, const char *const *arguments, struct oneib_error *err);
 int lab_standin_stop(struct lab *lab, struct oneib_error *err);
 const char *lab_endpoint(const struct lab *lab);        /* "http://127.0.0.1:PORT/RPC2" */
+const char *lab_events_endpoint(const struct lab *lab); /* "tcp://127.0.0.1:PORT" */
 const char *lab_session(const struct lab *lab);         /* "oneadmin:..." */
 const char *lab_limited_session(const struct lab *lab); /* of a user who sees no host and no VM */
 
@@ -209,7 +265,7 @@ int lab_networks_propagate(struct lab *lab, struct oneib_error *err);
 /* A VM in PENDING: NIC 0 on the Ethernet network, NICs 1.. on the given networks. */
 int lab_vm_create(struct lab *lab, const char *name, const uint32_t *networks, size_t network_count,
                   uint32_t *id, struct oneib_error *err);
-/* Appends a history record on that host and sets ACTIVE/PROLOG. */
+/* Appends a history record on that host and sets ACTIVE/LCM_INIT, then ACTIVE/PROLOG. */
 int lab_vm_deploy(struct lab *lab, uint32_t id, uint32_t host, struct oneib_error *err);
 int lab_vm_state(struct lab *lab, uint32_t id, int state, int lcm_state, struct oneib_error *err);
 /* ACTIVE/RUNNING; a migration, attach or detach under way is completed by it. */
@@ -236,10 +292,25 @@ int lab_vm_delete(struct lab *lab, uint32_t id, struct oneib_error *err);
 /*
  * The next `count` calls of one.* answer wrongly. kind: "html", "truncated", "close", "http500",
  * "badsession", "empty-pools", "hang" (each answers after `seconds`), "shrink-window" (every second
- * VM is left out of VM pools, though it can be asked for by itself). count 0 ends a fault.
+ * VM is left out of VM pools, though it can be asked for by itself), "unrestricted" (its
+ * configuration restricts no attribute). count 0 ends a fault.
  */
 int lab_fault(struct lab *lab, const char *kind, unsigned count, unsigned seconds,
               struct oneib_error *err);
+/*
+ * The event stream goes wrong for the next `count` state changes (both messages of each) and calls
+ * that anybody is subscribed to. kind: "lose", "repeat" (sent three times), "reorder" (held back,
+ * and sent in reverse when there are `count`), "no-base64", "no-xml", "huge" (50 MiB each); or
+ * until count is 0: "silent" (connected, nothing is sent), "down" (the publisher's port refuses
+ * connections; then it is the same port again). count 0 ends a fault of any kind but "down".
+ */
+int lab_events_fault(struct lab *lab, const char *kind, unsigned count, struct oneib_error *err);
+/*
+ * An oned that is killed (down) and started again with its database: its connections end, its ports
+ * refuse connections; then they are back with the same cloud. All lab_* functions go on working
+ * meanwhile.
+ */
+int lab_standin_down(struct lab *lab, bool down, struct oneib_error *err);
 /* How often a method ("one.vm.info") has been called. */
 int lab_calls(struct lab *lab, const char *method, unsigned *count, struct oneib_error *err);
 /* Any method of oned's that takes integers after the session, and gives a text, which is to be

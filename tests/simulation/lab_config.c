@@ -1,10 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "base/cleanup.h"
 #include "base/text.h"
 #include "lab_internal.h"
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <string.h>
+#include <sys/socket.h>
 
 const char *lab_config_path(struct lab *lab, struct oneib_error *err)
 {
     return lab_path(lab, "oneib.conf", err);
+}
+
+const char *lab_metrics_address(const struct lab *lab)
+{
+    return lab->metrics_address;
+}
+
+static int find_address(char *text, size_t size, struct oneib_error *err)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t length = sizeof address;
+    oneib_autoclose int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd < 0 || bind(fd, (struct sockaddr *)&address, sizeof address) < 0 ||
+        getsockname(fd, (struct sockaddr *)&address, &length) < 0)
+        return oneib_fail_errno(err, errno, "looking for a free port");
+    snprintf(text, size, "127.0.0.1:%u", ntohs(address.sin_port));
+    return 0;
+}
+
+int lab_find_metrics_address(struct lab *lab, struct oneib_error *err)
+{
+    return find_address(lab->metrics_address, sizeof lab->metrics_address, err);
 }
 
 static const char *or_nothing(const char *text)
@@ -12,26 +40,75 @@ static const char *or_nothing(const char *text)
     return text ? text : "";
 }
 
-int lab_config_write(struct lab *lab, const struct lab_config *more, struct oneib_error *err)
+/* Of the lab's own, unless the test gives another. */
+static void append_unless_given(struct oneib_text *config, const char *given, const char *name,
+                                const char *setting)
+{
+    if (!given || !strstr(given, name))
+        oneib_text_printf(config, "  %s = %s;\n", name, setting);
+}
+
+/* What differs between two instances of oneib. */
+struct place {
+    const char *config, *partitions, *sm, *metrics, *one;
+};
+
+static int write_config(struct lab *lab, const struct place *place, const struct lab_config *more,
+                        struct oneib_error *err)
 {
     static const struct lab_config nothing;
     more = more ? more : &nothing;
     oneib_autotext struct oneib_text session = {0}, config = {0};
     oneib_text_printf(&session, "%s\n", lab->session);
+    char events[80];
+    snprintf(events, sizeof events, "\"%s\"", lab->events_endpoint);
+    oneib_text_printf(&config, "one: {\n  endpoint = \"%s\";\n  auth_file = \"%s/one_auth\";\n",
+                      lab->endpoint, lab->folder);
+    append_unless_given(&config, more->one, "timeout", "10000");
+    append_unless_given(&config, more->one, "events", events);
+    oneib_text_printf(&config, "  %s%s\n};\n", place->one, or_nothing(more->one));
     oneib_text_printf(&config,
-                      "one: {\n  endpoint = \"%s\";\n  auth_file = \"%s/one_auth\";\n"
-                      "  timeout = 10000;\n  %s\n};\n",
-                      lab->endpoint, lab->folder, or_nothing(more->one));
-    oneib_text_printf(&config,
-                      "opensm: {\n  partitions = \"%s/partitions.conf\";\n"
+                      "opensm: {\n  partitions = \"%s/%s\";\n"
                       "  fragment = \"%s/partitions.fragment\";\n  reload = \"pid_file\";\n"
-                      "  pid_file = \"%s/opensm.pid\";\n  %s\n};\n%s\n",
-                      lab->folder, lab->folder, lab->folder, or_nothing(more->opensm),
-                      or_nothing(more->other));
+                      "  pid_file = \"%s/%s.pid\";\n  %s\n};\n",
+                      lab->folder, place->partitions, lab->folder, lab->folder, place->sm,
+                      or_nothing(more->opensm));
+    oneib_text_printf(&config, "daemon: {\n  metrics = \"%s\";\n  %s\n};\n%s\n", place->metrics,
+                      or_nothing(more->daemon), or_nothing(more->other));
     if (oneib_text_failed(&session) || oneib_text_failed(&config))
         return oneib_fail_memory(err);
     return lab_write(lab, "one_auth", 0600, session.data, err) < 0 ||
-                   lab_write(lab, "oneib.conf", 0600, config.data, err) < 0
+                   lab_write(lab, place->config, 0600, config.data, err) < 0
                ? -1
                : 0;
+}
+
+int lab_config_write(struct lab *lab, const struct lab_config *more, struct oneib_error *err)
+{
+    const struct place place = {.config = "oneib.conf",
+                                .partitions = "partitions.conf",
+                                .sm = LAB_SM.name,
+                                .metrics = lab->metrics_address,
+                                .one = ""};
+    return write_config(lab, &place, more, err);
+}
+
+int lab_config_write_named(struct lab *lab, const char *name, const char *sm,
+                           const struct lab_config *more, struct lab_instance *instance,
+                           struct oneib_error *err)
+{
+    char config[64], partitions[64];
+    snprintf(config, sizeof config, "%s.conf", name);
+    snprintf(partitions, sizeof partitions, "%s.partitions.conf", name);
+    instance->config = lab_path(lab, config, err);
+    instance->partitions = lab_path(lab, partitions, err);
+    if (!instance->config || !instance->partitions ||
+        find_address(instance->metrics_address, sizeof instance->metrics_address, err) < 0)
+        return -1;
+    const struct place place = {.config = config,
+                                .partitions = partitions,
+                                .sm = sm,
+                                .metrics = instance->metrics_address,
+                                .one = "writer = false; "};
+    return write_config(lab, &place, more, err);
 }

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -204,10 +205,39 @@ int lab_fabric_start(struct lab *lab, struct oneib_error *err)
 int lab_fabric_command(struct lab *lab, const char *command, struct oneib_error *err)
 {
     char mark[32];
+    long start = lab_size(lab, "ibsim.log");
     snprintf(mark, sizeof mark, "# done %u.", ++lab->ibsim_commands);
     if (lab->ibsim_stdin < 0 || dprintf(lab->ibsim_stdin, "%s\n%s\n", command, mark) < 0)
         return oneib_fail(err, ONEIB_ERROR_UNREACHABLE, "ibsim's console: not running");
-    return lab_await_text(lab, "ibsim.log", mark, lab->ibsim, COMMAND_MS, err);
+    return lab_await_text(lab, "ibsim.log", start, mark, lab->ibsim, COMMAND_MS, err);
+}
+
+static void disconnect_the_dead(struct lab *lab, const char *attached, struct oneib_error *err)
+{
+    int client, pid;
+    for (const char *line = attached; (line = strstr(line, "Client ")); line++) {
+        if (sscanf(line, "Client %d: pid %d connected", &client, &pid) != 2 || kill(pid, 0) == 0 ||
+            errno != ESRCH)
+            continue;
+        char command[32];
+        snprintf(command, sizeof command, "X %d", client);
+        lab_fabric_command(lab, command, err);
+    }
+}
+
+/*
+ * The kernel closes what a dead program had open, so that its port is no SM's any more and its
+ * agents are gone. ibsim is not told of an end, and has 10 places.
+ */
+void lab_fabric_reclaim(struct lab *lab)
+{
+    struct oneib_error err;
+    long start = lab_size(lab, "ibsim.log");
+    if (!lab_is_running(lab, lab->ibsim) || lab_fabric_command(lab, "Attached", &err) < 0)
+        return;
+    oneib_autofree char *attached = lab_read_from(lab, "ibsim.log", start, &err);
+    if (attached)
+        disconnect_the_dead(lab, attached, &err);
 }
 
 int lab_fabric_link(struct lab *lab, size_t host, bool up, struct oneib_error *err)

@@ -9,12 +9,14 @@
 
 struct lab_child {
     char *name;
-    pid_t pid; /* 0: ended and waited for */
+    pid_t pid;      /* 0: ended and waited for */
+    bool on_fabric; /* has a place in ibsim */
 };
 
 struct lab {
     struct lab *next; /* of all labs of this process */
-    pid_t owner;      /* a forked copy of this process must not end our children */
+    bool closing;
+    pid_t owner; /* a forked copy of this process must not end our children */
     struct lab_options options;
     char folder[64];
     char socket_name[64];
@@ -27,6 +29,9 @@ struct lab {
     unsigned ibsim_commands;
     pid_t standin;
     char endpoint[64];
+    char control_endpoint[64]; /* the same cloud; up while oned's own is down */
+    char events_endpoint[64];
+    char metrics_address[32];
     char session[64], limited_session[64];
     bool client_global;
     xmlrpc_env env;
@@ -53,16 +58,28 @@ bool lab_is_running(struct lab *lab, pid_t pid);
 void lab_kill_children(struct lab *lab);
 long lab_clock_ms(void);
 
-/* Whether FOLDER/file holds text, now or within timeout_ms while the child runs. */
-int lab_await_text(struct lab *lab, const char *file, const char *text, pid_t pid,
+/* The child of that name that was started last; 0: it is not running. */
+pid_t lab_child_pid(const struct lab *lab, const char *name);
+/* ibsim takes back the places of programs that ended without giving them back. */
+void lab_fabric_reclaim(struct lab *lab);
+
+/* Whether FOLDER/file holds text from byte `start` on, now or within timeout_ms while the child
+ * runs. */
+int lab_await_text(struct lab *lab, const char *file, long start, const char *text, pid_t pid,
                    unsigned timeout_ms, struct oneib_error *err);
+/* Bytes of FOLDER/file, 0 when it is not there. */
+long lab_size(struct lab *lab, const char *file);
 /* All of FOLDER/file (to be freed), "" when it is not there. NULL: out of memory. */
 char *lab_read(struct lab *lab, const char *file, struct oneib_error *err);
+char *lab_read_from(struct lab *lab, const char *file, long start, struct oneib_error *err);
 
 /* Ports that lead from the SM's host to a host, for smpquery -D: "0,1,3". */
 void lab_direct_route(const struct lab *lab, size_t host, char *route, size_t size);
 size_t lab_all_hosts(const struct lab *lab); /* with the extra ones */
 
 void lab_client_close(struct lab *lab);
+
+/* A port for this lab's daemon; other labs' daemons may run at the same time. */
+int lab_find_metrics_address(struct lab *lab, struct oneib_error *err);
 
 #endif

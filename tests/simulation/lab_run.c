@@ -161,9 +161,10 @@ static void become(const struct lab *lab, const struct lab_program *program, int
     _exit(127);
 }
 
-static int add_child(struct lab *lab, const char *name, pid_t pid, struct oneib_error *err)
+static int add_child(struct lab *lab, const struct lab_program *program, pid_t pid,
+                     struct oneib_error *err)
 {
-    char *copy = strdup(name);
+    char *copy = strdup(program->name);
     if (!copy || oneib_reserve(&lab->children, &lab->child_capacity, lab->child_count + 1,
                                sizeof *lab->children, err) < 0) {
         free(copy);
@@ -171,7 +172,8 @@ static int add_child(struct lab *lab, const char *name, pid_t pid, struct oneib_
         waitpid(pid, NULL, 0);
         return oneib_fail_memory(err);
     }
-    lab->children[lab->child_count++] = (struct lab_child){.name = copy, .pid = pid};
+    lab->children[lab->child_count++] =
+        (struct lab_child){.name = copy, .pid = pid, .on_fabric = program->hca};
     return 0;
 }
 
@@ -194,7 +196,7 @@ static int fork_child(struct lab *lab, const struct lab_program *program,
     if (child == 0)
         become(lab, program, log, arguments, environment, parent);
     *pid = child;
-    return add_child(lab, program->name, child, err);
+    return add_child(lab, program, child, err);
 }
 
 int lab_start(struct lab *lab, const struct lab_program *program, pid_t *pid,
@@ -219,14 +221,26 @@ static struct lab_child *find_child(struct lab *lab, pid_t pid)
     return NULL;
 }
 
+pid_t lab_child_pid(const struct lab *lab, const char *name)
+{
+    for (size_t i = lab->child_count; i-- > 0;)
+        if (lab->children[i].pid > 0 && strcmp(lab->children[i].name, name) == 0)
+            return lab->children[i].pid;
+    return 0;
+}
+
 bool lab_wait(struct lab *lab, pid_t pid, unsigned timeout_ms, int *status)
 {
     struct lab_child *child = find_child(lab, pid);
     long end = lab_clock_ms() + timeout_ms;
     unsigned pause = 1;
     while (child) {
-        if (waitpid(pid, status, WNOHANG) != 0) {
+        pid_t ended = waitpid(pid, status, WNOHANG);
+        if (ended != 0) {
             child->pid = 0;
+            /* One that ended well has given its place back itself. */
+            if (ended > 0 && *status != 0 && child->on_fabric && !lab->closing)
+                lab_fabric_reclaim(lab);
             return true;
         }
         if (lab_clock_ms() >= end)

@@ -27,16 +27,38 @@ const char *lab_limited_session(const struct lab *lab)
     return lab->limited_session;
 }
 
-static int read_port(struct lab *lab, struct oneib_error *err)
+const char *lab_events_endpoint(const struct lab *lab)
+{
+    return lab->events_endpoint;
+}
+
+/* "NAME PORT" on a line of its own. */
+static bool find_port(const char *log, const char *name, uint64_t *port)
+{
+    char begin[16];
+    size_t length = (size_t)snprintf(begin, sizeof begin, "%s ", name);
+    for (const char *line = log; line; line = strchr(line, '\n')) {
+        line += *line == '\n';
+        if (strncmp(line, begin, length) == 0)
+            return oneib_parse_decimal_n(line + length, strcspn(line + length, "\n"), UINT16_MAX,
+                                         port);
+    }
+    return false;
+}
+
+static int read_ports(struct lab *lab, struct oneib_error *err)
 {
     oneib_autofree char *log = lab_read(lab, "standin.log", err);
     if (!log)
         return -1;
-    uint64_t port;
-    size_t digits = strncmp(log, "port ", 5) == 0 ? strcspn(log + 5, "\n") : 0;
-    if (!oneib_parse_decimal_n(log + 5, digits, UINT16_MAX, &port))
+    uint64_t port, control, events;
+    if (!find_port(log, "port", &port) || !find_port(log, "control", &control) ||
+        !find_port(log, "events", &events))
         return oneib_fail(err, ONEIB_ERROR_PROTOCOL, "starting oned-standin: it says: %s", log);
     snprintf(lab->endpoint, sizeof lab->endpoint, "http://127.0.0.1:%" PRIu64 "/RPC2", port);
+    snprintf(lab->control_endpoint, sizeof lab->control_endpoint,
+             "http://127.0.0.1:%" PRIu64 "/RPC2", control);
+    snprintf(lab->events_endpoint, sizeof lab->events_endpoint, "tcp://127.0.0.1:%" PRIu64, events);
     return 0;
 }
 
@@ -89,8 +111,8 @@ int lab_standin_start(struct lab *lab, const char *const *arguments, struct onei
     /* An earlier one's port must not be taken for this one's. */
     unlink(log);
     if (lab_spawn(lab, "standin", NULL, argv, &lab->standin, err) < 0 ||
-        lab_await_text(lab, "standin.log", "\n", lab->standin, READY_MS, err) < 0 ||
-        read_port(lab, err) < 0)
+        lab_await_text(lab, "standin.log", 0, "events ", lab->standin, READY_MS, err) < 0 ||
+        read_ports(lab, err) < 0)
         return -1;
     return lab->client ? 0 : open_client(lab, err);
 }
@@ -134,7 +156,7 @@ static int call(struct lab *lab, const char *method, xmlrpc_value *parameters,
 {
     if (lab->env.fault_occurred)
         return fail_env(lab, method, err);
-    xmlrpc_server_info *server = xmlrpc_server_info_new(&lab->env, lab->endpoint);
+    xmlrpc_server_info *server = xmlrpc_server_info_new(&lab->env, lab->control_endpoint);
     if (lab->env.fault_occurred) {
         xmlrpc_DECREF(parameters);
         return fail_env(lab, method, err);
@@ -373,6 +395,16 @@ int lab_fault(struct lab *lab, const char *kind, unsigned count, unsigned second
 {
     return control(lab, NULL, err, "standin.fault", "(ssii)", lab->session, kind, (int)count,
                    (int)seconds);
+}
+
+int lab_events_fault(struct lab *lab, const char *kind, unsigned count, struct oneib_error *err)
+{
+    return control(lab, NULL, err, "standin.events.fault", "(ssi)", lab->session, kind, (int)count);
+}
+
+int lab_standin_down(struct lab *lab, bool down, struct oneib_error *err)
+{
+    return control(lab, NULL, err, "standin.down", "(si)", lab->session, (int)down);
 }
 
 /* "METHOD COUNT" lines. */
