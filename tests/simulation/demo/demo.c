@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * oneib-demo [FOLDER]: two tenants' virtual clusters grow, shrink and move on a simulated fabric
- * with a real opensm, and a third takes the places that become free. After each step it is measured
- * who reaches whom. Pictures go to FOLDER. Exit 0 only if every check held.
+ * with a real opensm, and a third takes the places that become free; oneibd keeps the fabric equal
+ * to that. Then the subnet manager and its oneibd are killed, and their standby goes on. After each
+ * step it is measured who reaches whom. Pictures go to FOLDER. Exit 0 only if every check held.
  */
+#include "base/clock.h"
 #include "base/file.h"
 #include "model/guid.h"
 #include "stage.h"
+#include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,10 +19,15 @@
 #include <time.h>
 #include <unistd.h>
 
-#define HOSTS 8
+#define HOSTS DEMO_HOSTS
 #define VMS_PER_TENANT 28
 #define VMS_LEFT 3
 #define LCM_MIGRATE 4
+#define TAKE_OVER_MS 20000u
+#define PROGRAM_MS 60000u
+
+#define STANDBY "standby"
+#define STANDBY_DAEMON "oneibd-standby"
 
 enum { RED, BLUE, GREEN };
 
@@ -61,9 +70,11 @@ static int shrink(struct demo_stage *stage, struct oneib_error *err)
 static int migrate_one(struct demo_stage *stage, struct oneib_error *err)
 {
     struct demo_vm *vm = &stage->vms[0];
-    const size_t destination = HOSTS - 1;
+    const size_t source = vm->host, destination = HOSTS - 2;
+    double began_ms = oneib_now_ms();
+    vm->moving_to = destination;
     if (lab_vm_migrate(stage->lab, vm->id, (uint32_t)destination, LCM_MIGRATE, err) < 0 ||
-        demo_sync(stage, err) < 0 ||
+        demo_settle(stage, destination, began_ms, err) < 0 ||
         demo_measure(stage, "a VM of red is migrating: both hosts are members", err) < 0)
         return -1;
 
@@ -71,8 +82,11 @@ static int migrate_one(struct demo_stage *stage, struct oneib_error *err)
     if (demo_measure(stage, "its VF on the source is closed", err) < 0)
         return -1;
     vm->host = destination;
+    vm->moving_to = DEMO_NOWHERE;
     vm->vf = DEMO_VF_OPENING;
-    if (lab_vm_running(stage->lab, vm->id, err) < 0 || demo_sync(stage, err) < 0)
+    began_ms = oneib_now_ms();
+    if (lab_vm_running(stage->lab, vm->id, err) < 0 ||
+        demo_settle(stage, source, began_ms, err) < 0)
         return -1;
     return demo_measure(stage, "the VM has moved: the source host is no member any more", err);
 }
@@ -87,8 +101,7 @@ static int first_host_with_room(const struct demo_stage *stage, size_t *host)
 
 static int newcomer(struct demo_stage *stage, struct oneib_error *err)
 {
-    if (demo_tenant_add(stage, "green", err) < 0 || demo_sync(stage, err) < 0 ||
-        demo_learn_keys(stage, err) < 0)
+    if (demo_tenant_add(stage, "green", err) < 0 || demo_learn_keys(stage, err) < 0)
         return -1;
     size_t host;
     while (first_host_with_room(stage, &host) == 0) {
@@ -101,23 +114,41 @@ static int newcomer(struct demo_stage *stage, struct oneib_error *err)
     return 0;
 }
 
+static int show_output(const char *const *arguments, struct lab_output *output,
+                       struct oneib_error *err)
+{
+    printf("\n$ oneib");
+    for (size_t i = 0; arguments[i]; i++)
+        printf(" %s", arguments[i]);
+    printf("\n%s%s", output->out, output->error);
+    int status = 0;
+    if (output->status != 0)
+        status = oneib_fail(err, ONEIB_ERROR_PROTOCOL, "'oneib %s' ended with %d", arguments[0],
+                            output->status);
+    lab_output_clear(output);
+    return status;
+}
+
 /* Runs a verb of oneib that must end with 0 and shows what it says. */
 static int show(struct demo_stage *stage, const char *const *arguments, struct oneib_error *err)
 {
     struct lab_output output = {0};
-    if (lab_oneib(stage->lab, arguments, 60000, &output, err) < 0)
+    if (lab_oneib(stage->lab, arguments, PROGRAM_MS, &output, err) < 0)
         return -1;
-    printf("\n$ oneib");
-    for (size_t i = 0; arguments[i]; i++)
-        printf(" %s", arguments[i]);
-    printf("\n%s%s", output.out, output.error);
-    int status = 0;
-    if (output.status != 0)
-        status = oneib_fail(err, ONEIB_ERROR_PROTOCOL, "'oneib %s' ended with %d", arguments[0],
-                            output.status);
-    lab_output_clear(&output);
     stage->drawn_lines = 0;
-    return status;
+    return show_output(arguments, &output, err);
+}
+
+/* Likewise, on the host of the standby. */
+static int show_standby(struct demo_stage *stage, const struct lab_instance *standby,
+                        const char *verb, const char *option, struct oneib_error *err)
+{
+    struct lab_output output = {0};
+    const char *argv[] = {ONEIB_BINARY, verb, "--config", standby->config, option, NULL};
+    if (lab_run(stage->lab, LAB_SECOND_SM_HCA, argv, PROGRAM_MS, &output, err) < 0)
+        return -1;
+    stage->drawn_lines = 0;
+    return show_output((const char *[]){verb, option, NULL}, &output, err);
 }
 
 static int draw_fabric(struct demo_stage *stage, const char *folder, const char *name,
@@ -141,30 +172,112 @@ static int draw_fabric(struct demo_stage *stage, const char *folder, const char 
     return status;
 }
 
-static int set_the_stage(struct demo_stage *stage, struct oneib_error *err)
+static uint64_t standby_port_guid(const struct demo_stage *stage)
 {
-    printf(
-        "oneib demo\n"
-        "  simulated: the fabric (ibsim: 8 hosts, 2 leaf and 2 spine switches, a host for the "
-        "SM),\n"
-        "             the hosts' virtual functions, the VMs, and OpenNebula (oned-standin)\n"
-        "  real:      opensm with its subnet administrator, every port's P_Key table, oneib\n\n");
-    if (lab_fabric_start(stage->lab, err) < 0 || lab_opensm_start(stage->lab, &LAB_SM, err) < 0 ||
-        lab_standin_start(stage->lab, NULL, err) < 0 ||
+    return lab_host_port_guid(stage->lab, HOSTS);
+}
+
+static int configure(struct demo_stage *stage, struct lab_instance *standby,
+                     struct oneib_error *err)
+{
+    char full_members[128];
+    snprintf(full_members, sizeof full_members,
+             "default_partition: { full_members = [\"0x%" PRIx64 "\", \"0x%" PRIx64 "\"]; };",
+             LAB_SM_PORT_GUID, standby_port_guid(stage));
+    const struct lab_config more = {.other = full_members};
+    return lab_config_write(stage->lab, &more, err) < 0 ||
+                   lab_config_write_named(stage->lab, STANDBY, STANDBY, &more, standby, err) < 0
+               ? -1
+               : 0;
+}
+
+static int start_subnet_managers(struct demo_stage *stage, const struct lab_instance *standby,
+                                 struct oneib_error *err)
+{
+    const struct lab_sm second = {.name = STANDBY,
+                                  .hca = LAB_SECOND_SM_HCA,
+                                  .priority = LAB_SM.priority - 1,
+                                  .partitions = standby->partitions};
+    return lab_opensm_start(stage->lab, &LAB_SM, err) < 0 ||
+                   lab_opensm_start(stage->lab, &second, err) < 0
+               ? -1
+               : 0;
+}
+
+static int start_daemons(struct demo_stage *stage, const struct lab_instance *standby,
+                         struct oneib_error *err)
+{
+    const struct lab_daemon second = {
+        .name = STANDBY_DAEMON, .hca = LAB_SECOND_SM_HCA, .config = standby->config};
+    printf("\nFrom here on nobody runs 'oneib sync': oneibd follows OpenNebula, one beside each "
+           "subnet manager.\n");
+    return lab_oneibd_start(stage->lab, &LAB_DAEMON, err) < 0 ||
+                   lab_oneibd_start(stage->lab, &second, err) < 0
+               ? -1
+               : 0;
+}
+
+static int set_the_stage(struct demo_stage *stage, struct lab_instance *standby,
+                         struct oneib_error *err)
+{
+    printf("oneib demo\n"
+           "  simulated: the fabric (ibsim: 8 hosts, 2 leaf and 2 spine switches, two hosts for "
+           "SMs),\n"
+           "             the hosts' virtual functions, the VMs, and OpenNebula (oned-standin)\n"
+           "  real:      two opensm with their subnet administrators, every port's P_Key table,\n"
+           "             oneibd and oneib\n\n");
+    if (lab_fabric_start(stage->lab, err) < 0 || lab_standin_start(stage->lab, NULL, err) < 0 ||
         lab_add_hosts(stage->lab, DEMO_VFS_PER_HOST, err) < 0 ||
-        lab_config_write(stage->lab, NULL, err) < 0)
+        configure(stage, standby, err) < 0 || start_subnet_managers(stage, standby, err) < 0)
         return -1;
     if (demo_tenant_add(stage, "red", err) < 0 || demo_tenant_add(stage, "blue", err) < 0)
         return -1;
+    /* Taking over the file that opensm reads is asked for once, on each host of an SM. */
     if (show(stage, (const char *[]){"plan", "--force", NULL}, err) < 0 ||
-        show(stage, (const char *[]){"sync", "--force", NULL}, err) < 0)
+        show(stage, (const char *[]){"sync", "--force", NULL}, err) < 0 ||
+        show_standby(stage, standby, "sync", "--force", err) < 0)
         return -1;
-    return demo_learn_keys(stage, err);
+    return start_daemons(stage, standby, err) < 0 ? -1 : demo_learn_keys(stage, err);
+}
+
+/* Its programs end without a word; its port is no SM's any more. */
+static int kill_the_master(struct demo_stage *stage, struct oneib_error *err)
+{
+    printf("\nThe subnet manager and the oneibd beside it are killed.\n");
+    const double began_ms = oneib_now_ms();
+    if (lab_opensm_stop(stage->lab, LAB_SM.name, false, err) < 0 ||
+        lab_oneibd_stop(stage->lab, LAB_DAEMON.name, SIGKILL, err) < 0 ||
+        lab_opensm_await_master(stage->lab, STANDBY, TAKE_OVER_MS, err) < 0)
+        return -1;
+    printf("The standby is master, with its own partitions file in force, %.0f ms later.\n\n",
+           oneib_now_ms() - began_ms);
+    stage->drawn_lines = 0;
+    return 0;
+}
+
+static int fail_over(struct demo_stage *stage, const struct lab_instance *standby,
+                     struct oneib_error *err)
+{
+    if (kill_the_master(stage, err) < 0 ||
+        demo_measure(stage, "under the standby everybody reaches whom they reached", err) < 0 ||
+        demo_vm_remove(stage, GREEN, err) < 0 ||
+        demo_measure(stage, "a VM of green ends, under the standby", err) < 0)
+        return -1;
+    size_t host;
+    if (first_host_with_room(stage, &host) < 0)
+        return oneib_fail(err, ONEIB_ERROR_INPUT, "no host has room for another VM");
+    if (demo_vm_add(stage, RED, host, err) < 0 ||
+        demo_measure(stage, "a VM of red starts in its place, under the standby", err) < 0)
+        return -1;
+    return show_standby(stage, standby, "verify", NULL, err) < 0
+               ? -1
+               : lab_oneibd_stop(stage->lab, STANDBY_DAEMON, SIGTERM, err);
 }
 
 static int play(struct demo_stage *stage, const char *folder, struct oneib_error *err)
 {
-    if (set_the_stage(stage, err) < 0)
+    struct lab_instance standby;
+    if (set_the_stage(stage, &standby, err) < 0)
         return -1;
     printf("\nWho reaches whom: rows and columns are VMs, two rows a line; █ ▀ ▄ reach, · does "
            "not.\n\n");
@@ -174,9 +287,10 @@ static int play(struct demo_stage *stage, const char *folder, struct oneib_error
         return -1;
     if (show(stage, (const char *[]){"list", NULL}, err) < 0 ||
         show(stage, (const char *[]){"plan", "--exit-code", NULL}, err) < 0 ||
-        show(stage, (const char *[]){"verify", NULL}, err) < 0)
+        show(stage, (const char *[]){"verify", NULL}, err) < 0 ||
+        draw_fabric(stage, folder, "fabric.svg", err) < 0)
         return -1;
-    return draw_fabric(stage, folder, "fabric.svg", err);
+    return fail_over(stage, &standby, err);
 }
 
 static int compare_times(const void *a, const void *b)
@@ -193,8 +307,8 @@ static void summarize(struct demo_stage *stage, double seconds)
            stage->steps, seconds, stage->pairs, stage->queries);
     if (stage->in_force_count > 0)
         printf(
-            "From writing the file to keys in force on the ports: median %.0f ms, longest %.0f ms "
-            "(%zu changes).\n",
+            "From the change in OpenNebula to keys in force on the ports: median %.0f ms, longest "
+            "%.0f ms (%zu changes).\n",
             stage->in_force_ms[stage->in_force_count / 2],
             stage->in_force_ms[stage->in_force_count - 1], stage->in_force_count);
     printf("Wrong: %zu\n", stage->wrong);
@@ -221,7 +335,8 @@ int main(int argc, char **argv)
     mkdir(folder, 0755);
 
     struct oneib_error err = {0};
-    const struct lab_options options = LAB_DEFAULTS;
+    struct lab_options options = LAB_DEFAULTS;
+    options.extra_hosts = 1;
     struct demo_stage stage = {.animate = can_animate()};
     stage.color = isatty(STDOUT_FILENO) && !getenv("NO_COLOR");
     stage.lab = lab_open(&options, &err);

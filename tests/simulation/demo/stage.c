@@ -1,39 +1,78 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stage.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/text.h"
 #include "model/guid.h"
 #include <inttypes.h>
-#include <jansson.h>
 #include <stdio.h>
 #include <string.h>
 
 #define PROGRAM_TIMEOUT_MS 60000
+#define SETTLE_MS 20000u
+#define KEY_MS 20000u
 #define LCM_SHUTDOWN 12
 
-static void note_time_in_force(struct demo_stage *stage, const char *json)
+static bool holds(const struct demo_vm *vm, size_t host)
 {
-    json_t *document = json_loads(json, 0, NULL);
-    const double ms = json_number_value(json_object_get(document, "in_force_ms"));
-    if (ms > 0 && stage->in_force_count < sizeof stage->in_force_ms / sizeof *stage->in_force_ms)
-        stage->in_force_ms[stage->in_force_count++] = ms;
-    json_decref(document);
+    return vm->host == host || vm->moving_to == host;
 }
 
-int demo_sync(struct demo_stage *stage, struct oneib_error *err)
+static unsigned wanted_on(const struct demo_stage *stage, size_t host)
 {
-    struct lab_output output = {0};
-    if (lab_oneib(stage->lab, (const char *[]){"sync", "--json", NULL}, PROGRAM_TIMEOUT_MS, &output,
-                  err) < 0)
+    unsigned tenants = 0;
+    for (size_t i = 0; i < stage->vm_count; i++)
+        if (holds(&stage->vms[i], host))
+            tenants |= 1u << stage->vms[i].tenant;
+    return tenants;
+}
+
+/* *foreign: the port holds a key that is no tenant's, besides the default one. */
+static int read_port(struct demo_stage *stage, size_t host, unsigned *tenants, bool *foreign,
+                     struct oneib_error *err)
+{
+    uint16_t pkeys[128];
+    size_t count = 0;
+    if (lab_host_pkeys(stage->lab, host, pkeys, sizeof pkeys / sizeof *pkeys, &count, err) < 0)
         return -1;
-    int status = 0;
-    if (output.status == 0)
-        note_time_in_force(stage, output.out);
-    else
-        status = oneib_fail(err, ONEIB_ERROR_PROTOCOL, "'oneib sync' ended with %d: %s%s",
-                            output.status, output.out, output.error);
-    lab_output_clear(&output);
-    return status;
+    *tenants = 0;
+    *foreign = false;
+    for (size_t i = 0; i < count; i++) {
+        size_t t = 0;
+        while (t < stage->tenant_count && oneib_pkey_base(pkeys[i]) != stage->tenants[t].pkey)
+            t++;
+        if (t < stage->tenant_count)
+            *tenants |= 1u << t;
+        else
+            *foreign = *foreign || oneib_pkey_base(pkeys[i]) != ONEIB_PKEY_DEFAULT;
+    }
+    return 0;
+}
+
+static void note_time(struct demo_stage *stage, double ms)
+{
+    if (stage->in_force_count < sizeof stage->in_force_ms / sizeof *stage->in_force_ms)
+        stage->in_force_ms[stage->in_force_count++] = ms;
+}
+
+int demo_settle(struct demo_stage *stage, size_t host, double began_ms, struct oneib_error *err)
+{
+    const unsigned wanted = wanted_on(stage, host);
+    if (wanted == stage->held[host])
+        return 0;
+    for (;;) {
+        bool foreign;
+        if (read_port(stage, host, &stage->held[host], &foreign, err) < 0)
+            return -1;
+        if (stage->held[host] == wanted && !foreign)
+            break;
+        if (oneib_now_ms() > began_ms + SETTLE_MS)
+            return oneib_fail(err, ONEIB_ERROR_TIMEOUT,
+                              "the port of host %zu does not hold what it should after %u ms", host,
+                              SETTLE_MS);
+    }
+    note_time(stage, oneib_now_ms() - began_ms);
+    return 0;
 }
 
 /* The question for fabric-reach: where VMs are and how their VFs are mapped. */
@@ -188,17 +227,27 @@ int demo_tenant_add(struct demo_stage *stage, const char *name, struct oneib_err
     return 0;
 }
 
-int demo_learn_keys(struct demo_stage *stage, struct oneib_error *err)
+static int await_key(struct demo_stage *stage, struct demo_tenant *tenant, struct oneib_error *err)
 {
-    for (size_t t = 0; t < stage->tenant_count; t++) {
-        struct demo_tenant *tenant = &stage->tenants[t];
+    const double end = oneib_now_ms() + KEY_MS;
+    for (;;) {
         char text[16];
         if (lab_network_vlan_id(stage->lab, tenant->network, text, sizeof text, err) < 0)
             return -1;
-        if (!oneib_pkey_parse(text, &tenant->pkey))
-            return oneib_fail(err, ONEIB_ERROR_PROTOCOL, "network \"%s\" was given no P_Key",
+        if (oneib_pkey_parse(text, &tenant->pkey))
+            return 0;
+        if (oneib_now_ms() > end)
+            return oneib_fail(err, ONEIB_ERROR_TIMEOUT, "network \"%s\" was given no P_Key",
                               tenant->name);
+        lab_sleep_ms(5);
     }
+}
+
+int demo_learn_keys(struct demo_stage *stage, struct oneib_error *err)
+{
+    for (size_t t = 0; t < stage->tenant_count; t++)
+        if (await_key(stage, &stage->tenants[t], err) < 0)
+            return -1;
     return 0;
 }
 
@@ -219,7 +268,7 @@ static struct demo_vm *insert_vm(struct demo_stage *stage, size_t tenant)
     memmove(&stage->vms[at + 1], &stage->vms[at], (stage->vm_count - at) * sizeof *stage->vms);
     stage->vm_count++;
     stage->tenants[tenant].vms++;
-    stage->vms[at] = (struct demo_vm){.tenant = tenant};
+    stage->vms[at] = (struct demo_vm){.tenant = tenant, .moving_to = DEMO_NOWHERE};
     return &stage->vms[at];
 }
 
@@ -231,8 +280,11 @@ int demo_vm_add(struct demo_stage *stage, size_t tenant, size_t host, struct one
     struct demo_vm *vm = insert_vm(stage, tenant);
     vm->host = host;
     if (lab_vm_create(stage->lab, stage->tenants[tenant].name, &stage->tenants[tenant].network, 1,
-                      &vm->id, err) < 0 ||
-        lab_vm_deploy(stage->lab, vm->id, (uint32_t)host, err) < 0 || demo_sync(stage, err) < 0)
+                      &vm->id, err) < 0)
+        return -1;
+    const double began_ms = oneib_now_ms();
+    if (lab_vm_deploy(stage->lab, vm->id, (uint32_t)host, err) < 0 ||
+        demo_settle(stage, host, began_ms, err) < 0)
         return -1;
     vm->vf = DEMO_VF_OPENING;
     return lab_vm_running(stage->lab, vm->id, err);
@@ -252,13 +304,16 @@ int demo_vm_remove(struct demo_stage *stage, size_t tenant, struct oneib_error *
     struct demo_vm *vm = newest_vm(stage, tenant);
     if (!vm)
         return oneib_fail(err, ONEIB_ERROR_INPUT, "tenant %zu has no VM", tenant);
-    if (lab_vm_state(stage->lab, vm->id, 3, LCM_SHUTDOWN, err) < 0 ||
-        lab_vm_delete(stage->lab, vm->id, err) < 0)
+    const size_t host = vm->host;
+    if (lab_vm_state(stage->lab, vm->id, 3, LCM_SHUTDOWN, err) < 0)
+        return -1;
+    const double began_ms = oneib_now_ms();
+    if (lab_vm_delete(stage->lab, vm->id, err) < 0)
         return -1;
 
     const size_t at = (size_t)(vm - stage->vms);
     stage->vm_count--;
     memmove(vm, vm + 1, (stage->vm_count - at) * sizeof *vm);
     stage->tenants[tenant].vms--;
-    return demo_sync(stage, err);
+    return demo_settle(stage, host, began_ms, err);
 }
