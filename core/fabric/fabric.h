@@ -20,6 +20,8 @@ struct oneib_fabric_options {
     uint16_t window;     /* MADs in flight, >= 1 */
     uint32_t timeout_ms; /* of one MAD */
     uint8_t retries;
+    /* Asked whenever a MAD was not answered in time; true: what is under way fails. NULL: never. */
+    bool (*interrupted)(void);
 };
 
 struct oneib_fabric *oneib_fabric_open(const struct oneib_fabric_options *options,

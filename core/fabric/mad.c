@@ -114,6 +114,7 @@ int oneib_mad_open(struct oneib_mad_port *port, const struct oneib_fabric_option
         .number = number,
         .window = window < ONEIB_SLOTS_MAX ? window : ONEIB_SLOTS_MAX,
         .timeout_ms = options->timeout_ms,
+        .interrupted = options->interrupted,
         .retries = options->retries,
         /* Answers to a predecessor with our number must not fit: start anywhere. */
         .generation = (uint32_t)now_ms(),
@@ -350,6 +351,9 @@ static int finish(struct run *run, struct oneib_mad_slot *slot,
         renew_transaction(run->port, slot);
         return 0;
     }
+    if (answer->error == ETIMEDOUT && run->port->interrupted && run->port->interrupted())
+        return oneib_fail(err, ONEIB_ERROR_TIMEOUT,
+                          "given up waiting for the fabric: oneib was told to stop");
     if (answer->error == ETIMEDOUT && slot->tries_left > 0)
         return send_slot(run->port, slot, err);
     slot->busy = false;

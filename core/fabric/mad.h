@@ -30,6 +30,7 @@ struct oneib_mad_port {
     uint16_t window;
     uint32_t timeout_ms;
     uint8_t retries;
+    bool (*interrupted)(void);
     uint32_t generation; /* counts transactions: no two MADs in flight share an id */
     uint64_t sent;
     struct oneib_mad_slot *slots; /* `window` of them */

@@ -81,6 +81,7 @@ static void close_everything(struct oneib_daemon *daemon)
     oneib_agenda_clear(&daemon->agenda);
     oneib_view_clear(&daemon->view);
     oneib_findings_clear(&daemon->host_findings);
+    oneib_id_set_clear(&daemon->hosts_later);
     oneib_id_set_clear(&daemon->hosts_failed);
     oneib_metrics_clear(&daemon->metrics);
     oneib_report_clear(&daemon->report);
@@ -338,7 +339,7 @@ static int act(struct oneib_daemon *daemon, const struct oneib_due *due, struct 
     if (status == 0) {
         works_again(daemon);
         say_status(daemon);
-    } else if (!*oneib_signals_end_flag()) {
+    } else if (!oneib_signals_ending()) {
         oneib_daemon_complain(daemon, &failure);
         oneib_pace_failed(&daemon->pace, oneib_now_ms());
     }
@@ -385,7 +386,7 @@ int oneib_daemon_run(struct oneib_daemon *daemon, struct oneib_error *err)
 {
     await_stream(daemon);
     bool ready = false;
-    while (!*oneib_signals_end_flag()) {
+    while (!oneib_signals_ending()) {
         if (oneib_signals_take_reload())
             reload(daemon);
         if (step(daemon, err) < 0)

@@ -63,6 +63,7 @@ struct oneib_daemon {
     uint64_t leaves_of;                  /* fingerprint of what they were asked for */
     struct oneib_findings host_findings; /* of writing to hosts */
     bool hosts_wait;                     /* not all were written to, for something else came */
+    struct oneib_id_set hosts_later;  /* to be asked about when opensm knows of the VMs on them */
     struct oneib_id_set hosts_failed; /* could not be written to; not tried again until everything
                                          is read again */
 };

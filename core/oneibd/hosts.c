@@ -123,8 +123,9 @@ static int note_failure(struct oneib_daemon *daemon, uint32_t host_id,
         return -1;
     oneib_id_set_sort(&daemon->hosts_failed);
     return oneib_findings_add(&daemon->host_findings, ONEIB_WARNING, "host-not-written",
-                              "give oneib's OpenNebula user MANAGE rights on the host", err,
-                              "host %u: IB_VFS_FREE and IB_SWITCH could not be written: %s",
+                              "give oneib's OpenNebula user ADMIN rights on the host, or make it a "
+                              "member of the group oneadmin",
+                              err, "host %u: IB_VFS_FREE and IB_SWITCH could not be written: %s",
                               host_id, failure->text);
 }
 

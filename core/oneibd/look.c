@@ -41,7 +41,10 @@ int oneib_daemon_look_at(struct oneib_daemon *daemon, const struct oneib_agenda 
         .window = daemon->config.one.window,
         .progress = on_progress,
         .progress_context = daemon,
+        .acl_user = daemon->config.one.acl_user,
         .require_restrictions = true,
+        /* Polls make up for what was put off. */
+        .hosts_later = agenda->new_vms ? NULL : &daemon->hosts_later,
     };
     oneib_signals_allow();
     const int status = oneib_mirror_refresh(daemon->one, &options, agenda, &daemon->view.cloud,
@@ -109,6 +112,8 @@ int oneib_daemon_look(struct oneib_daemon *daemon, const struct oneib_due *due, 
         note_everything_was_read(daemon, began);
     if (everything || due->poll)
         oneib_pace_polled(&daemon->pace, oneib_now_ms(), someone_is_preparing(&daemon->view.cloud));
+    else if (*changed && someone_is_preparing(&daemon->view.cloud))
+        oneib_pace_preparing(&daemon->pace, oneib_now_ms());
     const bool moved = *changed && vms_moved(daemon);
     oneib_trust_looked(&daemon->trust, oneib_now_ms(), told, moved && untold && !first);
     daemon->metrics.looks++;

@@ -97,6 +97,11 @@ void oneib_pace_polled(struct oneib_pace *pace, double now, bool preparing)
     pace->poll_at = now + (preparing ? pace->poll_preparing_ms : pace->poll_idle_ms);
 }
 
+void oneib_pace_preparing(struct oneib_pace *pace, double now)
+{
+    pace->poll_at = smaller(pace->poll_at, now + pace->poll_preparing_ms);
+}
+
 void oneib_pace_reread(struct oneib_pace *pace, double now, double took, bool trusted)
 {
     const double least = trusted ? pace->reread_ms : pace->poll_preparing_ms;

@@ -47,6 +47,8 @@ double oneib_pace_wait(const struct oneib_pace *pace, double now);
 
 /* A poll was done; preparing: a VM is arriving or migrating. */
 void oneib_pace_polled(struct oneib_pace *pace, double now, bool preparing);
+/* A VM began to arrive or migrate: the next poll comes as soon as after one that saw it. */
+void oneib_pace_preparing(struct oneib_pace *pace, double now);
 /*
  * Everything was read, in so many milliseconds. trusted: events tell what changes; then it comes
  * again after daemon.reread, but it takes at most a thousandth of the time (at least once an hour,

@@ -201,6 +201,7 @@ static int open_fabric(struct oneib_daemon *daemon, struct oneib_error *err)
         .window = daemon->config.fabric.window,
         .timeout_ms = daemon->config.fabric.timeout_ms,
         .retries = daemon->config.fabric.retries,
+        .interrupted = oneib_signals_ending,
     };
     daemon->fabric = oneib_fabric_open(&options, err);
     return daemon->fabric ? 0 : -1;
@@ -315,6 +316,19 @@ static int turn(struct oneib_daemon *daemon, const struct oneib_due *due, double
     return force(daemon, read, event_ms, err);
 }
 
+/* That opensm hears of a VM comes before what is known of its host already. */
+static void look_at_hosts_next(struct oneib_daemon *daemon)
+{
+    struct oneib_error ignored;
+    if (daemon->hosts_later.count == 0)
+        return;
+    for (size_t i = 0; i < daemon->hosts_later.count; i++)
+        if (oneib_agenda_host(&daemon->agenda, daemon->hosts_later.items[i], &ignored) < 0)
+            daemon->agenda.everything = true;
+    daemon->hosts_later.count = 0;
+    oneib_pace_event(&daemon->pace, oneib_now_ms());
+}
+
 int oneib_daemon_reconcile(struct oneib_daemon *daemon, const struct oneib_due *due,
                            struct oneib_error *err)
 {
@@ -325,6 +339,7 @@ int oneib_daemon_reconcile(struct oneib_daemon *daemon, const struct oneib_due *
     oneib_pace_events_taken(&daemon->pace);
     const int status = turn(daemon, due, event_ms, err);
     oneib_sync_unlock(lock);
+    look_at_hosts_next(daemon);
     return status;
 }
 

@@ -56,14 +56,21 @@ bool oneib_signals_take_reload(void)
     return came;
 }
 
-bool oneib_signals_waiting(void)
+static bool is_pending(int signal_number)
 {
     sigset_t pending;
-    if (__atomic_load_n(&end_flag, __ATOMIC_RELAXED) || reload_flag)
-        return true;
-    return sigpending(&pending) == 0 &&
-           (sigismember(&pending, SIGTERM) == 1 || sigismember(&pending, SIGINT) == 1 ||
-            sigismember(&pending, SIGHUP) == 1);
+    return sigpending(&pending) == 0 && sigismember(&pending, signal_number) == 1;
+}
+
+bool oneib_signals_ending(void)
+{
+    return __atomic_load_n(&end_flag, __ATOMIC_RELAXED) || is_pending(SIGTERM) ||
+           is_pending(SIGINT);
+}
+
+bool oneib_signals_waiting(void)
+{
+    return reload_flag || is_pending(SIGHUP) || oneib_signals_ending();
 }
 
 void oneib_signals_allow(void)

@@ -16,6 +16,8 @@
 void oneib_signals_begin(void);
 /* Not 0 once the daemon is to end: what oneib_one_set_interrupt() takes. */
 int *oneib_signals_end_flag(void);
+/* Whether it is to end: also while the signal is still blocked. */
+bool oneib_signals_ending(void);
 /* true once for each time that SIGHUP came. */
 bool oneib_signals_take_reload(void);
 /* Whether one of them came: also those that are still blocked. */

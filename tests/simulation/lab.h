@@ -128,6 +128,7 @@ struct lab_daemon {
     const char *name;   /* its log is FOLDER/NAME.log */
     const char *hca;    /* where it runs */
     const char *config; /* NULL: lab_config_path() */
+    const char *clock;  /* a file with the seconds that its wall clock is ahead; NULL: none */
 };
 #define LAB_DAEMON                                                                                 \
     (struct lab_daemon)                                                                            \
@@ -267,6 +268,9 @@ int lab_vm_create(struct lab *lab, const char *name, const uint32_t *networks, s
                   uint32_t *id, struct oneib_error *err);
 /* Appends a history record on that host and sets ACTIVE/LCM_INIT, then ACTIVE/PROLOG. */
 int lab_vm_deploy(struct lab *lab, uint32_t id, uint32_t host, struct oneib_error *err);
+/* Many at once, up to 512, VM ids[i] on hosts[i]: what a scheduler does in one cycle. */
+int lab_vms_deploy(struct lab *lab, const uint32_t *ids, const uint32_t *hosts, size_t count,
+                   struct oneib_error *err);
 int lab_vm_state(struct lab *lab, uint32_t id, int state, int lcm_state, struct oneib_error *err);
 /* ACTIVE/RUNNING; a migration, attach or detach under way is completed by it. */
 int lab_vm_running(struct lab *lab, uint32_t id, struct oneib_error *err);
@@ -317,5 +321,13 @@ int lab_calls(struct lab *lab, const char *method, unsigned *count, struct oneib
  * freed. */
 int lab_call_document(struct lab *lab, const char *method, const char *session, const int *integers,
                       size_t integer_count, char **document, struct oneib_error *err);
+
+/* A user outside of the group oneadmin who sees all objects of the kinds that lab_acl_rights() last
+ * named ("VM HOST NET"; at first none), and writes nothing. */
+const char *lab_acl_session(const struct lab *lab);
+int lab_acl_rights(struct lab *lab, const char *kinds, struct oneib_error *err);
+/* What the owner of a VM writes into an attribute of its user template. oned does not escape "]]>",
+ * and neither does the stand-in; for a network lab_network_update() does as well. */
+int lab_vm_write(struct lab *lab, uint32_t id, const char *text, struct oneib_error *err);
 
 #endif

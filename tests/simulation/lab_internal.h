@@ -32,7 +32,7 @@ struct lab {
     char control_endpoint[64]; /* the same cloud; up while oned's own is down */
     char events_endpoint[64];
     char metrics_address[32];
-    char session[64], limited_session[64];
+    char session[64], limited_session[64], acl_session[64];
     bool client_global;
     xmlrpc_env env;
     xmlrpc_client *client;

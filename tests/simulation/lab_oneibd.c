@@ -15,6 +15,23 @@
 #define END_MS 20000u
 #define HTTP_SECONDS 10
 
+static int start_daemon(struct lab *lab, const struct lab_daemon *daemon, const char *config,
+                        pid_t *pid, struct oneib_error *err)
+{
+    char clock[256];
+    snprintf(clock, sizeof clock, "WALL_CLOCK=%s", daemon->clock ? daemon->clock : "");
+    const char *argv[] = {LAB_ONEIBD, "--config", config, NULL};
+    const char *environment[] = {"LD_PRELOAD=" LAB_UMAD2SIM ":" LAB_WALL_CLOCK, clock, NULL};
+    const struct lab_program program = {.name = daemon->name,
+                                        .hca = daemon->hca,
+                                        .argv = argv,
+                                        .environment = daemon->clock ? environment : NULL,
+                                        .in = -1,
+                                        .out = -1,
+                                        .error = -1};
+    return lab_start(lab, &program, pid, err);
+}
+
 int lab_oneibd_start(struct lab *lab, const struct lab_daemon *daemon, struct oneib_error *err)
 {
     const char *config = daemon->config ? daemon->config : lab_config_path(lab, err);
@@ -23,9 +40,8 @@ int lab_oneibd_start(struct lab *lab, const struct lab_daemon *daemon, struct on
     char log[64];
     snprintf(log, sizeof log, "%s.log", daemon->name);
     long start = lab_size(lab, log);
-    const char *argv[] = {LAB_ONEIBD, "--config", config, NULL};
     pid_t pid;
-    if (lab_spawn(lab, daemon->name, daemon->hca, argv, &pid, err) < 0)
+    if (start_daemon(lab, daemon, config, &pid, err) < 0)
         return -1;
     return lab_await_text(lab, log, start, "watching ", pid, READY_MS, err);
 }

@@ -98,13 +98,15 @@ void lab_client_close(struct lab *lab)
 
 int lab_standin_start(struct lab *lab, const char *const *arguments, struct oneib_error *err)
 {
-    const char *argv[16] = {LAB_ONED_STANDIN, "--session", lab->session, "--limited-session",
-                            lab->limited_session};
-    size_t count = 5;
+    const char *argv[16] = {LAB_ONED_STANDIN,    "--session",          lab->session,
+                            "--limited-session", lab->limited_session, "--acl-session",
+                            lab->acl_session};
+    size_t count = 7;
     for (; arguments && *arguments && count < sizeof argv / sizeof *argv - 1; arguments++)
         argv[count++] = *arguments;
     snprintf(lab->session, sizeof lab->session, "oneadmin:lab-%d", lab->owner);
     snprintf(lab->limited_session, sizeof lab->limited_session, "guest:lab-%d", lab->owner);
+    snprintf(lab->acl_session, sizeof lab->acl_session, "acl:lab-%d", lab->owner);
     const char *log = lab_path(lab, "standin.log", err);
     if (!log)
         return -1;
@@ -339,6 +341,32 @@ int lab_vm_deploy(struct lab *lab, uint32_t id, uint32_t host, struct oneib_erro
     return control(lab, NULL, err, "standin.vm.deploy", "(sii)", lab->session, (int)id, (int)host);
 }
 
+static void append_int(xmlrpc_env *env, xmlrpc_value *array, uint32_t value)
+{
+    xmlrpc_value *item = xmlrpc_int_new(env, (int)value);
+    if (env->fault_occurred)
+        return;
+    xmlrpc_array_append_item(env, array, item);
+    xmlrpc_DECREF(item);
+}
+
+int lab_vms_deploy(struct lab *lab, const uint32_t *ids, const uint32_t *hosts, size_t count,
+                   struct oneib_error *err)
+{
+    xmlrpc_value *id_array = xmlrpc_array_new(&lab->env);
+    xmlrpc_value *host_array = xmlrpc_array_new(&lab->env);
+    for (size_t i = 0; i < count && !lab->env.fault_occurred; i++) {
+        append_int(&lab->env, id_array, ids[i]);
+        append_int(&lab->env, host_array, hosts[i]);
+    }
+    int result = lab->env.fault_occurred ? fail_env(lab, "standin.vms.deploy", err)
+                                         : control(lab, NULL, err, "standin.vms.deploy", "(sAA)",
+                                                   lab->session, id_array, host_array);
+    xmlrpc_DECREF(id_array);
+    xmlrpc_DECREF(host_array);
+    return result;
+}
+
 int lab_vm_state(struct lab *lab, uint32_t id, int state, int lcm_state, struct oneib_error *err)
 {
     return control(lab, NULL, err, "standin.vm.state", "(siii)", lab->session, (int)id, state,
@@ -388,6 +416,21 @@ int lab_vm_set_nic(struct lab *lab, uint32_t id, uint32_t nic, const char *attri
 int lab_vm_delete(struct lab *lab, uint32_t id, struct oneib_error *err)
 {
     return control(lab, NULL, err, "standin.vm.delete", "(si)", lab->session, (int)id);
+}
+
+int lab_vm_write(struct lab *lab, uint32_t id, const char *text, struct oneib_error *err)
+{
+    return control(lab, NULL, err, "standin.vm.write", "(sis)", lab->session, (int)id, text);
+}
+
+const char *lab_acl_session(const struct lab *lab)
+{
+    return lab->acl_session;
+}
+
+int lab_acl_rights(struct lab *lab, const char *kinds, struct oneib_error *err)
+{
+    return control(lab, NULL, err, "standin.acl", "(ss)", lab->session, kinds);
 }
 
 int lab_fault(struct lab *lab, const char *kind, unsigned count, unsigned seconds,

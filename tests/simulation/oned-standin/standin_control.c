@@ -6,6 +6,7 @@
 #include "standin_publisher.h"
 #include "standin_server.h"
 #include <stdlib.h>
+#include <string.h>
 
 static xmlrpc_value *answer(struct standin_call *call, int result, uint32_t id,
                             const struct oneib_error *err)
@@ -151,6 +152,21 @@ static xmlrpc_value *vm_deploy(struct standin_call *call)
     return answer(call, standin_vm_deploy(call->state, id, host, &err), id, &err);
 }
 
+/* A scheduler's cycle: several at once, with each one's events. */
+static xmlrpc_value *vms_deploy(struct standin_call *call)
+{
+    uint32_t ids[512], hosts[512];
+    size_t count, host_count;
+    if (!take_ids(call, 1, ids, sizeof ids / sizeof *ids, &count) ||
+        !take_ids(call, 2, hosts, sizeof hosts / sizeof *hosts, &host_count))
+        return NULL;
+    struct oneib_error err = {0};
+    int result = 0;
+    for (size_t i = 0; i < count && i < host_count && result == 0; i++)
+        result = standin_vm_deploy(call->state, ids[i], hosts[i], &err);
+    return answer(call, result, 0, &err);
+}
+
 static xmlrpc_value *vm_migrate(struct standin_call *call)
 {
     uint32_t id, host;
@@ -212,6 +228,28 @@ static xmlrpc_value *set_fault(struct standin_call *call)
     return answer(call, standin_fault_set(call->state, kind, calls, seconds, &err), 0, &err);
 }
 
+static xmlrpc_value *vm_write(struct standin_call *call)
+{
+    uint32_t id;
+    oneib_autofree char *text = NULL;
+    if (!standin_take_id(call, 1, &id) || !standin_take_string(call, 2, &text))
+        return NULL;
+    struct oneib_error err = {0};
+    return answer(call, standin_vm_write(call->state, id, text, &err), id, &err);
+}
+
+/* "VM HOST NET", or some of them: what the user with rights by ACL sees. */
+static xmlrpc_value *set_acl(struct standin_call *call)
+{
+    oneib_autofree char *kinds = NULL;
+    if (!standin_take_string(call, 1, &kinds))
+        return NULL;
+    call->state->acl_rights = (strstr(kinds, "VM") ? RIGHT_VMS : 0u) |
+                              (strstr(kinds, "HOST") ? RIGHT_HOSTS : 0u) |
+                              (strstr(kinds, "NET") ? RIGHT_NETWORKS : 0u);
+    return standin_answer_id(call, 0);
+}
+
 static xmlrpc_value *set_events_fault(struct standin_call *call)
 {
     oneib_autofree char *kind = NULL;
@@ -256,11 +294,14 @@ const struct standin_method standin_control_methods[] = {
     {"standin.vm.create", vm_create},
     {"standin.vm.state", vm_state},
     {"standin.vm.deploy", vm_deploy},
+    {"standin.vms.deploy", vms_deploy},
     {"standin.vm.migrate", vm_migrate},
     {"standin.vm.attach", vm_attach},
     {"standin.vm.detach", vm_detach},
     {"standin.vm.set_nic", vm_set_nic},
+    {"standin.vm.write", vm_write},
     {"standin.vm.delete", vm_delete},
+    {"standin.acl", set_acl},
     {"standin.fault", set_fault},
     {"standin.events.fault", set_events_fault},
     {"standin.down", set_down},

@@ -141,13 +141,35 @@ static bool session_is_faulty(struct standin_state *state, const struct standin_
     return true;
 }
 
+static bool is_session(const char *session, const char *known)
+{
+    return known && strcmp(session, known) == 0;
+}
+
+static const struct standin_user *find_user(const struct standin *standin, const char *session,
+                                            unsigned *rights)
+{
+    static const struct standin_user administrator = {0, 0, "oneadmin"};
+    static const struct standin_user limited = {2, 1, "guest"};
+    static const struct standin_user acl = {3, 1, "acl"};
+    if (is_session(session, standin->session)) {
+        *rights = RIGHT_VMS | RIGHT_HOSTS | RIGHT_NETWORKS | RIGHT_ADMIN;
+        return &administrator;
+    }
+    if (is_session(session, standin->limited_session)) {
+        *rights = RIGHT_NETWORKS;
+        return &limited;
+    }
+    *rights = standin->state.acl_rights;
+    return is_session(session, standin->acl_session) ? &acl : NULL;
+}
+
 static xmlrpc_value *authenticated(struct standin *standin, const struct standin_method *method,
                                    struct standin_call *call, const char *session)
 {
-    bool owner = strcmp(session, standin->session) == 0;
-    call->limited = !owner && standin->limited_session &&
-                    strcmp(session, standin->limited_session) == 0 && !is_control(method);
-    if ((!owner && !call->limited) || session_is_faulty(call->state, method))
+    call->user = find_user(standin, session, &call->rights);
+    if (!call->user || (is_control(method) && !(call->rights & RIGHT_ADMIN)) ||
+        session_is_faulty(call->state, method))
         return standin_refuse(call, CODE_AUTHENTICATION, -1,
                               "User couldn't be authenticated, aborting call.");
     return method->handle(call);

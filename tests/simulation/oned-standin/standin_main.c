@@ -28,6 +28,7 @@ static const char help[] =
     "\n"
     "  --session USER:PASSWORD          the session that may do everything\n"
     "  --limited-session USER:PASSWORD  a user who sees networks, but no host and no VM\n"
+    "  --acl-session USER:PASSWORD      a user with the rights that standin.acl gives\n"
     "  --port N                         port to listen on (default 0: any free one)\n"
     "  --port-file FILE                 write the port there\n"
     "  --lifetime SECONDS               end by itself after that long (default 3600)\n"
@@ -37,7 +38,7 @@ static const char help[] =
     "  --help                           show this text\n";
 
 struct options {
-    const char *session, *limited_session, *port_file;
+    const char *session, *limited_session, *acl_session, *port_file;
     uint16_t port;
     unsigned lifetime;
     bool ascending, lazy_nics, help;
@@ -61,6 +62,9 @@ static bool take_option(int option, struct options *options)
         return true;
     case 'l':
         options->limited_session = optarg;
+        return true;
+    case 'c':
+        options->acl_session = optarg;
         return true;
     case 'p':
         if (!take_number(optarg, UINT16_MAX, &number))
@@ -94,6 +98,7 @@ static bool take_options(int argc, char **argv, struct options *options)
     static const struct option known[] = {
         {"session", required_argument, NULL, 's'},
         {"limited-session", required_argument, NULL, 'l'},
+        {"acl-session", required_argument, NULL, 'c'},
         {"port", required_argument, NULL, 'p'},
         {"port-file", required_argument, NULL, 'f'},
         {"lifetime", required_argument, NULL, 't'},
@@ -175,7 +180,8 @@ static int run_on(const struct options *options, const uint16_t ports[PORTS], in
 {
     struct standin standin = {.lock = PTHREAD_MUTEX_INITIALIZER,
                               .session = options->session,
-                              .limited_session = options->limited_session};
+                              .limited_session = options->limited_session,
+                              .acl_session = options->acl_session};
     standin.state.ascending = options->ascending;
     standin.state.lazy_nics = options->lazy_nics;
     int result = standin_state_init(&standin.state, err);

@@ -15,8 +15,21 @@ struct server;
 struct standin {
     struct standin_state state;
     pthread_mutex_t lock; /* of state */
-    const char *session, *limited_session;
+    const char *session, *limited_session, *acl_session;
     struct server *server; /* while it serves */
+};
+
+/* What a user may do. */
+enum standin_right {
+    RIGHT_VMS = 1,      /* see them */
+    RIGHT_HOSTS = 2,    /* see them */
+    RIGHT_NETWORKS = 4, /* see them */
+    RIGHT_ADMIN = 8,    /* write */
+};
+
+struct standin_user {
+    int id, group;
+    const char *name;
 };
 
 /* One call under way. */
@@ -24,7 +37,8 @@ struct standin_call {
     struct standin *standin;
     struct standin_state *state; /* of it */
     const char *method;
-    bool limited; /* the caller is the user with limited sight */
+    const struct standin_user *user;
+    unsigned rights; /* of that user: enum standin_right */
     xmlrpc_env *env;
     xmlrpc_value *parameters; /* the first is the session */
 };

@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CODE_AUTHORIZATION = 512 };
-
 /* A fault of documents, used up by this call. */
 static bool document_fault(struct standin_state *state, enum standin_fault fault)
 {
@@ -18,12 +16,12 @@ static bool document_fault(struct standin_state *state, enum standin_fault fault
     return true;
 }
 
-static xmlrpc_value *refuse_limited(struct standin_call *call, const char *operation,
-                                    const char *kind, uint32_t id)
+static xmlrpc_value *refuse_right(struct standin_call *call, const char *operation,
+                                  const char *kind, uint32_t id)
 {
     struct oneib_error err = {0};
-    oneib_fail(&err, ONEIB_ERROR_PERMISSION, "User [2] : Not authorized to perform %s %s [%u].",
-               operation, kind, id);
+    oneib_fail(&err, ONEIB_ERROR_PERMISSION, "User [%d] : Not authorized to perform %s %s [%u].",
+               call->user->id, operation, kind, id);
     return standin_refuse_error(call, id, &err);
 }
 
@@ -36,12 +34,28 @@ static xmlrpc_value *system_version(struct standin_call *call)
 
 static xmlrpc_value *system_config(struct standin_call *call)
 {
-    if (call->limited)
-        return standin_refuse(call, CODE_AUTHORIZATION, -1,
-                              "The oned configuration can only be retrieved by users in the "
-                              "oneadmin group.");
     struct oneib_text text = {0};
     standin_render_config(call->state, document_fault(call->state, FAULT_UNRESTRICTED), &text);
+    return standin_answer_text(call, &text);
+}
+
+/* Of the caller alone, whose id may be -1. The password is oned's hash of one. */
+static xmlrpc_value *user_info(struct standin_call *call)
+{
+    int id;
+    if (!standin_take_int(call, 1, &id))
+        return NULL;
+    if (id != -1 && id != call->user->id)
+        return refuse_right(call, "USE", "USER", (uint32_t)id);
+    struct oneib_text text = {0};
+    oneib_text_printf(&text,
+                      "<USER><ID>%d</ID><GID>%d</GID><GROUPS><ID>%d</ID></GROUPS><GNAME>%s</GNAME>"
+                      "<NAME>%s</NAME><PASSWORD><![CDATA[3bc15c8aae3e4124dd409035f32ea2fd]]>"
+                      "</PASSWORD><AUTH_DRIVER><![CDATA[core]]></AUTH_DRIVER><ENABLED>1</ENABLED>"
+                      "<LOGIN_TOKEN><TOKEN>0123456789abcdef</TOKEN><EXPIRATION_TIME>-1"
+                      "</EXPIRATION_TIME><EGID>-1</EGID></LOGIN_TOKEN><TEMPLATE></TEMPLATE></USER>",
+                      call->user->id, call->user->group, call->user->group,
+                      call->user->group == 0 ? "oneadmin" : "users", call->user->name);
     return standin_answer_text(call, &text);
 }
 
@@ -80,12 +94,12 @@ static int render_network(const struct standin_state *state, uint32_t id, struct
 static const struct kind {
     const char *method;
     const char *name;
-    bool hidden; /* from the user with limited sight */
+    unsigned right; /* to see it */
     standin_renderer render;
 } kinds[] = {
-    {"one.vm.info", "VM", true, render_vm},
-    {"one.host.info", "HOST", true, render_host},
-    {"one.vn.info", "NET", false, render_network},
+    {"one.vm.info", "VM", RIGHT_VMS, render_vm},
+    {"one.host.info", "HOST", RIGHT_HOSTS, render_host},
+    {"one.vn.info", "NET", RIGHT_NETWORKS, render_network},
 };
 
 static xmlrpc_value *info(struct standin_call *call)
@@ -100,10 +114,10 @@ static xmlrpc_value *info(struct standin_call *call)
     struct oneib_text text = {0};
     if (kind->render(call->state, id, &text, &err) < 0)
         return standin_refuse_error(call, id, &err);
-    if (!kind->hidden || !call->limited)
+    if (call->rights & kind->right)
         return standin_answer_text(call, &text);
     oneib_text_clear(&text);
-    return refuse_limited(call, "USE", kind->name, id);
+    return refuse_right(call, "USE", kind->name, id);
 }
 
 /* What of a pool is asked for. */
@@ -180,7 +194,7 @@ static xmlrpc_value *vm_pool(struct standin_call *call, bool whole)
     struct oneib_text text = {0};
     oneib_text_append(&text, "<VM_POOL>");
     bool shrunk = document_fault(call->state, FAULT_SHRINK_WINDOW);
-    if (!call->limited && !document_fault(call->state, FAULT_EMPTY_POOLS))
+    if ((call->rights & RIGHT_VMS) && !document_fault(call->state, FAULT_EMPTY_POOLS))
         render_vm_pool(call->state, &range, vm_state, whole, shrunk, &text);
     oneib_text_append(&text, "</VM_POOL>");
     return standin_answer_text(call, &text);
@@ -201,7 +215,7 @@ static xmlrpc_value *host_pool_info(struct standin_call *call)
     const struct standin_state *state = call->state;
     struct oneib_text text = {0};
     oneib_text_append(&text, "<HOST_POOL>");
-    bool empty = call->limited || document_fault(call->state, FAULT_EMPTY_POOLS);
+    bool empty = !(call->rights & RIGHT_HOSTS) || document_fault(call->state, FAULT_EMPTY_POOLS);
     for (size_t i = 0; !empty && i < state->host_count; i++)
         standin_render_host(state, state->hosts[listed(state, state->host_count, i)], STANDIN_POOL,
                             &text);
@@ -220,8 +234,8 @@ static xmlrpc_value *host_update(struct standin_call *call)
     struct oneib_error err = {0};
     if (!standin_host_find(call->state, id, &err))
         return standin_refuse_error(call, id, &err);
-    if (call->limited)
-        return refuse_limited(call, "MANAGE", "HOST", id);
+    if (!(call->rights & RIGHT_ADMIN))
+        return refuse_right(call, "ADMIN", "HOST", id);
     if (standin_host_update(call->state, id, attributes, append != 0, &err) < 0)
         return standin_refuse_error(call, id, &err);
     return standin_answer_id(call, id);
@@ -241,8 +255,6 @@ static void render_network_pool(const struct standin_state *state, const struct 
     }
 }
 
-/* The user with limited sight sees the networks, as recorded: so they name VMs that its VM pool
- * lacks. */
 static xmlrpc_value *network_pool_info(struct standin_call *call)
 {
     int filter;
@@ -251,7 +263,7 @@ static xmlrpc_value *network_pool_info(struct standin_call *call)
         return NULL;
     struct oneib_text text = {0};
     oneib_text_append(&text, "<VNET_POOL>");
-    if (!document_fault(call->state, FAULT_EMPTY_POOLS))
+    if ((call->rights & RIGHT_NETWORKS) && !document_fault(call->state, FAULT_EMPTY_POOLS))
         render_network_pool(call->state, &range, &text);
     oneib_text_append(&text, "</VNET_POOL>");
     return standin_answer_text(call, &text);
@@ -268,8 +280,8 @@ static xmlrpc_value *network_update(struct standin_call *call)
     struct oneib_error err = {0};
     if (!standin_network_find(call->state, id, &err))
         return standin_refuse_error(call, id, &err);
-    if (call->limited)
-        return refuse_limited(call, "MANAGE", "NET", id);
+    if (!(call->rights & RIGHT_ADMIN))
+        return refuse_right(call, "MANAGE", "NET", id);
     if (standin_network_update(call->state, id, attributes, append != 0, &err) < 0)
         return standin_refuse_error(call, id, &err);
     return standin_answer_id(call, id);
@@ -278,6 +290,7 @@ static xmlrpc_value *network_update(struct standin_call *call)
 const struct standin_method standin_one_methods[] = {
     {"one.system.version", system_version},
     {"one.system.config", system_config},
+    {"one.user.info", user_info},
     {"one.vmpool.info", vm_pool_info},
     {"one.vmpool.infoextended", vm_pool_info_extended},
     {"one.vm.info", info},

@@ -183,6 +183,7 @@ static void free_vm(struct standin_vm *vm)
     free(vm->nics);
     free(vm->history);
     free(vm->name);
+    free(vm->note);
     free(vm);
 }
 

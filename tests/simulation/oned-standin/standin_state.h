@@ -39,6 +39,7 @@ struct standin_history {
 struct standin_vm {
     uint32_t id;
     char *name;
+    char *note; /* what its owner wrote into its user template; NULL: nothing */
     int state, lcm_state;
     int64_t start, end;
     bool deployed; /* has been on a host: has a deploy id */
@@ -109,6 +110,7 @@ struct standin_state {
     size_t host_count, host_capacity;
     enum standin_fault fault;
     unsigned fault_calls, fault_seconds;
+    unsigned acl_rights; /* of the user who has rights by ACL: enum standin_right */
     struct standin_calls *calls;
     size_t call_count, call_capacity;
 };
@@ -164,6 +166,9 @@ int standin_vm_detach(struct standin_state *state, uint32_t id, uint32_t nic_id,
                       struct oneib_error *err);
 int standin_vm_set_nic(struct standin_state *state, uint32_t id, uint32_t nic_id, const char *text,
                        struct oneib_error *err);
+/* What its owner writes appears in its documents as it is: oned does not escape it either. */
+int standin_vm_write(struct standin_state *state, uint32_t id, const char *text,
+                     struct oneib_error *err);
 
 int standin_fault_set(struct standin_state *state, const char *kind, unsigned calls,
                       unsigned seconds, struct oneib_error *err);

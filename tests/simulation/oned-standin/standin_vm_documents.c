@@ -202,7 +202,10 @@ void standin_render_vm(const struct standin_state *state, const struct standin_v
     render_monitoring(state, vm, form, text);
     oneib_text_append(text, "<SCHED_ACTIONS></SCHED_ACTIONS>");
     render_template(vm, text);
-    oneib_text_append(text, "<USER_TEMPLATE></USER_TEMPLATE>");
+    oneib_text_append(text, "<USER_TEMPLATE>");
+    if (vm->note)
+        oneib_text_printf(text, "<NOTE><![CDATA[%s]]></NOTE>", vm->note);
+    oneib_text_append(text, "</USER_TEMPLATE>");
     render_history_records(state, vm, form, text);
     oneib_text_append(text, "<BACKUPS><BACKUP_CONFIG/><BACKUP_IDS></BACKUP_IDS></BACKUPS></VM>");
 }

@@ -338,3 +338,20 @@ int standin_vm_set_nic(struct standin_state *state, uint32_t id, uint32_t nic_id
                            .id = id});
     return 0;
 }
+
+int standin_vm_write(struct standin_state *state, uint32_t id, const char *text,
+                     struct oneib_error *err)
+{
+    struct standin_vm *vm = standin_vm_find(state, id, err);
+    char *note = vm ? strdup(text) : NULL;
+    if (!note)
+        return vm ? oneib_fail_memory(err) : -1;
+    free(vm->note);
+    vm->note = note;
+    state->now++;
+    standin_event_call(state,
+                       &(struct standin_call_event){.call = "one.vm.update",
+                                                    .in = {standin_number(id).text, "NOTE", "1"},
+                                                    .id = id});
+    return 0;
+}

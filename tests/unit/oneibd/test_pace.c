@@ -106,6 +106,16 @@ static void polls_come_every_5_s_while_a_vm_is_being_prepared(void **state)
     assert_true(oneib_pace_due(&pace, START + 5000).poll);
 }
 
+static void an_event_of_a_vm_that_is_being_prepared_brings_the_next_poll_forward(void **state)
+{
+    (void)state;
+    struct oneib_pace pace = at_rest();
+    oneib_pace_preparing(&pace, START + 1000);
+    assert_true(oneib_pace_due(&pace, START + 6000).poll);
+    oneib_pace_preparing(&pace, START + 3000);
+    assert_true(oneib_pace_due(&pace, START + 6000).poll);
+}
+
 static void reading_everything_comes_seldomer_where_it_takes_long(void **state)
 {
     (void)state;
@@ -197,6 +207,7 @@ int main(void)
         cmocka_unit_test(an_event_that_came_during_a_change_waits_20_ms_after_it),
         cmocka_unit_test(events_are_due_while_something_else_goes_wrong),
         cmocka_unit_test(polls_come_every_5_s_while_a_vm_is_being_prepared),
+        cmocka_unit_test(an_event_of_a_vm_that_is_being_prepared_brings_the_next_poll_forward),
         cmocka_unit_test(reading_everything_comes_seldomer_where_it_takes_long),
         cmocka_unit_test(without_trust_in_events_everything_is_read_every_5_s),
         cmocka_unit_test(without_trust_reading_everything_takes_a_third_of_the_time_at_most),

@@ -1,0 +1,401 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Who is a member when, as oneibd follows OpenNebula: VMs through their states, networks and their
+ * keys, and what hosts are told. On ibsim with a real opensm; what counts is what the ports hold.
+ */
+#include "base/cleanup.h"
+#include "daemon_scene.h"
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { ACTIVE = 3, POWEROFF = 8 };
+enum {
+    RUNNING = 3,
+    MIGRATE = 4,
+    SAVE_MIGRATE = 7,
+    PROLOG_MIGRATE = 8,
+    SHUTDOWN_POWEROFF = 18,
+    BOOT_POWEROFF = 20,
+    BOOT_MIGRATE = 35,
+    NOBODYS_STATE = 999,
+};
+
+#define BLUE 258u
+
+static struct oneib_error err;
+
+static void set_state(uint32_t vm, int state, int lcm_state)
+{
+    MUST(lab_vm_state(scene(), vm, state, lcm_state, &err));
+}
+
+/* ---- members ------------------------------------------------------------------------------- */
+
+static void a_vm_is_a_member_from_prolog_on(void **state)
+{
+    (void)state;
+    scene();
+    uint32_t vm, network = red_network();
+    daemon_start_with(NULL, DAEMON_EVENTS_ONLY, NULL);
+    MUST(lab_vm_create(scene(), "vm", &network, 1, &vm, &err));
+    stays_lacking(0, FULL(RED), DAEMON_DOUBT_MS);
+    MUST(lab_vm_deploy(scene(), vm, 0, &err));
+    await_holds(0, FULL(RED));
+    scene_end_vm(vm);
+    await_lacks(0, FULL(RED));
+    await_health(200, NULL);
+}
+
+static void a_live_migration_holds_both_hosts(void **state)
+{
+    (void)state;
+    scene();
+    daemon_start_with(NULL, DAEMON_EVENTS_ONLY, NULL);
+    uint32_t vm = scene_vm(red_network(), 0);
+    await_holds(0, FULL(RED));
+    MUST(lab_vm_migrate(scene(), vm, 2, MIGRATE, &err));
+    await_holds(2, FULL(RED));
+    stays_holding(0, FULL(RED), DAEMON_DOUBT_MS);
+    MUST(lab_vm_running(scene(), vm, &err));
+    await_lacks(0, FULL(RED));
+    assert_true(port_holds(2, FULL(RED)));
+}
+
+static void a_live_migration_outlives_the_daemon(void **state)
+{
+    (void)state;
+    scene();
+    uint32_t vm = scene_vm(red_network(), 0);
+    await_holds(0, FULL(RED));
+    MUST(lab_vm_migrate(scene(), vm, 2, MIGRATE, &err));
+    await_holds(2, FULL(RED));
+    daemon_kill();
+    daemon_start();
+    stays_holding(0, FULL(RED), DAEMON_DOUBT_MS);
+    assert_true(port_holds(2, FULL(RED)));
+    daemon_kill();
+    MUST(lab_vm_running(scene(), vm, &err));
+    daemon_start();
+    await_lacks(0, FULL(RED));
+    assert_true(port_holds(2, FULL(RED)));
+}
+
+static void a_live_migration_that_begins_while_it_is_away_holds_both_hosts(void **state)
+{
+    (void)state;
+    scene();
+    uint32_t vm = scene_vm(red_network(), 0);
+    await_holds(0, FULL(RED));
+    daemon_kill();
+    MUST(lab_vm_migrate(scene(), vm, 2, MIGRATE, &err));
+    daemon_start();
+    await_holds(2, FULL(RED));
+    assert_true(port_holds(0, FULL(RED)));
+}
+
+static void a_cold_migration_ends_on_the_new_host_alone(void **state)
+{
+    (void)state;
+    scene();
+    daemon_start_with(NULL, DAEMON_EVENTS_ONLY, NULL);
+    uint32_t vm = scene_vm(red_network(), 0);
+    await_holds(0, FULL(RED));
+    MUST(lab_vm_migrate(scene(), vm, 2, SAVE_MIGRATE, &err));
+    await_holds(2, FULL(RED));
+    set_state(vm, ACTIVE, PROLOG_MIGRATE);
+    set_state(vm, ACTIVE, BOOT_MIGRATE);
+    stays_holding(2, FULL(RED), DAEMON_DOUBT_MS);
+    MUST(lab_vm_running(scene(), vm, &err));
+    await_lacks(0, FULL(RED));
+    assert_true(port_holds(2, FULL(RED)));
+}
+
+static void a_vm_that_is_powered_off_is_no_member_until_it_resumes(void **state)
+{
+    (void)state;
+    scene();
+    daemon_start_with(NULL, DAEMON_EVENTS_ONLY, NULL);
+    uint32_t vm = scene_vm(red_network(), 0);
+    await_holds(0, FULL(RED));
+    set_state(vm, ACTIVE, SHUTDOWN_POWEROFF);
+    stays_holding(0, FULL(RED), DAEMON_DOUBT_MS);
+    set_state(vm, POWEROFF, 0);
+    await_lacks(0, FULL(RED));
+    set_state(vm, ACTIVE, BOOT_POWEROFF);
+    await_holds(0, FULL(RED));
+}
+
+static void a_nic_that_is_attached_is_a_member_until_it_is_detached(void **state)
+{
+    (void)state;
+    scene();
+    daemon_start_with(NULL, DAEMON_EVENTS_ONLY, NULL);
+    uint32_t nic, blue = scene_network("blue", "258", NULL);
+    uint32_t vm = scene_vm(red_network(), 0);
+    await_holds(0, FULL(RED));
+    MUST(lab_vm_attach(scene(), vm, blue, &nic, &err));
+    await_holds(0, FULL(BLUE));
+    MUST(lab_vm_running(scene(), vm, &err));
+    stays_holding(0, FULL(BLUE), DAEMON_DOUBT_MS);
+    MUST(lab_vm_detach(scene(), vm, nic, &err));
+    MUST(lab_vm_running(scene(), vm, &err));
+    await_lacks(0, FULL(BLUE));
+    assert_true(port_holds(0, FULL(RED)));
+}
+
+static void a_vm_in_an_unknown_state_keeps_what_it_has_and_gets_nothing_new(void **state)
+{
+    (void)state;
+    scene();
+    uint32_t network = red_network();
+    uint32_t member = scene_vm(network, 0), other = scene_vm(network, 1);
+    await_holds(0, FULL(RED));
+    await_holds(1, FULL(RED));
+    set_state(other, POWEROFF, 0);
+    await_lacks(1, FULL(RED));
+    set_state(member, ACTIVE, NOBODYS_STATE);
+    set_state(other, ACTIVE, NOBODYS_STATE);
+    await_said("VM 0 NIC 1 is in state 3/999, which is not known: it keeps the membership");
+    await_said("VM 1 NIC 1 is in state 3/999, which is not known: it gets no membership");
+    stays_lacking(1, FULL(RED), DAEMON_DOUBT_MS);
+    assert_true(port_holds(0, FULL(RED)));
+    daemon_kill(); /* a new one knows no more than the file in force */
+    daemon_start();
+    stays_holding(0, FULL(RED), DAEMON_DOUBT_MS);
+    assert_false(port_holds(1, FULL(RED)));
+}
+
+static void a_mass_removal_is_held_until_sync_force_then_it_goes_on(void **state)
+{
+    (void)state;
+    scene();
+    uint32_t network = red_network(), vms[SCENE_HOSTS];
+    daemon_start_with(NULL, NULL, "removal_hold: { share = 0.5; minimum = 3; };");
+    for (uint32_t i = 0; i < SCENE_HOSTS; i++) {
+        vms[i] = scene_vm(network, i);
+        await_holds(i, FULL(RED));
+    }
+    daemon_kill(); /* all at once: while nobody looks */
+    for (uint32_t i = 0; i < SCENE_HOSTS; i++)
+        scene_end_vm(vms[i]);
+    daemon_start();
+    await_metric("oneib_members_held", SCENE_HOSTS);
+    await_health(503, "4 removals are held");
+    await_said("4 removals are held");
+    for (uint32_t i = 0; i < SCENE_HOSTS; i++)
+        assert_true(port_holds(i, FULL(RED)));
+
+    ONEIB(0, "sync", "--force");
+    for (uint32_t i = 0; i < SCENE_HOSTS; i++)
+        assert_false(port_holds(i, FULL(RED)));
+    await_metric("oneib_members_held", 0);
+    scene_vm(network, 2);
+    await_holds(2, FULL(RED));
+}
+
+/* ---- keys for networks --------------------------------------------------------------------- */
+
+static void a_network_without_a_key_is_given_one(void **state)
+{
+    (void)state;
+    scene();
+    uint32_t network = scene_network("blue", "", NULL);
+    const unsigned key = await_key_of(network);
+    await_metric("oneib_keys_given_total", 1);
+    scene_vm(network, 1);
+    await_holds(1, FULL(key));
+}
+
+static void an_instance_that_is_no_writer_gives_no_keys_and_tells_hosts_nothing(void **state)
+{
+    (void)state;
+    char value[32];
+    scene();
+    uint32_t network = scene_network("blue", "", NULL);
+    daemon_start_with("writer = false;", NULL, NULL);
+    scene_vm(red_network(), 0);
+    await_holds(0, FULL(RED));
+    await_metric_at_least("oneib_looks_total", 4);
+    assert_int_equal(scene_key_of(network), 0);
+    host_attribute(0, "IB_VFS_FREE", value, sizeof value);
+    assert_string_equal(value, "");
+    assert_int_equal(calls_of("one.host.update"), 0);
+    assert_int_equal(calls_of("one.vn.update"), 0);
+}
+
+static void a_network_that_is_updated_takes_its_vms_to_the_new_key(void **state)
+{
+    (void)state;
+    scene();
+    uint32_t network = red_network();
+    daemon_start_with(NULL, DAEMON_EVENTS_ONLY, NULL);
+    scene_vm(network, 0);
+    await_holds(0, FULL(RED));
+    MUST(lab_network_update(scene(), network, "VLAN_ID=300", &err));
+    await_holds(0, FULL(300));
+    await_lacks(0, FULL(RED));
+}
+
+static void a_network_whose_key_is_taken_away_is_given_another(void **state)
+{
+    (void)state;
+    scene();
+    uint32_t network = scene_network("high", "500", NULL);
+    daemon_start_with(NULL, DAEMON_EVENTS_ONLY, NULL);
+    scene_vm(network, 0);
+    await_holds(0, FULL(500));
+    MUST(lab_network_update(scene(), network, "VLAN_ID=", &err));
+    await_lacks(0, FULL(500));
+    await_holds(0, FULL(await_key_of(network)));
+}
+
+static void of_two_networks_with_one_key_the_newer_gets_nobody_in(void **state)
+{
+    (void)state;
+    scene();
+    scene_vm(red_network(), 0);
+    await_holds(0, FULL(RED));
+    uint32_t thief = scene_network("thief", "257", NULL);
+    uint32_t vm = scene_vm(thief, 3);
+    await_said("pkey-conflict");
+    stays_lacking(3, FULL(RED), DAEMON_DOUBT_MS);
+    assert_true(port_holds(0, FULL(RED)));
+    await_health(503, "violation");
+    scene_end_vm(vm);
+    MUST(lab_network_delete(scene(), thief, &err));
+    await_said("no more pkey-conflict");
+}
+
+static void a_reservation_shares_the_partition_of_its_parent(void **state)
+{
+    (void)state;
+    scene();
+    uint32_t reservation;
+    uint32_t parent = scene_network("red", "257", "IB_RESERVATION=shared\n");
+    MUST(lab_network_reserve(scene(), parent, "part", &reservation, &err));
+    scene_vm(parent, 0);
+    scene_vm(reservation, 1);
+    await_holds(0, FULL(RED));
+    await_holds(1, FULL(RED));
+    assert_int_equal(metric("oneib_clusters"), 1);
+}
+
+static void a_vm_that_claims_another_key_closes_it_on_its_port_for_all(void **state)
+{
+    (void)state;
+    scene();
+    uint32_t red = red_network();
+    uint32_t blue = scene_network("blue", "258", NULL);
+    scene_vm(red, 0);
+    scene_vm(red, 1);
+    uint32_t liar = scene_vm(blue, 1);
+    await_holds(0, FULL(RED));
+    await_holds(1, FULL(RED));
+    await_holds(1, FULL(BLUE));
+    MUST(lab_vm_set_nic(scene(), liar, 1, "VLAN_ID=257", &err));
+    MUST(lab_vm_running(scene(), liar, &err)); /* a state that is told of */
+    await_lacks(1, FULL(RED));
+    await_said("pkey-claimed");
+    assert_true(port_holds(0, FULL(RED)));
+    MUST(lab_vm_set_nic(scene(), liar, 1, "VLAN_ID=258", &err));
+    MUST(lab_vm_running(scene(), liar, &err));
+    await_holds(1, FULL(RED));
+}
+
+/* ---- hosts --------------------------------------------------------------------------------- */
+
+static void hosts_are_told_their_free_vfs_and_their_switch(void **state)
+{
+    (void)state;
+    char of_0[64], of_3[64];
+    scene();
+    uint32_t vm = scene_vm(red_network(), 0);
+    await_host_attribute(0, "IB_VFS_FREE", "63");
+    await_host_attribute(3, "IB_VFS_FREE", "64");
+    host_attribute(0, "IB_SWITCH", of_0, sizeof of_0);
+    host_attribute(3, "IB_SWITCH", of_3, sizeof of_3);
+    assert_int_equal(strlen(of_0), strlen("0x0123456789abcdef"));
+    assert_string_equal(of_0, of_3);
+    scene_end_vm(vm);
+    await_host_attribute(0, "IB_VFS_FREE", "64");
+}
+
+static void a_migrating_vm_takes_a_vf_of_both_hosts(void **state)
+{
+    (void)state;
+    scene();
+    uint32_t vm = scene_vm(red_network(), 0);
+    await_host_attribute(0, "IB_VFS_FREE", "63");
+    MUST(lab_vm_migrate(scene(), vm, 2, MIGRATE, &err));
+    await_host_attribute(2, "IB_VFS_FREE", "63");
+    await_host_attribute(0, "IB_VFS_FREE", "63");
+    MUST(lab_vm_running(scene(), vm, &err));
+    await_host_attribute(0, "IB_VFS_FREE", "64");
+}
+
+static void hosts_are_written_only_when_something_changed(void **state)
+{
+    (void)state;
+    scene();
+    await_metric("oneib_host_updates_total", SCENE_HOSTS);
+    scene_vm(red_network(), 0);
+    await_host_attribute(0, "IB_VFS_FREE", "63");
+    const double looks = metric("oneib_looks_total");
+    await_metric_at_least("oneib_looks_total", looks + 2);
+    assert_int_equal(calls_of("one.host.update"), SCENE_HOSTS + 1);
+    daemon_end();
+    daemon_start();
+    await_metric_at_least("oneib_looks_total", 2);
+    assert_int_equal(calls_of("one.host.update"), SCENE_HOSTS + 1);
+}
+
+static void a_host_whose_probe_overwrites_what_it_was_told_is_told_again(void **state)
+{
+    (void)state;
+    scene();
+    scene_vm(red_network(), 0);
+    await_host_attribute(0, "IB_VFS_FREE", "63");
+    MUST(lab_host_update(scene(), 0, "IB_VFS_FREE=7", &err));
+    await_host_attribute(0, "IB_VFS_FREE", "63");
+    MUST(lab_host_update(scene(), 0, "IB_SWITCH=\"0x1\"", &err));
+    char of_3[64];
+    host_attribute(3, "IB_SWITCH", of_3, sizeof of_3);
+    await_host_attribute(0, "IB_SWITCH", of_3);
+}
+
+#define STOPPED(test) DAEMON_CASE(daemon_raise, test)
+#define WATCHING(test) DAEMON_CASE(daemon_raise_watching, test)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        WATCHING(a_network_without_a_key_is_given_one),
+        STOPPED(an_instance_that_is_no_writer_gives_no_keys_and_tells_hosts_nothing),
+        STOPPED(a_network_that_is_updated_takes_its_vms_to_the_new_key),
+        STOPPED(a_network_whose_key_is_taken_away_is_given_another),
+        WATCHING(of_two_networks_with_one_key_the_newer_gets_nobody_in),
+        WATCHING(a_reservation_shares_the_partition_of_its_parent),
+        WATCHING(a_vm_that_claims_another_key_closes_it_on_its_port_for_all),
+        STOPPED(a_vm_is_a_member_from_prolog_on),
+        STOPPED(a_live_migration_holds_both_hosts),
+        WATCHING(a_live_migration_outlives_the_daemon),
+        WATCHING(a_live_migration_that_begins_while_it_is_away_holds_both_hosts),
+        STOPPED(a_cold_migration_ends_on_the_new_host_alone),
+        STOPPED(a_vm_that_is_powered_off_is_no_member_until_it_resumes),
+        STOPPED(a_nic_that_is_attached_is_a_member_until_it_is_detached),
+        WATCHING(a_vm_in_an_unknown_state_keeps_what_it_has_and_gets_nothing_new),
+        STOPPED(a_mass_removal_is_held_until_sync_force_then_it_goes_on),
+        WATCHING(hosts_are_told_their_free_vfs_and_their_switch),
+        WATCHING(a_migrating_vm_takes_a_vf_of_both_hosts),
+        WATCHING(hosts_are_written_only_when_something_changed),
+        WATCHING(a_host_whose_probe_overwrites_what_it_was_told_is_told_again),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
