@@ -326,7 +326,7 @@ static int set_attributes(const struct target *target, int fd, mode_t mode, stru
 }
 
 static int compare_read_back(const struct target *target, int fd, const char *data, size_t length,
-                             oneib_file_check check, void *context, struct oneib_error *err)
+                             const struct oneib_file_steps *steps, struct oneib_error *err)
 {
     oneib_autofree char *found = NULL;
     size_t found_length = 0;
@@ -336,11 +336,11 @@ static int compare_read_back(const struct target *target, int fd, const char *da
         return oneib_wrap(err, "reading back the new file");
     if (found_length != length || (length > 0 && memcmp(found, data, length) != 0))
         return oneib_fail_errno(err, EIO, "the new %s differs from what was written", target->path);
-    return check ? check(found, found_length, context, err) : 0;
+    return steps->check ? steps->check(found, found_length, steps->context, err) : 0;
 }
 
 static int fill_temporary(const struct target *target, int fd, const char *data, size_t length,
-                          mode_t mode, oneib_file_check check, void *context,
+                          mode_t mode, const struct oneib_file_steps *steps,
                           struct oneib_error *err)
 {
     if (write_all(fd, data, length) < 0)
@@ -349,11 +349,11 @@ static int fill_temporary(const struct target *target, int fd, const char *data,
         return -1;
     if (fsync(fd) < 0)
         return oneib_fail_errno(err, errno, "cannot bring the new %s to the disk", target->path);
-    return compare_read_back(target, fd, data, length, check, context, err);
+    return compare_read_back(target, fd, data, length, steps, err);
 }
 
 static int replace_in_folder(struct target *target, const char *data, size_t length, mode_t mode,
-                             oneib_file_check check, void *context, struct oneib_error *err)
+                             const struct oneib_file_steps *steps, struct oneib_error *err)
 {
     remove_left_overs(target);
     oneib_autoclose int fd = create_temporary(target);
@@ -361,7 +361,7 @@ static int replace_in_folder(struct target *target, const char *data, size_t len
         return oneib_fail_errno(err, errno, "cannot create a temporary file beside %s",
                                 target->path);
 
-    if (fill_temporary(target, fd, data, length, mode, check, context, err) < 0) {
+    if (fill_temporary(target, fd, data, length, mode, steps, err) < 0) {
         unlinkat(target->folder, target->temporary, 0);
         return -1;
     }
@@ -370,19 +370,33 @@ static int replace_in_folder(struct target *target, const char *data, size_t len
         unlinkat(target->folder, target->temporary, 0);
         return oneib_fail_errno(err, saved, "cannot put the new %s in place", target->path);
     }
+    if (steps->in_place)
+        steps->in_place(steps->context);
     if (fsync(target->folder) < 0)
         return oneib_fail_errno(
             err, errno, "the new %s is in place but may not survive a loss of power", target->path);
     return 0;
 }
 
-int oneib_file_replace(const char *path, const char *data, size_t length, mode_t mode,
-                       oneib_file_check check, void *context, struct oneib_error *err)
+int oneib_file_replace_in_steps(const char *path, const char *data, size_t length, mode_t mode,
+                                const struct oneib_file_steps *steps, struct oneib_error *err)
 {
     struct target target = {.path = path, .folder = -1};
     if (open_folder(&target) < 0)
         return oneib_fail_errno(err, errno, "cannot open the folder of %s", path);
-    int result = replace_in_folder(&target, data, length, mode, check, context, err);
+    /* As long as it is open the old file's space is not given back, which can take longer than the
+     * rename. */
+    const int old = openat(target.folder, target.name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    int result = replace_in_folder(&target, data, length, mode, steps, err);
+    if (old >= 0)
+        close(old);
     close(target.folder);
     return result;
+}
+
+int oneib_file_replace(const char *path, const char *data, size_t length, mode_t mode,
+                       oneib_file_check check, void *context, struct oneib_error *err)
+{
+    const struct oneib_file_steps steps = {.check = check, .context = context};
+    return oneib_file_replace_in_steps(path, data, length, mode, &steps, err);
 }

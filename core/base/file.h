@@ -35,4 +35,17 @@ typedef int (*oneib_file_check)(const char *data, size_t length, void *context,
 int oneib_file_replace(const char *path, const char *data, size_t length, mode_t mode,
                        oneib_file_check check, void *context, struct oneib_error *err);
 
+/*
+ * The same, for whoever has readers to tell: in_place is called when the new file has the old one's
+ * place. That is before the rename is on the disk, and before the old file's space is given back:
+ * after a loss of power it may be the old file again. Both take milliseconds.
+ */
+struct oneib_file_steps {
+    oneib_file_check check;          /* may be NULL */
+    void (*in_place)(void *context); /* may be NULL */
+    void *context;                   /* of both */
+};
+int oneib_file_replace_in_steps(const char *path, const char *data, size_t length, mode_t mode,
+                                const struct oneib_file_steps *steps, struct oneib_error *err);
+
 #endif

@@ -100,6 +100,8 @@ static int check_that_nobody_else_wrote(const struct step *step, struct oneib_er
 struct writing {
     const struct step *step;
     const struct oneib_partition_table *table;
+    int reloaded;
+    struct oneib_error reload_error;
 };
 
 static int check_before_rename(const char *data, size_t length, void *context,
@@ -111,8 +113,24 @@ static int check_before_rename(const char *data, size_t length, void *context,
     return check_that_nobody_else_wrote(writing->step, err);
 }
 
-static int write_table(const struct step *step, const struct oneib_partition_table *table,
-                       const struct oneib_text *rendered, struct oneib_error *err)
+static int reload(const struct step *step, struct oneib_error *err)
+{
+    if (oneib_opensm_reload(step->config, err) < 0)
+        return -1;
+    step->result->reloads++;
+    return 0;
+}
+
+static void reload_when_in_place(void *context)
+{
+    struct writing *writing = context;
+    writing->reloaded = reload(writing->step, &writing->reload_error);
+}
+
+/* opensm is told as soon as the file is there; that the rename reaches the disk it need not await.
+ */
+static int write_and_reload(const struct step *step, const struct oneib_partition_table *table,
+                            const struct oneib_text *rendered, struct oneib_error *err)
 {
     struct oneib_view *view = step->view;
     oneib_autofree char *kept = malloc(rendered->length + 1);
@@ -121,25 +139,21 @@ static int write_table(const struct step *step, const struct oneib_partition_tab
     memcpy(kept, rendered->data, rendered->length);
     kept[rendered->length] = '\0';
 
-    struct writing writing = {step, table};
-    if (oneib_file_replace(step->config->opensm.partitions, rendered->data, rendered->length, 0644,
-                           check_before_rename, &writing, err) < 0)
+    struct writing writing = {.step = step, .table = table};
+    const struct oneib_file_steps steps = {check_before_rename, reload_when_in_place, &writing};
+    if (oneib_file_replace_in_steps(step->config->opensm.partitions, rendered->data,
+                                    rendered->length, 0644, &steps, err) < 0)
         return -1;
     free(view->file_data);
     view->file_data = oneib_steal(&kept);
     view->file_length = rendered->length;
-    return 0;
+    view->changed = rendered != &view->rendered;
+    if (writing.reloaded < 0)
+        *err = writing.reload_error;
+    return writing.reloaded;
 }
 
 /* --- waiting -------------------------------------------------------------------------------- */
-
-static int reload(const struct step *step, struct oneib_error *err)
-{
-    if (oneib_opensm_reload(step->config, err) < 0)
-        return -1;
-    step->result->reloads++;
-    return 0;
-}
 
 struct wait {
     double begin, deadline;
@@ -248,7 +262,7 @@ static int write_first(const struct step *step, const struct oneib_partition_tab
     oneib_partitions_render(first, &rendered);
     if (oneib_text_failed(&rendered))
         return oneib_fail_memory(err);
-    return write_table(step, first, &rendered, err);
+    return write_and_reload(step, first, &rendered, err);
 }
 
 static int still_held(const struct step *step, const struct oneib_watch *watch,
@@ -292,8 +306,6 @@ static int take_away(const struct step *step, const struct oneib_handover *hando
     if (status == 0)
         status = write_first(step, &handover->first, err);
     if (status == 0)
-        status = reload(step, err);
-    if (status == 0)
         status = await_loss(step, &handover->first, &watch, err);
     oneib_watch_clear(&watch);
     return status;
@@ -309,18 +321,6 @@ static int hand_over_keys(const struct step *step, struct oneib_error *err)
     int status = handover.left_out > 0 ? take_away(step, &handover, err) : 0;
     oneib_handover_clear(&handover);
     return status;
-}
-
-/* Whether a key changes hands must not be decided on what the ports held some time ago. */
-static int look_before_handing_over(const struct step *step, struct oneib_error *err)
-{
-    const struct oneib_view *view = step->view;
-    bool possible;
-    if (step->options->subnet_is_new)
-        return 0;
-    if (oneib_handover_possible(&view->in_force, &view->desired.table, &possible, err) < 0)
-        return -1;
-    return possible ? read_fabric_again(step, "looking whose P_Keys the ports hold", err) : 0;
 }
 
 /* --- putting into force --------------------------------------------------------------------- */
@@ -340,29 +340,62 @@ static int note_what_is_owed(const struct step *step, struct oneib_watch *watch,
     return oneib_watch_owe(&view->subnet, &view->in_force, watch, err);
 }
 
-static int write_desired(const struct step *step, struct oneib_error *err)
+/* The fabric follows the master's file alone. */
+static int ask_for_role(const struct step *step, bool *master, struct oneib_error *err)
 {
-    struct oneib_view *view = step->view;
-    if (!view->changed)
-        return 0;
-    if (write_table(step, &view->desired.table, &view->rendered, err) < 0)
+    enum oneib_sm_state sm;
+    if (oneib_fabric_local_sm(step->fabric, &sm, err) < 0)
         return -1;
-    view->changed = false;
+    *master = sm != ONEIB_SM_STANDBY;
     return 0;
 }
 
-static int write_and_wait(const struct step *step, bool wait, double *in_force,
-                          struct oneib_watch *watch, struct oneib_error *err)
+/*
+ * What comes before the write. Only where keys can change hands does that depend on the role of the
+ * SM here, and on what the ports hold this very moment.
+ */
+static int prepare(const struct step *step, struct oneib_watch *watch, struct oneib_error *err)
 {
     const struct oneib_view *view = step->view;
-    if (oneib_watch_look(&view->subnet, &view->desired.table, watch, err) < 0 ||
-        write_desired(step, err) < 0 || reload(step, err) < 0)
+    bool handover = false, master;
+    if (view->changed &&
+        oneib_handover_possible(&view->in_force, &view->desired.table, &handover, err) < 0)
         return -1;
-    if (!wait)
+    if (!handover)
+        return note_what_is_owed(step, watch, err);
+    if (ask_for_role(step, &master, err) < 0)
+        return -1;
+    if (!master)
         return 0;
-    if (await_ports(step, &view->desired.table, watch, in_force, err) < 0)
+    if (!step->options->subnet_is_new &&
+        read_fabric_again(step, "looking whose P_Keys the ports hold", err) < 0)
+        return -1;
+    return note_what_is_owed(step, watch, err) < 0 ? -1 : hand_over_keys(step, err);
+}
+
+/* What is right in the file may still have to be brought to the ports. */
+static int write_desired(const struct step *step, struct oneib_error *err)
+{
+    const struct oneib_view *view = step->view;
+    return view->changed ? write_and_reload(step, &view->desired.table, &view->rendered, err)
+                         : reload(step, err);
+}
+
+static int await_change(const struct step *step, double start, struct oneib_watch *watch,
+                        struct oneib_error *err)
+{
+    bool master;
+    double in_force;
+    if (ask_for_role(step, &master, err) < 0)
+        return -1;
+    step->result->outcome = master ? ONEIB_APPLIED : ONEIB_STANDBY;
+    if (!master)
+        return 0;
+    if (await_ports(step, &step->view->desired.table, watch, &in_force, err) < 0)
         return -1;
     step->result->late = watch->concerned;
+    step->result->in_force_ms = in_force - start;
+    step->result->in_force_at_ms = in_force;
     return 0;
 }
 
@@ -374,40 +407,19 @@ static int verify_everything(const struct step *step, struct oneib_error *err)
                                &step->result->verification, err);
 }
 
-static int write_as_standby(const struct step *step, struct oneib_watch *watch,
-                            struct oneib_error *err)
-{
-    double never;
-    step->result->outcome = ONEIB_STANDBY;
-    return write_and_wait(step, false, &never, watch, err);
-}
-
-static int write_as_master(const struct step *step, struct oneib_watch *watch,
-                           struct oneib_error *err)
-{
-    const bool changed = step->view->changed;
-    step->result->outcome = ONEIB_APPLIED;
-    if (changed && look_before_handing_over(step, err) < 0)
-        return -1;
-
-    const double start = oneib_now_ms();
-    double in_force = start;
-    if (note_what_is_owed(step, watch, err) < 0 || (changed && hand_over_keys(step, err) < 0) ||
-        write_and_wait(step, true, &in_force, watch, err) < 0)
-        return -1;
-    step->result->in_force_ms = in_force - start;
-    step->result->in_force_at_ms = in_force;
-    return 0;
-}
-
+/* opensm is told as soon as the file is there: what can be asked afterwards is asked while it
+ * works. */
 static int put_into_force(const struct step *step, struct oneib_error *err)
 {
-    enum oneib_sm_state sm;
-    if (oneib_fabric_local_sm(step->fabric, &sm, err) < 0)
-        return -1;
+    const double start = oneib_now_ms();
     struct oneib_watch watch = {0};
-    const int status = sm == ONEIB_SM_STANDBY ? write_as_standby(step, &watch, err)
-                                              : write_as_master(step, &watch, err);
+    int status = prepare(step, &watch, err);
+    if (status == 0)
+        status = oneib_watch_look(&step->view->subnet, &step->view->desired.table, &watch, err);
+    if (status == 0)
+        status = write_desired(step, err);
+    if (status == 0)
+        status = await_change(step, start, &watch, err);
     oneib_watch_clear(&watch);
     return status < 0 ? -1 : verify_everything(step, err);
 }

@@ -23,8 +23,8 @@ enum oneib_file_state {
     ONEIB_FILE_ABSENT,
     ONEIB_FILE_OURS,       /* has the mark and parses: in_force holds it */
     ONEIB_FILE_FOREIGN,    /* parses, but is not ours: the first take-over needs --force */
-    ONEIB_FILE_UNREADABLE, /* does not parse: opensm would make everybody a full member. Why:
-                              file_error */
+    ONEIB_FILE_UNREADABLE, /* does not parse, or defines nothing: opensm would make everybody a full
+                              member. Why: file_error */
 };
 
 /* Everything that was looked at, and what follows from it. */
