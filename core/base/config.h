@@ -42,6 +42,9 @@ struct oneib_config {
         /* one.writer: this instance writes to oned: P_Keys of networks and, the daemon,
          * IB_VFS_FREE and IB_SWITCH of hosts. One instance of a site. Default true */
         bool writer;
+        /* one.acl_user: oneib's OpenNebula user is not of the group oneadmin and has rights on all
+         * VMs, hosts and networks by ACL, for which the operator answers. Default false */
+        bool acl_user;
         /* one.events: oned's event stream, tcp://HOST:PORT or ipc://PATH, or "none": the daemon
          * polls only. Default tcp://127.0.0.1:2101 */
         char *events;

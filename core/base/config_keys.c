@@ -141,6 +141,7 @@ const struct oneib_config_key oneib_config_keys[] = {
     {"one", "window", ONEIB_CONFIG_NUMBER, FIELD(one.window), .minimum = 1, .maximum = 100000,
      .default_number = 1000},
     {"one", "writer", ONEIB_CONFIG_BOOLEAN, FIELD(one.writer), .default_number = true},
+    {"one", "acl_user", ONEIB_CONFIG_BOOLEAN, FIELD(one.acl_user)},
     {"one", "events", ONEIB_CONFIG_STRING, FIELD(one.events), .check = check_events,
      .default_string = "tcp://127.0.0.1:2101"},
 

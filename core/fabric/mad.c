@@ -112,6 +112,9 @@ int oneib_mad_open(struct oneib_mad_port *port, const struct oneib_fabric_option
     uint16_t window = options->window ? options->window : 1;
     *port = (struct oneib_mad_port){
         .number = number,
+        .lid_agent = -1,
+        .directed_agent = -1,
+        .sa_agent = -1,
         .window = window < ONEIB_SLOTS_MAX ? window : ONEIB_SLOTS_MAX,
         .timeout_ms = options->timeout_ms,
         .interrupted = options->interrupted,
@@ -131,9 +134,19 @@ int oneib_mad_open(struct oneib_mad_port *port, const struct oneib_fabric_option
     return 0;
 }
 
+/* The kernel unregisters them with the port, ibsim's stand-in for it does not, and has few. */
+static void unregister_agent(const struct oneib_mad_port *port, int agent)
+{
+    if (agent >= 0)
+        umad_unregister(port->fd, agent);
+}
+
 void oneib_mad_close(struct oneib_mad_port *port)
 {
-    umad_close_port(port->fd); /* the kernel unregisters the agents */
+    unregister_agent(port, port->lid_agent);
+    unregister_agent(port, port->directed_agent);
+    unregister_agent(port, port->sa_agent);
+    umad_close_port(port->fd);
     free(port->slots);
     free(port->out);
     free(port->in);

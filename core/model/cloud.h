@@ -61,6 +61,9 @@ struct oneib_network {
         membership;      /* IB_MEMBERSHIP; a value that is neither is LIMITED, and a finding */
     char device[32];     /* PHYDEV's device; "" : the host's only HCA */
     uint8_t device_port; /* PHYDEV's ":2"; 0: not said */
+    bool unreadable;     /* its document is malformed: id, name, parent, key and VMs are what oned
+                            wrote in front of what users write, all else is not known. It has no
+                            members, and keeps its key from others */
     bool device_invalid; /* PHYDEV is not of the form DEVICE[:PORT]: no member gets a port */
     uint16_t mtu_bytes;  /* MTU; 0: not said */
     uint16_t rate_gbps;  /* IB_RATE; 0: not said */
@@ -98,7 +101,7 @@ struct oneib_cloud {
     size_t attachment_count, attachment_capacity;
     size_t vm_count;  /* VMs read, with and without InfiniBand */
     uint32_t *vm_ids; /* owned, sorted: those VMs; NULL while a cloud is being read */
-    uint32_t vm_end;  /* one beyond the highest VM id that was read */
+    uint32_t vm_end;  /* one beyond the highest VM id that was read and is known to be a VM's */
 };
 
 /* Each returns the new, zeroed element at the end (valid until the next add), or NULL with err set.

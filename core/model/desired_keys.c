@@ -111,6 +111,14 @@ static int entitle_own(struct oneib_work *work, uint32_t index, uint32_t *owners
     if (network->key_state == ONEIB_KEY_MISSING || holds_its_parents_key(work, network))
         return 0;
     oneib_pkey pkey = oneib_stated_key(network);
+    /* What it has in front of its malformed part is oned's: it keeps the key, and uses it not. */
+    if (network->unreadable) {
+        if (pkey && owners[pkey] == ONEIB_NO_INDEX) {
+            owners[pkey] = index;
+            entitlement->pkey = pkey;
+        }
+        return 0;
+    }
     if (pkey == 0)
         return say_invalid(work, network, err);
     if (work->fragment_use.keys[pkey]) {
@@ -220,8 +228,9 @@ static oneib_pkey next_free_key(const struct oneib_work *work, const bool *held,
 
 static bool needs_a_key(const struct oneib_work *work, const struct oneib_network *network)
 {
-    if (shares_its_parents(work, network))
-        return false;
+    const struct oneib_network *parent = parent_of(work, network);
+    if (shares_its_parents(work, network) || network->unreadable || (parent && parent->unreadable))
+        return false; /* of what cannot be read nobody knows whether it shares or needs one */
     return network->key_state == ONEIB_KEY_MISSING || holds_its_parents_key(work, network);
 }
 

@@ -13,6 +13,8 @@
 #define ONED_AUTHORIZATION 512
 #define ONED_NO_EXISTS 1024
 
+/* one.user.info: the caller (RequestManagerInfo::request_execute, SharedAPI::info). */
+#define MYSELF (-1)
 /* Filter of pool calls: objects of all users (RequestManagerPoolInfoFilter.h). */
 #define ALL_USERS (-2)
 /* States of one.vmpool.infoextended: all but DONE. */
@@ -118,7 +120,8 @@ static const char *remedy_of(enum oneib_error_code code)
     case ONEIB_ERROR_AUTH:
         return "; check USER:PASSWORD in the file that one.auth_file or ONE_AUTH names";
     case ONEIB_ERROR_PERMISSION:
-        return "; oneib needs a user of the group oneadmin";
+        return "; oneib's user needs the right to it: make it a member of the group oneadmin, or "
+               "add an ACL rule";
     default:
         return "";
     }
@@ -222,17 +225,6 @@ int oneib_one_host_pool(struct oneib_one *one, char **xml, size_t *length, struc
     return finish_document(one, &call, parameters, xml, length, err);
 }
 
-int oneib_one_network_pool(struct oneib_one *one, char **xml, size_t *length,
-                           struct oneib_error *err)
-{
-    struct call call;
-    call_begin(&call, "one.vnpool.info");
-    snprintf(call.object, sizeof call.object, "all networks");
-    xmlrpc_value *parameters =
-        xmlrpc_build_value(&call.env, "(siii)", one->session, ALL_USERS, OPEN_END, OPEN_END);
-    return finish_document(one, &call, parameters, xml, length, err);
-}
-
 /* oned's ids are C ints: a larger bound would become another id on the way. */
 static bool is_window(int64_t first, int64_t last)
 {
@@ -240,19 +232,44 @@ static bool is_window(int64_t first, int64_t last)
            (last == OPEN_END || (last >= first && last <= ONEIB_ID_MAX));
 }
 
+static int check_window(const char *kind, int64_t first, int64_t last, struct oneib_error *err)
+{
+    if (is_window(first, last))
+        return 0;
+    return oneib_fail(err, ONEIB_ERROR_INPUT,
+                      "%s ids %" PRId64 " to %" PRId64 " are no window of ids", kind, first, last);
+}
+
+static void name_window(struct call *call, const char *kind, int64_t first, int64_t last)
+{
+    if (last == OPEN_END)
+        snprintf(call->object, sizeof call->object, "%ss from %" PRId64 " on", kind, first);
+    else
+        snprintf(call->object, sizeof call->object, "%ss %" PRId64 " to %" PRId64, kind, first,
+                 last);
+}
+
+int oneib_one_network_window(struct oneib_one *one, int64_t first, int64_t last, char **xml,
+                             size_t *length, struct oneib_error *err)
+{
+    struct call call;
+    if (check_window("network", first, last, err) < 0)
+        return -1;
+    call_begin(&call, "one.vnpool.info");
+    name_window(&call, "network", first, last);
+    xmlrpc_value *parameters = xmlrpc_build_value(&call.env, "(siii)", one->session, ALL_USERS,
+                                                  (xmlrpc_int32)first, (xmlrpc_int32)last);
+    return finish_document(one, &call, parameters, xml, length, err);
+}
+
 int oneib_one_vm_window(struct oneib_one *one, int64_t first, int64_t last, char **xml,
                         size_t *length, struct oneib_error *err)
 {
     struct call call;
-    if (!is_window(first, last))
-        return oneib_fail(err, ONEIB_ERROR_INPUT,
-                          "VM ids %" PRId64 " to %" PRId64 " are no window of ids", first, last);
-
+    if (check_window("VM", first, last, err) < 0)
+        return -1;
     call_begin(&call, "one.vmpool.infoextended");
-    if (last == OPEN_END)
-        snprintf(call.object, sizeof call.object, "VMs from %" PRId64 " on", first);
-    else
-        snprintf(call.object, sizeof call.object, "VMs %" PRId64 " to %" PRId64, first, last);
+    name_window(&call, "VM", first, last);
     xmlrpc_value *parameters =
         xmlrpc_build_value(&call.env, "(siiii)", one->session, ALL_USERS, (xmlrpc_int32)first,
                            (xmlrpc_int32)last, NOT_DONE);
@@ -296,6 +313,23 @@ int oneib_one_host(struct oneib_one *one, uint32_t id, char **xml, size_t *lengt
                    struct oneib_error *err)
 {
     return object_info(one, "one.host.info", "host", id, xml, length, err);
+}
+
+int oneib_one_is_administrator(struct oneib_one *one, bool *is, struct oneib_error *err)
+{
+    struct call call;
+    char *xml = NULL;
+    size_t length;
+    call_begin(&call, "one.user.info");
+    snprintf(call.object, sizeof call.object, "oneib's own user");
+    xmlrpc_value *parameters =
+        xmlrpc_build_value(&call.env, "(sib)", one->session, (xmlrpc_int32)MYSELF, (xmlrpc_bool)0);
+    if (finish_document(one, &call, parameters, &xml, &length, err) < 0)
+        return -1;
+    int outcome = oneib_document_is_administrators(xml, length, is, err);
+    explicit_bzero(xml, length);
+    free(xml);
+    return outcome < 0 ? oneib_wrap(err, "reading who oneib is at %s", one->endpoint) : 0;
 }
 
 /* Merges attributes into the template of one object. */

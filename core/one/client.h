@@ -26,8 +26,9 @@ int oneib_one_system_version(struct oneib_one *one, char **version, struct oneib
 int oneib_one_system_config(struct oneib_one *one, char **xml, size_t *length,
                             struct oneib_error *err);
 int oneib_one_host_pool(struct oneib_one *one, char **xml, size_t *length, struct oneib_error *err);
-int oneib_one_network_pool(struct oneib_one *one, char **xml, size_t *length,
-                           struct oneib_error *err);
+/* one.vnpool.info, all users, ids first..last inclusive; last -1: open end. */
+int oneib_one_network_window(struct oneib_one *one, int64_t first, int64_t last, char **xml,
+                             size_t *length, struct oneib_error *err);
 /* one.vmpool.infoextended, all users, all states but DONE, ids first..last inclusive; last -1: open
  * end. */
 int oneib_one_vm_window(struct oneib_one *one, int64_t first, int64_t last, char **xml,
@@ -38,6 +39,9 @@ int oneib_one_network(struct oneib_one *one, uint32_t id, char **xml, size_t *le
                       struct oneib_error *err);
 int oneib_one_host(struct oneib_one *one, uint32_t id, char **xml, size_t *length,
                    struct oneib_error *err);
+/* one.user.info of the caller: does it see everything? The document holds the user's password, so
+ * nobody gets it. */
+int oneib_one_is_administrator(struct oneib_one *one, bool *is, struct oneib_error *err);
 /* The key that the network has now. */
 int oneib_one_network_key(struct oneib_one *one, uint32_t id, enum oneib_key_state *state,
                           oneib_pkey *pkey, struct oneib_error *err);

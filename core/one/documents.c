@@ -14,6 +14,39 @@ void oneib_documents_clear(struct oneib_documents *documents)
     oneib_id_set_clear(&documents->vms_named);
     oneib_id_set_clear(&documents->vms_seen);
     oneib_id_set_clear(&documents->vms_migrating);
+    oneib_id_set_clear(&documents->networks_listed);
+}
+
+struct oneib_documents_mark oneib_documents_mark(const struct oneib_documents *documents)
+{
+    return (struct oneib_documents_mark){
+        .networks = documents->cloud->network_count,
+        .hosts = documents->cloud->host_count,
+        .attachments = documents->cloud->attachment_count,
+        .vms = documents->cloud->vm_count,
+        .findings = documents->findings->count,
+        .named = documents->vms_named.count,
+        .seen = documents->vms_seen.count,
+        .migrating = documents->vms_migrating.count,
+        .listed = documents->networks_listed.count,
+    };
+}
+
+void oneib_documents_take_back(struct oneib_documents *documents,
+                               const struct oneib_documents_mark *mark)
+{
+    struct oneib_cloud *cloud = documents->cloud;
+    while (cloud->network_count > mark->networks)
+        oneib_network_clear(&cloud->networks[--cloud->network_count]);
+    while (cloud->host_count > mark->hosts)
+        oneib_host_clear(&cloud->hosts[--cloud->host_count]);
+    cloud->attachment_count = mark->attachments;
+    cloud->vm_count = mark->vms;
+    oneib_findings_truncate(documents->findings, mark->findings);
+    documents->vms_named.count = mark->named;
+    documents->vms_seen.count = mark->seen;
+    documents->vms_migrating.count = mark->migrating;
+    documents->networks_listed.count = mark->listed;
 }
 
 bool oneib_value_number(const struct oneib_value *value, uint64_t max, uint64_t *number)
@@ -167,6 +200,7 @@ static int read_root(struct oneib_reader *reader, struct oneib_documents *docume
 {
     if (oneib_reader_root(reader, err) < 0)
         return -1;
+    oneib_reader_guard(reader, kind->single, oneib_reader_at(reader, kind->pool) ? 1 : 0);
     if (oneib_reader_at(reader, kind->pool))
         return read_pool(reader, documents, kind, err);
     if (oneib_reader_at(reader, kind->single))
@@ -177,6 +211,8 @@ static int read_root(struct oneib_reader *reader, struct oneib_documents *docume
 int oneib_documents_read(struct oneib_documents *documents, const char *xml, size_t length,
                          const struct oneib_object_kind *kind, struct oneib_error *err)
 {
+    const struct oneib_documents_mark mark = oneib_documents_mark(documents);
+    documents->malformed = false;
     struct oneib_reader *reader = oneib_reader_open(xml, length, err);
     if (!reader)
         return -1;
@@ -184,6 +220,9 @@ int oneib_documents_read(struct oneib_documents *documents, const char *xml, siz
     int outcome = read_root(reader, documents, kind, err);
     if (outcome == 0)
         outcome = oneib_reader_finish(reader, err);
+    documents->malformed = outcome < 0 && oneib_reader_is_malformed(reader);
     oneib_reader_close(reader);
+    if (outcome < 0)
+        oneib_documents_take_back(documents, &mark);
     return outcome;
 }

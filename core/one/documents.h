@@ -28,7 +28,7 @@ struct oneib_documents {
     struct oneib_cloud *cloud;       /* filled */
     struct oneib_findings *findings; /* filled */
     const char *vn_mad;              /* which networks and NICs are ours */
-    /* Which VMs were asked for; others are left out, with a finding. */
+    /* Which VMs were asked for; a document that shows others is malformed. */
     struct {
         bool bounded;
         uint32_t first, last;
@@ -38,13 +38,21 @@ struct oneib_documents {
     struct oneib_id_set vms_seen;      /* VM ids read */
     struct oneib_id_set vms_migrating; /* of those, in a MIGRATING state: their pool document lacks
                                           the source host */
+    struct oneib_id_set networks_listed; /* by oneib_documents_list_networks() */
+    bool malformed; /* the last document failed for what is written in it, see below */
 };
 void oneib_documents_clear(struct oneib_documents *documents); /* the sets only */
 
 /*
  * Each reads a pool (HOST_POOL, VNET_POOL, VM_POOL) or a single document (HOST, VNET, VM) of that
  * kind. A VM read again replaces its earlier attachments (as oneib_cloud_sort() defines). A
- * document of another root is a PROTOCOL error.
+ * document of another root is a PROTOCOL error. On failure nothing of the document is kept.
+ *
+ * oned does not escape what users write (docs/security.md), so a user can break the XML of a whole
+ * pool, or write elements into it that look like objects. Such a failure is a PROTOCOL error with
+ * documents->malformed set: XML that is not well-formed, objects inside of others, and, of VMs, one
+ * without an id, one that was not asked for, and one that is there twice. Reading fewer objects, in
+ * the end one by itself, tells who it was: nobody else can write into that one's document.
  *
  * VM: NICs under TEMPLATE whose VN_MAD is vn_mad, and PCIs with TYPE = NIC likewise (case
  * insensitive, as OpenNebula compares); a NIC_ID over 255 is refused with a finding. Host of
@@ -60,6 +68,23 @@ int oneib_documents_read_hosts(struct oneib_documents *documents, const char *xm
                                struct oneib_error *err);
 int oneib_documents_read_networks(struct oneib_documents *documents, const char *xml, size_t length,
                                   struct oneib_error *err);
+/*
+ * The ids of the networks of vn_mad in a pool, into networks_listed; nothing else of it is to be
+ * believed, because an element of the pool can be a user's work from beginning to end.
+ */
+int oneib_documents_list_networks(struct oneib_documents *documents, const char *xml, size_t length,
+                                  struct oneib_error *err);
+/*
+ * Keeps a network whose document is malformed as unreadable (model/cloud.h), with what oned itself
+ * wrote in front of the first attribute of users, and a finding; nothing when it is another
+ * driver's.
+ */
+int oneib_documents_keep_unreadable_network(struct oneib_documents *documents, uint32_t id,
+                                            const char *xml, size_t length,
+                                            struct oneib_error *err);
+/* Counts a VM whose document is malformed as read, without attachments, with a finding. */
+int oneib_documents_keep_unreadable_vm(struct oneib_documents *documents, uint32_t id,
+                                       struct oneib_error *err);
 int oneib_documents_read_vms(struct oneib_documents *documents, const char *xml, size_t length,
                              struct oneib_error *err);
 

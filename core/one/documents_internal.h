@@ -80,6 +80,20 @@ bool oneib_device_name_is_valid(const char *name, size_t length);
 int oneib_documents_read_ids(struct oneib_reader *reader, struct oneib_id_set *ids, size_t *invalid,
                              struct oneib_error *err);
 
+/* What a document adds to `documents`, to take it back. */
+struct oneib_documents_mark {
+    size_t networks, hosts, attachments, vms, findings;
+    size_t named, seen, migrating, listed;
+};
+struct oneib_documents_mark oneib_documents_mark(const struct oneib_documents *documents);
+void oneib_documents_take_back(struct oneib_documents *documents,
+                               const struct oneib_documents_mark *mark);
+
+/* Does the single user document `xml` say that the user sees everything: is it user 0, or a member
+ * of the group 0 (oneadmin)? */
+int oneib_document_is_administrators(const char *xml, size_t length, bool *is,
+                                     struct oneib_error *err);
+
 /* The key of the single network document `xml`, whatever its driver, for reading back what was
  * written. */
 int oneib_document_network_key(const char *xml, size_t length, enum oneib_key_state *state,

@@ -21,6 +21,7 @@ struct network_values {
     struct oneib_value template_vlan_id, template_phydev; /* of its TEMPLATE */
     struct oneib_value membership, reservation, static_guids, mtu, rate;
     size_t invalid_vms;
+    size_t templates, range_pools; /* elements of that name */
 };
 
 static int read_template_child(struct oneib_reader *reader, struct network_values *values,
@@ -125,10 +126,14 @@ static int read_child(struct oneib_reader *reader, struct network_values *values
         return oneib_reader_value(reader, WORD_LENGTH, &values->vlan_id, err);
     if (oneib_reader_at(reader, ONEIB_NAME_PHYDEV))
         return oneib_reader_value(reader, WORD_LENGTH, &values->phydev, err);
-    if (oneib_reader_at(reader, ONEIB_NAME_TEMPLATE))
-        return read_template(reader, values, err);
     if (at_vm_list(reader))
         return oneib_documents_read_ids(reader, vms, &values->invalid_vms, err);
+    /* Users' attributes are in these two: whoever ends one of them has to begin another. */
+    if ((oneib_reader_at(reader, ONEIB_NAME_TEMPLATE) && values->templates++ > 0) ||
+        (oneib_reader_at(reader, ONEIB_NAME_AR_POOL) && values->range_pools++ > 0))
+        return oneib_reader_refuse(reader, "has a network with two TEMPLATEs or AR_POOLs", err);
+    if (oneib_reader_at(reader, ONEIB_NAME_TEMPLATE))
+        return read_template(reader, values, err);
     if (oneib_reader_at(reader, ONEIB_NAME_AR_POOL))
         return read_children(reader, ONEIB_NAME_AR, read_address_range, values, vms, err);
     return 0;
@@ -416,6 +421,131 @@ int oneib_documents_read_networks(struct oneib_documents *documents, const char 
     static const struct oneib_object_kind kind = {ONEIB_NAME_VNET_POOL, ONEIB_NAME_VNET,
                                                   ONEIB_SUBJECT_NETWORK, read_network};
     return oneib_documents_read(documents, xml, length, &kind, err);
+}
+
+static int list_network(struct oneib_reader *reader, struct oneib_documents *documents,
+                        uint32_t *id, struct oneib_error *err)
+{
+    enum { ID, VN_MAD, FIELDS };
+    static const struct oneib_field fields[FIELDS] = {
+        [ID] = {ONEIB_NAME_ID, ONEIB_NUMBER_LENGTH},
+        [VN_MAD] = {ONEIB_NAME_VN_MAD, WORD_LENGTH},
+    };
+    struct oneib_value values[FIELDS];
+    if (oneib_reader_fields(reader, fields, FIELDS, values, err) < 0)
+        return -1;
+    /* Where there are two drivers one is forged: the network's own document says which. */
+    if ((values[VN_MAD].state == ONEIB_VALUE_TEXT &&
+         !oneib_value_equals(&values[VN_MAD], documents->vn_mad)) ||
+        !oneib_value_id(&values[ID], id))
+        return 0;
+    return oneib_id_set_add(&documents->networks_listed, *id, err);
+}
+
+int oneib_documents_list_networks(struct oneib_documents *documents, const char *xml, size_t length,
+                                  struct oneib_error *err)
+{
+    static const struct oneib_object_kind kind = {ONEIB_NAME_VNET_POOL, ONEIB_NAME_VNET,
+                                                  ONEIB_SUBJECT_NETWORK, list_network};
+    return oneib_documents_read(documents, xml, length, &kind, err);
+}
+
+/*
+ * Up to the first attribute of users: a document of its own, of oned's making. The reader is ahead
+ * of what it hands out, so the malformed part must not be there.
+ */
+static int cut_head(const char *xml, size_t length, struct oneib_text *head,
+                    struct oneib_error *err)
+{
+    static const char begin[] = "<TEMPLATE>", end[] = "</VNET>";
+    const char *users = memmem(xml, length, begin, sizeof begin - 1);
+    if (users) {
+        oneib_text_append_bytes(head, xml, (size_t)(users - xml));
+        oneib_text_append(head, end);
+    }
+    return oneib_text_failed(head) ? oneib_fail_memory(err) : 0;
+}
+
+/* What cannot be read in it is not known. */
+static void read_head(struct oneib_reader *reader, struct network_values *values,
+                      struct oneib_id_set *vms)
+{
+    struct oneib_error expected;
+    if (oneib_reader_root(reader, &expected) < 0 || !oneib_reader_at(reader, ONEIB_NAME_VNET) ||
+        read_values(reader, values, vms, &expected) < 0 ||
+        oneib_reader_finish(reader, &expected) < 0) {
+        memset(values, 0, sizeof *values);
+        vms->count = 0;
+    }
+}
+
+static int keep_head(struct oneib_documents *documents, uint32_t id,
+                     const struct network_values *values, const struct oneib_id_set *vms,
+                     struct oneib_error *err)
+{
+    struct oneib_network *network = oneib_cloud_add_network(documents->cloud, err);
+    if (!network)
+        return -1;
+    network->id = id;
+    network->unreadable = true;
+    network->membership = ONEIB_LIMITED;
+    network->key_state = oneib_value_key(&values->vlan_id, &network->pkey);
+    if (!oneib_value_id(&values->parent, &network->parent_id))
+        network->parent_id = ONEIB_NO_ID;
+    network->name = strdup(values->name.state == ONEIB_VALUE_TEXT ? values->name.text : "");
+    if (!network->name)
+        return oneib_fail_memory(err);
+    for (size_t i = 0; i < vms->count; i++)
+        if (oneib_id_set_add(&documents->vms_named, vms->items[i], err) < 0)
+            return -1;
+    return oneib_network_set_vms(network, vms->items, vms->count, err);
+}
+
+static int note_unreadable(struct oneib_documents *documents, uint32_t id, struct oneib_error *err)
+{
+    const size_t first_finding = documents->findings->count;
+    if (oneib_findings_add(documents->findings, ONEIB_VIOLATION, "network-malformed",
+                           "look at what its owner wrote into it (onevnet show -x), and take it "
+                           "out again",
+                           err,
+                           "network %" PRIu32 ": its document is malformed: it gets no members, "
+                           "and its P_Key goes to nobody else",
+                           id) < 0)
+        return -1;
+    oneib_findings_attribute(documents->findings, first_finding, ONEIB_SUBJECT_NETWORK, id);
+    return 0;
+}
+
+static int keep_unreadable(struct oneib_documents *documents, uint32_t id,
+                           const struct network_values *values, const struct oneib_id_set *vms,
+                           struct oneib_error *err)
+{
+    /* Nobody but administrators can have made even the driver unreadable. */
+    if (oneib_value_is_set(&values->vn_mad) &&
+        !oneib_value_equals(&values->vn_mad, documents->vn_mad))
+        return 0;
+    return keep_head(documents, id, values, vms, err) < 0 || note_unreadable(documents, id, err) < 0
+               ? -1
+               : 0;
+}
+
+int oneib_documents_keep_unreadable_network(struct oneib_documents *documents, uint32_t id,
+                                            const char *xml, size_t length, struct oneib_error *err)
+{
+    oneib_autotext struct oneib_text head = {0};
+    struct oneib_error expected;
+    struct network_values values = {0};
+    struct oneib_id_set vms = {0};
+    if (cut_head(xml, length, &head, err) < 0)
+        return -1;
+    struct oneib_reader *reader =
+        head.length ? oneib_reader_open(head.data, head.length, &expected) : NULL;
+    if (reader)
+        read_head(reader, &values, &vms);
+    int outcome = keep_unreadable(documents, id, &values, &vms, err);
+    oneib_id_set_clear(&vms);
+    oneib_reader_close(reader);
+    return outcome;
 }
 
 static int read_key(struct oneib_reader *reader, enum oneib_key_state *state, oneib_pkey *pkey,

@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define WORD_LENGTH 64
@@ -298,20 +299,13 @@ static int read_child(struct oneib_reader *reader, struct oneib_documents *docum
     return 0;
 }
 
-/* What NICs and history say is worth nothing when there are two of them. */
-static int note_invalid_vm(struct oneib_documents *documents, const struct vm *vm,
-                           struct oneib_error *err)
+static int note_malformed(struct oneib_documents *documents, uint32_t id, const char *why,
+                          struct oneib_error *err)
 {
-    if (vm->object[0] == '\0')
-        return oneib_documents_note_value(documents, ONEIB_WARNING, "vm-invalid",
-                                          ONEIB_REMEDY_NOT_ONED,
-                                          "a VM without an id before its TEMPLATE is left out",
-                                          "ID", &vm->id_value, "is not an id", err);
-    return oneib_findings_add(documents->findings, ONEIB_WARNING, "vm-invalid",
-                              ONEIB_REMEDY_NOT_ONED, err,
-                              "%s: ID, TEMPLATE or HISTORY_RECORDS is given more than once, the VM "
-                              "is left out",
-                              vm->object);
+    return oneib_findings_add(documents->findings, ONEIB_VIOLATION, "vm-malformed",
+                              "look at what its owner wrote into it (onevm show -x), then "
+                              "terminate it",
+                              err, "VM %" PRIu32 ": %s: it gets no membership", id, why);
 }
 
 static void drop_repeated_nics(struct oneib_cloud *cloud, const struct vm *vm)
@@ -420,10 +414,11 @@ static int complete_attachments(struct oneib_documents *documents, struct vm *vm
 static int keep_vm(struct oneib_documents *documents, struct vm *vm, struct oneib_error *err)
 {
     struct oneib_cloud *cloud = documents->cloud;
-    if (vm->object[0] == '\0' || vm->id_value.state != ONEIB_VALUE_TEXT || vm->templates > 1 ||
-        vm->histories > 1) {
+    /* What NICs and history say is worth nothing when there are two of them. */
+    if (vm->id_value.state != ONEIB_VALUE_TEXT || vm->templates > 1 || vm->histories > 1) {
         cloud->attachment_count = vm->first;
-        return note_invalid_vm(documents, vm, err);
+        return note_malformed(documents, vm->id,
+                              "ID, TEMPLATE or HISTORY_RECORDS is given more than once", err);
     }
     if (judge_repeated_nics(documents, vm, err) < 0 || note_more_nics(documents, vm, err) < 0)
         return -1;
@@ -450,21 +445,11 @@ static bool is_done(const struct vm *vm)
     return oneib_value_number(&vm->state, INT16_MAX, &state) && state == STATE_DONE;
 }
 
-/* A user whose VM is shown in a pool can write elements into it that look like another VM. */
+/* A user can write elements into his VM that look like another one in a pool. */
 static bool is_uninvited(const struct oneib_documents *documents, const struct vm *vm)
 {
-    return vm->object[0] != '\0' && documents->vms_wanted.bounded &&
+    return documents->vms_wanted.bounded &&
            (vm->id < documents->vms_wanted.first || vm->id > documents->vms_wanted.last);
-}
-
-static int refuse_uninvited(struct oneib_documents *documents, const struct vm *vm,
-                            struct oneib_error *err)
-{
-    return oneib_findings_add(documents->findings, ONEIB_WARNING, "vm-invalid",
-                              ONEIB_REMEDY_NOT_ONED, err,
-                              "%s: it is shown among VMs %" PRIu32 " to %" PRIu32
-                              ", where it does not belong: somebody forges documents",
-                              vm->object, documents->vms_wanted.first, documents->vms_wanted.last);
 }
 
 static void forget_vm(struct oneib_documents *documents, const struct vm *vm)
@@ -489,17 +474,45 @@ static int read_vm(struct oneib_reader *reader, struct oneib_documents *document
 
     if (vm.templates == 0)
         identify_vm(&vm);
-    if (vm.object[0] != '\0')
-        *id = vm.id;
-    if (is_done(&vm) || is_uninvited(documents, &vm)) {
+    if (vm.object[0] == '\0')
+        return oneib_reader_refuse(reader, "has a VM without an id in front of its TEMPLATE", err);
+    if (is_uninvited(documents, &vm))
+        return oneib_reader_refuse(reader, "shows a VM that was not asked for", err);
+    *id = vm.id;
+    if (is_done(&vm)) {
         forget_vm(documents, &vm);
-        return is_uninvited(documents, &vm) ? refuse_uninvited(documents, &vm, err) : 0;
+        return 0;
     }
 
     documents->cloud->vm_count++;
-    if (vm.object[0] != '\0' && oneib_id_set_add(&documents->vms_seen, vm.id, err) < 0)
+    if (oneib_id_set_add(&documents->vms_seen, vm.id, err) < 0)
         return -1;
     return keep_vm(documents, &vm, err);
+}
+
+static int compare_ids(const void *left, const void *right)
+{
+    const uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+    return (a > b) - (a < b);
+}
+
+/* One of two VMs with one id is forged. */
+static int refuse_repetitions(struct oneib_documents *documents,
+                              const struct oneib_documents_mark *mark, struct oneib_error *err)
+{
+    const struct oneib_id_set *seen = &documents->vms_seen;
+    if (seen->count > mark->seen)
+        qsort(seen->items + mark->seen, seen->count - mark->seen, sizeof *seen->items, compare_ids);
+    for (size_t i = mark->seen + 1; i < seen->count; i++) {
+        if (seen->items[i] != seen->items[i - 1])
+            continue;
+        oneib_fail(err, ONEIB_ERROR_PROTOCOL, "document shows VM %" PRIu32 " twice",
+                   seen->items[i]);
+        oneib_documents_take_back(documents, mark);
+        documents->malformed = true;
+        return -1;
+    }
+    return 0;
 }
 
 int oneib_documents_read_vms(struct oneib_documents *documents, const char *xml, size_t length,
@@ -507,5 +520,20 @@ int oneib_documents_read_vms(struct oneib_documents *documents, const char *xml,
 {
     static const struct oneib_object_kind kind = {ONEIB_NAME_VM_POOL, ONEIB_NAME_VM,
                                                   ONEIB_SUBJECT_VM, read_vm};
-    return oneib_documents_read(documents, xml, length, &kind, err);
+    const struct oneib_documents_mark mark = oneib_documents_mark(documents);
+    if (oneib_documents_read(documents, xml, length, &kind, err) < 0)
+        return -1;
+    return refuse_repetitions(documents, &mark, err);
+}
+
+int oneib_documents_keep_unreadable_vm(struct oneib_documents *documents, uint32_t id,
+                                       struct oneib_error *err)
+{
+    const size_t first_finding = documents->findings->count;
+    if (oneib_id_set_add(&documents->vms_seen, id, err) < 0 ||
+        note_malformed(documents, id, "its document is malformed", err) < 0)
+        return -1;
+    documents->cloud->vm_count++;
+    oneib_findings_attribute(documents->findings, first_finding, ONEIB_SUBJECT_VM, id);
+    return 0;
 }

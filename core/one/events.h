@@ -38,10 +38,11 @@ struct oneib_event {
 
 /*
  * Pure: what a message says. A state's id stands in its key, and its payload is not looked at. A
- * call's id is its second IN parameter (POSITION 2), for one.vn.allocate and such its second OUT
- * parameter; calls that failed are NOTHING. What is not understood is a GAP: a key of a kind that
- * was subscribed to with a broken rest, an id that is none, a payload that is no base64, no XML, or
- * too large. Never crashes on any input (tests/fuzz).
+ * call's id is its second IN parameter (POSITION 2), and what follows is not looked at: oned does
+ * not escape what users write there. For one.vn.allocate and such it is the second OUT parameter;
+ * calls that failed are NOTHING. What is not understood is a GAP: a key of a kind that was
+ * subscribed to with a broken rest, an id that is none, a payload that is no base64, no XML, or too
+ * large. Never crashes on any input (tests/fuzz).
  */
 struct oneib_event oneib_event_read(const char *key, size_t key_length, const char *payload,
                                     size_t payload_length);

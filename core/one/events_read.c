@@ -144,9 +144,16 @@ static char *decode(const char *text, size_t length, size_t *decoded)
 /* The parameter of a call that is its object's number. */
 struct wanted {
     const char *type; /* "IN" or "OUT" */
+    bool comes_first; /* in front of what users wrote */
     unsigned found;
     uint32_t id;
 };
+
+/* oned does not escape the values of parameters (recorded): what follows may be anything. */
+static bool is_settled(const struct wanted *wanted)
+{
+    return wanted->comes_first && wanted->found > 0;
+}
 
 /* IN 1 is the session, OUT 1 whether it succeeded. */
 static bool read_parameter(struct oneib_reader *reader, struct wanted *wanted,
@@ -182,8 +189,8 @@ static bool read_children(struct oneib_reader *reader, const enum oneib_name *pa
             continue;
         bool sound = *path == ONEIB_NAME_PARAMETER ? read_parameter(reader, wanted, err)
                                                    : read_children(reader, path + 1, wanted, err);
-        if (!sound)
-            return false;
+        if (!sound || is_settled(wanted))
+            return sound;
     }
     return outcome == 0;
 }
@@ -197,7 +204,7 @@ static bool read_document(const char *xml, size_t length, struct wanted *wanted)
     bool sound = reader && oneib_reader_root(reader, &err) == 0 &&
                  oneib_reader_at(reader, ONEIB_NAME_HOOK_MESSAGE) &&
                  read_children(reader, path, wanted, &err) &&
-                 oneib_reader_finish(reader, &err) == 0;
+                 (is_settled(wanted) || oneib_reader_finish(reader, &err) == 0);
     oneib_reader_close(reader);
     return sound && wanted->found == 1;
 }
@@ -212,12 +219,14 @@ static bool is_any(const struct rest *call, const char *const *names)
 }
 
 /* What a call answers names the object, where the call made it. (`reserve` takes the number of the
- * network reserved from.) */
-static const char *type_of_id(const struct rest *call)
+ * network reserved from.) All others are told the number right after the session. */
+static struct wanted wanted_of(const struct rest *call)
 {
     static const char *const making[] = {"one.vn.allocate", "one.vn.reserve", "one.host.allocate",
                                          NULL};
-    return is_any(call, making) ? "OUT" : "IN";
+    if (is_any(call, making))
+        return (struct wanted){.type = "OUT"};
+    return (struct wanted){.type = "IN", .comes_first = true};
 }
 
 /* Monitoring is published although it only reads, and is called by every page of Sunstone. */
@@ -241,7 +250,7 @@ static struct oneib_event read_call(struct rest rest, enum oneib_event_kind kind
         return nothing();
     size_t length;
     oneib_autofree char *xml = decode(payload, payload_length, &length);
-    struct wanted wanted = {.type = type_of_id(&call)};
+    struct wanted wanted = wanted_of(&call);
     if (!xml || !read_document(xml, length, &wanted))
         return gap();
     return (struct oneib_event){.kind = kind, .id = wanted.id};

@@ -4,23 +4,35 @@
 #include "one/documents_internal.h"
 #include "one/gather_internal.h"
 
-/* Windows over the ids that are named, none over a gap that is longer than a window; then all
- * beyond. */
+/* VMs that windows have shown, or could not show. */
+static size_t count_shown(const struct oneib_gathering *gathering)
+{
+    return gathering->documents.vms_seen.count + gathering->vms_alone.count;
+}
+
+/*
+ * Windows over the ids that are named, none over a gap that is longer than a window; then all
+ * beyond the last that showed somebody: the owner of a network can name ids that no VM will have
+ * for long.
+ */
 static int read_windows(struct oneib_gathering *gathering, struct oneib_error *err)
 {
     const struct oneib_id_set *named = &gathering->documents.vms_named;
     int64_t width = gathering->options->window > 0 ? gathering->options->window : 1;
-    int64_t next = 0;
+    int64_t next = 0, open = 0;
     for (size_t i = 0; i < named->count; i++) {
         if (named->items[i] < next)
             continue;
         int64_t first = named->items[i];
         int64_t last = first + width - 1 < ONEIB_ID_MAX ? first + width - 1 : ONEIB_ID_MAX;
+        const size_t shown = count_shown(gathering);
         if (oneib_gathering_read_window(gathering, first, last, err) < 0)
             return -1;
         next = last + 1;
+        if (count_shown(gathering) > shown)
+            open = next;
     }
-    return next <= ONEIB_ID_MAX ? oneib_gathering_read_window(gathering, next, -1, err) : 0;
+    return open <= ONEIB_ID_MAX ? oneib_gathering_read_window(gathering, open, -1, err) : 0;
 }
 
 /* The VMs that were seen become the cloud's. */
@@ -29,7 +41,7 @@ static void keep_vms(struct oneib_gathering *gathering)
     struct oneib_cloud *cloud = gathering->documents.cloud;
     struct oneib_id_set *seen = &gathering->documents.vms_seen;
     cloud->vm_count = seen->count;
-    cloud->vm_end = seen->count ? seen->items[seen->count - 1] + 1 : 0;
+    cloud->vm_end = oneib_gathering_vm_end(gathering, seen->items, seen->count);
     cloud->vm_ids = oneib_steal(&seen->items);
     *seen = (struct oneib_id_set){0};
 }
@@ -38,7 +50,7 @@ static void keep_vms(struct oneib_gathering *gathering)
  * yet. */
 static int gather_all(struct oneib_gathering *gathering, struct oneib_error *err)
 {
-    if (oneib_gathering_check_configuration(gathering, err) < 0 ||
+    if (oneib_gathering_check_oned(gathering, err) < 0 ||
         oneib_gathering_read_hosts(gathering, err) < 0 ||
         oneib_gathering_read_networks(gathering, err) < 0)
         return -1;

@@ -18,8 +18,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* More objects of a kind than this are read by their pool, more VMs within one window by that
- * window: one answer then costs oned less than many. */
+/* More hosts than this are read by their pool, more VMs within one window by that window: one
+ * answer then costs oned less than many. */
 #define ONEIB_MANY 16
 
 /*
@@ -31,27 +31,32 @@ struct oneib_gathering {
     const struct oneib_gather_options *options;
     const struct oneib_cloud *base;   /* sorted */
     struct oneib_documents documents; /* what is read: its cloud is kept sorted */
-    bool all_networks, all_hosts;     /* their pool was read: nothing of the base's counts */
+    bool all_hosts;                   /* their pool was read: nothing of the base's counts */
     struct oneib_id_set vms_asked, networks_asked, hosts_asked; /* sorted */
-    struct oneib_id_set vms_repeated; /* shown twice by a window: one of the two is forged */
-    size_t total;                     /* VMs known of, for progress */
+    struct oneib_id_set vms_alone; /* whom no window can show: to be asked for by themselves */
+    size_t malformed_spans;
+    uint32_t vm_end; /* one beyond the highest id that is known to be a VM's; 0: none */
+    size_t total;    /* VMs known of, for progress */
 };
 
 /* The sets only. */
 void oneib_gathering_clear(struct oneib_gathering *gathering);
 
-/* Only an administrator may, who sees everything; and what oned's configuration must say. */
-int oneib_gathering_check_configuration(const struct oneib_gathering *gathering,
-                                        struct oneib_error *err);
+/* Whether our user sees everything, and whether oned's configuration says what it must. */
+int oneib_gathering_check_oned(const struct oneib_gathering *gathering, struct oneib_error *err);
 
 int oneib_gathering_read_hosts(struct oneib_gathering *gathering, struct oneib_error *err);
 int oneib_gathering_read_networks(struct oneib_gathering *gathering, struct oneib_error *err);
-/* Ids first..last, last -1: open end. */
+/* Ids first..last, last -1: open end. Of VMs whose documents are malformed: their ids to vms_alone.
+ */
 int oneib_gathering_read_window(struct oneib_gathering *gathering, int64_t first, int64_t last,
                                 struct oneib_error *err);
 
-/* Each asks for those that were not asked for yet, one by one (many networks or hosts: their pool).
- * Takes the memory of `wanted`, which may be unsorted. *asked: set when something was asked for. */
+/* VMs of which ids a document may show; last -1: open end. */
+void oneib_gathering_want_vms(struct oneib_documents *documents, int64_t first, int64_t last);
+
+/* Each asks for those that were not asked for yet, one by one (many hosts: their pool). Takes the
+ * memory of `wanted`, which may be unsorted. *asked: set when something was asked for. */
 int oneib_gathering_ask_vms(struct oneib_gathering *gathering, struct oneib_id_set *wanted,
                             bool *asked, struct oneib_error *err);
 int oneib_gathering_ask_networks(struct oneib_gathering *gathering, struct oneib_id_set *wanted,
@@ -78,6 +83,13 @@ int oneib_gathering_newly_named(struct oneib_gathering *gathering, struct oneib_
  * whose networks do not know of their VMs.
  */
 int oneib_gathering_complete(struct oneib_gathering *gathering, struct oneib_error *err);
+
+/*
+ * One beyond the highest of the ids, sorted, that is known to be a VM's: it was asked for by
+ * itself, or is below one that was, or below the base's end.
+ */
+uint32_t oneib_gathering_vm_end(const struct oneib_gathering *gathering, const uint32_t *ids,
+                                size_t count);
 
 /* The network as it is known now; NULL: there is none of ours. */
 const struct oneib_network *oneib_gathering_network(const struct oneib_gathering *gathering,

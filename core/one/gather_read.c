@@ -32,7 +32,7 @@ void oneib_gathering_clear(struct oneib_gathering *gathering)
     oneib_id_set_clear(&gathering->vms_asked);
     oneib_id_set_clear(&gathering->networks_asked);
     oneib_id_set_clear(&gathering->hosts_asked);
-    oneib_id_set_clear(&gathering->vms_repeated);
+    oneib_id_set_clear(&gathering->vms_alone);
 }
 
 /* "a; b; c" of the first lines. */
@@ -64,21 +64,38 @@ static int check_restrictions(const char *xml, size_t length, struct oneib_error
                       missing, shown.data, missing > LINES_SHOWN ? "; ..." : "");
 }
 
-/*
- * Pools show a user what the user may see, without a word about the rest. Only an administrator,
- * who sees everything, may read oned's configuration.
- */
-int oneib_gathering_check_configuration(const struct oneib_gathering *gathering,
-                                        struct oneib_error *err)
+/* Pools show a user what the user may see, without a word about the rest. */
+static int check_sight(const struct oneib_gathering *gathering, struct oneib_error *err)
+{
+    bool sees_all = false;
+    if (gathering->options->acl_user)
+        return 0;
+    if (oneib_one_is_administrator(gathering->one, &sees_all, err) < 0)
+        return oneib_wrap(err, "finding out whether oneib may see all VMs");
+    if (sees_all)
+        return 0;
+    return oneib_fail(err, ONEIB_ERROR_PERMISSION,
+                      "oneib's user is no member of OpenNebula's group oneadmin, so oned may hide "
+                      "VMs from it: make it one, or give it USE rights on all VMs, hosts and "
+                      "networks by ACL and set one.acl_user = true");
+}
+
+static int check_configuration(const struct oneib_gathering *gathering, struct oneib_error *err)
 {
     char *xml = NULL;
     size_t length;
+    if (!gathering->options->require_restrictions)
+        return 0;
     if (oneib_one_system_config(gathering->one, &xml, &length, err) < 0)
-        return oneib_wrap(err, "finding out whether oneib may see all VMs");
-    int outcome =
-        gathering->options->require_restrictions ? check_restrictions(xml, length, err) : 0;
+        return oneib_wrap(err, "finding out what users may write");
+    int outcome = check_restrictions(xml, length, err);
     free(xml);
     return outcome;
+}
+
+int oneib_gathering_check_oned(const struct oneib_gathering *gathering, struct oneib_error *err)
+{
+    return check_sight(gathering, err) < 0 || check_configuration(gathering, err) < 0 ? -1 : 0;
 }
 
 static void forget_networks(struct oneib_cloud *cloud, const struct oneib_id_set *ids)
@@ -152,20 +169,6 @@ int oneib_gathering_read_hosts(struct oneib_gathering *gathering, struct oneib_e
     return outcome < 0 ? oneib_wrap(err, "reading all hosts") : 0;
 }
 
-int oneib_gathering_read_networks(struct oneib_gathering *gathering, struct oneib_error *err)
-{
-    char *xml = NULL;
-    size_t length;
-    if (oneib_one_network_pool(gathering->one, &xml, &length, err) < 0)
-        return -1;
-    forget(&gathering->documents, ONEIB_SUBJECT_NETWORK, &gathering->networks_asked);
-    int outcome = oneib_documents_read_networks(&gathering->documents, xml, length, err);
-    free(xml);
-    gathering->all_networks = true;
-    oneib_cloud_sort(gathering->documents.cloud);
-    return outcome < 0 ? oneib_wrap(err, "reading all networks") : 0;
-}
-
 void oneib_gathering_report_progress(const struct oneib_gathering *gathering)
 {
     if (!gathering->options->progress)
@@ -175,50 +178,27 @@ void oneib_gathering_report_progress(const struct oneib_gathering *gathering)
                                  gathering->options->progress_context);
 }
 
-/* last -1: open end. */
-static void want_vms(struct oneib_documents *documents, int64_t first, int64_t last)
+/* Users can write what makes a document malformed into a VM or a network, not into a host. */
+static int keep_unreadable(struct oneib_documents *documents, const struct kind *kind, uint32_t id,
+                           const char *xml, size_t length, struct oneib_error *err)
 {
-    documents->vms_wanted.bounded = true;
-    documents->vms_wanted.first = (uint32_t)first;
-    documents->vms_wanted.last = last < 0 ? ONEIB_ID_MAX : (uint32_t)last;
-}
-
-static int compare_ids(const void *left, const void *right)
-{
-    const uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
-    return (a > b) - (a < b);
-}
-
-/* Those seen more than once, from index `from` on, are to be asked for by themselves: nobody else
- * can write into their documents. */
-static int note_repeated(struct oneib_gathering *gathering, size_t from, struct oneib_error *err)
-{
-    const struct oneib_id_set *seen = &gathering->documents.vms_seen;
-    if (seen->count > from)
-        qsort(seen->items + from, seen->count - from, sizeof *seen->items, compare_ids);
-    for (size_t i = from + 1; i < seen->count; i++)
-        if (seen->items[i] == seen->items[i - 1] &&
-            oneib_id_set_add(&gathering->vms_repeated, seen->items[i], err) < 0)
-            return -1;
-    return 0;
-}
-
-int oneib_gathering_read_window(struct oneib_gathering *gathering, int64_t first, int64_t last,
-                                struct oneib_error *err)
-{
-    struct oneib_documents *documents = &gathering->documents;
-    const size_t seen_before = documents->vms_seen.count;
-    char *xml = NULL;
-    size_t length;
-    if (oneib_one_vm_window(gathering->one, first, last, &xml, &length, err) < 0)
+    switch (kind->subject) {
+    case ONEIB_SUBJECT_VM:
+        return oneib_documents_keep_unreadable_vm(documents, id, err);
+    case ONEIB_SUBJECT_NETWORK:
+        return oneib_documents_keep_unreadable_network(documents, id, xml, length, err);
+    default:
         return -1;
-    want_vms(documents, first, last);
-    int outcome = oneib_documents_read_vms(documents, xml, length, err);
-    free(xml);
-    if (outcome < 0)
-        return oneib_wrap(err, "reading VMs from %" PRId64 " on", first);
-    oneib_gathering_report_progress(gathering);
-    return note_repeated(gathering, seen_before, err);
+    }
+}
+
+static int read_alone(struct oneib_documents *documents, const struct kind *kind, uint32_t id,
+                      const char *xml, size_t length, struct oneib_error *err)
+{
+    oneib_gathering_want_vms(documents, id, id);
+    if (kind->read(documents, xml, length, err) == 0)
+        return 0;
+    return documents->malformed ? keep_unreadable(documents, kind, id, xml, length, err) : -1;
 }
 
 /* Asks for one object by itself; one that is gone is fine. */
@@ -234,8 +214,7 @@ static int ask_one(struct oneib_gathering *gathering, const struct kind *kind, u
         *err = refusal;
         return -1;
     }
-    want_vms(&gathering->documents, id, id);
-    int outcome = kind->read(&gathering->documents, xml, length, err);
+    int outcome = read_alone(&gathering->documents, kind, id, xml, length, err);
     free(xml);
     return outcome < 0 ? oneib_wrap(err, "reading %s %" PRIu32, kind->name, id) : 0;
 }
@@ -289,20 +268,6 @@ int oneib_gathering_ask_vms(struct oneib_gathering *gathering, struct oneib_id_s
  * Their pool, then one by one those that are known and that it did not show: they are gone, or our
  * user may not see them any more, which is an error.
  */
-static int read_many_networks(struct oneib_gathering *gathering, struct oneib_error *err)
-{
-    const struct oneib_cloud *base = gathering->base;
-    struct oneib_id_set missing = {0};
-    int outcome = oneib_gathering_read_networks(gathering, err);
-    for (size_t i = 0; outcome == 0 && i < base->network_count; i++)
-        if (!oneib_cloud_network(gathering->documents.cloud, base->networks[i].id))
-            outcome = oneib_id_set_add(&missing, base->networks[i].id, err);
-    if (outcome == 0)
-        outcome = ask_each(gathering, &network_kind, &missing, &gathering->networks_asked, err);
-    oneib_id_set_clear(&missing);
-    return outcome;
-}
-
 static int read_many_hosts(struct oneib_gathering *gathering, struct oneib_error *err)
 {
     const struct oneib_cloud *base = gathering->base;
@@ -322,9 +287,7 @@ int oneib_gathering_ask_networks(struct oneib_gathering *gathering, struct oneib
 {
     oneib_id_set_drop(wanted, &gathering->networks_asked);
     *asked = *asked || wanted->count > 0;
-    int outcome = wanted->count > ONEIB_MANY && !gathering->all_networks
-                      ? read_many_networks(gathering, err)
-                      : ask_each(gathering, &network_kind, wanted, &gathering->networks_asked, err);
+    int outcome = ask_each(gathering, &network_kind, wanted, &gathering->networks_asked, err);
     oneib_id_set_clear(wanted);
     return outcome;
 }

@@ -5,7 +5,7 @@
 /* Was it read in this run? */
 static bool network_is_fresh(const struct oneib_gathering *gathering, uint32_t id)
 {
-    return gathering->all_networks || oneib_id_set_has(&gathering->networks_asked, id) ||
+    return oneib_id_set_has(&gathering->networks_asked, id) ||
            oneib_cloud_network(gathering->documents.cloud, id);
 }
 
@@ -143,6 +143,12 @@ static bool is_on_its_way(const struct oneib_attachment *attachment)
     return attachment->presence == ONEIB_ARRIVING || attachment->presence == ONEIB_MIGRATING;
 }
 
+static bool can_wait(const struct oneib_gathering *gathering, uint32_t host_id)
+{
+    const struct oneib_host *host = oneib_cloud_host(gathering->base, host_id);
+    return gathering->options->hosts_later && host && host->port_count > 0;
+}
+
 static int want_host(const struct oneib_gathering *gathering,
                      const struct oneib_attachment *attachment, uint32_t id,
                      struct oneib_id_set *wanted, struct oneib_error *err)
@@ -150,8 +156,12 @@ static int want_host(const struct oneib_gathering *gathering,
     /* A stored VM's last host may be long gone, and does not matter. */
     if (id == ONEIB_NO_ID || attachment->presence == ONEIB_ABSENT)
         return 0;
-    const bool is_stale = is_on_its_way(attachment) && !host_is_fresh(gathering, id);
-    return is_stale || !host_is_known(gathering, id) ? oneib_id_set_add(wanted, id, err) : 0;
+    if (!host_is_known(gathering, id))
+        return oneib_id_set_add(wanted, id, err);
+    if (!is_on_its_way(attachment) || host_is_fresh(gathering, id))
+        return 0;
+    return oneib_id_set_add(can_wait(gathering, id) ? gathering->options->hosts_later : wanted, id,
+                            err);
 }
 
 static int ask_hosts(struct oneib_gathering *gathering, bool *asked, struct oneib_error *err)
@@ -177,7 +187,7 @@ static int ask_leftovers(struct oneib_gathering *gathering, struct oneib_error *
         asked = false;
         if (ask_newly_named(gathering, &asked, err) < 0 ||
             ask_set(gathering, &gathering->documents.vms_migrating, &asked, err) < 0 ||
-            ask_set(gathering, &gathering->vms_repeated, &asked, err) < 0 ||
+            ask_set(gathering, &gathering->vms_alone, &asked, err) < 0 ||
             ask_networks(gathering, &asked, err) < 0 || ask_hosts(gathering, &asked, err) < 0)
             return -1;
     }
@@ -191,7 +201,8 @@ bool oneib_gathering_is_doubtful(const struct oneib_gathering *gathering,
         return false;
     const struct oneib_network *network =
         oneib_gathering_network(gathering, attachment->network_id);
-    return network && !oneib_network_leases_to(network, attachment->vm_id);
+    /* Of an unreadable network nobody has anything to doubt. */
+    return network && !network->unreadable && !oneib_network_leases_to(network, attachment->vm_id);
 }
 
 /* What leads from a doubtful attachment to the object to be asked again. */
@@ -275,11 +286,50 @@ static void mark_unleased(struct oneib_gathering *gathering)
             oneib_gathering_is_doubtful(gathering, &cloud->attachments[i]);
 }
 
+/* Below it new VMs are not looked for. */
+static uint32_t known_end(const struct oneib_gathering *gathering)
+{
+    return gathering->vm_end > gathering->base->vm_end ? gathering->vm_end
+                                                       : gathering->base->vm_end;
+}
+
+uint32_t oneib_gathering_vm_end(const struct oneib_gathering *gathering, const uint32_t *ids,
+                                size_t count)
+{
+    while (count > 0 && ids[count - 1] >= known_end(gathering))
+        count--;
+    return count ? ids[count - 1] + 1 : 0;
+}
+
+/*
+ * New VMs are looked for behind the highest one, and a window may show one that a user made up. So
+ * the highest is asked for by itself: a made-up one is gone. After some of them the rest may stay:
+ * the end of what is known is then lower than it could be, which costs a longer window.
+ */
+static int confirm_highest(struct oneib_gathering *gathering, struct oneib_error *err)
+{
+    struct oneib_id_set *seen = &gathering->documents.vms_seen;
+    for (unsigned tries = 0; tries < ONEIB_MANY; tries++) {
+        oneib_id_set_sort(seen);
+        uint32_t highest = seen->count ? seen->items[seen->count - 1] : 0;
+        const struct oneib_id_set wanted = {.items = &highest, .count = 1};
+        if (seen->count == 0 || highest < known_end(gathering))
+            return 0;
+        if (!oneib_id_set_has(&gathering->vms_asked, highest) &&
+            oneib_gathering_ask_vms_again(gathering, &wanted, err) < 0)
+            return -1;
+        oneib_id_set_sort(seen);
+        if (oneib_id_set_has(seen, highest))
+            gathering->vm_end = highest + 1;
+    }
+    return 0;
+}
+
 int oneib_gathering_complete(struct oneib_gathering *gathering, struct oneib_error *err)
 {
     oneib_cloud_sort(gathering->documents.cloud);
-    if (ask_leftovers(gathering, err) < 0 || ask_doubtful(gathering, err) < 0 ||
-        ask_leftovers(gathering, err) < 0)
+    if (ask_leftovers(gathering, err) < 0 || confirm_highest(gathering, err) < 0 ||
+        ask_doubtful(gathering, err) < 0 || ask_leftovers(gathering, err) < 0)
         return -1;
     mark_unleased(gathering);
     oneib_id_set_sort(&gathering->documents.vms_seen);

@@ -36,13 +36,14 @@ void oneib_agenda_clear(struct oneib_agenda *agenda);
 
 /*
  * Brings *cloud and *findings, which oneib_gather() or this function filled, up to date:
- * - named networks are read again (all of them when there are many), and VMs that they lease to now
- *   and did not before; all that they lease to, when they have another key;
- * - named hosts likewise, and VMs that they hold and that were not known;
+ * - named networks are read again, each by itself, and VMs that they lease to now and did not
+ *   before; all that they lease to, when they have another key;
+ * - named hosts likewise (all of them when there are many), and VMs that they hold and that were
+ * not known;
  * - named VMs are read again; of those that are on a host the networks too (what vouches for a NIC
  *   is never older than the NIC), and of those that are arriving or migrating the host: it may be
- *   younger than what is known of it. VMs that are gone lose their attachments. Many VMs are read
- * by windows of ids;
+ *   younger than what is known of it (options->hosts_later puts that off). VMs that are gone lose
+ * their attachments. Many VMs are read by windows of ids;
  * - then the same completion as in oneib_gather(): migrating VMs by themselves, networks and hosts
  *   that are not known, NICs whose networks do not know of their VM.
  * Findings about an object that is read again are replaced. *changed: the cloud is not what it was

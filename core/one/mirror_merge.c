@@ -38,8 +38,7 @@ static int find_replaced(const struct oneib_gathering *gathering, struct replace
                          struct oneib_error *err)
 {
     const struct oneib_cloud *read = gathering->documents.cloud;
-    if ((gathering->all_networks && add_networks(&replaced->networks, gathering->base, err) < 0) ||
-        (gathering->all_hosts && add_hosts(&replaced->hosts, gathering->base, err) < 0))
+    if (gathering->all_hosts && add_hosts(&replaced->hosts, gathering->base, err) < 0)
         return -1;
     if (add_networks(&replaced->networks, read, err) < 0 ||
         add_hosts(&replaced->hosts, read, err) < 0)
@@ -231,12 +230,14 @@ static void move_findings(struct oneib_findings *read, const struct replaced *re
     oneib_findings_sort(findings);
 }
 
-static void move_vm_ids(struct oneib_id_set *ids, struct oneib_cloud *cloud)
+static void move_vm_ids(const struct oneib_gathering *gathering, struct oneib_id_set *ids,
+                        struct oneib_cloud *cloud)
 {
+    const uint32_t end = oneib_gathering_vm_end(gathering, ids->items, ids->count);
     free(cloud->vm_ids);
     cloud->vm_ids = ids->items;
     cloud->vm_count = ids->count;
-    cloud->vm_end = ids->count ? ids->items[ids->count - 1] + 1 : 0;
+    cloud->vm_end = end;
     *ids = (struct oneib_id_set){0};
 }
 
@@ -250,8 +251,16 @@ static void move_all(struct oneib_gathering *gathering, const struct replaced *r
     move_networks(read, &replaced->networks, cloud);
     move_hosts(read, &replaced->hosts, cloud);
     move_findings(gathering->documents.findings, replaced, findings);
-    move_vm_ids(vm_ids, cloud);
+    move_vm_ids(gathering, vm_ids, cloud);
     oneib_cloud_sort(cloud);
+}
+
+/* A poll that has shown nothing must cost nothing, however large the cloud is. */
+static bool nothing_was_read(const struct oneib_gathering *gathering,
+                             const struct replaced *replaced)
+{
+    return replaced->vms.count == 0 && replaced->networks.count == 0 &&
+           replaced->hosts.count == 0 && gathering->documents.findings->count == 0;
 }
 
 int oneib_mirror_merge(struct oneib_gathering *gathering, struct oneib_cloud *cloud,
@@ -260,6 +269,11 @@ int oneib_mirror_merge(struct oneib_gathering *gathering, struct oneib_cloud *cl
     struct replaced replaced = {0};
     struct oneib_id_set vm_ids = {0};
     int outcome = find_replaced(gathering, &replaced, err);
+    if (outcome == 0 && nothing_was_read(gathering, &replaced)) {
+        *changed = false;
+        clear_replaced(&replaced);
+        return 0;
+    }
     if (outcome == 0)
         outcome = merge_vm_ids(gathering, &replaced, &vm_ids, err);
     if (outcome == 0)

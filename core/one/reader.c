@@ -9,6 +9,8 @@
 
 /* oned's documents are five levels deep; templates add none. */
 #define DEPTH_MAX 64
+#define TEXT_OF(number) #number
+#define TOO_DEEP(max) "is more than " TEXT_OF(max) " elements deep"
 
 /* Room for the values of one object: the longest, a list of static members, is 64 KiB. */
 #define STORE_SIZE (96 * 1024)
@@ -18,7 +20,11 @@ struct oneib_reader {
     struct oneib_text shortened; /* the document that is read, when it is not the caller's */
     const xmlChar
         *names[ONEIB_NAME_COUNT]; /* libxml2's own copies: equal names are equal pointers */
-    size_t used;                  /* of store */
+    const xmlChar *guarded;       /* oneib_reader_guard(); NULL: nothing */
+    int guarded_depth;
+    int misplaced_depth; /* the last element was the guarded one in a wrong place; 0: it was not */
+    bool is_malformed;
+    size_t used; /* of store */
     char store[STORE_SIZE];
 };
 
@@ -128,12 +134,60 @@ void oneib_reader_close(struct oneib_reader *reader)
     free(reader);
 }
 
-static int malformed(struct oneib_reader *reader, struct oneib_error *err)
+bool oneib_reader_is_malformed(const struct oneib_reader *reader)
 {
-    return oneib_fail(err, ONEIB_ERROR_PROTOCOL,
-                      "document is not well-formed XML, or was cut off, near line %d column %d",
+    return reader->is_malformed;
+}
+
+int oneib_reader_refuse(struct oneib_reader *reader, const char *why, struct oneib_error *err)
+{
+    reader->is_malformed = true;
+    return oneib_fail(err, ONEIB_ERROR_PROTOCOL, "document %s, near line %d column %d", why,
                       xmlTextReaderGetParserLineNumber(reader->xml),
                       xmlTextReaderGetParserColumnNumber(reader->xml));
+}
+
+static int malformed(struct oneib_reader *reader, struct oneib_error *err)
+{
+    return oneib_reader_refuse(reader, "is not well-formed XML, or was cut off", err);
+}
+
+void oneib_reader_guard(struct oneib_reader *reader, enum oneib_name name, int depth)
+{
+    reader->guarded = reader->names[name];
+    reader->guarded_depth = depth;
+}
+
+/* At an element's beginning, and at its end, where it does no harm: no child follows there. */
+static int check_element(struct oneib_reader *reader, const xmlChar *name, int depth,
+                         struct oneib_error *err)
+{
+    if (reader->misplaced_depth > 0 && depth == reader->misplaced_depth + 1 &&
+        xmlStrEqual(name, reader->names[ONEIB_NAME_ID]))
+        return oneib_reader_refuse(reader, "has an object inside of another", err);
+    reader->misplaced_depth =
+        depth != reader->guarded_depth && reader->guarded && xmlStrEqual(name, reader->guarded)
+            ? depth
+            : 0;
+    return 1;
+}
+
+/* For every node there is: looks at libxml2's own, which is cheaper than asking for its parts. */
+static int check_node(struct oneib_reader *reader, struct oneib_error *err)
+{
+    const xmlNode *node = xmlTextReaderCurrentNode(reader->xml);
+    const int depth = xmlTextReaderDepth(reader->xml);
+    if (depth > DEPTH_MAX)
+        return oneib_reader_refuse(reader, TOO_DEEP(DEPTH_MAX), err);
+    switch (node->type) {
+    case XML_ELEMENT_NODE:
+        return check_element(reader, node->name, depth, err);
+    case XML_COMMENT_NODE:
+    case XML_PI_NODE:
+        return oneib_reader_refuse(reader, "has a comment or processing instruction", err);
+    default:
+        return 1;
+    }
 }
 
 /* To the next node. 1: there is one, 0: the document ended, -1: it is malformed. */
@@ -142,12 +196,7 @@ static int step(struct oneib_reader *reader, struct oneib_error *err)
     int outcome = xmlTextReaderRead(reader->xml);
     if (outcome < 0)
         return malformed(reader, err);
-    if (outcome > 0 && xmlTextReaderDepth(reader->xml) > DEPTH_MAX)
-        return oneib_fail(err, ONEIB_ERROR_PROTOCOL,
-                          "document is more than %d elements deep, near line %d column %d",
-                          DEPTH_MAX, xmlTextReaderGetParserLineNumber(reader->xml),
-                          xmlTextReaderGetParserColumnNumber(reader->xml));
-    return outcome;
+    return outcome > 0 ? check_node(reader, err) : 0;
 }
 
 int oneib_reader_root(struct oneib_reader *reader, struct oneib_error *err)

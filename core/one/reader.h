@@ -2,9 +2,11 @@
 /*
  * A strict walk over one document of oned on top of libxml2's reader; for core/one alone.
  *
- * oned's documents are elements and text: no prolog, no document type, no attributes. The walk
- * refuses a document type before libxml2 sees it (so there is no entity to expand), bounds the
- * depth, and compares names as pointers: libxml2 keeps one copy of each name.
+ * oned's documents are elements and text: no prolog, no document type, no comments, no processing
+ * instructions. The walk refuses a document type before libxml2 sees it (so there is no entity to
+ * expand) and the other two wherever they are: what a user writes between its beginning and its end
+ * would be hidden. It bounds the depth, and compares names as pointers: libxml2 keeps one copy of
+ * each name.
  *
  * libxml2's own limits (XML_PARSE_HUGE is not given) are kept from hitting the longest of users'
  * attributes by one/shorten.h.
@@ -27,6 +29,7 @@
     X(CALL_INFO)                                                                                   \
     X(DRIVER)                                                                                      \
     X(ERROR_VMS)                                                                                   \
+    X(GROUPS)                                                                                      \
     X(HID)                                                                                         \
     X(HISTORY)                                                                                     \
     X(HISTORY_RECORDS)                                                                             \
@@ -68,6 +71,7 @@
     X(TYPE)                                                                                        \
     X(UPDATED_VMS)                                                                                 \
     X(UPDATING_VMS)                                                                                \
+    X(USER)                                                                                        \
     X(VALUE)                                                                                       \
     X(VFS_TOTAL)                                                                                   \
     X(VLAN_ID)                                                                                     \
@@ -118,6 +122,18 @@ struct oneib_element {
     int depth;
     bool ended;
 };
+
+/*
+ * From here on, an element of that name that begins with an ID, as oned's objects do, makes the
+ * document malformed anywhere but at that depth (the root's is 0): a user who can write elements
+ * has put objects of others into an element of his own, where nobody would look for them.
+ */
+void oneib_reader_guard(struct oneib_reader *reader, enum oneib_name name, int depth);
+
+/* A step failed for what is written in the document, which users may have brought about. */
+bool oneib_reader_is_malformed(const struct oneib_reader *reader);
+/* The caller finds it malformed: a PROTOCOL error that says why. */
+int oneib_reader_refuse(struct oneib_reader *reader, const char *why, struct oneib_error *err);
 
 /* To the root element. */
 int oneib_reader_root(struct oneib_reader *reader, struct oneib_error *err);

@@ -55,7 +55,28 @@ static bool check_version(struct oneib_session *session, struct oneib_checks *ch
     return true;
 }
 
-/* one.system.config is for oneadmin's group alone. */
+/* oned leaves out of its answers what a user may not see. */
+static void check_sight(struct oneib_session *session, struct oneib_checks *checks)
+{
+    static const char name[] = "user";
+    struct oneib_error err;
+    bool sees_all = false;
+    if (oneib_one_is_administrator(session->one, &sees_all, &err) < 0)
+        oneib_check_add(checks, ONEIB_CHECK_FAIL, name, NULL, "%s", err.text);
+    else if (sees_all)
+        oneib_check_add(checks, ONEIB_CHECK_OK, name, NULL,
+                        "a member of OpenNebula's group oneadmin, who sees every VM");
+    else if (session->config.one.acl_user)
+        oneib_check_add(checks, ONEIB_CHECK_OK, name, NULL,
+                        "no member of OpenNebula's group oneadmin; one.acl_user says that it has "
+                        "USE rights on all VMs, hosts and networks");
+    else
+        oneib_check_add(checks, ONEIB_CHECK_FAIL, name,
+                        "make it a member of the group oneadmin, or give it USE rights on all VMs, "
+                        "hosts and networks by ACL and set one.acl_user = true",
+                        "no member of OpenNebula's group oneadmin: oned may hide VMs from it");
+}
+
 static void check_restrictions(struct oneib_session *session, struct oneib_checks *checks)
 {
     static const char name[] = "restrictions";
@@ -67,8 +88,7 @@ static void check_restrictions(struct oneib_session *session, struct oneib_check
     oneib_text_append(&remedy, "add to /etc/one/oned.conf and restart oned:\n");
     if (oneib_one_system_config(session->one, &xml, &length, &err) < 0 ||
         oneib_restrictions_missing(xml, length, &remedy, &missing, &err) < 0)
-        oneib_check_add(checks, ONEIB_CHECK_WARN, name,
-                        "run this as a user of OpenNebula's group oneadmin", "%s", err.text);
+        oneib_check_add(checks, ONEIB_CHECK_WARN, name, NULL, "%s", err.text);
     else if (missing > 0)
         oneib_check_add(
             checks, ONEIB_CHECK_WARN, name, remedy.data,
@@ -175,6 +195,7 @@ void oneib_check_cloud(struct oneib_session *session, struct oneib_checks *check
 {
     if (!check_credentials(session, checks) || !check_version(session, checks))
         return;
+    check_sight(session, checks);
     check_restrictions(session, checks);
     check_hosts(session, checks);
 }

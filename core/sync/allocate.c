@@ -49,8 +49,8 @@ int oneib_allocate(struct oneib_one *one, struct oneib_view *view, size_t *given
         }
         if (oneib_findings_add(
                 &view->findings, ONEIB_WARNING, "pkey-not-written",
-                "give oneib's OpenNebula user MANAGE and ADMIN rights on the network, or set "
-                "its VLAN_ID by hand",
+                "make oneib's OpenNebula user a member of the group oneadmin (others may not write "
+                "a restricted attribute, whatever their rights), or set its VLAN_ID by hand",
                 err, "network %u has no P_Key and could not be given one: %s", request->network_id,
                 failure.text) < 0)
             return -1;

@@ -24,6 +24,14 @@ static int read_fragment(const struct oneib_config *config, struct oneib_partiti
     return oneib_partitions_parse(data, length, path, fragment, err);
 }
 
+/* opensm makes everybody a full member then, as if it could not read the file. */
+static int defines_nothing(const char *path, struct oneib_view *view)
+{
+    view->file_state = ONEIB_FILE_UNREADABLE;
+    oneib_fail(&view->file_error, ONEIB_ERROR_INPUT, "%s defines no partition", path);
+    return 0;
+}
+
 static int read_file_in_force(const struct oneib_config *config, struct oneib_view *view,
                               struct oneib_error *err)
 {
@@ -40,6 +48,8 @@ static int read_file_in_force(const struct oneib_config *config, struct oneib_vi
         view->file_state = ONEIB_FILE_UNREADABLE;
     else if (oneib_partitions_is_ours(view->file_data, view->file_length))
         view->file_state = ONEIB_FILE_OURS;
+    else if (view->in_force.count == 0)
+        return defines_nothing(path, view);
     else
         view->file_state = ONEIB_FILE_FOREIGN;
     return 0;
@@ -144,6 +154,7 @@ static int fill_view(const struct oneib_config *config, struct oneib_one *one,
     const struct oneib_gather_options gathering = {
         .vn_mad = config->one.vn_mad,
         .window = config->one.window,
+        .acl_user = config->one.acl_user,
         .progress = options->progress,
         .progress_context = options->progress_context,
     };

@@ -351,6 +351,35 @@ static void check_of_a_whole_installation_is_ok_and_names_oneds_version(void **s
     must_not_say(checked, "fail");
 }
 
+/* oneib is another user of OpenNebula from now on. */
+static void become(const char *session, const char *settings)
+{
+    struct oneib_error err = {0};
+    char line[128];
+    const struct lab_config more = {.one = settings};
+    snprintf(line, sizeof line, "%s\n", session);
+    MUST(lab_config_write(scene(), &more, &err));
+    MUST(lab_write(scene(), "one_auth", 0600, line, &err));
+}
+
+static void check_says_whether_oneibs_user_sees_everything(void **state)
+{
+    (void)state;
+    struct lab *lab = scene();
+    struct oneib_error err = {0};
+    must_say(ONEIB(0, "check")->out, "ok    user: a member of OpenNebula's group oneadmin");
+    MUST(lab_acl_rights(lab, "VM HOST NET", &err));
+    become(lab_acl_session(lab), NULL);
+    const char *checked = ONEIB(1, "check")->out;
+    must_say(checked, "fail  user: no member of OpenNebula's group oneadmin");
+    must_say(checked, "one.acl_user = true");
+    must_say(checked, "ok    restrictions: ");
+    become(lab_acl_session(lab), "acl_user = true;");
+    checked = ONEIB(0, "check")->out;
+    must_say(checked, "ok    user: no member of OpenNebula's group oneadmin; one.acl_user says");
+    must_say(checked, "ok    restrictions: ");
+}
+
 static void check_warns_of_mlx5_adapters_that_opensm_does_not_serve(void **state)
 {
     (void)state;
@@ -398,6 +427,7 @@ int main(void)
         SCENE_CASE(scene_raise, topology_shows_where_clusters_are),
         SCENE_CASE(scene_raise, topology_falls_back_to_the_file_when_oned_is_silent),
         SCENE_CASE(scene_raise, check_of_a_whole_installation_is_ok_and_names_oneds_version),
+        SCENE_CASE(scene_raise, check_says_whether_oneibs_user_sees_everything),
         SCENE_CASE(scene_raise, check_warns_of_mlx5_adapters_that_opensm_does_not_serve),
         SCENE_CASE(scene_raise, check_fails_and_tells_the_mend_when_parts_are_missing),
     };

@@ -331,10 +331,68 @@ static void a_user_with_limited_sight_cannot_empty_partitions(void **state)
     oneib_text_append(&other, end);
     MUST(lab_write(lab, "oneib.conf", 0600, other.data, &err));
 
-    sync_must_end(3, "see all VMs");
+    sync_must_end(3, "group oneadmin");
     MUST(lab_config_write(lab, NULL, &err));
     assert_true(port_holds(0, 0x8000 | KEY_RED));
     assert_true(port_holds(1, 0x8000 | KEY_BLUE));
+    sync_must_end(0, NULL);
+    nothing_may_have_changed(&before);
+}
+
+static void a_user_with_rights_by_acl_cannot_empty_partitions_by_what_it_does_not_see(void **state)
+{
+    (void)state;
+    static const char *const rights[] = {"HOST NET", "VM NET", "VM HOST", "VM", "HOST", "NET"};
+    static const struct lab_config acl_user = {.one = "acl_user = true;"};
+    struct lab *lab = scene();
+    struct oneib_error err = {0};
+    struct before before = remember();
+    oneib_autofree char *session = NULL;
+    if (asprintf(&session, "%s\n", lab_acl_session(lab)) < 0)
+        fail();
+    MUST(lab_config_write(lab, &acl_user, &err));
+    MUST(lab_write(lab, "one_auth", 0600, session, &err));
+    for (size_t i = 0; i < sizeof rights / sizeof *rights; i++) {
+        MUST(lab_acl_rights(lab, rights[i], &err));
+        sync_must_end(3, "Not authorized to perform USE");
+        assert_true(port_holds(0, 0x8000 | KEY_RED));
+        assert_true(port_holds(1, 0x8000 | KEY_BLUE));
+    }
+    MUST(lab_acl_rights(lab, "VM HOST NET", &err));
+    sync_must_end(0, NULL);
+    MUST(lab_config_write(lab, NULL, &err));
+    nothing_may_have_changed(&before);
+}
+
+static void a_tenants_malformed_documents_cost_nobody_else_anything(void **state)
+{
+    (void)state;
+    static const char broken[] = "]]></NOTE><A><NOTE><![CDATA[";
+    struct lab *lab = scene();
+    struct oneib_error err = {0};
+    uint32_t vm, network;
+    struct before before = remember();
+    MUST(lab_network_create(lab, "tenants", "300", NULL, &network, &err));
+    MUST(lab_vm_start(lab, "bad", &network, 1, 3, &vm, &err));
+    sync_must_end(0, NULL);
+    assert_true(port_holds(3, 0x8000 | 300));
+    MUST(lab_vm_write(lab, vm, broken, &err));
+    sync_must_end(1, "vm-malformed");
+    assert_false(port_holds(3, 0x8000 | 300));
+    assert_true(port_holds(0, 0x8000 | KEY_RED));
+    MUST(lab_vm_write(lab, vm, "well", &err));
+    sync_must_end(0, NULL);
+    assert_true(port_holds(3, 0x8000 | 300));
+    oneib_autofree char *attribute = NULL;
+    if (asprintf(&attribute, "NOTE=%s", broken) < 0)
+        fail();
+    MUST(lab_network_update(lab, network, attribute, &err));
+    sync_must_end(1, "network-malformed");
+    assert_false(port_holds(3, 0x8000 | 300));
+    assert_true(port_holds(1, 0x8000 | KEY_BLUE));
+    MUST(lab_network_update(lab, network, "NOTE=well", &err));
+    MUST(lab_vm_delete(lab, vm, &err));
+    MUST(lab_network_delete(lab, network, &err));
     sync_must_end(0, NULL);
     nothing_may_have_changed(&before);
 }
@@ -511,6 +569,8 @@ int main(void)
         CLUSTERS_CASE(two_networks_never_share_a_key),
         CLUSTERS_CASE(a_hostile_name_never_reaches_opensms_file),
         CLUSTERS_CASE(a_user_with_limited_sight_cannot_empty_partitions),
+        CLUSTERS_CASE(a_user_with_rights_by_acl_cannot_empty_partitions_by_what_it_does_not_see),
+        CLUSTERS_CASE(a_tenants_malformed_documents_cost_nobody_else_anything),
         CLUSTERS_CASE(sync_killed_within_12_ms_leaves_a_whole_file),
         CLUSTERS_CASE(sync_killed_after_15_to_27_ms_leaves_a_whole_file),
         CLUSTERS_CASE(sync_killed_after_30_to_42_ms_leaves_a_whole_file),

@@ -325,6 +325,31 @@ static void a_user_with_limited_sight_gets_empty_pools_of_hosts_and_vms(void **s
     assert_string_equal(hosts, their_hosts);
 }
 
+/* As in oned's sources: one.system.config is everybody's, one.user.info of -1 is the caller's. */
+static void every_user_gets_the_configuration_and_its_own_document(void **state)
+{
+    struct lab *lab = *state;
+    const char *const sessions[] = {lab_session(lab), lab_limited_session(lab),
+                                    lab_acl_session(lab)};
+    static const char *const begin[] = {"<USER><ID>0</ID><GID>0</GID><GROUPS><ID>0</ID></GROUPS>",
+                                        "<USER><ID>2</ID><GID>1</GID><GROUPS><ID>1</ID></GROUPS>",
+                                        "<USER><ID>3</ID><GID>1</GID><GROUPS><ID>1</ID></GROUPS>"};
+    const int myself[] = {-1};
+    for (size_t i = 0; i < 3; i++) {
+        oneib_autofree char *config = NULL, *user = NULL;
+        ok(lab_call_document(lab, "one.system.config", sessions[i], NULL, 0, &config, &err));
+        ok(lab_call_document(lab, "one.user.info", sessions[i], myself, 1, &user, &err));
+        assert_memory_equal(user, begin[i], strlen(begin[i]));
+    }
+}
+
+static void what_an_owner_writes_into_a_vm_is_not_escaped(void **state)
+{
+    ok(lab_vm_write(*state, 0, "]]><A>", &err));
+    oneib_autofree char *vm = ask(*state, "one.vm.info", (const int[]){0}, 1);
+    assert_non_null(strstr(vm, "<USER_TEMPLATE><NOTE><![CDATA[]]><A>]]></NOTE></USER_TEMPLATE>"));
+}
+
 static void only_the_owner_moves_the_cloud(void **state)
 {
     struct lab *lab = *state;
@@ -525,6 +550,8 @@ int main(void)
                                         close_cloud),
         with_cloud(refusals_have_the_recorded_words_and_codes),
         with_cloud(a_user_with_limited_sight_gets_empty_pools_of_hosts_and_vms),
+        with_cloud(every_user_gets_the_configuration_and_its_own_document),
+        with_cloud(what_an_owner_writes_into_a_vm_is_not_escaped),
         with_cloud(only_the_owner_moves_the_cloud),
         with_cloud(a_broken_template_is_a_parse_error_and_changes_nothing),
         with_cloud(a_new_key_reaches_the_nics_of_running_vms),

@@ -67,6 +67,7 @@ static void assert_same(const struct oneib_config *a, const struct oneib_config 
     assert_int_equal(a->one.timeout_ms, b->one.timeout_ms);
     assert_int_equal(a->one.window, b->one.window);
     assert_int_equal(a->one.writer, b->one.writer);
+    assert_int_equal(a->one.acl_user, b->one.acl_user);
     assert_string_same(a->one.events, b->one.events);
     assert_int_equal(a->pkeys.first, b->pkeys.first);
     assert_int_equal(a->pkeys.last, b->pkeys.last);
@@ -113,6 +114,7 @@ static void the_defaults_are_the_documented_ones(void **state)
     assert_int_equal(config.one.timeout_ms, 30000);
     assert_int_equal(config.one.window, 1000);
     assert_true(config.one.writer);
+    assert_false(config.one.acl_user);
     assert_string_equal(config.one.events, "tcp://127.0.0.1:2101");
     assert_int_equal(config.pkeys.first, 256);
     assert_int_equal(config.pkeys.last, 32766);
@@ -207,6 +209,7 @@ static const char everything[] = "site = 65535;\n"
                                  "    timeout = 100;\n"
                                  "    window = 100000;\n"
                                  "    writer = false;\n"
+                                 "    acl_user = true;\n"
                                  "    events = \"ipc:///run/one/events\";\n"
                                  "};\n"
                                  "pkeys : { first = 0x1; last = 0x7ffe }\n"
@@ -246,6 +249,7 @@ static void every_key_is_read(void **state)
     assert_int_equal(config.one.timeout_ms, 100);
     assert_int_equal(config.one.window, 100000);
     assert_false(config.one.writer);
+    assert_true(config.one.acl_user);
     assert_string_equal(config.one.events, "ipc:///run/one/events");
     assert_int_equal(config.pkeys.first, 1);
     assert_int_equal(config.pkeys.last, 32766);
@@ -703,7 +707,7 @@ static void the_rendering_names_every_key(void **state)
     const char *const lines[] = {"site = 0;\n",
                                  "\none = {\n    # endpoint is not set\n",
                                  "    vn_mad = \"infiniband\";\n",
-                                 "    writer = true;\n",
+                                 "    writer = true;\n    acl_user = false;\n",
                                  "    events = \"tcp://127.0.0.1:2101\";\n",
                                  "    reload = \"systemd\";\n",
                                  "    reload_command = [];\n",
@@ -771,6 +775,7 @@ static void any_configuration_loads_back(void **state)
         config.one.auth_file = random_string(&seed, "/", "f");
         config.one.timeout_ms = 100 + next_random(&seed) % 599901;
         config.one.writer = next_random(&seed) % 2;
+        config.one.acl_user = next_random(&seed) % 2;
         config.pkeys.first = (uint16_t)(1 + next_random(&seed) % 1000);
         config.pkeys.last = (uint16_t)(1000 + next_random(&seed) % 1000);
         replace_string(&config.opensm.partitions, random_string(&seed, "/", "p"));

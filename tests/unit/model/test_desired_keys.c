@@ -117,6 +117,40 @@ static void whoever_may_come_back_with_a_key_holds_it(void **state)
     assert_no_finding(scene, "pkey-claimed");
 }
 
+/* A network whose document is malformed, with the key that oned wrote into it. */
+static void an_unreadable_network_has_no_members_and_keeps_its_key_from_others(void **state)
+{
+    struct scene *scene = *state;
+    add_network(scene, 5, 256)->unreadable = true;
+    add_network(scene, 6, 256);
+    add_network(scene, 7, 0);
+    add_host(scene, 1);
+    add_nic(scene, 10, 0, 5, 1);
+    claim(&scene->cloud.attachments[0], 256);
+    add_nic(scene, 11, 0, 6, 1);
+    compute(scene);
+    assert_verdict(scene, 10, 0, ONEIB_VERDICT_NO_KEY);
+    assert_verdict(scene, 11, 0, ONEIB_VERDICT_KEY_CONFLICT);
+    assert_int_equal(1, scene->desired.table.count);
+    assert_int_equal(257, requested(scene, 7));
+    /* Of VM 11: what the unreadable one's VM claims of its own network's key bars nobody. */
+    assert_finding(scene, "pkey-claimed", ONEIB_VIOLATION, "VM 11 NIC 0");
+    assert_int_equal(1, findings_of(scene, "pkey-claimed"));
+}
+
+static void an_unreadable_network_gets_no_key(void **state)
+{
+    struct scene *scene = *state;
+    add_network(scene, 5, 0)->unreadable = true;
+    add_network(scene, 6, 300)->unreadable = true;
+    /* It may share its parent's partition: nobody knows. */
+    add_network(scene, 7, 300)->parent_id = 6;
+    add_network(scene, 8, 0)->parent_id = 6;
+    compute(scene);
+    assert_int_equal(0, scene->desired.request_count);
+    assert_int_equal(1, scene->desired.table.count);
+}
+
 static void a_used_up_range_is_said_once(void **state)
 {
     struct scene *scene = *state;
@@ -540,6 +574,8 @@ int main(void)
         SCENE_TEST(the_default_key_is_never_a_networks),
         SCENE_TEST(a_network_without_a_key_asks_for_the_lowest_free_one),
         SCENE_TEST(whoever_may_come_back_with_a_key_holds_it),
+        SCENE_TEST(an_unreadable_network_has_no_members_and_keeps_its_key_from_others),
+        SCENE_TEST(an_unreadable_network_gets_no_key),
         SCENE_TEST(a_used_up_range_is_said_once),
         SCENE_TEST(a_key_outside_the_range_is_the_operators_choice),
         SCENE_TEST(of_two_networks_with_one_key_the_lower_id_has_it),

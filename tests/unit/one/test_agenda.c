@@ -107,6 +107,8 @@ static size_t count_unsettled(enum oneib_key_state claim, oneib_pkey claimed, in
     struct oneib_attachment nic = {
         .vm_id = 9,
         .network_id = 5,
+        .state = (int16_t)vm_state,
+        .lcm_state = 3,
         .presence = (uint8_t)oneib_vm_presence(vm_state, 3),
         .claim = (uint8_t)claim,
         .claimed_pkey = claimed,
@@ -129,7 +131,7 @@ static void a_vm_that_has_not_its_networks_key_is_unsettled(void **state)
     assert_int_equal(count_unsettled(ONEIB_KEY_VALID, 300, 3), 0);
     assert_int_equal(count_unsettled(ONEIB_KEY_VALID, 299, 3), 1);
     assert_int_equal(count_unsettled(ONEIB_KEY_MISSING, 0, 3), 1);
-    assert_int_equal(count_unsettled(ONEIB_KEY_VALID, 299, 8), 0); /* powered off: on no host */
+    assert_int_equal(count_unsettled(ONEIB_KEY_VALID, 299, 8), 0); /* powered off */
 }
 
 static void an_empty_cloud_is_settled(void **state)

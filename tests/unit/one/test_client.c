@@ -309,7 +309,7 @@ static void silence_is_a_timeout(void **state)
     assert_int_equal(stand_in_start(&fixture.server, answer_never), 0);
     fixture.one = open_client(fixture.server.endpoint, 300);
     time_t before = time(NULL);
-    assert_int_equal(oneib_one_network_pool(fixture.one, &xml, &length, &err), -1);
+    assert_int_equal(oneib_one_network_window(fixture.one, 0, -1, &xml, &length, &err), -1);
     assert_true(time(NULL) - before < 30);
     assert_error(&fixture, &err, ONEIB_ERROR_TIMEOUT, "one.vnpool.info", "300 ms");
     end(&fixture);
@@ -407,11 +407,11 @@ static void all_networks_are_asked_for_without_pages(void **state)
     char *xml = NULL;
     size_t length;
     (void)state;
-    int outcome = oneib_one_network_pool(fixture.one, &xml, &length, &err);
+    int outcome = oneib_one_network_window(fixture.one, 0, -1, &xml, &length, &err);
     sent(&fixture, outcome, xml);
     assert_non_null(strstr(xml, "<methodName>one.vnpool.info</methodName>"));
     assert_non_null(strstr(xml, "<param><value><i4>-2</i4></value></param>"
-                                "<param><value><i4>-1</i4></value></param>"
+                                "<param><value><i4>0</i4></value></param>"
                                 "<param><value><i4>-1</i4></value></param></params>"));
     free(xml);
     end(&fixture);

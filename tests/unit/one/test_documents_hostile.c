@@ -194,7 +194,7 @@ static void unknown_elements_change_nothing(void **state)
     (void)state;
     reading_begin(&reading);
     must_read(&reading, oneib_documents_read_vms,
-              "<VM_POOL><NEW><VM><ID>1</ID></VM></NEW><VM><NEW><ID>4</ID></NEW><ID>2</ID>"
+              "<VM_POOL><NEW><A><ID>1</ID></A></NEW><VM><NEW><ID>4</ID></NEW><ID>2</ID>"
               "<NEW><TEMPLATE/><STATE>6</STATE></NEW></VM></VM_POOL>");
     assert_int_equal(reading.cloud.vm_count, 1);
     assert_int_equal(reading.documents.vms_seen.count, 1);

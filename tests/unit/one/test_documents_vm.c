@@ -491,7 +491,24 @@ static void a_state_of_a_later_release_is_an_unknown_presence(void **state)
     reading_end(&reading);
 }
 
-static void a_vm_without_a_usable_id_is_left_out(void **state)
+/* Nothing of it is kept, and it is said that a user may have done it. */
+static void must_be_malformed(const char *xml, const char *words)
+{
+    struct reading reading;
+    reading_begin(&reading);
+    assert_int_equal(try_read(&reading, oneib_documents_read_vms, xml), -1);
+    assert_int_equal(reading.err.code, ONEIB_ERROR_PROTOCOL);
+    if (!strstr(reading.err.text, words))
+        fail_msg("\"%s\" is not in: %s", words, reading.err.text);
+    assert_true(reading.documents.malformed);
+    assert_int_equal(reading.cloud.vm_count, 0);
+    assert_int_equal(reading.cloud.attachment_count, 0);
+    assert_int_equal(reading.documents.vms_seen.count, 0);
+    assert_int_equal(reading.findings.count, 0);
+    reading_end(&reading);
+}
+
+static void a_vm_without_an_id_makes_the_document_malformed(void **state)
 {
     static const char *const bad[] = {
         RUNNING,
@@ -503,13 +520,51 @@ static void a_vm_without_a_usable_id_is_left_out(void **state)
     };
     (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        struct reading reading;
-        vm_saying(&reading, bad[i], ON_HOST_7);
-        assert_int_equal(reading.cloud.attachment_count, 0);
-        assert_int_equal(reading.documents.vms_seen.count, 0);
-        must_find(&reading, "vm-invalid", "left out");
-        reading_end(&reading);
+        oneib_autotext struct oneib_text xml = {0};
+        oneib_text_printf(
+            &xml,
+            "<VM_POOL><VM><ID>8</ID></VM><VM>%s<TEMPLATE>" NIC("0", "") "</TEMPLATE>"
+                                                                        "</VM></VM_POOL>",
+            bad[i]);
+        must_be_malformed(xml.data, "a VM without an id");
     }
+}
+
+static void an_object_where_none_belongs_makes_the_document_malformed(void **state)
+{
+    (void)state;
+    must_be_malformed("<VM_POOL><VM><ID>8</ID></VM><VM><ID>8</ID></VM></VM_POOL>", "VM 8 twice");
+    must_be_malformed("<VM_POOL><VM><ID>8</ID></VM><A><VM><ID>9</ID></VM></A></VM_POOL>",
+                      "inside of another");
+    must_be_malformed("<VM><ID>8</ID><TEMPLATE><VM><ID>9</ID></VM></TEMPLATE></VM>",
+                      "inside of another");
+    must_be_malformed("<VM_POOL><VM><ID>8</ID></VM><?x <VM><ID>9</ID></VM>?></VM_POOL>", "comment");
+    must_be_malformed("<VM_POOL><VM><ID>8</ID></VM><!-- <VM><ID>9</ID></VM>--></VM_POOL>",
+                      "comment");
+    must_be_malformed("<VM_POOL><VM><ID>8</ID></VM>", "well-formed");
+    must_be_malformed("<VM><ID>8</ID></VM><VM><ID>9</ID></VM>", "well-formed");
+}
+
+static void users_attributes_may_be_called_as_objects_are(void **state)
+{
+    struct reading reading;
+    (void)state;
+    begin_with(&reading, "<VM><ID>8</ID><USER_TEMPLATE><VM>x</VM><ID>5</ID><VM><NAME>y</NAME></VM>"
+                         "</USER_TEMPLATE></VM>");
+    assert_int_equal(reading.cloud.vm_count, 1);
+    reading_end(&reading);
+}
+
+static void a_document_of_another_kind_is_nobodys_fault(void **state)
+{
+    struct reading reading;
+    (void)state;
+    reading_begin(&reading);
+    assert_int_equal(try_read(&reading, oneib_documents_read_vms, "<html></html>"), -1);
+    assert_false(reading.documents.malformed);
+    assert_int_equal(try_read(&reading, oneib_documents_read_vms, "no XML"), -1);
+    assert_false(reading.documents.malformed);
+    reading_end(&reading);
 }
 
 static void a_vm_with_two_templates_is_left_out_and_was_seen(void **state)
@@ -519,7 +574,7 @@ static void a_vm_with_two_templates_is_left_out_and_was_seen(void **state)
     vm_saying(&reading, "<ID>9</ID>" RUNNING, "<TEMPLATE/>" ON_HOST_7);
     assert_int_equal(reading.cloud.attachment_count, 0);
     assert_int_equal(reading.documents.vms_seen.count, 1);
-    must_find(&reading, "vm-invalid", "VM 9: ");
+    must_find(&reading, "vm-malformed", "VM 9: ");
     reading_end(&reading);
 }
 
@@ -557,14 +612,14 @@ static void one_bad_vm_does_not_touch_its_neighbours(void **state)
 {
     struct reading reading;
     (void)state;
-    begin_with(
-        &reading,
-        "<VM_POOL>"
-        "<VM><ID>1</ID>" RUNNING
-        "<TEMPLATE>" NIC("0", "") "</TEMPLATE>" ON_HOST_7 "</VM><VM>" RUNNING "<TEMPLATE>" NIC(
-            "0", "") "</TEMPLATE></VM>"
-                     "<VM><ID>3</ID>" RUNNING "<TEMPLATE>" NIC("0", "") "</TEMPLATE>" ON_HOST_7
-                                                                        "</VM></VM_POOL>");
+    begin_with(&reading, "<VM_POOL>"
+                         "<VM><ID>1</ID>" RUNNING "<TEMPLATE>" NIC(
+                             "0", "") "</TEMPLATE>" ON_HOST_7 "</VM><VM><ID>2</ID>" RUNNING
+                                      "<TEMPLATE/><TEMPLATE>" NIC(
+                                          "0", "") "</TEMPLATE></VM>"
+                                                   "<VM><ID>3</ID>" RUNNING
+                                                   "<TEMPLATE>" NIC("0", "") "</TEMPLATE>" ON_HOST_7
+                                                                             "</VM></VM_POOL>");
     assert_int_equal(reading.cloud.vm_count, 3);
     assert_int_equal(reading.cloud.attachment_count, 2);
     assert_int_equal(reading.cloud.attachments[0].vm_id, 1);
@@ -639,7 +694,10 @@ int main(void)
         cmocka_unit_test(an_address_that_is_no_ipv4_counts_as_none),
         cmocka_unit_test(a_state_that_is_no_number_is_an_unknown_presence),
         cmocka_unit_test(a_state_of_a_later_release_is_an_unknown_presence),
-        cmocka_unit_test(a_vm_without_a_usable_id_is_left_out),
+        cmocka_unit_test(a_vm_without_an_id_makes_the_document_malformed),
+        cmocka_unit_test(an_object_where_none_belongs_makes_the_document_malformed),
+        cmocka_unit_test(users_attributes_may_be_called_as_objects_are),
+        cmocka_unit_test(a_document_of_another_kind_is_nobodys_fault),
         cmocka_unit_test(a_vm_with_two_templates_is_left_out_and_was_seen),
         cmocka_unit_test(a_history_that_cannot_be_read_leaves_the_host_unknown),
         cmocka_unit_test(a_record_without_a_start_counts_as_the_latest),

@@ -234,12 +234,33 @@ static void an_id_that_is_none_is_a_gap(void **state)
     }
 }
 
-static void two_second_parameters_are_a_gap(void **state)
+static void of_two_second_parameters_given_the_first_counts(void **state)
 {
     (void)state;
     oneib_autofree char *payload = call_payload(
         "IN", "5</VALUE></PARAMETER><PARAMETER><POSITION>2</POSITION><TYPE>IN</TYPE><VALUE>6");
-    assert_gap("EVENT API one.vn.update 1", payload);
+    assert_event_of("EVENT API one.vn.update 1", payload, ONEIB_EVENT_NETWORK, 5);
+}
+
+static void two_second_answers_are_a_gap(void **state)
+{
+    (void)state;
+    oneib_autofree char *payload = call_payload(
+        "OUT", "5</VALUE></PARAMETER><PARAMETER><POSITION>2</POSITION><TYPE>OUT</TYPE><VALUE>6");
+    assert_gap("EVENT API one.vn.reserve 1", payload);
+}
+
+/* An ordinary user's one.vn.update(4, ...) with a '<' that closes nothing, and with a forged
+ * parameter. */
+static void markup_that_a_user_wrote_into_a_parameter_changes_nothing(void **state)
+{
+    static const char *const names[] = {"zmq/vn.update-unbalanced", "zmq/vn.update-forged"};
+    (void)state;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        oneib_autofree char *xml = recorded(names[i]);
+        oneib_autofree char *payload = encoded(xml);
+        assert_event_of("EVENT API one.vn.update 1", payload, ONEIB_EVENT_NETWORK, 4);
+    }
 }
 
 static void what_is_not_base64_is_a_gap(void **state)
@@ -275,13 +296,24 @@ static void what_is_not_the_document_is_a_gap(void **state)
     }
 }
 
-static void a_document_cut_anywhere_is_a_gap(void **state)
+static void a_document_cut_in_front_of_its_id_is_a_gap(void **state)
 {
     (void)state;
     oneib_autofree char *xml = call_document("IN", "5");
-    for (size_t length = 0; length < strlen(xml); length++) {
+    const size_t id_end = (size_t)(strstr(xml, "<VALUE>5</VALUE>") - xml) + strlen("<VALUE>5");
+    for (size_t length = 0; length <= id_end; length++) {
         oneib_autofree char *payload = encoded_n(xml, length);
         assert_gap("EVENT API one.vn.update 1", payload);
+    }
+}
+
+static void an_answer_cut_anywhere_is_a_gap(void **state)
+{
+    (void)state;
+    oneib_autofree char *xml = call_document("OUT", "5");
+    for (size_t length = 0; length < strlen(xml); length++) {
+        oneib_autofree char *payload = encoded_n(xml, length);
+        assert_gap("EVENT API one.vn.allocate 1", payload);
     }
 }
 
@@ -346,10 +378,13 @@ int main(void)
         cmocka_unit_test(a_nul_byte_ends_no_key),
         cmocka_unit_test(a_broken_call_is_a_gap),
         cmocka_unit_test(an_id_that_is_none_is_a_gap),
-        cmocka_unit_test(two_second_parameters_are_a_gap),
+        cmocka_unit_test(of_two_second_parameters_given_the_first_counts),
+        cmocka_unit_test(two_second_answers_are_a_gap),
+        cmocka_unit_test(markup_that_a_user_wrote_into_a_parameter_changes_nothing),
         cmocka_unit_test(what_is_not_base64_is_a_gap),
         cmocka_unit_test(what_is_not_the_document_is_a_gap),
-        cmocka_unit_test(a_document_cut_anywhere_is_a_gap),
+        cmocka_unit_test(a_document_cut_in_front_of_its_id_is_a_gap),
+        cmocka_unit_test(an_answer_cut_anywhere_is_a_gap),
         cmocka_unit_test(what_users_wrote_is_passed_over),
         cmocka_unit_test(long_payloads_are_gaps),
         cmocka_unit_test(a_payload_over_the_limit_is_not_even_decoded),

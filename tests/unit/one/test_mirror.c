@@ -99,14 +99,16 @@ static void answer_alone(int connection, enum kind kind, const char *name, int i
 static void answer(int connection, const char *request)
 {
     const int first = argument(request, 1), last = argument(request, 2);
-    if (strstr(request, ">one.system.config<")) {
+    if (strstr(request, ">one.user.info<")) {
+        stand_in_document(connection, "<USER><ID>0</ID><GROUPS><ID>0</ID></GROUPS></USER>");
+    } else if (strstr(request, ">one.system.config<")) {
         stand_in_document(connection, configuration);
     } else if (strstr(request, ">one.hostpool.info<")) {
         note_call("hosts\n");
         answer_pool(connection, HOST_OBJECT, "HOST_POOL", 0, -1);
     } else if (strstr(request, ">one.vnpool.info<")) {
         note_call("networks\n");
-        answer_pool(connection, NETWORK_OBJECT, "VNET_POOL", 0, -1);
+        answer_pool(connection, NETWORK_OBJECT, "VNET_POOL", first, last);
     } else if (strstr(request, ">one.vmpool.infoextended<")) {
         note_call("window %d %d\n", first, last);
         answer_pool(connection, VM_OBJECT, "VM_POOL", first, last);
@@ -379,6 +381,27 @@ static void a_vm_that_a_network_leases_to_now_is_read(void **state)
     assert_int_equal(fixture->cloud.attachment_count, 2);
 }
 
+#define NETWORK_WITH_KEY(key)                                                                      \
+    "<VNET><ID>7</ID><NAME>ib</NAME><VN_MAD>ibrec</VN_MAD><VLAN_ID>" key                           \
+    "</VLAN_ID>" LEASES("<ID>3</ID>") "</VNET>"
+#define NIC_WITH_KEY(key)                                                                          \
+    "<NIC><NETWORK_ID>7</NETWORK_ID><NIC_ID>0</NIC_ID><VN_MAD>ibrec</VN_MAD><VLAN_ID>" key         \
+    "</VLAN_ID></NIC>"
+
+static void the_vms_of_a_network_that_has_another_key_are_read_again(void **state)
+{
+    struct fixture *fixture = *state;
+    stands(HOST_OBJECT, 1, HOST("1", "<ID>3</ID>"), HOST("1", "<ID>3</ID>"));
+    stands(NETWORK_OBJECT, 7, NETWORK_WITH_KEY("300"), NETWORK_WITH_KEY("301"));
+    stands(VM_OBJECT, 3, VM("3", RUNNING, NIC_WITH_KEY("300")),
+           VM("3", RUNNING, NIC_WITH_KEY("301")));
+    gather_first(fixture);
+    assert_int_equal(fixture->cloud.attachments[0].claimed_pkey, 300);
+    name_network(fixture, 7);
+    must_refresh(fixture, "network 7\nvm 3\n");
+    assert_int_equal(fixture->cloud.attachments[0].claimed_pkey, 301);
+}
+
 static void a_vm_that_was_not_known_and_is_on_a_host_is_read(void **state)
 {
     struct fixture *fixture = *state;
@@ -409,7 +432,7 @@ static void new_vms_are_found_beyond_the_highest_known(void **state)
     stands(VM_OBJECT, 8, GONE, VM("8", RUNNING, ""));
     gather_first(fixture);
     fixture->agenda.new_vms = true;
-    must_refresh(fixture, "window 4 -1\n");
+    must_refresh(fixture, "window 4 -1\nvm 8\n");
     assert_int_equal(fixture->cloud.vm_count, 2);
     assert_int_equal(fixture->cloud.vm_end, 9);
 }
@@ -445,20 +468,23 @@ static void a_vm_that_a_window_was_not_asked_for_stays_as_it_was(void **state)
 {
     struct fixture *fixture = *state;
     stand_forger(fixture, "<VM><ID>30</ID>" RUNNING "</VM><VM><ID>3</ID>" RUNNING "</VM>");
-    must_refresh(fixture, "window 30 46\n");
+    must_refresh(fixture, "window 30 46\nwindow 30 38\nwindow 30 34\nwindow 30 32\nwindow 30 31\n"
+                          "window 30 30\nwindow 31 31\nwindow 32 32\nwindow 33 34\n"
+                          "window 35 38\nwindow 39 46\nvm 30\n");
     assert_false(fixture->changed);
     assert_int_equal(fixture->cloud.attachment_count, 1);
     assert_int_equal(fixture->cloud.attachments[0].vm_id, 3);
     assert_int_equal(fixture->findings.count, 1);
-    assert_non_null(
-        strstr(fixture->findings.items[0].text, "VM 3: it is shown among VMs 30 to 46"));
+    assert_string_equal(fixture->findings.items[0].code, "vm-malformed");
+    assert_int_equal(fixture->findings.items[0].subject_id, 30);
 }
 
-static void a_vm_that_a_window_shows_twice_is_asked_for_alone(void **state)
+static void a_vm_that_a_window_shows_twice_is_not_changed_by_it(void **state)
 {
     struct fixture *fixture = *state;
     stand_forger(fixture, "<VM><ID>30</ID>" RUNNING "</VM>" VM("31", RUNNING, NIC("7", "0")));
-    must_refresh(fixture, "window 30 46\nvm 31\n");
+    assert_int_equal(refresh(fixture), 0);
+    assert_int_equal(fixture->cloud.vm_count, 18);
     assert_false(fixture->changed);
     assert_int_equal(fixture->cloud.attachment_count, 1);
     assert_int_equal(fixture->cloud.attachments[0].vm_id, 3);
@@ -470,7 +496,7 @@ static void everything_is_a_whole_reading(void **state)
     stand_one_vm(VM("3", RUNNING, NIC("7", "0")));
     gather_first(fixture);
     fixture->agenda.everything = true;
-    must_refresh(fixture, "hosts\nnetworks\nwindow 3 102\nwindow 103 -1\n");
+    must_refresh(fixture, "hosts\nnetworks\nnetwork 7\nwindow 3 102\nwindow 103 -1\nvm 3\n");
     assert_false(fixture->changed);
     assert_int_equal(fixture->cloud.attachment_count, 1);
 }
@@ -524,12 +550,13 @@ int main(void)
         TEST(a_network_of_another_driver_now_is_removed_with_what_was_said_of_it),
         TEST(findings_of_an_object_read_again_are_replaced),
         TEST(a_vm_that_a_network_leases_to_now_is_read),
+        TEST(the_vms_of_a_network_that_has_another_key_are_read_again),
         TEST(a_vm_that_was_not_known_and_is_on_a_host_is_read),
         TEST(a_vm_that_is_named_in_vain_is_not_asked_for_again_and_again),
         TEST(new_vms_are_found_beyond_the_highest_known),
         TEST(a_nic_whose_lease_ended_with_its_network_read_again_is_looked_into),
         TEST(a_vm_that_a_window_was_not_asked_for_stays_as_it_was),
-        TEST(a_vm_that_a_window_shows_twice_is_asked_for_alone),
+        TEST(a_vm_that_a_window_shows_twice_is_not_changed_by_it),
         TEST(everything_is_a_whole_reading),
         TEST(missing_restrictions_are_refused_when_they_are_required),
         TEST(restrictions_that_are_there_are_no_hindrance),
