@@ -2,6 +2,7 @@
 /* What a message of oned's event stream says. */
 #include "base/cleanup.h"
 #include "base/number.h"
+#include "base/text.h"
 #include "one/documents_internal.h"
 #include "one/events_internal.h"
 #include "one/reader.h"
@@ -144,16 +145,9 @@ static char *decode(const char *text, size_t length, size_t *decoded)
 /* The parameter of a call that is its object's number. */
 struct wanted {
     const char *type; /* "IN" or "OUT" */
-    bool comes_first; /* in front of what users wrote */
     unsigned found;
     uint32_t id;
 };
-
-/* oned does not escape the values of parameters (recorded): what follows may be anything. */
-static bool is_settled(const struct wanted *wanted)
-{
-    return wanted->comes_first && wanted->found > 0;
-}
 
 /* IN 1 is the session, OUT 1 whether it succeeded. */
 static bool read_parameter(struct oneib_reader *reader, struct wanted *wanted,
@@ -189,8 +183,8 @@ static bool read_children(struct oneib_reader *reader, const enum oneib_name *pa
             continue;
         bool sound = *path == ONEIB_NAME_PARAMETER ? read_parameter(reader, wanted, err)
                                                    : read_children(reader, path + 1, wanted, err);
-        if (!sound || is_settled(wanted))
-            return sound;
+        if (!sound)
+            return false;
     }
     return outcome == 0;
 }
@@ -204,7 +198,7 @@ static bool read_document(const char *xml, size_t length, struct wanted *wanted)
     bool sound = reader && oneib_reader_root(reader, &err) == 0 &&
                  oneib_reader_at(reader, ONEIB_NAME_HOOK_MESSAGE) &&
                  read_children(reader, path, wanted, &err) &&
-                 (is_settled(wanted) || oneib_reader_finish(reader, &err) == 0);
+                 oneib_reader_finish(reader, &err) == 0;
     oneib_reader_close(reader);
     return sound && wanted->found == 1;
 }
@@ -220,13 +214,49 @@ static bool is_any(const struct rest *call, const char *const *names)
 
 /* What a call answers names the object, where the call made it. (`reserve` takes the number of the
  * network reserved from.) All others are told the number right after the session. */
-static struct wanted wanted_of(const struct rest *call)
+static bool answers_id(const struct rest *call)
 {
     static const char *const making[] = {"one.vn.allocate", "one.vn.reserve", "one.host.allocate",
                                          NULL};
-    if (is_any(call, making))
-        return (struct wanted){.type = "OUT"};
-    return (struct wanted){.type = "IN", .comes_first = true};
+    return is_any(call, making);
+}
+
+/* Behind the second parameter; NULL: there is none. */
+static const char *after_second_parameter(const char *xml, size_t length)
+{
+    static const char end[] = "</PARAMETER>";
+    const char *at = xml;
+    for (unsigned i = 0; at && i < 2; i++) {
+        at = memmem(at, length - (size_t)(at - xml), end, sizeof end - 1);
+        at = at ? at + sizeof end - 1 : NULL;
+    }
+    return at;
+}
+
+/* oned does not escape the values of parameters (recorded), so the document is read as if it ended
+ * with the number that oned wrote, in front of what users did. */
+static bool read_given(const char *xml, size_t length, uint32_t *id)
+{
+    oneib_autotext struct oneib_text head = {0};
+    const char *end = after_second_parameter(xml, length);
+    struct wanted wanted = {.type = "IN"};
+    if (!end)
+        return false;
+    oneib_text_append_bytes(&head, xml, (size_t)(end - xml));
+    oneib_text_append(&head, "</PARAMETERS></CALL_INFO></HOOK_MESSAGE>");
+    if (oneib_text_failed(&head) || !read_document(head.data, head.length, &wanted))
+        return false;
+    *id = wanted.id;
+    return true;
+}
+
+static bool read_answered(const char *xml, size_t length, uint32_t *id)
+{
+    struct wanted wanted = {.type = "OUT"};
+    if (!read_document(xml, length, &wanted))
+        return false;
+    *id = wanted.id;
+    return true;
 }
 
 /* Monitoring is published although it only reads, and is called by every page of Sunstone. */
@@ -250,10 +280,11 @@ static struct oneib_event read_call(struct rest rest, enum oneib_event_kind kind
         return nothing();
     size_t length;
     oneib_autofree char *xml = decode(payload, payload_length, &length);
-    struct wanted wanted = wanted_of(&call);
-    if (!xml || !read_document(xml, length, &wanted))
+    struct oneib_event event = {.kind = kind};
+    if (!xml || !(answers_id(&call) ? read_answered(xml, length, &event.id)
+                                    : read_given(xml, length, &event.id)))
         return gap();
-    return (struct oneib_event){.kind = kind, .id = wanted.id};
+    return event;
 }
 
 struct oneib_event oneib_event_read(const char *key, size_t key_length, const char *payload,

@@ -94,7 +94,8 @@ json_t *oneib_deviations_json(const struct oneib_places *places,
                               deviation->index == NOTHING_FOUND ? json_null()
                                                                 : json_integer(deviation->index),
                               "expected", oneib_json_key(deviation->expected), "found",
-                              oneib_json_key(deviation->found), "remedy", oneib_deviation_remedy(deviation->kind)));
+                              oneib_json_key(deviation->found), "remedy",
+                              oneib_deviation_remedy(deviation->kind)));
     }
     return array;
 }

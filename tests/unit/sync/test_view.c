@@ -122,6 +122,9 @@ static void the_file_in_force_is_read_again(void **state)
     update(false);
     assert_int_equal(view.file_state, ONEIB_FILE_UNREADABLE);
     assert_int_equal(view.in_force.count, 0);
+    write_file(partitions_path, "# nothing\n");
+    update(false);
+    assert_int_equal(view.file_state, ONEIB_FILE_UNREADABLE);
     put_into_file();
     update(false);
     assert_int_equal(view.file_error.code, ONEIB_ERROR_NONE);
