@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "one/gather_internal.h"
 #include "one/mirror.h"
 
 /* States outside of ACTIVE, and LCM_STATE within, that end when the VM is placed
@@ -22,6 +23,17 @@ int oneib_agenda_network(struct oneib_agenda *agenda, uint32_t id, struct oneib_
 int oneib_agenda_host(struct oneib_agenda *agenda, uint32_t id, struct oneib_error *err)
 {
     return oneib_id_set_add(&agenda->hosts, id, err);
+}
+
+int oneib_agenda_join(struct oneib_agenda *agenda, const struct oneib_agenda *more,
+                      struct oneib_error *err)
+{
+    agenda->everything = agenda->everything || more->everything;
+    agenda->new_vms = agenda->new_vms || more->new_vms;
+    if (oneib_id_set_join(&agenda->vms, &more->vms, err) < 0 ||
+        oneib_id_set_join(&agenda->networks, &more->networks, err) < 0)
+        return -1;
+    return oneib_id_set_join(&agenda->hosts, &more->hosts, err);
 }
 
 bool oneib_agenda_is_empty(const struct oneib_agenda *agenda)

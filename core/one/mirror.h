@@ -26,6 +26,9 @@ struct oneib_agenda {
 int oneib_agenda_vm(struct oneib_agenda *agenda, uint32_t id, struct oneib_error *err);
 int oneib_agenda_network(struct oneib_agenda *agenda, uint32_t id, struct oneib_error *err);
 int oneib_agenda_host(struct oneib_agenda *agenda, uint32_t id, struct oneib_error *err);
+/* Adds all that is on another one. */
+int oneib_agenda_join(struct oneib_agenda *agenda, const struct oneib_agenda *more,
+                      struct oneib_error *err);
 bool oneib_agenda_is_empty(const struct oneib_agenda *agenda);
 /* The VMs whose state cannot last (arriving, leaving, migrating, of unknown state), that wait to be
  * placed, or whose NICs have another key than their network: to be looked at without being told.

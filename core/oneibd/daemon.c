@@ -15,8 +15,6 @@
 #define LONGEST_SLEEP_MS 5000.0
 /* While the subnet manager here is standby, how often it is asked whether it has become master. */
 #define STANDBY_SLEEP_MS 1000.0
-/* Events that come while opensm is waited for repeat themselves. */
-#define AGENDA_TIDY 65536
 
 /* ---- opening and closing ------------------------------------------------------------------- */
 
@@ -79,6 +77,7 @@ static void close_everything(struct oneib_daemon *daemon)
     oneib_one_close(daemon->one);
     oneib_credentials_clear(&daemon->credentials);
     oneib_agenda_clear(&daemon->agenda);
+    oneib_echo_clear(&daemon->echo);
     oneib_view_clear(&daemon->view);
     oneib_findings_clear(&daemon->host_findings);
     oneib_id_set_clear(&daemon->hosts_later);
@@ -168,30 +167,6 @@ static void reload(struct oneib_daemon *daemon)
 
 /* ---- events -------------------------------------------------------------------------------- */
 
-static int note(struct oneib_agenda *agenda, struct oneib_event event, struct oneib_error *err)
-{
-    switch (event.kind) {
-    case ONEIB_EVENT_NOTHING:
-        return 0;
-    case ONEIB_EVENT_VM:
-        return oneib_agenda_vm(agenda, event.id, err);
-    case ONEIB_EVENT_NETWORK:
-        return oneib_agenda_network(agenda, event.id, err);
-    case ONEIB_EVENT_HOST:
-        return oneib_agenda_host(agenda, event.id, err);
-    case ONEIB_EVENT_GAP:
-        agenda->everything = true;
-        return 0;
-    }
-    return 0;
-}
-
-static void tidy(struct oneib_id_set *ids)
-{
-    if (ids->count > 0 && ids->count % AGENDA_TIDY == 0)
-        oneib_id_set_sort(ids);
-}
-
 bool oneib_daemon_listen(struct oneib_daemon *daemon)
 {
     struct oneib_event event;
@@ -199,12 +174,11 @@ bool oneib_daemon_listen(struct oneib_daemon *daemon)
     bool something = false;
     int outcome = 0;
     while (daemon->events && (outcome = oneib_events_next(daemon->events, &event, &failure)) > 0) {
-        if (note(&daemon->agenda, event, &failure) < 0)
+        const double now = oneib_now_ms();
+        if (oneib_event_note(&daemon->agenda, event, &failure) < 0 ||
+            oneib_echo_note(&daemon->echo, now, event, &failure) < 0)
             daemon->agenda.everything = true;
-        tidy(&daemon->agenda.vms);
-        tidy(&daemon->agenda.networks);
-        tidy(&daemon->agenda.hosts);
-        oneib_pace_event(&daemon->pace, oneib_now_ms());
+        oneib_pace_event(&daemon->pace, now);
         something = true;
     }
     if (outcome < 0) {
@@ -275,7 +249,8 @@ static void sleep_until(struct oneib_daemon *daemon, double wait_ms)
 static double longest_sleep(const struct oneib_daemon *daemon)
 {
     double longest = daemon->sm == ONEIB_SM_STANDBY ? STANDBY_SLEEP_MS : LONGEST_SLEEP_MS;
-    const double wait = oneib_pace_wait(&daemon->pace, oneib_now_ms());
+    const double now = oneib_now_ms();
+    const double wait = oneib_echo_wait(&daemon->echo, now, oneib_pace_wait(&daemon->pace, now));
     return wait < longest ? wait : longest;
 }
 
@@ -363,6 +338,8 @@ static int step(struct oneib_daemon *daemon, struct oneib_error *err)
 {
     oneib_daemon_alive(daemon);
     oneib_daemon_listen(daemon);
+    if (oneib_echo_take(&daemon->echo, oneib_now_ms(), &daemon->agenda))
+        oneib_pace_event(&daemon->pace, oneib_now_ms());
     judge_stream(daemon);
     if (daemon->sm == ONEIB_SM_STANDBY)
         oneib_daemon_watch_sm(daemon);

@@ -19,6 +19,7 @@
 #include "one/credentials.h"
 #include "one/events.h"
 #include "one/mirror.h"
+#include "oneibd/echo.h"
 #include "oneibd/http.h"
 #include "oneibd/metrics.h"
 #include "oneibd/notify.h"
@@ -42,6 +43,7 @@ struct oneib_daemon {
     int lock; /* that this is the only daemon of its partitions file; -1: not yet */
 
     struct oneib_agenda agenda;
+    struct oneib_echo echo; /* of what events named */
     struct oneib_pace pace;
     struct oneib_trust trust;
     struct oneib_notify notify;
