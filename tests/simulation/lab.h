@@ -94,6 +94,7 @@ struct lab_sm {
     unsigned priority;      /* 0-15 */
     const char *partitions; /* path of its partition file; NULL: FOLDER/partitions.conf, which may
                                be absent: all are full members then */
+    const char *options;    /* further lines of its opensm.conf; NULL: none */
 };
 #define LAB_SM                                                                                     \
     (struct lab_sm)                                                                                \

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Real opensm on the simulated fabric. */
 #include "base/cleanup.h"
+#include "base/text.h"
 #include "lab_internal.h"
 #include <errno.h>
 #include <signal.h>
@@ -66,6 +67,20 @@ static int await_opensm(struct lab *lab, const char *log, pid_t pid, struct onei
     }
 }
 
+/* Its path. */
+static const char *write_settings(struct lab *lab, const struct lab_sm *sm, struct oneib_error *err)
+{
+    char file[64];
+    oneib_autotext struct oneib_text text = {0};
+    snprintf(file, sizeof file, "%s/opensm.conf", sm->name);
+    oneib_text_printf(&text, "%s%s", configuration, sm->options ? sm->options : "");
+    if (oneib_text_failed(&text)) {
+        oneib_fail_memory(err);
+        return NULL;
+    }
+    return lab_write(lab, file, 0600, text.data, err) < 0 ? NULL : lab_path(lab, file, err);
+}
+
 int lab_opensm_start(struct lab *lab, const struct lab_sm *sm, struct oneib_error *err)
 {
     char log[64], console_log[64], priority[16];
@@ -85,10 +100,11 @@ int lab_opensm_start(struct lab *lab, const struct lab_sm *sm, struct oneib_erro
     if (asprintf(&temporary, "OSM_TMP_DIR=%s", folder) < 0 ||
         asprintf(&cache, "OSM_CACHE_DIR=%s", folder) < 0)
         return oneib_fail_memory(err);
-    if (lab_write(lab, "opensm.conf", 0600, configuration, err) < 0)
+    const char *settings = write_settings(lab, sm, err);
+    if (!settings)
         return -1;
-    const char *argv[] = {"opensm",   "--console", "off",    "-F", "opensm.conf", "-P",
-                          partitions, "-f",        log_path, "-p", priority,      NULL};
+    const char *argv[] = {"opensm",   "--console", "off",    "-F", settings, "-P",
+                          partitions, "-f",        log_path, "-p", priority, NULL};
     const char *environment[] = {temporary, cache, "LD_PRELOAD=" LAB_UMAD_TIMEOUTS ":" LAB_UMAD2SIM,
                                  NULL};
     oneib_autofclose FILE *console = fopen(lab_path(lab, console_log, err), "we");

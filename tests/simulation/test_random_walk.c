@@ -1,359 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A random walk of clusters that grow, shrink, migrate, are joined by a second NIC, move to other
- * keys and vanish, on ibsim with a real opensm. After each step `oneib sync` has to converge, and
- * every port must hold exactly the keys that an independent bookkeeping of this file says: nothing
- * of oneib's model is used for it.
+ * A random walk (walk.h) on ibsim with a real opensm. After each step `oneib sync` has to converge,
+ * and every port must hold exactly the keys that the walk's own bookkeeping says.
  *
  * Replay: ONEIB_WALK_SEED=N (printed at start); ONEIB_WALK_STEPS=N walks further or shorter.
  */
-#include "base/number.h"
-#include "base/text.h"
-#include "lab.h"
-#include <inttypes.h>
+#include "walk.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 #include <cmocka.h>
 
 #define STEPS 500
-#define HOSTS 8
-/* Plain networks, a reservation with a key of its own, and one that shares its parent's partition:
- * all but the last are clusters. */
-#define NETWORKS 8
-#define SHARED 0
-#define RESERVED 1
-#define RESERVATION 6 /* from RESERVED */
-#define SHARER 7      /* from SHARED */
-#define CLUSTERS SHARER
-#define NO_NETWORK NETWORKS
-#define VMS 40
 #define PROGRAM_TIMEOUT_MS 60000
-#define RAW_DEFAULT_LIMITED 0x7fff
-#define RAW_FULL_BIT 0x8000
-
-enum vm_phase { GONE, PROLOG, RUNNING, MIGRATING, SHUTDOWN, POWERED_OFF, UNKNOWN, HOT_PLUG };
-
-struct walker_vm {
-    enum vm_phase phase;
-    uint32_t id;
-    size_t network, host, source;
-    size_t second; /* network of its second NIC, or NO_NETWORK */
-    uint32_t second_nic;
-    bool detaching;
-};
-
-struct walk {
-    struct lab *lab;
-    unsigned random; /* rand_r() state */
-    uint32_t networks[NETWORKS];
-    unsigned keys[CLUSTERS];
-    unsigned next_key;
-    struct walker_vm vms[VMS];
-    char action[160];
-};
-
-static size_t dice(struct walk *walk, size_t sides)
-{
-    return (size_t)rand_r(&walk->random) % sides;
-}
-
-static struct walker_vm *pick(struct walk *walk, enum vm_phase phase)
-{
-    const size_t start = dice(walk, VMS);
-    for (size_t i = 0; i < VMS; i++) {
-        struct walker_vm *vm = &walk->vms[(start + i) % VMS];
-        if (vm->phase == phase)
-            return vm;
-    }
-    return NULL;
-}
-
-static void say(struct walk *walk, const char *what, const struct walker_vm *vm)
-{
-    snprintf(walk->action, sizeof walk->action, "%s: VM %u, network %zu, host %zu", what, vm->id,
-             vm->network, vm->host);
-}
-
-static int grow(struct walk *walk, struct oneib_error *err)
-{
-    struct walker_vm *vm = pick(walk, GONE);
-    if (!vm)
-        return 0;
-    *vm = (struct walker_vm){
-        .phase = PROLOG,
-        .network = dice(walk, NETWORKS),
-        .host = dice(walk, HOSTS),
-        .second = NO_NETWORK,
-    };
-    if (lab_vm_create(walk->lab, "walker", &walk->networks[vm->network], 1, &vm->id, err) < 0 ||
-        lab_vm_deploy(walk->lab, vm->id, (uint32_t)vm->host, err) < 0)
-        return -1;
-    say(walk, "deploy", vm);
-    return 0;
-}
-
-static int start(struct walk *walk, struct oneib_error *err)
-{
-    struct walker_vm *vm = pick(walk, PROLOG);
-    if (!vm)
-        return 0;
-    vm->phase = RUNNING;
-    say(walk, "run", vm);
-    return lab_vm_running(walk->lab, vm->id, err);
-}
-
-static int leave(struct walk *walk, struct oneib_error *err)
-{
-    struct walker_vm *vm = pick(walk, RUNNING);
-    if (!vm)
-        return 0;
-    vm->phase = SHUTDOWN;
-    say(walk, "shut down", vm);
-    return lab_vm_state(walk->lab, vm->id, 3, 12, err);
-}
-
-static int vanish(struct walk *walk, struct oneib_error *err)
-{
-    struct walker_vm *vm = pick(walk, SHUTDOWN);
-    if (!vm)
-        return 0;
-    vm->phase = GONE;
-    say(walk, "end", vm);
-    return lab_vm_delete(walk->lab, vm->id, err);
-}
-
-static int migrate(struct walk *walk, struct oneib_error *err)
-{
-    struct walker_vm *vm = pick(walk, RUNNING);
-    if (!vm)
-        return 0;
-    vm->phase = MIGRATING;
-    vm->source = vm->host;
-    vm->host = (vm->host + 1 + dice(walk, HOSTS - 1)) % HOSTS;
-    say(walk, "migrate", vm);
-    return lab_vm_migrate(walk->lab, vm->id, (uint32_t)vm->host, 4, err);
-}
-
-static int arrive(struct walk *walk, struct oneib_error *err)
-{
-    struct walker_vm *vm = pick(walk, MIGRATING);
-    if (!vm)
-        return 0;
-    vm->phase = RUNNING;
-    say(walk, "arrive", vm);
-    return lab_vm_running(walk->lab, vm->id, err);
-}
-
-static int power_off(struct walk *walk, struct oneib_error *err)
-{
-    struct walker_vm *vm = pick(walk, RUNNING);
-    if (!vm)
-        return 0;
-    vm->phase = POWERED_OFF;
-    say(walk, "power off", vm);
-    return lab_vm_state(walk->lab, vm->id, 8, 0, err);
-}
-
-static int power_on(struct walk *walk, struct oneib_error *err)
-{
-    struct walker_vm *vm = pick(walk, POWERED_OFF);
-    if (!vm)
-        return 0;
-    vm->phase = RUNNING;
-    say(walk, "power on", vm);
-    return lab_vm_running(walk->lab, vm->id, err);
-}
-
-static int lose_sight(struct walk *walk, struct oneib_error *err)
-{
-    struct walker_vm *vm = pick(walk, RUNNING);
-    if (!vm)
-        return 0;
-    vm->phase = UNKNOWN;
-    say(walk, "unknown", vm);
-    return lab_vm_state(walk->lab, vm->id, 3, 16, err);
-}
-
-static int find_again(struct walk *walk, struct oneib_error *err)
-{
-    struct walker_vm *vm = pick(walk, UNKNOWN);
-    if (!vm)
-        return 0;
-    vm->phase = RUNNING;
-    say(walk, "found", vm);
-    return lab_vm_running(walk->lab, vm->id, err);
-}
-
-static int hot_plug(struct walk *walk, struct oneib_error *err)
-{
-    struct walker_vm *vm = pick(walk, RUNNING);
-    if (!vm)
-        return 0;
-    vm->phase = HOT_PLUG;
-    vm->detaching = vm->second != NO_NETWORK;
-    if (vm->detaching) {
-        say(walk, "detach", vm);
-        return lab_vm_detach(walk->lab, vm->id, vm->second_nic, err);
-    }
-    vm->second = dice(walk, NETWORKS);
-    say(walk, "attach", vm);
-    return lab_vm_attach(walk->lab, vm->id, walk->networks[vm->second], &vm->second_nic, err);
-}
-
-static int plugged(struct walk *walk, struct oneib_error *err)
-{
-    struct walker_vm *vm = pick(walk, HOT_PLUG);
-    if (!vm)
-        return 0;
-    vm->phase = RUNNING;
-    if (vm->detaching)
-        vm->second = NO_NETWORK;
-    say(walk, "attached or detached", vm);
-    return lab_vm_running(walk->lab, vm->id, err);
-}
-
-/* The operator gives a network another key, and with it the one that shares its partition; oned's
- * copy in every NIC follows at once in this lab. */
-static int set_key(struct walk *walk, size_t network, unsigned key, struct oneib_error *err)
-{
-    char attribute[32];
-    walk->keys[network] = key;
-    snprintf(attribute, sizeof attribute, "VLAN_ID=%u", key);
-    if (network == SHARED &&
-        lab_network_update(walk->lab, walk->networks[SHARER], attribute, err) < 0)
-        return -1;
-    return lab_network_update(walk->lab, walk->networks[network], attribute, err);
-}
-
-static int change_key(struct walk *walk, struct oneib_error *err)
-{
-    const size_t network = dice(walk, CLUSTERS);
-    const unsigned key = walk->next_key++;
-    snprintf(walk->action, sizeof walk->action, "network %zu moves to P_Key %u", network, key);
-    return set_key(walk, network, key, err);
-}
-
-/* Two networks swap keys, the hardest case of a key that changes hands. */
-static int swap_keys(struct walk *walk, struct oneib_error *err)
-{
-    const size_t a = dice(walk, CLUSTERS), b = (a + 1) % CLUSTERS;
-    const unsigned key = walk->keys[a];
-    snprintf(walk->action, sizeof walk->action, "networks %zu and %zu swap keys", a, b);
-    return set_key(walk, a, walk->keys[b], err) < 0 || set_key(walk, b, key, err) < 0 ? -1 : 0;
-}
-
-typedef int (*step)(struct walk *walk, struct oneib_error *err);
-
-static step random_step(struct walk *walk)
-{
-    /* Growing is as frequent as all that shrinks, so the walk stays in the middle. */
-    static const step steps[] = {grow,     grow,       grow,       grow,       grow,      start,
-                                 start,    start,      leave,      leave,      vanish,    vanish,
-                                 migrate,  migrate,    arrive,     arrive,     power_off, power_on,
-                                 power_on, lose_sight, find_again, change_key, swap_keys, hot_plug,
-                                 hot_plug, plugged,    plugged};
-    return steps[dice(walk, sizeof steps / sizeof *steps)];
-}
-
-static bool is_member(const struct walker_vm *vm)
-{
-    return vm->phase != GONE && vm->phase != POWERED_OFF;
-}
-
-/* The network whose partition a NIC is in. */
-static size_t cluster_of(size_t network)
-{
-    return network == SHARER ? SHARED : network;
-}
-
-static bool is_in_cluster(const struct walker_vm *vm, size_t network)
-{
-    return cluster_of(vm->network) == network || cluster_of(vm->second) == network;
-}
-
-static bool host_should_hold(const struct walk *walk, size_t host, size_t network)
-{
-    for (size_t i = 0; i < VMS; i++) {
-        const struct walker_vm *vm = &walk->vms[i];
-        if (is_member(vm) && is_in_cluster(vm, network) &&
-            (vm->host == host || (vm->phase == MIGRATING && vm->source == host)))
-            return true;
-    }
-    return false;
-}
-
-static int compare_keys(const void *a, const void *b)
-{
-    return (int)*(const unsigned *)a - (int)*(const unsigned *)b;
-}
-
-/* What a compute host's port should hold, as fabric-tables would print it with sorted keys. */
-static size_t expected_keys(const struct walk *walk, size_t host, unsigned *keys)
-{
-    size_t count = 0;
-    keys[count++] = RAW_DEFAULT_LIMITED;
-    for (size_t network = 0; network < CLUSTERS; network++)
-        if (host_should_hold(walk, host, network))
-            keys[count++] = walk->keys[network] | RAW_FULL_BIT;
-    qsort(keys, count, sizeof *keys, compare_keys);
-    return count;
-}
-
-static size_t found_keys(const char *line, unsigned *keys, size_t room)
-{
-    size_t count = 0;
-    const char *blank = strchr(line, ' ');
-    for (; blank && count < room; blank = strchr(blank + 1, ' '))
-        keys[count++] = (unsigned)strtoul(blank + 1, NULL, 16);
-    qsort(keys, count, sizeof *keys, compare_keys);
-    return count;
-}
-
-static size_t host_of_guid(const struct walk *walk, uint64_t guid)
-{
-    for (size_t host = 0; host < HOSTS; host++)
-        if (lab_host_port_guid(walk->lab, host) == guid)
-            return host;
-    return SIZE_MAX;
-}
-
-/* Switches and the SM's host are in the default partition only, the SM's port fully. */
-static size_t expected_elsewhere(uint64_t guid, unsigned *keys)
-{
-    keys[0] = guid == LAB_SM_PORT_GUID ? 0xffff : RAW_DEFAULT_LIMITED;
-    return 1;
-}
-
-static bool port_is_right(const struct walk *walk, const char *line)
-{
-    unsigned expected[CLUSTERS + 1], found[64];
-    const uint64_t guid = strtoull(line, NULL, 16);
-    const size_t host = host_of_guid(walk, guid);
-    const size_t expected_count =
-        host == SIZE_MAX ? expected_elsewhere(guid, expected) : expected_keys(walk, host, expected);
-    const size_t found_count = found_keys(line, found, sizeof found / sizeof *found);
-    return found_count == expected_count &&
-           memcmp(found, expected, found_count * sizeof *found) == 0;
-}
-
-static size_t count_wrong_ports(struct walk *walk, char *tables)
-{
-    size_t wrong = 0;
-    char *rest = NULL;
-    for (char *line = strtok_r(tables, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
-        if (!port_is_right(walk, line)) {
-            print_error("after \"%s\" wrong: %s\n", walk->action, line);
-            wrong++;
-        }
-    return wrong;
-}
 
 static void sync_must_converge(struct walk *walk)
 {
@@ -376,61 +38,22 @@ static void every_port_must_be_right(struct walk *walk)
                      0);
     assert_int_equal(output.status, 0);
     assert_true(output.out_length > 0);
-    assert_int_equal(count_wrong_ports(walk, output.out), 0);
+    assert_int_equal(walk_count_wrong(walk, output.out), 0);
     lab_output_clear(&output);
-}
-
-static int create_network(struct walk *walk, size_t network, struct oneib_error *err)
-{
-    char name[16], vlan_id[16];
-    walk->keys[network] = walk->next_key++;
-    snprintf(name, sizeof name, "net%zu", network);
-    snprintf(vlan_id, sizeof vlan_id, "%u", walk->keys[network]);
-    return lab_network_create(walk->lab, name, vlan_id,
-                              network == SHARED ? "IB_RESERVATION=shared\n" : NULL,
-                              &walk->networks[network], err);
-}
-
-static int create_networks(struct walk *walk, struct oneib_error *err)
-{
-    for (size_t i = 0; i < RESERVATION; i++)
-        if (create_network(walk, i, err) < 0)
-            return -1;
-    if (lab_network_reserve(walk->lab, walk->networks[RESERVED], "reservation",
-                            &walk->networks[RESERVATION], err) < 0 ||
-        lab_network_reserve(walk->lab, walk->networks[SHARED], "sharer", &walk->networks[SHARER],
-                            err) < 0)
-        return -1;
-    return set_key(walk, RESERVATION, walk->next_key++, err);
 }
 
 static void open_walk(struct walk *walk)
 {
     struct oneib_error err = {0};
-    const struct lab_options options = LAB_DEFAULTS;
-    walk->lab = lab_open(&options, &err);
-    if (!walk->lab || lab_fabric_start(walk->lab, &err) < 0 ||
-        lab_opensm_start(walk->lab, &LAB_SM, &err) < 0 ||
-        lab_standin_start(walk->lab, NULL, &err) < 0 || lab_add_hosts(walk->lab, 40, &err) < 0 ||
-        lab_config_write(walk->lab, NULL, &err) < 0)
-        fail_msg("%s", err.text);
-
-    walk->next_key = 0x200;
-    if (create_networks(walk, &err) < 0)
-        fail_msg("%s", err.text);
     struct lab_output output = {0};
+    if (walk_raise(walk, &LAB_SM, NULL, &err) < 0)
+        fail_msg("%s", err.text);
     assert_int_equal(lab_oneib(walk->lab, (const char *[]){"sync", "--force", NULL},
                                PROGRAM_TIMEOUT_MS, &output, &err),
                      0);
     if (output.status != 0)
         fail_msg("the first sync ended with %d: %s%s", output.status, output.out, output.error);
     lab_output_clear(&output);
-}
-
-static unsigned number_from_environment(const char *name, unsigned otherwise)
-{
-    uint64_t value;
-    return oneib_parse_decimal(getenv(name), UINT32_MAX, &value) ? (unsigned)value : otherwise;
 }
 
 static void every_port_holds_exactly_its_keys_after_every_step(void **state)
@@ -440,14 +63,14 @@ static void every_port_holds_exactly_its_keys_after_every_step(void **state)
         print_message("skipped: %s is not installed\n", lab_missing());
         skip();
     }
-    struct walk walk = {.random = number_from_environment("ONEIB_WALK_SEED", (unsigned)time(NULL))};
-    const unsigned steps = number_from_environment("ONEIB_WALK_STEPS", STEPS);
+    struct walk walk = {.random = walk_setting("ONEIB_WALK_SEED", (unsigned)time(NULL))};
+    const unsigned steps = walk_setting("ONEIB_WALK_STEPS", STEPS);
     print_message("replay with ONEIB_WALK_SEED=%u\n", walk.random);
 
     open_walk(&walk);
     for (unsigned i = 0; i < steps; i++) {
         struct oneib_error err = {0};
-        if (random_step(&walk)(&walk, &err) < 0)
+        if (walk_step(&walk, &err) < 0)
             fail_msg("step %u, %s: %s", i, walk.action, err.text);
         sync_must_converge(&walk);
         every_port_must_be_right(&walk);

@@ -1,0 +1,412 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * A running oneibd while the fabric, opensm and opensm's files fail: opensm is killed, stopped,
+ * absent or another program; links and switches go and come; a port never answers; tables are full;
+ * the partitions file and the fragment are removed, cut, edited. Members that should stay keep
+ * their keys, and what changed meanwhile is in force when the fault is over.
+ */
+#include "base/cleanup.h"
+#include "base/text.h"
+#include "daemon_scene.h"
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define KEY 300
+#define OTHER_KEY 301
+#define STOPPED_MS 3000
+#define FULL_DISK 65536
+#define FRAGMENT_PARTITIONS 1500 /* so that the file is larger than that, and the log is not */
+#define FAR_HOST 2               /* the first of the second leaf */
+
+static uint32_t network;
+
+/* A cluster with a VM on host 0, in force, and an oneibd that watches. */
+static void begin(void)
+{
+    scene();
+    network = scene_network("blue", "300", NULL);
+    scene_vm(network, 0);
+    await_holds(0, FULL(KEY));
+}
+
+static int raise_two_leaves(void **state)
+{
+    (void)state;
+    const struct lab_options options = {.leaves = 2, .hosts_per_leaf = 2, .spines = 1};
+    if (daemon_raise_on(&options, NULL) < 0)
+        return -1;
+    if (!lab_missing())
+        daemon_start();
+    return 0;
+}
+
+/* ---- opensm -------------------------------------------------------------------------------- */
+
+static void forget_cached_files(void)
+{
+    static const char *const files[] = {"guid2lid", "guid2mkey", "neighbors"};
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        char path[256];
+        snprintf(path, sizeof path, "%s/%s/%s", lab_folder(scene()), LAB_SM.name, files[i]);
+        unlink(path);
+    }
+}
+
+static void vms_change_while_opensm_is_away(bool gentle, bool forgetful)
+{
+    struct oneib_error err = {0};
+    begin();
+    const uint32_t leaver = scene_vm(network, 1);
+    await_holds(1, FULL(KEY));
+    MUST(lab_opensm_stop(scene(), LAB_SM.name, gentle, &err));
+    scene_end_vm(leaver);
+    scene_vm(network, 2);
+    lab_sleep_ms(DAEMON_DOUBT_MS);
+    assert_true(daemon_is_running());
+    if (forgetful)
+        forget_cached_files();
+    MUST(lab_opensm_start(scene(), &LAB_SM, &err));
+    await_lacks(1, FULL(KEY));
+    await_holds(2, FULL(KEY));
+    assert_true(port_holds(0, FULL(KEY)));
+    await_health(200, NULL);
+}
+
+static void what_changed_while_opensm_was_killed_is_in_force_when_it_is_back(void **state)
+{
+    (void)state;
+    vms_change_while_opensm_is_away(false, false);
+}
+
+static void so_it_is_when_opensm_was_ended_and_has_lost_its_cached_files(void **state)
+{
+    (void)state;
+    vms_change_while_opensm_is_away(true, true);
+}
+
+static void opensm_that_was_stopped_for_a_while_catches_up(void **state)
+{
+    (void)state;
+    struct oneib_error err = {0};
+    begin();
+    MUST(lab_opensm_signal(scene(), LAB_SM.name, SIGSTOP, &err));
+    scene_vm(network, 1);
+    lab_sleep_ms(STOPPED_MS);
+    assert_false(port_holds(1, FULL(KEY)));
+    MUST(lab_opensm_signal(scene(), LAB_SM.name, SIGCONT, &err));
+    await_holds(1, FULL(KEY));
+    await_health(200, NULL);
+}
+
+static void oneibd_that_starts_without_opensm_waits_for_it(void **state)
+{
+    (void)state;
+    struct oneib_error err = {0};
+    MUST(lab_opensm_stop(scene(), LAB_SM.name, true, &err));
+    network = scene_network("blue", "300", NULL);
+    scene_vm(network, 0);
+    daemon_start();
+    await_health(503, NULL);
+    MUST(lab_opensm_start(scene(), &LAB_SM, &err));
+    await_holds(0, FULL(KEY));
+    await_health(200, NULL);
+}
+
+static void write_pid_file(const char *text)
+{
+    struct oneib_error err = {0};
+    MUST(lab_write(scene(), "opensm.pid", 0644, text, &err));
+}
+
+/* SIGHUP would end this test. */
+static void another_program_under_opensms_pid_is_not_signalled(void **state)
+{
+    (void)state;
+    struct oneib_error err = {0};
+    char wrong[16], right[16];
+    begin();
+    snprintf(wrong, sizeof wrong, "%d\n", (int)getpid());
+    snprintf(right, sizeof right, "%d\n", (int)lab_opensm_pid(scene(), LAB_SM.name));
+    write_pid_file(wrong);
+    daemon_forget_log();
+    scene_vm(network, 1);
+    await_said("is not opensm");
+    write_pid_file(right);
+    await_holds(1, FULL(KEY));
+    await_said("works again");
+    MUST(lab_opensm_signal(scene(), LAB_SM.name, 0, &err));
+}
+
+/* ---- links --------------------------------------------------------------------------------- */
+
+static void fabric_command(const char *command)
+{
+    struct oneib_error err = {0};
+    MUST(lab_fabric_command(scene(), command, &err));
+}
+
+/* A reboot of the host: its VM is gone, its port comes back with what it held. */
+static void a_port_that_was_away_comes_back_without_the_key_of_its_ended_vm(void **state)
+{
+    (void)state;
+    struct oneib_error err = {0};
+    begin();
+    const uint32_t vm = scene_vm(network, 1);
+    await_holds(1, FULL(KEY));
+    MUST(lab_fabric_link(scene(), 1, false, &err));
+    scene_end_vm(vm);
+    scene_vm(network, 2); /* nobody waits for the port that is away */
+    await_holds(2, FULL(KEY));
+    MUST(lab_fabric_link(scene(), 1, true, &err));
+    await_lacks(1, FULL(KEY));
+    assert_true(port_holds(0, FULL(KEY)));
+    await_health(200, NULL);
+}
+
+static void tables_are_right_after_a_switch_was_away(void **state)
+{
+    (void)state;
+    begin();
+    const uint32_t leaver = scene_vm(network, FAR_HOST);
+    scene_vm(network, FAR_HOST + 1);
+    await_holds(FAR_HOST, FULL(KEY));
+    await_holds(FAR_HOST + 1, FULL(KEY));
+    fabric_command("Unlink \"L2\"");
+    scene_end_vm(leaver);
+    const uint32_t other = scene_network("green", "301", NULL);
+    scene_vm(other, FAR_HOST);
+    lab_sleep_ms(DAEMON_DOUBT_MS);
+    assert_true(port_holds(0, FULL(KEY)));
+    fabric_command("ReLink \"L2\"");
+    await_holds(FAR_HOST, FULL(OTHER_KEY));
+    await_lacks(FAR_HOST, FULL(KEY));
+    assert_true(port_holds(FAR_HOST + 1, FULL(KEY)));
+    assert_false(port_holds(FAR_HOST + 1, FULL(OTHER_KEY)));
+    await_health(200, NULL);
+}
+
+static void a_port_that_never_tells_its_table_holds_up_nobody(void **state)
+{
+    (void)state;
+    daemon_configure(&(struct lab_config){.daemon = DAEMON_QUICK " verify = 2000;"});
+    daemon_start();
+    begin();
+    scene_vm(network, 1);
+    await_holds(1, FULL(KEY));
+    daemon_forget_log();
+    /* Of P_KeyTable, attribute 0x16: opensm still sees the port. */
+    fabric_command("Error \"H4\" 100 22");
+    scene_vm(network, 3); /* it would have to take a key */
+    scene_vm(network, 2);
+    await_holds(2, FULL(KEY));
+    const uint32_t other = scene_network("green", "301", NULL);
+    scene_vm(other, 1);
+    await_holds(1, FULL(OTHER_KEY));
+    await_said("port-silent");
+    fabric_command("Error \"H4\" 0");
+    await_holds(3, FULL(KEY));
+    await_health(200, NULL);
+}
+
+static void a_full_table_hurts_nobody_else(void **state)
+{
+    (void)state;
+    struct oneib_error err = {0};
+    uint32_t host;
+    char guid[32], key[16];
+    begin();
+    snprintf(guid, sizeof guid, "0x%llx",
+             (unsigned long long)lab_host_port_guid(scene(), SCENE_EXTRA));
+    MUST(lab_host_create(scene(), "X1", "mlx4_0", "mlx4", guid, 3, 7, &host, &err));
+    for (unsigned i = 0; i < 4; i++) {
+        snprintf(key, sizeof key, "%u", 400 + i);
+        scene_vm(scene_network("many", key, NULL), host);
+    }
+    await_said("port-full");
+    scene_vm(network, 1);
+    await_holds(1, FULL(KEY));
+    assert_true(port_holds(0, FULL(KEY)));
+    assert_true(port_holds(SCENE_EXTRA, FULL(400)));
+}
+
+/* ---- files --------------------------------------------------------------------------------- */
+
+static void write_file(const char *text)
+{
+    struct oneib_error err = {0};
+    MUST(lab_write(scene(), "partitions.conf", 0644, text, &err));
+}
+
+static void await_file(const char *wanted)
+{
+    for (unsigned waited = 0;; waited += 50) {
+        oneib_autofree char *now =
+            access(lab_path(scene(), "partitions.conf", NULL), R_OK) == 0 ? scene_file() : NULL;
+        if (now && strcmp(now, wanted) == 0)
+            return;
+        if (waited > DAEMON_PATIENCE_MS)
+            fail_msg("the partitions file is not put back; it is: %s", now ? now : "absent");
+        lab_sleep_ms(50);
+    }
+}
+
+static void a_partitions_file_that_was_removed_is_written_again(void **state)
+{
+    (void)state;
+    struct oneib_error err = {0};
+    begin();
+    await_health(200, NULL);
+    oneib_autofree char *before = scene_file();
+    assert_int_equal(unlink(lab_partitions(scene(), &err)), 0);
+    await_file(before);
+    stays_holding(0, FULL(KEY), DAEMON_DOUBT_MS);
+}
+
+static void a_partitions_file_that_does_not_parse_any_more_is_put_back(void **state)
+{
+    (void)state;
+    begin();
+    await_health(200, NULL);
+    oneib_autofree char *before = scene_file();
+    oneib_autofree char *cut = strdup(before);
+    char *end = strrchr(cut, '=');
+    assert_non_null(end);
+    *end = '\0';
+    write_file(cut);
+    await_file(before);
+    write_file("");
+    await_file(before);
+    stays_holding(0, FULL(KEY), DAEMON_DOUBT_MS);
+}
+
+static void an_edited_partitions_file_is_put_back(void **state)
+{
+    (void)state;
+    begin();
+    await_health(200, NULL);
+    oneib_autofree char *before = scene_file();
+    oneib_autotext struct oneib_text edited = {0};
+    oneib_text_printf(&edited, "%s# by hand\nmine=0x0777 : 0x100005=full;\n", before);
+    write_file(edited.data);
+    await_file(before);
+    assert_false(port_holds(1, FULL(0x777)));
+}
+
+static void somebody_elses_partitions_file_is_left_alone_and_named(void **state)
+{
+    (void)state;
+    static const char foreign[] = "Default=0x7fff : ALL=limited, SELF=full;\n"
+                                  "mine=0x0777 : 0x100003=full;\n";
+    begin();
+    await_health(200, NULL);
+    daemon_forget_log();
+    write_file(foreign);
+    await_said("was not written by oneib");
+    scene_vm(network, 1);
+    stays_lacking(1, FULL(KEY), DAEMON_DOUBT_MS);
+    oneib_autofree char *now = scene_file();
+    assert_string_equal(now, foreign);
+    await_health(503, "was not written by oneib");
+    ONEIB(0, "sync", "--force");
+    await_holds(1, FULL(KEY));
+    await_health(200, NULL);
+}
+
+static void write_fragment(const char *text)
+{
+    struct oneib_error err = {0};
+    MUST(lab_write(scene(), "partitions.fragment", 0644, text, &err));
+}
+
+static void the_fragment_is_in_force_soon_after_it_was_edited(void **state)
+{
+    (void)state;
+    struct oneib_error err = {0};
+    begin();
+    write_fragment("storage=0x0010 : 0x100009=full;\n");
+    await_holds(3, FULL(0x10));
+    write_fragment("storage=0x0010 : 0x100007=full;\n");
+    await_holds(2, FULL(0x10));
+    await_lacks(3, FULL(0x10));
+    assert_int_equal(unlink(lab_path(scene(), "partitions.fragment", &err)), 0);
+    await_lacks(2, FULL(0x10));
+    assert_true(port_holds(0, FULL(KEY)));
+}
+
+static void a_broken_fragment_changes_nothing_until_it_is_mended(void **state)
+{
+    (void)state;
+    begin();
+    write_fragment("storage=0x0010 : 0x100009=full;\n");
+    await_holds(3, FULL(0x10));
+    daemon_forget_log();
+    write_fragment("storage=0x0010 : 0x100009=ful;\n");
+    await_said("partitions.fragment");
+    scene_vm(network, 1);
+    stays_holding(3, FULL(0x10), DAEMON_DOUBT_MS);
+    assert_false(port_holds(1, FULL(KEY)));
+    await_health(503, "partitions.fragment");
+    write_fragment("storage=0x0010 : 0x100007=full;\n");
+    await_holds(1, FULL(KEY));
+    await_holds(2, FULL(0x10));
+    await_health(200, NULL);
+}
+
+static void limit_files_of_oneibd(rlim_t bytes)
+{
+    const struct rlimit limit = {.rlim_cur = bytes, .rlim_max = RLIM_INFINITY};
+    assert_int_equal(prlimit(daemon_pid(), RLIMIT_FSIZE, &limit, NULL), 0);
+}
+
+/* A file that may not grow stands for a disk that is full: the write fails half-way. */
+static void a_full_disk_leaves_the_old_file_and_is_got_over(void **state)
+{
+    (void)state;
+    oneib_autotext struct oneib_text fragment = {0};
+    for (unsigned i = 0; i < FRAGMENT_PARTITIONS; i++)
+        oneib_text_printf(&fragment, "storage%u=0x%04x : 0x100009=full;\n", i, 0x1000 + i);
+    signal(SIGXFSZ, SIG_IGN); /* programs that are started inherit that */
+    daemon_start();
+    begin();
+    limit_files_of_oneibd(FULL_DISK);
+    oneib_autofree char *before = scene_file();
+    write_fragment(fragment.data);
+    await_said("cannot write the new");
+    oneib_autofree char *after = scene_file();
+    assert_string_equal(after, before);
+    assert_true(port_holds(0, FULL(KEY)));
+    write_fragment("storage=0x0010 : 0x100009=full;\n");
+    limit_files_of_oneibd(RLIM_INFINITY);
+    await_holds(3, FULL(0x10));
+    signal(SIGXFSZ, SIG_DFL);
+}
+
+#define WATCHING(test) DAEMON_CASE(daemon_raise_watching, test)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        WATCHING(what_changed_while_opensm_was_killed_is_in_force_when_it_is_back),
+        WATCHING(so_it_is_when_opensm_was_ended_and_has_lost_its_cached_files),
+        WATCHING(opensm_that_was_stopped_for_a_while_catches_up),
+        DAEMON_CASE(daemon_raise, oneibd_that_starts_without_opensm_waits_for_it),
+        WATCHING(another_program_under_opensms_pid_is_not_signalled),
+        WATCHING(a_port_that_was_away_comes_back_without_the_key_of_its_ended_vm),
+        DAEMON_CASE(raise_two_leaves, tables_are_right_after_a_switch_was_away),
+        DAEMON_CASE(daemon_raise, a_port_that_never_tells_its_table_holds_up_nobody),
+        WATCHING(a_full_table_hurts_nobody_else),
+        WATCHING(a_partitions_file_that_was_removed_is_written_again),
+        WATCHING(a_partitions_file_that_does_not_parse_any_more_is_put_back),
+        WATCHING(an_edited_partitions_file_is_put_back),
+        WATCHING(somebody_elses_partitions_file_is_left_alone_and_named),
+        WATCHING(the_fragment_is_in_force_soon_after_it_was_edited),
+        WATCHING(a_broken_fragment_changes_nothing_until_it_is_mended),
+        DAEMON_CASE(daemon_raise, a_full_disk_leaves_the_old_file_and_is_got_over),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
