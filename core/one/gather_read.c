@@ -247,9 +247,11 @@ static int ask_each(struct oneib_gathering *gathering, const struct kind *kind,
     if (oneib_id_set_join(asked, wanted, err) < 0)
         return -1;
     forget(&gathering->documents, kind->subject, wanted);
-    for (size_t i = 0; i < wanted->count; i++)
+    for (size_t i = 0; i < wanted->count; i++) {
         if (ask_one(gathering, kind, wanted->items[i], err) < 0)
             return -1;
+        oneib_gathering_report_progress(gathering);
+    }
     oneib_cloud_sort(gathering->documents.cloud);
     return 0;
 }

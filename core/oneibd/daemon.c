@@ -185,6 +185,7 @@ bool oneib_daemon_listen(struct oneib_daemon *daemon)
         oneib_daemon_complain(daemon, &failure);
         oneib_events_close(daemon->events);
         daemon->events = NULL;
+        oneib_pace_distrust(&daemon->pace, oneib_now_ms());
     }
     return something;
 }
@@ -246,9 +247,15 @@ static void sleep_until(struct oneib_daemon *daemon, double wait_ms)
     oneib_signals_poll(descriptors, count, wait_ms);
 }
 
+static bool may_become_master(const struct oneib_daemon *daemon)
+{
+    return daemon->sm == ONEIB_SM_STANDBY || daemon->sm == ONEIB_SM_DISCOVERING ||
+           daemon->sm == ONEIB_SM_NOT_ACTIVE;
+}
+
 static double longest_sleep(const struct oneib_daemon *daemon)
 {
-    double longest = daemon->sm == ONEIB_SM_STANDBY ? STANDBY_SLEEP_MS : LONGEST_SLEEP_MS;
+    double longest = may_become_master(daemon) ? STANDBY_SLEEP_MS : LONGEST_SLEEP_MS;
     const double now = oneib_now_ms();
     const double wait = oneib_echo_wait(&daemon->echo, now, oneib_pace_wait(&daemon->pace, now));
     return wait < longest ? wait : longest;
@@ -311,10 +318,11 @@ static int act(struct oneib_daemon *daemon, const struct oneib_due *due, struct 
     say_watching(daemon);
     if (status == 0)
         status = oneib_daemon_tell_hosts(daemon, &failure);
-    if (status == 0) {
+    if (status == 0 && daemon->settled) {
+        oneib_pace_succeeded(&daemon->pace);
         works_again(daemon);
         say_status(daemon);
-    } else if (!oneib_signals_ending()) {
+    } else if (status < 0 && !oneib_signals_ending()) {
         oneib_daemon_complain(daemon, &failure);
         oneib_pace_failed(&daemon->pace, oneib_now_ms());
     }
@@ -341,7 +349,7 @@ static int step(struct oneib_daemon *daemon, struct oneib_error *err)
     if (oneib_echo_take(&daemon->echo, oneib_now_ms(), &daemon->agenda))
         oneib_pace_event(&daemon->pace, oneib_now_ms());
     judge_stream(daemon);
-    if (daemon->sm == ONEIB_SM_STANDBY)
+    if (may_become_master(daemon))
         oneib_daemon_watch_sm(daemon);
 
     const struct oneib_due due = oneib_pace_due(&daemon->pace, oneib_now_ms());
@@ -364,6 +372,9 @@ int oneib_daemon_run(struct oneib_daemon *daemon, struct oneib_error *err)
     await_stream(daemon);
     bool ready = false;
     while (!oneib_signals_ending()) {
+        /* One that came while they were blocked is heard here. */
+        oneib_signals_allow();
+        oneib_signals_block();
         if (oneib_signals_take_reload())
             reload(daemon);
         if (step(daemon, err) < 0)

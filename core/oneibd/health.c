@@ -64,7 +64,7 @@ static void append_health(const struct oneib_daemon *daemon, struct oneib_text *
 
 void oneib_daemon_publish(struct oneib_daemon *daemon)
 {
-    if (daemon->has_cloud)
+    if (daemon->has_cloud && daemon->view.rendered.length > 0)
         count_cloud(daemon);
     count_events(daemon);
     if (!daemon->http)

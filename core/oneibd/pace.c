@@ -57,8 +57,7 @@ static double events_at(const struct oneib_pace *pace)
     return larger(pace->event_ms, pace->applied_ms) + ONEIB_COALESCE_MS;
 }
 
-/* While something is wrong the pause before the next try holds for all that would fail again. */
-static bool is_held_up(const struct oneib_pace *pace, double now)
+static bool waits_to_retry(const struct oneib_pace *pace, double now)
 {
     return pace->retry_at >= 0 && now < pace->retry_at;
 }
@@ -68,12 +67,13 @@ struct oneib_due oneib_pace_due(const struct oneib_pace *pace, double now)
     struct oneib_due due = {
         .events = pace->event_ms >= 0 && now >= events_at(pace),
     };
-    if (is_held_up(pace, now))
+    const bool waits = waits_to_retry(pace, now);
+    if (waits && pace->failed)
         return due;
     due.poll = now >= pace->poll_at;
     due.reread = now >= pace->reread_at;
-    due.verify = now >= pace->verify_at;
-    due.retry = pace->retry_at >= 0;
+    due.verify = !waits && now >= pace->verify_at;
+    due.retry = pace->retry_at >= 0 && !waits;
     return due;
 }
 
@@ -84,9 +84,11 @@ bool oneib_pace_anything(const struct oneib_due *due)
 
 double oneib_pace_wait(const struct oneib_pace *pace, double now)
 {
-    double next = smaller(pace->poll_at, smaller(pace->reread_at, pace->verify_at));
-    if (pace->retry_at >= 0)
-        next = pace->retry_at;
+    double next = smaller(pace->poll_at, pace->reread_at);
+    if (pace->retry_at < 0)
+        next = smaller(next, pace->verify_at);
+    else
+        next = pace->failed ? pace->retry_at : smaller(next, pace->retry_at);
     if (pace->event_ms >= 0)
         next = smaller(next, events_at(pace));
     return larger(next - now, 0);
@@ -139,11 +141,13 @@ static void try_again(struct oneib_pace *pace, double now, double longest)
 void oneib_pace_failed(struct oneib_pace *pace, double now)
 {
     try_again(pace, now, LONGEST_RETRY_MS);
+    pace->failed = true;
 }
 
 void oneib_pace_unfinished(struct oneib_pace *pace, double now)
 {
     try_again(pace, now, LONGEST_UNFINISHED_MS);
+    pace->failed = false;
 }
 
 void oneib_pace_succeeded(struct oneib_pace *pace)

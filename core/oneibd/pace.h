@@ -32,6 +32,7 @@ struct oneib_pace {
     double applied_ms; /* last time that a change was put into force */
     double poll_at, reread_at, verify_at;
     double retry_at; /* < 0: nothing went wrong */
+    bool failed;     /* polls would fail again, so they wait for the retry too */
     double retry_pause;
 };
 

@@ -10,6 +10,7 @@
 #define LOCK_PATIENCE_MS 2000
 /* The master needs some time for what a standby has just written too. */
 #define MASTERS_TIME_MS 3000.0
+#define MASTERS_LONG_TIME_MS 15000.0
 /* With something else to do, ports that are slow are left to the next turn after this. */
 #define PATIENCE_WITH_PORTS_MS 1000.0
 #define PATIENCE_WITHOUT_CHANGE_MS 2000.0
@@ -114,6 +115,7 @@ static int report(struct oneib_daemon *daemon, const struct oneib_verification *
         oneib_findings_clear(&now);
         return -1;
     }
+    oneib_findings_sort(&now);
     for (size_t i = 0; i < ONEIB_SEVERITIES; i++)
         daemon->metrics.findings[i] = oneib_findings_count(&now, (enum oneib_severity)i);
     for (size_t i = 0; i + 1 < ONEIB_SEVERITIES; i++)
@@ -134,18 +136,20 @@ static bool may_restore(const struct oneib_daemon *daemon)
     return daemon->owns_file && daemon->view.file_state == ONEIB_FILE_UNREADABLE;
 }
 
-static void note_result(struct oneib_daemon *daemon, const struct oneib_apply_result *result)
+static void note_result(struct oneib_daemon *daemon, const struct oneib_apply_result *result,
+                        bool written)
 {
     const double now = oneib_now_ms();
     if (result->outcome == ONEIB_STANDBY && result->verification.count > 0)
-        oneib_pace_verify_in(&daemon->pace, now, MASTERS_TIME_MS);
+        oneib_pace_verify_in(&daemon->pace, now, written ? MASTERS_TIME_MS : MASTERS_LONG_TIME_MS);
     daemon->settled = !is_unfinished(result);
     if (result->outcome != ONEIB_UNCHANGED)
         oneib_pace_applied(&daemon->pace, now);
     if (daemon->settled)
-        oneib_pace_succeeded(&daemon->pace);
-    else
-        oneib_pace_unfinished(&daemon->pace, now);
+        return;
+    if (written)
+        oneib_pace_succeeded(&daemon->pace); /* a new change is not as hopeless as the one before */
+    oneib_pace_unfinished(&daemon->pace, now);
 }
 
 /* What a standby has just written the master has not brought into force yet: what deviates then is
@@ -168,7 +172,7 @@ static int force(struct oneib_daemon *daemon, bool subnet_is_new, double event_m
     daemon->insisting = !written;
     struct oneib_apply_result result;
     if (oneib_apply(&daemon->config, daemon->fabric, view, &options, &result, err) < 0) {
-        daemon->settled = false;
+        daemon->metrics.in_force = false;
         oneib_pace_verify_in(&daemon->pace, oneib_now_ms(), 0);
         return -1;
     }
@@ -177,10 +181,11 @@ static int force(struct oneib_daemon *daemon, bool subnet_is_new, double event_m
     if (told)
         oneib_histogram_add(&daemon->metrics.event_to_in_force, since_event_ms / 1000);
 
-    daemon->partitions = oneib_stamp_of(daemon->config.opensm.partitions);
+    if (result.outcome != ONEIB_UNCHANGED)
+        daemon->partitions = oneib_stamp_of(daemon->config.opensm.partitions);
     daemon->owns_file = true;
     log_outcome(daemon, &change, &result, since_event_ms);
-    note_result(daemon, &result);
+    note_result(daemon, &result, written);
     const bool too_early = result.outcome == ONEIB_STANDBY && written;
     if (too_early)
         oneib_verification_clear(&result.verification);
@@ -305,8 +310,11 @@ static int turn(struct oneib_daemon *daemon, const struct oneib_due *due, double
     bool changed;
     if (oneib_daemon_look(daemon, due, &changed, err) < 0)
         return -1;
-    if (!changed && daemon->settled && !due->verify && !due->retry && !files_changed(daemon))
+    /* What is not settled is the next retry's: not every event may cost the fabric a sweep. */
+    const bool at_rest = daemon->settled || daemon->pace.retry_at >= 0;
+    if (!changed && at_rest && !due->verify && !due->retry && !files_changed(daemon))
         return 0;
+    daemon->settled = false;
 
     const bool read = due->verify || due->retry || !daemon->view.subnet_known;
     if (read && read_ports(daemon, err) < 0)
@@ -334,8 +342,11 @@ int oneib_daemon_reconcile(struct oneib_daemon *daemon, const struct oneib_due *
 {
     const double event_ms = daemon->pace.event_ms;
     int lock;
-    if (oneib_sync_lock(daemon->config.opensm.partitions, LOCK_PATIENCE_MS, &lock, err) < 0)
+    if (oneib_sync_lock(daemon->config.opensm.partitions, LOCK_PATIENCE_MS, &lock, err) < 0) {
+        if (err->code != ONEIB_ERROR_TIMEOUT) /* at once: the events are left to the retry */
+            oneib_pace_events_taken(&daemon->pace);
         return -1;
+    }
     oneib_pace_events_taken(&daemon->pace);
     const int status = turn(daemon, due, event_ms, err);
     oneib_sync_unlock(lock);
@@ -353,6 +364,7 @@ void oneib_daemon_watch_sm(struct oneib_daemon *daemon)
         return;
     if (sm == ONEIB_SM_MASTER) {
         oneib_log(ONEIB_LOG_INFO, "the subnet manager here is master");
+        oneib_pace_succeeded(&daemon->pace);
         oneib_pace_verify_in(&daemon->pace, oneib_now_ms(), 0);
     }
     if (sm == ONEIB_SM_STANDBY)

@@ -174,9 +174,22 @@ static void ports_that_stay_wrong_cost_a_sweep_every_five_minutes_in_the_end(voi
     struct oneib_pace pace = at_rest();
     for (int i = 0; i < 20; i++)
         oneib_pace_unfinished(&pace, START);
-    assert_true(oneib_pace_wait(&pace, START) == 300000);
+    assert_false(oneib_pace_due(&pace, START + 299999).retry);
+    assert_true(oneib_pace_due(&pace, START + 300000).retry);
     oneib_pace_failed(&pace, START);
     assert_true(oneib_pace_wait(&pace, START) == 15000);
+}
+
+static void ports_that_stay_wrong_do_not_hold_up_polls(void **state)
+{
+    (void)state;
+    struct oneib_pace pace = at_rest();
+    for (int i = 0; i < 20; i++)
+        oneib_pace_unfinished(&pace, START);
+    assert_true(oneib_pace_due(&pace, START + 15000).poll);
+    assert_false(oneib_pace_due(&pace, START + 200000).verify);
+    assert_false(oneib_pace_due(&pace, START + 200000).retry);
+    assert_true(oneib_pace_due(&pace, START + 300000).retry);
 }
 
 static void a_poll_that_would_fail_waits_for_the_retry(void **state)
@@ -213,6 +226,7 @@ int main(void)
         cmocka_unit_test(without_trust_reading_everything_takes_a_third_of_the_time_at_most),
         cmocka_unit_test(retries_come_ever_more_slowly_and_never_end),
         cmocka_unit_test(ports_that_stay_wrong_cost_a_sweep_every_five_minutes_in_the_end),
+        cmocka_unit_test(ports_that_stay_wrong_do_not_hold_up_polls),
         cmocka_unit_test(a_poll_that_would_fail_waits_for_the_retry),
         cmocka_unit_test(ports_are_read_sooner_but_never_later_than_asked_before),
     };
