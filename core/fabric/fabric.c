@@ -214,3 +214,14 @@ int oneib_fabric_local_sm(struct oneib_fabric *fabric, enum oneib_sm_state *stat
         *state = (enum oneib_sm_state)said;
     return 0;
 }
+
+struct oneib_fabric_options oneib_fabric_options_of(const struct oneib_config *config)
+{
+    return (struct oneib_fabric_options){
+        .ca = config->fabric.ca,
+        .port = config->fabric.port,
+        .window = config->fabric.window,
+        .timeout_ms = config->fabric.timeout_ms,
+        .retries = config->fabric.retries,
+    };
+}

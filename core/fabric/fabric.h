@@ -6,6 +6,7 @@
 #ifndef ONEIB_FABRIC_FABRIC_H
 #define ONEIB_FABRIC_FABRIC_H
 
+#include "base/config.h"
 #include "base/error.h"
 #include "model/subnet.h"
 #include <stdbool.h>
@@ -24,6 +25,8 @@ struct oneib_fabric_options {
     bool (*interrupted)(void);
 };
 
+/* As the configuration has them; borrows its strings. Never interrupted. */
+struct oneib_fabric_options oneib_fabric_options_of(const struct oneib_config *config);
 struct oneib_fabric *oneib_fabric_open(const struct oneib_fabric_options *options,
                                        struct oneib_error *err);
 void oneib_fabric_close(struct oneib_fabric *fabric); /* NULL: nothing */

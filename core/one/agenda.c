@@ -82,15 +82,21 @@ static bool has_old_key(const struct oneib_cloud *cloud, const struct oneib_atta
            (attachment->claim == ONEIB_KEY_VALID && attachment->claimed_pkey != network->pkey);
 }
 
+bool oneib_cloud_is_preparing(const struct oneib_cloud *cloud)
+{
+    for (size_t i = 0; i < cloud->attachment_count; i++)
+        if (cloud->attachments[i].presence == ONEIB_ARRIVING ||
+            cloud->attachments[i].presence == ONEIB_MIGRATING)
+            return true;
+    return false;
+}
+
 int oneib_agenda_unsettled(const struct oneib_cloud *cloud, struct oneib_agenda *agenda,
-                           bool *preparing, struct oneib_error *err)
+                           struct oneib_error *err)
 {
     uint32_t last = ONEIB_NO_ID;
-    *preparing = false;
     for (size_t i = 0; i < cloud->attachment_count; i++) {
         const struct oneib_attachment *attachment = &cloud->attachments[i];
-        *preparing = *preparing || attachment->presence == ONEIB_ARRIVING ||
-                     attachment->presence == ONEIB_MIGRATING;
         if (attachment->vm_id == last ||
             !(is_unsettled(attachment) || has_old_key(cloud, attachment)))
             continue;

@@ -485,3 +485,9 @@ int oneib_one_set_host(struct oneib_one *one, uint32_t host_id, int32_t vfs_free
         return oneib_wrap(err, "reading back IB_VFS_FREE and IB_SWITCH of host %" PRIu32, host_id);
     return 0;
 }
+
+bool oneib_one_error_is_general(enum oneib_error_code code)
+{
+    return code == ONEIB_ERROR_UNREACHABLE || code == ONEIB_ERROR_AUTH ||
+           code == ONEIB_ERROR_MEMORY || code == ONEIB_ERROR_TIMEOUT;
+}

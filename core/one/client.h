@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "model/cloud.h"
 #include "one/credentials.h"
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -60,5 +61,8 @@ int oneib_one_set_host(struct oneib_one *one, uint32_t host_id, int32_t vfs_free
  * NULL: never. The flag may be set by a signal handler, and must outlive the client.
  */
 void oneib_one_set_interrupt(struct oneib_one *one, int *flag);
+
+/* Whether an error is not about the object that was asked for: the next one will fail likewise. */
+bool oneib_one_error_is_general(enum oneib_error_code code);
 
 #endif

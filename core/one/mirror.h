@@ -31,10 +31,11 @@ int oneib_agenda_join(struct oneib_agenda *agenda, const struct oneib_agenda *mo
                       struct oneib_error *err);
 bool oneib_agenda_is_empty(const struct oneib_agenda *agenda);
 /* The VMs whose state cannot last (arriving, leaving, migrating, of unknown state), that wait to be
- * placed, or whose NICs have another key than their network: to be looked at without being told.
- * *preparing: some are arriving or migrating. */
+ * placed, or whose NICs have another key than their network: to be looked at without being told. */
 int oneib_agenda_unsettled(const struct oneib_cloud *cloud, struct oneib_agenda *agenda,
-                           bool *preparing, struct oneib_error *err);
+                           struct oneib_error *err);
+/* Whether a VM is arriving or migrating. */
+bool oneib_cloud_is_preparing(const struct oneib_cloud *cloud);
 void oneib_agenda_clear(struct oneib_agenda *agenda);
 
 /*

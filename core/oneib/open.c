@@ -21,17 +21,6 @@ int oneib_session_open_one(struct oneib_session *session, struct oneib_error *er
     return session->one ? 0 : -1;
 }
 
-struct oneib_fabric_options oneib_fabric_options_of(const struct oneib_config *config)
-{
-    return (struct oneib_fabric_options){
-        .ca = config->fabric.ca,
-        .port = config->fabric.port,
-        .window = config->fabric.window,
-        .timeout_ms = config->fabric.timeout_ms,
-        .retries = config->fabric.retries,
-    };
-}
-
 int oneib_session_open_fabric(struct oneib_session *session, struct oneib_error *err)
 {
     const struct oneib_fabric_options options = oneib_fabric_options_of(&session->config);

@@ -28,6 +28,4 @@ int oneib_session_open_fabric(struct oneib_session *session, struct oneib_error 
 int oneib_session_lock(struct oneib_session *session, struct oneib_error *err);
 void oneib_session_end(struct oneib_session *session);
 
-struct oneib_fabric_options oneib_fabric_options_of(const struct oneib_config *config);
-
 #endif

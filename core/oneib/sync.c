@@ -17,13 +17,6 @@ struct work {
     struct oneib_apply_result result;
 };
 
-/* oneib_apply() will refuse: then nothing is written to oned either. */
-static bool will_be_refused(const struct oneib_view *view, bool force)
-{
-    return !force &&
-           (view->file_state == ONEIB_FILE_FOREIGN || view->file_state == ONEIB_FILE_UNREADABLE);
-}
-
 /*
  * Keys first: with them the desired state is another one. What could not be given a key is a
  * finding of the look before, so it is carried over.
@@ -33,7 +26,7 @@ static int allocate(struct work *work, bool force, struct oneib_error *err)
     struct oneib_looked *looked = work->looked;
     struct oneib_view *view = &looked->view;
     if (!looked->session.config.one.writer || view->desired.request_count == 0 ||
-        will_be_refused(view, force))
+        oneib_apply_refuses(view, force))
         return 0;
 
     struct oneib_findings refusals = {0};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/array.h"
 #include "base/clock.h"
+#include "base/hash.h"
 #include "base/log.h"
 #include "oneibd/daemon.h"
 #include "oneibd/signals.h"
@@ -31,21 +32,16 @@ static void list_ports(const struct oneib_cloud *cloud, oneib_guid *ports)
             *ports++ = cloud->hosts[i].ports[j].port_guid;
 }
 
-static uint64_t mix(uint64_t hash, uint64_t word)
-{
-    hash = (hash ^ word) * UINT64_C(0x100000001b3);
-    return hash ^ (hash >> 32);
-}
-
 /* Of what decides where hosts are linked: their ports, and who has which LID. */
 static uint64_t fingerprint(const struct oneib_view *view)
 {
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    uint64_t hash = ONEIB_HASH_BEGIN;
     for (size_t i = 0; i < view->cloud.host_count; i++)
         for (size_t j = 0; j < view->cloud.hosts[i].port_count; j++)
-            hash = mix(hash, view->cloud.hosts[i].ports[j].port_guid);
+            hash = oneib_hash_mix(hash, view->cloud.hosts[i].ports[j].port_guid);
     for (size_t i = 0; i < view->subnet.port_count; i++)
-        hash = mix(mix(hash, view->subnet.ports[i].guid), view->subnet.ports[i].lid);
+        hash = oneib_hash_mix(oneib_hash_mix(hash, view->subnet.ports[i].guid),
+                              view->subnet.ports[i].lid);
     return hash;
 }
 
@@ -129,30 +125,22 @@ static int note_failure(struct oneib_daemon *daemon, uint32_t host_id,
                               host_id, failure->text);
 }
 
-static bool ends_everything(enum oneib_error_code code)
-{
-    return code == ONEIB_ERROR_UNREACHABLE || code == ONEIB_ERROR_TIMEOUT ||
-           code == ONEIB_ERROR_AUTH || code == ONEIB_ERROR_MEMORY;
-}
-
 /* oned has it now, so it is not written again. */
 static int remember(struct oneib_daemon *daemon, const struct oneib_host_attributes *item,
                     struct oneib_error *err)
 {
     struct oneib_cloud *cloud = &daemon->view.cloud;
-    for (size_t i = 0; i < cloud->host_count; i++) {
-        struct oneib_host *host = &cloud->hosts[i];
-        if (host->id != item->host_id)
-            continue;
-        if (item->differs_free)
-            host->vfs_free = (int32_t)item->vfs_free;
-        if (!item->differs_switches)
-            return 0;
-        free(host->switches);
-        host->switches = strdup(item->switches);
-        return host->switches ? 0 : oneib_fail_memory(err);
-    }
-    return 0;
+    const struct oneib_host *found = oneib_cloud_host(cloud, item->host_id);
+    if (!found)
+        return 0;
+    struct oneib_host *host = &cloud->hosts[found - cloud->hosts];
+    if (item->differs_free)
+        host->vfs_free = (int32_t)item->vfs_free;
+    if (!item->differs_switches)
+        return 0;
+    free(host->switches);
+    host->switches = strdup(item->switches);
+    return host->switches ? 0 : oneib_fail_memory(err);
 }
 
 static int tell_host(struct oneib_daemon *daemon, const struct oneib_host_attributes *item,
@@ -168,7 +156,7 @@ static int tell_host(struct oneib_daemon *daemon, const struct oneib_host_attrib
         daemon->metrics.host_updates++;
         return remember(daemon, item, err);
     }
-    if (ends_everything(failure.code)) {
+    if (oneib_one_error_is_general(failure.code)) {
         *err = failure;
         return oneib_wrap(err, "writing host %u", item->host_id);
     }

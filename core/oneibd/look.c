@@ -20,16 +20,15 @@ static void distrust_what_others_wrote(struct oneib_daemon *daemon)
 }
 
 static int add_what_is_due(struct oneib_daemon *daemon, const struct oneib_due *due,
-                           bool *preparing, struct oneib_error *err)
+                           struct oneib_error *err)
 {
     distrust_what_others_wrote(daemon);
     if (due->reread || !daemon->has_cloud)
         daemon->agenda.everything = true;
-    *preparing = false;
     if (!due->poll || daemon->agenda.everything)
         return 0;
     daemon->agenda.new_vms = true;
-    return oneib_agenda_unsettled(&daemon->view.cloud, &daemon->agenda, preparing, err);
+    return oneib_agenda_unsettled(&daemon->view.cloud, &daemon->agenda, err);
 }
 
 /* Only a call of oned's may be interrupted. */
@@ -70,15 +69,6 @@ static void note_everything_was_read(struct oneib_daemon *daemon, double began)
     daemon->metrics.looks_full++;
 }
 
-static bool someone_is_preparing(const struct oneib_cloud *cloud)
-{
-    for (size_t i = 0; i < cloud->attachment_count; i++)
-        if (cloud->attachments[i].presence == ONEIB_ARRIVING ||
-            cloud->attachments[i].presence == ONEIB_MIGRATING)
-            return true;
-    return false;
-}
-
 /* Whether what events tell of is not what it was. */
 static bool vms_moved(struct oneib_daemon *daemon)
 {
@@ -94,10 +84,9 @@ int oneib_daemon_look(struct oneib_daemon *daemon, const struct oneib_due *due, 
     const bool untold = !due->events;
     const uint64_t told = messages(daemon);
     const bool first = !daemon->has_cloud;
-    bool preparing;
 
     *changed = false;
-    if (add_what_is_due(daemon, due, &preparing, err) < 0)
+    if (add_what_is_due(daemon, due, err) < 0)
         return -1;
     if (oneib_agenda_is_empty(&daemon->agenda))
         return 0;
@@ -111,8 +100,9 @@ int oneib_daemon_look(struct oneib_daemon *daemon, const struct oneib_due *due, 
     if (everything)
         note_everything_was_read(daemon, began);
     if (everything || due->poll)
-        oneib_pace_polled(&daemon->pace, oneib_now_ms(), someone_is_preparing(&daemon->view.cloud));
-    else if (*changed && someone_is_preparing(&daemon->view.cloud))
+        oneib_pace_polled(&daemon->pace, oneib_now_ms(),
+                          oneib_cloud_is_preparing(&daemon->view.cloud));
+    else if (*changed && oneib_cloud_is_preparing(&daemon->view.cloud))
         oneib_pace_preparing(&daemon->pace, oneib_now_ms());
     const bool moved = *changed && vms_moved(daemon);
     oneib_trust_looked(&daemon->trust, oneib_now_ms(), told, moved && untold && !first);

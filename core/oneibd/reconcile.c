@@ -99,19 +99,13 @@ static void count_outcome(struct oneib_daemon *daemon, const struct oneib_apply_
         metrics->last_sync = now;
 }
 
-static int collect_findings(const struct oneib_findings *from, struct oneib_findings *to,
-                            struct oneib_error *err)
-{
-    return oneib_findings_copy(from, 0, to, err);
-}
-
 static int report(struct oneib_daemon *daemon, const struct oneib_verification *verification,
                   struct oneib_error *err)
 {
     struct oneib_findings now = {0};
-    if (collect_findings(&daemon->view.findings, &now, err) < 0 ||
-        collect_findings(&daemon->view.desired.findings, &now, err) < 0 ||
-        collect_findings(&daemon->host_findings, &now, err) < 0) {
+    if (oneib_findings_copy(&daemon->view.findings, 0, &now, err) < 0 ||
+        oneib_findings_copy(&daemon->view.desired.findings, 0, &now, err) < 0 ||
+        oneib_findings_copy(&daemon->host_findings, 0, &now, err) < 0) {
         oneib_findings_clear(&now);
         return -1;
     }
@@ -200,14 +194,8 @@ static int open_fabric(struct oneib_daemon *daemon, struct oneib_error *err)
 {
     if (daemon->fabric)
         return 0;
-    const struct oneib_fabric_options options = {
-        .ca = daemon->config.fabric.ca,
-        .port = daemon->config.fabric.port,
-        .window = daemon->config.fabric.window,
-        .timeout_ms = daemon->config.fabric.timeout_ms,
-        .retries = daemon->config.fabric.retries,
-        .interrupted = oneib_signals_ending,
-    };
+    struct oneib_fabric_options options = oneib_fabric_options_of(&daemon->config);
+    options.interrupted = oneib_signals_ending;
     daemon->fabric = oneib_fabric_open(&options, err);
     return daemon->fabric ? 0 : -1;
 }
@@ -272,9 +260,8 @@ static int want_requested_networks(struct oneib_daemon *daemon, struct oneib_age
 static int allocate(struct oneib_daemon *daemon, struct oneib_error *err)
 {
     struct oneib_view *view = &daemon->view;
-    const bool refused = view->file_state == ONEIB_FILE_FOREIGN ||
-                         (view->file_state == ONEIB_FILE_UNREADABLE && !may_restore(daemon));
-    if (!daemon->config.one.writer || view->desired.request_count == 0 || refused)
+    if (!daemon->config.one.writer || view->desired.request_count == 0 ||
+        oneib_apply_refuses(view, may_restore(daemon)))
         return 0;
 
     struct oneib_agenda agenda = {0};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "oneibd/trust.h"
+#include "base/hash.h"
 #include <stddef.h>
 
 #define NEVER (-1.0)
@@ -41,25 +42,18 @@ enum oneib_trust_change oneib_trust_judge(struct oneib_trust *trust, double now,
     return ONEIB_TRUST_LOST;
 }
 
-/* Word by word, with the prime of FNV-1a (64 bits): spreads well enough to notice a change. */
-static uint64_t mix(uint64_t hash, uint32_t word)
-{
-    hash = (hash ^ word) * UINT64_C(0x100000001b3);
-    return hash ^ (hash >> 32);
-}
-
 uint64_t oneib_trust_fingerprint(const struct oneib_cloud *cloud)
 {
-    uint64_t hash = mix(UINT64_C(0xcbf29ce484222325), cloud->vm_end);
+    uint64_t hash = oneib_hash_mix(ONEIB_HASH_BEGIN, cloud->vm_end);
     for (size_t i = 0; i < cloud->attachment_count; i++) {
         const struct oneib_attachment *attachment = &cloud->attachments[i];
         if (attachment->presence == ONEIB_ABSENT)
             continue;
-        hash = mix(hash, attachment->vm_id);
-        hash = mix(hash, attachment->nic_id);
-        hash = mix(hash, attachment->network_id);
-        hash = mix(hash, attachment->host_id);
-        hash = mix(hash, attachment->presence);
+        hash = oneib_hash_mix(hash, attachment->vm_id);
+        hash = oneib_hash_mix(hash, attachment->nic_id);
+        hash = oneib_hash_mix(hash, attachment->network_id);
+        hash = oneib_hash_mix(hash, attachment->host_id);
+        hash = oneib_hash_mix(hash, attachment->presence);
     }
     return hash;
 }

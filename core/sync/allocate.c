@@ -2,13 +2,6 @@
 #include "sync/sync.h"
 #include <string.h>
 
-/* Errors after which asking for the next network is pointless. */
-static bool ends_everything(enum oneib_error_code code)
-{
-    return code == ONEIB_ERROR_UNREACHABLE || code == ONEIB_ERROR_AUTH ||
-           code == ONEIB_ERROR_MEMORY || code == ONEIB_ERROR_TIMEOUT;
-}
-
 /* Somebody may have set a key since the view was made: theirs counts. */
 static bool still_needs_it(const struct oneib_view *view, uint32_t network_id,
                            enum oneib_key_state state, oneib_pkey pkey)
@@ -73,7 +66,7 @@ int oneib_allocate(struct oneib_one *one, struct oneib_view *view, size_t *given
             ++*given;
             continue;
         }
-        if (ends_everything(failure.code)) {
+        if (oneib_one_error_is_general(failure.code)) {
             *err = failure;
             return oneib_wrap(err, "giving network %u a P_Key", request->network_id);
         }

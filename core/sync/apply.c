@@ -60,11 +60,15 @@ static int refuse_take_over(const struct oneib_config *config, const struct onei
             "%s was not written by oneib: look at 'oneib plan', move what must stay to "
             "%s, then take it over with 'oneib sync --force'",
             config->opensm.partitions, config->opensm.fragment);
-    if (view->file_state == ONEIB_FILE_UNREADABLE)
-        return oneib_fail(err, ONEIB_ERROR_REFUSED,
-                          "%s: look at it, then replace it with 'oneib sync --force'",
-                          view->file_error.text);
-    return 0;
+    return oneib_fail(err, ONEIB_ERROR_REFUSED,
+                      "%s: look at it, then replace it with 'oneib sync --force'",
+                      view->file_error.text);
+}
+
+bool oneib_apply_refuses(const struct oneib_view *view, bool force)
+{
+    return !force &&
+           (view->file_state == ONEIB_FILE_FOREIGN || view->file_state == ONEIB_FILE_UNREADABLE);
 }
 
 /* One step of putting into force, and what it has to work with. */
@@ -441,8 +445,8 @@ int oneib_apply(const struct oneib_config *config, struct oneib_fabric *fabric,
         *err = view->subnet_error;
         return oneib_wrap(err, "nothing is written while the fabric cannot be read");
     }
-    if (!options->force && refuse_take_over(config, view, err) < 0)
-        return -1;
+    if (oneib_apply_refuses(view, options->force))
+        return refuse_take_over(config, view, err);
 
     int status =
         oneib_subnet_verify(&view->subnet, &view->desired.table, &result->verification, err);

@@ -134,6 +134,9 @@ struct oneib_apply_options {
 int oneib_apply(const struct oneib_config *config, struct oneib_fabric *fabric,
                 struct oneib_view *view, const struct oneib_apply_options *options,
                 struct oneib_apply_result *result, struct oneib_error *err);
+/* Whether oneib_apply() will refuse the file that the view saw: then nothing should be written to
+ * oned either. */
+bool oneib_apply_refuses(const struct oneib_view *view, bool force);
 void oneib_apply_result_clear(struct oneib_apply_result *result);
 
 #endif
