@@ -2,10 +2,10 @@
 #include "fabric/opensm.h"
 
 #include "base/cleanup.h"
+#include "base/command.h"
 #include "base/escape.h"
 #include "base/file.h"
 #include "base/number.h"
-#include "fabric/command.h"
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>

@@ -9,6 +9,7 @@
 #define ONEIB_MODEL_CLOUD_H
 
 #include "base/error.h"
+#include "model/device.h"
 #include "model/guid.h"
 #include "model/lifecycle.h"
 #include "model/pkey.h"
@@ -22,8 +23,8 @@ enum oneib_hca_driver { ONEIB_HCA_OTHER, ONEIB_HCA_MLX4, ONEIB_HCA_MLX5 };
 
 /* One IB_HCA vector of a host: one port of one adapter. */
 struct oneib_hca_port {
-    char device[32]; /* "mlx4_0" */
-    uint8_t port;    /* 1-254 */
+    char device[ONEIB_DEVICE_NAME_SIZE]; /* "mlx4_0" */
+    uint8_t port;                        /* 1-254 */
     enum oneib_hca_driver driver;
     oneib_guid port_guid; /* never 0 */
     uint16_t pkeys_max; /* entries that the port can hold for us, default partition included; 0: not
@@ -58,9 +59,9 @@ struct oneib_network {
     oneib_pkey pkey;         /* when VALID */
     bool reservations_share; /* IB_RESERVATION = "shared" */
     enum oneib_membership
-        membership;      /* IB_MEMBERSHIP; a value that is neither is LIMITED, and a finding */
-    char device[32];     /* PHYDEV's device; "" : the host's only HCA */
-    uint8_t device_port; /* PHYDEV's ":2"; 0: not said */
+        membership; /* IB_MEMBERSHIP; a value that is neither is LIMITED, and a finding */
+    char device[ONEIB_DEVICE_NAME_SIZE]; /* PHYDEV's device; "" : the host's only HCA */
+    uint8_t device_port;                 /* PHYDEV's ":2"; 0: not said */
     bool unreadable;     /* its document is malformed: id, name, parent, key and VMs are what oned
                             wrote in front of what users write, all else is not known. It has no
                             members, and keeps its key from others */

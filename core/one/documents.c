@@ -49,30 +49,6 @@ void oneib_documents_take_back(struct oneib_documents *documents,
     documents->networks_listed.count = mark->listed;
 }
 
-bool oneib_value_number(const struct oneib_value *value, uint64_t max, uint64_t *number)
-{
-    return value->state == ONEIB_VALUE_TEXT &&
-           oneib_parse_decimal_n(value->text, value->length, max, number);
-}
-
-bool oneib_value_id(const struct oneib_value *value, uint32_t *id)
-{
-    uint64_t number;
-    if (!oneib_value_number(value, ONEIB_ID_MAX, &number))
-        return false;
-    *id = (uint32_t)number;
-    return true;
-}
-
-enum oneib_key_state oneib_value_key(const struct oneib_value *value, oneib_pkey *pkey)
-{
-    if (oneib_value_is_empty(value))
-        return ONEIB_KEY_MISSING;
-    if (value->state == ONEIB_VALUE_TEXT && oneib_pkey_parse(value->text, pkey))
-        return ONEIB_KEY_VALID;
-    return ONEIB_KEY_INVALID;
-}
-
 static const char *reason(const struct oneib_value *value, const char *why)
 {
     switch (value->state) {
@@ -127,13 +103,6 @@ char *oneib_documents_copy_name(struct oneib_documents *documents, const char *o
     if (!name)
         oneib_fail_memory(err);
     return name;
-}
-
-bool oneib_device_name_is_valid(const char *name, size_t length)
-{
-    static const char allowed[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
-                                  "_.-";
-    return length >= 1 && length <= 31 && strspn(name, allowed) >= length;
 }
 
 int oneib_documents_read_ids(struct oneib_reader *reader, struct oneib_id_set *ids, size_t *invalid,

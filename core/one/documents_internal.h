@@ -6,14 +6,11 @@
 #include "base/error.h"
 #include "model/cloud.h"
 #include "one/documents.h"
-#include "one/reader.h"
+#include "xml/reader.h"
+#include "xml/values.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-/* Ids of oned are C ints (PoolObjectSQL::oid); XML-RPC carries them as i4. */
-#define ONEIB_ID_MAX INT32_MAX
-#define ONEIB_NUMBER_LENGTH 20
 
 /* More ports than any machine has slots for; keeps a hostile document from costing time and
  * findings. */
@@ -46,14 +43,6 @@ struct oneib_object_kind {
 int oneib_documents_read(struct oneib_documents *documents, const char *xml, size_t length,
                          const struct oneib_object_kind *kind, struct oneib_error *err);
 
-/* A decimal number up to max. */
-bool oneib_value_number(const struct oneib_value *value, uint64_t max, uint64_t *number);
-/* An id; false when it is none. */
-bool oneib_value_id(const struct oneib_value *value, uint32_t *id);
-
-/* The state of a key that a document holds in `value`; *pkey is set when it is VALID. */
-enum oneib_key_state oneib_value_key(const struct oneib_value *value, oneib_pkey *pkey);
-
 /*
  * Adds the finding "OBJECT: ATTRIBUTE "value" WHY"; for a value that is no plain text the reason is
  * said instead of `why`.
@@ -71,9 +60,6 @@ int oneib_documents_note_key(struct oneib_documents *documents, const char *obje
  * memory. */
 char *oneib_documents_copy_name(struct oneib_documents *documents, const char *object,
                                 const struct oneib_value *value, struct oneib_error *err);
-
-/* "mlx4_0", of letters, digits, '_', '.', '-'; 1 to 31 bytes. */
-bool oneib_device_name_is_valid(const char *name, size_t length);
 
 /* Adds the <ID> children of the element that the reader stands on; *invalid: how many were no ids.
  */

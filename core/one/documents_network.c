@@ -197,28 +197,12 @@ static int judge_key(const struct judged *judged, struct oneib_error *err)
     return oneib_documents_note_key(judged->documents, judged->object, value, err);
 }
 
-/* "DEVICE[:PORT]" */
-static bool parse_phydev(const struct oneib_value *value, struct oneib_network *network)
-{
-    if (value->state != ONEIB_VALUE_TEXT)
-        return false;
-    const char *colon = strchr(value->text, ':');
-    size_t length = colon ? (size_t)(colon - value->text) : value->length;
-    uint64_t port = 0;
-    if (!oneib_device_name_is_valid(value->text, length) ||
-        (colon && (!oneib_parse_decimal(colon + 1, 254, &port) || port == 0)))
-        return false;
-    memcpy(network->device, value->text, length);
-    network->device[length] = '\0';
-    network->device_port = (uint8_t)port;
-    return true;
-}
-
 static int judge_phydev(const struct judged *judged, struct oneib_error *err)
 {
     const struct oneib_value *value =
         chosen(&judged->values->phydev, &judged->values->template_phydev);
-    if (oneib_value_is_empty(value) || parse_phydev(value, judged->network))
+    if (oneib_value_is_empty(value) ||
+        oneib_value_phydev(value, judged->network->device, &judged->network->device_port))
         return 0;
     judged->network->device_invalid = true;
     return oneib_documents_note_value(judged->documents, ONEIB_NOTICE, "phydev-text",

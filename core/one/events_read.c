@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What a message of oned's event stream says. */
+#include "base/base64.h"
 #include "base/cleanup.h"
 #include "base/number.h"
 #include "base/text.h"
 #include "one/documents_internal.h"
 #include "one/events_internal.h"
-#include "one/reader.h"
+#include "xml/reader.h"
 #include <string.h>
 
 #define CALL_BEGIN "EVENT API "
@@ -99,48 +100,6 @@ static struct oneib_event read_state(struct rest rest, enum oneib_event_kind kin
 }
 
 /* --- payloads of calls ---------------------------------------------------------------------- */
-
-/* RFC 4648, section 4; -1: not of the alphabet. */
-static int sextet(char c)
-{
-    if (c >= 'A' && c <= 'Z')
-        return c - 'A';
-    if (c >= 'a' && c <= 'z')
-        return c - 'a' + 26;
-    if (c >= '0' && c <= '9')
-        return c - '0' + 52;
-    return c == '+' ? 62 : c == '/' ? 63 : -1;
-}
-
-static size_t padding(const char *text, size_t length)
-{
-    if (length < 4 || text[length - 1] != '=')
-        return 0;
-    return text[length - 2] == '=' ? 2 : 1;
-}
-
-/* Decodes one line of base64 that is not empty. NULL: it is none, or there is no memory. */
-static char *decode(const char *text, size_t length, size_t *decoded)
-{
-    if (length == 0 || length % 4 != 0)
-        return NULL;
-    size_t digits = length - padding(text, length);
-    oneib_autofree char *bytes = malloc(length / 4 * 3);
-    if (!bytes)
-        return NULL;
-    uint32_t bits = 0;
-    size_t count = 0;
-    for (size_t i = 0; i < digits; i++) {
-        int value = sextet(text[i]);
-        if (value < 0)
-            return NULL;
-        bits = bits << 6 | (uint32_t)value;
-        if (i % 4 != 0)
-            bytes[count++] = (char)(bits >> (6 - i % 4 * 2) & 0xff);
-    }
-    *decoded = count;
-    return oneib_steal(&bytes);
-}
 
 /* The parameter of a call that is its object's number. */
 struct wanted {
@@ -279,7 +238,7 @@ static struct oneib_event read_call(struct rest rest, enum oneib_event_kind kind
     if (only_reads(&call))
         return nothing();
     size_t length;
-    oneib_autofree char *xml = decode(payload, payload_length, &length);
+    oneib_autofree char *xml = oneib_base64_decode(payload, payload_length, &length);
     struct oneib_event event = {.kind = kind};
     if (!xml || !(answers_id(&call) ? read_answered(xml, length, &event.id)
                                     : read_given(xml, length, &event.id)))

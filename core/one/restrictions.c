@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "one/restrictions.h"
-#include "one/reader.h"
+#include "xml/reader.h"
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>

@@ -8,7 +8,7 @@
  */
 #include "base/text.h"
 #include "one/documents.h"
-#include "one/reader.h"
+#include "xml/reader.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Keeps one user's huge attribute from stopping everybody; for core/one alone.
+ * Keeps one user's huge attribute from stopping everybody; for the reader alone.
  *
  * oned writes attributes as CDATA sections of whatever length a user stored. libxml2's reader takes
  * quadratic time for one long section (half a minute for 12 MB) and refuses one over 10 MB, with
  * all the VMs around it. No attribute that oneib reads is longer than ONEIB_SECTION_MAX, so the
  * rest of such a section can go.
  */
-#ifndef ONEIB_ONE_SHORTEN_H
-#define ONEIB_ONE_SHORTEN_H
+#ifndef ONEIB_XML_SHORTEN_H
+#define ONEIB_XML_SHORTEN_H
 
 #include "base/error.h"
 #include "base/text.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "fabric/command.h"
+#include "base/command.h"
 
 #include "base/cleanup.h"
 #include "base/escape.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "one/reader.h"
+#include "xml/reader.h"
 #include "base/text.h"
-#include "one/shorten.h"
+#include "xml/shorten.h"
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "one/shorten.h"
+#include "xml/shorten.h"
 #include <string.h>
 
 #define OPENING "<![CDATA["

@@ -9,10 +9,10 @@
  * each name.
  *
  * libxml2's own limits (XML_PARSE_HUGE is not given) are kept from hitting the longest of users'
- * attributes by one/shorten.h.
+ * attributes by xml/shorten.h.
  */
-#ifndef ONEIB_ONE_READER_H
-#define ONEIB_ONE_READER_H
+#ifndef ONEIB_XML_READER_H
+#define ONEIB_XML_READER_H
 
 #include "base/error.h"
 #include <libxml/xmlreader.h>

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/base64.h"
+#include "base/cleanup.h"
+#include <stdint.h>
+
+/* -1: not of the alphabet. */
+static int sextet(char c)
+{
+    if (c >= 'A' && c <= 'Z')
+        return c - 'A';
+    if (c >= 'a' && c <= 'z')
+        return c - 'a' + 26;
+    if (c >= '0' && c <= '9')
+        return c - '0' + 52;
+    return c == '+' ? 62 : c == '/' ? 63 : -1;
+}
+
+char *oneib_base64_decode(const char *text, size_t length, size_t *decoded)
+{
+    *decoded = 0;
+    oneib_autofree char *bytes = malloc(length / 4 * 3 + 4);
+    if (!bytes) {
+        *decoded = length;
+        return NULL;
+    }
+    uint32_t bits = 0;
+    size_t count = 0, digits = 0, padding = 0;
+    for (size_t i = 0; i < length; i++) {
+        if (text[i] == '\n' || text[i] == '\r')
+            continue;
+        if (text[i] == '=') {
+            padding++;
+            continue;
+        }
+        int value = sextet(text[i]);
+        if (value < 0 || padding > 0)
+            return NULL;
+        bits = bits << 6 | (uint32_t)value;
+        if (digits % 4 != 0)
+            bytes[count++] = (char)(bits >> (6 - digits % 4 * 2) & 0xff);
+        digits++;
+    }
+    if (count == 0 || padding > 2 || (digits + padding) % 4 != 0)
+        return NULL;
+    bytes[count] = '\0';
+    *decoded = count;
+    return oneib_steal(&bytes);
+}
