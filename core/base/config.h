@@ -126,6 +126,28 @@ struct oneib_config {
         char *metrics;
     } daemon;
 
+    /* On a node: what its drivers, probe and oneib-vf go by. */
+    struct {
+        /* node.libvirt: the connection that tells which domains there are; default
+         * "qemu:///system" */
+        char *libvirt;
+        /* node.helper = ["/usr/bin/sudo", "-n", "/usr/libexec/oneib/oneib-vf"]: how drivers call
+         * the privileged helper; NULL, the default: just so */
+        char **helper;
+        /* node.host_vfs = ["0000:81:00.1"]: virtual functions that are kept for the host itself;
+         * NULL-terminated, or NULL */
+        char **host_vfs;
+        /* node.pkey_wait, milliseconds that a VM waits for its key to be in its port's table,
+         * 100-300000; default 30000 */
+        uint32_t pkey_wait_ms;
+        /* node.guid_wait, milliseconds for the subnet manager to accept a GUID, or to let it go,
+         * 100-300000; default 15000 */
+        uint32_t guid_wait_ms;
+        /* node.watch, milliseconds between two looks of oneib-vf watch when the adapter reports
+         * nothing, 100-600000; default 10000 */
+        uint32_t watch_ms;
+    } node;
+
     struct {
         /* log.level = "error" | "warning" | "info" | "debug"; default "info" */
         enum oneib_log_level level;

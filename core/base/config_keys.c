@@ -9,6 +9,8 @@
     .offset = offsetof(struct oneib_config, field),                                                \
     .size = sizeof(((struct oneib_config *)NULL)->field)
 
+#define HEXADECIMAL "0123456789abcdefABCDEF"
+
 /* ---- what strings must be
  * ------------------------------------------------------------------------------ */
 
@@ -87,6 +89,27 @@ static const char *check_command(const char *string, size_t index)
     if (index == 0 && check_path(string, index))
         return "must begin with the absolute path of a program";
     return NULL;
+}
+
+static const char *check_libvirt(const char *string, size_t index)
+{
+    (void)index;
+    if (!strstr(string, "://"))
+        return "must be a connection of libvirt's, such as qemu:///system";
+    return NULL;
+}
+
+/* 0000:81:00.1, as model/pci.h reads it, which this library does not know. */
+static const char *check_pci(const char *string, size_t index)
+{
+    (void)index;
+    const size_t domain = strspn(string, HEXADECIMAL);
+    const char *rest = string + domain;
+    if (domain >= 4 && domain <= 8 && strlen(rest) == 8 && rest[0] == ':' && rest[3] == ':' &&
+        rest[6] == '.' && strspn(rest + 1, HEXADECIMAL) == 2 &&
+        strspn(rest + 4, HEXADECIMAL) == 2 && rest[7] >= '0' && rest[7] <= '7')
+        return NULL;
+    return "must be a PCI address such as 0000:81:00.1";
 }
 
 static const char *check_guid(const char *string, size_t index)
@@ -194,6 +217,17 @@ const struct oneib_config_key oneib_config_keys[] = {
      .maximum = 86400000, .default_number = 120000},
     {"daemon", "metrics", ONEIB_CONFIG_STRING, FIELD(daemon.metrics), .check = check_listen,
      .default_string = "127.0.0.1:9677"},
+
+    {"node", "libvirt", ONEIB_CONFIG_STRING, FIELD(node.libvirt), .check = check_libvirt,
+     .default_string = "qemu:///system"},
+    {"node", "helper", ONEIB_CONFIG_STRINGS, FIELD(node.helper), .check = check_command},
+    {"node", "host_vfs", ONEIB_CONFIG_STRINGS, FIELD(node.host_vfs), .check = check_pci},
+    {"node", "pkey_wait", ONEIB_CONFIG_NUMBER, FIELD(node.pkey_wait_ms), .minimum = 100,
+     .maximum = 300000, .default_number = 30000},
+    {"node", "guid_wait", ONEIB_CONFIG_NUMBER, FIELD(node.guid_wait_ms), .minimum = 100,
+     .maximum = 300000, .default_number = 15000},
+    {"node", "watch", ONEIB_CONFIG_NUMBER, FIELD(node.watch_ms), .minimum = 100, .maximum = 600000,
+     .default_number = 10000},
 
     {"log", "level", ONEIB_CONFIG_CHOICE, FIELD(log.level), .choices = log_levels,
      .default_number = ONEIB_LOG_INFO},

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Attributes of sysfs: small files of one value. Paths are as oneib_node_path() makes them. Errors
+ * name the path.
+ */
+#ifndef ONEIB_HCA_ATTRIBUTE_H
+#define ONEIB_HCA_ATTRIBUTE_H
+
+#include "base/error.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define ONEIB_ATTRIBUTE_SIZE 256
+
+/* Reads it whole, without blanks and newlines at its end. NOT_FOUND when there is none; INPUT when
+ * it is longer than size - 1. Returns 0 or -1. */
+int oneib_attribute_read(const char *path, char *text, size_t size, struct oneib_error *err);
+
+/* Writes the value in one write(2), truncating a plain file first (sysfs does not care). A short
+ * write is an error. Says nothing about whether it took effect: read it back. */
+int oneib_attribute_write(const char *path, const char *value, struct oneib_error *err);
+
+/* Strict: INPUT names what was read instead. */
+int oneib_attribute_decimal(const char *path, uint64_t max, uint64_t *value,
+                            struct oneib_error *err);
+/* With or without "0x". */
+int oneib_attribute_hex(const char *path, uint64_t max, uint64_t *value, struct oneib_error *err);
+
+/* The last component of what a symbolic link points to: a driver's name, a PCI address. NOT_FOUND
+ * when there is no link. */
+int oneib_attribute_link(const char *path, char *name, size_t size, struct oneib_error *err);
+
+/*
+ * The names in a folder, without "." and "..", sorted as numbers where they are numbers; at most
+ * 4,096. *names is one allocation, NULL-terminated, to be freed with free(). An absent folder has
+ * none, and is not an error.
+ */
+int oneib_attribute_list(const char *path, char ***names, size_t *count, struct oneib_error *err);
+
+#endif

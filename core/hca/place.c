@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hca/place.h"
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define ROOT_SIZE 512
+
+/* Written once, before any thread is there. */
+static char root[ROOT_SIZE];
+static bool is_known;
+
+static void find_root(void)
+{
+    /* A privileged program does not let its caller choose what it reads and writes. */
+    const char *wanted = geteuid() == 0 ? NULL : secure_getenv(ONEIB_NODE_ROOT_VARIABLE);
+    size_t length = wanted ? strlen(wanted) : 0;
+    is_known = true;
+    while (length > 0 && wanted[length - 1] == '/')
+        length--;
+    if (length == 0 || wanted[0] != '/' || length >= sizeof root)
+        return;
+    memcpy(root, wanted, length);
+}
+
+const char *oneib_node_root(void)
+{
+    if (!is_known)
+        find_root();
+    return root;
+}
+
+bool oneib_node_is_simulated(void)
+{
+    return oneib_node_root()[0] != '\0';
+}
+
+int oneib_node_path(char *path, size_t size, struct oneib_error *err, const char *format, ...)
+{
+    va_list arguments;
+    int used = snprintf(path, size, "%s", oneib_node_root());
+    if (used >= 0 && (size_t)used < size) {
+        va_start(arguments, format);
+        int more = vsnprintf(path + used, size - (size_t)used, format, arguments);
+        va_end(arguments);
+        if (more >= 0 && (size_t)more < size - (size_t)used)
+            return 0;
+    }
+    return oneib_fail(err, ONEIB_ERROR_INPUT, "a path below \"%s/\" is too long",
+                      oneib_node_root());
+}
+
+int oneib_node_config(struct oneib_config *config, struct oneib_error *err)
+{
+    char path[ROOT_SIZE + sizeof ONEIB_CONFIG_DEFAULT_PATH];
+    if (!oneib_node_is_simulated())
+        return oneib_config_load(NULL, config, err);
+    snprintf(path, sizeof path, "%s%s", oneib_node_root(), ONEIB_CONFIG_DEFAULT_PATH);
+    if (access(path, F_OK) < 0)
+        return oneib_config_defaults(config, err);
+    return oneib_config_load(path, config, err);
+}

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+/* PCI addresses, as sysfs and libvirt write them, and as OpenNebula does. */
+#ifndef ONEIB_MODEL_PCI_H
+#define ONEIB_MODEL_PCI_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define ONEIB_PCI_TEXT_SIZE 16 /* "0000:81:00.1": domain of 4 to 8 digits (VMD has 5), and NUL */
+
+struct oneib_pci {
+    uint32_t domain;
+    uint8_t bus;
+    uint8_t slot;     /* 0-31 */
+    uint8_t function; /* 0-7 */
+};
+
+/* "0000:81:00.1": hexadecimal, all digits written, either case. */
+bool oneib_pci_parse(const char *text, struct oneib_pci *pci);
+/* ADDRESS and PREV_ADDRESS of a PCI device in a VM's document: "0000:81:00:1". */
+bool oneib_pci_parse_one(const char *text, struct oneib_pci *pci);
+void oneib_pci_format(const struct oneib_pci *pci, char text[ONEIB_PCI_TEXT_SIZE]);
+/* <0, 0, >0: by domain, bus, slot, function. */
+int oneib_pci_compare(const struct oneib_pci *a, const struct oneib_pci *b);
+
+#endif

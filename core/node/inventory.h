@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Adapters, the table and the domains together: who uses which VF, and what is stale. For `oneib
+ * hca` and the probe; unprivileged.
+ */
+#ifndef ONEIB_NODE_INVENTORY_H
+#define ONEIB_NODE_INVENTORY_H
+
+#include "base/config.h"
+#include "base/error.h"
+#include "domain/domains.h"
+#include "hca/hca.h"
+#include "hca/vf_control.h"
+#include "model/finding.h"
+#include "model/vf_choice.h"
+#include "model/vf_record.h"
+#include <stdbool.h>
+#include <stddef.h>
+
+/* A record is left alone for so long after its last change: between pre and the moment when libvirt
+ * knows the domain. Seconds. */
+#define ONEIB_STALE_AFTER 120
+
+struct oneib_inventory_vf {
+    const struct oneib_hca *hca;          /* into inventory->hcas */
+    const struct oneib_vf *vf;            /* likewise */
+    const struct oneib_vf_record *record; /* into inventory->table; NULL: none */
+    const struct oneib_domain *domain;    /* into inventory->domains; NULL: none */
+    enum oneib_vf_use use;
+    bool state_known;
+    struct oneib_vf_state state; /* when it was asked for and could be read */
+};
+
+struct oneib_inventory {
+    struct oneib_hcas hcas;
+    struct oneib_vf_table table;
+    struct oneib_domains domains;
+    bool domains_known; /* libvirt answered */
+    struct oneib_error domains_error;
+    struct oneib_inventory_vf *vfs; /* owned: all VFs of all adapters */
+    size_t vf_count;
+    struct oneib_findings findings; /* vf-claimed-twice, vf-gone (a record's VF is there no more),
+                                       vf-not-closed, hca-unreadable, port-full-member, ... */
+};
+
+/* with_states: also reads every VF's maps and GUIDs. */
+int oneib_inventory_read(const struct oneib_config *config, bool with_states,
+                         struct oneib_inventory *inventory, struct oneib_error *err);
+void oneib_inventory_clear(struct oneib_inventory *inventory);
+
+/*
+ * Whether a record is stale: nobody works on it, it has not changed for ONEIB_STALE_AFTER, and no
+ * domain named "one-<VM>" is there and none names its VF; a PREPARING one whose owner is gone, or a
+ * RELEASING one that nobody works on, at once. Never while libvirt does not answer, except those
+ * two. now: oneib_seconds_since_boot().
+ */
+bool oneib_record_is_stale(const struct oneib_vf_record *record,
+                           const struct oneib_domains *domains, bool domains_known, bool has_owner,
+                           int64_t now);
+
+/*
+ * Releases what is stale, and, with `everything` (repair), closes VFs that are NOT_CLOSED and
+ * finishes what post could not (deferred GUIDs of running domains). *done counts what was released;
+ * failures become findings. Through oneib-vf.
+ */
+int oneib_inventory_repair(const struct oneib_config *config, struct oneib_inventory *inventory,
+                           bool everything, size_t *done, struct oneib_error *err);
+
+#endif

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * What the probe prints: lines of an OpenNebula template. Pure. Attributes that a probe stops
+ * printing stay in oned (they are merged), so the scalars are always printed:
+ * IB_HCA = [ NAME = "mlx4_0", DRIVER = "mlx4", PCI = "0000:81:00.0", NODE_GUID = "0x...", PORT =
+ * "1", PORT_GUID = "0x...", LID = "7", STATE = "ACTIVE", RATE = "56", PKEYS_MAX = "127", VFS_TOTAL
+ * = "7", NUMA_NODE = "0" ], one for each InfiniBand port, IB_VFS_TOTAL = "7" (each adapter once),
+ * IB_PORTS_ACTIVE = "1", IB_PROBLEM = "" or what is wrong, in one line.
+ */
+#ifndef ONEIB_NODE_PROBE_H
+#define ONEIB_NODE_PROBE_H
+
+#include "base/text.h"
+#include "hca/hca.h"
+
+/* problem may be NULL. */
+void oneib_probe_render(const struct oneib_hcas *hcas, const char *problem,
+                        struct oneib_text *text);
+
+#endif
