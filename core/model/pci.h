@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define ONEIB_PCI_TEXT_SIZE 16 /* "0000:81:00.1": domain of 4 to 8 digits (VMD has 5), and NUL */
+#define ONEIB_PCI_TEXT_SIZE 17 /* "0000:81:00.1": domain of 4 to 8 digits (VMD has 5), and NUL */
 
 struct oneib_pci {
     uint32_t domain;

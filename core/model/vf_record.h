@@ -55,7 +55,8 @@ struct oneib_vf_record {
     int32_t owner;        /* process that works on it; 0: none */
     uint64_t owner_start; /* its start time, /proc/PID/stat field 22, so that a pid that was given
                              out again is not mistaken for it */
-    int64_t since;        /* of the last change of stage, seconds since boot (CLOCK_BOOTTIME): no
+    int64_t since;        /* of the last change of stage, or of the last time that
+                             somebody asked for it; seconds since boot (CLOCK_BOOTTIME): no
                              clock that is set makes it older or younger */
 };
 
@@ -79,7 +80,8 @@ int oneib_vf_table_add(struct oneib_vf_table *table, const struct oneib_vf_recor
 bool oneib_vf_table_remove(struct oneib_vf_table *table, const struct oneib_pci *vf);
 void oneib_vf_table_clear(struct oneib_vf_table *table);
 
-/* Both name the line in errors. An empty text is an empty table. */
+/* Errors name the line, and the table is empty then. An empty text is an empty table. The lines may
+ * be in any order. */
 int oneib_vf_table_parse(const char *text, size_t length, struct oneib_vf_table *table,
                          struct oneib_error *err);
 void oneib_vf_table_render(const struct oneib_vf_table *table, struct oneib_text *text);

@@ -101,6 +101,17 @@ static void a_network_without_a_key_asks_for_the_lowest_free_one(void **state)
     assert_verdict(scene, 10, 0, ONEIB_VERDICT_NO_KEY);
 }
 
+static void a_network_that_is_being_created_is_left_to_whoever_creates_it(void **state)
+{
+    struct scene *scene = *state;
+    add_network(scene, 5, 0)->being_created = true;
+    add_network(scene, 6, 0);
+    compute(scene);
+    assert_int_equal(1, scene->desired.request_count);
+    assert_int_equal(6, scene->desired.requests[0].network_id);
+    assert_int_equal(scene->policy.pkey_first, scene->desired.requests[0].pkey);
+}
+
 static void whoever_may_come_back_with_a_key_holds_it(void **state)
 {
     struct scene *scene = *state;
@@ -573,6 +584,7 @@ int main(void)
         SCENE_TEST(an_invalid_key_gives_no_members_and_no_new_key),
         SCENE_TEST(the_default_key_is_never_a_networks),
         SCENE_TEST(a_network_without_a_key_asks_for_the_lowest_free_one),
+        SCENE_TEST(a_network_that_is_being_created_is_left_to_whoever_creates_it),
         SCENE_TEST(whoever_may_come_back_with_a_key_holds_it),
         SCENE_TEST(an_unreadable_network_has_no_members_and_keeps_its_key_from_others),
         SCENE_TEST(an_unreadable_network_gets_no_key),
