@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "hca/hca.h"
 #include "model/vf_record.h"
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -30,21 +31,28 @@ struct oneib_assignment {
     size_t in_use_count;
     const struct oneib_pci *host_vfs; /* kept for the host (node.host_vfs); borrowed */
     size_t host_vf_count;
-    uint32_t pkey_wait_ms; /* for the key to be in the port's table */
-    uint32_t guid_wait_ms; /* for the SM to accept the GUID */
+    uint32_t pkey_wait_ms;                    /* for the key to be in the port's table */
+    uint32_t guid_wait_ms;                    /* for the SM to accept the GUID */
+    const volatile sig_atomic_t *interrupted; /* not 0, set by a signal's handler: the caller is
+                                                 gone, which fails (TIMEOUT) at the next step and
+                                                 ends a wait, undoing as any failure; may be NULL;
+                                                 borrowed */
 };
 
 /*
  * The NIC's VF, new or the one that it has: reserved, closed and checked, then, once the key is in
  * the port's table and (unless deferred) the SM has accepted the GUID, open; *record says how it
  * is. On failure a VF that the NIC did not have before is closed and free again (or RELEASING when
- * it cannot be closed), one that it had stays its own, closed, with the new key noted, so that
- * `oneib-vf watch` opens it once the key is there. A NIC that has its VF open with the same key and
- * GUID: nothing is touched, it is only checked.
+ * it cannot be closed, or the SM does not let go of its GUID at once), one that it had stays its
+ * own, closed, with the new key noted, so that `oneib-vf watch` opens it once the key is there; one
+ * that cannot be closed becomes RELEASING, and the error says both things. A NIC that has its VF
+ * open with the same key and GUID: it is only checked, and its record is as good as new. A release
+ * of the NIC meanwhile ends it (REFUSED).
  *
  * Refused: no such adapter or port; port not InfiniBand, or not safe (oneib_port_is_safe()); a VF
  * that is somebody else's, the host's, a domain's, of an adapter that is none, with an Ethernet
- * port; none free; another adapter than the one the NIC already has a VF of.
+ * port; none free; another adapter, port or VF than the NIC already has: then its VF is closed and
+ * no key is noted, because the wanted one may be another fabric's.
  */
 int oneib_assign(const struct oneib_assignment *assignment, struct oneib_vf_record *record,
                  struct oneib_error *err);
@@ -60,8 +68,8 @@ int oneib_release(uint32_t vm_id, int nic_id, uint32_t guid_wait_ms, size_t *rel
 
 /*
  * The same for a VF that nobody is recorded for, or for whoever is: used when the table was lost.
- * Refused when it is no VF of an InfiniBand adapter, when a domain in `in_use` has it, or when it
- * is recorded for another VM than vm_id.
+ * Refused when it is no VF of an InfiniBand adapter, when a domain in `in_use` or the host itself
+ * has it, or when it is recorded for another VM than vm_id.
  */
 int oneib_release_vf(const struct oneib_pci *vf, uint32_t vm_id, const struct oneib_pci *in_use,
                      size_t in_use_count, uint32_t guid_wait_ms, struct oneib_error *err);
@@ -77,9 +85,11 @@ struct oneib_vf_repairs {
 
 /*
  * Compares every record with its VF and its port's table, and makes them equal, closing first: see
- * DESIGN in docs/design/node.md. VFs that somebody works on (their lock is taken) are left to them.
- * VFs without a record: only entries that are `none` are closed; whoever else mapped them is left
- * alone. Goes on after a failure; the first one is in *err and the return value is -1.
+ * "Watching" in docs/design/node.md. VFs that somebody works on (their lock is taken) are left to
+ * them. A PREPARING one that nobody works on is closed, and waits for the next call; a RELEASING
+ * one is released further. VFs without a record: only entries that are `none` are closed; whoever
+ * else mapped them is left alone. Goes on after a failure; the first one is in *err and the return
+ * value is -1.
  */
 int oneib_vfs_reconcile(struct oneib_vf_repairs *repairs, struct oneib_error *err);
 

@@ -7,6 +7,7 @@
 #define ONEIB_HCA_ATTRIBUTE_H
 
 #include "base/error.h"
+#include <dirent.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -37,5 +38,36 @@ int oneib_attribute_link(const char *path, char *name, size_t size, struct oneib
  * none, and is not an error.
  */
 int oneib_attribute_list(const char *path, char ***names, size_t *count, struct oneib_error *err);
+
+/*
+ * A folder of attributes that are named 0, 1, 2, ...: a port's P_Key table, a VF's map of it. They
+ * have 128 of them, so that the folder is kept open: to walk its path again for each costs more
+ * than to read what is there.
+ */
+#define ONEIB_ATTRIBUTE_TABLE_PATH 1024
+struct oneib_attribute_table {
+    DIR *folder;                           /* owned; NULL: not open */
+    char path[ONEIB_ATTRIBUTE_TABLE_PATH]; /* the folder's, or an entry's, which stands behind it */
+    size_t length;                         /* of the folder's */
+};
+
+/* NOT_FOUND when there is no such folder. In any case *table is to be closed. */
+int oneib_attribute_table_open(const char *path, struct oneib_attribute_table *table,
+                               struct oneib_error *err);
+void oneib_attribute_table_close(struct oneib_attribute_table *table);
+#define oneib_autoattributes __attribute__((cleanup(oneib_attribute_table_close)))
+
+/* How many entries it has. NOT_FOUND when it has none, or lacks one: a gap is an entry that can be
+ * neither seen nor written. INPUT when there are more than max. */
+int oneib_attribute_table_count(struct oneib_attribute_table *table, size_t max, size_t *count,
+                                struct oneib_error *err);
+
+/* As oneib_attribute_read(), write() and hex(). table->path is then the entry's. */
+int oneib_attribute_table_read(struct oneib_attribute_table *table, size_t entry, char *text,
+                               size_t size, struct oneib_error *err);
+int oneib_attribute_table_write(struct oneib_attribute_table *table, size_t entry,
+                                const char *value, struct oneib_error *err);
+int oneib_attribute_table_hex(struct oneib_attribute_table *table, size_t entry, uint64_t max,
+                              uint64_t *value, struct oneib_error *err);
 
 #endif

@@ -28,10 +28,11 @@ struct oneib_port {
     uint8_t number; /* 1-254 */
     enum oneib_link_layer link_layer;
     uint8_t state;      /* IBA PortInfo.PortState: 1 down, 2 init, 3 armed, 4 active; 0: not read */
-    oneib_guid guid;    /* the low half of GID 0; 0: not set yet */
-    uint16_t lid;       /* 0: none */
-    uint16_t rate_gbps; /* 0: not read */
-    uint16_t *pkeys;    /* owned: raw entries by index, 0: empty slot; as the host sees the table */
+    uint16_t rate_gbps; /* 0: not read, which is no fault */
+    /* Of InfiniBand ports only. */
+    oneib_guid guid; /* the low half of GID 0; 0: not set yet */
+    uint16_t lid;    /* 0: none */
+    uint16_t *pkeys; /* owned: raw entries by index, 0: empty slot; as the host sees the table */
     uint16_t pkey_count;
 };
 
@@ -63,6 +64,8 @@ struct oneib_hca {
 struct oneib_hcas {
     struct oneib_hca *items; /* owned, by name */
     size_t count, capacity;
+    struct oneib_error refused; /* code NONE, or the first device that is left out because its name
+                                   is none of ours (model/device.h) */
 };
 
 /* What to read: each costs system calls. */
@@ -87,10 +90,10 @@ const struct oneib_hca *oneib_hcas_of_vf(const struct oneib_hcas *hcas, const st
                                          const struct oneib_vf **vf);
 
 /*
- * Which adapter and port a NIC uses, by the same rule as the front-end's (model/host_port.h): the
- * device that is named, else the only one that has an InfiniBand port; the port that is named, else
- * port 1, else its only one. device "" and port 0: not named. The port must be InfiniBand. INPUT or
- * NOT_FOUND says what there is instead.
+ * Which adapter and port a NIC uses, by the same rule as the front-end's (model/host_port.h), which
+ * is told of InfiniBand ports only: the device that is named, else the only one that has such a
+ * port; the port that is named, else port 1, else its only one, of those that are InfiniBand.
+ * device "" and port 0: not named. INPUT or NOT_FOUND says what there is instead.
  */
 int oneib_hcas_choose_port(const struct oneib_hcas *hcas, const char *device, uint8_t port_number,
                            const struct oneib_hca **hca, const struct oneib_port **port,
@@ -99,10 +102,15 @@ int oneib_hcas_choose_port(const struct oneib_hcas *hcas, const char *device, ui
 /* Reads only the table of one port again, into *port. */
 int oneib_hca_reread_pkeys(const struct oneib_hca *hca, struct oneib_port *port,
                            struct oneib_error *err);
+/* Only as much of it as oneib_port_is_safe() looks at, and oneib_port_pkey_index() for this key:
+ * the rest counts as empty. A table has 128 entries, each a file. */
+int oneib_hca_seek_pkey(const struct oneib_hca *hca, struct oneib_port *port, oneib_pkey pkey,
+                        bool limited, struct oneib_error *err);
 
 /*
  * The index at which a port's table holds a key that suits: a limited NIC takes the limited entry
- * only (a full one would widen it), any other the full entry before the limited one. -1: none.
+ * only (a full one would widen it), any other the full entry before the limited one. -1: none;
+ * always so for what is no virtual network's key.
  */
 int oneib_port_pkey_index(const struct oneib_port *port, oneib_pkey pkey, bool limited);
 

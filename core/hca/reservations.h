@@ -3,8 +3,9 @@
  * The table of VFs in oneib's hands (model/vf_record.h) on disk: /run/oneib/vfs, root's, readable
  * by all, gone after a reboot, as the adapters' maps are. Replaced atomically under a lock
  * (/run/oneib/vfs.lock, flock). Whoever works on one VF for longer holds the lock of that VF
- * (/run/oneib/vf-0000:81:00.1.lock) and not the table's. Order: first the VF's lock, then the
- * table's; never two VFs' at once.
+ * (/run/oneib/vf-0000:81:00.1.lock) and not the table's. Locks have mode 0600, because whoever can
+ * open one can keep it; they are never removed, and say which process had them last. Order: first
+ * the VF's lock, then the table's; never two VFs' at once.
  */
 #ifndef ONEIB_HCA_RESERVATIONS_H
 #define ONEIB_HCA_RESERVATIONS_H
@@ -22,7 +23,8 @@ int oneib_reservations_read(struct oneib_vf_table *table, struct oneib_error *er
  * TIMEOUT after timeout_ms. */
 int oneib_reservations_lock(uint32_t timeout_ms, struct oneib_vf_table *table, int *lock,
                             struct oneib_error *err);
-/* Writes what changed; still locked afterwards. */
+/* Writes what changed; still locked afterwards. A table that could not be read again is refused,
+ * and the old one stays. */
 int oneib_reservations_write(const struct oneib_vf_table *table, struct oneib_error *err);
 void oneib_reservations_unlock(int lock);
 

@@ -8,8 +8,10 @@
  *   mlx4: every entry of every port's pkey_idx is 0, where the port's table has the default
  *         partition; none is `none`, which stands for the last physical slot (mlx4/sysfs.c).
  *   mlx5: link down. Its P_Keys are the SM's (virtual ports, NVIDIA's SM only).
- * Without GUID means: mlx4: admin_guids is ffffffffffffffff (deleted) and gids shows it no more, or
- * it is 0, never set; mlx5: all ones.
+ * Without GUID means: it is told to have none, and shows none. mlx4: both admin_guids (all ones is
+ * deleted, 0 never set) and the low half of gids are 0 or all ones, on every InfiniBand port; any
+ * other GUID is somebody's, also the one that the driver makes up for each VF at its start. mlx5:
+ * both GUIDs are all ones, or 0, never set.
  */
 #ifndef ONEIB_HCA_VF_CONTROL_H
 #define ONEIB_HCA_VF_CONTROL_H
@@ -21,7 +23,9 @@
 
 /* What a VF is like now. */
 struct oneib_vf_state {
-    bool closed;       /* see above */
+    bool closed; /* see above */
+    bool fresh;  /* mlx4: not closed, but only because entries are `none`, as the driver leaves
+                    them at its start; all others are 0 */
     bool has_ethernet; /* a port of it is Ethernet */
     uint16_t ports;    /* bit n: it has port n (1-15) */
     int32_t index; /* mlx4: the physical index that entry 0 of the open port points to; -1: closed,
@@ -30,16 +34,29 @@ struct oneib_vf_state {
     oneib_guid guid;    /* that it is told to have; 0: none, or deleted */
     bool guid_accepted; /* mlx4: the port's GID table shows it (the SM has acknowledged); mlx5: the
                            same as having one */
-    bool guid_gone;     /* without GUID: nothing is left of an old one */
+    bool guid_shown;    /* a port of it answers to a GUID. If not, `guid` is but a wish: mlx4's
+                           driver makes up a wish for every VF at its start */
+    bool guid_gone;     /* without GUID: nothing is left of an old one, no wish either */
 };
 
 /* Reads everything: for mlx4 that is every entry of its maps. */
 int oneib_vf_state_read(const struct oneib_hca *hca, const struct oneib_vf *vf,
                         struct oneib_vf_state *state, struct oneib_error *err);
 
+/* Reads only what concerns the GUID (guid...), with few files: for whoever waits for the SM. The
+ * rest of *state stays as it was. Of several ports' GUIDs it is `port`'s that counts; 0: the first
+ * one that there is. */
+int oneib_vf_guid_read(const struct oneib_hca *hca, const struct oneib_vf *vf, uint8_t port,
+                       struct oneib_vf_state *state, struct oneib_error *err);
+
 /* Closes all ports, entry 0 first, whatever the state was. Succeeds only when all was read back
  * closed. Goes on to the end although a step fails, and reports the first failure. */
 int oneib_vf_close(const struct oneib_hca *hca, const struct oneib_vf *vf, struct oneib_error *err);
+
+/* Closes only what is `none` and leaves all other entries alone, which may be somebody's: for VFs
+ * that are nobody's. *closed: whether there was any. mlx5: there never is. */
+int oneib_vf_close_unassigned(const struct oneib_hca *hca, const struct oneib_vf *vf, bool *closed,
+                              struct oneib_error *err);
 
 /*
  * Opens a closed VF on one port. mlx4: entry 0 of the port points to `index`, read back; all others

@@ -26,6 +26,9 @@ size_t oneib_netlink_set_guid(void *buffer, unsigned ifindex, uint32_t vf,
 size_t oneib_netlink_set_link(void *buffer, unsigned ifindex, uint32_t vf, enum oneib_vf_link link,
                               uint32_t sequence);
 
+/* Asks about all VFs of the interface: RTM_GETLINK. */
+size_t oneib_netlink_ask_vfs(void *buffer, unsigned ifindex, uint32_t sequence);
+
 /* What the kernel says about one VF (RTM_GETLINK with RTEXT_FILTER_VF). */
 struct oneib_netlink_vf {
     oneib_guid node_guid, port_guid; /* 0: the kernel does not tell */

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Which port a NIC uses, which entry of its table, and whether it may. */
+#include "base/text.h"
+#include "hca/hca.h"
+#include <string.h>
+
+/* Port 1 where it is InfiniBand, else the only one that is. NULL: none, or several. */
+static const struct oneib_port *find_infiniband_port(const struct oneib_hca *hca)
+{
+    const struct oneib_port *only = NULL;
+    for (size_t i = 0; i < hca->port_count; i++) {
+        const struct oneib_port *port = &hca->ports[i];
+        if (port->link_layer != ONEIB_LINK_INFINIBAND)
+            continue;
+        if (port->number == 1)
+            return port;
+        if (only)
+            return NULL;
+        only = port;
+    }
+    return only;
+}
+
+static bool has_infiniband(const struct oneib_hca *hca)
+{
+    for (size_t i = 0; i < hca->port_count; i++)
+        if (hca->ports[i].link_layer == ONEIB_LINK_INFINIBAND)
+            return true;
+    return false;
+}
+
+/* "mlx4_0, mlx4_1": what there is to choose from. */
+static void list_infiniband(const struct oneib_hcas *hcas, struct oneib_text *names)
+{
+    for (size_t i = 0; i < hcas->count; i++)
+        if (has_infiniband(&hcas->items[i]))
+            oneib_text_printf(names, "%s%s", names->length > 0 ? ", " : "", hcas->items[i].name);
+    if (names->length == 0)
+        oneib_text_append(names, "none");
+}
+
+static const struct oneib_hca *only_infiniband(const struct oneib_hcas *hcas,
+                                               struct oneib_error *err)
+{
+    oneib_autotext struct oneib_text names = {0};
+    const struct oneib_hca *only = NULL;
+    size_t count = 0;
+    for (size_t i = 0; i < hcas->count; i++) {
+        if (!has_infiniband(&hcas->items[i]))
+            continue;
+        only = &hcas->items[i];
+        count++;
+    }
+    if (count == 1)
+        return only;
+    if (count == 0) {
+        oneib_fail(err, ONEIB_ERROR_NOT_FOUND, "this host has no adapter with an InfiniBand port");
+        return NULL;
+    }
+    list_infiniband(hcas, &names);
+    oneib_fail(err, ONEIB_ERROR_INPUT,
+               "this host has several InfiniBand adapters (%s): name one in the network's PHYDEV",
+               names.data ? names.data : "");
+    return NULL;
+}
+
+static const struct oneib_hca *choose_hca(const struct oneib_hcas *hcas, const char *device,
+                                          struct oneib_error *err)
+{
+    oneib_autotext struct oneib_text names = {0};
+    if (!device[0])
+        return only_infiniband(hcas, err);
+    const struct oneib_hca *hca = oneib_hcas_find(hcas, device);
+    if (hca)
+        return hca;
+    list_infiniband(hcas, &names);
+    oneib_fail(err, ONEIB_ERROR_NOT_FOUND,
+               "this host has no adapter %s; its InfiniBand adapters: %s", device,
+               names.data ? names.data : "");
+    return NULL;
+}
+
+static const char *link_layer_name(enum oneib_link_layer layer)
+{
+    return layer == ONEIB_LINK_INFINIBAND ? "InfiniBand"
+           : layer == ONEIB_LINK_ETHERNET ? "Ethernet"
+                                          : "unknown";
+}
+
+/* "port 1 Ethernet, port 2 InfiniBand" */
+static void list_ports(const struct oneib_hca *hca, struct oneib_text *ports)
+{
+    for (size_t i = 0; i < hca->port_count; i++)
+        oneib_text_printf(ports, "%sport %u %s", i > 0 ? ", " : "", hca->ports[i].number,
+                          link_layer_name(hca->ports[i].link_layer));
+}
+
+static const struct oneib_port *choose_port(const struct oneib_hca *hca, uint8_t number,
+                                            struct oneib_error *err)
+{
+    oneib_autotext struct oneib_text ports = {0};
+    const struct oneib_port *port =
+        number ? oneib_hca_find_port(hca, number) : find_infiniband_port(hca);
+    if (port && port->link_layer == ONEIB_LINK_INFINIBAND)
+        return port;
+    list_ports(hca, &ports);
+    const char *there = ports.data ? ports.data : "none";
+    if (number && !port)
+        oneib_fail(err, ONEIB_ERROR_NOT_FOUND, "%s has no port %u; its ports: %s", hca->name,
+                   number, there);
+    else if (number)
+        oneib_fail(err, ONEIB_ERROR_INPUT, "%s port %u is not InfiniBand; its ports: %s", hca->name,
+                   number, there);
+    else if (has_infiniband(hca))
+        oneib_fail(err, ONEIB_ERROR_INPUT,
+                   "%s has several InfiniBand ports and none is its first: name one in the "
+                   "network's PHYDEV, as %s:2; its ports: %s",
+                   hca->name, hca->name, there);
+    else
+        oneib_fail(err, ONEIB_ERROR_NOT_FOUND, "%s has no InfiniBand port; its ports: %s",
+                   hca->name, there);
+    return NULL;
+}
+
+int oneib_hcas_choose_port(const struct oneib_hcas *hcas, const char *device, uint8_t port_number,
+                           const struct oneib_hca **hca, const struct oneib_port **port,
+                           struct oneib_error *err)
+{
+    *port = NULL;
+    *hca = choose_hca(hcas, device, err);
+    if (!*hca)
+        return -1;
+    *port = choose_port(*hca, port_number, err);
+    return *port ? 0 : -1;
+}
+
+static int find_raw(const struct oneib_port *port, uint16_t raw)
+{
+    for (int i = 0; i < port->pkey_count; i++)
+        if (port->pkeys[i] == raw)
+            return i;
+    return -1;
+}
+
+int oneib_port_pkey_index(const struct oneib_port *port, oneib_pkey pkey, bool limited)
+{
+    /* Empty slots are 0, and the default partition is nobody's. */
+    if (pkey < ONEIB_PKEY_FIRST || pkey > ONEIB_PKEY_LAST)
+        return -1;
+    const int full = limited ? -1 : find_raw(port, oneib_pkey_raw(pkey, ONEIB_FULL));
+    return full >= 0 ? full : find_raw(port, oneib_pkey_raw(pkey, ONEIB_LIMITED));
+}
+
+static int refuse_first_entry(const struct oneib_hca *hca, const struct oneib_port *port,
+                              struct oneib_error *err)
+{
+    const uint16_t first = port->pkeys[0];
+    if (first == 0)
+        return oneib_fail(err, ONEIB_ERROR_REFUSED,
+                          "the P_Key table of %s port %u is empty: is the subnet manager running, "
+                          "and the port cabled?",
+                          hca->name, port->number);
+    if (oneib_pkey_base(first) != ONEIB_PKEY_DEFAULT)
+        return oneib_fail(err, ONEIB_ERROR_REFUSED,
+                          "entry 0 of the P_Key table of %s port %u is 0x%04x, where every virtual "
+                          "function would reach it; it must be the default partition, 0x7fff: let "
+                          "no partition of the subnet manager have indx0 there",
+                          hca->name, port->number, first);
+    return oneib_fail(err, ONEIB_ERROR_REFUSED,
+                      "%s port %u is a full member of the default partition (entry 0 is 0x%04x): "
+                      "its virtual functions would reach every tenant; make it a limited member, "
+                      "or let no VM with InfiniBand run on this host",
+                      hca->name, port->number, first);
+}
+
+static bool is_power_of_two(unsigned count)
+{
+    return count > 0 && (count & (count - 1)) == 0;
+}
+
+int oneib_port_is_safe(const struct oneib_hca *hca, const struct oneib_port *port,
+                       struct oneib_error *err)
+{
+    if (port->link_layer != ONEIB_LINK_INFINIBAND || port->pkey_count == 0)
+        return oneib_fail(err, ONEIB_ERROR_REFUSED,
+                          "%s port %u is not InfiniBand, or its P_Key table could not be read",
+                          hca->name, port->number);
+    if (port->pkeys[0] != ONEIB_PKEY_DEFAULT)
+        return refuse_first_entry(hca, port, err);
+    const uint16_t last = port->pkeys[port->pkey_count - 1];
+    if (hca->driver == ONEIB_HCA_MLX4 && is_power_of_two(port->pkey_count) && last != 0)
+        return oneib_fail(err, ONEIB_ERROR_REFUSED,
+                          "the last slot of the P_Key table of %s port %u (%u) holds 0x%04x, and "
+                          "virtual functions that were never closed are mapped to it: move the VMs "
+                          "of that partition to another host until the slot is empty",
+                          hca->name, port->number, port->pkey_count - 1, last);
+    return 0;
+}
+
+const char *oneib_port_state_name(uint8_t state)
+{
+    static const char *const names[] = {"unknown", "down", "init", "armed", "active"};
+    return state < sizeof names / sizeof *names ? names[state] : names[0];
+}

@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hca/hca.h"
+#include <string.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#define INFINIBAND ONEIB_LINK_INFINIBAND
+#define ETHERNET ONEIB_LINK_ETHERNET
+
+/* A host of at most two adapters of at most two ports. */
+struct host {
+    struct oneib_port ports[2][2];
+    struct oneib_hca items[2];
+    struct oneib_hcas hcas;
+};
+
+static void add(struct host *host, const char *name, uint8_t first, enum oneib_link_layer layer,
+                uint8_t then, enum oneib_link_layer then_layer)
+{
+    struct oneib_hca *hca = &host->items[host->hcas.count];
+    struct oneib_port *ports = host->ports[host->hcas.count++];
+    ports[0] = (struct oneib_port){.number = first, .link_layer = layer};
+    ports[1] = (struct oneib_port){.number = then, .link_layer = then_layer};
+    *hca = (struct oneib_hca){.ports = ports, .port_count = then ? 2 : first ? 1 : 0};
+    strcpy(hca->name, name);
+    host->hcas.items = host->items;
+}
+
+static void assert_chosen(const struct host *host, const char *device, uint8_t number,
+                          const char *name, uint8_t port_number)
+{
+    const struct oneib_hca *hca;
+    const struct oneib_port *port;
+    struct oneib_error err;
+    if (oneib_hcas_choose_port(&host->hcas, device, number, &hca, &port, &err) < 0)
+        fail_msg("%s", err.text);
+    assert_string_equal(hca->name, name);
+    assert_int_equal(port->number, port_number);
+}
+
+static void assert_not_chosen(const struct host *host, const char *device, uint8_t number,
+                              enum oneib_error_code code, const char *words)
+{
+    const struct oneib_hca *hca;
+    const struct oneib_port *port;
+    struct oneib_error err = {0};
+    assert_int_equal(oneib_hcas_choose_port(&host->hcas, device, number, &hca, &port, &err), -1);
+    assert_int_equal(err.code, code);
+    assert_null(port);
+    if (!strstr(err.text, words))
+        fail_msg("\"%s\" does not say \"%s\"", err.text, words);
+}
+
+static void the_only_adapter_need_not_be_named(void **state)
+{
+    struct host host = {0};
+    (void)state;
+    add(&host, "mlx4_0", 1, INFINIBAND, 0, 0);
+    assert_chosen(&host, "", 0, "mlx4_0", 1);
+    assert_chosen(&host, "mlx4_0", 0, "mlx4_0", 1);
+    assert_chosen(&host, "mlx4_0", 1, "mlx4_0", 1);
+    assert_chosen(&host, "", 1, "mlx4_0", 1);
+}
+
+static void an_adapter_that_is_not_there_is_named_with_those_that_are(void **state)
+{
+    struct host host = {0};
+    (void)state;
+    add(&host, "mlx4_0", 1, INFINIBAND, 0, 0);
+    add(&host, "mlx5_0", 1, INFINIBAND, 0, 0);
+    assert_not_chosen(&host, "mlx4_7", 0, ONEIB_ERROR_NOT_FOUND, "mlx4_7");
+    assert_not_chosen(&host, "mlx4_7", 0, ONEIB_ERROR_NOT_FOUND, "mlx4_0, mlx5_0");
+}
+
+static void a_host_without_infiniband_says_so(void **state)
+{
+    struct host host = {0};
+    (void)state;
+    assert_not_chosen(&host, "", 0, ONEIB_ERROR_NOT_FOUND, "no adapter with an InfiniBand port");
+    assert_not_chosen(&host, "mlx4_0", 0, ONEIB_ERROR_NOT_FOUND, "none");
+    add(&host, "mlx5_0", 1, ETHERNET, 0, 0);
+    assert_not_chosen(&host, "", 0, ONEIB_ERROR_NOT_FOUND, "no adapter with an InfiniBand port");
+    assert_not_chosen(&host, "mlx5_0", 0, ONEIB_ERROR_NOT_FOUND, "no InfiniBand port");
+}
+
+static void of_several_adapters_one_must_be_named(void **state)
+{
+    struct host host = {0};
+    (void)state;
+    add(&host, "mlx4_0", 1, INFINIBAND, 0, 0);
+    add(&host, "mlx5_0", 1, INFINIBAND, 0, 0);
+    assert_not_chosen(&host, "", 0, ONEIB_ERROR_INPUT, "PHYDEV");
+    assert_chosen(&host, "mlx5_0", 0, "mlx5_0", 1);
+}
+
+static void adapters_without_infiniband_do_not_count(void **state)
+{
+    struct host host = {0};
+    (void)state;
+    add(&host, "mlx5_0", 1, ETHERNET, 0, 0);
+    add(&host, "mlx5_1", 1, INFINIBAND, 0, 0);
+    assert_chosen(&host, "", 0, "mlx5_1", 1);
+}
+
+static void of_two_infiniband_ports_the_first_is_meant(void **state)
+{
+    struct host host = {0};
+    (void)state;
+    add(&host, "mlx4_0", 1, INFINIBAND, 2, INFINIBAND);
+    assert_chosen(&host, "", 0, "mlx4_0", 1);
+    assert_chosen(&host, "", 2, "mlx4_0", 2);
+    assert_chosen(&host, "mlx4_0", 2, "mlx4_0", 2);
+}
+
+static void beside_an_ethernet_port_the_other_is_meant(void **state)
+{
+    struct host first = {0}, then = {0};
+    (void)state;
+    add(&first, "mlx4_0", 1, INFINIBAND, 2, ETHERNET);
+    assert_chosen(&first, "", 0, "mlx4_0", 1);
+    add(&then, "mlx4_0", 1, ETHERNET, 2, INFINIBAND);
+    assert_chosen(&then, "", 0, "mlx4_0", 2);
+}
+
+static void a_port_that_is_named_must_be_infiniband(void **state)
+{
+    struct host host = {0};
+    (void)state;
+    add(&host, "mlx4_0", 1, INFINIBAND, 2, ETHERNET);
+    assert_not_chosen(&host, "mlx4_0", 2, ONEIB_ERROR_INPUT, "port 1 InfiniBand, port 2 Ethernet");
+    assert_not_chosen(&host, "mlx4_0", 3, ONEIB_ERROR_NOT_FOUND, "no port 3");
+    host.ports[0][0].link_layer = ONEIB_LINK_UNKNOWN;
+    assert_not_chosen(&host, "mlx4_0", 1, ONEIB_ERROR_INPUT, "port 1 unknown");
+}
+
+static void of_ports_without_a_first_one_must_be_named(void **state)
+{
+    struct host host = {0};
+    (void)state;
+    add(&host, "mlx4_0", 2, INFINIBAND, 3, INFINIBAND);
+    assert_not_chosen(&host, "", 0, ONEIB_ERROR_INPUT, "PHYDEV");
+    assert_chosen(&host, "", 3, "mlx4_0", 3);
+}
+
+static struct oneib_port port_with(uint16_t *pkeys, uint16_t count)
+{
+    return (struct oneib_port){
+        .number = 1, .link_layer = INFINIBAND, .pkeys = pkeys, .pkey_count = count};
+}
+
+static void a_key_is_found_as_full_or_as_limited_member(void **state)
+{
+    uint16_t pkeys[] = {0x7fff, 0x0005, 0x8005, 0x0006, 0, 0x8007, 0};
+    const struct oneib_port port = port_with(pkeys, 7);
+    (void)state;
+    assert_int_equal(oneib_port_pkey_index(&port, 5, false), 2);
+    assert_int_equal(oneib_port_pkey_index(&port, 6, false), 3);
+    assert_int_equal(oneib_port_pkey_index(&port, 7, false), 5);
+    assert_int_equal(oneib_port_pkey_index(&port, 8, false), -1);
+}
+
+static void a_limited_member_is_never_given_a_full_entry(void **state)
+{
+    uint16_t pkeys[] = {0x7fff, 0x0005, 0x8005, 0x0006, 0, 0x8007, 0};
+    const struct oneib_port port = port_with(pkeys, 7);
+    (void)state;
+    assert_int_equal(oneib_port_pkey_index(&port, 5, true), 1);
+    assert_int_equal(oneib_port_pkey_index(&port, 6, true), 3);
+    assert_int_equal(oneib_port_pkey_index(&port, 7, true), -1);
+}
+
+static void what_is_no_networks_key_has_no_index(void **state)
+{
+    uint16_t pkeys[] = {0x7fff, 0, 0xffff, 0x8000};
+    const struct oneib_port port = port_with(pkeys, 4), empty = port_with(NULL, 0);
+    (void)state;
+    for (int limited = 0; limited < 2; limited++) {
+        assert_int_equal(oneib_port_pkey_index(&port, 0, limited), -1);
+        assert_int_equal(oneib_port_pkey_index(&port, 0x7fff, limited), -1);
+        assert_int_equal(oneib_port_pkey_index(&port, 0x8000, limited), -1);
+        assert_int_equal(oneib_port_pkey_index(&port, 0xffff, limited), -1);
+        assert_int_equal(oneib_port_pkey_index(&empty, 5, limited), -1);
+    }
+}
+
+static const struct oneib_hca mlx4 = {.name = "mlx4_0", .driver = ONEIB_HCA_MLX4};
+static const struct oneib_hca mlx5 = {.name = "mlx5_0", .driver = ONEIB_HCA_MLX5};
+
+static void assert_safe(const struct oneib_hca *hca, const struct oneib_port *port)
+{
+    struct oneib_error err;
+    if (oneib_port_is_safe(hca, port, &err) < 0)
+        fail_msg("%s", err.text);
+}
+
+static void assert_unsafe(const struct oneib_hca *hca, const struct oneib_port *port,
+                          const char *words)
+{
+    struct oneib_error err = {0};
+    assert_int_equal(oneib_port_is_safe(hca, port, &err), -1);
+    assert_int_equal(err.code, ONEIB_ERROR_REFUSED);
+    if (!strstr(err.text, words))
+        fail_msg("\"%s\" does not say \"%s\"", err.text, words);
+}
+
+static void a_limited_member_of_the_default_partition_is_safe(void **state)
+{
+    uint16_t pkeys[127] = {0x7fff, 0x8005};
+    const struct oneib_port port = port_with(pkeys, 127);
+    (void)state;
+    assert_safe(&mlx4, &port);
+    assert_safe(&mlx5, &port);
+    pkeys[126] = 0x8006;
+    assert_safe(&mlx4, &port);
+}
+
+static void a_full_member_of_the_default_partition_is_not(void **state)
+{
+    uint16_t pkeys[127] = {0xffff};
+    const struct oneib_port port = port_with(pkeys, 127);
+    (void)state;
+    assert_unsafe(&mlx4, &port, "full member");
+    assert_unsafe(&mlx5, &port, "full member");
+}
+
+static void an_entry_0_that_is_somebodys_is_not_safe(void **state)
+{
+    uint16_t pkeys[127] = {0x8005, 0x7fff};
+    struct oneib_port port = port_with(pkeys, 127);
+    (void)state;
+    assert_unsafe(&mlx4, &port, "0x8005");
+    pkeys[0] = 0x0005;
+    assert_unsafe(&mlx4, &port, "0x0005");
+    pkeys[0] = 0;
+    assert_unsafe(&mlx4, &port, "empty");
+}
+
+static void a_key_in_the_last_slot_of_a_whole_table_is_not_safe(void **state)
+{
+    uint16_t pkeys[128] = {0x7fff};
+    const struct oneib_port port = port_with(pkeys, 128), small = port_with(pkeys, 64);
+    (void)state;
+    assert_safe(&mlx4, &port);
+    pkeys[127] = 0x0005;
+    assert_unsafe(&mlx4, &port, "last slot");
+    assert_safe(&mlx4, &small);
+    pkeys[63] = 0x8006;
+    assert_unsafe(&mlx4, &small, "last slot");
+}
+
+static void only_mlx4_has_a_slot_that_stands_for_none(void **state)
+{
+    uint16_t pkeys[128] = {0x7fff};
+    const struct oneib_port port = port_with(pkeys, 128);
+    (void)state;
+    pkeys[127] = 0x8005;
+    assert_safe(&mlx5, &port);
+}
+
+static void a_port_whose_table_is_not_known_is_not_safe(void **state)
+{
+    uint16_t pkeys[127] = {0x7fff};
+    struct oneib_port port = port_with(NULL, 0);
+    (void)state;
+    assert_unsafe(&mlx4, &port, "could not be read");
+    port = port_with(pkeys, 127);
+    port.link_layer = ETHERNET;
+    assert_unsafe(&mlx4, &port, "not InfiniBand");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_only_adapter_need_not_be_named),
+        cmocka_unit_test(an_adapter_that_is_not_there_is_named_with_those_that_are),
+        cmocka_unit_test(a_host_without_infiniband_says_so),
+        cmocka_unit_test(of_several_adapters_one_must_be_named),
+        cmocka_unit_test(adapters_without_infiniband_do_not_count),
+        cmocka_unit_test(of_two_infiniband_ports_the_first_is_meant),
+        cmocka_unit_test(beside_an_ethernet_port_the_other_is_meant),
+        cmocka_unit_test(a_port_that_is_named_must_be_infiniband),
+        cmocka_unit_test(of_ports_without_a_first_one_must_be_named),
+        cmocka_unit_test(a_key_is_found_as_full_or_as_limited_member),
+        cmocka_unit_test(a_limited_member_is_never_given_a_full_entry),
+        cmocka_unit_test(what_is_no_networks_key_has_no_index),
+        cmocka_unit_test(a_limited_member_of_the_default_partition_is_safe),
+        cmocka_unit_test(a_full_member_of_the_default_partition_is_not),
+        cmocka_unit_test(an_entry_0_that_is_somebodys_is_not_safe),
+        cmocka_unit_test(a_key_in_the_last_slot_of_a_whole_table_is_not_safe),
+        cmocka_unit_test(only_mlx4_has_a_slot_that_stands_for_none),
+        cmocka_unit_test(a_port_whose_table_is_not_known_is_not_safe),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tree.h"
+#include "base/text.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <grp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#define NOBODY 65534
+
+static char *root;
+static pid_t owner;
+
+__attribute__((noreturn, format(printf, 1, 2))) static void give_up(const char *format, ...)
+{
+    const int reason = errno;
+    va_list arguments;
+    va_start(arguments, format);
+    fputs("tree: ", stderr);
+    vfprintf(stderr, format, arguments);
+    fprintf(stderr, ": %s\n", strerror(reason));
+    va_end(arguments);
+    exit(EXIT_FAILURE);
+}
+
+/* The root, and a formatted path below it. */
+__attribute__((format(printf, 1, 0))) static char *path_of(const char *format, va_list arguments)
+{
+    char *path, *below;
+    if (!root || vasprintf(&below, format, arguments) < 0)
+        give_up("%s", "no root, or no memory");
+    if (asprintf(&path, "%s%s", root, below) < 0)
+        give_up("%s", "no memory");
+    free(below);
+    return path;
+}
+
+#define FORMAT_PATH(path, format)                                                                  \
+    va_list arguments;                                                                             \
+    va_start(arguments, format);                                                                   \
+    char *path = path_of(format, arguments);                                                       \
+    va_end(arguments)
+
+char *tree_path(const char *format, ...)
+{
+    FORMAT_PATH(path, format);
+    return path;
+}
+
+bool tree_exists(const char *format, ...)
+{
+    struct stat status;
+    FORMAT_PATH(path, format);
+    const bool exists = lstat(path, &status) == 0;
+    free(path);
+    return exists;
+}
+
+/* Makes the folder that `path` lies in; most often it is there, or only it is missing. */
+static void make_folder_above(char *path)
+{
+    char *slash = strrchr(path, '/');
+    *slash = '\0';
+    if (mkdir(path, 0755) < 0 && errno == ENOENT) {
+        make_folder_above(path);
+        mkdir(path, 0755);
+    }
+    *slash = '/';
+}
+
+/* Opens for writing; the folders are made only when they are not there yet. */
+static int open_new(char *path)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+    if (fd < 0 && errno == ENOENT) {
+        make_folder_above(path);
+        fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+    }
+    return fd;
+}
+
+void tree_write(const char *value, const char *format, ...)
+{
+    FORMAT_PATH(path, format);
+    char line[512];
+    const int length = snprintf(line, sizeof line, "%s\n", value);
+    const int fd = open_new(path);
+    if (fd < 0 || length >= (int)sizeof line || write(fd, line, (size_t)length) != length)
+        give_up("%s", path);
+    close(fd);
+    free(path);
+}
+
+void tree_read(char *text, size_t size, const char *format, ...)
+{
+    FORMAT_PATH(path, format);
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    const ssize_t length = fd < 0 ? -1 : read(fd, text, size - 1);
+    if (length < 0)
+        give_up("%s", path);
+    text[length] = '\0';
+    text[strcspn(text, "\n")] = '\0';
+    close(fd);
+    free(path);
+}
+
+void tree_make_folder(const char *format, ...)
+{
+    FORMAT_PATH(path, format);
+    make_folder_above(path);
+    if (mkdir(path, 0755) < 0 && errno != EEXIST)
+        give_up("%s", path);
+    free(path);
+}
+
+/* The way from the folder of `link` to `target`, both below the root. */
+static void relative(const char *target, const char *link, struct oneib_text *way)
+{
+    size_t shared = 0;
+    for (size_t i = 0; target[i] && target[i] == link[i]; i++)
+        if (target[i] == '/')
+            shared = i + 1;
+    for (const char *slash = strchr(link + shared, '/'); slash; slash = strchr(slash + 1, '/'))
+        oneib_text_append(way, "../");
+    oneib_text_append(way, target + shared);
+}
+
+void tree_link(const char *target, const char *format, ...)
+{
+    FORMAT_PATH(path, format);
+    oneib_autotext struct oneib_text way = {0};
+    relative(target, path + strlen(root), &way);
+    make_folder_above(path);
+    if ((unlink(path) < 0 && errno != ENOENT) || symlink(way.data, path) < 0)
+        give_up("%s", path);
+    free(path);
+}
+
+void tree_set_mode(mode_t mode, const char *format, ...)
+{
+    FORMAT_PATH(path, format);
+    if (chmod(path, mode) < 0)
+        give_up("%s", path);
+    free(path);
+}
+
+/* Folders that a test made unreadable are opened first. */
+static int open_folder(const char *path, const struct stat *status, int type, struct FTW *at)
+{
+    (void)at;
+    if (type == FTW_DNR || (type == FTW_D && (status->st_mode & 0700) != 0700))
+        return chmod(path, 0700);
+    return 0;
+}
+
+static int remove_one(const char *path, const struct stat *status, int type, struct FTW *at)
+{
+    (void)status;
+    (void)type;
+    (void)at;
+    return remove(path);
+}
+
+static void remove_all(const char *path)
+{
+    struct stat status;
+    if (lstat(path, &status) < 0 || nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS) == 0)
+        return;
+    nftw(path, open_folder, 16, FTW_PHYS);
+    if (nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS) < 0)
+        give_up("%s", path);
+}
+
+void tree_remove(const char *format, ...)
+{
+    FORMAT_PATH(path, format);
+    remove_all(path);
+    free(path);
+}
+
+/* Root would not be shown the tree: hca/place.h. */
+static void become_nobody(void)
+{
+    if (setgroups(0, NULL) < 0 || setgid(NOBODY) < 0 || setuid(NOBODY) < 0)
+        give_up("%s", "becoming nobody");
+    /* A process that changed its user cannot be traced, which the leak check needs. */
+    if (prctl(PR_SET_DUMPABLE, 1) < 0)
+        give_up("%s", "becoming dumpable");
+}
+
+/* Tests put programs into the root, too. */
+static bool may_hold_programs(const char *folder)
+{
+    struct statvfs status;
+    return statvfs(folder, &status) == 0 && !(status.f_flag & ST_NOEXEC);
+}
+
+/* Thousands of small files: in memory, where there is such a place. A folder that is not for nobody
+ * is passed over. */
+static void make_root(void)
+{
+    const char *const folders[] = {getenv("TMPDIR"), "/dev/shm", "/tmp"};
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
+        if (!folders[i] || folders[i][0] != '/' || !may_hold_programs(folders[i]))
+            continue;
+        if (asprintf(&root, "%s/oneib-node-XXXXXX", folders[i]) < 0)
+            give_up("%s", "no memory");
+        if (mkdtemp(root) && chmod(root, 0755) == 0)
+            return;
+        free(root);
+    }
+    give_up("%s", "the root's folder");
+}
+
+/* Of a test that ended before tree_close(); a process that it started leaves it alone. */
+static void remove_abandoned(void)
+{
+    if (root && getpid() == owner)
+        nftw(root, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+void tree_open(void)
+{
+    umask(022);
+    if (geteuid() == 0)
+        become_nobody();
+    make_root();
+    owner = getpid();
+    atexit(remove_abandoned);
+    if (setenv("ONEIB_NODE_ROOT", root, 1) < 0)
+        give_up("%s", "the environment");
+    tree_reset(NULL);
+}
+
+void tree_at(const char *folder)
+{
+    free(root);
+    root = strdup(folder);
+    if (!root)
+        give_up("%s", "no memory");
+}
+
+int tree_close(int status)
+{
+    remove_all(root);
+    free(root);
+    root = NULL;
+    return status;
+}
+
+const char *tree_root(void)
+{
+    return root;
+}
+
+int tree_reset(void **state)
+{
+    static const char *const folders[] = {"/sys/class/infiniband",
+                                          "/sys/bus/pci/devices",
+                                          "/sys/bus/pci/drivers",
+                                          "/proc",
+                                          "/run",
+                                          "/etc/oneib"};
+    (void)state;
+    tree_remove("/sys");
+    tree_remove("/proc");
+    tree_remove("/run");
+    tree_remove("/etc");
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
+        tree_make_folder("%s", folders[i]);
+    return 0;
+}
