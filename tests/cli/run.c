@@ -9,10 +9,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define WORDS_MAX 16
+#define WORDS_MAX 24
 
 static char folder[256];
-static const char *variable;
+static const char *variable, *program = ONEIB_BINARY;
 
 int make_folder(void **state)
 {
@@ -56,10 +56,15 @@ void set_variable(const char *assignment)
     variable = assignment;
 }
 
-static void exec_oneib(const char *const *words, const int *out, const int *err)
+void set_program(const char *path)
+{
+    program = path;
+}
+
+static void exec_program(const char *const *words, const int *out, const int *err)
 {
     char home[300];
-    char *argv[WORDS_MAX + 2] = {strdup("oneib")};
+    char *argv[WORDS_MAX + 2] = {strdup(basename(program))};
     for (size_t i = 0; words[i] && i < WORDS_MAX; i++)
         argv[i + 1] = strdup(words[i]);
     snprintf(home, sizeof home, "HOME=%s", folder);
@@ -73,7 +78,7 @@ static void exec_oneib(const char *const *words, const int *out, const int *err)
     dup2(err[1], STDERR_FILENO);
     for (int fd = 3; fd < 64; fd++)
         close(fd);
-    execve(ONEIB_BINARY, argv, environment);
+    execve(program, argv, environment);
     _exit(127);
 }
 
@@ -107,7 +112,7 @@ static const struct outcome *run(const char *const *words, const int *out)
     const pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0)
-        exec_oneib(words, out, err);
+        exec_program(words, out, err);
 
     close(out[1]);
     close(err[1]);

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "oneib-vf/privileges.h"
+#include "base/config.h"
+#include "hca/place.h"
+#include <cap-ng.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* ---- what is inherited
+ * ------------------------------------------------------------------------- */
+
+static int check_user(struct oneib_error *err)
+{
+    uid_t user, effective_user, saved_user;
+    gid_t group, effective_group, saved_group;
+    if (getresuid(&user, &effective_user, &saved_user) < 0 ||
+        getresgid(&group, &effective_group, &saved_group) < 0)
+        return oneib_fail_errno(err, errno, "asking for this process's user");
+    if (user == effective_user && user == saved_user && group == effective_group &&
+        group == saved_group)
+        return 0;
+    return oneib_fail(err, ONEIB_ERROR_REFUSED,
+                      "it is not made to be setuid or setgid: take that bit away with chmod, and "
+                      "call it through sudo");
+}
+
+/* Else the next file that is opened, the table perhaps, would be taken for standard error. open()
+ * gives the lowest number that is free. */
+static int open_standard_files(struct oneib_error *err)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDWR) != fd)
+            return oneib_fail_errno(err, errno, "opening /dev/null for descriptor %d", fd);
+    return 0;
+}
+
+static int close_other_files(struct oneib_error *err)
+{
+    if (close_range(STDERR_FILENO + 1, UINT_MAX, 0) < 0)
+        return oneib_fail_errno(err, errno, "closing inherited descriptors");
+    return 0;
+}
+
+/*
+ * Where a node's files are is asked first, for the unprivileged run on a simulated node.
+ * JOURNAL_STREAM stays: it chooses only how lines of the log begin, and base/log.h compares it with
+ * what standard error is.
+ */
+static int clear_environment(struct oneib_error *err)
+{
+    char stream[64] = "";
+    const char *inherited = getenv("JOURNAL_STREAM");
+    if (inherited && strlen(inherited) < sizeof stream)
+        strcpy(stream, inherited);
+    oneib_node_root();
+    if (clearenv() != 0 || (*stream && setenv("JOURNAL_STREAM", stream, 1) < 0))
+        return oneib_fail_memory(err);
+    return 0;
+}
+
+/* Of dispositions only "ignored" is inherited. */
+static int reset_signals(struct oneib_error *err)
+{
+    sigset_t none;
+    sigemptyset(&none);
+    for (int number = 1; number <= SIGRTMAX; number++) {
+        struct sigaction action;
+        if (sigaction(number, NULL, &action) == 0 && action.sa_handler == SIG_IGN)
+            signal(number, SIG_DFL);
+    }
+    if (sigprocmask(SIG_SETMASK, &none, NULL) < 0)
+        return oneib_fail_errno(err, errno, "unblocking signals");
+    return 0;
+}
+
+static int reset_process(struct oneib_error *err)
+{
+    umask(S_IWGRP | S_IWOTH);
+    if (chdir("/") < 0)
+        return oneib_fail_errno(err, errno, "changing to the folder /");
+    /* prlimit(): services are seldom let use setrlimit(). */
+    if (prlimit(0, RLIMIT_CORE, &(struct rlimit){0}, NULL) < 0)
+        return oneib_fail_errno(err, errno, "forbidding core files");
+    /* A core_pattern that is a pipe does not ask for the limit. */
+    if (prctl(PR_SET_DUMPABLE, 0) < 0)
+        return oneib_fail_errno(err, errno, "forbidding dumps of memory");
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+        return oneib_fail_errno(err, errno, "giving up further privileges");
+    return 0;
+}
+
+/* ---- root's capabilities
+ * ------------------------------------------------------------------------- */
+
+/*
+ * CAP_NET_ADMIN is kept: RTM_SETLINK, by which mlx5 takes GUIDs and link states, needs it. Nothing
+ * else does. The files of sysfs that are written (maps, GUIDs, bind and unbind) and all of
+ * /run/oneib belong to user 0, whose right to write there is that of an owner: it is in the mode,
+ * and needs no CAP_DAC_OVERRIDE. Files of others are thereby out of reach.
+ *
+ * The bounding set is about programs that are executed later, which there are none of; where it may
+ * not be changed (a service that has no CAP_SETPCAP) it stays.
+ */
+static int keep_net_admin_only(struct oneib_error *err)
+{
+    if (capng_get_caps_process() < 0)
+        return oneib_fail(err, ONEIB_ERROR_SYSTEM, "the capabilities cannot be read");
+    const bool may_administer = capng_have_capability(CAPNG_PERMITTED, CAP_NET_ADMIN);
+    const bool may_bound = capng_have_capability(CAPNG_EFFECTIVE, CAP_SETPCAP);
+    capng_clear(CAPNG_SELECT_BOTH);
+    /* A root that never had it, in a container, cannot keep it: mlx4 does without. */
+    if (may_administer)
+        capng_updatev(CAPNG_ADD, CAPNG_EFFECTIVE | CAPNG_PERMITTED, CAP_NET_ADMIN, -1);
+    if (capng_apply(may_bound ? CAPNG_SELECT_BOTH : CAPNG_SELECT_CAPS) < 0)
+        return oneib_fail_errno(err, errno, "giving up capabilities");
+    return 0;
+}
+
+int oneib_vf_drop_privileges(struct oneib_error *err)
+{
+    if (open_standard_files(err) < 0 || check_user(err) < 0 || close_other_files(err) < 0 ||
+        clear_environment(err) < 0 || reset_signals(err) < 0 || reset_process(err) < 0)
+        return -1;
+    return geteuid() == 0 ? keep_net_admin_only(err) : 0;
+}
+
+/* ---- the configuration
+ * ------------------------------------------------------------------------- */
+
+static int check_path(const char *path, struct oneib_error *err)
+{
+    struct stat status;
+    if (stat(path, &status) < 0)
+        return errno == ENOENT ? 0 : oneib_fail_errno(err, errno, "examining %s", path);
+    if (status.st_uid == 0 && (status.st_mode & (S_IWGRP | S_IWOTH)) == 0)
+        return 0;
+    return oneib_fail(err, ONEIB_ERROR_REFUSED,
+                      "%s must be root's and writable for nobody else: chown root and chmod go-w",
+                      path);
+}
+
+int oneib_vf_check_config(struct oneib_error *err)
+{
+    char folder[] = ONEIB_CONFIG_DEFAULT_PATH;
+    if (geteuid() != 0)
+        return 0;
+    *strrchr(folder, '/') = '\0';
+    return check_path(folder, err) < 0 ? -1 : check_path(ONEIB_CONFIG_DEFAULT_PATH, err);
+}
