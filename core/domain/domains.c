@@ -12,6 +12,49 @@ void oneib_domains_clear(struct oneib_domains *domains)
     *domains = (struct oneib_domains){0};
 }
 
+static size_t count_devices(const struct oneib_domains *domains)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < domains->count; i++)
+        count += domains->items[i].device_count;
+    return count;
+}
+
+static int compare_devices(const void *a, const void *b)
+{
+    return oneib_pci_compare(a, b);
+}
+
+static size_t remove_repetitions(struct oneib_pci *sorted, size_t count)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++)
+        if (kept == 0 || oneib_pci_compare(&sorted[kept - 1], &sorted[i]) != 0)
+            sorted[kept++] = sorted[i];
+    return kept;
+}
+
+int oneib_domains_devices(const struct oneib_domains *domains, struct oneib_pci **devices,
+                          size_t *count, struct oneib_error *err)
+{
+    *devices = NULL;
+    *count = 0;
+    const size_t total = count_devices(domains);
+    if (total == 0)
+        return 0;
+    struct oneib_pci *all = calloc(total, sizeof *all);
+    if (!all)
+        return oneib_fail_memory(err);
+    size_t used = 0;
+    for (size_t i = 0; i < domains->count; i++)
+        for (size_t j = 0; j < domains->items[i].device_count; j++)
+            all[used++] = domains->items[i].devices[j];
+    qsort(all, used, sizeof *all, compare_devices);
+    *devices = all;
+    *count = remove_repetitions(all, used);
+    return 0;
+}
+
 const struct oneib_domain *oneib_domains_of(const struct oneib_domains *domains,
                                             const struct oneib_pci *device)
 {

@@ -9,6 +9,7 @@
 
 #include "base/config.h"
 #include "base/error.h"
+#include "base/text.h"
 #include "model/pci.h"
 #include <stdbool.h>
 #include <stddef.h>
@@ -36,7 +37,7 @@ int oneib_domains_ask(const struct oneib_config *config, struct oneib_domains *d
                       struct oneib_error *err);
 void oneib_domains_clear(struct oneib_domains *domains);
 
-/* All devices of all domains, sorted, each once; owned by the caller. */
+/* All devices of all domains, sorted, each once; owned by the caller, NULL when there are none. */
 int oneib_domains_devices(const struct oneib_domains *domains, struct oneib_pci **devices,
                           size_t *count, struct oneib_error *err);
 /* The first domain that names the device; NULL: none. */
@@ -44,10 +45,14 @@ const struct oneib_domain *oneib_domains_of(const struct oneib_domains *domains,
                                             const struct oneib_pci *device);
 bool oneib_domains_have_vm(const struct oneib_domains *domains, uint32_t vm_id);
 
-/* What oneib-domains prints and oneib_domains_ask() reads: one line a domain,
+/*
+ * What oneib-domains prints and oneib_domains_ask() reads: one line a domain,
  * "running one-42 0000:81:00.1 ..." or "defined ..."; the name escaped (base/escape.h) with blanks
- * as \x20. Pure, both ways. */
+ * as \x20. Pure, both ways. Parsing is strict: a line that is not of this form is a PROTOCOL error.
+ */
 int oneib_domains_parse(const char *text, size_t length, struct oneib_domains *domains,
                         struct oneib_error *err);
+void oneib_domain_render(const char *name, bool running, const struct oneib_pci *devices,
+                         size_t device_count, struct oneib_text *text);
 
 #endif

@@ -34,16 +34,20 @@ struct oneib_inventory_vf {
 struct oneib_inventory {
     struct oneib_hcas hcas;
     struct oneib_vf_table table;
+    bool table_known; /* it could be read */
     struct oneib_domains domains;
-    bool domains_known; /* libvirt answered */
+    bool domains_known; /* libvirt answered, or there is nothing that a domain could have */
     struct oneib_error domains_error;
-    struct oneib_inventory_vf *vfs; /* owned: all VFs of all adapters */
+    struct oneib_inventory_vf *vfs; /* owned: all VFs of all adapters, in their order */
     size_t vf_count;
-    struct oneib_findings findings; /* vf-claimed-twice, vf-gone (a record's VF is there no more),
-                                       vf-not-closed, hca-unreadable, port-full-member, ... */
+    struct oneib_findings findings; /* hca-unreadable, port-not-safe, libvirt-unreachable, vf-...:
+                                       docs/operator.md has them all */
 };
 
-/* with_states: also reads every VF's maps and GUIDs. */
+/* with_states: also reads every VF's maps and GUIDs; without it, as the probe looks, libvirt is not
+ * asked while the table has no record. A VF of which the table, libvirt or sysfs
+ * cannot tell whether somebody has it is UNREADABLE, never free. What cannot be read is a finding;
+ * -1 only without memory, or when no adapter could be listed. */
 int oneib_inventory_read(const struct oneib_config *config, bool with_states,
                          struct oneib_inventory *inventory, struct oneib_error *err);
 void oneib_inventory_clear(struct oneib_inventory *inventory);
@@ -58,11 +62,19 @@ bool oneib_record_is_stale(const struct oneib_vf_record *record,
                            const struct oneib_domains *domains, bool domains_known, bool has_owner,
                            int64_t now);
 
+/* Whether a running VM's VF is without the GUID that post should have given it:
+ * docs/design/node.md, Migration. Nobody works on it, and it has been so for ONEIB_STALE_AFTER. */
+bool oneib_record_is_unfinished(const struct oneib_vf_record *record,
+                                const struct oneib_domains *domains, bool domains_known,
+                                bool has_owner, int64_t now);
+
 /*
- * Releases what is stale, and, with `everything` (repair), closes VFs that are NOT_CLOSED and
- * finishes what post could not (deferred GUIDs of running domains). *done counts what was released;
- * failures become findings. Through oneib-vf.
+ * Releases what is stale, and, with `everything` (repair), closes VFs that are NOT_CLOSED, drops
+ * records whose VF is gone, and finishes what post could not (oneib_record_is_unfinished()). *done
+ * counts what was put right; failures become findings. Through oneib-vf. Without `everything` it
+ * begins nothing new after ONEIB_HOUSEKEEPING_MS: a probe must not hold up the monitoring.
  */
+#define ONEIB_HOUSEKEEPING_MS 20000
 int oneib_inventory_repair(const struct oneib_config *config, struct oneib_inventory *inventory,
                            bool everything, size_t *done, struct oneib_error *err);
 

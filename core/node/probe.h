@@ -13,8 +13,13 @@
 #include "base/text.h"
 #include "hca/hca.h"
 
-/* problem may be NULL. */
-void oneib_probe_render(const struct oneib_hcas *hcas, const char *problem,
+/*
+ * VFs are those that a VM could get: of an adapter that could be read, not among host_vfs
+ * (node.host_vfs, may be NULL), and without a network interface that is up. PKEYS_MAX leaves out
+ * the last slot of an mlx4 table that the host sees whole: it has to stay empty
+ * (oneib_port_is_safe()). problem may be NULL.
+ */
+void oneib_probe_render(const struct oneib_hcas *hcas, char *const *host_vfs, const char *problem,
                         struct oneib_text *text);
 
 #endif

@@ -8,8 +8,17 @@
 #include <string.h>
 
 const struct oneib_verb *const oneib_verbs[] = {
-    &oneib_verb_list,     &oneib_verb_show,  &oneib_verb_plan, &oneib_verb_sync, &oneib_verb_verify,
-    &oneib_verb_topology, &oneib_verb_check, &oneib_verb_mac,  &oneib_verb_guid, NULL,
+    &oneib_verb_list,
+    &oneib_verb_show,
+    &oneib_verb_plan,
+    &oneib_verb_sync,
+    &oneib_verb_verify,
+    &oneib_verb_topology,
+    &oneib_verb_check,
+    &oneib_verb_hca,
+    &oneib_verb_mac,
+    &oneib_verb_guid,
+    NULL,
 };
 
 static void print_help(void)

@@ -23,6 +23,7 @@ static const struct {
     [ONEIB_OPTION_EXIT_CODE] = {"exit-code", false},
     [ONEIB_OPTION_NO_FABRIC] = {"no-fabric", false},
     [ONEIB_OPTION_FORMAT] = {"format", true},
+    [ONEIB_OPTION_REPAIR] = {"repair", false},
 };
 
 /* Where the parser is. */

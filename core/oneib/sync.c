@@ -31,7 +31,8 @@ static int allocate(struct work *work, bool force, struct oneib_error *err)
 
     struct oneib_findings refusals = {0};
     const size_t before = view->findings.count;
-    int status = oneib_allocate(looked->session.one, view, &work->keys_given, err);
+    int status =
+        oneib_allocate(&looked->session.config, looked->session.one, view, &work->keys_given, err);
     if (status == 0)
         status = oneib_findings_copy(&view->findings, before, &refusals, err);
     if (status == 0 && work->keys_given > 0)

@@ -27,7 +27,7 @@ static void an_unknown_verb_is_a_usage_error(void **state)
     refused(RUN("frobnicate"), "no verb 'frobnicate'");
     refused(RUN("LIST"), "no verb 'LIST'");
     refused(RUN("help"), "no verb 'help'");
-    refused(RUN("hca"), "no verb 'hca'");
+    refused(RUN("hcas"), "no verb 'hcas'");
 }
 
 static void an_unknown_option_is_a_usage_error(void **state)
@@ -138,12 +138,11 @@ static void every_verb_has_help_with_an_example(void **state)
 {
     (void)state;
     static const char *const verbs[] = {"list",     "show",  "plan", "sync", "verify",
-                                        "topology", "check", "mac",  "guid"};
+                                        "topology", "check", "hca",  "mac",  "guid"};
     const struct outcome *outcome = RUN("--help");
     assert_int_equal(outcome->status, 0);
     for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++)
         assert_contains(outcome->out, verbs[i]);
-    assert_lacks(outcome->out, "hca ");
 
     for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++) {
         outcome = RUN(verbs[i], "--help");

@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/escape.h"
+#include "hca/reservations.h"
+#include "node/inventory_internal.h"
+#include <inttypes.h>
+
+#define REPAIR "'oneib hca --repair'"
+#define NAME_MAX_SHOWN 64
+
+/* The entry of PortInfo.PortState (IBA) of a port that the SM has brought up. */
+#define PORT_ACTIVE 4
+
+struct judge {
+    struct oneib_inventory *inventory;
+    struct oneib_findings *findings;
+    int64_t now;
+    bool with_states;
+};
+
+/* ---- adapters and ports -------------------------------------------------------------------- */
+
+static bool has_open_vf(const struct oneib_inventory *inventory, const struct oneib_hca *hca,
+                        const struct oneib_port *port)
+{
+    for (size_t i = 0; i < inventory->vf_count; i++) {
+        const struct oneib_inventory_vf *item = &inventory->vfs[i];
+        if (item->hca == hca && item->record && item->record->port == port->number &&
+            item->record->stage == ONEIB_VF_OPEN)
+            return true;
+    }
+    return false;
+}
+
+/* A port that is not up has the table that it was made with. */
+static bool is_in_service(const struct oneib_hca *hca, const struct oneib_port *port)
+{
+    return hca->vf_count > 0 && port->link_layer == ONEIB_LINK_INFINIBAND &&
+           port->state == PORT_ACTIVE;
+}
+
+static int judge_port(const struct judge *judge, const struct oneib_hca *hca,
+                      const struct oneib_port *port, struct oneib_error *err)
+{
+    struct oneib_error unsafe = {0};
+    if (!is_in_service(hca, port) || oneib_port_is_safe(hca, port, &unsafe) == 0)
+        return 0;
+    return oneib_findings_add(
+        judge->findings, has_open_vf(judge->inventory, hca, port) ? ONEIB_VIOLATION : ONEIB_WARNING,
+        "port-not-safe", NULL, err, "%s", unsafe.text);
+}
+
+static int note_unreadable_hca(const struct judge *judge, const struct oneib_error *why,
+                               struct oneib_error *err)
+{
+    return oneib_findings_add(judge->findings, ONEIB_WARNING, "hca-unreadable",
+                              "see the kernel's log for the adapter, and its driver", err, "%s",
+                              why->text);
+}
+
+static int judge_hca(const struct judge *judge, const struct oneib_hca *hca,
+                     struct oneib_error *err)
+{
+    if (hca->fault.code != ONEIB_ERROR_NONE)
+        return note_unreadable_hca(judge, &hca->fault, err);
+    for (size_t i = 0; i < hca->port_count; i++)
+        if (judge_port(judge, hca, &hca->ports[i], err) < 0)
+            return -1;
+    return 0;
+}
+
+static int judge_hcas(const struct judge *judge, struct oneib_error *err)
+{
+    const struct oneib_hcas *hcas = &judge->inventory->hcas;
+    if (hcas->refused.code != ONEIB_ERROR_NONE &&
+        note_unreadable_hca(judge, &hcas->refused, err) < 0)
+        return -1;
+    for (size_t i = 0; i < hcas->count; i++)
+        if (judge_hca(judge, &hcas->items[i], err) < 0)
+            return -1;
+    return 0;
+}
+
+/* ---- records ------------------------------------------------------------------------------- */
+
+static int judge_record(const struct judge *judge, const struct oneib_vf_record *record,
+                        struct oneib_error *err)
+{
+    char vf[ONEIB_PCI_TEXT_SIZE];
+    oneib_pci_format(&record->vf, vf);
+    if (!oneib_inventory_has_vf(judge->inventory, record))
+        return oneib_findings_add(judge->findings, ONEIB_WARNING, "vf-gone", REPAIR, err,
+                                  "%s is recorded for VM %" PRIu32 " NIC %u, but %s has no such "
+                                  "virtual function any more",
+                                  vf, record->vm_id, record->nic_id, record->device);
+    if (oneib_inventory_is_stale(judge->inventory, record, judge->now))
+        return oneib_findings_add(judge->findings, ONEIB_NOTICE, "vf-stale",
+                                  REPAIR ", or the next probe, releases it", err,
+                                  "%s is recorded for VM %" PRIu32 " NIC %u (%s), which is not "
+                                  "here and not about to come",
+                                  vf, record->vm_id, record->nic_id,
+                                  oneib_vf_stage_name(record->stage));
+    if (oneib_inventory_is_unfinished(judge->inventory, record, judge->now))
+        return oneib_findings_add(judge->findings, ONEIB_WARNING, "vf-unfinished", REPAIR, err,
+                                  "%s: VM %" PRIu32 " NIC %u runs without InfiniBand: its virtual "
+                                  "function has no GUID",
+                                  vf, record->vm_id, record->nic_id);
+    return 0;
+}
+
+static int judge_records(const struct judge *judge, struct oneib_error *err)
+{
+    const struct oneib_vf_table *table = &judge->inventory->table;
+    for (size_t i = 0; i < table->count; i++)
+        if (judge_record(judge, &table->items[i], err) < 0)
+            return -1;
+    return 0;
+}
+
+/* ---- VFs ----------------------------------------------------------------------------------- */
+
+static bool names(const struct oneib_domain *domain, const struct oneib_pci *vf)
+{
+    for (size_t i = 0; i < domain->device_count; i++)
+        if (oneib_pci_compare(&domain->devices[i], vf) == 0)
+            return true;
+    return false;
+}
+
+/* Appends who says that the VF is theirs: domain "a" and domain "b". Returns how many they are. */
+static size_t append_claims(const struct oneib_domains *domains,
+                            const struct oneib_inventory_vf *item, struct oneib_text *text)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < domains->count; i++) {
+        if (!names(&domains->items[i], &item->vf->pci))
+            continue;
+        oneib_text_append(text, count++ == 0 ? "domain \"" : " and domain \"");
+        oneib_text_append_escaped(text, domains->items[i].name, NAME_MAX_SHOWN);
+        oneib_text_append(text, "\"");
+    }
+    if (!item->record || item->domain->vm_id == (int64_t)item->record->vm_id)
+        return count;
+    oneib_text_printf(text, " and the record of VM %" PRIu32, item->record->vm_id);
+    return count + 1;
+}
+
+static int judge_claims(const struct judge *judge, const struct oneib_inventory_vf *item,
+                        const char *vf, struct oneib_error *err)
+{
+    oneib_autotext struct oneib_text claims = {0};
+    if (!item->domain || append_claims(&judge->inventory->domains, item, &claims) < 2)
+        return 0;
+    if (oneib_text_failed(&claims))
+        return oneib_fail_memory(err);
+    return oneib_findings_add(judge->findings, ONEIB_VIOLATION, "vf-claimed-twice",
+                              "take the device out of all domains but the one that it is for", err,
+                              "%s of %s is claimed by %s", vf, item->hca->name, claims.data);
+}
+
+/* The raw entry that an open VF's entry 0 points to; 0: not known. */
+static uint16_t key_of(const struct oneib_inventory_vf *item)
+{
+    const struct oneib_port *port = oneib_hca_find_port(item->hca, item->state.open_port);
+    const int32_t index = item->state.index;
+    return port && index >= 0 && index < port->pkey_count ? port->pkeys[index] : 0;
+}
+
+static int note_left_over(const struct judge *judge, const struct oneib_inventory_vf *item,
+                          const char *vf, struct oneib_error *err)
+{
+    const bool is_open = !item->state.closed && !item->state.fresh;
+    if (!oneib_record_is_current(&item->vf->pci, NULL))
+        return 0;
+    return oneib_findings_add(judge->findings, is_open ? ONEIB_VIOLATION : ONEIB_WARNING,
+                              "vf-not-closed", REPAIR, err, "%s of %s is nobody's, but %s", vf,
+                              item->hca->name,
+                              is_open ? "open" : "still has a GUID, or the subnet manager has one");
+}
+
+/* A VM's VF whose record was lost is watched by nobody. */
+static int note_unrecorded(const struct judge *judge, const struct oneib_inventory_vf *item,
+                           const char *vf, struct oneib_error *err)
+{
+    if (item->domain->vm_id < 0 || !item->state_known || item->state.closed || item->state.fresh)
+        return 0;
+    return oneib_findings_add(judge->findings, ONEIB_WARNING, "vf-unrecorded",
+                              "detach the NIC from the VM and attach it again", err,
+                              "%s of %s is open for VM %" PRId64 ", and there is no record of it: "
+                              "nobody closes it when its key changes",
+                              vf, item->hca->name, item->domain->vm_id);
+}
+
+/* While somebody works on the VF the two may differ. */
+static int judge_against_record(const struct judge *judge, const struct oneib_inventory_vf *item,
+                                const char *vf, struct oneib_error *err)
+{
+    const struct oneib_vf_record *record = item->record;
+    if (!item->state_known || oneib_vf_record_has_owner(record))
+        return 0;
+    const bool is_open = !item->state.closed && !item->state.fresh;
+    const bool should_be_open = record->stage == ONEIB_VF_OPEN;
+    const uint16_t key = is_open ? key_of(item) : 0;
+    const bool is_wrong_key = key && oneib_pkey_base(key) != record->pkey;
+    if (is_open == should_be_open && !is_wrong_key)
+        return 0;
+    if (!oneib_record_is_current(&record->vf, record))
+        return 0;
+    return oneib_findings_add(
+        judge->findings, is_open ? ONEIB_VIOLATION : ONEIB_WARNING, "vf-not-as-recorded",
+        "see that the service oneib-vf runs: it makes them equal", err,
+        "%s of %s: VM %" PRIu32 " NIC %u is recorded as %s with P_Key 0x%04x, but the virtual "
+        "function is %s",
+        vf, item->hca->name, record->vm_id, record->nic_id, oneib_vf_stage_name(record->stage),
+        record->pkey,
+        !is_open       ? "closed"
+        : is_wrong_key ? "open to another key"
+                       : "open");
+}
+
+static int judge_vf(const struct judge *judge, const struct oneib_inventory_vf *item,
+                    struct oneib_error *err)
+{
+    char vf[ONEIB_PCI_TEXT_SIZE];
+    oneib_pci_format(&item->vf->pci, vf);
+    if (judge_claims(judge, item, vf, err) < 0)
+        return -1;
+    if (item->record)
+        return judge_against_record(judge, item, vf, err);
+    if (item->domain)
+        return note_unrecorded(judge, item, vf, err);
+    return item->use == ONEIB_VF_NOT_CLOSED ? note_left_over(judge, item, vf, err) : 0;
+}
+
+/* One for an adapter: what cannot be read of one VF can often be read of none. */
+static int judge_states_of(const struct judge *judge, const struct oneib_hca *hca,
+                           struct oneib_error *err)
+{
+    size_t unknown = 0;
+    for (size_t i = 0; i < judge->inventory->vf_count; i++)
+        if (judge->inventory->vfs[i].hca == hca && !judge->inventory->vfs[i].state_known)
+            unknown++;
+    if (!judge->with_states || unknown == 0 || hca->fault.code != ONEIB_ERROR_NONE)
+        return 0;
+    return oneib_findings_add(judge->findings, ONEIB_WARNING, "vf-unreadable",
+                              "'oneib hca' as root tells more; see the adapter's driver", err,
+                              "%s: the state of %zu of its %zu virtual functions cannot be read",
+                              hca->name, unknown, hca->vf_count);
+}
+
+static int judge_vfs(const struct judge *judge, struct oneib_error *err)
+{
+    const struct oneib_inventory *inventory = judge->inventory;
+    for (size_t i = 0; i < inventory->vf_count; i++)
+        if (judge_vf(judge, &inventory->vfs[i], err) < 0)
+            return -1;
+    for (size_t i = 0; i < inventory->hcas.count; i++)
+        if (judge_states_of(judge, &inventory->hcas.items[i], err) < 0)
+            return -1;
+    return 0;
+}
+
+int oneib_inventory_judge(struct oneib_inventory *inventory, bool with_states,
+                          struct oneib_error *err)
+{
+    const struct judge judge = {inventory, &inventory->findings, oneib_seconds_since_boot(),
+                                with_states};
+    if (judge_hcas(&judge, err) < 0 || judge_records(&judge, err) < 0 || judge_vfs(&judge, err) < 0)
+        return -1;
+    oneib_findings_sort(&inventory->findings);
+    return 0;
+}

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The parts of the inventory, for core/node alone. */
+#ifndef ONEIB_NODE_INVENTORY_INTERNAL_H
+#define ONEIB_NODE_INVENTORY_INTERNAL_H
+
+#include "node/inventory.h"
+
+/* Findings about all that was read. with_states: the VFs' states were asked for. */
+int oneib_inventory_judge(struct oneib_inventory *inventory, bool with_states,
+                          struct oneib_error *err);
+
+/* The record of a VM that is not at rest makes none of its others stale: pre gives a VM its VFs one
+ * by one, and waits for each. */
+bool oneib_inventory_is_stale(const struct oneib_inventory *inventory,
+                              const struct oneib_vf_record *record, int64_t now);
+bool oneib_inventory_is_unfinished(const struct oneib_inventory *inventory,
+                                   const struct oneib_vf_record *record, int64_t now);
+bool oneib_inventory_has_vf(const struct oneib_inventory *inventory,
+                            const struct oneib_vf_record *record);
+
+/* Whether the table still has this record of the VF, read anew; record NULL: whether it still has
+ * none. What was read a moment ago may be history by now. */
+bool oneib_record_is_current(const struct oneib_pci *vf, const struct oneib_vf_record *record);
+
+/* Whether an address is among those of the configuration; NULL: none are. */
+bool oneib_is_host_vf(char *const *host_vfs, const struct oneib_pci *vf);
+
+#endif

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "node/inventory.h"
+
+/* Between two steps of a deployment nobody holds the record, and libvirt does not know the domain
+ * yet. */
+static bool is_settled(const struct oneib_vf_record *record, int64_t now)
+{
+    return now - record->since >= ONEIB_STALE_AFTER;
+}
+
+/* Whoever was at work has died in the middle: the VF is nobody's to use, whatever libvirt says. */
+static bool was_left_half_done(const struct oneib_vf_record *record)
+{
+    return record->stage == ONEIB_VF_PREPARING || record->stage == ONEIB_VF_RELEASING;
+}
+
+bool oneib_record_is_stale(const struct oneib_vf_record *record,
+                           const struct oneib_domains *domains, bool domains_known, bool has_owner,
+                           int64_t now)
+{
+    if (has_owner)
+        return false;
+    if (was_left_half_done(record))
+        return true;
+    return domains_known && is_settled(record, now) &&
+           !oneib_domains_have_vm(domains, record->vm_id) &&
+           !oneib_domains_of(domains, &record->vf);
+}
+
+static bool is_running(const struct oneib_domains *domains, uint32_t vm_id)
+{
+    for (size_t i = 0; i < domains->count; i++)
+        if (domains->items[i].vm_id == (int64_t)vm_id && domains->items[i].running)
+            return true;
+    return false;
+}
+
+bool oneib_record_is_unfinished(const struct oneib_vf_record *record,
+                                const struct oneib_domains *domains, bool domains_known,
+                                bool has_owner, int64_t now)
+{
+    return !has_owner && !was_left_half_done(record) && record->guid != ONEIB_VF_GUID_SET &&
+           domains_known && is_settled(record, now) && is_running(domains, record->vm_id);
+}

@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "oneib/hca.h"
+#include "hca/place.h"
+#include "oneib/options.h"
+#include "oneib/output.h"
+#include <inttypes.h>
+#include <string.h>
+
+#define NAME_COLUMNS 24
+
+/* ---- the table of ports -------------------------------------------------------------------- */
+
+static void add_titles(struct oneib_table *table, const char *const *titles, size_t count)
+{
+    table->columns = count;
+    for (size_t i = 0; i < count; i++)
+        oneib_table_cell(table, ONEIB_STRONG, "%s", titles[i]);
+}
+
+static void add_pci(struct oneib_table *table, const struct oneib_pci *pci)
+{
+    char text[ONEIB_PCI_TEXT_SIZE];
+    oneib_pci_format(pci, text);
+    oneib_table_cell(table, ONEIB_PLAIN, "%s", text);
+}
+
+/* 0 is what nobody has. */
+static void add_guid(struct oneib_table *table, oneib_guid guid)
+{
+    if (guid)
+        oneib_table_cell(table, ONEIB_PLAIN, "0x%016" PRIx64, guid);
+    else
+        oneib_table_cell(table, ONEIB_PLAIN, "-");
+}
+
+static void add_numa(struct oneib_table *table, int16_t node)
+{
+    if (node >= 0)
+        oneib_table_cell(table, ONEIB_PLAIN, "%d", node);
+    else
+        oneib_table_cell(table, ONEIB_PLAIN, "-");
+}
+
+static enum oneib_style style_of_port(const struct oneib_port *port)
+{
+    return strcmp(oneib_port_state_name(port->state), "active") == 0 ? ONEIB_GOOD : ONEIB_BAD;
+}
+
+static void add_port(struct oneib_table *table, const struct oneib_hca *hca,
+                     const struct oneib_port *port)
+{
+    oneib_table_untrusted(table, hca->name, 0);
+    oneib_table_cell(table, ONEIB_PLAIN, "%u", port->number);
+    oneib_table_cell(table, ONEIB_PLAIN, "%s", oneib_link_layer_name(port->link_layer));
+    oneib_table_cell(table, style_of_port(port), "%s", oneib_port_state_name(port->state));
+    oneib_table_cell(table, ONEIB_PLAIN, "%u", port->rate_gbps);
+    oneib_table_cell(table, ONEIB_PLAIN, "%u", port->lid);
+    add_guid(table, port->guid);
+    oneib_table_cell(table, ONEIB_PLAIN, "%u/%u", oneib_port_keys_used(port), port->pkey_count);
+    oneib_table_cell(table, ONEIB_PLAIN, "%zu/%u", hca->vf_count, hca->vfs_supported);
+    add_numa(table, hca->numa_node);
+    add_pci(table, &hca->pci);
+}
+
+static void append_ports(const struct oneib_run *run, const struct oneib_inventory *inventory,
+                         struct oneib_text *text)
+{
+    static const char *const titles[] = {"ADAPTER", "PORT", "LINK", "STATE", "GBIT/S", "LID",
+                                         "GUID",    "KEYS", "VFS",  "NUMA",  "PCI"};
+    struct oneib_table table = {.right = 1u << 1 | 1u << 4 | 1u << 5 | 1u << 7 | 1u << 8 | 1u << 9};
+    add_titles(&table, titles, sizeof titles / sizeof *titles);
+    for (size_t i = 0; i < inventory->hcas.count; i++) {
+        const struct oneib_hca *hca = &inventory->hcas.items[i];
+        for (size_t j = 0; j < hca->port_count; j++)
+            add_port(&table, hca, &hca->ports[j]);
+    }
+    oneib_table_render(&table, run->color_out, "", text);
+    oneib_table_clear(&table);
+}
+
+/* ---- the table of VFs ---------------------------------------------------------------------- */
+
+static enum oneib_style style_of_use(enum oneib_vf_use use)
+{
+    switch (use) {
+    case ONEIB_VF_FREE:
+        return ONEIB_GOOD;
+    case ONEIB_VF_NOT_CLOSED:
+    case ONEIB_VF_ETHERNET:
+    case ONEIB_VF_UNREADABLE:
+        return ONEIB_BAD;
+    default:
+        return ONEIB_PLAIN;
+    }
+}
+
+static void add_record(struct oneib_table *table, const struct oneib_vf_record *record)
+{
+    if (!record) {
+        for (int i = 0; i < 4; i++)
+            oneib_table_cell(table, ONEIB_PLAIN, "-");
+        return;
+    }
+    oneib_table_cell(table, ONEIB_PLAIN, "%" PRIu32, record->vm_id);
+    oneib_table_cell(table, ONEIB_PLAIN, "%u", record->nic_id);
+    if (record->pkey)
+        oneib_table_cell(table, ONEIB_PLAIN, "0x%04x%s", record->pkey,
+                         record->limited ? " limited" : "");
+    else
+        oneib_table_cell(table, ONEIB_PLAIN, "-");
+    oneib_table_cell(table, ONEIB_PLAIN, "%s%s", oneib_vf_stage_name(record->stage),
+                     record->guid == ONEIB_VF_GUID_SET ? "" : ", no GUID");
+}
+
+/* What the adapter says, whatever the table does. */
+static void add_map(struct oneib_table *table, const struct oneib_inventory_vf *item)
+{
+    const uint16_t key = oneib_inventory_vf_key(item);
+    if (!item->state_known)
+        oneib_table_cell(table, ONEIB_BAD, "unknown");
+    else if (item->state.closed)
+        oneib_table_cell(table, ONEIB_PLAIN, "closed");
+    else if (item->state.fresh)
+        oneib_table_cell(table, ONEIB_PLAIN, "untouched");
+    else if (key)
+        oneib_table_cell(table, ONEIB_PLAIN, "open to 0x%04x", key);
+    else
+        oneib_table_cell(table, ONEIB_PLAIN, "open");
+}
+
+static void add_domain(struct oneib_table *table, const struct oneib_domain *domain)
+{
+    if (domain)
+        oneib_table_untrusted(table, domain->name, NAME_COLUMNS);
+    else
+        oneib_table_cell(table, ONEIB_PLAIN, "-");
+}
+
+static void add_vf(struct oneib_table *table, const struct oneib_inventory_vf *item)
+{
+    add_pci(table, &item->vf->pci);
+    oneib_table_untrusted(table, item->hca->name, 0);
+    oneib_table_cell(table, ONEIB_PLAIN, "%u", item->vf->index);
+    oneib_table_cell(table, style_of_use(item->use), "%s", oneib_vf_use_name(item->use));
+    add_record(table, item->record);
+    add_map(table, item);
+    add_guid(table, item->state_known ? item->state.guid : 0);
+    add_domain(table, item->domain);
+    oneib_table_untrusted(table, *item->vf->driver ? item->vf->driver : "-", NAME_COLUMNS);
+}
+
+static void append_vfs(const struct oneib_run *run, const struct oneib_inventory *inventory,
+                       struct oneib_text *text)
+{
+    static const char *const titles[] = {"VF",    "ADAPTER", "N",  "USE",  "VM",     "NIC",
+                                         "P_KEY", "STAGE",   "IS", "GUID", "DOMAIN", "DRIVER"};
+    struct oneib_table table = {.right = 1u << 2 | 1u << 4 | 1u << 5};
+    add_titles(&table, titles, sizeof titles / sizeof *titles);
+    for (size_t i = 0; i < inventory->vf_count; i++)
+        add_vf(&table, &inventory->vfs[i]);
+    oneib_text_append(text, "\n");
+    oneib_table_render(&table, run->color_out, "", text);
+    oneib_table_clear(&table);
+}
+
+static int print_tables(const struct oneib_run *run, const struct oneib_inventory *inventory,
+                        struct oneib_error *err)
+{
+    oneib_autotext struct oneib_text text = {0};
+    if (inventory->hcas.count == 0) {
+        oneib_print_note("this host has no InfiniBand adapter");
+        return 0;
+    }
+    append_ports(run, inventory, &text);
+    if (inventory->vf_count > 0)
+        append_vfs(run, inventory, &text);
+    return oneib_write_out(&text, err);
+}
+
+/* ---- the verb ------------------------------------------------------------------------------ */
+
+/* What --repair did. */
+struct repairs {
+    int64_t done; /* -1: it was not asked for */
+    bool any_failed;
+};
+
+/* Puts right what it can, then looks again; what could not be done stays among the findings. */
+static int repair(const struct oneib_config *config, struct oneib_inventory *inventory,
+                  struct repairs *repairs, struct oneib_error *err)
+{
+    struct oneib_inventory after;
+    const size_t before = inventory->findings.count;
+    size_t done;
+    if (oneib_inventory_repair(config, inventory, true, &done, err) < 0 ||
+        oneib_inventory_read(config, true, &after, err) < 0)
+        return -1;
+    const int status = oneib_findings_copy(&inventory->findings, before, &after.findings, err);
+    *repairs = (struct repairs){(int64_t)done, inventory->findings.count > before};
+    oneib_inventory_clear(inventory);
+    *inventory = after;
+    return status;
+}
+
+static int look(const struct oneib_run *run, const struct oneib_config *config,
+                struct oneib_inventory *inventory, struct repairs *repairs, struct oneib_error *err)
+{
+    *repairs = (struct repairs){.done = -1};
+    if (oneib_inventory_read(config, true, inventory, err) < 0)
+        return -1;
+    if (!oneib_given(run, ONEIB_OPTION_REPAIR))
+        return 0;
+    return repair(config, inventory, repairs, err);
+}
+
+static int print(const struct oneib_run *run, const struct oneib_inventory *inventory,
+                 int64_t repaired, struct oneib_error *err)
+{
+    if (run->json)
+        return oneib_hca_json_write(inventory, repaired, err);
+    oneib_print_findings(run, &inventory->findings);
+    if (repaired >= 0)
+        oneib_print_note("%" PRId64 " virtual function%s put right", repaired,
+                         repaired == 1 ? " was" : "s were");
+    return print_tables(run, inventory, err);
+}
+
+/* A repair that was asked for and not done is a difference, whatever it was about. */
+static enum oneib_exit verdict(const struct oneib_inventory *inventory,
+                               const struct repairs *repairs)
+{
+    const bool is_broken = oneib_findings_count(&inventory->findings, ONEIB_VIOLATION) > 0;
+    return is_broken || repairs->any_failed ? ONEIB_EXIT_DIFFERENCE : ONEIB_EXIT_DONE;
+}
+
+static enum oneib_exit show(const struct oneib_run *run, const struct oneib_config *config,
+                            struct oneib_error *err)
+{
+    struct oneib_inventory inventory = {0};
+    struct repairs repairs;
+    enum oneib_exit status = ONEIB_EXIT_FAILURE;
+    if (look(run, config, &inventory, &repairs, err) == 0 &&
+        print(run, &inventory, repairs.done, err) == 0)
+        status = verdict(&inventory, &repairs);
+    oneib_inventory_clear(&inventory);
+    return status;
+}
+
+static int load(const struct oneib_run *run, struct oneib_config *config, struct oneib_error *err)
+{
+    const char *path = run->values[ONEIB_OPTION_CONFIG];
+    return path ? oneib_config_load(path, config, err) : oneib_node_config(config, err);
+}
+
+static enum oneib_exit run_hca(const struct oneib_run *run, struct oneib_error *err)
+{
+    struct oneib_config config;
+    if (load(run, &config, err) < 0)
+        return ONEIB_EXIT_FAILURE;
+    const enum oneib_exit status = show(run, &config, err);
+    oneib_config_clear(&config);
+    return status;
+}
+
+const struct oneib_verb oneib_verb_hca = {
+    .name = "hca",
+    .summary = "this host's adapters, their ports and virtual functions, and who has them",
+    .help = "usage: oneib hca [--repair] [--json]\n"
+            "\n"
+            "Looks at the adapters of the host it runs on, at libvirt's domains, and at the\n"
+            "virtual functions that oneib has given to VMs. Asks neither OpenNebula nor the\n"
+            "fabric. Exits 1 when isolation is, or could be, broken.\n"
+            "\n"
+            "  --repair  release what no VM has any more, close what is open without being\n"
+            "            anybody's, and finish what a migration could not; then look again\n"
+            "\n"
+            "example:\n"
+            "  $ oneib hca --json | jq '.adapters[].vfs[] | select(.use == \"free\") | .pci'\n",
+    .options = ONEIB_TAKES(ONEIB_OPTION_REPAIR),
+    .run = run_hca,
+};

@@ -1,0 +1,518 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * `oneib hca` and the probe on a simulated node, with the real oneib-vf and oneib-domains, as a
+ * user without privileges.
+ */
+#include "hca/tree.h"
+#include "run.h"
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static const struct tree_hca mlx4 = {
+    .name = "mlx4_0", .driver = ONEIB_HCA_MLX4, .pci = "0000:81:00.0", .vfs = 4};
+static const struct tree_hca mlx5 = {
+    .name = "mlx5_0", .driver = ONEIB_HCA_MLX5, .pci = "0000:41:00.0", .vfs = 2};
+
+static char variable[PATH_MAX];
+
+/* ---- the node ------------------------------------------------------------------------------ */
+
+static void put(const char *name, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static void put(const char *name, const char *format, ...)
+{
+    va_list arguments;
+    char *path = tree_path("%s", name);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    va_start(arguments, format);
+    assert_true(vfprintf(file, format, arguments) >= 0);
+    va_end(arguments);
+    assert_int_equal(fclose(file), 0);
+    free(path);
+}
+
+static void configure(const char *helper)
+{
+    put("/etc/oneib/oneib.conf",
+        "node = { libvirt = \"test://%s/run/node.xml\"; helper = [ \"%s\" ];\n"
+        "pkey_wait = 1000; guid_wait = 1000; };\n",
+        tree_root(), helper);
+}
+
+#define HOSTDEV(function)                                                                          \
+    "<hostdev mode='subsystem' type='pci'><source><address domain='0x0000' bus='0x81' "            \
+    "slot='0x00' function='" function "'/></source></hostdev>"
+#define DOMAIN(name, devices)                                                                      \
+    "<domain type='test'><name>" name "</name><memory>1024</memory><os><type>hvm</type></os>"      \
+    "<devices>" devices "</devices></domain>"
+
+static void put_domains(const char *domains)
+{
+    put("/run/node.xml", "<node>%s</node>", domains);
+}
+
+static int make_node(void **state)
+{
+    tree_reset(state);
+    configure(ONEIB_VF_BINARY);
+    put_domains("");
+    set_program(ONEIB_BINARY);
+    return 0;
+}
+
+static int make_node_with_adapter(void **state)
+{
+    make_node(state);
+    tree_add_hca(&mlx4);
+    tree_set_pkey(&mlx4, 1, 3, 0x8005);
+    return 0;
+}
+
+/* VF 0 is VM 42's, open to 0x8005, its GUID deferred. */
+static void assign(void)
+{
+    set_program(ONEIB_VF_BINARY);
+    const struct outcome *outcome = RUN("assign", "--vm", "42", "--nic", "1", "--pkey", "0x0005",
+                                        "--device", "mlx4_0", "--defer-guid");
+    if (outcome->status != 0)
+        fail_msg("%s", outcome->err);
+    set_program(ONEIB_BINARY);
+}
+
+/* Makes the one record as old as the node. */
+static void age_record(void)
+{
+    char line[512];
+    tree_read(line, sizeof line, "/run/oneib/vfs");
+    char *since = strstr(line, " since=");
+    assert_non_null(since);
+    strcpy(since, " since=0");
+    tree_write(line, "/run/oneib/vfs");
+}
+
+static bool has_record(void)
+{
+    struct stat status;
+    char *path = tree_path("/run/oneib/vfs");
+    const bool found = stat(path, &status) == 0 && status.st_size > 0;
+    free(path);
+    return found;
+}
+
+static void map_vf(unsigned vf, unsigned index)
+{
+    char value[8];
+    for (unsigned entry = 0; entry < 127; entry++) {
+        snprintf(value, sizeof value, "%u", entry == 0 ? index : 0);
+        tree_set_vf_pkey(&mlx4, vf, 1, entry, value);
+    }
+}
+
+/* ---- what it says -------------------------------------------------------------------------- */
+
+/* The words of the line that begins so, blanks made one. */
+static const char *line_of(const char *text, const char *beginning)
+{
+    static char words[512];
+    size_t length = 0;
+    const char *at = text;
+    while (at && strncmp(at, beginning, strlen(beginning)) != 0) {
+        at = strchr(at, '\n');
+        at = at ? at + 1 : NULL;
+    }
+    if (!at)
+        fail_msg("no line begins with \"%s\": %s", beginning, text);
+    for (; *at && *at != '\n' && length < sizeof words - 1; at++)
+        if (*at != ' ' || (length > 0 && words[length - 1] != ' '))
+            words[length++] = *at;
+    words[length] = '\0';
+    return words;
+}
+
+static json_t *hca_json(int status)
+{
+    const struct outcome *outcome = RUN("hca", "--json");
+    if (outcome->status != status)
+        fail_msg("exit status %d: %s%s", outcome->status, outcome->out, outcome->err);
+    return parse_json(outcome->out);
+}
+
+static json_t *get(json_t *value, const char *key)
+{
+    json_t *inner = json_object_get(value, key);
+    if (!inner)
+        fail_msg("there is no \"%s\"", key);
+    return inner;
+}
+
+static json_t *adapter(json_t *document, size_t index)
+{
+    return json_array_get(get(document, "adapters"), index);
+}
+
+static json_t *vf(json_t *document, size_t index)
+{
+    return json_array_get(get(adapter(document, 0), "vfs"), index);
+}
+
+static const char *text_of(json_t *value, const char *key)
+{
+    return json_string_value(get(value, key));
+}
+
+static bool has_finding(json_t *document, const char *code)
+{
+    json_t *findings = get(document, "findings");
+    for (size_t i = 0; i < json_array_size(findings); i++)
+        if (strcmp(text_of(json_array_get(findings, i), "code"), code) == 0)
+            return true;
+    return false;
+}
+
+/* ---- looking ------------------------------------------------------------------------------- */
+
+static void a_host_without_an_adapter_is_told_of(void **state)
+{
+    (void)state;
+    const struct outcome *outcome = RUN("hca");
+    assert_int_equal(outcome->status, 0);
+    assert_string_equal(outcome->out, "");
+    assert_string_equal(outcome->err, "oneib: note: this host has no InfiniBand adapter\n");
+    json_t *document = hca_json(0);
+    assert_int_equal(json_array_size(get(document, "adapters")), 0);
+    assert_true(json_is_null(get(document, "repaired")));
+    json_decref(document);
+}
+
+static void the_tables_show_ports_and_vfs(void **state)
+{
+    (void)state;
+    char guid[32];
+    assign();
+    put_domains(DOMAIN("one-42", HOSTDEV("0x1")) DOMAIN("other", HOSTDEV("0x3")));
+    const struct outcome *outcome = RUN("hca");
+    assert_int_equal(outcome->status, 0);
+    assert_string_equal(outcome->err, "");
+    snprintf(guid, sizeof guid, "0x%016" PRIx64, tree_port_guid(&mlx4, 1));
+    const char *port = line_of(outcome->out, "mlx4_0");
+    assert_contains(port, "mlx4_0 1 infiniband active 56 4 0x");
+    assert_contains(port, guid);
+    assert_contains(port, " 2/127 4/4 0 0000:81:00.0");
+    assert_string_equal(line_of(outcome->out, "0000:81:00.1"),
+                        "0000:81:00.1 mlx4_0 0 reserved 42 1 0x0005 open, no GUID open to 0x8005 - "
+                        "one-42 vfio-pci");
+    assert_string_equal(line_of(outcome->out, "0000:81:00.2"),
+                        "0000:81:00.2 mlx4_0 1 free - - - - untouched - - vfio-pci");
+    assert_contains(line_of(outcome->out, "0000:81:00.3"), " domain ");
+}
+
+static void the_document_has_the_same(void **state)
+{
+    (void)state;
+    assign();
+    tree_add_hca(&mlx5);
+    put_domains(DOMAIN("one-42", HOSTDEV("0x1")));
+    json_t *document = hca_json(0);
+    assert_int_equal(json_array_size(get(document, "adapters")), 2);
+    assert_int_equal(json_array_size(get(document, "findings")), 0);
+    assert_string_equal(text_of(adapter(document, 1), "driver"), "mlx5");
+    assert_true(json_is_true(get(get(document, "libvirt"), "known")));
+    json_t *first = vf(document, 0);
+    assert_string_equal(text_of(first, "use"), "reserved");
+    assert_int_equal(json_integer_value(get(get(first, "record"), "vm")), 42);
+    assert_string_equal(text_of(get(first, "record"), "pkey"), "0x0005");
+    assert_string_equal(text_of(get(first, "record"), "guid"), "0x0200000000002a01");
+    assert_string_equal(text_of(get(first, "record"), "guid_state"), "deferred");
+    assert_string_equal(text_of(get(first, "domain"), "name"), "one-42");
+    assert_string_equal(text_of(get(first, "state"), "pkey"), "0x8005");
+    json_t *second = vf(document, 1);
+    assert_string_equal(text_of(second, "use"), "free");
+    assert_true(json_is_null(get(second, "record")));
+    assert_true(json_is_null(get(second, "domain")));
+    json_decref(document);
+}
+
+static void an_adapter_without_vfs_has_one_table(void **state)
+{
+    (void)state;
+    const struct tree_hca plain = {.name = "mlx4_0", .driver = ONEIB_HCA_MLX4, .vfs_supported = 16};
+    tree_add_hca(&plain);
+    const struct outcome *outcome = RUN("hca");
+    assert_int_equal(outcome->status, 0);
+    assert_contains(line_of(outcome->out, "mlx4_0"), " 0/16 ");
+    assert_lacks(outcome->out, "DOMAIN");
+}
+
+static void a_broken_adapter_is_a_finding_beside_the_others(void **state)
+{
+    (void)state;
+    tree_add_hca(&mlx5);
+    tree_write("nonsense", "/sys/class/infiniband/mlx4_0/node_guid");
+    json_t *document = hca_json(0);
+    assert_true(has_finding(document, "hca-unreadable"));
+    assert_int_equal(json_array_size(get(document, "adapters")), 2);
+    assert_string_equal(text_of(vf(document, 0), "use"), "unreadable");
+    json_decref(document);
+    const struct outcome *outcome = RUN("hca");
+    assert_int_equal(outcome->status, 0);
+    assert_contains(outcome->err, "[hca-unreadable]");
+    line_of(outcome->out, "mlx5_0");
+}
+
+static void without_libvirt_no_vf_is_called_free(void **state)
+{
+    (void)state;
+    tree_remove("/run/node.xml");
+    json_t *document = hca_json(0);
+    assert_true(has_finding(document, "libvirt-unreachable"));
+    assert_false(json_is_true(get(get(document, "libvirt"), "known")));
+    for (size_t i = 0; i < 4; i++)
+        assert_string_equal(text_of(vf(document, i), "use"), "unreadable");
+    json_decref(document);
+}
+
+static void a_vf_of_two_domains_is_a_violation(void **state)
+{
+    (void)state;
+    put_domains(DOMAIN("one-1", HOSTDEV("0x1")) DOMAIN("one-2", HOSTDEV("0x1")));
+    json_t *document = hca_json(1);
+    assert_true(has_finding(document, "vf-claimed-twice"));
+    json_decref(document);
+    assert_int_equal(RUN("hca")->status, 1);
+}
+
+static void a_hostile_domain_cannot_steer_the_terminal(void **state)
+{
+    (void)state;
+    put_domains(DOMAIN("x&#9;\xe2\x80\xae 0000:81:00.9\\", HOSTDEV("0x1")));
+    const struct outcome *outcome = RUN("hca");
+    assert_int_equal(outcome->status, 0);
+    assert_lacks(outcome->out, "\t");
+    assert_lacks(outcome->out, "\xe2\x80\xae");
+    assert_contains(line_of(outcome->out, "0000:81:00.1"), "x\\x09");
+}
+
+static void the_configuration_is_the_nodes(void **state)
+{
+    (void)state;
+    put("/etc/oneib/oneib.conf", "node = { nonsense = 1; };\n");
+    const struct outcome *outcome = RUN("hca");
+    assert_int_equal(outcome->status, 3);
+    assert_contains(outcome->err, "/etc/oneib/oneib.conf");
+    char *path = tree_path("/run/other.conf");
+    put("/run/other.conf", "node = { libvirt = \"test://%s/run/node.xml\"; };\n", tree_root());
+    assert_int_equal(RUN("hca", "--config", path)->status, 0);
+    free(path);
+}
+
+static void other_words_are_usage_errors(void **state)
+{
+    (void)state;
+    assert_int_equal(RUN("hca", "mlx4_0")->status, 2);
+    assert_int_equal(RUN("hca", "--force")->status, 2);
+    assert_int_equal(RUN("list", "--repair")->status, 2);
+}
+
+/* ---- repairing ----------------------------------------------------------------------------- */
+
+static void repair_releases_what_no_vm_has(void **state)
+{
+    (void)state;
+    assign();
+    age_record();
+    json_t *document = hca_json(0);
+    assert_true(has_finding(document, "vf-stale"));
+    json_decref(document);
+
+    const struct outcome *outcome = RUN("hca", "--repair");
+    if (outcome->status != 0)
+        fail_msg("%s", outcome->err);
+    assert_contains(outcome->err, "oneib: note: 1 virtual function was put right\n");
+    assert_contains(line_of(outcome->out, "0000:81:00.1"), " free ");
+    assert_false(has_record());
+    outcome = RUN("hca", "--repair", "--json");
+    document = parse_json(outcome->out);
+    assert_int_equal(json_integer_value(get(document, "repaired")), 0);
+    json_decref(document);
+}
+
+static void repair_closes_what_is_nobodys(void **state)
+{
+    (void)state;
+    map_vf(2, 3);
+    assert_int_equal(RUN("hca")->status, 1);
+    const struct outcome *outcome = RUN("hca", "--repair");
+    if (outcome->status != 0)
+        fail_msg("%s", outcome->err);
+    assert_contains(line_of(outcome->out, "0000:81:00.3"), " free - - - - closed ");
+}
+
+static void repair_leaves_running_vms_alone(void **state)
+{
+    (void)state;
+    assign();
+    put_domains(DOMAIN("one-42", HOSTDEV("0x1")) DOMAIN("other", HOSTDEV("0x3")));
+    map_vf(2, 3);
+    const struct outcome *outcome = RUN("hca", "--repair");
+    assert_int_equal(outcome->status, 0);
+    assert_contains(outcome->err, "0 virtual functions were put right");
+    assert_contains(line_of(outcome->out, "0000:81:00.1"), " open to 0x8005 ");
+    assert_contains(line_of(outcome->out, "0000:81:00.3"), " open to 0x8005 ");
+    assert_true(has_record());
+}
+
+static void a_repair_that_fails_is_told_and_is_a_difference(void **state)
+{
+    (void)state;
+    assign();
+    age_record();
+    configure("/nonexistent/oneib-vf");
+    const struct outcome *outcome = RUN("hca", "--repair");
+    assert_int_equal(outcome->status, 1);
+    assert_contains(outcome->err, "[repair-failed]");
+    assert_contains(outcome->err, "/nonexistent/oneib-vf");
+    assert_true(has_record());
+}
+
+/* ---- the probe ----------------------------------------------------------------------------- */
+
+static const struct outcome *probe(void)
+{
+    set_program(ONEIB_PROBE_BINARY);
+    const struct outcome *outcome = run_words((const char *const[]){NULL});
+    if (outcome->status != 0)
+        fail_msg("exit status %d: %s", outcome->status, outcome->err);
+    assert_string_equal(outcome->err, "");
+    return outcome;
+}
+
+static void the_probe_tells_of_a_host_without_adapters(void **state)
+{
+    (void)state;
+    assert_string_equal(probe()->out,
+                        "IB_VFS_TOTAL = \"0\"\nIB_PORTS_ACTIVE = \"0\"\nIB_PROBLEM = \"\"\n");
+}
+
+static void the_probe_tells_of_each_port(void **state)
+{
+    (void)state;
+    tree_add_hca(&mlx5);
+    const struct outcome *outcome = probe();
+    assert_contains(outcome->out, "IB_HCA = [ NAME = \"mlx4_0\", DRIVER = \"mlx4\"");
+    assert_contains(outcome->out, "IB_HCA = [ NAME = \"mlx5_0\", DRIVER = \"mlx5\"");
+    assert_contains(outcome->out, "\nIB_VFS_TOTAL = \"6\"\nIB_PORTS_ACTIVE = \"2\"\n"
+                                  "IB_PROBLEM = \"\"\n");
+}
+
+static void a_broken_adapter_does_not_break_the_probe(void **state)
+{
+    (void)state;
+    tree_add_hca(&mlx5);
+    tree_write("nonsense\"\nIB_VFS_TOTAL = \"99", "/sys/class/infiniband/mlx4_0/node_guid");
+    const struct outcome *outcome = probe();
+    assert_contains(outcome->out, "\nIB_VFS_TOTAL = \"2\"\n");
+    assert_lacks(outcome->out, "\nIB_VFS_TOTAL = \"99\"");
+    assert_contains(outcome->out, "\nIB_PROBLEM = \"");
+    assert_lacks(outcome->out, "IB_PROBLEM = \"\"");
+}
+
+static void a_broken_libvirt_keeps_the_probe_from_housekeeping_only(void **state)
+{
+    (void)state;
+    assign();
+    age_record();
+    tree_remove("/run/node.xml");
+    const struct outcome *outcome = probe();
+    assert_contains(outcome->out, "\nIB_VFS_TOTAL = \"4\"\nIB_PORTS_ACTIVE = \"1\"\n"
+                                  "IB_PROBLEM = \"asking libvirt (test:///");
+    assert_true(has_record());
+}
+
+static void a_broken_configuration_keeps_the_probe_from_housekeeping_only(void **state)
+{
+    (void)state;
+    assign();
+    age_record();
+    put("/etc/oneib/oneib.conf", "node = { nonsense = 1; };\n");
+    const struct outcome *outcome = probe();
+    assert_contains(outcome->out, "\nIB_VFS_TOTAL = \"4\"\n");
+    assert_contains(outcome->out, "oneib.conf");
+    assert_true(has_record());
+}
+
+static void the_probe_frees_what_a_dead_domain_left(void **state)
+{
+    (void)state;
+    char entry[16];
+    assign();
+    age_record();
+    assert_contains(probe()->out, "IB_PROBLEM = \"\"\n");
+    assert_false(has_record());
+    tree_get_vf_pkey(&mlx4, 0, 1, 0, entry, sizeof entry);
+    assert_string_equal(entry, "0");
+}
+
+/* The script that OpenNebula runs, with another program in its place. */
+static const struct outcome *run_script(const char *program)
+{
+    char command[2 * PATH_MAX];
+    snprintf(command, sizeof command, "sed 's|^program=.*|program=%s|' '%s' | sh", program,
+             ONEIB_PROBE_SCRIPT);
+    set_program("/bin/sh");
+    return RUN("-c", command);
+}
+
+static void the_script_runs_the_probe_and_never_fails(void **state)
+{
+    (void)state;
+    static const char nothing[] = "IB_VFS_TOTAL=\"0\"\nIB_PORTS_ACTIVE=\"0\"\n";
+    assert_contains(run_script(ONEIB_PROBE_BINARY)->out, "\nIB_VFS_TOTAL = \"4\"\n");
+    const struct outcome *outcome = run_script("/nonexistent/probe");
+    assert_int_equal(outcome->status, 0);
+    assert_string_equal(outcome->out, nothing);
+    outcome = run_script("/bin/false");
+    assert_int_equal(outcome->status, 0);
+    assert_string_equal(outcome->out, nothing);
+}
+
+int main(void)
+{
+    tree_open();
+    if (make_folder(NULL) < 0)
+        return 1;
+    snprintf(variable, sizeof variable, "ONEIB_NODE_ROOT=%s", tree_root());
+    set_variable(variable);
+#define BARE(function) cmocka_unit_test_setup(function, make_node)
+#define WITH_ADAPTER(function) cmocka_unit_test_setup(function, make_node_with_adapter)
+    const struct CMUnitTest tests[] = {
+        BARE(a_host_without_an_adapter_is_told_of),
+        WITH_ADAPTER(the_tables_show_ports_and_vfs),
+        WITH_ADAPTER(the_document_has_the_same),
+        BARE(an_adapter_without_vfs_has_one_table),
+        WITH_ADAPTER(a_broken_adapter_is_a_finding_beside_the_others),
+        WITH_ADAPTER(without_libvirt_no_vf_is_called_free),
+        WITH_ADAPTER(a_vf_of_two_domains_is_a_violation),
+        WITH_ADAPTER(a_hostile_domain_cannot_steer_the_terminal),
+        WITH_ADAPTER(the_configuration_is_the_nodes),
+        BARE(other_words_are_usage_errors),
+        WITH_ADAPTER(repair_releases_what_no_vm_has),
+        WITH_ADAPTER(repair_closes_what_is_nobodys),
+        WITH_ADAPTER(repair_leaves_running_vms_alone),
+        WITH_ADAPTER(a_repair_that_fails_is_told_and_is_a_difference),
+        BARE(the_probe_tells_of_a_host_without_adapters),
+        WITH_ADAPTER(the_probe_tells_of_each_port),
+        WITH_ADAPTER(a_broken_adapter_does_not_break_the_probe),
+        WITH_ADAPTER(a_broken_libvirt_keeps_the_probe_from_housekeeping_only),
+        WITH_ADAPTER(a_broken_configuration_keeps_the_probe_from_housekeeping_only),
+        WITH_ADAPTER(the_probe_frees_what_a_dead_domain_left),
+        WITH_ADAPTER(the_script_runs_the_probe_and_never_fails),
+    };
+    const int status = cmocka_run_group_tests(tests, NULL, NULL);
+    remove_folder(NULL);
+    return tree_close(status);
+}
