@@ -2,6 +2,9 @@
 /*
  * What the network driver's actions do on a node. Each is given what OpenNebula gives it, and acts
  * through oneib-vf. Order of events and what each has to undo: docs/design/node.md.
+ *
+ * While a NIC of any driver is attached or detached, only a NIC with ATTACH=YES is meant:
+ * OpenNebula calls all drivers of the VM, and most have nothing to do then.
  */
 #ifndef ONEIB_NODE_DRIVER_H
 #define ONEIB_NODE_DRIVER_H
@@ -12,21 +15,36 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Every InfiniBand NIC of the VM (of an attach: that one) gets its VF, open. GUIDs are deferred
+/*
+ * Every InfiniBand NIC of the VM (of an attach: that one) gets its VF, open. GUIDs are deferred
  * when the VM has run before and this is no attach: a live migration looks the same, and then the
- * source's port still has them. On failure the VFs that this call assigned are released. */
-int oneib_driver_pre(const struct oneib_config *config, const struct oneib_node_vm *vm,
+ * source's port still has them. All NICs are checked before the first is touched: a malformed one,
+ * no P_Key, a BRIDGE, a PCI NIC without ADDRESS are refused. On failure the VFs that this call
+ * assigned are released.
+ */
+int oneib_driver_pre(const struct oneib_config *config, struct oneib_node_vm *vm,
                      struct oneib_error *err);
+
 /* Completes what pre deferred, on the same NICs. On failure of an attach its VF is released: nobody
  * calls clean then. Otherwise the VF stays, closed: the VM runs on without InfiniBand. */
-int oneib_driver_post(const struct oneib_config *config, const struct oneib_node_vm *vm,
+int oneib_driver_post(const struct oneib_config *config, struct oneib_node_vm *vm,
                       struct oneib_error *err);
+
+/* Takes back what pre, or post of an attach, has done for these NICs: for what fails after them
+ * (hooks). What cannot be released is closed at least, or RELEASING, and left to the probe. */
+void oneib_driver_undo(const struct oneib_config *config, const struct oneib_node_vm *vm);
+
 /* host: the argument, the host that is cleaned; it differs from vm->hostname at the source of a
  * migration. Releases the NIC of a detach, else all that the VM has here. */
 int oneib_driver_clean(const struct oneib_config *config, const struct oneib_node_vm *vm,
                        const char *host, struct oneib_error *err);
-/* The network's key or membership may have changed: NICs of that network are closed, and opened
- * with the new key. Without a key they stay closed. */
+
+/*
+ * The network's key or membership may have changed: NICs of that network are closed, all of them
+ * before any waits, and opened with the new key. Without a key they stay closed; a key that is none
+ * is a failure besides. So does every NIC that has a VF here but that the document does not tell,
+ * or not soundly: whoever can spoil it must not keep a key that is somebody else's by now.
+ */
 int oneib_driver_update_nic(const struct oneib_config *config, const struct oneib_node_vm *vm,
                             uint32_t network_id, struct oneib_error *err);
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Calling oneib-vf (config->node.helper, by default through sudo). Its refusals become errors with
- * its own words. */
+ * its own words: REFUSED, and UNREACHABLE when it could not be called at all. It takes site,
+ * host_vfs and waiting times from the node's configuration, so those of the assignment count for
+ * nothing here. */
 #ifndef ONEIB_NODE_HELPER_H
 #define ONEIB_NODE_HELPER_H
 

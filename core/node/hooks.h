@@ -7,10 +7,14 @@
 #include "base/error.h"
 #include <stddef.h>
 
+/* A hook that does not end is killed: an action that never ends would hold up the VM for good. */
+#define ONEIB_HOOK_TIMEOUT_MS 300000
+
 /*
- * Runs every executable in `folder` in alphabetical order with the driver's arguments and its
- * standard input (the base64 as it came). The first that fails is an error that names it and quotes
- * what it wrote. No shell: an argument stays one argument. An absent or empty folder is fine.
+ * Runs every executable file in `folder`, by name, but those whose name begins with a dot, with the
+ * driver's arguments (NULL-terminated) and its standard input (the base64 as it came). The first
+ * that fails is an error that names it and quotes what it wrote. No shell: an argument stays one
+ * argument. An absent or empty folder is fine.
  */
 int oneib_hooks_run(const char *folder, char *const *arguments, const char *input,
                     size_t input_length, struct oneib_error *err);

@@ -1,10 +1,338 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "node/vm_document.h"
-#include <stdlib.h>
+#include "base/array.h"
+#include "base/base64.h"
+#include "base/cleanup.h"
+#include "base/escape.h"
+#include "base/text.h"
+#include "xml/reader.h"
+#include "xml/values.h"
+#include <inttypes.h>
+#include <string.h>
+
+#define WORD_LENGTH 64
+#define HOSTNAME_LENGTH 1024
+#define SHOWN_LENGTH 64
+
+enum {
+    NIC_ID,
+    NETWORK_ID,
+    VN_MAD,
+    TYPE,
+    VLAN_ID,
+    IB_MEMBERSHIP,
+    PHYDEV,
+    ATTACH,
+    BRIDGE,
+    ADDRESS,
+    PREV_ADDRESS,
+    NIC_FIELDS
+};
+
+static const struct oneib_field nic_fields[NIC_FIELDS] = {
+    [NIC_ID] = {ONEIB_NAME_NIC_ID, ONEIB_NUMBER_LENGTH},
+    [NETWORK_ID] = {ONEIB_NAME_NETWORK_ID, ONEIB_NUMBER_LENGTH},
+    [VN_MAD] = {ONEIB_NAME_VN_MAD, WORD_LENGTH},
+    [TYPE] = {ONEIB_NAME_TYPE, WORD_LENGTH},
+    [VLAN_ID] = {ONEIB_NAME_VLAN_ID, WORD_LENGTH},
+    [IB_MEMBERSHIP] = {ONEIB_NAME_IB_MEMBERSHIP, WORD_LENGTH},
+    [PHYDEV] = {ONEIB_NAME_PHYDEV, WORD_LENGTH},
+    [ATTACH] = {ONEIB_NAME_ATTACH, WORD_LENGTH},
+    [BRIDGE] = {ONEIB_NAME_BRIDGE, WORD_LENGTH},
+    [ADDRESS] = {ONEIB_NAME_ADDRESS, WORD_LENGTH},
+    [PREV_ADDRESS] = {ONEIB_NAME_PREV_ADDRESS, WORD_LENGTH},
+};
+
+/* A document while it is read. */
+struct reading {
+    struct oneib_reader *reader;
+    const char *vn_mad;
+    struct oneib_node_vm *vm;
+    struct oneib_value id, deploy_id;
+    struct oneib_error fault; /* the first NIC that has to be refused */
+};
+
+/* nic_id < 0: of a NIC whose id is not known. */
+static void note_fault(struct reading *reading, int nic_id, const char *attribute,
+                       const struct oneib_value *value, const char *why)
+{
+    oneib_autotext struct oneib_text shown = {0};
+    char nic[16] = "a NIC";
+    if (reading->fault.code != ONEIB_ERROR_NONE)
+        return;
+    if (nic_id >= 0)
+        snprintf(nic, sizeof nic, "NIC %d", nic_id);
+    oneib_text_append_escaped(&shown, value->text, SHOWN_LENGTH);
+    oneib_fail(&reading->fault, ONEIB_ERROR_INPUT,
+               "VM %" PRIu32 " %s: %s \"%s\"%s %s: detach this NIC and attach it again",
+               reading->vm->id, nic, attribute, shown.length ? shown.data : "",
+               value->state == ONEIB_VALUE_REPEATED ? " (repeated)" : "", why);
+}
+
+static void spoil(struct reading *reading, struct oneib_node_nic *nic, const char *attribute,
+                  const struct oneib_value *value, const char *why)
+{
+    nic->faulty = true;
+    note_fault(reading, nic->nic_id, attribute, value, why);
+}
+
+static bool is_ours(const struct reading *reading, const struct oneib_value *values, bool is_pci)
+{
+    /* A repeated VN_MAD is ours when either is: it is refused, not overlooked. */
+    const bool has_driver = values[VN_MAD].state == ONEIB_VALUE_REPEATED ||
+                            oneib_value_equals(&values[VN_MAD], reading->vn_mad);
+    return has_driver && (!is_pci || oneib_value_equals(&values[TYPE], "NIC"));
+}
+
+static struct oneib_node_nic *find_nic(const struct oneib_node_vm *vm, uint64_t nic_id)
+{
+    for (size_t i = 0; i < vm->nic_count; i++)
+        if (vm->nics[i].nic_id == nic_id)
+            return &vm->nics[i];
+    return NULL;
+}
+
+/* Whether the NIC has an id that is its own and fits into a GUID. */
+static bool identify(struct reading *reading, const struct oneib_value *value, uint8_t *nic_id)
+{
+    uint64_t number;
+    if (!oneib_value_number(value, UINT64_MAX, &number)) {
+        note_fault(reading, -1, "NIC_ID", value, "is not an id");
+        return false;
+    }
+    if (number > ONEIB_NIC_ID_MAX) {
+        note_fault(reading, -1, "NIC_ID", value, "is more than 255, it can have no InfiniBand");
+        return false;
+    }
+    struct oneib_node_nic *other = find_nic(reading->vm, number);
+    if (other) {
+        spoil(reading, other, "NIC_ID", value, "is another NIC's too");
+        return false;
+    }
+    *nic_id = (uint8_t)number;
+    return true;
+}
+
+static void read_address(struct reading *reading, struct oneib_node_nic *nic, const char *attribute,
+                         const struct oneib_value *value, bool *has, struct oneib_pci *address)
+{
+    *has = oneib_value_is_set(value) && oneib_pci_parse_one(value->text, address);
+    if (!*has && !oneib_value_is_empty(value))
+        spoil(reading, nic, attribute, value, "is not a PCI address");
+}
+
+static void read_attributes(struct reading *reading, const struct oneib_value *values,
+                            struct oneib_node_nic *nic)
+{
+    if (values[VN_MAD].state != ONEIB_VALUE_TEXT)
+        spoil(reading, nic, "VN_MAD", &values[VN_MAD], "is not one driver");
+    if (!oneib_value_id(&values[NETWORK_ID], &nic->network_id)) {
+        nic->network_id = ONEIB_NO_ID;
+        spoil(reading, nic, "NETWORK_ID", &values[NETWORK_ID], "is not an id");
+    }
+    if (!oneib_value_is_empty(&values[PHYDEV]) &&
+        !oneib_value_phydev(&values[PHYDEV], nic->device, &nic->port))
+        spoil(reading, nic, "PHYDEV", &values[PHYDEV],
+              "is not of the form DEVICE or DEVICE:PORT, such as mlx4_0:1 (correct PHYDEV of its "
+              "network)");
+    nic->key_state = oneib_value_key(&values[VLAN_ID], &nic->pkey);
+    nic->limited = !oneib_value_is_empty(&values[IB_MEMBERSHIP]) &&
+                   !oneib_value_equals(&values[IB_MEMBERSHIP], "full");
+    nic->attach = oneib_value_equals(&values[ATTACH], "YES");
+    nic->bridged = !oneib_value_is_empty(&values[BRIDGE]);
+    if (!nic->is_pci)
+        return;
+    read_address(reading, nic, "ADDRESS", &values[ADDRESS], &nic->has_address, &nic->address);
+    read_address(reading, nic, "PREV_ADDRESS", &values[PREV_ADDRESS], &nic->has_previous,
+                 &nic->previous);
+}
+
+static int read_nic(struct reading *reading, bool is_pci, struct oneib_error *err)
+{
+    struct oneib_node_vm *vm = reading->vm;
+    struct oneib_value values[NIC_FIELDS];
+    uint8_t nic_id;
+    if (oneib_reader_fields(reading->reader, nic_fields, NIC_FIELDS, values, err) < 0)
+        return -1;
+    if (oneib_value_equals(&values[ATTACH], "YES"))
+        vm->attaching = true;
+    if (!is_ours(reading, values, is_pci) || !identify(reading, &values[NIC_ID], &nic_id))
+        return 0;
+    if (oneib_reserve(&vm->nics, &vm->nic_capacity, vm->nic_count + 1, sizeof *vm->nics, err) < 0)
+        return -1;
+    struct oneib_node_nic *nic = &vm->nics[vm->nic_count++];
+    *nic = (struct oneib_node_nic){.nic_id = nic_id, .is_pci = is_pci};
+    read_attributes(reading, values, nic);
+    return 0;
+}
+
+/* An alias is an address more on another NIC: nothing of ours, but it can be attached. */
+static int read_alias(struct reading *reading, struct oneib_error *err)
+{
+    struct oneib_value attach;
+    if (oneib_reader_fields(reading->reader, &nic_fields[ATTACH], 1, &attach, err) < 0)
+        return -1;
+    if (oneib_value_equals(&attach, "YES"))
+        reading->vm->attaching = true;
+    return 0;
+}
+
+static int read_template_child(struct reading *reading, struct oneib_error *err)
+{
+    if (oneib_reader_at(reading->reader, ONEIB_NAME_NIC))
+        return read_nic(reading, false, err);
+    if (oneib_reader_at(reading->reader, ONEIB_NAME_PCI))
+        return read_nic(reading, true, err);
+    if (oneib_reader_at(reading->reader, ONEIB_NAME_NIC_ALIAS))
+        return read_alias(reading, err);
+    return 0;
+}
+
+static int read_template(struct reading *reading, struct oneib_error *err)
+{
+    struct oneib_element template = oneib_reader_enter(reading->reader);
+    const size_t mark = oneib_reader_mark(reading->reader);
+    int outcome;
+    while ((outcome = oneib_reader_child(reading->reader, &template, err)) > 0) {
+        outcome = read_template_child(reading, err);
+        oneib_reader_forget(reading->reader, mark);
+        if (outcome < 0)
+            return -1;
+    }
+    return outcome;
+}
+
+static int read_record(struct reading *reading, struct oneib_error *err)
+{
+    static const struct oneib_field field = {ONEIB_NAME_HOSTNAME, HOSTNAME_LENGTH};
+    struct oneib_value hostname;
+    if (oneib_reader_fields(reading->reader, &field, 1, &hostname, err) < 0)
+        return -1;
+    if (hostname.state == ONEIB_VALUE_ABSENT)
+        return 0;
+    if (hostname.state != ONEIB_VALUE_TEXT)
+        return oneib_reader_refuse(reading->reader, "has no plain HOSTNAME", err);
+    free(reading->vm->hostname);
+    reading->vm->hostname = strdup(hostname.text);
+    return reading->vm->hostname ? 0 : oneib_fail_memory(err);
+}
+
+static int read_history(struct reading *reading, struct oneib_error *err)
+{
+    struct oneib_element records = oneib_reader_enter(reading->reader);
+    const size_t mark = oneib_reader_mark(reading->reader);
+    int outcome;
+    while ((outcome = oneib_reader_child(reading->reader, &records, err)) > 0) {
+        if (oneib_reader_at(reading->reader, ONEIB_NAME_HISTORY) && read_record(reading, err) < 0)
+            return -1;
+        oneib_reader_forget(reading->reader, mark);
+    }
+    return outcome;
+}
+
+static int read_id(struct reading *reading, struct oneib_error *err)
+{
+    if (oneib_reader_value(reading->reader, ONEIB_NUMBER_LENGTH, &reading->id, err) < 0)
+        return -1;
+    if (oneib_value_id(&reading->id, &reading->vm->id))
+        return 0;
+    reading->vm->id = ONEIB_NO_ID;
+    return oneib_reader_refuse(reading->reader, "has no single ID of a VM", err);
+}
+
+static int read_child(struct reading *reading, struct oneib_error *err)
+{
+    struct oneib_reader *reader = reading->reader;
+    if (oneib_reader_at(reader, ONEIB_NAME_ID))
+        return read_id(reading, err);
+    if (oneib_reader_at(reader, ONEIB_NAME_DEPLOY_ID))
+        return oneib_reader_value(reader, HOSTNAME_LENGTH, &reading->deploy_id, err);
+    if (oneib_reader_at(reader, ONEIB_NAME_HISTORY_RECORDS))
+        return read_history(reading, err);
+    if (!oneib_reader_at(reader, ONEIB_NAME_TEMPLATE))
+        return 0;
+    if (reading->vm->id == ONEIB_NO_ID)
+        return oneib_reader_refuse(reader, "has NICs in front of the VM's ID", err);
+    return read_template(reading, err);
+}
+
+static int read_vm(struct reading *reading, struct oneib_error *err)
+{
+    if (oneib_reader_root(reading->reader, err) < 0)
+        return -1;
+    if (!oneib_reader_at(reading->reader, ONEIB_NAME_VM))
+        return oneib_reader_refuse(reading->reader, "is not of a VM", err);
+
+    struct oneib_element root = oneib_reader_enter(reading->reader);
+    int outcome;
+    while ((outcome = oneib_reader_child(reading->reader, &root, err)) > 0)
+        if (read_child(reading, err) < 0)
+            return -1;
+    if (outcome < 0 || oneib_reader_finish(reading->reader, err) < 0)
+        return -1;
+    if (reading->vm->id == ONEIB_NO_ID)
+        return oneib_reader_refuse(reading->reader, "has no ID", err);
+    reading->vm->deployed = !oneib_value_is_empty(&reading->deploy_id);
+    return 0;
+}
+
+static int compare_nics(const void *a, const void *b)
+{
+    const struct oneib_node_nic *one = a, *other = b;
+    return one->nic_id - other->nic_id;
+}
+
+/* What is left of a document that is none: whose it is. */
+static void forget_all_but_id(struct oneib_node_vm *vm)
+{
+    const uint32_t id = vm->id;
+    oneib_node_vm_clear(vm);
+    vm->id = id;
+}
+
+int oneib_node_vm_parse(const char *xml, size_t length, const char *vn_mad,
+                        struct oneib_node_vm *vm, struct oneib_error *err)
+{
+    struct reading reading = {.vn_mad = vn_mad, .vm = vm};
+    *vm = (struct oneib_node_vm){.id = ONEIB_NO_ID};
+    reading.reader = oneib_reader_open(xml, length, err);
+    int outcome = reading.reader ? read_vm(&reading, err) : -1;
+    oneib_reader_close(reading.reader);
+    if (outcome < 0) {
+        forget_all_but_id(vm);
+        return oneib_wrap(err, "reading the VM that OpenNebula sent");
+    }
+    if (vm->nic_count > 1)
+        qsort(vm->nics, vm->nic_count, sizeof *vm->nics, compare_nics);
+    if (reading.fault.code == ONEIB_ERROR_NONE)
+        return 0;
+    *err = reading.fault;
+    return -1;
+}
+
+int oneib_node_vm_decode(const char *base64, size_t length, const char *vn_mad,
+                         struct oneib_node_vm *vm, struct oneib_error *err)
+{
+    size_t decoded;
+    oneib_autofree char *xml = oneib_base64_decode(base64, length, &decoded);
+    *vm = (struct oneib_node_vm){.id = ONEIB_NO_ID};
+    if (!xml && decoded > 0)
+        return oneib_fail_memory(err);
+    if (!xml)
+        return oneib_fail(err, ONEIB_ERROR_PROTOCOL,
+                          "standard input is not a VM's document in base64, which OpenNebula sends "
+                          "to network drivers");
+    if (decoded > ONEIB_VM_DOCUMENT_MAX)
+        return oneib_fail(err, ONEIB_ERROR_PROTOCOL,
+                          "the VM's document has more than %zu bytes: shorten what its template "
+                          "holds",
+                          ONEIB_VM_DOCUMENT_MAX);
+    return oneib_node_vm_parse(xml, decoded, vn_mad, vm, err);
+}
 
 void oneib_node_vm_clear(struct oneib_node_vm *vm)
 {
     free(vm->hostname);
     free(vm->nics);
-    *vm = (struct oneib_node_vm){0};
+    *vm = (struct oneib_node_vm){.id = ONEIB_NO_ID};
 }

@@ -16,12 +16,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define ONEIB_VM_DOCUMENT_MAX                                                                      \
-    ((size_t)16 * 1024 * 1024) /* bytes, decoded; real ones have 10 KiB                            \
-                                */
+/* Bytes, decoded; real ones have 10 KiB. */
+#define ONEIB_VM_DOCUMENT_MAX ((size_t)16 * 1024 * 1024)
 
+/* A NIC of ours whose id is known. */
 struct oneib_node_nic {
     uint8_t nic_id;
+    bool faulty; /* another attribute of it is malformed, and counts as not said: the document was
+                    refused for it */
     uint32_t network_id;
     bool is_pci;
     bool attach; /* ATTACH=YES: the one that this attach or detach is about */
@@ -35,21 +37,26 @@ struct oneib_node_nic {
     bool has_previous; /* PCI: PREV_ADDRESS; stays there after a migration for good */
     struct oneib_pci previous;
     bool bridged; /* BRIDGE is set: libvirt would connect the dummy interface to it */
+    bool to_undo; /* the driver's: this action gave it its VF, and takes it back when it fails */
 };
 
 struct oneib_node_vm {
-    uint32_t id;
+    uint32_t id;                 /* ONEIB_NO_ID: not read */
     bool deployed;               /* DEPLOY_ID is set: the VM ran before, or runs */
-    char *hostname;              /* owned, untrusted: the last history record's; "": none */
+    char *hostname;              /* owned, untrusted: the last history record's; NULL: none */
     struct oneib_node_nic *nics; /* owned, by NIC id: those of our driver, plain and PCI */
     size_t nic_count, nic_capacity;
-    bool attaching; /* any NIC or PCI of any driver has ATTACH=YES */
+    bool attaching; /* a NIC, PCI or NIC_ALIAS of any driver has ATTACH=YES: all drivers of the VM
+                       are called, for an alias too */
 };
 
 /*
- * xml: the decoded document. vn_mad: which NICs are ours. INPUT names VM and NIC: NIC id over 255
- * or no number, two NICs with one id, a malformed address, PHYDEV, or driver; PROTOCOL: no such
- * document.
+ * xml: the decoded document. vn_mad: which NICs are ours. In any case *vm is to be cleared.
+ *
+ * INPUT names VM and NIC: NIC id over 255 or no number, two NICs with one id, a malformed address,
+ * PHYDEV, or driver. *vm then has all the rest, so that what only takes away (clean, closing) can
+ * go on: a user who can spoil a NIC must not keep what it has.
+ * PROTOCOL: no such document; *vm has no NICs, and the id only if it could be read.
  */
 int oneib_node_vm_parse(const char *xml, size_t length, const char *vn_mad,
                         struct oneib_node_vm *vm, struct oneib_error *err);

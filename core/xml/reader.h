@@ -23,10 +23,13 @@
 
 /* The element names that oneib reads: X(VM) declares ONEIB_NAME_VM for <VM>. */
 #define ONEIB_READER_NAMES(X)                                                                      \
+    X(ADDRESS)                                                                                     \
     X(AR)                                                                                          \
     X(AR_POOL)                                                                                     \
     X(ATTACH)                                                                                      \
+    X(BRIDGE)                                                                                      \
     X(CALL_INFO)                                                                                   \
+    X(DEPLOY_ID)                                                                                   \
     X(DRIVER)                                                                                      \
     X(ERROR_VMS)                                                                                   \
     X(GROUPS)                                                                                      \
@@ -35,6 +38,7 @@
     X(HISTORY_RECORDS)                                                                             \
     X(HOOK_MESSAGE)                                                                                \
     X(HOST)                                                                                        \
+    X(HOSTNAME)                                                                                    \
     X(HOST_POOL)                                                                                   \
     X(IB_HCA)                                                                                      \
     X(IB_MEMBERSHIP)                                                                               \
@@ -52,6 +56,7 @@
     X(NAME)                                                                                        \
     X(NETWORK_ID)                                                                                  \
     X(NIC)                                                                                         \
+    X(NIC_ALIAS)                                                                                   \
     X(NIC_ID)                                                                                      \
     X(OUTDATED_VMS)                                                                                \
     X(PARAMETER)                                                                                   \
@@ -63,6 +68,7 @@
     X(PORT)                                                                                        \
     X(PORT_GUID)                                                                                   \
     X(POSITION)                                                                                    \
+    X(PREV_ADDRESS)                                                                                \
     X(RATE)                                                                                        \
     X(SEQ)                                                                                         \
     X(STATE)                                                                                       \

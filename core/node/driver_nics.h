@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+/* One NIC: whether it is meant, whether it can have a VF, and what to ask oneib-vf for. Private to
+ * the network driver; pure. */
+#ifndef ONEIB_NODE_DRIVER_NICS_H
+#define ONEIB_NODE_DRIVER_NICS_H
+
+#include "base/error.h"
+#include "hca/assign.h"
+#include "model/vf_record.h"
+#include "node/vm_document.h"
+#include <stdbool.h>
+
+/* During an attach or detach of whatever driver: only the NIC that it is about. */
+bool oneib_nic_is_meant(const struct oneib_node_vm *vm, const struct oneib_node_nic *nic);
+/* NULL: the VM has no such NIC of ours. */
+const struct oneib_node_nic *oneib_nic_find(const struct oneib_node_vm *vm, uint8_t nic_id);
+
+/* REFUSED: why it cannot have a VF, and what to do. */
+int oneib_nic_check(const struct oneib_node_vm *vm, const struct oneib_node_nic *nic,
+                    struct oneib_error *err);
+
+/* Open, with its key; the GUID at once. */
+struct oneib_assignment oneib_nic_opening(const struct oneib_node_vm *vm,
+                                          const struct oneib_node_nic *nic);
+/* Held, closed, where the record says it is. */
+struct oneib_assignment oneib_record_closing(const struct oneib_vf_record *record);
+
+/* The record is as oneib_nic_opening() asks for: there is nothing left to do. */
+bool oneib_nic_is_open(const struct oneib_node_nic *nic, const struct oneib_vf_record *record);
+
+/* The VF that a PCI NIC has on the host that is cleaned; NULL: it is not told. */
+const struct oneib_pci *oneib_nic_vf_on(const struct oneib_node_vm *vm,
+                                        const struct oneib_node_nic *nic, const char *host);
+
+#endif

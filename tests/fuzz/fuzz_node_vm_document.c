@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Any bytes as what OpenNebula gives the network driver: with an even first byte the document, with
+ * an odd one its base64. What was read must be sound whatever it was: a broken promise of
+ * node/vm_document.h aborts.
+ */
+#include "node/driver_nics.h"
+#include "node/vm_document.h"
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void require(bool promise)
+{
+    if (!promise)
+        abort();
+}
+
+static void check_nic(const struct oneib_node_vm *vm, const struct oneib_node_nic *nic)
+{
+    struct oneib_error err = {0};
+    require(memchr(nic->device, '\0', sizeof nic->device) != NULL);
+    require(nic->key_state != ONEIB_KEY_VALID ||
+            (nic->pkey >= ONEIB_PKEY_FIRST && nic->pkey <= ONEIB_PKEY_LAST));
+    require(nic->faulty || nic->network_id != ONEIB_NO_ID);
+    require(!nic->to_undo);
+    if (oneib_nic_check(vm, nic, &err) == 0) {
+        const struct oneib_assignment assignment = oneib_nic_opening(vm, nic);
+        require(assignment.pkey != 0 && assignment.has_vf == nic->is_pci);
+    }
+}
+
+static void check(const struct oneib_node_vm *vm, const struct oneib_error *err)
+{
+    require(err->code == ONEIB_ERROR_NONE || err->code == ONEIB_ERROR_INPUT ||
+            err->code == ONEIB_ERROR_PROTOCOL);
+    require(err->code == ONEIB_ERROR_PROTOCOL || vm->id != ONEIB_NO_ID);
+    require(err->code != ONEIB_ERROR_PROTOCOL || vm->nic_count == 0);
+    for (size_t i = 0; i < vm->nic_count; i++) {
+        require(i == 0 || vm->nics[i - 1].nic_id < vm->nics[i].nic_id);
+        require(err->code != ONEIB_ERROR_NONE || !vm->nics[i].faulty);
+        check_nic(vm, &vm->nics[i]);
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct oneib_node_vm vm;
+    struct oneib_error err = {0};
+    if (size == 0)
+        return 0;
+
+    /* A copy of its own, so that reading beyond its end is seen. */
+    const size_t length = size - 1;
+    char *text = malloc(length > 0 ? length : 1);
+    if (!text)
+        return 0;
+    memcpy(text, data + 1, length);
+    const int outcome = data[0] % 2 == 0
+                            ? oneib_node_vm_parse(text, length, "infiniband", &vm, &err)
+                            : oneib_node_vm_decode(text, length, "infiniband", &vm, &err);
+    require((outcome < 0) == (err.code != ONEIB_ERROR_NONE));
+    check(&vm, &err);
+    oneib_node_vm_clear(&vm);
+    free(text);
+    return 0;
+}

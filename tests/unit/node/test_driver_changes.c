@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What takes away and changes: clean and update_nic. */
+#include "driver_scene.h"
+
+/* --- clean ---------------------------------------------------------------------------------- */
+
+static int clean(const char *xml, const char *host)
+{
+    read_document(xml);
+    return oneib_driver_clean(&config, &vm, host, &err);
+}
+
+static void clean_releases_all_that_the_vm_has_here(void **state)
+{
+    (void)state;
+    record_open(42, 1, 1);
+    record_open(42, 7, 2);
+    assert_int_equal(clean(VM("42", NIC("1", "") HOSTNAME("kvm1")), "kvm1"), 0);
+    assert_calls("release 42\n");
+    assert_int_equal(libvirt_questions, 0);
+}
+
+static void clean_before_pre_does_nothing(void **state)
+{
+    (void)state;
+    record_open(43, 1, 1);
+    assert_int_equal(clean(VM("42", NIC("1", "") HOSTNAME("kvm1")), "kvm1"), 0);
+    assert_calls("");
+}
+
+static void clean_of_a_detach_releases_that_nic(void **state)
+{
+    (void)state;
+    record_open(42, 1, 1);
+    record_open(42, 2, 2);
+    assert_int_equal(clean(DEPLOYED("42", NIC("1", "") NIC("2", ATTACH)), "kvm1"), 0);
+    assert_calls("release 42/2\n");
+}
+
+static void clean_of_another_drivers_detach_does_nothing(void **state)
+{
+    (void)state;
+    record_open(42, 1, 1);
+    assert_int_equal(clean(DEPLOYED("42", NIC("1", "") ALIAS_ATTACHED), "kvm1"), 0);
+    assert_int_equal(clean(DEPLOYED("42", NIC("1", "") OTHER_ATTACHED), "kvm1"), 0);
+    assert_calls("");
+}
+
+#define MOVED                                                                                      \
+    PCI("1", "<ADDRESS>0000:82:00:3</ADDRESS><PREV_ADDRESS>0000:81:00:2</PREV_ADDRESS>")           \
+    HOSTNAME("kvm2")
+
+static void clean_of_a_migrations_source_means_the_previous_address(void **state)
+{
+    (void)state;
+    assert_int_equal(clean(DEPLOYED("42", MOVED), "kvm1"), 0);
+    assert_calls("release 42 vf 0000:81:00.2\n");
+}
+
+static void clean_later_on_the_destination_means_the_address(void **state)
+{
+    (void)state;
+    assert_int_equal(clean(DEPLOYED("42", MOVED), "kvm2"), 0);
+    assert_calls("release 42 vf 0000:82:00.3\n");
+}
+
+static void clean_goes_by_the_table_where_it_has_the_nic(void **state)
+{
+    (void)state;
+    record_open(42, 1, 1);
+    assert_int_equal(clean(DEPLOYED("42", MOVED), "kvm1"), 0);
+    assert_calls("release 42\n");
+}
+
+static void clean_leaves_a_vf_that_is_somebody_elses_by_now(void **state)
+{
+    (void)state;
+    record_open(43, 1, 2);
+    assert_int_equal(clean(DEPLOYED("42", MOVED), "kvm1"), 0);
+    assert_calls("");
+}
+
+static void clean_of_a_detached_pci_nic_without_a_record_goes_by_its_address(void **state)
+{
+    (void)state;
+    record_open(42, 1, 1);
+    assert_int_equal(
+        clean(DEPLOYED("42", NIC("1", "") PCI("2", ATTACH "<ADDRESS>0000:82:00:3</ADDRESS>")
+                                 HOSTNAME("kvm1")),
+              "kvm1"),
+        0);
+    assert_calls("release 42 vf 0000:82:00.3\n");
+}
+
+static void clean_goes_on_after_a_failure_and_tells_the_first(void **state)
+{
+    (void)state;
+    record_open(42, 3, 1);
+    fails_at = 1;
+    assert_int_equal(clean(DEPLOYED("42", MOVED), "kvm2"), -1);
+    assert_told("VM 42: no");
+    assert_calls("release 42 fails\nrelease 42 vf 0000:82:00.3\n");
+}
+
+static void clean_is_not_hindered_by_a_malformed_nic(void **state)
+{
+    (void)state;
+    record_open(42, 1, 1);
+    assert_int_equal(clean(DEPLOYED("42", NIC("1", ATTACH "<PHYDEV>;</PHYDEV>")), "kvm1"), 0);
+    assert_calls("release 42/1\n");
+}
+
+/* --- update_nic ----------------------------------------------------------------------------- */
+
+static int update(const char *xml)
+{
+    read_document(xml);
+    return oneib_driver_update_nic(&config, &vm, 7, &err);
+}
+
+#define KEYLESS(id)                                                                                \
+    "<TEMPLATE><NIC><NIC_ID>" id "</NIC_ID><NETWORK_ID>7</NETWORK_ID>"                             \
+    "<VN_MAD>infiniband</VN_MAD></NIC></TEMPLATE>"
+
+static void update_closes_all_before_it_waits_for_any(void **state)
+{
+    (void)state;
+    record(42, 1, 1, 4, ONEIB_VF_OPEN, ONEIB_VF_GUID_SET);
+    record(42, 2, 2, 4, ONEIB_VF_OPEN, ONEIB_VF_GUID_SET);
+    assert_int_equal(update(DEPLOYED("42", NIC("1", "") NIC("2", ""))), 0);
+    assert_calls("assign 42/1 key 0 on mlx4_0:1\nassign 42/2 key 0 on mlx4_0:1\n"
+                 "assign 42/1 key 5\nassign 42/2 key 5\n");
+}
+
+static void update_of_something_else_touches_nothing(void **state)
+{
+    (void)state;
+    record_open(42, 1, 1);
+    assert_int_equal(update(DEPLOYED("42", NIC("1", ""))), 0);
+    assert_calls("");
+}
+
+static void update_of_membership_closes_and_opens(void **state)
+{
+    (void)state;
+    record_open(42, 1, 1);
+    assert_int_equal(update(DEPLOYED("42", NIC("1", "<IB_MEMBERSHIP>limited</IB_MEMBERSHIP>"))), 0);
+    assert_calls("assign 42/1 key 0 on mlx4_0:1\nassign 42/1 key 5 limited\n");
+}
+
+static void update_leaves_other_networks_and_other_vms(void **state)
+{
+    (void)state;
+    record(42, 1, 1, 4, ONEIB_VF_OPEN, ONEIB_VF_GUID_SET);
+    record(43, 1, 2, 4, ONEIB_VF_OPEN, ONEIB_VF_GUID_SET);
+    read_document(DEPLOYED("42", NIC("1", "")));
+    assert_int_equal(oneib_driver_update_nic(&config, &vm, 8, &err), 0);
+    assert_calls("");
+}
+
+static void update_without_a_key_closes(void **state)
+{
+    (void)state;
+    record_open(42, 1, 1);
+    assert_int_equal(update(DEPLOYED("42", KEYLESS("1"))), 0);
+    assert_calls("assign 42/1 key 0 on mlx4_0:1\n");
+}
+
+static void update_with_a_key_that_is_none_closes_and_fails(void **state)
+{
+    (void)state;
+    record_open(42, 1, 1);
+    assert_int_equal(
+        update(DEPLOYED("42", "<TEMPLATE><NIC><NIC_ID>1</NIC_ID><NETWORK_ID>7</NETWORK_ID>"
+                              "<VN_MAD>infiniband</VN_MAD><VLAN_ID>70000</VLAN_ID></NIC>"
+                              "</TEMPLATE>")),
+        -1);
+    assert_told("VLAN_ID that is no P_Key");
+    assert_calls("assign 42/1 key 0 on mlx4_0:1\n");
+}
+
+static void update_gives_no_vf_to_a_nic_that_has_none(void **state)
+{
+    (void)state;
+    assert_int_equal(update(DEPLOYED("42", NIC("1", ""))), 0);
+    assert_calls("");
+}
+
+static void update_closes_nics_that_the_document_hides(void **state)
+{
+    (void)state;
+    record_open(42, 1, 1);
+    record_open(42, 2, 2);
+    record_open(42, 3, 3);
+    assert_int_equal(update(DEPLOYED("42", NIC("1", "<PHYDEV>;</PHYDEV>") NIC("3", ""))), 0);
+    assert_calls("assign 42/1 key 0 on mlx4_0:1\nassign 42/2 key 0 on mlx4_0:1\n");
+}
+
+static void update_closes_all_of_a_vm_whose_document_is_spoiled(void **state)
+{
+    (void)state;
+    record_open(42, 1, 1);
+    record_open(43, 1, 2);
+    assert_int_equal(update("<VM><ID>42</ID>" NIC("1", "") "<!-- --></VM>"), 0);
+    assert_calls("assign 42/1 key 0 on mlx4_0:1\n");
+}
+
+static void update_goes_on_after_a_failure(void **state)
+{
+    (void)state;
+    record(42, 1, 1, 4, ONEIB_VF_OPEN, ONEIB_VF_GUID_SET);
+    record_open(42, 2, 2);
+    fails_at = 1;
+    assert_int_equal(update(DEPLOYED("42", NIC("1", "") KEYLESS("2"))), -1);
+    assert_told("VM 42 NIC 1: no");
+    assert_calls("assign 42/1 key 0 on mlx4_0:1 fails\nassign 42/2 key 0 on mlx4_0:1\n"
+                 "assign 42/1 key 5\n");
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+    const struct CMUnitTest tests[] = {
+        TEST(clean_releases_all_that_the_vm_has_here),
+        TEST(clean_before_pre_does_nothing),
+        TEST(clean_of_a_detach_releases_that_nic),
+        TEST(clean_of_another_drivers_detach_does_nothing),
+        TEST(clean_of_a_migrations_source_means_the_previous_address),
+        TEST(clean_later_on_the_destination_means_the_address),
+        TEST(clean_goes_by_the_table_where_it_has_the_nic),
+        TEST(clean_leaves_a_vf_that_is_somebody_elses_by_now),
+        TEST(clean_of_a_detached_pci_nic_without_a_record_goes_by_its_address),
+        TEST(clean_goes_on_after_a_failure_and_tells_the_first),
+        TEST(clean_is_not_hindered_by_a_malformed_nic),
+        TEST(update_closes_all_before_it_waits_for_any),
+        TEST(update_of_something_else_touches_nothing),
+        TEST(update_of_membership_closes_and_opens),
+        TEST(update_leaves_other_networks_and_other_vms),
+        TEST(update_without_a_key_closes),
+        TEST(update_with_a_key_that_is_none_closes_and_fails),
+        TEST(update_gives_no_vf_to_a_nic_that_has_none),
+        TEST(update_closes_nics_that_the_document_hides),
+        TEST(update_closes_all_of_a_vm_whose_document_is_spoiled),
+        TEST(update_goes_on_after_a_failure),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "action.h"
+#include "base/cleanup.h"
+#include "hca/place.h"
+#include "node/hooks.h"
+#include "node/report.h"
+#include <errno.h>
+
+/* A document in base64 has four characters for three bytes, and perhaps a line break after every
+ * 60; twice its size is more than that. */
+#define INPUT_MAX (2 * ONEIB_VM_DOCUMENT_MAX)
+#define INPUT_FIRST ((size_t)64 * 1024)
+
+#define EXIT_USAGE 2
+
+static int read_input(struct action *action, struct oneib_error *err)
+{
+    size_t capacity = 0;
+    for (;;) {
+        if (action->input_length == capacity) {
+            capacity = capacity > 0 ? 2 * capacity : INPUT_FIRST;
+            char *larger = realloc(action->input, capacity);
+            if (!larger)
+                return oneib_fail_memory(err);
+            action->input = larger;
+        }
+        const ssize_t got = read(STDIN_FILENO, action->input + action->input_length,
+                                 capacity - action->input_length);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return oneib_fail_errno(err, errno, "reading the VM's document from standard input");
+        if (got == 0)
+            return 0;
+        action->input_length += (size_t)got;
+        if (action->input_length > INPUT_MAX)
+            return oneib_fail(err, ONEIB_ERROR_PROTOCOL,
+                              "the VM's document on standard input has more than %zu bytes",
+                              INPUT_MAX);
+    }
+}
+
+static int perform(struct action *action, action_function act, struct oneib_error *err)
+{
+    if (read_input(action, err) < 0 || oneib_node_config(&action->config, err) < 0)
+        return -1;
+    oneib_node_vm_decode(action->input, action->input_length, action->config.one.vn_mad,
+                         &action->vm, &action->unreadable);
+    const int outcome = act(action, err);
+    oneib_node_vm_clear(&action->vm);
+    oneib_config_clear(&action->config);
+    return outcome;
+}
+
+static void report(const struct oneib_error *failure)
+{
+    oneib_autotext struct oneib_text line = {0};
+    oneib_report_failure(failure, &line);
+    fputs(line.data ? line.data : "out of memory\n", stderr);
+}
+
+int action_main(int argc, char **argv, const char *name, const char *usage, int argument_count,
+                action_function act)
+{
+    struct action action = {0};
+    struct oneib_error err = {0};
+    if (argc > 2 && strcmp(argv[1], "--hooks") == 0) {
+        action.hooks = argv[2];
+        argv += 2;
+        argc -= 2;
+    }
+    if (argc - 1 != argument_count) {
+        fprintf(stderr, "usage: %s [--hooks FOLDER]%s%s\n", name, *usage ? " " : "", usage);
+        return EXIT_USAGE;
+    }
+    action.arguments = argv + 1;
+    const int outcome = perform(&action, act, &err);
+    free(action.input);
+    if (outcome == 0)
+        return 0;
+    report(&err);
+    return EXIT_FAILURE;
+}
+
+int action_needs_document(const struct action *action, struct oneib_error *err)
+{
+    if (action->unreadable.code == ONEIB_ERROR_NONE)
+        return 0;
+    *err = action->unreadable;
+    return -1;
+}
+
+int action_run_hooks(const struct action *action, struct oneib_error *err)
+{
+    if (!action->hooks)
+        return 0;
+    return oneib_hooks_run(action->hooks, action->arguments, action->input, action->input_length,
+                           err);
+}

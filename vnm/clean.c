@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+/* After a VM has left this host, or lost a NIC. */
+#include "action.h"
+#include "node/driver.h"
+
+static int clean(struct action *action, struct oneib_error *err)
+{
+    /* A NIC that is malformed hinders nobody from closing what the VM has. */
+    if (action->unreadable.code != ONEIB_ERROR_INPUT && action_needs_document(action, err) < 0)
+        return -1;
+    if (oneib_driver_clean(&action->config, &action->vm, action->arguments[0], err) < 0)
+        return -1;
+    return action_run_hooks(action, err);
+}
+
+int main(int argc, char **argv)
+{
+    return action_main(argc, argv, "clean", "HOST", 1, clean);
+}
