@@ -58,6 +58,8 @@ struct oneib_network {
     enum oneib_key_state key_state;
     oneib_pkey pkey;         /* when VALID */
     bool reservations_share; /* IB_RESERVATION = "shared" */
+    bool being_created;      /* the network driver's vnet_create is at work on it, and gives it its
+                                key: nobody else does meanwhile */
     enum oneib_membership
         membership; /* IB_MEMBERSHIP; a value that is neither is LIMITED, and a finding */
     char device[ONEIB_DEVICE_NAME_SIZE]; /* PHYDEV's device; "" : the host's only HCA */

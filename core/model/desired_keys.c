@@ -229,6 +229,8 @@ static oneib_pkey next_free_key(const struct oneib_work *work, const bool *held,
 static bool needs_a_key(const struct oneib_work *work, const struct oneib_network *network)
 {
     const struct oneib_network *parent = parent_of(work, network);
+    if (network->being_created)
+        return false;
     if (shares_its_parents(work, network) || network->unreadable || (parent && parent->unreadable))
         return false; /* of what cannot be read nobody knows whether it shares or needs one */
     return network->key_state == ONEIB_KEY_MISSING || holds_its_parents_key(work, network);

@@ -399,6 +399,21 @@ int oneib_one_set_pkey(struct oneib_one *one, uint32_t network_id, uint16_t pkey
     return 0;
 }
 
+int oneib_one_remove_pkey(struct oneib_one *one, uint32_t network_id, struct oneib_error *err)
+{
+    enum oneib_key_state state = ONEIB_KEY_VALID;
+    oneib_pkey found = 0;
+    if (check_id("network", network_id, err) < 0 ||
+        object_update(one, "one.vn.update", "network", network_id, "VLAN_ID=\"\"", err) < 0 ||
+        oneib_one_network_key(one, network_id, &state, &found, err) < 0)
+        return -1;
+    if (state != ONEIB_KEY_MISSING)
+        return oneib_fail(err, ONEIB_ERROR_PROTOCOL,
+                          "oned accepted VLAN_ID=\"\" of network %" PRIu32 " and did not keep it",
+                          network_id);
+    return 0;
+}
+
 /* Nothing but GUIDs and commas gets into a template of oned's. */
 static bool are_guids(const char *list)
 {

@@ -50,6 +50,8 @@ int oneib_one_network_key(struct oneib_one *one, uint32_t id, enum oneib_key_sta
  * value that did not take is an error. */
 int oneib_one_set_pkey(struct oneib_one *one, uint32_t network_id, uint16_t pkey,
                        struct oneib_error *err);
+/* The same, for a network that is to have no key: VLAN_ID = "". */
+int oneib_one_remove_pkey(struct oneib_one *one, uint32_t network_id, struct oneib_error *err);
 
 /* one.host.update with append: IB_VFS_FREE and IB_SWITCH of a host. vfs_free < 0 or switches NULL:
  * that one is left as it is. `switches` consists of GUIDs and commas, which is checked. */

@@ -13,10 +13,12 @@
 /* Room for some 2,000 static members. */
 #define STATIC_LENGTH 65535
 #define WORD_LENGTH 64
+/* LOCK_CREATE of oned's VirtualNetworkState. */
+#define BEING_CREATED "2"
 
 /* One <VNET>, as text: what counts is known only when all of it was read. */
 struct network_values {
-    struct oneib_value id, name, parent, vn_mad;
+    struct oneib_value id, name, state, parent, vn_mad;
     struct oneib_value vlan_id, phydev;                   /* of the element itself */
     struct oneib_value template_vlan_id, template_phydev; /* of its TEMPLATE */
     struct oneib_value membership, reservation, static_guids, mtu, rate;
@@ -118,6 +120,8 @@ static int read_child(struct oneib_reader *reader, struct network_values *values
         return oneib_reader_value(reader, ONEIB_NUMBER_LENGTH, &values->id, err);
     if (oneib_reader_at(reader, ONEIB_NAME_NAME))
         return oneib_reader_value(reader, NAME_LENGTH, &values->name, err);
+    if (oneib_reader_at(reader, ONEIB_NAME_STATE))
+        return oneib_reader_value(reader, ONEIB_NUMBER_LENGTH, &values->state, err);
     if (oneib_reader_at(reader, ONEIB_NAME_PARENT_NETWORK_ID))
         return oneib_reader_value(reader, ONEIB_NUMBER_LENGTH, &values->parent, err);
     if (oneib_reader_at(reader, ONEIB_NAME_VN_MAD))
@@ -377,6 +381,7 @@ static int keep_network(struct oneib_documents *documents, const struct network_
     if (!judged.network)
         return -1;
     judged.network->id = id;
+    judged.network->being_created = oneib_value_equals(&values->state, BEING_CREATED);
     if (oneib_network_set_vms(judged.network, vms, vm_count, err) < 0)
         return -1;
     return judge(&judged, err);

@@ -63,9 +63,11 @@ static int gather_all(struct oneib_gathering *gathering, struct oneib_error *err
     return 0;
 }
 
-int oneib_gather(struct oneib_one *one, const struct oneib_gather_options *options,
-                 struct oneib_cloud *cloud, struct oneib_findings *findings,
-                 struct oneib_error *err)
+typedef int (*gather_steps)(struct oneib_gathering *gathering, struct oneib_error *err);
+
+static int gather_by(gather_steps steps, struct oneib_one *one,
+                     const struct oneib_gather_options *options, struct oneib_cloud *cloud,
+                     struct oneib_findings *findings, struct oneib_error *err)
 {
     static const struct oneib_cloud nothing_known = {0};
     *cloud = (struct oneib_cloud){0};
@@ -76,11 +78,25 @@ int oneib_gather(struct oneib_one *one, const struct oneib_gather_options *optio
         .base = &nothing_known,
         .documents = {.cloud = cloud, .findings = findings, .vn_mad = options->vn_mad},
     };
-    int outcome = gather_all(&gathering, err);
+    int outcome = steps(&gathering, err);
     oneib_gathering_clear(&gathering);
     if (outcome < 0) {
         oneib_cloud_clear(cloud);
         oneib_findings_clear(findings);
     }
     return outcome;
+}
+
+int oneib_gather(struct oneib_one *one, const struct oneib_gather_options *options,
+                 struct oneib_cloud *cloud, struct oneib_findings *findings,
+                 struct oneib_error *err)
+{
+    return gather_by(gather_all, one, options, cloud, findings, err);
+}
+
+int oneib_gather_networks(struct oneib_one *one, const struct oneib_gather_options *options,
+                          struct oneib_cloud *cloud, struct oneib_findings *findings,
+                          struct oneib_error *err)
+{
+    return gather_by(oneib_gathering_read_networks, one, options, cloud, findings, err);
 }

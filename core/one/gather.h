@@ -48,4 +48,9 @@ int oneib_gather(struct oneib_one *one, const struct oneib_gather_options *optio
                  struct oneib_cloud *cloud, struct oneib_findings *findings,
                  struct oneib_error *err);
 
+/* The networks alone, as oneib_gather() reads them; hosts and VMs are not asked for. */
+int oneib_gather_networks(struct oneib_one *one, const struct oneib_gather_options *options,
+                          struct oneib_cloud *cloud, struct oneib_findings *findings,
+                          struct oneib_error *err);
+
 #endif

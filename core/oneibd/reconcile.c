@@ -269,7 +269,7 @@ static int allocate(struct oneib_daemon *daemon, struct oneib_error *err)
     oneib_signals_allow();
     int status = want_requested_networks(daemon, &agenda, err);
     if (status == 0)
-        status = oneib_allocate(daemon->one, view, &given, err);
+        status = oneib_allocate(&daemon->config, daemon->one, view, &given, err);
     oneib_signals_block();
     daemon->metrics.keys_given += given;
     if (status == 0 && given > 0) {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "sync/keys.h"
 #include "sync/sync.h"
 #include <string.h>
 
@@ -11,15 +12,18 @@ static bool still_needs_it(const struct oneib_view *view, uint32_t network_id,
            (state != ONEIB_KEY_VALID || network->pkey == pkey);
 }
 
+/* A request that somebody else has met is none any more. */
 static int give_key(struct oneib_one *one, const struct oneib_view *view,
-                    const struct oneib_key_request *request, struct oneib_error *err)
+                    struct oneib_key_request *request, struct oneib_error *err)
 {
     enum oneib_key_state state = ONEIB_KEY_MISSING;
     oneib_pkey pkey = 0;
     if (oneib_one_network_key(one, request->network_id, &state, &pkey, err) < 0)
         return -1;
-    if (!still_needs_it(view, request->network_id, state, pkey))
+    if (!still_needs_it(view, request->network_id, state, pkey)) {
+        request->pkey = 0;
         return 0;
+    }
     return oneib_one_set_pkey(one, request->network_id, request->pkey, err);
 }
 
@@ -52,12 +56,11 @@ static int note_failure(struct oneib_view *view, uint32_t network_id,
     return 0;
 }
 
-int oneib_allocate(struct oneib_one *one, struct oneib_view *view, size_t *given,
-                   struct oneib_error *err)
+static int give_keys(struct oneib_one *one, struct oneib_view *view, size_t *given,
+                     struct oneib_error *err)
 {
-    *given = 0;
     for (size_t i = 0; i < view->desired.request_count; i++) {
-        const struct oneib_key_request *request = &view->desired.requests[i];
+        struct oneib_key_request *request = &view->desired.requests[i];
         if (request->pkey == 0)
             continue; /* the range is used up: desired.findings says so */
 
@@ -74,4 +77,36 @@ int oneib_allocate(struct oneib_one *one, struct oneib_view *view, size_t *given
             return -1;
     }
     return 0;
+}
+
+/* The next run looks first, and chooses another. */
+static int take_back(struct oneib_one *one, const struct oneib_cloud *now,
+                     const struct oneib_key_request *request, struct oneib_error *err)
+{
+    const struct oneib_network *network = oneib_cloud_network(now, request->network_id);
+    if (!network || network->key_state != ONEIB_KEY_VALID || network->pkey != request->pkey ||
+        !oneib_key_holder(now, request->network_id, request->pkey))
+        return 0;
+    return oneib_one_remove_pkey(one, request->network_id, err);
+}
+
+static int take_back_what_others_took(const struct oneib_config *config, struct oneib_one *one,
+                                      const struct oneib_view *view, struct oneib_error *err)
+{
+    struct oneib_cloud now = {0};
+    int outcome = oneib_read_networks(config, one, &now, err);
+    for (size_t i = 0; outcome == 0 && i < view->desired.request_count; i++)
+        if (view->desired.requests[i].pkey != 0)
+            outcome = take_back(one, &now, &view->desired.requests[i], err);
+    oneib_cloud_clear(&now);
+    return outcome;
+}
+
+int oneib_allocate(const struct oneib_config *config, struct oneib_one *one,
+                   struct oneib_view *view, size_t *given, struct oneib_error *err)
+{
+    *given = 0;
+    if (give_keys(one, view, given, err) < 0)
+        return -1;
+    return *given > 0 ? take_back_what_others_took(config, one, view, err) : 0;
 }

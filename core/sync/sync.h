@@ -75,11 +75,12 @@ void oneib_view_clear(struct oneib_view *view);
 /*
  * Gives keys to the networks in view->desired.requests through one.vn.update. A network that cannot
  * be updated becomes a finding, the others go on. A network that somebody else gave a VLAN_ID since
- * the view was made keeps that. *given: how many got one, from here or meanwhile. The caller makes
- * a new view afterwards.
+ * the view was made keeps that. *given: how many got one, from here or meanwhile. A key that
+ * another network took at the same moment (sync/keys.h) is taken back. The caller makes a new view
+ * afterwards: what has no key then is given one the next time.
  */
-int oneib_allocate(struct oneib_one *one, struct oneib_view *view, size_t *given,
-                   struct oneib_error *err);
+int oneib_allocate(const struct oneib_config *config, struct oneib_one *one,
+                   struct oneib_view *view, size_t *given, struct oneib_error *err);
 
 enum oneib_outcome {
     ONEIB_UNCHANGED, /* nothing to write; verified */

@@ -74,6 +74,20 @@ static void only_our_networks_name_vms(void **state)
     reading_end(&reading);
 }
 
+static void a_network_is_being_created_while_oned_locks_it_for_that(void **state)
+{
+    static const char *const others[] = {"<STATE>1</STATE>", "<STATE>3</STATE>", "<STATE/>", "",
+                                         "<STATE>2</STATE><STATE>2</STATE>"};
+    struct reading reading;
+    (void)state;
+    assert_true(network_saying(&reading, "<STATE>2</STATE>", "")->being_created);
+    reading_end(&reading);
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        assert_false(network_saying(&reading, others[i], "<STATE>2</STATE>")->being_created);
+        reading_end(&reading);
+    }
+}
+
 static void all_four_lists_name_vms(void **state)
 {
     struct reading reading;
@@ -433,6 +447,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_recorded_pool_has_two_networks_of_ours),
         cmocka_unit_test(only_our_networks_name_vms),
+        cmocka_unit_test(a_network_is_being_created_while_oned_locks_it_for_that),
         cmocka_unit_test(all_four_lists_name_vms),
         cmocka_unit_test(an_entry_of_a_list_that_is_no_id_is_told),
         cmocka_unit_test(the_driver_is_compared_without_case),

@@ -1,0 +1,431 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * install.sh, with DESTDIR in the test's folder: a front-end with a small oned.conf, whose remotes
+ * belong to another user than root when the test is root. What is installed is this build.
+ */
+#include "base/cleanup.h"
+#include "one/restrictions.h"
+#include "run.h"
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define NOBODY 65534
+#define BEGIN "# BEGIN oneib"
+#define END "# END oneib\n"
+/* Its last line has no end, as editors may leave it. */
+#define ONED_CONF                                                                                  \
+    "PORT = 2633\n"                                                                                \
+    "# VN_MAD_CONF = [ NAME = \"infiniband\", BRIDGE_TYPE = \"linux\" ]\n"                         \
+    "VM_MAD = [\n  NAME = \"kvm\", # kvm-ib\n  SUNSTONE_NAME = \"kvm-ib\" ]\n"                     \
+    "VN_MAD_CONF = [ NAME = \"dummy\" ]"
+
+static char said[65536];
+
+/* A shell's words, to which ${FOLDER:?} is the test's (unset, they must not reach the
+ * machine's own files); its status. What is said, on both outputs, is in
+ * `said`. */
+static int shell(const char *words)
+{
+    char command[4096];
+    snprintf(command, sizeof command, "{ %s\n} >%s 2>&1", words, in_folder("said"));
+    const int status = system(command);
+    FILE *file = fopen(in_folder("said"), "r");
+    assert_non_null(file);
+    said[fread(said, 1, sizeof said - 1, file)] = '\0';
+    fclose(file);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static void must(const char *words)
+{
+    if (shell(words) != 0)
+        fail_msg("%s: %s", words, said);
+}
+
+static int install(const char *words)
+{
+    char command[1024];
+    snprintf(command, sizeof command,
+             "DESTDIR=%s/d %s/install.sh --build %s --prefix %s %s </dev/null", in_folder("."),
+             ONEIB_SOURCES, ONEIB_BUILD, ONEIB_PREFIX, words);
+    return shell(command);
+}
+
+static void must_install(const char *words)
+{
+    if (install(words) != 0)
+        fail_msg("install.sh %s: %s", words, said);
+}
+
+static void must_refuse(const char *words, const char *reason)
+{
+    if (install(words) != 3 || !strstr(said, reason))
+        fail_msg("install.sh %s did not say \"%s\": %s", words, reason, said);
+}
+
+/* All files below d with modes, owners and bytes, as one text. */
+static char *picture(const char *below)
+{
+    char command[512];
+    snprintf(command, sizeof command,
+             "cd %s/d/%s && find . -printf '%%p %%m %%u\\n' | sort && find . -type f -print0 | "
+             "sort -z | xargs -0 -r sha256sum",
+             in_folder("."), below);
+    must(command);
+    char *copy = strdup(said);
+    assert_non_null(copy);
+    return copy;
+}
+
+static void give_to_nobody(const char *name)
+{
+    char command[512];
+    snprintf(command, sizeof command, "[ $(id -u) -ne 0 ] || chown -R %d:%d %s", NOBODY, NOBODY,
+             in_folder(name));
+    must(command);
+}
+
+static int make_frontend(void **state)
+{
+    if (make_folder(state) < 0 || setenv("FOLDER", in_folder("."), 1) < 0)
+        return -1;
+    must("cd \"${FOLDER:?}\" && chmod 755 . && mkdir -p d/etc/one d/var/lib/one/remotes/vnm");
+    write_file("d/etc/one/oned.conf", ONED_CONF);
+    assert_int_equal(chmod(in_folder("d/etc/one/oned.conf"), 0640), 0);
+    give_to_nobody("d/var/lib/one");
+    return 0;
+}
+
+#define CASE(test) cmocka_unit_test_setup_teardown(test, make_frontend, remove_folder)
+
+static char *oned_conf(void)
+{
+    must("cat \"${FOLDER:?}\"/d/etc/one/oned.conf");
+    return strdup(said);
+}
+
+static void installed_twice_is_installed_once(void **state)
+{
+    (void)state;
+    must_install("--frontend --node --sm");
+    oneib_autofree char *once = picture(".");
+    must_install("--frontend --node --sm");
+    assert_lacks(said, "write ");
+    oneib_autofree char *twice = picture(".");
+    assert_string_equal(once, twice);
+}
+
+static void uninstall_leaves_every_byte_as_it_was(void **state)
+{
+    (void)state;
+    oneib_autofree char *before = picture(".");
+    must_install("--frontend");
+    must_install("--node --sm");
+    must_install("--uninstall --frontend");
+    must_install("--uninstall --sm --node");
+    oneib_autofree char *after = picture(".");
+    assert_string_equal(before, after);
+}
+
+static void one_role_leaves_what_another_needs(void **state)
+{
+    (void)state;
+    must_install("--sm");
+    oneib_autofree char *before = picture(".");
+    must_install("--frontend --node");
+    must_install("--uninstall --frontend --node");
+    oneib_autofree char *after = picture(".");
+    assert_string_equal(before, after);
+}
+
+static void a_dry_run_changes_nothing(void **state)
+{
+    (void)state;
+    oneib_autofree char *before = picture(".");
+    must_install("--dry-run --frontend --node --sm");
+    assert_contains(said, "would write oneib's settings into");
+    assert_contains(said, "/vnm/infiniband/vnet_create");
+    oneib_autofree char *after = picture(".");
+    assert_string_equal(before, after);
+
+    must_install("--frontend");
+    oneib_autofree char *installed = picture(".");
+    must_install("--dry-run --uninstall --frontend");
+    assert_contains(said, "would take oneib's settings out of");
+    oneib_autofree char *still = picture(".");
+    assert_string_equal(installed, still);
+}
+
+static void what_the_operator_edits_meanwhile_stays(void **state)
+{
+    (void)state;
+    must_install("--frontend");
+    must("cd \"${FOLDER:?}\"/d/etc/one && sed -i 's/^PORT = .*/PORT = 2634/' oned.conf && "
+         "echo 'LOG = 4' >>oned.conf");
+    must_install("--frontend");
+    must_install("--uninstall --frontend");
+    oneib_autofree char *conf = oned_conf();
+    assert_contains(conf, "PORT = 2634\n");
+    assert_contains(conf, "LOG = 4\n");
+    assert_lacks(conf, BEGIN);
+    assert_lacks(conf, "kvm-ib\",\n    SUN");
+    assert_int_not_equal(access(in_folder("d/etc/one/oned.conf.before-oneib"), F_OK), 0);
+}
+
+static void our_lines_that_somebody_tore_apart_are_not_guessed_at(void **state)
+{
+    (void)state;
+    must_install("--frontend");
+    must("cd \"${FOLDER:?}\"/d/etc/one && sed -i '/^# END oneib$/d' oned.conf");
+    oneib_autofree char *before = picture(".");
+    must_refuse("--uninstall --frontend", "put that in order first");
+    must_refuse("--frontend", "put that in order first");
+    oneib_autofree char *after = picture(".");
+    assert_string_equal(before, after);
+}
+
+/* The lines of our block that begin so, sorted. */
+static char *lines_of_block(const char *setting)
+{
+    char command[512];
+    snprintf(command, sizeof command,
+             "sed -n '/^" BEGIN "/,/^# END oneib/p' %s | grep '^%s' | LC_ALL=C sort",
+             in_folder("d/etc/one/oned.conf"), setting);
+    must(command);
+    return strdup(said);
+}
+
+static void what_is_restricted_is_what_oneib_asks_for(void **state)
+{
+    (void)state;
+    static const char nothing[] = "<OPENNEBULA_CONFIGURATION></OPENNEBULA_CONFIGURATION>";
+    struct oneib_error err = {0};
+    oneib_autotext struct oneib_text lines = {0};
+    size_t missing;
+    assert_int_equal(oneib_restrictions_missing(nothing, strlen(nothing), &lines, &missing, &err),
+                     0);
+    write_file("asked", lines.data);
+    must("LC_ALL=C sort \"${FOLDER:?}\"/asked");
+    oneib_autofree char *asked = strdup(said);
+
+    must_install("--frontend");
+    oneib_autofree char *written = lines_of_block("V[MNET]*_RESTRICTED_ATTR");
+    assert_string_equal(written, asked);
+}
+
+static void what_the_operator_has_set_by_hand_is_not_set_again(void **state)
+{
+    (void)state;
+    write_file("d/etc/one/oned.conf",
+               "vn_mad_conf = [\n  BRIDGE_TYPE = \"none\",\n  NAME = \"infiniband\" ]\n"
+               "VM_MAD = [ EXECUTABLE = \"x # y\", NAME=\"kvm-ib\" ]\n"
+               "VNET_RESTRICTED_ATTR=\"VLAN_ID\"\n");
+    must_install("--frontend");
+    oneib_autofree char *conf = oned_conf();
+    const char *block = strstr(conf, BEGIN);
+    assert_non_null(block);
+    assert_lacks(block, "VM_MAD");
+    assert_lacks(block, "VN_MAD_CONF");
+    assert_lacks(block, "VNET_RESTRICTED_ATTR = \"VLAN_ID\"");
+    assert_contains(block, "VNET_RESTRICTED_ATTR = \"AR/VLAN_ID\"");
+}
+
+static void an_oned_conf_that_has_everything_is_left_alone(void **state)
+{
+    (void)state;
+    must_install("--frontend");
+    must("cd \"${FOLDER:?}\"/d/etc/one && sed -i '/^# [BE].* oneib/d' oned.conf && rm "
+         "*.before-oneib");
+    oneib_autofree char *before = picture("etc/one");
+    must_install("--frontend");
+    assert_contains(said, "has all that is needed");
+    oneib_autofree char *after = picture("etc/one");
+    assert_string_equal(before, after);
+}
+
+static void a_bridge_for_infiniband_is_refused(void **state)
+{
+    (void)state;
+    write_file("d/etc/one/oned.conf",
+               "VN_MAD_CONF = [ NAME = \"infiniband\", BRIDGE_TYPE = \"linux\" ]\n");
+    oneib_autofree char *before = picture(".");
+    must_refuse("--frontend", "BRIDGE_TYPE is not \"none\"");
+    oneib_autofree char *after = picture(".");
+    assert_string_equal(before, after);
+}
+
+static void without_oned_conf_nothing_is_installed(void **state)
+{
+    (void)state;
+    assert_int_equal(unlink(in_folder("d/etc/one/oned.conf")), 0);
+    oneib_autofree char *before = picture(".");
+    must_refuse("--node --frontend", "/etc/one/oned.conf");
+    oneib_autofree char *after = picture(".");
+    assert_string_equal(before, after);
+}
+
+static void without_a_front_end_nothing_is_installed(void **state)
+{
+    (void)state;
+    must("rm -r \"${FOLDER:?}\"/d/var/lib/one/remotes");
+    must_refuse("--frontend", "is this an OpenNebula front-end?");
+}
+
+static void an_unwritable_folder_is_said(void **state)
+{
+    (void)state;
+    must("chmod 555 \"${FOLDER:?}\"/d/var/lib/one/remotes");
+    must_refuse("--frontend", "cannot write to the folder");
+    must("chmod 755 \"${FOLDER:?}\"/d/var/lib/one/remotes");
+}
+
+static void a_file_of_somebody_elses_stays(void **state)
+{
+    (void)state;
+    must("cd \"${FOLDER:?}\"/d/var/lib/one/remotes && mkdir vnm/infiniband && "
+         "echo theirs >vnm/infiniband/pre");
+    oneib_autofree char *before = picture("var");
+    must_refuse("--frontend", "vnm/infiniband/pre is there already and is not oneib's");
+    oneib_autofree char *after = picture("var");
+    assert_string_equal(before, after);
+}
+
+static void what_broke_off_can_be_taken_away(void **state)
+{
+    (void)state;
+    must("mkdir -p \"${FOLDER:?}\"/d/etc/sudoers.d && cd \"${FOLDER:?}\"/d/etc/sudoers.d && "
+         "mkdir .oneib.oneib-new");
+    oneib_autofree char *before = picture(".");
+    must_refuse("--node", "cannot write");
+    oneib_autofree char *between = picture(".");
+    assert_string_not_equal(before, between);
+    must_install("--uninstall --node");
+    oneib_autofree char *after = picture(".");
+    assert_string_equal(before, after);
+}
+
+static void a_symbolic_link_of_oneadmins_leads_root_nowhere(void **state)
+{
+    (void)state;
+    if (geteuid() != 0)
+        skip();
+    must("mkdir \"${FOLDER:?}\"/d/roots && ln -s ../../../../../roots "
+         "\"${FOLDER:?}\"/d/var/lib/one/remotes/vnm/infiniband");
+    must_refuse("--frontend", "cannot make the folder");
+    must("ls -A \"${FOLDER:?}\"/d/roots");
+    assert_string_equal(said, "");
+}
+
+static void a_self_contained_opennebula_is_found_by_its_location(void **state)
+{
+    (void)state;
+    must("mkdir -p \"${FOLDER:?}\"/d/srv/one/etc \"${FOLDER:?}\"/d/srv/one/var/remotes && "
+         "cp \"${FOLDER:?}\"/d/etc/one/oned.conf \"${FOLDER:?}\"/d/srv/one/etc/");
+    give_to_nobody("d/srv/one");
+    oneib_autofree char *before = picture(".");
+    assert_int_equal(setenv("ONE_LOCATION", "/srv/one", 1), 0);
+    must_install("--frontend");
+    must("grep -q '" BEGIN "' \"${FOLDER:?}\"/d/srv/one/etc/oned.conf && "
+         "test -x \"${FOLDER:?}\"/d/srv/one/var/remotes/vmm/kvm-ib/deploy && "
+         "! test -e \"${FOLDER:?}\"/d/var/lib/one/remotes/vmm");
+    must_install("--uninstall --frontend");
+    oneib_autofree char *after = picture(".");
+    assert_string_equal(before, after);
+    assert_int_equal(unsetenv("ONE_LOCATION"), 0);
+}
+
+static void below_the_remotes_are_scripts_only(void **state)
+{
+    (void)state;
+    must_install("--frontend");
+    must("cd \"${FOLDER:?}\"/d/var/lib/one/remotes && find . -type f -perm /111 | while read -r f; "
+         "do "
+         "[ \"$(head -c 9 \"$f\")\" = '#!/bin/sh' ] || echo \"$f\"; done; LC_ALL=C grep -rlP "
+         "'\\x00' . || true");
+    assert_string_equal(said, "");
+}
+
+/* A stand-in for OpenNebula's action, which finds its settings as that does. */
+static void kvm_ib_hands_actions_over_to_kvm(void **state)
+{
+    (void)state;
+    must_install("--frontend");
+    must("cd \"${FOLDER:?}\"/d/var/lib/one/remotes && mkdir -p vmm/kvm etc/vmm/kvm && "
+         "echo 'SETTING=kvmrc' >etc/vmm/kvm/kvmrc && "
+         "printf '%s\\n' '#!/bin/sh' '. \"$(dirname \"$0\")/../../etc/vmm/kvm/kvmrc\"' "
+         "'echo \"$SETTING $# $2 $(cat)\"; exit 7' >vmm/kvm/deploy && chmod 755 vmm/kvm/deploy && "
+         "{ echo input | vmm/kvm-ib/deploy 'a b' 'c d'; [ $? -eq 7 ]; }");
+    assert_string_equal(said, "kvmrc 2 c d input\n");
+}
+
+static void scripts_call_the_programs_where_they_are(void **state)
+{
+    (void)state;
+    must_install("--frontend --node");
+    must("cd \"${FOLDER:?}\"/d && grep -rhoE '/[a-z/]*libexec/oneib/[a-z_/-]+' var/lib/one/remotes "
+         "etc/sudoers.d | sort -u | while read -r f; do test -x \"./$f\" || echo \"$f\"; done");
+    assert_string_equal(said, "");
+}
+
+static void sudos_line_is_roots_alone(void **state)
+{
+    (void)state;
+    struct stat status;
+    must_install("--node");
+    assert_int_equal(stat(in_folder("d/etc/sudoers.d/oneib"), &status), 0);
+    assert_int_equal(status.st_mode & 07777, 0440);
+}
+
+static void a_build_for_another_prefix_is_refused(void **state)
+{
+    (void)state;
+    must_refuse("--node --prefix /opt/elsewhere", "was configured for");
+}
+
+static void words_that_say_nothing_are_usage_errors(void **state)
+{
+    (void)state;
+    static const char *const words[] = {"", "--frontend now", "--prefix", "--node --prefix usr",
+                                        "--sm --prefix /usr/"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        assert_int_equal(install(words[i]), 2);
+    assert_int_equal(setenv("ONE_LOCATION", "srv/one", 1), 0);
+    assert_int_equal(install("--frontend"), 2);
+    assert_int_equal(unsetenv("ONE_LOCATION"), 0);
+}
+
+int main(void)
+{
+    unsetenv("ONE_LOCATION");
+    const struct CMUnitTest tests[] = {
+        CASE(installed_twice_is_installed_once),
+        CASE(uninstall_leaves_every_byte_as_it_was),
+        CASE(one_role_leaves_what_another_needs),
+        CASE(a_dry_run_changes_nothing),
+        CASE(what_the_operator_edits_meanwhile_stays),
+        CASE(our_lines_that_somebody_tore_apart_are_not_guessed_at),
+        CASE(what_is_restricted_is_what_oneib_asks_for),
+        CASE(what_the_operator_has_set_by_hand_is_not_set_again),
+        CASE(an_oned_conf_that_has_everything_is_left_alone),
+        CASE(a_bridge_for_infiniband_is_refused),
+        CASE(without_oned_conf_nothing_is_installed),
+        CASE(without_a_front_end_nothing_is_installed),
+        CASE(an_unwritable_folder_is_said),
+        CASE(a_file_of_somebody_elses_stays),
+        CASE(what_broke_off_can_be_taken_away),
+        CASE(a_symbolic_link_of_oneadmins_leads_root_nowhere),
+        CASE(a_self_contained_opennebula_is_found_by_its_location),
+        CASE(below_the_remotes_are_scripts_only),
+        CASE(kvm_ib_hands_actions_over_to_kvm),
+        CASE(scripts_call_the_programs_where_they_are),
+        CASE(sudos_line_is_roots_alone),
+        CASE(a_build_for_another_prefix_is_refused),
+        CASE(words_that_say_nothing_are_usage_errors),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * vnet_create, run by oned on the front-end while a network is being created: gives a network of
+ * ours its P_Key. Standard output stays empty, because oned would add to the network what is there.
+ */
+#include "base/base64.h"
+#include "base/cleanup.h"
+#include "base/number.h"
+#include "one/credentials.h"
+#include "sync/keys.h"
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { DONE = 0, USAGE = 2, FAILURE = 3 };
+
+/* A network's document with all its attributes; real ones have a few KiB. */
+#define INPUT_MAX ((size_t)16 << 20)
+#define ONEADMINS_FOLDER "/var/lib/one"
+#define LOCK_NAME ".oneib-keys.lock"
+
+static const char usage[] = "usage: vnet_create [--config FILE] NETWORK-ID <BASE64-DOCUMENT\n";
+
+struct arguments {
+    const char *config; /* NULL: the default */
+    uint64_t id;
+};
+
+static bool read_arguments(int argc, char **argv, struct arguments *arguments)
+{
+    *arguments = (struct arguments){0};
+    int next = 1;
+    if (argc == 4 && strcmp(argv[1], "--config") == 0) {
+        arguments->config = argv[2];
+        next = 3;
+    }
+    return argc == next + 1 &&
+           oneib_parse_decimal_n(argv[next], strlen(argv[next]), INT32_MAX, &arguments->id);
+}
+
+static int read_input(struct oneib_text *input, struct oneib_error *err)
+{
+    char bytes[65536];
+    for (;;) {
+        const ssize_t got = read(STDIN_FILENO, bytes, sizeof bytes);
+        if (got == 0)
+            return oneib_text_failed(input) ? oneib_fail_memory(err) : 0;
+        if (got < 0 && errno != EINTR)
+            return oneib_fail_errno(err, errno, "reading the network's document");
+        if (got > 0)
+            oneib_text_append_bytes(input, bytes, (size_t)got);
+        if (input->length > INPUT_MAX)
+            return oneib_fail(err, ONEIB_ERROR_INPUT,
+                              "the network's document has more than %zu bytes", INPUT_MAX);
+    }
+}
+
+static int read_network(const struct oneib_config *config, uint64_t id,
+                        struct oneib_new_network *network, struct oneib_error *err)
+{
+    oneib_autotext struct oneib_text input = {0};
+    size_t length;
+    if (read_input(&input, err) < 0)
+        return -1;
+    oneib_autofree char *xml =
+        oneib_base64_decode(input.data ? input.data : "", input.length, &length);
+    if (!xml && length > 0)
+        return oneib_fail_memory(err);
+    if (!xml)
+        return oneib_fail(err, ONEIB_ERROR_INPUT, "the network's document is not base64");
+    if (oneib_new_network_parse(xml, length, config->one.vn_mad, network, err) < 0)
+        return -1;
+    if (network->id != id)
+        return oneib_fail(err, ONEIB_ERROR_PROTOCOL,
+                          "oned asks for network %u and gives the document of network %u",
+                          (unsigned)id, network->id);
+    return 0;
+}
+
+/* Where oneadmin alone writes. */
+static char *lock_path(void)
+{
+    const char *location = getenv("ONE_LOCATION");
+    char *path;
+    const int length = location && *location ? asprintf(&path, "%s/var/" LOCK_NAME, location)
+                                             : asprintf(&path, ONEADMINS_FOLDER "/" LOCK_NAME);
+    return length < 0 ? NULL : path;
+}
+
+static int give_key(struct oneib_config *config, const struct oneib_new_network *network,
+                    struct oneib_error *err)
+{
+    struct oneib_credentials credentials = {0};
+    oneib_autofree char *lock = lock_path();
+    oneib_pkey pkey;
+    if (!lock)
+        return oneib_fail_memory(err);
+    if (oneib_credentials_find(config, &credentials, err) < 0)
+        return -1;
+    struct oneib_one *one = oneib_one_open(&credentials, config->one.timeout_ms, err);
+    const int outcome =
+        one ? oneib_give_new_network_key(config, one, network, lock, &pkey, err) : -1;
+    oneib_one_close(one);
+    oneib_credentials_clear(&credentials);
+    return outcome;
+}
+
+/* The configured session is oneibd's, whose file oneadmin may be unable to read: oneadmin has its
+ * own. */
+static void use_own_session(struct oneib_config *config)
+{
+    free(config->one.auth_file);
+    config->one.auth_file = NULL;
+}
+
+static int create(const struct arguments *arguments, struct oneib_error *err)
+{
+    struct oneib_config config;
+    struct oneib_new_network network;
+    if (oneib_config_load(arguments->config, &config, err) < 0)
+        return -1;
+    use_own_session(&config);
+    int outcome = read_network(&config, arguments->id, &network, err);
+    if (outcome == 0 && network.ours)
+        outcome = give_key(&config, &network, err);
+    oneib_config_clear(&config);
+    return outcome;
+}
+
+int main(int argc, char **argv)
+{
+    struct arguments arguments;
+    struct oneib_error err;
+    if (!read_arguments(argc, argv, &arguments)) {
+        fputs(usage, stderr);
+        return USAGE;
+    }
+    if (create(&arguments, &err) == 0)
+        return DONE;
+    fprintf(stderr, "oneib: %s\n", err.text);
+    return FAILURE;
+}
