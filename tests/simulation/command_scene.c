@@ -272,7 +272,7 @@ bool scene_reach(struct scene_vf a, struct scene_vf b)
     oneib_autotext struct oneib_text question = {0};
     const struct scene_vf *const vfs[] = {&a, &b};
     for (size_t i = 0; i < 2; i++)
-        oneib_text_printf(&question, "%zu 0x%016" PRIx64 " 0x%04x -\n", i,
+        oneib_text_printf(&question, "%zu 0x%016" PRIx64 " key 0x%04x\n", i,
                           lab_host_port_guid(stage.lab, vfs[i]->host), vfs[i]->key);
     MUST(lab_write(stage.lab, "reach.vms", 0600, question.data, &err));
     oneib_autofree char *answer = ask_fabric(

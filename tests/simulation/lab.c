@@ -239,7 +239,7 @@ static int open_up(const char *path, const struct stat *status, int kind, struct
     return 0;
 }
 
-static void remove_folder(const char *folder)
+void lab_remove_folder(const char *folder)
 {
     nftw(folder, open_up, 16, FTW_PHYS);
     nftw(folder, remove_entry, 16, FTW_PHYS | FTW_DEPTH);
@@ -256,10 +256,11 @@ void lab_close(struct lab *lab)
     lab->closing = true;
     lab_client_close(lab);
     lab_kill_children(lab);
+    lab_nodes_clear(lab);
     if (lab->ibsim_stdin >= 0)
         close(lab->ibsim_stdin);
     if (*lab->folder && !lab->options.keep)
-        remove_folder(lab->folder);
+        lab_remove_folder(lab->folder);
     for (size_t i = 0; i < lab->text_count; i++)
         free(lab->texts[i]);
     for (size_t i = 0; i < lab->child_count; i++)

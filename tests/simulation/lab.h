@@ -246,6 +246,8 @@ int lab_host_create(struct lab *lab, const char *name, const char *hca, const ch
                     const char *port_guid, unsigned pkeys_max, unsigned vfs_total, uint32_t *id,
                     struct oneib_error *err);
 int lab_host_create_bare(struct lab *lab, const char *name, uint32_t *id, struct oneib_error *err);
+/* What the host's probes printed, as monitord adds it to the host's document. */
+int lab_host_monitor(struct lab *lab, uint32_t id, const char *text, struct oneib_error *err);
 /* one.host.update with append: "IB_VFS_FREE=6". */
 int lab_host_update(struct lab *lab, uint32_t id, const char *attributes, struct oneib_error *err);
 

@@ -36,6 +36,7 @@ struct lab {
     bool client_global;
     xmlrpc_env env;
     xmlrpc_client *client;
+    struct lab_nodes *nodes; /* NULL: not started */
 };
 
 /* Keeps text (allocated) until the lab is closed. NULL: out of memory, with err set. */
@@ -47,10 +48,14 @@ struct lab_program {
     const char *const *argv;
     const char *const *environment; /* further NAME=VALUE, NULL terminated, or NULL */
     int in, out, error;             /* -1: /dev/null, the log, the log */
+    bool as_node_user;              /* not as root, see lab_node.h */
 };
 /* Starts a child that dies with this process. */
 int lab_start(struct lab *lab, const struct lab_program *program, pid_t *pid,
               struct oneib_error *err);
+/* Runs it to its end, with that text on its standard input (NULL: nothing); as lab_run() does. */
+int lab_run_program(struct lab *lab, struct lab_program *program, const char *input,
+                    unsigned timeout_ms, struct lab_output *output, struct oneib_error *err);
 /* The end of a child; waits until then, or until the time is over (returns false). *status as
  * waitpid() gives it. */
 bool lab_wait(struct lab *lab, pid_t pid, unsigned timeout_ms, int *status);
@@ -78,6 +83,15 @@ void lab_direct_route(const struct lab *lab, size_t host, char *route, size_t si
 size_t lab_all_hosts(const struct lab *lab); /* with the extra ones */
 
 void lab_client_close(struct lab *lab);
+/* With all that is in it. */
+void lab_remove_folder(const char *folder);
+
+/* Whom programs of a node run as when root runs the lab. */
+#define LAB_NODE_USER 65534
+void lab_nodes_clear(struct lab *lab);
+/* Folders: what is that user's, and the programs of nodes. */
+#define LAB_NODES "nodes"
+#define LAB_NODE_PROGRAMS "programs"
 
 /* A port for this lab's daemon; other labs' daemons may run at the same time. */
 int lab_find_metrics_address(struct lab *lab, struct oneib_error *err);

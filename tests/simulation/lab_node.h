@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Simulated KVM nodes for a lab: for each compute host a folder that stands for its root
- * (ONEIB_NODE_ROOT), with a sysfs tree of mlx4 or mlx5 adapters, a /run/oneib, and a file of
+ * (ONEIB_NODE_ROOT), with a sysfs tree of one mlx4 or mlx5 adapter, a /run/oneib, and a file of
  * libvirt's test driver that says which domains it has. What the programs see there is what the
  * simulated fabric has: `node-standin`, one process for all nodes of a lab, reads the ports' P_Key
  * tables, states and LIDs by SMP from the fabric and writes them into the trees, and plays the
- * adapter's part: an alias GUID in admin_guids appears in gids (the SM accepts it) unless another
- * port has it. After a change of a table it sends SIGHUP to the node's `oneib-vf watch`, as the
- * adapter's P_Key-change event would.
+ * adapter's part: see node-standin/node_standin.h.
  *
- * The programs on a node (probe, network driver, oneib-vf) are the real ones. They run as the user
- * that owns the trees: never as root, who would ignore ONEIB_NODE_ROOT (hca/place.h); a lab that
- * root opens runs them as nobody (65534).
+ * The programs on a node (probe, network driver, oneib-vf, oneib-domains) are the real ones. They
+ * run as the user that owns the trees: never as root, who would ignore ONEIB_NODE_ROOT
+ * (hca/place.h); a lab that root opens runs them as nobody (65534). They are copied into the lab's
+ * folder: nobody need not be able to read the folders of the build, and they look for each other
+ * beside themselves, as where they are installed.
  */
 #ifndef ONEIB_LAB_NODE_H
 #define ONEIB_LAB_NODE_H
@@ -21,13 +21,15 @@
 #include "model/pci.h"
 
 struct lab_node_options {
-    enum oneib_hca_driver driver; /* MLX4 or MLX5 (NVIDIA's sysfs files) */
-    unsigned vfs;                 /* of each adapter, 0-63 */
-    bool watch;                   /* start oneib-vf watch on each node */
+    enum oneib_hca_driver driver;                  /* MLX4, or MLX5 (NVIDIA's sysfs files) */
+    unsigned vfs;                                  /* of each adapter, 0-63 */
+    bool watch;                                    /* start oneib-vf watch on each node */
+    unsigned pkey_wait_ms, guid_wait_ms, watch_ms; /* base/config.h, node.* */
 };
 #define LAB_NODES_DEFAULTS                                                                         \
     {                                                                                              \
-        .driver = ONEIB_HCA_MLX4, .vfs = 7, .watch = true                                          \
+        .driver = ONEIB_HCA_MLX4, .vfs = 7, .watch = true, .pkey_wait_ms = 10000,                  \
+        .guid_wait_ms = 5000, .watch_ms = 10000                                                    \
     }
 
 /* Makes the trees of all compute hosts and starts node-standin; after lab_fabric_start(). Ended by
@@ -35,39 +37,72 @@ struct lab_node_options {
 int lab_nodes_start(struct lab *lab, const struct lab_node_options *options,
                     struct oneib_error *err);
 /* The folder that stands for the host's root. */
-const char *lab_node_root(const struct lab *lab, unsigned host);
+const char *lab_node_root(const struct lab *lab, size_t host);
+/* PCI address of VF n, on each node. */
+struct oneib_pci lab_node_vf_pci(unsigned vf);
 
-/* Runs a program on the node: argv[0] is the name of one that was built ("probe", "pre",
- * "oneib-vf", "oneib"); input may be NULL. *status: its exit status; output and errors are
- * appended. */
-int lab_node_run(struct lab *lab, unsigned host, const char *const *argv, const char *input,
-                 struct oneib_text *output, struct oneib_text *errors, int *status,
-                 struct oneib_error *err);
-
-/* Runs the probe of a node and gives what it prints to the stand-in, as monitord would. */
-int lab_node_probe(struct lab *lab, unsigned host, struct oneib_error *err);
+/* oneib-vf watch of a node. Start: until it listens to signals. Stop: SIGTERM or SIGKILL, and its
+ * end. */
+int lab_node_watch_start(struct lab *lab, size_t host, struct oneib_error *err);
+int lab_node_watch_stop(struct lab *lab, size_t host, int signal, struct oneib_error *err);
+/* The subnet manager refuses to delete the node's alias GUIDs, as it does while they are in a
+ * multicast group. */
+int lab_node_hold_guids(struct lab *lab, size_t host, bool hold, struct oneib_error *err);
 
 /*
- * Calls the network driver on a node for a VM of the stand-in, as OpenNebula does: action "pre",
- * "post", "clean" or "update_nic" with the arguments and the document that 7.4 gives it. attach:
- * the NIC that the action is about has ATTACH=YES (-1: none). A driver that fails is -1 with its
- * words.
+ * Runs a program on the node to its end: argv[0] is the name of one of ours ("probe", "pre",
+ * "oneib-vf", "oneib"); input: its standard input, NULL for none. As with lab_run() any end is a
+ * success: look at output->status.
  */
-int lab_node_driver(struct lab *lab, unsigned host, const char *action, uint32_t vm, int nic,
+int lab_node_run(struct lab *lab, size_t host, const char *const *argv, const char *input,
+                 struct lab_output *output, struct oneib_error *err);
+
+/* Runs the probe of a node and gives what it prints to the stand-in's host `id`, as monitord would.
+ */
+int lab_node_probe(struct lab *lab, size_t host, uint32_t id, struct oneib_error *err);
+/* One OpenNebula host for each compute host of the fabric, as lab_add_hosts(), but all that is
+ * known of their adapters is what their probes print. */
+int lab_add_nodes(struct lab *lab, struct oneib_error *err);
+
+/*
+ * Calls the network driver on a node for a VM of the stand-in, as OpenNebula 7.4 was recorded to
+ * do: action "pre", "post" or "clean", with its arguments and the reduced document. Which NIC an
+ * attach or detach is about is in the VM's document. A driver that fails is -1 with its words.
+ */
+int lab_node_driver(struct lab *lab, size_t host, const char *action, uint32_t vm,
                     struct oneib_error *err);
+/* "update_nic", with the full document; old: what VLAN_ID was ("": there was none). */
+int lab_node_update_nic(struct lab *lab, size_t host, uint32_t vm, uint32_t network,
+                        const char *old, struct oneib_error *err);
 
 /* The domain of a VM is there (with the VFs that oneib's table has for it), or is gone. */
-int lab_node_domain(struct lab *lab, unsigned host, uint32_t vm, bool there,
-                    struct oneib_error *err);
+int lab_node_domain(struct lab *lab, size_t host, uint32_t vm, bool there, struct oneib_error *err);
+/* From PROLOG to running on its host: pre, domain, post. */
+int lab_node_boot(struct lab *lab, size_t host, uint32_t vm, struct oneib_error *err);
 
-/* How VF n of the node's adapter is mapped: the key that entry 0 of its port 1 points to, and
- * whether all other entries point to the default partition; from the tree. */
+/* A VF of a node's adapter, mlx4, as its tree shows it. */
+#define LAB_NODE_ENTRIES 128
+#define LAB_NODE_UNMAPPED UINT16_MAX
 struct lab_node_vf {
-    uint16_t key;  /* raw; 0x7fff: closed */
-    bool only;     /* nothing else but the default partition */
-    uint64_t guid; /* 0: none */
+    uint16_t map[LAB_NODE_ENTRIES]; /* of port 1: physical index by virtual one; UNMAPPED: "none" */
+    size_t entries;
+    uint16_t key;      /* raw: what entry 0 points to in the tree's table; 0x7fff: closed */
+    bool only;         /* all other entries point to index 0 */
+    uint64_t guid;     /* that the adapter is told; 0: none, or deleted */
+    uint64_t accepted; /* by the SM; 0: none */
 };
-int lab_node_vf(struct lab *lab, unsigned host, unsigned vf, struct lab_node_vf *state,
+int lab_node_vf(struct lab *lab, size_t host, unsigned vf, struct lab_node_vf *state,
                 struct oneib_error *err);
+
+/* What oneib's table on the node says about a VF: whose it is. */
+struct lab_node_claim {
+    unsigned vf;
+    uint32_t vm;
+    unsigned nic;
+    char stage[16]; /* "open" */
+};
+#define LAB_NODE_CLAIMS 64
+int lab_node_claims(struct lab *lab, size_t host, struct lab_node_claim claims[LAB_NODE_CLAIMS],
+                    size_t *count, struct oneib_error *err);
 
 #endif

@@ -7,9 +7,11 @@
 #include "lab_internal.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
@@ -81,10 +83,11 @@ static int environment_enter_fabric(struct environment *environment, const char 
                                     const char *socket_name, struct oneib_error *err)
 {
     /* A sanitised program must accept that the simulator's library is loaded before the
-     * sanitiser's. */
+     * sanitiser's, and that it copies whole buffers out of shorter ones of its own. */
     const char *asan = getenv("ASAN_OPTIONS");
     oneib_autofree char *relaxed = NULL;
-    if (asprintf(&relaxed, "%s%sverify_asan_link_order=0", asan ? asan : "", asan ? ":" : "") < 0) {
+    if (asprintf(&relaxed, "%s%sverify_asan_link_order=0:replace_intrin=0", asan ? asan : "",
+                 asan ? ":" : "") < 0) {
         relaxed = NULL;
         return oneib_fail_memory(err);
     }
@@ -140,12 +143,23 @@ static int copy_arguments(const char *const *argv, struct environment *copy,
     return environment_append(copy, NULL, err);
 }
 
+/* In a folder that it can write: umad2sim does. */
+static bool become_node_user(void)
+{
+    return chdir(LAB_NODES) == 0 &&
+           (geteuid() != 0 ||
+            (setgroups(0, NULL) == 0 && setgid(LAB_NODE_USER) == 0 && setuid(LAB_NODE_USER) == 0));
+}
+
 static void become(const struct lab *lab, const struct lab_program *program, int log,
                    const struct environment *arguments, const struct environment *environment,
                    pid_t parent)
 {
+    if (chdir(lab->folder) < 0 || (program->as_node_user && !become_node_user()))
+        _exit(127);
+    /* Only now: a change of the user forgets it. */
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent || chdir(lab->folder) < 0)
+    if (getppid() != parent)
         _exit(127);
     int in = program->in >= 0 ? program->in : open("/dev/null", O_RDONLY | O_CLOEXEC);
     dup2(in, STDIN_FILENO);
@@ -396,13 +410,28 @@ static int run_with_pipes(struct lab *lab, struct lab_program *program, unsigned
     return result;
 }
 
-int lab_run(struct lab *lab, const char *hca, const char *const *argv, unsigned timeout_ms,
-            struct lab_output *output, struct oneib_error *err)
+/* A file without a name that holds the text, read from its beginning. */
+static int open_input(const char *text, struct oneib_error *err)
+{
+    const size_t length = strlen(text);
+    oneib_autoclose int fd = memfd_create("input", MFD_CLOEXEC);
+    if (fd < 0 || write(fd, text, length) != (ssize_t)length || lseek(fd, 0, SEEK_SET) < 0)
+        return oneib_fail_errno(err, errno, "preparing a program's input");
+    int opened = fd;
+    fd = -1;
+    return opened;
+}
+
+int lab_run_program(struct lab *lab, struct lab_program *program, const char *input,
+                    unsigned timeout_ms, struct lab_output *output, struct oneib_error *err)
 {
     *output = (struct lab_output){0};
-    struct lab_program program = {.name = "run", .hca = hca, .argv = argv, .in = -1};
+    oneib_autoclose int in = -1;
+    if (input && (in = open_input(input, err)) < 0)
+        return -1;
+    program->in = in;
     struct stream streams[2] = {{.fd = -1}, {.fd = -1}};
-    int result = run_with_pipes(lab, &program, timeout_ms, streams, output, err);
+    int result = run_with_pipes(lab, program, timeout_ms, streams, output, err);
     if (result == 0)
         result = take_output(&streams[0], &output->out, &output->out_length, err);
     if (result == 0)
@@ -412,6 +441,13 @@ int lab_run(struct lab *lab, const char *hca, const char *const *argv, unsigned 
     if (result < 0)
         lab_output_clear(output);
     return result;
+}
+
+int lab_run(struct lab *lab, const char *hca, const char *const *argv, unsigned timeout_ms,
+            struct lab_output *output, struct oneib_error *err)
+{
+    struct lab_program program = {.name = "run", .hca = hca, .argv = argv};
+    return lab_run_program(lab, &program, NULL, timeout_ms, output, err);
 }
 
 int lab_oneib(struct lab *lab, const char *const *arguments, unsigned timeout_ms,

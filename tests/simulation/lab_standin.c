@@ -254,6 +254,11 @@ int lab_host_create_bare(struct lab *lab, const char *name, uint32_t *id, struct
     return control(lab, id, err, "standin.host.bare", "(ss)", lab->session, name);
 }
 
+int lab_host_monitor(struct lab *lab, uint32_t id, const char *text, struct oneib_error *err)
+{
+    return control(lab, NULL, err, "standin.host.monitor", "(sis)", lab->session, (int)id, text);
+}
+
 int lab_host_update(struct lab *lab, uint32_t id, const char *attributes, struct oneib_error *err)
 {
     return control(lab, NULL, err, "one.host.update", "(sisi)", lab->session, (int)id, attributes,

@@ -2,9 +2,11 @@
 /*
  * oneib-demo [FOLDER]: two tenants' virtual clusters grow, shrink and move on a simulated fabric
  * with a real opensm, and a third takes the places that become free; oneibd keeps the fabric equal
- * to that. Then the subnet manager and its oneibd are killed, and their standby goes on. After each
- * step it is measured who reaches whom. Pictures go to FOLDER. Exit 0 only if every check held.
+ * to that, and on the hosts the real network driver opens and closes VFs. Then the subnet manager
+ * and its oneibd are killed, and their standby goes on. After each step it is measured who reaches
+ * whom. Pictures go to FOLDER. Exit 0 only if every check held.
  */
+#include "../lab_node.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "model/guid.h"
@@ -22,7 +24,6 @@
 #define HOSTS DEMO_HOSTS
 #define VMS_PER_TENANT 28
 #define VMS_LEFT 3
-#define LCM_MIGRATE 4
 #define TAKE_OVER_MS 20000u
 #define PROGRAM_MS 60000u
 
@@ -63,32 +64,6 @@ static int shrink(struct demo_stage *stage, struct oneib_error *err)
             return -1;
     }
     return 0;
-}
-
-/* A live migration, as the drivers see it: both hosts are members while it lasts; the guest's VF is
- * closed on the source before the other is opened on the destination. */
-static int migrate_one(struct demo_stage *stage, struct oneib_error *err)
-{
-    struct demo_vm *vm = &stage->vms[0];
-    const size_t source = vm->host, destination = HOSTS - 2;
-    double began_ms = oneib_now_ms();
-    vm->moving_to = destination;
-    if (lab_vm_migrate(stage->lab, vm->id, (uint32_t)destination, LCM_MIGRATE, err) < 0 ||
-        demo_settle(stage, destination, began_ms, err) < 0 ||
-        demo_measure(stage, "a VM of red is migrating: both hosts are members", err) < 0)
-        return -1;
-
-    vm->vf = DEMO_VF_CLOSED;
-    if (demo_measure(stage, "its VF on the source is closed", err) < 0)
-        return -1;
-    vm->host = destination;
-    vm->moving_to = DEMO_NOWHERE;
-    vm->vf = DEMO_VF_OPENING;
-    began_ms = oneib_now_ms();
-    if (lab_vm_running(stage->lab, vm->id, err) < 0 ||
-        demo_settle(stage, source, began_ms, err) < 0)
-        return -1;
-    return demo_measure(stage, "the VM has moved: the source host is no member any more", err);
 }
 
 static int first_host_with_room(const struct demo_stage *stage, size_t *host)
@@ -149,6 +124,20 @@ static int show_standby(struct demo_stage *stage, const struct lab_instance *sta
         return -1;
     stage->drawn_lines = 0;
     return show_output((const char *[]){verb, option, NULL}, &output, err);
+}
+
+/* What a host's own administrator sees of all this. */
+static int show_host(struct demo_stage *stage, size_t host, struct oneib_error *err)
+{
+    struct lab_output output = {0};
+    if (lab_node_run(stage->lab, host, (const char *[]){"oneib", "hca", NULL}, NULL, &output, err) <
+        0)
+        return -1;
+    printf("\nOn host %s:", host_name(stage, host));
+    stage->drawn_lines = 0;
+    const int status = show_output((const char *[]){"hca", NULL}, &output, err);
+    putchar('\n');
+    return status;
 }
 
 static int draw_fabric(struct demo_stage *stage, const char *folder, const char *name,
@@ -223,12 +212,16 @@ static int set_the_stage(struct demo_stage *stage, struct lab_instance *standby,
     printf("oneib demo\n"
            "  simulated: the fabric (ibsim: 8 hosts, 2 leaf and 2 spine switches, two hosts for "
            "SMs),\n"
-           "             the hosts' virtual functions, the VMs, and OpenNebula (oned-standin)\n"
+           "             the hosts' adapters (files as in sysfs that follow the fabric's ports), "
+           "their domains\n"
+           "             (libvirt's test driver), and OpenNebula (oned-standin)\n"
            "  real:      two opensm with their subnet administrators, every port's P_Key table,\n"
-           "             oneibd and oneib\n\n");
+           "             oneibd and oneib; on each host the probe, the network driver, "
+           "oneib-vf\n\n");
+    const struct lab_node_options nodes = LAB_NODES_DEFAULTS;
     if (lab_fabric_start(stage->lab, err) < 0 || lab_standin_start(stage->lab, NULL, err) < 0 ||
-        lab_add_hosts(stage->lab, DEMO_VFS_PER_HOST, err) < 0 ||
-        configure(stage, standby, err) < 0 || start_subnet_managers(stage, standby, err) < 0)
+        configure(stage, standby, err) < 0 || start_subnet_managers(stage, standby, err) < 0 ||
+        lab_nodes_start(stage->lab, &nodes, err) < 0 || lab_add_nodes(stage->lab, err) < 0)
         return -1;
     if (demo_tenant_add(stage, "red", err) < 0 || demo_tenant_add(stage, "blue", err) < 0)
         return -1;
@@ -282,8 +275,9 @@ static int play(struct demo_stage *stage, const char *folder, struct oneib_error
     printf("\nWho reaches whom: rows and columns are VMs, two rows a line; █ ▀ ▄ reach, · does "
            "not.\n\n");
     if (grow_together(stage, err) < 0 || draw_fabric(stage, folder, "fabric-full.svg", err) < 0 ||
-        show(stage, (const char *[]){"list", NULL}, err) < 0 || shrink(stage, err) < 0 ||
-        migrate_one(stage, err) < 0 || newcomer(stage, err) < 0)
+        show(stage, (const char *[]){"list", NULL}, err) < 0 || show_host(stage, 0, err) < 0 ||
+        shrink(stage, err) < 0 || demo_vm_migrate(stage, &stage->vms[0], HOSTS - 2, err) < 0 ||
+        newcomer(stage, err) < 0)
         return -1;
     if (show(stage, (const char *[]){"list", NULL}, err) < 0 ||
         show(stage, (const char *[]){"plan", "--exit-code", NULL}, err) < 0 ||
@@ -299,18 +293,22 @@ static int compare_times(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+static void show_times(const char *what, struct demo_times *times)
+{
+    qsort(times->items, times->count, sizeof *times->items, compare_times);
+    if (times->count > 0)
+        printf("%s: median %.0f ms, longest %.0f ms (%zu).\n", what, times->items[times->count / 2],
+               times->items[times->count - 1], times->count);
+}
+
 static void summarize(struct demo_stage *stage, double seconds)
 {
-    qsort(stage->in_force_ms, stage->in_force_count, sizeof *stage->in_force_ms, compare_times);
-    printf("\n%zu steps in %.1f s. Measured: %zu ordered pairs of VMs by P_Key tables and VF maps, "
-           "%zu path queries by P_Key.\n",
-           stage->steps, seconds, stage->pairs, stage->queries);
-    if (stage->in_force_count > 0)
-        printf(
-            "From the change in OpenNebula to keys in force on the ports: median %.0f ms, longest "
-            "%.0f ms (%zu changes).\n",
-            stage->in_force_ms[stage->in_force_count / 2],
-            stage->in_force_ms[stage->in_force_count - 1], stage->in_force_count);
+    printf(
+        "\n%zu steps in %.1f s. Measured: %zu ordered pairs of VFs, free ones too, by P_Key tables "
+        "and the maps on the hosts, %zu path queries by P_Key.\n",
+        stage->steps, seconds, stage->pairs, stage->queries);
+    show_times("From a VM's deployment in OpenNebula to its open VF", &stage->opened);
+    show_times("From a VM's end in OpenNebula to its key being off the port", &stage->gone);
     printf("Wrong: %zu\n", stage->wrong);
 }
 

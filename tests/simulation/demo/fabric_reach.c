@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * fabric-reach FILE: measures which VM can reach which on the (simulated) fabric. It is told where
- * VMs are and how their VFs are mapped, never who should reach whom.
+ * fabric-reach FILE: measures which VF can reach which on the (simulated) fabric. It is told at
+ * which ports VFs are and how they are mapped, never who should reach whom.
  *
- * FILE has a line a VM: ID PORT_GUID KEY INDEX
- *   KEY    P_Key (15 bits, hexadecimal) that the host maps the VF's index 0 to
- *   INDEX  where in the port's table the map points; "-": look for KEY in the port's table now, as
- * a host does that opens a VF, and leave the VF closed when it is not there The VF map itself is
- * simulated: ibsim has no virtual functions. As on mlx4, every other index of a VF points to index
- * 0 of the port's table. The tables are the ports' own, read by SMP.
+ * FILE has a line a VF: ID PORT_GUID MAP. MAP is one of
+ *   map I,I,...  the VF's map, as its host's adapter has it: for each entry the index of the port's
+ *                table that it points to, or "none", which an mlx4 takes for the last one
+ *   key KEY      a P_Key (15 bits, hexadecimal): entry 0 points to where the port's table has it
+ *                now, nowhere when it is not there, and all others to index 0
+ * What an entry is worth is read from the port itself, by SMP.
  *
- * Output: "vm ID INDEX RAW" a VM; "row ID TABLES SA" a VM, each a string of 0 and 1, one digit a VM
- * in the order of FILE: reachable by what the tables hold, and by what the subnet administrator
- * answers when it is asked for a path under that P_Key; "sa ASKED DISAGREED": path queries for
- * (port, port, P_Key), and how many answers differ from the tables.
+ * Output: "row ID TABLES SA" a VF, each a string of 0 and 1, one digit a VF in the order of FILE:
+ * reachable by what the tables hold, and by what the subnet administrator answers when it is asked
+ * for a path under that P_Key; "sa ASKED DISAGREED": path queries for (port, port, P_Key), and how
+ * many answers differ from the tables.
  */
 #include "base/cleanup.h"
 #include "base/number.h"
@@ -23,21 +23,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define VMS_MAX 512
-#define CLOSED 0xffff
-#define KEYS_OF_A_VF 2
+#define VFS_MAX 512
+#define KEYS_MAX 8 /* that differ, of one VF */
+#define LINE_SIZE 1024
 
-struct vm {
+struct vf {
     unsigned id;
     oneib_guid port_guid;
-    oneib_pkey key;
-    uint16_t index; /* CLOSED: the map points to index 0 only */
     const struct oneib_subnet_port *port;
-    uint16_t raw[KEYS_OF_A_VF]; /* what the VF can send with; 0: nothing */
+    uint16_t raw[KEYS_MAX]; /* what it can send with */
+    size_t key_count;
 };
 
 struct measurement {
-    struct vm vms[VMS_MAX];
+    struct vf vfs[VFS_MAX];
     size_t count;
     struct oneib_subnet subnet;
     struct oneib_path_query *queries;
@@ -50,55 +49,69 @@ static int fail(const char *what)
     return EXIT_FAILURE;
 }
 
-static bool parse_vm(char *line, struct vm *vm, bool *to_open)
+static bool add_key(struct vf *vf, uint16_t raw)
+{
+    for (size_t i = 0; i < vf->key_count; i++)
+        if (vf->raw[i] == raw)
+            return true;
+    if (vf->key_count == KEYS_MAX)
+        return false;
+    if (raw)
+        vf->raw[vf->key_count++] = raw;
+    return true;
+}
+
+static bool take_map(char *map, struct vf *vf)
+{
+    char *rest = NULL;
+    for (char *entry = strtok_r(map, ",", &rest); entry; entry = strtok_r(NULL, ",", &rest)) {
+        uint64_t index = vf->port->partition_cap - 1u;
+        if ((strcmp(entry, "none") != 0 &&
+             !oneib_parse_decimal(entry, vf->port->partition_cap - 1u, &index)) ||
+            !add_key(vf, vf->port->pkeys[index]))
+            return false;
+    }
+    return true;
+}
+
+static bool take_key(const char *text, struct vf *vf)
+{
+    uint64_t key;
+    if (!oneib_parse_hex(text, ONEIB_PKEY_DEFAULT, &key))
+        return false;
+    for (uint16_t i = 0; i < vf->port->partition_cap; i++)
+        if (oneib_pkey_base(vf->port->pkeys[i]) == key) {
+            add_key(vf, vf->port->pkeys[i]);
+            break;
+        }
+    return add_key(vf, vf->port->pkeys[0]);
+}
+
+static bool parse_vf(char *line, const struct oneib_subnet *subnet, struct vf *vf)
 {
     char *rest = NULL;
     const char *id = strtok_r(line, " \n", &rest);
     const char *guid = strtok_r(NULL, " \n", &rest);
-    const char *key = strtok_r(NULL, " \n", &rest);
-    const char *index = strtok_r(NULL, " \n", &rest);
-    uint64_t id_value, key_value, index_value = CLOSED;
-
-    if (!oneib_parse_decimal(id, UINT32_MAX, &id_value) || !guid ||
-        !oneib_guid_parse(guid, &vm->port_guid) ||
-        !oneib_parse_hex(key, ONEIB_PKEY_DEFAULT, &key_value) || !index)
+    const char *form = strtok_r(NULL, " \n", &rest);
+    char *map = strtok_r(NULL, " \n", &rest);
+    uint64_t number;
+    if (!oneib_parse_decimal(id, UINT32_MAX, &number) || !guid ||
+        !oneib_guid_parse(guid, &vf->port_guid) || !form || !map)
         return false;
-    *to_open = strcmp(index, "-") == 0;
-    if (!*to_open && !oneib_parse_decimal(index, CLOSED, &index_value))
+    vf->id = (unsigned)number;
+    vf->port = oneib_subnet_find(subnet, vf->port_guid);
+    if (!vf->port || !vf->port->answered || vf->port->partition_cap == 0)
         return false;
-    vm->id = (unsigned)id_value;
-    vm->key = (oneib_pkey)key_value;
-    vm->index = (uint16_t)index_value;
-    return true;
+    return strcmp(form, "map") == 0 ? take_map(map, vf)
+                                    : strcmp(form, "key") == 0 && take_key(map, vf);
 }
 
-static uint16_t index_of_key(const struct oneib_subnet_port *port, oneib_pkey key)
+static bool read_vfs(FILE *file, struct measurement *m)
 {
-    for (uint16_t i = 0; i < port->partition_cap; i++)
-        if (oneib_pkey_base(port->pkeys[i]) == key)
-            return i;
-    return CLOSED;
-}
-
-static bool place_vm(const struct oneib_subnet *subnet, struct vm *vm, bool to_open)
-{
-    vm->port = oneib_subnet_find(subnet, vm->port_guid);
-    if (!vm->port || !vm->port->answered)
-        return false;
-    if (to_open)
-        vm->index = index_of_key(vm->port, vm->key);
-    vm->raw[0] = vm->index < vm->port->partition_cap ? vm->port->pkeys[vm->index] : 0;
-    vm->raw[1] = vm->port->pkeys[0];
-    return true;
-}
-
-static bool read_vms(FILE *file, struct measurement *m)
-{
-    char line[128];
+    char line[LINE_SIZE];
     while (fgets(line, sizeof line, file)) {
-        bool to_open;
-        if (m->count == VMS_MAX || !parse_vm(line, &m->vms[m->count], &to_open) ||
-            !place_vm(&m->subnet, &m->vms[m->count], to_open))
+        if (m->count == VFS_MAX || !strchr(line, '\n') ||
+            !parse_vf(line, &m->subnet, &m->vfs[m->count]))
             return false;
         m->count++;
     }
@@ -111,10 +124,10 @@ static bool keys_match(uint16_t a, uint16_t b)
            (oneib_pkey_is_full(a) || oneib_pkey_is_full(b));
 }
 
-static bool tables_agree(const struct vm *a, const struct vm *b)
+static bool tables_agree(const struct vf *a, const struct vf *b)
 {
-    for (size_t i = 0; i < KEYS_OF_A_VF; i++)
-        for (size_t j = 0; j < KEYS_OF_A_VF; j++)
+    for (size_t i = 0; i < a->key_count; i++)
+        for (size_t j = 0; j < b->key_count; j++)
             if (keys_match(a->raw[i], b->raw[j]))
                 return true;
     return false;
@@ -135,10 +148,9 @@ static void collect_queries(struct measurement *m)
 {
     for (size_t a = 0; a < m->count; a++)
         for (size_t b = 0; b < m->count; b++)
-            for (size_t i = 0; i < KEYS_OF_A_VF; i++)
-                if (m->vms[a].raw[i])
-                    m->queries[m->query_count++] = (struct oneib_path_query){
-                        m->vms[a].port_guid, m->vms[b].port_guid, m->vms[a].raw[i], false};
+            for (size_t i = 0; i < m->vfs[a].key_count; i++)
+                m->queries[m->query_count++] = (struct oneib_path_query){
+                    m->vfs[a].port_guid, m->vfs[b].port_guid, m->vfs[a].raw[i], false};
 
     qsort(m->queries, m->query_count, sizeof *m->queries, compare_queries);
     size_t kept = 0;
@@ -157,12 +169,11 @@ static bool sa_gives_path(const struct measurement *m, oneib_guid from, oneib_gu
 }
 
 /* b's VF must be able to receive under the key, and the SA must give a path under it. */
-static bool sa_agrees(const struct measurement *m, const struct vm *a, const struct vm *b)
+static bool sa_agrees(const struct measurement *m, const struct vf *a, const struct vf *b)
 {
-    for (size_t i = 0; i < KEYS_OF_A_VF; i++)
-        for (size_t j = 0; j < KEYS_OF_A_VF; j++)
-            if (a->raw[i] && b->raw[j] &&
-                oneib_pkey_base(a->raw[i]) == oneib_pkey_base(b->raw[j]) &&
+    for (size_t i = 0; i < a->key_count; i++)
+        for (size_t j = 0; j < b->key_count; j++)
+            if (oneib_pkey_base(a->raw[i]) == oneib_pkey_base(b->raw[j]) &&
                 sa_gives_path(m, a->port_guid, b->port_guid, a->raw[i]))
                 return true;
     return false;
@@ -190,15 +201,13 @@ static size_t count_disagreements(const struct measurement *m)
 
 static void print(const struct measurement *m)
 {
-    for (size_t a = 0; a < m->count; a++)
-        printf("vm %u %u 0x%04x\n", m->vms[a].id, m->vms[a].index, m->vms[a].raw[0]);
     for (size_t a = 0; a < m->count; a++) {
-        printf("row %u ", m->vms[a].id);
+        printf("row %u ", m->vfs[a].id);
         for (size_t b = 0; b < m->count; b++)
-            putchar(tables_agree(&m->vms[a], &m->vms[b]) ? '1' : '0');
+            putchar(tables_agree(&m->vfs[a], &m->vfs[b]) ? '1' : '0');
         putchar(' ');
         for (size_t b = 0; b < m->count; b++)
-            putchar(sa_agrees(m, &m->vms[a], &m->vms[b]) ? '1' : '0');
+            putchar(sa_agrees(m, &m->vfs[a], &m->vfs[b]) ? '1' : '0');
         putchar('\n');
     }
     printf("sa %zu %zu\n", m->query_count, count_disagreements(m));
@@ -209,10 +218,10 @@ static int measure(struct oneib_fabric *fabric, FILE *file, struct measurement *
     struct oneib_error err = {0};
     if (oneib_fabric_read(fabric, &m->subnet, &err) < 0)
         return fail(err.text);
-    if (!read_vms(file, m))
-        return fail("a line is not of the form ID PORT_GUID KEY INDEX, or its port is not there");
+    if (!read_vfs(file, m))
+        return fail("a line is not of the form ID PORT_GUID MAP, or its port is not there");
 
-    m->queries = calloc(m->count * m->count * KEYS_OF_A_VF + 1, sizeof *m->queries);
+    m->queries = calloc(m->count * m->count * KEYS_MAX + 1, sizeof *m->queries);
     if (!m->queries)
         return fail("out of memory");
     collect_queries(m);

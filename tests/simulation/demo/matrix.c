@@ -13,21 +13,11 @@ static const char *half_blocks(bool upper, bool lower)
     return lower ? "▄" : "·";
 }
 
-/* Which tenant each row belongs to: open VMs only, in the order of the stage. */
-static size_t list_owners(const struct demo_stage *stage, size_t *owners)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < stage->vm_count; i++)
-        if (stage->vms[i].vf == DEMO_VF_OPEN)
-            owners[count++] = stage->vms[i].tenant;
-    return count;
-}
-
-static void draw_cell(const struct demo_stage *stage, const size_t *owners, size_t column,
-                      bool upper, bool lower)
+static void draw_cell(const struct demo_stage *stage, size_t column, bool upper, bool lower)
 {
     if (stage->color && (upper || lower))
-        printf("\033[38;5;%dm%s\033[0m", tenant_colors[owners[column]], half_blocks(upper, lower));
+        printf("\033[38;5;%dm%s\033[0m", tenant_colors[stage->vfs[column].vm->tenant],
+               half_blocks(upper, lower));
     else
         fputs(half_blocks(upper, lower), stdout);
 }
@@ -53,19 +43,16 @@ static void go_back(struct demo_stage *stage)
     stage->drawn_lines = 0;
 }
 
-void demo_matrix_draw(struct demo_stage *stage, const char *title, const bool *reach, size_t count)
+void demo_matrix_draw(struct demo_stage *stage, const char *title, const bool *reach)
 {
-    size_t owners[DEMO_VMS_MAX];
-    if (list_owners(stage, owners) != count)
-        return;
-
+    const size_t count = stage->used_count;
     go_back(stage);
     printf("%s\n", title);
     for (size_t row = 0; row < count; row += 2) {
         fputs("    ", stdout);
         for (size_t column = 0; column < count; column++)
-            draw_cell(stage, owners, column, reach[row * count + column],
-                      row + 1 < count && reach[(row + 1) * count + column]);
+            draw_cell(stage, column, reach[row * DEMO_VFS + column],
+                      row + 1 < count && reach[(row + 1) * DEMO_VFS + column]);
         putchar('\n');
     }
     draw_legend(stage);

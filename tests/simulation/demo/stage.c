@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stage.h"
-#include "base/cleanup.h"
+#include "../lab_node.h"
 #include "base/clock.h"
-#include "base/text.h"
-#include "model/guid.h"
-#include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
-#define PROGRAM_TIMEOUT_MS 60000
 #define SETTLE_MS 20000u
 #define KEY_MS 20000u
 #define LCM_SHUTDOWN 12
+#define LCM_MIGRATE 4
+#define LCM_BOOT 2
 
 static bool holds(const struct demo_vm *vm, size_t host)
 {
@@ -49,13 +46,14 @@ static int read_port(struct demo_stage *stage, size_t host, unsigned *tenants, b
     return 0;
 }
 
-static void note_time(struct demo_stage *stage, double ms)
+static void note_time(struct demo_times *times, double ms)
 {
-    if (stage->in_force_count < sizeof stage->in_force_ms / sizeof *stage->in_force_ms)
-        stage->in_force_ms[stage->in_force_count++] = ms;
+    if (times && times->count < sizeof times->items / sizeof *times->items)
+        times->items[times->count++] = ms;
 }
 
-int demo_settle(struct demo_stage *stage, size_t host, double began_ms, struct oneib_error *err)
+int demo_settle(struct demo_stage *stage, size_t host, double began_ms, struct demo_times *times,
+                struct oneib_error *err)
 {
     const unsigned wanted = wanted_on(stage, host);
     if (wanted == stage->held[host])
@@ -71,150 +69,8 @@ int demo_settle(struct demo_stage *stage, size_t host, double began_ms, struct o
                               "the port of host %zu does not hold what it should after %u ms", host,
                               SETTLE_MS);
     }
-    note_time(stage, oneib_now_ms() - began_ms);
+    note_time(times, oneib_now_ms() - began_ms);
     return 0;
-}
-
-/* The question for fabric-reach: where VMs are and how their VFs are mapped. */
-static int write_question(struct demo_stage *stage, struct oneib_error *err)
-{
-    oneib_autotext struct oneib_text text = {0};
-    for (size_t i = 0; i < stage->vm_count; i++) {
-        const struct demo_vm *vm = &stage->vms[i];
-        if (vm->vf == DEMO_VF_CLOSED)
-            continue;
-        oneib_text_printf(&text, "%u 0x%016" PRIx64 " 0x%04x ", vm->id,
-                          lab_host_port_guid(stage->lab, vm->host),
-                          stage->tenants[vm->tenant].pkey);
-        if (vm->vf == DEMO_VF_OPENING)
-            oneib_text_append(&text, "-\n");
-        else
-            oneib_text_printf(&text, "%u\n", vm->index);
-    }
-    if (oneib_text_failed(&text))
-        return oneib_fail_memory(err);
-    return lab_write(stage->lab, "reach.vms", 0600, text.data ? text.data : "", err);
-}
-
-static struct demo_vm *find_vm(struct demo_stage *stage, unsigned id)
-{
-    for (size_t i = 0; i < stage->vm_count; i++)
-        if (stage->vms[i].id == id)
-            return &stage->vms[i];
-    return NULL;
-}
-
-static void take_vf_map(struct demo_stage *stage, const char *line)
-{
-    unsigned id, index, raw;
-    if (sscanf(line, "vm %u %u %x", &id, &index, &raw) != 3)
-        return;
-    struct demo_vm *vm = find_vm(stage, id);
-    if (vm && vm->vf == DEMO_VF_OPENING) {
-        vm->vf = DEMO_VF_OPEN;
-        vm->index = index;
-    }
-}
-
-/* The owner of each row: the VM's tenant. Rows come in the order of the question. */
-static bool should_reach(const struct demo_vm *a, const struct demo_vm *b)
-{
-    return a->tenant == b->tenant;
-}
-
-static const struct demo_vm *nth_open(const struct demo_stage *stage, size_t n)
-{
-    for (size_t i = 0; i < stage->vm_count; i++)
-        if (stage->vms[i].vf == DEMO_VF_OPEN && n-- == 0)
-            return &stage->vms[i];
-    return NULL;
-}
-
-static size_t count_open(const struct demo_stage *stage)
-{
-    size_t count = 0;
-    while (nth_open(stage, count))
-        count++;
-    return count;
-}
-
-/* One row of the answer: a cell counts as reachable only when tables and SA both say so, and as
- * closed only when neither does. Anything else, and anything that is not as it should be, is wrong.
- */
-static void check_row(struct demo_stage *stage, size_t row, const char *tables, const char *sa,
-                      size_t count, bool *reach)
-{
-    const struct demo_vm *a = nth_open(stage, row);
-    for (size_t column = 0; column < count; column++) {
-        const struct demo_vm *b = nth_open(stage, column);
-        const bool by_tables = tables[column] == '1', by_sa = sa[column] == '1';
-        reach[row * count + column] = by_tables || by_sa;
-        stage->pairs++;
-        if (by_tables == should_reach(a, b) && by_sa == by_tables)
-            continue;
-        stage->wrong++;
-        printf("WRONG: VM %u (%s) and VM %u (%s): tables say %s, SA says %s\n", a->id,
-               stage->tenants[a->tenant].name, b->id, stage->tenants[b->tenant].name,
-               by_tables ? "reachable" : "closed", by_sa ? "reachable" : "closed");
-    }
-}
-
-static int take_answer(struct demo_stage *stage, char *answer, size_t count, bool *reach,
-                       struct oneib_error *err)
-{
-    size_t rows = 0, asked = 0, disagreed = 0;
-    char *rest = NULL;
-    for (char *line = strtok_r(answer, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
-        char tables[DEMO_VMS_MAX + 1], sa[DEMO_VMS_MAX + 1];
-        take_vf_map(stage, line);
-        if (sscanf(line, "row %*u %64[01] %64[01]", tables, sa) == 2 && strlen(tables) == count &&
-            strlen(sa) == count && rows < count)
-            check_row(stage, rows++, tables, sa, count, reach);
-        else if (sscanf(line, "sa %zu %zu", &asked, &disagreed) == 2) {
-            stage->queries += asked;
-            stage->wrong += disagreed;
-        }
-    }
-    if (rows != count || asked == 0)
-        return oneib_fail(err, ONEIB_ERROR_PROTOCOL, "fabric-reach answered %zu rows of %zu", rows,
-                          count);
-    return 0;
-}
-
-static size_t count_mapped(const struct demo_stage *stage)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < stage->vm_count; i++)
-        count += stage->vms[i].vf != DEMO_VF_CLOSED;
-    return count;
-}
-
-int demo_measure(struct demo_stage *stage, const char *title, struct oneib_error *err)
-{
-    const char *file = lab_path(stage->lab, "reach.vms", err);
-    if (!file || write_question(stage, err) < 0)
-        return -1;
-    const size_t count = count_mapped(stage);
-    if (count == 0)
-        return 0;
-
-    struct lab_output output = {0};
-    if (lab_run(stage->lab, LAB_SM_HCA, (const char *[]){FABRIC_REACH_BINARY, file, NULL},
-                PROGRAM_TIMEOUT_MS, &output, err) < 0)
-        return -1;
-    bool reach[DEMO_VMS_MAX * DEMO_VMS_MAX] = {0};
-    int status = 0;
-    if (output.status != 0)
-        status = oneib_fail(err, ONEIB_ERROR_PROTOCOL, "fabric-reach ended with %d: %s",
-                            output.status, output.error);
-    else
-        status = take_answer(stage, output.out, count, reach, err);
-    lab_output_clear(&output);
-    if (status == 0 && count_open(stage) == count) {
-        stage->steps++;
-        demo_matrix_draw(stage, title, reach, count);
-    }
-    return status;
 }
 
 int demo_tenant_add(struct demo_stage *stage, const char *name, struct oneib_error *err)
@@ -284,10 +140,15 @@ int demo_vm_add(struct demo_stage *stage, size_t tenant, size_t host, struct one
         return -1;
     const double began_ms = oneib_now_ms();
     if (lab_vm_deploy(stage->lab, vm->id, (uint32_t)host, err) < 0 ||
-        demo_settle(stage, host, began_ms, err) < 0)
+        lab_vm_state(stage->lab, vm->id, 3, LCM_BOOT, err) < 0 ||
+        lab_node_driver(stage->lab, host, "pre", vm->id, err) < 0)
         return -1;
-    vm->vf = DEMO_VF_OPENING;
-    return lab_vm_running(stage->lab, vm->id, err);
+    note_time(&stage->opened, oneib_now_ms() - began_ms);
+    return lab_node_domain(stage->lab, host, vm->id, true, err) < 0 ||
+                   lab_node_driver(stage->lab, host, "post", vm->id, err) < 0 ||
+                   lab_vm_running(stage->lab, vm->id, err) < 0
+               ? -1
+               : demo_settle(stage, host, began_ms, NULL, err);
 }
 
 static struct demo_vm *newest_vm(struct demo_stage *stage, size_t tenant)
@@ -305,7 +166,9 @@ int demo_vm_remove(struct demo_stage *stage, size_t tenant, struct oneib_error *
     if (!vm)
         return oneib_fail(err, ONEIB_ERROR_INPUT, "tenant %zu has no VM", tenant);
     const size_t host = vm->host;
-    if (lab_vm_state(stage->lab, vm->id, 3, LCM_SHUTDOWN, err) < 0)
+    if (lab_vm_state(stage->lab, vm->id, 3, LCM_SHUTDOWN, err) < 0 ||
+        lab_node_domain(stage->lab, host, vm->id, false, err) < 0 ||
+        lab_node_driver(stage->lab, host, "clean", vm->id, err) < 0)
         return -1;
     const double began_ms = oneib_now_ms();
     if (lab_vm_delete(stage->lab, vm->id, err) < 0)
@@ -315,5 +178,37 @@ int demo_vm_remove(struct demo_stage *stage, size_t tenant, struct oneib_error *
     stage->vm_count--;
     memmove(vm, vm + 1, (stage->vm_count - at) * sizeof *vm);
     stage->tenants[tenant].vms--;
-    return demo_settle(stage, host, began_ms, err);
+    return demo_settle(stage, host, began_ms, &stage->gone, err);
+}
+
+/* The domain moves without its VF (which oned does not know about): the source's is closed in
+ * clean, and the destination's gets the GUID in post. */
+static int move_domain(struct demo_stage *stage, const struct demo_vm *vm, struct oneib_error *err)
+{
+    return lab_node_domain(stage->lab, vm->host, vm->id, false, err) < 0 ||
+                   lab_node_domain(stage->lab, vm->moving_to, vm->id, true, err) < 0
+               ? -1
+               : 0;
+}
+
+int demo_vm_migrate(struct demo_stage *stage, struct demo_vm *vm, size_t destination,
+                    struct oneib_error *err)
+{
+    const size_t source = vm->host;
+    vm->moving_to = destination;
+    if (lab_vm_migrate(stage->lab, vm->id, (uint32_t)destination, LCM_MIGRATE, err) < 0 ||
+        lab_node_driver(stage->lab, destination, "pre", vm->id, err) < 0 ||
+        demo_measure(stage, "a VM of red is migrating: it has a VF on both hosts", err) < 0 ||
+        move_domain(stage, vm, err) < 0 ||
+        lab_node_driver(stage->lab, source, "clean", vm->id, err) < 0 ||
+        demo_measure(stage, "its VF on the source is closed, and nobody's", err) < 0 ||
+        lab_node_driver(stage->lab, destination, "post", vm->id, err) < 0)
+        return -1;
+    vm->host = destination;
+    vm->moving_to = DEMO_NOWHERE;
+    const double began_ms = oneib_now_ms();
+    if (lab_vm_running(stage->lab, vm->id, err) < 0 ||
+        demo_settle(stage, source, began_ms, &stage->gone, err) < 0)
+        return -1;
+    return demo_measure(stage, "the VM has moved: the source host is no member any more", err);
 }

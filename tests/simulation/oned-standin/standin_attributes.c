@@ -179,6 +179,31 @@ int standin_attributes_parse(struct standin_attributes *attributes, const char *
     return result;
 }
 
+/* The first comma that is not quoted, or the end. */
+static size_t length_of_field(const char *text, size_t length)
+{
+    bool quoted = false;
+    size_t i = 0;
+    for (; i < length && (quoted || text[i] != ','); i++)
+        quoted = quoted != (text[i] == '"');
+    return i;
+}
+
+int standin_attributes_parse_vector(struct standin_attributes *attributes, const char *text,
+                                    size_t length, struct oneib_error *err)
+{
+    for (size_t start = 0; start < length;) {
+        const size_t field = length_of_field(text + start, length - start);
+        oneib_autofree char *line = strndup(text + start, field);
+        if (!line)
+            return oneib_fail_memory(err);
+        if (parse_line(attributes, line, err) < 0)
+            return -1;
+        start += field + 1;
+    }
+    return 0;
+}
+
 void standin_attributes_render(const struct standin_attributes *attributes, struct oneib_text *text)
 {
     for (size_t i = 0; i < attributes->count; i++)

@@ -31,6 +31,9 @@ int standin_attributes_parse(struct standin_attributes *attributes, const char *
 int standin_attributes_merge(struct standin_attributes *attributes,
                              const struct standin_attributes *more, struct oneib_error *err);
 /* <NAME><![CDATA[VALUE]]></NAME> for each. */
+/* NAME = "VALUE", ... between the brackets of a vector. */
+int standin_attributes_parse_vector(struct standin_attributes *attributes, const char *text,
+                                    size_t length, struct oneib_error *err);
 void standin_attributes_render(const struct standin_attributes *attributes,
                                struct oneib_text *text);
 void standin_attributes_clear(struct standin_attributes *attributes);

@@ -52,6 +52,17 @@ static xmlrpc_value *host_bare(struct standin_call *call)
     return answer(call, result, id, &err);
 }
 
+static xmlrpc_value *host_monitor(struct standin_call *call)
+{
+    uint32_t id;
+    oneib_autofree char *text = NULL;
+    if (!standin_take_id(call, 1, &id) || !standin_take_string(call, 2, &text))
+        return NULL;
+    struct oneib_error err = {0};
+    int result = standin_host_monitor(call->state, id, text, &err);
+    return answer(call, result, id, &err);
+}
+
 static xmlrpc_value *network_create(struct standin_call *call)
 {
     oneib_autofree char *name = NULL, *vlan_id = NULL, *extra = NULL;
@@ -287,6 +298,7 @@ static xmlrpc_value *stats(struct standin_call *call)
 const struct standin_method standin_control_methods[] = {
     {"standin.host.create", host_create},
     {"standin.host.bare", host_bare},
+    {"standin.host.monitor", host_monitor},
     {"standin.net.create", network_create},
     {"standin.net.reserve", network_reserve},
     {"standin.net.delete", network_delete},

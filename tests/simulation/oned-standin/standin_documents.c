@@ -273,9 +273,9 @@ static void render_host_template(const struct standin_host *host, struct oneib_t
     oneib_text_printf(text,
                       "<HOSTNAME><![CDATA[%s]]></HOSTNAME><HYPERVISOR><![CDATA[kvm]]></HYPERVISOR>",
                       host->name);
-    if (host->has_hca) {
+    for (size_t i = 0; i < host->hca_count; i++) {
         oneib_text_append(text, "<IB_HCA>");
-        standin_attributes_render(&host->hca, text);
+        standin_attributes_render(&host->hcas[i], text);
         oneib_text_append(text, "</IB_HCA>");
     }
     standin_attributes_render(&host->attributes, text);

@@ -37,9 +37,9 @@ static uint64_t node_guid_of(const char *port_guid)
 static int describe_hca(struct standin_host *host, const struct standin_hca *hca,
                         struct oneib_error *err)
 {
-    struct standin_attributes *vector = &host->hca;
+    struct standin_attributes *vector = standin_host_add_hca(host, err);
     bool failed =
-        standin_attributes_set(vector, "NAME", hca->name, err) < 0 ||
+        !vector || standin_attributes_set(vector, "NAME", hca->name, err) < 0 ||
         standin_attributes_set(vector, "DRIVER", hca->driver, err) < 0 ||
         standin_attributes_set(vector, "PCI", "0000:81:00.0", err) < 0 ||
         standin_attributes_printf(vector, "NODE_GUID", err, "0x%016llx",
@@ -53,7 +53,6 @@ static int describe_hca(struct standin_host *host, const struct standin_hca *hca
         standin_attributes_printf(vector, "VFS_TOTAL", err, "%u", hca->vfs_total) < 0 ||
         standin_attributes_set(vector, "NUMA_NODE", "0", err) < 0 ||
         standin_attributes_printf(&host->attributes, "IB_VFS_TOTAL", err, "%u", hca->vfs_total) < 0;
-    host->has_hca = true;
     host->vfs_total = hca->vfs_total;
     return failed ? -1 : 0;
 }
@@ -61,7 +60,8 @@ static int describe_hca(struct standin_host *host, const struct standin_hca *hca
 static void free_host(struct standin_host *host)
 {
     free(host->name);
-    standin_attributes_clear(&host->hca);
+    standin_host_clear_hcas(host);
+    free(host->hcas);
     standin_attributes_clear(&host->attributes);
     free(host);
 }

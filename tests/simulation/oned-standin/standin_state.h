@@ -73,8 +73,8 @@ struct standin_host {
     char *name;
     int state, previous_state;
     unsigned vfs_total;
-    bool has_hca;
-    struct standin_attributes hca;        /* the IB_HCA vector */
+    struct standin_attributes *hcas; /* the IB_HCA vectors */
+    size_t hca_count, hca_capacity;
     struct standin_attributes attributes; /* of TEMPLATE, besides */
 };
 
@@ -141,6 +141,15 @@ int standin_host_create(struct standin_state *state, const char *name,
 
 int standin_host_update(struct standin_state *state, uint32_t id, const char *text, bool append,
                         struct oneib_error *err);
+
+/* One more IB_HCA vector, empty; NULL: no memory. */
+struct standin_attributes *standin_host_add_hca(struct standin_host *host, struct oneib_error *err);
+void standin_host_clear_hcas(struct standin_host *host);
+
+/* What its probes printed, as monitord adds it to the host's template: lines NAME = VALUE, and
+ * IB_HCA = [ NAME = "VALUE", ... ]. The vectors replace those that there were. */
+int standin_host_monitor(struct standin_state *state, uint32_t id, const char *text,
+                         struct oneib_error *err);
 
 int standin_network_create(struct standin_state *state, const char *name, const char *vlan_id,
                            const char *extra, uint32_t *id, struct oneib_error *err);

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Who reaches whom: the maps as the hosts' adapters have them, the tables as the ports have them,
+ * and the subnet administrator's answers. */
+#include "../lab_node.h"
+#include "base/cleanup.h"
+#include "base/text.h"
+#include "stage.h"
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define PROGRAM_TIMEOUT_MS 60000
+#define VM_GUIDS (UINT64_C(2) << 56) /* 02 SS SS VV VV VV VV NN: core/model/guid.h */
+
+/* By host and VF. */
+struct owners {
+    struct {
+        bool is_claimed;
+        uint32_t vm;
+        unsigned nic;
+    } items[DEMO_HOSTS][DEMO_VFS_PER_HOST];
+};
+
+static int read_owners(struct demo_stage *stage, struct owners *owners, struct oneib_error *err)
+{
+    *owners = (struct owners){0};
+    for (size_t host = 0; host < DEMO_HOSTS; host++) {
+        struct lab_node_claim claims[LAB_NODE_CLAIMS];
+        size_t count;
+        if (lab_node_claims(stage->lab, host, claims, &count, err) < 0)
+            return -1;
+        for (size_t i = 0; i < count; i++) {
+            if (claims[i].vf >= DEMO_VFS_PER_HOST)
+                return oneib_fail(err, ONEIB_ERROR_PROTOCOL, "host %zu has no VF %u", host,
+                                  claims[i].vf);
+            owners->items[host][claims[i].vf].is_claimed = true;
+            owners->items[host][claims[i].vf].vm = claims[i].vm;
+            owners->items[host][claims[i].vf].nic = claims[i].nic;
+        }
+    }
+    return 0;
+}
+
+/* VFs of one VM, or (NULL) those that nobody of the stage has. */
+static void append_vfs(struct demo_stage *stage, const struct owners *owners,
+                       const struct demo_vm *vm, bool taken[DEMO_HOSTS][DEMO_VFS_PER_HOST],
+                       size_t *count)
+{
+    for (size_t host = 0; host < DEMO_HOSTS; host++)
+        for (unsigned vf = 0; vf < DEMO_VFS_PER_HOST; vf++) {
+            const bool is_claimed = owners->items[host][vf].is_claimed;
+            if (taken[host][vf] || (vm && (!is_claimed || owners->items[host][vf].vm != vm->id)))
+                continue;
+            taken[host][vf] = true;
+            stage->vfs[(*count)++] = (struct demo_vf){.host = host, .number = vf, .vm = vm};
+        }
+}
+
+static void order_vfs(struct demo_stage *stage, const struct owners *owners)
+{
+    bool taken[DEMO_HOSTS][DEMO_VFS_PER_HOST] = {0};
+    size_t count = 0;
+    for (size_t i = 0; i < stage->vm_count; i++)
+        append_vfs(stage, owners, &stage->vms[i], taken, &count);
+    stage->used_count = count;
+    append_vfs(stage, owners, NULL, taken, &count);
+}
+
+static void append_map(const struct lab_node_vf *state, struct oneib_text *text)
+{
+    for (size_t i = 0; i < state->entries; i++) {
+        oneib_text_append(text, i > 0 ? "," : "");
+        if (state->map[i] == LAB_NODE_UNMAPPED)
+            oneib_text_append(text, "none");
+        else
+            oneib_text_printf(text, "%u", state->map[i]);
+    }
+}
+
+static void complain(struct demo_stage *stage, const struct demo_vf *vf, const char *what)
+{
+    stage->wrong++;
+    printf("WRONG: VF %u of host %zu, which is %s, %s\n", vf->number, vf->host,
+           vf->vm ? stage->tenants[vf->vm->tenant].name : "nobody's", what);
+}
+
+/* A VF is known to the subnet manager by its VM's GUID, or not at all; while the VM migrates, on
+ * one of its two hosts. */
+static void check_vf(struct demo_stage *stage, const struct owners *owners,
+                     const struct demo_vf *vf, const struct lab_node_vf *state)
+{
+    uint64_t guid = 0;
+    if (vf->vm)
+        guid = VM_GUIDS | (uint64_t)vf->vm->id << 8 | owners->items[vf->host][vf->number].nic;
+    const bool may_wait = vf->vm && vf->vm->moving_to == vf->host;
+    if (state->accepted != guid && !(may_wait && state->accepted == 0))
+        complain(stage, vf, "has not the GUID that it should have");
+    if (!state->only)
+        complain(stage, vf, "has a second way out");
+}
+
+/* The question for fabric-reach. */
+static int write_question(struct demo_stage *stage, const struct owners *owners,
+                          struct oneib_error *err)
+{
+    oneib_autotext struct oneib_text text = {0};
+    for (size_t i = 0; i < DEMO_VFS; i++) {
+        const struct demo_vf *vf = &stage->vfs[i];
+        struct lab_node_vf state;
+        if (lab_node_vf(stage->lab, vf->host, vf->number, &state, err) < 0)
+            return -1;
+        check_vf(stage, owners, vf, &state);
+        oneib_text_printf(&text, "%zu 0x%016" PRIx64 " map ", i,
+                          lab_host_port_guid(stage->lab, vf->host));
+        append_map(&state, &text);
+        oneib_text_append(&text, "\n");
+    }
+    if (oneib_text_failed(&text))
+        return oneib_fail_memory(err);
+    return lab_write(stage->lab, "reach.vfs", 0600, text.data, err);
+}
+
+static bool should_reach(const struct demo_vf *a, const struct demo_vf *b)
+{
+    return a->vm && b->vm && a->vm->tenant == b->vm->tenant;
+}
+
+static void describe(const struct demo_stage *stage, const struct demo_vf *vf, char *text,
+                     size_t size)
+{
+    if (vf->vm)
+        snprintf(text, size, "VM %u (%s)", vf->vm->id, stage->tenants[vf->vm->tenant].name);
+    else
+        snprintf(text, size, "free VF %u of host %zu", vf->number, vf->host);
+}
+
+/* One row of the answer: a cell counts as reachable only when tables and SA both say so, and as
+ * closed only when neither does. Anything else, and anything that is not as it should be, is wrong.
+ */
+static void check_row(struct demo_stage *stage, size_t row, const char *tables, const char *sa,
+                      bool *reach)
+{
+    const struct demo_vf *a = &stage->vfs[row];
+    for (size_t column = 0; column < DEMO_VFS; column++) {
+        const struct demo_vf *b = &stage->vfs[column];
+        const bool by_tables = tables[column] == '1', by_sa = sa[column] == '1';
+        reach[row * DEMO_VFS + column] = by_tables || by_sa;
+        stage->pairs++;
+        if (by_tables == should_reach(a, b) && by_sa == by_tables)
+            continue;
+        char from[64], to[64];
+        describe(stage, a, from, sizeof from);
+        describe(stage, b, to, sizeof to);
+        stage->wrong++;
+        printf("WRONG: %s and %s: tables say %s, SA says %s\n", from, to,
+               by_tables ? "reachable" : "closed", by_sa ? "reachable" : "closed");
+    }
+}
+
+static int take_answer(struct demo_stage *stage, char *answer, bool *reach, struct oneib_error *err)
+{
+    size_t rows = 0, asked = 0, disagreed = 0;
+    char *rest = NULL;
+    for (char *line = strtok_r(answer, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+        char tables[DEMO_VFS + 8], sa[DEMO_VFS + 8];
+        if (sscanf(line, "row %*u %63[01] %63[01]", tables, sa) == 2 &&
+            strlen(tables) == DEMO_VFS && strlen(sa) == DEMO_VFS && rows < DEMO_VFS)
+            check_row(stage, rows++, tables, sa, reach);
+        else if (sscanf(line, "sa %zu %zu", &asked, &disagreed) == 2) {
+            stage->queries += asked;
+            stage->wrong += disagreed;
+        }
+    }
+    if (rows != DEMO_VFS || asked == 0)
+        return oneib_fail(err, ONEIB_ERROR_PROTOCOL, "fabric-reach answered %zu rows of %d", rows,
+                          DEMO_VFS);
+    return 0;
+}
+
+static int ask(struct demo_stage *stage, bool *reach, struct oneib_error *err)
+{
+    const char *file = lab_path(stage->lab, "reach.vfs", err);
+    struct lab_output output = {0};
+    if (!file || lab_run(stage->lab, LAB_SM_HCA, (const char *[]){FABRIC_REACH_BINARY, file, NULL},
+                         PROGRAM_TIMEOUT_MS, &output, err) < 0)
+        return -1;
+    int status = output.status == 0
+                     ? take_answer(stage, output.out, reach, err)
+                     : oneib_fail(err, ONEIB_ERROR_PROTOCOL, "fabric-reach ended with %d: %s",
+                                  output.status, output.error);
+    lab_output_clear(&output);
+    return status;
+}
+
+int demo_measure(struct demo_stage *stage, const char *title, struct oneib_error *err)
+{
+    struct owners owners;
+    bool reach[DEMO_VFS * DEMO_VFS] = {0};
+    if (read_owners(stage, &owners, err) < 0)
+        return -1;
+    order_vfs(stage, &owners);
+    if (write_question(stage, &owners, err) < 0 || ask(stage, reach, err) < 0)
+        return -1;
+    stage->steps++;
+    demo_matrix_draw(stage, title, reach);
+    return 0;
+}

@@ -1,0 +1,352 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Simulated nodes: their folders, their programs, their watch. */
+#include "lab_node.h"
+#include "base/cleanup.h"
+#include "base/text.h"
+#include "lab_node_internal.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <linux/magic.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/sendfile.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <sys/wait.h>
+
+#define MEMORY "/dev/shm"
+#define READY_MS 30000u
+#define PROGRAM_MS 60000u
+#define END_MS 20000u
+
+const char *lab_node_root(const struct lab *lab, size_t host)
+{
+    return lab->nodes->roots[host];
+}
+
+/* As node-standin makes them: functions behind the adapter's 0000:81:00.0. */
+struct oneib_pci lab_node_vf_pci(unsigned vf)
+{
+    return (struct oneib_pci){
+        .bus = 0x81, .slot = (uint8_t)((vf + 1) / 8), .function = (uint8_t)((vf + 1) % 8)};
+}
+
+void lab_node_file(const struct lab *lab, size_t host, const char *suffix, char *name, size_t size)
+{
+    snprintf(name, size, LAB_NODES "/%s%s", strrchr(lab->nodes->roots[host], '/') + 1, suffix);
+}
+
+/* ---- making them --------------------------------------------------------------------------- */
+
+static int make_programs_folder(struct lab *lab, const char *path, struct oneib_error *err)
+{
+    if (mkdir(path, 0755) < 0 || chmod(path, 0755) < 0 ||
+        (geteuid() == 0 && chmod(lab->folder, 0711) < 0))
+        return oneib_fail_errno(err, errno, "making %s", path);
+    return 0;
+}
+
+/* With room to spare: an attribute of sysfs is a file of one page here. */
+static bool has_room(const struct lab *lab, const char *folder)
+{
+    struct statfs status;
+    const uint64_t files = lab_host_count(lab) * (lab->nodes->options.vfs + 16u) * 72u;
+    return statfs(folder, &status) == 0 && status.f_type == TMPFS_MAGIC &&
+           status.f_bavail * (uint64_t)status.f_bsize > 2 * files * 4096;
+}
+
+/* Every write to such a tree is one to a disk otherwise, and a call of the network driver makes
+ * hundreds. */
+static void make_memory_folder(struct lab *lab, const char *path)
+{
+    struct lab_nodes *nodes = lab->nodes;
+    if (lab->options.keep || !has_room(lab, MEMORY))
+        return;
+    strcpy(nodes->folder, MEMORY "/oneib-lab-XXXXXX");
+    if (mkdtemp(nodes->folder) && symlink(nodes->folder, path) == 0)
+        return;
+    rmdir(nodes->folder);
+    *nodes->folder = '\0';
+}
+
+static int make_nodes_folder(struct lab *lab, struct oneib_error *err)
+{
+    const char *path = lab_path(lab, LAB_NODES, err);
+    if (!path)
+        return -1;
+    make_memory_folder(lab, path);
+    if ((!*lab->nodes->folder && mkdir(path, 0755) < 0) || chmod(path, 0755) < 0 ||
+        (geteuid() == 0 && chown(path, LAB_NODE_USER, LAB_NODE_USER) < 0))
+        return oneib_fail_errno(err, errno, "making %s", path);
+    return 0;
+}
+
+/* As it is called where it is installed: "pre", which was built as vnm-pre. */
+static const char *installed_name(const char *path)
+{
+    static const char prefix[] = "vnm-";
+    const char *name = strrchr(path, '/') + 1;
+    return strncmp(name, prefix, sizeof prefix - 1) == 0 ? name + sizeof prefix - 1 : name;
+}
+
+static int copy_program(const char *from, const char *folder, struct oneib_error *err)
+{
+    char to[256];
+    struct stat status;
+    snprintf(to, sizeof to, "%s/%s", folder, installed_name(from));
+    oneib_autoclose int in = open(from, O_RDONLY | O_CLOEXEC);
+    oneib_autoclose int out = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0755);
+    if (in < 0 || out < 0 || fstat(in, &status) < 0 || fchmod(out, 0755) < 0)
+        return oneib_fail_errno(err, errno, "copying %s to %s", from, folder);
+    for (off_t left = status.st_size; left > 0;) {
+        const ssize_t copied = sendfile(out, in, NULL, (size_t)left);
+        if (copied <= 0)
+            return oneib_fail_errno(err, errno, "copying %s to %s", from, folder);
+        left -= copied;
+    }
+    return 0;
+}
+
+static int copy_programs(struct lab *lab, struct oneib_error *err)
+{
+    char paths[] = LAB_NODE_BINARIES, *rest = NULL;
+    const char *folder = lab_path(lab, LAB_NODE_PROGRAMS, err);
+    if (!folder || make_programs_folder(lab, folder, err) < 0)
+        return -1;
+    for (char *path = strtok_r(paths, ":", &rest); path; path = strtok_r(NULL, ":", &rest))
+        if (copy_program(path, folder, err) < 0)
+            return -1;
+    return 0;
+}
+
+static int write_plan(struct lab *lab, struct oneib_error *err)
+{
+    oneib_autotext struct oneib_text plan = {0};
+    for (size_t host = 0; host < lab_host_count(lab); host++) {
+        char route[64];
+        lab_direct_route(lab, host, route, sizeof route);
+        oneib_text_printf(&plan, "%s %s %" PRIx64 "\n", lab_node_root(lab, host), route,
+                          lab_host_port_guid(lab, host));
+    }
+    if (oneib_text_failed(&plan))
+        return oneib_fail_memory(err);
+    return lab_write(lab, LAB_NODES "/plan", 0644, plan.data, err);
+}
+
+static int start_standin(struct lab *lab, struct oneib_error *err)
+{
+    char vfs[16];
+    pid_t pid;
+    snprintf(vfs, sizeof vfs, "%u", lab->nodes->options.vfs);
+    const char *plan = lab_path(lab, LAB_NODES "/plan", err);
+    const bool is_mlx4 = lab->nodes->options.driver == ONEIB_HCA_MLX4;
+    const char *argv[] = {LAB_NODE_STANDIN, plan, is_mlx4 ? "mlx4" : "mlx5", vfs, NULL};
+    const struct lab_program program = {.name = "node-standin",
+                                        .hca = LAB_SM_HCA,
+                                        .argv = argv,
+                                        .in = -1,
+                                        .out = -1,
+                                        .error = -1,
+                                        .as_node_user = true};
+    if (!plan || lab_start(lab, &program, &pid, err) < 0)
+        return -1;
+    return lab_await_text(lab, "node-standin.log", 0, "ready", pid, READY_MS, err);
+}
+
+static int configure(struct lab *lab, size_t host, struct oneib_error *err)
+{
+    const struct lab_node_options *options = &lab->nodes->options;
+    char name[64], domains[64];
+    oneib_autotext struct oneib_text config = {0};
+    lab_node_file(lab, host, "/etc/oneib/oneib.conf", name, sizeof name);
+    lab_node_file(lab, host, ".xml", domains, sizeof domains);
+    oneib_text_printf(&config,
+                      "node: {\n  helper = [ \"%s/" LAB_NODE_PROGRAMS "/oneib-vf\" ];\n"
+                      "  libvirt = \"test://%s/%s\";\n  pkey_wait = %u;\n  guid_wait = %u;\n"
+                      "  watch = %u;\n};\n",
+                      lab->folder, lab->folder, domains, options->pkey_wait_ms,
+                      options->guid_wait_ms, options->watch_ms);
+    if (oneib_text_failed(&config))
+        return oneib_fail_memory(err);
+    return lab_write(lab, name, 0644, config.data, err) < 0 ||
+                   lab_node_write_domains(lab, host, err) < 0
+               ? -1
+               : 0;
+}
+
+static int plan_roots(struct lab *lab, const struct lab_node_options *options,
+                      struct oneib_error *err)
+{
+    lab->nodes = calloc(1, sizeof *lab->nodes);
+    if (!lab->nodes)
+        return oneib_fail_memory(err);
+    lab->nodes->options = *options;
+    lab->nodes->roots = calloc(lab_host_count(lab), sizeof *lab->nodes->roots);
+    if (!lab->nodes->roots)
+        return oneib_fail_memory(err);
+    for (size_t host = 0; host < lab_host_count(lab); host++) {
+        char name[64];
+        const char *hca = lab_host_hca(lab, host, err);
+        snprintf(name, sizeof name, LAB_NODES "/%s", hca ? hca : "");
+        if (!hca || !(lab->nodes->roots[host] = lab_path(lab, name, err)))
+            return -1;
+    }
+    return 0;
+}
+
+int lab_nodes_start(struct lab *lab, const struct lab_node_options *options,
+                    struct oneib_error *err)
+{
+    if (plan_roots(lab, options, err) < 0 || make_nodes_folder(lab, err) < 0 ||
+        copy_programs(lab, err) < 0 || write_plan(lab, err) < 0 || start_standin(lab, err) < 0)
+        return -1;
+    for (size_t host = 0; host < lab_host_count(lab); host++)
+        if (configure(lab, host, err) < 0 ||
+            (options->watch && lab_node_watch_start(lab, host, err) < 0))
+            return -1;
+    return 0;
+}
+
+void lab_nodes_clear(struct lab *lab)
+{
+    if (!lab->nodes)
+        return;
+    lab_node_domains_clear(lab->nodes);
+    if (*lab->nodes->folder)
+        lab_remove_folder(lab->nodes->folder);
+    free(lab->nodes->roots);
+    free(lab->nodes);
+    lab->nodes = NULL;
+}
+
+/* ---- their programs ------------------------------------------------------------------------ */
+
+static const char *find_program(struct lab *lab, const char *name, struct oneib_error *err)
+{
+    char path[64];
+    snprintf(path, sizeof path, LAB_NODE_PROGRAMS "/%s", name);
+    return lab_path(lab, path, err);
+}
+
+#define ROOT_VARIABLE_SIZE 256
+static void name_root(const struct lab *lab, size_t host, char variable[ROOT_VARIABLE_SIZE])
+{
+    snprintf(variable, ROOT_VARIABLE_SIZE, "ONEIB_NODE_ROOT=%s", lab_node_root(lab, host));
+}
+
+int lab_node_run(struct lab *lab, size_t host, const char *const *argv, const char *input,
+                 struct lab_output *output, struct oneib_error *err)
+{
+    char root[ROOT_VARIABLE_SIZE];
+    const char *environment[] = {root, NULL}, *arguments[32] = {find_program(lab, argv[0], err)};
+    name_root(lab, host, root);
+    for (size_t i = 1; argv[i] && i < sizeof arguments / sizeof *arguments - 1; i++)
+        arguments[i] = argv[i];
+    struct lab_program program = {
+        .name = "run", .argv = arguments, .environment = environment, .as_node_user = true};
+    return arguments[0] ? lab_run_program(lab, &program, input, PROGRAM_MS, output, err) : -1;
+}
+
+/* Until SIGHUP has become something that does not end it: caught, or blocked for signalfd(). */
+static int await_listening(struct lab *lab, pid_t pid, const char *log, struct oneib_error *err)
+{
+    char path[64], line[128];
+    unsigned long long mask = 0, bits;
+    const long end = lab_clock_ms() + READY_MS;
+    snprintf(path, sizeof path, "/proc/%d/status", pid);
+    while (!(mask & 1ull << (SIGHUP - 1))) {
+        if (!lab_is_running(lab, pid) || lab_clock_ms() > end)
+            return oneib_fail(err, ONEIB_ERROR_UNREACHABLE,
+                              "starting oneib-vf watch: it does not listen; see %s/%s.log",
+                              lab->folder, log);
+        oneib_autofclose FILE *file = fopen(path, "re");
+        while (file && fgets(line, sizeof line, file))
+            if (sscanf(line, "SigBlk: %llx", &bits) == 1 ||
+                sscanf(line, "SigCgt: %llx", &bits) == 1)
+                mask |= bits;
+        lab_sleep_ms(1);
+    }
+    return 0;
+}
+
+static void name_watch(const struct lab *lab, size_t host, char *name, size_t size)
+{
+    snprintf(name, size, "watch-%s", strrchr(lab_node_root(lab, host), '/') + 1);
+}
+
+int lab_node_watch_start(struct lab *lab, size_t host, struct oneib_error *err)
+{
+    char name[64], root[ROOT_VARIABLE_SIZE], file[64], text[16];
+    const char *environment[] = {root, NULL};
+    const char *argv[] = {find_program(lab, "oneib-vf", err), "watch", NULL};
+    name_watch(lab, host, name, sizeof name);
+    name_root(lab, host, root);
+    const struct lab_program program = {.name = name,
+                                        .argv = argv,
+                                        .environment = environment,
+                                        .in = -1,
+                                        .out = -1,
+                                        .error = -1,
+                                        .as_node_user = true};
+    pid_t pid;
+    if (!argv[0] || lab_start(lab, &program, &pid, err) < 0 ||
+        await_listening(lab, pid, name, err) < 0)
+        return -1;
+    lab_node_file(lab, host, ".watch", file, sizeof file);
+    snprintf(text, sizeof text, "%d\n", pid);
+    if (lab_write(lab, file, 0644, text, err) < 0)
+        return -1;
+    /* node-standin may have changed the table before it knew whom to tell. */
+    return kill(pid, SIGHUP) < 0 ? oneib_fail_errno(err, errno, "signalling oneib-vf watch") : 0;
+}
+
+int lab_node_watch_stop(struct lab *lab, size_t host, int signal, struct oneib_error *err)
+{
+    char name[64], file[64];
+    name_watch(lab, host, name, sizeof name);
+    lab_node_file(lab, host, ".watch", file, sizeof file);
+    const char *path = lab_path(lab, file, err);
+    if (!path || (unlink(path) < 0 && errno != ENOENT))
+        return oneib_fail_errno(err, errno, "stopping oneib-vf watch");
+    return lab_end(lab, lab_child_pid(lab, name), signal, END_MS, err);
+}
+
+int lab_node_hold_guids(struct lab *lab, size_t host, bool hold, struct oneib_error *err)
+{
+    char file[64];
+    lab_node_file(lab, host, ".hold", file, sizeof file);
+    const char *path = lab_path(lab, file, err);
+    if (!path)
+        return -1;
+    if (hold)
+        return lab_write(lab, file, 0644, "", err);
+    return unlink(path) < 0 ? oneib_fail_errno(err, errno, "removing %s", path) : 0;
+}
+
+/* ---- the probe ----------------------------------------------------------------------------- */
+
+int lab_node_probe(struct lab *lab, size_t host, uint32_t id, struct oneib_error *err)
+{
+    struct lab_output output;
+    if (lab_node_run(lab, host, (const char *[]){"probe", NULL}, NULL, &output, err) < 0)
+        return -1;
+    int result = output.status == 0
+                     ? lab_host_monitor(lab, id, output.out, err)
+                     : oneib_fail(err, ONEIB_ERROR_PROTOCOL, "the probe of %s ended with %d: %s",
+                                  lab_node_root(lab, host), output.status, output.error);
+    lab_output_clear(&output);
+    return result;
+}
+
+int lab_add_nodes(struct lab *lab, struct oneib_error *err)
+{
+    for (size_t host = 0; host < lab_host_count(lab); host++) {
+        uint32_t id;
+        const char *name = lab_host_hca(lab, host, err);
+        if (!name || lab_host_create_bare(lab, name, &id, err) < 0 ||
+            lab_node_probe(lab, host, id, err) < 0)
+            return -1;
+    }
+    return 0;
+}

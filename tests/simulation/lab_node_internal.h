@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What the files of the lab's nodes share. */
+#ifndef ONEIB_LAB_NODE_INTERNAL_H
+#define ONEIB_LAB_NODE_INTERNAL_H
+
+#include "lab_internal.h"
+#include "lab_node.h"
+
+struct lab_domain {
+    size_t host;
+    uint32_t vm;
+    struct oneib_pci vfs[LAB_NODE_CLAIMS];
+    size_t vf_count;
+};
+
+struct lab_nodes {
+    struct lab_node_options options;
+    char folder[64];    /* in memory, as a node's sysfs is; "": nowhere but in the lab's own */
+    const char **roots; /* owned; by host */
+    struct lab_domain *domains;
+    size_t domain_count, domain_capacity;
+};
+
+/* A file or folder of a node, below the lab's: "nodes/H1" and the suffix. */
+void lab_node_file(const struct lab *lab, size_t host, const char *suffix, char *name, size_t size);
+
+/* The file of libvirt's test driver. */
+int lab_node_write_domains(struct lab *lab, size_t host, struct oneib_error *err);
+void lab_node_domains_clear(struct lab_nodes *nodes);
+
+#endif

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "node_standin.h"
+#include <stdio.h>
+#include <unistd.h>
+
+#define ACTIVE 4u
+/* In admin_guids, mlx4/alias_GUID.c of the kernel: the alias is to be deleted. */
+#define DELETED UINT64_MAX
+
+static bool is_taken(const struct nodes *nodes, uint64_t guid)
+{
+    for (size_t i = 0; i < nodes->count; i++) {
+        const struct node *node = &nodes->items[i];
+        if (node->guid == guid)
+            return true;
+        for (unsigned vf = 0; vf < node->hca.vfs; vf++)
+            if (node->aliases[vf] == guid)
+                return true;
+    }
+    return false;
+}
+
+/* "SM denied the deletion": the alias is in a multicast group. */
+static bool is_held(const struct node *node)
+{
+    char path[ROOT_SIZE + 8];
+    snprintf(path, sizeof path, "%s.hold", node->root);
+    return access(path, F_OK) == 0;
+}
+
+/* What is refused is asked again in the next round: sooner than the driver does it, at 1 s. */
+static void settle(const struct nodes *nodes, struct node *node, unsigned vf)
+{
+    uint64_t wanted;
+    if (!node_wanted_alias(node, vf, &wanted))
+        return;
+    if (wanted == DELETED)
+        wanted = 0;
+    if (wanted == node->aliases[vf] || (wanted == 0 ? is_held(node) : is_taken(nodes, wanted)))
+        return;
+    node->aliases[vf] = wanted;
+    node_show_alias(node, vf);
+}
+
+void nodes_settle_aliases(struct nodes *nodes)
+{
+    for (size_t i = 0; i < nodes->count; i++) {
+        struct node *node = &nodes->items[i];
+        for (unsigned vf = 0;
+             node->hca.driver == ONEIB_HCA_MLX4 && node->state == ACTIVE && vf < node->hca.vfs;
+             vf++)
+            settle(nodes, node, vf);
+    }
+}

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "node_standin.h"
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define SMP_MS 300
+#define BLOCK_ENTRIES 32u /* of P_KeyTable, InfiniBand specification 14.2.5.7 */
+#define DOWN 1u
+#define SILENT_ROUNDS 100u
+
+static bool ask(const struct node *node, const struct ibmad_port *fabric, unsigned attribute,
+                unsigned modifier, uint8_t data[IB_SMP_DATA_SIZE])
+{
+    ib_portid_t target = {0};
+    char route[ROUTE_SIZE]; /* str2drpath() writes to it */
+    memcpy(route, node->route, sizeof route);
+    memset(data, 0, IB_SMP_DATA_SIZE);
+    return str2drpath(&target.drpath, route, 0, 0) >= 0 &&
+           smp_query_via(data, &target, attribute, modifier, SMP_MS, fabric);
+}
+
+static bool read_table(const struct node *node, const struct ibmad_port *fabric,
+                       uint16_t table[ENTRIES_MAX])
+{
+    uint8_t data[IB_SMP_DATA_SIZE];
+    for (unsigned block = 0; block * BLOCK_ENTRIES < node->capacity; block++) {
+        if (!ask(node, fabric, IB_ATTR_PKEY_TBL, block, data))
+            return false;
+        for (unsigned i = 0; i < BLOCK_ENTRIES; i++)
+            table[block * BLOCK_ENTRIES + i] = (uint16_t)(data[2 * i] << 8 | data[2 * i + 1]);
+    }
+    return true;
+}
+
+/* A port of the lab is 1; PortInfo's modifier names the port that is meant. */
+static bool read_state(const struct node *node, const struct ibmad_port *fabric, unsigned *state,
+                       unsigned *lid)
+{
+    uint8_t data[IB_SMP_DATA_SIZE];
+    if (!ask(node, fabric, IB_ATTR_PORT_INFO, 1, data))
+        return false;
+    *state = mad_get_field(data, 0, IB_PORT_STATE_F);
+    *lid = mad_get_field(data, 0, IB_PORT_LID_F);
+    return *state <= 4;
+}
+
+static bool read_capacity(struct node *node, const struct ibmad_port *fabric)
+{
+    uint8_t data[IB_SMP_DATA_SIZE];
+    if (node->capacity == 0 && ask(node, fabric, IB_ATTR_NODE_INFO, 0, data))
+        node->capacity = mad_get_field(data, 0, IB_NODE_PARTITION_CAP_F);
+    return node->capacity > 0 && node->capacity <= ENTRIES_MAX;
+}
+
+/* A process of that id that is something else by now is left alone. */
+static bool is_watch(int pid)
+{
+    char path[32], name[32] = "";
+    snprintf(path, sizeof path, "/proc/%d/comm", pid);
+    FILE *file = fopen(path, "re");
+    if (!file)
+        return false;
+    const bool read = fgets(name, sizeof name, file) && strcmp(name, "oneib-vf\n") == 0;
+    fclose(file);
+    return read;
+}
+
+/* The adapter's event. */
+static void tell_watch(const struct node *node)
+{
+    char path[ROOT_SIZE + 8];
+    int pid = 0;
+    snprintf(path, sizeof path, "%s.watch", node->root);
+    FILE *file = fopen(path, "re");
+    if (!file)
+        return;
+    if (fscanf(file, "%d", &pid) == 1 && pid > 1 && is_watch(pid))
+        kill(pid, SIGHUP);
+    fclose(file);
+}
+
+/* First what goes, then what comes: a key that moves is at no time in two entries. */
+static bool show_table(struct node *node, const uint16_t table[ENTRIES_MAX])
+{
+    bool changed = false;
+    for (int pass = 0; pass < 2; pass++)
+        for (unsigned i = 0; i < node->hca.pkeys; i++) {
+            const uint16_t wanted = pass == 0 ? 0 : table[i];
+            if (table[i] == node->table[i] || wanted == node->table[i])
+                continue;
+            node->table[i] = wanted;
+            node_show_pkey(node, i, wanted);
+            changed = true;
+        }
+    return changed;
+}
+
+static bool show_state(struct node *node, unsigned state, unsigned lid)
+{
+    if (state == node->state && lid == node->lid)
+        return false;
+    node->state = state;
+    node->lid = lid;
+    node_show_state(node);
+    return true;
+}
+
+void node_follow(struct node *node, const struct ibmad_port *fabric, bool whole)
+{
+    uint16_t table[ENTRIES_MAX];
+    unsigned state = node->state, lid = node->lid;
+    bool changed;
+    if (node->silent > 0) {
+        node->silent--;
+        return;
+    }
+    if (read_capacity(node, fabric) &&
+        (!(whole || state <= DOWN) || read_state(node, fabric, &state, &lid)) &&
+        read_table(node, fabric, table)) {
+        changed = show_table(node, table);
+        changed = show_state(node, state, lid) || changed;
+    } else {
+        /* Its table is the adapter's, link or no link. */
+        changed = show_state(node, DOWN, node->lid);
+        node->silent = SILENT_ROUNDS;
+    }
+    if (changed)
+        tell_watch(node);
+}

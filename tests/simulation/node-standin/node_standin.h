@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * node-standin PLAN DRIVER VFS: the adapters of all simulated nodes of a lab, as one program on the
+ * fabric of ibsim. PLAN has a line a node: ROOT ROUTE GUID, its root folder, the ports that lead to
+ * its port from here, and the GUID of that port.
+ *
+ * It makes a sysfs tree in each root (tests/unit/hca/tree.h), says "ready", and then plays the
+ * kernel's and the firmware's part:
+ *   - what a port's P_Key table, LID and state are, as the port says itself by SMP, is in the tree
+ *     a few milliseconds later; then oneib-vf watch, whose process id is in ROOT.watch, gets SIGHUP
+ *   - mlx4: a GUID in admin_guids appears in gids (the subnet manager has accepted it), unless
+ *     another port or VF of the fabric has it; a deleted one disappears, unless ROOT.hold is there:
+ *     then the subnet manager refuses, as it does while the alias is in a multicast group
+ * Files are replaced by renaming: nobody reads half of one.
+ */
+#ifndef ONEIB_NODE_STANDIN_H
+#define ONEIB_NODE_STANDIN_H
+
+#include "tree.h"
+#include <infiniband/mad.h>
+
+#define NODES_MAX 64
+#define ROOT_SIZE 128
+#define ROUTE_SIZE 64
+#define ENTRIES_MAX 128
+#define VFS_MAX 63
+
+struct node {
+    char root[ROOT_SIZE];
+    char route[ROUTE_SIZE];
+    uint64_t guid; /* of port 1 */
+    struct tree_hca hca;
+    unsigned capacity;           /* entries of the port's table; 0: not known yet */
+    uint16_t table[ENTRIES_MAX]; /* as the tree shows it */
+    unsigned state, lid;         /* likewise */
+    unsigned silent;             /* rounds that it is not asked, because it did not answer */
+    uint64_t aliases[VFS_MAX];   /* mlx4: that the SM has accepted; 0: none */
+};
+
+struct nodes {
+    struct node items[NODES_MAX];
+    size_t count;
+};
+
+/* node_tree.c: the only one that knows where things are in the tree. */
+void node_make_tree(struct node *node);
+void node_show_pkey(const struct node *node, unsigned index, uint16_t raw);
+void node_show_state(const struct node *node);
+/* What oneib wants alias n + 1 to be; false: nothing that can be read now. */
+bool node_wanted_alias(const struct node *node, unsigned vf, uint64_t *guid);
+void node_show_alias(const struct node *node, unsigned vf);
+
+/* node_port.c: reads the port and shows what has changed; `whole`: also what seldom changes. */
+void node_follow(struct node *node, const struct ibmad_port *fabric, bool whole);
+
+/* node_alias.c: one round of what the adapters' firmware and the SM do about alias GUIDs. */
+void nodes_settle_aliases(struct nodes *nodes);
+
+#endif
