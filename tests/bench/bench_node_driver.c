@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * What one NIC costs a node: CPU time of the network driver's `pre` and `clean`, with all that they
+ * start, against that of a Ruby script which does nothing but load REXML and parse the same
+ * document, twice: the least that a driver in Ruby can cost. On a simulated node (mlx4, 7 VFs)
+ * where the key is there and GUIDs are accepted within a few milliseconds.
+ *
+ * sudo cannot be in the way of a simulated node (root ignores it): it is measured by itself, with
+ * /bin/true, and added. Where the connection to libvirt is not to count, /bin/true stands in for
+ * oneib-domains, which alone is linked with libvirt, and its own cost is taken away.
+ *
+ * Goals: 1/25 without sudo and libvirt, 1/8 with both.
+ */
+#include "../unit/hca/tree.h"
+#include "base/base64.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/text.h"
+#include <fcntl.h>
+#include <pthread.h>
+#include <spawn.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define ROUNDS 20
+#define VFS 7
+#define KEY 5
+
+static const struct tree_hca hca = {.driver = ONEIB_HCA_MLX4, .vfs = VFS};
+
+static void give_up(const char *what)
+{
+    fprintf(stderr, "bench_node_driver: %s\n", what);
+    exit(tree_close(EXIT_FAILURE));
+}
+
+/* ---- processes
+ * ------------------------------------------------------------------------------------------ */
+
+/*
+ * CPU time in milliseconds of a program and all that it waited for; it must succeed. posix_spawn()
+ * leaves out what a copy of this process would cost.
+ */
+static double cost_of(const char *const *argv, const char *input_file)
+{
+    struct rusage usage;
+    posix_spawn_file_actions_t files;
+    char *const *arguments;
+    int status;
+    pid_t pid;
+    memcpy(&arguments, &argv, sizeof arguments);
+    posix_spawn_file_actions_init(&files);
+    posix_spawn_file_actions_addopen(&files, STDIN_FILENO, input_file, O_RDONLY, 0);
+    posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+    const int failure = posix_spawn(&pid, argv[0], &files, NULL, arguments, environ);
+    posix_spawn_file_actions_destroy(&files);
+    if (failure || wait4(pid, &status, 0, &usage) != pid)
+        give_up("a process could not be started");
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
+        give_up(argv[0]);
+    return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1e3 +
+           (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e3;
+}
+
+static int compare(const void *left, const void *right)
+{
+    const double a = *(const double *)left, b = *(const double *)right;
+    return (a > b) - (a < b);
+}
+
+static double median(double *values)
+{
+    qsort(values, ROUNDS, sizeof *values, compare);
+    return values[ROUNDS / 2];
+}
+
+static double median_cost(const char *const *argv, const char *input_file)
+{
+    double costs[ROUNDS];
+    for (size_t i = 0; i < ROUNDS; i++)
+        costs[i] = cost_of(argv, input_file);
+    return median(costs);
+}
+
+/* ---- the simulated node
+ * ------------------------------------------------------------------------------------------ */
+
+static atomic_bool ending;
+
+static uint64_t wish_of(unsigned vf)
+{
+    char text[64];
+    tree_read(text, sizeof text, "/sys/class/infiniband/mlx4_0/iov/ports/1/admin_guids/%u", vf + 1);
+    return text[0] == '\0' ? UINT64_MAX : strtoull(text, NULL, 16);
+}
+
+/* Replaced as a whole: nobody must read half of it. */
+static void show_gid(unsigned vf, uint64_t guid)
+{
+    char *next = tree_path("/next-gid");
+    char *gid = tree_path("/sys/class/infiniband/mlx4_0/iov/ports/1/gids/%u", vf + 1);
+    FILE *file = fopen(next, "w");
+    if (!file)
+        give_up(next);
+    fprintf(file, "fe80:0000:0000:0000:%04x:%04x:%04x:%04x\n", (unsigned)(guid >> 48),
+            (unsigned)(guid >> 32) & 0xffff, (unsigned)(guid >> 16) & 0xffff,
+            (unsigned)guid & 0xffff);
+    if (fclose(file) != 0 || rename(next, gid) < 0)
+        give_up(gid);
+    free(next);
+    free(gid);
+}
+
+/* The adapter and the SM: what the driver wishes for is accepted. */
+static void *accept_guids(void *unused)
+{
+    uint64_t shown[VFS] = {0};
+    (void)unused;
+    while (!ending) {
+        for (unsigned vf = 0; vf < VFS; vf++) {
+            const uint64_t wish = wish_of(vf), now = wish == UINT64_MAX ? 0 : wish;
+            if (now == shown[vf])
+                continue;
+            show_gid(vf, now);
+            shown[vf] = now;
+        }
+        usleep(5000);
+    }
+    return NULL;
+}
+
+static void write_configuration(void)
+{
+    char text[1024];
+    snprintf(text, sizeof text,
+             "one = { vn_mad = \"ibrec\"; };\n"
+             "node = { helper = [ \"%s\" ]; libvirt = \"test://%s/node.xml\"; };",
+             ONEIB_VF_PROGRAM, tree_root());
+    tree_write(text, "/etc/oneib/oneib.conf");
+    tree_write("<node></node>", "/node.xml");
+}
+
+/* ---- the document
+ * ------------------------------------------------------------------------------------------ */
+
+static char *replace_once(const char *text, const char *old, const char *new)
+{
+    const char *at = strstr(text, old);
+    struct oneib_text result = {0};
+    if (!at)
+        give_up("the recorded document is not as it was");
+    oneib_text_append_bytes(&result, text, (size_t)(at - text));
+    oneib_text_append(&result, new);
+    oneib_text_append(&result, at + strlen(old));
+    return result.data;
+}
+
+/* As recorded, but on a network that has a P_Key and no bridge. */
+static char *read_document(void)
+{
+    static const char bridge[] = "<BRIDGE><![CDATA[onebr0]]></BRIDGE>";
+    static const char driver[] = "<VN_MAD><![CDATA[ibrec]]></VN_MAD>";
+    struct oneib_error err;
+    char *recorded;
+    size_t length;
+    if (oneib_file_read(ONEIB_RECORDED_PRE, 1 << 20, &recorded, &length, &err) < 0)
+        give_up(err.text);
+    char *begin = strstr(recorded, "<VM>");
+    char *once = replace_once(begin, bridge, ""), *twice = replace_once(once, bridge, "");
+    char *document = replace_once(
+        twice, driver, "<VLAN_ID><![CDATA[5]]></VLAN_ID><VN_MAD><![CDATA[ibrec]]></VN_MAD>");
+    free(recorded);
+    free(once);
+    free(twice);
+    return document;
+}
+
+static char *encode(const char *text)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    struct oneib_text line = {0};
+    const size_t length = strlen(text);
+    for (size_t i = 0; i < length; i += 3) {
+        const size_t rest = length - i;
+        const unsigned char *at = (const unsigned char *)text + i;
+        const uint32_t bits =
+            (uint32_t)at[0] << 16 | (rest > 1 ? (uint32_t)at[1] << 8 : 0) | (rest > 2 ? at[2] : 0);
+        const char four[4] = {digits[bits >> 18], digits[bits >> 12 & 63],
+                              rest > 1 ? digits[bits >> 6 & 63] : '=',
+                              rest > 2 ? digits[bits & 63] : '='};
+        oneib_text_append_bytes(&line, four, 4);
+    }
+    return line.data;
+}
+
+/* Longer than an attribute of sysfs. */
+static char *write_file(const char *name, const char *text)
+{
+    char *path = tree_path("/%s", name);
+    FILE *file = fopen(path, "w");
+    if (!file || fputs(text, file) < 0 || fclose(file) != 0)
+        give_up(path);
+    return path;
+}
+
+/* `pre` in a folder of its own, where it finds /bin/true under the name of oneib-domains. */
+static char *copy_of_pre(void)
+{
+    struct oneib_error err;
+    char *bytes, *path = tree_path("/pre"), *stand_in = tree_path("/oneib-domains");
+    size_t length;
+    if (oneib_file_read(ONEIB_PRE_PROGRAM, 1 << 24, &bytes, &length, &err) < 0)
+        give_up(err.text);
+    FILE *file = fopen(path, "w");
+    if (!file || fwrite(bytes, length, 1, file) != 1 || fclose(file) != 0 ||
+        chmod(path, 0755) < 0 || symlink("/bin/true", stand_in) < 0)
+        give_up(path);
+    free(bytes);
+    free(stand_in);
+    return path;
+}
+
+/* ---- measuring
+ * ------------------------------------------------------------------------------------------ */
+
+static bool show(const char *what, double ours, double theirs, double goal)
+{
+    const bool reached = ours * goal <= theirs;
+    printf("%s: %.2f ms, Ruby %.1f ms: 1/%.1f (goal 1/%.0f) %s\n", what, ours, theirs,
+           theirs / ours, goal, reached ? "PASS" : "FAIL");
+    return reached;
+}
+
+static double sudo_alone(void)
+{
+    if (geteuid() != 0) {
+        puts("sudo: not measured, it would ask for a password: run this as root");
+        return -1;
+    }
+    return median_cost((const char *const[]){"/usr/bin/sudo", "-n", "/bin/true", NULL},
+                       "/dev/null") -
+           median_cost((const char *const[]){"/bin/true", NULL}, "/dev/null");
+}
+
+int main(void)
+{
+    /* While this is still root. */
+    const double sudo = sudo_alone();
+    tree_open();
+    tree_reset(NULL);
+    tree_add_hca(&hca);
+    tree_set_pkey(&hca, 1, 1, 0x8000 | KEY);
+    write_configuration();
+    char *document = read_document(), *base64 = encode(document);
+    char *xml = write_file("document.xml", document);
+    char *input = write_file("document.base64", base64);
+    char *minimal = write_file(
+        "minimal.rb", "require 'rexml/document'\nREXML::Document.new(File.read(ARGV[0]))\n");
+    char *copy = copy_of_pre();
+
+    pthread_t fabric;
+    pthread_create(&fabric, NULL, accept_guids, NULL);
+    const char *const pre[] = {ONEIB_PRE_PROGRAM, NULL}, *const unconnected[] = {copy, NULL};
+    const char *const clean[] = {ONEIB_CLEAN_PROGRAM, "localhost", NULL};
+    double with[ROUNDS], without[ROUNDS], cleaning[ROUNDS];
+    for (size_t i = 0; i < ROUNDS; i++) {
+        with[i] = cost_of(pre, input);
+        cleaning[i] = cost_of(clean, input);
+    }
+    for (size_t i = 0; i < ROUNDS; i++) {
+        without[i] = cost_of(unconnected, input);
+        cost_of(clean, input);
+    }
+    ending = true;
+    pthread_join(fabric, NULL);
+
+    const double nothing = median_cost((const char *const[]){"/bin/true", NULL}, "/dev/null");
+    const double ruby =
+        2 * median_cost((const char *const[]){"/usr/bin/ruby", minimal, xml, NULL}, "/dev/null");
+    const double connected = median(with), alone = median(without) - nothing;
+    printf("pre %.2f ms, without libvirt %.2f ms; clean %.2f ms; sudo, once: %.2f ms\n", connected,
+           alone, median(cleaning), sudo);
+    bool reached = show("without sudo and libvirt", alone + median(cleaning), ruby, 25);
+    if (sudo >= 0)
+        reached = show("with sudo, twice, and libvirt", connected + median(cleaning) + 2 * sudo,
+                       ruby, 8) &&
+                  reached;
+
+    free(document);
+    free(base64);
+    free(xml);
+    free(input);
+    free(minimal);
+    free(copy);
+    return tree_close(reached ? EXIT_SUCCESS : EXIT_FAILURE);
+}

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * What the probe costs on a host with two adapters of 63 VFs: CPU time (goal: 20 ms), and how its
+ * system calls grow with the number of VFs: counted by strace, with 7, 31 and 63 VFs on each. Twice
+ * the VFs must not cost more than twice the calls that VFs cost.
+ */
+#include "../unit/hca/tree.h"
+#include "hca/reservations.h"
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define ROUNDS 20
+#define GOAL_MS 20.0
+
+/* Without any record the probe has nothing to ask libvirt for. */
+static void give_one_vf(const struct tree_hca *hca)
+{
+    struct oneib_vf_record record = {
+        .vf = tree_vf_pci(hca, 0),
+        .device = "mlx4_0",
+        .port = 1,
+        .pkey = 5,
+        .stage = ONEIB_VF_OPEN,
+        .guid = ONEIB_VF_GUID_SET,
+        .since = oneib_seconds_since_boot(),
+    };
+    struct oneib_vf_table table;
+    struct oneib_error err;
+    int lock;
+    if (oneib_reservations_lock(0, &table, &lock, &err) < 0 ||
+        oneib_vf_table_add(&table, &record, &err) < 0 ||
+        oneib_reservations_write(&table, &err) < 0) {
+        fprintf(stderr, "bench_node_probe: %s\n", err.text);
+        exit(tree_close(EXIT_FAILURE));
+    }
+    oneib_reservations_unlock(lock);
+    oneib_vf_table_clear(&table);
+}
+
+static void make_host(unsigned vfs)
+{
+    const struct tree_hca first = {.driver = ONEIB_HCA_MLX4, .vfs = vfs};
+    const struct tree_hca second = {
+        .name = "mlx4_1", .driver = ONEIB_HCA_MLX4, .pci = "0000:c1:00.0", .vfs = vfs};
+    char text[512];
+    tree_reset(NULL);
+    tree_add_hca(&first);
+    tree_add_hca(&second);
+    snprintf(text, sizeof text,
+             "node = { helper = [ \"%s\" ]; libvirt = \"test://%s/node.xml\"; };", ONEIB_VF_PROGRAM,
+             tree_root());
+    tree_write(text, "/etc/oneib/oneib.conf");
+    tree_write("<node></node>", "/node.xml");
+    give_one_vf(&first);
+}
+
+/* Runs it, and gives its CPU time in milliseconds, all that it waited for included. */
+static double run(const char *const *argv)
+{
+    struct rusage usage;
+    posix_spawn_file_actions_t files;
+    char *const *arguments;
+    int status;
+    pid_t pid;
+    memcpy(&arguments, &argv, sizeof arguments);
+    posix_spawn_file_actions_init(&files);
+    posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+    const int failure = posix_spawn(&pid, argv[0], &files, NULL, arguments, environ);
+    posix_spawn_file_actions_destroy(&files);
+    if (failure || wait4(pid, &status, 0, &usage) != pid || !WIFEXITED(status) ||
+        WEXITSTATUS(status) != 0) {
+        fprintf(stderr, "bench_node_probe: %s failed\n", argv[0]);
+        exit(tree_close(EXIT_FAILURE));
+    }
+    return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1e3 +
+           (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e3;
+}
+
+/* Of the probe alone, not of oneib-domains. */
+static unsigned count_calls(void)
+{
+    char *log = tree_path("/calls");
+    char line[512];
+    unsigned calls = 0;
+    run((const char *const[]){"/usr/bin/strace", "-o", log, ONEIB_PROBE_PROGRAM, NULL});
+    FILE *file = fopen(log, "r");
+    while (file && fgets(line, sizeof line, file))
+        calls++;
+    if (file)
+        fclose(file);
+    unlink(log);
+    free(log);
+    return calls;
+}
+
+static int compare(const void *left, const void *right)
+{
+    const double a = *(const double *)left, b = *(const double *)right;
+    return (a > b) - (a < b);
+}
+
+int main(void)
+{
+    static const unsigned vfs[] = {7, 31, 63};
+    unsigned calls[3];
+    double costs[ROUNDS];
+    tree_open();
+    for (size_t i = 0; i < 3; i++) {
+        make_host(vfs[i]);
+        calls[i] = count_calls();
+        printf("2 adapters of %u VFs: %u system calls\n", vfs[i], calls[i]);
+    }
+    const double first = (double)(calls[1] - calls[0]) / (vfs[1] - vfs[0]);
+    const double second = (double)(calls[2] - calls[1]) / (vfs[2] - vfs[1]);
+    const bool linear = second <= first * 1.05;
+    printf("calls for each further VF on both: %.1f from 7 to 31, %.1f from 31 to 63: %s\n", first,
+           second, linear ? "PASS" : "FAIL");
+
+    for (size_t i = 0; i < ROUNDS; i++)
+        costs[i] = run((const char *const[]){ONEIB_PROBE_PROGRAM, NULL});
+    qsort(costs, ROUNDS, sizeof *costs, compare);
+    const double cost = costs[ROUNDS / 2];
+    printf("CPU time with 2 adapters of 63 VFs, libvirt included: %.1f ms, goal %.0f ms: %s\n",
+           cost, GOAL_MS, cost < GOAL_MS ? "PASS" : "FAIL");
+    return tree_close(linear && cost < GOAL_MS ? EXIT_SUCCESS : EXIT_FAILURE);
+}
