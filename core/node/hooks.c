@@ -30,10 +30,18 @@ static bool is_program(const char *path)
     return stat(path, &status) == 0 && S_ISREG(status.st_mode) && access(path, X_OK) == 0;
 }
 
-static int fail_as_told(const char *name, int status, const struct oneib_text *output,
+/* The newline at the end of what a program says is none of its words. */
+static void drop_last_newlines(struct oneib_text *text)
+{
+    while (text->length > 0 && text->data[text->length - 1] == '\n')
+        text->data[--text->length] = '\0';
+}
+
+static int fail_as_told(const char *name, int status, struct oneib_text *output,
                         struct oneib_error *err)
 {
     oneib_autotext struct oneib_text escaped_name = {0}, quoted = {0};
+    drop_last_newlines(output);
     oneib_text_append_escaped(&escaped_name, name, NAME_MAX);
     oneib_text_append_escaped(&quoted, output->data, QUOTED_MAX);
     return oneib_fail(err, ONEIB_ERROR_REFUSED, "hook \"%s\" ended with exit status %d%s%s%s",
