@@ -21,7 +21,7 @@ struct oneib_host *oneib_cloud_add_host(struct oneib_cloud *cloud, struct oneib_
                       sizeof *cloud->hosts, err) < 0)
         return NULL;
     struct oneib_host *host = &cloud->hosts[cloud->host_count++];
-    *host = (struct oneib_host){.vfs_free = -1};
+    *host = (struct oneib_host){.vfs_limit = -1, .vfs_free = -1};
     return host;
 }
 

@@ -38,9 +38,11 @@ struct oneib_host {
     char *name;                   /* owned; untrusted text: print it escaped */
     struct oneib_hca_port *ports; /* owned */
     size_t port_count, port_capacity;
-    int32_t vfs_free; /* IB_VFS_FREE as oned has it, which only the writer sets; -1: none, or no
-                         number */
-    char *switches;   /* owned: IB_SWITCH as oned has it; NULL: none */
+    int32_t vfs_limit; /* IB_VFS_TOTAL, what the probe counts now; oned keeps IB_HCA of adapters
+                          that are gone. -1: not said */
+    int32_t vfs_free;  /* IB_VFS_FREE as oned has it, which only the writer sets; -1: none, or no
+                          number */
+    char *switches;    /* owned: IB_SWITCH as oned has it; NULL: none */
 };
 
 /* A key as a document states it. */

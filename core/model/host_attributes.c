@@ -33,7 +33,9 @@ static uint32_t count_vfs(const struct oneib_host *host)
     uint32_t total = 0;
     for (size_t i = 0; i < host->port_count; i++)
         total += vfs_of_adapter(host, i);
-    return total;
+    /* What the probe counts now is less when an adapter is gone. */
+    return host->vfs_limit >= 0 && (uint32_t)host->vfs_limit < total ? (uint32_t)host->vfs_limit
+                                                                     : total;
 }
 
 static int compare_ids(const void *a, const void *b)

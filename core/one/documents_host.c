@@ -25,7 +25,7 @@ static const struct oneib_field hca_fields[HCA_FIELDS] = {
 struct host {
     struct oneib_host result;
     char object[32]; /* "host 3", for findings */
-    struct oneib_value id, name, vfs_free, switches;
+    struct oneib_value id, name, vfs_total, vfs_free, switches;
     size_t vectors; /* IB_HCA seen */
     size_t invalid_vms;
 };
@@ -146,9 +146,11 @@ static int read_hca(struct oneib_reader *reader, struct oneib_documents *documen
     return add_port(documents, host, &port, err);
 }
 
-/* What the writer has told oned's scheduler. */
-static int read_told(struct oneib_reader *reader, struct host *host, struct oneib_error *err)
+/* What the probe counts, and what the writer has told oned's scheduler. */
+static int read_scalar(struct oneib_reader *reader, struct host *host, struct oneib_error *err)
 {
+    if (oneib_reader_at(reader, ONEIB_NAME_IB_VFS_TOTAL))
+        return oneib_reader_value(reader, ONEIB_NUMBER_LENGTH, &host->vfs_total, err);
     if (oneib_reader_at(reader, ONEIB_NAME_IB_VFS_FREE))
         return oneib_reader_value(reader, ONEIB_NUMBER_LENGTH, &host->vfs_free, err);
     if (oneib_reader_at(reader, ONEIB_NAME_IB_SWITCH))
@@ -168,8 +170,8 @@ static int read_template(struct oneib_reader *reader, struct oneib_documents *do
                 return -1;
             oneib_reader_forget(reader, mark);
         } else {
-            /* What was told is kept until the host is complete. */
-            if (read_told(reader, host, err) < 0)
+            /* They are kept until the host is complete. */
+            if (read_scalar(reader, host, err) < 0)
                 return -1;
             mark = oneib_reader_mark(reader);
         }
@@ -210,10 +212,12 @@ static void drop_ambiguous_ports(struct oneib_host *host)
     host->port_count = kept;
 }
 
-/* Anything but what the writer would write counts as nothing: it is to be written again. */
-static int keep_told(struct host *host, struct oneib_error *err)
+/* Anything but what the probe would print, or the writer write, counts as nothing. */
+static int keep_scalars(struct host *host, struct oneib_error *err)
 {
     uint64_t number;
+    host->result.vfs_limit =
+        oneib_value_number(&host->vfs_total, ONEIB_VFS_FREE_MAX, &number) ? (int32_t)number : -1;
     host->result.vfs_free =
         oneib_value_number(&host->vfs_free, ONEIB_VFS_FREE_MAX, &number) ? (int32_t)number : -1;
     if (host->switches.state != ONEIB_VALUE_TEXT || host->switches.length == 0)
@@ -241,7 +245,7 @@ static int keep_host(struct oneib_documents *documents, struct host *host, struc
                            host->vectors, ONEIB_HOST_PORTS_MAX) < 0)
         return -1;
     drop_ambiguous_ports(&host->result);
-    if (keep_told(host, err) < 0)
+    if (keep_scalars(host, err) < 0)
         return -1;
     host->result.name = oneib_documents_copy_name(documents, host->object, &host->name, err);
     struct oneib_host *added =

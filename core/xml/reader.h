@@ -47,6 +47,7 @@
     X(IB_STATIC_GUIDS)                                                                             \
     X(IB_SWITCH)                                                                                   \
     X(IB_VFS_FREE)                                                                                 \
+    X(IB_VFS_TOTAL)                                                                                \
     X(ID)                                                                                          \
     X(IP)                                                                                          \
     X(LCM_STATE)                                                                                   \

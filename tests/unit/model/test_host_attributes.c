@@ -262,6 +262,30 @@ static void half_of_the_switches_is_better_than_wrong_ones(void **state)
     assert_true(attributes_of(room, 1)->differs_switches);
 }
 
+static void an_adapter_that_the_probe_does_not_count_any_more_has_no_free_functions(void **state)
+{
+    struct room *room = *state;
+    struct oneib_host *host = host_with_vfs(room, 1, 7);
+    second_port(room, host, "mlx4_1", 7);
+    host->vfs_limit = 7;
+    add_nic(room->scene, 10, 1, 5, 1);
+    compute_attributes(room);
+    assert_int_equal(attributes_of(room, 1)->vfs_total, 7);
+
+    host->vfs_limit = 0;
+    compute_attributes(room);
+    assert_int_equal(attributes_of(room, 1)->vfs_total, 0);
+    assert_int_equal(attributes_of(room, 1)->vfs_free, 0);
+}
+
+static void a_probe_that_counts_more_than_its_adapters_have_is_not_believed(void **state)
+{
+    struct room *room = *state;
+    host_with_vfs(room, 1, 7)->vfs_limit = 63;
+    compute_attributes(room);
+    assert_int_equal(attributes_of(room, 1)->vfs_total, 7);
+}
+
 static void hosts_come_by_their_ids(void **state)
 {
     struct room *room = *state;
@@ -305,6 +329,8 @@ int main(void)
         ROOM_TEST(two_ports_on_one_switch_name_it_once),
         ROOM_TEST(a_switch_that_is_not_known_now_is_not_taken_from_oned),
         ROOM_TEST(half_of_the_switches_is_better_than_wrong_ones),
+        ROOM_TEST(an_adapter_that_the_probe_does_not_count_any_more_has_no_free_functions),
+        ROOM_TEST(a_probe_that_counts_more_than_its_adapters_have_is_not_believed),
         ROOM_TEST(hosts_come_by_their_ids),
         ROOM_TEST(nothing_comes_of_nothing),
     };

@@ -179,6 +179,19 @@ static void what_the_scheduler_is_told_is_read_back(void **state)
     reading_end(&reading);
 }
 
+static void what_the_probe_counts_is_read_when_it_is_a_number(void **state)
+{
+    struct reading reading;
+    (void)state;
+    assert_int_equal(host_saying(&reading, "<IB_VFS_TOTAL><![CDATA[0]]></IB_VFS_TOTAL>")->vfs_limit,
+                     0);
+    reading_end(&reading);
+    assert_int_equal(host_saying(&reading, "")->vfs_limit, -1);
+    reading_end(&reading);
+    assert_int_equal(host_saying(&reading, "<IB_VFS_TOTAL>many</IB_VFS_TOTAL>")->vfs_limit, -1);
+    reading_end(&reading);
+}
+
 static void a_host_that_was_told_of_nothing_says_so(void **state)
 {
     static const char *const templates[] = {
@@ -249,6 +262,7 @@ int main(void)
         cmocka_unit_test(a_host_without_an_id_is_left_out_and_its_vms_are_known),
         cmocka_unit_test(an_entry_of_vms_that_is_no_id_is_told),
         cmocka_unit_test(what_the_scheduler_is_told_is_read_back),
+        cmocka_unit_test(what_the_probe_counts_is_read_when_it_is_a_number),
         cmocka_unit_test(a_host_that_was_told_of_nothing_says_so),
         cmocka_unit_test(a_list_of_switches_longer_than_any_is_none),
         cmocka_unit_test(findings_about_a_host_are_attributed_to_it),
