@@ -93,6 +93,15 @@ static int32_t known_index(const struct oneib_vf_place *place, const struct onei
     return oneib_port_pkey_index(place->port, record->pkey, record->limited);
 }
 
+/* The entry that no other one is better than. A table is read no further than some key was sought
+ * (oneib_hca_seek_pkey()): behind a worse one there may be this one. */
+static bool is_best_entry(const struct oneib_vf_place *place, const struct oneib_vf_record *record,
+                          int32_t index)
+{
+    return place->port->pkeys[index] ==
+           oneib_pkey_raw(record->pkey, record->limited ? ONEIB_LIMITED : ONEIB_FULL);
+}
+
 /* A table has 128 entries, each a file. Where the key was, and the two that oneib_port_is_safe()
  * looks at, tell whether what was read before still holds. */
 static bool still_holds(const struct oneib_vf_place *place, const struct oneib_vf_record *record)
@@ -101,7 +110,8 @@ static bool still_holds(const struct oneib_vf_place *place, const struct oneib_v
     const int32_t index = known_index(place, record);
     return index >= 0 && reread_entry(place, 0, &unread) == 0 &&
            reread_entry(place, place->port->pkey_count - 1, &unread) == 0 &&
-           reread_entry(place, index, &unread) == 0 && known_index(place, record) == index;
+           reread_entry(place, index, &unread) == 0 && is_best_entry(place, record, index) &&
+           known_index(place, record) == index;
 }
 
 int oneib_vf_key_index(const struct oneib_vf_place *place, const struct oneib_vf_record *record,

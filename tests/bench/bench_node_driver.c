@@ -52,7 +52,7 @@ static double cost_of(const char *const *argv, const char *input_file)
     struct rusage usage;
     posix_spawn_file_actions_t files;
     char *const *arguments;
-    int status;
+    int status = 0;
     pid_t pid;
     memcpy(&arguments, &argv, sizeof arguments);
     posix_spawn_file_actions_init(&files);

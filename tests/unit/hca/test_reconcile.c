@@ -111,6 +111,24 @@ static void a_vf_whose_key_has_moved_follows_it(void **state)
     assert_isolated(&hca);
 }
 
+/* The table is read up to the first VF's key: that is before the second's. */
+static void a_vf_stays_where_it_is_although_another_ones_key_stands_before_its_own(void **state)
+{
+    (void)state;
+    struct oneib_vf_record record;
+    const struct oneib_assignment other = assignment_of(41, 1, OTHER_KEY);
+    tree_set_pkey(&hca, 1, 1, KEY);
+    tree_set_pkey(&hca, 1, 2, FULL | OTHER_KEY);
+    assign(&other, &record);
+    assert_int_equal(record.index, 0);
+    give(42, 1, false);
+    reconcile();
+    const struct oneib_vf_repairs repairs = reconcile();
+    assert_int_equal(repairs.closed + repairs.opened, 0);
+    assert_int_equal(open_index(&hca, 0, 1), 2);
+    assert_int_equal(open_index(&hca, 1, 1), KEY_INDEX);
+}
+
 static void all_vfs_are_closed_when_the_port_becomes_a_full_member(void **state)
 {
     (void)state;
@@ -285,6 +303,7 @@ int main(void)
         IN_SCENE(what_somebody_else_mapped_is_left_alone),
         IN_SCENE(a_vf_whose_key_is_gone_is_closed_and_opened_when_it_is_back),
         IN_SCENE(a_vf_whose_key_has_moved_follows_it),
+        IN_SCENE(a_vf_stays_where_it_is_although_another_ones_key_stands_before_its_own),
         IN_SCENE(all_vfs_are_closed_when_the_port_becomes_a_full_member),
         IN_SCENE(a_vf_that_a_reset_emptied_gets_its_guid_and_map_again),
         IN_SCENE(a_deferred_guid_is_not_set),
