@@ -10,9 +10,10 @@
 #define RULES ONEIB_SOURCES "/share/udev/60-oneib.rules"
 #define USERS ONEIB_SOURCES "/share/sysusers/oneib.conf"
 
-/* In tenths; it is 1.9 with systemd 252: the network, the adapter's device, and opensm's process
- * are needed. */
+/* In tenths, with systemd 252. oneibd, 1.9: the network, the adapter's device, and opensm's process
+ * are needed. oneib-vf, 2.0: it is root, has CAP_NET_ADMIN, and writes to /sys. */
 #define EXPOSURE_MAX "20"
+#define VF_EXPOSURE_MAX "22"
 
 static void read_file(const char *path, char *text, size_t size)
 {
@@ -43,12 +44,12 @@ static void need(const char *tool)
     skip();
 }
 
-/* A copy whose programs exist: the unit names where oneibd will be installed. */
-static const char *unit_that_can_be_checked(void)
+/* A copy whose programs exist: the unit names where its own will be installed. */
+static const char *unit_that_can_be_checked(const char *path, const char *name)
 {
     static const char start[] = "\nExecStart=";
     char unit[16384];
-    read_file(ONEIB_UNIT, unit, sizeof unit);
+    read_file(path, unit, sizeof unit);
     char *program = strstr(unit, start);
     assert_non_null(program);
     program += strlen(start);
@@ -56,33 +57,54 @@ static const char *unit_that_can_be_checked(void)
 
     char copy[16384];
     snprintf(copy, sizeof copy, "%.*s%s%s", (int)(program - unit), unit, "/bin/true", rest);
-    write_file("oneibd.service", copy);
-    return in_folder("oneibd.service");
+    write_file(name, copy);
+    return in_folder(name);
 }
 
 /* It only warns of what it does not know, so nothing may be said. */
-static void systemd_takes_the_unit_without_a_word(void **state)
+static void check_that_systemd_takes(const char *path, const char *name)
 {
-    (void)state;
     char line[1024], said[16384];
     need("systemd-analyze");
     snprintf(line, sizeof line, "systemd-analyze verify --man=no %s 2>&1",
-             unit_that_can_be_checked());
+             unit_that_can_be_checked(path, name));
     assert_int_equal(run_shell(line, said, sizeof said), 0);
     assert_string_equal(said, "");
+}
+
+static void systemd_takes_the_unit_without_a_word(void **state)
+{
+    (void)state;
+    check_that_systemd_takes(ONEIB_UNIT, "oneibd.service");
+}
+
+static void systemd_takes_the_nodes_unit_without_a_word(void **state)
+{
+    (void)state;
+    check_that_systemd_takes(ONEIB_VF_UNIT, "oneib-vf.service");
+}
+
+static void check_exposure(const char *path, const char *name, const char *most)
+{
+    char line[1024], said[16384];
+    need("systemd-analyze");
+    snprintf(line, sizeof line,
+             "systemd-analyze security --offline=true --no-pager --threshold=%s %s 2>&1", most,
+             unit_that_can_be_checked(path, name));
+    if (run_shell(line, said, sizeof said) != 0)
+        fail_msg("more is exposed than need be:\n%s", said);
 }
 
 static void the_unit_leaves_little_exposed(void **state)
 {
     (void)state;
-    char line[1024], said[16384];
-    need("systemd-analyze");
-    snprintf(line, sizeof line,
-             "systemd-analyze security --offline=true --no-pager --threshold=" EXPOSURE_MAX
-             " %s 2>&1",
-             unit_that_can_be_checked());
-    if (run_shell(line, said, sizeof said) != 0)
-        fail_msg("more is exposed than need be:\n%s", said);
+    check_exposure(ONEIB_UNIT, "oneibd.service", EXPOSURE_MAX);
+}
+
+static void the_nodes_unit_leaves_little_exposed(void **state)
+{
+    (void)state;
+    check_exposure(ONEIB_VF_UNIT, "oneib-vf.service", VF_EXPOSURE_MAX);
 }
 
 static void systemd_takes_the_user(void **state)
@@ -142,6 +164,20 @@ static void the_only_capability_is_to_signal(void **state)
     assert_string_equal(setting(unit, "NoNewPrivileges"), "yes");
 }
 
+/* /run/oneib is who has what: it must be there for whoever sudo starts, and outlive the service. */
+static void the_nodes_unit_keeps_the_table_and_one_capability(void **state)
+{
+    (void)state;
+    char unit[16384];
+    read_file(ONEIB_VF_UNIT, unit, sizeof unit);
+    assert_string_equal(setting(unit, "ExecStart"), ONEIB_LIBEXEC "/oneib-vf watch");
+    assert_string_equal(setting(unit, "RuntimeDirectory"), "oneib");
+    assert_string_equal(setting(unit, "RuntimeDirectoryPreserve"), "yes");
+    assert_string_equal(setting(unit, "CapabilityBoundingSet"), "CAP_NET_ADMIN");
+    assert_lacks(unit, "\nProtectKernelTunables=yes");
+    assert_lacks(unit, "\nPrivateNetwork=yes");
+}
+
 /* KEY=="value" or KEY="value"; *at goes on behind it. */
 static bool is_pair(const char **at)
 {
@@ -185,7 +221,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         WITH_FOLDER(systemd_takes_the_unit_without_a_word),
+        WITH_FOLDER(systemd_takes_the_nodes_unit_without_a_word),
         WITH_FOLDER(the_unit_leaves_little_exposed),
+        WITH_FOLDER(the_nodes_unit_leaves_little_exposed),
+        cmocka_unit_test(the_nodes_unit_keeps_the_table_and_one_capability),
         cmocka_unit_test(systemd_takes_the_user),
         cmocka_unit_test(the_unit_starts_what_is_installed),
         cmocka_unit_test(one_user_and_one_group_are_meant_everywhere),
