@@ -80,6 +80,8 @@ struct oneib_vf_repairs {
     size_t opened;    /* mapped again, where their key is now */
     size_t reapplied; /* GUIDs set again after a reset */
     size_t fresh;     /* VFs of nobody in which `none` entries were closed */
+    size_t busy;      /* left to whoever works on them, who may have looked before the change that
+                         this look is about: look again soon */
     size_t failed;    /* see err */
 };
 

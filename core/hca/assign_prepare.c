@@ -164,7 +164,9 @@ int oneib_assign_prepare(struct oneib_assign_work *work, struct oneib_error *err
     struct waiting waiting = start_waiting(work);
     if (give_guid(work, &waiting, err) < 0)
         return -1;
-    if (work->record.guid != ONEIB_VF_GUID_DEFERRED &&
+    /* Whoever closes several VFs closes one after the other: nothing is waited for that a closed
+     * one can do without. */
+    if (work->record.pkey && work->record.guid != ONEIB_VF_GUID_DEFERRED &&
         wait_until_guid_is_accepted(work, &waiting, err) < 0)
         return -1;
     if (work->record.pkey && open_when_key_is_there(work, &waiting, err) < 0)

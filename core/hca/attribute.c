@@ -10,6 +10,9 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <linux/magic.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #define NAMES_MAX 4096
@@ -43,12 +46,41 @@ static int read_file(int folder, const char *name, const char *path, char *text,
     return 0;
 }
 
+/*
+ * A simulated node's files are plain ones, where a value is longer than the next one may be. What
+ * is too much of it becomes newlines, in the same write(2): a process that is killed between two
+ * would leave half a value, which no attribute of sysfs can have.
+ */
+static size_t cover_old_value(int fd, char line[ONEIB_ATTRIBUTE_SIZE], size_t length)
+{
+    struct statfs system;
+    struct stat status;
+    if (fstatfs(fd, &system) < 0 || system.f_type == SYSFS_MAGIC || fstat(fd, &status) < 0 ||
+        !S_ISREG(status.st_mode))
+        return length;
+    while (length < ONEIB_ATTRIBUTE_SIZE - 1 && (off_t)length < status.st_size)
+        line[length++] = '\n';
+    return length;
+}
+
 static int write_file(int folder, const char *name, const char *path, const char *value,
                       struct oneib_error *err)
 {
-    const size_t length = strlen(value);
-    oneib_autoclose int fd = openat(folder, name, O_WRONLY | O_TRUNC | O_CLOEXEC);
-    const ssize_t written = fd < 0 ? -1 : write(fd, value, length);
+    char line[ONEIB_ATTRIBUTE_SIZE];
+    const size_t value_length = strlen(value);
+    if (value_length >= sizeof line)
+        return oneib_fail(err, ONEIB_ERROR_INPUT, "%zu bytes are too many for %s", value_length,
+                          path);
+    memcpy(line, value, value_length + 1);
+    oneib_autoclose int fd = openat(folder, name, O_WRONLY | O_CLOEXEC);
+    if (fd < 0)
+        return fail_file(err, "writing", path);
+    const size_t length = cover_old_value(fd, line, value_length);
+    const ssize_t written = write(fd, line, length);
+    /* Either the file went away, or what was written names a device that the file is not for. */
+    if (written < 0 && errno == ENODEV)
+        return oneib_fail(err, ONEIB_ERROR_NOT_FOUND, "writing %s to %s: %s", value, path,
+                          strerror(ENODEV));
     if (written < 0)
         return fail_file(err, "writing", path);
     if ((size_t)written != length)

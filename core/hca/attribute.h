@@ -18,8 +18,8 @@
  * it is longer than size - 1. Returns 0 or -1. */
 int oneib_attribute_read(const char *path, char *text, size_t size, struct oneib_error *err);
 
-/* Writes the value in one write(2), truncating a plain file first (sysfs does not care). A short
- * write is an error. Says nothing about whether it took effect: read it back. */
+/* Writes the value, of less than ONEIB_ATTRIBUTE_SIZE bytes, in one write(2). A short write is an
+ * error. Says nothing about whether it took effect: read it back. */
 int oneib_attribute_write(const char *path, const char *value, struct oneib_error *err);
 
 /* Strict: INPUT names what was read instead. */

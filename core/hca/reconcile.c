@@ -249,6 +249,7 @@ static void look_at_recorded(struct look *look, const struct oneib_pci *vf)
         result = reconcile_locked(look, vf, &err);
         oneib_vf_unlock(lock);
     }
+    look->repairs->busy += result == 0 && !taken;
     if (result < 0)
         note_failure(look, &err);
 }

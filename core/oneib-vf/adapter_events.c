@@ -134,8 +134,8 @@ static int name_one_that_is_not_open(const struct oneib_adapter_events *events,
     for (size_t i = 0; i < hcas->count; i++)
         if (!is_open(events, hcas->items[i].name))
             return oneib_fail(err, ONEIB_ERROR_NOT_FOUND,
-                              "libibverbs does not know %s: install ibverbs-providers, and load "
-                              "ib_uverbs",
+                              "libibverbs does not know %s: install ibverbs-providers, load "
+                              "ib_uverbs, and restart the service oneib-vf",
                               hcas->items[i].name);
     return 0;
 }

@@ -81,12 +81,31 @@ static int assign(const struct oneib_vf_options *options, const struct oneib_con
     return 0;
 }
 
+/* Which VFs are the host's is root's to say: the caller must not take one away from it. */
+static int check_not_hosts(const struct oneib_pci *vf, const struct oneib_config *config,
+                           struct oneib_error *err)
+{
+    oneib_autofree struct oneib_pci *hosts = NULL;
+    char address[ONEIB_PCI_TEXT_SIZE];
+    size_t count;
+    if (read_host_vfs(config->node.host_vfs, &hosts, &count, err) < 0)
+        return -1;
+    oneib_pci_format(vf, address);
+    for (size_t i = 0; i < count; i++)
+        if (oneib_pci_compare(vf, &hosts[i]) == 0)
+            return oneib_fail(err, ONEIB_ERROR_REFUSED,
+                              "virtual function %s is kept for the host (node.host_vfs)", address);
+    return 0;
+}
+
 static int release(const struct oneib_vf_options *options, const struct oneib_config *config,
                    struct oneib_text *output, struct oneib_error *err)
 {
     const struct oneib_assignment *what = &options->assignment;
     const uint32_t wait_ms = config->node.guid_wait_ms;
     size_t released = 1;
+    if (what->has_vf && check_not_hosts(&what->vf, config, err) < 0)
+        return -1;
     /* Half a release is worse than a late one, and it takes no longer than its waiting time. */
     on_end(SIG_IGN);
     const int result = what->has_vf

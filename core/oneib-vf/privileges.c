@@ -68,9 +68,14 @@ static int clear_environment(struct oneib_error *err)
     return 0;
 }
 
-/* Of dispositions only "ignored" is inherited. */
+/*
+ * Of dispositions only "ignored" is inherited. What a terminal stops a program with (Ctrl-Z, or
+ * writing from the background) is ignored: the kernel asks nobody whose program it is, and one that
+ * is stopped keeps its locks, without which no virtual function is given or taken back.
+ */
 static int reset_signals(struct oneib_error *err)
 {
+    static const int stops[] = {SIGTSTP, SIGTTIN, SIGTTOU};
     sigset_t none;
     sigemptyset(&none);
     for (int number = 1; number <= SIGRTMAX; number++) {
@@ -78,6 +83,8 @@ static int reset_signals(struct oneib_error *err)
         if (sigaction(number, NULL, &action) == 0 && action.sa_handler == SIG_IGN)
             signal(number, SIG_DFL);
     }
+    for (size_t i = 0; i < sizeof stops / sizeof *stops; i++)
+        signal(stops[i], SIG_IGN);
     if (sigprocmask(SIG_SETMASK, &none, NULL) < 0)
         return oneib_fail_errno(err, errno, "unblocking signals");
     return 0;

@@ -9,7 +9,8 @@
 /*
  * The first thing in main(): leaves no descriptor but 0, 1 and 2 (which are open afterwards), no
  * environment, no ignored or blocked signals, no working folder and no umask of the caller's, no
- * dumps of memory, no way to more privileges, and as root no capability but CAP_NET_ADMIN.
+ * dumps of memory, no way to more privileges, and as root no capability but CAP_NET_ADMIN. What a
+ * terminal stops programs with is ignored.
  * REFUSED when real and effective user or group differ: oneib-vf is not a setuid program.
  */
 int oneib_vf_drop_privileges(struct oneib_error *err);

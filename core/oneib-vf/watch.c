@@ -11,6 +11,10 @@
 #include <string.h>
 #include <sys/signalfd.h>
 
+/* To the next look while somebody works on a VF. Whoever does looks at the key too, but lets go of
+ * the VF a moment later, and no event comes again for what changed in between. */
+#define BUSY_MS 250
+
 /* What was last said to be wrong with one kind of thing: the same is not said again. */
 struct complaint {
     char text[sizeof((struct oneib_error *)NULL)->text];
@@ -20,6 +24,7 @@ struct watch {
     int signals; /* a signalfd */
     struct oneib_adapter_events events;
     struct complaint of_looking, of_events;
+    bool is_somebody_at_work;
 };
 
 static void complain(struct complaint *complaint, const char *what, const struct oneib_error *err)
@@ -40,7 +45,8 @@ static void settle(struct complaint *complaint, const char *what)
 static void tell(const struct oneib_vf_repairs *repairs)
 {
     if (repairs->closed)
-        oneib_log(ONEIB_LOG_WARNING, "closed %zu: their index no longer held their key",
+        oneib_log(ONEIB_LOG_WARNING,
+                  "closed %zu: they, their key or their port were not as they must be",
                   repairs->closed);
     if (repairs->opened)
         oneib_log(ONEIB_LOG_INFO, "opened %zu where their key is", repairs->opened);
@@ -56,6 +62,7 @@ static void look(struct watch *watch)
     struct oneib_vf_repairs repairs = {0};
     struct oneib_error err = {0};
     const bool sound = oneib_vfs_reconcile(&repairs, &err) == 0;
+    watch->is_somebody_at_work = repairs.busy > 0;
     tell(&repairs);
     if (sound)
         settle(&watch->of_looking, "all virtual functions are as they should be again");
@@ -91,6 +98,12 @@ static enum wish take_signals(int signals)
         wish = TO_LOOK;
     }
     return wish;
+}
+
+static uint32_t patience(const struct watch *watch, const struct oneib_config *config)
+{
+    const uint32_t longest = config->node.watch_ms;
+    return watch->is_somebody_at_work && longest > BUSY_MS ? BUSY_MS : longest;
 }
 
 /* Sleeps until something happens, or the time is over. */
@@ -132,7 +145,7 @@ int oneib_vf_watch(const struct oneib_config *config, struct oneib_error *err)
         /* Events first: what happens between the two is looked at in the next round. */
         follow_adapters(&watch);
         look(&watch);
-    } while (wait_for_something(&watch, config->node.watch_ms) != TO_END);
+    } while (wait_for_something(&watch, patience(&watch, config)) != TO_END);
     oneib_adapter_events_close(&watch.events);
     close(watch.signals);
     return 0;

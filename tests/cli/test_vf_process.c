@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What oneib-vf leaves behind of what it inherits, and how it ends when its caller is gone. */
 #include "base/clock.h"
+#include "hca/reservations.h"
 #include "hca/tree.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -25,7 +26,7 @@
 #define DEADLINE_MS 20000
 #define INHERITED 9
 
-static const struct tree_hca mlx4 = {.driver = ONEIB_HCA_MLX4, .vfs = 1};
+static const struct tree_hca mlx4 = {.driver = ONEIB_HCA_MLX4, .vfs = 2, .pkeys = 7};
 
 static int reset(void **state)
 {
@@ -130,8 +131,8 @@ static void nothing_of_the_callers_process_stays(void **state)
     assert_proc_tells(child, "status", "\nUmask:\t0022\n");
     assert_proc_tells(child, "status", "\nNoNewPrivs:\t1\n");
     assert_proc_tells(child, "status", "\nSigBlk:\t0000000000000000\n");
-    /* SIGPIPE, 13, by its own will. */
-    assert_proc_tells(child, "status", "\nSigIgn:\t0000000000001000\n");
+    /* SIGPIPE, 13, SIGTSTP, SIGTTIN and SIGTTOU, 20 to 22, by its own will. */
+    assert_proc_tells(child, "status", "\nSigIgn:\t0000000000381000\n");
     assert_proc_tells(child, "limits", "\nMax core file size        0                    0 ");
     end(child, listener);
 }
@@ -207,6 +208,104 @@ static void a_signal_to_end_undoes_what_was_begun(void **state)
     assert_undone_by(SIGHUP);
 }
 
+/* One that is stopped would keep its locks for as long as the caller likes. */
+static void a_terminal_cannot_stop_it(void **state)
+{
+    (void)state;
+    int listener, status;
+    const pid_t child = start_and_wait_until_it_prepares(&listener);
+    kill(child, SIGTSTP);
+    kill(child, SIGTTIN);
+    kill(child, SIGTTOU);
+    pause_a_moment();
+    assert_int_equal(waitpid(child, &status, WUNTRACED | WNOHANG), 0);
+    end(child, listener);
+}
+
+/* It does not outlive the test, whatever fails. */
+static pid_t start_quietly(const char *const *words)
+{
+    const pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        const int nowhere = open("/dev/null", O_RDWR);
+        dup2(nowhere, STDOUT_FILENO);
+        dup2(nowhere, STDERR_FILENO);
+        char *const *argv;
+        memcpy(&argv, &words, sizeof argv);
+        execv(ONEIB_VF_BINARY, argv);
+        _exit(127);
+    }
+    return child;
+}
+
+static bool entry_reads(const char *what)
+{
+    char entry[16];
+    tree_get_vf_pkey(&mlx4, 0, 1, 0, entry, sizeof entry);
+    return strcmp(entry, what) == 0;
+}
+
+static void await_entry(const char *what)
+{
+    const double end = oneib_now_ms() + DEADLINE_MS;
+    while (!entry_reads(what) && oneib_now_ms() < end)
+        pause_a_moment();
+    assert_true(entry_reads(what));
+}
+
+/* The key goes while the VF's lock is somebody's, who lets go of it a moment later; no event comes
+ * again, and the next look without one is a minute away. */
+static void the_watch_looks_again_at_what_somebody_had(void **state)
+{
+    (void)state;
+    static const char *const assign[] = {"oneib-vf", "assign", "--vm",   "42",           "--nic",
+                                         "1",        "--pkey", "0x0005", "--defer-guid", NULL};
+    static const char *const watch[] = {"oneib-vf", "watch", NULL};
+    struct oneib_error err;
+    const struct oneib_pci vf = tree_vf_pci(&mlx4, 0);
+    int lock;
+    tree_write("node = { watch = 60000; };", "/etc/oneib/oneib.conf");
+    tree_set_pkey(&mlx4, 1, 3, 0x8005);
+    assert_int_equal(status_of(start_quietly(assign)), 0);
+    assert_int_equal(oneib_vf_lock(&vf, 1000, &lock, &err), 0);
+    const pid_t child = start_quietly(watch);
+    /* It has begun to look once it has closed another VF. */
+    char entry[16] = "none";
+    const double end = oneib_now_ms() + DEADLINE_MS;
+    for (; strcmp(entry, "0") != 0 && oneib_now_ms() < end; pause_a_moment())
+        tree_get_vf_pkey(&mlx4, 1, 1, mlx4.pkeys - 1, entry, sizeof entry);
+    tree_set_pkey(&mlx4, 1, 3, 0x8006);
+    assert_true(entry_reads("3"));
+    oneib_vf_unlock(lock);
+    await_entry("0");
+    kill(child, SIGTERM);
+    assert_int_equal(status_of(child), 0);
+}
+
+/* Whatever oneadmin says. */
+static void a_vf_of_the_host_is_not_closed(void **state)
+{
+    (void)state;
+    const struct oneib_pci pci = tree_vf_pci(&mlx4, 1);
+    char entry[16], vf[ONEIB_PCI_TEXT_SIZE], config[96];
+    oneib_pci_format(&pci, vf);
+    snprintf(config, sizeof config, "node = { host_vfs = [ \"%s\" ]; };", vf);
+    tree_write(config, "/etc/oneib/oneib.conf");
+    tree_set_vf_pkey(&mlx4, 1, 1, 0, "4");
+    const pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        dup2(open("/dev/null", O_WRONLY), STDERR_FILENO);
+        execl(ONEIB_VF_BINARY, "oneib-vf", "release", "--vm", "42", "--vf", vf, (char *)NULL);
+        _exit(127);
+    }
+    assert_int_equal(status_of(child), 3);
+    tree_get_vf_pkey(&mlx4, 1, 1, 0, entry, sizeof entry);
+    assert_string_equal(entry, "4");
+}
+
 #define ON_NODE(test) cmocka_unit_test_setup(test, reset)
 
 int main(void)
@@ -217,6 +316,9 @@ int main(void)
         ON_NODE(its_memory_is_nobody_elses),
         ON_NODE(standard_files_that_are_missing_are_opened),
         ON_NODE(a_signal_to_end_undoes_what_was_begun),
+        ON_NODE(a_terminal_cannot_stop_it),
+        ON_NODE(the_watch_looks_again_at_what_somebody_had),
+        ON_NODE(a_vf_of_the_host_is_not_closed),
     };
     tree_open();
     return tree_close(cmocka_run_group_tests(tests, NULL, NULL));

@@ -50,21 +50,25 @@ static bool read_hex(const char *path, uint64_t *value)
     return end > text;
 }
 
-static void write_in_place(const char *path, const char *text)
+/* false: a test keeps the file from being written. */
+static bool write_in_place(const char *path, const char *text)
 {
     const int fd = open(path, O_WRONLY | O_CLOEXEC);
-    if (fd < 0 || pwrite(fd, text, strlen(text), 0) < 0)
+    if (fd < 0)
+        return false;
+    if (pwrite(fd, text, strlen(text), 0) < 0)
         abort();
     close(fd);
+    return true;
 }
 
-static void show_gid(const char *path, uint64_t guid)
+static bool show_gid(const char *path, uint64_t guid)
 {
     char text[48];
     snprintf(text, sizeof text, "fe80:0000:0000:0000:%04x:%04x:%04x:%04x\n",
              (unsigned)(guid >> 48 & 0xffff), (unsigned)(guid >> 32 & 0xffff),
              (unsigned)(guid >> 16 & 0xffff), (unsigned)(guid & 0xffff));
-    write_in_place(path, text);
+    return write_in_place(path, text);
 }
 
 static void serve_alias(unsigned port, unsigned alias, uint64_t *shown)
@@ -76,10 +80,8 @@ static void serve_alias(unsigned port, unsigned alias, uint64_t *shown)
     if (read_hex(admin, &wanted)) {
         const bool deletes = wanted == 0 || wanted == DELETED;
         const uint64_t next = deletes ? 0 : wanted;
-        if (next != *shown && (deletes ? shared->lets_go : shared->accepts)) {
-            show_gid(gid, next);
+        if (next != *shown && (deletes ? shared->lets_go : shared->accepts) && show_gid(gid, next))
             *shown = next;
-        }
     }
     free(admin);
     free(gid);
@@ -93,9 +95,8 @@ static void serve_key(void)
     char *path = tree_path("/sys/class/infiniband/%s/ports/%u/pkeys/%u", name(), shared->key_port,
                            shared->key_index);
     snprintf(text, sizeof text, "0x%04x", shared->key_raw);
-    write_in_place(path, text);
+    shared->key_is_due = !write_in_place(path, text);
     free(path);
-    shared->key_is_due = false;
 }
 
 static void serve(void)

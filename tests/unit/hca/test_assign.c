@@ -205,6 +205,24 @@ static void a_guid_that_the_sm_does_not_accept_is_taken_back(void **state)
     assert_closed(&hca, 0);
 }
 
+static void a_nic_is_closed_without_waiting_for_the_sm(void **state)
+{
+    (void)state;
+    struct oneib_vf_record record;
+    struct oneib_assignment wanted = assignment_of(42, 1, KEY);
+    wanted.defer_guid = true;
+    assign(&wanted, &record);
+    sm_accept_guids(false);
+    wanted.defer_guid = false;
+    wanted.pkey = 0;
+    wanted.guid_wait_ms = 60000;
+    const double begin = oneib_now_ms();
+    assign(&wanted, &record);
+    assert_true(oneib_now_ms() - begin < 10000);
+    assert_int_equal(record.stage, ONEIB_VF_CLOSED);
+    assert_closed(&hca, 0);
+}
+
 static void a_deferred_guid_that_the_sm_does_not_accept_leaves_the_nic_its_vf(void **state)
 {
     (void)state;
@@ -515,6 +533,7 @@ int main(void)
         IN_SCENE(a_deferred_guid_is_set_by_a_later_call),
         IN_SCENE(a_guid_that_is_set_already_is_not_deferred),
         IN_SCENE(a_guid_that_the_sm_does_not_accept_is_taken_back),
+        IN_SCENE(a_nic_is_closed_without_waiting_for_the_sm),
         IN_SCENE(a_deferred_guid_that_the_sm_does_not_accept_leaves_the_nic_its_vf),
         IN_SCENE(vfs_of_domains_and_of_the_host_are_passed_over),
         IN_SCENE(a_vf_that_somebody_mapped_by_hand_is_left_as_it_is),

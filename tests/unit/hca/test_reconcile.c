@@ -236,9 +236,13 @@ static void a_vf_that_somebody_works_on_is_left_to_them(void **state)
     const struct oneib_vf_record record = give(42, 1, false);
     tree_set_pkey(&hca, 1, KEY_INDEX, 0);
     assert_int_equal(oneib_vf_lock(&record.vf, 0, &lock, &err), 0);
-    assert_int_equal(reconcile().closed, 0);
+    const struct oneib_vf_repairs left = reconcile();
+    assert_int_equal(left.closed, 0);
+    assert_int_equal(left.busy, 1);
     oneib_vf_unlock(lock);
-    assert_int_equal(reconcile().closed, 1);
+    const struct oneib_vf_repairs done = reconcile();
+    assert_int_equal(done.closed, 1);
+    assert_int_equal(done.busy, 0);
 }
 
 static void one_vf_that_fails_keeps_no_other_from_being_closed(void **state)
