@@ -2,13 +2,39 @@
 /* After a VM has left this host, or lost a NIC. */
 #include "action.h"
 #include "node/driver.h"
+#include "node/report.h"
+#include <stdio.h>
+
+/* A line of the VM's log in OpenNebula. */
+static void warn(const struct oneib_error *left)
+{
+    oneib_autotext struct oneib_text line = {0};
+    oneib_report_failure(left, &line);
+    if (line.data)
+        fprintf(stderr, "WARN: %s", line.data);
+}
+
+/* The VM has been shut down or saved, the NIC detached, when this is called. OpenNebula would take
+ * all that for failed if this failed: what only takes longer is no reason. */
+static int release(const struct action *action, struct oneib_error *err)
+{
+    struct oneib_error failure = {0};
+    if (oneib_driver_clean(&action->config, &action->vm, action->arguments[0], &failure) == 0)
+        return 0;
+    if (failure.code == ONEIB_ERROR_TIMEOUT) {
+        warn(&failure);
+        return 0;
+    }
+    *err = failure;
+    return -1;
+}
 
 static int clean(struct action *action, struct oneib_error *err)
 {
     /* A NIC that is malformed hinders nobody from closing what the VM has. */
     if (action->unreadable.code != ONEIB_ERROR_INPUT && action_needs_document(action, err) < 0)
         return -1;
-    if (oneib_driver_clean(&action->config, &action->vm, action->arguments[0], err) < 0)
+    if (release(action, err) < 0)
         return -1;
     return action_run_hooks(action, err);
 }

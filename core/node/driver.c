@@ -2,17 +2,22 @@
 #include "node/driver.h"
 #include "base/cleanup.h"
 #include "domain/domains.h"
+#include "hca/hca.h"
 #include "hca/reservations.h"
+#include "hca/vf_control.h"
 #include "node/driver_nics.h"
 #include "node/helper.h"
+#include "node/inventory.h"
 #include <inttypes.h>
 
 #define oneib_autotable __attribute__((cleanup(oneib_vf_table_clear)))
 
-/* Keeps the first of several failures: the steps after it are done all the same. */
+/* Keeps the first of several failures: the steps after it are done all the same. What only takes
+ * longer hides nothing else. */
 static void note(int outcome, const struct oneib_error *failure, struct oneib_error *err)
 {
-    if (outcome < 0 && err->code == ONEIB_ERROR_NONE)
+    const bool is_worse = err->code == ONEIB_ERROR_TIMEOUT && failure->code != ONEIB_ERROR_TIMEOUT;
+    if (outcome < 0 && (err->code == ONEIB_ERROR_NONE || is_worse))
         *err = *failure;
 }
 
@@ -33,16 +38,44 @@ static int assign(const struct oneib_config *config, const struct oneib_assignme
     return 0;
 }
 
-/* VFs of libvirt's domains; *devices is the caller's. */
-static int ask_in_use(const struct oneib_config *config, struct oneib_pci **devices, size_t *count,
+/* What libvirt has; devices is the caller's to free. */
+struct in_use {
+    struct oneib_domains domains;
+    struct oneib_pci *devices;
+    size_t count;
+};
+
+static int ask_in_use(const struct oneib_config *config, struct in_use *in_use,
                       struct oneib_error *err)
 {
-    struct oneib_domains domains = {0};
-    if (oneib_domains_ask(config, &domains, err) < 0)
+    if (oneib_domains_ask(config, &in_use->domains, err) < 0)
         return oneib_wrap(err, "nobody knows which virtual functions are in use");
-    const int outcome = oneib_domains_devices(&domains, devices, count, err);
-    oneib_domains_clear(&domains);
-    return outcome;
+    return oneib_domains_devices(&in_use->domains, &in_use->devices, &in_use->count, err);
+}
+
+static void clear_in_use(struct in_use *in_use)
+{
+    oneib_domains_clear(&in_use->domains);
+    free(in_use->devices);
+}
+
+/*
+ * Nobody calls clean when a guest has switched itself off and its VM is terminated then: oned gives
+ * its VF to somebody else, who must not have to wait for the next probe. What is being released
+ * already is left to the watch: the SM would be waited for.
+ */
+static void release_stale(const struct oneib_config *config, const struct oneib_node_vm *vm,
+                          const struct oneib_vf_table *table, const struct in_use *in_use)
+{
+    const int64_t now = oneib_seconds_since_boot();
+    for (size_t i = 0; i < table->count; i++) {
+        const struct oneib_vf_record *record = &table->items[i];
+        struct oneib_error unheard = {0};
+        if (record->vm_id != vm->id && record->stage != ONEIB_VF_RELEASING &&
+            oneib_record_is_stale(record, &in_use->domains, true, oneib_vf_record_has_owner(record),
+                                  now))
+            oneib_helper_release(config, record->vm_id, record->nic_id, &unheard);
+    }
 }
 
 static size_t count_meant(const struct oneib_node_vm *vm)
@@ -61,9 +94,18 @@ static int check_nics(const struct oneib_node_vm *vm, struct oneib_error *err)
     return 0;
 }
 
+/* A NIC that is being attached has nothing yet: what is recorded for its id, and no domain has, is
+ * of an attach that failed after its pre, which OpenNebula does not clean up, and perhaps at
+ * another adapter. */
+static bool is_left_over(const struct oneib_node_nic *nic, const struct oneib_vf_record *record,
+                         const struct in_use *in_use)
+{
+    return nic->attach && record && !oneib_domains_of(&in_use->domains, &record->vf);
+}
+
 static int assign_nics(const struct oneib_config *config, struct oneib_node_vm *vm,
-                       const struct oneib_vf_table *table, const struct oneib_pci *in_use,
-                       size_t in_use_count, struct oneib_error *err)
+                       const struct oneib_vf_table *table, const struct in_use *in_use,
+                       struct oneib_error *err)
 {
     for (size_t i = 0; i < vm->nic_count; i++) {
         struct oneib_node_nic *nic = &vm->nics[i];
@@ -71,31 +113,45 @@ static int assign_nics(const struct oneib_config *config, struct oneib_node_vm *
             continue;
         struct oneib_assignment assignment = oneib_nic_opening(vm, nic);
         assignment.defer_guid = vm->deployed && !nic->attach;
-        assignment.in_use = in_use;
-        assignment.in_use_count = in_use_count;
-        if (assign(config, &assignment, err) < 0)
+        assignment.in_use = in_use->devices;
+        assignment.in_use_count = in_use->count;
+        const struct oneib_vf_record *record = oneib_vf_table_of_nic(table, vm->id, nic->nic_id);
+        const bool is_new = !record || is_left_over(nic, record, in_use);
+        struct oneib_error unheard = {0};
+        if (record && is_new)
+            oneib_helper_release(config, vm->id, nic->nic_id, &unheard);
+        const int outcome = assign(config, &assignment, err);
+        /* A VF that the NIC had before is not this call's to take back. One that was asked for in
+         * vain is oneib-vf's, unless that is root's, could not be stopped and goes on. */
+        nic->to_undo = is_new && (outcome == 0 || err->code == ONEIB_ERROR_TIMEOUT);
+        if (outcome < 0)
             return -1;
-        /* A VF that the NIC had before is not this call's to take back. */
-        nic->to_undo = !oneib_vf_table_of_nic(table, vm->id, nic->nic_id);
     }
     return 0;
+}
+
+static int assign_all(const struct oneib_config *config, struct oneib_node_vm *vm,
+                      struct in_use *in_use, struct oneib_error *err)
+{
+    oneib_autotable struct oneib_vf_table table = {0};
+    if (check_nics(vm, err) < 0 || oneib_reservations_read(&table, err) < 0 ||
+        ask_in_use(config, in_use, err) < 0)
+        return -1;
+    release_stale(config, vm, &table, in_use);
+    return assign_nics(config, vm, &table, in_use, err);
 }
 
 int oneib_driver_pre(const struct oneib_config *config, struct oneib_node_vm *vm,
                      struct oneib_error *err)
 {
-    oneib_autotable struct oneib_vf_table table = {0};
-    oneib_autofree struct oneib_pci *in_use = NULL;
-    size_t in_use_count = 0;
+    struct in_use in_use = {0};
     if (count_meant(vm) == 0)
         return 0;
-    if (check_nics(vm, err) < 0 || oneib_reservations_read(&table, err) < 0 ||
-        ask_in_use(config, &in_use, &in_use_count, err) < 0)
-        return -1;
-    if (assign_nics(config, vm, &table, in_use, in_use_count, err) == 0)
-        return 0;
-    oneib_driver_undo(config, vm);
-    return -1;
+    const int outcome = assign_all(config, vm, &in_use, err);
+    clear_in_use(&in_use);
+    if (outcome < 0)
+        oneib_driver_undo(config, vm);
+    return outcome;
 }
 
 void oneib_driver_undo(const struct oneib_config *config, const struct oneib_node_vm *vm)
@@ -180,6 +236,43 @@ static int release_unrecorded(const struct oneib_config *config, const struct on
     return 0;
 }
 
+/* A VF that is not there reaches nobody; one that cannot be read may. */
+static bool is_closed(const struct oneib_vf_record *record)
+{
+    struct oneib_hcas hcas = {0};
+    struct oneib_vf_state state = {0};
+    struct oneib_error unread;
+    const struct oneib_vf *vf = NULL;
+    if (oneib_hcas_read(ONEIB_HCA_VFS, &hcas, &unread) < 0)
+        return false;
+    const struct oneib_hca *hca = oneib_hcas_of_vf(&hcas, &record->vf, &vf);
+    const bool closed =
+        !hca || (oneib_vf_state_read(hca, vf, &state, &unread) == 0 && state.closed);
+    oneib_hcas_clear(&hcas);
+    return closed;
+}
+
+/*
+ * What a release that failed has begun is RELEASING: kept from everybody, and the watch goes on
+ * with it. Once it is closed that is TIMEOUT, whatever oneib-vf said. nic_id < 0: all NICs. Returns
+ * -1.
+ */
+static int judge_release(uint32_t vm_id, int nic_id, struct oneib_error *err)
+{
+    oneib_autotable struct oneib_vf_table table = {0};
+    struct oneib_error unread;
+    if (oneib_reservations_read(&table, &unread) < 0)
+        return -1;
+    for (size_t i = 0; i < table.count; i++) {
+        const struct oneib_vf_record *record = &table.items[i];
+        if (record->vm_id == vm_id && (nic_id < 0 || record->nic_id == nic_id) &&
+            (record->stage != ONEIB_VF_RELEASING || !is_closed(record)))
+            return -1;
+    }
+    err->code = ONEIB_ERROR_TIMEOUT;
+    return -1;
+}
+
 static bool has_record(const struct oneib_vf_table *table, uint32_t vm_id)
 {
     for (size_t i = 0; i < table->count; i++)
@@ -193,9 +286,11 @@ static int release_all(const struct oneib_config *config, const struct oneib_nod
 {
     if (!has_record(table, vm->id))
         return 0;
-    if (oneib_helper_release(config, vm->id, -1, err) < 0)
-        return err->code == ONEIB_ERROR_REFUSED ? -1 : oneib_wrap(err, "VM %" PRIu32, vm->id);
-    return 0;
+    if (oneib_helper_release(config, vm->id, -1, err) == 0)
+        return 0;
+    if (err->code != ONEIB_ERROR_REFUSED)
+        oneib_wrap(err, "VM %" PRIu32, vm->id);
+    return judge_release(vm->id, -1, err);
 }
 
 static int release_nic(const struct oneib_config *config, const struct oneib_node_vm *vm,
@@ -204,9 +299,10 @@ static int release_nic(const struct oneib_config *config, const struct oneib_nod
 {
     if (!oneib_vf_table_of_nic(table, vm->id, nic->nic_id))
         return 0;
-    if (oneib_helper_release(config, vm->id, nic->nic_id, err) < 0)
-        return name_nic(err, vm->id, nic->nic_id);
-    return 0;
+    if (oneib_helper_release(config, vm->id, nic->nic_id, err) == 0)
+        return 0;
+    name_nic(err, vm->id, nic->nic_id);
+    return judge_release(vm->id, nic->nic_id, err);
 }
 
 int oneib_driver_clean(const struct oneib_config *config, const struct oneib_node_vm *vm,

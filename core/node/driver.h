@@ -35,7 +35,9 @@ int oneib_driver_post(const struct oneib_config *config, struct oneib_node_vm *v
 void oneib_driver_undo(const struct oneib_config *config, const struct oneib_node_vm *vm);
 
 /* host: the argument, the host that is cleaned; it differs from vm->hostname at the source of a
- * migration. Releases the NIC of a detach, else all that the VM has here. */
+ * migration. Releases the NIC of a detach, else all that the VM has here. TIMEOUT: what is not free
+ * yet is RELEASING, in most cases closed, but the SM has not let go of its GUID; oneib-vf watch
+ * goes on with it, and nothing is left to do for the caller. */
 int oneib_driver_clean(const struct oneib_config *config, const struct oneib_node_vm *vm,
                        const char *host, struct oneib_error *err);
 

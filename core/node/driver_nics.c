@@ -71,6 +71,7 @@ struct oneib_assignment oneib_record_closing(const struct oneib_vf_record *recor
         .limited = record->limited,
         .port = record->port,
         .numa_node = -1,
+        .defer_guid = record->guid == ONEIB_VF_GUID_DEFERRED,
     };
     memcpy(assignment.device, record->device, sizeof assignment.device);
     return assignment;

@@ -7,8 +7,9 @@
 #include "base/error.h"
 #include <stddef.h>
 
-/* A hook that does not end is killed: an action that never ends would hold up the VM for good. */
-#define ONEIB_HOOK_TIMEOUT_MS 300000
+/* A hook that does not end is killed: an action that never ends would hold up the VM for good, and
+ * while hooks run nobody but the table says that the VF is in use (ONEIB_STALE_AFTER). */
+#define ONEIB_HOOK_TIMEOUT_MS 60000
 
 /*
  * Runs every executable file in `folder`, by name, but those whose name begins with a dot, with the

@@ -48,11 +48,10 @@ static enum oneib_vf_use use_of(const struct oneib_inventory *inventory,
 static void look_at_vf(const struct oneib_inventory *inventory, const struct oneib_config *config,
                        bool with_states, struct oneib_inventory_vf *item)
 {
-    struct oneib_error unreadable = {0};
     item->record = oneib_vf_table_of_vf(&inventory->table, &item->vf->pci);
     item->domain = oneib_domains_of(&inventory->domains, &item->vf->pci);
-    item->state_known =
-        with_states && oneib_vf_state_read(item->hca, item->vf, &item->state, &unreadable) == 0;
+    item->state_known = with_states && oneib_vf_state_read(item->hca, item->vf, &item->state,
+                                                           &item->unreadable) == 0;
     item->use = use_of(inventory, config, item, with_states);
 }
 
@@ -178,7 +177,7 @@ static bool is_vm_busy(const struct oneib_inventory *inventory,
     for (size_t i = 0; i < inventory->table.count; i++) {
         const struct oneib_vf_record *other = &inventory->table.items[i];
         if (other != record && other->vm_id == record->vm_id &&
-            (now - other->since < ONEIB_STALE_AFTER || oneib_vf_record_has_owner(other)))
+            (!oneib_record_is_settled(other, now) || oneib_vf_record_has_owner(other)))
             return true;
     }
     return false;

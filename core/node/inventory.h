@@ -20,6 +20,9 @@
 /* A record is left alone for so long after its last change: between pre and the moment when libvirt
  * knows the domain. Seconds. */
 #define ONEIB_STALE_AFTER 120
+/* The same for a record whose GUID is deferred: on local storage OpenNebula copies read-only images
+ * and snapshots to the destination between pre and the domain. Seconds. */
+#define ONEIB_MIGRATING_FOR 3600
 
 struct oneib_inventory_vf {
     const struct oneib_hca *hca;          /* into inventory->hcas */
@@ -28,7 +31,8 @@ struct oneib_inventory_vf {
     const struct oneib_domain *domain;    /* into inventory->domains; NULL: none */
     enum oneib_vf_use use;
     bool state_known;
-    struct oneib_vf_state state; /* when it was asked for and could be read */
+    struct oneib_vf_state state;   /* when it was asked for and could be read */
+    struct oneib_error unreadable; /* why it could not; code NONE otherwise */
 };
 
 struct oneib_inventory {
@@ -53,10 +57,10 @@ int oneib_inventory_read(const struct oneib_config *config, bool with_states,
 void oneib_inventory_clear(struct oneib_inventory *inventory);
 
 /*
- * Whether a record is stale: nobody works on it, it has not changed for ONEIB_STALE_AFTER, and no
- * domain named "one-<VM>" is there and none names its VF; a PREPARING one whose owner is gone, or a
- * RELEASING one that nobody works on, at once. Never while libvirt does not answer, except those
- * two. now: oneib_seconds_since_boot().
+ * Whether a record is stale: nobody works on it, it has not changed for ONEIB_STALE_AFTER (its GUID
+ * deferred: ONEIB_MIGRATING_FOR), and no domain named "one-<VM>" is there and none names its VF; a
+ * PREPARING one whose owner is gone, or a RELEASING one that nobody works on, at once. Never while
+ * libvirt does not answer, except those two. now: oneib_seconds_since_boot().
  */
 bool oneib_record_is_stale(const struct oneib_vf_record *record,
                            const struct oneib_domains *domains, bool domains_known, bool has_owner,

@@ -231,20 +231,26 @@ static int judge_vf(const struct judge *judge, const struct oneib_inventory_vf *
     return item->use == ONEIB_VF_NOT_CLOSED ? note_left_over(judge, item, vf, err) : 0;
 }
 
-/* One for an adapter: what cannot be read of one VF can often be read of none. */
+/* One for an adapter: what cannot be read of one VF can often be read of none, for one reason. */
 static int judge_states_of(const struct judge *judge, const struct oneib_hca *hca,
                            struct oneib_error *err)
 {
+    const struct oneib_inventory_vf *first = NULL;
     size_t unknown = 0;
-    for (size_t i = 0; i < judge->inventory->vf_count; i++)
-        if (judge->inventory->vfs[i].hca == hca && !judge->inventory->vfs[i].state_known)
-            unknown++;
+    for (size_t i = 0; i < judge->inventory->vf_count; i++) {
+        const struct oneib_inventory_vf *item = &judge->inventory->vfs[i];
+        if (item->hca != hca || item->state_known)
+            continue;
+        first = first ? first : item;
+        unknown++;
+    }
     if (!judge->with_states || unknown == 0 || hca->fault.code != ONEIB_ERROR_NONE)
         return 0;
     return oneib_findings_add(judge->findings, ONEIB_WARNING, "vf-unreadable",
-                              "'oneib hca' as root tells more; see the adapter's driver", err,
-                              "%s: the state of %zu of its %zu virtual functions cannot be read",
-                              hca->name, unknown, hca->vf_count);
+                              "see the adapter's driver, and the kernel's log", err,
+                              "%s: the state of %zu of its %zu virtual functions cannot be read: "
+                              "%s",
+                              hca->name, unknown, hca->vf_count, first->unreadable.text);
 }
 
 static int judge_vfs(const struct judge *judge, struct oneib_error *err)

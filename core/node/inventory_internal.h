@@ -9,6 +9,8 @@
 int oneib_inventory_judge(struct oneib_inventory *inventory, bool with_states,
                           struct oneib_error *err);
 
+/* Whether it has not changed for ONEIB_STALE_AFTER. */
+bool oneib_record_is_settled(const struct oneib_vf_record *record, int64_t now);
 /* The record of a VM that is not at rest makes none of its others stale: pre gives a VM its VFs one
  * by one, and waits for each. */
 bool oneib_inventory_is_stale(const struct oneib_inventory *inventory,

@@ -1,11 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "node/inventory.h"
+#include "node/inventory_internal.h"
 
 /* Between two steps of a deployment nobody holds the record, and libvirt does not know the domain
- * yet. */
-static bool is_settled(const struct oneib_vf_record *record, int64_t now)
+ * yet. A time that is far ahead is another boot's. */
+bool oneib_record_is_settled(const struct oneib_vf_record *record, int64_t now)
 {
-    return now - record->since >= ONEIB_STALE_AFTER;
+    return now - record->since >= ONEIB_STALE_AFTER || record->since - now >= ONEIB_STALE_AFTER;
+}
+
+/* A migration copies disks and snapshots before libvirt knows the domain here. */
+static bool may_be_migrating(const struct oneib_vf_record *record, int64_t now)
+{
+    const int64_t age = now - record->since;
+    return record->guid == ONEIB_VF_GUID_DEFERRED && age < ONEIB_MIGRATING_FOR &&
+           age > -ONEIB_MIGRATING_FOR;
 }
 
 /* Whoever was at work has died in the middle: the VF is nobody's to use, whatever libvirt says. */
@@ -22,8 +30,8 @@ bool oneib_record_is_stale(const struct oneib_vf_record *record,
         return false;
     if (was_left_half_done(record))
         return true;
-    return domains_known && is_settled(record, now) &&
-           !oneib_domains_have_vm(domains, record->vm_id) &&
+    return domains_known && oneib_record_is_settled(record, now) &&
+           !may_be_migrating(record, now) && !oneib_domains_have_vm(domains, record->vm_id) &&
            !oneib_domains_of(domains, &record->vf);
 }
 
@@ -40,5 +48,6 @@ bool oneib_record_is_unfinished(const struct oneib_vf_record *record,
                                 bool has_owner, int64_t now)
 {
     return !has_owner && !was_left_half_done(record) && record->guid != ONEIB_VF_GUID_SET &&
-           domains_known && is_settled(record, now) && is_running(domains, record->vm_id);
+           domains_known && oneib_record_is_settled(record, now) &&
+           is_running(domains, record->vm_id);
 }

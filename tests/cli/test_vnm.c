@@ -316,6 +316,24 @@ static void a_refusal_of_the_helper_is_told_and_undone(void **state)
     assert_string_equal(content("run/oneib/vfs"), "");
 }
 
+/* The VM is gone by then: OpenNebula must not take it for a VM that could not be saved. */
+static void clean_that_leaves_a_vf_to_the_watch_warns_and_succeeds(void **state)
+{
+    (void)state;
+    tree_write("release", "/refuse");
+    tree_write("vf=0000:81:00.3 device=mlx4_0 index=2 port=1 vm=2 nic=1 site=0 pkey=0x0005 "
+               "membership=full stage=releasing guid=none owner=0:0 since=1",
+               "/run/oneib/vfs");
+    run_recorded(WORDS(VNM_CLEAN, "localhost"), "0053-vnm.ibrec.clean.vm2", KEY);
+    assert_int_equal(status, 0);
+    assert_string_equal(errors.data, "WARN: the stand-in refuses\n");
+    tree_write("vf=0000:81:00.3 device=mlx4_0 index=2 port=1 vm=2 nic=1 site=0 pkey=0x0005 "
+               "membership=full stage=open guid=set owner=0:0 since=1",
+               "/run/oneib/vfs");
+    run_recorded(WORDS(VNM_CLEAN, "localhost"), "0053-vnm.ibrec.clean.vm2", KEY);
+    assert_failed("the stand-in refuses");
+}
+
 static void without_libvirt_nothing_is_handed_out(void **state)
 {
     (void)state;
@@ -522,6 +540,7 @@ int main(void)
         TEST(update_sg_has_nothing_to_do),
         TEST(a_network_with_neither_key_nor_right_is_refused),
         TEST(a_refusal_of_the_helper_is_told_and_undone),
+        TEST(clean_that_leaves_a_vf_to_the_watch_warns_and_succeeds),
         TEST(without_libvirt_nothing_is_handed_out),
         TEST(without_libvirt_vfs_are_taken_back),
         TEST(a_damaged_table_stops_everything),

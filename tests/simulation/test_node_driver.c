@@ -234,7 +234,8 @@ static void a_guid_that_is_not_let_go_keeps_the_vf_closed_and_taken(void **state
     const unsigned vf = claim_of(0, vm).vf;
     ok(lab_node_hold_guids(lab, 0, true, &err));
     ok(lab_node_domain(lab, 0, vm, false, &err));
-    assert_int_equal(lab_node_driver(lab, 0, "clean", vm, &err), -1);
+    /* OpenNebula would take a failure for the shutdown's. */
+    ok(lab_node_driver(lab, 0, "clean", vm, &err));
     assert_string_equal(claim_of(0, vm).stage, "releasing");
     assert_int_equal(vf_of(0, vf).map[0], 0);
     ok(lab_node_hold_guids(lab, 0, false, &err));

@@ -23,6 +23,7 @@ static int call_count;
 static enum oneib_error_code failure_code;
 static bool libvirt_is_silent, table_is_damaged;
 static int libvirt_questions;
+static int64_t now; /* seconds since boot */
 
 /* --- stand-ins ------------------------------------------------------------------------------ */
 
@@ -93,6 +94,16 @@ int oneib_reservations_read(struct oneib_vf_table *copy, struct oneib_error *err
     return 0;
 }
 
+int64_t oneib_seconds_since_boot(void)
+{
+    return now;
+}
+
+bool oneib_vf_record_has_owner(const struct oneib_vf_record *of)
+{
+    return of->owner != 0;
+}
+
 int oneib_domains_ask(const struct oneib_config *unused, struct oneib_domains *domains,
                       struct oneib_error *error)
 {
@@ -113,6 +124,7 @@ static inline int begin(void **state)
     failure_code = ONEIB_ERROR_UNREACHABLE;
     fails_at = call_count = libvirt_questions = 0;
     libvirt_is_silent = table_is_damaged = false;
+    now = 0;
     err = (struct oneib_error){0};
     return 0;
 }

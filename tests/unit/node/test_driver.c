@@ -47,6 +47,28 @@ static void pre_of_another_drivers_attach_does_nothing(void **state)
     assert_int_equal(libvirt_questions, 0);
 }
 
+/* A guest that switched itself off, and whose VM was terminated then. */
+static void pre_takes_back_what_vms_without_a_domain_still_have(void **state)
+{
+    (void)state;
+    record(7, 0, 1, 5, ONEIB_VF_OPEN, ONEIB_VF_GUID_SET);
+    now = 1000;
+    assert_int_equal(pre(VM("42", NIC("1", ""))), 0);
+    assert_calls("release 7/0\nassign 42/1 key 5 in-use 2\n");
+}
+
+static void pre_takes_nothing_back_from_who_may_be_about_to_start(void **state)
+{
+    (void)state;
+    record(7, 0, 1, 5, ONEIB_VF_OPEN, ONEIB_VF_GUID_SET);
+    record(8, 0, 2, 5, ONEIB_VF_RELEASING, ONEIB_VF_GUID_NONE);
+    record(9, 0, 3, 5, ONEIB_VF_OPEN, ONEIB_VF_GUID_DEFERRED);
+    record(42, 1, 4, 5, ONEIB_VF_OPEN, ONEIB_VF_GUID_SET);
+    now = 60;
+    assert_int_equal(pre(VM("42", NIC("1", ""))), 0);
+    assert_calls("assign 42/1 key 5 in-use 2\n");
+}
+
 static void pre_without_a_key_is_refused_before_anything_is_touched(void **state)
 {
     (void)state;
@@ -152,6 +174,36 @@ static void pre_that_fails_leaves_what_the_vm_had_before(void **state)
                  "assign 42/3 key 5 in-use 2 fails\nrelease 42/2\n");
 }
 
+static void pre_of_an_attach_drops_nothing_that_a_domain_has(void **state)
+{
+    (void)state;
+    record_open(42, 2, 7);
+    assert_int_equal(pre(DEPLOYED("42", NIC("2", ATTACH))), 0);
+    oneib_driver_undo(&config, &vm);
+    assert_calls("assign 42/2 key 5 in-use 2\n");
+}
+
+/* oneib-vf may still be at work then, and succeed. */
+static void pre_that_did_not_hear_from_oneib_vf_takes_back_what_it_may_give(void **state)
+{
+    (void)state;
+    failure_code = ONEIB_ERROR_TIMEOUT;
+    fails_at = 2;
+    assert_int_equal(pre(VM("42", NIC("1", "") NIC("2", ""))), -1);
+    assert_calls("assign 42/1 key 5 in-use 2\nassign 42/2 key 5 in-use 2 fails\n"
+                 "release 42/1\nrelease 42/2\n");
+}
+
+static void pre_of_an_attach_drops_what_an_earlier_one_left(void **state)
+{
+    (void)state;
+    record_open(42, 1, 1);
+    record_open(42, 2, 2);
+    assert_int_equal(pre(DEPLOYED("42", NIC("1", "") NIC("2", ATTACH))), 0);
+    oneib_driver_undo(&config, &vm);
+    assert_calls("release 42/2\nassign 42/2 key 5 in-use 2\nrelease 42/2\n");
+}
+
 static void undo_after_a_pre_that_succeeded_releases_what_it_gave(void **state)
 {
     (void)state;
@@ -232,6 +284,8 @@ int main(void)
         TEST(pre_of_a_vm_that_ran_before_defers_guids),
         TEST(pre_of_an_attach_is_about_that_nic_and_defers_nothing),
         TEST(pre_of_another_drivers_attach_does_nothing),
+        TEST(pre_takes_back_what_vms_without_a_domain_still_have),
+        TEST(pre_takes_nothing_back_from_who_may_be_about_to_start),
         TEST(pre_without_a_key_is_refused_before_anything_is_touched),
         TEST(pre_with_a_key_that_is_none_is_refused),
         TEST(pre_with_a_bridge_is_refused),
@@ -242,6 +296,9 @@ int main(void)
         TEST(pre_that_fails_takes_back_what_it_gave),
         TEST(words_of_oneib_vf_are_told_as_they_are),
         TEST(pre_that_fails_leaves_what_the_vm_had_before),
+        TEST(pre_that_did_not_hear_from_oneib_vf_takes_back_what_it_may_give),
+        TEST(pre_of_an_attach_drops_what_an_earlier_one_left),
+        TEST(pre_of_an_attach_drops_nothing_that_a_domain_has),
         TEST(undo_after_a_pre_that_succeeded_releases_what_it_gave),
         TEST(post_has_nothing_to_do_where_nothing_was_deferred),
         TEST(post_completes_what_was_deferred_without_libvirt),

@@ -102,6 +102,37 @@ static void clean_goes_on_after_a_failure_and_tells_the_first(void **state)
     assert_calls("release 42 fails\nrelease 42 vf 0000:82:00.3\n");
 }
 
+static void clean_that_leaves_a_vf_to_the_watch_tells_it_from_a_failure(void **state)
+{
+    (void)state;
+    record(42, 1, 1, 5, ONEIB_VF_RELEASING, ONEIB_VF_GUID_NONE);
+    record_open(43, 1, 2);
+    failure_code = ONEIB_ERROR_REFUSED;
+    fails_at = 1;
+    assert_int_equal(clean(DEPLOYED("42", NIC("1", "")), "kvm1"), -1);
+    assert_int_equal(err.code, ONEIB_ERROR_TIMEOUT);
+    assert_told("no");
+    end(NULL);
+    begin(NULL);
+    record(42, 1, 1, 5, ONEIB_VF_RELEASING, ONEIB_VF_GUID_NONE);
+    record_open(42, 2, 2);
+    failure_code = ONEIB_ERROR_REFUSED;
+    fails_at = 1;
+    assert_int_equal(clean(DEPLOYED("42", NIC("1", "")), "kvm1"), -1);
+    assert_int_equal(err.code, ONEIB_ERROR_REFUSED);
+}
+
+static void clean_of_a_detach_tells_them_apart_too(void **state)
+{
+    (void)state;
+    record(42, 1, 1, 5, ONEIB_VF_RELEASING, ONEIB_VF_GUID_NONE);
+    record_open(42, 2, 2);
+    fails_at = 1;
+    assert_int_equal(clean(DEPLOYED("42", NIC("1", ATTACH) NIC("2", "")), "kvm1"), -1);
+    assert_int_equal(err.code, ONEIB_ERROR_TIMEOUT);
+    assert_calls("release 42/1 fails\n");
+}
+
 static void clean_is_not_hindered_by_a_malformed_nic(void **state)
 {
     (void)state;
@@ -164,6 +195,15 @@ static void update_without_a_key_closes(void **state)
     record_open(42, 1, 1);
     assert_int_equal(update(DEPLOYED("42", KEYLESS("1"))), 0);
     assert_calls("assign 42/1 key 0 on mlx4_0:1\n");
+}
+
+/* The source of a migration may still have it. */
+static void update_that_closes_gives_no_guid_that_is_deferred(void **state)
+{
+    (void)state;
+    record(42, 1, 1, 5, ONEIB_VF_OPEN, ONEIB_VF_GUID_DEFERRED);
+    assert_int_equal(update(DEPLOYED("42", KEYLESS("1"))), 0);
+    assert_calls("assign 42/1 key 0 on mlx4_0:1 deferred\n");
 }
 
 static void update_with_a_key_that_is_none_closes_and_fails(void **state)
@@ -231,12 +271,15 @@ int main(void)
         TEST(clean_leaves_a_vf_that_is_somebody_elses_by_now),
         TEST(clean_of_a_detached_pci_nic_without_a_record_goes_by_its_address),
         TEST(clean_goes_on_after_a_failure_and_tells_the_first),
+        TEST(clean_that_leaves_a_vf_to_the_watch_tells_it_from_a_failure),
+        TEST(clean_of_a_detach_tells_them_apart_too),
         TEST(clean_is_not_hindered_by_a_malformed_nic),
         TEST(update_closes_all_before_it_waits_for_any),
         TEST(update_of_something_else_touches_nothing),
         TEST(update_of_membership_closes_and_opens),
         TEST(update_leaves_other_networks_and_other_vms),
         TEST(update_without_a_key_closes),
+        TEST(update_that_closes_gives_no_guid_that_is_deferred),
         TEST(update_with_a_key_that_is_none_closes_and_fails),
         TEST(update_gives_no_vf_to_a_nic_that_has_none),
         TEST(update_closes_nics_that_the_document_hides),

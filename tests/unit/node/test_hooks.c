@@ -118,7 +118,7 @@ static void the_first_failure_ends_it_and_is_quoted(void **state)
     write_hook("3", "");
     assert_int_equal(run(), -1);
     assert_int_equal(err.code, ONEIB_ERROR_REFUSED);
-    assert_string_equal(err.text, "hook \"2\" ended with exit status 7, \"no\\x09more\\x0a\"");
+    assert_string_equal(err.text, "hook \"2\" ended with exit status 7, \"no\\x09more\"");
     assert_string_equal(read_scratch("calls"), "1\n2\n");
 }
 

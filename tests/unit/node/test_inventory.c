@@ -431,6 +431,7 @@ static void a_map_that_cannot_be_read_is_found_once(void **state)
     assert_int_equal(inventory.vfs[2].use, ONEIB_VF_FREE);
     oneib_inventory_clear(&inventory);
     found(true, "vf-unreadable", ONEIB_WARNING, "2 of its 4 virtual functions");
+    found(true, "vf-unreadable", ONEIB_WARNING, "pkey_idx/5 reads \"nonsense\"");
 }
 
 /* ---- repairing ----------------------------------------------------------------------------- */

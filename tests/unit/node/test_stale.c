@@ -68,9 +68,28 @@ static void a_young_record_is_left_alone(void **state)
 {
     (void)state;
     const struct oneib_vf_record young = record(ONEIB_VF_OPEN, JUST_NOW),
-                                 from_the_future = record(ONEIB_VF_OPEN, NOW + 1000);
+                                 younger = record(ONEIB_VF_OPEN, NOW + 1);
     assert_false(oneib_record_is_stale(&young, no_domains(), true, false, NOW));
-    assert_false(oneib_record_is_stale(&from_the_future, no_domains(), true, false, NOW));
+    assert_false(oneib_record_is_stale(&younger, no_domains(), true, false, NOW));
+}
+
+/* Nothing else is ahead of the time since boot. */
+static void a_record_of_another_boot_is_stale(void **state)
+{
+    (void)state;
+    const struct oneib_vf_record ahead = record(ONEIB_VF_OPEN, NOW + ONEIB_STALE_AFTER);
+    assert_true(oneib_record_is_stale(&ahead, no_domains(), true, false, NOW));
+}
+
+/* Its disks are being copied. */
+static void a_record_of_a_migration_that_takes_long_is_left_alone(void **state)
+{
+    (void)state;
+    struct oneib_vf_record migrating = record(ONEIB_VF_OPEN, LONG_AGO);
+    migrating.guid = ONEIB_VF_GUID_DEFERRED;
+    assert_false(oneib_record_is_stale(&migrating, no_domains(), true, false, NOW));
+    migrating.since = NOW - ONEIB_MIGRATING_FOR;
+    assert_true(oneib_record_is_stale(&migrating, no_domains(), true, false, NOW));
 }
 
 static void a_record_whose_vm_is_here_is_not_stale(void **state)
@@ -165,6 +184,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_settled_record_without_its_vm_is_stale),
         cmocka_unit_test(a_young_record_is_left_alone),
+        cmocka_unit_test(a_record_of_another_boot_is_stale),
+        cmocka_unit_test(a_record_of_a_migration_that_takes_long_is_left_alone),
         cmocka_unit_test(a_record_whose_vm_is_here_is_not_stale),
         cmocka_unit_test(a_record_whose_vf_some_domain_names_is_not_stale),
         cmocka_unit_test(nothing_settled_is_stale_while_libvirt_does_not_answer),
