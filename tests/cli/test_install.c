@@ -295,6 +295,15 @@ static void a_file_of_somebody_elses_stays(void **state)
     assert_string_equal(before, after);
 }
 
+/* To open one would be to wait for somebody who writes to it. */
+static void a_pipe_in_a_files_place_holds_nobody_up(void **state)
+{
+    (void)state;
+    must("cd \"${FOLDER:?}\"/d/var/lib/one/remotes && mkdir vnm/infiniband && "
+         "mkfifo vnm/infiniband/pre");
+    must_refuse("--frontend", "vnm/infiniband/pre is there already and is not oneib's");
+}
+
 static void what_broke_off_can_be_taken_away(void **state)
 {
     (void)state;
@@ -417,6 +426,7 @@ int main(void)
         CASE(without_a_front_end_nothing_is_installed),
         CASE(an_unwritable_folder_is_said),
         CASE(a_file_of_somebody_elses_stays),
+        CASE(a_pipe_in_a_files_place_holds_nobody_up),
         CASE(what_broke_off_can_be_taken_away),
         CASE(a_symbolic_link_of_oneadmins_leads_root_nowhere),
         CASE(a_self_contained_opennebula_is_found_by_its_location),
