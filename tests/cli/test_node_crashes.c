@@ -1,0 +1,428 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What a node's programs make of each other, of being killed, and of what was left over. */
+#include "fault_scene.h"
+
+#define PROBE WORDS(ONEIB_PROBE_BINARY)
+#define UPDATE_NIC WORDS(VNM_UPDATE_NIC, UUID, "7")
+#define REPAIR WORDS(ONEIB_BINARY, "hca", "--repair")
+#define KILLS 25
+#define KILL_WITHIN_US 60000
+#define AT_ONCE 200
+#define MANY_VFS 63
+
+/* ---- at once ------------------------------------------------------------------------------- */
+
+static void clean_before_pre(void **state)
+{
+    (void)state;
+    must(CLEAN, VM_42);
+    must(PRE, VM_42);
+    assert_int_equal(key_of(0), 0x8005);
+    must(CLEAN, VM_42);
+    must(CLEAN, VM_42);
+    assert_nothing_is_left();
+}
+
+static void pre_several_times_at_once(void **state)
+{
+    (void)state;
+    struct process calls[8];
+    for (size_t i = 0; i < 8; i++)
+        calls[i] = start(PRE, VM_42);
+    for (size_t i = 0; i < 8; i++)
+        if (end_of(&calls[i]) != 0)
+            fail_msg("%s", said);
+    assert_int_equal(count_records(), 1);
+    assert_int_equal(key_of(0), 0x8005);
+    must(CLEAN, VM_42);
+    assert_nothing_is_left();
+}
+
+static void pre_and_clean_at_once(void **state)
+{
+    (void)state;
+    for (long ms = 0; ms < 40; ms += 4) {
+        const struct process pre = start(PRE, VM_42);
+        pause_ms(ms);
+        const struct process clean = start(CLEAN, VM_42);
+        end_of(&pre);
+        if (end_of(&clean) != 0)
+            fail_msg("%s", said);
+        must(CLEAN, VM_42);
+        assert_string_equal(table(), "");
+    }
+    assert_nothing_is_left();
+}
+
+static int begin_with_many_vfs(void **state)
+{
+    static const struct tree_hca many = {
+        .name = "mlx4_0", .driver = ONEIB_HCA_MLX4, .vfs = MANY_VFS, .pkeys = 7};
+    (void)state;
+    begin_with(&many);
+    return 0;
+}
+
+static void two_hundred_calls_of_oneib_vf_at_once(void **state)
+{
+    (void)state;
+    static struct process calls[AT_ONCE];
+    unsigned given = 0;
+    for (unsigned i = 0; i < AT_ONCE; i++) {
+        char vm[16];
+        snprintf(vm, sizeof vm, "%u", i);
+        calls[i] = start(
+            WORDS(ONEIB_VF_BINARY, "assign", "--vm", vm, "--nic", "0", "--pkey", "0x0005"), "");
+    }
+    for (unsigned i = 0; i < AT_ONCE; i++) {
+        if (end_of(&calls[i]) == 0)
+            given++;
+        else
+            assert_contains(said, "mlx4_0 has no free virtual function: 63 in all, 63 reserved");
+    }
+    assert_int_equal(given, MANY_VFS);
+    assert_int_equal(count_records(), MANY_VFS);
+    for (unsigned vf = 0; vf < MANY_VFS; vf++)
+        assert_int_equal(key_of(vf), 0x8005);
+    date_records(LONG_AGO);
+    must(PROBE, "");
+    for (unsigned vf = 0; vf < MANY_VFS; vf++)
+        assert_closed(vf);
+    assert_nothing_is_left();
+}
+
+/* A NIC that waits for its key keeps the one before it, too. */
+static void housekeeping_while_pre_is_under_way(void **state)
+{
+    (void)state;
+    const struct process pre = start(PRE, VM("42", NIC("1", KEY) NIC("2", OTHER_KEY)));
+    await_record("nic=2");
+    date_records(LONG_AGO);
+    must(PROBE, "");
+    must(REPAIR, "");
+    assert_int_equal(count_records(), 2);
+    assert_int_equal(key_of(0), 0x8005);
+    sm_put_key_in(0, 1, 9, 0x8006);
+    if (end_of(&pre) != 0)
+        fail_msg("%s", said);
+    assert_int_equal(key_of(1), 0x8006);
+    must(CLEAN, VM_42);
+    assert_nothing_is_left();
+}
+
+/* ---- killed -------------------------------------------------------------------------------- */
+
+#define CHILDREN 16
+
+static size_t children_of(pid_t pid, pid_t children[CHILDREN])
+{
+    char path[64];
+    int child;
+    size_t count = 0;
+    snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)pid, (int)pid);
+    FILE *file = fopen(path, "r");
+    if (!file) {
+        print_message("skipped: this kernel does not list a process's children\n");
+        skip();
+    }
+    while (count < CHILDREN && fscanf(file, "%d", &child) == 1)
+        children[count++] = child;
+    fclose(file);
+    return count;
+}
+
+static void kill_children_of(pid_t pid)
+{
+    pid_t children[CHILDREN];
+    const size_t count = children_of(pid, children);
+    for (size_t i = 0; i < count; i++)
+        kill(children[i], SIGKILL);
+}
+
+/* What killed drivers left to itself becomes this process's; the subnet manager stays. */
+static void await_orphans(void)
+{
+    pid_t children[CHILDREN];
+    const double until = oneib_now_ms() + DEADLINE_MS;
+    for (size_t count; (count = children_of(getpid(), children)) > 1; pause_ms(2)) {
+        for (size_t i = 0; i < count; i++)
+            waitpid(children[i], NULL, WNOHANG);
+        if (oneib_now_ms() > until)
+            fail_msg("what a killed driver called does not end");
+    }
+}
+
+/* With what it called, or leaving that to itself. */
+static void kill_within_a_moment(const char *const *argv, const char *xml, bool children_too)
+{
+    const struct process process = start(argv, xml);
+    nanosleep(&(struct timespec){.tv_nsec = rand() % KILL_WITHIN_US * 1000L}, NULL);
+    kill(process.pid, SIGSTOP);
+    if (children_too)
+        kill_children_of(process.pid);
+    kill(process.pid, SIGKILL);
+    end_of(&process);
+}
+
+/* What is open is never more than a record says. What a killed driver called may be at work, which
+ * explains a VF that is open just before, or just after, its record is looked for. */
+static void assert_only_recorded_vfs_are_open(void)
+{
+    for (unsigned vf = 0; vf < hca->vfs; vf++)
+        if (key_of(vf) != 0x7fff && !strstr(table(), address_of(vf)) && key_of(vf) != 0x7fff)
+            fail_msg("VF %u is open and nobody's", vf);
+}
+
+static void drivers_that_are_killed_at_any_moment(void **state)
+{
+    (void)state;
+    static const char restored[] =
+        VM("42", TAG("DEPLOY_ID", UUID) NIC("1", KEY) PCI("2", KEY TAG("ADDRESS", "0000:81:00:2")));
+    for (int i = 0; i < KILLS; i++) {
+        kill_within_a_moment(PRE, restored, i % 2);
+        assert_only_recorded_vfs_are_open();
+        must(PRE, restored);
+        kill_within_a_moment(POST, restored, i % 2);
+        must(POST, restored);
+        assert_int_equal(count_records(), 2);
+        assert_int_equal(key_of(0), 0x8005);
+        assert_int_equal(key_of(1), 0x8005);
+        kill_within_a_moment(CLEAN, restored, i % 2);
+        assert_only_recorded_vfs_are_open();
+        must(CLEAN, restored);
+        assert_string_equal(table(), "");
+    }
+    assert_nothing_is_left();
+}
+
+static void a_pre_that_was_killed_and_never_called_again(void **state)
+{
+    (void)state;
+    for (int i = 0; i < KILLS; i++) {
+        kill_within_a_moment(PRE, VM_42, i % 2);
+        await_orphans();
+        assert_only_recorded_vfs_are_open();
+        if (tree_exists("/run/oneib/vfs"))
+            date_records(LONG_AGO);
+        must(PROBE, "");
+        assert_string_equal(table(), "");
+        assert_closed(0);
+    }
+    assert_nothing_is_left();
+}
+
+static void changes_of_a_key_that_are_killed_at_any_moment(void **state)
+{
+    (void)state;
+    static const char *const documents[] = {VM_42, VM("42", NIC("1", OTHER_KEY))};
+    tree_set_pkey(hca, 1, 9, 0x8006);
+    must(PRE, VM_42);
+    for (unsigned i = 1; i < KILLS; i++) {
+        kill_within_a_moment(UPDATE_NIC, documents[i % 2], i % 4 < 2);
+        must(UPDATE_NIC, documents[i % 2]);
+        assert_int_equal(key_of(0), 0x8005 + i % 2);
+        assert_contains(table(), "stage=open guid=set");
+    }
+    must(CLEAN, VM_42);
+    assert_nothing_is_left();
+}
+
+static void housekeeping_that_is_killed_at_any_moment(void **state)
+{
+    (void)state;
+    for (int i = 0; i < KILLS; i++) {
+        must(PRE, VM("42", NIC("1", KEY) NIC("2", KEY)));
+        date_records(LONG_AGO);
+        kill_within_a_moment(i % 4 < 2 ? PROBE : REPAIR, "", i % 2);
+        must(PROBE, "");
+        await_orphans();
+        must(PROBE, "");
+        assert_string_equal(table(), "");
+        assert_closed(0);
+        assert_closed(1);
+    }
+    assert_nothing_is_left();
+}
+
+/* ---- left over ----------------------------------------------------------------------------- */
+
+static void what_is_stale_is_released_by_the_probe(void **state)
+{
+    (void)state;
+    must(PRE, VM("42", NIC("1", KEY) NIC("2", KEY)));
+    must(PROBE, "");
+    assert_int_equal(count_records(), 2);
+    date_records(LONG_AGO);
+    must(PROBE, "");
+    assert_nothing_is_left();
+}
+
+static void what_is_stale_is_released_by_a_repair(void **state)
+{
+    (void)state;
+    must(PRE, VM("42", NIC("1", KEY) NIC("2", KEY)));
+    must(REPAIR, "");
+    assert_int_equal(count_records(), 2);
+    date_records(LONG_AGO);
+    must(REPAIR, "");
+    assert_nothing_is_left();
+}
+
+static void restart_adapter(void)
+{
+    tree_remove_hca(hca);
+    add_adapter();
+}
+
+static void a_reboot(void **state)
+{
+    (void)state;
+    must(PRE, VM_42);
+    restart_adapter();
+    tree_remove("/run/oneib");
+    must(PROBE, "");
+    assert_nothing_is_left();
+    must(PRE, VM_42);
+    assert_int_equal(key_of(0), 0x8005);
+    must(CLEAN, VM_42);
+    assert_nothing_is_left();
+}
+
+/* Its times are another boot's. */
+static void a_reboot_that_the_table_survived(void **state)
+{
+    (void)state;
+    must(PRE, VM("42", NIC("1", KEY) NIC("2", KEY)));
+    restart_adapter();
+    date_records(LONG_AGO);
+    must(PROBE, "");
+    assert_nothing_is_left();
+}
+
+static void a_vm_that_comes_back_after_a_reboot_that_the_table_survived(void **state)
+{
+    (void)state;
+    must(PRE, VM_42);
+    restart_adapter();
+    date_records(LONG_AGO);
+    must(PRE, VM_42);
+    assert_int_equal(key_of(0), 0x8005);
+    must(PROBE, "");
+    assert_int_equal(count_records(), 1);
+    must(CLEAN, VM_42);
+    assert_nothing_is_left();
+}
+
+/* Nobody but a repair closes what may be somebody's by hand. */
+static void a_table_that_was_lost_while_vfs_are_open(void **state)
+{
+    (void)state;
+    must(PRE, VM("42", TAG("DEPLOY_ID", UUID) NIC("1", KEY)));
+    tree_remove("/run/oneib");
+    must(PROBE, "");
+    assert_int_equal(key_of(0), 0x8005);
+    must(PRE, VM("43", NIC("1", KEY)));
+    assert_int_equal(key_of(1), 0x8005);
+    must(CLEAN, VM("43", NIC("1", KEY)));
+    must(REPAIR, "");
+    assert_nothing_is_left();
+}
+
+/* ---- the watch ----------------------------------------------------------------------------- */
+
+static struct process start_watch(void)
+{
+    return start(WORDS(ONEIB_VF_BINARY, "watch"), "");
+}
+
+static void end_watch(const struct process *watch, int signal)
+{
+    kill(watch->pid, signal);
+    assert_int_equal(end_of(watch), signal == SIGTERM ? 0 : -signal);
+}
+
+static void move_key(unsigned from, unsigned to)
+{
+    tree_set_pkey(hca, 1, from, 0);
+    tree_set_pkey(hca, 1, to, 0x8005);
+}
+
+static void a_key_that_moves_under_a_running_vf(void **state)
+{
+    (void)state;
+    must(PRE, VM_42);
+    const struct process watch = start_watch();
+    move_key(KEY_INDEX, 9);
+    tree_set_pkey(hca, 1, KEY_INDEX, 0x8006);
+    await_key_of(0, 0x8005);
+    tree_set_pkey(hca, 1, 9, 0);
+    await_key_of(0, 0x7fff);
+    tree_set_pkey(hca, 1, KEY_INDEX, 0x8005);
+    await_key_of(0, 0x8005);
+    must(CLEAN, VM_42);
+    assert_nothing_is_left();
+    end_watch(&watch, SIGTERM);
+}
+
+static void a_watch_that_is_killed_and_started_again(void **state)
+{
+    (void)state;
+    must(PRE, VM_42);
+    struct process watch = start_watch();
+    for (int i = 0; i < 10; i++) {
+        move_key(i % 2 ? 9 : KEY_INDEX, i % 2 ? KEY_INDEX : 9);
+        pause_ms(rand() % 120);
+        end_watch(&watch, SIGKILL);
+        watch = start_watch();
+        await_key_of(0, 0x8005);
+    }
+    must(CLEAN, VM_42);
+    end_watch(&watch, SIGTERM);
+    assert_nothing_is_left();
+}
+
+static void a_port_that_becomes_a_full_member_under_a_running_vf(void **state)
+{
+    (void)state;
+    must(PRE, VM_42);
+    const struct process watch = start_watch();
+    tree_set_pkey(hca, 1, 0, 0xffff);
+    const double until = oneib_now_ms() + DEADLINE_MS;
+    char entry[16] = "";
+    while (strcmp(entry, CLOSED_INDEX) != 0 && oneib_now_ms() < until)
+        read_entry(0, 0, entry);
+    assert_string_equal(entry, CLOSED_INDEX);
+    tree_set_pkey(hca, 1, 0, 0x7fff);
+    await_key_of(0, 0x8005);
+    must(CLEAN, VM_42);
+    end_watch(&watch, SIGTERM);
+    assert_nothing_is_left();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        FAULT(clean_before_pre),
+        FAULT(pre_several_times_at_once),
+        FAULT(pre_and_clean_at_once),
+        cmocka_unit_test_setup_teardown(two_hundred_calls_of_oneib_vf_at_once, begin_with_many_vfs,
+                                        end),
+        FAULT(housekeeping_while_pre_is_under_way),
+        FAULT(drivers_that_are_killed_at_any_moment),
+        FAULT(a_pre_that_was_killed_and_never_called_again),
+        FAULT(changes_of_a_key_that_are_killed_at_any_moment),
+        FAULT(housekeeping_that_is_killed_at_any_moment),
+        FAULT(what_is_stale_is_released_by_the_probe),
+        FAULT(what_is_stale_is_released_by_a_repair),
+        FAULT(a_reboot),
+        FAULT(a_reboot_that_the_table_survived),
+        FAULT(a_vm_that_comes_back_after_a_reboot_that_the_table_survived),
+        FAULT(a_table_that_was_lost_while_vfs_are_open),
+        FAULT(a_key_that_moves_under_a_running_vf),
+        FAULT(a_watch_that_is_killed_and_started_again),
+        FAULT(a_port_that_becomes_a_full_member_under_a_running_vf),
+    };
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    tree_open();
+    return tree_close(cmocka_run_group_tests(tests, NULL, NULL));
+}
