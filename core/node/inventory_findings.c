@@ -190,6 +190,18 @@ static int note_unrecorded(const struct judge *judge, const struct oneib_invento
                               vf, item->hca->name, item->domain->vm_id);
 }
 
+/* What an open VF is open to, if not to its key: an entry that is empty is the next tenant's.
+ * mlx5's keys are not seen here. NULL: to its key and to nothing else. */
+static const char *wrongly_open(const struct oneib_inventory_vf *item)
+{
+    if (item->hca->driver != ONEIB_HCA_MLX4)
+        return NULL;
+    const uint16_t key = key_of(item);
+    if (!key)
+        return "open elsewhere than to its key";
+    return oneib_pkey_base(key) == item->record->pkey ? NULL : "open to another key";
+}
+
 /* While somebody works on the VF the two may differ. */
 static int judge_against_record(const struct judge *judge, const struct oneib_inventory_vf *item,
                                 const char *vf, struct oneib_error *err)
@@ -199,9 +211,8 @@ static int judge_against_record(const struct judge *judge, const struct oneib_in
         return 0;
     const bool is_open = !item->state.closed && !item->state.fresh;
     const bool should_be_open = record->stage == ONEIB_VF_OPEN;
-    const uint16_t key = is_open ? key_of(item) : 0;
-    const bool is_wrong_key = key && oneib_pkey_base(key) != record->pkey;
-    if (is_open == should_be_open && !is_wrong_key)
+    const char *wrong = is_open ? wrongly_open(item) : NULL;
+    if (is_open == should_be_open && !wrong)
         return 0;
     if (!oneib_record_is_current(&record->vf, record))
         return 0;
@@ -212,9 +223,9 @@ static int judge_against_record(const struct judge *judge, const struct oneib_in
         "function is %s",
         vf, item->hca->name, record->vm_id, record->nic_id, oneib_vf_stage_name(record->stage),
         record->pkey,
-        !is_open       ? "closed"
-        : is_wrong_key ? "open to another key"
-                       : "open");
+        !is_open ? "closed"
+        : wrong  ? wrong
+                 : "open");
 }
 
 static int judge_vf(const struct judge *judge, const struct oneib_inventory_vf *item,

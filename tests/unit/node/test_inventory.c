@@ -363,6 +363,11 @@ static void an_open_vf_with_another_key_than_recorded_is_found(void **state)
     oneib_inventory_clear(&inventory);
     map_vf(0, 4);
     found(true, "vf-not-as-recorded", ONEIB_VIOLATION, "open to another key");
+    map_vf(0, 9); /* which is empty */
+    found(true, "vf-not-as-recorded", ONEIB_VIOLATION, "open elsewhere than to its key");
+    map_vf(0, 3);
+    tree_set_vf_pkey(&adapter, 0, 1, 1, "4");
+    found(true, "vf-not-as-recorded", ONEIB_VIOLATION, "open elsewhere than to its key");
     map_vf(0, 0);
     found(true, "vf-not-as-recorded", ONEIB_WARNING, "is closed");
     RECORDS(record_of(0, 7, ONEIB_VF_CLOSED));
