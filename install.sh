@@ -419,7 +419,9 @@ start_service() {
     systemd_runs || return 0
     if step "start oneib-vf.service, now and at boot"; then
         systemctl daemon-reload
-        systemctl enable --now oneib-vf.service || fail "oneib-vf.service does not start"
+        systemctl enable oneib-vf.service || fail "oneib-vf.service cannot be enabled"
+        # Not only started: after an update the old program would run on. What it watches is not touched by that.
+        systemctl restart oneib-vf.service || fail "oneib-vf.service does not start"
     fi
 }
 

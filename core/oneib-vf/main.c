@@ -140,7 +140,7 @@ static int change(const struct oneib_vf_options *options, struct oneib_text *out
     else if (options->verb == ONEIB_VF_RELEASE)
         result = release(options, &config, output, err);
     else
-        result = oneib_vf_watch(&config, err);
+        result = options->once ? oneib_vf_look_once(&config, err) : oneib_vf_watch(&config, err);
     oneib_config_clear(&config);
     return result;
 }

@@ -12,7 +12,7 @@ const char oneib_vf_help[] =
     "usage: oneib-vf assign --vm N --nic N (--pkey 0xKEY | --no-pkey) [option ...]\n"
     "       oneib-vf release --vm N [--nic N | --vf PCI [--in-use PCI] ...]\n"
     "       oneib-vf show\n"
-    "       oneib-vf watch\n"
+    "       oneib-vf watch [--once]\n"
     "\n"
     "Gives InfiniBand virtual functions of this host to NICs of VMs, and takes them back.\n"
     "\n"
@@ -33,6 +33,7 @@ const char oneib_vf_help[] =
     "  --numa N        rather one of this NUMA node\n"
     "  --defer-guid    another host's port may still have the GUID: do not set it yet\n"
     "  --in-use PCI    a libvirt domain has this one; may be repeated\n"
+    "  --once          look once, and end\n"
     "  --help\n"
     "  --version\n"
     "\n"
@@ -119,6 +120,12 @@ static bool read_defer_guid(const char *value, struct oneib_vf_options *options)
     return options->assignment.defer_guid = true;
 }
 
+static bool read_once(const char *value, struct oneib_vf_options *options)
+{
+    (void)value;
+    return options->once = true;
+}
+
 /* There is room for as many as there are words. */
 static bool read_in_use(const char *value, struct oneib_vf_options *options)
 {
@@ -128,9 +135,26 @@ static bool read_in_use(const char *value, struct oneib_vf_options *options)
 /* ---- options
  * ------------------------------------------------------------------------- */
 
-enum { ASSIGN = 1u << ONEIB_VF_ASSIGN, RELEASE = 1u << ONEIB_VF_RELEASE };
+enum {
+    ASSIGN = 1u << ONEIB_VF_ASSIGN,
+    RELEASE = 1u << ONEIB_VF_RELEASE,
+    WATCH = 1u << ONEIB_VF_WATCH,
+};
 
-enum option_id { VM, NIC, PKEY, NO_PKEY, LIMITED, DEVICE, VF, NUMA, DEFER_GUID, IN_USE, OPTIONS };
+enum option_id {
+    VM,
+    NIC,
+    PKEY,
+    NO_PKEY,
+    LIMITED,
+    DEVICE,
+    VF,
+    NUMA,
+    DEFER_GUID,
+    IN_USE,
+    ONCE,
+    OPTIONS,
+};
 
 struct option {
     const char *name;
@@ -156,6 +180,7 @@ static const struct option known[OPTIONS] = {
                 .verbs = ASSIGN | RELEASE,
                 .repeats = true,
                 .read = read_in_use},
+    [ONCE] = {.name = "--once", .verbs = WATCH, .is_alone = true, .read = read_once},
 };
 
 static const struct option *find_option(const char *word, enum oneib_vf_verb verb)

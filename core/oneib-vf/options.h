@@ -26,6 +26,7 @@ struct oneib_vf_options {
      * and the waiting times, is 0. */
     struct oneib_assignment assignment;
     bool has_nic;
+    bool once;                /* of watch */
     struct oneib_pci *in_use; /* owned; the assignment's points here */
 };
 

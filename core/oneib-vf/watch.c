@@ -135,6 +135,15 @@ static int begin(struct watch *watch, struct oneib_error *err)
     return 0;
 }
 
+int oneib_vf_look_once(const struct oneib_config *config, struct oneib_error *err)
+{
+    struct oneib_vf_repairs repairs = {0};
+    oneib_log_setup(config->log.level, config->log.format);
+    const int outcome = oneib_vfs_reconcile(&repairs, err);
+    tell(&repairs);
+    return outcome;
+}
+
 int oneib_vf_watch(const struct oneib_config *config, struct oneib_error *err)
 {
     struct watch watch = {.signals = -1};

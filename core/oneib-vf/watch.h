@@ -13,4 +13,7 @@
  */
 int oneib_vf_watch(const struct oneib_config *config, struct oneib_error *err);
 
+/* One look: when it is over, VFs that were never closed are. */
+int oneib_vf_look_once(const struct oneib_config *config, struct oneib_error *err);
+
 #endif

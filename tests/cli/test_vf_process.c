@@ -284,6 +284,18 @@ static void the_watch_looks_again_at_what_somebody_had(void **state)
     assert_int_equal(status_of(child), 0);
 }
 
+/* What a service waits for before libvirt may start. */
+static void one_look_closes_what_was_never_closed(void **state)
+{
+    (void)state;
+    static const char *const look[] = {"oneib-vf", "watch", "--once", NULL};
+    char entry[16];
+    tree_set_vf_pkey(&mlx4, 1, 1, 2, "none");
+    assert_int_equal(status_of(start_quietly(look)), 0);
+    tree_get_vf_pkey(&mlx4, 1, 1, 2, entry, sizeof entry);
+    assert_string_equal(entry, "0");
+}
+
 /* Whatever oneadmin says. */
 static void a_vf_of_the_host_is_not_closed(void **state)
 {
@@ -318,6 +330,7 @@ int main(void)
         ON_NODE(a_signal_to_end_undoes_what_was_begun),
         ON_NODE(a_terminal_cannot_stop_it),
         ON_NODE(the_watch_looks_again_at_what_somebody_had),
+        ON_NODE(one_look_closes_what_was_never_closed),
         ON_NODE(a_vf_of_the_host_is_not_closed),
     };
     tree_open();

@@ -89,7 +89,7 @@ static void the_man_page_tells_of_every_verb_and_option(void **state)
         assert_contains(page, wanted);
         count++;
     }
-    assert_int_equal(count, 4 + 12);
+    assert_int_equal(count, 4 + 13);
 }
 
 static void a_verb_is_needed_and_known(void **state)
@@ -108,6 +108,8 @@ static void what_a_verb_does_not_know_is_refused(void **state)
     assert_usage(RUN("show", "x"), "unknown option: \"x\"");
     assert_usage(RUN("show", "--vm", "1"), "unknown option: \"--vm\"");
     assert_usage(RUN("watch", "--help"), "unknown option: \"--help\"");
+    assert_usage(RUN("watch", "--once", "--once"), "given twice: \"--once\"");
+    assert_usage(RUN("show", "--once"), "unknown option: \"--once\"");
     assert_usage(RUN("--help", "x"), "unknown option: \"x\"");
     assert_usage(RUN("release", "--vm", "1", "--pkey", "0x0005"), "unknown option: \"--pkey\"");
     assert_usage(RUN("release", "--vm", "1", "--device", "mlx4_0"), "unknown option");
