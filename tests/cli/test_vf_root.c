@@ -24,7 +24,7 @@ static bool is_mounted;
 static bool mount_over(const char *folder)
 {
     char *from = tree_path("%s", folder);
-    const bool mounted = mount(from, folder, NULL, MS_BIND, NULL) == 0;
+    const bool mounted = mount(from, folder, "none", MS_BIND, NULL) == 0;
     free(from);
     return mounted;
 }
@@ -32,7 +32,7 @@ static bool mount_over(const char *folder)
 static bool mount_tree(void)
 {
     return geteuid() == 0 && unshare(CLONE_NEWNS) == 0 &&
-           mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 && mount_over("/sys") &&
+           mount("none", "/", "none", MS_REC | MS_PRIVATE, NULL) == 0 && mount_over("/sys") &&
            mount_over("/run") && mount_over("/etc");
 }
 
