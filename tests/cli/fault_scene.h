@@ -244,8 +244,9 @@ static inline void await_record(const char *what)
 /* Every record has changed then. */
 static inline void date_records(const char *since)
 {
-    char *path = tree_path("/run/oneib/vfs"), *old = strdup(table());
-    FILE *file = fopen(path, "w");
+    char *path = tree_path("/run/oneib/vfs"), *next = tree_path("/run/oneib/next");
+    char *old = strdup(table());
+    FILE *file = fopen(next, "w");
     assert_non_null(file);
     for (char *rest = old, *line; (line = strsep(&rest, "\n")) && *line;) {
         char *at = strstr(line, " since=");
@@ -253,7 +254,10 @@ static inline void date_records(const char *since)
         fprintf(file, "%.*s since=%s\n", (int)(at - line), line, since);
     }
     assert_int_equal(fclose(file), 0);
+    /* At once: who is at work must never see a table without its record. */
+    assert_int_equal(rename(next, path), 0);
     free(path);
+    free(next);
     free(old);
 }
 
