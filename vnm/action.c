@@ -2,6 +2,7 @@
 #include "action.h"
 #include "base/cleanup.h"
 #include "hca/place.h"
+#include "node/driver.h"
 #include "node/hooks.h"
 #include "node/report.h"
 #include <errno.h>
@@ -96,4 +97,17 @@ int action_run_hooks(const struct action *action, struct oneib_error *err)
         return 0;
     return oneib_hooks_run(action->hooks, action->arguments, action->input, action->input_length,
                            err);
+}
+
+int action_give(struct action *action,
+                int (*give)(const struct oneib_config *config, struct oneib_node_vm *vm,
+                            struct oneib_error *err),
+                struct oneib_error *err)
+{
+    if (action_needs_document(action, err) < 0 || give(&action->config, &action->vm, err) < 0)
+        return -1;
+    if (action_run_hooks(action, err) == 0)
+        return 0;
+    oneib_driver_undo(&action->config, &action->vm);
+    return -1;
 }

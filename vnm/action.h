@@ -37,4 +37,11 @@ int action_needs_document(const struct action *action, struct oneib_error *err);
 /* Runs the hooks of this action, after its own part. */
 int action_run_hooks(const struct action *action, struct oneib_error *err);
 
+/* What the driver gives, and then the operator's hooks; when one of those fails it is taken back.
+ */
+int action_give(struct action *action,
+                int (*give)(const struct oneib_config *config, struct oneib_node_vm *vm,
+                            struct oneib_error *err),
+                struct oneib_error *err);
+
 #endif

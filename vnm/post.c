@@ -5,13 +5,7 @@
 
 static int post(struct action *action, struct oneib_error *err)
 {
-    if (action_needs_document(action, err) < 0 ||
-        oneib_driver_post(&action->config, &action->vm, err) < 0)
-        return -1;
-    if (action_run_hooks(action, err) == 0)
-        return 0;
-    oneib_driver_undo(&action->config, &action->vm);
-    return -1;
+    return action_give(action, oneib_driver_post, err);
 }
 
 int main(int argc, char **argv)

@@ -63,7 +63,6 @@ struct oneib_vf_place {
  * not there. An adapter that does not show a VF which is there is an error. */
 int oneib_vf_place_of(const struct oneib_hcas *hcas, const struct oneib_vf_record *record,
                       struct oneib_vf_place *place, bool *exists, struct oneib_error *err);
-bool oneib_hca_has_infiniband(const struct oneib_hca *hca);
 /* Whether the VF has this address in the list. */
 bool oneib_pci_is_among(const struct oneib_pci *vf, const struct oneib_pci *list, size_t count);
 

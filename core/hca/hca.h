@@ -85,6 +85,7 @@ void oneib_hcas_clear(struct oneib_hcas *hcas);
 const struct oneib_hca *oneib_hcas_find(const struct oneib_hcas *hcas, const char *name);
 const struct oneib_port *oneib_hca_find_port(const struct oneib_hca *hca, uint8_t number);
 const struct oneib_vf *oneib_hca_find_vf(const struct oneib_hca *hca, const struct oneib_pci *vf);
+bool oneib_hca_has_infiniband(const struct oneib_hca *hca); /* a port that is */
 /* The adapter that a VF belongs to, in *vf the VF; NULL: no adapter has it. */
 const struct oneib_hca *oneib_hcas_of_vf(const struct oneib_hcas *hcas, const struct oneib_pci *pci,
                                          const struct oneib_vf **vf);
@@ -124,6 +125,10 @@ int oneib_port_pkey_index(const struct oneib_port *port, oneib_pkey pkey, bool l
  */
 int oneib_port_is_safe(const struct oneib_hca *hca, const struct oneib_port *port,
                        struct oneib_error *err);
+
+/* Whether the host sees the slot for which an mlx4's entries without a key stand, see above: no key
+ * may be there. */
+bool oneib_port_shows_last_slot(const struct oneib_hca *hca, const struct oneib_port *port);
 
 /* "down", "init", "armed", "active", "unknown". */
 const char *oneib_port_state_name(uint8_t state);

@@ -21,7 +21,7 @@ static const struct oneib_port *find_infiniband_port(const struct oneib_hca *hca
     return only;
 }
 
-static bool has_infiniband(const struct oneib_hca *hca)
+bool oneib_hca_has_infiniband(const struct oneib_hca *hca)
 {
     for (size_t i = 0; i < hca->port_count; i++)
         if (hca->ports[i].link_layer == ONEIB_LINK_INFINIBAND)
@@ -33,7 +33,7 @@ static bool has_infiniband(const struct oneib_hca *hca)
 static void list_infiniband(const struct oneib_hcas *hcas, struct oneib_text *names)
 {
     for (size_t i = 0; i < hcas->count; i++)
-        if (has_infiniband(&hcas->items[i]))
+        if (oneib_hca_has_infiniband(&hcas->items[i]))
             oneib_text_printf(names, "%s%s", names->length > 0 ? ", " : "", hcas->items[i].name);
     if (names->length == 0)
         oneib_text_append(names, "none");
@@ -46,7 +46,7 @@ static const struct oneib_hca *only_infiniband(const struct oneib_hcas *hcas,
     const struct oneib_hca *only = NULL;
     size_t count = 0;
     for (size_t i = 0; i < hcas->count; i++) {
-        if (!has_infiniband(&hcas->items[i]))
+        if (!oneib_hca_has_infiniband(&hcas->items[i]))
             continue;
         only = &hcas->items[i];
         count++;
@@ -111,7 +111,7 @@ static const struct oneib_port *choose_port(const struct oneib_hca *hca, uint8_t
     else if (number)
         oneib_fail(err, ONEIB_ERROR_INPUT, "%s port %u is not InfiniBand; its ports: %s", hca->name,
                    number, there);
-    else if (has_infiniband(hca))
+    else if (oneib_hca_has_infiniband(hca))
         oneib_fail(err, ONEIB_ERROR_INPUT,
                    "%s has several InfiniBand ports and none is its first: name one in the "
                    "network's PHYDEV, as %s:2; its ports: %s",
@@ -173,9 +173,10 @@ static int refuse_first_entry(const struct oneib_hca *hca, const struct oneib_po
                       hca->name, port->number, first);
 }
 
-static bool is_power_of_two(unsigned count)
+bool oneib_port_shows_last_slot(const struct oneib_hca *hca, const struct oneib_port *port)
 {
-    return count > 0 && (count & (count - 1)) == 0;
+    const unsigned count = port->pkey_count;
+    return hca->driver == ONEIB_HCA_MLX4 && count > 0 && (count & (count - 1)) == 0;
 }
 
 int oneib_port_is_safe(const struct oneib_hca *hca, const struct oneib_port *port,
@@ -188,7 +189,7 @@ int oneib_port_is_safe(const struct oneib_hca *hca, const struct oneib_port *por
     if (port->pkeys[0] != ONEIB_PKEY_DEFAULT)
         return refuse_first_entry(hca, port, err);
     const uint16_t last = port->pkeys[port->pkey_count - 1];
-    if (hca->driver == ONEIB_HCA_MLX4 && is_power_of_two(port->pkey_count) && last != 0)
+    if (oneib_port_shows_last_slot(hca, port) && last != 0)
         return oneib_fail(err, ONEIB_ERROR_REFUSED,
                           "the last slot of the P_Key table of %s port %u (%u) holds 0x%04x, and "
                           "virtual functions that were never closed are mapped to it: move the VMs "

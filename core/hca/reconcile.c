@@ -2,19 +2,17 @@
 #include "hca/assign.h"
 #include "hca/assign_internal.h"
 #include "hca/reservations.h"
+#include "hca/vf_ways.h"
 
 struct look {
     struct oneib_hcas hcas;
     struct oneib_vf_repairs *repairs;
-    bool failed;
-    struct oneib_error first;
+    struct oneib_vf_attempts attempts;
 };
 
 static void note_failure(struct look *look, const struct oneib_error *err)
 {
-    if (!look->failed)
-        look->first = *err;
-    look->failed = true;
+    oneib_vf_attempt(&look->attempts, -1, err);
     look->repairs->failed++;
 }
 
@@ -294,7 +292,5 @@ int oneib_vfs_reconcile(struct oneib_vf_repairs *repairs, struct oneib_error *er
         look_at_all(&look, &table);
     oneib_hcas_clear(&look.hcas);
     oneib_vf_table_clear(&table);
-    if (look.failed)
-        *err = look.first;
-    return look.failed ? -1 : result;
+    return result < 0 ? -1 : oneib_vf_attempted(&look.attempts, err);
 }

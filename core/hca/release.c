@@ -3,6 +3,7 @@
 #include "hca/assign.h"
 #include "hca/assign_internal.h"
 #include "hca/reservations.h"
+#include "hca/vf_ways.h"
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -20,16 +21,8 @@ struct releasing {
     size_t count;
     struct oneib_pause pause; /* for the SM to let go of GUIDs, of all together */
     size_t released;
-    bool failed;
-    struct oneib_error first;
+    struct oneib_vf_attempts attempts;
 };
-
-static void note_failure(struct releasing *releasing, const struct oneib_error *err)
-{
-    if (!releasing->failed)
-        releasing->first = *err;
-    releasing->failed = true;
-}
 
 /* ---- saying so in the table
  * ------------------------------------------------------------------------- */
@@ -190,7 +183,7 @@ static void under_lock(struct releasing *releasing, struct one_release *one, rel
     one->is_closed = false;
     leave(record);
     oneib_record_wrap(record, &err);
-    note_failure(releasing, &err);
+    oneib_vf_attempt(&releasing->attempts, -1, &err);
 }
 
 static void release_all(struct releasing *releasing)
@@ -216,10 +209,7 @@ static int release_marked(struct releasing *releasing, struct oneib_error *err)
     releasing->hcas = &hcas;
     release_all(releasing);
     oneib_hcas_clear(&hcas);
-    if (!releasing->failed)
-        return 0;
-    *err = releasing->first;
-    return -1;
+    return oneib_vf_attempted(&releasing->attempts, err);
 }
 
 int oneib_release(uint32_t vm_id, int nic_id, uint32_t guid_wait_ms, size_t *released,

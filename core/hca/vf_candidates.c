@@ -42,17 +42,14 @@ static size_t list(const struct oneib_assignment *assignment, const struct oneib
     return count;
 }
 
-/* What the VF itself says. One that the driver left as it starts them is as good as closed, and so
- * is a GUID that is but the driver's wish: both are put right before anything else is done. */
+/* What the VF itself says. */
 static enum oneib_vf_use use_by_state(const struct oneib_vf_state *state, uint8_t port)
 {
     if (state->has_ethernet)
         return ONEIB_VF_ETHERNET;
     if (port >= 16 || (state->ports >> port & 1) == 0)
         return ONEIB_VF_NO_PORT;
-    if (!(state->closed || state->fresh) || state->guid_shown)
-        return ONEIB_VF_NOT_CLOSED;
-    return ONEIB_VF_FREE;
+    return oneib_vf_state_is_free(state) ? ONEIB_VF_FREE : ONEIB_VF_NOT_CLOSED;
 }
 
 /* Reads a candidate's state under its lock, which is kept when it can be had. *busy: somebody else

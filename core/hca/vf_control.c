@@ -64,6 +64,11 @@ static int about(const struct oneib_hca *hca, const struct oneib_vf *vf, const c
     return oneib_wrap(err, "%s virtual function %u (%s) of %s", deed, vf->index, pci, hca->name);
 }
 
+bool oneib_vf_state_is_free(const struct oneib_vf_state *state)
+{
+    return (state->closed || state->fresh) && !state->guid_shown;
+}
+
 int oneib_vf_state_read(const struct oneib_hca *hca, const struct oneib_vf *vf,
                         struct oneib_vf_state *state, struct oneib_error *err)
 {

@@ -39,6 +39,13 @@ struct oneib_vf_state {
     bool guid_gone;     /* without GUID: nothing is left of an old one, no wish either */
 };
 
+/*
+ * Whether nobody is in it: it reaches nobody and answers to no GUID. One that is as the driver left
+ * it at its start is as good as closed, and a GUID that no port shows is but the driver's wish:
+ * both are put right before anything else is done with it.
+ */
+bool oneib_vf_state_is_free(const struct oneib_vf_state *state);
+
 /* Reads everything: for mlx4 that is every entry of its maps. */
 int oneib_vf_state_read(const struct oneib_hca *hca, const struct oneib_vf *vf,
                         struct oneib_vf_state *state, struct oneib_error *err);

@@ -96,6 +96,17 @@ static int open_map(struct oneib_attribute_table *map, const struct oneib_hca *h
     return oneib_attribute_table_open(path, map, err);
 }
 
+/* *count: its entries; 0 on failure. */
+static int open_whole_map(struct oneib_attribute_table *map, const struct oneib_hca *hca,
+                          const struct oneib_vf *vf, uint8_t port, size_t *count,
+                          struct oneib_error *err)
+{
+    *count = 0;
+    if (open_map(map, hca, vf, port, err) < 0)
+        return -1;
+    return oneib_attribute_table_count(map, ONEIB_PKEY_TABLE_MAX, count, err);
+}
+
 static int read_entry(struct oneib_attribute_table *map, size_t entry, int32_t *index,
                       struct oneib_error *err)
 {
@@ -147,11 +158,8 @@ static void close_other_entries(const struct oneib_hca *hca, const struct oneib_
 {
     oneib_autoattributes struct oneib_attribute_table map;
     struct oneib_error err;
-    size_t count = 0;
-    int result = open_map(&map, hca, vf, port, &err);
-    if (result == 0)
-        result = oneib_attribute_table_count(&map, ONEIB_PKEY_TABLE_MAX, &count, &err);
-    oneib_vf_attempt(attempts, result, &err);
+    size_t count;
+    oneib_vf_attempt(attempts, open_whole_map(&map, hca, vf, port, &count, &err), &err);
     for (size_t entry = 1; entry < count; entry++)
         oneib_vf_attempt(attempts, write_entry(&map, entry, CLOSED, &err), &err);
 }
@@ -192,11 +200,8 @@ static void close_unmapped_entries(const struct oneib_hca *hca, const struct one
 {
     oneib_autoattributes struct oneib_attribute_table map;
     struct oneib_error err;
-    size_t count = 0;
-    int result = open_map(&map, hca, vf, port, &err);
-    if (result == 0)
-        result = oneib_attribute_table_count(&map, ONEIB_PKEY_TABLE_MAX, &count, &err);
-    oneib_vf_attempt(attempts, result, &err);
+    size_t count;
+    oneib_vf_attempt(attempts, open_whole_map(&map, hca, vf, port, &count, &err), &err);
     for (size_t entry = 0; entry < count; entry++)
         oneib_vf_attempt(attempts, close_if_unmapped(&map, entry, closed, &err), &err);
 }
@@ -349,8 +354,7 @@ static int read_map(const struct oneib_hca *hca, const struct oneib_vf *vf, uint
 {
     oneib_autoattributes struct oneib_attribute_table map;
     size_t count;
-    if (open_map(&map, hca, vf, port, err) < 0 ||
-        oneib_attribute_table_count(&map, ONEIB_PKEY_TABLE_MAX, &count, err) < 0)
+    if (open_whole_map(&map, hca, vf, port, &count, err) < 0)
         return -1;
     for (size_t entry = 0; entry < count; entry++) {
         int32_t index = UNMAPPED;

@@ -46,14 +46,6 @@ int oneib_vf_place_of(const struct oneib_hcas *hcas, const struct oneib_vf_recor
     return 0;
 }
 
-bool oneib_hca_has_infiniband(const struct oneib_hca *hca)
-{
-    for (size_t i = 0; i < hca->port_count; i++)
-        if (hca->ports[i].link_layer == ONEIB_LINK_INFINIBAND)
-            return true;
-    return false;
-}
-
 bool oneib_pci_is_among(const struct oneib_pci *vf, const struct oneib_pci *list, size_t count)
 {
     for (size_t i = 0; i < count; i++)

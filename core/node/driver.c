@@ -7,7 +7,7 @@
 #include "hca/vf_control.h"
 #include "node/driver_nics.h"
 #include "node/helper.h"
-#include "node/inventory.h"
+#include "node/inventory_internal.h"
 #include <inttypes.h>
 
 #define oneib_autotable __attribute__((cleanup(oneib_vf_table_clear)))
@@ -72,8 +72,8 @@ static void release_stale(const struct oneib_config *config, const struct oneib_
         const struct oneib_vf_record *record = &table->items[i];
         struct oneib_error unheard = {0};
         if (record->vm_id != vm->id && record->stage != ONEIB_VF_RELEASING &&
-            oneib_record_is_stale(record, &in_use->domains, true, oneib_vf_record_has_owner(record),
-                                  now))
+            oneib_table_has_stale(table, record, &in_use->domains, true, now) &&
+            oneib_record_is_current(&record->vf, record))
             oneib_helper_release(config, record->vm_id, record->nic_id, &unheard);
     }
 }

@@ -15,8 +15,7 @@ bool oneib_is_host_vf(char *const *host_vfs, const struct oneib_pci *vf)
 
 /* ---- who has which VF ---------------------------------------------------------------------- */
 
-/* What the VF itself says. One that is as the driver leaves it at its start is closed before
- * anything else is done with it (hca/assign.h). */
+/* What the VF itself says. */
 static enum oneib_vf_use use_by_state(const struct oneib_inventory_vf *item)
 {
     const struct oneib_vf_state *state = &item->state;
@@ -24,9 +23,7 @@ static enum oneib_vf_use use_by_state(const struct oneib_inventory_vf *item)
         return ONEIB_VF_UNREADABLE;
     if (state->has_ethernet)
         return ONEIB_VF_ETHERNET;
-    if (!(state->closed || state->fresh) || state->guid_shown)
-        return ONEIB_VF_NOT_CLOSED;
-    return ONEIB_VF_FREE;
+    return oneib_vf_state_is_free(state) ? ONEIB_VF_FREE : ONEIB_VF_NOT_CLOSED;
 }
 
 static enum oneib_vf_use use_of(const struct oneib_inventory *inventory,
@@ -170,27 +167,11 @@ bool oneib_inventory_has_vf(const struct oneib_inventory *inventory,
     return oneib_hcas_of_vf(&inventory->hcas, &record->vf, &vf) != NULL;
 }
 
-/* Another record of the VM is being worked on, or has been a moment ago. */
-static bool is_vm_busy(const struct oneib_inventory *inventory,
-                       const struct oneib_vf_record *record, int64_t now)
-{
-    for (size_t i = 0; i < inventory->table.count; i++) {
-        const struct oneib_vf_record *other = &inventory->table.items[i];
-        if (other != record && other->vm_id == record->vm_id &&
-            (!oneib_record_is_settled(other, now) || oneib_vf_record_has_owner(other)))
-            return true;
-    }
-    return false;
-}
-
 bool oneib_inventory_is_stale(const struct oneib_inventory *inventory,
                               const struct oneib_vf_record *record, int64_t now)
 {
-    const bool half_done =
-        record->stage == ONEIB_VF_PREPARING || record->stage == ONEIB_VF_RELEASING;
-    return oneib_record_is_stale(record, &inventory->domains, inventory->domains_known,
-                                 oneib_vf_record_has_owner(record), now) &&
-           (half_done || !is_vm_busy(inventory, record, now));
+    return oneib_table_has_stale(&inventory->table, record, &inventory->domains,
+                                 inventory->domains_known, now);
 }
 
 bool oneib_inventory_is_unfinished(const struct oneib_inventory *inventory,

@@ -11,8 +11,10 @@ int oneib_inventory_judge(struct oneib_inventory *inventory, bool with_states,
 
 /* Whether it has not changed for ONEIB_STALE_AFTER. */
 bool oneib_record_is_settled(const struct oneib_vf_record *record, int64_t now);
-/* The record of a VM that is not at rest makes none of its others stale: pre gives a VM its VFs one
- * by one, and waits for each. */
+/* Whether a record of the table is stale: the record of a VM that is not at rest makes none of its
+ * others stale, because pre gives a VM its VFs one by one, and waits for each. */
+bool oneib_table_has_stale(const struct oneib_vf_table *table, const struct oneib_vf_record *record,
+                           const struct oneib_domains *domains, bool domains_known, int64_t now);
 bool oneib_inventory_is_stale(const struct oneib_inventory *inventory,
                               const struct oneib_vf_record *record, int64_t now);
 bool oneib_inventory_is_unfinished(const struct oneib_inventory *inventory,

@@ -22,12 +22,10 @@ static unsigned count_vfs(const struct oneib_hca *hca, char *const *host_vfs)
     return count;
 }
 
-/* The entries that can hold keys: see oneib_port_is_safe(). */
+/* The entries that can hold keys. */
 static unsigned count_pkeys(const struct oneib_hca *hca, const struct oneib_port *port)
 {
-    const unsigned count = port->pkey_count;
-    const bool is_whole = count > 0 && (count & (count - 1)) == 0;
-    return hca->driver == ONEIB_HCA_MLX4 && is_whole ? count - 1 : count;
+    return port->pkey_count - (oneib_port_shows_last_slot(hca, port) ? 1u : 0u);
 }
 
 static const char *driver_name(enum oneib_hca_driver driver)

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "hca/reservations.h"
 #include "node/inventory_internal.h"
 
 /* Between two steps of a deployment nobody holds the record, and libvirt does not know the domain
@@ -33,6 +34,27 @@ bool oneib_record_is_stale(const struct oneib_vf_record *record,
     return domains_known && oneib_record_is_settled(record, now) &&
            !may_be_migrating(record, now) && !oneib_domains_have_vm(domains, record->vm_id) &&
            !oneib_domains_of(domains, &record->vf);
+}
+
+/* Another record of the VM is being worked on, or has been a moment ago. */
+static bool is_vm_busy(const struct oneib_vf_table *table, const struct oneib_vf_record *record,
+                       int64_t now)
+{
+    for (size_t i = 0; i < table->count; i++) {
+        const struct oneib_vf_record *other = &table->items[i];
+        if (other != record && other->vm_id == record->vm_id &&
+            (!oneib_record_is_settled(other, now) || oneib_vf_record_has_owner(other)))
+            return true;
+    }
+    return false;
+}
+
+bool oneib_table_has_stale(const struct oneib_vf_table *table, const struct oneib_vf_record *record,
+                           const struct oneib_domains *domains, bool domains_known, int64_t now)
+{
+    return oneib_record_is_stale(record, domains, domains_known, oneib_vf_record_has_owner(record),
+                                 now) &&
+           (was_left_half_done(record) || !is_vm_busy(table, record, now));
 }
 
 static bool is_running(const struct oneib_domains *domains, uint32_t vm_id)

@@ -87,6 +87,7 @@ int oneib_helper_release_vf(const struct oneib_config *unused, const struct onei
 
 int oneib_reservations_read(struct oneib_vf_table *copy, struct oneib_error *error)
 {
+    *copy = (struct oneib_vf_table){0};
     if (table_is_damaged)
         return oneib_fail(error, ONEIB_ERROR_INPUT, "damaged");
     for (size_t i = 0; i < table.count; i++)

@@ -69,6 +69,18 @@ static void pre_takes_nothing_back_from_who_may_be_about_to_start(void **state)
     assert_calls("assign 42/1 key 5 in-use 2\n");
 }
 
+/* Its pre waits for the second, and has had the first for long. */
+static void pre_takes_nothing_back_from_who_is_getting_another_one(void **state)
+{
+    (void)state;
+    record(7, 0, 1, 5, ONEIB_VF_OPEN, ONEIB_VF_GUID_SET);
+    record(7, 1, 2, 5, ONEIB_VF_PREPARING, ONEIB_VF_GUID_NONE);
+    oneib_vf_table_of_nic(&table, 7, 1)->owner = 1;
+    now = 1000;
+    assert_int_equal(pre(VM("42", NIC("1", ""))), 0);
+    assert_calls("assign 42/1 key 5 in-use 2\n");
+}
+
 static void pre_without_a_key_is_refused_before_anything_is_touched(void **state)
 {
     (void)state;
@@ -286,6 +298,7 @@ int main(void)
         TEST(pre_of_another_drivers_attach_does_nothing),
         TEST(pre_takes_back_what_vms_without_a_domain_still_have),
         TEST(pre_takes_nothing_back_from_who_may_be_about_to_start),
+        TEST(pre_takes_nothing_back_from_who_is_getting_another_one),
         TEST(pre_without_a_key_is_refused_before_anything_is_touched),
         TEST(pre_with_a_key_that_is_none_is_refused),
         TEST(pre_with_a_bridge_is_refused),
