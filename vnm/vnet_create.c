@@ -5,10 +5,10 @@
  */
 #include "base/base64.h"
 #include "base/cleanup.h"
+#include "base/file.h"
 #include "base/number.h"
 #include "one/credentials.h"
 #include "sync/keys.h"
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -39,32 +39,15 @@ static bool read_arguments(int argc, char **argv, struct arguments *arguments)
            oneib_parse_decimal_n(argv[next], strlen(argv[next]), INT32_MAX, &arguments->id);
 }
 
-static int read_input(struct oneib_text *input, struct oneib_error *err)
-{
-    char bytes[65536];
-    for (;;) {
-        const ssize_t got = read(STDIN_FILENO, bytes, sizeof bytes);
-        if (got == 0)
-            return oneib_text_failed(input) ? oneib_fail_memory(err) : 0;
-        if (got < 0 && errno != EINTR)
-            return oneib_fail_errno(err, errno, "reading the network's document");
-        if (got > 0)
-            oneib_text_append_bytes(input, bytes, (size_t)got);
-        if (input->length > INPUT_MAX)
-            return oneib_fail(err, ONEIB_ERROR_INPUT,
-                              "the network's document has more than %zu bytes", INPUT_MAX);
-    }
-}
-
 static int read_network(const struct oneib_config *config, uint64_t id,
                         struct oneib_new_network *network, struct oneib_error *err)
 {
-    oneib_autotext struct oneib_text input = {0};
-    size_t length;
-    if (read_input(&input, err) < 0)
+    oneib_autofree char *input = NULL;
+    size_t input_length, length;
+    if (oneib_stream_read(STDIN_FILENO, "the network's document on standard input", INPUT_MAX,
+                          &input, &input_length, err) < 0)
         return -1;
-    oneib_autofree char *xml =
-        oneib_base64_decode(input.data ? input.data : "", input.length, &length);
+    oneib_autofree char *xml = oneib_base64_decode(input, input_length, &length);
     if (!xml && length > 0)
         return oneib_fail_memory(err);
     if (!xml)

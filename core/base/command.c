@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/escape.h"
+#include "base/memory_file.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -10,7 +11,6 @@
 #include <spawn.h>
 #include <stdbool.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/pidfd.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -100,28 +100,11 @@ static int spawn(const struct oneib_command *command, int input, int output, int
     return error;
 }
 
-/* A file in memory, not a pipe: the program may read it when it likes, or never, without anybody
- * waiting for it or being told by a signal. Returns -1 with errno set. */
+/* Returns -1 with errno set. */
 static int open_input(const struct oneib_command *command)
 {
-    if (!command->input)
-        return open("/dev/null", O_RDONLY | O_CLOEXEC);
-    int fd = memfd_create("input", MFD_CLOEXEC);
-    for (size_t done = 0; fd >= 0 && done < command->input_length;) {
-        ssize_t written = write(fd, command->input + done, command->input_length - done);
-        if (written < 0 && errno == EINTR)
-            continue;
-        if (written < 0) {
-            const int error = errno;
-            close(fd);
-            errno = error;
-            return -1;
-        }
-        done += (size_t)written;
-    }
-    if (fd >= 0)
-        lseek(fd, 0, SEEK_SET);
-    return fd;
+    return command->input ? oneib_memory_file(command->input, command->input_length)
+                          : open("/dev/null", O_RDONLY | O_CLOEXEC);
 }
 
 /* The end to read from, in *reading; its like to write to in *writing. */

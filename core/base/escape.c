@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/escape.h"
 #include <stdint.h>
+#include <string.h>
 
 /* Bytes of the UTF-8 sequence that begins with this one; 0: none does (RFC 3629). */
 static size_t sequence_length(unsigned char first)
@@ -72,4 +73,19 @@ void oneib_text_append_escaped(struct oneib_text *text, const char *string, size
     }
     if (string[at])
         oneib_text_append(text, "...");
+}
+
+void oneib_text_append_last_line(struct oneib_text *text, const char *said)
+{
+    const char *at = said ? said : "";
+    for (const char *newline; (newline = strchr(at, '\n')) && newline[1];)
+        at = newline + 1;
+    while (*at && *at != '\n') {
+        const size_t length = oneib_printable_length(at);
+        if (length > 0)
+            oneib_text_append_bytes(text, at, length);
+        else
+            oneib_text_printf(text, "\\x%02x", (unsigned char)*at);
+        at += length > 0 ? length : 1;
+    }
 }

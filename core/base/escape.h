@@ -20,4 +20,8 @@ size_t oneib_printable_length(const char *string);
  */
 void oneib_text_append_escaped(struct oneib_text *text, const char *string, size_t max);
 
+/* Appends the last line of what a program said, without its newline; only what could steer a
+ * terminal becomes \xNN. NULL appends nothing. */
+void oneib_text_append_last_line(struct oneib_text *text, const char *said);
+
 #endif

@@ -46,9 +46,12 @@ static ssize_t read_up_to(int fd, char *data, size_t size)
     return (ssize_t)length;
 }
 
-static int read_limited(int fd, const char *path, size_t max_size, char **data, size_t *length,
-                        struct oneib_error *err)
+int oneib_stream_read(int fd, const char *what, size_t max_size, char **data, size_t *length,
+                      struct oneib_error *err)
 {
+    if (max_size > SSIZE_MAX / 2)
+        max_size = SSIZE_MAX / 2;
+
     /* One byte more than allowed tells a file that is too big from one that just fits; one more for
      * the NUL. */
     size_t room = 4096;
@@ -65,11 +68,11 @@ static int read_limited(int fd, const char *path, size_t max_size, char **data, 
 
         ssize_t got = read_up_to(fd, buffer + filled, room - filled);
         if (got < 0)
-            return oneib_fail_errno(err, errno, "cannot read %s", path);
+            return oneib_fail_errno(err, errno, "cannot read %s", what);
         filled += (size_t)got;
         if (filled > max_size)
             return oneib_fail(err, ONEIB_ERROR_INPUT, "%s is larger than the %zu bytes allowed",
-                              path, max_size);
+                              what, max_size);
         if (filled < room)
             break;
         room *= 2;
@@ -84,9 +87,6 @@ static int read_limited(int fd, const char *path, size_t max_size, char **data, 
 int oneib_file_read(const char *path, size_t max_size, char **data, size_t *length,
                     struct oneib_error *err)
 {
-    if (max_size > SSIZE_MAX / 2)
-        max_size = SSIZE_MAX / 2;
-
     /* O_NONBLOCK: a FIFO in the file's place must not make us wait for a writer. */
     oneib_autoclose int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (fd < 0 && errno == ENOENT)
@@ -99,7 +99,7 @@ int oneib_file_read(const char *path, size_t max_size, char **data, size_t *leng
         return oneib_fail_errno(err, errno, "cannot examine %s", path);
     if (!S_ISREG(status.st_mode))
         return oneib_fail(err, ONEIB_ERROR_INPUT, "%s is not a regular file", path);
-    return read_limited(fd, path, max_size, data, length, err);
+    return oneib_stream_read(fd, path, max_size, data, length, err);
 }
 
 /* ---- finding the file to replace
@@ -332,7 +332,7 @@ static int compare_read_back(const struct target *target, int fd, const char *da
     size_t found_length = 0;
     if (lseek(fd, 0, SEEK_SET) < 0)
         return oneib_fail_errno(err, errno, "cannot read back the new %s", target->path);
-    if (read_limited(fd, target->path, length, &found, &found_length, err) < 0)
+    if (oneib_stream_read(fd, target->path, length, &found, &found_length, err) < 0)
         return oneib_wrap(err, "reading back the new file");
     if (found_length != length || (length > 0 && memcmp(found, data, length) != 0))
         return oneib_fail_errno(err, EIO, "the new %s differs from what was written", target->path);

@@ -15,6 +15,11 @@
 int oneib_file_read(const char *path, size_t max_size, char **data, size_t *length,
                     struct oneib_error *err);
 
+/* The same for what an open file gives until its end, such as standard input. what: its name in
+ * errors. */
+int oneib_stream_read(int fd, const char *what, size_t max_size, char **data, size_t *length,
+                      struct oneib_error *err);
+
 /*
  * Called with what was read back from the temporary file, before it takes the old one's place.
  * Returns 0 to go on, -1 with *err set to give up: the old file then stays.

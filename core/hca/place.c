@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #define ROOT_SIZE 512
+#define FOLDERS_ABOVE 3 /* as deep as programs lie in a build folder */
 
 /* Written once, before any thread is there. */
 static char root[ROOT_SIZE];
@@ -50,6 +51,42 @@ int oneib_node_path(char *path, size_t size, struct oneib_error *err, const char
     }
     return oneib_fail(err, ONEIB_ERROR_INPUT, "a path below \"%s/\" is too long",
                       oneib_node_root());
+}
+
+static bool is_there(char path[PATH_MAX], const char *folder, const char *name)
+{
+    const int length = snprintf(path, PATH_MAX, "%s/%s", folder, name);
+    return length > 0 && length < PATH_MAX && access(path, X_OK) == 0;
+}
+
+/* "/a/b" of "/a/b/c"; false when nothing is above. */
+static bool go_up(char *path)
+{
+    char *slash = strrchr(path, '/');
+    if (!slash || slash == path)
+        return false;
+    *slash = '\0';
+    return true;
+}
+
+/* Beside the running program, or above it: as it lies in a build folder, or installed elsewhere. */
+static bool find_near(const char *installed, const char *built, char path[PATH_MAX])
+{
+    char folder[PATH_MAX];
+    const ssize_t length = readlink("/proc/self/exe", folder, sizeof folder - 1);
+    if (length <= 0)
+        return false;
+    folder[length] = '\0';
+    for (int i = 0; i <= FOLDERS_ABOVE && go_up(folder); i++)
+        if (is_there(path, folder, installed) || is_there(path, folder, built))
+            return true;
+    return false;
+}
+
+void oneib_node_program(const char *installed, const char *built, char path[PATH_MAX])
+{
+    if (!oneib_node_is_simulated() || !find_near(installed, built, path))
+        snprintf(path, PATH_MAX, "%s/%s", ONEIB_PROGRAMS, installed);
 }
 
 int oneib_node_config(struct oneib_config *config, struct oneib_error *err)

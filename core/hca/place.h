@@ -11,6 +11,7 @@
 
 #include "base/config.h"
 #include "base/error.h"
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -27,6 +28,14 @@ bool oneib_node_is_simulated(void);
  */
 int oneib_node_path(char *path, size_t size, struct oneib_error *err, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
+
+/*
+ * Where one of oneib's own programs is. On a real node: where it was installed, in a folder of
+ * root's, and nowhere else; `installed` is its place there ("oneib-domains"). Only a simulated
+ * node, which nobody runs as root, looks around first: its programs are run from the folder where
+ * they were built, and `built` is its place there ("core/domain/oneib-domains").
+ */
+void oneib_node_program(const char *installed, const char *built, char path[PATH_MAX]);
 
 /* The node's configuration: ONEIB_CONFIG_DEFAULT_PATH below oneib_node_root(); absent is empty. */
 int oneib_node_config(struct oneib_config *config, struct oneib_error *err);

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hca/reservations.h"
 #include "base/cleanup.h"
-#include "base/clock.h"
 #include "base/file.h"
-#include "base/number.h"
+#include "base/file_lock.h"
 #include "hca/place.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -11,7 +10,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -20,7 +18,6 @@
 #define PATH_SIZE 640 /* the root of a simulated node, and a name in FOLDER */
 #define NAME_SIZE 64
 #define TABLE_SIZE_MAX ((size_t)ONEIB_VF_RECORDS_MAX * 384) /* no record is longer */
-#define PAUSE_MS 5
 #define PID_SIZE 16
 
 /* ---- the table
@@ -136,78 +133,36 @@ static int open_folder(int *folder, struct oneib_error *err)
  * ------------------------------------------------------------------------- */
 
 /* Nobody else may open it, not even for reading: that is enough to lock it, and to keep it. */
-static int check_lock_file(int fd, const char *name, struct oneib_error *err)
+static int check_lock_file(int fd, const char *path, struct oneib_error *err)
 {
     struct stat status;
     if (fstat(fd, &status) < 0)
-        return oneib_fail_errno(err, errno, "examining the lock " FOLDER "/%s", name);
-    if (!S_ISREG(status.st_mode) || status.st_uid != geteuid() || (status.st_mode & 0077) != 0)
+        return oneib_fail_errno(err, errno, "examining the lock %s", path);
+    if (status.st_uid != geteuid() || (status.st_mode & 0077) != 0)
         return oneib_fail(err, ONEIB_ERROR_REFUSED,
-                          "the lock " FOLDER "/%s must be a regular file of uid %u with mode 0600: "
-                          "remove it while no oneib-vf is at work",
-                          name, (unsigned)geteuid());
+                          "the lock %s must be a regular file of uid %u with mode 0600: remove it "
+                          "while no oneib-vf is at work",
+                          path, (unsigned)geteuid());
     return 0;
 }
 
-static int open_lock(const char *name, int *lock, struct oneib_error *err)
+static int open_lock(const char *name, const char *path, int *lock, struct oneib_error *err)
 {
-    oneib_autoclose int folder = -1;
-    if (open_folder(&folder, err) < 0)
-        return -1;
-    oneib_autoclose int fd = openat(
-        folder, name, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0600);
-    if (fd < 0)
-        return oneib_fail_errno(err, errno, "opening the lock " FOLDER "/%s", name);
-    if (check_lock_file(fd, name, err) < 0)
+    oneib_autoclose int folder = -1, fd = -1;
+    if (open_folder(&folder, err) < 0 || oneib_file_lock_open(folder, name, path, &fd, err) < 0 ||
+        check_lock_file(fd, path, err) < 0)
         return -1;
     *lock = fd;
     fd = -1;
     return 0;
 }
 
-/* flock() does not tell who has a lock: its holder writes it down. It is for people only, so that
- * a failure is of no consequence. */
-static void note_holder(int lock)
-{
-    char pid[PID_SIZE];
-    const int length = snprintf(pid, sizeof pid, "%d\n", (int)getpid());
-    if (ftruncate(lock, 0) < 0 || pwrite(lock, pid, (size_t)length, 0) < 0)
-        return;
-}
-
-/* 0: nobody has written it down yet. */
-static unsigned holder_of(int lock)
-{
-    char text[PID_SIZE];
-    uint64_t pid = 0;
-    const ssize_t length = pread(lock, text, sizeof text, 0);
-    if (length < 2 || text[length - 1] != '\n' ||
-        !oneib_parse_decimal_n(text, (size_t)length - 1, INT32_MAX, &pid))
-        return 0;
-    return (unsigned)pid;
-}
-
-static int wait_for_lock(int lock, const char *name, uint32_t timeout_ms, struct oneib_error *err)
-{
-    const double end = oneib_now_ms() + timeout_ms;
-    while (flock(lock, LOCK_EX | LOCK_NB) < 0) {
-        if (errno != EWOULDBLOCK && errno != EINTR)
-            return oneib_fail_errno(err, errno, "locking " FOLDER "/%s", name);
-        if (oneib_now_ms() >= end)
-            return oneib_fail(err, ONEIB_ERROR_TIMEOUT,
-                              "process %u has had the lock " FOLDER "/%s for %" PRIu32
-                              " ms: try again when it is done",
-                              holder_of(lock), name, timeout_ms);
-        nanosleep(&(struct timespec){.tv_nsec = PAUSE_MS * 1000000L}, NULL);
-    }
-    note_holder(lock);
-    return 0;
-}
-
 static int take_lock(const char *name, uint32_t timeout_ms, int *lock, struct oneib_error *err)
 {
+    char path[sizeof FOLDER + NAME_SIZE];
     oneib_autoclose int fd = -1;
-    if (open_lock(name, &fd, err) < 0 || wait_for_lock(fd, name, timeout_ms, err) < 0)
+    snprintf(path, sizeof path, FOLDER "/%s", name);
+    if (open_lock(name, path, &fd, err) < 0 || oneib_file_lock_take(fd, path, timeout_ms, err) < 0)
         return -1;
     *lock = fd;
     fd = -1;

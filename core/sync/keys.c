@@ -2,6 +2,7 @@
 #include "sync/keys.h"
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "base/file_lock.h"
 #include "model/desired.h"
 #include "one/gather.h"
 #include "xml/reader.h"
@@ -10,14 +11,10 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <sys/file.h>
-#include <sys/stat.h>
-#include <time.h>
 
 #define WORD_LENGTH 64
 #define FRAGMENT_MAX_SIZE ((size_t)256 << 20)
 #define LOCK_WAIT_MS 120000
-#define LOCK_PAUSE_MS 20
 /* Somebody would have to take the very key that was chosen, each time. */
 #define CHOICES_MAX 16
 
@@ -75,34 +72,22 @@ int oneib_new_network_parse(const char *xml, size_t length, const char *vn_mad,
     return outcome;
 }
 
-/* The folder may be one that others than its owner can write to. */
-static int open_lock(const char *path, int *lock, struct oneib_error *err)
+static int take_lock(const char *path, int *lock, struct oneib_error *err)
 {
-    struct stat status;
-    oneib_autoclose int fd =
-        open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, S_IRUSR | S_IWUSR);
-    if (fd < 0 || fstat(fd, &status) < 0)
-        return oneib_fail_errno(err, errno, "opening the lock %s", path);
-    if (!S_ISREG(status.st_mode))
-        return oneib_fail(err, ONEIB_ERROR_REFUSED, "the lock %s is not a regular file: remove it",
-                          path);
+    struct oneib_file_lock_holder holder;
+    oneib_autoclose int fd = -1;
+    if (oneib_file_lock_open(AT_FDCWD, path, path, &fd, err) < 0 ||
+        oneib_file_lock_wait(fd, path, ONEIB_FILE_LOCK_OF_DESCRIPTOR, LOCK_WAIT_MS, &holder, err) <
+            0)
+        return -1;
+    if (!holder.is_this)
+        return oneib_fail(
+            err, ONEIB_ERROR_TIMEOUT,
+            "another network is being given its P_Key (process %d, lock %s), and that "
+            "takes more than %d s: delete this network and create it again",
+            holder.process, path, LOCK_WAIT_MS / 1000);
     *lock = fd;
     fd = -1;
-    return 0;
-}
-
-static int take_lock(int fd, const char *path, struct oneib_error *err)
-{
-    for (unsigned waited = 0; flock(fd, LOCK_EX | LOCK_NB) < 0; waited += LOCK_PAUSE_MS) {
-        if (errno != EWOULDBLOCK && errno != EINTR)
-            return oneib_fail_errno(err, errno, "locking %s", path);
-        if (waited >= LOCK_WAIT_MS)
-            return oneib_fail(err, ONEIB_ERROR_TIMEOUT,
-                              "another network is being given its P_Key (lock %s), and that takes "
-                              "more than %d s: delete this network and create it again",
-                              path, LOCK_WAIT_MS / 1000);
-        nanosleep(&(struct timespec){.tv_nsec = LOCK_PAUSE_MS * 1000000L}, NULL);
-    }
     return 0;
 }
 
@@ -359,7 +344,7 @@ int oneib_give_new_network_key(const struct oneib_config *config, struct oneib_o
 {
     oneib_autoclose int lock = -1;
     *pkey = 0;
-    if (open_lock(lock_path, &lock, err) < 0 || take_lock(lock, lock_path, err) < 0)
+    if (take_lock(lock_path, &lock, err) < 0)
         return -1;
     return give(config, one, network->id, pkey, err);
 }

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sync/lock.h"
 #include "base/cleanup.h"
+#include "base/file_lock.h"
 #include <errno.h>
 #include <fcntl.h>
-#include <stdbool.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 
-#define PAUSE_MS 20
 #define LOCK_FLAGS (O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
 
 /* ".NAME.SUFFIX" beside the partitions file. */
@@ -56,59 +54,37 @@ static int open_lock(const char *path, int *fd, struct oneib_error *err)
     return oneib_fail_errno(err, errno, "opening the lock %s", path);
 }
 
-/* The whole file. POSIX locks, because they tell who has one without anything being written. */
-static struct flock whole_file(void)
+/* A child must not inherit it, and nobody's folder is written to for telling who has it. */
+static int wait_for(int fd, const char *path, uint32_t timeout_ms,
+                    struct oneib_file_lock_holder *holder, struct oneib_error *err)
 {
-    return (struct flock){.l_type = F_WRLCK, .l_whence = SEEK_SET};
-}
-
-/* *taken is false when another process has it. */
-static int try_to_take(int fd, const char *path, bool *taken, struct oneib_error *err)
-{
-    struct flock lock = whole_file();
-    *taken = fcntl(fd, F_SETLK, &lock) == 0;
-    if (*taken || errno == EACCES || errno == EAGAIN || errno == EINTR)
-        return 0;
-    return oneib_fail_errno(err, errno, "locking %s", path);
-}
-
-/* 0: nobody any more, or a process that is not visible from here. */
-static int who_has_it(int fd)
-{
-    struct flock lock = whole_file();
-    if (fcntl(fd, F_GETLK, &lock) < 0 || lock.l_type == F_UNLCK)
-        return 0;
-    return (int)lock.l_pid;
+    return oneib_file_lock_wait(fd, path, ONEIB_FILE_LOCK_OF_PROCESS, timeout_ms, holder, err);
 }
 
 static int take(int fd, const char *path, uint32_t timeout_ms, struct oneib_error *err)
 {
-    for (uint32_t waited = 0;; waited += PAUSE_MS) {
-        bool taken;
-        if (try_to_take(fd, path, &taken, err) < 0)
-            return -1;
-        if (taken)
-            return 0;
-        if (waited >= timeout_ms)
-            return oneib_fail(err, ONEIB_ERROR_TIMEOUT,
-                              "another oneib (process %d) is putting partitions into force (lock "
-                              "%s): try again when it is done",
-                              who_has_it(fd), path);
-        nanosleep(&(struct timespec){.tv_nsec = PAUSE_MS * 1000000L}, NULL);
-    }
+    struct oneib_file_lock_holder holder;
+    if (wait_for(fd, path, timeout_ms, &holder, err) < 0)
+        return -1;
+    if (holder.is_this)
+        return 0;
+    return oneib_fail(err, ONEIB_ERROR_TIMEOUT,
+                      "another oneib (process %d) is putting partitions into force (lock %s): try "
+                      "again when it is done",
+                      holder.process, path);
 }
 
 static int take_at_once(int fd, const char *path, const char *partitions, struct oneib_error *err)
 {
-    bool taken;
-    if (try_to_take(fd, path, &taken, err) < 0)
+    struct oneib_file_lock_holder holder;
+    if (wait_for(fd, path, 0, &holder, err) < 0)
         return -1;
-    if (taken)
+    if (holder.is_this)
         return 0;
     return oneib_fail(err, ONEIB_ERROR_REFUSED,
                       "another oneibd (process %d) keeps %s already (lock %s): one is enough; stop "
                       "it first",
-                      who_has_it(fd), partitions, path);
+                      holder.process, partitions, path);
 }
 
 int oneib_sync_lock(const char *partitions, uint32_t timeout_ms, int *lock, struct oneib_error *err)

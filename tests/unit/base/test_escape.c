@@ -69,6 +69,25 @@ static void what_is_too_long_is_cut_and_shown_as_cut(void **state)
     assert_escaped("abc", 3, "abc");
 }
 
+static void assert_last_line(const char *said, const char *expected)
+{
+    struct oneib_text text = {0};
+    oneib_text_append_last_line(&text, said);
+    assert_string_equal(text.data ? text.data : "", expected);
+    oneib_text_clear(&text);
+}
+
+static void of_what_a_program_said_the_last_line_is_shown(void **state)
+{
+    (void)state;
+    assert_last_line("first\nsecond \"a\\b\"\n", "second \"a\\b\"");
+    assert_last_line("first\nsecond", "second");
+    assert_last_line("a\033[2Jb\n", "a\\x1b[2Jb");
+    assert_last_line("\n", "");
+    assert_last_line("", "");
+    assert_last_line(NULL, "");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -78,6 +97,7 @@ int main(void)
         cmocka_unit_test(a_terminal_cannot_be_steered),
         cmocka_unit_test(what_is_not_utf8_is_escaped),
         cmocka_unit_test(what_is_too_long_is_cut_and_shown_as_cut),
+        cmocka_unit_test(of_what_a_program_said_the_last_line_is_shown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -88,6 +88,41 @@ static void a_missing_file_is_not_found(void **state)
     assert_contains(err.text, in_scratch("none"));
 }
 
+static void a_pipe_is_read_to_its_end(void **state)
+{
+    (void)state;
+    struct oneib_error err;
+    char *data;
+    size_t length;
+    int ends[2];
+    assert_int_equal(pipe(ends), 0);
+    assert_int_equal(write(ends[1], "abc", 3), 3);
+    close(ends[1]);
+    assert_int_equal(oneib_stream_read(ends[0], "the words", 3, &data, &length, &err), 0);
+    assert_int_equal(length, 3);
+    assert_string_equal(data, "abc");
+    free(data);
+    close(ends[0]);
+}
+
+static void a_pipe_that_gives_too_much_is_named(void **state)
+{
+    (void)state;
+    struct oneib_error err;
+    char *data;
+    size_t length;
+    int ends[2];
+    assert_int_equal(pipe(ends), 0);
+    assert_int_equal(write(ends[1], "abcd", 4), 4);
+    assert_int_equal(oneib_stream_read(ends[0], "the words", 3, &data, &length, &err), -1);
+    assert_int_equal(err.code, ONEIB_ERROR_INPUT);
+    assert_string_equal(err.text, "the words is larger than the 3 bytes allowed");
+    close(ends[0]);
+    close(ends[1]);
+    assert_int_equal(oneib_stream_read(-1, "the words", 3, &data, &length, &err), -1);
+    assert_int_equal(err.system_errno, EBADF);
+}
+
 static void only_regular_files_are_read(void **state)
 {
     (void)state;
@@ -732,6 +767,8 @@ int main(void)
         cmocka_unit_test(a_file_is_read_whole),
         cmocka_unit_test(a_file_above_the_limit_is_refused),
         cmocka_unit_test(a_missing_file_is_not_found),
+        cmocka_unit_test(a_pipe_is_read_to_its_end),
+        cmocka_unit_test(a_pipe_that_gives_too_much_is_named),
         cmocka_unit_test(only_regular_files_are_read),
         cmocka_unit_test(files_of_the_kernel_without_a_size_are_read),
         cmocka_unit_test(a_file_is_created_and_replaced),

@@ -29,8 +29,32 @@ static bool takes(const char *value, const char *expected)
     return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
+/* Of this test, beside and above itself. */
+#define BESIDE "test_place_hca"
+#define ABOVE "tests/unit/" BESIDE
+
+/* Whether a process with this root looks for programs around itself. */
+static bool looks_around(const char *root)
+{
+    int status = -1;
+    const pid_t child = fork();
+    if (child == 0) {
+        char beside[PATH_MAX], above[PATH_MAX], nowhere[PATH_MAX];
+        setenv(ONEIB_NODE_ROOT_VARIABLE, root, 1);
+        oneib_node_program(BESIDE, "nothing", beside);
+        oneib_node_program("nothing", ABOVE, above);
+        oneib_node_program("no/thing", "nothing", nowhere);
+        if (!strstr(nowhere, "/oneib/no/thing"))
+            _exit(2);
+        _exit(!strstr(beside, "/" ABOVE) || !strstr(above, "/" ABOVE));
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) <= 1);
+    return WEXITSTATUS(status) == 0;
+}
+
 /* Found out before this process becomes nobody. */
-static bool was_root, root_is_shown_the_real_machine;
+static bool was_root, root_is_shown_the_real_machine, root_looks_around;
 
 static void root_ignores_the_variable(void **state)
 {
@@ -38,6 +62,20 @@ static void root_ignores_the_variable(void **state)
     if (!was_root)
         skip();
     assert_true(root_is_shown_the_real_machine);
+}
+
+static void on_a_real_node_programs_are_where_they_were_installed(void **state)
+{
+    (void)state;
+    assert_false(looks_around(""));
+    if (was_root)
+        assert_false(root_looks_around);
+}
+
+static void on_a_simulated_one_they_are_around(void **state)
+{
+    (void)state;
+    assert_true(looks_around("/tmp/node-1"));
 }
 
 static void anybody_else_may_have_another_root(void **state)
@@ -144,6 +182,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(root_ignores_the_variable),
+        cmocka_unit_test(on_a_real_node_programs_are_where_they_were_installed),
+        cmocka_unit_test(on_a_simulated_one_they_are_around),
         cmocka_unit_test(anybody_else_may_have_another_root),
         cmocka_unit_test(slashes_at_the_end_are_dropped),
         cmocka_unit_test(a_root_that_is_no_absolute_path_does_not_count),
@@ -157,6 +197,7 @@ int main(void)
     };
     was_root = geteuid() == 0;
     root_is_shown_the_real_machine = was_root && takes("/tmp/node-1", "");
+    root_looks_around = was_root && looks_around("/tmp/node-1");
     tree_open();
     return tree_close(cmocka_run_group_tests(tests, NULL, NULL));
 }
