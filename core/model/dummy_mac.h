@@ -14,6 +14,8 @@
 #define ONEIB_DUMMY_MAC_INDEX_MAX 15
 #define ONEIB_MAC_TEXT_SIZE 18
 #define ONEIB_IPV4_TEXT_SIZE 16
+/* The name of the host's end of that interface, with its NUL: IFNAMSIZ (linux/if.h). */
+#define ONEIB_TARGET_SIZE 16
 
 /* ipv4 in host byte order. index 0-15, else false. */
 bool oneib_dummy_mac_encode(uint32_t ipv4, unsigned index, char text[ONEIB_MAC_TEXT_SIZE]);
