@@ -55,13 +55,20 @@ int oneib_domains_devices(const struct oneib_domains *domains, struct oneib_pci 
     return 0;
 }
 
+bool oneib_domain_names(const struct oneib_domain *domain, const struct oneib_pci *device)
+{
+    for (size_t i = 0; i < domain->device_count; i++)
+        if (oneib_pci_compare(&domain->devices[i], device) == 0)
+            return true;
+    return false;
+}
+
 const struct oneib_domain *oneib_domains_of(const struct oneib_domains *domains,
                                             const struct oneib_pci *device)
 {
     for (size_t i = 0; i < domains->count; i++)
-        for (size_t j = 0; j < domains->items[i].device_count; j++)
-            if (oneib_pci_compare(&domains->items[i].devices[j], device) == 0)
-                return &domains->items[i];
+        if (oneib_domain_names(&domains->items[i], device))
+            return &domains->items[i];
     return NULL;
 }
 

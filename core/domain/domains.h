@@ -40,9 +40,12 @@ void oneib_domains_clear(struct oneib_domains *domains);
 /* All devices of all domains, sorted, each once; owned by the caller, NULL when there are none. */
 int oneib_domains_devices(const struct oneib_domains *domains, struct oneib_pci **devices,
                           size_t *count, struct oneib_error *err);
+bool oneib_domain_names(const struct oneib_domain *domain, const struct oneib_pci *device);
 /* The first domain that names the device; NULL: none. */
 const struct oneib_domain *oneib_domains_of(const struct oneib_domains *domains,
                                             const struct oneib_pci *device);
+/* The 42 of "one-42"; -1: not OpenNebula's. */
+int64_t oneib_domain_vm_id(const char *name);
 bool oneib_domains_have_vm(const struct oneib_domains *domains, uint32_t vm_id);
 
 /*

@@ -89,7 +89,7 @@ static char *parse_name(const struct word *word, bool *malformed)
     return name;
 }
 
-static int64_t vm_of(const char *name)
+int64_t oneib_domain_vm_id(const char *name)
 {
     uint64_t id;
     if (strncmp(name, "one-", 4) == 0 && oneib_parse_decimal(name + 4, INT32_MAX, &id))
@@ -149,7 +149,7 @@ static int parse_line(const struct line *line, size_t number, struct oneib_domai
     domain->name = parse_name(&name, &malformed);
     if (!domain->name)
         return malformed ? refuse(line, number, err) : oneib_fail_memory(err);
-    domain->vm_id = vm_of(domain->name);
+    domain->vm_id = oneib_domain_vm_id(domain->name);
     return parse_devices(&rest, line, number, domain, err);
 }
 

@@ -7,12 +7,11 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/escape.h"
-#include "base/number.h"
+#include "domain/device_tree.h"
 #include "domain/domains.h"
+#include "domain/xml_tree.h"
 #include <libvirt/libvirt.h>
 #include <libvirt/virterror.h>
-#include <libxml/parser.h>
-#include <libxml/tree.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,48 +26,6 @@ struct devices {
 };
 
 /* --- a domain's document -------------------------------------------------------------------- */
-
-static bool is_element(const xmlNode *node, const char *name)
-{
-    return node->type == XML_ELEMENT_NODE && strcmp((const char *)node->name, name) == 0;
-}
-
-/* NULL when there is none. */
-static xmlNode *find_child(const xmlNode *node, const char *name)
-{
-    for (xmlNode *child = node ? node->children : NULL; child; child = child->next)
-        if (is_element(child, name))
-            return child;
-    return NULL;
-}
-
-static bool has_value(const xmlNode *node, const char *attribute, const char *wanted)
-{
-    xmlChar *value = xmlGetNoNsProp(node, (const xmlChar *)attribute);
-    const bool same = value && strcmp((const char *)value, wanted) == 0;
-    xmlFree(value);
-    return same;
-}
-
-/* A number as libvirt writes it, "0x81"; it must be there. */
-static bool read_number(const xmlNode *node, const char *attribute, uint64_t max, uint64_t *number)
-{
-    xmlChar *value = xmlGetNoNsProp(node, (const xmlChar *)attribute);
-    const bool good = value && oneib_parse_hex((const char *)value, max, number);
-    xmlFree(value);
-    return good;
-}
-
-static bool read_address(const xmlNode *address, struct oneib_pci *device)
-{
-    uint64_t domain, bus, slot, function;
-    if (!read_number(address, "domain", UINT32_MAX, &domain) ||
-        !read_number(address, "bus", UINT8_MAX, &bus) || !read_number(address, "slot", 31, &slot) ||
-        !read_number(address, "function", 7, &function))
-        return false;
-    *device = (struct oneib_pci){(uint32_t)domain, (uint8_t)bus, (uint8_t)slot, (uint8_t)function};
-    return true;
-}
 
 /* Each once: one that runs often is defined with the devices that it has. */
 static int add_device(const struct oneib_pci *device, struct devices *devices,
@@ -87,45 +44,22 @@ static int add_device(const struct oneib_pci *device, struct devices *devices,
 /* The host's device behind a device of the domain. */
 static int add_source(const xmlNode *node, struct devices *devices, struct oneib_error *err)
 {
-    const xmlNode *address = find_child(find_child(node, "source"), "address");
-    struct oneib_pci device;
-    if (!address || !read_address(address, &device))
+    struct oneib_pci source;
+    if (!oneib_device_source(node, &source))
         return oneib_fail(err, ONEIB_ERROR_PROTOCOL,
                           "its <%s> names no PCI address that can be read", node->name);
-    return add_device(&device, devices, err);
-}
-
-static bool takes_a_device(const xmlNode *node)
-{
-    if (is_element(node, "hostdev"))
-        return has_value(node, "mode", "subsystem") && has_value(node, "type", "pci");
-    return is_element(node, "interface") && has_value(node, "type", "hostdev");
-}
-
-static int add_devices(const xmlDoc *document, struct devices *devices, struct oneib_error *err)
-{
-    const xmlNode *root = xmlDocGetRootElement(document);
-    const xmlNode *list = root && is_element(root, "domain") ? find_child(root, "devices") : NULL;
-    if (!list)
-        return 0;
-    for (const xmlNode *node = list->children; node; node = node->next)
-        if (takes_a_device(node) && add_source(node, devices, err) < 0)
-            return -1;
-    return 0;
+    return add_device(&source, devices, err);
 }
 
 static int add_devices_of_text(const char *xml, struct devices *devices, struct oneib_error *err)
 {
-    xmlDoc *document = xmlReadMemory(xml, (int)strlen(xml), NULL, NULL,
-                                     XML_PARSE_NONET | XML_PARSE_NOERROR | XML_PARSE_NOWARNING);
-    if (!document)
-        return oneib_fail(err, ONEIB_ERROR_PROTOCOL, "its document is malformed");
-    /* Entities come with a document type, which libvirt never writes. */
-    const int status = document->intSubset ? oneib_fail(err, ONEIB_ERROR_PROTOCOL,
-                                                        "its document has a document type")
-                                           : add_devices(document, devices, err);
-    xmlFreeDoc(document);
-    return status;
+    oneib_autotree xmlDoc *document = NULL;
+    if (oneib_tree_parse(xml, strlen(xml), &document, err) < 0)
+        return -1;
+    for (const xmlNode *node = oneib_device_first(document); node; node = oneib_device_next(node))
+        if (oneib_device_takes_pci(node) && add_source(node, devices, err) < 0)
+            return -1;
+    return 0;
 }
 
 /* --- libvirt -------------------------------------------------------------------------------- */

@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/array.h"
+#include "base/cleanup.h"
+#include "base/number.h"
+#include "domain/device_tree.h"
+#include "domain/document.h"
+#include "domain/domains.h"
+#include "domain/tuning.h"
+#include "model/dummy_mac.h"
+#include <stdlib.h>
+#include <string.h>
+
+#define BUSES 256
+
+static int fail_at(const xmlNode *device, struct oneib_error *err, const char *what)
+{
+    return oneib_fail(err, ONEIB_ERROR_INPUT,
+                      "the device near line %ld of the domain's document %s", xmlGetLineNo(device),
+                      what);
+}
+
+/* --- aliases of ours ------------------------------------------------------------------------ */
+
+static bool begins_with(const char *string, const char *prefix)
+{
+    return strncmp(string, prefix, strlen(prefix)) == 0;
+}
+
+/* The alias of ours that the device has, NULL: none. */
+static const char *find_our_alias(const xmlNode *device)
+{
+    for (const xmlNode *alias = oneib_tree_child(device, "alias"); alias;
+         alias = oneib_tree_next(alias, "alias")) {
+        const char *name = oneib_tree_attribute(alias, "name");
+        if (name && begins_with(name, ONEIB_ALIAS_VF))
+            return name;
+    }
+    return NULL;
+}
+
+static bool parse_alias(const char *alias, bool *is_dummy, uint8_t *nic_id)
+{
+    uint64_t number;
+    *is_dummy = begins_with(alias, ONEIB_ALIAS_DUMMY);
+    if (!oneib_parse_decimal(alias + strlen(*is_dummy ? ONEIB_ALIAS_DUMMY : ONEIB_ALIAS_VF),
+                             UINT8_MAX, &number))
+        return false;
+    *nic_id = (uint8_t)number;
+    return true;
+}
+
+/* The NIC's place in the view, made when it has none yet. NULL: no more fit. */
+static struct oneib_domain_device *device_for(struct oneib_domain_view *view, uint8_t nic_id)
+{
+    const size_t capacity = sizeof view->devices / sizeof view->devices[0];
+    size_t place = 0;
+    while (place < view->device_count && view->devices[place].nic_id < nic_id)
+        place++;
+    struct oneib_domain_device *device = &view->devices[place];
+    if (place < view->device_count && device->nic_id == nic_id)
+        return device;
+    if (view->device_count == capacity)
+        return NULL;
+    memmove(device + 1, device, (view->device_count - place) * sizeof *device);
+    view->device_count++;
+    *device = (struct oneib_domain_device){.nic_id = nic_id};
+    return device;
+}
+
+static int read_vf(const xmlNode *node, struct oneib_domain_device *device, struct oneib_error *err)
+{
+    if (device->has_vf)
+        return fail_at(node, err, "has an alias of a VF that another one has too");
+    if (!oneib_tree_is(node, "hostdev") || !oneib_device_takes_pci(node))
+        return fail_at(node, err, "has the alias of a VF but is none");
+    if (!oneib_device_source(node, &device->vf))
+        return fail_at(node, err, "has the alias of a VF but names none");
+    device->has_vf = true;
+    return oneib_device_guest_address(node, &device->has_guest_address, &device->guest_address,
+                                      err);
+}
+
+static int read_dummy(const xmlNode *node, struct oneib_domain_device *device,
+                      struct oneib_error *err)
+{
+    const char *mac = oneib_tree_attribute(oneib_tree_child(node, "mac"), "address");
+    if (device->has_dummy)
+        return fail_at(node, err, "has an alias of a dummy interface that another one has too");
+    if (!oneib_tree_is(node, "interface") || !oneib_tree_has(node, "type", "ethernet"))
+        return fail_at(node, err, "has the alias of a dummy interface but is none");
+    if (oneib_tree_count(node, "mac") != 1 || !mac ||
+        !oneib_dummy_mac_decode(mac, &device->ipv4, &device->index))
+        return fail_at(node, err, "has the alias of a dummy interface but not the MAC of one");
+    device->has_dummy = true;
+    return 0;
+}
+
+static int read_our_device(const xmlNode *node, const char *alias, struct oneib_domain_view *view,
+                           struct oneib_error *err)
+{
+    bool is_dummy;
+    uint8_t nic_id;
+    if (oneib_tree_count(node, "alias") > 1)
+        return fail_at(node, err, "has several aliases, one of them of oneib's");
+    if (!parse_alias(alias, &is_dummy, &nic_id))
+        return fail_at(node, err, "has an alias like those of oneib, but without a NIC id");
+    struct oneib_domain_device *device = device_for(view, nic_id);
+    if (!device)
+        return oneib_fail(err, ONEIB_ERROR_INPUT,
+                          "the domain's document has more InfiniBand NICs than a VM can have");
+    return is_dummy ? read_dummy(node, device, err) : read_vf(node, device, err);
+}
+
+/* --- guest addresses ------------------------------------------------------------------------ */
+
+int oneib_domain_view_take(struct oneib_domain_view *view, const struct oneib_pci *address,
+                           struct oneib_error *err)
+{
+    if (oneib_reserve(&view->taken, &view->taken_capacity, view->taken_count + 1,
+                      sizeof *view->taken, err) < 0)
+        return -1;
+    view->taken[view->taken_count++] = *address;
+    return 0;
+}
+
+static int read_guest_address(const xmlNode *device, struct oneib_domain_view *view,
+                              struct oneib_error *err)
+{
+    bool has_address;
+    struct oneib_pci address;
+    if (oneib_device_guest_address(device, &has_address, &address, err) < 0)
+        return -1;
+    return has_address ? oneib_domain_view_take(view, &address, err) : 0;
+}
+
+static void add_root_port(uint8_t bus, struct oneib_domain_view *view)
+{
+    size_t place = 0;
+    while (place < view->root_port_count && view->root_ports[place] < bus)
+        place++;
+    uint8_t *port = &view->root_ports[place];
+    if (place < view->root_port_count && *port == bus)
+        return;
+    memmove(port + 1, port, view->root_port_count - place);
+    *port = bus;
+    view->root_port_count++;
+}
+
+/* A bus without a number gets one from libvirt, and nobody knows which. */
+static int read_bus(const xmlNode *device, struct oneib_domain_view *view, struct oneib_error *err)
+{
+    uint64_t bus;
+    if (!oneib_tree_is(device, "controller") || !oneib_tree_has(device, "type", "pci") ||
+        !oneib_parse_decimal(oneib_tree_attribute(device, "index"), BUSES - 1, &bus))
+        return 0;
+    view->has_bus[bus] = true;
+    if (!oneib_tree_has(device, "model", "pcie-root-port"))
+        return 0;
+    if (!view->root_ports && !(view->root_ports = malloc(BUSES)))
+        return oneib_fail_memory(err);
+    add_root_port((uint8_t)bus, view);
+    return 0;
+}
+
+/* --- the document --------------------------------------------------------------------------- */
+
+/* libvirt would take some elements and attributes of other namespaces for its own. */
+static int read_device(const xmlNode *device, struct oneib_domain_view *view,
+                       struct oneib_error *err)
+{
+    if (!oneib_tree_is_plain(device))
+        return fail_at(device, err, "has elements or attributes in a namespace");
+    const char *alias = find_our_alias(device);
+    if (alias && read_our_device(device, alias, view, err) < 0)
+        return -1;
+    if (read_bus(device, view, err) < 0)
+        return -1;
+    return read_guest_address(device, view, err);
+}
+
+static int read_devices(const xmlDoc *document, struct oneib_domain_view *view,
+                        struct oneib_error *err)
+{
+    for (const xmlNode *device = oneib_device_first(document); device;
+         device = oneib_device_next(device))
+        if (read_device(device, view, err) < 0)
+            return -1;
+    return 0;
+}
+
+static int read_name(const xmlNode *domain, struct oneib_domain_view *view, struct oneib_error *err)
+{
+    const xmlNode *name = oneib_tree_child(domain, "name");
+    if (!name)
+        return 0;
+    if (oneib_tree_next(name, "name"))
+        return oneib_fail(err, ONEIB_ERROR_INPUT, "the domain's document has two names");
+    view->name = oneib_tree_text(name);
+    if (!view->name)
+        return oneib_fail_memory(err);
+    view->vm_id = oneib_domain_vm_id(view->name);
+    return 0;
+}
+
+/* QEMU's names: "pc-q35-7.2", "q35", "virt-7.2"; "pc-i440fx-7.2", "pc". */
+static enum oneib_machine machine_of(const char *machine)
+{
+    if (strcmp(machine, "q35") == 0 || begins_with(machine, "pc-q35-") ||
+        strcmp(machine, "virt") == 0 || begins_with(machine, "virt-"))
+        return ONEIB_MACHINE_PCIE;
+    if (strcmp(machine, "pc") == 0 || begins_with(machine, "pc-i440fx-"))
+        return ONEIB_MACHINE_PC;
+    return ONEIB_MACHINE_OTHER;
+}
+
+/* Users add an <os> with other things in it, but one type is all that a domain has. */
+static void read_machine(const xmlNode *domain, struct oneib_domain_view *view)
+{
+    const xmlNode *type = NULL;
+    size_t types = 0;
+    for (const xmlNode *os = oneib_tree_child(domain, "os"); os; os = oneib_tree_next(os, "os")) {
+        types += oneib_tree_count(os, "type");
+        type = type ? type : oneib_tree_child(os, "type");
+    }
+    const char *machine = types == 1 ? oneib_tree_attribute(type, "machine") : NULL;
+    view->machine = machine ? machine_of(machine) : ONEIB_MACHINE_OTHER;
+}
+
+static bool is_mark(const xmlNode *node)
+{
+    return node->type == XML_ELEMENT_NODE && node->ns &&
+           strcmp((const char *)node->ns->href, ONEIB_TUNING_NAMESPACE) == 0 &&
+           strcmp((const char *)node->name, "tuning") == 0;
+}
+
+static bool has_mark(const xmlNode *domain)
+{
+    for (const xmlNode *metadata = oneib_tree_child(domain, "metadata"); metadata;
+         metadata = oneib_tree_next(metadata, "metadata"))
+        for (const xmlNode *node = metadata->children; node; node = node->next)
+            if (is_mark(node))
+                return true;
+    return false;
+}
+
+int oneib_domain_view_of(const xmlDoc *document, struct oneib_domain_view *view,
+                         struct oneib_error *err)
+{
+    const xmlNode *domain = xmlDocGetRootElement(document);
+    *view = (struct oneib_domain_view){.vm_id = -1};
+    read_machine(domain, view);
+    view->tuned = has_mark(domain);
+    if (read_name(domain, view, err) == 0 && read_devices(document, view, err) == 0)
+        return 0;
+    oneib_domain_view_clear(view);
+    return -1;
+}
+
+int oneib_domain_view_read(const char *xml, size_t length, struct oneib_domain_view *view,
+                           struct oneib_error *err)
+{
+    oneib_autotree xmlDoc *document = NULL;
+    *view = (struct oneib_domain_view){.vm_id = -1};
+    if (oneib_tree_parse(xml, length, &document, err) < 0)
+        return -1;
+    return oneib_domain_view_of(document, view, err);
+}
