@@ -1,44 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "action.h"
 #include "base/cleanup.h"
+#include "base/file.h"
 #include "hca/place.h"
 #include "node/driver.h"
 #include "node/hooks.h"
 #include "node/report.h"
-#include <errno.h>
 
 /* A document in base64 has four characters for three bytes, and perhaps a line break after every
  * 60; twice its size is more than that. */
 #define INPUT_MAX (2 * ONEIB_VM_DOCUMENT_MAX)
-#define INPUT_FIRST ((size_t)64 * 1024)
 
 #define EXIT_USAGE 2
 
 static int read_input(struct action *action, struct oneib_error *err)
 {
-    size_t capacity = 0;
-    for (;;) {
-        if (action->input_length == capacity) {
-            capacity = capacity > 0 ? 2 * capacity : INPUT_FIRST;
-            char *larger = realloc(action->input, capacity);
-            if (!larger)
-                return oneib_fail_memory(err);
-            action->input = larger;
-        }
-        const ssize_t got = read(STDIN_FILENO, action->input + action->input_length,
-                                 capacity - action->input_length);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0)
-            return oneib_fail_errno(err, errno, "reading the VM's document from standard input");
-        if (got == 0)
-            return 0;
-        action->input_length += (size_t)got;
-        if (action->input_length > INPUT_MAX)
-            return oneib_fail(err, ONEIB_ERROR_PROTOCOL,
-                              "the VM's document on standard input has more than %zu bytes",
-                              INPUT_MAX);
-    }
+    return oneib_stream_read(STDIN_FILENO, "the VM's document on standard input", INPUT_MAX,
+                             &action->input, &action->input_length, err);
 }
 
 static int perform(struct action *action, action_function act, struct oneib_error *err)
@@ -58,6 +36,14 @@ static void report(const struct oneib_error *failure)
     oneib_autotext struct oneib_text line = {0};
     oneib_report_failure(failure, &line);
     fputs(line.data ? line.data : "out of memory\n", stderr);
+}
+
+void action_warn(const struct oneib_error *left)
+{
+    oneib_autotext struct oneib_text line = {0};
+    oneib_report_warning(left, &line);
+    if (line.data)
+        fputs(line.data, stderr);
 }
 
 int action_main(int argc, char **argv, const char *name, const char *usage, int argument_count,

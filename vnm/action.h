@@ -32,6 +32,9 @@ typedef int (*action_function)(struct action *action, struct oneib_error *err);
 int action_main(int argc, char **argv, const char *name, const char *usage, int argument_count,
                 action_function act);
 
+/* Tells OpenNebula what is not as it should be, without failing: a line of the VM's log. */
+void action_warn(const struct oneib_error *left);
+
 /* The document was refused: that is the failure. */
 int action_needs_document(const struct action *action, struct oneib_error *err);
 /* Runs the hooks of this action, after its own part. */

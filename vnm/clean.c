@@ -2,17 +2,6 @@
 /* After a VM has left this host, or lost a NIC. */
 #include "action.h"
 #include "node/driver.h"
-#include "node/report.h"
-#include <stdio.h>
-
-/* A line of the VM's log in OpenNebula. */
-static void warn(const struct oneib_error *left)
-{
-    oneib_autotext struct oneib_text line = {0};
-    oneib_report_failure(left, &line);
-    if (line.data)
-        fprintf(stderr, "WARN: %s", line.data);
-}
 
 /* The VM has been shut down or saved, the NIC detached, when this is called. OpenNebula would take
  * all that for failed if this failed: what only takes longer is no reason. */
@@ -22,7 +11,7 @@ static int release(const struct action *action, struct oneib_error *err)
     if (oneib_driver_clean(&action->config, &action->vm, action->arguments[0], &failure) == 0)
         return 0;
     if (failure.code == ONEIB_ERROR_TIMEOUT) {
-        warn(&failure);
+        action_warn(&failure);
         return 0;
     }
     *err = failure;

@@ -143,6 +143,9 @@ struct oneib_config {
         /* node.guid_wait, milliseconds for the subnet manager to accept a GUID, or to let it go,
          * 100-300000; default 15000 */
         uint32_t guid_wait_ms;
+        /* node.unplug_wait, milliseconds for a guest to let go of a virtual function that is
+         * unplugged, 1000-600000; default 30000 */
+        uint32_t unplug_wait_ms;
         /* node.watch, milliseconds between two looks of oneib-vf watch when the adapter reports
          * nothing, 100-600000; default 10000 */
         uint32_t watch_ms;

@@ -226,6 +226,8 @@ const struct oneib_config_key oneib_config_keys[] = {
      .maximum = 300000, .default_number = 30000},
     {"node", "guid_wait", ONEIB_CONFIG_NUMBER, FIELD(node.guid_wait_ms), .minimum = 100,
      .maximum = 300000, .default_number = 15000},
+    {"node", "unplug_wait", ONEIB_CONFIG_NUMBER, FIELD(node.unplug_wait_ms), .minimum = 1000,
+     .maximum = 600000, .default_number = 30000},
     {"node", "watch", ONEIB_CONFIG_NUMBER, FIELD(node.watch_ms), .minimum = 100, .maximum = 600000,
      .default_number = 10000},
 

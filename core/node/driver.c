@@ -103,30 +103,37 @@ static bool is_left_over(const struct oneib_node_nic *nic, const struct oneib_vf
     return nic->attach && record && !oneib_domains_of(&in_use->domains, &record->vf);
 }
 
+static int assign_nic(const struct oneib_config *config, const struct oneib_node_vm *vm,
+                      struct oneib_node_nic *nic, const struct oneib_vf_table *table,
+                      const struct in_use *in_use, struct oneib_error *err)
+{
+    struct oneib_assignment assignment = oneib_nic_opening(vm, nic);
+    assignment.defer_guid = vm->deployed && !nic->attach;
+    assignment.in_use = in_use->devices;
+    assignment.in_use_count = in_use->count;
+    const struct oneib_vf_record *record = oneib_vf_table_of_nic(table, vm->id, nic->nic_id);
+    const bool is_new = !record || is_left_over(nic, record, in_use);
+    struct oneib_error unheard = {0};
+    if (record && is_new)
+        oneib_helper_release(config, vm->id, nic->nic_id, &unheard);
+    const int outcome = assign(config, &assignment, err);
+    /* A VF that the NIC had before is not this call's to take back. One that was asked for in
+     * vain is oneib-vf's, unless that is root's, could not be stopped and goes on. */
+    nic->to_undo = is_new && (outcome == 0 || err->code == ONEIB_ERROR_TIMEOUT);
+    return outcome;
+}
+
+/* PCI NICs first: the scheduler has chosen their VFs, of which the VM's other NICs could get one
+ * otherwise. */
 static int assign_nics(const struct oneib_config *config, struct oneib_node_vm *vm,
                        const struct oneib_vf_table *table, const struct in_use *in_use,
                        struct oneib_error *err)
 {
-    for (size_t i = 0; i < vm->nic_count; i++) {
-        struct oneib_node_nic *nic = &vm->nics[i];
-        if (!oneib_nic_is_meant(vm, nic))
-            continue;
-        struct oneib_assignment assignment = oneib_nic_opening(vm, nic);
-        assignment.defer_guid = vm->deployed && !nic->attach;
-        assignment.in_use = in_use->devices;
-        assignment.in_use_count = in_use->count;
-        const struct oneib_vf_record *record = oneib_vf_table_of_nic(table, vm->id, nic->nic_id);
-        const bool is_new = !record || is_left_over(nic, record, in_use);
-        struct oneib_error unheard = {0};
-        if (record && is_new)
-            oneib_helper_release(config, vm->id, nic->nic_id, &unheard);
-        const int outcome = assign(config, &assignment, err);
-        /* A VF that the NIC had before is not this call's to take back. One that was asked for in
-         * vain is oneib-vf's, unless that is root's, could not be stopped and goes on. */
-        nic->to_undo = is_new && (outcome == 0 || err->code == ONEIB_ERROR_TIMEOUT);
-        if (outcome < 0)
-            return -1;
-    }
+    for (int chosen = 1; chosen >= 0; chosen--)
+        for (size_t i = 0; i < vm->nic_count; i++)
+            if (vm->nics[i].is_pci == (chosen == 1) && oneib_nic_is_meant(vm, &vm->nics[i]) &&
+                assign_nic(config, vm, &vm->nics[i], table, in_use, err) < 0)
+                return -1;
     return 0;
 }
 

@@ -30,6 +30,19 @@ int oneib_driver_pre(const struct oneib_config *config, struct oneib_node_vm *vm
 int oneib_driver_post(const struct oneib_config *config, struct oneib_node_vm *vm,
                       struct oneib_error *err);
 
+/*
+ * post of anything but an attach: completes what pre deferred, and gives the domain the VFs that it
+ * lacks (node/reattach.h). document: the VM's, decoded.
+ *
+ * OpenNebula cancels a VM whose post fails after a restore, and its state is lost. So, whatever
+ * fails while the VM's domain runs without a VF of its own, or while a VM that ran before may do so
+ * because libvirt does not answer: that is no failure, and *left says what it was (code NONE:
+ * nothing).
+ */
+int oneib_driver_arrive(const struct oneib_config *config, struct oneib_node_vm *vm,
+                        const char *document, size_t length, struct oneib_error *left,
+                        struct oneib_error *err);
+
 /* Takes back what pre, or post of an attach, has done for these NICs: for what fails after them
  * (hooks). What cannot be released is closed at least, or RELEASING, and left to the probe. */
 void oneib_driver_undo(const struct oneib_config *config, const struct oneib_node_vm *vm);

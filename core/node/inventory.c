@@ -180,3 +180,10 @@ bool oneib_inventory_is_unfinished(const struct oneib_inventory *inventory,
     return oneib_record_is_unfinished(record, &inventory->domains, inventory->domains_known,
                                       oneib_vf_record_has_owner(record), now);
 }
+
+bool oneib_inventory_is_not_plugged(const struct oneib_inventory *inventory,
+                                    const struct oneib_vf_record *record, int64_t now)
+{
+    return oneib_record_is_not_plugged(record, &inventory->domains, inventory->domains_known,
+                                       oneib_vf_record_has_owner(record), now);
+}

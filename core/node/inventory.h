@@ -72,9 +72,16 @@ bool oneib_record_is_unfinished(const struct oneib_vf_record *record,
                                 const struct oneib_domains *domains, bool domains_known,
                                 bool has_owner, int64_t now);
 
+/* Whether a running VM lacks the VF that is recorded for it, whole as it is. Nobody works on it,
+ * and it has been so for ONEIB_STALE_AFTER: pre of an attach records it before it is plugged. */
+bool oneib_record_is_not_plugged(const struct oneib_vf_record *record,
+                                 const struct oneib_domains *domains, bool domains_known,
+                                 bool has_owner, int64_t now);
+
 /*
  * Releases what is stale, and, with `everything` (repair), closes VFs that are NOT_CLOSED, drops
- * records whose VF is gone, and finishes what post could not (oneib_record_is_unfinished()). *done
+ * records whose VF is gone, finishes what post could not (oneib_record_is_unfinished()), and gives
+ * VMs what they lack of their VFs (oneib_record_is_not_plugged(), node/reattach.h). *done
  * counts what was put right; failures become findings. Through oneib-vf. Without `everything` it
  * begins nothing new after ONEIB_HOUSEKEEPING_MS: a probe must not hold up the monitoring.
  */

@@ -104,6 +104,11 @@ static int judge_record(const struct judge *judge, const struct oneib_vf_record 
                                   "%s: VM %" PRIu32 " NIC %u runs without InfiniBand: its virtual "
                                   "function has no GUID",
                                   vf, record->vm_id, record->nic_id);
+    if (oneib_inventory_is_not_plugged(judge->inventory, record, judge->now))
+        return oneib_findings_add(judge->findings, ONEIB_WARNING, "vf-not-plugged", REPAIR, err,
+                                  "%s: VM %" PRIu32 " NIC %u runs without InfiniBand: its virtual "
+                                  "function is not plugged into its domain",
+                                  vf, record->vm_id, record->nic_id);
     return 0;
 }
 
@@ -118,21 +123,13 @@ static int judge_records(const struct judge *judge, struct oneib_error *err)
 
 /* ---- VFs ----------------------------------------------------------------------------------- */
 
-static bool names(const struct oneib_domain *domain, const struct oneib_pci *vf)
-{
-    for (size_t i = 0; i < domain->device_count; i++)
-        if (oneib_pci_compare(&domain->devices[i], vf) == 0)
-            return true;
-    return false;
-}
-
 /* Appends who says that the VF is theirs: domain "a" and domain "b". Returns how many they are. */
 static size_t append_claims(const struct oneib_domains *domains,
                             const struct oneib_inventory_vf *item, struct oneib_text *text)
 {
     size_t count = 0;
     for (size_t i = 0; i < domains->count; i++) {
-        if (!names(&domains->items[i], &item->vf->pci))
+        if (!oneib_domain_names(&domains->items[i], &item->vf->pci))
             continue;
         oneib_text_append(text, count++ == 0 ? "domain \"" : " and domain \"");
         oneib_text_append_escaped(text, domains->items[i].name, NAME_MAX_SHOWN);

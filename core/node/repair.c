@@ -4,6 +4,7 @@
 #include "hca/reservations.h"
 #include "node/helper.h"
 #include "node/inventory_internal.h"
+#include "node/reattach.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -70,7 +71,17 @@ static int finish(struct repair *repair, const struct oneib_vf_record *record,
     struct oneib_vf_record finished;
     struct oneib_error why = {0};
     memcpy(assignment.device, record->device, sizeof assignment.device);
-    const int result = oneib_helper_assign(repair->config, &assignment, &finished, &why);
+    int result = oneib_helper_assign(repair->config, &assignment, &finished, &why);
+    if (result == 0 && oneib_domains_lack_vf(&repair->inventory->domains, record))
+        result = oneib_reattach(record->vm_id, NULL, 0, &why);
+    return take_result(repair, result, &record->vf, &why, err);
+}
+
+static int plug(struct repair *repair, const struct oneib_vf_record *record,
+                struct oneib_error *err)
+{
+    struct oneib_error why = {0};
+    const int result = oneib_reattach(record->vm_id, NULL, 0, &why);
     return take_result(repair, result, &record->vf, &why, err);
 }
 
@@ -81,16 +92,27 @@ static bool is_to_release(const struct repair *repair, const struct oneib_vf_rec
            (repair->everything && gone && !oneib_vf_record_has_owner(record));
 }
 
+/* What is to be done for a record; NULL: nothing. */
+typedef int (*remedy_function)(struct repair *repair, const struct oneib_vf_record *record,
+                               struct oneib_error *err);
+
+static remedy_function remedy_of(const struct repair *repair, const struct oneib_vf_record *record)
+{
+    if (is_to_release(repair, record))
+        return release;
+    if (!repair->everything)
+        return NULL;
+    if (oneib_inventory_is_unfinished(repair->inventory, record, repair->now))
+        return finish;
+    return oneib_inventory_is_not_plugged(repair->inventory, record, repair->now) ? plug : NULL;
+}
+
 static int repair_record(struct repair *repair, const struct oneib_vf_record *record,
                          struct oneib_error *err)
 {
-    const bool to_release = is_to_release(repair, record);
-    const bool to_finish = !to_release && repair->everything &&
-                           oneib_inventory_is_unfinished(repair->inventory, record, repair->now);
+    const remedy_function remedy = remedy_of(repair, record);
     /* A VM may be coming back to its VF at this moment. */
-    if ((!to_release && !to_finish) || !oneib_record_is_current(&record->vf, record))
-        return 0;
-    return to_release ? release(repair, record, err) : finish(repair, record, err);
+    return remedy && oneib_record_is_current(&record->vf, record) ? remedy(repair, record, err) : 0;
 }
 
 static int repair_records(struct repair *repair, struct oneib_error *err)

@@ -42,3 +42,9 @@ void oneib_report_failure(const struct oneib_error *failure, struct oneib_text *
     append_line(text, words);
     oneib_text_append(text, "\n");
 }
+
+void oneib_report_warning(const struct oneib_error *left, struct oneib_text *text)
+{
+    oneib_text_append(text, "WARN: ");
+    oneib_report_failure(left, text);
+}

@@ -14,5 +14,7 @@
 
 /* Appends the line, with its newline. */
 void oneib_report_failure(const struct oneib_error *failure, struct oneib_text *text);
+/* The same for what went wrong without being a failure: it becomes a line of the VM's log. */
+void oneib_report_warning(const struct oneib_error *left, struct oneib_text *text);
 
 #endif

@@ -65,6 +65,13 @@ static bool is_running(const struct oneib_domains *domains, uint32_t vm_id)
     return false;
 }
 
+/* One that another domain has is claimed twice, and cannot be plugged. */
+bool oneib_domains_lack_vf(const struct oneib_domains *domains,
+                           const struct oneib_vf_record *record)
+{
+    return is_running(domains, record->vm_id) && !oneib_domains_of(domains, &record->vf);
+}
+
 bool oneib_record_is_unfinished(const struct oneib_vf_record *record,
                                 const struct oneib_domains *domains, bool domains_known,
                                 bool has_owner, int64_t now)
@@ -72,4 +79,13 @@ bool oneib_record_is_unfinished(const struct oneib_vf_record *record,
     return !has_owner && !was_left_half_done(record) && record->guid != ONEIB_VF_GUID_SET &&
            domains_known && oneib_record_is_settled(record, now) &&
            is_running(domains, record->vm_id);
+}
+
+bool oneib_record_is_not_plugged(const struct oneib_vf_record *record,
+                                 const struct oneib_domains *domains, bool domains_known,
+                                 bool has_owner, int64_t now)
+{
+    return !has_owner && !was_left_half_done(record) && record->guid == ONEIB_VF_GUID_SET &&
+           domains_known && oneib_record_is_settled(record, now) &&
+           oneib_domains_lack_vf(domains, record);
 }

@@ -4,9 +4,11 @@
 #include "base/base64.h"
 #include "base/cleanup.h"
 #include "base/escape.h"
+#include "base/number.h"
 #include "base/text.h"
 #include "xml/reader.h"
 #include "xml/values.h"
+#include <ctype.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -24,8 +26,15 @@ enum {
     PHYDEV,
     ATTACH,
     BRIDGE,
+    MAC,
+    IP,
+    TARGET,
     ADDRESS,
     PREV_ADDRESS,
+    VM_DOMAIN,
+    VM_BUS,
+    VM_SLOT,
+    VM_FUNCTION,
     NIC_FIELDS
 };
 
@@ -39,8 +48,21 @@ static const struct oneib_field nic_fields[NIC_FIELDS] = {
     [PHYDEV] = {ONEIB_NAME_PHYDEV, WORD_LENGTH},
     [ATTACH] = {ONEIB_NAME_ATTACH, WORD_LENGTH},
     [BRIDGE] = {ONEIB_NAME_BRIDGE, WORD_LENGTH},
+    [MAC] = {ONEIB_NAME_MAC, WORD_LENGTH},
+    [IP] = {ONEIB_NAME_IP, WORD_LENGTH},
+    [TARGET] = {ONEIB_NAME_TARGET, WORD_LENGTH},
     [ADDRESS] = {ONEIB_NAME_ADDRESS, WORD_LENGTH},
     [PREV_ADDRESS] = {ONEIB_NAME_PREV_ADDRESS, WORD_LENGTH},
+    [VM_DOMAIN] = {ONEIB_NAME_VM_DOMAIN, WORD_LENGTH},
+    [VM_BUS] = {ONEIB_NAME_VM_BUS, WORD_LENGTH},
+    [VM_SLOT] = {ONEIB_NAME_VM_SLOT, WORD_LENGTH},
+    [VM_FUNCTION] = {ONEIB_NAME_VM_FUNCTION, WORD_LENGTH},
+};
+
+/* What is asked for at one place of the document. */
+struct wish {
+    bool said; /* once more, and nobody can say which one counts */
+    bool yes;
 };
 
 /* A document while it is read. */
@@ -49,6 +71,7 @@ struct reading {
     const char *vn_mad;
     struct oneib_node_vm *vm;
     struct oneib_value id, deploy_id;
+    struct wish template_hpc, user_hpc;
     struct oneib_error fault; /* the first NIC that has to be refused */
 };
 
@@ -121,6 +144,67 @@ static void read_address(struct reading *reading, struct oneib_node_nic *nic, co
         spoil(reading, nic, attribute, value, "is not a PCI address");
 }
 
+static void read_mac(const struct oneib_value *value, char mac[ONEIB_MAC_TEXT_SIZE])
+{
+    if (value->state != ONEIB_VALUE_TEXT || value->length != ONEIB_MAC_TEXT_SIZE - 1)
+        return;
+    for (size_t i = 0; i < value->length; i++) {
+        const char c = value->text[i];
+        if (i % 3 == 2 ? c != ':' : oneib_hex_digit(c) > 15)
+            return;
+    }
+    for (size_t i = 0; i < value->length; i++)
+        mac[i] = (char)tolower((unsigned char)value->text[i]);
+}
+
+/* What oned makes is "one-42-1"; what else may name an interface is no worse than markup here. */
+static void read_target(const struct oneib_value *value, char target[ONEIB_TARGET_SIZE])
+{
+    static const char allowed[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.";
+    if (value->state == ONEIB_VALUE_TEXT && value->length < ONEIB_TARGET_SIZE &&
+        strspn(value->text, allowed) == value->length)
+        memcpy(target, value->text, value->length);
+}
+
+/* oned writes "0x01", and "0000" for nothing (HostSharePCI.cc, set_pci_address). Other digits
+ * without 0x are refused: libvirt and oned do not agree on what they mean. */
+static bool read_part(const struct oneib_value *value, uint64_t max, uint64_t *part)
+{
+    *part = 0;
+    if (!oneib_value_is_set(value))
+        return false;
+    return strspn(value->text, "0") == value->length ||
+           oneib_parse_hex_n(value->text, value->length, max, part);
+}
+
+static void read_guest_address(const struct oneib_value *values, struct oneib_node_nic *nic)
+{
+    uint64_t domain, bus, slot, function;
+    nic->has_guest_address = read_part(&values[VM_DOMAIN], UINT16_MAX, &domain) &&
+                             read_part(&values[VM_BUS], UINT8_MAX, &bus) &&
+                             read_part(&values[VM_SLOT], 31, &slot) &&
+                             read_part(&values[VM_FUNCTION], 7, &function);
+    if (nic->has_guest_address)
+        nic->guest_address = (struct oneib_pci){
+            .domain = (uint32_t)domain,
+            .bus = (uint8_t)bus,
+            .slot = (uint8_t)slot,
+            .function = (uint8_t)function,
+        };
+}
+
+/* What the virtualization driver alone goes by; malformed is as good as not said. */
+static void read_device(const struct oneib_value *values, struct oneib_node_nic *nic)
+{
+    read_mac(&values[MAC], nic->mac);
+    if (!oneib_value_is_set(&values[IP]) || !oneib_ipv4_parse(values[IP].text, &nic->ipv4))
+        nic->ipv4 = 0;
+    read_target(&values[TARGET], nic->target);
+    if (nic->is_pci)
+        read_guest_address(values, nic);
+}
+
 static void read_attributes(struct reading *reading, const struct oneib_value *values,
                             struct oneib_node_nic *nic)
 {
@@ -140,6 +224,7 @@ static void read_attributes(struct reading *reading, const struct oneib_value *v
                    !oneib_value_equals(&values[IB_MEMBERSHIP], "full");
     nic->attach = oneib_value_equals(&values[ATTACH], "YES");
     nic->bridged = !oneib_value_is_empty(&values[BRIDGE]);
+    read_device(values, nic);
     if (!nic->is_pci)
         return;
     read_address(reading, nic, "ADDRESS", &values[ADDRESS], &nic->has_address, &nic->address);
@@ -177,6 +262,16 @@ static int read_alias(struct reading *reading, struct oneib_error *err)
     return 0;
 }
 
+static int read_wish(struct reading *reading, struct wish *wish, struct oneib_error *err)
+{
+    struct oneib_value value = {0};
+    if (oneib_reader_value(reading->reader, WORD_LENGTH, &value, err) < 0)
+        return -1;
+    wish->yes = !wish->said && oneib_value_equals(&value, "YES");
+    wish->said = true;
+    return 0;
+}
+
 static int read_template_child(struct reading *reading, struct oneib_error *err)
 {
     if (oneib_reader_at(reading->reader, ONEIB_NAME_NIC))
@@ -185,16 +280,28 @@ static int read_template_child(struct reading *reading, struct oneib_error *err)
         return read_nic(reading, true, err);
     if (oneib_reader_at(reading->reader, ONEIB_NAME_NIC_ALIAS))
         return read_alias(reading, err);
+    if (oneib_reader_at(reading->reader, ONEIB_NAME_IB_HPC))
+        return read_wish(reading, &reading->template_hpc, err);
     return 0;
 }
 
-static int read_template(struct reading *reading, struct oneib_error *err)
+/* What users write: nothing in it says anything about NICs. */
+static int read_user_template_child(struct reading *reading, struct oneib_error *err)
 {
-    struct oneib_element template = oneib_reader_enter(reading->reader);
+    if (oneib_reader_at(reading->reader, ONEIB_NAME_IB_HPC))
+        return read_wish(reading, &reading->user_hpc, err);
+    return 0;
+}
+
+static int read_each_child(struct reading *reading,
+                           int (*read)(struct reading *reading, struct oneib_error *err),
+                           struct oneib_error *err)
+{
+    struct oneib_element parent = oneib_reader_enter(reading->reader);
     const size_t mark = oneib_reader_mark(reading->reader);
     int outcome;
-    while ((outcome = oneib_reader_child(reading->reader, &template, err)) > 0) {
-        outcome = read_template_child(reading, err);
+    while ((outcome = oneib_reader_child(reading->reader, &parent, err)) > 0) {
+        outcome = read(reading, err);
         oneib_reader_forget(reading->reader, mark);
         if (outcome < 0)
             return -1;
@@ -206,6 +313,8 @@ static int read_record(struct reading *reading, struct oneib_error *err)
 {
     static const struct oneib_field field = {ONEIB_NAME_HOSTNAME, HOSTNAME_LENGTH};
     struct oneib_value hostname;
+    if (!oneib_reader_at(reading->reader, ONEIB_NAME_HISTORY))
+        return 0;
     if (oneib_reader_fields(reading->reader, &field, 1, &hostname, err) < 0)
         return -1;
     if (hostname.state == ONEIB_VALUE_ABSENT)
@@ -215,19 +324,6 @@ static int read_record(struct reading *reading, struct oneib_error *err)
     free(reading->vm->hostname);
     reading->vm->hostname = strdup(hostname.text);
     return reading->vm->hostname ? 0 : oneib_fail_memory(err);
-}
-
-static int read_history(struct reading *reading, struct oneib_error *err)
-{
-    struct oneib_element records = oneib_reader_enter(reading->reader);
-    const size_t mark = oneib_reader_mark(reading->reader);
-    int outcome;
-    while ((outcome = oneib_reader_child(reading->reader, &records, err)) > 0) {
-        if (oneib_reader_at(reading->reader, ONEIB_NAME_HISTORY) && read_record(reading, err) < 0)
-            return -1;
-        oneib_reader_forget(reading->reader, mark);
-    }
-    return outcome;
 }
 
 static int read_id(struct reading *reading, struct oneib_error *err)
@@ -248,32 +344,66 @@ static int read_child(struct reading *reading, struct oneib_error *err)
     if (oneib_reader_at(reader, ONEIB_NAME_DEPLOY_ID))
         return oneib_reader_value(reader, HOSTNAME_LENGTH, &reading->deploy_id, err);
     if (oneib_reader_at(reader, ONEIB_NAME_HISTORY_RECORDS))
-        return read_history(reading, err);
+        return read_each_child(reading, read_record, err);
+    if (oneib_reader_at(reader, ONEIB_NAME_USER_TEMPLATE))
+        return read_each_child(reading, read_user_template_child, err);
     if (!oneib_reader_at(reader, ONEIB_NAME_TEMPLATE))
         return 0;
     if (reading->vm->id == ONEIB_NO_ID)
         return oneib_reader_refuse(reader, "has NICs in front of the VM's ID", err);
-    return read_template(reading, err);
+    return read_each_child(reading, read_template_child, err);
 }
 
 static int read_vm(struct reading *reading, struct oneib_error *err)
 {
-    if (oneib_reader_root(reading->reader, err) < 0)
-        return -1;
-    if (!oneib_reader_at(reading->reader, ONEIB_NAME_VM))
-        return oneib_reader_refuse(reading->reader, "is not of a VM", err);
-
-    struct oneib_element root = oneib_reader_enter(reading->reader);
+    struct oneib_element vm = oneib_reader_enter(reading->reader);
     int outcome;
-    while ((outcome = oneib_reader_child(reading->reader, &root, err)) > 0)
+    while ((outcome = oneib_reader_child(reading->reader, &vm, err)) > 0)
         if (read_child(reading, err) < 0)
             return -1;
-    if (outcome < 0 || oneib_reader_finish(reading->reader, err) < 0)
+    if (outcome < 0)
         return -1;
     if (reading->vm->id == ONEIB_NO_ID)
         return oneib_reader_refuse(reading->reader, "has no ID", err);
     reading->vm->deployed = !oneib_value_is_empty(&reading->deploy_id);
+    reading->vm->wants_hpc = reading->template_hpc.yes || reading->user_hpc.yes;
     return 0;
+}
+
+/* The virtualization driver's: the VM is one of several things in it. */
+static int read_action_data(struct reading *reading, struct oneib_error *err)
+{
+    struct oneib_reader *reader = reading->reader;
+    struct oneib_element data = oneib_reader_enter(reader);
+    bool found = false;
+    int outcome;
+    while ((outcome = oneib_reader_child(reader, &data, err)) > 0) {
+        if (!oneib_reader_at(reader, ONEIB_NAME_VM))
+            continue;
+        if (found)
+            return oneib_reader_refuse(reader, "has two VMs", err);
+        found = true;
+        if (read_vm(reading, err) < 0)
+            return -1;
+    }
+    if (outcome == 0 && !found)
+        return oneib_reader_refuse(reader, "has no VM", err);
+    return outcome;
+}
+
+static int read_root(struct reading *reading, struct oneib_error *err)
+{
+    struct oneib_reader *reader = reading->reader;
+    int outcome;
+    if (oneib_reader_root(reader, err) < 0)
+        return -1;
+    if (oneib_reader_at(reader, ONEIB_NAME_VM))
+        outcome = read_vm(reading, err);
+    else if (oneib_reader_at(reader, ONEIB_NAME_VMM_DRIVER_ACTION_DATA))
+        outcome = read_action_data(reading, err);
+    else
+        return oneib_reader_refuse(reader, "is not of a VM", err);
+    return outcome < 0 ? -1 : oneib_reader_finish(reader, err);
 }
 
 static int compare_nics(const void *a, const void *b)
@@ -296,7 +426,7 @@ int oneib_node_vm_parse(const char *xml, size_t length, const char *vn_mad,
     struct reading reading = {.vn_mad = vn_mad, .vm = vm};
     *vm = (struct oneib_node_vm){.id = ONEIB_NO_ID};
     reading.reader = oneib_reader_open(xml, length, err);
-    int outcome = reading.reader ? read_vm(&reading, err) : -1;
+    int outcome = reading.reader ? read_root(&reading, err) : -1;
     oneib_reader_close(reading.reader);
     if (outcome < 0) {
         forget_all_but_id(vm);

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The document that OpenNebula gives the network driver on a node: the reduced <VM>, in which each
- * NIC and PCI has a <TEMPLATE> of its own, or, for update_nic, the full one with one <TEMPLATE>.
+ * The document that OpenNebula gives drivers on a node: for the network driver the reduced <VM>, in
+ * which each NIC and PCI has a <TEMPLATE> of its own, or, for update_nic, the full one with one
+ * <TEMPLATE>; for the virtualization driver the full one inside <VMM_DRIVER_ACTION_DATA>, or, at
+ * deploy, the full one in a file, vm.xml.
  * Users write into it (CONTEXT, USER_TEMPLATE, even NICs: docs/security.md); it is parsed strictly,
  * and what cannot be parsed is refused, never guessed.
  */
@@ -11,6 +13,7 @@
 #include "base/error.h"
 #include "model/cloud.h"
 #include "model/device.h"
+#include "model/dummy_mac.h"
 #include "model/pci.h"
 #include <stdbool.h>
 #include <stddef.h>
@@ -37,6 +40,11 @@ struct oneib_node_nic {
     bool has_previous; /* PCI: PREV_ADDRESS; stays there after a migration for good */
     struct oneib_pci previous;
     bool bridged; /* BRIDGE is set: libvirt would connect the dummy interface to it */
+    char mac[ONEIB_MAC_TEXT_SIZE];  /* MAC, lower case; "": not said */
+    uint32_t ipv4;                  /* IP, host byte order; 0: none, as in an IPv6 network */
+    char target[ONEIB_TARGET_SIZE]; /* TARGET: the host's interface; "": not said */
+    bool has_guest_address;         /* PCI: VM_DOMAIN, VM_BUS, VM_SLOT and VM_FUNCTION */
+    struct oneib_pci guest_address;
     bool to_undo; /* the driver's: this action gave it its VF, and takes it back when it fails */
 };
 
@@ -46,6 +54,7 @@ struct oneib_node_vm {
     char *hostname;              /* owned, untrusted: the last history record's; NULL: none */
     struct oneib_node_nic *nics; /* owned, by NIC id: those of our driver, plain and PCI */
     size_t nic_count, nic_capacity;
+    bool wants_hpc; /* IB_HPC=YES in TEMPLATE or USER_TEMPLATE */
     bool attaching; /* a NIC, PCI or NIC_ALIAS of any driver has ATTACH=YES: all drivers of the VM
                        are called, for an alias too */
 };
@@ -56,7 +65,9 @@ struct oneib_node_vm {
  * INPUT names VM and NIC: NIC id over 255 or no number, two NICs with one id, a malformed address,
  * PHYDEV, or driver. *vm then has all the rest, so that what only takes away (clean, closing) can
  * go on: a user who can spoil a NIC must not keep what it has.
- * PROTOCOL: no such document; *vm has no NICs, and the id only if it could be read.
+ * A MAC, IP, TARGET or guest address that is malformed counts as not said, and is a fault of the
+ * NIC only where it is needed: the network driver does not read them. PROTOCOL: no such document;
+ * *vm has no NICs, and the id only if it could be read.
  */
 int oneib_node_vm_parse(const char *xml, size_t length, const char *vn_mad,
                         struct oneib_node_vm *vm, struct oneib_error *err);

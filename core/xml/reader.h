@@ -41,6 +41,7 @@
     X(HOSTNAME)                                                                                    \
     X(HOST_POOL)                                                                                   \
     X(IB_HCA)                                                                                      \
+    X(IB_HPC)                                                                                      \
     X(IB_MEMBERSHIP)                                                                               \
     X(IB_RATE)                                                                                     \
     X(IB_RESERVATION)                                                                              \
@@ -53,6 +54,7 @@
     X(LCM_STATE)                                                                                   \
     X(LEASE)                                                                                       \
     X(LEASES)                                                                                      \
+    X(MAC)                                                                                         \
     X(MTU)                                                                                         \
     X(NAME)                                                                                        \
     X(NETWORK_ID)                                                                                  \
@@ -74,17 +76,24 @@
     X(SEQ)                                                                                         \
     X(STATE)                                                                                       \
     X(STIME)                                                                                       \
+    X(TARGET)                                                                                      \
     X(TEMPLATE)                                                                                    \
     X(TYPE)                                                                                        \
     X(UPDATED_VMS)                                                                                 \
     X(UPDATING_VMS)                                                                                \
     X(USER)                                                                                        \
+    X(USER_TEMPLATE)                                                                               \
     X(VALUE)                                                                                       \
     X(VFS_TOTAL)                                                                                   \
     X(VLAN_ID)                                                                                     \
     X(VM)                                                                                          \
+    X(VMM_DRIVER_ACTION_DATA)                                                                      \
     X(VMS)                                                                                         \
+    X(VM_BUS)                                                                                      \
+    X(VM_DOMAIN)                                                                                   \
+    X(VM_FUNCTION)                                                                                 \
     X(VM_POOL)                                                                                     \
+    X(VM_SLOT)                                                                                     \
     X(VNET)                                                                                        \
     X(VNET_POOL)                                                                                   \
     X(VN_MAD)

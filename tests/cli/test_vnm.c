@@ -185,8 +185,8 @@ static void deploy_and_shutdown(void **state)
     (void)state;
     run_recorded(WORDS(VNM_PRE), "0001-vnm.ibrec.pre.vm1", KEY);
     assert_done();
-    assert_calls("assign --vm 1 --nic 1 --pkey 0x0005 --in-use 0000:81:00.7\n"
-                 "assign --vm 1 --nic 2 --pkey 0x0005 --vf 0000:81:00.1 --in-use 0000:81:00.7\n");
+    assert_calls("assign --vm 1 --nic 2 --pkey 0x0005 --vf 0000:81:00.1 --in-use 0000:81:00.7\n"
+                 "assign --vm 1 --nic 1 --pkey 0x0005 --in-use 0000:81:00.7\n");
     tree_remove("/calls");
     run_recorded(WORDS(VNM_POST, UUID, "localhost"), "0001-vnm.ibrec.pre.vm1", KEY);
     assert_done();
@@ -334,6 +334,49 @@ static void clean_that_leaves_a_vf_to_the_watch_warns_and_succeeds(void **state)
     assert_failed("the stand-in refuses");
 }
 
+/* VM 2 runs; the hostdevs are those of its domain. */
+static void put_vm(const char *hostdevs)
+{
+    char *node = NULL;
+    assert_true(asprintf(&node,
+                         "<node><domain type='test'><name>one-2</name><memory>1024</memory>"
+                         "<os><type>hvm</type></os><devices>%s</devices></domain></node>",
+                         hostdevs) > 0);
+    tree_write(node, "/node.xml");
+    free(node);
+}
+
+/* It has its state again, or has come from another host with it: OpenNebula must not cancel it. */
+static void post_of_a_vm_that_runs_without_its_vf_warns_and_succeeds(void **state)
+{
+    (void)state;
+    char *hooks = tree_path("/hooks");
+    write_hook("note", "#!/bin/sh\necho hook >>\"$ONEIB_NODE_ROOT/calls\"");
+    run_recorded(WORDS(VNM_PRE), "0053-vnm.ibrec.clean.vm2", KEY);
+    assert_done();
+    tree_remove("/calls");
+    tree_write("--nic 1", "/refuse");
+    put_vm("");
+    run_recorded(WORDS(VNM_POST, "--hooks", hooks, UUID, "localhost"), "0054-vnm.ibrec.post.vm2",
+                 KEY);
+    assert_int_equal(status, 0);
+    assert_string_equal(errors.data, "WARN: the stand-in refuses\n");
+    assert_calls("assign --vm 2 --nic 1 --pkey 0x0005\nhook\n");
+    free(hooks);
+}
+
+static void post_of_a_vm_that_started_with_its_vf_fails(void **state)
+{
+    (void)state;
+    run_recorded(WORDS(VNM_PRE), "0053-vnm.ibrec.clean.vm2", KEY);
+    assert_done();
+    tree_write("--nic 1", "/refuse");
+    put_vm("<hostdev mode='subsystem' type='pci'><source><address domain='0' bus='0x81' slot='0' "
+           "function='3'/></source></hostdev>");
+    run_recorded(WORDS(VNM_POST, UUID, "localhost"), "0054-vnm.ibrec.post.vm2", KEY);
+    assert_failed("the stand-in refuses");
+}
+
 static void without_libvirt_nothing_is_handed_out(void **state)
 {
     (void)state;
@@ -424,7 +467,7 @@ static void endless_input_is_refused(void **state)
     assert_non_null(input);
     memset(input, 'A', INPUT_TOO_LONG);
     run_on(WORDS(VNM_PRE), input, INPUT_TOO_LONG);
-    assert_failed("more than");
+    assert_failed("the VM's document on standard input is larger than the");
     free(input);
 }
 
@@ -541,6 +584,8 @@ int main(void)
         TEST(a_network_with_neither_key_nor_right_is_refused),
         TEST(a_refusal_of_the_helper_is_told_and_undone),
         TEST(clean_that_leaves_a_vf_to_the_watch_warns_and_succeeds),
+        TEST(post_of_a_vm_that_runs_without_its_vf_warns_and_succeeds),
+        TEST(post_of_a_vm_that_started_with_its_vf_fails),
         TEST(without_libvirt_nothing_is_handed_out),
         TEST(without_libvirt_vfs_are_taken_back),
         TEST(a_damaged_table_stops_everything),

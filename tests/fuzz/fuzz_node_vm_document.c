@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Any bytes as what OpenNebula gives the network driver: with an even first byte the document, with
+ * Any bytes as what OpenNebula gives drivers: with an even first byte the document, with
  * an odd one its base64. What was read must be sound whatever it was: a broken promise of
  * node/vm_document.h aborts.
  */
@@ -18,6 +18,18 @@ static void require(bool promise)
         abort();
 }
 
+/* It becomes markup, and is compared with what OpenNebula says. */
+static void check_device(const struct oneib_node_nic *nic)
+{
+    require(memchr(nic->target, '\0', sizeof nic->target) != NULL);
+    require(!strpbrk(nic->target, "<>&'\"/ \n"));
+    const size_t length = strnlen(nic->mac, sizeof nic->mac);
+    require(length == 0 || length == sizeof nic->mac - 1);
+    require(strspn(nic->mac, "0123456789abcdef:") == length);
+    require(!nic->has_guest_address || nic->is_pci);
+    require(nic->guest_address.slot < 32 && nic->guest_address.function < 8);
+}
+
 static void check_nic(const struct oneib_node_vm *vm, const struct oneib_node_nic *nic)
 {
     struct oneib_error err = {0};
@@ -26,6 +38,7 @@ static void check_nic(const struct oneib_node_vm *vm, const struct oneib_node_ni
             (nic->pkey >= ONEIB_PKEY_FIRST && nic->pkey <= ONEIB_PKEY_LAST));
     require(nic->faulty || nic->network_id != ONEIB_NO_ID);
     require(!nic->to_undo);
+    check_device(nic);
     if (oneib_nic_check(vm, nic, &err) == 0) {
         const struct oneib_assignment assignment = oneib_nic_opening(vm, nic);
         require(assignment.pkey != 0 && assignment.has_vf == nic->is_pci);

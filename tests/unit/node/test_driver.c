@@ -10,6 +10,7 @@ static int pre(const char *xml)
     return oneib_driver_pre(&config, &vm, &err);
 }
 
+/* Those that the scheduler has chosen come first: another NIC could get one otherwise. */
 static void pre_assigns_every_nic_of_ours(void **state)
 {
     (void)state;
@@ -17,8 +18,8 @@ static void pre_assigns_every_nic_of_ours(void **state)
                                       PCI("2", "<ADDRESS>0000:82:00:3</ADDRESS>"
                                                "<IB_MEMBERSHIP>limited</IB_MEMBERSHIP>"))),
                      0);
-    assert_calls("assign 42/1 key 5 on mlx4_1:2 in-use 2\n"
-                 "assign 42/2 key 5 limited vf 0000:82:00.3 in-use 2\n");
+    assert_calls("assign 42/2 key 5 limited vf 0000:82:00.3 in-use 2\n"
+                 "assign 42/1 key 5 on mlx4_1:2 in-use 2\n");
     assert_int_equal(libvirt_questions, 1);
 }
 

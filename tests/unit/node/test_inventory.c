@@ -7,6 +7,7 @@
 #include "../hca/tree.h"
 #include "hca/reservations.h"
 #include "node/inventory.h"
+#include "node/reattach.h"
 #include <inttypes.h>
 #include <limits.h>
 #include <setjmp.h>
@@ -26,6 +27,22 @@ static char uri[PATH_MAX], program[PATH_MAX];
 static char *helper[] = {program, NULL};
 static struct oneib_config config = {
     .node = {.libvirt = uri, .helper = helper, .pkey_wait_ms = 1000, .guid_wait_ms = 1000}};
+
+/* A stand-in for the program that plugs VFs in: noted among the calls of oneib-vf. */
+static bool reattach_fails;
+
+int oneib_reattach(uint32_t vm_id, const char *document, size_t length, struct oneib_error *err)
+{
+    char *path = tree_path("/run/calls");
+    FILE *file = fopen(path, "a");
+    free(path);
+    assert_non_null(file);
+    assert_null(document);
+    assert_int_equal(length, 0);
+    fprintf(file, "reattach %" PRIu32 "\n", vm_id);
+    assert_int_equal(fclose(file), 0);
+    return reattach_fails ? oneib_fail(err, ONEIB_ERROR_REFUSED, "QEMU says no") : 0;
+}
 
 /* ---- the node ------------------------------------------------------------------------------ */
 
@@ -136,6 +153,7 @@ static int make_node(void **state)
     snprintf(uri, sizeof uri, "test://%s/node.xml", tree_root());
     snprintf(program, sizeof program, "%s/oneib-vf", tree_root());
     config.node.host_vfs = NULL;
+    reattach_fails = false;
     tree_add_hca(&adapter);
     tree_set_pkey(&adapter, 1, 3, 0x8005);
     put_domains(&(const struct domain){NULL, -1, false});
@@ -197,16 +215,23 @@ static void found(bool with_states, const char *code, enum oneib_severity severi
     oneib_inventory_clear(&inventory);
 }
 
-static void assert_called(const char *calls)
+static const char *seen_calls(void)
 {
-    char *path = tree_path("/run/calls"), seen[1024] = "";
+    static char seen[1024];
+    char *path = tree_path("/run/calls");
     FILE *file = fopen(path, "r");
+    seen[0] = '\0';
     if (file) {
         seen[fread(seen, 1, sizeof seen - 1, file)] = '\0';
         fclose(file);
     }
     free(path);
-    assert_string_equal(seen, calls);
+    return seen;
+}
+
+static void assert_called(const char *calls)
+{
+    assert_string_equal(seen_calls(), calls);
 }
 
 static size_t repair(bool everything, struct oneib_inventory *inventory)
@@ -401,6 +426,29 @@ static void a_stale_record_is_worth_a_notice(void **state)
     found(false, "vf-stale", ONEIB_NOTICE, "VM 7 NIC 0");
 }
 
+static void a_running_vm_without_its_vf_is_found(void **state)
+{
+    (void)state;
+    struct oneib_vf_record young = record_of(0, 7, ONEIB_VF_OPEN);
+    DOMAINS({"one-7", -1, false});
+    RECORDS(young);
+    found(false, "vf-not-plugged", ONEIB_WARNING,
+          "VM 7 NIC 0 runs without InfiniBand: its virtual function is not plugged");
+    RECORDS(record_of(0, 7, ONEIB_VF_CLOSED));
+    found(false, "vf-not-plugged", ONEIB_WARNING, "VM 7 NIC 0");
+    /* An attach records it before it is plugged. */
+    young.since = oneib_seconds_since_boot();
+    RECORDS(young);
+    struct oneib_inventory inventory = look(false);
+    assert_no_findings(&inventory);
+    oneib_inventory_clear(&inventory);
+    DOMAINS({"one-7", 0, false});
+    RECORDS(record_of(0, 7, ONEIB_VF_OPEN));
+    inventory = look(false);
+    assert_no_findings(&inventory);
+    oneib_inventory_clear(&inventory);
+}
+
 static void a_full_member_of_the_default_partition_is_found(void **state)
 {
     (void)state;
@@ -544,8 +592,60 @@ static void repair_finishes_what_post_could_not(void **state)
     assert_int_equal(looked_and_repaired(true), 1);
     oneib_pci_format(&deferred.vf, vf);
     snprintf(calls, sizeof calls,
-             "assign --vm 7 --nic 0 --pkey 0x0005 --limited --device mlx4_0:1 --vf %s\n", vf);
+             "assign --vm 7 --nic 0 --pkey 0x0005 --limited --device mlx4_0:1 --vf %s\n"
+             "reattach 7\n",
+             vf);
     assert_called(calls);
+}
+
+/* It had its VF, but not its GUID: there is nothing to plug. */
+static void what_is_plugged_is_only_finished(void **state)
+{
+    (void)state;
+    struct oneib_vf_record unfinished = record_of(0, 7, ONEIB_VF_OPEN);
+    struct oneib_text script = {0};
+    unfinished.guid = ONEIB_VF_GUID_NONE;
+    DOMAINS({"one-7", 0, false});
+    RECORDS(unfinished);
+    oneib_text_append(&script, "echo '");
+    oneib_vf_record_render(&unfinished, &script);
+    oneib_text_append(&script, "'");
+    put_helper(script.data);
+    oneib_text_clear(&script);
+    assert_int_equal(looked_and_repaired(true), 1);
+    assert_null(strstr(seen_calls(), "reattach"));
+}
+
+static void repair_plugs_in_what_a_running_vm_lacks(void **state)
+{
+    (void)state;
+    DOMAINS({"one-7", -1, false}, {"one-8", 1, false});
+    RECORDS(record_of(0, 7, ONEIB_VF_OPEN), record_of(1, 8, ONEIB_VF_OPEN));
+    assert_int_equal(looked_and_repaired(false), 0);
+    assert_called("");
+    assert_int_equal(looked_and_repaired(true), 1);
+    assert_called("reattach 7\n");
+}
+
+static void one_that_another_domain_has_is_not_plugged(void **state)
+{
+    (void)state;
+    DOMAINS({"one-1", 0, false}, {"one-2", -1, false});
+    RECORDS(record_of(0, 2, ONEIB_VF_OPEN));
+    assert_int_equal(looked_and_repaired(true), 0);
+    assert_called("");
+}
+
+static void what_cannot_be_plugged_in_is_a_finding(void **state)
+{
+    (void)state;
+    DOMAINS({"one-7", -1, false});
+    RECORDS(record_of(0, 7, ONEIB_VF_OPEN));
+    reattach_fails = true;
+    struct oneib_inventory inventory = look(false);
+    assert_int_equal(repair(true, &inventory), 0);
+    assert_contains(find(&inventory, "repair-failed")->text, "QEMU says no");
+    oneib_inventory_clear(&inventory);
 }
 
 static void what_oneib_vf_refuses_is_a_finding_and_the_rest_goes_on(void **state)
@@ -580,6 +680,7 @@ int main(void)
         TEST(an_open_vf_of_a_vm_without_a_record_is_found),
         TEST(a_record_without_its_vf_is_found),
         TEST(a_stale_record_is_worth_a_notice),
+        TEST(a_running_vm_without_its_vf_is_found),
         TEST(a_full_member_of_the_default_partition_is_found),
         TEST(an_adapter_that_cannot_be_read_is_found_and_has_no_free_vf),
         TEST(a_map_that_cannot_be_read_is_found_once),
@@ -591,6 +692,10 @@ int main(void)
         TEST(repair_closes_what_is_nobodys_and_open),
         TEST(repair_drops_records_whose_vf_is_gone),
         TEST(repair_finishes_what_post_could_not),
+        TEST(what_is_plugged_is_only_finished),
+        TEST(repair_plugs_in_what_a_running_vm_lacks),
+        TEST(one_that_another_domain_has_is_not_plugged),
+        TEST(what_cannot_be_plugged_in_is_a_finding),
         TEST(what_oneib_vf_refuses_is_a_finding_and_the_rest_goes_on),
     };
     return tree_close(cmocka_run_group_tests(tests, NULL, NULL));

@@ -57,6 +57,16 @@ static void a_reason_does_not_begin_with_a_number(void **state)
     assert_reported("7 virtual functions", "infiniband: 7 virtual functions\n");
 }
 
+static void a_warning_is_a_line_of_the_log(void **state)
+{
+    (void)state;
+    struct oneib_text text = {0};
+    struct oneib_error left = {.code = ONEIB_ERROR_REFUSED, .text = "7 VFs are\nnot there"};
+    oneib_report_warning(&left, &text);
+    assert_string_equal(text.data, "WARN: infiniband: 7 VFs are not there\n");
+    oneib_text_clear(&text);
+}
+
 static void no_reason_is_still_a_line(void **state)
 {
     (void)state;
@@ -71,6 +81,7 @@ int main(void)
         cmocka_unit_test(what_opennebula_takes_for_a_log_message_is_hidden),
         cmocka_unit_test(blanks_in_front_hide_nothing),
         cmocka_unit_test(a_reason_does_not_begin_with_a_number),
+        cmocka_unit_test(a_warning_is_a_line_of_the_log),
         cmocka_unit_test(no_reason_is_still_a_line),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -179,6 +179,44 @@ static void whose_domain_is_not_known_is_not_finished_for_it(void **state)
         oneib_record_is_unfinished(&deferred, one_domain(&node, 43, true, NULL), true, false, NOW));
 }
 
+static bool is_not_plugged(enum oneib_vf_stage stage, enum oneib_vf_guid guid, int64_t since,
+                           bool has_owner, const struct oneib_domains *domains)
+{
+    struct oneib_vf_record seen = record(stage, since);
+    seen.guid = guid;
+    return oneib_record_is_not_plugged(&seen, domains, true, has_owner, NOW);
+}
+
+static void a_running_vm_that_lacks_its_vf_is_to_be_plugged(void **state)
+{
+    (void)state;
+    struct node node;
+    const struct oneib_domains *without = one_domain(&node, 42, true, &other_vf);
+    assert_true(is_not_plugged(ONEIB_VF_OPEN, ONEIB_VF_GUID_SET, LONG_AGO, false, without));
+    assert_true(is_not_plugged(ONEIB_VF_CLOSED, ONEIB_VF_GUID_SET, LONG_AGO, false, without));
+
+    assert_false(is_not_plugged(ONEIB_VF_OPEN, ONEIB_VF_GUID_SET, JUST_NOW, false, without));
+    assert_false(is_not_plugged(ONEIB_VF_OPEN, ONEIB_VF_GUID_SET, LONG_AGO, true, without));
+    assert_false(is_not_plugged(ONEIB_VF_OPEN, ONEIB_VF_GUID_DEFERRED, LONG_AGO, false, without));
+    assert_false(is_not_plugged(ONEIB_VF_PREPARING, ONEIB_VF_GUID_SET, LONG_AGO, false, without));
+    assert_false(is_not_plugged(ONEIB_VF_RELEASING, ONEIB_VF_GUID_SET, LONG_AGO, false, without));
+}
+
+static void one_that_has_it_or_does_not_run_is_not(void **state)
+{
+    (void)state;
+    struct node node;
+    const struct oneib_vf_record settled = record(ONEIB_VF_OPEN, LONG_AGO);
+    assert_false(oneib_record_is_not_plugged(&settled, one_domain(&node, 42, true, &own_vf), true,
+                                             false, NOW));
+    assert_false(oneib_record_is_not_plugged(&settled, one_domain(&node, 42, false, NULL), true,
+                                             false, NOW));
+    assert_false(
+        oneib_record_is_not_plugged(&settled, one_domain(&node, 43, true, NULL), true, false, NOW));
+    assert_false(oneib_record_is_not_plugged(&settled, one_domain(&node, 42, true, NULL), false,
+                                             false, NOW));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -193,6 +231,8 @@ int main(void)
         cmocka_unit_test(nothing_that_somebody_works_on_is_stale),
         cmocka_unit_test(a_running_vm_without_its_guid_is_unfinished),
         cmocka_unit_test(whose_domain_is_not_known_is_not_finished_for_it),
+        cmocka_unit_test(a_running_vm_that_lacks_its_vf_is_to_be_plugged),
+        cmocka_unit_test(one_that_has_it_or_does_not_run_is_not),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
