@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The actions of the virtualization driver: docs/design/vmm.md. Whoever links this links core/live
+ * too, or a stand-in for it.
+ *
+ * All return 0 with *status, the exit status that OpenNebula is to see when the stock action was
+ * run (whatever it was: it has said why itself), or -1 with the reason why ours failed. What went
+ * wrong without failing the action is appended to `warnings`: whole sentences of errors, one a
+ * line.
+ */
+#ifndef ONEIB_VMM_ACTIONS_H
+#define ONEIB_VMM_ACTIONS_H
+
+#include "base/config.h"
+#include "base/error.h"
+#include "base/text.h"
+#include "node/vm_document.h"
+#include "vmm/stock.h"
+#include <stdbool.h>
+#include <stddef.h>
+
+struct oneib_vmm {
+    const struct oneib_config *config; /* borrowed */
+    struct oneib_stock stock;
+    struct oneib_node_vm *vm;    /* borrowed; of stdin, or of vm.xml at deploy */
+    const char *domain;          /* borrowed: DEPLOY_ID; NULL at deploy */
+    struct oneib_text *warnings; /* borrowed */
+};
+
+/* stock.input is oned's document of the domain, which must be of this VM. */
+int oneib_vmm_deploy(struct oneib_vmm *vmm, int *status, struct oneib_error *err);
+
+/* The NIC with ATTACH=YES, when it is ours: VF and dummy interface, both or neither; else stock.
+ * mac: the argument; it must be the NIC's. An attach that fails gives back the VF that 'pre' has
+ * reserved for it: OpenNebula calls neither post nor clean then. */
+int oneib_vmm_attach_nic(struct oneib_vmm *vmm, const char *mac, int *status,
+                         struct oneib_error *err);
+int oneib_vmm_detach_nic(struct oneib_vmm *vmm, const char *mac, int *status,
+                         struct oneib_error *err);
+
+/* save, and migrate to another host: VFs out, stock; in again only when it failed and the domain is
+ * still here. live: migrate, which is refused for a tuned VM. */
+int oneib_vmm_leave(struct oneib_vmm *vmm, bool live, int *status, struct oneib_error *err);
+/*
+ * snapshot_create: VFs out, stock, VFs in again. snapshot_revert: stock at once, since libvirt ends
+ * QEMU and starts another from the snapshot's document, which has no VF (asking the guest would
+ * only be a way to fail); then the domain has the devices of the snapshot: dummy interfaces of NICs
+ * that the VM's document has and it lacks are added, those of NICs that the VM has no more are
+ * taken away, and VFs go in.
+ */
+int oneib_vmm_snapshot(struct oneib_vmm *vmm, int *status, struct oneib_error *err);
+/* checkpoint: the file. Fails before the stock action or not at all. */
+int oneib_vmm_restore(struct oneib_vmm *vmm, const char *checkpoint, int *status,
+                      struct oneib_error *err);
+
+/*
+ * A running domain gets the VFs that the table has for its VM, with their GUIDs set, and that it
+ * lacks, where it has their dummy interface; none running: nothing to do. vmm->vm may have no NICs:
+ * they tell guest addresses only. *plugged: how many. Goes on after a failure; -1 with the first.
+ */
+int oneib_vmm_reattach(struct oneib_vmm *vmm, size_t *plugged, struct oneib_error *err);
+
+#endif

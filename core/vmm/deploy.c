@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/escape.h"
+#include "domain/document.h"
+#include "domain/edit.h"
+#include "hca/reservations.h"
+#include "live/live.h"
+#include "node/driver.h"
+#include "vmm/actions.h"
+#include "vmm/plan.h"
+#include "vmm/tune.h"
+#include <inttypes.h>
+
+#define NAME_SHOWN 60
+
+/* The VM's NICs as its domain is to have them. */
+struct plan {
+    struct oneib_domain_nic nics[ONEIB_DOMAIN_NICS_MAX];
+    size_t count;
+};
+
+static int check_owner(const struct oneib_domain_view *view, uint32_t vm_id,
+                       struct oneib_error *err)
+{
+    if (view->vm_id == vm_id)
+        return 0;
+    oneib_autotext struct oneib_text name = {0};
+    oneib_text_append_escaped(&name, view->name ? view->name : "", NAME_SHOWN);
+    return oneib_fail(err, ONEIB_ERROR_REFUSED,
+                      "the document to deploy is that of domain \"%s\", and not of VM %" PRIu32
+                      " (one-%" PRIu32 "), whose NICs it would be given",
+                      name.data ? name.data : "", vm_id, vm_id);
+}
+
+static int check_document(const struct oneib_vmm *vmm, struct oneib_error *err)
+{
+    struct oneib_domain_view view = {0};
+    if (oneib_domain_view_read(vmm->stock.input, vmm->stock.input_length, &view, err) < 0)
+        return oneib_wrap(err, "the document to deploy of VM %" PRIu32, vmm->vm->id);
+    const int outcome = check_owner(&view, vmm->vm->id, err);
+    oneib_domain_view_clear(&view);
+    return outcome;
+}
+
+static int check_nics(const struct oneib_node_vm *vm, struct oneib_error *err)
+{
+    for (size_t i = 0; i < vm->nic_count; i++)
+        if (oneib_plan_check(vm, &vm->nics[i], err) < 0)
+            return -1;
+    return 0;
+}
+
+static int make_plan(const struct oneib_node_vm *vm, struct plan *plan, struct oneib_error *err)
+{
+    struct oneib_vf_table table = {0};
+    if (oneib_reservations_read(&table, err) < 0)
+        return -1;
+    const int outcome = oneib_plan_all(vm, &table, plan->nics, &plan->count, err);
+    oneib_vf_table_clear(&table);
+    return outcome;
+}
+
+/* A VM that ran before got its VFs without GUIDs: as far as 'pre' knew another host's port could
+ * still have them. A VM that is about to start runs nowhere else. */
+static int complete_guids(const struct oneib_vmm *vmm, struct oneib_error *err)
+{
+    struct oneib_node_vm all = *vmm->vm;
+    all.attaching = false;
+    return oneib_driver_post(vmm->config, &all, err);
+}
+
+static int tune(const struct oneib_vmm *vmm, const struct plan *plan, struct oneib_text *tuned,
+                int *lock, struct oneib_error *err)
+{
+    struct oneib_pci vfs[ONEIB_DOMAIN_NICS_MAX];
+    struct oneib_live *live = NULL;
+    for (size_t i = 0; i < plan->count; i++)
+        vfs[i] = plan->nics[i].vf;
+    if (vmm->vm->wants_hpc && oneib_live_open(vmm->config->node.libvirt, &live, err) < 0)
+        return oneib_wrap(err, "VM %" PRIu32 ": nobody knows which cores are taken", vmm->vm->id);
+    const int outcome = oneib_vmm_tune(live, vmm->stock.input, vmm->stock.input_length,
+                                       vmm->vm->wants_hpc, vfs, plan->count, tuned, lock, err);
+    oneib_live_close(live);
+    return outcome < 0 ? oneib_wrap(err, "VM %" PRIu32, vmm->vm->id) : 0;
+}
+
+static int start(const struct oneib_vmm *vmm, const struct plan *plan,
+                 const struct oneib_text *tuned, int *status, struct oneib_error *err)
+{
+    oneib_autotext struct oneib_text equipped = {0};
+    const char *document = tuned->length > 0 ? tuned->data : vmm->stock.input;
+    const size_t length = tuned->length > 0 ? tuned->length : vmm->stock.input_length;
+    if (oneib_domain_equip(document, length, plan->nics, plan->count, &equipped, err) < 0)
+        return oneib_wrap(err, "VM %" PRIu32, vmm->vm->id);
+    return oneib_stock_run(&vmm->stock, equipped.data, equipped.length, status, err);
+}
+
+int oneib_vmm_deploy(struct oneib_vmm *vmm, int *status, struct oneib_error *err)
+{
+    oneib_autotext struct oneib_text tuned = {0};
+    struct plan plan;
+    int lock = -1;
+    if (oneib_stock_check(&vmm->stock, err) < 0)
+        return -1;
+    if (vmm->vm->nic_count == 0)
+        return oneib_stock_run(&vmm->stock, NULL, 0, status, err);
+    /* Planned twice: what cannot be is refused before a GUID is set, and what then is in the table
+     * is what the domain gets. */
+    if (check_nics(vmm->vm, err) < 0 || check_document(vmm, err) < 0 ||
+        make_plan(vmm->vm, &plan, err) < 0 || complete_guids(vmm, err) < 0 ||
+        make_plan(vmm->vm, &plan, err) < 0 || tune(vmm, &plan, &tuned, &lock, err) < 0)
+        return -1;
+    const int outcome = start(vmm, &plan, &tuned, status, err);
+    oneib_vmm_tune_unlock(lock);
+    return outcome;
+}

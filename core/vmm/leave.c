@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "vmm/actions.h"
+#include "vmm/plug.h"
+#include <inttypes.h>
+
+static int check_pins(const struct oneib_vmm *vmm, const struct oneib_domain_view *view, bool live,
+                      struct oneib_error *err)
+{
+    if (!live || !view->tuned)
+        return 0;
+    return oneib_fail(err, ONEIB_ERROR_REFUSED,
+                      "VM %" PRIu32 " has cores and memory of this host to itself (IB_HPC), and "
+                      "would take those of others on another host: migrate it powered off or "
+                      "suspended",
+                      vmm->vm->id);
+}
+
+/* A domain that is gone needs nothing more. */
+static void stay(struct oneib_vmm *vmm, const struct oneib_domain_view *before)
+{
+    struct oneib_error left = {0};
+    if (oneib_plug_in_again(vmm->config, vmm->domain, vmm->vm, before, &left) < 0 &&
+        left.code != ONEIB_ERROR_NOT_FOUND)
+        oneib_plug_warn(vmm->warnings, &left);
+}
+
+/* A domain without a VF may have dummy interfaces whose VFs an earlier call, killed, took out. */
+static int go(struct oneib_vmm *vmm, const struct oneib_domain_view *before, int *status,
+              struct oneib_error *err)
+{
+    const int outcome = oneib_stock_run(&vmm->stock, NULL, 0, status, err);
+    if ((outcome < 0 || *status != 0) && before->device_count > 0)
+        stay(vmm, before);
+    return outcome;
+}
+
+int oneib_vmm_leave(struct oneib_vmm *vmm, bool live, int *status, struct oneib_error *err)
+{
+    struct oneib_live *connection = NULL;
+    struct oneib_domain_view view = {0};
+    if (oneib_stock_check(&vmm->stock, err) < 0 ||
+        oneib_plug_begin(vmm->config, vmm->domain, vmm->vm, &connection, &view, err) < 0)
+        return -1;
+    int outcome = check_pins(vmm, &view, live, err);
+    if (outcome == 0 && oneib_plug_has_vf(&view))
+        outcome = oneib_plug_out(vmm->config, connection, vmm->domain, &view, err);
+    oneib_live_close(connection);
+    if (outcome == 0)
+        outcome = go(vmm, &view, status, err);
+    oneib_domain_view_clear(&view);
+    return outcome;
+}

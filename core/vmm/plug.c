@@ -1,0 +1,376 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "vmm/plug.h"
+#include "base/escape.h"
+#include "domain/edit.h"
+#include "hca/reservations.h"
+#include "node/driver_nics.h"
+#include "vmm/plan.h"
+#include <inttypes.h>
+
+#define NAME_SHOWN 60
+/* Of the reason in an error that goes on after it. */
+#define REASON_SHOWN 400
+
+/* --- looking -------------------------------------------------------------------------------- */
+
+static int refuse_domain(const struct oneib_domain_view *view, uint32_t vm_id,
+                         struct oneib_error *err)
+{
+    oneib_autotext struct oneib_text name = {0};
+    oneib_text_append_escaped(&name, view->name ? view->name : "", NAME_SHOWN);
+    return oneib_fail(err, ONEIB_ERROR_REFUSED,
+                      "the domain \"%s\" is not that of VM %" PRIu32 ", which is one-%" PRIu32,
+                      name.data ? name.data : "", vm_id, vm_id);
+}
+
+int oneib_plug_look(struct oneib_live *live, const char *domain, uint32_t vm_id,
+                    struct oneib_domain_view *view, struct oneib_error *err)
+{
+    oneib_autotext struct oneib_text xml = {0};
+    struct oneib_domain_view found = {0};
+    if (oneib_live_document(live, domain, &xml, err) < 0)
+        return -1;
+    if (oneib_domain_view_read(xml.data, xml.length, &found, err) < 0)
+        return oneib_wrap(err, "VM %" PRIu32 ": the document of its running domain", vm_id);
+    if (found.vm_id != (int64_t)vm_id) {
+        refuse_domain(&found, vm_id, err);
+        oneib_domain_view_clear(&found);
+        return -1;
+    }
+    *view = found;
+    return 0;
+}
+
+bool oneib_plug_has_vf(const struct oneib_domain_view *view)
+{
+    for (size_t i = 0; i < view->device_count; i++)
+        if (view->devices[i].has_vf)
+            return true;
+    return false;
+}
+
+static bool has_vf_of(const struct oneib_domain_view *view, uint8_t nic_id)
+{
+    const struct oneib_domain_device *device = oneib_domain_device_of(view, nic_id);
+    return device && device->has_vf;
+}
+
+static int attach_vf(struct oneib_live *live, const char *domain,
+                     const struct oneib_domain_nic *nic, struct oneib_error *err)
+{
+    oneib_autotext struct oneib_text xml = {0};
+    return oneib_domain_vf_xml(nic, &xml, err) < 0 ? -1
+                                                   : oneib_live_attach(live, domain, xml.data, err);
+}
+
+/* --- out ------------------------------------------------------------------------------------ */
+
+/* VFs of ours in a domain, as libvirt is asked for them. */
+struct aliases {
+    const char *names[ONEIB_DOMAIN_NICS_MAX * 2];
+    bool gone[ONEIB_DOMAIN_NICS_MAX * 2];
+    const struct oneib_domain_device *devices[ONEIB_DOMAIN_NICS_MAX * 2];
+    char texts[ONEIB_DOMAIN_NICS_MAX * 2][ONEIB_ALIAS_SIZE];
+    size_t count;
+};
+
+static void collect_aliases(const struct oneib_domain_view *view, struct aliases *aliases)
+{
+    *aliases = (struct aliases){0};
+    for (size_t i = 0; i < view->device_count; i++) {
+        const size_t at = aliases->count;
+        if (!view->devices[i].has_vf)
+            continue;
+        oneib_domain_alias(ONEIB_ALIAS_VF, view->devices[i].nic_id, aliases->texts[at]);
+        aliases->names[at] = aliases->texts[at];
+        aliases->devices[at] = &view->devices[i];
+        aliases->count++;
+    }
+}
+
+static void append_device(struct oneib_text *text, const struct oneib_domain_device *device)
+{
+    char vf[ONEIB_PCI_TEXT_SIZE];
+    oneib_pci_format(&device->vf, vf);
+    oneib_text_printf(text, "%sNIC %u (%s)", text->length > 0 ? ", " : "", device->nic_id, vf);
+}
+
+static void append_kept(struct oneib_text *text, const struct aliases *aliases)
+{
+    for (size_t i = 0; i < aliases->count; i++)
+        if (!aliases->gone[i])
+            append_device(text, aliases->devices[i]);
+}
+
+/* What `before` had and the domain has no more goes where it was. Those that do not are appended to
+ * `missing`, with the first reason in *err. */
+static int plug_back(struct oneib_live *live, const char *domain,
+                     const struct oneib_domain_view *before, struct oneib_text *missing,
+                     struct oneib_error *err)
+{
+    struct oneib_domain_view now = {0};
+    int outcome = oneib_plug_look(live, domain, (uint32_t)before->vm_id, &now, err);
+    if (outcome < 0)
+        return -1;
+    for (size_t i = 0; i < before->device_count; i++) {
+        const struct oneib_domain_device *device = &before->devices[i];
+        struct oneib_error failure = {0};
+        if (!device->has_vf || has_vf_of(&now, device->nic_id))
+            continue;
+        const struct oneib_domain_nic nic = {
+            .nic_id = device->nic_id,
+            .vf = device->vf,
+            .managed = oneib_vf_is_to_be_managed(&device->vf),
+            .has_guest_address = device->has_guest_address,
+            .guest_address = device->guest_address,
+            .index = device->index,
+            .ipv4 = device->ipv4,
+        };
+        if (attach_vf(live, domain, &nic, &failure) == 0)
+            continue;
+        append_device(missing, device);
+        *err = outcome == 0 ? failure : *err;
+        outcome = -1;
+    }
+    oneib_domain_view_clear(&now);
+    return outcome;
+}
+
+/* A connection that was lost is of no use any more. */
+static int roll_back(const struct oneib_config *config, struct oneib_live *live, bool was_lost,
+                     const char *domain, const struct oneib_domain_view *before,
+                     struct oneib_text *missing, struct oneib_error *err)
+{
+    if (!was_lost)
+        return plug_back(live, domain, before, missing, err);
+    struct oneib_live *anew;
+    if (oneib_live_open(config->node.libvirt, &anew, err) < 0)
+        return -1;
+    const int outcome = plug_back(anew, domain, before, missing, err);
+    oneib_live_close(anew);
+    return outcome;
+}
+
+static void append_outlook(struct oneib_text *text, enum oneib_error_code code)
+{
+    oneib_text_append(text, "; the VM has its virtual functions as before");
+    if (code == ONEIB_ERROR_TIMEOUT)
+        oneib_text_append(text, ", though the guest may still let go of that later ('oneib hca' "
+                                "shows it, --repair mends it)");
+}
+
+static void append_loss(struct oneib_text *text, const struct oneib_text *missing,
+                        const struct oneib_error *why)
+{
+    if (missing->length > 0)
+        oneib_text_printf(text, "; what was out could not be plugged in again: %s", missing->data);
+    else
+        oneib_text_append(text, "; whether what was out is in again is not known");
+    oneib_text_printf(text, " ('oneib hca' shows it, --repair mends it): %.*s", REASON_SHOWN,
+                      why->text);
+}
+
+int oneib_plug_out(const struct oneib_config *config, struct oneib_live *live, const char *domain,
+                   const struct oneib_domain_view *view, struct oneib_error *err)
+{
+    struct aliases aliases;
+    struct oneib_error reason = {0}, loss = {0};
+    oneib_autotext struct oneib_text kept = {0}, missing = {0}, told = {0};
+    collect_aliases(view, &aliases);
+    if (oneib_live_detach(live, domain, aliases.names, aliases.count, config->node.unplug_wait_ms,
+                          aliases.gone, &reason) == 0)
+        return 0;
+    if (reason.code == ONEIB_ERROR_NOT_FOUND) {
+        *err = reason;
+        return oneib_wrap(err, "VM %" PRId64 ": unplugging its virtual functions", view->vm_id);
+    }
+    append_kept(&kept, &aliases);
+    const bool was_lost = reason.code == ONEIB_ERROR_UNREACHABLE;
+    const bool by_guest = reason.code == ONEIB_ERROR_TIMEOUT || reason.code == ONEIB_ERROR_REFUSED;
+    oneib_text_printf(&told, "VM %" PRId64 ": %s %s: %.*s", view->vm_id,
+                      by_guest ? "the guest does not let go of" : "failed to unplug",
+                      kept.length > 0 ? kept.data : "its virtual functions", REASON_SHOWN,
+                      reason.text);
+    if (roll_back(config, live, was_lost, domain, view, &missing, &loss) == 0)
+        append_outlook(&told, reason.code);
+    else
+        append_loss(&told, &missing, &loss);
+    return oneib_fail(err, reason.code, "%s", told.data ? told.data : reason.text);
+}
+
+/* --- in ------------------------------------------------------------------------------------- */
+
+struct plugging {
+    struct oneib_live *live;
+    const char *domain;
+    const struct oneib_node_vm *vm;
+    const struct oneib_domain_view *before;
+    struct oneib_domain_view now;
+};
+
+static int look_again(struct plugging *plugging, struct oneib_error *err)
+{
+    struct oneib_domain_view now;
+    if (oneib_plug_look(plugging->live, plugging->domain, plugging->vm->id, &now, err) < 0)
+        return -1;
+    oneib_domain_view_clear(&plugging->now);
+    plugging->now = now;
+    return 0;
+}
+
+static int name_record(const struct oneib_vf_record *record, struct oneib_error *err)
+{
+    char vf[ONEIB_PCI_TEXT_SIZE];
+    oneib_pci_format(&record->vf, vf);
+    return oneib_wrap(err, "VM %" PRIu32 " NIC %u: plugging in its virtual function %s",
+                      record->vm_id, record->nic_id, vf);
+}
+
+static int check_record(const struct oneib_vf_record *record, struct oneib_error *err)
+{
+    if (record->stage == ONEIB_VF_RELEASING)
+        return oneib_fail(err, ONEIB_ERROR_REFUSED, "it is being released");
+    if (record->stage == ONEIB_VF_PREPARING)
+        return oneib_fail(err, ONEIB_ERROR_REFUSED, "it is not ready yet");
+    if (record->guid != ONEIB_VF_GUID_SET)
+        return oneib_fail(err, ONEIB_ERROR_REFUSED,
+                          "its GUID is not set: 'oneib hca --repair' sets it and plugs it in");
+    return 0;
+}
+
+static int refuse_other(const struct oneib_domain_device *device, struct oneib_error *err)
+{
+    char vf[ONEIB_PCI_TEXT_SIZE];
+    oneib_pci_format(&device->vf, vf);
+    return oneib_fail(err, ONEIB_ERROR_REFUSED,
+                      "the domain has %s for that NIC already: detach the NIC from the VM and "
+                      "attach it again",
+                      vf);
+}
+
+/* Where it was, else where OpenNebula wants it, else where its index puts it. */
+static void choose_guest_address(const struct plugging *plugging, struct oneib_domain_nic *nic)
+{
+    const struct oneib_domain_device *before =
+        plugging->before ? oneib_domain_device_of(plugging->before, nic->nic_id) : NULL;
+    const struct oneib_node_nic *told = oneib_nic_find(plugging->vm, nic->nic_id);
+    if (before && before->has_guest_address) {
+        nic->has_guest_address = true;
+        nic->guest_address = before->guest_address;
+    } else if (told && told->has_guest_address) {
+        nic->has_guest_address = true;
+        nic->guest_address = told->guest_address;
+    }
+    oneib_plan_guest_address(&plugging->now, nic);
+}
+
+static int plug(const struct plugging *plugging, const struct oneib_vf_record *record,
+                const struct oneib_domain_device *device, struct oneib_error *err)
+{
+    struct oneib_domain_nic nic = {
+        .nic_id = record->nic_id,
+        .vf = record->vf,
+        .managed = oneib_vf_is_to_be_managed(&record->vf),
+        .index = device->index,
+        .ipv4 = device->ipv4,
+    };
+    if (check_record(record, err) < 0)
+        return -1;
+    choose_guest_address(plugging, &nic);
+    return attach_vf(plugging->live, plugging->domain, &nic, err);
+}
+
+static bool is_in(const struct plugging *plugging, const struct oneib_vf_record *record)
+{
+    const struct oneib_domain_device *device =
+        oneib_domain_device_of(&plugging->now, record->nic_id);
+    return device && device->has_vf && oneib_pci_compare(&device->vf, &record->vf) == 0;
+}
+
+/* Whether the domain has it in the end is what counts: somebody else may have been faster. */
+static int plug_record(struct plugging *plugging, const struct oneib_vf_record *record,
+                       size_t *plugged, struct oneib_error *err)
+{
+    const struct oneib_domain_device *device =
+        oneib_domain_device_of(&plugging->now, record->nic_id);
+    struct oneib_error failure = {0}, unseen;
+    if (!device || is_in(plugging, record) || (!device->has_vf && !device->has_dummy))
+        return 0;
+    if (device->has_vf) {
+        refuse_other(device, err);
+        return name_record(record, err);
+    }
+    const bool attached = plug(plugging, record, device, &failure) == 0;
+    *plugged += attached;
+    /* libvirt may have chosen the place that is the next one's. */
+    const bool seen = look_again(plugging, &unseen) == 0;
+    if (attached && !seen) {
+        *err = unseen;
+        return -1;
+    }
+    if (attached || (seen && is_in(plugging, record)))
+        return 0;
+    *err = failure;
+    return name_record(record, err);
+}
+
+int oneib_plug_in(struct oneib_live *live, const char *domain, const struct oneib_node_vm *vm,
+                  const struct oneib_vf_table *table, const struct oneib_domain_view *before,
+                  size_t *plugged, struct oneib_error *err)
+{
+    struct plugging plugging = {.live = live, .domain = domain, .vm = vm, .before = before};
+    int outcome = 0;
+    *plugged = 0;
+    if (look_again(&plugging, err) < 0)
+        return -1;
+    for (size_t i = 0; i < table->count; i++) {
+        struct oneib_error failure = {0};
+        if (table->items[i].vm_id != vm->id ||
+            plug_record(&plugging, &table->items[i], plugged, &failure) == 0)
+            continue;
+        *err = outcome == 0 ? failure : *err;
+        outcome = -1;
+    }
+    oneib_domain_view_clear(&plugging.now);
+    return outcome;
+}
+
+/* --- around a stock action ------------------------------------------------------------------ */
+
+int oneib_plug_begin(const struct oneib_config *config, const char *domain,
+                     const struct oneib_node_vm *vm, struct oneib_live **live,
+                     struct oneib_domain_view *view, struct oneib_error *err)
+{
+    struct oneib_error failure = {0};
+    *live = NULL;
+    if (oneib_live_open(config->node.libvirt, live, &failure) == 0 &&
+        oneib_plug_look(*live, domain, vm->id, view, &failure) == 0)
+        return 0;
+    oneib_live_close(*live);
+    *live = NULL;
+    if (failure.code == ONEIB_ERROR_NOT_FOUND || vm->nic_count == 0)
+        return 0;
+    *err = failure;
+    return -1;
+}
+
+int oneib_plug_in_again(const struct oneib_config *config, const char *domain,
+                        const struct oneib_node_vm *vm, const struct oneib_domain_view *before,
+                        struct oneib_error *err)
+{
+    struct oneib_vf_table table = {0};
+    struct oneib_live *live = NULL;
+    size_t plugged;
+    int outcome = -1;
+    if (oneib_reservations_read(&table, err) == 0 &&
+        oneib_live_open(config->node.libvirt, &live, err) == 0)
+        outcome = oneib_plug_in(live, domain, vm, &table, before, &plugged, err);
+    oneib_live_close(live);
+    oneib_vf_table_clear(&table);
+    return outcome;
+}
+
+void oneib_plug_warn(struct oneib_text *warnings, const struct oneib_error *left)
+{
+    oneib_text_printf(warnings, "%s\n", left->text);
+}

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hca/reservations.h"
+#include "live/live.h"
+#include "node/driver.h"
+#include "vmm/actions.h"
+#include "vmm/plug.h"
+#include "vmm/tune.h"
+#include <errno.h>
+#include <inttypes.h>
+#include <unistd.h>
+
+/* --- before the stock action ---------------------------------------------------------------- */
+
+/* The VFs of the VM's NICs. */
+struct vfs {
+    struct oneib_pci items[ONEIB_DOMAIN_NICS_MAX];
+    size_t count;
+};
+
+static int add_vf(const struct oneib_node_vm *vm, const struct oneib_node_nic *nic,
+                  const struct oneib_vf_table *table, struct vfs *vfs, struct oneib_error *err)
+{
+    const struct oneib_vf_record *record = oneib_vf_table_of_nic(table, vm->id, nic->nic_id);
+    if (!record || record->stage == ONEIB_VF_RELEASING)
+        return oneib_fail(err, ONEIB_ERROR_REFUSED,
+                          "VM %" PRIu32 " NIC %u %s; nothing was touched, and the VM's checkpoint "
+                          "is as it was",
+                          vm->id, nic->nic_id,
+                          record ? "has a virtual function that is being released ('oneib hca')"
+                                 : "has no virtual function on this node: 'pre' of the network "
+                                   "driver did not run here ('oneib hca')");
+    vfs->items[vfs->count++] = record->vf;
+    return 0;
+}
+
+static int find_vfs(const struct oneib_node_vm *vm, struct vfs *vfs, struct oneib_error *err)
+{
+    struct oneib_vf_table table = {0};
+    *vfs = (struct vfs){.count = 0};
+    if (vm->nic_count > ONEIB_DOMAIN_NICS_MAX)
+        return oneib_fail(err, ONEIB_ERROR_REFUSED,
+                          "VM %" PRIu32 " has %zu InfiniBand NICs: a VM can have %d", vm->id,
+                          vm->nic_count, ONEIB_DOMAIN_NICS_MAX);
+    int outcome = oneib_reservations_read(&table, err);
+    for (size_t i = 0; i < vm->nic_count && outcome == 0; i++)
+        outcome = add_vf(vm, &vm->nics[i], &table, vfs, err);
+    oneib_vf_table_clear(&table);
+    return outcome;
+}
+
+/* 'pre' deferred them, as another host's port could still have them then: the VM has been saved
+ * there. What fails takes nothing back, not even of a document that says ATTACH. */
+static int complete_guids(const struct oneib_vmm *vmm, struct oneib_error *err)
+{
+    struct oneib_node_vm all = *vmm->vm;
+    all.attaching = false;
+    return oneib_driver_post(vmm->config, &all, err);
+}
+
+/* The stock action wakes up a guest that has only put itself to sleep. */
+static int look_for_domain(const struct oneib_vmm *vmm, struct oneib_live *live, bool *is_here,
+                           struct oneib_error *err)
+{
+    oneib_autotext struct oneib_text xml = {0};
+    struct oneib_error failure = {0};
+    *is_here = oneib_live_document(live, vmm->domain, &xml, &failure) == 0;
+    if (*is_here || failure.code == ONEIB_ERROR_NOT_FOUND)
+        return 0;
+    *err = failure;
+    return -1;
+}
+
+/* The stock action of some datastores fetches the file first. */
+static bool is_elsewhere(const char *checkpoint)
+{
+    return access(checkpoint, F_OK) < 0 && errno == ENOENT;
+}
+
+static int read_mark(const struct oneib_text *xml, bool *marked, struct oneib_error *err)
+{
+    struct oneib_domain_view view = {0};
+    if (oneib_domain_view_read(xml->data, xml->length, &view, err) < 0)
+        return -1;
+    *marked = view.tuned;
+    oneib_domain_view_clear(&view);
+    return 0;
+}
+
+/* What oneib gave the VM at its deployment were cores of the host that it was on. */
+static int tune_checkpoint(const struct oneib_vmm *vmm, struct oneib_live *live,
+                           const char *checkpoint, const struct vfs *vfs, int *lock,
+                           struct oneib_error *err)
+{
+    oneib_autotext struct oneib_text xml = {0}, tuned = {0};
+    bool marked = false;
+    if (oneib_live_saved_document(live, checkpoint, &xml, err) < 0 ||
+        read_mark(&xml, &marked, err) < 0)
+        return oneib_wrap(err, "reading the VM's checkpoint %s", checkpoint);
+    if (!marked && !vmm->vm->wants_hpc)
+        return 0;
+    if (oneib_vmm_tune(live, xml.data, xml.length, true, vfs->items, vfs->count, &tuned, lock,
+                       err) < 0)
+        return -1;
+    return tuned.length > 0 ? oneib_live_saved_replace(live, checkpoint, tuned.data, err) : 0;
+}
+
+static int tune_anew(const struct oneib_vmm *vmm, const char *checkpoint, const struct vfs *vfs,
+                     int *lock, struct oneib_error *err)
+{
+    struct oneib_live *live = NULL;
+    bool is_here = false;
+    if (oneib_live_open(vmm->config->node.libvirt, &live, err) < 0)
+        return -1;
+    int outcome = look_for_domain(vmm, live, &is_here, err);
+    if (outcome == 0 && !is_here && (vmm->vm->wants_hpc || !is_elsewhere(checkpoint)))
+        outcome = tune_checkpoint(vmm, live, checkpoint, vfs, lock, err);
+    oneib_live_close(live);
+    return outcome < 0 ? oneib_wrap(err, "VM %" PRIu32, vmm->vm->id) : 0;
+}
+
+/* --- after it ------------------------------------------------------------------------------- */
+
+/* OpenNebula would cancel a VM that has just got its state back: what fails is but a warning. */
+static void equip(struct oneib_vmm *vmm)
+{
+    struct oneib_error left = {0};
+    if (oneib_plug_in_again(vmm->config, vmm->domain, vmm->vm, NULL, &left) == 0)
+        return;
+    if (left.code == ONEIB_ERROR_NOT_FOUND)
+        oneib_wrap(&left, "VM %" PRIu32 " was resumed, but runs no more", vmm->vm->id);
+    oneib_plug_warn(vmm->warnings, &left);
+}
+
+int oneib_vmm_restore(struct oneib_vmm *vmm, const char *checkpoint, int *status,
+                      struct oneib_error *err)
+{
+    struct vfs vfs;
+    int lock = -1;
+    if (oneib_stock_check(&vmm->stock, err) < 0)
+        return -1;
+    if (vmm->vm->nic_count == 0)
+        return oneib_stock_run(&vmm->stock, NULL, 0, status, err);
+    int outcome = -1;
+    if (find_vfs(vmm->vm, &vfs, err) == 0 && complete_guids(vmm, err) == 0 &&
+        tune_anew(vmm, checkpoint, &vfs, &lock, err) == 0)
+        outcome = oneib_stock_run(&vmm->stock, NULL, 0, status, err);
+    oneib_vmm_tune_unlock(lock);
+    if (outcome == 0 && *status == 0)
+        equip(vmm);
+    return outcome;
+}

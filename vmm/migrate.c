@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Moves a running VM to another host, or its disks to another datastore of this host, which is
+ * nothing that a VF could hinder. */
+#include "action.h"
+#include <string.h>
+
+static bool stays_here(char *const *arguments)
+{
+    return strcmp(arguments[1], arguments[2]) == 0;
+}
+
+static int migrate(struct action *action, int *status, struct oneib_error *err)
+{
+    const struct oneib_stock *stock = &action->vmm.stock;
+    if (!stays_here(action->arguments))
+        return action_read_input_leniently(action, err) < 0
+                   ? -1
+                   : oneib_vmm_leave(&action->vmm, true, status, err);
+    return oneib_stock_check(stock, err) < 0 ? -1 : oneib_stock_run(stock, NULL, 0, status, err);
+}
+
+int main(int argc, char **argv)
+{
+    static const struct action_form form = {
+        .name = "migrate",
+        .arguments = "DEPLOY_ID DESTINATION SOURCE VMID HOST",
+        .count = 5,
+        .vm_id = 3,
+        .domain = 0,
+    };
+    return action_main(argc, argv, &form, migrate);
+}
