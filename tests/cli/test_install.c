@@ -359,17 +359,76 @@ static void below_the_remotes_are_scripts_only(void **state)
     assert_string_equal(said, "");
 }
 
-/* A stand-in for OpenNebula's action, which finds its settings as that does. */
-static void kvm_ib_hands_actions_over_to_kvm(void **state)
+#define PROGRAMS ONEIB_PREFIX "/libexec/oneib"
+#define OURS "deploy attach_nic detach_nic save restore migrate snapshot_create snapshot_revert"
+
+/* Stand-ins for all of OpenNebula's actions, which find their settings as those do. */
+static void add_kvm(void)
+{
+    must("cd \"${FOLDER:?}\"/d/var/lib/one/remotes && mkdir -p vmm/kvm etc/vmm/kvm && "
+         "echo 'SETTING=kvmrc' >etc/vmm/kvm/kvmrc && for action in vmm/kvm-ib/*; do "
+         "printf '%s\\n' '#!/bin/sh' '. \"$(dirname \"$0\")/../../etc/vmm/kvm/kvmrc\"' "
+         "'echo \"$SETTING ${0##*/} $# $2 $(cat)\"; exit 7' >\"vmm/kvm/${action##*/}\" && "
+         "chmod 755 \"vmm/kvm/${action##*/}\"; done");
+}
+
+static void kvm_ib_hands_over_what_infiniband_does_not_touch(void **state)
 {
     (void)state;
     must_install("--frontend");
-    must("cd \"${FOLDER:?}\"/d/var/lib/one/remotes && mkdir -p vmm/kvm etc/vmm/kvm && "
-         "echo 'SETTING=kvmrc' >etc/vmm/kvm/kvmrc && "
-         "printf '%s\\n' '#!/bin/sh' '. \"$(dirname \"$0\")/../../etc/vmm/kvm/kvmrc\"' "
-         "'echo \"$SETTING $# $2 $(cat)\"; exit 7' >vmm/kvm/deploy && chmod 755 vmm/kvm/deploy && "
-         "{ echo input | vmm/kvm-ib/deploy 'a b' 'c d'; [ $? -eq 7 ]; }");
-    assert_string_equal(said, "kvmrc 2 c d input\n");
+    add_kvm();
+    must("cd \"${FOLDER:?}\"/d/var/lib/one/remotes/vmm/kvm-ib && for action in *; do "
+         "case ' " OURS " ' in *\" $action \"*) continue ;; esac; "
+         "said=$(echo input | ./\"$action\" 'a b' 'c d') && echo \"$action does not end with 7\"; "
+         "[ \"$said\" = \"kvmrc $action 2 c d input\" ] || echo \"$action says $said\"; done; "
+         "ls | wc -l");
+    assert_string_equal(said, "22\n");
+}
+
+/* As OpenNebula calls it on a node, of a VM that has no InfiniBand: its own action gets every
+ * argument and byte. */
+static void kvm_ib_deploys_through_the_installed_program(void **state)
+{
+    (void)state;
+    must_install("--frontend --node");
+    add_kvm();
+    must("cd \"${FOLDER:?}\"/d && for action in " OURS "; do "
+         "script=var/lib/one/remotes/vmm/kvm-ib/$action && "
+         "grep -qx \"program=" PROGRAMS "/vmm/$action\" \"$script\" && "
+         "sed -i \"s|^program=|&$PWD|\" \"$script\" || echo \"$action calls another\"; "
+         "LC_ALL=C \"./$script\" </dev/null 2>&1 | grep -q \"usage: $action --stock PATH\" || "
+         "echo \"$action is no program\"; done; "
+         "mkdir vm && echo '<VM><ID>7</ID></VM>' >vm/vm.xml && "
+         "{ echo '<domain/>' | var/lib/one/remotes/vmm/kvm-ib/deploy \"$PWD/vm/deployment.0\" "
+         "'node 1' 7 node1 more; [ $? -eq 7 ]; }");
+    assert_string_equal(said, "kvmrc deploy 5 node 1 <domain/>\n");
+}
+
+static void a_host_without_the_programs_is_told_apart(void **state)
+{
+    (void)state;
+    must_install("--frontend");
+    must("cd \"${FOLDER:?}\"/d && for action in " OURS "; do "
+         "script=var/lib/one/remotes/vmm/kvm-ib/$action && sed -i 's|^program=|&/nowhere|' "
+         "\"$script\" && "
+         "said=$(\"./$script\" </dev/null 2>&1) && echo \"$action does not fail\"; "
+         "[ \"$said\" = \"/nowhere" PROGRAMS "/vmm/$action is not there: run 'install.sh "
+         "--node' of oneib on this host\" ] || echo \"$said\"; done");
+    assert_string_equal(said, "");
+}
+
+static void the_programs_of_both_drivers_are_installed_and_listed(void **state)
+{
+    (void)state;
+    must_install("--node");
+    must("cd \"${FOLDER:?}\"/d && for program in vnm/pre vnm/post vnm/clean vnm/update_nic "
+         "vnm/update_sg "
+         "vmm/reattach $(printf ' vmm/%s' " OURS "); do "
+         "[ \"$(stat -c %a \"." PROGRAMS "/$program\")\" = 755 ] && "
+         "grep -qxF \"f " PROGRAMS "/$program\" \"." ONEIB_PREFIX
+         "/share/oneib/installed-node\" || "
+         "echo \"$program\"; done");
+    assert_string_equal(said, "");
 }
 
 static void scripts_call_the_programs_where_they_are(void **state)
@@ -431,7 +490,10 @@ int main(void)
         CASE(a_symbolic_link_of_oneadmins_leads_root_nowhere),
         CASE(a_self_contained_opennebula_is_found_by_its_location),
         CASE(below_the_remotes_are_scripts_only),
-        CASE(kvm_ib_hands_actions_over_to_kvm),
+        CASE(kvm_ib_hands_over_what_infiniband_does_not_touch),
+        CASE(kvm_ib_deploys_through_the_installed_program),
+        CASE(a_host_without_the_programs_is_told_apart),
+        CASE(the_programs_of_both_drivers_are_installed_and_listed),
         CASE(scripts_call_the_programs_where_they_are),
         CASE(sudos_line_is_roots_alone),
         CASE(a_build_for_another_prefix_is_refused),

@@ -16,6 +16,7 @@
 #include <sys/wait.h>
 
 #define MEMORY "/dev/shm"
+#define VMM_FOLDER "vmm" /* below the folder of programs */
 #define READY_MS 30000u
 #define PROGRAM_MS 60000u
 #define END_MS 20000u
@@ -41,8 +42,10 @@ void lab_node_file(const struct lab *lab, size_t host, const char *suffix, char 
 
 static int make_programs_folder(struct lab *lab, const char *path, struct oneib_error *err)
 {
-    if (mkdir(path, 0755) < 0 || chmod(path, 0755) < 0 ||
-        (geteuid() == 0 && chmod(lab->folder, 0711) < 0))
+    char below[256];
+    snprintf(below, sizeof below, "%s/" VMM_FOLDER, path);
+    if (mkdir(path, 0755) < 0 || chmod(path, 0755) < 0 || mkdir(below, 0755) < 0 ||
+        chmod(below, 0755) < 0 || (geteuid() == 0 && chmod(lab->folder, 0711) < 0))
         return oneib_fail_errno(err, errno, "making %s", path);
     return 0;
 }
@@ -82,19 +85,27 @@ static int make_nodes_folder(struct lab *lab, struct oneib_error *err)
     return 0;
 }
 
-/* As it is called where it is installed: "pre", which was built as vnm-pre. */
-static const char *installed_name(const char *path)
+/* As it is called where it is installed: "pre", which was built as vnm-pre, and "vmm/reattach",
+ * which other programs look for there. */
+static void installed_path(const char *from, const char *folder, char to[256])
 {
-    static const char prefix[] = "vnm-";
-    const char *name = strrchr(path, '/') + 1;
-    return strncmp(name, prefix, sizeof prefix - 1) == 0 ? name + sizeof prefix - 1 : name;
+    static const struct {
+        const char *built, *installed;
+    } prefixes[] = {{"vnm-", ""}, {"vmm-", VMM_FOLDER "/"}};
+    const char *name = strrchr(from, '/') + 1, *below = "";
+    for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
+        if (strncmp(name, prefixes[i].built, strlen(prefixes[i].built)) == 0) {
+            name += strlen(prefixes[i].built);
+            below = prefixes[i].installed;
+        }
+    snprintf(to, 256, "%s/%s%s", folder, below, name);
 }
 
 static int copy_program(const char *from, const char *folder, struct oneib_error *err)
 {
     char to[256];
     struct stat status;
-    snprintf(to, sizeof to, "%s/%s", folder, installed_name(from));
+    installed_path(from, folder, to);
     oneib_autoclose int in = open(from, O_RDONLY | O_CLOEXEC);
     oneib_autoclose int out = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0755);
     if (in < 0 || out < 0 || fstat(in, &status) < 0 || fchmod(out, 0755) < 0)
