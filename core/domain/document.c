@@ -51,6 +51,14 @@ static bool is_slot_taken(const struct oneib_domain_view *view, uint8_t bus, uin
     return false;
 }
 
+bool oneib_domain_bus_is_free(const struct oneib_domain_view *view, uint8_t bus)
+{
+    for (size_t i = 0; i < view->taken_count; i++)
+        if (view->taken[i].domain == 0 && view->taken[i].bus == bus)
+            return false;
+    return true;
+}
+
 bool oneib_domain_guest_address(const struct oneib_domain_view *view, unsigned index,
                                 struct oneib_pci *address)
 {

@@ -13,8 +13,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Bytes; real ones have 10 KiB. */
-#define ONEIB_DOMAIN_DOCUMENT_MAX ((size_t)16 * 1024 * 1024)
+/* Bytes; real ones have 10 KiB. Below what libxml2 takes for one text (XML_MAX_TEXT_LENGTH), so
+ * that a document that is too large is called that. */
+#define ONEIB_DOMAIN_DOCUMENT_MAX ((size_t)8 * 1024 * 1024)
 /* libvirt keeps aliases that begin with "ua-" as they are (docs/formatdomain: user aliases). */
 #define ONEIB_ALIAS_VF "ua-oneib-"          /* + NIC id: the <hostdev> */
 #define ONEIB_ALIAS_DUMMY "ua-oneib-dummy-" /* + NIC id: the <interface> */
@@ -46,7 +47,7 @@ struct oneib_domain_view {
     enum oneib_machine machine;
     struct oneib_domain_device devices[ONEIB_DOMAIN_NICS_MAX * 2]; /* by NIC id */
     size_t device_count;
-    uint8_t *root_ports; /* owned: bus behind each pcie-root-port (its index), ascending */
+    uint8_t *root_ports; /* owned: bus behind each pcie-root-port that oned wrote, ascending */
     size_t root_port_count;
     bool has_bus[256];       /* in the guest, by the index of each <controller type='pci'> */
     struct oneib_pci *taken; /* owned: guest PCI addresses that the document names for any device */
@@ -74,6 +75,9 @@ bool oneib_domain_free_index(const struct oneib_domain_view *view, unsigned *ind
  */
 bool oneib_domain_guest_address(const struct oneib_domain_view *view, unsigned index,
                                 struct oneib_pci *address);
+
+/* Nothing that the document names is on that bus of the guest. */
+bool oneib_domain_bus_is_free(const struct oneib_domain_view *view, uint8_t bus);
 
 /* "ua-oneib-3", "ua-oneib-dummy-3". */
 void oneib_domain_alias(const char *prefix, uint8_t nic_id, char alias[ONEIB_ALIAS_SIZE]);

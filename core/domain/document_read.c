@@ -5,7 +5,7 @@
 #include "domain/device_tree.h"
 #include "domain/document.h"
 #include "domain/domains.h"
-#include "domain/tuning.h"
+#include "domain/tuning_internal.h"
 #include "model/dummy_mac.h"
 #include <stdlib.h>
 #include <string.h>
@@ -133,39 +133,72 @@ static int read_guest_address(const xmlNode *device, struct oneib_domain_view *v
     return has_address ? oneib_domain_view_take(view, &address, err) : 0;
 }
 
-static void add_root_port(uint8_t bus, struct oneib_domain_view *view)
+/* --- root ports ----------------------------------------------------------------------------- */
+
+/* Of the root ports of a machine those that oned wrote: what libvirt adds of its own accord is in
+ * the running domain's document alone, and no place may depend on it. */
+struct ports {
+    bool is_port[BUSES];
+    bool is_on_expander[BUSES];
+    bool has_expander;
+    unsigned end; /* the first bus, but for bus 0, that is behind no root port */
+};
+
+/*
+ * oned (LibVirtDriverKVM.cc) writes them below a pcie-to-pci-bridge, or, with virtual NUMA nodes,
+ * on an expander bus for each. libvirt numbers its own after that bridge, or where numbers were
+ * left out, and has them on bus 0.
+ */
+static bool is_oneds_port(const struct ports *ports, unsigned bus)
 {
-    size_t place = 0;
-    while (place < view->root_port_count && view->root_ports[place] < bus)
-        place++;
-    uint8_t *port = &view->root_ports[place];
-    if (place < view->root_port_count && *port == bus)
-        return;
-    memmove(port + 1, port, view->root_port_count - place);
-    *port = bus;
-    view->root_port_count++;
+    return ports->has_expander ? ports->is_on_expander[bus]
+                               : ports->is_port[bus] && bus < ports->end;
+}
+
+static int add_port(const xmlNode *port, uint64_t bus, struct ports *ports, struct oneib_error *err)
+{
+    bool has_address;
+    struct oneib_pci address;
+    if (oneib_device_guest_address(port, &has_address, &address, err) < 0)
+        return -1;
+    ports->is_port[bus] = true;
+    if (has_address && address.bus != 0)
+        ports->is_on_expander[bus] = ports->has_expander = true;
+    return 0;
 }
 
 /* A bus without a number gets one from libvirt, and nobody knows which. */
-static int read_bus(const xmlNode *device, struct oneib_domain_view *view, struct oneib_error *err)
+static int read_bus(const xmlNode *device, struct oneib_domain_view *view, struct ports *ports,
+                    struct oneib_error *err)
 {
     uint64_t bus;
     if (!oneib_tree_is(device, "controller") || !oneib_tree_has(device, "type", "pci") ||
         !oneib_parse_decimal(oneib_tree_attribute(device, "index"), BUSES - 1, &bus))
         return 0;
     view->has_bus[bus] = true;
-    if (!oneib_tree_has(device, "model", "pcie-root-port"))
-        return 0;
-    if (!view->root_ports && !(view->root_ports = malloc(BUSES)))
+    if (oneib_tree_has(device, "model", "pcie-root-port"))
+        return add_port(device, bus, ports, err);
+    if (bus > 0 && bus < ports->end)
+        ports->end = (unsigned)bus;
+    return 0;
+}
+
+static int keep_oneds_ports(const struct ports *ports, struct oneib_domain_view *view,
+                            struct oneib_error *err)
+{
+    view->root_ports = malloc(BUSES);
+    if (!view->root_ports)
         return oneib_fail_memory(err);
-    add_root_port((uint8_t)bus, view);
+    for (unsigned bus = 0; bus < BUSES; bus++)
+        if (is_oneds_port(ports, bus))
+            view->root_ports[view->root_port_count++] = (uint8_t)bus;
     return 0;
 }
 
 /* --- the document --------------------------------------------------------------------------- */
 
 /* libvirt would take some elements and attributes of other namespaces for its own. */
-static int read_device(const xmlNode *device, struct oneib_domain_view *view,
+static int read_device(const xmlNode *device, struct oneib_domain_view *view, struct ports *ports,
                        struct oneib_error *err)
 {
     if (!oneib_tree_is_plain(device))
@@ -173,7 +206,7 @@ static int read_device(const xmlNode *device, struct oneib_domain_view *view,
     const char *alias = find_our_alias(device);
     if (alias && read_our_device(device, alias, view, err) < 0)
         return -1;
-    if (read_bus(device, view, err) < 0)
+    if (read_bus(device, view, ports, err) < 0)
         return -1;
     return read_guest_address(device, view, err);
 }
@@ -181,11 +214,12 @@ static int read_device(const xmlNode *device, struct oneib_domain_view *view,
 static int read_devices(const xmlDoc *document, struct oneib_domain_view *view,
                         struct oneib_error *err)
 {
+    struct ports ports = {.end = BUSES};
     for (const xmlNode *device = oneib_device_first(document); device;
          device = oneib_device_next(device))
-        if (read_device(device, view, err) < 0)
+        if (read_device(device, view, &ports, err) < 0)
             return -1;
-    return 0;
+    return keep_oneds_ports(&ports, view, err);
 }
 
 static int read_name(const xmlNode *domain, struct oneib_domain_view *view, struct oneib_error *err)
@@ -226,30 +260,13 @@ static void read_machine(const xmlNode *domain, struct oneib_domain_view *view)
     view->machine = machine ? machine_of(machine) : ONEIB_MACHINE_OTHER;
 }
 
-static bool is_mark(const xmlNode *node)
-{
-    return node->type == XML_ELEMENT_NODE && node->ns &&
-           strcmp((const char *)node->ns->href, ONEIB_TUNING_NAMESPACE) == 0 &&
-           strcmp((const char *)node->name, "tuning") == 0;
-}
-
-static bool has_mark(const xmlNode *domain)
-{
-    for (const xmlNode *metadata = oneib_tree_child(domain, "metadata"); metadata;
-         metadata = oneib_tree_next(metadata, "metadata"))
-        for (const xmlNode *node = metadata->children; node; node = node->next)
-            if (is_mark(node))
-                return true;
-    return false;
-}
-
 int oneib_domain_view_of(const xmlDoc *document, struct oneib_domain_view *view,
                          struct oneib_error *err)
 {
     const xmlNode *domain = xmlDocGetRootElement(document);
     *view = (struct oneib_domain_view){.vm_id = -1};
     read_machine(domain, view);
-    view->tuned = has_mark(domain);
+    view->tuned = oneib_tuning_mark_read(domain).is_there;
     if (read_name(domain, view, err) == 0 && read_devices(document, view, err) == 0)
         return 0;
     oneib_domain_view_clear(view);

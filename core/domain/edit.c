@@ -172,6 +172,26 @@ static int keep_address(const struct place *place, bool *is_kept, struct oneib_e
     return place->vf ? oneib_device_guest_address(place->vf, is_kept, &address, err) : 0;
 }
 
+static size_t count_free_ports(const struct oneib_domain_view *view)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < view->root_port_count; i++)
+        count += oneib_domain_bus_is_free(view, view->root_ports[i]);
+    return count;
+}
+
+/* Where there is no other root port, libvirt is to choose: it adds one for a VF, but none for
+ * oned's pcie-to-pci-bridge, without which the domain would not start. */
+static int choose_address(struct oneib_domain_view *view, struct oneib_domain_nic *nic,
+                          struct oneib_error *err)
+{
+    if (!oneib_domain_guest_address(view, nic->index, &nic->guest_address) ||
+        (view->machine == ONEIB_MACHINE_PCIE && count_free_ports(view) < 2))
+        return 0;
+    nic->has_guest_address = true;
+    return oneib_domain_view_take(view, &nic->guest_address, err);
+}
+
 static int choose_addresses(struct oneib_domain_view *view, const struct place *places,
                             struct oneib_domain_nic *nics, size_t count, struct oneib_error *err)
 {
@@ -185,9 +205,8 @@ static int choose_addresses(struct oneib_domain_view *view, const struct place *
             return -1;
     }
     for (size_t i = 0; i < count; i++)
-        if (!is_kept[i] && !nics[i].has_guest_address)
-            nics[i].has_guest_address =
-                oneib_domain_guest_address(view, nics[i].index, &nics[i].guest_address);
+        if (!is_kept[i] && !nics[i].has_guest_address && choose_address(view, &nics[i], err) < 0)
+            return -1;
     return 0;
 }
 

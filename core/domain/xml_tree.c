@@ -204,6 +204,54 @@ bool oneib_tree_set(xmlNode *node, const char *attribute, const char *value)
     return node && xmlSetProp(node, (const xmlChar *)attribute, (const xmlChar *)value);
 }
 
+/* The length of the comment, CDATA section or processing instruction that begins here, where quotes
+ * are text; 0: none does. */
+static size_t literal_length(const char *xml)
+{
+    static const char *const ends[][2] = {{"<!--", "-->"}, {"<![CDATA[", "]]>"}, {"<?", "?>"}};
+    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
+        if (strncmp(xml, ends[i][0], strlen(ends[i][0])) != 0)
+            continue;
+        const char *end = strstr(xml + strlen(ends[i][0]), ends[i][1]);
+        return end ? (size_t)(end - xml) + strlen(ends[i][1]) : strlen(xml);
+    }
+    return 0;
+}
+
+/* The value that begins here, with its double quotes; in single ones if it has none itself. Returns
+ * how much of xml it was. */
+static size_t append_value(struct oneib_text *text, const char *xml)
+{
+    const size_t length = strcspn(xml + 1, "\"");
+    const char *quote = memchr(xml + 1, '\'', length) ? "\"" : "'";
+    oneib_text_append(text, quote);
+    oneib_text_append_bytes(text, xml + 1, length);
+    oneib_text_append(text, quote);
+    return length + (xml[1 + length] == '"' ? 2 : 1);
+}
+
+/*
+ * libxml2 writes attributes in double quotes. oned and libvirt write them in single ones, and
+ * OpenNebula's action deploy goes by that: it looks for the disks' links as text.
+ */
+static void append_single_quoted(struct oneib_text *text, const char *xml)
+{
+    bool is_in_tag = false;
+    while (*xml != '\0') {
+        size_t length = strcspn(xml, is_in_tag ? "\">" : "<");
+        if (length == 0 && *xml == '"') {
+            xml += append_value(text, xml);
+            continue;
+        }
+        if (length == 0 && (*xml == '>' || (length = literal_length(xml)) == 0)) {
+            is_in_tag = *xml == '<';
+            length = 1;
+        }
+        oneib_text_append_bytes(text, xml, length);
+        xml += length;
+    }
+}
+
 /* A document can be taken for a node: all begin alike (libxml/tree.h). */
 static int render(xmlNode *node, struct oneib_text *text, struct oneib_error *err)
 {
@@ -213,8 +261,7 @@ static int render(xmlNode *node, struct oneib_text *text, struct oneib_error *er
     const bool is_written = save && xmlSaveTree(save, node) >= 0;
     const bool is_saved = save && xmlSaveClose(save) >= 0 && is_written;
     if (is_saved)
-        oneib_text_append_bytes(text, (const char *)xmlBufferContent(buffer),
-                                (size_t)xmlBufferLength(buffer));
+        append_single_quoted(text, (const char *)xmlBufferContent(buffer));
     xmlBufferFree(buffer);
     return is_saved && !oneib_text_failed(text) ? 0 : oneib_fail_memory(err);
 }

@@ -63,7 +63,7 @@ xmlNode *oneib_tree_add(xmlNode *parent, const char *name);
 bool oneib_tree_set(xmlNode *node, const char *attribute, const char *value);
 
 /* As text, without a prolog. What was parsed and not changed is canonically equal: nothing is
- * reformatted. */
+ * reformatted. Attributes are in single quotes, as oned's are. */
 int oneib_tree_render(xmlDoc *document, struct oneib_text *text, struct oneib_error *err);
 int oneib_tree_render_element(xmlNode *element, struct oneib_text *text, struct oneib_error *err);
 

@@ -237,7 +237,7 @@ static void root_ports_are_in_order_and_once(void **state)
               "<controller type='pci' model='pcie-root-port' index='256'/>"
               "<controller type='pci' model='pcie-root-port' index='03'/>"
               "<controller type='pci' model='pcie-root-port'/>"
-              "<controller type='pci' model='pcie-to-pci-bridge' index='4'/>"
+              "<controller type='pci' model='pcie-root' index='0'/>"
               "<controller type='usb' model='pcie-root-port' index='5'/>"
               "<controller type='pci' model='pcie-root-port' index='255'/>",
               &view);
@@ -404,7 +404,7 @@ static void too_large_a_document_is_refused(void **state)
     assert_non_null(xml);
     memset(xml, ' ', length);
     memcpy(xml, domain, strlen(domain));
-    refused_n(xml, length, "larger than 16 MiB");
+    refused_n(xml, length, "larger than 8 MiB");
 }
 
 static void a_nul_is_refused(void **state)
@@ -473,6 +473,92 @@ static void the_recorded_q35_has_root_ports_from_the_last_one(void **state)
     oneib_domain_view_clear(&view);
 }
 
+/* Root ports `first` to `last`; address: what is in them. */
+static void append_ports(struct oneib_text *devices, unsigned first, unsigned last,
+                         const char *address)
+{
+    for (unsigned index = first; index <= last; index++)
+        oneib_text_printf(devices,
+                          "<controller type='pci' index='%u' model='pcie-root-port'>%s"
+                          "</controller>",
+                          index, address);
+}
+
+static void append_other(struct oneib_text *devices, unsigned index, const char *model)
+{
+    oneib_text_printf(devices, "<controller type='pci' index='%u' model='%s'/>", index, model);
+}
+
+/* The NIC with each index has the same place in both, and some have one. Clears both. */
+static void are_alike_in_places(struct oneib_text *deployed, struct oneib_text *running,
+                                unsigned with_place)
+{
+    struct oneib_domain_view views[2];
+    view_with(deployed->data, &views[0]);
+    view_with(running->data, &views[1]);
+    for (unsigned index = 0; index < ONEIB_DOMAIN_NICS_MAX; index++) {
+        struct oneib_pci before, after;
+        const bool has_place = oneib_domain_guest_address(&views[0], index, &before);
+        assert_int_equal(has_place, index < with_place);
+        assert_int_equal(oneib_domain_guest_address(&views[1], index, &after), has_place);
+        if (has_place)
+            assert_int_equal(oneib_pci_compare(&before, &after), 0);
+    }
+    for (unsigned i = 0; i < 2; i++)
+        oneib_domain_view_clear(&views[i]);
+    oneib_text_clear(deployed);
+    oneib_text_clear(running);
+}
+
+#define ON_BUS_0 "<address type='pci' bus='0x00' slot='0x02' function='0x1'/>"
+
+static void ports_that_libvirt_added_change_no_place(void **state)
+{
+    (void)state;
+    struct oneib_text deployed = {0}, running = {0};
+    append_ports(&deployed, 1, 16, "");
+    append_other(&deployed, 17, "pcie-to-pci-bridge");
+    append_ports(&running, 18, 40, ON_BUS_0);
+    append_other(&running, 17, "pcie-to-pci-bridge");
+    append_ports(&running, 1, 16, ON_BUS_0);
+    are_alike_in_places(&deployed, &running, 16);
+}
+
+static void fewer_ports_than_nics_are_places_for_as_many(void **state)
+{
+    (void)state;
+    struct oneib_text deployed = {0}, running = {0};
+    append_ports(&deployed, 1, 4, "");
+    append_other(&deployed, 5, "pcie-to-pci-bridge");
+    append_ports(&running, 1, 4, ON_BUS_0);
+    append_other(&running, 5, "pcie-to-pci-bridge");
+    append_ports(&running, 6, 30, ON_BUS_0);
+    are_alike_in_places(&deployed, &running, 4);
+}
+
+/* As oned writes it for a VM with virtual NUMA nodes, the first of which is empty: libvirt also
+ * makes ports of the numbers that were left out. */
+static void ports_that_libvirt_added_beside_numa_nodes_change_no_place(void **state)
+{
+    (void)state;
+    struct oneib_text deployed = {0}, running = {0};
+    append_ports(&deployed, 1, 1, "");
+    append_other(&deployed, 2, "pcie-to-pci-bridge");
+    append_ports(&running, 1, 1, ON_BUS_0);
+    append_other(&running, 2, "pcie-to-pci-bridge");
+    append_ports(&running, 3, 11, ON_BUS_0);
+    for (unsigned bus = 12; bus <= 21; bus += 9) {
+        char address[64];
+        snprintf(address, sizeof address, "<address type='pci' bus='%u' slot='0'/>", bus);
+        append_other(&deployed, bus, "pcie-expander-bus");
+        append_ports(&deployed, bus + 1, bus + 8, address);
+        append_other(&running, bus, "pcie-expander-bus");
+        append_ports(&running, bus + 1, bus + 8, address);
+    }
+    append_ports(&running, 30, 35, ON_BUS_0);
+    are_alike_in_places(&deployed, &running, 16);
+}
+
 static void without_a_place_libvirt_chooses(void **state)
 {
     (void)state;
@@ -524,6 +610,9 @@ int main(void)
         cmocka_unit_test(pc_has_slots_from_the_last_one),
         cmocka_unit_test(a_slot_of_another_bus_or_domain_is_not_taken),
         cmocka_unit_test(the_recorded_q35_has_root_ports_from_the_last_one),
+        cmocka_unit_test(ports_that_libvirt_added_change_no_place),
+        cmocka_unit_test(fewer_ports_than_nics_are_places_for_as_many),
+        cmocka_unit_test(ports_that_libvirt_added_beside_numa_nodes_change_no_place),
         cmocka_unit_test(without_a_place_libvirt_chooses),
         cmocka_unit_test(aliases_name_the_nic),
     };

@@ -138,8 +138,7 @@ static void a_recorded_pci_nic_keeps_its_guest_address(void **state)
     oneib_autofree char *equipped = equip(xml, &nic, 1);
     all_else_is_equal(xml, equipped, &nic, 1);
     view_has(equipped, &nic, 1);
-    has(equipped,
-        "<address type=\"pci\" domain=\"0x0000\" bus=\"0x01\" slot=\"0000\" function=\"0\"/>");
+    has(equipped, "<address type='pci' domain='0x0000' bus='0x01' slot='0000' function='0'/>");
 
     struct oneib_domain_view view;
     view_of(equipped, &view);
@@ -170,6 +169,37 @@ static void two_pci_nics_and_a_plain_one(void **state)
     equipped_well(xml, nics, 3);
 }
 
+/* OpenNebula's action deploy looks for disks that are links by their text. */
+static void attributes_are_quoted_as_oned_quotes_them(void **state)
+{
+    (void)state;
+    oneib_autofree char *xml = recorded_deploy("0002-vmm.kvm.deploy.vm1");
+    const struct oneib_domain_nic nic = recorded_pci_nic(2, 1, 0);
+    oneib_autofree char *equipped = equip(xml, &nic, 1);
+    has(equipped, "<source file='/var/lib/one//datastores/0/1/disk.0'/>");
+    has_not(equipped, "=\"");
+}
+
+static void quotes_in_text_and_values_stay(void **state)
+{
+    static const char *const kept[] = {"<!--a=\"b\" > '-->", "<![CDATA[<a b=\"c\">]]>",
+                                       "<?a b=\"c\"?>", "<description>a=\"b\"</description>",
+                                       "<metadata a=\"it's\" b='&gt;&quot;&lt;'/>"};
+    (void)state;
+    oneib_autofree char *made = made_document("q35", 1, 16);
+    const char *end = strstr(made, "</domain>");
+    assert_non_null(end);
+    oneib_autotext struct oneib_text xml = {0};
+    oneib_text_append_bytes(&xml, made, (size_t)(end - made));
+    for (size_t i = 0; i < sizeof kept / sizeof kept[0]; i++)
+        oneib_text_append(&xml, kept[i]);
+    oneib_text_append(&xml, end);
+    const struct oneib_domain_nic nic = example_nic(0);
+    oneib_autofree char *equipped = equip(xml.data, &nic, 1);
+    for (size_t i = 0; i < sizeof kept / sizeof kept[0]; i++)
+        has(equipped, kept[i]);
+}
+
 /* --- what is put in ------------------------------------------------------------------------- */
 
 static void one_nic(void **state)
@@ -180,15 +210,15 @@ static void one_nic(void **state)
     oneib_autofree char *equipped = equip(xml, &nic, 1);
     all_else_is_equal(xml, equipped, &nic, 1);
     view_has(equipped, &nic, 1);
-    has(equipped, "<hostdev mode=\"subsystem\" type=\"pci\" managed=\"no\"><source>"
-                  "<address domain=\"0x0000\" bus=\"0x81\" slot=\"0x00\" function=\"0x1\"/>"
-                  "</source><alias name=\"ua-oneib-1\"/>"
-                  "<address type=\"pci\" domain=\"0x0000\" bus=\"0x10\" slot=\"0x00\" "
-                  "function=\"0x0\"/></hostdev>");
-    has(equipped, "<mac address=\"aa:00:0a:14:00:01\"/>");
-    has(equipped, "<link state=\"down\"/><alias name=\"ua-oneib-dummy-1\"/>");
+    has(equipped, "<hostdev mode='subsystem' type='pci' managed='no'><source>"
+                  "<address domain='0x0000' bus='0x81' slot='0x00' function='0x1'/>"
+                  "</source><alias name='ua-oneib-1'/>"
+                  "<address type='pci' domain='0x0000' bus='0x10' slot='0x00' "
+                  "function='0x0'/></hostdev>");
+    has(equipped, "<mac address='aa:00:0a:14:00:01'/>");
+    has(equipped, "<link state='down'/><alias name='ua-oneib-dummy-1'/>");
     has_not(equipped, nic.mac);
-    has(equipped, "<source bridge=\"onebr0\"/>\n\t\t\t<mac address=\"02:00:0a:0a:00:01\"/>");
+    has(equipped, "<source bridge='onebr0'/>\n\t\t\t<mac address='02:00:0a:0a:00:01'/>");
 }
 
 static void a_vf_that_the_host_has_a_driver_for_is_managed(void **state)
@@ -198,8 +228,8 @@ static void a_vf_that_the_host_has_a_driver_for_is_managed(void **state)
     struct oneib_domain_nic nic = example_nic(0);
     nic.managed = true;
     oneib_autofree char *equipped = equip(xml, &nic, 1);
-    has(equipped, "managed=\"yes\"");
-    has_not(equipped, "managed=\"no\"");
+    has(equipped, "managed='yes'");
+    has_not(equipped, "managed='no'");
 }
 
 static void a_vf_on_vfio_pci_is_not_managed_for_a_pci_nic_either(void **state)
@@ -209,8 +239,8 @@ static void a_vf_on_vfio_pci_is_not_managed_for_a_pci_nic_either(void **state)
     struct oneib_domain_nic nic = recorded_pci_nic(2, 1, 0);
     nic.managed = false;
     oneib_autofree char *equipped = equip(xml, &nic, 1);
-    has(equipped, "managed=\"no\"");
-    has_not(equipped, "managed=\"yes\"");
+    has(equipped, "managed='no'");
+    has_not(equipped, "managed='yes'");
 }
 
 static void two_and_sixteen_nics(void **state)
@@ -243,7 +273,7 @@ static void a_link_that_was_up_is_down(void **state)
                                              "<target dev='one-7-1'/><link state='up'/>");
     const struct oneib_domain_nic nic = example_nic(0);
     oneib_autofree char *equipped = equip(xml, &nic, 1);
-    has(equipped, "<link state=\"down\"/>");
+    has(equipped, "<link state='down'/>");
     has_not(equipped, "up");
     char *link = strstr(equipped, "<link");
     assert_null(strstr(link + 1, "<link"));
@@ -290,11 +320,11 @@ static void libvirts_ethernet_vf_becomes_a_plain_hostdev(void **state)
     oneib_autofree char *equipped = equip(xml, &nic, 1);
     view_has(equipped, &nic, 1);
     has_not(equipped, "02:00:0a:14:00:0b");
-    has_not(equipped, "interface type=\"hostdev\"");
-    has(equipped, "<hostdev mode=\"subsystem\" type=\"pci\" managed=\"yes\"><source>"
-                  "<address domain=\"0x0000\" bus=\"0x81\" slot=\"0x00\" function=\"0x1\"/>"
-                  "</source><alias name=\"ua-oneib-2\"/><boot order=\"2\"/>"
-                  "<address type=\"pci\" bus=\"0x03\"/></hostdev>");
+    has_not(equipped, "interface type='hostdev'");
+    has(equipped, "<hostdev mode='subsystem' type='pci' managed='yes'><source>"
+                  "<address domain='0x0000' bus='0x81' slot='0x00' function='0x1'/>"
+                  "</source><alias name='ua-oneib-2'/><boot order='2'/>"
+                  "<address type='pci' bus='0x03'/></hostdev>");
 }
 
 static void a_pci_nic_without_a_guest_address_gets_one(void **state)
@@ -306,8 +336,8 @@ static void a_pci_nic_without_a_guest_address_gets_one(void **state)
                       "<address type='pci'/>");
     const struct oneib_domain_nic nic = recorded_pci_nic(2, 1, 0);
     oneib_autofree char *equipped = equip(xml, &nic, 1);
-    has(equipped, "<address type=\"pci\" domain=\"0x0000\" bus=\"0x10\" slot=\"0x00\" "
-                  "function=\"0x0\"/>");
+    has(equipped, "<address type='pci' domain='0x0000' bus='0x10' slot='0x00' "
+                  "function='0x0'/>");
 }
 
 static void what_users_write_stays_as_it_is(void **state)
@@ -378,12 +408,29 @@ static void an_address_that_a_nic_brings_is_not_given_to_another(void **state)
 static void without_a_spare_root_port_libvirt_chooses(void **state)
 {
     (void)state;
-    oneib_autofree char *xml = made_document("q35", 2, 1);
+    oneib_autofree char *xml = made_document("q35", 2, 2);
     const struct oneib_domain_nic nics[] = {example_nic(0), example_nic(1)};
     oneib_autofree char *equipped = equip(xml, nics, 2);
     struct oneib_pci address;
     assert_true(address_in(equipped, 1, &address));
     assert_false(address_in(equipped, 2, &address));
+}
+
+/* libvirt adds ports for devices, but none for a pcie-to-pci-bridge, which oned always writes. */
+static void one_root_port_is_left_for_the_bridge(void **state)
+{
+    (void)state;
+    oneib_autofree char *xml = made_document("q35", ONEIB_DOMAIN_NICS_MAX, 16);
+    struct oneib_domain_nic nics[ONEIB_DOMAIN_NICS_MAX];
+    struct oneib_pci address;
+    for (unsigned i = 0; i < ONEIB_DOMAIN_NICS_MAX; i++)
+        nics[i] = example_nic(i);
+    oneib_autofree char *equipped = equip(xml, nics, ONEIB_DOMAIN_NICS_MAX);
+    for (unsigned i = 0; i < ONEIB_DOMAIN_NICS_MAX - 1; i++) {
+        assert_true(address_in(equipped, nics[i].nic_id, &address));
+        assert_int_equal(address.bus, 16 - i);
+    }
+    assert_false(address_in(equipped, nics[ONEIB_DOMAIN_NICS_MAX - 1].nic_id, &address));
 }
 
 /* --- devices alone -------------------------------------------------------------------------- */
@@ -397,12 +444,11 @@ static void a_vf_for_hot_plug(void **state)
     nic.has_guest_address = true;
     nic.guest_address = (struct oneib_pci){0, 16, 0, 0};
     assert_int_equal(oneib_domain_vf_xml(&nic, &xml, &err), 0);
-    assert_string_equal(xml.data,
-                        "<hostdev mode=\"subsystem\" type=\"pci\" managed=\"no\"><source>"
-                        "<address domain=\"0x0000\" bus=\"0x81\" slot=\"0x00\" function=\"0x1\"/>"
-                        "</source><alias name=\"ua-oneib-1\"/>"
-                        "<address type=\"pci\" domain=\"0x0000\" bus=\"0x10\" slot=\"0x00\" "
-                        "function=\"0x0\"/></hostdev>");
+    assert_string_equal(xml.data, "<hostdev mode='subsystem' type='pci' managed='no'><source>"
+                                  "<address domain='0x0000' bus='0x81' slot='0x00' function='0x1'/>"
+                                  "</source><alias name='ua-oneib-1'/>"
+                                  "<address type='pci' domain='0x0000' bus='0x10' slot='0x00' "
+                                  "function='0x0'/></hostdev>");
 }
 
 static void a_vf_of_a_large_pci_domain(void **state)
@@ -413,8 +459,8 @@ static void a_vf_of_a_large_pci_domain(void **state)
     struct oneib_domain_nic nic = example_nic(0);
     nic.vf.domain = 0x10000;
     assert_int_equal(oneib_domain_vf_xml(&nic, &xml, &err), 0);
-    has(xml.data, "domain=\"0x10000\"");
-    has_not(xml.data, "type=\"pci\" domain");
+    has(xml.data, "domain='0x10000'");
+    has_not(xml.data, "type='pci' domain");
 }
 
 static void a_dummy_interface_for_hot_plug(void **state)
@@ -424,9 +470,9 @@ static void a_dummy_interface_for_hot_plug(void **state)
     oneib_autotext struct oneib_text xml = {0};
     const struct oneib_domain_nic nic = example_nic(1);
     assert_int_equal(oneib_domain_dummy_xml(&nic, &xml, &err), 0);
-    assert_string_equal(xml.data, "<interface type=\"ethernet\"><target dev=\"one-7-2\"/>"
-                                  "<model type=\"virtio\"/><mac address=\"aa:01:0a:14:00:02\"/>"
-                                  "<link state=\"down\"/><alias name=\"ua-oneib-dummy-2\"/>"
+    assert_string_equal(xml.data, "<interface type='ethernet'><target dev='one-7-2'/>"
+                                  "<model type='virtio'/><mac address='aa:01:0a:14:00:02'/>"
+                                  "<link state='down'/><alias name='ua-oneib-dummy-2'/>"
                                   "</interface>");
 }
 
@@ -464,6 +510,8 @@ int main(void)
         cmocka_unit_test(what_is_not_ours_is_not_judged),
         cmocka_unit_test(a_recorded_nic_gets_its_vf),
         cmocka_unit_test(a_recorded_pci_nic_keeps_its_guest_address),
+        cmocka_unit_test(attributes_are_quoted_as_oned_quotes_them),
+        cmocka_unit_test(quotes_in_text_and_values_stay),
         cmocka_unit_test(a_guest_address_of_oneds_wins_over_the_nics),
         cmocka_unit_test(two_pci_nics_and_a_plain_one),
         cmocka_unit_test(one_nic),
@@ -482,6 +530,7 @@ int main(void)
         cmocka_unit_test(a_nic_has_one_address_whatever_others_there_are),
         cmocka_unit_test(an_address_that_a_nic_brings_is_not_given_to_another),
         cmocka_unit_test(without_a_spare_root_port_libvirt_chooses),
+        cmocka_unit_test(one_root_port_is_left_for_the_bridge),
         cmocka_unit_test(a_vf_for_hot_plug),
         cmocka_unit_test(a_vf_of_a_large_pci_domain),
         cmocka_unit_test(a_dummy_interface_for_hot_plug),

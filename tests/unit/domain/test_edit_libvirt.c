@@ -130,7 +130,7 @@ static void sixteen_nics_in_either_machine(void **state)
     static const char *const machines[] = {"pc", "q35"};
     for (unsigned i = 0; i < 2; i++) {
         oneib_autofree char *xml =
-            for_test_driver(made_document(machines[i], ONEIB_DOMAIN_NICS_MAX, i * 16));
+            for_test_driver(made_document(machines[i], ONEIB_DOMAIN_NICS_MAX, i * 17));
         oneib_autofree char *running = document_of_libvirt(equip(xml, nics, ONEIB_DOMAIN_NICS_MAX));
         struct oneib_domain_view view;
         running_as_planned(running, nics, ONEIB_DOMAIN_NICS_MAX, &view);

@@ -52,7 +52,7 @@ static void assert_has(const char *xml, const char *part)
         fail_msg("%s is not in %s", part, xml);
 }
 
-#define MARK_BEGIN "<oneib:tuning xmlns:oneib=\"urn:oneib:domain:1\""
+#define MARK_BEGIN "<oneib:tuning xmlns:oneib='urn:oneib:domain:1'"
 
 static void a_recorded_document_gets_all_of_it_and_nothing_else_changes(void **state)
 {
@@ -61,13 +61,13 @@ static void a_recorded_document_gets_all_of_it_and_nothing_else_changes(void **s
     for (size_t i = 0; recorded_deploys[i]; i++) {
         char *xml = recorded_deploy(recorded_deploys[i]);
         char *tuned = tune(xml, &tuning);
-        tuned = without(tuned, "<vcpupin vcpu=\"0\" cpuset=\"4\"/><emulatorpin cpuset=\"4,12\"/>");
-        tuned = without(tuned, "<cpu mode=\"host-passthrough\"/>");
-        tuned = without(tuned, "<numatune><memory mode=\"strict\" nodeset=\"1\"/></numatune>");
-        tuned = without(tuned, "<memoryBacking><hugepages><page size=\"2048\" unit=\"KiB\"/>"
+        tuned = without(tuned, "<vcpupin vcpu='0' cpuset='4'/><emulatorpin cpuset='4,12'/>");
+        tuned = without(tuned, "<cpu mode='host-passthrough'/>");
+        tuned = without(tuned, "<numatune><memory mode='strict' nodeset='1'/></numatune>");
+        tuned = without(tuned, "<memoryBacking><hugepages><page size='2048' unit='KiB'/>"
                                "</hugepages><locked/></memoryBacking>");
-        tuned = without(tuned, MARK_BEGIN " pins=\"yes\" emulator=\"yes\" memory=\"yes\" "
-                                          "pages=\"yes\" locked=\"yes\"/>");
+        tuned = without(tuned, MARK_BEGIN " pins='yes' emulator='yes' memory='yes' "
+                                          "pages='yes' locked='yes'/>");
         assert_same(tuned, xml);
     }
 }
@@ -88,8 +88,8 @@ static void each_virtual_core_gets_its_cpu(void **state)
     (void)state;
     const struct oneib_tuning tuning = all_of(3, 4);
     char *xml = recorded_deploy(RECORDED), *tuned = tune(xml, &tuning);
-    assert_has(tuned, "<vcpupin vcpu=\"0\" cpuset=\"4\"/><vcpupin vcpu=\"1\" cpuset=\"5\"/>"
-                      "<vcpupin vcpu=\"2\" cpuset=\"6\"/><emulatorpin cpuset=\"4-6,12-14\"/>");
+    assert_has(tuned, "<vcpupin vcpu='0' cpuset='4'/><vcpupin vcpu='1' cpuset='5'/>"
+                      "<vcpupin vcpu='2' cpuset='6'/><emulatorpin cpuset='4-6,12-14'/>");
     free(xml);
     free(tuned);
 }
@@ -99,7 +99,7 @@ static void a_document_with_topology_keeps_it_and_gets_the_rest(void **state)
     (void)state;
     const struct oneib_tuning tuning = {.host_cpu = true, .lock = true};
     char *xml = with_topology(), *tuned = tune(xml, &tuning);
-    tuned = with_replaced(tuned, "<cpu mode=\"host-passthrough\">", "<cpu>");
+    tuned = with_replaced(tuned, "<cpu mode='host-passthrough'>", "<cpu>");
     assert_same(without(tuned, "<locked/>"), xml);
 }
 
@@ -108,11 +108,11 @@ static void emulator_cpus_that_the_host_sets_aside_stay(void **state)
     (void)state;
     const struct oneib_tuning tuning = all_of(1, 4), nothing = {0};
     char *xml = recorded_with("", "<emulatorpin cpuset='0,8'/>"), *tuned = tune(xml, &tuning);
-    assert_has(tuned, "<emulatorpin cpuset=\"0,8\"/>");
+    assert_has(tuned, "<emulatorpin cpuset='0,8'/>");
     assert_null(strstr(tuned, "<emulatorpin cpuset=\"4"));
-    assert_null(strstr(tuned, "emulator=\"yes\""));
+    assert_null(strstr(tuned, "emulator='yes'"));
     char *again = tune(tuned, &nothing);
-    assert_has(again, "<emulatorpin cpuset=\"0,8\"/>");
+    assert_has(again, "<emulatorpin cpuset='0,8'/>");
     free(xml);
     free(tuned);
     free(again);
@@ -123,7 +123,7 @@ static void an_empty_numa_tuning_is_filled(void **state)
     (void)state;
     const struct oneib_tuning tuning = all_of(1, 4);
     char *xml = recorded_with("<numatune>\n\t</numatune>\n", ""), *tuned = tune(xml, &tuning);
-    assert_has(tuned, "<numatune>\n\t<memory mode=\"strict\" nodeset=\"1\"/></numatune>");
+    assert_has(tuned, "<numatune>\n\t<memory mode='strict' nodeset='1'/></numatune>");
     free(xml);
     free(tuned);
 }
@@ -135,7 +135,7 @@ static void shared_memory_for_a_file_system_stays(void **state)
                                   "\t\t<access mode='shared'/>\n\t</memoryBacking>\n";
     const struct oneib_tuning tuning = {.lock = true, .page_kib = 2048};
     char *xml = recorded_with(backing, ""), *tuned = tune(xml, &tuning);
-    tuned = without(tuned, "<hugepages><page size=\"2048\" unit=\"KiB\"/></hugepages><locked/>");
+    tuned = without(tuned, "<hugepages><page size='2048' unit='KiB'/></hugepages><locked/>");
     assert_same(tuned, xml);
 }
 
@@ -154,7 +154,7 @@ static void a_document_without_anything_gets_it(void **state)
     char *xml = domain_of("<memory>1024</memory>"), *tuned = tune(xml, &tuning);
     assert_has(tuned, "<cputune><vcpupin");
     assert_has(tuned, "<metadata>" MARK_BEGIN);
-    char *bare = without(tune(tuned, &nothing), "<cpu mode=\"host-passthrough\"/>");
+    char *bare = without(tune(tuned, &nothing), "<cpu mode='host-passthrough'/>");
     assert_same(bare, xml);
     free(tuned);
 }

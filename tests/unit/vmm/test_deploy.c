@@ -65,7 +65,7 @@ static void a_vm_without_infiniband_is_deployed_byte_for_byte(void **state)
 {
     (void)state;
     struct oneib_text odd = {0};
-    oneib_text_append(&odd, "<?xml version=\"1.0\"?>\r\n<!-- x --><domain  type = 'kvm' >\t<name>");
+    oneib_text_append(&odd, "<?xml version='1.0'?>\r\n<!-- x --><domain  type = 'kvm' >\t<name>");
     oneib_text_append(&odd, "<![CDATA[" DOMAIN "]]></name><devices/>&#32;</domain>\n\n");
     document = &odd;
     vm.wants_hpc = true;
@@ -141,8 +141,8 @@ static void a_vf_that_is_on_vfio_for_good_stays_there(void **state)
     add_nic(1);
     record_open(1, 4);
     assert_deployed();
-    assert_deployed_has("managed=\"no\"", true);
-    assert_deployed_has("managed=\"yes\"", false);
+    assert_deployed_has("managed='no'", true);
+    assert_deployed_has("managed='yes'", false);
 }
 
 static void a_vf_of_a_host_driver_is_moved_by_libvirt(void **state)
@@ -152,7 +152,7 @@ static void a_vf_of_a_host_driver_is_moved_by_libvirt(void **state)
     record_open(1, 4);
     tree_bind_vf(&hca, 4, "mlx4_core");
     assert_deployed();
-    assert_deployed_has("managed=\"yes\"", true);
+    assert_deployed_has("managed='yes'", true);
 }
 
 static void names_with_quotes_and_markup_stay_what_they_are(void **state)
@@ -223,7 +223,7 @@ static void a_document_of_another_vm_is_refused(void **state)
     record_open(1, 4);
     document = domain_document("");
     vm.id = 4;
-    assert_refused("of domain \"one-42\", and not of VM 4 (one-4)");
+    assert_refused("the document to deploy: the domain \"one-42\" is not that of VM 4");
     assert_int_equal(err.code, ONEIB_ERROR_REFUSED);
 }
 
@@ -434,7 +434,7 @@ static void a_tuned_vm_gets_its_cores_and_its_nic(void **state)
     vm.wants_hpc = true;
     assert_deployed();
     assert_has_both(1, 4, 0);
-    assert_deployed_has("<vcpupin vcpu=\"1\"", true);
+    assert_deployed_has("<vcpupin vcpu='1'", true);
     assert_deployed_has("<locked/>", true);
 }
 

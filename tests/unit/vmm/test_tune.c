@@ -135,11 +135,11 @@ static void a_vm_gets_cores_memory_and_cpu_near_its_vfs(void **state)
     (void)state;
     tune(document("one-1", 2, GIB, ""));
     assert_pins("4-5");
-    assert_has("<emulatorpin cpuset=\"4-5,12-13\"/>");
-    assert_has("<memory mode=\"strict\" nodeset=\"1\"/>");
+    assert_has("<emulatorpin cpuset='4-5,12-13'/>");
+    assert_has("<memory mode='strict' nodeset='1'/>");
     assert_has("<locked/>");
-    assert_has("<cpu mode=\"host-passthrough\"/>");
-    assert_has("pins=\"yes\"");
+    assert_has("<cpu mode='host-passthrough'/>");
+    assert_has("pins='yes'");
     assert_lacks("hugepages");
     assert_true(lock >= 0);
 }
@@ -151,9 +151,9 @@ static void huge_pages_are_used_where_the_node_has_them_free(void **state)
     host_tree_pages(1, GIB, 1);
     host_tree_pages(1, 2048, 1024);
     tune(document("one-1", 2, GIB, ""));
-    assert_has("<page size=\"1048576\" unit=\"KiB\"/>");
+    assert_has("<page size='1048576' unit='KiB'/>");
     tune(document("one-1", 2, 2 * GIB, ""));
-    assert_has("<page size=\"2048\" unit=\"KiB\"/>");
+    assert_has("<page size='2048' unit='KiB'/>");
 }
 
 static void huge_pages_that_are_too_few_are_not_used(void **state)
@@ -173,8 +173,8 @@ static void pages_that_do_not_divide_a_virtual_node_are_not_used(void **state)
     tune(document("one-1", 2, 2 * GIB,
                   "<cpu><numa><cell id='0' cpus='0' memory='524288'/><cell id='1' cpus='1' "
                   "memory='1572864'/></numa></cpu>"));
-    assert_has("<page size=\"2048\" unit=\"KiB\"/>");
-    assert_has("<cpu mode=\"host-passthrough\"><numa>");
+    assert_has("<page size='2048' unit='KiB'/>");
+    assert_has("<cpu mode='host-passthrough'><numa>");
 }
 
 static void on_a_host_without_numa_all_is_one_node(void **state)
@@ -186,7 +186,7 @@ static void on_a_host_without_numa_all_is_one_node(void **state)
     host_tree_node(HOST_TREE_NO_NUMA, NULL, 4 * GIB, 2 * GIB, 0);
     tune(document("one-1", 3, GIB, ""));
     assert_pins("1-3");
-    assert_has("nodeset=\"0\"");
+    assert_has("nodeset='0'");
 }
 
 static void without_kvm_there_is_no_cpu_of_the_hosts(void **state)
@@ -204,10 +204,10 @@ static void what_the_document_has_of_others_stays(void **state)
                   "<cpu mode='custom'><model>EPYC</model></cpu><numatune><memory mode='preferred' "
                   "nodeset='0'/></numatune><memoryBacking><locked/></memoryBacking>"));
     assert_pins("4-5");
-    assert_has("<cpu mode=\"custom\">");
-    assert_has("<numatune><memory mode=\"preferred\" nodeset=\"0\"/></numatune>");
+    assert_has("<cpu mode='custom'>");
+    assert_has("<numatune><memory mode='preferred' nodeset='0'/></numatune>");
     assert_has("<memoryBacking><locked/></memoryBacking>");
-    assert_lacks("memory=\"yes\"");
+    assert_lacks("memory='yes'");
 }
 
 /* --- cores of others ------------------------------------------------------------------------ */
@@ -396,7 +396,7 @@ static void pins_of_topology_near_the_vf_are_kept(void **state)
     tune(document("one-1", 1, GIB, PINS("4,12") BOUND));
     assert_pins("4,12");
     assert_has("<locked/>");
-    assert_has("<cpu mode=\"host-passthrough\"/>");
+    assert_has("<cpu mode='host-passthrough'/>");
     assert_lacks("urn:oneib:domain:1");
     assert_int_equal(lock, -1);
 }
@@ -405,9 +405,9 @@ static void pins_of_topology_get_the_memory_of_their_node(void **state)
 {
     (void)state;
     tune(document("one-1", 1, GIB, PINS("4")));
-    assert_has("<memory mode=\"strict\" nodeset=\"1\"/>");
-    assert_has("memory=\"yes\"");
-    assert_lacks("pins=\"yes\"");
+    assert_has("<memory mode='strict' nodeset='1'/>");
+    assert_has("memory='yes'");
+    assert_lacks("pins='yes'");
 }
 
 static void pins_of_topology_on_another_node_are_refused_for_hpc(void **state)
@@ -426,9 +426,9 @@ static void huge_pages_of_topology_are_kept_and_bound_to_the_node(void **state)
     host_tree_pages(1, GIB, 16);
     tune(document("one-1", 1, 9 * GIB,
                   "<memoryBacking><hugepages><page size='2048'/></hugepages></memoryBacking>"));
-    assert_has("<hugepages><page size=\"2048\"/></hugepages><locked/>");
-    assert_has("<memory mode=\"strict\" nodeset=\"1\"/>");
-    assert_lacks("pages=\"yes\"");
+    assert_has("<hugepages><page size='2048'/></hugepages><locked/>");
+    assert_has("<memory mode='strict' nodeset='1'/>");
+    assert_lacks("pages='yes'");
 }
 
 static void with_all_of_it_there_is_nothing_to_change(void **state)
@@ -480,7 +480,7 @@ static void a_vm_that_oneib_tuned_is_given_anew_what_this_host_has(void **state)
     run_pinned("one-7", "4");
     tune(saved);
     assert_pins("5-6");
-    assert_has("<emulatorpin cpuset=\"5-6,13-14\"/>");
+    assert_has("<emulatorpin cpuset='5-6,13-14'/>");
     assert_lacks("hugepages");
     free(saved);
 }
