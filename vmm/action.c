@@ -11,17 +11,40 @@
 
 #define EXIT_USAGE 2
 
+/* --- signals --------------------------------------------------------------------------------- */
+
+static volatile sig_atomic_t interrupted;
+
 static void ignore(int signal_number)
 {
     (void)signal_number;
 }
 
-/* Whoever reads what is said may be gone: what is under way is finished all the same. A handler,
- * unlike SIG_IGN, is not handed down to the programs that are called. */
+static void note_signal(int signal_number)
+{
+    (void)signal_number;
+    interrupted = 1;
+}
+
+/* A handler, unlike SIG_IGN, is not handed down to the programs that are called. */
+static void handle(int signal_number, void (*handler)(int))
+{
+    const struct sigaction action = {.sa_handler = handler, .sa_flags = SA_RESTART};
+    sigaction(signal_number, &action, NULL);
+}
+
+/* Whoever reads what is said may be gone. */
 static void outlive_broken_pipes(void)
 {
-    const struct sigaction handler = {.sa_handler = ignore, .sa_flags = SA_RESTART};
-    sigaction(SIGPIPE, &handler, NULL);
+    handle(SIGPIPE, ignore);
+}
+
+/* What is under way is finished, or undone where it can be, lest a VM be left without its VFs. */
+static void outlive_the_caller(void)
+{
+    handle(SIGTERM, note_signal);
+    handle(SIGHUP, note_signal);
+    handle(SIGINT, note_signal);
 }
 
 /* --- what is said ---------------------------------------------------------------------------- */
@@ -146,6 +169,8 @@ static int perform(struct action *action, const struct action_form *form, action
     action->vmm.stock.arguments = action->arguments;
     action->vmm.stock.input = action->input;
     action->vmm.stock.input_length = action->input_length;
+    action->vmm.stock.interrupted = &interrupted;
+    outlive_the_caller();
     const int outcome = act(action, status, err);
     oneib_config_clear(&action->config);
     return outcome;

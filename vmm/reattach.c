@@ -17,9 +17,8 @@ static int read_vm(struct action *action, struct oneib_error *err)
 
 static int reattach(struct action *action, int *status, struct oneib_error *err)
 {
-    size_t plugged;
     *status = EXIT_SUCCESS;
-    return read_vm(action, err) < 0 ? -1 : oneib_vmm_reattach(&action->vmm, &plugged, err);
+    return read_vm(action, err) < 0 ? -1 : oneib_vmm_reattach(&action->vmm, err);
 }
 
 int main(int argc, char **argv)

@@ -162,7 +162,10 @@ static int ask_for(struct unplugging *work, size_t i, struct oneib_error *err)
         return 0;
     }
     work->progress[i] = FAILED;
-    return oneib_live_fail(work->libvirt, err, "unplugging %s", work->aliases[i]);
+    oneib_live_fail(work->libvirt, err, "unplugging %s", work->aliases[i]);
+    /* One that has gone since the last look is no internal error, as libvirt says. */
+    struct oneib_error unseen = {0};
+    return look(work, &unseen) == 0 && work->progress[i] == GONE ? 0 : -1;
 }
 
 /* All are asked for, whatever becomes of one: the first failure is told. */
@@ -299,7 +302,7 @@ static virConnectPtr connect_with_events(const char *uri, struct oneib_error *er
         oneib_fail(err, ONEIB_ERROR_UNREACHABLE, "libvirt's events cannot be prepared");
         return NULL;
     }
-    virConnectPtr libvirt = oneib_live_connect(uri, err);
+    virConnectPtr libvirt = oneib_live_connect(uri, ONEIB_LIVE_CONNECT_MS, err);
     if (libvirt)
         virConnectSetKeepAlive(libvirt, KEEPALIVE_SECONDS, KEEPALIVE_COUNT);
     return libvirt;

@@ -4,7 +4,6 @@
 #include "base/escape.h"
 #include "live/live_internal.h"
 #include <libvirt/virterror.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,13 +12,6 @@
 #define SHOWN_NAME 64
 
 /* --- errors ---------------------------------------------------------------------------------- */
-
-/* libvirt would print them: what it has to say comes back as errors. */
-static void silence_libvirt(void *context, virErrorPtr error)
-{
-    (void)context;
-    (void)error;
-}
 
 /* To be asked before anything else resets what libvirt said. */
 static bool is_lost(virConnectPtr libvirt, const virError *said)
@@ -67,23 +59,6 @@ int oneib_live_wrap(struct oneib_error *err, const char *domain)
 
 /* --- the connection -------------------------------------------------------------------------- */
 
-virConnectPtr oneib_live_connect(const char *uri, struct oneib_error *err)
-{
-    virSetErrorFunc(NULL, silence_libvirt);
-    /* libvirt writes to its socket as to a file. */
-    signal(SIGPIPE, SIG_IGN);
-    /* Without asking anybody for a password: standard input is OpenNebula's. */
-    virConnectPtr libvirt = virConnectOpen(uri);
-    if (libvirt)
-        return libvirt;
-    oneib_autotext struct oneib_text shown = {0}, what = {0};
-    oneib_text_append_escaped(&shown, uri, SHOWN_WORDS);
-    oneib_text_printf(&what, "connecting to %s", shown.length ? shown.data : "libvirt");
-    fail_with_words(err, ONEIB_ERROR_UNREACHABLE, what.length ? what.data : "connecting",
-                    virGetLastErrorMessage());
-    return NULL;
-}
-
 int oneib_live_open(const char *uri, struct oneib_live **live, struct oneib_error *err)
 {
     struct oneib_live *opened = calloc(1, sizeof *opened);
@@ -91,7 +66,7 @@ int oneib_live_open(const char *uri, struct oneib_live **live, struct oneib_erro
         free(opened);
         return oneib_fail_memory(err);
     }
-    opened->libvirt = oneib_live_connect(uri, err);
+    opened->libvirt = oneib_live_connect(uri, ONEIB_LIVE_CONNECT_MS, err);
     if (!opened->libvirt) {
         oneib_live_close(opened);
         return -1;

@@ -16,7 +16,7 @@
 
 struct oneib_live;
 
-/* uri: config->node.libvirt. UNREACHABLE. */
+/* uri: config->node.libvirt. UNREACHABLE, also when libvirt does not answer for half a minute. */
 int oneib_live_open(const char *uri, struct oneib_live **live, struct oneib_error *err);
 /* NULL is fine. */
 void oneib_live_close(struct oneib_live *live);

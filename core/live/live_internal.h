@@ -5,6 +5,10 @@
 
 #include "base/error.h"
 #include <libvirt/libvirt.h>
+#include <stdint.h>
+
+/* A libvirtd that was restarted looks at all its domains before it answers. */
+#define ONEIB_LIVE_CONNECT_MS 30000
 
 struct oneib_live {
     virConnectPtr libvirt;
@@ -22,7 +26,7 @@ int oneib_live_wrap(struct oneib_error *err, const char *domain);
 
 /* A running domain; NULL: NOT_FOUND, or as oneib_live_fail(). */
 virDomainPtr oneib_live_find(virConnectPtr libvirt, const char *domain, struct oneib_error *err);
-/* UNREACHABLE. */
-virConnectPtr oneib_live_connect(const char *uri, struct oneib_error *err);
+/* UNREACHABLE, also when libvirt has not answered after timeout_ms. */
+virConnectPtr oneib_live_connect(const char *uri, uint32_t timeout_ms, struct oneib_error *err);
 
 #endif

@@ -19,32 +19,39 @@ static bool lacks_any(const struct oneib_domain *domain, const struct oneib_node
     return false;
 }
 
-static bool runs_without(const struct oneib_domains *domains, const struct oneib_node_vm *vm)
+static bool runs_without(const struct oneib_domain *domain, const struct oneib_node_vm *vm)
 {
     struct oneib_vf_table table = {0};
     struct oneib_error unread;
     /* A table that cannot be read is an empty one here. */
     oneib_reservations_read(&table, &unread);
-    bool without = false;
-    for (size_t i = 0; i < domains->count; i++) {
-        const struct oneib_domain *domain = &domains->items[i];
-        without = without || (domain->running && domain->vm_id == (int64_t)vm->id &&
-                              lacks_any(domain, vm, &table));
-    }
+    const bool without = lacks_any(domain, vm, &table);
     oneib_vf_table_clear(&table);
     return without;
 }
 
-/* A VM that has never run is at its deployment: its domain was started with its VFs. */
-static bool may_run_without(const struct oneib_config *config, const struct oneib_node_vm *vm)
+static const struct oneib_domain *find_running(const struct oneib_domains *domains,
+                                               const struct oneib_node_vm *vm)
+{
+    for (size_t i = 0; i < domains->count; i++)
+        if (domains->items[i].running && domains->items[i].vm_id == (int64_t)vm->id)
+            return &domains->items[i];
+    return NULL;
+}
+
+/* A VM that has never run is at its deployment: its domain was started with its VFs, and it has
+ * nothing to lose yet. */
+static bool is_to_live(const struct oneib_config *config, const struct oneib_node_vm *vm,
+                       bool completed)
 {
     struct oneib_domains domains;
     struct oneib_error silent;
     if (oneib_domains_ask(config, &domains, &silent) < 0)
         return vm->deployed;
-    const bool without = runs_without(&domains, vm);
+    const struct oneib_domain *domain = find_running(&domains, vm);
+    const bool lives = domain && (completed || vm->deployed || runs_without(domain, vm));
     oneib_domains_clear(&domains);
-    return without;
+    return lives;
 }
 
 int oneib_driver_arrive(const struct oneib_config *config, struct oneib_node_vm *vm,
@@ -62,6 +69,6 @@ int oneib_driver_arrive(const struct oneib_config *config, struct oneib_node_vm 
         return 0;
     if (completed)
         failure = second;
-    *(may_run_without(config, vm) ? left : err) = failure;
+    *(is_to_live(config, vm, completed) ? left : err) = failure;
     return left->code == ONEIB_ERROR_NONE ? -1 : 0;
 }

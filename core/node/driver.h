@@ -34,10 +34,11 @@ int oneib_driver_post(const struct oneib_config *config, struct oneib_node_vm *v
  * post of anything but an attach: completes what pre deferred, and gives the domain the VFs that it
  * lacks (node/reattach.h). document: the VM's, decoded.
  *
- * OpenNebula cancels a VM whose post fails after a restore, and its state is lost. So, whatever
- * fails while the VM's domain runs without a VF of its own, or while a VM that ran before may do so
- * because libvirt does not answer: that is no failure, and *left says what it was (code NONE:
- * nothing).
+ * OpenNebula cancels a VM whose post fails after a restore, and its state is lost; and a restore
+ * cannot be told from a deployment of a VM that ran before. So what fails for such a VM while its
+ * domain runs here, or while libvirt does not answer, is no failure, and *left says what it was
+ * (code NONE: nothing). Nor is it for a VM that runs for the first time when all that fails is the
+ * reattaching, or when its domain lacks a VF of its own, and so was not started with them.
  */
 int oneib_driver_arrive(const struct oneib_config *config, struct oneib_node_vm *vm,
                         const char *document, size_t length, struct oneib_error *left,

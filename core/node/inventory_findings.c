@@ -174,17 +174,23 @@ static int note_left_over(const struct judge *judge, const struct oneib_inventor
                               is_open ? "open" : "still has a GUID, or the subnet manager has one");
 }
 
-/* A VM's VF whose record was lost is watched by nobody. */
+/* A VM's VF whose record was lost is watched by nobody. One that is closed was left in a domain
+ * whose guest did not let go of it when its NIC was taken back. */
 static int note_unrecorded(const struct judge *judge, const struct oneib_inventory_vf *item,
                            const char *vf, struct oneib_error *err)
 {
-    if (item->domain->vm_id < 0 || !item->state_known || item->state.closed || item->state.fresh)
+    if (item->domain->vm_id < 0 || !item->state_known || item->state.fresh ||
+        !oneib_record_is_current(&item->vf->pci, NULL))
         return 0;
-    return oneib_findings_add(judge->findings, ONEIB_WARNING, "vf-unrecorded",
-                              "detach the NIC from the VM and attach it again", err,
-                              "%s of %s is open for VM %" PRId64 ", and there is no record of it: "
-                              "nobody closes it when its key changes",
-                              vf, item->hca->name, item->domain->vm_id);
+    return oneib_findings_add(
+        judge->findings, ONEIB_WARNING, "vf-unrecorded",
+        "detach the NIC from the VM and attach it again; if the VM has no such NIC power it off "
+        "and "
+        "resume it",
+        err, "%s of %s is in the domain of VM %" PRId64 ", and there is no record of it: %s", vf,
+        item->hca->name, item->domain->vm_id,
+        item->state.closed ? "it is closed, and reaches nobody"
+                           : "it is open, and nobody closes it when its key changes");
 }
 
 /* What an open VF is open to, if not to its key: an entry that is empty is the next tenant's.

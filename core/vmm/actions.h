@@ -32,7 +32,8 @@ int oneib_vmm_deploy(struct oneib_vmm *vmm, int *status, struct oneib_error *err
 
 /* The NIC with ATTACH=YES, when it is ours: VF and dummy interface, both or neither; else stock.
  * mac: the argument; it must be the NIC's. An attach that fails gives back the VF that 'pre' has
- * reserved for it: OpenNebula calls neither post nor clean then. */
+ * reserved for it, even when it cannot be taken out of the domain: then it is closed. OpenNebula
+ * has no such NIC any more then, and calls neither post nor clean. */
 int oneib_vmm_attach_nic(struct oneib_vmm *vmm, const char *mac, int *status,
                          struct oneib_error *err);
 int oneib_vmm_detach_nic(struct oneib_vmm *vmm, const char *mac, int *status,
@@ -49,15 +50,17 @@ int oneib_vmm_leave(struct oneib_vmm *vmm, bool live, int *status, struct oneib_
  * taken away, and VFs go in.
  */
 int oneib_vmm_snapshot(struct oneib_vmm *vmm, int *status, struct oneib_error *err);
-/* checkpoint: the file. Fails before the stock action or not at all. */
+/* checkpoint: the file. Fails before the stock action or not at all. When the VM does not run in
+ * the end it gives back the VFs that 'pre' has reserved: OpenNebula calls nobody then. */
 int oneib_vmm_restore(struct oneib_vmm *vmm, const char *checkpoint, int *status,
                       struct oneib_error *err);
 
 /*
  * A running domain gets the VFs that the table has for its VM, with their GUIDs set, and that it
- * lacks, where it has their dummy interface; none running: nothing to do. vmm->vm may have no NICs:
- * they tell guest addresses only. *plugged: how many. Goes on after a failure; -1 with the first.
+ * lacks; one without the dummy interface of such a VF is a failure. None running: nothing to do.
+ * vmm->vm may have no NICs: they tell guest addresses only. Goes on after a failure; -1 with the
+ * first.
  */
-int oneib_vmm_reattach(struct oneib_vmm *vmm, size_t *plugged, struct oneib_error *err);
+int oneib_vmm_reattach(struct oneib_vmm *vmm, struct oneib_error *err);
 
 #endif

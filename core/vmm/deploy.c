@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/escape.h"
 #include "domain/document.h"
 #include "domain/edit.h"
 #include "hca/reservations.h"
 #include "live/live.h"
-#include "node/driver.h"
 #include "vmm/actions.h"
 #include "vmm/plan.h"
+#include "vmm/plug.h"
 #include "vmm/tune.h"
 #include <inttypes.h>
-
-#define NAME_SHOWN 60
 
 /* The VM's NICs as its domain is to have them. */
 struct plan {
@@ -18,27 +15,14 @@ struct plan {
     size_t count;
 };
 
-static int check_owner(const struct oneib_domain_view *view, uint32_t vm_id,
-                       struct oneib_error *err)
-{
-    if (view->vm_id == vm_id)
-        return 0;
-    oneib_autotext struct oneib_text name = {0};
-    oneib_text_append_escaped(&name, view->name ? view->name : "", NAME_SHOWN);
-    return oneib_fail(err, ONEIB_ERROR_REFUSED,
-                      "the document to deploy is that of domain \"%s\", and not of VM %" PRIu32
-                      " (one-%" PRIu32 "), whose NICs it would be given",
-                      name.data ? name.data : "", vm_id, vm_id);
-}
-
 static int check_document(const struct oneib_vmm *vmm, struct oneib_error *err)
 {
     struct oneib_domain_view view = {0};
     if (oneib_domain_view_read(vmm->stock.input, vmm->stock.input_length, &view, err) < 0)
         return oneib_wrap(err, "the document to deploy of VM %" PRIu32, vmm->vm->id);
-    const int outcome = check_owner(&view, vmm->vm->id, err);
+    const int outcome = oneib_plug_check_owner(&view, vmm->vm->id, err);
     oneib_domain_view_clear(&view);
-    return outcome;
+    return outcome < 0 ? oneib_wrap(err, "the document to deploy") : 0;
 }
 
 static int check_nics(const struct oneib_node_vm *vm, struct oneib_error *err)
@@ -57,15 +41,6 @@ static int make_plan(const struct oneib_node_vm *vm, struct plan *plan, struct o
     const int outcome = oneib_plan_all(vm, &table, plan->nics, &plan->count, err);
     oneib_vf_table_clear(&table);
     return outcome;
-}
-
-/* A VM that ran before got its VFs without GUIDs: as far as 'pre' knew another host's port could
- * still have them. A VM that is about to start runs nowhere else. */
-static int complete_guids(const struct oneib_vmm *vmm, struct oneib_error *err)
-{
-    struct oneib_node_vm all = *vmm->vm;
-    all.attaching = false;
-    return oneib_driver_post(vmm->config, &all, err);
 }
 
 static int tune(const struct oneib_vmm *vmm, const struct plan *plan, struct oneib_text *tuned,
@@ -106,7 +81,8 @@ int oneib_vmm_deploy(struct oneib_vmm *vmm, int *status, struct oneib_error *err
     /* Planned twice: what cannot be is refused before a GUID is set, and what then is in the table
      * is what the domain gets. */
     if (check_nics(vmm->vm, err) < 0 || check_document(vmm, err) < 0 ||
-        make_plan(vmm->vm, &plan, err) < 0 || complete_guids(vmm, err) < 0 ||
+        make_plan(vmm->vm, &plan, err) < 0 ||
+        oneib_plan_complete_guids(vmm->config, vmm->vm, err) < 0 ||
         make_plan(vmm->vm, &plan, err) < 0 || tune(vmm, &plan, &tuned, &lock, err) < 0)
         return -1;
     const int outcome = start(vmm, &plan, &tuned, status, err);

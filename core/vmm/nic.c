@@ -35,7 +35,7 @@ static int name_nic(const struct hotplug *plug, struct oneib_error *err)
 }
 
 /* *found NULL: the NIC that this is about is another driver's. */
-static int find_nic(struct oneib_node_vm *vm, struct oneib_node_nic **found,
+static int find_nic(const struct oneib_node_vm *vm, const struct oneib_node_nic **found,
                     struct oneib_error *err)
 {
     *found = NULL;
@@ -230,37 +230,45 @@ static int attach_nic(struct hotplug *plug, struct oneib_error *err)
         return oneib_wrap(err, "VM %" PRIu32, plug->vmm->vm->id);
     /* The guest's scripts look for the address when the VF comes. */
     if (attach_dummy(plug, &planned, dummy.data, err) == 0 &&
-        attach_vf(plug, &planned, vf.data, err) == 0)
+        attach_vf(plug, &planned, vf.data, err) == 0 &&
+        oneib_stock_check_caller(&plug->vmm->stock, err) == 0)
         return 0;
     name_nic(plug, err);
     return take_back(plug, err);
 }
 
 /* OpenNebula has no such NIC any more, and calls neither post nor clean. */
-static void give_back(const struct oneib_vmm *vmm, struct oneib_node_nic *nic)
+static void give_back(const struct oneib_vmm *vmm)
 {
-    nic->to_undo = true;
+    for (size_t i = 0; i < vmm->vm->nic_count; i++)
+        vmm->vm->nics[i].to_undo = vmm->vm->nics[i].attach;
     oneib_driver_undo(vmm->config, vmm->vm);
+}
+
+static int attach_found(const struct oneib_vmm *vmm, const struct oneib_node_nic *nic,
+                        const char *mac, struct oneib_error *err)
+{
+    struct hotplug plug = {.vmm = vmm, .nic = nic};
+    if (check_mac(vmm->vm, nic, mac, err) < 0)
+        return -1;
+    const int outcome = attach_nic(&plug, err);
+    end(&plug);
+    return outcome;
 }
 
 int oneib_vmm_attach_nic(struct oneib_vmm *vmm, const char *mac, int *status,
                          struct oneib_error *err)
 {
-    struct oneib_node_nic *nic;
-    if (find_nic(vmm->vm, &nic, err) < 0)
-        return -1;
-    if (!nic)
+    const struct oneib_node_nic *nic;
+    const bool is_clear = find_nic(vmm->vm, &nic, err) == 0;
+    if (is_clear && !nic)
         return run_stock(vmm, status, err);
-    if (check_mac(vmm->vm, nic, mac, err) < 0)
+    if (!is_clear || attach_found(vmm, nic, mac, err) < 0) {
+        give_back(vmm);
         return -1;
-    struct hotplug plug = {.vmm = vmm, .nic = nic};
-    const int outcome = attach_nic(&plug, err);
-    end(&plug);
-    if (outcome < 0)
-        give_back(vmm, nic);
-    else
-        *status = 0;
-    return outcome;
+    }
+    *status = 0;
+    return 0;
 }
 
 /* --- detach --------------------------------------------------------------------------------- */
@@ -293,7 +301,7 @@ static int detach_vf(const struct hotplug *plug, struct oneib_error *err)
 static int recover(struct hotplug *plug, const struct oneib_error *reason, struct oneib_error *err)
 {
     struct oneib_error failure = {0}, unseen = {0};
-    oneib_plug_in_again(plug->vmm->config, plug->vmm->domain, plug->vmm->vm, &plug->view, &failure);
+    oneib_plug_in(plug->vmm->config, plug->vmm->domain, plug->vmm->vm, &plug->view, &failure);
     const bool is_seen =
         (reason->code != ONEIB_ERROR_UNREACHABLE || connect_again(plug, &unseen) == 0) &&
         look(plug, &unseen) == 0;
@@ -313,20 +321,28 @@ static int recover(struct hotplug *plug, const struct oneib_error *reason, struc
     return name_nic(plug, err);
 }
 
+/* Somebody may have repaired what was half-way out ('oneib hca --repair'): nobody would take that
+ * VF out any more. */
+static int detach_what_came_back(struct hotplug *plug, struct oneib_error *err)
+{
+    struct oneib_error unseen = {0};
+    return look(plug, &unseen) < 0 ? 0 : detach_vf(plug, err);
+}
+
 static int detach_nic(struct hotplug *plug, struct oneib_error *err)
 {
     struct oneib_error reason = {0};
     if (begin(plug, err) < 0 || detach_vf(plug, err) < 0)
         return -1;
-    if (!plug->device.has_dummy || detach(plug, plug->dummy_alias, &reason) == 0)
-        return 0;
-    return recover(plug, &reason, err);
+    if (plug->device.has_dummy && detach(plug, plug->dummy_alias, &reason) < 0)
+        return recover(plug, &reason, err);
+    return detach_what_came_back(plug, err);
 }
 
 int oneib_vmm_detach_nic(struct oneib_vmm *vmm, const char *mac, int *status,
                          struct oneib_error *err)
 {
-    struct oneib_node_nic *nic;
+    const struct oneib_node_nic *nic;
     if (find_nic(vmm->vm, &nic, err) < 0)
         return -1;
     if (!nic)

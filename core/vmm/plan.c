@@ -2,6 +2,7 @@
 #include "vmm/plan.h"
 #include "hca/attribute.h"
 #include "hca/place.h"
+#include "node/driver.h"
 #include "node/driver_nics.h"
 #include <inttypes.h>
 #include <limits.h>
@@ -113,6 +114,14 @@ int oneib_plan_nic(const struct oneib_node_vm *vm, const struct oneib_node_nic *
     memcpy(planned->mac, nic->mac, sizeof planned->mac);
     memcpy(planned->target, nic->target, sizeof planned->target);
     return 0;
+}
+
+int oneib_plan_complete_guids(const struct oneib_config *config, const struct oneib_node_vm *vm,
+                              struct oneib_error *err)
+{
+    struct oneib_node_vm all = *vm;
+    all.attaching = false;
+    return oneib_driver_post(config, &all, err);
 }
 
 int oneib_plan_all(const struct oneib_node_vm *vm, const struct oneib_vf_table *table,

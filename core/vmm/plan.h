@@ -3,6 +3,7 @@
 #ifndef ONEIB_VMM_PLAN_H
 #define ONEIB_VMM_PLAN_H
 
+#include "base/config.h"
 #include "base/error.h"
 #include "domain/document.h"
 #include "domain/edit.h"
@@ -24,6 +25,12 @@ int oneib_plan_check(const struct oneib_node_vm *vm, const struct oneib_node_nic
 int oneib_plan_nic(const struct oneib_node_vm *vm, const struct oneib_node_nic *nic,
                    const struct oneib_vf_table *table, unsigned index,
                    struct oneib_domain_nic *planned, struct oneib_error *err);
+
+/* Sets the GUIDs that 'pre' has deferred, of a VM that does not run yet: as far as 'pre' knew
+ * another host's port could still have them. What fails takes nothing back, not even of a document
+ * that says ATTACH. */
+int oneib_plan_complete_guids(const struct oneib_config *config, const struct oneib_node_vm *vm,
+                              struct oneib_error *err);
 
 /* All plain and PCI NICs of ours in the document, indices from 0 by NIC id. planned has room for
  * ONEIB_DOMAIN_NICS_MAX; more NICs are REFUSED. */

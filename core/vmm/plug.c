@@ -13,9 +13,11 @@
 
 /* --- looking -------------------------------------------------------------------------------- */
 
-static int refuse_domain(const struct oneib_domain_view *view, uint32_t vm_id,
-                         struct oneib_error *err)
+int oneib_plug_check_owner(const struct oneib_domain_view *view, uint32_t vm_id,
+                           struct oneib_error *err)
 {
+    if (view->vm_id == (int64_t)vm_id)
+        return 0;
     oneib_autotext struct oneib_text name = {0};
     oneib_text_append_escaped(&name, view->name ? view->name : "", NAME_SHOWN);
     return oneib_fail(err, ONEIB_ERROR_REFUSED,
@@ -32,8 +34,7 @@ int oneib_plug_look(struct oneib_live *live, const char *domain, uint32_t vm_id,
         return -1;
     if (oneib_domain_view_read(xml.data, xml.length, &found, err) < 0)
         return oneib_wrap(err, "VM %" PRIu32 ": the document of its running domain", vm_id);
-    if (found.vm_id != (int64_t)vm_id) {
-        refuse_domain(&found, vm_id, err);
+    if (oneib_plug_check_owner(&found, vm_id, err) < 0) {
         oneib_domain_view_clear(&found);
         return -1;
     }
@@ -47,20 +48,6 @@ bool oneib_plug_has_vf(const struct oneib_domain_view *view)
         if (view->devices[i].has_vf)
             return true;
     return false;
-}
-
-static bool has_vf_of(const struct oneib_domain_view *view, uint8_t nic_id)
-{
-    const struct oneib_domain_device *device = oneib_domain_device_of(view, nic_id);
-    return device && device->has_vf;
-}
-
-static int attach_vf(struct oneib_live *live, const char *domain,
-                     const struct oneib_domain_nic *nic, struct oneib_error *err)
-{
-    oneib_autotext struct oneib_text xml = {0};
-    return oneib_domain_vf_xml(nic, &xml, err) < 0 ? -1
-                                                   : oneib_live_attach(live, domain, xml.data, err);
 }
 
 /* --- out ------------------------------------------------------------------------------------ */
@@ -102,55 +89,6 @@ static void append_kept(struct oneib_text *text, const struct aliases *aliases)
             append_device(text, aliases->devices[i]);
 }
 
-/* What `before` had and the domain has no more goes where it was. Those that do not are appended to
- * `missing`, with the first reason in *err. */
-static int plug_back(struct oneib_live *live, const char *domain,
-                     const struct oneib_domain_view *before, struct oneib_text *missing,
-                     struct oneib_error *err)
-{
-    struct oneib_domain_view now = {0};
-    int outcome = oneib_plug_look(live, domain, (uint32_t)before->vm_id, &now, err);
-    if (outcome < 0)
-        return -1;
-    for (size_t i = 0; i < before->device_count; i++) {
-        const struct oneib_domain_device *device = &before->devices[i];
-        struct oneib_error failure = {0};
-        if (!device->has_vf || has_vf_of(&now, device->nic_id))
-            continue;
-        const struct oneib_domain_nic nic = {
-            .nic_id = device->nic_id,
-            .vf = device->vf,
-            .managed = oneib_vf_is_to_be_managed(&device->vf),
-            .has_guest_address = device->has_guest_address,
-            .guest_address = device->guest_address,
-            .index = device->index,
-            .ipv4 = device->ipv4,
-        };
-        if (attach_vf(live, domain, &nic, &failure) == 0)
-            continue;
-        append_device(missing, device);
-        *err = outcome == 0 ? failure : *err;
-        outcome = -1;
-    }
-    oneib_domain_view_clear(&now);
-    return outcome;
-}
-
-/* A connection that was lost is of no use any more. */
-static int roll_back(const struct oneib_config *config, struct oneib_live *live, bool was_lost,
-                     const char *domain, const struct oneib_domain_view *before,
-                     struct oneib_text *missing, struct oneib_error *err)
-{
-    if (!was_lost)
-        return plug_back(live, domain, before, missing, err);
-    struct oneib_live *anew;
-    if (oneib_live_open(config->node.libvirt, &anew, err) < 0)
-        return -1;
-    const int outcome = plug_back(anew, domain, before, missing, err);
-    oneib_live_close(anew);
-    return outcome;
-}
-
 static void append_outlook(struct oneib_text *text, enum oneib_error_code code)
 {
     oneib_text_append(text, "; the VM has its virtual functions as before");
@@ -159,54 +97,58 @@ static void append_outlook(struct oneib_text *text, enum oneib_error_code code)
                                 "shows it, --repair mends it)");
 }
 
-static void append_loss(struct oneib_text *text, const struct oneib_text *missing,
-                        const struct oneib_error *why)
+static void append_loss(struct oneib_text *text, const struct oneib_error *why)
 {
-    if (missing->length > 0)
-        oneib_text_printf(text, "; what was out could not be plugged in again: %s", missing->data);
-    else
-        oneib_text_append(text, "; whether what was out is in again is not known");
-    oneib_text_printf(text, " ('oneib hca' shows it, --repair mends it): %.*s", REASON_SHOWN,
-                      why->text);
+    oneib_text_printf(text,
+                      "; what was out could not be plugged in again, or not all of it ('oneib hca' "
+                      "shows it, --repair mends it): %.*s",
+                      REASON_SHOWN, why->text);
 }
 
 int oneib_plug_out(const struct oneib_config *config, struct oneib_live *live, const char *domain,
-                   const struct oneib_domain_view *view, struct oneib_error *err)
+                   const struct oneib_node_vm *vm, const struct oneib_domain_view *view,
+                   struct oneib_error *err)
 {
     struct aliases aliases;
     struct oneib_error reason = {0}, loss = {0};
-    oneib_autotext struct oneib_text kept = {0}, missing = {0}, told = {0};
+    oneib_autotext struct oneib_text kept = {0}, told = {0};
     collect_aliases(view, &aliases);
     if (oneib_live_detach(live, domain, aliases.names, aliases.count, config->node.unplug_wait_ms,
                           aliases.gone, &reason) == 0)
         return 0;
     if (reason.code == ONEIB_ERROR_NOT_FOUND) {
         *err = reason;
-        return oneib_wrap(err, "VM %" PRId64 ": unplugging its virtual functions", view->vm_id);
+        return oneib_wrap(err, "VM %" PRIu32 ": unplugging its virtual functions", vm->id);
     }
     append_kept(&kept, &aliases);
-    const bool was_lost = reason.code == ONEIB_ERROR_UNREACHABLE;
     const bool by_guest = reason.code == ONEIB_ERROR_TIMEOUT || reason.code == ONEIB_ERROR_REFUSED;
-    oneib_text_printf(&told, "VM %" PRId64 ": %s %s: %.*s", view->vm_id,
+    oneib_text_printf(&told, "VM %" PRIu32 ": %s %s: %.*s", vm->id,
                       by_guest ? "the guest does not let go of" : "failed to unplug",
                       kept.length > 0 ? kept.data : "its virtual functions", REASON_SHOWN,
                       reason.text);
-    if (roll_back(config, live, was_lost, domain, view, &missing, &loss) == 0)
+    if (oneib_plug_in(config, domain, vm, view, &loss) == 0)
         append_outlook(&told, reason.code);
     else
-        append_loss(&told, &missing, &loss);
+        append_loss(&told, &loss);
     return oneib_fail(err, reason.code, "%s", told.data ? told.data : reason.text);
 }
 
 /* --- in ------------------------------------------------------------------------------------- */
 
 struct plugging {
+    const struct oneib_config *config;
     struct oneib_live *live;
     const char *domain;
     const struct oneib_node_vm *vm;
     const struct oneib_domain_view *before;
     struct oneib_domain_view now;
 };
+
+static const struct oneib_domain_device *device_before(const struct plugging *plugging,
+                                                       uint8_t nic_id)
+{
+    return plugging->before ? oneib_domain_device_of(plugging->before, nic_id) : NULL;
+}
 
 static int look_again(struct plugging *plugging, struct oneib_error *err)
 {
@@ -248,11 +190,17 @@ static int refuse_other(const struct oneib_domain_device *device, struct oneib_e
                       vf);
 }
 
+static int refuse_without_dummy(struct oneib_error *err)
+{
+    return oneib_fail(err, ONEIB_ERROR_REFUSED,
+                      "the domain has no dummy interface for that NIC: it was not started by the "
+                      "driver kvm-ib, or has lost the NIC; power the VM off and resume it");
+}
+
 /* Where it was, else where OpenNebula wants it, else where its index puts it. */
 static void choose_guest_address(const struct plugging *plugging, struct oneib_domain_nic *nic)
 {
-    const struct oneib_domain_device *before =
-        plugging->before ? oneib_domain_device_of(plugging->before, nic->nic_id) : NULL;
+    const struct oneib_domain_device *before = device_before(plugging, nic->nic_id);
     const struct oneib_node_nic *told = oneib_nic_find(plugging->vm, nic->nic_id);
     if (before && before->has_guest_address) {
         nic->has_guest_address = true;
@@ -264,9 +212,10 @@ static void choose_guest_address(const struct plugging *plugging, struct oneib_d
     oneib_plan_guest_address(&plugging->now, nic);
 }
 
-static int plug(const struct plugging *plugging, const struct oneib_vf_record *record,
-                const struct oneib_domain_device *device, struct oneib_error *err)
+static int attach(const struct plugging *plugging, const struct oneib_vf_record *record,
+                  const struct oneib_domain_device *device, struct oneib_error *err)
 {
+    oneib_autotext struct oneib_text xml = {0};
     struct oneib_domain_nic nic = {
         .nic_id = record->nic_id,
         .vf = record->vf,
@@ -274,10 +223,51 @@ static int plug(const struct plugging *plugging, const struct oneib_vf_record *r
         .index = device->index,
         .ipv4 = device->ipv4,
     };
-    if (check_record(record, err) < 0)
-        return -1;
     choose_guest_address(plugging, &nic);
-    return attach_vf(plugging->live, plugging->domain, &nic, err);
+    return oneib_domain_vf_xml(&nic, &xml, err) < 0
+               ? -1
+               : oneib_live_attach(plugging->live, plugging->domain, xml.data, err);
+}
+
+/* One that is being released is closed, or about to be. */
+static bool is_still_its_own(const struct oneib_vf_record *record)
+{
+    struct oneib_vf_table table = {0};
+    struct oneib_error unread;
+    if (oneib_reservations_read(&table, &unread) < 0)
+        return false;
+    const struct oneib_vf_record *now =
+        oneib_vf_table_of_nic(&table, record->vm_id, record->nic_id);
+    const bool is_its_own =
+        now && now->stage != ONEIB_VF_RELEASING && oneib_pci_compare(&now->vf, &record->vf) == 0;
+    oneib_vf_table_clear(&table);
+    return is_its_own;
+}
+
+static int take_out_again(const struct plugging *plugging, const struct oneib_vf_record *record,
+                          struct oneib_error *err)
+{
+    struct oneib_error failure = {0};
+    char alias[ONEIB_ALIAS_SIZE];
+    const char *aliases[] = {alias};
+    bool gone;
+    oneib_domain_alias(ONEIB_ALIAS_VF, record->nic_id, alias);
+    if (oneib_live_detach(plugging->live, plugging->domain, aliases, 1,
+                          plugging->config->node.unplug_wait_ms, &gone, &failure) == 0)
+        return oneib_fail(err, ONEIB_ERROR_REFUSED, "it was released meanwhile");
+    return oneib_fail(err, ONEIB_ERROR_REFUSED,
+                      "it was released meanwhile, and is in the domain: shut the VM down: %.*s",
+                      REASON_SHOWN, failure.text);
+}
+
+/* Between the look at the table and the plugging somebody may have released it, and another VM got
+ * it: so the table is looked at again. */
+static int plug(const struct plugging *plugging, const struct oneib_vf_record *record,
+                const struct oneib_domain_device *device, struct oneib_error *err)
+{
+    if (check_record(record, err) < 0 || attach(plugging, record, device, err) < 0)
+        return -1;
+    return is_still_its_own(record) ? 0 : take_out_again(plugging, record, err);
 }
 
 static bool is_in(const struct plugging *plugging, const struct oneib_vf_record *record)
@@ -288,20 +278,11 @@ static bool is_in(const struct plugging *plugging, const struct oneib_vf_record 
 }
 
 /* Whether the domain has it in the end is what counts: somebody else may have been faster. */
-static int plug_record(struct plugging *plugging, const struct oneib_vf_record *record,
-                       size_t *plugged, struct oneib_error *err)
+static int plug_lacking(struct plugging *plugging, const struct oneib_vf_record *record,
+                        const struct oneib_domain_device *device, struct oneib_error *err)
 {
-    const struct oneib_domain_device *device =
-        oneib_domain_device_of(&plugging->now, record->nic_id);
     struct oneib_error failure = {0}, unseen;
-    if (!device || is_in(plugging, record) || (!device->has_vf && !device->has_dummy))
-        return 0;
-    if (device->has_vf) {
-        refuse_other(device, err);
-        return name_record(record, err);
-    }
     const bool attached = plug(plugging, record, device, &failure) == 0;
-    *plugged += attached;
     /* libvirt may have chosen the place that is the next one's. */
     const bool seen = look_again(plugging, &unseen) == 0;
     if (attached && !seen) {
@@ -314,24 +295,92 @@ static int plug_record(struct plugging *plugging, const struct oneib_vf_record *
     return name_record(record, err);
 }
 
-int oneib_plug_in(struct oneib_live *live, const char *domain, const struct oneib_node_vm *vm,
-                  const struct oneib_vf_table *table, const struct oneib_domain_view *before,
-                  size_t *plugged, struct oneib_error *err)
+/* Behind what the VF is to go: its dummy interface, or nothing when it was there without one. NULL:
+ * its dummy interface is gone, and with it the NIC. */
+static const struct oneib_domain_device *find_place(const struct plugging *plugging, uint8_t nic_id)
 {
-    struct plugging plugging = {.live = live, .domain = domain, .vm = vm, .before = before};
-    int outcome = 0;
-    *plugged = 0;
-    if (look_again(&plugging, err) < 0)
+    const struct oneib_domain_device *now = oneib_domain_device_of(&plugging->now, nic_id);
+    const struct oneib_domain_device *before = device_before(plugging, nic_id);
+    if (now)
+        return now;
+    return before && !before->has_dummy ? before : NULL;
+}
+
+static int plug_record(struct plugging *plugging, const struct oneib_vf_record *record,
+                       struct oneib_error *err)
+{
+    const struct oneib_domain_device *device =
+        oneib_domain_device_of(&plugging->now, record->nic_id);
+    if (is_in(plugging, record))
+        return 0;
+    if (device && device->has_vf) {
+        refuse_other(device, err);
+        return name_record(record, err);
+    }
+    const struct oneib_domain_device *place = find_place(plugging, record->nic_id);
+    if (place)
+        return plug_lacking(plugging, record, place, err);
+    refuse_without_dummy(err);
+    return name_record(record, err);
+}
+
+/* What nobody has recorded may be anybody's as soon as it is out. */
+static int check_recorded(const struct plugging *plugging, const struct oneib_vf_table *table,
+                          const struct oneib_domain_device *device, struct oneib_error *err)
+{
+    const struct oneib_domain_device *now = oneib_domain_device_of(&plugging->now, device->nic_id);
+    if (!device->has_vf || (now && now->has_vf) ||
+        oneib_vf_table_of_nic(table, plugging->vm->id, device->nic_id))
+        return 0;
+    char vf[ONEIB_PCI_TEXT_SIZE];
+    oneib_pci_format(&device->vf, vf);
+    return oneib_fail(err, ONEIB_ERROR_REFUSED,
+                      "VM %" PRIu32 " NIC %u had the virtual function %s, which is not recorded as "
+                      "its own and stays out: detach the NIC from the VM and attach it again",
+                      plugging->vm->id, device->nic_id, vf);
+}
+
+static void note(int outcome, const struct oneib_error *failure, struct oneib_error *first)
+{
+    if (outcome < 0 && first->code == ONEIB_ERROR_NONE)
+        *first = *failure;
+}
+
+static int plug_all(struct plugging *plugging, const struct oneib_vf_table *table,
+                    struct oneib_error *err)
+{
+    struct oneib_error first = {0};
+    const struct oneib_domain_view *before = plugging->before;
+    if (look_again(plugging, err) < 0)
         return -1;
     for (size_t i = 0; i < table->count; i++) {
         struct oneib_error failure = {0};
-        if (table->items[i].vm_id != vm->id ||
-            plug_record(&plugging, &table->items[i], plugged, &failure) == 0)
-            continue;
-        *err = outcome == 0 ? failure : *err;
-        outcome = -1;
+        if (table->items[i].vm_id == plugging->vm->id)
+            note(plug_record(plugging, &table->items[i], &failure), &failure, &first);
     }
+    for (size_t i = 0; before && i < before->device_count; i++) {
+        struct oneib_error failure = {0};
+        note(check_recorded(plugging, table, &before->devices[i], &failure), &failure, &first);
+    }
+    if (first.code == ONEIB_ERROR_NONE)
+        return 0;
+    *err = first;
+    return -1;
+}
+
+int oneib_plug_in(const struct oneib_config *config, const char *domain,
+                  const struct oneib_node_vm *vm, const struct oneib_domain_view *before,
+                  struct oneib_error *err)
+{
+    struct plugging plugging = {.config = config, .domain = domain, .vm = vm, .before = before};
+    struct oneib_vf_table table = {0};
+    int outcome = -1;
+    if (oneib_reservations_read(&table, err) == 0 &&
+        oneib_live_open(config->node.libvirt, &plugging.live, err) == 0)
+        outcome = plug_all(&plugging, &table, err);
     oneib_domain_view_clear(&plugging.now);
+    oneib_live_close(plugging.live);
+    oneib_vf_table_clear(&table);
     return outcome;
 }
 
@@ -352,22 +401,6 @@ int oneib_plug_begin(const struct oneib_config *config, const char *domain,
         return 0;
     *err = failure;
     return -1;
-}
-
-int oneib_plug_in_again(const struct oneib_config *config, const char *domain,
-                        const struct oneib_node_vm *vm, const struct oneib_domain_view *before,
-                        struct oneib_error *err)
-{
-    struct oneib_vf_table table = {0};
-    struct oneib_live *live = NULL;
-    size_t plugged;
-    int outcome = -1;
-    if (oneib_reservations_read(&table, err) == 0 &&
-        oneib_live_open(config->node.libvirt, &live, err) == 0)
-        outcome = oneib_plug_in(live, domain, vm, &table, before, &plugged, err);
-    oneib_live_close(live);
-    oneib_vf_table_clear(&table);
-    return outcome;
 }
 
 void oneib_plug_warn(struct oneib_text *warnings, const struct oneib_error *left)

@@ -9,14 +9,16 @@
 #include "base/text.h"
 #include "domain/document.h"
 #include "live/live.h"
-#include "model/vf_record.h"
 #include "node/vm_document.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+/* REFUSED: it is not the domain of this VM ("one-42"). */
+int oneib_plug_check_owner(const struct oneib_domain_view *view, uint32_t vm_id,
+                           struct oneib_error *err);
 /* The running domain as it is now; *view is to be cleared on success. NOT_FOUND as
- * oneib_live_document(). REFUSED: it is not the domain of this VM ("one-42"). */
+ * oneib_live_document(). REFUSED: oneib_plug_check_owner(). */
 int oneib_plug_look(struct oneib_live *live, const char *domain, uint32_t vm_id,
                     struct oneib_domain_view *view, struct oneib_error *err);
 /* Whether a VF of ours is in it. */
@@ -24,22 +26,24 @@ bool oneib_plug_has_vf(const struct oneib_domain_view *view);
 
 /*
  * All VFs of ours in `view` out. When the guest does not let go of one, those that are out are
- * plugged in again where they were (over a connection of its own when the one was lost), and the
- * error says what the guest did not do, and what is not as it was, if anything.
+ * plugged in again (oneib_plug_in()), and the error says what the guest did not do, and what is not
+ * as it was, if anything.
  */
 int oneib_plug_out(const struct oneib_config *config, struct oneib_live *live, const char *domain,
-                   const struct oneib_domain_view *view, struct oneib_error *err);
+                   const struct oneib_node_vm *vm, const struct oneib_domain_view *view,
+                   struct oneib_error *err);
 
 /*
- * The VFs that the table has for the VM and that the domain lacks, in: those whose dummy interface
- * it has. Guest address: as in `before` (NULL: not known), else that of a PCI NIC in vm, else by
- * index. VFs whose GUID is not set, or that are being released, are left out, with an error. Goes
- * on after a failure; the first one is in *err: NOT_FOUND, there is no such domain. *plugged: how
- * many went in.
+ * The VFs that the table has for the VM and that the domain lacks, in; by a connection of its own,
+ * as what came before it may have taken an hour, or lost another one. Each is behind its dummy
+ * interface, or was in the domain before. Guest address: as in `before` (NULL: not known), else
+ * that of a PCI NIC in vm, else by index. What cannot go in is an error, and the rest goes on: a VF
+ * whose GUID is not set, one that is being released, one that the table does not have any more, a
+ * NIC without its dummy interface. The first one is in *err: NOT_FOUND, there is no such domain.
  */
-int oneib_plug_in(struct oneib_live *live, const char *domain, const struct oneib_node_vm *vm,
-                  const struct oneib_vf_table *table, const struct oneib_domain_view *before,
-                  size_t *plugged, struct oneib_error *err);
+int oneib_plug_in(const struct oneib_config *config, const char *domain,
+                  const struct oneib_node_vm *vm, const struct oneib_domain_view *before,
+                  struct oneib_error *err);
 
 /*
  * Around a stock action. Before it: the running domain. *live NULL: the stock action has it all for
@@ -49,10 +53,6 @@ int oneib_plug_in(struct oneib_live *live, const char *domain, const struct onei
 int oneib_plug_begin(const struct oneib_config *config, const char *domain,
                      const struct oneib_node_vm *vm, struct oneib_live **live,
                      struct oneib_domain_view *view, struct oneib_error *err);
-/* After it: libvirt and the table are asked anew, as it may have taken an hour. */
-int oneib_plug_in_again(const struct oneib_config *config, const char *domain,
-                        const struct oneib_node_vm *vm, const struct oneib_domain_view *before,
-                        struct oneib_error *err);
 /* What is left undone without failing the action. */
 void oneib_plug_warn(struct oneib_text *warnings, const struct oneib_error *left);
 

@@ -3,6 +3,7 @@
 #include "live/live.h"
 #include "node/driver.h"
 #include "vmm/actions.h"
+#include "vmm/plan.h"
 #include "vmm/plug.h"
 #include "vmm/tune.h"
 #include <errno.h>
@@ -46,15 +47,6 @@ static int find_vfs(const struct oneib_node_vm *vm, struct vfs *vfs, struct onei
         outcome = add_vf(vm, &vm->nics[i], &table, vfs, err);
     oneib_vf_table_clear(&table);
     return outcome;
-}
-
-/* 'pre' deferred them, as another host's port could still have them then: the VM has been saved
- * there. What fails takes nothing back, not even of a document that says ATTACH. */
-static int complete_guids(const struct oneib_vmm *vmm, struct oneib_error *err)
-{
-    struct oneib_node_vm all = *vmm->vm;
-    all.attaching = false;
-    return oneib_driver_post(vmm->config, &all, err);
 }
 
 /* The stock action wakes up a guest that has only put itself to sleep. */
@@ -124,11 +116,29 @@ static int tune_anew(const struct oneib_vmm *vmm, const char *checkpoint, const 
 static void equip(struct oneib_vmm *vmm)
 {
     struct oneib_error left = {0};
-    if (oneib_plug_in_again(vmm->config, vmm->domain, vmm->vm, NULL, &left) == 0)
+    if (oneib_plug_in(vmm->config, vmm->domain, vmm->vm, NULL, &left) == 0)
         return;
     if (left.code == ONEIB_ERROR_NOT_FOUND)
         oneib_wrap(&left, "VM %" PRIu32 " was resumed, but runs no more", vmm->vm->id);
     oneib_plug_warn(vmm->warnings, &left);
+}
+
+/* OpenNebula calls nobody then, and the VM may be resumed on another host next, where its GUIDs are
+ * to be set while this host's port would still have them. A VM that runs here keeps what it has. */
+static void give_back(const struct oneib_vmm *vmm)
+{
+    struct oneib_live *live = NULL;
+    struct oneib_error unheard = {0};
+    oneib_autotext struct oneib_text xml = {0};
+    const bool is_gone = oneib_live_open(vmm->config->node.libvirt, &live, &unheard) == 0 &&
+                         oneib_live_document(live, vmm->domain, &xml, &unheard) < 0 &&
+                         unheard.code == ONEIB_ERROR_NOT_FOUND;
+    oneib_live_close(live);
+    if (!is_gone)
+        return;
+    for (size_t i = 0; i < vmm->vm->nic_count; i++)
+        vmm->vm->nics[i].to_undo = true;
+    oneib_driver_undo(vmm->config, vmm->vm);
 }
 
 int oneib_vmm_restore(struct oneib_vmm *vmm, const char *checkpoint, int *status,
@@ -136,16 +146,17 @@ int oneib_vmm_restore(struct oneib_vmm *vmm, const char *checkpoint, int *status
 {
     struct vfs vfs;
     int lock = -1;
-    if (oneib_stock_check(&vmm->stock, err) < 0)
-        return -1;
     if (vmm->vm->nic_count == 0)
         return oneib_stock_run(&vmm->stock, NULL, 0, status, err);
     int outcome = -1;
-    if (find_vfs(vmm->vm, &vfs, err) == 0 && complete_guids(vmm, err) == 0 &&
+    if (oneib_stock_check(&vmm->stock, err) == 0 && find_vfs(vmm->vm, &vfs, err) == 0 &&
+        oneib_plan_complete_guids(vmm->config, vmm->vm, err) == 0 &&
         tune_anew(vmm, checkpoint, &vfs, &lock, err) == 0)
         outcome = oneib_stock_run(&vmm->stock, NULL, 0, status, err);
     oneib_vmm_tune_unlock(lock);
     if (outcome == 0 && *status == 0)
         equip(vmm);
+    else
+        give_back(vmm);
     return outcome;
 }

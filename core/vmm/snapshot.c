@@ -131,7 +131,7 @@ static int settle(struct oneib_vmm *vmm, const struct oneib_domain_view *before,
     oneib_vf_table_clear(&settling.table);
     if (outcome < 0 || vmm->vm->nic_count == 0)
         return outcome;
-    return oneib_plug_in_again(vmm->config, vmm->domain, vmm->vm, before, err);
+    return oneib_plug_in(vmm->config, vmm->domain, vmm->vm, before, err);
 }
 
 /* Whatever came of the stock action: what is not put right after it is a warning. */
@@ -156,7 +156,7 @@ int oneib_vmm_snapshot(struct oneib_vmm *vmm, int *status, struct oneib_error *e
         return oneib_stock_run(&vmm->stock, NULL, 0, status, err);
     int outcome = 0;
     if (oneib_plug_has_vf(&before))
-        outcome = oneib_plug_out(vmm->config, live, vmm->domain, &before, err);
+        outcome = oneib_plug_out(vmm->config, live, vmm->domain, vmm->vm, &before, err);
     oneib_live_close(live);
     if (outcome == 0)
         outcome = take(vmm, &before, status, err);

@@ -32,6 +32,16 @@ int oneib_stock_check(const struct oneib_stock *stock, struct oneib_error *err)
                       stock->path);
 }
 
+int oneib_stock_check_caller(const struct oneib_stock *stock, struct oneib_error *err)
+{
+    if (!stock->interrupted || !*stock->interrupted)
+        return 0;
+    return oneib_fail(err, ONEIB_ERROR_TIMEOUT,
+                      "the action was told to end by a signal, as when the connection to this "
+                      "host is lost or it is shutting down, before it could not be undone: do it "
+                      "again");
+}
+
 /* --- signals --------------------------------------------------------------------------------- */
 
 static void add_passed_on(sigset_t *set)
@@ -137,19 +147,29 @@ static int wait_and_pass_on(pid_t pid)
     return how;
 }
 
+static int follow(const struct oneib_stock *stock, char *const *argv, int input,
+                  const sigset_t *mask, int *status, struct oneib_error *err)
+{
+    pid_t pid;
+    const int error = spawn(argv, input, mask, &pid);
+    if (error)
+        return oneib_fail_errno(err, error, "running %s", stock->path);
+    const int how = wait_and_pass_on(pid);
+    *status = WIFSIGNALED(how) ? SIGNAL_STATUS + WTERMSIG(how) : WEXITSTATUS(how);
+    return 0;
+}
+
+/* One that comes before signals are held is noted, one that comes later passed on: none is lost. */
 static int run(const struct oneib_stock *stock, char *const *argv, int input, int *status,
                struct oneib_error *err)
 {
     struct signals before;
-    pid_t pid;
     hold_signals(&before);
-    const int error = spawn(argv, input, &before.mask, &pid);
-    const int how = error ? 0 : wait_and_pass_on(pid);
+    const int outcome = oneib_stock_check_caller(stock, err) < 0
+                            ? -1
+                            : follow(stock, argv, input, &before.mask, status, err);
     release_signals(&before);
-    if (error)
-        return oneib_fail_errno(err, error, "running %s", stock->path);
-    *status = WIFSIGNALED(how) ? SIGNAL_STATUS + WTERMSIG(how) : WEXITSTATUS(how);
-    return 0;
+    return outcome;
 }
 
 int oneib_stock_run(const struct oneib_stock *stock, const char *input, size_t input_length,

@@ -4,6 +4,7 @@
 #define ONEIB_VMM_STOCK_H
 
 #include "base/error.h"
+#include <signal.h>
 #include <stddef.h>
 
 struct oneib_stock {
@@ -11,17 +12,24 @@ struct oneib_stock {
     char *const *arguments; /* borrowed, NULL-terminated: OpenNebula's, without argv[0] */
     const char *input;      /* borrowed: standard input as oned sent it */
     size_t input_length;
+    /* Borrowed, may be NULL: not 0, set by a signal's handler: whoever called is gone, or wants no
+     * more of this. */
+    const volatile sig_atomic_t *interrupted;
 };
 
 /* NOT_FOUND: it is not there or not executable: "OpenNebula's KVM driver is not on this host
  * (PATH): onehost sync". To be called before anything is touched. */
 int oneib_stock_check(const struct oneib_stock *stock, struct oneib_error *err);
 
+/* TIMEOUT: interrupted. To be asked before what cannot be undone. */
+int oneib_stock_check_caller(const struct oneib_stock *stock, struct oneib_error *err);
+
 /*
  * Runs it to its end, however long that takes; what it writes goes where this process writes.
  * *status is what OpenNebula is to see: its exit status, or 128 + signal. `input` instead of
  * stock->input when not NULL. SIGTERM, SIGINT and SIGHUP that reach this process meanwhile are
  * passed on to it, and its end is waited for all the same: what follows must not be left undone.
+ * When the caller has been interrupted before it is not begun (oneib_stock_check_caller()).
  */
 int oneib_stock_run(const struct oneib_stock *stock, const char *input, size_t input_length,
                     int *status, struct oneib_error *err);

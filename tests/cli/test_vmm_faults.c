@@ -132,6 +132,68 @@ static void a_vm_whose_save_was_killed_gets_its_vf_back(void **state)
     end_vm_2();
 }
 
+/* --- told to end ----------------------------------------------------------------------------- */
+
+/* At its first, second, ... call of libvirt, until none is left. */
+static bool is_told_to_end_at(unsigned call, const char *action, int *status)
+{
+    assert_true(call < CALLS_MAX);
+    live_standin_fault("term %u", call);
+    *status = act(action);
+    live_standin_heal();
+    return *status != 0;
+}
+
+static void a_save_that_is_told_to_end_leaves_the_vm_as_it_was(void **state)
+{
+    (void)state;
+    int status;
+    deploy_vm_2();
+    unsigned call = 1;
+    for (; is_told_to_end_at(call, SAVE_2, &status); call++) {
+        assert_told(status, "told to end by a signal");
+        assert_plugged(2, 1, 0, 15);
+        assert_lacks(live_standin_log(), "stock save");
+    }
+    assert_true(call > 3);
+    char *vm = vm_in(SAVE_2);
+    must_net(NET_CLEAN(HOST_1), vm);
+    free(vm);
+    assert_nothing_runs_and_nothing_is_left(2);
+}
+
+static void an_attach_that_is_told_to_end_is_undone(void **state)
+{
+    (void)state;
+    int status;
+    unsigned call = 1;
+    deploy_vm_2();
+    for (reserve_for_attach(); is_told_to_end_at(call, ATTACH_2, &status); call++) {
+        assert_told(status, "told to end by a signal");
+        assert_contains(said, "nothing of the NIC is left in the VM");
+        assert_no_nic(2, 2);
+        reserve_for_attach();
+    }
+    assert_true(call > 3);
+    check_attached();
+    end_vm_2();
+}
+
+/* There is no way back that would be shorter. */
+static void a_detach_that_is_told_to_end_is_finished(void **state)
+{
+    (void)state;
+    deploy_vm_2();
+    for (unsigned call = 1; call < 6; call++) {
+        int status;
+        attach_again();
+        assert_false(is_told_to_end_at(call, DETACH_2, &status));
+        detach_again();
+        check_detached();
+    }
+    end_vm_2();
+}
+
 /* --- migration ------------------------------------------------------------------------------- */
 
 static void a_destination_without_a_free_vf_is_refused_before_anything_is_unplugged(void **state)
@@ -296,6 +358,9 @@ int main(void)
         LIFE(detach_nic_killed_anywhere_can_be_called_again),
         LIFE(save_killed_anywhere_can_be_called_again),
         LIFE(a_vm_whose_save_was_killed_gets_its_vf_back),
+        LIFE(a_save_that_is_told_to_end_leaves_the_vm_as_it_was),
+        LIFE(an_attach_that_is_told_to_end_is_undone),
+        LIFE(a_detach_that_is_told_to_end_is_finished),
         LIFE(a_destination_without_a_free_vf_is_refused_before_anything_is_unplugged),
         LIFE(a_migration_that_fails_leaves_the_vm_as_it_was),
         LIFE(a_vm_that_arrives_and_cannot_be_given_its_vf_runs_on_without),

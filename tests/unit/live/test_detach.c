@@ -30,7 +30,8 @@ static struct {
     bool defined, exists, active, alive, opens;
     enum happening turns[TURNS];
     unsigned turn;
-    int refused_code; /* of the request for device 0; 0: it is taken */
+    bool goes_when_asked; /* device 0 */
+    int refused_code;     /* of the request for device 0; 0: it is taken */
     const char *refused_words;
     unsigned asked, forgotten, open, watches, timers, freed;
 } libvirt;
@@ -184,6 +185,7 @@ int virDomainDetachDeviceAlias(virDomainPtr domain, const char *alias, unsigned 
     libvirt.asked++;
     if (check_domain() < 0)
         return -1;
+    libvirt.has[0] = libvirt.has[0] && !libvirt.goes_when_asked;
     if (libvirt.refused_words && strcmp(alias, both[0]) == 0)
         return fail_as(VIR_FROM_QEMU, libvirt.refused_code, libvirt.refused_words);
     return 0;
@@ -442,6 +444,17 @@ static void one_that_goes_before_it_is_asked_for_is_gone(void **state)
     expect_all_gone(60000);
 }
 
+/* libvirt calls that an internal error. */
+static void one_that_goes_while_it_is_asked_for_is_gone(void **state)
+{
+    (void)state;
+    libvirt.goes_when_asked = true;
+    libvirt.refused_code = VIR_ERR_INTERNAL_ERROR;
+    libvirt.refused_words = "internal error: no device found with alias ua-oneib-0";
+    let_happen(LETS_GO_TOO, NOTHING);
+    expect_all_gone(60000);
+}
+
 /* It may just have been starting. */
 static void a_guest_that_does_not_answer_is_asked_again(void **state)
 {
@@ -517,6 +530,7 @@ int main(void)
         TEST(a_guest_that_rejects_one_may_give_the_other),
         TEST(a_request_that_was_made_before_is_waited_for),
         TEST(one_that_goes_before_it_is_asked_for_is_gone),
+        TEST(one_that_goes_while_it_is_asked_for_is_gone),
         TEST(a_guest_that_does_not_answer_is_asked_again),
         TEST(what_libvirt_refuses_does_not_keep_the_other),
         TEST(a_libvirt_that_goes_away_leaves_what_is_known),

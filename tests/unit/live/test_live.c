@@ -7,8 +7,12 @@
 #include "../base/scratch.h"
 #include "base/clock.h"
 #include "live/live.h"
+#include "live/live_internal.h"
+#include <dirent.h>
 #include <libvirt/libvirt.h>
 #include <signal.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 
 #define UUID_42 "5dec61fb-6338-452b-9e09-76372ec01406"
 #define UUID_43 "5dec61fb-6338-452b-9e09-76372ec01407"
@@ -74,6 +78,55 @@ static void a_libvirt_that_is_not_there_is_unreachable(void **state)
     expect_failure(oneib_live_open("nonsense:///\n", &none, &err), ONEIB_ERROR_UNREACHABLE,
                    "nonsense:///\\x0a");
     oneib_live_close(NULL);
+}
+
+/* One that takes connections, and then says nothing. */
+static int open_mute_socket(const char *path)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    snprintf(address.sun_path, sizeof address.sun_path, "%s", path);
+    assert_true(fd >= 0);
+    assert_int_equal(bind(fd, (struct sockaddr *)&address, sizeof address), 0);
+    assert_int_equal(listen(fd, 4), 0);
+    return fd;
+}
+
+static size_t count_threads(void)
+{
+    size_t count = 0;
+    DIR *threads = opendir("/proc/self/task");
+    assert_non_null(threads);
+    for (const struct dirent *entry; (entry = readdir(threads));)
+        count += entry->d_name[0] != '.';
+    closedir(threads);
+    return count;
+}
+
+/* libvirt's own threads of earlier tests end a moment after their connection. */
+static bool becomes_single_threaded(void)
+{
+    for (int i = 0; i < 500 && count_threads() > 1; i++)
+        usleep(10000);
+    return count_threads() == 1;
+}
+
+static void one_that_does_not_answer_is_not_waited_for(void **state)
+{
+    (void)state;
+    char uri[PATH_MAX + 64];
+    const int mute = open_mute_socket(in_scratch("mute"));
+    snprintf(uri, sizeof uri, "qemu+unix:///system?socket=%s", in_scratch("mute"));
+    err = (struct oneib_error){0};
+    assert_true(becomes_single_threaded());
+    assert_null(oneib_live_connect(uri, 300, &err));
+    assert_int_equal(err.code, ONEIB_ERROR_UNREACHABLE);
+    assert_non_null(strstr(err.text, "connecting to qemu+unix:///system?socket="));
+    assert_non_null(strstr(err.text, "libvirt has not answered in 1 s"));
+    /* The thread that waits for it ends with it. */
+    assert_true(count_threads() > 1);
+    close(mute);
+    assert_true(becomes_single_threaded());
 }
 
 /* It is written to as if it were a file, and may go away. */
@@ -241,6 +294,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_node, close_node)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_libvirt_that_is_not_there_is_unreachable),
+        cmocka_unit_test(one_that_does_not_answer_is_not_waited_for),
         cmocka_unit_test(a_libvirt_that_goes_away_does_not_end_this_process),
         TEST(a_document_is_found_by_name_and_by_uuid),
         TEST(one_that_does_not_run_or_does_not_exist_is_not_found),

@@ -103,16 +103,33 @@ static void of_two_failures_the_first_is_told(void **state)
     assert_warned("VM 42 NIC 2: no");
 }
 
-static void a_vm_that_has_its_vfs_fails(void **state)
+/* Its state would be lost. */
+static void a_vm_that_ran_before_lives_on(void **state)
 {
     (void)state;
     defer_guids();
     fails_at = 1;
     domains_here = WITH_BOTH;
+    assert_warned("VM 42 NIC 1: no");
+}
+
+static void one_that_has_its_vfs_fails_when_it_runs_for_the_first_time(void **state)
+{
+    (void)state;
+    defer_guids();
+    vm.deployed = false;
+    fails_at = 1;
+    domains_here = WITH_BOTH;
     assert_failed("VM 42 NIC 1: no");
-    fails_at = 0;
+}
+
+static void having_them_is_enough_where_reattaching_fails(void **state)
+{
+    (void)state;
+    vm.deployed = false;
     reattach_fails = true;
-    assert_failed("QEMU says no");
+    domains_here = WITH_BOTH;
+    assert_warned("QEMU says no");
 }
 
 static void one_that_does_not_run_here_fails(void **state)
@@ -130,6 +147,7 @@ static void a_record_that_was_lost_is_a_warning_only_where_no_device_is(void **s
 {
     (void)state;
     oneib_vf_table_clear(&table);
+    vm.deployed = false;
     domains_here = WITH_NONE;
     assert_warned("VM 42 NIC 1 has no virtual function on this node");
     domains_here = WITH_ONE;
@@ -161,6 +179,7 @@ static void nothing_is_taken_back(void **state)
     (void)state;
     defer_guids();
     fails_at = 1;
+    vm.deployed = false;
     domains_here = WITH_BOTH;
     assert_failed("no");
     assert_calls("assign 42/1 key 5 fails\nassign 42/2 key 5\nreattach 42\n");
@@ -177,7 +196,9 @@ int main(void)
         TEST(a_guid_that_cannot_be_set_is_a_warning_where_the_vm_runs_without),
         TEST(so_is_a_vf_that_cannot_be_plugged_in),
         TEST(of_two_failures_the_first_is_told),
-        TEST(a_vm_that_has_its_vfs_fails),
+        TEST(a_vm_that_ran_before_lives_on),
+        TEST(one_that_has_its_vfs_fails_when_it_runs_for_the_first_time),
+        TEST(having_them_is_enough_where_reattaching_fails),
         TEST(one_that_does_not_run_here_fails),
         TEST(a_record_that_was_lost_is_a_warning_only_where_no_device_is),
         TEST(a_damaged_table_does_not_end_a_vm_that_came_back),

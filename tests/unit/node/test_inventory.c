@@ -406,7 +406,9 @@ static void an_open_vf_of_a_vm_without_a_record_is_found(void **state)
     DOMAINS({"one-7", 0, false}, {"other", 1, false});
     map_vf(0, 3);
     map_vf(1, 3);
-    found(true, "vf-unrecorded", ONEIB_WARNING, "VM 7");
+    found(true, "vf-unrecorded", ONEIB_WARNING, "VM 7, and there is no record of it: it is open");
+    map_vf(0, 0);
+    found(true, "vf-unrecorded", ONEIB_WARNING, "VM 7, and there is no record of it: it is closed");
 }
 
 static void a_record_without_its_vf_is_found(void **state)

@@ -71,7 +71,7 @@ static inline struct oneib_vmm acting(const char *stock, char *const *stock_argu
 {
     return (struct oneib_vmm){
         .config = &config,
-        .stock = {stock, stock_arguments, input, strlen(input)},
+        .stock = {stock, stock_arguments, input, strlen(input), NULL},
         .vm = &vm,
         .domain = DOMAIN,
         .warnings = &warnings,

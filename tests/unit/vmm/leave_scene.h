@@ -160,7 +160,7 @@ static inline struct oneib_vmm calling(const char *stock, char *const *words)
 {
     return (struct oneib_vmm){
         .config = &config,
-        .stock = {stock, words, input, strlen(input)},
+        .stock = {stock, words, input, strlen(input), NULL},
         .vm = &vm,
         .domain = DOMAIN,
         .warnings = &warnings,
@@ -169,9 +169,8 @@ static inline struct oneib_vmm calling(const char *stock, char *const *words)
 
 static inline int reattach(void)
 {
-    size_t plugged;
     struct oneib_vmm vmm = calling("", arguments);
-    return oneib_vmm_reattach(&vmm, &plugged, &err);
+    return oneib_vmm_reattach(&vmm, &err);
 }
 
 /* 'oneib hca --repair', whatever was before. */

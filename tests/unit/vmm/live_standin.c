@@ -2,8 +2,10 @@
 #include "live_standin.h"
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "hca/place.h"
 #include "live/live.h"
 #include "live_standin_store.h"
+#include <limits.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -57,11 +59,23 @@ static int lose(struct oneib_live *live, struct oneib_error *err)
                       "libvirt: internal error: client socket is closed");
 }
 
+static void lose_table(void)
+{
+    char path[PATH_MAX];
+    struct oneib_error err;
+    if (oneib_node_path(path, sizeof path, &err, "/run/oneib/vfs") == 0)
+        unlink(path);
+}
+
 /* moment: "", "-amid" or "-after". */
 static int suffer(struct oneib_live *live, const char *moment, struct oneib_error *err)
 {
     if (has_fault("die%s %u", moment, calls))
         raise(SIGKILL);
+    if (*moment == '\0' && has_fault("table-lost %u", calls))
+        lose_table();
+    if (has_fault("term%s %u", moment, calls))
+        raise(SIGTERM);
     return has_fault("lost%s %u", moment, calls) ? lose(live, err) : 0;
 }
 

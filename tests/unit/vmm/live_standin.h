@@ -30,6 +30,8 @@
  *   lost-amid N              a detach of several: after the first one is gone
  *   lost-after N             when call N is done, but nobody is told
  *   die N, die-amid N, die-after N   the same with SIGKILL for this process
+ *   term N, term-amid N, term-after N   SIGTERM, and the call is done
+ *   table-lost N             the table of VFs is gone
  *   attach-fails ALIAS       libvirt does not plug it in
  *   keeps ALIAS              the guest does not let go of it: TIMEOUT, at once
  *   slow ALIAS MS            it takes that long, without anybody waiting: when the time-out is

@@ -263,7 +263,7 @@ static inline struct oneib_vmm with_stock(const char *path, const struct oneib_t
 {
     return (struct oneib_vmm){
         .config = &config,
-        .stock = {path, arguments, input ? input->data : "", input ? input->length : 0},
+        .stock = {path, arguments, input ? input->data : "", input ? input->length : 0, NULL},
         .vm = &vm,
         .domain = input ? NULL : DOMAIN,
         .warnings = &warnings,

@@ -7,7 +7,6 @@
 
 static struct oneib_live *live;
 static struct oneib_domain_view before;
-static size_t plugged;
 
 static void look(void)
 {
@@ -44,13 +43,13 @@ static int close_plugging(void **state)
 
 static int take_out(void)
 {
-    return oneib_plug_out(&config, live, DOMAIN, &before, &err);
+    return oneib_plug_out(&config, live, DOMAIN, &vm, &before, &err);
 }
 
 static int put_in(const struct oneib_domain_view *as)
 {
     err = (struct oneib_error){0};
-    return oneib_plug_in(live, DOMAIN, &vm, &table, as, &plugged, &err);
+    return oneib_plug_in(&config, DOMAIN, &vm, as, &err);
 }
 
 /* Both are out. */
@@ -156,8 +155,9 @@ static void what_cannot_be_plugged_in_again_is_said(void **state)
     live_standin_fault("attach-fails " VF_ALIAS_1);
     assert_int_equal(take_out(), -1);
     assert_told("does not let go of NIC 2 (0000:81:00.3)");
-    assert_told("could not be plugged in again: NIC 1 (0000:81:00.2) ('oneib hca' shows it, "
-                "--repair mends it)");
+    assert_told(
+        "; what was out could not be plugged in again, or not all of it ('oneib hca' shows "
+        "it, --repair mends it): VM 42 NIC 1: plugging in its virtual function 0000:81:00.2: ");
     assert_told("device_add");
     assert_shape("1:-+0 2:vf2@21+1");
 }
@@ -180,7 +180,7 @@ static void a_libvirt_that_stays_away_is_said(void **state)
     live_standin_fault("refuse-open");
     assert_int_equal(take_out(), -1);
     assert_int_equal(err.code, ONEIB_ERROR_UNREACHABLE);
-    assert_told("whether what was out is in again is not known ('oneib hca' shows it");
+    assert_told("could not be plugged in again, or not all of it ('oneib hca' shows it");
     assert_shape("1:-+0 2:vf2@21+1");
     repair();
     assert_shape(BOTH_IN);
@@ -206,10 +206,8 @@ static void vfs_are_back_where_they_were(void **state)
         if (before.devices[i].nic_id == 2)
             before.devices[i].guest_address = place;
     assert_int_equal(put_in(&before), 0);
-    assert_int_equal(plugged, 2);
     assert_shape("1:vf1@22+0 2:vf2@19+1");
     assert_int_equal(put_in(&before), 0);
-    assert_int_equal(plugged, 0);
 }
 
 static void without_knowing_where_their_index_says_it(void **state)
@@ -238,7 +236,6 @@ static void a_place_that_is_taken_is_left_to_whoever_has_it(void **state)
     (void)state;
     occupy(0x22);
     assert_int_equal(put_in(&before), 0);
-    assert_int_equal(plugged, 2);
     assert_non_null(strstr(shape(), "2:vf2@21+1"));
     assert_null(strstr(shape(), "1:vf1@22"));
 }
@@ -257,8 +254,9 @@ static void a_place_that_libvirt_has_given_away_is_left_too(void **state)
     for (unsigned bus = 4; bus < 0x20; bus++) /* the first are the dummy interfaces' */
         occupy(bus);
     occupy(0x21);
-    const struct oneib_pci first = tree_vf_pci(&hca, 1);
-    assert_true(oneib_vf_table_remove(&table, &first));
+    oneib_vf_table_clear(&table);
+    record_open(2, 2);
+    record_open(3, 3);
     if (put_in(NULL) < 0)
         fail_msg("%s", err.text);
     assert_shape("1:-+0 2:vf2@20+1 3:vf3@22+2");
@@ -287,9 +285,46 @@ static void a_nic_without_its_dummy_interface_gets_no_vf(void **state)
 {
     (void)state;
     record_open(3, 3);
-    assert_int_equal(put_in(NULL), 0);
-    assert_int_equal(plugged, 2);
+    assert_int_equal(put_in(NULL), -1);
+    assert_told(
+        "VM 42 NIC 3: plugging in its virtual function 0000:81:00.4: the domain has no dummy "
+        "interface for that NIC");
     assert_shape(BOTH_IN);
+}
+
+static void one_that_had_its_vf_without_gets_it_back(void **state)
+{
+    (void)state;
+    const char *dummy = DUMMY_ALIAS_1;
+    bool gone;
+    look();
+    assert_int_equal(put_in(NULL), 0);
+    assert_int_equal(oneib_live_detach(live, DOMAIN, &dummy, 1, 1000, &gone, &err), 0);
+    look();
+    assert_int_equal(take_out(), 0);
+    assert_int_equal(put_in(&before), 0);
+    assert_shape("1:vf1@22- 2:vf2@21+1");
+}
+
+/* Another VM could have got it since the table was looked at. */
+static void one_that_is_released_while_it_goes_in_is_taken_out_again(void **state)
+{
+    (void)state;
+    live_standin_fault("table-lost 3"); /* after opening and a look */
+    assert_int_equal(put_in(&before), -1);
+    assert_told("VM 42 NIC 1: plugging in its virtual function 0000:81:00.2: it was released "
+                "meanwhile");
+    assert_shape(BOTH_OUT);
+}
+
+static void a_vf_that_is_not_recorded_stays_out_and_is_said(void **state)
+{
+    (void)state;
+    oneib_vf_table_clear(&table);
+    record_open(2, 2);
+    assert_int_equal(put_in(&before), -1);
+    assert_told("VM 42 NIC 1 had the virtual function 0000:81:00.2, which is not recorded");
+    assert_shape("1:-+0 2:vf2@21+1");
 }
 
 static void records_of_other_vms_are_theirs(void **state)
@@ -297,8 +332,8 @@ static void records_of_other_vms_are_theirs(void **state)
     (void)state;
     for (size_t i = 0; i < table.count; i++)
         table.items[i].vm_id = 43;
+    write_table();
     assert_int_equal(put_in(NULL), 0);
-    assert_int_equal(plugged, 0);
     assert_shape(BOTH_OUT);
 }
 
@@ -329,7 +364,7 @@ static void one_that_is_closed_goes_in(void **state)
     (void)state;
     oneib_vf_table_clear(&table);
     record_as(1, 1, ONEIB_VF_CLOSED, ONEIB_VF_GUID_SET);
-    assert_int_equal(put_in(&before), 0);
+    assert_int_equal(put_in(NULL), 0);
     assert_shape("1:vf1@22+0 2:-+1");
 }
 
@@ -352,7 +387,6 @@ static void the_first_failure_is_told_and_the_rest_goes_on(void **state)
     assert_int_equal(put_in(&before), -1);
     assert_int_equal(err.code, ONEIB_ERROR_REFUSED);
     assert_told("VM 42 NIC 1: plugging in its virtual function 0000:81:00.2: ");
-    assert_int_equal(plugged, 1);
     assert_shape("1:-+0 2:vf2@21+1");
 }
 
@@ -363,7 +397,6 @@ static void what_failed_once_goes_in_at_the_next_call(void **state)
     assert_int_equal(put_in(&before), -1);
     live_standin_heal();
     assert_int_equal(put_in(&before), 0);
-    assert_int_equal(plugged, 1);
     assert_shape(BOTH_IN);
 }
 
@@ -381,13 +414,8 @@ static void libvirt_moves_a_vf_only_from_a_driver_of_the_hosts(void **state)
     tree_bind_vf(&hca, 2, "mlx4_core");
     assert_int_equal(put_in(&before), 0);
     const char *xml = live_standin_document(DOMAIN);
-    const char *first = strstr(xml, "managed='no'"), *second = strstr(xml, "managed='yes'");
-    if (!first)
-        first = strstr(xml, "managed=\"no\"");
-    if (!second)
-        second = strstr(xml, "managed=\"yes\"");
-    assert_non_null(first);
-    assert_non_null(second);
+    assert_non_null(strstr(xml, "managed=\"no\""));
+    assert_non_null(strstr(xml, "managed=\"yes\""));
 }
 
 /* --- many ----------------------------------------------------------------------------------- */
@@ -406,7 +434,6 @@ static void sixteen_nics_go_out_and_in(void **state)
     assert_int_equal(take_out(), 0);
     assert_null(strstr(shape(), "vf"));
     assert_int_equal(put_in(&before), 0);
-    assert_int_equal(plugged, 16);
     assert_shape(whole);
     look();
     live_standin_fault("keeps ua-oneib-9");
@@ -427,6 +454,9 @@ static void an_index_that_is_free_between_others_moves_nobody(void **state)
     const char *aliases[] = {VF_ALIAS_1, DUMMY_ALIAS_1};
     bool gone[2];
     assert_int_equal(oneib_live_detach(live, DOMAIN, aliases, 2, 1000, gone, &err), 0);
+    oneib_vf_table_clear(&table);
+    record_open(0, 0);
+    record_open(2, 2);
     look();
     assert_shape("0:vf0@22+0 2:vf2@20+2");
     assert_int_equal(take_out(), 0);
@@ -477,6 +507,9 @@ int main(void)
         RUNNING(a_place_that_libvirt_has_given_away_is_left_too),
         RUNNING(a_pci_nic_is_where_opennebula_wants_it),
         LACKING(a_nic_without_its_dummy_interface_gets_no_vf),
+        LACKING(one_that_had_its_vf_without_gets_it_back),
+        LACKING(a_vf_that_is_not_recorded_stays_out_and_is_said),
+        LACKING(one_that_is_released_while_it_goes_in_is_taken_out_again),
         LACKING(records_of_other_vms_are_theirs),
         LACKING(what_is_released_or_not_ready_is_left_out_and_said),
         LACKING(one_that_is_closed_goes_in),

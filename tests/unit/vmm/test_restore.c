@@ -216,6 +216,7 @@ static void what_this_host_cannot_give_leaves_the_checkpoint(void **state)
     assert_told("VM 42: no free cores");
     assert_untouched();
     tuning_fails = false;
+    reserve_again();
     assert_restored(BOTH_IN);
 }
 
@@ -311,18 +312,17 @@ static void one_whose_vf_is_being_released_is_refused(void **state)
     assert_untouched();
 }
 
-/* Nor is one that says ATTACH taken back: it is no attach. */
 static void a_guid_that_cannot_be_set_fails_before_the_stock_action(void **state)
 {
     (void)state;
     nics[1].attach = vm.attaching = true;
-    tree_write("--nic 1", "/refuse");
+    tree_write("assign --vm 42 --nic 1", "/refuse");
     assert_int_equal(restoring(), -1);
     assert_told("the stand-in refuses");
     assert_untouched();
-    assert_int_equal(helper_calls("release"), 0);
     assert_int_equal(helper_calls("assign --vm 42 --nic 2"), 1);
     tree_remove("/refuse");
+    reserve_again();
     assert_restored(BOTH_IN);
 }
 
@@ -350,7 +350,40 @@ static void the_stock_actions_failure_passes(void **state)
     assert_logged("attach", false);
     assert_no_warnings();
     live_standin_heal();
+    reserve_again();
     assert_restored(BOTH_IN);
+}
+
+/* The next host must not find their GUIDs taken. */
+static void a_vm_that_does_not_come_back_gives_its_vfs_back(void **state)
+{
+    (void)state;
+    live_standin_fault("stock restore fail 9");
+    assert_int_equal(restoring(), 0);
+    assert_int_equal(helper_calls("release --vm 42 --nic 1"), 1);
+    assert_int_equal(helper_calls("release --vm 42 --nic 2"), 1);
+}
+
+static void one_that_runs_all_the_same_keeps_them(void **state)
+{
+    (void)state;
+    tree_write("#!/bin/sh\n" STOCK_STANDIN "/restore \"$@\"\nexit 9", "/fail-late");
+    tree_set_mode(0755, "/fail-late");
+    char *path = tree_path("/fail-late");
+    struct oneib_vmm vmm = calling(path, restore_arguments);
+    assert_int_equal(oneib_vmm_restore(&vmm, checkpoint, &status, &err), 0);
+    free(path);
+    assert_int_equal(status, 9);
+    assert_true(live_standin_runs(DOMAIN));
+    assert_int_equal(helper_calls("release"), 0);
+}
+
+static void while_libvirt_does_not_answer_nothing_is_given_back(void **state)
+{
+    (void)state;
+    live_standin_fault("refuse-open");
+    assert_int_equal(restoring(), -1);
+    assert_int_equal(helper_calls("release"), 0);
 }
 
 static void a_vf_that_cannot_be_plugged_is_a_warning(void **state)
@@ -393,6 +426,7 @@ static unsigned try_all(const char *moment, bool kills)
         /* Its state is in the file or in the domain. */
         assert_true(tree_exists("/checkpoint") != live_standin_runs(DOMAIN));
         if (!live_standin_runs(DOMAIN)) {
+            reserve_again();
             assert_restored(BOTH_IN);
         } else {
             repair();
@@ -448,6 +482,9 @@ int main(void)
         TEST(a_guid_that_cannot_be_set_fails_before_the_stock_action),
         TEST(without_libvirt_it_fails_before_the_stock_action),
         TEST(the_stock_actions_failure_passes),
+        TEST(a_vm_that_does_not_come_back_gives_its_vfs_back),
+        TEST(one_that_runs_all_the_same_keeps_them),
+        TEST(while_libvirt_does_not_answer_nothing_is_given_back),
         TEST(a_vf_that_cannot_be_plugged_is_a_warning),
         TEST(a_domain_that_is_gone_again_is_a_warning),
         TEST(lost_or_killed_at_any_call_the_state_is_kept_and_repair_heals),

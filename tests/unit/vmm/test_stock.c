@@ -25,7 +25,7 @@ static const char *script(const char *commands)
 static int run(const char *path, char *const *arguments, const char *input, size_t length,
                int *status)
 {
-    const struct oneib_stock stock = {path, arguments, input, length};
+    const struct oneib_stock stock = {path, arguments, input, length, NULL};
     err = (struct oneib_error){0};
     return oneib_stock_run(&stock, NULL, 0, status, &err);
 }
@@ -81,7 +81,7 @@ static void another_input_takes_the_place_of_oneds(void **state)
     char commands[PATH_MAX];
     char *const none[] = {NULL};
     snprintf(commands, sizeof commands, "cat > '%s'", in_scratch("input"));
-    const struct oneib_stock stock = {script(commands), none, "oned's", 6};
+    const struct oneib_stock stock = {script(commands), none, "oned's", 6, NULL};
     int status;
     assert_int_equal(oneib_stock_run(&stock, "ours", 4, &status, &err), 0);
     assert_file_is(in_scratch("input"), "ours");
@@ -131,7 +131,7 @@ static void one_that_is_not_there_is_explained(void **state)
     const char *paths[] = {"/nonexistent/deploy", scratch, in_scratch("plain")};
     put_text(in_scratch("plain"), "#!/bin/sh\n");
     for (size_t i = 0; i < 3; i++) {
-        const struct oneib_stock stock = {paths[i], none, "", 0};
+        const struct oneib_stock stock = {paths[i], none, "", 0, NULL};
         int status = -7;
         err = (struct oneib_error){0};
         assert_int_equal(oneib_stock_check(&stock, &err), -1);
@@ -235,6 +235,21 @@ static void what_the_script_has_started_gets_the_signal(void **state)
     assert_true(oneib_now_ms() - began < 30000);
 }
 
+static void it_is_not_begun_for_a_caller_that_is_gone(void **state)
+{
+    (void)state;
+    static const volatile sig_atomic_t gone = 1;
+    char *const arguments[] = {NULL};
+    char commands[PATH_MAX];
+    int status;
+    unlink(in_scratch("begun"));
+    snprintf(commands, sizeof commands, ": > '%s'", in_scratch("begun"));
+    const struct oneib_stock stock = {script(commands), arguments, "", 0, &gone};
+    assert_int_equal(oneib_stock_run(&stock, NULL, 0, &status, &err), -1);
+    assert_int_equal(err.code, ONEIB_ERROR_TIMEOUT);
+    assert_int_equal(access(in_scratch("begun"), F_OK), -1);
+}
+
 /* One signal may come while the other is being passed on. */
 static void a_signal_that_comes_last_does_not_end_this_process(void **state)
 {
@@ -284,6 +299,7 @@ int main(void)
         cmocka_unit_test(a_script_that_a_signal_ends_says_so),
         cmocka_unit_test(what_the_script_has_started_gets_the_signal),
         cmocka_unit_test(a_signal_that_comes_last_does_not_end_this_process),
+        cmocka_unit_test(it_is_not_begun_for_a_caller_that_is_gone),
         cmocka_unit_test(signals_are_as_before_afterwards),
         cmocka_unit_test(the_script_has_signals_as_usual),
     };
