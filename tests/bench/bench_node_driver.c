@@ -16,16 +16,13 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/text.h"
-#include <fcntl.h>
+#include "bench_process.h"
 #include <pthread.h>
-#include <spawn.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #define ROUNDS 20
@@ -34,58 +31,13 @@
 
 static const struct tree_hca hca = {.driver = ONEIB_HCA_MLX4, .vfs = VFS};
 
-static void give_up(const char *what)
+/* The median of many runs. */
+static double cost_of_many(const char *const *argv, const char *input_file)
 {
-    fprintf(stderr, "bench_node_driver: %s\n", what);
-    exit(tree_close(EXIT_FAILURE));
-}
-
-/* ---- processes
- * ------------------------------------------------------------------------------------------ */
-
-/*
- * CPU time in milliseconds of a program and all that it waited for; it must succeed. posix_spawn()
- * leaves out what a copy of this process would cost.
- */
-static double cost_of(const char *const *argv, const char *input_file)
-{
-    struct rusage usage;
-    posix_spawn_file_actions_t files;
-    char *const *arguments;
-    int status = 0;
-    pid_t pid;
-    memcpy(&arguments, &argv, sizeof arguments);
-    posix_spawn_file_actions_init(&files);
-    posix_spawn_file_actions_addopen(&files, STDIN_FILENO, input_file, O_RDONLY, 0);
-    posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-    const int failure = posix_spawn(&pid, argv[0], &files, NULL, arguments, environ);
-    posix_spawn_file_actions_destroy(&files);
-    if (failure || wait4(pid, &status, 0, &usage) != pid)
-        give_up("a process could not be started");
-    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
-        give_up(argv[0]);
-    return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1e3 +
-           (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e3;
-}
-
-static int compare(const void *left, const void *right)
-{
-    const double a = *(const double *)left, b = *(const double *)right;
-    return (a > b) - (a < b);
-}
-
-static double median(double *values)
-{
-    qsort(values, ROUNDS, sizeof *values, compare);
-    return values[ROUNDS / 2];
-}
-
-static double median_cost(const char *const *argv, const char *input_file)
-{
-    double costs[ROUNDS];
+    struct bench_cost costs[ROUNDS];
     for (size_t i = 0; i < ROUNDS; i++)
-        costs[i] = cost_of(argv, input_file);
-    return median(costs);
+        costs[i] = bench_run(argv, input_file);
+    return bench_median_cost(costs, ROUNDS).cpu_ms;
 }
 
 /* ---- the simulated node
@@ -107,12 +59,12 @@ static void show_gid(unsigned vf, uint64_t guid)
     char *gid = tree_path("/sys/class/infiniband/mlx4_0/iov/ports/1/gids/%u", vf + 1);
     FILE *file = fopen(next, "w");
     if (!file)
-        give_up(next);
+        bench_give_up(next);
     fprintf(file, "fe80:0000:0000:0000:%04x:%04x:%04x:%04x\n", (unsigned)(guid >> 48),
             (unsigned)(guid >> 32) & 0xffff, (unsigned)(guid >> 16) & 0xffff,
             (unsigned)guid & 0xffff);
     if (fclose(file) != 0 || rename(next, gid) < 0)
-        give_up(gid);
+        bench_give_up(gid);
     free(next);
     free(gid);
 }
@@ -154,7 +106,7 @@ static char *replace_once(const char *text, const char *old, const char *new)
     const char *at = strstr(text, old);
     struct oneib_text result = {0};
     if (!at)
-        give_up("the recorded document is not as it was");
+        bench_give_up("the recorded document is not as it was");
     oneib_text_append_bytes(&result, text, (size_t)(at - text));
     oneib_text_append(&result, new);
     oneib_text_append(&result, at + strlen(old));
@@ -169,8 +121,9 @@ static char *read_document(void)
     struct oneib_error err;
     char *recorded;
     size_t length;
-    if (oneib_file_read(ONEIB_RECORDED_PRE, 1 << 20, &recorded, &length, &err) < 0)
-        give_up(err.text);
+    if (oneib_file_read(ONEIB_RECORDED "/0048-vnm.ibrec.pre.vm2/stdin.decoded", 1 << 20, &recorded,
+                        &length, &err) < 0)
+        bench_give_up(err.text);
     char *begin = strstr(recorded, "<VM>");
     char *once = replace_once(begin, bridge, ""), *twice = replace_once(once, bridge, "");
     char *document = replace_once(
@@ -205,7 +158,7 @@ static char *write_file(const char *name, const char *text)
     char *path = tree_path("/%s", name);
     FILE *file = fopen(path, "w");
     if (!file || fputs(text, file) < 0 || fclose(file) != 0)
-        give_up(path);
+        bench_give_up(path);
     return path;
 }
 
@@ -216,11 +169,11 @@ static char *copy_of_pre(void)
     char *bytes, *path = tree_path("/pre"), *stand_in = tree_path("/oneib-domains");
     size_t length;
     if (oneib_file_read(ONEIB_PRE_PROGRAM, 1 << 24, &bytes, &length, &err) < 0)
-        give_up(err.text);
+        bench_give_up(err.text);
     FILE *file = fopen(path, "w");
     if (!file || fwrite(bytes, length, 1, file) != 1 || fclose(file) != 0 ||
         chmod(path, 0755) < 0 || symlink("/bin/true", stand_in) < 0)
-        give_up(path);
+        bench_give_up(path);
     free(bytes);
     free(stand_in);
     return path;
@@ -243,9 +196,9 @@ static double sudo_alone(void)
         puts("sudo: not measured, it would ask for a password: run this as root");
         return -1;
     }
-    return median_cost((const char *const[]){"/usr/bin/sudo", "-n", "/bin/true", NULL},
-                       "/dev/null") -
-           median_cost((const char *const[]){"/bin/true", NULL}, "/dev/null");
+    return cost_of_many((const char *const[]){"/usr/bin/sudo", "-n", "/bin/true", NULL},
+                        "/dev/null") -
+           cost_of_many((const char *const[]){"/bin/true", NULL}, "/dev/null");
 }
 
 int main(void)
@@ -268,28 +221,29 @@ int main(void)
     pthread_create(&fabric, NULL, accept_guids, NULL);
     const char *const pre[] = {ONEIB_PRE_PROGRAM, NULL}, *const unconnected[] = {copy, NULL};
     const char *const clean[] = {ONEIB_CLEAN_PROGRAM, "localhost", NULL};
-    double with[ROUNDS], without[ROUNDS], cleaning[ROUNDS];
+    struct bench_cost with[ROUNDS], without[ROUNDS], cleaning[ROUNDS];
     for (size_t i = 0; i < ROUNDS; i++) {
-        with[i] = cost_of(pre, input);
-        cleaning[i] = cost_of(clean, input);
+        with[i] = bench_run(pre, input);
+        cleaning[i] = bench_run(clean, input);
     }
     for (size_t i = 0; i < ROUNDS; i++) {
-        without[i] = cost_of(unconnected, input);
-        cost_of(clean, input);
+        without[i] = bench_run(unconnected, input);
+        bench_run(clean, input);
     }
     ending = true;
     pthread_join(fabric, NULL);
 
-    const double nothing = median_cost((const char *const[]){"/bin/true", NULL}, "/dev/null");
+    const double nothing = cost_of_many((const char *const[]){"/bin/true", NULL}, "/dev/null");
     const double ruby =
-        2 * median_cost((const char *const[]){"/usr/bin/ruby", minimal, xml, NULL}, "/dev/null");
-    const double connected = median(with), alone = median(without) - nothing;
+        2 * cost_of_many((const char *const[]){"/usr/bin/ruby", minimal, xml, NULL}, "/dev/null");
+    const double connected = bench_median_cost(with, ROUNDS).cpu_ms,
+                 alone = bench_median_cost(without, ROUNDS).cpu_ms - nothing,
+                 cleaned = bench_median_cost(cleaning, ROUNDS).cpu_ms;
     printf("pre %.2f ms, without libvirt %.2f ms; clean %.2f ms; sudo, once: %.2f ms\n", connected,
-           alone, median(cleaning), sudo);
-    bool reached = show("without sudo and libvirt", alone + median(cleaning), ruby, 25);
+           alone, cleaned, sudo);
+    bool reached = show("without sudo and libvirt", alone + cleaned, ruby, 25);
     if (sudo >= 0)
-        reached = show("with sudo, twice, and libvirt", connected + median(cleaning) + 2 * sudo,
-                       ruby, 8) &&
+        reached = show("with sudo, twice, and libvirt", connected + cleaned + 2 * sudo, ruby, 8) &&
                   reached;
 
     free(document);

@@ -5,14 +5,10 @@
  * the VFs must not cost more than twice the calls that VFs cost.
  */
 #include "../unit/hca/tree.h"
+#include "bench_process.h"
 #include "hca/reservations.h"
-#include <fcntl.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #define ROUNDS 20
@@ -34,11 +30,8 @@ static void give_one_vf(const struct tree_hca *hca)
     struct oneib_error err;
     int lock;
     if (oneib_reservations_lock(0, &table, &lock, &err) < 0 ||
-        oneib_vf_table_add(&table, &record, &err) < 0 ||
-        oneib_reservations_write(&table, &err) < 0) {
-        fprintf(stderr, "bench_node_probe: %s\n", err.text);
-        exit(tree_close(EXIT_FAILURE));
-    }
+        oneib_vf_table_add(&table, &record, &err) < 0 || oneib_reservations_write(&table, &err) < 0)
+        bench_give_up(err.text);
     oneib_reservations_unlock(lock);
     oneib_vf_table_clear(&table);
 }
@@ -60,36 +53,14 @@ static void make_host(unsigned vfs)
     give_one_vf(&first);
 }
 
-/* Runs it, and gives its CPU time in milliseconds, all that it waited for included. */
-static double run(const char *const *argv)
-{
-    struct rusage usage;
-    posix_spawn_file_actions_t files;
-    char *const *arguments;
-    int status;
-    pid_t pid;
-    memcpy(&arguments, &argv, sizeof arguments);
-    posix_spawn_file_actions_init(&files);
-    posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-    const int failure = posix_spawn(&pid, argv[0], &files, NULL, arguments, environ);
-    posix_spawn_file_actions_destroy(&files);
-    if (failure || wait4(pid, &status, 0, &usage) != pid || !WIFEXITED(status) ||
-        WEXITSTATUS(status) != 0) {
-        fprintf(stderr, "bench_node_probe: %s failed\n", argv[0]);
-        exit(tree_close(EXIT_FAILURE));
-    }
-    return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1e3 +
-           (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e3;
-}
-
 /* Of the probe alone, not of oneib-domains. */
 static unsigned count_calls(void)
 {
     char *log = tree_path("/calls");
     char line[512];
     unsigned calls = 0;
-    run((const char *const[]){"/usr/bin/strace", "-o", log, ONEIB_PROBE_PROGRAM, NULL});
+    bench_run((const char *const[]){"/usr/bin/strace", "-o", log, ONEIB_PROBE_PROGRAM, NULL},
+              "/dev/null");
     FILE *file = fopen(log, "r");
     while (file && fgets(line, sizeof line, file))
         calls++;
@@ -100,17 +71,11 @@ static unsigned count_calls(void)
     return calls;
 }
 
-static int compare(const void *left, const void *right)
-{
-    const double a = *(const double *)left, b = *(const double *)right;
-    return (a > b) - (a < b);
-}
-
 int main(void)
 {
     static const unsigned vfs[] = {7, 31, 63};
     unsigned calls[3];
-    double costs[ROUNDS];
+    struct bench_cost costs[ROUNDS];
     tree_open();
     for (size_t i = 0; i < 3; i++) {
         make_host(vfs[i]);
@@ -124,9 +89,8 @@ int main(void)
            second, linear ? "PASS" : "FAIL");
 
     for (size_t i = 0; i < ROUNDS; i++)
-        costs[i] = run((const char *const[]){ONEIB_PROBE_PROGRAM, NULL});
-    qsort(costs, ROUNDS, sizeof *costs, compare);
-    const double cost = costs[ROUNDS / 2];
+        costs[i] = bench_run((const char *const[]){ONEIB_PROBE_PROGRAM, NULL}, "/dev/null");
+    const double cost = bench_median_cost(costs, ROUNDS).cpu_ms;
     printf("CPU time with 2 adapters of 63 VFs, libvirt included: %.1f ms, goal %.0f ms: %s\n",
            cost, GOAL_MS, cost < GOAL_MS ? "PASS" : "FAIL");
     return tree_close(linear && cost < GOAL_MS ? EXIT_SUCCESS : EXIT_FAILURE);

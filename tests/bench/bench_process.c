@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench_process.h"
+#include "../unit/hca/tree.h"
+#include "base/clock.h"
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+void bench_give_up(const char *what)
+{
+    fprintf(stderr, "bench: %s\n", what);
+    exit(tree_close(EXIT_FAILURE));
+}
+
+static double ms_of(const struct timeval *time)
+{
+    return (double)time->tv_sec * 1e3 + (double)time->tv_usec / 1e3;
+}
+
+struct bench_cost bench_run(const char *const *argv, const char *input_file)
+{
+    struct rusage usage;
+    posix_spawn_file_actions_t files;
+    char *const *arguments;
+    int status = 0;
+    pid_t pid;
+    memcpy(&arguments, &argv, sizeof arguments);
+    posix_spawn_file_actions_init(&files);
+    posix_spawn_file_actions_addopen(&files, STDIN_FILENO, input_file, O_RDONLY, 0);
+    posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+    const double start = oneib_now_ms();
+    const int failure = posix_spawn(&pid, argv[0], &files, NULL, arguments, environ);
+    posix_spawn_file_actions_destroy(&files);
+    if (failure || wait4(pid, &status, 0, &usage) != pid)
+        bench_give_up("a process could not be started");
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
+        bench_give_up(argv[0]);
+    return (struct bench_cost){ms_of(&usage.ru_utime) + ms_of(&usage.ru_stime),
+                               oneib_now_ms() - start};
+}
+
+static int compare(const void *left, const void *right)
+{
+    const double a = *(const double *)left, b = *(const double *)right;
+    return (a > b) - (a < b);
+}
+
+struct bench_cost bench_median_cost(const struct bench_cost *costs, size_t count)
+{
+    double *values = malloc(2 * count * sizeof *values);
+    if (!values)
+        bench_give_up("out of memory");
+    for (size_t i = 0; i < count; i++) {
+        values[i] = costs[i].cpu_ms;
+        values[count + i] = costs[i].wall_ms;
+    }
+    qsort(values, count, sizeof *values, compare);
+    qsort(values + count, count, sizeof *values, compare);
+    const struct bench_cost median = {values[count / 2], values[count + count / 2]};
+    free(values);
+    return median;
+}
