@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The PCI driver, which is called as a real one is: by that name oneib tells adapters apart. It
+ * takes an igb card, because that is what QEMU emulates with SR-IOV, and never touches its
+ * registers.
+ */
+#include "hca.h"
+#include <linux/if_link.h>
+#include <linux/module.h>
+
+#define IGB_PF 0x10c9
+#define IGB_VF 0x10ca
+
+static char *driver = "mlx5_core";
+module_param(driver, charp, 0444);
+MODULE_PARM_DESC(driver, "what it is called: mlx5_core or mlx4_core");
+
+static char *name = "mlx5_0";
+module_param(name, charp, 0444);
+MODULE_PARM_DESC(name, "the ib_device's name");
+
+static char *interface = "ib0";
+module_param(interface, charp, 0444);
+MODULE_PARM_DESC(interface, "mlx5's network interface; empty: none");
+
+static bool vf_interfaces;
+module_param(vf_interfaces, bool, 0644);
+MODULE_PARM_DESC(vf_interfaces, "a VF that this driver takes gets a network interface");
+
+unsigned long hca_guid = 0x0002c90300112233UL;
+module_param_named(guid, hca_guid, ulong, 0444);
+MODULE_PARM_DESC(guid, "of node and port");
+
+int hca_port_state = IB_PORT_ACTIVE;
+module_param_named(port_state, hca_port_state, int, 0644);
+MODULE_PARM_DESC(port_state, "1 down, 2 initializing, 3 armed, 4 active");
+
+int hca_netlink_error;
+module_param_named(netlink_error, hca_netlink_error, int, 0644);
+MODULE_PARM_DESC(netlink_error, "errno that VF operations over netlink fail with; 0: they do not");
+
+bool hca_has_sriov_files = true;
+module_param_named(sriov_files, hca_has_sriov_files, bool, 0444);
+MODULE_PARM_DESC(sriov_files, "mlx5's sriov/N is there, as in NVIDIA's driver");
+
+bool hca_guid_pending;
+module_param_named(guid_pending, hca_guid_pending, bool, 0644);
+MODULE_PARM_DESC(guid_pending, "mlx4: no subnet manager accepts GUIDs for now");
+
+/* mlx5 starts VFs with their links down; mlx4 maps each one's first key to the port's. */
+static void reset_vfs(struct hca *hca)
+{
+	int vf, i;
+
+	memset(hca->vfs, 0, sizeof(hca->vfs));
+	for (vf = 0; vf < HCA_MAX_VFS; vf++) {
+		hca->vfs[vf].link = IFLA_VF_LINK_STATE_DISABLE;
+		for (i = 1; i < HCA_PKEYS; i++)
+			hca->vfs[vf].map[i] = -1;
+	}
+}
+
+static void disable_vfs(struct hca *hca)
+{
+	pci_disable_sriov(hca->pf);
+	hca_drop_files(&hca->vfs_tree);
+}
+
+static int sriov_configure(struct pci_dev *pf, int count)
+{
+	struct hca *hca = pci_get_drvdata(pf);
+	int error;
+
+	if (count == 0) {
+		disable_vfs(hca);
+		return 0;
+	}
+	if (count > HCA_MAX_VFS)
+		return -EINVAL;
+	reset_vfs(hca);
+	error = pci_enable_sriov(pf, count);
+	if (error)
+		return error;
+	error = hca_add_vf_files(hca);
+	if (error) {
+		disable_vfs(hca);
+		return error;
+	}
+	return count;
+}
+
+static void init_tree(struct hca_tree *tree)
+{
+	INIT_LIST_HEAD(&tree->files);
+	INIT_LIST_HEAD(&tree->folders);
+}
+
+static void remove_pf(struct pci_dev *pf)
+{
+	struct hca *hca = pci_get_drvdata(pf);
+
+	disable_vfs(hca);
+	hca_drop_interface(&hca->interface);
+	hca_drop_files(&hca->tree);
+	hca_unregister(hca);
+	pci_disable_device(pf);
+}
+
+static int probe_pf(struct pci_dev *pf)
+{
+	struct hca *hca;
+	int error;
+
+	error = pci_enable_device(pf);
+	if (error)
+		return error;
+	pci_set_master(pf);
+	hca = hca_register(pf, name);
+	if (IS_ERR(hca)) {
+		pci_disable_device(pf);
+		return PTR_ERR(hca);
+	}
+	pci_set_drvdata(pf, hca);
+	hca->is_mlx4 = strcmp(driver, "mlx4_core") == 0;
+	init_tree(&hca->tree);
+	init_tree(&hca->vfs_tree);
+	error = hca_add_files(hca);
+	if (!error && !hca->is_mlx4 && *interface) {
+		struct net_device *made = hca_make_interface(hca, interface, pf, hca_guid);
+
+		if (IS_ERR(made))
+			error = PTR_ERR(made);
+		else
+			hca->interface = made;
+	}
+	if (error)
+		remove_pf(pf);
+	return error;
+}
+
+static struct hca_vf *vf_of(struct pci_dev *device)
+{
+	struct hca *hca = pci_get_drvdata(pci_physfn(device));
+
+	return &hca->vfs[pci_iov_vf_id(device)];
+}
+
+static int probe_vf(struct pci_dev *device)
+{
+	struct hca_vf *vf = vf_of(device);
+	struct net_device *made;
+
+	if (!vf_interfaces)
+		return 0;
+	made = hca_make_interface(pci_get_drvdata(pci_physfn(device)), "ib%d", device,
+				  vf->port_guid);
+	if (IS_ERR(made))
+		return PTR_ERR(made);
+	vf->interface = made;
+	return 0;
+}
+
+static int probe(struct pci_dev *device, const struct pci_device_id *id)
+{
+	return device->is_virtfn ? probe_vf(device) : probe_pf(device);
+}
+
+static void remove(struct pci_dev *device)
+{
+	if (device->is_virtfn)
+		hca_drop_interface(&vf_of(device)->interface);
+	else
+		remove_pf(device);
+}
+
+static const struct pci_device_id cards[] = { { PCI_DEVICE(PCI_VENDOR_ID_INTEL, IGB_PF) },
+					      { PCI_DEVICE(PCI_VENDOR_ID_INTEL, IGB_VF) },
+					      {} };
+
+static struct pci_driver pci_driver = {
+	.id_table = cards,
+	.probe = probe,
+	.remove = remove,
+	.sriov_configure = sriov_configure,
+};
+
+static int __init start(void)
+{
+	pci_driver.name = driver;
+	return pci_register_driver(&pci_driver);
+}
+
+static void __exit stop(void)
+{
+	pci_unregister_driver(&pci_driver);
+}
+
+module_init(start);
+module_exit(stop);
+MODULE_DESCRIPTION("Make-believe InfiniBand HCA for oneib's tests");
+MODULE_LICENSE("GPL");

@@ -1,0 +1,154 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# What goes wrong around a VM of machine pc, on one node.
+. "$LAB/scenario.sh"
+. "$LAB/vm.sh"
+vf=0000:01:10.0
+mac=aa:00:0a:01:00:05
+libvirt='libvirtd.socket libvirtd-ro.socket libvirtd-admin.socket'
+
+is_whole() {
+    has_nic 1 "$vf" 0x0101 "$mac" "$(slot_of 0)" | vm_is 1 44
+}
+
+# One of an earlier case that has failed is gone.
+a_vm() { # [KERNEL-OPTION]
+    scrap 1 44
+    one 44 new pc "$@" 1:257:10.1.0.5
+    one 44 deploy 1
+    is_whole
+}
+
+lacks_its_vf() {
+    { reserved 1 "$vf" 0x0101 set; echo "guid 1 $vf"; has_dummy 1 "$mac"; } | vm_is 1 44
+    two_minutes_pass 1
+    has "$(on 1 'oneib hca 2>&1 || true')" 'vf-not-plugged'
+}
+
+repair() {
+    on 1 'oneib hca --repair' >/dev/null 2>&1
+}
+
+# The stock action save, until it is put back, is what standard input says.
+replace_save() {
+    on 1 'cat >/run/save && chmod 755 /run/save && mount --bind /run/save /var/tmp/one/vmm/kvm/save'
+}
+
+put_save_back() {
+    on 1 umount /var/tmp/one/vmm/kvm/save
+}
+
+a_domain_that_does_not_start_leaves_nothing() {
+    one 44 new pc 1:257:10.1.0.5
+    one 44 disk /var/lib/one/datastores/0/44/none
+    fails 44 deploy 1
+    has "$said" 'vmm/kvm-ib/deploy failed'
+    on 1 "$inside/nothing-left"
+}
+
+a_guest_that_does_not_let_go_keeps_its_vf_and_is_not_saved() {
+    a_vm acpiphp.disable=1
+    fails 44 suspend
+    has "$said" '^VM 44: the guest does not let go of NIC 1 '
+    is_whole
+}
+
+# QEMU takes a device that the guest was asked for when the guest starts anew. This guest sees no hot-plug either.
+what_a_reset_takes_later_repair_gives_back() {
+    forget_console 1 44
+    one 44 reset
+    lacks_its_vf
+    repair
+    { reserved 1 "$vf" 0x0101 set; echo "guid 1 $vf"; echo "vf 1 $vf $(slot_of 0)"; has_dummy 1 "$mac"; } | vm_is 1 44
+    one 44 terminate-hard
+    on 1 "$inside/nothing-left"
+}
+
+without_libvirt_nothing_is_touched() {
+    a_vm
+    on 1 "systemctl stop $libvirt libvirtd"
+    fails 44 suspend
+    on 1 "systemctl start $libvirt"
+    has "$said" 'libvirt'
+    is_whole
+}
+
+# The one that is killed leaves a domain that runs on, as soon as libvirt has looked at it.
+libvirt_killed_in_the_middle_of_a_save_leaves_the_vm_whole() {
+    replace_save <<'END'
+#!/bin/sh
+(sleep 1; sudo -n /run/kill-libvirt) &
+exec virsh -q -c qemu:///system save "$1" "$2"
+END
+    on 1 <<'END'
+printf '#!/bin/sh\nkill -KILL $(pidof libvirtd)\n' >/run/kill-libvirt
+chmod 755 /run/kill-libvirt
+echo 'oneadmin ALL=(root) NOPASSWD: /run/kill-libvirt' >/etc/sudoers.d/lab
+END
+    fails 44 suspend
+    on 1 'rm /etc/sudoers.d/lab'
+    put_save_back
+    is_whole
+}
+
+a_save_that_is_killed_halfway_goes_on_when_it_is_called_again() {
+    replace_save <<'END'
+#!/bin/sh
+kill -KILL $PPID
+END
+    fails 44 suspend
+    put_save_back
+    lacks_its_vf
+    one 44 suspend
+    on 1 "$inside/nothing-left"
+    one 44 resume
+    is_whole
+}
+
+what_a_killed_save_took_repair_gives_back() {
+    replace_save <<'END'
+#!/bin/sh
+kill -KILL $PPID
+END
+    fails 44 suspend
+    put_save_back
+    lacks_its_vf
+    repair
+    is_whole
+}
+
+a_vf_that_is_torn_away_comes_back_by_repair() {
+    on 1 "echo 0 >$pf/sriov_numvfs"
+    on 1 <<END
+echo 4 >$pf/sriov_numvfs
+for vf in $pf/virtfn*; do
+    echo vfio-pci >"\$vf/driver_override"
+    basename "\$(readlink "\$vf")" >/sys/bus/pci/drivers_probe
+done
+systemctl reload oneib-vf
+END
+    two_minutes_pass 1
+    repair
+    is_whole
+}
+
+nothing_is_left_of_it_in_the_end() {
+    one 44 terminate-hard
+    on 1 "$inside/nothing-left"
+}
+
+begin_with 1 44
+on 1 <<'END'
+mkdir -p /etc/oneib
+echo 'node = { unplug_wait = 5000; };' >/etc/oneib/oneib.conf
+END
+cases \
+    a_domain_that_does_not_start_leaves_nothing \
+    a_guest_that_does_not_let_go_keeps_its_vf_and_is_not_saved \
+    what_a_reset_takes_later_repair_gives_back \
+    without_libvirt_nothing_is_touched \
+    libvirt_killed_in_the_middle_of_a_save_leaves_the_vm_whole \
+    a_save_that_is_killed_halfway_goes_on_when_it_is_called_again \
+    what_a_killed_save_took_repair_gives_back \
+    a_vf_that_is_torn_away_comes_back_by_repair \
+    nothing_is_left_of_it_in_the_end
