@@ -6,7 +6,7 @@
 vf=0000:01:10.0
 mac=aa:00:0a:01:00:05
 libvirt='libvirtd.socket libvirtd-ro.socket libvirtd-admin.socket'
-refuse=/sys/module/oneib_hca/parameters/netlink_error
+refuse=/sys/module/oneib_hca/parameters/guid_error
 
 # Before each action: how many nodes show the VM's GUID. Never more than one.
 count_guids() {

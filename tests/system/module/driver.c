@@ -35,9 +35,9 @@ int hca_port_state = IB_PORT_ACTIVE;
 module_param_named(port_state, hca_port_state, int, 0644);
 MODULE_PARM_DESC(port_state, "1 down, 2 initializing, 3 armed, 4 active");
 
-int hca_netlink_error;
-module_param_named(netlink_error, hca_netlink_error, int, 0644);
-MODULE_PARM_DESC(netlink_error, "errno that VF operations over netlink fail with; 0: they do not");
+int hca_guid_error;
+module_param_named(guid_error, hca_guid_error, int, 0644);
+MODULE_PARM_DESC(guid_error, "errno that setting a GUID over netlink fails with; 0: it does not");
 
 bool hca_has_sriov_files = true;
 module_param_named(sriov_files, hca_has_sriov_files, bool, 0444);

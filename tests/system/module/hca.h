@@ -48,7 +48,7 @@ struct hca {
 
 extern unsigned long hca_guid;
 extern int hca_port_state;
-extern int hca_netlink_error;
+extern int hca_guid_error;
 extern bool hca_has_sriov_files;
 extern bool hca_guid_pending;
 

@@ -18,8 +18,6 @@ static struct hca_vf *vf_of(struct net_device *device, int vf)
 {
 	struct hca *hca = ((struct interface *)netdev_priv(device))->hca;
 
-	if (hca_netlink_error)
-		return ERR_PTR(-hca_netlink_error);
 	if (vf < 0 || vf >= min(pci_num_vf(hca->pf), HCA_MAX_VFS))
 		return ERR_PTR(-EINVAL);
 	return &hca->vfs[vf];
@@ -61,6 +59,9 @@ static int set_vf_guid(struct net_device *device, int index, u64 guid, int type)
 
 	if (IS_ERR(vf))
 		return PTR_ERR(vf);
+	/* All ones take a GUID away, which is never refused. */
+	if (hca_guid_error && guid != U64_MAX)
+		return -hca_guid_error;
 	switch (type) {
 	case IFLA_VF_IB_NODE_GUID:
 		vf->node_guid = guid;
