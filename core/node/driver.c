@@ -137,6 +137,27 @@ static int assign_nics(const struct oneib_config *config, struct oneib_node_vm *
     return 0;
 }
 
+static int close_nic(const struct oneib_config *config, const struct oneib_vf_record *record,
+                     struct oneib_error *err)
+{
+    const struct oneib_assignment closing = oneib_record_closing(record);
+    return assign(config, &closing, err);
+}
+
+/* OpenNebula knows no such NIC: its attach succeeded, and nobody was left to hear that. Once its
+ * network is gone its key may be another one's, so it is closed for good. */
+static void close_unknown(const struct oneib_config *config, const struct oneib_node_vm *vm,
+                          const struct oneib_vf_table *table)
+{
+    for (size_t i = 0; i < table->count; i++) {
+        const struct oneib_vf_record *record = &table->items[i];
+        struct oneib_error unheard = {0};
+        if (record->vm_id == vm->id && record->stage != ONEIB_VF_RELEASING && record->pkey != 0 &&
+            !oneib_nic_find(vm, record->nic_id))
+            close_nic(config, record, &unheard);
+    }
+}
+
 static int assign_all(const struct oneib_config *config, struct oneib_node_vm *vm,
                       struct in_use *in_use, struct oneib_error *err)
 {
@@ -145,6 +166,7 @@ static int assign_all(const struct oneib_config *config, struct oneib_node_vm *v
         ask_in_use(config, in_use, err) < 0)
         return -1;
     release_stale(config, vm, &table, in_use);
+    close_unknown(config, vm, &table);
     return assign_nics(config, vm, &table, in_use, err);
 }
 
@@ -167,13 +189,6 @@ void oneib_driver_undo(const struct oneib_config *config, const struct oneib_nod
     for (size_t i = 0; i < vm->nic_count; i++)
         if (vm->nics[i].to_undo)
             oneib_helper_release(config, vm->id, vm->nics[i].nic_id, &unheard);
-}
-
-static int close_nic(const struct oneib_config *config, const struct oneib_vf_record *record,
-                     struct oneib_error *err)
-{
-    const struct oneib_assignment closing = oneib_record_closing(record);
-    return assign(config, &closing, err);
 }
 
 /* Makes the NIC's VF what the document says about its key. */

@@ -20,7 +20,7 @@
  * when the VM has run before and this is no attach: a live migration looks the same, and then the
  * source's port still has them. All NICs are checked before the first is touched: a malformed one,
  * no P_Key, a BRIDGE, a PCI NIC without ADDRESS are refused. On failure the VFs that this call
- * assigned are released.
+ * assigned are released. A VF that the VM has for a NIC which the document does not tell is closed.
  */
 int oneib_driver_pre(const struct oneib_config *config, struct oneib_node_vm *vm,
                      struct oneib_error *err);

@@ -82,6 +82,31 @@ static void pre_takes_nothing_back_from_who_is_getting_another_one(void **state)
     assert_calls("assign 42/1 key 5 in-use 2\n");
 }
 
+static void pre_closes_what_the_vm_has_for_nics_that_it_has_not(void **state)
+{
+    (void)state;
+    record_open(42, 3, 1);
+    record(42, 4, 2, 0, ONEIB_VF_CLOSED, ONEIB_VF_GUID_SET);
+    record(42, 5, 3, 5, ONEIB_VF_RELEASING, ONEIB_VF_GUID_SET);
+    domains_here = "running one-42 0000:81:00.1 0000:81:00.2 0000:81:00.3\n";
+    read_document(DEPLOYED("42", NIC("1", ATTACH)));
+    assert_int_equal(oneib_driver_pre(&config, &vm, &err), 0);
+    assert_calls("assign 42/3 key 0 on mlx4_0:1\n"
+                 "assign 42/1 key 5 in-use 3\n");
+}
+
+static void what_cannot_be_closed_so_hinders_no_other_nic(void **state)
+{
+    (void)state;
+    record_open(42, 3, 1);
+    fails_at = 1;
+    domains_here = "running one-42 0000:81:00.1\n";
+    read_document(DEPLOYED("42", NIC("1", ATTACH)));
+    assert_int_equal(oneib_driver_pre(&config, &vm, &err), 0);
+    assert_calls("assign 42/3 key 0 on mlx4_0:1 fails\n"
+                 "assign 42/1 key 5 in-use 1\n");
+}
+
 static void pre_without_a_key_is_refused_before_anything_is_touched(void **state)
 {
     (void)state;
@@ -162,7 +187,6 @@ static void pre_that_fails_takes_back_what_it_gave(void **state)
 static void words_of_oneib_vf_are_told_as_they_are(void **state)
 {
     (void)state;
-    record_open(42, 1, 1);
     failure_code = ONEIB_ERROR_REFUSED;
     fails_at = 1;
     assert_int_equal(pre(VM("42", NIC("2", ""))), -1);
@@ -300,6 +324,8 @@ int main(void)
         TEST(pre_takes_back_what_vms_without_a_domain_still_have),
         TEST(pre_takes_nothing_back_from_who_may_be_about_to_start),
         TEST(pre_takes_nothing_back_from_who_is_getting_another_one),
+        TEST(pre_closes_what_the_vm_has_for_nics_that_it_has_not),
+        TEST(what_cannot_be_closed_so_hinders_no_other_nic),
         TEST(pre_without_a_key_is_refused_before_anything_is_touched),
         TEST(pre_with_a_key_that_is_none_is_refused),
         TEST(pre_with_a_bridge_is_refused),
