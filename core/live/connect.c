@@ -80,20 +80,13 @@ static void *open_connection(void *context)
 }
 
 /* Signals are the first thread's. Returns an errno. */
-static int start(struct opening *opening)
+static int start(struct opening *opening, pthread_t *thread)
 {
     sigset_t all, before;
-    pthread_attr_t detached;
-    pthread_t thread;
     sigfillset(&all);
-    int error = pthread_attr_init(&detached);
-    if (error)
-        return error;
-    pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    error = pthread_create(&thread, &detached, open_connection, opening);
+    const int error = pthread_create(thread, NULL, open_connection, opening);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    pthread_attr_destroy(&detached);
     return error;
 }
 
@@ -145,14 +138,19 @@ static virConnectPtr connect_within(const char *uri, uint32_t timeout_ms, struct
         oneib_fail_memory(err);
         return NULL;
     }
-    const int error = start(opening);
+    pthread_t thread;
+    const int error = start(opening, &thread);
     if (error) {
         free_opening(opening);
         oneib_fail_errno(err, error, "starting a thread for it");
         return NULL;
     }
-    if (wait_for(opening, timeout_ms))
+    if (wait_for(opening, timeout_ms)) {
+        /* libvirt frees what it keeps for a thread when that ends. */
+        pthread_join(thread, NULL);
         return take_result(opening, err);
+    }
+    pthread_detach(thread);
     oneib_fail(err, ONEIB_ERROR_UNREACHABLE,
                "libvirt has not answered in %u s: see whether libvirtd hangs",
                (timeout_ms + 999) / 1000);
