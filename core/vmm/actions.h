@@ -43,11 +43,10 @@ int oneib_vmm_detach_nic(struct oneib_vmm *vmm, const char *mac, int *status,
  * still here. live: migrate, which is refused for a tuned VM. */
 int oneib_vmm_leave(struct oneib_vmm *vmm, bool live, int *status, struct oneib_error *err);
 /*
- * snapshot_create: VFs out, stock, VFs in again. snapshot_revert: stock at once, since libvirt ends
- * QEMU and starts another from the snapshot's document, which has no VF (asking the guest would
- * only be a way to fail); then the domain has the devices of the snapshot: dummy interfaces of NICs
- * that the VM's document has and it lacks are added, those of NICs that the VM has no more are
- * taken away, and VFs go in.
+ * snapshot_create and snapshot_revert: VFs out, stock, VFs in again. After a revert the domain has
+ * the devices of the snapshot: dummy interfaces of NICs that the VM's document has and it lacks are
+ * added, those of NICs that the VM has no more are taken away, and then VFs go in. (libvirt 9.0
+ * ends QEMU at a revert and would also do it with the VF in place.)
  */
 int oneib_vmm_snapshot(struct oneib_vmm *vmm, int *status, struct oneib_error *err);
 /* checkpoint: the file. Fails before the stock action or not at all. When the VM does not run in

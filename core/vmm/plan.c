@@ -124,13 +124,20 @@ int oneib_plan_complete_guids(const struct oneib_config *config, const struct on
     return oneib_driver_post(config, &all, err);
 }
 
+int oneib_plan_check_count(const struct oneib_node_vm *vm, struct oneib_error *err)
+{
+    if (vm->nic_count <= ONEIB_DOMAIN_NICS_MAX)
+        return 0;
+    return oneib_fail(err, ONEIB_ERROR_REFUSED,
+                      "VM %" PRIu32 " has %zu InfiniBand NICs: a VM can have %d", vm->id,
+                      vm->nic_count, ONEIB_DOMAIN_NICS_MAX);
+}
+
 int oneib_plan_all(const struct oneib_node_vm *vm, const struct oneib_vf_table *table,
                    struct oneib_domain_nic *planned, size_t *count, struct oneib_error *err)
 {
-    if (vm->nic_count > ONEIB_DOMAIN_NICS_MAX)
-        return oneib_fail(err, ONEIB_ERROR_REFUSED,
-                          "VM %" PRIu32 " has %zu InfiniBand NICs: a VM can have %d", vm->id,
-                          vm->nic_count, ONEIB_DOMAIN_NICS_MAX);
+    if (oneib_plan_check_count(vm, err) < 0)
+        return -1;
     for (size_t i = 0; i < vm->nic_count; i++)
         if (oneib_plan_nic(vm, &vm->nics[i], table, (unsigned)i, &planned[i], err) < 0)
             return -1;

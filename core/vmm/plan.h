@@ -32,6 +32,9 @@ int oneib_plan_nic(const struct oneib_node_vm *vm, const struct oneib_node_nic *
 int oneib_plan_complete_guids(const struct oneib_config *config, const struct oneib_node_vm *vm,
                               struct oneib_error *err);
 
+/* REFUSED: the VM has more NICs of ours than a domain can have. */
+int oneib_plan_check_count(const struct oneib_node_vm *vm, struct oneib_error *err);
+
 /* All plain and PCI NICs of ours in the document, indices from 0 by NIC id. planned has room for
  * ONEIB_DOMAIN_NICS_MAX; more NICs are REFUSED. */
 int oneib_plan_all(const struct oneib_node_vm *vm, const struct oneib_vf_table *table,

@@ -42,6 +42,17 @@ int oneib_plug_look(struct oneib_live *live, const char *domain, uint32_t vm_id,
     return 0;
 }
 
+int oneib_plug_look_again(struct oneib_live *live, const char *domain, uint32_t vm_id,
+                          struct oneib_domain_view *view, struct oneib_error *err)
+{
+    struct oneib_domain_view now;
+    if (oneib_plug_look(live, domain, vm_id, &now, err) < 0)
+        return -1;
+    oneib_domain_view_clear(view);
+    *view = now;
+    return 0;
+}
+
 bool oneib_plug_has_vf(const struct oneib_domain_view *view)
 {
     for (size_t i = 0; i < view->device_count; i++)
@@ -152,12 +163,8 @@ static const struct oneib_domain_device *device_before(const struct plugging *pl
 
 static int look_again(struct plugging *plugging, struct oneib_error *err)
 {
-    struct oneib_domain_view now;
-    if (oneib_plug_look(plugging->live, plugging->domain, plugging->vm->id, &now, err) < 0)
-        return -1;
-    oneib_domain_view_clear(&plugging->now);
-    plugging->now = now;
-    return 0;
+    return oneib_plug_look_again(plugging->live, plugging->domain, plugging->vm->id, &plugging->now,
+                                 err);
 }
 
 static int name_record(const struct oneib_vf_record *record, struct oneib_error *err)

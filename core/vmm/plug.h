@@ -21,6 +21,9 @@ int oneib_plug_check_owner(const struct oneib_domain_view *view, uint32_t vm_id,
  * oneib_live_document(). REFUSED: oneib_plug_check_owner(). */
 int oneib_plug_look(struct oneib_live *live, const char *domain, uint32_t vm_id,
                     struct oneib_domain_view *view, struct oneib_error *err);
+/* The same over an older view, which stays as it was when this fails. */
+int oneib_plug_look_again(struct oneib_live *live, const char *domain, uint32_t vm_id,
+                          struct oneib_domain_view *view, struct oneib_error *err);
 /* Whether a VF of ours is in it. */
 bool oneib_plug_has_vf(const struct oneib_domain_view *view);
 

@@ -38,10 +38,8 @@ static int find_vfs(const struct oneib_node_vm *vm, struct vfs *vfs, struct onei
 {
     struct oneib_vf_table table = {0};
     *vfs = (struct vfs){.count = 0};
-    if (vm->nic_count > ONEIB_DOMAIN_NICS_MAX)
-        return oneib_fail(err, ONEIB_ERROR_REFUSED,
-                          "VM %" PRIu32 " has %zu InfiniBand NICs: a VM can have %d", vm->id,
-                          vm->nic_count, ONEIB_DOMAIN_NICS_MAX);
+    if (oneib_plan_check_count(vm, err) < 0)
+        return -1;
     int outcome = oneib_reservations_read(&table, err);
     for (size_t i = 0; i < vm->nic_count && outcome == 0; i++)
         outcome = add_vf(vm, &vm->nics[i], &table, vfs, err);

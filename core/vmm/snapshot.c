@@ -19,13 +19,8 @@ struct settling {
 
 static int look(struct settling *settling, struct oneib_error *err)
 {
-    struct oneib_domain_view now;
     const struct oneib_vmm *vmm = settling->vmm;
-    if (oneib_plug_look(settling->live, vmm->domain, vmm->vm->id, &now, err) < 0)
-        return -1;
-    oneib_domain_view_clear(&settling->view);
-    settling->view = now;
-    return 0;
+    return oneib_plug_look_again(settling->live, vmm->domain, vmm->vm->id, &settling->view, err);
 }
 
 /* Whether it is that of a NIC which the VM has: one that was detached may have left its id to
