@@ -282,8 +282,18 @@ static void the_script_has_signals_as_usual(void **state)
     assert_int_equal(status_of_quiet("kill -TERM $$; exit 1"), 128 + SIGTERM);
 }
 
+/* What is ignored stays ignored in scripts too, and whoever starts tests in the background, or
+ * below nohup, ignores some. */
+static void hear_signals(void)
+{
+    signal(SIGTERM, SIG_DFL);
+    signal(SIGINT, SIG_DFL);
+    signal(SIGHUP, SIG_DFL);
+}
+
 int main(void)
 {
+    hear_signals();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(it_gets_the_arguments_and_its_own_path),
         cmocka_unit_test(it_gets_the_input_byte_for_byte),
