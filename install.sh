@@ -11,7 +11,8 @@ usage() {
     cat <<'END'
 usage: ./install.sh [--frontend] [--node] [--sm] [OPTION...]
 
-  --frontend      OpenNebula's front-end: drivers and probes into its remotes, settings into oned.conf
+  --frontend      OpenNebula's front-end: drivers and probes into its remotes, settings into oned.conf; templates, and
+                  what goes into images of VMs, into PREFIX/share/oneib
   --node          a KVM host: programs, a line for sudo, the service that watches virtual functions
   --sm            the host of the subnet manager: oneibd
   --prefix DIR    where programs go, /usr if not said
@@ -550,12 +551,13 @@ uninstall_role() {
 
 say_next() {
     case $role in
-    frontend) cat <<'END'
+    frontend) cat <<END
 
 Next, on the front-end:
   restart oned:                          systemctl restart opennebula
   send the drivers to the hosts:         su - oneadmin -c 'onehost sync -f'
   create hosts with the driver kvm-ib:   onehost create NAME -i kvm -v kvm-ib
+  put the guest side into an image:      $prefix/share/oneib/image/oneib-image IMAGE
 END
         ;;
     node) cat <<'END'

@@ -449,6 +449,16 @@ static void sudos_line_is_roots_alone(void **state)
     assert_int_equal(status.st_mode & 07777, 0440);
 }
 
+static void the_front_end_gets_templates_and_what_images_get(void **state)
+{
+    (void)state;
+    must_install("--frontend");
+    must("cd \"${FOLDER:?}\"/d" ONEIB_PREFIX "/share/oneib && image/oneib-image --help | grep -q "
+         "IMAGE && templates/load --help | grep -q OBJECT && mkdir -p root/etc root/usr/lib && "
+         "context/install --root root && test -x root/usr/sbin/oneib-guest && "
+         "diff -r context " ONEIB_SOURCES "/share/context");
+}
+
 static void a_build_for_another_prefix_is_refused(void **state)
 {
     (void)state;
@@ -496,6 +506,7 @@ int main(void)
         CASE(the_programs_of_both_drivers_are_installed_and_listed),
         CASE(scripts_call_the_programs_where_they_are),
         CASE(sudos_line_is_roots_alone),
+        CASE(the_front_end_gets_templates_and_what_images_get),
         CASE(a_build_for_another_prefix_is_refused),
         CASE(words_that_say_nothing_are_usage_errors),
     };
