@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The PCI driver, which is called as a real one is: by that name oneib tells adapters apart. It
- * takes an igb card, because that is what QEMU emulates with SR-IOV, and never touches its
- * registers.
+ * takes an igb card, because that is what QEMU emulates with SR-IOV. Of its registers it uses only
+ * the memory that each VF shares with the PF: there the driver in a VM finds the VF's GUID.
  */
 #include "hca.h"
 #include <linux/if_link.h>
@@ -10,6 +10,8 @@
 
 #define IGB_PF 0x10c9
 #define IGB_VF 0x10ca
+#define REGISTERS 0
+#define MAILBOX(vf) (0x800 + 0x40 * (vf)) /* VMBMEM in the data sheet of the 82576 */
 
 static char *driver = "mlx5_core";
 module_param(driver, charp, 0444);
@@ -47,6 +49,13 @@ bool hca_guid_pending;
 module_param_named(guid_pending, hca_guid_pending, bool, 0644);
 MODULE_PARM_DESC(guid_pending, "mlx4: no subnet manager accepts GUIDs for now");
 
+/* The port's. It is there as long as the adapter: a reset of the VF does not clear it. */
+void hca_give_guid(struct hca *hca, int vf, u64 guid)
+{
+	writel(upper_32_bits(guid), hca->registers + MAILBOX(vf));
+	writel(lower_32_bits(guid), hca->registers + MAILBOX(vf) + 4);
+}
+
 /* mlx5 starts VFs with their links down; mlx4 maps each one's first key to the port's. */
 static void reset_vfs(struct hca *hca)
 {
@@ -55,6 +64,7 @@ static void reset_vfs(struct hca *hca)
 	memset(hca->vfs, 0, sizeof(hca->vfs));
 	for (vf = 0; vf < HCA_MAX_VFS; vf++) {
 		hca->vfs[vf].link = IFLA_VF_LINK_STATE_DISABLE;
+		hca_give_guid(hca, vf, 0);
 		for (i = 1; i < HCA_PKEYS; i++)
 			hca->vfs[vf].map[i] = -1;
 	}
@@ -102,6 +112,7 @@ static void remove_pf(struct pci_dev *pf)
 	disable_vfs(hca);
 	hca_drop_interface(&hca->interface);
 	hca_drop_files(&hca->tree);
+	pci_iounmap(pf, hca->registers);
 	hca_unregister(hca);
 	pci_disable_device(pf);
 }
@@ -119,6 +130,12 @@ static int probe_pf(struct pci_dev *pf)
 	if (IS_ERR(hca)) {
 		pci_disable_device(pf);
 		return PTR_ERR(hca);
+	}
+	hca->registers = pci_iomap(pf, REGISTERS, 0);
+	if (!hca->registers) {
+		hca_unregister(hca);
+		pci_disable_device(pf);
+		return -ENOMEM;
 	}
 	pci_set_drvdata(pf, hca);
 	hca->is_mlx4 = strcmp(driver, "mlx4_core") == 0;

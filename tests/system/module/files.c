@@ -77,7 +77,11 @@ static ssize_t show_port(struct hca *hca, const struct entry *file, char *text)
 
 static int store_port(struct hca *hca, const struct entry *file, const char *text)
 {
-	return store_guid(text, &hca->vfs[file->vf].port_guid);
+	int error = store_guid(text, &hca->vfs[file->vf].port_guid);
+
+	if (!error)
+		hca_give_guid(hca, file->vf, hca->vfs[file->vf].port_guid);
+	return error;
 }
 
 static ssize_t show_policy(struct hca *hca, const struct entry *file, char *text)
@@ -110,9 +114,10 @@ static int store_admin_guid(struct hca *hca, const struct entry *file, const cha
 	if (file->index == 0 || kstrtou64(text, 16, &guid))
 		return -EINVAL;
 	vf->asked = guid;
-	if (!hca_guid_pending)
-		vf->accepted =
-			guid == ~0ULL ? 0 : guid; /* all ones: the driver's word for deleting it */
+	if (hca_guid_pending)
+		return 0;
+	vf->accepted = guid == ~0ULL ? 0 : guid; /* all ones: the driver's word for deleting it */
+	hca_give_guid(hca, file->index - 1, vf->accepted);
 	return 0;
 }
 

@@ -37,6 +37,7 @@ struct hca_tree {
 struct hca {
 	struct ib_device ib; /* first, for ib_alloc_device */
 	struct pci_dev *pf;
+	void __iomem *registers;
 	struct net_device *interface;
 	bool is_mlx4;
 	u16 pkeys[HCA_PKEYS];
@@ -56,6 +57,9 @@ extern bool hca_guid_pending;
 struct hca *hca_register(struct pci_dev *pf, const char *name);
 void hca_unregister(struct hca *hca);
 void hca_event(struct hca *hca, int type);
+
+/* driver.c */
+void hca_give_guid(struct hca *hca, int vf, u64 guid);
 
 /* interface.c */
 struct net_device *hca_make_interface(struct hca *hca, const char *name, struct pci_dev *owner,

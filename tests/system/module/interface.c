@@ -68,6 +68,7 @@ static int set_vf_guid(struct net_device *device, int index, u64 guid, int type)
 		return 0;
 	case IFLA_VF_IB_PORT_GUID:
 		vf->port_guid = guid;
+		hca_give_guid(((struct interface *)netdev_priv(device))->hca, index, guid);
 		return 0;
 	default:
 		return -EINVAL;
