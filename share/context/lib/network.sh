@@ -97,11 +97,22 @@ tell() {
 
 # setting_of FILE KEY: its value, if the file has one. settings_of FILE KEY: all of them, one a line.
 setting_of() {
-    settings_of "$1" "$2" | head -n 1
+    while IFS= read -r setting_line; do
+        case $setting_line in
+        "$2"=*)
+            printf '%s\n' "${setting_line#*=}"
+            break
+            ;;
+        esac
+    done <"$1"
 }
 
 settings_of() {
-    sed -n "s/^$2=//p" "$1"
+    while IFS= read -r setting_line; do
+        case $setting_line in
+        "$2"=*) printf '%s\n' "${setting_line#*=}" ;;
+        esac
+    done <"$1"
 }
 
 # addresses_of FILE 4|6; dns_of FILE 4|6: those of one family.
@@ -233,7 +244,11 @@ bring_mtu() (
 )
 
 mtu_of() {
-    ip -o link show dev "$1" 2>/dev/null | sed -n 's/.* mtu \([0-9]*\) .*/\1/p'
+    ip -o link show dev "$1" 2>/dev/null | mtu_in
+}
+
+mtu_in() {
+    sed -n 's/.* mtu \([0-9]*\) .*/\1/p'
 }
 
 # metric_of FILE metric|metric6: without one, a gateway on InfiniBand is the second choice. Ethernet's metrics go up to 1024
@@ -353,8 +368,7 @@ bring_into_force() (
 
 # wait_for_manager FILE...: until the interfaces have what they shall have, or for as long as is reasonable.
 wait_for_manager() (
-    wait=$(setting ONEIB_WAIT) && is_number "$wait" 0 300 || wait=20
-    until=$(($(date +%s) + wait))
+    until=$(($(date +%s) + $(wait_seconds)))
     for file; do
         while [ "$(lacks "$file")" ] && [ "$(date +%s)" -lt "$until" ]; do sleep 1; done
     done
@@ -376,13 +390,17 @@ lacks() (
         echo ip6 enable
     fi
     mtu=$(setting_of "$1" mtu)
-    [ -z "$mtu" ] || [ "$(mtu_of "$name")" = "$mtu" ] || echo "mtu $mtu"
+    [ -z "$mtu" ] || [ "$(printf '%s\n' "$link" | mtu_in)" = "$mtu" ] || echo "mtu $mtu"
     case $link in
     *[\<,]UP[,\>]*) ;;
     *) echo up ;;
     esac
+    present=" $(ip -o addr show dev "$name" 2>/dev/null | awk '{ printf "%s ", $4 }')"
     settings_of "$1" address | while read -r address; do
-        has_address "$name" "$address" || echo "address $address"
+        case $present in
+        *" $(canonical_address "$address") "*) ;;
+        *) echo "address $address" ;;
+        esac
     done
     routes_of "$1" | while read -r family to via metric; do
         has_route "$name" "$family" "$to" "$via" "$metric" || echo "route $family $to $via $metric"
@@ -435,7 +453,9 @@ has_route() (
 
 # complete_interface FILE: gives the interface with ip what it lacks, and says what cannot be given.
 complete_interface() (
-    lacks "$1" | while IFS= read -r what; do set_with_ip "${1##*/}" "$what" >/dev/null 2>&1 || true; done
+    missing=$(lacks "$1")
+    [ "$missing" ] || exit 0
+    printf '%s\n' "$missing" | while IFS= read -r what; do set_with_ip "${1##*/}" "$what" >/dev/null 2>&1 || true; done
     missing=$(lacks "$1" | while IFS= read -r what; do
         said=$(set_with_ip "${1##*/}" "$what" 2>&1) || true
         lacks "$1" | grep -Fqx -e "$what" || continue
