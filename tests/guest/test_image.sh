@@ -175,6 +175,7 @@ test_virt_customize_has_a_copy_of_a_format_that_nobody_guesses() {
 changed"
     equal image "$(cat "$work/disk.img")" image
     has_not "$work/calls" add-packages
+    has "$work/calls" '--truncate /etc/machine-id'
 }
 
 test_packages_are_added_before_the_guest_side() {
