@@ -264,7 +264,7 @@ test_users_choose_hpc_only_where_they_may() {
     front_end
     loads --image guest-image node cluster >/dev/null
     has "$(body ib-node)" '^  IB_HPC = "M\|list\|'
-    has "$(body ib-node)" '^INPUTS_ORDER = "VCPU,CPU,MEMORY,IB_HPC,IPOIB_MODE'
+    has "$(body ib-node)" '^INPUTS_ORDER = "IB_HPC,IPOIB_MODE'
     # shellcheck disable=SC2016
     has "$(body ib-cluster)" 'nIB_HPC = ."\$IB_HPC'
     echo 'VM_RESTRICTED_ATTR="ib_hpc" # not for everybody' >>"$ONE_LOCATION/etc/oned.conf"
@@ -277,6 +277,73 @@ test_users_choose_hpc_only_where_they_may() {
     has_not "$(body c-node)" 'IB_HPC'
 }
 
+# What each asks by the names CPU, VCPU and MEMORY cannot be instantiated in Sunstone: of a machine oned restricts these
+# questions (and Sunstone sends the template back without those that have no default in a list), of a service Sunstone asks
+# none of them, while OneFlow wants an answer to each question that there is.
+test_nobody_is_asked_what_sunstone_and_oned_refuse() {
+    front_end
+    loads --image guest-image node cluster >/dev/null
+    has_not "$(body ib-node)" '(CPU|VCPU|MEMORY) = "[MO]\|'
+    has_not "$(body ib-node)" '^INPUTS_ORDER = ".*(CPU|MEMORY)'
+    has_not "$(body ib-cluster)" 'CPU|MEMORY'
+}
+
+test_each_question_of_the_service_is_answered_in_its_roles() {
+    front_end
+    loads --image guest-image node cluster >/dev/null
+    questions=$(awk '/"custom_attrs"/ { inside = 1; next } /}/ { inside = 0 } inside { split($0, part, "\""); printf "%s ", part[2] }' \
+        "$(body ib-cluster)")
+    equal questions "$questions" 'IB_HPC IPOIB_MODE USERNAME ONEIB_SSH '
+    for question in $questions; do
+        has "$(body ib-cluster)" "n$question = .\"\\\$$question"
+    done
+}
+
+test_a_machine_has_two_cores_unless_the_operator_says_otherwise() {
+    front_end
+    loads --image guest-image node >/dev/null
+    has "$(body ib-node)" '^VCPU = "2"$'
+    has "$(body ib-node)" '^MEMORY = "4096"$'
+    loads --image guest-image --prefix b --size 16:65536 node >/dev/null
+    has "$(body b-node)" '^CPU = "16"$'
+    has "$(body b-node)" '^VCPU = "16"$'
+    has "$(body b-node)" '^MEMORY = "65536"$'
+}
+
+test_each_size_has_a_machine_and_a_cluster() {
+    front_end
+    prints 'created VM template ib-node-small (id 10)
+created service template ib-cluster-small (id 11)
+created VM template ib-node-large (id 12)
+created service template ib-cluster-large (id 13)' \
+        loads --image guest-image --size small=2:4096 --size large=16:65536 node cluster
+    has "$(body ib-node-large)" '^VCPU = "16"$'
+    has "$(body ib-cluster-small)" '"vm_template": 10,$'
+    has "$(body ib-cluster-large)" '"vm_template": 12,$'
+}
+
+test_a_size_that_is_missing_is_made_beside_the_others() {
+    front_end
+    loads --image guest-image --size small=2:4096 node >/dev/null
+    refuses 'which disk image' --size small=2:4096 --size large=16:65536 node
+    prints 'left as it is: VM template ib-node-small (id 10)
+created VM template ib-node-large (id 11)' loads --image guest-image --size small=2:4096 --size large=16:65536 node
+}
+
+test_a_size_that_is_none_is_refused() {
+    front_end
+    refuses 'is not \[NAME=\]CORES:MIB' --size 16
+    refuses 'no number of cores' --size 0:4096
+    refuses 'no number of cores' --size 2.5:4096
+    refuses 'no number of MiB' --size 2:4G
+    refuses 'is not a name' --size 1=2:4096
+    refuses 'is not \[NAME=\]CORES:MIB' --size 'a" ]=2:4096'
+    refuses 'is not \[NAME=\]CORES:MIB' --size 'a=2:4096 b=4:4096'
+    refuses 'a name of its own' --size a=2:4096 --size a=4:4096
+    refuses 'a name of its own' --size 2:4096 --size 4:4096
+    nothing_is_made
+}
+
 test_the_service_is_in_the_form_of_6_10_that_7_reads_too() {
     front_end
     loads --image guest-image --access office node cluster >/dev/null
@@ -285,7 +352,7 @@ test_the_service_is_in_the_form_of_6_10_that_7_reads_too() {
     has "$(body ib-cluster)" '^    "Cluster": "M\|network\|[^|:]*\|\|"$'
     # Sunstone of 6.10 drops all NICs of a role unless each of them is called NIC… and names a network of the service.
     # shellcheck disable=SC2016
-    has "$(body ib-cluster)" '"vm_template_contents": "NIC = \[ NAME = \\"_NIC0\\", NETWORK_ID = \\"\$Access\\" \]\\nNIC = \[ NAME = \\"_NIC1\\", NETWORK_ID = \\"\$Cluster\\" \]\\nVCPU'
+    has "$(body ib-cluster)" '"vm_template_contents": "NIC = \[ NAME = \\"_NIC0\\", NETWORK_ID = \\"\$Access\\" \]\\nNIC = \[ NAME = \\"_NIC1\\", NETWORK_ID = \\"\$Cluster\\" \]\\nIB_HPC'
     has_not "$(body ib-cluster)" 'Storage|_NIC2'
 }
 
