@@ -7,6 +7,7 @@
 #include <inttypes.h>
 
 #define LABEL_MAX 64
+#define NAME_COLUMNS 32
 
 struct dot_drawing {
     const struct oneib_topology *topology;
@@ -70,10 +71,13 @@ static void append_legend(struct dot_drawing *drawing)
     oneib_text_append(drawing->text, "  legend [shape=plain, label=<<table border=\"0\" "
                                      "cellspacing=\"3\">");
     for (size_t i = 0; i < drawing->marks.cluster_count; i++) {
-        const struct oneib_partition *partition = drawing->marks.clusters[i].partition;
+        const struct oneib_marked_cluster *cluster = &drawing->marks.clusters[i];
+        oneib_text_printf(drawing->text, "<tr><td bgcolor=\"%s\">    </td><td align=\"left\">",
+                          oneib_palette_colour(i));
+        oneib_append_xml(drawing->text, oneib_cluster_label(cluster), NAME_COLUMNS);
         oneib_text_printf(drawing->text,
-                          "<tr><td bgcolor=\"%s\">    </td><td align=\"left\">%s 0x%04x</td></tr>",
-                          oneib_palette_colour(i), partition->name, partition->pkey);
+                          "</td><td align=\"left\">network %" PRIu32 ", 0x%04x</td></tr>",
+                          cluster->network_id, cluster->partition->pkey);
     }
     oneib_text_append(drawing->text, "</table>>];\n");
 }
@@ -93,11 +97,12 @@ static void append_graph(struct dot_drawing *drawing)
 }
 
 void oneib_topology_dot(const struct oneib_topology *topology,
-                        const struct oneib_partition_table *table, struct oneib_text *text)
+                        const struct oneib_partition_table *table, const struct oneib_cloud *cloud,
+                        struct oneib_text *text)
 {
     struct dot_drawing drawing = {.topology = topology, .text = text};
     if (oneib_ends_make(topology, &drawing.ends) &&
-        oneib_marks_make(topology, &drawing.ends, table, &drawing.marks) &&
+        oneib_marks_make(topology, &drawing.ends, table, cloud, &drawing.marks) &&
         oneib_layout_make(topology, &drawing.ends, &drawing.layout))
         append_graph(&drawing);
     else

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #define MARGIN 32
-#define HEADER 88 /* title and counts */
+#define HEADER 104 /* title, counts and caption */
 #define SWITCH_HEIGHT 34
 #define SWITCH_WIDTH_MAX 132
 #define WIDTH_MIN 720
@@ -16,11 +16,12 @@
 struct scale {
     size_t hosts_max;
     int card_width, card_height, gap, padding, group_gap, below_leaf;
+    int gutter; /* left of a column, in place of the gap, when there are several rows */
 };
 static const struct scale scales[] = {
-    [ONEIB_DETAIL_FULL] = {48, 132, 64, 14, 14, 26, 26},
-    [ONEIB_DETAIL_NAME] = {240, 64, 34, 7, 9, 14, 16},
-    [ONEIB_DETAIL_COLOUR] = {SIZE_MAX, 14, 14, 4, 6, 8, 10},
+    [ONEIB_DETAIL_FULL] = {48, 158, 64, 14, 14, 26, 26, 26},
+    [ONEIB_DETAIL_NAME] = {240, 76, 34, 7, 9, 14, 16, 14},
+    [ONEIB_DETAIL_COLOUR] = {SIZE_MAX, 14, 14, 4, 6, 8, 10, 8},
 };
 
 static const struct scale *scale_of(const struct oneib_layout *layout)
@@ -162,6 +163,17 @@ static void choose_detail(struct oneib_layout *layout)
         layout->detail++;
 }
 
+/* Between two columns, and from the leaf's left edge to the first. */
+static int space_between(const struct scale *scale, const struct oneib_group *group)
+{
+    return group->gutter ? group->gutter : scale->gap;
+}
+
+static int column_width(const struct scale *scale, const struct oneib_group *group)
+{
+    return scale->card_width + space_between(scale, group);
+}
+
 /* The sizes of all panels when each has at most that many columns. Returns the height of the
  * highest. */
 static int size_panels(struct oneib_layout *layout, int columns)
@@ -174,9 +186,10 @@ static int size_panels(struct oneib_layout *layout, int columns)
         int count = (int)group->count;
         group->rows = (count + columns - 1) / columns;
         group->columns = group->rows ? (count + group->rows - 1) / group->rows : 0;
+        group->gutter = group->rows > 1 ? scale->gutter : 0;
         int shown = group->columns ? group->columns : 1;
-        group->panel.width =
-            2 * scale->padding + shown * (scale->card_width + scale->gap) - scale->gap;
+        group->panel.width = 2 * scale->padding + group->gutter +
+                             shown * column_width(scale, group) - space_between(scale, group);
         group->panel.height = 2 * scale->padding + SWITCH_HEIGHT +
                               (group->rows ? scale->below_leaf - scale->gap : 0) +
                               group->rows * (scale->card_height + scale->gap);
@@ -217,7 +230,8 @@ static void place_hosts(struct oneib_layout *layout, const struct oneib_group *g
     for (size_t i = 0; i < group->count; i++) {
         int column = (int)i % group->columns, row = (int)i / group->columns;
         layout->boxes[layout->hosts[group->first + i]] = (struct oneib_box){
-            .x = group->panel.x + scale->padding + column * (scale->card_width + scale->gap),
+            .x = group->panel.x + scale->padding + group->gutter +
+                 column * column_width(scale, group),
             .y = group->panel.y + scale->padding + SWITCH_HEIGHT + scale->below_leaf +
                  row * (scale->card_height + scale->gap),
             .width = scale->card_width,

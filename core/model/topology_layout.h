@@ -24,6 +24,7 @@ struct oneib_group {
     size_t leaf;
     size_t first, count; /* in layout.hosts */
     int columns, rows;
+    int gutter; /* left of each column's cards, where the cables of further rows run; 0: one row */
     struct oneib_box panel;
 };
 

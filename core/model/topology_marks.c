@@ -39,11 +39,10 @@ static size_t collect_ca_ports(const struct oneib_topology *topology, const stru
 }
 
 /* The partitions of virtual clusters are named "one" and the network's id. */
-static bool is_cluster(const struct oneib_partition *partition)
+static bool is_cluster(const struct oneib_partition *partition, uint64_t *id)
 {
-    uint64_t id;
     return strncmp(partition->name, "one", 3) == 0 &&
-           oneib_parse_decimal(partition->name + 3, UINT32_MAX, &id);
+           oneib_parse_decimal(partition->name + 3, UINT32_MAX, id);
 }
 
 static bool add_mark(struct oneib_marks *marks, oneib_guid guid, size_t cluster)
@@ -56,20 +55,28 @@ static bool add_mark(struct oneib_marks *marks, oneib_guid guid, size_t cluster)
     return true;
 }
 
-static bool add_cluster(struct oneib_marks *marks, const struct oneib_partition *partition)
+static bool add_cluster(struct oneib_marks *marks, const struct oneib_partition *partition,
+                        uint32_t id, const struct oneib_cloud *cloud)
 {
+    const struct oneib_network *network = cloud ? oneib_cloud_network(cloud, id) : NULL;
     struct oneib_error ignored;
     if (oneib_reserve(&marks->clusters, &marks->cluster_capacity, marks->cluster_count + 1,
                       sizeof(*marks->clusters), &ignored) < 0)
         return false;
-    marks->clusters[marks->cluster_count++] = (struct oneib_marked_cluster){.partition = partition};
+    marks->clusters[marks->cluster_count++] = (struct oneib_marked_cluster){
+        .partition = partition,
+        .network_id = id,
+        .name = network && network->name && *network->name ? network->name : NULL};
     return true;
 }
 
-static bool list_clusters(const struct oneib_partition_table *table, struct oneib_marks *marks)
+static bool list_clusters(const struct oneib_partition_table *table,
+                          const struct oneib_cloud *cloud, struct oneib_marks *marks)
 {
+    uint64_t id;
     for (size_t i = 0; i < table->count; i++)
-        if (is_cluster(&table->items[i]) && !add_cluster(marks, &table->items[i]))
+        if (is_cluster(&table->items[i], &id) &&
+            !add_cluster(marks, &table->items[i], (uint32_t)id, cloud))
             return false;
     if (marks->cluster_count)
         qsort(marks->clusters, marks->cluster_count, sizeof(*marks->clusters), compare_clusters);
@@ -126,11 +133,11 @@ static bool drop_absent_clusters(struct oneib_marks *marks)
 }
 
 static bool mark_all(const struct oneib_topology *topology, const struct oneib_ends *ends,
-                     const struct oneib_partition_table *table, oneib_guid *ports,
-                     struct oneib_marks *marks)
+                     const struct oneib_partition_table *table, const struct oneib_cloud *cloud,
+                     oneib_guid *ports, struct oneib_marks *marks)
 {
     size_t port_count = collect_ca_ports(topology, ends, ports);
-    if (!list_clusters(table, marks))
+    if (!list_clusters(table, cloud, marks))
         return false;
     for (size_t i = 0; i < marks->cluster_count; i++)
         if (!mark_members(marks, i, ports, port_count))
@@ -140,13 +147,14 @@ static bool mark_all(const struct oneib_topology *topology, const struct oneib_e
 }
 
 bool oneib_marks_make(const struct oneib_topology *topology, const struct oneib_ends *ends,
-                      const struct oneib_partition_table *table, struct oneib_marks *marks)
+                      const struct oneib_partition_table *table, const struct oneib_cloud *cloud,
+                      struct oneib_marks *marks)
 {
     *marks = (struct oneib_marks){0};
     if (!table)
         return true;
     oneib_guid *ports = calloc(ends->count + 1, sizeof(*ports));
-    bool made = ports && mark_all(topology, ends, table, ports, marks);
+    bool made = ports && mark_all(topology, ends, table, cloud, ports, marks);
     free(ports);
     if (!made)
         oneib_marks_clear(marks);
@@ -168,6 +176,11 @@ const struct oneib_mark *oneib_marks_of(const struct oneib_marks *marks, oneib_g
     while (low + *count < marks->count && marks->items[low + *count].port_guid == port_guid)
         ++*count;
     return *count ? &marks->items[low] : NULL;
+}
+
+const char *oneib_cluster_label(const struct oneib_marked_cluster *cluster)
+{
+    return cluster->name ? cluster->name : cluster->partition->name;
 }
 
 void oneib_marks_clear(struct oneib_marks *marks)

@@ -13,7 +13,9 @@ struct oneib_mark {
 
 struct oneib_marked_cluster {
     const struct oneib_partition *partition; /* borrowed */
-    size_t ports;                            /* of this topology that it lists */
+    uint32_t network_id;
+    const char *name; /* the network's, borrowed, untrusted; NULL: not known */
+    size_t ports;     /* of this topology that it lists */
 };
 
 /* The virtual clusters that list a CA port of the topology, by key, and the ports that they list.
@@ -25,9 +27,13 @@ struct oneib_marks {
     size_t count, capacity;
 };
 
-/* table NULL: no marks. false when out of memory; *marks then holds nothing. */
+/* table NULL: no marks; cloud NULL: no names. false when out of memory; *marks then holds nothing.
+ */
 bool oneib_marks_make(const struct oneib_topology *topology, const struct oneib_ends *ends,
-                      const struct oneib_partition_table *table, struct oneib_marks *marks);
+                      const struct oneib_partition_table *table, const struct oneib_cloud *cloud,
+                      struct oneib_marks *marks);
+/* What a drawing calls it: the network's name, else the partition's. Untrusted. */
+const char *oneib_cluster_label(const struct oneib_marked_cluster *cluster);
 /* The marks of a port, `*count` of them. */
 const struct oneib_mark *oneib_marks_of(const struct oneib_marks *marks, oneib_guid port_guid,
                                         size_t *count);

@@ -36,29 +36,57 @@ static bool is_noncharacter(const char *bytes, size_t length)
            (memcmp(bytes, "\xef\xbf\xbe", 3) == 0 || memcmp(bytes, "\xef\xbf\xbf", 3) == 0);
 }
 
-/* One character of it for which `entity` knows no other spelling. */
-static size_t append_character(struct oneib_text *text, const char *string,
-                               const char *(*entity)(char))
+/* The first character: its bytes and columns, and whether it can be shown as it is. */
+struct character {
+    size_t length, columns;
+    bool shown;
+};
+
+static struct character first_character(const char *string)
 {
-    size_t length = oneib_printable_length(string);
-    if (length == 0 || is_noncharacter(string, length)) {
-        oneib_text_append(text, REPLACEMENT);
-        return length ? length : 1;
-    }
-    const char *spelling = length == 1 ? entity(*string) : NULL;
-    if (spelling)
-        oneib_text_append(text, spelling);
-    else
-        oneib_text_append_bytes(text, string, length);
-    return length;
+    const size_t length = oneib_printable_length(string);
+    if (length == 0 || is_noncharacter(string, length))
+        return (struct character){length ? length : 1, 1, false};
+    return (struct character){length, length > 2 ? 2 : 1, true};
 }
 
-static void append(struct oneib_text *text, const char *string, size_t max_characters,
+size_t oneib_columns_of(const char *string)
+{
+    size_t columns = 0;
+    while (*string) {
+        const struct character first = first_character(string);
+        columns += first.columns;
+        string += first.length;
+    }
+    return columns;
+}
+
+static void append_character(struct oneib_text *text, const char *string, struct character first,
+                             const char *(*entity)(char))
+{
+    const char *spelling = first.length == 1 ? entity(*string) : NULL;
+    if (!first.shown)
+        oneib_text_append(text, REPLACEMENT);
+    else if (spelling)
+        oneib_text_append(text, spelling);
+    else
+        oneib_text_append_bytes(text, string, first.length);
+}
+
+static void append(struct oneib_text *text, const char *string, size_t max_columns,
                    const char *(*entity)(char))
 {
-    for (; *string && max_characters; max_characters--)
-        string += append_character(text, string, entity);
-    if (*string)
+    const bool fits = oneib_columns_of(string) <= max_columns;
+    size_t room = fits || max_columns == 0 ? max_columns : max_columns - 1;
+    while (*string) {
+        const struct character first = first_character(string);
+        if (first.columns > room)
+            break;
+        append_character(text, string, first, entity);
+        string += first.length;
+        room -= first.columns;
+    }
+    if (!fits && max_columns > 0)
         oneib_text_append(text, ELLIPSIS);
 }
 
@@ -87,12 +115,12 @@ static const char *dot_entity(char character)
     return character == '\\' ? "\\\\" : NULL;
 }
 
-void oneib_append_xml(struct oneib_text *text, const char *string, size_t max_characters)
+void oneib_append_xml(struct oneib_text *text, const char *string, size_t max_columns)
 {
-    append(text, string, max_characters, xml_entity);
+    append(text, string, max_columns, xml_entity);
 }
 
-void oneib_append_dot(struct oneib_text *text, const char *string, size_t max_characters)
+void oneib_append_dot(struct oneib_text *text, const char *string, size_t max_columns)
 {
-    append(text, string, max_characters, dot_entity);
+    append(text, string, max_columns, dot_entity);
 }

@@ -15,10 +15,13 @@ const char *oneib_palette_colour(size_t n);
 bool oneib_palette_is_light(size_t n);
 
 /*
- * Appends at most max_characters of an untrusted string, "…" after a cut one, with what cannot be
- * shown as U+FFFD. XML: for text and attributes. DOT: for quoted strings.
+ * Appends an untrusted string, cut to at most max_columns with its "…", and with what cannot be
+ * shown as U+FFFD. A character of three bytes or more counts as two columns: those of East Asia
+ * are that wide. XML: for text and attributes. DOT: for quoted strings.
  */
-void oneib_append_xml(struct oneib_text *text, const char *string, size_t max_characters);
-void oneib_append_dot(struct oneib_text *text, const char *string, size_t max_characters);
+void oneib_append_xml(struct oneib_text *text, const char *string, size_t max_columns);
+void oneib_append_dot(struct oneib_text *text, const char *string, size_t max_columns);
+/* The columns that all of it takes. */
+size_t oneib_columns_of(const char *string);
 
 #endif

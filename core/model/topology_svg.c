@@ -10,10 +10,14 @@
 #define FONT "system-ui,-apple-system,'Segoe UI',Helvetica,Arial,sans-serif"
 #define MARGIN 32
 #define LEGEND_TITLE 30
-#define LEGEND_ROW 26
-#define LEGEND_COLUMN 216
+#define LEGEND_ROW 38
+#define LEGEND_COLUMN 250
+#define SEGMENT_NAME_MIN 4 /* columns: less of a longer name says nothing */
+#define LEGEND_NAME 26     /* columns of text */
+#define TITLE_NAME 64
 #define LEGEND_MAX 60
 #define DESCRIPTION_MAX 64
+#define CORNER 7 /* of a switch */
 
 /* Clusters beyond the colours of the palette repeat them with stripes, then with dots. */
 #define TEXTURES 3
@@ -154,38 +158,70 @@ static void put_links_between_switches(struct svg_drawing *drawing)
     put(drawing, "</g>\n");
 }
 
-/* The hosts of a column hang on one string from their leaf. */
-static void put_strings(struct svg_drawing *drawing, const struct oneib_group *group)
+static const struct oneib_group *group_of(const struct svg_drawing *drawing, size_t host)
+{
+    return &drawing->layout.groups[drawing->layout.group_of[host]];
+}
+
+/* Down the gutter beside its column and into its side: a cable from above would seem to come from
+ * the host there. */
+static void put_cable_by_gutter(struct svg_drawing *drawing, const struct oneib_box *host, int top,
+                                int gutter)
+{
+    const int x = host->x - gutter / 2, y = host->y + host->height / 2;
+    const int bend = gutter / 2 < host->height / 4 ? gutter / 2 : host->height / 4;
+    oneib_text_printf(drawing->text, "<path d=\"M%d %dV%dQ%d %d %d %dH%d\"/>\n", x, top, y - bend,
+                      x, y, x + bend, y, host->x);
+}
+
+/* Each host of a leaf has a cable of its own to it. */
+static void put_cables(struct svg_drawing *drawing, const struct oneib_group *group)
 {
     if (group->leaf == SIZE_MAX)
         return;
     const struct oneib_box *leaf = &drawing->layout.boxes[group->leaf];
-    for (int column = 0; column < group->columns; column++) {
-        size_t last =
-            (group->count - 1 - (size_t)column) / (size_t)group->columns * (size_t)group->columns +
-            (size_t)column;
+    const int bottom = leaf->y + leaf->height;
+    for (size_t i = 0; i < group->count; i++) {
         const struct oneib_box *host =
-            &drawing->layout.boxes[drawing->layout.hosts[group->first + last]];
-        oneib_text_printf(drawing->text, "<path d=\"M%d %dV%d\"/>\n", centre(host),
-                          leaf->y + leaf->height, host->y);
+            &drawing->layout.boxes[drawing->layout.hosts[group->first + i]];
+        if (group->gutter)
+            put_cable_by_gutter(drawing, host, bottom - CORNER, group->gutter);
+        else
+            oneib_text_printf(drawing->text, "<path d=\"M%d %dV%d\"/>\n", centre(host), bottom,
+                              host->y);
     }
+}
+
+/* A link of a host to another node than its leaf. In a group of several rows it leaves by the
+ * gutter, beside the first cable, and turns away above the cards. */
+static void put_further_link(struct svg_drawing *drawing, size_t host, size_t other)
+{
+    const struct oneib_layout *layout = &drawing->layout;
+    const struct oneib_group *group = group_of(drawing, host);
+    const struct oneib_box *from = &layout->boxes[host], *to = &layout->boxes[other];
+    const int bottom = from->y == to->y ? to->y : to->y + to->height;
+    if (group->gutter == 0) {
+        put_curve(drawing, centre(from) + from->width / 4, from->y, centre(to), bottom);
+        return;
+    }
+    const int x = from->x - group->gutter / 4, y = from->y + from->height * 3 / 4;
+    const int top = layout->boxes[layout->hosts[group->first]].y;
+    const int middle = (top + bottom) / 2;
+    oneib_text_printf(drawing->text, "<path d=\"M%d %dH%dV%dC%d %d %d %d %d %d\"/>\n", from->x, y,
+                      x, top, x, middle, centre(to), middle, centre(to), bottom);
 }
 
 /* Links of a host beyond the one that its place shows: a second port, or a host linked to a host.
  */
 static void put_further_links(struct svg_drawing *drawing, size_t host)
 {
-    const struct oneib_layout *layout = &drawing->layout;
     size_t count;
     const struct oneib_end *ends = oneib_ends_of(&drawing->ends, host, &count);
-    const struct oneib_group *group = &layout->groups[layout->group_of[host]];
+    const size_t leaf = group_of(drawing, host)->leaf;
     for (size_t i = 0; i < count; i++) {
         size_t other = ends[i].other;
-        if (other == group->leaf || (!oneib_is_switch(drawing->topology, other) && other < host))
-            continue;
-        const struct oneib_box *from = &layout->boxes[host], *to = &layout->boxes[other];
-        put_curve(drawing, centre(from), from->y, centre(to),
-                  from->y == to->y ? to->y : to->y + to->height);
+        if (other != leaf && (oneib_is_switch(drawing->topology, other) || other > host))
+            put_further_link(drawing, host, other);
     }
 }
 
@@ -194,7 +230,7 @@ static void put_host_links(struct svg_drawing *drawing)
     const struct oneib_layout *layout = &drawing->layout;
     put(drawing, "<g fill=\"none\" stroke=\"#94a3b8\" stroke-width=\"1.6\">\n");
     for (size_t i = 0; i < layout->group_count; i++)
-        put_strings(drawing, &layout->groups[i]);
+        put_cables(drawing, &layout->groups[i]);
     put(drawing, "</g>\n<g fill=\"none\" stroke=\"#94a3b8\" stroke-width=\"1.6\" "
                  "stroke-dasharray=\"5 4\">\n");
     for (size_t i = 0; i < layout->host_count; i++)
@@ -231,9 +267,10 @@ static void put_switch(struct svg_drawing *drawing, size_t index)
     put(drawing, "<g>");
     put_title(drawing, index);
     oneib_text_printf(drawing->text,
-                      "</title><rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" rx=\"7\" "
+                      "</title><rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" rx=\"%d\" "
                       "fill=\"%s\"/>",
-                      box->x, box->y, box->width, box->height, leaf ? "#475569" : "#1e293b");
+                      box->x, box->y, box->width, box->height, CORNER,
+                      leaf ? "#475569" : "#1e293b");
     put_label(drawing, index, centre(box), box->y + 22, box->width - 8, 8,
               "font-size=\"13\" font-weight=\"600\" fill=\"#fff\" text-anchor=\"middle\"");
     put(drawing, "</g>\n");
@@ -256,18 +293,18 @@ static void put_panels(struct svg_drawing *drawing)
 static void put_segment_name(struct svg_drawing *drawing, size_t cluster,
                              const struct oneib_box *box)
 {
-    const char *name = drawing->marks.clusters[cluster].partition->name;
-    const char *shown = box->width >= 44 ? name : name + 3; /* "one12" or "12" */
-    int digits = 0;
-    while (shown[digits])
-        digits++;
-    if (box->height < 12 || texture_of(cluster) || digits * 6 + 4 > box->width)
+    const char *name = oneib_cluster_label(&drawing->marks.clusters[cluster]);
+    const size_t room = box->width > 4 ? (size_t)(box->width - 4) / 6 : 0;
+    if (box->height < 12 || texture_of(cluster) ||
+        (room < SEGMENT_NAME_MIN && oneib_columns_of(name) > room))
         return;
     oneib_text_printf(drawing->text,
                       "<text x=\"%d\" y=\"%d\" font-size=\"10\" font-weight=\"600\" fill=\"%s\" "
-                      "text-anchor=\"middle\">%s</text>",
+                      "text-anchor=\"middle\">",
                       centre(box), box->y + box->height - 4,
-                      oneib_palette_is_light(cluster) ? "#0f172a" : "#fff", shown);
+                      oneib_palette_is_light(cluster) ? "#0f172a" : "#fff");
+    oneib_append_xml(drawing->text, name, room);
+    put(drawing, "</text>");
 }
 
 /* One port: as many coloured segments as it has clusters, or an empty bar. */
@@ -313,9 +350,12 @@ static void put_host_title(struct svg_drawing *drawing, size_t host)
     for (size_t i = 0; i < count; i++) {
         const struct oneib_mark *marks = oneib_marks_of(&drawing->marks, ends[i].guid, &mark_count);
         oneib_text_printf(drawing->text, ", port %u 0x%016" PRIx64, ends[i].port, ends[i].guid);
-        for (size_t k = 0; k < mark_count; k++)
-            oneib_text_printf(drawing->text, "%s%s", k ? ", " : ": ",
-                              drawing->marks.clusters[marks[k].cluster].partition->name);
+        for (size_t k = 0; k < mark_count; k++) {
+            put(drawing, k ? ", " : ": ");
+            oneib_append_xml(drawing->text,
+                             oneib_cluster_label(&drawing->marks.clusters[marks[k].cluster]),
+                             TITLE_NAME);
+        }
     }
     put(drawing, "</title>");
 }
@@ -357,7 +397,7 @@ static void put_host(struct svg_drawing *drawing, size_t host)
     if (drawing->layout.detail == ONEIB_DETAIL_FULL) {
         put_full_host(drawing, host, box);
     } else if (drawing->layout.detail == ONEIB_DETAIL_NAME) {
-        put_label(drawing, host, centre(box), box->y + 14, box->width - 4, 6,
+        put_label(drawing, host, centre(box), box->y + 14, box->width - 4, 7,
                   "font-size=\"10\" fill=\"#0f172a\" text-anchor=\"middle\"");
         put_ports(drawing, host,
                   &(struct oneib_box){box->x + 4, box->y + box->height - 15, box->width - 8, 11});
@@ -399,6 +439,13 @@ static void put_header(struct svg_drawing *drawing)
     if (drawing->marked)
         oneib_text_printf(drawing->text, ", %zu virtual cluster%s", clusters, plural(clusters));
     put(drawing, "</text>\n");
+    if (clusters > 0)
+        oneib_text_printf(
+            drawing->text,
+            "<text x=\"%d\" y=\"78\" font-size=\"12\" fill=\"#64748b\">"
+            "Colours are virtual clusters: ports reach each other only where they share "
+            "one.</text>\n",
+            MARGIN);
 }
 
 static size_t legend_entries(const struct svg_drawing *drawing)
@@ -434,17 +481,18 @@ static void put_legend_entry(struct svg_drawing *drawing, size_t index, int x, i
                       x + 30, y + 11);
     if (!last) {
         const struct oneib_marked_cluster *cluster = &drawing->marks.clusters[index];
+        put(drawing, "<tspan font-weight=\"600\">");
+        oneib_append_xml(drawing->text, oneib_cluster_label(cluster), LEGEND_NAME);
         oneib_text_printf(drawing->text,
-                          "<tspan font-weight=\"600\">%s</tspan>"
-                          "<tspan dx=\"7\">0x%04x</tspan>"
-                          "<tspan dx=\"9\" fill=\"#64748b\">%zu port%s</tspan>",
-                          cluster->partition->name, cluster->partition->pkey, cluster->ports,
+                          "</tspan><tspan x=\"%d\" dy=\"15\" font-size=\"11\" fill=\"#64748b\">"
+                          "network %" PRIu32 ", P_Key 0x%04x, %zu port%s</tspan>",
+                          x + 30, cluster->network_id, cluster->partition->pkey, cluster->ports,
                           plural(cluster->ports));
     } else if (drawing->marks.cluster_count > LEGEND_MAX) {
-        oneib_text_printf(drawing->text, "none; %zu further clusters are not listed",
+        oneib_text_printf(drawing->text, "none; %zu more are not listed",
                           drawing->marks.cluster_count - LEGEND_MAX);
     } else {
-        put(drawing, "in no virtual cluster");
+        put(drawing, "a port in none of them");
     }
     put(drawing, "</text>\n");
 }
@@ -457,7 +505,7 @@ static void put_legend(struct svg_drawing *drawing)
         return;
     oneib_text_printf(drawing->text,
                       "<text x=\"%d\" y=\"%d\" font-size=\"13\" font-weight=\"700\" "
-                      "fill=\"#0f172a\">Virtual clusters: partition and P_Key</text>\n",
+                      "fill=\"#0f172a\">Virtual clusters</text>\n",
                       MARGIN, top);
     for (size_t i = 0; i < entries; i++)
         put_legend_entry(drawing, i, MARGIN + (int)(i % columns) * LEGEND_COLUMN,
@@ -487,11 +535,12 @@ static void put_picture(struct svg_drawing *drawing)
 }
 
 void oneib_topology_svg(const struct oneib_topology *topology,
-                        const struct oneib_partition_table *table, struct oneib_text *text)
+                        const struct oneib_partition_table *table, const struct oneib_cloud *cloud,
+                        struct oneib_text *text)
 {
     struct svg_drawing drawing = {.topology = topology, .marked = table != NULL, .text = text};
     if (oneib_ends_make(topology, &drawing.ends) &&
-        oneib_marks_make(topology, &drawing.ends, table, &drawing.marks) &&
+        oneib_marks_make(topology, &drawing.ends, table, cloud, &drawing.marks) &&
         oneib_layout_make(topology, &drawing.ends, &drawing.layout))
         put_picture(&drawing);
     else

@@ -5,6 +5,8 @@
 #include "model/topology_marks.h"
 #include <inttypes.h>
 
+#define NAME_MAX_SHOWN 32
+
 struct text_drawing {
     const struct oneib_topology *topology;
     struct oneib_ends ends;
@@ -27,13 +29,25 @@ static void append_node(struct text_drawing *drawing, size_t index)
     oneib_text_append(drawing->text, "\"");
 }
 
+/* As messages name it: 7 "red". */
+static void append_network(struct text_drawing *drawing, const struct oneib_marked_cluster *cluster)
+{
+    oneib_text_printf(drawing->text, "%" PRIu32, cluster->network_id);
+    if (!cluster->name)
+        return;
+    oneib_text_append(drawing->text, " \"");
+    oneib_text_append_escaped(drawing->text, cluster->name, NAME_MAX_SHOWN);
+    oneib_text_append(drawing->text, "\"");
+}
+
 static void append_clusters(struct text_drawing *drawing, oneib_guid guid)
 {
     size_t count;
     const struct oneib_mark *marks = oneib_marks_of(&drawing->marks, guid, &count);
-    for (size_t i = 0; i < count; i++)
-        oneib_text_printf(drawing->text, "%s%s", i ? ", " : "  ",
-                          drawing->marks.clusters[marks[i].cluster].partition->name);
+    for (size_t i = 0; i < count; i++) {
+        oneib_text_append(drawing->text, i ? ", " : count > 1 ? "  networks " : "  network ");
+        append_network(drawing, &drawing->marks.clusters[marks[i].cluster]);
+    }
 }
 
 static void append_end(struct text_drawing *drawing, const struct oneib_end *end)
@@ -75,6 +89,17 @@ static bool hangs_on_switch(const struct text_drawing *drawing, size_t node)
     return false;
 }
 
+static void append_legend(struct text_drawing *drawing)
+{
+    for (size_t i = 0; i < drawing->marks.cluster_count; i++) {
+        const struct oneib_marked_cluster *cluster = &drawing->marks.clusters[i];
+        oneib_text_append(drawing->text, "network ");
+        append_network(drawing, cluster);
+        oneib_text_printf(drawing->text, "  P_Key 0x%04x  %zu port%s\n", cluster->partition->pkey,
+                          cluster->ports, cluster->ports == 1 ? "" : "s");
+    }
+}
+
 static void append_counts(struct text_drawing *drawing)
 {
     const struct oneib_topology *topology = drawing->topology;
@@ -94,15 +119,17 @@ static void append_all(struct text_drawing *drawing)
     for (size_t i = 0; i < topology->node_count; i++)
         if (!oneib_is_switch(topology, i) && !hangs_on_switch(drawing, i))
             append_block(drawing, i);
+    append_legend(drawing);
     append_counts(drawing);
 }
 
 void oneib_topology_text(const struct oneib_topology *topology,
-                         const struct oneib_partition_table *table, struct oneib_text *text)
+                         const struct oneib_partition_table *table, const struct oneib_cloud *cloud,
+                         struct oneib_text *text)
 {
     struct text_drawing drawing = {.topology = topology, .text = text};
     if (oneib_ends_make(topology, &drawing.ends) &&
-        oneib_marks_make(topology, &drawing.ends, table, &drawing.marks))
+        oneib_marks_make(topology, &drawing.ends, table, cloud, &drawing.marks))
         append_all(&drawing);
     else
         text->failed = true;

@@ -3,6 +3,7 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "fabric/discover.h"
+#include "oneib/changes.h"
 #include "oneib/look.h"
 #include "oneib/options.h"
 #include "oneib/output.h"
@@ -11,7 +12,8 @@
 #define PARTITIONS_MAX_SIZE ((size_t)256 << 20)
 
 typedef void (*drawing)(const struct oneib_topology *topology,
-                        const struct oneib_partition_table *table, struct oneib_text *text);
+                        const struct oneib_partition_table *table, const struct oneib_cloud *cloud,
+                        struct oneib_text *text);
 
 static const struct {
     const char *name;
@@ -30,6 +32,7 @@ struct picture {
     struct oneib_view view;                    /* when oned could be asked */
     struct oneib_partition_table in_force;     /* else, when there is a file */
     const struct oneib_partition_table *table; /* one of both, or NULL */
+    const struct oneib_cloud *cloud;           /* that names the networks, or NULL */
     const char *source;
 };
 
@@ -58,6 +61,7 @@ static bool take_from_one(const struct oneib_run *run, struct picture *picture)
         return false;
     }
     picture->table = &picture->view.desired.table;
+    picture->cloud = &picture->view.cloud;
     picture->source = "one";
     return true;
 }
@@ -116,8 +120,20 @@ static json_t *links_json(const struct oneib_topology *topology)
     return array;
 }
 
-static json_t *clusters_json(const struct oneib_partition_table *table)
+/* {id, name}; null for a partition that is no network's, and where oned was not asked. */
+static json_t *network_json(const struct oneib_cloud *cloud,
+                            const struct oneib_partition *partition)
 {
+    const struct oneib_network *network =
+        cloud ? oneib_network_of_partition(cloud, partition) : NULL;
+    return network ? json_pack("{s:I, s:o}", "id", (json_int_t)network->id, "name",
+                               oneib_json_text(network->name))
+                   : json_null();
+}
+
+static json_t *clusters_json(const struct picture *picture)
+{
+    const struct oneib_partition_table *table = picture->table;
     json_t *array = json_array();
     for (size_t i = 0; table && i < table->count; i++) {
         const struct oneib_partition *partition = &table->items[i];
@@ -126,8 +142,10 @@ static json_t *clusters_json(const struct oneib_partition_table *table)
             if (partition->members[j].kind == ONEIB_MEMBER_GUID)
                 oneib_json_append(&ports, oneib_json_guid(partition->members[j].guid));
         }
-        oneib_json_append(&array, json_pack("{s:s, s:o, s:o}", "name", partition->name, "pkey",
-                                            oneib_json_key(partition->pkey), "port_guids", ports));
+        oneib_json_append(&array,
+                          json_pack("{s:s, s:o, s:o, s:o}", "name", partition->name, "pkey",
+                                    oneib_json_key(partition->pkey), "network",
+                                    network_json(picture->cloud, partition), "port_guids", ports));
     }
     return array;
 }
@@ -138,11 +156,11 @@ static int print(const struct oneib_run *run, const struct picture *picture, dra
     if (run->json)
         return oneib_json_write(
             json_pack("{s:o, s:o, s:o, s:o}", "nodes", nodes_json(&picture->topology), "links",
-                      links_json(&picture->topology), "partitions", clusters_json(picture->table),
+                      links_json(&picture->topology), "partitions", clusters_json(picture),
                       "partitions_from", oneib_json_text(picture->source)),
             err);
     oneib_autotext struct oneib_text text = {0};
-    draw(&picture->topology, picture->table, &text);
+    draw(&picture->topology, picture->table, picture->cloud, &text);
     return oneib_write_out(&text, err);
 }
 
@@ -181,7 +199,8 @@ const struct oneib_verb oneib_verb_topology = {
             "\n"
             "  --format F  text (default), dot (for graphviz) or svg\n"
             "\n"
-            "Clusters are OpenNebula's when oned answers, else those of the file in force.\n"
+            "Clusters are OpenNebula's when oned answers, else those of the file in force,\n"
+            "which knows the networks' numbers alone.\n"
             "\n"
             "example:\n"
             "  $ oneib topology --format svg > fabric.svg\n",

@@ -257,7 +257,8 @@ static void topology_has_its_fields(void **state)
     has_fields(link, "a b rate_gbps");
     has_fields(json_field(link, "a"), "node port port_guid");
     json_t *red = json_find(json_field(document, "partitions"), "name", "one1");
-    has_fields(red, "name pkey port_guids");
+    has_fields(red, "name pkey network port_guids");
+    has_fields(json_field(red, "network"), "id name");
     assert_int_equal(json_array_size(json_field(red, "port_guids")), 2);
 }
 

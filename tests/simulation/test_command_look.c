@@ -304,17 +304,18 @@ static void topology_shows_where_clusters_are(void **state)
     ONEIB(0, "sync");
 
     const char *text = ONEIB(0, "topology")->out;
-    must_say(line_with(text, "\"H1\""), "one1");
-    must_not_say(line_with(text, "\"H1\""), "one2");
-    must_say(line_with(text, "\"H2\""), "one1, one2");
-    must_not_say(line_with(text, "\"H3\""), "one");
+    must_say(line_with(text, "\"H1\""), "  network 1 \"red\"");
+    must_not_say(line_with(text, "\"H1\""), "blue");
+    must_say(line_with(text, "\"H2\""), "networks 1 \"red\", 2 \"blue\"");
+    must_not_say(line_with(text, "\"H3\""), "network");
+    must_say(text, "\nnetwork 2 \"blue\"  P_Key 0x0102  1 port\n");
     must_say(text, "hosts 7, switches 1, links 7");
 
     const char *dot = ONEIB(0, "topology", "--format", "dot")->out;
     assert_int_equal(strncmp(dot, "graph fabric {\n", 15), 0);
     must_say(line_with(dot, "label=\"H1\""), "fillcolor");
     must_not_say(line_with(dot, "label=\"H3\""), "fillcolor");
-    must_say(dot, "one2 0x0102");
+    must_say(dot, ">blue</td><td align=\"left\">network 2, 0x0102<");
 
     const struct lab_output *svg = ONEIB(0, "topology", "--format", "svg");
     xmlDoc *document = xmlReadMemory(svg->out, (int)svg->out_length, "fabric.svg", NULL,
@@ -322,7 +323,7 @@ static void topology_shows_where_clusters_are(void **state)
     assert_non_null(document);
     assert_string_equal((const char *)xmlDocGetRootElement(document)->name, "svg");
     xmlFreeDoc(document);
-    must_say(svg->out, "port 1 0x0000000000100005: one1, one2</title>");
+    must_say(svg->out, "port 1 0x0000000000100005: red, blue</title>");
 }
 
 static void topology_falls_back_to_the_file_when_oned_is_silent(void **state)
@@ -334,7 +335,7 @@ static void topology_falls_back_to_the_file_when_oned_is_silent(void **state)
     ONEIB(0, "sync");
     MUST(lab_standin_stop(lab, &err));
     const struct lab_output *drawn = ONEIB(0, "topology");
-    must_say(line_with(drawn->out, "\"H1\""), "one1");
+    must_say(line_with(drawn->out, "\"H1\""), "  network 1");
     must_say(drawn->error, "virtual clusters are from ");
     assert_string_equal(json_text(ONEIB_JSON(0, "topology"), "partitions_from"), "file");
 }

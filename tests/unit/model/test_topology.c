@@ -20,6 +20,7 @@
 struct fabric {
     struct oneib_topology topology;
     struct oneib_partition_table table;
+    struct oneib_cloud cloud;
 };
 
 static size_t add_node(struct fabric *fabric, uint8_t type, const char *description)
@@ -91,6 +92,16 @@ static void add_member(struct oneib_partition *partition, oneib_guid guid)
     assert_int_equal(oneib_partition_add_member(partition, member, &err), 0);
 }
 
+static void name_network(struct fabric *fabric, uint32_t id, const char *name)
+{
+    struct oneib_error err;
+    struct oneib_network *network = oneib_cloud_add_network(&fabric->cloud, &err);
+    assert_non_null(network);
+    network->id = id;
+    network->name = strdup(name);
+    oneib_cloud_sort(&fabric->cloud);
+}
+
 /* Hosts, leaves and spines as in a fat tree; host i hangs on leaf i / hosts_per_leaf. */
 static void build_tree(struct fabric *fabric, unsigned leaves, unsigned hosts_per_leaf,
                        unsigned spines)
@@ -122,17 +133,18 @@ static void clear(struct fabric *fabric)
 {
     oneib_topology_clear(&fabric->topology);
     oneib_partition_table_clear(&fabric->table);
+    oneib_cloud_clear(&fabric->cloud);
 }
 
 /* --- drawing -------------------------------------------------------------------------------- */
 
 typedef void (*drawer)(const struct oneib_topology *, const struct oneib_partition_table *,
-                       struct oneib_text *);
+                       const struct oneib_cloud *, struct oneib_text *);
 
 static char *draw(drawer drawer_of_format, const struct fabric *fabric)
 {
     struct oneib_text text = {0};
-    drawer_of_format(&fabric->topology, &fabric->table, &text);
+    drawer_of_format(&fabric->topology, &fabric->table, &fabric->cloud, &text);
     assert_false(oneib_text_failed(&text));
     assert_non_null(text.data);
     return text.data;
@@ -310,21 +322,26 @@ static void the_text_has_one_block_a_switch_with_its_hosts_and_their_clusters(vo
     build_tree(&fabric, 2, 2, 1);
     add_member(add_partition(&fabric, "one5", 0x105), port_guid(&fabric, 1, 1));
     add_member(add_partition(&fabric, "one7", 0x107), port_guid(&fabric, 1, 1));
+    add_member(&fabric.table.items[1], port_guid(&fabric, 3, 1));
+    name_network(&fabric, 5, "red");
     char *text = draw(oneib_topology_text, &fabric);
     assert_string_equal(text, "switch \"L1\"  0x0000000000200008  36 ports\n"
                               "    1  host \"H1\" port 1  0x0000000000100001  40 Gb/s\n"
-                              "    2  host \"H2\" port 1  0x0000000000100003  40 Gb/s  one5, one7\n"
+                              "    2  host \"H2\" port 1  0x0000000000100003  40 Gb/s  "
+                              "networks 5 \"red\", 7\n"
                               "    3  switch \"S1\" port 1  40 Gb/s\n"
                               "\n"
                               "switch \"L2\"  0x000000000020000a  36 ports\n"
                               "    1  host \"H3\" port 1  0x0000000000100005  40 Gb/s\n"
-                              "    2  host \"H4\" port 1  0x0000000000100007  40 Gb/s\n"
+                              "    2  host \"H4\" port 1  0x0000000000100007  40 Gb/s  network 7\n"
                               "    3  switch \"S1\" port 2  40 Gb/s\n"
                               "\n"
                               "switch \"S1\"  0x000000000020000c  36 ports\n"
                               "    1  switch \"L1\" port 3  40 Gb/s\n"
                               "    2  switch \"L2\" port 3  40 Gb/s\n"
                               "\n"
+                              "network 5 \"red\"  P_Key 0x0105  1 port\n"
+                              "network 7  P_Key 0x0107  2 ports\n"
                               "hosts 4, switches 3, links 6\n");
     free(text);
     clear(&fabric);
@@ -401,8 +418,7 @@ static void a_port_in_several_clusters_has_as_many_segments(void **state)
     char *svg = draw(oneib_topology_svg, &fabric);
     assert_int_equal(occurrences(svg, "fill=\"#0072b2\""), 2); /* segment and legend */
     assert_int_equal(occurrences(svg, "fill=\"#e69f00\""), 2);
-    assert_has(svg, ">0x0002<");
-    assert_has(svg, ">1 port<");
+    assert_has(svg, ">network 2, P_Key 0x0002, 1 port<");
     free(svg);
     clear(&fabric);
 }
@@ -413,7 +429,7 @@ static void without_a_partition_table_there_is_no_legend(void **state)
     struct fabric fabric;
     struct oneib_text text = {0};
     build_tree(&fabric, 1, 2, 0);
-    oneib_topology_svg(&fabric.topology, NULL, &text);
+    oneib_topology_svg(&fabric.topology, NULL, NULL, &text);
     assert_false(oneib_text_failed(&text));
     assert_well_formed(text.data);
     assert_lacks(text.data, "irtual cluster");
@@ -490,6 +506,128 @@ static void hostile_descriptions_stay_text_in_the_svg(void **state)
     clear(&fabric);
 }
 
+/* A user chose it. */
+static void hostile_names_of_networks_stay_text_and_are_cut_in_every_drawing(void **state)
+{
+    (void)state;
+    static const drawer drawers[] = {oneib_topology_text, oneib_topology_dot, oneib_topology_svg};
+    char name[16];
+    struct fabric fabric;
+    build_tree(&fabric, 1, HOSTILE_COUNT, 0);
+    for (unsigned i = 0; i < HOSTILE_COUNT; i++) {
+        snprintf(name, sizeof name, "one%u", i);
+        add_member(add_partition(&fabric, name, (oneib_pkey)(i + 1)), port_guid(&fabric, i, 1));
+        name_network(&fabric, i, hostile[i]);
+    }
+    for (size_t i = 0; i < sizeof drawers / sizeof drawers[0]; i++) {
+        char *drawn = draw(drawers[i], &fabric);
+        for (const char *at = drawn; *at; at++)
+            assert_true(*at == '\n' || (unsigned char)*at >= 0x20);
+        if (drawers[i] != oneib_topology_text)
+            assert_lacks(drawn, "<script>");
+        if (drawers[i] == oneib_topology_svg) {
+            assert_well_formed(drawn);
+            assert_stands_alone(drawn);
+        } else {
+            assert_lacks(drawn, "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"); /* 33 */
+        }
+        free(drawn);
+    }
+    clear(&fabric);
+}
+
+static void the_svg_calls_clusters_by_their_networks_names(void **state)
+{
+    (void)state;
+    struct fabric fabric;
+    build_tree(&fabric, 1, 2, 0);
+    add_member(add_partition(&fabric, "one5", 0x105), port_guid(&fabric, 0, 1));
+    add_member(add_partition(&fabric, "one7", 0x107), port_guid(&fabric, 0, 1));
+    name_network(&fabric, 5, "red");
+    name_network(&fabric, 7, "\xe5\x8c\x96\xe5\xad\xa6 and so on, with a very long name");
+    char *svg = draw(oneib_topology_svg, &fabric);
+    assert_int_equal(occurrences(svg, ">red</t"), 2); /* segment and legend */
+    assert_has(svg, ">network 5, P_Key 0x0105, 1 port<");
+    assert_has(svg, "port 1 0x0000000000100001: red, \xe5\x8c\x96");
+    assert_has(svg, ">\xe5\x8c\x96\xe5\xad\xa6 and so on, with a ve\xe2\x80\xa6</tspan>");
+    assert_lacks(svg, "one5");
+    free(svg);
+    clear(&fabric);
+}
+
+/* --- cables --------------------------------------------------------------------------------- */
+
+struct card {
+    int x, y, width, height;
+    bool cabled;
+};
+
+static size_t read_cards(const char *svg, struct card *cards, size_t room)
+{
+    size_t count = 0;
+    for (const char *at = svg; (at = strstr(at, "<rect x=")) && count < room; at++) {
+        struct card card = {0};
+        int length = 0, corner;
+        sscanf(at,
+               "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" rx=\"%d\" fill=\"#fff\" "
+               "stroke=\"#cbd5e1\"/>%n",
+               &card.x, &card.y, &card.width, &card.height, &corner, &length);
+        if (length > 0)
+            cards[count++] = card;
+    }
+    return count;
+}
+
+/* From (x, top) straight down to bottom. */
+static bool passes(const struct card *card, int x, int top, int bottom)
+{
+    return x >= card->x && x <= card->x + card->width && top < card->y + card->height &&
+           bottom > card->y;
+}
+
+/* The card at whose upper edge, or left side, it ends. */
+static struct card *card_at(struct card *cards, size_t count, int x, int y)
+{
+    for (size_t i = 0; i < count; i++)
+        if ((y == cards[i].y && x > cards[i].x && x < cards[i].x + cards[i].width) ||
+            (x == cards[i].x && y > cards[i].y && y < cards[i].y + cards[i].height))
+            return &cards[i];
+    return NULL;
+}
+
+static void each_host_has_a_cable_to_its_leaf_that_passes_no_other_host(void **state)
+{
+    (void)state;
+    static const unsigned sizes[][2] = {{1, 1}, {1, 8}, {2, 12}, {4, 16}, {9, 20}};
+    static struct card cards[256];
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        struct fabric fabric;
+        build_tree(&fabric, sizes[i][0], sizes[i][1], sizes[i][0] > 1);
+        char *svg = draw(oneib_topology_svg, &fabric);
+        const size_t hosts = (size_t)sizes[i][0] * sizes[i][1];
+        assert_int_equal(read_cards(svg, cards, 256), hosts);
+        size_t cables = 0;
+        for (const char *at = svg; (at = strstr(at, "<path d=\"M")); at++) {
+            int x, top, bottom, end_x, end_y;
+            int read = sscanf(at, "<path d=\"M%d %dV%dQ%*d %*d %*d %dH%d", &x, &top, &bottom,
+                              &end_y, &end_x);
+            if (read < 3)
+                continue;
+            for (size_t k = 0; k < hosts; k++)
+                assert_false(passes(&cards[k], x, top, bottom));
+            struct card *end =
+                read == 5 ? card_at(cards, hosts, end_x, end_y) : card_at(cards, hosts, x, bottom);
+            assert_non_null(end);
+            assert_false(end->cabled);
+            end->cabled = true;
+            cables++;
+        }
+        assert_int_equal(cables, hosts);
+        free(svg);
+        clear(&fabric);
+    }
+}
+
 static void hostile_descriptions_stay_in_their_quotes_in_dot(void **state)
 {
     (void)state;
@@ -515,7 +653,8 @@ static void dot_has_every_node_and_link_once(void **state)
     assert_int_equal(occurrences(dot, "tooltip=\"0x"), 12);
     assert_has(dot, "  n10 -- n8 "); /* spine above leaf */
     assert_has(dot, "  n8 -- n0 ");  /* leaf above host */
-    assert_has(dot, "one1 0x0002");
+    assert_has(dot, ">one1<");
+    assert_has(dot, ">network 1, 0x0002<");
     free(dot);
     clear(&fabric);
 }
@@ -583,6 +722,9 @@ int main(void)
         cmocka_unit_test(the_svg_is_well_formed_and_stands_alone_at_every_size),
         cmocka_unit_test(hostile_descriptions_stay_text_in_the_svg),
         cmocka_unit_test(hostile_descriptions_stay_in_their_quotes_in_dot),
+        cmocka_unit_test(hostile_names_of_networks_stay_text_and_are_cut_in_every_drawing),
+        cmocka_unit_test(the_svg_calls_clusters_by_their_networks_names),
+        cmocka_unit_test(each_host_has_a_cable_to_its_leaf_that_passes_no_other_host),
         cmocka_unit_test(dot_has_every_node_and_link_once),
         cmocka_unit_test(the_same_fabric_is_drawn_the_same_each_time),
         cmocka_unit_test(odd_fabrics_are_drawn_too),
