@@ -162,15 +162,15 @@ static int refuse_first_entry(const struct oneib_hca *hca, const struct oneib_po
                           hca->name, port->number);
     if (oneib_pkey_base(first) != ONEIB_PKEY_DEFAULT)
         return oneib_fail(err, ONEIB_ERROR_REFUSED,
-                          "entry 0 of the P_Key table of %s port %u is 0x%04x, where every virtual "
+                          "entry 0 of the P_Key table of %s port %u is %s, where every virtual "
                           "function would reach it; it must be the default partition, 0x7fff: let "
                           "no partition of the subnet manager have indx0 there",
-                          hca->name, port->number, first);
+                          hca->name, port->number, oneib_pkey_raw_shown(first).text);
     return oneib_fail(err, ONEIB_ERROR_REFUSED,
-                      "%s port %u is a full member of the default partition (entry 0 is 0x%04x): "
+                      "%s port %u is a full member of the default partition (entry 0 is %s): "
                       "its virtual functions would reach every tenant; make it a limited member, "
                       "or let no VM with InfiniBand run on this host",
-                      hca->name, port->number, first);
+                      hca->name, port->number, oneib_pkey_raw_shown(first).text);
 }
 
 bool oneib_port_shows_last_slot(const struct oneib_hca *hca, const struct oneib_port *port)
@@ -191,10 +191,11 @@ int oneib_port_is_safe(const struct oneib_hca *hca, const struct oneib_port *por
     const uint16_t last = port->pkeys[port->pkey_count - 1];
     if (oneib_port_shows_last_slot(hca, port) && last != 0)
         return oneib_fail(err, ONEIB_ERROR_REFUSED,
-                          "the last slot of the P_Key table of %s port %u (%u) holds 0x%04x, and "
+                          "the last slot of the P_Key table of %s port %u (%u) holds %s, and "
                           "virtual functions that were never closed are mapped to it: move the VMs "
                           "of that partition to another host until the slot is empty",
-                          hca->name, port->number, port->pkey_count - 1, last);
+                          hca->name, port->number, port->pkey_count - 1,
+                          oneib_pkey_raw_shown(last).text);
     return 0;
 }
 

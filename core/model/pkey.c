@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/pkey.h"
 #include "base/number.h"
+#include <stdio.h>
 #include <strings.h>
 
 bool oneib_pkey_parse(const char *string, oneib_pkey *pkey)
@@ -25,6 +26,21 @@ oneib_pkey oneib_pkey_base(uint16_t raw)
 bool oneib_pkey_is_full(uint16_t raw)
 {
     return (raw & ONEIB_PKEY_FULL_BIT) != 0;
+}
+
+struct oneib_pkey_text oneib_pkey_shown(oneib_pkey pkey)
+{
+    struct oneib_pkey_text shown;
+    snprintf(shown.text, sizeof shown.text, "0x%04x", pkey);
+    return shown;
+}
+
+struct oneib_pkey_text oneib_pkey_raw_shown(uint16_t raw)
+{
+    struct oneib_pkey_text shown;
+    snprintf(shown.text, sizeof shown.text, "0x%04x %s", oneib_pkey_base(raw),
+             oneib_membership_name(oneib_pkey_is_full(raw) ? ONEIB_FULL : ONEIB_LIMITED));
+    return shown;
 }
 
 const char *oneib_membership_name(enum oneib_membership membership)

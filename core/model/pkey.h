@@ -36,6 +36,18 @@ uint16_t oneib_pkey_raw(oneib_pkey pkey, enum oneib_membership membership);
 oneib_pkey oneib_pkey_base(uint16_t raw);
 bool oneib_pkey_is_full(uint16_t raw);
 
+/*
+ * The one way in which a P_Key is written for people: "0x0100", and "0x0100 full" where membership
+ * matters; never with the membership bit, 0x8100.
+ */
+#define ONEIB_PKEY_TEXT_SIZE 16 /* "0x7fff limited" and a NUL */
+struct oneib_pkey_text {
+    char text[ONEIB_PKEY_TEXT_SIZE];
+};
+struct oneib_pkey_text oneib_pkey_shown(oneib_pkey pkey);
+/* Of a raw value, with the membership. */
+struct oneib_pkey_text oneib_pkey_raw_shown(uint16_t raw);
+
 /* "full", "limited", "both". */
 const char *oneib_membership_name(enum oneib_membership membership);
 /* Exactly "full" or "limited" (the values of IB_MEMBERSHIP), case insensitive. */

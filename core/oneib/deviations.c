@@ -12,7 +12,7 @@ static bool concerns(const struct oneib_deviation *deviation, oneib_pkey pkey)
 static void add_key_cell(struct oneib_table *table, uint16_t key)
 {
     if (key)
-        oneib_table_cell(table, ONEIB_PLAIN, "0x%04x", key);
+        oneib_table_cell(table, ONEIB_PLAIN, "%s", oneib_pkey_raw_shown(key).text);
     else
         oneib_table_cell(table, ONEIB_PLAIN, "-");
 }
@@ -93,8 +93,8 @@ json_t *oneib_deviations_json(const struct oneib_places *places,
                               port ? json_integer(port->lid) : json_null(), "index",
                               deviation->index == NOTHING_FOUND ? json_null()
                                                                 : json_integer(deviation->index),
-                              "expected", oneib_json_key(deviation->expected), "found",
-                              oneib_json_key(deviation->found), "remedy",
+                              "expected", oneib_json_raw_key(deviation->expected), "found",
+                              oneib_json_raw_key(deviation->found), "remedy",
                               oneib_deviation_remedy(deviation->kind)));
     }
     return array;

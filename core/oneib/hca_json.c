@@ -57,13 +57,19 @@ static json_t *numa_json(int16_t node)
     return node >= 0 ? json_integer(node) : json_null();
 }
 
+static const char *membership_of(uint16_t raw)
+{
+    return oneib_membership_name(oneib_pkey_is_full(raw) ? ONEIB_FULL : ONEIB_LIMITED);
+}
+
 static json_t *keys_json(const struct oneib_port *port)
 {
     json_t *keys = json_array();
     for (unsigned i = 0; i < port->pkey_count; i++)
         if (port->pkeys[i])
-            oneib_json_append(&keys, json_pack("{s:I, s:o}", "index", (json_int_t)i, "pkey",
-                                               oneib_json_key(port->pkeys[i])));
+            oneib_json_append(&keys, json_pack("{s:I, s:o, s:s}", "index", (json_int_t)i, "pkey",
+                                               oneib_json_key(oneib_pkey_base(port->pkeys[i])),
+                                               "membership", membership_of(port->pkeys[i])));
     return keys;
 }
 
@@ -111,12 +117,14 @@ static json_t *state_json(const struct oneib_inventory_vf *item)
     const struct oneib_vf_state *state = &item->state;
     if (!item->state_known)
         return json_null();
-    return json_pack("{s:b, s:b, s:b, s:o, s:o, s:o, s:b, s:b}", "closed", (int)state->closed,
+    const uint16_t key = oneib_inventory_vf_key(item);
+    return json_pack("{s:b, s:b, s:b, s:o, s:o, s:o, s:o, s:b, s:b}", "closed", (int)state->closed,
                      "untouched", (int)state->fresh, "ethernet", (int)state->has_ethernet, "port",
                      state->open_port ? json_integer(state->open_port) : json_null(), "pkey",
-                     oneib_json_key(oneib_inventory_vf_key(item)), "guid", guid_json(state->guid),
-                     "guid_accepted", (int)state->guid_accepted, "guid_gone",
-                     (int)state->guid_gone);
+                     oneib_json_key(oneib_pkey_base(key)), "membership",
+                     oneib_json_text(key ? membership_of(key) : NULL), "guid",
+                     guid_json(state->guid), "guid_accepted", (int)state->guid_accepted,
+                     "guid_gone", (int)state->guid_gone);
 }
 
 static json_t *vf_json(const struct oneib_inventory_vf *item)

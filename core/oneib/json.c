@@ -26,9 +26,17 @@ json_t *oneib_json_guid(oneib_guid guid)
     return json_string(text);
 }
 
-json_t *oneib_json_key(uint16_t key)
+json_t *oneib_json_key(oneib_pkey key)
 {
-    return key ? json_sprintf("0x%04x", key) : json_null();
+    return key ? json_string(oneib_pkey_shown(key).text) : json_null();
+}
+
+json_t *oneib_json_raw_key(uint16_t raw)
+{
+    if (raw == 0)
+        return json_null();
+    return json_pack("{s:o, s:s}", "pkey", oneib_json_key(oneib_pkey_base(raw)), "membership",
+                     oneib_membership_name(oneib_pkey_is_full(raw) ? ONEIB_FULL : ONEIB_LIMITED));
 }
 
 json_t *oneib_json_ipv4(uint32_t ipv4)

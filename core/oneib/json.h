@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "model/finding.h"
 #include "model/guid.h"
+#include "model/pkey.h"
 #include <jansson.h>
 #include <stdint.h>
 
@@ -18,8 +19,10 @@
  */
 json_t *oneib_json_text(const char *string);
 json_t *oneib_json_guid(oneib_guid guid);
-/* "0x8001", or null for 0. */
-json_t *oneib_json_key(uint16_t key);
+/* "0x0100", or null for 0. */
+json_t *oneib_json_key(oneib_pkey key);
+/* {"pkey": "0x0100", "membership": "full"} of a raw value, or null for 0. */
+json_t *oneib_json_raw_key(uint16_t raw);
 /* "10.20.0.10", or null for 0. */
 json_t *oneib_json_ipv4(uint32_t ipv4);
 /* [{severity, code, text, remedy}] */

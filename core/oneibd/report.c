@@ -66,7 +66,7 @@ void oneib_report_findings(struct oneib_report *report, struct oneib_findings *n
 static void append_key(struct oneib_text *text, const char *word, uint16_t key)
 {
     if (key)
-        oneib_text_printf(text, ", %s 0x%04x", word, key);
+        oneib_text_printf(text, ", %s %s", word, oneib_pkey_raw_shown(key).text);
 }
 
 static int add_deviation(const struct oneib_subnet *subnet, const struct oneib_deviation *deviation,

@@ -73,7 +73,7 @@ static int make_node_with_adapter(void **state)
     return 0;
 }
 
-/* VF 0 is VM 42's, open to 0x8005, its GUID deferred. */
+/* VF 0 is VM 42's, open to 0x0005 full, its GUID deferred. */
 static void assign(void)
 {
     set_program(ONEIB_VF_BINARY);
@@ -205,7 +205,7 @@ static void the_tables_show_ports_and_vfs(void **state)
     assert_contains(port, guid);
     assert_contains(port, " 2/127 4/4 0 0000:81:00.0");
     assert_string_equal(line_of(outcome->out, "0000:81:00.1"),
-                        "0000:81:00.1 mlx4_0 0 reserved 42 1 0x0005 open, no GUID open to 0x8005 - "
+                        "0000:81:00.1 mlx4_0 0 reserved 42 1 0x0005 open, no GUID open to 0x0005 full - "
                         "one-42 vfio-pci");
     assert_string_equal(line_of(outcome->out, "0000:81:00.2"),
                         "0000:81:00.2 mlx4_0 1 free - - - - untouched - - vfio-pci");
@@ -230,7 +230,11 @@ static void the_document_has_the_same(void **state)
     assert_string_equal(text_of(get(first, "record"), "guid"), "0x0200000000002a01");
     assert_string_equal(text_of(get(first, "record"), "guid_state"), "deferred");
     assert_string_equal(text_of(get(first, "domain"), "name"), "one-42");
-    assert_string_equal(text_of(get(first, "state"), "pkey"), "0x8005");
+    assert_string_equal(text_of(get(first, "state"), "pkey"), "0x0005");
+    assert_string_equal(text_of(get(first, "state"), "membership"), "full");
+    json_t *keys = get(json_array_get(get(adapter(document, 0), "ports"), 0), "pkeys");
+    assert_string_equal(text_of(json_array_get(keys, 1), "pkey"), "0x0005");
+    assert_string_equal(text_of(json_array_get(keys, 1), "membership"), "full");
     json_t *second = vf(document, 1);
     assert_string_equal(text_of(second, "use"), "free");
     assert_true(json_is_null(get(second, "record")));
@@ -362,8 +366,8 @@ static void repair_leaves_running_vms_alone(void **state)
     const struct outcome *outcome = RUN("hca", "--repair");
     assert_int_equal(outcome->status, 0);
     assert_contains(outcome->err, "0 virtual functions were put right");
-    assert_contains(line_of(outcome->out, "0000:81:00.1"), " open to 0x8005 ");
-    assert_contains(line_of(outcome->out, "0000:81:00.3"), " open to 0x8005 ");
+    assert_contains(line_of(outcome->out, "0000:81:00.1"), " open to 0x0005 full ");
+    assert_contains(line_of(outcome->out, "0000:81:00.3"), " open to 0x0005 full ");
     assert_true(has_record());
 }
 

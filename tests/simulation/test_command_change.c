@@ -453,7 +453,8 @@ static void verify_names_what_somebody_else_gave_a_port_and_sync_takes_it_back(v
     const struct lab_output *verified = ONEIB(1, "verify");
     must_say(verified->out, "key-excess");
     must_say(verified->out, guid);
-    must_say(verified->out, "0x8333");
+    must_say(verified->out, "0x0333 full");
+    must_not_say(verified->out, "0x8333");
     must_say(ONEIB(1, "plan", "--exit-code")->out, "- guests  0x0333");
 
     ONEIB(0, "sync");

@@ -233,9 +233,9 @@ static void an_entry_0_that_is_somebodys_is_not_safe(void **state)
     uint16_t pkeys[127] = {0x8005, 0x7fff};
     struct oneib_port port = port_with(pkeys, 127);
     (void)state;
-    assert_unsafe(&mlx4, &port, "0x8005");
+    assert_unsafe(&mlx4, &port, " 0x0005 full,");
     pkeys[0] = 0x0005;
-    assert_unsafe(&mlx4, &port, "0x0005");
+    assert_unsafe(&mlx4, &port, " 0x0005 limited,");
     pkeys[0] = 0;
     assert_unsafe(&mlx4, &port, "empty");
 }

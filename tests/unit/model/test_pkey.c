@@ -124,6 +124,16 @@ static void memberships_have_opensms_names(void **state)
     assert_string_equal(oneib_membership_name(ONEIB_BOTH), "both");
 }
 
+static void a_key_is_shown_without_its_membership_bit(void **state)
+{
+    (void)state;
+    assert_string_equal(oneib_pkey_shown(0x0100).text, "0x0100");
+    assert_string_equal(oneib_pkey_raw_shown(0x8100).text, "0x0100 full");
+    assert_string_equal(oneib_pkey_raw_shown(0x0100).text, "0x0100 limited");
+    assert_string_equal(oneib_pkey_raw_shown(0x7fff).text, "0x7fff limited");
+    assert_string_equal(oneib_pkey_raw_shown(0xffff).text, "0x7fff full");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -137,6 +147,7 @@ int main(void)
         cmocka_unit_test(memberships_are_read_in_either_case),
         cmocka_unit_test(any_other_membership_is_refused),
         cmocka_unit_test(memberships_have_opensms_names),
+        cmocka_unit_test(a_key_is_shown_without_its_membership_bit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -109,7 +109,7 @@ static void a_deviation_names_port_node_and_keys(void **state)
     assert_int_equal(findings.items[0].severity, ONEIB_VIOLATION);
     assert_string_equal(findings.items[0].code, "key-excess");
     assert_non_null(strstr(findings.items[0].text, "0x0000000000100003"));
-    assert_non_null(strstr(findings.items[0].text, "found 0x8101 at index 3"));
+    assert_non_null(strstr(findings.items[0].text, "found 0x0101 full at index 3"));
     assert_null(strchr(findings.items[0].text, '\n'));
     oneib_findings_clear(&findings);
 }
