@@ -123,7 +123,7 @@ static void add_map(struct oneib_table *table, const struct oneib_inventory_vf *
     else if (item->state.fresh)
         oneib_table_cell(table, ONEIB_PLAIN, "untouched");
     else if (key)
-        oneib_table_cell(table, ONEIB_PLAIN, "open to 0x%04x", key);
+        oneib_table_cell(table, ONEIB_PLAIN, "open to %s", oneib_pkey_raw_shown(key).text);
     else
         oneib_table_cell(table, ONEIB_PLAIN, "open");
 }
@@ -264,7 +264,7 @@ static enum oneib_exit run_hca(const struct oneib_run *run, struct oneib_error *
 
 const struct oneib_verb oneib_verb_hca = {
     .name = "hca",
-    .summary = "this host's adapters, their ports and virtual functions, and who has them",
+    .summary = "this host's adapters and virtual functions, and who has them",
     .help = "usage: oneib hca [--repair] [--json]\n"
             "\n"
             "Looks at the adapters of the host it runs on, at libvirt's domains, and at the\n"
@@ -276,7 +276,7 @@ const struct oneib_verb oneib_verb_hca = {
             "            VMs lack; then look again\n"
             "\n"
             "example:\n"
-            "  $ oneib hca --json | jq '.adapters[].vfs[] | select(.use == \"free\") | .pci'\n",
+            "  $ oneib hca --json | jq '.adapters[].vfs[].use'\n",
     .options = ONEIB_TAKES(ONEIB_OPTION_REPAIR),
     .run = run_hca,
 };

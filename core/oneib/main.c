@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "oneib/help.h"
 #include "oneib/json.h"
 #include "oneib/options.h"
 #include "oneib/output.h"
@@ -8,40 +9,10 @@
 #include <string.h>
 
 const struct oneib_verb *const oneib_verbs[] = {
-    &oneib_verb_list,
-    &oneib_verb_show,
-    &oneib_verb_plan,
-    &oneib_verb_sync,
-    &oneib_verb_verify,
-    &oneib_verb_topology,
-    &oneib_verb_check,
-    &oneib_verb_hca,
-    &oneib_verb_mac,
-    &oneib_verb_guid,
-    NULL,
+    &oneib_verb_list,   &oneib_verb_show,     &oneib_verb_plan,  &oneib_verb_sync,
+    &oneib_verb_verify, &oneib_verb_topology, &oneib_verb_check, &oneib_verb_hca,
+    &oneib_verb_mac,    &oneib_verb_guid,     &oneib_verb_help,  NULL,
 };
-
-static void print_help(void)
-{
-    puts("usage: oneib [--config FILE] [--json] [--color=WHEN] VERB ...\n"
-         "\n"
-         "Virtual InfiniBand clusters for OpenNebula.\n"
-         "\n"
-         "verbs:");
-    for (size_t i = 0; oneib_verbs[i]; i++)
-        printf("  %-9s  %s\n", oneib_verbs[i]->name, oneib_verbs[i]->summary);
-    puts("\n"
-         "options of every verb, before or after it:\n"
-         "  --config FILE  the configuration, instead of /etc/oneib/oneib.conf\n"
-         "  --json         one JSON document on standard output\n"
-         "  --color=WHEN   auto (only on a terminal; NO_COLOR is respected), always, never\n"
-         "  --help         of the command, or of the verb\n"
-         "  --version\n"
-         "\n"
-         "exit status: 0 done, 1 a difference or a violation, 2 usage, 3 a failure\n"
-         "\n"
-         "'oneib VERB --help' says more; oneib(8) says all.");
-}
 
 static enum oneib_exit run_verb(const struct oneib_run *run, struct oneib_error *err)
 {
@@ -52,7 +23,7 @@ static enum oneib_exit run_verb(const struct oneib_run *run, struct oneib_error 
     else if (run->verb)
         fputs(run->verb->help, stdout);
     else
-        print_help();
+        oneib_print_help();
     return ONEIB_EXIT_DONE;
 }
 

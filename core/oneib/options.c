@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "oneib/options.h"
 #include "base/number.h"
+#include "oneib/help.h"
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -55,15 +56,6 @@ enum oneib_exit oneib_usage_number(const struct oneib_verb *verb, const char *wh
         return ONEIB_EXIT_DONE;
     return oneib_usage(verb, err, "%s must be a decimal number 0-%" PRIu64 ", not '%s'", what, max,
                        string);
-}
-
-static const struct oneib_verb *find_verb(const char *name)
-{
-    for (size_t i = 0; oneib_verbs[i]; i++) {
-        if (strcmp(oneib_verbs[i]->name, name) == 0)
-            return oneib_verbs[i];
-    }
-    return NULL;
 }
 
 static unsigned options_taken(const struct oneib_verb *verb)
@@ -121,6 +113,10 @@ static enum oneib_exit take_value(struct oneib_run *run, enum oneib_option optio
 static enum oneib_exit take_option(struct oneib_run *run, const char *word, struct cursor *cursor,
                                    struct oneib_error *err)
 {
+    if (strcmp(word, "-h") == 0) {
+        run->values[ONEIB_OPTION_HELP] = "";
+        return ONEIB_EXIT_DONE;
+    }
     if (word[1] != '-')
         return refuse_option(run->verb, word, err);
 
@@ -142,8 +138,8 @@ static enum oneib_exit take_option(struct oneib_run *run, const char *word, stru
 static enum oneib_exit take_word(struct oneib_run *run, const char *word, struct oneib_error *err)
 {
     if (!run->verb) {
-        run->verb = find_verb(word);
-        return run->verb ? ONEIB_EXIT_DONE : oneib_usage(NULL, err, "no verb '%s'", word);
+        run->verb = oneib_find_verb(word);
+        return run->verb ? ONEIB_EXIT_DONE : oneib_refuse_verb(word, err);
     }
     if (run->word_count == run->verb->words_max)
         return oneib_usage(run->verb, err, "'%s' is one word too many", word);

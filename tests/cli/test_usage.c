@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "run.h"
+#include <stdio.h>
 #include <string.h>
 
 /* One line on standard error, nothing on standard output, exit status 2. */
@@ -25,9 +26,25 @@ static void an_unknown_verb_is_a_usage_error(void **state)
 {
     (void)state;
     refused(RUN("frobnicate"), "no verb 'frobnicate'");
-    refused(RUN("LIST"), "no verb 'LIST'");
-    refused(RUN("help"), "no verb 'help'");
-    refused(RUN("hcas"), "no verb 'hcas'");
+    refused(RUN("help", "frobnicate"), "no verb 'frobnicate'");
+}
+
+static void a_mistyped_verb_gets_a_hint(void **state)
+{
+    (void)state;
+    static const char *const words[][2] = {
+        {"LIST", "list"}, {"verfiy", "verify"}, {"hcas", "hca"},         {"shwo", "show"},
+        {"sycn", "sync"}, {"chekc", "check"},   {"topolgy", "topology"}, {"hepl", "help"},
+    };
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        char hint[64];
+        snprintf(hint, sizeof hint, "no verb '%s': did you mean '%s'?", words[i][0], words[i][1]);
+        refused(RUN(words[i][0]), hint);
+        refused(RUN("help", words[i][0]), hint);
+    }
+    assert_lacks(RUN("frobnicate")->err, "did you mean");
+    assert_lacks(RUN("x")->err, "did you mean");
+    assert_lacks(RUN("listlistlistlistlistlistlistlistlistlist")->err, "did you mean");
 }
 
 static void an_unknown_option_is_a_usage_error(void **state)
@@ -134,11 +151,48 @@ static void version_is_one_line(void **state)
     assert_int_equal(RUN("--version")->status, 0);
 }
 
+static void help_is_asked_for_in_five_ways(void **state)
+{
+    (void)state;
+    char help[sizeof RUN("help")->out];
+    snprintf(help, sizeof help, "%s", RUN("--help")->out);
+    assert_string_equal(RUN("-h")->out, help);
+    assert_string_equal(RUN("help")->out, help);
+    snprintf(help, sizeof help, "%s", RUN("help", "verify")->out);
+    assert_contains(help, "usage: oneib verify");
+    assert_string_equal(RUN("verify", "-h")->out, help);
+    assert_string_equal(RUN("verify", "--help")->out, help);
+    static const char *const asking[][2] = {{"-h", NULL},     {"help", NULL},     {"list", "-h"},
+                                            {"help", "help"}, {"show", "--help"}, {"help", "sync"}};
+    for (size_t i = 0; i < sizeof asking / sizeof *asking; i++) {
+        const struct outcome *outcome = RUN(asking[i][0], asking[i][1]);
+        assert_int_equal(outcome->status, 0);
+        assert_string_equal(outcome->err, "");
+    }
+    refused(RUN("help", "list", "show"), "'show' is one word too many");
+}
+
+static void the_help_fits_a_terminal(void **state)
+{
+    (void)state;
+    static const char *const verbs[] = {"--help",   "list",  "show", "plan", "sync", "verify",
+                                        "topology", "check", "hca",  "mac",  "guid", "help"};
+    for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++) {
+        const char *line = RUN(verbs[i], "--help")->out;
+        for (size_t length; *line; line += length + (line[length] == '\n')) {
+            length = strcspn(line, "\n");
+            if (length > 80)
+                fail_msg("'%s --help' has a line of %zu columns: %.*s", verbs[i], length,
+                         (int)length, line);
+        }
+    }
+}
+
 static void every_verb_has_help_with_an_example(void **state)
 {
     (void)state;
-    static const char *const verbs[] = {"list",     "show",  "plan", "sync", "verify",
-                                        "topology", "check", "hca",  "mac",  "guid"};
+    static const char *const verbs[] = {"list",  "show", "plan", "sync", "verify", "topology",
+                                        "check", "hca",  "mac",  "guid", "help"};
     const struct outcome *outcome = RUN("--help");
     assert_int_equal(outcome->status, 0);
     for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++)
@@ -160,6 +214,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_verb_is_a_usage_error),
         cmocka_unit_test(an_unknown_verb_is_a_usage_error),
+        cmocka_unit_test(a_mistyped_verb_gets_a_hint),
+        cmocka_unit_test(help_is_asked_for_in_five_ways),
+        cmocka_unit_test(the_help_fits_a_terminal),
         cmocka_unit_test(an_unknown_option_is_a_usage_error),
         cmocka_unit_test(an_option_is_not_abbreviated),
         cmocka_unit_test(a_verbs_option_does_not_go_before_the_verb),
