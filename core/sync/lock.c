@@ -20,12 +20,20 @@ static char *path_beside(const char *partitions, const char *suffix)
     return path;
 }
 
+/* Without the slash at its end, other than the root's; NULL: no memory. */
+static char *folder_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    if (!slash)
+        return strdup(".");
+    return slash == path ? strdup("/") : strndup(path, (size_t)(slash - path));
+}
+
 /* A daemon without privileges must be able to take a lock that root made in its folder. Where this
  * may not give files away, its own lock is as good. */
 static void give_to_owner_of_folder(int fd, const char *path)
 {
-    const char *slash = strrchr(path, '/');
-    oneib_autofree char *folder = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
+    oneib_autofree char *folder = folder_of(path);
     struct stat status;
     if (!folder || stat(folder, &status) < 0 || fchown(fd, status.st_uid, status.st_gid) < 0)
         return;
@@ -41,11 +49,25 @@ static int open_or_make(const char *path)
     return fd;
 }
 
+static int fail_without_folder(const char *path, struct oneib_error *err)
+{
+    oneib_autofree char *folder = folder_of(path);
+    if (!folder)
+        return oneib_fail_memory(err);
+    return oneib_fail(err, ONEIB_ERROR_NOT_FOUND,
+                      "there is no folder %s, where opensm.partitions is to be: 'install.sh --sm' "
+                      "makes /var/lib/oneib; make another one yourself, for the user that oneibd "
+                      "runs as",
+                      folder);
+}
+
 static int open_lock(const char *path, int *fd, struct oneib_error *err)
 {
     *fd = open_or_make(path);
     if (*fd >= 0)
         return 0;
+    if (errno == ENOENT)
+        return fail_without_folder(path, err);
     if (errno == EACCES)
         return oneib_fail_errno(err, errno,
                                 "opening the lock %s: it and its folder must be writable for the "

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "../base/scratch.h"
+#include "base/file.h"
 #include "sync/lock.h"
 #include <errno.h>
 #include <signal.h>
@@ -111,13 +112,15 @@ static void a_link_in_its_place_is_not_followed(void **state)
     assert_int_equal(access(in_scratch("elsewhere"), F_OK), -1);
 }
 
-static void a_folder_that_is_not_there_is_named(void **state)
+static void a_folder_that_is_not_there_is_named_with_who_makes_it(void **state)
 {
     (void)state;
     struct oneib_error err;
     int lock;
     assert_int_equal(oneib_sync_lock(in_scratch("missing/partitions.conf"), 0, &lock, &err), -1);
-    assert_non_null(strstr(err.text, "missing/.partitions.conf.lock"));
+    assert_non_null(strstr(err.text, "/missing, where opensm.partitions is to be"));
+    assert_non_null(strstr(err.text, "'install.sh --sm' makes /var/lib/oneib"));
+    assert_int_equal(err.code, ONEIB_ERROR_NOT_FOUND);
 }
 
 /* Whether another process may take the daemon's lock. */
@@ -193,6 +196,30 @@ static void a_lock_that_root_makes_is_the_folders_owners(void **state)
     assert_int_equal(status.st_mode & 07777, 0600);
 }
 
+/* What the operator's `oneib sync --force` leaves, before oneibd has ever run. */
+static void what_root_has_written_first_the_daemons_user_can_replace(void **state)
+{
+    (void)state;
+    struct oneib_error err;
+    int lock, status;
+    if (geteuid() != 0)
+        skip();
+    assert_int_equal(chown(scratch, NOBODY, NOBODY), 0);
+    assert_int_equal(sync_lock(&lock, &err), 0);
+    assert_int_equal(
+        oneib_file_replace(in_scratch("partitions.conf"), "root", 4, 0644, NULL, NULL, &err), 0);
+    oneib_sync_unlock(lock);
+
+    const pid_t child = fork();
+    if (child == 0)
+        _exit(setgid(NOBODY) < 0 || setuid(NOBODY) < 0 || daemon_lock(&lock, &err) < 0 ||
+              sync_lock(&lock, &err) < 0 ||
+              oneib_file_replace(in_scratch("partitions.conf"), "oneib", 5, 0644, NULL, NULL,
+                                 &err) < 0);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+}
+
 static void a_link_to_a_file_of_roots_gives_nothing_away(void **state)
 {
     (void)state;
@@ -222,11 +249,12 @@ int main(void)
         CASE(it_ends_with_the_process_that_has_it),
         CASE(nobody_else_may_open_it),
         CASE(a_link_in_its_place_is_not_followed),
-        CASE(a_folder_that_is_not_there_is_named),
+        CASE(a_folder_that_is_not_there_is_named_with_who_makes_it),
         CASE(a_second_daemon_is_refused_at_once),
         CASE(a_daemon_stays_the_only_one_while_it_locks_and_unlocks_its_writes),
         CASE(the_command_may_write_while_a_daemon_lives),
         CASE(a_lock_that_root_makes_is_the_folders_owners),
+        CASE(what_root_has_written_first_the_daemons_user_can_replace),
         CASE(a_link_to_a_file_of_roots_gives_nothing_away),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
