@@ -1,0 +1,67 @@
+# shellcheck shell=sh
+# SPDX-License-Identifier: Apache-2.0
+# The programs, from a build.
+
+components_of() { # ROLE
+    say "command $1"
+}
+
+prefix_of_build() {
+    sed -n 's/^CMAKE_INSTALL_PREFIX:[A-Z]*=//p' "$build/CMakeCache.txt"
+}
+
+# Programs name each other by their full paths, so that a build is good for one prefix.
+need_build() {
+    build_is_made=true
+    if [ -n "$build" ]; then
+        [ -f "$build/cmake_install.cmake" ] || fail "$build is no build folder of oneib"
+    else
+        build=$here/build/release
+        if ! step "build oneib in $build"; then
+            build_is_made=false
+        else
+            (cd -- "$here" && cmake --preset release "-DCMAKE_INSTALL_PREFIX=$prefix" >"$work/log" 2>&1 &&
+                cmake --build "$build" >"$work/log" 2>&1) || {
+                tail -n 30 -- "$work/log" >&2
+                fail "oneib could not be built; tests/packages installs what it needs"
+            }
+        fi
+    fi
+    [ ! -f "$build/CMakeCache.txt" ] || ! $build_is_made || [ "$(prefix_of_build)" = "$prefix" ] ||
+        fail "$build was configured for $(prefix_of_build), not for $prefix: say --prefix $(prefix_of_build), or configure" \
+            "it anew with -DCMAKE_INSTALL_PREFIX=$prefix"
+}
+
+stage_programs() { # ROLE
+    rm -rf -- "$work/stage"
+    mkdir -- "$work/stage"
+    for component in $(components_of "$1"); do
+        DESTDIR=$work/stage cmake --install "$build" --component "$component" >"$work/log" 2>&1 || {
+            cat -- "$work/log" >&2
+            fail "the programs cannot be taken from $build: complete it (cmake --build $build), and run this as a user" \
+                "who can write there"
+        }
+    done
+}
+
+# each_file FOLDER FUNCTION ARGUMENT...: calls FUNCTION ARGUMENT... PATH for each, PATH beginning with a slash.
+each_file() {
+    top=$1
+    shift
+    (cd -- "$top" && find . -type f) | sed 's|^\.||' | LC_ALL=C sort >"$work/files"
+    while read -r path; do
+        "$@" "$path" </dev/null
+    done <"$work/files"
+}
+
+check_program() {
+    must_be_free f "$destdir" "$1" "$work/stage$1"
+}
+
+make_program_folder() {
+    make_folder d 0:0 "$destdir" "${1%/*}"
+}
+
+put_program() {
+    put 0:0 "$destdir" "$1" "$work/stage$1" "$(mode_of "$work/stage$1")"
+}
