@@ -111,7 +111,13 @@ install_role() {
     remove_stale "$role"
     grep '^[dD] ' -- "$work/old" >"$work/folders" || true
     write_list "$role" "$work/folders"
-    [ "$role" != node ] || start_service
+    case $role in
+    sm)
+        make_user_and_folder
+        give_devices_to_group
+        ;;
+    esac
+    start_services "$role"
 }
 
 others_need() { # ROLE LINE
@@ -154,13 +160,13 @@ uninstall_role() {
         return 0
     fi
     cp -- "$(list_of "$role")" "$work/list"
-    case $role in
-    frontend) uninstall_oned_conf ;;
-    node) stop_service ;;
-    esac
+    stop_services "$role"
+    [ "$role" != frontend ] || uninstall_oned_conf
     remove_files "$role" "$work/list"
     ! step "remove $(list_of "$role")" || rm -f -- "$(list_of "$role")"
     $dry_run || remove_folders "$role" "$work/list"
+    forget_units
+    [ "$role" != sm ] || say_what_stays
 }
 
 say_next() {
@@ -182,8 +188,8 @@ END
     sm) cat <<'END'
 
 Next, on this host: /etc/oneib/oneib.conf, then
-  systemd-sysusers && udevadm control --reload && udevadm trigger
-  systemctl daemon-reload && systemctl enable --now oneibd
+  oneib plan && oneib sync --force       # takes opensm's partitions over
+  systemctl enable --now oneibd
 END
         ;;
     esac
@@ -224,6 +230,7 @@ for place in "$destdir" "${ONE_LOCATION-}"; do
 done
 
 work=$(mktemp -d)
+: >"$work/written"
 trap 'rm -rf -- "$work"' EXIT
 trap 'exit 3' HUP INT TERM
 

@@ -39,6 +39,7 @@ put() {
     if [ -f "$2$3" ] && as "$1" cmp -s -- - "$2$3" <"$4" && [ "$(stat -c %a -- "$2$3")" = "$5" ]; then
         return 0
     fi
+    say "$2$3" >>"$work/written"
     step "write $2$3" || return 0
     # shellcheck disable=SC2016 # the inner shell expands
     as "$1" sh -c 'umask 077; cat >"$1" && chmod -- "$2" "$1" && mv -f -- "$1" "$3"' \

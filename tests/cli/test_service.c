@@ -9,6 +9,7 @@
 
 #define RULES ONEIB_SOURCES "/share/udev/60-oneib.rules"
 #define USERS ONEIB_SOURCES "/share/sysusers/oneib.conf"
+#define FOLDERS ONEIB_SOURCES "/share/tmpfiles/oneib.conf"
 
 /* In tenths, with systemd 252. oneibd, 1.9: the network, the adapter's device, and opensm's process
  * are needed. oneib-vf, 2.0: it is root, has CAP_NET_ADMIN, and writes to /sys. */
@@ -157,6 +158,23 @@ static void one_user_and_one_group_are_meant_everywhere(void **state)
     assert_contains(users, wanted);
 }
 
+/* The guide has root write there before the unit has run for the first time. */
+static void the_folder_is_made_before_the_unit_as_the_unit_would(void **state)
+{
+    (void)state;
+    char unit[16384], folders[4096], wanted[512];
+    read_file(ONEIB_UNIT, unit, sizeof unit);
+    read_file(FOLDERS, folders, sizeof folders);
+    int length =
+        snprintf(wanted, sizeof wanted, "\nd /var/lib/%s", setting(unit, "StateDirectory"));
+    length += snprintf(wanted + length, sizeof wanted - (size_t)length, " %s",
+                       setting(unit, "StateDirectoryMode"));
+    length +=
+        snprintf(wanted + length, sizeof wanted - (size_t)length, " %s", setting(unit, "User"));
+    snprintf(wanted + length, sizeof wanted - (size_t)length, " %s -\n", setting(unit, "Group"));
+    assert_contains(folders, wanted);
+}
+
 static void the_only_capability_is_to_signal(void **state)
 {
     (void)state;
@@ -232,6 +250,7 @@ int main(void)
         cmocka_unit_test(systemd_takes_the_user),
         cmocka_unit_test(the_unit_starts_what_is_installed),
         cmocka_unit_test(one_user_and_one_group_are_meant_everywhere),
+        cmocka_unit_test(the_folder_is_made_before_the_unit_as_the_unit_would),
         cmocka_unit_test(the_only_capability_is_to_signal),
         cmocka_unit_test(the_rule_of_udev_is_pairs_and_gives_away_umad_alone),
     };

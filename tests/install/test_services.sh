@@ -1,0 +1,126 @@
+# shellcheck shell=sh
+# SPDX-License-Identifier: Apache-2.0
+# install.sh on a machine that runs: the user, its folder, and services.
+# shellcheck source=tests/guest/check.sh
+. "$GUEST_TESTS/check.sh"
+# shellcheck source=tests/install/machine.sh
+. "$INSTALL_TESTS/machine.sh"
+
+long_ago=1000000000
+in_the_future=9000000000
+
+test_the_host_of_the_sm_has_the_daemons_folder_before_the_daemon() {
+    prepare
+    succeeds install --sm
+    prints 'oneib oneib 755' on_machine stat -c '%U %G %a' /var/lib/oneib
+    succeeds install --sm
+    has_not "$work/output" 'make the user'
+}
+
+test_a_folder_of_roots_in_its_place_becomes_the_daemons() {
+    prepare
+    mkdir -m 700 "$root/var/lib/oneib"
+    succeeds install --sm
+    prints 'oneib oneib 755' on_machine stat -c '%U %G %a' /var/lib/oneib
+}
+
+test_a_dry_run_makes_neither() {
+    prepare
+    succeeds install --sm --dry-run
+    has "$work/output" '^would make the user oneib and the folder /var/lib/oneib$'
+    fails on_machine id oneib
+    fails test -e "$root/var/lib/oneib"
+    equal 'calls that change something' "$(calls | grep -v ^show)" ''
+}
+
+test_a_dry_run_tells_of_the_restart() {
+    prepare
+    succeeds install --sm
+    runs_since oneibd.service $in_the_future
+    echo old >"$root.prefix/sbin/oneibd"
+    succeeds install --sm --dry-run
+    has "$work/output" '^would restart oneibd.service for its new program'
+}
+
+test_oneibd_is_not_started_before_it_has_a_configuration() {
+    prepare
+    succeeds install --sm
+    equal 'calls that start something' "$(calls | grep -e start -e enable)" ''
+}
+
+test_an_update_restarts_a_daemon_whose_program_has_changed() {
+    prepare
+    succeeds install --sm
+    runs_since oneibd.service $long_ago
+    forget_calls
+    succeeds install --sm
+    has "$work/output" 'restart oneibd.service.* no VM notices'
+    prints "daemon-reload
+restart oneibd.service" sh -c "grep -v ^show $root/var/systemctl-standin/calls"
+}
+
+test_what_has_not_changed_runs_on() {
+    prepare
+    succeeds install --sm --node
+    runs_since oneibd.service $in_the_future
+    runs_since oneib-vf.service $in_the_future
+    forget_calls
+    succeeds install --sm --node
+    equal 'calls that restart' "$(calls | grep start)" ''
+}
+
+test_a_changed_configuration_restarts_both() {
+    prepare
+    succeeds install --sm --node
+    soon=$(($(date +%s) + 2))
+    runs_since oneibd.service $soon
+    runs_since oneib-vf.service $soon
+    sleep 3
+    echo 'site = 1;' >"$root/etc/oneib.conf.new"
+    mkdir -p "$root/etc/oneib" && mv "$root/etc/oneib.conf.new" "$root/etc/oneib/oneib.conf"
+    succeeds install --sm --node
+    has "$root/var/systemctl-standin/calls" '^restart oneibd.service$'
+    has "$root/var/systemctl-standin/calls" '^restart oneib-vf.service$'
+}
+
+test_a_configuration_that_is_refused_leaves_the_old_daemon_running() {
+    prepare
+    succeeds install --sm
+    runs_since oneibd.service $long_ago
+    echo 'nonsense' | write "$root/etc/oneib/oneib.conf"
+    forget_calls
+    fails install --sm
+    has "$work/output" 'oneibd.service goes on as it was.*/etc/oneib/oneib.conf'
+    equal 'calls that restart' "$(calls | grep start)" ''
+}
+
+test_the_nodes_service_is_started_once() {
+    prepare
+    succeeds install --node
+    has "$root/var/systemctl-standin/calls" '^enable oneib-vf.service$'
+    has "$root/var/systemctl-standin/calls" '^restart oneib-vf.service$'
+}
+
+test_taking_away_stops_and_disables_first() {
+    prepare
+    succeeds install --sm --node
+    runs_since oneibd.service $long_ago
+    forget_calls
+    succeeds install --uninstall --sm --node
+    has "$root/var/systemctl-standin/calls" '^disable --now oneibd.service$'
+    has "$root/var/systemctl-standin/calls" '^disable --now oneib-vf.service$'
+    has "$work/output" '/var/lib/oneib stays'
+    fails test -e "$root.prefix/sbin/oneibd"
+    succeeds test -d "$root/var/lib/oneib"
+}
+
+test_under_destdir_nothing_of_the_machine_is_touched() {
+    prepare
+    succeeds on_machine env DESTDIR=/tmp/staged "$SOURCES/install.sh" --build "$BUILD" --prefix "$PREFIX" --sm --node
+    succeeds on_machine env DESTDIR=/tmp/staged "$SOURCES/install.sh" --prefix "$PREFIX" --uninstall --sm --node
+    equal calls "$(calls)" ''
+    fails on_machine id oneib
+    fails test -e "$root/var/lib/oneib"
+}
+
+run_tests
