@@ -12,6 +12,8 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#define LOG_END 400 /* bytes that an error tells of a log */
+
 /* Labs that are open, for the way out of a process that does not close them. */
 static struct lab *open_labs;
 static unsigned labs_opened;
@@ -29,29 +31,6 @@ void lab_sleep_ms(unsigned milliseconds)
                             .tv_nsec = (long)(milliseconds % 1000) * 1000000};
     while (nanosleep(&rest, &rest) < 0 && errno == EINTR)
         ;
-}
-
-/* Where lab_run() finds them too, whatever the user's PATH. */
-static bool is_installed(const char *program)
-{
-    static const char *const folders[] = {"/usr/local/sbin", "/usr/local/bin", "/usr/sbin",
-                                          "/usr/bin",        "/sbin",          "/bin"};
-    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
-        char path[64];
-        snprintf(path, sizeof path, "%s/%s", folders[i], program);
-        if (access(path, X_OK) == 0)
-            return true;
-    }
-    return false;
-}
-
-const char *lab_missing(void)
-{
-    static const char *const programs[] = {"ibsim", "opensm", "smpquery"};
-    for (size_t i = 0; i < sizeof programs / sizeof *programs; i++)
-        if (!is_installed(programs[i]))
-            return programs[i];
-    return *LAB_UMAD2SIM && access(LAB_UMAD2SIM, R_OK) == 0 ? NULL : "libumad2sim";
 }
 
 const char *lab_keep(struct lab *lab, char *text, struct oneib_error *err)
@@ -132,6 +111,24 @@ char *lab_read_from(struct lab *lab, const char *file, long start, struct oneib_
     return data;
 }
 
+char *lab_log_end(struct lab *lab, const char *file)
+{
+    struct oneib_error err;
+    const long size = lab_size(lab, file);
+    const long start = size > LOG_END ? size - LOG_END : 0;
+    oneib_autofree char *text = lab_read_from(lab, file, start, &err);
+    char *end = NULL;
+    if (!text)
+        return strdup("its log cannot be read");
+    if (size == 0)
+        return strdup("it has said nothing");
+    for (size_t length = strlen(text); length > 0 && text[length - 1] == '\n';)
+        text[--length] = '\0';
+    /* From the beginning of a line on, where there is one. */
+    const char *line = start > 0 ? strchr(text, '\n') : NULL;
+    return asprintf(&end, "%s ends with:\n%s", file, line ? line + 1 : text) < 0 ? NULL : end;
+}
+
 int lab_await_text(struct lab *lab, const char *file, long start, const char *text, pid_t pid,
                    unsigned timeout_ms, struct oneib_error *err)
 {
@@ -143,16 +140,14 @@ int lab_await_text(struct lab *lab, const char *file, long start, const char *te
             return -1;
         if (strstr(content, text))
             return 0;
-        size_t length = strlen(content);
-        const char *tail = content + (length > 300 ? length - 300 : 0);
+        oneib_autofree char *said = lab_log_end(lab, file);
         if (!running)
             return oneib_fail(err, ONEIB_ERROR_UNREACHABLE,
-                              "waiting for \"%s\" in %s: the program has ended; %s ends with: %s",
-                              text, file, file, tail);
+                              "waiting for \"%s\" in %s: the program has ended; %s", text, file,
+                              said);
         if (lab_clock_ms() > end)
-            return oneib_fail(err, ONEIB_ERROR_TIMEOUT,
-                              "waiting for \"%s\" in %s for %u ms; it ends with: %s", text, file,
-                              timeout_ms, tail);
+            return oneib_fail(err, ONEIB_ERROR_TIMEOUT, "waiting for \"%s\" in %s for %u ms; %s",
+                              text, file, timeout_ms, said);
         lab_sleep_ms(5);
     }
 }

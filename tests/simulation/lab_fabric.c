@@ -158,9 +158,11 @@ static int await_listening(struct lab *lab, struct oneib_error *err)
 {
     long end = lab_clock_ms() + READY_MS;
     while (!is_listening(lab)) {
-        if (!lab_is_running(lab, lab->ibsim) || lab_clock_ms() > end)
+        if (!lab_is_running(lab, lab->ibsim) || lab_clock_ms() > end) {
+            oneib_autofree char *said = lab_log_end(lab, "ibsim.log");
             return oneib_fail(err, ONEIB_ERROR_UNREACHABLE,
-                              "starting ibsim: it does not listen; see %s/ibsim.log", lab->folder);
+                              "starting ibsim: it does not listen; %s", said);
+        }
         lab_sleep_ms(2);
     }
     return 0;

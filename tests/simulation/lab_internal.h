@@ -4,6 +4,7 @@
 #define ONEIB_LAB_INTERNAL_H
 
 #include "lab.h"
+#include <limits.h>
 #include <xmlrpc-c/base.h>
 #include <xmlrpc-c/client.h>
 
@@ -50,7 +51,16 @@ struct lab_program {
     int in, out, error;             /* -1: /dev/null, the log, the log */
     bool as_node_user;              /* not as root, see lab_node.h */
 };
-/* Starts a child that dies with this process. */
+/* Where programs of the system are looked for, whatever the user's PATH: many users' has no sbin,
+ * where opensm and smpquery are. */
+#define LAB_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+/* A name with a slash is found as it is; others in one of the folders, joined by colons. */
+int lab_find_program(const char *name, const char *folders, char found[PATH_MAX],
+                     struct oneib_error *err);
+/* "LD_PRELOAD=" with the simulator's library and one of this build, for the environment of a
+ * program on the fabric. To be freed. */
+char *lab_preload(struct lab *lab, const char *library, struct oneib_error *err);
+/* Starts a child that dies with this process. One that cannot be executed is an error. */
 int lab_start(struct lab *lab, const struct lab_program *program, pid_t *pid,
               struct oneib_error *err);
 /* Runs it to its end, with that text on its standard input (NULL: nothing); as lab_run() does. */
@@ -74,6 +84,9 @@ int lab_await_text(struct lab *lab, const char *file, long start, const char *te
                    unsigned timeout_ms, struct oneib_error *err);
 /* Bytes of FOLDER/file, 0 when it is not there. */
 long lab_size(struct lab *lab, const char *file);
+/* For an error's text, since the log goes with the lab: "opensm.log ends with:" and its last lines,
+ * or "it has said nothing". To be freed; NULL: out of memory. */
+char *lab_log_end(struct lab *lab, const char *file);
 /* All of FOLDER/file (to be freed), "" when it is not there. NULL: out of memory. */
 char *lab_read(struct lab *lab, const char *file, struct oneib_error *err);
 char *lab_read_from(struct lab *lab, const char *file, long start, struct oneib_error *err);

@@ -121,12 +121,12 @@ static int copy_program(const char *from, const char *folder, struct oneib_error
 
 static int copy_programs(struct lab *lab, struct oneib_error *err)
 {
-    char paths[] = LAB_NODE_BINARIES, *rest = NULL;
+    static const char *const binaries[] = {LAB_NODE_BINARIES};
     const char *folder = lab_path(lab, LAB_NODE_PROGRAMS, err);
     if (!folder || make_programs_folder(lab, folder, err) < 0)
         return -1;
-    for (char *path = strtok_r(paths, ":", &rest); path; path = strtok_r(NULL, ":", &rest))
-        if (copy_program(path, folder, err) < 0)
+    for (size_t i = 0; i < sizeof binaries / sizeof *binaries; i++)
+        if (copy_program(binaries[i], folder, err) < 0)
             return -1;
     return 0;
 }
@@ -145,6 +145,13 @@ static int write_plan(struct lab *lab, struct oneib_error *err)
     return lab_write(lab, LAB_NODES "/plan", 0644, plan.data, err);
 }
 
+static const char *find_program(struct lab *lab, const char *name, struct oneib_error *err)
+{
+    char path[64];
+    snprintf(path, sizeof path, LAB_NODE_PROGRAMS "/%s", name);
+    return lab_path(lab, path, err);
+}
+
 static int start_standin(struct lab *lab, struct oneib_error *err)
 {
     char vfs[16];
@@ -152,7 +159,8 @@ static int start_standin(struct lab *lab, struct oneib_error *err)
     snprintf(vfs, sizeof vfs, "%u", lab->nodes->options.vfs);
     const char *plan = lab_path(lab, LAB_NODES "/plan", err);
     const bool is_mlx4 = lab->nodes->options.driver == ONEIB_HCA_MLX4;
-    const char *argv[] = {LAB_NODE_STANDIN, plan, is_mlx4 ? "mlx4" : "mlx5", vfs, NULL};
+    const char *program_path = find_program(lab, "node-standin", err);
+    const char *argv[] = {program_path, plan, is_mlx4 ? "mlx4" : "mlx5", vfs, NULL};
     const struct lab_program program = {.name = "node-standin",
                                         .hca = LAB_SM_HCA,
                                         .argv = argv,
@@ -160,7 +168,7 @@ static int start_standin(struct lab *lab, struct oneib_error *err)
                                         .out = -1,
                                         .error = -1,
                                         .as_node_user = true};
-    if (!plan || lab_start(lab, &program, &pid, err) < 0)
+    if (!plan || !program_path || lab_start(lab, &program, &pid, err) < 0)
         return -1;
     return lab_await_text(lab, "node-standin.log", 0, "ready", pid, READY_MS, err);
 }
@@ -233,13 +241,6 @@ void lab_nodes_clear(struct lab *lab)
 
 /* ---- their programs ------------------------------------------------------------------------ */
 
-static const char *find_program(struct lab *lab, const char *name, struct oneib_error *err)
-{
-    char path[64];
-    snprintf(path, sizeof path, LAB_NODE_PROGRAMS "/%s", name);
-    return lab_path(lab, path, err);
-}
-
 #define ROOT_VARIABLE_SIZE 256
 static void name_root(const struct lab *lab, size_t host, char variable[ROOT_VARIABLE_SIZE])
 {
@@ -260,17 +261,19 @@ int lab_node_run(struct lab *lab, size_t host, const char *const *argv, const ch
 }
 
 /* Until SIGHUP has become something that does not end it: caught, or blocked for signalfd(). */
-static int await_listening(struct lab *lab, pid_t pid, const char *log, struct oneib_error *err)
+static int await_listening(struct lab *lab, pid_t pid, const char *name, struct oneib_error *err)
 {
-    char path[64], line[128];
+    char path[64], line[128], log[80];
     unsigned long long mask = 0, bits;
     const long end = lab_clock_ms() + READY_MS;
     snprintf(path, sizeof path, "/proc/%d/status", pid);
+    snprintf(log, sizeof log, "%s.log", name);
     while (!(mask & 1ull << (SIGHUP - 1))) {
-        if (!lab_is_running(lab, pid) || lab_clock_ms() > end)
+        if (!lab_is_running(lab, pid) || lab_clock_ms() > end) {
+            oneib_autofree char *said = lab_log_end(lab, log);
             return oneib_fail(err, ONEIB_ERROR_UNREACHABLE,
-                              "starting oneib-vf watch: it does not listen; see %s/%s.log",
-                              lab->folder, log);
+                              "starting oneib-vf watch: it does not listen; %s", said);
+        }
         oneib_autofclose FILE *file = fopen(path, "re");
         while (file && fgets(line, sizeof line, file))
             if (sscanf(line, "SigBlk: %llx", &bits) == 1 ||

@@ -9,9 +9,9 @@
  *
  * The programs on a node (probe, network driver, oneib-vf, oneib-domains) are the real ones. They
  * run as the user that owns the trees: never as root, who would ignore ONEIB_NODE_ROOT
- * (hca/place.h); a lab that root opens runs them as nobody (65534). They are copied into the lab's
- * folder: nobody need not be able to read the folders of the build, and they look for each other
- * beside themselves, as where they are installed.
+ * (hca/place.h); a lab that root opens runs them, and node-standin, as nobody (65534). All of them
+ * are copied into the lab's folder: nobody need not be able to enter the folders of the build, and
+ * they look for each other beside themselves, as where they are installed.
  */
 #ifndef ONEIB_LAB_NODE_H
 #define ONEIB_LAB_NODE_H

@@ -21,7 +21,10 @@ static int start_daemon(struct lab *lab, const struct lab_daemon *daemon, const 
     char clock[256];
     snprintf(clock, sizeof clock, "WALL_CLOCK=%s", daemon->clock ? daemon->clock : "");
     const char *argv[] = {LAB_ONEIBD, "--config", config, NULL};
-    const char *environment[] = {"LD_PRELOAD=" LAB_UMAD2SIM ":" LAB_WALL_CLOCK, clock, NULL};
+    oneib_autofree char *preload = lab_preload(lab, LAB_WALL_CLOCK, err);
+    const char *environment[] = {preload, clock, NULL};
+    if (!preload)
+        return -1;
     const struct lab_program program = {.name = daemon->name,
                                         .hca = daemon->hca,
                                         .argv = argv,
@@ -74,11 +77,13 @@ int lab_oneibd_stop(struct lab *lab, const char *name, int signal, struct oneib_
                           "stopping %s: it did not end within %u ms of signal %d", name, END_MS,
                           signal);
     }
-    if (signal == SIGTERM && status != 0)
-        return oneib_fail(err, ONEIB_ERROR_PROTOCOL,
-                          "stopping %s: it ended with wait status 0x%x; see %s/%s.log", name,
-                          status, lab->folder, name);
-    return 0;
+    if (signal != SIGTERM || status == 0)
+        return 0;
+    char log[64];
+    snprintf(log, sizeof log, "%s.log", name);
+    oneib_autofree char *said = lab_log_end(lab, log);
+    return oneib_fail(err, ONEIB_ERROR_PROTOCOL, "stopping %s: it ended with wait status 0x%x; %s",
+                      name, status, said);
 }
 
 /* --- HTTP ----------------------------------------------------------------------------------- */

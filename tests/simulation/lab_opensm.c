@@ -47,8 +47,11 @@ static int write_pid_file(struct lab *lab, const char *name, pid_t pid, struct o
 
 /* It says "SUBNET UP" after a master's sweep, "Entering STANDBY state" when another SM is master.
  */
-static int await_opensm(struct lab *lab, const char *log, pid_t pid, struct oneib_error *err)
+static int await_opensm(struct lab *lab, const char *name, pid_t pid, struct oneib_error *err)
 {
+    char log[64], console[64];
+    snprintf(log, sizeof log, "%s.log", name);
+    snprintf(console, sizeof console, "%s.out", name);
     long end = lab_clock_ms() + READY_MS;
     for (;;) {
         oneib_autofree char *content = lab_read(lab, log, err);
@@ -56,14 +59,15 @@ static int await_opensm(struct lab *lab, const char *log, pid_t pid, struct onei
             return -1;
         if (strstr(content, "SUBNET UP") || strstr(content, "Entering STANDBY state"))
             return 0;
-        if (!lab_is_running(lab, pid))
-            return oneib_fail(err, ONEIB_ERROR_UNREACHABLE,
-                              "starting opensm: it has ended; see %s/%s", lab->folder, log);
-        if (lab_clock_ms() > end)
-            return oneib_fail(err, ONEIB_ERROR_TIMEOUT,
-                              "starting opensm: no sweep in %u ms; see %s/%s", READY_MS,
-                              lab->folder, log);
-        lab_sleep_ms(5);
+        const bool running = lab_is_running(lab, pid);
+        if (running && lab_clock_ms() < end) {
+            lab_sleep_ms(5);
+            continue;
+        }
+        oneib_autofree char *logged = lab_log_end(lab, log), *said = lab_log_end(lab, console);
+        return oneib_fail(err, running ? ONEIB_ERROR_TIMEOUT : ONEIB_ERROR_UNREACHABLE,
+                          "starting opensm as %s: %s; %s; %s", name,
+                          running ? "it has done no sweep" : "it has ended", said, logged);
     }
 }
 
@@ -105,8 +109,10 @@ int lab_opensm_start(struct lab *lab, const struct lab_sm *sm, struct oneib_erro
         return -1;
     const char *argv[] = {"opensm",   "--console", "off",    "-F", settings, "-P",
                           partitions, "-f",        log_path, "-p", priority, NULL};
-    const char *environment[] = {temporary, cache, "LD_PRELOAD=" LAB_UMAD_TIMEOUTS ":" LAB_UMAD2SIM,
-                                 NULL};
+    oneib_autofree char *preload = lab_preload(lab, LAB_UMAD_TIMEOUTS, err);
+    if (!preload)
+        return -1;
+    const char *environment[] = {temporary, cache, preload, NULL};
     oneib_autofclose FILE *console = fopen(lab_path(lab, console_log, err), "we");
     if (!console)
         return oneib_fail_errno(err, errno, "writing %s", console_log);
@@ -120,7 +126,7 @@ int lab_opensm_start(struct lab *lab, const struct lab_sm *sm, struct oneib_erro
     pid_t pid;
     if (lab_start(lab, &program, &pid, err) < 0 || write_pid_file(lab, sm->name, pid, err) < 0)
         return -1;
-    return await_opensm(lab, log, pid, err);
+    return await_opensm(lab, sm->name, pid, err);
 }
 
 /* What it has said since it entered its state; "" when it has not said any. */

@@ -15,9 +15,6 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
-/* Programs of root's that a user's PATH may lack: opensm, smpquery. */
-#define SBIN_PATH "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-
 static size_t count_strings(const char *const *strings)
 {
     size_t count = 0;
@@ -99,6 +96,25 @@ static int environment_enter_fabric(struct environment *environment, const char 
                : 0;
 }
 
+/* ld.so takes blanks and colons for the end of a path, and the build may be anywhere: the library
+ * gets a link in the lab's folder. It comes first, or the simulator's would be asked before it. */
+char *lab_preload(struct lab *lab, const char *library, struct oneib_error *err)
+{
+    char *item = NULL;
+    const char *link = lab_path(lab, strrchr(library, '/') + 1, err);
+    if (!link)
+        return NULL;
+    if (symlink(library, link) < 0 && errno != EEXIST) {
+        oneib_fail_errno(err, errno, "making %s", link);
+        return NULL;
+    }
+    if (asprintf(&item, "LD_PRELOAD=%s:%s", link, LAB_UMAD2SIM) < 0) {
+        oneib_fail_memory(err);
+        return NULL;
+    }
+    return item;
+}
+
 static int environment_copy(struct environment *environment, struct oneib_error *err)
 {
     for (char **item = environ; *item; item++) {
@@ -116,7 +132,7 @@ static int environment_make(const struct lab *lab, const struct lab_program *pro
                             struct environment *environment, struct oneib_error *err)
 {
     if (environment_copy(environment, err) < 0 ||
-        environment_set(environment, SBIN_PATH, err) < 0 ||
+        environment_set(environment, "PATH=" LAB_PATH, err) < 0 ||
         environment_set(environment, "LD_PRELOAD=", err) < 0 ||
         environment_set_pair(environment, "IBSIM_SOCKNAME", lab->socket_name, err) < 0)
         return -1;
@@ -143,6 +159,36 @@ static int copy_arguments(const char *const *argv, struct environment *copy,
     return environment_append(copy, NULL, err);
 }
 
+static const char *environment_get(const struct environment *environment, const char *name)
+{
+    const size_t length = strlen(name);
+    for (size_t i = 0; i < environment->count && environment->items[i]; i++)
+        if (strncmp(environment->items[i], name, length) == 0 &&
+            environment->items[i][length] == '=')
+            return environment->items[i] + length + 1;
+    return "";
+}
+
+/* ---- in the child --------------------------------------------------------------------------- */
+
+/* What a child is to become. */
+struct start {
+    const char *folder;
+    const struct lab_program *program;
+    const char *path;
+    char *const *argv, *const *environment;
+    pid_t parent;
+    int log;
+    int failure; /* where the child writes the errno of what it could not do */
+};
+
+static void give_up(const struct start *start)
+{
+    const int errnum = errno;
+    (void)!write(start->failure, &errnum, sizeof errnum);
+    _exit(127);
+}
+
 /* In a folder that it can write: umad2sim does. */
 static bool become_node_user(void)
 {
@@ -151,29 +197,29 @@ static bool become_node_user(void)
             (setgroups(0, NULL) == 0 && setgid(LAB_NODE_USER) == 0 && setuid(LAB_NODE_USER) == 0));
 }
 
-static void become(const struct lab *lab, const struct lab_program *program, int log,
-                   const struct environment *arguments, const struct environment *environment,
-                   pid_t parent)
+static void become(const struct start *start)
 {
-    if (chdir(lab->folder) < 0 || (program->as_node_user && !become_node_user()))
-        _exit(127);
+    const struct lab_program *program = start->program;
+    if (chdir(start->folder) < 0 || (program->as_node_user && !become_node_user()))
+        give_up(start);
     /* Only now: a change of the user forgets it. */
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent)
+    if (getppid() != start->parent)
         _exit(127);
     int in = program->in >= 0 ? program->in : open("/dev/null", O_RDONLY | O_CLOEXEC);
     dup2(in, STDIN_FILENO);
-    dup2(program->out >= 0 ? program->out : log, STDOUT_FILENO);
-    dup2(program->error >= 0 ? program->error : log, STDERR_FILENO);
+    dup2(program->out >= 0 ? program->out : start->log, STDOUT_FILENO);
+    dup2(program->error >= 0 ? program->error : start->log, STDERR_FILENO);
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
     signal(SIGHUP, SIG_DFL);
     signal(SIGPIPE, SIG_DFL);
-    execvpe(arguments->items[0], arguments->items, environment->items);
-    dprintf(STDERR_FILENO, "starting %s: %s\n", arguments->items[0], strerror(errno));
-    _exit(127);
+    execve(start->path, start->argv, start->environment);
+    give_up(start);
 }
+
+/* ---- in this process ------------------------------------------------------------------------ */
 
 static int add_child(struct lab *lab, const struct lab_program *program, pid_t pid,
                      struct oneib_error *err)
@@ -191,26 +237,64 @@ static int add_child(struct lab *lab, const struct lab_program *program, pid_t p
     return 0;
 }
 
-static int fork_child(struct lab *lab, const struct lab_program *program,
-                      const struct environment *arguments, const struct environment *environment,
-                      pid_t *pid, struct oneib_error *err)
+static int open_log(const struct lab *lab, const struct lab_program *program,
+                    struct oneib_error *err)
 {
-    char log_path[256];
-    snprintf(log_path, sizeof log_path, "%s/%s.log", lab->folder, program->name);
-    oneib_autoclose int log = -1;
-    if (program->out < 0 || program->error < 0) {
-        log = open(log_path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-        if (log < 0)
-            return oneib_fail_errno(err, errno, "writing %s", log_path);
-    }
-    pid_t parent = getpid();
-    pid_t child = fork();
-    if (child < 0)
-        return oneib_fail_errno(err, errno, "starting %s", arguments->items[0]);
+    char path[256];
+    snprintf(path, sizeof path, "%s/%s.log", lab->folder, program->name);
+    const int log = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    return log < 0 ? oneib_fail_errno(err, errno, "writing %s", path) : log;
+}
+
+/* Until it has become its program, which closes the pipe. */
+static int await_exec(const struct start *start, pid_t child, int failure, struct oneib_error *err)
+{
+    int errnum = 0;
+    if (read(failure, &errnum, sizeof errnum) != (ssize_t)sizeof errnum)
+        return 0;
+    waitpid(child, NULL, 0);
+    return oneib_fail_errno(err, errnum, "starting %s%s", start->path,
+                            start->program->as_node_user && geteuid() == 0 ? " as nobody" : "");
+}
+
+static int fork_child(struct lab *lab, struct start *start, pid_t *pid, struct oneib_error *err)
+{
+    int failure[2];
+    if (pipe2(failure, O_CLOEXEC) < 0)
+        return oneib_fail_errno(err, errno, "starting %s", start->path);
+    start->failure = failure[1];
+    start->parent = getpid();
+    const pid_t child = fork();
+    const int errnum = errno;
     if (child == 0)
-        become(lab, program, log, arguments, environment, parent);
+        become(start);
+    close(failure[1]);
+    int result = child < 0 ? oneib_fail_errno(err, errnum, "starting %s", start->path)
+                           : await_exec(start, child, failure[0], err);
+    close(failure[0]);
+    if (result < 0)
+        return -1;
     *pid = child;
-    return add_child(lab, program, child, err);
+    return add_child(lab, start->program, child, err);
+}
+
+static int start_found(struct lab *lab, const struct lab_program *program,
+                       const struct environment *arguments, const struct environment *environment,
+                       pid_t *pid, struct oneib_error *err)
+{
+    char path[PATH_MAX];
+    oneib_autoclose int log = -1;
+    if (lab_find_program(arguments->items[0], environment_get(environment, "PATH"), path, err) < 0)
+        return -1;
+    if ((program->out < 0 || program->error < 0) && (log = open_log(lab, program, err)) < 0)
+        return -1;
+    struct start start = {.folder = lab->folder,
+                          .program = program,
+                          .path = path,
+                          .argv = arguments->items,
+                          .environment = environment->items,
+                          .log = log};
+    return fork_child(lab, &start, pid, err);
 }
 
 int lab_start(struct lab *lab, const struct lab_program *program, pid_t *pid,
@@ -221,7 +305,7 @@ int lab_start(struct lab *lab, const struct lab_program *program, pid_t *pid,
     if (result == 0)
         result = copy_arguments(program->argv, &arguments, err);
     if (result == 0)
-        result = fork_child(lab, program, &arguments, &environment, pid, err);
+        result = start_found(lab, program, &arguments, &environment, pid, err);
     environment_clear(&environment);
     environment_clear(&arguments);
     return result;

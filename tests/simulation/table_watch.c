@@ -64,10 +64,11 @@ static int await_first_reading(struct table_watch *watch, struct lab *lab, pid_t
         table_watch_unlock(watch);
         if (read)
             return 0;
-        if (!lab_is_running(lab, pid) || lab_clock_ms() > end)
-            return oneib_fail(err, ONEIB_ERROR_UNREACHABLE,
-                              "watching tables: nothing is read; see %s/%s.log", lab_folder(lab),
-                              FILE_NAME);
+        if (!lab_is_running(lab, pid) || lab_clock_ms() > end) {
+            oneib_autofree char *said = lab_log_end(lab, FILE_NAME ".log");
+            return oneib_fail(err, ONEIB_ERROR_UNREACHABLE, "watching tables: nothing is read; %s",
+                              said);
+        }
     }
 }
 
