@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Opening and closing: the folder, and the promise that nothing is left behind. */
+/* Opening and closing, and the files of the lab's folder. */
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "lab_internal.h"
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -171,22 +170,6 @@ static void choose_socket_name(struct lab *lab)
     labs_opened++;
 }
 
-static int make_folder(struct lab *lab, struct oneib_error *err)
-{
-    const char *parent = getenv("TMPDIR");
-    int length = snprintf(lab->folder, sizeof lab->folder, "%s/oneib-lab-XXXXXX",
-                          parent && *parent ? parent : "/tmp");
-    if (length >= (int)sizeof lab->folder)
-        return oneib_fail(err, ONEIB_ERROR_INPUT,
-                          "making a folder for the lab: $TMPDIR is too long");
-    if (!mkdtemp(lab->folder)) {
-        int errnum = errno;
-        *lab->folder = '\0';
-        return oneib_fail_errno(err, errnum, "making a folder for the lab");
-    }
-    return 0;
-}
-
 struct lab *lab_open(const struct lab_options *options, struct oneib_error *err)
 {
     if (options->leaves == 0 || (options->spines == 0 && options->leaves > 1)) {
@@ -198,7 +181,7 @@ struct lab *lab_open(const struct lab_options *options, struct oneib_error *err)
         oneib_fail_memory(err);
         return NULL;
     }
-    *lab = (struct lab){.owner = getpid(), .options = *options, .ibsim_stdin = -1};
+    *lab = (struct lab){.owner = getpid(), .options = *options, .ibsim_stdin = -1, .lock = -1};
     xmlrpc_env_init(&lab->env);
     if (labs_opened == 0)
         atexit(close_all);
@@ -207,37 +190,11 @@ struct lab *lab_open(const struct lab_options *options, struct oneib_error *err)
     choose_socket_name(lab);
     lab->next = open_labs;
     open_labs = lab;
-    if (make_folder(lab, err) < 0 || lab_find_metrics_address(lab, err) < 0) {
+    if (lab_folder_open(lab, err) < 0 || lab_find_metrics_address(lab, err) < 0) {
         lab_close(lab);
         return NULL;
     }
     return lab;
-}
-
-static int remove_entry(const char *path, const struct stat *status, int kind, struct FTW *place)
-{
-    (void)status;
-    (void)kind;
-    (void)place;
-    /* A test may have made a folder read-only. */
-    if (remove(path) < 0 && errno == EACCES)
-        perror(path);
-    return 0;
-}
-
-static int open_up(const char *path, const struct stat *status, int kind, struct FTW *place)
-{
-    (void)status;
-    (void)place;
-    if (kind == FTW_D)
-        chmod(path, 0700);
-    return 0;
-}
-
-void lab_remove_folder(const char *folder)
-{
-    nftw(folder, open_up, 16, FTW_PHYS);
-    nftw(folder, remove_entry, 16, FTW_PHYS | FTW_DEPTH);
 }
 
 void lab_close(struct lab *lab)
@@ -254,8 +211,7 @@ void lab_close(struct lab *lab)
     lab_nodes_clear(lab);
     if (lab->ibsim_stdin >= 0)
         close(lab->ibsim_stdin);
-    if (*lab->folder && !lab->options.keep)
-        lab_remove_folder(lab->folder);
+    lab_folder_close(lab);
     for (size_t i = 0; i < lab->text_count; i++)
         free(lab->texts[i]);
     for (size_t i = 0; i < lab->child_count; i++)

@@ -4,7 +4,7 @@
  * OpenNebula's oned, all in one private folder, for tests, the demo and benches. Every program it
  * starts is a child that dies with this process and is ended by its own pid; lab_close() stops all
  * of them and removes the folder. A process that exits without closing its labs has them closed on
- * the way out.
+ * the way out; of one that a signal ends, nothing is left either (lab_folder.c).
  *
  *     struct oneib_error err = {0};
  *     struct lab_options options = LAB_DEFAULTS;

@@ -20,6 +20,8 @@ struct lab {
     pid_t owner; /* a forked copy of this process must not end our children */
     struct lab_options options;
     char folder[64];
+    int lock;     /* held while the lab is open, see lab_folder.c; -1: none */
+    pid_t keeper; /* 0: none */
     char socket_name[64];
     char **texts; /* paths and names handed out */
     size_t text_count, text_capacity;
@@ -96,14 +98,16 @@ void lab_direct_route(const struct lab *lab, size_t host, char *route, size_t si
 size_t lab_all_hosts(const struct lab *lab); /* with the extra ones */
 
 void lab_client_close(struct lab *lab);
-/* With all that is in it. */
-void lab_remove_folder(const char *folder);
+int lab_folder_open(struct lab *lab, struct oneib_error *err);
+/* When all children have ended: removes it, unless the lab is to keep it. */
+void lab_folder_close(struct lab *lab);
 
 /* Whom programs of a node run as when root runs the lab. */
 #define LAB_NODE_USER 65534
 void lab_nodes_clear(struct lab *lab);
 /* Folders: what is that user's, and the programs of nodes. */
 #define LAB_NODES "nodes"
+#define LAB_MEMORY "/dev/shm" /* where LAB_NODES is a link to, if there is room */
 #define LAB_NODE_PROGRAMS "programs"
 
 /* A port for this lab's daemon; other labs' daemons may run at the same time. */

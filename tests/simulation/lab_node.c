@@ -15,7 +15,6 @@
 #include <sys/statfs.h>
 #include <sys/wait.h>
 
-#define MEMORY "/dev/shm"
 #define VMM_FOLDER "vmm" /* below the folder of programs */
 #define READY_MS 30000u
 #define PROGRAM_MS 60000u
@@ -60,17 +59,17 @@ static bool has_room(const struct lab *lab, const char *folder)
 }
 
 /* Every write to such a tree is one to a disk otherwise, and a call of the network driver makes
- * hundreds. */
-static void make_memory_folder(struct lab *lab, const char *path)
+ * hundreds. The link comes first: what removes the lab's folder finds the other one by it. */
+static bool make_memory_folder(struct lab *lab, const char *path)
 {
-    struct lab_nodes *nodes = lab->nodes;
-    if (lab->options.keep || !has_room(lab, MEMORY))
-        return;
-    strcpy(nodes->folder, MEMORY "/oneib-lab-XXXXXX");
-    if (mkdtemp(nodes->folder) && symlink(nodes->folder, path) == 0)
-        return;
-    rmdir(nodes->folder);
-    *nodes->folder = '\0';
+    char folder[sizeof LAB_MEMORY + sizeof lab->folder];
+    if (lab->options.keep || !has_room(lab, LAB_MEMORY))
+        return false;
+    snprintf(folder, sizeof folder, LAB_MEMORY "%s", strrchr(lab->folder, '/'));
+    if (symlink(folder, path) == 0 && mkdir(folder, 0700) == 0)
+        return true;
+    unlink(path);
+    return false;
 }
 
 static int make_nodes_folder(struct lab *lab, struct oneib_error *err)
@@ -78,8 +77,7 @@ static int make_nodes_folder(struct lab *lab, struct oneib_error *err)
     const char *path = lab_path(lab, LAB_NODES, err);
     if (!path)
         return -1;
-    make_memory_folder(lab, path);
-    if ((!*lab->nodes->folder && mkdir(path, 0755) < 0) || chmod(path, 0755) < 0 ||
+    if ((!make_memory_folder(lab, path) && mkdir(path, 0755) < 0) || chmod(path, 0755) < 0 ||
         (geteuid() == 0 && chown(path, LAB_NODE_USER, LAB_NODE_USER) < 0))
         return oneib_fail_errno(err, errno, "making %s", path);
     return 0;
@@ -232,8 +230,6 @@ void lab_nodes_clear(struct lab *lab)
     if (!lab->nodes)
         return;
     lab_node_domains_clear(lab->nodes);
-    if (*lab->nodes->folder)
-        lab_remove_folder(lab->nodes->folder);
     free(lab->nodes->roots);
     free(lab->nodes);
     lab->nodes = NULL;

@@ -15,7 +15,6 @@ struct lab_domain {
 
 struct lab_nodes {
     struct lab_node_options options;
-    char folder[64];    /* in memory, as a node's sysfs is; "": nowhere but in the lab's own */
     const char **roots; /* owned; by host */
     struct lab_domain *domains;
     size_t domain_count, domain_capacity;

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The lab's folder, and the promise that nothing is left of it. Whoever has a lab open holds a lock
+ * in its folder, which the kernel lets go of when that process ends, in whatever way. Then the
+ * lab's keeper gets it, a process that waits for nothing else, and removes the folder. A folder
+ * whose keeper was killed, too, goes when the next lab is opened.
+ */
+#include "base/cleanup.h"
+#include "lab_internal.h"
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#define PREFIX "oneib-lab-"
+#define LOCK "owner"
+#define PATIENCE_MS 10000u
+/* So that paths below it fit where programs are configured with them. */
+#define PARENT_MAX 40
+
+/* ---- removing ------------------------------------------------------------------------------- */
+
+static int remove_entry(const char *path, const struct stat *status, int kind, struct FTW *place)
+{
+    (void)status;
+    (void)kind;
+    (void)place;
+    /* A test may have made a folder read-only. */
+    if (remove(path) < 0 && errno == EACCES)
+        perror(path);
+    return 0;
+}
+
+static int open_up(const char *path, const struct stat *status, int kind, struct FTW *place)
+{
+    (void)status;
+    (void)place;
+    if (kind == FTW_D)
+        chmod(path, 0700);
+    return 0;
+}
+
+static void remove_tree(const char *folder)
+{
+    nftw(folder, open_up, 16, FTW_PHYS);
+    nftw(folder, remove_entry, 16, FTW_PHYS | FTW_DEPTH);
+}
+
+/* What of the nodes lies in memory goes first: the link is how it is found. */
+static void remove_with_memory(const char *folder)
+{
+    char link[PATH_MAX], memory[PATH_MAX];
+    snprintf(link, sizeof link, "%s/" LAB_NODES, folder);
+    const ssize_t length = readlink(link, memory, sizeof memory - 1);
+    if (length > 0) {
+        memory[length] = '\0';
+        if (strncmp(memory, LAB_MEMORY "/" PREFIX, strlen(LAB_MEMORY "/" PREFIX)) == 0)
+            remove_tree(memory);
+    }
+    remove_tree(folder);
+}
+
+/* ---- the keeper ----------------------------------------------------------------------------- */
+
+static int open_lock(const char *folder, int flags)
+{
+    char path[PARENT_MAX + NAME_MAX + sizeof "//" LOCK];
+    snprintf(path, sizeof path, "%s/" LOCK, folder);
+    return open(path, O_CLOEXEC | O_NOFOLLOW | flags, 0600);
+}
+
+/* The lab's programs die with their parent, but not before it. */
+static void remove_until_gone(const char *folder)
+{
+    for (unsigned waited = 0; waited < PATIENCE_MS; waited += 10) {
+        remove_with_memory(folder);
+        if (access(folder, F_OK) < 0)
+            return;
+        lab_sleep_ms(10);
+    }
+}
+
+/* Out of reach of what ends the others: a terminal's Ctrl-C and its end. */
+__attribute__((noreturn)) static void keep(const char *folder)
+{
+    struct stat status;
+    static const int ignored[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+    for (size_t i = 0; i < sizeof ignored / sizeof *ignored; i++)
+        signal(ignored[i], SIG_IGN);
+    setsid();
+    (void)!chdir("/");
+    /* The output is somebody's pipe, and the owner's lock is among the rest. */
+    close_range(0, ~0u, 0);
+    if (open("/dev/null", O_RDWR) == 0 && dup(0) == 1)
+        (void)!dup(0);
+    const int lock = open_lock(folder, O_RDONLY);
+    if (lock >= 0 && flock(lock, LOCK_EX) == 0 && fstat(lock, &status) == 0 && status.st_nlink > 0)
+        remove_until_gone(folder);
+    _exit(0);
+}
+
+static int start_keeper(struct lab *lab, struct oneib_error *err)
+{
+    lab->lock = open_lock(lab->folder, O_RDWR | O_CREAT | O_EXCL);
+    if (lab->lock < 0 || flock(lab->lock, LOCK_EX | LOCK_NB) < 0)
+        return oneib_fail_errno(err, errno, "locking %s", lab->folder);
+    lab->keeper = fork();
+    if (lab->keeper < 0)
+        return oneib_fail_errno(err, errno, "starting the keeper of %s", lab->folder);
+    if (lab->keeper == 0)
+        keep(lab->folder);
+    return 0;
+}
+
+/* ---- folders that were left behind ---------------------------------------------------------- */
+
+static bool is_ours(const char *path)
+{
+    struct stat status;
+    return lstat(path, &status) == 0 && S_ISDIR(status.st_mode) && status.st_uid == geteuid() &&
+           (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
+
+/* One without a lock is kept for somebody, or is just being made. */
+static void sweep(const char *path)
+{
+    oneib_autoclose int lock = is_ours(path) ? open_lock(path, O_RDONLY) : -1;
+    if (lock >= 0 && flock(lock, LOCK_EX | LOCK_NB) == 0)
+        remove_with_memory(path);
+}
+
+static void sweep_all(const char *parent)
+{
+    DIR *entries = opendir(parent);
+    for (struct dirent *entry; entries && (entry = readdir(entries));) {
+        char path[PARENT_MAX + NAME_MAX + 2];
+        if (strncmp(entry->d_name, PREFIX, strlen(PREFIX)) != 0)
+            continue;
+        snprintf(path, sizeof path, "%s/%s", parent, entry->d_name);
+        sweep(path);
+    }
+    if (entries)
+        closedir(entries);
+}
+
+/* ---- opening and closing -------------------------------------------------------------------- */
+
+/* Whoever programs of nodes run as. */
+static bool all_may_enter(const char *folder)
+{
+    char path[PARENT_MAX + 1];
+    struct stat status;
+    for (size_t length = strlen(folder); length > 0; length--) {
+        snprintf(path, sizeof path, "%.*s", (int)length, folder);
+        if ((folder[length] == '/' || folder[length] == '\0') &&
+            (stat(path, &status) < 0 || !(status.st_mode & S_IXOTH)))
+            return false;
+    }
+    return true;
+}
+
+/* A root's $TMPDIR may be for root alone; blanks and colons end paths in LD_PRELOAD. */
+static const char *choose_parent(void)
+{
+    const char *parent = getenv("TMPDIR");
+    return parent && *parent == '/' && strlen(parent) <= PARENT_MAX && !strpbrk(parent, " :") &&
+                   (geteuid() != 0 || all_may_enter(parent))
+               ? parent
+               : "/tmp";
+}
+
+int lab_folder_open(struct lab *lab, struct oneib_error *err)
+{
+    const char *parent = choose_parent();
+    sweep_all(parent);
+    snprintf(lab->folder, sizeof lab->folder, "%s/" PREFIX "XXXXXX", parent);
+    if (!mkdtemp(lab->folder)) {
+        const int errnum = errno;
+        *lab->folder = '\0';
+        return oneib_fail_errno(err, errnum, "making a folder for the lab in %s", parent);
+    }
+    return lab->options.keep ? 0 : start_keeper(lab, err);
+}
+
+void lab_folder_close(struct lab *lab)
+{
+    if (*lab->folder && !lab->options.keep)
+        remove_with_memory(lab->folder);
+    if (lab->keeper > 0) {
+        kill(lab->keeper, SIGKILL);
+        waitpid(lab->keeper, NULL, 0);
+    }
+    if (lab->lock >= 0)
+        close(lab->lock);
+}
