@@ -39,7 +39,7 @@ static void visudo_takes_the_line(void **state)
         skip();
     }
     /* A copy, because what was made by a build need not have the mode that it asks for. */
-    if (run_shell(PATH "t=$(mktemp) && cp " ONEIB_SUDOERS " $t && chmod 0440 $t && "
+    if (run_shell(PATH "t=$(mktemp) && cp '" ONEIB_SUDOERS "' $t && chmod 0440 $t && "
                        "visudo -c -s -f $t 2>&1; s=$?; rm -f $t; exit $s",
                   said, sizeof said) != 0)
         fail_msg("%s", said);

@@ -4,20 +4,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
-#include <grp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
-#define NOBODY 65534
-
 static char *root;
-static pid_t owner;
 
 __attribute__((noreturn, format(printf, 1, 2))) static void give_up(const char *format, ...)
 {
@@ -186,74 +180,12 @@ void tree_remove(const char *format, ...)
     free(path);
 }
 
-/* Root would not be shown the tree: hca/place.h. */
-static void become_nobody(void)
-{
-    if (setgroups(0, NULL) < 0 || setgid(NOBODY) < 0 || setuid(NOBODY) < 0)
-        give_up("%s", "becoming nobody");
-    /* A process that changed its user cannot be traced, which the leak check needs. */
-    if (prctl(PR_SET_DUMPABLE, 1) < 0)
-        give_up("%s", "becoming dumpable");
-}
-
-/* Tests put programs into the root, too. */
-static bool may_hold_programs(const char *folder)
-{
-    struct statvfs status;
-    return statvfs(folder, &status) == 0 && !(status.f_flag & ST_NOEXEC);
-}
-
-/* Thousands of small files: in memory, where there is such a place. A folder that is not for nobody
- * is passed over. */
-static void make_root(void)
-{
-    const char *const folders[] = {getenv("TMPDIR"), "/dev/shm", "/tmp"};
-    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
-        if (!folders[i] || folders[i][0] != '/' || !may_hold_programs(folders[i]))
-            continue;
-        if (asprintf(&root, "%s/oneib-node-XXXXXX", folders[i]) < 0)
-            give_up("%s", "no memory");
-        if (mkdtemp(root) && chmod(root, 0755) == 0)
-            return;
-        free(root);
-    }
-    give_up("%s", "the root's folder");
-}
-
-/* Of a test that ended before tree_close(); a process that it started leaves it alone. */
-static void remove_abandoned(void)
-{
-    if (root && getpid() == owner)
-        nftw(root, remove_one, 16, FTW_DEPTH | FTW_PHYS);
-}
-
-void tree_open(void)
-{
-    umask(022);
-    if (geteuid() == 0)
-        become_nobody();
-    make_root();
-    owner = getpid();
-    atexit(remove_abandoned);
-    if (setenv("ONEIB_NODE_ROOT", root, 1) < 0)
-        give_up("%s", "the environment");
-    tree_reset(NULL);
-}
-
 void tree_at(const char *folder)
 {
     free(root);
     root = strdup(folder);
     if (!root)
         give_up("%s", "no memory");
-}
-
-int tree_close(int status)
-{
-    remove_all(root);
-    free(root);
-    root = NULL;
-    return status;
 }
 
 const char *tree_root(void)
