@@ -60,7 +60,7 @@ check_role() {
     each_file "$work/stage" check_program
     case $role in
     frontend)
-        check_oned_conf
+        $is_package || check_oned_conf
         each_file "$here/remotes" check_remote
         ;;
     node) check_sudoers ;;
@@ -73,6 +73,7 @@ make_folders() {
     case $role in
     frontend)
         make_folder d 0:0 "$destdir" /etc/oneib
+        ! $is_package || make_folder d 0:0 "$destdir" "${remotes#"$destdir"}"
         each_file "$here/remotes" make_remote_folder
         ;;
     node) make_folder d 0:0 "$destdir" /etc/sudoers.d ;;
@@ -84,7 +85,7 @@ put_files() {
     case $role in
     frontend)
         each_file "$here/remotes" put_remote
-        install_oned_conf
+        $is_package || install_oned_conf
         ;;
     node) put 0:0 "$destdir" /etc/sudoers.d/oneib "$sudoers" 440 ;;
     esac
@@ -98,10 +99,6 @@ remove_stale() { # ROLE
 
 # The list comes before the files, so that what is broken off can be uninstalled.
 install_role() {
-    if ! $build_is_made; then
-        say "would install what $role needs below $destdir$prefix, and more that only a finished build tells"
-        return 0
-    fi
     : >"$work/new"
     cat -- "$(list_of "$role")" >"$work/old" 2>/dev/null || true
     check_role
@@ -142,7 +139,7 @@ remove_files() { # ROLE LIST
 
 # Those that were made and that hold nothing of anybody else's.
 remove_folders() { # ROLE LIST
-    LC_ALL=C sort -r -- "$2" >"$work/folders"
+    LC_ALL=C sort -k 1,1 -k 2,2r -- "$2" >"$work/folders" # D before d, which may be above it
     while read -r kind path; do
         case $kind in
         d) owner=0:0 folder=$destdir$path ;;
@@ -171,9 +168,11 @@ uninstall_role() {
 
 say_next() {
     case $role in
-    frontend) cat <<END
-
-Next, on the front-end:
+    frontend)
+        echo
+        echo "Next, on the front-end:"
+        ! $is_package || echo "  settings into oned.conf, as root:      $prefix/share/oneib/install/oned-conf"
+        cat <<END
   restart oned:                          systemctl restart opennebula
   send the drivers to the hosts:         su - oneadmin -c 'onehost sync -f'
   create hosts with the driver kvm-ib:   onehost create NAME -i kvm -v kvm-ib
@@ -235,8 +234,10 @@ trap 'rm -rf -- "$work"' EXIT
 trap 'exit 3' HUP INT TERM
 
 find_opennebula
+is_package=false
+! is_start_of_package || is_package=true
 if ! $uninstall; then
-    case $roles in *frontend*) need_opennebula ;; esac
+    case $roles in *frontend*) $is_package || need_opennebula ;; esac
     need_build
     $dry_run || [ -z "$destdir" ] || mkdir -p -- "$destdir" || fail "cannot make the folder $destdir"
 fi

@@ -32,15 +32,36 @@ need_build() {
             "it anew with -DCMAKE_INSTALL_PREFIX=$prefix"
 }
 
+stage_component() { # COMPONENT FOLDER
+    DESTDIR=$2 cmake --install "$build" --component "$1" >"$work/log" 2>&1 || {
+        cat -- "$work/log" >&2
+        fail "the programs cannot be taken from $build: complete it (cmake --build $build), and run this as a user" \
+            "who can write there"
+    }
+}
+
+# stand_in COMPONENT FOLDER: empty files in the places of those that a build would put there.
+stand_in() {
+    sed -n "s|^$1 /|/|p" -- "$here/share/install/programs.list" | while read -r path; do
+        case $path in
+        */) (cd -- "$here/share" && find "$(basename -- "$path")" -type f) | sed "s|^|${path%/*/}/|" ;;
+        *) say "$path" ;;
+        esac
+    done >"$work/paths"
+    while read -r path; do
+        mkdir -p -- "$2$prefix${path%/*}" && : >"$2$prefix$path"
+    done <"$work/paths"
+}
+
 stage_programs() { # ROLE
     rm -rf -- "$work/stage"
     mkdir -- "$work/stage"
     for component in $(components_of "$1"); do
-        DESTDIR=$work/stage cmake --install "$build" --component "$component" >"$work/log" 2>&1 || {
-            cat -- "$work/log" >&2
-            fail "the programs cannot be taken from $build: complete it (cmake --build $build), and run this as a user" \
-                "who can write there"
-        }
+        if $build_is_made; then
+            stage_component "$component" "$work/stage"
+        else
+            stand_in "$component" "$work/stage"
+        fi
     done
 }
 

@@ -161,6 +161,32 @@ static void a_dry_run_changes_nothing(void **state)
     assert_string_equal(installed, still);
 }
 
+/* Each step that would be done, as it is said; without `building`, which has been done. */
+static char *steps_of_a_dry_run(const char *build, const char *role)
+{
+    char command[1024];
+    snprintf(command, sizeof command,
+             "DESTDIR=%s/d %s/install.sh %s --prefix %s --dry-run %s </dev/null | "
+             "grep -v '^would build'",
+             in_folder("."), ONEIB_SOURCES, build, ONEIB_PREFIX, role);
+    must(command);
+    return strdup(said);
+}
+
+static void a_dry_run_before_the_build_tells_each_step(void **state)
+{
+    (void)state;
+    static const char *const roles[] = {"--frontend", "--node", "--sm", "--sm --node --frontend"};
+    oneib_autofree char *before = picture(".");
+    for (size_t i = 0; i < sizeof roles / sizeof *roles; i++) {
+        oneib_autofree char *with = steps_of_a_dry_run("--build " ONEIB_BUILD, roles[i]);
+        oneib_autofree char *without = steps_of_a_dry_run("", roles[i]);
+        assert_string_equal(with, without);
+    }
+    oneib_autofree char *after = picture(".");
+    assert_string_equal(before, after);
+}
+
 static void what_the_operator_edits_meanwhile_stays(void **state)
 {
     (void)state;
@@ -359,6 +385,39 @@ static void below_the_remotes_are_scripts_only(void **state)
     assert_string_equal(said, "");
 }
 
+/* DESTDIR as a package begins: an empty folder. */
+static void without_an_opennebula_a_package_is_staged(void **state)
+{
+    (void)state;
+    must("rm -r \"${FOLDER:?}\"/d/var \"${FOLDER:?}\"/d/etc");
+    must_install("--frontend");
+    assert_contains(said, ONEIB_PREFIX "/share/oneib/install/oned-conf");
+    must("cd \"${FOLDER:?}\"/d && test -x var/lib/one/remotes/vmm/kvm-ib/deploy && "
+         "test -x ." ONEIB_PREFIX "/libexec/oneib/vnm/vnet_create && ! test -e etc/one");
+    must_install("--frontend");
+    must_install("--uninstall --frontend");
+    must("cd \"${FOLDER:?}\"/d && find .");
+    assert_string_equal(said, ".\n");
+}
+
+/* The later step, with the files that the package has brought. */
+static void what_a_package_leaves_over_is_done_on_the_front_end(void **state)
+{
+    (void)state;
+    must("cd \"${FOLDER:?}\" && mv d frontend");
+    must_install("--frontend");
+    must("cd \"${FOLDER:?}\" && cp -R d/. frontend/ && cp frontend/etc/one/oned.conf before && "
+         "mkdir -p one/etc && cp frontend/etc/one/oned.conf one/etc/");
+    assert_int_equal(setenv("ONE_LOCATION", in_folder("one"), 1), 0);
+    must("\"${FOLDER:?}\"/frontend" ONEIB_PREFIX "/share/oneib/install/oned-conf --dry-run");
+    must("cmp \"${FOLDER:?}\"/one/etc/oned.conf \"${FOLDER:?}\"/before");
+    must("\"${FOLDER:?}\"/frontend" ONEIB_PREFIX "/share/oneib/install/oned-conf");
+    must("grep -q 'VM_RESTRICTED_ATTR = \"NIC/VLAN_ID\"' \"${FOLDER:?}\"/one/etc/oned.conf");
+    must("\"${FOLDER:?}\"/frontend" ONEIB_PREFIX "/share/oneib/install/oned-conf --uninstall");
+    must("cmp \"${FOLDER:?}\"/one/etc/oned.conf \"${FOLDER:?}\"/before");
+    assert_int_equal(unsetenv("ONE_LOCATION"), 0);
+}
+
 #define PROGRAMS ONEIB_PREFIX "/libexec/oneib"
 #define OURS "deploy attach_nic detach_nic save restore migrate snapshot_create snapshot_revert"
 
@@ -485,6 +544,7 @@ int main(void)
         CASE(uninstall_leaves_every_byte_as_it_was),
         CASE(one_role_leaves_what_another_needs),
         CASE(a_dry_run_changes_nothing),
+        CASE(a_dry_run_before_the_build_tells_each_step),
         CASE(what_the_operator_edits_meanwhile_stays),
         CASE(our_lines_that_somebody_tore_apart_are_not_guessed_at),
         CASE(what_is_restricted_is_what_oneib_asks_for),
@@ -499,6 +559,8 @@ int main(void)
         CASE(what_broke_off_can_be_taken_away),
         CASE(a_symbolic_link_of_oneadmins_leads_root_nowhere),
         CASE(a_self_contained_opennebula_is_found_by_its_location),
+        CASE(without_an_opennebula_a_package_is_staged),
+        CASE(what_a_package_leaves_over_is_done_on_the_front_end),
         CASE(below_the_remotes_are_scripts_only),
         CASE(kvm_ib_hands_over_what_infiniband_does_not_touch),
         CASE(kvm_ib_deploys_through_the_installed_program),
