@@ -1,61 +1,107 @@
 // SPDX-License-Identifier: Apache-2.0
+/* Who reaches whom, by tenant and host: a block for "all of these VMs reach all of those". */
 #include "stage.h"
 #include <stdio.h>
 
-/* Colours that differ for colour-blind eyes too (256-colour codes of blue, orange, green). */
-static const int tenant_colors[DEMO_TENANTS] = {33, 208, 35};
+/* VFs of one tenant's VMs on one host. */
+struct place {
+    size_t tenant, host;
+    size_t vfs[DEMO_VFS_PER_HOST]; /* indices into stage->vfs */
+    size_t count;
+};
 
-/* Two rows of the matrix share one line of text. */
-static const char *half_blocks(bool upper, bool lower)
+struct places {
+    struct place items[DEMO_TENANTS * DEMO_HOSTS];
+    size_t count;
+};
+
+static void gather_place(const struct demo_stage *stage, size_t tenant, size_t host,
+                         struct places *places)
 {
-    if (upper)
-        return lower ? "█" : "▀";
-    return lower ? "▄" : "·";
+    struct place *place = &places->items[places->count];
+    *place = (struct place){.tenant = tenant, .host = host};
+    for (size_t i = 0; i < stage->used_count; i++)
+        if (stage->vfs[i].vm->tenant == tenant && stage->vfs[i].host == host)
+            place->vfs[place->count++] = i;
+    places->count += place->count > 0;
 }
 
-static void draw_cell(const struct demo_stage *stage, size_t column, bool upper, bool lower)
+static void gather(const struct demo_stage *stage, struct places *places)
 {
-    if (stage->color && (upper || lower))
-        printf("\033[38;5;%dm%s\033[0m", tenant_colors[stage->vfs[column].vm->tenant],
-               half_blocks(upper, lower));
-    else
-        fputs(half_blocks(upper, lower), stdout);
+    places->count = 0;
+    for (size_t tenant = 0; tenant < stage->tenant_count; tenant++)
+        for (size_t host = 0; host < DEMO_HOSTS; host++)
+            gather_place(stage, tenant, host, places);
 }
 
-static void draw_legend(const struct demo_stage *stage)
+static const char *cell(const struct demo_stage *stage, const struct place *from,
+                        const struct place *to)
 {
-    fputs("   ", stdout);
-    for (size_t t = 0; t < stage->tenant_count; t++) {
-        const struct demo_tenant *tenant = &stage->tenants[t];
-        if (stage->color)
-            printf(" \033[38;5;%dm█\033[0m", tenant_colors[t]);
-        printf(" %s: %zu VM%s, P_Key 0x%04x  ", tenant->name, tenant->vms,
-               tenant->vms == 1 ? "" : "s", tenant->pkey);
+    size_t reached = 0;
+    for (size_t i = 0; i < from->count; i++)
+        for (size_t k = 0; k < to->count; k++)
+            reached += stage->reach[from->vfs[i] * DEMO_VFS + to->vfs[k]];
+    if (reached == 0)
+        return " ·";
+    return reached == from->count * to->count ? "██" : "??";
+}
+
+static bool begins_tenant(const struct places *places, size_t at)
+{
+    return at == 0 || places->items[at].tenant != places->items[at - 1].tenant;
+}
+
+/* A tenant's name over its columns, cut to them. */
+static void draw_tenants(const struct demo_stage *stage, const struct places *places)
+{
+    printf("  %-9s %-4s %3s", "", "", "");
+    for (size_t at = 0; at < places->count;) {
+        const size_t tenant = places->items[at].tenant;
+        int width = 0;
+        for (; at < places->count && places->items[at].tenant == tenant; at++)
+            width += 3;
+        fputs("  ", stdout);
+        demo_begin_color(stage, tenant);
+        printf("%-*.*s", at < places->count ? width - 1 : 0, width - 1,
+               stage->tenants[tenant].name);
+        demo_end_color(stage);
     }
     putchar('\n');
 }
 
-/* On a terminal the next matrix takes the place of the last. */
-static void go_back(struct demo_stage *stage)
+static void draw_hosts(const struct demo_stage *stage, const struct places *places)
 {
-    if (stage->animate && stage->drawn_lines > 0)
-        printf("\033[%uA\033[J", stage->drawn_lines);
-    stage->drawn_lines = 0;
+    printf("  %-9s %-4s %3s", "", "", "VMs");
+    for (size_t at = 0; at < places->count; at++)
+        printf("%s %2s", begins_tenant(places, at) ? " " : "",
+               demo_host_name(stage, places->items[at].host));
+    putchar('\n');
 }
 
-void demo_matrix_draw(struct demo_stage *stage, const char *title, const bool *reach)
+static void draw_row(const struct demo_stage *stage, const struct places *places, size_t row)
 {
-    const size_t count = stage->used_count;
-    go_back(stage);
-    printf("%s\n", title);
-    for (size_t row = 0; row < count; row += 2) {
-        fputs("    ", stdout);
-        for (size_t column = 0; column < count; column++)
-            draw_cell(stage, column, reach[row * DEMO_VFS + column],
-                      row + 1 < count && reach[(row + 1) * DEMO_VFS + column]);
-        putchar('\n');
-    }
-    draw_legend(stage);
-    fflush(stdout);
-    stage->drawn_lines = (unsigned)(2 + (count + 1) / 2);
+    const struct place *from = &places->items[row];
+    demo_begin_color(stage, from->tenant);
+    printf("  %-9.9s", begins_tenant(places, row) ? stage->tenants[from->tenant].name : "");
+    demo_end_color(stage);
+    printf(" %-4s %3zu", demo_host_name(stage, from->host), from->count);
+    demo_begin_color(stage, from->tenant);
+    for (size_t at = 0; at < places->count; at++)
+        printf("%s %s", begins_tenant(places, at) ? " " : "",
+               cell(stage, from, &places->items[at]));
+    demo_end_color(stage);
+    putchar('\n');
+}
+
+unsigned demo_matrix_draw(const struct demo_stage *stage)
+{
+    struct places places;
+    gather(stage, &places);
+    if (places.count == 0)
+        return 0;
+    draw_tenants(stage, &places);
+    draw_hosts(stage, &places);
+    for (size_t row = 0; row < places.count; row++)
+        draw_row(stage, &places, row);
+    return (unsigned)places.count + 2;
 }

@@ -77,11 +77,15 @@ static void append_map(const struct lab_node_vf *state, struct oneib_text *text)
     }
 }
 
+/* The first ones tell what there is to tell. */
+#define TOLD 10
+
 static void complain(struct demo_stage *stage, const struct demo_vf *vf, const char *what)
 {
-    stage->wrong++;
-    printf("WRONG: VF %u of host %zu, which is %s, %s\n", vf->number, vf->host,
-           vf->vm ? stage->tenants[vf->vm->tenant].name : "nobody's", what);
+    if (stage->wrong++ < TOLD)
+        demo_tell(stage, "WRONG: VF %u of host %s, which is %s, %s\n", vf->number,
+                  demo_host_name(stage, vf->host),
+                  vf->vm ? stage->tenants[vf->vm->tenant].name : "nobody's", what);
 }
 
 /* A VF is known to the subnet manager by its VM's GUID, or not at all; while the VM migrates, on
@@ -131,7 +135,7 @@ static void describe(const struct demo_stage *stage, const struct demo_vf *vf, c
     if (vf->vm)
         snprintf(text, size, "VM %u (%s)", vf->vm->id, stage->tenants[vf->vm->tenant].name);
     else
-        snprintf(text, size, "free VF %u of host %zu", vf->number, vf->host);
+        snprintf(text, size, "free VF %u of host %s", vf->number, demo_host_name(stage, vf->host));
 }
 
 /* One row of the answer: a cell counts as reachable only when tables and SA both say so, and as
@@ -151,9 +155,12 @@ static void check_row(struct demo_stage *stage, size_t row, const char *tables, 
         char from[64], to[64];
         describe(stage, a, from, sizeof from);
         describe(stage, b, to, sizeof to);
-        stage->wrong++;
-        printf("WRONG: %s and %s: tables say %s, SA says %s\n", from, to,
-               by_tables ? "reachable" : "closed", by_sa ? "reachable" : "closed");
+        if (stage->wrong++ < TOLD)
+            demo_tell(stage,
+                      "WRONG: %s and %s must %s each other; by P_Key tables they do%s, by the "
+                      "subnet administrator they do%s\n",
+                      from, to, should_reach(a, b) ? "reach" : "not reach", by_tables ? "" : " not",
+                      by_sa ? "" : " not");
     }
 }
 
@@ -192,16 +199,18 @@ static int ask(struct demo_stage *stage, bool *reach, struct oneib_error *err)
     return status;
 }
 
-int demo_measure(struct demo_stage *stage, const char *title, struct oneib_error *err)
+int demo_measure(struct demo_stage *stage, struct oneib_error *err)
 {
     struct owners owners;
-    bool reach[DEMO_VFS * DEMO_VFS] = {0};
+    const size_t wrong_before = stage->wrong;
     if (read_owners(stage, &owners, err) < 0)
         return -1;
     order_vfs(stage, &owners);
-    if (write_question(stage, &owners, err) < 0 || ask(stage, reach, err) < 0)
+    if (write_question(stage, &owners, err) < 0 || ask(stage, stage->reach, err) < 0)
         return -1;
     stage->steps++;
-    demo_matrix_draw(stage, title, reach);
-    return 0;
+    if (stage->wrong == wrong_before)
+        return 0;
+    return oneib_fail(err, ONEIB_ERROR_PROTOCOL, "%zu of the checks did not hold",
+                      stage->wrong - wrong_before);
 }

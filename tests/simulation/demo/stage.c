@@ -66,8 +66,8 @@ int demo_settle(struct demo_stage *stage, size_t host, double began_ms, struct d
             break;
         if (oneib_now_ms() > began_ms + SETTLE_MS)
             return oneib_fail(err, ONEIB_ERROR_TIMEOUT,
-                              "the port of host %zu does not hold what it should after %u ms", host,
-                              SETTLE_MS);
+                              "the port of host %s does not hold what it should after %u ms",
+                              demo_host_name(stage, host), SETTLE_MS);
     }
     note_time(times, oneib_now_ms() - began_ms);
     return 0;
@@ -107,6 +107,21 @@ int demo_learn_keys(struct demo_stage *stage, struct oneib_error *err)
     return 0;
 }
 
+const char *demo_host_name(const struct demo_stage *stage, size_t host)
+{
+    struct oneib_error ignored;
+    const char *name = lab_host_hca(stage->lab, host, &ignored);
+    return name ? name : "?";
+}
+
+bool demo_find_room(const struct demo_stage *stage, size_t *host)
+{
+    for (*host = 0; *host < DEMO_HOSTS; ++*host)
+        if (demo_vfs_used(stage, *host) < DEMO_VFS_PER_HOST)
+            return true;
+    return false;
+}
+
 size_t demo_vfs_used(const struct demo_stage *stage, size_t host)
 {
     size_t used = 0;
@@ -131,7 +146,8 @@ static struct demo_vm *insert_vm(struct demo_stage *stage, size_t tenant)
 int demo_vm_add(struct demo_stage *stage, size_t tenant, size_t host, struct oneib_error *err)
 {
     if (demo_vfs_used(stage, host) == DEMO_VFS_PER_HOST || stage->vm_count == DEMO_VMS_MAX)
-        return oneib_fail(err, ONEIB_ERROR_INPUT, "host %zu has no VF left", host);
+        return oneib_fail(err, ONEIB_ERROR_INPUT, "host %s has no VF left",
+                          demo_host_name(stage, host));
 
     struct demo_vm *vm = insert_vm(stage, tenant);
     vm->host = host;
@@ -143,15 +159,17 @@ int demo_vm_add(struct demo_stage *stage, size_t tenant, size_t host, struct one
         lab_vm_state(stage->lab, vm->id, 3, LCM_BOOT, err) < 0 ||
         lab_node_driver(stage->lab, host, "pre", vm->id, err) < 0)
         return -1;
-    note_time(&stage->opened, oneib_now_ms() - began_ms);
-    return lab_node_domain(stage->lab, host, vm->id, true, err) < 0 ||
-                   lab_node_driver(stage->lab, host, "post", vm->id, err) < 0 ||
-                   lab_vm_running(stage->lab, vm->id, err) < 0
-               ? -1
-               : demo_settle(stage, host, began_ms, NULL, err);
+    const double opened_ms = oneib_now_ms() - began_ms;
+    note_time(&stage->opened, opened_ms);
+    if (lab_node_domain(stage->lab, host, vm->id, true, err) < 0 ||
+        lab_node_driver(stage->lab, host, "post", vm->id, err) < 0 ||
+        lab_vm_running(stage->lab, vm->id, err) < 0 ||
+        demo_settle(stage, host, began_ms, NULL, err) < 0)
+        return -1;
+    return demo_step(stage, DEMO_STARTS, vm, opened_ms, err);
 }
 
-static struct demo_vm *newest_vm(struct demo_stage *stage, size_t tenant)
+struct demo_vm *demo_vm_newest(struct demo_stage *stage, size_t tenant)
 {
     struct demo_vm *newest = NULL;
     for (size_t i = 0; i < stage->vm_count; i++)
@@ -160,12 +178,11 @@ static struct demo_vm *newest_vm(struct demo_stage *stage, size_t tenant)
     return newest;
 }
 
-int demo_vm_remove(struct demo_stage *stage, size_t tenant, struct oneib_error *err)
+int demo_vm_remove(struct demo_stage *stage, struct demo_vm *vm, struct oneib_error *err)
 {
-    struct demo_vm *vm = newest_vm(stage, tenant);
-    if (!vm)
-        return oneib_fail(err, ONEIB_ERROR_INPUT, "tenant %zu has no VM", tenant);
+    const struct demo_vm removed = *vm;
     const size_t host = vm->host;
+    const double shutdown_ms = oneib_now_ms();
     if (lab_vm_state(stage->lab, vm->id, 3, LCM_SHUTDOWN, err) < 0 ||
         lab_node_domain(stage->lab, host, vm->id, false, err) < 0 ||
         lab_node_driver(stage->lab, host, "clean", vm->id, err) < 0)
@@ -177,8 +194,10 @@ int demo_vm_remove(struct demo_stage *stage, size_t tenant, struct oneib_error *
     const size_t at = (size_t)(vm - stage->vms);
     stage->vm_count--;
     memmove(vm, vm + 1, (stage->vm_count - at) * sizeof *vm);
-    stage->tenants[tenant].vms--;
-    return demo_settle(stage, host, began_ms, &stage->gone, err);
+    stage->tenants[removed.tenant].vms--;
+    if (demo_settle(stage, host, began_ms, &stage->gone, err) < 0)
+        return -1;
+    return demo_step(stage, DEMO_STOPS, &removed, oneib_now_ms() - shutdown_ms, err);
 }
 
 /* The domain moves without its VF (which oned does not know about): the source's is closed in
@@ -195,13 +214,14 @@ int demo_vm_migrate(struct demo_stage *stage, struct demo_vm *vm, size_t destina
                     struct oneib_error *err)
 {
     const size_t source = vm->host;
+    const double pre_ms = oneib_now_ms();
     vm->moving_to = destination;
     if (lab_vm_migrate(stage->lab, vm->id, (uint32_t)destination, LCM_MIGRATE, err) < 0 ||
         lab_node_driver(stage->lab, destination, "pre", vm->id, err) < 0 ||
-        demo_measure(stage, "a VM of red is migrating: it has a VF on both hosts", err) < 0 ||
+        demo_step(stage, DEMO_MIGRATES, vm, oneib_now_ms() - pre_ms, err) < 0 ||
         move_domain(stage, vm, err) < 0 ||
         lab_node_driver(stage->lab, source, "clean", vm->id, err) < 0 ||
-        demo_measure(stage, "its VF on the source is closed, and nobody's", err) < 0 ||
+        demo_step(stage, DEMO_MOVES_OUT, vm, -1, err) < 0 ||
         lab_node_driver(stage->lab, destination, "post", vm->id, err) < 0)
         return -1;
     vm->host = destination;
@@ -210,5 +230,5 @@ int demo_vm_migrate(struct demo_stage *stage, struct demo_vm *vm, size_t destina
     if (lab_vm_running(stage->lab, vm->id, err) < 0 ||
         demo_settle(stage, source, began_ms, &stage->gone, err) < 0)
         return -1;
-    return demo_measure(stage, "the VM has moved: the source host is no member any more", err);
+    return demo_step(stage, DEMO_HAS_MOVED, vm, oneib_now_ms() - began_ms, err);
 }

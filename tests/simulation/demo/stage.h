@@ -10,6 +10,7 @@
 
 #include "../lab.h"
 #include "base/error.h"
+#include "base/text.h"
 #include "model/pkey.h"
 #include <stdbool.h>
 #include <stddef.h>
@@ -21,6 +22,7 @@
 #define DEMO_VFS_PER_HOST 7
 #define DEMO_VFS (DEMO_HOSTS * DEMO_VFS_PER_HOST)
 #define DEMO_VMS_MAX DEMO_VFS
+#define DEMO_PAIRS (DEMO_VFS * DEMO_VFS) /* ordered, free VFs too */
 
 struct demo_vm {
     uint32_t id;
@@ -49,11 +51,36 @@ struct demo_times {
     size_t count;
 };
 
+/* What happens to a VM. */
+enum demo_event {
+    DEMO_STARTS,
+    DEMO_STOPS,
+    DEMO_MIGRATES,
+    DEMO_MOVES_OUT, /* its VF on the source is closed */
+    DEMO_HAS_MOVED,
+    DEMO_STAYS, /* nothing: everything is measured once more */
+};
+
+/* Steps that are told in one line: the same thing happens to VMs of one tenant. */
+#define DEMO_GROUP 5
+struct demo_group {
+    enum demo_event event;
+    size_t tenant;
+    struct demo_vm vms[DEMO_GROUP];
+    size_t count;
+    double slowest_ms;
+    bool took_time; /* slowest_ms says something */
+};
+
 struct demo_stage {
     struct lab *lab;
     bool color;
-    bool animate; /* standard output is a terminal: matrices are drawn over each other */
+    bool animate; /* standard output is a terminal with room: matrices are drawn over each other */
     unsigned drawn_lines;
+    double began_ms;
+    size_t group_size; /* steps that share a line, 1 to DEMO_GROUP */
+    struct demo_group group;
+    double last_ms; /* that the last step took; < 0: no time */
     struct demo_tenant tenants[DEMO_TENANTS];
     size_t tenant_count;
     struct demo_vm vms[DEMO_VMS_MAX]; /* by tenant, then age */
@@ -61,10 +88,12 @@ struct demo_stage {
     struct demo_vf vfs[DEMO_VFS]; /* those of VMs, in the order of vms; then nobody's */
     size_t used_count;            /* of VMs */
     unsigned held[DEMO_HOSTS];    /* bit t: the port holds tenant t's key, when it was asked last */
+    bool reach[DEMO_PAIRS];       /* as it was measured last: cell (a, b) is a * DEMO_VFS + b */
     /* what was checked */
     size_t steps, pairs, queries, wrong;
     struct demo_times opened; /* from the VM's deployment in OpenNebula until pre returned */
     struct demo_times gone;   /* from the VM's end in OpenNebula until its key is off the port */
+    double take_over_ms;      /* from the master SM's end until the standby is master */
 };
 
 /*
@@ -79,23 +108,63 @@ int demo_settle(struct demo_stage *stage, size_t host, double began_ms, struct d
 int demo_tenant_add(struct demo_stage *stage, const char *name, struct oneib_error *err);
 int demo_learn_keys(struct demo_stage *stage, struct oneib_error *err);
 
-/* From template to running: PROLOG, then pre, which waits for its key, the domain, post. Fails when
- * the host has no VF left. */
+/*
+ * Each is a step, or several: what it did is measured and told. A VM's id is stage->vms[].id.
+ *
+ * From template to running: PROLOG, then pre, which waits for its key, the domain, post. Fails when
+ * the host has no VF left.
+ */
 int demo_vm_add(struct demo_stage *stage, size_t tenant, size_t host, struct oneib_error *err);
-/* The newest VM of the tenant shuts down: the domain ends, clean, it is gone; its key is too unless
- * another VM there has it. */
-int demo_vm_remove(struct demo_stage *stage, size_t tenant, struct oneib_error *err);
+/* The VM shuts down: the domain ends, clean, it is gone; its key is too unless another VM there has
+ * it. */
+int demo_vm_remove(struct demo_stage *stage, struct demo_vm *vm, struct oneib_error *err);
 /* A live migration in OpenNebula's order; it is measured between its steps. */
 int demo_vm_migrate(struct demo_stage *stage, struct demo_vm *vm, size_t destination,
                     struct oneib_error *err);
+
+struct demo_vm *demo_vm_newest(struct demo_stage *stage, size_t tenant); /* NULL: it has none */
 size_t demo_vfs_used(const struct demo_stage *stage, size_t host);
+/* The first host that has a VF left: false when all are full. */
+bool demo_find_room(const struct demo_stage *stage, size_t *host);
+/* "H1" */
+const char *demo_host_name(const struct demo_stage *stage, size_t host);
 
-/* measure.c: measures who reaches whom, through all VFs of all hosts, compares it with "same tenant
- * or nobody", and draws the VMs' under `title`. */
-int demo_measure(struct demo_stage *stage, const char *title, struct oneib_error *err);
+/* measure.c: measures who reaches whom, through all VFs of all hosts, into stage->reach, and
+ * compares it with "same tenant or nobody". What is wrong is told and counted, and fails. */
+int demo_measure(struct demo_stage *stage, struct oneib_error *err);
 
-/* matrix.c: rows and columns are the first used_count of stage->vfs; cell(a, b) is reach[a *
- * DEMO_VFS + b]. */
-void demo_matrix_draw(struct demo_stage *stage, const char *title, const bool *reach);
+/* tell.c: what is printed while the demo runs. */
+void demo_tell_legend(const struct demo_stage *stage);
+/* Measures after what happened to the VM (NULL: nothing did), and tells it: in a line of its own or
+ * with others like it, or where there is room in the matrix. ms < 0: it took no time. */
+int demo_step(struct demo_stage *stage, enum demo_event event, const struct demo_vm *vm, double ms,
+              struct oneib_error *err);
+/* Prints the line of the steps that have none yet. */
+void demo_tell_rest(struct demo_stage *stage);
+/* A turning point: what is reached so far, with the matrix. */
+void demo_tell_matrix(struct demo_stage *stage, const char *title);
+/* A paragraph; nothing is drawn over it. */
+void demo_tell(struct demo_stage *stage, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+/* Everything in the words of an operator. */
+void demo_tell_summary(struct demo_stage *stage);
+/* Begins and ends the tenant's colour. */
+void demo_begin_color(const struct demo_stage *stage, size_t tenant);
+void demo_end_color(const struct demo_stage *stage);
+
+/* matrix.c: who reaches whom, a row and a column for each tenant on each host. Returns its lines.
+ */
+unsigned demo_matrix_draw(const struct demo_stage *stage);
+#define DEMO_MATRIX_LINES (DEMO_TENANTS * DEMO_HOSTS + 3)
+#define DEMO_MATRIX_COLUMNS (DEMO_TENANTS * DEMO_HOSTS * 3 + 24)
+
+/* keep.c: the cloud stays up until Ctrl-C, Enter or end of input on a terminal, or until that many
+ * minutes are over; folder gets what a second terminal needs, and loses it at the end. */
+int demo_keep(struct demo_stage *stage, const char *folder, unsigned minutes,
+              struct oneib_error *err);
+/* commands.c: what the second terminal asks for: argv[0] is vm-standin or on-host. Returns the exit
+ * status for it; -1: what it did failed half way, and *err says where. */
+int demo_command(struct demo_stage *stage, char *const *argv, struct oneib_text *out,
+                 struct oneib_text *error, struct oneib_error *err);
 
 #endif
