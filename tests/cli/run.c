@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "run.h"
+#include "../skip.h"
 #include <fcntl.h>
 #include <poll.h>
 #include <pty.h>
@@ -136,8 +137,7 @@ const struct outcome *run_on_terminal(const char *const *words)
 {
     int out[2];
     if (openpty(&out[0], &out[1], NULL, NULL, NULL) < 0) {
-        print_message("skipped: no terminal can be made here\n");
-        skip();
+        skip_because("no terminal can be made here");
     }
     return run(words, out);
 }

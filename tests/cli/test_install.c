@@ -3,6 +3,7 @@
  * install.sh, with DESTDIR in the test's folder: a front-end with a small oned.conf, whose remotes
  * belong to another user than root when the test is root. What is installed is this build.
  */
+#include "../skip.h"
 #include "base/cleanup.h"
 #include "one/restrictions.h"
 #include "run.h"
@@ -348,7 +349,7 @@ static void a_symbolic_link_of_oneadmins_leads_root_nowhere(void **state)
 {
     (void)state;
     if (geteuid() != 0)
-        skip();
+        skip_because("only root has something to lose to a link");
     must("mkdir \"${FOLDER:?}\"/d/roots && ln -s ../../../../../roots "
          "\"${FOLDER:?}\"/d/var/lib/one/remotes/vnm/infiniband");
     must_refuse("--frontend", "cannot make the folder");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What a node's programs make of each other, of being killed, and of what was left over. */
+#include "../skip.h"
 #include "fault_scene.h"
 
 #define PROBE WORDS(ONEIB_PROBE_BINARY)
@@ -122,8 +123,7 @@ static size_t children_of(pid_t pid, pid_t children[CHILDREN])
     snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)pid, (int)pid);
     FILE *file = fopen(path, "r");
     if (!file) {
-        print_message("skipped: this kernel does not list a process's children\n");
-        skip();
+        skip_because("this kernel does not list a process's children");
     }
     while (count < CHILDREN && fscanf(file, "%d", &child) == 1)
         children[count++] = child;

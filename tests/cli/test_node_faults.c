@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What a node's programs make of an adapter, a host or a document that is not as it should be. */
+#include "../skip.h"
 #include "fault_scene.h"
 #include "hca/scripted.h"
 
@@ -268,8 +269,7 @@ static void freeze(struct scripted *entry, const char *answer)
     const bool opened = scripted_open(entry, path, answers);
     free(path);
     if (!opened) {
-        print_message("skipped: there are no terminals here\n");
-        skip();
+        skip_because("there are no terminals here");
     }
 }
 

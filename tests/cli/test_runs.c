@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Runs that look at a machine without OpenNebula and without InfiniBand. */
+#include "../skip.h"
 #include "run.h"
 #include <errno.h>
 #include <signal.h>
@@ -360,7 +361,7 @@ static void output_that_cannot_be_written_is_a_failure(void **state)
 {
     (void)state;
     if (access("/dev/full", W_OK) != 0)
-        skip();
+        skip_because("there is no /dev/full here");
     const struct outcome *outcome = RUN_INTO("/dev/full", "--version");
     assert_int_equal(outcome->status, 3);
     assert_contains(outcome->err, "standard output");

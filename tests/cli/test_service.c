@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What is installed for systemd and udev is what they take, and its parts name the same things. */
+#include "../skip.h"
 #include "run.h"
 #include <stdbool.h>
 #include <stdio.h>
@@ -41,8 +42,7 @@ static void need(const char *tool)
     snprintf(line, sizeof line, "command -v %s >/dev/null", tool);
     if (run_shell(line, said, sizeof said) == 0)
         return;
-    print_message("skipped: there is no %s here\n", tool);
-    skip();
+    skip_because("there is no %s here", tool);
 }
 
 /* A copy whose programs exist: the unit names where its own will be installed. */

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The line for sudo lets OpenNebula's drivers do what they need, and nothing else. */
+#include "../skip.h"
 #include "run.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,8 +36,7 @@ static void visudo_takes_the_line(void **state)
     (void)state;
     char said[4096];
     if (run_shell(PATH "command -v visudo", said, sizeof said) != 0) {
-        print_message("skipped: there is no visudo here\n");
-        skip();
+        skip_because("there is no visudo here");
     }
     /* A copy, because what was made by a build need not have the mode that it asks for. */
     if (run_shell(PATH "t=$(mktemp) && cp '" ONEIB_SUDOERS "' $t && chmod 0440 $t && "

@@ -18,14 +18,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "../skip.h"
 #include <cmocka.h>
 
 static void need_root(void)
 {
     if (geteuid() == 0)
         return;
-    print_message("skipped: only root has privileges to lose\n");
-    skip();
+    skip_because("only root has privileges to lose");
 }
 
 static void assert_holds_in_child(bool (*holds)(void))

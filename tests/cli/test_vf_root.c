@@ -3,6 +3,7 @@
  * oneib-vf as it runs on a node: as root, without ONEIB_NODE_ROOT. A tree with an adapter is
  * mounted over /sys, /run and /etc, for this process alone.
  */
+#include "../skip.h"
 #include "hca/tree.h"
 #include "run.h"
 #include <sched.h>
@@ -67,8 +68,7 @@ static void need_mounts(void)
 {
     if (is_mounted)
         return;
-    print_message("skipped: only root can mount a node's files, and not everywhere\n");
-    skip();
+    skip_because("only root can mount a node's files, and not everywhere");
 }
 
 static void root_gives_a_vf_and_takes_it_back(void **state)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What oneib-vf makes of its words, and how it ends. */
+#include "../skip.h"
 #include "hca/tree.h"
 #include "run.h"
 #include <stdio.h>
@@ -236,8 +237,7 @@ static void output_that_nobody_takes_is_a_failure(void **state)
 {
     (void)state;
     if (access("/dev/full", W_OK) < 0) {
-        print_message("skipped: there is no /dev/full here\n");
-        skip();
+        skip_because("there is no /dev/full here");
     }
     const struct outcome *outcome = RUN_INTO("/dev/full", "--help");
     assert_int_equal(outcome->status, 3);

@@ -5,6 +5,7 @@
  * oneib-vf-standin stands in for oneib-vf; libvirt is its own test driver.
  */
 #include "../base64.h"
+#include "../skip.h"
 #include "base/command.h"
 #include "hca/tree.h"
 #include "run.h"
@@ -547,8 +548,7 @@ static void scripts_say_what_is_missing(void **state)
         char script[512], program[128];
         snprintf(program, sizeof program, "/usr/libexec/oneib/vnm/%s", actions[i]);
         if (access(program, F_OK) == 0) {
-            print_message("skipped: oneib is installed here\n");
-            skip();
+            skip_because("oneib is installed here");
         }
         snprintf(script, sizeof script, ONEIB_REMOTES "/vnm/infiniband/%s", actions[i]);
         run(WORDS(script, "a b"), "<VM/>");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "command_scene.h"
+#include "../skip.h"
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "base/text.h"
@@ -24,8 +25,7 @@ static struct {
 struct lab *scene(void)
 {
     if (lab_missing()) {
-        print_message("skipped: %s is not installed\n", lab_missing());
-        skip();
+        skip_because("%s is not installed", lab_missing());
     }
     return stage.lab;
 }

@@ -500,7 +500,7 @@ int main(int argc, char **argv)
     if (argc == 3 && strcmp(argv[1], TABLE_WATCH_VERB) == 0)
         return table_watch_main(argv);
     if (lab_missing()) {
-        fprintf(stderr, "skipped: %s is not installed\n", lab_missing());
+        fprintf(stderr, "%s is not installed\n", lab_missing());
         return LAB_SKIPPED;
     }
     const struct CMUnitTest tests[] = {

@@ -548,7 +548,7 @@ int main(int argc, char **argv)
         return play(argv[2]);
     const char *missing = lab_missing();
     if (missing) {
-        print_message("%s is missing: nothing is tested\n", missing);
+        print_message("%s is not installed\n", missing);
         return LAB_SKIPPED;
     }
     ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);

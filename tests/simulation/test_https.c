@@ -19,6 +19,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "../skip.h"
 #include <cmocka.h>
 
 #define TIMEOUT_MS 30000
@@ -48,8 +49,7 @@ static void needs(const char *what, const char *const *argv)
 {
     if (run(argv) == 0)
         return;
-    print_message("skipped: %s\n", what);
-    skip();
+    skip_because("%s", what);
 }
 
 static bool listens(unsigned port)
@@ -148,8 +148,7 @@ static void a_trusted_certificate_is_talked_to(void **state)
     struct oneib_error err = {0};
     struct lab_output output = {0};
     if (access(TRUSTED_CERTIFICATES, R_OK) < 0) {
-        print_message("skipped: %s is not there to be covered\n", TRUSTED_CERTIFICATES);
-        skip();
+        skip_because("%s is not there to be covered", TRUSTED_CERTIFICATES);
     }
     needs("no mount namespace can be made here",
           (const char *[]){"unshare", "-rm", "mount", "--bind", "/dev/null", TRUSTED_CERTIFICATES,

@@ -196,7 +196,7 @@ static void closing_a_lab_leaves_no_folder_and_no_process(void **state)
 int main(void)
 {
     if (lab_missing()) {
-        fprintf(stderr, "skipped: %s is not installed\n", lab_missing());
+        fprintf(stderr, "%s is not installed\n", lab_missing());
         return LAB_SKIPPED;
     }
     const struct CMUnitTest tests[] = {

@@ -169,7 +169,7 @@ static void a_guid_that_the_sm_refuses_to_delete(void **state)
 int main(void)
 {
     if (lab_missing()) {
-        fprintf(stderr, "skipped: %s is not installed\n", lab_missing());
+        fprintf(stderr, "%s is not installed\n", lab_missing());
         return LAB_SKIPPED;
     }
     const struct CMUnitTest tests[] = {

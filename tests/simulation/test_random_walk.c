@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <time.h>
 
+#include "../skip.h"
 #include <cmocka.h>
 
 #define STEPS 500
@@ -60,8 +61,7 @@ static void every_port_holds_exactly_its_keys_after_every_step(void **state)
 {
     (void)state;
     if (lab_missing()) {
-        print_message("skipped: %s is not installed\n", lab_missing());
-        skip();
+        skip_because("%s is not installed", lab_missing());
     }
     struct walk walk = {.random = walk_setting("ONEIB_WALK_SEED", (unsigned)time(NULL))};
     const unsigned steps = walk_setting("ONEIB_WALK_STEPS", STEPS);

@@ -4,6 +4,7 @@
  * is watched at work (strace), and what it did is held against what oneibd.service allows: system
  * calls, families of sockets, memory that is writable and executable.
  */
+#include "../skip.h"
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/text.h"
@@ -259,16 +260,14 @@ static void need(const char *tool)
     snprintf(line, sizeof line, "command -v %s >/dev/null", tool);
     if (system(line) == 0)
         return;
-    print_message("skipped: there is no %s here\n", tool);
-    skip();
+    skip_because("there is no %s here", tool);
 }
 
 static void need_permission_to_trace(void)
 {
     if (system("strace -qq -o /dev/null true 2>/dev/null") == 0)
         return;
-    print_message("skipped: processes cannot be traced here\n");
-    skip();
+    skip_because("processes cannot be traced here");
 }
 
 static void oneibd_does_only_what_its_unit_allows(void **state)

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "../../skip.h"
 #include "base/config.h"
 #include "scratch.h"
 #include <stdbool.h>
@@ -178,8 +179,7 @@ static void the_default_file_may_be_absent(void **state)
 {
     (void)state;
     if (access(ONEIB_CONFIG_DEFAULT_PATH, F_OK) == 0) {
-        print_message("%s exists on this machine\n", ONEIB_CONFIG_DEFAULT_PATH);
-        skip();
+        skip_because("%s exists on this machine", ONEIB_CONFIG_DEFAULT_PATH);
     }
     struct oneib_config config;
     struct oneib_error err;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "../../skip.h"
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "scratch.h"
@@ -210,8 +211,7 @@ static void owner_and_group_are_kept(void **state)
     const char *path = in_scratch("owned");
     put_text(path, old_text);
     if (chown(path, 65534, 65533) < 0) {
-        print_message("only root can give files away\n");
-        skip();
+        skip_because("only root can give files away");
     }
     replace_good(path, new_text);
     assert_int_equal(stat(path, &status), 0);
@@ -430,8 +430,7 @@ static void an_unwritable_folder_keeps_the_old_file(void **state)
     int verdict = in_child(try_as_nobody);
     assert_int_equal(chmod(scratch, 0755), 0);
     if (verdict == CANNOT) {
-        print_message("cannot become the user nobody\n");
-        skip();
+        skip_because("cannot become the user nobody");
     }
     assert_int_equal(verdict, GOOD);
     assert_file_is(in_scratch("p.conf"), old_text);
@@ -525,8 +524,7 @@ static void a_full_disk_keeps_the_old_file(void **state)
     remove_entries();
     int verdict = in_child(try_full_disk);
     if (verdict == CANNOT) {
-        print_message("cannot mount a small file system of its own\n");
-        skip();
+        skip_because("cannot mount a small file system of its own");
     }
     assert_int_equal(verdict, GOOD);
 }
@@ -716,8 +714,7 @@ static void killed_at_any_system_call_the_file_is_the_old_or_the_new_one(void **
 
         end = replace_until_stop(n);
         if (end == NOT_PERMITTED) {
-            print_message("processes cannot be traced here\n");
-            skip();
+            skip_because("processes cannot be traced here");
         }
         bool is_old = holds_exactly(path, old_text);
         assert_true(is_old || holds_exactly(path, new_text));
@@ -743,8 +740,7 @@ static void the_bytes_are_on_the_disk_before_the_rename_and_the_rename_after_it(
     remove_entries();
     pid_t child = begin_traced_replacement();
     if (child == 0) {
-        print_message("processes cannot be traced here\n");
-        skip();
+        skip_because("processes cannot be traced here");
     }
 
     char order[64] = "";

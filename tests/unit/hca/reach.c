@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reach.h"
+#include "../../skip.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -13,9 +14,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define SKIPPED 77
-
 static const char *const places[] = {ONEIB_PROJECT_SOURCES, ONEIB_PROJECT_BUILD};
+
 #define PLACES (sizeof places / sizeof *places)
 
 __attribute__((noreturn, format(printf, 1, 2))) static void skip_all(const char *format, ...)

@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "../../skip.h"
 #include <cmocka.h>
 
 #define GUID 0x0200000000002a01
@@ -122,8 +123,7 @@ static void need_terminal(bool there)
 {
     if (there)
         return;
-    print_message("skipped: there are no terminals here\n");
-    skip();
+    skip_because("there are no terminals here");
 }
 
 /* ---- what a VF is like -------------------------------------------------------------------- */

@@ -17,6 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "../../skip.h"
 #include <cmocka.h>
 
 #define GUID 0x0200000000002a01
@@ -60,8 +61,7 @@ static void need_little_endian(void)
 {
     if (is_little_endian())
         return;
-    print_message("skipped: the messages were recorded on a little-endian machine\n");
-    skip();
+    skip_because("the messages were recorded on a little-endian machine");
 }
 
 static void a_guid_is_sent_as_iproute2_sends_it(void **state)
@@ -120,8 +120,7 @@ static void need(const char *command, const char *what)
 {
     if (system(command) == 0)
         return;
-    print_message("skipped: %s\n", what);
-    skip();
+    skip_because("%s", what);
 }
 
 static void need_iproute2_and_strace(void)

@@ -16,6 +16,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 
+#include "../../skip.h"
 #include <cmocka.h>
 
 #define PATIENCE_MS 20000
@@ -340,8 +341,7 @@ static void an_address_of_ipv6_is_served(void **state)
     struct oneib_http *other = oneib_http_start("[::1]:0", &err);
     if (!other) {
         assert_non_null(strstr(err.text, "[::1]:0"));
-        print_message("skipped: no IPv6 here: %s\n", err.text);
-        skip();
+        skip_because("no IPv6 here: %s", err.text);
     }
     const int fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
     union {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "../../skip.h"
 #include "../base/scratch.h"
 #include "base/file.h"
 #include "sync/lock.h"
@@ -187,7 +188,7 @@ static void a_lock_that_root_makes_is_the_folders_owners(void **state)
     struct stat status;
     int lock;
     if (geteuid() != 0)
-        skip(); /* only root can give files away */
+        skip_because("only root can give files away");
     assert_int_equal(chown(scratch, NOBODY, NOBODY), 0);
     assert_int_equal(sync_lock(&lock, &err), 0);
     oneib_sync_unlock(lock);
@@ -227,7 +228,7 @@ static void a_link_to_a_file_of_roots_gives_nothing_away(void **state)
     struct stat status;
     int lock;
     if (geteuid() != 0)
-        skip();
+        skip_because("only root can give files away");
     FILE *file = fopen(in_scratch("roots"), "w");
     assert_non_null(file);
     fclose(file);
