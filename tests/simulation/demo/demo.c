@@ -286,11 +286,15 @@ static int play(struct demo_stage *stage, const struct demo_options *options,
 
 /* The subnet manager's host is repaired: what a second terminal looks at. Its oneibd comes first:
  * the file there is as old as the host's failure, and opensm would put it into force. */
-static int repair_the_master(struct demo_stage *stage, struct oneib_error *err)
+static int repair_the_master(struct demo_stage *stage, const struct lab_instance *standby,
+                             struct oneib_error *err)
 {
     if (lab_oneibd_start(stage->lab, &LAB_DAEMON, err) < 0 ||
         lab_opensm_start(stage->lab, &LAB_SM, err) < 0 ||
-        lab_opensm_await_master(stage->lab, LAB_SM.name, TAKE_OVER_MS, err) < 0)
+        lab_opensm_await_master(stage->lab, LAB_SM.name, TAKE_OVER_MS, err) < 0 ||
+        lab_await_metric(lab_metrics_address(stage->lab), "oneib_sm_master", 1, TAKE_OVER_MS, err) <
+            0 ||
+        lab_await_metric(standby->metrics_address, "oneib_sm_master", 0, TAKE_OVER_MS, err) < 0)
         return -1;
     demo_tell(stage, "\nThe failed host is repaired, and its subnet manager is master again.\n");
     /* So that there is room to start some. */
@@ -311,7 +315,7 @@ static int perform(struct demo_stage *stage, const struct demo_options *options,
     demo_tell(stage, "Pictures of the fabric: %s\n                        %s\n",
               options->full_picture, options->picture);
     if (options->keep_minutes > 0 &&
-        (repair_the_master(stage, err) < 0 ||
+        (repair_the_master(stage, &standby, err) < 0 ||
          demo_keep(stage, options->folder, options->keep_minutes, err) < 0 ||
          lab_oneibd_stop(stage->lab, LAB_DAEMON.name, SIGTERM, err) < 0))
         return -1;

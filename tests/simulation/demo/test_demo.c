@@ -232,6 +232,17 @@ static void what_cannot_be_is_refused_by_name_and_changes_nothing(void **state)
     assert_string_equal(type("vm-standin list", 0), before);
 }
 
+static void the_page_about_the_demo_is_what_it_prints(void **state)
+{
+    (void)state;
+    const char *const argv[] = {TRANSCRIPT, "check", in_folder("env"),
+                                lab_path(lab, "demo.log", &err), NULL};
+    lab_output_clear(&output);
+    ok(lab_run(lab, NULL, argv, COMMAND_MS, &output, &err));
+    if (output.status != 0)
+        fail_msg("%s%s", output.out, output.error);
+}
+
 /* Where the wrapper goes to. */
 static void find_its_lab(char folder[PATH_MAX])
 {
@@ -416,6 +427,7 @@ int main(void)
         cmocka_unit_test(a_host_is_chosen_by_name),
         cmocka_unit_test(what_cannot_be_is_refused_by_name_and_changes_nothing),
         cmocka_unit_test(vms_start_migrate_and_stop_and_oneibd_follows),
+        cmocka_unit_test(the_page_about_the_demo_is_what_it_prints),
         cmocka_unit_test(others_read_no_secret_and_call_nothing),
         cmocka_unit_test(at_its_end_nothing_is_left),
     };
