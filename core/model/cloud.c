@@ -11,7 +11,7 @@ struct oneib_network *oneib_cloud_add_network(struct oneib_cloud *cloud, struct 
                       sizeof *cloud->networks, err) < 0)
         return NULL;
     struct oneib_network *network = &cloud->networks[cloud->network_count++];
-    memset(network, 0, sizeof *network);
+    *network = (struct oneib_network){.uid = ONEIB_NO_ID, .gid = ONEIB_NO_ID};
     return network;
 }
 
@@ -21,7 +21,7 @@ struct oneib_host *oneib_cloud_add_host(struct oneib_cloud *cloud, struct oneib_
                       sizeof *cloud->hosts, err) < 0)
         return NULL;
     struct oneib_host *host = &cloud->hosts[cloud->host_count++];
-    *host = (struct oneib_host){.vfs_limit = -1, .vfs_free = -1};
+    *host = (struct oneib_host){.vfs_limit = -1, .vfs_free = -1, .state = -1};
     return host;
 }
 
@@ -109,6 +109,8 @@ static int compare_attachments(const void *a, const void *b)
 void oneib_network_clear(struct oneib_network *network)
 {
     free(network->name);
+    free(network->owner);
+    free(network->group);
     free(network->static_members);
     free(network->vms);
 }
@@ -118,6 +120,34 @@ void oneib_host_clear(struct oneib_host *host)
     free(host->name);
     free(host->ports);
     free(host->switches);
+    free(host->problem);
+}
+
+/* OpenNebula's Host.h, and OpenNebulaHelper's short names. */
+static const struct {
+    const char *name;
+    bool heard;
+} host_states[] = {
+    {"init", false},    /* INIT */
+    {"update", true},   /* MONITORING_MONITORED */
+    {"on", true},       /* MONITORED */
+    {"error", false},   /* ERROR */
+    {"disabled", true}, /* DISABLED */
+    {"retry", false},   /* MONITORING_ERROR */
+    {"init", false},    /* MONITORING_INIT */
+    {"disabled", true}, /* MONITORING_DISABLED */
+    {"off", false},     /* OFFLINE */
+};
+#define HOST_STATES ((int8_t)(sizeof host_states / sizeof *host_states))
+
+const char *oneib_host_state_name(int8_t state)
+{
+    return state >= 0 && state < HOST_STATES ? host_states[state].name : "unknown";
+}
+
+bool oneib_host_is_heard(int8_t state)
+{
+    return state >= 0 && state < HOST_STATES && host_states[state].heard;
 }
 
 /* Each drops all but the last of equal neighbours: a stable sort has left them in the order they

@@ -43,7 +43,14 @@ struct oneib_host {
     int32_t vfs_free;  /* IB_VFS_FREE as oned has it, which only the writer sets; -1: none, or no
                           number */
     char *switches;    /* owned: IB_SWITCH as oned has it; NULL: none */
+    int8_t state;      /* oned's HOST_STATES; -1: not said */
+    char *problem;     /* owned, untrusted: what its probe says is wrong; NULL: nothing */
 };
+
+/* "on", "off", "disabled", "error", "init", as OpenNebula's own commands call them; "unknown". */
+const char *oneib_host_state_name(int8_t state);
+/* Whether oned hears of the host at all: what is known of one in error may be old. */
+bool oneib_host_is_heard(int8_t state);
 
 /* A key as a document states it. */
 enum oneib_key_state { ONEIB_KEY_MISSING, ONEIB_KEY_VALID, ONEIB_KEY_INVALID };
@@ -55,8 +62,10 @@ struct oneib_static_member {
 
 struct oneib_network {
     uint32_t id;
-    uint32_t parent_id; /* ONEIB_NO_ID unless it is a reservation */
-    char *name;         /* owned, untrusted: shown escaped, never written to a file of opensm's */
+    uint32_t parent_id;  /* ONEIB_NO_ID unless it is a reservation */
+    char *name;          /* owned, untrusted: shown escaped, never written to a file of opensm's */
+    uint32_t uid, gid;   /* its owner and group; ONEIB_NO_ID: not said */
+    char *owner, *group; /* owned, untrusted: their names; NULL: not said */
     enum oneib_key_state key_state;
     oneib_pkey pkey;         /* when VALID */
     bool reservations_share; /* IB_RESERVATION = "shared" */

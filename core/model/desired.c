@@ -2,7 +2,6 @@
 /* The steps in their order, and from the lines of ports to partitions, clusters and verdicts. */
 #include "model/desired.h"
 #include "base/array.h"
-#include "base/number.h"
 #include "model/desired_internal.h"
 #include <inttypes.h>
 #include <stdio.h>
@@ -16,23 +15,52 @@ enum oneib_membership oneib_narrower(enum oneib_membership a, enum oneib_members
     return a == ONEIB_FULL && b == ONEIB_FULL ? ONEIB_FULL : ONEIB_LIMITED;
 }
 
-bool oneib_cluster_name_parse(const char *name, uint32_t *network_id)
-{
-    uint64_t id;
-    if (strncmp(name, "one", 3) != 0 || !oneib_parse_decimal(name + 3, ONEIB_NO_ID - 1, &id))
-        return false;
-    *network_id = (uint32_t)id;
-    return true;
-}
-
 bool oneib_guid_is_foreign(const struct oneib_work *work, oneib_guid guid)
 {
     return guid != 0 && guid != UINT64_MAX && !oneib_guid_in_site(guid, work->policy->site);
 }
 
-void oneib_name_attachment(struct oneib_text *text, const struct oneib_attachment *attachment,
-                           size_t already_named)
+struct oneib_shown oneib_name_network(struct oneib_work *work, uint32_t id)
 {
+    oneib_findings_mention(work->findings, ONEIB_SUBJECT_NETWORK, id);
+    return oneib_network_id_shown(work->cloud, id);
+}
+
+struct oneib_shown oneib_name_host(struct oneib_work *work, uint32_t id)
+{
+    oneib_findings_mention(work->findings, ONEIB_SUBJECT_HOST, id);
+    return oneib_host_id_shown(work->cloud, id);
+}
+
+struct oneib_shown oneib_name_port(struct oneib_work *work, oneib_guid guid)
+{
+    const struct oneib_port_owner *owner = oneib_port_owner(work, guid);
+    struct oneib_shown shown;
+    snprintf(shown.text, sizeof shown.text, "port 0x%016" PRIx64 "%s%.210s", guid,
+             owner ? " of " : "", owner ? oneib_name_host(work, owner->host_id).text : "");
+    return shown;
+}
+
+static void mention_nic(struct oneib_work *work, const struct oneib_attachment *attachment)
+{
+    oneib_findings_mention(work->findings, ONEIB_SUBJECT_VM, attachment->vm_id);
+    oneib_findings_mention(work->findings, ONEIB_SUBJECT_NETWORK, attachment->network_id);
+}
+
+struct oneib_shown oneib_name_nic(struct oneib_work *work,
+                                  const struct oneib_attachment *attachment)
+{
+    struct oneib_shown shown;
+    mention_nic(work, attachment);
+    snprintf(shown.text, sizeof shown.text, "VM %" PRIu32 " NIC %u", attachment->vm_id,
+             attachment->nic_id);
+    return shown;
+}
+
+void oneib_name_attachment(struct oneib_work *work, struct oneib_text *text,
+                           const struct oneib_attachment *attachment, size_t already_named)
+{
+    mention_nic(work, attachment);
     if (already_named < ATTACHMENTS_NAMED)
         oneib_text_printf(text, "%sVM %" PRIu32 " NIC %u", already_named ? ", " : "",
                           attachment->vm_id, attachment->nic_id);
@@ -197,6 +225,56 @@ static int set_verdicts(struct oneib_work *work, struct oneib_error *err)
     return 0;
 }
 
+/* begins: zeroed; where the seats of each attachment begin among all, by attachment. */
+static void find_places(const struct oneib_work *work, uint32_t *begins)
+{
+    uint32_t place = 0;
+    for (size_t i = 0; i < work->seat_count; i++)
+        begins[work->seats[i].attachment]++;
+    for (size_t i = 0; i < work->cloud->attachment_count; i++) {
+        const uint32_t count = begins[i];
+        begins[i] = place;
+        place += count;
+    }
+}
+
+static struct oneib_desired_seat seat_of(const struct oneib_seat *seat)
+{
+    return (struct oneib_desired_seat){.port = seat->port,
+                                       .member = seat->member,
+                                       .attachment = seat->attachment,
+                                       .host_id = seat->host_id,
+                                       .pkey = seat->pkey,
+                                       .membership = seat->membership,
+                                       .verdict = seat->verdict,
+                                       .is_source = seat->is_source};
+}
+
+/* Seats lie by host: each goes to its attachment's place, without a sort. */
+static void place_seats(struct oneib_work *work, const uint32_t *begins)
+{
+    struct oneib_desired *desired = work->desired;
+    for (size_t i = 0; i < work->seat_count; i++) {
+        const struct oneib_seat *seat = &work->seats[i];
+        desired->seats[begins[seat->attachment] + seat->is_source] = seat_of(seat);
+    }
+    desired->seat_count = work->seat_count;
+}
+
+static int keep_seats(struct oneib_work *work, struct oneib_error *err)
+{
+    const size_t count = work->cloud->attachment_count;
+    uint32_t *begins = calloc(count + 1, sizeof *begins);
+    work->desired->seats = malloc((work->seat_count + 1) * sizeof *work->desired->seats);
+    const bool has_room = begins && work->desired->seats;
+    if (has_room) {
+        find_places(work, begins);
+        place_seats(work, begins);
+    }
+    free(begins);
+    return has_room ? 0 : oneib_fail_memory(err);
+}
+
 /* clusters: for each network the index of the cluster that it is the network of. */
 static int add_clusters(struct oneib_work *work, uint32_t *clusters, struct oneib_error *err)
 {
@@ -227,19 +305,30 @@ static int join_cluster(struct oneib_cluster *cluster, size_t index, struct onei
     return 0;
 }
 
+/* The VMs of a cluster that were counted last. */
+struct last_vms {
+    uint32_t member, refused;
+};
+
 /* Attachments come by VM: a VM is new when it is not that of the last member. */
-static void count_member(struct oneib_work *work, struct oneib_cluster *cluster, size_t index,
-                         uint32_t *last_vm)
+static void count_attachment(struct oneib_work *work, struct oneib_cluster *cluster, size_t index,
+                             struct last_vms *last)
 {
-    uint32_t vm_id = work->cloud->attachments[index].vm_id;
-    if (cluster->members == 0 || *last_vm != vm_id)
-        cluster->vms++;
-    *last_vm = vm_id;
-    cluster->members++;
+    const uint32_t vm_id = work->cloud->attachments[index].vm_id;
+    const enum oneib_verdict verdict = (enum oneib_verdict)work->desired->verdicts[index];
+    if (verdict == ONEIB_VERDICT_MEMBER) {
+        cluster->vms += cluster->members == 0 || last->member != vm_id;
+        cluster->members++;
+        last->member = vm_id;
+    } else if (oneib_verdict_is_refusal(verdict)) {
+        cluster->refused_vms += cluster->refused == 0 || last->refused != vm_id;
+        cluster->refused++;
+        last->refused = vm_id;
+    }
 }
 
-static int fill_clusters(struct oneib_work *work, const uint32_t *clusters, uint32_t *last_vms,
-                         struct oneib_error *err)
+static int fill_clusters(struct oneib_work *work, const uint32_t *clusters,
+                         struct last_vms *last_vms, struct oneib_error *err)
 {
     for (size_t i = 0; i < work->cloud->attachment_count; i++) {
         const struct oneib_network *network =
@@ -252,8 +341,7 @@ static int fill_clusters(struct oneib_work *work, const uint32_t *clusters, uint
         struct oneib_cluster *cluster = &work->desired->clusters[clusters[owner]];
         if (join_cluster(cluster, i, err) < 0)
             return -1;
-        if (work->desired->verdicts[i] == ONEIB_VERDICT_MEMBER)
-            count_member(work, cluster, i, &last_vms[clusters[owner]]);
+        count_attachment(work, cluster, i, &last_vms[clusters[owner]]);
     }
     return 0;
 }
@@ -278,16 +366,18 @@ static int make_clusters(struct oneib_work *work, struct oneib_error *err)
 {
     size_t count = work->cloud->network_count ? work->cloud->network_count : 1;
     uint32_t *clusters = calloc(count, sizeof *clusters);
-    uint32_t *last = calloc(count, sizeof *last);
-    int outcome = clusters && last ? 0 : oneib_fail_memory(err);
+    uint32_t *last_hosts = calloc(count, sizeof *last_hosts);
+    struct last_vms *last_vms = calloc(count, sizeof *last_vms);
+    int outcome = clusters && last_hosts && last_vms ? 0 : oneib_fail_memory(err);
     if (outcome == 0)
         outcome = add_clusters(work, clusters, err);
     if (outcome == 0)
-        outcome = fill_clusters(work, clusters, last, err);
+        outcome = fill_clusters(work, clusters, last_vms, err);
     if (outcome == 0)
-        count_hosts(work, clusters, last);
+        count_hosts(work, clusters, last_hosts);
     free(clusters);
-    free(last);
+    free(last_hosts);
+    free(last_vms);
     return outcome;
 }
 
@@ -299,7 +389,8 @@ static int compute(struct oneib_work *work, struct oneib_error *err)
         oneib_index_ports(work, err) < 0 || oneib_make_seats(work, err) < 0 ||
         oneib_judge_seats(work, err) < 0 || oneib_fill_tables(work, err) < 0 ||
         make_partitions(work, err) < 0 || set_verdicts(work, err) < 0 ||
-        make_clusters(work, err) < 0 || oneib_count_multicast(work, err) < 0)
+        keep_seats(work, err) < 0 || make_clusters(work, err) < 0 ||
+        oneib_count_multicast(work, err) < 0)
         return -1;
     oneib_findings_sort(work->findings);
     return 0;
@@ -369,6 +460,29 @@ const char *oneib_verdict_name(enum oneib_verdict verdict)
     return "unknown";
 }
 
+bool oneib_verdict_is_refusal(enum oneib_verdict verdict)
+{
+    return verdict != ONEIB_VERDICT_MEMBER && verdict != ONEIB_VERDICT_ABSENT;
+}
+
+const struct oneib_desired_seat *oneib_desired_seats(const struct oneib_desired *desired,
+                                                     size_t attachment, size_t *count)
+{
+    size_t low = 0, high = desired->seat_count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (desired->seats[middle].attachment < attachment)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    *count = 0;
+    while (low + *count < desired->seat_count &&
+           desired->seats[low + *count].attachment == attachment)
+        ++*count;
+    return *count ? &desired->seats[low] : NULL;
+}
+
 static int compare_sharers(const void *a, const void *b)
 {
     const struct oneib_sharer *left = a, *right = b;
@@ -403,6 +517,7 @@ void oneib_desired_clear(struct oneib_desired *desired)
     oneib_partition_table_clear(&desired->table);
     oneib_findings_clear(&desired->findings);
     free(desired->verdicts);
+    free(desired->seats);
     free(desired->clusters);
     free(desired->requests);
     free(desired->sharers);

@@ -68,6 +68,21 @@ struct oneib_cluster {
     size_t attachment_count, attachment_capacity;
     size_t members;    /* verdict MEMBER */
     size_t vms, hosts; /* distinct, of those members */
+    size_t refused;    /* neither MEMBER nor ABSENT: NICs of VMs on a host that get nothing there */
+    size_t refused_vms; /* distinct, of those */
+};
+
+/* One NIC on one host: two while it migrates. */
+struct oneib_desired_seat {
+    oneib_guid port; /* GUID of the host's port; 0: there is none */
+    oneib_guid
+        member; /* whose P_Key table gets the key: the port's own, or the VF's; 0: nobody's */
+    uint32_t attachment; /* index into cloud->attachments */
+    uint32_t host_id;
+    oneib_pkey pkey;    /* what it is entitled to; 0: nothing */
+    uint8_t membership; /* of a member: as in the table, where others may have narrowed it */
+    uint8_t verdict;    /* enum oneib_verdict; of the host that it leaves too */
+    bool is_source;     /* the host that a migration leaves */
 };
 
 /* A network that needs a key of its own. */
@@ -104,6 +119,9 @@ struct oneib_desired {
     struct oneib_partition_table
         table;         /* default partition, the fragment's, the clusters', in canonical order */
     uint8_t *verdicts; /* owned; enum oneib_verdict for each of cloud->attachments */
+    struct oneib_desired_seat *seats; /* owned; by attachment, a migration's source last; those of
+                                         ABSENT attachments have none */
+    size_t seat_count;
     struct oneib_cluster *clusters; /* by network id */
     size_t cluster_count, cluster_capacity;
     struct oneib_key_request *requests; /* by network id */
@@ -121,6 +139,11 @@ struct oneib_desired {
 int oneib_desired_compute(const struct oneib_desired_input *input, struct oneib_desired *desired,
                           struct oneib_error *err);
 const char *oneib_verdict_name(enum oneib_verdict verdict); /* "member", "port-full", ... */
+/* Neither MEMBER nor ABSENT: a VM that is on a host gets nothing there. */
+bool oneib_verdict_is_refusal(enum oneib_verdict verdict);
+/* The seats of an attachment: the first of *count (0-2), NULL when there is none. */
+const struct oneib_desired_seat *oneib_desired_seats(const struct oneib_desired *desired,
+                                                     size_t attachment, size_t *count);
 /* By network id; a reservation that shares its parent's partition finds its parent's. NULL when
  * absent. */
 const struct oneib_cluster *oneib_desired_cluster(const struct oneib_desired *desired,

@@ -174,9 +174,9 @@ static int say_cut(struct oneib_work *work, const struct oneib_partition *partit
         work->findings, ONEIB_VIOLATION, "fragment-claimed",
         "take the key away from the network that the claiming VM is attached to, or stop the VM",
         err,
-        "port 0x%016" PRIx64 " is left out of the fragment's partition \"%.31s\" (0x%04x): a VM on "
+        "%s is left out of the fragment's partition \"%.31s\" (0x%04x): a VM on "
         "its host claims that P_Key",
-        guid, partition->name, partition->pkey);
+        oneib_name_port(work, guid).text, partition->name, partition->pkey);
 }
 
 static int append_listed(struct oneib_work *work, const struct oneib_partition *partition,
@@ -208,11 +208,11 @@ static int append_whole(struct oneib_work *work, const struct oneib_partition *p
                                "stop the claiming VM, take the key away from its network, and list "
                                "ports instead of ALL in the fragment",
                                err,
-                               "a VM on the host of port 0x%016" PRIx64
-                               " claims P_Key 0x%04x of the "
+                               "a VM on the host of %s claims P_Key 0x%04x of the "
                                "fragment's partition \"%.31s\", which lists every port: it cannot "
                                "be kept out",
-                               barred->port_guid, partition->pkey, partition->name) < 0)
+                               oneib_name_port(work, barred->port_guid).text, partition->pkey,
+                               partition->name) < 0)
             return -1;
     }
     return 0;

@@ -18,6 +18,8 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "model/desired.h"
+#include "model/names.h"
+#include "model/port_index.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -49,11 +51,12 @@ struct oneib_seat {
     uint32_t attachment;
     uint32_t network; /* index of its own network; ONEIB_NO_INDEX: it is gone */
     uint32_t host_id;
-    oneib_pkey pkey;    /* what it is entitled to */
-    uint8_t membership; /* the widest that it may have */
-    uint8_t verdict;    /* enum oneib_verdict */
-    bool is_source;     /* the host that a migration leaves */
-    bool is_virtual;    /* the VF is a port with a table of its own */
+    oneib_pkey pkey; /* what it is entitled to */
+    uint8_t
+        membership;  /* the widest that it may have; of a member, in the end, what its port has */
+    uint8_t verdict; /* enum oneib_verdict */
+    bool is_source;  /* the host that a migration leaves */
+    bool is_virtual; /* the VF is a port with a table of its own */
 };
 
 /* A member of a cluster's partition, or a static member that may become one. */
@@ -155,15 +158,25 @@ int oneib_count_multicast(struct oneib_work *work, struct oneib_error *err);
 /* Shared by all of them. */
 /* Full only when both are. */
 enum oneib_membership oneib_narrower(enum oneib_membership a, enum oneib_membership b);
-/* The ID of a cluster's partition name, "one<ID>" exactly; false for any other name. */
-bool oneib_cluster_name_parse(const char *name, uint32_t *network_id);
 /* The key that the network's document states; 0 unless it is one that a network may have. */
 oneib_pkey oneib_stated_key(const struct oneib_network *network);
 /* Not 0, not all ones, not within the range of the GUIDs that this site makes for VFs. */
 bool oneib_guid_is_foreign(const struct oneib_work *work, oneib_guid guid);
+/*
+ * What a finding calls an object, and that the next finding is about it (finding.h): for the
+ * arguments of oneib_findings_add().
+ */
+struct oneib_shown oneib_name_network(struct oneib_work *work, uint32_t id);
+struct oneib_shown oneib_name_host(struct oneib_work *work, uint32_t id);
+/* `port 0x0002c90300a1b2c3 of host "node3"`; of a port that is no host's the GUID alone. Once the
+ * ports are indexed. */
+struct oneib_shown oneib_name_port(struct oneib_work *work, oneib_guid guid);
+/* "VM 4 NIC 0", with the network that the NIC is of. */
+struct oneib_shown oneib_name_nic(struct oneib_work *work,
+                                  const struct oneib_attachment *attachment);
 /* Appends "VM 4 NIC 0", the next ones after ", ", and from the ninth on nothing. */
-void oneib_name_attachment(struct oneib_text *text, const struct oneib_attachment *attachment,
-                           size_t already_named);
+void oneib_name_attachment(struct oneib_work *work, struct oneib_text *text,
+                           const struct oneib_attachment *attachment, size_t already_named);
 /* Closes a list of `count` names: " and 3 more" when not all of them were named. */
 void oneib_close_names(struct oneib_text *text, size_t count);
 

@@ -85,29 +85,27 @@ static int say_invalid_rate(struct oneib_work *work, const struct oneib_network 
         "set IB_RATE to a rate that InfiniBand has: 10, 20, 40, 56, 100, 200, "
         "... Gb/s, or remove it",
         err,
-        "network %" PRIu32 " has an IB_RATE of %u, which is no InfiniBand "
+        "%s has an IB_RATE of %u, which is no InfiniBand "
         "rate: it is ignored",
-        network->id, network->rate_gbps);
+        oneib_name_network(work, network->id).text, network->rate_gbps);
 }
 
 int oneib_ipoib_of_network(struct oneib_work *work, const struct oneib_ipoib_limits *limits,
                            const struct oneib_network *network, struct oneib_partition *partition,
                            struct oneib_error *err)
 {
-    char who[32];
-    snprintf(who, sizeof who, "network %" PRIu32, network->id);
     uint8_t mtu = oneib_mtu_code_for_ip(network->mtu_bytes);
     uint8_t rate = network->rate_gbps ? oneib_rate_code(network->rate_gbps) : 0;
 
     if (network->rate_gbps && !rate && say_invalid_rate(work, network, err) < 0)
         return -1;
     if (exceeds_mtu(mtu, limits)) {
-        if (say_mtu(work, who, mtu, limits, err) < 0)
+        if (say_mtu(work, oneib_name_network(work, network->id).text, mtu, limits, err) < 0)
             return -1;
         mtu = limits->fabric_mtu;
     }
     if (exceeds_rate(rate, limits)) {
-        if (say_rate(work, who, rate, limits, err) < 0)
+        if (say_rate(work, oneib_name_network(work, network->id).text, rate, limits, err) < 0)
             return -1;
         rate = limits->fabric_rate;
     }

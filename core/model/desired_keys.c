@@ -61,9 +61,10 @@ static int entitle_nested(struct oneib_work *work, const struct oneib_network *n
     return oneib_findings_add(
         work->findings, ONEIB_WARNING, "reservation-nested",
         "reserve from the first network, or remove IB_RESERVATION from the one between", err,
-        "network %" PRIu32 " shares the partition of network %" PRIu32
-        ", which is itself a reservation without a partition of its own: its VMs get no P_Key",
-        network->id, network->parent_id);
+        "%s shares the partition of %s, which is itself a reservation without a partition of its "
+        "own: its VMs get no P_Key",
+        oneib_name_network(work, network->id).text,
+        oneib_name_network(work, network->parent_id).text);
 }
 
 static int say_conflict(struct oneib_work *work, const struct oneib_network *network,
@@ -71,9 +72,10 @@ static int say_conflict(struct oneib_work *work, const struct oneib_network *net
 {
     return oneib_findings_add(
         work->findings, ONEIB_WARNING, "pkey-conflict", "give one of the two another VLAN_ID", err,
-        "network %" PRIu32 " has the same P_Key 0x%04x (VLAN_ID %u) as "
-        "network %" PRIu32 ": the lower id has it, network %" PRIu32 " gets no members",
-        network->id, network->pkey, network->pkey, owner->id, network->id);
+        "%s has the same P_Key 0x%04x (VLAN_ID %u) as %s: the lower id has it, network %" PRIu32
+        " gets no members",
+        oneib_name_network(work, network->id).text, network->pkey, network->pkey,
+        oneib_name_network(work, owner->id).text, network->id);
 }
 
 static int say_reserved(struct oneib_work *work, const struct oneib_network *network,
@@ -83,9 +85,10 @@ static int say_reserved(struct oneib_work *work, const struct oneib_network *net
                               "give the network another VLAN_ID, or take the partition out of the "
                               "fragment",
                               err,
-                              "network %" PRIu32 " has P_Key 0x%04x (VLAN_ID %u), which the "
+                              "%s has P_Key 0x%04x (VLAN_ID %u), which the "
                               "operator's fragment uses: it gets no members",
-                              network->id, network->pkey, network->pkey);
+                              oneib_name_network(work, network->id).text, network->pkey,
+                              network->pkey);
 }
 
 static int say_invalid(struct oneib_work *work, const struct oneib_network *network,
@@ -94,7 +97,8 @@ static int say_invalid(struct oneib_work *work, const struct oneib_network *netw
     return oneib_findings_add(
         work->findings, ONEIB_WARNING, "pkey-invalid",
         "set VLAN_ID to a decimal number from 1 to 32766, or remove it to have a P_Key chosen", err,
-        "network %" PRIu32 " has a VLAN_ID that is no P_Key: it gets no members", network->id);
+        "%s has a VLAN_ID that is no P_Key: it gets no members",
+        oneib_name_network(work, network->id).text);
 }
 
 /* owners: index of the network that has each key so far, ONEIB_NO_INDEX: nobody. */
@@ -150,15 +154,15 @@ static int say_differs(struct oneib_work *work, const struct oneib_network *netw
                        oneib_pkey pkey, struct oneib_error *err)
 {
     oneib_autotext struct oneib_text remedy = {0};
-    oneib_text_printf(&remedy, "set VLAN_ID of network %" PRIu32 " to %u", network->id, pkey);
+    oneib_text_printf(&remedy, "set VLAN_ID of %s to %u", oneib_network_shown(network).text, pkey);
     if (oneib_text_failed(&remedy))
         return oneib_fail_memory(err);
     return oneib_findings_add(work->findings, ONEIB_WARNING, "reservation-key-differs", remedy.data,
                               err,
-                              "network %" PRIu32 " shares the partition of network %" PRIu32
-                              ", and its own VLAN_ID is not that P_Key, 0x%04x (VLAN_ID %u): hosts "
-                              "give its VMs no InfiniBand",
-                              network->id, network->parent_id, pkey, pkey);
+                              "%s shares the partition of %s, and its own VLAN_ID is not that "
+                              "P_Key, 0x%04x (VLAN_ID %u): hosts give its VMs no InfiniBand",
+                              oneib_name_network(work, network->id).text,
+                              oneib_name_network(work, network->parent_id).text, pkey, pkey);
 }
 
 /* It has no key of its own, whatever its document says: the parent's, or none. */
@@ -242,10 +246,10 @@ static int say_needs_key(struct oneib_work *work, const struct oneib_network *ne
     if (!holds_its_parents_key(work, network))
         return 0;
     return oneib_findings_add(work->findings, ONEIB_NOTICE, "reservation-needs-key", NULL, err,
-                              "network %" PRIu32 " is a reservation from network %" PRIu32
-                              " and still has a copy of its P_Key 0x%04x: it is waiting for one of "
-                              "its own",
-                              network->id, network->parent_id, network->pkey);
+                              "%s is a reservation from %s and still has a copy of its P_Key "
+                              "0x%04x: it is waiting for one of its own",
+                              oneib_name_network(work, network->id).text,
+                              oneib_name_network(work, network->parent_id).text, network->pkey);
 }
 
 static int say_exhausted(struct oneib_work *work, size_t without, uint32_t first_id,
@@ -258,8 +262,9 @@ static int say_exhausted(struct oneib_work *work, size_t without, uint32_t first
                               "that are not used",
                               err,
                               "no free P_Key is left in %u-%u: %zu networks are without one, the "
-                              "first is network %" PRIu32,
-                              work->policy->pkey_first, work->policy->pkey_last, without, first_id);
+                              "first is %s",
+                              work->policy->pkey_first, work->policy->pkey_last, without,
+                              oneib_name_network(work, first_id).text);
 }
 
 static int request_from(struct oneib_work *work, const bool *held, struct oneib_error *err)
@@ -317,11 +322,11 @@ static int say_claimed(struct oneib_work *work, const struct oneib_attachment *a
         "wait for the VM's update, or detach the NIC and attach it again; if "
         "it stays, look for who changed the NIC's VLAN_ID",
         err,
-        "VM %" PRIu32 " NIC %u of network %" PRIu32
-        " claims P_Key 0x%04x (VLAN_ID %u) without being entitled to it: on the ports of "
-        "host %" PRId64 " it is in force for nobody",
-        attachment->vm_id, attachment->nic_id, attachment->network_id, claimed, claimed,
-        attachment->host_id == ONEIB_NO_ID ? -1 : (int64_t)attachment->host_id);
+        "%s of %s claims P_Key 0x%04x (VLAN_ID %u) without being entitled to it: on the ports of "
+        "%s it is in force for nobody",
+        oneib_name_nic(work, attachment).text,
+        oneib_network_id_shown(work->cloud, attachment->network_id).text, claimed, claimed,
+        oneib_name_host(work, attachment->host_id).text);
 }
 
 /*
@@ -388,9 +393,10 @@ static int say_unleased(struct oneib_work *work, const struct oneib_attachment *
                               "NIC, somebody forged it; "
                               "terminate the VM",
                               err,
-                              "VM %" PRIu32 " NIC %u says that it is of network %" PRIu32
+                              "%s says that it is of %s"
                               ", and that network leases it no address: it gets nothing",
-                              attachment->vm_id, attachment->nic_id, attachment->network_id);
+                              oneib_name_nic(work, attachment).text,
+                              oneib_network_id_shown(work->cloud, attachment->network_id).text);
 }
 
 static int say_network_missing(struct oneib_work *work, const struct oneib_attachment *attachment,
@@ -399,10 +405,9 @@ static int say_network_missing(struct oneib_work *work, const struct oneib_attac
     return oneib_findings_add(
         work->findings, ONEIB_WARNING, "network-missing",
         "detach the NIC, or make the network an InfiniBand one again", err,
-        "VM %" PRIu32 " NIC %u is of network %" PRId64
-        ", which is gone or not InfiniBand any more: it gets nothing",
-        attachment->vm_id, attachment->nic_id,
-        attachment->network_id == ONEIB_NO_ID ? -1 : (int64_t)attachment->network_id);
+        "%s is of %s, which is gone or not InfiniBand any more: it gets nothing",
+        oneib_name_nic(work, attachment).text,
+        oneib_network_id_shown(work->cloud, attachment->network_id).text);
 }
 
 int oneib_examine_attachments(struct oneib_work *work, struct oneib_error *err)
@@ -426,23 +431,22 @@ static int say_stale(struct oneib_work *work, const struct oneib_attachment *att
     return oneib_findings_add(
         work->findings, ONEIB_WARNING, "pkey-stale",
         "detach the NIC and attach it again before the VM starts", err,
-        "VM %" PRIu32 " NIC %u of network %" PRIu32
-        " is on no host, and has a copy of P_Key 0x%04x (VLAN_ID %u), which %s has: where that key "
-        "is in force the VM would be let in when it starts, until oneib looks again",
-        attachment->vm_id, attachment->nic_id, attachment->network_id, claimed, claimed, owner);
+        "%s of %s is on no host, and has a copy of P_Key 0x%04x (VLAN_ID %u), which %s has: where "
+        "that key is in force the VM would be let in when it starts, until oneib looks again",
+        oneib_name_nic(work, attachment).text,
+        oneib_network_id_shown(work->cloud, attachment->network_id).text, claimed, claimed, owner);
 }
 
 /* owners: index of the network that has each key, ONEIB_NO_INDEX: none. */
 static int judge_stale(struct oneib_work *work, const struct oneib_attachment *attachment,
                        oneib_pkey claimed, const uint32_t *owners, struct oneib_error *err)
 {
-    char owner[32];
     if (work->fragment_use.keys[claimed])
         return say_stale(work, attachment, claimed, "the operator's fragment", err);
     if (owners[claimed] == ONEIB_NO_INDEX)
         return 0;
-    snprintf(owner, sizeof owner, "network %" PRIu32, work->cloud->networks[owners[claimed]].id);
-    return say_stale(work, attachment, claimed, owner, err);
+    const uint32_t owner = work->cloud->networks[owners[claimed]].id;
+    return say_stale(work, attachment, claimed, oneib_name_network(work, owner).text, err);
 }
 
 static void map_owners(const struct oneib_work *work, uint32_t *owners)

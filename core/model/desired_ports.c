@@ -49,10 +49,10 @@ static int say_port_conflict(struct oneib_work *work, const struct oneib_port_ow
                               "adapter has moved, remove "
                               "IB_HCA from the host that has lost it",
                               err,
-                              "hosts %" PRIu32 " and %" PRIu32 " both report port 0x%016" PRIx64
-                              ": host %" PRIu32 " has it, VMs on host %" PRIu32
-                              " get no members there",
-                              owner->host_id, other, owner->guid, owner->host_id, other);
+                              "%s and %s both report port 0x%016" PRIx64
+                              ": the first has it, VMs on the other get no members there",
+                              oneib_name_host(work, owner->host_id).text,
+                              oneib_name_host(work, other).text, owner->guid);
 }
 
 /* Of several hosts with one GUID the lowest keeps it. */
@@ -109,9 +109,8 @@ static int refuse_port(struct oneib_work *work, struct oneib_port_owner *port,
 {
     port->refused = true;
     return oneib_findings_add(work->findings, severity, code, remedy, err,
-                              "port 0x%016" PRIx64 " of host %" PRIu32
-                              " serves no virtual cluster: %s",
-                              port->guid, port->host_id, why);
+                              "%s serves no virtual cluster: %s",
+                              oneib_name_port(work, port->guid).text, why);
 }
 
 /*
@@ -253,24 +252,24 @@ static int say_no_port(struct oneib_work *work, const struct oneib_network *netw
     if (oneib_text_failed(&wish))
         return oneib_fail_memory(err);
     if (seat->host_id == ONEIB_NO_ID)
-        return oneib_findings_add(
-            work->findings, severity, "hca-missing", "look at the VM's history records", err,
-            "VMs of network %" PRIu32 " should be on a host, and their documents name none",
-            network->id);
+        return oneib_findings_add(work->findings, severity, "hca-missing",
+                                  "look at the VM's history records", err,
+                                  "VMs of %s should be on a host, and their documents name none",
+                                  oneib_name_network(work, network->id).text);
     if (answer == ONEIB_PORT_AMBIGUOUS)
-        return oneib_findings_add(work->findings, severity, "hca-ambiguous",
-                                  "name the adapter, and its port, in the network's PHYDEV", err,
-                                  "host %" PRIu32 " has more than one port that network %" PRIu32
-                                  " (%s) may mean: its VMs get none there",
-                                  seat->host_id, network->id, wish.data);
+        return oneib_findings_add(
+            work->findings, severity, "hca-ambiguous",
+            "name the adapter, and its port, in the network's PHYDEV", err,
+            "%s has more than one port that %s (%s) may mean: its VMs get none there",
+            oneib_name_host(work, seat->host_id).text, oneib_name_network(work, network->id).text,
+            wish.data);
     return oneib_findings_add(
         work->findings, severity, "hca-missing",
         "run the host's probes again (onehost forceupdate) and compare IB_HCA "
         "with the network's PHYDEV",
-        err,
-        "host %" PRIu32 " reports no InfiniBand port for network %" PRIu32
-        " (%s): its VMs get no members there",
-        seat->host_id, network->id, wish.data);
+        err, "%s reports no InfiniBand port for %s (%s): its VMs get no members there",
+        oneib_name_host(work, seat->host_id).text, oneib_name_network(work, network->id).text,
+        wish.data);
 }
 
 static int say_unsupported(struct oneib_work *work, const struct oneib_network *network,
@@ -281,12 +280,13 @@ static int say_unsupported(struct oneib_work *work, const struct oneib_network *
     oneib_text_append_escaped(&device, port->device, sizeof port->device);
     if (oneib_text_failed(&device))
         return oneib_fail_memory(err);
-    return oneib_findings_add(
-        work->findings, ONEIB_WARNING, "hca-unsupported",
-        "use an adapter with driver mlx4 or mlx5 for this network", err,
-        "host %" PRIu32 ": how the VFs of %s (port 0x%016" PRIx64
-        ") are kept apart is not known, so VMs of network %" PRIu32 " get no members there",
-        seat->host_id, device.data ? device.data : "", port->port_guid, network->id);
+    return oneib_findings_add(work->findings, ONEIB_WARNING, "hca-unsupported",
+                              "use an adapter with driver mlx4 or mlx5 for this network", err,
+                              "%s: how the VFs of %s (port 0x%016" PRIx64
+                              ") are kept apart is not known, so VMs of %s get no members there",
+                              oneib_name_host(work, seat->host_id).text,
+                              device.data ? device.data : "", port->port_guid,
+                              oneib_name_network(work, network->id).text);
 }
 
 /* Some host reports the VF's GUID as an adapter's: listed, it would give the key to that whole
@@ -363,9 +363,8 @@ static int say_invalid_devices(struct oneib_work *work, struct oneib_error *err)
         if (work->cloud->networks[i].device_invalid &&
             oneib_findings_add(work->findings, ONEIB_WARNING, "phydev-invalid",
                                "set PHYDEV to DEVICE or DEVICE:PORT, as in mlx4_0 or mlx5_1:2", err,
-                               "network %" PRIu32 " has a PHYDEV that names no adapter: its VMs "
-                               "get no members",
-                               work->cloud->networks[i].id) < 0)
+                               "%s has a PHYDEV that names no adapter: its VMs get no members",
+                               oneib_name_network(work, work->cloud->networks[i].id).text) < 0)
             return -1;
     return 0;
 }

@@ -100,8 +100,8 @@ static int say_unknown(struct oneib_work *work, const struct oneib_attachment *a
         work->findings, kept ? ONEIB_NOTICE : ONEIB_WARNING, "state-unknown",
         "update oneib: this release of OpenNebula has states that it does not "
         "know",
-        err, "VM %" PRIu32 " NIC %u is in state %d/%d, which is not known: it %s",
-        attachment->vm_id, attachment->nic_id, attachment->state, attachment->lcm_state,
+        err, "%s is in state %d/%d, which is not known: it %s",
+        oneib_name_nic(work, attachment).text, attachment->state, attachment->lcm_state,
         kept ? "keeps the membership that is in force"
              : "gets no membership, for none is in force");
 }
@@ -149,11 +149,11 @@ static int say_mixed(struct oneib_work *work, uint32_t cluster, size_t refused,
         "run the VMs of one network on hosts with adapters of one kind, and give networks of mlx5 "
         "hosts no static members",
         err,
-        "network %" PRIu32 " has members on physical ports (mlx4 adapters or static members): %zu "
+        "%s has members on physical ports (mlx4 adapters or static members): %zu "
         "of its NICs on mlx5 adapters are refused, for they need the key at index 0, where it "
         "would "
         "reach all VFs of those ports",
-        work->cloud->networks[cluster].id, refused);
+        oneib_name_network(work, work->cloud->networks[cluster].id).text, refused);
 }
 
 /* Which clusters have members whose P_Key table is a physical port's. */

@@ -22,10 +22,10 @@ static int say_site_guid(struct oneib_work *work, const struct oneib_network *ne
     return oneib_findings_add(
         work->findings, ONEIB_WARNING, "static-guid-site",
         "remove it from IB_STATIC_GUIDS: VMs join a network by being attached to it", err,
-        "network %" PRIu32 " names 0x%016" PRIx64
+        "%s names 0x%016" PRIx64
         " as a static member, which is no adapter's GUID but one of those that oneib gives to VFs: "
         "it is refused",
-        network->id, guid);
+        oneib_name_network(work, network->id).text, guid);
 }
 
 static int mention_statics(struct oneib_work *work, uint32_t index, struct mentions *mentions,
@@ -76,9 +76,9 @@ static int say_ignored(struct oneib_work *work, const struct mention *mention,
     return oneib_findings_add(
         work->findings, ONEIB_NOTICE, "static-not-own",
         "name it in the parent's IB_STATIC_GUIDS, if it belongs into that partition", err,
-        "network %" PRIu32 " shares the partition of network %" PRIu32
-        ": its static member 0x%016" PRIx64 " is ignored",
-        work->cloud->networks[mention->network].id, work->cloud->networks[mention->line.cluster].id,
+        "%s shares the partition of %s: its static member 0x%016" PRIx64 " is ignored",
+        oneib_name_network(work, work->cloud->networks[mention->network].id).text,
+        oneib_name_network(work, work->cloud->networks[mention->line.cluster].id).text,
         mention->line.guid);
 }
 

@@ -2,12 +2,10 @@
 /* P_Key tables of ports: which keys go onto each, with which membership, and what finds no room. */
 #include "base/array.h"
 #include "model/desired_internal.h"
+#include "model/host_port.h"
 #include <inttypes.h>
 #include <stdlib.h>
 
-/* Fewest entries that a port is taken to have when nobody says: 64 (mlx4 and ibsim), the last kept
- * empty. */
-#define ROOM_UNLESS_KNOWN 63
 #define KEYS_NAMED 32
 
 /* One reason why a key should be on a port. */
@@ -199,13 +197,13 @@ static int say_static_blocked(struct oneib_work *work, const struct entry *entry
     const struct wish *wish = entry->wishes;
     for (size_t i = 0; i < entry->count; i++)
         if (entry->wishes[i].seat == ONEIB_NO_INDEX)
-            return oneib_findings_add(work->findings, ONEIB_WARNING, "static-blocked",
-                                      "see the finding pkey-claimed of that key", err,
-                                      "static member 0x%016" PRIx64 " of network %" PRIu32
-                                      " is left out: on that port a VM claims P_Key 0x%04x without "
-                                      "being entitled to it",
-                                      wish->guid, work->cloud->networks[wish->cluster].id,
-                                      wish->pkey);
+            return oneib_findings_add(
+                work->findings, ONEIB_WARNING, "static-blocked",
+                "see the finding pkey-claimed of that key", err,
+                "static member %s of %s is left out: on that port a VM claims P_Key 0x%04x without "
+                "being entitled to it",
+                oneib_name_port(work, wish->guid).text,
+                oneib_name_network(work, work->cloud->networks[wish->cluster].id).text, wish->pkey);
     return 0;
 }
 
@@ -221,26 +219,15 @@ static int drop_blocked(struct oneib_work *work, struct table *table, struct one
     return 0;
 }
 
-static void keep_least(uint32_t *room, uint32_t stated)
-{
-    if (stated && (*room == 0 || stated < *room))
-        *room = stated;
-}
-
 /* Keys that the port can hold, the default partition's included. */
 static uint32_t capacity_of(const struct oneib_work *work, const struct wish *wish)
 {
-    uint32_t room = 0;
     const struct oneib_port_owner *owner = oneib_port_owner(work, wish->guid);
     if (!owner && wish->seat != ONEIB_NO_INDEX)
         owner = oneib_port_owner(work, work->seats[wish->seat].port); /* a VF's: as its adapter's */
-    if (owner)
-        keep_least(&room, owner->pkeys_max);
     const struct oneib_subnet_port *port =
         work->subnet ? oneib_subnet_find(work->subnet, wish->guid) : NULL;
-    if (port && port->partition_cap)
-        keep_least(&room, port->partition_cap > 1 ? port->partition_cap - 1u : 1u);
-    return room ? room : ROOM_UNLESS_KNOWN;
+    return oneib_port_key_capacity(owner ? owner->pkeys_max : 0, port ? port->partition_cap : 0);
 }
 
 /* In the order in which they get room: static members by network, then by who was there first. */
@@ -264,9 +251,18 @@ static size_t keep_wanted(struct table *table)
     return table->entry_count = kept;
 }
 
+/* ` of host "node3"` where the port is a host's. */
+static void append_host(struct oneib_work *work, struct oneib_text *text, const struct entry *entry)
+{
+    oneib_guid physical = entry->earliest ? entry->earliest->port : entry->wishes->guid;
+    const struct oneib_port_owner *owner = oneib_port_owner(work, physical);
+    if (owner)
+        oneib_text_printf(text, " of %s", oneib_name_host(work, owner->host_id).text);
+}
+
 static int say_narrowed(struct oneib_work *work, const struct entry *entry, struct oneib_error *err)
 {
-    oneib_autotext struct oneib_text names = {0};
+    oneib_autotext struct oneib_text names = {0}, host = {0};
     size_t count = 0;
     for (size_t i = 0; i < entry->count; i++) {
         const struct wish *wish = &entry->wishes[i];
@@ -276,21 +272,32 @@ static int say_narrowed(struct oneib_work *work, const struct entry *entry, stru
             oneib_text_append(&names, "the static member");
         else
             oneib_name_attachment(
-                &names, &work->cloud->attachments[work->seats[wish->seat].attachment], count);
+                work, &names, &work->cloud->attachments[work->seats[wish->seat].attachment], count);
         count++;
     }
     if (count == 0)
         return 0;
     oneib_close_names(&names, count);
-    if (oneib_text_failed(&names))
+    oneib_text_append(&host, "");
+    append_host(work, &host, entry);
+    if (oneib_text_failed(&names) || oneib_text_failed(&host))
         return oneib_fail_memory(err);
-    return oneib_findings_add(work->findings, ONEIB_WARNING, "membership-narrowed",
-                              "run limited and full members of one network on different hosts", err,
-                              "port 0x%016" PRIx64
-                              " has one entry for P_Key 0x%04x of network %" PRIu32
-                              ", and one of those there is limited: limited are also %s",
-                              entry->wishes->guid, entry->wishes->pkey,
-                              work->cloud->networks[entry->wishes->cluster].id, names.data);
+    return oneib_findings_add(
+        work->findings, ONEIB_WARNING, "membership-narrowed",
+        "run limited and full members of one network on different hosts", err,
+        "port 0x%016" PRIx64 "%s has one entry for P_Key 0x%04x of %s"
+        ", and one of those there is limited: limited are also %s",
+        entry->wishes->guid, host.data, entry->wishes->pkey,
+        oneib_name_network(work, work->cloud->networks[entry->wishes->cluster].id).text,
+        names.data);
+}
+
+/* What the port has, all of its NICs have. */
+static void narrow_seats(struct oneib_work *work, const struct entry *entry)
+{
+    for (size_t i = 0; i < entry->count; i++)
+        if (entry->wishes[i].seat != ONEIB_NO_INDEX)
+            work->seats[entry->wishes[i].seat].membership = ONEIB_LIMITED;
 }
 
 static int accept(struct oneib_work *work, const struct entry *entry, struct oneib_error *err)
@@ -302,30 +309,29 @@ static int accept(struct oneib_work *work, const struct entry *entry, struct one
                                                           .cluster = entry->wishes->cluster,
                                                           .pkey = entry->wishes->pkey,
                                                           .membership = entry->membership};
-    return entry->membership == ONEIB_LIMITED ? say_narrowed(work, entry, err) : 0;
+    if (entry->membership != ONEIB_LIMITED)
+        return 0;
+    const int outcome = say_narrowed(work, entry, err);
+    narrow_seats(work, entry);
+    return outcome;
+}
+
+static const struct oneib_network *cluster_of(const struct oneib_work *work,
+                                              const struct entry *entry)
+{
+    return &work->cloud->networks[entry->wishes->cluster];
 }
 
 static void append_keys(const struct oneib_work *work, struct oneib_text *text,
                         const struct entry *entries, size_t count)
 {
     for (size_t i = 0; i < count && i < KEYS_NAMED; i++)
-        oneib_text_printf(text, "%s0x%04x (network %" PRIu32 ")", i ? ", " : "",
-                          entries[i].wishes->pkey,
-                          work->cloud->networks[entries[i].wishes->cluster].id);
+        oneib_text_printf(text, "%s0x%04x (%s)", i ? ", " : "", entries[i].wishes->pkey,
+                          oneib_network_shown(cluster_of(work, &entries[i])).text);
     if (count == 0)
         oneib_text_append(text, "none of a virtual cluster");
     if (count > KEYS_NAMED)
         oneib_text_printf(text, " and %zu more", count - KEYS_NAMED);
-}
-
-/* " of host 3" where the port is a host's. */
-static void append_host(const struct oneib_work *work, struct oneib_text *text,
-                        const struct entry *entry)
-{
-    oneib_guid physical = entry->earliest ? entry->earliest->port : entry->wishes->guid;
-    const struct oneib_port_owner *owner = oneib_port_owner(work, physical);
-    if (owner)
-        oneib_text_printf(text, " of host %" PRIu32, owner->host_id);
 }
 
 static int say_full(struct oneib_work *work, const struct table *table, size_t accepted,
@@ -338,6 +344,9 @@ static int say_full(struct oneib_work *work, const struct table *table, size_t a
     append_keys(work, &rest, table->entries + accepted, table->entry_count - accepted);
     if (oneib_text_failed(&host) || oneib_text_failed(&fit) || oneib_text_failed(&rest))
         return oneib_fail_memory(err);
+    for (size_t i = accepted; i < table->entry_count; i++)
+        oneib_findings_mention(work->findings, ONEIB_SUBJECT_NETWORK,
+                               cluster_of(work, &table->entries[i])->id);
     return oneib_findings_add(
         work->findings, ONEIB_WARNING, "port-full",
         "move VMs of some of these networks to other hosts", err,

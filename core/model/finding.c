@@ -10,6 +10,57 @@ static void clear_finding(struct oneib_finding *finding)
 {
     free(finding->text);
     free(finding->remedy);
+    free(finding->mentions);
+}
+
+void oneib_findings_mention(struct oneib_findings *findings, enum oneib_subject subject,
+                            uint32_t id)
+{
+    struct oneib_error ignored;
+    if (oneib_reserve(&findings->pending, &findings->pending_capacity, findings->pending_count + 1,
+                      sizeof *findings->pending, &ignored) < 0)
+        findings->failed = true;
+    else
+        findings->pending[findings->pending_count++] = (struct oneib_mention){subject, id};
+}
+
+static bool mentions(const struct oneib_finding *finding, enum oneib_subject subject, uint32_t id)
+{
+    for (size_t i = 0; i < finding->mention_count; i++)
+        if (finding->mentions[i].subject == subject && finding->mentions[i].id == id)
+            return true;
+    return false;
+}
+
+bool oneib_finding_is_about(const struct oneib_finding *finding, enum oneib_subject subject,
+                            uint32_t id)
+{
+    return (finding->subject == subject && finding->subject_id == id) ||
+           mentions(finding, subject, id);
+}
+
+/* Gives the finding a copy of so many mentions. */
+static int set_mentions(struct oneib_finding *finding, const struct oneib_mention *mentions,
+                        size_t count)
+{
+    if (count == 0)
+        return 0;
+    finding->mentions = malloc(count * sizeof *mentions);
+    if (!finding->mentions)
+        return -1;
+    memcpy(finding->mentions, mentions, count * sizeof *mentions);
+    finding->mention_count = count;
+    return 0;
+}
+
+/* What was mentioned belongs to one finding, also when that one fails. */
+static int take_pending(struct oneib_findings *findings, struct oneib_finding *finding)
+{
+    const size_t count = findings->pending_count;
+    const bool failed = findings->failed;
+    findings->pending_count = 0;
+    findings->failed = false;
+    return failed ? -1 : set_mentions(finding, findings->pending, count);
 }
 
 int oneib_findings_add(struct oneib_findings *findings, enum oneib_severity severity,
@@ -28,7 +79,7 @@ int oneib_findings_add(struct oneib_findings *findings, enum oneib_severity seve
     if (length < 0)
         return oneib_fail_memory(err);
 
-    if (remedy && !(finding.remedy = strdup(remedy))) {
+    if ((remedy && !(finding.remedy = strdup(remedy))) || take_pending(findings, &finding) < 0) {
         clear_finding(&finding);
         return oneib_fail_memory(err);
     }
@@ -77,6 +128,11 @@ int oneib_findings_copy(const struct oneib_findings *findings, size_t from,
         if (oneib_findings_add(to, finding->severity, finding->code, finding->remedy, err, "%s",
                                finding->text) < 0)
             return -1;
+        struct oneib_finding *copy = &to->items[to->count - 1];
+        copy->subject = finding->subject;
+        copy->subject_id = finding->subject_id;
+        if (set_mentions(copy, finding->mentions, finding->mention_count) < 0)
+            return oneib_fail_memory(err);
     }
     return 0;
 }
@@ -85,6 +141,20 @@ void oneib_findings_truncate(struct oneib_findings *findings, size_t count)
 {
     while (findings->count > count)
         clear_finding(&findings->items[--findings->count]);
+}
+
+void oneib_findings_keep(struct oneib_findings *findings,
+                         bool (*keeps)(const struct oneib_finding *finding, const void *context),
+                         const void *context)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < findings->count; i++) {
+        if (keeps(&findings->items[i], context))
+            findings->items[kept++] = findings->items[i];
+        else
+            clear_finding(&findings->items[i]);
+    }
+    findings->count = kept;
 }
 
 static int compare_remedies(const char *a, const char *b)
@@ -158,5 +228,6 @@ void oneib_findings_clear(struct oneib_findings *findings)
     for (size_t i = 0; i < findings->count; i++)
         clear_finding(&findings->items[i]);
     free(findings->items);
+    free(findings->pending);
     *findings = (struct oneib_findings){0};
 }

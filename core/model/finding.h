@@ -8,6 +8,7 @@
 #define ONEIB_MODEL_FINDING_H
 
 #include "base/error.h"
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -26,6 +27,12 @@ enum oneib_subject {
     ONEIB_SUBJECT_HOST
 };
 
+/* An object that a finding names. */
+struct oneib_mention {
+    enum oneib_subject subject;
+    uint32_t id;
+};
+
 struct oneib_finding {
     enum oneib_severity severity;
     const char *code; /* static, words joined by '-': "pkey-conflict"; docs/operator.md has one
@@ -34,12 +41,17 @@ struct oneib_finding {
     char *remedy;     /* owned, may be NULL */
     enum oneib_subject subject; /* NONE until oneib_findings_attribute() */
     uint32_t subject_id;
+    struct oneib_mention *mentions; /* owned; what it names besides its subject */
+    size_t mention_count;
 };
 
 struct oneib_findings {
     struct oneib_finding *items;
     size_t count;
     size_t capacity;
+    struct oneib_mention *pending; /* owned; of the finding that is added next */
+    size_t pending_count, pending_capacity;
+    bool failed; /* a mention found no memory: the next finding fails */
 };
 
 /* Adds one; text is printf-formatted, remedy copied (NULL: none). Returns 0, or -1 when out of
@@ -47,6 +59,17 @@ struct oneib_findings {
 int oneib_findings_add(struct oneib_findings *findings, enum oneib_severity severity,
                        const char *code, const char *remedy, struct oneib_error *err,
                        const char *format, ...) __attribute__((format(printf, 6, 7)));
+
+/*
+ * The next finding names this object. Written so that it can be called while the arguments of
+ * oneib_findings_add() are made: whoever names an object in a text says by that what the finding is
+ * about.
+ */
+void oneib_findings_mention(struct oneib_findings *findings, enum oneib_subject subject,
+                            uint32_t id);
+/* Whether the finding's document is that object's, or the finding names it. */
+bool oneib_finding_is_about(const struct oneib_finding *finding, enum oneib_subject subject,
+                            uint32_t id);
 
 /* Says of all findings from index `from` on what they are about. */
 void oneib_findings_attribute(struct oneib_findings *findings, size_t from,
@@ -58,7 +81,12 @@ void oneib_findings_forget(struct oneib_findings *findings, enum oneib_subject s
 /* Drops all from index `count` on. */
 void oneib_findings_truncate(struct oneib_findings *findings, size_t count);
 
-/* Copies those from index `from` on. */
+/* Drops all others than those that `keeps` says; their order stays. */
+void oneib_findings_keep(struct oneib_findings *findings,
+                         bool (*keeps)(const struct oneib_finding *finding, const void *context),
+                         const void *context);
+
+/* Copies those from index `from` on, with what they are about. */
 int oneib_findings_copy(const struct oneib_findings *findings, size_t from,
                         struct oneib_findings *to, struct oneib_error *err);
 /* By severity (worst first), code, text, remedy. */

@@ -51,7 +51,10 @@ static void take_vf(struct oneib_hosts_attributes *attributes, uint32_t host_id)
         return;
     struct oneib_host_attributes *host =
         bsearch(&wanted, attributes->items, attributes->count, sizeof wanted, compare_ids);
-    if (host && host->vfs_free > 0)
+    if (!host)
+        return;
+    host->vfs_used++;
+    if (host->vfs_free > 0)
         host->vfs_free--;
 }
 

@@ -23,6 +23,7 @@ struct oneib_host_attributes {
     uint32_t vfs_total; /* of all adapters of the host: the ports of one (same device name) share
                            its VFs, so each counts once, with the most that a port of it says;
                            at most IB_VFS_TOTAL */
+    uint32_t vfs_used;  /* the attachments that are on the host, see vfs_free */
     uint32_t vfs_free;  /* total less the attachments that are on the host, at least 0: every
                            presence but ABSENT counts, on both hosts of a migration */
     char *switches;     /* owned: "0x...,0x...", distinct, in order of the host's ports; NULL when

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/escape.h"
+#include "model/names.h"
 #include "one/documents_internal.h"
 #include <inttypes.h>
 #include <stdio.h>
@@ -8,6 +9,8 @@
 
 /* oned's own limit for a name is 128 characters of up to four bytes. */
 #define NAME_LENGTH 512
+/* A line of the probe's. */
+#define PROBLEM_LENGTH 1024
 
 enum { DEVICE_NAME, PORT, DRIVER, PORT_GUID, PKEYS_MAX, VFS_TOTAL, RATE, HCA_FIELDS };
 
@@ -24,8 +27,8 @@ static const struct oneib_field hca_fields[HCA_FIELDS] = {
 /* One host while it is read. */
 struct host {
     struct oneib_host result;
-    char object[32]; /* "host 3", for findings */
-    struct oneib_value id, name, vfs_total, vfs_free, switches;
+    struct oneib_shown object; /* `host "node3"`, for findings */
+    struct oneib_value id, name, state, vfs_total, vfs_free, switches, problem;
     size_t vectors; /* IB_HCA seen */
     size_t invalid_vms;
 };
@@ -51,7 +54,7 @@ static int read_amount(struct oneib_documents *documents, const struct host *hos
     if (!oneib_value_number(value, UINT16_MAX, &number))
         return oneib_documents_note_value(documents, ONEIB_WARNING, "hca-invalid",
                                           "correct the host's IB_HCA, or what its probe prints",
-                                          host->object, attribute, value,
+                                          host->object.text, attribute, value,
                                           "is not a number from 0 to 65535", err);
     *amount = (uint16_t)number;
     return 0;
@@ -89,7 +92,7 @@ static int note_bad_port(struct oneib_documents *documents, const struct host *h
     return oneib_findings_add(documents->findings, ONEIB_WARNING, "hca-invalid",
                               "correct the host's IB_HCA, or what its probe prints", err,
                               "%s: an IB_HCA does not name a port, it is left out: %s",
-                              host->object, shown.data);
+                              host->object.text, shown.data);
 }
 
 static bool is_same_port(const struct oneib_hca_port *a, const struct oneib_hca_port *b)
@@ -108,7 +111,7 @@ static int note_repeated_port(struct oneib_documents *documents, const struct ho
     return oneib_findings_add(documents->findings, ONEIB_WARNING, "hca-invalid",
                               "remove the stale IB_HCA from the host's template", err,
                               "%s: there are two IB_HCA for %s port %u, both are left out",
-                              host->object, port->device, port->port);
+                              host->object.text, port->device, port->port);
 }
 
 static int add_port(struct oneib_documents *documents, struct host *host,
@@ -155,6 +158,8 @@ static int read_scalar(struct oneib_reader *reader, struct host *host, struct on
         return oneib_reader_value(reader, ONEIB_NUMBER_LENGTH, &host->vfs_free, err);
     if (oneib_reader_at(reader, ONEIB_NAME_IB_SWITCH))
         return oneib_reader_value(reader, ONEIB_SWITCHES_LENGTH, &host->switches, err);
+    if (oneib_reader_at(reader, ONEIB_NAME_IB_PROBLEM))
+        return oneib_reader_value(reader, PROBLEM_LENGTH, &host->problem, err);
     return 0;
 }
 
@@ -185,7 +190,8 @@ static bool identify_host(struct host *host)
 {
     if (!oneib_value_id(&host->id, &host->result.id))
         return false;
-    snprintf(host->object, sizeof host->object, "host %" PRIu32, host->result.id);
+    host->object = oneib_host_called(host->result.id,
+                                     host->name.state == ONEIB_VALUE_TEXT ? host->name.text : NULL);
     return true;
 }
 
@@ -196,6 +202,8 @@ static int read_child(struct oneib_reader *reader, struct oneib_documents *docum
         return oneib_reader_value(reader, ONEIB_NUMBER_LENGTH, &host->id, err);
     if (oneib_reader_at(reader, ONEIB_NAME_NAME))
         return oneib_reader_value(reader, NAME_LENGTH, &host->name, err);
+    if (oneib_reader_at(reader, ONEIB_NAME_STATE))
+        return oneib_reader_value(reader, ONEIB_NUMBER_LENGTH, &host->state, err);
     if (oneib_reader_at(reader, ONEIB_NAME_VMS))
         return oneib_documents_read_ids(reader, &documents->vms_named, &host->invalid_vms, err);
     if (oneib_reader_at(reader, ONEIB_NAME_TEMPLATE) && identify_host(host))
@@ -212,6 +220,15 @@ static void drop_ambiguous_ports(struct oneib_host *host)
     host->port_count = kept;
 }
 
+/* *copy stays as it is when the value says nothing. */
+static int keep_text(const struct oneib_value *value, char **copy, struct oneib_error *err)
+{
+    if (value->state != ONEIB_VALUE_TEXT || value->length == 0)
+        return 0;
+    *copy = strdup(value->text);
+    return *copy ? 0 : oneib_fail_memory(err);
+}
+
 /* Anything but what the probe would print, or the writer write, counts as nothing. */
 static int keep_scalars(struct host *host, struct oneib_error *err)
 {
@@ -220,10 +237,10 @@ static int keep_scalars(struct host *host, struct oneib_error *err)
         oneib_value_number(&host->vfs_total, ONEIB_VFS_FREE_MAX, &number) ? (int32_t)number : -1;
     host->result.vfs_free =
         oneib_value_number(&host->vfs_free, ONEIB_VFS_FREE_MAX, &number) ? (int32_t)number : -1;
-    if (host->switches.state != ONEIB_VALUE_TEXT || host->switches.length == 0)
-        return 0;
-    host->result.switches = strdup(host->switches.text);
-    return host->result.switches ? 0 : oneib_fail_memory(err);
+    host->result.state = oneib_value_number(&host->state, INT8_MAX, &number) ? (int8_t)number : -1;
+    if (keep_text(&host->switches, &host->result.switches, err) < 0)
+        return -1;
+    return keep_text(&host->problem, &host->result.problem, err);
 }
 
 /* Puts what was read into the cloud, which then owns it. */
@@ -236,18 +253,18 @@ static int keep_host(struct oneib_documents *documents, struct host *host, struc
     if (host->invalid_vms > 0 &&
         oneib_findings_add(documents->findings, ONEIB_WARNING, "vm-list-invalid",
                            ONEIB_REMEDY_NOT_ONED, err, "%s: %zu entries of its VMS are not ids",
-                           host->object, host->invalid_vms) < 0)
+                           host->object.text, host->invalid_vms) < 0)
         return -1;
     if (host->vectors > ONEIB_HOST_PORTS_MAX &&
         oneib_findings_add(documents->findings, ONEIB_WARNING, "hca-invalid",
                            "correct the host's IB_HCA, or what its probe prints", err,
-                           "%s: %zu IB_HCA, all after the first %d are left out", host->object,
+                           "%s: %zu IB_HCA, all after the first %d are left out", host->object.text,
                            host->vectors, ONEIB_HOST_PORTS_MAX) < 0)
         return -1;
     drop_ambiguous_ports(&host->result);
     if (keep_scalars(host, err) < 0)
         return -1;
-    host->result.name = oneib_documents_copy_name(documents, host->object, &host->name, err);
+    host->result.name = oneib_documents_copy_name(documents, host->object.text, &host->name, err);
     struct oneib_host *added =
         host->result.name ? oneib_cloud_add_host(documents->cloud, err) : NULL;
     if (!added)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/escape.h"
 #include "base/number.h"
+#include "model/names.h"
 #include "one/documents_internal.h"
 #include <inttypes.h>
 #include <stdio.h>
@@ -18,7 +19,7 @@
 
 /* One <VNET>, as text: what counts is known only when all of it was read. */
 struct network_values {
-    struct oneib_value id, name, state, parent, vn_mad;
+    struct oneib_value id, name, uid, gid, owner, group, state, parent, vn_mad;
     struct oneib_value vlan_id, phydev;                   /* of the element itself */
     struct oneib_value template_vlan_id, template_phydev; /* of its TEMPLATE */
     struct oneib_value membership, reservation, static_guids, mtu, rate;
@@ -120,6 +121,14 @@ static int read_child(struct oneib_reader *reader, struct network_values *values
         return oneib_reader_value(reader, ONEIB_NUMBER_LENGTH, &values->id, err);
     if (oneib_reader_at(reader, ONEIB_NAME_NAME))
         return oneib_reader_value(reader, NAME_LENGTH, &values->name, err);
+    if (oneib_reader_at(reader, ONEIB_NAME_UID))
+        return oneib_reader_value(reader, ONEIB_NUMBER_LENGTH, &values->uid, err);
+    if (oneib_reader_at(reader, ONEIB_NAME_GID))
+        return oneib_reader_value(reader, ONEIB_NUMBER_LENGTH, &values->gid, err);
+    if (oneib_reader_at(reader, ONEIB_NAME_UNAME))
+        return oneib_reader_value(reader, NAME_LENGTH, &values->owner, err);
+    if (oneib_reader_at(reader, ONEIB_NAME_GNAME))
+        return oneib_reader_value(reader, NAME_LENGTH, &values->group, err);
     if (oneib_reader_at(reader, ONEIB_NAME_STATE))
         return oneib_reader_value(reader, ONEIB_NUMBER_LENGTH, &values->state, err);
     if (oneib_reader_at(reader, ONEIB_NAME_PARENT_NETWORK_ID))
@@ -156,6 +165,34 @@ static int read_values(struct oneib_reader *reader, struct network_values *value
     return outcome;
 }
 
+static struct oneib_shown network_called(uint32_t id, const struct network_values *values)
+{
+    return oneib_network_called(id,
+                                values->name.state == ONEIB_VALUE_TEXT ? values->name.text : NULL);
+}
+
+/* *copy stays NULL when the value says nothing. */
+static int keep_text(const struct oneib_value *value, char **copy, struct oneib_error *err)
+{
+    if (value->state != ONEIB_VALUE_TEXT || value->length == 0)
+        return 0;
+    *copy = strdup(value->text);
+    return *copy ? 0 : oneib_fail_memory(err);
+}
+
+/* Whose network it is, for those who look at it: nothing is decided by it. */
+static int keep_owner(const struct network_values *values, struct oneib_network *network,
+                      struct oneib_error *err)
+{
+    if (!oneib_value_id(&values->uid, &network->uid))
+        network->uid = ONEIB_NO_ID;
+    if (!oneib_value_id(&values->gid, &network->gid))
+        network->gid = ONEIB_NO_ID;
+    if (keep_text(&values->owner, &network->owner, err) < 0)
+        return -1;
+    return keep_text(&values->group, &network->group, err);
+}
+
 /* oned keeps the attribute in the element; older documents have it in TEMPLATE alone. */
 static const struct oneib_value *chosen(const struct oneib_value *element,
                                         const struct oneib_value *template)
@@ -168,7 +205,7 @@ struct judged {
     struct oneib_documents *documents;
     const struct network_values *values;
     struct oneib_network *network;
-    char object[32]; /* "network 7" */
+    struct oneib_shown object; /* `network 7 "red"` */
 };
 
 static int note(const struct judged *judged, const char *code, const char *remedy,
@@ -176,7 +213,7 @@ static int note(const struct judged *judged, const char *code, const char *remed
                 struct oneib_error *err)
 {
     return oneib_documents_note_value(judged->documents, ONEIB_WARNING, code, remedy,
-                                      judged->object, attribute, value, why, err);
+                                      judged->object.text, attribute, value, why, err);
 }
 
 /* Without a parent it needs a key of its own: a copy of the parent's is then a conflict, never a
@@ -198,7 +235,7 @@ static int judge_key(const struct judged *judged, struct oneib_error *err)
     judged->network->key_state = oneib_value_key(value, &judged->network->pkey);
     if (judged->network->key_state != ONEIB_KEY_INVALID)
         return 0;
-    return oneib_documents_note_key(judged->documents, judged->object, value, err);
+    return oneib_documents_note_key(judged->documents, judged->object.text, value, err);
 }
 
 static int judge_phydev(const struct judged *judged, struct oneib_error *err)
@@ -211,7 +248,7 @@ static int judge_phydev(const struct judged *judged, struct oneib_error *err)
     judged->network->device_invalid = true;
     return oneib_documents_note_value(judged->documents, ONEIB_NOTICE, "phydev-text",
                                       "write PHYDEV as DEVICE or DEVICE:PORT, such as mlx5_0:1",
-                                      judged->object, "PHYDEV", value,
+                                      judged->object.text, "PHYDEV", value,
                                       "is not of the form DEVICE[:PORT]", err);
 }
 
@@ -298,7 +335,7 @@ static int note_bad_statics(const struct judged *judged, const char *first, size
                               "write items as 0x... or 0x...=full or 0x...=limited", err,
                               "%s: IB_STATIC_GUIDS has %zu items that are no GUIDs, they are left "
                               "out; the first is \"%s\"",
-                              judged->object, count, shown.data ? shown.data : "");
+                              judged->object.text, count, shown.data ? shown.data : "");
 }
 
 static int judge_static_items(const struct judged *judged, const char *list,
@@ -343,8 +380,8 @@ static int judge_vm_lists(const struct judged *judged, struct oneib_error *err)
         return 0;
     return oneib_findings_add(judged->documents->findings, ONEIB_WARNING, "vm-list-invalid",
                               ONEIB_REMEDY_NOT_ONED, err,
-                              "%s: %zu entries of its lists of VMs are not ids", judged->object,
-                              judged->values->invalid_vms);
+                              "%s: %zu entries of its lists of VMs are not ids",
+                              judged->object.text, judged->values->invalid_vms);
 }
 
 static int judge(const struct judged *judged, struct oneib_error *err)
@@ -352,7 +389,7 @@ static int judge(const struct judged *judged, struct oneib_error *err)
     const struct network_values *values = judged->values;
     struct oneib_network *network = judged->network;
     network->name =
-        oneib_documents_copy_name(judged->documents, judged->object, &values->name, err);
+        oneib_documents_copy_name(judged->documents, judged->object.text, &values->name, err);
     if (!network->name || judge_parent(judged, err) < 0 || judge_key(judged, err) < 0 ||
         judge_phydev(judged, err) < 0 || judge_membership(judged, err) < 0 ||
         judge_reservation(judged, err) < 0 || judge_statics(judged, err) < 0 ||
@@ -376,13 +413,14 @@ static int keep_network(struct oneib_documents *documents, const struct network_
             "a network without an id is left out", "ID", &values->id, "is not an id", err);
 
     struct judged judged = {.documents = documents, .values = values};
-    snprintf(judged.object, sizeof judged.object, "network %" PRIu32, id);
+    judged.object = network_called(id, values);
     judged.network = oneib_cloud_add_network(documents->cloud, err);
     if (!judged.network)
         return -1;
     judged.network->id = id;
     judged.network->being_created = oneib_value_equals(&values->state, BEING_CREATED);
-    if (oneib_network_set_vms(judged.network, vms, vm_count, err) < 0)
+    if (keep_owner(values, judged.network, err) < 0 ||
+        oneib_network_set_vms(judged.network, vms, vm_count, err) < 0)
         return -1;
     return judge(&judged, err);
 }
@@ -484,22 +522,25 @@ static int keep_head(struct oneib_documents *documents, uint32_t id,
     network->name = strdup(values->name.state == ONEIB_VALUE_TEXT ? values->name.text : "");
     if (!network->name)
         return oneib_fail_memory(err);
+    if (keep_owner(values, network, err) < 0)
+        return -1;
     for (size_t i = 0; i < vms->count; i++)
         if (oneib_id_set_add(&documents->vms_named, vms->items[i], err) < 0)
             return -1;
     return oneib_network_set_vms(network, vms->items, vms->count, err);
 }
 
-static int note_unreadable(struct oneib_documents *documents, uint32_t id, struct oneib_error *err)
+static int note_unreadable(struct oneib_documents *documents, uint32_t id,
+                           const struct network_values *values, struct oneib_error *err)
 {
     const size_t first_finding = documents->findings->count;
     if (oneib_findings_add(documents->findings, ONEIB_VIOLATION, "network-malformed",
                            "look at what its owner wrote into it (onevnet show -x), and take it "
                            "out again",
                            err,
-                           "network %" PRIu32 ": its document is malformed: it gets no members, "
+                           "%s: its document is malformed: it gets no members, "
                            "and its P_Key goes to nobody else",
-                           id) < 0)
+                           network_called(id, values).text) < 0)
         return -1;
     oneib_findings_attribute(documents->findings, first_finding, ONEIB_SUBJECT_NETWORK, id);
     return 0;
@@ -513,7 +554,8 @@ static int keep_unreadable(struct oneib_documents *documents, uint32_t id,
     if (oneib_value_is_set(&values->vn_mad) &&
         !oneib_value_equals(&values->vn_mad, documents->vn_mad))
         return 0;
-    return keep_head(documents, id, values, vms, err) < 0 || note_unreadable(documents, id, err) < 0
+    return keep_head(documents, id, values, vms, err) < 0 ||
+                   note_unreadable(documents, id, values, err) < 0
                ? -1
                : 0;
 }

@@ -3,7 +3,7 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "fabric/discover.h"
-#include "oneib/changes.h"
+#include "model/port_index.h"
 #include "oneib/look.h"
 #include "oneib/options.h"
 #include "oneib/output.h"
@@ -124,8 +124,7 @@ static json_t *links_json(const struct oneib_topology *topology)
 static json_t *network_json(const struct oneib_cloud *cloud,
                             const struct oneib_partition *partition)
 {
-    const struct oneib_network *network =
-        cloud ? oneib_network_of_partition(cloud, partition) : NULL;
+    const struct oneib_network *network = cloud ? oneib_network_of(cloud, partition) : NULL;
     return network ? json_pack("{s:I, s:o}", "id", (json_int_t)network->id, "name",
                                oneib_json_text(network->name))
                    : json_null();

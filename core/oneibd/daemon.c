@@ -84,7 +84,7 @@ static void close_everything(struct oneib_daemon *daemon)
     oneib_id_set_clear(&daemon->hosts_failed);
     oneib_metrics_clear(&daemon->metrics);
     oneib_report_clear(&daemon->report);
-    free(daemon->leaves);
+    oneib_leaves_clear(&daemon->leaves);
     if (daemon->lock >= 0)
         oneib_sync_unlock(daemon->lock);
     oneib_config_clear(&daemon->config);

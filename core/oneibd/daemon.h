@@ -27,6 +27,7 @@
 #include "oneibd/report.h"
 #include "oneibd/stamp.h"
 #include "oneibd/trust.h"
+#include "sync/leaves.h"
 #include "sync/sync.h"
 #include <stdbool.h>
 #include <stddef.h>
@@ -60,8 +61,7 @@ struct oneib_daemon {
     bool owns_file; /* the partitions file was oneib's own, once: then it is put back when lost */
     bool insisting; /* what is being put into force is in the file already */
     bool settled;   /* what was computed last is in force, as far as opensm can bring it there */
-    struct oneib_leaf *leaves; /* owned, by port GUID */
-    size_t leaf_count;
+    struct oneib_leaves leaves;
     uint64_t leaves_of;                  /* fingerprint of what they were asked for */
     struct oneib_findings host_findings; /* of writing to hosts */
     bool hosts_wait;                     /* not all were written to, for something else came */

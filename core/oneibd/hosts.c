@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/log.h"
+#include "model/names.h"
 #include "oneibd/daemon.h"
 #include "oneibd/signals.h"
 #include <stdlib.h>
@@ -10,27 +11,6 @@
 
 /* How long hosts are written to before it is asked whether something else has come. */
 #define SLICE_MS 50.0
-
-static int compare_leaves(const void *left, const void *right)
-{
-    const struct oneib_leaf *a = left, *b = right;
-    return (a->port_guid > b->port_guid) - (a->port_guid < b->port_guid);
-}
-
-static size_t count_ports(const struct oneib_cloud *cloud)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < cloud->host_count; i++)
-        count += cloud->hosts[i].port_count;
-    return count;
-}
-
-static void list_ports(const struct oneib_cloud *cloud, oneib_guid *ports)
-{
-    for (size_t i = 0; i < cloud->host_count; i++)
-        for (size_t j = 0; j < cloud->hosts[i].port_count; j++)
-            *ports++ = cloud->hosts[i].ports[j].port_guid;
-}
 
 /* Of what decides where hosts are linked: their ports, and who has which LID. */
 static uint64_t fingerprint(const struct oneib_view *view)
@@ -45,21 +25,6 @@ static uint64_t fingerprint(const struct oneib_view *view)
     return hash;
 }
 
-static int keep_leaves(struct oneib_daemon *daemon, const oneib_guid *ports,
-                       const oneib_guid *switches, size_t count, struct oneib_error *err)
-{
-    struct oneib_leaf *leaves = calloc(count + 1, sizeof *leaves);
-    if (!leaves)
-        return oneib_fail_memory(err);
-    for (size_t i = 0; i < count; i++)
-        leaves[i] = (struct oneib_leaf){ports[i], switches[i]};
-    qsort(leaves, count, sizeof *leaves, compare_leaves);
-    free(daemon->leaves);
-    daemon->leaves = leaves;
-    daemon->leaf_count = count;
-    return 0;
-}
-
 /* Asked again only when something has moved: it costs a query to the SA for each port. */
 static int find_leaves(struct oneib_daemon *daemon, struct oneib_error *err)
 {
@@ -67,24 +32,12 @@ static int find_leaves(struct oneib_daemon *daemon, struct oneib_error *err)
     if (!daemon->fabric || !view->subnet_known)
         return 0;
     const uint64_t now = fingerprint(view);
-    if (daemon->leaves && daemon->leaves_of == now)
+    if (daemon->leaves.items && daemon->leaves_of == now)
         return 0;
-
-    const size_t count = count_ports(&view->cloud);
-    oneib_guid *ports = calloc(count + 1, sizeof *ports);
-    oneib_guid *switches = calloc(count + 1, sizeof *switches);
-    int status = ports && switches ? 0 : oneib_fail_memory(err);
-    if (status == 0) {
-        list_ports(&view->cloud, ports);
-        status = oneib_fabric_switches(daemon->fabric, &view->subnet, ports, switches, count, err);
-    }
-    if (status == 0)
-        status = keep_leaves(daemon, ports, switches, count, err);
-    if (status == 0)
-        daemon->leaves_of = now;
-    free(ports);
-    free(switches);
-    return status < 0 ? oneib_wrap(err, "finding the hosts' switches") : 0;
+    if (oneib_leaves_find(daemon->fabric, &view->cloud, &view->subnet, &daemon->leaves, err) < 0)
+        return -1;
+    daemon->leaves_of = now;
+    return 0;
 }
 
 static void keep_metrics(struct oneib_daemon *daemon,
@@ -121,8 +74,9 @@ static int note_failure(struct oneib_daemon *daemon, uint32_t host_id,
     return oneib_findings_add(&daemon->host_findings, ONEIB_WARNING, "host-not-written",
                               "give oneib's OpenNebula user ADMIN rights on the host, or make it a "
                               "member of the group oneadmin",
-                              err, "host %u: IB_VFS_FREE and IB_SWITCH could not be written: %s",
-                              host_id, failure->text);
+                              err, "%s: IB_VFS_FREE and IB_SWITCH could not be written: %s",
+                              oneib_host_id_shown(&daemon->view.cloud, host_id).text,
+                              failure->text);
 }
 
 /* oned has it now, so it is not written again. */
@@ -158,7 +112,8 @@ static int tell_host(struct oneib_daemon *daemon, const struct oneib_host_attrib
     }
     if (oneib_one_error_is_general(failure.code)) {
         *err = failure;
-        return oneib_wrap(err, "writing host %u", item->host_id);
+        return oneib_wrap(err, "writing %s",
+                          oneib_host_id_shown(&daemon->view.cloud, item->host_id).text);
     }
     return note_failure(daemon, item->host_id, &failure, err);
 }
@@ -196,8 +151,8 @@ int oneib_daemon_tell_hosts(struct oneib_daemon *daemon, struct oneib_error *err
     if (!daemon->has_cloud)
         return 0;
     if ((daemon->config.one.writer && find_leaves(daemon, err) < 0) ||
-        oneib_host_attributes_compute(&daemon->view.cloud, daemon->leaves, daemon->leaf_count,
-                                      &attributes, err) < 0)
+        oneib_host_attributes_compute(&daemon->view.cloud, daemon->leaves.items,
+                                      daemon->leaves.count, &attributes, err) < 0)
         return -1;
     keep_metrics(daemon, &attributes);
     const int status = daemon->config.one.writer ? tell_all(daemon, &attributes, err) : 0;

@@ -102,6 +102,8 @@ static void count_outcome(struct oneib_daemon *daemon, const struct oneib_apply_
 static int report(struct oneib_daemon *daemon, const struct oneib_verification *verification,
                   struct oneib_error *err)
 {
+    const struct oneib_report_names names = {&daemon->view.cloud, &daemon->view.desired.table,
+                                             &daemon->view.subnet};
     struct oneib_findings now = {0};
     if (oneib_findings_copy(&daemon->view.findings, 0, &now, err) < 0 ||
         oneib_findings_copy(&daemon->view.desired.findings, 0, &now, err) < 0 ||
@@ -115,8 +117,7 @@ static int report(struct oneib_daemon *daemon, const struct oneib_verification *
     for (size_t i = 0; i + 1 < ONEIB_SEVERITIES; i++)
         daemon->metrics.findings[i] -= daemon->metrics.findings[i + 1];
 
-    if (verification &&
-        oneib_report_add_deviations(&daemon->view.subnet, verification, &now, err) < 0) {
+    if (verification && oneib_report_add_deviations(&names, verification, &now, err) < 0) {
         oneib_findings_clear(&now);
         return -1;
     }

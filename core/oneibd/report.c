@@ -3,6 +3,8 @@
 #include "base/escape.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "model/names.h"
+#include "model/port_index.h"
 #include <string.h>
 
 #define LINES_MAX 100
@@ -69,17 +71,47 @@ static void append_key(struct oneib_text *text, const char *word, uint16_t key)
         oneib_text_printf(text, ", %s %s", word, oneib_pkey_raw_shown(key).text);
 }
 
-static int add_deviation(const struct oneib_subnet *subnet, const struct oneib_deviation *deviation,
-                         struct oneib_findings *findings, struct oneib_error *err)
+/* ` of host "node3" "H1"`: the host that reports the port, and what the fabric calls it. */
+static void append_place(const struct oneib_report_names *names,
+                         const struct oneib_port_index *ports, oneib_guid guid,
+                         struct oneib_findings *findings, struct oneib_text *text)
 {
-    const struct oneib_subnet_port *port = oneib_subnet_find(subnet, deviation->port_guid);
+    const struct oneib_known_port *known = oneib_port_index_find(ports, guid);
+    const struct oneib_subnet_port *port = oneib_subnet_find(names->subnet, guid);
+    if (known) {
+        oneib_findings_mention(findings, ONEIB_SUBJECT_HOST, known->host->id);
+        oneib_text_printf(text, " of %s",
+                          oneib_host_called(known->host->id, known->host->name).text);
+    }
+    oneib_text_append(text, " \"");
+    oneib_text_append_escaped(text, port ? port->description : "", DESCRIPTION_SHOWN);
+    oneib_text_append(text, "\"");
+}
+
+static void append_network(const struct oneib_report_names *names, uint16_t raw,
+                           struct oneib_findings *findings, struct oneib_text *text)
+{
+    const struct oneib_network *network =
+        raw ? oneib_network_of_key(names->cloud, names->table, oneib_pkey_base(raw)) : NULL;
+    if (!network)
+        return;
+    oneib_findings_mention(findings, ONEIB_SUBJECT_NETWORK, network->id);
+    oneib_text_printf(text, ", key of %s", oneib_network_shown(network).text);
+}
+
+static int add_deviation(const struct oneib_report_names *names,
+                         const struct oneib_port_index *ports,
+                         const struct oneib_deviation *deviation, struct oneib_findings *findings,
+                         struct oneib_error *err)
+{
     char guid[ONEIB_GUID_TEXT_SIZE];
     oneib_autotext struct oneib_text text = {0};
 
     oneib_guid_format(deviation->port_guid, guid);
-    oneib_text_printf(&text, "port %s \"", guid);
-    oneib_text_append_escaped(&text, port ? port->description : "", DESCRIPTION_SHOWN);
-    oneib_text_append(&text, "\"");
+    oneib_text_printf(&text, "port %s", guid);
+    append_place(names, ports, deviation->port_guid, findings, &text);
+    append_network(names, deviation->found ? deviation->found : deviation->expected, findings,
+                   &text);
     append_key(&text, "wanted", deviation->expected);
     append_key(&text, "found", deviation->found);
     if (deviation->index != NOTHING_FOUND)
@@ -92,14 +124,20 @@ static int add_deviation(const struct oneib_subnet *subnet, const struct oneib_d
         text.data);
 }
 
-int oneib_report_add_deviations(const struct oneib_subnet *subnet,
+int oneib_report_add_deviations(const struct oneib_report_names *names,
                                 const struct oneib_verification *verification,
                                 struct oneib_findings *findings, struct oneib_error *err)
 {
-    for (size_t i = 0; i < verification->count; i++)
-        if (add_deviation(subnet, &verification->items[i], findings, err) < 0)
-            return -1;
-    return 0;
+    struct oneib_port_index ports;
+    if (verification->count == 0)
+        return 0;
+    if (oneib_port_index_make(names->cloud, &ports, err) < 0)
+        return -1;
+    int status = 0;
+    for (size_t i = 0; status == 0 && i < verification->count; i++)
+        status = add_deviation(names, &ports, &verification->items[i], findings, err);
+    oneib_port_index_clear(&ports);
+    return status;
 }
 
 void oneib_report_clear(struct oneib_report *report)

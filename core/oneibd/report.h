@@ -4,7 +4,9 @@
 #define ONEIB_ONEIBD_REPORT_H
 
 #include "base/error.h"
+#include "model/cloud.h"
 #include "model/finding.h"
+#include "model/partition.h"
 #include "model/subnet.h"
 
 struct oneib_report {
@@ -18,9 +20,15 @@ struct oneib_report {
  * number. Sorts and empties *now, which is what is known then.
  */
 void oneib_report_findings(struct oneib_report *report, struct oneib_findings *now);
+/* What deviations are named by. */
+struct oneib_report_names {
+    const struct oneib_cloud *cloud;           /* whose port it is */
+    const struct oneib_partition_table *table; /* whose key it is */
+    const struct oneib_subnet *subnet;
+};
 /* Adds deviations of the fabric as findings: what is wrong with a port is said like anything else.
  */
-int oneib_report_add_deviations(const struct oneib_subnet *subnet,
+int oneib_report_add_deviations(const struct oneib_report_names *names,
                                 const struct oneib_verification *verification,
                                 struct oneib_findings *findings, struct oneib_error *err);
 void oneib_report_clear(struct oneib_report *report);

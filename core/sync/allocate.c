@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "model/names.h"
 #include "sync/keys.h"
 #include "sync/sync.h"
 #include <string.h>
@@ -48,8 +49,8 @@ static int note_failure(struct oneib_view *view, uint32_t network_id,
             &view->findings, ONEIB_WARNING, "pkey-not-written",
             "make oneib's OpenNebula user a member of the group oneadmin (others may not write "
             "a restricted attribute, whatever their rights), or set its VLAN_ID by hand",
-            err, "network %u has no P_Key and could not be given one: %s", network_id,
-            failure->text) < 0)
+            err, "%s has no P_Key and could not be given one: %s",
+            oneib_network_id_shown(&view->cloud, network_id).text, failure->text) < 0)
         return -1;
     oneib_findings_attribute(&view->findings, view->findings.count - 1, ONEIB_SUBJECT_NETWORK,
                              network_id);
@@ -71,7 +72,8 @@ static int give_keys(struct oneib_one *one, struct oneib_view *view, size_t *giv
         }
         if (oneib_one_error_is_general(failure.code)) {
             *err = failure;
-            return oneib_wrap(err, "giving network %u a P_Key", request->network_id);
+            return oneib_wrap(err, "giving %s a P_Key",
+                              oneib_network_id_shown(&view->cloud, request->network_id).text);
         }
         if (note_failure(view, request->network_id, &failure, err) < 0)
             return -1;

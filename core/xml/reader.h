@@ -32,6 +32,8 @@
     X(DEPLOY_ID)                                                                                   \
     X(DRIVER)                                                                                      \
     X(ERROR_VMS)                                                                                   \
+    X(GID)                                                                                         \
+    X(GNAME)                                                                                       \
     X(GROUPS)                                                                                      \
     X(HID)                                                                                         \
     X(HISTORY)                                                                                     \
@@ -43,6 +45,7 @@
     X(IB_HCA)                                                                                      \
     X(IB_HPC)                                                                                      \
     X(IB_MEMBERSHIP)                                                                               \
+    X(IB_PROBLEM)                                                                                  \
     X(IB_RATE)                                                                                     \
     X(IB_RESERVATION)                                                                              \
     X(IB_STATIC_GUIDS)                                                                             \
@@ -79,6 +82,8 @@
     X(TARGET)                                                                                      \
     X(TEMPLATE)                                                                                    \
     X(TYPE)                                                                                        \
+    X(UID)                                                                                         \
+    X(UNAME)                                                                                       \
     X(UPDATED_VMS)                                                                                 \
     X(UPDATING_VMS)                                                                                \
     X(USER)                                                                                        \

@@ -206,6 +206,10 @@ static void of_two_networks_with_one_key_the_lower_id_has_it(void **state)
     assert_verdict(scene, 11, 0, ONEIB_VERDICT_MEMBER);
     assert_finding(scene, "pkey-conflict", ONEIB_WARNING, "network 8");
     assert_finding(scene, "pkey-conflict", ONEIB_WARNING, "network 4");
+    const struct oneib_finding *conflict = finding(scene, "pkey-conflict");
+    assert_true(oneib_finding_is_about(conflict, ONEIB_SUBJECT_NETWORK, 8));
+    assert_true(oneib_finding_is_about(conflict, ONEIB_SUBJECT_NETWORK, 4));
+    assert_false(oneib_finding_is_about(conflict, ONEIB_SUBJECT_HOST, 1));
     assert_int_equal(0, scene->desired.request_count);
     assert_int_equal(0, oneib_desired_cluster(&scene->desired, 8)->pkey);
 }

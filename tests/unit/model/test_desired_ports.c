@@ -32,6 +32,10 @@ static void sixty_four_nics_of_one_vm_fill_a_table_with_room_for_63(void **state
     assert_int_equal(1, findings_of(scene, "port-full"));
     assert_finding(scene, "port-full", ONEIB_WARNING, "of host 1 holds 63 P_Keys");
     assert_finding(scene, "port-full", ONEIB_WARNING, "no room for 0x0426 (network 162), 0x0427");
+    const struct oneib_finding *full = finding(scene, "port-full");
+    assert_true(oneib_finding_is_about(full, ONEIB_SUBJECT_NETWORK, 162));
+    assert_false(oneib_finding_is_about(full, ONEIB_SUBJECT_NETWORK, 101));
+    assert_true(oneib_finding_is_about(full, ONEIB_SUBJECT_HOST, 1));
 }
 
 static void a_host_without_hca_data_is_said_once_for_each_network(void **state)
@@ -201,7 +205,7 @@ static void of_two_hosts_with_one_port_the_lower_id_has_it(void **state)
     assert_verdict(scene, 11, 0, ONEIB_VERDICT_PORT_CONFLICT);
     assert_listed(scene, 256, port_of(1), "full");
     assert_null(partition_of(&scene->desired.table, 257));
-    assert_finding(scene, "port-conflict", ONEIB_VIOLATION, "hosts 1 and 2");
+    assert_finding(scene, "port-conflict", ONEIB_VIOLATION, "host 1 and host 2");
 }
 
 static void a_port_with_one_of_our_own_guids_is_refused(void **state)

@@ -164,9 +164,33 @@ static void findings_are_dropped_from_the_end(void **state)
     oneib_findings_clear(&findings);
 }
 
+static void a_finding_is_about_what_was_mentioned_before_it(void **state)
+{
+    (void)state;
+    struct oneib_findings findings = {0}, copy = {0};
+    struct oneib_error err;
+    oneib_findings_mention(&findings, ONEIB_SUBJECT_NETWORK, 7);
+    oneib_findings_mention(&findings, ONEIB_SUBJECT_HOST, 3);
+    add(&findings, ONEIB_WARNING, "a", NULL, 1);
+    add(&findings, ONEIB_WARNING, "b", NULL, 2);
+    oneib_findings_attribute(&findings, 1, ONEIB_SUBJECT_VM, 2);
+    assert_int_equal(oneib_findings_copy(&findings, 0, &copy, &err), 0);
+    oneib_findings_clear(&findings);
+    oneib_findings_sort(&copy);
+
+    assert_true(oneib_finding_is_about(&copy.items[0], ONEIB_SUBJECT_NETWORK, 7));
+    assert_true(oneib_finding_is_about(&copy.items[0], ONEIB_SUBJECT_HOST, 3));
+    assert_false(oneib_finding_is_about(&copy.items[0], ONEIB_SUBJECT_HOST, 7));
+    assert_false(oneib_finding_is_about(&copy.items[0], ONEIB_SUBJECT_VM, 2));
+    assert_true(oneib_finding_is_about(&copy.items[1], ONEIB_SUBJECT_VM, 2));
+    assert_false(oneib_finding_is_about(&copy.items[1], ONEIB_SUBJECT_NETWORK, 7));
+    oneib_findings_clear(&copy);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_finding_is_about_what_was_mentioned_before_it),
         cmocka_unit_test(a_finding_keeps_what_it_was_given),
         cmocka_unit_test(the_worst_come_first_then_by_code_then_by_text),
         cmocka_unit_test(exact_repetitions_are_dropped),

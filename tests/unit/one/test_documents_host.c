@@ -94,7 +94,7 @@ static void an_adapter_that_names_no_port_is_left_out(void **state)
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         struct reading reading;
         assert_int_equal(host_saying(&reading, bad[i])->port_count, 0);
-        must_find(&reading, "hca-invalid", "host 3: an IB_HCA does not name a port");
+        must_find(&reading, "hca-invalid", "host \"node3\": an IB_HCA does not name a port");
         reading_end(&reading);
     }
 }
@@ -107,7 +107,7 @@ static void a_bad_amount_counts_as_not_said(void **state)
         &reading, HCA("mlx4_0", "1", "0x1", "<PKEYS_MAX>70000</PKEYS_MAX><VFS_TOTAL/>"));
     assert_int_equal(host->port_count, 1);
     assert_int_equal(host->ports[0].pkeys_max, 0);
-    must_find(&reading, "hca-invalid", "host 3: PKEYS_MAX \"70000\"");
+    must_find(&reading, "hca-invalid", "host \"node3\": PKEYS_MAX \"70000\"");
     reading_end(&reading);
 }
 
@@ -120,7 +120,7 @@ static void two_vectors_for_one_port_are_both_left_out(void **state)
                                   HCA("mlx4_0", "1", "0x3", "") HCA("mlx4_0", "1", "0x4", ""));
     assert_int_equal(host->port_count, 1);
     assert_int_equal(host->ports[0].port, 2);
-    must_find(&reading, "hca-invalid", "host 3: there are two IB_HCA for mlx4_0 port 1");
+    must_find(&reading, "hca-invalid", "host \"node3\": there are two IB_HCA for mlx4_0 port 1");
     reading_end(&reading);
 }
 
@@ -160,7 +160,7 @@ static void an_entry_of_vms_that_is_no_id_is_told(void **state)
     must_read(&reading, oneib_documents_read_hosts,
               "<HOST><ID>3</ID><NAME>x</NAME><VMS><ID>4</ID><ID>five</ID></VMS></HOST>");
     assert_int_equal(reading.documents.vms_named.count, 1);
-    must_find(&reading, "vm-list-invalid", "host 3: 1 entries");
+    must_find(&reading, "vm-list-invalid", "host \"x\": 1 entries");
     reading_end(&reading);
 }
 
@@ -249,6 +249,28 @@ static void a_finding_about_a_host_without_an_id_is_nobodys(void **state)
     reading_end(&reading);
 }
 
+static void a_hosts_state_and_its_probes_problem_are_read(void **state)
+{
+    (void)state;
+    struct reading reading;
+    reading_begin(&reading);
+    must_read(&reading, oneib_documents_read_hosts,
+              "<HOST><ID>3</ID><NAME>node3</NAME><STATE>3</STATE><TEMPLATE>"
+              "<IB_PROBLEM><![CDATA[mlx4_0: no\tVFs]]></IB_PROBLEM></TEMPLATE></HOST>");
+    assert_int_equal(reading.cloud.hosts[0].state, 3);
+    assert_string_equal(oneib_host_state_name(3), "error");
+    assert_false(oneib_host_is_heard(3));
+    assert_true(oneib_host_is_heard(2));
+    assert_string_equal(oneib_host_state_name(99), "unknown");
+    assert_string_equal(reading.cloud.hosts[0].problem, "mlx4_0: no\tVFs");
+    reading_end(&reading);
+
+    const struct oneib_host *host = host_saying(&reading, "<IB_PROBLEM></IB_PROBLEM>");
+    assert_int_equal(host->state, -1);
+    assert_null(host->problem);
+    reading_end(&reading);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -264,6 +286,7 @@ int main(void)
         cmocka_unit_test(what_the_scheduler_is_told_is_read_back),
         cmocka_unit_test(what_the_probe_counts_is_read_when_it_is_a_number),
         cmocka_unit_test(a_host_that_was_told_of_nothing_says_so),
+        cmocka_unit_test(a_hosts_state_and_its_probes_problem_are_read),
         cmocka_unit_test(a_list_of_switches_longer_than_any_is_none),
         cmocka_unit_test(findings_about_a_host_are_attributed_to_it),
         cmocka_unit_test(a_finding_about_a_host_without_an_id_is_nobodys),

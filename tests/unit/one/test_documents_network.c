@@ -110,7 +110,7 @@ static void an_entry_of_a_list_that_is_no_id_is_told(void **state)
     (void)state;
     network_saying(&reading, "<ERROR_VMS><ID>5</ID><ID>x</ID><ID>-1</ID></ERROR_VMS>", "");
     assert_int_equal(reading.documents.vms_named.count, 1);
-    must_find(&reading, "vm-list-invalid", "network 7: 2 entries");
+    must_find(&reading, "vm-list-invalid", "network 7 \"ib\": 2 entries");
     reading_end(&reading);
 }
 
@@ -182,7 +182,7 @@ static void a_bad_key_is_invalid_and_shown(void **state)
         oneib_autotext struct oneib_text own = {0};
         oneib_text_printf(&own, "<VLAN_ID><![CDATA[%s]]></VLAN_ID>", bad[i]);
         assert_int_equal(network_saying(&reading, own.data, "")->key_state, ONEIB_KEY_INVALID);
-        must_find(&reading, "pkey-text", "network 7: VLAN_ID \"");
+        must_find(&reading, "pkey-text", "network 7 \"ib\": VLAN_ID \"");
         must_find(&reading, "pkey-text", bad[i]);
         reading_end(&reading);
     }
@@ -259,7 +259,7 @@ static void a_membership_that_is_neither_is_limited(void **state)
         oneib_autotext struct oneib_text template = {0};
         oneib_text_printf(&template, "<IB_MEMBERSHIP>%s</IB_MEMBERSHIP>", bad[i]);
         assert_int_equal(network_saying(&reading, "", template.data)->membership, ONEIB_LIMITED);
-        must_find(&reading, "membership-invalid", "network 7: IB_MEMBERSHIP ");
+        must_find(&reading, "membership-invalid", "network 7 \"ib\": IB_MEMBERSHIP ");
         reading_end(&reading);
     }
 }
@@ -285,7 +285,7 @@ static void reservations_share_only_when_it_says_shared(void **state)
     reading_end(&reading);
     assert_false(
         network_saying(&reading, "", "<IB_RESERVATION>yes</IB_RESERVATION>")->reservations_share);
-    must_find(&reading, "reservation-invalid", "network 7: IB_RESERVATION \"yes\"");
+    must_find(&reading, "reservation-invalid", "network 7 \"ib\": IB_RESERVATION \"yes\"");
     reading_end(&reading);
 }
 
@@ -318,7 +318,7 @@ static void a_bad_static_member_is_left_out_and_the_others_stay(void **state)
     assert_int_equal(network->static_count, 2);
     assert_true(network->static_members[0].guid == 0x11);
     assert_true(network->static_members[1].guid == 0x15);
-    must_find(&reading, "static-guid-invalid", "network 7: IB_STATIC_GUIDS has 7 items");
+    must_find(&reading, "static-guid-invalid", "network 7 \"ib\": IB_STATIC_GUIDS has 7 items");
     must_find(&reading, "static-guid-invalid", "\"0x12=both\"");
     reading_end(&reading);
 }
@@ -442,6 +442,26 @@ static void a_name_of_megabytes_is_dropped_and_the_network_stays(void **state)
     reading_end(&reading);
 }
 
+static void a_networks_owner_is_read_where_oned_says_it(void **state)
+{
+    (void)state;
+    struct reading reading;
+    const struct oneib_network *network = network_saying(
+        &reading, "<UID>4</UID><GID>100</GID><UNAME>alice</UNAME><GNAME>physics</GNAME>", "");
+    assert_int_equal(network->uid, 4);
+    assert_int_equal(network->gid, 100);
+    assert_string_equal(network->owner, "alice");
+    assert_string_equal(network->group, "physics");
+    reading_end(&reading);
+
+    network = network_saying(&reading, "<UNAME>a</UNAME><UNAME>b</UNAME><UID>x</UID>",
+                             "<UNAME>mallory</UNAME><GNAME>mallory</GNAME>");
+    assert_int_equal(network->uid, ONEIB_NO_ID);
+    assert_null(network->owner);
+    assert_null(network->group);
+    reading_end(&reading);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -473,6 +493,7 @@ int main(void)
         cmocka_unit_test(a_bad_device_is_invalid_and_shown),
         cmocka_unit_test(mtu_and_rate_are_numbers_or_not_said),
         cmocka_unit_test(a_network_without_an_id_is_left_out),
+        cmocka_unit_test(a_networks_owner_is_read_where_oned_says_it),
         cmocka_unit_test(a_name_full_of_opensm_syntax_is_only_a_name),
         cmocka_unit_test(a_name_of_megabytes_is_dropped_and_the_network_stays),
     };

@@ -104,12 +104,25 @@ static void a_deviation_names_port_node_and_keys(void **state)
         .kind = ONEIB_KEY_EXCESS, .port_guid = 0x100003, .found = 0x8101, .index = 3};
     const struct oneib_verification verification = {.items = &deviation, .count = 1};
     struct oneib_findings findings = {0};
-    assert_int_equal(oneib_report_add_deviations(&subnet, &verification, &findings, &err), 0);
+    struct oneib_hca_port adapter = {.device = "mlx4_0", .port = 1, .port_guid = 0x100003};
+    char host_name[] = "node3", network_name[] = "red";
+    struct oneib_host host = {.id = 3, .name = host_name, .ports = &adapter, .port_count = 1};
+    struct oneib_network network = {.id = 7, .name = network_name};
+    const struct oneib_cloud cloud = {
+        .hosts = &host, .host_count = 1, .networks = &network, .network_count = 1};
+    struct oneib_partition partition = {.name = "one7", .pkey = 0x0101};
+    const struct oneib_partition_table table = {.items = &partition, .count = 1};
+    const struct oneib_report_names names = {&cloud, &table, &subnet};
+    assert_int_equal(oneib_report_add_deviations(&names, &verification, &findings, &err), 0);
     assert_int_equal(findings.count, 1);
     assert_int_equal(findings.items[0].severity, ONEIB_VIOLATION);
     assert_string_equal(findings.items[0].code, "key-excess");
     assert_non_null(strstr(findings.items[0].text, "0x0000000000100003"));
     assert_non_null(strstr(findings.items[0].text, "found 0x0101 full at index 3"));
+    assert_non_null(strstr(findings.items[0].text, "of host \"node3\" \"H1"));
+    assert_non_null(strstr(findings.items[0].text, "key of network 7 \"red\""));
+    assert_true(oneib_finding_is_about(&findings.items[0], ONEIB_SUBJECT_HOST, 3));
+    assert_true(oneib_finding_is_about(&findings.items[0], ONEIB_SUBJECT_NETWORK, 7));
     assert_null(strchr(findings.items[0].text, '\n'));
     oneib_findings_clear(&findings);
 }

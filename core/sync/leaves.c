@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sync/leaves.h"
+#include <stdlib.h>
+
+static int compare_leaves(const void *left, const void *right)
+{
+    const struct oneib_leaf *a = left, *b = right;
+    return (a->port_guid > b->port_guid) - (a->port_guid < b->port_guid);
+}
+
+static size_t count_ports(const struct oneib_cloud *cloud)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < cloud->host_count; i++)
+        count += cloud->hosts[i].port_count;
+    return count;
+}
+
+static void list_ports(const struct oneib_cloud *cloud, oneib_guid *ports)
+{
+    for (size_t i = 0; i < cloud->host_count; i++)
+        for (size_t j = 0; j < cloud->hosts[i].port_count; j++)
+            *ports++ = cloud->hosts[i].ports[j].port_guid;
+}
+
+static int keep_leaves(struct oneib_leaves *leaves, const oneib_guid *ports,
+                       const oneib_guid *switches, size_t count, struct oneib_error *err)
+{
+    struct oneib_leaf *items = calloc(count + 1, sizeof *items);
+    if (!items)
+        return oneib_fail_memory(err);
+    for (size_t i = 0; i < count; i++)
+        items[i] = (struct oneib_leaf){ports[i], switches[i]};
+    qsort(items, count, sizeof *items, compare_leaves);
+    free(leaves->items);
+    *leaves = (struct oneib_leaves){items, count};
+    return 0;
+}
+
+int oneib_leaves_find(struct oneib_fabric *fabric, const struct oneib_cloud *cloud,
+                      const struct oneib_subnet *subnet, struct oneib_leaves *leaves,
+                      struct oneib_error *err)
+{
+    const size_t count = count_ports(cloud);
+    oneib_guid *ports = calloc(count + 1, sizeof *ports);
+    oneib_guid *switches = calloc(count + 1, sizeof *switches);
+    int status = ports && switches ? 0 : oneib_fail_memory(err);
+    if (status == 0) {
+        list_ports(cloud, ports);
+        status = oneib_fabric_switches(fabric, subnet, ports, switches, count, err);
+    }
+    if (status == 0)
+        status = keep_leaves(leaves, ports, switches, count, err);
+    free(ports);
+    free(switches);
+    return status < 0 ? oneib_wrap(err, "finding the hosts' switches") : 0;
+}
+
+oneib_guid oneib_leaf_of(const struct oneib_leaves *leaves, oneib_guid port_guid)
+{
+    const struct oneib_leaf wanted = {.port_guid = port_guid};
+    const struct oneib_leaf *leaf = leaves->count ? bsearch(&wanted, leaves->items, leaves->count,
+                                                            sizeof wanted, compare_leaves)
+                                                  : NULL;
+    return leaf ? leaf->switch_guid : 0;
+}
+
+void oneib_leaves_clear(struct oneib_leaves *leaves)
+{
+    free(leaves->items);
+    *leaves = (struct oneib_leaves){0};
+}
