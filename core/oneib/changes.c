@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "oneib/changes.h"
-#include "base/number.h"
 #include "model/ipoib.h"
 #include <string.h>
 
@@ -16,16 +15,6 @@ static const char *const wildcard_names[] = {
 static const struct oneib_partition *partition_of(const struct oneib_change *change)
 {
     return change->after ? change->after : change->before;
-}
-
-const struct oneib_network *oneib_network_of_partition(const struct oneib_cloud *cloud,
-                                                       const struct oneib_partition *partition)
-{
-    uint64_t id;
-    if (strncmp(partition->name, "one", 3) != 0 ||
-        !oneib_parse_decimal(partition->name + 3, UINT32_MAX, &id))
-        return NULL;
-    return oneib_cloud_network(cloud, (uint32_t)id);
 }
 
 static void append_flag(struct oneib_text *text, const char *name, unsigned before, unsigned after)
@@ -62,7 +51,7 @@ static void append_flags(const struct oneib_partition *before, const struct onei
 static void append_owner(const struct oneib_cloud *cloud, const struct oneib_partition *partition,
                          struct oneib_text *text)
 {
-    const struct oneib_network *network = oneib_network_of_partition(cloud, partition);
+    const struct oneib_network *network = oneib_network_of(cloud, partition);
     if (network) {
         oneib_text_append(text, "virtual cluster ");
         oneib_append_quoted(text, network->name);
@@ -222,8 +211,7 @@ static void add_member_fields(json_t **object, const struct oneib_places *places
 static json_t *change_json(const struct oneib_places *places, const struct oneib_change *change)
 {
     const struct oneib_partition *partition = partition_of(change);
-    const struct oneib_network *network =
-        oneib_network_of_partition(&places->view->cloud, partition);
+    const struct oneib_network *network = oneib_network_of(&places->view->cloud, partition);
     oneib_autotext struct oneib_text flags = {0};
     if (change->kind == ONEIB_PARTITION_CHANGED)
         append_flags(change->before, change->after, &flags);

@@ -26,8 +26,4 @@ void oneib_changes_append_summary(const struct oneib_changes *changes,
 /* Appends ", " when the text is not empty. */
 void oneib_append_comma(struct oneib_text *text);
 
-/* The network whose partition this is, or NULL: the default partition, or the operator's own. */
-const struct oneib_network *oneib_network_of_partition(const struct oneib_cloud *cloud,
-                                                       const struct oneib_partition *partition);
-
 #endif

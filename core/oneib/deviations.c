@@ -2,6 +2,8 @@
 #include "oneib/deviations.h"
 
 #define NOTHING_FOUND 0xffff
+#define COLUMN_HOST (1u << 2)
+#define COLUMN_NETWORK (1u << 3)
 
 static bool concerns(const struct oneib_deviation *deviation, oneib_pkey pkey)
 {
@@ -17,13 +19,37 @@ static void add_key_cell(struct oneib_table *table, uint16_t key)
         oneib_table_cell(table, ONEIB_PLAIN, "-");
 }
 
+/* Whose key it is that is there, or should be. */
+static const struct oneib_network *network_of(const struct oneib_places *places,
+                                              const struct oneib_deviation *deviation)
+{
+    const struct oneib_view *view = places->view;
+    const uint16_t raw = deviation->found ? deviation->found : deviation->expected;
+    const oneib_pkey pkey = oneib_pkey_base(raw);
+    const struct oneib_network *network =
+        oneib_network_of_key(&view->cloud, &view->desired.table, pkey);
+    return network ? network : oneib_network_of_key(&view->cloud, &view->in_force, pkey);
+}
+
+static void add_network_cell(struct oneib_table *table, const struct oneib_places *places,
+                             const struct oneib_deviation *deviation)
+{
+    const struct oneib_network *network = network_of(places, deviation);
+    oneib_autotext struct oneib_text text = {0};
+    if (!network) {
+        oneib_table_cell(table, ONEIB_PLAIN, "-");
+        return;
+    }
+    oneib_text_printf(&text, "%u ", network->id);
+    oneib_append_quoted(&text, network->name);
+    oneib_table_cell(table, ONEIB_PLAIN, "%s", text.data ? text.data : "");
+}
+
 static void add_row(struct oneib_table *table, const struct oneib_places *places,
                     const struct oneib_deviation *deviation)
 {
     char guid[ONEIB_GUID_TEXT_SIZE];
     oneib_autotext struct oneib_text where = {0};
-    const struct oneib_subnet_port *port =
-        oneib_subnet_find(&places->view->subnet, deviation->port_guid);
 
     oneib_guid_format(deviation->port_guid, guid);
     oneib_places_append_port(places, deviation->port_guid, &where);
@@ -31,14 +57,14 @@ static void add_row(struct oneib_table *table, const struct oneib_places *places
                      oneib_deviation_is_violation(deviation->kind) ? ONEIB_BAD : ONEIB_CHANGED,
                      "%s", oneib_deviation_name(deviation->kind));
     oneib_table_cell(table, ONEIB_PLAIN, "%s", guid);
+    oneib_table_cell(table, ONEIB_PLAIN, "%s", where.data ? where.data : "-");
+    add_network_cell(table, places, deviation);
     if (deviation->index == NOTHING_FOUND)
         oneib_table_cell(table, ONEIB_PLAIN, "-");
     else
         oneib_table_cell(table, ONEIB_PLAIN, "%u", deviation->index);
     add_key_cell(table, deviation->found);
     add_key_cell(table, deviation->expected);
-    oneib_table_untrusted(table, port ? port->description : "-", 0);
-    oneib_table_cell(table, ONEIB_PLAIN, "%s", where.data ? where.data : "-");
 }
 
 static void append_remedies(const struct oneib_verification *verification, oneib_pkey pkey,
@@ -59,9 +85,9 @@ void oneib_deviations_append(const struct oneib_run *run, const struct oneib_pla
                              const struct oneib_verification *verification, oneib_pkey pkey,
                              struct oneib_text *text)
 {
-    static const char *const titles[] = {"DEVIATION", "PORT", "INDEX", "FOUND",
-                                         "WANTED",    "NODE", "HOST"};
-    struct oneib_table table = {.columns = sizeof titles / sizeof *titles, .right = 1u << 2};
+    static const char *const titles[] = {"DEVIATION", "PORT",  "HOST",  "NETWORK",
+                                         "INDEX",     "FOUND", "WANTED"};
+    struct oneib_table table = {.columns = sizeof titles / sizeof *titles, .right = 1u << 4};
     for (size_t i = 0; i < table.columns; i++)
         oneib_table_cell(&table, ONEIB_STRONG, "%s", titles[i]);
 
@@ -70,6 +96,7 @@ void oneib_deviations_append(const struct oneib_run *run, const struct oneib_pla
             add_row(&table, places, &verification->items[i]);
     }
     if (table.count > table.columns) {
+        oneib_table_fit(&table, COLUMN_HOST | COLUMN_NETWORK);
         oneib_table_render(&table, run->color_out, "", text);
         append_remedies(verification, pkey, text);
     }
@@ -84,12 +111,17 @@ json_t *oneib_deviations_json(const struct oneib_places *places,
         const struct oneib_deviation *deviation = &verification->items[i];
         const struct oneib_subnet_port *port =
             oneib_subnet_find(&places->view->subnet, deviation->port_guid);
+        const struct oneib_known_port *known = oneib_places_port(places, deviation->port_guid);
+        const struct oneib_network *network = network_of(places, deviation);
         oneib_json_append(
-            &array, json_pack("{s:s, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:s}", "kind",
-                              oneib_deviation_name(deviation->kind), "violation",
+            &array, json_pack("{s:s, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:s}",
+                              "kind", oneib_deviation_name(deviation->kind), "violation",
                               (int)oneib_deviation_is_violation(deviation->kind), "port_guid",
                               oneib_json_guid(deviation->port_guid), "node",
-                              oneib_json_text(port ? port->description : NULL), "lid",
+                              oneib_json_text(port ? port->description : NULL), "host",
+                              oneib_json_text(known ? known->host->name : NULL), "network",
+                              network ? json_integer(network->id) : json_null(), "network_name",
+                              oneib_json_text(network ? network->name : NULL), "lid",
                               port ? json_integer(port->lid) : json_null(), "index",
                               deviation->index == NOTHING_FOUND ? json_null()
                                                                 : json_integer(deviation->index),

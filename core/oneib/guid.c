@@ -80,7 +80,7 @@ static enum oneib_exit run_guid(const struct oneib_run *run, struct oneib_error 
 
 const struct oneib_verb oneib_verb_guid = {
     .name = "guid",
-    .summary = "GUIDs: site, VM and NIC to and from the GUID of an attachment",
+    .summary = "GUIDs: site, VM and NIC, to and from a GUID",
     .help = "usage: oneib guid encode VMID NICID [--site N]\n"
             "       oneib guid decode GUID\n"
             "\n"

@@ -272,8 +272,8 @@ const struct oneib_verb oneib_verb_hca = {
             "fabric. Exits 1 when isolation is, or could be, broken.\n"
             "\n"
             "  --repair  release what no VM has any more, close what is open without being\n"
-            "            anybody's, finish what a migration could not, and plug in what running\n"
-            "            VMs lack; then look again\n"
+            "            anybody's, finish what a migration could not, and plug in what\n"
+            "            running VMs lack; then look again\n"
             "\n"
             "example:\n"
             "  $ oneib hca --json | jq '.adapters[].vfs[].use'\n",

@@ -56,15 +56,43 @@ void oneib_json_append(json_t **array, json_t *item)
     *array = NULL;
 }
 
+static const char *subject_name(enum oneib_subject subject)
+{
+    switch (subject) {
+    case ONEIB_SUBJECT_VM:
+        return "vm";
+    case ONEIB_SUBJECT_NETWORK:
+        return "network";
+    case ONEIB_SUBJECT_HOST:
+        return "host";
+    case ONEIB_SUBJECT_NONE:
+        break;
+    }
+    return "none";
+}
+
+static json_t *about_json(const struct oneib_finding *finding)
+{
+    json_t *about = json_array();
+    if (finding->subject != ONEIB_SUBJECT_NONE)
+        oneib_json_append(&about, json_pack("{s:I}", subject_name(finding->subject),
+                                            (json_int_t)finding->subject_id));
+    for (size_t i = 0; i < finding->mention_count; i++)
+        oneib_json_append(&about, json_pack("{s:I}", subject_name(finding->mentions[i].subject),
+                                            (json_int_t)finding->mentions[i].id));
+    return about;
+}
+
 json_t *oneib_json_findings(const struct oneib_findings *findings)
 {
     json_t *array = json_array();
     for (size_t i = 0; i < findings->count; i++) {
         const struct oneib_finding *finding = &findings->items[i];
-        oneib_json_append(&array, json_pack("{s:s, s:s, s:o, s:o}", "severity",
+        oneib_json_append(&array, json_pack("{s:s, s:s, s:o, s:o, s:o}", "severity",
                                             oneib_severity_name(finding->severity), "code",
                                             finding->code, "text", oneib_json_text(finding->text),
-                                            "remedy", oneib_json_text(finding->remedy)));
+                                            "remedy", oneib_json_text(finding->remedy), "about",
+                                            about_json(finding)));
     }
     return array;
 }

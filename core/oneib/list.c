@@ -2,18 +2,27 @@
 #include "oneib/json.h"
 #include "oneib/look.h"
 #include "oneib/options.h"
+#include "oneib/owner.h"
 #include "oneib/state.h"
 
-#define NAME_COLUMNS 24
+#define COLUMN_NAME (1u << 1)
+#define COLUMN_OWNER (1u << 2)
 
 static void add_titles(struct oneib_table *table)
 {
-    static const char *const titles[] = {"ID",    "NAME",       "P_KEY", "VMS",
-                                         "HOSTS", "MEMBERSHIP", "STATE"};
+    static const char *const titles[] = {"ID",  "NAME",    "OWNER", "P_KEY",
+                                         "VMS", "REFUSED", "HOSTS", "STATE"};
     table->columns = sizeof titles / sizeof *titles;
-    table->right = 1u << 0 | 1u << 3 | 1u << 4;
+    table->right = 1u << 0 | 1u << 4 | 1u << 5 | 1u << 6;
     for (size_t i = 0; i < table->columns; i++)
         oneib_table_cell(table, ONEIB_STRONG, "%s", titles[i]);
+}
+
+static void add_owner(struct oneib_table *table, const struct oneib_network *network)
+{
+    oneib_autotext struct oneib_text owner = {0};
+    oneib_append_owner(&owner, network);
+    oneib_table_cell(table, ONEIB_PLAIN, "%s", owner.data ? owner.data : "-");
 }
 
 static void add_cluster(struct oneib_table *table, const struct oneib_states *states,
@@ -24,15 +33,14 @@ static void add_cluster(struct oneib_table *table, const struct oneib_states *st
     const enum oneib_cluster_state state = oneib_state_of(states, cluster);
 
     oneib_table_cell(table, ONEIB_PLAIN, "%u", cluster->network_id);
-    oneib_table_untrusted(table, network ? network->name : "", NAME_COLUMNS);
-    if (cluster->pkey)
-        oneib_table_cell(table, ONEIB_PLAIN, "0x%04x", cluster->pkey);
-    else
-        oneib_table_cell(table, ONEIB_PLAIN, "-");
-    oneib_table_cell(table, ONEIB_PLAIN, "%zu", cluster->vms);
-    oneib_table_cell(table, ONEIB_PLAIN, "%zu", cluster->hosts);
+    oneib_table_untrusted(table, network ? network->name : "", 0);
+    add_owner(table, network);
     oneib_table_cell(table, ONEIB_PLAIN, "%s",
-                     network ? oneib_membership_name(network->membership) : "-");
+                     cluster->pkey ? oneib_pkey_shown(cluster->pkey).text : "-");
+    oneib_table_cell(table, ONEIB_PLAIN, "%zu", cluster->vms);
+    oneib_table_cell(table, cluster->refused ? ONEIB_BAD : ONEIB_PLAIN, "%zu",
+                     cluster->refused_vms);
+    oneib_table_cell(table, ONEIB_PLAIN, "%zu", cluster->hosts);
     oneib_table_cell(table, oneib_state_style(state), "%s", oneib_state_name(state));
 }
 
@@ -46,6 +54,7 @@ static int print_table(const struct oneib_run *run, const struct oneib_states *s
     add_titles(&table);
     for (size_t i = 0; i < desired->cluster_count; i++)
         add_cluster(&table, states, &desired->clusters[i]);
+    oneib_table_fit(&table, COLUMN_NAME | COLUMN_OWNER);
     oneib_table_render(&table, run->color_out, "", &text);
     oneib_table_clear(&table);
     return oneib_write_out(&text, err);
@@ -56,10 +65,12 @@ static json_t *cluster_json(const struct oneib_states *states, const struct onei
     const struct oneib_network *network =
         oneib_cloud_network(&states->view->cloud, cluster->network_id);
     return json_pack(
-        "{s:I, s:o, s:o, s:o, s:I, s:I, s:I, s:s}", "id", (json_int_t)cluster->network_id, "name",
-        oneib_json_text(network ? network->name : NULL), "pkey", oneib_json_key(cluster->pkey),
-        "membership", oneib_json_text(network ? oneib_membership_name(network->membership) : NULL),
-        "members", (json_int_t)cluster->members, "vms", (json_int_t)cluster->vms, "hosts",
+        "{s:I, s:o, s:o, s:o, s:o, s:I, s:I, s:I, s:I, s:I, s:s}", "id",
+        (json_int_t)cluster->network_id, "name", oneib_json_text(network ? network->name : NULL),
+        "owner", oneib_json_owner(network), "pkey", oneib_json_key(cluster->pkey), "membership",
+        oneib_json_text(network ? oneib_membership_name(network->membership) : NULL), "members",
+        (json_int_t)cluster->members, "vms", (json_int_t)cluster->vms, "refused",
+        (json_int_t)cluster->refused, "refused_vms", (json_int_t)cluster->refused_vms, "hosts",
         (json_int_t)cluster->hosts, "state", oneib_state_name(oneib_state_of(states, cluster)));
 }
 
@@ -108,7 +119,9 @@ const struct oneib_verb oneib_verb_list = {
     .summary = "virtual clusters: P_Key, VMs, hosts, state on the fabric",
     .help = "usage: oneib list [--no-fabric] [--json]\n"
             "\n"
-            "One line for each virtual cluster. STATE is the fabric's word: what the ports hold.\n"
+            "One line for each virtual cluster. OWNER is user:group, VMS those that are\n"
+            "members, REFUSED those that are on a host and get nothing there ('oneib show'\n"
+            "says why). STATE is the fabric's word: what the ports hold.\n"
             "\n"
             "  --no-fabric  do not ask the fabric; STATE then compares with opensm's file\n"
             "\n"

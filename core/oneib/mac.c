@@ -75,7 +75,7 @@ static enum oneib_exit run_mac(const struct oneib_run *run, struct oneib_error *
 
 const struct oneib_verb oneib_verb_mac = {
     .name = "mac",
-    .summary = "dummy MACs: the IPoIB address of a VM's interface, to and from a MAC",
+    .summary = "dummy MACs: the IPoIB address of an interface, to and from a MAC",
     .help = "usage: oneib mac encode IPV4 [--index N]\n"
             "       oneib mac decode MAC\n"
             "\n"

@@ -165,6 +165,57 @@ static size_t column_width(const struct oneib_table *table, size_t column)
     return widest;
 }
 
+#define NARROWEST_COLUMN 8
+#define COLUMNS_MAX 16
+
+/* The widest column of those, or the number of columns when all of them are narrow. */
+static size_t widest_of(const size_t *widths, size_t columns, unsigned which)
+{
+    size_t widest = columns;
+    for (size_t i = 0; i < columns; i++)
+        if ((which & (1u << i)) && widths[i] > NARROWEST_COLUMN &&
+            (widest == columns || widths[i] > widths[widest]))
+            widest = i;
+    return widest;
+}
+
+static void cut_cell(struct oneib_table *table, struct oneib_cell *cell, size_t columns)
+{
+    if (width_of(cell->text) <= columns)
+        return;
+    struct oneib_text text = {0};
+    oneib_text_append_bytes(&text, cell->text,
+                            bytes_that_fit(cell->text, columns - strlen(ELLIPSIS)));
+    oneib_text_append(&text, ELLIPSIS);
+    if (oneib_text_failed(&text)) {
+        oneib_text_clear(&text);
+        table->failed = true;
+        return;
+    }
+    free(cell->text);
+    cell->text = text.data;
+}
+
+void oneib_table_fit(struct oneib_table *table, unsigned which)
+{
+    size_t widths[COLUMNS_MAX], total = 0;
+    if (table->columns > COLUMNS_MAX)
+        return;
+    for (size_t i = 0; i < table->columns; i++) {
+        widths[i] = column_width(table, i);
+        total += widths[i] + (i > 0 ? 2 : 0);
+    }
+    for (; total > ONEIB_LINE_COLUMNS; total--) {
+        const size_t widest = widest_of(widths, table->columns, which);
+        if (widest == table->columns)
+            break;
+        widths[widest]--;
+    }
+    for (size_t i = 0; i < table->count; i++)
+        if (which & (1u << i % table->columns))
+            cut_cell(table, &table->cells[i], widths[i % table->columns]);
+}
+
 static void render_cell(const struct oneib_table *table, size_t index, size_t width, bool color,
                         struct oneib_text *text)
 {

@@ -44,6 +44,12 @@ struct oneib_table {
 void oneib_table_cell(struct oneib_table *table, enum oneib_style style, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 void oneib_table_untrusted(struct oneib_table *table, const char *string, size_t columns);
+/*
+ * Cuts cells of the columns of `which` (bit n: column n), the widest of them first, until lines fit
+ * a terminal of 80 columns or these columns have 8 each. What is cut ends with "...".
+ */
+#define ONEIB_LINE_COLUMNS 80
+void oneib_table_fit(struct oneib_table *table, unsigned which);
 /* Appends the table to text, each line behind `indent`. */
 void oneib_table_render(const struct oneib_table *table, bool color, const char *indent,
                         struct oneib_text *text);

@@ -19,14 +19,6 @@ const struct oneib_hca_port *oneib_port_of(const struct oneib_cloud *cloud,
     return port;
 }
 
-oneib_guid oneib_member_guid(const struct oneib_attachment *attachment,
-                             const struct oneib_hca_port *port, uint16_t site)
-{
-    if (port->driver == ONEIB_HCA_MLX5)
-        return oneib_guid_encode(site, attachment->vm_id, attachment->nic_id);
-    return port->port_guid;
-}
-
 static int compare(uint64_t a, uint64_t b)
 {
     return (a > b) - (a < b);
@@ -42,54 +34,17 @@ static int compare_places(const void *a, const void *b)
     return compare(x->vm_id, y->vm_id);
 }
 
-static int compare_ports(const void *a, const void *b)
-{
-    const struct oneib_known_port *x = a, *y = b;
-    return compare(x->guid, y->guid);
-}
-
-static int add_ports(struct oneib_places *places, const struct oneib_host *host,
+static int add_place(struct oneib_places *places, const struct oneib_desired_seat *seat,
                      struct oneib_error *err)
 {
-    if (oneib_reserve(&places->ports, &places->port_capacity, places->port_count + host->port_count,
-                      sizeof *places->ports, err) < 0)
-        return -1;
-    for (size_t i = 0; i < host->port_count; i++)
-        places->ports[places->port_count++] =
-            (struct oneib_known_port){host->ports[i].port_guid, host, &host->ports[i]};
-    return 0;
-}
-
-static int add_place(struct oneib_places *places, oneib_pkey pkey,
-                     const struct oneib_attachment *attachment, uint32_t host_id,
-                     struct oneib_error *err)
-{
-    const struct oneib_hca_port *port = oneib_port_of(&places->view->cloud, attachment, host_id);
-    if (!port)
+    const struct oneib_view *view = places->view;
+    if (seat->verdict != ONEIB_VERDICT_MEMBER)
         return 0;
     if (oneib_reserve(&places->items, &places->capacity, places->count + 1, sizeof *places->items,
                       err) < 0)
         return -1;
     places->items[places->count++] = (struct oneib_place){
-        pkey, oneib_member_guid(attachment, port, places->site), attachment->vm_id};
-    return 0;
-}
-
-static int add_members(struct oneib_places *places, const struct oneib_cluster *cluster,
-                       struct oneib_error *err)
-{
-    const struct oneib_view *view = places->view;
-    for (size_t i = 0; i < cluster->attachment_count; i++) {
-        const size_t index = cluster->attachments[i];
-        const struct oneib_attachment *attachment = &view->cloud.attachments[index];
-        if (view->desired.verdicts[index] != ONEIB_VERDICT_MEMBER)
-            continue;
-        if (add_place(places, cluster->pkey, attachment, attachment->host_id, err) < 0)
-            return -1;
-        if (attachment->presence == ONEIB_MIGRATING &&
-            add_place(places, cluster->pkey, attachment, attachment->source_host_id, err) < 0)
-            return -1;
-    }
+        seat->pkey, seat->member, view->cloud.attachments[seat->attachment].vm_id};
     return 0;
 }
 
@@ -106,16 +61,11 @@ static void drop_repetitions(struct oneib_places *places)
 static int fill(struct oneib_places *places, struct oneib_error *err)
 {
     const struct oneib_view *view = places->view;
-    for (size_t i = 0; i < view->cloud.host_count; i++) {
-        if (add_ports(places, &view->cloud.hosts[i], err) < 0)
+    if (oneib_port_index_make(&view->cloud, &places->ports, err) < 0)
+        return -1;
+    for (size_t i = 0; i < view->desired.seat_count; i++)
+        if (add_place(places, &view->desired.seats[i], err) < 0)
             return -1;
-    }
-    for (size_t i = 0; i < view->desired.cluster_count; i++) {
-        if (add_members(places, &view->desired.clusters[i], err) < 0)
-            return -1;
-    }
-    if (places->port_count > 0)
-        qsort(places->ports, places->port_count, sizeof *places->ports, compare_ports);
     if (places->count > 0)
         qsort(places->items, places->count, sizeof *places->items, compare_places);
     drop_repetitions(places);
@@ -136,16 +86,13 @@ int oneib_places_make(const struct oneib_view *view, uint16_t site, struct oneib
 void oneib_places_clear(struct oneib_places *places)
 {
     free(places->items);
-    free(places->ports);
+    oneib_port_index_clear(&places->ports);
     *places = (struct oneib_places){0};
 }
 
 const struct oneib_known_port *oneib_places_port(const struct oneib_places *places, oneib_guid guid)
 {
-    const struct oneib_known_port wanted = {.guid = guid};
-    return places->port_count ? bsearch(&wanted, places->ports, places->port_count,
-                                        sizeof *places->ports, compare_ports)
-                              : NULL;
+    return oneib_port_index_find(&places->ports, guid);
 }
 
 const struct oneib_place *oneib_places_find(const struct oneib_places *places, oneib_pkey pkey,

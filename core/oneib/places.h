@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "model/port_index.h"
 #include "sync/sync.h"
 #include <stddef.h>
 #include <stdint.h>
@@ -17,19 +18,11 @@ struct oneib_place {
     uint32_t vm_id;
 };
 
-/* One port that a host reports. */
-struct oneib_known_port {
-    oneib_guid guid;
-    const struct oneib_host *host;
-    const struct oneib_hca_port *port;
-};
-
 struct oneib_places {
     const struct oneib_view *view;
     struct oneib_place *items; /* by key, GUID, VM */
     size_t count, capacity;
-    struct oneib_known_port *ports; /* by GUID */
-    size_t port_count, port_capacity;
+    struct oneib_port_index ports;
     uint16_t site;
 };
 
@@ -37,11 +30,6 @@ struct oneib_places {
 const struct oneib_hca_port *oneib_port_of(const struct oneib_cloud *cloud,
                                            const struct oneib_attachment *attachment,
                                            uint32_t host_id);
-
-/* The GUID that stands for an attachment on that port in a partition: the port's, or with virtual
- * ports its own. */
-oneib_guid oneib_member_guid(const struct oneib_attachment *attachment,
-                             const struct oneib_hca_port *port, uint16_t site);
 
 int oneib_places_make(const struct oneib_view *view, uint16_t site, struct oneib_places *places,
                       struct oneib_error *err);

@@ -1,10 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/dummy_mac.h"
+#include "model/names.h"
+#include "model/standing.h"
 #include "oneib/deviations.h"
 #include "oneib/look.h"
 #include "oneib/options.h"
+#include "oneib/owner.h"
+#include "oneib/pick.h"
 #include "oneib/places.h"
 #include "oneib/state.h"
+#include <string.h>
+
+#define COLUMN_HOST (1u << 3)
 
 /* Everything that the printing of one cluster needs. */
 struct subject {
@@ -53,14 +60,68 @@ static const char *reason(enum oneib_verdict verdict)
     return NULL;
 }
 
+/* Why a member's key is not in force, and what to do. */
+static const char *standing_reason(enum oneib_standing standing)
+{
+    switch (standing) {
+    case ONEIB_IN_FORCE:
+        break;
+    case ONEIB_KEY_LACKING:
+        return "the port's table lacks the key: 'oneib sync' puts it there, or look whether oneibd "
+               "runs";
+    case ONEIB_KEY_OTHERWISE:
+        return "the port holds the key with the other membership: 'oneib sync', or look whether "
+               "oneibd runs";
+    case ONEIB_PORT_ABSENT:
+        return "the fabric has no such port: look whether the host is up and cabled; it gets the "
+               "key when it comes back";
+    case ONEIB_PORT_MUTE:
+        return "the port did not answer, so nothing is known of it: look at the host and its cable";
+    }
+    return NULL;
+}
+
+/* Where an attachment is: on which seats, and how it stands there. */
+struct place {
+    const struct oneib_attachment *attachment;
+    enum oneib_verdict verdict;
+    const struct oneib_desired_seat *seat; /* on its host; NULL: on none */
+    bool standing_known;
+    enum oneib_standing standing; /* of a member; while it migrates that of the worse host */
+};
+
+static enum oneib_standing standing_of(const struct subject *subject,
+                                       const struct oneib_desired_seat *seat)
+{
+    return oneib_standing_of(&subject->view->subnet, seat->member, seat->pkey,
+                             (enum oneib_membership)seat->membership);
+}
+
+static struct place place_of(const struct subject *subject, size_t index)
+{
+    const struct oneib_view *view = subject->view;
+    size_t count;
+    const struct oneib_desired_seat *seats = oneib_desired_seats(&view->desired, index, &count);
+    struct place place = {.attachment = &view->cloud.attachments[index],
+                          .verdict = (enum oneib_verdict)view->desired.verdicts[index],
+                          .seat = seats};
+    place.standing_known = view->subnet_known && place.verdict == ONEIB_VERDICT_MEMBER;
+    for (size_t i = 0; place.standing_known && i < count; i++)
+        if (i == 0 ||
+            (place.standing == ONEIB_IN_FORCE && seats[i].verdict == ONEIB_VERDICT_MEMBER))
+            place.standing = standing_of(subject, &seats[i]);
+    return place;
+}
+
 /* A reservation that shares its parent's partition may be limited where the parent is not. */
-static const char *membership_of(const struct subject *subject,
-                                 const struct oneib_attachment *attachment)
+static const char *membership_of(const struct subject *subject, const struct place *place)
 {
     const struct oneib_network *own =
-        oneib_cloud_network(&subject->view->cloud, attachment->network_id);
+        oneib_cloud_network(&subject->view->cloud, place->attachment->network_id);
     const bool full = own && own->membership == ONEIB_FULL &&
-                      subject->cluster->membership == ONEIB_FULL && !attachment->narrowed;
+                      subject->cluster->membership == ONEIB_FULL && !place->attachment->narrowed;
+    if (place->verdict == ONEIB_VERDICT_MEMBER)
+        return oneib_membership_name((enum oneib_membership)place->seat->membership);
     return oneib_membership_name(full ? ONEIB_FULL : ONEIB_LIMITED);
 }
 
@@ -95,50 +156,53 @@ static void add_host_cell(struct oneib_table *table, const struct oneib_cloud *c
     oneib_table_untrusted(table, name.data ? name.data : "", 0);
 }
 
-static void add_port_cells(struct oneib_table *table, const struct subject *subject,
-                           const struct oneib_attachment *attachment)
+static void add_port_cell(struct oneib_table *table, const struct place *place)
 {
-    const struct oneib_hca_port *port =
-        oneib_port_of(&subject->view->cloud, attachment, attachment->host_id);
     char guid[ONEIB_GUID_TEXT_SIZE] = "-";
-
-    if (port)
-        oneib_guid_format(port->port_guid, guid);
-    add_host_cell(table, &subject->view->cloud, attachment);
+    if (place->seat && place->seat->member)
+        oneib_guid_format(place->seat->member, guid);
     oneib_table_cell(table, ONEIB_PLAIN, "%s", guid);
+}
+
+static void add_standing_cell(struct oneib_table *table, const struct place *place)
+{
+    if (place->verdict == ONEIB_VERDICT_ABSENT)
+        oneib_table_cell(table, ONEIB_FAINT, "-");
+    else if (place->verdict != ONEIB_VERDICT_MEMBER)
+        oneib_table_cell(table, ONEIB_BAD, "no: %s", oneib_verdict_name(place->verdict));
+    else if (!place->standing_known)
+        oneib_table_cell(table, ONEIB_PLAIN, "not asked");
+    else if (place->standing == ONEIB_IN_FORCE)
+        oneib_table_cell(table, ONEIB_GOOD, "yes");
+    else
+        oneib_table_cell(table, ONEIB_BAD, "no: %s", oneib_standing_name(place->standing));
 }
 
 static void add_attachment(struct oneib_table *table, const struct subject *subject, size_t index)
 {
-    const struct oneib_attachment *attachment = &subject->view->cloud.attachments[index];
-    const enum oneib_verdict verdict = subject->view->desired.verdicts[index];
-    char guid[ONEIB_GUID_TEXT_SIZE], address[ONEIB_IPV4_TEXT_SIZE] = "-";
+    const struct place place = place_of(subject, index);
+    const struct oneib_attachment *attachment = place.attachment;
+    char address[ONEIB_IPV4_TEXT_SIZE] = "-";
     oneib_autotext struct oneib_text state = {0};
 
     append_state_name(attachment, &state);
-    oneib_guid_format(
-        oneib_guid_encode(subject->places.site, attachment->vm_id, attachment->nic_id), guid);
     if (attachment->ipv4)
         oneib_ipv4_format(attachment->ipv4, address);
 
     oneib_table_cell(table, ONEIB_PLAIN, "%u", attachment->vm_id);
     oneib_table_cell(table, ONEIB_PLAIN, "%u", attachment->nic_id);
     oneib_table_cell(table, ONEIB_PLAIN, "%s", state.data ? state.data : "");
-    add_port_cells(table, subject, attachment);
-    oneib_table_cell(table, ONEIB_PLAIN, "%s", guid);
+    add_host_cell(table, &subject->view->cloud, attachment);
+    add_port_cell(table, &place);
     oneib_table_cell(table, ONEIB_PLAIN, "%s", address);
-    oneib_table_cell(table, ONEIB_PLAIN, "%s", membership_of(subject, attachment));
-    oneib_table_cell(table,
-                     verdict == ONEIB_VERDICT_MEMBER ? ONEIB_GOOD
-                     : reason(verdict)               ? ONEIB_BAD
-                                                     : ONEIB_FAINT,
-                     "%s", oneib_verdict_name(verdict));
+    oneib_table_cell(table, ONEIB_PLAIN, "%s", membership_of(subject, &place));
+    add_standing_cell(table, &place);
 }
 
 static void append_attachments(const struct subject *subject, struct oneib_text *text)
 {
-    static const char *const titles[] = {"VM",       "NIC", "STATE",      "HOST",   "PORT",
-                                         "OWN GUID", "IP",  "MEMBERSHIP", "VERDICT"};
+    static const char *const titles[] = {"VM",   "NIC", "STATE",      "HOST",
+                                         "PORT", "IP",  "MEMBERSHIP", "IN FORCE"};
     struct oneib_table table = {.columns = sizeof titles / sizeof *titles,
                                 .right = 1u << 0 | 1u << 1};
     for (size_t i = 0; i < table.columns; i++)
@@ -147,6 +211,7 @@ static void append_attachments(const struct subject *subject, struct oneib_text 
         add_attachment(&table, subject, subject->cluster->attachments[i]);
 
     oneib_text_append(text, "\n");
+    oneib_table_fit(&table, COLUMN_HOST);
     oneib_table_render(&table, subject->run->color_out, "", text);
     oneib_table_clear(&table);
 }
@@ -161,7 +226,8 @@ static void append_static_members(const struct oneib_network *network, struct on
     }
 }
 
-static void append_network(const struct oneib_network *network, struct oneib_text *text)
+static void append_network(const struct oneib_cloud *cloud, const struct oneib_network *network,
+                           struct oneib_text *text)
 {
     oneib_text_printf(text, "  membership  %s\n", oneib_membership_name(network->membership));
     if (network->device_invalid)
@@ -178,7 +244,8 @@ static void append_network(const struct oneib_network *network, struct oneib_tex
     if (network->rate_gbps)
         oneib_text_printf(text, "  rate        %u Gb/s\n", network->rate_gbps);
     if (network->parent_id != ONEIB_NO_ID)
-        oneib_text_printf(text, "  reserved    from network %u\n", network->parent_id);
+        oneib_text_printf(text, "  reserved    from %s\n",
+                          oneib_network_id_shown(cloud, network->parent_id).text);
     append_static_members(network, text);
 }
 
@@ -189,9 +256,14 @@ static void append_summary(const struct subject *subject, struct oneib_text *tex
 
     oneib_text_printf(text, "virtual cluster %u ", cluster->network_id);
     oneib_append_quoted(text, subject->network ? subject->network->name : "");
+    if (subject->network) {
+        oneib_text_append(text, "\n  owner       ");
+        oneib_append_owner(text, subject->network);
+    }
     oneib_text_append(text, "\n  P_Key       ");
     if (cluster->pkey)
-        oneib_text_printf(text, "0x%04x (VLAN_ID %u)", cluster->pkey, cluster->pkey);
+        oneib_text_printf(text, "%s (VLAN_ID %u)", oneib_pkey_shown(cluster->pkey).text,
+                          cluster->pkey);
     else
         oneib_text_append(text, "none");
     oneib_text_append(text, "\n  state       ");
@@ -199,36 +271,52 @@ static void append_summary(const struct subject *subject, struct oneib_text *tex
                 oneib_state_name(state));
     oneib_text_append(text, "\n");
     if (subject->network)
-        append_network(subject->network, text);
+        append_network(&subject->view->cloud, subject->network, text);
     oneib_text_append(text, "  size        ");
     oneib_append_count(text, cluster->vms, "VM");
     oneib_text_append(text, " on ");
     oneib_append_count(text, cluster->hosts, "host");
+    if (cluster->refused_vms) {
+        oneib_text_append(text, "; ");
+        oneib_append_count(text, cluster->refused_vms, "VM");
+        oneib_text_append(text, " refused");
+    }
     oneib_text_append(text, "\n");
 }
 
-/* What is in the way: each reason once, then what the ports hold that they should not, or lack. */
+static void append_reason(struct oneib_text *text, const char *name, const char *why)
+{
+    oneib_text_printf(text, "%s: %s\n", name, why);
+}
+
+/* Each reason once. */
+static void append_reasons(const struct subject *subject, struct oneib_text *text)
+{
+    unsigned refusals = 0, standings = 0;
+    for (size_t i = 0; i < subject->cluster->attachment_count; i++) {
+        const struct place place = place_of(subject, subject->cluster->attachments[i]);
+        const char *why = standing_reason(place.standing);
+        if (reason(place.verdict) && !(refusals & (1u << place.verdict)))
+            append_reason(text, oneib_verdict_name(place.verdict), reason(place.verdict));
+        if (place.standing_known && why && !(standings & (1u << place.standing)))
+            append_reason(text, oneib_standing_name(place.standing), why);
+        refusals |= 1u << place.verdict;
+        standings |= place.standing_known ? 1u << place.standing : 0;
+    }
+}
+
+/* What is in the way: of VMs, then what the ports hold that they should not, or lack. */
 static void append_obstacles(const struct subject *subject, struct oneib_text *text)
 {
-    unsigned said = 0;
-    for (size_t i = 0; i < subject->cluster->attachment_count; i++) {
-        const enum oneib_verdict verdict =
-            subject->view->desired.verdicts[subject->cluster->attachments[i]];
-        if (!reason(verdict) || (said & (1u << verdict)))
-            continue;
-        oneib_text_printf(text, "%s%s: %s\n", said ? "" : "\n", oneib_verdict_name(verdict),
-                          reason(verdict));
-        said |= 1u << verdict;
-    }
-    if (subject->cluster->pkey) {
-        oneib_autotext struct oneib_text deviations = {0};
+    oneib_autotext struct oneib_text reasons = {0}, deviations = {0};
+    append_reasons(subject, &reasons);
+    if (subject->cluster->pkey)
         oneib_deviations_append(subject->run, &subject->places, &subject->states.verification,
                                 subject->cluster->pkey, &deviations);
-        if (deviations.data) {
-            oneib_text_append(text, "\n");
-            oneib_text_append(text, deviations.data);
-        }
-    }
+    if (reasons.data)
+        oneib_text_printf(text, "\n%s", reasons.data);
+    if (deviations.data)
+        oneib_text_printf(text, "\n%s", deviations.data);
 }
 
 static int print_text(const struct subject *subject, struct oneib_error *err)
@@ -242,11 +330,31 @@ static int print_text(const struct subject *subject, struct oneib_error *err)
     return oneib_write_out(&text, err);
 }
 
+static json_t *in_force_json(const struct place *place)
+{
+    if (place->verdict != ONEIB_VERDICT_MEMBER)
+        return json_false();
+    return place->standing_known ? json_boolean(place->standing == ONEIB_IN_FORCE) : json_null();
+}
+
+/* Why it is not in force; NULL: it is, or nobody asked. */
+static const char *what_is_wrong(const struct place *place)
+{
+    if (place->verdict != ONEIB_VERDICT_MEMBER)
+        return reason(place->verdict);
+    return place->standing_known ? standing_reason(place->standing) : NULL;
+}
+
+static json_t *port_guid_json(oneib_guid guid)
+{
+    return guid ? oneib_json_guid(guid) : json_null();
+}
+
 static json_t *attachment_json(const struct subject *subject, size_t index)
 {
     const struct oneib_cloud *cloud = &subject->view->cloud;
-    const struct oneib_attachment *attachment = &cloud->attachments[index];
-    const enum oneib_verdict verdict = subject->view->desired.verdicts[index];
+    const struct place place = place_of(subject, index);
+    const struct oneib_attachment *attachment = place.attachment;
     const struct oneib_host *host = oneib_cloud_host(cloud, attachment->host_id);
     const struct oneib_host *source = source_host(cloud, attachment);
     const struct oneib_hca_port *port = oneib_port_of(cloud, attachment, attachment->host_id);
@@ -254,17 +362,21 @@ static json_t *attachment_json(const struct subject *subject, size_t index)
 
     append_state_name(attachment, &state);
     return json_pack(
-        "{s:I, s:i, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:s, s:o}", "vm",
-        (json_int_t)attachment->vm_id, "nic", (int)attachment->nic_id, "state",
-        oneib_json_text(state.data), "presence", oneib_presence_name(attachment->presence), "host",
+        "{s:I, s:i, s:I, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:s, s:o, s:o, s:o}",
+        "vm", (json_int_t)attachment->vm_id, "nic", (int)attachment->nic_id, "network",
+        (json_int_t)attachment->network_id, "state", oneib_json_text(state.data), "presence",
+        oneib_presence_name(attachment->presence), "host",
         oneib_json_text(host ? host->name : NULL), "source_host",
         oneib_json_text(source ? source->name : NULL), "device",
         oneib_json_text(port ? port->device : NULL), "port_guid",
-        port ? oneib_json_guid(port->port_guid) : json_null(), "guid",
+        port_guid_json(port ? port->port_guid : 0), "member_guid",
+        port_guid_json(place.seat ? place.seat->member : 0), "guid",
         oneib_json_guid(
             oneib_guid_encode(subject->places.site, attachment->vm_id, attachment->nic_id)),
-        "ip", oneib_json_ipv4(attachment->ipv4), "membership", membership_of(subject, attachment),
-        "verdict", oneib_verdict_name(verdict), "reason", oneib_json_text(reason(verdict)));
+        "ip", oneib_json_ipv4(attachment->ipv4), "membership", membership_of(subject, &place),
+        "verdict", oneib_verdict_name(place.verdict), "in_force", in_force_json(&place), "standing",
+        oneib_json_text(place.standing_known ? oneib_standing_name(place.standing) : NULL),
+        "reason", oneib_json_text(what_is_wrong(&place)));
 }
 
 static json_t *static_members_json(const struct oneib_network *network)
@@ -287,18 +399,20 @@ static int print_json(const struct subject *subject, struct oneib_error *err)
         oneib_json_append(&attachments, attachment_json(subject, cluster->attachments[i]));
 
     return oneib_json_write(
-        json_pack("{s:I, s:o, s:o, s:o, s:o, s:s, s:I, s:I, s:I, s:o, s:o, s:o}", "id",
-                  (json_int_t)cluster->network_id, "name",
-                  oneib_json_text(network ? network->name : NULL), "pkey",
-                  oneib_json_key(cluster->pkey), "membership",
-                  oneib_json_text(network ? oneib_membership_name(network->membership) : NULL),
-                  "parent",
-                  network && network->parent_id != ONEIB_NO_ID ? json_integer(network->parent_id)
-                                                               : json_null(),
-                  "state", oneib_state_name(oneib_state_of(&subject->states, cluster)), "members",
-                  (json_int_t)cluster->members, "vms", (json_int_t)cluster->vms, "hosts",
-                  (json_int_t)cluster->hosts, "static_members", static_members_json(network),
-                  "attachments", attachments, "findings", oneib_json_findings(subject->findings)),
+        json_pack(
+            "{s:I, s:o, s:o, s:o, s:o, s:o, s:s, s:I, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:o}",
+            "id", (json_int_t)cluster->network_id, "name",
+            oneib_json_text(network ? network->name : NULL), "owner", oneib_json_owner(network),
+            "pkey", oneib_json_key(cluster->pkey), "membership",
+            oneib_json_text(network ? oneib_membership_name(network->membership) : NULL), "parent",
+            network && network->parent_id != ONEIB_NO_ID ? json_integer(network->parent_id)
+                                                         : json_null(),
+            "state", oneib_state_name(oneib_state_of(&subject->states, cluster)), "members",
+            (json_int_t)cluster->members, "vms", (json_int_t)cluster->vms, "refused",
+            (json_int_t)cluster->refused, "refused_vms", (json_int_t)cluster->refused_vms, "hosts",
+            (json_int_t)cluster->hosts, "fabric", oneib_fabric_json(subject->view),
+            "static_members", static_members_json(network), "attachments", attachments, "findings",
+            oneib_json_findings(subject->findings)),
         err);
 }
 
@@ -322,24 +436,40 @@ static int print(const struct oneib_run *run, const struct oneib_looked *looked,
     return status;
 }
 
-static int find_and_print(const struct oneib_run *run, const struct oneib_looked *looked,
+/* ---- the verb ------------------------------------------------------------------------------- */
+
+static int find_and_print(const struct oneib_run *run, struct oneib_looked *looked, bool has_id,
                           uint32_t id, struct oneib_error *err)
 {
+    const struct oneib_cloud *cloud = &looked->view.cloud;
+    if (!has_id && oneib_pick_network(cloud, run->words[0], &id, err) < 0)
+        return -1;
     const struct oneib_cluster *cluster = oneib_desired_cluster(&looked->view.desired, id);
     if (!cluster)
         return oneib_fail(err, ONEIB_ERROR_NOT_FOUND,
                           "there is no InfiniBand network %u; 'oneib list' shows those there are",
                           id);
     if (cluster->network_id != id)
-        oneib_print_note("network %u shares the partition of network %u", id, cluster->network_id);
+        oneib_print_note("%s shares the partition of %s", oneib_network_id_shown(cloud, id).text,
+                         oneib_network_id_shown(cloud, cluster->network_id).text);
+    oneib_keep_findings_of(&looked->view, cluster, &looked->findings);
     return print(run, looked, cluster, err);
+}
+
+/* A word of digits is an id, whatever networks are called. */
+static bool is_number(const char *word)
+{
+    return *word && strspn(word, "0123456789") == strlen(word);
 }
 
 static enum oneib_exit run_show(const struct oneib_run *run, struct oneib_error *err)
 {
-    uint64_t id;
-    if (oneib_usage_number(run->verb, "ID", run->words[0], INT32_MAX, &id, err))
+    uint64_t id = 0;
+    const bool has_id = is_number(run->words[0]);
+    if (has_id && oneib_usage_number(run->verb, "ID", run->words[0], INT32_MAX, &id, err))
         return ONEIB_EXIT_USAGE;
+    if (*run->words[0] == '\0')
+        return oneib_usage(run->verb, err, "'show' needs the id or the name of a network, not ''");
 
     struct oneib_looked looked;
     const enum oneib_look_fabric fabric = oneib_given(run, ONEIB_OPTION_NO_FABRIC)
@@ -347,22 +477,25 @@ static enum oneib_exit run_show(const struct oneib_run *run, struct oneib_error 
                                               : ONEIB_FABRIC_IF_POSSIBLE;
     if (oneib_look_at_all(run, fabric, false, &looked, err) < 0)
         return ONEIB_EXIT_FAILURE;
-    const int status = find_and_print(run, &looked, (uint32_t)id, err);
+    const int status = find_and_print(run, &looked, has_id, (uint32_t)id, err);
     oneib_looked_clear(&looked);
     return status < 0 ? ONEIB_EXIT_FAILURE : ONEIB_EXIT_DONE;
 }
 
 const struct oneib_verb oneib_verb_show = {
     .name = "show",
-    .summary = "one virtual cluster: every attachment, and what is in its way",
-    .help = "usage: oneib show ID [--no-fabric] [--json]\n"
+    .summary = "one virtual cluster: its VMs, which are in force, and why not",
+    .help = "usage: oneib show ID|NAME [--no-fabric] [--json]\n"
             "\n"
-            "ID is the id of the virtual network.\n"
+            "The virtual network, by its id or its name; a number is an id. IN FORCE says of\n"
+            "each VM whether its port holds the key, or why not. Only findings about this\n"
+            "cluster are shown.\n"
             "\n"
             "  --no-fabric  do not ask the fabric\n"
             "\n"
             "example:\n"
-            "  $ oneib show 12\n",
+            "  $ oneib show 12\n"
+            "  $ oneib show red\n",
     .options = ONEIB_TAKES(ONEIB_OPTION_NO_FABRIC),
     .words_min = 1,
     .words_max = 1,

@@ -116,10 +116,12 @@ enum oneib_cluster_state oneib_state_of(const struct oneib_states *states,
     const struct oneib_partition *partition =
         oneib_partition_table_find(&view->desired.table, cluster->pkey);
     if (!partition || partition->member_count == 0)
-        return ONEIB_STATE_EMPTY;
-    if (!view->subnet_known)
-        return state_in_file(view, partition);
-    return state_of_ports(&view->subnet, partition);
+        return cluster->refused > 0 ? ONEIB_STATE_REFUSED : ONEIB_STATE_EMPTY;
+    const enum oneib_cluster_state state = view->subnet_known
+                                               ? state_of_ports(&view->subnet, partition)
+                                               : state_in_file(view, partition);
+    const bool is_well = state == ONEIB_STATE_IN_FORCE || state == ONEIB_STATE_IN_FILE;
+    return is_well && cluster->refused > 0 ? ONEIB_STATE_PARTLY_REFUSED : state;
 }
 
 const char *oneib_state_name(enum oneib_cluster_state state)
@@ -138,7 +140,11 @@ const char *oneib_state_name(enum oneib_cluster_state state)
     case ONEIB_STATE_SILENT:
         return "port silent";
     case ONEIB_STATE_OFF_FABRIC:
-        return "port off fabric";
+        return "off fabric";
+    case ONEIB_STATE_PARTLY_REFUSED:
+        return "part refused";
+    case ONEIB_STATE_REFUSED:
+        return "refused";
     case ONEIB_STATE_IN_FORCE:
         return "in force";
     case ONEIB_STATE_NOT_IN_FILE:
@@ -160,6 +166,8 @@ enum oneib_style oneib_state_style(enum oneib_cluster_state state)
     case ONEIB_STATE_EMPTY:
         return ONEIB_FAINT;
     case ONEIB_STATE_VIOLATED:
+    case ONEIB_STATE_REFUSED:
+    case ONEIB_STATE_PARTLY_REFUSED:
     case ONEIB_STATE_CONFLICT:
     case ONEIB_STATE_INVALID_KEY:
         return ONEIB_BAD;

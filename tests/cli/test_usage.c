@@ -102,10 +102,11 @@ static void missing_words_are_usage_errors(void **state)
 static void an_id_must_be_a_number(void **state)
 {
     (void)state;
-    static const char *const wrong[] = {"x", "-", "+1", "01", " 1", "1 ", "0x1", "2147483648", ""};
+    static const char *const wrong[] = {"01", "2147483648", "00"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         refused(RUN("show", wrong[i]), "ID must be a decimal number 0-2147483647");
     refused(RUN("show", "-1"), "'show' has no option '-1'");
+    refused(RUN("show", ""), "'show' needs the id or the name of a network");
 }
 
 static void color_and_format_have_few_values(void **state)

@@ -72,7 +72,7 @@ static void a_sharing_reservation_without_its_parents_key_is_named_with_the_mend
     json_t *synced = ONEIB_JSON(0, "sync");
     assert_int_equal(json_number(synced, "keys_given"), 1);
     must_say(json_finding(synced, "reservation-key-differs"), "0x0100 (VLAN_ID 256)");
-    must_say(ONEIB(0, "list")->error, "set VLAN_ID of network 2 to 256");
+    must_say(ONEIB(0, "list")->error, "set VLAN_ID of network 2 \"reservation\" to 256");
     MUST(lab_network_update(lab, reservation, "VLAN_ID=256", &err));
     must_not_say(ONEIB(0, "sync")->error, "VLAN_ID");
     assert_true(port_holds(1, FULL(256)));
@@ -375,7 +375,8 @@ static void what_does_not_fit_into_a_port_is_named_and_nobody_else_suffers(void 
 
     const char *text = json_finding(ONEIB_JSON(0, "sync"), "port-full");
     must_say(text, "holds 63 P_Keys");
-    must_say(text, "no room for 0x013e (network 63), 0x013f (network 64), 0x0140 (network 65)");
+    must_say(text, "no room for 0x013e (network 63 \"net\"), 0x013f (network 64 \"net\"), "
+                   "0x0140 (network 65 \"net\")");
     for (size_t i = 0; i < NETWORKS; i++)
         assert_int_equal(port_holds(0, FULL(256 + i)), i < FIT);
     assert_true(port_holds(1, FULL(256 + NETWORKS - 1)));
@@ -384,7 +385,20 @@ static void what_does_not_fit_into_a_port_is_named_and_nobody_else_suffers(void 
     json_t *attachments = json_field(cluster, "attachments");
     assert_non_null(json_find(attachments, "verdict", "port-full"));
     assert_non_null(json_find(attachments, "verdict", "member"));
-    assert_string_equal(json_text(cluster, "state"), "in force");
+    assert_string_equal(json_text(cluster, "state"), "part refused");
+    assert_false(json_yes(json_find(attachments, "verdict", "port-full"), "in_force"));
+    assert_true(json_yes(json_find(attachments, "verdict", "member"), "in_force"));
+
+    cluster = json_array_get(json_field(ONEIB_JSON(0, "list"), "clusters"), 62);
+    assert_string_equal(json_text(cluster, "state"), "refused");
+    assert_int_equal(json_number(cluster, "refused_vms"), 1);
+    assert_int_equal(json_number(cluster, "vms"), 0);
+    const struct lab_output *shown = ONEIB(0, "show", "63");
+    must_say(shown->out, "state       refused");
+    must_say(shown->out, "0 VMs on 0 hosts; 1 VM refused");
+    must_say(shown->out, "no: port-full");
+    must_say(shown->error, "[port-full]");
+    must_not_say(ONEIB(0, "show", "1")->error, "[port-full]");
 }
 
 /* X1 becomes a host of OpenNebula, id 4. */
@@ -430,7 +444,7 @@ static void on_mlx5_the_vf_itself_is_the_member_and_the_rest_of_the_fabric_stays
     assert_int_equal(json_number(json_field(synced, "verification"), "members_off_fabric"), 1);
     assert_true(port_holds(0, FULL(KEY_RED)));
     assert_false(port_holds(SCENE_EXTRA, FULL(300)));
-    must_say(ONEIB(0, "list")->out, "port off fabric");
+    must_say(ONEIB(0, "list")->out, "off fabric");
     oneib_autofree char *file = scene_file();
     must_say(file, "indx0");
     ONEIB(0, "verify");

@@ -94,7 +94,7 @@ static json_t *first(json_t *array)
 
 static void has_findings(json_t *document)
 {
-    has_fields(first(json_field(document, "findings")), "severity code text remedy");
+    has_fields(first(json_field(document, "findings")), "severity code text remedy about");
 }
 
 static void has_verification(json_t *document)
@@ -102,7 +102,8 @@ static void has_verification(json_t *document)
     json_t *verification = json_field(document, "verification");
     has_fields(verification, "ports keys violations differences members_off_fabric deviations");
     has_fields(first(json_field(verification, "deviations")),
-               "kind violation port_guid node lid index found expected remedy");
+               "kind violation port_guid node host network network_name lid index found expected "
+               "remedy");
 }
 
 static const char partition_fields[] = "kind partition pkey network flags";
@@ -130,7 +131,8 @@ static void populate(void)
     scene_vm(reservation, 1);
 }
 
-static const char cluster_fields[] = "id name pkey membership members vms hosts state";
+static const char cluster_fields[] =
+    "id name owner pkey membership members vms refused refused_vms hosts state";
 
 static void list_has_its_fields(void **state)
 {
@@ -145,6 +147,8 @@ static void list_has_its_fields(void **state)
     assert_int_equal(json_array_size(clusters), 4);
     has_fields(first(clusters), cluster_fields);
     assert_string_equal(json_text(first(clusters), "pkey"), "0x0101");
+    has_fields(json_field(first(clusters), "owner"), "user uid group gid");
+    assert_string_equal(json_text(json_field(first(clusters), "owner"), "user"), "oneadmin");
     assert_null(json_text(json_find(clusters, "name", "keyless"), "pkey"));
 }
 
@@ -155,21 +159,45 @@ static void show_has_its_fields(void **state)
     populate();
     ONEIB(0, "sync");
     json_t *document = ONEIB_JSON(0, "show", "1");
-    char fields[160];
-    snprintf(fields, sizeof fields, "%s parent static_members attachments findings",
+    char fields[256];
+    snprintf(fields, sizeof fields, "%s parent fabric static_members attachments findings",
              cluster_fields);
     has_fields(document, fields);
     assert_true(json_is_null(json_field(document, "parent")));
     has_fields(first(json_field(document, "static_members")), "guid membership");
     json_t *attachment = first(json_field(document, "attachments"));
-    has_fields(attachment,
-               "vm nic state presence host source_host device port_guid guid ip membership verdict "
-               "reason");
+    has_fields(
+        attachment,
+        "vm nic network state presence host source_host device port_guid member_guid guid ip "
+        "membership verdict in_force standing reason");
+    assert_true(json_yes(attachment, "in_force"));
+    assert_string_equal(json_text(attachment, "standing"), "in-force");
+    assert_string_equal(json_text(attachment, "member_guid"), "0x0000000000100003");
     assert_string_equal(json_text(attachment, "device"), "mlx4_0");
     assert_string_equal(json_text(attachment, "ip"), "10.20.0.10");
     assert_null(json_text(attachment, "reason"));
     has_findings(document);
     assert_int_equal(json_number(ONEIB_JSON(0, "show", "4"), "parent"), 1);
+}
+
+static void hosts_has_its_fields(void **state)
+{
+    (void)state;
+    scene();
+    populate();
+    ONEIB(0, "sync");
+    json_t *document = ONEIB_JSON(0, "hosts");
+    has_fields(document, "hosts fabric findings");
+    json_t *host = json_find(json_field(document, "hosts"), "name", "H1");
+    has_fields(host, "id name state ports vfs_used vfs_free vfs_total probe_says problems");
+    assert_int_equal(json_number(host, "vfs_used"), 1);
+    assert_int_equal(json_number(host, "vfs_free"), json_number(host, "vfs_total") - 1);
+    assert_int_equal(json_array_size(json_field(host, "problems")), 0);
+    json_t *port = first(json_field(host, "ports"));
+    has_fields(port, "device port guid switch_guid switch pkeys pkeys_max on_fabric");
+    assert_int_equal(json_number(port, "pkeys"), 2);
+    assert_int_equal(json_number(port, "pkeys_max"), 63);
+    assert_string_equal(json_text(port, "switch"), "L1");
 }
 
 static void plan_has_its_fields(void **state)
@@ -321,6 +349,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         SCENE_CASE(scene_raise, list_has_its_fields),
         SCENE_CASE(scene_raise, show_has_its_fields),
+        SCENE_CASE(scene_raise, hosts_has_its_fields),
         SCENE_CASE(scene_raise, plan_has_its_fields),
         SCENE_CASE(scene_raise, verify_has_its_fields),
         SCENE_CASE(scene_raise, sync_has_its_fields),

@@ -39,11 +39,13 @@ static void list_tells_each_clusters_state_on_the_fabric(void **state)
     scene_vm(red, 0);
 
     const char *before = ONEIB(0, "list")->out;
-    must_say(line_with(before, "red"), "0x0101    1      1  full        not in force");
+    must_say(line_with(before, "red"),
+             "oneadmin:oneadmin  0x0101    1        0      1  not in force");
     must_say(line_with(before, "unused"), "empty");
     must_say(line_with(before, "keyless"), "no key");
     must_say(line_with(before, "nonsense"), "invalid key");
     must_say(line_with(before, "twin"), "conflict");
+    must_not_say(before, "0x8101");
     ONEIB(0, "sync");
     const struct lab_output *after = ONEIB(0, "list");
     must_say(line_with(after->out, "red"), "in force");
@@ -81,11 +83,11 @@ static void a_member_that_is_unplugged_is_off_the_fabric(void **state)
     scene_vm(scene_network("red", "257", NULL), 0);
     ONEIB(0, "sync");
     MUST(lab_fabric_link(lab, 0, false, &err));
-    for (unsigned i = 0; i < 200 && !strstr(ONEIB(0, "list")->out, "port off fabric"); i++) {
+    for (unsigned i = 0; i < 200 && !strstr(ONEIB(0, "list")->out, "off fabric"); i++) {
         MUST(lab_opensm_signal(lab, LAB_SM.name, 1, &err)); /* SIGHUP: sweep now */
         lab_sleep_ms(50);
     }
-    must_say(ONEIB(0, "list")->out, "port off fabric");
+    must_say(ONEIB(0, "list")->out, "off fabric");
     assert_int_equal(
         json_number(json_field(ONEIB_JSON(0, "verify"), "verification"), "members_off_fabric"), 1);
 }
@@ -109,8 +111,7 @@ static void show_tells_a_clusters_attributes_and_its_attachments(void **state)
     must_say(shown, "HCA         mlx4_0 port 1");
     must_say(shown, "static      0x000000000010000b limited");
     must_say(shown, "1 VM on 1 host");
-    must_say(line_with(shown, "RUNNING"),
-             "H1    0x0000000000100003  0x0200000000000001  10.20.0.10  limited     member");
+    must_say(line_with(shown, "RUNNING"), "H1    0x0000000000100003  10.20.0.10  limited     yes");
     must_say(ONEIB(3, "show", "77")->error, "there is no InfiniBand network 77");
 }
 
@@ -130,7 +131,8 @@ static void show_of_a_sharing_reservation_shows_the_cluster_it_is_in(void **stat
     assert_true(port_holds(1, LIMITED(300)));
 
     const struct lab_output *shown = ONEIB(0, "show", "2");
-    must_say(shown->error, "network 2 shares the partition of network 1");
+    must_say(shown->error,
+             "network 2 \"reservation\" shares the partition of network 1 \"parent\"");
     must_say(shown->out, "virtual cluster 1 \"parent\"");
     must_say(line_with(shown->out, "H1 "), "full");
     must_say(line_with(shown->out, "H2 "), "limited");
@@ -147,9 +149,108 @@ static void show_says_why_a_vm_on_the_subnet_managers_host_is_no_member(void **s
     scene_vm(scene_network("red", "257", NULL), host);
     ONEIB(1, "sync"); /* the finding is a violation */
     const struct lab_output *shown = ONEIB(0, "show", "1");
-    must_say(line_with(shown->out, "RUNNING"), "no-hca");
+    must_say(line_with(shown->out, "RUNNING"), "no: no-hca");
     must_say(shown->out, "or one that must not serve VMs: see the findings");
     must_say(shown->error, "[port-full-member]");
+}
+
+static void show_takes_a_name_that_is_one_networks_alone(void **state)
+{
+    (void)state;
+    scene();
+    scene_network("red", "257", NULL);
+    scene_network("twin", "258", NULL);
+    scene_network("twin", "259", NULL);
+    scene_network("2", "260", NULL);
+    must_say(ONEIB(0, "show", "red")->out, "virtual cluster 1 \"red\"\n  owner       oneadmin:");
+    must_say(ONEIB(3, "show", "twin")->error,
+             "2 networks are called \"twin\": 2 (oneadmin:oneadmin), 3 (oneadmin:oneadmin); say by "
+             "its id which one");
+    must_say(ONEIB(0, "show", "2")->out, "virtual cluster 2 \"twin\"");
+    must_say(ONEIB(0, "show", "4")->out, "virtual cluster 4 \"2\"");
+    must_say(ONEIB(3, "show", "Red")->error, "no InfiniBand network is called \"Red\"");
+    must_say(ONEIB(3, "show", "0x1")->error, "no InfiniBand network is called \"0x1\"");
+    json_t *error = json_field(ONEIB_JSON(3, "show", "twin"), "error");
+    assert_string_equal(json_text(error, "code"), "input");
+}
+
+static void show_shows_its_own_findings_alone(void **state)
+{
+    (void)state;
+    scene();
+    scene_network("red", "257", NULL);
+    scene_network("nonsense", "abc", NULL);
+    scene_network("twin", "257", NULL);
+    const char *red = ONEIB(0, "show", "red")->error;
+    must_say(red,
+             "network 3 \"twin\" has the same P_Key 0x0101 (VLAN_ID 257) as network 1 \"red\"");
+    must_not_say(red, "nonsense");
+    const char *nonsense = ONEIB(0, "show", "nonsense")->error;
+    must_say(nonsense, "[pkey-invalid]");
+    must_not_say(nonsense, "[pkey-conflict]");
+    json_t *findings = json_field(ONEIB_JSON(0, "show", "nonsense"), "findings");
+    json_t *about = json_field(json_find(findings, "code", "pkey-invalid"), "about");
+    assert_int_equal(json_number(json_array_get(about, 0), "network"), 2);
+}
+
+static void show_says_which_vm_is_not_in_force_and_why(void **state)
+{
+    (void)state;
+    scene();
+    const uint32_t red = scene_network("red", "257", NULL);
+    scene_vm(red, 0);
+    must_say(ONEIB(0, "show", "red", "--no-fabric")->out, "not asked");
+    const char *before = ONEIB(0, "show", "red")->out;
+    must_say(line_with(before, " H1 "), "no: key-lacking");
+    must_say(before, "\nkey-lacking: the port's table lacks the key");
+    ONEIB(0, "sync");
+    scene_vm(red, 1);
+    const char *after = ONEIB(0, "show", "red")->out;
+    must_say(line_with(after, " H1 "), "yes");
+    must_say(line_with(after, " H2 "), "no: key-lacking");
+}
+
+static void a_long_name_is_cut_so_that_the_list_fits(void **state)
+{
+    (void)state;
+    scene();
+    scene_network("a-network-whose-owner-had-a-lot-to-say-about-what-it-is-for", "257", NULL);
+    const char *listed = ONEIB(0, "list")->out;
+    must_say(line_with(listed, "a-network"), "...");
+    for (size_t length; *listed; listed += length + 1) {
+        length = strcspn(listed, "\n");
+        assert_true(length <= 80);
+    }
+}
+
+static void hosts_tells_ports_vfs_keys_and_what_is_wrong(void **state)
+{
+    (void)state;
+    struct lab *lab = scene();
+    struct oneib_error err = {0};
+    uint32_t bare;
+    scene_vm(scene_network("red", "257", NULL), 0);
+    ONEIB(0, "sync");
+    const char *well = ONEIB(0, "hosts")->out;
+    must_say(line_with(well, "H1 "), "mlx4_0/1  0x0000000000100003  L1");
+    must_say(line_with(well, "H1 "), "1    63   64    2/63");
+    must_say(line_with(well, "H2 "), "0    64   64    1/63");
+    must_not_say(well, "host \"");
+    must_say(line_with(ONEIB(0, "hosts", "--no-fabric")->out, "H1 "), "1    63   64       -");
+
+    MUST(lab_host_create_bare(lab, "bare", &bare, &err));
+    MUST(lab_host_monitor(lab, 2, "IB_PROBLEM=\"mlx4_0: VFs are bound to nobody\"", &err));
+    MUST(lab_fabric_link(lab, 1, false, &err));
+    for (unsigned i = 0; i < 200 && !strstr(ONEIB(0, "hosts")->out, "off the fabric"); i++) {
+        MUST(lab_opensm_signal(lab, LAB_SM.name, 1, &err)); /* SIGHUP: sweep now */
+        lab_sleep_ms(50);
+    }
+    const char *wrong = ONEIB(0, "hosts")->out;
+    must_say(wrong, "\nhost \"H2\" port mlx4_0/1 is off the fabric");
+    must_say(wrong, "\nhost \"H3\": its probe says: mlx4_0: VFs are bound to nobody\n");
+    must_say(wrong, "\nhost \"bare\": its probe is silent");
+    json_t *hosts = json_field(ONEIB_JSON(0, "hosts"), "hosts");
+    assert_int_equal(json_array_size(json_field(json_find(hosts, "name", "H2"), "problems")), 1);
 }
 
 static void show_names_both_hosts_of_a_migration(void **state)
@@ -418,6 +519,11 @@ int main(void)
         SCENE_CASE(scene_raise, show_tells_a_clusters_attributes_and_its_attachments),
         SCENE_CASE(scene_raise, show_of_a_sharing_reservation_shows_the_cluster_it_is_in),
         SCENE_CASE(scene_raise, show_says_why_a_vm_on_the_subnet_managers_host_is_no_member),
+        SCENE_CASE(scene_raise, show_takes_a_name_that_is_one_networks_alone),
+        SCENE_CASE(scene_raise, show_shows_its_own_findings_alone),
+        SCENE_CASE(scene_raise, show_says_which_vm_is_not_in_force_and_why),
+        SCENE_CASE(scene_raise, a_long_name_is_cut_so_that_the_list_fits),
+        SCENE_CASE(scene_raise, hosts_tells_ports_vfs_keys_and_what_is_wrong),
         SCENE_CASE(scene_raise, show_names_both_hosts_of_a_migration),
         SCENE_CASE(scene_raise_new, plan_of_a_new_installation_writes_the_file),
         SCENE_CASE(scene_raise, plan_is_a_diff_of_partitions_members_and_keys),
