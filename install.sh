@@ -11,11 +11,13 @@ set -eu
 usage() {
     cat <<'END'
 usage: ./install.sh [--frontend] [--node] [--sm] [OPTION...]
+       ./install.sh --bundle FILE.tar.gz [OPTION...]
 
   --frontend      OpenNebula's front-end: drivers and probes into its remotes, settings into oned.conf; templates, and
                   what goes into images of VMs, into PREFIX/share/oneib
   --node          a KVM host: programs, a line for sudo, the service that watches virtual functions
   --sm            the host of the subnet manager: oneibd
+  --bundle FILE   makes a tar with the finished programs and this script, for machines without a compiler
   --prefix DIR    where programs go, /usr if not said
   --build DIR     a finished build that was configured for the same prefix; else build/release is made
   --dry-run       says what would be done, and does nothing
@@ -28,8 +30,9 @@ END
 }
 
 here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)
-prefix=/usr
+prefix=
 build=
+bundle=
 roles=
 dry_run=false
 uninstall=false
@@ -42,6 +45,8 @@ work=
 . "$here/share/install/files.sh"
 # shellcheck source=share/install/programs.sh
 . "$here/share/install/programs.sh"
+# shellcheck source=share/install/bundle.sh
+. "$here/share/install/bundle.sh"
 # shellcheck source=share/install/opennebula.sh
 . "$here/share/install/opennebula.sh"
 # shellcheck source=share/install/oned-conf.sh
@@ -57,6 +62,7 @@ write_list() { # ROLE OLD-LINES
 # Everything that can be refused is refused here.
 check_role() {
     stage_programs "$role"
+    ! is_bundle || need_libraries "$role"
     each_file "$work/stage" check_program
     case $role in
     frontend)
@@ -197,11 +203,12 @@ END
 while [ $# -gt 0 ]; do
     case $1 in
     --frontend | --node | --sm) roles="$roles ${1#--}" ;;
-    --prefix | --build)
-        [ $# -gt 1 ] || refuse "$1 needs a folder"
+    --prefix | --build | --bundle)
+        [ -n "${2-}" ] || refuse "$1 needs a value"
         case $1 in
         --prefix) prefix=$2 ;;
         --build) build=$2 ;;
+        --bundle) bundle=$2 ;;
         esac
         shift
         ;;
@@ -215,7 +222,15 @@ while [ $# -gt 0 ]; do
     esac
     shift
 done
-[ -n "$roles" ] || refuse "say what this machine is: --frontend, --node or --sm"
+case $bundle in
+'') [ -n "$roles" ] || refuse "say what this machine is: --frontend, --node or --sm" ;;
+?*.tar.gz)
+    if [ -n "$roles" ] || $uninstall; then refuse "a bundle has all roles: say which one where it is used"; fi
+    ! is_bundle || refuse "this is a bundle already"
+    ;;
+*) refuse "the bundle's name must end in .tar.gz" ;;
+esac
+[ -n "$prefix" ] || prefix=$(default_prefix)
 case $prefix in
 *[!A-Za-z0-9/._-]* | *//* | */) refuse "--prefix must be a plain path without a slash at its end" ;;
 /?*) ;;
@@ -238,9 +253,13 @@ is_package=false
 ! is_start_of_package || is_package=true
 if ! $uninstall; then
     case $roles in *frontend*) $is_package || need_opennebula ;; esac
-    need_build
-    $dry_run || [ -z "$destdir" ] || mkdir -p -- "$destdir" || fail "cannot make the folder $destdir"
+    if is_bundle; then need_bundle; else need_build; fi
 fi
+if [ -n "$bundle" ]; then
+    make_bundle "$bundle"
+    exit
+fi
+$dry_run || $uninstall || [ -z "$destdir" ] || mkdir -p -- "$destdir" || fail "cannot make the folder $destdir"
 for role in $roles; do
     if $uninstall; then
         uninstall_role

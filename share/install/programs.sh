@@ -6,6 +6,10 @@ components_of() { # ROLE
     say "command $1"
 }
 
+default_prefix() {
+    if is_bundle; then cat -- "$here/staged/prefix"; else say /usr; fi
+}
+
 prefix_of_build() {
     sed -n 's/^CMAKE_INSTALL_PREFIX:[A-Z]*=//p' "$build/CMakeCache.txt"
 }
@@ -20,10 +24,12 @@ need_build() {
         if ! step "build oneib in $build"; then
             build_is_made=false
         else
-            (cd -- "$here" && cmake --preset release "-DCMAKE_INSTALL_PREFIX=$prefix" >"$work/log" 2>&1 &&
+            command -v cmake >/dev/null || fail "there is no cmake: 'tests/packages --build' installs what building needs"
+            (cd -- "$here" &&
+                cmake --preset release "-DCMAKE_INSTALL_PREFIX=$prefix" -DONEIB_TESTS=OFF >"$work/log" 2>&1 &&
                 cmake --build "$build" >"$work/log" 2>&1) || {
                 tail -n 30 -- "$work/log" >&2
-                fail "oneib could not be built; tests/packages installs what it needs"
+                fail "oneib could not be built; 'tests/packages --build' installs what it needs"
             }
         fi
     fi
@@ -57,7 +63,9 @@ stage_programs() { # ROLE
     rm -rf -- "$work/stage"
     mkdir -- "$work/stage"
     for component in $(components_of "$1"); do
-        if $build_is_made; then
+        if is_bundle; then
+            cp -R -- "$here/staged/$component/." "$work/stage/"
+        elif $build_is_made; then
             stage_component "$component" "$work/stage"
         else
             stand_in "$component" "$work/stage"
