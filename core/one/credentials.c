@@ -96,6 +96,11 @@ static int read_line(const char *path, bool secret, char buffer[FILE_SIZE_MAX + 
     oneib_autoclose int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (fd < 0 && errno == ENOENT)
         return oneib_fail(err, ONEIB_ERROR_NOT_FOUND, "there is no file %s", path);
+    if (fd < 0 && errno == EACCES && secret)
+        return oneib_fail_errno(err, errno,
+                                "cannot open %s (run this as root, or as a user with a session of "
+                                "its own in ONE_AUTH or ~/.one/one_auth)",
+                                path);
     if (fd < 0)
         return oneib_fail_errno(err, errno, "cannot open %s", path);
     if (check_kind(fd, path, secret, err) < 0 ||
@@ -167,23 +172,49 @@ static int find_endpoint(const struct oneib_config *config, struct oneib_credent
     return take_endpoint(line, path, credentials, err);
 }
 
+/* The session file of whoever runs this, allocated; NULL: there is none. */
+static char *own_session_file(void)
+{
+    const char *named = environment("ONE_AUTH");
+    if (named)
+        return strdup(named);
+    oneib_autofree char *own = in_home(".one/one_auth");
+    if (is_file(own))
+        return oneib_steal(&own);
+    return is_file(SYSTEM_AUTH_FILE) ? strdup(SYSTEM_AUTH_FILE) : NULL;
+}
+
 /* Copies the path of the session file to *path. */
 static int find_session_file(const struct oneib_config *config, char **path,
                              struct oneib_error *err)
 {
-    const char *named = config->one.auth_file ? config->one.auth_file : environment("ONE_AUTH");
-    oneib_autofree char *own = named ? NULL : in_home(".one/one_auth");
-    if (!named && is_file(own))
-        named = own;
-    if (!named && is_file(SYSTEM_AUTH_FILE))
-        named = SYSTEM_AUTH_FILE;
-    if (!named)
-        return oneib_fail(err, ONEIB_ERROR_NOT_FOUND,
-                          "no session for oned: there is no %s and no %s; name a file that holds "
-                          "USER:PASSWORD with one.auth_file in the configuration or with ONE_AUTH",
-                          own ? own : "~/.one/one_auth", SYSTEM_AUTH_FILE);
-    *path = strdup(named);
-    return *path ? 0 : oneib_fail_memory(err);
+    *path = config->one.auth_file ? strdup(config->one.auth_file) : own_session_file();
+    if (*path)
+        return 0;
+    oneib_autofree char *own = in_home(".one/one_auth");
+    return oneib_fail(err, ONEIB_ERROR_NOT_FOUND,
+                      "no session for oned: there is no %s and no %s; name a file that holds "
+                      "USER:PASSWORD with one.auth_file in the configuration or with ONE_AUTH",
+                      own ? own : "~/.one/one_auth", SYSTEM_AUTH_FILE);
+}
+
+static bool is_kept_from_us(const char *path)
+{
+    oneib_autoclose int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    return fd < 0 && errno == EACCES;
+}
+
+bool oneib_credentials_use_own(struct oneib_config *config)
+{
+    if (!config->one.auth_file || !is_kept_from_us(config->one.auth_file))
+        return false;
+    oneib_autofree char *own = own_session_file();
+    if (!own || is_kept_from_us(own))
+        return false;
+    free(config->one.auth_file);
+    config->one.auth_file = NULL;
+    config->one.acl_user = false;
+    return true;
 }
 
 static int take_session(const char *line, const char *path, struct oneib_credentials *credentials,

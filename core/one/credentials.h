@@ -11,6 +11,7 @@
 
 #include "base/config.h"
 #include "base/error.h"
+#include <stdbool.h>
 
 struct oneib_credentials {
     char *endpoint; /* owned; http:// or https:// */
@@ -24,5 +25,13 @@ struct oneib_credentials {
 int oneib_credentials_find(const struct oneib_config *config, struct oneib_credentials *credentials,
                            struct oneib_error *err);
 void oneib_credentials_clear(struct oneib_credentials *credentials); /* overwrites the secret */
+
+/*
+ * Where one.auth_file is not this user's to read, but this user has a session of its own (as
+ * above), that one is to be used: config then names no file, and no one.acl_user, which was said of
+ * the configured user. On a machine that is front-end and SM's host the configured session is
+ * oneibd's, and oneadmin has another. Returns whether it is so; otherwise config is as it was.
+ */
+bool oneib_credentials_use_own(struct oneib_config *config);
 
 #endif

@@ -15,6 +15,7 @@ int oneib_session_begin(const struct oneib_run *run, struct oneib_session *sessi
 
 int oneib_session_open_one(struct oneib_session *session, struct oneib_error *err)
 {
+    oneib_credentials_use_own(&session->config);
     if (oneib_credentials_find(&session->config, &session->credentials, err) < 0)
         return -1;
     session->one = oneib_one_open(&session->credentials, session->config.one.timeout_ms, err);

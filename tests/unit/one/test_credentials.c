@@ -2,6 +2,7 @@
 #include "base/text.h"
 #include "one/credentials.h"
 
+#include <grp.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "../../skip.h"
@@ -129,6 +131,99 @@ static void the_configured_file_wins_over_one_auth(void **state)
     setenv("ONE_AUTH", "/nonexistent/one_auth", 1);
     home->config.one.auth_file = path;
     must_be(home, DEFAULT_ENDPOINT, "configured:secret");
+}
+
+#define NOBODY 65534
+
+/* Runs what is given as a user who may read the home, but none of root's secrets; its outcome. */
+static bool as_somebody_else(struct home *home, bool (*look)(struct home *home))
+{
+    int status;
+    if (geteuid() == 0)
+        assert_int_equal(chown(home->path, NOBODY, NOBODY), 0);
+    const pid_t child = fork();
+    if (child == 0) {
+        if (geteuid() == 0 && (setgroups(0, NULL) < 0 || setgid(NOBODY) < 0 || setuid(NOBODY) < 0))
+            _exit(2);
+        _exit(look(home) ? 0 : 1);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) < 2);
+    return WEXITSTATUS(status) == 0;
+}
+
+static void give_to_somebody_else(const struct home *home, const char *name)
+{
+    char path[128];
+    in(home, name, path);
+    if (geteuid() == 0)
+        assert_int_equal(chown(path, NOBODY, NOBODY), 0);
+}
+
+static bool uses_its_own(struct home *home)
+{
+    return oneib_credentials_use_own(&home->config) && !home->config.one.auth_file &&
+           !home->config.one.acl_user &&
+           oneib_credentials_find(&home->config, &home->credentials, &home->err) == 0 &&
+           strcmp(home->credentials.session, "oneadmin:secret") == 0;
+}
+
+/* Of the file it may not read, with what to do about it. */
+static bool is_refused(struct home *home)
+{
+    return !oneib_credentials_use_own(&home->config) && home->config.one.acl_user &&
+           oneib_credentials_find(&home->config, &home->credentials, &home->err) < 0 &&
+           strstr(home->err.text, "/session (run this as root, or as a user with a session");
+}
+
+static bool uses_the_configured_one(struct home *home)
+{
+    return !oneib_credentials_use_own(&home->config) && home->config.one.acl_user &&
+           oneib_credentials_find(&home->config, &home->credentials, &home->err) == 0 &&
+           strcmp(home->credentials.session, "oneib:secret") == 0;
+}
+
+/* As /etc/oneib/one_auth is for oneadmin: mode 0 keeps it from an ordinary user's own tests too. */
+static void configure_a_session(struct home *home, mode_t mode, char path[128])
+{
+    write_file(home, "session", mode, "oneib:secret\n");
+    in(home, "session", path);
+    home->config.one.auth_file = strdup(path);
+    assert_non_null(home->config.one.auth_file);
+    home->config.one.acl_user = true;
+}
+
+static void a_session_that_is_kept_from_a_user_gives_way_to_its_own(void **state)
+{
+    struct home *home = *state;
+    char path[128];
+    write_file(home, ".one/one_auth", 0600, "oneadmin:secret\n");
+    give_to_somebody_else(home, ".one");
+    give_to_somebody_else(home, ".one/one_auth");
+    configure_a_session(home, 0, path);
+    assert_true(as_somebody_else(home, uses_its_own));
+    free(home->config.one.auth_file);
+}
+
+static void a_user_without_a_session_is_told_whom_to_be(void **state)
+{
+    struct home *home = *state;
+    char path[128];
+    configure_a_session(home, 0, path);
+    assert_true(as_somebody_else(home, is_refused));
+    free(home->config.one.auth_file);
+}
+
+static void a_session_that_a_user_may_read_stays_the_configured_one(void **state)
+{
+    struct home *home = *state;
+    char path[128];
+    write_file(home, ".one/one_auth", 0600, "oneadmin:secret\n");
+    give_to_somebody_else(home, ".one");
+    configure_a_session(home, 0600, path);
+    give_to_somebody_else(home, "session");
+    assert_true(as_somebody_else(home, uses_the_configured_one));
+    free(home->config.one.auth_file);
 }
 
 static void an_empty_one_auth_counts_as_unset(void **state)
@@ -277,6 +372,9 @@ int main(void)
         TEST(a_session_without_a_line_end_is_one_line),
         TEST(one_auth_wins_over_home),
         TEST(the_configured_file_wins_over_one_auth),
+        TEST(a_session_that_is_kept_from_a_user_gives_way_to_its_own),
+        TEST(a_user_without_a_session_is_told_whom_to_be),
+        TEST(a_session_that_a_user_may_read_stays_the_configured_one),
         TEST(an_empty_one_auth_counts_as_unset),
         TEST(one_auth_that_names_no_file_is_an_error_and_not_another_user),
         TEST(without_any_session_the_error_says_where_one_could_be),
