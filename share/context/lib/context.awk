@@ -7,11 +7,17 @@
 #   -v name=NAME        prints this variable's value; exit 1 when there is none
 #   -v prefix=PREFIX    prints NAME=value, one a line, of all variables whose names begin with this (which is taken off)
 #   -v check=1          prints what is left out, and why
+#   -v ours=1           prints the variables that oneib reads, as a context has them, NAME='value' in one line each
+#   -v ends=1           exit 1 when the file ends within a value
 #
 # The input is to have no control characters but newlines and tabs, which become spaces (context.sh takes them out).
 
-# A longer value would not fit into an argument of a command.
-BEGIN { longest = 65536 }
+BEGIN {
+    # A longer value would not fit into an argument of a command.
+    longest = 65536
+    read_by_oneib = "^(ETH[0-9]+_.*|PCI[0-9]+_.*|IPOIB_MODE|NETWORK_MANAGER|ONEGATE_(CA|ENDPOINT)|ONEIB_.*|USERNAME|VMID" \
+        "|DISK_ID|TARGET)$"
+}
 
 { gsub(/\t/, " ") }
 open != "" { keep(" "); inside($0); next }
@@ -38,6 +44,12 @@ END {
     } else if (check) {
         if (complaints > 20)
             print complaints - 20 " more of this kind"
+    } else if (ends) {
+        exit open != ""
+    } else if (ours) {
+        for (i = 1; i <= names; i++)
+            if (order[i] ~ read_by_oneib)
+                show_as_written(order[i])
     } else {
         for (i = 1; i <= names; i++)
             if (substr(order[i], 1, length(prefix)) == prefix) {
@@ -114,6 +126,16 @@ function finish(    i) {
     for (i = 1; i <= pieces; i++)
         value_of[open, i] = piece[i]
     open = ""
+}
+
+function show_as_written(variable,    i, j, n, parts) {
+    printf "%s='", variable
+    for (i = 1; i <= length_of[variable]; i++) {
+        n = split(value_of[variable, i], parts, "'")
+        for (j = 1; j <= n; j++)
+            printf "%s%s", j == 1 ? "" : "'\\''", parts[j]
+    }
+    print "'"
 }
 
 function show(variable,    i) {

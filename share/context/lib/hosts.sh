@@ -106,8 +106,3 @@ hostfile_write() {
             $2 == 1 { print $5 ($3 > 0 ? " slots=" $3 : "") }' "$1" >"$2/hostfile" &&
         write_when_it_differs "${ONEIB_ROOT-}/etc/oneib/hostfile" <"$2/hostfile"
 }
-
-# write_when_it_differs FILE [MODE]: replace_file, where both is well: changed, and the same.
-write_when_it_differs() {
-    replace_file "$@" || [ $? -eq 1 ]
-}

@@ -201,3 +201,8 @@ replace_file() (
         exit 2
     }
 )
+
+# write_when_it_differs FILE [MODE]: replace_file, where both is well: changed, and the same.
+write_when_it_differs() {
+    replace_file "$@" || [ $? -eq 1 ]
+}
