@@ -153,7 +153,7 @@ static void write_table(void)
 static char *write_stock(void)
 {
     char script[1024];
-    snprintf(script, sizeof script, "#!/bin/sh\ncat > %s/given\nexec %s test://%s/node.xml\n",
+    snprintf(script, sizeof script, "#!/bin/sh\ncat > %s/given\nexec '%s' test://%s/node.xml\n",
              tree_root(), ONEIB_DOMAINS_PROGRAM, tree_root());
     char *path = write_file("stock", script);
     if (chmod(path, 0755) < 0)

@@ -466,7 +466,7 @@ static void the_probe_frees_what_a_dead_domain_left(void **state)
 static const struct outcome *run_script(const char *program)
 {
     char command[2 * PATH_MAX];
-    snprintf(command, sizeof command, "sed 's|^program=.*|program=%s|' '%s' | sh", program,
+    snprintf(command, sizeof command, "sed 's|^program=.*|program=\"%s\"|' '%s' | sh", program,
              ONEIB_PROBE_SCRIPT);
     set_program("/bin/sh");
     return RUN("-c", command);

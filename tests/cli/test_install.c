@@ -52,8 +52,8 @@ static int install(const char *words)
 {
     char command[1024];
     snprintf(command, sizeof command,
-             "DESTDIR=%s/d %s/install.sh --build %s --prefix %s %s </dev/null", in_folder("."),
-             ONEIB_SOURCES, ONEIB_BUILD, ONEIB_PREFIX, words);
+             "DESTDIR=%s/d '%s/install.sh' --build '%s' --prefix '%s' %s </dev/null",
+             in_folder("."), ONEIB_SOURCES, ONEIB_BUILD, ONEIB_PREFIX, words);
     return shell(command);
 }
 
@@ -516,7 +516,7 @@ static void the_front_end_gets_templates_and_what_images_get(void **state)
     must("cd \"${FOLDER:?}\"/d" ONEIB_PREFIX "/share/oneib && image/oneib-image --help | grep -q "
          "IMAGE && templates/load --help | grep -q OBJECT && mkdir -p root/etc root/usr/lib && "
          "context/install --root root && test -x root/usr/sbin/oneib-guest && "
-         "diff -r context " ONEIB_SOURCES "/share/context");
+         "diff -r context '" ONEIB_SOURCES "/share/context'");
 }
 
 static void a_build_for_another_prefix_is_refused(void **state)

@@ -116,7 +116,7 @@ static void systemd_takes_the_user(void **state)
     (void)state;
     char said[4096];
     need("systemd-sysusers");
-    if (run_shell("systemd-sysusers --dry-run " USERS " 2>&1", said, sizeof said) != 0)
+    if (run_shell("systemd-sysusers --dry-run '" USERS "' 2>&1", said, sizeof said) != 0)
         fail_msg("%s", said);
 }
 

@@ -367,7 +367,7 @@ static void a_vm_that_does_not_come_back_gives_its_vfs_back(void **state)
 static void one_that_runs_all_the_same_keeps_them(void **state)
 {
     (void)state;
-    tree_write("#!/bin/sh\n" STOCK_STANDIN "/restore \"$@\"\nexit 9", "/fail-late");
+    tree_write("#!/bin/sh\n'" STOCK_STANDIN "/restore' \"$@\"\nexit 9", "/fail-late");
     tree_set_mode(0755, "/fail-late");
     char *path = tree_path("/fail-late");
     struct oneib_vmm vmm = calling(path, restore_arguments);
