@@ -21,9 +21,9 @@
 #include <sys/types.h>
 
 /*
- * The first call of a test's main(): makes the root below $TMPDIR, /dev/shm or /tmp, and names it
- * in the environment. The code under test ignores that name when root runs it, so that a test which
- * root started becomes nobody (65534), for good.
+ * The first call of a test's main(): makes the root below $ONEIB_TREES, $TMPDIR, /dev/shm or /tmp,
+ * and names it in the environment. The code under test ignores that name when root runs it, so that
+ * a test which root started becomes nobody (65534), for good.
  */
 void tree_open(void);
 /* Instead, for who has several trees: the root is from here on this folder, which must be there.

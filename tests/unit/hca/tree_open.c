@@ -45,7 +45,7 @@ static bool may_hold_programs(const char *folder)
  * is passed over. */
 static void make_root(void)
 {
-    const char *const folders[] = {getenv("TMPDIR"), "/dev/shm", "/tmp"};
+    const char *const folders[] = {getenv("ONEIB_TREES"), getenv("TMPDIR"), "/dev/shm", "/tmp"};
     for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
         char root[PATH_MAX];
         if (!folders[i] || folders[i][0] != '/' || !may_hold_programs(folders[i]))
