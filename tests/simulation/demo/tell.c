@@ -29,16 +29,19 @@ void demo_end_color(const struct demo_stage *stage)
 void demo_tell_legend(const struct demo_stage *stage)
 {
     if (stage->animate)
-        printf("Below, a block says that all VMs of a tenant on one host reach those of a tenant "
-               "on another;\na dot, that none does. ");
+        printf(
+            "The matrix: a block says that all VMs of a tenant on one host reach those of a "
+            "tenant on another, a dot\nthat none does. It is measured after each VM, through all "
+            "%d x %d VFs, free ones too: each VM must reach\nall VMs of its tenant and nobody "
+            "else.\n\n",
+            DEMO_VFS, DEMO_VFS);
     else
         printf("A line tells what happens to VMs of a tenant, and how long the slowest took until "
-               "the fabric had\nfollowed. ");
-    printf("After each VM it is measured who reaches whom, through all %d x %d VFs, free ones "
-           "too:\neach VM must reach all VMs of its tenant and nobody else.\n\n",
-           DEMO_VFS, DEMO_VFS);
-    if (!stage->animate)
-        printf("   TIME  TENANT   WHAT HAPPENS%36sIN FORCE AFTER  PAIRS CHECKED\n", "");
+               "the fabric had\nfollowed. After each VM it is measured who reaches whom, through "
+               "all %d x %d VFs, free ones too:\neach VM must reach all VMs of its tenant and "
+               "nobody else.\n\n"
+               "   TIME  TENANT   WHAT HAPPENS%36sIN FORCE AFTER  PAIRS CHECKED\n",
+               DEMO_VFS, DEMO_VFS, "");
 }
 
 /* ---- lines --------------------------------------------------------------------------------- */
@@ -198,9 +201,12 @@ static void redraw(struct demo_stage *stage)
     struct line what;
     describe(stage, &stage->group, &what);
     go_back(stage);
-    printf("%s %s\n",
+    printf("%5.1f s  %s %s", (oneib_now_ms() - stage->began_ms) / 1000,
            stage->group.event == DEMO_STAYS ? "all:" : stage->tenants[stage->group.tenant].name,
            what.text);
+    if (stage->group.took_time)
+        printf(", in force after %.0f ms", stage->group.slowest_ms);
+    printf("; %s pairs checked so far, all held\n", with_commas(stage->pairs).text);
     stage->drawn_lines = demo_matrix_draw(stage) + 1;
     fflush(stdout);
 }

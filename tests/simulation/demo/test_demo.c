@@ -412,6 +412,30 @@ static void unknown_arguments_are_refused_before_anything_is_done(void **state)
     must_say(output.out, "--keep[=MINUTES]");
 }
 
+/* Programs that stand before the real ones on the PATH. */
+static void write_stub(const char *name, const char *script)
+{
+    char file[64];
+    snprintf(file, sizeof file, "stubs/%s", name);
+    ok(lab_write(lab, file, 0755, script, &err));
+}
+
+static void a_build_that_fails_shows_the_end_of_its_log(void **state)
+{
+    (void)state;
+    const char *const argv[] = {
+        "sh",        "-c", "PATH=$1:$PATH exec \"$2\"", "sh", lab_path(lab, "stubs", &err),
+        DEMO_SCRIPT, NULL};
+    assert_int_equal(mkdir(argv[4], 0755), 0);
+    write_stub("dpkg-query", "#!/bin/sh\necho installed\n");
+    write_stub("cmake", "#!/bin/sh\necho 'no room for a build'\nexit 1\n");
+    lab_output_clear(&output);
+    ok(lab_run(lab, NULL, argv, COMMAND_MS, &output, &err));
+    assert_int_equal(output.status, 1);
+    must_say(output.out, "Installs what Debian packages are missing, builds (about ");
+    must_say(output.error, "The build failed; build/demo.log ends with:\nno room for a build\n");
+}
+
 #define alone(test) cmocka_unit_test_setup_teardown(test, open_lab, close_lab)
 
 int main(void)
@@ -433,6 +457,7 @@ int main(void)
     };
     const struct CMUnitTest by_itself[] = {
         alone(unknown_arguments_are_refused_before_anything_is_done),
+        alone(a_build_that_fails_shows_the_end_of_its_log),
         alone(a_check_that_does_not_hold_ends_the_demo_with_1),
         alone(a_terminal_gets_the_matrix_in_place_in_colour_and_enter_ends_it),
     };
