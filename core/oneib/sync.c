@@ -2,6 +2,7 @@
 #include "oneib/changes.h"
 #include "oneib/deviations.h"
 #include "oneib/look.h"
+#include "oneib/members.h"
 #include "oneib/options.h"
 #include "oneib/places.h"
 #include <math.h>
@@ -15,6 +16,7 @@ struct work {
     struct oneib_changes changes;
     bool written; /* the file was not as it should be */
     struct oneib_apply_result result;
+    struct oneib_news members; /* whom it concerned */
 };
 
 /*
@@ -55,8 +57,10 @@ static int apply(struct work *work, bool force, struct oneib_error *err)
         oneib_partitions_diff(&view->in_force, &view->desired.table, &work->changes, err) < 0)
         return -1;
     const struct oneib_apply_options options = {.force = force, .subnet_is_new = true};
-    return oneib_apply(&looked->session.config, looked->session.fabric, view, &options,
-                       &work->result, err);
+    if (oneib_apply(&looked->session.config, looked->session.fabric, view, &options, &work->result,
+                    err) < 0)
+        return -1;
+    return oneib_members_changed(view, &work->changes, &work->members, err);
 }
 
 static void append_file(const struct work *work, struct oneib_text *text)
@@ -115,6 +119,7 @@ static int print_text(const struct work *work, struct oneib_error *err)
         oneib_append_count(&text, work->keys_given, "network");
         oneib_text_append(&text, " given a P_Key\n");
     }
+    oneib_members_append(&work->looked->view.cloud, &work->members, &text);
     append_outcome(work, &text);
     if (work->looked->view.held > 0) {
         oneib_append_count(&text, work->looked->view.held, "removal");
@@ -148,7 +153,7 @@ static int print_json(const struct work *work, struct oneib_error *err)
     const struct oneib_apply_result *result = &work->result;
     const struct oneib_session *session = &work->looked->session;
     return oneib_json_write(
-        json_pack("{s:s, s:b, s:I, s:I, s:I, s:o, s:I, s:b, s:o, s:o, s:o}", "outcome",
+        json_pack("{s:s, s:b, s:I, s:I, s:I, s:o, s:I, s:b, s:o, s:o, s:o, s:o}", "outcome",
                   outcome_name(result->outcome), "written",
                   (int)(work->written && result->outcome != ONEIB_UNCHANGED), "keys_given",
                   (json_int_t)work->keys_given, "reloads", (json_int_t)result->reloads, "mads_sent",
@@ -157,7 +162,8 @@ static int print_json(const struct work *work, struct oneib_error *err)
                                                    : json_null(),
                   "held", (json_int_t)work->looked->view.held, "in_force",
                   (int)!oneib_deviates(work->looked, &work->result.verification), "changes",
-                  oneib_changes_json(&work->places, &work->changes), "verification",
+                  oneib_changes_json(&work->places, &work->changes), "members",
+                  oneib_members_json(&work->looked->view.cloud, &work->members), "verification",
                   oneib_verification_json(&work->places, &result->verification), "findings",
                   oneib_json_findings(&work->looked->findings)),
         err);
@@ -189,6 +195,7 @@ static enum oneib_exit run_sync(const struct oneib_run *run, struct oneib_error 
     else if (oneib_deviates(&looked, &work.result.verification))
         status = ONEIB_EXIT_DIFFERENCE;
     oneib_apply_result_clear(&work.result);
+    oneib_news_clear(&work.members);
     oneib_changes_clear(&work.changes);
     oneib_places_clear(&work.places);
     oneib_looked_clear(&looked);

@@ -84,6 +84,7 @@ static void close_everything(struct oneib_daemon *daemon)
     oneib_id_set_clear(&daemon->hosts_failed);
     oneib_metrics_clear(&daemon->metrics);
     oneib_report_clear(&daemon->report);
+    oneib_trail_clear(&daemon->trail);
     oneib_leaves_clear(&daemon->leaves);
     if (daemon->lock >= 0)
         oneib_sync_unlock(daemon->lock);
@@ -142,6 +143,8 @@ static void move_what_stays(struct oneib_daemon *from, struct oneib_daemon *to)
     from->metrics = (struct oneib_metrics){0};
     to->report = from->report;
     from->report = (struct oneib_report){0};
+    to->trail = from->trail;
+    from->trail = (struct oneib_trail){0};
     to->notify = from->notify;
 }
 

@@ -26,6 +26,7 @@
 #include "oneibd/pace.h"
 #include "oneibd/report.h"
 #include "oneibd/stamp.h"
+#include "oneibd/trail.h"
 #include "oneibd/trust.h"
 #include "sync/leaves.h"
 #include "sync/sync.h"
@@ -49,6 +50,7 @@ struct oneib_daemon {
     struct oneib_trust trust;
     struct oneib_notify notify;
     struct oneib_report report;
+    struct oneib_trail trail;
     struct oneib_metrics metrics;
 
     struct oneib_view view;                  /* its cloud and subnet are kept */

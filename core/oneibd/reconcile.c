@@ -32,24 +32,16 @@ static bool has_better_to_do(void *context, double waited_ms)
     return waited_ms > PATIENCE_WITH_PORTS_MS && oneib_daemon_listen(daemon);
 }
 
-/* What the change is, for the log; the view is another one afterwards. */
-struct change {
-    size_t added, removed, changed;
-};
-
-static int measure_change(const struct oneib_view *view, struct change *change,
-                          struct oneib_error *err)
+/* The change is in force, or on its way: a log that cannot be written must not hold it up. */
+static void follow_trail(struct oneib_daemon *daemon, const struct oneib_changes *changes,
+                         bool fresh)
 {
-    struct oneib_changes changes = {0};
-    if (oneib_partitions_diff(&view->in_force, &view->desired.table, &changes, err) < 0)
-        return -1;
-    *change =
-        (struct change){changes.members_added, changes.members_removed, changes.members_changed};
-    oneib_changes_clear(&changes);
-    return 0;
+    struct oneib_error failure;
+    if (oneib_trail_follow(&daemon->trail, &daemon->view, changes, fresh, &failure) < 0)
+        oneib_daemon_complain(daemon, &failure);
 }
 
-static void log_outcome(const struct oneib_daemon *daemon, const struct change *change,
+static void log_outcome(const struct oneib_daemon *daemon, const struct oneib_changes *changes,
                         const struct oneib_apply_result *result, double since_event_ms)
 {
     const char *where = result->outcome == ONEIB_STANDBY
@@ -57,12 +49,13 @@ static void log_outcome(const struct oneib_daemon *daemon, const struct change *
                             : (result->late > 0 ? "written, not all in force yet" : "in force");
     if (result->outcome == ONEIB_UNCHANGED)
         return;
-    oneib_log(ONEIB_LOG_INFO,
-              "%s: %zu members added, %zu removed, %zu changed; %.0f ms, %u reloads; %zu clusters, "
-              "%zu deviations",
-              where, change->added, change->removed, change->changed,
-              since_event_ms > 0 ? since_event_ms : result->in_force_ms, result->reloads,
-              daemon->view.desired.cluster_count, result->verification.count);
+    oneib_log(
+        ONEIB_LOG_INFO,
+        "%s: members: %zu added, %zu removed, %zu changed; %.0f ms, %u reloads; %zu clusters, "
+        "%zu deviations",
+        where, changes->members_added, changes->members_removed, changes->members_changed,
+        since_event_ms > 0 ? since_event_ms : result->in_force_ms, result->reloads,
+        daemon->view.desired.cluster_count, result->verification.count);
 }
 
 /* What opensm may still bring into force, given time and reloads. */
@@ -147,10 +140,32 @@ static void note_result(struct oneib_daemon *daemon, const struct oneib_apply_re
     oneib_pace_unfinished(&daemon->pace, now);
 }
 
-/* What a standby has just written the master has not brought into force yet: what deviates then is
- * no news. */
-static int force(struct oneib_daemon *daemon, bool subnet_is_new, double event_ms,
-                 struct oneib_error *err)
+/* What was applied, for metrics and the log. What a standby has just written the master has not
+ * brought into force yet: what deviates then is no news. */
+static int note_applied(struct oneib_daemon *daemon, struct oneib_apply_result *result,
+                        const struct oneib_changes *changes, bool written, bool subnet_is_new,
+                        double event_ms, struct oneib_error *err)
+{
+    const bool told = event_ms >= 0 && result->outcome == ONEIB_APPLIED && result->late == 0;
+    const double since_event_ms = told ? result->in_force_at_ms - event_ms : 0;
+    const bool fresh = subnet_is_new || result->outcome != ONEIB_UNCHANGED;
+    if (told)
+        oneib_histogram_add(&daemon->metrics.event_to_in_force, since_event_ms / 1000);
+    if (result->outcome != ONEIB_UNCHANGED)
+        daemon->partitions = oneib_stamp_of(daemon->config.opensm.partitions);
+    daemon->owns_file = true;
+    follow_trail(daemon, changes, fresh);
+    log_outcome(daemon, changes, result, since_event_ms);
+    note_result(daemon, result, written);
+    const bool too_early = result->outcome == ONEIB_STANDBY && written;
+    if (too_early)
+        oneib_verification_clear(&result->verification);
+    count_outcome(daemon, result, written, !too_early && fresh);
+    return report(daemon, &result->verification, err);
+}
+
+static int apply(struct oneib_daemon *daemon, const struct oneib_changes *changes,
+                 bool subnet_is_new, double event_ms, struct oneib_error *err)
 {
     struct oneib_view *view = &daemon->view;
     const struct oneib_apply_options options = {
@@ -159,35 +174,32 @@ static int force(struct oneib_daemon *daemon, bool subnet_is_new, double event_m
         .give_up = has_better_to_do,
         .context = daemon,
     };
-    struct change change;
-    if (measure_change(view, &change, err) < 0)
-        return -1;
-
     const bool written = view->changed;
     daemon->insisting = !written;
     struct oneib_apply_result result;
     if (oneib_apply(&daemon->config, daemon->fabric, view, &options, &result, err) < 0) {
         daemon->metrics.in_force = false;
         oneib_pace_verify_in(&daemon->pace, oneib_now_ms(), 0);
+        /* Written all the same: the next turn will not find a change in the file. */
+        if (written && !view->changed)
+            follow_trail(daemon, changes, false);
         return -1;
     }
-    const bool told = event_ms >= 0 && result.outcome == ONEIB_APPLIED && result.late == 0;
-    const double since_event_ms = told ? result.in_force_at_ms - event_ms : 0;
-    if (told)
-        oneib_histogram_add(&daemon->metrics.event_to_in_force, since_event_ms / 1000);
-
-    if (result.outcome != ONEIB_UNCHANGED)
-        daemon->partitions = oneib_stamp_of(daemon->config.opensm.partitions);
-    daemon->owns_file = true;
-    log_outcome(daemon, &change, &result, since_event_ms);
-    note_result(daemon, &result, written);
-    const bool too_early = result.outcome == ONEIB_STANDBY && written;
-    if (too_early)
-        oneib_verification_clear(&result.verification);
-    count_outcome(daemon, &result, written,
-                  !too_early && (subnet_is_new || result.outcome != ONEIB_UNCHANGED));
-    const int status = report(daemon, &result.verification, err);
+    const int status =
+        note_applied(daemon, &result, changes, written, subnet_is_new, event_ms, err);
     oneib_apply_result_clear(&result);
+    return status;
+}
+
+static int force(struct oneib_daemon *daemon, bool subnet_is_new, double event_ms,
+                 struct oneib_error *err)
+{
+    const struct oneib_view *view = &daemon->view;
+    struct oneib_changes changes = {0};
+    if (oneib_partitions_diff(&view->in_force, &view->desired.table, &changes, err) < 0)
+        return -1;
+    const int status = apply(daemon, &changes, subnet_is_new, event_ms, err);
+    oneib_changes_clear(&changes);
     return status;
 }
 

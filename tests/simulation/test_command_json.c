@@ -257,7 +257,7 @@ static void sync_has_its_fields(void **state)
     populate();
     json_t *document = ONEIB_JSON(0, "sync");
     static const char fields[] = "outcome written keys_given reloads mads_sent in_force_ms held "
-                                 "in_force changes verification findings";
+                                 "in_force changes members verification findings";
     has_fields(document, fields);
     assert_string_equal(json_text(document, "outcome"), "applied");
     assert_true(json_is_real(json_field(document, "in_force_ms")));
@@ -265,10 +265,17 @@ static void sync_has_its_fields(void **state)
                "ports keys violations differences members_off_fabric deviations");
     has_changes(document);
     has_findings(document);
+    json_t *member = json_find(json_field(document, "members"), "host", "H1");
+    has_fields(member,
+               "change network partition pkey membership vm nic host port_guid reason proof");
+    assert_string_equal(json_text(member, "change"), "added");
+    assert_string_equal(json_text(member, "proof"), "in-force");
+    assert_string_equal(json_text(member, "reason"), "VM is on the host (RUNNING)");
 
     document = ONEIB_JSON(0, "sync");
     has_fields(document, fields);
     assert_string_equal(json_text(document, "outcome"), "unchanged");
+    assert_int_equal(json_array_size(json_field(document, "members")), 0);
     assert_true(json_is_null(json_field(document, "in_force_ms")));
 }
 

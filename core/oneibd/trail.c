@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "oneibd/trail.h"
+#include "base/log.h"
+
+static void say_item(const struct oneib_cloud *cloud, const struct oneib_news_item *item,
+                     bool fresh)
+{
+    oneib_autotext struct oneib_text line = {0};
+    oneib_news_append(cloud, item, fresh, &line);
+    oneib_log(item->kind == ONEIB_NEWS_REFUSED ? ONEIB_LOG_WARNING : ONEIB_LOG_INFO, "%s",
+              oneib_text_failed(&line) ? "a member changed, and there is no memory to say which"
+                                       : line.data);
+}
+
+static void say(const struct oneib_cloud *cloud, const struct oneib_news *news, bool fresh)
+{
+    oneib_autotext struct oneib_text rest = {0};
+    for (size_t i = 0; i < news->count && i < ONEIB_NEWS_LINES; i++)
+        say_item(cloud, &news->items[i], fresh);
+    oneib_news_append_rest(cloud, news, &rest);
+    if (rest.length > 0)
+        oneib_log(ONEIB_LOG_INFO, "%s", rest.data);
+}
+
+static int find_news(struct oneib_trail *trail, const struct oneib_view *view,
+                     const struct oneib_changes *changes, struct oneib_roster *now,
+                     struct oneib_news *news, struct oneib_error *err)
+{
+    const struct oneib_news_input input = {
+        .before = trail->begun ? &trail->roster : NULL,
+        .after = now,
+        .cloud = &view->cloud,
+        .changes = changes,
+        .refusals = true,
+    };
+    const struct oneib_news_evidence evidence = {
+        .subnet = &view->subnet,
+        .table = &view->desired.table,
+        .held = view->held,
+        .begins = !trail->begun,
+    };
+    if (oneib_news_make(&input, news, err) < 0)
+        return -1;
+    return oneib_news_prove(&evidence, now, &trail->leaving, news, err);
+}
+
+int oneib_trail_follow(struct oneib_trail *trail, const struct oneib_view *view,
+                       const struct oneib_changes *changes, bool fresh, struct oneib_error *err)
+{
+    struct oneib_roster now;
+    struct oneib_news news = {0};
+    if (oneib_roster_make(&view->cloud, &view->desired, &now, err) < 0)
+        return -1;
+    const int status = find_news(trail, view, changes, &now, &news, err);
+    if (status == 0) {
+        say(&view->cloud, &news, fresh);
+        oneib_roster_clear(&trail->roster);
+        trail->roster = now;
+        trail->begun = true;
+    } else {
+        oneib_roster_clear(&now);
+    }
+    oneib_news_clear(&news);
+    return status;
+}
+
+void oneib_trail_clear(struct oneib_trail *trail)
+{
+    oneib_roster_clear(&trail->roster);
+    oneib_news_clear(&trail->leaving);
+    *trail = (struct oneib_trail){0};
+}
