@@ -7,6 +7,10 @@
 #include <string.h>
 
 #define NAME_COLUMNS 24
+/* Those that give way where a line is too long. */
+#define COLUMN_PORT (1u << 0)
+#define COLUMN_USE (1u << 2)
+#define COLUMN_DRIVER (1u << 4)
 
 /* ---- the table of ports -------------------------------------------------------------------- */
 
@@ -46,15 +50,21 @@ static enum oneib_style style_of_port(const struct oneib_port *port)
     return strcmp(oneib_port_state_name(port->state), "active") == 0 ? ONEIB_GOOD : ONEIB_BAD;
 }
 
+/* "active"; of a port that is none of InfiniBand, what it is. */
+static void add_link(struct oneib_table *table, const struct oneib_port *port)
+{
+    if (port->link_layer == ONEIB_LINK_INFINIBAND)
+        oneib_table_cell(table, style_of_port(port), "%s", oneib_port_state_name(port->state));
+    else
+        oneib_table_cell(table, ONEIB_BAD, "%s", oneib_link_layer_name(port->link_layer));
+}
+
 static void add_port(struct oneib_table *table, const struct oneib_hca *hca,
                      const struct oneib_port *port)
 {
-    oneib_table_untrusted(table, hca->name, 0);
-    oneib_table_cell(table, ONEIB_PLAIN, "%u", port->number);
-    oneib_table_cell(table, ONEIB_PLAIN, "%s", oneib_link_layer_name(port->link_layer));
-    oneib_table_cell(table, style_of_port(port), "%s", oneib_port_state_name(port->state));
+    oneib_table_cell(table, ONEIB_PLAIN, "%s/%u", hca->name, port->number);
+    add_link(table, port);
     oneib_table_cell(table, ONEIB_PLAIN, "%u", port->rate_gbps);
-    oneib_table_cell(table, ONEIB_PLAIN, "%u", port->lid);
     add_guid(table, port->guid);
     oneib_table_cell(table, ONEIB_PLAIN, "%u/%u", oneib_port_keys_used(port), port->pkey_count);
     oneib_table_cell(table, ONEIB_PLAIN, "%zu/%u", hca->vf_count, hca->vfs_supported);
@@ -65,24 +75,25 @@ static void add_port(struct oneib_table *table, const struct oneib_hca *hca,
 static void append_ports(const struct oneib_run *run, const struct oneib_inventory *inventory,
                          struct oneib_text *text)
 {
-    static const char *const titles[] = {"ADAPTER", "PORT", "LINK", "STATE", "GBIT/S", "LID",
-                                         "GUID",    "KEYS", "VFS",  "NUMA",  "PCI"};
-    struct oneib_table table = {.right = 1u << 1 | 1u << 4 | 1u << 5 | 1u << 7 | 1u << 8 | 1u << 9};
+    static const char *const titles[] = {"PORT", "LINK", "GBIT", "GUID",
+                                         "KEYS", "VFS",  "NUMA", "PCI"};
+    struct oneib_table table = {.right = 1u << 2 | 1u << 4 | 1u << 5 | 1u << 6};
     add_titles(&table, titles, sizeof titles / sizeof *titles);
     for (size_t i = 0; i < inventory->hcas.count; i++) {
         const struct oneib_hca *hca = &inventory->hcas.items[i];
         for (size_t j = 0; j < hca->port_count; j++)
             add_port(&table, hca, &hca->ports[j]);
     }
+    oneib_table_fit(&table, COLUMN_PORT);
     oneib_table_render(&table, run->color_out, "", text);
     oneib_table_clear(&table);
 }
 
 /* ---- the table of VFs ---------------------------------------------------------------------- */
 
-static enum oneib_style style_of_use(enum oneib_vf_use use)
+static enum oneib_style style_of_use(const struct oneib_inventory_vf *item)
 {
-    switch (use) {
+    switch (item->use) {
     case ONEIB_VF_FREE:
         return ONEIB_GOOD;
     case ONEIB_VF_NOT_CLOSED:
@@ -94,22 +105,24 @@ static enum oneib_style style_of_use(enum oneib_vf_use use)
     }
 }
 
-static void add_record(struct oneib_table *table, const struct oneib_vf_record *record)
+/* "in use: VM 42 NIC 1", "domain: NAME", "free". */
+static void add_use(struct oneib_table *table, const struct oneib_inventory_vf *item)
 {
-    if (!record) {
-        for (int i = 0; i < 4; i++)
-            oneib_table_cell(table, ONEIB_PLAIN, "-");
-        return;
+    oneib_autotext struct oneib_text text = {0};
+    oneib_text_append(&text, oneib_inventory_vf_use(item));
+    if (item->record)
+        oneib_text_printf(&text, ": VM %" PRIu32 " NIC %u", item->record->vm_id,
+                          item->record->nic_id);
+    else if (item->use == ONEIB_VF_DOMAIN && item->domain) {
+        oneib_text_append(&text, ": ");
+        oneib_append_untrusted(&text, item->domain->name, NAME_COLUMNS);
     }
-    oneib_table_cell(table, ONEIB_PLAIN, "%" PRIu32, record->vm_id);
-    oneib_table_cell(table, ONEIB_PLAIN, "%u", record->nic_id);
-    if (record->pkey)
-        oneib_table_cell(table, ONEIB_PLAIN, "0x%04x%s", record->pkey,
-                         record->limited ? " limited" : "");
-    else
-        oneib_table_cell(table, ONEIB_PLAIN, "-");
-    oneib_table_cell(table, ONEIB_PLAIN, "%s%s", oneib_vf_stage_name(record->stage),
-                     record->guid == ONEIB_VF_GUID_SET ? "" : ", no GUID");
+    oneib_table_cell(table, style_of_use(item), "%s", text.data ? text.data : "");
+}
+
+static bool lacks_guid(const struct oneib_inventory_vf *item)
+{
+    return item->record && item->record->guid != ONEIB_VF_GUID_SET;
 }
 
 /* What the adapter says, whatever the table does. */
@@ -122,43 +135,30 @@ static void add_map(struct oneib_table *table, const struct oneib_inventory_vf *
         oneib_table_cell(table, ONEIB_PLAIN, "closed");
     else if (item->state.fresh)
         oneib_table_cell(table, ONEIB_PLAIN, "untouched");
-    else if (key)
-        oneib_table_cell(table, ONEIB_PLAIN, "open to %s", oneib_pkey_raw_shown(key).text);
     else
-        oneib_table_cell(table, ONEIB_PLAIN, "open");
-}
-
-static void add_domain(struct oneib_table *table, const struct oneib_domain *domain)
-{
-    if (domain)
-        oneib_table_untrusted(table, domain->name, NAME_COLUMNS);
-    else
-        oneib_table_cell(table, ONEIB_PLAIN, "-");
+        oneib_table_cell(table, ONEIB_PLAIN, "%s%s", key ? oneib_pkey_raw_shown(key).text : "open",
+                         lacks_guid(item) ? ", no GUID" : "");
 }
 
 static void add_vf(struct oneib_table *table, const struct oneib_inventory_vf *item)
 {
     add_pci(table, &item->vf->pci);
-    oneib_table_untrusted(table, item->hca->name, 0);
-    oneib_table_cell(table, ONEIB_PLAIN, "%u", item->vf->index);
-    oneib_table_cell(table, style_of_use(item->use), "%s", oneib_vf_use_name(item->use));
-    add_record(table, item->record);
+    oneib_table_cell(table, ONEIB_PLAIN, "%s/%u", item->hca->name, item->vf->index);
+    add_use(table, item);
     add_map(table, item);
-    add_guid(table, item->state_known ? item->state.guid : 0);
-    add_domain(table, item->domain);
     oneib_table_untrusted(table, *item->vf->driver ? item->vf->driver : "-", NAME_COLUMNS);
 }
 
 static void append_vfs(const struct oneib_run *run, const struct oneib_inventory *inventory,
                        struct oneib_text *text)
 {
-    static const char *const titles[] = {"VF",    "ADAPTER", "N",  "USE",  "VM",     "NIC",
-                                         "P_KEY", "STAGE",   "IS", "GUID", "DOMAIN", "DRIVER"};
-    struct oneib_table table = {.right = 1u << 2 | 1u << 4 | 1u << 5};
+    static const char *const titles[] = {"VF", "ADAPTER", "USE", "OPEN TO", "DRIVER"};
+    struct oneib_table table = {0};
     add_titles(&table, titles, sizeof titles / sizeof *titles);
     for (size_t i = 0; i < inventory->vf_count; i++)
         add_vf(&table, &inventory->vfs[i]);
     oneib_text_append(text, "\n");
+    oneib_table_fit(&table, COLUMN_USE | COLUMN_DRIVER);
     oneib_table_render(&table, run->color_out, "", text);
     oneib_table_clear(&table);
 }

@@ -12,6 +12,13 @@ int oneib_hca_json_write(const struct oneib_inventory *inventory, int64_t repair
 
 /* The raw P_Key that an open VF of mlx4 is mapped to; 0: none, or not known. */
 uint16_t oneib_inventory_vf_key(const struct oneib_inventory_vf *item);
+/*
+ * Who has a VF, and how: "in use" (in a running VM, and open for it), "closed" (a running VM's, and
+ * open to nobody), "reserved" (a VM's that is not running here, or has it not yet), "preparing" and
+ * "releasing" (being worked on), "free", "domain" (a libvirt domain's without oneib), "host",
+ * "leaked" (nobody's, and open or with a GUID), "ethernet", "unreadable".
+ */
+const char *oneib_inventory_vf_use(const struct oneib_inventory_vf *item);
 /* "mlx4", "mlx5", "other". */
 const char *oneib_hca_driver_name(enum oneib_hca_driver driver);
 /* "infiniband", "ethernet", "unknown". */

@@ -10,6 +10,36 @@ uint16_t oneib_inventory_vf_key(const struct oneib_inventory_vf *item)
     return port && item->state.index < port->pkey_count ? port->pkeys[item->state.index] : 0;
 }
 
+static bool is_in_a_running_vm(const struct oneib_inventory_vf *item)
+{
+    return item->domain && item->domain->running &&
+           item->domain->vm_id == (int64_t)item->record->vm_id;
+}
+
+static const char *use_of_record(const struct oneib_inventory_vf *item)
+{
+    switch (item->record->stage) {
+    case ONEIB_VF_PREPARING:
+        return "preparing";
+    case ONEIB_VF_RELEASING:
+        return "releasing";
+    case ONEIB_VF_CLOSED:
+        return is_in_a_running_vm(item) ? "closed" : "reserved";
+    case ONEIB_VF_OPEN:
+        break;
+    }
+    if (!is_in_a_running_vm(item))
+        return "reserved";
+    return item->state_known && (item->state.closed || item->state.fresh) ? "closed" : "in use";
+}
+
+const char *oneib_inventory_vf_use(const struct oneib_inventory_vf *item)
+{
+    if (item->record && item->use == ONEIB_VF_RESERVED)
+        return use_of_record(item);
+    return item->use == ONEIB_VF_NOT_CLOSED ? "leaked" : oneib_vf_use_name(item->use);
+}
+
 const char *oneib_hca_driver_name(enum oneib_hca_driver driver)
 {
     return driver == ONEIB_HCA_MLX4 ? "mlx4" : driver == ONEIB_HCA_MLX5 ? "mlx5" : "other";
@@ -133,7 +163,7 @@ static json_t *vf_json(const struct oneib_inventory_vf *item)
     return json_pack(
         "{s:o, s:I, s:o, s:o, s:s, s:o, s:o, s:o}", "pci", pci_json(&vf->pci), "index",
         (json_int_t)vf->index, "driver", *vf->driver ? oneib_json_text(vf->driver) : json_null(),
-        "numa_node", numa_json(vf->numa_node), "use", oneib_vf_use_name(item->use), "record",
+        "numa_node", numa_json(vf->numa_node), "use", oneib_inventory_vf_use(item), "record",
         record_json(item->record), "domain", domain_json(item->domain), "state", state_json(item));
 }
 

@@ -190,6 +190,15 @@ static void a_host_without_an_adapter_is_told_of(void **state)
     json_decref(document);
 }
 
+static void fits_a_terminal(const char *text)
+{
+    for (size_t length; *text; text += length + (text[length] == '\n')) {
+        length = strcspn(text, "\n");
+        if (length > 80)
+            fail_msg("%zu columns: %.*s", length, (int)length, text);
+    }
+}
+
 static void the_tables_show_ports_and_vfs(void **state)
 {
     (void)state;
@@ -201,15 +210,15 @@ static void the_tables_show_ports_and_vfs(void **state)
     assert_string_equal(outcome->err, "");
     snprintf(guid, sizeof guid, "0x%016" PRIx64, tree_port_guid(&mlx4, 1));
     const char *port = line_of(outcome->out, "mlx4_0");
-    assert_contains(port, "mlx4_0 1 infiniband active 56 4 0x");
+    assert_contains(port, "mlx4_0/1 active 56 0x");
     assert_contains(port, guid);
     assert_contains(port, " 2/127 4/4 0 0000:81:00.0");
     assert_string_equal(line_of(outcome->out, "0000:81:00.1"),
-                        "0000:81:00.1 mlx4_0 0 reserved 42 1 0x0005 open, no GUID open to 0x0005 full - "
-                        "one-42 vfio-pci");
+                        "0000:81:00.1 mlx4_0/0 in use: VM 42 NIC 1 0x0005 full, no GUID vfio-pci");
     assert_string_equal(line_of(outcome->out, "0000:81:00.2"),
-                        "0000:81:00.2 mlx4_0 1 free - - - - untouched - - vfio-pci");
-    assert_contains(line_of(outcome->out, "0000:81:00.3"), " domain ");
+                        "0000:81:00.2 mlx4_0/1 free untouched vfio-pci");
+    assert_contains(line_of(outcome->out, "0000:81:00.3"), " domain: other ");
+    fits_a_terminal(outcome->out);
 }
 
 static void the_document_has_the_same(void **state)
@@ -224,7 +233,7 @@ static void the_document_has_the_same(void **state)
     assert_string_equal(text_of(adapter(document, 1), "driver"), "mlx5");
     assert_true(json_is_true(get(get(document, "libvirt"), "known")));
     json_t *first = vf(document, 0);
-    assert_string_equal(text_of(first, "use"), "reserved");
+    assert_string_equal(text_of(first, "use"), "in use");
     assert_int_equal(json_integer_value(get(get(first, "record"), "vm")), 42);
     assert_string_equal(text_of(get(first, "record"), "pkey"), "0x0005");
     assert_string_equal(text_of(get(first, "record"), "guid"), "0x0200000000002a01");
@@ -242,6 +251,23 @@ static void the_document_has_the_same(void **state)
     json_decref(document);
 }
 
+/* In a running VM and open; a VM's that does not run; nobody's and open; nobody's. */
+static void what_is_in_use_is_not_what_is_reserved_leaked_or_free(void **state)
+{
+    (void)state;
+    assign();
+    map_vf(2, 3);
+    const struct outcome *outcome = RUN("hca");
+    assert_contains(line_of(outcome->out, "0000:81:00.1"), " reserved: VM 42 NIC 1 0x0005 full");
+    assert_contains(line_of(outcome->out, "0000:81:00.2"), " free untouched ");
+    assert_contains(line_of(outcome->out, "0000:81:00.3"), " leaked 0x0005 full ");
+    fits_a_terminal(outcome->out);
+    put_domains(DOMAIN("one-42", HOSTDEV("0x1")));
+    assert_contains(line_of(RUN("hca")->out, "0000:81:00.1"), " in use: VM 42 NIC 1 ");
+    map_vf(0, 0);
+    assert_contains(line_of(RUN("hca")->out, "0000:81:00.1"), " closed: VM 42 NIC 1 closed ");
+}
+
 static void an_adapter_without_vfs_has_one_table(void **state)
 {
     (void)state;
@@ -250,7 +276,7 @@ static void an_adapter_without_vfs_has_one_table(void **state)
     const struct outcome *outcome = RUN("hca");
     assert_int_equal(outcome->status, 0);
     assert_contains(line_of(outcome->out, "mlx4_0"), " 0/16 ");
-    assert_lacks(outcome->out, "DOMAIN");
+    assert_lacks(outcome->out, "DRIVER");
 }
 
 static void a_broken_adapter_is_a_finding_beside_the_others(void **state)
@@ -354,7 +380,7 @@ static void repair_closes_what_is_nobodys(void **state)
     const struct outcome *outcome = RUN("hca", "--repair");
     if (outcome->status != 0)
         fail_msg("%s", outcome->err);
-    assert_contains(line_of(outcome->out, "0000:81:00.3"), " free - - - - closed ");
+    assert_contains(line_of(outcome->out, "0000:81:00.3"), " free closed ");
 }
 
 static void repair_leaves_running_vms_alone(void **state)
@@ -366,8 +392,8 @@ static void repair_leaves_running_vms_alone(void **state)
     const struct outcome *outcome = RUN("hca", "--repair");
     assert_int_equal(outcome->status, 0);
     assert_contains(outcome->err, "0 virtual functions were put right");
-    assert_contains(line_of(outcome->out, "0000:81:00.1"), " open to 0x0005 full ");
-    assert_contains(line_of(outcome->out, "0000:81:00.3"), " open to 0x0005 full ");
+    assert_contains(line_of(outcome->out, "0000:81:00.1"), " 0x0005 full, no GUID ");
+    assert_contains(line_of(outcome->out, "0000:81:00.3"), " 0x0005 full ");
     assert_true(has_record());
 }
 
@@ -498,6 +524,7 @@ int main(void)
         BARE(a_host_without_an_adapter_is_told_of),
         WITH_ADAPTER(the_tables_show_ports_and_vfs),
         WITH_ADAPTER(the_document_has_the_same),
+        WITH_ADAPTER(what_is_in_use_is_not_what_is_reserved_leaked_or_free),
         BARE(an_adapter_without_vfs_has_one_table),
         WITH_ADAPTER(a_broken_adapter_is_a_finding_beside_the_others),
         WITH_ADAPTER(without_libvirt_no_vf_is_called_free),

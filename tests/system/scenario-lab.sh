@@ -38,7 +38,7 @@ a_guest_sees_its_vf_and_its_interface() {
     start_guest 1 one-1 --nic "$mac" --vf "$vf"
     console_gets 1 one-1 'pci [0-9a-f:.]* 8086:10ca'
     console_gets 1 one-1 "nic $mac eth0 down"
-    has "$(on 1 oneib hca)" "^$vf .* 1 .* one-1 "
+    has "$(on 1 oneib hca)" "^$vf .* VM 1 NIC "
 }
 
 a_guest_acknowledges_hot_unplug_and_sees_the_vf_come_back() {
@@ -91,7 +91,7 @@ a_guest_moves_to_the_other_node_alive() {
 
 the_adapter_may_be_an_mlx4() {
     on 2 "$inside/hca" mlx4 3
-    has "$(on 2 oneib hca)" '^mlx4_0 .* 3/8 '
+    has "$(on 2 oneib hca)" '^mlx4_0/1 .* 3/8 '
     is 1 "$(on 2 cat /sys/class/infiniband/mlx4_0/iov/0000:01:10.0/ports/1/gid_idx/0)" "the first VF's GID index"
 }
 
