@@ -55,22 +55,21 @@ packages_of() { # COMPONENT FOLDER
 }
 
 make_bundle() { # FILE
-    name=${1##*/}
-    name=${name%.tar.gz}
+    top=$work/oneib # whatever the file is called, now or later
     step "make $1: install.sh and what it installs, for $prefix on $(this_machine)" || return 0
-    mkdir -- "$work/$name" "$work/$name/staged" "$work/$name/share"
-    cp -R -- "$here/install.sh" "$here/LICENSE" "$here/remotes" "$work/$name/"
-    cp -R -- "$here/share/install" "$work/$name/share/"
-    say "$prefix" >"$work/$name/staged/prefix"
-    this_machine >"$work/$name/staged/made-on"
+    mkdir -- "$top" "$top/staged" "$top/share"
+    cp -R -- "$here/install.sh" "$here/LICENSE" "$here/remotes" "$top/"
+    cp -R -- "$here/share/install" "$top/share/"
+    say "$prefix" >"$top/staged/prefix"
+    this_machine >"$top/staged/made-on"
     for component in $components; do
-        stage_component "$component" "$work/$name/staged/$component"
+        stage_component "$component" "$top/staged/$component"
         ! command -v dpkg-query >/dev/null ||
-            packages_of "$component" "$work/$name/staged/$component" >"$work/$name/staged/$component.packages"
+            packages_of "$component" "$top/staged/$component" >"$top/staged/$component.packages"
     done
-    tar -C "$work" --sort=name --owner=0 --group=0 --numeric-owner -czf "$work/bundle" -- "$name" &&
+    tar -C "$work" --sort=name --owner=0 --group=0 --numeric-owner -czf "$work/bundle" -- oneib &&
         cat -- "$work/bundle" >"$1" || fail "cannot write $1"
-    say "on each machine: tar -xzf ${1##*/} && $name/install.sh --node (or --frontend, --sm)"
+    say "on each machine: tar -xzf ${1##*/} && oneib/install.sh --node (or --frontend, --sm)"
 }
 
 # --- using one --------------------------------------------------------------------------------------------------------

@@ -22,12 +22,22 @@ systemd_runs() {
 
 state=/var/lib/oneib
 
-# systemd's tools make them by the files that are installed, also where systemd itself does not run.
+# systemd's tools make them by the files that are installed, also where systemd itself does not run; a machine without
+# them, such as a container, has the user's own.
+by_systemd() {
+    systemd-sysusers "$prefix/lib/sysusers.d/oneib.conf" && systemd-tmpfiles --create "$prefix/lib/tmpfiles.d/oneib.conf"
+}
+
+by_hand() {
+    { id oneib >/dev/null 2>&1 || useradd --system --user-group --home-dir $state --shell /usr/sbin/nologin oneib; } &&
+        install -d -m 755 -o oneib -g oneib $state
+}
+
 make_user_and_folder() {
     [ -z "$destdir" ] || return 0
     [ "$(stat -c '%U:%G:%a' -- $state 2>/dev/null)" != oneib:oneib:755 ] || return 0
     step "make the user oneib and the folder $state" || return 0
-    systemd-sysusers "$prefix/lib/sysusers.d/oneib.conf" && systemd-tmpfiles --create "$prefix/lib/tmpfiles.d/oneib.conf" ||
+    if command -v systemd-sysusers >/dev/null; then by_systemd; else by_hand; fi ||
         fail "the user oneib and its folder $state, mode 755, cannot be made: make them by hand"
 }
 

@@ -19,7 +19,7 @@ prepare_with_bundle() {
 }
 
 bundle() { # OPTION...
-    (SOURCES='' on_machine /root/oneib-test/install.sh "$@")
+    (SOURCES='' on_machine /root/oneib/install.sh "$@")
 }
 
 lacks_package() { # NAME
@@ -80,7 +80,7 @@ test_only_the_roles_own_packages_are_asked_for() {
 
 test_packages_are_those_of_the_libraries() {
     prepare_with_bundle
-    packages=$root/root/oneib-test/staged
+    packages=$root/root/oneib/staged
     has "$packages/sm.packages" '^libzmq5$'
     has "$packages/node.packages" '^sudo$'
     has "$packages/node.packages" '^libvirt0$'

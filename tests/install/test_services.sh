@@ -24,6 +24,20 @@ test_a_folder_of_roots_in_its_place_becomes_the_daemons() {
     prints 'oneib oneib 755' on_machine stat -c '%U %G %a' /var/lib/oneib
 }
 
+# A container, or a root folder that is being made.
+test_a_machine_without_systemds_tools_has_them_too() {
+    prepare
+    printf '#!/bin/sh\nPATH=/standins:/tools exec "$@"\n' >"$root/standins/without-systemd"
+    chmod 755 "$root/standins/without-systemd"
+    mkdir "$root/tools"
+    for tool in /usr/bin/* /usr/sbin/*; do
+        case ${tool##*/} in systemd*) ;; *) ln -sf "$tool" "$root/tools/" ;; esac
+    done
+    succeeds on_machine without-systemd "$SOURCES/install.sh" --build "$BUILD" --prefix "$PREFIX" --sm
+    prints 'oneib oneib 755' on_machine stat -c '%U %G %a' /var/lib/oneib
+    prints 'oneib:/var/lib/oneib:/usr/sbin/nologin' sh -c "grep ^oneib: '$root/etc/passwd' | cut -d: -f1,6,7"
+}
+
 test_a_dry_run_makes_neither() {
     prepare
     succeeds install --sm --dry-run
