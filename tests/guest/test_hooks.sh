@@ -104,10 +104,10 @@ test_cron_asks_for_members() {
 
 # --- udev ---------------------------------------------------------------------------------------------------------------
 
-event() { # with this test's /run, and with its stand-in where there is no systemd
-    sed -e "s|/run/|$root/run/|g" -e "s|logger -t oneib-guest|cat >>$work/log|" \
+event() { # [context]: with this test's /run, and with its stand-in where there is no systemd
+    sed -e "s|/run/|$root/run/|g" -e "s|/usr/sbin/one-contextd|$root&|" -e "s|logger -t oneib-guest|cat >>$work/log|" \
         -e "s|'oneib-guest|'$work/oneib-guest|" "$context/udev/oneib-event" >"$work/oneib-event"
-    run "$work/oneib-event"
+    run "$work/oneib-event" "$@"
 }
 
 test_under_systemd_an_event_leaves_a_mark() {
@@ -143,7 +143,27 @@ test_rules_are_well_formed() {
     while read -r label; do
         has "$work/rules" "^LABEL=\"$label\"\$"
     done <"$work/labels"
-    equal programs "$(sed -n 's/.*RUN+="\([^"]*\)".*/\1/p' "$work/rules" | sort -u)" /usr/lib/udev/oneib-event
+    equal programs "$(sed -n 's/.*RUN+="\([^" ]*\).*/\1/p' "$work/rules" | sort -u)" /usr/lib/udev/oneib-event
+}
+
+test_a_context_that_changes_is_an_event() {
+    has "$context/udev/61-oneib-guest.rules" \
+        '^SUBSYSTEM=="block", ACTION=="change", .*ENV\{ID_FS_LABEL_ENC\}=="CONTEXT", RUN\+="/usr/lib/udev/oneib-event context"$'
+    prepare
+    mkdir -p "$root/run/systemd/system"
+    succeeds event context
+    [ -f "$root/run/oneib/event" ] || fail "no mark"
+}
+
+test_opennebulas_context_scripts_see_to_a_new_context_themselves() {
+    prepare
+    mkdir -p "$root/run/systemd/system"
+    : | write "$root/usr/sbin/one-contextd"
+    chmod 755 "$root/usr/sbin/one-contextd"
+    succeeds event context
+    [ ! -e "$root/run/oneib/event" ] || fail "a mark"
+    succeeds event
+    [ -f "$root/run/oneib/event" ] || fail "no mark"
 }
 
 test_units_are_what_systemd_takes() {
