@@ -99,6 +99,22 @@ static const struct net_device_ops vf_ops = {
 	.ndo_start_xmit = start_xmit,
 };
 
+/* As mlx5's own IPoIB there is no connected mode. Network managers look for the file. */
+static ssize_t mode_show(struct device *dev, struct device_attribute *attribute, char *text)
+{
+	return sysfs_emit(text, "datagram\n");
+}
+
+static ssize_t mode_store(struct device *dev, struct device_attribute *attribute, const char *text,
+			  size_t length)
+{
+	return sysfs_streq(text, "datagram") ? (ssize_t)length : -EINVAL;
+}
+static DEVICE_ATTR_RW(mode);
+
+static struct attribute *attributes[] = { &dev_attr_mode.attr, NULL };
+static const struct attribute_group group = { .attrs = attributes };
+
 static void setup(struct net_device *device)
 {
 	device->type = ARPHRD_INFINIBAND;
@@ -109,6 +125,7 @@ static void setup(struct net_device *device)
 	device->max_mtu = IPOIB_MTU;
 	device->tx_queue_len = 256;
 	device->flags = IFF_BROADCAST | IFF_MULTICAST;
+	device->sysfs_groups[0] = &group;
 	memset(device->broadcast, 0xff, INFINIBAND_ALEN);
 }
 
