@@ -58,7 +58,7 @@ console_gets() {
 # Background commands are not part of a condition, in which the shell would not end at the first that fails.
 run_case() {
     echo "[ RUN      ] $scenario: $1"
-    echo "$1" >"$ONEIB_LAB_RUN/case"
+    echo "$1" >"$ONEIB_LAB_RUN/case-$scenario"
     case_began=$(date +%s)
     "$1" 2>&1 &
     status=0
@@ -70,7 +70,7 @@ run_case() {
         echo "[  FAILED  ] $scenario: $1"
         failed=1
     fi
-    rm "$ONEIB_LAB_RUN/case"
+    rm "$ONEIB_LAB_RUN/case-$scenario"
 }
 
 cases() {

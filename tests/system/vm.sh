@@ -91,11 +91,12 @@ done >/dev/null 2>&1
 END
 }
 
+# Nodes without anything of these VMs, or of what an earlier scenario has set there.
 begin_with() { # NODES VM...
     nodes=$1
     shift
     for n in $nodes; do
         scrap "$n" "$@"
-        on "$n" "$inside/opennebula"
+        on "$n" "rm -f /etc/oneib/oneib.conf && $inside/opennebula"
     done
 }
