@@ -238,6 +238,8 @@ int main(void)
     /* The signal for a whole group is for nobody else's. */
     if (setpgid(0, 0) < 0 || prctl(PR_SET_CHILD_SUBREAPER, 1) < 0)
         return EXIT_FAILURE;
+    /* A shell makes what it starts with "&" ignore it. */
+    signal(SIGINT, SIG_DFL);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_signal_that_ends_a_lab_leaves_nothing_of_it),
         cmocka_unit_test(a_signal_for_the_whole_group_leaves_nothing),
