@@ -286,7 +286,8 @@ static int allocate(struct oneib_daemon *daemon, struct oneib_error *err)
     oneib_signals_block();
     daemon->metrics.keys_given += given;
     if (status == 0 && given > 0) {
-        oneib_log(ONEIB_LOG_INFO, "%zu networks were given a P_Key", given);
+        oneib_log(ONEIB_LOG_INFO, "%zu %s given a P_Key", given,
+                  given == 1 ? "network was" : "networks were");
         bool changed;
         status = oneib_daemon_look_at(daemon, &agenda, &changed, err);
         if (status == 0)
