@@ -190,11 +190,34 @@ static void check_sighup(pid_t pid, struct oneib_checks *checks)
     }
 }
 
+/* What a symbolic link names, seen from its own folder; NULL: it is none. */
+static char *link_target(const char *path)
+{
+    char target[PATH_MAX], *whole = NULL;
+    const ssize_t length = readlink(path, target, sizeof target - 1);
+    if (length < 0)
+        return NULL;
+    target[length] = '\0';
+    const char *slash = strrchr(path, '/');
+    const int folder = target[0] == '/' || !slash ? 0 : (int)(slash - path) + 1;
+    return asprintf(&whole, "%.*s%s", folder, path, target) < 0 ? NULL : whole;
+}
+
+/* Before the first sync the file is not there, and a link to it leads nowhere yet. */
+static char *place_of(const char *path)
+{
+    char *real = realpath(path, NULL);
+    if (real || errno != ENOENT)
+        return real;
+    oneib_autofree char *target = link_target(path);
+    return target ? place_of(target) : strdup(path);
+}
+
 static bool is_same_file(const char *a, const char *b)
 {
-    oneib_autofree char *real_a = realpath(a, NULL);
-    oneib_autofree char *real_b = realpath(b, NULL);
-    return strcmp(real_a ? real_a : a, real_b ? real_b : b) == 0;
+    oneib_autofree char *place_a = place_of(a);
+    oneib_autofree char *place_b = place_of(b);
+    return strcmp(place_a ? place_a : a, place_b ? place_b : b) == 0;
 }
 
 static void check_its_file(const struct oneib_config *config, pid_t pid,

@@ -308,6 +308,21 @@ static void check_knows_which_file_opensm_reads(void **state)
     opensm_with("-F", in_folder("opensm.conf"), false, "fail", "ok");
 }
 
+/* As the guide has it made before the first sync writes what it leads to. */
+static void check_follows_a_link_to_a_file_that_is_not_there_yet(void **state)
+{
+    (void)state;
+    forget("partitions.conf");
+    assert_int_equal(symlink(in_folder("partitions.conf"), in_folder("absolute")), 0);
+    assert_int_equal(symlink("partitions.conf", in_folder("relative")), 0);
+    assert_int_equal(symlink("elsewhere", in_folder("other")), 0);
+    assert_int_equal(symlink("circle", in_folder("circle")), 0);
+    opensm_with("-P", in_folder("absolute"), false, "ok", "ok");
+    opensm_with("-P", in_folder("relative"), false, "ok", "ok");
+    opensm_with("-P", in_folder("other"), false, "fail", "ok");
+    opensm_with("-P", in_folder("circle"), false, "fail", "ok");
+}
+
 static void check_finds_an_opensm_that_ignores_sighup(void **state)
 {
     (void)state;
@@ -385,6 +400,7 @@ int main(void)
         cmocka_unit_test(check_with_a_wrong_configuration_fails_at_that),
         cmocka_unit_test(check_tells_ours_from_foreign_from_unreadable_files),
         cmocka_unit_test(check_knows_which_file_opensm_reads),
+        cmocka_unit_test(check_follows_a_link_to_a_file_that_is_not_there_yet),
         cmocka_unit_test(check_finds_an_opensm_that_ignores_sighup),
         cmocka_unit_test(check_refuses_another_program_under_opensms_pid),
         cmocka_unit_test(color_is_for_terminals_or_on_request),
