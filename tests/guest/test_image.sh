@@ -229,12 +229,12 @@ add_packages() { # MANAGER
     mkdir -p "$work/gathered"
     printf '%s\n' rdma-core openmpi-bin >"$work/gathered/names"
     standin "$1" </dev/null
-    for tool in cat sh; do ln -sf "$(PATH=${PATH#*:} command -v "$tool")" "$standins/$tool"; done
+    for tool in cat mkdir sh; do ln -sf "$(PATH=${PATH#*:} command -v "$tool")" "$standins/$tool"; done
     : >"$work/calls"
     shell=$(command -v "$GUEST_SHELL")
     case $GUEST_SHELL in
-    busybox) PATH=$standins "$shell" sh "$context/../image/add-packages" "$work/gathered" ;;
-    *) PATH=$standins "$shell" "$context/../image/add-packages" "$work/gathered" ;;
+    busybox) PATH=$standins "$shell" sh "$context/../image/add-packages" "$work/gathered" "$root" ;;
+    *) PATH=$standins "$shell" "$context/../image/add-packages" "$work/gathered" "$root" ;;
     esac
 }
 
@@ -245,6 +245,43 @@ test_each_distribution_has_its_package_manager() {
         succeeds add_packages "$manager"
         has "$work/calls" "^$manager .*(install|add) .*rdma-core openmpi-bin\$"
     done
+}
+
+test_mpi_brings_its_packages_and_the_right_to_lock_memory() {
+    for manager in apt-get dnf yum zypper; do
+        rm -rf "${work:?}/standins" "$root"
+        mkdir "$root"
+        prepare
+        mkdir -p "$work/gathered"
+        : >"$work/gathered/mpi"
+        succeeds add_packages "$manager"
+        has "$work/calls" "^$manager .*install .*rdma-core .*perftest openmpi.* gcc .*rdma-core openmpi-bin\$"
+        has "$root/etc/security/limits.d/oneib.conf" '^[*] - memlock unlimited$'
+    done
+    rm -rf "$standins"
+    prepare
+    fails add_packages apk
+    has_not "$work/calls" ' add '
+}
+
+test_without_mpi_limits_stay() {
+    prepare
+    succeeds add_packages apt-get
+    [ ! -e "$root/etc/security" ] || fail "limits were changed"
+}
+
+test_mpi_is_asked_for_in_the_image() {
+    prepare
+    guestfs
+    echo image >"$work/disk.img"
+    standin virt-customize <<'END'
+for word; do
+    case $word in *:/) [ ! -e "${word%:/}/mpi" ] || echo 'mpi is wanted' >>"${0%/*}/../calls" ;; esac
+done
+END
+    succeeds recipe --mpi "$work/disk.img"
+    has "$work/calls" 'add-packages /oneib-image .*/context/install'
+    has "$work/calls" 'mpi is wanted'
 }
 
 test_a_package_of_another_kind_is_refused() {
