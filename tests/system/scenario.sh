@@ -6,19 +6,19 @@
 set -eu
 inside=$LAB/inside
 
-# on N COMMAND...: as root in a node; without a command the script on standard input. Nothing takes longer than four
+# on N COMMAND...: as root in a node; without a command the script on standard input. Nothing takes longer than six
 # minutes, even where the processors have more to do than this.
 on() {
     on_node=$1
     shift
     [ $# -gt 0 ] || set -- sh -eu -s
-    timeout 240 "$LAB/node" ssh "$on_node" "$@"
+    timeout 360 "$LAB/node" ssh "$on_node" "$@"
 }
 
 as_oneadmin() { # N COMMAND...
     on_node=$1
     shift
-    timeout 240 "$LAB/node" as oneadmin "$on_node" "$@"
+    timeout 360 "$LAB/node" as oneadmin "$on_node" "$@"
 }
 
 fail() {
@@ -49,7 +49,7 @@ start_guest() {
 # console_gets N NAME PATTERN [TIMES]: waits until that many lines of its console begin with "guest: " and that; once, if
 # not said.
 console_gets() {
-    on "$1" "$inside/wait-for 180 sh -c 'test \$(grep -c \"^guest: $3\" /var/lib/one/$2.console) -ge ${4-1}'" || {
+    on "$1" "$inside/wait-for 300 sh -c 'test \$(grep -c \"^guest: $3\" /var/lib/one/$2.console) -ge ${4-1}'" || {
         on "$1" "tail -n 20 /var/lib/one/$2.console" >&2
         return 1
     }

@@ -84,7 +84,8 @@ has_its_last_line() {
 # context, where passwords may be.
 remember_context() (
     uuid=$(machine_uuid) || exit 0
-    mkdir -p "${ONEIB_ROOT-}/etc/oneib" &&
+    # All may enter it: the hostfile is there too.
+    (umask 022 && mkdir -p "${ONEIB_ROOT-}/etc/oneib") &&
         { echo "# Machine $uuid" && read_variables "$1" -v ours=1; } |
         write_when_it_differs "${ONEIB_ROOT-}/etc/oneib/context" 0600 || true
 )
