@@ -24,6 +24,7 @@
 #define VMS_LEFT 3
 #define TAKE_OVER_MS 20000u
 #define PROGRAM_MS 60000u
+#define LIMITED_MS 20000u
 
 #define STANDBY "standby"
 #define STANDBY_DAEMON "oneibd-standby"
@@ -205,6 +206,32 @@ static void introduce(struct demo_stage *stage)
               "             probe, network driver and oneib-vf\n\n");
 }
 
+/* Before there was a partitions file all ports were full members of the default partition: a probe
+ * would find that wrong. */
+static int await_limited(struct demo_stage *stage, size_t host, struct oneib_error *err)
+{
+    const double end_ms = oneib_now_ms() + LIMITED_MS;
+    struct lab_node_vf vf;
+    do {
+        if (lab_node_vf(stage->lab, host, 0, &vf, err) < 0)
+            return -1;
+        if (!oneib_pkey_is_full(vf.key))
+            return 0;
+        lab_sleep_ms(5);
+    } while (oneib_now_ms() < end_ms);
+    return oneib_fail(err, ONEIB_ERROR_TIMEOUT, "the adapter of host %s does not follow the fabric",
+                      demo_host_name(stage, host));
+}
+
+/* OpenNebula learns of the hosts and their adapters from their probes. */
+static int add_hosts(struct demo_stage *stage, struct oneib_error *err)
+{
+    for (size_t host = 0; host < HOSTS; host++)
+        if (await_limited(stage, host, err) < 0)
+            return -1;
+    return lab_add_nodes(stage->lab, err);
+}
+
 static int set_the_stage(struct demo_stage *stage, struct lab_instance *standby,
                          struct oneib_error *err)
 {
@@ -212,13 +239,13 @@ static int set_the_stage(struct demo_stage *stage, struct lab_instance *standby,
     introduce(stage);
     if (lab_fabric_start(stage->lab, err) < 0 || lab_standin_start(stage->lab, NULL, err) < 0 ||
         configure(stage, standby, err) < 0 || start_subnet_managers(stage, standby, err) < 0 ||
-        lab_nodes_start(stage->lab, &nodes, err) < 0 || lab_add_nodes(stage->lab, err) < 0)
+        lab_nodes_start(stage->lab, &nodes, err) < 0)
         return -1;
     if (demo_tenant_add(stage, "climate", err) < 0 || demo_tenant_add(stage, "physics", err) < 0)
         return -1;
     /* Taking over the file that opensm reads is asked for once, on each host of an SM. */
     if (run(stage, (const char *[]){"sync", "--force", NULL}, false, err) < 0 ||
-        run_on_standby(stage, standby, "sync", "--force", err) < 0 ||
+        run_on_standby(stage, standby, "sync", "--force", err) < 0 || add_hosts(stage, err) < 0 ||
         start_daemons(stage, standby, err) < 0 || demo_learn_keys(stage, err) < 0)
         return -1;
     demo_tell(stage,
