@@ -18,6 +18,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <termios.h>
 #include <time.h>
 
 #include "stage.h"
@@ -256,13 +257,30 @@ static int watch_signals(struct oneib_error *err)
     return fd < 0 ? oneib_fail_errno(err, errno, "watching for signals") : fd;
 }
 
+/* Where a line or its end is meant for this program: not one started in the background. */
+static bool is_at_terminal(void)
+{
+    if (!isatty(STDIN_FILENO))
+        return false;
+    const pid_t foreground = tcgetpgrp(STDIN_FILENO);
+    return foreground < 0 || foreground == getpgrp();
+}
+
+/* What was typed before it was asked for, and the line that ended it. */
+static void drop_input(void)
+{
+    if (is_at_terminal())
+        tcflush(STDIN_FILENO, TCIFLUSH);
+}
+
 static int wait_and_serve(struct demo_stage *stage, int listening, int signals, double end_ms,
                           struct oneib_error *err)
 {
     struct pollfd watched[] = {{.fd = signals, .events = POLLIN},
                                {.fd = listening, .events = POLLIN},
-                               {.fd = isatty(STDIN_FILENO) ? STDIN_FILENO : -1, .events = POLLIN}};
+                               {.fd = -1, .events = POLLIN}};
     for (double left_ms; (left_ms = end_ms - oneib_now_ms()) > 0;) {
+        watched[2].fd = is_at_terminal() ? STDIN_FILENO : -1;
         const int ready = poll(watched, 3, left_ms < RECLAIM_MS ? (int)left_ms + 1 : RECLAIM_MS);
         if (ready < 0 && errno != EINTR)
             return oneib_fail_errno(err, errno, "waiting");
@@ -295,7 +313,7 @@ static void invite(struct demo_stage *stage, const char *folder, unsigned minute
               "    on-host H3 oneib hca          what the administrator of a host sees\n"
               "    vm-standin start climate      oneibd follows, and what happened is told here\n"
               "    vm-standin                    more to do in place of OpenNebula\n\n",
-              isatty(STDIN_FILENO) ? "Enter or Ctrl-C" : "SIGINT or SIGTERM", clock,
+              is_at_terminal() ? "Enter or Ctrl-C" : "SIGINT or SIGTERM", clock,
               quoted.data ? quoted.data : "");
 }
 
@@ -313,9 +331,11 @@ int demo_keep(struct demo_stage *stage, const char *folder, unsigned minutes,
     stage->group_size = 1;
     stage->animate = false;
     if (status == 0) {
+        drop_input();
         invite(stage, folder, minutes);
         status = wait_and_serve(stage, listening, signals, oneib_now_ms() + minutes * 60e3, err);
     }
+    drop_input();
     remove_files(folder);
     if (status == 0)
         demo_tell(stage, "\nThe cloud ends.\n");
