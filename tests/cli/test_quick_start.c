@@ -26,10 +26,10 @@ struct command {
 };
 
 /* Not ours; OpenNebula's of the command line are all called so. */
-static const char *const others[] = {"apt-get", "cat",       "cd",     "chmod",
-                                     "echo",    "install",   "ln",     "lspci",
-                                     "ls",      "mstconfig", "ibstat", "update-initramfs",
-                                     "tar",     NULL};
+static const char *const others[] = {
+    "apt-get", "cat", "cd",       "chmod",     "echo",   "install",          "ln",
+    "lspci",   "ls",  "modprobe", "mstconfig", "ibstat", "update-initramfs", "tar",
+    NULL};
 static const char *const opennebulas[] = {"oneuser",     "onehost", "oneimage", "onevnet",
                                           "onetemplate", "onevm",   NULL};
 
