@@ -66,6 +66,8 @@ run_tests() {
     failures=0
     tests=${GUEST_ONLY:-$(sed -n 's/^\(test_[a-z0-9_]*\)() .*/\1/p' "$GUEST_FILE")}
     [ -n "$tests" ] || { echo "$GUEST_FILE has no tests" && exit 1; }
+    work=
+    trap 'rm -rf "$work"; exit 1' HUP INT TERM
     for test in $tests; do
         echo "[ RUN      ] $test"
         work=$(mktemp -d) && root=$work/root && mkdir "$root" || exit 1
