@@ -6,12 +6,16 @@
 # shellcheck source=tests/install/machine.sh
 . "$INSTALL_TESTS/machine.sh"
 
+# One for all tests: it takes a while.
+made=$(mktemp -d)
+trap 'rm -rf "$made"' EXIT
+"$SOURCES/install.sh" --bundle "$made/oneib.tar.gz" --build "$BUILD" --prefix "$PREFIX" || exit 1
+
 # A machine in whose /root a bundle was unpacked.
 prepare_with_bundle() {
     prepare
-    succeeds "$SOURCES/install.sh" --bundle "$work/oneib-test.tar.gz" --build "$BUILD" --prefix "$PREFIX"
     mkdir "$root/root"
-    tar -xzf "$work/oneib-test.tar.gz" -C "$root/root"
+    tar -xzf "$made/oneib.tar.gz" -C "$root/root"
     for program in cmake ninja make cc gcc clang objdump readelf git; do
         printf '#!/bin/sh\necho "%s is not to be here" >&2\nexit 99\n' $program >"$root/standins/$program"
         chmod 755 "$root/standins/$program"
