@@ -204,7 +204,7 @@ static void what_root_has_written_first_the_daemons_user_can_replace(void **stat
     struct oneib_error err;
     int lock, status;
     if (geteuid() != 0)
-        skip();
+        skip_because("only root can become another user");
     assert_int_equal(chown(scratch, NOBODY, NOBODY), 0);
     assert_int_equal(sync_lock(&lock, &err), 0);
     assert_int_equal(
