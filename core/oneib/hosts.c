@@ -336,10 +336,7 @@ static int survey_and_print(struct survey *survey, struct oneib_error *err)
 static enum oneib_exit run_hosts(const struct oneib_run *run, struct oneib_error *err)
 {
     struct oneib_looked looked;
-    const enum oneib_look_fabric fabric = oneib_given(run, ONEIB_OPTION_NO_FABRIC)
-                                              ? ONEIB_FABRIC_LEFT_ALONE
-                                              : ONEIB_FABRIC_IF_POSSIBLE;
-    if (oneib_look_at_all(run, fabric, false, &looked, err) < 0)
+    if (oneib_look_at_all(run, ONEIB_FABRIC_IF_POSSIBLE, false, &looked, err) < 0)
         return ONEIB_EXIT_FAILURE;
     struct survey survey = {.run = run, .looked = &looked};
     const int status = survey_and_print(&survey, err);

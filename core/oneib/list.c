@@ -102,10 +102,7 @@ static int print(const struct oneib_run *run, const struct oneib_looked *looked,
 static enum oneib_exit run_list(const struct oneib_run *run, struct oneib_error *err)
 {
     struct oneib_looked looked;
-    const enum oneib_look_fabric fabric = oneib_given(run, ONEIB_OPTION_NO_FABRIC)
-                                              ? ONEIB_FABRIC_LEFT_ALONE
-                                              : ONEIB_FABRIC_IF_POSSIBLE;
-    if (oneib_look_at_all(run, fabric, false, &looked, err) < 0)
+    if (oneib_look_at_all(run, ONEIB_FABRIC_IF_POSSIBLE, false, &looked, err) < 0)
         return ONEIB_EXIT_FAILURE;
     if (!run->json)
         oneib_print_findings(run, &looked.findings);

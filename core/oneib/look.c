@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "oneib/look.h"
 #include "base/clock.h"
+#include "oneib/options.h"
 #include "oneib/output.h"
 #include <stdio.h>
 
@@ -111,6 +112,8 @@ int oneib_look_at_all(const struct oneib_run *run, enum oneib_look_fabric fabric
                       struct oneib_looked *looked, struct oneib_error *err)
 {
     *looked = (struct oneib_looked){0};
+    if (oneib_given(run, ONEIB_OPTION_NO_FABRIC))
+        fabric = ONEIB_FABRIC_LEFT_ALONE;
     if (oneib_session_begin(run, &looked->session, err) < 0)
         return -1;
     if (look(run, fabric, force, looked, err) < 0) {

@@ -22,8 +22,8 @@ struct oneib_looked {
 };
 
 /*
- * Reads the configuration, opens what is wanted and looks, with progress on a terminal. On failure
- * *looked holds nothing that must be cleared.
+ * Reads the configuration, opens what is wanted and looks, with progress on a terminal; leaves the
+ * fabric alone when --no-fabric is given. On failure *looked holds nothing that must be cleared.
  */
 int oneib_look_at_all(const struct oneib_run *run, enum oneib_look_fabric fabric, bool force,
                       struct oneib_looked *looked, struct oneib_error *err);

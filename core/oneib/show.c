@@ -472,10 +472,7 @@ static enum oneib_exit run_show(const struct oneib_run *run, struct oneib_error 
         return oneib_usage(run->verb, err, "'show' needs the id or the name of a network, not ''");
 
     struct oneib_looked looked;
-    const enum oneib_look_fabric fabric = oneib_given(run, ONEIB_OPTION_NO_FABRIC)
-                                              ? ONEIB_FABRIC_LEFT_ALONE
-                                              : ONEIB_FABRIC_IF_POSSIBLE;
-    if (oneib_look_at_all(run, fabric, false, &looked, err) < 0)
+    if (oneib_look_at_all(run, ONEIB_FABRIC_IF_POSSIBLE, false, &looked, err) < 0)
         return ONEIB_EXIT_FAILURE;
     const int status = find_and_print(run, &looked, has_id, (uint32_t)id, err);
     oneib_looked_clear(&looked);
