@@ -193,7 +193,8 @@ END
     sm) cat <<'END'
 
 Next, on this host: /etc/oneib/oneib.conf, then
-  oneib plan && oneib sync --force       # takes opensm's partitions over
+  oneib plan                             # shows the partitions that were there before
+  oneib sync                             # with --force, this once, where there were some
   systemctl enable --now oneibd
 END
         ;;

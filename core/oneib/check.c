@@ -169,10 +169,10 @@ const struct oneib_verb oneib_verb_check = {
             "Looks at the configuration, OpenNebula, the fabric, opensm and its files.\n"
             "Changes nothing. Exits 1 when something fails.\n"
             "\n"
-            "  --config  without a file: print the effective configuration and nothing else\n"
+            "  --config  as the last word: print the effective configuration and nothing else\n"
             "\n"
             "example:\n"
-            "  $ oneib check --config > /etc/oneib/oneib.conf\n",
+            "  $ oneib check --config | less\n",
     .lone_config = true,
     .run = run_check,
 };

@@ -98,7 +98,8 @@ const struct oneib_verb oneib_verb_verify = {
     .help = "usage: oneib verify [--json]\n"
             "\n"
             "Reads the P_Key table of every port and compares it with the desired partitions.\n"
-            "Writes nothing. Exits 1 when a port deviates or a finding is a violation.\n"
+            "Writes nothing. Exits 1 when a port deviates, removals are held, or a finding is\n"
+            "a violation.\n"
             "\n"
             "example:\n"
             "  $ oneib verify && echo isolated\n",

@@ -38,8 +38,8 @@ void demo_tell_legend(const struct demo_stage *stage)
     else
         printf("A line tells what happens to VMs of a tenant, and how long the slowest took until "
                "the fabric had\nfollowed. After each VM it is measured who reaches whom, through "
-               "all %d x %d VFs, free ones too:\neach VM must reach all VMs of its tenant and "
-               "nobody else.\n\n"
+               "all %d x %d VFs, free ones too\n(for a line of four VMs four times): each VM must "
+               "reach all VMs of its tenant and nobody else.\n\n"
                "   TIME  TENANT   WHAT HAPPENS%36sIN FORCE AFTER  PAIRS CHECKED\n",
                DEMO_VFS, DEMO_VFS, "");
 }
