@@ -32,6 +32,13 @@ static bool has_better_to_do(void *context, double waited_ms)
     return waited_ms > PATIENCE_WITH_PORTS_MS && oneib_daemon_listen(daemon);
 }
 
+/* Now, and not when all ports have it: what somebody writes meanwhile is to be noticed. */
+static void note_file(void *context)
+{
+    struct oneib_daemon *daemon = context;
+    daemon->partitions = oneib_stamp_of(daemon->config.opensm.partitions);
+}
+
 /* The change is in force, or on its way: a log that cannot be written must not hold it up. */
 static void follow_trail(struct oneib_daemon *daemon, const struct oneib_changes *changes,
                          bool fresh)
@@ -151,8 +158,6 @@ static int note_applied(struct oneib_daemon *daemon, struct oneib_apply_result *
     const bool fresh = subnet_is_new || result->outcome != ONEIB_UNCHANGED;
     if (told)
         oneib_histogram_add(&daemon->metrics.event_to_in_force, since_event_ms / 1000);
-    if (result->outcome != ONEIB_UNCHANGED)
-        daemon->partitions = oneib_stamp_of(daemon->config.opensm.partitions);
     daemon->owns_file = true;
     follow_trail(daemon, changes, fresh);
     log_outcome(daemon, changes, result, since_event_ms);
@@ -172,6 +177,7 @@ static int apply(struct oneib_daemon *daemon, const struct oneib_changes *change
         .force = may_restore(daemon),
         .subnet_is_new = subnet_is_new,
         .give_up = has_better_to_do,
+        .in_place = note_file,
         .context = daemon,
     };
     const bool written = view->changed;

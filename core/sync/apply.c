@@ -128,6 +128,9 @@ static int reload(const struct step *step, struct oneib_error *err)
 static void reload_when_in_place(void *context)
 {
     struct writing *writing = context;
+    const struct oneib_apply_options *options = writing->step->options;
+    if (options->in_place)
+        options->in_place(options->context);
     writing->reloaded = reload(writing->step, &writing->reload_error);
 }
 

@@ -120,6 +120,12 @@ struct oneib_apply_options {
      * the next run goes on from there. NULL: until opensm.apply_timeout.
      */
     bool (*give_up)(void *context, double waited_ms);
+    /*
+     * Called each time the partitions file has been replaced, before anybody is told or waited for:
+     * whoever watches the file looks at it now. Later somebody else may have written it. May be
+     * NULL.
+     */
+    void (*in_place)(void *context);
     void *context;
 };
 

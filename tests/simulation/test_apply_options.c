@@ -202,6 +202,38 @@ static void who_gives_up_leaves_what_was_written(void **state)
     assert_true(holds(0, RED));
 }
 
+struct watcher {
+    struct patience patience; /* the first, so that both callbacks have one context */
+    unsigned questions_before;
+    unsigned replaced;
+    char *file;
+};
+
+static void look_at_file(void *context)
+{
+    struct watcher *watcher = context;
+    watcher->questions_before = watcher->patience.questions;
+    watcher->replaced++;
+    watcher->file = file_in_place();
+}
+
+/* An edit that comes while ports are waited for is another file than the one that was looked at. */
+static void who_watches_the_file_sees_it_before_ports_are_waited_for(void **state)
+{
+    (void)state;
+    struct watcher watcher = {.patience.limit_ms = 100};
+    be_deaf();
+    want(cluster("red", RED, 0));
+    ok(try_to_apply(&(struct oneib_apply_options){
+        .give_up = has_waited_enough, .in_place = look_at_file, .context = &watcher}));
+    assert_int_equal(watcher.replaced, 1);
+    assert_int_equal(watcher.questions_before, 0);
+    assert_true(watcher.patience.questions > 0);
+    assert_string_equal(watcher.file, kept.view.file_data);
+    free(watcher.file);
+    hear();
+}
+
 static void who_never_gives_up_is_asked_and_waits(void **state)
 {
     (void)state;
@@ -321,6 +353,7 @@ static void a_port_that_never_comes_right_delays_no_later_change(void **state)
 
 static const struct CMUnitTest roles[] = {
     role(who_gives_up_leaves_what_was_written),
+    role(who_watches_the_file_sees_it_before_ports_are_waited_for),
     role(who_never_gives_up_is_asked_and_waits),
     role(giving_up_while_keys_change_hands_keeps_them_from_both),
     role(a_key_is_not_given_out_by_what_was_read_long_ago),
