@@ -209,6 +209,19 @@ test_a_second_run_with_a_cut_context_changes_nothing() {
     has_not "$work/ip/calls" ' (set|add|replace|del|flush) '
 }
 
+test_what_cannot_be_merged_leaves_the_context_as_it_was() {
+    a_vm
+    cp "$root/run/oneib/context" "$work/before"
+    mkdir "$work/lib" "$work/found"
+    cp "$context"/lib/* "$work/lib"
+    rm "$work/lib/merge.awk"
+    head -c 200 "$work/whole" >"$work/found/context"
+    if ONEIB_LIBRARY=$work/lib take_context "$work/found" "$root/run/oneib/context" 2>"$work/errors"; then
+        fail "take_context did not fail: $(cat "$work/errors")"
+    fi
+    cmp "$root/run/oneib/context" "$work/before" || fail "the context has changed"
+}
+
 test_members_stay_as_they_were() {
     a_vm
     mkdir -p "$root/proc/sys/kernel"

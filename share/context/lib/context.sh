@@ -19,7 +19,7 @@ find_context() (
     read_variables "$found/context" -v check=1 | while IFS= read -r complaint; do
         say "context: $complaint; it is left out"
     done
-    take_context "$found" "$folder/context"
+    take_context "$found" "$folder/context" || exit 1
     remember_context "$folder/context"
 )
 
@@ -34,7 +34,8 @@ take_context() (
     fi
     if why=$(how_it_is_cut "$1"); then
         say "context: is cut off ($why): what it does not say any more stays as it was, until there is a whole one"
-        merge_contexts "$1" | write_when_it_differs "$2" 0600
+        # Nothing is written of what could not be merged: it would be an empty context.
+        merge_contexts "$1" >"$1/merged" && write_when_it_differs "$2" 0600 <"$1/merged"
     else
         write_when_it_differs "$2" 0600 <"$1/context"
     fi
