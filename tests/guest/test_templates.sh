@@ -471,6 +471,14 @@ test_a_network_without_a_key_is_said() {
     says '^load: network ib-pool has no P_Key yet' loads pool
 }
 
+test_two_machines_of_one_name_are_refused_before_anything_is_made() {
+    front_end
+    there onetemplate 5 ib-node oneadmin
+    there onetemplate 6 ib-node oneadmin
+    refuses 'there are several VM templates ib-node' --image guest-image
+    nothing_is_made
+}
+
 # With no other folder in PATH: this machine may have OpenNebula.
 test_opennebulas_commands_have_to_be_there() {
     front_end
