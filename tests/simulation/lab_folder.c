@@ -68,11 +68,11 @@ static void remove_with_memory(const char *folder)
 
 /* ---- the keeper ----------------------------------------------------------------------------- */
 
-static int open_lock(const char *folder, int flags)
+static int open_lock(const char *folder)
 {
     char path[PARENT_MAX + NAME_MAX + sizeof "//" LOCK];
     snprintf(path, sizeof path, "%s/" LOCK, folder);
-    return open(path, O_CLOEXEC | O_NOFOLLOW | flags, 0600);
+    return open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 }
 
 /* The lab's programs die with their parent, but not before it. */
@@ -99,7 +99,7 @@ __attribute__((noreturn)) static void keep(const char *folder)
     close_range(0, ~0u, 0);
     if (open("/dev/null", O_RDWR) == 0 && dup(0) == 1)
         (void)!dup(0);
-    const int lock = open_lock(folder, O_RDONLY);
+    const int lock = open_lock(folder);
     if (lock >= 0 && flock(lock, LOCK_EX) == 0 && fstat(lock, &status) == 0 && status.st_nlink > 0)
         remove_until_gone(folder);
     _exit(0);
@@ -107,8 +107,12 @@ __attribute__((noreturn)) static void keep(const char *folder)
 
 static int start_keeper(struct lab *lab, struct oneib_error *err)
 {
-    lab->lock = open_lock(lab->folder, O_RDWR | O_CREAT | O_EXCL);
-    if (lab->lock < 0 || flock(lab->lock, LOCK_EX | LOCK_NB) < 0)
+    /* Under its name only when it is locked: another lab's sweep would take it for abandoned. */
+    char unlocked[PATH_MAX], locked[PATH_MAX];
+    snprintf(unlocked, sizeof unlocked, "%s/" LOCK ".new", lab->folder);
+    snprintf(locked, sizeof locked, "%s/" LOCK, lab->folder);
+    lab->lock = open(unlocked, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (lab->lock < 0 || flock(lab->lock, LOCK_EX | LOCK_NB) < 0 || rename(unlocked, locked) < 0)
         return oneib_fail_errno(err, errno, "locking %s", lab->folder);
     lab->keeper = fork();
     if (lab->keeper < 0)
@@ -130,7 +134,7 @@ static bool is_ours(const char *path)
 /* One without a lock is kept for somebody, or is just being made. */
 static void sweep(const char *path)
 {
-    oneib_autoclose int lock = is_ours(path) ? open_lock(path, O_RDONLY) : -1;
+    oneib_autoclose int lock = is_ours(path) ? open_lock(path) : -1;
     if (lock >= 0 && flock(lock, LOCK_EX | LOCK_NB) == 0)
         remove_with_memory(path);
 }
