@@ -229,6 +229,15 @@ static int keep_text(const struct oneib_value *value, char **copy, struct oneib_
     return *copy ? 0 : oneib_fail_memory(err);
 }
 
+/* A host of which too much is wrong is none that is well. */
+static int keep_problem(const struct oneib_value *value, char **copy, struct oneib_error *err)
+{
+    if (value->state != ONEIB_VALUE_TOO_LONG)
+        return keep_text(value, copy, err);
+    *copy = strdup("more than fits here: onehost show");
+    return *copy ? 0 : oneib_fail_memory(err);
+}
+
 /* Anything but what the probe would print, or the writer write, counts as nothing. */
 static int keep_scalars(struct host *host, struct oneib_error *err)
 {
@@ -240,7 +249,7 @@ static int keep_scalars(struct host *host, struct oneib_error *err)
     host->result.state = oneib_value_number(&host->state, INT8_MAX, &number) ? (int8_t)number : -1;
     if (keep_text(&host->switches, &host->result.switches, err) < 0)
         return -1;
-    return keep_text(&host->problem, &host->result.problem, err);
+    return keep_problem(&host->problem, &host->result.problem, err);
 }
 
 /* Puts what was read into the cloud, which then owns it. */

@@ -269,6 +269,14 @@ static void a_hosts_state_and_its_probes_problem_are_read(void **state)
     assert_int_equal(host->state, -1);
     assert_null(host->problem);
     reading_end(&reading);
+
+    char long_problem[3000];
+    memset(long_problem, 'x', sizeof long_problem);
+    memcpy(long_problem, "<IB_PROBLEM>", strlen("<IB_PROBLEM>"));
+    strcpy(long_problem + sizeof long_problem - sizeof "</IB_PROBLEM>", "</IB_PROBLEM>");
+    host = host_saying(&reading, long_problem);
+    assert_string_equal(host->problem, "more than fits here: onehost show");
+    reading_end(&reading);
 }
 
 int main(void)
