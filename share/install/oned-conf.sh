@@ -135,6 +135,7 @@ install_oned_conf() {
 # Byte for byte what it was, unless somebody changed it since: then that without our lines.
 uninstall_oned_conf() {
     [ -f "$oned_conf" ] || return 0
+    need_oned_conf
     read_oned_conf
     [ "$begins" = 1 ] || return 0
     step "take oneib's settings out of $oned_conf" || return 0
