@@ -177,6 +177,66 @@ int oneib_finding_compare(const struct oneib_finding *a, const struct oneib_find
     return order;
 }
 
+/* Whoever puts a name into a text puts it in quotes, and has those that are in it escaped. */
+static const char *skip_quoted(const char *text)
+{
+    while (*text == '"') {
+        const char *end = strchr(text + 1, '"');
+        text = end ? end + 1 : text + strlen(text);
+    }
+    return text;
+}
+
+static int compare_unquoted(const char *a, const char *b)
+{
+    for (;; a++, b++) {
+        a = skip_quoted(a);
+        b = skip_quoted(b);
+        if (*a != *b || !*a)
+            return (unsigned char)*a - (unsigned char)*b;
+    }
+}
+
+static int compare_numbers(size_t a, size_t b)
+{
+    return (a > b) - (a < b);
+}
+
+static int compare_mentions(const struct oneib_finding *a, const struct oneib_finding *b)
+{
+    int order = compare_numbers(a->mention_count, b->mention_count);
+    for (size_t i = 0; order == 0 && i < a->mention_count; i++) {
+        order = compare_numbers(a->mentions[i].subject, b->mentions[i].subject);
+        if (order == 0)
+            order = compare_numbers(a->mentions[i].id, b->mentions[i].id);
+    }
+    return order;
+}
+
+int oneib_finding_compare_unnamed(const struct oneib_finding *a, const struct oneib_finding *b)
+{
+    if (a->severity != b->severity)
+        return a->severity > b->severity ? -1 : 1;
+
+    int order = strcmp(a->code, b->code);
+    if (order == 0)
+        order = compare_numbers(a->subject, b->subject);
+    if (order == 0)
+        order = compare_numbers(a->subject_id, b->subject_id);
+    if (order == 0)
+        order = compare_mentions(a, b);
+    if (order == 0)
+        order = compare_unquoted(a->text, b->text);
+    if (order == 0)
+        order = compare_unquoted(a->remedy ? a->remedy : "", b->remedy ? b->remedy : "");
+    return order;
+}
+
+static int compare_unnamed(const void *left, const void *right)
+{
+    return oneib_finding_compare_unnamed(left, right);
+}
+
 static int compare_findings(const void *left, const void *right)
 {
     return oneib_finding_compare(left, right);
@@ -200,6 +260,12 @@ void oneib_findings_sort(struct oneib_findings *findings)
         return;
     qsort(findings->items, findings->count, sizeof *findings->items, compare_findings);
     drop_repetitions(findings);
+}
+
+void oneib_findings_sort_unnamed(struct oneib_findings *findings)
+{
+    if (findings->count > 1)
+        qsort(findings->items, findings->count, sizeof *findings->items, compare_unnamed);
 }
 
 size_t oneib_findings_count(const struct oneib_findings *findings, enum oneib_severity at_least)

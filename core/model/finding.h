@@ -91,8 +91,13 @@ int oneib_findings_copy(const struct oneib_findings *findings, size_t from,
                         struct oneib_findings *to, struct oneib_error *err);
 /* By severity (worst first), code, text, remedy. */
 int oneib_finding_compare(const struct oneib_finding *a, const struct oneib_finding *b);
+/* 0 when both are the same finding about the same objects, whatever these are called now: as
+ * oneib_finding_compare(), but by subject and mentions, and without what stands in quotes. */
+int oneib_finding_compare_unnamed(const struct oneib_finding *a, const struct oneib_finding *b);
 /* Sorts by severity (worst first), code, text; removes exact repetitions. */
 void oneib_findings_sort(struct oneib_findings *findings);
+/* Sorts by oneib_finding_compare_unnamed(). */
+void oneib_findings_sort_unnamed(struct oneib_findings *findings);
 /* How many are at least this severe. */
 size_t oneib_findings_count(const struct oneib_findings *findings, enum oneib_severity at_least);
 const char *oneib_severity_name(enum oneib_severity severity);

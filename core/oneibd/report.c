@@ -35,17 +35,18 @@ static void say_gone(const struct oneib_finding *finding)
     oneib_log(ONEIB_LOG_INFO, "no more %s: %s", finding->code, finding->text);
 }
 
-/* Logs what `these` has and `others` has not; both are sorted. */
+/* Logs what `these` has and `others` has not; both are sorted. One of which only a name has changed
+ * is no other: who may rename a network must not make a violation look as if it had ended. */
 static void say_difference(const struct oneib_findings *these, const struct oneib_findings *others,
                            void (*say)(const struct oneib_finding *finding), const char *rest)
 {
     size_t other = 0, said = 0;
     for (size_t i = 0; i < these->count; i++) {
         while (other < others->count &&
-               oneib_finding_compare(&others->items[other], &these->items[i]) < 0)
+               oneib_finding_compare_unnamed(&others->items[other], &these->items[i]) < 0)
             other++;
         if (other < others->count &&
-            oneib_finding_compare(&others->items[other], &these->items[i]) == 0)
+            oneib_finding_compare_unnamed(&others->items[other], &these->items[i]) == 0)
             continue;
         if (++said <= LINES_MAX)
             say(&these->items[i]);
@@ -58,6 +59,7 @@ static void say_difference(const struct oneib_findings *these, const struct onei
 void oneib_report_findings(struct oneib_report *report, struct oneib_findings *now)
 {
     oneib_findings_sort(now);
+    oneib_findings_sort_unnamed(now);
     say_difference(now, &report->known, say_new, "are new");
     say_difference(&report->known, now, say_gone, "are gone");
     oneib_findings_clear(&report->known);

@@ -78,6 +78,49 @@ static void what_is_gone_is_said_and_what_stays_is_not(void **state)
     oneib_report_clear(&of);
 }
 
+/* A tenant names networks, and may rename one that a violation is about. */
+static void a_new_name_makes_no_finding_new_or_gone(void **state)
+{
+    (void)state;
+    struct oneib_report of = {0};
+    struct oneib_findings now = {0};
+    add(&now, ONEIB_VIOLATION, "port 0x1 of host \"node3\", key of network 7 \"red\"");
+    add(&now, ONEIB_WARNING, "network 9 \"\" has no key");
+    report(&of, &now);
+    add(&now, ONEIB_WARNING, "network 9 \"named\" has no key");
+    add(&now, ONEIB_VIOLATION, "port 0x1 of host \"node3\", key of network 7 \"nothing: ok\"");
+    report(&of, &now);
+    assert_string_equal(said, "");
+
+    add(&now, ONEIB_VIOLATION, "port 0x1 of host \"node3\", key of network 8 \"red\"");
+    add(&now, ONEIB_WARNING, "network 9 \"named\" has no key");
+    report(&of, &now);
+    assert_int_equal(count_lines(), 2);
+    assert_non_null(
+        strstr(said, "test-code: port 0x1 of host \"node3\", key of network 8 \"red\""));
+    assert_non_null(
+        strstr(said, "no more test-code: port 0x1 of host \"node3\", key of network 7"));
+    oneib_report_clear(&of);
+}
+
+static void findings_about_two_hosts_are_two_whatever_stands_in_quotes(void **state)
+{
+    (void)state;
+    struct oneib_report of = {0};
+    struct oneib_findings now = {0};
+    oneib_findings_mention(&now, ONEIB_SUBJECT_HOST, 3);
+    add(&now, ONEIB_VIOLATION, "host \"node3\" is odd");
+    report(&of, &now);
+    oneib_findings_mention(&now, ONEIB_SUBJECT_HOST, 3);
+    add(&now, ONEIB_VIOLATION, "host \"node3\" is odd");
+    oneib_findings_mention(&now, ONEIB_SUBJECT_HOST, 4);
+    add(&now, ONEIB_VIOLATION, "host \"node4\" is odd");
+    report(&of, &now);
+    assert_int_equal(count_lines(), 1);
+    assert_non_null(strstr(said, "test-code: host \"node4\" is odd"));
+    oneib_report_clear(&of);
+}
+
 static void a_flood_is_cut_and_counted(void **state)
 {
     (void)state;
@@ -132,6 +175,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_finding_is_said_once_with_its_remedy),
         cmocka_unit_test(what_is_gone_is_said_and_what_stays_is_not),
+        cmocka_unit_test(a_new_name_makes_no_finding_new_or_gone),
+        cmocka_unit_test(findings_about_two_hosts_are_two_whatever_stands_in_quotes),
         cmocka_unit_test(a_flood_is_cut_and_counted),
         cmocka_unit_test(a_deviation_names_port_node_and_keys),
     };
