@@ -376,14 +376,15 @@ static const struct place *find_place(const struct places *places, oneib_pkey pk
                : NULL;
 }
 
-/* Those that the rosters have told of. */
+/* Those that the rosters have told of. Who is, or was, refused had no key. */
 static int list_told(const struct oneib_news *news, struct places *places, struct oneib_error *err)
 {
     places->items = malloc((news->count + 1) * sizeof *places->items);
     if (!places->items)
         return oneib_fail_memory(err);
     for (size_t i = 0; i < news->count; i++)
-        if (news->items[i].kind != ONEIB_NEWS_REFUSED)
+        if (news->items[i].kind != ONEIB_NEWS_REFUSED &&
+            news->items[i].kind != ONEIB_NEWS_NOT_REFUSED)
             places->items[places->count++] =
                 (struct place){news->items[i].line.member, news->items[i].line.pkey, i};
     if (places->count > 1)

@@ -371,6 +371,26 @@ static void a_refusal_is_said_when_it_comes_and_when_it_goes(void **state)
                                  "\"node1\": VM ended");
 }
 
+/* What a refused NIC would have had is nobody's removal. */
+static void the_end_of_a_refusal_hides_nobody_else_on_the_port(void **state)
+{
+    struct scene *scene = *state;
+    red_on(1);
+    assert_int_equal(oneib_network_add_static(&scene->cloud.networks[0], port_of(1), ONEIB_FULL,
+                                              &scene->err),
+                     0);
+    add_nic(scene, 10, 0, RED, 1);
+    settle();
+    story.before.lines[0].verdict = ONEIB_VERDICT_PORT_FULL;
+    forget_nic(10, 0);
+    scene->cloud.networks[0].static_count = 0;
+    reconcile();
+    ASSERT_NEWS(2);
+    assert_string_equal(said(0), "member removed: network 4 \"red\" 0x0100 full, port "
+                                 "0x0002c90300000001; gone from the port");
+    assert_non_null(strstr(said(1), "member no longer refused: network 4 \"red\""));
+}
+
 /* ---- a start -------------------------------------------------------------------------------- */
 
 static void after_a_start_nobody_is_added_who_was_there(void **state)
@@ -527,6 +547,7 @@ int main(void)
         STORY(another_key_is_a_removal_and_an_addition),
         STORY(another_membership_is_a_change),
         STORY(a_refusal_is_said_when_it_comes_and_when_it_goes),
+        STORY(the_end_of_a_refusal_hides_nobody_else_on_the_port),
         STORY(after_a_start_nobody_is_added_who_was_there),
         STORY(static_members_and_the_operators_are_news_too),
         STORY(nothing_is_claimed_before_a_port_bears_it_out),
