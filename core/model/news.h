@@ -4,7 +4,8 @@
  * ports bear it out. For the daemon's log, which is an audit trail, and for `oneib sync`.
  *
  * Three steps: compare two rosters, and the file in force with the partitions that replace it
- * (news.c); ask what the ports hold (news_prove.c); say it, within bounds (news_text.c). Pure.
+ * (news.c); ask what the ports hold (news_prove.c); say it (news_text.c), within bounds
+ * (news_share.c). Pure.
  */
 #ifndef ONEIB_MODEL_NEWS_H
 #define ONEIB_MODEL_NEWS_H
@@ -21,15 +22,15 @@
 #include <stdint.h>
 
 enum oneib_news_kind { /* in the order in which they are said */
-                       ONEIB_NEWS_REFUSED,
                        ONEIB_NEWS_REMOVED,
                        ONEIB_NEWS_CHANGED, /* the membership */
                        ONEIB_NEWS_ADDED,
+                       ONEIB_NEWS_ARRIVED, /* an addition that was waited for is in force */
+                       ONEIB_NEWS_GONE,    /* a removal that was waited for is in force */
+                       ONEIB_NEWS_REFUSED,
                        ONEIB_NEWS_NOT_REFUSED, /* any more, and no member either */
-                       ONEIB_NEWS_ARRIVED,     /* an addition that was waited for is in force */
-                       ONEIB_NEWS_GONE,        /* a removal that was waited for is in force */
 };
-#define ONEIB_NEWS_KINDS (ONEIB_NEWS_GONE + 1)
+#define ONEIB_NEWS_KINDS (ONEIB_NEWS_NOT_REFUSED + 1)
 
 /* What the documents say of why; no more than that is known. */
 enum oneib_news_reason {
@@ -63,6 +64,7 @@ struct oneib_news_item {
     enum oneib_news_kind kind;
     enum oneib_news_reason reason;
     enum oneib_news_proof proof;
+    bool has_line;                 /* else it is one of those that are only counted */
     bool has_vm;                   /* else a member that the partitions file alone has */
     struct oneib_roster_line line; /* without a VM: member, pkey, membership, network */
     uint8_t member_kind;           /* enum oneib_member_kind, without a VM */
@@ -104,7 +106,8 @@ struct oneib_news_evidence {
 /*
  * Sets each item's proof and how the roster's lines stand; adds ARRIVED for those that were waited
  * for and have come. leaving: removals that are waited for, from the time before; those that are
- * done become GONE, those of this news that are not are added.
+ * done become GONE, those of this news that are not are added. At last the items are sorted, and
+ * those that get a line are chosen.
  */
 int oneib_news_prove(const struct oneib_news_evidence *evidence, struct oneib_roster *roster,
                      struct oneib_news *leaving, struct oneib_news *news, struct oneib_error *err);
@@ -122,10 +125,13 @@ const char *oneib_news_proof_name(enum oneib_news_proof proof);
 void oneib_news_append_reason(const struct oneib_cloud *cloud, const struct oneib_news_item *item,
                               struct oneib_text *text);
 
-/* So many lines are said of one reconciliation; the others are counted in one more. */
+/* So many lines are said of one reconciliation; the others are counted in one more. Each network
+ * has the same share of them: what a network does not need is the others'. */
 #define ONEIB_NEWS_LINES 200
+/* Chooses those that get a line: has_line. news: sorted. */
+int oneib_news_share_lines(struct oneib_news *news, struct oneib_error *err);
 /* `and 3800 more: network 7 "red" 2000 added, 12 removed; network 9 ...`; what is waited for among
- * them is said. Nothing when `news` has no more than ONEIB_NEWS_LINES. */
+ * them is said. Nothing when each item has a line. */
 void oneib_news_append_rest(const struct oneib_cloud *cloud, const struct oneib_news *news,
                             struct oneib_text *text);
 

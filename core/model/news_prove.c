@@ -294,5 +294,5 @@ int oneib_news_prove(const struct oneib_news_evidence *evidence, struct oneib_ro
     const int status = prove(&work, err);
     free(work.partitions);
     oneib_news_sort(news);
-    return status;
+    return status < 0 ? -1 : oneib_news_share_lines(news, err);
 }

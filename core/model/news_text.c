@@ -299,23 +299,35 @@ static void append_tallies(const struct oneib_cloud *cloud, const struct tally *
     append_counts(&others, text);
 }
 
+static size_t count_without_line(const struct oneib_news *news)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < news->count; i++)
+        count += !news->items[i].has_line;
+    return count;
+}
+
 void oneib_news_append_rest(const struct oneib_cloud *cloud, const struct oneib_news *news,
                             struct oneib_text *text)
 {
-    if (news->count <= ONEIB_NEWS_LINES)
+    const size_t rest = count_without_line(news);
+    size_t filled = 0;
+    if (rest == 0)
         return;
-    const size_t rest = news->count - ONEIB_NEWS_LINES;
     struct tally *tallies = calloc(rest, sizeof *tallies);
     oneib_text_printf(text, "and %zu more:", rest);
     if (!tallies) {
         oneib_text_append(text, " no memory to count them");
         return;
     }
-    for (size_t i = 0; i < rest; i++) {
-        const struct oneib_news_item *item = &news->items[ONEIB_NEWS_LINES + i];
-        tallies[i].network_id = item->line.network_id;
-        tallies[i].kinds[item->kind] = tallies[i].all = 1;
-        tallies[i].awaited = is_awaited(item);
+    for (size_t i = 0; i < news->count; i++) {
+        const struct oneib_news_item *item = &news->items[i];
+        if (item->has_line)
+            continue;
+        struct tally *tally = &tallies[filled++];
+        tally->network_id = item->line.network_id;
+        tally->kinds[item->kind] = tally->all = 1;
+        tally->awaited = is_awaited(item);
     }
     append_tallies(cloud, tallies, merge_tallies(tallies, rest), text);
     free(tallies);

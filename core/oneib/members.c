@@ -24,7 +24,9 @@ void oneib_members_append(const struct oneib_cloud *cloud, const struct oneib_ne
                           struct oneib_text *text)
 {
     oneib_autotext struct oneib_text rest = {0};
-    for (size_t i = 0; i < news->count && i < ONEIB_NEWS_LINES; i++) {
+    for (size_t i = 0; i < news->count; i++) {
+        if (!news->items[i].has_line)
+            continue;
         oneib_news_append(cloud, &news->items[i], true, text);
         oneib_text_append(text, "\n");
     }

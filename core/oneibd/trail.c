@@ -15,8 +15,9 @@ static void say_item(const struct oneib_cloud *cloud, const struct oneib_news_it
 static void say(const struct oneib_cloud *cloud, const struct oneib_news *news, bool fresh)
 {
     oneib_autotext struct oneib_text rest = {0};
-    for (size_t i = 0; i < news->count && i < ONEIB_NEWS_LINES; i++)
-        say_item(cloud, &news->items[i], fresh);
+    for (size_t i = 0; i < news->count; i++)
+        if (news->items[i].has_line)
+            say_item(cloud, &news->items[i], fresh);
     oneib_news_append_rest(cloud, news, &rest);
     if (rest.length > 0)
         oneib_log(ONEIB_LOG_INFO, "%s", rest.data);

@@ -376,9 +376,9 @@ static void the_end_of_a_refusal_hides_nobody_else_on_the_port(void **state)
 {
     struct scene *scene = *state;
     red_on(1);
-    assert_int_equal(oneib_network_add_static(&scene->cloud.networks[0], port_of(1), ONEIB_FULL,
-                                              &scene->err),
-                     0);
+    assert_int_equal(
+        oneib_network_add_static(&scene->cloud.networks[0], port_of(1), ONEIB_FULL, &scene->err),
+        0);
     add_nic(scene, 10, 0, RED, 1);
     settle();
     story.before.lines[0].verdict = ONEIB_VERDICT_PORT_FULL;
@@ -500,6 +500,23 @@ static void removals_that_are_held_back_are_not_claimed(void **state)
 
 /* ---- bounds --------------------------------------------------------------------------------- */
 
+static size_t lines_of_kind(uint32_t network_id, enum oneib_news_kind kind)
+{
+    size_t lines = 0;
+    for (size_t i = 0; i < story.news.count; i++)
+        lines += story.news.items[i].has_line && story.news.items[i].kind == kind &&
+                 story.news.items[i].line.network_id == network_id;
+    return lines;
+}
+
+static size_t lines_of(uint32_t network_id)
+{
+    size_t lines = 0;
+    for (unsigned kind = 0; kind < ONEIB_NEWS_KINDS; kind++)
+        lines += lines_of_kind(network_id, (enum oneib_news_kind)kind);
+    return lines;
+}
+
 static void what_is_beyond_the_bound_is_counted_by_network(void **state)
 {
     struct scene *scene = *state;
@@ -513,10 +530,57 @@ static void what_is_beyond_the_bound_is_counted_by_network(void **state)
     assert_int_equal(story.news.count, 2000);
     oneib_news_append_rest(&scene->cloud, &story.news, &rest);
     assert_string_equal(rest.data,
-                        "and 1800 more: network 4 \"red\" 1300 added; network 5 500 added");
-    story.news.count = ONEIB_NEWS_LINES;
+                        "and 1800 more: network 4 \"red\" 1400 added; network 5 400 added");
+    assert_int_equal(lines_of(RED) + lines_of(5), ONEIB_NEWS_LINES);
+    turn_over();
+    reconcile();
     oneib_news_append_rest(&scene->cloud, &story.news, &nothing);
     assert_null(nothing.data);
+}
+
+static void all_have_a_line_where_there_are_no_more_than_the_bound(void **state)
+{
+    struct scene *scene = *state;
+    oneib_autotext struct oneib_text rest = {0};
+    red_on(1);
+    settle();
+    for (uint32_t i = 0; i < ONEIB_NEWS_LINES; i++)
+        add_nic(scene, 100 + i, 0, RED, 1);
+    reconcile();
+    assert_int_equal(lines_of(RED), ONEIB_NEWS_LINES);
+    oneib_news_append_rest(&scene->cloud, &story.news, &rest);
+    assert_null(rest.data);
+}
+
+/* Somebody's hundreds of refusals push out nobody's members, neither of the own network nor of
+ * another one. */
+static void each_network_has_its_share_of_the_lines(void **state)
+{
+    struct scene *scene = *state;
+    oneib_autotext struct oneib_text rest = {0};
+    red_on(2);
+    add_network(scene, 3, RED_KEY + 3);
+    add_nic(scene, 90, 0, RED, 1);
+    add_nic(scene, 91, 0, 3, 1);
+    settle();
+    forget_nic(90, 0);
+    forget_nic(91, 0);
+    add_nic(scene, 92, 0, RED, 2);
+    add_nic(scene, 93, 0, 3, 2);
+    for (uint32_t i = 0; i < 250; i++)
+        add_nic(scene, 100 + i, 0, 3, 7); /* a host that nobody knows */
+    for (uint32_t i = 0; i < 250; i++)
+        add_nic(scene, 1000 + i, 0, 2, 1); /* a network that is gone */
+    reconcile();
+    assert_int_equal(story.news.count, 504);
+    assert_int_equal(lines_of_kind(RED, ONEIB_NEWS_REMOVED), 1);
+    assert_int_equal(lines_of_kind(RED, ONEIB_NEWS_ADDED), 1);
+    assert_int_equal(lines_of_kind(3, ONEIB_NEWS_REMOVED), 1);
+    assert_int_equal(lines_of_kind(3, ONEIB_NEWS_ADDED), 1);
+    assert_int_equal(lines_of_kind(3, ONEIB_NEWS_REFUSED), 97);
+    assert_int_equal(lines_of_kind(2, ONEIB_NEWS_REFUSED), 99);
+    oneib_news_append_rest(&scene->cloud, &story.news, &rest);
+    assert_string_equal(rest.data, "and 304 more: network 3 153 refused; network 2 151 refused");
 }
 
 static void many_networks_are_counted_together(void **state)
@@ -554,6 +618,8 @@ int main(void)
         STORY(a_port_that_is_off_or_mute_is_said_to_be),
         STORY(removals_that_are_held_back_are_not_claimed),
         STORY(what_is_beyond_the_bound_is_counted_by_network),
+        STORY(all_have_a_line_where_there_are_no_more_than_the_bound),
+        STORY(each_network_has_its_share_of_the_lines),
         STORY(many_networks_are_counted_together),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
