@@ -26,7 +26,8 @@ enum oneib_news_kind { /* in the order in which they are said */
                        ONEIB_NEWS_CHANGED, /* the membership */
                        ONEIB_NEWS_ADDED,
                        ONEIB_NEWS_ARRIVED, /* an addition that was waited for is in force */
-                       ONEIB_NEWS_GONE,    /* a removal that was waited for is in force */
+                       ONEIB_NEWS_GONE,    /* a removal that was waited for is so no more: in force,
+                                              or the proof says what else */
                        ONEIB_NEWS_REFUSED,
                        ONEIB_NEWS_NOT_REFUSED, /* any more, and no member either */
 };
@@ -96,18 +97,19 @@ int oneib_news_make(const struct oneib_news_input *input, struct oneib_news *new
                     struct oneib_error *err);
 
 struct oneib_news_evidence {
-    const struct oneib_subnet *subnet; /* as it was read last */
-    const struct oneib_partition_table
-        *table;  /* the desired one, with what the removal hold kept */
-    size_t held; /* removals that it holds back */
+    const struct oneib_subnet *subnet;   /* as it was read last */
+    const struct oneib_cloud *cloud;     /* sorted */
+    const struct oneib_desired *desired; /* with what the removal hold kept */
+    size_t held;                         /* removals that it holds back */
     bool begins; /* nobody has said yet how the roster's lines stand: all are looked at */
 };
 
 /*
  * Sets each item's proof and how the roster's lines stand; adds ARRIVED for those that were waited
- * for and have come. leaving: removals that are waited for, from the time before; those that are
- * done become GONE, those of this news that are not are added. At last the items are sorted, and
- * those that get a line are chosen.
+ * for and have come. leaving: removals that are waited for, held back ones too, from the time
+ * before, one of each key on each port; those that are no more become GONE, those of this news that
+ * are not done are added. What the file alone tells of them is left out. At last the items are
+ * sorted, and those that get a line are chosen. On failure leaving is as it was.
  */
 int oneib_news_prove(const struct oneib_news_evidence *evidence, struct oneib_roster *roster,
                      struct oneib_news *leaving, struct oneib_news *news, struct oneib_error *err);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What the ports say of the news: no claim before it is proved. */
 #include "base/array.h"
+#include "base/stable_sort.h"
 #include "model/news.h"
 #include "model/port_index.h"
 #include <stdlib.h>
@@ -11,7 +12,8 @@
 struct work {
     const struct oneib_news_evidence *evidence;
     struct oneib_roster *roster;
-    struct oneib_news *leaving, *news;
+    struct oneib_news *news;
+    struct oneib_news still;                   /* removals that are waited for from now on */
     const struct oneib_partition **partitions; /* of the table, by key */
 };
 
@@ -153,6 +155,26 @@ static bool others_have(const struct member_ports *ports, const struct oneib_ros
            bsearch(&wanted, ports->items, ports->count, sizeof wanted, compare_places) != NULL;
 }
 
+static bool names_static(const struct oneib_network *network, oneib_guid guid)
+{
+    for (size_t i = 0; network && i < network->static_count; i++)
+        if (network->static_members[i].guid == guid)
+            return true;
+    return false;
+}
+
+/* Whom the hold puts back, it puts into the partition of the same name. There a port is listed for
+ * a NIC or as a static member, too. */
+static bool is_held(const struct work *work, const struct member_ports *ports,
+                    const struct oneib_roster_line *line)
+{
+    const struct oneib_partition *partition = work->partitions[line->pkey & (KEYS - 1)];
+    uint32_t network_id;
+    return work->evidence->held > 0 && partition &&
+           oneib_cluster_name_parse(partition->name, &network_id) && !others_have(ports, line) &&
+           !names_static(oneib_cloud_network(work->evidence->cloud, network_id), line->member);
+}
+
 static int prove_removal(const struct work *work, struct member_ports *ports,
                          struct oneib_news_item *item, struct oneib_error *err)
 {
@@ -162,14 +184,79 @@ static int prove_removal(const struct work *work, struct member_ports *ports,
     }
     if (list_ports(work, ports, err) < 0)
         return -1;
-    const bool is_held = work->evidence->held > 0 && !others_have(ports, &item->line);
-    item->proof = is_held ? ONEIB_PROOF_HELD_BACK : ONEIB_PROOF_OTHERS;
+    item->proof = is_held(work, ports, &item->line) ? ONEIB_PROOF_HELD_BACK : ONEIB_PROOF_OTHERS;
     return 0;
 }
 
 static bool is_waited_for(const struct oneib_news_item *item)
 {
-    return item->proof == ONEIB_PROOF_AWAITED || item->proof == ONEIB_PROOF_MUTE;
+    return item->proof == ONEIB_PROOF_AWAITED || item->proof == ONEIB_PROOF_MUTE ||
+           item->proof == ONEIB_PROOF_HELD_BACK;
+}
+
+/* ---- removals that are waited for ----------------------------------------------------------- */
+
+static int compare_places_of_items(const void *left, const void *right)
+{
+    const struct oneib_news_item *a = left, *b = right;
+    const struct place first = {a->line.member, a->line.pkey};
+    const struct place second = {b->line.member, b->line.pkey};
+    return compare_places(&first, &second);
+}
+
+static bool is_told_by_file(const struct oneib_news *leaving, const struct oneib_news_item *item)
+{
+    return item->kind == ONEIB_NEWS_REMOVED && !item->has_vm && leaving->count > 0 &&
+           bsearch(item, leaving->items, leaving->count, sizeof *item, compare_places_of_items);
+}
+
+/* The file knows the port alone; of what was waited for more is known. */
+static void forget_what_is_known_better(const struct oneib_news *leaving, struct oneib_news *news)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < news->count; i++)
+        if (!is_told_by_file(leaving, &news->items[i]))
+            news->items[kept++] = news->items[i];
+    news->count = kept;
+}
+
+static int find_departures(struct work *work, const struct oneib_news *leaving,
+                           struct member_ports *ports, struct oneib_error *err)
+{
+    for (size_t i = 0; i < leaving->count; i++) {
+        struct oneib_news_item item = leaving->items[i];
+        if (prove_removal(work, ports, &item, err) < 0)
+            return -1;
+        const bool stays = is_waited_for(&item);
+        if (!stays)
+            item.kind = ONEIB_NEWS_GONE;
+        if (oneib_news_add(stays ? &work->still : work->news, &item, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int keep_leaving(struct work *work, size_t count, struct oneib_error *err)
+{
+    for (size_t i = 0; i < count; i++)
+        if (work->news->items[i].kind == ONEIB_NEWS_REMOVED &&
+            is_waited_for(&work->news->items[i]) &&
+            oneib_news_add(&work->still, &work->news->items[i], err) < 0)
+            return -1;
+    return 0;
+}
+
+/* Ports that stay mute do not fill the memory. */
+static void keep_newest_of_each(struct oneib_news *still)
+{
+    size_t kept = 0;
+    oneib_stable_sort(still->items, still->count, sizeof *still->items, compare_places_of_items);
+    for (size_t i = 0; i < still->count; i++) {
+        if (kept > 0 && compare_places_of_items(&still->items[kept - 1], &still->items[i]) == 0)
+            kept--;
+        still->items[kept++] = still->items[i];
+    }
+    still->count = kept;
 }
 
 /* ---- all ------------------------------------------------------------------------------------ */
@@ -200,14 +287,13 @@ static int prove_item(const struct work *work, struct member_ports *ports,
     return 0;
 }
 
-static int prove_items(const struct work *work, struct oneib_error *err)
+static int prove_items(const struct work *work, struct member_ports *ports, size_t count,
+                       struct oneib_error *err)
 {
-    struct member_ports ports = {0};
-    int status = 0;
-    for (size_t i = 0; status == 0 && i < work->news->count; i++)
-        status = prove_item(work, &ports, &work->news->items[i], err);
-    free(ports.items);
-    return status;
+    for (size_t i = 0; i < count; i++)
+        if (prove_item(work, ports, &work->news->items[i], err) < 0)
+            return -1;
+    return 0;
 }
 
 /* Additions that were waited for: their lines are looked at again. Those of this news have been. */
@@ -235,45 +321,21 @@ static int find_arrivals(const struct work *work, struct oneib_error *err)
     return 0;
 }
 
-/* Removals that were waited for. One that is a member again is waited for no more. */
-static int find_departures(const struct work *work, struct oneib_error *err)
+static int prove(struct work *work, const struct oneib_news *leaving, struct oneib_error *err)
 {
-    size_t kept = 0;
-    for (size_t i = 0; i < work->leaving->count; i++) {
-        struct oneib_news_item item = work->leaving->items[i];
-        if (table_lists(work, &item.line))
-            continue;
-        item.proof = proof_of_removal(work, &item.line);
-        if (is_waited_for(&item)) {
-            work->leaving->items[kept++] = item;
-            continue;
-        }
-        item.kind = ONEIB_NEWS_GONE;
-        if (oneib_news_add(work->news, &item, err) < 0)
-            return -1;
-    }
-    work->leaving->count = kept;
-    return 0;
-}
-
-static int keep_leaving(const struct work *work, size_t count, struct oneib_error *err)
-{
-    for (size_t i = 0; i < count; i++)
-        if (work->news->items[i].kind == ONEIB_NEWS_REMOVED &&
-            is_waited_for(&work->news->items[i]) &&
-            oneib_news_add(work->leaving, &work->news->items[i], err) < 0)
-            return -1;
-    return 0;
-}
-
-static int prove(const struct work *work, struct oneib_error *err)
-{
+    struct member_ports ports = {0};
+    forget_what_is_known_better(leaving, work->news);
     const size_t count = work->news->count;
     /* Arrivals first: what is new has not been waited for. */
-    if (find_arrivals(work, err) < 0 || find_departures(work, err) < 0 ||
-        prove_items(work, err) < 0)
-        return -1;
-    return keep_leaving(work, count, err);
+    int status = find_arrivals(work, err);
+    if (status == 0)
+        status = find_departures(work, leaving, &ports, err);
+    if (status == 0)
+        status = prove_items(work, &ports, count, err);
+    if (status == 0)
+        status = keep_leaving(work, count, err);
+    free(ports.items);
+    return status;
 }
 
 static void index_partitions(const struct oneib_partition_table *table,
@@ -283,16 +345,31 @@ static void index_partitions(const struct oneib_partition_table *table,
         partitions[table->items[i].pkey & (KEYS - 1)] = &table->items[i];
 }
 
+static int prove_and_share(struct work *work, const struct oneib_news *leaving,
+                           struct oneib_error *err)
+{
+    if (prove(work, leaving, err) < 0)
+        return -1;
+    oneib_news_sort(work->news);
+    return oneib_news_share_lines(work->news, err);
+}
+
 int oneib_news_prove(const struct oneib_news_evidence *evidence, struct oneib_roster *roster,
                      struct oneib_news *leaving, struct oneib_news *news, struct oneib_error *err)
 {
-    struct work work = {evidence, roster, leaving, news, NULL};
+    struct work work = {.evidence = evidence, .roster = roster, .news = news};
     work.partitions = calloc(KEYS, sizeof(*work.partitions));
     if (!work.partitions)
         return oneib_fail_memory(err);
-    index_partitions(evidence->table, work.partitions);
-    const int status = prove(&work, err);
+    index_partitions(&evidence->desired->table, work.partitions);
+    const int status = prove_and_share(&work, leaving, err);
     free(work.partitions);
-    oneib_news_sort(news);
-    return status < 0 ? -1 : oneib_news_share_lines(news, err);
+    if (status < 0) {
+        oneib_news_clear(&work.still);
+        return -1;
+    }
+    keep_newest_of_each(&work.still);
+    oneib_news_clear(leaving);
+    *leaving = work.still;
+    return 0;
 }

@@ -25,9 +25,17 @@ const char *oneib_news_kind_name(enum oneib_news_kind kind)
     case ONEIB_NEWS_ARRIVED:
         return "in force";
     case ONEIB_NEWS_GONE:
-        return "gone";
+        return "no longer waited for";
     }
     return "unknown";
+}
+
+/* Gone is what a port has borne out. */
+static const char *kind_text(const struct oneib_news_item *item)
+{
+    return item->kind == ONEIB_NEWS_GONE && item->proof == ONEIB_PROOF_IN_FORCE
+               ? "gone"
+               : oneib_news_kind_name(item->kind);
 }
 
 const char *oneib_news_proof_name(enum oneib_news_proof proof)
@@ -205,7 +213,7 @@ void oneib_news_append(const struct oneib_cloud *cloud, const struct oneib_news_
 {
     oneib_autotext struct oneib_text reason = {0};
     const char *proof = proof_text(item, fresh);
-    oneib_text_printf(text, "member %s: ", oneib_news_kind_name(item->kind));
+    oneib_text_printf(text, "member %s: ", kind_text(item));
     append_network(cloud, item, text);
     append_place(cloud, item, text);
     oneib_news_append_reason(cloud, item, &reason);

@@ -10,8 +10,10 @@ int oneib_members_changed(const struct oneib_view *view, const struct oneib_chan
         return -1;
     const struct oneib_news_input input = {
         .after = &roster, .cloud = &view->cloud, .changes = changes};
-    const struct oneib_news_evidence evidence = {
-        .subnet = &view->subnet, .table = &view->desired.table, .held = view->held};
+    const struct oneib_news_evidence evidence = {.subnet = &view->subnet,
+                                                 .cloud = &view->cloud,
+                                                 .desired = &view->desired,
+                                                 .held = view->held};
     int status = oneib_news_make(&input, news, err);
     if (status == 0)
         status = oneib_news_prove(&evidence, &roster, &leaving, news, err);

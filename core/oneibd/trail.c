@@ -36,7 +36,8 @@ static int find_news(struct oneib_trail *trail, const struct oneib_view *view,
     };
     const struct oneib_news_evidence evidence = {
         .subnet = &view->subnet,
-        .table = &view->desired.table,
+        .cloud = &view->cloud,
+        .desired = &view->desired,
         .held = view->held,
         .begins = !trail->begun,
     };

@@ -131,7 +131,8 @@ static double follow(const struct oneib_cloud *cloud, const struct oneib_desired
         stop("roster", err);
     const struct oneib_news_input input = {
         .before = before->lines ? before : NULL, .after = &after, .cloud = cloud, .changes = &none};
-    const struct oneib_news_evidence evidence = {.subnet = &subnet, .table = &desired->table};
+    const struct oneib_news_evidence evidence = {
+        .subnet = &subnet, .cloud = cloud, .desired = desired};
     if (oneib_news_make(&input, &news, err) < 0 ||
         oneib_news_prove(&evidence, &after, &leaving, &news, err) < 0)
         stop("news", err);

@@ -112,8 +112,11 @@ static void compare(bool refusals)
 static void prove(void)
 {
     struct scene *scene = story.scene;
-    const struct oneib_news_evidence evidence = {&scene->subnet, &scene->desired.table, story.held,
-                                                 !story.knows_before};
+    const struct oneib_news_evidence evidence = {.subnet = &scene->subnet,
+                                                 .cloud = &scene->cloud,
+                                                 .desired = &scene->desired,
+                                                 .held = story.held,
+                                                 .begins = !story.knows_before};
     assert_int_equal(
         oneib_news_prove(&evidence, &story.after, &story.leaving, &story.news, &scene->err), 0);
 }
@@ -496,6 +499,107 @@ static void removals_that_are_held_back_are_not_claimed(void **state)
     ASSERT_NEWS(3);
     for (size_t i = 0; i < 3; i++)
         assert_non_null(strstr(said(i), "; held back: too many removals at once"));
+    turn_over();
+    scene->policy.hold_minimum = 2;
+    reconcile();
+    assert_int_equal(story.held, 3);
+    ASSERT_NEWS(0);
+    /* The hold is lifted; the ports do not obey at once. */
+    turn_over();
+    compare(true);
+    prove();
+    ASSERT_NEWS(0);
+    turn_over();
+    reconcile();
+    ASSERT_NEWS(3);
+    assert_string_equal(said(0), "member gone: network 4 \"red\" 0x0100 full, VM 11 NIC 0 on host "
+                                 "\"node1\", port 0x0002c90300000001: NIC detached; gone from the "
+                                 "port");
+    turn_over();
+    reconcile();
+    ASSERT_NEWS(0);
+}
+
+static void what_is_a_static_members_is_not_held_back(void **state)
+{
+    struct scene *scene = *state;
+    red_on(5);
+    assert_int_equal(
+        oneib_network_add_static(&scene->cloud.networks[0], port_of(1), ONEIB_FULL, &scene->err),
+        0);
+    for (uint32_t i = 1; i <= 5; i++)
+        add_nic(scene, 10 + i, 0, RED, i);
+    settle();
+    scene->policy.hold_minimum = 2;
+    for (uint32_t i = 1; i <= 4; i++)
+        forget_nic(10 + i, 0);
+    reconcile();
+    assert_int_equal(story.held, 3);
+    ASSERT_NEWS(4);
+    assert_non_null(strstr(said(0), "; the port keeps the key for its other members"));
+    assert_non_null(strstr(said(1), "; held back: too many removals at once"));
+}
+
+static void what_is_the_operators_is_not_held_back(void **state)
+{
+    struct scene *scene = *state;
+    red_on(5);
+    add_network(scene, 5, RED_KEY + 5);
+    add_nic(scene, 11, 0, RED, 1);
+    for (uint32_t i = 2; i <= 5; i++)
+        add_nic(scene, 10 + i, 0, 5, i);
+    settle();
+    scene->policy.hold_minimum = 2;
+    add_guid(scene, add_partition(scene, &scene->fragment, "storage", RED_KEY), port_of(1),
+             ONEIB_FULL);
+    for (uint32_t i = 1; i <= 4; i++)
+        forget_nic(10 + i, 0);
+    reconcile();
+    assert_int_equal(story.held, 3);
+    assert_non_null(strstr(said(0), "member removed: network 4 \"red\""));
+    assert_non_null(strstr(said(0), "; the port keeps the key for its other members"));
+    assert_non_null(strstr(said(1), "; held back: too many removals at once"));
+}
+
+static void a_removal_that_others_overtake_is_waited_for_no_more(void **state)
+{
+    struct scene *scene = *state;
+    red_on(2);
+    add_nic(scene, 10, 0, RED, 1);
+    settle();
+    forget_nic(10, 0);
+    compare(true);
+    prove(); /* the port is as it was */
+    ASSERT_NEWS(1);
+    turn_over();
+    add_nic(scene, 11, 0, RED, 1);
+    reconcile();
+    ASSERT_NEWS(2);
+    assert_non_null(strstr(said(0), "member added: network 4 \"red\" 0x0100 full, VM 11"));
+    assert_string_equal(said(1),
+                        "member no longer waited for: network 4 \"red\" 0x0100 full, VM 10 "
+                        "NIC 0 on host \"node1\", port 0x0002c90300000001: NIC detached; "
+                        "the port keeps the key for its other members");
+    assert_int_equal(story.leaving.count, 0);
+}
+
+static void of_each_port_and_key_one_removal_is_waited_for(void **state)
+{
+    struct scene *scene = *state;
+    red_on(1);
+    for (uint32_t i = 0; i < 50; i++)
+        add_nic(scene, 10 + i, 0, RED, 1);
+    settle();
+    for (uint32_t i = 0; i < 50; i++)
+        forget_nic(10 + i, 0);
+    compare(true);
+    prove(); /* the port is as it was */
+    ASSERT_NEWS(50);
+    assert_int_equal(story.leaving.count, 1);
+    assert_int_equal(story.leaving.items[0].line.vm_id, 59);
+    turn_over();
+    reconcile();
+    ASSERT_NEWS(1);
 }
 
 /* ---- bounds --------------------------------------------------------------------------------- */
@@ -617,6 +721,10 @@ int main(void)
         STORY(nothing_is_claimed_before_a_port_bears_it_out),
         STORY(a_port_that_is_off_or_mute_is_said_to_be),
         STORY(removals_that_are_held_back_are_not_claimed),
+        STORY(what_is_a_static_members_is_not_held_back),
+        STORY(what_is_the_operators_is_not_held_back),
+        STORY(a_removal_that_others_overtake_is_waited_for_no_more),
+        STORY(of_each_port_and_key_one_removal_is_waited_for),
         STORY(what_is_beyond_the_bound_is_counted_by_network),
         STORY(all_have_a_line_where_there_are_no_more_than_the_bound),
         STORY(each_network_has_its_share_of_the_lines),
