@@ -52,11 +52,14 @@ enum oneib_news_reason {
 
 /* What the ports say of it. */
 enum oneib_news_proof {
-    ONEIB_PROOF_NONE,      /* nothing to prove: a refusal, or members without a GUID */
+    ONEIB_PROOF_NONE, /* nothing to prove, or nothing that could: a refusal, or members without a
+                         GUID */
     ONEIB_PROOF_IN_FORCE,  /* the port holds the key, or has it no more */
     ONEIB_PROOF_AWAITED,   /* not yet */
     ONEIB_PROOF_ABSENT,    /* the port is off the fabric */
     ONEIB_PROOF_MUTE,      /* the port did not answer */
+    ONEIB_PROOF_UNSEEN,    /* a virtual port: the fabric's reading does not show it */
+    ONEIB_PROOF_WITH_VM,   /* removed: its virtual port is that of the host where the VM is now */
     ONEIB_PROOF_OTHERS,    /* removed, and the port keeps the key for other members */
     ONEIB_PROOF_HELD_BACK, /* removed, and kept in force by the removal hold */
 };

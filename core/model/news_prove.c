@@ -28,6 +28,8 @@ static enum oneib_news_proof proof_of_standing(enum oneib_standing standing)
         return ONEIB_PROOF_ABSENT;
     case ONEIB_PORT_MUTE:
         return ONEIB_PROOF_MUTE;
+    case ONEIB_PORT_UNSEEN:
+        return ONEIB_PROOF_UNSEEN;
     case ONEIB_KEY_LACKING:
     case ONEIB_KEY_OTHERWISE:
         break;
@@ -35,15 +37,9 @@ static enum oneib_news_proof proof_of_standing(enum oneib_standing standing)
     return ONEIB_PROOF_AWAITED;
 }
 
-static enum oneib_standing standing_of(const struct work *work,
-                                       const struct oneib_roster_line *line)
-{
-    return oneib_standing_of(work->evidence->subnet, line->member, line->pkey,
-                             (enum oneib_membership)line->membership);
-}
-
-static struct oneib_roster_line *find_line(const struct oneib_roster *roster,
-                                           const struct oneib_roster_line *wanted)
+/* The first line that is not before that one. */
+static struct oneib_roster_line *lower_bound(const struct oneib_roster *roster,
+                                             const struct oneib_roster_line *wanted)
 {
     size_t low = 0, high = roster->count;
     while (low < high) {
@@ -53,17 +49,63 @@ static struct oneib_roster_line *find_line(const struct oneib_roster *roster,
         else
             high = middle;
     }
-    return low < roster->count && oneib_roster_compare(&roster->lines[low], wanted) == 0
-               ? &roster->lines[low]
-               : NULL;
+    return roster->lines + low;
+}
+
+static struct oneib_roster_line *find_line(const struct oneib_roster *roster,
+                                           const struct oneib_roster_line *wanted)
+{
+    struct oneib_roster_line *line = lower_bound(roster, wanted);
+    return line < roster->lines + roster->count && oneib_roster_compare(line, wanted) == 0 ? line
+                                                                                           : NULL;
+}
+
+static bool is_virtual(const struct oneib_roster_line *line)
+{
+    return oneib_is_virtual_port(line->port, line->member);
+}
+
+/* The member that the same NIC is on another host, with the same GUID: a VF's goes with the VM.
+ * NULL: none. A NIC has two lines at most. */
+static const struct oneib_roster_line *twin_of(const struct oneib_roster *roster,
+                                               const struct oneib_roster_line *line)
+{
+    const struct oneib_roster_line first = {.vm_id = line->vm_id, .nic_id = line->nic_id};
+    const struct oneib_roster_line *end = roster->lines + roster->count;
+    const struct oneib_roster_line *other = is_virtual(line) ? lower_bound(roster, &first) : end;
+    for (; other < end && other->vm_id == line->vm_id && other->nic_id == line->nic_id; other++)
+        if (other->host_id != line->host_id && other->member == line->member &&
+            oneib_roster_is_member(other))
+            return other;
+    return NULL;
+}
+
+static enum oneib_standing standing_of(const struct work *work,
+                                       const struct oneib_roster_line *line)
+{
+    const struct oneib_wanted_key wanted = {.port = line->port,
+                                            .member = line->member,
+                                            .pkey = line->pkey,
+                                            .membership = (enum oneib_membership)line->membership};
+    return oneib_standing_of(work->evidence->subnet, &wanted);
+}
+
+/* By a port that is not certainly its own nothing is proved: it may be that of the host where the
+ * VM was. */
+static bool is_provable(const struct work *work, const struct oneib_news_item *item)
+{
+    const bool has_moved = item->reason == ONEIB_BECAUSE_MIGRATION && is_virtual(&item->line);
+    return !item->has_vm || (!has_moved && !twin_of(work->roster, &item->line));
 }
 
 static void prove_member(const struct work *work, struct oneib_news_item *item)
 {
-    const enum oneib_standing standing = standing_of(work, &item->line);
+    const bool is_certain = is_provable(work, item);
+    const enum oneib_standing standing =
+        is_certain ? standing_of(work, &item->line) : ONEIB_PORT_UNSEEN;
     struct oneib_roster_line *line = item->has_vm ? find_line(work->roster, &item->line) : NULL;
     item->line.standing = (uint8_t)standing;
-    item->proof = proof_of_standing(standing);
+    item->proof = is_certain ? proof_of_standing(standing) : ONEIB_PROOF_NONE;
     if (line)
         line->standing = (uint8_t)standing;
 }
@@ -96,13 +138,19 @@ static bool table_lists(const struct work *work, const struct oneib_roster_line 
 static enum oneib_news_proof proof_of_removal(const struct work *work,
                                               const struct oneib_roster_line *line)
 {
-    switch (oneib_standing_of(work->evidence->subnet, line->member, line->pkey, ONEIB_LIMITED)) {
+    const struct oneib_wanted_key wanted = {.port = line->port,
+                                            .member = line->member,
+                                            .pkey = line->pkey,
+                                            .membership = ONEIB_LIMITED};
+    switch (oneib_standing_of(work->evidence->subnet, &wanted)) {
     case ONEIB_KEY_LACKING:
         return ONEIB_PROOF_IN_FORCE;
     case ONEIB_PORT_ABSENT:
         return ONEIB_PROOF_ABSENT;
     case ONEIB_PORT_MUTE:
         return ONEIB_PROOF_MUTE;
+    case ONEIB_PORT_UNSEEN:
+        return ONEIB_PROOF_UNSEEN;
     case ONEIB_IN_FORCE:
     case ONEIB_KEY_OTHERWISE:
         break;
@@ -178,6 +226,11 @@ static bool is_held(const struct work *work, const struct member_ports *ports,
 static int prove_removal(const struct work *work, struct member_ports *ports,
                          struct oneib_news_item *item, struct oneib_error *err)
 {
+    const struct oneib_roster_line *twin = item->has_vm ? twin_of(work->roster, &item->line) : NULL;
+    if (twin) {
+        item->proof = twin->pkey == item->line.pkey ? ONEIB_PROOF_WITH_VM : ONEIB_PROOF_NONE;
+        return 0;
+    }
     if (!table_lists(work, &item->line)) {
         item->proof = proof_of_removal(work, &item->line);
         return 0;
@@ -305,7 +358,8 @@ static int find_arrivals(const struct work *work, struct oneib_error *err)
         if (!oneib_roster_is_member(line) || (line->standing == ONEIB_IN_FORCE && !begins))
             continue;
         const uint8_t before = line->standing;
-        line->standing = (uint8_t)standing_of(work, line);
+        line->standing =
+            (uint8_t)(twin_of(work->roster, line) ? ONEIB_PORT_UNSEEN : standing_of(work, line));
         if (before == ONEIB_IN_FORCE || line->standing != ONEIB_IN_FORCE)
             continue;
         const struct oneib_news_item item = {.kind = ONEIB_NEWS_ARRIVED,

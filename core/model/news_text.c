@@ -51,6 +51,10 @@ const char *oneib_news_proof_name(enum oneib_news_proof proof)
         return "port-off-fabric";
     case ONEIB_PROOF_MUTE:
         return "port-silent";
+    case ONEIB_PROOF_UNSEEN:
+        return "not-visible";
+    case ONEIB_PROOF_WITH_VM:
+        return "with-vm";
     case ONEIB_PROOF_OTHERS:
         return "kept-for-others";
     case ONEIB_PROOF_HELD_BACK:
@@ -200,6 +204,10 @@ static const char *proof_text(const struct oneib_news_item *item, bool fresh)
         return "the port is off the fabric";
     case ONEIB_PROOF_MUTE:
         return "waited for: the port does not answer";
+    case ONEIB_PROOF_UNSEEN:
+        return "a virtual port, which cannot be seen here";
+    case ONEIB_PROOF_WITH_VM:
+        return "its virtual port is with the VM";
     case ONEIB_PROOF_OTHERS:
         return "the port keeps the key for its other members";
     case ONEIB_PROOF_HELD_BACK:

@@ -77,6 +77,9 @@ static const char *standing_reason(enum oneib_standing standing)
                "key when it comes back";
     case ONEIB_PORT_MUTE:
         return "the port did not answer, so nothing is known of it: look at the host and its cable";
+    case ONEIB_PORT_UNSEEN:
+        return "a virtual port's table cannot be read here, or while the VM migrates not be told "
+               "from the other host's: look in the VM";
     }
     return NULL;
 }
@@ -90,13 +93,6 @@ struct place {
     enum oneib_standing standing; /* of a member; while it migrates that of the worse host */
 };
 
-static enum oneib_standing standing_of(const struct subject *subject,
-                                       const struct oneib_desired_seat *seat)
-{
-    return oneib_standing_of(&subject->view->subnet, seat->member, seat->pkey,
-                             (enum oneib_membership)seat->membership);
-}
-
 static struct place place_of(const struct subject *subject, size_t index)
 {
     const struct oneib_view *view = subject->view;
@@ -105,11 +101,9 @@ static struct place place_of(const struct subject *subject, size_t index)
     struct place place = {.attachment = &view->cloud.attachments[index],
                           .verdict = (enum oneib_verdict)view->desired.verdicts[index],
                           .seat = seats};
-    place.standing_known = view->subnet_known && place.verdict == ONEIB_VERDICT_MEMBER;
-    for (size_t i = 0; place.standing_known && i < count; i++)
-        if (i == 0 ||
-            (place.standing == ONEIB_IN_FORCE && seats[i].verdict == ONEIB_VERDICT_MEMBER))
-            place.standing = standing_of(subject, &seats[i]);
+    place.standing_known = view->subnet_known && count > 0 && place.verdict == ONEIB_VERDICT_MEMBER;
+    if (place.standing_known)
+        place.standing = oneib_standing_of_seats(&view->subnet, seats, count);
     return place;
 }
 
@@ -174,6 +168,8 @@ static void add_standing_cell(struct oneib_table *table, const struct place *pla
         oneib_table_cell(table, ONEIB_PLAIN, "not asked");
     else if (place->standing == ONEIB_IN_FORCE)
         oneib_table_cell(table, ONEIB_GOOD, "yes");
+    else if (place->standing == ONEIB_PORT_UNSEEN)
+        oneib_table_cell(table, ONEIB_PLAIN, "not visible");
     else
         oneib_table_cell(table, ONEIB_BAD, "no: %s", oneib_standing_name(place->standing));
 }
@@ -334,7 +330,9 @@ static json_t *in_force_json(const struct place *place)
 {
     if (place->verdict != ONEIB_VERDICT_MEMBER)
         return json_false();
-    return place->standing_known ? json_boolean(place->standing == ONEIB_IN_FORCE) : json_null();
+    if (!place->standing_known || place->standing == ONEIB_PORT_UNSEEN)
+        return json_null();
+    return json_boolean(place->standing == ONEIB_IN_FORCE);
 }
 
 /* Why it is not in force; NULL: it is, or nobody asked. */

@@ -54,25 +54,30 @@ static void forget_ports(void)
     oneib_subnet_clear(&story.scene->subnet);
 }
 
-/* The ports of hosts 1-9 hold what the partitions say. */
-static void obey(void)
+/* The port is there, and holds what the partitions say. */
+static void obey_on(oneib_guid guid)
 {
     struct scene *scene = story.scene;
-    forget_ports();
-    for (uint32_t host = 1; host <= 9; host++) {
-        struct oneib_subnet_port *port = add_subnet_port(scene, port_of(host), 8);
-        port->answered = true;
-        port->pkeys = calloc(8, sizeof *port->pkeys);
-        unsigned used = 0;
-        for (size_t i = 0; i < scene->desired.table.count; i++) {
-            const struct oneib_partition *partition = &scene->desired.table.items[i];
-            for (size_t j = 0; j < partition->member_count; j++)
-                if (partition->members[j].guid == port_of(host))
-                    port->pkeys[used++] = oneib_pkey_raw(
-                        partition->pkey, (enum oneib_membership)partition->members[j].membership);
-        }
+    struct oneib_subnet_port *port = add_subnet_port(scene, guid, 8);
+    port->answered = true;
+    port->pkeys = calloc(8, sizeof *port->pkeys);
+    unsigned used = 0;
+    for (size_t i = 0; i < scene->desired.table.count; i++) {
+        const struct oneib_partition *partition = &scene->desired.table.items[i];
+        for (size_t j = 0; j < partition->member_count; j++)
+            if (partition->members[j].guid == guid)
+                port->pkeys[used++] = oneib_pkey_raw(
+                    partition->pkey, (enum oneib_membership)partition->members[j].membership);
     }
     scene->has_subnet = false; /* computing does without */
+}
+
+/* Those of hosts 1-9. */
+static void obey(void)
+{
+    forget_ports();
+    for (uint32_t host = 1; host <= 9; host++)
+        obey_on(port_of(host));
 }
 
 /* ---- one reconciliation ---------------------------------------------------------------------- */
@@ -602,6 +607,121 @@ static void of_each_port_and_key_one_removal_is_waited_for(void **state)
     ASSERT_NEWS(1);
 }
 
+/* ---- virtual ports -------------------------------------------------------------------------- */
+
+static void red_on_virtual_ports(uint32_t hosts)
+{
+    red_on(hosts);
+    for (uint32_t i = 0; i < hosts; i++)
+        story.scene->cloud.hosts[i].ports[0].driver = ONEIB_HCA_MLX5;
+}
+
+static void reconcile_and_see(uint32_t vm_id, unsigned nic_id)
+{
+    compare(true);
+    obey();
+    obey_on(oneib_guid_encode(SITE, vm_id, (uint8_t)nic_id));
+    oneib_subnet_sort(&story.scene->subnet);
+    prove();
+}
+
+static void of_a_virtual_port_that_is_not_seen_nothing_is_claimed(void **state)
+{
+    struct scene *scene = *state;
+    red_on_virtual_ports(1);
+    settle();
+    add_nic(scene, 10, 0, RED, 1);
+    reconcile();
+    ASSERT_NEWS(1);
+    assert_string_equal(said(0),
+                        "member added: network 4 \"red\" 0x0100 full, VM 10 NIC 0 on host "
+                        "\"node1\", port 0x0200070000000a00: VM came to the host (RUNNING); "
+                        "a virtual port, which cannot be seen here");
+    assert_string_equal(oneib_news_proof_name(story.news.items[0].proof), "not-visible");
+    turn_over();
+    reconcile();
+    ASSERT_NEWS(0);
+    turn_over();
+    forget_nic(10, 0);
+    reconcile();
+    ASSERT_NEWS(1);
+    assert_non_null(strstr(said(0), ": NIC detached; a virtual port, which cannot be seen here"));
+    assert_int_equal(story.leaving.count, 0);
+    /* Nor where the file alone knows of it. */
+    story.knows_before = false;
+    reconcile();
+    ASSERT_NEWS(1);
+    assert_string_equal(said(0), "member removed: network 4 \"red\" 0x0100 full, port "
+                                 "0x0200070000000a00; a virtual port, which cannot be seen here");
+}
+
+static void a_virtual_port_that_is_seen_is_believed(void **state)
+{
+    struct scene *scene = *state;
+    red_on_virtual_ports(1);
+    settle();
+    add_nic(scene, 10, 0, RED, 1);
+    reconcile_and_see(10, 0);
+    ASSERT_NEWS(1);
+    assert_non_null(strstr(said(0), "; in force"));
+    turn_over();
+    forget_nic(10, 0);
+    reconcile_and_see(10, 0);
+    ASSERT_NEWS(1);
+    assert_non_null(strstr(said(0), "; gone from the port"));
+}
+
+/* A VF's GUID goes with the VM: one host's virtual port says nothing of the other's. */
+static void while_a_vm_migrates_its_virtual_port_proves_nothing(void **state)
+{
+    struct scene *scene = *state;
+    red_on_virtual_ports(2);
+    add_nic(scene, 10, 0, RED, 1);
+    reconcile_and_see(10, 0);
+    turn_over();
+    nic_of(10, 0)->host_id = 2;
+    migrate(nic_of(10, 0), 1);
+    reconcile_and_see(10, 0);
+    ASSERT_NEWS(1);
+    assert_string_equal(said(0), "member added: network 4 \"red\" 0x0100 full, VM 10 NIC 0 on host "
+                                 "\"node2\", port 0x0200070000000a00: migration from host "
+                                 "\"node1\"");
+    turn_over();
+    reconcile_and_see(10, 0);
+    ASSERT_NEWS(0);
+    turn_over();
+    nic_of(10, 0)->presence = ONEIB_SETTLED;
+    nic_of(10, 0)->source_host_id = ONEIB_NO_ID;
+    reconcile_and_see(10, 0);
+    ASSERT_NEWS(2);
+    assert_string_equal(said(0), "member removed: network 4 \"red\" 0x0100 full, VM 10 NIC 0 on "
+                                 "host \"node1\", port 0x0200070000000a00: migrated to host "
+                                 "\"node2\"; its virtual port is with the VM");
+    assert_string_equal(said(1), "member in force: network 4 \"red\" 0x0100 full, VM 10 NIC 0 on "
+                                 "host \"node2\", port 0x0200070000000a00");
+    assert_int_equal(story.leaving.count, 0);
+}
+
+/* Nobody saw it migrate: the virtual port may still be that of the host where it was. */
+static void a_virtual_port_that_has_moved_is_believed_later(void **state)
+{
+    struct scene *scene = *state;
+    red_on_virtual_ports(2);
+    add_nic(scene, 10, 0, RED, 1);
+    reconcile_and_see(10, 0);
+    turn_over();
+    nic_of(10, 0)->host_id = 2;
+    reconcile_and_see(10, 0);
+    ASSERT_NEWS(2);
+    assert_non_null(strstr(said(0), ": migrated to host \"node2\"; its virtual port is with the "
+                                    "VM"));
+    assert_null(strstr(said(1), "in force"));
+    turn_over();
+    reconcile_and_see(10, 0);
+    ASSERT_NEWS(1);
+    assert_non_null(strstr(said(0), "member in force: network 4 \"red\""));
+}
+
 /* ---- bounds --------------------------------------------------------------------------------- */
 
 static size_t lines_of_kind(uint32_t network_id, enum oneib_news_kind kind)
@@ -725,6 +845,10 @@ int main(void)
         STORY(what_is_the_operators_is_not_held_back),
         STORY(a_removal_that_others_overtake_is_waited_for_no_more),
         STORY(of_each_port_and_key_one_removal_is_waited_for),
+        STORY(of_a_virtual_port_that_is_not_seen_nothing_is_claimed),
+        STORY(a_virtual_port_that_is_seen_is_believed),
+        STORY(while_a_vm_migrates_its_virtual_port_proves_nothing),
+        STORY(a_virtual_port_that_has_moved_is_believed_later),
         STORY(what_is_beyond_the_bound_is_counted_by_network),
         STORY(all_have_a_line_where_there_are_no_more_than_the_bound),
         STORY(each_network_has_its_share_of_the_lines),
