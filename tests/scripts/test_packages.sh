@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # tests/packages, with stand-ins for what it asks and calls; what is installed is in files.
-# shellcheck disable=SC1091,SC2154 # $work and $project are of check.sh
+# shellcheck disable=SC1091,SC2154,SC2317 # $work and $project are of check.sh, which calls the tests by name
 . "$(dirname "$0")/check.sh"
 
 # stand_in NAME: its text is standard input.
@@ -19,7 +19,7 @@ shift 3
 grep -qxF -e "\$1" "$work/installed" && printf installed
 END
     echo 'echo 1000' | stand_in id
-    for tool in sh cat env sort printf grep; do ln -s "$(command -v $tool)" "$work/bin/$tool"; done
+    for tool in sh cat env sort printf grep; do ln -s "$(command -v "$tool")" "$work/bin/$tool"; done
 }
 
 # sudo that allows it, or not; what is run through it is noted.
