@@ -23,7 +23,7 @@ four_vfs_have_iommu_groups_of_their_own() {
 oneib_lists_an_adapter_with_four_free_vfs() {
     for n in 1 2; do
         found=$(on "$n" oneib hca)
-        has "$found" '^mlx5_0 .* active .* 4/8 .*0000:01:00\.0$'
+        has "$found" '^mlx5_0/1 .*active .* 4/8 .*0000:01:00\.0$'
         is 4 "$(printf '%s\n' "$found" | grep -c '^0000:01:10\.[0246] .* free .* vfio-pci$')" "free VFs in: $found"
     done
 }
