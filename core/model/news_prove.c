@@ -80,14 +80,19 @@ static const struct oneib_roster_line *twin_of(const struct oneib_roster *roster
     return NULL;
 }
 
+static enum oneib_standing standing_as(const struct work *work,
+                                       const struct oneib_roster_line *line,
+                                       enum oneib_membership membership)
+{
+    const struct oneib_wanted_key wanted = {
+        .port = line->port, .member = line->member, .pkey = line->pkey, .membership = membership};
+    return oneib_standing_of(work->evidence->subnet, &wanted);
+}
+
 static enum oneib_standing standing_of(const struct work *work,
                                        const struct oneib_roster_line *line)
 {
-    const struct oneib_wanted_key wanted = {.port = line->port,
-                                            .member = line->member,
-                                            .pkey = line->pkey,
-                                            .membership = (enum oneib_membership)line->membership};
-    return oneib_standing_of(work->evidence->subnet, &wanted);
+    return standing_as(work, line, (enum oneib_membership)line->membership);
 }
 
 /* By a port that is not certainly its own nothing is proved: it may be that of the host where the
@@ -138,24 +143,10 @@ static bool table_lists(const struct work *work, const struct oneib_roster_line 
 static enum oneib_news_proof proof_of_removal(const struct work *work,
                                               const struct oneib_roster_line *line)
 {
-    const struct oneib_wanted_key wanted = {.port = line->port,
-                                            .member = line->member,
-                                            .pkey = line->pkey,
-                                            .membership = ONEIB_LIMITED};
-    switch (oneib_standing_of(work->evidence->subnet, &wanted)) {
-    case ONEIB_KEY_LACKING:
+    const enum oneib_standing standing = standing_as(work, line, ONEIB_LIMITED);
+    if (standing == ONEIB_KEY_LACKING)
         return ONEIB_PROOF_IN_FORCE;
-    case ONEIB_PORT_ABSENT:
-        return ONEIB_PROOF_ABSENT;
-    case ONEIB_PORT_MUTE:
-        return ONEIB_PROOF_MUTE;
-    case ONEIB_PORT_UNSEEN:
-        return ONEIB_PROOF_UNSEEN;
-    case ONEIB_IN_FORCE:
-    case ONEIB_KEY_OTHERWISE:
-        break;
-    }
-    return ONEIB_PROOF_AWAITED;
+    return standing == ONEIB_IN_FORCE ? ONEIB_PROOF_AWAITED : proof_of_standing(standing);
 }
 
 struct place {
