@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "stage.h"
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -80,12 +81,25 @@ static void append_map(const struct lab_node_vf *state, struct oneib_text *text)
 /* The first ones tell what there is to tell. */
 #define TOLD 10
 
-static void complain(struct demo_stage *stage, const struct demo_vf *vf, const char *what)
+__attribute__((format(printf, 2, 3))) static void complain(struct demo_stage *stage,
+                                                           const char *format, ...)
 {
+    char what[sizeof stage->first_wrong];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(what, sizeof what, format, arguments);
+    va_end(arguments);
+    if (stage->wrong == 0)
+        snprintf(stage->first_wrong, sizeof stage->first_wrong, "%s", what);
     if (stage->wrong++ < TOLD)
-        demo_tell(stage, "WRONG: VF %u of host %s, which is %s, %s\n", vf->number,
-                  demo_host_name(stage, vf->host),
-                  vf->vm ? stage->tenants[vf->vm->tenant].name : "nobody's", what);
+        demo_tell(stage, "WRONG: %s\n", what);
+}
+
+static void complain_of_vf(struct demo_stage *stage, const struct demo_vf *vf, const char *what)
+{
+    complain(stage, "VF %u of host %s, which is %s, %s", vf->number,
+             demo_host_name(stage, vf->host),
+             vf->vm ? stage->tenants[vf->vm->tenant].name : "nobody's", what);
 }
 
 /* A VF is known to the subnet manager by its VM's GUID, or not at all; while the VM migrates, on
@@ -98,9 +112,9 @@ static void check_vf(struct demo_stage *stage, const struct owners *owners,
         guid = VM_GUIDS | (uint64_t)vf->vm->id << 8 | owners->items[vf->host][vf->number].nic;
     const bool may_wait = vf->vm && vf->vm->moving_to == vf->host;
     if (state->accepted != guid && !(may_wait && state->accepted == 0))
-        complain(stage, vf, "has not the GUID that it should have");
+        complain_of_vf(stage, vf, "has not the GUID that it should have");
     if (!state->only)
-        complain(stage, vf, "has a second way out");
+        complain_of_vf(stage, vf, "has a second way out");
 }
 
 /* The question for fabric-reach. */
@@ -155,12 +169,11 @@ static void check_row(struct demo_stage *stage, size_t row, const char *tables, 
         char from[64], to[64];
         describe(stage, a, from, sizeof from);
         describe(stage, b, to, sizeof to);
-        if (stage->wrong++ < TOLD)
-            demo_tell(stage,
-                      "WRONG: %s and %s must %s each other; by P_Key tables they do%s, by the "
-                      "subnet administrator they do%s\n",
-                      from, to, should_reach(a, b) ? "reach" : "not reach", by_tables ? "" : " not",
-                      by_sa ? "" : " not");
+        complain(stage,
+                 "%s and %s must %s each other; by P_Key tables they do%s, by the subnet "
+                 "administrator they do%s",
+                 from, to, should_reach(a, b) ? "reach" : "not reach", by_tables ? "" : " not",
+                 by_sa ? "" : " not");
     }
 }
 
@@ -175,7 +188,11 @@ static int take_answer(struct demo_stage *stage, char *answer, bool *reach, stru
             check_row(stage, rows++, tables, sa, reach);
         else if (sscanf(line, "sa %zu %zu", &asked, &disagreed) == 2) {
             stage->queries += asked;
-            stage->wrong += disagreed;
+            if (disagreed > 0)
+                complain(stage,
+                         "%zu of the subnet administrator's %zu answers are not what the ports' "
+                         "P_Key tables say",
+                         disagreed, asked);
         }
     }
     if (rows != DEMO_VFS || asked == 0)
@@ -211,6 +228,6 @@ int demo_measure(struct demo_stage *stage, struct oneib_error *err)
     stage->steps++;
     if (stage->wrong == wrong_before)
         return 0;
-    return oneib_fail(err, ONEIB_ERROR_PROTOCOL, "%zu of the checks did not hold",
-                      stage->wrong - wrong_before);
+    return oneib_fail(err, ONEIB_ERROR_PROTOCOL, "%zu of the checks did not hold: %s",
+                      stage->wrong - wrong_before, stage->first_wrong);
 }

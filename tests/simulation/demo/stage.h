@@ -91,6 +91,7 @@ struct demo_stage {
     bool reach[DEMO_PAIRS];       /* as it was measured last: cell (a, b) is a * DEMO_VFS + b */
     /* what was checked */
     size_t steps, pairs, queries, wrong;
+    char first_wrong[256];    /* what did not hold; "" while wrong is 0 */
     struct demo_times opened; /* from the VM's deployment in OpenNebula until pre returned */
     struct demo_times gone;   /* from the VM's end in OpenNebula until its key is off the port */
     double take_over_ms;      /* from the master SM's end until the standby is master */
