@@ -34,12 +34,14 @@ owner_of() {
     say "$owner"
 }
 
+me=$(id -u)
+
 # as USER:GROUP COMMAND...: only root can and must become somebody else, and leaves the terminal behind, because that
 # user can take such a process over.
 as() {
     owner=$1
     shift
-    if [ "$(id -u)" -ne 0 ] || [ "${owner%:*}" = 0 ]; then
+    if [ "$me" -ne 0 ] || [ "${owner%:*}" = 0 ]; then
         "$@"
     else
         setsid -w setpriv --reuid "${owner%:*}" --regid "${owner#*:}" --clear-groups -- "$@"

@@ -12,11 +12,10 @@ listed() { # LINE ROLE...: in the list of one of them
     line=$1
     shift
     for lister; do
-        if [ -f "$(list_of "$lister")" ] && grep -qxF -e "$line" -- "$(list_of "$lister")"; then
-            return 0
-        fi
+        set -- "$@" "$destdir$prefix/share/oneib/installed-$lister"
+        shift
     done
-    return 1
+    grep -qsxF -e "$line" -- "$@"
 }
 
 # make_folder KIND OWNER BASE PATH: BASE/PATH and what is missing above it, each noted as new.
