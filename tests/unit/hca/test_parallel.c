@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Many processes at once, as OpenNebula starts them. */
+#include "../../valgrind.h"
 #include "assign_scene.h"
 #include "base/clock.h"
 #include <signal.h>
@@ -8,7 +9,7 @@
 #include <unistd.h>
 
 #define CALLERS 200
-#define CALLERS_ON_VALGRIND 80 /* which is twenty times slower, and they queue for one lock */
+#define CALLERS_ON_VALGRIND 80 /* they queue for one lock */
 #define VFS 63
 #define STORM_MS 1500
 #define STORMERS 6
@@ -64,8 +65,7 @@ static int assign_one_of_many(unsigned number)
 
 static unsigned count_callers(void)
 {
-    const char *preloaded = getenv("LD_PRELOAD");
-    return preloaded && strstr(preloaded, "vgpreload") ? CALLERS_ON_VALGRIND : CALLERS;
+    return on_valgrind() ? CALLERS_ON_VALGRIND : CALLERS;
 }
 
 /* Every record is another VF's and another VM's: the table says so itself. */

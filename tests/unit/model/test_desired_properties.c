@@ -4,12 +4,14 @@
  * each of them, judged by an oracle that knows no more than the rules (and none of the code's short
  * cuts), and the order of the input must not matter.
  */
+#include "../../valgrind.h"
 #include "cloud_builder.h"
 #include "model/guid.h"
 #include "random_source.h"
 #include <inttypes.h>
 
 #define CLOUDS 3000
+#define CLOUDS_ON_VALGRIND 300
 #define NETWORKS 10
 #define HOSTS 7
 #define NICS 40
@@ -416,11 +418,16 @@ static void put_into_force(struct scene *scene)
     scene->has_in_force = true;
 }
 
+static unsigned clouds(void)
+{
+    return on_valgrind() ? CLOUDS_ON_VALGRIND : CLOUDS;
+}
+
 static void every_key_on_every_port_is_justified(void **state)
 {
     struct scene *scene = *state;
     struct random_source source = random_seeded(20260101);
-    for (unsigned i = 0; i < CLOUDS; i++) {
+    for (unsigned i = 0; i < clouds(); i++) {
         make_random(scene, &source);
         scene->has_in_force = false;
         compute(scene);
@@ -454,7 +461,7 @@ static void the_hold_lets_nobody_in(void **state)
     scene->policy.hold_share = 0.1;
     scene->policy.hold_minimum = 1;
     size_t held_in_all = 0;
-    for (unsigned i = 0; i < CLOUDS; i++) {
+    for (unsigned i = 0; i < clouds(); i++) {
         make_random(scene, &source);
         scene->has_in_force = false;
         compute(scene);
@@ -486,7 +493,7 @@ static void the_hold_lets_nobody_in(void **state)
         scene_clear(scene);
         scene->has_in_force = scene->has_subnet = false;
     }
-    assert_true(held_in_all > CLOUDS);
+    assert_true(held_in_all > clouds());
 }
 
 static void swap_bytes(void *a, void *b, size_t size)
@@ -546,7 +553,7 @@ static void the_order_of_the_input_does_not_matter(void **state)
 {
     struct scene *scene = *state;
     struct random_source source = random_seeded(20260303);
-    for (unsigned i = 0; i < CLOUDS; i++) {
+    for (unsigned i = 0; i < clouds(); i++) {
         make_random(scene, &source);
         compute(scene);
         if (chance(&source, 2)) {

@@ -100,13 +100,26 @@ static void bytes_that_are_not_utf8_are_refused(void **state)
                 "not well-formed");
 }
 
+/* In whole pieces, until it is `size` bytes or more. */
+static void append_repeated(struct oneib_text *text, const char *piece, size_t size)
+{
+    char block[4096];
+    const size_t length = strlen(piece);
+    size_t filled = 0, at = 0;
+    for (; filled + length <= sizeof block; filled += length)
+        memcpy(block + filled, piece, length);
+    for (; at + filled <= size; at += filled)
+        oneib_text_append_bytes(text, block, filled);
+    for (; at < size; at += length)
+        oneib_text_append(text, piece);
+}
+
 static void an_escaped_name_of_ten_megabytes_is_refused(void **state)
 {
     oneib_autotext struct oneib_text xml = {0};
     (void)state;
     oneib_text_append(&xml, "<VNET><ID>7</ID><NAME>");
-    for (size_t i = 0; i < 10u << 20; i += 8)
-        oneib_text_append(&xml, "namename");
+    append_repeated(&xml, "namename", 10u << 20);
     oneib_text_append(&xml, "</NAME><VN_MAD>ibrec</VN_MAD></VNET>");
     must_refuse(oneib_documents_read_networks, xml.data, "not well-formed");
 }
@@ -124,8 +137,7 @@ static void read_around_attribute(const char *piece, size_t size)
     oneib_text_append(&xml, "<VM_POOL>");
     for (unsigned id = 1; id <= 2; id++) {
         oneib_text_printf(&xml, vm, id);
-        for (size_t i = 0; i < size; i += strlen(piece))
-            oneib_text_append(&xml, piece);
+        append_repeated(&xml, piece, size);
         oneib_text_append(&xml, "]]></NOTE></USER_TEMPLATE></VM>");
     }
     oneib_text_append(&xml, "</VM_POOL>");
@@ -182,8 +194,7 @@ static void a_comment_cannot_hide_what_follows_a_huge_attribute(void **state)
     oneib_autotext struct oneib_text xml = {0};
     (void)state;
     oneib_text_append(&xml, "<VM_POOL><!-- <![CDATA[ -->");
-    for (size_t i = 0; i < 1u << 20; i++)
-        oneib_text_append(&xml, " ");
+    append_repeated(&xml, " ", 1u << 20);
     oneib_text_append(&xml, "<VM><ID>1</ID></VM><A><![CDATA[x]]></A></VM_POOL>");
     must_refuse(oneib_documents_read_vms, xml.data, "comments");
 }
