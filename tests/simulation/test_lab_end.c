@@ -55,6 +55,14 @@ static void tell(const struct lab *lab, int out)
         die("telling of a lab");
 }
 
+/* nohup, and a shell's "&", make programs ignore some. */
+static void give_back_signals(void)
+{
+    static const int ends[] = {SIGINT, SIGTERM, SIGHUP};
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+        signal(ends[i], SIG_DFL);
+}
+
 static struct other start_other(struct lab *(*open)(void))
 {
     struct other other;
@@ -63,6 +71,7 @@ static struct other start_other(struct lab *(*open)(void))
     const pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) {
+        give_back_signals();
         tell(open(), in[1]);
         for (;;)
             pause();
