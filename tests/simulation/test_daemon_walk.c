@@ -27,7 +27,7 @@
 
 #include <cmocka.h>
 
-#define STEPS 600
+#define STEPS 200
 #define PATIENCE_MS 30000
 /* A VM of which no message told is found when everything is read again: that is done as often as
  * takes a thousandth of the time, but for what polls find. */

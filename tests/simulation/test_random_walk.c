@@ -15,7 +15,7 @@
 #include "../skip.h"
 #include <cmocka.h>
 
-#define STEPS 500
+#define STEPS 200
 #define PROGRAM_TIMEOUT_MS 60000
 
 static void sync_must_converge(struct walk *walk)
