@@ -97,6 +97,8 @@ const char *oneib_error_code_name(enum oneib_error_code code)
         return "not-found";
     case ONEIB_ERROR_PROTOCOL:
         return "protocol";
+    case ONEIB_ERROR_TOO_LARGE:
+        return "too-large";
     case ONEIB_ERROR_TIMEOUT:
         return "timeout";
     case ONEIB_ERROR_REFUSED:

@@ -24,6 +24,7 @@ enum oneib_error_code {
     ONEIB_ERROR_PERMISSION,  /* oned knows the user but refuses the action or hides the object */
     ONEIB_ERROR_NOT_FOUND,   /* no such object, file or process */
     ONEIB_ERROR_PROTOCOL,    /* a service answered nonsense */
+    ONEIB_ERROR_TOO_LARGE,   /* a service's answer is larger than what is read of it */
     ONEIB_ERROR_TIMEOUT,     /* the time allowed for it is over */
     ONEIB_ERROR_REFUSED,     /* oneib itself refuses: it would be unsafe, or needs --force */
 };

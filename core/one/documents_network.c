@@ -538,7 +538,7 @@ static int note_unreadable(struct oneib_documents *documents, uint32_t id,
                            "look at what its owner wrote into it (onevnet show -x), and take it "
                            "out again",
                            err,
-                           "%s: its document is malformed: it gets no members, "
+                           "%s: its document is malformed, or too large: it gets no members, "
                            "and its P_Key goes to nobody else",
                            network_called(id, values).text) < 0)
         return -1;

@@ -531,7 +531,7 @@ int oneib_documents_keep_unreadable_vm(struct oneib_documents *documents, uint32
 {
     const size_t first_finding = documents->findings->count;
     if (oneib_id_set_add(&documents->vms_seen, id, err) < 0 ||
-        note_malformed(documents, id, "its document is malformed", err) < 0)
+        note_malformed(documents, id, "its document is malformed, or too large", err) < 0)
         return -1;
     documents->cloud->vm_count++;
     oneib_findings_attribute(documents->findings, first_finding, ONEIB_SUBJECT_VM, id);

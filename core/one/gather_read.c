@@ -212,7 +212,9 @@ static int ask_one(struct oneib_gathering *gathering, const struct kind *kind, u
         if (refusal.code == ONEIB_ERROR_NOT_FOUND)
             return 0;
         *err = refusal;
-        return -1;
+        return refusal.code == ONEIB_ERROR_TOO_LARGE
+                   ? keep_unreadable(&gathering->documents, kind, id, "", 0, err)
+                   : -1;
     }
     int outcome = read_alone(&gathering->documents, kind, id, xml, length, err);
     free(xml);

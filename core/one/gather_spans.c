@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Pools by spans of ids. oned does not escape what users write, so one of them can make the whole
- * answer malformed. It is halved then, until single ids are left: those are asked for by
- * themselves, and everybody else has been read.
+ * answer malformed, or larger than what is read of one. It is halved then, until single ids are
+ * left: those are asked for by themselves, and everybody else has been read.
  */
 #include "one/documents_internal.h"
 #include "one/gather_internal.h"
 #include <inttypes.h>
 #include <stdlib.h>
 
-/* Of one gathering: beyond this it is oned, or something in between, that is at fault. Malformed
- * objects with ids in a row cost two each, a lonely one some log2 of its span. */
-#define MALFORMED_SPANS_MAX 4096
+/* After as many spans it is asked whether it may be oned, or something in between, that is at
+ * fault. Malformed objects with ids in a row cost two each, a lonely one some log2 of its span. */
+#define SUSPICIOUS_SPANS 4096
+/* No object's: ids are given in the order of creation. */
+#define NOBODYS_ID ONEIB_ID_MAX
 
 /* A kind of objects whose pool is read by spans. */
 struct pool {
@@ -34,21 +36,45 @@ void oneib_gathering_want_vms(struct oneib_documents *documents, int64_t first, 
     documents->vms_wanted.last = last < 0 ? ONEIB_ID_MAX : (uint32_t)last;
 }
 
-/* last -1: open end. *malformed: nothing of it was kept. */
-static int read_span(struct oneib_gathering *gathering, const struct pool *pool, int64_t first,
-                     int64_t last, bool *malformed, struct oneib_error *err)
+/* last -1: open end. *malformed: nothing of it was kept, for what users may have written. */
+static int try_span(struct oneib_gathering *gathering, const struct pool *pool, int64_t first,
+                    int64_t last, bool *malformed, struct oneib_error *err)
 {
     char *xml = NULL;
     size_t length;
-    if (pool->fetch(gathering->one, first, last, &xml, &length, err) < 0)
+    *malformed = false;
+    if (pool->fetch(gathering->one, first, last, &xml, &length, err) < 0) {
+        *malformed = err->code == ONEIB_ERROR_TOO_LARGE;
         return -1;
+    }
     oneib_gathering_want_vms(&gathering->documents, first, last);
     int outcome = pool->read(&gathering->documents, xml, length, err);
     free(xml);
-    *malformed = outcome < 0 && gathering->documents.malformed &&
-                 ++gathering->malformed_spans <= MALFORMED_SPANS_MAX;
-    if (*malformed || outcome == 0)
+    *malformed = outcome < 0 && gathering->documents.malformed;
+    return outcome;
+}
+
+/* Not where even an answer about nobody is malformed. */
+static bool may_be_users_doing(struct oneib_gathering *gathering, const struct pool *pool)
+{
+    struct oneib_error ignored = {0};
+    bool malformed;
+    if (++gathering->malformed_spans % SUSPICIOUS_SPANS != 0)
+        return true;
+    try_span(gathering, pool, NOBODYS_ID, NOBODYS_ID, &malformed, &ignored);
+    return !malformed;
+}
+
+/* As try_span(), where malformed is no failure unless it is oned's. */
+static int read_span(struct oneib_gathering *gathering, const struct pool *pool, int64_t first,
+                     int64_t last, bool *malformed, struct oneib_error *err)
+{
+    struct oneib_error why = {0};
+    if (try_span(gathering, pool, first, last, malformed, &why) == 0)
         return 0;
+    if (*malformed && may_be_users_doing(gathering, pool))
+        return 0;
+    *err = why;
     return oneib_wrap(err, "reading %s from %" PRId64 " on", pool->name, first);
 }
 

@@ -278,7 +278,11 @@ static xmlrpc_value *parse_answer(const xmlrpc_mem_block *answer, const char *se
 
     xmlrpc_env_init(&env);
     xmlrpc_parse_response2(&env, bytes, length, &result, &fault_code, &fault_text);
-    if (env.fault_occurred) {
+    if (env.fault_code == XMLRPC_LIMIT_EXCEEDED_ERROR) {
+        oneib_fail(err, ONEIB_ERROR_TOO_LARGE, "the answer has %zu bytes, more than are read",
+                   length);
+        result = NULL;
+    } else if (env.fault_occurred) {
         fail_answer(env.fault_string, secret, err);
         result = NULL;
     } else if (fault_text) {

@@ -41,16 +41,12 @@ static size_t kept_length(const char *content, size_t length)
 
 /* Within a comment or a processing instruction "<![CDATA[" would mean nothing. oned writes neither.
  */
-static int check_markup(const char *bytes, size_t length, struct oneib_error *err)
+static bool has_other_markup(const char *bytes, size_t length)
 {
-    if (find(bytes, length, "<!--") || find(bytes, length, "<?"))
-        return oneib_fail(err, ONEIB_ERROR_PROTOCOL,
-                          "document has comments or processing instructions: oned writes none");
-    return 0;
+    return find(bytes, length, "<!--") || find(bytes, length, "<?");
 }
 
-static int copy_shortened(const char *xml, size_t length, struct oneib_text *copy,
-                          struct oneib_error *err)
+static void copy_shortened(const char *xml, size_t length, struct oneib_text *copy)
 {
     const char *at = xml;
     const char *const end = xml + length;
@@ -58,11 +54,10 @@ static int copy_shortened(const char *xml, size_t length, struct oneib_text *cop
         const char *opening = find(at, (size_t)(end - at), OPENING);
         const char *content = opening ? opening + strlen(OPENING) : end;
         const char *closing = find(content, (size_t)(end - content), CLOSING);
-        if (check_markup(at, (size_t)((opening ? opening : end) - at), err) < 0)
-            return -1;
-        if (!closing) {
+        const size_t before = (size_t)((opening ? opening : end) - at);
+        if (!closing || has_other_markup(at, before)) {
             oneib_text_append_bytes(copy, at, (size_t)(end - at));
-            return 0;
+            return;
         }
         size_t kept = kept_length(content, (size_t)(closing - content));
         oneib_text_append_bytes(copy, at, (size_t)(content - at) + kept);
@@ -76,7 +71,6 @@ int oneib_shorten_sections(const char *xml, size_t length, struct oneib_text *co
 {
     if (!may_have_long_section(xml, length))
         return 0;
-    if (copy_shortened(xml, length, copy, err) < 0)
-        return -1;
+    copy_shortened(xml, length, copy);
     return oneib_text_failed(copy) ? oneib_fail_memory(err) : 0;
 }

@@ -196,7 +196,29 @@ static void a_comment_cannot_hide_what_follows_a_huge_attribute(void **state)
     oneib_text_append(&xml, "<VM_POOL><!-- <![CDATA[ -->");
     append_repeated(&xml, " ", 1u << 20);
     oneib_text_append(&xml, "<VM><ID>1</ID></VM><A><![CDATA[x]]></A></VM_POOL>");
-    must_refuse(oneib_documents_read_vms, xml.data, "comments");
+    must_refuse(oneib_documents_read_vms, xml.data, "comment");
+}
+
+/* Users can have written both: then fewer VMs are asked for, until it is known whose it is. */
+static void markup_that_oned_never_writes_is_its_objects_fault_beside_a_huge_attribute(void **state)
+{
+    static const char *const markups[] = {"<!-- x -->", "<?x y?>", "<!-- ", "<?x "};
+    (void)state;
+    for (size_t i = 0; i < sizeof markups / sizeof *markups; i++)
+        for (int before = 0; before < 2; before++) {
+            oneib_autotext struct oneib_text xml = {0};
+            struct reading reading;
+            oneib_text_printf(&xml, "<VM_POOL><VM><ID>1</ID>%s<A><![CDATA[",
+                              before ? markups[i] : "");
+            append_repeated(&xml, "a", 1u << 20);
+            oneib_text_printf(&xml, "]]></A>%s</VM></VM_POOL>", before ? "" : markups[i]);
+            reading_begin(&reading);
+            assert_int_equal(
+                oneib_documents_read_vms(&reading.documents, xml.data, xml.length, &reading.err),
+                -1);
+            assert_true(reading.documents.malformed);
+            reading_end(&reading);
+        }
 }
 
 static void unknown_elements_change_nothing(void **state)
@@ -249,6 +271,8 @@ int main(void)
         cmocka_unit_test(a_huge_attribute_is_not_cut_within_a_character),
         cmocka_unit_test(attributes_around_the_longest_that_is_kept_are_read),
         cmocka_unit_test(a_comment_cannot_hide_what_follows_a_huge_attribute),
+        cmocka_unit_test(
+            markup_that_oned_never_writes_is_its_objects_fault_beside_a_huge_attribute),
         cmocka_unit_test(unknown_elements_change_nothing),
         cmocka_unit_test(ids_are_a_set_once_sorted),
     };

@@ -3,13 +3,19 @@
  * Gathering from a stand-in for oned, which holds a small cloud as data and writes one line for
  * each call it gets, so that a test can tell what was asked for.
  */
+#include "../../valgrind.h"
 #include "one/gather.h"
 #include "oned_stand_in.h"
 #include "recorded.h"
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <xmlrpc-c/base.h>
 
 #define MAX_VMS 16
+
+#define RUNNING "<STATE>3</STATE><LCM_STATE>3</LCM_STATE>"
+/* What a user writes to end the attribute, and the document's structure with it. */
+#define BROKEN_VM(id) "<VM><ID>" id "</ID>" RUNNING "<TEMPLATE/><USER_TEMPLATE></VM>"
 
 /* A VM of the stand-in. With both documents NULL it is only named: it is gone. */
 struct standing_vm {
@@ -32,6 +38,8 @@ static struct {
     bool network_2_is_made_up;   /* one.vn.info: no such network */
     const char *user;
     bool cut_off; /* all windows are truncated */
+    /* VMs from one id to another, this one excluded, that users have broken. */
+    int broken_from, broken_to;
 } cloud_of_oned;
 
 /* Calls, one a line: shared with the stand-in's process. */
@@ -66,6 +74,9 @@ static void answer_window(int connection, int first, int last)
         if (vm->pool_document && vm->id >= first && (last == -1 || vm->id <= last))
             oneib_text_append(&pool, vm->pool_document);
     }
+    for (int id = cloud_of_oned.broken_from; id < cloud_of_oned.broken_to; id++)
+        if (id >= first && (last == -1 || id <= last))
+            oneib_text_printf(&pool, BROKEN_VM("%d"), id);
     if (!cloud_of_oned.cut_off)
         oneib_text_append(&pool, "</VM_POOL>");
     stand_in_document(connection, pool.data);
@@ -75,6 +86,10 @@ static void answer_window(int connection, int first, int last)
 static void answer_vm(int connection, int id)
 {
     note_call("vm %d\n", id);
+    if (id >= cloud_of_oned.broken_from && id < cloud_of_oned.broken_to) {
+        stand_in_document(connection, "<VM><ID>");
+        return;
+    }
     for (int i = 0; i < MAX_VMS; i++) {
         const struct standing_vm *vm = &cloud_of_oned.vms[i];
         const char *document = vm->document ? vm->document : vm->pool_document;
@@ -176,6 +191,7 @@ struct fixture {
     struct oneib_findings findings;
     struct oneib_error err;
     bool acl_user;
+    size_t largest; /* answer that is read; 0: as it is */
     size_t progress_calls, done, total;
 };
 
@@ -190,7 +206,6 @@ struct fixture {
 /* VM 3 is the one that most tests have. */
 #define NETWORK(id) NETWORK_OF(id, "<UPDATED_VMS><ID>3</ID></UPDATED_VMS>")
 #define HOST(id, vms) "<HOST><ID>" id "</ID><NAME>node</NAME><VMS>" vms "</VMS></HOST>"
-#define RUNNING "<STATE>3</STATE><LCM_STATE>3</LCM_STATE>"
 #define MIGRATING "<STATE>3</STATE><LCM_STATE>4</LCM_STATE>"
 #define NIC(network, id)                                                                           \
     "<NIC><NETWORK_ID>" network "</NETWORK_ID><NIC_ID>" id "</NIC_ID><VN_MAD>ibrec</VN_MAD></NIC>"
@@ -257,6 +272,8 @@ static int gather(struct fixture *fixture)
                                             .session = session};
     fixture->one = oneib_one_open(&credentials, 20000, &fixture->err);
     assert_non_null(fixture->one);
+    if (fixture->largest > 0)
+        xmlrpc_limit_set(XMLRPC_XML_SIZE_LIMIT_ID, fixture->largest);
     return oneib_gather(fixture->one, &options, &fixture->cloud, &fixture->findings, &fixture->err);
 }
 
@@ -398,9 +415,6 @@ static void what_is_wrong_with_our_user_never_shows_its_password(void **state)
 
 /* ---- malformed documents ------------------------------------------------------------------ */
 
-/* What a user writes to end the attribute, and the document's structure with it. */
-#define BROKEN_VM(id) "<VM><ID>" id "</ID>" RUNNING "<TEMPLATE/><USER_TEMPLATE></VM>"
-
 static const struct oneib_finding *only_finding(const struct fixture *fixture, const char *code)
 {
     assert_int_equal(fixture->findings.count, 1);
@@ -472,6 +486,42 @@ static void a_vm_that_breaks_out_of_its_element_is_left_out_alone(void **state)
         must_leave_vm_5_out(fixture);
         disconnect(fixture);
     }
+}
+
+static void markup_beside_a_huge_attribute_leaves_its_vm_out_alone(void **state)
+{
+    oneib_autotext struct oneib_text document = {0};
+    oneib_text_append(&document, "<VM><ID>5</ID>" RUNNING "<TEMPLATE/><A><![CDATA[");
+    for (size_t i = 0; i < 1u << 16; i++)
+        oneib_text_append(&document, "attack");
+    oneib_text_append(&document, "]]></A><!-- x --></VM>");
+    stand_four(document.data);
+    must_leave_vm_5_out(*state);
+}
+
+static void a_vm_that_is_too_large_to_be_read_is_left_out_alone(void **state)
+{
+    struct fixture *fixture = *state;
+    oneib_autotext struct oneib_text document = {0};
+    oneib_text_append(&document, "<VM><ID>5</ID>" RUNNING "<TEMPLATE/><A>");
+    for (size_t i = 0; i < 1u << 14; i++)
+        oneib_text_append(&document, "attack");
+    oneib_text_append(&document, "</A></VM>");
+    fixture->largest = 1u << 15;
+    stand_four(document.data);
+    must_leave_vm_5_out(fixture);
+}
+
+static void more_malformed_vms_than_anybody_counts_are_no_reason_to_stop(void **state)
+{
+    struct fixture *fixture = *state;
+    stand_four(VM("5", RUNNING, NIC("7", "0"), RECORD("0", "1")));
+    cloud_of_oned.broken_from = 100;
+    cloud_of_oned.broken_to = on_valgrind() ? 200 : 2200;
+    must_gather(fixture);
+    assert_int_equal(fixture->cloud.attachment_count, 4);
+    assert_int_equal(fixture->findings.count, cloud_of_oned.broken_to - 100);
+    assert_int_equal(fixture->cloud.vm_end, cloud_of_oned.broken_to);
 }
 
 static void vms_inside_of_an_element_of_anothers_are_found(void **state)
@@ -811,6 +861,9 @@ int main(void)
         TEST(what_is_wrong_with_our_user_never_shows_its_password),
         TEST(a_malformed_vm_is_found_by_halves_and_left_out_alone),
         TEST(a_vm_that_breaks_out_of_its_element_is_left_out_alone),
+        TEST(markup_beside_a_huge_attribute_leaves_its_vm_out_alone),
+        TEST(a_vm_that_is_too_large_to_be_read_is_left_out_alone),
+        TEST(more_malformed_vms_than_anybody_counts_are_no_reason_to_stop),
         TEST(vms_inside_of_an_element_of_anothers_are_found),
         TEST(a_malformed_vm_that_nobody_names_is_found_in_the_open_window),
         TEST(a_made_up_vm_with_a_huge_id_hides_no_new_ones),
