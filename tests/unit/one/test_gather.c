@@ -479,6 +479,9 @@ static void a_vm_that_breaks_out_of_its_element_is_left_out_alone(void **state)
         OWN "<?x ",                              /* likewise */
         "<VM><ID>5</ID><TEMPLATE/>" OWN "</VM>", /* in itself */
         "<VM><ID>5</ID>" RUNNING "<TEMPLATE/><TEMPLATE>" NIC("7", "0") "</TEMPLATE></VM>",
+        "<VM><ID>5</ID>" RUNNING "<TEMPLATE>" NIC("7", "0") "</TEMPLATE><HISTORY_RECORDS>" RECORD(
+            "0", "2") "</HISTORY_RECORDS><HISTORY_RECORDS>" RECORD("0",
+                                                                   "1") "</HISTORY_RECORDS></VM>",
     };
     struct fixture *fixture = *state;
     for (size_t i = 0; i < sizeof documents / sizeof *documents; i++) {

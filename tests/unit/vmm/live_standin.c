@@ -67,6 +67,15 @@ static void lose_table(void)
         unlink(path);
 }
 
+static void change_table(void)
+{
+    char path[PATH_MAX], next[PATH_MAX];
+    struct oneib_error err;
+    if (oneib_node_path(path, sizeof path, &err, "/run/oneib/vfs") == 0 &&
+        oneib_node_path(next, sizeof next, &err, "/run/oneib/vfs.next") == 0)
+        rename(next, path);
+}
+
 /* moment: "", "-amid" or "-after". */
 static int suffer(struct oneib_live *live, const char *moment, struct oneib_error *err)
 {
@@ -74,6 +83,8 @@ static int suffer(struct oneib_live *live, const char *moment, struct oneib_erro
         raise(SIGKILL);
     if (*moment == '\0' && has_fault("table-lost %u", calls))
         lose_table();
+    if (*moment == '\0' && has_fault("table-next %u", calls))
+        change_table();
     if (has_fault("term%s %u", moment, calls))
         raise(SIGTERM);
     return has_fault("lost%s %u", moment, calls) ? lose(live, err) : 0;

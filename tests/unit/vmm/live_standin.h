@@ -32,6 +32,7 @@
  *   die N, die-amid N, die-after N   the same with SIGKILL for this process
  *   term N, term-amid N, term-after N   SIGTERM, and the call is done
  *   table-lost N             the table of VFs is gone
+ *   table-next N             the table of VFs becomes the file vfs.next beside it
  *   attach-fails ALIAS       libvirt does not plug it in
  *   keeps ALIAS              the guest does not let go of it: TIMEOUT, at once
  *   slow ALIAS MS            it takes that long, without anybody waiting: when the time-out is

@@ -159,10 +159,10 @@ static inline const struct oneib_text *domain_document(const char *more)
 
 /* --- what the node has ---------------------------------------------------------------------- */
 
-static inline void write_table(void)
+static inline void write_table_to(const char *file)
 {
     struct oneib_text text = {0};
-    char *path = tree_path("/run/oneib/vfs");
+    char *path = tree_path("%s", file);
     oneib_vf_table_render(&table, &text);
     tree_make_folder("/run/oneib");
     if (oneib_file_replace(path, text.data ? text.data : "", text.length, 0644, NULL, NULL, &err) <
@@ -170,6 +170,11 @@ static inline void write_table(void)
         fail_msg("%s", err.text);
     free(path);
     oneib_text_clear(&text);
+}
+
+static inline void write_table(void)
+{
+    write_table_to("/run/oneib/vfs");
 }
 
 static inline void record_as(uint8_t nic_id, unsigned index, enum oneib_vf_stage stage,

@@ -317,6 +317,43 @@ static void one_that_is_released_while_it_goes_in_is_taken_out_again(void **stat
     assert_shape(BOTH_OUT);
 }
 
+static void make_released(struct oneib_vf_record *record)
+{
+    record->stage = ONEIB_VF_RELEASING;
+}
+
+static void give_to_another_vm(struct oneib_vf_record *record)
+{
+    record->vm_id = 43;
+}
+
+static void move_to_another_vf(struct oneib_vf_record *record)
+{
+    record->vf = tree_vf_pci(&hca, 5);
+    record->index = 5;
+}
+
+/* The record of the first NIC changes after the VF was opened and the domain looked at. */
+static void one_whose_record_changes_while_it_goes_in_is_taken_out_again(void **state)
+{
+    (void)state;
+    static void (*const changes[])(struct oneib_vf_record *) = {make_released, give_to_another_vm,
+                                                                move_to_another_vf};
+    for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
+        const struct oneib_vf_record whole = table.items[0];
+        changes[i](&table.items[0]);
+        write_table_to("/run/oneib/vfs.next");
+        table.items[0] = whole;
+        write_table();
+        live_standin_heal();
+        live_standin_fault("table-next 3");
+        assert_int_equal(put_in(&before), -1);
+        assert_told("VM 42 NIC 1: plugging in its virtual function 0000:81:00.2: it was released "
+                    "meanwhile");
+        assert_non_null(strstr(shape(), "1:-+0"));
+    }
+}
+
 static void a_vf_that_is_not_recorded_stays_out_and_is_said(void **state)
 {
     (void)state;
@@ -510,6 +547,7 @@ int main(void)
         LACKING(one_that_had_its_vf_without_gets_it_back),
         LACKING(a_vf_that_is_not_recorded_stays_out_and_is_said),
         LACKING(one_that_is_released_while_it_goes_in_is_taken_out_again),
+        LACKING(one_whose_record_changes_while_it_goes_in_is_taken_out_again),
         LACKING(records_of_other_vms_are_theirs),
         LACKING(what_is_released_or_not_ready_is_left_out_and_said),
         LACKING(one_that_is_closed_goes_in),
