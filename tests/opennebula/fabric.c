@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The fabric and the nodes of the suite: ibsim, opensm, the trees of eight compute hosts with the
+ * watch of each, and oneibd once it is asked for. Stays until its standard input ends. It is told
+ * what to do there, a line each; it answers with lines and then one that is "ok", or begins with
+ * "error".
+ *
+ *     opennebula-fabric ENDPOINT EVENTS AUTH_FILE
+ *
+ *     roots                    "HOST ROOT" for each host
+ *     port HOST                the port's P_Key table as smpquery reads it, hexadecimal, a line each
+ *     oneibd start | oneibd stop SIGNAL
+ *     watch HOST start | watch HOST stop SIGNAL
+ *     link HOST up | link HOST down
+ *     hold-guids HOST yes | no
+ *     oneib ARGUMENT...        its output, then "status N"
+ *     log NAME                 all of a log
+ */
+#include "base/cleanup.h"
+#include "base/text.h"
+#include "lab.h"
+#include "lab_internal.h"
+#include "lab_node.h"
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define WORDS_MAX 32
+#define ONEIB_MS 60000u
+#define PKEYS_MAX 128
+
+static int write_configuration(struct lab *lab, char **argv, struct oneib_error *err)
+{
+    oneib_autotext struct oneib_text config = {0};
+    oneib_text_printf(&config,
+                      "one: {\n  endpoint = \"%s\";\n  events = \"%s\";\n  auth_file = \"%s\";\n"
+                      "  timeout = 10000;\n};\n",
+                      argv[1], argv[2], argv[3]);
+    oneib_text_printf(&config,
+                      "opensm: {\n  partitions = \"%s/partitions.conf\";\n"
+                      "  fragment = \"%s/partitions.fragment\";\n  reload = \"pid_file\";\n"
+                      "  pid_file = \"%s/%s.pid\";\n};\ndaemon: {\n  metrics = \"%s\";\n};\n",
+                      lab_folder(lab), lab_folder(lab), lab_folder(lab), LAB_SM.name,
+                      lab_metrics_address(lab));
+    if (oneib_text_failed(&config))
+        return oneib_fail_memory(err);
+    return lab_write(lab, "oneib.conf", 0600, config.data, err);
+}
+
+/* What oneib looks for is beside the programs that are installed, and libvirt is its stand-in. */
+static int configure_node(struct lab *lab, size_t host, struct oneib_error *err)
+{
+    char name[64];
+    oneib_autotext struct oneib_text config = {0};
+    snprintf(name, sizeof name, LAB_NODES "/%s/etc/oneib/oneib.conf",
+             lab_host_hca(lab, host, err));
+    oneib_text_printf(&config,
+                      "node: {\n  helper = [ \"%s/" LAB_NODE_PROGRAMS "/oneib-vf\" ];\n"
+                      "  libvirt = \"test://%s/var/lib/live-standin/node.xml\";\n"
+                      "  pkey_wait = 10000;\n  guid_wait = 5000;\n  watch = 10000;\n"
+                      "  unplug_wait = 1000;\n};\n",
+                      lab_folder(lab), lab_node_root(lab, host));
+    if (oneib_text_failed(&config))
+        return oneib_fail_memory(err);
+    return lab_write(lab, name, 0644, config.data, err);
+}
+
+static int start(struct lab *lab, char **argv, struct oneib_error *err)
+{
+    const struct lab_node_options options = LAB_NODES_DEFAULTS;
+    if (lab_fabric_start(lab, err) < 0 || lab_opensm_start(lab, &LAB_SM, err) < 0 ||
+        write_configuration(lab, argv, err) < 0 || lab_nodes_start(lab, &options, err) < 0)
+        return -1;
+    for (size_t host = 0; host < lab_host_count(lab); host++)
+        if (configure_node(lab, host, err) < 0)
+            return -1;
+    return 0;
+}
+
+/* ---- what it is told ------------------------------------------------------------------------ */
+
+static int find_host(struct lab *lab, const char *name, size_t *host, struct oneib_error *err)
+{
+    for (*host = 0; *host < lab_host_count(lab); ++*host) {
+        const char *hca = lab_host_hca(lab, *host, err);
+        if (!hca)
+            return -1;
+        if (strcmp(hca, name) == 0)
+            return 0;
+    }
+    return oneib_fail(err, ONEIB_ERROR_NOT_FOUND, "there is no host %s", name);
+}
+
+static int signal_called(const char *name)
+{
+    return strcmp(name, "KILL") == 0 ? SIGKILL : SIGTERM;
+}
+
+static int say_roots(struct lab *lab, struct oneib_error *err)
+{
+    for (size_t host = 0; host < lab_host_count(lab); host++) {
+        const char *hca = lab_host_hca(lab, host, err);
+        if (!hca)
+            return -1;
+        printf("%s %s\n", hca, lab_node_root(lab, host));
+    }
+    return 0;
+}
+
+static int say_port(struct lab *lab, size_t host, struct oneib_error *err)
+{
+    uint16_t pkeys[PKEYS_MAX];
+    size_t count;
+    if (lab_host_pkeys(lab, host, pkeys, PKEYS_MAX, &count, err) < 0)
+        return -1;
+    for (size_t i = 0; i < count; i++)
+        printf("%04x\n", pkeys[i]);
+    return 0;
+}
+
+static int say_log(struct lab *lab, const char *name, struct oneib_error *err)
+{
+    char file[128];
+    snprintf(file, sizeof file, "%s.log", name);
+    oneib_autofree char *text = lab_read(lab, file, err);
+    if (!text)
+        return -1;
+    printf("%s%s", text, *text && text[strlen(text) - 1] != '\n' ? "\n" : "");
+    return 0;
+}
+
+static int run_oneib(struct lab *lab, char **words, struct oneib_error *err)
+{
+    struct lab_output output;
+    if (lab_oneib(lab, (const char *const *)words, ONEIB_MS, &output, err) < 0)
+        return -1;
+    printf("%s%s\nstatus %d\n", output.out, output.error, output.status);
+    lab_output_clear(&output);
+    return 0;
+}
+
+static int run_oneibd(struct lab *lab, char **words, struct oneib_error *err)
+{
+    const struct lab_daemon daemon = LAB_DAEMON;
+    return strcmp(words[1], "start") == 0
+               ? lab_oneibd_start(lab, &daemon, err)
+               : lab_oneibd_stop(lab, daemon.name, signal_called(words[2] ? words[2] : ""), err);
+}
+
+static int change_host(struct lab *lab, char **words, size_t host, struct oneib_error *err)
+{
+    if (strcmp(words[0], "link") == 0)
+        return lab_fabric_link(lab, host, strcmp(words[2], "up") == 0, err);
+    if (strcmp(words[0], "hold-guids") == 0)
+        return lab_node_hold_guids(lab, host, strcmp(words[2], "yes") == 0, err);
+    if (strcmp(words[0], "watch") == 0 && strcmp(words[2], "start") == 0)
+        return lab_node_watch_start(lab, host, err);
+    if (strcmp(words[0], "watch") == 0)
+        return lab_node_watch_stop(lab, host, signal_called(words[3] ? words[3] : ""), err);
+    return oneib_fail(err, ONEIB_ERROR_INPUT, "unknown: %s", words[0]);
+}
+
+static int obey(struct lab *lab, char **words, size_t count, struct oneib_error *err)
+{
+    size_t host;
+    if (strcmp(words[0], "roots") == 0)
+        return say_roots(lab, err);
+    if (strcmp(words[0], "oneib") == 0)
+        return run_oneib(lab, words + 1, err);
+    if (count < 2)
+        return oneib_fail(err, ONEIB_ERROR_INPUT, "unknown, or too short: %s", words[0]);
+    if (strcmp(words[0], "oneibd") == 0)
+        return run_oneibd(lab, words, err);
+    if (strcmp(words[0], "log") == 0)
+        return say_log(lab, words[1], err);
+    if (find_host(lab, words[1], &host, err) < 0)
+        return -1;
+    if (strcmp(words[0], "port") == 0)
+        return say_port(lab, host, err);
+    return count < 3 ? oneib_fail(err, ONEIB_ERROR_INPUT, "too short: %s", words[0])
+                     : change_host(lab, words, host, err);
+}
+
+static size_t split(char *line, char *words[WORDS_MAX + 1])
+{
+    size_t count = 0;
+    char *rest = NULL;
+    for (char *word = strtok_r(line, " \n", &rest); word && count < WORDS_MAX;
+         word = strtok_r(NULL, " \n", &rest))
+        words[count++] = word;
+    words[count] = NULL;
+    return count;
+}
+
+static void serve(struct lab *lab)
+{
+    char line[4096], *words[WORDS_MAX + 1];
+    puts("ok");
+    fflush(stdout);
+    while (fgets(line, sizeof line, stdin)) {
+        struct oneib_error err = {0};
+        const size_t count = split(line, words);
+        if (count > 0 && obey(lab, words, count, &err) < 0)
+            printf("error %s\n", err.text);
+        else
+            puts("ok");
+        fflush(stdout);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    struct oneib_error err = {0};
+    const struct lab_options options = LAB_DEFAULTS;
+    if (argc != 4) {
+        fprintf(stderr, "usage: %s ENDPOINT EVENTS AUTH_FILE\n", argv[0]);
+        return 2;
+    }
+    const char *missing = lab_missing();
+    if (missing) {
+        printf("error there is no %s on this machine\n", missing);
+        return 1;
+    }
+    struct lab *lab = lab_open(&options, &err);
+    if (!lab || start(lab, argv, &err) < 0) {
+        printf("error %s\n", err.text);
+        lab_close(lab);
+        return 1;
+    }
+    serve(lab);
+    lab_close(lab);
+    return 0;
+}

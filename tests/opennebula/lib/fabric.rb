@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0
+# The simulated fabric and its nodes, and what this suite itself reads there: the ports by SMPs, the virtual functions and
+# the domains from the nodes' files. oneib's own word (verify, its table) is asked only where a case is about it.
+require 'rexml/document'
+
+CLOSED = 0x7fff
+
+class Fabric
+  attr_reader :nodes
+
+  def initialize(program, endpoint, events, auth_file)
+    @pipe = IO.popen([program, endpoint, events, auth_file], 'r+')
+    answer
+    @nodes = tell('roots').to_h { |line| line.split.then { |name, root| [name, Node.new(self, name, root)] } }
+  end
+
+  # The lines of the answer.
+  def tell(*words)
+    @pipe.puts words.join(' ')
+    @pipe.flush
+    answer
+  end
+
+  def oneib(*words)
+    lines = tell('oneib', *words)
+    status = lines.pop.delete_prefix('status ').to_i
+    [status, lines.join("\n")]
+  end
+
+  def log(name)
+    tell('log', name)
+  end
+
+  def close
+    @pipe.close
+  end
+
+  private
+
+  def answer
+    lines = []
+    while (line = @pipe.gets&.chomp)
+      return lines if line == 'ok'
+      raise line.delete_prefix('error ') if line.start_with?('error ')
+
+      lines << line
+    end
+    raise "the fabric has ended: #{lines.join(' ')}"
+  end
+end
+
+# A virtual function: its address, and the P_Keys that its map gives it, the closed default key left out.
+VF = Struct.new(:address, :keys, :guid) do
+  def open?
+    !keys.empty?
+  end
+end
+
+class Node
+  attr_reader :name, :root
+
+  STANDIN = '/var/lib/live-standin'.freeze
+  ADAPTER = '/sys/class/infiniband/mlx4_0'.freeze
+
+  def initialize(fabric, name, root)
+    @fabric = fabric
+    @name = name
+    @root = root
+  end
+
+  # The P_Keys of the port on the fabric, without the default one.
+  def port_keys
+    @fabric.tell('port', name).map { |line| line.to_i(16) }.reject { |key| key & 0x7fff == 0x7fff }.sort
+  end
+
+  def vfs
+    table = read_table
+    functions.each_with_index.map { |address, index| VF.new(address, mapped_keys(address, table), guid(index + 1)) }
+  end
+
+  # {VM id => addresses of the host's functions in its domain}
+  def domains
+    Dir["#{root}#{STANDIN}/one-*.xml"].to_h do |path|
+      document = REXML::Document.new(File.read(path))
+      addresses = document.get_elements('//hostdev/source/address').map { |element| address_of(element) }
+      [path[/one-(\d+)\.xml$/, 1].to_i, addresses]
+    end
+  end
+
+  # What a domain gets is what its functions are open for: {VM id => keys}.
+  def reach
+    keys = vfs.to_h { |vf| [vf.address, vf.keys] }
+    domains.transform_values { |addresses| addresses.flat_map { |address| keys.fetch(address) }.sort }
+  end
+
+  # Functions that are open and in nobody's domain.
+  def strays
+    taken = domains.values.flatten
+    vfs.select { |vf| vf.open? && !taken.include?(vf.address) }
+  end
+
+  def fault(text)
+    File.write("#{root}#{STANDIN}/faults", "#{text}\n", mode: 'a')
+  end
+
+  # What no VM of OpenNebula's is any more, ends here by force.
+  def clear
+    File.delete("#{Suite::HOSTS}/#{name}/cut") if File.exist?("#{Suite::HOSTS}/#{name}/cut")
+    domains.each_key { |vm| guest_ends(vm) }
+  end
+
+  def heal
+    File.write("#{root}#{STANDIN}/faults", '')
+  end
+
+  # The guest switches itself off: OpenNebula learns it from its monitoring.
+  def guest_ends(vm)
+    run("#{Suite.live_standin} stop one-#{vm}")
+  end
+
+  # What a command prints that oneadmin runs there.
+  def run(command)
+    Suite.as_oneadmin('ssh', name, command)
+  end
+
+  def cut
+    File.write("#{Suite::HOSTS}/#{name}/cut", '')
+  end
+
+  def reconnect
+    File.delete("#{Suite::HOSTS}/#{name}/cut")
+  end
+
+  private
+
+  def functions
+    Dir.children("#{root}#{ADAPTER}/iov").grep(/^\h{4}:\h\h:\h\h\.\h$/).sort.drop(has_physical? ? 1 : 0)
+  end
+
+  # mlx4 lists the physical function beside its virtual ones.
+  def has_physical?
+    File.exist?("#{root}#{ADAPTER}/iov/0000:81:00.0")
+  end
+
+  def read_table
+    Dir["#{root}#{ADAPTER}/ports/1/pkeys/*"].to_h { |path| [File.basename(path), File.read(path).to_i(16)] }
+  end
+
+  def mapped_keys(address, table)
+    maps = Dir["#{root}#{ADAPTER}/iov/#{address}/ports/1/pkey_idx/*"].map { |path| File.read(path).strip }.uniq
+    maps.map { |index| table.fetch(index, 0) }.reject { |key| [0, CLOSED].include?(key) }.uniq
+  end
+
+  def guid(number)
+    File.read("#{root}#{ADAPTER}/iov/ports/1/admin_guids/#{number}").to_i(16)
+  end
+
+  def address_of(element)
+    parts = %w[domain bus slot function].map { |name| element.attributes[name].to_i(16) }
+    format('%04x:%02x:%02x.%x', *parts)
+  end
+end

@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+# The front-end that was given, as this suite's overlays show it: emptied of what it held, with oneib installed into it, run
+# by an ordinary user.
+require 'fileutils'
+require 'open3'
+
+class FrontEnd
+  attr_reader :version, :location
+
+  def initialize
+    @location = ENV['ONE_LOCATION']
+    @pids = {}
+  end
+
+  # Where a self-contained one's programs look for its libraries; packages put these where Ruby finds them.
+  def ruby
+    @location && "#{@location}/lib/ruby"
+  end
+
+  def etc
+    @location ? "#{@location}/etc" : '/etc/one'
+  end
+
+  def var
+    @location ? "#{@location}/var" : '/var/lib/one'
+  end
+
+  def bin
+    @location ? "#{@location}/bin" : '/usr/bin'
+  end
+
+  def remotes
+    "#{var}/remotes"
+  end
+
+  def logs
+    @location ? var : '/var/log/one'
+  end
+
+  def vm_log(vm)
+    File.read("#{@location ? "#{var}/vms/#{vm}/vm.log" : "/var/log/one/#{vm}.log"}").scrub
+  end
+
+  def datastores
+    "#{var}/datastores"
+  end
+
+  # --- before it is started -----------------------------------------------------------------------------------------
+
+  def prepare
+    empty
+    install_oneib
+    replace_stock_actions
+    replace_probes
+    configure
+    [var, etc, logs].uniq.each { |folder| Suite.system('chown', '-R', "#{Suite::USER}:#{Suite::USER}", folder) }
+    @version = Suite.as_oneadmin("#{bin}/oned", '-v')[/OpenNebula ([\d.]+)/, 1]
+  end
+
+  # --- running ------------------------------------------------------------------------------------------------------
+
+  def start
+    start_program('oned', "#{bin}/oned", '-f')
+    await_oned
+    Suite.as_oneadmin("#{bin}/onehem-server", 'start')
+    start_program('mm_sched', "#{bin}/mm_sched") if File.exist?("#{bin}/mm_sched")
+  end
+
+  def await_oned
+    Suite.eventually('oned answers', 60) { Suite.oneadmin.call('system.version') unless ended?('oned') }
+    raise "oned has ended: #{File.read("#{logs}/oned.log").lines.grep(/\[E\]/).last(3).join(' ')}" if ended?('oned')
+  end
+
+  def kill(signal)
+    @pids.each_value { |pid| Process.kill(signal, pid) }
+    @pids.each_value { |pid| Process.wait(pid) }
+    @pids.clear
+    Suite.as_oneadmin("#{bin}/onehem-server", 'stop')
+  end
+
+  private
+
+  def ended?(name)
+    return false unless @pids[name] && Process.wait(@pids[name], Process::WNOHANG)
+
+    true
+  rescue Errno::ECHILD
+    true
+  end
+
+  # Of its database, logs and VMs.
+  def empty
+    FileUtils.rm_rf(Dir["#{var}/one.db*", "#{var}/.one", "#{var}/vms/*", "#{logs}/*.log*", "#{var}/datastores/*/*",
+                        "#{var}/oned.pid", "#{var}/lock/*", "#{var}/run/*"])
+    FileUtils.mkdir_p(["#{var}/vms", "#{var}/lock", "#{var}/run", "#{var}/datastores/0", "#{var}/datastores/1"])
+    unless @location
+      FileUtils.mkdir_p(%w[/var/log/one /run/one /run/lock/one])
+      Suite.system('chown', Suite::USER, '/run/one', '/run/lock/one')
+    end
+  end
+
+  def install_oneib
+    Suite.system("#{Suite::PROJECT}/install.sh", '--frontend', '--node', '--build', Suite::BUILD, '--prefix', Suite::PREFIX)
+    # The virtualization driver, with libvirt's stand-in instead of libvirt.
+    FileUtils.cp(Dir["#{Suite::BUILD}/standin/vmm/*"].select { |path| File.file?(path) },
+                 "#{Suite::PREFIX}/libexec/oneib/vmm")
+    FileUtils.cp(Suite.built_live_standin, Suite.live_standin)
+    FileUtils.chmod(0o755, Suite.live_standin)
+  end
+
+  # OpenNebula's own KVM actions, on libvirt's stand-in; those that change nothing there only note that they were called.
+  def replace_stock_actions
+    kvm = "#{remotes}/vmm/kvm"
+    FileUtils.cp(Dir["#{Suite::PROJECT}/tests/unit/vmm/stock-standin/*"].grep_v(/\.c$/), kvm)
+    %w[prereconfigure reconfigure reboot reset].each { |action| FileUtils.cp("#{Suite::HERE}/stock-standin/note", "#{kvm}/#{action}") }
+  end
+
+  # A host that has what no simulated one has; oneib's probe is the one that was installed.
+  def replace_probes
+    probes = "#{remotes}/im/kvm-probes.d"
+    ours = "#{probes}/host/system/oneib_hca.sh"
+    Dir["#{probes}/{host,vm}/*/*"].each { |path| FileUtils.rm_rf(path) unless [ours].include?(path) || path.end_with?('date.sh') }
+    FileUtils.cp("#{Suite::HERE}/probes/machine", "#{probes}/host/system/machine")
+    FileUtils.cp("#{Suite::HERE}/probes/usage", "#{probes}/host/monitor/usage")
+    FileUtils.cp("#{Suite::HERE}/probes/state", "#{probes}/vm/status/state")
+    Dir["#{probes}/**/*"].each { |path| FileUtils.chmod(0o755, path) if File.file?(path) }
+  end
+
+  def configure
+    edit('monitord.conf', 'STATE_VM' => 2, 'SYSTEM_HOST' => 10, 'MONITOR_HOST' => 20)
+    FileUtils.mkdir_p("#{Suite::HOME}/.one")
+    File.write("#{Suite::HOME}/.one/one_auth", "oneadmin:#{Suite::PASSWORD}\n", perm: 0o600)
+    Suite.system('chown', '-R', "#{Suite::USER}:#{Suite::USER}", Suite::HOME)
+  end
+
+  def edit(file, settings)
+    path = "#{etc}/#{file}"
+    text = File.read(path)
+    settings.each { |name, value| text.gsub!(/^(\s*#{name}\s*=\s*)\w+/, "\\1#{value}") }
+    File.write(path, text)
+  end
+
+  def start_program(name, *command)
+    log = "#{Suite::PLACE}/#{name}.out"
+    @pids[name] = Process.spawn(*Suite.oneadmin_command(*command), %i[out err] => [log, 'a'], :in => '/dev/null')
+  end
+end
