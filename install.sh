@@ -51,6 +51,8 @@ work=
 . "$here/share/install/opennebula.sh"
 # shellcheck source=share/install/oned-conf.sh
 . "$here/share/install/oned-conf.sh"
+# shellcheck source=share/install/sunstone-tabs.sh
+. "$here/share/install/sunstone-tabs.sh"
 # shellcheck source=share/install/services.sh
 . "$here/share/install/services.sh"
 
@@ -164,7 +166,12 @@ uninstall_role() {
     fi
     cp -- "$(list_of "$role")" "$work/list"
     stop_services "$role"
-    [ "$role" != frontend ] || uninstall_oned_conf
+    case $role in
+    frontend)
+        uninstall_oned_conf
+        uninstall_sunstone_tabs
+        ;;
+    esac
     remove_files "$role" "$work/list"
     ! step "remove $(list_of "$role")" || rm -f -- "$(list_of "$role")"
     $dry_run || remove_folders "$role" "$work/list"
@@ -183,6 +190,7 @@ say_next() {
   send the drivers to the hosts:         su - oneadmin -c 'onehost sync -f'
   create hosts with the driver kvm-ib:   onehost create NAME -i kvm -v kvm-ib
   put the guest side into an image:      $prefix/share/oneib/image/oneib-image IMAGE
+  services for users in Sunstone:        $prefix/share/oneib/install/sunstone-tabs
 END
         ;;
     node) cat <<'END'

@@ -123,6 +123,7 @@ static void check_everything(const struct oneib_run *run, struct oneib_checks *c
     oneib_check_add(checks, ONEIB_CHECK_OK, name, NULL, "%s%s",
                     path ? path : ONEIB_CONFIG_DEFAULT_PATH, absent ? " is absent: defaults" : "");
     oneib_check_cloud(&session, checks);
+    oneib_check_sunstone(checks);
     oneib_check_fabric(&session, checks);
     oneib_check_opensm(&session.config, checks);
     oneib_check_files(&session.config, checks);

@@ -30,6 +30,9 @@ void oneib_checks_clear(struct oneib_checks *checks);
 
 /* Credentials, oned, its version and restrictions, what hosts report. */
 void oneib_check_cloud(struct oneib_session *session, struct oneib_checks *checks);
+/* Whether users of Sunstone see service templates; nothing is said where Sunstone's server is not.
+ */
+void oneib_check_sunstone(struct oneib_checks *checks);
 /* The umad port and the subnet manager on it. */
 void oneib_check_fabric(struct oneib_session *session, struct oneib_checks *checks);
 /* The opensm process, and whether it reads our file. */

@@ -479,6 +479,24 @@ test_two_machines_of_one_name_are_refused_before_anything_is_made() {
     nothing_is_made
 }
 
+test_that_users_do_not_see_service_templates_in_sunstone_is_said_with_the_command() {
+    front_end
+    views=$ONE_LOCATION/etc/fireedge/sunstone/views
+    for view in groupadmin/service groupadmin/service-template user/service; do
+        echo 'actions:' | write "$views/$view-tab.yaml"
+    done
+    loads --image guest-image >/dev/null 2>"$work/errors"
+    has "$work/errors" "^load: users see no service templates .*/share/install/sunstone-tabs' would$"
+    has "$work/errors" "^  write $views/user/service-template-tab.yaml, a copy"
+    [ ! -e "$views/user/service-template-tab.yaml" ] || fail "load has written it"
+    says '^load: users see no service templates' loads --dry-run --image guest-image cluster
+    loads pool node >/dev/null 2>"$work/errors"
+    has_not "$work/errors" 'Sunstone'
+    succeeds "$GUEST_TESTS/../../share/install/sunstone-tabs"
+    loads cluster >/dev/null 2>"$work/errors"
+    has_not "$work/errors" 'Sunstone'
+}
+
 # With no other folder in PATH: this machine may have OpenNebula.
 test_opennebulas_commands_have_to_be_there() {
     front_end
