@@ -235,6 +235,28 @@ $own_line me
 10.20.0.11 worker"
 }
 
+# As they are typed into a box of several lines.
+test_members_of_the_context_may_stand_in_a_line_each() {
+    make_machine "ONEIB_MEMBERS='
+head=10.20.0.9*8
+
+ me=10.20.0.10
+worker=10.20.0.11*2
+'"
+    succeeds cluster_refresh
+    hostfile_is 'head slots=8
+me
+worker slots=2'
+}
+
+test_a_list_of_members_with_nothing_but_line_ends_is_none() {
+    make_machine "ONEIB_MEMBERS='
+ 
+'"
+    succeeds cluster_refresh
+    hostfile_is 'myhost slots=2'
+}
+
 test_another_refusal_is_a_failure() {
     make_machine
     start_onegate

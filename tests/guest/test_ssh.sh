@@ -120,6 +120,14 @@ test_another_user_gets_what_the_first_loses() {
     has_not "$root/home/user/.ssh/authorized_keys" oneib
 }
 
+# Sunstone asks for it in a box of several lines.
+test_a_line_end_behind_the_users_name_is_no_part_of_it() {
+    pair
+    sed -i "s/USERNAME='user'/USERNAME='user\n'/" "$root/run/oneib/context"
+    succeeds cluster_refresh
+    has "$root/home/user/.ssh/authorized_keys" oneib-b
+}
+
 test_lines_of_the_user_are_kept() {
     pair
     mkdir -m 700 "$root/home/user/.ssh"

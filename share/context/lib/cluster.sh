@@ -42,10 +42,10 @@ this_vm() (
     printf '%s\n' "$vmid"
 )
 
-# given NAME: prints a variable of the context. Status 1: it has none, or an empty one, as OpenNebula writes what a template leaves
-# open.
+# given NAME: prints a variable of the context, without blanks at its ends: Sunstone asks for texts in boxes of several lines. Status
+# 1: it has none, or an empty one, as OpenNebula writes what a template leaves open.
 given() (
-    value=$(context_value "$1") && [ "$value" ] && printf '%s\n' "$value"
+    value=$(context_value "$1" | sed 's/^ *//; s/ *$//') && [ "$value" ] && printf '%s\n' "$value"
 )
 
 files_are_of_this_vm() {
