@@ -288,6 +288,42 @@ test_nobody_is_asked_what_sunstone_and_oned_refuse() {
     has_not "$(body ib-cluster)" 'CPU|MEMORY'
 }
 
+# questions NAME: of this template or service, a line each: NAME|M or O|kind|text|choices|default.
+questions() {
+    awk '
+        /USER_INPUTS = \[|"custom_attrs"/ { inside = 1; next }
+        inside && match($0, /[MO]\|[a-z]+\|.*\|/) {
+            name = substr($0, 1, RSTART - 1)
+            gsub(/[ ":=]/, "", name)
+            question = substr($0, RSTART)
+            sub(/"[^"]*$/, "", question)
+            print name "|" question
+        }
+        /\]$|}/ { inside = 0 }' "$(body "$1")"
+}
+
+# What Sunstone has fields for, and what OneFlow wants: an answer to each question, which Sunstone gives where there is a
+# default.
+test_each_question_has_a_kind_and_a_default_that_sunstone_takes() {
+    front_end
+    loads --image guest-image node cluster >/dev/null
+    questions ib-node >"$work/of-node"
+    questions ib-cluster >"$work/of-cluster"
+    equal 'questions of the machine' "$(wc -l <"$work/of-node" | tr -d ' ')" 5
+    equal 'questions of the service' "$(wc -l <"$work/of-cluster" | tr -d ' ')" 4
+    has_not "$work/of-cluster" '^[^|]*\|O\|'
+    cat "$work/of-node" "$work/of-cluster" | while IFS='|' read -r name wanted kind text choices default; do
+        [ -n "$text" ] || fail "$name asks nothing"
+        [ "$wanted" = O ] || [ -n "$default" ] || fail "$name has no default"
+        case $kind in
+        text) ;;
+        boolean) case $default in YES | NO) ;; *) fail "$name is neither YES nor NO: $default" ;; esac ;;
+        list) case ",$choices," in *",$default,"*) ;; *) fail "$name: $default is none of $choices" ;; esac ;;
+        *) fail "$name is of the kind $kind" ;;
+        esac
+    done
+}
+
 test_each_question_of_the_service_is_answered_in_its_roles() {
     front_end
     loads --image guest-image node cluster >/dev/null
