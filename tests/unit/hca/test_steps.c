@@ -12,8 +12,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static long kill_after = -1;  /* steps; -1: never */
-static void (*on_open)(void); /* once, when a VF was mapped to another index than 0 */
+static long kill_after = -1;   /* steps; -1: never */
+static void (*on_open)(void);  /* once, when a VF was mapped to another index than 0 */
+static void (*on_table)(void); /* once, when the table has been replaced so many times */
+static unsigned tables;
 
 static void count_step(void)
 {
@@ -51,7 +53,12 @@ ssize_t write(int fd, const void *data, size_t length)
 int renameat(int from_folder, const char *from, int to_folder, const char *to)
 {
     const int result = (int)syscall(SYS_renameat2, from_folder, from, to_folder, to, 0);
+    void (*const tell)(void) = on_table;
     count_step();
+    if (tell && --tables == 0) {
+        on_table = NULL;
+        tell();
+    }
     return result;
 }
 
@@ -304,6 +311,37 @@ static void a_release_while_the_vf_is_opened_is_noticed(void **state)
     assert_nothing_is_left();
 }
 
+/* Somebody had the VF for the NIC again, and another release has just begun. The table's lock is
+ * held at this moment, by this process. */
+static void open_second_once_more(void)
+{
+    struct oneib_error err = {0};
+    struct oneib_vf_table table;
+    char index[16];
+    assert_int_equal(oneib_reservations_read(&table, &err), 0);
+    assert_int_equal(table.count, 1);
+    assert_int_equal(table.items[0].nic_id, 2);
+    table.items[0].owner = 1;
+    assert_int_equal(oneib_reservations_write(&table, &err), 0);
+    oneib_vf_table_clear(&table);
+    snprintf(index, sizeof index, "%u", KEY_INDEX);
+    tree_set_vf_pkey(&hca, 1, 1, 0, index);
+}
+
+static void a_vf_that_was_opened_since_it_was_closed_is_closed_before_it_is_free(void **state)
+{
+    (void)state;
+    struct oneib_vf_record record;
+    const struct oneib_assignment second = assignment_of(42, 2, KEY);
+    give(KEY, false);
+    assign(&second, &record);
+    on_table = open_second_once_more;
+    tables = 2; /* both are marked; the first one is free */
+    assert_int_equal(release(42, -1), 2);
+    assert_null(on_table);
+    assert_nothing_is_left();
+}
+
 int main(void)
 {
 #define IN_SCENE(test) cmocka_unit_test_setup_teardown(test, open_steps, close_scene)
@@ -319,6 +357,7 @@ int main(void)
         IN_SCENE(a_port_that_becomes_a_full_member_while_the_vf_is_opened_closes_it),
         IN_SCENE(a_write_that_is_taken_without_effect_is_a_failure),
         IN_SCENE(a_release_while_the_vf_is_opened_is_noticed),
+        IN_SCENE(a_vf_that_was_opened_since_it_was_closed_is_closed_before_it_is_free),
     };
     tree_open();
     return tree_close(cmocka_run_group_tests(tests, NULL, NULL));
