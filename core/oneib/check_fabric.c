@@ -3,6 +3,7 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "oneib/check.h"
+#include <errno.h>
 #include <libgen.h>
 #include <string.h>
 #include <unistd.h>
@@ -68,9 +69,13 @@ static void check_folder(const char *path, struct oneib_checks *checks)
         return;
     }
     const char *folder = dirname(copy);
-    if (access(folder, W_OK | X_OK) < 0)
+    if (access(folder, F_OK) < 0)
         oneib_check_add(checks, ONEIB_CHECK_WARN, "partitions",
-                        "make the folder, and run 'oneib sync' as a user who may write there",
+                        "make the folder, for opensm to read and for root to write", "%s: %s",
+                        folder, strerror(errno));
+    else if (access(folder, W_OK | X_OK) < 0)
+        oneib_check_add(checks, ONEIB_CHECK_WARN, "partitions",
+                        "run 'oneib sync' as a user who may write there",
                         "%s cannot be written by this user", folder);
 }
 

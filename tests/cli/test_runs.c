@@ -193,6 +193,26 @@ static void check_names_what_fails_and_its_mend(void **state)
     assert_lacks(outcome->out, "secret-of-the-test");
 }
 
+/* The second is not to be seen by root, who may write anywhere. */
+static void check_tells_a_folder_that_is_missing_from_one_that_is_not_writable(void **state)
+{
+    char text[512], config[512];
+    (void)state;
+    snprintf(config, sizeof config, "%s", in_folder("elsewhere.conf"));
+    snprintf(text, sizeof text, "opensm = { partitions = \"%s/partitions.conf\"; };\n",
+             in_folder("elsewhere"));
+    write_file("elsewhere.conf", text);
+    const struct outcome *outcome = RUN("check", "--config", config);
+    assert_contains(outcome->out, "/elsewhere: No such file or directory");
+    assert_contains(outcome->out, "make the folder");
+
+    assert_int_equal(mkdir(in_folder("elsewhere"), 0555), 0);
+    outcome = RUN("check", "--config", config);
+    assert_lacks(outcome->out, "make the folder");
+    if (geteuid() != 0)
+        assert_contains(outcome->out, "/elsewhere cannot be written by this user");
+}
+
 static void check_with_a_wrong_configuration_fails_at_that(void **state)
 {
     (void)state;
@@ -397,6 +417,7 @@ int main(void)
         cmocka_unit_test(the_effective_configuration_reads_back_as_itself),
         cmocka_unit_test(the_example_configuration_is_the_defaults),
         cmocka_unit_test(check_names_what_fails_and_its_mend),
+        cmocka_unit_test(check_tells_a_folder_that_is_missing_from_one_that_is_not_writable),
         cmocka_unit_test(check_with_a_wrong_configuration_fails_at_that),
         cmocka_unit_test(check_tells_ours_from_foreign_from_unreadable_files),
         cmocka_unit_test(check_knows_which_file_opensm_reads),
