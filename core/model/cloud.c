@@ -109,6 +109,7 @@ static int compare_attachments(const void *a, const void *b)
 void oneib_network_clear(struct oneib_network *network)
 {
     free(network->name);
+    free(network->other_driver);
     free(network->owner);
     free(network->group);
     free(network->static_members);
@@ -214,6 +215,14 @@ const struct oneib_host *oneib_cloud_host(const struct oneib_cloud *cloud, uint3
     if (cloud->host_count == 0)
         return NULL;
     return bsearch(&wanted, cloud->hosts, cloud->host_count, sizeof wanted, compare_hosts);
+}
+
+size_t oneib_cloud_count_infiniband(const struct oneib_cloud *cloud)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < cloud->network_count; i++)
+        count += !cloud->networks[i].other_driver;
+    return count;
 }
 
 void oneib_cloud_clear(struct oneib_cloud *cloud)

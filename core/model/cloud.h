@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What oned holds, reduced to what partitions depend on: InfiniBand networks, hosts with their
- * adapters, and one attachment for each NIC (plain or PCI) of an InfiniBand network. core/one fills
+ * What oned holds, reduced to what partitions depend on: InfiniBand networks (and those that were
+ * ones, while NICs are left of that time), hosts with their adapters, and one attachment for each
+ * NIC (plain or PCI) of an InfiniBand network. core/one fills
  * it from documents; everything in it has been parsed strictly, and nothing in it is trusted beyond
  * its type.
  */
@@ -64,6 +65,8 @@ struct oneib_network {
     uint32_t id;
     uint32_t parent_id;  /* ONEIB_NO_ID unless it is a reservation */
     char *name;          /* owned, untrusted: shown escaped, never written to a file of opensm's */
+    char *other_driver;  /* owned, untrusted: its VN_MAD, which is not ours: it is here because a NIC
+                            of ours or a reservation names it. NULL: an InfiniBand network */
     uint32_t uid, gid;   /* its owner and group; ONEIB_NO_ID: not said */
     char *owner, *group; /* owned, untrusted: their names; NULL: not said */
     enum oneib_key_state key_state;
@@ -107,7 +110,7 @@ struct oneib_attachment {
 };
 
 struct oneib_cloud {
-    struct oneib_network *networks; /* only those whose VN_MAD is ours */
+    struct oneib_network *networks; /* those whose VN_MAD is ours, and what these and NICs name */
     size_t network_count, network_capacity;
     struct oneib_host *hosts;
     size_t host_count, host_capacity;
@@ -141,6 +144,8 @@ void oneib_cloud_sort(struct oneib_cloud *cloud);
 /* Binary search; NULL when absent. */
 const struct oneib_network *oneib_cloud_network(const struct oneib_cloud *cloud, uint32_t id);
 const struct oneib_host *oneib_cloud_host(const struct oneib_cloud *cloud, uint32_t id);
+/* How many networks are InfiniBand ones. */
+size_t oneib_cloud_count_infiniband(const struct oneib_cloud *cloud);
 
 /* Frees what a network or a host owns. */
 void oneib_network_clear(struct oneib_network *network);

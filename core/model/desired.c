@@ -399,6 +399,7 @@ static int compute(struct oneib_work *work, struct oneib_error *err)
 static void work_clear(struct oneib_work *work)
 {
     free(work->fragment_use.guids);
+    free(work->kept);
     free(work->entitlements);
     free(work->statics);
     free(work->ports);

@@ -28,6 +28,8 @@ struct oneib_policy {
     uint8_t rate;      /* likewise */
     double hold_share; /* see oneib_removals_held() */
     uint32_t hold_minimum;
+    const char *vn_mad; /* borrowed: the driver whose networks are InfiniBand, for remedies; NULL:
+                           "infiniband" */
 };
 
 struct oneib_desired_input {
@@ -44,7 +46,8 @@ struct oneib_desired_input {
 enum oneib_verdict {
     ONEIB_VERDICT_ABSENT, /* the VM is on no host: nothing to be a member with */
     ONEIB_VERDICT_MEMBER,
-    ONEIB_VERDICT_NO_NETWORK,   /* the network is gone or is not InfiniBand any more */
+    ONEIB_VERDICT_NO_NETWORK,   /* the network is gone, or is not InfiniBand any more and has another
+                                   key than the NIC */
     ONEIB_VERDICT_NO_LEASE,     /* the network does not know of the VM: the NIC is forged */
     ONEIB_VERDICT_NO_KEY,       /* the network has no usable key (yet) */
     ONEIB_VERDICT_KEY_CONFLICT, /* another network, or the fragment, has the key */

@@ -4,6 +4,7 @@
  * other. Only desired*.c include this.
  *
  *   desired_fragment.c  the operator's partitions: what they take and what they must not be
+ *   desired_switched.c  networks that another driver serves now: which are kept for NICs' sake
  *   desired_keys.c      entitlement of networks, key requests, claims
  *   desired_statics.c   static members
  *   desired_ports.c     host ports, and which port an attachment uses: seats
@@ -49,7 +50,7 @@ struct oneib_seat {
     oneib_guid port;   /* GUID of the physical port; 0: it has none */
     oneib_guid member; /* whose P_Key table gets the key: the port's own, or the VF's */
     uint32_t attachment;
-    uint32_t network; /* index of its own network; ONEIB_NO_INDEX: it is gone */
+    uint32_t network; /* index of its own network; ONEIB_NO_INDEX: none that counts for it */
     uint32_t host_id;
     oneib_pkey pkey; /* what it is entitled to */
     uint8_t
@@ -91,6 +92,7 @@ struct oneib_work {
     struct oneib_desired *desired;
     struct oneib_findings *findings;
     struct oneib_fragment_use fragment_use;
+    bool *kept; /* of each network that another driver serves: NICs of ours keep it */
     struct oneib_entitlement *entitlements;
     struct oneib_line *statics; /* by cluster and GUID, each once */
     size_t static_count, static_capacity;
@@ -113,6 +115,12 @@ bool oneib_fragment_takes_index0(const struct oneib_work *work, oneib_guid guid)
  */
 int oneib_fragment_append(struct oneib_work *work, const struct oneib_partition *partition,
                           struct oneib_error *err);
+
+/* desired_switched.c */
+/* Fills work->kept. */
+int oneib_find_switched(struct oneib_work *work, struct oneib_error *err);
+/* Says of each network that is kept what has become of it, and the command that puts it right. */
+int oneib_say_switched(struct oneib_work *work, struct oneib_error *err);
 
 /* desired_keys.c */
 int oneib_entitle(struct oneib_work *work, struct oneib_error *err);
@@ -160,6 +168,20 @@ int oneib_count_multicast(struct oneib_work *work, struct oneib_error *err);
 enum oneib_membership oneib_narrower(enum oneib_membership a, enum oneib_membership b);
 /* The key that the network's document states; 0 unless it is one that a network may have. */
 oneib_pkey oneib_stated_key(const struct oneib_network *network);
+/* The key that the NIC's own copy of VLAN_ID claims; 0 unless it is one that a network may have. */
+oneib_pkey oneib_claimed_key(const struct oneib_attachment *attachment);
+/*
+ * The network that a reservation is from. NULL for an ordinary network, and for a reservation whose
+ * parent is gone: nobody is left to share with.
+ */
+const struct oneib_network *oneib_parent_of(const struct oneib_work *work,
+                                            const struct oneib_network *network);
+bool oneib_shares_its_parents(const struct oneib_work *work, const struct oneib_network *network);
+/*
+ * Whether the NIC, on a host, gets nothing for its network's sake: there is none, or it is another
+ * driver's, and has another key than oned gave the NIC.
+ */
+bool oneib_has_no_network(const struct oneib_work *work, const struct oneib_attachment *attachment);
 /* Not 0, not all ones, not within the range of the GUIDs that this site makes for VFs. */
 bool oneib_guid_is_foreign(const struct oneib_work *work, oneib_guid guid);
 /*

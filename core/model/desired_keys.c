@@ -20,26 +20,24 @@ oneib_pkey oneib_stated_key(const struct oneib_network *network)
     return network->pkey;
 }
 
-static oneib_pkey claimed_key(const struct oneib_attachment *attachment)
+oneib_pkey oneib_claimed_key(const struct oneib_attachment *attachment)
 {
     if (attachment->claim != ONEIB_KEY_VALID || !may_be_a_clusters(attachment->claimed_pkey))
         return 0;
     return attachment->claimed_pkey;
 }
 
-/* NULL for an ordinary network, and for a reservation whose parent is gone: nobody is left to share
- * with. */
-static const struct oneib_network *parent_of(const struct oneib_work *work,
-                                             const struct oneib_network *network)
+const struct oneib_network *oneib_parent_of(const struct oneib_work *work,
+                                            const struct oneib_network *network)
 {
     if (network->parent_id == ONEIB_NO_ID || network->parent_id == network->id)
         return NULL;
     return oneib_cloud_network(work->cloud, network->parent_id);
 }
 
-static bool shares_its_parents(const struct oneib_work *work, const struct oneib_network *network)
+bool oneib_shares_its_parents(const struct oneib_work *work, const struct oneib_network *network)
 {
-    const struct oneib_network *parent = parent_of(work, network);
+    const struct oneib_network *parent = oneib_parent_of(work, network);
     return parent && parent->reservations_share;
 }
 
@@ -48,7 +46,7 @@ static bool shares_its_parents(const struct oneib_work *work, const struct oneib
 static bool holds_its_parents_key(const struct oneib_work *work,
                                   const struct oneib_network *network)
 {
-    const struct oneib_network *parent = parent_of(work, network);
+    const struct oneib_network *parent = oneib_parent_of(work, network);
     return parent && oneib_stated_key(network) != 0 &&
            oneib_stated_key(parent) == oneib_stated_key(network);
 }
@@ -70,12 +68,14 @@ static int entitle_nested(struct oneib_work *work, const struct oneib_network *n
 static int say_conflict(struct oneib_work *work, const struct oneib_network *network,
                         const struct oneib_network *owner, struct oneib_error *err)
 {
+    const bool comes_later = network->other_driver && !owner->other_driver;
     return oneib_findings_add(
         work->findings, ONEIB_WARNING, "pkey-conflict", "give one of the two another VLAN_ID", err,
-        "%s has the same P_Key 0x%04x (VLAN_ID %u) as %s: the lower id has it, network %" PRIu32
+        "%s has the same P_Key 0x%04x (VLAN_ID %u) as %s: the %s has it, network %" PRIu32
         " gets no members",
         oneib_name_network(work, network->id).text, network->pkey, network->pkey,
-        oneib_name_network(work, owner->id).text, network->id);
+        oneib_name_network(work, owner->id).text, comes_later ? "InfiniBand one" : "lower id",
+        network->id);
 }
 
 static int say_reserved(struct oneib_work *work, const struct oneib_network *network,
@@ -99,6 +99,11 @@ static int say_invalid(struct oneib_work *work, const struct oneib_network *netw
         "set VLAN_ID to a decimal number from 1 to 32766, or remove it to have a P_Key chosen", err,
         "%s has a VLAN_ID that is no P_Key: it gets no members",
         oneib_name_network(work, network->id).text);
+}
+
+static bool may_be_entitled(const struct oneib_work *work, size_t index)
+{
+    return !work->cloud->networks[index].other_driver || work->kept[index];
 }
 
 /* owners: index of the network that has each key so far, ONEIB_NO_INDEX: nobody. */
@@ -139,14 +144,26 @@ static int entitle_own(struct oneib_work *work, uint32_t index, uint32_t *owners
     return 0;
 }
 
-static int entitle_owners(struct oneib_work *work, uint32_t *owners, struct oneib_error *err)
+/* Those of InfiniBand, or those that another driver serves. */
+static int entitle_owners_of(struct oneib_work *work, bool switched, uint32_t *owners,
+                             struct oneib_error *err)
 {
-    memset(owners, 0xff, ONEIB_PKEY_COUNT * sizeof *owners);
     for (size_t i = 0; i < work->cloud->network_count; i++)
-        if (!shares_its_parents(work, &work->cloud->networks[i]) &&
+        if (!work->cloud->networks[i].other_driver == !switched && may_be_entitled(work, i) &&
+            !oneib_shares_its_parents(work, &work->cloud->networks[i]) &&
             entitle_own(work, (uint32_t)i, owners, err) < 0)
             return -1;
     return 0;
+}
+
+/* What another driver's network has for a VLAN_ID must not cost an InfiniBand network its key. */
+static int entitle_owners(struct oneib_work *work, uint32_t *owners, struct oneib_error *err)
+{
+    memset(owners, 0xff, ONEIB_PKEY_COUNT * sizeof *owners);
+    return entitle_owners_of(work, false, owners, err) < 0 ||
+                   entitle_owners_of(work, true, owners, err) < 0
+               ? -1
+               : 0;
 }
 
 /* Nodes know only the copy of its VLAN_ID in the NIC, and map a VF to where that key is. */
@@ -169,9 +186,9 @@ static int say_differs(struct oneib_work *work, const struct oneib_network *netw
 static int entitle_sharer(struct oneib_work *work, uint32_t index, struct oneib_error *err)
 {
     const struct oneib_network *network = &work->cloud->networks[index];
-    const struct oneib_network *parent = parent_of(work, network);
+    const struct oneib_network *parent = oneib_parent_of(work, network);
     struct oneib_entitlement *entitlement = &work->entitlements[index];
-    if (shares_its_parents(work, parent))
+    if (oneib_shares_its_parents(work, parent))
         return entitle_nested(work, network, entitlement, err);
 
     *entitlement = work->entitlements[parent - work->cloud->networks];
@@ -188,18 +205,36 @@ static int entitle_sharer(struct oneib_work *work, uint32_t index, struct oneib_
     return 0;
 }
 
+static int entitle_sharers(struct oneib_work *work, struct oneib_error *err)
+{
+    for (size_t i = 0; i < work->cloud->network_count; i++)
+        if (may_be_entitled(work, i) &&
+            oneib_shares_its_parents(work, &work->cloud->networks[i]) &&
+            entitle_sharer(work, (uint32_t)i, err) < 0)
+            return -1;
+    return 0;
+}
+
+static int entitle_all(struct oneib_work *work, struct oneib_error *err)
+{
+    uint32_t *owners = malloc(ONEIB_PKEY_COUNT * sizeof *owners);
+    int outcome = owners ? entitle_owners(work, owners, err) : oneib_fail_memory(err);
+    free(owners);
+    return outcome < 0 ? -1 : entitle_sharers(work, err);
+}
+
 int oneib_entitle(struct oneib_work *work, struct oneib_error *err)
 {
-    size_t count = work->cloud->network_count;
+    const size_t count = work->cloud->network_count;
     work->entitlements = calloc(count ? count : 1, sizeof *work->entitlements);
-    uint32_t *owners = malloc(ONEIB_PKEY_COUNT * sizeof *owners);
-    int outcome =
-        work->entitlements && owners ? entitle_owners(work, owners, err) : oneib_fail_memory(err);
-    free(owners);
-    for (size_t i = 0; outcome == 0 && i < count; i++)
-        if (shares_its_parents(work, &work->cloud->networks[i]))
-            outcome = entitle_sharer(work, (uint32_t)i, err);
-    return outcome;
+    if (!work->entitlements)
+        return oneib_fail_memory(err);
+    for (size_t i = 0; i < count; i++)
+        work->entitlements[i] = (struct oneib_entitlement){.cluster = ONEIB_NO_INDEX,
+                                                           .verdict = ONEIB_VERDICT_NO_NETWORK};
+    if (oneib_find_switched(work, err) < 0 || entitle_all(work, err) < 0)
+        return -1;
+    return oneib_say_switched(work, err);
 }
 
 static void hold_partitions(bool *held, const struct oneib_partition_table *table)
@@ -215,7 +250,7 @@ static void mark_held_keys(const struct oneib_work *work, bool *held)
     for (size_t i = 0; i < work->cloud->network_count; i++)
         held[oneib_stated_key(&work->cloud->networks[i])] = true;
     for (size_t i = 0; i < work->cloud->attachment_count; i++)
-        held[claimed_key(&work->cloud->attachments[i])] = true;
+        held[oneib_claimed_key(&work->cloud->attachments[i])] = true;
     hold_partitions(held, work->fragment);
     hold_partitions(held, work->in_force);
 }
@@ -232,10 +267,10 @@ static oneib_pkey next_free_key(const struct oneib_work *work, const bool *held,
 
 static bool needs_a_key(const struct oneib_work *work, const struct oneib_network *network)
 {
-    const struct oneib_network *parent = parent_of(work, network);
-    if (network->being_created)
+    const struct oneib_network *parent = oneib_parent_of(work, network);
+    if (network->being_created || network->other_driver)
         return false;
-    if (shares_its_parents(work, network) || network->unreadable || (parent && parent->unreadable))
+    if (oneib_shares_its_parents(work, network) || network->unreadable || (parent && parent->unreadable))
         return false; /* of what cannot be read nobody knows whether it shares or needs one */
     return network->key_state == ONEIB_KEY_MISSING || holds_its_parents_key(work, network);
 }
@@ -306,7 +341,7 @@ int oneib_request_keys(struct oneib_work *work, struct oneib_error *err)
 static oneib_pkey unentitled_claim(const struct oneib_work *work,
                                    const struct oneib_attachment *attachment)
 {
-    oneib_pkey claimed = claimed_key(attachment);
+    oneib_pkey claimed = oneib_claimed_key(attachment);
     const struct oneib_network *network = oneib_cloud_network(work->cloud, attachment->network_id);
     if (network && !attachment->unleased &&
         work->entitlements[network - work->cloud->networks].pkey == claimed)
@@ -405,9 +440,22 @@ static int say_network_missing(struct oneib_work *work, const struct oneib_attac
     return oneib_findings_add(
         work->findings, ONEIB_WARNING, "network-missing",
         "detach the NIC, or make the network an InfiniBand one again", err,
-        "%s is of %s, which is gone or not InfiniBand any more: it gets nothing",
+        "%s is of %s, which is gone, or not InfiniBand any more and without the P_Key of this NIC: "
+        "it gets nothing",
         oneib_name_nic(work, attachment).text,
         oneib_network_id_shown(work->cloud, attachment->network_id).text);
+}
+
+bool oneib_has_no_network(const struct oneib_work *work, const struct oneib_attachment *attachment)
+{
+    const struct oneib_network *network = oneib_cloud_network(work->cloud, attachment->network_id);
+    if (!network)
+        return true;
+    const struct oneib_entitlement *entitlement =
+        &work->entitlements[network - work->cloud->networks];
+    if (network->other_driver && entitlement->verdict == ONEIB_VERDICT_MEMBER)
+        return oneib_claimed_key(attachment) != entitlement->pkey;
+    return entitlement->verdict == ONEIB_VERDICT_NO_NETWORK;
 }
 
 int oneib_examine_attachments(struct oneib_work *work, struct oneib_error *err)
@@ -416,10 +464,9 @@ int oneib_examine_attachments(struct oneib_work *work, struct oneib_error *err)
         const struct oneib_attachment *attachment = &work->cloud->attachments[i];
         if (attachment->presence == ONEIB_ABSENT)
             continue;
-        if (attachment->unleased && say_unleased(work, attachment, err) < 0)
-            return -1;
-        if (!oneib_cloud_network(work->cloud, attachment->network_id) &&
-            say_network_missing(work, attachment, err) < 0)
+        if (attachment->unleased ? say_unleased(work, attachment, err) < 0
+                                 : oneib_has_no_network(work, attachment) &&
+                                       say_network_missing(work, attachment, err) < 0)
             return -1;
     }
     return 0;

@@ -195,7 +195,9 @@ static void add_seat(struct oneib_work *work, uint32_t index, uint32_t host_id, 
                               .verdict = attachment->unleased ? ONEIB_VERDICT_NO_LEASE
                                                               : ONEIB_VERDICT_NO_NETWORK,
                               .is_source = is_source};
-    if (network && !attachment->unleased) {
+    const bool has_network =
+        network && !(network->other_driver && oneib_has_no_network(work, attachment));
+    if (has_network && !attachment->unleased) {
         seat.network = (uint32_t)(network - work->cloud->networks);
         const struct oneib_entitlement *entitlement = &work->entitlements[seat.network];
         seat.pkey = entitlement->pkey;
@@ -361,6 +363,7 @@ static int say_invalid_devices(struct oneib_work *work, struct oneib_error *err)
 {
     for (size_t i = 0; i < work->cloud->network_count; i++)
         if (work->cloud->networks[i].device_invalid &&
+            work->entitlements[i].verdict != ONEIB_VERDICT_NO_NETWORK &&
             oneib_findings_add(work->findings, ONEIB_WARNING, "phydev-invalid",
                                "set PHYDEV to DEVICE or DEVICE:PORT, as in mlx4_0 or mlx5_1:2", err,
                                "%s has a PHYDEV that names no adapter: its VMs get no members",

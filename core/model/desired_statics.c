@@ -33,6 +33,8 @@ static int mention_statics(struct oneib_work *work, uint32_t index, struct menti
 {
     const struct oneib_network *network = &work->cloud->networks[index];
     const struct oneib_entitlement *entitlement = &work->entitlements[index];
+    if (entitlement->verdict == ONEIB_VERDICT_NO_NETWORK)
+        return 0;
     if (oneib_reserve(&mentions->items, &mentions->capacity,
                       mentions->count + network->static_count, sizeof *mentions->items, err) < 0)
         return -1;

@@ -298,7 +298,7 @@ static void say_watching(struct oneib_daemon *daemon)
         return;
     daemon->watching = true;
     oneib_log(ONEIB_LOG_INFO, "watching %s: %zu InfiniBand networks, %zu hosts, %zu VMs",
-              daemon->credentials.endpoint, daemon->view.cloud.network_count,
+              daemon->credentials.endpoint, oneib_cloud_count_infiniband(&daemon->view.cloud),
               daemon->view.cloud.host_count, daemon->view.cloud.vm_count);
 }
 

@@ -24,7 +24,7 @@ static void count_cloud(struct oneib_daemon *daemon)
     struct oneib_metrics *metrics = &daemon->metrics;
     metrics->clusters = view->desired.cluster_count;
     metrics->vms = view->cloud.vm_count;
-    metrics->networks = view->cloud.network_count;
+    metrics->networks = oneib_cloud_count_infiniband(&view->cloud);
     metrics->members = 0;
     for (size_t i = 0; i < view->desired.cluster_count; i++)
         metrics->members += view->desired.clusters[i].members;

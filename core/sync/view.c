@@ -98,6 +98,7 @@ static struct oneib_policy policy_of(const struct oneib_config *config, const on
         .rate = oneib_rate_code(config->fabric.rate),
         .hold_share = config->removal_hold.share,
         .hold_minimum = config->removal_hold.minimum,
+        .vn_mad = config->one.vn_mad,
     };
 }
 

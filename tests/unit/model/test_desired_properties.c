@@ -51,6 +51,10 @@ static void add_random_network(struct scene *scene, struct random_source *source
     if (chance(source, 3))
         network->parent_id = (uint32_t)random_below(source, NETWORKS + 1);
     network->reservations_share = chance(source, 3);
+    if (chance(source, 4)) {
+        network->other_driver = strdup("bridge");
+        assert_non_null(network->other_driver);
+    }
     network->membership = random_membership(source);
     network->device_invalid = chance(source, 20);
     if (chance(source, 5))
@@ -90,6 +94,7 @@ static void add_random_nic(struct scene *scene, struct random_source *source, ui
     nic->since = (int64_t)random_below(source, 5);
     nic->narrowed = chance(source, 8);
     nic->attaching = chance(source, 8);
+    nic->unleased = chance(source, 30) && nic->presence != ONEIB_ABSENT;
     if (chance(source, 25))
         claim(nic, random_key(source));
     else if (chance(source, 20))
@@ -184,20 +189,61 @@ static const struct oneib_network *home_of(const struct scene *scene,
     return is_sharer(scene, parent) ? NULL : parent;
 }
 
+/* The NIC was there while the network was InfiniBand, and both still have the key of that time. */
+static bool keeps(const struct scene *scene, const struct oneib_attachment *nic,
+                  const struct oneib_network *network)
+{
+    const struct oneib_network *own = network_by_id(scene, nic->network_id);
+    if (!own || nic->presence == ONEIB_ABSENT || nic->unleased || nic->claim != ONEIB_KEY_VALID)
+        return false;
+    const struct oneib_network *giver = is_sharer(scene, own) ? parent_in(scene, own) : own;
+    return (network == own || network == giver) && valid_key(giver) == nic->claimed_pkey;
+}
+
+/* An InfiniBand network, or one that its members keep. */
+static bool counts(const struct scene *scene, const struct oneib_network *network)
+{
+    if (!network->other_driver)
+        return true;
+    for (size_t i = 0; i < scene->cloud.attachment_count; i++)
+        if (keeps(scene, &scene->cloud.attachments[i], network))
+            return true;
+    return false;
+}
+
+static bool comes_before(const struct oneib_network *a, const struct oneib_network *b)
+{
+    if (!a->other_driver != !b->other_driver)
+        return !a->other_driver;
+    return a->id < b->id;
+}
+
 /* The key that NICs of this network may have; 0: none. */
 static unsigned right_key(const struct scene *scene, uint32_t network_id)
 {
     const struct oneib_network *network = network_by_id(scene, network_id);
     const struct oneib_network *home = network ? home_of(scene, network) : NULL;
-    if (!home || is_copy(scene, home) || partition_of(&scene->fragment, (oneib_pkey)home->pkey))
+    if (!home || !counts(scene, network) || !counts(scene, home) || is_copy(scene, home) ||
+        partition_of(&scene->fragment, (oneib_pkey)home->pkey))
         return 0;
     for (size_t i = 0; i < scene->cloud.network_count; i++) {
         const struct oneib_network *other = &scene->cloud.networks[i];
-        if (other->id < home->id && valid_key(other) == valid_key(home) &&
-            !is_sharer(scene, other) && !is_copy(scene, other))
+        if (comes_before(other, home) && valid_key(other) == valid_key(home) &&
+            counts(scene, other) && !is_sharer(scene, other) && !is_copy(scene, other))
             return 0;
     }
     return valid_key(home);
+}
+
+/* The key that this NIC may have; 0: none. */
+static unsigned right_key_of(const struct scene *scene, const struct oneib_attachment *nic)
+{
+    const struct oneib_network *network = network_by_id(scene, nic->network_id);
+    if (!network || nic->unleased)
+        return 0;
+    const unsigned key = right_key(scene, network->id);
+    const bool has_it = nic->claim == ONEIB_KEY_VALID && nic->claimed_pkey == key;
+    return network->other_driver && !has_it ? 0 : key;
 }
 
 static bool host_has(const struct scene *scene, uint32_t host_id, oneib_guid guid,
@@ -260,6 +306,7 @@ static void assert_justified(const struct scene *scene, const struct oneib_netwo
         return;
     for (size_t i = 0; i < scene->cloud.attachment_count; i++)
         if (is_of(scene, &scene->cloud.attachments[i], home->id) &&
+            right_key_of(scene, &scene->cloud.attachments[i]) == key &&
             uses(scene, &scene->cloud.attachments[i], member->guid))
             return;
     fail_msg("nobody justifies key 0x%04x on port 0x%016" PRIx64, key, member->guid);
@@ -272,7 +319,7 @@ static void assert_no_stranger_but(const struct scene *scene, uint32_t own, unsi
     for (size_t i = 0; i < scene->cloud.attachment_count; i++) {
         const struct oneib_attachment *nic = &scene->cloud.attachments[i];
         if (nic->claim != ONEIB_KEY_VALID || nic->claimed_pkey != key ||
-            right_key(scene, nic->network_id) == key || nic->network_id == own)
+            right_key_of(scene, nic) == key || (nic->network_id == own && !nic->unleased))
             continue;
         for (uint32_t host_id = 0; host_id < HOSTS; host_id++)
             if (is_on(nic, host_id) && host_has_any(scene, host_id, guid))
@@ -298,8 +345,8 @@ static void assert_not_wider(const struct scene *scene, const struct oneib_netwo
 {
     for (size_t i = 0; i < scene->cloud.attachment_count; i++) {
         const struct oneib_attachment *nic = &scene->cloud.attachments[i];
-        if (is_of(scene, nic, home->id) && uses(scene, nic, member->guid) &&
-            is_limited(scene, nic) && member->membership != ONEIB_LIMITED)
+        if (is_of(scene, nic, home->id) && right_key_of(scene, nic) != 0 &&
+            uses(scene, nic, member->guid) && is_limited(scene, nic) && member->membership != ONEIB_LIMITED)
             fail_msg("VM %u is limited in network %u, and port 0x%016" PRIx64 " is full",
                      nic->vm_id, home->id, member->guid);
     }
@@ -370,6 +417,8 @@ static void assert_members_are_listed(const struct scene *scene)
             partition_of(&scene->desired.table, (oneib_pkey)right_key(scene, nic->network_id));
         for (size_t j = 0; partition && j < partition->member_count; j++)
             listed |= uses(scene, nic, partition->members[j].guid);
+        if (scene->desired.verdicts[i] == ONEIB_VERDICT_MEMBER)
+            assert_int_not_equal(0, right_key_of(scene, nic));
         if (scene->desired.verdicts[i] == ONEIB_VERDICT_MEMBER && !listed)
             fail_msg("VM %u is said to be a member and is none", nic->vm_id);
         assert_true((nic->presence == ONEIB_ABSENT) ==
@@ -450,6 +499,44 @@ static void every_key_on_every_port_is_justified(void **state)
         scene_clear(scene);
         scene->has_in_force = scene->has_subnet = false;
     }
+}
+
+static bool is_alone_with_its_key(const struct scene *scene, const struct oneib_network *network)
+{
+    for (size_t i = 0; i < scene->cloud.network_count; i++)
+        if (&scene->cloud.networks[i] != network &&
+            valid_key(&scene->cloud.networks[i]) == valid_key(network))
+            return false;
+    return true;
+}
+
+static void nobody_leaves_when_a_network_gets_another_driver(void **state)
+{
+    struct scene *scene = *state;
+    struct random_source source = random_seeded(20260404);
+    uint8_t before[NICS];
+    size_t kept = 0;
+    for (unsigned i = 0; i < CLOUDS; i++) {
+        make_random(scene, &source);
+        compute(scene);
+        memcpy(before, scene->desired.verdicts, sizeof before);
+        struct oneib_network *network =
+            &scene->cloud.networks[random_below(&source, scene->cloud.network_count)];
+        if (!network->other_driver && is_alone_with_its_key(scene, network)) {
+            network->other_driver = strdup("802.1Q");
+            compute(scene);
+            for (size_t j = 0; j < scene->cloud.attachment_count; j++) {
+                if (before[j] != ONEIB_VERDICT_MEMBER ||
+                    !keeps(scene, &scene->cloud.attachments[j], network))
+                    continue;
+                assert_int_equal(ONEIB_VERDICT_MEMBER, scene->desired.verdicts[j]);
+                kept++;
+            }
+        }
+        scene_clear(scene);
+        scene->has_in_force = scene->has_subnet = false;
+    }
+    assert_true(kept > CLOUDS / 10);
 }
 
 /* The hold may keep members that nobody justifies any more, but lets no stranger in and overfills
@@ -577,6 +664,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         SCENE_TEST(every_key_on_every_port_is_justified),
+        SCENE_TEST(nobody_leaves_when_a_network_gets_another_driver),
         SCENE_TEST(the_hold_lets_nobody_in),
         SCENE_TEST(the_order_of_the_input_does_not_matter),
     };
