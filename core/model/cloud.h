@@ -63,11 +63,11 @@ struct oneib_static_member {
 
 struct oneib_network {
     uint32_t id;
-    uint32_t parent_id;  /* ONEIB_NO_ID unless it is a reservation */
-    char *name;          /* owned, untrusted: shown escaped, never written to a file of opensm's */
-    char *other_driver;  /* owned, untrusted: its VN_MAD, which is not ours: it is here because a NIC
-                            of ours or a reservation names it. NULL: an InfiniBand network */
-    uint32_t uid, gid;   /* its owner and group; ONEIB_NO_ID: not said */
+    uint32_t parent_id; /* ONEIB_NO_ID unless it is a reservation */
+    char *name;         /* owned, untrusted: shown escaped, never written to a file of opensm's */
+    char *other_driver; /* owned, untrusted: its VN_MAD, which is not ours: it is here because a NIC
+                           of ours or a reservation names it. NULL: an InfiniBand network */
+    uint32_t uid, gid;  /* its owner and group; ONEIB_NO_ID: not said */
     char *owner, *group; /* owned, untrusted: their names; NULL: not said */
     enum oneib_key_state key_state;
     oneib_pkey pkey;         /* when VALID */

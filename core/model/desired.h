@@ -46,10 +46,10 @@ struct oneib_desired_input {
 enum oneib_verdict {
     ONEIB_VERDICT_ABSENT, /* the VM is on no host: nothing to be a member with */
     ONEIB_VERDICT_MEMBER,
-    ONEIB_VERDICT_NO_NETWORK,   /* the network is gone, or is not InfiniBand any more and has another
-                                   key than the NIC */
-    ONEIB_VERDICT_NO_LEASE,     /* the network does not know of the VM: the NIC is forged */
-    ONEIB_VERDICT_NO_KEY,       /* the network has no usable key (yet) */
+    ONEIB_VERDICT_NO_NETWORK, /* the network is gone, or is not InfiniBand any more and has another
+                                 key than the NIC */
+    ONEIB_VERDICT_NO_LEASE,   /* the network does not know of the VM: the NIC is forged */
+    ONEIB_VERDICT_NO_KEY,     /* the network has no usable key (yet) */
     ONEIB_VERDICT_KEY_CONFLICT, /* another network, or the fragment, has the key */
     ONEIB_VERDICT_NO_HCA, /* the host reports no such InfiniBand port, or one that must not serve it
                            */

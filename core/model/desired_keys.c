@@ -208,8 +208,7 @@ static int entitle_sharer(struct oneib_work *work, uint32_t index, struct oneib_
 static int entitle_sharers(struct oneib_work *work, struct oneib_error *err)
 {
     for (size_t i = 0; i < work->cloud->network_count; i++)
-        if (may_be_entitled(work, i) &&
-            oneib_shares_its_parents(work, &work->cloud->networks[i]) &&
+        if (may_be_entitled(work, i) && oneib_shares_its_parents(work, &work->cloud->networks[i]) &&
             entitle_sharer(work, (uint32_t)i, err) < 0)
             return -1;
     return 0;
@@ -270,7 +269,8 @@ static bool needs_a_key(const struct oneib_work *work, const struct oneib_networ
     const struct oneib_network *parent = oneib_parent_of(work, network);
     if (network->being_created || network->other_driver)
         return false;
-    if (oneib_shares_its_parents(work, network) || network->unreadable || (parent && parent->unreadable))
+    if (oneib_shares_its_parents(work, network) || network->unreadable ||
+        (parent && parent->unreadable))
         return false; /* of what cannot be read nobody knows whether it shares or needs one */
     return network->key_state == ONEIB_KEY_MISSING || holds_its_parents_key(work, network);
 }

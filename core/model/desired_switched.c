@@ -2,8 +2,8 @@
 /*
  * Networks that were InfiniBand ones and that another driver serves now: Sunstone's "Update" makes
  * them bridges. A NIC of ours whose network leases to its VM was made by oned while the network was
- * ours, and oned writes the driver of today into those that it makes now: so who is there stays, and
- * nobody comes in.
+ * ours, and oned writes the driver of today into those that it makes now: so who is there stays,
+ * and nobody comes in.
  */
 #include "base/escape.h"
 #include "model/desired_internal.h"
@@ -60,8 +60,8 @@ int oneib_find_switched(struct oneib_work *work, struct oneib_error *err)
 }
 
 /*
- * The command takes what it appends from a pipe: an editor would open otherwise. OpenNebula 7.4 sets
- * BRIDGE_TYPE by itself, 6.10 does not.
+ * The command takes what it appends from a pipe: an editor would open otherwise. OpenNebula 7.4
+ * sets BRIDGE_TYPE by itself, 6.10 does not.
  */
 static int say_one(struct oneib_work *work, const struct oneib_network *network,
                    struct oneib_error *err)

@@ -425,6 +425,28 @@ static int keep_network(struct oneib_documents *documents, const struct network_
     return judge(&judged, err);
 }
 
+/*
+ * A network of another driver may have been InfiniBand. Its VMs are not looked for, and what is odd
+ * about it is no finding: it may be anything. One with two drivers is nobody's.
+ */
+static int keep_others(struct oneib_documents *documents, const struct network_values *values,
+                       const uint32_t *vms, size_t vm_count, struct oneib_error *err)
+{
+    uint32_t id;
+    const size_t first_finding = documents->findings->count;
+    const bool is_plain =
+        oneib_value_is_set(&values->vn_mad) || oneib_value_is_empty(&values->vn_mad);
+    if (!is_plain || !oneib_value_id(&values->id, &id))
+        return 0;
+    if (keep_network(documents, values, vms, vm_count, err) < 0)
+        return -1;
+    oneib_findings_truncate(documents->findings, first_finding);
+    struct oneib_cloud *cloud = documents->cloud;
+    struct oneib_network *network = &cloud->networks[cloud->network_count - 1];
+    network->other_driver = strdup(values->vn_mad.text ? values->vn_mad.text : "");
+    return network->other_driver ? 0 : oneib_fail_memory(err);
+}
+
 static int read_network(struct oneib_reader *reader, struct oneib_documents *documents,
                         uint32_t *id, struct oneib_error *err)
 {
@@ -433,13 +455,14 @@ static int read_network(struct oneib_reader *reader, struct oneib_documents *doc
     if (read_values(reader, &values, &documents->vms_named, err) < 0)
         return -1;
     oneib_value_id(&values.id, id);
-    if (!oneib_value_equals(&values.vn_mad, documents->vn_mad)) {
-        documents->vms_named.count = named_before;
-        return 0;
-    }
+    const bool ours = oneib_value_equals(&values.vn_mad, documents->vn_mad);
     const struct oneib_id_set *named = &documents->vms_named;
     const size_t count = named->count - named_before;
-    return keep_network(documents, &values, count ? named->items + named_before : NULL, count, err);
+    const uint32_t *vms = count ? named->items + named_before : NULL;
+    if (ours)
+        return keep_network(documents, &values, vms, count, err);
+    documents->vms_named.count = named_before;
+    return keep_others(documents, &values, vms, count, err);
 }
 
 int oneib_documents_read_networks(struct oneib_documents *documents, const char *xml, size_t length,

@@ -91,7 +91,16 @@ int oneib_gathering_complete(struct oneib_gathering *gathering, struct oneib_err
 uint32_t oneib_gathering_vm_end(const struct oneib_gathering *gathering, const uint32_t *ids,
                                 size_t count);
 
-/* The network as it is known now; NULL: there is none of ours. */
+/*
+ * Networks of other drivers stay known only while a NIC of ours, or a reservation, names them.
+ * Fills *named, sorted, when there are any of them at all; drop_others() drops those that are not
+ * in it.
+ */
+int oneib_gathering_name_others(const struct oneib_gathering *gathering, struct oneib_id_set *named,
+                                struct oneib_error *err);
+void oneib_gathering_drop_others(struct oneib_cloud *cloud, const struct oneib_id_set *named);
+
+/* The network as it is known now, also one of another driver; NULL: there is none. */
 const struct oneib_network *oneib_gathering_network(const struct oneib_gathering *gathering,
                                                     uint32_t id);
 /* A NIC on a host whose network does not know of its VM. */

@@ -49,19 +49,44 @@ static bool same_key(const struct oneib_network *a, const struct oneib_network *
 
 /* New lessees; and when the network has another key, all: oned copies it into their NICs without
  * an event of theirs. */
+static int add_lessees_of(const struct oneib_gathering *gathering,
+                          const struct oneib_network *network, struct oneib_id_set *vms,
+                          struct oneib_error *err)
+{
+    const struct oneib_network *before = oneib_cloud_network(gathering->base, network->id);
+    const bool all = !before || !same_key(before, network);
+    for (size_t i = 0; i < network->vm_count; i++)
+        if ((all || !oneib_network_leases_to(before, network->vms[i])) &&
+            oneib_id_set_add(vms, network->vms[i], err) < 0)
+            return -1;
+    return 0;
+}
+
+/* Of another driver's network only VMs that have a NIC of ours count, and get no new ones. */
+static int add_attached(const struct oneib_gathering *gathering,
+                        const struct oneib_network *network, struct oneib_id_set *vms,
+                        struct oneib_error *err)
+{
+    const struct oneib_cloud *base = gathering->base;
+    const struct oneib_network *before = oneib_cloud_network(base, network->id);
+    if (before && same_key(before, network))
+        return 0;
+    for (size_t i = 0; i < base->attachment_count; i++)
+        if (base->attachments[i].network_id == network->id &&
+            oneib_id_set_add(vms, base->attachments[i].vm_id, err) < 0)
+            return -1;
+    return 0;
+}
+
 static int add_lessees(const struct oneib_gathering *gathering, struct oneib_id_set *vms,
                        struct oneib_error *err)
 {
     const struct oneib_cloud *cloud = gathering->documents.cloud;
-    for (size_t i = 0; i < cloud->network_count; i++) {
-        const struct oneib_network *network = &cloud->networks[i];
-        const struct oneib_network *before = oneib_cloud_network(gathering->base, network->id);
-        const bool all = !before || !same_key(before, network);
-        for (size_t j = 0; j < network->vm_count; j++)
-            if ((all || !oneib_network_leases_to(before, network->vms[j])) &&
-                oneib_id_set_add(vms, network->vms[j], err) < 0)
-                return -1;
-    }
+    for (size_t i = 0; i < cloud->network_count; i++)
+        if ((cloud->networks[i].other_driver
+                 ? add_attached(gathering, &cloud->networks[i], vms, err)
+                 : add_lessees_of(gathering, &cloud->networks[i], vms, err)) < 0)
+            return -1;
     return 0;
 }
 
@@ -124,15 +149,35 @@ static int want_network(const struct oneib_gathering *gathering,
                                                                : 0;
 }
 
+/* A reservation may share the partition of a parent that is not InfiniBand any more. */
+static int want_parent(const struct oneib_gathering *gathering, const struct oneib_network *network,
+                       struct oneib_id_set *wanted, struct oneib_error *err)
+{
+    const uint32_t id = network->parent_id;
+    if (network->other_driver || id == ONEIB_NO_ID || oneib_gathering_network(gathering, id))
+        return 0;
+    return oneib_id_set_add(wanted, id, err);
+}
+
+static int want_networks(const struct oneib_gathering *gathering, struct oneib_id_set *wanted,
+                         struct oneib_error *err)
+{
+    const struct oneib_cloud *cloud = gathering->documents.cloud;
+    for (size_t i = 0; i < cloud->attachment_count; i++)
+        if (want_network(gathering, &cloud->attachments[i], wanted, err) < 0)
+            return -1;
+    for (size_t i = 0; i < cloud->network_count; i++)
+        if (want_parent(gathering, &cloud->networks[i], wanted, err) < 0)
+            return -1;
+    return 0;
+}
+
 static int ask_networks(struct oneib_gathering *gathering, bool *asked, struct oneib_error *err)
 {
     struct oneib_id_set wanted = {0};
-    const struct oneib_cloud *cloud = gathering->documents.cloud;
-    for (size_t i = 0; i < cloud->attachment_count; i++) {
-        if (want_network(gathering, &cloud->attachments[i], &wanted, err) < 0) {
-            oneib_id_set_clear(&wanted);
-            return -1;
-        }
+    if (want_networks(gathering, &wanted, err) < 0) {
+        oneib_id_set_clear(&wanted);
+        return -1;
     }
     return oneib_gathering_ask_networks(gathering, &wanted, asked, err);
 }
@@ -325,6 +370,88 @@ static int confirm_highest(struct oneib_gathering *gathering, struct oneib_error
     return 0;
 }
 
+static int name_network(struct oneib_id_set *named, uint32_t id, struct oneib_error *err)
+{
+    return id == ONEIB_NO_ID ? 0 : oneib_id_set_add(named, id, err);
+}
+
+static bool vm_was_read(const struct oneib_gathering *gathering, uint32_t id)
+{
+    return oneib_id_set_has(&gathering->documents.vms_seen, id) ||
+           oneib_id_set_has(&gathering->vms_asked, id);
+}
+
+/* What is known from before, and was not read again. */
+static int name_networks_of_base(const struct oneib_gathering *gathering,
+                                 struct oneib_id_set *named, struct oneib_error *err)
+{
+    const struct oneib_cloud *base = gathering->base;
+    for (size_t i = 0; i < base->attachment_count; i++)
+        if (!vm_was_read(gathering, base->attachments[i].vm_id) &&
+            name_network(named, base->attachments[i].network_id, err) < 0)
+            return -1;
+    for (size_t i = 0; i < base->network_count; i++)
+        if (!base->networks[i].other_driver && !network_is_fresh(gathering, base->networks[i].id) &&
+            name_network(named, base->networks[i].parent_id, err) < 0)
+            return -1;
+    return 0;
+}
+
+static int name_networks_of_read(const struct oneib_cloud *read, struct oneib_id_set *named,
+                                 struct oneib_error *err)
+{
+    for (size_t i = 0; i < read->attachment_count; i++)
+        if (name_network(named, read->attachments[i].network_id, err) < 0)
+            return -1;
+    for (size_t i = 0; i < read->network_count; i++)
+        if (!read->networks[i].other_driver &&
+            name_network(named, read->networks[i].parent_id, err) < 0)
+            return -1;
+    return 0;
+}
+
+static bool has_others(const struct oneib_cloud *cloud)
+{
+    return oneib_cloud_count_infiniband(cloud) < cloud->network_count;
+}
+
+int oneib_gathering_name_others(const struct oneib_gathering *gathering, struct oneib_id_set *named,
+                                struct oneib_error *err)
+{
+    const struct oneib_cloud *read = gathering->documents.cloud;
+    if (!has_others(read) && !has_others(gathering->base))
+        return 0;
+    if (name_networks_of_read(read, named, err) < 0 ||
+        name_networks_of_base(gathering, named, err) < 0)
+        return -1;
+    oneib_id_set_sort(named);
+    return 0;
+}
+
+void oneib_gathering_drop_others(struct oneib_cloud *cloud, const struct oneib_id_set *named)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < cloud->network_count; i++) {
+        struct oneib_network *network = &cloud->networks[i];
+        if (network->other_driver && !oneib_id_set_has(named, network->id))
+            oneib_network_clear(network);
+        else
+            cloud->networks[kept++] = *network;
+    }
+    cloud->network_count = kept;
+}
+
+/* Networks of other drivers were read because an event named them, or a NIC that is gone. */
+static int forget_others(struct oneib_gathering *gathering, struct oneib_error *err)
+{
+    struct oneib_id_set named = {0};
+    int outcome = oneib_gathering_name_others(gathering, &named, err);
+    if (outcome == 0)
+        oneib_gathering_drop_others(gathering->documents.cloud, &named);
+    oneib_id_set_clear(&named);
+    return outcome;
+}
+
 int oneib_gathering_complete(struct oneib_gathering *gathering, struct oneib_error *err)
 {
     oneib_cloud_sort(gathering->documents.cloud);
@@ -334,5 +461,5 @@ int oneib_gathering_complete(struct oneib_gathering *gathering, struct oneib_err
     mark_unleased(gathering);
     oneib_id_set_sort(&gathering->documents.vms_seen);
     oneib_gathering_report_progress(gathering);
-    return 0;
+    return forget_others(gathering, err);
 }

@@ -267,7 +267,7 @@ int oneib_mirror_merge(struct oneib_gathering *gathering, struct oneib_cloud *cl
                        struct oneib_findings *findings, bool *changed, struct oneib_error *err)
 {
     struct replaced replaced = {0};
-    struct oneib_id_set vm_ids = {0};
+    struct oneib_id_set vm_ids = {0}, named = {0};
     int outcome = find_replaced(gathering, &replaced, err);
     if (outcome == 0 && nothing_was_read(gathering, &replaced)) {
         *changed = false;
@@ -277,14 +277,18 @@ int oneib_mirror_merge(struct oneib_gathering *gathering, struct oneib_cloud *cl
     if (outcome == 0)
         outcome = merge_vm_ids(gathering, &replaced, &vm_ids, err);
     if (outcome == 0)
+        outcome = oneib_gathering_name_others(gathering, &named, err);
+    if (outcome == 0)
         outcome = make_room(&gathering->documents, cloud, findings, err);
     if (outcome == 0) {
         *changed = networks_differ(gathering, &replaced.networks) ||
                    hosts_differ(gathering, &replaced.hosts) ||
                    attachments_differ(gathering, &replaced);
         move_all(gathering, &replaced, &vm_ids, cloud, findings);
+        oneib_gathering_drop_others(cloud, &named);
     }
     oneib_id_set_clear(&vm_ids);
+    oneib_id_set_clear(&named);
     clear_replaced(&replaced);
     return outcome;
 }

@@ -346,7 +346,8 @@ static void assert_not_wider(const struct scene *scene, const struct oneib_netwo
     for (size_t i = 0; i < scene->cloud.attachment_count; i++) {
         const struct oneib_attachment *nic = &scene->cloud.attachments[i];
         if (is_of(scene, nic, home->id) && right_key_of(scene, nic) != 0 &&
-            uses(scene, nic, member->guid) && is_limited(scene, nic) && member->membership != ONEIB_LIMITED)
+            uses(scene, nic, member->guid) && is_limited(scene, nic) &&
+            member->membership != ONEIB_LIMITED)
             fail_msg("VM %u is limited in network %u, and port 0x%016" PRIx64 " is full",
                      nic->vm_id, home->id, member->guid);
     }

@@ -7,6 +7,11 @@ static void begin_with(struct reading *reading, const char *xml)
     must_read(reading, oneib_documents_read_networks, xml);
 }
 
+static size_t count_ours(const struct reading *reading)
+{
+    return oneib_cloud_count_infiniband(&reading->cloud);
+}
+
 /* Network 7 of ours with these children of its own, and these in its TEMPLATE. */
 static const struct oneib_network *network_saying(struct reading *reading, const char *own,
                                                   const char *template)
@@ -28,10 +33,11 @@ static void the_recorded_pool_has_two_networks_of_ours(void **state)
     (void)state;
     reading_begin(&reading);
     must_read_recorded(&reading, oneib_documents_read_networks, "vnpool.info.doc");
-    assert_int_equal(reading.cloud.network_count, 2);
+    assert_int_equal(count_ours(&reading), 2);
     oneib_cloud_sort(&reading.cloud);
 
-    const struct oneib_network *first = &reading.cloud.networks[0];
+    const struct oneib_network *first = oneib_cloud_network(&reading.cloud, 1);
+    assert_non_null(first);
     assert_int_equal(first->id, 1);
     assert_string_equal(first->name, "ibnet");
     assert_int_equal(first->parent_id, ONEIB_NO_ID);
@@ -44,7 +50,8 @@ static void the_recorded_pool_has_two_networks_of_ours(void **state)
     assert_false(first->reservations_share);
     assert_int_equal(first->static_count, 0);
 
-    const struct oneib_network *second = &reading.cloud.networks[1];
+    const struct oneib_network *second = oneib_cloud_network(&reading.cloud, 2);
+    assert_non_null(second);
     assert_int_equal(second->id, 2);
     assert_string_equal(second->name, "ibnet-nobridge");
     assert_int_equal(second->key_state, ONEIB_KEY_VALID);
@@ -69,7 +76,7 @@ static void only_our_networks_name_vms(void **state)
     reading_begin(&reading);
     reading.documents.vn_mad = "infiniband";
     must_read_recorded(&reading, oneib_documents_read_networks, "vn.info-1-update-failed.doc");
-    assert_int_equal(reading.cloud.network_count, 0);
+    assert_int_equal(count_ours(&reading), 0);
     assert_int_equal(reading.documents.vms_named.count, 0);
     reading_end(&reading);
 }
@@ -129,6 +136,54 @@ static void the_driver_in_the_template_alone_does_not_count(void **state)
     (void)state;
     begin_with(&reading, "<VNET><ID>7</ID><NAME>ib</NAME><VN_MAD>dummy</VN_MAD>"
                          "<TEMPLATE><VN_MAD>ibrec</VN_MAD></TEMPLATE></VNET>");
+    assert_int_equal(count_ours(&reading), 0);
+    reading_end(&reading);
+}
+
+static void a_network_of_another_driver_is_kept_as_that(void **state)
+{
+    struct reading reading;
+    (void)state;
+    begin_with(&reading, "<VNET><ID>7</ID><NAME>was-ib</NAME><VN_MAD>bridge</VN_MAD>"
+                         "<VLAN_ID>257</VLAN_ID><UPDATED_VMS><ID>3</ID></UPDATED_VMS><TEMPLATE>"
+                         "<IB_RESERVATION>shared</IB_RESERVATION></TEMPLATE></VNET>");
+    const struct oneib_network *network = &reading.cloud.networks[0];
+    assert_int_equal(reading.cloud.network_count, 1);
+    assert_string_equal(network->other_driver, "bridge");
+    assert_string_equal(network->name, "was-ib");
+    assert_int_equal(network->pkey, 257);
+    assert_true(network->reservations_share);
+    assert_true(oneib_network_leases_to(network, 3));
+    reading_end(&reading);
+}
+
+static void what_is_odd_about_another_drivers_network_is_no_finding(void **state)
+{
+    struct reading reading;
+    (void)state;
+    begin_with(&reading, "<VNET><ID>7</ID><NAME>eth</NAME><VN_MAD>802.1Q</VN_MAD>"
+                         "<VLAN_ID>x</VLAN_ID><PHYDEV>bond0:a:b</PHYDEV><TEMPLATE><MTU>jumbo</MTU>"
+                         "</TEMPLATE></VNET>");
+    assert_int_equal(reading.cloud.network_count, 1);
+    assert_int_equal(reading.findings.count, 0);
+    reading_end(&reading);
+}
+
+static void a_network_without_a_driver_is_another_drivers(void **state)
+{
+    struct reading reading;
+    (void)state;
+    begin_with(&reading, "<VNET><ID>7</ID><NAME>none</NAME><VN_MAD/></VNET>");
+    assert_string_equal(reading.cloud.networks[0].other_driver, "");
+    reading_end(&reading);
+}
+
+static void a_network_with_two_drivers_is_nobodys(void **state)
+{
+    struct reading reading;
+    (void)state;
+    begin_with(&reading, "<VNET><ID>7</ID><NAME>two</NAME><VN_MAD>bridge</VN_MAD>"
+                         "<VN_MAD>ibrec</VN_MAD></VNET>");
     assert_int_equal(reading.cloud.network_count, 0);
     reading_end(&reading);
 }
@@ -472,6 +527,10 @@ int main(void)
         cmocka_unit_test(an_entry_of_a_list_that_is_no_id_is_told),
         cmocka_unit_test(the_driver_is_compared_without_case),
         cmocka_unit_test(the_driver_in_the_template_alone_does_not_count),
+        cmocka_unit_test(a_network_of_another_driver_is_kept_as_that),
+        cmocka_unit_test(what_is_odd_about_another_drivers_network_is_no_finding),
+        cmocka_unit_test(a_network_without_a_driver_is_another_drivers),
+        cmocka_unit_test(a_network_with_two_drivers_is_nobodys),
         cmocka_unit_test(the_key_of_the_element_wins_over_the_templates),
         cmocka_unit_test(an_element_that_was_emptied_has_no_key),
         cmocka_unit_test(without_the_element_the_templates_key_counts),

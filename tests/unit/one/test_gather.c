@@ -738,6 +738,31 @@ static void a_vanished_network_is_asked_for_once(void **state)
     assert_null(oneib_cloud_network(&fixture->cloud, 8));
 }
 
+/* VM 3 was attached to network 8 when that was InfiniBand. */
+static void a_network_that_another_driver_serves_now_is_known_by_its_nics(void **state)
+{
+    struct fixture *fixture = *state;
+    cloud_of_oned.network_alone =
+        "<VNET><ID>8</ID><NAME>new</NAME><VN_MAD>bridge</VN_MAD><UPDATED_VMS><ID>3</ID>"
+        "<ID>4</ID></UPDATED_VMS></VNET>";
+    cloud_of_oned.vms[0] = (struct standing_vm){
+        .id = 3, .pool_document = VM("3", RUNNING, NIC("8", "0"), RECORD("0", "1"))};
+    must_gather(fixture);
+    assert_calls("user\nnetwork 7\nwindow 3 12\nwindow 13 -1\nnetwork 8\nvm 3\n");
+    assert_string_equal(oneib_cloud_network(&fixture->cloud, 8)->other_driver, "bridge");
+    assert_false(fixture->cloud.attachments[0].unleased);
+}
+
+static void a_nic_that_the_other_drivers_network_does_not_know_of_is_marked(void **state)
+{
+    struct fixture *fixture = *state;
+    cloud_of_oned.network_alone = "<VNET><ID>8</ID><NAME>new</NAME><VN_MAD>bridge</VN_MAD></VNET>";
+    cloud_of_oned.vms[0] = (struct standing_vm){
+        .id = 3, .pool_document = VM("3", RUNNING, NIC("8", "0"), RECORD("0", "1"))};
+    must_gather(fixture);
+    assert_true(fixture->cloud.attachments[0].unleased);
+}
+
 static void a_vm_that_a_new_network_names_is_asked_for_too(void **state)
 {
     struct fixture *fixture = *state;
@@ -882,6 +907,8 @@ int main(void)
         TEST(a_migrating_vm_that_ended_meanwhile_leaves_nothing),
         TEST(a_network_that_the_pool_did_not_show_is_asked_for_alone),
         TEST(a_vanished_network_is_asked_for_once),
+        TEST(a_network_that_another_driver_serves_now_is_known_by_its_nics),
+        TEST(a_nic_that_the_other_drivers_network_does_not_know_of_is_marked),
         TEST(a_vm_that_a_new_network_names_is_asked_for_too),
         TEST(a_nic_younger_than_its_networks_document_is_believed),
         TEST(a_lease_vouches_for_a_nic_that_no_list_names),

@@ -352,6 +352,84 @@ static void a_network_of_another_driver_now_is_removed_with_what_was_said_of_it(
     assert_int_equal(fixture->findings.count, 0);
 }
 
+#define SWITCHED(id)                                                                               \
+    "<VNET><ID>" id                                                                                \
+    "</ID><VN_MAD>bridge</VN_MAD><VLAN_ID>300</VLAN_ID>" LEASES("<ID>3</ID>") "</VNET>"
+
+static void a_network_that_another_driver_serves_now_stays_while_a_nic_names_it(void **state)
+{
+    struct fixture *fixture = *state;
+    stands(HOST_OBJECT, 1, HOST("1", "<ID>3</ID>"), HOST("1", "<ID>3</ID>"));
+    stands(NETWORK_OBJECT, 7, NETWORK("7", LEASES("<ID>3</ID>")), SWITCHED("7"));
+    stands(VM_OBJECT, 3, VM("3", RUNNING, NIC("7", "0")), GONE);
+    gather_first(fixture);
+    name_network(fixture, 7);
+    must_refresh(fixture, "network 7\n");
+    assert_true(fixture->changed);
+    assert_string_equal(oneib_cloud_network(&fixture->cloud, 7)->other_driver, "bridge");
+
+    name_vm(fixture, 3);
+    assert_int_equal(refresh(fixture), 0);
+    assert_true(fixture->changed);
+    assert_int_equal(fixture->cloud.attachment_count, 0);
+    assert_int_equal(fixture->cloud.network_count, 0);
+}
+
+static void a_network_that_another_driver_serves_stays_while_a_reservation_names_it(void **state)
+{
+    static const char reservation[] = "<VNET><ID>8</ID><VN_MAD>ibrec</VN_MAD>"
+                                      "<PARENT_NETWORK_ID>7</PARENT_NETWORK_ID></VNET>";
+    struct fixture *fixture = *state;
+    stands(NETWORK_OBJECT, 7, NETWORK("7", ""), "<VNET><ID>7</ID><VN_MAD>bridge</VN_MAD></VNET>");
+    stands(NETWORK_OBJECT, 8, reservation, GONE);
+    gather_first(fixture);
+    name_network(fixture, 7);
+    must_refresh(fixture, "network 7\n");
+    assert_string_equal(oneib_cloud_network(&fixture->cloud, 7)->other_driver, "bridge");
+
+    name_network(fixture, 8);
+    assert_int_equal(refresh(fixture), 0);
+    assert_int_equal(fixture->cloud.network_count, 0);
+}
+
+static void an_event_of_another_drivers_network_changes_nothing(void **state)
+{
+    struct fixture *fixture = *state;
+    stands(NETWORK_OBJECT, 7, NETWORK("7", ""), NETWORK("7", ""));
+    stands(NETWORK_OBJECT, 9, GONE, "<VNET><ID>9</ID><VN_MAD>802.1Q</VN_MAD></VNET>");
+    gather_first(fixture);
+    name_network(fixture, 9);
+    must_refresh(fixture, "network 9\n");
+    assert_false(fixture->changed);
+    assert_int_equal(fixture->cloud.network_count, 1);
+}
+
+static void the_vms_of_another_drivers_network_are_not_asked_for(void **state)
+{
+    struct fixture *fixture = *state;
+    stand_one_vm(VM("3", RUNNING, NIC("7", "0") NIC("9", "1")));
+    stands(NETWORK_OBJECT, 9, GONE,
+           "<VNET><ID>9</ID><VN_MAD>802.1Q</VN_MAD>" LEASES("<ID>3</ID><ID>50</ID>") "</VNET>");
+    gather_first(fixture);
+    name_vm(fixture, 3);
+    must_refresh(fixture, "vm 3\nnetwork 7\nnetwork 9\n");
+    assert_string_equal(oneib_cloud_network(&fixture->cloud, 9)->other_driver, "802.1Q");
+}
+
+static void a_switched_network_that_is_set_back_is_a_change(void **state)
+{
+    struct fixture *fixture = *state;
+    stands(HOST_OBJECT, 1, HOST("1", "<ID>3</ID>"), HOST("1", "<ID>3</ID>"));
+    stands(NETWORK_OBJECT, 7, SWITCHED("7"), NETWORK("7", LEASES("<ID>3</ID>")));
+    stands(VM_OBJECT, 3, VM("3", RUNNING, NIC("7", "0")), VM("3", RUNNING, NIC("7", "0")));
+    gather_first(fixture);
+    assert_non_null(oneib_cloud_network(&fixture->cloud, 7)->other_driver);
+    name_network(fixture, 7);
+    must_refresh(fixture, "network 7\n");
+    assert_true(fixture->changed);
+    assert_null(oneib_cloud_network(&fixture->cloud, 7)->other_driver);
+}
+
 static void findings_of_an_object_read_again_are_replaced(void **state)
 {
     struct fixture *fixture = *state;
@@ -548,6 +626,11 @@ int main(void)
         TEST(an_id_that_is_named_often_is_asked_for_once),
         TEST(a_host_that_is_gone_is_removed_with_what_was_said_of_it),
         TEST(a_network_of_another_driver_now_is_removed_with_what_was_said_of_it),
+        TEST(a_network_that_another_driver_serves_now_stays_while_a_nic_names_it),
+        TEST(a_network_that_another_driver_serves_stays_while_a_reservation_names_it),
+        TEST(an_event_of_another_drivers_network_changes_nothing),
+        TEST(the_vms_of_another_drivers_network_are_not_asked_for),
+        TEST(a_switched_network_that_is_set_back_is_a_change),
         TEST(findings_of_an_object_read_again_are_replaced),
         TEST(a_vm_that_a_network_leases_to_now_is_read),
         TEST(the_vms_of_a_network_that_has_another_key_are_read_again),
