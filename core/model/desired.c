@@ -457,6 +457,8 @@ const char *oneib_verdict_name(enum oneib_verdict verdict)
         return "port-full";
     case ONEIB_VERDICT_UNKNOWN_STATE:
         return "unknown-state";
+    case ONEIB_VERDICT_SWITCHED:
+        return "switched";
     }
     return "unknown";
 }

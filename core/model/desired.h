@@ -39,8 +39,9 @@ struct oneib_desired_input {
     const struct oneib_subnet
         *subnet; /* NULL: not known; used for PartitionCap, MTU, rate, MulticastFDBCap */
     const struct oneib_partition_table
-        *in_force; /* NULL: not known; used for attachments of unknown state and for keys
-                      that must not be given out again */
+        *in_force; /* NULL: not known; used for attachments of unknown state, for those whose
+                      network another driver serves now, and for keys that must not be given
+                      out again */
 };
 
 enum oneib_verdict {
@@ -58,6 +59,8 @@ enum oneib_verdict {
     ONEIB_VERDICT_PORT_FULL,     /* the port's P_Key table has no room */
     ONEIB_VERDICT_UNKNOWN_STATE, /* a state number not known: keeps what is in force, here nothing
                                   */
+    ONEIB_VERDICT_SWITCHED,      /* another driver serves the network now: keeps what is in force,
+                                    here nothing */
 };
 
 /* One virtual cluster: a network with a partition of its own, and the reservations that share it.

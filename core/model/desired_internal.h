@@ -92,7 +92,8 @@ struct oneib_work {
     struct oneib_desired *desired;
     struct oneib_findings *findings;
     struct oneib_fragment_use fragment_use;
-    bool *kept; /* of each network that another driver serves: NICs of ours keep it */
+    bool *kept; /* of each network that another driver serves: NICs of ours keep it, see
+                   desired_switched.c */
     struct oneib_entitlement *entitlements;
     struct oneib_line *statics; /* by cluster and GUID, each once */
     size_t static_count, static_capacity;
@@ -121,6 +122,9 @@ int oneib_fragment_append(struct oneib_work *work, const struct oneib_partition 
 int oneib_find_switched(struct oneib_work *work, struct oneib_error *err);
 /* Says of each network that is kept what has become of it, and the command that puts it right. */
 int oneib_say_switched(struct oneib_work *work, struct oneib_error *err);
+/* Says of an attachment that it was not there before its network was switched. */
+int oneib_say_new_on_switched(struct oneib_work *work, const struct oneib_attachment *attachment,
+                              struct oneib_error *err);
 
 /* desired_keys.c */
 int oneib_entitle(struct oneib_work *work, struct oneib_error *err);
@@ -144,8 +148,8 @@ const struct oneib_port_owner *oneib_port_owner(const struct oneib_work *work, o
 int oneib_make_seats(struct oneib_work *work, struct oneib_error *err);
 
 /* desired_states.c */
-/* Attachments of unknown state keep what is in force, adapters of two kinds are kept apart, claims
- * block. */
+/* Attachments of unknown state or of switched networks keep what is in force, adapters of two kinds
+ * are kept apart, claims block. */
 int oneib_judge_seats(struct oneib_work *work, struct oneib_error *err);
 
 /* desired_tables.c */

@@ -504,12 +504,23 @@ static void map_owners(const struct oneib_work *work, uint32_t *owners)
             owners[work->entitlements[i].pkey] = (uint32_t)i;
 }
 
+/* The key is that of the network, which another driver serves now, and nobody has it: there is
+ * nobody to be kept apart from. */
+static bool claims_nobodys(const struct oneib_work *work, const struct oneib_attachment *attachment,
+                           oneib_pkey claimed, const uint32_t *owners)
+{
+    const struct oneib_network *network = oneib_cloud_network(work->cloud, attachment->network_id);
+    return network && network->other_driver && !attachment->unleased &&
+           oneib_stated_key(network) == claimed && owners[claimed] == ONEIB_NO_INDEX &&
+           !work->fragment_use.keys[claimed];
+}
+
 static int judge_claims(struct oneib_work *work, const uint32_t *owners, struct oneib_error *err)
 {
     for (size_t i = 0; i < work->cloud->attachment_count; i++) {
         const struct oneib_attachment *attachment = &work->cloud->attachments[i];
         oneib_pkey claimed = unentitled_claim(work, attachment);
-        if (claimed == 0)
+        if (claimed == 0 || claims_nobodys(work, attachment, claimed, owners))
             continue;
         /* An unknown state may be a running one: only a VM that is certainly on no host bars
          * nothing. */

@@ -121,22 +121,68 @@ static int judge_unknown(struct oneib_work *work, const struct present_members *
     return say_unknown(work, attachment, member != NULL, err);
 }
 
-static bool any_unknown(const struct oneib_cloud *cloud)
+static bool is_switched(const struct oneib_work *work, const struct oneib_seat *seat)
 {
+    return seat->verdict == ONEIB_VERDICT_MEMBER &&
+           work->cloud->networks[seat->network].other_driver;
+}
+
+/* stayed: of each attachment whether it is leaving a host on which it was a member. */
+static void find_sources(const struct oneib_work *work, const struct present_members *present,
+                         bool *stayed)
+{
+    for (size_t i = 0; i < work->seat_count; i++)
+        if (work->seats[i].is_source && is_switched(work, &work->seats[i]) &&
+            find_present(work, present, &work->seats[i]))
+            stayed[work->seats[i].attachment] = true;
+}
+
+/* What is in force stays, and moves along; nothing new. */
+static int judge_switched(struct oneib_work *work, const struct present_members *present,
+                          const bool *stayed, struct oneib_seat *seat, struct oneib_error *err)
+{
+    if (!is_switched(work, seat) || find_present(work, present, seat) ||
+        (!seat->is_source && stayed[seat->attachment]))
+        return 0;
+    seat->verdict = ONEIB_VERDICT_SWITCHED;
+    if (seat->is_source)
+        return 0;
+    return oneib_say_new_on_switched(work, &work->cloud->attachments[seat->attachment], err);
+}
+
+static int judge_by(struct oneib_work *work, const struct present_members *present, bool *stayed,
+                    struct oneib_error *err)
+{
+    find_sources(work, present, stayed);
+    for (size_t i = 0; i < work->seat_count; i++)
+        if (judge_unknown(work, present, &work->seats[i], err) < 0 ||
+            judge_switched(work, present, stayed, &work->seats[i], err) < 0)
+            return -1;
+    return 0;
+}
+
+static bool any_depends_on_the_past(const struct oneib_cloud *cloud)
+{
+    for (size_t i = 0; i < cloud->network_count; i++)
+        if (cloud->networks[i].other_driver)
+            return true;
     for (size_t i = 0; i < cloud->attachment_count; i++)
         if (cloud->attachments[i].presence == ONEIB_PRESENCE_UNKNOWN)
             return true;
     return false;
 }
 
-static int judge_unknown_states(struct oneib_work *work, struct oneib_error *err)
+/* Those that keep what is in force, and get nothing new. */
+static int judge_by_the_past(struct oneib_work *work, struct oneib_error *err)
 {
-    if (!any_unknown(work->cloud))
+    if (!any_depends_on_the_past(work->cloud))
         return 0;
     struct present_members present = {0};
-    int outcome = list_present(work, &present, err);
-    for (size_t i = 0; outcome == 0 && i < work->seat_count; i++)
-        outcome = judge_unknown(work, &present, &work->seats[i], err);
+    bool *stayed = calloc(work->cloud->attachment_count + 1, sizeof *stayed);
+    int outcome = stayed ? list_present(work, &present, err) : oneib_fail_memory(err);
+    if (outcome == 0)
+        outcome = judge_by(work, &present, stayed, err);
+    free(stayed);
     free(present.items);
     return outcome;
 }
@@ -230,7 +276,7 @@ static void block_claimed(struct oneib_work *work)
 
 int oneib_judge_seats(struct oneib_work *work, struct oneib_error *err)
 {
-    if (judge_unknown_states(work, err) < 0 || judge_adapters(work, err) < 0 ||
+    if (judge_by_the_past(work, err) < 0 || judge_adapters(work, err) < 0 ||
         say_virtual(work, err) < 0)
         return -1;
     /* Last: a claim that comes and goes must not change which adapters a network has. */

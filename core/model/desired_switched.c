@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Networks that were InfiniBand ones and that another driver serves now: Sunstone's "Update" makes
- * them bridges. A NIC of ours whose network leases to its VM was made by oned while the network was
- * ours, and oned writes the driver of today into those that it makes now: so who is there stays,
- * and nobody comes in.
+ * them bridges. Who is a member stays one, nobody becomes one.
+ *
+ * oned writes the driver into a NIC when it is attached, and never again, so the NIC of a member
+ * says what its network was. But a user may have forged it (docs/design/gather.md). So no network
+ * of another driver is kept for its NICs' word alone: its partition must be in force, and what is
+ * in force was computed while oned said that the network was ours, or from that.
  */
 #include "base/escape.h"
 #include "model/desired_internal.h"
@@ -12,11 +15,6 @@
 
 #define DRIVER_SHOWN 64
 
-static void keep(struct oneib_work *work, const struct oneib_network *network)
-{
-    work->kept[network - work->cloud->networks] = true;
-}
-
 /* The network whose key its NICs have: its own, or its parent's when it shares that. */
 static const struct oneib_network *key_giver(const struct oneib_work *work,
                                              const struct oneib_network *network)
@@ -24,18 +22,37 @@ static const struct oneib_network *key_giver(const struct oneib_work *work,
     return oneib_shares_its_parents(work, network) ? oneib_parent_of(work, network) : network;
 }
 
-/* A NIC on a host keeps its network, and the one that gives the key, as long as it has that key. */
-static void keep_networks_of(struct oneib_work *work, const struct oneib_attachment *attachment)
+/* in_force: zeroed; for each network whether its partition is in force with the key that it has. */
+static void find_in_force(const struct oneib_work *work, bool *in_force)
+{
+    const struct oneib_partition_table *table = work->in_force;
+    for (size_t i = 0; table && i < table->count; i++) {
+        uint32_t id;
+        const struct oneib_network *network = oneib_cluster_name_parse(table->items[i].name, &id)
+                                                  ? oneib_cloud_network(work->cloud, id)
+                                                  : NULL;
+        if (network && oneib_stated_key(network) == table->items[i].pkey)
+            in_force[network - work->cloud->networks] = true;
+    }
+}
+
+/*
+ * A NIC on a host keeps its network, and the one that gives the key, as long as it has that key. A
+ * reservation that is InfiniBand still is no NIC's word: its document says what its parent was.
+ */
+static void keep_networks_of(struct oneib_work *work, const bool *in_force,
+                             const struct oneib_attachment *attachment)
 {
     const struct oneib_network *network = oneib_cloud_network(work->cloud, attachment->network_id);
     if (!network || attachment->presence == ONEIB_ABSENT || attachment->unleased)
         return;
-    const struct oneib_network *giver = key_giver(work, network);
+    const size_t giver = (size_t)(key_giver(work, network) - work->cloud->networks);
     const oneib_pkey claimed = oneib_claimed_key(attachment);
-    if (claimed == 0 || claimed != oneib_stated_key(giver))
+    if (claimed == 0 || claimed != oneib_stated_key(&work->cloud->networks[giver]) ||
+        (network->other_driver && !in_force[giver]))
         return;
-    keep(work, network);
-    keep(work, giver);
+    work->kept[network - work->cloud->networks] = true;
+    work->kept[giver] = true;
 }
 
 static bool any_switched(const struct oneib_cloud *cloud)
@@ -49,38 +66,47 @@ static bool any_switched(const struct oneib_cloud *cloud)
 int oneib_find_switched(struct oneib_work *work, struct oneib_error *err)
 {
     const size_t count = work->cloud->network_count;
-    work->kept = calloc(count ? count : 1, sizeof *work->kept);
-    if (!work->kept)
-        return oneib_fail_memory(err);
-    if (!any_switched(work->cloud))
-        return 0;
-    for (size_t i = 0; i < work->cloud->attachment_count; i++)
-        keep_networks_of(work, &work->cloud->attachments[i]);
-    return 0;
+    bool *in_force = calloc(count + 1, sizeof *in_force);
+    work->kept = calloc(count + 1, sizeof *work->kept);
+    const bool has_room = in_force && work->kept;
+    if (has_room && any_switched(work->cloud)) {
+        find_in_force(work, in_force);
+        for (size_t i = 0; i < work->cloud->attachment_count; i++)
+            keep_networks_of(work, in_force, &work->cloud->attachments[i]);
+    }
+    free(in_force);
+    return has_room ? 0 : oneib_fail_memory(err);
 }
 
 /*
- * The command takes what it appends from a pipe: an editor would open otherwise. OpenNebula 7.4
- * sets BRIDGE_TYPE by itself, 6.10 does not.
+ * It takes what it appends from a pipe: an editor would open otherwise. OpenNebula 7.4 sets
+ * BRIDGE_TYPE by itself, 6.10 does not.
  */
+static void append_command(const struct oneib_work *work, uint32_t network_id,
+                           struct oneib_text *text)
+{
+    oneib_text_printf(text,
+                      "run: printf 'VN_MAD=\"%s\"\\nBRIDGE_TYPE=\"none\"\\n' | onevnet update "
+                      "%" PRIu32 " --append /dev/stdin",
+                      work->policy->vn_mad ? work->policy->vn_mad : "infiniband", network_id);
+}
+
 static int say_one(struct oneib_work *work, const struct oneib_network *network,
                    struct oneib_error *err)
 {
     oneib_autotext struct oneib_text driver = {0}, remedy = {0};
     oneib_text_append(&driver, "");
     oneib_text_append_escaped(&driver, network->other_driver, DRIVER_SHOWN);
-    oneib_text_printf(&remedy,
-                      "run: printf 'VN_MAD=\"%s\"\\nBRIDGE_TYPE=\"none\"\\n' | onevnet update "
-                      "%" PRIu32 " --append /dev/stdin; then attach again what was attached "
-                      "meanwhile, and set MTU if the network had one",
-                      work->policy->vn_mad ? work->policy->vn_mad : "infiniband", network->id);
+    append_command(work, network->id, &remedy);
+    oneib_text_append(&remedy, "; then attach again what was attached meanwhile, and set MTU if "
+                               "the network had one");
     if (oneib_text_failed(&driver) || oneib_text_failed(&remedy))
         return oneib_fail_memory(err);
-    return oneib_findings_add(
-        work->findings, ONEIB_WARNING, "network-switched", remedy.data, err,
-        "%s is no InfiniBand network any more: its VN_MAD is \"%s\". VMs that were attached to it "
-        "before keep what they have; those that are attached to it now get no InfiniBand",
-        oneib_name_network(work, network->id).text, driver.data);
+    return oneib_findings_add(work->findings, ONEIB_WARNING, "network-switched", remedy.data, err,
+                              "%s is no InfiniBand network any more: its VN_MAD is \"%s\". VMs "
+                              "that run with it keep what "
+                              "they have; others get no InfiniBand from it",
+                              oneib_name_network(work, network->id).text, driver.data);
 }
 
 int oneib_say_switched(struct oneib_work *work, struct oneib_error *err)
@@ -90,4 +116,20 @@ int oneib_say_switched(struct oneib_work *work, struct oneib_error *err)
             say_one(work, &work->cloud->networks[i], err) < 0)
             return -1;
     return 0;
+}
+
+int oneib_say_new_on_switched(struct oneib_work *work, const struct oneib_attachment *attachment,
+                              struct oneib_error *err)
+{
+    oneib_autotext struct oneib_text remedy = {0};
+    append_command(work, attachment->network_id, &remedy);
+    oneib_text_append(&remedy, "; then start the VM again");
+    if (oneib_text_failed(&remedy))
+        return oneib_fail_memory(err);
+    return oneib_findings_add(
+        work->findings, ONEIB_WARNING, "network-switched", remedy.data, err,
+        "%s is of %s, which is no InfiniBand network any more, and comes to a host where that "
+        "network's P_Key is not in force: it gets nothing",
+        oneib_name_nic(work, attachment).text,
+        oneib_network_id_shown(work->cloud, attachment->network_id).text);
 }

@@ -65,10 +65,11 @@ static json_t *cluster_json(const struct oneib_states *states, const struct onei
     const struct oneib_network *network =
         oneib_cloud_network(&states->view->cloud, cluster->network_id);
     return json_pack(
-        "{s:I, s:o, s:o, s:o, s:o, s:I, s:I, s:I, s:I, s:I, s:s}", "id",
+        "{s:I, s:o, s:o, s:o, s:o, s:o, s:I, s:I, s:I, s:I, s:I, s:s}", "id",
         (json_int_t)cluster->network_id, "name", oneib_json_text(network ? network->name : NULL),
         "owner", oneib_json_owner(network), "pkey", oneib_json_key(cluster->pkey), "membership",
-        oneib_json_text(network ? oneib_membership_name(network->membership) : NULL), "members",
+        oneib_json_text(network ? oneib_membership_name(network->membership) : NULL),
+        "other_driver", oneib_json_text(network ? network->other_driver : NULL), "members",
         (json_int_t)cluster->members, "vms", (json_int_t)cluster->vms, "refused",
         (json_int_t)cluster->refused, "refused_vms", (json_int_t)cluster->refused_vms, "hosts",
         (json_int_t)cluster->hosts, "state", oneib_state_name(oneib_state_of(states, cluster)));

@@ -32,7 +32,8 @@ static const char *reason(enum oneib_verdict verdict)
     case ONEIB_VERDICT_MEMBER:
         return NULL;
     case ONEIB_VERDICT_NO_NETWORK:
-        return "its network is gone or is not InfiniBand any more: detach the NIC";
+        return "its network is gone, or is not InfiniBand any more and has another P_Key: detach "
+               "the NIC";
     case ONEIB_VERDICT_NO_LEASE:
         return "the network does not know of this VM, so oned did not make this NIC: see the "
                "findings";
@@ -56,6 +57,9 @@ static const char *reason(enum oneib_verdict verdict)
     case ONEIB_VERDICT_UNKNOWN_STATE:
         return "the VM is in a state that this version of oneib does not know: it keeps what it "
                "has";
+    case ONEIB_VERDICT_SWITCHED:
+        return "another driver serves the network now, and the VM had no membership to keep: see "
+               "the findings";
     }
     return NULL;
 }
@@ -225,6 +229,11 @@ static void append_static_members(const struct oneib_network *network, struct on
 static void append_network(const struct oneib_cloud *cloud, const struct oneib_network *network,
                            struct oneib_text *text)
 {
+    if (network->other_driver) {
+        oneib_text_append(text, "  driver      ");
+        oneib_append_quoted(text, network->other_driver);
+        oneib_text_append(text, ": InfiniBand only for VMs that run with it\n");
+    }
     oneib_text_printf(text, "  membership  %s\n", oneib_membership_name(network->membership));
     if (network->device_invalid)
         oneib_text_append(text, "  HCA         PHYDEV is not of the form DEVICE[:PORT]\n");
@@ -398,11 +407,12 @@ static int print_json(const struct subject *subject, struct oneib_error *err)
 
     return oneib_json_write(
         json_pack(
-            "{s:I, s:o, s:o, s:o, s:o, s:o, s:s, s:I, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:o}",
+            "{s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:I, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:o}",
             "id", (json_int_t)cluster->network_id, "name",
             oneib_json_text(network ? network->name : NULL), "owner", oneib_json_owner(network),
             "pkey", oneib_json_key(cluster->pkey), "membership",
-            oneib_json_text(network ? oneib_membership_name(network->membership) : NULL), "parent",
+            oneib_json_text(network ? oneib_membership_name(network->membership) : NULL),
+            "other_driver", oneib_json_text(network ? network->other_driver : NULL), "parent",
             network && network->parent_id != ONEIB_NO_ID ? json_integer(network->parent_id)
                                                          : json_null(),
             "state", oneib_state_name(oneib_state_of(&subject->states, cluster)), "members",

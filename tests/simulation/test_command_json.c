@@ -132,7 +132,7 @@ static void populate(void)
 }
 
 static const char cluster_fields[] =
-    "id name owner pkey membership members vms refused refused_vms hosts state";
+    "id name owner pkey membership other_driver members vms refused refused_vms hosts state";
 
 static void list_has_its_fields(void **state)
 {
@@ -150,6 +150,7 @@ static void list_has_its_fields(void **state)
     has_fields(json_field(first(clusters), "owner"), "user uid group gid");
     assert_string_equal(json_text(json_field(first(clusters), "owner"), "user"), "oneadmin");
     assert_null(json_text(json_find(clusters, "name", "keyless"), "pkey"));
+    assert_true(json_is_null(json_field(first(clusters), "other_driver")));
 }
 
 static void show_has_its_fields(void **state)

@@ -267,6 +267,36 @@ static void show_names_both_hosts_of_a_migration(void **state)
     must_say(ONEIB(0, "plan")->out, "+ 0x0000000000100005  full     H2 mlx4_0/1 (VM 0)");
 }
 
+static void a_network_that_is_infiniband_no_more_is_shown_with_its_members(void **state)
+{
+    (void)state;
+    struct lab *lab = scene();
+    struct oneib_error err = {0};
+    const uint32_t red = scene_network("red", "257", NULL);
+    scene_vm(red, 0);
+    ONEIB(0, "sync");
+    MUST(lab_network_update(lab, red, "VN_MAD=bridge\nBRIDGE_TYPE=linux", &err));
+    scene_vm(red, 1); /* by the bridge's driver */
+
+    must_say(ONEIB(0, "plan", "--exit-code")->out, "plan: nothing to do");
+    const struct lab_output *list = ONEIB(0, "list");
+    must_say(line_with(list->out, "red"), "0x0101");
+    must_say(list->error, "[network-switched]");
+    must_say(list->error, "onevnet update 1 --append /dev/stdin");
+    const struct lab_output *show = ONEIB(0, "show", "red");
+    must_say(show->out, "driver      \"bridge\": InfiniBand only for VMs that run with it");
+    must_say(show->out, "size        1 VM on 1 host");
+    must_say(show->error, "[network-switched]");
+    json_t *cluster = ONEIB_JSON(0, "show", "1");
+    assert_string_equal(json_text(cluster, "other_driver"), "bridge");
+    assert_string_equal(json_text(cluster, "state"), "in force");
+    assert_int_equal(json_array_size(json_field(cluster, "attachments")), 1);
+    ONEIB(0, "verify");
+
+    MUST(lab_network_update(lab, red, "VN_MAD=infiniband\nBRIDGE_TYPE=none", &err));
+    must_not_say(ONEIB(0, "list")->error, "[network-switched]");
+}
+
 static void plan_of_a_new_installation_writes_the_file(void **state)
 {
     (void)state;
@@ -525,6 +555,7 @@ int main(void)
         SCENE_CASE(scene_raise, a_long_name_is_cut_so_that_the_list_fits),
         SCENE_CASE(scene_raise, hosts_tells_ports_vfs_keys_and_what_is_wrong),
         SCENE_CASE(scene_raise, show_names_both_hosts_of_a_migration),
+        SCENE_CASE(scene_raise, a_network_that_is_infiniband_no_more_is_shown_with_its_members),
         SCENE_CASE(scene_raise_new, plan_of_a_new_installation_writes_the_file),
         SCENE_CASE(scene_raise, plan_is_a_diff_of_partitions_members_and_keys),
         SCENE_CASE(scene_raise, a_vm_with_two_nics_in_a_network_is_named_once),

@@ -287,6 +287,128 @@ static void a_reservation_shares_the_partition_of_its_parent(void **state)
     assert_int_equal(metric("oneib_clusters"), 1);
 }
 
+/* What Sunstone's "Update" of oneadmin does, and what sets it back. */
+#define SWITCH "VN_MAD=bridge\nBRIDGE_TYPE=linux\nMTU="
+#define SWITCH_BACK "VN_MAD=infiniband\nBRIDGE_TYPE=none"
+
+static void a_network_that_becomes_a_bridge_keeps_its_members_and_gets_no_new_ones(void **state)
+{
+    (void)state;
+    scene();
+    const uint32_t red = scene_network("red", "257", "MTU=2044\n");
+    daemon_start_with(NULL, DAEMON_EVENTS_ONLY, NULL);
+    scene_vm(red, 0);
+    await_holds(0, FULL(RED));
+    MUST(lab_network_update(scene(), red, SWITCH, &err));
+    await_said("network-switched");
+    await_said("onevnet update 1 --append /dev/stdin");
+    scene_vm(red, 1);
+    stays_lacking(1, FULL(RED), DAEMON_DOUBT_MS);
+    stays_holding(0, FULL(RED), DAEMON_DOUBT_MS);
+    assert_false(daemon_said("member removed"));
+    await_health(200, NULL);
+
+    MUST(lab_network_update(scene(), red, SWITCH_BACK, &err));
+    await_said("no more network-switched");
+    scene_vm(red, 2);
+    await_holds(2, FULL(RED));
+    stays_lacking(1, FULL(RED), DAEMON_DOUBT_MS);
+    assert_true(port_holds(0, FULL(RED)));
+}
+
+static void a_member_of_a_network_that_became_a_bridge_moves_and_does_not_come_back(void **state)
+{
+    (void)state;
+    scene();
+    const uint32_t red = red_network();
+    daemon_start_with(NULL, DAEMON_EVENTS_ONLY, NULL);
+    const uint32_t vm = scene_vm(red, 0);
+    await_holds(0, FULL(RED));
+    MUST(lab_network_update(scene(), red, SWITCH, &err));
+    await_said("network-switched");
+    MUST(lab_vm_migrate(scene(), vm, 2, MIGRATE, &err));
+    await_holds(2, FULL(RED));
+    MUST(lab_vm_running(scene(), vm, &err));
+    await_lacks(0, FULL(RED));
+    set_state(vm, POWEROFF, 0);
+    await_lacks(2, FULL(RED));
+    set_state(vm, ACTIVE, BOOT_POWEROFF);
+    await_said("network-missing");
+    stays_lacking(2, FULL(RED), DAEMON_DOUBT_MS);
+    MUST(lab_network_update(scene(), red, SWITCH_BACK, &err));
+    await_holds(2, FULL(RED));
+}
+
+/* A NIC that says what it likes: of a network that never was InfiniBand, and of one that is none
+ * any more. */
+static void a_nic_that_is_forged_for_a_bridge_gets_nothing(void **state)
+{
+    (void)state;
+    scene();
+    const uint32_t ethernet = scene_network("ethernet", "300", "VN_MAD=802.1Q\n");
+    const uint32_t red = red_network();
+    daemon_start_with(NULL, DAEMON_EVENTS_ONLY, NULL);
+    scene_vm(red, 0);
+    await_holds(0, FULL(RED));
+    MUST(lab_network_update(scene(), red, SWITCH, &err));
+    await_said("network-switched");
+    const uint32_t first = scene_vm(ethernet, 1), second = scene_vm(red, 2);
+    MUST(lab_vm_set_nic(scene(), first, 1, "VN_MAD=infiniband\nVLAN_ID=300", &err));
+    MUST(lab_vm_set_nic(scene(), second, 1, "VN_MAD=infiniband\nVLAN_ID=257", &err));
+    set_state(first, ACTIVE, RUNNING);
+    set_state(second, ACTIVE, RUNNING);
+    await_said("network-missing");
+    await_said("comes to a host where");
+    stays_lacking(1, FULL(300), DAEMON_DOUBT_MS);
+    stays_lacking(2, FULL(RED), DAEMON_DOUBT_MS);
+    assert_true(port_holds(0, FULL(RED)));
+}
+
+static void members_of_a_network_that_became_a_bridge_outlive_the_daemon(void **state)
+{
+    (void)state;
+    scene();
+    const uint32_t red = red_network();
+    scene_vm(red, 0);
+    await_holds(0, FULL(RED));
+    daemon_kill();
+    MUST(lab_network_update(scene(), red, SWITCH, &err));
+    daemon_start();
+    await_said("network-switched");
+    stays_holding(0, FULL(RED), DAEMON_DOUBT_MS);
+}
+
+static void the_key_of_a_network_that_became_a_bridge_goes_to_nobody(void **state)
+{
+    (void)state;
+    scene();
+    const uint32_t low = scene_network("low", "", NULL);
+    const unsigned key = await_key_of(low);
+    scene_vm(low, 0);
+    await_holds(0, FULL(key));
+    MUST(lab_network_update(scene(), low, SWITCH, &err));
+    await_said("network-switched");
+    assert_int_not_equal(await_key_of(scene_network("next", "", NULL)), key);
+    assert_int_equal(scene_key_of(low), key);
+    stays_holding(0, FULL(key), DAEMON_DOUBT_MS);
+}
+
+static void reservations_that_share_outlive_their_parents_becoming_a_bridge(void **state)
+{
+    (void)state;
+    scene();
+    uint32_t reservation;
+    const uint32_t parent = scene_network("red", "257", "IB_RESERVATION=shared\n");
+    MUST(lab_network_reserve(scene(), parent, "part", &reservation, &err));
+    scene_vm(reservation, 1);
+    await_holds(1, FULL(RED));
+    MUST(lab_network_update(scene(), parent, SWITCH, &err));
+    await_said("network-switched");
+    stays_holding(1, FULL(RED), DAEMON_DOUBT_MS);
+    scene_vm(reservation, 2); /* the reservation is InfiniBand still */
+    await_holds(2, FULL(RED));
+}
+
 static void a_vm_that_claims_another_key_closes_it_on_its_port_for_all(void **state)
 {
     (void)state;
@@ -382,6 +504,12 @@ int main(void)
         STOPPED(a_network_whose_key_is_taken_away_is_given_another),
         WATCHING(of_two_networks_with_one_key_the_newer_gets_nobody_in),
         WATCHING(a_reservation_shares_the_partition_of_its_parent),
+        STOPPED(a_network_that_becomes_a_bridge_keeps_its_members_and_gets_no_new_ones),
+        STOPPED(a_member_of_a_network_that_became_a_bridge_moves_and_does_not_come_back),
+        STOPPED(a_nic_that_is_forged_for_a_bridge_gets_nothing),
+        WATCHING(members_of_a_network_that_became_a_bridge_outlive_the_daemon),
+        WATCHING(the_key_of_a_network_that_became_a_bridge_goes_to_nobody),
+        WATCHING(reservations_that_share_outlive_their_parents_becoming_a_bridge),
         WATCHING(a_vm_that_claims_another_key_closes_it_on_its_port_for_all),
         STOPPED(a_vm_is_a_member_from_prolog_on),
         STOPPED(a_live_migration_holds_both_hosts),

@@ -63,7 +63,8 @@ static void every_port_holds_exactly_its_keys_after_every_step(void **state)
     if (lab_missing()) {
         skip_because("%s is not installed", lab_missing());
     }
-    struct walk walk = {.random = walk_setting("ONEIB_WALK_SEED", (unsigned)time(NULL))};
+    struct walk walk = {.random = walk_setting("ONEIB_WALK_SEED", (unsigned)time(NULL)),
+                        .switches_drivers = true};
     const unsigned steps = walk_setting("ONEIB_WALK_STEPS", STEPS);
     print_message("replay with ONEIB_WALK_SEED=%u\n", walk.random);
 

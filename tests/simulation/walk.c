@@ -48,6 +48,7 @@ static int grow(struct walk *walk, struct oneib_error *err)
         .host = walk_dice(walk, WALK_HOSTS),
         .second = NO_NETWORK,
     };
+    vm->bridged = walk->bridges[vm->network];
     if (lab_vm_create(walk->lab, "walker", &walk->networks[vm->network], 1, &vm->id, err) < 0 ||
         lab_vm_deploy(walk->lab, vm->id, (uint32_t)vm->host, err) < 0)
         return -1;
@@ -159,6 +160,7 @@ static int hot_plug(struct walk *walk, struct oneib_error *err)
         return lab_vm_detach(walk->lab, vm->id, vm->second_nic, err);
     }
     vm->second = walk_dice(walk, WALK_NETWORKS);
+    vm->second_bridged = walk->bridges[vm->second];
     say(walk, "attach", vm);
     return lab_vm_attach(walk->lab, vm->id, walk->networks[vm->second], &vm->second_nic, err);
 }
@@ -205,16 +207,31 @@ static int swap_keys(struct walk *walk, struct oneib_error *err)
     return set_key(walk, a, walk->keys[b], err) < 0 || set_key(walk, b, key, err) < 0 ? -1 : 0;
 }
 
+/* Who is there stays; who is attached then is no member until the NIC is attached anew. */
+static int switch_driver(struct walk *walk, struct oneib_error *err)
+{
+    if (!walk->switches_drivers)
+        return 0;
+    const size_t network = walk_dice(walk, WALK_NETWORKS);
+    walk->bridges[network] = !walk->bridges[network];
+    snprintf(walk->action, sizeof walk->action, "network %zu becomes %s", network,
+             walk->bridges[network] ? "a bridge" : "InfiniBand again");
+    return lab_network_update(walk->lab, walk->networks[network],
+                              walk->bridges[network] ? "VN_MAD=bridge\nBRIDGE_TYPE=linux"
+                                                     : "VN_MAD=infiniband\nBRIDGE_TYPE=none",
+                              err);
+}
+
 typedef int (*step)(struct walk *walk, struct oneib_error *err);
 
 static step random_step(struct walk *walk)
 {
     /* Growing is as frequent as all that shrinks, so the walk stays in the middle. */
-    static const step steps[] = {grow,     grow,       grow,       grow,       grow,      start,
-                                 start,    start,      leave,      leave,      vanish,    vanish,
-                                 migrate,  migrate,    arrive,     arrive,     power_off, power_on,
-                                 power_on, lose_sight, find_again, change_key, swap_keys, hot_plug,
-                                 hot_plug, plugged,    plugged};
+    static const step steps[] = {
+        grow,       grow,      grow,      grow,     grow,     start,      start,
+        start,      leave,     leave,     vanish,   vanish,   migrate,    migrate,
+        arrive,     arrive,    power_off, power_on, power_on, lose_sight, find_again,
+        change_key, swap_keys, hot_plug,  hot_plug, plugged,  plugged,    switch_driver};
     return steps[walk_dice(walk, sizeof steps / sizeof *steps)];
 }
 
@@ -229,20 +246,48 @@ static size_t cluster_of(size_t network)
     return network == SHARER ? SHARED : network;
 }
 
-static bool is_in_cluster(const struct walker_vm *vm, size_t network)
+static bool is_on(const struct walker_vm *vm, size_t host)
 {
-    return cluster_of(vm->network) == network || cluster_of(vm->second) == network;
+    return vm->host == host || (vm->phase == MIGRATING && vm->source == host);
 }
 
-static bool host_should_hold(const struct walk *walk, size_t host, size_t network)
+/* A NIC of a bridge keeps what was in force: on its host, or on the one that it is leaving. */
+static bool was_there(const struct walk *walk, const struct walker_vm *vm, size_t host,
+                      size_t cluster)
+{
+    const bool follows = vm->phase == MIGRATING && host == vm->host;
+    return walk->held_keys[cluster] == walk->keys[cluster] &&
+           (walk->held[host][cluster] || (follows && walk->held[vm->source][cluster]));
+}
+
+/* bridged: the NIC was made by a bridge's driver. */
+static bool nic_brings(const struct walk *walk, const struct walker_vm *vm, size_t network,
+                       bool bridged, size_t host, size_t cluster)
+{
+    return network != NO_NETWORK && cluster_of(network) == cluster && !bridged &&
+           (!walk->bridges[network] || was_there(walk, vm, host, cluster));
+}
+
+static bool host_should_hold(const struct walk *walk, size_t host, size_t cluster)
 {
     for (size_t i = 0; i < WALK_VMS; i++) {
         const struct walker_vm *vm = &walk->vms[i];
-        if (is_member(vm) && is_in_cluster(vm, network) &&
-            (vm->host == host || (vm->phase == MIGRATING && vm->source == host)))
+        if (is_member(vm) && is_on(vm, host) &&
+            (nic_brings(walk, vm, vm->network, vm->bridged, host, cluster) ||
+             nic_brings(walk, vm, vm->second, vm->second_bridged, host, cluster)))
             return true;
     }
     return false;
+}
+
+static void remember_what_is_held(struct walk *walk)
+{
+    bool held[WALK_HOSTS][WALK_CLUSTERS];
+    for (size_t host = 0; host < WALK_HOSTS; host++)
+        for (size_t cluster = 0; cluster < WALK_CLUSTERS; cluster++)
+            held[host][cluster] = host_should_hold(walk, host, cluster);
+    memcpy(walk->held, held, sizeof held);
+    memcpy(walk->held_keys, walk->keys, sizeof walk->held_keys);
 }
 
 static int compare_keys(const void *a, const void *b)
@@ -353,6 +398,7 @@ int walk_raise(struct walk *walk, const struct lab_sm *sm, const struct lab_conf
 int walk_step(struct walk *walk, struct oneib_error *err)
 {
     snprintf(walk->action, sizeof walk->action, "nothing to do");
+    remember_what_is_held(walk);
     return random_step(walk)(walk, err);
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * A random walk of clusters that grow, shrink, migrate, are joined by a second NIC, move to other
- * keys and vanish, in a lab, and the bookkeeping of who should hold what. It is its own: nothing of
- * oneib's model is used for it.
+ * keys, are made bridges and set back, and vanish, in a lab, and the bookkeeping of who should hold
+ * what. It is its own: nothing of oneib's model is used for it.
  */
 #ifndef ONEIB_WALK_H
 #define ONEIB_WALK_H
@@ -24,6 +24,7 @@ struct walker_vm {
     size_t network, host, source;
     size_t second; /* network of its second NIC, or none */
     uint32_t second_nic;
+    bool bridged, second_bridged; /* the NIC was made while its network was a bridge */
     bool detaching;
 };
 
@@ -31,9 +32,15 @@ struct walk {
     struct lab *lab;
     unsigned random; /* rand_r() state: the seed, to begin with */
     uint32_t networks[WALK_NETWORKS];
+    /* Networks become bridges, as Sunstone makes them: what is in force then decides, so only for a
+     * walk that puts each step into force before the next. */
+    bool switches_drivers;
+    bool bridges[WALK_NETWORKS];
     unsigned keys[WALK_CLUSTERS];
     unsigned next_key;
     struct walker_vm vms[WALK_VMS];
+    bool held[WALK_HOSTS][WALK_CLUSTERS]; /* whose key each host held before the last step */
+    unsigned held_keys[WALK_CLUSTERS];
     char action[160]; /* the last step, in words */
 };
 

@@ -51,10 +51,6 @@ static void add_random_network(struct scene *scene, struct random_source *source
     if (chance(source, 3))
         network->parent_id = (uint32_t)random_below(source, NETWORKS + 1);
     network->reservations_share = chance(source, 3);
-    if (chance(source, 4)) {
-        network->other_driver = strdup("bridge");
-        assert_non_null(network->other_driver);
-    }
     network->membership = random_membership(source);
     network->device_invalid = chance(source, 20);
     if (chance(source, 5))
@@ -65,6 +61,15 @@ static void add_random_network(struct scene *scene, struct random_source *source
         if (chance(source, 6))
             assert_int_equal(0, oneib_network_add_static(network, random_guid(source),
                                                          random_membership(source), &scene->err));
+}
+
+static void switch_some(struct scene *scene, struct random_source *source)
+{
+    for (size_t i = 0; i < scene->cloud.network_count; i++)
+        if (chance(source, 4)) {
+            scene->cloud.networks[i].other_driver = strdup("bridge");
+            assert_non_null(scene->cloud.networks[i].other_driver);
+        }
 }
 
 static void add_random_host(struct scene *scene, struct random_source *source, uint32_t id)
@@ -189,7 +194,19 @@ static const struct oneib_network *home_of(const struct scene *scene,
     return is_sharer(scene, parent) ? NULL : parent;
 }
 
-/* The NIC was there while the network was InfiniBand, and both still have the key of that time. */
+/* The partition of a network, in force with the key that the network has; NULL: it is not. */
+static const struct oneib_partition *in_force_of(const struct scene *scene,
+                                                 const struct oneib_network *network)
+{
+    char name[16];
+    snprintf(name, sizeof name, "one%u", network->id);
+    const struct oneib_partition *partition =
+        scene->has_in_force ? partition_of(&scene->in_force, (oneib_pkey)valid_key(network)) : NULL;
+    return partition && strcmp(partition->name, name) == 0 ? partition : NULL;
+}
+
+/* The NIC may have been there while the network was InfiniBand, and all still have the key of that
+ * time. */
 static bool keeps(const struct scene *scene, const struct oneib_attachment *nic,
                   const struct oneib_network *network)
 {
@@ -197,7 +214,8 @@ static bool keeps(const struct scene *scene, const struct oneib_attachment *nic,
     if (!own || nic->presence == ONEIB_ABSENT || nic->unleased || nic->claim != ONEIB_KEY_VALID)
         return false;
     const struct oneib_network *giver = is_sharer(scene, own) ? parent_in(scene, own) : own;
-    return (network == own || network == giver) && valid_key(giver) == nic->claimed_pkey;
+    return (network == own || network == giver) && valid_key(giver) == nic->claimed_pkey &&
+           (!own->other_driver || in_force_of(scene, giver));
 }
 
 /* An InfiniBand network, or one that its members keep. */
@@ -244,6 +262,18 @@ static unsigned right_key_of(const struct scene *scene, const struct oneib_attac
     const unsigned key = right_key(scene, network->id);
     const bool has_it = nic->claim == ONEIB_KEY_VALID && nic->claimed_pkey == key;
     return network->other_driver && !has_it ? 0 : key;
+}
+
+/* Whether this NIC is a reason for its key on the port. */
+static bool may_bring(const struct scene *scene, const struct oneib_attachment *nic,
+                      oneib_guid guid)
+{
+    const struct oneib_network *network = network_by_id(scene, nic->network_id);
+    if (!network->other_driver)
+        return true;
+    const struct oneib_network *home = home_of(scene, network);
+    return nic->presence == ONEIB_MIGRATING ||
+           strcmp(listed_in(&scene->in_force, valid_key(home), guid), "none") != 0;
 }
 
 static bool host_has(const struct scene *scene, uint32_t host_id, oneib_guid guid,
@@ -307,6 +337,7 @@ static void assert_justified(const struct scene *scene, const struct oneib_netwo
     for (size_t i = 0; i < scene->cloud.attachment_count; i++)
         if (is_of(scene, &scene->cloud.attachments[i], home->id) &&
             right_key_of(scene, &scene->cloud.attachments[i]) == key &&
+            may_bring(scene, &scene->cloud.attachments[i], member->guid) &&
             uses(scene, &scene->cloud.attachments[i], member->guid))
             return;
     fail_msg("nobody justifies key 0x%04x on port 0x%016" PRIx64, key, member->guid);
@@ -486,12 +517,13 @@ static void every_key_on_every_port_is_justified(void **state)
         assert_requests_are_free(scene);
         assert_reads_back(scene);
 
-        /* Once more with a past: states change, and those that are unknown now keep what they had.
+        /* Once more with a past: states and drivers change, and who is in doubt keeps what it had.
          */
         put_into_force(scene);
         for (size_t j = 0; j < scene->cloud.attachment_count; j++)
             if (chance(&source, 4))
                 scene->cloud.attachments[j].presence = ONEIB_PRESENCE_UNKNOWN;
+        switch_some(scene, &source);
         compute(scene);
         assert_isolated(scene);
         assert_members_are_listed(scene);
@@ -521,6 +553,7 @@ static void nobody_leaves_when_a_network_gets_another_driver(void **state)
         make_random(scene, &source);
         compute(scene);
         memcpy(before, scene->desired.verdicts, sizeof before);
+        put_into_force(scene);
         struct oneib_network *network =
             &scene->cloud.networks[random_below(&source, scene->cloud.network_count)];
         if (!network->other_driver && is_alone_with_its_key(scene, network)) {
@@ -561,6 +594,8 @@ static void the_hold_lets_nobody_in(void **state)
             else if (chance(&source, 8))
                 claim(nic, random_key(&source));
         }
+        if (chance(&source, 2))
+            switch_some(scene, &source);
         compute(scene);
         size_t held;
         assert_int_equal(0, oneib_removals_hold(&scene->in_force, &scene->policy, &scene->desired,
@@ -646,6 +681,7 @@ static void the_order_of_the_input_does_not_matter(void **state)
         compute(scene);
         if (chance(&source, 2)) {
             put_into_force(scene);
+            switch_some(scene, &source);
             compute(scene);
         }
         struct oneib_text first = {0}, second = {0};

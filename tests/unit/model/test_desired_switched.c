@@ -14,11 +14,36 @@ static struct oneib_network *network_of(struct scene *scene, uint32_t id)
     return NULL;
 }
 
-/* What "Update" of Sunstone does to an InfiniBand network. */
-static void switch_to(struct scene *scene, uint32_t id, const char *driver)
+/* What was computed becomes what is in force. */
+static void put_into_force(struct scene *scene)
+{
+    compute(scene);
+    oneib_partition_table_clear(&scene->in_force);
+    scene->in_force = scene->desired.table;
+    scene->desired.table = (struct oneib_partition_table){0};
+    scene->has_in_force = true;
+}
+
+static void switch_alone(struct scene *scene, uint32_t id, const char *driver)
 {
     network_of(scene, id)->other_driver = strdup(driver);
     assert_non_null(network_of(scene, id)->other_driver);
+}
+
+/* What "Update" of Sunstone does to an InfiniBand network whose partition is in force. */
+static void switch_to(struct scene *scene, uint32_t id, const char *driver)
+{
+    put_into_force(scene);
+    switch_alone(scene, id, driver);
+}
+
+static struct oneib_attachment *nic_of(struct scene *scene, uint32_t vm_id)
+{
+    for (size_t i = 0; i < scene->cloud.attachment_count; i++)
+        if (scene->cloud.attachments[i].vm_id == vm_id)
+            return &scene->cloud.attachments[i];
+    fail_msg("no VM %u", vm_id);
+    return NULL;
 }
 
 static void members_stay_when_their_network_gets_another_driver(void **state)
@@ -33,11 +58,115 @@ static void members_stay_when_their_network_gets_another_driver(void **state)
     compute(scene);
     assert_verdict(scene, 10, 0, ONEIB_VERDICT_MEMBER);
     assert_verdict(scene, 11, 0, ONEIB_VERDICT_MEMBER);
-    assert_listed(scene, 256, port_of(1), "full");
-    assert_listed(scene, 256, port_of(2), "full");
-    assert_string_equal("one4", partition_of(&scene->desired.table, 256)->name);
+    assert_true(oneib_partition_table_equal(&scene->in_force, &scene->desired.table));
     assert_no_finding(scene, "network-missing");
     assert_no_finding(scene, "pkey-claimed");
+}
+
+/* By its own word alone a NIC is nobody's: a user may have forged it. */
+static void a_nic_of_a_network_that_never_was_infiniband_gets_nothing(void **state)
+{
+    struct scene *scene = *state;
+    add_network(scene, 9, 300);
+    add_host(scene, 1);
+    switch_to(scene, 9, "802.1Q");
+    add_nic(scene, 10, 0, 9, 1);
+    compute(scene);
+    assert_verdict(scene, 10, 0, ONEIB_VERDICT_NO_NETWORK);
+    assert_null(partition_of(&scene->desired.table, 300));
+    assert_finding(scene, "network-missing", ONEIB_WARNING, "VM 10 NIC 0");
+    assert_no_finding(scene, "network-switched");
+    assert_no_finding(scene, "pkey-claimed");
+}
+
+static void it_bars_the_key_where_that_is_an_infiniband_networks(void **state)
+{
+    struct scene *scene = *state;
+    add_network(scene, 5, 300);
+    add_network(scene, 4, 300);
+    add_host(scene, 1);
+    add_nic(scene, 10, 0, 5, 1);
+    switch_alone(scene, 4, "802.1Q");
+    add_nic(scene, 11, 0, 4, 1);
+    compute(scene);
+    assert_verdict(scene, 10, 0, ONEIB_VERDICT_BLOCKED);
+    assert_listed(scene, 300, port_of(1), "none");
+    assert_finding(scene, "pkey-claimed", ONEIB_VIOLATION, "VM 11 NIC 0");
+}
+
+static void a_nic_that_comes_where_the_key_is_not_in_force_gets_nothing(void **state)
+{
+    struct scene *scene = *state;
+    add_network(scene, 4, 256);
+    add_host(scene, 1);
+    add_host(scene, 2);
+    add_nic(scene, 10, 0, 4, 1);
+    switch_to(scene, 4, "bridge");
+    add_nic(scene, 11, 0, 4, 2);
+    compute(scene);
+    assert_verdict(scene, 10, 0, ONEIB_VERDICT_MEMBER);
+    assert_verdict(scene, 11, 0, ONEIB_VERDICT_SWITCHED);
+    assert_listed(scene, 256, port_of(2), "none");
+    assert_finding(scene, "network-switched", ONEIB_WARNING, "VM 11 NIC 0");
+    assert_no_finding(scene, "pkey-claimed");
+}
+
+/* The port has the key, and the node opens a VF for whoever claims it: barring the key would cost
+ * the member its place. */
+static void a_nic_that_comes_to_a_members_port_costs_the_member_nothing(void **state)
+{
+    struct scene *scene = *state;
+    add_network(scene, 4, 256);
+    add_host(scene, 1);
+    add_nic(scene, 10, 0, 4, 1);
+    switch_to(scene, 4, "bridge");
+    add_nic(scene, 11, 0, 4, 1);
+    compute(scene);
+    assert_verdict(scene, 10, 0, ONEIB_VERDICT_MEMBER);
+    assert_verdict(scene, 11, 0, ONEIB_VERDICT_MEMBER);
+}
+
+static void a_virtual_port_of_its_own_is_new_wherever_it_comes(void **state)
+{
+    struct scene *scene = *state;
+    add_network(scene, 4, 256);
+    add_host_with(scene, 1, "mlx5_0");
+    add_nic(scene, 10, 0, 4, 1);
+    switch_to(scene, 4, "bridge");
+    add_nic(scene, 11, 0, 4, 1);
+    compute(scene);
+    assert_verdict(scene, 10, 0, ONEIB_VERDICT_MEMBER);
+    assert_verdict(scene, 11, 0, ONEIB_VERDICT_SWITCHED);
+}
+
+static void without_knowing_what_is_in_force_nobody_stays(void **state)
+{
+    struct scene *scene = *state;
+    add_network(scene, 4, 256);
+    add_host(scene, 1);
+    add_nic(scene, 10, 0, 4, 1);
+    switch_to(scene, 4, "bridge");
+    scene->has_in_force = false;
+    compute(scene);
+    assert_verdict(scene, 10, 0, ONEIB_VERDICT_NO_NETWORK);
+    assert_null(partition_of(&scene->desired.table, 256));
+}
+
+/* Another VLAN_ID of another driver's network is no P_Key, also when oned has told the NIC of it.
+ */
+static void a_key_that_was_changed_since_is_not_followed(void **state)
+{
+    struct scene *scene = *state;
+    add_network(scene, 4, 256);
+    add_host(scene, 1);
+    add_nic(scene, 10, 0, 4, 1);
+    switch_to(scene, 4, "802.1Q");
+    network_of(scene, 4)->pkey = 300;
+    claim(nic_of(scene, 10), 300);
+    compute(scene);
+    assert_verdict(scene, 10, 0, ONEIB_VERDICT_NO_NETWORK);
+    assert_null(partition_of(&scene->desired.table, 300));
+    assert_null(partition_of(&scene->desired.table, 256));
 }
 
 static void the_finding_has_the_command_that_puts_it_right(void **state)
@@ -75,28 +204,52 @@ static void a_member_moves_on_to_another_host(void **state)
     add_network(scene, 4, 256);
     add_host(scene, 1);
     add_host(scene, 2);
-    migrate(add_nic(scene, 10, 0, 4, 2), 1);
+    add_nic(scene, 10, 0, 4, 1);
     switch_to(scene, 4, "bridge");
+    nic_of(scene, 10)->host_id = 2;
+    migrate(nic_of(scene, 10), 1);
+    put_into_force(scene);
+    assert_verdict(scene, 10, 0, ONEIB_VERDICT_MEMBER);
+    assert_string_equal("full", listed_in(&scene->in_force, 256, port_of(1)));
+    assert_string_equal("full", listed_in(&scene->in_force, 256, port_of(2)));
+    nic_of(scene, 10)->presence = ONEIB_SETTLED;
     compute(scene);
     assert_verdict(scene, 10, 0, ONEIB_VERDICT_MEMBER);
-    assert_listed(scene, 256, port_of(1), "full");
+    assert_listed(scene, 256, port_of(1), "none");
     assert_listed(scene, 256, port_of(2), "full");
 }
 
-static void a_member_that_was_powered_off_comes_back(void **state)
+static void a_nic_that_comes_from_nowhere_does_not_move_in(void **state)
+{
+    struct scene *scene = *state;
+    add_network(scene, 4, 256);
+    for (uint32_t host = 1; host <= 3; host++)
+        add_host(scene, host);
+    add_nic(scene, 10, 0, 4, 3);
+    switch_to(scene, 4, "bridge");
+    migrate(add_nic(scene, 11, 0, 4, 2), 1);
+    compute(scene);
+    assert_verdict(scene, 11, 0, ONEIB_VERDICT_SWITCHED);
+    assert_listed(scene, 256, port_of(1), "none");
+    assert_listed(scene, 256, port_of(2), "none");
+}
+
+static void who_was_powered_off_waits_until_the_network_is_set_back(void **state)
 {
     struct scene *scene = *state;
     add_network(scene, 4, 256);
     add_host(scene, 1);
-    struct oneib_attachment *nic = add_nic(scene, 10, 0, 4, 1);
+    add_nic(scene, 10, 0, 4, 1);
     switch_to(scene, 4, "bridge");
-    nic->presence = ONEIB_ABSENT;
-    compute(scene);
-    assert_null(partition_of(&scene->desired.table, 256));
+    nic_of(scene, 10)->presence = ONEIB_ABSENT;
+    put_into_force(scene);
+    assert_null(partition_of(&scene->in_force, 256));
     assert_no_finding(scene, "network-switched");
-    scene->cloud.attachments[0].presence = ONEIB_ARRIVING;
+    nic_of(scene, 10)->presence = ONEIB_ARRIVING;
     compute(scene);
-    assert_verdict(scene, 10, 0, ONEIB_VERDICT_MEMBER);
+    assert_verdict(scene, 10, 0, ONEIB_VERDICT_NO_NETWORK);
+    assert_finding(scene, "network-missing", ONEIB_WARNING, "VM 10 NIC 0");
+    assert_no_finding(scene, "pkey-claimed");
 }
 
 static void the_key_goes_to_nobody_while_a_nic_has_it(void **state)
@@ -109,7 +262,8 @@ static void the_key_goes_to_nobody_while_a_nic_has_it(void **state)
     switch_to(scene, 4, "bridge");
     compute(scene);
     assert_int_equal(257, requested(scene, 5));
-    scene->cloud.attachments[0].presence = ONEIB_ABSENT;
+    nic_of(scene, 10)->presence = ONEIB_ABSENT;
+    scene->has_in_force = false;
     compute(scene);
     assert_int_equal(257, requested(scene, 5));
 }
@@ -136,8 +290,9 @@ static void a_nic_with_another_key_than_its_network_gets_nothing(void **state)
     add_host(scene, 1);
     add_host(scene, 2);
     add_nic(scene, 10, 0, 4, 1);
-    claim(add_nic(scene, 11, 0, 4, 2), 300);
+    add_nic(scene, 11, 0, 4, 2);
     switch_to(scene, 4, "802.1Q");
+    claim(nic_of(scene, 11), 300);
     compute(scene);
     assert_verdict(scene, 10, 0, ONEIB_VERDICT_MEMBER);
     assert_verdict(scene, 11, 0, ONEIB_VERDICT_NO_NETWORK);
@@ -150,8 +305,9 @@ static void a_nic_that_the_network_leases_nothing_keeps_nothing_alive(void **sta
     struct scene *scene = *state;
     add_network(scene, 4, 256);
     add_host(scene, 1);
-    add_nic(scene, 10, 0, 4, 1)->unleased = true;
+    add_nic(scene, 10, 0, 4, 1);
     switch_to(scene, 4, "bridge");
+    nic_of(scene, 10)->unleased = true;
     compute(scene);
     assert_verdict(scene, 10, 0, ONEIB_VERDICT_NO_LEASE);
     assert_null(partition_of(&scene->desired.table, 256));
@@ -164,12 +320,12 @@ static void an_infiniband_network_comes_before_a_switched_one_of_lower_id(void *
 {
     struct scene *scene = *state;
     add_network(scene, 4, 256);
-    add_network(scene, 9, 256);
     add_host(scene, 1);
     add_host(scene, 2);
     add_nic(scene, 10, 0, 4, 1);
-    add_nic(scene, 11, 0, 9, 2);
     switch_to(scene, 4, "802.1Q");
+    add_network(scene, 9, 256);
+    add_nic(scene, 11, 0, 9, 2);
     compute(scene);
     assert_verdict(scene, 10, 0, ONEIB_VERDICT_KEY_CONFLICT);
     assert_verdict(scene, 11, 0, ONEIB_VERDICT_MEMBER);
@@ -188,7 +344,7 @@ static void static_members_stay_with_the_vms(void **state)
     switch_to(scene, 4, "bridge");
     compute(scene);
     assert_listed(scene, 256, 0x9001, "full");
-    scene->cloud.attachments[0].presence = ONEIB_ABSENT;
+    nic_of(scene, 10)->presence = ONEIB_ABSENT;
     compute(scene);
     assert_listed(scene, 256, 0x9001, "none");
 }
@@ -210,6 +366,36 @@ static void reservations_that_share_stay_in_the_switched_networks_partition(void
     assert_string_equal("one4", partition_of(&scene->desired.table, 256)->name);
     assert_no_finding(scene, "pkey-conflict");
     assert_finding(scene, "network-switched", ONEIB_WARNING, "network 4");
+}
+
+/* It is InfiniBand by its own document, and its VMs are nobody new to its parent. */
+static void a_reservation_that_shares_brings_its_parents_partition_back(void **state)
+{
+    struct scene *scene = *state;
+    add_network(scene, 4, 256)->reservations_share = true;
+    add_reservation(scene, 5, 4, 256);
+    add_host(scene, 1);
+    switch_to(scene, 4, "bridge");
+    add_nic(scene, 10, 0, 5, 1);
+    compute(scene);
+    assert_verdict(scene, 10, 0, ONEIB_VERDICT_MEMBER);
+    assert_string_equal("one4", partition_of(&scene->desired.table, 256)->name);
+}
+
+static void a_switched_reservation_keeps_its_members_in_its_parents_partition(void **state)
+{
+    struct scene *scene = *state;
+    add_network(scene, 4, 256)->reservations_share = true;
+    add_reservation(scene, 5, 4, 256);
+    add_host(scene, 1);
+    add_host(scene, 2);
+    add_nic(scene, 10, 0, 5, 1);
+    switch_to(scene, 5, "bridge");
+    add_nic(scene, 11, 0, 5, 2);
+    compute(scene);
+    assert_verdict(scene, 10, 0, ONEIB_VERDICT_MEMBER);
+    assert_verdict(scene, 11, 0, ONEIB_VERDICT_SWITCHED);
+    assert_listed(scene, 256, port_of(2), "none");
 }
 
 static void a_reservation_that_has_its_parents_key_does_not_inherit_the_partition(void **state)
@@ -261,8 +447,11 @@ static void switched_back_it_is_as_it_was(void **state)
     compute(scene);
     free(scene->cloud.networks[0].other_driver);
     scene->cloud.networks[0].other_driver = NULL;
+    add_host(scene, 2);
+    add_nic(scene, 11, 0, 4, 2);
     compute(scene);
     assert_verdict(scene, 10, 0, ONEIB_VERDICT_MEMBER);
+    assert_verdict(scene, 11, 0, ONEIB_VERDICT_MEMBER);
     assert_no_finding(scene, "network-switched");
 }
 
@@ -273,7 +462,15 @@ int main(void)
         SCENE_TEST(the_finding_has_the_command_that_puts_it_right),
         SCENE_TEST(a_hostile_driver_name_is_shown_escaped),
         SCENE_TEST(a_member_moves_on_to_another_host),
-        SCENE_TEST(a_member_that_was_powered_off_comes_back),
+        SCENE_TEST(a_nic_of_a_network_that_never_was_infiniband_gets_nothing),
+        SCENE_TEST(it_bars_the_key_where_that_is_an_infiniband_networks),
+        SCENE_TEST(a_nic_that_comes_where_the_key_is_not_in_force_gets_nothing),
+        SCENE_TEST(a_nic_that_comes_to_a_members_port_costs_the_member_nothing),
+        SCENE_TEST(a_virtual_port_of_its_own_is_new_wherever_it_comes),
+        SCENE_TEST(without_knowing_what_is_in_force_nobody_stays),
+        SCENE_TEST(a_key_that_was_changed_since_is_not_followed),
+        SCENE_TEST(a_nic_that_comes_from_nowhere_does_not_move_in),
+        SCENE_TEST(who_was_powered_off_waits_until_the_network_is_set_back),
         SCENE_TEST(the_key_goes_to_nobody_while_a_nic_has_it),
         SCENE_TEST(it_asks_for_no_key_itself),
         SCENE_TEST(a_nic_with_another_key_than_its_network_gets_nothing),
@@ -281,6 +478,8 @@ int main(void)
         SCENE_TEST(an_infiniband_network_comes_before_a_switched_one_of_lower_id),
         SCENE_TEST(static_members_stay_with_the_vms),
         SCENE_TEST(reservations_that_share_stay_in_the_switched_networks_partition),
+        SCENE_TEST(a_reservation_that_shares_brings_its_parents_partition_back),
+        SCENE_TEST(a_switched_reservation_keeps_its_members_in_its_parents_partition),
         SCENE_TEST(a_reservation_that_has_its_parents_key_does_not_inherit_the_partition),
         SCENE_TEST(a_switched_network_without_members_is_no_cluster),
         SCENE_TEST(a_switched_network_with_members_is_a_cluster),
