@@ -79,15 +79,15 @@ int oneib_find_switched(struct oneib_work *work, struct oneib_error *err)
 }
 
 /*
- * It takes what it appends from a pipe: an editor would open otherwise. OpenNebula 7.4 sets
- * BRIDGE_TYPE by itself, 6.10 does not.
+ * With something on its standard input onevnet opens no editor; it takes no file that is a pipe.
+ * OpenNebula 7.4 sets BRIDGE_TYPE by itself, 6.10 does not.
  */
 static void append_command(const struct oneib_work *work, uint32_t network_id,
                            struct oneib_text *text)
 {
     oneib_text_printf(text,
                       "run: printf 'VN_MAD=\"%s\"\\nBRIDGE_TYPE=\"none\"\\n' | onevnet update "
-                      "%" PRIu32 " --append /dev/stdin",
+                      "%" PRIu32 " --append",
                       work->policy->vn_mad ? work->policy->vn_mad : "infiniband", network_id);
 }
 

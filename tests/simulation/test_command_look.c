@@ -282,7 +282,7 @@ static void a_network_that_is_infiniband_no_more_is_shown_with_its_members(void 
     const struct lab_output *list = ONEIB(0, "list");
     must_say(line_with(list->out, "red"), "0x0101");
     must_say(list->error, "[network-switched]");
-    must_say(list->error, "onevnet update 1 --append /dev/stdin");
+    must_say(list->error, "onevnet update 1 --append");
     const struct lab_output *show = ONEIB(0, "show", "red");
     must_say(show->out, "driver      \"bridge\": InfiniBand only for VMs that run with it");
     must_say(show->out, "size        1 VM on 1 host");

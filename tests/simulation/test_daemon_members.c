@@ -301,7 +301,7 @@ static void a_network_that_becomes_a_bridge_keeps_its_members_and_gets_no_new_on
     await_holds(0, FULL(RED));
     MUST(lab_network_update(scene(), red, SWITCH, &err));
     await_said("network-switched");
-    await_said("onevnet update 1 --append /dev/stdin");
+    await_said("onevnet update 1 --append");
     scene_vm(red, 1);
     stays_lacking(1, FULL(RED), DAEMON_DOUBT_MS);
     stays_holding(0, FULL(RED), DAEMON_DOUBT_MS);
