@@ -181,6 +181,10 @@ oneib_pkey oneib_claimed_key(const struct oneib_attachment *attachment);
 const struct oneib_network *oneib_parent_of(const struct oneib_work *work,
                                             const struct oneib_network *network);
 bool oneib_shares_its_parents(const struct oneib_work *work, const struct oneib_network *network);
+/* The network whose key the NICs of one have: itself, or its parent when it shares that's
+ * partition. */
+const struct oneib_network *oneib_key_giver(const struct oneib_work *work,
+                                            const struct oneib_network *network);
 /*
  * Whether the NIC, on a host, gets nothing for its network's sake: there is none, or it is another
  * driver's, and has another key than oned gave the NIC.

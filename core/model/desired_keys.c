@@ -41,6 +41,12 @@ bool oneib_shares_its_parents(const struct oneib_work *work, const struct oneib_
     return parent && parent->reservations_share;
 }
 
+const struct oneib_network *oneib_key_giver(const struct oneib_work *work,
+                                            const struct oneib_network *network)
+{
+    return oneib_shares_its_parents(work, network) ? oneib_parent_of(work, network) : network;
+}
+
 /* oned copies the parent's VLAN_ID into a reservation. That copy is nobody's decision, and must not
  * let it in. */
 static bool holds_its_parents_key(const struct oneib_work *work,
@@ -504,15 +510,18 @@ static void map_owners(const struct oneib_work *work, uint32_t *owners)
             owners[work->entitlements[i].pkey] = (uint32_t)i;
 }
 
-/* The key is that of the network, which another driver serves now, and nobody has it: there is
- * nobody to be kept apart from. */
-static bool claims_nobodys(const struct oneib_work *work, const struct oneib_attachment *attachment,
+/* The key is that of the network itself, which another driver serves now: there is nobody else to
+ * be kept apart from. */
+static bool claims_its_own(const struct oneib_work *work, const struct oneib_attachment *attachment,
                            oneib_pkey claimed, const uint32_t *owners)
 {
     const struct oneib_network *network = oneib_cloud_network(work->cloud, attachment->network_id);
-    return network && network->other_driver && !attachment->unleased &&
-           oneib_stated_key(network) == claimed && owners[claimed] == ONEIB_NO_INDEX &&
-           !work->fragment_use.keys[claimed];
+    if (!network || !network->other_driver || attachment->unleased)
+        return false;
+    const struct oneib_network *giver = oneib_key_giver(work, network);
+    const bool is_anothers =
+        owners[claimed] != ONEIB_NO_INDEX && &work->cloud->networks[owners[claimed]] != giver;
+    return oneib_stated_key(giver) == claimed && !is_anothers && !work->fragment_use.keys[claimed];
 }
 
 static int judge_claims(struct oneib_work *work, const uint32_t *owners, struct oneib_error *err)
@@ -520,7 +529,7 @@ static int judge_claims(struct oneib_work *work, const uint32_t *owners, struct 
     for (size_t i = 0; i < work->cloud->attachment_count; i++) {
         const struct oneib_attachment *attachment = &work->cloud->attachments[i];
         oneib_pkey claimed = unentitled_claim(work, attachment);
-        if (claimed == 0 || claims_nobodys(work, attachment, claimed, owners))
+        if (claimed == 0 || claims_its_own(work, attachment, claimed, owners))
             continue;
         /* An unknown state may be a running one: only a VM that is certainly on no host bars
          * nothing. */

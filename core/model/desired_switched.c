@@ -15,13 +15,6 @@
 
 #define DRIVER_SHOWN 64
 
-/* The network whose key its NICs have: its own, or its parent's when it shares that. */
-static const struct oneib_network *key_giver(const struct oneib_work *work,
-                                             const struct oneib_network *network)
-{
-    return oneib_shares_its_parents(work, network) ? oneib_parent_of(work, network) : network;
-}
-
 /* in_force: zeroed; for each network whether its partition is in force with the key that it has. */
 static void find_in_force(const struct oneib_work *work, bool *in_force)
 {
@@ -46,7 +39,7 @@ static void keep_networks_of(struct oneib_work *work, const bool *in_force,
     const struct oneib_network *network = oneib_cloud_network(work->cloud, attachment->network_id);
     if (!network || attachment->presence == ONEIB_ABSENT || attachment->unleased)
         return;
-    const size_t giver = (size_t)(key_giver(work, network) - work->cloud->networks);
+    const size_t giver = (size_t)(oneib_key_giver(work, network) - work->cloud->networks);
     const oneib_pkey claimed = oneib_claimed_key(attachment);
     if (claimed == 0 || claimed != oneib_stated_key(&work->cloud->networks[giver]) ||
         (network->other_driver && !in_force[giver]))

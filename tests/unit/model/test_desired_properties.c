@@ -343,6 +343,20 @@ static void assert_justified(const struct scene *scene, const struct oneib_netwo
     fail_msg("nobody justifies key 0x%04x on port 0x%016" PRIx64, key, member->guid);
 }
 
+/* A NIC of a switched network that has the key of the partition which the network uses. */
+static bool claims_its_own(const struct scene *scene, const struct oneib_attachment *nic,
+                           const struct oneib_partition *partition)
+{
+    const struct oneib_network *network = network_by_id(scene, nic->network_id);
+    if (!network || !network->other_driver || nic->unleased)
+        return false;
+    char name[16];
+    const struct oneib_network *giver =
+        is_sharer(scene, network) ? parent_in(scene, network) : network;
+    snprintf(name, sizeof name, "one%u", giver->id);
+    return valid_key(giver) == nic->claimed_pkey && strcmp(partition->name, name) == 0;
+}
+
 /* own: a network whose NICs are no strangers even without a right to the key; ONEIB_NO_ID: none. */
 static void assert_no_stranger_but(const struct scene *scene, uint32_t own, unsigned key,
                                    oneib_guid guid)
@@ -350,7 +364,8 @@ static void assert_no_stranger_but(const struct scene *scene, uint32_t own, unsi
     for (size_t i = 0; i < scene->cloud.attachment_count; i++) {
         const struct oneib_attachment *nic = &scene->cloud.attachments[i];
         if (nic->claim != ONEIB_KEY_VALID || nic->claimed_pkey != key ||
-            right_key_of(scene, nic) == key || (nic->network_id == own && !nic->unleased))
+            right_key_of(scene, nic) == key || (nic->network_id == own && !nic->unleased) ||
+            claims_its_own(scene, nic, partition_of(&scene->desired.table, (oneib_pkey)key)))
             continue;
         for (uint32_t host_id = 0; host_id < HOSTS; host_id++)
             if (is_on(nic, host_id) && host_has_any(scene, host_id, guid))

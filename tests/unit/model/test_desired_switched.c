@@ -398,6 +398,21 @@ static void a_switched_reservation_keeps_its_members_in_its_parents_partition(vo
     assert_listed(scene, 256, port_of(2), "none");
 }
 
+static void a_switched_reservation_costs_its_parent_no_port(void **state)
+{
+    struct scene *scene = *state;
+    add_network(scene, 4, 256)->reservations_share = true;
+    add_reservation(scene, 5, 4, 256);
+    add_host(scene, 1);
+    switch_alone(scene, 5, "bridge");
+    add_nic(scene, 10, 0, 4, 1);
+    add_nic(scene, 11, 0, 5, 1);
+    compute(scene);
+    assert_verdict(scene, 10, 0, ONEIB_VERDICT_MEMBER);
+    assert_verdict(scene, 11, 0, ONEIB_VERDICT_NO_NETWORK);
+    assert_no_finding(scene, "pkey-claimed");
+}
+
 static void a_reservation_that_has_its_parents_key_does_not_inherit_the_partition(void **state)
 {
     struct scene *scene = *state;
@@ -480,6 +495,7 @@ int main(void)
         SCENE_TEST(reservations_that_share_stay_in_the_switched_networks_partition),
         SCENE_TEST(a_reservation_that_shares_brings_its_parents_partition_back),
         SCENE_TEST(a_switched_reservation_keeps_its_members_in_its_parents_partition),
+        SCENE_TEST(a_switched_reservation_costs_its_parent_no_port),
         SCENE_TEST(a_reservation_that_has_its_parents_key_does_not_inherit_the_partition),
         SCENE_TEST(a_switched_network_without_members_is_no_cluster),
         SCENE_TEST(a_switched_network_with_members_is_a_cluster),
