@@ -181,8 +181,7 @@ oneib_pkey oneib_claimed_key(const struct oneib_attachment *attachment);
 const struct oneib_network *oneib_parent_of(const struct oneib_work *work,
                                             const struct oneib_network *network);
 bool oneib_shares_its_parents(const struct oneib_work *work, const struct oneib_network *network);
-/* The network whose key the NICs of one have: itself, or its parent when it shares that's
- * partition. */
+/* The network whose key the NICs of one have: itself, or the parent whose partition it shares. */
 const struct oneib_network *oneib_key_giver(const struct oneib_work *work,
                                             const struct oneib_network *network);
 /*
