@@ -10,6 +10,7 @@
 
 #define READY_MS 30000u
 #define END_MS 20000u
+#define PKEYS_TRIES 3
 
 /*
  * In place of a configuration that this machine may have for a real fabric. The log is what tells
@@ -206,8 +207,8 @@ static size_t parse_pkeys(char *text, uint16_t *pkeys, size_t room)
     return count;
 }
 
-int lab_host_pkeys(struct lab *lab, size_t host, uint16_t *pkeys, size_t room, size_t *count,
-                   struct oneib_error *err)
+static int ask_for_pkeys(struct lab *lab, size_t host, uint16_t *pkeys, size_t room, size_t *count,
+                         struct oneib_error *err)
 {
     char route[64];
     lab_direct_route(lab, host, route, sizeof route);
@@ -219,8 +220,26 @@ int lab_host_pkeys(struct lab *lab, size_t host, uint16_t *pkeys, size_t room, s
     if (output.status == 0)
         *count = parse_pkeys(output.out, pkeys, room);
     else
-        result = oneib_fail(err, ONEIB_ERROR_UNREACHABLE, "asking host %zu for its P_Keys: %s",
-                            host, output.error);
+        result = oneib_fail(err, ONEIB_ERROR_UNREACHABLE,
+                            "asking host %zu for its P_Keys: smpquery ended with %d: %s%s", host,
+                            output.status, output.out, output.error);
     lab_output_clear(&output);
     return result;
+}
+
+/* On a busy machine a query may be lost, or find no place on the fabric since some program was
+ * killed: so it is asked more than once. */
+int lab_host_pkeys(struct lab *lab, size_t host, uint16_t *pkeys, size_t room, size_t *count,
+                   struct oneib_error *err)
+{
+    for (unsigned tries = 1;; tries++) {
+        struct oneib_error why = {0};
+        if (ask_for_pkeys(lab, host, pkeys, room, count, &why) == 0)
+            return 0;
+        if (tries == PKEYS_TRIES) {
+            *err = why;
+            return -1;
+        }
+        lab_sleep_ms(100);
+    }
 }

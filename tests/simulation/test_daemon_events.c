@@ -94,9 +94,10 @@ static void repeated_events_change_nothing_twice(void **state)
     uint32_t network = red_network();
     watch_with(NULL, DAEMON_EVENTS_ONLY);
     events("repeat", MANY);
+    const double writes = metric("oneib_writes_total") + 1;
     uint32_t vm = scene_vm(network, 0);
     await_holds(0, FULL(RED));
-    const double writes = metric("oneib_writes_total");
+    await_metric("oneib_writes_total", writes);
     MUST(lab_vm_running(scene(), vm, &err));
     scene_end_vm(vm);
     await_lacks(0, FULL(RED));
