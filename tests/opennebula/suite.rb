@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Started by ./run, as root, in namespaces of its own.
+require 'digest'
 require_relative 'lib/client'
 require_relative 'lib/fabric'
 require_relative 'lib/front_end'
@@ -72,7 +73,7 @@ module Suite
 
   # Of oneadmin's programs, on the front-end and on the hosts.
   def environment
-    { 'PATH' => PATH, 'HOME' => HOME, 'ONE_AUTH' => "#{HOME}/.one/one_auth", 'LANG' => 'C.UTF-8',
+    { 'PATH' => "#{front_end.bin}:#{PATH}", 'HOME' => HOME, 'ONE_AUTH' => "#{HOME}/.one/one_auth", 'LANG' => 'C.UTF-8',
       'ONE_LOCATION' => front_end.location, 'RUBYLIB' => front_end.ruby }.compact
   end
 
@@ -100,13 +101,25 @@ module Suite
     FileUtils.mkdir_p(private_folders.keys)
     File.write("#{standin}/node.xml", "<node/>\n") # what libvirt's test driver reads, until its stand-in writes it
     system('chown', '-R', "#{USER}:#{USER}", standin, *private_folders.values.map { |name| "#{folder}/#{name}" })
-    there = environment.merge('ONEIB_NODE_ROOT' => node.root, 'LIVE_STANDIN' => live_standin)
-    File.write("#{folder}/environment", there.map { |name, value| "#{name}=#{value}\n" }.join)
+    write_environment(node.name, 'ONEIB_NODE_ROOT' => node.root, 'LIVE_STANDIN' => live_standin)
     enter_host(node.name, folder)
   end
 
+  def write_environment(name, more = {})
+    FileUtils.mkdir_p("#{HOSTS}/#{name}")
+    File.write("#{HOSTS}/#{name}/environment", environment.merge(more).map { |key, value| "#{key}=#{value}\n" }.join)
+  end
+
+  # Hosts reach the front-end, too.
+  def make_front_end_host
+    write_environment('frontend')
+    File.write("#{HOSTS}/frontend/pid", "#{Process.pid}\n")
+  end
+
   def enter_host(name, folder)
-    mounts = private_folders.map { |place, own| "mount --bind #{folder}/#{own} #{place}" }.join(' && ')
+    File.write("#{folder}/machine-id", "#{Digest::MD5.hexdigest(name)}\n") # OpenNebula tells hosts apart by it
+    places = private_folders.merge('/etc/machine-id' => 'machine-id')
+    mounts = places.map { |place, own| "mount --bind #{folder}/#{own} #{place}" }.join(' && ')
     pid = Process.spawn('unshare', '--mount', '--uts', 'sh', '-c',
                         "hostname #{name} && #{mounts} && echo $$ > #{folder}/pid && exec sleep infinity")
     eventually("host #{name} is there", 10) { File.empty?("#{folder}/pid") and raise 'no' }
@@ -115,8 +128,11 @@ module Suite
 
   def make_hosts
     nodes = fabric.nodes.values
+    File.write('/etc/machine-id', "#{Digest::MD5.hexdigest('frontend')}\n")
     nodes.each { |node| make_host(node, nodes) }
-    File.write('/etc/hosts', "127.0.0.1 localhost #{nodes.map(&:name).join(' ')} #{`hostname`}", mode: 'a')
+    make_front_end_host
+    names = ['frontend', *nodes.map(&:name)]
+    File.write('/etc/hosts', "127.0.0.1 localhost\n#{names.map.with_index(1) { |name, i| "127.0.1.#{i} #{name}\n" }.join}")
   end
 
   def add_hosts

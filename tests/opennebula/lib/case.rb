@@ -134,6 +134,7 @@ class Case
   def clear
     nodes = Suite.fabric.nodes.values
     nodes.each(&:heal)
+    Suite.front_end.heal
     @vms.each { |vm| remove(vm) }
     attempt { seen_within(10) { must('domains are left') { nodes.all? { |node| node.domains.empty? } } } }
     nodes.each(&:clear)

@@ -3,8 +3,9 @@
 
 STATES = { 1 => :pending, 2 => :hold, 3 => :active, 4 => :stopped, 5 => :suspended, 6 => :done, 8 => :poweroff,
            9 => :undeployed, 10 => :cloning, 11 => :cloning_failure }.freeze
-LCM_STATES = { 0 => :lcm_init, 1 => :prolog, 2 => :boot, 3 => :running, 4 => :migrate, 11 => :epilog, 12 => :shutdown,
-               16 => :unknown, 17 => :hotplug, 25 => :hotplug_nic, 36 => :boot_failure, 37 => :boot_migrate_failure,
+LCM_STATES = { 0 => :lcm_init, 1 => :prolog, 2 => :boot, 3 => :running, 4 => :migrate, 6 => :save_suspend,
+               11 => :epilog, 12 => :shutdown, 16 => :unknown, 17 => :hotplug, 18 => :shutdown_poweroff,
+               21 => :boot_suspended, 25 => :hotplug_nic, 36 => :boot_failure, 37 => :boot_migrate_failure,
                39 => :prolog_failure, 40 => :epilog_failure, 48 => :boot_stopped_failure,
                47 => :boot_undeploy_failure }.freeze
 
@@ -81,17 +82,30 @@ class VM
     self
   end
 
+  def await_on(host, *states, within: 30)
+    Suite.eventually("VM #{id} is #{states.join(' or ')} on #{host}", within) do
+      await(*states, within: 0)
+      self.host == host or raise "it is on #{self.host}"
+    end
+    self
+  end
+
   def log
     Suite.front_end.vm_log(id)
   end
 
   # The steps that OpenNebula's driver has taken, as its log names them: "pre", "deploy", "post!" (one that failed).
   def steps
-    log.scan(/(Successfully|Failed to) execute (?:virtualization|network|transfer manager) driver operation: (\S+)\./)
-       .map { |how, step| how == 'Successfully' ? step : "#{step}!" }
+    log.scan(/(Successfully|Failed to) execute (?:virtualization|network|transfer manager) driver operation: (.+)\.$/)
+       .map { |how, step| short_name(step) + (how == 'Successfully' ? '' : '!') }
   end
 
   private
+
+  # Of "/bin/mkdir -p" and "/bin/cat - >FOLDER/vm.xml", too.
+  def short_name(step)
+    step[%r{/(\w+\.xml)$}, 1] || step[%r{^/bin/(\w+)}, 1] || step
+  end
 
   def why
     error = document.elements['USER_TEMPLATE/ERROR']
@@ -172,6 +186,7 @@ class Account
   def vm(*networks, more: '', hold: true)
     nics = networks.map { |network| "NIC = [ NETWORK_ID = \"#{network.id}\" ]" }.join("\n")
     id = client.call('vm.allocate', "NAME = \"case\"\nCPU = \"0.1\"\nMEMORY = \"64\"\n" \
+                                    "DISK = [ TYPE = \"fs\", FORMAT = \"raw\", SIZE = \"1\" ]\n" \
                                     "CONTEXT = [ NETWORK = \"YES\" ]\n#{nics}\n#{more}", hold).to_i
     @case.made_vm(VM.new(client, id))
   end

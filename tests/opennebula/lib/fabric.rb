@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The simulated fabric and its nodes, and what this suite itself reads there: the ports by SMPs, the virtual functions and
 # the domains from the nodes' files. oneib's own word (verify, its table) is asked only where a case is about it.
+require 'fileutils'
 require 'rexml/document'
 
 CLOSED = 0x7fff
@@ -103,6 +104,25 @@ class Node
     File.write("#{root}#{STANDIN}/faults", "#{text}\n", mode: 'a')
   end
 
+  # oneib's network driver fails there in that action, by an operator's hook.
+  def fail_hook(action)
+    File.write("#{root}#{STANDIN}/hook-#{action}", '')
+  end
+
+  # Stock actions, and pre, post and clean of the network driver, in the order of their calls.
+  def calls
+    File.readlines("#{root}#{STANDIN}/log").filter_map { |line| line[/^(?:stock|hook) (\w+)/, 1] }
+  end
+
+  # What OpenNebula writes beside a VM's deployment file cannot be written.
+  def block_file(vm, name)
+    run("mkdir -p #{Suite.front_end.datastores}/0/#{vm.id}/#{name}")
+  end
+
+  def unblock_file(vm, name)
+    run("rmdir #{Suite.front_end.datastores}/0/#{vm.id}/#{name}")
+  end
+
   # What no VM of OpenNebula's is any more, ends here by force.
   def clear
     File.delete("#{Suite::HOSTS}/#{name}/cut") if File.exist?("#{Suite::HOSTS}/#{name}/cut")
@@ -110,7 +130,7 @@ class Node
   end
 
   def heal
-    File.write("#{root}#{STANDIN}/faults", '')
+    FileUtils.rm_f(Dir["#{root}#{STANDIN}/{faults,hook-*}"])
   end
 
   # The guest switches itself off: OpenNebula learns it from its monitoring.

@@ -52,9 +52,23 @@ class FrontEnd
     install_oneib
     replace_stock_actions
     replace_probes
+    let_steps_fail
     configure
     [var, etc, logs].uniq.each { |folder| Suite.system('chown', '-R', "#{Suite::USER}:#{Suite::USER}", folder) }
     @version = Suite.as_oneadmin("#{bin}/oned", '-v')[/OpenNebula ([\d.]+)/, 1]
+  end
+
+  # --- what fails ---------------------------------------------------------------------------------------------------
+
+  TM_ACTIONS = %w[context premigrate postmigrate].freeze
+
+  # OpenNebula's transfer manager fails in that action.
+  def fail_tm(action)
+    File.write("#{Suite::PLACE}/tm-#{action}-fails", '')
+  end
+
+  def heal
+    FileUtils.rm_f(Dir["#{Suite::PLACE}/tm-*-fails"])
   end
 
   # --- running ------------------------------------------------------------------------------------------------------
@@ -124,6 +138,18 @@ class FrontEnd
     FileUtils.cp("#{Suite::HERE}/probes/usage", "#{probes}/host/monitor/usage")
     FileUtils.cp("#{Suite::HERE}/probes/state", "#{probes}/vm/status/state")
     Dir["#{probes}/**/*"].each { |path| FileUtils.chmod(0o755, path) if File.file?(path) }
+  end
+
+  # Hooks of the network driver and scripts around the transfer manager's actions, which fail when they are told to.
+  def let_steps_fail
+    %w[pre post clean].each do |action|
+      FileUtils.install("#{Suite::HERE}/stock-standin/hook", "#{remotes}/vnm/infiniband/#{action}.d/fault", mode: 0o755)
+    end
+    Dir["#{remotes}/tm/{ssh,local}/mkimage"].each { |script| FileUtils.cp("#{Suite::HERE}/stock-standin/mkimage", script) }
+    Dir["#{remotes}/tm/{ssh,local}/{#{TM_ACTIONS.join(',')}}"].each do |script|
+      FileUtils.mv(script, "#{script}.stock")
+      FileUtils.install("#{Suite::HERE}/stock-standin/tm", script, mode: 0o755)
+    end
   end
 
   def configure

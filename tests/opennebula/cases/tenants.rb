@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+# Ordinary users: what they help themselves to, and what they are refused.
+
+# From which users reserve their own clusters.
+def pool(more = '')
+  network = admin.network('pool', more)
+  Suite.oneadmin.call('vn.chmod', network.id, 1, 1, 0, 1, 1, 0, 1, 0, 0)
+  network
+end
+
+check 'each reservation of a user is a network of its own' do
+  parent = pool
+  alice = user('alice')
+  bob = user('bob')
+  hers = alice.reserve(parent, 'hers')
+  his = bob.reserve(parent, 'his')
+  must('one key for both') { hers.key && his.key && hers.key != his.key && hers.key != parent.key }
+  one = alice.running(hers, on: 'H1')
+  two = bob.running(his, on: 'H1')
+  see(one => [hers.key], two => [his.key])
+end
+
+check 'reservations of a shared network share its key' do
+  parent = pool('IB_RESERVATION = "shared"')
+  hers = user('alice').reserve(parent, 'hers')
+  must('another key than the parent\'s') { hers.key == parent.key }
+end
+
+check 'a reservation is given back while another one goes on' do
+  parent = pool
+  alice = user('alice')
+  first = alice.reserve(parent, 'first')
+  second = alice.reserve(parent, 'second')
+  vm = alice.running(second, on: 'H2')
+  first.delete
+  see(vm => [second.key])
+end
+
+check 'ten reservations at once get ten keys' do
+  parent = pool
+  accounts = (1..10).map { |i| user("user#{i}") }
+  keys = accounts.map { |account| Thread.new { account.reserve(parent, 'at-once').key } }.map(&:value)
+  must("keys #{keys.inspect}") { keys.compact.uniq.size == 10 }
+end
+
+%w[VLAN_ID IB_MEMBERSHIP IB_RATE IB_RESERVATION IB_STATIC_GUIDS].each do |attribute|
+  check "a user's NIC with #{attribute} is refused" do
+    hers = (alice = user('alice')).reserve(pool, 'hers')
+    must_refuse('the VM', attribute) { alice.vm(more: "NIC = [ NETWORK_ID = \"#{hers.id}\", #{attribute} = \"5\" ]") }
+    vm = alice.vm(hers)
+    must_refuse('the attach', attribute) do
+      alice.client.call('vm.attachnic', vm.id, "NIC = [ NETWORK_ID = \"#{hers.id}\", #{attribute} = \"5\" ]")
+    end
+  end
+
+  # Refused, or what it was afterwards: releases differ in which.
+  check "a user does not write #{attribute} into the own reservation" do
+    hers = user('alice').reserve(pool, 'hers')
+    before = [hers.key, hers.document.elements["TEMPLATE/#{attribute}"]&.text]
+    begin
+      hers.update("#{attribute} = \"77\"")
+    rescue Refused
+      nil
+    end
+    must('it is written') { [hers.key, hers.document.elements["TEMPLATE/#{attribute}"]&.text] == before }
+  end
+end
+
+check 'a user who takes the key off the own reservation gets another one, and nobody is reached meanwhile' do
+  alice = user('alice')
+  hers = alice.reserve(pool, 'hers')
+  vm = alice.running(hers, on: 'H1')
+  begin
+    hers.replace("VN_MAD = \"infiniband\"\nVLAN_ID = \"\"")
+  rescue Refused
+    nil
+  end
+  seen_within(30) do
+    must('the network has no key') { hers.key }
+    must("the VM reaches #{node('H1').reach[vm.id].inspect}") { node('H1').reach[vm.id] == [hers.key] }
+  end
+  see(vm => [hers.key])
+end
+
+check 'a user sees and uses no reservation of another user' do
+  hers = user('alice').reserve(pool, 'hers')
+  mallory = user('mallory')
+  must_refuse('one.vn.info', 'Not authorized') { mallory.client.call('vn.info', hers.id, false) }
+  must_refuse('a VM in it', 'Not authorized') { mallory.vm(hers) }
+end
