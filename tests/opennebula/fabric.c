@@ -7,14 +7,16 @@
  *
  *     opennebula-fabric ENDPOINT EVENTS AUTH_FILE
  *
- *     roots                    "HOST ROOT" for each host
- *     port HOST                the port's P_Key table as smpquery reads it, hexadecimal, a line each
- *     oneibd start | oneibd stop SIGNAL
- *     watch HOST start | watch HOST stop SIGNAL
- *     link HOST up | link HOST down
- *     hold-guids HOST yes | no
- *     oneib ARGUMENT...        its output, then "status N"
- *     log NAME                 all of a log
+ * roots: "HOST ROOT" for each host.
+ *
+ * port HOST: the port's P_Key table as smpquery reads it, hexadecimal, a line each.
+ *
+ * oneib ARGUMENT...: its output, then "status N".
+ *
+ * log NAME: all of a log.
+ *
+ * oneibd start, oneibd stop SIGNAL, watch HOST start, watch HOST stop SIGNAL, link HOST up, link
+ * HOST down, hold-guids HOST yes, hold-guids HOST no.
  */
 #include "base/cleanup.h"
 #include "base/text.h"
@@ -53,8 +55,7 @@ static int configure_node(struct lab *lab, size_t host, struct oneib_error *err)
 {
     char name[64];
     oneib_autotext struct oneib_text config = {0};
-    snprintf(name, sizeof name, LAB_NODES "/%s/etc/oneib/oneib.conf",
-             lab_host_hca(lab, host, err));
+    snprintf(name, sizeof name, LAB_NODES "/%s/etc/oneib/oneib.conf", lab_host_hca(lab, host, err));
     oneib_text_printf(&config,
                       "node: {\n  helper = [ \"%s/" LAB_NODE_PROGRAMS "/oneib-vf\" ];\n"
                       "  libvirt = \"test://%s/var/lib/live-standin/node.xml\";\n"

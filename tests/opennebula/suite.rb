@@ -20,6 +20,8 @@ module Suite
   PASSWORD = 'suite'.freeze
   PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'.freeze
 
+  FILES = %w[life migration steps tenants attacks limits killed mass].freeze # in the order in which they run
+
   module_function
 
   def oneadmin
@@ -160,7 +162,7 @@ module Suite
   end
 
   def load_cases(words)
-    Dir["#{HERE}/cases/*.rb"].each { |path| require path }
+    FILES.each { |name| require "#{HERE}/cases/#{name}" }
     return Case::ALL if words.empty?
 
     Case::ALL.select { |one| words.any? { |word| one.file == word || one.name.include?(word) } }

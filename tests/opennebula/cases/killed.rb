@@ -14,8 +14,7 @@ end
     vm = admin.running(blue, on: 'H1')
     key = blue.key
     Suite.front_end.kill(signal)
-    finish = Suite.now + 5
-    while Suite.now < finish
+    for_a_while(5) do
       must('the VM does not reach its network') { node('H1').reach[vm.id] == [key] }
       must('the port does not hold the key') { node('H1').port_keys == [key] }
     end

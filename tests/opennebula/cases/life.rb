@@ -39,6 +39,55 @@ check 'suspended it reaches nobody, resumed its network again' do
   see(vm => [blue.key])
 end
 
+check 'rebooted and reset it keeps its network' do
+  blue = admin.network('blue')
+  vm = admin.running(blue, on: 'H2')
+  %w[reboot reset].each do |action|
+    vm.act(action)
+    seen_within(10) { must("#{action} was not called") { node('H2').calls.last == action } }
+    see(vm => [blue.key])
+  end
+end
+
+check 'a snapshot is taken and gone back to: the VM keeps its network' do
+  blue = admin.network('blue')
+  vm = admin.running(blue, on: 'H2')
+  vm.call('vm.snapshotcreate', 'before').await(:running)
+  see(vm => [blue.key])
+  vm.call('vm.snapshotrevert', 0).await(:running)
+  see(vm => [blue.key])
+end
+
+check 'a guest that switches itself off reaches nobody; resumed, its network again' do
+  blue = admin.network('blue')
+  vm = admin.running(blue, on: 'H2')
+  node('H2').guest_ends(vm.id)
+  vm.await(:poweroff)
+  see_nothing
+  vm.act('resume').await(:running)
+  see(vm => [blue.key])
+end
+
+check 'a guest that switched itself off is terminated: nothing is left, its function is another VM\'s' do
+  blue = admin.network('blue')
+  vm = admin.running(blue, on: 'H2')
+  node('H2').guest_ends(vm.id)
+  vm.await(:poweroff)
+  vm.act('terminate').await(:done)
+  see_nothing
+  others = (1..7).map { admin.running(blue, on: 'H2') }
+  see(**others.to_h { |other| [other, [blue.key]] })
+end
+
+check 'deployed anew by recover --recreate it reaches its network again' do
+  blue = admin.network('blue')
+  vm = admin.running(blue, on: 'H2')
+  vm.recover(:recreate).await(:pending, :hold)
+  see_nothing
+  vm.deploy('H3').await(:running)
+  see(vm => [blue.key])
+end
+
 check 'two networks do not reach each other, one network is one on all hosts' do
   blue = admin.network('blue')
   green = admin.network('green')

@@ -58,8 +58,7 @@ end
 end
 
 check 'a user\'s NIC names no adapter that the network does not' do
-  network = admin.network('adapter', 'PHYDEV = "mlx4_0"')
-  Suite.oneadmin.call('vn.chmod', network.id, 1, 1, 0, 1, 1, 0, 1, 0, 0)
+  network = admin.pool('PHYDEV = "mlx4_0"')
   alice = user('alice')
   vm = alice.vm(more: "NIC = [ NETWORK_ID = \"#{network.id}\", PHYDEV = \"mlx4_7\" ]")
   must("it says #{vm.nics[0].elements['PHYDEV'].text}") { vm.nics[0].elements['PHYDEV'].text == 'mlx4_0' }

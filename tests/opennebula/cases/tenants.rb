@@ -1,15 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Ordinary users: what they help themselves to, and what they are refused.
 
-# From which users reserve their own clusters.
-def pool(more = '')
-  network = admin.network('pool', more)
-  Suite.oneadmin.call('vn.chmod', network.id, 1, 1, 0, 1, 1, 0, 1, 0, 0)
-  network
-end
-
 check 'each reservation of a user is a network of its own' do
-  parent = pool
+  parent = admin.pool
   alice = user('alice')
   bob = user('bob')
   hers = alice.reserve(parent, 'hers')
@@ -21,13 +14,13 @@ check 'each reservation of a user is a network of its own' do
 end
 
 check 'reservations of a shared network share its key' do
-  parent = pool('IB_RESERVATION = "shared"')
+  parent = admin.pool('IB_RESERVATION = "shared"')
   hers = user('alice').reserve(parent, 'hers')
   must('another key than the parent\'s') { hers.key == parent.key }
 end
 
 check 'a reservation is given back while another one goes on' do
-  parent = pool
+  parent = admin.pool
   alice = user('alice')
   first = alice.reserve(parent, 'first')
   second = alice.reserve(parent, 'second')
@@ -37,7 +30,7 @@ check 'a reservation is given back while another one goes on' do
 end
 
 check 'ten reservations at once get ten keys' do
-  parent = pool
+  parent = admin.pool
   accounts = (1..10).map { |i| user("user#{i}") }
   keys = accounts.map { |account| Thread.new { account.reserve(parent, 'at-once').key } }.map(&:value)
   must("keys #{keys.inspect}") { keys.compact.uniq.size == 10 }
@@ -45,7 +38,7 @@ end
 
 %w[VLAN_ID IB_MEMBERSHIP IB_RATE IB_RESERVATION IB_STATIC_GUIDS].each do |attribute|
   check "a user's NIC with #{attribute} is refused" do
-    hers = (alice = user('alice')).reserve(pool, 'hers')
+    hers = (alice = user('alice')).reserve(admin.pool, 'hers')
     must_refuse('the VM', attribute) { alice.vm(more: "NIC = [ NETWORK_ID = \"#{hers.id}\", #{attribute} = \"5\" ]") }
     vm = alice.vm(hers)
     must_refuse('the attach', attribute) do
@@ -55,7 +48,7 @@ end
 
   # Refused, or what it was afterwards: releases differ in which.
   check "a user does not write #{attribute} into the own reservation" do
-    hers = user('alice').reserve(pool, 'hers')
+    hers = user('alice').reserve(admin.pool, 'hers')
     before = [hers.key, hers.document.elements["TEMPLATE/#{attribute}"]&.text]
     begin
       hers.update("#{attribute} = \"77\"")
@@ -68,7 +61,7 @@ end
 
 check 'a user who takes the key off the own reservation gets another one, and nobody is reached meanwhile' do
   alice = user('alice')
-  hers = alice.reserve(pool, 'hers')
+  hers = alice.reserve(admin.pool, 'hers')
   vm = alice.running(hers, on: 'H1')
   begin
     hers.replace("VN_MAD = \"infiniband\"\nVLAN_ID = \"\"")
@@ -83,7 +76,7 @@ check 'a user who takes the key off the own reservation gets another one, and no
 end
 
 check 'a user sees and uses no reservation of another user' do
-  hers = user('alice').reserve(pool, 'hers')
+  hers = user('alice').reserve(admin.pool, 'hers')
   mallory = user('mallory')
   must_refuse('one.vn.info', 'Not authorized') { mallory.client.call('vn.info', hers.id, false) }
   must_refuse('a VM in it', 'Not authorized') { mallory.vm(hers) }

@@ -23,8 +23,8 @@ class Case
     @networks = []
     @users = []
     failure = attempt { instance_eval(&@body) }
-    left = attempt { clear }
-    failure || (left && "afterwards: #{left.message}" && left)
+    left = clear
+    failure || left
   end
 
   def made_vm(vm)
@@ -100,6 +100,15 @@ class Case
     end
   end
 
+  # The block holds, again and again.
+  def for_a_while(seconds)
+    finish = Suite.now + seconds
+    while Suite.now < finish
+      yield
+      sleep 0.05
+    end
+  end
+
   private
 
   def attempt
@@ -130,17 +139,19 @@ class Case
     must("on #{node.name} #{strays.map { |vf| "#{vf.address} (#{show(vf.keys)})" }.join(', ')} is open for nobody") { strays.empty? }
   end
 
-  # What the case has made, by force where it must be.
+  # Takes away what the case has made, by force where it must be, and goes on where something cannot be. nil, or what was
+  # left of it.
   def clear
     nodes = Suite.fabric.nodes.values
     nodes.each(&:heal)
     Suite.front_end.heal
-    @vms.each { |vm| remove(vm) }
+    left = @vms.map { |vm| attempt { remove(vm) } }
     attempt { seen_within(10) { must('domains are left') { nodes.all? { |node| node.domains.empty? } } } }
-    nodes.each(&:clear)
-    @networks.reverse.each { |network| remove_network(network) }
-    @users.each { |user| Suite.oneadmin.call('user.delete', user) }
-    see_nothing(within: 30)
+    left += nodes.map { |node| attempt { node.clear } }
+    left += @networks.reverse.map { |network| attempt { remove_network(network) } }
+    left += @users.map { |user| attempt { Suite.oneadmin.call('user.delete', user) } }
+    left << attempt { see_nothing(within: 30) }
+    left.compact.first
   end
 
   def remove(vm)

@@ -54,6 +54,11 @@ class VM
     self
   end
 
+  def call(method, *arguments)
+    @client.call(method, id, *arguments)
+    self
+  end
+
   def attach(network)
     @client.call('vm.attachnic', id, "NIC = [ NETWORK_ID = \"#{network.id}\" ]")
     self
@@ -70,7 +75,7 @@ class VM
   end
 
   def recover(operation)
-    Suite.oneadmin.call('vm.recover', id, { failure: 0, success: 1, retry: 2, delete: 3 }.fetch(operation))
+    Suite.oneadmin.call('vm.recover', id, { failure: 0, success: 1, retry: 2, delete: 3, recreate: 4 }.fetch(operation))
     self
   end
 
@@ -175,6 +180,13 @@ class Account
     id = client.call('vn.allocate', "NAME = \"#{@case.unique(name)}\"\nVN_MAD = \"infiniband\"\n#{more}\n" \
                                     'AR = [ TYPE = "IP4", IP = "10.64.0.1", SIZE = "1000" ]', -1).to_i
     @case.made_network(Network.new(client, id)).await_ready
+  end
+
+  # A network from which every user reserves, and in which every user's VMs may be.
+  def pool(more = '')
+    shared = network('pool', more)
+    client.call('vn.chmod', shared.id, 1, 1, 0, 1, 1, 0, 1, 0, 0)
+    shared
   end
 
   def reserve(parent, name, size = 100)

@@ -85,14 +85,23 @@ class FrontEnd
     raise "oned has ended: #{File.read("#{logs}/oned.log").lines.grep(/\[E\]/).last(3).join(' ')}" if ended?('oned')
   end
 
+  # oned and its scheduler. Of one that is killed systemd ends what it has left.
   def kill(signal)
     @pids.each_value { |pid| Process.kill(signal, pid) }
     @pids.each_value { |pid| Process.wait(pid) }
+    @pids.each_value { |group| end_group(group) }
     @pids.clear
     Suite.as_oneadmin("#{bin}/onehem-server", 'stop')
   end
 
   private
+
+  def end_group(group)
+    Process.kill('KILL', -group)
+    sleep 0.5
+  rescue Errno::ESRCH
+    nil
+  end
 
   def ended?(name)
     return false unless @pids[name] && Process.wait(@pids[name], Process::WNOHANG)
@@ -168,6 +177,7 @@ class FrontEnd
 
   def start_program(name, *command)
     log = "#{Suite::PLACE}/#{name}.out"
-    @pids[name] = Process.spawn(*Suite.oneadmin_command(*command), %i[out err] => [log, 'a'], :in => '/dev/null')
+    @pids[name] = Process.spawn(*Suite.oneadmin_command(*command),
+                                %i[out err] => [log, 'a'], :in => '/dev/null', :pgroup => true)
   end
 end
