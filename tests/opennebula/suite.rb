@@ -14,7 +14,6 @@ module Suite
   HOSTS = "#{PLACE}/hosts".freeze
   HOME = "#{PLACE}/home".freeze
   BUILD = ENV.fetch('ONEIB_SUITE_BUILD', '')
-  LOGS = "#{BUILD}/opennebula-logs".freeze
   PREFIX = ENV.fetch('ONEIB_SUITE_PREFIX', '')
   USER = '65534'.freeze # who is oneadmin on the front-end and on the hosts, as on the lab's nodes
   PASSWORD = 'suite'.freeze
@@ -199,12 +198,13 @@ module Suite
 
   # For whoever looks into a failure.
   def save_logs
-    FileUtils.rm_rf(LOGS)
-    FileUtils.mkdir_p(LOGS)
+    logs = "#{BUILD}/opennebula-logs/#{front_end.version}"
+    FileUtils.rm_rf(logs)
+    FileUtils.mkdir_p(logs)
     files = Dir["#{front_end.logs}/*.log", "#{front_end.etc}/*.conf", "#{PLACE}/*.out", "#{PLACE}/lab/*/*.log"]
-    files.each { |path| FileUtils.cp(path, LOGS) }
-    FileUtils.cp_r("#{front_end.var}/vms", LOGS) if Dir.exist?("#{front_end.var}/vms")
-    puts "Logs are in #{LOGS}"
+    files.each { |path| FileUtils.cp(path, logs) }
+    FileUtils.cp_r("#{front_end.var}/vms", logs) if Dir.exist?("#{front_end.var}/vms")
+    puts "Logs are in #{logs}"
   end
 
   def main(words)

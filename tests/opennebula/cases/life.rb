@@ -42,8 +42,8 @@ end
 check 'rebooted and reset it keeps its network' do
   blue = admin.network('blue')
   vm = admin.running(blue, on: 'H2')
-  %w[reboot reset].each do |action|
-    vm.act(action)
+  { 'reboot' => 'reboot', 'reboot-hard' => 'reset' }.each do |asked, action|
+    vm.act(asked)
     seen_within(10) { must("#{action} was not called") { node('H2').calls.last == action } }
     see(vm => [blue.key])
   end
@@ -68,7 +68,9 @@ check 'a guest that switches itself off reaches nobody; resumed, its network aga
   see(vm => [blue.key])
 end
 
-check 'a guest that switched itself off is terminated: nothing is left, its function is another VM\'s' do
+check 'a guest that switched itself off is terminated: nothing is left, its function is another VM\'s',
+      expected_to_fail: 'OpenNebula calls nobody then, and the host keeps the function for two minutes. Grants are to mend it: ' \
+                        'a node believes oneibd alone.' do
   blue = admin.network('blue')
   vm = admin.running(blue, on: 'H2')
   node('H2').guest_ends(vm.id)

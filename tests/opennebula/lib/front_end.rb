@@ -89,18 +89,21 @@ class FrontEnd
   def kill(signal)
     @pids.each_value { |pid| Process.kill(signal, pid) }
     @pids.each_value { |pid| Process.wait(pid) }
-    @pids.each_value { |group| end_group(group) }
+    end_drivers
     @pids.clear
     Suite.as_oneadmin("#{bin}/onehem-server", 'stop')
   end
 
   private
 
-  def end_group(group)
-    Process.kill('KILL', -group)
+  def end_drivers
+    mads = @location ? "#{@location}/lib/mads/" : '/usr/lib/one/mads/'
+    Dir['/proc/[0-9]*'].each do |process|
+      Process.kill('KILL', File.basename(process).to_i) if File.read("#{process}/cmdline").include?(mads)
+    rescue Errno::ENOENT, Errno::ESRCH
+      next
+    end
     sleep 0.5
-  rescue Errno::ESRCH
-    nil
   end
 
   def ended?(name)
@@ -177,7 +180,6 @@ class FrontEnd
 
   def start_program(name, *command)
     log = "#{Suite::PLACE}/#{name}.out"
-    @pids[name] = Process.spawn(*Suite.oneadmin_command(*command),
-                                %i[out err] => [log, 'a'], :in => '/dev/null', :pgroup => true)
+    @pids[name] = Process.spawn(*Suite.oneadmin_command(*command), %i[out err] => [log, 'a'], :in => '/dev/null')
   end
 end
