@@ -198,13 +198,13 @@ module Suite
 
   # For whoever looks into a failure.
   def save_logs
-    logs = "#{BUILD}/opennebula-logs/#{front_end.version}"
+    logs = "#{PLACE}/logs/#{front_end.version}"
     FileUtils.rm_rf(logs)
     FileUtils.mkdir_p(logs)
     files = Dir["#{front_end.logs}/*.log", "#{front_end.etc}/*.conf", "#{PLACE}/*.out", "#{PLACE}/lab/*/*.log"]
     files.each { |path| FileUtils.cp(path, logs) }
     FileUtils.cp_r("#{front_end.var}/vms", logs) if Dir.exist?("#{front_end.var}/vms")
-    puts "Logs are in #{logs}"
+    puts "Logs are in #{BUILD}/opennebula-logs/#{front_end.version}"
   end
 
   def main(words)

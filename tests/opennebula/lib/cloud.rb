@@ -203,7 +203,10 @@ class Account
     @case.made_vm(VM.new(client, id))
   end
 
+  # Monitoring may find it running before its last step is noted.
   def running(*networks, on:, more: '')
-    vm(*networks, more: more).deploy(on).await(:running)
+    vm = vm(*networks, more: more).deploy(on).await(:running)
+    Suite.eventually("post of VM #{vm.id} is noted", 10) { vm.steps.include?('post') or raise 'it is not' }
+    vm
   end
 end

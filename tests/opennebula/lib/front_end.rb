@@ -74,6 +74,8 @@ class FrontEnd
   # --- running ------------------------------------------------------------------------------------------------------
 
   def start
+    # As OpenNebula's own script does: one that was killed has left its lock.
+    FileUtils.rm_f(@location ? "#{var}/lock/.lock" : '/var/lock/one/one')
     start_program('oned', "#{bin}/oned", '-f')
     await_oned
     Suite.as_oneadmin("#{bin}/onehem-server", 'start')
@@ -82,7 +84,7 @@ class FrontEnd
 
   def await_oned
     Suite.eventually('oned answers', 60) { Suite.oneadmin.call('system.version') unless ended?('oned') }
-    raise "oned has ended: #{File.read("#{logs}/oned.log").lines.grep(/\[E\]/).last(3).join(' ')}" if ended?('oned')
+    raise "oned has ended: #{File.read("#{Suite::PLACE}/oned.out")}" if ended?('oned')
   end
 
   # oned and its scheduler. Of one that is killed systemd ends what it has left.
