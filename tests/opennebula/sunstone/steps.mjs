@@ -4,8 +4,8 @@ import assert from 'node:assert/strict'
 import { command, eventually, oneib, sunstoneTabs } from './front_end.mjs'
 import { Sunstone } from './sunstone.mjs'
 
-const PANEL = { x: 262, width: 858 }
-const FORM = { x: 48, width: 1072 }
+const PANEL = { x: 282, width: 918 }
+const FORM = { x: 48, width: 1152 }
 
 const list = (value) => (value === undefined ? [] : [value].flat())
 
@@ -56,7 +56,7 @@ export const steps = [
     await sunstone.press('action-vnet-reserve_dialog')
     await sunstone.fill('reserve-vnet-SIZE', '16')
     await sunstone.fill('reserve-vnet-NAME', 'my-cluster')
-    await sunstone.picture('sunstone-reserve', { y: 215, height: 370 })
+    await sunstone.pictureOfDialog('sunstone-reserve')
     await sunstone.press('dg-accept-button')
     await eventually('there is the reservation, with a P_Key of its own', 30, () => {
       const [mine, pool] = [network('my-cluster'), network('ib-pool')]
@@ -69,7 +69,6 @@ export const steps = [
     await sunstone.press('action-instantiate_dialog')
     await sunstone.fill('information-name', 'my-node')
     await sunstone.fill('capacity-VCPU', '4')
-    await sunstone.picture('sunstone-capacity', { ...FORM, y: 80 })
     await sunstone.next()
     await sunstone.picture('sunstone-inputs', { ...FORM, y: 80 })
     await sunstone.fill('user-inputs-USERNAME', 'mpi\n')
@@ -77,9 +76,8 @@ export const steps = [
     await sunstone.next()
     await sunstone.press('tab-network')
     await sunstone.press('vm-template-networking-attach-nic')
-    await sunstone.chooseNetwork('my-cluster', () => sunstone.picture('sunstone-attach', { y: 60, height: 640 }))
+    await sunstone.chooseNetwork('my-cluster', () => sunstone.pictureOfDialog('sunstone-attach'))
     await sunstone.text('NIC1: my-cluster').waitFor()
-    await sunstone.picture('sunstone-nics', { ...FORM, y: 80, height: 560 })
     await sunstone.next()
     assert.match(await sunstone.complaint(), /error transforming the vm to xml/i)
   }],
@@ -142,7 +140,6 @@ export const steps = [
     await sunstone.picture('sunstone-roles', { ...PANEL, y: 50 })
     await sunstone.text('Scale').click()
     await sunstone.fill('form-dg-cardinality', '3')
-    await sunstone.picture('sunstone-scale', { x: 320, y: 270, width: 480, height: 240 })
     await sunstone.press('dg-accept-button')
     await eventually('there are three workers', 120, () => workersOf(service()).length === 3)
   }],

@@ -6,7 +6,7 @@ import { PLACE, pause } from './front_end.mjs'
 
 const { chromium } = createRequire(`${process.env.NODE_PATH}/`)('playwright-core')
 const ADDRESS = 'http://127.0.0.1:2616/fireedge/sunstone'
-const SIZE = { width: 1120, height: 800 }
+const SIZE = { width: 1200, height: 800 }
 export const PICTURE_WIDTH = 800
 
 const OPTIONS = [
@@ -24,7 +24,7 @@ const mark = (name) => `[data-cy="${name}"]`
 export class Sunstone {
   static async login(browser, user) {
     const context = await browser.newContext({ viewport: SIZE, locale: 'en-US' })
-    context.setDefaultTimeout(30000)
+    context.setDefaultTimeout(60000)
     const sunstone = new Sunstone(await context.newPage())
     await sunstone.page.goto(ADDRESS)
     await sunstone.fill('login-user', user)
@@ -75,7 +75,7 @@ export class Sunstone {
   // The panel of the object of that name.
   async panel(path, name) {
     await this.open(path)
-    await this.text(name).click()
+    await this.text(name).click({ noWaitAfter: true })
     await this.marked('tab-info').waitFor()
     await pause(1500)
   }
@@ -108,10 +108,15 @@ export class Sunstone {
     return words
   }
 
+  // The dialog that is open, as a picture.
+  async pictureOfDialog(name) {
+    await this.picture(name, await this.page.locator('[role=dialog]').last().boundingBox())
+  }
+
   // Part of the page, as a picture of the guide. Its width is the guide's.
   async picture(name, { x = 0, y = 0, width = SIZE.width - x, height = SIZE.height - y } = {}) {
     await this.page.mouse.move(2, SIZE.height - 2)
-    await pause(800)
+    await pause(1500)
     const devtools = await this.page.context().newCDPSession(this.page)
     const { data } = await devtools.send('Page.captureScreenshot', {
       format: 'png',
