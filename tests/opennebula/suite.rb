@@ -60,7 +60,7 @@ module Suite
     rescue StandardError => e
       raise NotSeen.new("not within #{seconds} s: #{what}; #{e.message}"), cause: nil if now > finish
 
-      sleep 0.1
+      sleep 0.2
       retry
     end
   end

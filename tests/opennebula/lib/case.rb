@@ -95,7 +95,7 @@ class Case
     rescue NotSeen
       raise if Suite.now > finish
 
-      sleep 0.1
+      sleep 0.2
       retry
     end
   end
