@@ -48,7 +48,7 @@ check 'without oneibd a VM does not start and nothing is open; with it, it start
 end
 
 # OpenNebula waits for the answer of a driver that is gone, until somebody says how it went.
-{ failure: 'failed', success: 'done' }.each do |operation, word|
+{ failure: 'failed', success: 'worked' }.each do |operation, word|
   check "oned killed while a NIC is attached, which is then said to have #{word}: the VM reaches nothing else than it has" do
     blue = admin.network('blue')
     green = admin.network('green')
