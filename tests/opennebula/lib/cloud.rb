@@ -79,7 +79,7 @@ class VM
     self
   end
 
-  def await(*states, within: 30)
+  def await(*states, within: 90)
     Suite.eventually("VM #{id} is #{states.join(' or ')}", within) do
       now = state
       states.include?(now) or raise "it is #{now}#{why}"
@@ -87,7 +87,7 @@ class VM
     self
   end
 
-  def await_on(host, *states, within: 30)
+  def await_on(host, *states, within: 90)
     Suite.eventually("VM #{id} is #{states.join(' or ')} on #{host}", within) do
       await(*states, within: 0)
       self.host == host or raise "it is on #{self.host}"

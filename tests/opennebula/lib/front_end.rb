@@ -83,7 +83,7 @@ class FrontEnd
   end
 
   def await_oned
-    Suite.eventually('oned answers', 60) { Suite.oneadmin.call('system.version') unless ended?('oned') }
+    Suite.eventually('oned answers', 180) { Suite.oneadmin.call('system.version') unless ended?('oned') }
     raise "oned has ended: #{File.read("#{Suite::PLACE}/oned.out")}" if ended?('oned')
   end
 
