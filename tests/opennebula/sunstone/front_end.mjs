@@ -50,7 +50,7 @@ export async function eventually(what, seconds, attempt) {
 }
 
 // A file with that text, for a command.
-function file(text) {
+export function file(text) {
   writeFileSync(`${PLACE}/text`, text)
   return `${PLACE}/text`
 }

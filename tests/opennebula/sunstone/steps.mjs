@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What docs/user.md says of Sunstone, each as it is done there, judged by OpenNebula's own commands.
 import assert from 'node:assert/strict'
-import { command, eventually, oneib, sunstoneTabs } from './front_end.mjs'
+import { command, eventually, file, oneib, sunstoneTabs } from './front_end.mjs'
 import { Sunstone } from './sunstone.mjs'
 
 const PANEL = { x: 282, width: 918 }
@@ -211,6 +211,15 @@ export const steps = [
     assert.equal(after.VN_MAD, 'bridge')
     assert.equal(after.TEMPLATE.MTU, undefined)
     await sunstone.close()
+  }],
+
+  ['one command makes it an InfiniBand network again, with its P_Key', async () => {
+    const before = network('ib-shared')
+    command('onevnet', 'update', before.ID, file('VN_MAD="infiniband"\nBRIDGE_TYPE="none"\n'), '--append')
+    const after = network('ib-shared')
+    assert.equal(after.VN_MAD, 'infiniband')
+    assert.equal(after.TEMPLATE.BRIDGE_TYPE, 'none')
+    assert(after.VLAN_ID && after.VLAN_ID === before.VLAN_ID, `${before.VLAN_ID} was, ${after.VLAN_ID} is`)
   }],
 
   ['a user deletes service, machine and network', async (world) => {

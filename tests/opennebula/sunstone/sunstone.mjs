@@ -12,6 +12,8 @@ export const PICTURE_WIDTH = 800
 const OPTIONS = [
   '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking',
   '--disable-component-update', '--disable-sync', '--disable-dev-shm-usage',
+  // Else pages have the lowest priority, and stand still on a machine that has much to do.
+  '--disable-renderer-backgrounding', '--disable-backgrounding-occluded-windows',
 ]
 
 export async function openBrowser() {
@@ -24,7 +26,7 @@ const mark = (name) => `[data-cy="${name}"]`
 export class Sunstone {
   static async login(browser, user) {
     const context = await browser.newContext({ viewport: SIZE, locale: 'en-US' })
-    context.setDefaultTimeout(60000)
+    context.setDefaultTimeout(120000)
     const sunstone = new Sunstone(await context.newPage())
     await sunstone.page.goto(ADDRESS)
     await sunstone.fill('login-user', user)
