@@ -54,7 +54,8 @@ int oneib_one_set_pkey(struct oneib_one *one, uint32_t network_id, uint16_t pkey
 int oneib_one_remove_pkey(struct oneib_one *one, uint32_t network_id, struct oneib_error *err);
 
 /* one.host.update with append: IB_VFS_FREE and IB_SWITCH of a host. vfs_free < 0 or switches NULL:
- * that one is left as it is. `switches` consists of GUIDs and commas, which is checked. */
+ * that one is left as it is. `switches` consists of GUIDs and commas, which is checked. What is
+ * read back as something else is written a second time, because probes write too. */
 int oneib_one_set_host(struct oneib_one *one, uint32_t host_id, int32_t vfs_free,
                        const char *switches, struct oneib_error *err);
 /*

@@ -15,6 +15,7 @@ struct standing_host {
     char vfs_free[32], switches[2048];
     unsigned updates;
     bool is_stubborn; /* accepts everything and keeps what it has */
+    bool is_probed;   /* its probe writes once, right after oneib */
     bool is_gone;
 };
 static struct standing_host *host;
@@ -42,6 +43,9 @@ static void answer(int connection, const char *request)
             take_attribute(request, "IB_VFS_FREE", host->vfs_free, sizeof host->vfs_free);
             take_attribute(request, "IB_SWITCH", host->switches, sizeof host->switches);
         }
+        if (host->is_probed)
+            strcpy(host->vfs_free, "7");
+        host->is_probed = false;
         stand_in_document(connection, "3");
         return;
     }
@@ -130,6 +134,15 @@ static void a_value_that_did_not_take_is_an_error(void **state)
     must_fail(*state, -1, "0x20", ONEIB_ERROR_PROTOCOL, "IB_SWITCH=\"0x20\" and did not keep");
 }
 
+static void a_value_that_the_probe_writes_over_is_written_again(void **state)
+{
+    struct fixture *fixture = *state;
+    host->is_probed = true;
+    assert_int_equal(oneib_one_set_host(fixture->one, 3, 6, "0x20", &fixture->err), 0);
+    assert_string_equal(host->vfs_free, "6");
+    assert_int_equal(host->updates, 2);
+}
+
 static void a_host_that_is_gone_is_not_found(void **state)
 {
     host->is_gone = true;
@@ -172,6 +185,7 @@ int main(void)
         TEST(a_value_that_is_not_given_stays),
         TEST(nothing_to_write_is_no_call),
         TEST(a_value_that_did_not_take_is_an_error),
+        TEST(a_value_that_the_probe_writes_over_is_written_again),
         TEST(a_host_that_is_gone_is_not_found),
         TEST(anything_but_guids_and_commas_is_never_sent),
         TEST(more_switches_than_a_host_has_ports_are_never_sent),
