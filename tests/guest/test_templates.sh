@@ -507,6 +507,15 @@ test_a_network_without_a_key_is_said() {
     says '^load: network ib-pool has no P_Key yet' loads pool
 }
 
+test_oneflow_that_does_not_answer_is_said_before_anything_is_made() {
+    front_end
+    export ONE_FAILS='oneflow-template *'
+    refuses 'OneFlow does not answer: .*opennebula-flow.*load pool shared storage node' --image guest-image
+    nothing_is_made
+    prints 'created network ib-pool (id 10)
+created VM template ib-node (id 11)' loads --image guest-image pool node
+}
+
 test_two_machines_of_one_name_are_refused_before_anything_is_made() {
     front_end
     there onetemplate 5 ib-node oneadmin
