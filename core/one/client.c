@@ -478,34 +478,22 @@ static int check_host(struct oneib_one *one, uint32_t host_id, int32_t vfs_free,
     return outcome;
 }
 
-/* *kept: oned has it now; when it has not, *err says what it has. */
+/* What is read back as something else may be the work of the host's probe in between: then once
+ * more. */
 static int write_host(struct oneib_one *one, uint32_t host_id, int32_t vfs_free,
-                      const char *switches, bool *kept, struct oneib_error *err)
+                      const char *switches, struct oneib_error *err)
 {
-    *kept = false;
-    if (update_host(one, host_id, vfs_free, switches, err) < 0)
-        return -1;
-    if (check_host(one, host_id, vfs_free, switches, err) < 0)
-        return err->code == ONEIB_ERROR_PROTOCOL ? 0 : -1;
-    *kept = true;
-    return 0;
-}
-
-/* The host's probe may have written in between: then once more. */
-static int write_host_twice(struct oneib_one *one, uint32_t host_id, int32_t vfs_free,
-                            const char *switches, struct oneib_error *err)
-{
-    bool kept = false;
-    struct oneib_error why = {0};
-    for (unsigned tries = 0; tries < 2 && !kept; tries++)
-        if (write_host(one, host_id, vfs_free, switches, &kept, &why) < 0) {
-            *err = why;
+    for (bool again = false;; again = true) {
+        struct oneib_error why = {0};
+        if (update_host(one, host_id, vfs_free, switches, err) < 0)
             return -1;
-        }
-    if (kept)
-        return 0;
-    *err = why;
-    return oneib_wrap(err, "reading back IB_VFS_FREE and IB_SWITCH of host %" PRIu32, host_id);
+        if (check_host(one, host_id, vfs_free, switches, &why) == 0)
+            return 0;
+        if (why.code == ONEIB_ERROR_PROTOCOL && !again)
+            continue;
+        *err = why;
+        return oneib_wrap(err, "reading back IB_VFS_FREE and IB_SWITCH of host %" PRIu32, host_id);
+    }
 }
 
 int oneib_one_set_host(struct oneib_one *one, uint32_t host_id, int32_t vfs_free,
@@ -524,7 +512,7 @@ int oneib_one_set_host(struct oneib_one *one, uint32_t host_id, int32_t vfs_free
                           host_id, ONEIB_HOST_PORTS_MAX);
     if (check_id("host", host_id, err) < 0)
         return -1;
-    return write_host_twice(one, host_id, vfs_free, switches, err);
+    return write_host(one, host_id, vfs_free, switches, err);
 }
 
 bool oneib_one_error_is_general(enum oneib_error_code code)

@@ -211,10 +211,10 @@ static int ask_one(struct oneib_gathering *gathering, const struct kind *kind, u
     if (kind->fetch(gathering->one, id, &xml, &length, &refusal) < 0) {
         if (refusal.code == ONEIB_ERROR_NOT_FOUND)
             return 0;
+        if (refusal.code == ONEIB_ERROR_TOO_LARGE && kind->subject != ONEIB_SUBJECT_HOST)
+            return keep_unreadable(&gathering->documents, kind, id, "", 0, err);
         *err = refusal;
-        return refusal.code == ONEIB_ERROR_TOO_LARGE
-                   ? keep_unreadable(&gathering->documents, kind, id, "", 0, err)
-                   : -1;
+        return -1;
     }
     int outcome = read_alone(&gathering->documents, kind, id, xml, length, err);
     free(xml);
