@@ -19,11 +19,6 @@ static bool same_statics(const struct oneib_network *a, const struct oneib_netwo
     return true;
 }
 
-static bool same_key(const struct oneib_network *a, const struct oneib_network *b)
-{
-    return a->key_state == b->key_state && (a->key_state != ONEIB_KEY_VALID || a->pkey == b->pkey);
-}
-
 static bool same_driver(const struct oneib_network *a, const struct oneib_network *b)
 {
     if (!a->other_driver || !b->other_driver)
@@ -33,12 +28,12 @@ static bool same_driver(const struct oneib_network *a, const struct oneib_networ
 
 bool oneib_mirror_same_network(const struct oneib_network *a, const struct oneib_network *b)
 {
-    return a->id == b->id && a->parent_id == b->parent_id && same_key(a, b) && same_driver(a, b) &&
-           a->unreadable == b->unreadable && a->being_created == b->being_created &&
-           a->reservations_share == b->reservations_share && a->membership == b->membership &&
-           strcmp(a->device, b->device) == 0 && a->device_port == b->device_port &&
-           a->device_invalid == b->device_invalid && a->mtu_bytes == b->mtu_bytes &&
-           a->rate_gbps == b->rate_gbps && same_statics(a, b);
+    return a->id == b->id && a->parent_id == b->parent_id && oneib_same_key(a, b) &&
+           same_driver(a, b) && a->unreadable == b->unreadable &&
+           a->being_created == b->being_created && a->reservations_share == b->reservations_share &&
+           a->membership == b->membership && strcmp(a->device, b->device) == 0 &&
+           a->device_port == b->device_port && a->device_invalid == b->device_invalid &&
+           a->mtu_bytes == b->mtu_bytes && a->rate_gbps == b->rate_gbps && same_statics(a, b);
 }
 
 static bool same_port(const struct oneib_hca_port *a, const struct oneib_hca_port *b)
