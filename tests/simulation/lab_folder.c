@@ -52,18 +52,27 @@ static void remove_tree(const char *folder)
     nftw(folder, remove_entry, 16, FTW_PHYS | FTW_DEPTH);
 }
 
-/* What of the nodes lies in memory goes first: the link is how it is found. */
+/* What of the nodes lies in memory; "" without any. */
+static void find_memory(const char *folder, char memory[PATH_MAX])
+{
+    char link[PATH_MAX];
+    snprintf(link, sizeof link, "%s/" LAB_NODES, folder);
+    const ssize_t length = readlink(link, memory, PATH_MAX - 1);
+    memory[length > 0 ? length : 0] = '\0';
+    if (strncmp(memory, LAB_MEMORY "/" PREFIX, strlen(LAB_MEMORY "/" PREFIX)) != 0)
+        *memory = '\0';
+}
+
+/* The memory goes first, as the folder has the link that it is found by: while a program that is
+ * about to die still writes there, both stay. */
 static void remove_with_memory(const char *folder)
 {
-    char link[PATH_MAX], memory[PATH_MAX];
-    snprintf(link, sizeof link, "%s/" LAB_NODES, folder);
-    const ssize_t length = readlink(link, memory, sizeof memory - 1);
-    if (length > 0) {
-        memory[length] = '\0';
-        if (strncmp(memory, LAB_MEMORY "/" PREFIX, strlen(LAB_MEMORY "/" PREFIX)) == 0)
-            remove_tree(memory);
-    }
-    remove_tree(folder);
+    char memory[PATH_MAX];
+    find_memory(folder, memory);
+    if (*memory)
+        remove_tree(memory);
+    if (!*memory || access(memory, F_OK) < 0)
+        remove_tree(folder);
 }
 
 /* ---- the keeper ----------------------------------------------------------------------------- */

@@ -165,6 +165,48 @@ static void a_signal_for_the_whole_group_leaves_nothing(void **state)
     await_gone(&other);
 }
 
+#define LATE_FILES 20000u
+
+/* A program that is slow to die: it writes on for a while when its parent has gone. */
+static void write_on(const char *folder, pid_t parent)
+{
+    char path[96];
+    while (getppid() == parent)
+        lab_sleep_ms(1);
+    for (unsigned i = 0; i < LATE_FILES; i++) {
+        snprintf(path, sizeof path, "%s/late-%u", folder, i);
+        const int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+        if (fd >= 0)
+            close(fd);
+    }
+    _exit(0);
+}
+
+static struct lab *open_with_a_late_writer(void)
+{
+    struct lab *lab = open_whole_lab();
+    char link[128], memory[64] = "";
+    snprintf(link, sizeof link, "%s/" LAB_NODES, lab->folder);
+    if (readlink(link, memory, sizeof memory - 1) < 0)
+        die("a lab without memory");
+    const pid_t parent = getpid(), writer = fork();
+    if (writer < 0)
+        die("starting a writer");
+    if (writer == 0) {
+        close(lab->lock);
+        write_on(memory, parent);
+    }
+    return lab;
+}
+
+static void what_a_dying_program_still_writes_goes_too(void **state)
+{
+    (void)state;
+    const struct other other = start_other(open_with_a_late_writer);
+    end_other(&other, SIGKILL);
+    await_gone(&other);
+}
+
 static struct lab *open_without_keeper(void)
 {
     struct lab *lab = open_whole_lab();
@@ -252,6 +294,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_signal_that_ends_a_lab_leaves_nothing_of_it),
         cmocka_unit_test(a_signal_for_the_whole_group_leaves_nothing),
+        cmocka_unit_test(what_a_dying_program_still_writes_goes_too),
         cmocka_unit_test(what_a_killed_keeper_left_goes_when_the_next_lab_is_opened),
         cmocka_unit_test(a_lab_that_is_open_stays_when_another_is_opened),
         cmocka_unit_test(a_folder_that_is_kept_stays),
