@@ -184,6 +184,8 @@ static int reconcile_stage(struct one *one, struct oneib_error *err)
         /* Whoever was at work on it is not any more: the next assignment goes on with it, or the
          * probe releases it. */
         return one->state.closed ? 0 : close_vf(one, err);
+    case ONEIB_VF_ENDED:
+        return one->state.closed ? 0 : close_vf(one, err);
     case ONEIB_VF_OPEN:
     case ONEIB_VF_CLOSED:
         return one->record.pkey ? reconcile_key(one, err) : keep_closed(one, err);

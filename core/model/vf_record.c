@@ -12,7 +12,9 @@ static const char *const stage_names[] = {
     [ONEIB_VF_PREPARING] = "preparing",
     [ONEIB_VF_CLOSED] = "closed",
     [ONEIB_VF_OPEN] = "open",
-    [ONEIB_VF_RELEASING] = "releasing",
+    [ONEIB_VF_ENDED] = "ended",
+    [ONEIB_VF_RELEASING] = "ended",
+    "releasing",
 };
 
 static const char *const guid_names[] = {
@@ -137,12 +139,14 @@ void oneib_vf_record_render(const struct oneib_vf_record *record, struct oneib_t
     oneib_pci_format(&record->vf, vf);
     oneib_text_printf(text, "vf=%s device=%s index=%u port=%u", vf, record->device, record->index,
                       record->port);
-    oneib_text_printf(text, " vm=%" PRIu32 " nic=%u site=%u pkey=0x%04x membership=%s",
-                      record->vm_id, record->nic_id, record->site, record->pkey,
-                      oneib_membership_name(record->limited ? ONEIB_LIMITED : ONEIB_FULL));
-    oneib_text_printf(text, " stage=%s guid=%s owner=%" PRId32 ":%" PRIu64 " since=%" PRId64,
+    oneib_text_printf(
+        text, " vm=%" PRIu32 " nic=%u network=%" PRIu32 " site=%u pkey=0x%04x membership=%s",
+        record->vm_id, record->nic_id, record->network_id, record->site, record->pkey,
+        oneib_membership_name(record->limited ? ONEIB_LIMITED : ONEIB_FULL));
+    oneib_text_printf(text,
+                      " stage=%s guid=%s owner=%" PRId32 ":%" PRIu64 " domain=%s since=%" PRId64,
                       stage_names[record->stage], guid_names[record->guid], record->owner,
-                      record->owner_start, record->since);
+                      record->owner_start, record->in_domain ? "yes" : "no", record->since);
 }
 
 void oneib_vf_table_render(const struct oneib_vf_table *table, struct oneib_text *text)
@@ -163,19 +167,21 @@ enum field {
     FIELD_PORT,
     FIELD_VM,
     FIELD_NIC,
+    FIELD_NETWORK,
     FIELD_SITE,
     FIELD_PKEY,
     FIELD_MEMBERSHIP,
     FIELD_STAGE,
     FIELD_GUID,
     FIELD_OWNER,
+    FIELD_DOMAIN,
     FIELD_SINCE,
     FIELD_COUNT
 };
 
 static const char *const field_names[FIELD_COUNT] = {
-    "vf",   "device",     "index", "port", "vm",    "nic",   "site",
-    "pkey", "membership", "stage", "guid", "owner", "since",
+    "vf",   "device",     "index", "port", "vm",    "nic",    "network", "site",
+    "pkey", "membership", "stage", "guid", "owner", "domain", "since",
 };
 
 struct values {
@@ -261,13 +267,15 @@ static int read_function(const struct values *values, struct oneib_vf_record *re
 static int read_holder(const struct values *values, struct oneib_vf_record *record,
                        struct oneib_error *err)
 {
-    uint64_t vm, nic, site;
+    uint64_t vm, nic, network, site;
     if (read_number(values, FIELD_VM, 0, UINT32_MAX, &vm, err) < 0 ||
         read_number(values, FIELD_NIC, 0, ONEIB_NIC_ID_MAX, &nic, err) < 0 ||
+        read_number(values, FIELD_NETWORK, 0, UINT32_MAX, &network, err) < 0 ||
         read_number(values, FIELD_SITE, 0, UINT16_MAX, &site, err) < 0)
         return -1;
     record->vm_id = (uint32_t)vm;
     record->nic_id = (uint8_t)nic;
+    record->network_id = (uint32_t)network;
     record->site = (uint16_t)site;
     return 0;
 }
@@ -294,6 +302,17 @@ static int read_state(const struct values *values, struct oneib_vf_record *recor
     record->limited = full == 0;
     record->stage = (enum oneib_vf_stage)stage;
     record->guid = (enum oneib_vf_guid)guid;
+    return 0;
+}
+
+static int read_domain(const struct values *values, struct oneib_vf_record *record,
+                       struct oneib_error *err)
+{
+    static const char *const answers[] = {"no", "yes"};
+    const int answer = find_name(values->of[FIELD_DOMAIN], answers, COUNT(answers));
+    if (answer < 0)
+        return fail_field(FIELD_DOMAIN, err);
+    record->in_domain = answer == 1;
     return 0;
 }
 
@@ -334,7 +353,8 @@ int oneib_vf_record_parse(const char *line, size_t length, struct oneib_vf_recor
     struct oneib_vf_record parsed = {0};
     if (split_line(line, length, &values, err) < 0 || read_function(&values, &parsed, err) < 0 ||
         read_holder(&values, &parsed, err) < 0 || read_state(&values, &parsed, err) < 0 ||
-        read_work(&values, &parsed, err) < 0 || check_rendering(&parsed, line, length, err) < 0)
+        read_work(&values, &parsed, err) < 0 || read_domain(&values, &parsed, err) < 0 ||
+        check_rendering(&parsed, line, length, err) < 0)
         return -1;
     *record = parsed;
     return 0;

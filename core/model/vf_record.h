@@ -3,8 +3,8 @@
  * The table of a node's virtual functions that are in oneib's hands: one record for each, and what
  * it looks like as text, one line a record:
  *
- *   vf=0000:81:00.1 device=mlx4_0 index=0 port=1 vm=42 nic=1 site=0 pkey=0x0005 membership=full
- *   stage=open guid=set owner=1234:567890 since=1795223384
+ *   vf=0000:81:00.1 device=mlx4_0 index=0 port=1 vm=42 nic=1 network=7 site=0 pkey=0x0005
+ *   membership=full stage=open guid=set owner=1234:567890 domain=yes since=1795223384
  *
  * (on one line, in this order). Pure. The file is root's, so that a line which does not parse is
  * damage, and the whole table is refused: nothing is handed out that may be somebody's.
@@ -29,6 +29,8 @@ enum oneib_vf_stage {
     ONEIB_VF_CLOSED,    /* a VM's, and closed on purpose: its network has no P_Key, or its key is
                            not in the port's table (`pkey` says which one it waits for; 0: none) */
     ONEIB_VF_OPEN,      /* mapped to `pkey` */
+    ONEIB_VF_ENDED,     /* a VM's whose domain has ended: closed, whatever `pkey` says, until it is
+                           asked for again */
     ONEIB_VF_RELEASING, /* being closed, or not closed yet because something refused */
 };
 
@@ -47,6 +49,7 @@ struct oneib_vf_record {
     uint8_t port;                        /* 1-254: the one port that is opened */
     uint32_t vm_id;
     uint8_t nic_id;
+    uint32_t network_id;
     uint16_t site;   /* the GUID is oneib_guid_encode(site, vm_id, nic_id) */
     oneib_pkey pkey; /* 0: none */
     bool limited;    /* the NIC may be a limited member only */
@@ -55,6 +58,7 @@ struct oneib_vf_record {
     int32_t owner;        /* process that works on it; 0: none */
     uint64_t owner_start; /* its start time, /proc/PID/stat field 22, so that a pid that was given
                              out again is not mistaken for it */
+    bool in_domain;       /* a running domain of the VM's has named it since it was asked for */
     int64_t since;        /* of the last change of stage, or of the last time that
                              somebody asked for it; seconds since boot (CLOCK_BOOTTIME): no
                              clock that is set makes it older or younger */
@@ -90,7 +94,7 @@ int oneib_vf_record_parse(const char *line, size_t length, struct oneib_vf_recor
                           struct oneib_error *err);
 void oneib_vf_record_render(const struct oneib_vf_record *record, struct oneib_text *text);
 
-/* "preparing", "closed", "open", "releasing". */
+/* "preparing", "closed", "open", "ended", "releasing". */
 const char *oneib_vf_stage_name(enum oneib_vf_stage stage);
 
 #endif

@@ -23,6 +23,8 @@ static const char *use_of_record(const struct oneib_inventory_vf *item)
         return "preparing";
     case ONEIB_VF_RELEASING:
         return "releasing";
+    case ONEIB_VF_ENDED:
+        return "reserved";
     case ONEIB_VF_CLOSED:
         return is_in_a_running_vm(item) ? "closed" : "reserved";
     case ONEIB_VF_OPEN:

@@ -16,8 +16,8 @@
 #include <unistd.h>
 
 #define RECORD                                                                                     \
-    "vf=0000:81:00.1 device=mlx4_0 index=0 port=1 vm=42 nic=1 site=0 pkey=0x0005 "                 \
-    "membership=full stage=open guid=set owner=0:0 since=5"
+    "vf=0000:81:00.1 device=mlx4_0 index=0 port=1 vm=42 nic=1 network=0 site=0 pkey=0x0005 "                 \
+    "membership=full stage=open guid=set owner=0:0 domain=no since=5"
 
 static const struct tree_hca mlx4 = {.driver = ONEIB_HCA_MLX4, .vfs = 3};
 static bool is_mounted;

@@ -212,8 +212,8 @@ static void wrong_words_end_before_anything_is_looked_at(void **state)
  * ------------------------------------------------------------------------- */
 
 #define RECORD                                                                                     \
-    "vf=0000:81:00.1 device=mlx4_0 index=0 port=1 vm=42 nic=1 site=0 pkey=0x0005 "                 \
-    "membership=full stage=open guid=set owner=0:0 since=5"
+    "vf=0000:81:00.1 device=mlx4_0 index=0 port=1 vm=42 nic=1 network=0 site=0 pkey=0x0005 "                 \
+    "membership=full stage=open guid=set owner=0:0 domain=no since=5"
 
 static void show_prints_the_records(void **state)
 {
@@ -257,7 +257,7 @@ static void what_assign_prints_is_what_show_prints_until_it_is_released(void **s
     assert_string_equal(given->err, "");
     assert_int_equal(given->status, 0);
     strcpy(record, given->out);
-    assert_contains(record, "vf=0000:81:00.1 device=mlx4_0 index=0 port=1 vm=42 nic=1 site=7 "
+    assert_contains(record, "vf=0000:81:00.1 device=mlx4_0 index=0 port=1 vm=42 nic=1 network=0 site=7 "
                             "pkey=0x0005 membership=full stage=open guid=deferred owner=0:0 ");
     assert_says(RUN("show"), record);
     assert_says(RUN("release", NIC), "released 1\n");

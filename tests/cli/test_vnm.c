@@ -322,14 +322,14 @@ static void clean_that_leaves_a_vf_to_the_watch_warns_and_succeeds(void **state)
 {
     (void)state;
     tree_write("release", "/refuse");
-    tree_write("vf=0000:81:00.3 device=mlx4_0 index=2 port=1 vm=2 nic=1 site=0 pkey=0x0005 "
-               "membership=full stage=releasing guid=none owner=0:0 since=1",
+    tree_write("vf=0000:81:00.3 device=mlx4_0 index=2 port=1 vm=2 nic=1 network=0 site=0 pkey=0x0005 "
+               "membership=full stage=releasing guid=none owner=0:0 domain=no since=1",
                "/run/oneib/vfs");
     run_recorded(WORDS(VNM_CLEAN, "localhost"), "0053-vnm.ibrec.clean.vm2", KEY);
     assert_int_equal(status, 0);
     assert_string_equal(errors.data, "WARN: the stand-in refuses\n");
-    tree_write("vf=0000:81:00.3 device=mlx4_0 index=2 port=1 vm=2 nic=1 site=0 pkey=0x0005 "
-               "membership=full stage=open guid=set owner=0:0 since=1",
+    tree_write("vf=0000:81:00.3 device=mlx4_0 index=2 port=1 vm=2 nic=1 network=0 site=0 pkey=0x0005 "
+               "membership=full stage=open guid=set owner=0:0 domain=no since=1",
                "/run/oneib/vfs");
     run_recorded(WORDS(VNM_CLEAN, "localhost"), "0053-vnm.ibrec.clean.vm2", KEY);
     assert_failed("the stand-in refuses");

@@ -104,7 +104,7 @@ int lab_node_claims(struct lab *lab, size_t host, struct lab_node_claim claims[L
         struct lab_node_claim *claim = &claims[*count];
         if (*count == LAB_NODE_CLAIMS ||
             sscanf(line,
-                   "vf=%*s device=%*s index=%u port=1 vm=%" SCNu32 " nic=%u site=%*u pkey=%*x "
+                   "vf=%*s device=%*s index=%u port=1 vm=%" SCNu32 " nic=%u network=%*u site=%*u pkey=%*x "
                    "membership=%*s stage=%15s",
                    &claim->vf, &claim->vm, &claim->nic, claim->stage) != 4)
             return oneib_fail(err, ONEIB_ERROR_PROTOCOL, "%s: unexpected: %s", name, line);

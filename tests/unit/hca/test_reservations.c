@@ -28,7 +28,7 @@
 
 #define LINE(function, vm)                                                                         \
     "vf=0000:81:00." function " device=mlx4_0 index=1 port=1 vm=" vm                               \
-    " nic=0 site=0 pkey=0x0005 membership=full stage=open guid=set owner=0:0 since=0"
+    " nic=0 network=0 site=0 pkey=0x0005 membership=full stage=open guid=set owner=0:0 domain=no since=0"
 
 static struct oneib_vf_record sample(unsigned index, uint32_t vm_id)
 {

@@ -12,8 +12,8 @@
 #include <cmocka.h>
 
 #define LINE                                                                                       \
-    "vf=0000:81:00.1 device=mlx4_0 index=0 port=1 vm=42 nic=1 site=7 pkey=0x0005 "                 \
-    "membership=limited stage=open guid=set owner=1234:567890 since=1795223384"
+    "vf=0000:81:00.1 device=mlx4_0 index=0 port=1 vm=42 nic=1 network=0 site=7 pkey=0x0005 "                 \
+    "membership=limited stage=open guid=set owner=1234:567890 domain=no since=1795223384"
 
 static struct oneib_vf_record sample(uint8_t function, uint32_t vm_id, uint8_t nic_id)
 {
@@ -192,8 +192,8 @@ static void what_is_open_has_a_key(void **state)
     (void)state;
     assert_field_refused("0x0005", "0x0000", "to no key");
     const struct oneib_vf_record closed =
-        read_line("vf=0000:81:00.1 device=mlx4_0 index=0 port=1 vm=42 nic=1 site=0 pkey=0x0000 "
-                  "membership=full stage=closed guid=none owner=0:0 since=0");
+        read_line("vf=0000:81:00.1 device=mlx4_0 index=0 port=1 vm=42 nic=1 network=0 site=0 pkey=0x0000 "
+                  "membership=full stage=closed guid=none owner=0:0 domain=no since=0");
     assert_int_equal(closed.pkey, 0);
 }
 
@@ -366,8 +366,8 @@ static void a_damaged_table_is_refused_whole_and_names_the_line(void **state)
 {
     (void)state;
     static const char second[] =
-        "vf=0000:81:00.2 device=mlx4_0 index=1 port=1 vm=42 nic=2 site=0 pkey=0x0000 "
-        "membership=full stage=closed guid=none owner=0:0 since=0\n";
+        "vf=0000:81:00.2 device=mlx4_0 index=1 port=1 vm=42 nic=2 network=0 site=0 pkey=0x0000 "
+        "membership=full stage=closed guid=none owner=0:0 domain=no since=0\n";
     char text[1024];
     assert_table_refused("\n", "line 1: ");
     assert_table_refused(LINE, "line 1: it has no end");

@@ -11,8 +11,8 @@ static char *helper[3];
 static const struct oneib_pci vfs[] = {{.bus = 0x81, .function = 1}, {.bus = 0x81, .slot = 31}};
 
 #define RECORD(vm, nic)                                                                            \
-    "vf=0000:81:00.1 device=mlx4_0 index=0 port=1 vm=" vm " nic=" nic " site=0 pkey=0x0005 "       \
-    "membership=full stage=open guid=set owner=0:0 since=7"
+    "vf=0000:81:00.1 device=mlx4_0 index=0 port=1 vm=" vm " nic=" nic " network=0 site=0 pkey=0x0005 "       \
+    "membership=full stage=open guid=set owner=0:0 domain=no since=7"
 
 static int begin(void **state)
 {

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * What oneib-node and its callers say to each other, over a SOCK_SEQPACKET socket of the same
+ * machine: one message a packet, of fixed size, in host byte order, every byte that a kind does not
+ * use 0. Both sides are of one build: a message of another version, size or kind, or with anything
+ * in it that is not allowed, is refused whole. Pure.
+ *
+ * A connection sends requests one after the other, each after the last answer has ended:
+ *
+ *   HAVE        a NIC's VF, reserved and closed, on its way to what was asked for. Answered at
+ * once: RECORD, or FAILED. RELEASE     the VFs of a VM, or of one of its NICs: closed at once.
+ * Answered at once: RELEASED. RELEASE_VF  one VF, whoever it is recorded for, or nobody. Likewise.
+ *   WAIT        for all that this connection has asked for. Answered when that has ended: a RECORD
+ *               for each HAVE that is done and one FAILED for each request that has failed, in the
+ *               order in which they were asked, then END.
+ *   LIST        what the service knows. Answered by a RECORD for each VF, a DOMAIN for each VF that
+ *               a domain names and for each domain that names none, then END.
+ *
+ * A connection that is closed before its WAIT has ended gives up: a VF that its NIC did not have
+ * before is closed and free again, one that it had stays its own, closed.
+ */
+#ifndef ONEIB_SERVICE_MESSAGE_H
+#define ONEIB_SERVICE_MESSAGE_H
+
+#include "base/error.h"
+#include "model/device.h"
+#include "model/pci.h"
+#include "model/vf_record.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Below oneib_node_root() (hca/place.h). OpenNebula's group: everything; all others: LIST. */
+#define ONEIB_SERVICE_SOCKET "/run/oneib/node.sock"
+#define ONEIB_SERVICE_READ_SOCKET "/run/oneib/node-read.sock"
+
+#define ONEIB_MESSAGE_MAGIC 0x314e424fu /* "OBN1" in the bytes of a little endian machine */
+#define ONEIB_MESSAGE_TEXT 512          /* bytes of an error's text, its 0 included */
+#define ONEIB_MESSAGE_NAME 64           /* of a domain's name; a longer one is cut */
+
+enum oneib_request_kind {
+    ONEIB_REQUEST_HAVE = 1,
+    ONEIB_REQUEST_RELEASE,
+    ONEIB_REQUEST_RELEASE_VF,
+    ONEIB_REQUEST_WAIT,
+    ONEIB_REQUEST_LIST,
+};
+
+/* Flags of a request. */
+#define ONEIB_HAVE_LIMITED 0x0001u    /* the NIC may be a limited member only */
+#define ONEIB_HAVE_THIS_VF 0x0002u    /* `vf` says which */
+#define ONEIB_HAVE_DEFER_GUID 0x0004u /* the same GUID may still be another host's port's */
+#define ONEIB_HAVE_ATTACH                                                                          \
+    0x0008u /* the NIC is being attached: what it has and no domain names                          \
+               is of an attach that failed, and is released first */
+#define ONEIB_RELEASE_NIC_GONE                                                                     \
+    0x0010u /* the VM has lost the NIC: closed even while a running domain                         \
+               names the VF, see vf/vfs.h */
+
+struct oneib_request {
+    uint32_t magic;
+    uint16_t kind;  /* enum oneib_request_kind */
+    uint16_t flags; /* above */
+    uint32_t vm_id;
+    int32_t nic_id;      /* 0-255; RELEASE: -1 is all */
+    uint32_t network_id; /* HAVE */
+    int32_t numa_node;   /* HAVE: wanted; -1: none */
+    uint16_t pkey;       /* HAVE: 0: hold the VF, closed */
+    uint8_t port;        /* HAVE: 0: not named */
+    uint8_t unused;
+    struct oneib_pci vf;                 /* HAVE with THIS_VF; RELEASE_VF */
+    char device[ONEIB_DEVICE_NAME_SIZE]; /* HAVE: "" is the only one; ends with a 0 */
+};
+
+enum oneib_answer_kind {
+    ONEIB_ANSWER_RECORD = 1,
+    ONEIB_ANSWER_RELEASED,
+    ONEIB_ANSWER_DOMAIN,
+    ONEIB_ANSWER_FAILED,
+    ONEIB_ANSWER_END,
+};
+
+/* What became of the VFs that a RELEASE was about. */
+struct oneib_released {
+    uint32_t freed;     /* they are nobody's any more */
+    uint32_t lingering; /* closed, and kept until the SM has let go of their GUIDs, or until the
+                           domain that names them has */
+    uint32_t left;      /* untouched: a running domain of the VM's names them */
+};
+
+/* A domain of libvirt's, and one of the VFs that it names. */
+struct oneib_domain_entry {
+    int64_t vm_id; /* of "one-42"; -1: not OpenNebula's */
+    bool running;  /* else only defined */
+    bool has_vf;
+    struct oneib_pci vf;
+    char name[ONEIB_MESSAGE_NAME]; /* untrusted; ends with a 0 */
+};
+
+struct oneib_answer {
+    uint32_t magic;
+    uint16_t kind; /* enum oneib_answer_kind */
+    uint16_t code; /* FAILED: enum oneib_error_code. END of LIST: not NONE while nobody knows which
+                      domains there are; the text says why */
+    struct oneib_vf_record record;    /* RECORD */
+    struct oneib_released released;   /* RELEASED */
+    struct oneib_domain_entry domain; /* DOMAIN */
+    char text[ONEIB_MESSAGE_TEXT];    /* FAILED, END */
+};
+
+/* Whether what has arrived is a request, or an answer, that can be taken as it is. INPUT says what
+ * is wrong with it. Everything is checked: kinds, flags that the kind does not have, numbers,
+ * names, enumerations, bytes that must be 0. */
+int oneib_request_check(const void *bytes, size_t length, struct oneib_request *request,
+                        struct oneib_error *err);
+int oneib_answer_check(const void *bytes, size_t length, struct oneib_answer *answer,
+                       struct oneib_error *err);
+
+/* A request or answer of that kind, all else 0. */
+struct oneib_request oneib_request_new(enum oneib_request_kind kind);
+struct oneib_answer oneib_answer_new(enum oneib_answer_kind kind);
+
+#endif

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The virtual functions of this node and who has them: giving one to a NIC of a VM, keeping it
+ * where its key is, taking it back. For oneib-node alone, the only writer of adapters and of the
+ * table. Nothing here waits: what takes time (the SM's acceptance of a GUID, a key that is to come)
+ * goes on in oneib_vfs_step(), and each step is one that may be the last before a crash: the record
+ * is written before its VF becomes more open, and after it has become less open.
+ * docs/design/node.md.
+ *
+ * After oneib_vfs_open() memory is allocated for what the adapters are like, never for what was
+ * asked.
+ */
+#ifndef ONEIB_VF_VFS_H
+#define ONEIB_VF_VFS_H
+
+#include "base/error.h"
+#include "model/pci.h"
+#include "model/vf_record.h"
+#include "service/message.h"
+#include "vf/domain_list.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct oneib_vfs;
+
+struct oneib_vfs_options {
+    uint16_t site;
+    uint32_t pkey_wait_ms;            /* for a key to be in the port's table */
+    uint32_t guid_wait_ms;            /* for the SM to accept a GUID, or to let go of one */
+    const struct oneib_pci *host_vfs; /* kept for the host (node.host_vfs); copied */
+    size_t host_vf_count;
+};
+
+/* Reads the table, /run/oneib/vfs; one that does not parse is INPUT, and the service goes on
+ * without giving anything: *vfs is valid then too, and every HAVE is refused with that error until
+ * oneib_vfs_step() has read a good one. NULL only without memory. */
+int oneib_vfs_open(const struct oneib_vfs_options *options, struct oneib_vfs **vfs,
+                   struct oneib_error *err);
+void oneib_vfs_close(struct oneib_vfs *vfs); /* NULL is fine; nothing on the node changes */
+
+/* ---- what is asked ------------------------------------------------------------------------- */
+
+/* What a request has begun; 0: nothing that one could wait for. */
+typedef uint32_t oneib_vfs_ticket;
+
+/*
+ * The NIC's VF, new or the one that it has: closed unless it is open as wanted already, recorded,
+ * and on its way; *record says how it is. Refused, with nothing changed for a NIC that has none: no
+ * such adapter or port; port not InfiniBand, or not safe (oneib_port_is_safe()); a VF that is
+ * somebody else's, the host's, a domain's, of an adapter that is none, with an Ethernet port, or
+ * that may send management packets (mlx4's enable_smi_admin); none free; nobody knows the domains.
+ * Another adapter, port or VF than the NIC has: its VF is closed, no key is noted, and it is
+ * refused. Another network than the record's: the VF is closed before anything else.
+ */
+int oneib_vfs_have(struct oneib_vfs *vfs, const struct oneib_request *request,
+                   struct oneib_vf_record *record, oneib_vfs_ticket *ticket,
+                   struct oneib_error *err);
+
+/*
+ * Closes what the VM, or its NIC, has, at once, and begins to take its GUIDs away. What a running
+ * domain of the VM's names is left alone, unless the VM has lost the NIC (ONEIB_RELEASE_NIC_GONE):
+ * then it is closed, and stays the VM's until the domain has let go of it. When that domain ends
+ * within ONEIB_LEAVING_MS it is released after all: libvirt's event comes a moment after the call
+ * that ended it. -1: one could not be closed; the others are released all the same. The ticket:
+ * until all are freed, TIMEOUT after guid_wait_ms, though the service goes on.
+ */
+#define ONEIB_LEAVING_MS 10000
+int oneib_vfs_release(struct oneib_vfs *vfs, const struct oneib_request *request,
+                      struct oneib_released *released, oneib_vfs_ticket *ticket,
+                      struct oneib_error *err);
+/* RELEASE_VF: a VF that nobody is recorded for, or that is recorded for this VM. Refused when it is
+ * none of an InfiniBand adapter's, the host's, a domain's, or another VM's. */
+int oneib_vfs_release_vf(struct oneib_vfs *vfs, const struct oneib_request *request,
+                         struct oneib_released *released, oneib_vfs_ticket *ticket,
+                         struct oneib_error *err);
+
+enum oneib_vfs_progress { ONEIB_VFS_BUSY, ONEIB_VFS_DONE, ONEIB_VFS_FAILED };
+/* DONE: *record is how it is now (of a HAVE). FAILED: why, undone by then: a VF that the NIC did
+ * not have before is closed and free again (or RELEASING), one that it had stays its own, CLOSED,
+ * with the wanted key noted. */
+enum oneib_vfs_progress oneib_vfs_progress(const struct oneib_vfs *vfs, oneib_vfs_ticket ticket,
+                                           struct oneib_vf_record *record, struct oneib_error *err);
+/* Nobody waits any more. What is still BUSY of a HAVE is undone, as after a failure. */
+void oneib_vfs_forget(struct oneib_vfs *vfs, oneib_vfs_ticket ticket);
+
+/* ---- what happens -------------------------------------------------------------------------- */
+
+/* What the domains are now; borrowed until the next call. VFs of domains that have ended are closed
+ * before this returns. At first, and with list->known false, nobody knows. */
+void oneib_vfs_set_domains(struct oneib_vfs *vfs, const struct oneib_domain_list *list);
+
+/* What one step did, for the log. */
+struct oneib_vfs_changes {
+    size_t closed; /* open VFs whose index no longer holds their key, or whose domain has ended */
+    size_t opened; /* mapped again, where their key is now */
+    size_t reapplied; /* GUIDs set again after a reset */
+    size_t fresh;     /* VFs of nobody in which `none` entries were closed */
+    size_t freed;     /* left over: their VM has gone */
+    size_t failed;    /* see err */
+};
+
+/*
+ * Looks at every record, its VF and its port's table, closing first, and goes on with all that is
+ * under way. `everything`: also at VFs of nobody, and at adapters that came or went; else only at
+ * what is under way. -1: the first failure, after all was tried.
+ */
+int oneib_vfs_step(struct oneib_vfs *vfs, bool everything, struct oneib_vfs_changes *changes,
+                   struct oneib_error *err);
+/* Milliseconds until the next step is due for what is under way: 20 at first, then more, up to 250;
+ * UINT32_MAX: nothing is. */
+uint32_t oneib_vfs_due_ms(const struct oneib_vfs *vfs);
+
+/* ---- looking ------------------------------------------------------------------------------- */
+
+/* Borrowed until the next call of anything above. */
+const struct oneib_vf_table *oneib_vfs_table(const struct oneib_vfs *vfs);
+
+#endif
