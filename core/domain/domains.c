@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "domain/domains.h"
+#include "base/number.h"
 #include <stdlib.h>
+#include <string.h>
 
 void oneib_domains_clear(struct oneib_domains *domains)
 {
@@ -78,4 +80,12 @@ bool oneib_domains_have_vm(const struct oneib_domains *domains, uint32_t vm_id)
         if (domains->items[i].vm_id == (int64_t)vm_id)
             return true;
     return false;
+}
+
+int64_t oneib_domain_vm_id(const char *name)
+{
+    uint64_t id;
+    if (strncmp(name, "one-", 4) == 0 && oneib_parse_decimal(name + 4, INT32_MAX, &id))
+        return (int64_t)id;
+    return -1;
 }

@@ -89,14 +89,6 @@ static char *parse_name(const struct word *word, bool *malformed)
     return name;
 }
 
-int64_t oneib_domain_vm_id(const char *name)
-{
-    uint64_t id;
-    if (strncmp(name, "one-", 4) == 0 && oneib_parse_decimal(name + 4, INT32_MAX, &id))
-        return (int64_t)id;
-    return -1;
-}
-
 static bool parse_device(const struct word *word, struct oneib_pci *device)
 {
     char text[ONEIB_PCI_TEXT_SIZE];
