@@ -13,8 +13,7 @@ static const char *const stage_names[] = {
     [ONEIB_VF_CLOSED] = "closed",
     [ONEIB_VF_OPEN] = "open",
     [ONEIB_VF_ENDED] = "ended",
-    [ONEIB_VF_RELEASING] = "ended",
-    "releasing",
+    [ONEIB_VF_RELEASING] = "releasing",
 };
 
 static const char *const guid_names[] = {
