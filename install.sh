@@ -15,7 +15,7 @@ usage: ./install.sh [--frontend] [--node] [--sm] [OPTION...]
 
   --frontend      OpenNebula's front-end: drivers and probes into its remotes, settings into oned.conf; templates, and
                   what goes into images of VMs, into PREFIX/share/oneib
-  --node          a KVM host: programs, a line for sudo, the service that watches virtual functions
+  --node          a KVM host: programs, and the service that gives virtual functions to VMs
   --sm            the host of the subnet manager: oneibd
   --bundle FILE   makes a tar with the finished programs and this script, for machines without a compiler
   --prefix DIR    where programs go, /usr if not said
@@ -71,7 +71,6 @@ check_role() {
         $is_package || check_oned_conf
         each_file "$here/remotes" check_remote
         ;;
-    node) check_sudoers ;;
     esac
 }
 
@@ -84,7 +83,6 @@ make_folders() {
         ! $is_package || make_folder d 0:0 "$destdir" "${remotes#"$destdir"}"
         each_file "$here/remotes" make_remote_folder
         ;;
-    node) make_folder d 0:0 "$destdir" /etc/sudoers.d ;;
     esac
 }
 
@@ -95,7 +93,6 @@ put_files() {
         each_file "$here/remotes" put_remote
         $is_package || install_oned_conf
         ;;
-    node) put 0:0 "$destdir" /etc/sudoers.d/oneib "$sudoers" 440 ;;
     esac
 }
 
@@ -117,6 +114,7 @@ install_role() {
     grep '^[dD] ' -- "$work/old" >"$work/folders" || true
     write_list "$role" "$work/folders"
     case $role in
+    node) make_user oneib-node / ;;
     sm)
         make_user_and_folder
         give_devices_to_group

@@ -37,10 +37,10 @@ package_of() { # FILE
     done | head -n 1
 }
 
-# What programs run, beside their libraries: the drivers sudo; the drivers of adapters are loaded by name.
+# What programs need beside their libraries: the drivers of adapters are loaded by name.
 other_packages_of() { # COMPONENT
     case $1 in
-    node) printf '%s\n' ibverbs-providers sudo ;;
+    node) printf '%s\n' ibverbs-providers ;;
     esac
 }
 

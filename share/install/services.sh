@@ -1,45 +1,45 @@
 # shellcheck shell=sh
 # SPDX-License-Identifier: Apache-2.0
-# sudo's line, oneibd's user, and what systemd runs.
-
-check_sudoers() {
-    sudoers=$work/stage$prefix/share/oneib/sudoers
-    [ -f "$sudoers" ] || fail "$build has no line for sudo"
-    if command -v visudo >/dev/null 2>&1; then
-        visudo -c -q -f "$sudoers" >"$work/log" 2>&1 || {
-            cat -- "$work/log" >&2
-            fail "visudo does not accept the line for sudo: nothing is installed"
-        }
-    fi
-    must_be_free f "$destdir" /etc/sudoers.d/oneib "$sudoers"
-}
+# The users of services, and what systemd runs.
 
 systemd_runs() {
     [ -z "$destdir" ] && [ -d /run/systemd/system ]
 }
 
-# --- the user of oneibd, and its folder -----------------------------------------------------------------------------
+# --- users, and the folder of oneibd -----------------------------------------------------------------------------
 
 state=/var/lib/oneib
 
 # systemd's tools make them by the files that are installed, also where systemd itself does not run; a machine without
-# them, such as a container, has the user's own.
+# them, such as a container, has useradd.
+make_user() { # NAME HOME
+    [ -z "$destdir" ] || return 0
+    ! id "$1" >/dev/null 2>&1 || return 0
+    step "make the user $1" || return 0
+    if command -v systemd-sysusers >/dev/null; then
+        systemd-sysusers "$prefix/lib/sysusers.d/$1.conf"
+    else
+        useradd --system --user-group --home-dir "$2" --shell /usr/sbin/nologin "$1"
+    fi || fail "the user $1 cannot be made: make it by hand"
+}
+
 by_systemd() {
-    systemd-sysusers "$prefix/lib/sysusers.d/oneib.conf" && systemd-tmpfiles --create "$prefix/lib/tmpfiles.d/oneib.conf"
+    systemd-tmpfiles --create "$prefix/lib/tmpfiles.d/oneib.conf"
 }
 
 by_hand() {
-    { id oneib >/dev/null 2>&1 || useradd --system --user-group --home-dir $state --shell /usr/sbin/nologin oneib; } &&
-        install -d -m 755 -o oneib -g oneib $state
+    install -d -m 755 -o oneib -g oneib $state
 }
 
 make_user_and_folder() {
+    make_user oneib $state
     [ -z "$destdir" ] || return 0
     [ "$(stat -c '%U:%G:%a' -- $state 2>/dev/null)" != oneib:oneib:755 ] || return 0
-    step "make the user oneib and the folder $state" || return 0
-    if command -v systemd-sysusers >/dev/null; then by_systemd; else by_hand; fi ||
-        fail "the user oneib and its folder $state, mode 755, cannot be made: make them by hand"
+    step "make the folder $state" || return 0
+    if command -v systemd-tmpfiles >/dev/null; then by_systemd; else by_hand; fi ||
+        fail "$state, which is the user oneib's and has mode 755, cannot be made: make it by hand"
 }
+
 
 give_devices_to_group() {
     systemd_runs && command -v udevadm >/dev/null || return 0
@@ -104,35 +104,52 @@ restart_if_new() { # SERVICE PROGRAM
     fi
 }
 
+# Those whose unit was put there now. Who asks meanwhile asks again.
+restart_new_sockets() { # SOCKET...
+    for socket in "$@"; do
+        ! grep -qxF -e "$prefix/lib/systemd/system/$socket" -- "$work/written" || ! step "restart $socket for its new unit" ||
+            systemctl restart "$socket" || fail "$socket does not start: journalctl -u $socket"
+    done
+}
+
+# The group of those who may ask for virtual functions comes with OpenNebula's package for nodes.
+start_node() {
+    if runs oneib-node.service; then
+        restart_new_sockets oneib-node.socket oneib-node-read.socket
+        restart_if_new oneib-node.service "$prefix/libexec/oneib/oneib-node"
+    elif step "start oneib-node.service, now and at boot"; then
+        systemctl enable oneib-node.service || fail "oneib-node.service cannot be enabled"
+        getent group oneadmin >/dev/null ||
+            fail "there is no group oneadmin: install OpenNebula's package for nodes, then 'systemctl start oneib-node'"
+        systemctl restart oneib-node.service || fail "oneib-node.service does not start: journalctl -u oneib-node"
+    fi
+}
+
 start_services() { # ROLE
     systemd_runs || return 0
     $dry_run || systemctl daemon-reload
     case $1 in
-    node)
-        if runs oneib-vf.service; then
-            restart_if_new oneib-vf.service "$prefix/libexec/oneib/oneib-vf"
-        elif step "start oneib-vf.service, now and at boot"; then
-            systemctl enable oneib-vf.service || fail "oneib-vf.service cannot be enabled"
-            systemctl restart oneib-vf.service || fail "oneib-vf.service does not start: journalctl -u oneib-vf"
-        fi
-        ;;
+    node) start_node ;;
     # Its first start is the operator's: it needs a configuration, and takes opensm's partitions over.
     sm) ! runs oneibd.service || restart_if_new oneibd.service "$prefix/sbin/oneibd" ;;
     esac
 }
 
-service_of() { # ROLE
+# What a service is asked by would start it again.
+units_of() { # ROLE
     case $1 in
-    node) say oneib-vf.service ;;
+    node) say oneib-node.socket oneib-node-read.socket oneib-node.service ;;
     sm) say oneibd.service ;;
     esac
 }
 
 stop_services() { # ROLE
-    service=$(service_of "$1")
-    [ -n "$service" ] && systemd_runs && systemctl cat "$service" >/dev/null 2>&1 || return 0
-    if step "stop $service, and start it no more: what is in force stays so"; then
-        systemctl disable --now "$service" || fail "$service cannot be stopped"
+    units=$(units_of "$1")
+    # shellcheck disable=SC2086 # several
+    [ -n "$units" ] && systemd_runs && systemctl cat $units >/dev/null 2>&1 || return 0
+    if step "stop ${units##* }, and start it no more: what is in force stays so"; then
+        # shellcheck disable=SC2086 # several
+        systemctl disable --now $units || fail "${units##* } cannot be stopped"
     fi
 }
 

@@ -334,8 +334,8 @@ static void a_pipe_in_a_files_place_holds_nobody_up(void **state)
 static void what_broke_off_can_be_taken_away(void **state)
 {
     (void)state;
-    must("mkdir -p \"${FOLDER:?}\"/d/etc/sudoers.d && cd \"${FOLDER:?}\"/d/etc/sudoers.d && "
-         "mkdir .oneib.oneib-new");
+    must("mkdir -p \"${FOLDER:?}\"/d" PROGRAMS " && cd \"${FOLDER:?}\"/d" PROGRAMS " && "
+         "mkdir .oneib-node.oneib-new");
     oneib_autofree char *before = picture(".");
     must_refuse("--node", "cannot write");
     oneib_autofree char *between = picture(".");
@@ -514,17 +514,15 @@ static void scripts_call_the_programs_where_they_are(void **state)
     (void)state;
     must_install("--frontend --node");
     must("cd \"${FOLDER:?}\"/d && grep -rhoE '/[a-z/]*libexec/oneib/[a-z_/-]+' var/lib/one/remotes "
-         "etc/sudoers.d | sort -u | while read -r f; do test -x \"./$f\" || echo \"$f\"; done");
+         "." ONEIB_PREFIX "/lib/systemd | sort -u | while read -r f; do test -x \"./$f\" || echo \"$f\"; done");
     assert_string_equal(said, "");
 }
 
-static void sudos_line_is_roots_alone(void **state)
+static void a_node_gets_no_line_for_sudo(void **state)
 {
     (void)state;
-    struct stat status;
     must_install("--node");
-    assert_int_equal(stat(in_folder("d/etc/sudoers.d/oneib"), &status), 0);
-    assert_int_equal(status.st_mode & 07777, 0440);
+    assert_int_not_equal(access(in_folder("d/etc/sudoers.d"), F_OK), 0);
 }
 
 static void the_front_end_gets_templates_and_what_images_get(void **state)
@@ -587,7 +585,7 @@ int main(void)
         CASE(a_host_without_the_programs_is_told_apart),
         CASE(the_programs_of_both_drivers_are_installed_and_listed),
         CASE(scripts_call_the_programs_where_they_are),
-        CASE(sudos_line_is_roots_alone),
+        CASE(a_node_gets_no_line_for_sudo),
         CASE(the_front_end_gets_templates_and_what_images_get),
         CASE(a_build_for_another_prefix_is_refused),
         CASE(words_that_say_nothing_are_usage_errors),

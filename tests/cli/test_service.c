@@ -13,9 +13,10 @@
 #define FOLDERS ONEIB_SOURCES "/share/tmpfiles/oneib.conf"
 
 /* In tenths, with systemd 252. oneibd, 1.9: the network, the adapter's device, and opensm's process
- * are needed. oneib-vf, 2.0: it is root, has CAP_NET_ADMIN, and writes to /sys. */
+ * are needed. oneib-node: it is root, has
+ * CAP_NET_ADMIN, writes to /sys, and becomes another user for a part of it. */
 #define EXPOSURE_MAX "20"
-#define VF_EXPOSURE_MAX "22"
+#define NODE_EXPOSURE_MAX "26"
 
 static void read_file(const char *path, char *text, size_t size)
 {
@@ -82,10 +83,23 @@ static void systemd_takes_the_unit_without_a_word(void **state)
     check_that_systemd_takes(ONEIB_UNIT, "oneibd.service");
 }
 
+/* The service's unit names them; all are looked for in one folder. */
+static void copy_sockets(void)
+{
+    static const char *const names[] = {"oneib-node.socket", "oneib-node-read.socket"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char path[512], unit[4096];
+        snprintf(path, sizeof path, ONEIB_SOURCES "/share/systemd/%s", names[i]);
+        read_file(path, unit, sizeof unit);
+        write_file(names[i], unit);
+    }
+}
+
 static void systemd_takes_the_nodes_unit_without_a_word(void **state)
 {
     (void)state;
-    check_that_systemd_takes(ONEIB_VF_UNIT, "oneib-vf.service");
+    copy_sockets();
+    check_that_systemd_takes(ONEIB_NODE_UNIT, "oneib-node.service");
 }
 
 static void check_exposure(const char *path, const char *name, const char *most)
@@ -108,7 +122,7 @@ static void the_unit_leaves_little_exposed(void **state)
 static void the_nodes_unit_leaves_little_exposed(void **state)
 {
     (void)state;
-    check_exposure(ONEIB_VF_UNIT, "oneib-vf.service", VF_EXPOSURE_MAX);
+    check_exposure(ONEIB_NODE_UNIT, "oneib-node.service", NODE_EXPOSURE_MAX);
 }
 
 static void systemd_takes_the_user(void **state)
@@ -185,19 +199,34 @@ static void the_only_capability_is_to_signal(void **state)
     assert_string_equal(setting(unit, "NoNewPrivileges"), "yes");
 }
 
-/* /run/oneib is who has what: it must be there for whoever sudo starts, and outlive the service. */
-static void the_nodes_unit_keeps_the_table_and_one_capability(void **state)
+/* /run/oneib is who has what, and must outlive the service. */
+static void the_nodes_unit_keeps_the_table(void **state)
 {
     (void)state;
     char unit[16384];
-    read_file(ONEIB_VF_UNIT, unit, sizeof unit);
-    assert_string_equal(setting(unit, "ExecStart"), ONEIB_LIBEXEC "/oneib-vf watch");
-    assert_string_equal(setting(unit, "ExecStartPre"), "-" ONEIB_LIBEXEC "/oneib-vf watch --once");
+    read_file(ONEIB_NODE_UNIT, unit, sizeof unit);
+    assert_string_equal(setting(unit, "ExecStart"), ONEIB_LIBEXEC "/oneib-node");
     assert_string_equal(setting(unit, "RuntimeDirectory"), "oneib");
     assert_string_equal(setting(unit, "RuntimeDirectoryPreserve"), "yes");
-    assert_string_equal(setting(unit, "CapabilityBoundingSet"), "CAP_NET_ADMIN");
+    assert_string_equal(setting(unit, "CapabilityBoundingSet"),
+                        "CAP_NET_ADMIN CAP_SETUID CAP_SETGID");
     assert_lacks(unit, "\nProtectKernelTunables=yes");
     assert_lacks(unit, "\nPrivateNetwork=yes");
+}
+
+static void only_opennebulas_group_may_ask_for_what_changes_something(void **state)
+{
+    (void)state;
+    char unit[4096];
+    read_file(ONEIB_SOURCES "/share/systemd/oneib-node.socket", unit, sizeof unit);
+    assert_string_equal(setting(unit, "ListenSequentialPacket"), "/run/oneib/node.sock");
+    assert_string_equal(setting(unit, "FileDescriptorName"), "node");
+    assert_string_equal(setting(unit, "SocketUser"), "root");
+    assert_string_equal(setting(unit, "SocketGroup"), "oneadmin");
+    assert_string_equal(setting(unit, "SocketMode"), "0660");
+    read_file(ONEIB_SOURCES "/share/systemd/oneib-node-read.socket", unit, sizeof unit);
+    assert_string_equal(setting(unit, "ListenSequentialPacket"), "/run/oneib/node-read.sock");
+    assert_string_equal(setting(unit, "FileDescriptorName"), "read");
 }
 
 /* KEY=="value" or KEY="value"; *at goes on behind it. */
@@ -246,7 +275,8 @@ int main(void)
         WITH_FOLDER(systemd_takes_the_nodes_unit_without_a_word),
         WITH_FOLDER(the_unit_leaves_little_exposed),
         WITH_FOLDER(the_nodes_unit_leaves_little_exposed),
-        cmocka_unit_test(the_nodes_unit_keeps_the_table_and_one_capability),
+        cmocka_unit_test(the_nodes_unit_keeps_the_table),
+        cmocka_unit_test(only_opennebulas_group_may_ask_for_what_changes_something),
         cmocka_unit_test(systemd_takes_the_user),
         cmocka_unit_test(the_unit_starts_what_is_installed),
         cmocka_unit_test(one_user_and_one_group_are_meant_everywhere),

@@ -6,7 +6,7 @@ prepare() {
     mkdir -p "$root/etc" "$root/var/lib" "$root/var/tmp" "$root/tmp" "$root/run/systemd/system" "$root.prefix"
     chmod 1777 "$root/tmp"
     echo 'root:x:0:0:root:/root:/bin/sh' >"$root/etc/passwd"
-    echo 'root:x:0:' >"$root/etc/group"
+    printf '%s\n' 'root:x:0:' 'oneadmin:x:9869:' >"$root/etc/group"
     echo 'passwd: files' >"$root/etc/nsswitch.conf"
     cp /etc/ld.so.cache "$root/etc/"
     cp -R /etc/alternatives "$root/etc/"

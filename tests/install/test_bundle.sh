@@ -43,7 +43,7 @@ test_a_node_gets_what_a_build_would_have_put_there() {
     prepare
     succeeds install --node
     succeeds diff -r "$work/by-bundle" "$root.prefix"
-    succeeds cmp "$work/by-bundle/libexec/oneib/oneib-vf" "$root.prefix/libexec/oneib/oneib-vf"
+    succeeds cmp "$work/by-bundle/libexec/oneib/oneib-node" "$root.prefix/libexec/oneib/oneib-node"
 }
 
 test_every_role_comes_out_of_one_bundle() {
@@ -62,7 +62,7 @@ test_every_role_comes_out_of_one_bundle() {
 test_a_dry_run_of_a_bundle_changes_nothing() {
     prepare_with_bundle
     succeeds bundle --node --dry-run
-    has "$work/output" "^would write $PREFIX/libexec/oneib/oneib-vf\$"
+    has "$work/output" "^would write $PREFIX/libexec/oneib/oneib-node\$"
     equal 'what is there' "$(find "$root.prefix" -type f)" ''
 }
 
@@ -86,7 +86,7 @@ test_packages_are_those_of_the_libraries() {
     prepare_with_bundle
     packages=$root/root/oneib/staged
     has "$packages/sm.packages" '^libzmq5$'
-    has "$packages/node.packages" '^sudo$'
+    has "$packages/node.packages" '^ibverbs-providers$'
     has "$packages/node.packages" '^libvirt0$'
     has "$packages/command.packages" '^libxmlrpc-core-c3$'
     cat "$packages"/*.packages | while read -r package; do

@@ -41,7 +41,8 @@ test_a_machine_without_systemds_tools_has_them_too() {
 test_a_dry_run_makes_neither() {
     prepare
     succeeds install --sm --dry-run
-    has "$work/output" '^would make the user oneib and the folder /var/lib/oneib$'
+    has "$work/output" '^would make the user oneib$'
+    has "$work/output" '^would make the folder /var/lib/oneib$'
     fails on_machine id oneib
     fails test -e "$root/var/lib/oneib"
     equal 'calls that change something' "$(calls | grep -v ^show)" ''
@@ -77,7 +78,7 @@ test_what_has_not_changed_runs_on() {
     prepare
     succeeds install --sm --node
     runs_since oneibd.service $in_the_future
-    runs_since oneib-vf.service $in_the_future
+    runs_since oneib-node.service $in_the_future
     forget_calls
     succeeds install --sm --node
     equal 'calls that restart' "$(calls | grep start)" ''
@@ -88,13 +89,13 @@ test_a_changed_configuration_restarts_both() {
     succeeds install --sm --node
     soon=$(($(date +%s) + 2))
     runs_since oneibd.service $soon
-    runs_since oneib-vf.service $soon
+    runs_since oneib-node.service $soon
     sleep 3
     echo 'site = 1;' >"$root/etc/oneib.conf.new"
     mkdir -p "$root/etc/oneib" && mv "$root/etc/oneib.conf.new" "$root/etc/oneib/oneib.conf"
     succeeds install --sm --node
     has "$root/var/systemctl-standin/calls" '^restart oneibd.service$'
-    has "$root/var/systemctl-standin/calls" '^restart oneib-vf.service$'
+    has "$root/var/systemctl-standin/calls" '^restart oneib-node.service$'
 }
 
 test_a_configuration_that_is_refused_leaves_the_old_daemon_running() {
@@ -111,8 +112,34 @@ test_a_configuration_that_is_refused_leaves_the_old_daemon_running() {
 test_the_nodes_service_is_started_once() {
     prepare
     succeeds install --node
-    has "$root/var/systemctl-standin/calls" '^enable oneib-vf.service$'
-    has "$root/var/systemctl-standin/calls" '^restart oneib-vf.service$'
+    has "$root/var/systemctl-standin/calls" '^enable oneib-node.service$'
+    has "$root/var/systemctl-standin/calls" '^restart oneib-node.service$'
+}
+
+test_the_part_that_asks_libvirt_has_a_user_of_its_own() {
+    prepare
+    succeeds install --node
+    prints 'oneib-node:/:/usr/sbin/nologin' sh -c "grep ^oneib-node: '$root/etc/passwd' | cut -d: -f1,6,7"
+    fails on_machine id oneib
+}
+
+test_a_node_without_opennebulas_group_is_told_what_to_do() {
+    prepare
+    sed -i /^oneadmin:/d "$root/etc/group"
+    fails install --node
+    has "$work/output" 'no group oneadmin: install .* systemctl start oneib-node'
+    has "$root/var/systemctl-standin/calls" '^enable oneib-node.service$'
+    equal 'calls that start' "$(calls | grep '^restart')" ''
+}
+
+test_a_changed_socket_is_restarted_with_its_service() {
+    prepare
+    succeeds install --node
+    echo old >"$root.prefix/lib/systemd/system/oneib-node.socket"
+    forget_calls
+    succeeds install --node
+    has "$root/var/systemctl-standin/calls" '^restart oneib-node.socket$'
+    has_not "$root/var/systemctl-standin/calls" '^restart oneib-node-read.socket$'
 }
 
 test_taking_away_stops_and_disables_first() {
@@ -122,7 +149,7 @@ test_taking_away_stops_and_disables_first() {
     forget_calls
     succeeds install --uninstall --sm --node
     has "$root/var/systemctl-standin/calls" '^disable --now oneibd.service$'
-    has "$root/var/systemctl-standin/calls" '^disable --now oneib-vf.service$'
+    has "$root/var/systemctl-standin/calls" '^disable --now oneib-node.socket oneib-node-read.socket oneib-node.service$'
     has "$work/output" '/var/lib/oneib stays'
     fails test -e "$root.prefix/sbin/oneibd"
     succeeds test -d "$root/var/lib/oneib"
