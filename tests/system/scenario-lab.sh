@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The lab itself: what the other scenarios take for granted.
 . "$LAB/scenario.sh"
+. "$LAB/vm.sh"
 pf=/sys/bus/pci/devices/0000:01:00.0
 vf=0000:01:10.0
 mac=02:00:c0:a8:00:05
@@ -29,7 +30,8 @@ oneib_lists_an_adapter_with_four_free_vfs() {
 }
 
 an_assigned_vf_has_its_guid_on_the_adapter() {
-    on 1 /usr/libexec/oneib/oneib-vf assign --vm 1 --nic 0 --pkey 0x0101 --vf "$vf"
+    one 1 new pc 0:257:10.1.0.5
+    one 1 do 1 vnm/infiniband/pre
     has "$(on 1 cat "$pf/fake/vfs")" '^0 node 02[0-9a-f]*\(0100\) port 02[0-9a-f]*\1 link Follow'
     has "$(on 2 cat "$pf/fake/vfs")" '^0 node 0* port 0* link Down'
 }
@@ -54,8 +56,8 @@ END
 
 a_destroyed_guest_leaves_its_vf_on_vfio_pci() {
     on 1 virsh -q destroy one-1
-    on 1 /usr/libexec/oneib/oneib-vf release --vm 1
-    has "$(on 1 oneib hca)" "^$vf .* free .* vfio-pci$"
+    one 1 do 1 vnm/infiniband/clean node1
+    on 1 "$inside/wait-for 12 sh -c 'oneib hca | grep -q \"^$vf .* free .* vfio-pci\$\"'"
 }
 
 a_deaf_guest_keeps_its_vf() {

@@ -73,9 +73,20 @@ guest_told() { # N VM PATTERN
     console_gets "$1" "one-$2" "$3"
 }
 
-# What a deployment or a migration may still be at work on, 'oneib hca' leaves alone for two minutes.
+# change_table N EXPRESSION: what sed makes of the table, for a service that begins with it and knows the domains.
+change_table() {
+    on "$1" <<END
+systemctl -q stop oneib-node.service
+touch /run/oneib/vfs
+sed -i '$2' /run/oneib/vfs
+systemctl start oneib-node.service
+$inside/wait-for 20 sh -c '! oneib hca 2>&1 | grep -q libvirt-unreachable'
+END
+}
+
+# What a deployment or a migration may still be at work on is left alone for two minutes.
 two_minutes_pass() { # N
-    on "$1" "sed -i 's/since=[0-9]*/since=99999999999/' /run/oneib/vfs"
+    change_table "$1" 's/since=[0-9]*/since=99999999999/'
 }
 
 # scrap N VM...: nothing is left of them there, whatever an earlier case has done.
@@ -85,10 +96,11 @@ scrap() {
     on "$node" <<END
 for vm in $*; do
     virsh -q destroy one-\$vm || true
-    /usr/libexec/oneib/oneib-vf release --vm \$vm || true
     rm -rf /var/lib/one/datastores/0/\$vm
 done >/dev/null 2>&1
 END
+    for vm in "$@"; do change_table "$node" "/ vm=$vm /d"; done
+    on "$node" 'oneib hca --repair' >/dev/null 2>&1
 }
 
 # Nodes without anything of these VMs, or of what an earlier scenario has set there.

@@ -37,7 +37,7 @@ static const char vm_help[] =
 static const char host_help[] =
     "usage: on-host HOST PROGRAM [ARGUMENT...]\n"
     "\n"
-    "Runs oneib, oneib-vf or probe on a simulated host, H1 to H8: on-host H3 oneib hca\n";
+    "Runs oneib or probe on a simulated host, H1 to H8: on-host H3 oneib hca\n";
 
 static int misused(const struct call *call, const char *help)
 {
@@ -210,8 +210,7 @@ static int vm_standin(const struct call *call)
 
 static bool is_program(const char *name)
 {
-    return strcmp(name, "oneib") == 0 || strcmp(name, "oneib-vf") == 0 ||
-           strcmp(name, "probe") == 0;
+    return strcmp(name, "oneib") == 0 || strcmp(name, "probe") == 0;
 }
 
 static int on_host(const struct call *call)
@@ -222,7 +221,7 @@ static int on_host(const struct call *call)
     if (!find_host(call->stage, call->argv[1], &host))
         return refuse(call, "there is no host ", call->argv[1], ": they are H1 to H8");
     if (!is_program(call->argv[2]))
-        return refuse(call, "a host has oneib, oneib-vf and probe, not ", call->argv[2], "");
+        return refuse(call, "a host has oneib and probe, not ", call->argv[2], "");
     struct lab_output output = {0};
     if (lab_node_run(call->stage->lab, host, (const char *const *)call->argv + 2, NULL, &output,
                      call->err) < 0)

@@ -203,7 +203,7 @@ static void introduce(struct demo_stage *stage)
               "(oned-standin)\n"
               "  real       two opensm, one of them standby, with an oneibd beside each; on the "
               "hosts oneib's\n"
-              "             probe, network driver and oneib-vf\n\n");
+              "             probe, network driver and oneib-node\n\n");
 }
 
 /* Before there was a partitions file all ports were full members of the default partition: a probe
