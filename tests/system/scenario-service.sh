@@ -1,0 +1,121 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# oneib-node under systemd and libvirt: what ends by itself, and what ends the service, on one node.
+. "$LAB/scenario.sh"
+. "$LAB/vm.sh"
+vf=0000:01:10.0
+mac=aa:00:0a:01:00:05
+
+has_its_nic() {
+    has_nic 1 "$vf" 0x0101 "$mac" "$(slot_of 0)" | vm_is 1 45
+}
+
+process_of_the_service() {
+    on 1 systemctl show -p MainPID --value oneib-node.service
+}
+
+only_opennebulas_group_may_ask_for_what_changes_something() {
+    is 'root oneadmin 660' "$(on 1 stat -c "'%U %G %a'" /run/oneib/node.sock)" "owner and mode of the socket"
+    is 'root root 666' "$(on 1 stat -c "'%U %G %a'" /run/oneib/node-read.sock)" "owner and mode of the other socket"
+    as_oneadmin 1 oneib hca --repair
+    has "$(on 1 "setpriv --reuid nobody --clear-groups oneib hca")" "^$vf .* free "
+    if on 1 "setpriv --reuid nobody --clear-groups oneib hca --repair"; then fail "nobody may repair"; fi
+}
+
+root_keeps_one_capability_and_the_child_none() {
+    pid=$(process_of_the_service)
+    is 0000000000001000 "$(on 1 "sed -n 's/^CapEff:\t//p' /proc/$pid/status")" "capabilities of the service"
+    on 1 <<'END'
+children=$(pgrep -u oneib-node)
+[ -n "$children" ]
+for pid in $children; do
+    grep -q '^CapPrm:.0000000000000000$' /proc/$pid/status
+    grep -q '^NoNewPrivs:.1$' /proc/$pid/status
+done
+END
+}
+
+# Sampled where it happens: an emulated processor takes longer for a look than a real one for the rest.
+a_guest_that_is_killed_has_its_vf_closed_at_once() {
+    one 45 new pc 1:257:10.1.0.5
+    one 45 deploy 1
+    has_its_nic
+    has "$(on 1 cat "$pf/fake/vfs")" '^0 .* link Follow'
+    on 1 <<END
+before=\$(date +%s%N)
+kill -KILL \$(pgrep -f 'guest=one-45')
+until grep -q '^0 .* link Down' $pf/fake/vfs; do :; done
+ms=\$(((\$(date +%s%N) - before) / 1000000))
+echo "closed after \$ms ms"
+[ \$ms -lt 2000 ]
+END
+    has "$(on 1 cat /run/oneib/vfs)" ' vm=45 .* stage=ended '
+}
+
+it_is_open_again_when_the_vm_starts_again() {
+    one 45 deploy 1
+    has_its_nic
+    has "$(on 1 cat "$pf/fake/vfs")" '^0 .* link Follow'
+}
+
+a_service_that_is_killed_comes_back_and_changes_nothing() {
+    before=$(process_of_the_service)
+    on 1 "kill -KILL $before"
+    on 1 "$inside/wait-for 10 sh -c 'p=\$(systemctl show -p MainPID --value oneib-node.service); test \$p != 0 -a \$p != $before'"
+    has_its_nic
+    has "$(on 1 cat "$pf/fake/vfs")" '^0 .* link Follow'
+}
+
+its_child_is_started_again() {
+    on 1 <<END
+before=\$(pgrep -x oneib-domains)
+kill -KILL \$before
+$inside/wait-for 10 sh -c "p=\\\$(pgrep -x oneib-domains) && test \\\$p != \$before"
+$inside/wait-for 10 sh -c '! oneib hca 2>&1 | grep -q libvirt-unreachable'
+END
+    has_its_nic
+}
+
+libvirt_may_be_restarted() {
+    on 1 systemctl restart libvirtd
+    on 1 "$inside/wait-for 20 sh -c '! oneib hca 2>&1 | grep -q libvirt-unreachable'"
+    has_its_nic
+}
+
+a_nic_is_attached_while_the_service_is_restarted() {
+    on 1 'systemd-run -q --unit restarts sh -c "for i in 1 2 3 4 5 6 7 8; do systemctl restart oneib-node.service; sleep 1; done"'
+    one 45 attach 2:258:10.1.0.6
+    on 1 "$inside/wait-for 60 sh -c '! systemctl -q is-active restarts'"
+    { has_nic 1 "$vf" 0x0101 "$mac" "$(slot_of 0)"; has_nic 2 0000:01:10.2 0x0102 aa:01:0a:01:00:06 "$(slot_of 1)"; } | vm_is 1 45
+    one 45 detach 2
+    has_its_nic
+}
+
+without_the_service_nothing_is_given_and_the_command_is_named() {
+    on 1 'systemctl -q stop oneib-node.socket oneib-node-read.socket oneib-node.service'
+    fails 45 attach 2:258:10.1.0.6
+    has "$said" 'systemctl start oneib-node'
+    has "$(on 1 /usr/libexec/oneib/im/probe)" '^IB_PROBLEM.*systemctl start oneib-node'
+    has "$(on 1 'oneib check || true')" '^fail  *node: '
+    on 1 systemctl start oneib-node.service
+    on 1 "$inside/wait-for 20 sh -c '! oneib hca 2>&1 | grep -q -e libvirt-unreachable -e node-service'"
+    has_its_nic
+}
+
+nothing_is_left_of_it_in_the_end() {
+    one 45 terminate-hard
+    on 1 "$inside/nothing-left"
+}
+
+begin_with 1 45
+cases \
+    only_opennebulas_group_may_ask_for_what_changes_something \
+    root_keeps_one_capability_and_the_child_none \
+    a_guest_that_is_killed_has_its_vf_closed_at_once \
+    it_is_open_again_when_the_vm_starts_again \
+    a_service_that_is_killed_comes_back_and_changes_nothing \
+    its_child_is_started_again \
+    libvirt_may_be_restarted \
+    a_nic_is_attached_while_the_service_is_restarted \
+    without_the_service_nothing_is_given_and_the_command_is_named \
+    nothing_is_left_of_it_in_the_end
