@@ -8,8 +8,10 @@
  * A connection sends requests one after the other, each after the last answer has ended:
  *
  *   HAVE        a NIC's VF, reserved and closed, on its way to what was asked for. Answered at
- * once: RECORD, or FAILED. RELEASE     the VFs of a VM, or of one of its NICs: closed at once.
- * Answered at once: RELEASED. RELEASE_VF  one VF, whoever it is recorded for, or nobody. Likewise.
+ *               once: RECORD, or FAILED.
+ *   RELEASE     the VFs of a VM, or of one of its NICs: closed at once. Answered at once: RELEASED,
+ *               or FAILED.
+ *   RELEASE_VF  one VF, of this VM or of nobody. Likewise.
  *   WAIT        for all that this connection has asked for. Answered when that has ended: a RECORD
  *               for each HAVE that is done and one FAILED for each request that has failed, in the
  *               order in which they were asked, then END.
@@ -50,12 +52,15 @@ enum oneib_request_kind {
 #define ONEIB_HAVE_LIMITED 0x0001u    /* the NIC may be a limited member only */
 #define ONEIB_HAVE_THIS_VF 0x0002u    /* `vf` says which */
 #define ONEIB_HAVE_DEFER_GUID 0x0004u /* the same GUID may still be another host's port's */
-#define ONEIB_HAVE_ATTACH                                                                          \
-    0x0008u /* the NIC is being attached: what it has and no domain names                          \
-               is of an attach that failed, and is released first */
-#define ONEIB_RELEASE_NIC_GONE                                                                     \
-    0x0010u /* the VM has lost the NIC: closed even while a running domain                         \
-               names the VF, see vf/vfs.h */
+/* The NIC is being attached: what it has and no domain names is of an attach that failed, and is
+ * released first. */
+#define ONEIB_HAVE_ATTACH 0x0008u
+/* Of RELEASE. The VM has lost the NIC: closed even while a running domain names the VF, see
+ * vf/vfs.h. */
+#define ONEIB_RELEASE_NIC_GONE 0x0010u
+
+/* A connection has at most so many requests that its next WAIT is for; one more is refused. */
+#define ONEIB_SERVICE_ASKED_MAX 64
 
 struct oneib_request {
     uint32_t magic;
@@ -108,16 +113,28 @@ struct oneib_answer {
     char text[ONEIB_MESSAGE_TEXT];    /* FAILED, END */
 };
 
-/* Whether what has arrived is a request, or an answer, that can be taken as it is. INPUT says what
+/*
+ * Whether what has arrived is a request, or an answer, that can be taken as it is. INPUT says what
  * is wrong with it. Everything is checked: kinds, flags that the kind does not have, numbers,
- * names, enumerations, bytes that must be 0. */
+ * names, enumerations, bytes that must be 0, padding too. On failure the second is as it was.
+ */
 int oneib_request_check(const void *bytes, size_t length, struct oneib_request *request,
                         struct oneib_error *err);
 int oneib_answer_check(const void *bytes, size_t length, struct oneib_answer *answer,
                        struct oneib_error *err);
 
+/* What is sent for it: what its kind has, and every other byte 0. Nothing of a sender's memory
+ * leaves it by the way. The two must not be the same. */
+void oneib_request_pack(const struct oneib_request *request, struct oneib_request *packed);
+void oneib_answer_pack(const struct oneib_answer *answer, struct oneib_answer *packed);
+
 /* A request or answer of that kind, all else 0. */
 struct oneib_request oneib_request_new(enum oneib_request_kind kind);
 struct oneib_answer oneib_answer_new(enum oneib_answer_kind kind);
+
+/* FAILED or END with a code and the words of an error; longer ones are cut. */
+struct oneib_answer oneib_answer_with(enum oneib_answer_kind kind, const struct oneib_error *why);
+/* The other way: what a FAILED, or an END, says. */
+void oneib_answer_error(const struct oneib_answer *answer, struct oneib_error *why);
 
 #endif

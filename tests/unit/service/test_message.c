@@ -1,0 +1,430 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "service/message.h"
+#include <stdlib.h>
+#include <string.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+static struct oneib_error err;
+
+/* ---- requests ------------------------------------------------------------------------------ */
+
+static struct oneib_request have(void)
+{
+    struct oneib_request request = oneib_request_new(ONEIB_REQUEST_HAVE);
+    request.flags = ONEIB_HAVE_THIS_VF | ONEIB_HAVE_LIMITED;
+    request.vm_id = 42;
+    request.nic_id = 1;
+    request.network_id = 7;
+    request.numa_node = -1;
+    request.pkey = 5;
+    request.port = 1;
+    request.vf = (struct oneib_pci){0, 0x81, 0, 1};
+    strcpy(request.device, "mlx4_0");
+    return request;
+}
+
+static struct oneib_request release(void)
+{
+    struct oneib_request request = oneib_request_new(ONEIB_REQUEST_RELEASE);
+    request.vm_id = 42;
+    request.nic_id = -1;
+    return request;
+}
+
+static struct oneib_request release_vf(void)
+{
+    struct oneib_request request = oneib_request_new(ONEIB_REQUEST_RELEASE_VF);
+    request.vm_id = 42;
+    request.vf = (struct oneib_pci){0, 0x81, 0, 1};
+    return request;
+}
+
+static void assert_request_taken(const struct oneib_request *request)
+{
+    struct oneib_request packed, taken, again;
+    oneib_request_pack(request, &packed);
+    if (oneib_request_check(&packed, sizeof packed, &taken, &err) < 0)
+        fail_msg("%s", err.text);
+    oneib_request_pack(&taken, &again);
+    assert_memory_equal(&packed, &again, sizeof packed);
+}
+
+static void assert_bytes_refused(const void *bytes, size_t length, const char *why)
+{
+    struct oneib_request taken = {.vm_id = 4711};
+    err = (struct oneib_error){0};
+    if (oneib_request_check(bytes, length, &taken, &err) == 0)
+        fail_msg("this was taken for a request, instead of: %s", why);
+    assert_int_equal(err.code, ONEIB_ERROR_INPUT);
+    if (!strstr(err.text, why))
+        fail_msg("\"%s\" does not tell of \"%s\"", err.text, why);
+    assert_int_equal(taken.vm_id, 4711);
+}
+
+/* Packed by hand: what packing would leave out is to be there. */
+static void assert_request_refused(const struct oneib_request *request, const char *why)
+{
+    struct oneib_request bytes;
+    oneib_request_pack(request, &bytes);
+    memcpy(bytes.device, request->device, sizeof bytes.device);
+    bytes.nic_id = request->nic_id;
+    bytes.vm_id = request->vm_id;
+    bytes.pkey = request->pkey;
+    bytes.vf.slot = request->vf.slot;
+    bytes.vf.function = request->vf.function;
+    assert_bytes_refused(&bytes, sizeof bytes, why);
+}
+
+static void every_kind_of_request_is_taken_as_it_was_made(void **state)
+{
+    (void)state;
+    struct oneib_request request = have();
+    assert_request_taken(&request);
+    strcpy(request.device, "");
+    request.port = 0;
+    request.pkey = 0;
+    request.flags = ONEIB_HAVE_ATTACH | ONEIB_HAVE_DEFER_GUID;
+    assert_request_taken(&request);
+    request = release();
+    assert_request_taken(&request);
+    request.nic_id = 255;
+    request.flags = ONEIB_RELEASE_NIC_GONE;
+    assert_request_taken(&request);
+    request = release_vf();
+    assert_request_taken(&request);
+    request = oneib_request_new(ONEIB_REQUEST_WAIT);
+    assert_request_taken(&request);
+    request = oneib_request_new(ONEIB_REQUEST_LIST);
+    assert_request_taken(&request);
+}
+
+static void a_message_of_another_size_or_version_is_refused(void **state)
+{
+    (void)state;
+    struct oneib_request request = have(), bytes;
+    char long_one[sizeof bytes + 1] = {0};
+    oneib_request_pack(&request, &bytes);
+    memcpy(long_one, &bytes, sizeof bytes);
+    assert_bytes_refused(&bytes, 0, "0 bytes");
+    assert_bytes_refused(&bytes, sizeof bytes / 2, "bytes, and not");
+    assert_bytes_refused(long_one, sizeof long_one, "bytes, and not");
+    bytes.magic++;
+    assert_bytes_refused(&bytes, sizeof bytes, "does not begin as ours do");
+}
+
+static void a_request_of_no_known_kind_is_refused(void **state)
+{
+    (void)state;
+    struct oneib_request request = have();
+    request.kind = 0;
+    assert_request_refused(&request, "kind");
+    request.kind = ONEIB_REQUEST_LIST + 1;
+    assert_request_refused(&request, "kind");
+    request.kind = UINT16_MAX;
+    assert_request_refused(&request, "kind");
+}
+
+static void a_flag_that_the_kind_does_not_have_is_refused(void **state)
+{
+    (void)state;
+    struct oneib_request request = have();
+    request.flags |= ONEIB_RELEASE_NIC_GONE;
+    assert_request_refused(&request, "flag");
+    request.flags = 0x8000;
+    assert_request_refused(&request, "flag");
+    request = release();
+    request.flags = ONEIB_HAVE_LIMITED;
+    assert_request_refused(&request, "flag");
+    request = oneib_request_new(ONEIB_REQUEST_WAIT);
+    request.flags = ONEIB_RELEASE_NIC_GONE;
+    assert_request_refused(&request, "flag");
+}
+
+#define REFUSED(made, member, value, why)                                                          \
+    do {                                                                                           \
+        struct oneib_request wrong = made;                                                         \
+        wrong.member = value;                                                                      \
+        assert_request_refused(&wrong, why);                                                       \
+    } while (0)
+
+static void a_number_out_of_its_range_is_refused(void **state)
+{
+    (void)state;
+    REFUSED(have(), vm_id, 0x80000000u, "VM");
+    REFUSED(release(), vm_id, UINT32_MAX, "VM");
+    REFUSED(have(), nic_id, -1, "NIC");
+    REFUSED(have(), nic_id, 256, "NIC");
+    REFUSED(release(), nic_id, -2, "NIC");
+    REFUSED(release(), nic_id, 256, "NIC");
+    REFUSED(have(), network_id, 0x80000000u, "network");
+    REFUSED(have(), numa_node, -2, "NUMA");
+    REFUSED(have(), numa_node, 32768, "NUMA");
+    REFUSED(have(), pkey, 0x7fff, "P_Key");
+    REFUSED(have(), pkey, 0x8005, "P_Key");
+    REFUSED(have(), port, 255, "port");
+    REFUSED(have(), device[0], '\0', "port");
+    REFUSED(have(), vf.slot, 32, "address");
+    REFUSED(have(), vf.function, 8, "address");
+    REFUSED(release_vf(), vf.function, 8, "address");
+}
+
+static void an_adapter_s_name_is_one_and_ends(void **state)
+{
+    (void)state;
+    struct oneib_request request = have();
+    strcpy(request.device, "../mlx4_0");
+    assert_request_refused(&request, "name");
+    strcpy(request.device, "..");
+    assert_request_refused(&request, "name");
+    memset(request.device, 'x', sizeof request.device);
+    assert_request_refused(&request, "name");
+}
+
+/* Wherever it is: a byte that means nothing to the kind is 0, padding too. */
+static void a_byte_that_the_kind_does_not_use_is_0(void **state)
+{
+    (void)state;
+    struct oneib_request made[] = {have(), release(), release_vf(),
+                                   oneib_request_new(ONEIB_REQUEST_WAIT),
+                                   oneib_request_new(ONEIB_REQUEST_LIST)};
+    for (size_t i = 0; i < sizeof made / sizeof *made; i++) {
+        struct oneib_request packed, taken, again;
+        oneib_request_pack(&made[i], &packed);
+        for (size_t at = 0; at < sizeof packed; at++) {
+            unsigned char bytes[sizeof packed];
+            memcpy(bytes, &packed, sizeof packed);
+            bytes[at] ^= 0x01;
+            if (oneib_request_check(bytes, sizeof bytes, &taken, &err) < 0)
+                continue;
+            oneib_request_pack(&taken, &again);
+            assert_memory_equal(&again, bytes, sizeof bytes);
+        }
+    }
+    struct oneib_request packed, request = have();
+    oneib_request_pack(&request, &packed);
+    packed.unused = 1;
+    assert_bytes_refused(&packed, sizeof packed, "where the message has nothing");
+    oneib_request_pack(&request, &packed);
+    packed.device[20] = 'x';
+    assert_bytes_refused(&packed, sizeof packed, "where the message has nothing");
+    request.flags = 0;
+    oneib_request_pack(&request, &packed);
+    packed.vf.bus = 0x81;
+    assert_bytes_refused(&packed, sizeof packed, "where the message has nothing");
+    request = release();
+    oneib_request_pack(&request, &packed);
+    packed.pkey = 5;
+    assert_bytes_refused(&packed, sizeof packed, "where the message has nothing");
+    request = oneib_request_new(ONEIB_REQUEST_WAIT);
+    oneib_request_pack(&request, &packed);
+    packed.vm_id = 42;
+    assert_bytes_refused(&packed, sizeof packed, "where the message has nothing");
+}
+
+static void packing_leaves_nothing_of_the_sender_s_memory(void **state)
+{
+    (void)state;
+    struct oneib_request request, packed;
+    memset(&request, 0xa5, sizeof request);
+    request.magic = ONEIB_MESSAGE_MAGIC;
+    request.kind = ONEIB_REQUEST_WAIT;
+    request.flags = 0;
+    oneib_request_pack(&request, &packed);
+    for (size_t at = 0; at < sizeof packed; at++)
+        assert_int_not_equal(((unsigned char *)&packed)[at], 0xa5);
+    struct oneib_answer answer, sent;
+    memset(&answer, 0xa5, sizeof answer);
+    answer.magic = ONEIB_MESSAGE_MAGIC;
+    answer.kind = ONEIB_ANSWER_FAILED;
+    answer.code = ONEIB_ERROR_REFUSED;
+    strcpy(answer.text, "no");
+    oneib_answer_pack(&answer, &sent);
+    for (size_t at = 0; at < sizeof sent; at++)
+        assert_int_not_equal(((unsigned char *)&sent)[at], 0xa5);
+}
+
+/* ---- answers ------------------------------------------------------------------------------- */
+
+static struct oneib_answer record(void)
+{
+    struct oneib_answer answer = oneib_answer_new(ONEIB_ANSWER_RECORD);
+    answer.record = (struct oneib_vf_record){
+        .vf = {0, 0x81, 0, 1},
+        .device = "mlx4_0",
+        .port = 1,
+        .vm_id = 42,
+        .nic_id = 1,
+        .network_id = 7,
+        .site = 3,
+        .pkey = 5,
+        .limited = true,
+        .stage = ONEIB_VF_OPEN,
+        .guid = ONEIB_VF_GUID_SET,
+        .in_domain = true,
+        .since = 123456,
+    };
+    return answer;
+}
+
+static struct oneib_answer domain(void)
+{
+    struct oneib_answer answer = oneib_answer_new(ONEIB_ANSWER_DOMAIN);
+    answer.domain = (struct oneib_domain_entry){42, true, true, {0, 0x81, 0, 1}, "one-42"};
+    return answer;
+}
+
+static struct oneib_answer failed(void)
+{
+    const struct oneib_error why = {.code = ONEIB_ERROR_REFUSED, .text = "no"};
+    return oneib_answer_with(ONEIB_ANSWER_FAILED, &why);
+}
+
+static void assert_answer_taken(const struct oneib_answer *answer)
+{
+    struct oneib_answer packed, taken, again;
+    oneib_answer_pack(answer, &packed);
+    if (oneib_answer_check(&packed, sizeof packed, &taken, &err) < 0)
+        fail_msg("%s", err.text);
+    oneib_answer_pack(&taken, &again);
+    assert_memory_equal(&packed, &again, sizeof packed);
+}
+
+static void assert_answer_bytes_refused(const void *bytes, size_t length, const char *why)
+{
+    struct oneib_answer taken = {.code = 4711};
+    err = (struct oneib_error){0};
+    if (oneib_answer_check(bytes, length, &taken, &err) == 0)
+        fail_msg("this was taken for an answer, instead of: %s", why);
+    assert_int_equal(err.code, ONEIB_ERROR_INPUT);
+    if (!strstr(err.text, why))
+        fail_msg("\"%s\" does not tell of \"%s\"", err.text, why);
+    assert_int_equal(taken.code, 4711);
+}
+
+static void every_kind_of_answer_is_taken_as_it_was_made(void **state)
+{
+    (void)state;
+    struct oneib_answer answer = record();
+    assert_answer_taken(&answer);
+    answer.record.stage = ONEIB_VF_RELEASING;
+    answer.record.pkey = 0;
+    assert_answer_taken(&answer);
+    answer = domain();
+    assert_answer_taken(&answer);
+    answer.domain.has_vf = false;
+    answer.domain.vm_id = -1;
+    assert_answer_taken(&answer);
+    answer = failed();
+    assert_answer_taken(&answer);
+    answer = oneib_answer_new(ONEIB_ANSWER_END);
+    assert_answer_taken(&answer);
+    answer = oneib_answer_new(ONEIB_ANSWER_RELEASED);
+    answer.released = (struct oneib_released){1, 2, 3};
+    assert_answer_taken(&answer);
+}
+
+#define ANSWER_REFUSED(made, member, value, why)                                                   \
+    do {                                                                                           \
+        struct oneib_answer wrong = made, packed;                                                  \
+        oneib_answer_pack(&wrong, &packed);                                                        \
+        packed.member = value;                                                                     \
+        assert_answer_bytes_refused(&packed, sizeof packed, why);                                  \
+    } while (0)
+
+static void what_cannot_be_of_an_answer_is_refused(void **state)
+{
+    (void)state;
+    ANSWER_REFUSED(record(), magic, 1, "begin as ours");
+    ANSWER_REFUSED(record(), kind, 0, "kind");
+    ANSWER_REFUSED(record(), kind, ONEIB_ANSWER_END + 1, "kind");
+    ANSWER_REFUSED(record(), record.vf.slot, 32, "address");
+    ANSWER_REFUSED(record(), record.device[0], '\0', "name");
+    ANSWER_REFUSED(record(), record.device[0], '/', "name");
+    ANSWER_REFUSED(record(), record.port, 0, "port");
+    ANSWER_REFUSED(record(), record.port, 255, "port");
+    ANSWER_REFUSED(record(), record.pkey, 0x7fff, "P_Key");
+    ANSWER_REFUSED(record(), record.pkey, 0, "stage");
+    ANSWER_REFUSED(record(), record.stage, ONEIB_VF_RELEASING + 1, "stage");
+    ANSWER_REFUSED(record(), record.guid, ONEIB_VF_GUID_SET + 1, "GUID");
+    ANSWER_REFUSED(record(), record.since, -1, "time");
+    ANSWER_REFUSED(record(), code, 1, "nothing");
+    ANSWER_REFUSED(record(), released.freed, 1, "nothing");
+    ANSWER_REFUSED(record(), text[0], 'x', "nothing");
+    ANSWER_REFUSED(domain(), domain.vm_id, -2, "VM");
+    ANSWER_REFUSED(domain(), domain.vm_id, (int64_t)INT32_MAX + 1, "VM");
+    ANSWER_REFUSED(domain(), domain.vf.function, 8, "address");
+    ANSWER_REFUSED(domain(), domain.name[20], 'x', "nothing");
+    ANSWER_REFUSED(failed(), code, 0, "code");
+    ANSWER_REFUSED(failed(), code, ONEIB_ERROR_REFUSED + 1, "code");
+    ANSWER_REFUSED(failed(), text[ONEIB_MESSAGE_TEXT - 1], 'x', "nothing");
+}
+
+static void a_text_that_does_not_end_is_refused(void **state)
+{
+    (void)state;
+    struct oneib_answer answer = failed();
+    memset(answer.text, 'x', sizeof answer.text);
+    assert_answer_bytes_refused(&answer, sizeof answer, "text");
+    struct oneib_answer packed, made = domain();
+    oneib_answer_pack(&made, &packed);
+    memset(packed.domain.name, 'x', sizeof packed.domain.name);
+    assert_answer_bytes_refused(&packed, sizeof packed, "name");
+}
+
+/* Nobody reads them as such before. */
+static void a_bool_that_is_neither_is_refused(void **state)
+{
+    (void)state;
+    static const size_t places[] = {offsetof(struct oneib_answer, record.limited),
+                                    offsetof(struct oneib_answer, record.in_domain),
+                                    offsetof(struct oneib_answer, domain.running),
+                                    offsetof(struct oneib_answer, domain.has_vf)};
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        struct oneib_answer packed, made = i < 2 ? record() : domain();
+        oneib_answer_pack(&made, &packed);
+        ((unsigned char *)&packed)[places[i]] = 2;
+        assert_answer_bytes_refused(&packed, sizeof packed, "yes or no");
+    }
+}
+
+static void an_error_is_the_same_on_the_other_side_and_a_long_one_is_cut(void **state)
+{
+    (void)state;
+    struct oneib_error why = {.code = ONEIB_ERROR_TIMEOUT, .text = "mlx4_0 port 1: too late"};
+    struct oneib_error told;
+    struct oneib_answer answer = oneib_answer_with(ONEIB_ANSWER_FAILED, &why);
+    oneib_answer_error(&answer, &told);
+    assert_int_equal(told.code, ONEIB_ERROR_TIMEOUT);
+    assert_string_equal(told.text, why.text);
+    memset(why.text, 'x', sizeof why.text - 1);
+    answer = oneib_answer_with(ONEIB_ANSWER_FAILED, &why);
+    assert_answer_taken(&answer);
+    oneib_answer_error(&answer, &told);
+    assert_int_equal(strlen(told.text), ONEIB_MESSAGE_TEXT - 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_kind_of_request_is_taken_as_it_was_made),
+        cmocka_unit_test(a_message_of_another_size_or_version_is_refused),
+        cmocka_unit_test(a_request_of_no_known_kind_is_refused),
+        cmocka_unit_test(a_flag_that_the_kind_does_not_have_is_refused),
+        cmocka_unit_test(a_number_out_of_its_range_is_refused),
+        cmocka_unit_test(an_adapter_s_name_is_one_and_ends),
+        cmocka_unit_test(a_byte_that_the_kind_does_not_use_is_0),
+        cmocka_unit_test(packing_leaves_nothing_of_the_sender_s_memory),
+        cmocka_unit_test(every_kind_of_answer_is_taken_as_it_was_made),
+        cmocka_unit_test(what_cannot_be_of_an_answer_is_refused),
+        cmocka_unit_test(a_text_that_does_not_end_is_refused),
+        cmocka_unit_test(a_bool_that_is_neither_is_refused),
+        cmocka_unit_test(an_error_is_the_same_on_the_other_side_and_a_long_one_is_cut),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
