@@ -33,9 +33,9 @@ int oneib_client_release(struct oneib_client *client, const struct oneib_request
  * for it (node.pkey_wait + node.guid_wait). The first failure, if any. */
 int oneib_client_wait(struct oneib_client *client, uint64_t wait_ms, struct oneib_error *err);
 
-/* LIST, on a connection of its own: of those who may do nothing else, too. What either argument is
- * NULL for is not kept. *domains_known is false, and *why the reason, while the service does not
- * know the domains. The caller clears both. */
+/* LIST, on a connection of its own: for those who may do nothing else, too. domains_known is
+ * false, and `why` the reason, while the service does not know the domains. The caller clears the
+ * list; after a failure it is empty. */
 struct oneib_service_list {
     struct oneib_vf_table table;
     struct oneib_domains domains;

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/array.h"
+#include "service/client_internal.h"
+#include <stdlib.h>
+#include <string.h>
+
+void oneib_service_list_clear(struct oneib_service_list *list)
+{
+    oneib_vf_table_clear(&list->table);
+    oneib_domains_clear(&list->domains);
+    *list = (struct oneib_service_list){0};
+}
+
+static void begin_list(void *context)
+{
+    oneib_service_list_clear(context);
+}
+
+/* ---- domains ------------------------------------------------------------------------------- */
+
+/* A domain's entries come one after the other. NULL: this is the first. */
+static struct oneib_domain *find_domain(struct oneib_domains *domains,
+                                        const struct oneib_domain_entry *entry)
+{
+    if (domains->count == 0)
+        return NULL;
+    struct oneib_domain *last = &domains->items[domains->count - 1];
+    return last->vm_id == entry->vm_id && last->running == entry->running &&
+                   strcmp(last->name, entry->name) == 0
+               ? last
+               : NULL;
+}
+
+static struct oneib_domain *add_domain(struct oneib_domains *domains,
+                                       const struct oneib_domain_entry *entry,
+                                       struct oneib_error *err)
+{
+    if (oneib_reserve(&domains->items, &domains->capacity, domains->count + 1,
+                      sizeof *domains->items, err) < 0)
+        return NULL;
+    char *name = strdup(entry->name);
+    if (!name) {
+        oneib_fail_memory(err);
+        return NULL;
+    }
+    struct oneib_domain *domain = &domains->items[domains->count++];
+    *domain = (struct oneib_domain){name, entry->vm_id, entry->running, NULL, 0};
+    return domain;
+}
+
+static int add_device(struct oneib_domain *domain, const struct oneib_pci *vf,
+                      struct oneib_error *err)
+{
+    struct oneib_pci *devices =
+        realloc(domain->devices, (domain->device_count + 1) * sizeof *devices);
+    if (!devices)
+        return oneib_fail_memory(err);
+    devices[domain->device_count++] = *vf;
+    domain->devices = devices;
+    return 0;
+}
+
+static int take_domain(struct oneib_domains *domains, const struct oneib_domain_entry *entry,
+                       struct oneib_error *err)
+{
+    struct oneib_domain *domain = find_domain(domains, entry);
+    if (!domain)
+        domain = add_domain(domains, entry, err);
+    if (!domain)
+        return -1;
+    return entry->has_vf ? add_device(domain, &entry->vf, err) : 0;
+}
+
+/* ---- the list ------------------------------------------------------------------------------ */
+
+static int take_record(struct oneib_vf_table *table, const struct oneib_vf_record *record,
+                       struct oneib_error *err)
+{
+    if (oneib_vf_table_add(table, record, err) == 0)
+        return 0;
+    if (err->code == ONEIB_ERROR_REFUSED)
+        err->code = ONEIB_ERROR_PROTOCOL;
+    return oneib_wrap(err, "reading what oneib-node has");
+}
+
+static int take_entry(void *context, const struct oneib_answer *answer, struct oneib_error *err)
+{
+    struct oneib_service_list *list = context;
+    switch (answer->kind) {
+    case ONEIB_ANSWER_RECORD:
+        return take_record(&list->table, &answer->record, err);
+    case ONEIB_ANSWER_DOMAIN:
+        return take_domain(&list->domains, &answer->domain, err);
+    case ONEIB_ANSWER_FAILED:
+        oneib_answer_error(answer, err);
+        return -1;
+    case ONEIB_ANSWER_END:
+        oneib_answer_error(answer, &list->why);
+        list->domains_known = list->why.code == ONEIB_ERROR_NONE;
+        return 0;
+    default:
+        return oneib_client_unexpected(answer, err);
+    }
+}
+
+/* Whoever may not do everything may look. */
+static int open_for_looking(struct oneib_client **client, struct oneib_error *err)
+{
+    struct oneib_error denied;
+    const enum oneib_connection_outcome outcome =
+        oneib_client_open_at(ONEIB_SERVICE_SOCKET, client, &denied);
+    if (outcome == ONEIB_CONNECTION_FINE)
+        return 0;
+    if (outcome == ONEIB_CONNECTION_DENIED)
+        return oneib_client_open_at(ONEIB_SERVICE_READ_SOCKET, client, err) == ONEIB_CONNECTION_FINE
+                   ? 0
+                   : -1;
+    *err = denied;
+    return -1;
+}
+
+int oneib_client_list(struct oneib_service_list *list, struct oneib_error *err)
+{
+    struct oneib_client *client;
+    const struct oneib_request request = oneib_request_new(ONEIB_REQUEST_LIST);
+    const struct oneib_taker taker = {begin_list, take_entry, list};
+    *list = (struct oneib_service_list){0};
+    if (open_for_looking(&client, err) < 0)
+        return -1;
+    const int outcome = oneib_client_ask(client, &request, ONEIB_CLIENT_PATIENCE_MS, &taker, err);
+    oneib_client_close(client);
+    if (outcome < 0)
+        oneib_service_list_clear(list);
+    return outcome;
+}
