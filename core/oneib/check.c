@@ -124,6 +124,7 @@ static void check_everything(const struct oneib_run *run, struct oneib_checks *c
                     path ? path : ONEIB_CONFIG_DEFAULT_PATH, absent ? " is absent: defaults" : "");
     oneib_check_cloud(&session, checks);
     oneib_check_sunstone(checks);
+    oneib_check_node(checks);
     oneib_check_fabric(&session, checks);
     oneib_check_opensm(&session.config, checks);
     oneib_check_files(&session.config, checks);
@@ -167,7 +168,8 @@ const struct oneib_verb oneib_verb_check = {
     .help = "usage: oneib check [--json]\n"
             "       oneib [--config FILE] check --config\n"
             "\n"
-            "Looks at the configuration, OpenNebula, the fabric, opensm and its files.\n"
+            "Looks at the configuration, OpenNebula, this host's virtual functions, the fabric,\n"
+            "opensm and its files.\n"
             "Changes nothing. Exits 1 when something fails.\n"
             "\n"
             "  --config  as the last word: print the effective configuration and nothing else\n"
