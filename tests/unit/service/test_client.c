@@ -3,11 +3,10 @@
  * Calls of oneib-node, answered by a stand-in of it: a process of the test's own that plays what is
  * written down for it, connection by connection.
  */
+#include "../../node_socket.h"
 #include "../hca/tree.h"
 #include "base/clock.h"
 #include "service/client.h"
-#include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +15,6 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/time.h>
-#include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -39,18 +37,8 @@ static pid_t standin;
 
 static int listen_at(const char *name)
 {
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    char *folder = tree_path("/run/oneib");
-    tree_make_folder("/run/oneib");
-    const int place = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    assert_true(place >= 0);
-    free(folder);
-    unlinkat(place, name, 0);
-    snprintf(address.sun_path, sizeof address.sun_path, "/proc/self/fd/%d/%s", place, name);
-    const int listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-    assert_int_equal(bind(listener, (struct sockaddr *)&address, sizeof address), 0);
-    assert_int_equal(listen(listener, 16), 0);
-    close(place);
+    const int listener = listen_on_node(tree_root(), name);
+    assert_true(listener >= 0);
     return listener;
 }
 
