@@ -9,7 +9,7 @@
  * another user's. So the first thing that it starts is a supervisor, which gives up everything for
  * good and does nothing but start and end oneib-domains. They are three:
  *
- *   oneib-node (root) -- control --> supervisor (oneib) -- starts, ends --> oneib-domains (oneib)
+ *   oneib-node (root) -- control --> supervisor -- starts, ends --> oneib-domains
  *       ^-------------------------- list of domains ----------------------------|
  *
  * All of them end when one that stands left of them does.
@@ -22,7 +22,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define ONEIB_DOMAINS_USER "oneib"
+#define ONEIB_DOMAINS_USER "oneib-node"
 #define ONEIB_DOMAINS_SILENCE_MS 15000 /* without a word: libvirt, or oneib-domains, hangs */
 
 struct oneib_domain_feed;

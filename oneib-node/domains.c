@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "oneib-node/domains.h"
+#include "base/clock.h"
+#include "hca/place.h"
+#include "oneib-domains/message.h"
+#include "oneib-node/supervisor.h"
+#include <errno.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define PROGRAM "oneib-domains"
+#define BUILT "core/oneib-domains/" PROGRAM
+#define RESTART_FIRST_MS 200
+#define RESTART_LAST_MS 5000
+/* Messages that are taken at once: two whole lists. Others want to be heard too. */
+#define TAKEN_MAX (2 * (ONEIB_DOMAIN_ENTRIES_MAX + 2))
+
+struct oneib_domain_feed {
+    struct oneib_supervisor supervisor;
+    char *uri; /* for errors */
+    uint32_t silence_ms;
+    int poll_fd; /* epoll: the two sockets */
+    int socket;  /* oneib-domains'; -1: it does not run */
+    double due;  /* it runs: when it has been silent for too long; else: when to start it */
+    uint32_t restart_ms;
+    bool has_spoken;  /* since it was started, so that it may say that nothing has changed */
+    bool is_arriving; /* a list has begun, and not ended */
+    bool has_changed; /* `list`, since it was taken last */
+    struct oneib_domain_list list;
+    struct oneib_domain_list arriving;
+};
+
+/* --- what is known -------------------------------------------------------------------------- */
+
+static void forget(struct oneib_domain_feed *feed, enum oneib_error_code code, const char *format,
+                   ...) __attribute__((format(printf, 3, 4)));
+
+static void forget(struct oneib_domain_feed *feed, enum oneib_error_code code, const char *format,
+                   ...)
+{
+    struct oneib_error why = {0};
+    char words[sizeof why.text];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(words, sizeof words, format, arguments);
+    va_end(arguments);
+    oneib_fail(&why, code, "asking libvirt (%s) for its domains: %s", feed->uri, words);
+    feed->is_arriving = false;
+    if (!feed->list.known && strcmp(feed->list.why.text, why.text) == 0)
+        return;
+    feed->list.known = false;
+    feed->list.count = 0;
+    feed->list.why = why;
+    feed->has_changed = true;
+}
+
+static void accept_list(struct oneib_domain_feed *feed)
+{
+    const size_t size = feed->arriving.count * sizeof *feed->arriving.items;
+    feed->is_arriving = false;
+    feed->restart_ms = RESTART_FIRST_MS;
+    if (feed->list.known && feed->list.count == feed->arriving.count &&
+        memcmp(feed->list.items, feed->arriving.items, size) == 0)
+        return;
+    memcpy(feed->list.items, feed->arriving.items, size);
+    feed->list.count = feed->arriving.count;
+    feed->list.known = true;
+    feed->list.why = (struct oneib_error){0};
+    feed->has_changed = true;
+}
+
+/* --- oneib-domains runs, or does not -------------------------------------------------------- */
+
+/* The supervisor ends it before it starts the next one. */
+static void start_later(struct oneib_domain_feed *feed)
+{
+    if (feed->socket >= 0)
+        close(feed->socket);
+    feed->socket = -1;
+    feed->due = oneib_now_ms() + feed->restart_ms;
+    feed->restart_ms *= 2;
+    if (feed->restart_ms > RESTART_LAST_MS)
+        feed->restart_ms = RESTART_LAST_MS;
+}
+
+static int listen_to(struct oneib_domain_feed *feed, int socket, struct oneib_error *err)
+{
+    struct epoll_event readable = {.events = EPOLLIN};
+    if (epoll_ctl(feed->poll_fd, EPOLL_CTL_ADD, socket, &readable) < 0)
+        return oneib_fail_errno(err, errno, "listening to oneib-domains");
+    return 0;
+}
+
+static int order_start(struct oneib_domain_feed *feed, struct oneib_error *err)
+{
+    int ends[2];
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
+        return oneib_fail_errno(err, errno, "making a socket for oneib-domains");
+    feed->socket = ends[0];
+    int status = listen_to(feed, ends[0], err);
+    if (status == 0)
+        status = oneib_supervisor_order(&feed->supervisor, ends[1], err);
+    close(ends[1]);
+    return status;
+}
+
+static void start(struct oneib_domain_feed *feed)
+{
+    struct oneib_error err = {0};
+    feed->has_spoken = false;
+    feed->due = oneib_now_ms() + feed->silence_ms;
+    if (order_start(feed, &err) == 0)
+        return;
+    forget(feed, err.code, "%s", err.text);
+    start_later(feed);
+}
+
+/* --- what it says --------------------------------------------------------------------------- */
+
+static int fail_out_of_turn(struct oneib_error *err)
+{
+    return oneib_fail(err, ONEIB_ERROR_PROTOCOL, "a message that does not follow the one before");
+}
+
+static int take_entry(struct oneib_domain_feed *feed, const struct oneib_domain_entry *entry,
+                      struct oneib_error *err)
+{
+    struct oneib_domain_list *list = &feed->arriving;
+    if (list->count == ONEIB_DOMAIN_ENTRIES_MAX)
+        return oneib_fail(err, ONEIB_ERROR_PROTOCOL, "a list of more than %d",
+                          ONEIB_DOMAIN_ENTRIES_MAX);
+    /* Its padding, which is 0, too: lists are compared as they are. */
+    memcpy(&list->items[list->count++], entry, sizeof *entry);
+    return 0;
+}
+
+static int take_alone(struct oneib_domain_feed *feed, const struct oneib_domain_news *news,
+                      struct oneib_error *err)
+{
+    switch (news->kind) {
+    case ONEIB_DOMAIN_NEWS_BEGIN:
+        feed->is_arriving = true;
+        feed->arriving.count = 0;
+        return 0;
+    case ONEIB_DOMAIN_NEWS_UNKNOWN:
+        forget(feed, ONEIB_ERROR_UNREACHABLE, "%s", news->text);
+        return 0;
+    case ONEIB_DOMAIN_NEWS_ALIVE:
+        return feed->has_spoken && feed->list.known ? 0 : fail_out_of_turn(err);
+    default:
+        return fail_out_of_turn(err);
+    }
+}
+
+static int take_of_list(struct oneib_domain_feed *feed, const struct oneib_domain_news *news,
+                        struct oneib_error *err)
+{
+    if (news->kind == ONEIB_DOMAIN_NEWS_ENTRY)
+        return take_entry(feed, &news->entry, err);
+    if (news->kind != ONEIB_DOMAIN_NEWS_END)
+        return fail_out_of_turn(err);
+    accept_list(feed);
+    return 0;
+}
+
+static int take_news(struct oneib_domain_feed *feed, const void *bytes, size_t length,
+                     struct oneib_error *err)
+{
+    struct oneib_domain_news news;
+    if (oneib_domain_news_check(bytes, length, &news, err) < 0)
+        return -1;
+    const int status =
+        feed->is_arriving ? take_of_list(feed, &news, err) : take_alone(feed, &news, err);
+    feed->has_spoken = true;
+    return status;
+}
+
+static void take_message(struct oneib_domain_feed *feed, const void *bytes, size_t length)
+{
+    struct oneib_error err = {0};
+    feed->due = oneib_now_ms() + feed->silence_ms;
+    if (take_news(feed, bytes, length, &err) == 0)
+        return;
+    forget(feed, ONEIB_ERROR_PROTOCOL, PROGRAM " has said what cannot be believed: %s", err.text);
+    start_later(feed);
+}
+
+/* It may have said why before. */
+static void take_end(struct oneib_domain_feed *feed)
+{
+    if (feed->list.known || !feed->has_spoken)
+        forget(feed, ONEIB_ERROR_UNREACHABLE, PROGRAM " has ended, and is started again");
+    start_later(feed);
+}
+
+/* False: nothing more has arrived. */
+static bool take_one(struct oneib_domain_feed *feed)
+{
+    char bytes[sizeof(struct oneib_domain_news) + 1]; /* more is too long */
+    if (feed->socket < 0)
+        return false;
+    const ssize_t length = recv(feed->socket, bytes, sizeof bytes, MSG_DONTWAIT);
+    if (length < 0 && errno == EINTR)
+        return true;
+    if (length < 0 && errno == EAGAIN)
+        return false;
+    if (length > 0)
+        take_message(feed, bytes, (size_t)length);
+    else
+        take_end(feed);
+    return true;
+}
+
+/* --- the loop's ----------------------------------------------------------------------------- */
+
+static void do_what_is_due(struct oneib_domain_feed *feed)
+{
+    if (oneib_now_ms() < feed->due)
+        return;
+    if (feed->socket < 0) {
+        start(feed);
+        return;
+    }
+    forget(feed, ONEIB_ERROR_TIMEOUT,
+           "it has not answered for %u s: see whether libvirtd hangs, or " PROGRAM,
+           (feed->silence_ms + 999) / 1000);
+    start_later(feed);
+}
+
+static int check_supervisor(const struct oneib_domain_feed *feed, struct oneib_error *err)
+{
+    char nothing;
+    const ssize_t length = recv(feed->supervisor.control, &nothing, sizeof nothing, MSG_DONTWAIT);
+    if (length < 0 && (errno == EAGAIN || errno == EINTR))
+        return 0;
+    return oneib_fail(err, ONEIB_ERROR_UNREACHABLE,
+                      "the supervisor of " PROGRAM " has ended, and nobody else can start that");
+}
+
+int oneib_domain_feed_take(struct oneib_domain_feed *feed, bool *changed, struct oneib_error *err)
+{
+    if (check_supervisor(feed, err) < 0)
+        return -1;
+    for (int taken = 0; taken < TAKEN_MAX && take_one(feed); taken++)
+        ;
+    do_what_is_due(feed);
+    *changed = feed->has_changed;
+    feed->has_changed = false;
+    return 0;
+}
+
+const struct oneib_domain_list *oneib_domain_feed_list(const struct oneib_domain_feed *feed)
+{
+    return &feed->list;
+}
+
+int oneib_domain_feed_fd(const struct oneib_domain_feed *feed)
+{
+    return feed->poll_fd;
+}
+
+uint32_t oneib_domain_feed_due_ms(const struct oneib_domain_feed *feed)
+{
+    const double left_ms = feed->due - oneib_now_ms();
+    return left_ms > 0 ? (uint32_t)left_ms + 1 : 0;
+}
+
+/* One that does not run, or does not listen, says everything anew without being told. */
+void oneib_domain_feed_refresh(struct oneib_domain_feed *feed)
+{
+    const struct oneib_domain_order order = oneib_domain_order_new();
+    if (feed->socket >= 0)
+        send(feed->socket, &order, sizeof order, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+/* --- beginning and end ---------------------------------------------------------------------- */
+
+static int start_supervisor(struct oneib_domain_feed *feed,
+                            const struct oneib_domain_feed_options *options,
+                            struct oneib_error *err)
+{
+    char program[PATH_MAX];
+    oneib_node_program(PROGRAM, BUILT, program);
+    const struct oneib_supervisor_options supervisor = {
+        .program = options->program ? options->program : program,
+        .uri = options->uri,
+        .user = options->user ? options->user : ONEIB_DOMAINS_USER,
+    };
+    return oneib_supervisor_start(&supervisor, &feed->supervisor, err);
+}
+
+static int begin(struct oneib_domain_feed *feed, const struct oneib_domain_feed_options *options,
+                 struct oneib_error *err)
+{
+    feed->uri = strdup(options->uri);
+    if (!feed->uri)
+        return oneib_fail_memory(err);
+    if (start_supervisor(feed, options, err) < 0)
+        return -1;
+    feed->poll_fd = epoll_create1(EPOLL_CLOEXEC);
+    if (feed->poll_fd < 0)
+        return oneib_fail_errno(err, errno, "listening to " PROGRAM);
+    if (listen_to(feed, feed->supervisor.control, err) < 0)
+        return -1;
+    forget(feed, ONEIB_ERROR_UNREACHABLE, "it has not answered yet");
+    start(feed);
+    return 0;
+}
+
+int oneib_domain_feed_open(const struct oneib_domain_feed_options *options,
+                           struct oneib_domain_feed **feed, struct oneib_error *err)
+{
+    *feed = calloc(1, sizeof **feed);
+    if (!*feed)
+        return oneib_fail_memory(err);
+    (*feed)->supervisor = (struct oneib_supervisor){.pid = -1, .control = -1};
+    (*feed)->poll_fd = (*feed)->socket = -1;
+    (*feed)->restart_ms = RESTART_FIRST_MS;
+    (*feed)->silence_ms = options->silence_ms ? options->silence_ms : ONEIB_DOMAINS_SILENCE_MS;
+    if (begin(*feed, options, err) == 0)
+        return 0;
+    oneib_domain_feed_close(*feed);
+    *feed = NULL;
+    return -1;
+}
+
+void oneib_domain_feed_close(struct oneib_domain_feed *feed)
+{
+    if (!feed)
+        return;
+    oneib_supervisor_end(&feed->supervisor);
+    if (feed->socket >= 0)
+        close(feed->socket);
+    if (feed->poll_fd >= 0)
+        close(feed->poll_fd);
+    free(feed->uri);
+    free(feed);
+}
