@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * The information driver's probe: what this host has, as lines of an OpenNebula template
- * (node/probe.h), and the housekeeping: virtual functions whose domain is gone are released.
- * Whatever is wrong with adapters, libvirt or oneib itself is told in IB_PROBLEM; the exit status
- * is 0 always, because another would make OpenNebula drop all that is known of the host.
+ * (node/probe.h). Whatever is wrong with adapters, libvirt or oneib itself is told in IB_PROBLEM;
+ * the exit status is 0 always, because another would make OpenNebula drop all that is known of the
+ * host.
  */
 #include "node/probe.h"
 #include "hca/place.h"
@@ -24,33 +24,20 @@ static void add_findings(struct oneib_text *problem, const struct oneib_findings
             add_problem(problem, findings->items[i].text);
 }
 
-static void look(const struct oneib_config *config, bool may_repair, struct oneib_text *problem,
+/* What could not be looked at is left out, and said to be so. */
+static void look(const struct oneib_config *config, struct oneib_text *problem,
                  struct oneib_text *text)
 {
     struct oneib_inventory inventory;
     struct oneib_error err = {0};
-    size_t released;
     if (oneib_inventory_read(config, false, &inventory, &err) < 0) {
         inventory = (struct oneib_inventory){0};
         add_problem(problem, err.text);
-    } else if (may_repair &&
-               oneib_inventory_repair(config, &inventory, false, &released, &err) < 0) {
-        add_problem(problem, err.text);
     }
     add_findings(problem, &inventory.findings);
-    oneib_probe_render(&inventory.hcas, config->node.host_vfs, problem->data, text);
+    oneib_probe_render(&inventory.hcas, config->node.host_vfs, inventory.service_known,
+                       problem->data, text);
     oneib_inventory_clear(&inventory);
-}
-
-/* Without its configuration the host is looked at all the same, but nothing is touched: it would be
- * touched as the configuration does not want it. */
-static bool configure(struct oneib_config *config, struct oneib_text *problem)
-{
-    struct oneib_error err = {0};
-    if (oneib_node_config(config, &err) == 0)
-        return true;
-    add_problem(problem, err.text);
-    return false;
 }
 
 int main(void)
@@ -58,9 +45,11 @@ int main(void)
     struct oneib_config config = {0};
     struct oneib_error err;
     oneib_autotext struct oneib_text problem = {0}, text = {0};
-    const bool is_configured = configure(&config, &problem);
+    const bool is_configured = oneib_node_config(&config, &err) == 0;
+    if (!is_configured)
+        add_problem(&problem, err.text);
     if (is_configured || oneib_config_defaults(&config, &err) == 0)
-        look(&config, is_configured, &problem, &text);
+        look(&config, &problem, &text);
     if (text.data && !oneib_text_failed(&text))
         fputs(text.data, stdout);
     oneib_config_clear(&config);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "domain/domains.h"
 #include "hca/reservations.h"
 #include "node/driver.h"
 #include "node/reattach.h"
+#include "service/client.h"
 
 /* Without a record nobody knows which VF it is: then it is one that has no device at all. */
 static bool lacks(const struct oneib_domain *domain, const struct oneib_vf_record *record)
@@ -41,16 +41,17 @@ static const struct oneib_domain *find_running(const struct oneib_domains *domai
 
 /* A VM that has never run is at its deployment: its domain was started with its VFs, and it has
  * nothing to lose yet. */
-static bool is_to_live(const struct oneib_config *config, const struct oneib_node_vm *vm,
-                       bool completed)
+static bool is_to_live(const struct oneib_node_vm *vm, bool completed)
 {
-    struct oneib_domains domains;
+    struct oneib_service_list list;
     struct oneib_error silent;
-    if (oneib_domains_ask(config, &domains, &silent) < 0)
+    if (oneib_client_list(&list, &silent) < 0)
         return vm->deployed;
-    const struct oneib_domain *domain = find_running(&domains, vm);
-    const bool lives = domain && (completed || vm->deployed || runs_without(domain, vm));
-    oneib_domains_clear(&domains);
+    const struct oneib_domain *domain = find_running(&list.domains, vm);
+    const bool lives = list.domains_known
+                           ? domain && (completed || vm->deployed || runs_without(domain, vm))
+                           : vm->deployed;
+    oneib_service_list_clear(&list);
     return lives;
 }
 
@@ -69,6 +70,6 @@ int oneib_driver_arrive(const struct oneib_config *config, struct oneib_node_vm 
         return 0;
     if (completed)
         failure = second;
-    *(is_to_live(config, vm, completed) ? left : err) = failure;
+    *(is_to_live(vm, completed) ? left : err) = failure;
     return left->code == ONEIB_ERROR_NONE ? -1 : 0;
 }

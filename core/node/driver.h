@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * What the network driver's actions do on a node. Each is given what OpenNebula gives it, and acts
- * through oneib-vf. Order of events and what each has to undo: docs/design/node.md.
+ * through oneib-node. Order of events and what each has to undo: docs/design/node.md.
  *
  * While a NIC of any driver is attached or detached, only a NIC with ATTACH=YES is meant:
  * OpenNebula calls all drivers of the VM, and most have nothing to do then.
@@ -20,7 +20,7 @@
  * when the VM has run before and this is no attach: a live migration looks the same, and then the
  * source's port still has them. All NICs are checked before the first is touched: a malformed one,
  * no P_Key, a BRIDGE, a PCI NIC without ADDRESS are refused. On failure the VFs that this call
- * assigned are released. A VF that the VM has for a NIC which the document does not tell is closed.
+ * got are released. A VF that the VM has for a NIC which the document does not tell is closed.
  */
 int oneib_driver_pre(const struct oneib_config *config, struct oneib_node_vm *vm,
                      struct oneib_error *err);
@@ -45,21 +45,24 @@ int oneib_driver_arrive(const struct oneib_config *config, struct oneib_node_vm 
                         struct oneib_error *err);
 
 /* Takes back what pre, or post of an attach, has done for these NICs: for what fails after them
- * (hooks). What cannot be released is closed at least, or RELEASING, and left to the probe. */
+ * (hooks). What cannot be released is closed at least, or RELEASING, and left to the service. Of an
+ * attach it is closed even in a running domain, which keeps it until it lets go of it. */
 void oneib_driver_undo(const struct oneib_config *config, const struct oneib_node_vm *vm);
 
 /* host: the argument, the host that is cleaned; it differs from vm->hostname at the source of a
- * migration. Releases the NIC of a detach, else all that the VM has here. TIMEOUT: what is not free
- * yet is RELEASING, in most cases closed, but the SM has not let go of its GUID; oneib-vf watch
- * goes on with it, and nothing is left to do for the caller. */
+ * migration. Releases the NIC of a detach, else all that the VM has here, but for what its running
+ * domain names: the VM has not left this host then. TIMEOUT: what is not free yet is closed, but
+ * the SM has not let go of its GUID; the service goes on with it, and nothing is left to do for the
+ * caller. */
 int oneib_driver_clean(const struct oneib_config *config, const struct oneib_node_vm *vm,
                        const char *host, struct oneib_error *err);
 
 /*
  * The network's key or membership may have changed: NICs of that network are closed, all of them
- * before any waits, and opened with the new key. Without a key they stay closed; a key that is none
- * is a failure besides. So does every NIC that has a VF here but that the document does not tell,
- * or not soundly: whoever can spoil it must not keep a key that is somebody else's by now.
+ * before any waits, and opened with the new key. One whose domain has ended stays closed. Without a
+ * key they stay closed; a key that is none is a failure besides. So does every NIC that has a VF
+ * here but that the document does not tell, or not soundly: whoever can spoil it must not keep a
+ * key that is somebody else's by now.
  */
 int oneib_driver_update_nic(const struct oneib_config *config, const struct oneib_node_vm *vm,
                             uint32_t network_id, struct oneib_error *err);

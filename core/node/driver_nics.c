@@ -46,42 +46,60 @@ int oneib_nic_check(const struct oneib_node_vm *vm, const struct oneib_node_nic 
     return 0;
 }
 
-struct oneib_assignment oneib_nic_opening(const struct oneib_node_vm *vm,
-                                          const struct oneib_node_nic *nic)
+struct oneib_request oneib_nic_opening(const struct oneib_node_vm *vm,
+                                       const struct oneib_node_nic *nic)
 {
-    struct oneib_assignment assignment = {
-        .vm_id = vm->id,
-        .nic_id = nic->nic_id,
-        .pkey = nic->pkey,
-        .limited = nic->limited,
-        .port = nic->port,
-        .has_vf = nic->is_pci && nic->has_address,
-        .vf = nic->address,
-        .numa_node = -1,
-    };
-    memcpy(assignment.device, nic->device, sizeof assignment.device);
-    return assignment;
+    struct oneib_request request = oneib_request_new(ONEIB_REQUEST_HAVE);
+    request.vm_id = vm->id;
+    request.nic_id = nic->nic_id;
+    request.network_id = nic->network_id;
+    request.numa_node = -1;
+    request.pkey = nic->pkey;
+    request.port = nic->port;
+    request.flags = nic->limited ? ONEIB_HAVE_LIMITED : 0;
+    if (nic->is_pci && nic->has_address) {
+        request.flags |= ONEIB_HAVE_THIS_VF;
+        request.vf = nic->address;
+    }
+    memcpy(request.device, nic->device, sizeof request.device);
+    return request;
 }
 
-struct oneib_assignment oneib_record_closing(const struct oneib_vf_record *record)
+static struct oneib_request as_recorded(const struct oneib_vf_record *record)
 {
-    struct oneib_assignment assignment = {
-        .vm_id = record->vm_id,
-        .nic_id = record->nic_id,
-        .limited = record->limited,
-        .port = record->port,
-        .numa_node = -1,
-        .defer_guid = record->guid == ONEIB_VF_GUID_DEFERRED,
-    };
-    memcpy(assignment.device, record->device, sizeof assignment.device);
-    return assignment;
+    struct oneib_request request = oneib_request_new(ONEIB_REQUEST_HAVE);
+    request.vm_id = record->vm_id;
+    request.nic_id = record->nic_id;
+    request.network_id = record->network_id;
+    request.numa_node = -1;
+    request.port = record->port;
+    request.flags = record->limited ? ONEIB_HAVE_LIMITED : 0;
+    memcpy(request.device, record->device, sizeof request.device);
+    return request;
+}
+
+struct oneib_request oneib_record_closing(const struct oneib_vf_record *record)
+{
+    struct oneib_request request = as_recorded(record);
+    if (record->guid == ONEIB_VF_GUID_DEFERRED)
+        request.flags |= ONEIB_HAVE_DEFER_GUID;
+    return request;
+}
+
+struct oneib_request oneib_record_opening(const struct oneib_vf_record *record)
+{
+    struct oneib_request request = as_recorded(record);
+    request.pkey = record->pkey;
+    request.flags |= ONEIB_HAVE_THIS_VF;
+    request.vf = record->vf;
+    return request;
 }
 
 bool oneib_nic_is_open(const struct oneib_node_nic *nic, const struct oneib_vf_record *record)
 {
     return record->stage == ONEIB_VF_OPEN && record->guid == ONEIB_VF_GUID_SET &&
            nic->key_state == ONEIB_KEY_VALID && record->pkey == nic->pkey &&
-           record->limited == nic->limited;
+           record->limited == nic->limited && record->network_id == nic->network_id;
 }
 
 const struct oneib_pci *oneib_nic_vf_on(const struct oneib_node_vm *vm,

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-/* One NIC: whether it is meant, whether it can have a VF, and what to ask oneib-vf for. Private to
- * the network driver; pure. */
+/* One NIC: whether it is meant, whether it can have a VF, and what to ask oneib-node for. Private
+ * to the drivers; pure. */
 #ifndef ONEIB_NODE_DRIVER_NICS_H
 #define ONEIB_NODE_DRIVER_NICS_H
 
 #include "base/error.h"
-#include "hca/assign.h"
 #include "model/vf_record.h"
 #include "node/vm_document.h"
+#include "service/message.h"
 #include <stdbool.h>
 
 /* During an attach or detach of whatever driver: only the NIC that it is about. */
@@ -19,11 +19,13 @@ const struct oneib_node_nic *oneib_nic_find(const struct oneib_node_vm *vm, uint
 int oneib_nic_check(const struct oneib_node_vm *vm, const struct oneib_node_nic *nic,
                     struct oneib_error *err);
 
-/* Open, with its key; the GUID at once. */
-struct oneib_assignment oneib_nic_opening(const struct oneib_node_vm *vm,
-                                          const struct oneib_node_nic *nic);
-/* Held, closed, where the record says it is. */
-struct oneib_assignment oneib_record_closing(const struct oneib_vf_record *record);
+/* HAVE: open, with its key; the GUID at once. */
+struct oneib_request oneib_nic_opening(const struct oneib_node_vm *vm,
+                                       const struct oneib_node_nic *nic);
+/* HAVE: held, closed, where the record says it is. */
+struct oneib_request oneib_record_closing(const struct oneib_vf_record *record);
+/* HAVE: that VF, open with the key of the record, if it has one; the GUID at once. */
+struct oneib_request oneib_record_opening(const struct oneib_vf_record *record);
 
 /* The record is as oneib_nic_opening() asks for: there is nothing left to do. */
 bool oneib_nic_is_open(const struct oneib_node_nic *nic, const struct oneib_vf_record *record);

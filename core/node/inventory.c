@@ -2,6 +2,7 @@
 #include "node/inventory.h"
 #include "hca/reservations.h"
 #include "node/inventory_internal.h"
+#include "service/client.h"
 #include <stdlib.h>
 
 bool oneib_is_host_vf(char *const *host_vfs, const struct oneib_pci *vf)
@@ -91,29 +92,55 @@ static int read_table(struct oneib_inventory *inventory, struct oneib_error *err
                               err, "%s", why.text);
 }
 
-static int ask_libvirt(const struct oneib_config *config, struct oneib_inventory *inventory,
-                       struct oneib_error *err)
+static int note_no_service(struct oneib_inventory *inventory, struct oneib_error *err)
 {
-    inventory->domains_known =
-        oneib_domains_ask(config, &inventory->domains, &inventory->domains_error) == 0;
-    if (inventory->domains_known)
-        return 0;
-    return oneib_findings_add(&inventory->findings, ONEIB_WARNING, "libvirt-unreachable",
-                              "see that libvirtd runs and that this user may connect to it", err,
-                              "%s", inventory->domains_error.text);
+    return oneib_findings_add(&inventory->findings, ONEIB_WARNING, "node-service-unreachable",
+                              "until it answers no VM gets a virtual function here; 'systemctl "
+                              "status oneib-node' says why it does not",
+                              err, "%s", inventory->domains_error.text);
 }
 
-/* Asking libvirt costs more than all the rest, and is left out where the answer changes nothing:
- * on a host without VFs, and in a probe that has nothing to release. */
-static int read_domains(const struct oneib_config *config, bool with_states,
-                        struct oneib_inventory *inventory, struct oneib_error *err)
+static int note_no_domains(struct oneib_inventory *inventory, struct oneib_error *err)
+{
+    return oneib_findings_add(&inventory->findings, ONEIB_WARNING, "libvirt-unreachable",
+                              "see that libvirtd runs, and that the service oneib-node may connect "
+                              "to it",
+                              err, "%s", inventory->domains_error.text);
+}
+
+/* A table that does not parse is read when it is mended: nobody knows what the service makes of it
+ * until then. */
+static void take_list(struct oneib_inventory *inventory, struct oneib_service_list *list)
+{
+    inventory->domains = list->domains;
+    inventory->domains_known = list->domains_known;
+    inventory->domains_error = list->why;
+    list->domains = (struct oneib_domains){0};
+    if (!inventory->table_known)
+        return;
+    oneib_vf_table_clear(&inventory->table);
+    inventory->table = list->table;
+    list->table = (struct oneib_vf_table){0};
+}
+
+static int ask_service(struct oneib_inventory *inventory, struct oneib_error *err)
+{
+    struct oneib_service_list list;
+    if (oneib_client_list(&list, &inventory->domains_error) < 0) {
+        inventory->service_known = inventory->domains_known = false;
+        return note_no_service(inventory, err);
+    }
+    take_list(inventory, &list);
+    oneib_service_list_clear(&list);
+    return inventory->domains_known ? 0 : note_no_domains(inventory, err);
+}
+
+/* A host without VFs, and without anything that was recorded for one, needs no service. */
+static int read_service(struct oneib_inventory *inventory, struct oneib_error *err)
 {
     const bool has_records = !inventory->table_known || inventory->table.count > 0;
-    const bool has_vfs = count_vfs(&inventory->hcas) > 0;
-    inventory->domains_known = !has_records && !has_vfs;
-    if (has_records || (has_vfs && with_states))
-        return ask_libvirt(config, inventory, err);
-    return 0;
+    inventory->service_known = inventory->domains_known = true;
+    return has_records || count_vfs(&inventory->hcas) > 0 ? ask_service(inventory, err) : 0;
 }
 
 int oneib_inventory_read(const struct oneib_config *config, bool with_states,
@@ -121,7 +148,7 @@ int oneib_inventory_read(const struct oneib_config *config, bool with_states,
 {
     *inventory = (struct oneib_inventory){0};
     if (oneib_hcas_read(ONEIB_HCA_PKEYS | ONEIB_HCA_VFS, &inventory->hcas, err) == 0 &&
-        read_table(inventory, err) == 0 && read_domains(config, with_states, inventory, err) == 0 &&
+        read_table(inventory, err) == 0 && read_service(inventory, err) == 0 &&
         look_at_vfs(config, with_states, inventory, err) == 0 &&
         oneib_inventory_judge(inventory, with_states, err) == 0)
         return 0;
@@ -144,8 +171,7 @@ void oneib_inventory_clear(struct oneib_inventory *inventory)
 static bool is_same(const struct oneib_vf_record *a, const struct oneib_vf_record *b)
 {
     return a->vm_id == b->vm_id && a->nic_id == b->nic_id && a->pkey == b->pkey &&
-           a->stage == b->stage && a->guid == b->guid && a->owner == b->owner &&
-           a->owner_start == b->owner_start && a->since == b->since;
+           a->stage == b->stage && a->guid == b->guid && a->since == b->since;
 }
 
 bool oneib_record_is_current(const struct oneib_pci *vf, const struct oneib_vf_record *record)
@@ -167,23 +193,65 @@ bool oneib_inventory_has_vf(const struct oneib_inventory *inventory,
     return oneib_hcas_of_vf(&inventory->hcas, &record->vf, &vf) != NULL;
 }
 
-bool oneib_inventory_is_stale(const struct oneib_inventory *inventory,
-                              const struct oneib_vf_record *record, int64_t now)
+/* ---- what running VMs lack ----------------------------------------------------------------- */
+
+/* Between two steps of an action nobody has the VF yet. A time that is far ahead is another
+ * boot's. */
+static bool is_settled(const struct oneib_vf_record *record, int64_t now)
 {
-    return oneib_table_has_stale(&inventory->table, record, &inventory->domains,
-                                 inventory->domains_known, now);
+    return now - record->since >= ONEIB_SETTLED_AFTER || record->since - now >= ONEIB_SETTLED_AFTER;
+}
+
+/* The service is at work on it. */
+static bool is_under_way(const struct oneib_vf_record *record)
+{
+    return record->stage == ONEIB_VF_PREPARING || record->stage == ONEIB_VF_RELEASING;
+}
+
+static bool is_whole(const struct oneib_vf_record *record)
+{
+    return record->guid == ONEIB_VF_GUID_SET && record->stage != ONEIB_VF_ENDED;
+}
+
+static bool is_running(const struct oneib_domains *domains, uint32_t vm_id)
+{
+    for (size_t i = 0; i < domains->count; i++)
+        if (domains->items[i].vm_id == (int64_t)vm_id && domains->items[i].running)
+            return true;
+    return false;
+}
+
+/* One that another domain has is claimed twice, and cannot be plugged. */
+bool oneib_domains_lack_vf(const struct oneib_domains *domains,
+                           const struct oneib_vf_record *record)
+{
+    return is_running(domains, record->vm_id) && !oneib_domains_of(domains, &record->vf);
+}
+
+bool oneib_record_is_unfinished(const struct oneib_vf_record *record,
+                                const struct oneib_domains *domains, bool domains_known,
+                                int64_t now)
+{
+    return !is_under_way(record) && !is_whole(record) && domains_known && is_settled(record, now) &&
+           is_running(domains, record->vm_id);
+}
+
+bool oneib_record_is_not_plugged(const struct oneib_vf_record *record,
+                                 const struct oneib_domains *domains, bool domains_known,
+                                 int64_t now)
+{
+    return !is_under_way(record) && is_whole(record) && domains_known && is_settled(record, now) &&
+           oneib_domains_lack_vf(domains, record);
 }
 
 bool oneib_inventory_is_unfinished(const struct oneib_inventory *inventory,
                                    const struct oneib_vf_record *record, int64_t now)
 {
-    return oneib_record_is_unfinished(record, &inventory->domains, inventory->domains_known,
-                                      oneib_vf_record_has_owner(record), now);
+    return oneib_record_is_unfinished(record, &inventory->domains, inventory->domains_known, now);
 }
 
 bool oneib_inventory_is_not_plugged(const struct oneib_inventory *inventory,
                                     const struct oneib_vf_record *record, int64_t now)
 {
-    return oneib_record_is_not_plugged(record, &inventory->domains, inventory->domains_known,
-                                       oneib_vf_record_has_owner(record), now);
+    return oneib_record_is_not_plugged(record, &inventory->domains, inventory->domains_known, now);
 }

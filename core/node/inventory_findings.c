@@ -92,18 +92,13 @@ static int judge_record(const struct judge *judge, const struct oneib_vf_record 
                                   "%s is recorded for VM %" PRIu32 " NIC %u, but %s has no such "
                                   "virtual function any more",
                                   vf, record->vm_id, record->nic_id, record->device);
-    if (oneib_inventory_is_stale(judge->inventory, record, judge->now))
-        return oneib_findings_add(judge->findings, ONEIB_NOTICE, "vf-stale",
-                                  REPAIR ", or the next probe, releases it", err,
-                                  "%s is recorded for VM %" PRIu32 " NIC %u (%s), which is not "
-                                  "here and not about to come",
-                                  vf, record->vm_id, record->nic_id,
-                                  oneib_vf_stage_name(record->stage));
     if (oneib_inventory_is_unfinished(judge->inventory, record, judge->now))
-        return oneib_findings_add(judge->findings, ONEIB_WARNING, "vf-unfinished", REPAIR, err,
-                                  "%s: VM %" PRIu32 " NIC %u runs without InfiniBand: its virtual "
-                                  "function has no GUID",
-                                  vf, record->vm_id, record->nic_id);
+        return oneib_findings_add(
+            judge->findings, ONEIB_WARNING, "vf-unfinished", REPAIR, err,
+            "%s: VM %" PRIu32 " NIC %u runs without InfiniBand: its virtual "
+            "function %s",
+            vf, record->vm_id, record->nic_id,
+            record->guid == ONEIB_VF_GUID_SET ? "was closed when its domain ended" : "has no GUID");
     if (oneib_inventory_is_not_plugged(judge->inventory, record, judge->now))
         return oneib_findings_add(judge->findings, ONEIB_WARNING, "vf-not-plugged", REPAIR, err,
                                   "%s: VM %" PRIu32 " NIC %u runs without InfiniBand: its virtual "
@@ -205,23 +200,23 @@ static const char *wrongly_open(const struct oneib_inventory_vf *item)
     return oneib_pkey_base(key) == item->record->pkey ? NULL : "open to another key";
 }
 
-/* While somebody works on the VF the two may differ. */
 static int judge_against_record(const struct judge *judge, const struct oneib_inventory_vf *item,
                                 const char *vf, struct oneib_error *err)
 {
     const struct oneib_vf_record *record = item->record;
-    if (!item->state_known || oneib_vf_record_has_owner(record))
+    if (!item->state_known)
         return 0;
     const bool is_open = !item->state.closed && !item->state.fresh;
     const bool should_be_open = record->stage == ONEIB_VF_OPEN;
     const char *wrong = is_open ? wrongly_open(item) : NULL;
     if (is_open == should_be_open && !wrong)
         return 0;
+    /* The service may have been at work on it. */
     if (!oneib_record_is_current(&record->vf, record))
         return 0;
     return oneib_findings_add(
         judge->findings, is_open ? ONEIB_VIOLATION : ONEIB_WARNING, "vf-not-as-recorded",
-        "see that the service oneib-vf runs: it makes them equal", err,
+        "see that the service oneib-node runs: it makes them equal", err,
         "%s of %s: VM %" PRIu32 " NIC %u is recorded as %s with P_Key 0x%04x, but the virtual "
         "function is %s",
         vf, item->hca->name, record->vm_id, record->nic_id, oneib_vf_stage_name(record->stage),

@@ -9,14 +9,6 @@
 int oneib_inventory_judge(struct oneib_inventory *inventory, bool with_states,
                           struct oneib_error *err);
 
-/* Whether it has not changed for ONEIB_STALE_AFTER. */
-bool oneib_record_is_settled(const struct oneib_vf_record *record, int64_t now);
-/* Whether a record of the table is stale: the record of a VM that is not at rest makes none of its
- * others stale, because pre gives a VM its VFs one by one, and waits for each. */
-bool oneib_table_has_stale(const struct oneib_vf_table *table, const struct oneib_vf_record *record,
-                           const struct oneib_domains *domains, bool domains_known, int64_t now);
-bool oneib_inventory_is_stale(const struct oneib_inventory *inventory,
-                              const struct oneib_vf_record *record, int64_t now);
 bool oneib_inventory_is_unfinished(const struct oneib_inventory *inventory,
                                    const struct oneib_vf_record *record, int64_t now);
 bool oneib_inventory_is_not_plugged(const struct oneib_inventory *inventory,

@@ -127,13 +127,13 @@ static void append_hca(struct oneib_text *text, const struct oneib_hca *hca, cha
     totals->vfs += any ? vfs : 0;
 }
 
-void oneib_probe_render(const struct oneib_hcas *hcas, char *const *host_vfs, const char *problem,
-                        struct oneib_text *text)
+void oneib_probe_render(const struct oneib_hcas *hcas, char *const *host_vfs, bool given,
+                        const char *problem, struct oneib_text *text)
 {
     struct totals totals = {0, 0};
     for (size_t i = 0; i < hcas->count; i++)
         append_hca(text, &hcas->items[i], host_vfs, &totals);
-    append_number(text, "IB_VFS_TOTAL", (int)totals.vfs);
+    append_number(text, "IB_VFS_TOTAL", given ? (int)totals.vfs : 0);
     oneib_text_append(text, "\n");
     append_number(text, "IB_PORTS_ACTIVE", (int)totals.active);
     oneib_text_append(text, "\n");

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/cleanup.h"
-#include "base/clock.h"
 #include "hca/reservations.h"
-#include "node/helper.h"
+#include "node/driver_nics.h"
 #include "node/inventory_internal.h"
 #include "node/reattach.h"
-#include <stdlib.h>
-#include <string.h>
+#include "node/service.h"
 
 /* As the VM of a VF that is nobody's: the last id that oned could give, and so the last VM that
  * would ever have it recorded. */
@@ -15,20 +12,11 @@
 struct repair {
     const struct oneib_config *config;
     struct oneib_inventory *inventory;
-    bool everything;
-    double began_ms;
     int64_t now;
-    struct oneib_pci *in_use; /* devices of libvirt's domains */
-    size_t in_use_count;
     size_t done;
 };
 
-static bool is_over(const struct repair *repair)
-{
-    return !repair->everything && oneib_now_ms() - repair->began_ms > ONEIB_HOUSEKEEPING_MS;
-}
-
-/* Counts what oneib-vf did, or notes why it did not. */
+/* Counts what was done, or notes why it did not. */
 static int take_result(struct repair *repair, int result, const struct oneib_pci *vf,
                        const struct oneib_error *why, struct oneib_error *err)
 {
@@ -43,11 +31,36 @@ static int take_result(struct repair *repair, int result, const struct oneib_pci
                               "%s could not be put right: %s", address, why->text);
 }
 
-static int release(struct repair *repair, const struct oneib_vf_record *record,
-                   struct oneib_error *err)
+/* Asked, and waited for. */
+static int ask_to_release(const struct oneib_config *config, const struct oneib_request *request,
+                          struct oneib_error *err)
 {
+    oneib_autoservice struct oneib_client *service = NULL;
+    struct oneib_released released;
+    return oneib_client_open(&service, err) < 0 ||
+                   oneib_client_release(service, request, &released, err) < 0
+               ? -1
+               : oneib_service_wait(config, service, err);
+}
+
+static int ask_to_have(const struct oneib_config *config, const struct oneib_request *request,
+                       struct oneib_error *err)
+{
+    oneib_autoservice struct oneib_client *service = NULL;
+    return oneib_client_open(&service, err) < 0 || oneib_service_have(service, request, err) < 0
+               ? -1
+               : oneib_service_wait(config, service, err);
+}
+
+static int drop(struct repair *repair, const struct oneib_vf_record *record,
+                struct oneib_error *err)
+{
+    struct oneib_request request = oneib_request_new(ONEIB_REQUEST_RELEASE);
     struct oneib_error why = {0};
-    const int result = oneib_helper_release(repair->config, record->vm_id, record->nic_id, &why);
+    request.vm_id = record->vm_id;
+    request.nic_id = record->nic_id;
+    request.flags = ONEIB_RELEASE_NIC_GONE;
+    const int result = ask_to_release(repair->config, &request, &why);
     return take_result(repair, result, &record->vf, &why, err);
 }
 
@@ -55,23 +68,9 @@ static int release(struct repair *repair, const struct oneib_vf_record *record,
 static int finish(struct repair *repair, const struct oneib_vf_record *record,
                   struct oneib_error *err)
 {
-    struct oneib_assignment assignment = {
-        .vm_id = record->vm_id,
-        .nic_id = record->nic_id,
-        .site = record->site,
-        .pkey = record->pkey,
-        .limited = record->limited,
-        .port = record->port,
-        .has_vf = true,
-        .vf = record->vf,
-        .numa_node = -1,
-        .in_use = repair->in_use,
-        .in_use_count = repair->in_use_count,
-    };
-    struct oneib_vf_record finished;
+    const struct oneib_request request = oneib_record_opening(record);
     struct oneib_error why = {0};
-    memcpy(assignment.device, record->device, sizeof assignment.device);
-    int result = oneib_helper_assign(repair->config, &assignment, &finished, &why);
+    int result = ask_to_have(repair->config, &request, &why);
     if (result == 0 && oneib_domains_lack_vf(&repair->inventory->domains, record))
         result = oneib_reattach(record->vm_id, NULL, 0, &why);
     return take_result(repair, result, &record->vf, &why, err);
@@ -85,23 +84,14 @@ static int plug(struct repair *repair, const struct oneib_vf_record *record,
     return take_result(repair, result, &record->vf, &why, err);
 }
 
-static bool is_to_release(const struct repair *repair, const struct oneib_vf_record *record)
-{
-    const bool gone = !oneib_inventory_has_vf(repair->inventory, record);
-    return oneib_inventory_is_stale(repair->inventory, record, repair->now) ||
-           (repair->everything && gone && !oneib_vf_record_has_owner(record));
-}
-
 /* What is to be done for a record; NULL: nothing. */
 typedef int (*remedy_function)(struct repair *repair, const struct oneib_vf_record *record,
                                struct oneib_error *err);
 
 static remedy_function remedy_of(const struct repair *repair, const struct oneib_vf_record *record)
 {
-    if (is_to_release(repair, record))
-        return release;
-    if (!repair->everything)
-        return NULL;
+    if (!oneib_inventory_has_vf(repair->inventory, record))
+        return drop;
     if (oneib_inventory_is_unfinished(repair->inventory, record, repair->now))
         return finish;
     return oneib_inventory_is_not_plugged(repair->inventory, record, repair->now) ? plug : NULL;
@@ -118,7 +108,7 @@ static int repair_record(struct repair *repair, const struct oneib_vf_record *re
 static int repair_records(struct repair *repair, struct oneib_error *err)
 {
     const struct oneib_vf_table *table = &repair->inventory->table;
-    for (size_t i = 0; i < table->count && !is_over(repair); i++)
+    for (size_t i = 0; i < table->count; i++)
         if (repair_record(repair, &table->items[i], err) < 0)
             return -1;
     return 0;
@@ -128,11 +118,13 @@ static int close_left_over(struct repair *repair, struct oneib_error *err)
 {
     for (size_t i = 0; i < repair->inventory->vf_count; i++) {
         const struct oneib_inventory_vf *item = &repair->inventory->vfs[i];
+        struct oneib_request request = oneib_request_new(ONEIB_REQUEST_RELEASE_VF);
         struct oneib_error why = {0};
         if (item->use != ONEIB_VF_NOT_CLOSED || !oneib_record_is_current(&item->vf->pci, NULL))
             continue;
-        const int result = oneib_helper_release_vf(repair->config, &item->vf->pci, NOBODY,
-                                                   repair->in_use, repair->in_use_count, &why);
+        request.vm_id = NOBODY;
+        request.vf = item->vf->pci;
+        const int result = ask_to_release(repair->config, &request, &why);
         if (take_result(repair, result, &item->vf->pci, &why, err) < 0)
             return -1;
     }
@@ -140,23 +132,15 @@ static int close_left_over(struct repair *repair, struct oneib_error *err)
 }
 
 int oneib_inventory_repair(const struct oneib_config *config, struct oneib_inventory *inventory,
-                           bool everything, size_t *done, struct oneib_error *err)
+                           size_t *done, struct oneib_error *err)
 {
     struct repair repair = {
         .config = config,
         .inventory = inventory,
-        .everything = everything,
-        .began_ms = oneib_now_ms(),
         .now = oneib_seconds_since_boot(),
     };
-    *done = 0;
-    int status =
-        oneib_domains_devices(&inventory->domains, &repair.in_use, &repair.in_use_count, err);
-    if (status == 0)
-        status = repair_records(&repair, err);
-    if (status == 0 && everything)
-        status = close_left_over(&repair, err);
-    free(repair.in_use);
+    const int status =
+        repair_records(&repair, err) < 0 || close_left_over(&repair, err) < 0 ? -1 : 0;
     *done = repair.done;
     return status;
 }

@@ -192,7 +192,7 @@ static int repair(const struct oneib_config *config, struct oneib_inventory *inv
     struct oneib_inventory after;
     const size_t before = inventory->findings.count;
     size_t done;
-    if (oneib_inventory_repair(config, inventory, true, &done, err) < 0 ||
+    if (oneib_inventory_repair(config, inventory, &done, err) < 0 ||
         oneib_inventory_read(config, true, &after, err) < 0)
         return -1;
     const int status = oneib_findings_copy(&inventory->findings, before, &after.findings, err);
@@ -267,17 +267,17 @@ const struct oneib_verb oneib_verb_hca = {
     .summary = "this host's adapters and virtual functions, and who has them",
     .help = "usage: oneib hca [--repair] [--json]\n"
             "\n"
-            "Looks at the adapters of the host it runs on, at libvirt's domains, and at the\n"
-            "virtual functions that oneib has given to VMs. Asks neither OpenNebula nor the\n"
-            "fabric. Exits 1 when isolation is, or could be, broken.\n"
+            "Looks at the adapters of the host it runs on, and asks its service oneib-node for\n"
+            "libvirt's domains and the virtual functions that VMs have. Asks neither OpenNebula\n"
+            "nor the fabric. Exits 1 when isolation is, or could be, broken.\n"
             "\n"
             "KEYS: entries of the port's P_Key table in use, and how many it has. VFS: those\n"
             "that exist, and how many the adapter could have; the second table says what each\n"
             "is used for.\n"
             "\n"
-            "  --repair  release what no VM has any more, close what is open without being\n"
-            "            anybody's, finish what a migration could not, and plug in what\n"
-            "            running VMs lack; then look again\n"
+            "  --repair  close what is open without being anybody's, forget what the adapter has\n"
+            "            no more, finish what a migration could not, and plug in what running\n"
+            "            VMs lack; then look again\n"
             "\n"
             "example:\n"
             "  $ oneib hca --json | jq '.adapters[].vfs[].use'\n",

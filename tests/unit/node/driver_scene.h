@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The driver's actions with stand-ins for oneib-vf, the table and libvirt, which this file defines
- * instead of the libraries: for one source of a program. What was asked of oneib-vf is told as
- * text, a line a call. */
+/* The driver's actions with stand-ins for oneib-node, seen through its client, and for the table,
+ * which this file defines instead of the libraries: for one source of a program. What was asked of
+ * the service is told as text, a line a call. */
 #ifndef ONEIB_UNIT_NODE_DRIVER_SCENE_H
 #define ONEIB_UNIT_NODE_DRIVER_SCENE_H
 
@@ -9,7 +9,7 @@
 #include "domain/domains.h"
 #include "hca/reservations.h"
 #include "node/driver.h"
-#include "node/helper.h"
+#include "service/client.h"
 #include <inttypes.h>
 #include <string.h>
 
@@ -18,15 +18,20 @@ static struct oneib_node_vm vm;
 static struct oneib_error err;
 static struct oneib_text calls;
 static struct oneib_vf_table table;
-static int fails_at; /* the call of oneib-vf that fails, from 1; 0: none */
+static int fails_at; /* the call of the service that fails, from 1; 0: none */
 static int call_count;
 static enum oneib_error_code failure_code;
-static bool libvirt_is_silent, table_is_damaged;
-static int libvirt_questions;
+static bool service_is_silent, libvirt_is_silent, table_is_damaged;
+static int connections, open_connections;
 static const char *domains_here; /* what libvirt says */
-static int64_t now;              /* seconds since boot */
 
 /* --- stand-ins ------------------------------------------------------------------------------ */
+
+struct oneib_client {
+    int unused;
+};
+
+static struct oneib_client the_client;
 
 static int end_call(struct oneib_error *error)
 {
@@ -42,48 +47,80 @@ static void tell_pci(const char *what, const struct oneib_pci *pci)
     oneib_text_printf(&calls, " %s %s", what, text);
 }
 
-int oneib_helper_assign(const struct oneib_config *unused,
-                        const struct oneib_assignment *assignment, struct oneib_vf_record *record,
-                        struct oneib_error *error)
+int oneib_client_open(struct oneib_client **client, struct oneib_error *error)
 {
-    (void)unused;
-    *record = (struct oneib_vf_record){0};
-    oneib_text_printf(&calls, "assign %" PRIu32 "/%u key %u", assignment->vm_id, assignment->nic_id,
-                      assignment->pkey);
-    if (assignment->limited)
+    *client = NULL;
+    if (service_is_silent)
+        return oneib_fail(error, ONEIB_ERROR_UNREACHABLE, "oneib-node does not answer");
+    connections++;
+    open_connections++;
+    *client = &the_client;
+    return 0;
+}
+
+void oneib_client_close(struct oneib_client *client)
+{
+    open_connections -= client != NULL;
+}
+
+int oneib_client_have(struct oneib_client *client, const struct oneib_request *request,
+                      struct oneib_vf_record *got, struct oneib_error *error)
+{
+    assert_ptr_equal(client, &the_client);
+    assert_int_equal(request->kind, ONEIB_REQUEST_HAVE);
+    assert_int_equal(request->numa_node, -1);
+    *got = (struct oneib_vf_record){0};
+    oneib_text_printf(&calls, "have %" PRIu32 "/%d net %" PRIu32 " key %u", request->vm_id,
+                      request->nic_id, request->network_id, request->pkey);
+    if (request->flags & ONEIB_HAVE_LIMITED)
         oneib_text_append(&calls, " limited");
-    if (assignment->device[0])
-        oneib_text_printf(&calls, " on %s:%u", assignment->device, assignment->port);
-    if (assignment->has_vf)
-        tell_pci("vf", &assignment->vf);
-    if (assignment->defer_guid)
+    if (request->device[0])
+        oneib_text_printf(&calls, " on %s:%u", request->device, request->port);
+    if (request->flags & ONEIB_HAVE_THIS_VF)
+        tell_pci("vf", &request->vf);
+    if (request->flags & ONEIB_HAVE_DEFER_GUID)
         oneib_text_append(&calls, " deferred");
-    if (assignment->in_use_count > 0)
-        oneib_text_printf(&calls, " in-use %zu", assignment->in_use_count);
-    assert_int_equal(assignment->numa_node, -1);
+    if (request->flags & ONEIB_HAVE_ATTACH)
+        oneib_text_append(&calls, " attach");
     return end_call(error);
 }
 
-int oneib_helper_release(const struct oneib_config *unused, uint32_t vm_id, int nic_id,
-                         struct oneib_error *error)
+int oneib_client_release(struct oneib_client *client, const struct oneib_request *request,
+                         struct oneib_released *released, struct oneib_error *error)
 {
-    (void)unused;
-    oneib_text_printf(&calls, "release %" PRIu32, vm_id);
-    if (nic_id >= 0)
-        oneib_text_printf(&calls, "/%d", nic_id);
+    assert_ptr_equal(client, &the_client);
+    *released = (struct oneib_released){0};
+    oneib_text_printf(&calls, "release %" PRIu32, request->vm_id);
+    if (request->kind == ONEIB_REQUEST_RELEASE_VF)
+        tell_pci("vf", &request->vf);
+    else if (request->nic_id >= 0)
+        oneib_text_printf(&calls, "/%d", request->nic_id);
+    if (request->flags & ONEIB_RELEASE_NIC_GONE)
+        oneib_text_append(&calls, " gone");
     return end_call(error);
 }
 
-int oneib_helper_release_vf(const struct oneib_config *unused, const struct oneib_pci *vf,
-                            uint32_t vm_id, const struct oneib_pci *in_use, size_t in_use_count,
-                            struct oneib_error *error)
+int oneib_client_wait(struct oneib_client *client, uint64_t wait_ms, struct oneib_error *error)
 {
-    (void)unused;
-    (void)in_use;
-    oneib_text_printf(&calls, "release %" PRIu32, vm_id);
-    tell_pci("vf", vf);
-    assert_int_equal(in_use_count, 0);
+    assert_ptr_equal(client, &the_client);
+    assert_int_equal(wait_ms, config.node.pkey_wait_ms + config.node.guid_wait_ms);
+    oneib_text_append(&calls, "wait");
     return end_call(error);
+}
+
+int oneib_client_list(struct oneib_service_list *list, struct oneib_error *error)
+{
+    *list = (struct oneib_service_list){.domains_known = !libvirt_is_silent};
+    if (service_is_silent)
+        return oneib_fail(error, ONEIB_ERROR_UNREACHABLE, "oneib-node does not answer");
+    return libvirt_is_silent
+               ? 0
+               : oneib_domains_parse(domains_here, strlen(domains_here), &list->domains, error);
+}
+
+void oneib_service_list_clear(struct oneib_service_list *list)
+{
+    oneib_domains_clear(&list->domains);
 }
 
 int oneib_reservations_read(struct oneib_vf_table *copy, struct oneib_error *error)
@@ -96,36 +133,15 @@ int oneib_reservations_read(struct oneib_vf_table *copy, struct oneib_error *err
     return 0;
 }
 
-int64_t oneib_seconds_since_boot(void)
-{
-    return now;
-}
-
-bool oneib_vf_record_has_owner(const struct oneib_vf_record *of)
-{
-    return of->owner != 0;
-}
-
-int oneib_domains_ask(const struct oneib_config *unused, struct oneib_domains *domains,
-                      struct oneib_error *error)
-{
-    (void)unused;
-    libvirt_questions++;
-    if (libvirt_is_silent)
-        return oneib_fail(error, ONEIB_ERROR_UNREACHABLE, "libvirt does not answer");
-    return oneib_domains_parse(domains_here, strlen(domains_here), domains, error);
-}
-
 /* --- scenes --------------------------------------------------------------------------------- */
 
 static inline int begin(void **state)
 {
     (void)state;
-    config = (struct oneib_config){0};
-    failure_code = ONEIB_ERROR_UNREACHABLE;
-    fails_at = call_count = libvirt_questions = 0;
-    libvirt_is_silent = table_is_damaged = false;
-    now = 0;
+    config = (struct oneib_config){.node = {.pkey_wait_ms = 3000, .guid_wait_ms = 500}};
+    failure_code = ONEIB_ERROR_REFUSED;
+    fails_at = call_count = connections = open_connections = 0;
+    service_is_silent = libvirt_is_silent = table_is_damaged = false;
     domains_here = "running other 0000:81:00.7 0000:81:01.0\n";
     err = (struct oneib_error){0};
     return 0;
@@ -137,7 +153,7 @@ static inline int end(void **state)
     oneib_node_vm_clear(&vm);
     oneib_text_clear(&calls);
     oneib_vf_table_clear(&table);
-    return 0;
+    return open_connections;
 }
 
 /* VF 0000:81:00.<index> is the NIC's. */
@@ -151,6 +167,7 @@ static inline void record(uint32_t vm_id, uint8_t nic_id, unsigned index, oneib_
         .port = 1,
         .vm_id = vm_id,
         .nic_id = nic_id,
+        .network_id = 7,
         .pkey = pkey,
         .stage = stage,
         .guid = guid,

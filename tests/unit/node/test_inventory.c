@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A simulated node with an adapter of four VFs, oneib's table, and a libvirt (its test driver,
- * asked through the real oneib-domains). What is released is told to a stand-in for oneib-vf, which
- * notes its arguments in a file.
+ * A simulated node with an adapter of four VFs, oneib's table, and a stand-in for oneib-node, which
+ * this file defines in place of its client: it has the table, and notes what it is asked in a file.
  */
 #include "../hca/tree.h"
 #include "hca/reservations.h"
 #include "node/inventory.h"
 #include "node/reattach.h"
+#include "service/client.h"
 #include <inttypes.h>
 #include <limits.h>
 #include <setjmp.h>
@@ -23,25 +23,113 @@
 static const struct tree_hca adapter = {
     .name = "mlx4_0", .driver = ONEIB_HCA_MLX4, .pci = "0000:81:00.0", .vfs = 4};
 
-static char uri[PATH_MAX], program[PATH_MAX];
-static char *helper[] = {program, NULL};
-static struct oneib_config config = {
-    .node = {.libvirt = uri, .helper = helper, .pkey_wait_ms = 1000, .guid_wait_ms = 1000}};
+static struct oneib_config config = {.node = {.pkey_wait_ms = 1000, .guid_wait_ms = 1000}};
 
-/* A stand-in for the program that plugs VFs in: noted among the calls of oneib-vf. */
-static bool reattach_fails;
+/* ---- stand-ins ----------------------------------------------------------------------------- */
 
-int oneib_reattach(uint32_t vm_id, const char *document, size_t length, struct oneib_error *err)
+static bool reattach_fails, service_is_silent, libvirt_is_silent;
+static const char *refused; /* calls with these words; NULL: none */
+static struct oneib_text domains_here;
+
+static int note_call(struct oneib_error *err, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static int note_call(struct oneib_error *err, const char *format, ...)
 {
-    char *path = tree_path("/run/calls");
+    char line[256], *path = tree_path("/run/calls");
     FILE *file = fopen(path, "a");
+    va_list arguments;
     free(path);
     assert_non_null(file);
+    va_start(arguments, format);
+    vsnprintf(line, sizeof line, format, arguments);
+    va_end(arguments);
+    fprintf(file, "%s\n", line);
+    assert_int_equal(fclose(file), 0);
+    return refused && strstr(line, refused) ? oneib_fail(err, ONEIB_ERROR_REFUSED, "the SM says no")
+                                            : 0;
+}
+
+/* The program that plugs VFs in. */
+int oneib_reattach(uint32_t vm_id, const char *document, size_t length, struct oneib_error *err)
+{
     assert_null(document);
     assert_int_equal(length, 0);
-    fprintf(file, "reattach %" PRIu32 "\n", vm_id);
-    assert_int_equal(fclose(file), 0);
+    note_call(err, "reattach %" PRIu32, vm_id);
     return reattach_fails ? oneib_fail(err, ONEIB_ERROR_REFUSED, "QEMU says no") : 0;
+}
+
+struct oneib_client {
+    int unused;
+};
+
+int oneib_client_open(struct oneib_client **client, struct oneib_error *err)
+{
+    static struct oneib_client the_client;
+    *client = service_is_silent ? NULL : &the_client;
+    return service_is_silent
+               ? oneib_fail(err, ONEIB_ERROR_UNREACHABLE, "oneib-node does not answer")
+               : 0;
+}
+
+void oneib_client_close(struct oneib_client *client)
+{
+    (void)client;
+}
+
+int oneib_client_have(struct oneib_client *client, const struct oneib_request *request,
+                      struct oneib_vf_record *record, struct oneib_error *err)
+{
+    char vf[ONEIB_PCI_TEXT_SIZE];
+    (void)client;
+    *record = (struct oneib_vf_record){0};
+    assert_true(request->flags & ONEIB_HAVE_THIS_VF);
+    oneib_pci_format(&request->vf, vf);
+    return note_call(err, "have %" PRIu32 "/%d net %" PRIu32 " key %u%s on %s:%u vf %s",
+                     request->vm_id, request->nic_id, request->network_id, request->pkey,
+                     request->flags & ONEIB_HAVE_LIMITED ? " limited" : "", request->device,
+                     request->port, vf);
+}
+
+int oneib_client_release(struct oneib_client *client, const struct oneib_request *request,
+                         struct oneib_released *released, struct oneib_error *err)
+{
+    char vf[ONEIB_PCI_TEXT_SIZE];
+    (void)client;
+    *released = (struct oneib_released){0};
+    oneib_pci_format(&request->vf, vf);
+    if (request->kind == ONEIB_REQUEST_RELEASE_VF)
+        return note_call(err, "release %" PRIu32 " vf %s", request->vm_id, vf);
+    return note_call(err, "release %" PRIu32 "/%d%s", request->vm_id, request->nic_id,
+                     request->flags & ONEIB_RELEASE_NIC_GONE ? " gone" : "");
+}
+
+int oneib_client_wait(struct oneib_client *client, uint64_t wait_ms, struct oneib_error *err)
+{
+    (void)client;
+    assert_int_equal(wait_ms, 2000);
+    return note_call(err, "wait");
+}
+
+/* The table that it has is the one that lies on disk; one that it cannot read it does not have. */
+int oneib_client_list(struct oneib_service_list *list, struct oneib_error *err)
+{
+    struct oneib_error damaged;
+    *list = (struct oneib_service_list){.domains_known = !libvirt_is_silent};
+    if (service_is_silent)
+        return oneib_fail(err, ONEIB_ERROR_UNREACHABLE, "oneib-node does not answer");
+    oneib_reservations_read(&list->table, &damaged);
+    if (libvirt_is_silent)
+        oneib_fail(&list->why, ONEIB_ERROR_UNREACHABLE, "libvirt does not answer");
+    else if (domains_here.length > 0)
+        return oneib_domains_parse(domains_here.data, domains_here.length, &list->domains, err);
+    return 0;
+}
+
+void oneib_service_list_clear(struct oneib_service_list *list)
+{
+    oneib_vf_table_clear(&list->table);
+    oneib_domains_clear(&list->domains);
 }
 
 /* ---- the node ------------------------------------------------------------------------------ */
@@ -58,16 +146,6 @@ static void put(const char *name, const struct oneib_text *text)
     free(path);
 }
 
-/* As a line of the domain's devices. */
-static void append_hostdev(struct oneib_text *text, unsigned vf)
-{
-    const struct oneib_pci pci = tree_vf_pci(&adapter, vf);
-    oneib_text_printf(text,
-                      "<hostdev mode='subsystem' type='pci'><source><address domain='0x%04x' "
-                      "bus='0x%02x' slot='0x%02x' function='0x%x'/></source></hostdev>",
-                      pci.domain, pci.bus, pci.slot, pci.function);
-}
-
 struct domain {
     const char *name; /* NULL: end */
     int vf;           /* -1: none */
@@ -76,22 +154,12 @@ struct domain {
 
 static void put_domains(const struct domain *domains)
 {
-    struct oneib_text text = {0};
-    oneib_text_append(&text, "<node>");
+    oneib_text_clear(&domains_here);
     for (; domains->name; domains++) {
-        oneib_text_printf(
-            &text,
-            "<domain type='test' xmlns:test='http://libvirt.org/schemas/domain/test/1.0'>"
-            "<name>%s</name><memory>1024</memory><os><type>hvm</type></os><devices>",
-            domains->name);
-        if (domains->vf >= 0)
-            append_hostdev(&text, (unsigned)domains->vf);
-        oneib_text_printf(&text, "</devices>%s</domain>",
-                          domains->defined ? "<test:runstate>5</test:runstate>" : "");
+        const struct oneib_pci vf =
+            tree_vf_pci(&adapter, domains->vf < 0 ? 0 : (unsigned)domains->vf);
+        oneib_domain_render(domains->name, !domains->defined, &vf, domains->vf >= 0, &domains_here);
     }
-    oneib_text_append(&text, "</node>");
-    put("/node.xml", &text);
-    oneib_text_clear(&text);
 }
 #define DOMAINS(...) put_domains((const struct domain[]){__VA_ARGS__, {NULL, -1, false}})
 
@@ -103,10 +171,11 @@ static struct oneib_vf_record record_of(unsigned vf, uint32_t vm_id, enum oneib_
         .index = (uint16_t)vf,
         .port = 1,
         .vm_id = vm_id,
+        .network_id = 3,
         .pkey = 5,
         .stage = stage,
         .guid = ONEIB_VF_GUID_SET,
-        .since = oneib_seconds_since_boot() - 2 * ONEIB_STALE_AFTER,
+        .since = oneib_seconds_since_boot() - 2 * ONEIB_SETTLED_AFTER,
     };
 }
 
@@ -138,26 +207,15 @@ static void map_vf(unsigned vf, unsigned index)
     }
 }
 
-static void put_helper(const char *script)
-{
-    struct oneib_text text = {0};
-    oneib_text_printf(&text, "#!/bin/sh\necho \"$@\" >> '%s/run/calls'\n%s\n", tree_root(), script);
-    put("/oneib-vf", &text);
-    tree_set_mode(0755, "/oneib-vf");
-    oneib_text_clear(&text);
-}
-
 static int make_node(void **state)
 {
     tree_reset(state);
-    snprintf(uri, sizeof uri, "test://%s/node.xml", tree_root());
-    snprintf(program, sizeof program, "%s/oneib-vf", tree_root());
     config.node.host_vfs = NULL;
-    reattach_fails = false;
+    reattach_fails = service_is_silent = libvirt_is_silent = false;
+    refused = NULL;
     tree_add_hca(&adapter);
     tree_set_pkey(&adapter, 1, 3, 0x8005);
     put_domains(&(const struct domain){NULL, -1, false});
-    put_helper("exit 0");
     return 0;
 }
 
@@ -234,19 +292,19 @@ static void assert_called(const char *calls)
     assert_string_equal(seen_calls(), calls);
 }
 
-static size_t repair(bool everything, struct oneib_inventory *inventory)
+static size_t repair(struct oneib_inventory *inventory)
 {
     struct oneib_error err = {0};
     size_t done;
-    if (oneib_inventory_repair(&config, inventory, everything, &done, &err) < 0)
+    if (oneib_inventory_repair(&config, inventory, &done, &err) < 0)
         fail_msg("%s", err.text);
     return done;
 }
 
-static size_t looked_and_repaired(bool everything)
+static size_t looked_and_repaired(void)
 {
-    struct oneib_inventory inventory = look(everything);
-    const size_t done = repair(everything, &inventory);
+    struct oneib_inventory inventory = look(true);
+    const size_t done = repair(&inventory);
     oneib_inventory_clear(&inventory);
     return done;
 }
@@ -264,20 +322,6 @@ static void vfs_of_nobody_are_free(void **state)
         assert_int_equal(inventory.vfs[i].use, ONEIB_VF_FREE);
         assert_true(inventory.vfs[i].state_known);
         assert_int_equal(inventory.vfs[i].vf->index, i);
-    }
-    oneib_inventory_clear(&inventory);
-}
-
-static void a_probe_that_has_nothing_to_release_does_not_ask_libvirt(void **state)
-{
-    (void)state;
-    tree_remove("/node.xml");
-    struct oneib_inventory inventory = look(false);
-    assert_no_findings(&inventory);
-    assert_false(inventory.domains_known);
-    for (size_t i = 0; i < 4; i++) {
-        assert_int_equal(inventory.vfs[i].use, ONEIB_VF_UNREADABLE);
-        assert_false(inventory.vfs[i].state_known);
     }
     oneib_inventory_clear(&inventory);
 }
@@ -306,11 +350,11 @@ static void each_vf_says_who_has_it(void **state)
     config.node.host_vfs = NULL;
 }
 
-static void without_an_adapter_libvirt_is_not_asked(void **state)
+static void without_an_adapter_the_service_is_not_missed(void **state)
 {
     (void)state;
     tree_remove_hca(&adapter);
-    tree_remove("/node.xml");
+    service_is_silent = true;
     struct oneib_inventory inventory = look(true);
     assert_no_findings(&inventory);
     assert_int_equal(inventory.hcas.count, 0);
@@ -318,11 +362,31 @@ static void without_an_adapter_libvirt_is_not_asked(void **state)
     oneib_inventory_clear(&inventory);
 }
 
+/* The table still says who has what. */
+static void a_service_that_is_down_is_found_and_no_vf_is_free(void **state)
+{
+    (void)state;
+    service_is_silent = true;
+    RECORDS(record_of(0, 7, ONEIB_VF_OPEN));
+    struct oneib_inventory inventory = look(false);
+    assert_false(inventory.service_known);
+    assert_false(inventory.domains_known);
+    assert_int_equal(find(&inventory, "node-service-unreachable")->severity, ONEIB_WARNING);
+    assert_contains(find(&inventory, "node-service-unreachable")->text,
+                    "oneib-node does not answer");
+    assert_int_equal(inventory.findings.count, 1);
+    assert_int_equal(inventory.vfs[0].use, ONEIB_VF_RESERVED);
+    for (size_t i = 1; i < 4; i++)
+        assert_int_equal(inventory.vfs[i].use, ONEIB_VF_UNREADABLE);
+    oneib_inventory_clear(&inventory);
+}
+
 static void a_libvirt_that_is_down_is_found_and_no_vf_is_free(void **state)
 {
     (void)state;
-    tree_remove("/node.xml");
+    libvirt_is_silent = true;
     struct oneib_inventory inventory = look(true);
+    assert_true(inventory.service_known);
     assert_false(inventory.domains_known);
     assert_int_equal(inventory.domains_error.code, ONEIB_ERROR_UNREACHABLE);
     assert_int_equal(find(&inventory, "libvirt-unreachable")->severity, ONEIB_WARNING);
@@ -421,13 +485,6 @@ static void a_record_without_its_vf_is_found(void **state)
     found(false, "vf-gone", ONEIB_WARNING, "VM 7 NIC 0");
 }
 
-static void a_stale_record_is_worth_a_notice(void **state)
-{
-    (void)state;
-    RECORDS(record_of(0, 7, ONEIB_VF_OPEN));
-    found(false, "vf-stale", ONEIB_NOTICE, "VM 7 NIC 0");
-}
-
 static void a_running_vm_without_its_vf_is_found(void **state)
 {
     (void)state;
@@ -491,73 +548,31 @@ static void a_map_that_cannot_be_read_is_found_once(void **state)
 
 /* ---- repairing ----------------------------------------------------------------------------- */
 
-static void the_probe_releases_what_is_stale_and_nothing_else(void **state)
-{
-    (void)state;
-    struct oneib_vf_record young = record_of(2, 9, ONEIB_VF_OPEN);
-    young.since = oneib_seconds_since_boot();
-    DOMAINS({"one-8", 1, false});
-    RECORDS(record_of(0, 7, ONEIB_VF_OPEN), record_of(1, 8, ONEIB_VF_OPEN), young,
-            record_of(3, 10, ONEIB_VF_PREPARING));
-    assert_int_equal(looked_and_repaired(false), 2);
-    assert_called("release --vm 7 --nic 0\nrelease --vm 10 --nic 0\n");
-}
-
-/* pre gives a VM its VFs one by one. */
-static void a_vm_that_is_being_prepared_keeps_its_other_vfs(void **state)
-{
-    (void)state;
-    struct oneib_vf_record second = record_of(1, 7, ONEIB_VF_PREPARING);
-    second.nic_id = 1;
-    oneib_vf_record_own(&second);
-    RECORDS(record_of(0, 7, ONEIB_VF_OPEN), second);
-    assert_int_equal(looked_and_repaired(true), 0);
-    assert_called("");
-}
-
-static void without_libvirt_only_what_was_left_half_done_is_released(void **state)
-{
-    (void)state;
-    tree_remove("/node.xml");
-    RECORDS(record_of(0, 7, ONEIB_VF_OPEN), record_of(1, 8, ONEIB_VF_RELEASING));
-    map_vf(2, 3);
-    assert_int_equal(looked_and_repaired(true), 1);
-    assert_called("release --vm 8 --nic 0\n");
-}
-
 /* The VM came back to its VF after the look. */
 static void a_record_that_has_changed_since_is_left_alone(void **state)
 {
     (void)state;
     struct oneib_vf_record record = record_of(0, 7, ONEIB_VF_OPEN);
+    DOMAINS({"one-7", -1, false});
     RECORDS(record);
     struct oneib_inventory inventory = look(false);
     record.since = oneib_seconds_since_boot();
     RECORDS(record);
-    assert_int_equal(repair(false, &inventory), 0);
+    assert_int_equal(repair(&inventory), 0);
     assert_called("");
     oneib_inventory_clear(&inventory);
-}
-
-static void the_probe_leaves_open_vfs_of_nobody_to_people(void **state)
-{
-    (void)state;
-    map_vf(1, 3);
-    assert_int_equal(looked_and_repaired(false), 0);
-    assert_called("");
 }
 
 static void repair_closes_what_is_nobodys_and_open(void **state)
 {
     (void)state;
-    char vf[ONEIB_PCI_TEXT_SIZE], domains[ONEIB_PCI_TEXT_SIZE], calls[256];
-    const struct oneib_pci second = tree_vf_pci(&adapter, 1), first = tree_vf_pci(&adapter, 0);
+    char vf[ONEIB_PCI_TEXT_SIZE], calls[256];
+    const struct oneib_pci second = tree_vf_pci(&adapter, 1);
     oneib_pci_format(&second, vf);
-    oneib_pci_format(&first, domains);
     DOMAINS({"one-8", 0, false});
     map_vf(1, 3);
-    assert_int_equal(looked_and_repaired(true), 1);
-    snprintf(calls, sizeof calls, "release --vm 2147483647 --vf %s --in-use %s\n", vf, domains);
+    assert_int_equal(looked_and_repaired(), 1);
+    snprintf(calls, sizeof calls, "release 2147483647 vf %s\nwait\n", vf);
     assert_called(calls);
 }
 
@@ -568,16 +583,14 @@ static void repair_drops_records_whose_vf_is_gone(void **state)
     gone.vf.bus = 0x99;
     DOMAINS({"one-7", -1, false});
     RECORDS(gone);
-    assert_int_equal(looked_and_repaired(false), 0);
-    assert_int_equal(looked_and_repaired(true), 1);
-    assert_called("release --vm 7 --nic 0\n");
+    assert_int_equal(looked_and_repaired(), 1);
+    assert_called("release 7/0 gone\nwait\n");
 }
 
 static void repair_finishes_what_post_could_not(void **state)
 {
     (void)state;
     struct oneib_vf_record deferred = record_of(0, 7, ONEIB_VF_OPEN);
-    struct oneib_text script = {0};
     char calls[256], vf[ONEIB_PCI_TEXT_SIZE];
     deferred.guid = ONEIB_VF_GUID_DEFERRED;
     deferred.limited = true;
@@ -585,18 +598,10 @@ static void repair_finishes_what_post_could_not(void **state)
     RECORDS(deferred);
     map_vf(0, 3);
     found(true, "vf-unfinished", ONEIB_WARNING, "VM 7 NIC 0 runs without InfiniBand");
-    oneib_text_append(&script, "echo '");
-    oneib_vf_record_render(&deferred, &script);
-    oneib_text_append(&script, "'");
-    put_helper(script.data);
-    oneib_text_clear(&script);
-    assert_int_equal(looked_and_repaired(false), 0);
-    assert_int_equal(looked_and_repaired(true), 1);
+    assert_int_equal(looked_and_repaired(), 1);
     oneib_pci_format(&deferred.vf, vf);
     snprintf(calls, sizeof calls,
-             "assign --vm 7 --nic 0 --pkey 0x0005 --limited --device mlx4_0:1 --vf %s\n"
-             "reattach 7\n",
-             vf);
+             "have 7/0 net 3 key 5 limited on mlx4_0:1 vf %s\nwait\nreattach 7\n", vf);
     assert_called(calls);
 }
 
@@ -605,17 +610,22 @@ static void what_is_plugged_is_only_finished(void **state)
 {
     (void)state;
     struct oneib_vf_record unfinished = record_of(0, 7, ONEIB_VF_OPEN);
-    struct oneib_text script = {0};
     unfinished.guid = ONEIB_VF_GUID_NONE;
     DOMAINS({"one-7", 0, false});
     RECORDS(unfinished);
-    oneib_text_append(&script, "echo '");
-    oneib_vf_record_render(&unfinished, &script);
-    oneib_text_append(&script, "'");
-    put_helper(script.data);
-    oneib_text_clear(&script);
-    assert_int_equal(looked_and_repaired(true), 1);
+    assert_int_equal(looked_and_repaired(), 1);
     assert_null(strstr(seen_calls(), "reattach"));
+}
+
+static void what_ended_and_runs_again_is_asked_for_again(void **state)
+{
+    (void)state;
+    DOMAINS({"one-7", 0, false});
+    RECORDS(record_of(0, 7, ONEIB_VF_ENDED));
+    map_vf(0, 0);
+    found(true, "vf-unfinished", ONEIB_WARNING, "was closed when its domain ended");
+    assert_int_equal(looked_and_repaired(), 1);
+    assert_contains(seen_calls(), "have 7/0 net 3 key 5");
 }
 
 static void repair_plugs_in_what_a_running_vm_lacks(void **state)
@@ -623,9 +633,7 @@ static void repair_plugs_in_what_a_running_vm_lacks(void **state)
     (void)state;
     DOMAINS({"one-7", -1, false}, {"one-8", 1, false});
     RECORDS(record_of(0, 7, ONEIB_VF_OPEN), record_of(1, 8, ONEIB_VF_OPEN));
-    assert_int_equal(looked_and_repaired(false), 0);
-    assert_called("");
-    assert_int_equal(looked_and_repaired(true), 1);
+    assert_int_equal(looked_and_repaired(), 1);
     assert_called("reattach 7\n");
 }
 
@@ -634,7 +642,7 @@ static void one_that_another_domain_has_is_not_plugged(void **state)
     (void)state;
     DOMAINS({"one-1", 0, false}, {"one-2", -1, false});
     RECORDS(record_of(0, 2, ONEIB_VF_OPEN));
-    assert_int_equal(looked_and_repaired(true), 0);
+    assert_int_equal(looked_and_repaired(), 0);
     assert_called("");
 }
 
@@ -645,22 +653,40 @@ static void what_cannot_be_plugged_in_is_a_finding(void **state)
     RECORDS(record_of(0, 7, ONEIB_VF_OPEN));
     reattach_fails = true;
     struct oneib_inventory inventory = look(false);
-    assert_int_equal(repair(true, &inventory), 0);
+    assert_int_equal(repair(&inventory), 0);
     assert_contains(find(&inventory, "repair-failed")->text, "QEMU says no");
     oneib_inventory_clear(&inventory);
 }
 
-static void what_oneib_vf_refuses_is_a_finding_and_the_rest_goes_on(void **state)
+static void what_the_service_refuses_is_a_finding_and_the_rest_goes_on(void **state)
 {
     (void)state;
-    put_helper("case \"$*\" in *'--vm 7'*) echo 'oneib-vf: the SM says no' >&2; exit 3;; esac");
-    RECORDS(record_of(0, 7, ONEIB_VF_OPEN), record_of(1, 8, ONEIB_VF_OPEN));
+    struct oneib_vf_record first = record_of(0, 7, ONEIB_VF_OPEN),
+                           second = record_of(1, 8, ONEIB_VF_OPEN);
+    first.vf.bus = second.vf.bus = 0x99;
+    refused = "release 7/0";
+    RECORDS(first, second);
     struct oneib_inventory inventory = look(false);
-    assert_int_equal(repair(false, &inventory), 1);
+    assert_int_equal(repair(&inventory), 1);
     const struct oneib_finding *finding = find(&inventory, "repair-failed");
     assert_contains(finding->text, "the SM says no");
     oneib_inventory_clear(&inventory);
-    assert_called("release --vm 7 --nic 0\nrelease --vm 8 --nic 0\n");
+    assert_called("release 7/0 gone\nrelease 8/0 gone\nwait\n");
+}
+
+static void nothing_is_repaired_without_the_service(void **state)
+{
+    (void)state;
+    struct oneib_vf_record gone = record_of(0, 7, ONEIB_VF_OPEN);
+    gone.vf.bus = 0x99;
+    RECORDS(gone);
+    map_vf(1, 3);
+    service_is_silent = true;
+    struct oneib_inventory inventory = look(true);
+    assert_int_equal(repair(&inventory), 0);
+    assert_contains(find(&inventory, "repair-failed")->text, "oneib-node does not answer");
+    oneib_inventory_clear(&inventory);
+    assert_called("");
 }
 
 int main(void)
@@ -669,9 +695,9 @@ int main(void)
 #define TEST(function) cmocka_unit_test_setup(function, make_node)
     const struct CMUnitTest tests[] = {
         TEST(vfs_of_nobody_are_free),
-        TEST(a_probe_that_has_nothing_to_release_does_not_ask_libvirt),
         TEST(each_vf_says_who_has_it),
-        TEST(without_an_adapter_libvirt_is_not_asked),
+        TEST(without_an_adapter_the_service_is_not_missed),
+        TEST(a_service_that_is_down_is_found_and_no_vf_is_free),
         TEST(a_libvirt_that_is_down_is_found_and_no_vf_is_free),
         TEST(a_damaged_table_is_found_and_no_vf_is_free),
         TEST(a_vf_of_two_domains_is_found),
@@ -681,24 +707,21 @@ int main(void)
         TEST(an_open_vf_with_another_key_than_recorded_is_found),
         TEST(an_open_vf_of_a_vm_without_a_record_is_found),
         TEST(a_record_without_its_vf_is_found),
-        TEST(a_stale_record_is_worth_a_notice),
         TEST(a_running_vm_without_its_vf_is_found),
         TEST(a_full_member_of_the_default_partition_is_found),
         TEST(an_adapter_that_cannot_be_read_is_found_and_has_no_free_vf),
         TEST(a_map_that_cannot_be_read_is_found_once),
-        TEST(the_probe_releases_what_is_stale_and_nothing_else),
-        TEST(a_vm_that_is_being_prepared_keeps_its_other_vfs),
-        TEST(without_libvirt_only_what_was_left_half_done_is_released),
         TEST(a_record_that_has_changed_since_is_left_alone),
-        TEST(the_probe_leaves_open_vfs_of_nobody_to_people),
         TEST(repair_closes_what_is_nobodys_and_open),
         TEST(repair_drops_records_whose_vf_is_gone),
         TEST(repair_finishes_what_post_could_not),
         TEST(what_is_plugged_is_only_finished),
+        TEST(what_ended_and_runs_again_is_asked_for_again),
         TEST(repair_plugs_in_what_a_running_vm_lacks),
         TEST(one_that_another_domain_has_is_not_plugged),
         TEST(what_cannot_be_plugged_in_is_a_finding),
-        TEST(what_oneib_vf_refuses_is_a_finding_and_the_rest_goes_on),
+        TEST(what_the_service_refuses_is_a_finding_and_the_rest_goes_on),
+        TEST(nothing_is_repaired_without_the_service),
     };
     return tree_close(cmocka_run_group_tests(tests, NULL, NULL));
 }

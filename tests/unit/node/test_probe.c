@@ -12,7 +12,7 @@
 static char *print(const struct oneib_hcas *hcas, char *const *host_vfs, const char *problem)
 {
     struct oneib_text text = {0};
-    oneib_probe_render(hcas, host_vfs, problem, &text);
+    oneib_probe_render(hcas, host_vfs, true, problem, &text);
     assert_false(oneib_text_failed(&text));
     return text.data;
 }
@@ -184,6 +184,19 @@ static void a_long_problem_is_cut(void **state)
     free(printed);
 }
 
+/* The adapter is as before: VMs that run keep what they have. */
+static void a_host_that_gives_none_has_none(void **state)
+{
+    (void)state;
+    struct sample sample;
+    struct oneib_text text = {0};
+    oneib_probe_render(&make_sample(&sample)->hcas, NULL, false, "", &text);
+    assert_non_null(text.data);
+    assert_non_null(strstr(text.data, "VFS_TOTAL = \"3\""));
+    assert_non_null(strstr(text.data, "\nIB_VFS_TOTAL = \"0\"\n"));
+    oneib_text_clear(&text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -195,6 +208,7 @@ int main(void)
         cmocka_unit_test(the_last_slot_of_a_whole_mlx4_table_does_not_count),
         cmocka_unit_test(no_text_forges_a_line_or_an_attribute),
         cmocka_unit_test(a_long_problem_is_cut),
+        cmocka_unit_test(a_host_that_gives_none_has_none),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
