@@ -178,7 +178,7 @@ static int perform(struct action *action, const struct action_form *form, action
 
 int action_main(int argc, char **argv, const struct action_form *form, action_function act)
 {
-    struct action action = {.vm = {.id = ONEIB_NO_ID}};
+    struct action action = {.argv = argv, .vm = {.id = ONEIB_NO_ID}};
     struct oneib_error err = {0};
     int status = EXIT_SUCCESS;
     if (!read_arguments(argc, argv, form, &action))

@@ -32,6 +32,7 @@ struct action_form {
 };
 
 struct action {
+    char **argv;      /* borrowed: the program's own */
     uint32_t vm_id;   /* VMID */
     char **arguments; /* borrowed, NULL-terminated */
     char *input;      /* owned: standard input */

@@ -1,49 +1,44 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Starts a VM. Standard input is its domain's document; the VM's own lies beside the deployment
- * file, where oned puts it right before this. */
-#include "action.h"
-#include "base/cleanup.h"
-#include "base/file.h"
-#include <inttypes.h>
+/* Starts a VM. Loads no libvirt: a VM that gets cores of its own is left to deploy_tuned. */
+#include "base/memory_file.h"
+#include "deployment.h"
+#include "hca/place.h"
+#include <errno.h>
+#include <unistd.h>
 
-#define DOCUMENT "vm.xml"
+#define PROGRAM "vmm/deploy_tuned"
+#define BUILT "vmm/vmm-deploy_tuned"
 
-static char *path_beside(const char *deployment_file)
+/* With standard input as it came. */
+static int rewind_input(const struct action *action, struct oneib_error *err)
 {
-    const char *slash = strrchr(deployment_file, '/');
-    char *path;
-    const int folder = slash ? (int)(slash - deployment_file + 1) : 0;
-    return asprintf(&path, "%.*s" DOCUMENT, folder, deployment_file) < 0 ? NULL : path;
+    const int file = oneib_memory_file(action->input, action->input_length);
+    if (file >= 0 && dup2(file, STDIN_FILENO) >= 0)
+        return 0;
+    return oneib_fail_errno(err, errno, "handing over the domain's document");
 }
 
-static int read_vm(struct action *action, struct oneib_error *err)
+/* Returns only on failure. */
+static int become_tuned(const struct action *action, struct oneib_error *err)
 {
-    oneib_autofree char *path = path_beside(action->arguments[0]);
-    oneib_autofree char *xml = NULL;
-    size_t length;
-    if (!path)
-        return oneib_fail_memory(err);
-    if (oneib_file_read(path, ONEIB_VM_DOCUMENT_MAX, &xml, &length, err) < 0)
-        return oneib_wrap(err,
-                          "VM %" PRIu32
-                          ": OpenNebula's document of the VM, which it puts here before it deploys",
-                          action->vm_id);
-    return action_read_vm(action, xml, length, err);
+    char program[PATH_MAX];
+    oneib_node_program(PROGRAM, BUILT, program);
+    if (oneib_stock_check_caller(&action->vmm.stock, err) < 0 || rewind_input(action, err) < 0)
+        return -1;
+    execv(program, action->argv);
+    return oneib_fail_errno(err, errno, "starting %s ('install.sh --node' installs it)", program);
 }
 
 static int deploy(struct action *action, int *status, struct oneib_error *err)
 {
-    return read_vm(action, err) < 0 ? -1 : oneib_vmm_deploy(&action->vmm, status, err);
+    if (deployment_read_vm(action, err) < 0)
+        return -1;
+    if (action->vm.wants_hpc && action->vm.nic_count > 0)
+        return become_tuned(action, err);
+    return oneib_vmm_deploy(&action->vmm, status, err);
 }
 
 int main(int argc, char **argv)
 {
-    static const struct action_form form = {
-        .name = "deploy",
-        .arguments = "DEPLOYMENT_FILE HOST VMID HOST",
-        .count = 4,
-        .vm_id = 2,
-        .domain = NO_ARGUMENT,
-    };
-    return action_main(argc, argv, &form, deploy);
+    return deployment_main(argc, argv, deploy);
 }

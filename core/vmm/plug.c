@@ -1,29 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "vmm/plug.h"
-#include "base/escape.h"
 #include "domain/edit.h"
 #include "hca/reservations.h"
 #include "node/driver_nics.h"
+#include "node/service.h"
 #include "vmm/plan.h"
 #include <inttypes.h>
 
-#define NAME_SHOWN 60
 /* Of the reason in an error that goes on after it. */
 #define REASON_SHOWN 400
 
 /* --- looking -------------------------------------------------------------------------------- */
-
-int oneib_plug_check_owner(const struct oneib_domain_view *view, uint32_t vm_id,
-                           struct oneib_error *err)
-{
-    if (view->vm_id == (int64_t)vm_id)
-        return 0;
-    oneib_autotext struct oneib_text name = {0};
-    oneib_text_append_escaped(&name, view->name ? view->name : "", NAME_SHOWN);
-    return oneib_fail(err, ONEIB_ERROR_REFUSED,
-                      "the domain \"%s\" is not that of VM %" PRIu32 ", which is one-%" PRIu32,
-                      name.data ? name.data : "", vm_id, vm_id);
-}
 
 int oneib_plug_look(struct oneib_live *live, const char *domain, uint32_t vm_id,
                     struct oneib_domain_view *view, struct oneib_error *err)
@@ -353,22 +340,76 @@ static void note(int outcome, const struct oneib_error *failure, struct oneib_er
         *first = *failure;
 }
 
+static void check_all_recorded(const struct plugging *plugging, const struct oneib_vf_table *table,
+                               struct oneib_error *first)
+{
+    const struct oneib_domain_view *before = plugging->before;
+    for (size_t i = 0; before && i < before->device_count; i++) {
+        struct oneib_error failure = {0};
+        note(check_recorded(plugging, table, &before->devices[i], &failure), &failure, first);
+    }
+}
+
+/* One that is closed opens by itself once its key is there, and one that no domain has named since
+ * it was asked for is not taken for one whose domain has ended. */
+static bool is_to_ask_for(const struct plugging *plugging, const struct oneib_vf_record *record)
+{
+    return record->vm_id == plugging->vm->id && !is_in(plugging, record) &&
+           record->guid == ONEIB_VF_GUID_SET &&
+           (record->stage == ONEIB_VF_ENDED ||
+            (record->stage == ONEIB_VF_OPEN && record->in_domain));
+}
+
+static int ask_for(struct oneib_client **service, const struct oneib_vf_record *record,
+                   struct oneib_error *err)
+{
+    const struct oneib_request request = oneib_record_opening(record);
+    if (!*service && oneib_client_open(service, err) < 0)
+        return -1;
+    return oneib_service_have(*service, &request, err);
+}
+
+/* That there is no such domain is said by NOT_FOUND alone. */
+static void note_not_given(int outcome, struct oneib_error *failure, struct oneib_error *first)
+{
+    if (failure->code == ONEIB_ERROR_NOT_FOUND)
+        failure->code = ONEIB_ERROR_REFUSED;
+    note(outcome, failure, first);
+}
+
+/*
+ * A domain that ends has its VFs closed until they are asked for again, and a revert ends it; the
+ * service may hear of that only now. One that it does not give is plugged in as it is: it is open
+ * for its NIC, or it reaches nobody.
+ */
+static void ask_for_vfs(const struct plugging *plugging, const struct oneib_vf_table *table,
+                        struct oneib_error *first)
+{
+    oneib_autoservice struct oneib_client *service = NULL;
+    struct oneib_error failure = {0};
+    for (size_t i = 0; i < table->count; i++) {
+        failure = (struct oneib_error){0};
+        if (is_to_ask_for(plugging, &table->items[i]))
+            note_not_given(ask_for(&service, &table->items[i], &failure), &failure, first);
+    }
+    failure = (struct oneib_error){0};
+    if (service)
+        note_not_given(oneib_service_wait(plugging->config, service, &failure), &failure, first);
+}
+
 static int plug_all(struct plugging *plugging, const struct oneib_vf_table *table,
                     struct oneib_error *err)
 {
     struct oneib_error first = {0};
-    const struct oneib_domain_view *before = plugging->before;
     if (look_again(plugging, err) < 0)
         return -1;
+    ask_for_vfs(plugging, table, &first);
     for (size_t i = 0; i < table->count; i++) {
         struct oneib_error failure = {0};
         if (table->items[i].vm_id == plugging->vm->id)
             note(plug_record(plugging, &table->items[i], &failure), &failure, &first);
     }
-    for (size_t i = 0; before && i < before->device_count; i++) {
-        struct oneib_error failure = {0};
-        note(check_recorded(plugging, table, &before->devices[i], &failure), &failure, &first);
-    }
+    check_all_recorded(plugging, table, &first);
     if (first.code == ONEIB_ERROR_NONE)
         return 0;
     *err = first;

@@ -37,8 +37,9 @@ int oneib_plug_out(const struct oneib_config *config, struct oneib_live *live, c
                    struct oneib_error *err);
 
 /*
- * The VFs that the table has for the VM and that the domain lacks, in; by a connection of its own,
- * as what came before it may have taken an hour, or lost another one. Each is behind its dummy
+ * The VFs that the table has for the VM and that the domain lacks, in, after oneib-node was asked
+ * for them anew, lest it takes them for those of a domain that has ended; by a connection of its
+ * own, as what came before it may have taken an hour, or lost another one. Each is behind its dummy
  * interface, or was in the domain before. Guest address: as in `before` (NULL: not known), else
  * that of a PCI NIC in vm, else by index. What cannot go in is an error, and the rest goes on: a VF
  * whose GUID is not set, one that is being released, one that the table does not have any more, a

@@ -132,7 +132,7 @@ static inline void assert_nothing_was_touched(void)
 {
     assert_logged("attach", false);
     assert_logged("detach", false);
-    assert_int_equal(helper_calls(""), 0);
+    assert_int_equal(service_calls(""), 0);
 }
 
 #endif

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A node with an adapter, a stand-in for libvirt (live_standin.h) and one for oneib-vf, and VM 42
+ * A node with an adapter, a stand-in for libvirt (live_standin.h) and one for oneib-node, and VM 42
  * with InfiniBand NICs: for tests of the actions that give NICs to domains.
  */
 #ifndef ONEIB_UNIT_VMM_NIC_SCENE_H
 #define ONEIB_UNIT_VMM_NIC_SCENE_H
 
 #include "../hca/tree.h"
+#include "../node/service_standin.h"
 #include "base/file.h"
 #include "domain/document.h"
 #include "live_standin.h"
@@ -40,8 +41,6 @@ static struct oneib_vf_table table;
 static struct oneib_text warnings;
 static struct oneib_error err;
 static struct oneib_domain_view view;
-static char helper_path[] = STOCK_STANDIN "/../../../cli/oneib-vf-standin";
-static char *helper[] = {helper_path, NULL};
 static char deployment[1024], host[] = "node1", id[] = "42";
 static char *arguments[] = {deployment, host, id, host, NULL};
 
@@ -55,7 +54,7 @@ static inline int open_scene(void **state)
     tree_add_hca(&hca);
     live_standin_reset();
     assert_int_equal(oneib_config_defaults(&config, &err), 0);
-    config.node.helper = helper;
+    service_is_silent = false;
     config.node.unplug_wait_ms = 1000;
     vm = (struct oneib_node_vm){.id = VM_ID, .nics = nics, .nic_capacity = NICS};
     memset(nics, 0, sizeof nics);
@@ -69,7 +68,6 @@ static inline int open_scene(void **state)
 static inline int close_scene(void **state)
 {
     (void)state;
-    config.node.helper = NULL; /* not its own */
     oneib_config_clear(&config);
     oneib_vf_table_clear(&table);
     oneib_text_clear(&warnings);
@@ -187,6 +185,7 @@ static inline void record_as(uint8_t nic_id, unsigned index, enum oneib_vf_stage
         .port = 1,
         .vm_id = VM_ID,
         .nic_id = nic_id,
+        .network_id = 7,
         .pkey = stage == ONEIB_VF_PREPARING ? 0 : KEY,
         .stage = stage,
         .guid = guid,
@@ -198,21 +197,6 @@ static inline void record_as(uint8_t nic_id, unsigned index, enum oneib_vf_stage
 static inline void record_open(uint8_t nic_id, unsigned index)
 {
     record_as(nic_id, index, ONEIB_VF_OPEN, ONEIB_VF_GUID_SET);
-}
-
-/* As many lines as oneib-vf was called with these words. */
-static inline unsigned helper_calls(const char *words)
-{
-    unsigned count = 0;
-    char line[1024];
-    char *path = tree_path("/calls");
-    FILE *file = fopen(path, "r");
-    free(path);
-    while (file && fgets(line, sizeof line, file))
-        count += strstr(line, words) != NULL;
-    if (file)
-        fclose(file);
-    return count;
 }
 
 /* --- looking -------------------------------------------------------------------------------- */

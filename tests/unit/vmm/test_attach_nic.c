@@ -5,8 +5,8 @@
 static void assert_was_not_plugged_but_given_back(void)
 {
     assert_logged("attach", false);
-    assert_int_equal(helper_calls("release --vm 42 --nic 3"), 1);
-    assert_int_equal(helper_calls(""), 1);
+    assert_int_equal(service_calls("release 42/3"), 1);
+    assert_int_equal(service_calls(""), 1);
 }
 
 static void an_attached_nic_gets_its_dummy_interface_and_then_its_vf(void **state)
@@ -16,7 +16,7 @@ static void an_attached_nic_gets_its_dummy_interface_and_then_its_vf(void **stat
     assert_attached();
     assert_has_both(NIC, VF, 0);
     assert_first_of("attach " DOMAIN " " DUMMY_ALIAS, "attach " DOMAIN " " VF_ALIAS);
-    assert_int_equal(helper_calls(""), 0);
+    assert_int_equal(service_calls(""), 0);
     assert_logged("stock", false);
 }
 
@@ -149,8 +149,8 @@ static void a_vf_of_an_attach_that_failed_is_given_back(void **state)
     begin_attach();
     live_standin_fault("attach-fails " VF_ALIAS);
     assert_int_equal(attach(), -1);
-    assert_int_equal(helper_calls("release --vm 42 --nic 3"), 1);
-    assert_int_equal(helper_calls(""), 1);
+    assert_int_equal(service_calls("release 42/3"), 1);
+    assert_int_equal(service_calls(""), 1);
 }
 
 static void a_dummy_interface_of_a_killed_call_goes_too_when_the_vf_fails(void **state)
@@ -337,7 +337,7 @@ static void two_nics_in_one_attach_are_refused(void **state)
     assert_int_equal(err.code, ONEIB_ERROR_INPUT);
     assert_told("both NIC 3 and NIC 4");
     assert_logged("attach", false);
-    assert_int_equal(helper_calls("release"), 2);
+    assert_int_equal(service_calls("release"), 2);
 }
 
 static void a_target_with_markup_is_refused_before_anything_is_plugged_in(void **state)

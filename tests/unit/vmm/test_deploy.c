@@ -35,7 +35,7 @@ static void assert_refused(const char *words)
     assert_int_equal(deploy(), -1);
     assert_told(words);
     assert_logged("stock", false);
-    assert_int_equal(helper_calls(""), 0);
+    assert_int_equal(service_calls(""), 0);
     assert_false(live_standin_runs(DOMAIN));
 }
 
@@ -323,9 +323,9 @@ static void deferred_guids_are_completed_before_the_start(void **state)
     live_standin_fault("stock deploy fail");
     document = domain_document("");
     assert_int_equal(deploy(), 0);
-    assert_int_equal(helper_calls("assign --vm 42 --nic 1"), 1);
-    assert_int_equal(helper_calls(""), 1);
-    assert_int_equal(helper_calls("--defer-guid"), 0);
+    assert_int_equal(service_calls("have 42/1"), 1);
+    assert_int_equal(service_calls(""), 1);
+    assert_int_equal(service_calls("deferred"), 0);
 }
 
 static void a_guid_that_cannot_be_completed_fails_before_the_start(void **state)
@@ -333,12 +333,12 @@ static void a_guid_that_cannot_be_completed_fails_before_the_start(void **state)
     (void)state;
     add_nic(1);
     record_as(1, 4, ONEIB_VF_OPEN, ONEIB_VF_GUID_DEFERRED);
-    tree_write("assign", "/refuse");
+    tree_write("have", "/refuse");
     document = domain_document("");
     assert_int_equal(deploy(), -1);
     assert_told("the stand-in refuses");
     assert_logged("stock", false);
-    assert_int_equal(helper_calls("release"), 0);
+    assert_int_equal(service_calls("release"), 0);
 }
 
 static void a_closed_vf_is_opened_before_the_start(void **state)
@@ -347,7 +347,7 @@ static void a_closed_vf_is_opened_before_the_start(void **state)
     add_nic(1);
     record_as(1, 4, ONEIB_VF_CLOSED, ONEIB_VF_GUID_SET);
     assert_deployed();
-    assert_int_equal(helper_calls("assign --vm 42 --nic 1"), 1);
+    assert_int_equal(service_calls("have 42/1"), 1);
     assert_has_both(1, 4, 0);
 }
 
@@ -359,8 +359,8 @@ static void an_attach_that_the_document_still_tells_of_leaves_out_no_nic(void **
     record_as(1, 4, ONEIB_VF_OPEN, ONEIB_VF_GUID_DEFERRED);
     record_as(2, 5, ONEIB_VF_OPEN, ONEIB_VF_GUID_DEFERRED);
     assert_deployed();
-    assert_int_equal(helper_calls("assign --vm 42 --nic 1"), 1);
-    assert_int_equal(helper_calls("assign --vm 42 --nic 2"), 1);
+    assert_int_equal(service_calls("have 42/1"), 1);
+    assert_int_equal(service_calls("have 42/2"), 1);
 }
 
 /* --- the stock action ----------------------------------------------------------------------- */

@@ -9,7 +9,7 @@ static void a_detached_nic_loses_its_vf_and_then_its_dummy_interface(void **stat
     assert_detached();
     assert_has_neither(NIC);
     assert_first_of("detach " DOMAIN " " VF_ALIAS, "detach " DOMAIN " " DUMMY_ALIAS);
-    assert_int_equal(helper_calls(""), 0);
+    assert_int_equal(service_calls(""), 0);
 }
 
 static void detaching_one_nic_renumbers_no_other(void **state)

@@ -405,6 +405,56 @@ static void one_that_is_closed_goes_in(void **state)
     assert_shape("1:vf1@22+0 2:-+1");
 }
 
+/* A revert ends the domain, and the service may hear of that only when it runs again. */
+static void set_records(enum oneib_vf_stage stage, bool in_domain)
+{
+    for (size_t i = 0; i < table.count; i++) {
+        table.items[i].stage = stage;
+        table.items[i].in_domain = in_domain;
+    }
+    write_table();
+}
+
+static void what_was_closed_with_its_domain_is_asked_for_before_it_goes_in(void **state)
+{
+    (void)state;
+    set_records(ONEIB_VF_ENDED, true);
+    assert_int_equal(put_in(NULL), 0);
+    assert_shape(BOTH_IN);
+    assert_int_equal(service_calls("have 42/1 net 7 key 5"), 1);
+    assert_int_equal(service_calls("have 42/2 net 7 key 5"), 1);
+    assert_int_equal(put_in(NULL), 0);
+    assert_int_equal(service_calls(""), 2);
+}
+
+static void so_is_what_may_still_be_closed_for_a_domain_that_has_ended(void **state)
+{
+    (void)state;
+    set_records(ONEIB_VF_OPEN, true);
+    assert_int_equal(put_in(NULL), 0);
+    assert_int_equal(service_calls("have 42"), 2);
+}
+
+static void what_no_domain_has_named_yet_is_not_asked_for_again(void **state)
+{
+    (void)state;
+    service_is_silent = true;
+    set_records(ONEIB_VF_OPEN, false);
+    assert_int_equal(put_in(NULL), 0);
+    assert_shape(BOTH_IN);
+}
+
+/* It reaches nobody, and 'oneib hca --repair' asks for it. */
+static void without_the_service_they_go_in_as_they_are_and_that_is_said(void **state)
+{
+    (void)state;
+    service_is_silent = true;
+    set_records(ONEIB_VF_ENDED, true);
+    assert_int_equal(put_in(NULL), -1);
+    assert_told("oneib-node does not answer");
+    assert_shape(BOTH_IN);
+}
+
 static void a_nic_that_has_another_vf_than_recorded_is_said(void **state)
 {
     (void)state;
@@ -551,6 +601,10 @@ int main(void)
         LACKING(records_of_other_vms_are_theirs),
         LACKING(what_is_released_or_not_ready_is_left_out_and_said),
         LACKING(one_that_is_closed_goes_in),
+        LACKING(what_was_closed_with_its_domain_is_asked_for_before_it_goes_in),
+        LACKING(so_is_what_may_still_be_closed_for_a_domain_that_has_ended),
+        LACKING(what_no_domain_has_named_yet_is_not_asked_for_again),
+        LACKING(without_the_service_they_go_in_as_they_are_and_that_is_said),
         LACKING(a_nic_that_has_another_vf_than_recorded_is_said),
         LACKING(the_first_failure_is_told_and_the_rest_goes_on),
         LACKING(what_failed_once_goes_in_at_the_next_call),

@@ -136,9 +136,9 @@ static void a_vm_gets_its_guids_before_it_runs_and_its_vfs_then(void **state)
 {
     (void)state;
     assert_restored(BOTH_IN);
-    assert_int_equal(helper_calls("assign --vm 42 --nic 1 --pkey 0x0005"), 1);
-    assert_int_equal(helper_calls("assign --vm 42 --nic 2 --pkey 0x0005"), 1);
-    assert_int_equal(helper_calls("release"), 0);
+    assert_int_equal(service_calls("have 42/1 net 7 key 5"), 1);
+    assert_int_equal(service_calls("have 42/2 net 7 key 5"), 1);
+    assert_int_equal(service_calls("release"), 0);
     assert_order("stock restore", "attach " DOMAIN " " VF_ALIAS_1);
     assert_int_equal(tunings, 0);
     assert_no_warnings();
@@ -151,7 +151,7 @@ static void one_whose_guids_are_set_is_not_assigned_again(void **state)
     record_open(1, 1);
     record_open(2, 2);
     assert_restored(BOTH_IN);
-    assert_int_equal(helper_calls("assign"), 0);
+    assert_int_equal(service_calls("have"), 0);
 }
 
 static void it_may_have_another_vf_than_before(void **state)
@@ -284,7 +284,7 @@ static void without_the_stock_action_nothing_is_touched(void **state)
     struct oneib_vmm vmm = calling("/nowhere/kvm/restore", restore_arguments);
     assert_int_equal(oneib_vmm_restore(&vmm, checkpoint, &status, &err), -1);
     assert_int_equal(err.code, ONEIB_ERROR_NOT_FOUND);
-    assert_int_equal(helper_calls("assign"), 0);
+    assert_int_equal(service_calls("have"), 0);
     assert_untouched();
 }
 
@@ -297,7 +297,7 @@ static void a_nic_without_a_record_is_refused_before_any_is_completed(void **sta
     assert_int_equal(err.code, ONEIB_ERROR_REFUSED);
     assert_told("VM 42 NIC 2 has no virtual function on this node");
     assert_told("checkpoint is as it was");
-    assert_int_equal(helper_calls("assign"), 0);
+    assert_int_equal(service_calls("have"), 0);
     assert_untouched();
 }
 
@@ -316,11 +316,11 @@ static void a_guid_that_cannot_be_set_fails_before_the_stock_action(void **state
 {
     (void)state;
     nics[1].attach = vm.attaching = true;
-    tree_write("assign --vm 42 --nic 1", "/refuse");
+    tree_write("have 42/1", "/refuse");
     assert_int_equal(restoring(), -1);
     assert_told("the stand-in refuses");
     assert_untouched();
-    assert_int_equal(helper_calls("assign --vm 42 --nic 2"), 1);
+    assert_int_equal(service_calls("have 42/2"), 1);
     tree_remove("/refuse");
     reserve_again();
     assert_restored(BOTH_IN);
@@ -360,8 +360,8 @@ static void a_vm_that_does_not_come_back_gives_its_vfs_back(void **state)
     (void)state;
     live_standin_fault("stock restore fail 9");
     assert_int_equal(restoring(), 0);
-    assert_int_equal(helper_calls("release --vm 42 --nic 1"), 1);
-    assert_int_equal(helper_calls("release --vm 42 --nic 2"), 1);
+    assert_int_equal(service_calls("release 42/1"), 1);
+    assert_int_equal(service_calls("release 42/2"), 1);
 }
 
 static void one_that_runs_all_the_same_keeps_them(void **state)
@@ -375,7 +375,7 @@ static void one_that_runs_all_the_same_keeps_them(void **state)
     free(path);
     assert_int_equal(status, 9);
     assert_true(live_standin_runs(DOMAIN));
-    assert_int_equal(helper_calls("release"), 0);
+    assert_int_equal(service_calls("release"), 0);
 }
 
 static void while_libvirt_does_not_answer_nothing_is_given_back(void **state)
@@ -383,7 +383,7 @@ static void while_libvirt_does_not_answer_nothing_is_given_back(void **state)
     (void)state;
     live_standin_fault("refuse-open");
     assert_int_equal(restoring(), -1);
-    assert_int_equal(helper_calls("release"), 0);
+    assert_int_equal(service_calls("release"), 0);
 }
 
 static void a_vf_that_cannot_be_plugged_is_a_warning(void **state)

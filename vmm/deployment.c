@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "deployment.h"
+#include "base/cleanup.h"
+#include "base/file.h"
+#include <inttypes.h>
+#include <string.h>
+
+#define DOCUMENT "vm.xml"
+
+static char *path_beside(const char *deployment_file)
+{
+    const char *slash = strrchr(deployment_file, '/');
+    char *path;
+    const int folder = slash ? (int)(slash - deployment_file + 1) : 0;
+    return asprintf(&path, "%.*s" DOCUMENT, folder, deployment_file) < 0 ? NULL : path;
+}
+
+int deployment_read_vm(struct action *action, struct oneib_error *err)
+{
+    oneib_autofree char *path = path_beside(action->arguments[0]);
+    oneib_autofree char *xml = NULL;
+    size_t length;
+    if (!path)
+        return oneib_fail_memory(err);
+    if (oneib_file_read(path, ONEIB_VM_DOCUMENT_MAX, &xml, &length, err) < 0)
+        return oneib_wrap(err,
+                          "VM %" PRIu32
+                          ": OpenNebula's document of the VM, which it puts here before it deploys",
+                          action->vm_id);
+    return action_read_vm(action, xml, length, err);
+}
+
+int deployment_main(int argc, char **argv, action_function act)
+{
+    static const struct action_form form = {
+        .name = "deploy",
+        .arguments = "DEPLOYMENT_FILE HOST VMID HOST",
+        .count = 4,
+        .vm_id = 2,
+        .domain = NO_ARGUMENT,
+    };
+    return action_main(argc, argv, &form, act);
+}

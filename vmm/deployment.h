@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What the two programs that start a VM share. Standard input is its domain's document; the VM's
+ * own lies beside the deployment file, where oned puts it right before this. */
+#ifndef ONEIB_VMM_DEPLOYMENT_H
+#define ONEIB_VMM_DEPLOYMENT_H
+
+#include "action.h"
+
+/* The VM's document, as action_read_vm(). */
+int deployment_read_vm(struct action *action, struct oneib_error *err);
+
+/* The whole program: what main() returns. */
+int deployment_main(int argc, char **argv, action_function act);
+
+#endif
