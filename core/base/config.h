@@ -126,14 +126,11 @@ struct oneib_config {
         char *metrics;
     } daemon;
 
-    /* On a node: what its drivers, probe and oneib-vf go by. */
+    /* On a node: what its drivers, probe and oneib-node go by. */
     struct {
         /* node.libvirt: the connection that tells which domains there are; default
          * "qemu:///system" */
         char *libvirt;
-        /* node.helper = ["/usr/bin/sudo", "-n", "/usr/libexec/oneib/oneib-vf"]: how drivers call
-         * the privileged helper; NULL, the default: just so */
-        char **helper;
         /* node.host_vfs = ["0000:81:00.1"]: virtual functions that are kept for the host itself;
          * NULL-terminated, or NULL */
         char **host_vfs;
@@ -146,7 +143,7 @@ struct oneib_config {
         /* node.unplug_wait, milliseconds for a guest to let go of a virtual function that is
          * unplugged, 1000-600000; default 30000 */
         uint32_t unplug_wait_ms;
-        /* node.watch, milliseconds between two looks of oneib-vf watch when the adapter reports
+        /* node.watch, milliseconds between two looks of oneib-node when the adapter reports
          * nothing, 100-600000; default 10000 */
         uint32_t watch_ms;
     } node;

@@ -220,7 +220,6 @@ const struct oneib_config_key oneib_config_keys[] = {
 
     {"node", "libvirt", ONEIB_CONFIG_STRING, FIELD(node.libvirt), .check = check_libvirt,
      .default_string = "qemu:///system"},
-    {"node", "helper", ONEIB_CONFIG_STRINGS, FIELD(node.helper), .check = check_command},
     {"node", "host_vfs", ONEIB_CONFIG_STRINGS, FIELD(node.host_vfs), .check = check_pci},
     {"node", "pkey_wait", ONEIB_CONFIG_NUMBER, FIELD(node.pkey_wait_ms), .minimum = 100,
      .maximum = 300000, .default_number = 30000},
