@@ -27,6 +27,8 @@ struct oneib_vf_state {
     bool fresh;  /* mlx4: not closed, but only because entries are `none`, as the driver leaves
                     them at its start; all others are 0 */
     bool has_ethernet; /* a port of it is Ethernet */
+    bool may_manage;   /* mlx4: on a port of it the VM may send management packets
+                          (enable_smi_admin), and so change what others are members of */
     uint16_t ports;    /* bit n: it has port n (1-15) */
     int32_t index; /* mlx4: the physical index that entry 0 of the open port points to; -1: closed,
                       or not only entry 0 of one port points elsewhere than to 0 */

@@ -405,6 +405,22 @@ static int read_aliases(const struct oneib_hca *hca, const struct oneib_vf *vf,
     return 0;
 }
 
+/* Kernels before 3.16 have no such file, and let no VF do it. */
+static int read_management(const struct oneib_hca *hca, const struct oneib_vf *vf, uint8_t port,
+                           bool *may_manage, struct oneib_error *err)
+{
+    char path[ONEIB_NODE_PATH_SIZE];
+    uint64_t enabled = 0;
+    if (oneib_node_path(path, sizeof path, err,
+                        ONEIB_CLASS_PATH "/%s/iov/%s/ports/%u/enable_smi_admin", hca->name,
+                        vf->iov_folder, port) < 0)
+        return -1;
+    if (oneib_attribute_decimal(path, UINT32_MAX, &enabled, err) < 0)
+        return err->code == ONEIB_ERROR_NOT_FOUND ? 0 : -1;
+    *may_manage |= enabled != 0;
+    return 0;
+}
+
 static int read_guid(const struct oneib_hca *hca, const struct oneib_vf *vf, uint8_t port,
                      struct oneib_vf_state *state, struct oneib_error *err)
 {
@@ -423,7 +439,8 @@ static int read_state(const struct oneib_hca *hca, const struct oneib_vf *vf,
     state->ports = ports.all;
     state->has_ethernet = ports.has_ethernet;
     for (size_t i = 0; i < ports.count; i++)
-        if (read_map(hca, vf, ports.infiniband[i], &mapped, err) < 0)
+        if (read_map(hca, vf, ports.infiniband[i], &mapped, err) < 0 ||
+            read_management(hca, vf, ports.infiniband[i], &state->may_manage, err) < 0)
             return -1;
     note_maps(&mapped, state);
     return read_aliases(hca, vf, &ports, state, err);

@@ -19,10 +19,12 @@ enum oneib_vf_use {
     ONEIB_VF_NOT_CLOSED, /* nobody's, but mapped, or with a GUID: left over */
     ONEIB_VF_ETHERNET,   /* a port of it is Ethernet */
     ONEIB_VF_NO_PORT,    /* it has not the port that is wanted */
+    ONEIB_VF_MANAGEMENT, /* it may send management packets (mlx4's enable_smi_admin) */
     ONEIB_VF_UNREADABLE, /* something about it could not be read: not handed out */
 };
 
-/* "free", "reserved", "domain", "host", "not closed", "ethernet", "no port", "unreadable". */
+/* "free", "reserved", "domain", "host", "not closed", "ethernet", "no port", "management",
+ * "unreadable". */
 const char *oneib_vf_use_name(enum oneib_vf_use use);
 
 struct oneib_vf_candidate {
