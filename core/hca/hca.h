@@ -100,6 +100,10 @@ int oneib_hcas_choose_port(const struct oneib_hcas *hcas, const char *device, ui
                            const struct oneib_hca **hca, const struct oneib_port **port,
                            struct oneib_error *err);
 
+/* Reads again what may have changed of a VF since the adapter was read: its host driver, and
+ * whether a network interface of it is up. NOT_FOUND when it is another PCI device now. */
+int oneib_hca_reread_vf(const struct oneib_hca *hca, struct oneib_vf *vf, struct oneib_error *err);
+
 /* Reads only the table of one port again, into *port. */
 int oneib_hca_reread_pkeys(const struct oneib_hca *hca, struct oneib_port *port,
                            struct oneib_error *err);

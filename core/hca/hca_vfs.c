@@ -71,6 +71,26 @@ static int read_vf(const char *pf, uint16_t index, struct oneib_vf *vf, struct o
     return read_interfaces(pci, vf, err);
 }
 
+int oneib_hca_reread_vf(const struct oneib_hca *hca, struct oneib_vf *vf, struct oneib_error *err)
+{
+    char pf[ONEIB_PCI_TEXT_SIZE], pci[ONEIB_PCI_TEXT_SIZE];
+    struct oneib_vf now = *vf;
+    oneib_pci_format(&hca->pci, pf);
+    oneib_pci_format(&vf->pci, pci);
+    now.driver[0] = '\0';
+    now.interface_up = false;
+    if (read_pci(pf, &now, err) < 0)
+        return -1;
+    if (oneib_pci_compare(&now.pci, &vf->pci) != 0)
+        return oneib_fail(err, ONEIB_ERROR_NOT_FOUND,
+                          "%s is not virtual function %u of %s any more", pci, vf->index,
+                          hca->name);
+    if (read_driver(pci, &now, err) < 0 || read_interfaces(pci, &now, err) < 0)
+        return -1;
+    *vf = now;
+    return 0;
+}
+
 /* 0 for an adapter without SR-IOV, which has no such file. */
 static int count_vfs(const struct oneib_hca *hca, const char *pf, uint64_t *count,
                      struct oneib_error *err)

@@ -62,6 +62,8 @@ int oneib_reservations_read(struct oneib_vf_table *table, struct oneib_error *er
     return -1;
 }
 
+static int ensure_folder(struct oneib_error *err);
+
 /* What would not be read again must not get into the table's place. */
 static int check_readable(const char *data, size_t length, void *context, struct oneib_error *err)
 {
@@ -80,7 +82,7 @@ int oneib_reservations_write(const struct oneib_vf_table *table, struct oneib_er
     oneib_vf_table_render(table, &text);
     if (oneib_text_failed(&text))
         return oneib_fail_memory(err);
-    if (table_path(path, err) < 0)
+    if (table_path(path, err) < 0 || ensure_folder(err) < 0)
         return -1;
     return oneib_file_replace(path, text.data ? text.data : "", text.length, 0644, check_readable,
                               NULL, err);
@@ -126,6 +128,15 @@ static int open_folder(int *folder, struct oneib_error *err)
         return -1;
     *folder = fd;
     fd = -1;
+    return 0;
+}
+
+static int ensure_folder(struct oneib_error *err)
+{
+    int folder;
+    if (open_folder(&folder, err) < 0)
+        return -1;
+    close(folder);
     return 0;
 }
 
@@ -182,6 +193,18 @@ int oneib_reservations_lock(uint32_t timeout_ms, struct oneib_vf_table *table, i
     }
     *lock = taken;
     return 0;
+}
+
+int oneib_reservations_own(int *lock, struct oneib_error *err)
+{
+    struct oneib_error why = {0};
+    if (take_lock("vfs.lock", 0, lock, &why) == 0)
+        return 0;
+    if (why.code == ONEIB_ERROR_TIMEOUT)
+        return oneib_fail(err, ONEIB_ERROR_REFUSED,
+                          "another oneib-node is at work on this host: %s", why.text);
+    *err = why;
+    return -1;
 }
 
 void oneib_reservations_unlock(int lock)

@@ -28,6 +28,10 @@ int oneib_reservations_lock(uint32_t timeout_ms, struct oneib_vf_table *table, i
 int oneib_reservations_write(const struct oneib_vf_table *table, struct oneib_error *err);
 void oneib_reservations_unlock(int lock);
 
+/* For whoever writes the table for as long as it lives: *lock, to be closed. Makes /run/oneib
+ * (0755) when absent. REFUSED while somebody else has it. */
+int oneib_reservations_own(int *lock, struct oneib_error *err);
+
 /* The lock of one VF; TIMEOUT names the process that has it. */
 int oneib_vf_lock(const struct oneib_pci *vf, uint32_t timeout_ms, int *lock,
                   struct oneib_error *err);

@@ -34,7 +34,9 @@ struct oneib_vfs_options {
 
 /* Reads the table, /run/oneib/vfs; one that does not parse is INPUT, and the service goes on
  * without giving anything: *vfs is valid then too, and every HAVE is refused with that error until
- * oneib_vfs_step() has read a good one. NULL only without memory. */
+ * oneib_vfs_step(everything) has read a good one. NULL without memory, when another service has the
+ * table (REFUSED), and when its folder is not as it must be. Knows no adapter before the first
+ * step. */
 int oneib_vfs_open(const struct oneib_vfs_options *options, struct oneib_vfs **vfs,
                    struct oneib_error *err);
 void oneib_vfs_close(struct oneib_vfs *vfs); /* NULL is fine; nothing on the node changes */
@@ -52,6 +54,11 @@ typedef uint32_t oneib_vfs_ticket;
  * that may send management packets (mlx4's enable_smi_admin); none free; nobody knows the domains.
  * Another adapter, port or VF than the NIC has: its VF is closed, no key is noted, and it is
  * refused. Another network than the record's: the VF is closed before anything else.
+ *
+ * With ONEIB_HAVE_ATTACH, when the NIC's old VF is of another adapter or port, or not the one that
+ * is named: *record is the old one, RELEASING, and the ticket's is the new one, chosen once the old
+ * one is free. *ticket is 0 when all is done. The same NIC asked for while it is under way: both
+ * end alike when they want the same, else the older ticket ends, REFUSED.
  */
 int oneib_vfs_have(struct oneib_vfs *vfs, const struct oneib_request *request,
                    struct oneib_vf_record *record, oneib_vfs_ticket *ticket,
@@ -62,8 +69,9 @@ int oneib_vfs_have(struct oneib_vfs *vfs, const struct oneib_request *request,
  * domain of the VM's names is left alone, unless the VM has lost the NIC (ONEIB_RELEASE_NIC_GONE):
  * then it is closed, and stays the VM's until the domain has let go of it. When that domain ends
  * within ONEIB_LEAVING_MS it is released after all: libvirt's event comes a moment after the call
- * that ended it. -1: one could not be closed; the others are released all the same. The ticket:
- * until all are freed, TIMEOUT after guid_wait_ms, though the service goes on.
+ * that ended it. -1: one could not be closed; the others are released all the same, and there is no
+ * ticket. The ticket: until all are freed, TIMEOUT after guid_wait_ms, though the service goes
+ * on.
  */
 #define ONEIB_LEAVING_MS 10000
 int oneib_vfs_release(struct oneib_vfs *vfs, const struct oneib_request *request,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "assign_scene.h"
 #include "base/clock.h"
+#include "scene.h"
 #include <sys/stat.h>
 #include <time.h>
 
@@ -8,15 +8,14 @@ static void a_nic_gets_a_vf_that_is_open_for_its_key_alone(void **state)
 {
     (void)state;
     struct oneib_vf_record record;
-    const struct oneib_assignment wanted = assignment_of(42, 1, KEY);
-    assign(&wanted, &record);
+    const struct wanted wanted = wanted_of(42, 1, KEY);
+    give(&wanted, &record);
     assert_int_equal(record.index, 0);
     assert_int_equal(record.stage, ONEIB_VF_OPEN);
     assert_int_equal(record.guid, ONEIB_VF_GUID_SET);
-    assert_int_equal(record.owner, 0);
     assert_string_equal(record.device, "mlx4_0");
     assert_int_equal(open_index(&hca, 0, 1), KEY_INDEX);
-    assert_int_equal(read_guid(&hca, 0), oneib_guid_encode(7, 42, 1));
+    assert_int_equal(read_guid(0), oneib_guid_encode(7, 42, 1));
     const struct oneib_vf_record written = record_of(42, 1);
     assert_int_equal(written.stage, ONEIB_VF_OPEN);
     assert_int_equal(written.pkey, KEY);
@@ -27,9 +26,9 @@ static void entries_that_are_none_are_closed_before_the_vf_is_opened(void **stat
 {
     (void)state;
     struct oneib_vf_record record;
-    const struct oneib_assignment wanted = assignment_of(42, 1, KEY);
+    const struct wanted wanted = wanted_of(42, 1, KEY);
     char text[16];
-    assign(&wanted, &record);
+    give(&wanted, &record);
     for (unsigned entry = 1; entry < hca.pkeys; entry++) {
         tree_get_vf_pkey(&hca, 0, 1, entry, text, sizeof text);
         assert_string_equal(text, "0");
@@ -40,11 +39,11 @@ static void a_key_that_comes_late_is_waited_for(void **state)
 {
     (void)state;
     struct oneib_vf_record record;
-    struct oneib_assignment wanted = assignment_of(42, 1, OTHER_KEY);
+    struct wanted wanted = wanted_of(42, 1, OTHER_KEY);
     wanted.pkey_wait_ms = 5000;
     sm_put_key_in(50, 1, OTHER_INDEX, FULL | OTHER_KEY);
     const double start = oneib_now_ms();
-    assign(&wanted, &record);
+    give(&wanted, &record);
     assert_true(oneib_now_ms() - start >= 50);
     assert_int_equal(open_index(&hca, 0, 1), OTHER_INDEX);
 }
@@ -52,31 +51,31 @@ static void a_key_that_comes_late_is_waited_for(void **state)
 static void a_key_that_never_comes_leaves_the_vf_closed_and_free(void **state)
 {
     (void)state;
-    const struct oneib_assignment wanted = assignment_of(42, 1, OTHER_KEY);
-    assert_assign_fails(&wanted, ONEIB_ERROR_TIMEOUT,
-                        "P_Key 0x0006 (full or limited) is not in the table of mlx4_0 port 1");
+    const struct wanted wanted = wanted_of(42, 1, OTHER_KEY);
+    assert_give_fails(&wanted, ONEIB_ERROR_TIMEOUT,
+                      "P_Key 0x0006 (full or limited) is not in the table of mlx4_0 port 1");
     assert_int_equal(count_records(), 0);
     assert_closed(&hca, 0);
-    assert_false(has_guid(&hca, 0));
+    assert_false(has_guid(0));
 }
 
 static void a_limited_nic_does_not_take_a_full_entry(void **state)
 {
     (void)state;
     struct oneib_vf_record record;
-    struct oneib_assignment wanted = assignment_of(42, 1, KEY);
-    wanted.limited = true;
-    assert_assign_fails(&wanted, ONEIB_ERROR_TIMEOUT, "P_Key 0x0005 (limited)");
+    struct wanted wanted = wanted_of(42, 1, KEY);
+    wanted.request.flags |= ONEIB_HAVE_LIMITED;
+    assert_give_fails(&wanted, ONEIB_ERROR_TIMEOUT, "P_Key 0x0005 (limited)");
     tree_set_pkey(&hca, 1, OTHER_INDEX, KEY);
-    assign(&wanted, &record);
+    give(&wanted, &record);
     assert_int_equal(open_index(&hca, 0, 1), OTHER_INDEX);
 }
 
 static void the_default_partition_is_nobodys_key(void **state)
 {
     (void)state;
-    const struct oneib_assignment wanted = assignment_of(42, 1, 0x7fff);
-    assert_assign_fails(&wanted, ONEIB_ERROR_INPUT, "0x7fff");
+    const struct wanted wanted = wanted_of(42, 1, 0x7fff);
+    assert_give_fails(&wanted, ONEIB_ERROR_INPUT, "0x7fff");
     assert_int_equal(count_records(), 0);
 }
 
@@ -84,22 +83,22 @@ static void a_nic_without_key_holds_a_closed_vf(void **state)
 {
     (void)state;
     struct oneib_vf_record record;
-    const struct oneib_assignment wanted = assignment_of(42, 1, 0);
-    assign(&wanted, &record);
+    const struct wanted wanted = wanted_of(42, 1, 0);
+    give(&wanted, &record);
     assert_int_equal(record.stage, ONEIB_VF_CLOSED);
     assert_int_equal(record.pkey, 0);
     assert_closed(&hca, 0);
-    assert_int_equal(read_guid(&hca, 0), oneib_guid_encode(7, 42, 1));
+    assert_int_equal(read_guid(0), oneib_guid_encode(7, 42, 1));
 }
 
 static void an_open_nic_that_is_taken_its_key_away_is_closed(void **state)
 {
     (void)state;
     struct oneib_vf_record record;
-    struct oneib_assignment wanted = assignment_of(42, 1, KEY);
-    assign(&wanted, &record);
-    wanted.pkey = 0;
-    assign(&wanted, &record);
+    struct wanted wanted = wanted_of(42, 1, KEY);
+    give(&wanted, &record);
+    wanted.request.pkey = 0;
+    give(&wanted, &record);
     assert_closed(&hca, 0);
     assert_int_equal(record_of(42, 1).stage, ONEIB_VF_CLOSED);
     assert_int_equal(record_of(42, 1).pkey, 0);
@@ -121,10 +120,10 @@ static void a_second_call_touches_nothing(void **state)
 {
     (void)state;
     struct oneib_vf_record first, second;
-    const struct oneib_assignment wanted = assignment_of(42, 1, KEY);
-    assign(&wanted, &first);
+    const struct wanted wanted = wanted_of(42, 1, KEY);
+    give(&wanted, &first);
     const struct timespec before = last_written("0");
-    assign(&wanted, &second);
+    give(&wanted, &second);
     const struct timespec after = last_written("0");
     assert_memory_equal(&before, &after, sizeof before);
     assert_int_equal(oneib_pci_compare(&first.vf, &second.vf), 0);
@@ -136,12 +135,12 @@ static void the_same_nic_with_another_key_is_opened_for_that_one(void **state)
 {
     (void)state;
     struct oneib_vf_record record;
-    struct oneib_assignment wanted = assignment_of(42, 1, KEY);
-    assign(&wanted, &record);
-    wanted.pkey = OTHER_KEY;
+    struct wanted wanted = wanted_of(42, 1, KEY);
+    give(&wanted, &record);
+    wanted.request.pkey = OTHER_KEY;
     wanted.pkey_wait_ms = 5000;
     sm_put_key_in(50, 1, OTHER_INDEX, FULL | OTHER_KEY);
-    assign(&wanted, &record);
+    give(&wanted, &record);
     assert_int_equal(open_index(&hca, 0, 1), OTHER_INDEX);
     assert_int_equal(record.pkey, OTHER_KEY);
     assert_int_equal(count_records(), 1);
@@ -152,32 +151,31 @@ static void a_nic_whose_new_key_does_not_come_stays_closed_with_that_key_noted(v
 {
     (void)state;
     struct oneib_vf_record record;
-    struct oneib_assignment wanted = assignment_of(42, 1, KEY);
-    assign(&wanted, &record);
-    wanted.pkey = OTHER_KEY;
-    assert_assign_fails(&wanted, ONEIB_ERROR_TIMEOUT, "0x0006");
+    struct wanted wanted = wanted_of(42, 1, KEY);
+    give(&wanted, &record);
+    wanted.request.pkey = OTHER_KEY;
+    assert_give_fails(&wanted, ONEIB_ERROR_TIMEOUT, "0x0006");
     record = record_of(42, 1);
     assert_int_equal(record.stage, ONEIB_VF_CLOSED);
     assert_int_equal(record.pkey, OTHER_KEY);
-    assert_int_equal(record.owner, 0);
     assert_closed(&hca, 0);
-    assert_true(has_guid(&hca, 0));
+    assert_true(has_guid(0));
 }
 
 static void a_deferred_guid_is_set_by_a_later_call(void **state)
 {
     (void)state;
     struct oneib_vf_record record;
-    struct oneib_assignment wanted = assignment_of(42, 1, KEY);
-    wanted.defer_guid = true;
-    assign(&wanted, &record);
+    struct wanted wanted = wanted_of(42, 1, KEY);
+    defer_guid(&wanted, true);
+    give(&wanted, &record);
     assert_int_equal(record.guid, ONEIB_VF_GUID_DEFERRED);
-    assert_false(has_guid(&hca, 0));
+    assert_false(has_guid(0));
     assert_int_equal(open_index(&hca, 0, 1), KEY_INDEX);
-    wanted.defer_guid = false;
-    assign(&wanted, &record);
+    defer_guid(&wanted, false);
+    give(&wanted, &record);
     assert_int_equal(record.guid, ONEIB_VF_GUID_SET);
-    assert_int_equal(read_guid(&hca, 0), oneib_guid_encode(7, 42, 1));
+    assert_int_equal(read_guid(0), oneib_guid_encode(7, 42, 1));
     assert_int_equal(open_index(&hca, 0, 1), KEY_INDEX);
 }
 
@@ -185,23 +183,23 @@ static void a_guid_that_is_set_already_is_not_deferred(void **state)
 {
     (void)state;
     struct oneib_vf_record record;
-    struct oneib_assignment wanted = assignment_of(42, 1, KEY);
-    assign(&wanted, &record);
-    wanted.defer_guid = true;
-    assign(&wanted, &record);
+    struct wanted wanted = wanted_of(42, 1, KEY);
+    give(&wanted, &record);
+    defer_guid(&wanted, true);
+    give(&wanted, &record);
     assert_int_equal(record.guid, ONEIB_VF_GUID_SET);
-    assert_true(has_guid(&hca, 0));
+    assert_true(has_guid(0));
 }
 
 static void a_guid_that_the_sm_does_not_accept_is_taken_back(void **state)
 {
     (void)state;
-    struct oneib_assignment wanted = assignment_of(42, 1, KEY);
+    struct wanted wanted = wanted_of(42, 1, KEY);
     wanted.guid_wait_ms = 100;
     sm_accept_guids(false);
-    assert_assign_fails(&wanted, ONEIB_ERROR_TIMEOUT, "has not accepted GUID 0x0200070000002a01");
+    assert_give_fails(&wanted, ONEIB_ERROR_TIMEOUT, "has not accepted GUID 0x0200070000002a01");
     assert_int_equal(count_records(), 0);
-    assert_false(has_guid(&hca, 0));
+    assert_false(has_guid(0));
     assert_closed(&hca, 0);
 }
 
@@ -209,15 +207,15 @@ static void a_nic_is_closed_without_waiting_for_the_sm(void **state)
 {
     (void)state;
     struct oneib_vf_record record;
-    struct oneib_assignment wanted = assignment_of(42, 1, KEY);
-    wanted.defer_guid = true;
-    assign(&wanted, &record);
+    struct wanted wanted = wanted_of(42, 1, KEY);
+    defer_guid(&wanted, true);
+    give(&wanted, &record);
     sm_accept_guids(false);
-    wanted.defer_guid = false;
-    wanted.pkey = 0;
+    defer_guid(&wanted, false);
+    wanted.request.pkey = 0;
     wanted.guid_wait_ms = 60000;
     const double begin = oneib_now_ms();
-    assign(&wanted, &record);
+    give(&wanted, &record);
     assert_true(oneib_now_ms() - begin < 10000);
     assert_int_equal(record.stage, ONEIB_VF_CLOSED);
     assert_closed(&hca, 0);
@@ -227,13 +225,13 @@ static void a_deferred_guid_that_the_sm_does_not_accept_leaves_the_nic_its_vf(vo
 {
     (void)state;
     struct oneib_vf_record record;
-    struct oneib_assignment wanted = assignment_of(42, 1, KEY);
-    wanted.defer_guid = true;
-    assign(&wanted, &record);
+    struct wanted wanted = wanted_of(42, 1, KEY);
+    defer_guid(&wanted, true);
+    give(&wanted, &record);
     sm_accept_guids(false);
-    wanted.defer_guid = false;
+    defer_guid(&wanted, false);
     wanted.guid_wait_ms = 100;
-    assert_assign_fails(&wanted, ONEIB_ERROR_TIMEOUT, "has not accepted GUID");
+    assert_give_fails(&wanted, ONEIB_ERROR_TIMEOUT, "has not accepted GUID");
     record = record_of(42, 1);
     assert_int_equal(record.stage, ONEIB_VF_CLOSED);
     assert_int_equal(record.guid, ONEIB_VF_GUID_NONE);
@@ -247,26 +245,25 @@ static void vfs_of_domains_and_of_the_host_are_passed_over(void **state)
 {
     (void)state;
     struct oneib_vf_record record;
-    struct oneib_assignment wanted = assignment_of(42, 1, KEY);
-    const struct oneib_pci in_use = tree_vf_pci(&hca, 0), hosts = tree_vf_pci(&hca, 1);
-    wanted.in_use = &in_use;
-    wanted.in_use_count = 1;
-    wanted.host_vfs = &hosts;
-    wanted.host_vf_count = 1;
+    struct wanted wanted = wanted_of(42, 1, KEY);
+    const struct oneib_pci in_use = tree_vf_pci(&hca, 0);
+    vfs->host_vfs[0] = tree_vf_pci(&hca, 1);
+    vfs->host_vf_count = 1;
+    tell_of_domain(-1, false, &in_use);
     tree_add_vf_interface(&hca, 2, "ib1", true);
-    assign(&wanted, &record);
+    give(&wanted, &record);
     assert_int_equal(record.index, 3);
-    wanted.nic_id = 2;
-    assert_assign_fails(&wanted, ONEIB_ERROR_REFUSED, "mlx4_0 has no free virtual function");
+    wanted.request.nic_id = 2;
+    assert_give_fails(&wanted, ONEIB_ERROR_REFUSED, "mlx4_0 has no free virtual function");
 }
 
 static void a_vf_that_somebody_mapped_by_hand_is_left_as_it_is(void **state)
 {
     (void)state;
     struct oneib_vf_record record;
-    const struct oneib_assignment wanted = assignment_of(42, 1, KEY);
+    const struct wanted wanted = wanted_of(42, 1, KEY);
     tree_set_vf_pkey(&hca, 0, 1, 0, "4");
-    assign(&wanted, &record);
+    give(&wanted, &record);
     assert_int_equal(record.index, 1);
     assert_int_equal(open_index(&hca, 0, 1), 4);
 }
@@ -275,10 +272,10 @@ static void a_vf_that_has_an_old_guid_is_passed_over(void **state)
 {
     (void)state;
     struct oneib_vf_record record;
-    const struct oneib_assignment wanted = assignment_of(42, 1, KEY);
+    const struct wanted wanted = wanted_of(42, 1, KEY);
     tree_write("0200000000001234", "/sys/class/infiniband/mlx4_0/iov/ports/1/admin_guids/1");
     tree_set_alias(&hca, 0, 1, 0x0200000000001234);
-    assign(&wanted, &record);
+    give(&wanted, &record);
     assert_int_equal(record.index, 1);
 }
 
@@ -286,32 +283,33 @@ static void a_guid_that_the_driver_only_wishes_for_is_no_obstacle(void **state)
 {
     (void)state;
     struct oneib_vf_record record;
-    struct oneib_assignment wanted = assignment_of(42, 1, KEY);
+    struct wanted wanted = wanted_of(42, 1, KEY);
     sm_accept_guids(false);
     tree_write("0014050000001234", "/sys/class/infiniband/mlx4_0/iov/ports/1/admin_guids/1");
-    wanted.defer_guid = true;
-    assign(&wanted, &record);
+    defer_guid(&wanted, true);
+    give(&wanted, &record);
     assert_int_equal(record.index, 0);
-    assert_false(has_guid(&hca, 0));
+    assert_false(has_guid(0));
     release(42, 1);
     tree_write("0014050000001234", "/sys/class/infiniband/mlx4_0/iov/ports/1/admin_guids/1");
     sm_accept_guids(true);
-    wanted.defer_guid = false;
-    assign(&wanted, &record);
-    assert_int_equal(read_guid(&hca, record.index), oneib_guid_encode(7, 42, 1));
+    defer_guid(&wanted, false);
+    give(&wanted, &record);
+    assert_int_equal(read_guid(record.index), oneib_guid_encode(7, 42, 1));
 }
 
 static void the_wanted_numa_node_comes_first(void **state)
 {
     (void)state;
     struct oneib_vf_record record;
-    struct oneib_assignment wanted = assignment_of(42, 1, KEY);
+    struct wanted wanted = wanted_of(42, 1, KEY);
     char vf[ONEIB_PCI_TEXT_SIZE];
     const struct oneib_pci pci = tree_vf_pci(&hca, 2);
     oneib_pci_format(&pci, vf);
     tree_write("1", "/sys/bus/pci/devices/%s/numa_node", vf);
-    wanted.numa_node = 1;
-    assign(&wanted, &record);
+    restart_engine();
+    wanted.request.numa_node = 1;
+    give(&wanted, &record);
     assert_int_equal(record.index, 2);
 }
 
@@ -319,42 +317,39 @@ static void a_certain_vf_is_given_or_refused_by_name(void **state)
 {
     (void)state;
     struct oneib_vf_record record;
-    struct oneib_assignment wanted = assignment_of(42, 1, KEY);
-    wanted.has_vf = true;
-    wanted.vf = tree_vf_pci(&hca, 2);
-    assign(&wanted, &record);
+    struct wanted wanted = wanted_of(42, 1, KEY);
+    want_vf(&wanted, tree_vf_pci(&hca, 2));
+    give(&wanted, &record);
     assert_int_equal(record.index, 2);
-    struct oneib_assignment second = assignment_of(43, 0, KEY);
-    second.has_vf = true;
-    second.vf = wanted.vf;
-    assert_assign_fails(&second, ONEIB_ERROR_REFUSED, "cannot be had: reserved");
-    second.vf = tree_vf_pci(&hca, 3);
-    second.in_use = &second.vf;
-    second.in_use_count = 1;
-    assert_assign_fails(&second, ONEIB_ERROR_REFUSED, "cannot be had: domain");
+    struct wanted second = wanted_of(43, 0, KEY);
+    want_vf(&second, tree_vf_pci(&hca, 2));
+    assert_give_fails(&second, ONEIB_ERROR_REFUSED, "cannot be had: reserved");
+    want_vf(&second, tree_vf_pci(&hca, 3));
+    tell_of_domain(43, true, &second.request.vf);
+    assert_give_fails(&second, ONEIB_ERROR_REFUSED, "cannot be had: domain");
 }
 
 static void what_is_no_vf_of_an_infiniband_adapter_is_refused(void **state)
 {
     (void)state;
-    struct oneib_assignment wanted = assignment_of(42, 1, KEY);
-    wanted.has_vf = true;
-    oneib_pci_parse("0000:81:00.0", &wanted.vf); /* the adapter itself */
-    assert_assign_fails(&wanted, ONEIB_ERROR_REFUSED, "not a virtual function of an InfiniBand");
-    oneib_pci_parse("0000:00:02.0", &wanted.vf);
-    assert_assign_fails(&wanted, ONEIB_ERROR_REFUSED, "not a virtual function of an InfiniBand");
+    struct wanted wanted = wanted_of(42, 1, KEY);
+    want_vf(&wanted, (struct oneib_pci){0});
+    oneib_pci_parse("0000:81:00.0", &wanted.request.vf); /* the adapter itself */
+    assert_give_fails(&wanted, ONEIB_ERROR_REFUSED, "not a virtual function of an InfiniBand");
+    oneib_pci_parse("0000:00:02.0", &wanted.request.vf);
+    assert_give_fails(&wanted, ONEIB_ERROR_REFUSED, "not a virtual function of an InfiniBand");
     assert_int_equal(count_records(), 0);
 }
 
 static void an_adapter_that_is_not_there_is_refused(void **state)
 {
     (void)state;
-    struct oneib_assignment wanted = assignment_of(42, 1, KEY);
-    strcpy(wanted.device, "mlx4_7");
-    assert_assign_fails(&wanted, ONEIB_ERROR_NOT_FOUND, "VM 42 NIC 1: this host has no adapter");
+    struct wanted wanted = wanted_of(42, 1, KEY);
+    strcpy(wanted.request.device, "mlx4_7");
+    assert_give_fails(&wanted, ONEIB_ERROR_NOT_FOUND, "VM 42 NIC 1: this host has no adapter");
     tree_remove_hca(&hca);
-    wanted.device[0] = '\0';
-    assert_assign_fails(&wanted, ONEIB_ERROR_NOT_FOUND, "no adapter with an InfiniBand port");
+    wanted.request.device[0] = '\0';
+    assert_give_fails(&wanted, ONEIB_ERROR_NOT_FOUND, "no adapter with an InfiniBand port");
     tree_add_hca(&hca);
 }
 
@@ -363,10 +358,10 @@ static void an_adapter_with_sriov_off_is_refused(void **state)
     (void)state;
     const struct tree_hca second = {
         .name = "mlx4_1", .pci = "0000:04:00.0", .driver = ONEIB_HCA_MLX4, .vfs_supported = 8};
-    struct oneib_assignment wanted = assignment_of(42, 1, KEY);
+    struct wanted wanted = wanted_of(42, 1, KEY);
     tree_add_hca(&second);
-    strcpy(wanted.device, "mlx4_1");
-    assert_assign_fails(&wanted, ONEIB_ERROR_REFUSED, "SR-IOV is off");
+    strcpy(wanted.request.device, "mlx4_1");
+    assert_give_fails(&wanted, ONEIB_ERROR_REFUSED, "SR-IOV is off");
 }
 
 static void a_vf_with_an_ethernet_port_is_refused(void **state)
@@ -379,21 +374,21 @@ static void a_vf_with_an_ethernet_port_is_refused(void **state)
                                  .ports = 2,
                                  .pkeys = 7,
                                  .ethernet_ports = 1u << 2};
-    struct oneib_assignment wanted = assignment_of(42, 1, KEY);
+    struct wanted wanted = wanted_of(42, 1, KEY);
     tree_add_hca(&vpi);
-    strcpy(wanted.device, "mlx4_1");
-    assert_assign_fails(&wanted, ONEIB_ERROR_REFUSED, "2 with an Ethernet port");
-    wanted.port = 2;
-    assert_assign_fails(&wanted, ONEIB_ERROR_INPUT, "port 2 is not InfiniBand");
+    strcpy(wanted.request.device, "mlx4_1");
+    assert_give_fails(&wanted, ONEIB_ERROR_REFUSED, "2 with an Ethernet port");
+    wanted.request.port = 2;
+    assert_give_fails(&wanted, ONEIB_ERROR_INPUT, "port 2 is not InfiniBand");
     assert_int_equal(count_records(), 0);
 }
 
 static void a_port_that_is_a_full_member_of_the_default_partition_hands_out_nothing(void **state)
 {
     (void)state;
-    const struct oneib_assignment wanted = assignment_of(42, 1, KEY);
+    const struct wanted wanted = wanted_of(42, 1, KEY);
     tree_set_pkey(&hca, 1, 0, 0xffff);
-    assert_assign_fails(&wanted, ONEIB_ERROR_REFUSED, "full member of the default partition");
+    assert_give_fails(&wanted, ONEIB_ERROR_REFUSED, "full member of the default partition");
     assert_int_equal(count_records(), 0);
     assert_int_equal(open_index(&hca, 0, 1), 0);
 }
@@ -404,14 +399,14 @@ static void a_nic_keeps_to_the_adapter_that_it_is_on(void **state)
     const struct tree_hca second = {
         .name = "mlx4_1", .pci = "0000:04:00.0", .driver = ONEIB_HCA_MLX4, .vfs = 2, .pkeys = 7};
     struct oneib_vf_record record;
-    struct oneib_assignment wanted = assignment_of(42, 1, KEY);
-    assign(&wanted, &record);
+    struct wanted wanted = wanted_of(42, 1, KEY);
+    give(&wanted, &record);
     tree_add_hca(&second);
     tree_set_pkey(&second, 1, 2, FULL | KEY);
-    assign(&wanted, &record); /* not named: where it is */
+    give(&wanted, &record); /* not named: where it is */
     assert_string_equal(record.device, "mlx4_0");
-    strcpy(wanted.device, "mlx4_1");
-    assert_assign_fails(&wanted, ONEIB_ERROR_REFUSED, "virtual function of mlx4_0 port 1 already");
+    strcpy(wanted.request.device, "mlx4_1");
+    assert_give_fails(&wanted, ONEIB_ERROR_REFUSED, "virtual function of mlx4_0 port 1 already");
     record = record_of(42, 1);
     assert_int_equal(record.stage, ONEIB_VF_CLOSED);
     assert_int_equal(record.pkey, 0);
@@ -429,13 +424,13 @@ static void the_other_port_is_opened_when_it_is_named(void **state)
                                   .ports = 2,
                                   .pkeys = 7};
     struct oneib_vf_record record;
-    struct oneib_assignment wanted = assignment_of(42, 1, KEY);
+    struct wanted wanted = wanted_of(42, 1, KEY);
     tree_add_hca(&dual);
     tree_set_pkey(&dual, 2, 2, FULL | KEY);
-    strcpy(wanted.device, "mlx4_1");
-    wanted.port = 2;
-    wanted.defer_guid = true;
-    assign(&wanted, &record);
+    strcpy(wanted.request.device, "mlx4_1");
+    wanted.request.port = 2;
+    defer_guid(&wanted, true);
+    give(&wanted, &record);
     assert_int_equal(record.port, 2);
     assert_int_equal(open_index(&dual, 0, 2), 2);
     assert_int_equal(open_index(&dual, 0, 1), 0);
@@ -447,9 +442,6 @@ static void a_nic_whose_vf_is_gone_from_the_host_gets_another(void **state)
     (void)state;
     struct oneib_vf_record record;
     struct oneib_error err = {0};
-    struct oneib_vf_table table;
-    int lock;
-    assert_int_equal(oneib_reservations_lock(1000, &table, &lock, &err), 0);
     record = (struct oneib_vf_record){.index = 9,
                                       .port = 1,
                                       .device = "mlx4_0",
@@ -458,12 +450,9 @@ static void a_nic_whose_vf_is_gone_from_the_host_gets_another(void **state)
                                       .pkey = KEY,
                                       .stage = ONEIB_VF_OPEN};
     oneib_pci_parse("0000:99:00.1", &record.vf);
-    assert_int_equal(oneib_vf_table_add(&table, &record, &err), 0);
-    assert_int_equal(oneib_reservations_write(&table, &err), 0);
-    oneib_reservations_unlock(lock);
-    oneib_vf_table_clear(&table);
-    const struct oneib_assignment wanted = assignment_of(42, 1, KEY);
-    assign(&wanted, &record);
+    assert_int_equal(oneib_vfs_put(vfs, &record, &err), 0);
+    const struct wanted wanted = wanted_of(42, 1, KEY);
+    give(&wanted, &record);
     assert_int_equal(record.index, 0);
     assert_int_equal(count_records(), 1);
 }
@@ -472,22 +461,14 @@ static void what_a_dead_call_left_is_not_opened_when_a_domain_has_it(void **stat
 {
     (void)state;
     struct oneib_vf_record record;
-    struct oneib_error err = {0};
-    struct oneib_assignment wanted = assignment_of(42, 1, KEY);
+    struct wanted wanted = wanted_of(42, 1, KEY);
     const struct oneib_pci in_use = tree_vf_pci(&hca, 0);
-    assign(&wanted, &record);
-    struct oneib_vf_table table;
-    int lock;
-    assert_int_equal(oneib_reservations_lock(1000, &table, &lock, &err), 0);
-    table.items[0].stage = ONEIB_VF_PREPARING;
-    assert_int_equal(oneib_reservations_write(&table, &err), 0);
-    oneib_reservations_unlock(lock);
-    oneib_vf_table_clear(&table);
-    wanted.in_use = &in_use;
-    wanted.in_use_count = 1;
-    assert_assign_fails(&wanted, ONEIB_ERROR_REFUSED, "a libvirt domain names the VF");
+    give(&wanted, &record);
+    leave_record(42, 1, ONEIB_VF_PREPARING, 0);
+    tell_of_domain(43, true, &in_use);
+    assert_give_fails(&wanted, ONEIB_ERROR_REFUSED, "a libvirt domain names the VF");
     assert_closed(&hca, 0);
-    assign(&wanted, &record);
+    give(&wanted, &record);
     assert_int_equal(record.index, 1);
 }
 
@@ -499,11 +480,11 @@ static void an_mlx5_vf_is_opened_without_looking_for_its_key(void **state)
     (void)state;
     const struct tree_hca mlx5 = {.driver = ONEIB_HCA_MLX5, .pci = "0000:04:00.0", .vfs = 2};
     struct oneib_vf_record record;
-    struct oneib_assignment wanted = assignment_of(42, 1, OTHER_KEY);
+    struct wanted wanted = wanted_of(42, 1, OTHER_KEY);
     char text[64];
     tree_add_hca(&mlx5);
-    strcpy(wanted.device, "mlx5_0");
-    assign(&wanted, &record);
+    strcpy(wanted.request.device, "mlx5_0");
+    give(&wanted, &record);
     assert_int_equal(record.stage, ONEIB_VF_OPEN);
     tree_read(text, sizeof text, "/sys/class/infiniband/mlx5_0/device/sriov/0/policy");
     assert_string_equal(text, "Follow");

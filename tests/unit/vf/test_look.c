@@ -1,73 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "assign_scene.h"
+#include "scene.h"
 #include <unistd.h>
 
-static struct oneib_vf_record give(uint32_t vm_id, uint8_t nic_id, bool defer_guid)
+static struct oneib_vf_record give_key(uint32_t vm_id, uint8_t nic_id, bool defer)
 {
     struct oneib_vf_record record;
-    struct oneib_assignment wanted = assignment_of(vm_id, nic_id, KEY);
-    wanted.defer_guid = defer_guid;
-    assign(&wanted, &record);
+    struct wanted wanted = wanted_of(vm_id, nic_id, KEY);
+    defer_guid(&wanted, defer);
+    give(&wanted, &record);
     return record;
-}
-
-static struct oneib_vf_repairs reconcile(void)
-{
-    struct oneib_error err = {0};
-    struct oneib_vf_repairs repairs;
-    if (oneib_vfs_reconcile(&repairs, &err) < 0)
-        fail_msg("reconciling: %s", err.text);
-    assert_int_equal(repairs.failed, 0);
-    return repairs;
-}
-
-static struct oneib_vf_repairs reconcile_fails(enum oneib_error_code code, const char *words)
-{
-    struct oneib_error err = {0};
-    struct oneib_vf_repairs repairs;
-    assert_int_equal(oneib_vfs_reconcile(&repairs, &err), -1);
-    if (err.code != code || !strstr(err.text, words))
-        fail_msg("\"%s\" (%s) is not about \"%s\"", err.text, oneib_error_code_name(err.code),
-                 words);
-    assert_true(repairs.failed > 0);
-    return repairs;
-}
-
-/* The VF's record, as a process that died left it. */
-static void leave_record(uint32_t vm_id, uint8_t nic_id, enum oneib_vf_stage stage)
-{
-    struct oneib_error err = {0};
-    struct oneib_vf_table table;
-    int lock;
-    assert_int_equal(oneib_reservations_lock(1000, &table, &lock, &err), 0);
-    struct oneib_vf_record *record = oneib_vf_table_of_nic(&table, vm_id, nic_id);
-    assert_non_null(record);
-    record->stage = stage;
-    record->owner = 4194303;
-    record->owner_start = 1;
-    assert_int_equal(oneib_reservations_write(&table, &err), 0);
-    oneib_reservations_unlock(lock);
-    oneib_vf_table_clear(&table);
 }
 
 static void what_is_right_is_left_alone(void **state)
 {
     (void)state;
-    give(42, 1, false);
-    reconcile();
-    const struct oneib_vf_repairs repairs = reconcile();
-    assert_int_equal(repairs.closed + repairs.opened + repairs.reapplied + repairs.fresh, 0);
+    give_key(42, 1, false);
+    look();
+    const struct oneib_vfs_changes changes = look();
+    assert_int_equal(changes.closed + changes.opened + changes.reapplied + changes.fresh, 0);
     assert_int_equal(open_index(&hca, 0, 1), KEY_INDEX);
 }
 
 static void fresh_vfs_are_closed(void **state)
 {
     (void)state;
-    const struct oneib_vf_repairs repairs = reconcile();
-    assert_int_equal(repairs.fresh, hca.vfs);
+    const struct oneib_vfs_changes changes = look();
+    assert_int_equal(changes.fresh, hca.vfs);
     for (unsigned vf = 0; vf < hca.vfs; vf++)
         assert_closed(&hca, vf);
-    assert_int_equal(reconcile().fresh, 0);
+    assert_int_equal(look().fresh, 0);
 }
 
 static void what_somebody_else_mapped_is_left_alone(void **state)
@@ -75,7 +36,7 @@ static void what_somebody_else_mapped_is_left_alone(void **state)
     (void)state;
     char text[16];
     tree_set_vf_pkey(&hca, 0, 1, 0, "4");
-    reconcile();
+    look();
     assert_int_equal(open_index(&hca, 0, 1), 4);
     tree_get_vf_pkey(&hca, 0, 1, 1, text, sizeof text);
     assert_string_equal(text, "0");
@@ -84,16 +45,16 @@ static void what_somebody_else_mapped_is_left_alone(void **state)
 static void a_vf_whose_key_is_gone_is_closed_and_opened_when_it_is_back(void **state)
 {
     (void)state;
-    give(42, 1, false);
+    give_key(42, 1, false);
     tree_set_pkey(&hca, 1, KEY_INDEX, FULL | OTHER_KEY);
-    struct oneib_vf_repairs repairs = reconcile();
-    assert_int_equal(repairs.closed, 1);
-    assert_int_equal(repairs.opened, 0);
+    struct oneib_vfs_changes changes = look();
+    assert_int_equal(changes.closed, 1);
+    assert_int_equal(changes.opened, 0);
     assert_closed(&hca, 0);
     assert_int_equal(record_of(42, 1).stage, ONEIB_VF_CLOSED);
     tree_set_pkey(&hca, 1, KEY_INDEX, FULL | KEY);
-    repairs = reconcile();
-    assert_int_equal(repairs.opened, 1);
+    changes = look();
+    assert_int_equal(changes.opened, 1);
     assert_int_equal(open_index(&hca, 0, 1), KEY_INDEX);
     assert_int_equal(record_of(42, 1).stage, ONEIB_VF_OPEN);
 }
@@ -101,12 +62,12 @@ static void a_vf_whose_key_is_gone_is_closed_and_opened_when_it_is_back(void **s
 static void a_vf_whose_key_has_moved_follows_it(void **state)
 {
     (void)state;
-    give(42, 1, false);
+    give_key(42, 1, false);
     tree_set_pkey(&hca, 1, KEY_INDEX, FULL | OTHER_KEY);
     tree_set_pkey(&hca, 1, OTHER_INDEX, FULL | KEY);
-    const struct oneib_vf_repairs repairs = reconcile();
-    assert_int_equal(repairs.closed, 1);
-    assert_int_equal(repairs.opened, 1);
+    const struct oneib_vfs_changes changes = look();
+    assert_int_equal(changes.closed, 1);
+    assert_int_equal(changes.opened, 1);
     assert_int_equal(open_index(&hca, 0, 1), OTHER_INDEX);
     assert_isolated(&hca);
 }
@@ -116,15 +77,15 @@ static void a_vf_stays_where_it_is_although_another_ones_key_stands_before_its_o
 {
     (void)state;
     struct oneib_vf_record record;
-    const struct oneib_assignment other = assignment_of(41, 1, OTHER_KEY);
+    const struct wanted other = wanted_of(41, 1, OTHER_KEY);
     tree_set_pkey(&hca, 1, 1, KEY);
     tree_set_pkey(&hca, 1, 2, FULL | OTHER_KEY);
-    assign(&other, &record);
+    give(&other, &record);
     assert_int_equal(record.index, 0);
-    give(42, 1, false);
-    reconcile();
-    const struct oneib_vf_repairs repairs = reconcile();
-    assert_int_equal(repairs.closed + repairs.opened, 0);
+    give_key(42, 1, false);
+    look();
+    const struct oneib_vfs_changes changes = look();
+    assert_int_equal(changes.closed + changes.opened, 0);
     assert_int_equal(open_index(&hca, 0, 1), 2);
     assert_int_equal(open_index(&hca, 1, 1), KEY_INDEX);
 }
@@ -132,53 +93,53 @@ static void a_vf_stays_where_it_is_although_another_ones_key_stands_before_its_o
 static void all_vfs_are_closed_when_the_port_becomes_a_full_member(void **state)
 {
     (void)state;
-    give(42, 1, false);
-    give(43, 0, false);
+    give_key(42, 1, false);
+    give_key(43, 0, false);
     tree_set_pkey(&hca, 1, 0, 0xffff);
-    const struct oneib_vf_repairs repairs =
-        reconcile_fails(ONEIB_ERROR_REFUSED, "full member of the default partition");
-    assert_int_equal(repairs.closed, 2);
-    assert_int_equal(repairs.failed, 2);
+    const struct oneib_vfs_changes changes =
+        look_fails(ONEIB_ERROR_REFUSED, "full member of the default partition");
+    assert_int_equal(changes.closed, 2);
+    assert_int_equal(changes.failed, 2);
     assert_closed(&hca, 0);
     assert_closed(&hca, 1);
     tree_set_pkey(&hca, 1, 0, 0x7fff);
-    assert_int_equal(reconcile().opened, 2);
+    assert_int_equal(look().opened, 2);
 }
 
 static void a_vf_that_a_reset_emptied_gets_its_guid_and_map_again(void **state)
 {
     (void)state;
-    give(42, 1, false);
+    give_key(42, 1, false);
     tree_write("0", "/sys/class/infiniband/mlx4_0/iov/ports/1/admin_guids/1");
     tree_set_vf_pkey(&hca, 0, 1, 0, "0");
     tree_set_vf_pkey(&hca, 0, 1, 1, "none");
-    const struct oneib_vf_repairs repairs = reconcile();
-    assert_int_equal(repairs.reapplied, 1);
-    assert_int_equal(repairs.opened, 1);
-    assert_int_equal(read_guid(&hca, 0), oneib_guid_encode(7, 42, 1));
+    const struct oneib_vfs_changes changes = look();
+    assert_int_equal(changes.reapplied, 1);
+    assert_int_equal(changes.opened, 1);
+    assert_int_equal(read_guid(0), oneib_guid_encode(7, 42, 1));
     assert_int_equal(open_index(&hca, 0, 1), KEY_INDEX);
 }
 
 static void a_deferred_guid_is_not_set(void **state)
 {
     (void)state;
-    give(42, 1, true);
-    const struct oneib_vf_repairs repairs = reconcile();
-    assert_int_equal(repairs.reapplied, 0);
-    assert_false(has_guid(&hca, 0));
+    give_key(42, 1, true);
+    const struct oneib_vfs_changes changes = look();
+    assert_int_equal(changes.reapplied, 0);
+    assert_false(has_guid(0));
     assert_int_equal(open_index(&hca, 0, 1), KEY_INDEX);
 }
 
 static void a_nic_whose_key_came_too_late_is_opened(void **state)
 {
     (void)state;
-    give(42, 1, false);
-    const struct oneib_assignment changed = assignment_of(42, 1, OTHER_KEY);
-    assert_assign_fails(&changed, ONEIB_ERROR_TIMEOUT, "0x0006");
+    give_key(42, 1, false);
+    const struct wanted changed = wanted_of(42, 1, OTHER_KEY);
+    assert_give_fails(&changed, ONEIB_ERROR_TIMEOUT, "0x0006");
     tree_set_pkey(&hca, 1, OTHER_INDEX, FULL | OTHER_KEY);
-    assert_int_equal(reconcile().opened, 1);
+    assert_int_equal(look().opened, 1);
     assert_int_equal(open_index(&hca, 0, 1), OTHER_INDEX);
-    reconcile();
+    look();
     assert_int_equal(record_of(42, 1).guid, ONEIB_VF_GUID_SET);
 }
 
@@ -186,30 +147,30 @@ static void a_nic_without_key_stays_closed(void **state)
 {
     (void)state;
     struct oneib_vf_record record;
-    const struct oneib_assignment wanted = assignment_of(42, 1, 0);
-    assign(&wanted, &record);
+    const struct wanted wanted = wanted_of(42, 1, 0);
+    give(&wanted, &record);
     tree_set_vf_pkey(&hca, 0, 1, 0, "3");
-    assert_int_equal(reconcile().closed, 1);
+    assert_int_equal(look().closed, 1);
     assert_closed(&hca, 0);
 }
 
 static void an_entry_that_was_mapped_besides_is_closed(void **state)
 {
     (void)state;
-    give(42, 1, false);
+    give_key(42, 1, false);
     tree_set_vf_pkey(&hca, 0, 1, 5, "4");
-    const struct oneib_vf_repairs repairs = reconcile();
-    assert_int_equal(repairs.closed, 1);
-    assert_int_equal(repairs.opened, 1);
+    const struct oneib_vfs_changes changes = look();
+    assert_int_equal(changes.closed, 1);
+    assert_int_equal(changes.opened, 1);
     assert_int_equal(open_index(&hca, 0, 1), KEY_INDEX);
 }
 
 static void what_a_dead_assignment_left_open_is_closed(void **state)
 {
     (void)state;
-    give(42, 1, false);
-    leave_record(42, 1, ONEIB_VF_PREPARING);
-    assert_int_equal(reconcile().closed, 1);
+    give_key(42, 1, false);
+    leave_record(42, 1, ONEIB_VF_PREPARING, 0);
+    assert_int_equal(look().closed, 1);
     assert_closed(&hca, 0);
     assert_int_equal(record_of(42, 1).stage, ONEIB_VF_PREPARING);
 }
@@ -217,44 +178,27 @@ static void what_a_dead_assignment_left_open_is_closed(void **state)
 static void what_a_dead_release_left_is_released(void **state)
 {
     (void)state;
-    give(42, 1, false);
-    leave_record(42, 1, ONEIB_VF_RELEASING);
-    assert_int_equal(reconcile().closed, 1);
+    give_key(42, 1, false);
+    leave_record(42, 1, ONEIB_VF_RELEASING, 0);
+    assert_int_equal(look().closed, 1);
     assert_closed(&hca, 0);
     for (int looks = 0; count_records() > 0 && looks < 200; looks++) {
         usleep(5000);
-        reconcile();
+        look();
     }
     assert_int_equal(count_records(), 0);
-}
-
-static void a_vf_that_somebody_works_on_is_left_to_them(void **state)
-{
-    (void)state;
-    struct oneib_error err = {0};
-    int lock;
-    const struct oneib_vf_record record = give(42, 1, false);
-    tree_set_pkey(&hca, 1, KEY_INDEX, 0);
-    assert_int_equal(oneib_vf_lock(&record.vf, 0, &lock, &err), 0);
-    const struct oneib_vf_repairs left = reconcile();
-    assert_int_equal(left.closed, 0);
-    assert_int_equal(left.busy, 1);
-    oneib_vf_unlock(lock);
-    const struct oneib_vf_repairs done = reconcile();
-    assert_int_equal(done.closed, 1);
-    assert_int_equal(done.busy, 0);
 }
 
 static void one_vf_that_fails_keeps_no_other_from_being_closed(void **state)
 {
     (void)state;
     char folder[ONEIB_PCI_TEXT_SIZE];
-    give(42, 1, false);
-    give(43, 0, false);
+    give_key(42, 1, false);
+    give_key(43, 0, false);
     tree_vf_folder(&hca, 0, folder);
     tree_set_mode(0444, "/sys/class/infiniband/mlx4_0/iov/%s/ports/1/pkey_idx/0", folder);
     tree_set_pkey(&hca, 1, KEY_INDEX, 0);
-    reconcile_fails(ONEIB_ERROR_SYSTEM, "VM 42 NIC 1 (0000:81:00.1): closing virtual function 0");
+    look_fails(ONEIB_ERROR_SYSTEM, "VM 42 NIC 1 (0000:81:00.1): closing virtual function 0");
     assert_closed(&hca, 1);
     assert_int_equal(record_of(42, 1).stage, ONEIB_VF_OPEN);
 }
@@ -262,9 +206,9 @@ static void one_vf_that_fails_keeps_no_other_from_being_closed(void **state)
 static void a_table_that_cannot_be_read_closes_the_vfs_of_its_port(void **state)
 {
     (void)state;
-    give(42, 1, false);
-    tree_write("nonsense", "/sys/class/infiniband/mlx4_0/ports/1/pkeys/2");
-    reconcile_fails(ONEIB_ERROR_INPUT, "pkeys/2");
+    give_key(42, 1, false);
+    tree_write("nonsense", "/sys/class/infiniband/mlx4_0/ports/1/pkeys/%d", KEY_INDEX);
+    look_fails(ONEIB_ERROR_INPUT, "pkeys/3");
     assert_closed(&hca, 0);
 }
 
@@ -273,16 +217,16 @@ static void an_mlx5_vf_that_a_reset_emptied_gets_its_guid_and_link_again(void **
     (void)state;
     const struct tree_hca mlx5 = {.driver = ONEIB_HCA_MLX5, .pci = "0000:04:00.0", .vfs = 2};
     struct oneib_vf_record record;
-    struct oneib_assignment wanted = assignment_of(42, 1, OTHER_KEY);
+    struct wanted wanted = wanted_of(42, 1, OTHER_KEY);
     char text[64];
     tree_add_hca(&mlx5);
-    strcpy(wanted.device, "mlx5_0");
-    assign(&wanted, &record);
+    strcpy(wanted.request.device, "mlx5_0");
+    give(&wanted, &record);
     tree_write("Down", "/sys/class/infiniband/mlx5_0/device/sriov/0/policy");
     tree_write("00:00:00:00:00:00:00:00", "/sys/class/infiniband/mlx5_0/device/sriov/0/port");
-    const struct oneib_vf_repairs repairs = reconcile();
-    assert_int_equal(repairs.reapplied, 1);
-    assert_int_equal(repairs.opened, 1);
+    const struct oneib_vfs_changes changes = look();
+    assert_int_equal(changes.reapplied, 1);
+    assert_int_equal(changes.opened, 1);
     tree_read(text, sizeof text, "/sys/class/infiniband/mlx5_0/device/sriov/0/policy");
     assert_string_equal(text, "Follow");
     tree_remove_hca(&mlx5);
@@ -291,9 +235,9 @@ static void an_mlx5_vf_that_a_reset_emptied_gets_its_guid_and_link_again(void **
 static void a_host_without_adapters_has_nothing_to_repair(void **state)
 {
     (void)state;
-    give(42, 1, false);
+    give_key(42, 1, false);
     tree_remove_hca(&hca);
-    reconcile();
+    look();
     assert_int_equal(count_records(), 1);
     tree_add_hca(&hca);
 }
@@ -316,7 +260,6 @@ int main(void)
         IN_SCENE(an_entry_that_was_mapped_besides_is_closed),
         IN_SCENE(what_a_dead_assignment_left_open_is_closed),
         IN_SCENE(what_a_dead_release_left_is_released),
-        IN_SCENE(a_vf_that_somebody_works_on_is_left_to_them),
         IN_SCENE(one_vf_that_fails_keeps_no_other_from_being_closed),
         IN_SCENE(a_table_that_cannot_be_read_closes_the_vfs_of_its_port),
         IN_SCENE(an_mlx5_vf_that_a_reset_emptied_gets_its_guid_and_link_again),

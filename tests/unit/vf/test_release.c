@@ -1,32 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "assign_scene.h"
+#include "scene.h"
 
-static void give(uint32_t vm_id, uint8_t nic_id)
+static void give_key(uint32_t vm_id, uint8_t nic_id)
 {
     struct oneib_vf_record record;
-    const struct oneib_assignment wanted = assignment_of(vm_id, nic_id, KEY);
-    assign(&wanted, &record);
+    const struct wanted wanted = wanted_of(vm_id, nic_id, KEY);
+    give(&wanted, &record);
 }
 
 static void assert_release_fails(uint32_t vm_id, enum oneib_error_code code, const char *words)
 {
     struct oneib_error err = {0};
-    size_t released;
-    assert_int_equal(oneib_release(vm_id, -1, 100, &released, &err), -1);
-    if (err.code != code || !strstr(err.text, words))
-        fail_msg("\"%s\" (%s) is not about \"%s\"", err.text, oneib_error_code_name(err.code),
-                 words);
+    struct oneib_released released;
+    const struct oneib_request request = request_of(ONEIB_REQUEST_RELEASE, vm_id, -1);
+    vfs->guid_wait_ms = 100;
+    assert_int_equal(try_to_release(&request, &released, &err), -1);
+    assert_is_about(&err, code, words);
 }
 
 static void a_released_vf_is_closed_without_guid_and_free(void **state)
 {
     (void)state;
-    give(42, 1);
+    give_key(42, 1);
     assert_int_equal(release(42, 1), 1);
     assert_closed(&hca, 0);
-    assert_false(has_guid(&hca, 0));
+    assert_false(has_guid(0));
     assert_int_equal(count_records(), 0);
-    give(43, 0);
+    give_key(43, 0);
     assert_int_equal(record_of(43, 0).index, 0);
 }
 
@@ -40,9 +40,9 @@ static void having_none_is_success(void **state)
 static void all_nics_of_a_vm_are_released_and_no_others(void **state)
 {
     (void)state;
-    give(42, 0);
-    give(43, 0);
-    give(42, 255);
+    give_key(42, 0);
+    give_key(43, 0);
+    give_key(42, 255);
     assert_int_equal(release(42, -1), 2);
     assert_int_equal(count_records(), 1);
     assert_closed(&hca, 0);
@@ -53,8 +53,8 @@ static void all_nics_of_a_vm_are_released_and_no_others(void **state)
 static void only_the_nic_that_is_named_is_released(void **state)
 {
     (void)state;
-    give(42, 0);
-    give(42, 1);
+    give_key(42, 0);
+    give_key(42, 1);
     assert_int_equal(release(42, 1), 1);
     assert_int_equal(open_index(&hca, 0, 1), KEY_INDEX);
     assert_closed(&hca, 1);
@@ -63,13 +63,12 @@ static void only_the_nic_that_is_named_is_released(void **state)
 static void a_vf_whose_guid_the_sm_keeps_is_closed_and_not_free(void **state)
 {
     (void)state;
-    give(42, 1);
+    give_key(42, 1);
     sm_let_guids_go(false);
     assert_release_fails(42, ONEIB_ERROR_TIMEOUT, "VM 42 NIC 1 (0000:81:00.1): ");
     assert_closed(&hca, 0);
     assert_int_equal(record_of(42, 1).stage, ONEIB_VF_RELEASING);
-    assert_int_equal(record_of(42, 1).owner, 0);
-    give(43, 0);
+    give_key(43, 0);
     assert_int_equal(record_of(43, 0).index, 1);
     sm_let_guids_go(true);
     assert_int_equal(release(42, 1), 1);
@@ -78,25 +77,26 @@ static void a_vf_whose_guid_the_sm_keeps_is_closed_and_not_free(void **state)
 static void the_nic_itself_gets_such_a_vf_back(void **state)
 {
     (void)state;
-    give(42, 1);
+    give_key(42, 1);
     sm_let_guids_go(false);
     assert_release_fails(42, ONEIB_ERROR_TIMEOUT, "let go");
-    give(42, 1);
+    give_key(42, 1);
     assert_int_equal(record_of(42, 1).index, 0);
     assert_int_equal(record_of(42, 1).stage, ONEIB_VF_OPEN);
-    assert_int_equal(read_guid(&hca, 0), oneib_guid_encode(7, 42, 1));
+    assert_int_equal(read_guid(0), oneib_guid_encode(7, 42, 1));
 }
 
 static void one_vf_that_cannot_be_closed_keeps_no_other_open(void **state)
 {
     (void)state;
     char folder[ONEIB_PCI_TEXT_SIZE];
-    give(42, 0);
-    give(42, 1);
+    give_key(42, 0);
+    give_key(42, 1);
     tree_vf_folder(&hca, 0, folder);
     tree_set_mode(0444, "/sys/class/infiniband/mlx4_0/iov/%s/ports/1/pkey_idx/0", folder);
     assert_release_fails(42, ONEIB_ERROR_SYSTEM, "closing virtual function 0");
     assert_closed(&hca, 1);
+    settle();
     assert_int_equal(count_records(), 1);
     assert_int_equal(record_of(42, 0).stage, ONEIB_VF_RELEASING);
     assert_isolated(&hca);
@@ -107,7 +107,7 @@ static void one_vf_that_cannot_be_closed_keeps_no_other_open(void **state)
 static void a_vf_that_is_gone_from_the_host_needs_no_closing(void **state)
 {
     (void)state;
-    give(42, 1);
+    give_key(42, 1);
     tree_remove_hca(&hca);
     assert_int_equal(release(42, -1), 1);
     assert_int_equal(count_records(), 0);
@@ -117,7 +117,7 @@ static void a_vf_that_is_gone_from_the_host_needs_no_closing(void **state)
 static void a_vf_that_no_adapter_shows_is_not_called_free(void **state)
 {
     (void)state;
-    give(42, 1);
+    give_key(42, 1);
     tree_remove("/sys/class/infiniband/mlx4_0");
     assert_release_fails(42, ONEIB_ERROR_NOT_FOUND, "no InfiniBand adapter of this host shows");
     assert_int_equal(record_of(42, 1).stage, ONEIB_VF_RELEASING);
@@ -126,42 +126,41 @@ static void a_vf_that_no_adapter_shows_is_not_called_free(void **state)
 /* ---- by its address
  * ------------------------------------------------------------------------- */
 
-static int release_vf(unsigned vf, uint32_t vm_id, const struct oneib_pci *in_use,
-                      struct oneib_error *err)
+static int release_vf(unsigned vf, uint32_t vm_id, struct oneib_error *err)
 {
-    const struct oneib_pci pci = tree_vf_pci(&hca, vf);
-    return oneib_release_vf(&pci, vm_id, in_use, in_use ? 1 : 0, 2000, err);
+    struct oneib_released released;
+    struct oneib_request request = request_of(ONEIB_REQUEST_RELEASE_VF, vm_id, 0);
+    request.vf = tree_vf_pci(&hca, vf);
+    return try_to_release(&request, &released, err);
 }
 
-static void assert_release_vf_fails(unsigned vf, uint32_t vm_id, const struct oneib_pci *in_use,
-                                    const char *words)
+static void assert_release_vf_fails(unsigned vf, uint32_t vm_id, const char *words)
 {
     struct oneib_error err = {0};
-    assert_int_equal(release_vf(vf, vm_id, in_use, &err), -1);
-    assert_int_equal(err.code, ONEIB_ERROR_REFUSED);
-    if (!strstr(err.text, words))
-        fail_msg("\"%s\" is not about \"%s\"", err.text, words);
+    assert_int_equal(release_vf(vf, vm_id, &err), -1);
+    assert_is_about(&err, ONEIB_ERROR_REFUSED, words);
 }
 
 static void a_vf_whose_record_was_lost_is_closed_by_its_address(void **state)
 {
     (void)state;
     struct oneib_error err = {0};
-    give(42, 1);
-    tree_remove("/run/oneib");
-    assert_int_equal(release_vf(0, 42, NULL, &err), 0);
+    give_key(42, 1);
+    tree_remove("/run/oneib/vfs");
+    restart_engine();
+    assert_int_equal(release_vf(0, 42, &err), 0);
     assert_closed(&hca, 0);
-    assert_false(has_guid(&hca, 0));
+    assert_false(has_guid(0));
 }
 
 static void a_recorded_vf_is_released_for_its_own_vm_only(void **state)
 {
     (void)state;
     struct oneib_error err = {0};
-    give(42, 1);
-    assert_release_vf_fails(0, 43, NULL, "it is VM 42 NIC 1's, not VM 43's");
+    give_key(42, 1);
+    assert_release_vf_fails(0, 43, "it is VM 42 NIC 1's, not VM 43's");
     assert_int_equal(open_index(&hca, 0, 1), KEY_INDEX);
-    assert_int_equal(release_vf(0, 42, NULL, &err), 0);
+    assert_int_equal(release_vf(0, 42, &err), 0);
     assert_closed(&hca, 0);
     assert_int_equal(count_records(), 0);
 }
@@ -171,9 +170,11 @@ static void what_somebody_uses_is_not_closed_by_its_address(void **state)
     (void)state;
     const struct oneib_pci in_use = tree_vf_pci(&hca, 1);
     tree_set_vf_pkey(&hca, 1, 1, 0, "3");
-    assert_release_vf_fails(1, 42, &in_use, "a libvirt domain has it");
+    tell_of_domain(42, false, &in_use);
+    assert_release_vf_fails(1, 42, "a libvirt domain has it");
+    tell_of_no_domains();
     tree_add_vf_interface(&hca, 1, "ib1", true);
-    assert_release_vf_fails(1, 42, NULL, "the host uses it");
+    assert_release_vf_fails(1, 42, "the host uses it");
     assert_int_equal(open_index(&hca, 1, 1), 3);
 }
 
@@ -181,9 +182,10 @@ static void what_is_no_vf_is_not_closed_by_its_address(void **state)
 {
     (void)state;
     struct oneib_error err = {0};
-    struct oneib_pci pci;
-    oneib_pci_parse("0000:81:00.0", &pci);
-    assert_int_equal(oneib_release_vf(&pci, 42, NULL, 0, 100, &err), -1);
+    struct oneib_released released;
+    struct oneib_request request = request_of(ONEIB_REQUEST_RELEASE_VF, 42, 0);
+    oneib_pci_parse("0000:81:00.0", &request.vf);
+    assert_int_equal(try_to_release(&request, &released, &err), -1);
     assert_int_equal(err.code, ONEIB_ERROR_REFUSED);
 }
 

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The adapters as they were read. Reading all of them with their VFs costs thousands of system
+ * calls, so that it is done only when something about them has changed; what matters and may change
+ * besides is read again where it matters.
+ */
+#include "base/cleanup.h"
+#include "hca/attribute.h"
+#include "hca/place.h"
+#include "vf/internal.h"
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define CLASS "/sys/class/infiniband"
+#define PATH_SIZE 1024
+
+/* FNV-1a, 64 bits (Fowler, Noll, Vo). */
+#define MARK_START 0xcbf29ce484222325u
+#define MARK_PRIME 0x100000001b3u
+
+static void mix(uint64_t *mark, const void *data, size_t length)
+{
+    const unsigned char *bytes = data;
+    for (size_t i = 0; i < length; i++)
+        *mark = (*mark ^ bytes[i]) * MARK_PRIME;
+}
+
+/* A device that was registered again has another folder; how many VFs it has can change without. */
+static int mix_adapter(uint64_t *mark, const char *name, struct oneib_error *err)
+{
+    char path[PATH_SIZE], vfs[ONEIB_ATTRIBUTE_SIZE] = "";
+    struct stat status = {0};
+    struct oneib_error ignored;
+    if (oneib_node_path(path, sizeof path, err, CLASS "/%s", name) < 0)
+        return -1;
+    if (stat(path, &status) < 0)
+        status.st_ino = 0;
+    if (oneib_node_path(path, sizeof path, err, CLASS "/%s/device/sriov_numvfs", name) < 0)
+        return -1;
+    if (oneib_attribute_read(path, vfs, sizeof vfs, &ignored) < 0)
+        vfs[0] = '\0';
+    mix(mark, name, strlen(name) + 1);
+    mix(mark, &status.st_ino, sizeof status.st_ino);
+    mix(mark, vfs, strlen(vfs) + 1);
+    return 0;
+}
+
+static int take_mark(uint64_t *mark, struct oneib_error *err)
+{
+    char path[PATH_SIZE];
+    oneib_autofree char **names = NULL;
+    size_t count;
+    *mark = MARK_START;
+    if (oneib_node_path(path, sizeof path, err, CLASS) < 0 ||
+        oneib_attribute_list(path, &names, &count, err) < 0)
+        return -1;
+    for (size_t i = 0; i < count; i++)
+        if (mix_adapter(mark, names[i], err) < 0)
+            return -1;
+    return 0;
+}
+
+/* What could not be read may be readable now. */
+static bool has_fault(const struct oneib_hcas *hcas)
+{
+    for (size_t i = 0; i < hcas->count; i++)
+        if (hcas->items[i].fault.code != ONEIB_ERROR_NONE)
+            return true;
+    return false;
+}
+
+int oneib_vfs_follow_adapters(struct oneib_vfs *vfs, struct oneib_error *err)
+{
+    struct oneib_hcas hcas;
+    uint64_t mark;
+    /* The mark first: what changes in between is read once more. */
+    if (take_mark(&mark, err) < 0)
+        return -1;
+    if (vfs->hcas_known && mark == vfs->hcas_mark && !has_fault(&vfs->hcas))
+        return 0;
+    if (oneib_hcas_read(ONEIB_HCA_VFS, &hcas, err) < 0)
+        return -1;
+    oneib_hcas_clear(&vfs->hcas);
+    vfs->hcas = hcas;
+    vfs->hcas_mark = mark;
+    vfs->hcas_known = true;
+    return 0;
+}

@@ -1,0 +1,448 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Giving a VF to a NIC of a VM. */
+#include "base/clock.h"
+#include "vf/internal.h"
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+struct have {
+    struct oneib_vf_giving giving;
+    const struct oneib_request *wanted;
+    uint32_t wish;
+    bool waits;
+    bool anew; /* what the NIC has is of an attach that failed */
+};
+
+static bool has_flag(const struct oneib_request *request, unsigned flag)
+{
+    return request->flags & flag;
+}
+
+static int check_wanted(const struct oneib_request *wanted, struct oneib_error *err)
+{
+    if (wanted->nic_id < 0 || wanted->nic_id > UINT8_MAX)
+        return oneib_fail(err, ONEIB_ERROR_INPUT, "which NIC?");
+    if (wanted->pkey > ONEIB_PKEY_LAST)
+        return oneib_fail(err, ONEIB_ERROR_INPUT,
+                          "0x%04x is no virtual cluster's P_Key: they are 0x0001-0x%04x",
+                          wanted->pkey, ONEIB_PKEY_LAST);
+    if (wanted->port && !wanted->device[0] && !has_flag(wanted, ONEIB_HAVE_THIS_VF))
+        return oneib_fail(err, ONEIB_ERROR_INPUT, "port %u of which adapter?", wanted->port);
+    return 0;
+}
+
+/* The GUID is to be set, unless it is deferred. */
+static enum oneib_vf_guid guid_to_come(const struct oneib_request *wanted)
+{
+    return has_flag(wanted, ONEIB_HAVE_DEFER_GUID) ? ONEIB_VF_GUID_DEFERRED : ONEIB_VF_GUID_NONE;
+}
+
+/* ---- a VF that is new to the NIC ------------------------------------------------------------ */
+
+static int find_adapter_of_vf(const struct oneib_vfs *vfs, const struct oneib_request *wanted,
+                              const char **device, struct oneib_error *err)
+{
+    const struct oneib_vf *vf;
+    char address[ONEIB_PCI_TEXT_SIZE];
+    const struct oneib_hca *hca = oneib_hcas_of_vf(&vfs->hcas, &wanted->vf, &vf);
+    oneib_pci_format(&wanted->vf, address);
+    if (!hca)
+        return oneib_fail(err, ONEIB_ERROR_REFUSED,
+                          "%s is not a virtual function of an InfiniBand adapter of this host",
+                          address);
+    if (wanted->device[0] && strcmp(wanted->device, hca->name) != 0)
+        return oneib_fail(err, ONEIB_ERROR_REFUSED,
+                          "%s is a virtual function of %s, but the network's PHYDEV is %s", address,
+                          hca->name, wanted->device);
+    *device = hca->name;
+    return 0;
+}
+
+static int find_new_place(struct have *have, struct oneib_error *err)
+{
+    const struct oneib_request *wanted = have->wanted;
+    const struct oneib_vfs *vfs = have->giving.vfs;
+    struct oneib_vf_place *place = &have->giving.place;
+    const struct oneib_port *port;
+    const char *device = wanted->device;
+    int32_t index;
+    if (has_flag(wanted, ONEIB_HAVE_THIS_VF) && find_adapter_of_vf(vfs, wanted, &device, err) < 0)
+        return -1;
+    if (oneib_hcas_choose_port(&vfs->hcas, device, wanted->port, &place->hca, &port, err) < 0)
+        return -1;
+    if (place->hca->fault.code != ONEIB_ERROR_NONE)
+        return oneib_fail(err, ONEIB_ERROR_REFUSED, "%s hands out no virtual function: %s",
+                          place->hca->name, place->hca->fault.text);
+    place->port = &place->hca->ports[port - place->hca->ports];
+    return oneib_vfs_key_index(place, wanted->pkey, has_flag(wanted, ONEIB_HAVE_LIMITED), &index,
+                               err);
+}
+
+static struct oneib_vf_record new_record(const struct have *have)
+{
+    const struct oneib_request *wanted = have->wanted;
+    const struct oneib_vf_place *place = &have->giving.place;
+    struct oneib_vf_record record = {
+        .vf = place->vf->pci,
+        .index = place->vf->index,
+        .port = place->port->number,
+        .vm_id = wanted->vm_id,
+        .nic_id = (uint8_t)wanted->nic_id,
+        .network_id = wanted->network_id,
+        .site = have->giving.vfs->site,
+        .pkey = wanted->pkey,
+        .limited = has_flag(wanted, ONEIB_HAVE_LIMITED),
+        .stage = ONEIB_VF_PREPARING,
+        .guid = guid_to_come(wanted),
+        .since = oneib_vfs_now(),
+    };
+    strcpy(record.device, place->hca->name);
+    return record;
+}
+
+static int make_closed(struct oneib_vf_giving *giving, struct oneib_error *err)
+{
+    if (giving->state.closed)
+        return 0;
+    if (oneib_vf_close(giving->place.hca, giving->place.vf, err) < 0)
+        return -1;
+    giving->state.closed = true;
+    return 0;
+}
+
+static int have_new(struct have *have, struct oneib_error *err)
+{
+    struct oneib_vf_giving *giving = &have->giving;
+    giving->had = false;
+    if (oneib_vfs_check_domains(giving->vfs, err) < 0 || find_new_place(have, err) < 0 ||
+        oneib_vfs_choose(giving->vfs, have->wanted, &giving->place, &giving->state, err) < 0)
+        return -1;
+    giving->record = new_record(have);
+    giving->noted = giving->record;
+    if (oneib_vfs_put(giving->vfs, &giving->record, err) < 0)
+        return -1;
+    if (make_closed(giving, err) == 0 &&
+        oneib_vfs_prepare(giving, have->wish, &have->waits, err) == 0)
+        return 0;
+    return oneib_vfs_undo(giving, err);
+}
+
+/* ---- the VF that the NIC has ---------------------------------------------------------------- */
+
+static bool is_same_place(const struct have *have)
+{
+    const struct oneib_request *wanted = have->wanted;
+    const struct oneib_vf_giving *giving = &have->giving;
+    return (!wanted->device[0] || strcmp(wanted->device, giving->place.hca->name) == 0) &&
+           (!wanted->port || wanted->port == giving->record.port) &&
+           (!has_flag(wanted, ONEIB_HAVE_THIS_VF) ||
+            oneib_pci_compare(&wanted->vf, &giving->record.vf) == 0);
+}
+
+static bool is_same_network(const struct have *have)
+{
+    const struct oneib_request *wanted = have->wanted;
+    const struct oneib_vf_record *record = &have->giving.record;
+    return record->network_id == wanted->network_id && record->pkey == wanted->pkey &&
+           record->limited == has_flag(wanted, ONEIB_HAVE_LIMITED) &&
+           record->site == have->giving.vfs->site;
+}
+
+/* The NIC's VF is another one than it should be now: it must not be opened with a key that is meant
+ * for another adapter, whose fabric may be another. */
+static int check_same_place(struct have *have, struct oneib_error *err)
+{
+    if (is_same_place(have))
+        return 0;
+    have->giving.noted.pkey = 0;
+    return oneib_fail(err, ONEIB_ERROR_REFUSED,
+                      "it has a virtual function of %s port %u already, and another one is wanted "
+                      "now: detach the NIC and attach it again",
+                      have->giving.place.hca->name, have->giving.record.port);
+}
+
+/* What a call left that has given up may have been taken by a domain since, as its record was about
+ * to go. A VF that the NIC had before is named by its own VM's domain; by another one's it must
+ * not be. */
+static int check_not_taken(const struct have *have, struct oneib_error *err)
+{
+    const struct oneib_vf_giving *giving = &have->giving;
+    if (!giving->had && oneib_vfs_is_named(giving->vfs, &giving->record.vf))
+        return oneib_fail(err, ONEIB_ERROR_REFUSED,
+                          "a libvirt domain names the VF that an earlier call left behind: it is "
+                          "released, try again");
+    if (oneib_vfs_is_named_by_other(giving->vfs, &giving->record))
+        return oneib_fail(err, ONEIB_ERROR_REFUSED,
+                          "a libvirt domain that is not this VM's names its virtual function: it "
+                          "stays closed until that is mended");
+    return 0;
+}
+
+static bool has_guid_that_is_wanted(const struct have *have)
+{
+    const struct oneib_vf_giving *giving = &have->giving;
+    if (giving->record.guid != ONEIB_VF_GUID_SET)
+        return has_flag(have->wanted, ONEIB_HAVE_DEFER_GUID);
+    return oneib_vfs_was_given_guid(&giving->place, &giving->state, &giving->record);
+}
+
+static bool is_open_as_wanted(const struct oneib_vf_giving *giving)
+{
+    const struct oneib_vf_record *record = &giving->record;
+    struct oneib_error unsafe;
+    int32_t index;
+    return record->stage == ONEIB_VF_OPEN &&
+           oneib_vfs_key_index(&giving->place, record->pkey, record->limited, &index, &unsafe) ==
+               0 &&
+           oneib_vfs_is_open_at(&giving->place, &giving->state, index);
+}
+
+static bool is_as_wanted(const struct have *have)
+{
+    const struct oneib_vf_giving *giving = &have->giving;
+    if (have->anew || !is_same_network(have) || !has_guid_that_is_wanted(have))
+        return false;
+    return giving->record.pkey ? is_open_as_wanted(giving)
+                               : giving->record.stage == ONEIB_VF_CLOSED && giving->state.closed;
+}
+
+static int write_record(struct oneib_vf_giving *giving, struct oneib_vf_record *after,
+                        struct oneib_error *err)
+{
+    after->since = oneib_vfs_now();
+    oneib_vfs_hold_domain(giving->vfs, after);
+    if (oneib_vfs_put(giving->vfs, after, err) < 0)
+        return -1;
+    giving->record = *after;
+    return 0;
+}
+
+/* Only now that it is closed may the record name another key. */
+static int claim(struct have *have, struct oneib_error *err)
+{
+    struct oneib_vf_giving *giving = &have->giving;
+    const struct oneib_request *wanted = have->wanted;
+    struct oneib_vf_record claimed = giving->record;
+    const bool keeps_guid = claimed.guid == ONEIB_VF_GUID_SET && claimed.site == giving->vfs->site;
+    strcpy(claimed.device, giving->place.hca->name);
+    claimed.index = giving->place.vf->index;
+    claimed.site = giving->vfs->site;
+    claimed.network_id = wanted->network_id;
+    claimed.pkey = wanted->pkey;
+    claimed.limited = has_flag(wanted, ONEIB_HAVE_LIMITED);
+    /* Deferring is for a GUID that may be elsewhere: this one is here. */
+    claimed.guid = keeps_guid && has_flag(wanted, ONEIB_HAVE_DEFER_GUID) ? ONEIB_VF_GUID_SET
+                                                                         : guid_to_come(wanted);
+    claimed.stage = giving->had ? ONEIB_VF_CLOSED : ONEIB_VF_PREPARING;
+    return write_record(giving, &claimed, err);
+}
+
+/* Nothing is to be done, but somebody wants it now: a VM that died and is started again has the old
+ * record until its domain is there, and must not be taken for one that is left over. */
+static int renew(struct oneib_vf_giving *giving, struct oneib_error *err)
+{
+    struct oneib_vf_record renewed = giving->record;
+    return write_record(giving, &renewed, err);
+}
+
+static int fulfil(struct have *have, struct oneib_error *err)
+{
+    struct oneib_vf_giving *giving = &have->giving;
+    const struct oneib_vf_place *place = &giving->place;
+    /* Before anything else: whatever comes now is for another network. */
+    if (!is_same_network(have) && oneib_vf_close(place->hca, place->vf, err) < 0)
+        return -1;
+    if (check_same_place(have, err) < 0 || check_not_taken(have, err) < 0 ||
+        oneib_vf_state_read(place->hca, place->vf, &giving->state, err) < 0 ||
+        oneib_vfs_check_unprivileged(&giving->state, err) < 0)
+        return -1;
+    if (is_as_wanted(have))
+        return renew(giving, err);
+    if (make_closed(giving, err) < 0 || claim(have, err) < 0)
+        return -1;
+    giving->noted = giving->record;
+    return oneib_vfs_prepare(giving, have->wish, &have->waits, err);
+}
+
+/* What the record says when the NIC keeps its VF, and this fails. */
+static struct oneib_vf_record note_wanted(const struct have *have)
+{
+    struct oneib_vf_record noted = have->giving.record;
+    noted.network_id = have->wanted->network_id;
+    noted.pkey = have->wanted->pkey;
+    noted.limited = has_flag(have->wanted, ONEIB_HAVE_LIMITED);
+    return noted;
+}
+
+static bool is_the_nics_own(enum oneib_vf_stage stage)
+{
+    return stage == ONEIB_VF_OPEN || stage == ONEIB_VF_CLOSED || stage == ONEIB_VF_ENDED;
+}
+
+static int have_own(struct have *have, struct oneib_error *err)
+{
+    struct oneib_vf_giving *giving = &have->giving;
+    const struct oneib_vf_work *work = oneib_vfs_work_of(giving->vfs, &giving->record.vf);
+    giving->had = !have->anew && is_the_nics_own(giving->record.stage);
+    giving->noted = note_wanted(have);
+    if (work) {
+        oneib_vfs_wish_refused(giving->vfs, work->wish, &giving->record,
+                               "it was asked for anew meanwhile");
+        oneib_vfs_drop(giving->vfs, &giving->record.vf);
+    }
+    return fulfil(have, err) == 0 ? 0 : oneib_vfs_undo(giving, err);
+}
+
+/* ---- what is under way for the NIC ---------------------------------------------------------- */
+
+static bool waits_for_same_guid(const struct have *have)
+{
+    const bool defers = has_flag(have->wanted, ONEIB_HAVE_DEFER_GUID);
+    const enum oneib_vf_guid guid = have->giving.record.guid;
+    return guid == ONEIB_VF_GUID_SET ? defers : (guid == ONEIB_VF_GUID_DEFERRED) == defers;
+}
+
+static bool is_same_request(const struct oneib_request *a, const struct oneib_request *b)
+{
+    return a->flags == b->flags && a->network_id == b->network_id && a->pkey == b->pkey &&
+           a->port == b->port && strcmp(a->device, b->device) == 0 &&
+           oneib_pci_compare(&a->vf, &b->vf) == 0;
+}
+
+/* Whether what is under way is just what is wanted: then both end alike. */
+static bool joins(const struct have *have)
+{
+    const struct oneib_vf_giving *giving = &have->giving;
+    const struct oneib_vf_work *work = oneib_vfs_work_of(giving->vfs, &giving->record.vf);
+    if (!work)
+        return false;
+    if (work->task == ONEIB_VF_RELEASE)
+        return work->has_next && is_same_request(&work->next, have->wanted);
+    return is_same_network(have) && is_same_place(have) && waits_for_same_guid(have);
+}
+
+/* ---- attaching ------------------------------------------------------------------------------ */
+
+/* The old one cannot be taken again, and a NIC has one VF: it gets another when that one is free.
+ */
+static int exchange(struct have *have, struct oneib_error *err)
+{
+    struct oneib_vf_giving *giving = &have->giving;
+    struct oneib_vfs *vfs = giving->vfs;
+    const struct oneib_pci vf = giving->record.vf;
+    if (oneib_vfs_begin_release(vfs, &vf, err) < 0)
+        return -1;
+    struct oneib_vf_work *work = oneib_vfs_work_of(vfs, &vf);
+    if (!work)
+        return have_new(have, err);
+    work->wish = have->wish;
+    work->has_next = true;
+    work->next = *have->wanted;
+    work->next_until = oneib_now_ms() + vfs->guid_wait_ms;
+    const struct oneib_vf_record *record = oneib_vf_table_of_vf(&vfs->table, &vf);
+    if (record)
+        giving->record = *record;
+    have->waits = true;
+    return 0;
+}
+
+static int attach(struct have *have, struct oneib_error *err)
+{
+    const struct oneib_vf_giving *giving = &have->giving;
+    if (oneib_vfs_check_domains(giving->vfs, err) < 0)
+        return -1;
+    if (oneib_vfs_is_named(giving->vfs, &giving->record.vf))
+        return have_own(have, err);
+    have->anew = true;
+    return is_same_place(have) ? have_own(have, err) : exchange(have, err);
+}
+
+/* ---- either --------------------------------------------------------------------------------- */
+
+/* A VF that is gone from the host is nothing to be closed or kept. */
+static int drop_lost(struct oneib_vfs *vfs, const struct oneib_vf_record *record,
+                     struct oneib_error *err)
+{
+    const struct oneib_vf_work *work = oneib_vfs_work_of(vfs, &record->vf);
+    const struct oneib_pci vf = record->vf;
+    if (work)
+        oneib_vfs_wish_refused(vfs, work->wish, record, "it was asked for anew meanwhile");
+    oneib_vfs_drop(vfs, &vf);
+    return oneib_vfs_remove(vfs, &vf, err);
+}
+
+static int have_either(struct have *have, struct oneib_error *err)
+{
+    struct oneib_vf_giving *giving = &have->giving;
+    struct oneib_vfs *vfs = giving->vfs;
+    bool exists;
+    const struct oneib_vf_record *own =
+        oneib_vf_table_of_nic(&vfs->table, have->wanted->vm_id, (uint8_t)have->wanted->nic_id);
+    if (!own)
+        return have_new(have, err);
+    giving->record = *own;
+    if (oneib_vfs_find_place(vfs, own, &giving->place, &exists, err) < 0)
+        return -1;
+    if (!exists)
+        return drop_lost(vfs, &giving->record, err) < 0 ? -1 : have_new(have, err);
+    if (joins(have)) {
+        have->wish = oneib_vfs_work_of(vfs, &own->vf)->wish;
+        have->waits = true;
+        return 0;
+    }
+    return has_flag(have->wanted, ONEIB_HAVE_ATTACH) ? attach(have, err) : have_own(have, err);
+}
+
+static int check_and_have(struct have *have, struct oneib_error *err)
+{
+    struct oneib_vfs *vfs = have->giving.vfs;
+    if (check_wanted(have->wanted, err) < 0 || oneib_vfs_check_table(vfs, err) < 0 ||
+        oneib_vfs_check_tickets(vfs, err) < 0 || oneib_vfs_follow_adapters(vfs, err) < 0)
+        return -1;
+    return have_either(have, err);
+}
+
+static uint32_t new_wish(struct oneib_vfs *vfs)
+{
+    if (++vfs->last_wish == 0)
+        vfs->last_wish = 1;
+    return vfs->last_wish;
+}
+
+/* Whose VF it was is said once. */
+static int about(const struct oneib_request *wanted, struct oneib_error *err)
+{
+    char whose[64];
+    const int length =
+        snprintf(whose, sizeof whose, "VM %" PRIu32 " NIC %" PRId32, wanted->vm_id, wanted->nic_id);
+    if (strncmp(err->text, whose, (size_t)length) == 0)
+        return -1;
+    return oneib_wrap(err, "%s", whose);
+}
+
+int oneib_vfs_have(struct oneib_vfs *vfs, const struct oneib_request *request,
+                   struct oneib_vf_record *record, oneib_vfs_ticket *ticket,
+                   struct oneib_error *err)
+{
+    struct have have = {.giving.vfs = vfs, .wanted = request, .wish = new_wish(vfs)};
+    *ticket = 0;
+    if (check_and_have(&have, err) < 0)
+        return about(request, err);
+    *record = have.giving.record;
+    if (have.waits)
+        *ticket = oneib_vfs_ticket_of_wish(vfs, have.wish);
+    return 0;
+}
+
+void oneib_vfs_have_next(struct oneib_vfs *vfs, const struct oneib_request *request, uint32_t wish)
+{
+    struct have have = {.giving.vfs = vfs, .wanted = request, .wish = wish};
+    struct oneib_error err = {0};
+    if (have_new(&have, &err) < 0) {
+        about(request, &err);
+        oneib_vfs_wish_failed(vfs, wish, &err);
+    } else if (!have.waits) {
+        oneib_vfs_wish_done(vfs, wish, &have.giving.record);
+    }
+}

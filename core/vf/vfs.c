@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "vf/vfs.h"
+#include "base/clock.h"
+#include "hca/reservations.h"
+#include "vf/internal.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- from its beginning to its end ---------------------------------------------------------- */
+
+static int take_options(struct oneib_vfs *vfs, const struct oneib_vfs_options *options)
+{
+    vfs->site = options->site;
+    vfs->pkey_wait_ms = options->pkey_wait_ms;
+    vfs->guid_wait_ms = options->guid_wait_ms;
+    vfs->host_vf_count = options->host_vf_count;
+    vfs->host_vfs = calloc(options->host_vf_count + 1, sizeof *vfs->host_vfs);
+    if (vfs->host_vfs && options->host_vf_count > 0)
+        memcpy(vfs->host_vfs, options->host_vfs, options->host_vf_count * sizeof *vfs->host_vfs);
+    return vfs->host_vfs ? 0 : -1;
+}
+
+static struct oneib_vfs *make(const struct oneib_vfs_options *options, struct oneib_error *err)
+{
+    struct oneib_vfs *vfs = calloc(1, sizeof *vfs);
+    if (!vfs) {
+        oneib_fail_memory(err);
+        return NULL;
+    }
+    vfs->lock = -1;
+    vfs->opened = oneib_now_ms();
+    vfs->works = calloc(ONEIB_VF_RECORDS_MAX, sizeof *vfs->works);
+    vfs->timers = calloc(2 * (size_t)ONEIB_VF_RECORDS_MAX, sizeof *vfs->timers);
+    vfs->tickets = calloc(ONEIB_VF_TICKETS_MAX, sizeof *vfs->tickets);
+    if (take_options(vfs, options) == 0 && vfs->works && vfs->timers && vfs->tickets)
+        return vfs;
+    oneib_vfs_close(vfs);
+    oneib_fail_memory(err);
+    return NULL;
+}
+
+int oneib_vfs_open(const struct oneib_vfs_options *options, struct oneib_vfs **opened,
+                   struct oneib_error *err)
+{
+    struct oneib_vfs *vfs = make(options, err);
+    *opened = NULL;
+    if (!vfs)
+        return -1;
+    if (oneib_reservations_own(&vfs->lock, err) < 0) {
+        oneib_vfs_close(vfs);
+        return -1;
+    }
+    *opened = vfs;
+    return oneib_vfs_read_table(vfs, err);
+}
+
+void oneib_vfs_close(struct oneib_vfs *vfs)
+{
+    if (!vfs)
+        return;
+    oneib_hcas_clear(&vfs->hcas);
+    oneib_vf_table_clear(&vfs->table);
+    oneib_vf_table_clear(&vfs->draft);
+    free(vfs->tickets);
+    free(vfs->timers);
+    free(vfs->works);
+    free(vfs->host_vfs);
+    if (vfs->lock >= 0)
+        close(vfs->lock);
+    free(vfs);
+}
+
+const struct oneib_vf_table *oneib_vfs_table(const struct oneib_vfs *vfs)
+{
+    return &vfs->table;
+}
+
+/* ---- steps ---------------------------------------------------------------------------------- */
+
+static int go_on(struct oneib_vfs *vfs, struct oneib_vf_work *work, bool everything,
+                 struct oneib_error *err)
+{
+    if (work->task == ONEIB_VF_RELEASE)
+        return oneib_vfs_go_on_releasing(vfs, work, everything, err);
+    /* Whoever waits is told of a failure. */
+    if (oneib_vfs_go_on_preparing(vfs, work, err) < 0)
+        *err = (struct oneib_error){0};
+    return 0;
+}
+
+/* A work that ends gives its place to the last one, and may begin another one. */
+static void go_on_with_all(struct oneib_vfs *vfs, bool everything)
+{
+    const double now = oneib_now_ms();
+    for (size_t i = vfs->work_count; i-- > 0;) {
+        struct oneib_error err = {0};
+        if (i >= vfs->work_count || (!everything && vfs->works[i].due > now))
+            continue;
+        if (go_on(vfs, &vfs->works[i], everything, &err) < 0)
+            oneib_vfs_note_failure(vfs, &err);
+    }
+}
+
+static bool is_due(const struct oneib_vfs *vfs)
+{
+    return vfs->work_count > 0 || vfs->retry > 0 || vfs->timer_count > 0;
+}
+
+static int look(struct oneib_vfs *vfs, bool everything, struct oneib_error *err)
+{
+    if (!vfs->table_known && oneib_vfs_read_table(vfs, err) < 0)
+        return -1;
+    if ((everything || is_due(vfs)) && oneib_vfs_follow_adapters(vfs, err) < 0)
+        return -1;
+    oneib_vfs_look_at_domains(vfs);
+    if (everything)
+        oneib_vfs_look(vfs);
+    go_on_with_all(vfs, everything);
+    if (oneib_vfs_next_stale(vfs) <= oneib_now_ms()) {
+        if (oneib_vfs_follow_adapters(vfs, err) < 0)
+            return -1;
+        oneib_vfs_release_stale(vfs);
+    }
+    return 0;
+}
+
+int oneib_vfs_step(struct oneib_vfs *vfs, bool everything, struct oneib_vfs_changes *changes,
+                   struct oneib_error *err)
+{
+    struct oneib_error failure = {0};
+    if (look(vfs, everything, &failure) < 0)
+        oneib_vfs_note_failure(vfs, &failure);
+    oneib_vfs_settle_tickets(vfs);
+    oneib_vfs_forget_what_is_over(vfs);
+    const bool has_failed = vfs->has_failed;
+    *changes = vfs->noted;
+    vfs->noted = (struct oneib_vfs_changes){0};
+    vfs->has_failed = false;
+    if (!has_failed)
+        return 0;
+    *err = vfs->failure;
+    return -1;
+}
+
+static bool has_something_to_tell(const struct oneib_vfs *vfs)
+{
+    static const struct oneib_vfs_changes nothing;
+    return memcmp(&vfs->noted, &nothing, sizeof nothing) != 0;
+}
+
+static double next_step(const struct oneib_vfs *vfs)
+{
+    double next = oneib_sooner(oneib_vfs_next_memory(vfs), oneib_vfs_next_stale(vfs));
+    if (vfs->retry > 0)
+        next = oneib_sooner(next, vfs->retry);
+    for (size_t i = 0; i < vfs->work_count; i++)
+        next = oneib_sooner(next, vfs->works[i].due);
+    return next;
+}
+
+uint32_t oneib_vfs_due_ms(const struct oneib_vfs *vfs)
+{
+    const double left = next_step(vfs) - oneib_now_ms();
+    if (has_something_to_tell(vfs) || left <= 0)
+        return 0;
+    return left < UINT32_MAX - 1 ? (uint32_t)left + 1 : UINT32_MAX;
+}
