@@ -2,13 +2,15 @@
 /*
  * The network driver's programs on a simulated node, with the documents that OpenNebula 7.4 sent.
  * The recorded network had a bridge and no P_Key; where it has to be one of ours, that is replaced.
- * oneib-vf-standin stands in for oneib-vf; libvirt is its own test driver.
+ * oneib-node-standin stands in for oneib-node, which tells what libvirt says from a file.
  */
 #include "../base64.h"
 #include "../skip.h"
 #include "base/command.h"
 #include "hca/tree.h"
 #include "run.h"
+
+#include "../node_standin.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,17 +24,17 @@ static struct oneib_text out, errors;
 
 /* --- the node ------------------------------------------------------------------------------- */
 
-static void configure(const char *libvirt)
+/* libvirt itself is asked by what post calls last: it has no domains. */
+static void configure(void)
 {
-    char *root = tree_path("/%s", "");
-    char *config = NULL;
-    assert_true(asprintf(&config,
-                         "one: { vn_mad = \"ibrec\"; };\nnode: { helper = [ \"%s\" ];\n"
-                         "libvirt = \"test://%s%s\"; };",
-                         ONEIB_VF_STANDIN, root, libvirt) > 0);
-    tree_write(config, "/etc/oneib/oneib.conf");
-    free(config);
-    free(root);
+    char *text;
+    assert_true(asprintf(&text,
+                         "one: { vn_mad = \"ibrec\"; };\n"
+                         "node: { libvirt = \"test://%s/node.xml\"; };\n",
+                         tree_root()) > 0);
+    tree_write(text, "/etc/oneib/oneib.conf");
+    tree_write("<node></node>", "/node.xml");
+    free(text);
 }
 
 static int begin(void **state)
@@ -42,20 +44,23 @@ static int begin(void **state)
     tree_remove("/calls");
     tree_remove("/refuse");
     tree_remove("/hooks");
-    tree_write("<node><domain type='test'><name>other</name><memory>1024</memory>"
-               "<os><type>hvm</type></os><devices><hostdev mode='subsystem' type='pci'>"
-               "<source><address domain='0' bus='0x81' slot='0' function='7'/></source></hostdev>"
-               "</devices></domain></node>",
-               "/node.xml");
-    configure("node.xml");
+    tree_write("running other 0000:81:00.7", "/domains");
+    configure();
+    start_node_standin();
     return 0;
+}
+
+static void forget_output(void)
+{
+    oneib_text_clear(&out);
+    oneib_text_clear(&errors);
 }
 
 static int end(void **state)
 {
     (void)state;
-    oneib_text_clear(&out);
-    oneib_text_clear(&errors);
+    stop_node_standin();
+    forget_output();
     return 0;
 }
 
@@ -126,7 +131,7 @@ static int run_on(const char *const *argv, const char *input, size_t length)
         .output_max = 65536,
     };
     struct oneib_error err = {0};
-    end(NULL);
+    forget_output();
     if (oneib_command_capture(&command, &out, &errors, &status, &err) < 0)
         fail_msg("%s", err.text);
     return status;
@@ -186,15 +191,15 @@ static void deploy_and_shutdown(void **state)
     (void)state;
     run_recorded(WORDS(VNM_PRE), "0001-vnm.ibrec.pre.vm1", KEY);
     assert_done();
-    assert_calls("assign --vm 1 --nic 2 --pkey 0x0005 --vf 0000:81:00.1 --in-use 0000:81:00.7\n"
-                 "assign --vm 1 --nic 1 --pkey 0x0005 --in-use 0000:81:00.7\n");
+    assert_calls("have --vm 1 --nic 2 --pkey 0x0005 --vf 0000:81:00.1 --network 1\n"
+                 "have --vm 1 --nic 1 --pkey 0x0005 --network 1\nwait\n");
     tree_remove("/calls");
     run_recorded(WORDS(VNM_POST, UUID, "localhost"), "0001-vnm.ibrec.pre.vm1", KEY);
     assert_done();
     assert_calls("");
     run_recorded(WORDS(VNM_CLEAN, "localhost"), "0001-vnm.ibrec.pre.vm1", KEY);
     assert_done();
-    assert_calls("release --vm 1\n");
+    assert_calls("release --vm 1\nwait\n");
     assert_string_equal(content("run/oneib/vfs"), "");
 }
 
@@ -203,11 +208,12 @@ static void attach_and_detach_of_a_pci_nic(void **state)
     (void)state;
     run_recorded(WORDS(VNM_PRE), "0009-vnm.ibrec.pre.vm1", KEY);
     assert_done();
-    assert_calls("assign --vm 1 --nic 4 --pkey 0x0005 --vf 0000:82:00.1 --in-use 0000:81:00.7\n");
+    assert_calls("have --vm 1 --nic 4 --pkey 0x0005 --vf 0000:82:00.1 --attach --network 1\n"
+                 "wait\n");
     tree_remove("/calls");
     run_recorded(WORDS(VNM_CLEAN, "localhost"), "0019-vnm.ibrec.clean.vm1", KEY);
     assert_done();
-    assert_calls("release --vm 1 --nic 4\n");
+    assert_calls("release --vm 1 --nic 4 --nic-gone\nwait\n");
 }
 
 static void attach_of_an_alias_does_nothing(void **state)
@@ -227,15 +233,15 @@ static void live_migration(void **state)
     (void)state;
     run_recorded(WORDS(VNM_PRE), "0053-vnm.ibrec.clean.vm2", KEY);
     assert_done();
-    assert_calls("assign --vm 2 --nic 1 --pkey 0x0005 --defer-guid --in-use 0000:81:00.7\n");
+    assert_calls("have --vm 2 --nic 1 --pkey 0x0005 --defer-guid --network 1\nwait\n");
     tree_remove("/calls");
     run_recorded(WORDS(VNM_POST, UUID, "localhost"), "0054-vnm.ibrec.post.vm2", KEY);
     assert_done();
-    assert_calls("assign --vm 2 --nic 1 --pkey 0x0005\n");
+    assert_calls("have --vm 2 --nic 1 --pkey 0x0005 --network 1\nwait\n");
     tree_remove("/calls");
     run_recorded(WORDS(VNM_CLEAN, "localhost"), "0053-vnm.ibrec.clean.vm2", KEY);
     assert_done();
-    assert_calls("release --vm 2\n");
+    assert_calls("release --vm 2\nwait\n");
 }
 
 static void clean_of_the_source_where_the_table_was_lost(void **state)
@@ -243,7 +249,7 @@ static void clean_of_the_source_where_the_table_was_lost(void **state)
     (void)state;
     run_recorded(WORDS(VNM_CLEAN, "localhost"), "0044-vnm.ibrec.clean.vm1", KEY);
     assert_done();
-    assert_calls("release --vm 1 --vf 0000:81:00.1\n");
+    assert_calls("release --vm 1 --vf 0000:81:00.1\nwait\n");
 }
 
 static void a_new_key_reaches_a_running_vm(void **state)
@@ -257,10 +263,8 @@ static void a_new_key_reaches_a_running_vm(void **state)
     run_recorded(WORDS(VNM_UPDATE_NIC, UUID, "1"), "0022-vnm.ibrec.update_nic.vm1",
                  "<VLAN_ID>6</VLAN_ID>");
     assert_done();
-    assert_calls("assign --vm 1 --nic 2 --no-pkey --device mlx4_0:1\n"
-                 "assign --vm 1 --nic 1 --no-pkey --device mlx4_0:1\n"
-                 "assign --vm 1 --nic 2 --pkey 0x0006 --vf 0000:81:00.1\n"
-                 "assign --vm 1 --nic 1 --pkey 0x0006\n");
+    assert_calls("have --vm 1 --nic 2 --pkey 0x0006 --vf 0000:81:00.1 --network 1\n"
+                 "have --vm 1 --nic 1 --pkey 0x0006 --network 1\nwait\n");
 }
 
 static void a_key_that_is_taken_away_closes(void **state)
@@ -308,7 +312,7 @@ static void a_network_with_neither_key_nor_right_is_refused(void **state)
     assert_calls("");
 }
 
-static void a_refusal_of_the_helper_is_told_and_undone(void **state)
+static void a_refusal_of_the_service_is_told_and_undone(void **state)
 {
     (void)state;
     tree_write("--nic 2", "/refuse");
@@ -317,34 +321,43 @@ static void a_refusal_of_the_helper_is_told_and_undone(void **state)
     assert_string_equal(content("run/oneib/vfs"), "");
 }
 
+/* VM 2 has VF 0000:81:00.3. */
+static void give_vm_2(void)
+{
+    run_recorded(WORDS(VNM_PRE), "0053-vnm.ibrec.clean.vm2", KEY);
+    assert_done();
+    assert_contains(content("run/oneib/vfs"), "vf=0000:81:00.3 ");
+}
+
 /* The VM is gone by then: OpenNebula must not take it for a VM that could not be saved. */
-static void clean_that_leaves_a_vf_to_the_watch_warns_and_succeeds(void **state)
+static void clean_that_waits_in_vain_warns_and_succeeds(void **state)
 {
     (void)state;
-    tree_write("release", "/refuse");
-    tree_write("vf=0000:81:00.3 device=mlx4_0 index=2 port=1 vm=2 nic=1 network=0 site=0 pkey=0x0005 "
-               "membership=full stage=releasing guid=none owner=0:0 domain=no since=1",
-               "/run/oneib/vfs");
+    give_vm_2();
+    tree_write("wait", "/refuse");
     run_recorded(WORDS(VNM_CLEAN, "localhost"), "0053-vnm.ibrec.clean.vm2", KEY);
     assert_int_equal(status, 0);
     assert_string_equal(errors.data, "WARN: the stand-in refuses\n");
-    tree_write("vf=0000:81:00.3 device=mlx4_0 index=2 port=1 vm=2 nic=1 network=0 site=0 pkey=0x0005 "
-               "membership=full stage=open guid=set owner=0:0 domain=no since=1",
-               "/run/oneib/vfs");
+}
+
+static void clean_that_cannot_close_a_vf_fails(void **state)
+{
+    (void)state;
+    give_vm_2();
+    tree_write("release", "/refuse");
     run_recorded(WORDS(VNM_CLEAN, "localhost"), "0053-vnm.ibrec.clean.vm2", KEY);
     assert_failed("the stand-in refuses");
 }
 
-/* VM 2 runs; the hostdevs are those of its domain. */
-static void put_vm(const char *hostdevs)
+/* It has not left this host then: its migration was to another datastore of it. */
+static void clean_leaves_alone_what_a_running_vm_still_has(void **state)
 {
-    char *node = NULL;
-    assert_true(asprintf(&node,
-                         "<node><domain type='test'><name>one-2</name><memory>1024</memory>"
-                         "<os><type>hvm</type></os><devices>%s</devices></domain></node>",
-                         hostdevs) > 0);
-    tree_write(node, "/node.xml");
-    free(node);
+    (void)state;
+    give_vm_2();
+    tree_write("running one-2 0000:81:00.3", "/domains");
+    run_recorded(WORDS(VNM_CLEAN, "localhost"), "0053-vnm.ibrec.clean.vm2", KEY);
+    assert_done();
+    assert_contains(content("run/oneib/vfs"), "vf=0000:81:00.3 ");
 }
 
 /* It has its state again, or has come from another host with it: OpenNebula must not cancel it. */
@@ -357,12 +370,12 @@ static void post_of_a_vm_that_runs_without_its_vf_warns_and_succeeds(void **stat
     assert_done();
     tree_remove("/calls");
     tree_write("--nic 1", "/refuse");
-    put_vm("");
+    tree_write("running one-2", "/domains");
     run_recorded(WORDS(VNM_POST, "--hooks", hooks, UUID, "localhost"), "0054-vnm.ibrec.post.vm2",
                  KEY);
     assert_int_equal(status, 0);
     assert_string_equal(errors.data, "WARN: the stand-in refuses\n");
-    assert_calls("assign --vm 2 --nic 1 --pkey 0x0005\nhook\n");
+    assert_calls("have --vm 2 --nic 1 --pkey 0x0005 --network 1\nwait\nlist\nhook\n");
     free(hooks);
 }
 
@@ -374,30 +387,37 @@ static void post_of_a_vm_that_has_its_vf_warns_too(void **state)
     run_recorded(WORDS(VNM_PRE), "0053-vnm.ibrec.clean.vm2", KEY);
     assert_done();
     tree_write("--nic 1", "/refuse");
-    put_vm("<hostdev mode='subsystem' type='pci'><source><address domain='0' bus='0x81' slot='0' "
-           "function='3'/></source></hostdev>");
+    tree_write("running one-2 0000:81:00.3", "/domains");
     run_recorded(WORDS(VNM_POST, UUID, "localhost"), "0054-vnm.ibrec.post.vm2", KEY);
     assert_int_equal(status, 0);
     assert_string_equal(errors.data, "WARN: the stand-in refuses\n");
 }
 
-static void without_libvirt_nothing_is_handed_out(void **state)
+static void without_the_service_nothing_is_handed_out(void **state)
 {
     (void)state;
-    configure("nowhere.xml");
+    stop_node_standin();
     run_recorded(WORDS(VNM_PRE), "0001-vnm.ibrec.pre.vm1", KEY);
-    assert_failed("nowhere.xml");
+    assert_failed("systemctl start oneib-node");
     assert_calls("");
 }
 
-static void without_libvirt_vfs_are_taken_back(void **state)
+/* What it has may be open. */
+static void nor_is_a_vm_that_has_something_taken_for_clean(void **state)
 {
     (void)state;
-    run_recorded(WORDS(VNM_PRE), "0001-vnm.ibrec.pre.vm1", KEY);
-    configure("nowhere.xml");
-    run_recorded(WORDS(VNM_CLEAN, "localhost"), "0001-vnm.ibrec.pre.vm1", KEY);
+    give_vm_2();
+    stop_node_standin();
+    run_recorded(WORDS(VNM_CLEAN, "localhost"), "0053-vnm.ibrec.clean.vm2", KEY);
+    assert_failed("systemctl start oneib-node");
+}
+
+static void a_vm_without_anything_here_needs_no_service(void **state)
+{
+    (void)state;
+    stop_node_standin();
+    run_recorded(WORDS(VNM_CLEAN, "localhost"), "0053-vnm.ibrec.clean.vm2", KEY);
     assert_done();
-    assert_string_equal(content("run/oneib/vfs"), "");
 }
 
 static void a_damaged_table_stops_everything(void **state)
@@ -414,7 +434,7 @@ static void a_damaged_table_stops_everything(void **state)
 static void a_wrong_configuration_is_told(void **state)
 {
     (void)state;
-    tree_write("node: { helper = 7; };", "/etc/oneib/oneib.conf");
+    tree_write("node: { pkey_wait = \"7\"; };", "/etc/oneib/oneib.conf");
     run_recorded(WORDS(VNM_PRE), "0001-vnm.ibrec.pre.vm1", KEY);
     assert_failed("oneib.conf");
 }
@@ -498,8 +518,8 @@ static void hooks_run_after_the_drivers_part(void **state)
                        "base64 -d | grep -c '<VM><ID>1</ID>' >>\"$ONEIB_NODE_ROOT/calls\"");
     run_recorded(WORDS(VNM_PRE, "--hooks", hooks), "0009-vnm.ibrec.pre.vm1", KEY);
     assert_done();
-    assert_calls("assign --vm 1 --nic 4 --pkey 0x0005 --vf 0000:82:00.1 --in-use 0000:81:00.7\n"
-                 "hook \n1\n");
+    assert_calls("have --vm 1 --nic 4 --pkey 0x0005 --vf 0000:82:00.1 --attach --network 1\n"
+                 "wait\nhook \n1\n");
     tree_remove("/calls");
     run_recorded(WORDS(VNM_POST, "--hooks", hooks, UUID, "localhost"), "0009-vnm.ibrec.pre.vm1",
                  KEY);
@@ -508,7 +528,7 @@ static void hooks_run_after_the_drivers_part(void **state)
     tree_remove("/calls");
     run_recorded(WORDS(VNM_CLEAN, "--hooks", hooks, "localhost"), "0019-vnm.ibrec.clean.vm1", KEY);
     assert_done();
-    assert_calls("release --vm 1 --nic 4\nhook localhost\n1\n");
+    assert_calls("release --vm 1 --nic 4 --nic-gone\nwait\nhook localhost\n1\n");
     free(hooks);
 }
 
@@ -585,12 +605,15 @@ int main(void)
         TEST(pre_twice_and_clean_twice_are_one),
         TEST(update_sg_has_nothing_to_do),
         TEST(a_network_with_neither_key_nor_right_is_refused),
-        TEST(a_refusal_of_the_helper_is_told_and_undone),
-        TEST(clean_that_leaves_a_vf_to_the_watch_warns_and_succeeds),
+        TEST(a_refusal_of_the_service_is_told_and_undone),
+        TEST(clean_that_waits_in_vain_warns_and_succeeds),
+        TEST(clean_that_cannot_close_a_vf_fails),
+        TEST(clean_leaves_alone_what_a_running_vm_still_has),
         TEST(post_of_a_vm_that_runs_without_its_vf_warns_and_succeeds),
         TEST(post_of_a_vm_that_has_its_vf_warns_too),
-        TEST(without_libvirt_nothing_is_handed_out),
-        TEST(without_libvirt_vfs_are_taken_back),
+        TEST(without_the_service_nothing_is_handed_out),
+        TEST(nor_is_a_vm_that_has_something_taken_for_clean),
+        TEST(a_vm_without_anything_here_needs_no_service),
         TEST(a_damaged_table_stops_everything),
         TEST(a_wrong_configuration_is_told),
         TEST(arguments_are_strict),
