@@ -29,9 +29,9 @@ struct oneib_domain_feed {
     int socket;  /* oneib-domains'; -1: it does not run */
     double due;  /* it runs: when it has been silent for too long; else: when to start it */
     uint32_t restart_ms;
-    bool has_spoken;  /* since it was started, so that it may say that nothing has changed */
-    bool is_arriving; /* a list has begun, and not ended */
-    bool has_changed; /* `list`, since it was taken last */
+    bool has_explained; /* since it was started: why nobody knows */
+    bool is_arriving;   /* a list has begun, and not ended */
+    bool has_changed;   /* `list`, since it was taken last */
     struct oneib_domain_list list;
     struct oneib_domain_list arriving;
 };
@@ -113,7 +113,7 @@ static int order_start(struct oneib_domain_feed *feed, struct oneib_error *err)
 static void start(struct oneib_domain_feed *feed)
 {
     struct oneib_error err = {0};
-    feed->has_spoken = false;
+    feed->has_explained = feed->is_arriving = false;
     feed->due = oneib_now_ms() + feed->silence_ms;
     if (order_start(feed, &err) == 0)
         return;
@@ -149,10 +149,11 @@ static int take_alone(struct oneib_domain_feed *feed, const struct oneib_domain_
         feed->arriving.count = 0;
         return 0;
     case ONEIB_DOMAIN_NEWS_UNKNOWN:
+        feed->has_explained = true;
         forget(feed, ONEIB_ERROR_UNREACHABLE, "%s", news->text);
         return 0;
     case ONEIB_DOMAIN_NEWS_ALIVE:
-        return feed->has_spoken && feed->list.known ? 0 : fail_out_of_turn(err);
+        return feed->list.known ? 0 : fail_out_of_turn(err);
     default:
         return fail_out_of_turn(err);
     }
@@ -175,10 +176,7 @@ static int take_news(struct oneib_domain_feed *feed, const void *bytes, size_t l
     struct oneib_domain_news news;
     if (oneib_domain_news_check(bytes, length, &news, err) < 0)
         return -1;
-    const int status =
-        feed->is_arriving ? take_of_list(feed, &news, err) : take_alone(feed, &news, err);
-    feed->has_spoken = true;
-    return status;
+    return feed->is_arriving ? take_of_list(feed, &news, err) : take_alone(feed, &news, err);
 }
 
 static void take_message(struct oneib_domain_feed *feed, const void *bytes, size_t length)
@@ -191,10 +189,10 @@ static void take_message(struct oneib_domain_feed *feed, const void *bytes, size
     start_later(feed);
 }
 
-/* It may have said why before. */
+/* What is known is its own, so nothing is any more. */
 static void take_end(struct oneib_domain_feed *feed)
 {
-    if (feed->list.known || !feed->has_spoken)
+    if (feed->list.known || !feed->has_explained)
         forget(feed, ONEIB_ERROR_UNREACHABLE, PROGRAM " has ended, and is started again");
     start_later(feed);
 }
