@@ -99,6 +99,8 @@ struct oneib_vfs {
     struct oneib_vf_timer *timers;   /* owned; likewise, twice */
     struct oneib_vf_ticket *tickets; /* owned; ONEIB_VF_TICKETS_MAX */
     size_t work_count, timer_count;
+    size_t ticket_end; /* all behind it are unused */
+    bool has_news;     /* something has ended outside of a step: those who wait are to be told */
     uint32_t last_wish;
 
     struct oneib_vfs_changes noted; /* since the last step ended */
@@ -200,7 +202,7 @@ bool oneib_vfs_is_hosts(const struct oneib_vfs *vfs, const struct oneib_pci *vf)
 /* ---- domains (domains.c) ------------------------------------------------------------------- */
 
 bool oneib_vfs_domains_known(const struct oneib_vfs *vfs);
-/* UNREACHABLE, unless they are known. */
+/* REFUSED, unless they are known. */
 int oneib_vfs_check_domains(const struct oneib_vfs *vfs, struct oneib_error *err);
 /* A domain names the VF; another VM's, or one that is not OpenNebula's; a running one of the VM's.
  * Never while nobody knows. */
@@ -251,6 +253,8 @@ void oneib_vfs_wish_refused(struct oneib_vfs *vfs, uint32_t wish,
                             const struct oneib_vf_record *record, const char *words);
 /* Those of releases. */
 void oneib_vfs_settle_tickets(struct oneib_vfs *vfs);
+/* Somebody waits for that VF's release. */
+bool oneib_vfs_release_is_waited_for(const struct oneib_vfs *vfs, const struct oneib_vf_work *work);
 
 /* ---- giving (have.c, prepare.c) ------------------------------------------------------------ */
 

@@ -140,7 +140,8 @@ int oneib_vfs_go_on_releasing(struct oneib_vfs *vfs, struct oneib_vf_work *work,
     const int result = take_steps(&releasing, err);
     if (releasing.work) {
         give_next_up(&releasing);
-        oneib_vfs_pause(work, LONGEST_MS);
+        oneib_vfs_pause(work,
+                        oneib_vfs_release_is_waited_for(vfs, work) ? LONGEST_MS : LONGEST_ALONE_MS);
     }
     if (result == 0 || !releasing.has_record)
         return result;
@@ -266,9 +267,9 @@ int oneib_vfs_release(struct oneib_vfs *vfs, const struct oneib_request *request
     /* Nothing to release is the common case of many calls: it costs no look at the adapters. */
     if (!has_any(&wanted))
         return 0;
+    mark_all(&wanted);
     if (oneib_vfs_follow_adapters(vfs, err) < 0)
         return -1;
-    mark_all(&wanted);
     release_all(&wanted);
     if (released->lingering > 0)
         *ticket = oneib_vfs_ticket_of_release(vfs, request);
@@ -297,7 +298,7 @@ static int check_is_ours_to_close(const struct oneib_vfs *vfs, const struct onei
     return 0;
 }
 
-/* The VF of nobody, as the adapter has it now. */
+/* The VF of nobody, as the adapter has it now. Whose it is, a domain's perhaps, must be known. */
 static int find_unrecorded(struct oneib_vfs *vfs, const struct oneib_pci *pci,
                            struct oneib_error *err)
 {
@@ -306,7 +307,7 @@ static int find_unrecorded(struct oneib_vfs *vfs, const struct oneib_pci *pci,
     const struct oneib_hca *hca = oneib_hcas_of_vf(&vfs->hcas, pci, &vf);
     if (hca) {
         now = *vf;
-        if (oneib_hca_reread_vf(hca, &now, err) < 0)
+        if (oneib_vfs_check_domains(vfs, err) < 0 || oneib_hca_reread_vf(hca, &now, err) < 0)
             return -1;
     }
     return check_is_ours_to_close(vfs, hca, &now, err);

@@ -36,8 +36,9 @@ static int64_t vm_settles_in(const struct oneib_vfs *vfs, const struct oneib_vf_
     int64_t longest = settles_in(record, now);
     for (size_t i = 0; i < vfs->table.count; i++) {
         const struct oneib_vf_record *other = &vfs->table.items[i];
-        const int64_t left = seconds_to(other, SETTLED_S, now);
-        if (other->vm_id == record->vm_id && left > longest)
+        const bool counts = other->vm_id == record->vm_id && other->stage != ONEIB_VF_RELEASING;
+        const int64_t left = counts ? seconds_to(other, SETTLED_S, now) : 0;
+        if (left > longest)
             longest = left;
     }
     return longest;

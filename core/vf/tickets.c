@@ -9,6 +9,8 @@ _Static_assert(ONEIB_VF_TICKETS_MAX < 1 << PLACE_BITS, "a ticket holds its place
 
 int oneib_vfs_check_tickets(const struct oneib_vfs *vfs, struct oneib_error *err)
 {
+    if (vfs->ticket_end < ONEIB_VF_TICKETS_MAX)
+        return 0;
     for (size_t i = 0; i < ONEIB_VF_TICKETS_MAX; i++)
         if (!vfs->tickets[i].used)
             return 0;
@@ -26,6 +28,8 @@ static oneib_vfs_ticket take(struct oneib_vfs *vfs, struct oneib_vf_ticket **tak
             continue;
         *ticket = (struct oneib_vf_ticket){.used = true, .turn = ticket->turn + 1};
         *taken = ticket;
+        if (i >= vfs->ticket_end)
+            vfs->ticket_end = i + 1;
         return ticket->turn << PLACE_BITS | (i + 1);
     }
     return 0;
@@ -78,7 +82,7 @@ static bool is_of_wish(const struct oneib_vf_ticket *ticket, uint32_t wish)
 
 bool oneib_vfs_is_waited_for(const struct oneib_vfs *vfs, uint32_t wish)
 {
-    for (size_t i = 0; i < ONEIB_VF_TICKETS_MAX; i++)
+    for (size_t i = 0; i < vfs->ticket_end; i++)
         if (is_of_wish(&vfs->tickets[i], wish))
             return true;
     return false;
@@ -86,7 +90,7 @@ bool oneib_vfs_is_waited_for(const struct oneib_vfs *vfs, uint32_t wish)
 
 void oneib_vfs_wish_done(struct oneib_vfs *vfs, uint32_t wish, const struct oneib_vf_record *record)
 {
-    for (size_t i = 0; i < ONEIB_VF_TICKETS_MAX; i++) {
+    for (size_t i = 0; i < vfs->ticket_end; i++) {
         if (!is_of_wish(&vfs->tickets[i], wish))
             continue;
         vfs->tickets[i].progress = ONEIB_VFS_DONE;
@@ -96,7 +100,7 @@ void oneib_vfs_wish_done(struct oneib_vfs *vfs, uint32_t wish, const struct onei
 
 void oneib_vfs_wish_failed(struct oneib_vfs *vfs, uint32_t wish, const struct oneib_error *err)
 {
-    for (size_t i = 0; i < ONEIB_VF_TICKETS_MAX; i++) {
+    for (size_t i = 0; i < vfs->ticket_end; i++) {
         if (!is_of_wish(&vfs->tickets[i], wish))
             continue;
         vfs->tickets[i].progress = ONEIB_VFS_FAILED;
@@ -178,9 +182,17 @@ static bool is_busy_release(const struct oneib_vf_ticket *ticket)
 void oneib_vfs_settle_tickets(struct oneib_vfs *vfs)
 {
     const double now = oneib_now_ms();
-    for (size_t i = 0; i < ONEIB_VF_TICKETS_MAX; i++)
+    for (size_t i = 0; i < vfs->ticket_end; i++)
         if (is_busy_release(&vfs->tickets[i]))
             settle(vfs, &vfs->tickets[i], now);
+}
+
+bool oneib_vfs_release_is_waited_for(const struct oneib_vfs *vfs, const struct oneib_vf_work *work)
+{
+    for (size_t i = 0; i < vfs->ticket_end; i++)
+        if (is_busy_release(&vfs->tickets[i]) && is_about(vfs, &vfs->tickets[i], work))
+            return true;
+    return work->has_next;
 }
 
 /* ---- asking --------------------------------------------------------------------------------- */
@@ -226,6 +238,8 @@ void oneib_vfs_forget(struct oneib_vfs *vfs, oneib_vfs_ticket number)
         return;
     const uint32_t wish = ticket->progress == ONEIB_VFS_BUSY ? ticket->wish : 0;
     ticket->used = false;
+    while (vfs->ticket_end > 0 && !vfs->tickets[vfs->ticket_end - 1].used)
+        vfs->ticket_end--;
     if (wish == 0 || oneib_vfs_is_waited_for(vfs, wish))
         return;
     struct oneib_vf_work *work = find_wish(vfs, wish);

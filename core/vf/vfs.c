@@ -138,6 +138,7 @@ int oneib_vfs_step(struct oneib_vfs *vfs, bool everything, struct oneib_vfs_chan
     *changes = vfs->noted;
     vfs->noted = (struct oneib_vfs_changes){0};
     vfs->has_failed = false;
+    vfs->has_news = false;
     if (!has_failed)
         return 0;
     *err = vfs->failure;
@@ -147,7 +148,7 @@ int oneib_vfs_step(struct oneib_vfs *vfs, bool everything, struct oneib_vfs_chan
 static bool has_something_to_tell(const struct oneib_vfs *vfs)
 {
     static const struct oneib_vfs_changes nothing;
-    return memcmp(&vfs->noted, &nothing, sizeof nothing) != 0;
+    return vfs->has_news || memcmp(&vfs->noted, &nothing, sizeof nothing) != 0;
 }
 
 static double next_step(const struct oneib_vfs *vfs)

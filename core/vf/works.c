@@ -35,15 +35,17 @@ struct oneib_vf_work *oneib_vfs_begin(struct oneib_vfs *vfs, const struct oneib_
 void oneib_vfs_drop(struct oneib_vfs *vfs, const struct oneib_pci *vf)
 {
     struct oneib_vf_work *work = oneib_vfs_work_of(vfs, vf);
-    if (work)
-        *work = vfs->works[--vfs->work_count];
+    if (!work)
+        return;
+    *work = vfs->works[--vfs->work_count];
+    vfs->has_news = true;
 }
 
 void oneib_vfs_pause(struct oneib_vf_work *work, uint32_t longest_ms)
 {
-    const uint32_t longer = work->pause_ms + work->pause_ms / 2;
-    work->due = oneib_now_ms() + work->pause_ms;
-    work->pause_ms = longer < longest_ms ? longer : longest_ms;
+    const uint32_t pause_ms = work->pause_ms < longest_ms ? work->pause_ms : longest_ms;
+    work->due = oneib_now_ms() + pause_ms;
+    work->pause_ms = pause_ms + pause_ms / 2;
 }
 
 /* ---- remembered ----------------------------------------------------------------------------- */

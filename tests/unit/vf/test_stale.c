@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+/* When a record of a virtual function is nobody's any more. */
+#include "scene.h"
+
+#define SETTLED 120
+#define MIGRATED 3600
+
+static struct oneib_pci give_key(uint32_t vm_id, uint8_t nic_id, bool defer)
+{
+    struct oneib_vf_record record;
+    struct wanted wanted = wanted_of(vm_id, nic_id, KEY);
+    defer_guid(&wanted, defer);
+    give(&wanted, &record);
+    return record.vf;
+}
+
+static bool is_released(uint32_t vm_id, uint8_t nic_id)
+{
+    struct oneib_vf_record record;
+    return !find_record(vm_id, nic_id, &record) || record.stage == ONEIB_VF_RELEASING;
+}
+
+static void step(void)
+{
+    struct oneib_error err = {0};
+    struct oneib_vfs_changes changes;
+    if (oneib_vfs_step(vfs, false, &changes, &err) < 0)
+        fail_msg("%s", err.text);
+}
+
+/* As if the record were so old. */
+static void age(uint32_t vm_id, uint8_t nic_id, int64_t seconds)
+{
+    const struct oneib_vf_record record = record_of(vm_id, nic_id);
+    leave_record(vm_id, nic_id, record.stage, seconds);
+}
+
+static void a_settled_record_without_its_vm_is_released(void **state)
+{
+    (void)state;
+    struct oneib_error err = {0};
+    struct oneib_vfs_changes changes;
+    give_key(42, 1, false);
+    age(42, 1, SETTLED);
+    assert_int_equal(oneib_vfs_due_ms(vfs), 0);
+    assert_int_equal(oneib_vfs_step(vfs, false, &changes, &err), 0);
+    assert_int_equal(changes.freed, 1);
+    assert_closed(&hca, 0);
+    settle();
+    assert_nothing_is_left();
+    assert_int_equal(oneib_vfs_step(vfs, false, &changes, &err), 0);
+    assert_int_equal(changes.freed, 0);
+    assert_int_equal(oneib_vfs_due_ms(vfs), UINT32_MAX);
+}
+
+/* Between pre and the moment when libvirt knows the domain. */
+static void a_young_record_is_left_alone_and_looked_at_in_time(void **state)
+{
+    (void)state;
+    give_key(42, 1, false);
+    age(42, 1, SETTLED - 10);
+    step();
+    assert_false(is_released(42, 1));
+    const uint32_t due = oneib_vfs_due_ms(vfs);
+    assert_true(due > 8000 && due <= 10001);
+}
+
+/* Nothing else is ahead of the time since boot. */
+static void a_record_of_another_boot_is_released(void **state)
+{
+    (void)state;
+    give_key(42, 1, false);
+    age(42, 1, -SETTLED - 10);
+    step();
+    assert_true(is_released(42, 1));
+}
+
+/* Its disks are being copied. */
+static void a_record_of_a_migration_that_takes_long_is_left_alone(void **state)
+{
+    (void)state;
+    give_key(42, 1, true);
+    age(42, 1, SETTLED + 10);
+    step();
+    assert_false(is_released(42, 1));
+    age(42, 1, MIGRATED);
+    step();
+    assert_true(is_released(42, 1));
+}
+
+static void a_record_whose_vm_is_here_is_left_alone(void **state)
+{
+    (void)state;
+    give_key(42, 1, false);
+    age(42, 1, MIGRATED);
+    tell_of_domain(42, false, NULL);
+    step();
+    tell_of_domain(42, true, NULL);
+    step();
+    assert_false(is_released(42, 1));
+    assert_int_equal(oneib_vfs_due_ms(vfs), UINT32_MAX);
+}
+
+static void a_record_whose_vf_some_domain_names_is_left_alone(void **state)
+{
+    (void)state;
+    const struct oneib_pci vf = give_key(42, 1, false);
+    add_domain(-1, false, &vf);
+    age(42, 1, MIGRATED);
+    step();
+    assert_false(is_released(42, 1));
+}
+
+static void nothing_settled_is_released_while_nobody_knows_the_domains(void **state)
+{
+    (void)state;
+    give_key(42, 1, false);
+    domains.known = false;
+    age(42, 1, MIGRATED);
+    step();
+    assert_false(is_released(42, 1));
+    assert_int_equal(oneib_vfs_due_ms(vfs), UINT32_MAX);
+}
+
+/* Pre gives a VM its VFs one by one. */
+static void a_vm_that_got_another_vf_a_moment_ago_keeps_all(void **state)
+{
+    (void)state;
+    give_key(42, 1, false);
+    age(42, 1, SETTLED + 10);
+    domains.known = false;
+    restart_engine();
+    domains.known = true;
+    tell_domains();
+    give_key(42, 2, false);
+    step();
+    assert_false(is_released(42, 1));
+    age(42, 2, SETTLED + 10);
+    step();
+    assert_true(is_released(42, 1));
+    assert_true(is_released(42, 2));
+}
+
+static void a_vm_that_waits_for_another_vf_keeps_all(void **state)
+{
+    (void)state;
+    struct wanted wanted = wanted_of(42, 2, OTHER_KEY);
+    give_key(42, 1, false);
+    age(42, 1, SETTLED - 1);
+    wanted.pkey_wait_ms = 30000;
+    begin(&wanted);
+    struct oneib_vf_record *records = vfs->table.items;
+    records[0].since -= SETTLED;
+    records[1].since -= SETTLED;
+    step();
+    assert_false(is_released(42, 1));
+    assert_false(is_released(42, 2));
+}
+
+static void what_has_ended_is_free_after_the_same_time_from_its_end(void **state)
+{
+    (void)state;
+    const struct oneib_pci vf = give_key(42, 1, false);
+    age(42, 1, MIGRATED);
+    tell_of_domain(42, true, &vf);
+    tell_of_no_domains();
+    step();
+    assert_int_equal(record_of(42, 1).stage, ONEIB_VF_ENDED);
+    age(42, 1, SETTLED);
+    step();
+    assert_true(is_released(42, 1));
+}
+
+/* Whoever had asked for it before the service was started again asks again. */
+static void what_nobody_waits_for_is_released_a_moment_after_the_start(void **state)
+{
+    (void)state;
+    give_key(42, 1, false);
+    domains.known = false;
+    leave_record(42, 1, ONEIB_VF_PREPARING, 0);
+    step();
+    assert_int_equal(record_of(42, 1).stage, ONEIB_VF_PREPARING);
+    const uint32_t due = oneib_vfs_due_ms(vfs);
+    assert_true(due > 8000 && due <= 10001);
+    vfs->opened -= 10000;
+    step();
+    assert_true(is_released(42, 1));
+}
+
+static void a_caller_that_comes_back_has_what_it_had_begun(void **state)
+{
+    (void)state;
+    struct oneib_vf_record record;
+    struct wanted wanted = wanted_of(42, 1, OTHER_KEY);
+    wanted.pkey_wait_ms = 30000;
+    begin(&wanted);
+    restart_engine();
+    look();
+    assert_int_equal(record_of(42, 1).stage, ONEIB_VF_PREPARING);
+    tree_set_pkey(&hca, 1, OTHER_INDEX, FULL | OTHER_KEY);
+    look();
+    assert_closed(&hca, 0);
+    give(&wanted, &record);
+    assert_int_equal(record.index, 0);
+    assert_int_equal(open_index(&hca, 0, 1), OTHER_INDEX);
+    vfs->opened -= 10000;
+    step();
+    assert_int_equal(record_of(42, 1).stage, ONEIB_VF_OPEN);
+}
+
+static void a_release_that_was_killed_is_gone_on_with_at_once(void **state)
+{
+    (void)state;
+    give_key(42, 1, false);
+    domains.known = false;
+    leave_record(42, 1, ONEIB_VF_RELEASING, 0);
+    assert_int_equal(oneib_vfs_due_ms(vfs), 0);
+    step();
+    assert_closed(&hca, 0);
+    settle();
+    assert_nothing_is_left();
+}
+
+static void a_record_whose_vf_is_gone_goes_when_it_is_stale(void **state)
+{
+    (void)state;
+    give_key(42, 1, false);
+    age(42, 1, SETTLED);
+    tree_remove_hca(&hca);
+    step();
+    assert_int_equal(count_records(), 0);
+    tree_add_hca(&hca);
+}
+
+int main(void)
+{
+#define IN_SCENE(test) cmocka_unit_test_setup_teardown(test, open_scene, close_scene)
+    const struct CMUnitTest tests[] = {
+        IN_SCENE(a_settled_record_without_its_vm_is_released),
+        IN_SCENE(a_young_record_is_left_alone_and_looked_at_in_time),
+        IN_SCENE(a_record_of_another_boot_is_released),
+        IN_SCENE(a_record_of_a_migration_that_takes_long_is_left_alone),
+        IN_SCENE(a_record_whose_vm_is_here_is_left_alone),
+        IN_SCENE(a_record_whose_vf_some_domain_names_is_left_alone),
+        IN_SCENE(nothing_settled_is_released_while_nobody_knows_the_domains),
+        IN_SCENE(a_vm_that_got_another_vf_a_moment_ago_keeps_all),
+        IN_SCENE(a_vm_that_waits_for_another_vf_keeps_all),
+        IN_SCENE(what_has_ended_is_free_after_the_same_time_from_its_end),
+        IN_SCENE(what_nobody_waits_for_is_released_a_moment_after_the_start),
+        IN_SCENE(a_caller_that_comes_back_has_what_it_had_begun),
+        IN_SCENE(a_release_that_was_killed_is_gone_on_with_at_once),
+        IN_SCENE(a_record_whose_vf_is_gone_goes_when_it_is_stale),
+    };
+    tree_open();
+    return tree_close(cmocka_run_group_tests(tests, NULL, NULL));
+}
