@@ -4,8 +4,8 @@
  * table changed, a port went up or down, a device is being reset. What happened does not matter,
  * only that something did: whoever waits looks at everything.
  */
-#ifndef ONEIB_VF_ADAPTER_EVENTS_H
-#define ONEIB_VF_ADAPTER_EVENTS_H
+#ifndef ONEIB_NODE_ADAPTER_EVENTS_H
+#define ONEIB_NODE_ADAPTER_EVENTS_H
 
 #include "base/error.h"
 #include "hca/hca.h"

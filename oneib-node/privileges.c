@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "oneib-vf/privileges.h"
+#include "oneib-node/privileges.h"
 #include "base/config.h"
+#include "base/number.h"
 #include "hca/place.h"
 #include <cap-ng.h>
 #include <errno.h>
@@ -13,11 +14,12 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
-/* ---- what is inherited
- * ------------------------------------------------------------------------- */
+/* ---- what is inherited --------------------------------------------------------------------- */
 
 static int check_user(struct oneib_error *err)
 {
@@ -30,8 +32,7 @@ static int check_user(struct oneib_error *err)
         group == saved_group)
         return 0;
     return oneib_fail(err, ONEIB_ERROR_REFUSED,
-                      "it is not made to be setuid or setgid: take that bit away with chmod, and "
-                      "call it through sudo");
+                      "it is not made to be setuid or setgid: take that bit away with chmod");
 }
 
 /* Else the next file that is opened, the table perhaps, would be taken for standard error. open()
@@ -44,9 +45,51 @@ static int open_standard_files(struct oneib_error *err)
     return 0;
 }
 
-static int close_other_files(struct oneib_error *err)
+/* The next name of a list that colons part, into `name`; false: it is too long. */
+static bool next_name(const char **names, char name[ONEIB_INHERITED_NAME])
 {
-    if (close_range(STDERR_FILENO + 1, UINT_MAX, 0) < 0)
+    const size_t length = strcspn(*names, ":");
+    if (length >= ONEIB_INHERITED_NAME)
+        return false;
+    memcpy(name, *names, length);
+    name[length] = '\0';
+    *names += length + ((*names)[length] == ':');
+    return true;
+}
+
+/* sd_listen_fds(3): LISTEN_FDS descriptors from 3 on, if LISTEN_PID is this process. */
+static int take_sockets(struct oneib_inherited *inherited, struct oneib_error *err)
+{
+    uint64_t process, count;
+    const char *names = getenv("LISTEN_FDNAMES");
+    if (!oneib_parse_decimal(getenv("LISTEN_PID"), INT_MAX, &process) ||
+        process != (uint64_t)getpid())
+        return 0;
+    if (!names || !oneib_parse_decimal(getenv("LISTEN_FDS"), ONEIB_INHERITED_MAX, &count))
+        return oneib_fail(err, ONEIB_ERROR_REFUSED,
+                          "it was given other sockets than those of oneib-node.socket and "
+                          "oneib-node-read.socket");
+    for (int i = 0; i < (int)count; i++) {
+        struct oneib_inherited_socket *given = &inherited->sockets[i];
+        given->fd = STDERR_FILENO + 1 + i;
+        if (!next_name(&names, given->name) || fcntl(given->fd, F_SETFD, FD_CLOEXEC) < 0)
+            return oneib_fail(err, ONEIB_ERROR_REFUSED, "a socket that it was given is none");
+    }
+    inherited->socket_count = (int)count;
+    return 0;
+}
+
+static void take_notify_socket(struct oneib_inherited *inherited)
+{
+    const char *notify = getenv("NOTIFY_SOCKET");
+    if (notify && strlen(notify) < sizeof inherited->notify)
+        strcpy(inherited->notify, notify);
+}
+
+static int close_other_files(const struct oneib_inherited *inherited, struct oneib_error *err)
+{
+    const unsigned first = STDERR_FILENO + 1 + (unsigned)inherited->socket_count;
+    if (close_range(first, UINT_MAX, 0) < 0)
         return oneib_fail_errno(err, errno, "closing inherited descriptors");
     return 0;
 }
@@ -59,9 +102,9 @@ static int close_other_files(struct oneib_error *err)
 static int clear_environment(struct oneib_error *err)
 {
     char stream[64] = "";
-    const char *inherited = getenv("JOURNAL_STREAM");
-    if (inherited && strlen(inherited) < sizeof stream)
-        strcpy(stream, inherited);
+    const char *journal = getenv("JOURNAL_STREAM");
+    if (journal && strlen(journal) < sizeof stream)
+        strcpy(stream, journal);
     oneib_node_root();
     if (clearenv() != 0 || (*stream && setenv("JOURNAL_STREAM", stream, 1) < 0))
         return oneib_fail_memory(err);
@@ -70,8 +113,8 @@ static int clear_environment(struct oneib_error *err)
 
 /*
  * Of dispositions only "ignored" is inherited. What a terminal stops a program with (Ctrl-Z, or
- * writing from the background) is ignored: the kernel asks nobody whose program it is, and one that
- * is stopped keeps its locks, without which no virtual function is given or taken back.
+ * writing from the background) is ignored: while it is stopped no virtual function is closed whose
+ * key has gone.
  */
 static int reset_signals(struct oneib_error *err)
 {
@@ -106,8 +149,7 @@ static int reset_process(struct oneib_error *err)
     return 0;
 }
 
-/* ---- root's capabilities
- * ------------------------------------------------------------------------- */
+/* ---- root's capabilities ------------------------------------------------------------------- */
 
 /*
  * CAP_NET_ADMIN is kept: RTM_SETLINK, by which mlx5 takes GUIDs and link states, needs it. Nothing
@@ -133,16 +175,42 @@ static int keep_net_admin_only(struct oneib_error *err)
     return 0;
 }
 
-int oneib_vf_drop_privileges(struct oneib_error *err)
+int oneib_inherit(struct oneib_inherited *inherited, struct oneib_error *err)
 {
-    if (open_standard_files(err) < 0 || check_user(err) < 0 || close_other_files(err) < 0 ||
-        clear_environment(err) < 0 || reset_signals(err) < 0 || reset_process(err) < 0)
+    *inherited = (struct oneib_inherited){0};
+    take_notify_socket(inherited);
+    if (open_standard_files(err) < 0 || check_user(err) < 0 || take_sockets(inherited, err) < 0 ||
+        close_other_files(inherited, err) < 0 || clear_environment(err) < 0 ||
+        reset_signals(err) < 0)
         return -1;
+    return reset_process(err);
+}
+
+int oneib_drop_privileges(struct oneib_error *err)
+{
     return geteuid() == 0 ? keep_net_admin_only(err) : 0;
 }
 
-/* ---- the configuration
- * ------------------------------------------------------------------------- */
+void oneib_tell_ready(const struct oneib_inherited *inherited)
+{
+    static const char ready[] = "READY=1";
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    const size_t length = strlen(inherited->notify);
+    if (length == 0 || length > sizeof address.sun_path)
+        return;
+    memcpy(address.sun_path, inherited->notify, length);
+    /* A name that begins with '@' is one of no file: it begins with a 0 then, and has no end. */
+    if (address.sun_path[0] == '@')
+        address.sun_path[0] = '\0';
+    const int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return;
+    sendto(fd, ready, strlen(ready), MSG_NOSIGNAL, (const struct sockaddr *)&address,
+           (socklen_t)(offsetof(struct sockaddr_un, sun_path) + length));
+    close(fd);
+}
+
+/* ---- the configuration --------------------------------------------------------------------- */
 
 static int check_path(const char *path, struct oneib_error *err)
 {
@@ -156,7 +224,7 @@ static int check_path(const char *path, struct oneib_error *err)
                       path);
 }
 
-int oneib_vf_check_config(struct oneib_error *err)
+int oneib_check_config_owner(struct oneib_error *err)
 {
     char folder[] = ONEIB_CONFIG_DEFAULT_PATH;
     if (geteuid() != 0)

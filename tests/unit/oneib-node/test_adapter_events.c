@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "oneib-vf/adapter_events.h"
+#include "oneib-node/adapter_events.h"
 #include "verbs_standin.h"
 #include <errno.h>
 #include <setjmp.h>

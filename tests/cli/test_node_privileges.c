@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What root keeps. Each test is a process of its own, which loses the rest. */
-#include "oneib-vf/privileges.h"
+#include "oneib-node/privileges.h"
 #include <cap-ng.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -39,10 +39,12 @@ static void assert_holds_in_child(bool (*holds)(void))
     assert_int_equal(status, 0);
 }
 
+static struct oneib_inherited inherited;
+
 static bool drop(void)
 {
     struct oneib_error err;
-    return oneib_vf_drop_privileges(&err) == 0;
+    return oneib_inherit(&inherited, &err) == 0 && oneib_drop_privileges(&err) == 0;
 }
 
 static bool keeps_net_admin_at_most(void)
@@ -98,14 +100,14 @@ static void root_without_capabilities_writes_the_files_of_root(void **state)
 static bool refuses_to_be_setuid(void)
 {
     struct oneib_error err;
-    return setresuid(65534, 0, 0) == 0 && oneib_vf_drop_privileges(&err) < 0 &&
+    return setresuid(65534, 0, 0) == 0 && oneib_inherit(&inherited, &err) < 0 &&
            err.code == ONEIB_ERROR_REFUSED && strstr(err.text, "setuid");
 }
 
 static bool refuses_to_be_setgid(void)
 {
     struct oneib_error err;
-    return setresgid(65534, 0, 0) == 0 && oneib_vf_drop_privileges(&err) < 0 &&
+    return setresgid(65534, 0, 0) == 0 && oneib_inherit(&inherited, &err) < 0 &&
            err.code == ONEIB_ERROR_REFUSED;
 }
 
@@ -141,6 +143,73 @@ static void the_environment_is_emptied_but_for_what_the_log_goes_by(void **state
     assert_holds_in_child(drops_an_endless_stream_name);
 }
 
+/* systemd's, as descriptors 3 and 4; those behind them are closed. */
+static bool keeps_the_sockets_that_are_its_own(void)
+{
+    char pid[16];
+    snprintf(pid, sizeof pid, "%d", (int)getpid());
+    setenv("LISTEN_PID", pid, 1);
+    setenv("LISTEN_FDS", "2", 1);
+    setenv("LISTEN_FDNAMES", "read:node", 1);
+    setenv("NOTIFY_SOCKET", "/run/notify", 1);
+    for (int fd = 3; fd < 6; fd++)
+        if (dup2(STDIN_FILENO, fd) < 0)
+            return false;
+    return drop() && inherited.socket_count == 2 && inherited.sockets[0].fd == 3 &&
+           strcmp(inherited.sockets[0].name, "read") == 0 &&
+           strcmp(inherited.sockets[1].name, "node") == 0 && fcntl(3, F_GETFD) == FD_CLOEXEC &&
+           fcntl(4, F_GETFD) == FD_CLOEXEC && fcntl(5, F_GETFD) < 0 &&
+           strcmp(inherited.notify, "/run/notify") == 0;
+}
+
+static bool leaves_sockets_of_another_process(void)
+{
+    setenv("LISTEN_PID", "1", 1);
+    setenv("LISTEN_FDS", "1", 1);
+    setenv("LISTEN_FDNAMES", "node", 1);
+    return dup2(STDIN_FILENO, 3) == 3 && drop() && inherited.socket_count == 0 &&
+           fcntl(3, F_GETFD) < 0;
+}
+
+static bool is_refused_with(const char *count, const char *names)
+{
+    struct oneib_error err;
+    char pid[16];
+    snprintf(pid, sizeof pid, "%d", (int)getpid());
+    setenv("LISTEN_PID", pid, 1);
+    setenv("LISTEN_FDS", count, 1);
+    setenv("LISTEN_FDNAMES", names, 1);
+    for (int fd = 3; fd < 6; fd++)
+        if (dup2(STDIN_FILENO, fd) < 0)
+            return false;
+    return oneib_inherit(&inherited, &err) < 0 && err.code == ONEIB_ERROR_REFUSED;
+}
+
+static bool refuses_too_many(void)
+{
+    return is_refused_with("3", "node:read:more");
+}
+
+static bool refuses_no_number(void)
+{
+    return is_refused_with("-1", "node");
+}
+
+static bool refuses_a_long_name(void)
+{
+    return is_refused_with("1", "node-of-another-service");
+}
+
+static void systemds_sockets_are_kept_and_nothing_else(void **state)
+{
+    (void)state;
+    assert_holds_in_child(keeps_the_sockets_that_are_its_own);
+    assert_holds_in_child(leaves_sockets_of_another_process);
+    assert_holds_in_child(refuses_too_many);
+    assert_holds_in_child(refuses_no_number);
+    assert_holds_in_child(refuses_a_long_name);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -148,6 +217,7 @@ int main(void)
         cmocka_unit_test(root_without_capabilities_writes_the_files_of_root),
         cmocka_unit_test(a_setuid_or_setgid_program_is_refused),
         cmocka_unit_test(the_environment_is_emptied_but_for_what_the_log_goes_by),
+        cmocka_unit_test(systemds_sockets_are_kept_and_nothing_else),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

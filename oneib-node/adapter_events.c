@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "oneib-vf/adapter_events.h"
+#include "oneib-node/adapter_events.h"
 #include "hca/place.h"
 #include <dlfcn.h>
 #include <errno.h>
@@ -8,9 +8,8 @@
 #include <string.h>
 
 /*
- * What is used of libibverbs. It is loaded by whoever watches: the same program is run through sudo
- * for each NIC, where it has no use for it, and where each library that is not there is one that
- * nobody can find fault with.
+ * What is used of libibverbs. It is loaded where there is an adapter to follow: a node whose
+ * adapters come later starts without it, and a process of root's has no code that it does not use.
  */
 static struct verbs {
     struct ibv_device **(*get_device_list)(int *count);
@@ -135,7 +134,7 @@ static int name_one_that_is_not_open(const struct oneib_adapter_events *events,
         if (!is_open(events, hcas->items[i].name))
             return oneib_fail(err, ONEIB_ERROR_NOT_FOUND,
                               "libibverbs does not know %s: install ibverbs-providers, load "
-                              "ib_uverbs, and restart the service oneib-vf",
+                              "ib_uverbs, and restart the service oneib-node",
                               hcas->items[i].name);
     return 0;
 }
