@@ -134,6 +134,9 @@ int oneib_vfs_read_table(struct oneib_vfs *vfs, struct oneib_error *err);
 struct oneib_vf_table *oneib_vfs_draft(struct oneib_vfs *vfs, struct oneib_error *err);
 int oneib_vfs_commit(struct oneib_vfs *vfs, struct oneib_error *err);
 
+/* Writes the table again when the disk has another one, or none. */
+int oneib_vfs_keep_table(struct oneib_vfs *vfs, struct oneib_error *err);
+
 /* Puts it in the place of its VF's, or adds it; or removes that VF's. */
 int oneib_vfs_put(struct oneib_vfs *vfs, const struct oneib_vf_record *record,
                   struct oneib_error *err);

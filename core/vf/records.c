@@ -106,6 +106,13 @@ int oneib_vfs_commit(struct oneib_vfs *vfs, struct oneib_error *err)
     return 0;
 }
 
+int oneib_vfs_keep_table(struct oneib_vfs *vfs, struct oneib_error *err)
+{
+    if (disk_has(&vfs->table))
+        return 0;
+    return oneib_vfs_draft(vfs, err) ? oneib_vfs_commit(vfs, err) : -1;
+}
+
 int oneib_vfs_put(struct oneib_vfs *vfs, const struct oneib_vf_record *record,
                   struct oneib_error *err)
 {

@@ -108,6 +108,15 @@ static bool is_due(const struct oneib_vfs *vfs)
     return vfs->work_count > 0 || vfs->retry > 0 || vfs->timer_count > 0;
 }
 
+/* Who else reads the table, and the next service, must find it. */
+static void look_at_everything(struct oneib_vfs *vfs)
+{
+    struct oneib_error err = {0};
+    if (oneib_vfs_keep_table(vfs, &err) < 0)
+        oneib_vfs_note_failure(vfs, &err);
+    oneib_vfs_look(vfs);
+}
+
 static int look(struct oneib_vfs *vfs, bool everything, struct oneib_error *err)
 {
     if (!vfs->table_known && oneib_vfs_read_table(vfs, err) < 0)
@@ -116,7 +125,7 @@ static int look(struct oneib_vfs *vfs, bool everything, struct oneib_error *err)
         return -1;
     oneib_vfs_look_at_domains(vfs);
     if (everything)
-        oneib_vfs_look(vfs);
+        look_at_everything(vfs);
     go_on_with_all(vfs, everything);
     if (oneib_vfs_next_stale(vfs) <= oneib_now_ms()) {
         if (oneib_vfs_follow_adapters(vfs, err) < 0)
