@@ -350,14 +350,21 @@ static void check_all_recorded(const struct plugging *plugging, const struct one
     }
 }
 
+/* Not where the domain has another VF. */
+static bool has_room_for(const struct plugging *plugging, const struct oneib_vf_record *record)
+{
+    const struct oneib_domain_device *place = find_place(plugging, record->nic_id);
+    return place && (!place->has_vf || !oneib_domain_device_of(&plugging->now, record->nic_id));
+}
+
 /* One that is closed opens by itself once its key is there, and one that no domain has named since
  * it was asked for is not taken for one whose domain has ended. */
 static bool is_to_ask_for(const struct plugging *plugging, const struct oneib_vf_record *record)
 {
-    return record->vm_id == plugging->vm->id && !is_in(plugging, record) &&
-           record->guid == ONEIB_VF_GUID_SET &&
+    return record->vm_id == plugging->vm->id && record->guid == ONEIB_VF_GUID_SET &&
            (record->stage == ONEIB_VF_ENDED ||
-            (record->stage == ONEIB_VF_OPEN && record->in_domain));
+            (record->stage == ONEIB_VF_OPEN && record->in_domain)) &&
+           has_room_for(plugging, record);
 }
 
 static int ask_for(struct oneib_client **service, const struct oneib_vf_record *record,
