@@ -57,11 +57,10 @@ static int configure_node(struct lab *lab, size_t host, struct oneib_error *err)
     oneib_autotext struct oneib_text config = {0};
     snprintf(name, sizeof name, LAB_NODES "/%s/etc/oneib/oneib.conf", lab_host_hca(lab, host, err));
     oneib_text_printf(&config,
-                      "node: {\n  helper = [ \"%s/" LAB_NODE_PROGRAMS "/oneib-vf\" ];\n"
-                      "  libvirt = \"test://%s/var/lib/live-standin/node.xml\";\n"
+                      "node: {\n  libvirt = \"test://%s/var/lib/live-standin/node.xml\";\n"
                       "  pkey_wait = 10000;\n  guid_wait = 5000;\n  watch = 10000;\n"
                       "  unplug_wait = 1000;\n};\n",
-                      lab_folder(lab), lab_node_root(lab, host));
+                      lab_node_root(lab, host));
     if (oneib_text_failed(&config))
         return oneib_fail_memory(err);
     return lab_write(lab, name, 0644, config.data, err);
@@ -156,9 +155,9 @@ static int change_host(struct lab *lab, char **words, size_t host, struct oneib_
     if (strcmp(words[0], "hold-guids") == 0)
         return lab_node_hold_guids(lab, host, strcmp(words[2], "yes") == 0, err);
     if (strcmp(words[0], "watch") == 0 && strcmp(words[2], "start") == 0)
-        return lab_node_watch_start(lab, host, err);
+        return lab_node_service_start(lab, host, err);
     if (strcmp(words[0], "watch") == 0)
-        return lab_node_watch_stop(lab, host, signal_called(words[3] ? words[3] : ""), err);
+        return lab_node_service_stop(lab, host, signal_called(words[3] ? words[3] : ""), err);
     return oneib_fail(err, ONEIB_ERROR_INPUT, "unknown: %s", words[0]);
 }
 

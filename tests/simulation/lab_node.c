@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Simulated nodes: their folders, their programs, their watch. */
+/* Simulated nodes: their folders, their programs, their service. */
 #include "lab_node.h"
 #include "base/cleanup.h"
 #include "base/text.h"
@@ -179,11 +179,10 @@ static int configure(struct lab *lab, size_t host, struct oneib_error *err)
     lab_node_file(lab, host, "/etc/oneib/oneib.conf", name, sizeof name);
     lab_node_file(lab, host, ".xml", domains, sizeof domains);
     oneib_text_printf(&config,
-                      "node: {\n  helper = [ \"%s/" LAB_NODE_PROGRAMS "/oneib-vf\" ];\n"
-                      "  libvirt = \"test://%s/%s\";\n  pkey_wait = %u;\n  guid_wait = %u;\n"
-                      "  watch = %u;\n};\n",
-                      lab->folder, lab->folder, domains, options->pkey_wait_ms,
-                      options->guid_wait_ms, options->watch_ms);
+                      "node: {\n  libvirt = \"test://%s/%s\";\n  pkey_wait = %u;\n"
+                      "  guid_wait = %u;\n  watch = %u;\n};\n",
+                      lab->folder, domains, options->pkey_wait_ms, options->guid_wait_ms,
+                      options->watch_ms);
     if (oneib_text_failed(&config))
         return oneib_fail_memory(err);
     return lab_write(lab, name, 0644, config.data, err) < 0 ||
@@ -209,19 +208,6 @@ static int plan_roots(struct lab *lab, const struct lab_node_options *options,
         if (!hca || !(lab->nodes->roots[host] = lab_path(lab, name, err)))
             return -1;
     }
-    return 0;
-}
-
-int lab_nodes_start(struct lab *lab, const struct lab_node_options *options,
-                    struct oneib_error *err)
-{
-    if (plan_roots(lab, options, err) < 0 || make_nodes_folder(lab, err) < 0 ||
-        copy_programs(lab, err) < 0 || write_plan(lab, err) < 0 || start_standin(lab, err) < 0)
-        return -1;
-    for (size_t host = 0; host < lab_host_count(lab); host++)
-        if (configure(lab, host, err) < 0 ||
-            (options->watch && lab_node_watch_start(lab, host, err) < 0))
-            return -1;
     return 0;
 }
 
@@ -256,41 +242,45 @@ int lab_node_run(struct lab *lab, size_t host, const char *const *argv, const ch
     return arguments[0] ? lab_run_program(lab, &program, input, PROGRAM_MS, output, err) : -1;
 }
 
-/* Until SIGHUP has become something that does not end it: caught, or blocked for signalfd(). */
-static int await_listening(struct lab *lab, pid_t pid, const char *name, struct oneib_error *err)
+/* ---- their service ------------------------------------------------------------------------- */
+
+static void name_service(const struct lab *lab, size_t host, char *name, size_t size)
 {
-    char path[64], line[128], log[80];
-    unsigned long long mask = 0, bits;
-    const long end = lab_clock_ms() + READY_MS;
-    snprintf(path, sizeof path, "/proc/%d/status", pid);
-    snprintf(log, sizeof log, "%s.log", name);
-    while (!(mask & 1ull << (SIGHUP - 1))) {
-        if (!lab_is_running(lab, pid) || lab_clock_ms() > end) {
-            oneib_autofree char *said = lab_log_end(lab, log);
-            return oneib_fail(err, ONEIB_ERROR_UNREACHABLE,
-                              "starting oneib-vf watch: it does not listen; %s", said);
-        }
-        oneib_autofclose FILE *file = fopen(path, "re");
-        while (file && fgets(line, sizeof line, file))
-            if (sscanf(line, "SigBlk: %llx", &bits) == 1 ||
-                sscanf(line, "SigCgt: %llx", &bits) == 1)
-                mask |= bits;
-        lab_sleep_ms(1);
+    snprintf(name, size, "node-%s", strrchr(lab_node_root(lab, host), '/') + 1);
+}
+
+pid_t lab_node_service_pid(const struct lab *lab, size_t host)
+{
+    char name[64];
+    name_service(lab, host, name, sizeof name);
+    return lab_child_pid(lab, name);
+}
+
+int lab_node_await(struct lab *lab, size_t host, const char *first, const char *second,
+                   struct oneib_error *err)
+{
+    struct lab_output output;
+    char name[64], log[80];
+    if (lab_node_run(lab, host, (const char *[]){"oneib-node-ask", "await", first, second, NULL},
+                     NULL, &output, err) < 0)
+        return -1;
+    const bool done = output.status == 0;
+    if (!done) {
+        name_service(lab, host, name, sizeof name);
+        snprintf(log, sizeof log, "%s.log", name);
+        oneib_autofree char *said = lab_log_end(lab, log);
+        oneib_fail(err, ONEIB_ERROR_TIMEOUT, "%s%s", output.error, said ? said : "");
     }
-    return 0;
+    lab_output_clear(&output);
+    return done ? 0 : -1;
 }
 
-static void name_watch(const struct lab *lab, size_t host, char *name, size_t size)
+static int spawn_service(struct lab *lab, size_t host, struct oneib_error *err)
 {
-    snprintf(name, size, "watch-%s", strrchr(lab_node_root(lab, host), '/') + 1);
-}
-
-int lab_node_watch_start(struct lab *lab, size_t host, struct oneib_error *err)
-{
-    char name[64], root[ROOT_VARIABLE_SIZE], file[64], text[16];
+    char name[64], root[ROOT_VARIABLE_SIZE];
     const char *environment[] = {root, NULL};
-    const char *argv[] = {find_program(lab, "oneib-vf", err), "watch", NULL};
-    name_watch(lab, host, name, sizeof name);
+    const char *argv[] = {find_program(lab, "oneib-node", err), NULL};
+    name_service(lab, host, name, sizeof name);
     name_root(lab, host, root);
     const struct lab_program program = {.name = name,
                                         .argv = argv,
@@ -300,27 +290,56 @@ int lab_node_watch_start(struct lab *lab, size_t host, struct oneib_error *err)
                                         .error = -1,
                                         .as_node_user = true};
     pid_t pid;
-    if (!argv[0] || lab_start(lab, &program, &pid, err) < 0 ||
-        await_listening(lab, pid, name, err) < 0)
+    return argv[0] ? lab_start(lab, &program, &pid, err) : -1;
+}
+
+/* Until it listens, and knows the domains. */
+static int await_service(struct lab *lab, size_t host, struct oneib_error *err)
+{
+    char file[64], text[16];
+    if (lab_node_await(lab, host, "known", NULL, err) < 0)
         return -1;
-    lab_node_file(lab, host, ".watch", file, sizeof file);
+    const pid_t pid = lab_node_service_pid(lab, host);
+    lab_node_file(lab, host, LAB_NODE_SERVICE, file, sizeof file);
     snprintf(text, sizeof text, "%d\n", pid);
     if (lab_write(lab, file, 0644, text, err) < 0)
         return -1;
     /* node-standin may have changed the table before it knew whom to tell. */
-    return kill(pid, SIGHUP) < 0 ? oneib_fail_errno(err, errno, "signalling oneib-vf watch") : 0;
+    return pid <= 0 || kill(pid, SIGHUP) < 0 ? oneib_fail_errno(err, errno, "signalling oneib-node")
+                                             : 0;
 }
 
-int lab_node_watch_stop(struct lab *lab, size_t host, int signal, struct oneib_error *err)
+int lab_node_service_start(struct lab *lab, size_t host, struct oneib_error *err)
 {
-    char name[64], file[64];
-    name_watch(lab, host, name, sizeof name);
-    lab_node_file(lab, host, ".watch", file, sizeof file);
+    return spawn_service(lab, host, err) < 0 ? -1 : await_service(lab, host, err);
+}
+
+int lab_node_service_stop(struct lab *lab, size_t host, int signal, struct oneib_error *err)
+{
+    char file[64];
+    lab_node_file(lab, host, LAB_NODE_SERVICE, file, sizeof file);
     const char *path = lab_path(lab, file, err);
     if (!path || (unlink(path) < 0 && errno != ENOENT))
-        return oneib_fail_errno(err, errno, "stopping oneib-vf watch");
-    return lab_end(lab, lab_child_pid(lab, name), signal, END_MS, err);
+        return oneib_fail_errno(err, errno, "stopping oneib-node");
+    return lab_end(lab, lab_node_service_pid(lab, host), signal, END_MS, err);
 }
+
+int lab_nodes_start(struct lab *lab, const struct lab_node_options *options,
+                    struct oneib_error *err)
+{
+    if (plan_roots(lab, options, err) < 0 || make_nodes_folder(lab, err) < 0 ||
+        copy_programs(lab, err) < 0 || write_plan(lab, err) < 0 || start_standin(lab, err) < 0)
+        return -1;
+    for (size_t host = 0; host < lab_host_count(lab); host++)
+        if (configure(lab, host, err) < 0 || spawn_service(lab, host, err) < 0)
+            return -1;
+    for (size_t host = 0; host < lab_host_count(lab); host++)
+        if (await_service(lab, host, err) < 0)
+            return -1;
+    return 0;
+}
+
+/* ---- the subnet manager's part ------------------------------------------------------------- */
 
 int lab_node_hold_guids(struct lab *lab, size_t host, bool hold, struct oneib_error *err)
 {

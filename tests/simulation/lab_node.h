@@ -7,8 +7,8 @@
  * tables, states and LIDs by SMP from the fabric and writes them into the trees, and plays the
  * adapter's part: see node-standin/node_standin.h.
  *
- * The programs on a node (probe, network driver, oneib-vf, oneib-domains) are the real ones. They
- * run as the user that owns the trees: never as root, who would ignore ONEIB_NODE_ROOT
+ * The programs on a node (oneib-node with oneib-domains, probe, network driver) are the real ones.
+ * They run as the user that owns the trees: never as root, who would ignore ONEIB_NODE_ROOT
  * (hca/place.h); a lab that root opens runs them, and node-standin, as nobody (65534). All of them
  * are copied into the lab's folder: nobody need not be able to enter the folders of the build, and
  * they look for each other beside themselves, as where they are installed.
@@ -23,17 +23,16 @@
 struct lab_node_options {
     enum oneib_hca_driver driver;                  /* MLX4, or MLX5 (NVIDIA's sysfs files) */
     unsigned vfs;                                  /* of each adapter, 0-63 */
-    bool watch;                                    /* start oneib-vf watch on each node */
     unsigned pkey_wait_ms, guid_wait_ms, watch_ms; /* base/config.h, node.* */
 };
 #define LAB_NODES_DEFAULTS                                                                         \
     {                                                                                              \
-        .driver = ONEIB_HCA_MLX4, .vfs = 7, .watch = true, .pkey_wait_ms = 10000,                  \
-        .guid_wait_ms = 5000, .watch_ms = 10000                                                    \
+        .driver = ONEIB_HCA_MLX4, .vfs = 7, .pkey_wait_ms = 10000, .guid_wait_ms = 5000,           \
+        .watch_ms = 10000                                                                          \
     }
 
-/* Makes the trees of all compute hosts and starts node-standin; after lab_fabric_start(). Ended by
- * lab_close(). */
+/* Makes the trees of all compute hosts and starts node-standin and each node's oneib-node; after
+ * lab_fabric_start(). Ended by lab_close(). */
 int lab_nodes_start(struct lab *lab, const struct lab_node_options *options,
                     struct oneib_error *err);
 /* The folder that stands for the host's root. */
@@ -41,18 +40,18 @@ const char *lab_node_root(const struct lab *lab, size_t host);
 /* PCI address of VF n, on each node. */
 struct oneib_pci lab_node_vf_pci(unsigned vf);
 
-/* oneib-vf watch of a node. Start: until it listens to signals. Stop: SIGTERM or SIGKILL, and its
- * end. */
-int lab_node_watch_start(struct lab *lab, size_t host, struct oneib_error *err);
-int lab_node_watch_stop(struct lab *lab, size_t host, int signal, struct oneib_error *err);
+/* oneib-node of a node. Start: until it answers and knows the node's domains. Stop: SIGTERM or
+ * SIGKILL, and its end. */
+int lab_node_service_start(struct lab *lab, size_t host, struct oneib_error *err);
+int lab_node_service_stop(struct lab *lab, size_t host, int signal, struct oneib_error *err);
 /* The subnet manager refuses to delete the node's alias GUIDs, as it does while they are in a
  * multicast group. */
 int lab_node_hold_guids(struct lab *lab, size_t host, bool hold, struct oneib_error *err);
 
 /*
  * Runs a program on the node to its end: argv[0] is the name of one of ours ("probe", "pre",
- * "oneib-vf", "oneib"); input: its standard input, NULL for none. As with lab_run() any end is a
- * success: look at output->status.
+ * "oneib-node-ask", "oneib"); input: its standard input, NULL for none. As with lab_run() any end
+ * is a success: look at output->status.
  */
 int lab_node_run(struct lab *lab, size_t host, const char *const *argv, const char *input,
                  struct lab_output *output, struct oneib_error *err);
@@ -75,8 +74,12 @@ int lab_node_driver(struct lab *lab, size_t host, const char *action, uint32_t v
 int lab_node_update_nic(struct lab *lab, size_t host, uint32_t vm, uint32_t network,
                         const char *old, struct oneib_error *err);
 
-/* The domain of a VM is there (with the VFs that oneib's table has for it), or is gone. */
+/* The domain of a VM is there (with the VFs that oneib's table has for it), or is gone; the node's
+ * service, if it runs, knows it. */
 int lab_node_domain(struct lab *lab, size_t host, uint32_t vm, bool there, struct oneib_error *err);
+/* Its domain has let go of a VF. */
+int lab_node_unplug(struct lab *lab, size_t host, uint32_t vm, unsigned vf,
+                    struct oneib_error *err);
 /* From PROLOG to running on its host: pre, domain, post. */
 int lab_node_boot(struct lab *lab, size_t host, uint32_t vm, struct oneib_error *err);
 

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <string.h>
 
 #define ADAPTER "/sys/class/infiniband/mlx4_0"
@@ -81,12 +82,44 @@ static void remove_domain(struct lab_nodes *nodes, size_t host, uint32_t vm)
     nodes->domain_count = kept;
 }
 
+/* libvirt's test driver has no events for what is in its file: the service is told to ask again. */
+static int tell_service(struct lab *lab, size_t host, uint32_t vm, struct oneib_error *err)
+{
+    const struct lab_nodes *nodes = lab->nodes;
+    const pid_t pid = lab_node_service_pid(lab, host);
+    char id[16], count[16] = "gone";
+    if (pid <= 0)
+        return 0;
+    if (kill(pid, SIGUSR1) < 0)
+        return oneib_fail_errno(err, errno, "signalling oneib-node");
+    for (size_t i = 0; i < nodes->domain_count; i++)
+        if (nodes->domains[i].host == host && nodes->domains[i].vm == vm)
+            snprintf(count, sizeof count, "%zu", nodes->domains[i].vf_count);
+    snprintf(id, sizeof id, "%" PRIu32, vm);
+    return lab_node_await(lab, host, id, count, err);
+}
+
 int lab_node_domain(struct lab *lab, size_t host, uint32_t vm, bool there, struct oneib_error *err)
 {
     remove_domain(lab->nodes, host, vm);
     if (there && add_domain(lab, host, vm, err) < 0)
         return -1;
-    return lab_node_write_domains(lab, host, err);
+    return lab_node_write_domains(lab, host, err) < 0 ? -1 : tell_service(lab, host, vm, err);
+}
+
+int lab_node_unplug(struct lab *lab, size_t host, uint32_t vm, unsigned vf, struct oneib_error *err)
+{
+    const struct oneib_pci pci = lab_node_vf_pci(vf);
+    for (size_t i = 0; i < lab->nodes->domain_count; i++) {
+        struct lab_domain *domain = &lab->nodes->domains[i];
+        size_t kept = 0;
+        for (size_t j = 0; j < domain->vf_count; j++)
+            if (domain->host != host || domain->vm != vm ||
+                oneib_pci_compare(&domain->vfs[j], &pci) != 0)
+                domain->vfs[kept++] = domain->vfs[j];
+        domain->vf_count = kept;
+    }
+    return lab_node_write_domains(lab, host, err) < 0 ? -1 : tell_service(lab, host, vm, err);
 }
 
 /* ---- oneib's table ------------------------------------------------------------------------- */
@@ -104,7 +137,8 @@ int lab_node_claims(struct lab *lab, size_t host, struct lab_node_claim claims[L
         struct lab_node_claim *claim = &claims[*count];
         if (*count == LAB_NODE_CLAIMS ||
             sscanf(line,
-                   "vf=%*s device=%*s index=%u port=1 vm=%" SCNu32 " nic=%u network=%*u site=%*u pkey=%*x "
+                   "vf=%*s device=%*s index=%u port=1 vm=%" SCNu32
+                   " nic=%u network=%*u site=%*u pkey=%*x "
                    "membership=%*s stage=%15s",
                    &claim->vf, &claim->vm, &claim->nic, claim->stage) != 4)
             return oneib_fail(err, ONEIB_ERROR_PROTOCOL, "%s: unexpected: %s", name, line);

@@ -51,17 +51,16 @@ static inline int start(const struct lab_node_options *options)
     return -1;
 }
 
-static inline int without_watch(void **state)
+static inline int with_short_waits(void **state)
 {
     struct lab_node_options options = LAB_NODES_DEFAULTS;
     (void)state;
-    options.watch = false;
     options.pkey_wait_ms = 500;
     options.guid_wait_ms = 500;
     return start(&options);
 }
 
-static inline int with_watch(void **state)
+static inline int with_long_waits(void **state)
 {
     const struct lab_node_options options = LAB_NODES_DEFAULTS;
     (void)state;
@@ -214,6 +213,13 @@ static inline size_t count_claims(size_t host)
     return count;
 }
 
+static inline void await_no_claims(size_t host)
+{
+    for (unsigned waited = 0; count_claims(host) > 0 && waited < SEEN_MS; waited += 2)
+        lab_sleep_ms(2);
+    assert_int_equal(count_claims(host), 0);
+}
+
 /* The only one that the VM has on the host. */
 static inline struct lab_node_claim claim_of(size_t host, uint32_t vm)
 {
@@ -227,6 +233,15 @@ static inline struct lab_node_claim claim_of(size_t host, uint32_t vm)
         }
     assert_int_equal(matching, 1);
     return found;
+}
+
+static inline void await_stage(size_t host, uint32_t vm, const char *stage)
+{
+    for (unsigned waited = 0; strcmp(claim_of(host, vm).stage, stage) != 0; waited += 2) {
+        if (waited > SEEN_MS)
+            fail_msg("VM %" PRIu32 "'s is %s, not %s", vm, claim_of(host, vm).stage, stage);
+        lab_sleep_ms(2);
+    }
 }
 
 static inline void assert_open(size_t host, uint32_t vm, uint16_t key)
@@ -247,7 +262,7 @@ static inline void assert_guid(size_t host, uint32_t vm)
     assert_int_equal(state.accepted, guid);
 }
 
-#define quiet(test) cmocka_unit_test_setup_teardown(test, without_watch, stop)
-#define watched(test) cmocka_unit_test_setup_teardown(test, with_watch, stop)
+#define hasty(test) cmocka_unit_test_setup_teardown(test, with_short_waits, stop)
+#define patient(test) cmocka_unit_test_setup_teardown(test, with_long_waits, stop)
 
 #endif

@@ -146,7 +146,7 @@ static void a_signal_that_ends_a_lab_leaves_nothing_of_it(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
         const struct other other = start_other(open_whole_lab);
-        /* ibsim, opensm and both stand-ins; oneib-vf is elsewhere. */
+        /* ibsim, opensm and both stand-ins, and what runs on nodes. */
         assert_true(count_programs(&other) >= 4);
         end_other(&other, signals[i]);
         await_gone(&other);

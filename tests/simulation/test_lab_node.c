@@ -156,13 +156,13 @@ int main(void)
         return LAB_SKIPPED;
     }
     const struct CMUnitTest tests[] = {
-        quiet(a_tree_shows_its_port_without_the_last_entry_of_the_table),
-        quiet(keys_that_come_and_go_are_seen_in_the_tree),
-        quiet(a_link_that_goes_down_is_seen_in_the_tree),
-        quiet(a_guid_is_accepted_at_one_port_at_a_time),
-        quiet(a_guid_whose_deletion_is_refused_stays_until_it_is_not),
-        quiet(the_driver_gets_arguments_and_documents_as_recorded_from_a_migration),
-        quiet(the_host_shows_what_its_probe_found),
+        hasty(a_tree_shows_its_port_without_the_last_entry_of_the_table),
+        hasty(keys_that_come_and_go_are_seen_in_the_tree),
+        hasty(a_link_that_goes_down_is_seen_in_the_tree),
+        hasty(a_guid_is_accepted_at_one_port_at_a_time),
+        hasty(a_guid_whose_deletion_is_refused_stays_until_it_is_not),
+        hasty(the_driver_gets_arguments_and_documents_as_recorded_from_a_migration),
+        hasty(the_host_shows_what_its_probe_found),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

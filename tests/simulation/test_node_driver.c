@@ -158,9 +158,39 @@ static void a_nic_that_is_attached_and_detached_has_a_vf_meanwhile(void **state)
     assert_int_equal(vf_of(0, claims[0].vf).key, 0x8005);
     assert_int_equal(vf_of(0, claims[1].vf).key, 0x8006);
     ok(lab_vm_detach(lab, vm, nic, &err));
+    ok(lab_node_unplug(lab, 0, vm, claims[1].vf, &err));
     ok(lab_node_driver(lab, 0, "clean", vm, &err));
     ok(lab_vm_running(lab, vm, &err));
     assert_closed(0, claims[1].vf);
+    assert_open(0, vm, 5);
+}
+
+/* The guest has not let go of it. */
+static void a_nic_that_is_lost_is_closed_and_free_once_its_domain_lets_go(void **state)
+{
+    uint32_t network, vm, nic;
+    (void)state;
+    ok(lab_add_nodes(lab, &err));
+    ok(lab_network_create(lab, "blue", "5", NULL, &network, &err));
+    set_partitions((const uint16_t[]){5, 0});
+    await_key(5, true);
+    boot(network, 0, &vm);
+    ok(lab_vm_attach(lab, vm, network, &nic, &err));
+    ok(lab_node_driver(lab, 0, "pre", vm, &err));
+    ok(lab_node_domain(lab, 0, vm, true, &err));
+    struct lab_node_claim claims[LAB_NODE_CLAIMS];
+    size_t count;
+    ok(lab_node_claims(lab, 0, claims, &count, &err));
+    assert_int_equal(count, 2);
+    const unsigned vf = claims[claims[1].nic == nic].vf;
+    assert_int_equal(vf_of(0, vf).key, 0x8005);
+    ok(lab_node_driver(lab, 0, "clean", vm, &err));
+    assert_int_equal(vf_of(0, vf).key, CLOSED);
+    assert_int_equal(count_claims(0), 2);
+    ok(lab_node_unplug(lab, 0, vm, vf, &err));
+    for (unsigned waited = 0; count_claims(0) > 1 && waited < SEEN_MS; waited += 2)
+        lab_sleep_ms(2);
+    assert_closed(0, vf);
     assert_open(0, vm, 5);
 }
 
@@ -205,7 +235,7 @@ static void a_vf_is_closed_when_its_key_goes_and_opened_where_it_comes_back(void
     assert_true(vf_of(0, vf).only);
 }
 
-static void a_watch_that_was_killed_catches_up_when_it_is_started_again(void **state)
+static void a_service_that_was_killed_catches_up_when_it_is_started_again(void **state)
 {
     uint32_t network, vm;
     (void)state;
@@ -214,12 +244,12 @@ static void a_watch_that_was_killed_catches_up_when_it_is_started_again(void **s
     set_partitions((const uint16_t[]){5, 0});
     await_key(5, true);
     boot(network, 0, &vm);
-    ok(lab_node_watch_stop(lab, 0, SIGKILL, &err));
+    ok(lab_node_service_stop(lab, 0, SIGKILL, &err));
     set_partitions((const uint16_t[]){0});
     await_key(5, false);
-    ok(lab_node_watch_start(lab, 0, &err));
+    ok(lab_node_service_start(lab, 0, &err));
     await_vf_key(0, claim_of(0, vm).vf, CLOSED);
-    ok(lab_node_watch_stop(lab, 0, SIGTERM, &err));
+    ok(lab_node_service_stop(lab, 0, SIGTERM, &err));
 }
 
 static void a_guid_that_is_not_let_go_keeps_the_vf_closed_and_taken(void **state)
@@ -240,8 +270,50 @@ static void a_guid_that_is_not_let_go_keeps_the_vf_closed_and_taken(void **state
     assert_int_equal(vf_of(0, vf).map[0], 0);
     ok(lab_node_hold_guids(lab, 0, false, &err));
     ok(lab_node_driver(lab, 0, "clean", vm, &err));
-    assert_int_equal(count_claims(0), 0);
+    await_no_claims(0);
     assert_closed(0, vf);
+}
+
+/* A guest switches itself off: its VF reaches nobody, and is its own until the VM starts again. */
+static void a_vf_is_closed_with_its_domain_and_opened_when_the_vm_starts_again(void **state)
+{
+    uint32_t network, vm;
+    (void)state;
+    ok(lab_add_nodes(lab, &err));
+    ok(lab_network_create(lab, "blue", "5", NULL, &network, &err));
+    set_partitions((const uint16_t[]){5, 0});
+    await_key(5, true);
+    boot(network, 0, &vm);
+    const unsigned vf = claim_of(0, vm).vf;
+    ok(lab_node_domain(lab, 0, vm, false, &err));
+    assert_string_equal(claim_of(0, vm).stage, "ended");
+    assert_int_equal(vf_of(0, vf).key, CLOSED);
+    /* A key that moves does not open it. */
+    set_partitions((const uint16_t[]){0});
+    await_key(5, false);
+    set_partitions((const uint16_t[]){5, 0});
+    await_key(5, true);
+    assert_int_equal(vf_of(0, vf).key, CLOSED);
+    ok(lab_node_driver(lab, 0, "pre", vm, &err));
+    assert_open(0, vm, 5);
+    assert_int_equal(claim_of(0, vm).vf, vf);
+}
+
+/* OpenNebula cleans the source although it is the destination too. */
+static void a_migration_that_stays_on_its_host_releases_nothing(void **state)
+{
+    uint32_t network, vm;
+    (void)state;
+    ok(lab_add_nodes(lab, &err));
+    ok(lab_network_create(lab, "blue", "5", NULL, &network, &err));
+    set_partitions((const uint16_t[]){5, 0});
+    await_key(5, true);
+    boot(network, 0, &vm);
+    ok(lab_node_driver(lab, 0, "pre", vm, &err));
+    ok(lab_node_driver(lab, 0, "clean", vm, &err));
+    ok(lab_node_driver(lab, 0, "post", vm, &err));
+    assert_open(0, vm, 5);
+    assert_guid(0, vm);
 }
 
 static void an_mlx5_vf_has_its_guid_and_link_from_pre_to_clean(void **state)
@@ -270,17 +342,20 @@ int main(void)
         return LAB_SKIPPED;
     }
     const struct CMUnitTest tests[] = {
-        watched(a_vm_has_an_open_vf_from_pre_to_clean),
-        watched(pre_waits_until_opensm_has_given_the_key),
-        quiet(a_pre_whose_key_does_not_come_leaves_nothing_behind),
-        quiet(a_full_member_of_the_default_partition_hands_out_no_vf),
-        watched(an_eighth_vm_is_refused_a_vf),
-        watched(the_guid_of_a_migrating_vm_is_at_one_port_at_a_time),
-        watched(a_nic_that_is_attached_and_detached_has_a_vf_meanwhile),
-        watched(a_vf_follows_its_network_to_another_key),
-        watched(a_vf_is_closed_when_its_key_goes_and_opened_where_it_comes_back),
-        watched(a_watch_that_was_killed_catches_up_when_it_is_started_again),
-        quiet(a_guid_that_is_not_let_go_keeps_the_vf_closed_and_taken),
+        patient(a_vm_has_an_open_vf_from_pre_to_clean),
+        patient(pre_waits_until_opensm_has_given_the_key),
+        hasty(a_pre_whose_key_does_not_come_leaves_nothing_behind),
+        hasty(a_full_member_of_the_default_partition_hands_out_no_vf),
+        patient(an_eighth_vm_is_refused_a_vf),
+        patient(the_guid_of_a_migrating_vm_is_at_one_port_at_a_time),
+        patient(a_nic_that_is_attached_and_detached_has_a_vf_meanwhile),
+        hasty(a_nic_that_is_lost_is_closed_and_free_once_its_domain_lets_go),
+        patient(a_vf_follows_its_network_to_another_key),
+        patient(a_vf_is_closed_when_its_key_goes_and_opened_where_it_comes_back),
+        patient(a_service_that_was_killed_catches_up_when_it_is_started_again),
+        hasty(a_guid_that_is_not_let_go_keeps_the_vf_closed_and_taken),
+        patient(a_vf_is_closed_with_its_domain_and_opened_when_the_vm_starts_again),
+        patient(a_migration_that_stays_on_its_host_releases_nothing),
         cmocka_unit_test_setup_teardown(an_mlx5_vf_has_its_guid_and_link_from_pre_to_clean,
                                         with_mlx5, stop),
     };

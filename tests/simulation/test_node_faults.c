@@ -54,11 +54,11 @@ static void assert_reusable(unsigned vf)
     const struct oneib_pci pci = lab_node_vf_pci(vf);
     snprintf(address, sizeof address, "0000:%02x:%02x.%x", pci.bus, pci.slot, pci.function);
     assert_int_equal(count_claims(0), 0);
-    run((const char *[]){"oneib-vf", "assign", "--vm", "900", "--nic", "0", "--pkey", "0x0005",
+    run((const char *[]){"oneib-node-ask", "have", "--vm", "900", "--nic", "0", "--pkey", "0x0005",
                          "--vf", address, NULL});
     assert_open(0, 900, 5);
     assert_guid(0, 900);
-    run((const char *[]){"oneib-vf", "release", "--vm", "900", NULL});
+    run((const char *[]){"oneib-node-ask", "release", "--vm", "900", NULL});
     assert_int_equal(count_claims(0), 0);
     assert_closed(0, vf);
 }
@@ -135,23 +135,40 @@ static void a_key_that_moves_under_a_running_vf(void **state)
     assert_reusable(0);
 }
 
-static void a_watch_that_was_killed_and_started_again(void **state)
+static void a_service_that_was_killed_and_started_again(void **state)
 {
     (void)state;
     boot();
-    ok(lab_node_watch_stop(lab, 0, SIGKILL, &err));
+    ok(lab_node_service_stop(lab, 0, SIGKILL, &err));
     set_partitions((const uint16_t[]){0});
     await_key(5, false);
-    ok(lab_node_watch_start(lab, 0, &err));
+    ok(lab_node_service_start(lab, 0, &err));
     await_vf_key(0, 0, CLOSED);
     give_key();
     await_vf_key(0, 0, 0x8005);
-    ok(lab_node_watch_stop(lab, 0, SIGKILL, &err));
+    ok(lab_node_service_stop(lab, 0, SIGKILL, &err));
+    ok(lab_node_service_start(lab, 0, &err));
     end();
     assert_reusable(0);
 }
 
-/* The probe goes on with what clean could not finish. */
+/* Nothing is lost: it is closed and given back by the next service. */
+static void a_vm_that_ends_while_no_service_runs(void **state)
+{
+    (void)state;
+    boot();
+    ok(lab_node_service_stop(lab, 0, SIGKILL, &err));
+    ok(lab_node_domain(lab, 0, vm, false, &err));
+    assert_int_equal(lab_node_driver(lab, 0, "clean", vm, &err), -1);
+    assert_non_null(strstr(err.text, "systemctl start oneib-node"));
+    assert_open(0, vm, 5);
+    ok(lab_node_service_start(lab, 0, &err));
+    await_vf_key(0, 0, CLOSED);
+    ok(lab_node_driver(lab, 0, "clean", vm, &err));
+    assert_reusable(0);
+}
+
+/* The service goes on with what clean could not wait for. */
 static void a_guid_that_the_sm_refuses_to_delete(void **state)
 {
     (void)state;
@@ -162,7 +179,7 @@ static void a_guid_that_the_sm_refuses_to_delete(void **state)
     assert_string_equal(claim_of(0, vm).stage, "releasing");
     assert_int_equal(vf_of(0, 0).map[0], 0);
     ok(lab_node_hold_guids(lab, 0, false, &err));
-    ok(lab_node_probe(lab, 0, 0, &err));
+    await_no_claims(0);
     assert_reusable(0);
 }
 
@@ -173,12 +190,13 @@ int main(void)
         return LAB_SKIPPED;
     }
     const struct CMUnitTest tests[] = {
-        quiet(a_full_member_of_the_default_partition),
-        watched(a_full_member_of_the_default_partition_with_a_running_vm),
-        quiet(a_key_that_is_not_there_at_the_deadline),
-        watched(a_key_that_moves_under_a_running_vf),
-        watched(a_watch_that_was_killed_and_started_again),
-        quiet(a_guid_that_the_sm_refuses_to_delete),
+        hasty(a_full_member_of_the_default_partition),
+        patient(a_full_member_of_the_default_partition_with_a_running_vm),
+        hasty(a_key_that_is_not_there_at_the_deadline),
+        patient(a_key_that_moves_under_a_running_vf),
+        patient(a_service_that_was_killed_and_started_again),
+        patient(a_vm_that_ends_while_no_service_runs),
+        hasty(a_guid_that_the_sm_refuses_to_delete),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * A random walk over simulated nodes: VMs of three networks start, end and migrate through the real
- * network driver, their networks move to other keys, watches and opensm are killed and started
- * again, and oneibd runs all the while. After each step every VF of every host must be what this
- * file's own bookkeeping says: a VM's one, open to its network's key and nothing else, under its
- * GUID; or nobody's, closed and without one.
+ * network driver, their networks move to other keys, the nodes' services and opensm are killed and
+ * started again, and oneibd runs all the while. After each step every VF of every host must be what
+ * this file's own bookkeeping says: a VM's one, open to its network's key and nothing else, under
+ * its GUID; or nobody's, closed and without one.
  *
  * Replay: ONEIB_WALK_SEED=N (printed at start); ONEIB_WALK_STEPS=N walks further or shorter.
  */
@@ -108,7 +108,7 @@ static void judge_host(size_t host, char *wrong, size_t size)
     }
 }
 
-/* What opensm, oneibd and the watches do takes its time. */
+/* What opensm, oneibd and the services do takes its time. */
 static void every_vf_must_be_right(void)
 {
     char wrong[256];
@@ -200,12 +200,12 @@ static void change_key(void)
             ok(lab_node_update_nic(lab, vms[i].host, vms[i].id, networks[network], old, &err));
 }
 
-static void restart_watch(void)
+static void restart_service(void)
 {
     const size_t host = some_host();
-    snprintf(action, sizeof action, "the watch of %zu is killed and started again", host);
-    ok(lab_node_watch_stop(lab, host, SIGKILL, &err));
-    ok(lab_node_watch_start(lab, host, &err));
+    snprintf(action, sizeof action, "the service of %zu is killed and started again", host);
+    ok(lab_node_service_stop(lab, host, SIGKILL, &err));
+    ok(lab_node_service_start(lab, host, &err));
 }
 
 static void probe(void)
@@ -236,8 +236,9 @@ static void repeat(void)
 static void step(void)
 {
     static void (*const steps[])(void) = {
-        start, start,  start,  end,        end,           migrate, migrate,       migrate,
-        probe, repeat, repeat, change_key, restart_watch, probe,   restart_opensm};
+        start,   start,      start,           end,   end,
+        migrate, migrate,    migrate,         probe, repeat,
+        repeat,  change_key, restart_service, probe, restart_opensm};
     steps[walk_dice(&dice, sizeof steps / sizeof *steps)]();
 }
 

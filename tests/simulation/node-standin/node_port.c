@@ -55,28 +55,28 @@ static bool read_capacity(struct node *node, const struct ibmad_port *fabric)
 }
 
 /* A process of that id that is something else by now is left alone. */
-static bool is_watch(int pid)
+static bool is_service(int pid)
 {
     char path[32], name[32] = "";
     snprintf(path, sizeof path, "/proc/%d/comm", pid);
     FILE *file = fopen(path, "re");
     if (!file)
         return false;
-    const bool read = fgets(name, sizeof name, file) && strcmp(name, "oneib-vf\n") == 0;
+    const bool read = fgets(name, sizeof name, file) && strcmp(name, "oneib-node\n") == 0;
     fclose(file);
     return read;
 }
 
 /* The adapter's event. */
-static void tell_watch(const struct node *node)
+static void tell_service(const struct node *node)
 {
-    char path[ROOT_SIZE + 8];
+    char path[ROOT_SIZE + 24];
     int pid = 0;
-    snprintf(path, sizeof path, "%s.watch", node->root);
+    snprintf(path, sizeof path, "%s/run/service.pid", node->root);
     FILE *file = fopen(path, "re");
     if (!file)
         return;
-    if (fscanf(file, "%d", &pid) == 1 && pid > 1 && is_watch(pid))
+    if (fscanf(file, "%d", &pid) == 1 && pid > 1 && is_service(pid))
         kill(pid, SIGHUP);
     fclose(file);
 }
@@ -127,5 +127,5 @@ void node_follow(struct node *node, const struct ibmad_port *fabric, bool whole)
         node->silent = SILENT_ROUNDS;
     }
     if (changed)
-        tell_watch(node);
+        tell_service(node);
 }

@@ -7,7 +7,7 @@
  * It makes a sysfs tree in each root (tests/unit/hca/tree.h), says "ready", and then plays the
  * kernel's and the firmware's part:
  *   - what a port's P_Key table, LID and state are, as the port says itself by SMP, is in the tree
- *     a few milliseconds later; then oneib-vf watch, whose process id is in ROOT.watch, gets SIGHUP
+ *     a few milliseconds later; then oneib-node, whose process id is in ROOT/run/service.pid, gets SIGHUP
  *   - mlx4: a GUID in admin_guids appears in gids (the subnet manager has accepted it), unless
  *     another port or VF of the fabric has it; a deleted one disappears, unless ROOT.hold is there:
  *     then the subnet manager refuses, as it does while the alias is in a multicast group
