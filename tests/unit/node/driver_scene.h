@@ -5,6 +5,7 @@
 #ifndef ONEIB_UNIT_NODE_DRIVER_SCENE_H
 #define ONEIB_UNIT_NODE_DRIVER_SCENE_H
 
+#include "../domain/domain_lines.h"
 #include "documents.h"
 #include "domain/domains.h"
 #include "hca/reservations.h"
@@ -113,9 +114,9 @@ int oneib_client_list(struct oneib_service_list *list, struct oneib_error *error
     *list = (struct oneib_service_list){.domains_known = !libvirt_is_silent};
     if (service_is_silent)
         return oneib_fail(error, ONEIB_ERROR_UNREACHABLE, "oneib-node does not answer");
-    return libvirt_is_silent
-               ? 0
-               : oneib_domains_parse(domains_here, strlen(domains_here), &list->domains, error);
+    if (!libvirt_is_silent)
+        list->domains = domains_of_lines(domains_here);
+    return 0;
 }
 
 void oneib_service_list_clear(struct oneib_service_list *list)

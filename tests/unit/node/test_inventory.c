@@ -3,6 +3,7 @@
  * A simulated node with an adapter of four VFs, oneib's table, and a stand-in for oneib-node, which
  * this file defines in place of its client: it has the table, and notes what it is asked in a file.
  */
+#include "../domain/domain_lines.h"
 #include "../hca/tree.h"
 #include "hca/reservations.h"
 #include "node/inventory.h"
@@ -122,7 +123,7 @@ int oneib_client_list(struct oneib_service_list *list, struct oneib_error *err)
     if (libvirt_is_silent)
         oneib_fail(&list->why, ONEIB_ERROR_UNREACHABLE, "libvirt does not answer");
     else if (domains_here.length > 0)
-        return oneib_domains_parse(domains_here.data, domains_here.length, &list->domains, err);
+        list->domains = domains_of_lines(domains_here.data);
     return 0;
 }
 
@@ -158,7 +159,11 @@ static void put_domains(const struct domain *domains)
     for (; domains->name; domains++) {
         const struct oneib_pci vf =
             tree_vf_pci(&adapter, domains->vf < 0 ? 0 : (unsigned)domains->vf);
-        oneib_domain_render(domains->name, !domains->defined, &vf, domains->vf >= 0, &domains_here);
+        char address[ONEIB_PCI_TEXT_SIZE] = "";
+        if (domains->vf >= 0)
+            oneib_pci_format(&vf, address);
+        oneib_text_printf(&domains_here, "%s %s %s\n", domains->defined ? "defined" : "running",
+                          domains->name, address);
     }
 }
 #define DOMAINS(...) put_domains((const struct domain[]){__VA_ARGS__, {NULL, -1, false}})

@@ -1,52 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The program, with libvirt's test driver: what it says of a node, and how it ends. */
-#include "listener.h"
 #include "node_file.h"
-#include <signal.h>
-#include <spawn.h>
-#include <sys/wait.h>
+#include "program.h"
 
-static struct {
-    pid_t pid;
-    int socket;
-} program = {.pid = 0, .socket = -1};
-
-static pid_t run(const char *uri, int input)
-{
-    pid_t pid;
-    char path[] = ONEIB_DOMAINS_PROGRAM, copy[PATH_MAX];
-    char *const arguments[] = {path, copy, NULL};
-    posix_spawn_file_actions_t files;
-    snprintf(copy, sizeof copy, "%s", uri);
-    posix_spawn_file_actions_init(&files);
-    posix_spawn_file_actions_adddup2(&files, input, STDIN_FILENO);
-    assert_int_equal(posix_spawn(&pid, path, &files, NULL, arguments, environ), 0);
-    posix_spawn_file_actions_destroy(&files);
-    return pid;
-}
+static struct domains_program program = {.socket = -1};
 
 static void begin(const char *uri)
 {
-    int ends[2];
-    assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
-    program.pid = run(uri, ends[1]);
-    program.socket = ends[0];
-    close(ends[1]);
+    program = start_domains_program(uri);
 }
 
 static void begin_with(const char *node)
 {
     put_node(node);
     begin(node_uri());
-}
-
-static int wait_for_end(void)
-{
-    int status;
-    assert_int_equal(waitpid(program.pid, &status, 0), program.pid);
-    program.pid = 0;
-    assert_true(WIFEXITED(status));
-    return WEXITSTATUS(status);
 }
 
 static void order(const void *bytes, size_t length)
@@ -60,15 +27,10 @@ static void order_anew(void)
     order(&anew, sizeof anew);
 }
 
-/* Closing its socket ends it, whatever it was doing. */
 static int end(void **state)
 {
     (void)state;
-    if (program.socket >= 0)
-        close(program.socket);
-    program.socket = -1;
-    if (program.pid > 0)
-        assert_int_equal(wait_for_end(), 0);
+    end_domains_program(&program);
     return 0;
 }
 
@@ -226,7 +188,7 @@ static void it_ends_with_its_socket(void **state)
     hear_list(program.socket);
     close(program.socket);
     program.socket = -1;
-    assert_int_equal(wait_for_end(), 0);
+    assert_int_equal(wait_for_domains_program(&program), 0);
 }
 
 static void an_order_that_is_none_ends_it(void **state)
@@ -237,7 +199,7 @@ static void an_order_that_is_none_ends_it(void **state)
     hear_list(program.socket);
     odd.unused = 1;
     order(&odd, sizeof odd);
-    assert_int_equal(wait_for_end(), 0);
+    assert_int_equal(wait_for_domains_program(&program), 0);
 }
 
 static void without_a_socket_it_says_who_starts_it(void **state)
@@ -245,10 +207,10 @@ static void without_a_socket_it_says_who_starts_it(void **state)
     (void)state;
     int pipes[2];
     assert_int_equal(pipe(pipes), 0);
-    program.pid = run("test:///default", pipes[0]);
+    program.pid = run_domains_program("test:///default", pipes[0]);
     close(pipes[0]);
     close(pipes[1]);
-    assert_int_equal(wait_for_end(), 2);
+    assert_int_equal(wait_for_domains_program(&program), 2);
 }
 
 #define each(test) cmocka_unit_test_teardown(test, end)
