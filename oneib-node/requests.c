@@ -27,20 +27,13 @@ static void log_refusal(const struct oneib_peer *peer, const struct oneib_error 
     oneib_log(ONEIB_LOG_WARNING, "refused: %s (%s)", err->text, who(peer).text);
 }
 
-static void log_record(const char *what, const struct oneib_vf_record *record, const char *tail)
+static void log_record(const struct oneib_vf_record *record, const struct oneib_peer *peer)
 {
     char vf[ONEIB_PCI_TEXT_SIZE];
     oneib_pci_format(&record->vf, vf);
-    oneib_log(ONEIB_LOG_INFO, "VM %" PRIu32 " NIC %u %s %s of %s, %s, P_Key %s%s", record->vm_id,
-              record->nic_id, what, vf, record->device, oneib_vf_stage_name(record->stage),
-              record->pkey ? oneib_pkey_shown(record->pkey).text : "none", tail);
-}
-
-static void log_having(const struct oneib_peer *peer, const struct oneib_vf_record *record)
-{
-    char tail[WHO_SIZE + 4];
-    snprintf(tail, sizeof tail, " (%s)", who(peer).text);
-    log_record("is given", record, tail);
+    oneib_log(ONEIB_LOG_INFO, "VM %" PRIu32 " NIC %u has %s of %s, %s, P_Key %s (%s)",
+              record->vm_id, record->nic_id, vf, record->device, oneib_vf_stage_name(record->stage),
+              record->pkey ? oneib_pkey_shown(record->pkey).text : "none", who(peer).text);
 }
 
 static void log_released(const struct oneib_peer *peer, const struct oneib_request *request,
@@ -86,19 +79,30 @@ static void remember(struct oneib_peer *peer, const struct oneib_request *reques
     };
 }
 
+/* Asked for again, as it is: that is told of in the table only. */
+static bool is_news(const struct oneib_vf_record *before, const struct oneib_vf_record *record)
+{
+    return !before || oneib_pci_compare(&before->vf, &record->vf) != 0 ||
+           before->stage != record->stage || before->pkey != record->pkey ||
+           before->guid != record->guid;
+}
+
 static void have(struct oneib_requests *requests, struct oneib_peer *peer,
                  const struct oneib_request *request)
 {
     struct oneib_answer answer = oneib_answer_new(ONEIB_ANSWER_RECORD);
     oneib_vfs_ticket ticket = 0;
     struct oneib_error err;
+    const struct oneib_vf_record *had = oneib_vf_table_of_nic(
+        oneib_vfs_table(requests->vfs), request->vm_id, (uint8_t)request->nic_id);
+    const struct oneib_vf_record before = had ? *had : (struct oneib_vf_record){0};
     oneib_requests_moved(requests);
     if (oneib_vfs_have(requests->vfs, request, &answer.record, &ticket, &err) < 0) {
         refuse(peer, &err);
         return;
     }
-    if (ticket)
-        log_having(peer, &answer.record);
+    if (is_news(had ? &before : NULL, &answer.record))
+        log_record(&answer.record, peer);
     remember(peer, request, ticket);
     say(peer, &answer);
 }
@@ -221,7 +225,7 @@ static void log_results(const struct oneib_requests *requests, const struct onei
         if (answer.kind == ONEIB_ANSWER_FAILED)
             oneib_log(ONEIB_LOG_WARNING, "failed: %s (%s)", answer.text, who(peer).text);
         else
-            log_record("has", &answer.record, "");
+            log_record(&answer.record, peer);
     }
 }
 

@@ -111,15 +111,20 @@ static int take_domains(struct service *service, struct oneib_error *err)
         return -1;
     if (!changed)
         return 0;
-    const struct oneib_domain_list *list = oneib_domain_feed_list(service->feed);
-    oneib_vfs_set_domains(service->vfs, list);
+    oneib_vfs_set_domains(service->vfs, oneib_domain_feed_list(service->feed));
     oneib_requests_moved(&requests);
+    return 0;
+}
+
+/* The first list may take its time. */
+static void tell_of_domains(struct service *service)
+{
+    const struct oneib_domain_list *list = oneib_domain_feed_list(service->feed);
     if (list->known)
         oneib_settle(&service->of_domains, "the domains are known again");
-    else
+    else if (oneib_now_ms() >= requests.hold_until)
         oneib_complain(&service->of_domains,
                        "nobody knows the domains, so no new virtual function is given", &list->why);
-    return 0;
 }
 
 /* ---- signals ------------------------------------------------------------------------------- */
@@ -203,6 +208,7 @@ static int serve(struct service *service, const struct files *files, struct onei
         service->next_look = 0;
     if (take_domains(service, err) < 0)
         return -1;
+    tell_of_domains(service);
     if (until(service->next_look) == 0)
         look_at_everything(service);
     else if (oneib_vfs_due_ms(service->vfs) == 0)
