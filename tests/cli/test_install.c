@@ -25,6 +25,8 @@
     "VM_MAD = [\n  NAME = \"kvm\", # kvm-ib\n  SUNSTONE_NAME = \"kvm-ib\" ]\n"                     \
     "VN_MAD_CONF = [ NAME = \"dummy\" ]"
 
+#define PROGRAMS ONEIB_PREFIX "/libexec/oneib"
+
 static char said[65536];
 
 /* A shell's words, to which ${FOLDER:?} is the test's (unset, they must not reach the
@@ -437,7 +439,6 @@ static void uninstall_takes_the_tabs_out_of_sunstones_views(void **state)
     assert_string_equal(said, "");
 }
 
-#define PROGRAMS ONEIB_PREFIX "/libexec/oneib"
 #define OURS "deploy attach_nic detach_nic save restore migrate snapshot_create snapshot_revert"
 
 /* Stand-ins for all of OpenNebula's actions, which find their settings as those do. */
@@ -514,7 +515,8 @@ static void scripts_call_the_programs_where_they_are(void **state)
     (void)state;
     must_install("--frontend --node");
     must("cd \"${FOLDER:?}\"/d && grep -rhoE '/[a-z/]*libexec/oneib/[a-z_/-]+' var/lib/one/remotes "
-         "." ONEIB_PREFIX "/lib/systemd | sort -u | while read -r f; do test -x \"./$f\" || echo \"$f\"; done");
+         "." ONEIB_PREFIX
+         "/lib/systemd | sort -u | while read -r f; do test -x \"./$f\" || echo \"$f\"; done");
     assert_string_equal(said, "");
 }
 

@@ -127,7 +127,7 @@ test_a_node_without_opennebulas_group_is_told_what_to_do() {
     prepare
     sed -i /^oneadmin:/d "$root/etc/group"
     fails install --node
-    has "$work/output" 'no group oneadmin: install .* systemctl start oneib-node'
+    has "$work/output" 'no group oneadmin: install .*systemctl start oneib-node'
     has "$root/var/systemctl-standin/calls" '^enable oneib-node.service$'
     equal 'calls that start' "$(calls | grep '^restart')" ''
 }
