@@ -15,6 +15,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#define ONEIB_RESERVATIONS_PATH "/run/oneib/vfs" /* below oneib_node_root() */
+
 /* Reads the table without a lock: a whole one, old or new. An absent file is an empty table; one
  * that does not parse is INPUT and says that the node hands nothing out until it is repaired. */
 int oneib_reservations_read(struct oneib_vf_table *table, struct oneib_error *err);

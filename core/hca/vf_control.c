@@ -102,6 +102,17 @@ int oneib_vf_guid_read(const struct oneib_hca *hca, const struct oneib_vf *vf, u
     return about(hca, vf, "reading the GUID of", result, err);
 }
 
+int oneib_vf_glance(const struct oneib_hca *hca, const struct oneib_vf *vf, uint8_t port,
+                    struct oneib_vf_glance *glance, struct oneib_error *err)
+{
+    const struct oneib_vf_driver *driver = driver_of(hca, err);
+    *glance = (struct oneib_vf_glance){0};
+    if (driver && !driver->glance)
+        return 0;
+    return about(hca, vf, "glancing at", driver ? driver->glance(hca, vf, port, glance, err) : -1,
+                 err);
+}
+
 int oneib_vf_close(const struct oneib_hca *hca, const struct oneib_vf *vf, struct oneib_error *err)
 {
     const struct oneib_vf_driver *driver = driver_of(hca, err);

@@ -58,6 +58,18 @@ int oneib_vf_state_read(const struct oneib_hca *hca, const struct oneib_vf *vf,
 int oneib_vf_guid_read(const struct oneib_hca *hca, const struct oneib_vf *vf, uint8_t port,
                        struct oneib_vf_state *state, struct oneib_error *err);
 
+/*
+ * What two files tell of a VF: enough to see that nothing has happened to it since all was read,
+ * and not more. A reset of the adapter is seen by it.
+ */
+struct oneib_vf_glance {
+    bool is_known;   /* mlx5: never. The state costs no more there */
+    int32_t index;   /* that entry 0 of the port points to; 0: closed; -1: `none` */
+    oneib_guid guid; /* that it is told to have there; 0: none, or deleted */
+};
+int oneib_vf_glance(const struct oneib_hca *hca, const struct oneib_vf *vf, uint8_t port,
+                    struct oneib_vf_glance *glance, struct oneib_error *err);
+
 /* Closes all ports, entry 0 first, whatever the state was. Succeeds only when all was read back
  * closed. Goes on to the end although a step fails, and reports the first failure. */
 int oneib_vf_close(const struct oneib_hca *hca, const struct oneib_vf *vf, struct oneib_error *err);

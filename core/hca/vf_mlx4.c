@@ -107,20 +107,25 @@ static int open_whole_map(struct oneib_attribute_table *map, const struct oneib_
     return oneib_attribute_table_count(map, ONEIB_PKEY_TABLE_MAX, count, err);
 }
 
-static int read_entry(struct oneib_attribute_table *map, size_t entry, int32_t *index,
-                      struct oneib_error *err)
+static int parse_entry(const char *path, const char *text, int32_t *index, struct oneib_error *err)
 {
-    char text[ONEIB_ATTRIBUTE_SIZE];
     uint64_t value;
-    if (oneib_attribute_table_read(map, entry, text, sizeof text, err) < 0)
-        return -1;
     if (strcmp(text, "none") == 0)
         *index = UNMAPPED;
     else if (oneib_parse_decimal(text, UINT16_MAX, &value))
         *index = (int32_t)value;
     else
-        return oneib_vf_is_not(map->path, text, "an index or none", err);
+        return oneib_vf_is_not(path, text, "an index or none", err);
     return 0;
+}
+
+static int read_entry(struct oneib_attribute_table *map, size_t entry, int32_t *index,
+                      struct oneib_error *err)
+{
+    char text[ONEIB_ATTRIBUTE_SIZE];
+    if (oneib_attribute_table_read(map, entry, text, sizeof text, err) < 0)
+        return -1;
+    return parse_entry(map->path, text, index, err);
 }
 
 static int still(const char *path, const char *found, const char *written, struct oneib_error *err)
@@ -446,6 +451,40 @@ static int read_state(const struct oneib_hca *hca, const struct oneib_vf *vf,
     return read_aliases(hca, vf, &ports, state, err);
 }
 
+/* Which alias is the VF's was looked up when its folder was found. */
+static int glance_at_guid(const struct oneib_hca *hca, const struct oneib_vf *vf, uint8_t port,
+                          oneib_guid *guid, struct oneib_error *err)
+{
+    char path[ONEIB_NODE_PATH_SIZE];
+    uint64_t wanted;
+    if (alias_path(path, hca, port, "admin_guids", vf->index + 1u, err) < 0 ||
+        oneib_attribute_hex(path, UINT64_MAX, &wanted, err) < 0)
+        return -1;
+    *guid = oneib_guid_is_set(wanted) ? wanted : 0;
+    return 0;
+}
+
+static int glance_at_map(const struct oneib_hca *hca, const struct oneib_vf *vf, uint8_t port,
+                         int32_t *index, struct oneib_error *err)
+{
+    char path[ONEIB_NODE_PATH_SIZE], text[ONEIB_ATTRIBUTE_SIZE];
+    if (oneib_node_path(path, sizeof path, err, ONEIB_CLASS_PATH "/%s/iov/%s/ports/%u/pkey_idx/0",
+                        hca->name, vf->iov_folder, port) < 0 ||
+        oneib_attribute_read(path, text, sizeof text, err) < 0)
+        return -1;
+    return parse_entry(path, text, index, err);
+}
+
+static int glance(const struct oneib_hca *hca, const struct oneib_vf *vf, uint8_t port,
+                  struct oneib_vf_glance *seen, struct oneib_error *err)
+{
+    if (glance_at_map(hca, vf, port, &seen->index, err) < 0 ||
+        glance_at_guid(hca, vf, port, &seen->guid, err) < 0)
+        return -1;
+    seen->is_known = true;
+    return 0;
+}
+
 static int check_openable(const struct oneib_hca *hca, const struct oneib_vf *vf, uint8_t port,
                           uint16_t index, struct oneib_error *err)
 {
@@ -485,6 +524,7 @@ static int open_vf(const struct oneib_hca *hca, const struct oneib_vf *vf, uint8
 const struct oneib_vf_driver oneib_vf_mlx4 = {
     .read = read_state,
     .read_guid = read_guid,
+    .glance = glance,
     .close = close_vf,
     .close_unassigned = close_unassigned,
     .open = open_vf,

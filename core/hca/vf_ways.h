@@ -20,6 +20,9 @@ struct oneib_vf_driver {
     /* NULL: read() costs no more. */
     int (*read_guid)(const struct oneib_hca *hca, const struct oneib_vf *vf, uint8_t port,
                      struct oneib_vf_state *state, struct oneib_error *err);
+    /* NULL: likewise. */
+    int (*glance)(const struct oneib_hca *hca, const struct oneib_vf *vf, uint8_t port,
+                  struct oneib_vf_glance *glance, struct oneib_error *err);
     int (*close)(const struct oneib_hca *hca, const struct oneib_vf *vf, struct oneib_error *err);
     int (*close_unassigned)(const struct oneib_hca *hca, const struct oneib_vf *vf, bool *closed,
                             struct oneib_error *err); /* NULL: nothing to do */

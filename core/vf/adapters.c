@@ -85,5 +85,6 @@ int oneib_vfs_follow_adapters(struct oneib_vfs *vfs, struct oneib_error *err)
     vfs->hcas = hcas;
     vfs->hcas_mark = mark;
     vfs->hcas_known = true;
+    vfs->hcas_are_new = true;
     return 0;
 }

@@ -13,6 +13,7 @@
 #include "hca/hca.h"
 #include "hca/vf_control.h"
 #include "vf/vfs.h"
+#include <time.h>
 
 #define ONEIB_VF_TICKETS_MAX 4096
 #define ONEIB_VF_HELD_MS 2000 /* see oneib_vfs_hold_domain() */
@@ -87,11 +88,15 @@ struct oneib_vfs {
 
     struct oneib_vf_table table, draft; /* the table is what the disk has */
     bool table_known;
+    struct timespec table_time; /* of the file, when it was seen to have this table; */
+    uint64_t table_inode;       /* 0: not seen yet */
     struct oneib_error table_error;
 
     struct oneib_hcas hcas;
     bool hcas_known;
-    uint64_t hcas_mark; /* changes when they have to be read again */
+    uint64_t hcas_mark;  /* changes when they have to be read again */
+    bool hcas_are_new;   /* no VF of them has been looked at whole */
+    size_t next_in_turn; /* the VF, of all in their order, that is looked at whole next */
 
     const struct oneib_domain_list *domains; /* NULL: nobody knows */
 
@@ -106,7 +111,8 @@ struct oneib_vfs {
     struct oneib_vfs_changes noted; /* since the last step ended */
     bool has_failed;                /* `failure` is the first one since then */
     struct oneib_error failure;
-    double retry; /* closing a VF whose domain has ended has failed: tried again then; 0: not */
+    double blocked; /* no adapter can be found: nothing goes on before then; 0: not */
+    double retry;   /* closing a VF whose domain has ended has failed: tried again then; 0: not */
 };
 
 /* ---- errors -------------------------------------------------------------------------------- */
@@ -296,8 +302,9 @@ int oneib_vfs_go_on_releasing(struct oneib_vfs *vfs, struct oneib_vf_work *work,
 
 /* ---- looking (look.c, stale.c) ------------------------------------------------------------- */
 
-/* All records that nothing is under way of, then VFs of nobody. */
-void oneib_vfs_look(struct oneib_vfs *vfs);
+/* All records that nothing is under way of, then VFs of nobody. ONEIB_VFS_GLANCE: whole only where
+ * something is not as it should be, and a few in turn. */
+void oneib_vfs_look(struct oneib_vfs *vfs, enum oneib_vfs_look how);
 
 /* Records that are nobody's any more are released. */
 void oneib_vfs_release_stale(struct oneib_vfs *vfs);

@@ -2,6 +2,8 @@
 /* Comparing what is recorded with the VFs and the tables of their ports. */
 #include "vf/internal.h"
 
+#define IN_TURN 1 /* VFs that are looked at whole at each glance */
+
 /* One VF with a record. */
 struct one {
     struct oneib_vfs *vfs;
@@ -156,20 +158,64 @@ static int look_at_state(struct one *one, struct oneib_error *err)
     return look_at_stage(one, err);
 }
 
+/* ---- at a glance ---------------------------------------------------------------------------- */
+
+static bool seems_to_have_guid(const struct oneib_vf_record *record,
+                               const struct oneib_vf_glance *glance)
+{
+    return record->guid == ONEIB_VF_GUID_DEFERRED ||
+           (record->guid == ONEIB_VF_GUID_SET && glance->guid == oneib_vf_record_guid(record));
+}
+
+/* Where the record's key is, in the table that was read for this glance; 0: nowhere, or it has
+ * none.
+ */
+static bool find_index(const struct one *one, int32_t *index)
+{
+    const struct oneib_vf_record *record = &one->record;
+    struct oneib_error unsafe;
+    *index = 0;
+    if (record->pkey == 0 || record->stage == ONEIB_VF_ENDED)
+        return true;
+    if (!one->place.port || oneib_port_is_safe(one->place.hca, one->place.port, &unsafe) < 0)
+        return false;
+    const int32_t found = oneib_port_pkey_index(one->place.port, record->pkey, record->limited);
+    *index = found < 0 ? 0 : found;
+    return true;
+}
+
+static bool has_right_stage(const struct oneib_vf_record *record, int32_t index)
+{
+    return record->stage == ONEIB_VF_ENDED ||
+           record->stage == (index > 0 ? ONEIB_VF_OPEN : ONEIB_VF_CLOSED);
+}
+
+/* Whatever is in doubt is looked at whole. */
+static bool seems_right(const struct one *one)
+{
+    const struct oneib_vf_record *record = &one->record;
+    struct oneib_vf_glance glance;
+    struct oneib_error unseen;
+    int32_t index;
+    return find_index(one, &index) && has_right_stage(record, index) &&
+           oneib_vf_glance(one->place.hca, one->place.vf, record->port, &glance, &unseen) == 0 &&
+           glance.is_known && glance.index == index && seems_to_have_guid(record, &glance);
+}
+
+/* ---- all of them ---------------------------------------------------------------------------- */
+
 /* A VF that is gone from this host is open for nobody; its record goes when it is stale. */
-static int look_at_record(struct oneib_vfs *vfs, const struct oneib_vf_record *record,
+static int look_at_record(struct oneib_vfs *vfs, const struct oneib_vf_record *record, bool whole,
                           struct oneib_error *err)
 {
     struct one one = {.vfs = vfs, .record = *record};
     bool exists;
     if (oneib_vfs_find_place(vfs, record, &one.place, &exists, err) < 0)
         return oneib_vfs_wrap(record, err);
-    if (!exists || look_at_state(&one, err) == 0)
+    if (!exists || (!whole && seems_right(&one)) || look_at_state(&one, err) == 0)
         return 0;
     return oneib_vfs_wrap(&one.record, err);
 }
-
-/* ---- all of them ---------------------------------------------------------------------------- */
 
 /* What is under way has its own steps; what has ended is not opened again because the table could
  * not be written. */
@@ -178,41 +224,108 @@ static bool is_to_be_looked_at(const struct oneib_vfs *vfs, const struct oneib_v
     return !oneib_vfs_work_of(vfs, &record->vf) && !oneib_vfs_has_ended(vfs, record);
 }
 
-static void look_at_records(struct oneib_vfs *vfs)
+static void look_at_recorded(struct oneib_vfs *vfs, const struct oneib_pci *vf, bool whole)
 {
-    for (size_t i = 0; i < vfs->table.count; i++) {
-        const struct oneib_vf_record record = vfs->table.items[i];
-        struct oneib_error err = {0};
-        if (is_to_be_looked_at(vfs, &record) && look_at_record(vfs, &record, &err) < 0)
-            oneib_vfs_note_failure(vfs, &err);
-    }
+    const struct oneib_vf_record *found = oneib_vf_table_of_vf(&vfs->table, vf);
+    struct oneib_error err = {0};
+    if (!found || !is_to_be_looked_at(vfs, found))
+        return;
+    const struct oneib_vf_record record = *found;
+    if (look_at_record(vfs, &record, whole, &err) < 0)
+        oneib_vfs_note_failure(vfs, &err);
 }
 
-static void close_unassigned(struct oneib_vfs *vfs, const struct oneib_hca *hca,
-                             const struct oneib_vf *vf)
+/* Whoever else mapped it is left alone. */
+static void look_at_unrecorded(struct oneib_vfs *vfs, const struct oneib_hca *hca,
+                               const struct oneib_vf *vf)
 {
     struct oneib_error err = {0};
     bool closed = false;
+    if (hca->driver != ONEIB_HCA_MLX4 || oneib_vf_table_of_vf(&vfs->table, &vf->pci) ||
+        oneib_vfs_work_of(vfs, &vf->pci))
+        return;
     if (oneib_vf_close_unassigned(hca, vf, &closed, &err) < 0)
         oneib_vfs_note_failure(vfs, &err);
     else
         vfs->noted.fresh += closed;
 }
 
-/* Whoever else mapped them is left alone. */
-static void look_at_unrecorded(struct oneib_vfs *vfs)
+static void look_at_all_recorded(struct oneib_vfs *vfs, bool whole)
 {
-    for (size_t i = 0; i < vfs->hcas.count; i++) {
-        const struct oneib_hca *hca = &vfs->hcas.items[i];
-        for (size_t n = 0; hca->driver == ONEIB_HCA_MLX4 && n < hca->vf_count; n++)
-            if (!oneib_vf_table_of_vf(&vfs->table, &hca->vfs[n].pci) &&
-                !oneib_vfs_work_of(vfs, &hca->vfs[n].pci))
-                close_unassigned(vfs, hca, &hca->vfs[n]);
+    for (size_t i = 0; i < vfs->table.count; i++) {
+        const struct oneib_pci vf = vfs->table.items[i].vf;
+        look_at_recorded(vfs, &vf, whole);
     }
 }
 
-void oneib_vfs_look(struct oneib_vfs *vfs)
+static void look_at_all_unrecorded(struct oneib_vfs *vfs)
 {
-    look_at_records(vfs);
-    look_at_unrecorded(vfs);
+    for (size_t i = 0; i < vfs->hcas.count; i++) {
+        const struct oneib_hca *hca = &vfs->hcas.items[i];
+        for (size_t n = 0; n < hca->vf_count; n++)
+            look_at_unrecorded(vfs, hca, &hca->vfs[n]);
+    }
+}
+
+/* ---- a few in turn -------------------------------------------------------------------------- */
+
+/* The VF of that number, counted through all adapters. NULL: there are not so many. */
+static const struct oneib_hca *find_numbered(const struct oneib_vfs *vfs, size_t number,
+                                             const struct oneib_vf **vf)
+{
+    for (size_t i = 0; i < vfs->hcas.count; i++) {
+        const struct oneib_hca *hca = &vfs->hcas.items[i];
+        if (number < hca->vf_count) {
+            *vf = &hca->vfs[number];
+            return hca;
+        }
+        number -= hca->vf_count;
+    }
+    return NULL;
+}
+
+static void look_at_next_in_turn(struct oneib_vfs *vfs)
+{
+    const struct oneib_vf *vf;
+    const struct oneib_hca *hca = find_numbered(vfs, vfs->next_in_turn++, &vf);
+    if (!hca) {
+        vfs->next_in_turn = 0;
+        return;
+    }
+    look_at_recorded(vfs, &vf->pci, true);
+    look_at_unrecorded(vfs, hca, vf);
+}
+
+/* What cannot be read counts as empty: no VF of the port seems right then. */
+static void read_tables(struct oneib_vfs *vfs)
+{
+    struct oneib_error unread;
+    for (size_t i = 0; i < vfs->hcas.count; i++)
+        for (size_t n = 0; n < vfs->hcas.items[i].port_count; n++) {
+            struct oneib_port *port = &vfs->hcas.items[i].ports[n];
+            if (port->link_layer == ONEIB_LINK_INFINIBAND &&
+                oneib_hca_reread_pkeys(&vfs->hcas.items[i], port, &unread) < 0)
+                port->pkey_count = 0;
+        }
+}
+
+static void glance_at_all(struct oneib_vfs *vfs)
+{
+    if (vfs->table.count > 0)
+        read_tables(vfs);
+    look_at_all_recorded(vfs, false);
+    for (size_t i = 0; i < IN_TURN; i++)
+        look_at_next_in_turn(vfs);
+}
+
+/* First what may be open for somebody. */
+void oneib_vfs_look(struct oneib_vfs *vfs, enum oneib_vfs_look how)
+{
+    if (how == ONEIB_VFS_GLANCE && !vfs->hcas_are_new) {
+        glance_at_all(vfs);
+        return;
+    }
+    look_at_all_recorded(vfs, true);
+    look_at_all_unrecorded(vfs);
+    vfs->hcas_are_new = false;
 }

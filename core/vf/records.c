@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The table, here and on the disk. */
 #include "base/array.h"
+#include "hca/place.h"
 #include "hca/reservations.h"
 #include "vf/internal.h"
 #include <inttypes.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
+
+#define PATH_SIZE 1024
 
 int64_t oneib_vfs_now(void)
 {
@@ -103,13 +107,32 @@ int oneib_vfs_commit(struct oneib_vfs *vfs, struct oneib_error *err)
     }
     vfs->table = vfs->draft;
     vfs->draft = before;
+    vfs->table_inode = 0;
     return 0;
+}
+
+/* What was seen once is not read again. */
+static bool is_untouched(struct oneib_vfs *vfs)
+{
+    char path[PATH_SIZE];
+    struct stat status;
+    struct oneib_error ignored;
+    if (oneib_node_path(path, sizeof path, &ignored, ONEIB_RESERVATIONS_PATH) < 0 ||
+        stat(path, &status) < 0)
+        return false;
+    const bool is_same = vfs->table_inode == status.st_ino &&
+                         vfs->table_time.tv_sec == status.st_mtim.tv_sec &&
+                         vfs->table_time.tv_nsec == status.st_mtim.tv_nsec;
+    vfs->table_inode = status.st_ino;
+    vfs->table_time = status.st_mtim;
+    return is_same;
 }
 
 int oneib_vfs_keep_table(struct oneib_vfs *vfs, struct oneib_error *err)
 {
-    if (disk_has(&vfs->table))
+    if (is_untouched(vfs) || disk_has(&vfs->table))
         return 0;
+    vfs->table_inode = 0;
     return oneib_vfs_draft(vfs, err) ? oneib_vfs_commit(vfs, err) : -1;
 }
 

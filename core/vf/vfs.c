@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#define BLOCKED_MS 1000
+
 /* ---- from its beginning to its end ---------------------------------------------------------- */
 
 static int take_options(struct oneib_vfs *vfs, const struct oneib_vfs_options *options)
@@ -109,23 +111,24 @@ static bool is_due(const struct oneib_vfs *vfs)
 }
 
 /* Who else reads the table, and the next service, must find it. */
-static void look_at_everything(struct oneib_vfs *vfs)
+static void look_at_everything(struct oneib_vfs *vfs, enum oneib_vfs_look how)
 {
     struct oneib_error err = {0};
     if (oneib_vfs_keep_table(vfs, &err) < 0)
         oneib_vfs_note_failure(vfs, &err);
-    oneib_vfs_look(vfs);
+    oneib_vfs_look(vfs, how);
 }
 
-static int look(struct oneib_vfs *vfs, bool everything, struct oneib_error *err)
+static int look(struct oneib_vfs *vfs, enum oneib_vfs_look how, struct oneib_error *err)
 {
+    const bool everything = how != ONEIB_VFS_DUE;
     if (!vfs->table_known && oneib_vfs_read_table(vfs, err) < 0)
         return -1;
     if ((everything || is_due(vfs)) && oneib_vfs_follow_adapters(vfs, err) < 0)
         return -1;
     oneib_vfs_look_at_domains(vfs);
     if (everything)
-        look_at_everything(vfs);
+        look_at_everything(vfs, how);
     go_on_with_all(vfs, everything);
     if (oneib_vfs_next_stale(vfs) <= oneib_now_ms()) {
         if (oneib_vfs_follow_adapters(vfs, err) < 0)
@@ -135,12 +138,15 @@ static int look(struct oneib_vfs *vfs, bool everything, struct oneib_error *err)
     return 0;
 }
 
-int oneib_vfs_step(struct oneib_vfs *vfs, bool everything, struct oneib_vfs_changes *changes,
-                   struct oneib_error *err)
+int oneib_vfs_step(struct oneib_vfs *vfs, enum oneib_vfs_look how,
+                   struct oneib_vfs_changes *changes, struct oneib_error *err)
 {
     struct oneib_error failure = {0};
-    if (look(vfs, everything, &failure) < 0)
+    vfs->blocked = 0;
+    if (look(vfs, how, &failure) < 0) {
         oneib_vfs_note_failure(vfs, &failure);
+        vfs->blocked = oneib_now_ms() + BLOCKED_MS;
+    }
     oneib_vfs_settle_tickets(vfs);
     oneib_vfs_forget_what_is_over(vfs);
     const bool has_failed = vfs->has_failed;
@@ -172,7 +178,8 @@ static double next_step(const struct oneib_vfs *vfs)
 
 uint32_t oneib_vfs_due_ms(const struct oneib_vfs *vfs)
 {
-    const double left = next_step(vfs) - oneib_now_ms();
+    const double next = vfs->blocked > 0 ? vfs->blocked : next_step(vfs);
+    const double left = next - oneib_now_ms();
     if (has_something_to_tell(vfs) || left <= 0)
         return 0;
     return left < UINT32_MAX - 1 ? (uint32_t)left + 1 : UINT32_MAX;

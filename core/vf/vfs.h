@@ -34,9 +34,8 @@ struct oneib_vfs_options {
 
 /* Reads the table, /run/oneib/vfs; one that does not parse is INPUT, and the service goes on
  * without giving anything: *vfs is valid then too, and every HAVE is refused with that error until
- * oneib_vfs_step(everything) has read a good one. NULL without memory, when another service has the
- * table (REFUSED), and when its folder is not as it must be. Knows no adapter before the first
- * step. */
+ * oneib_vfs_step() has read a good one. NULL without memory, when another service has the table
+ * (REFUSED), and when its folder is not as it must be. */
 int oneib_vfs_open(const struct oneib_vfs_options *options, struct oneib_vfs **vfs,
                    struct oneib_error *err);
 void oneib_vfs_close(struct oneib_vfs *vfs); /* NULL is fine; nothing on the node changes */
@@ -108,13 +107,19 @@ struct oneib_vfs_changes {
     size_t failed;    /* see err */
 };
 
-/*
- * Looks at every record, its VF and its port's table, closing first, and goes on with all that is
- * under way. `everything`: also at VFs of nobody, and at adapters that came or went; else only at
- * what is under way. -1: the first failure, after all was tried.
- */
-int oneib_vfs_step(struct oneib_vfs *vfs, bool everything, struct oneib_vfs_changes *changes,
-                   struct oneib_error *err);
+/* How much a step looks at. */
+enum oneib_vfs_look {
+    ONEIB_VFS_DUE,        /* what is under way, when it is due */
+    ONEIB_VFS_EVERYTHING, /* every record, its VF and its port's table; VFs of nobody; adapters that
+                             came or went; all that is under way: at the start, after an event */
+    ONEIB_VFS_GLANCE,     /* the same, but of a VF only as much as tells that it is as it should be,
+                             and one VF whole, in turn: now and then, while nothing is told. A VF's
+                             map has 128 entries, each a file */
+};
+
+/* Closes first, and goes on with what is under way. -1: the first failure, after all was tried. */
+int oneib_vfs_step(struct oneib_vfs *vfs, enum oneib_vfs_look look,
+                   struct oneib_vfs_changes *changes, struct oneib_error *err);
 /* Milliseconds until the next step is due for what is under way: 20 at first, then more, up to 250;
  * UINT32_MAX: nothing is. */
 uint32_t oneib_vfs_due_ms(const struct oneib_vfs *vfs);

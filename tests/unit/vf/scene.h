@@ -145,7 +145,7 @@ static inline bool take_step(void)
     if (due == UINT32_MAX)
         return false;
     sleep_ms(due < 250 ? due : 250);
-    oneib_vfs_step(vfs, false, &changes, &err);
+    oneib_vfs_step(vfs, ONEIB_VFS_DUE, &changes, &err);
     return true;
 }
 
@@ -161,9 +161,18 @@ static inline struct oneib_vfs_changes look(void)
 {
     struct oneib_error err = {0};
     struct oneib_vfs_changes changes;
-    if (oneib_vfs_step(vfs, true, &changes, &err) < 0)
+    if (oneib_vfs_step(vfs, ONEIB_VFS_EVERYTHING, &changes, &err) < 0)
         fail_msg("looking: %s", err.text);
     assert_int_equal(changes.failed, 0);
+    return changes;
+}
+
+static inline struct oneib_vfs_changes glance(void)
+{
+    struct oneib_error err = {0};
+    struct oneib_vfs_changes changes;
+    if (oneib_vfs_step(vfs, ONEIB_VFS_GLANCE, &changes, &err) < 0)
+        fail_msg("glancing: %s", err.text);
     return changes;
 }
 
@@ -171,7 +180,7 @@ static inline struct oneib_vfs_changes look_fails(enum oneib_error_code code, co
 {
     struct oneib_error err = {0};
     struct oneib_vfs_changes changes;
-    assert_int_equal(oneib_vfs_step(vfs, true, &changes, &err), -1);
+    assert_int_equal(oneib_vfs_step(vfs, ONEIB_VFS_EVERYTHING, &changes, &err), -1);
     if (err.code != code || !strstr(err.text, words))
         fail_msg("\"%s\" (%s) is not about \"%s\"", err.text, oneib_error_code_name(err.code),
                  words);

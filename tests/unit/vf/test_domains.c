@@ -65,7 +65,7 @@ static void a_vf_is_closed_when_its_domain_ends(void **state)
     assert_false(record.in_domain);
     /* The next step tells of it. */
     assert_int_equal(oneib_vfs_due_ms(vfs), 0);
-    assert_int_equal(oneib_vfs_step(vfs, false, &changes, &err), 0);
+    assert_int_equal(oneib_vfs_step(vfs, ONEIB_VFS_DUE, &changes, &err), 0);
     assert_int_equal(changes.closed, 1);
     assert_true(oneib_vfs_due_ms(vfs) > 1000);
 }
@@ -152,12 +152,12 @@ static void a_vf_that_cannot_be_closed_at_its_domains_end_is_tried_again(void **
     run(42);
     set_mode_of_entry(0, 0, 0444);
     tell_of_no_domains();
-    assert_int_equal(oneib_vfs_step(vfs, false, &changes, &err), -1);
+    assert_int_equal(oneib_vfs_step(vfs, ONEIB_VFS_DUE, &changes, &err), -1);
     assert_is_about(&err, ONEIB_ERROR_SYSTEM, "VM 42 NIC 1 (0000:81:00.1): closing");
     assert_int_equal(changes.closed, 0);
     assert_true(oneib_vfs_due_ms(vfs) <= 1000);
     set_mode_of_entry(0, 0, 0644);
-    assert_int_equal(oneib_vfs_step(vfs, false, &changes, &err), 0);
+    assert_int_equal(oneib_vfs_step(vfs, ONEIB_VFS_DUE, &changes, &err), 0);
     assert_closed(&hca, 0);
     assert_int_equal(record_of(42, 1).stage, ONEIB_VF_ENDED);
 }

@@ -120,6 +120,108 @@ static void a_vf_that_a_reset_emptied_gets_its_guid_and_map_again(void **state)
     assert_int_equal(open_index(&hca, 0, 1), KEY_INDEX);
 }
 
+/* ---- at a glance ---------------------------------------------------------------------------- */
+
+static void a_glance_leaves_what_is_right_alone(void **state)
+{
+    (void)state;
+    give_key(42, 1, false);
+    give_key(43, 1, true);
+    look();
+    const struct oneib_vfs_changes changes = glance();
+    assert_int_equal(changes.closed + changes.opened + changes.reapplied + changes.fresh, 0);
+}
+
+static void a_glance_sees_a_key_that_goes_and_comes(void **state)
+{
+    (void)state;
+    give_key(42, 1, false);
+    look();
+    tree_set_pkey(&hca, 1, KEY_INDEX, FULL | OTHER_KEY);
+    assert_int_equal(glance().closed, 1);
+    assert_closed(&hca, 0);
+    assert_int_equal(glance().closed, 0);
+    tree_set_pkey(&hca, 1, KEY_INDEX, FULL | KEY);
+    assert_int_equal(glance().opened, 1);
+    tree_set_pkey(&hca, 1, KEY_INDEX, 0);
+    tree_set_pkey(&hca, 1, OTHER_INDEX, FULL | KEY);
+    assert_int_equal(glance().opened, 1);
+    assert_int_equal(open_index(&hca, 0, 1), OTHER_INDEX);
+}
+
+static void a_glance_sees_a_port_that_becomes_a_full_member(void **state)
+{
+    (void)state;
+    struct oneib_error err = {0};
+    struct oneib_vfs_changes changes;
+    give_key(42, 1, false);
+    look();
+    tree_set_pkey(&hca, 1, 0, 0xffff);
+    assert_int_equal(oneib_vfs_step(vfs, ONEIB_VFS_GLANCE, &changes, &err), -1);
+    assert_int_equal(changes.closed, 1);
+    assert_closed(&hca, 0);
+}
+
+static void a_glance_sees_what_a_reset_has_emptied(void **state)
+{
+    (void)state;
+    give_key(42, 1, false);
+    look();
+    tree_write("0", "/sys/class/infiniband/mlx4_0/iov/ports/1/admin_guids/1");
+    tree_set_vf_pkey(&hca, 0, 1, 0, "0");
+    for (unsigned vf = 0; vf < hca.vfs; vf++)
+        for (unsigned entry = 1; entry < hca.pkeys; entry++)
+            tree_set_vf_pkey(&hca, vf, 1, entry, "none");
+    const struct oneib_vfs_changes changes = glance();
+    assert_int_equal(changes.reapplied, 1);
+    assert_int_equal(changes.opened, 1);
+    assert_int_equal(open_index(&hca, 0, 1), KEY_INDEX);
+    /* What is nobody's has time. */
+    for (unsigned vf = 0; vf < hca.vfs; vf++)
+        glance();
+    for (unsigned vf = 1; vf < hca.vfs; vf++)
+        assert_closed(&hca, vf);
+}
+
+static void a_glance_sees_a_closed_vf_that_was_opened_by_hand(void **state)
+{
+    (void)state;
+    struct oneib_vf_record record;
+    const struct wanted wanted = wanted_of(42, 1, 0);
+    give(&wanted, &record);
+    look();
+    tree_set_vf_pkey(&hca, 0, 1, 0, "3");
+    assert_int_equal(glance().closed, 1);
+    assert_closed(&hca, 0);
+}
+
+static void glances_look_at_all_in_turn(void **state)
+{
+    (void)state;
+    size_t closed = 0;
+    give_key(42, 1, false);
+    look();
+    tree_set_vf_pkey(&hca, 0, 1, 5, "4");
+    for (unsigned i = 0; i < hca.vfs; i++)
+        closed += glance().closed;
+    assert_int_equal(closed, 1);
+    assert_int_equal(open_index(&hca, 0, 1), KEY_INDEX);
+}
+
+static void an_adapter_that_is_new_is_looked_at_whole(void **state)
+{
+    (void)state;
+    look();
+    tree_remove_hca(&hca);
+    glance();
+    tree_add_hca(&hca);
+    tree_set_vf_pkey(&hca, 0, 1, 1, "0");
+    assert_int_equal(glance().fresh, hca.vfs);
+    assert_closed(&hca, 0);
+}
+
+/* ---- and whole ------------------------------------------------------------------------------ */
+
 static void a_deferred_guid_is_not_set(void **state)
 {
     (void)state;
@@ -254,6 +356,13 @@ int main(void)
         IN_SCENE(a_vf_stays_where_it_is_although_another_ones_key_stands_before_its_own),
         IN_SCENE(all_vfs_are_closed_when_the_port_becomes_a_full_member),
         IN_SCENE(a_vf_that_a_reset_emptied_gets_its_guid_and_map_again),
+        IN_SCENE(a_glance_leaves_what_is_right_alone),
+        IN_SCENE(a_glance_sees_a_key_that_goes_and_comes),
+        IN_SCENE(a_glance_sees_a_port_that_becomes_a_full_member),
+        IN_SCENE(a_glance_sees_what_a_reset_has_emptied),
+        IN_SCENE(a_glance_sees_a_closed_vf_that_was_opened_by_hand),
+        IN_SCENE(glances_look_at_all_in_turn),
+        IN_SCENE(an_adapter_that_is_new_is_looked_at_whole),
         IN_SCENE(a_deferred_guid_is_not_set),
         IN_SCENE(a_nic_whose_key_came_too_late_is_opened),
         IN_SCENE(a_nic_without_key_stays_closed),

@@ -179,7 +179,7 @@ static void do_anything(unsigned *random, oneib_vfs_ticket last[VMS])
         change_domains(random);
         break;
     case 5:
-        oneib_vfs_step(vfs, true, &changes, &err);
+        oneib_vfs_step(vfs, ONEIB_VFS_EVERYTHING, &changes, &err);
         break;
     case 6:
         if (rand_r(random) % 8 == 0) {

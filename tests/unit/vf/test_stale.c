@@ -24,7 +24,7 @@ static void step(void)
 {
     struct oneib_error err = {0};
     struct oneib_vfs_changes changes;
-    if (oneib_vfs_step(vfs, false, &changes, &err) < 0)
+    if (oneib_vfs_step(vfs, ONEIB_VFS_DUE, &changes, &err) < 0)
         fail_msg("%s", err.text);
 }
 
@@ -43,12 +43,12 @@ static void a_settled_record_without_its_vm_is_released(void **state)
     give_key(42, 1, false);
     age(42, 1, SETTLED);
     assert_int_equal(oneib_vfs_due_ms(vfs), 0);
-    assert_int_equal(oneib_vfs_step(vfs, false, &changes, &err), 0);
+    assert_int_equal(oneib_vfs_step(vfs, ONEIB_VFS_DUE, &changes, &err), 0);
     assert_int_equal(changes.freed, 1);
     assert_closed(&hca, 0);
     settle();
     assert_nothing_is_left();
-    assert_int_equal(oneib_vfs_step(vfs, false, &changes, &err), 0);
+    assert_int_equal(oneib_vfs_step(vfs, ONEIB_VFS_DUE, &changes, &err), 0);
     assert_int_equal(changes.freed, 0);
     assert_int_equal(oneib_vfs_due_ms(vfs), UINT32_MAX);
 }

@@ -146,7 +146,7 @@ static void a_release_closes_although_it_cannot_be_recorded_and_is_gone_on_with(
     assert_is_about(&err, ONEIB_ERROR_SYSTEM, "VM 42 NIC 1 (0000:81:00.1): ");
     assert_closed(&hca, 0);
     /* Nothing opens it again meanwhile. */
-    oneib_vfs_step(vfs, true, &changes, &err);
+    oneib_vfs_step(vfs, ONEIB_VFS_EVERYTHING, &changes, &err);
     assert_closed(&hca, 0);
     let_write();
     settle();
@@ -163,10 +163,10 @@ static void a_domains_end_closes_although_it_cannot_be_recorded(void **state)
     keep_from_writing();
     tell_of_no_domains();
     assert_closed(&hca, 0);
-    assert_int_equal(oneib_vfs_step(vfs, true, &changes, &err), -1);
+    assert_int_equal(oneib_vfs_step(vfs, ONEIB_VFS_EVERYTHING, &changes, &err), -1);
     assert_closed(&hca, 0);
     let_write();
-    oneib_vfs_step(vfs, false, &changes, &err);
+    oneib_vfs_step(vfs, ONEIB_VFS_DUE, &changes, &err);
     assert_int_equal(record_of(42, 1).stage, ONEIB_VF_ENDED);
 }
 
