@@ -28,7 +28,7 @@ struct service {
     struct oneib_domain_feed *feed;
     struct oneib_adapter_events events;
     struct oneib_complaint of_looking, of_events, of_sockets, of_domains;
-    double next_look; /* oneib_now_ms() */
+    double next_look; /* oneib_now_ms(); 0: something has happened */
     bool is_to_end;
 };
 
@@ -56,16 +56,16 @@ static void tell(const struct oneib_vfs_changes *changes)
         oneib_log(ONEIB_LOG_INFO, "freed %zu that were left over", changes->freed);
 }
 
-static void step(struct service *service, bool everything)
+static void step(struct service *service, enum oneib_vfs_look how)
 {
     struct oneib_vfs_changes changes = {0};
     struct oneib_error err = {0};
-    const bool sound = oneib_vfs_step(service->vfs, everything, &changes, &err) == 0;
+    const bool sound = oneib_vfs_step(service->vfs, how, &changes, &err) == 0;
     oneib_requests_moved(&requests);
     tell(&changes);
     if (!sound)
         oneib_complain(&service->of_looking, "a virtual function is not as it should be", &err);
-    else if (everything)
+    else if (how != ONEIB_VFS_DUE)
         oneib_settle(&service->of_looking, "all virtual functions are as they should be again");
 }
 
@@ -98,7 +98,7 @@ static void look_at_everything(struct service *service)
 {
     follow_adapters(service);
     check_sockets(service);
-    step(service, true);
+    step(service, service->next_look > 0 ? ONEIB_VFS_GLANCE : ONEIB_VFS_EVERYTHING);
     service->next_look = oneib_now_ms() + service->config->node.watch_ms;
 }
 
@@ -212,7 +212,7 @@ static int serve(struct service *service, const struct files *files, struct onei
     if (until(service->next_look) == 0)
         look_at_everything(service);
     else if (oneib_vfs_due_ms(service->vfs) == 0)
-        step(service, false);
+        step(service, ONEIB_VFS_DUE);
     for (size_t i = files->peers; i < files->count; i++)
         oneib_peers_serve(&peers, files->which[i - files->peers], files->of[i].revents);
     oneib_peers_go_on(&peers);
