@@ -14,6 +14,7 @@
  * refused, or waits in vain for half a minute.
  */
 #include "base/clock.h"
+#include "base/escape.h"
 #include "base/number.h"
 #include "service/client.h"
 #include <inttypes.h>
@@ -171,21 +172,28 @@ static struct oneib_service_list read_list(void)
     return list;
 }
 
+static void print_domain(const struct oneib_domain *domain)
+{
+    char vf[ONEIB_PCI_TEXT_SIZE];
+    oneib_autotext struct oneib_text name = {0};
+    oneib_text_append_escaped(&name, domain->name, ONEIB_MESSAGE_NAME);
+    printf("%s %s", domain->running ? "running" : "defined", name.data ? name.data : "");
+    for (size_t i = 0; i < domain->device_count; i++) {
+        oneib_pci_format(&domain->devices[i], vf);
+        printf(" %s", vf);
+    }
+    putchar('\n');
+}
+
 static void print_list(void)
 {
     struct oneib_service_list list = read_list();
-    struct oneib_text domains = {0};
     for (size_t i = 0; i < list.table.count; i++)
         print_record(&list.table.items[i]);
-    for (size_t i = 0; i < list.domains.count; i++) {
-        const struct oneib_domain *domain = &list.domains.items[i];
-        oneib_domain_render(domain->name, domain->running, domain->devices, domain->device_count,
-                            &domains);
-    }
-    fputs(domains.data ? domains.data : "", stdout);
+    for (size_t i = 0; i < list.domains.count; i++)
+        print_domain(&list.domains.items[i]);
     if (!list.domains_known)
         printf("unknown %s\n", list.why.text);
-    oneib_text_clear(&domains);
     oneib_service_list_clear(&list);
 }
 
