@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What one connection asks, on the real engine and a node without an adapter. */
+#include "../hca/tree.h"
+#include "base/clock.h"
+#include "oneib-node/requests.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+static struct oneib_requests requests;
+static struct oneib_domain_list domains;
+static struct oneib_peer peers[3];
+
+/* Two closed VFs of VM 42. */
+static void write_table(void)
+{
+    struct oneib_vf_table table = {0};
+    struct oneib_text text = {0};
+    struct oneib_error err;
+    for (uint8_t i = 1; i <= 2; i++) {
+        const struct oneib_vf_record record = {
+            .vf = {.bus = 0x81, .function = i},
+            .device = "mlx4_0",
+            .port = 1,
+            .vm_id = 42,
+            .nic_id = i,
+            .network_id = 7,
+            .pkey = 5,
+            .stage = ONEIB_VF_CLOSED,
+        };
+        assert_int_equal(oneib_vf_table_add(&table, &record, &err), 0);
+    }
+    oneib_vf_table_render(&table, &text);
+    text.data[text.length - 1] = '\0';
+    tree_write(text.data, "/run/oneib/vfs");
+    oneib_text_clear(&text);
+    oneib_vf_table_clear(&table);
+}
+
+static int begin(void **state)
+{
+    struct oneib_error err;
+    const struct oneib_vfs_options options = {.pkey_wait_ms = 1000, .guid_wait_ms = 1000};
+    tree_reset(state);
+    write_table();
+    memset(&requests, 0, sizeof requests);
+    memset(peers, 0, sizeof peers);
+    for (size_t i = 0; i < 3; i++)
+        peers[i].may_change = true;
+    if (oneib_vfs_open(&options, &requests.vfs, &err) < 0)
+        fail_msg("%s", err.text);
+    domains.known = true;
+    domains.count = 1;
+    domains.items[0] = (struct oneib_domain_entry){.vm_id = -1, .name = "mine"};
+    requests.domains = &domains;
+    oneib_vfs_set_domains(requests.vfs, &domains);
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < 3; i++)
+        oneib_requests_forget(&requests, &peers[i]);
+    oneib_vfs_close(requests.vfs);
+    return 0;
+}
+
+static void ask(struct oneib_peer *peer, enum oneib_request_kind kind)
+{
+    const struct oneib_request request = oneib_request_new(kind);
+    oneib_requests_take(&requests, peer, &request);
+}
+
+static enum oneib_answer_kind next_answer(struct oneib_peer *peer)
+{
+    assert_int_equal(peer->state, ONEIB_PEER_SAYING);
+    const struct oneib_answer answer = oneib_requests_answer(&requests, peer);
+    oneib_requests_answered(&requests, peer);
+    return answer.kind;
+}
+
+static void read_list(struct oneib_peer *peer)
+{
+    assert_int_equal(next_answer(peer), ONEIB_ANSWER_RECORD);
+    assert_int_equal(next_answer(peer), ONEIB_ANSWER_RECORD);
+    assert_int_equal(next_answer(peer), ONEIB_ANSWER_DOMAIN);
+    assert_int_equal(next_answer(peer), ONEIB_ANSWER_END);
+    assert_int_equal(peer->state, ONEIB_PEER_HEARING);
+}
+
+static void those_who_ask_at_one_moment_read_together(void **state)
+{
+    (void)state;
+    ask(&peers[0], ONEIB_REQUEST_LIST);
+    assert_int_equal(next_answer(&peers[0]), ONEIB_ANSWER_RECORD);
+    ask(&peers[1], ONEIB_REQUEST_LIST);
+    read_list(&peers[1]);
+    assert_int_equal(requests.listing_of_all.readers, 1);
+}
+
+/* What is read half is not changed by what happens, and nobody is told what is no longer so. */
+static void who_asks_after_a_change_waits_for_those_who_still_read(void **state)
+{
+    (void)state;
+    ask(&peers[0], ONEIB_REQUEST_LIST);
+    assert_int_equal(next_answer(&peers[0]), ONEIB_ANSWER_RECORD);
+    domains.count = 0;
+    oneib_requests_moved(&requests);
+    ask(&peers[1], ONEIB_REQUEST_LIST);
+    assert_int_equal(peers[1].state, ONEIB_PEER_HELD);
+    assert_int_equal(next_answer(&peers[0]), ONEIB_ANSWER_RECORD);
+    assert_int_equal(next_answer(&peers[0]), ONEIB_ANSWER_DOMAIN);
+    oneib_requests_go_on(&requests, &peers[1]);
+    assert_int_equal(peers[1].state, ONEIB_PEER_HELD);
+    assert_int_equal(next_answer(&peers[0]), ONEIB_ANSWER_END);
+    oneib_requests_go_on(&requests, &peers[1]);
+    assert_int_equal(next_answer(&peers[1]), ONEIB_ANSWER_RECORD);
+    assert_int_equal(next_answer(&peers[1]), ONEIB_ANSWER_RECORD);
+    assert_int_equal(next_answer(&peers[1]), ONEIB_ANSWER_END);
+}
+
+static void a_reader_that_goes_keeps_nobody_waiting(void **state)
+{
+    (void)state;
+    ask(&peers[0], ONEIB_REQUEST_LIST);
+    oneib_requests_moved(&requests);
+    ask(&peers[1], ONEIB_REQUEST_LIST);
+    assert_int_equal(peers[1].state, ONEIB_PEER_HELD);
+    oneib_requests_forget(&requests, &peers[0]);
+    oneib_requests_go_on(&requests, &peers[1]);
+    read_list(&peers[1]);
+    assert_int_equal(requests.listing_of_all.readers, 0);
+}
+
+/* Whoever may only look does not keep OpenNebula's drivers waiting. */
+static void the_two_kinds_of_callers_do_not_wait_for_each_other(void **state)
+{
+    (void)state;
+    peers[0].may_change = false;
+    ask(&peers[0], ONEIB_REQUEST_LIST);
+    oneib_requests_moved(&requests);
+    ask(&peers[1], ONEIB_REQUEST_LIST);
+    read_list(&peers[1]);
+    read_list(&peers[0]);
+}
+
+static struct oneib_request have(uint8_t nic_id, uint16_t flags)
+{
+    struct oneib_request request = oneib_request_new(ONEIB_REQUEST_HAVE);
+    request.vm_id = 42;
+    request.nic_id = nic_id;
+    request.network_id = 7;
+    request.numa_node = -1;
+    request.flags = flags;
+    return request;
+}
+
+static void assert_held(uint8_t nic_id, uint16_t flags, bool held)
+{
+    const struct oneib_request request = have(nic_id, flags);
+    oneib_requests_take(&requests, &peers[2], &request);
+    assert_int_equal(peers[2].state, held ? ONEIB_PEER_HELD : ONEIB_PEER_SAYING);
+}
+
+static void what_needs_the_domains_waits_for_the_first_list_of_them(void **state)
+{
+    (void)state;
+    domains.known = false;
+    requests.hold_until = oneib_now_ms() + 1000000;
+    assert_held(1, 0, false);
+    assert_held(1, ONEIB_HAVE_ATTACH, true);
+    assert_held(3, 0, true);
+    oneib_requests_go_on(&requests, &peers[2]);
+    assert_int_equal(peers[2].state, ONEIB_PEER_HELD);
+    domains.known = true;
+    oneib_requests_go_on(&requests, &peers[2]);
+    assert_int_equal(peers[2].state, ONEIB_PEER_SAYING);
+}
+
+static void and_not_for_ever(void **state)
+{
+    (void)state;
+    domains.known = false;
+    oneib_fail(&domains.why, ONEIB_ERROR_UNREACHABLE, "libvirt is down");
+    oneib_vfs_set_domains(requests.vfs, &domains);
+    requests.hold_until = oneib_now_ms() + 1000000;
+    ask(&peers[0], ONEIB_REQUEST_LIST);
+    assert_int_equal(peers[0].state, ONEIB_PEER_HELD);
+    assert_held(3, 0, true);
+    requests.hold_until = 0;
+    oneib_requests_go_on(&requests, &peers[0]);
+    assert_int_equal(next_answer(&peers[0]), ONEIB_ANSWER_RECORD);
+    assert_int_equal(next_answer(&peers[0]), ONEIB_ANSWER_RECORD);
+    const struct oneib_answer last = oneib_requests_answer(&requests, &peers[0]);
+    assert_int_equal(last.kind, ONEIB_ANSWER_END);
+    assert_string_equal(last.text, "libvirt is down");
+    oneib_requests_go_on(&requests, &peers[2]);
+    assert_int_equal(next_answer(&peers[2]), ONEIB_ANSWER_FAILED);
+}
+
+static void who_has_asked_for_nothing_waits_for_nothing(void **state)
+{
+    (void)state;
+    ask(&peers[0], ONEIB_REQUEST_WAIT);
+    assert_int_equal(next_answer(&peers[0]), ONEIB_ANSWER_END);
+    assert_int_equal(peers[0].state, ONEIB_PEER_HEARING);
+}
+
+#define NODE(test) cmocka_unit_test_setup_teardown(test, begin, end)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        NODE(those_who_ask_at_one_moment_read_together),
+        NODE(who_asks_after_a_change_waits_for_those_who_still_read),
+        NODE(a_reader_that_goes_keeps_nobody_waiting),
+        NODE(the_two_kinds_of_callers_do_not_wait_for_each_other),
+        NODE(what_needs_the_domains_waits_for_the_first_list_of_them),
+        NODE(and_not_for_ever),
+        NODE(who_has_asked_for_nothing_waits_for_nothing),
+    };
+    tree_open();
+    return tree_close(cmocka_run_group_tests(tests, NULL, NULL));
+}
