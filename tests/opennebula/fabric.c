@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * The fabric and the nodes of the suite: ibsim, opensm, the trees of eight compute hosts with the
- * watch of each, and oneibd once it is asked for. Stays until its standard input ends. It is told
- * what to do there, a line each; it answers with lines and then one that is "ok", or begins with
- * "error".
+ * oneib-node of each, and oneibd once it is asked for. Stays until its standard input ends. It is
+ * told what to do there, a line each; it answers with lines and then one that is "ok", or begins
+ * with "error".
  *
  *     opennebula-fabric ENDPOINT EVENTS AUTH_FILE
  *
@@ -15,22 +15,30 @@
  *
  * log NAME: all of a log.
  *
- * oneibd start, oneibd stop SIGNAL, watch HOST start, watch HOST stop SIGNAL, link HOST up, link
- * HOST down, hold-guids HOST yes, hold-guids HOST no.
+ * forget HOST: oneib-node has no records any more, and what is nobody's now is closed.
+ *
+ * oneibd start, oneibd stop SIGNAL, service HOST start, service HOST stop SIGNAL, link HOST up,
+ * link HOST down, hold-guids HOST yes, hold-guids HOST no.
  */
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "lab.h"
 #include "lab_internal.h"
 #include "lab_node.h"
+#include "service/message.h"
+#include <errno.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #define WORDS_MAX 32
 #define ONEIB_MS 60000u
 #define PKEYS_MAX 128
+#define DOMAINS "/var/lib/live-standin/node.xml"
 
 static int write_configuration(struct lab *lab, char **argv, struct oneib_error *err)
 {
@@ -50,20 +58,56 @@ static int write_configuration(struct lab *lab, char **argv, struct oneib_error 
     return lab_write(lab, "oneib.conf", 0600, config.data, err);
 }
 
+/* Those above a file of the lab's folder. */
+static int make_folders(struct lab *lab, const char *file, struct oneib_error *err)
+{
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s/%s", lab_folder(lab), file);
+    for (char *slash = path; (slash = strchr(slash + 1, '/'));) {
+        *slash = '\0';
+        if (mkdir(path, 0755) < 0 && errno != EEXIST)
+            return oneib_fail_errno(err, errno, "making %s", path);
+        *slash = '/';
+    }
+    return 0;
+}
+
 /* What oneib looks for is beside the programs that are installed, and libvirt is its stand-in. */
 static int configure_node(struct lab *lab, size_t host, struct oneib_error *err)
 {
-    char name[64];
+    char name[128];
     oneib_autotext struct oneib_text config = {0};
     snprintf(name, sizeof name, LAB_NODES "/%s/etc/oneib/oneib.conf", lab_host_hca(lab, host, err));
     oneib_text_printf(&config,
-                      "node: {\n  libvirt = \"test://%s/var/lib/live-standin/node.xml\";\n"
+                      "node: {\n  libvirt = \"test://%s" DOMAINS "\";\n"
                       "  pkey_wait = 10000;\n  guid_wait = 5000;\n  watch = 10000;\n"
                       "  unplug_wait = 1000;\n};\n",
                       lab_node_root(lab, host));
     if (oneib_text_failed(&config))
         return oneib_fail_memory(err);
-    return lab_write(lab, name, 0644, config.data, err);
+    if (lab_write(lab, name, 0644, config.data, err) < 0)
+        return -1;
+    snprintf(name, sizeof name, LAB_NODES "/%s" DOMAINS, lab_host_hca(lab, host, err));
+    return make_folders(lab, name, err) < 0 ? -1 : lab_write(lab, name, 0644, "<node/>\n", err);
+}
+
+/* Drivers are oneadmin's, and the service has no privilege to give its socket to that group. */
+static int open_to_oneadmin(struct lab *lab, size_t host, struct oneib_error *err)
+{
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s" ONEIB_SERVICE_SOCKET, lab_node_root(lab, host));
+    return chmod(path, 0666) < 0 ? oneib_fail_errno(err, errno, "opening %s to oneadmin", path) : 0;
+}
+
+static int start_service(struct lab *lab, size_t host, struct oneib_error *err)
+{
+    return lab_node_service_start(lab, host, err) < 0 ? -1 : open_to_oneadmin(lab, host, err);
+}
+
+/* With a configuration of its own. */
+static int restart_service(struct lab *lab, size_t host, struct oneib_error *err)
+{
+    return lab_node_service_stop(lab, host, SIGTERM, err) < 0 ? -1 : start_service(lab, host, err);
 }
 
 static int start(struct lab *lab, char **argv, struct oneib_error *err)
@@ -73,7 +117,7 @@ static int start(struct lab *lab, char **argv, struct oneib_error *err)
         write_configuration(lab, argv, err) < 0 || lab_nodes_start(lab, &options, err) < 0)
         return -1;
     for (size_t host = 0; host < lab_host_count(lab); host++)
-        if (configure_node(lab, host, err) < 0)
+        if (configure_node(lab, host, err) < 0 || restart_service(lab, host, err) < 0)
             return -1;
     return 0;
 }
@@ -148,15 +192,32 @@ static int run_oneibd(struct lab *lab, char **words, struct oneib_error *err)
                : lab_oneibd_stop(lab, daemon.name, signal_called(words[2] ? words[2] : ""), err);
 }
 
+static int forget(struct lab *lab, size_t host, struct oneib_error *err)
+{
+    char path[PATH_MAX];
+    struct lab_output output = {0};
+    snprintf(path, sizeof path, "%s/run/oneib/vfs", lab_node_root(lab, host));
+    if (lab_node_service_stop(lab, host, SIGTERM, err) < 0)
+        return -1;
+    if (truncate(path, 0) < 0 && errno != ENOENT)
+        return oneib_fail_errno(err, errno, "emptying %s", path);
+    if (start_service(lab, host, err) < 0 ||
+        lab_node_run(lab, host, (const char *[]){"oneib", "hca", "--repair", NULL}, NULL, &output,
+                     err) < 0)
+        return -1;
+    lab_output_clear(&output);
+    return 0;
+}
+
 static int change_host(struct lab *lab, char **words, size_t host, struct oneib_error *err)
 {
     if (strcmp(words[0], "link") == 0)
         return lab_fabric_link(lab, host, strcmp(words[2], "up") == 0, err);
     if (strcmp(words[0], "hold-guids") == 0)
         return lab_node_hold_guids(lab, host, strcmp(words[2], "yes") == 0, err);
-    if (strcmp(words[0], "watch") == 0 && strcmp(words[2], "start") == 0)
-        return lab_node_service_start(lab, host, err);
-    if (strcmp(words[0], "watch") == 0)
+    if (strcmp(words[0], "service") == 0 && strcmp(words[2], "start") == 0)
+        return start_service(lab, host, err);
+    if (strcmp(words[0], "service") == 0)
         return lab_node_service_stop(lab, host, signal_called(words[3] ? words[3] : ""), err);
     return oneib_fail(err, ONEIB_ERROR_INPUT, "unknown: %s", words[0]);
 }
@@ -178,6 +239,8 @@ static int obey(struct lab *lab, char **words, size_t count, struct oneib_error 
         return -1;
     if (strcmp(words[0], "port") == 0)
         return say_port(lab, host, err);
+    if (strcmp(words[0], "forget") == 0)
+        return forget(lab, host, err);
     return count < 3 ? oneib_fail(err, ONEIB_ERROR_INPUT, "too short: %s", words[0])
                      : change_host(lab, words, host, err);
 }

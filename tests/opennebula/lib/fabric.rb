@@ -127,8 +127,7 @@ class Node
   def clear
     File.delete("#{Suite::HOSTS}/#{name}/cut") if File.exist?("#{Suite::HOSTS}/#{name}/cut")
     domains.each_key { |vm| guest_ends(vm) }
-    vf = "#{Suite::PREFIX}/libexec/oneib/oneib-vf"
-    run("#{vf} show | sed -n 's/.* vm=\\([0-9]*\\) .*/\\1/p' | sort -u | while read vm; do #{vf} release --vm $vm; done")
+    @fabric.tell('forget', name)
   end
 
   def heal

@@ -57,8 +57,10 @@ static bool parse_hca(char **argv, struct tree_hca *hca)
 __attribute__((noreturn)) static void play(struct nodes *nodes, const struct ibmad_port *fabric)
 {
     for (unsigned round = 0;; round++) {
-        for (size_t i = 0; i < nodes->count; i++)
+        for (size_t i = 0; i < nodes->count; i++) {
             node_follow(&nodes->items[i], fabric, round % WHOLE_EVERY == 0);
+            node_follow_domains(&nodes->items[i]);
+        }
         nodes_settle_aliases(nodes);
         if (round == 0) {
             puts("ready");

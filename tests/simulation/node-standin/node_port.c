@@ -67,8 +67,7 @@ static bool is_service(int pid)
     return read;
 }
 
-/* The adapter's event. */
-static void tell_service(const struct node *node)
+static void tell_service(const struct node *node, int signal)
 {
     char path[ROOT_SIZE + 24];
     int pid = 0;
@@ -77,7 +76,7 @@ static void tell_service(const struct node *node)
     if (!file)
         return;
     if (fscanf(file, "%d", &pid) == 1 && pid > 1 && is_service(pid))
-        kill(pid, SIGHUP);
+        kill(pid, signal);
     fclose(file);
 }
 
@@ -126,6 +125,20 @@ void node_follow(struct node *node, const struct ibmad_port *fabric, bool whole)
         changed = show_state(node, DOWN, node->lid);
         node->silent = SILENT_ROUNDS;
     }
+    /* The adapter's event. */
     if (changed)
-        tell_service(node);
+        tell_service(node, SIGHUP);
+}
+
+void node_follow_domains(struct node *node)
+{
+    char path[ROOT_SIZE + 40];
+    struct stat status;
+    snprintf(path, sizeof path, "%s/var/lib/live-standin/node.xml", node->root);
+    if (stat(path, &status) < 0 || (status.st_ino == node->domains.st_ino &&
+                                    status.st_mtim.tv_nsec == node->domains.st_mtim.tv_nsec &&
+                                    status.st_mtim.tv_sec == node->domains.st_mtim.tv_sec))
+        return;
+    node->domains = status;
+    tell_service(node, SIGUSR1);
 }

@@ -7,10 +7,14 @@
  * It makes a sysfs tree in each root (tests/unit/hca/tree.h), says "ready", and then plays the
  * kernel's and the firmware's part:
  *   - what a port's P_Key table, LID and state are, as the port says itself by SMP, is in the tree
- *     a few milliseconds later; then oneib-node, whose process id is in ROOT/run/service.pid, gets SIGHUP
+ *     a few milliseconds later; then oneib-node, whose process id is in ROOT/run/service.pid, gets
+ * SIGHUP
  *   - mlx4: a GUID in admin_guids appears in gids (the subnet manager has accepted it), unless
  *     another port or VF of the fabric has it; a deleted one disappears, unless ROOT.hold is there:
  *     then the subnet manager refuses, as it does while the alias is in a multicast group
+ *   - libvirt's test driver has no events: when ROOT/var/lib/live-standin/node.xml, which the
+ *     stand-in for libvirt writes (tests/unit/vmm/live_standin.h), is another one, oneib-node gets
+ *     SIGUSR1
  * Files are replaced by renaming: nobody reads half of one.
  */
 #ifndef ONEIB_NODE_STANDIN_H
@@ -18,6 +22,7 @@
 
 #include "tree.h"
 #include <infiniband/mad.h>
+#include <sys/stat.h>
 
 #define NODES_MAX 64
 #define ROOT_SIZE 128
@@ -35,6 +40,7 @@ struct node {
     unsigned state, lid;         /* likewise */
     unsigned silent;             /* rounds that it is not asked, because it did not answer */
     uint64_t aliases[VFS_MAX];   /* mlx4: that the SM has accepted; 0: none */
+    struct stat domains;         /* of the file that follows, as it was told of */
 };
 
 struct nodes {
@@ -52,6 +58,8 @@ void node_show_alias(const struct node *node, unsigned vf);
 
 /* node_port.c: reads the port and shows what has changed; `whole`: also what seldom changes. */
 void node_follow(struct node *node, const struct ibmad_port *fabric, bool whole);
+/* Tells oneib-node when there are other domains. */
+void node_follow_domains(struct node *node);
 
 /* node_alias.c: one round of what the adapters' firmware and the SM do about alias GUIDs. */
 void nodes_settle_aliases(struct nodes *nodes);
