@@ -125,7 +125,7 @@ static inline int run(const char *const *argv, const char *xml)
 #define PRE WORDS(VNM_PRE)
 #define POST WORDS(VNM_POST, UUID, "here")
 #define CLEAN WORDS(VNM_CLEAN, "here")
-#define VF(...) run(WORDS(ONEIB_VF_BINARY, __VA_ARGS__), "")
+#define ASK(...) run(WORDS(ONEIB_ASK_BINARY, __VA_ARGS__), "")
 
 static inline void must(const char *const *argv, const char *xml)
 {
@@ -152,15 +152,78 @@ static inline void pause_ms(long ms)
 static const struct tree_hca four_vfs = {.name = "mlx4_0", .driver = ONEIB_HCA_MLX4, .vfs = 4};
 static const struct tree_hca *hca;
 
-static inline void configure(unsigned pkey_wait, unsigned guid_wait)
+/* ---- its service --------------------------------------------------------------------------- */
+
+static pid_t node; /* 0: it does not run */
+
+/* So that who plays the adapter's or libvirt's part can tell it of events. */
+static inline void note_service(void)
+{
+    char text[16];
+    snprintf(text, sizeof text, "%d", (int)node);
+    tree_write(text, "/run/service.pid");
+}
+
+static inline void spawn_node(void)
+{
+    char *log = tree_path("/log");
+    node = fork();
+    assert_true(node >= 0);
+    if (node == 0) {
+        const int fd = open(log, O_WRONLY | O_CREAT | O_APPEND, 0644);
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (fd < 0 || dup2(fd, STDOUT_FILENO) < 0 || dup2(fd, STDERR_FILENO) < 0)
+            _exit(126);
+        execl(ONEIB_NODE_BINARY, "oneib-node", (char *)NULL);
+        _exit(127);
+    }
+    free(log);
+}
+
+/* Until it knows the domains. */
+static inline void start_node(void)
+{
+    spawn_node();
+    if (ASK("await", "known") != 0)
+        fail_msg("oneib-node does not serve: %s", said);
+    note_service();
+}
+
+static inline void stop_node(int signal)
+{
+    int status;
+    if (node <= 0)
+        return;
+    kill(node, signal);
+    assert_int_equal(waitpid(node, &status, 0), node);
+    node = 0;
+}
+
+static inline void restart_node(void)
+{
+    stop_node(SIGTERM);
+    start_node();
+}
+
+static bool waits_long;
+
+static inline void write_config(unsigned pkey_wait, unsigned guid_wait)
 {
     char *text;
+    waits_long = pkey_wait == LONG && guid_wait == LONG;
     assert_true(asprintf(&text,
-                         "node: { helper = [ \"%s\" ]; libvirt = \"test://%s/node.xml\"; "
-                         "pkey_wait = %u; guid_wait = %u; watch = 100; };",
-                         ONEIB_VF_BINARY, tree_root(), pkey_wait, guid_wait) > 0);
+                         "node: { libvirt = \"test://%s/node.xml\"; pkey_wait = %u; "
+                         "guid_wait = %u; watch = 100; };",
+                         tree_root(), pkey_wait, guid_wait) > 0);
     tree_write(text, "/etc/oneib/oneib.conf");
     free(text);
+}
+
+/* For callers and service. */
+static inline void configure(unsigned pkey_wait, unsigned guid_wait)
+{
+    write_config(pkey_wait, guid_wait);
+    restart_node();
 }
 
 #define HOSTDEV(function)                                                                          \
@@ -176,6 +239,8 @@ static inline void put_domains(const char *domains)
     assert_true(asprintf(&text, "<node>%s</node>", domains) > 0);
     tree_write(text, "/node.xml");
     free(text);
+    if (node > 0)
+        kill(node, SIGUSR1);
 }
 
 static inline void add_adapter(void)
@@ -188,10 +253,11 @@ static inline void begin_with(const struct tree_hca *adapter)
 {
     tree_reset(NULL);
     hca = adapter;
-    configure(LONG, LONG);
+    write_config(LONG, LONG);
     put_domains("");
     add_adapter();
     sm_start(hca);
+    start_node();
 }
 
 static inline int begin(void **state)
@@ -204,6 +270,7 @@ static inline int begin(void **state)
 static inline int end(void **state)
 {
     (void)state;
+    stop_node(SIGKILL);
     sm_stop();
     return 0;
 }
@@ -230,6 +297,14 @@ static inline size_t count_records(void)
     return count;
 }
 
+static inline void await_no_records(void)
+{
+    const double until = oneib_now_ms() + DEADLINE_MS;
+    while (*table() && oneib_now_ms() < until)
+        pause_ms(2);
+    assert_string_equal(table(), "");
+}
+
 static inline void await_record(const char *what)
 {
     const double until = oneib_now_ms() + DEADLINE_MS;
@@ -241,9 +316,10 @@ static inline void await_record(const char *what)
 /* Seconds since boot, but another one's: nobody waits for what is so old, even where this machine
  * has only just been started. */
 #define LONG_AGO "9999999999"
-/* Every record has changed then. */
+/* Every record has changed then; the service reads that when it starts. */
 static inline void date_records(const char *since)
 {
+    stop_node(SIGKILL);
     char *path = tree_path("/run/oneib/vfs"), *next = tree_path("/run/oneib/next");
     char *old = strdup(table());
     FILE *file = fopen(next, "w");
@@ -254,11 +330,19 @@ static inline void date_records(const char *since)
         fprintf(file, "%.*s since=%s\n", (int)(at - line), line, since);
     }
     assert_int_equal(fclose(file), 0);
-    /* At once: who is at work must never see a table without its record. */
     assert_int_equal(rename(next, path), 0);
+    start_node();
     free(path);
     free(next);
     free(old);
+}
+
+/* While the service does not run: it would write it again. */
+static inline void lose_table(void)
+{
+    stop_node(SIGKILL);
+    tree_remove("/run/oneib/vfs");
+    start_node();
 }
 
 static inline void read_entry(unsigned vf, unsigned entry, char value[16])
@@ -320,11 +404,12 @@ static inline void assert_reusable(unsigned vf)
     const char *address = address_of(vf);
     assert_lacks(table(), address);
     assert_closed(vf);
-    configure(LONG, LONG);
-    if (VF("assign", "--vm", "900", "--nic", "0", "--pkey", "0x0005", "--vf", address) != 0)
+    if (!waits_long)
+        configure(LONG, LONG);
+    if (ASK("have", "--vm", "900", "--nic", "0", "--pkey", "0x0005", "--vf", address) != 0)
         fail_msg("VF %u is not reusable: %s", vf, said);
     assert_int_equal(key_of(vf), 0x8005);
-    if (VF("release", "--vm", "900") != 0)
+    if (ASK("release", "--vm", "900") != 0)
         fail_msg("VF %u is not reusable twice: %s", vf, said);
     assert_lacks(table(), address);
     assert_closed(vf);
@@ -332,7 +417,7 @@ static inline void assert_reusable(unsigned vf)
 
 static inline void assert_nothing_is_left(void)
 {
-    assert_string_equal(table(), "");
+    await_no_records();
     for (unsigned vf = 0; vf < 2; vf++)
         assert_reusable(vf);
 }

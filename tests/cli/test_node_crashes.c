@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What a node's programs make of each other, of being killed, and of what was left over. */
-#include "../skip.h"
 #include "fault_scene.h"
 
 #define PROBE WORDS(ONEIB_PROBE_BINARY)
@@ -64,7 +63,7 @@ static int begin_with_many_vfs(void **state)
     return 0;
 }
 
-static void two_hundred_calls_of_oneib_vf_at_once(void **state)
+static void two_hundred_callers_at_once(void **state)
 {
     (void)state;
     static struct process calls[AT_ONCE];
@@ -73,7 +72,7 @@ static void two_hundred_calls_of_oneib_vf_at_once(void **state)
         char vm[16];
         snprintf(vm, sizeof vm, "%u", i);
         calls[i] = start(
-            WORDS(ONEIB_VF_BINARY, "assign", "--vm", vm, "--nic", "0", "--pkey", "0x0005"), "");
+            WORDS(ONEIB_ASK_BINARY, "have", "--vm", vm, "--nic", "0", "--pkey", "0x0005"), "");
     }
     for (unsigned i = 0; i < AT_ONCE; i++) {
         if (end_of(&calls[i]) == 0)
@@ -86,19 +85,18 @@ static void two_hundred_calls_of_oneib_vf_at_once(void **state)
     for (unsigned vf = 0; vf < MANY_VFS; vf++)
         assert_int_equal(key_of(vf), 0x8005);
     date_records(LONG_AGO);
-    must(PROBE, "");
+    await_no_records();
     for (unsigned vf = 0; vf < MANY_VFS; vf++)
         assert_closed(vf);
     assert_nothing_is_left();
 }
 
 /* A NIC that waits for its key keeps the one before it, too. */
-static void housekeeping_while_pre_is_under_way(void **state)
+static void a_repair_while_pre_is_under_way(void **state)
 {
     (void)state;
     const struct process pre = start(PRE, VM("42", NIC("1", KEY) NIC("2", OTHER_KEY)));
     await_record("nic=2");
-    date_records(LONG_AGO);
     must(PROBE, "");
     must(REPAIR, "");
     assert_int_equal(count_records(), 2);
@@ -113,59 +111,32 @@ static void housekeeping_while_pre_is_under_way(void **state)
 
 /* ---- killed -------------------------------------------------------------------------------- */
 
-#define CHILDREN 16
-
-static size_t children_of(pid_t pid, pid_t children[CHILDREN])
+static void pause_for_a_moment(void)
 {
-    char path[64];
-    int child;
-    size_t count = 0;
-    snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)pid, (int)pid);
-    FILE *file = fopen(path, "r");
-    if (!file) {
-        skip_because("this kernel does not list a process's children");
-    }
-    while (count < CHILDREN && fscanf(file, "%d", &child) == 1)
-        children[count++] = child;
-    fclose(file);
-    return count;
+    nanosleep(&(struct timespec){.tv_nsec = rand() % KILL_WITHIN_US * 1000L}, NULL);
 }
 
-static void kill_children_of(pid_t pid)
-{
-    pid_t children[CHILDREN];
-    const size_t count = children_of(pid, children);
-    for (size_t i = 0; i < count; i++)
-        kill(children[i], SIGKILL);
-}
-
-/* What killed drivers left to itself becomes this process's; the subnet manager stays. */
-static void await_orphans(void)
-{
-    pid_t children[CHILDREN];
-    const double until = oneib_now_ms() + DEADLINE_MS;
-    for (size_t count; (count = children_of(getpid(), children)) > 1; pause_ms(2)) {
-        for (size_t i = 0; i < count; i++)
-            waitpid(children[i], NULL, WNOHANG);
-        if (oneib_now_ms() > until)
-            fail_msg("what a killed driver called does not end");
-    }
-}
-
-/* With what it called, or leaving that to itself. */
-static void kill_within_a_moment(const char *const *argv, const char *xml, bool children_too)
+static void kill_within_a_moment(const char *const *argv, const char *xml)
 {
     const struct process process = start(argv, xml);
-    nanosleep(&(struct timespec){.tv_nsec = rand() % KILL_WITHIN_US * 1000L}, NULL);
-    kill(process.pid, SIGSTOP);
-    if (children_too)
-        kill_children_of(process.pid);
+    pause_for_a_moment();
     kill(process.pid, SIGKILL);
     end_of(&process);
 }
 
-/* What is open is never more than a record says. What a killed driver called may be at work, which
- * explains a VF that is open just before, or just after, its record is looked for. */
+/* The call goes on with the service that is started in its place. */
+static void must_outlive_the_service(const char *const *argv, const char *xml)
+{
+    const struct process process = start(argv, xml);
+    pause_for_a_moment();
+    stop_node(SIGKILL);
+    start_node();
+    if (end_of(&process) != 0)
+        fail_msg("%s: %s", argv[0], said);
+}
+
+/* What is open is never more than a record says. The service may be at work, which explains a VF
+ * that is open just before, or just after, its record is looked for. */
 static void assert_only_recorded_vfs_are_open(void)
 {
     for (unsigned vf = 0; vf < hca->vfs; vf++)
@@ -179,33 +150,59 @@ static void drivers_that_are_killed_at_any_moment(void **state)
     static const char restored[] =
         VM("42", TAG("DEPLOY_ID", UUID) NIC("1", KEY) PCI("2", KEY TAG("ADDRESS", "0000:81:00:2")));
     for (int i = 0; i < KILLS; i++) {
-        kill_within_a_moment(PRE, restored, i % 2);
+        kill_within_a_moment(PRE, restored);
         assert_only_recorded_vfs_are_open();
         must(PRE, restored);
-        kill_within_a_moment(POST, restored, i % 2);
+        kill_within_a_moment(POST, restored);
         must(POST, restored);
         assert_int_equal(count_records(), 2);
         assert_int_equal(key_of(0), 0x8005);
         assert_int_equal(key_of(1), 0x8005);
-        kill_within_a_moment(CLEAN, restored, i % 2);
+        kill_within_a_moment(CLEAN, restored);
         assert_only_recorded_vfs_are_open();
         must(CLEAN, restored);
-        assert_string_equal(table(), "");
+        await_no_records();
     }
     assert_nothing_is_left();
 }
 
+static void a_service_that_is_killed_at_any_moment_of_a_call(void **state)
+{
+    (void)state;
+    static const char restored[] =
+        VM("42", TAG("DEPLOY_ID", UUID) NIC("1", KEY) PCI("2", KEY TAG("ADDRESS", "0000:81:00:2")));
+    for (int i = 0; i < KILLS; i++) {
+        must_outlive_the_service(PRE, restored);
+        assert_int_equal(count_records(), 2);
+        must_outlive_the_service(POST, restored);
+        assert_int_equal(key_of(0), 0x8005);
+        assert_int_equal(key_of(1), 0x8005);
+        must_outlive_the_service(CLEAN, restored);
+        assert_only_recorded_vfs_are_open();
+        await_no_records();
+    }
+    assert_nothing_is_left();
+}
+
+/* The service has made up its mind about every VF. */
+static void await_rest(void)
+{
+    const double until = oneib_now_ms() + DEADLINE_MS;
+    while ((strstr(table(), "preparing") || strstr(table(), "releasing")) && oneib_now_ms() < until)
+        pause_ms(2);
+}
+
+/* Nobody waits for its VF; one that it has got all the same is stale after a while. */
 static void a_pre_that_was_killed_and_never_called_again(void **state)
 {
     (void)state;
     for (int i = 0; i < KILLS; i++) {
-        kill_within_a_moment(PRE, VM_42, i % 2);
-        await_orphans();
+        kill_within_a_moment(PRE, VM_42);
         assert_only_recorded_vfs_are_open();
-        if (tree_exists("/run/oneib/vfs"))
+        await_rest();
+        if (count_records() > 0)
             date_records(LONG_AGO);
-        must(PROBE, "");
-        assert_string_equal(table(), "");
+        await_no_records();
         assert_closed(0);
     }
     assert_nothing_is_left();
@@ -218,7 +215,7 @@ static void changes_of_a_key_that_are_killed_at_any_moment(void **state)
     tree_set_pkey(hca, 1, 9, 0x8006);
     must(PRE, VM_42);
     for (unsigned i = 1; i < KILLS; i++) {
-        kill_within_a_moment(UPDATE_NIC, documents[i % 2], i % 4 < 2);
+        kill_within_a_moment(UPDATE_NIC, documents[i % 2]);
         must(UPDATE_NIC, documents[i % 2]);
         assert_int_equal(key_of(0), 0x8005 + i % 2);
         assert_contains(table(), "stage=open guid=set");
@@ -227,44 +224,30 @@ static void changes_of_a_key_that_are_killed_at_any_moment(void **state)
     assert_nothing_is_left();
 }
 
-static void housekeeping_that_is_killed_at_any_moment(void **state)
+static void repairs_that_are_killed_at_any_moment(void **state)
 {
     (void)state;
     for (int i = 0; i < KILLS; i++) {
-        must(PRE, VM("42", NIC("1", KEY) NIC("2", KEY)));
-        date_records(LONG_AGO);
-        kill_within_a_moment(i % 4 < 2 ? PROBE : REPAIR, "", i % 2);
-        must(PROBE, "");
-        await_orphans();
-        must(PROBE, "");
-        assert_string_equal(table(), "");
+        must(PRE, VM_42);
+        lose_table();
+        kill_within_a_moment(REPAIR, "");
+        must(REPAIR, "");
+        await_no_records();
         assert_closed(0);
-        assert_closed(1);
     }
     assert_nothing_is_left();
 }
 
 /* ---- left over ----------------------------------------------------------------------------- */
 
-static void what_is_stale_is_released_by_the_probe(void **state)
+static void what_is_stale_is_released_by_the_service(void **state)
 {
     (void)state;
     must(PRE, VM("42", NIC("1", KEY) NIC("2", KEY)));
     must(PROBE, "");
-    assert_int_equal(count_records(), 2);
-    date_records(LONG_AGO);
-    must(PROBE, "");
-    assert_nothing_is_left();
-}
-
-static void what_is_stale_is_released_by_a_repair(void **state)
-{
-    (void)state;
-    must(PRE, VM("42", NIC("1", KEY) NIC("2", KEY)));
     must(REPAIR, "");
     assert_int_equal(count_records(), 2);
     date_records(LONG_AGO);
-    must(REPAIR, "");
     assert_nothing_is_left();
 }
 
@@ -278,9 +261,10 @@ static void a_reboot(void **state)
 {
     (void)state;
     must(PRE, VM_42);
+    stop_node(SIGKILL);
     restart_adapter();
     tree_remove("/run/oneib");
-    must(PROBE, "");
+    start_node();
     assert_nothing_is_left();
     must(PRE, VM_42);
     assert_int_equal(key_of(0), 0x8005);
@@ -293,9 +277,9 @@ static void a_reboot_that_the_table_survived(void **state)
 {
     (void)state;
     must(PRE, VM("42", NIC("1", KEY) NIC("2", KEY)));
+    stop_node(SIGKILL);
     restart_adapter();
     date_records(LONG_AGO);
-    must(PROBE, "");
     assert_nothing_is_left();
 }
 
@@ -303,11 +287,11 @@ static void a_vm_that_comes_back_after_a_reboot_that_the_table_survived(void **s
 {
     (void)state;
     must(PRE, VM_42);
+    stop_node(SIGKILL);
     restart_adapter();
     date_records(LONG_AGO);
     must(PRE, VM_42);
     assert_int_equal(key_of(0), 0x8005);
-    must(PROBE, "");
     assert_int_equal(count_records(), 1);
     must(CLEAN, VM_42);
     assert_nothing_is_left();
@@ -318,7 +302,7 @@ static void a_table_that_was_lost_while_vfs_are_open(void **state)
 {
     (void)state;
     must(PRE, VM("42", TAG("DEPLOY_ID", UUID) NIC("1", KEY)));
-    tree_remove("/run/oneib");
+    lose_table();
     must(PROBE, "");
     assert_int_equal(key_of(0), 0x8005);
     must(PRE, VM("43", NIC("1", KEY)));
@@ -328,18 +312,7 @@ static void a_table_that_was_lost_while_vfs_are_open(void **state)
     assert_nothing_is_left();
 }
 
-/* ---- the watch ----------------------------------------------------------------------------- */
-
-static struct process start_watch(void)
-{
-    return start(WORDS(ONEIB_VF_BINARY, "watch"), "");
-}
-
-static void end_watch(const struct process *watch, int signal)
-{
-    kill(watch->pid, signal);
-    assert_int_equal(end_of(watch), signal == SIGTERM ? 0 : -signal);
-}
+/* ---- keys ---------------------------------------------------------------------------------- */
 
 static void move_key(unsigned from, unsigned to)
 {
@@ -351,7 +324,6 @@ static void a_key_that_moves_under_a_running_vf(void **state)
 {
     (void)state;
     must(PRE, VM_42);
-    const struct process watch = start_watch();
     move_key(KEY_INDEX, 9);
     tree_set_pkey(hca, 1, KEY_INDEX, 0x8006);
     await_key_of(0, 0x8005);
@@ -361,23 +333,20 @@ static void a_key_that_moves_under_a_running_vf(void **state)
     await_key_of(0, 0x8005);
     must(CLEAN, VM_42);
     assert_nothing_is_left();
-    end_watch(&watch, SIGTERM);
 }
 
-static void a_watch_that_is_killed_and_started_again(void **state)
+static void a_service_that_is_killed_and_started_again(void **state)
 {
     (void)state;
     must(PRE, VM_42);
-    struct process watch = start_watch();
     for (int i = 0; i < 10; i++) {
         move_key(i % 2 ? 9 : KEY_INDEX, i % 2 ? KEY_INDEX : 9);
         pause_ms(rand() % 120);
-        end_watch(&watch, SIGKILL);
-        watch = start_watch();
+        stop_node(SIGKILL);
+        start_node();
         await_key_of(0, 0x8005);
     }
     must(CLEAN, VM_42);
-    end_watch(&watch, SIGTERM);
     assert_nothing_is_left();
 }
 
@@ -385,7 +354,6 @@ static void a_port_that_becomes_a_full_member_under_a_running_vf(void **state)
 {
     (void)state;
     must(PRE, VM_42);
-    const struct process watch = start_watch();
     tree_set_pkey(hca, 1, 0, 0xffff);
     const double until = oneib_now_ms() + DEADLINE_MS;
     char entry[16] = "";
@@ -395,7 +363,6 @@ static void a_port_that_becomes_a_full_member_under_a_running_vf(void **state)
     tree_set_pkey(hca, 1, 0, 0x7fff);
     await_key_of(0, 0x8005);
     must(CLEAN, VM_42);
-    end_watch(&watch, SIGTERM);
     assert_nothing_is_left();
 }
 
@@ -405,24 +372,22 @@ int main(void)
         FAULT(clean_before_pre),
         FAULT(pre_several_times_at_once),
         FAULT(pre_and_clean_at_once),
-        cmocka_unit_test_setup_teardown(two_hundred_calls_of_oneib_vf_at_once, begin_with_many_vfs,
-                                        end),
-        FAULT(housekeeping_while_pre_is_under_way),
+        cmocka_unit_test_setup_teardown(two_hundred_callers_at_once, begin_with_many_vfs, end),
+        FAULT(a_repair_while_pre_is_under_way),
         FAULT(drivers_that_are_killed_at_any_moment),
+        FAULT(a_service_that_is_killed_at_any_moment_of_a_call),
         FAULT(a_pre_that_was_killed_and_never_called_again),
         FAULT(changes_of_a_key_that_are_killed_at_any_moment),
-        FAULT(housekeeping_that_is_killed_at_any_moment),
-        FAULT(what_is_stale_is_released_by_the_probe),
-        FAULT(what_is_stale_is_released_by_a_repair),
+        FAULT(repairs_that_are_killed_at_any_moment),
+        FAULT(what_is_stale_is_released_by_the_service),
         FAULT(a_reboot),
         FAULT(a_reboot_that_the_table_survived),
         FAULT(a_vm_that_comes_back_after_a_reboot_that_the_table_survived),
         FAULT(a_table_that_was_lost_while_vfs_are_open),
         FAULT(a_key_that_moves_under_a_running_vf),
-        FAULT(a_watch_that_is_killed_and_started_again),
+        FAULT(a_service_that_is_killed_and_started_again),
         FAULT(a_port_that_becomes_a_full_member_under_a_running_vf),
     };
-    prctl(PR_SET_CHILD_SUBREAPER, 1);
     tree_open();
     return tree_close(cmocka_run_group_tests(tests, NULL, NULL));
 }

@@ -201,6 +201,47 @@ static void migration_within_the_host_is_opennebulas(void **state)
     assert_plugged(2, 1, 0, 15);
 }
 
+/* --- what a deployment takes ------------------------------------------------------------------ */
+
+static bool is_linked_with_libvirt(const char *program)
+{
+    static const char library[] = "libvirt.so";
+    struct stat status;
+    const int fd = open(program, O_RDONLY | O_CLOEXEC);
+    if (fd < 0 || fstat(fd, &status) < 0)
+        fail_msg("%s cannot be read", program);
+    void *bytes = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+    assert_ptr_not_equal(bytes, MAP_FAILED);
+    const bool found = memmem(bytes, (size_t)status.st_size, library, strlen(library)) != NULL;
+    munmap(bytes, (size_t)status.st_size);
+    close(fd);
+    return found;
+}
+
+/* Only one that chooses cores asks it who has some. */
+static void a_deployment_loads_no_libvirt(void **state)
+{
+    (void)state;
+    assert_false(is_linked_with_libvirt(VMM_DEPLOY));
+    assert_true(is_linked_with_libvirt(VMM_DEPLOY_TUNED));
+}
+
+static void a_vm_without_infiniband_is_deployed_without_the_service(void **state)
+{
+    (void)state;
+    char *vm = replaced(document_to_deploy(MIGRATE_2, UUID_2), "ibrec", "bridge");
+    char *domain = replaced(message_of(DEPLOY_2), "ibrec", "bridge");
+    stop_node(SIGKILL);
+    must_net(NET_PRE, vm);
+    write_vm_xml(2, vm);
+    assert_int_equal(act_on("deploy", DEPLOY_2, domain), 0);
+    must_net(NET_POST(UUID_2, HOST_1), vm);
+    assert_true(runs_here(2));
+    must_net(NET_CLEAN(HOST_1), vm);
+    free(domain);
+    free(vm);
+}
+
 /* --- names ----------------------------------------------------------------------------------- */
 
 #define HOSTILE "<![CDATA[</name>'\"\"; <VM>&amp;`reboot`$(reboot)]]>"
@@ -244,6 +285,8 @@ int main(void)
         LIFE(what_could_not_be_plugged_in_again_is_a_warning),
         LIFE(a_guest_that_keeps_its_vf_is_not_saved),
         LIFE(migration_within_the_host_is_opennebulas),
+        LIFE(a_deployment_loads_no_libvirt),
+        LIFE(a_vm_without_infiniband_is_deployed_without_the_service),
         LIFE(names_with_quotes_and_markup_are_but_names),
     };
     tree_open();

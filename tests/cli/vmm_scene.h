@@ -2,8 +2,8 @@
 /*
  * A VM's life on simulated nodes, called as OpenNebula 7.4 calls it: arguments and messages are
  * recorded ones. The recorded network had a bridge and no P_Key; it gets a key instead. All
- * programs are the real ones, oneib-vf too; only libvirt and OpenNebula's own actions are stand-ins
- * (tests/unit/vmm/live_standin.h).
+ * programs are the real ones, oneib-node too; only libvirt and OpenNebula's own actions are
+ * stand-ins (tests/unit/vmm/live_standin.h).
  */
 #ifndef ONEIB_TESTS_CLI_VMM_SCENE_H
 #define ONEIB_TESTS_CLI_VMM_SCENE_H
@@ -146,20 +146,24 @@ static inline void configure_node(void)
 {
     char *text;
     assert_true(asprintf(&text,
-                         "one: { vn_mad = \"ibrec\"; };\nnode: { helper = [ \"%s\" ];\n"
-                         "libvirt = \"test://%s/var/lib/live-standin/node.xml\";\n"
+                         "one: { vn_mad = \"ibrec\"; };\n"
+                         "node: { libvirt = \"test://%s/var/lib/live-standin/node.xml\";\n"
                          "pkey_wait = %u; guid_wait = %u; unplug_wait = %u; };",
-                         ONEIB_VF_BINARY, tree_root(), LONG, LONG, UNPLUG_WAIT_MS) > 0);
+                         tree_root(), LONG, LONG, UNPLUG_WAIT_MS) > 0);
+    waits_long = true;
     tree_write(text, "/etc/oneib/oneib.conf");
     free(text);
 }
 
+/* One node is tried at a time: the other's service does not run meanwhile. */
 static inline void go_to(const char *root)
 {
+    stop_node(SIGTERM);
     sm_stop();
     tree_at(root);
     assert_int_equal(setenv("ONEIB_NODE_ROOT", root, 1), 0);
     sm_start(hca);
+    start_node();
 }
 
 /* Two hosts, "localhost", where the VM is deployed, and "vm". */
@@ -184,13 +188,16 @@ static inline int begin_life(void **state)
     configure_node();
     tree_write("<node></node>", "/var/lib/live-standin/node.xml");
     tree_at(home);
+    tree_write("<node></node>", "/var/lib/live-standin/node.xml");
     sm_start(hca);
+    start_node();
     return 0;
 }
 
 static inline int end_life(void **state)
 {
     (void)state;
+    stop_node(SIGKILL);
     sm_stop();
     tree_at(home);
     return setenv("ONEIB_NODE_ROOT", home, 1);
