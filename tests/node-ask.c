@@ -6,7 +6,8 @@
  *        [--network 7] [--defer-guid] [--attach]        prints the record
  *   release --vm 42 [--nic 1 | --vf 0000:81:00.1] [--nic-gone]   prints "released N"
  *   list                                                prints the records, then the domains
- *   await known           until the service knows the domains
+ *   await up              until the service answers
+ *   await known           until it knows the domains
  *   await VM COUNT        until it knows the running domain of that VM, with so many VFs
  *   await VM gone         until it knows of no domain of that VM
  *
@@ -216,7 +217,8 @@ static bool looks_right(char **words, struct oneib_error *err)
     struct oneib_service_list list;
     if (oneib_client_list(&list, err) < 0)
         return false;
-    const bool done = list.domains_known && is_as_wanted(&list, words);
+    const bool done =
+        strcmp(words[0], "up") == 0 || (list.domains_known && is_as_wanted(&list, words));
     if (!done)
         *err = list.why;
     oneib_service_list_clear(&list);
@@ -228,7 +230,7 @@ static void await(char **words)
 {
     const double end = oneib_now_ms() + AWAIT_MS;
     struct oneib_error err = {0};
-    if (!words[0] || (strcmp(words[0], "known") != 0 && !words[1]))
+    if (!words[0] || (strcmp(words[0], "known") != 0 && strcmp(words[0], "up") != 0 && !words[1]))
         misused(words[0]);
     while (!looks_right(words, &err)) {
         if (oneib_now_ms() > end)

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "hca/sm_stand_in.h"
 #include "hca/tree.h"
+#include "node_process.h"
 #include "run.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -151,59 +152,6 @@ static inline void pause_ms(long ms)
 
 static const struct tree_hca four_vfs = {.name = "mlx4_0", .driver = ONEIB_HCA_MLX4, .vfs = 4};
 static const struct tree_hca *hca;
-
-/* ---- its service --------------------------------------------------------------------------- */
-
-static pid_t node; /* 0: it does not run */
-
-/* So that who plays the adapter's or libvirt's part can tell it of events. */
-static inline void note_service(void)
-{
-    char text[16];
-    snprintf(text, sizeof text, "%d", (int)node);
-    tree_write(text, "/run/service.pid");
-}
-
-static inline void spawn_node(void)
-{
-    char *log = tree_path("/log");
-    node = fork();
-    assert_true(node >= 0);
-    if (node == 0) {
-        const int fd = open(log, O_WRONLY | O_CREAT | O_APPEND, 0644);
-        prctl(PR_SET_PDEATHSIG, SIGKILL);
-        if (fd < 0 || dup2(fd, STDOUT_FILENO) < 0 || dup2(fd, STDERR_FILENO) < 0)
-            _exit(126);
-        execl(ONEIB_NODE_BINARY, "oneib-node", (char *)NULL);
-        _exit(127);
-    }
-    free(log);
-}
-
-/* Until it knows the domains. */
-static inline void start_node(void)
-{
-    spawn_node();
-    if (ASK("await", "known") != 0)
-        fail_msg("oneib-node does not serve: %s", said);
-    note_service();
-}
-
-static inline void stop_node(int signal)
-{
-    int status;
-    if (node <= 0)
-        return;
-    kill(node, signal);
-    assert_int_equal(waitpid(node, &status, 0), node);
-    node = 0;
-}
-
-static inline void restart_node(void)
-{
-    stop_node(SIGTERM);
-    start_node();
-}
 
 static bool waits_long;
 

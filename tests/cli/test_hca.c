@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * `oneib hca` and the probe on a simulated node, with the real oneib-vf and oneib-domains, as a
+ * `oneib hca` and the probe on a simulated node, with the real oneib-node and oneib-domains, as a
  * user without privileges.
  */
 #include "hca/tree.h"
+#include "node_process.h"
 #include "run.h"
 #include <inttypes.h>
 #include <limits.h>
@@ -36,14 +37,6 @@ static void put(const char *name, const char *format, ...)
     free(path);
 }
 
-static void configure(const char *helper)
-{
-    put("/etc/oneib/oneib.conf",
-        "node = { libvirt = \"test://%s/run/node.xml\"; helper = [ \"%s\" ];\n"
-        "pkey_wait = 1000; guid_wait = 1000; };\n",
-        tree_root(), helper);
-}
-
 #define HOSTDEV(function)                                                                          \
     "<hostdev mode='subsystem' type='pci'><source><address domain='0x0000' bus='0x81' "            \
     "slot='0x00' function='" function "'/></source></hostdev>"
@@ -54,12 +47,16 @@ static void configure(const char *helper)
 static void put_domains(const char *domains)
 {
     put("/run/node.xml", "<node>%s</node>", domains);
+    if (node > 0)
+        restart_node();
 }
 
 static int make_node(void **state)
 {
     tree_reset(state);
-    configure(ONEIB_VF_BINARY);
+    put("/etc/oneib/oneib.conf",
+        "node = { libvirt = \"test://%s/run/node.xml\"; pkey_wait = 1000; guid_wait = 1000; };\n",
+        tree_root());
     put_domains("");
     set_program(ONEIB_BINARY);
     return 0;
@@ -70,30 +67,36 @@ static int make_node_with_adapter(void **state)
     make_node(state);
     tree_add_hca(&mlx4);
     tree_set_pkey(&mlx4, 1, 3, 0x8005);
+    start_node();
+    return 0;
+}
+
+static int end_node(void **state)
+{
+    (void)state;
+    stop_node(SIGKILL);
     return 0;
 }
 
 /* VF 0 is VM 42's, open to 0x0005 full, its GUID deferred. */
 static void assign(void)
 {
-    set_program(ONEIB_VF_BINARY);
-    const struct outcome *outcome = RUN("assign", "--vm", "42", "--nic", "1", "--pkey", "0x0005",
+    set_program(ONEIB_ASK_BINARY);
+    const struct outcome *outcome = RUN("have", "--vm", "42", "--nic", "1", "--pkey", "0x0005",
                                         "--device", "mlx4_0", "--defer-guid");
     if (outcome->status != 0)
         fail_msg("%s", outcome->err);
     set_program(ONEIB_BINARY);
 }
 
-/* Makes the one record another boot's, which is long ago wherever this machine was only just
- * started, too. */
-static void age_record(void)
+/* SR-IOV was switched off; the service sees that when it looks next. */
+static void take_vfs_away(void)
 {
-    char line[512];
-    tree_read(line, sizeof line, "/run/oneib/vfs");
-    char *since = strstr(line, " since=");
-    assert_non_null(since);
-    strcpy(since, " since=9999999999");
-    tree_write(line, "/run/oneib/vfs");
+    static const struct tree_hca without = {
+        .name = "mlx4_0", .driver = ONEIB_HCA_MLX4, .pci = "0000:81:00.0", .vfs_supported = 4};
+    tree_remove_hca(&mlx4);
+    tree_add_hca(&without);
+    restart_node();
 }
 
 static bool has_record(void)
@@ -216,7 +219,7 @@ static void the_tables_show_ports_and_vfs(void **state)
     assert_string_equal(line_of(outcome->out, "0000:81:00.1"),
                         "0000:81:00.1 mlx4_0/0 in use: VM 42 NIC 1 0x0005 full, no GUID vfio-pci");
     assert_string_equal(line_of(outcome->out, "0000:81:00.2"),
-                        "0000:81:00.2 mlx4_0/1 free untouched vfio-pci");
+                        "0000:81:00.2 mlx4_0/1 free closed vfio-pci");
     assert_contains(line_of(outcome->out, "0000:81:00.3"), " domain: other ");
     fits_a_terminal(outcome->out);
 }
@@ -259,7 +262,7 @@ static void what_is_in_use_is_not_what_is_reserved_leaked_or_free(void **state)
     map_vf(2, 3);
     const struct outcome *outcome = RUN("hca");
     assert_contains(line_of(outcome->out, "0000:81:00.1"), " reserved: VM 42 NIC 1 0x0005 full");
-    assert_contains(line_of(outcome->out, "0000:81:00.2"), " free untouched ");
+    assert_contains(line_of(outcome->out, "0000:81:00.2"), " free closed ");
     assert_contains(line_of(outcome->out, "0000:81:00.3"), " leaked 0x0005 full ");
     fits_a_terminal(outcome->out);
     put_domains(DOMAIN("one-42", HOSTDEV("0x1")));
@@ -295,16 +298,43 @@ static void a_broken_adapter_is_a_finding_beside_the_others(void **state)
     line_of(outcome->out, "mlx5_0");
 }
 
+static void lose_libvirt(void)
+{
+    tree_remove("/run/node.xml");
+    stop_node(SIGTERM);
+    spawn_node();
+    await_node("up");
+}
+
 static void without_libvirt_no_vf_is_called_free(void **state)
 {
     (void)state;
-    tree_remove("/run/node.xml");
+    lose_libvirt();
     json_t *document = hca_json(0);
     assert_true(has_finding(document, "libvirt-unreachable"));
     assert_false(json_is_true(get(get(document, "libvirt"), "known")));
     for (size_t i = 0; i < 4; i++)
         assert_string_equal(text_of(vf(document, i), "use"), "unreadable");
     json_decref(document);
+}
+
+/* What lies on disk is shown all the same. */
+static void without_the_service_no_vf_is_called_free(void **state)
+{
+    (void)state;
+    assign();
+    stop_node(SIGKILL);
+    json_t *document = hca_json(0);
+    assert_true(has_finding(document, "node-service-unreachable"));
+    assert_false(json_is_true(get(get(document, "libvirt"), "known")));
+    assert_string_equal(text_of(vf(document, 0), "use"), "reserved");
+    for (size_t i = 1; i < 4; i++)
+        assert_string_equal(text_of(vf(document, i), "use"), "unreadable");
+    json_decref(document);
+    const struct outcome *outcome = RUN("hca");
+    assert_int_equal(outcome->status, 0);
+    assert_contains(outcome->err, "systemctl start oneib-node");
+    assert_contains(line_of(outcome->out, "0000:81:00.1"), " reserved: VM 42 NIC 1 0x0005 full");
 }
 
 static void a_vf_of_two_domains_is_a_violation(void **state)
@@ -351,20 +381,19 @@ static void other_words_are_usage_errors(void **state)
 
 /* ---- repairing ----------------------------------------------------------------------------- */
 
-static void repair_releases_what_no_vm_has(void **state)
+static void repair_forgets_what_the_adapter_has_no_more(void **state)
 {
     (void)state;
     assign();
-    age_record();
+    take_vfs_away();
     json_t *document = hca_json(0);
-    assert_true(has_finding(document, "vf-stale"));
+    assert_true(has_finding(document, "vf-gone"));
     json_decref(document);
 
     const struct outcome *outcome = RUN("hca", "--repair");
     if (outcome->status != 0)
         fail_msg("%s", outcome->err);
     assert_contains(outcome->err, "oneib: note: 1 virtual function was put right\n");
-    assert_contains(line_of(outcome->out, "0000:81:00.1"), " free ");
     assert_false(has_record());
     outcome = RUN("hca", "--repair", "--json");
     document = parse_json(outcome->out);
@@ -401,12 +430,12 @@ static void a_repair_that_fails_is_told_and_is_a_difference(void **state)
 {
     (void)state;
     assign();
-    age_record();
-    configure("/nonexistent/oneib-vf");
+    take_vfs_away();
+    stop_node(SIGKILL);
     const struct outcome *outcome = RUN("hca", "--repair");
     assert_int_equal(outcome->status, 1);
     assert_contains(outcome->err, "[repair-failed]");
-    assert_contains(outcome->err, "/nonexistent/oneib-vf");
+    assert_contains(outcome->err, "systemctl start oneib-node");
     assert_true(has_record());
 }
 
@@ -452,40 +481,40 @@ static void a_broken_adapter_does_not_break_the_probe(void **state)
     assert_lacks(outcome->out, "IB_PROBLEM = \"\"");
 }
 
-static void a_broken_libvirt_keeps_the_probe_from_housekeeping_only(void **state)
+static void a_broken_libvirt_is_a_problem(void **state)
 {
     (void)state;
     assign();
-    age_record();
-    tree_remove("/run/node.xml");
+    lose_libvirt();
     const struct outcome *outcome = probe();
     assert_contains(outcome->out, "\nIB_VFS_TOTAL = \"4\"\nIB_PORTS_ACTIVE = \"1\"\n"
-                                  "IB_PROBLEM = \"asking libvirt (test:///");
+                                  "IB_PROBLEM = \"");
+    assert_contains(outcome->out, "test:///");
     assert_true(has_record());
 }
 
-static void a_broken_configuration_keeps_the_probe_from_housekeeping_only(void **state)
+/* Nobody is to be sent here; the adapter is as before. */
+static void without_the_service_the_host_has_no_vfs(void **state)
 {
     (void)state;
     assign();
-    age_record();
+    stop_node(SIGKILL);
+    const struct outcome *outcome = probe();
+    assert_contains(outcome->out, "VFS_TOTAL = \"4\", NUMA_NODE");
+    assert_contains(outcome->out, "\nIB_VFS_TOTAL = \"0\"\nIB_PORTS_ACTIVE = \"1\"\n"
+                                  "IB_PROBLEM = \"");
+    assert_contains(outcome->out, "systemctl start oneib-node");
+}
+
+static void a_broken_configuration_is_a_problem(void **state)
+{
+    (void)state;
+    assign();
     put("/etc/oneib/oneib.conf", "node = { nonsense = 1; };\n");
     const struct outcome *outcome = probe();
     assert_contains(outcome->out, "\nIB_VFS_TOTAL = \"4\"\n");
     assert_contains(outcome->out, "oneib.conf");
     assert_true(has_record());
-}
-
-static void the_probe_frees_what_a_dead_domain_left(void **state)
-{
-    (void)state;
-    char entry[16];
-    assign();
-    age_record();
-    assert_contains(probe()->out, "IB_PROBLEM = \"\"\n");
-    assert_false(has_record());
-    tree_get_vf_pkey(&mlx4, 0, 1, 0, entry, sizeof entry);
-    assert_string_equal(entry, "0");
 }
 
 /* The script that OpenNebula runs, with another program in its place. */
@@ -519,7 +548,8 @@ int main(void)
     snprintf(variable, sizeof variable, "ONEIB_NODE_ROOT=%s", tree_root());
     set_variable(variable);
 #define BARE(function) cmocka_unit_test_setup(function, make_node)
-#define WITH_ADAPTER(function) cmocka_unit_test_setup(function, make_node_with_adapter)
+#define WITH_ADAPTER(function)                                                                     \
+    cmocka_unit_test_setup_teardown(function, make_node_with_adapter, end_node)
     const struct CMUnitTest tests[] = {
         BARE(a_host_without_an_adapter_is_told_of),
         WITH_ADAPTER(the_tables_show_ports_and_vfs),
@@ -528,20 +558,21 @@ int main(void)
         BARE(an_adapter_without_vfs_has_one_table),
         WITH_ADAPTER(a_broken_adapter_is_a_finding_beside_the_others),
         WITH_ADAPTER(without_libvirt_no_vf_is_called_free),
+        WITH_ADAPTER(without_the_service_no_vf_is_called_free),
         WITH_ADAPTER(a_vf_of_two_domains_is_a_violation),
         WITH_ADAPTER(a_hostile_domain_cannot_steer_the_terminal),
         WITH_ADAPTER(the_configuration_is_the_nodes),
         BARE(other_words_are_usage_errors),
-        WITH_ADAPTER(repair_releases_what_no_vm_has),
+        WITH_ADAPTER(repair_forgets_what_the_adapter_has_no_more),
         WITH_ADAPTER(repair_closes_what_is_nobodys),
         WITH_ADAPTER(repair_leaves_running_vms_alone),
         WITH_ADAPTER(a_repair_that_fails_is_told_and_is_a_difference),
         BARE(the_probe_tells_of_a_host_without_adapters),
         WITH_ADAPTER(the_probe_tells_of_each_port),
         WITH_ADAPTER(a_broken_adapter_does_not_break_the_probe),
-        WITH_ADAPTER(a_broken_libvirt_keeps_the_probe_from_housekeeping_only),
-        WITH_ADAPTER(a_broken_configuration_keeps_the_probe_from_housekeeping_only),
-        WITH_ADAPTER(the_probe_frees_what_a_dead_domain_left),
+        WITH_ADAPTER(a_broken_libvirt_is_a_problem),
+        WITH_ADAPTER(without_the_service_the_host_has_no_vfs),
+        WITH_ADAPTER(a_broken_configuration_is_a_problem),
         WITH_ADAPTER(the_script_runs_the_probe_and_never_fails),
     };
     const int status = cmocka_run_group_tests(tests, NULL, NULL);
