@@ -6,13 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define VALUE_SIZE 48 /* the longest are the owner's two numbers, 10 and 20 digits */
+#define VALUE_SIZE 48 /* the longest is a device's name, 31 */
 
 static const char *const stage_names[] = {
-    [ONEIB_VF_PREPARING] = "preparing",
-    [ONEIB_VF_CLOSED] = "closed",
-    [ONEIB_VF_OPEN] = "open",
-    [ONEIB_VF_ENDED] = "ended",
+    [ONEIB_VF_PREPARING] = "preparing", [ONEIB_VF_CLOSED] = "closed",
+    [ONEIB_VF_OPEN] = "open",           [ONEIB_VF_ENDED] = "ended",
     [ONEIB_VF_RELEASING] = "releasing",
 };
 
@@ -142,10 +140,9 @@ void oneib_vf_record_render(const struct oneib_vf_record *record, struct oneib_t
         text, " vm=%" PRIu32 " nic=%u network=%" PRIu32 " site=%u pkey=0x%04x membership=%s",
         record->vm_id, record->nic_id, record->network_id, record->site, record->pkey,
         oneib_membership_name(record->limited ? ONEIB_LIMITED : ONEIB_FULL));
-    oneib_text_printf(text,
-                      " stage=%s guid=%s owner=%" PRId32 ":%" PRIu64 " domain=%s since=%" PRId64,
-                      stage_names[record->stage], guid_names[record->guid], record->owner,
-                      record->owner_start, record->in_domain ? "yes" : "no", record->since);
+    oneib_text_printf(text, " stage=%s guid=%s domain=%s since=%" PRId64,
+                      stage_names[record->stage], guid_names[record->guid],
+                      record->in_domain ? "yes" : "no", record->since);
 }
 
 void oneib_vf_table_render(const struct oneib_vf_table *table, struct oneib_text *text)
@@ -172,15 +169,14 @@ enum field {
     FIELD_MEMBERSHIP,
     FIELD_STAGE,
     FIELD_GUID,
-    FIELD_OWNER,
     FIELD_DOMAIN,
     FIELD_SINCE,
     FIELD_COUNT
 };
 
 static const char *const field_names[FIELD_COUNT] = {
-    "vf",   "device",     "index", "port", "vm",    "nic",    "network", "site",
-    "pkey", "membership", "stage", "guid", "owner", "domain", "since",
+    "vf",   "device", "index",      "port",  "vm",   "nic",    "network",
+    "site", "pkey",   "membership", "stage", "guid", "domain", "since",
 };
 
 struct values {
@@ -315,19 +311,12 @@ static int read_domain(const struct values *values, struct oneib_vf_record *reco
     return 0;
 }
 
-static int read_work(const struct values *values, struct oneib_vf_record *record,
-                     struct oneib_error *err)
+static int read_since(const struct values *values, struct oneib_vf_record *record,
+                      struct oneib_error *err)
 {
-    uint64_t owner, start, since;
-    const char *text = values->of[FIELD_OWNER];
-    const char *colon = strchr(text, ':');
-    if (!colon || !oneib_parse_decimal_n(text, (size_t)(colon - text), INT32_MAX, &owner) ||
-        !oneib_parse_decimal(colon + 1, UINT64_MAX, &start))
-        return fail_field(FIELD_OWNER, err);
+    uint64_t since;
     if (read_number(values, FIELD_SINCE, 0, INT64_MAX, &since, err) < 0)
         return -1;
-    record->owner = (int32_t)owner;
-    record->owner_start = start;
     record->since = (int64_t)since;
     return 0;
 }
@@ -352,7 +341,7 @@ int oneib_vf_record_parse(const char *line, size_t length, struct oneib_vf_recor
     struct oneib_vf_record parsed = {0};
     if (split_line(line, length, &values, err) < 0 || read_function(&values, &parsed, err) < 0 ||
         read_holder(&values, &parsed, err) < 0 || read_state(&values, &parsed, err) < 0 ||
-        read_work(&values, &parsed, err) < 0 || read_domain(&values, &parsed, err) < 0 ||
+        read_since(&values, &parsed, err) < 0 || read_domain(&values, &parsed, err) < 0 ||
         check_rendering(&parsed, line, length, err) < 0)
         return -1;
     *record = parsed;

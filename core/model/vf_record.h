@@ -4,7 +4,7 @@
  * it looks like as text, one line a record:
  *
  *   vf=0000:81:00.1 device=mlx4_0 index=0 port=1 vm=42 nic=1 network=7 site=0 pkey=0x0005
- *   membership=full stage=open guid=set owner=1234:567890 domain=yes since=1795223384
+ *   membership=full stage=open guid=set domain=yes since=1795223384
  *
  * (on one line, in this order). Pure. The file is root's, so that a line which does not parse is
  * damage, and the whole table is refused: nothing is handed out that may be somebody's.
@@ -25,7 +25,7 @@
 #define ONEIB_VF_RECORDS_MAX 4096
 
 enum oneib_vf_stage {
-    ONEIB_VF_PREPARING, /* reserved; closed, or about to be; `owner` is at work on it */
+    ONEIB_VF_PREPARING, /* reserved; closed, or about to be; on its way to what was asked for */
     ONEIB_VF_CLOSED,    /* a VM's, and closed on purpose: its network has no P_Key, or its key is
                            not in the port's table (`pkey` says which one it waits for; 0: none) */
     ONEIB_VF_OPEN,      /* mapped to `pkey` */
@@ -55,13 +55,10 @@ struct oneib_vf_record {
     bool limited;    /* the NIC may be a limited member only */
     enum oneib_vf_stage stage;
     enum oneib_vf_guid guid;
-    int32_t owner;        /* process that works on it; 0: none */
-    uint64_t owner_start; /* its start time, /proc/PID/stat field 22, so that a pid that was given
-                             out again is not mistaken for it */
-    bool in_domain;       /* a running domain of the VM's has named it since it was asked for */
-    int64_t since;        /* of the last change of stage, or of the last time that
-                             somebody asked for it; seconds since boot (CLOCK_BOOTTIME): no
-                             clock that is set makes it older or younger */
+    bool in_domain; /* a running domain of the VM's has named it since it was asked for */
+    int64_t since;  /* of the last change of stage, or of the last time that somebody asked for it;
+                       seconds since boot (CLOCK_BOOTTIME): no clock that is set makes it older or
+                       younger */
 };
 
 struct oneib_vf_table {
@@ -89,7 +86,7 @@ void oneib_vf_table_clear(struct oneib_vf_table *table);
 int oneib_vf_table_parse(const char *text, size_t length, struct oneib_vf_table *table,
                          struct oneib_error *err);
 void oneib_vf_table_render(const struct oneib_vf_table *table, struct oneib_text *text);
-/* One line without its newline, either way: what `oneib-vf assign` prints. */
+/* One line without its newline, either way. */
 int oneib_vf_record_parse(const char *line, size_t length, struct oneib_vf_record *record,
                           struct oneib_error *err);
 void oneib_vf_record_render(const struct oneib_vf_record *record, struct oneib_text *text);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Giving a VF to a NIC of a VM. */
 #include "base/clock.h"
+#include "hca/reservations.h"
 #include "vf/internal.h"
 #include <inttypes.h>
 #include <stdio.h>
@@ -95,7 +96,7 @@ static struct oneib_vf_record new_record(const struct have *have)
         .limited = has_flag(wanted, ONEIB_HAVE_LIMITED),
         .stage = ONEIB_VF_PREPARING,
         .guid = guid_to_come(wanted),
-        .since = oneib_vfs_now(),
+        .since = oneib_seconds_since_boot(),
     };
     strcpy(record.device, place->hca->name);
     return record;
@@ -210,7 +211,7 @@ static bool is_as_wanted(const struct have *have)
 static int write_record(struct oneib_vf_giving *giving, struct oneib_vf_record *after,
                         struct oneib_error *err)
 {
-    after->since = oneib_vfs_now();
+    after->since = oneib_seconds_since_boot();
     oneib_vfs_hold_domain(giving->vfs, after);
     if (oneib_vfs_put(giving->vfs, after, err) < 0)
         return -1;

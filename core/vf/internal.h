@@ -126,8 +126,6 @@ void oneib_vfs_also(struct oneib_error *err, const struct oneib_error *second);
 
 /* ---- records (records.c) ------------------------------------------------------------------- */
 
-/* CLOCK_BOOTTIME in seconds. */
-int64_t oneib_vfs_now(void);
 /* Notes the time when it is another stage. */
 void oneib_vfs_set_stage(struct oneib_vf_record *record, enum oneib_vf_stage stage);
 

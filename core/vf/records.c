@@ -11,17 +11,10 @@
 
 #define PATH_SIZE 1024
 
-int64_t oneib_vfs_now(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_BOOTTIME, &now);
-    return (int64_t)now.tv_sec;
-}
-
 void oneib_vfs_set_stage(struct oneib_vf_record *record, enum oneib_vf_stage stage)
 {
     if (record->stage != stage)
-        record->since = oneib_vfs_now();
+        record->since = oneib_seconds_since_boot();
     record->stage = stage;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* When a record is nobody's any more. */
 #include "base/clock.h"
+#include "hca/reservations.h"
 #include "vf/internal.h"
 #include <math.h>
 
@@ -73,7 +74,7 @@ static double stale_in(const struct oneib_vfs *vfs, const struct oneib_vf_record
 
 static const struct oneib_vf_record *find_stale(const struct oneib_vfs *vfs)
 {
-    const int64_t now = oneib_vfs_now();
+    const int64_t now = oneib_seconds_since_boot();
     for (size_t i = 0; i < vfs->table.count; i++)
         if (stale_in(vfs, &vfs->table.items[i], now) <= 0)
             return &vfs->table.items[i];
@@ -97,7 +98,7 @@ void oneib_vfs_release_stale(struct oneib_vfs *vfs)
 
 double oneib_vfs_next_stale(const struct oneib_vfs *vfs)
 {
-    const int64_t now = oneib_vfs_now();
+    const int64_t now = oneib_seconds_since_boot();
     double next = INFINITY;
     for (size_t i = 0; i < vfs->table.count; i++)
         next = oneib_sooner(next, stale_in(vfs, &vfs->table.items[i], now));

@@ -111,9 +111,25 @@ static bool is_due(const struct oneib_vfs *vfs)
 }
 
 /* Who else reads the table, and the next service, must find it. */
+/* The folder, with the lock in it, may have been removed, and made again by somebody. */
+static void keep_lock(struct oneib_vfs *vfs)
+{
+    struct oneib_error err = {0};
+    int lock;
+    if (oneib_reservations_are_owned(vfs->lock))
+        return;
+    if (oneib_reservations_own(&lock, &err) < 0) {
+        oneib_vfs_note_failure(vfs, &err);
+        return;
+    }
+    close(vfs->lock);
+    vfs->lock = lock;
+}
+
 static void look_at_everything(struct oneib_vfs *vfs, enum oneib_vfs_look how)
 {
     struct oneib_error err = {0};
+    keep_lock(vfs);
     if (oneib_vfs_keep_table(vfs, &err) < 0)
         oneib_vfs_note_failure(vfs, &err);
     oneib_vfs_look(vfs, how);

@@ -28,11 +28,9 @@ static void give_one_vf(const struct tree_hca *hca)
     };
     struct oneib_vf_table table;
     struct oneib_error err;
-    int lock;
-    if (oneib_reservations_lock(0, &table, &lock, &err) < 0 ||
+    if (oneib_reservations_read(&table, &err) < 0 ||
         oneib_vf_table_add(&table, &record, &err) < 0 || oneib_reservations_write(&table, &err) < 0)
         bench_give_up(err.text);
-    oneib_reservations_unlock(lock);
     oneib_vf_table_clear(&table);
 }
 

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/clock.h"
-#include "hca/place.h"
 #include "hca/reservations.h"
 #include "tree.h"
-#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -22,13 +19,10 @@
 #include <cmocka.h>
 
 #define VFS 63
-#define CALLERS 200
-#define WAIT_MS 60000
-#define SOON_MS 50
 
 #define LINE(function, vm)                                                                         \
     "vf=0000:81:00." function " device=mlx4_0 index=1 port=1 vm=" vm                               \
-    " nic=0 network=0 site=0 pkey=0x0005 membership=full stage=open guid=set owner=0:0 domain=no since=0"
+    " nic=0 network=0 site=0 pkey=0x0005 membership=full stage=open guid=set domain=no since=0"
 
 static struct oneib_vf_record sample(unsigned index, uint32_t vm_id)
 {
@@ -39,15 +33,6 @@ static struct oneib_vf_record sample(unsigned index, uint32_t vm_id)
         .port = 1,
         .vm_id = vm_id,
     };
-}
-
-static int take_table(struct oneib_vf_table *table)
-{
-    int lock;
-    struct oneib_error err = {0};
-    if (oneib_reservations_lock(WAIT_MS, table, &lock, &err) < 0)
-        fail_msg("%s", err.text);
-    return lock;
 }
 
 static void write_table(const struct oneib_vf_table *table)
@@ -68,26 +53,54 @@ static struct oneib_vf_table read_table(void)
 
 static void put_record(unsigned index, uint32_t vm_id)
 {
-    struct oneib_vf_table table;
+    struct oneib_vf_table table = read_table();
     struct oneib_error err = {0};
     const struct oneib_vf_record record = sample(index, vm_id);
-    const int lock = take_table(&table);
     assert_int_equal(oneib_vf_table_add(&table, &record, &err), 0);
     write_table(&table);
     oneib_vf_table_clear(&table);
-    oneib_reservations_unlock(lock);
+}
+
+static void assert_is_about(const struct oneib_error *err, enum oneib_error_code code,
+                            const char *why)
+{
+    assert_int_equal(err->code, code);
+    if (!strstr(err->text, why))
+        fail_msg("\"%s\" does not tell of \"%s\"", err->text, why);
+}
+
+static void assert_reading_refused(enum oneib_error_code code, const char *why)
+{
+    struct oneib_vf_table table;
+    struct oneib_error err = {0};
+    assert_int_equal(oneib_reservations_read(&table, &err), -1);
+    assert_is_about(&err, code, why);
+    assert_int_equal(table.count, 0);
 }
 
 static void assert_lock_refused(enum oneib_error_code code, const char *why)
 {
     int lock;
-    struct oneib_vf_table table;
     struct oneib_error err = {0};
-    assert_int_equal(oneib_reservations_lock(SOON_MS, &table, &lock, &err), -1);
-    assert_int_equal(err.code, code);
-    if (!strstr(err.text, why))
-        fail_msg("\"%s\" does not tell of \"%s\"", err.text, why);
-    assert_int_equal(table.count, 0);
+    assert_int_equal(oneib_reservations_own(&lock, &err), -1);
+    assert_is_about(&err, code, why);
+}
+
+static void assert_writing_refused(enum oneib_error_code code, const char *why)
+{
+    const struct oneib_vf_table table = {0};
+    struct oneib_error err = {0};
+    assert_int_equal(oneib_reservations_write(&table, &err), -1);
+    assert_is_about(&err, code, why);
+}
+
+static int own(void)
+{
+    int lock;
+    struct oneib_error err = {0};
+    if (oneib_reservations_own(&lock, &err) < 0)
+        fail_msg("%s", err.text);
+    return lock;
 }
 
 /* ---- the table
@@ -117,12 +130,9 @@ static void what_is_written_is_read_by_the_next_one(void **state)
 static void an_emptied_table_is_an_empty_file(void **state)
 {
     (void)state;
-    struct oneib_vf_table table;
+    struct oneib_vf_table table = {0};
     put_record(3, 42);
-    const int lock = take_table(&table);
-    oneib_vf_table_clear(&table);
     write_table(&table);
-    oneib_reservations_unlock(lock);
     table = read_table();
     assert_int_equal(table.count, 0);
     assert_true(tree_exists("/run/oneib/vfs"));
@@ -137,21 +147,16 @@ static mode_t mode_of(const char *name)
     return status.st_mode & 07777;
 }
 
-static void everybody_may_read_the_table_and_nobody_the_locks(void **state)
+static void everybody_may_read_the_table_and_nobody_the_lock(void **state)
 {
     (void)state;
-    struct oneib_error err = {0};
-    const struct oneib_vf_record record = sample(1, 42);
-    int lock;
     const mode_t before = umask(0077);
     put_record(1, 42);
-    assert_int_equal(oneib_vf_lock(&record.vf, SOON_MS, &lock, &err), 0);
-    oneib_vf_unlock(lock);
+    close(own());
     umask(before);
     assert_int_equal(mode_of(""), 0755);
     assert_int_equal(mode_of("/vfs"), 0644);
     assert_int_equal(mode_of("/vfs.lock"), 0600);
-    assert_int_equal(mode_of("/vf-0000:81:00.1.lock"), 0600);
 }
 
 static void a_damaged_table_hands_nothing_out_and_names_the_line(void **state)
@@ -169,31 +174,28 @@ static void a_damaged_table_hands_nothing_out_and_names_the_line(void **state)
              tree_root());
     assert_non_null(strstr(err.text, wanted));
 
-    assert_lock_refused(ONEIB_ERROR_INPUT, "line 2");
     tree_remove("/run/oneib/vfs");
-    put_record(1, 42); /* the lock was given back */
+    put_record(1, 42);
 }
 
 static void a_table_that_is_no_file_is_refused(void **state)
 {
     (void)state;
     tree_make_folder("/run/oneib/vfs");
-    assert_lock_refused(ONEIB_ERROR_INPUT, "not a regular file");
+    assert_reading_refused(ONEIB_ERROR_INPUT, "not a regular file");
 }
 
 static void a_table_that_could_not_be_read_again_is_not_written(void **state)
 {
     (void)state;
-    struct oneib_vf_table table;
     struct oneib_error err = {0};
     put_record(1, 42);
-    const int lock = take_table(&table);
+    struct oneib_vf_table table = read_table();
     table.items[0].stage = ONEIB_VF_OPEN;
     table.items[0].pkey = 0;
     assert_int_equal(oneib_reservations_write(&table, &err), -1);
     assert_non_null(strstr(err.text, "not written"));
     oneib_vf_table_clear(&table);
-    oneib_reservations_unlock(lock);
 
     table = read_table();
     assert_int_equal(table.count, 1);
@@ -213,93 +215,87 @@ static void a_run_that_was_killed_while_it_wrote_is_of_no_consequence(void **sta
     oneib_vf_table_clear(&table);
 }
 
-/* ---- locks
- * ------------------------------------------------------------------------- */
-
-static int lock_vf(unsigned index, uint32_t timeout_ms, struct oneib_error *err)
+static void readers_see_a_whole_table_while_it_is_written(void **state)
 {
-    int lock;
-    const struct oneib_vf_record record = sample(index, 0);
-    return oneib_vf_lock(&record.vf, timeout_ms, &lock, err) < 0 ? -1 : lock;
+    (void)state;
+    const pid_t writer = fork();
+    assert_true(writer >= 0);
+    if (writer == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        for (uint32_t i = 0; i < VFS; i++)
+            put_record(i, i);
+        _exit(0);
+    }
+    int status;
+    for (size_t least = 0; waitpid(writer, &status, WNOHANG) == 0;) {
+        struct oneib_vf_table table = read_table();
+        assert_true(table.count >= least);
+        least = table.count;
+        oneib_vf_table_clear(&table);
+    }
+    assert_int_equal(status, 0);
 }
 
-static void waiting_for_a_lock_ends_and_names_who_has_it(void **state)
+/* ---- its owner ------------------------------------------------------------------------------ */
+
+static void the_table_has_one_owner_at_a_time(void **state)
 {
     (void)state;
     char wanted[128];
-    struct oneib_error err = {0};
-    const int lock = lock_vf(1, SOON_MS, &err);
-    assert_true(lock >= 0);
-    const double begin = oneib_now_ms();
-    assert_int_equal(lock_vf(1, SOON_MS, &err), -1);
-    assert_true(oneib_now_ms() - begin >= SOON_MS);
-    assert_int_equal(err.code, ONEIB_ERROR_TIMEOUT);
+    const int lock = own();
     snprintf(wanted, sizeof wanted,
-             "process %d has had the lock /run/oneib/vf-0000:81:00.1.lock for 50 ms",
+             "another oneib-node is at work on this host: process %d has had the lock",
              (int)getpid());
-    assert_non_null(strstr(err.text, wanted));
-    oneib_vf_unlock(lock);
-    const int again = lock_vf(1, 0, &err);
-    assert_true(again >= 0);
-    oneib_vf_unlock(again);
+    assert_lock_refused(ONEIB_ERROR_REFUSED, wanted);
+    close(lock);
+    close(own());
 }
 
-static void the_locks_of_two_vfs_and_the_table_are_independent(void **state)
+/* A child that waits for its end. */
+static pid_t start_owner(void)
 {
-    (void)state;
-    struct oneib_error err = {0};
-    struct oneib_vf_table table;
-    const int first = lock_vf(1, 0, &err), second = lock_vf(2, 0, &err);
-    assert_true(first >= 0 && second >= 0);
-    const int lock = take_table(&table);
-    oneib_vf_table_clear(&table);
-    oneib_reservations_unlock(lock);
-    oneib_vf_unlock(first);
-    oneib_vf_unlock(second);
-}
-
-/* A child that waits for its end; *to_child is closed to let it go. */
-static pid_t start_holder(int *to_child)
-{
-    int ready[2], end[2];
+    int ready[2];
     char byte = 0;
     assert_int_equal(pipe2(ready, O_CLOEXEC), 0);
-    assert_int_equal(pipe2(end, O_CLOEXEC), 0);
     const pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) {
-        struct oneib_error err;
         prctl(PR_SET_PDEATHSIG, SIGKILL);
-        close(end[1]);
-        const int lock = lock_vf(1, WAIT_MS, &err);
-        if (lock < 0 || write(ready[1], &byte, 1) != 1)
+        own();
+        if (write(ready[1], &byte, 1) != 1)
             _exit(1);
-        _exit(read(end[0], &byte, 1) == 0 ? 0 : 1);
+        pause();
     }
     close(ready[1]);
-    close(end[0]);
     assert_int_equal(read(ready[0], &byte, 1), 1);
     close(ready[0]);
-    *to_child = end[1];
     return child;
 }
 
 static void a_lock_ends_with_its_process_however_that_ends(void **state)
 {
     (void)state;
-    int to_child;
     char wanted[64];
-    struct oneib_error err = {0};
-    const pid_t child = start_holder(&to_child);
+    const pid_t child = start_owner();
     snprintf(wanted, sizeof wanted, "process %d has", (int)child);
-    assert_int_equal(lock_vf(1, 0, &err), -1);
-    assert_non_null(strstr(err.text, wanted));
+    assert_lock_refused(ONEIB_ERROR_REFUSED, wanted);
     kill(child, SIGKILL);
     waitpid(child, NULL, 0);
-    close(to_child);
-    const int lock = lock_vf(1, 0, &err);
-    assert_true(lock >= 0);
-    oneib_vf_unlock(lock);
+    close(own());
+}
+
+static void a_lock_that_was_removed_owns_nothing(void **state)
+{
+    (void)state;
+    const int lock = own();
+    assert_true(oneib_reservations_are_owned(lock));
+    tree_remove("/run/oneib");
+    assert_false(oneib_reservations_are_owned(lock));
+    const int again = own();
+    assert_false(oneib_reservations_are_owned(lock));
+    assert_true(oneib_reservations_are_owned(again));
+    close(lock);
+    close(again);
 }
 
 static void a_lock_that_is_a_link_is_not_followed(void **state)
@@ -327,7 +323,7 @@ static void a_lock_that_is_no_file_is_refused(void **state)
 static void a_lock_that_others_may_open_is_refused(void **state)
 {
     (void)state;
-    put_record(1, 42);
+    close(own());
     tree_set_mode(0644, "/run/oneib/vfs.lock");
     assert_lock_refused(ONEIB_ERROR_REFUSED, "with mode 0600");
 }
@@ -338,6 +334,7 @@ static void a_folder_that_others_may_write_is_refused(void **state)
     put_record(1, 42);
     tree_set_mode(0775, "/run/oneib");
     assert_lock_refused(ONEIB_ERROR_REFUSED, "writable for nobody else");
+    assert_writing_refused(ONEIB_ERROR_REFUSED, "writable for nobody else");
 }
 
 static void a_folder_that_is_a_link_is_refused(void **state)
@@ -346,7 +343,9 @@ static void a_folder_that_is_a_link_is_refused(void **state)
     tree_make_folder("/run/elsewhere");
     tree_link("/run/elsewhere", "/run/oneib");
     assert_lock_refused(ONEIB_ERROR_SYSTEM, "/run/oneib");
+    assert_writing_refused(ONEIB_ERROR_SYSTEM, "/run/oneib");
     assert_false(tree_exists("/run/elsewhere/vfs.lock"));
+    assert_false(tree_exists("/run/elsewhere/vfs"));
 }
 
 static void a_folder_that_cannot_be_made_is_named(void **state)
@@ -354,156 +353,7 @@ static void a_folder_that_cannot_be_made_is_named(void **state)
     (void)state;
     tree_remove("/run");
     assert_lock_refused(ONEIB_ERROR_SYSTEM, "making the folder");
-}
-
-/* ---- two hundred at once
- * ------------------------------------------------------------------------- */
-
-enum { GOT_ONE = 0, GOT_NONE = 1, FAILED = 2 };
-
-/* What oneib-vf does under the table's lock: the first VF that nobody has. */
-static int reserve_one(uint32_t vm_id)
-{
-    int lock, result = GOT_NONE;
-    struct oneib_vf_table table;
-    struct oneib_error err = {0};
-    if (oneib_reservations_lock(WAIT_MS, &table, &lock, &err) < 0)
-        return FAILED;
-    for (unsigned index = 0; index < VFS && result == GOT_NONE; index++) {
-        const struct oneib_vf_record record = sample(index, vm_id);
-        if (oneib_vf_table_of_vf(&table, &record.vf))
-            continue;
-        result = oneib_vf_table_add(&table, &record, &err) == 0 &&
-                         oneib_reservations_write(&table, &err) == 0
-                     ? GOT_ONE
-                     : FAILED;
-    }
-    oneib_vf_table_clear(&table);
-    oneib_reservations_unlock(lock);
-    return result;
-}
-
-/* All begin when `gate` has no writer any more. */
-static pid_t start_caller(const int *gate, uint32_t vm_id)
-{
-    const pid_t child = fork();
-    assert_true(child >= 0);
-    if (child > 0)
-        return child;
-    char byte;
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    close(gate[1]);
-    _exit(read(gate[0], &byte, 1) == 0 ? reserve_one(vm_id) : FAILED);
-}
-
-static void two_hundred_at_once_get_each_vf_once(void **state)
-{
-    (void)state;
-    int gate[2], status;
-    unsigned outcomes[3] = {0};
-    pid_t callers[CALLERS];
-    assert_int_equal(pipe2(gate, O_CLOEXEC), 0);
-    for (uint32_t i = 0; i < CALLERS; i++)
-        callers[i] = start_caller(gate, i);
-    close(gate[0]);
-    close(gate[1]);
-    for (uint32_t i = 0; i < CALLERS; i++) {
-        assert_int_equal(waitpid(callers[i], &status, 0), callers[i]);
-        assert_true(WIFEXITED(status) && WEXITSTATUS(status) < 3);
-        outcomes[WEXITSTATUS(status)]++;
-    }
-    assert_int_equal(outcomes[FAILED], 0);
-    assert_int_equal(outcomes[GOT_ONE], VFS);
-    assert_int_equal(outcomes[GOT_NONE], CALLERS - VFS);
-
-    /* Reading proves that no VF and no NIC is there twice. */
-    struct oneib_vf_table table = read_table();
-    assert_int_equal(table.count, VFS);
-    for (unsigned index = 0; index < VFS; index++)
-        assert_int_equal(table.items[index].index, index);
-    oneib_vf_table_clear(&table);
-}
-
-static void readers_see_a_whole_table_while_it_is_written(void **state)
-{
-    (void)state;
-    const pid_t writer = fork();
-    assert_true(writer >= 0);
-    if (writer == 0) {
-        prctl(PR_SET_PDEATHSIG, SIGKILL);
-        for (uint32_t i = 0; i < VFS; i++)
-            if (reserve_one(i) != GOT_ONE)
-                _exit(1);
-        _exit(0);
-    }
-    int status;
-    for (size_t least = 0; waitpid(writer, &status, WNOHANG) == 0;) {
-        struct oneib_vf_table table = read_table();
-        assert_true(table.count >= least);
-        least = table.count;
-        oneib_vf_table_clear(&table);
-    }
-    assert_int_equal(status, 0);
-}
-
-/* ---- owners
- * ------------------------------------------------------------------------- */
-
-static void a_process_owns_its_record_while_it_lives(void **state)
-{
-    (void)state;
-    struct oneib_vf_record record = sample(1, 42);
-    assert_false(oneib_vf_record_has_owner(&record));
-    oneib_vf_record_own(&record);
-    assert_int_equal(record.owner, getpid());
-    assert_true(record.owner_start > 0);
-    assert_true(oneib_vf_record_has_owner(&record));
-}
-
-static void a_pid_that_was_given_out_again_owns_nothing(void **state)
-{
-    (void)state;
-    struct oneib_vf_record record = sample(1, 42);
-    oneib_vf_record_own(&record);
-    record.owner_start--;
-    assert_false(oneib_vf_record_has_owner(&record));
-}
-
-static void a_dead_process_owns_nothing_even_before_it_is_waited_for(void **state)
-{
-    (void)state;
-    struct oneib_vf_record record = sample(1, 42);
-    siginfo_t ended;
-    int to_parent[2];
-    assert_int_equal(pipe2(to_parent, O_CLOEXEC), 0);
-    const pid_t child = fork();
-    assert_true(child >= 0);
-    if (child == 0) {
-        oneib_vf_record_own(&record);
-        _exit(write(to_parent[1], &record, sizeof record) == sizeof record ? 0 : 1);
-    }
-    assert_int_equal(read(to_parent[0], &record, sizeof record), sizeof record);
-    close(to_parent[0]);
-    close(to_parent[1]);
-    assert_int_equal(record.owner, child);
-    assert_int_equal(waitid(P_PID, (id_t)child, &ended, WEXITED | WNOWAIT), 0);
-    assert_false(oneib_vf_record_has_owner(&record));
-    waitpid(child, NULL, 0);
-    assert_false(oneib_vf_record_has_owner(&record));
-}
-
-static void the_name_of_an_owner_does_not_mislead(void **state)
-{
-    (void)state;
-    struct oneib_vf_record record = sample(1, 42), again = record;
-    char name[16];
-    prctl(PR_GET_NAME, name);
-    oneib_vf_record_own(&record);
-    prctl(PR_SET_NAME, ") Z 1 1 (x y)");
-    oneib_vf_record_own(&again);
-    assert_true(oneib_vf_record_has_owner(&record));
-    prctl(PR_SET_NAME, name);
-    assert_true(again.owner_start == record.owner_start);
+    assert_writing_refused(ONEIB_ERROR_SYSTEM, "making the folder");
 }
 
 static void time_goes_on_since_boot(void **state)
@@ -522,26 +372,21 @@ int main(void)
         ON_TREE(without_a_file_nothing_is_given),
         ON_TREE(what_is_written_is_read_by_the_next_one),
         ON_TREE(an_emptied_table_is_an_empty_file),
-        ON_TREE(everybody_may_read_the_table_and_nobody_the_locks),
+        ON_TREE(everybody_may_read_the_table_and_nobody_the_lock),
         ON_TREE(a_damaged_table_hands_nothing_out_and_names_the_line),
         ON_TREE(a_table_that_is_no_file_is_refused),
         ON_TREE(a_table_that_could_not_be_read_again_is_not_written),
         ON_TREE(a_run_that_was_killed_while_it_wrote_is_of_no_consequence),
-        ON_TREE(waiting_for_a_lock_ends_and_names_who_has_it),
-        ON_TREE(the_locks_of_two_vfs_and_the_table_are_independent),
+        ON_TREE(readers_see_a_whole_table_while_it_is_written),
+        ON_TREE(the_table_has_one_owner_at_a_time),
         ON_TREE(a_lock_ends_with_its_process_however_that_ends),
+        ON_TREE(a_lock_that_was_removed_owns_nothing),
         ON_TREE(a_lock_that_is_a_link_is_not_followed),
         ON_TREE(a_lock_that_is_no_file_is_refused),
         ON_TREE(a_lock_that_others_may_open_is_refused),
         ON_TREE(a_folder_that_others_may_write_is_refused),
         ON_TREE(a_folder_that_is_a_link_is_refused),
         ON_TREE(a_folder_that_cannot_be_made_is_named),
-        ON_TREE(two_hundred_at_once_get_each_vf_once),
-        ON_TREE(readers_see_a_whole_table_while_it_is_written),
-        cmocka_unit_test(a_process_owns_its_record_while_it_lives),
-        cmocka_unit_test(a_pid_that_was_given_out_again_owns_nothing),
-        cmocka_unit_test(a_dead_process_owns_nothing_even_before_it_is_waited_for),
-        cmocka_unit_test(the_name_of_an_owner_does_not_mislead),
         cmocka_unit_test(time_goes_on_since_boot),
     };
     tree_open();

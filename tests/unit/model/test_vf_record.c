@@ -12,8 +12,8 @@
 #include <cmocka.h>
 
 #define LINE                                                                                       \
-    "vf=0000:81:00.1 device=mlx4_0 index=0 port=1 vm=42 nic=1 network=0 site=7 pkey=0x0005 "                 \
-    "membership=limited stage=open guid=set owner=1234:567890 domain=no since=1795223384"
+    "vf=0000:81:00.1 device=mlx4_0 index=0 port=1 vm=42 nic=1 network=0 site=7 pkey=0x0005 "       \
+    "membership=limited stage=open guid=set domain=no since=1795223384"
 
 static struct oneib_vf_record sample(uint8_t function, uint32_t vm_id, uint8_t nic_id)
 {
@@ -84,8 +84,6 @@ static void a_line_says_all_of_a_record(void **state)
     assert_true(record.limited);
     assert_int_equal(record.stage, ONEIB_VF_OPEN);
     assert_int_equal(record.guid, ONEIB_VF_GUID_SET);
-    assert_int_equal(record.owner, 1234);
-    assert_int_equal(record.owner_start, 567890);
     assert_int_equal(record.since, 1795223384);
     assert_int_equal(oneib_vf_record_guid(&record), 0x0200070000002a01);
 }
@@ -132,8 +130,6 @@ static void the_widest_record_comes_back(void **state)
         .nic_id = 255,
         .site = UINT16_MAX,
         .pkey = ONEIB_PKEY_LAST,
-        .owner = INT32_MAX,
-        .owner_start = UINT64_MAX,
         .since = INT64_MAX,
     };
     memset(record.device, 'x', sizeof record.device - 1);
@@ -142,7 +138,6 @@ static void the_widest_record_comes_back(void **state)
     assert_int_equal(oneib_pci_compare(&back.vf, &record.vf), 0);
     assert_string_equal(back.device, record.device);
     assert_int_equal(back.vm_id, UINT32_MAX);
-    assert_true(back.owner_start == UINT64_MAX);
     assert_true(back.since == INT64_MAX);
     oneib_text_clear(&text);
 }
@@ -165,9 +160,7 @@ static void a_field_that_is_wrong_is_named(void **state)
     assert_field_refused("=limited", "=both", "\"membership=\"");
     assert_field_refused("=open", "=opened", "\"stage=\"");
     assert_field_refused("guid=set", "guid=1", "\"guid=\"");
-    assert_field_refused("1234:567890", "1234", "\"owner=\"");
-    assert_field_refused("1234:567890", "2147483648:1", "\"owner=\"");
-    assert_field_refused("1234:567890", "1234:", "\"owner=\"");
+    assert_field_refused("domain=no", "domain=0", "\"domain=\"");
     assert_field_refused("=1795223384", "=-1", "\"since=\"");
     assert_field_refused("=1795223384", "=9223372036854775808", "\"since=\"");
 }
@@ -191,9 +184,9 @@ static void what_is_open_has_a_key(void **state)
 {
     (void)state;
     assert_field_refused("0x0005", "0x0000", "to no key");
-    const struct oneib_vf_record closed =
-        read_line("vf=0000:81:00.1 device=mlx4_0 index=0 port=1 vm=42 nic=1 network=0 site=0 pkey=0x0000 "
-                  "membership=full stage=closed guid=none owner=0:0 domain=no since=0");
+    const struct oneib_vf_record closed = read_line(
+        "vf=0000:81:00.1 device=mlx4_0 index=0 port=1 vm=42 nic=1 network=0 site=0 pkey=0x0000 "
+        "membership=full stage=closed guid=none domain=no since=0");
     assert_int_equal(closed.pkey, 0);
 }
 
@@ -367,7 +360,7 @@ static void a_damaged_table_is_refused_whole_and_names_the_line(void **state)
     (void)state;
     static const char second[] =
         "vf=0000:81:00.2 device=mlx4_0 index=1 port=1 vm=42 nic=2 network=0 site=0 pkey=0x0000 "
-        "membership=full stage=closed guid=none owner=0:0 domain=no since=0\n";
+        "membership=full stage=closed guid=none domain=no since=0\n";
     char text[1024];
     assert_table_refused("\n", "line 1: ");
     assert_table_refused(LINE, "line 1: it has no end");

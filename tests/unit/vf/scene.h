@@ -392,7 +392,7 @@ static inline void leave_record(uint32_t vm_id, uint8_t nic_id, enum oneib_vf_st
     struct oneib_vf_record *record = oneib_vf_table_of_nic(&table, vm_id, nic_id);
     assert_non_null(record);
     record->stage = stage;
-    record->since = oneib_vfs_now() - seconds_ago;
+    record->since = oneib_seconds_since_boot() - seconds_ago;
     write_table(&table);
     oneib_vf_table_clear(&table);
     restart_engine();

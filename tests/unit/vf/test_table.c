@@ -187,6 +187,18 @@ static void a_second_service_is_refused_while_the_first_one_lives(void **state)
     start_engine();
 }
 
+static void whoever_removes_the_folder_lets_no_second_service_in(void **state)
+{
+    (void)state;
+    struct oneib_error err = {0};
+    struct oneib_vfs *second;
+    const struct oneib_vfs_options options = {.site = 7};
+    tree_remove("/run/oneib");
+    look();
+    assert_int_equal(oneib_vfs_open(&options, &second, &err), -1);
+    assert_is_about(&err, ONEIB_ERROR_REFUSED, "another oneib-node is at work on this host");
+}
+
 static void a_service_that_was_killed_keeps_nobody_out(void **state)
 {
     (void)state;
@@ -230,6 +242,7 @@ int main(void)
         IN_SCENE(a_release_closes_although_it_cannot_be_recorded_and_is_gone_on_with),
         IN_SCENE(a_domains_end_closes_although_it_cannot_be_recorded),
         IN_SCENE(a_second_service_is_refused_while_the_first_one_lives),
+        IN_SCENE(whoever_removes_the_folder_lets_no_second_service_in),
         IN_SCENE(a_service_that_was_killed_keeps_nobody_out),
         IN_SCENE(what_is_recorded_outlives_the_service),
     };
