@@ -4,7 +4,7 @@
  * sysfs-class-infiniband, testing/sysfs-bus-pci, and for mlx4's iov folder
  * testing/sysfs-class-infiniband). Needs no privileges, no umad, no verbs: libibverbs leaves out
  * what it has no provider for, and loads all providers to tell names; only the adapter's events
- * need it (oneib-vf watch).
+ * need it (oneib-node).
  *
  * GUIDs and keys are in host byte order. Nothing here changes anything.
  */
