@@ -147,6 +147,39 @@ static bool asks_for_another(const struct oneib_requests *requests,
                                   (uint8_t)request->nic_id);
 }
 
+/* A running domain of the VM's may still name it, and be left what it has. */
+static bool may_be_in_domain(const struct oneib_requests *requests,
+                             const struct oneib_request *request)
+{
+    const struct oneib_vf_table *table = oneib_vfs_table(requests->vfs);
+    for (size_t i = 0; i < table->count; i++) {
+        const struct oneib_vf_record *record = &table->items[i];
+        if (record->in_domain && record->vm_id == request->vm_id &&
+            (request->nic_id < 0 || request->nic_id == record->nic_id))
+            return true;
+    }
+    return false;
+}
+
+/* Whether the answer depends on which domains there are. */
+static bool needs_domains(const struct oneib_requests *requests,
+                          const struct oneib_request *request)
+{
+    switch (request->kind) {
+    case ONEIB_REQUEST_HAVE:
+        return asks_for_another(requests, request);
+    case ONEIB_REQUEST_RELEASE:
+        return (request->flags & ONEIB_RELEASE_NIC_GONE) == 0 &&
+               may_be_in_domain(requests, request);
+    case ONEIB_REQUEST_RELEASE_VF:
+        return !oneib_vf_table_of_vf(oneib_vfs_table(requests->vfs), &request->vf);
+    case ONEIB_REQUEST_LIST:
+        return true;
+    default:
+        return false;
+    }
+}
+
 static struct oneib_listing *listing_of(struct oneib_requests *requests,
                                         const struct oneib_peer *peer)
 {
@@ -162,14 +195,9 @@ static bool is_in_use(const struct oneib_requests *requests, const struct oneib_
 static bool is_to_be_held(struct oneib_requests *requests, const struct oneib_peer *peer,
                           const struct oneib_request *request)
 {
-    switch (request->kind) {
-    case ONEIB_REQUEST_HAVE:
-        return awaits_domains(requests) && asks_for_another(requests, request);
-    case ONEIB_REQUEST_LIST:
-        return awaits_domains(requests) || is_in_use(requests, listing_of(requests, peer));
-    default:
-        return false;
-    }
+    if (awaits_domains(requests) && needs_domains(requests, request))
+        return true;
+    return request->kind == ONEIB_REQUEST_LIST && is_in_use(requests, listing_of(requests, peer));
 }
 
 /* ---- lists --------------------------------------------------------------------------------- */

@@ -18,6 +18,9 @@
 /* So long after its start callers are not told that nobody knows the domains yet. */
 #define HOLD_MS 10000
 
+/* So long are callers served before adapters and domains are asked after again. */
+#define ROUND_MS 25
+
 #define FILES_MAX (2 + ONEIB_SOCKET_KINDS + ONEIB_ADAPTERS_MAX + ONEIB_PEERS_MAX)
 
 struct service {
@@ -28,6 +31,7 @@ struct service {
     struct oneib_domain_feed *feed;
     struct oneib_adapter_events events;
     struct oneib_complaint of_looking, of_events, of_sockets, of_domains;
+    size_t turn;      /* whose it is to be served first */
     double next_look; /* oneib_now_ms(); 0: something has happened */
     bool is_to_end;
 };
@@ -200,6 +204,20 @@ static void collect(const struct service *service, struct files *files)
     files->count = files->peers + oneib_peers_poll(&peers, files->of + files->peers, files->which);
 }
 
+/* Those for whom there is no time are the first of the next round. */
+static void serve_peers(struct service *service, const struct files *files)
+{
+    const size_t count = files->count - files->peers;
+    const double end = oneib_now_ms() + ROUND_MS;
+    const size_t first = service->turn;
+    for (size_t i = 0; i < count && oneib_now_ms() < end; i++) {
+        const size_t at = (first + i) % count;
+        oneib_peers_serve(&peers, files->which[at], files->of[files->peers + at].revents);
+        service->turn = at + 1;
+    }
+    oneib_peers_go_on(&peers);
+}
+
 /* What happens to adapters and domains comes before what callers want. */
 static int serve(struct service *service, const struct files *files, struct oneib_error *err)
 {
@@ -213,9 +231,7 @@ static int serve(struct service *service, const struct files *files, struct onei
         look_at_everything(service);
     else if (oneib_vfs_due_ms(service->vfs) == 0)
         step(service, ONEIB_VFS_DUE);
-    for (size_t i = files->peers; i < files->count; i++)
-        oneib_peers_serve(&peers, files->which[i - files->peers], files->of[i].revents);
-    oneib_peers_go_on(&peers);
+    serve_peers(service, files);
     for (int kind = 0; kind < ONEIB_SOCKET_KINDS; kind++)
         if (files->of[LISTENERS + kind].revents)
             oneib_peers_let_in(&peers, service->sockets.of[kind].fd, kind);

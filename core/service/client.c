@@ -9,7 +9,7 @@
 
 /* A socket at which nobody listens: a service that made it by itself is being started anew. systemd
  * listens all the time. */
-#define STARTING_MS 1000
+#define STARTING_MS 3000
 
 #define PAUSE_FIRST_MS 20
 #define PAUSE_MOST_MS 500

@@ -95,6 +95,78 @@ static void a_connection_asks_for_so_much_before_it_waits(void **state)
     oneib_client_close(client);
 }
 
+/* ---- what is not theirs to say ------------------------------------------------------------- */
+
+static void begin_with_host_vf(void)
+{
+    char *text;
+    assert_true(asprintf(&text,
+                         "site = 9; node: { libvirt = \"test://%s/node.xml\"; "
+                         "host_vfs = [ \"0000:81:00.1\" ]; };",
+                         tree_root()) > 0);
+    tree_write(text, "/etc/oneib/oneib.conf");
+    free(text);
+    restart_node();
+}
+
+static int release_vf(uint8_t function, struct oneib_released *released)
+{
+    struct oneib_client *client = open_client();
+    struct oneib_request request = oneib_request_new(ONEIB_REQUEST_RELEASE_VF);
+    request.vm_id = 42;
+    request.vf = (struct oneib_pci){.bus = 0x81, .function = function};
+    const int outcome = oneib_client_release(client, &request, released, &err);
+    oneib_client_close(client);
+    return outcome;
+}
+
+static void site_and_the_hosts_own_vfs_are_the_configurations_to_say(void **state)
+{
+    (void)state;
+    struct oneib_vf_record record;
+    struct oneib_released released;
+    struct oneib_request request = have_of(42, 1, KEY);
+    begin_with_host_vf();
+    tree_set_vf_pkey(&mlx4, 0, 1, 0, "4");
+    struct oneib_client *client = open_client();
+    request.flags |= ONEIB_HAVE_THIS_VF;
+    request.vf = tree_vf_pci(&mlx4, 0);
+    assert_int_equal(oneib_client_have(client, &request, &record, &err), -1);
+    assert_told("0000:81:00.1");
+    assert_int_equal(release_vf(1, &released), -1);
+    assert_told("0000:81:00.1");
+    assert_true(entry_reads(0, "4"));
+    record = must_have(client, 42, 1, KEY);
+    assert_int_equal(record.vf.function, 2);
+    assert_int_equal(record.site, 9);
+    oneib_client_close(client);
+}
+
+static void a_vf_of_a_lost_table_can_be_released(void **state)
+{
+    (void)state;
+    struct oneib_released released;
+    tree_set_vf_pkey(&mlx4, 0, 1, 0, "3");
+    if (release_vf(1, &released) < 0)
+        fail_msg("%s", err.text);
+    assert_int_equal(released.freed + released.lingering, 1);
+    assert_true(entry_reads(0, "0"));
+}
+
+static void a_node_without_an_adapter_says_so(void **state)
+{
+    (void)state;
+    struct oneib_vf_record record;
+    const struct oneib_request request = have_of(42, 1, KEY);
+    tree_remove_hca(&mlx4);
+    restart_node();
+    struct oneib_client *client = open_client();
+    assert_int_equal(oneib_client_have(client, &request, &record, &err), -1);
+    assert_told("InfiniBand");
+    oneib_client_close(client);
+    assert_int_equal(must_release(42).freed, 0);
+}
+
 /* ---- many of them -------------------------------------------------------------------------- */
 
 static const struct tree_hca with_many = {.driver = ONEIB_HCA_MLX4, .vfs = MANY, .pkeys = 7};
@@ -218,6 +290,20 @@ static void at_the_second_socket_nobody_can_do_anything_but_look(void **state)
     assert_string_equal(table(), "");
 }
 
+static void who_may_only_look_takes_no_place_of_those_who_may_ask(void **state)
+{
+    (void)state;
+    int fds[100];
+    for (size_t i = 0; i < 100; i++)
+        assert_true((fds[i] = connect_raw("node-read.sock")) >= 0);
+    struct oneib_answer answer;
+    assert_int_equal(receive_raw(fds[64], &answer), ONEIB_ANSWER_FAILED);
+    assert_non_null(strstr(answer.text, "serves 64 callers already"));
+    assert_serves();
+    for (size_t i = 0; i < 100; i++)
+        close(fds[i]);
+}
+
 /* ---- who does not speak as it should ------------------------------------------------------- */
 
 /* It is told why, the connection is over, and others are served. */
@@ -322,6 +408,9 @@ static void who_is_silent_or_does_not_read_is_parted_from(void **state)
     const double began = oneib_now_ms();
     const int silent = connect_raw("node.sock"), deaf = begin_not_to_read();
     const int forgetful = connect_raw("node.sock");
+    struct oneib_client *thoughtful = open_client();
+    must_have(thoughtful, 43, 1, KEY);
+    must_wait(thoughtful);
     struct oneib_answer answer;
     const struct oneib_request request = have_of(42, 1, KEY + 1);
     send_raw(forgetful, &request);
@@ -338,6 +427,11 @@ static void who_is_silent_or_does_not_read_is_parted_from(void **state)
     assert_true(has_gone(deaf));
     /* What nobody waits for is nobody's. */
     await_content("run/oneib/vfs", "vm=42 ", false);
+    /* Who has nothing to ask for a while is connected again when there is something. */
+    must_have(thoughtful, 43, 2, KEY);
+    must_wait(thoughtful);
+    oneib_client_close(thoughtful);
+    assert_int_equal(count_of(table(), "vm=43 "), 2);
     close(silent);
     close(deaf);
     close(forgetful);
@@ -386,9 +480,13 @@ int main(void)
         SERVED(the_log_has_a_line_for_each_change_and_who_asked_for_it),
         SERVED(what_fails_while_it_is_waited_for_is_told_in_its_place),
         SERVED(a_connection_asks_for_so_much_before_it_waits),
+        SERVED(site_and_the_hosts_own_vfs_are_the_configurations_to_say),
+        SERVED(a_vf_of_a_lost_table_can_be_released),
+        SERVED(a_node_without_an_adapter_says_so),
         LARGE(two_hundred_callers_share_63_vfs),
         SERVED(a_thousand_connections_keep_nobody_from_looking),
         SERVED(at_the_second_socket_nobody_can_do_anything_but_look),
+        SERVED(who_may_only_look_takes_no_place_of_those_who_may_ask),
         SERVED(what_is_no_request_ends_its_connection_alone),
         SERVED(descriptors_that_are_sent_along_are_not_received),
         SERVED(who_is_silent_or_does_not_read_is_parted_from),

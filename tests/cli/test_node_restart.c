@@ -7,6 +7,48 @@
 
 static const struct tree_hca with_many = {.driver = ONEIB_HCA_MLX4, .vfs = CALLERS + 4, .pkeys = 7};
 
+/* ---- systemd's part ------------------------------------------------------------------------ */
+
+struct given {
+    int sockets[2];
+    const char *names;
+    char notify[108];
+};
+
+/* Descriptors 3 and 4, which sd_listen_fds(3) has them be. */
+static void give(void *context)
+{
+    const struct given *given = context;
+    char pid[16];
+    int moved[2];
+    for (int i = 0; i < 2; i++)
+        moved[i] = fcntl(given->sockets[i], F_DUPFD, 20);
+    for (int i = 0; i < 2; i++)
+        if (dup2(moved[i], 3 + i) < 0)
+            _exit(126);
+    snprintf(pid, sizeof pid, "%d", (int)getpid());
+    setenv("LISTEN_PID", pid, 1);
+    setenv("LISTEN_FDS", "2", 1);
+    setenv("LISTEN_FDNAMES", given->names, 1);
+    if (given->notify[0])
+        setenv("NOTIFY_SOCKET", given->notify, 1);
+}
+
+static struct given open_given(void)
+{
+    struct given given = {.names = "node:read"};
+    given.sockets[0] = listen_on_node(tree_root(), "node.sock");
+    given.sockets[1] = listen_on_node(tree_root(), "node-read.sock");
+    assert_true(given.sockets[0] >= 0 && given.sockets[1] >= 0);
+    return given;
+}
+
+static void close_given(const struct given *given)
+{
+    close(given->sockets[0]);
+    close(given->sockets[1]);
+}
+
 /* ---- its end ------------------------------------------------------------------------------- */
 
 static void it_ends_at_a_signal_and_nothing_on_the_node_changes(void **state)
@@ -59,7 +101,6 @@ static int make_large_node(void **state)
     make_node(state);
     tree_remove_hca(&mlx4);
     tree_add_hca(&with_many);
-    start_node();
     return 0;
 }
 
@@ -68,11 +109,14 @@ static void callers_do_not_notice_that_it_is_killed_and_started_again(void **sta
     (void)state;
     pid_t callers[CALLERS];
     unsigned seed = (unsigned)getpid();
+    struct given given = open_given();
     print_message("seed %u\n", seed);
+    start_node_with(give, &given);
     start_callers(callers);
     for (int i = 0; i < 12; i++) {
         pause_ms(rand_r(&seed) % 60);
-        restart_node();
+        end_node(SIGKILL);
+        start_node_with(give, &given);
     }
     tree_set_pkey(&with_many, 1, KEY_INDEX, 0x8000 | KEY);
     for (size_t i = 0; i < CALLERS; i++)
@@ -87,49 +131,33 @@ static void callers_do_not_notice_that_it_is_killed_and_started_again(void **sta
         assert_string_equal(entry, "3");
     }
     oneib_vf_table_clear(&records);
+    close_given(&given);
 }
 
-/* ---- systemd's part ------------------------------------------------------------------------ */
-
-struct given {
-    int sockets[2];
-    const char *names;
-    char notify[108];
-};
-
-/* Descriptors 3 and 4, which sd_listen_fds(3) has them be. */
-static void give(void *context)
+/* Nobody listens for a moment then, and nobody is refused for that. */
+static void nor_when_it_has_made_its_sockets_by_itself(void **state)
 {
-    const struct given *given = context;
-    char pid[16];
-    int moved[2];
-    for (int i = 0; i < 2; i++)
-        moved[i] = fcntl(given->sockets[i], F_DUPFD, 20);
-    for (int i = 0; i < 2; i++)
-        if (dup2(moved[i], 3 + i) < 0)
-            _exit(126);
-    snprintf(pid, sizeof pid, "%d", (int)getpid());
-    setenv("LISTEN_PID", pid, 1);
-    setenv("LISTEN_FDS", "2", 1);
-    setenv("LISTEN_FDNAMES", given->names, 1);
-    if (given->notify[0])
-        setenv("NOTIFY_SOCKET", given->notify, 1);
+    (void)state;
+    const pid_t caller = fork();
+    if (caller == 0) {
+        for (uint32_t vm_id = 1; vm_id < 100; vm_id++) {
+            struct oneib_client *client = open_client();
+            must_have(client, vm_id, 0, KEY);
+            must_wait(client);
+            oneib_client_close(client);
+            must_release(vm_id);
+        }
+        _exit(0);
+    }
+    for (int i = 0; i < 5; i++) {
+        pause_ms(20);
+        restart_node();
+    }
+    assert_int_equal(status_of(caller), 0);
+    assert_string_equal(table(), "");
 }
 
-static struct given open_given(void)
-{
-    struct given given = {.names = "node:read"};
-    given.sockets[0] = listen_on_node(tree_root(), "node.sock");
-    given.sockets[1] = listen_on_node(tree_root(), "node-read.sock");
-    assert_true(given.sockets[0] >= 0 && given.sockets[1] >= 0);
-    return given;
-}
-
-static void close_given(const struct given *given)
-{
-    close(given->sockets[0]);
-    close(given->sockets[1]);
-}
+/* ---- with systemd's sockets ----------------------------------------------------------------- */
 
 /* Nobody is told that nobody listens: systemd does. */
 static void with_systemds_sockets_a_caller_may_come_before_it(void **state)
@@ -413,6 +441,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         SERVED(it_ends_at_a_signal_and_nothing_on_the_node_changes),
         LARGE(callers_do_not_notice_that_it_is_killed_and_started_again),
+        SERVED(nor_when_it_has_made_its_sockets_by_itself),
         MADE(with_systemds_sockets_a_caller_may_come_before_it),
         MADE(it_tells_systemd_that_it_is_ready_once_it_has_looked),
         MADE(sockets_that_are_not_its_own_are_refused),

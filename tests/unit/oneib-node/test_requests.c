@@ -19,7 +19,7 @@ static struct oneib_domain_list domains;
 static struct oneib_peer peers[3];
 
 /* Two closed VFs of VM 42. */
-static void write_table(void)
+static void write_table(bool in_domain)
 {
     struct oneib_vf_table table = {0};
     struct oneib_text text = {0};
@@ -34,6 +34,7 @@ static void write_table(void)
             .network_id = 7,
             .pkey = 5,
             .stage = ONEIB_VF_CLOSED,
+            .in_domain = in_domain,
         };
         assert_int_equal(oneib_vf_table_add(&table, &record, &err), 0);
     }
@@ -44,12 +45,12 @@ static void write_table(void)
     oneib_vf_table_clear(&table);
 }
 
-static int begin(void **state)
+static void begin_with(bool in_domain)
 {
     struct oneib_error err;
     const struct oneib_vfs_options options = {.pkey_wait_ms = 1000, .guid_wait_ms = 1000};
-    tree_reset(state);
-    write_table();
+    tree_reset(NULL);
+    write_table(in_domain);
     memset(&requests, 0, sizeof requests);
     memset(peers, 0, sizeof peers);
     for (size_t i = 0; i < 3; i++)
@@ -60,6 +61,12 @@ static int begin(void **state)
     domains.count = 1;
     domains.items[0] = (struct oneib_domain_entry){.vm_id = -1, .name = "mine"};
     requests.domains = &domains;
+}
+
+static int begin(void **state)
+{
+    (void)state;
+    begin_with(false);
     oneib_vfs_set_domains(requests.vfs, &domains);
     return 0;
 }
@@ -163,26 +170,75 @@ static struct oneib_request have(uint8_t nic_id, uint16_t flags)
     return request;
 }
 
-static void assert_held(uint8_t nic_id, uint16_t flags, bool held)
+static void assert_held(const struct oneib_request *request, bool held)
+{
+    oneib_requests_take(&requests, &peers[2], request);
+    assert_int_equal(peers[2].state, held ? ONEIB_PEER_HELD : ONEIB_PEER_SAYING);
+}
+
+static void assert_have_held(uint8_t nic_id, uint16_t flags, bool held)
 {
     const struct oneib_request request = have(nic_id, flags);
-    oneib_requests_take(&requests, &peers[2], &request);
-    assert_int_equal(peers[2].state, held ? ONEIB_PEER_HELD : ONEIB_PEER_SAYING);
+    assert_held(&request, held);
+}
+
+static void forget_domains(void)
+{
+    domains.known = false;
+    requests.hold_until = oneib_now_ms() + 1000000;
 }
 
 static void what_needs_the_domains_waits_for_the_first_list_of_them(void **state)
 {
     (void)state;
-    domains.known = false;
-    requests.hold_until = oneib_now_ms() + 1000000;
-    assert_held(1, 0, false);
-    assert_held(1, ONEIB_HAVE_ATTACH, true);
-    assert_held(3, 0, true);
+    forget_domains();
+    assert_have_held(1, 0, false);
+    assert_have_held(1, ONEIB_HAVE_ATTACH, true);
+    assert_have_held(3, 0, true);
     oneib_requests_go_on(&requests, &peers[2]);
     assert_int_equal(peers[2].state, ONEIB_PEER_HELD);
     domains.known = true;
     oneib_requests_go_on(&requests, &peers[2]);
     assert_int_equal(peers[2].state, ONEIB_PEER_SAYING);
+}
+
+static struct oneib_request release_of(uint32_t vm_id, int32_t nic_id, uint16_t flags)
+{
+    struct oneib_request request = oneib_request_new(ONEIB_REQUEST_RELEASE);
+    request.vm_id = vm_id;
+    request.nic_id = nic_id;
+    request.flags = flags;
+    return request;
+}
+
+/* What a domain has named it may name still, and then it is left alone. */
+static void so_does_a_release_that_may_be_left(void **state)
+{
+    (void)state;
+    oneib_vfs_close(requests.vfs);
+    begin_with(true);
+    forget_domains();
+    struct oneib_request request = release_of(42, 3, 0);
+    assert_held(&request, false);
+    request = release_of(41, -1, 0);
+    assert_held(&request, false);
+    request = release_of(42, 1, 0);
+    assert_held(&request, true);
+    request = release_of(42, -1, 0);
+    assert_held(&request, true);
+    request = release_of(42, 1, ONEIB_RELEASE_NIC_GONE);
+    assert_held(&request, false);
+}
+
+static void a_release_of_what_no_domain_has_named_does_not_wait(void **state)
+{
+    (void)state;
+    forget_domains();
+    struct oneib_request request = release_of(42, -1, 0);
+    assert_held(&request, false);
+    request = oneib_request_new(ONEIB_REQUEST_RELEASE_VF);
+    request.vf = (struct oneib_pci){.bus = 0x81, .function = 7};
+    assert_held(&request, true);
 }
 
 static void and_not_for_ever(void **state)
@@ -194,7 +250,7 @@ static void and_not_for_ever(void **state)
     requests.hold_until = oneib_now_ms() + 1000000;
     ask(&peers[0], ONEIB_REQUEST_LIST);
     assert_int_equal(peers[0].state, ONEIB_PEER_HELD);
-    assert_held(3, 0, true);
+    assert_have_held(3, 0, true);
     requests.hold_until = 0;
     oneib_requests_go_on(&requests, &peers[0]);
     assert_int_equal(next_answer(&peers[0]), ONEIB_ANSWER_RECORD);
@@ -224,6 +280,8 @@ int main(void)
         NODE(a_reader_that_goes_keeps_nobody_waiting),
         NODE(the_two_kinds_of_callers_do_not_wait_for_each_other),
         NODE(what_needs_the_domains_waits_for_the_first_list_of_them),
+        NODE(so_does_a_release_that_may_be_left),
+        NODE(a_release_of_what_no_domain_has_named_does_not_wait),
         NODE(and_not_for_ever),
         NODE(who_has_asked_for_nothing_waits_for_nothing),
     };
