@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define FILES_MAX 64
+#define FILES_MAX 1024                          /* one for each running domain with devices */
 #define PROCESSES_MAX 16                        /* of the user, threads too */
 #define MEMORY_MAX ((rlim_t)1024 * 1024 * 1024) /* documents of 8 MiB, and trees made of them */
 

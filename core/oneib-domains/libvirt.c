@@ -6,6 +6,7 @@
 #include <libxml/xmlerror.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define WORDS_SHOWN 300
 #define NAME_SHOWN 64
@@ -77,6 +78,7 @@ static int read_all(virDomainPtr domain, struct oneib_domain_state *state, struc
     const int active = virDomainIsActive(domain);
     const int persistent = active < 0 ? -1 : virDomainIsPersistent(domain);
     state->running = active == 1;
+    state->id = active == 1 ? (int)virDomainGetID(domain) : -1;
     state->persistent = persistent == 1;
     if (persistent < 0)
         return oneib_libvirt_fail(err, "its state cannot be read");
@@ -86,7 +88,7 @@ static int read_all(virDomainPtr domain, struct oneib_domain_state *state, struc
 enum oneib_domain_found oneib_libvirt_read(virDomainPtr domain, struct oneib_domain_state *state)
 {
     const char *name = virDomainGetName(domain);
-    *state = (struct oneib_domain_state){.name = strdup(name ? name : "")};
+    *state = (struct oneib_domain_state){.name = strdup(name ? name : ""), .id = -1, .process = -1};
     virDomainGetUUID(domain, state->uuid);
     virResetLastError();
     if (!state->name) {
@@ -111,7 +113,7 @@ enum oneib_domain_found oneib_libvirt_read_uuid(virConnectPtr libvirt,
         virDomainFree(domain);
         return found;
     }
-    *state = (struct oneib_domain_state){0};
+    *state = (struct oneib_domain_state){.id = -1, .process = -1};
     if (is_gone())
         return ONEIB_DOMAIN_GONE;
     memcpy(state->uuid, uuid, VIR_UUID_BUFLEN);
@@ -123,7 +125,24 @@ void oneib_domain_state_clear(struct oneib_domain_state *state)
 {
     free(state->name);
     oneib_devices_clear(&state->devices);
-    *state = (struct oneib_domain_state){0};
+    if (state->process >= 0)
+        close(state->process);
+    *state = (struct oneib_domain_state){.id = -1, .process = -1};
+}
+
+bool oneib_domain_state_runs(const struct oneib_domain_state *state)
+{
+    return state->running && !state->has_ended;
+}
+
+void oneib_domain_state_inherit(struct oneib_domain_state *state, struct oneib_domain_state *older)
+{
+    if (!state->running || state->id != older->id)
+        return;
+    state->is_sought = older->process >= 0 || older->has_ended;
+    state->has_ended = older->has_ended;
+    state->process = older->process;
+    older->process = -1;
 }
 
 static bool are_equal(const char *a, const char *b)
@@ -135,6 +154,7 @@ bool oneib_domain_states_are_equal(const struct oneib_domain_state *a,
                                    const struct oneib_domain_state *b)
 {
     return memcmp(a->uuid, b->uuid, VIR_UUID_BUFLEN) == 0 && are_equal(a->name, b->name) &&
-           a->running == b->running && oneib_devices_are_equal(&a->devices, &b->devices) &&
+           oneib_domain_state_runs(a) == oneib_domain_state_runs(b) &&
+           oneib_devices_are_equal(&a->devices, &b->devices) &&
            strcmp(a->wrong.text, b->wrong.text) == 0;
 }

@@ -13,9 +13,15 @@ struct oneib_domain_state {
     unsigned char uuid[VIR_UUID_BUFLEN];
     char *name; /* owned; untrusted */
     bool running;
+    int id;          /* libvirt's, of this run; -1: it does not run */
     bool persistent; /* defined, and so to be had without running */
     struct oneib_devices devices;
     struct oneib_error wrong; /* why nobody knows what it names; code NONE: it is known */
+
+    /* The process of this run: oneib-domains/process.h. */
+    bool is_sought; /* it was looked for since the domain was read */
+    int process;    /* owned; -1: nobody knows it, or it has ended */
+    bool has_ended;
 };
 
 /* What libvirt and libxml2 have to say comes back as errors: standard error is not theirs. Once, at
@@ -36,6 +42,10 @@ enum oneib_domain_found oneib_libvirt_read_uuid(virConnectPtr libvirt,
                                                 const unsigned char uuid[VIR_UUID_BUFLEN],
                                                 struct oneib_domain_state *state);
 void oneib_domain_state_clear(struct oneib_domain_state *state);
+/* libvirt says so, and its process has not ended. */
+bool oneib_domain_state_runs(const struct oneib_domain_state *state);
+/* What is known of the process is known of the same run's newer state, too. */
+void oneib_domain_state_inherit(struct oneib_domain_state *state, struct oneib_domain_state *older);
 bool oneib_domain_states_are_equal(const struct oneib_domain_state *a,
                                    const struct oneib_domain_state *b);
 

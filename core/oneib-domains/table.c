@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "oneib-domains/table.h"
 #include "base/array.h"
+#include "oneib-domains/process.h"
 #include "oneib-domains/tell.h"
 #include "vf/domain_list.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
 
 /* --- what there is -------------------------------------------------------------------------- */
 
@@ -50,7 +53,7 @@ void oneib_domain_table_clear(struct oneib_domain_table *table)
     for (size_t i = 0; i < table->count; i++)
         oneib_domain_state_clear(&table->items[i]);
     free(table->items);
-    *table = (struct oneib_domain_table){0};
+    *table = (struct oneib_domain_table){.ends = table->ends};
 }
 
 /* --- reading -------------------------------------------------------------------------------- */
@@ -70,15 +73,29 @@ static int add_listed(virDomainPtr *domains, size_t count, struct oneib_domain_t
     return status;
 }
 
+/* What is known of processes is known of all that still run. */
+static void inherit_all(struct oneib_domain_table *table, struct oneib_domain_table *older)
+{
+    for (size_t i = 0; i < older->count; i++) {
+        const size_t at = find(table, older->items[i].uuid);
+        if (at < table->count)
+            oneib_domain_state_inherit(&table->items[at], &older->items[i]);
+    }
+}
+
 int oneib_domain_table_fill(virConnectPtr libvirt, struct oneib_domain_table *table,
                             struct oneib_error *err)
 {
     virDomainPtr *domains = NULL;
-    oneib_domain_table_clear(table);
     const int count = virConnectListAllDomains(libvirt, &domains, 0);
     if (count < 0)
         return oneib_libvirt_fail(err, "listing domains");
-    return add_listed(domains, (size_t)count, table, err);
+    struct oneib_domain_table older = *table;
+    *table = (struct oneib_domain_table){.ends = older.ends};
+    const int status = add_listed(domains, (size_t)count, table, err);
+    inherit_all(table, &older);
+    oneib_domain_table_clear(&older);
+    return status;
 }
 
 int oneib_domain_table_update(virConnectPtr libvirt, const unsigned char uuid[VIR_UUID_BUFLEN],
@@ -89,6 +106,8 @@ int oneib_domain_table_update(virConnectPtr libvirt, const unsigned char uuid[VI
     const size_t at = find(table, uuid);
     const bool was_there = at < table->count;
     const bool is_there = oneib_libvirt_read_uuid(libvirt, uuid, &state) == ONEIB_DOMAIN_FOUND;
+    if (is_there && was_there)
+        oneib_domain_state_inherit(&state, &table->items[at]);
     if (was_there != is_there ||
         (is_there && !oneib_domain_states_are_equal(&table->items[at], &state)))
         *changed = true;
@@ -99,6 +118,56 @@ int oneib_domain_table_update(virConnectPtr libvirt, const unsigned char uuid[VI
     else if (was_there)
         remove_at(table, at);
     return 0;
+}
+
+/* --- processes ------------------------------------------------------------------------------ */
+
+/* Whoever has no devices has nothing that would have to be closed in time. */
+static bool is_to_be_sought(const struct oneib_domain_state *state)
+{
+    return state->running && !state->is_sought && state->devices.count > 0 &&
+           state->wrong.code == ONEIB_ERROR_NONE;
+}
+
+/* As libvirt writes it. */
+static const char *format_uuid(const struct oneib_domain_state *state,
+                               char text[VIR_UUID_STRING_BUFLEN])
+{
+    char *at = text;
+    for (int i = 0; i < VIR_UUID_BUFLEN; i++)
+        at += sprintf(at, i == 4 || i == 6 || i == 8 || i == 10 ? "-%02x" : "%02x", state->uuid[i]);
+    return text;
+}
+
+static void seek(struct oneib_domain_state *state, int ends, const char *folder)
+{
+    char uuid[VIR_UUID_STRING_BUFLEN];
+    struct epoll_event event = {.events = EPOLLIN};
+    state->is_sought = true;
+    state->process = oneib_domain_process_open(folder, state->name, format_uuid(state, uuid));
+    if (state->process >= 0)
+        epoll_ctl(ends, EPOLL_CTL_ADD, state->process, &event);
+}
+
+/* What is closed is not waited for any more. */
+static bool ends(struct oneib_domain_state *state)
+{
+    if (state->process < 0 || !oneib_domain_process_has_ended(state->process))
+        return false;
+    close(state->process);
+    state->process = -1;
+    state->has_ended = true;
+    return true;
+}
+
+void oneib_domain_table_follow(struct oneib_domain_table *table, const char *folder, bool *changed)
+{
+    for (size_t i = 0; i < table->count; i++) {
+        if (is_to_be_sought(&table->items[i]))
+            seek(&table->items[i], table->ends, folder);
+        if (ends(&table->items[i]))
+            *changed = true;
+    }
 }
 
 /* --- telling -------------------------------------------------------------------------------- */
@@ -130,7 +199,7 @@ static int tell_entry(const struct oneib_domain_state *state, const struct oneib
                       int socket, struct oneib_error *err)
 {
     const struct oneib_domain_news news =
-        oneib_domain_news_entry(state->name, state->running, device);
+        oneib_domain_news_entry(state->name, oneib_domain_state_runs(state), device);
     return oneib_tell(socket, &news, err);
 }
 

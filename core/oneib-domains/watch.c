@@ -6,13 +6,17 @@
 #include "oneib-domains/watch.h"
 #include "oneib-domains/libvirt.h"
 #include "oneib-domains/message.h"
+#include "oneib-domains/process.h"
 #include "oneib-domains/table.h"
 #include "oneib-domains/tell.h"
+#include <errno.h>
 #include <libvirt/virterror.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #define BEAT_MS 4000
 /* Definitions change without an event when a device is attached to what a domain will have at its
@@ -34,7 +38,8 @@ struct oneib_domain_watch {
     const char *uri;
     int socket;
     uint32_t beat_ms, retry_ms;
-    int handle, timer; /* of the event loop; -1: none */
+    const char *processes;
+    int handle, ends, timer; /* of the event loop; -1: none */
     virConnectPtr libvirt;
     int callbacks[EVENTS]; /* -1: none */
     struct oneib_domain_table table;
@@ -107,6 +112,15 @@ static void on_socket(int handle, int socket, int what, void *context)
         watch->is_asked = true;
     else
         watch->is_over = true;
+}
+
+/* It need only wake the loop: each turn looks at the processes. */
+static void on_end(int handle, int ends, int what, void *watch)
+{
+    (void)handle;
+    (void)ends;
+    (void)what;
+    (void)watch;
 }
 
 /* --- telling -------------------------------------------------------------------------------- */
@@ -214,6 +228,8 @@ static void begin(struct oneib_domain_watch *watch)
         try_later(watch, &err);
         return;
     }
+    bool ended = false; /* told below in any case */
+    oneib_domain_table_follow(&watch->table, watch->processes, &ended);
     watch->retry_ms = RETRY_FIRST_MS;
     watch->beats = 0;
     set_timer(watch, watch->beat_ms);
@@ -274,6 +290,7 @@ static int look(struct oneib_domain_watch *watch, bool is_beat, bool *changed,
         return -1;
     if (read_changed(watch, changed, err) < 0)
         return -1;
+    oneib_domain_table_follow(&watch->table, watch->processes, changed);
     /* Only now: what fails on a lost connection is not the domain's fault. */
     return check_alive(watch, err);
 }
@@ -314,9 +331,14 @@ static int add_to_loop(struct oneib_domain_watch *watch, struct oneib_error *err
     const int what = VIR_EVENT_HANDLE_READABLE | VIR_EVENT_HANDLE_HANGUP | VIR_EVENT_HANDLE_ERROR;
     if (virEventRegisterDefaultImpl() < 0)
         return oneib_libvirt_fail(err, "libvirt's event loop");
+    watch->table.ends = epoll_create1(EPOLL_CLOEXEC);
+    if (watch->table.ends < 0)
+        return oneib_fail_errno(err, errno, "waiting for processes");
+    watch->ends =
+        virEventAddHandle(watch->table.ends, VIR_EVENT_HANDLE_READABLE, on_end, watch, NULL);
     watch->handle = virEventAddHandle(watch->socket, what, on_socket, watch, NULL);
     watch->timer = virEventAddTimeout(0, on_time, watch, NULL);
-    return watch->handle < 0 || watch->timer < 0
+    return watch->handle < 0 || watch->ends < 0 || watch->timer < 0
                ? oneib_libvirt_fail(err, "libvirt's event loop takes no more")
                : 0;
 }
@@ -332,7 +354,10 @@ int oneib_domain_watch_open(const struct oneib_domain_watch_options *options,
         .socket = options->socket,
         .beat_ms = options->beat_ms ? options->beat_ms : BEAT_MS,
         .retry_ms = RETRY_FIRST_MS,
+        .processes = options->processes ? options->processes : ONEIB_DOMAIN_PROCESSES,
+        .table = {.ends = -1},
         .handle = -1,
+        .ends = -1,
         .timer = -1,
         .callbacks = {-1, -1, -1},
     };
@@ -353,6 +378,10 @@ void oneib_domain_watch_close(struct oneib_domain_watch *watch)
     disconnect(watch);
     if (watch->handle >= 0)
         virEventRemoveHandle(watch->handle);
+    if (watch->ends >= 0)
+        virEventRemoveHandle(watch->ends);
+    if (watch->table.ends >= 0)
+        close(watch->table.ends);
     if (watch->timer >= 0)
         virEventRemoveTimeout(watch->timer);
     free(watch);

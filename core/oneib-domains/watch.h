@@ -21,6 +21,7 @@ struct oneib_domain_watch_options {
     /* Milliseconds between two questions to libvirt that only prove that it answers; 0: 4000, below
      * ONEIB_DOMAIN_NEWS_PAUSE_MS */
     uint32_t beat_ms;
+    const char *processes; /* borrowed; NULL: ONEIB_DOMAIN_PROCESSES */
 };
 
 /* NULL in *watch on failure. Connecting is the first turn's. */

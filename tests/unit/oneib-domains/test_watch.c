@@ -9,6 +9,9 @@
 #include "oneib-domains/watch.h"
 #include <dlfcn.h>
 #include <libvirt/libvirt.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 
 #define BEAT_MS 20
 #define LONG_MS 60000 /* a beat that does not come */
@@ -135,7 +138,7 @@ static void begin(uint32_t beat_ms)
     standin.connections = 0;
     assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets), 0);
     const struct oneib_domain_watch_options options = {
-        .uri = URI, .socket = sockets[1], .beat_ms = beat_ms};
+        .uri = URI, .socket = sockets[1], .beat_ms = beat_ms, .processes = in_scratch("")};
     assert_int_equal(oneib_domain_watch_open(&options, &watch, &err), 0);
     libvirt = virConnectOpen(URI);
     assert_non_null(libvirt);
@@ -177,9 +180,10 @@ static void define(const char *xml)
     virDomainFree(domain);
 }
 
+#define UUID_OF_OTHER "5dec61fb-6338-452b-9e09-76372ec01406"
 /* The same domain twice. */
 #define OTHER(inside)                                                                              \
-    "<domain type='test'><name>other</name><uuid>5dec61fb-6338-452b-9e09-76372ec01406</uuid>"      \
+    "<domain type='test'><name>other</name><uuid>" UUID_OF_OTHER "</uuid>"                         \
     "<memory>1024</memory><os><type>hvm</type></os><devices>" inside "</devices></domain>"
 
 /* --- events --------------------------------------------------------------------------------- */
@@ -341,6 +345,97 @@ static void one_that_cannot_be_read_makes_all_unknown_until_it_can(void **state)
     end_domain("one-42");
 }
 
+/* --- processes ------------------------------------------------------------------------------ */
+
+/* A process with that UUID among its arguments, noted as the domain's as libvirt does. */
+static pid_t start_process(const char *name, const char *uuid)
+{
+    char note[64], file[64];
+    const pid_t process = fork();
+    if (process == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        execl("/bin/sh", "sh", "-c", "kill -STOP $$", name, "-uuid", uuid, (char *)NULL);
+        _exit(1);
+    }
+    assert_true(process > 0);
+    assert_int_equal(waitpid(process, NULL, WUNTRACED), process);
+    snprintf(note, sizeof note, "%d", (int)process);
+    snprintf(file, sizeof file, "%s.pid", name);
+    put_text(in_scratch(file), note);
+    return process;
+}
+
+static void end_process(pid_t process)
+{
+    assert_int_equal(kill(process, SIGKILL), 0);
+    assert_int_equal(waitpid(process, NULL, 0), process);
+}
+
+static void a_domain_does_not_run_any_more_when_its_process_has_ended(void **state)
+{
+    (void)state;
+    begin_quietly(LONG_MS);
+    const pid_t process = start_process("other", UUID_OF_OTHER);
+    start(OTHER(HOSTDEV("0x1")));
+    struct heard heard = next_list();
+    assert_true(entry_of(&heard, 0, 1)->running);
+    end_process(process);
+    heard = next_list();
+    assert_false(entry_of(&heard, 0, 1)->running);
+    /* libvirt, which still has it running, is asked again and again. */
+    virDomainPtr domain = virDomainLookupByName(libvirt, "other");
+    assert_int_equal(virDomainSuspend(domain), 0);
+    assert_int_equal(virDomainResume(domain), 0);
+    virDomainFree(domain);
+    start(DOMAIN("one-1", RUNNING, ""));
+    heard = next_list();
+    assert_false(entry_of(&heard, 0, 1)->running);
+    end_domain("one-1");
+    next_list();
+    end_domain("other");
+    heard = next_list();
+    assert_null(entry_of(&heard, 0, 1));
+    /* The next run has another process, which nobody knows. */
+    start(OTHER(HOSTDEV("0x1")));
+    heard = next_list();
+    assert_true(entry_of(&heard, 0, 1)->running);
+    end_domain("other");
+    next_list();
+}
+
+static void one_of_another_domain_says_nothing(void **state)
+{
+    (void)state;
+    begin_quietly(BEAT_MS);
+    const pid_t process = start_process("other", "5dec61fb-6338-452b-9e09-76372ec01499");
+    start(OTHER(HOSTDEV("0x1")));
+    assert_int_equal(next_but_alive().kind, ONEIB_DOMAIN_NEWS_BEGIN);
+    hear_rest(sockets[0]);
+    end_process(process);
+    for (int i = 0; i < 5; i++) {
+        turn();
+        assert_int_equal(hear(sockets[0]).kind, ONEIB_DOMAIN_NEWS_ALIVE);
+    }
+    end_domain("other");
+}
+
+static void a_note_that_others_could_have_written_says_nothing(void **state)
+{
+    (void)state;
+    begin_quietly(BEAT_MS);
+    const pid_t process = start_process("other", UUID_OF_OTHER);
+    assert_int_equal(chmod(in_scratch("other.pid"), 0666), 0);
+    start(OTHER(HOSTDEV("0x1")));
+    assert_int_equal(next_but_alive().kind, ONEIB_DOMAIN_NEWS_BEGIN);
+    hear_rest(sockets[0]);
+    end_process(process);
+    for (int i = 0; i < 5; i++) {
+        turn();
+        assert_int_equal(hear(sockets[0]).kind, ONEIB_DOMAIN_NEWS_ALIVE);
+    }
+    end_domain("other");
+}
+
 /* --- the connection ------------------------------------------------------------------------- */
 
 static void a_lost_connection_is_told_at_once_and_a_whole_list_after_the_next(void **state)
@@ -414,10 +509,13 @@ int main(void)
         each(a_domain_that_ends_while_it_is_read_is_gone),
         each(definitions_are_read_again_without_an_event),
         each(one_that_cannot_be_read_makes_all_unknown_until_it_can),
+        each(a_domain_does_not_run_any_more_when_its_process_has_ended),
+        each(one_of_another_domain_says_nothing),
+        each(a_note_that_others_could_have_written_says_nothing),
         each(a_lost_connection_is_told_at_once_and_a_whole_list_after_the_next),
         each(a_libvirt_that_answers_no_question_is_connected_to_anew),
         each(events_of_the_next_connection_arrive_too),
         each(it_is_over_when_nobody_listens),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, make_scratch, remove_scratch);
 }

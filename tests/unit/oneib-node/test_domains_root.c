@@ -101,7 +101,7 @@ static void what_it_may_use_up_is_bounded(void **state)
     if (open_as("nobody") < 0)
         fail_msg("%s", err.text);
     const pid_t child = wait_for_standin();
-    assert_limit(child, "Max open files", " 64 ");
+    assert_limit(child, "Max open files", " 1024 ");
     assert_limit(child, "Max processes", " 16 ");
     assert_limit(child, "Max core file size", " 0 ");
 }
