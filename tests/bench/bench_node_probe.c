@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What the probe costs on a host with two adapters of 63 VFs: CPU time (goal: 20 ms), and how its
- * system calls grow with the number of VFs: counted by strace, with 7, 31 and 63 VFs on each. Twice
- * the VFs must not cost more than twice the calls that VFs cost.
+ * What the probe costs on a host with two adapters of 63 VFs: CPU time, its own and what oneib-node
+ * needs to answer it (goal: 10 ms), and how its system calls grow with the number of VFs: counted
+ * by strace, with 7, 31 and 63 VFs on each. Twice the VFs must not cost more than twice the calls
+ * that VFs cost.
  */
 #include "../unit/hca/tree.h"
 #include "bench_process.h"
@@ -12,26 +13,23 @@
 #include <unistd.h>
 
 #define ROUNDS 20
-#define GOAL_MS 20.0
+#define GOAL_MS 10.0
 
-/* Without any record the probe has nothing to ask libvirt for. */
 static void give_one_vf(const struct tree_hca *hca)
 {
-    struct oneib_vf_record record = {
+    const struct oneib_vf_record record = {
         .vf = tree_vf_pci(hca, 0),
         .device = "mlx4_0",
         .port = 1,
-        .pkey = 5,
-        .stage = ONEIB_VF_OPEN,
-        .guid = ONEIB_VF_GUID_SET,
+        .stage = ONEIB_VF_CLOSED,
+        .guid = ONEIB_VF_GUID_DEFERRED,
         .since = oneib_seconds_since_boot(),
     };
-    struct oneib_vf_table table;
-    struct oneib_error err;
-    if (oneib_reservations_read(&table, &err) < 0 ||
-        oneib_vf_table_add(&table, &record, &err) < 0 || oneib_reservations_write(&table, &err) < 0)
-        bench_give_up(err.text);
-    oneib_vf_table_clear(&table);
+    struct oneib_text line = {0};
+    oneib_vf_record_render(&record, &line);
+    oneib_text_append(&line, "\n");
+    tree_write(line.data, "/run/oneib/vfs");
+    oneib_text_clear(&line);
 }
 
 static void make_host(unsigned vfs)
@@ -43,15 +41,15 @@ static void make_host(unsigned vfs)
     tree_reset(NULL);
     tree_add_hca(&first);
     tree_add_hca(&second);
-    snprintf(text, sizeof text,
-             "node = { helper = [ \"%s\" ]; libvirt = \"test://%s/node.xml\"; };", ONEIB_VF_PROGRAM,
-             tree_root());
+    snprintf(text, sizeof text, "node = { libvirt = \"test://%s/node.xml\"; };", tree_root());
     tree_write(text, "/etc/oneib/oneib.conf");
     tree_write("<node></node>", "/node.xml");
+    tree_make_folder("/run/oneib");
     give_one_vf(&first);
+    bench_node_start();
 }
 
-/* Of the probe alone, not of oneib-domains. */
+/* Of the probe alone. */
 static unsigned count_calls(void)
 {
     char *log = tree_path("/calls");
@@ -79,6 +77,8 @@ int main(void)
         make_host(vfs[i]);
         calls[i] = count_calls();
         printf("2 adapters of %u VFs: %u system calls\n", vfs[i], calls[i]);
+        if (i < 2)
+            bench_node_stop();
     }
     const double first = (double)(calls[1] - calls[0]) / (vfs[1] - vfs[0]);
     const double second = (double)(calls[2] - calls[1]) / (vfs[2] - vfs[1]);
@@ -86,10 +86,14 @@ int main(void)
     printf("calls for each further VF on both: %.1f from 7 to 31, %.1f from 31 to 63: %s\n", first,
            second, linear ? "PASS" : "FAIL");
 
+    const double before = bench_node_cpu_ms();
     for (size_t i = 0; i < ROUNDS; i++)
         costs[i] = bench_run((const char *const[]){ONEIB_PROBE_PROGRAM, NULL}, "/dev/null");
-    const double cost = bench_median_cost(costs, ROUNDS).cpu_ms;
-    printf("CPU time with 2 adapters of 63 VFs, libvirt included: %.1f ms, goal %.0f ms: %s\n",
-           cost, GOAL_MS, cost < GOAL_MS ? "PASS" : "FAIL");
+    const double service = (bench_node_cpu_ms() - before) / ROUNDS;
+    const double probe = bench_median_cost(costs, ROUNDS).cpu_ms, cost = probe + service;
+    bench_node_stop();
+    printf("CPU time with 2 adapters of 63 VFs: the probe %.1f ms, oneib-node %.1f ms: %.1f ms, "
+           "goal %.0f ms: %s\n",
+           probe, service, cost, GOAL_MS, cost < GOAL_MS ? "PASS" : "FAIL");
     return tree_close(linear && cost < GOAL_MS ? EXIT_SUCCESS : EXIT_FAILURE);
 }

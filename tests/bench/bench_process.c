@@ -2,11 +2,15 @@
 #include "bench_process.h"
 #include "../unit/hca/tree.h"
 #include "base/clock.h"
+#include <dirent.h>
 #include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -64,4 +68,74 @@ struct bench_cost bench_median_cost(const struct bench_cost *costs, size_t count
     const struct bench_cost median = {values[count / 2], values[count + count / 2]};
     free(values);
     return median;
+}
+
+/* ---- the node's service --------------------------------------------------------------------- */
+
+static pid_t node;
+
+void bench_node_start(void)
+{
+    node = fork();
+    if (node < 0)
+        bench_give_up("oneib-node could not be started");
+    if (node == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        const int fd = open("/dev/null", O_WRONLY);
+        if (dup2(fd, STDERR_FILENO) >= 0)
+            execl(ONEIB_NODE_PROGRAM, "oneib-node", (char *)NULL);
+        _exit(127);
+    }
+    bench_run((const char *const[]){ONEIB_ASK_PROGRAM, "await", "known", NULL}, "/dev/null");
+}
+
+void bench_node_stop(void)
+{
+    if (node > 0) {
+        kill(node, SIGTERM);
+        waitpid(node, NULL, 0);
+    }
+    node = 0;
+}
+
+/* Nanoseconds that one thread has run. */
+static uint64_t runtime_of(const char *process, const char *thread)
+{
+    char path[600];
+    uint64_t runtime = 0;
+    snprintf(path, sizeof path, "/proc/%s/task/%s/schedstat", process, thread);
+    FILE *file = fopen(path, "r");
+    if (!file || fscanf(file, "%" SCNu64, &runtime) != 1)
+        bench_give_up(path);
+    fclose(file);
+    return runtime;
+}
+
+/* With its children's, and theirs. */
+static uint64_t runtime_of_family(pid_t pid)
+{
+    char process[16], path[64];
+    uint64_t runtime = 0;
+    int child;
+    snprintf(process, sizeof process, "%d", (int)pid);
+    snprintf(path, sizeof path, "/proc/%s/task", process);
+    DIR *threads = opendir(path);
+    if (!threads)
+        bench_give_up(path);
+    for (struct dirent *thread; (thread = readdir(threads));)
+        if (thread->d_name[0] != '.')
+            runtime += runtime_of(process, thread->d_name);
+    closedir(threads);
+    snprintf(path, sizeof path, "/proc/%s/task/%s/children", process, process);
+    FILE *children = fopen(path, "r");
+    while (children && fscanf(children, "%d", &child) == 1)
+        runtime += runtime_of_family(child);
+    if (children)
+        fclose(children);
+    return runtime;
+}
+
+double bench_node_cpu_ms(void)
+{
+    return (double)runtime_of_family(node) / 1e6;
 }

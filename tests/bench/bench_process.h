@@ -18,4 +18,11 @@ struct bench_cost bench_run(const char *const *argv, const char *input_file);
 /* Of each of the two. */
 struct bench_cost bench_median_cost(const struct bench_cost *costs, size_t count);
 
+/* oneib-node of the simulated node, with what it starts: until it knows libvirt's domains; ends
+ * with the bench. */
+void bench_node_start(void);
+void bench_node_stop(void);
+/* Milliseconds of CPU that all of them have had so far. */
+double bench_node_cpu_ms(void);
+
 #endif

@@ -5,8 +5,8 @@
  *
  * - deploy and save around a stand-in for the stock action, against that stand-in alone: CPU and
  *   wall time. The stand-in is the least that a stock action can be: a shell that keeps what it was
- *   given, and one client of libvirt (oneib-domains for virsh; the real actions call virsh several
- *   times, and QEMU starts). The guest's part, letting go of a VF, is not in it.
+ *   given, and one client of libvirt (bench-libvirt-client for virsh; the real actions call virsh
+ *   several times, and QEMU starts). The guest's part, letting go of a VF, is not in it.
  * - editing a document for 1 and for 16 NICs, in this process, against libxml2 parsing it alone.
  *
  * Goals: less than twice the stand-in's CPU time; less than four times the parsing.
@@ -30,6 +30,7 @@
 #define EDITS 200
 #define VM_ID 2
 #define NIC_ID 1
+#define NETWORK_ID 1
 #define KEY 5
 #define PROCESS_GOAL 2.0
 #define EDIT_GOAL 4.0
@@ -111,8 +112,8 @@ static void write_configuration(void)
     char text[1024];
     snprintf(text, sizeof text,
              "one = { vn_mad = \"ibrec\"; };\n"
-             "node = { helper = [ \"%s\" ]; libvirt = \"test://%s/node.xml\"; };",
-             ONEIB_VF_PROGRAM, tree_root());
+             "node = { libvirt = \"test://%s/node.xml\"; };",
+             tree_root());
     tree_write(text, "/etc/oneib/oneib.conf");
 }
 
@@ -134,6 +135,7 @@ static void write_table(void)
         .port = 1,
         .vm_id = VM_ID,
         .nic_id = NIC_ID,
+        .network_id = NETWORK_ID,
         .pkey = KEY,
         .stage = ONEIB_VF_OPEN,
         .guid = ONEIB_VF_GUID_SET,
@@ -154,7 +156,7 @@ static char *write_stock(void)
 {
     char script[1024];
     snprintf(script, sizeof script, "#!/bin/sh\ncat > %s/given\nexec '%s' test://%s/node.xml\n",
-             tree_root(), ONEIB_DOMAINS_PROGRAM, tree_root());
+             tree_root(), LIBVIRT_CLIENT, tree_root());
     char *path = write_file("stock", script);
     if (chmod(path, 0755) < 0)
         bench_give_up(path);
