@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * The stage of the demo: tenants and their VMs on the lab's simulated nodes, and the measurement of
- * who reaches whom. What a VM can use is what the real probe, network driver and oneib-vf left in
+ * who reaches whom. What a VM can use is what the real probe, network driver and oneib-node left in
  * its node's tree; the stage only does what OpenNebula and libvirt would: calls them in their
  * order, and says which domains there are.
  */
