@@ -2,8 +2,6 @@
 /* Comparing what is recorded with the VFs and the tables of their ports. */
 #include "vf/internal.h"
 
-#define IN_TURN 1 /* VFs that are looked at whole at each glance */
-
 /* One VF with a record. */
 struct one {
     struct oneib_vfs *vfs;
@@ -224,15 +222,14 @@ static bool is_to_be_looked_at(const struct oneib_vfs *vfs, const struct oneib_v
     return !oneib_vfs_work_of(vfs, &record->vf) && !oneib_vfs_has_ended(vfs, record);
 }
 
-static void look_at_recorded(struct oneib_vfs *vfs, const struct oneib_pci *vf, bool whole)
+static int look_at_recorded(struct oneib_vfs *vfs, const struct oneib_pci *vf, bool whole,
+                            struct oneib_error *err)
 {
     const struct oneib_vf_record *found = oneib_vf_table_of_vf(&vfs->table, vf);
-    struct oneib_error err = {0};
     if (!found || !is_to_be_looked_at(vfs, found))
-        return;
+        return 0;
     const struct oneib_vf_record record = *found;
-    if (look_at_record(vfs, &record, whole, &err) < 0)
-        oneib_vfs_note_failure(vfs, &err);
+    return look_at_record(vfs, &record, whole, err);
 }
 
 /* Whoever else mapped it is left alone. */
@@ -250,11 +247,14 @@ static void look_at_unrecorded(struct oneib_vfs *vfs, const struct oneib_hca *hc
         vfs->noted.fresh += closed;
 }
 
-static void look_at_all_recorded(struct oneib_vfs *vfs, bool whole)
+/* tells: else it is looked at once more, and then told. */
+static void look_at_all_recorded(struct oneib_vfs *vfs, bool whole, bool tells)
 {
     for (size_t i = 0; i < vfs->table.count; i++) {
         const struct oneib_pci vf = vfs->table.items[i].vf;
-        look_at_recorded(vfs, &vf, whole);
+        struct oneib_error err = {0};
+        if (look_at_recorded(vfs, &vf, whole, &err) < 0 && tells)
+            oneib_vfs_note_failure(vfs, &err);
     }
 }
 
@@ -267,7 +267,7 @@ static void look_at_all_unrecorded(struct oneib_vfs *vfs)
     }
 }
 
-/* ---- a few in turn -------------------------------------------------------------------------- */
+/* ---- one in turn ---------------------------------------------------------------------------- */
 
 /* The VF of that number, counted through all adapters. NULL: there are not so many. */
 static const struct oneib_hca *find_numbered(const struct oneib_vfs *vfs, size_t number,
@@ -284,15 +284,18 @@ static const struct oneib_hca *find_numbered(const struct oneib_vfs *vfs, size_t
     return NULL;
 }
 
+/* Once in twenty minutes each, of 126 that are glanced at every ten seconds. */
 static void look_at_next_in_turn(struct oneib_vfs *vfs)
 {
+    struct oneib_error err = {0};
     const struct oneib_vf *vf;
     const struct oneib_hca *hca = find_numbered(vfs, vfs->next_in_turn++, &vf);
     if (!hca) {
         vfs->next_in_turn = 0;
         return;
     }
-    look_at_recorded(vfs, &vf->pci, true);
+    if (look_at_recorded(vfs, &vf->pci, true, &err) < 0)
+        oneib_vfs_note_failure(vfs, &err);
     look_at_unrecorded(vfs, hca, vf);
 }
 
@@ -309,23 +312,24 @@ static void read_tables(struct oneib_vfs *vfs)
         }
 }
 
-static void glance_at_all(struct oneib_vfs *vfs)
+static void glance_at_all_recorded(struct oneib_vfs *vfs, bool tells)
 {
     if (vfs->table.count > 0)
         read_tables(vfs);
-    look_at_all_recorded(vfs, false);
-    for (size_t i = 0; i < IN_TURN; i++)
-        look_at_next_in_turn(vfs);
+    look_at_all_recorded(vfs, false, tells);
 }
 
-/* First what may be open for somebody. */
+/* First what may be open for somebody; and of that what a glance shows not to be right: it must not
+ * wait until all others have been looked at whole. */
 void oneib_vfs_look(struct oneib_vfs *vfs, enum oneib_vfs_look how)
 {
-    if (how == ONEIB_VFS_GLANCE && !vfs->hcas_are_new) {
-        glance_at_all(vfs);
+    const bool whole = how == ONEIB_VFS_EVERYTHING || vfs->hcas_are_new;
+    glance_at_all_recorded(vfs, !whole);
+    if (!whole) {
+        look_at_next_in_turn(vfs);
         return;
     }
-    look_at_all_recorded(vfs, true);
+    look_at_all_recorded(vfs, true, true);
     look_at_all_unrecorded(vfs);
     vfs->hcas_are_new = false;
 }

@@ -77,7 +77,8 @@ int oneib_vfs_release(struct oneib_vfs *vfs, const struct oneib_request *request
                       struct oneib_released *released, oneib_vfs_ticket *ticket,
                       struct oneib_error *err);
 /* RELEASE_VF: a VF that nobody is recorded for, or that is recorded for this VM. Refused when it is
- * none of an InfiniBand adapter's, the host's, a domain's, or another VM's. */
+ * none of an InfiniBand adapter's, the host's, a domain's, or another VM's; while nobody knows the
+ * domains, when nobody is recorded for it. */
 int oneib_vfs_release_vf(struct oneib_vfs *vfs, const struct oneib_request *request,
                          struct oneib_released *released, oneib_vfs_ticket *ticket,
                          struct oneib_error *err);
@@ -120,8 +121,8 @@ enum oneib_vfs_look {
 /* Closes first, and goes on with what is under way. -1: the first failure, after all was tried. */
 int oneib_vfs_step(struct oneib_vfs *vfs, enum oneib_vfs_look look,
                    struct oneib_vfs_changes *changes, struct oneib_error *err);
-/* Milliseconds until the next step is due for what is under way: 20 at first, then more, up to 250;
- * UINT32_MAX: nothing is. */
+/* Milliseconds until the next step is due: for what is under way 20 at first, then more, up to 250;
+ * 0: something has ended, and whoever waits for it is to be told. UINT32_MAX: nothing is due. */
 uint32_t oneib_vfs_due_ms(const struct oneib_vfs *vfs);
 
 /* ---- looking ------------------------------------------------------------------------------- */
