@@ -112,15 +112,66 @@ static int make_closed(struct oneib_vf_giving *giving, struct oneib_error *err)
     return 0;
 }
 
+/* Releases that VF first; `wanted` follows once it is free. *waits: not yet. */
+static int begin_exchange(struct have *have, const struct oneib_pci *vf, bool *waits,
+                          struct oneib_error *err)
+{
+    struct oneib_vfs *vfs = have->giving.vfs;
+    if (oneib_vfs_begin_release(vfs, vf, err) < 0)
+        return -1;
+    struct oneib_vf_work *work = oneib_vfs_work_of(vfs, vf);
+    *waits = work != NULL;
+    if (!work)
+        return 0;
+    work->wish = have->wish;
+    work->has_next = true;
+    work->next = *have->wanted;
+    work->next_until = oneib_now_ms() + vfs->guid_wait_ms;
+    have->waits = true;
+    return 0;
+}
+
+static int choose(struct have *have, struct oneib_error *err)
+{
+    struct oneib_vf_giving *giving = &have->giving;
+    return oneib_vfs_choose(giving->vfs, have->wanted, &giving->place, &giving->state, err);
+}
+
+/* None is free: one of a VM whose domain has ended is closed, and kept only for the case that it
+ * starts again. *waits: its old GUID has to go first. */
+static int choose_or_take_over(struct have *have, bool *waits, struct oneib_error *err)
+{
+    struct oneib_vf_giving *giving = &have->giving;
+    const struct oneib_pci *chosen =
+        has_flag(have->wanted, ONEIB_HAVE_THIS_VF) ? &have->wanted->vf : NULL;
+    *waits = false;
+    if (choose(have, err) == 0)
+        return 0;
+    const struct oneib_vf_record *ended =
+        err->code == ONEIB_ERROR_REFUSED
+            ? oneib_vfs_find_ended(giving->vfs, giving->place.hca, chosen)
+            : NULL;
+    if (!ended)
+        return -1;
+    const struct oneib_pci vf = ended->vf;
+    giving->place.vf = oneib_hca_find_vf(giving->place.hca, &vf);
+    if (begin_exchange(have, &vf, waits, err) < 0)
+        return -1;
+    return *waits ? 0 : choose(have, err);
+}
+
 static int have_new(struct have *have, struct oneib_error *err)
 {
     struct oneib_vf_giving *giving = &have->giving;
+    bool waits;
     giving->had = false;
     if (oneib_vfs_check_domains(giving->vfs, err) < 0 || find_new_place(have, err) < 0 ||
-        oneib_vfs_choose(giving->vfs, have->wanted, &giving->place, &giving->state, err) < 0)
+        choose_or_take_over(have, &waits, err) < 0)
         return -1;
     giving->record = new_record(have);
     giving->noted = giving->record;
+    if (waits)
+        return 0;
     if (oneib_vfs_put(giving->vfs, &giving->record, err) < 0)
         return -1;
     if (make_closed(giving, err) == 0 &&
@@ -330,21 +381,15 @@ static bool joins(const struct have *have)
 static int exchange(struct have *have, struct oneib_error *err)
 {
     struct oneib_vf_giving *giving = &have->giving;
-    struct oneib_vfs *vfs = giving->vfs;
     const struct oneib_pci vf = giving->record.vf;
-    if (oneib_vfs_begin_release(vfs, &vf, err) < 0)
+    bool waits;
+    if (begin_exchange(have, &vf, &waits, err) < 0)
         return -1;
-    struct oneib_vf_work *work = oneib_vfs_work_of(vfs, &vf);
-    if (!work)
+    if (!waits)
         return have_new(have, err);
-    work->wish = have->wish;
-    work->has_next = true;
-    work->next = *have->wanted;
-    work->next_until = oneib_now_ms() + vfs->guid_wait_ms;
-    const struct oneib_vf_record *record = oneib_vf_table_of_vf(&vfs->table, &vf);
+    const struct oneib_vf_record *record = oneib_vf_table_of_vf(&giving->vfs->table, &vf);
     if (record)
         giving->record = *record;
-    have->waits = true;
     return 0;
 }
 

@@ -306,6 +306,12 @@ void oneib_vfs_look(struct oneib_vfs *vfs, enum oneib_vfs_look how);
 
 /* Records that are nobody's any more are released. */
 void oneib_vfs_release_stale(struct oneib_vfs *vfs);
+/* The record that another NIC may have the VF of when no other is free: its domain ended longest
+ * ago, and is not just being started anew. NULL: none. chosen: of this VF alone; NULL: of any of
+ * the adapter's. */
+const struct oneib_vf_record *oneib_vfs_find_ended(const struct oneib_vfs *vfs,
+                                                   const struct oneib_hca *hca,
+                                                   const struct oneib_pci *chosen);
 /* When the next may be, oneib_now_ms(); INFINITY: none. */
 double oneib_vfs_next_stale(const struct oneib_vfs *vfs);
 

@@ -7,6 +7,7 @@
 
 #define SETTLED_S 120          /* between pre and the moment when libvirt knows the domain */
 #define MIGRATING_S 3600       /* likewise, while disks and snapshots are copied */
+#define PAUSE_S 5              /* a domain that libvirt starts anew, as for a snapshot's revert */
 #define CALLER_COMES_MS 10000u /* after a restart, whoever had asked asks again */
 
 /* Seconds until it has not changed for so long; a time that is ahead is another boot's. */
@@ -70,6 +71,29 @@ static double stale_in(const struct oneib_vfs *vfs, const struct oneib_vf_record
     if (!is_unknown_to_domains(vfs, record) || is_vm_under_way(vfs, record->vm_id))
         return INFINITY;
     return (double)vm_settles_in(vfs, record, now) * 1000;
+}
+
+static bool may_be_taken_over(const struct oneib_vfs *vfs, const struct oneib_vf_record *record,
+                              int64_t now)
+{
+    return record->stage == ONEIB_VF_ENDED && !oneib_vfs_work_of(vfs, &record->vf) &&
+           is_unknown_to_domains(vfs, record) && seconds_to(record, PAUSE_S, now) == 0;
+}
+
+const struct oneib_vf_record *oneib_vfs_find_ended(const struct oneib_vfs *vfs,
+                                                   const struct oneib_hca *hca,
+                                                   const struct oneib_pci *chosen)
+{
+    const int64_t now = oneib_seconds_since_boot();
+    const struct oneib_vf_record *longest = NULL;
+    for (size_t i = 0; i < vfs->table.count; i++) {
+        const struct oneib_vf_record *record = &vfs->table.items[i];
+        if (may_be_taken_over(vfs, record, now) && oneib_hca_find_vf(hca, &record->vf) &&
+            (!chosen || oneib_pci_compare(&record->vf, chosen) == 0) &&
+            (!longest || record->since < longest->since))
+            longest = record;
+    }
+    return longest;
 }
 
 static const struct oneib_vf_record *find_stale(const struct oneib_vfs *vfs)

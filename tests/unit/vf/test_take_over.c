@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+/* A VF whose domain has ended is kept for its VM, but not while somebody else needs it. */
+#include "scene.h"
+
+#define ENOUGH 6 /* seconds: longer than a domain that is started anew is away */
+
+static struct oneib_pci give_key(uint32_t vm_id, oneib_pkey pkey)
+{
+    struct oneib_vf_record record;
+    const struct wanted wanted = wanted_of(vm_id, 1, pkey);
+    give(&wanted, &record);
+    return record.vf;
+}
+
+/* VMs 42 to 45 have all that there are; then the domains of these end. */
+static void fill_and_end(const uint32_t *ended, size_t count)
+{
+    struct oneib_pci vfs_of[4];
+    for (uint32_t i = 0; i < 4; i++)
+        vfs_of[i] = give_key(42 + i, KEY);
+    for (size_t i = 0; i < count; i++)
+        add_domain(ended[i], true, &vfs_of[ended[i] - 42]);
+    tell_domains();
+    tell_of_no_domains();
+}
+
+static void end_seconds_ago(uint32_t vm_id, int64_t seconds)
+{
+    leave_record(vm_id, 1, ONEIB_VF_ENDED, seconds);
+}
+
+static void it_is_anothers_when_none_is_free(void **state)
+{
+    (void)state;
+    tree_set_pkey(&hca, 1, OTHER_INDEX, FULL | OTHER_KEY);
+    fill_and_end((const uint32_t[]){43}, 1);
+    const struct oneib_pci vf = record_of(43, 1).vf;
+    const uint64_t old_guid = read_guid(1);
+    end_seconds_ago(43, ENOUGH);
+    const struct oneib_pci given = give_key(50, OTHER_KEY);
+    assert_int_equal(oneib_pci_compare(&given, &vf), 0);
+    assert_int_equal(open_index(&hca, 1, 1), OTHER_INDEX);
+    assert_true(has_guid(1) && read_guid(1) != old_guid);
+    struct oneib_vf_record gone;
+    assert_false(find_record(43, 1, &gone));
+}
+
+static void the_one_that_ended_first_is_taken(void **state)
+{
+    (void)state;
+    fill_and_end((const uint32_t[]){43, 44, 45}, 3);
+    end_seconds_ago(43, ENOUGH);
+    end_seconds_ago(44, ENOUGH + 20);
+    end_seconds_ago(45, ENOUGH + 10);
+    const struct oneib_pci vf = record_of(44, 1).vf;
+    const struct oneib_pci given = give_key(50, KEY);
+    assert_int_equal(oneib_pci_compare(&given, &vf), 0);
+}
+
+static void one_that_is_free_is_taken_before(void **state)
+{
+    (void)state;
+    const struct oneib_pci vf = give_key(42, KEY);
+    tell_of_domain(42, true, &vf);
+    tell_of_no_domains();
+    end_seconds_ago(42, ENOUGH);
+    const struct oneib_pci given = give_key(50, KEY);
+    assert_int_not_equal(oneib_pci_compare(&given, &vf), 0);
+    assert_int_equal(record_of(42, 1).stage, ONEIB_VF_ENDED);
+}
+
+static void one_that_has_just_ended_may_be_starting_anew(void **state)
+{
+    (void)state;
+    const struct wanted wanted = wanted_of(50, 1, KEY);
+    fill_and_end((const uint32_t[]){43}, 1);
+    assert_give_fails(&wanted, ONEIB_ERROR_REFUSED, "no free virtual function");
+    assert_int_equal(record_of(43, 1).stage, ONEIB_VF_ENDED);
+}
+
+static void what_a_vm_is_about_to_start_with_is_its_own(void **state)
+{
+    (void)state;
+    const struct wanted wanted = wanted_of(50, 1, KEY);
+    fill_and_end(NULL, 0);
+    leave_record(43, 1, ONEIB_VF_OPEN, 60);
+    assert_give_fails(&wanted, ONEIB_ERROR_REFUSED, "no free virtual function");
+}
+
+static void while_its_vm_is_here_in_any_form_it_is_kept(void **state)
+{
+    (void)state;
+    const struct wanted wanted = wanted_of(50, 1, KEY);
+    fill_and_end((const uint32_t[]){43}, 1);
+    end_seconds_ago(43, ENOUGH);
+    tell_of_domain(43, false, NULL);
+    assert_give_fails(&wanted, ONEIB_ERROR_REFUSED, "no free virtual function");
+    tell_of_nothing_known();
+    assert_give_fails(&wanted, ONEIB_ERROR_REFUSED, "libvirtd is down");
+    assert_int_equal(record_of(43, 1).stage, ONEIB_VF_ENDED);
+}
+
+static void the_one_that_opennebula_has_chosen_is_taken_and_no_other(void **state)
+{
+    (void)state;
+    struct oneib_vf_record record;
+    struct wanted wanted = wanted_of(50, 1, KEY);
+    fill_and_end((const uint32_t[]){43, 44}, 2);
+    end_seconds_ago(43, ENOUGH + 10);
+    end_seconds_ago(44, ENOUGH);
+    const struct oneib_pci chosen = record_of(44, 1).vf, running = record_of(45, 1).vf;
+    want_vf(&wanted, running);
+    assert_give_fails(&wanted, ONEIB_ERROR_REFUSED, "cannot be had");
+    want_vf(&wanted, chosen);
+    give(&wanted, &record);
+    assert_int_equal(oneib_pci_compare(&record.vf, &chosen), 0);
+    assert_int_equal(record_of(43, 1).stage, ONEIB_VF_ENDED);
+}
+
+static void who_gives_up_meanwhile_leaves_it_free(void **state)
+{
+    (void)state;
+    const struct wanted wanted = wanted_of(50, 1, KEY);
+    fill_and_end((const uint32_t[]){43}, 1);
+    end_seconds_ago(43, ENOUGH);
+    sm_let_guids_go(false);
+    const oneib_vfs_ticket ticket = begin(&wanted);
+    oneib_vfs_forget(vfs, ticket);
+    sm_let_guids_go(true);
+    settle();
+    assert_closed(&hca, 1);
+    struct oneib_vf_record gone;
+    assert_false(find_record(43, 1, &gone));
+    assert_false(find_record(50, 1, &gone));
+}
+
+#define IN_SCENE(test) cmocka_unit_test_setup_teardown(test, open_scene, close_scene)
+
+int main(void)
+{
+    tree_open();
+    const struct CMUnitTest tests[] = {
+        IN_SCENE(it_is_anothers_when_none_is_free),
+        IN_SCENE(the_one_that_ended_first_is_taken),
+        IN_SCENE(one_that_is_free_is_taken_before),
+        IN_SCENE(one_that_has_just_ended_may_be_starting_anew),
+        IN_SCENE(what_a_vm_is_about_to_start_with_is_its_own),
+        IN_SCENE(while_its_vm_is_here_in_any_form_it_is_kept),
+        IN_SCENE(the_one_that_opennebula_has_chosen_is_taken_and_no_other),
+        IN_SCENE(who_gives_up_meanwhile_leaves_it_free),
+    };
+    return tree_close(cmocka_run_group_tests(tests, NULL, NULL));
+}
