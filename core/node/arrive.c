@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "base/clock.h"
 #include "hca/reservations.h"
 #include "node/driver.h"
 #include "node/reattach.h"
 #include "service/client.h"
+#include <time.h>
+
+/* Within which the service hears of a domain that has started. */
+#define NEWS_MS 1000
 
 /* Without a record nobody knows which VF it is: then it is one that has no device at all. */
 static bool lacks(const struct oneib_domain *domain, const struct oneib_vf_record *record)
@@ -39,20 +44,36 @@ static const struct oneib_domain *find_running(const struct oneib_domains *domai
     return NULL;
 }
 
-/* A VM that has never run is at its deployment: its domain was started with its VFs, and it has
- * nothing to lose yet. */
-static bool is_to_live(const struct oneib_node_vm *vm, bool completed)
+/* Whether the service, when it is asked now, lets the VM live; *seen: it knows the running domain.
+ */
+static bool look_for_life(const struct oneib_node_vm *vm, bool completed, bool *seen)
 {
     struct oneib_service_list list;
     struct oneib_error silent;
+    *seen = false;
     if (oneib_client_list(&list, &silent) < 0)
         return vm->deployed;
     const struct oneib_domain *domain = find_running(&list.domains, vm);
+    *seen = domain != NULL;
     const bool lives = list.domains_known
                            ? domain && (completed || vm->deployed || runs_without(domain, vm))
                            : vm->deployed;
     oneib_service_list_clear(&list);
     return lives;
+}
+
+/* A VM that has never run is at its deployment: its domain was started with its VFs, and it has
+ * nothing to lose yet. libvirt tells the service of a domain a moment after it has started. */
+static bool is_to_live(const struct oneib_node_vm *vm, bool completed)
+{
+    const double end = oneib_now_ms() + NEWS_MS;
+    bool seen;
+    for (;;) {
+        const bool lives = look_for_life(vm, completed, &seen);
+        if (lives || seen || oneib_now_ms() > end)
+            return lives;
+        nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
+    }
 }
 
 int oneib_driver_arrive(const struct oneib_config *config, struct oneib_node_vm *vm,

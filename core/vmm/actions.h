@@ -27,7 +27,8 @@ struct oneib_vmm {
     struct oneib_text *warnings; /* borrowed */
 };
 
-/* stock.input is oned's document of the domain, which must be of this VM. */
+/* stock.input is oned's document of the domain, which must be of this VM. libvirt is asked only for
+ * a VM that wants cores of its own. */
 int oneib_vmm_deploy(struct oneib_vmm *vmm, int *status, struct oneib_error *err);
 
 /* The NIC with ATTACH=YES, when it is ours: VF and dummy interface, both or neither; else stock.

@@ -24,7 +24,8 @@ static int call_count;
 static enum oneib_error_code failure_code;
 static bool service_is_silent, libvirt_is_silent, table_is_damaged;
 static int connections, open_connections;
-static const char *domains_here; /* what libvirt says */
+static const char *domains_here;       /* what libvirt says */
+static const char *domains_here_later; /* and after it was asked once; NULL: the same */
 
 /* --- stand-ins ------------------------------------------------------------------------------ */
 
@@ -116,6 +117,8 @@ int oneib_client_list(struct oneib_service_list *list, struct oneib_error *error
         return oneib_fail(error, ONEIB_ERROR_UNREACHABLE, "oneib-node does not answer");
     if (!libvirt_is_silent)
         list->domains = domains_of_lines(domains_here);
+    if (domains_here_later)
+        domains_here = domains_here_later;
     return 0;
 }
 
@@ -143,6 +146,7 @@ static inline int begin(void **state)
     failure_code = ONEIB_ERROR_REFUSED;
     fails_at = call_count = connections = open_connections = 0;
     service_is_silent = libvirt_is_silent = table_is_damaged = false;
+    domains_here_later = NULL;
     domains_here = "running other 0000:81:00.7 0000:81:01.0\n";
     err = (struct oneib_error){0};
     return 0;

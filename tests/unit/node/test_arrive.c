@@ -142,6 +142,16 @@ static void one_that_does_not_run_here_fails(void **state)
     assert_failed("no");
 }
 
+/* What the service hears of it comes a moment later. */
+static void one_that_has_only_just_started_lives_on(void **state)
+{
+    (void)state;
+    defer_guids();
+    fails_at = 1;
+    domains_here_later = WITH_NONE;
+    assert_warned("no");
+}
+
 static void a_record_that_was_lost_is_a_warning_only_where_no_device_is(void **state)
 {
     (void)state;
@@ -210,6 +220,7 @@ int main(void)
         TEST(one_that_has_its_vfs_fails_when_it_runs_for_the_first_time),
         TEST(having_them_is_enough_where_reattaching_fails),
         TEST(one_that_does_not_run_here_fails),
+        TEST(one_that_has_only_just_started_lives_on),
         TEST(a_record_that_was_lost_is_a_warning_only_where_no_device_is),
         TEST(a_damaged_table_does_not_end_a_vm_that_came_back),
         TEST(without_libvirt_only_a_vm_that_never_ran_fails),

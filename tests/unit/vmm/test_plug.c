@@ -435,6 +435,19 @@ static void so_is_what_may_still_be_closed_for_a_domain_that_has_ended(void **st
     assert_int_equal(service_calls("have 42"), 2);
 }
 
+/* Its NICs are none of ours. */
+static void what_the_domain_has_no_place_for_is_not_asked_for(void **state)
+{
+    (void)state;
+    live_standin_stop(DOMAIN, &err);
+    vm.nic_count = 0;
+    start_vm("");
+    set_records(ONEIB_VF_OPEN, true);
+    assert_int_equal(put_in(NULL), -1);
+    assert_told("no dummy interface");
+    assert_int_equal(service_calls(""), 0);
+}
+
 static void what_no_domain_has_named_yet_is_not_asked_for_again(void **state)
 {
     (void)state;
@@ -603,6 +616,7 @@ int main(void)
         LACKING(one_that_is_closed_goes_in),
         LACKING(what_was_closed_with_its_domain_is_asked_for_before_it_goes_in),
         LACKING(so_is_what_may_still_be_closed_for_a_domain_that_has_ended),
+        LACKING(what_the_domain_has_no_place_for_is_not_asked_for),
         LACKING(what_no_domain_has_named_yet_is_not_asked_for_again),
         LACKING(without_the_service_they_go_in_as_they_are_and_that_is_said),
         LACKING(a_nic_that_has_another_vf_than_recorded_is_said),
