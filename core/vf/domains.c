@@ -53,22 +53,42 @@ void oneib_vfs_hold_domain(struct oneib_vfs *vfs, struct oneib_vf_record *record
         oneib_vfs_forget_memory(vfs, &record->vf, ONEIB_VF_HELD);
 }
 
+/* A running domain has it that is not the VM's. */
+static bool is_run_by_other(const struct oneib_vfs *vfs, const struct oneib_vf_record *record)
+{
+    for (size_t i = 0; i < vfs->domains->count; i++) {
+        const struct oneib_domain_entry *entry = &vfs->domains->items[i];
+        if (entry->running && entry->has_vf && entry->vm_id != (int64_t)record->vm_id &&
+            oneib_pci_compare(&entry->vf, &record->vf) == 0)
+            return true;
+    }
+    return false;
+}
+
 /* ---- ended ---------------------------------------------------------------------------------- */
 
 static bool may_be_in_domain(const struct oneib_vf_record *record)
 {
-    return record->stage != ONEIB_VF_ENDED && record->stage != ONEIB_VF_RELEASING;
+    return record->stage == ONEIB_VF_OPEN || record->stage == ONEIB_VF_CLOSED;
 }
 
 bool oneib_vfs_has_ended(const struct oneib_vfs *vfs, const struct oneib_vf_record *record)
 {
-    return oneib_vfs_domains_known(vfs) && record->in_domain && may_be_in_domain(record) &&
-           !oneib_domain_list_runs(vfs->domains, record->vm_id);
+    if (!oneib_vfs_domains_known(vfs) || !may_be_in_domain(record))
+        return false;
+    return (record->in_domain && !oneib_domain_list_runs(vfs->domains, record->vm_id)) ||
+           is_run_by_other(vfs, record);
 }
 
-/* Its release was asked for a moment ago. */
+/* Its release was asked for a moment ago; or it was not given yet, and somebody else has taken it.
+ */
 static bool has_left(const struct oneib_vfs *vfs, const struct oneib_vf_record *record)
 {
+    const struct oneib_vf_work *work = oneib_vfs_work_of(vfs, &record->vf);
+    if (work && work->task == ONEIB_VF_RELEASE)
+        return false;
+    if (record->stage == ONEIB_VF_PREPARING)
+        return is_run_by_other(vfs, record);
     return oneib_vfs_remembers(vfs, &record->vf, ONEIB_VF_LEAVING) &&
            !oneib_vfs_is_running_with(vfs, record);
 }
@@ -98,7 +118,9 @@ static void end_work(struct oneib_vfs *vfs, const struct oneib_vf_record *record
     const struct oneib_vf_work *work = oneib_vfs_work_of(vfs, &record->vf);
     if (!work)
         return;
-    oneib_vfs_wish_refused(vfs, work->wish, record, "the VM's domain has ended meanwhile");
+    oneib_vfs_wish_refused(
+        vfs, work->wish, record,
+        "the VM's domain has ended meanwhile, or another one has the virtual function");
     oneib_vfs_drop(vfs, &record->vf);
 }
 

@@ -20,6 +20,17 @@ static bool has_flag(const struct oneib_request *request, unsigned flag)
     return request->flags & flag;
 }
 
+/* Whose VF it was is said once. */
+static int about(const struct oneib_request *wanted, struct oneib_error *err)
+{
+    char whose[64];
+    const int length =
+        snprintf(whose, sizeof whose, "VM %" PRIu32 " NIC %" PRId32, wanted->vm_id, wanted->nic_id);
+    if (strncmp(err->text, whose, (size_t)length) == 0)
+        return -1;
+    return oneib_wrap(err, "%s", whose);
+}
+
 static int check_wanted(const struct oneib_request *wanted, struct oneib_error *err)
 {
     if (wanted->nic_id < 0 || wanted->nic_id > UINT8_MAX)
@@ -327,6 +338,21 @@ static struct oneib_vf_record note_wanted(const struct have *have)
     return noted;
 }
 
+/* What was under way for the record's VF is for somebody who wanted something else. */
+static void end_work(struct oneib_vfs *vfs, const struct oneib_vf_record *record)
+{
+    struct oneib_vf_work *work = oneib_vfs_work_of(vfs, &record->vf);
+    if (!work)
+        return;
+    if (work->has_next)
+        oneib_vfs_refuse_next(vfs, work, ONEIB_ERROR_REFUSED,
+                              "the virtual function that it was to get was asked for anew "
+                              "meanwhile, for the NIC that had it");
+    else
+        oneib_vfs_wish_refused(vfs, work->wish, record, "it was asked for anew meanwhile");
+    oneib_vfs_drop(vfs, &record->vf);
+}
+
 static bool is_the_nics_own(enum oneib_vf_stage stage)
 {
     return stage == ONEIB_VF_OPEN || stage == ONEIB_VF_CLOSED || stage == ONEIB_VF_ENDED;
@@ -335,14 +361,9 @@ static bool is_the_nics_own(enum oneib_vf_stage stage)
 static int have_own(struct have *have, struct oneib_error *err)
 {
     struct oneib_vf_giving *giving = &have->giving;
-    const struct oneib_vf_work *work = oneib_vfs_work_of(giving->vfs, &giving->record.vf);
     giving->had = !have->anew && is_the_nics_own(giving->record.stage);
     giving->noted = note_wanted(have);
-    if (work) {
-        oneib_vfs_wish_refused(giving->vfs, work->wish, &giving->record,
-                               "it was asked for anew meanwhile");
-        oneib_vfs_drop(giving->vfs, &giving->record.vf);
-    }
+    end_work(giving->vfs, &giving->record);
     return fulfil(have, err) == 0 ? 0 : oneib_vfs_undo(giving, err);
 }
 
@@ -357,9 +378,9 @@ static bool waits_for_same_guid(const struct have *have)
 
 static bool is_same_request(const struct oneib_request *a, const struct oneib_request *b)
 {
-    return a->flags == b->flags && a->network_id == b->network_id && a->pkey == b->pkey &&
-           a->port == b->port && strcmp(a->device, b->device) == 0 &&
-           oneib_pci_compare(&a->vf, &b->vf) == 0;
+    return a->vm_id == b->vm_id && a->nic_id == b->nic_id && a->flags == b->flags &&
+           a->network_id == b->network_id && a->pkey == b->pkey && a->port == b->port &&
+           strcmp(a->device, b->device) == 0 && oneib_pci_compare(&a->vf, &b->vf) == 0;
 }
 
 /* Whether what is under way is just what is wanted: then both end alike. */
@@ -404,17 +425,58 @@ static int attach(struct have *have, struct oneib_error *err)
     return is_same_place(have) ? have_own(have, err) : exchange(have, err);
 }
 
+/* ---- a NIC that waits for its first --------------------------------------------------------- */
+
+struct oneib_vf_work *oneib_vfs_find_next(const struct oneib_vfs *vfs, uint32_t vm_id, int nic_id)
+{
+    for (size_t i = 0; i < vfs->work_count; i++) {
+        struct oneib_vf_work *work = &vfs->works[i];
+        if (work->has_next && work->next.vm_id == vm_id &&
+            (nic_id < 0 || work->next.nic_id == nic_id))
+            return work;
+    }
+    return NULL;
+}
+
+void oneib_vfs_refuse_next(struct oneib_vfs *vfs, struct oneib_vf_work *work,
+                           enum oneib_error_code code, const char *words)
+{
+    struct oneib_error err = {0};
+    oneib_fail(&err, code, "%s", words);
+    about(&work->next, &err);
+    oneib_vfs_wish_failed(vfs, work->wish, &err);
+    work->has_next = false;
+    work->wish = 0;
+    vfs->has_news = true;
+}
+
+/* It has no record yet: the VF that it is to get is still another NIC's. */
+static int have_first(struct have *have, struct oneib_error *err)
+{
+    const struct oneib_request *wanted = have->wanted;
+    struct oneib_vfs *vfs = have->giving.vfs;
+    struct oneib_vf_work *work = oneib_vfs_find_next(vfs, wanted->vm_id, wanted->nic_id);
+    const struct oneib_vf_record *record =
+        work ? oneib_vf_table_of_vf(&vfs->table, &work->vf) : NULL;
+    if (work && record && is_same_request(&work->next, wanted)) {
+        have->giving.record = *record;
+        have->wish = work->wish;
+        have->waits = true;
+        return 0;
+    }
+    if (work)
+        oneib_vfs_refuse_next(vfs, work, ONEIB_ERROR_REFUSED, "it was asked for anew meanwhile");
+    return have_new(have, err);
+}
+
 /* ---- either --------------------------------------------------------------------------------- */
 
 /* A VF that is gone from the host is nothing to be closed or kept. */
 static int drop_lost(struct oneib_vfs *vfs, const struct oneib_vf_record *record,
                      struct oneib_error *err)
 {
-    const struct oneib_vf_work *work = oneib_vfs_work_of(vfs, &record->vf);
     const struct oneib_pci vf = record->vf;
-    if (work)
-        oneib_vfs_wish_refused(vfs, work->wish, record, "it was asked for anew meanwhile");
-    oneib_vfs_drop(vfs, &vf);
+    end_work(vfs, record);
     return oneib_vfs_remove(vfs, &vf, err);
 }
 
@@ -426,7 +488,7 @@ static int have_either(struct have *have, struct oneib_error *err)
     const struct oneib_vf_record *own =
         oneib_vf_table_of_nic(&vfs->table, have->wanted->vm_id, (uint8_t)have->wanted->nic_id);
     if (!own)
-        return have_new(have, err);
+        return have_first(have, err);
     giving->record = *own;
     if (oneib_vfs_find_place(vfs, own, &giving->place, &exists, err) < 0)
         return -1;
@@ -454,17 +516,6 @@ static uint32_t new_wish(struct oneib_vfs *vfs)
     if (++vfs->last_wish == 0)
         vfs->last_wish = 1;
     return vfs->last_wish;
-}
-
-/* Whose VF it was is said once. */
-static int about(const struct oneib_request *wanted, struct oneib_error *err)
-{
-    char whose[64];
-    const int length =
-        snprintf(whose, sizeof whose, "VM %" PRIu32 " NIC %" PRId32, wanted->vm_id, wanted->nic_id);
-    if (strncmp(err->text, whose, (size_t)length) == 0)
-        return -1;
-    return oneib_wrap(err, "%s", whose);
 }
 
 int oneib_vfs_have(struct oneib_vfs *vfs, const struct oneib_request *request,

@@ -220,7 +220,8 @@ bool oneib_vfs_is_running_with(const struct oneib_vfs *vfs, const struct oneib_v
  * may have ended already, with its event on the way, and must not end what comes after it: what is
  * known now counts only when it is still so ONEIB_VF_HELD_MS later. */
 void oneib_vfs_hold_domain(struct oneib_vfs *vfs, struct oneib_vf_record *record);
-/* A domain that has named the record's VF is there no more. */
+/* A domain that has named the record's VF is there no more, or one runs with it that is not the
+ * VM's: it reaches nobody then until it is asked for again. */
 bool oneib_vfs_has_ended(const struct oneib_vfs *vfs, const struct oneib_vf_record *record);
 /* Closes what belongs to domains that have ended; notes which records a domain has named. */
 void oneib_vfs_look_at_domains(struct oneib_vfs *vfs);
@@ -286,6 +287,11 @@ int oneib_vfs_go_on_preparing(struct oneib_vfs *vfs, struct oneib_vf_work *work,
 int oneib_vfs_undo(struct oneib_vf_giving *giving, struct oneib_error *err);
 /* The same for one that is under way and that nobody waits for any more. */
 void oneib_vfs_give_up(struct oneib_vfs *vfs, struct oneib_vf_work *work);
+/* What waits for a VF to be free, for that NIC (-1: any) of the VM. NULL: nothing. */
+struct oneib_vf_work *oneib_vfs_find_next(const struct oneib_vfs *vfs, uint32_t vm_id, int nic_id);
+/* Waits no more; the release goes on. */
+void oneib_vfs_refuse_next(struct oneib_vfs *vfs, struct oneib_vf_work *work,
+                           enum oneib_error_code code, const char *words);
 /* What waited for the NIC's old VF to be free; it is told how that ends. */
 void oneib_vfs_have_next(struct oneib_vfs *vfs, const struct oneib_request *request, uint32_t wish);
 
@@ -301,7 +307,7 @@ int oneib_vfs_go_on_releasing(struct oneib_vfs *vfs, struct oneib_vf_work *work,
 /* ---- looking (look.c, stale.c) ------------------------------------------------------------- */
 
 /* All records that nothing is under way of, then VFs of nobody. ONEIB_VFS_GLANCE: whole only where
- * something is not as it should be, and a few in turn. */
+ * something is not as it should be, and one in turn. */
 void oneib_vfs_look(struct oneib_vfs *vfs, enum oneib_vfs_look how);
 
 /* Records that are nobody's any more are released. */

@@ -4,6 +4,7 @@
 #include "vf/internal.h"
 #include <inttypes.h>
 
+#define RELEASED_MEANWHILE "the VF was released meanwhile"
 #define LONGEST_MS 250
 #define LONGEST_ALONE_MS 5000 /* when nobody waits for it */
 
@@ -79,13 +80,10 @@ static int end(struct releasing *releasing, struct oneib_error *err)
 static void give_next_up(struct releasing *releasing)
 {
     struct oneib_vf_work *work = releasing->work;
-    if (!work->has_next || oneib_now_ms() < work->next_until)
-        return;
-    work->has_next = false;
-    oneib_vfs_wish_refused(releasing->vfs, work->wish, &releasing->record,
-                           "another virtual function is wanted, and the subnet manager has not let "
-                           "go of this one's GUID: try again when it has");
-    work->wish = 0;
+    if (work->has_next && oneib_now_ms() >= work->next_until)
+        oneib_vfs_refuse_next(releasing->vfs, work, ONEIB_ERROR_TIMEOUT,
+                              "the subnet manager has not let go of the GUID of the virtual "
+                              "function that has to be free first: try again when it has");
 }
 
 static int find(struct releasing *releasing, bool *exists, struct oneib_error *err)
@@ -148,16 +146,40 @@ int oneib_vfs_go_on_releasing(struct oneib_vfs *vfs, struct oneib_vf_work *work,
     return oneib_vfs_wrap(&releasing.record, err);
 }
 
+/* Whoever has the VF gives it back: what was to be made of it for the same NIC ends, and another
+ * NIC goes on waiting for it. */
+static void end_wish(struct oneib_vfs *vfs, struct oneib_vf_work *work)
+{
+    const struct oneib_vf_record *record = oneib_vf_table_of_vf(&vfs->table, &work->vf);
+    const bool is_anothers =
+        work->has_next && record &&
+        (work->next.vm_id != record->vm_id || work->next.nic_id != record->nic_id);
+    if (is_anothers)
+        return;
+    if (work->has_next)
+        oneib_vfs_refuse_next(vfs, work, ONEIB_ERROR_REFUSED, RELEASED_MEANWHILE);
+    else if (record)
+        oneib_vfs_wish_refused(vfs, work->wish, record, RELEASED_MEANWHILE);
+}
+
 int oneib_vfs_begin_release(struct oneib_vfs *vfs, const struct oneib_pci *vf,
                             struct oneib_error *err)
 {
     struct oneib_vf_work *work = oneib_vfs_work_of(vfs, vf);
-    const struct oneib_vf_record *record = oneib_vf_table_of_vf(&vfs->table, vf);
-    if (work && work->wish && record)
-        oneib_vfs_wish_refused(vfs, work->wish, record, "the VF was released meanwhile");
+    struct oneib_vf_work before = {0};
+    if (work) {
+        end_wish(vfs, work);
+        before = *work;
+    }
     work = oneib_vfs_begin(vfs, vf, ONEIB_VF_RELEASE);
     if (!work)
         return oneib_fail(err, ONEIB_ERROR_REFUSED, "too much is under way on this host");
+    if (before.has_next) {
+        work->wish = before.wish;
+        work->has_next = true;
+        work->next = before.next;
+        work->next_until = before.next_until;
+    }
     return oneib_vfs_go_on_releasing(vfs, work, true, err);
 }
 
@@ -247,6 +269,14 @@ static void release_all(struct wanted *wanted)
     }
 }
 
+/* It may wait for a VF that is still another NIC's. */
+static void end_waiting(struct oneib_vfs *vfs, const struct oneib_request *request)
+{
+    struct oneib_vf_work *work;
+    while ((work = oneib_vfs_find_next(vfs, request->vm_id, request->nic_id)))
+        oneib_vfs_refuse_next(vfs, work, ONEIB_ERROR_REFUSED, RELEASED_MEANWHILE);
+}
+
 static bool has_any(const struct wanted *wanted)
 {
     for (size_t i = 0; i < wanted->vfs->table.count; i++)
@@ -264,6 +294,7 @@ int oneib_vfs_release(struct oneib_vfs *vfs, const struct oneib_request *request
     *released = (struct oneib_released){0};
     if (oneib_vfs_check_table(vfs, err) < 0)
         return -1;
+    end_waiting(vfs, request);
     /* Nothing to release is the common case of many calls: it costs no look at the adapters. */
     if (!has_any(&wanted))
         return 0;

@@ -253,7 +253,7 @@ static void an_old_vf_that_is_not_let_go_of_ends_such_an_attach(void **state)
     sm_let_guids_go(false);
     wanted.guid_wait_ms = 100;
     assert_int_equal(try_to_give(&wanted, &record, &err), -1);
-    assert_is_about(&err, ONEIB_ERROR_REFUSED, "has not let go of this one's GUID");
+    assert_is_about(&err, ONEIB_ERROR_TIMEOUT, "VM 42 NIC 1: the subnet manager has not let go");
     assert_int_equal(record_of(42, 1).stage, ONEIB_VF_RELEASING);
     sm_let_guids_go(true);
     settle();

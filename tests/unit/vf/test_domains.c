@@ -42,7 +42,7 @@ static void a_domain_that_names_its_vf_is_noted(void **state)
     assert_false(record_of(42, 1).in_domain);
     tell_of_domain(42, false, &vf);
     assert_false(record_of(42, 1).in_domain);
-    tell_of_domain(43, true, &vf);
+    tell_of_domain(42, true, NULL);
     assert_false(record_of(42, 1).in_domain);
     tell_of_domain(42, true, &vf);
     assert_true(record_of(42, 1).in_domain);
@@ -401,6 +401,29 @@ static void a_vf_that_another_vms_domain_names_is_not_opened(void **state)
     assert_closed(&hca, 0);
 }
 
+/* It has run with it before, perhaps, and was started anew after the VF was given away. */
+static void a_vf_that_another_vms_domain_runs_with_is_closed(void **state)
+{
+    (void)state;
+    struct oneib_vf_record record;
+    const struct wanted wanted = wanted_of(42, 1, KEY);
+    const struct oneib_pci vf = give_key(42, 1);
+    tell_of_domain(43, false, &vf);
+    assert_int_equal(open_index(&hca, 0, 1), KEY_INDEX);
+    tell_of_domain(43, true, &vf);
+    assert_closed(&hca, 0);
+    look();
+    assert_closed(&hca, 0);
+    assert_int_equal(record_of(42, 1).stage, ONEIB_VF_ENDED);
+    tell_of_no_domains();
+    look();
+    assert_closed(&hca, 0);
+    give(&wanted, &record);
+    assert_int_equal(record.stage, ONEIB_VF_OPEN);
+    tell_of_domain(-1, true, &vf);
+    assert_closed(&hca, 0);
+}
+
 int main(void)
 {
 #define IN_SCENE(test) cmocka_unit_test_setup_teardown(test, open_scene, close_scene)
@@ -430,6 +453,7 @@ int main(void)
         IN_SCENE(nothing_new_is_given_while_nobody_knows_the_domains),
         IN_SCENE(nothing_is_known_before_the_first_list),
         IN_SCENE(a_vf_that_another_vms_domain_names_is_not_opened),
+        IN_SCENE(a_vf_that_another_vms_domain_runs_with_is_closed),
     };
     tree_open();
     return tree_close(cmocka_run_group_tests(tests, NULL, NULL));

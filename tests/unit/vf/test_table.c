@@ -170,6 +170,24 @@ static void a_domains_end_closes_although_it_cannot_be_recorded(void **state)
     assert_int_equal(record_of(42, 1).stage, ONEIB_VF_ENDED);
 }
 
+static void a_vf_that_somebody_else_took_is_given_up_although_that_cannot_be_recorded(void **state)
+{
+    (void)state;
+    struct oneib_error err = {0};
+    struct oneib_vf_record record;
+    struct wanted wanted = wanted_of(42, 1, OTHER_KEY);
+    const struct oneib_pci vf = tree_vf_pci(&hca, 0);
+    wanted.pkey_wait_ms = 30000;
+    const oneib_vfs_ticket ticket = begin(&wanted);
+    keep_from_writing();
+    tell_of_domain(43, true, &vf);
+    assert_int_equal(finish(ticket, &record, &err), -1);
+    assert_closed(&hca, 0);
+    let_write();
+    settle();
+    assert_nothing_is_left();
+}
+
 /* ---- one service ---------------------------------------------------------------------------- */
 
 static void a_second_service_is_refused_while_the_first_one_lives(void **state)
@@ -241,6 +259,7 @@ int main(void)
         IN_SCENE(what_was_prepared_and_cannot_be_recorded_as_open_is_closed_and_released),
         IN_SCENE(a_release_closes_although_it_cannot_be_recorded_and_is_gone_on_with),
         IN_SCENE(a_domains_end_closes_although_it_cannot_be_recorded),
+        IN_SCENE(a_vf_that_somebody_else_took_is_given_up_although_that_cannot_be_recorded),
         IN_SCENE(a_second_service_is_refused_while_the_first_one_lives),
         IN_SCENE(whoever_removes_the_folder_lets_no_second_service_in),
         IN_SCENE(a_service_that_was_killed_keeps_nobody_out),

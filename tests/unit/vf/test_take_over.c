@@ -134,6 +134,91 @@ static void who_gives_up_meanwhile_leaves_it_free(void **state)
     assert_false(find_record(50, 1, &gone));
 }
 
+/* ---- who else comes meanwhile --------------------------------------------------------------- */
+
+/* VM 50 waits for the VF of VM 43, whose GUID the SM does not let go of. */
+static oneib_vfs_ticket wait_for_the_ended(const struct wanted *wanted)
+{
+    fill_and_end((const uint32_t[]){43}, 1);
+    end_seconds_ago(43, ENOUGH);
+    sm_let_guids_go(false);
+    return begin(wanted);
+}
+
+static void assert_ends(oneib_vfs_ticket ticket, const char *refusal)
+{
+    struct oneib_error err = {0};
+    struct oneib_vf_record record = {0};
+    const int result = finish(ticket, &record, &err);
+    assert_int_equal(result, refusal ? -1 : 0);
+    if (refusal)
+        assert_is_about(&err, ONEIB_ERROR_REFUSED, refusal);
+    else
+        assert_int_equal(record.vm_id, 50);
+}
+
+static void a_late_release_of_the_old_vm_takes_nothing_from_the_new_one(void **state)
+{
+    (void)state;
+    struct oneib_error err = {0};
+    struct oneib_released released;
+    oneib_vfs_ticket unused;
+    const struct wanted wanted = wanted_of(50, 1, KEY);
+    const struct oneib_request request = request_of(ONEIB_REQUEST_RELEASE, 43, -1);
+    const oneib_vfs_ticket ticket = wait_for_the_ended(&wanted);
+    assert_int_equal(oneib_vfs_release(vfs, &request, &released, &unused, &err), 0);
+    sm_let_guids_go(true);
+    assert_ends(ticket, NULL);
+    assert_int_equal(record_of(50, 1).stage, ONEIB_VF_OPEN);
+}
+
+static void the_old_vm_that_comes_back_first_keeps_it(void **state)
+{
+    (void)state;
+    struct oneib_vf_record record;
+    const struct wanted wanted = wanted_of(50, 1, KEY), old = wanted_of(43, 1, KEY);
+    const oneib_vfs_ticket ticket = wait_for_the_ended(&wanted);
+    give(&old, &record);
+    assert_int_equal(record.vm_id, 43);
+    assert_int_equal(record.stage, ONEIB_VF_OPEN);
+    assert_ends(ticket, "VM 50 NIC 1: the virtual function that it was to get");
+}
+
+static void who_asks_twice_waits_for_one(void **state)
+{
+    (void)state;
+    const struct wanted wanted = wanted_of(50, 1, KEY);
+    const oneib_vfs_ticket first = wait_for_the_ended(&wanted), second = begin(&wanted);
+    sm_let_guids_go(true);
+    assert_ends(first, NULL);
+    assert_ends(second, NULL);
+    assert_int_equal(count_records(), 4);
+}
+
+static void who_asks_for_something_else_ends_what_was_asked_before(void **state)
+{
+    (void)state;
+    const struct wanted wanted = wanted_of(50, 1, KEY);
+    struct wanted newer = wanted;
+    const oneib_vfs_ticket ticket = wait_for_the_ended(&wanted);
+    newer.request.network_id++;
+    assert_give_fails(&newer, ONEIB_ERROR_REFUSED, "no free virtual function");
+    assert_ends(ticket, "VM 50 NIC 1: it was asked for anew meanwhile");
+}
+
+static void a_vm_that_is_released_meanwhile_gets_nothing(void **state)
+{
+    (void)state;
+    struct oneib_vf_record record;
+    const struct wanted wanted = wanted_of(50, 1, KEY);
+    const oneib_vfs_ticket ticket = wait_for_the_ended(&wanted);
+    assert_int_equal(release(50, -1), 0);
+    sm_let_guids_go(true);
+    assert_ends(ticket, "VM 50 NIC 1: the VF was released meanwhile");
+    settle();
+    assert_false(find_record(50, 1, &record));
+}
+
 #define IN_SCENE(test) cmocka_unit_test_setup_teardown(test, open_scene, close_scene)
 
 int main(void)
@@ -148,6 +233,11 @@ int main(void)
         IN_SCENE(while_its_vm_is_here_in_any_form_it_is_kept),
         IN_SCENE(the_one_that_opennebula_has_chosen_is_taken_and_no_other),
         IN_SCENE(who_gives_up_meanwhile_leaves_it_free),
+        IN_SCENE(a_late_release_of_the_old_vm_takes_nothing_from_the_new_one),
+        IN_SCENE(the_old_vm_that_comes_back_first_keeps_it),
+        IN_SCENE(who_asks_twice_waits_for_one),
+        IN_SCENE(who_asks_for_something_else_ends_what_was_asked_before),
+        IN_SCENE(a_vm_that_is_released_meanwhile_gets_nothing),
     };
     return tree_close(cmocka_run_group_tests(tests, NULL, NULL));
 }
