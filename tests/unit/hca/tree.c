@@ -93,6 +93,18 @@ void tree_write(const char *value, const char *format, ...)
     free(path);
 }
 
+void tree_replace(const char *value, const char *format, ...)
+{
+    FORMAT_PATH(path, format);
+    char *whole = tree_path("/.new");
+    tree_write(value, "/.new");
+    make_folder_above(path);
+    if (rename(whole, path) < 0)
+        give_up("%s", path);
+    free(whole);
+    free(path);
+}
+
 void tree_read(char *text, size_t size, const char *format, ...)
 {
     FORMAT_PATH(path, format);

@@ -96,6 +96,8 @@ char *tree_path(const char *format, ...) TREE_FORMAT(1);
 bool tree_exists(const char *format, ...) TREE_FORMAT(1);
 /* A plain file, folders above it included; `value` gets a newline. An old file keeps its inode. */
 void tree_write(const char *value, const char *format, ...) TREE_FORMAT(2);
+/* Nobody reads half of it, as of a file of the kernel's. */
+void tree_replace(const char *value, const char *format, ...) TREE_FORMAT(2);
 /* Its first line. */
 void tree_read(char *text, size_t size, const char *format, ...) TREE_FORMAT(3);
 void tree_make_folder(const char *format, ...) TREE_FORMAT(1);

@@ -282,9 +282,9 @@ void tree_set_pkey(const struct tree_hca *wanted, unsigned port, unsigned index,
     const struct tree_hca hca = whole(wanted);
     char text[8];
     snprintf(text, sizeof text, "0x%04x", raw);
-    tree_write(text, CLASS "%s/ports/%u/pkeys/%u", hca.name, port, index);
+    tree_replace(text, CLASS "%s/ports/%u/pkeys/%u", hca.name, port, index);
     if (hca.driver == ONEIB_HCA_MLX4 && hca.vfs > 0)
-        tree_write(text, CLASS "%s/iov/ports/%u/pkeys/%u", hca.name, port, index);
+        tree_replace(text, CLASS "%s/iov/ports/%u/pkeys/%u", hca.name, port, index);
 }
 
 void tree_set_vf_pkey(const struct tree_hca *wanted, unsigned vf, unsigned port, unsigned entry,
