@@ -93,6 +93,45 @@ static void a_terminal_cannot_stop_it(void **state)
     assert_serves();
 }
 
+/* Kilobytes of what it has asked the kernel for, its stack and its own data. */
+static long memory_of_node(void)
+{
+    char path[64], line[256];
+    long size = -1;
+    snprintf(path, sizeof path, "/proc/%d/status", (int)node);
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    while (fgets(line, sizeof line, file))
+        sscanf(line, "VmData: %ld kB", &size);
+    fclose(file);
+    return size;
+}
+
+static void ask_all_kinds_of_things(unsigned times)
+{
+    struct oneib_answer answer;
+    const struct oneib_request list = oneib_request_new(ONEIB_REQUEST_LIST);
+    for (unsigned i = 0; i < times; i++) {
+        int fd = connect_raw("node.sock");
+        assert_int_equal(send(fd, "nonsense", 8, 0), 8);
+        close(fd);
+        fd = connect_raw("node-read.sock");
+        send_raw(fd, &list);
+        assert_int_equal(receive_raw(fd, &answer), ONEIB_ANSWER_END);
+        close(fd);
+        assert_serves();
+    }
+}
+
+static void its_memory_does_not_grow_with_what_it_is_asked(void **state)
+{
+    (void)state;
+    ask_all_kinds_of_things(20);
+    const long before = memory_of_node();
+    ask_all_kinds_of_things(300);
+    assert_int_equal(memory_of_node(), before);
+}
+
 static void close_standard_files(void *context)
 {
     (void)context;
@@ -128,6 +167,7 @@ int main(void)
         SPOILT(descriptors_are_closed),
         SPOILT(its_memory_is_nobody_elses),
         SPOILT(a_terminal_cannot_stop_it),
+        SPOILT(its_memory_does_not_grow_with_what_it_is_asked),
         cmocka_unit_test_setup_teardown(standard_files_that_are_missing_are_opened, make_node,
                                         remove_node),
     };
