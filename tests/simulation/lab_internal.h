@@ -52,6 +52,7 @@ struct lab_program {
     const char *const *environment; /* further NAME=VALUE, NULL terminated, or NULL */
     int in, out, error;             /* -1: /dev/null, the log, the log */
     bool as_node_user;              /* not as root, see lab_node.h */
+    void (*meanwhile)(void);        /* of lab_run_program(): called once it runs; or NULL */
 };
 /* Where programs of the system are looked for, whatever the user's PATH: many users' has no sbin,
  * where opensm and smpquery are. */

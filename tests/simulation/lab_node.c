@@ -237,9 +237,18 @@ int lab_node_run(struct lab *lab, size_t host, const char *const *argv, const ch
     name_root(lab, host, root);
     for (size_t i = 1; argv[i] && i < sizeof arguments / sizeof *arguments - 1; i++)
         arguments[i] = argv[i];
-    struct lab_program program = {
-        .name = "run", .argv = arguments, .environment = environment, .as_node_user = true};
+    struct lab_program program = {.name = "run",
+                                  .argv = arguments,
+                                  .environment = environment,
+                                  .as_node_user = true,
+                                  .meanwhile = lab->nodes->meanwhile};
+    lab->nodes->meanwhile = NULL;
     return arguments[0] ? lab_run_program(lab, &program, input, PROGRAM_MS, output, err) : -1;
+}
+
+void lab_node_meanwhile(struct lab *lab, void (*meanwhile)(void))
+{
+    lab->nodes->meanwhile = meanwhile;
 }
 
 /* ---- their service ------------------------------------------------------------------------- */

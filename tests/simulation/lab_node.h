@@ -56,6 +56,10 @@ int lab_node_hold_guids(struct lab *lab, size_t host, bool hold, struct oneib_er
 int lab_node_run(struct lab *lab, size_t host, const char *const *argv, const char *input,
                  struct lab_output *output, struct oneib_error *err);
 
+/* What is called once, as soon as the next program of a node runs; it may do anything with the lab
+ * but wait for that program. NULL: nothing. */
+void lab_node_meanwhile(struct lab *lab, void (*meanwhile)(void));
+
 /* Runs the probe of a node and gives what it prints to the stand-in's host `id`, as monitord would.
  */
 int lab_node_probe(struct lab *lab, size_t host, uint32_t id, struct oneib_error *err);

@@ -18,6 +18,7 @@ struct lab_nodes {
     const char **roots; /* owned; by host */
     struct lab_domain *domains;
     size_t domain_count, domain_capacity;
+    void (*meanwhile)(void); /* for the next program that runs */
 };
 
 /* A file or folder of a node, below the lab's: "nodes/H1" and the suffix. */

@@ -486,6 +486,8 @@ static int run_with_pipes(struct lab *lab, struct lab_program *program, unsigned
     close(error[1]);
     streams[0].fd = out[0];
     streams[1].fd = error[0];
+    if (result == 0 && program->meanwhile)
+        program->meanwhile();
     if (result == 0)
         await_program(lab, pid, streams, lab_clock_ms() + timeout_ms, output);
     for (int i = 0; i < 2; i++)

@@ -2,9 +2,9 @@
 /*
  * A random walk over simulated nodes: VMs of three networks start, end and migrate through the real
  * network driver, their networks move to other keys, the nodes' services and opensm are killed and
- * started again, and oneibd runs all the while. After each step every VF of every host must be what
- * this file's own bookkeeping says: a VM's one, open to its network's key and nothing else, under
- * its GUID; or nobody's, closed and without one.
+ * started again, a service in the middle of any other step too, and oneibd runs all the while.
+ * After each step every VF of every host must be what this file's own bookkeeping says: a VM's one,
+ * open to its network's key and nothing else, under its GUID; or nobody's, closed and without one.
  *
  * Replay: ONEIB_WALK_SEED=N (printed at start); ONEIB_WALK_STEPS=N walks further or shorter.
  */
@@ -32,6 +32,9 @@
 #define LCM_SHUTDOWN 12
 #define PROGRAM_MS 30000u
 #define SETTLE_MS 20000u
+/* Of every so many steps one has a service killed within so many milliseconds. */
+#define KILLED_STEPS 3
+#define MOMENT_MS 60
 
 struct vm {
     bool runs;
@@ -233,13 +236,24 @@ static void repeat(void)
     ok(lab_node_driver(lab, vm->host, "post", vm->id, &err));
 }
 
+/* The node that a step is about, or another; the step has just begun. */
+static void kill_service_in_a_moment(void)
+{
+    const size_t host = some_host();
+    lab_sleep_ms(walk_dice(&dice, MOMENT_MS));
+    ok(lab_node_service_stop(lab, host, SIGKILL, &err));
+    ok(lab_node_service_start(lab, host, &err));
+}
+
 static void step(void)
 {
     static void (*const steps[])(void) = {
         start,   start,      start,           end,   end,
         migrate, migrate,    migrate,         probe, repeat,
         repeat,  change_key, restart_service, probe, restart_opensm};
+    lab_node_meanwhile(lab, walk_dice(&dice, KILLED_STEPS) == 0 ? kill_service_in_a_moment : NULL);
     steps[walk_dice(&dice, sizeof steps / sizeof *steps)]();
+    lab_node_meanwhile(lab, NULL);
 }
 
 /* ---- the walk ------------------------------------------------------------------------------- */
