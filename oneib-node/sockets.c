@@ -147,8 +147,12 @@ static int take_socket(int folder, enum oneib_socket_kind kind, int fd, struct o
                           places[kind].inherited_name, places[kind].path);
     if (fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK) < 0)
         return oneib_fail_errno(err, errno, "preparing the socket %s", places[kind].path);
+    struct oneib_error unnamed;
     taken->fd = fd;
-    return note_identity(folder, name_of(kind), taken, err);
+    /* Without a name nobody finds it, which oneib_sockets_check() tells of: VFs are to be looked
+     * after all the same. */
+    note_identity(folder, name_of(kind), taken, &unnamed);
+    return 0;
 }
 
 static int find_inherited(const struct oneib_inherited *inherited, enum oneib_socket_kind kind)

@@ -286,6 +286,13 @@ static void systemds_sockets_that_are_removed_are_told_of(void **state)
     kill(node, SIGHUP);
     await_entry(record.index, "0");
     assert_int_equal(count_of(content("log"), "systemctl restart oneib-node.socket"), 1);
+    /* Started again it is no better, and no worse. */
+    end_node(SIGTERM);
+    start_node_with(give, &given);
+    put_key(KEY_INDEX, 0x8000 | KEY);
+    kill(node, SIGHUP);
+    await_entry(record.index, "3");
+    await_log("systemctl restart oneib-node.socket");
     close_given(&given);
 }
 
