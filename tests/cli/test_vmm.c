@@ -226,6 +226,31 @@ static void a_deployment_loads_no_libvirt(void **state)
     assert_true(is_linked_with_libvirt(VMM_DEPLOY_TUNED));
 }
 
+/* It says what this host, which shows no cores, cannot give: so libvirt was asked, and the domain's
+ * document was handed over. */
+static void a_vm_that_wants_cores_is_left_to_the_program_that_does(void **state)
+{
+    (void)state;
+    struct call call = {0};
+    char *stock = stock_path("deploy"), *domain = message_of(DEPLOY_2);
+    char *vm = replaced(document_to_deploy(MIGRATE_2, UUID_2), "<TEMPLATE><AUTO",
+                        "<TEMPLATE><IB_HPC>YES</IB_HPC><AUTO");
+    assert_contains(vm, "<IB_HPC>");
+    must_net(NET_PRE, vm);
+    write_vm_xml(2, vm);
+    add_argument(&call, VMM_DEPLOY);
+    add_argument(&call, "--stock");
+    add_argument(&call, stock);
+    add_recorded(&call, DEPLOY_2);
+    assert_told(run_on(call.argv, domain, strlen(domain)), "VM 2: IB_HPC");
+    assert_false(runs_here(2));
+    must_net(NET_CLEAN(HOST_1), vm);
+    free(call.text);
+    free(domain);
+    free(stock);
+    free(vm);
+}
+
 static void a_vm_without_infiniband_is_deployed_without_the_service(void **state)
 {
     (void)state;
@@ -286,6 +311,7 @@ int main(void)
         LIFE(a_guest_that_keeps_its_vf_is_not_saved),
         LIFE(migration_within_the_host_is_opennebulas),
         LIFE(a_deployment_loads_no_libvirt),
+        LIFE(a_vm_that_wants_cores_is_left_to_the_program_that_does),
         LIFE(a_vm_without_infiniband_is_deployed_without_the_service),
         LIFE(names_with_quotes_and_markup_are_but_names),
     };
