@@ -168,6 +168,11 @@ static int check_record(const struct oneib_vf_record *record, struct oneib_error
         return oneib_fail(err, ONEIB_ERROR_REFUSED, "it is being released");
     if (record->stage == ONEIB_VF_PREPARING)
         return oneib_fail(err, ONEIB_ERROR_REFUSED, "it is not ready yet");
+    /* It is given to whoever finds no other. */
+    if (record->stage == ONEIB_VF_ENDED)
+        return oneib_fail(err, ONEIB_ERROR_REFUSED,
+                          "it was closed when the VM's domain ended: 'oneib hca --repair' opens it "
+                          "and plugs it in");
     if (record->guid != ONEIB_VF_GUID_SET)
         return oneib_fail(err, ONEIB_ERROR_REFUSED,
                           "its GUID is not set: 'oneib hca --repair' sets it and plugs it in");
@@ -386,8 +391,7 @@ static void note_not_given(int outcome, struct oneib_error *failure, struct onei
 
 /*
  * A domain that ends has its VFs closed until they are asked for again, and a revert ends it; the
- * service may hear of that only now. One that it does not give is plugged in as it is: it is open
- * for its NIC, or it reaches nobody.
+ * service may hear of that only now.
  */
 static void ask_for_vfs(const struct plugging *plugging, const struct oneib_vf_table *table,
                         struct oneib_error *first)
@@ -404,13 +408,17 @@ static void ask_for_vfs(const struct plugging *plugging, const struct oneib_vf_t
         note_not_given(oneib_service_wait(plugging->config, service, &failure), &failure, first);
 }
 
-static int plug_all(struct plugging *plugging, const struct oneib_vf_table *table,
+static int plug_all(struct plugging *plugging, struct oneib_vf_table *table,
                     struct oneib_error *err)
 {
     struct oneib_error first = {0};
     if (look_again(plugging, err) < 0)
         return -1;
     ask_for_vfs(plugging, table, &first);
+    /* What was not given may be somebody else's by now. */
+    oneib_vf_table_clear(table);
+    if (oneib_reservations_read(table, err) < 0)
+        return -1;
     for (size_t i = 0; i < table->count; i++) {
         struct oneib_error failure = {0};
         if (table->items[i].vm_id == plugging->vm->id)

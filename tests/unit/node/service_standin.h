@@ -28,6 +28,7 @@ struct oneib_client {
 };
 
 static bool service_is_silent;
+static int given_away = -1; /* this NIC's VF is VM 99's when it is refused; -1: none */
 
 static inline bool standin_refuses(const char *call)
 {
@@ -64,9 +65,9 @@ static inline void standin_write(const struct oneib_vf_table *of)
     char *path = tree_path("/run/oneib/vfs");
     oneib_vf_table_render(of, &text);
     tree_make_folder("/run/oneib");
-    assert_int_equal(oneib_file_replace(path, text.data ? text.data : "", text.length, 0644, NULL,
-                                        NULL, &error),
-                     0);
+    assert_int_equal(
+        oneib_file_replace(path, text.data ? text.data : "", text.length, 0644, NULL, NULL, &error),
+        0);
     free(path);
     oneib_text_clear(&text);
 }
@@ -106,6 +107,16 @@ void oneib_client_close(struct oneib_client *client)
     (void)client;
 }
 
+static inline void standin_give_away(const struct oneib_request *request)
+{
+    struct oneib_error error;
+    struct oneib_vf_table now = {0};
+    assert_int_equal(oneib_reservations_read(&now, &error), 0);
+    oneib_vf_table_of_nic(&now, request->vm_id, (uint8_t)request->nic_id)->vm_id = 99;
+    standin_write(&now);
+    oneib_vf_table_clear(&now);
+}
+
 int oneib_client_have(struct oneib_client *client, const struct oneib_request *request,
                       struct oneib_vf_record *given, struct oneib_error *error)
 {
@@ -116,6 +127,8 @@ int oneib_client_have(struct oneib_client *client, const struct oneib_request *r
                       request->flags & ONEIB_HAVE_DEFER_GUID ? " deferred" : "");
     const int outcome = standin_note(&call, error);
     oneib_text_clear(&call);
+    if (outcome < 0 && request->nic_id == given_away)
+        standin_give_away(request);
     return outcome < 0 ? -1 : standin_give(request, given, error);
 }
 

@@ -457,15 +457,40 @@ static void what_no_domain_has_named_yet_is_not_asked_for_again(void **state)
     assert_shape(BOTH_IN);
 }
 
-/* It reaches nobody, and 'oneib hca --repair' asks for it. */
-static void without_the_service_they_go_in_as_they_are_and_that_is_said(void **state)
+/* They are open for their NICs. */
+static void without_the_service_what_is_open_goes_in_as_it_is_and_that_is_said(void **state)
+{
+    (void)state;
+    service_is_silent = true;
+    set_records(ONEIB_VF_OPEN, true);
+    assert_int_equal(put_in(NULL), -1);
+    assert_told("oneib-node does not answer");
+    assert_shape(BOTH_IN);
+}
+
+/* They may be given to another VM at any moment. */
+static void without_the_service_what_was_closed_stays_out(void **state)
 {
     (void)state;
     service_is_silent = true;
     set_records(ONEIB_VF_ENDED, true);
     assert_int_equal(put_in(NULL), -1);
     assert_told("oneib-node does not answer");
-    assert_shape(BOTH_IN);
+    assert_shape(BOTH_OUT);
+}
+
+/* Another VM has got it since its domain ended. */
+static void what_is_given_to_another_vm_meanwhile_stays_out(void **state)
+{
+    (void)state;
+    set_records(ONEIB_VF_ENDED, true);
+    tree_write("have 42/1", "/refuse");
+    given_away = 1;
+    assert_int_equal(put_in(NULL), -1);
+    given_away = -1;
+    assert_told("the stand-in refuses");
+    assert_shape("1:-+0 2:vf2@21+1");
+    assert_logged("ua-oneib-1", false);
 }
 
 static void a_nic_that_has_another_vf_than_recorded_is_said(void **state)
@@ -618,7 +643,9 @@ int main(void)
         LACKING(so_is_what_may_still_be_closed_for_a_domain_that_has_ended),
         LACKING(what_the_domain_has_no_place_for_is_not_asked_for),
         LACKING(what_no_domain_has_named_yet_is_not_asked_for_again),
-        LACKING(without_the_service_they_go_in_as_they_are_and_that_is_said),
+        LACKING(without_the_service_what_is_open_goes_in_as_it_is_and_that_is_said),
+        LACKING(without_the_service_what_was_closed_stays_out),
+        LACKING(what_is_given_to_another_vm_meanwhile_stays_out),
         LACKING(a_nic_that_has_another_vf_than_recorded_is_said),
         LACKING(the_first_failure_is_told_and_the_rest_goes_on),
         LACKING(what_failed_once_goes_in_at_the_next_call),
