@@ -90,19 +90,25 @@ static int check_way_back(const struct oneib_user *user, struct oneib_error *err
 static int bound(int resource, rlim_t most, struct oneib_error *err)
 {
     /* prlimit(): services are seldom let use setrlimit(). */
-    const struct rlimit limit = {.rlim_cur = most, .rlim_max = most};
+    struct rlimit limit;
+    if (prlimit(0, resource, NULL, &limit) < 0)
+        return oneib_fail_errno(err, errno, "asking for limit %d", resource);
+    if (limit.rlim_max > most)
+        limit.rlim_max = most;
+    limit.rlim_cur = limit.rlim_max;
     if (prlimit(0, resource, &limit, NULL) < 0)
         return oneib_fail_errno(err, errno, "setting limit %d to %ju", resource, (uintmax_t)most);
     return 0;
 }
 
-/* Whoever stays who they are has other processes too; and a sanitizer's memory is beyond measure.
- */
+/* Whoever stays who they are, in a test, has other processes too; and a sanitizer's memory is
+ * beyond measure. */
 static int bound_all(const struct oneib_user *user, struct oneib_error *err)
 {
-    if (bound(RLIMIT_CORE, 0, err) < 0 || bound(RLIMIT_NOFILE, FILES_MAX, err) < 0)
+    if (bound(RLIMIT_CORE, 0, err) < 0)
         return -1;
-    if (user->is_another && bound(RLIMIT_NPROC, PROCESSES_MAX, err) < 0)
+    if (user->is_another &&
+        (bound(RLIMIT_NPROC, PROCESSES_MAX, err) < 0 || bound(RLIMIT_NOFILE, FILES_MAX, err) < 0))
         return -1;
     return IS_SANITIZED ? 0 : bound(RLIMIT_DATA, MEMORY_MAX, err);
 }
