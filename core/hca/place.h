@@ -33,7 +33,7 @@ int oneib_node_path(char *path, size_t size, struct oneib_error *err, const char
  * Where one of oneib's own programs is. On a real node: where it was installed, in a folder of
  * root's, and nowhere else; `installed` is its place there ("oneib-domains"). Only a simulated
  * node, which nobody runs as root, looks around first: its programs are run from the folder where
- * they were built, and `built` is its place there ("core/domain/oneib-domains").
+ * they were built, and `built` is its place there ("core/oneib-domains/oneib-domains").
  */
 void oneib_node_program(const char *installed, const char *built, char path[PATH_MAX]);
 
