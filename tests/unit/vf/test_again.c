@@ -93,10 +93,12 @@ static void the_newer_wish_wins(void **state)
     struct wanted newer = waiting_of(42, 1);
     newer.request.network_id++;
     newer.request.pkey = KEY;
+    tree_set_pkey(&hca, 1, KEY_INDEX, 0);
     const oneib_vfs_ticket first = begin(&wanted), second = begin(&newer);
     assert_int_equal(oneib_vfs_due_ms(vfs), 0);
     assert_ends_refused(first, "VM 42 NIC 1 (0000:81:00.1): it was asked for anew meanwhile");
     put_other_key();
+    tree_set_pkey(&hca, 1, KEY_INDEX, FULL | KEY);
     assert_ends_open(second);
     assert_int_equal(open_index(&hca, 0, 1), KEY_INDEX);
     assert_int_equal(record_of(42, 1).network_id, NETWORK + 1);
