@@ -121,7 +121,8 @@ static void every_use_is_told_in_a_refusal(void **state)
         refusal(some, COUNT(some)),
         "mlx4_0 has no free virtual function: 8 in all, 1 reserved, 1 of libvirt domains, 1 the "
         "host's own, 1 left over and not closed, 1 with an Ethernet port, 1 without the port, 1 "
-        "that may send management packets, 1 unreadable; 'oneib hca --repair' closes what is left over");
+        "that may send management packets, 1 unreadable; 'oneib hca --repair' closes what is left "
+        "over");
 }
 
 static void an_adapter_without_vfs_is_told_apart(void **state)
@@ -135,8 +136,8 @@ static void uses_have_names(void **state)
 {
     (void)state;
     static const char *const names[] = {
-        "free", "reserved", "domain", "host", "not closed", "ethernet", "no port", "management",
-        "unreadable",
+        "free",     "reserved", "domain",     "host",       "not closed",
+        "ethernet", "no port",  "management", "unreadable",
     };
     for (size_t i = 0; i < COUNT(names); i++)
         assert_string_equal(oneib_vf_use_name((enum oneib_vf_use)i), names[i]);

@@ -70,6 +70,7 @@ static void give_key(oneib_pkey pkey, bool defer)
 {
     struct oneib_vf_record record;
     struct wanted wanted = wanted_of(42, 1, pkey);
+    wanted.pkey_wait_ms = wanted.guid_wait_ms = 20000;
     defer_guid(&wanted, defer);
     give(&wanted, &record);
 }
