@@ -68,9 +68,8 @@ check 'a guest that switches itself off reaches nobody; resumed, its network aga
   see(vm => [blue.key])
 end
 
-check 'a guest that switched itself off is terminated: nothing is left, its function is another VM\'s',
-      expected_to_fail: 'OpenNebula calls nobody then, and the host keeps the function for two minutes. Grants are to mend it: ' \
-                        'a node believes oneibd alone.' do
+# OpenNebula calls nobody then.
+check 'a guest that switched itself off is terminated: nothing is left, its function is another VM\'s' do
   blue = admin.network('blue')
   vm = admin.running(blue, on: 'H2')
   node('H2').guest_ends(vm.id)

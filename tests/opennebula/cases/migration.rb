@@ -15,6 +15,23 @@ check 'cold migration: the source is closed, the destination open' do
   see(vm => [blue.key])
 end
 
+# OpenNebula cleans up behind it, on the host where it has just arrived.
+%w[live cold].each do |kind|
+  check "#{kind} migration to another datastore of the same host: the VM keeps its network" do
+    blue = admin.network('blue')
+    vm = admin.running(blue, on: 'H1')
+    another = Suite.oneadmin.call('datastore.allocate', 'NAME="another" TYPE="SYSTEM_DS" TM_MAD="ssh"', -1).to_i
+    vm.migrate('H1', live: kind == 'live', datastore: another)
+    Suite.eventually('the VM has moved', 90) { vm.datastore == another or raise "it is in datastore #{vm.datastore}" }
+    vm.await_on('H1', :running)
+    see(vm => [blue.key])
+    vm.act('terminate').await(:done)
+    see_nothing
+  ensure
+    Suite.oneadmin.call('datastore.delete', another) if another
+  end
+end
+
 check 'migrated while it is powered off it starts on the other host' do
   blue = admin.network('blue')
   vm = admin.running(blue, on: 'H1')

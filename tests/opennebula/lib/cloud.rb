@@ -33,6 +33,10 @@ class VM
     document.elements.to_a('HISTORY_RECORDS/HISTORY').last.elements['HOSTNAME'].text
   end
 
+  def datastore
+    document.elements.to_a('HISTORY_RECORDS/HISTORY').last.elements['DS_ID'].text.to_i
+  end
+
   # Of its NICs and PCI NICs, by number.
   def nics
     found = document.elements.to_a('TEMPLATE/NIC') + document.elements.to_a('TEMPLATE/PCI')
@@ -44,8 +48,8 @@ class VM
     self
   end
 
-  def migrate(host, live:)
-    Suite.oneadmin.call('vm.migrate', id, Suite.host_id(host), live, false, -1, 0)
+  def migrate(host, live:, datastore: -1)
+    Suite.oneadmin.call('vm.migrate', id, Suite.host_id(host), live, false, datastore, 0)
     self
   end
 
