@@ -15,14 +15,19 @@ check 'cold migration: the source is closed, the destination open' do
   see(vm => [blue.key])
 end
 
-# OpenNebula cleans up behind it, on the host where it has just arrived.
+# OpenNebula cleans up behind it, on the host where it has just arrived. 6.10 refuses to do it live, and changes nothing.
 %w[live cold].each do |kind|
   check "#{kind} migration to another datastore of the same host: the VM keeps its network" do
     blue = admin.network('blue')
     vm = admin.running(blue, on: 'H1')
-    another = Suite.oneadmin.call('datastore.allocate', 'NAME="another" TYPE="SYSTEM_DS" TM_MAD="ssh"', -1).to_i
-    vm.migrate('H1', live: kind == 'live', datastore: another)
-    Suite.eventually('the VM has moved', 90) { vm.datastore == another or raise "it is in datastore #{vm.datastore}" }
+    driver = Suite.oneadmin.document('datastore.info', 0, false).elements['TM_MAD'].text
+    another = Suite.oneadmin.call('datastore.allocate', "NAME=another TYPE=SYSTEM_DS TM_MAD=#{driver}", -1).to_i
+    begin
+      vm.migrate('H1', live: kind == 'live', datastore: another)
+      Suite.eventually('the VM has moved', 90) { vm.datastore == another or raise "it is in datastore #{vm.datastore}" }
+    rescue Refused => e
+      raise unless e.message.include?('cannot be performed live')
+    end
     vm.await_on('H1', :running)
     see(vm => [blue.key])
     vm.act('terminate').await(:done)
