@@ -123,11 +123,22 @@ static int make_closed(struct oneib_vf_giving *giving, struct oneib_error *err)
     return 0;
 }
 
+/* One NIC is next for a VF: another one that waits for it would never be told how that ends, or be
+ * given it in the middle of what comes now. */
+static void end_waiting(struct oneib_vfs *vfs, struct oneib_vf_work *work)
+{
+    if (work && work->has_next)
+        oneib_vfs_refuse_next(vfs, work, ONEIB_ERROR_REFUSED,
+                              "the virtual function that it was to get was asked for anew "
+                              "meanwhile, for the NIC that had it");
+}
+
 /* Releases that VF first; `wanted` follows once it is free. *waits: not yet. */
 static int begin_exchange(struct have *have, const struct oneib_pci *vf, bool *waits,
                           struct oneib_error *err)
 {
     struct oneib_vfs *vfs = have->giving.vfs;
+    end_waiting(vfs, oneib_vfs_work_of(vfs, vf));
     if (oneib_vfs_begin_release(vfs, vf, err) < 0)
         return -1;
     struct oneib_vf_work *work = oneib_vfs_work_of(vfs, vf);
@@ -345,9 +356,7 @@ static void end_work(struct oneib_vfs *vfs, const struct oneib_vf_record *record
     if (!work)
         return;
     if (work->has_next)
-        oneib_vfs_refuse_next(vfs, work, ONEIB_ERROR_REFUSED,
-                              "the virtual function that it was to get was asked for anew "
-                              "meanwhile, for the NIC that had it");
+        end_waiting(vfs, work);
     else
         oneib_vfs_wish_refused(vfs, work->wish, record, "it was asked for anew meanwhile");
     oneib_vfs_drop(vfs, &record->vf);

@@ -219,6 +219,40 @@ static void a_vm_that_is_released_meanwhile_gets_nothing(void **state)
     assert_false(find_record(50, 1, &record));
 }
 
+/* It wants another one now, and the subnet manager lets go of the GUID of this one soon, or has
+ * just done so. */
+static struct wanted attaching_elsewhere(uint32_t vm_id)
+{
+    struct wanted elsewhere = wanted_of(vm_id, 1, KEY);
+    elsewhere.request.flags |= ONEIB_HAVE_ATTACH;
+    want_vf(&elsewhere, record_of(42, 1).vf);
+    return elsewhere;
+}
+
+static void the_old_vm_that_is_attached_elsewhere_leaves_nobody_waiting_for_ever(void **state)
+{
+    (void)state;
+    const struct wanted wanted = wanted_of(50, 1, KEY);
+    const oneib_vfs_ticket ticket = wait_for_the_ended(&wanted);
+    const struct wanted elsewhere = attaching_elsewhere(43);
+    begin(&elsewhere);
+    sm_let_guids_go(true);
+    assert_ends(ticket, "VM 50 NIC 1: the virtual function that it was to get");
+}
+
+static void the_old_vm_that_is_attached_elsewhere_is_not_told_of_anothers_vf(void **state)
+{
+    (void)state;
+    const struct wanted wanted = wanted_of(50, 1, KEY);
+    const oneib_vfs_ticket ticket = wait_for_the_ended(&wanted);
+    const struct wanted elsewhere = attaching_elsewhere(43);
+    sm_let_guids_go(true);
+    sleep_ms(200);
+    assert_give_fails(&elsewhere, ONEIB_ERROR_REFUSED, "VM 43 NIC 1: 0000:81:00.1");
+    assert_ends(ticket, "VM 50 NIC 1: the virtual function that it was to get");
+    assert_isolated(&hca);
+}
+
 #define IN_SCENE(test) cmocka_unit_test_setup_teardown(test, open_scene, close_scene)
 
 int main(void)
@@ -238,6 +272,8 @@ int main(void)
         IN_SCENE(who_asks_twice_waits_for_one),
         IN_SCENE(who_asks_for_something_else_ends_what_was_asked_before),
         IN_SCENE(a_vm_that_is_released_meanwhile_gets_nothing),
+        IN_SCENE(the_old_vm_that_is_attached_elsewhere_is_not_told_of_anothers_vf),
+        IN_SCENE(the_old_vm_that_is_attached_elsewhere_leaves_nobody_waiting_for_ever),
     };
     return tree_close(cmocka_run_group_tests(tests, NULL, NULL));
 }
