@@ -290,6 +290,7 @@ int oneib_vfs_release(struct oneib_vfs *vfs, const struct oneib_request *request
                       struct oneib_error *err)
 {
     struct wanted wanted = {.vfs = vfs, .request = request, .released = released};
+    struct oneib_error unread = {0};
     *ticket = 0;
     *released = (struct oneib_released){0};
     if (oneib_vfs_check_table(vfs, err) < 0)
@@ -299,8 +300,9 @@ int oneib_vfs_release(struct oneib_vfs *vfs, const struct oneib_request *request
     if (!has_any(&wanted))
         return 0;
     mark_all(&wanted);
-    if (oneib_vfs_follow_adapters(vfs, err) < 0)
-        return -1;
+    /* What is under way for them must end all the same, and what can be closed is. */
+    if (oneib_vfs_follow_adapters(vfs, &unread) < 0)
+        note_failure(&wanted, &unread);
     release_all(&wanted);
     if (released->lingering > 0)
         *ticket = oneib_vfs_ticket_of_release(vfs, request);

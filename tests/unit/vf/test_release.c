@@ -189,6 +189,26 @@ static void what_is_no_vf_is_not_closed_by_its_address(void **state)
     assert_int_equal(err.code, ONEIB_ERROR_REFUSED);
 }
 
+/* Its VF was on its way to a key, and must not get there any more. */
+static void a_release_while_no_adapter_can_be_read_is_not_forgotten(void **state)
+{
+    (void)state;
+    struct oneib_error err = {0};
+    struct oneib_vf_record record;
+    struct wanted wanted = wanted_of(42, 1, OTHER_KEY);
+    wanted.pkey_wait_ms = 30000;
+    const oneib_vfs_ticket ticket = begin(&wanted);
+    tree_set_mode(0, "/sys/class/infiniband");
+    assert_release_fails(42, ONEIB_ERROR_SYSTEM, "infiniband");
+    assert_int_equal(record_of(42, 1).stage, ONEIB_VF_RELEASING);
+    tree_set_mode(0755, "/sys/class/infiniband");
+    tree_set_pkey(&hca, 1, OTHER_INDEX, FULL | OTHER_KEY);
+    assert_int_equal(finish(ticket, &record, &err), -1);
+    assert_is_about(&err, ONEIB_ERROR_REFUSED, "the VF was released meanwhile");
+    settle();
+    assert_nothing_is_left();
+}
+
 int main(void)
 {
 #define IN_SCENE(test) cmocka_unit_test_setup_teardown(test, open_scene, close_scene)
@@ -206,6 +226,7 @@ int main(void)
         IN_SCENE(a_recorded_vf_is_released_for_its_own_vm_only),
         IN_SCENE(what_somebody_uses_is_not_closed_by_its_address),
         IN_SCENE(what_is_no_vf_is_not_closed_by_its_address),
+        IN_SCENE(a_release_while_no_adapter_can_be_read_is_not_forgotten),
     };
     tree_open();
     return tree_close(cmocka_run_group_tests(tests, NULL, NULL));
