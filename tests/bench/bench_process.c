@@ -111,6 +111,21 @@ static uint64_t runtime_of(const char *process, const char *thread)
     return runtime;
 }
 
+/* The number behind a word of its status; threads share the rest. */
+static unsigned long long status_of(const char *process, const char *thread, const char *word)
+{
+    char path[600], line[256];
+    unsigned long long number = 0;
+    snprintf(path, sizeof path, "/proc/%s/task/%s/status", process, thread);
+    FILE *file = fopen(path, "r");
+    while (file && fgets(line, sizeof line, file))
+        if (strncmp(line, word, strlen(word)) == 0)
+            number = strtoull(line + strlen(word), NULL, 10);
+    if (file)
+        fclose(file);
+    return number;
+}
+
 /* With its children's, and theirs. */
 static uint64_t runtime_of_family(pid_t pid)
 {
@@ -138,4 +153,33 @@ static uint64_t runtime_of_family(pid_t pid)
 double bench_node_cpu_ms(void)
 {
     return (double)runtime_of_family(node) / 1e6;
+}
+
+static void add_rest_of_family(pid_t pid, struct bench_rest *rest)
+{
+    char process[16], path[64];
+    int child;
+    snprintf(process, sizeof process, "%d", (int)pid);
+    snprintf(path, sizeof path, "/proc/%s/task", process);
+    DIR *threads = opendir(path);
+    for (struct dirent *thread; threads && (thread = readdir(threads));)
+        if (thread->d_name[0] != '.')
+            rest->sleeps += status_of(process, thread->d_name, "voluntary_ctxt_switches:");
+    if (threads)
+        closedir(threads);
+    rest->own_kib += status_of(process, process, "RssAnon:");
+    rest->used_kib += status_of(process, process, "VmRSS:");
+    snprintf(path, sizeof path, "/proc/%s/task/%s/children", process, process);
+    FILE *children = fopen(path, "r");
+    while (children && fscanf(children, "%d", &child) == 1)
+        add_rest_of_family(child, rest);
+    if (children)
+        fclose(children);
+}
+
+struct bench_rest bench_node_rest(void)
+{
+    struct bench_rest rest = {0};
+    add_rest_of_family(node, &rest);
+    return rest;
 }

@@ -24,5 +24,11 @@ void bench_node_start(void);
 void bench_node_stop(void);
 /* Milliseconds of CPU that all of them have had so far. */
 double bench_node_cpu_ms(void);
+/* How often all of them together have gone to sleep so far; memory that is theirs alone, and that
+ * they use, KiB. */
+struct bench_rest {
+    unsigned long long sleeps, own_kib, used_kib;
+};
+struct bench_rest bench_node_rest(void);
 
 #endif

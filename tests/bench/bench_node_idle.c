@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * What oneib-node costs while nothing happens, with its supervisor and oneib-domains: on a host
+ * with two adapters of 63 VFs, 63 of which VMs have, at the default node.watch. Goals: one wake-up
+ * a second, 1 s of CPU an hour. Memory is told. libvirt is its test driver, in one process with
+ * oneib-domains: what a question to libvirtd costs there is not in it.
+ */
+#include "../unit/hca/tree.h"
+#include "bench_process.h"
+#include "hca/reservations.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#define SECONDS 120
+#define GIVEN 63
+#define GOAL_WAKE_UPS 1.0
+#define GOAL_CPU_S 1.0
+
+/* As running VMs have them; no domain is known to end, and none is stale. */
+static void give_vfs(const struct tree_hca *hca)
+{
+    struct oneib_text table = {0};
+    for (unsigned i = 0; i < GIVEN; i++) {
+        const struct oneib_vf_record record = {
+            .vf = tree_vf_pci(hca, i),
+            .device = "mlx4_0",
+            .index = (uint16_t)i,
+            .port = 1,
+            .vm_id = 100 + i,
+            .stage = ONEIB_VF_CLOSED,
+            .guid = ONEIB_VF_GUID_DEFERRED,
+            .since = oneib_seconds_since_boot(),
+        };
+        oneib_vf_record_render(&record, &table);
+        oneib_text_append(&table, "\n");
+    }
+    tree_make_folder("/run/oneib");
+    char *path = tree_path("/run/oneib/vfs");
+    FILE *file = fopen(path, "w");
+    if (!file || fputs(table.data, file) < 0 || fclose(file) != 0)
+        bench_give_up(path);
+    free(path);
+    oneib_text_clear(&table);
+}
+
+static void make_host(void)
+{
+    const struct tree_hca first = {.driver = ONEIB_HCA_MLX4, .vfs = GIVEN};
+    const struct tree_hca second = {
+        .name = "mlx4_1", .driver = ONEIB_HCA_MLX4, .pci = "0000:c1:00.0", .vfs = GIVEN};
+    char text[512];
+    tree_reset(NULL);
+    tree_add_hca(&first);
+    tree_add_hca(&second);
+    snprintf(text, sizeof text, "node = { libvirt = \"test://%s/node.xml\"; };", tree_root());
+    tree_write(text, "/etc/oneib/oneib.conf");
+    tree_write("<node></node>", "/node.xml");
+    give_vfs(&first);
+}
+
+static void rest(unsigned seconds)
+{
+    nanosleep(&(struct timespec){.tv_sec = seconds}, NULL);
+}
+
+int main(void)
+{
+    tree_open();
+    make_host();
+    bench_node_start();
+    rest(10);
+    const double cpu_before = bench_node_cpu_ms();
+    const struct bench_rest before = bench_node_rest();
+    rest(SECONDS);
+    const double cpu = (bench_node_cpu_ms() - cpu_before) / 1000 * 3600 / SECONDS;
+    const struct bench_rest after = bench_node_rest();
+    const double wake_ups = (double)(after.sleeps - before.sleeps) / SECONDS;
+    bench_node_stop();
+    const bool calm = wake_ups <= GOAL_WAKE_UPS, cheap = cpu <= GOAL_CPU_S;
+    printf("%d of 126 VFs given, %d s: %.2f wake-ups a second, goal %.0f: %s\n", GIVEN, SECONDS,
+           wake_ups, GOAL_WAKE_UPS, calm ? "PASS" : "FAIL");
+    printf("CPU time of an hour: %.2f s, goal %.0f s: %s\n", cpu, GOAL_CPU_S,
+           cheap ? "PASS" : "FAIL");
+    printf("memory: %.1f MiB of their own, %.1f MiB with what they share\n",
+           (double)after.own_kib / 1024, (double)after.used_kib / 1024);
+    return tree_close(calm && cheap ? EXIT_SUCCESS : EXIT_FAILURE);
+}
