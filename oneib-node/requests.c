@@ -138,13 +138,14 @@ static bool awaits_domains(const struct oneib_requests *requests)
     return !requests->domains->known && oneib_now_ms() < requests->hold_until;
 }
 
-/* Whoever has a VF, and is not being attached, may have it again whatever libvirt says. */
+/* Whoever has a VF, and is not being attached, may have it again whatever libvirt says; but one
+ * that was closed because of a domain. */
 static bool asks_for_another(const struct oneib_requests *requests,
                              const struct oneib_request *request)
 {
-    return (request->flags & ONEIB_HAVE_ATTACH) != 0 ||
-           !oneib_vf_table_of_nic(oneib_vfs_table(requests->vfs), request->vm_id,
-                                  (uint8_t)request->nic_id);
+    const struct oneib_vf_record *own = oneib_vf_table_of_nic(
+        oneib_vfs_table(requests->vfs), request->vm_id, (uint8_t)request->nic_id);
+    return (request->flags & ONEIB_HAVE_ATTACH) != 0 || !own || own->stage == ONEIB_VF_ENDED;
 }
 
 /* A running domain of the VM's may still name it, and be left what it has. */

@@ -32,12 +32,18 @@ bool oneib_vfs_is_running_with(const struct oneib_vfs *vfs, const struct oneib_v
            oneib_domain_list_runs_with(vfs->domains, record->vm_id, &record->vf);
 }
 
-bool oneib_vfs_is_named_by_other(const struct oneib_vfs *vfs, const struct oneib_vf_record *record)
+static bool is_others(const struct oneib_domain_entry *entry, const struct oneib_vf_record *record)
 {
+    return entry->has_vf && entry->vm_id != (int64_t)record->vm_id &&
+           oneib_pci_compare(&entry->vf, &record->vf) == 0;
+}
+
+bool oneib_vfs_may_be_others(const struct oneib_vfs *vfs, const struct oneib_vf_record *record)
+{
+    const bool is_held = oneib_vfs_is_running_with(vfs, record);
     for (size_t i = 0; oneib_vfs_domains_known(vfs) && i < vfs->domains->count; i++) {
         const struct oneib_domain_entry *entry = &vfs->domains->items[i];
-        if (entry->has_vf && entry->vm_id != (int64_t)record->vm_id &&
-            oneib_pci_compare(&entry->vf, &record->vf) == 0)
+        if (is_others(entry, record) && (entry->running || !is_held))
             return true;
     }
     return false;
@@ -58,8 +64,7 @@ static bool is_run_by_other(const struct oneib_vfs *vfs, const struct oneib_vf_r
 {
     for (size_t i = 0; i < vfs->domains->count; i++) {
         const struct oneib_domain_entry *entry = &vfs->domains->items[i];
-        if (entry->running && entry->has_vf && entry->vm_id != (int64_t)record->vm_id &&
-            oneib_pci_compare(&entry->vf, &record->vf) == 0)
+        if (entry->running && is_others(entry, record))
             return true;
     }
     return false;

@@ -246,7 +246,7 @@ static int check_not_taken(const struct have *have, struct oneib_error *err)
         return oneib_fail(err, ONEIB_ERROR_REFUSED,
                           "a libvirt domain names the VF that an earlier call left behind: it is "
                           "released, try again");
-    if (oneib_vfs_is_named_by_other(giving->vfs, &giving->record))
+    if (oneib_vfs_may_be_others(giving->vfs, &giving->record))
         return oneib_fail(err, ONEIB_ERROR_REFUSED,
                           "a libvirt domain that is not this VM's names its virtual function: it "
                           "stays closed until that is mended");
@@ -498,6 +498,9 @@ static int have_either(struct have *have, struct oneib_error *err)
         oneib_vf_table_of_nic(&vfs->table, have->wanted->vm_id, (uint8_t)have->wanted->nic_id);
     if (!own)
         return have_first(have, err);
+    /* It may have been closed because another domain has it. */
+    if (own->stage == ONEIB_VF_ENDED && oneib_vfs_check_domains(vfs, err) < 0)
+        return -1;
     giving->record = *own;
     if (oneib_vfs_find_place(vfs, own, &giving->place, &exists, err) < 0)
         return -1;

@@ -211,11 +211,12 @@ bool oneib_vfs_is_hosts(const struct oneib_vfs *vfs, const struct oneib_pci *vf)
 bool oneib_vfs_domains_known(const struct oneib_vfs *vfs);
 /* REFUSED, unless they are known. */
 int oneib_vfs_check_domains(const struct oneib_vfs *vfs, struct oneib_error *err);
-/* A domain names the VF; another VM's, or one that is not OpenNebula's; a running one of the VM's.
- * Never while nobody knows. */
+/* A domain names the VF; a running one of the VM's. Never while nobody knows. */
 bool oneib_vfs_is_named(const struct oneib_vfs *vfs, const struct oneib_pci *vf);
-bool oneib_vfs_is_named_by_other(const struct oneib_vfs *vfs, const struct oneib_vf_record *record);
 bool oneib_vfs_is_running_with(const struct oneib_vfs *vfs, const struct oneib_vf_record *record);
+/* A domain has it, or will at its start, that is another VM's or not OpenNebula's. What a running
+ * domain of the VM's has, libvirt gives to no other one that starts. */
+bool oneib_vfs_may_be_others(const struct oneib_vfs *vfs, const struct oneib_vf_record *record);
 /* The record is asked for: what its domain was is forgotten. A domain that names the VF just now
  * may have ended already, with its event on the way, and must not end what comes after it: what is
  * known now counts only when it is still so ONEIB_VF_HELD_MS later. */

@@ -117,12 +117,20 @@ static int find_key(const struct one *one, int32_t *index, struct oneib_error *e
     return oneib_vfs_key_index(&one->place, one->record.pkey, one->record.limited, index, err);
 }
 
+/* What another domain will have at its start is not opened by itself. */
+static bool is_not_to_be_opened(const struct one *one)
+{
+    return one->record.stage == ONEIB_VF_CLOSED && oneib_vfs_may_be_others(one->vfs, &one->record);
+}
+
 /* Where the key cannot be told, or the port is not safe, the VF is closed and then the reason told.
  */
 static int look_at_key(struct one *one, struct oneib_error *err)
 {
     struct oneib_error unsafe = {0};
     int32_t index = -1;
+    if (is_not_to_be_opened(one))
+        return keep_closed(one, err);
     const bool is_safe = find_key(one, &index, &unsafe) == 0;
     if (is_safe && index >= 0)
         return keep_open(one, index, err);

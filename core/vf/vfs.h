@@ -50,9 +50,10 @@ typedef uint32_t oneib_vfs_ticket;
  * and on its way; *record says how it is. Refused, with nothing changed for a NIC that has none: no
  * such adapter or port; port not InfiniBand, or not safe (oneib_port_is_safe()); a VF that is
  * somebody else's, the host's, a domain's, of an adapter that is none, with an Ethernet port, or
- * that may send management packets (mlx4's enable_smi_admin); none free; nobody knows the domains.
- * Another adapter, port or VF than the NIC has: its VF is closed, no key is noted, and it is
- * refused. Another network than the record's: the VF is closed before anything else.
+ * that may send management packets (mlx4's enable_smi_admin); none free; nobody knows the domains,
+ * for a NIC whose VF was ENDED too, which stays so. Another adapter, port or VF than the NIC has:
+ * its VF is closed, no key is noted, and it is refused. Another network than the record's: the VF
+ * is closed before anything else.
  *
  * With ONEIB_HAVE_ATTACH, when the NIC's old VF is of another adapter or port, or not the one that
  * is named: *record is the old one, RELEASING, and the ticket's is the new one, chosen once the old

@@ -401,6 +401,59 @@ static void a_vf_that_another_vms_domain_names_is_not_opened(void **state)
     assert_closed(&hca, 0);
 }
 
+/* What was refused must not be done by itself. */
+static void a_vf_that_another_vms_domain_names_stays_closed_until_that_is_mended(void **state)
+{
+    (void)state;
+    const struct wanted wanted = wanted_of(42, 1, KEY);
+    const struct oneib_pci vf = give_key(42, 1);
+    tell_of_domain(-1, false, &vf);
+    assert_give_fails(&wanted, ONEIB_ERROR_REFUSED, "stays closed until that is mended");
+    look();
+    glance();
+    assert_closed(&hca, 0);
+    tell_of_no_domains();
+    assert_int_equal(look().opened, 1);
+    assert_int_equal(open_index(&hca, 0, 1), KEY_INDEX);
+}
+
+/* Libvirt's last word was that somebody else has it. */
+static void what_another_domain_ran_with_is_not_opened_while_nobody_knows(void **state)
+{
+    (void)state;
+    struct oneib_vf_record record;
+    struct oneib_error err = {0};
+    const struct wanted wanted = wanted_of(42, 1, KEY);
+    const struct oneib_pci vf = give_key(42, 1);
+    tell_of_domain(-1, true, &vf);
+    assert_int_equal(record_of(42, 1).stage, ONEIB_VF_ENDED);
+    tell_of_nothing_known();
+    assert_int_equal(try_to_give(&wanted, &record, &err), -1);
+    assert_is_about(&err, ONEIB_ERROR_REFUSED, "libvirtd is down");
+    assert_closed(&hca, 0);
+    assert_int_equal(record_of(42, 1).stage, ONEIB_VF_ENDED);
+    tell_of_no_domains();
+    give(&wanted, &record);
+    assert_int_equal(record.stage, ONEIB_VF_OPEN);
+}
+
+/* Libvirt gives it to nobody else then. */
+static void what_a_running_domain_has_is_its_own_whoever_else_is_defined_with_it(void **state)
+{
+    (void)state;
+    struct oneib_vf_record record;
+    const struct wanted wanted = wanted_of(42, 1, KEY);
+    const struct oneib_pci vf = run(42);
+    add_domain(-1, false, &vf);
+    tell_domains();
+    give(&wanted, &record);
+    assert_int_equal(record.stage, ONEIB_VF_OPEN);
+    tree_set_pkey(&hca, 1, KEY_INDEX, 0);
+    assert_int_equal(look().closed, 1);
+    tree_set_pkey(&hca, 1, OTHER_INDEX, FULL | KEY);
+    assert_int_equal(look().opened, 1);
+}
+
 /* It has run with it before, perhaps, and was started anew after the VF was given away. */
 static void a_vf_that_another_vms_domain_runs_with_is_closed(void **state)
 {
@@ -453,6 +506,9 @@ int main(void)
         IN_SCENE(nothing_new_is_given_while_nobody_knows_the_domains),
         IN_SCENE(nothing_is_known_before_the_first_list),
         IN_SCENE(a_vf_that_another_vms_domain_names_is_not_opened),
+        IN_SCENE(a_vf_that_another_vms_domain_names_stays_closed_until_that_is_mended),
+        IN_SCENE(what_another_domain_ran_with_is_not_opened_while_nobody_knows),
+        IN_SCENE(what_a_running_domain_has_is_its_own_whoever_else_is_defined_with_it),
         IN_SCENE(a_vf_that_another_vms_domain_runs_with_is_closed),
     };
     tree_open();
