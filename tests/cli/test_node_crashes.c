@@ -100,7 +100,7 @@ static void a_repair_while_pre_is_under_way(void **state)
     must(PROBE, "");
     must(REPAIR, "");
     assert_int_equal(count_records(), 2);
-    assert_int_equal(key_of(0), 0x8005);
+    await_key_of(0, 0x8005);
     sm_put_key_in(0, 1, 9, 0x8006);
     if (end_of(&pre) != 0)
         fail_msg("%s", said);
