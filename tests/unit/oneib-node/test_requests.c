@@ -18,8 +18,8 @@ static struct oneib_requests requests;
 static struct oneib_domain_list domains;
 static struct oneib_peer peers[3];
 
-/* Two closed VFs of VM 42. */
-static void write_table(bool in_domain)
+/* Two VFs of VM 42. */
+static void write_table(enum oneib_vf_stage stage, bool in_domain)
 {
     struct oneib_vf_table table = {0};
     struct oneib_text text = {0};
@@ -33,7 +33,7 @@ static void write_table(bool in_domain)
             .nic_id = i,
             .network_id = 7,
             .pkey = 5,
-            .stage = ONEIB_VF_CLOSED,
+            .stage = stage,
             .in_domain = in_domain,
         };
         assert_int_equal(oneib_vf_table_add(&table, &record, &err), 0);
@@ -45,12 +45,12 @@ static void write_table(bool in_domain)
     oneib_vf_table_clear(&table);
 }
 
-static void begin_with(bool in_domain)
+static void begin_with(enum oneib_vf_stage stage, bool in_domain)
 {
     struct oneib_error err;
     const struct oneib_vfs_options options = {.pkey_wait_ms = 1000, .guid_wait_ms = 1000};
     tree_reset(NULL);
-    write_table(in_domain);
+    write_table(stage, in_domain);
     memset(&requests, 0, sizeof requests);
     memset(peers, 0, sizeof peers);
     for (size_t i = 0; i < 3; i++)
@@ -66,7 +66,7 @@ static void begin_with(bool in_domain)
 static int begin(void **state)
 {
     (void)state;
-    begin_with(false);
+    begin_with(ONEIB_VF_CLOSED, false);
     oneib_vfs_set_domains(requests.vfs, &domains);
     return 0;
 }
@@ -202,6 +202,19 @@ static void what_needs_the_domains_waits_for_the_first_list_of_them(void **state
     assert_int_equal(peers[2].state, ONEIB_PEER_SAYING);
 }
 
+/* It may be another's domain that has it. */
+static void so_does_what_was_closed_because_of_a_domain(void **state)
+{
+    (void)state;
+    oneib_vfs_close(requests.vfs);
+    begin_with(ONEIB_VF_ENDED, false);
+    forget_domains();
+    assert_have_held(1, 0, true);
+    domains.known = true;
+    oneib_requests_go_on(&requests, &peers[2]);
+    assert_int_equal(peers[2].state, ONEIB_PEER_SAYING);
+}
+
 static struct oneib_request release_of(uint32_t vm_id, int32_t nic_id, uint16_t flags)
 {
     struct oneib_request request = oneib_request_new(ONEIB_REQUEST_RELEASE);
@@ -216,7 +229,7 @@ static void so_does_a_release_that_may_be_left(void **state)
 {
     (void)state;
     oneib_vfs_close(requests.vfs);
-    begin_with(true);
+    begin_with(ONEIB_VF_CLOSED, true);
     forget_domains();
     struct oneib_request request = release_of(42, 3, 0);
     assert_held(&request, false);
@@ -280,6 +293,7 @@ int main(void)
         NODE(a_reader_that_goes_keeps_nobody_waiting),
         NODE(the_two_kinds_of_callers_do_not_wait_for_each_other),
         NODE(what_needs_the_domains_waits_for_the_first_list_of_them),
+        NODE(so_does_what_was_closed_because_of_a_domain),
         NODE(so_does_a_release_that_may_be_left),
         NODE(a_release_of_what_no_domain_has_named_does_not_wait),
         NODE(and_not_for_ever),
