@@ -32,6 +32,11 @@ bool oneib_vfs_is_running_with(const struct oneib_vfs *vfs, const struct oneib_v
            oneib_domain_list_runs_with(vfs->domains, record->vm_id, &record->vf);
 }
 
+bool oneib_vfs_is_running(const struct oneib_vfs *vfs, uint32_t vm_id)
+{
+    return oneib_vfs_domains_known(vfs) && oneib_domain_list_runs(vfs->domains, vm_id);
+}
+
 static bool is_others(const struct oneib_domain_entry *entry, const struct oneib_vf_record *record)
 {
     return entry->has_vf && entry->vm_id != (int64_t)record->vm_id &&

@@ -367,9 +367,17 @@ static bool is_the_nics_own(enum oneib_vf_stage stage)
     return stage == ONEIB_VF_OPEN || stage == ONEIB_VF_CLOSED || stage == ONEIB_VF_ENDED;
 }
 
+/* Before it was asked for, now or by whoever still waits for it. */
+static bool has_ended(const struct oneib_vf_giving *giving)
+{
+    const struct oneib_vf_work *work = oneib_vfs_work_of(giving->vfs, &giving->record.vf);
+    return giving->record.stage == ONEIB_VF_ENDED || (work && work->ended);
+}
+
 static int have_own(struct have *have, struct oneib_error *err)
 {
     struct oneib_vf_giving *giving = &have->giving;
+    giving->ended = has_ended(giving);
     giving->had = !have->anew && is_the_nics_own(giving->record.stage);
     giving->noted = note_wanted(have);
     end_work(giving->vfs, &giving->record);

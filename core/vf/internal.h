@@ -42,7 +42,8 @@ struct oneib_vf_work {
     uint32_t wish;     /* the HAVE that waits for it; 0: none */
     /* PREPARE */
     enum oneib_vf_phase phase;
-    bool had; /* the NIC's before: it stays its own when this fails */
+    bool had;   /* the NIC's before: it stays its own when this fails */
+    bool ended; /* its domain had ended: see struct oneib_vf_giving */
     double key_until, guid_until;
     /* RELEASE */
     bool is_closed, guid_was_taken;
@@ -214,6 +215,8 @@ int oneib_vfs_check_domains(const struct oneib_vfs *vfs, struct oneib_error *err
 /* A domain names the VF; a running one of the VM's. Never while nobody knows. */
 bool oneib_vfs_is_named(const struct oneib_vfs *vfs, const struct oneib_pci *vf);
 bool oneib_vfs_is_running_with(const struct oneib_vfs *vfs, const struct oneib_vf_record *record);
+/* The VM runs, with that VF or without. Never while nobody knows. */
+bool oneib_vfs_is_running(const struct oneib_vfs *vfs, uint32_t vm_id);
 /* A domain has it, or will at its start, that is another VM's or not OpenNebula's. What a running
  * domain of the VM's has, libvirt gives to no other one that starts. */
 bool oneib_vfs_may_be_others(const struct oneib_vfs *vfs, const struct oneib_vf_record *record);
@@ -275,6 +278,8 @@ struct oneib_vf_giving {
     struct oneib_vf_record record; /* as the table has it */
     struct oneib_vf_record noted;  /* what it is to be when this fails and the NIC keeps the VF */
     bool had;                      /* the NIC's before */
+    bool ended; /* it was ENDED: when this fails, and the VM does not run, it is so again, as nobody
+                   asks for it any more */
 };
 
 /* Begins with what is to be done for a closed VF, and goes as far as possible without waiting.

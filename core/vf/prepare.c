@@ -181,6 +181,7 @@ static struct oneib_vf_work *begin_work(const struct oneib_vf_giving *giving, ui
         return NULL;
     work->wish = wish;
     work->had = giving->had;
+    work->ended = giving->ended;
     work->key_until = now + vfs->pkey_wait_ms;
     work->guid_until = now + vfs->guid_wait_ms;
     return work;
@@ -207,7 +208,7 @@ static int find_again(struct oneib_vfs *vfs, const struct oneib_vf_work *work,
 {
     bool exists;
     const struct oneib_vf_record *record = oneib_vf_table_of_vf(&vfs->table, &work->vf);
-    *giving = (struct oneib_vf_giving){.vfs = vfs, .had = work->had};
+    *giving = (struct oneib_vf_giving){.vfs = vfs, .had = work->had, .ended = work->ended};
     if (!record)
         return oneib_fail(err, ONEIB_ERROR_NOT_FOUND, "its record is gone");
     giving->record = *record;
@@ -249,10 +250,12 @@ int oneib_vfs_go_on_preparing(struct oneib_vfs *vfs, struct oneib_vf_work *work,
 static struct oneib_vf_record undone_record(const struct oneib_vf_giving *giving, bool is_closed)
 {
     struct oneib_vf_record undone = giving->record;
+    const bool has_ended = giving->ended && !oneib_vfs_is_running(giving->vfs, undone.vm_id);
     if (is_closed && giving->had) {
         undone = giving->noted;
         undone.stage = giving->record.stage;
-        oneib_vfs_set_stage(&undone, ONEIB_VF_CLOSED);
+        oneib_vfs_set_stage(&undone, has_ended ? ONEIB_VF_ENDED : ONEIB_VF_CLOSED);
+        undone.in_domain = undone.in_domain && !has_ended;
     } else {
         oneib_vfs_set_stage(&undone, ONEIB_VF_RELEASING);
         undone.guid = ONEIB_VF_GUID_NONE;

@@ -87,7 +87,7 @@ int oneib_vfs_release_vf(struct oneib_vfs *vfs, const struct oneib_request *requ
 enum oneib_vfs_progress { ONEIB_VFS_BUSY, ONEIB_VFS_DONE, ONEIB_VFS_FAILED };
 /* DONE: *record is how it is now (of a HAVE). FAILED: why, undone by then: a VF that the NIC did
  * not have before is closed and free again (or RELEASING), one that it had stays its own, CLOSED,
- * with the wanted key noted. */
+ * with the wanted key noted; or ENDED, if it was that and the VM does not run. */
 enum oneib_vfs_progress oneib_vfs_progress(const struct oneib_vfs *vfs, oneib_vfs_ticket ticket,
                                            struct oneib_vf_record *record, struct oneib_error *err);
 /* Nobody waits any more. What is still BUSY of a HAVE is undone, as after a failure. */

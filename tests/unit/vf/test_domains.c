@@ -181,6 +181,42 @@ static void a_key_that_a_running_vm_waits_for_does_not_open_what_has_ended(void 
     assert_int_equal(record_of(42, 1).stage, ONEIB_VF_ENDED);
 }
 
+/* Its VM is not here, and whoever wanted to start it was told that it could not be. */
+static void what_has_ended_and_could_not_be_opened_is_not_opened_later(void **state)
+{
+    (void)state;
+    struct oneib_vf_record record;
+    struct wanted wanted = wanted_of(42, 1, KEY);
+    run(42);
+    tell_of_no_domains();
+    tree_set_pkey(&hca, 1, KEY_INDEX, 0);
+    assert_give_fails(&wanted, ONEIB_ERROR_TIMEOUT, "P_Key 0x0005");
+    assert_int_equal(record_of(42, 1).stage, ONEIB_VF_ENDED);
+    wanted.pkey_wait_ms = 30000;
+    oneib_vfs_forget(vfs, begin(&wanted));
+    assert_int_equal(record_of(42, 1).stage, ONEIB_VF_ENDED);
+    tree_set_pkey(&hca, 1, KEY_INDEX, FULL | KEY);
+    assert_int_equal(look().opened, 0);
+    assert_closed(&hca, 0);
+    give(&wanted, &record);
+    assert_int_equal(record.stage, ONEIB_VF_OPEN);
+}
+
+/* A snapshot's revert has started it anew. */
+static void but_for_a_vm_that_runs_again_it_is(void **state)
+{
+    (void)state;
+    const struct wanted wanted = wanted_of(42, 1, KEY);
+    run(42);
+    tell_of_no_domains();
+    tell_of_domain(42, true, NULL);
+    tree_set_pkey(&hca, 1, KEY_INDEX, 0);
+    assert_give_fails(&wanted, ONEIB_ERROR_TIMEOUT, "P_Key 0x0005");
+    assert_int_equal(record_of(42, 1).stage, ONEIB_VF_CLOSED);
+    tree_set_pkey(&hca, 1, KEY_INDEX, FULL | KEY);
+    assert_int_equal(look().opened, 1);
+}
+
 /* ---- asked for while it runs ---------------------------------------------------------------- */
 
 /* A snapshot's revert: the end of before may be told after the VF was asked for. */
@@ -491,6 +527,8 @@ int main(void)
         IN_SCENE(nothing_has_ended_while_nobody_knows),
         IN_SCENE(a_vf_that_cannot_be_closed_at_its_domains_end_is_tried_again),
         IN_SCENE(a_key_that_a_running_vm_waits_for_does_not_open_what_has_ended),
+        IN_SCENE(what_has_ended_and_could_not_be_opened_is_not_opened_later),
+        IN_SCENE(but_for_a_vm_that_runs_again_it_is),
         IN_SCENE(an_end_that_is_told_late_does_not_close_what_was_asked_for_since),
         IN_SCENE(a_step_is_due_when_the_domain_counts_again),
         IN_SCENE(a_domain_that_starts_after_its_vf_was_asked_for_counts_at_once),
