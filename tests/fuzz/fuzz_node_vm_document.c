@@ -40,8 +40,9 @@ static void check_nic(const struct oneib_node_vm *vm, const struct oneib_node_ni
     require(!nic->to_undo);
     check_device(nic);
     if (oneib_nic_check(vm, nic, &err) == 0) {
-        const struct oneib_assignment assignment = oneib_nic_opening(vm, nic);
-        require(assignment.pkey != 0 && assignment.has_vf == nic->is_pci);
+        const struct oneib_request request = oneib_nic_opening(vm, nic);
+        require(request.pkey != 0 && request.network_id == nic->network_id);
+        require(!(request.flags & ONEIB_HAVE_THIS_VF) == !nic->is_pci);
     }
 }
 
