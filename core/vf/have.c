@@ -467,16 +467,24 @@ void oneib_vfs_refuse_next(struct oneib_vfs *vfs, struct oneib_vf_work *work,
     vfs->has_news = true;
 }
 
-/* It has no record yet: the VF that it is to get is still another NIC's. */
+static bool finds_next_place(struct have *have, const struct oneib_vf_work *work)
+{
+    struct oneib_vf_place *place = &have->giving.place;
+    struct oneib_error unfound;
+    if (find_new_place(have, &unfound) < 0)
+        return false;
+    place->vf = oneib_hca_find_vf(place->hca, &work->vf);
+    return place->vf != NULL;
+}
+
+/* It has no record yet: the VF that it is to get is still another NIC's, and so is its record. */
 static int have_first(struct have *have, struct oneib_error *err)
 {
     const struct oneib_request *wanted = have->wanted;
     struct oneib_vfs *vfs = have->giving.vfs;
     struct oneib_vf_work *work = oneib_vfs_find_next(vfs, wanted->vm_id, wanted->nic_id);
-    const struct oneib_vf_record *record =
-        work ? oneib_vf_table_of_vf(&vfs->table, &work->vf) : NULL;
-    if (work && record && is_same_request(&work->next, wanted)) {
-        have->giving.record = *record;
+    if (work && is_same_request(&work->next, wanted) && finds_next_place(have, work)) {
+        have->giving.record = new_record(have);
         have->wish = work->wish;
         have->waits = true;
         return 0;

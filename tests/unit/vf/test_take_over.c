@@ -195,6 +195,26 @@ static void who_asks_twice_waits_for_one(void **state)
     assert_int_equal(count_records(), 4);
 }
 
+static void who_asks_twice_is_told_of_his_own_both_times(void **state)
+{
+    (void)state;
+    struct oneib_error err = {0};
+    struct oneib_vf_record first = {0}, second = {0};
+    oneib_vfs_ticket ticket;
+    const struct wanted wanted = wanted_of(50, 1, KEY);
+    fill_and_end((const uint32_t[]){43}, 1);
+    end_seconds_ago(43, ENOUGH);
+    sm_let_guids_go(false);
+    assert_int_equal(have(&wanted, &first, &ticket, &err), 0);
+    assert_int_equal(have(&wanted, &second, &ticket, &err), 0);
+    assert_int_equal(second.vm_id, 50);
+    assert_int_equal(second.nic_id, 1);
+    assert_int_equal(second.stage, first.stage);
+    assert_int_equal(oneib_pci_compare(&second.vf, &first.vf), 0);
+    assert_int_equal(second.port, first.port);
+    assert_string_equal(second.device, first.device);
+}
+
 static void who_asks_for_something_else_ends_what_was_asked_before(void **state)
 {
     (void)state;
@@ -270,6 +290,7 @@ int main(void)
         IN_SCENE(a_late_release_of_the_old_vm_takes_nothing_from_the_new_one),
         IN_SCENE(the_old_vm_that_comes_back_first_keeps_it),
         IN_SCENE(who_asks_twice_waits_for_one),
+        IN_SCENE(who_asks_twice_is_told_of_his_own_both_times),
         IN_SCENE(who_asks_for_something_else_ends_what_was_asked_before),
         IN_SCENE(a_vm_that_is_released_meanwhile_gets_nothing),
         IN_SCENE(the_old_vm_that_is_attached_elsewhere_is_not_told_of_anothers_vf),
