@@ -211,7 +211,8 @@ static void happen_seldom(void)
         place_for_ticket();
         break;
     default:
-        if (any(6) == 0 && !spoiled.table)
+        /* Without having read an adapter nothing can be closed. */
+        if (any(6) == 0 && !spoiled.table && !spoiled.adapters)
             kill_engine();
     }
 }
