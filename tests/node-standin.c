@@ -396,14 +396,17 @@ __attribute__((noreturn)) static void serve(int fd, bool may_change)
     exit(0);
 }
 
-static void let_in(int listener, bool may_change)
+/* Who serves one caller must not keep the sockets open a moment longer than they are listened at. */
+static void let_in(const struct pollfd listeners[2], size_t which)
 {
-    const int fd = accept(listener, NULL, NULL);
+    const int fd = accept(listeners[which].fd, NULL, NULL);
     if (fd < 0)
         return;
     if (fork() == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
-        serve(fd, may_change);
+        close(listeners[0].fd);
+        close(listeners[1].fd);
+        serve(fd, which == 0);
     }
     close(fd);
 }
@@ -425,9 +428,8 @@ int main(void)
         give_up("standard output");
     for (;;) {
         poll(files, 2, -1);
-        if (files[0].revents)
-            let_in(files[0].fd, true);
-        if (files[1].revents)
-            let_in(files[1].fd, false);
+        for (size_t i = 0; i < 2; i++)
+            if (files[i].revents)
+                let_in(files, i);
     }
 }
