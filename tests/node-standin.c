@@ -396,7 +396,8 @@ __attribute__((noreturn)) static void serve(int fd, bool may_change)
     exit(0);
 }
 
-/* Who serves one caller must not keep the sockets open a moment longer than they are listened at. */
+/* Who serves one caller must not keep the sockets open a moment longer than they are listened at.
+ */
 static void let_in(const struct pollfd listeners[2], size_t which)
 {
     const int fd = accept(listeners[which].fd, NULL, NULL);
