@@ -31,7 +31,7 @@ oneib_lists_an_adapter_with_four_free_vfs() {
 
 an_assigned_vf_has_its_guid_on_the_adapter() {
     one 1 new pc 0:257:10.1.0.5
-    one 1 do 1 vnm/infiniband/pre
+    one 1 "do" 1 vnm/infiniband/pre
     has "$(on 1 cat "$pf/fake/vfs")" '^0 node 02[0-9a-f]*\(0100\) port 02[0-9a-f]*\1 link Follow'
     has "$(on 2 cat "$pf/fake/vfs")" '^0 node 0* port 0* link Down'
 }
@@ -56,7 +56,7 @@ END
 
 a_destroyed_guest_leaves_its_vf_on_vfio_pci() {
     on 1 virsh -q destroy one-1
-    one 1 do 1 vnm/infiniband/clean node1
+    one 1 "do" 1 vnm/infiniband/clean node1
     on 1 "$inside/wait-for 12 sh -c 'oneib hca | grep -q \"^$vf .* free .* vfio-pci\$\"'"
 }
 

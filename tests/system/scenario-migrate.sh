@@ -41,14 +41,14 @@ a_cold_migration_moves_the_vm_and_its_guid() {
 without_a_free_vf_there_nothing_is_touched_here() {
     for vm in 901 902 903 904; do
         one $vm new q35 "1:257:10.1.0.$((vm - 800))"
-        one $vm do 1 vnm/infiniband/pre
+        one $vm "do" 1 vnm/infiniband/pre
     done
     on 2 "grep -c gone /var/lib/one/one-43.console || true" >"$ONEIB_LAB_RUN/gone"
     fails 43 migrate-live 1
     has "$said" 'vnm/infiniband/pre failed'
     is_whole_on 2
     is "$(cat "$ONEIB_LAB_RUN/gone")" "$(on 2 'grep -c gone /var/lib/one/one-43.console || true')" "times that the guest lost a device"
-    for vm in 901 902 903 904; do one $vm do 1 vnm/infiniband/clean node1; done
+    for vm in 901 902 903 904; do one $vm "do" 1 vnm/infiniband/clean node1; done
     vm_is 1 43 </dev/null
 }
 
