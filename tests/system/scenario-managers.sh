@@ -14,7 +14,8 @@ begin_with() {
     on 2 <<END
 systemctl -q disable --now systemd-networkd.socket systemd-networkd NetworkManager networking 2>/dev/null
 $inside/hca none
-rm -rf /run/oneib /run/one-context $left_in_run /etc/netplan/* /etc/systemd/network/* \
+$inside/forget-guest
+rm -rf /run/one-context $left_in_run /etc/netplan/* /etc/systemd/network/* \
     /etc/NetworkManager/system-connections/* /etc/NetworkManager/conf.d/* /etc/network/interfaces.d/*
 udevadm control --reload
 printf '[keyfile]\nunmanaged-devices=interface-name:e*\n' >/etc/NetworkManager/conf.d/10-lab.conf
@@ -95,7 +96,8 @@ new_address_replaces_the_old_one() { # MANAGER
 boot_is_enough() { # MANAGER
     stop_manager "$1"
     on 2 <<END
-rm -rf /run/oneib $left_in_run
+$inside/forget-guest
+rm -rf $left_in_run
 udevadm control --reload
 ip address flush dev ibp1s0
 ip link set ibp1s0 down
@@ -141,7 +143,7 @@ without_a_manager_ip_does_it_at_boot() {
     begin_with none
     on 2 "$guest" network --boot
     all_is_there none
-    on 2 rm -rf /run/oneib /run/one-context
+    on 2 "$inside/forget-guest && rm -rf /run/one-context"
 }
 
 managers="networkd netplan networkmanager ifupdown"
