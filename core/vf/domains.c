@@ -43,15 +43,22 @@ static bool is_others(const struct oneib_domain_entry *entry, const struct oneib
            oneib_pci_compare(&entry->vf, &record->vf) == 0;
 }
 
-bool oneib_vfs_may_be_others(const struct oneib_vfs *vfs, const struct oneib_vf_record *record)
+/* A domain has it that is not the VM's; the domains are known. */
+static bool is_named_by_other(const struct oneib_vfs *vfs, const struct oneib_vf_record *record,
+                              bool running_only)
 {
-    const bool is_held = oneib_vfs_is_running_with(vfs, record);
-    for (size_t i = 0; oneib_vfs_domains_known(vfs) && i < vfs->domains->count; i++) {
+    for (size_t i = 0; i < vfs->domains->count; i++) {
         const struct oneib_domain_entry *entry = &vfs->domains->items[i];
-        if (is_others(entry, record) && (entry->running || !is_held))
+        if (is_others(entry, record) && (entry->running || !running_only))
             return true;
     }
     return false;
+}
+
+bool oneib_vfs_may_be_others(const struct oneib_vfs *vfs, const struct oneib_vf_record *record)
+{
+    const bool is_held = oneib_vfs_is_running_with(vfs, record);
+    return oneib_vfs_domains_known(vfs) && is_named_by_other(vfs, record, is_held);
 }
 
 void oneib_vfs_hold_domain(struct oneib_vfs *vfs, struct oneib_vf_record *record)
@@ -62,17 +69,6 @@ void oneib_vfs_hold_domain(struct oneib_vfs *vfs, struct oneib_vf_record *record
         oneib_vfs_remember(vfs, &record->vf, ONEIB_VF_HELD, ONEIB_VF_HELD_MS);
     else
         oneib_vfs_forget_memory(vfs, &record->vf, ONEIB_VF_HELD);
-}
-
-/* A running domain has it that is not the VM's. */
-static bool is_run_by_other(const struct oneib_vfs *vfs, const struct oneib_vf_record *record)
-{
-    for (size_t i = 0; i < vfs->domains->count; i++) {
-        const struct oneib_domain_entry *entry = &vfs->domains->items[i];
-        if (entry->running && is_others(entry, record))
-            return true;
-    }
-    return false;
 }
 
 /* ---- ended ---------------------------------------------------------------------------------- */
@@ -87,7 +83,7 @@ bool oneib_vfs_has_ended(const struct oneib_vfs *vfs, const struct oneib_vf_reco
     if (!oneib_vfs_domains_known(vfs) || !may_be_in_domain(record))
         return false;
     return (record->in_domain && !oneib_domain_list_runs(vfs->domains, record->vm_id)) ||
-           is_run_by_other(vfs, record);
+           is_named_by_other(vfs, record, true);
 }
 
 /* Its release was asked for a moment ago; or it was not given yet, and somebody else has taken it.
@@ -98,7 +94,7 @@ static bool has_left(const struct oneib_vfs *vfs, const struct oneib_vf_record *
     if (work && work->task == ONEIB_VF_RELEASE)
         return false;
     if (record->stage == ONEIB_VF_PREPARING)
-        return is_run_by_other(vfs, record);
+        return is_named_by_other(vfs, record, true);
     return oneib_vfs_remembers(vfs, &record->vf, ONEIB_VF_LEAVING) &&
            !oneib_vfs_is_running_with(vfs, record);
 }

@@ -110,7 +110,6 @@ static bool is_due(const struct oneib_vfs *vfs)
     return vfs->work_count > 0 || vfs->retry > 0 || vfs->timer_count > 0;
 }
 
-/* Who else reads the table, and the next service, must find it. */
 /* The folder, with the lock in it, may have been removed, and made again by somebody. */
 static void keep_lock(struct oneib_vfs *vfs)
 {
@@ -130,6 +129,7 @@ static void look_at_everything(struct oneib_vfs *vfs, enum oneib_vfs_look how)
 {
     struct oneib_error err = {0};
     keep_lock(vfs);
+    /* Who else reads the table, and the next service, must find it. */
     if (oneib_vfs_keep_table(vfs, &err) < 0)
         oneib_vfs_note_failure(vfs, &err);
     oneib_vfs_look(vfs, how);
