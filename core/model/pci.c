@@ -28,7 +28,7 @@ static bool parse(const char *text, char separator, struct oneib_pci *pci)
         colon[6] != separator || colon[7] < '0' || colon[7] > '7')
         return false;
     if (!parse_digits(text, digits, &domain) || !parse_digits(colon + 1, 2, &bus) ||
-        !parse_digits(colon + 4, 2, &slot) || slot > 31)
+        !parse_digits(colon + 4, 2, &slot) || slot > ONEIB_PCI_SLOT_LAST)
         return false;
     *pci = (struct oneib_pci){
         .domain = domain,
@@ -53,6 +53,11 @@ void oneib_pci_format(const struct oneib_pci *pci, char text[ONEIB_PCI_TEXT_SIZE
 {
     snprintf(text, ONEIB_PCI_TEXT_SIZE, "%04" PRIx32 ":%02x:%02x.%x", pci->domain, pci->bus,
              pci->slot & 0x1f, pci->function & 7);
+}
+
+bool oneib_pci_is_valid(const struct oneib_pci *pci)
+{
+    return pci->slot <= ONEIB_PCI_SLOT_LAST && pci->function <= ONEIB_PCI_FUNCTION_LAST;
 }
 
 int oneib_pci_compare(const struct oneib_pci *a, const struct oneib_pci *b)

@@ -4,9 +4,6 @@
 #include "domain/domains.h"
 #include <string.h>
 
-#define PCI_SLOT_LAST 31
-#define PCI_FUNCTION_LAST 7
-
 /* --- making --------------------------------------------------------------------------------- */
 
 /* Padding too is 0. */
@@ -112,7 +109,7 @@ static int check_entry(const struct oneib_domain_entry *entry, struct oneib_erro
     /* "one-" and a number are never too long. */
     if (entry->vm_id != oneib_domain_vm_id(entry->name))
         return refuse(err, "a domain's VM is not that of its name");
-    if (entry->vf.slot > PCI_SLOT_LAST || entry->vf.function > PCI_FUNCTION_LAST)
+    if (!oneib_pci_is_valid(&entry->vf))
         return refuse(err, "a device's address is none");
     return 0;
 }

@@ -30,11 +30,6 @@ static bool ends(const char *text, size_t size)
     return memchr(text, '\0', size) != NULL;
 }
 
-static bool is_pci(const struct oneib_pci *pci)
-{
-    return pci->slot <= 31 && pci->function <= 7;
-}
-
 static bool is_device(const char name[ONEIB_DEVICE_NAME_SIZE])
 {
     return ends(name, ONEIB_DEVICE_NAME_SIZE) && oneib_device_name_is_valid(name, strlen(name));
@@ -135,7 +130,7 @@ static int check_have(const struct oneib_request *request, struct oneib_error *e
         return fail(err, "the adapter's name");
     if (request->port == UINT8_MAX || (request->port > 0 && device[0] == '\0'))
         return fail(err, "the port");
-    if (!is_pci(&request->vf))
+    if (!oneib_pci_is_valid(&request->vf))
         return fail(err, "the virtual function's address");
     return 0;
 }
@@ -157,7 +152,7 @@ static int check_request(const struct oneib_request *request, struct oneib_error
         return check_have(request, err);
     if (request->kind == ONEIB_REQUEST_RELEASE)
         return check_release(request, err);
-    return is_pci(&request->vf) ? 0 : fail(err, "the virtual function's address");
+    return oneib_pci_is_valid(&request->vf) ? 0 : fail(err, "the virtual function's address");
 }
 
 int oneib_request_check(const void *bytes, size_t length, struct oneib_request *request,
@@ -272,7 +267,7 @@ static bool are_bools(const void *bytes)
 
 static int check_record(const struct oneib_vf_record *record, struct oneib_error *err)
 {
-    if (!is_pci(&record->vf))
+    if (!oneib_pci_is_valid(&record->vf))
         return fail(err, "the virtual function's address");
     if (!is_device(record->device))
         return fail(err, "the adapter's name");
@@ -293,7 +288,7 @@ static int check_domain(const struct oneib_domain_entry *domain, struct oneib_er
 {
     if (domain->vm_id < -1 || domain->vm_id > INT32_MAX)
         return fail(err, "the domain's VM");
-    if (!is_pci(&domain->vf))
+    if (!oneib_pci_is_valid(&domain->vf))
         return fail(err, "the virtual function's address");
     if (!ends(domain->name, sizeof domain->name))
         return fail(err, "the domain's name");
