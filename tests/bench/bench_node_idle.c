@@ -7,7 +7,6 @@
  */
 #include "../unit/hca/tree.h"
 #include "bench_process.h"
-#include "hca/reservations.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -17,48 +16,6 @@
 #define GOAL_WAKE_UPS 1.0
 #define GOAL_CPU_S 1.0
 
-/* As running VMs have them; no domain is known to end, and none is stale. */
-static void give_vfs(const struct tree_hca *hca)
-{
-    struct oneib_text table = {0};
-    for (unsigned i = 0; i < GIVEN; i++) {
-        const struct oneib_vf_record record = {
-            .vf = tree_vf_pci(hca, i),
-            .device = "mlx4_0",
-            .index = (uint16_t)i,
-            .port = 1,
-            .vm_id = 100 + i,
-            .stage = ONEIB_VF_CLOSED,
-            .guid = ONEIB_VF_GUID_DEFERRED,
-            .since = oneib_seconds_since_boot(),
-        };
-        oneib_vf_record_render(&record, &table);
-        oneib_text_append(&table, "\n");
-    }
-    tree_make_folder("/run/oneib");
-    char *path = tree_path("/run/oneib/vfs");
-    FILE *file = fopen(path, "w");
-    if (!file || fputs(table.data, file) < 0 || fclose(file) != 0)
-        bench_give_up(path);
-    free(path);
-    oneib_text_clear(&table);
-}
-
-static void make_host(void)
-{
-    const struct tree_hca first = {.driver = ONEIB_HCA_MLX4, .vfs = GIVEN};
-    const struct tree_hca second = {
-        .name = "mlx4_1", .driver = ONEIB_HCA_MLX4, .pci = "0000:c1:00.0", .vfs = GIVEN};
-    char text[512];
-    tree_reset(NULL);
-    tree_add_hca(&first);
-    tree_add_hca(&second);
-    snprintf(text, sizeof text, "node = { libvirt = \"test://%s/node.xml\"; };", tree_root());
-    tree_write(text, "/etc/oneib/oneib.conf");
-    tree_write("<node></node>", "/node.xml");
-    give_vfs(&first);
-}
-
 static void rest(unsigned seconds)
 {
     nanosleep(&(struct timespec){.tv_sec = seconds}, NULL);
@@ -67,8 +24,7 @@ static void rest(unsigned seconds)
 int main(void)
 {
     tree_open();
-    make_host();
-    bench_node_start();
+    bench_node_make(GIVEN, GIVEN);
     rest(10);
     const double cpu_before = bench_node_cpu_ms();
     const struct bench_rest before = bench_node_rest();

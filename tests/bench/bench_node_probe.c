@@ -7,47 +7,12 @@
  */
 #include "../unit/hca/tree.h"
 #include "bench_process.h"
-#include "hca/reservations.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #define ROUNDS 20
 #define GOAL_MS 10.0
-
-static void give_one_vf(const struct tree_hca *hca)
-{
-    const struct oneib_vf_record record = {
-        .vf = tree_vf_pci(hca, 0),
-        .device = "mlx4_0",
-        .port = 1,
-        .stage = ONEIB_VF_CLOSED,
-        .guid = ONEIB_VF_GUID_DEFERRED,
-        .since = oneib_seconds_since_boot(),
-    };
-    struct oneib_text line = {0};
-    oneib_vf_record_render(&record, &line);
-    oneib_text_append(&line, "\n");
-    tree_write(line.data, "/run/oneib/vfs");
-    oneib_text_clear(&line);
-}
-
-static void make_host(unsigned vfs)
-{
-    const struct tree_hca first = {.driver = ONEIB_HCA_MLX4, .vfs = vfs};
-    const struct tree_hca second = {
-        .name = "mlx4_1", .driver = ONEIB_HCA_MLX4, .pci = "0000:c1:00.0", .vfs = vfs};
-    char text[512];
-    tree_reset(NULL);
-    tree_add_hca(&first);
-    tree_add_hca(&second);
-    snprintf(text, sizeof text, "node = { libvirt = \"test://%s/node.xml\"; };", tree_root());
-    tree_write(text, "/etc/oneib/oneib.conf");
-    tree_write("<node></node>", "/node.xml");
-    tree_make_folder("/run/oneib");
-    give_one_vf(&first);
-    bench_node_start();
-}
 
 /* Of the probe alone. */
 static unsigned count_calls(void)
@@ -74,7 +39,7 @@ int main(void)
     struct bench_cost costs[ROUNDS];
     tree_open();
     for (size_t i = 0; i < 3; i++) {
-        make_host(vfs[i]);
+        bench_node_make(vfs[i], 1);
         calls[i] = count_calls();
         printf("2 adapters of %u VFs: %u system calls\n", vfs[i], calls[i]);
         if (i < 2)

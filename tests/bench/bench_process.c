@@ -2,6 +2,7 @@
 #include "bench_process.h"
 #include "../unit/hca/tree.h"
 #include "base/clock.h"
+#include "hca/reservations.h"
 #include <dirent.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -73,6 +74,48 @@ struct bench_cost bench_median_cost(const struct bench_cost *costs, size_t count
 /* ---- the node's service --------------------------------------------------------------------- */
 
 static pid_t node;
+
+static void write_table(const struct tree_hca *hca, unsigned given)
+{
+    struct oneib_text table = {0};
+    for (unsigned i = 0; i < given; i++) {
+        const struct oneib_vf_record record = {
+            .vf = tree_vf_pci(hca, i),
+            .device = "mlx4_0",
+            .index = (uint16_t)i,
+            .port = 1,
+            .vm_id = 100 + i,
+            .stage = ONEIB_VF_CLOSED,
+            .guid = ONEIB_VF_GUID_DEFERRED,
+            .since = oneib_seconds_since_boot(),
+        };
+        oneib_vf_record_render(&record, &table);
+        oneib_text_append(&table, "\n");
+    }
+    tree_make_folder("/run/oneib");
+    char *path = tree_path("/run/oneib/vfs");
+    FILE *file = fopen(path, "w");
+    if (!file || fputs(table.data, file) < 0 || fclose(file) != 0)
+        bench_give_up(path);
+    free(path);
+    oneib_text_clear(&table);
+}
+
+void bench_node_make(unsigned vfs, unsigned given)
+{
+    const struct tree_hca first = {.driver = ONEIB_HCA_MLX4, .vfs = vfs};
+    const struct tree_hca second = {
+        .name = "mlx4_1", .driver = ONEIB_HCA_MLX4, .pci = "0000:c1:00.0", .vfs = vfs};
+    char text[512];
+    tree_reset(NULL);
+    tree_add_hca(&first);
+    tree_add_hca(&second);
+    snprintf(text, sizeof text, "node = { libvirt = \"test://%s/node.xml\"; };", tree_root());
+    tree_write(text, "/etc/oneib/oneib.conf");
+    tree_write("<node></node>", "/node.xml");
+    write_table(&first, given);
+    bench_node_start();
+}
 
 void bench_node_start(void)
 {

@@ -18,6 +18,11 @@ struct bench_cost bench_run(const char *const *argv, const char *input_file);
 /* Of each of the two. */
 struct bench_cost bench_median_cost(const struct bench_cost *costs, size_t count);
 
+/*
+ * A simulated node with two mlx4 adapters of `vfs` VFs each, of which the first `given` are VMs':
+ * closed, with deferred GUIDs, and not stale. Then bench_node_start().
+ */
+void bench_node_make(unsigned vfs, unsigned given);
 /* oneib-node of the simulated node, with what it starts: until it knows libvirt's domains; ends
  * with the bench. */
 void bench_node_start(void);
