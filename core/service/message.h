@@ -7,8 +7,9 @@
  *
  * A connection sends requests one after the other, each after the last answer has ended:
  *
- *   HAVE        a NIC's VF, reserved and closed, on its way to what was asked for. Answered at
- *               once: RECORD, or FAILED.
+ *   HAVE        a NIC's VF, reserved and closed, on its way to what oneibd has granted. Answered
+ *               with RECORD once there is a grant, or FAILED when there is none in time: the request
+ *               is no claim, it says only what is waited for.
  *   RELEASE     the VFs of a VM, or of one of its NICs: closed at once. Answered at once: RELEASED,
  *               or FAILED.
  *   RELEASE_VF  one VF, of this VM or of nobody. Likewise.

@@ -14,6 +14,7 @@
 #define ONEIB_VF_VFS_H
 
 #include "base/error.h"
+#include "model/grant.h"
 #include "model/pci.h"
 #include "model/vf_record.h"
 #include "service/message.h"
@@ -125,6 +126,21 @@ int oneib_vfs_step(struct oneib_vfs *vfs, enum oneib_vfs_look look,
 /* Milliseconds until the next step is due: for what is under way 20 at first, then more, up to 250;
  * 0: something has ended, and whoever waits for it is to be told. UINT32_MAX: nothing is due. */
 uint32_t oneib_vfs_due_ms(const struct oneib_vfs *vfs);
+
+/* ---- grants -------------------------------------------------------------------------------- */
+
+/*
+ * Which VFs may be open: the list of the daemon that this node believes, borrowed until the next
+ * call; NULL: none yet. Before this returns, every VF is closed that is open for what is not in it:
+ * no grant for the NIC, or one of another network, key, port, or VF, or a limited one where a full
+ * one was. A record whose grant has another key goes on by itself, closed, until that key is there:
+ * CLOSED with the new key. `fresh`: the list is young enough to open by (grants/message.h). While it
+ * is not, nothing is opened but what is OPEN by its record, was granted by this list, and only has
+ * to follow an index that has moved, or a port that was down. At first there is no list, and nothing
+ * may open. -1: something could not be closed; the rest was all the same.
+ */
+int oneib_vfs_set_grants(struct oneib_vfs *vfs, const struct oneib_grant_list *grants, bool fresh,
+                         struct oneib_error *err);
 
 /* ---- looking ------------------------------------------------------------------------------- */
 

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * oneibd's end: a ZeroMQ ROUTER with CURVE, which hears nodes whose public keys it was told and
+ * nobody else (ZAP). Knows who sent what by the key that CURVE has proved, never by what a message
+ * says. Nothing waits. One thread uses it.
+ */
+#ifndef ONEIB_GRANTS_SERVER_H
+#define ONEIB_GRANTS_SERVER_H
+
+#include "base/error.h"
+#include "grants/message.h"
+#include "grants/seal.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct oneib_grants_server;
+
+struct oneib_grants_server_options {
+    const char *listen; /* daemon.grants: "tcp://ADDRESS:PORT", ADDRESS may be '*' */
+    const struct oneib_curve_pair *curve;
+    const struct oneib_sign_pair *sign;
+};
+
+int oneib_grants_server_open(const struct oneib_grants_server_options *options,
+                             struct oneib_grants_server **server, struct oneib_error *err);
+void oneib_grants_server_close(struct oneib_grants_server *server); /* NULL is fine */
+
+/* Who may connect from now on: pinned keys, and those that are seen for the first time. A key that
+ * is not among them any more is heard no longer, connected or not. Copied. */
+int oneib_grants_server_admit(struct oneib_grants_server *server,
+                              const uint8_t (*keys)[ONEIB_PUBLIC_KEY_SIZE], size_t count,
+                              struct oneib_error *err);
+
+/*
+ * The next message of an admitted node: 1; 0: none now. What cannot be unpacked, or what a node may
+ * not say, is counted for it and dropped; a node with more than 100 messages a second is left unread
+ * for the rest of it (its queue is bounded, its messages are lost). *message is borrowed until the
+ * next call.
+ */
+int oneib_grants_server_next(struct oneib_grants_server *server,
+                             uint8_t node[ONEIB_PUBLIC_KEY_SIZE],
+                             const struct oneib_grants_message **message, struct oneib_error *err);
+/* Packs, signs and sends to that node. Not connected, or its queue is full: nothing is sent, and
+ * *sent is false. A LIST or LIFE is addressed to `node` here: message's own `node` is filled in. */
+int oneib_grants_server_send(struct oneib_grants_server *server,
+                             const uint8_t node[ONEIB_PUBLIC_KEY_SIZE],
+                             struct oneib_grants_message *message, bool *sent,
+                             struct oneib_error *err);
+
+/* To be polled for POLLIN; like all of ZeroMQ's it tells edges: take until 0 first. */
+int oneib_grants_server_fd(const struct oneib_grants_server *server);
+
+struct oneib_grants_counts {
+    uint64_t received, sent, refused_keys, malformed, flooding;
+};
+const struct oneib_grants_counts *
+oneib_grants_server_counts(const struct oneib_grants_server *server);
+
+#endif

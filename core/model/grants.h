@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * From the desired state and what nodes have said to what each node is granted, and to what may be
+ * put into the partitions file now. Pure. docs/design/grants.md tells the rules and why.
+ *
+ * Giving: the grant at the node and the key in the port's table come in either order; the node opens
+ * when it has both. Taking: a list without the grant goes out; the node closes and reports that it
+ * follows that list; only then the key leaves the port's entry, or the entry changes; only when that
+ * was seen may the key be another network's.
+ */
+#ifndef ONEIB_MODEL_GRANTS_H
+#define ONEIB_MODEL_GRANTS_H
+
+#include "base/error.h"
+#include "model/cloud.h"
+#include "model/desired.h"
+#include "model/grant.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* What is known of one host's node. */
+enum oneib_node_state {
+    ONEIB_NODE_UNHEARD, /* it has not reported since this daemon started */
+    ONEIB_NODE_FOLLOWS, /* its last report is younger than ONEIB_REPORT_MS and some, and follows the
+                           list that was sent last (or no list was sent yet) */
+    ONEIB_NODE_AWAITED, /* it was sent a list less than ONEIB_SILENCE_MS ago, and has not reported that
+                           it follows it */
+    ONEIB_NODE_SILENT,  /* it should have, and has not; or it has not reported for too long */
+};
+
+struct oneib_node_view {
+    uint32_t host_id;
+    enum oneib_node_state state;
+    bool table_known; /* `records` is its whole table */
+    const struct oneib_vf_record *records; /* borrowed; what it reported last */
+    size_t record_count;
+    const struct oneib_grant_list *sent; /* borrowed; NULL: none yet */
+};
+
+struct oneib_host_grants {
+    uint32_t host_id;
+    struct oneib_grant *items; /* owned; by (VM, NIC) */
+    size_t count, capacity;
+};
+
+struct oneib_grants {
+    struct oneib_host_grants *hosts; /* owned; by host id; those with a grant */
+    size_t host_count, host_capacity;
+};
+
+struct oneib_grants_input {
+    const struct oneib_cloud *cloud;     /* sorted */
+    const struct oneib_policy *policy;   /* the site, for GUIDs */
+    const struct oneib_desired *desired; /* after the removal hold */
+    size_t held;                         /* removals held back */
+    const struct oneib_node_view *nodes; /* by host id */
+    size_t node_count;
+};
+
+/*
+ * The grants of every host: one for each seat whose verdict is MEMBER, of both hosts while it
+ * migrates. may_set_guid: no other node's reported table has a record of that NIC with a GUID that
+ * is not NONE or DEFERRED, nor was another host granted it before and has not reported since. Where
+ * removals are held, what a node was sent (or, when nothing was sent yet, has open) and whose port
+ * still has that key in desired->table stays granted, unless the VM's own document says that it has
+ * ended or that the NIC is gone. More than ONEIB_GRANTS_MAX for a host: the first by start of the VM,
+ * and a finding.
+ */
+int oneib_grants_compute(const struct oneib_grants_input *input, struct oneib_grants *grants,
+                         struct oneib_findings *findings, struct oneib_error *err);
+const struct oneib_host_grants *oneib_grants_of_host(const struct oneib_grants *grants,
+                                                     uint32_t host_id); /* NULL: none */
+void oneib_grants_clear(struct oneib_grants *grants);
+
+struct oneib_gate_input {
+    const struct oneib_cloud *cloud;
+    const struct oneib_desired *desired;
+    const struct oneib_partition_table *in_force; /* ours, by the file; empty at first */
+    const struct oneib_grants *grants;            /* as they have just been sent */
+    const struct oneib_node_view *nodes;          /* by host id, since then */
+    size_t node_count;
+};
+
+struct oneib_gate {
+    struct oneib_partition_table table; /* what may be written now */
+    size_t kept;     /* entries that wait for their node's report */
+    size_t withheld; /* entries that are not added, because a node is silent or not heard yet */
+};
+
+/*
+ * The partitions file that may be written now. For a port that a host reports (IB_HCA), and that is
+ * not a static member's alone:
+ *  - an entry (port, key) in force and not desired stays while its node is AWAITED, and while its
+ *    node, heard, reports a VF that is open (or not known to be closed) at that key on that port;
+ *    it goes when the node has reported without it, or is SILENT or UNHEARD;
+ *  - an entry desired and not in force is added unless the node is SILENT or UNHEARD and the host has
+ *    VFs (vfs_total): then nothing is added on any port of it;
+ *  - limited to full is a taking and a giving: full comes when the node follows;
+ *  - what stays never makes a port hold more than it has room for: additions wait then.
+ * All else is as desired. The default partition and the fragment's are never touched.
+ */
+int oneib_gate_compute(const struct oneib_gate_input *input, struct oneib_gate *gate,
+                       struct oneib_error *err);
+void oneib_gate_clear(struct oneib_gate *gate);
+
+/* The keys that a host holds, or may: of its grants sent and of its reported table; ascending, each
+ * once. *count of at most `room`; returns how many there are. For the host's attribute IB_KEYS. */
+size_t oneib_keys_of_node(const struct oneib_node_view *node, const struct oneib_host_grants *grants,
+                          oneib_pkey *keys, size_t room);
+
+#endif
