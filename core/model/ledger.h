@@ -23,10 +23,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define ONEIB_LEDGER_TYPE 6231     /* of documents; OneFlow's are 100 and 101 */
-#define ONEIB_LEDGER_NAME "oneib"  /* the document's NAME */
-#define ONEIB_PUBLIC_KEY_SIZE 32   /* bytes: Curve25519 and Ed25519 (libsodium) alike */
-#define ONEIB_ADDRESS_SIZE 128     /* "tcp://HOST:PORT" and its 0 */
+#define ONEIB_LEDGER_TYPE 6231    /* of documents; OneFlow's are 100 and 101 */
+#define ONEIB_LEDGER_NAME "oneib" /* the document's NAME */
+#define ONEIB_PUBLIC_KEY_SIZE 32  /* bytes: Curve25519 and Ed25519 (libsodium) alike */
+#define ONEIB_ADDRESS_SIZE 128    /* "tcp://HOST:PORT" and its 0 */
 
 struct oneib_ledger_network {
     uint32_t network_id;
