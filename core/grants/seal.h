@@ -41,8 +41,9 @@ void oneib_random(void *bytes, size_t size);
 
 /*
  * The pair that the node keeps in `path` (root's, 0600), bound to its machine: a file that names
- * another machine id (a cloned image), or that does not parse, is replaced by a new pair, and
- * *made is true. machine_id: as in /etc/machine-id, 32 hexadecimal digits.
+ * another machine id (a cloned image), that others may read, or that does not parse, is replaced by
+ * a new pair, and *made is true. machine_id: as in /etc/machine-id, 32 hexadecimal digits; INPUT
+ * when it is not.
  */
 int oneib_node_pair(const char *path, const char *machine_id, struct oneib_curve_pair *pair,
                     bool *made, struct oneib_error *err);
