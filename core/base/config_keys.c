@@ -11,6 +11,9 @@
 
 #define HEXADECIMAL "0123456789abcdefABCDEF"
 
+/* Of an address of a daemon's: model/ledger.h, which this library does not know. */
+#define ADDRESS_SIZE 128
+
 /* ---- what strings must be
  * ------------------------------------------------------------------------------ */
 
@@ -81,6 +84,16 @@ static const char *check_listen(const char *string, size_t index)
         (colon && colon > string && oneib_parse_decimal(colon + 1, UINT16_MAX, &port) && port > 0))
         return NULL;
     return "must be ADDRESS:PORT, or \"none\"";
+}
+
+static const char *check_grants(const char *string, size_t index)
+{
+    static const char scheme[] = "tcp://";
+    if (strncmp(string, scheme, strlen(scheme)) != 0 || strlen(string) >= ADDRESS_SIZE ||
+        check_listen(string + strlen(scheme), index) ||
+        strcmp(string + strlen(scheme), "none") == 0)
+        return "must be tcp://ADDRESS:PORT";
+    return NULL;
 }
 
 /* The arguments of a command may be anything. */
@@ -217,6 +230,10 @@ const struct oneib_config_key oneib_config_keys[] = {
      .maximum = 86400000, .default_number = 120000},
     {"daemon", "metrics", ONEIB_CONFIG_STRING, FIELD(daemon.metrics), .check = check_listen,
      .default_string = "127.0.0.1:9677"},
+    {"daemon", "grants", ONEIB_CONFIG_STRING, FIELD(daemon.grants), .check = check_grants,
+     .default_string = "tcp://*:2633"},
+    {"daemon", "key", ONEIB_CONFIG_STRING, FIELD(daemon.key), .check = check_path,
+     .default_string = "/var/lib/oneib/daemon.key"},
 
     {"node", "libvirt", ONEIB_CONFIG_STRING, FIELD(node.libvirt), .check = check_libvirt,
      .default_string = "qemu:///system"},

@@ -95,6 +95,8 @@ static void assert_same(const struct oneib_config *a, const struct oneib_config 
     assert_int_equal(a->daemon.reread_ms, b->daemon.reread_ms);
     assert_int_equal(a->daemon.verify_ms, b->daemon.verify_ms);
     assert_string_same(a->daemon.metrics, b->daemon.metrics);
+    assert_string_same(a->daemon.grants, b->daemon.grants);
+    assert_string_same(a->daemon.key, b->daemon.key);
     assert_int_equal(a->log.level, b->log.level);
     assert_int_equal(a->log.format, b->log.format);
 }
@@ -142,6 +144,8 @@ static void the_defaults_are_the_documented_ones(void **state)
     assert_int_equal(config.daemon.reread_ms, 600000);
     assert_int_equal(config.daemon.verify_ms, 120000);
     assert_string_equal(config.daemon.metrics, "127.0.0.1:9677");
+    assert_string_equal(config.daemon.grants, "tcp://*:2633");
+    assert_string_equal(config.daemon.key, "/var/lib/oneib/daemon.key");
     assert_int_equal(config.log.level, ONEIB_LOG_INFO);
     assert_int_equal(config.log.format, ONEIB_LOG_TEXT);
     oneib_config_clear(&config);
@@ -234,6 +238,7 @@ static const char everything[] = "site = 65535;\n"
                                  "daemon = {\n"
                                  "    poll_preparing = 100; poll_idle = 600000;\n"
                                  "    reread = 86400000; verify = 1000; metrics = \"[::1]:1\";\n"
+                                 "    grants = \"tcp://10.0.0.1:26\"; key = \"/k\";\n"
                                  "};\n"
                                  "log = { level = \"debug\"; format = \"json\"; };\n";
 
@@ -281,6 +286,8 @@ static void every_key_is_read(void **state)
     assert_int_equal(config.daemon.reread_ms, 86400000);
     assert_int_equal(config.daemon.verify_ms, 1000);
     assert_string_equal(config.daemon.metrics, "[::1]:1");
+    assert_string_equal(config.daemon.grants, "tcp://10.0.0.1:26");
+    assert_string_equal(config.daemon.key, "/k");
     assert_int_equal(config.log.level, ONEIB_LOG_DEBUG);
     assert_int_equal(config.log.format, ONEIB_LOG_JSON);
     oneib_config_clear(&config);
@@ -545,6 +552,17 @@ static void metrics_have_an_address_with_a_port_or_are_none(void **state)
     assert_strings("daemon", "metrics", bad, "daemon.metrics must be ADDRESS:PORT");
 }
 
+static void nodes_connect_to_an_address_with_a_port(void **state)
+{
+    (void)state;
+    const char *const good[] = {"tcp://*:2633", "tcp://10.0.0.1:1", "tcp://[::1]:65535", NULL};
+    const char *const bad[] = {
+        "",        "none",      "tcp://none",    "*:2633",      "ipc:///run/x",
+        "tcp://*", "tcp://*:0", "tcp://*:65536", "tcp://:2633", NULL};
+    assert_strings("daemon", "grants", good, NULL);
+    assert_strings("daemon", "grants", bad, "daemon.grants must be tcp://ADDRESS:PORT");
+}
+
 static void the_reload_command_is_a_program_with_arguments(void **state)
 {
     (void)state;
@@ -787,6 +805,8 @@ static void any_configuration_loads_back(void **state)
         replace_string(&config.one.events, random_string(&seed, "tcp://", ""));
         config.daemon.verify_ms = 1000 + next_random(&seed) % 86399001;
         replace_string(&config.daemon.metrics, random_string(&seed, "a", ":7"));
+        replace_string(&config.daemon.grants, random_string(&seed, "tcp://a", ":7"));
+        replace_string(&config.daemon.key, random_string(&seed, "/", "k"));
         assert_renders_to_itself(&config);
         oneib_config_clear(&config);
     }
@@ -816,6 +836,7 @@ int main(void)
         cmocka_unit_test(names_and_endpoints_are_checked),
         cmocka_unit_test(the_event_stream_has_an_address_or_is_none),
         cmocka_unit_test(metrics_have_an_address_with_a_port_or_are_none),
+        cmocka_unit_test(nodes_connect_to_an_address_with_a_port),
         cmocka_unit_test(the_reload_command_is_a_program_with_arguments),
         cmocka_unit_test(full_members_are_guids),
         cmocka_unit_test(a_syntax_error_names_file_and_line),
