@@ -19,6 +19,7 @@
 #include <stdint.h>
 
 #define ONEIB_NO_ID UINT32_MAX
+#define ONEIB_NODE_KEY_TEXT_SIZE 65 /* with its 0 */
 
 enum oneib_hca_driver { ONEIB_HCA_OTHER, ONEIB_HCA_MLX4, ONEIB_HCA_MLX5 };
 
@@ -46,6 +47,9 @@ struct oneib_host {
     char *switches;    /* owned: IB_SWITCH as oned has it; NULL: none */
     int8_t state;      /* oned's HOST_STATES; -1: not said */
     char *problem;     /* owned, untrusted: what its probe says is wrong; NULL: nothing */
+    char node_key[ONEIB_NODE_KEY_TEXT_SIZE]; /* IB_NODE_KEY, its service's public key as its probe
+                                                says it: 64 lower case hexadecimal digits; "":
+                                                none. Monitoring is not authenticated */
 };
 
 /* "on", "off", "disabled", "error", "init", as OpenNebula's own commands call them; "unknown". */

@@ -28,7 +28,7 @@ static const struct oneib_field hca_fields[HCA_FIELDS] = {
 struct host {
     struct oneib_host result;
     struct oneib_shown object; /* `host "node3"`, for findings */
-    struct oneib_value id, name, state, vfs_total, vfs_free, switches, problem;
+    struct oneib_value id, name, state, vfs_total, vfs_free, switches, problem, node_key;
     size_t vectors; /* IB_HCA seen */
     size_t invalid_vms;
 };
@@ -158,6 +158,8 @@ static int read_scalar(struct oneib_reader *reader, struct host *host, struct on
         return oneib_reader_value(reader, ONEIB_NUMBER_LENGTH, &host->vfs_free, err);
     if (oneib_reader_at(reader, ONEIB_NAME_IB_SWITCH))
         return oneib_reader_value(reader, ONEIB_SWITCHES_LENGTH, &host->switches, err);
+    if (oneib_reader_at(reader, ONEIB_NAME_IB_NODE_KEY))
+        return oneib_reader_value(reader, ONEIB_NODE_KEY_TEXT_SIZE, &host->node_key, err);
     if (oneib_reader_at(reader, ONEIB_NAME_IB_PROBLEM))
         return oneib_reader_value(reader, PROBLEM_LENGTH, &host->problem, err);
     return 0;
@@ -238,6 +240,13 @@ static int keep_problem(const struct oneib_value *value, char **copy, struct one
     return *copy ? 0 : oneib_fail_memory(err);
 }
 
+static void keep_node_key(const struct oneib_value *value, char text[ONEIB_NODE_KEY_TEXT_SIZE])
+{
+    if (value->state == ONEIB_VALUE_TEXT && value->length == ONEIB_NODE_KEY_TEXT_SIZE - 1 &&
+        strspn(value->text, "0123456789abcdef") == value->length)
+        memcpy(text, value->text, ONEIB_NODE_KEY_TEXT_SIZE);
+}
+
 /* Anything but what the probe would print, or the writer write, counts as nothing. */
 static int keep_scalars(struct host *host, struct oneib_error *err)
 {
@@ -247,6 +256,7 @@ static int keep_scalars(struct host *host, struct oneib_error *err)
     host->result.vfs_free =
         oneib_value_number(&host->vfs_free, ONEIB_VFS_FREE_MAX, &number) ? (int32_t)number : -1;
     host->result.state = oneib_value_number(&host->state, INT8_MAX, &number) ? (int8_t)number : -1;
+    keep_node_key(&host->node_key, host->result.node_key);
     if (keep_text(&host->switches, &host->result.switches, err) < 0)
         return -1;
     return keep_problem(&host->problem, &host->result.problem, err);

@@ -63,7 +63,7 @@ static bool same_switches(const struct oneib_host *a, const struct oneib_host *b
 bool oneib_mirror_same_host(const struct oneib_host *a, const struct oneib_host *b)
 {
     return a->id == b->id && a->vfs_limit == b->vfs_limit && a->vfs_free == b->vfs_free &&
-           same_switches(a, b) && same_ports(a, b);
+           strcmp(a->node_key, b->node_key) == 0 && same_switches(a, b) && same_ports(a, b);
 }
 
 bool oneib_mirror_same_attachment(const struct oneib_attachment *a,

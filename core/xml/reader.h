@@ -45,6 +45,7 @@
     X(IB_HCA)                                                                                      \
     X(IB_HPC)                                                                                      \
     X(IB_MEMBERSHIP)                                                                               \
+    X(IB_NODE_KEY)                                                                                 \
     X(IB_PROBLEM)                                                                                  \
     X(IB_RATE)                                                                                     \
     X(IB_RESERVATION)                                                                              \

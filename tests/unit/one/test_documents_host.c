@@ -279,6 +279,29 @@ static void a_hosts_state_and_its_probes_problem_are_read(void **state)
     reading_end(&reading);
 }
 
+static void a_hosts_node_key_is_64_lower_case_hexadecimal_digits(void **state)
+{
+    (void)state;
+    static const char key[] = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";
+    static const char *const bad[] = {
+        "",
+        "00112233445566778899aabbccddeeff00112233445566778899aabbccddeef",
+        "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff0",
+        "00112233445566778899AABBCCDDEEFF00112233445566778899aabbccddeeff",
+        "00112233445566778899aabbccddeeff00112233445566778899aabbccddeefg",
+    };
+    char text[256];
+    struct reading reading;
+    snprintf(text, sizeof text, "<IB_NODE_KEY>%s</IB_NODE_KEY>", key);
+    assert_string_equal(host_saying(&reading, text)->node_key, key);
+    reading_end(&reading);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        snprintf(text, sizeof text, "<IB_NODE_KEY>%s</IB_NODE_KEY>", bad[i]);
+        assert_string_equal(host_saying(&reading, text)->node_key, "");
+        reading_end(&reading);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -295,6 +318,7 @@ int main(void)
         cmocka_unit_test(what_the_probe_counts_is_read_when_it_is_a_number),
         cmocka_unit_test(a_host_that_was_told_of_nothing_says_so),
         cmocka_unit_test(a_hosts_state_and_its_probes_problem_are_read),
+        cmocka_unit_test(a_hosts_node_key_is_64_lower_case_hexadecimal_digits),
         cmocka_unit_test(a_list_of_switches_longer_than_any_is_none),
         cmocka_unit_test(findings_about_a_host_are_attributed_to_it),
         cmocka_unit_test(a_finding_about_a_host_without_an_id_is_nobodys),
