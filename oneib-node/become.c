@@ -25,7 +25,8 @@
 #define IS_SANITIZED 0
 #endif
 
-int oneib_user_find(const char *name, struct oneib_user *user, struct oneib_error *err)
+int oneib_user_find(const char *name, const char *program, struct oneib_user *user,
+                    struct oneib_error *err)
 {
     *user = (struct oneib_user){0};
     if (geteuid() != 0)
@@ -35,13 +36,14 @@ int oneib_user_find(const char *name, struct oneib_user *user, struct oneib_erro
     if (!found && errno != 0 && errno != ENOENT && errno != ESRCH)
         return oneib_fail_errno(err, errno, "looking for the user \"%s\"", name);
     if (!found)
-        return oneib_fail(err, ONEIB_ERROR_NOT_FOUND,
-                          "there is no user \"%s\", whom oneib-domains is to run as: 'install.sh "
-                          "--node' makes one",
-                          name);
+        return oneib_fail(
+            err, ONEIB_ERROR_NOT_FOUND,
+            "there is no user \"%s\", whom %s is to run as: 'install.sh --node' makes "
+            "one",
+            name, program);
     if (found->pw_uid == 0)
-        return oneib_fail(err, ONEIB_ERROR_REFUSED,
-                          "\"%s\", whom oneib-domains is to run as, is root", name);
+        return oneib_fail(err, ONEIB_ERROR_REFUSED, "\"%s\", whom %s is to run as, is root", name,
+                          program);
     *user = (struct oneib_user){.is_another = true, .user = found->pw_uid, .group = found->pw_gid};
     return 0;
 }

@@ -14,8 +14,10 @@ struct oneib_user {
 };
 
 /* Called by root: whom that name is; by all others nobody is looked up, and they stay who they are.
- * NOT_FOUND: there is no such user; REFUSED: it is root. */
-int oneib_user_find(const char *name, struct oneib_user *user, struct oneib_error *err);
+ * program: what is to run as that user, for errors. NOT_FOUND: there is no such user; REFUSED: it
+ * is root. */
+int oneib_user_find(const char *name, const char *program, struct oneib_user *user,
+                    struct oneib_error *err);
 
 /*
  * Of a process that was just forked from `parent`, with nobody else's threads: it becomes that user

@@ -279,6 +279,12 @@ void oneib_domain_feed_refresh(struct oneib_domain_feed *feed)
 
 /* --- beginning and end ---------------------------------------------------------------------- */
 
+static void tell_failure(int socket, const struct oneib_error *why)
+{
+    const struct oneib_domain_news news = oneib_domain_news_unknown(why->text);
+    send(socket, &news, sizeof news, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
 static int start_supervisor(struct oneib_domain_feed *feed,
                             const struct oneib_domain_feed_options *options,
                             struct oneib_error *err)
@@ -286,9 +292,11 @@ static int start_supervisor(struct oneib_domain_feed *feed,
     char program[PATH_MAX];
     oneib_node_program(PROGRAM, BUILT, program);
     const struct oneib_supervisor_options supervisor = {
+        .name = PROGRAM,
         .program = options->program ? options->program : program,
-        .uri = options->uri,
+        .argument = options->uri,
         .user = options->user ? options->user : ONEIB_DOMAINS_USER,
+        .tell_failure = tell_failure,
     };
     return oneib_supervisor_start(&supervisor, &feed->supervisor, err);
 }

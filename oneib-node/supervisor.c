@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "oneib-node/supervisor.h"
 #include "base/cleanup.h"
-#include "oneib-domains/message.h"
 #include "oneib-node/become.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -20,7 +19,7 @@
 /* What an order is, beside the socket that comes with it. */
 static const char start_order = 'S';
 
-/* --- oneib-domains -------------------------------------------------------------------------- */
+/* --- the program ---------------------------------------------------------------------------- */
 
 /* systemd tells all of a service's processes to end, and a terminal all of its own: these end when
  * oneib-node does. */
@@ -36,17 +35,11 @@ static void set_signals(void)
     sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-static void tell_failure(int socket, const struct oneib_error *err)
-{
-    const struct oneib_domain_news news = oneib_domain_news_unknown(err->text);
-    send(socket, &news, sizeof news, MSG_DONTWAIT | MSG_NOSIGNAL);
-}
-
 /* Dies with the supervisor, whatever ends that. */
 static int die_with(pid_t supervisor, struct oneib_error *err)
 {
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
-        return oneib_fail_errno(err, errno, "tying oneib-domains to its supervisor");
+        return oneib_fail_errno(err, errno, "tying it to its supervisor");
     if (getppid() != supervisor)
         return oneib_fail(err, ONEIB_ERROR_REFUSED, "the supervisor has ended");
     return 0;
@@ -56,16 +49,17 @@ static int die_with(pid_t supervisor, struct oneib_error *err)
 static void become_program(const struct oneib_supervisor_options *options, pid_t supervisor,
                            struct oneib_error *err)
 {
-    char program[PATH_MAX], uri[PATH_MAX];
+    const char *given = options->argument ? options->argument : "";
+    char program[PATH_MAX], argument[PATH_MAX];
     char path[] = "PATH=/usr/bin:/bin", home[] = "HOME=/";
     char *const environment[] = {path, home, NULL};
-    char *const arguments[] = {program, uri, NULL};
-    if (strlen(options->program) >= sizeof program || strlen(options->uri) >= sizeof uri) {
-        oneib_fail(err, ONEIB_ERROR_INPUT, "its path or the URI is too long");
+    char *const arguments[] = {program, options->argument ? argument : NULL, NULL};
+    if (strlen(options->program) >= sizeof program || strlen(given) >= sizeof argument) {
+        oneib_fail(err, ONEIB_ERROR_INPUT, "its path or its argument is too long");
         return;
     }
     strcpy(program, options->program);
-    strcpy(uri, options->uri);
+    strcpy(argument, given);
     set_signals();
     if (die_with(supervisor, err) < 0)
         return;
@@ -80,7 +74,7 @@ __attribute__((noreturn)) static void run_program(const struct oneib_supervisor_
     if (dup2(socket, STDIN_FILENO) < 0 || close_range(STDERR_FILENO + 1, UINT_MAX, 0) < 0)
         _exit(1);
     become_program(options, supervisor, &err);
-    tell_failure(STDIN_FILENO, &err);
+    options->tell_failure(STDIN_FILENO, &err);
     _exit(1);
 }
 
@@ -94,8 +88,8 @@ static pid_t start_program(const struct oneib_supervisor_options *options, int s
         run_program(options, supervisor, socket);
     if (child > 0)
         return child;
-    oneib_fail_errno(&err, errno, "starting a process for oneib-domains");
-    tell_failure(socket, &err);
+    oneib_fail_errno(&err, errno, "starting a process for %s", options->name);
+    options->tell_failure(socket, &err);
     return 0;
 }
 
@@ -221,13 +215,13 @@ int oneib_supervisor_start(const struct oneib_supervisor_options *options,
                            struct oneib_supervisor *supervisor, struct oneib_error *err)
 {
     struct oneib_user user;
-    *supervisor = (struct oneib_supervisor){.pid = -1, .control = -1};
-    if (oneib_user_find(options->user, &user, err) < 0)
+    *supervisor = (struct oneib_supervisor){.pid = -1, .control = -1, .name = options->name};
+    if (oneib_user_find(options->user, options->name, &user, err) < 0)
         return -1;
     if (start(options, &user, supervisor, err) == 0)
         return 0;
     oneib_supervisor_end(supervisor);
-    return oneib_wrap(err, "starting the supervisor of oneib-domains");
+    return oneib_wrap(err, "starting the supervisor of %s", options->name);
 }
 
 int oneib_supervisor_order(const struct oneib_supervisor *supervisor, int socket,
@@ -249,7 +243,7 @@ int oneib_supervisor_order(const struct oneib_supervisor *supervisor, int socket
     right->cmsg_len = CMSG_LEN(sizeof socket);
     memcpy(CMSG_DATA(right), &socket, sizeof socket);
     if (sendmsg(supervisor->control, &message, MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
-        return oneib_fail_errno(err, errno, "having oneib-domains started");
+        return oneib_fail_errno(err, errno, "having %s started", supervisor->name);
     return 0;
 }
 
