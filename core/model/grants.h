@@ -26,7 +26,8 @@ enum oneib_node_state {
                            list that was sent last (or no list was sent yet) */
     ONEIB_NODE_AWAITED, /* it was sent a list less than ONEIB_SILENCE_MS ago, and has not reported that
                            it follows it */
-    ONEIB_NODE_SILENT,  /* it should have, and has not; or it has not reported for too long */
+    ONEIB_NODE_SILENT,  /* it should have, and has not; or it has not reported for too long. A new
+                           list does not make it AWAITED again: only a report does */
 };
 
 struct oneib_node_view {
@@ -104,9 +105,15 @@ int oneib_gate_compute(const struct oneib_gate_input *input, struct oneib_gate *
                        struct oneib_error *err);
 void oneib_gate_clear(struct oneib_gate *gate);
 
-/* The keys that a host holds, or may: of its grants sent and of its reported table; ascending, each
- * once. *count of at most `room`; returns how many there are. For the host's attribute IB_KEYS. */
+/*
+ * The keys that a host holds, or may: of what it was sent and is about to be (grants: may be NULL),
+ * and of its reported table; ascending, each once. before: what its IB_KEYS names now; that stays
+ * until the node FOLLOWS and its table is known, for only then it can be told what it may have
+ * opened since it reported last. At most `room` are written to *keys; returns how many there are.
+ * For the host's attribute IB_KEYS.
+ */
 size_t oneib_keys_of_node(const struct oneib_node_view *node, const struct oneib_host_grants *grants,
-                          oneib_pkey *keys, size_t room);
+                          const oneib_pkey *before, size_t before_count, oneib_pkey *keys,
+                          size_t room);
 
 #endif
