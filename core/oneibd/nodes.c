@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "oneibd/nodes.h"
+#include "base/array.h"
+#include <stdlib.h>
+#include <string.h>
+
+#define NEVER (-1.0)
+
+static void clear_node(struct oneib_node *node)
+{
+    free(node->sent);
+    free(node->records);
+    *node = (struct oneib_node){0};
+}
+
+/* ---- who there is -------------------------------------------------------------------------- */
+
+struct oneib_node *oneib_nodes_of_host(const struct oneib_nodes *nodes, uint32_t host_id)
+{
+    size_t low = 0, high = nodes->count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (nodes->items[middle].identity.host_id < host_id)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < nodes->count && nodes->items[low].identity.host_id == host_id ? &nodes->items[low]
+                                                                               : NULL;
+}
+
+struct oneib_node *oneib_nodes_of_key(const struct oneib_nodes *nodes,
+                                      const uint8_t key[ONEIB_PUBLIC_KEY_SIZE])
+{
+    for (size_t i = 0; i < nodes->count; i++)
+        if (memcmp(nodes->items[i].identity.key, key, ONEIB_PUBLIC_KEY_SIZE) == 0)
+            return &nodes->items[i];
+    return NULL;
+}
+
+/* What is known of the host by that key moves on; else it is a new one. */
+static struct oneib_node take_over(struct oneib_nodes *nodes, const struct oneib_identity *identity,
+                                   double now)
+{
+    struct oneib_node *known = oneib_nodes_of_host(nodes, identity->host_id);
+    if (known && memcmp(known->identity.key, identity->key, ONEIB_PUBLIC_KEY_SIZE) == 0) {
+        const struct oneib_node node = *known;
+        known->sent = NULL;
+        known->records = NULL;
+        return node;
+    }
+    nodes->news = ONEIB_NODES_NOW;
+    return (struct oneib_node){
+        .identity = *identity, .begun_at = now, .heard_at = NEVER, .seen = ONEIB_NODE_UNHEARD};
+}
+
+int oneib_nodes_believe(struct oneib_nodes *nodes, const struct oneib_identities *identities,
+                        double now, struct oneib_error *err)
+{
+    struct oneib_node *items = calloc(identities->count + 1, sizeof *items);
+    if (!items)
+        return oneib_fail_memory(err);
+    for (size_t i = 0; i < identities->count; i++)
+        items[i] = take_over(nodes, &identities->items[i], now);
+    for (size_t i = 0; i < nodes->count; i++)
+        clear_node(&nodes->items[i]);
+    free(nodes->items);
+    nodes->items = items;
+    nodes->count = nodes->capacity = identities->count;
+    return 0;
+}
+
+/* ---- lists --------------------------------------------------------------------------------- */
+
+static bool is_same_list(const struct oneib_grant_list *list, const struct oneib_grant *grants,
+                         size_t count)
+{
+    if (!list || list->count != count)
+        return false;
+    for (size_t i = 0; i < count; i++)
+        if (!oneib_grant_equal(&list->items[i], &grants[i]))
+            return false;
+    return true;
+}
+
+/* With more of them than are remembered the newest one shares the place of the one before, which
+ * is older: the node has to be as quick as for that one. */
+static void owe(struct oneib_node *node, double now)
+{
+    if (node->owed_count == ONEIB_NODE_OWED)
+        node->owed[ONEIB_NODE_OWED - 1].serial = node->serial;
+    else
+        node->owed[node->owed_count++] = (struct oneib_node_owed){node->serial, now};
+}
+
+int oneib_nodes_list(struct oneib_nodes *nodes, struct oneib_node *node,
+                     const struct oneib_grant *grants, size_t count, double now, bool *changed,
+                     struct oneib_error *err)
+{
+    *changed = !is_same_list(node->sent, grants, count);
+    if (!*changed)
+        return 0;
+    /* As long as its items are: thousands of nodes have few grants each. */
+    struct oneib_grant_list *list =
+        malloc(offsetof(struct oneib_grant_list, items) + count * sizeof *grants);
+    if (!list)
+        return oneib_fail_memory(err);
+    list->count = count;
+    if (count > 0)
+        memcpy(list->items, grants, count * sizeof *grants);
+    free(node->sent);
+    node->sent = list;
+    node->serial = ++nodes->serial;
+    owe(node, now);
+    return 0;
+}
+
+/* ---- reports ------------------------------------------------------------------------------- */
+
+static void acknowledge(struct oneib_node *node, uint64_t serial)
+{
+    size_t done = 0;
+    while (done < node->owed_count && node->owed[done].serial <= serial)
+        done++;
+    node->owed_count -= done;
+    memmove(node->owed, node->owed + done, node->owed_count * sizeof *node->owed);
+}
+
+/* A service that has begun anew follows nothing: the list that it was sent is owed again. */
+static void follow(struct oneib_node *node, uint64_t serial, double now)
+{
+    if (serial < node->follows && node->serial > 0 && node->owed_count == 0)
+        owe(node, now);
+    node->follows = serial;
+    acknowledge(node, serial);
+}
+
+static bool is_same_record(const struct oneib_vf_record *a, const struct oneib_vf_record *b)
+{
+    return oneib_pci_compare(&a->vf, &b->vf) == 0 && strcmp(a->device, b->device) == 0 &&
+           a->port == b->port && a->vm_id == b->vm_id && a->nic_id == b->nic_id &&
+           a->network_id == b->network_id && a->pkey == b->pkey && a->limited == b->limited &&
+           a->stage == b->stage && a->guid == b->guid && a->in_domain == b->in_domain;
+}
+
+static bool is_same_table(const struct oneib_node *node, const struct oneib_report_message *report)
+{
+    if (node->table_known != report->complete || node->record_count != report->count)
+        return false;
+    for (size_t i = 0; i < report->count; i++)
+        if (!is_same_record(&node->records[i], &report->records[i]))
+            return false;
+    return true;
+}
+
+static int keep_table(struct oneib_node *node, const struct oneib_report_message *report,
+                      struct oneib_error *err)
+{
+    struct oneib_vf_record *records = malloc((report->count + 1) * sizeof *records);
+    if (!records)
+        return oneib_fail_memory(err);
+    memcpy(records, report->records, report->count * sizeof *records);
+    free(node->records);
+    node->records = records;
+    node->record_count = report->count;
+    node->table_known = report->complete;
+    return 0;
+}
+
+static void tell(struct oneib_nodes *nodes, enum oneib_nodes_news news)
+{
+    if (nodes->news < news)
+        nodes->news = news;
+}
+
+int oneib_nodes_hear(struct oneib_nodes *nodes, struct oneib_node *node,
+                     const struct oneib_report_message *report, double now, struct oneib_error *err)
+{
+    /* A serial that was never given is a lie: it follows nothing. */
+    const bool ours =
+        report->follows.instance == nodes->instance && report->follows.serial <= node->serial;
+    const uint64_t follows = ours ? report->follows.serial : 0;
+    if (!is_same_table(node, report)) {
+        if (keep_table(node, report, err) < 0)
+            return -1;
+        tell(nodes, nodes->awaited ? ONEIB_NODES_NOW : ONEIB_NODES_LATER);
+    }
+    follow(node, follows, now);
+    node->believes = report->believes;
+    node->heard_at = now;
+    return 0;
+}
+
+/* ---- what follows from it ------------------------------------------------------------------ */
+
+/* When time alone makes the node silent. */
+static double silent_at(const struct oneib_node *node)
+{
+    const double report_due = node->heard_at + ONEIB_NODE_SILENT_MS;
+    if (node->owed_count == 0)
+        return report_due;
+    const double list_due = node->owed[0].at + ONEIB_SILENCE_MS;
+    return list_due < report_due ? list_due : report_due;
+}
+
+enum oneib_node_state oneib_node_state(const struct oneib_node *node, double now)
+{
+    if (node->heard_at < 0)
+        return ONEIB_NODE_UNHEARD;
+    if (now >= silent_at(node))
+        return ONEIB_NODE_SILENT;
+    return node->owed_count > 0 ? ONEIB_NODE_AWAITED : ONEIB_NODE_FOLLOWS;
+}
+
+double oneib_node_unheard_ms(const struct oneib_node *node, double now)
+{
+    return now - (node->heard_at < 0 ? node->begun_at : node->heard_at);
+}
+
+int oneib_nodes_look(struct oneib_nodes *nodes, double now, const struct oneib_node_view **views,
+                     struct oneib_error *err)
+{
+    if (oneib_reserve(&nodes->views, &nodes->view_capacity, nodes->count + 1, sizeof *nodes->views,
+                      err) < 0)
+        return -1;
+    for (size_t i = 0; i < nodes->count; i++) {
+        struct oneib_node *node = &nodes->items[i];
+        node->seen = oneib_node_state(node, now);
+        nodes->views[i] = (struct oneib_node_view){
+            .host_id = node->identity.host_id,
+            .state = node->seen,
+            .table_known = node->table_known,
+            .records = node->records,
+            .record_count = node->record_count,
+            .sent = node->sent,
+        };
+    }
+    nodes->news = ONEIB_NODES_NOTHING;
+    *views = nodes->views;
+    return 0;
+}
+
+static bool is_heard(enum oneib_node_state state)
+{
+    return state == ONEIB_NODE_FOLLOWS || state == ONEIB_NODE_AWAITED;
+}
+
+enum oneib_nodes_news oneib_nodes_news(const struct oneib_nodes *nodes, double now)
+{
+    enum oneib_nodes_news news = nodes->news;
+    for (size_t i = 0; i < nodes->count && news < ONEIB_NODES_NOW; i++) {
+        const struct oneib_node *node = &nodes->items[i];
+        const enum oneib_node_state state = oneib_node_state(node, now);
+        if (state == node->seen)
+            continue;
+        news = nodes->awaited || is_heard(state) != is_heard(node->seen) ? ONEIB_NODES_NOW
+                                                                         : ONEIB_NODES_LATER;
+    }
+    return news;
+}
+
+double oneib_nodes_wait(const struct oneib_nodes *nodes, double now, double otherwise)
+{
+    double wait = otherwise;
+    for (size_t i = 0; i < nodes->count; i++) {
+        const struct oneib_node *node = &nodes->items[i];
+        if (node->heard_at < 0 || node->seen == ONEIB_NODE_SILENT)
+            continue;
+        const double left = silent_at(node) - now;
+        if (left < wait)
+            wait = left > 0 ? left : 0;
+    }
+    return wait;
+}
+
+size_t oneib_nodes_unheard(const struct oneib_nodes *nodes)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < nodes->count; i++)
+        count += nodes->items[i].heard_at < 0;
+    return count;
+}
+
+void oneib_nodes_clear(struct oneib_nodes *nodes)
+{
+    for (size_t i = 0; i < nodes->count; i++)
+        clear_node(&nodes->items[i]);
+    free(nodes->items);
+    free(nodes->views);
+    *nodes = (struct oneib_nodes){.instance = nodes->instance};
+}

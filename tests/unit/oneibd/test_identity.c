@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "oneibd/identity.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+// clang-format off
+#include <cmocka.h>
+// clang-format on
+
+static struct oneib_error err;
+static struct oneib_cloud cloud;
+static struct oneib_ledger ledger;
+static struct oneib_findings findings;
+static struct oneib_identities identities;
+
+static int begin(void **state)
+{
+    (void)state;
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    oneib_cloud_clear(&cloud);
+    oneib_ledger_clear(&ledger);
+    oneib_findings_clear(&findings);
+    oneib_identities_clear(&identities);
+    return 0;
+}
+
+/* The key is one byte, repeated; 0: it reports none. */
+static void host_says(uint32_t id, uint8_t key)
+{
+    struct oneib_host *host = oneib_cloud_add_host(&cloud, &err);
+    assert_non_null(host);
+    host->id = id;
+    for (size_t i = 0; key && i < ONEIB_PUBLIC_KEY_SIZE; i++)
+        snprintf(host->node_key + 2 * i, 3, "%02x", key);
+}
+
+static void pin(uint32_t id, uint8_t key)
+{
+    struct oneib_ledger_host host = {.host_id = id};
+    memset(host.key, key, sizeof host.key);
+    assert_int_equal(oneib_ledger_pin(&ledger, &host, &err), 0);
+}
+
+static void find(void)
+{
+    oneib_cloud_sort(&cloud);
+    assert_int_equal(oneib_identities_find(&cloud, &ledger, &identities, &findings, &err), 0);
+}
+
+static void assert_believed(size_t index, uint32_t host, uint8_t key, bool is_pinned)
+{
+    assert_true(index < identities.count);
+    assert_int_equal(identities.items[index].host_id, host);
+    assert_int_equal(identities.items[index].key[0], key);
+    assert_int_equal(identities.items[index].key[ONEIB_PUBLIC_KEY_SIZE - 1], key);
+    assert_int_equal(identities.items[index].is_pinned, is_pinned);
+}
+
+static void assert_finding(const char *code, uint32_t host)
+{
+    char name[32];
+    snprintf(name, sizeof name, "host %u", host);
+    for (size_t i = 0; i < findings.count; i++)
+        if (strcmp(findings.items[i].code, code) == 0 && strstr(findings.items[i].text, name))
+            return;
+    fail_msg("no %s of %s", code, name);
+}
+
+static void the_first_key_that_is_seen_is_believed(void **state)
+{
+    (void)state;
+    host_says(5, 0xbb);
+    host_says(3, 0xaa);
+    host_says(4, 0);
+    find();
+    assert_int_equal(identities.count, 2);
+    assert_believed(0, 3, 0xaa, false);
+    assert_believed(1, 5, 0xbb, false);
+    assert_int_equal(findings.count, 0);
+}
+
+static void the_pinned_key_stays_whatever_the_probe_reports(void **state)
+{
+    (void)state;
+    pin(3, 0xaa);
+    pin(4, 0xcc);
+    pin(5, 0xdd);
+    host_says(3, 0xbb); /* forged, or installed anew */
+    host_says(4, 0);    /* its probe has said nothing yet */
+    host_says(5, 0xdd);
+    find();
+    assert_int_equal(identities.count, 3);
+    assert_believed(0, 3, 0xaa, true);
+    assert_believed(1, 4, 0xcc, true);
+    assert_believed(2, 5, 0xdd, true);
+    assert_int_equal(findings.count, 1);
+    assert_finding("node-key-changed", 3);
+}
+
+static void a_key_of_two_hosts_is_nobodys(void **state)
+{
+    (void)state;
+    host_says(3, 0xaa);
+    host_says(4, 0xaa);
+    host_says(5, 0xbb);
+    find();
+    assert_int_equal(identities.count, 1);
+    assert_believed(0, 5, 0xbb, false);
+    assert_finding("node-key-twice", 3);
+    assert_finding("node-key-twice", 4);
+}
+
+static void a_clone_of_a_pinned_host_is_not_heard_and_nor_is_that(void **state)
+{
+    (void)state;
+    pin(3, 0xaa);
+    host_says(3, 0xaa);
+    host_says(4, 0xaa);
+    find();
+    assert_int_equal(identities.count, 0);
+    assert_finding("node-key-twice", 4);
+}
+
+static void a_pin_of_a_host_that_is_gone_is_nobodys(void **state)
+{
+    (void)state;
+    pin(3, 0xaa);
+    host_says(4, 0xaa); /* the same machine, made again in oned */
+    find();
+    assert_int_equal(identities.count, 1);
+    assert_believed(0, 4, 0xaa, false);
+}
+
+static void without_a_ledger_probes_are_believed(void **state)
+{
+    (void)state;
+    host_says(3, 0xaa);
+    assert_int_equal(oneib_identities_find(&cloud, NULL, &identities, &findings, &err), 0);
+    assert_believed(0, 3, 0xaa, false);
+}
+
+#define test(name) cmocka_unit_test_setup_teardown(name, begin, end)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        test(the_first_key_that_is_seen_is_believed),
+        test(the_pinned_key_stays_whatever_the_probe_reports),
+        test(a_key_of_two_hosts_is_nobodys),
+        test(a_clone_of_a_pinned_host_is_not_heard_and_nor_is_that),
+        test(a_pin_of_a_host_that_is_gone_is_nobodys),
+        test(without_a_ledger_probes_are_believed),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

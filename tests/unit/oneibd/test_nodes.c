@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "oneibd/nodes.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+// clang-format off
+#include <cmocka.h>
+// clang-format on
+
+#define INSTANCE 0x1234u
+
+static struct oneib_error err;
+static struct oneib_nodes nodes;
+static struct oneib_report_message report;
+
+static int begin(void **state)
+{
+    (void)state;
+    nodes = (struct oneib_nodes){.instance = INSTANCE};
+    memset(&report, 0, sizeof report);
+    report.complete = true;
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    oneib_nodes_clear(&nodes);
+    return 0;
+}
+
+static void believe(const uint32_t *hosts, const uint8_t *keys, size_t count)
+{
+    struct oneib_identity items[8] = {0};
+    for (size_t i = 0; i < count; i++) {
+        items[i].host_id = hosts[i];
+        memset(items[i].key, keys[i], sizeof items[i].key);
+    }
+    const struct oneib_identities identities = {.items = items, .count = count};
+    assert_int_equal(oneib_nodes_believe(&nodes, &identities, 0, &err), 0);
+}
+
+static struct oneib_node *one_node(void)
+{
+    believe((const uint32_t[]){3}, (const uint8_t[]){1}, 1);
+    return oneib_nodes_of_host(&nodes, 3);
+}
+
+static struct oneib_grant grant_of(uint32_t vm)
+{
+    return (struct oneib_grant){
+        .vm_id = vm, .network_id = 7, .nic_id = 1, .port = 1, .pkey = 5, .device = "mlx4_0"};
+}
+
+/* The list with one grant for that VM; whether it was another. */
+static bool list(struct oneib_node *node, uint32_t vm, double now)
+{
+    const struct oneib_grant grant = grant_of(vm);
+    bool changed;
+    assert_int_equal(oneib_nodes_list(&nodes, node, &grant, 1, now, &changed, &err), 0);
+    return changed;
+}
+
+static void hear(struct oneib_node *node, uint64_t follows, double now)
+{
+    report.follows =
+        follows > 0 ? (struct oneib_list_name){INSTANCE, follows} : (struct oneib_list_name){0};
+    assert_int_equal(oneib_nodes_hear(&nodes, node, &report, now, &err), 0);
+}
+
+static const struct oneib_node_view *look(double now)
+{
+    const struct oneib_node_view *views;
+    assert_int_equal(oneib_nodes_look(&nodes, now, &views, &err), 0);
+    return views;
+}
+
+static void record(size_t index, uint32_t vm, enum oneib_vf_stage stage)
+{
+    report.records[index] = (struct oneib_vf_record){.vf = {.bus = 0x81, .slot = (uint8_t)index},
+                                                     .device = "mlx4_0",
+                                                     .port = 1,
+                                                     .vm_id = vm,
+                                                     .network_id = 7,
+                                                     .pkey = 5,
+                                                     .stage = stage};
+    report.count = index + 1;
+}
+
+static void a_node_is_unheard_until_it_reports(void **state)
+{
+    (void)state;
+    struct oneib_node *node = one_node();
+    assert_int_equal(oneib_node_state(node, 100000), ONEIB_NODE_UNHEARD);
+    assert_int_equal(oneib_nodes_unheard(&nodes), 1);
+    assert_true(list(node, 42, 0));
+    assert_int_equal(oneib_node_state(node, 100000), ONEIB_NODE_UNHEARD);
+    hear(node, 0, 100000);
+    assert_int_not_equal(oneib_node_state(node, 100000), ONEIB_NODE_UNHEARD);
+    assert_int_equal(oneib_nodes_unheard(&nodes), 0);
+}
+
+static void a_node_without_a_list_follows(void **state)
+{
+    (void)state;
+    struct oneib_node *node = one_node();
+    hear(node, 0, 0);
+    assert_int_equal(oneib_node_state(node, 10), ONEIB_NODE_FOLLOWS);
+}
+
+static void a_list_is_awaited_until_it_is_followed(void **state)
+{
+    (void)state;
+    struct oneib_node *node = one_node();
+    hear(node, 0, 0);
+    assert_true(list(node, 42, 10));
+    assert_int_equal(oneib_node_state(node, 20), ONEIB_NODE_AWAITED);
+    hear(node, 0, 30); /* its report crossed the list */
+    assert_int_equal(oneib_node_state(node, 30), ONEIB_NODE_AWAITED);
+    hear(node, node->serial, 40);
+    assert_int_equal(oneib_node_state(node, 40), ONEIB_NODE_FOLLOWS);
+}
+
+static void a_list_that_is_not_followed_within_a_second_makes_silent(void **state)
+{
+    (void)state;
+    struct oneib_node *node = one_node();
+    hear(node, 0, 0);
+    list(node, 42, 100);
+    hear(node, 0, 1099);
+    assert_int_equal(oneib_node_state(node, 1099), ONEIB_NODE_AWAITED);
+    assert_int_equal(oneib_node_state(node, 1100), ONEIB_NODE_SILENT);
+    hear(node, 0, 1200);
+    assert_int_equal(oneib_node_state(node, 1200), ONEIB_NODE_SILENT);
+    hear(node, node->serial, 1300);
+    assert_int_equal(oneib_node_state(node, 1300), ONEIB_NODE_FOLLOWS);
+}
+
+/* Each list gives it a second of its own. */
+static void a_node_that_is_quick_is_not_silent_while_lists_keep_coming(void **state)
+{
+    (void)state;
+    struct oneib_node *node = one_node();
+    hear(node, 0, 0);
+    for (uint32_t i = 0; i < 100; i++) {
+        assert_true(list(node, i, i * 100.0));
+        if (node->serial > 3)
+            hear(node, node->serial - 3, i * 100.0);
+        assert_int_equal(oneib_node_state(node, i * 100.0), ONEIB_NODE_AWAITED);
+    }
+}
+
+static void a_node_that_is_slow_is_silent_however_many_lists_come(void **state)
+{
+    (void)state;
+    struct oneib_node *node = one_node();
+    hear(node, 0, 0);
+    for (uint32_t i = 0; i < 100; i++) {
+        list(node, i, 100 + i * 10.0);
+        hear(node, 0, 100 + i * 10.0);
+    }
+    assert_int_equal(oneib_node_state(node, 1099), ONEIB_NODE_AWAITED);
+    assert_int_equal(oneib_node_state(node, 1100), ONEIB_NODE_SILENT);
+    hear(node, node->serial - 1, 1100);
+    assert_int_not_equal(oneib_node_state(node, 1100), ONEIB_NODE_FOLLOWS);
+    hear(node, node->serial, 1110);
+    assert_int_equal(oneib_node_state(node, 1110), ONEIB_NODE_FOLLOWS);
+}
+
+static void the_same_list_is_not_sent_again(void **state)
+{
+    (void)state;
+    struct oneib_node *node = one_node();
+    bool changed;
+    assert_int_equal(oneib_nodes_list(&nodes, node, NULL, 0, 0, &changed, &err), 0);
+    assert_true(changed); /* an empty list is one, too */
+    assert_int_equal(oneib_nodes_list(&nodes, node, NULL, 0, 0, &changed, &err), 0);
+    assert_false(changed);
+    assert_true(list(node, 42, 0));
+    const uint64_t serial = node->serial;
+    assert_false(list(node, 42, 0));
+    assert_int_equal(node->serial, serial);
+    assert_true(list(node, 43, 0));
+    assert_true(node->serial > serial);
+}
+
+static void a_service_that_began_anew_owes_the_list_again(void **state)
+{
+    (void)state;
+    struct oneib_node *node = one_node();
+    hear(node, 0, 0);
+    list(node, 42, 0);
+    hear(node, node->serial, 10);
+    hear(node, 0, 5000);
+    assert_int_equal(oneib_node_state(node, 5000), ONEIB_NODE_AWAITED);
+    assert_int_equal(oneib_node_state(node, 6000), ONEIB_NODE_SILENT);
+    hear(node, node->serial, 6100);
+    assert_int_equal(oneib_node_state(node, 6100), ONEIB_NODE_FOLLOWS);
+}
+
+static void following_a_list_of_nobodys_is_following_none(void **state)
+{
+    (void)state;
+    struct oneib_node *node = one_node();
+    hear(node, 0, 0);
+    list(node, 42, 0);
+    hear(node, node->serial + 1, 10); /* was never sent */
+    assert_int_equal(oneib_node_state(node, 10), ONEIB_NODE_AWAITED);
+    report.follows = (struct oneib_list_name){INSTANCE + 1, node->serial};
+    assert_int_equal(oneib_nodes_hear(&nodes, node, &report, 20, &err), 0);
+    assert_int_equal(oneib_node_state(node, 20), ONEIB_NODE_AWAITED);
+}
+
+static void a_node_that_reports_no_more_is_silent(void **state)
+{
+    (void)state;
+    struct oneib_node *node = one_node();
+    hear(node, 0, 0);
+    look(0);
+    assert_true(oneib_nodes_wait(&nodes, 0, 1e6) == ONEIB_NODE_SILENT_MS);
+    assert_int_equal(oneib_nodes_news(&nodes, ONEIB_NODE_SILENT_MS - 1), ONEIB_NODES_NOTHING);
+    assert_int_equal(oneib_node_state(node, ONEIB_NODE_SILENT_MS), ONEIB_NODE_SILENT);
+    assert_int_equal(oneib_nodes_news(&nodes, ONEIB_NODE_SILENT_MS), ONEIB_NODES_NOW);
+    look(ONEIB_NODE_SILENT_MS);
+    assert_int_equal(oneib_nodes_news(&nodes, ONEIB_NODE_SILENT_MS + 1), ONEIB_NODES_NOTHING);
+    assert_true(oneib_nodes_wait(&nodes, ONEIB_NODE_SILENT_MS, 1e6) == 1e6);
+    hear(node, 0, ONEIB_NODE_SILENT_MS + 2);
+    assert_int_equal(oneib_nodes_news(&nodes, ONEIB_NODE_SILENT_MS + 2), ONEIB_NODES_NOW);
+}
+
+static void following_is_news_for_whoever_waits_for_it(void **state)
+{
+    (void)state;
+    struct oneib_node *node = one_node();
+    hear(node, 0, 0);
+    list(node, 42, 0);
+    look(0);
+    hear(node, node->serial, 10);
+    assert_int_equal(oneib_nodes_news(&nodes, 10), ONEIB_NODES_LATER);
+    nodes.awaited = true;
+    assert_int_equal(oneib_nodes_news(&nodes, 10), ONEIB_NODES_NOW);
+    look(10);
+    assert_int_equal(oneib_nodes_news(&nodes, 20), ONEIB_NODES_NOTHING);
+}
+
+static void another_table_is_news_and_the_same_is_none(void **state)
+{
+    (void)state;
+    struct oneib_node *node = one_node();
+    record(0, 42, ONEIB_VF_OPEN);
+    hear(node, 0, 0);
+    const struct oneib_node_view *view = look(0);
+    assert_true(view->table_known);
+    assert_int_equal(view->record_count, 1);
+    assert_int_equal(view->records[0].vm_id, 42);
+    report.records[0].since++;
+    hear(node, 0, 10);
+    assert_int_equal(oneib_nodes_news(&nodes, 10), ONEIB_NODES_NOTHING);
+    record(0, 42, ONEIB_VF_CLOSED);
+    hear(node, 0, 20);
+    assert_int_equal(oneib_nodes_news(&nodes, 20), ONEIB_NODES_LATER);
+    look(20);
+    nodes.awaited = true;
+    record(0, 42, ONEIB_VF_RELEASING);
+    hear(node, 0, 30);
+    assert_int_equal(oneib_nodes_news(&nodes, 30), ONEIB_NODES_NOW);
+    report.complete = false;
+    look(30);
+    hear(node, 0, 40);
+    assert_false(look(40)->table_known);
+}
+
+static void what_is_known_goes_with_the_key(void **state)
+{
+    (void)state;
+    believe((const uint32_t[]){3, 5}, (const uint8_t[]){1, 2}, 2);
+    struct oneib_node *node = oneib_nodes_of_host(&nodes, 5);
+    record(0, 42, ONEIB_VF_OPEN);
+    hear(node, 0, 0);
+    list(node, 42, 0);
+    const uint64_t serial = node->serial;
+
+    believe((const uint32_t[]){5}, (const uint8_t[]){2}, 1);
+    assert_null(oneib_nodes_of_host(&nodes, 3));
+    node = oneib_nodes_of_host(&nodes, 5);
+    assert_ptr_equal(node, oneib_nodes_of_key(&nodes, node->identity.key));
+    assert_int_equal(node->serial, serial);
+    assert_int_equal(node->record_count, 1);
+    assert_false(list(node, 42, 0));
+
+    believe((const uint32_t[]){5}, (const uint8_t[]){9}, 1);
+    node = oneib_nodes_of_host(&nodes, 5);
+    assert_int_equal(oneib_node_state(node, 1), ONEIB_NODE_UNHEARD);
+    assert_null(node->sent);
+    /* Should it come back: serials never begin anew. */
+    assert_true(list(node, 42, 0));
+    assert_true(node->serial > serial);
+}
+
+#define test(name) cmocka_unit_test_setup_teardown(name, begin, end)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        test(a_node_is_unheard_until_it_reports),
+        test(a_node_without_a_list_follows),
+        test(a_list_is_awaited_until_it_is_followed),
+        test(a_list_that_is_not_followed_within_a_second_makes_silent),
+        test(a_node_that_is_quick_is_not_silent_while_lists_keep_coming),
+        test(a_node_that_is_slow_is_silent_however_many_lists_come),
+        test(the_same_list_is_not_sent_again),
+        test(a_service_that_began_anew_owes_the_list_again),
+        test(following_a_list_of_nobodys_is_following_none),
+        test(a_node_that_reports_no_more_is_silent),
+        test(following_is_news_for_whoever_waits_for_it),
+        test(another_table_is_news_and_the_same_is_none),
+        test(what_is_known_goes_with_the_key),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
