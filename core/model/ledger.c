@@ -130,17 +130,24 @@ static int add_network(struct oneib_ledger *ledger, const struct oneib_ledger_ne
     return 0;
 }
 
-static int lay_to_rest(struct oneib_ledger *ledger, const struct oneib_ledger_network *entry,
-                       int64_t now, struct oneib_error *err)
+static int insert_resting(struct oneib_ledger *ledger, const struct oneib_ledger_resting *entry,
+                          struct oneib_error *err)
 {
     const size_t place = resting_place(ledger, entry->pkey);
     if (oneib_reserve(&ledger->resting, &ledger->resting_capacity, ledger->resting_count + 1,
                       sizeof *ledger->resting, err) < 0)
         return -1;
     open_gap(ledger->resting, ledger->resting_count++, place, sizeof *ledger->resting);
-    ledger->resting[place] = (struct oneib_ledger_resting){
-        .pkey = entry->pkey, .network_id = entry->network_id, .owner = entry->owner, .since = now};
+    ledger->resting[place] = *entry;
     return 0;
+}
+
+static int lay_to_rest(struct oneib_ledger *ledger, const struct oneib_ledger_network *entry,
+                       int64_t now, struct oneib_error *err)
+{
+    const struct oneib_ledger_resting resting = {
+        .pkey = entry->pkey, .network_id = entry->network_id, .owner = entry->owner, .since = now};
+    return insert_resting(ledger, &resting, err);
 }
 
 static int check_free(const struct oneib_ledger *ledger, const struct oneib_ledger_network *entry,
@@ -190,6 +197,21 @@ int oneib_ledger_rest(struct oneib_ledger *ledger, uint32_t network_id, int64_t 
         return -1;
     close_gap(ledger->networks, ledger->network_count--, place, sizeof *ledger->networks);
     return 0;
+}
+
+int oneib_ledger_add_resting(struct oneib_ledger *ledger, const struct oneib_ledger_resting *entry,
+                             struct oneib_error *err)
+{
+    const struct oneib_ledger_network as_network = {.network_id = entry->network_id,
+                                                    .pkey = entry->pkey};
+    const struct oneib_ledger_network *holder = oneib_ledger_holder(ledger, entry->pkey);
+    if (check_free(ledger, &as_network, err) < 0)
+        return -1;
+    if (holder)
+        return oneib_fail(err, ONEIB_ERROR_REFUSED,
+                          "P_Key 0x%04x rests, and network %" PRIu32 " has it", entry->pkey,
+                          holder->network_id);
+    return insert_resting(ledger, entry, err);
 }
 
 void oneib_ledger_free_key(struct oneib_ledger *ledger, oneib_pkey pkey)

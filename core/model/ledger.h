@@ -87,6 +87,9 @@ int oneib_ledger_give(struct oneib_ledger *ledger, const struct oneib_ledger_net
 /* The network is gone: its key rests. Nothing when it has none. */
 int oneib_ledger_rest(struct oneib_ledger *ledger, uint32_t network_id, int64_t now,
                       struct oneib_error *err);
+/* As it stands in a document. REFUSED: the key is a network's, or rests already. */
+int oneib_ledger_add_resting(struct oneib_ledger *ledger, const struct oneib_ledger_resting *entry,
+                             struct oneib_error *err);
 /* No host holds it any more: it may be given again. */
 void oneib_ledger_free_key(struct oneib_ledger *ledger, oneib_pkey pkey);
 /* Pins, or replaces, a host's key; removes it. */

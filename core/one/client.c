@@ -21,7 +21,10 @@
 #define NOT_DONE (-1)
 /* An end of a range of ids: none. */
 #define OPEN_END (-1)
-/* one.vn.update and one.host.update: merge with what is there. */
+/* ... objects of the caller and of its groups. */
+#define OWN_AND_GROUPS (-1)
+/* one.*.update: put in the place of what is there, merge with it. */
+#define REPLACE 0
 #define APPEND 1
 
 struct oneib_one {
@@ -332,20 +335,35 @@ int oneib_one_is_administrator(struct oneib_one *one, bool *is, struct oneib_err
     return outcome < 0 ? oneib_wrap(err, "reading who oneib is at %s", one->endpoint) : 0;
 }
 
+/* A call whose answer is of no interest, once it is accepted. */
+static int finish_change(struct oneib_one *one, struct call *call, xmlrpc_value *parameters,
+                         struct oneib_error *err)
+{
+    int outcome = perform(one, call, parameters, err);
+    if (outcome < 0)
+        wrap_call(one, call, err);
+    call_end(call);
+    return outcome;
+}
+
+static int change_template(struct oneib_one *one, const char *method, const char *kind, uint32_t id,
+                           const char *attributes, int mode, struct oneib_error *err)
+{
+    struct call call;
+    if (check_id(kind, id, err) < 0)
+        return -1;
+    call_begin(&call, method);
+    snprintf(call.object, sizeof call.object, "%s %" PRIu32, kind, id);
+    xmlrpc_value *parameters =
+        xmlrpc_build_value(&call.env, "(sisi)", one->session, (xmlrpc_int32)id, attributes, mode);
+    return finish_change(one, &call, parameters, err);
+}
+
 /* Merges attributes into the template of one object. */
 static int object_update(struct oneib_one *one, const char *method, const char *kind, uint32_t id,
                          const char *attributes, struct oneib_error *err)
 {
-    struct call call;
-    call_begin(&call, method);
-    snprintf(call.object, sizeof call.object, "%s %" PRIu32, kind, id);
-    xmlrpc_value *parameters =
-        xmlrpc_build_value(&call.env, "(sisi)", one->session, (xmlrpc_int32)id, attributes, APPEND);
-    int outcome = perform(one, &call, parameters, err);
-    if (outcome < 0)
-        wrap_call(one, &call, err);
-    call_end(&call);
-    return outcome;
+    return change_template(one, method, kind, id, attributes, APPEND, err);
 }
 
 static int update_pkey(struct oneib_one *one, uint32_t network_id, uint16_t pkey,
@@ -513,6 +531,75 @@ int oneib_one_set_host(struct oneib_one *one, uint32_t host_id, int32_t vfs_free
     if (check_id("host", host_id, err) < 0)
         return -1;
     return write_host(one, host_id, vfs_free, switches, err);
+}
+
+int oneib_one_documents(struct oneib_one *one, uint32_t type, bool all, char **xml, size_t *length,
+                        struct oneib_error *err)
+{
+    struct call call;
+    call_begin(&call, "one.documentpool.info");
+    snprintf(call.object, sizeof call.object, "documents of type %" PRIu32, type);
+    xmlrpc_value *parameters =
+        xmlrpc_build_value(&call.env, "(siiii)", one->session, all ? ALL_USERS : OWN_AND_GROUPS,
+                           OPEN_END, OPEN_END, (xmlrpc_int32)type);
+    return finish_document(one, &call, parameters, xml, length, err);
+}
+
+int oneib_one_document(struct oneib_one *one, uint32_t id, char **xml, size_t *length,
+                       struct oneib_error *err)
+{
+    return object_info(one, "one.document.info", "document", id, xml, length, err);
+}
+
+int oneib_one_make_document(struct oneib_one *one, uint32_t type, const char *template,
+                            uint32_t *id, struct oneib_error *err)
+{
+    struct call call;
+    xmlrpc_int32 given = -1;
+    call_begin(&call, "one.document.allocate");
+    snprintf(call.object, sizeof call.object, "a document of type %" PRIu32, type);
+    xmlrpc_value *parameters =
+        xmlrpc_build_value(&call.env, "(ssi)", one->session, template, (xmlrpc_int32)type);
+    int outcome = perform(one, &call, parameters, err);
+    if (outcome == 0) {
+        xmlrpc_decompose_value(&call.env, call.result, "(bi*)", &(xmlrpc_bool){0}, &given);
+        outcome = call.env.fault_occurred || given < 0 ? not_oned(err) : 0;
+    }
+    if (outcome < 0)
+        wrap_call(one, &call, err);
+    call_end(&call);
+    *id = (uint32_t)given;
+    return outcome;
+}
+
+int oneib_one_replace_document(struct oneib_one *one, uint32_t id, const char *template,
+                               struct oneib_error *err)
+{
+    return change_template(one, "one.document.update", "document", id, template, REPLACE, err);
+}
+
+int oneib_one_close_document(struct oneib_one *one, uint32_t id, struct oneib_error *err)
+{
+    struct call call;
+    if (check_id("document", id, err) < 0)
+        return -1;
+    call_begin(&call, "one.document.chmod");
+    snprintf(call.object, sizeof call.object, "document %" PRIu32, id);
+    xmlrpc_value *parameters = xmlrpc_build_value(&call.env, "(siiiiiiiiii)", one->session,
+                                                  (xmlrpc_int32)id, 1, 1, 0, 1, 1, 0, 0, 0, 0);
+    return finish_change(one, &call, parameters, err);
+}
+
+int oneib_one_delete_document(struct oneib_one *one, uint32_t id, struct oneib_error *err)
+{
+    struct call call;
+    if (check_id("document", id, err) < 0)
+        return -1;
+    call_begin(&call, "one.document.delete");
+    snprintf(call.object, sizeof call.object, "document %" PRIu32, id);
+    xmlrpc_value *parameters =
+        xmlrpc_build_value(&call.env, "(si)", one->session, (xmlrpc_int32)id);
+    return finish_change(one, &call, parameters, err);
 }
 
 bool oneib_one_error_is_general(enum oneib_error_code code)

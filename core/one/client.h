@@ -59,6 +59,25 @@ int oneib_one_remove_pkey(struct oneib_one *one, uint32_t network_id, struct one
 int oneib_one_set_host(struct oneib_one *one, uint32_t host_id, int32_t vfs_free,
                        const char *switches, struct oneib_error *err);
 /*
+ * Documents (one.document.*) are oned's objects without a meaning of its own: a template, an owner,
+ * rights. Of a type: those of the caller and of its groups, or, with `all`, of everybody whose it
+ * may see.
+ */
+int oneib_one_documents(struct oneib_one *one, uint32_t type, bool all, char **xml, size_t *length,
+                        struct oneib_error *err);
+int oneib_one_document(struct oneib_one *one, uint32_t id, char **xml, size_t *length,
+                       struct oneib_error *err);
+/* `template` may say NAME. */
+int oneib_one_make_document(struct oneib_one *one, uint32_t type, const char *template,
+                            uint32_t *id, struct oneib_error *err);
+/* The whole template is another one then. */
+int oneib_one_replace_document(struct oneib_one *one, uint32_t id, const char *template,
+                               struct oneib_error *err);
+/* Owner and group may see and change it, others nothing. */
+int oneib_one_close_document(struct oneib_one *one, uint32_t id, struct oneib_error *err);
+int oneib_one_delete_document(struct oneib_one *one, uint32_t id, struct oneib_error *err);
+
+/*
  * A call under way is given up as TIMEOUT once *flag is not 0: at once when a signal that this
  * thread handles has set it, else within some three seconds; the same for calls that begin then.
  * NULL: never. The flag may be set by a signal handler, and must outlive the client.

@@ -29,7 +29,11 @@
     X(ATTACH)                                                                                      \
     X(BRIDGE)                                                                                      \
     X(CALL_INFO)                                                                                   \
+    X(CURVE)                                                                                       \
+    X(DAEMON)                                                                                      \
     X(DEPLOY_ID)                                                                                   \
+    X(DOCUMENT)                                                                                    \
+    X(DOCUMENT_POOL)                                                                               \
     X(DRIVER)                                                                                      \
     X(ERROR_VMS)                                                                                   \
     X(GID)                                                                                         \
@@ -44,6 +48,7 @@
     X(HOST_POOL)                                                                                   \
     X(IB_HCA)                                                                                      \
     X(IB_HPC)                                                                                      \
+    X(IB_KEYS)                                                                                     \
     X(IB_MEMBERSHIP)                                                                               \
     X(IB_NODE_KEY)                                                                                 \
     X(IB_PROBLEM)                                                                                  \
@@ -55,29 +60,42 @@
     X(IB_VFS_TOTAL)                                                                                \
     X(ID)                                                                                          \
     X(IP)                                                                                          \
+    X(KEY)                                                                                         \
     X(LCM_STATE)                                                                                   \
     X(LEASE)                                                                                       \
     X(LEASES)                                                                                      \
     X(MAC)                                                                                         \
     X(MTU)                                                                                         \
     X(NAME)                                                                                        \
+    X(NETWORK)                                                                                     \
     X(NETWORK_ID)                                                                                  \
+    X(NEXT)                                                                                        \
     X(NIC)                                                                                         \
     X(NIC_ALIAS)                                                                                   \
     X(NIC_ID)                                                                                      \
+    X(OTHER_A)                                                                                     \
+    X(OTHER_M)                                                                                     \
+    X(OTHER_U)                                                                                     \
     X(OUTDATED_VMS)                                                                                \
+    X(OWNER)                                                                                       \
     X(PARAMETER)                                                                                   \
     X(PARAMETERS)                                                                                  \
     X(PARENT_NETWORK_ID)                                                                           \
     X(PCI)                                                                                         \
+    X(PERMISSIONS)                                                                                 \
     X(PHYDEV)                                                                                      \
+    X(PKEY)                                                                                        \
     X(PKEYS_MAX)                                                                                   \
     X(PORT)                                                                                        \
     X(PORT_GUID)                                                                                   \
     X(POSITION)                                                                                    \
     X(PREV_ADDRESS)                                                                                \
     X(RATE)                                                                                        \
+    X(RESTING)                                                                                     \
     X(SEQ)                                                                                         \
+    X(SERIAL)                                                                                      \
+    X(SIGN)                                                                                        \
+    X(SINCE)                                                                                       \
     X(STATE)                                                                                       \
     X(STIME)                                                                                       \
     X(TARGET)                                                                                      \
@@ -90,6 +108,7 @@
     X(USER)                                                                                        \
     X(USER_TEMPLATE)                                                                               \
     X(VALUE)                                                                                       \
+    X(VERSION)                                                                                     \
     X(VFS_TOTAL)                                                                                   \
     X(VLAN_ID)                                                                                     \
     X(VM)                                                                                          \

@@ -333,4 +333,13 @@ int lab_acl_rights(struct lab *lab, const char *kinds, struct oneib_error *err);
  * and neither does the stand-in; for a network lab_network_update() does as well. */
 int lab_vm_write(struct lab *lab, uint32_t id, const char *text, struct oneib_error *err);
 
+/* Documents (one.document.*), made by whoever has the session. */
+int lab_document_make(struct lab *lab, const char *session, uint32_t type, const char *template,
+                      uint32_t *id, struct oneib_error *err);
+/* As oneadmin: another template; rights for others; none any more. */
+int lab_document_replace(struct lab *lab, uint32_t id, const char *template,
+                         struct oneib_error *err);
+int lab_document_share(struct lab *lab, uint32_t id, bool manage, struct oneib_error *err);
+int lab_document_delete(struct lab *lab, uint32_t id, struct oneib_error *err);
+
 #endif

@@ -428,6 +428,30 @@ int lab_vm_write(struct lab *lab, uint32_t id, const char *text, struct oneib_er
     return control(lab, NULL, err, "standin.vm.write", "(sis)", lab->session, (int)id, text);
 }
 
+int lab_document_make(struct lab *lab, const char *session, uint32_t type, const char *template,
+                      uint32_t *id, struct oneib_error *err)
+{
+    return control(lab, id, err, "one.document.allocate", "(ssi)", session, template, (int)type);
+}
+
+int lab_document_replace(struct lab *lab, uint32_t id, const char *template,
+                         struct oneib_error *err)
+{
+    return control(lab, NULL, err, "one.document.update", "(sisi)", lab->session, (int)id, template,
+                   0);
+}
+
+int lab_document_share(struct lab *lab, uint32_t id, bool manage, struct oneib_error *err)
+{
+    return control(lab, NULL, err, "one.document.chmod", "(siiiiiiiiii)", lab->session, (int)id, -1,
+                   -1, -1, -1, -1, -1, 1, (int)manage, -1);
+}
+
+int lab_document_delete(struct lab *lab, uint32_t id, struct oneib_error *err)
+{
+    return control(lab, NULL, err, "one.document.delete", "(si)", lab->session, (int)id);
+}
+
 const char *lab_acl_session(const struct lab *lab)
 {
     return lab->acl_session;

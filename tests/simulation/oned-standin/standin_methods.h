@@ -73,6 +73,15 @@ static inline void standin_free_text(const char *text)
     free((void *)(uintptr_t)text);
 }
 
+/* standin_paper_calls.c */
+xmlrpc_value *standin_paper_info(struct standin_call *call);
+xmlrpc_value *standin_paper_pool(struct standin_call *call);
+xmlrpc_value *standin_paper_allocate(struct standin_call *call);
+xmlrpc_value *standin_paper_update(struct standin_call *call);
+xmlrpc_value *standin_paper_chmod(struct standin_call *call);
+xmlrpc_value *standin_paper_chown(struct standin_call *call);
+xmlrpc_value *standin_paper_delete(struct standin_call *call);
+
 /* A registry with all methods; binding memory belongs to *bindings until the registry is freed. */
 xmlrpc_registry *standin_registry_new(struct standin *standin, void **bindings, xmlrpc_env *env);
 

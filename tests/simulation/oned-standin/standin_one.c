@@ -300,5 +300,12 @@ const struct standin_method standin_one_methods[] = {
     {"one.vnpool.info", network_pool_info},
     {"one.vn.info", info},
     {"one.vn.update", network_update},
+    {"one.document.info", standin_paper_info},
+    {"one.document.allocate", standin_paper_allocate},
+    {"one.document.update", standin_paper_update},
+    {"one.document.chmod", standin_paper_chmod},
+    {"one.document.chown", standin_paper_chown},
+    {"one.document.delete", standin_paper_delete},
+    {"one.documentpool.info", standin_paper_pool},
     {NULL, NULL},
 };

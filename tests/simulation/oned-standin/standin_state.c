@@ -197,6 +197,7 @@ void standin_state_clear(struct standin_state *state)
         free_vm(state->vms[i]);
     for (size_t i = 0; i < state->call_count; i++)
         free(state->calls[i].method);
+    standin_papers_clear(&state->papers);
     free(state->hosts);
     free(state->networks);
     free(state->vms);

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "standin_attributes.h"
+#include "standin_papers.h"
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -108,6 +109,7 @@ struct standin_state {
     size_t network_count, network_capacity;
     struct standin_host **hosts;
     size_t host_count, host_capacity;
+    struct standin_papers papers;
     enum standin_fault fault;
     unsigned fault_calls, fault_seconds;
     unsigned acl_rights; /* of the user who has rights by ACL: enum standin_right */

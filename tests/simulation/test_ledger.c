@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The ledger in a document of oned's, against the stand-in. Needs no fabric. */
+#include "lab.h"
+#include "one/ledger.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+// clang-format off
+#include <cmocka.h>
+// clang-format on
+
+static struct oneib_error err;
+
+#define ok(expression)                                                                             \
+    do {                                                                                           \
+        if ((expression) < 0)                                                                      \
+            fail_msg("%s: %s", #expression, err.text);                                             \
+    } while (0)
+
+struct scene {
+    struct lab *lab;
+    struct oneib_one *one;
+    struct oneib_kept_ledger kept;
+};
+
+static struct oneib_one *open_as(struct lab *lab, const char *session)
+{
+    const struct oneib_credentials credentials = {.endpoint = (char *)(uintptr_t)lab_endpoint(lab),
+                                                  .session = (char *)(uintptr_t)session};
+    return oneib_one_open(&credentials, 20000, &err);
+}
+
+static int open_scene(void **state)
+{
+    static struct scene scene;
+    static const struct lab_options options = LAB_DEFAULTS;
+    scene = (struct scene){.lab = lab_open(&options, &err)};
+    *state = &scene;
+    if (!scene.lab || lab_standin_start(scene.lab, NULL, &err) < 0)
+        return -1;
+    scene.one = open_as(scene.lab, lab_session(scene.lab));
+    return scene.one ? 0 : -1;
+}
+
+static int close_scene(void **state)
+{
+    struct scene *scene = *state;
+    oneib_kept_ledger_clear(&scene->kept);
+    oneib_one_close(scene->one);
+    lab_close(scene->lab);
+    return 0;
+}
+
+static int read_it(struct scene *scene)
+{
+    return oneib_ledger_read(scene->one, false, &scene->kept, &err);
+}
+
+static int write_with(struct scene *scene, struct oneib_kept_ledger *kept, uint32_t network_id,
+                      oneib_pkey pkey)
+{
+    struct oneib_ledger next;
+    const struct oneib_ledger_network entry = {
+        .network_id = network_id, .pkey = pkey, .owner = 12, .since = 1795223384};
+    ok(oneib_ledger_copy(&kept->ledger, &next, &err));
+    ok(oneib_ledger_give(&next, &entry, &err));
+    const int outcome = oneib_ledger_write(scene->one, kept, &next, &err);
+    oneib_ledger_clear(&next);
+    return outcome;
+}
+
+static void write_first(struct scene *scene)
+{
+    ok(read_it(scene));
+    ok(write_with(scene, &scene->kept, 7, 0x101));
+}
+
+static void must_be_broken(struct scene *scene, const char *words)
+{
+    ok(read_it(scene));
+    assert_int_equal(scene->kept.state, ONEIB_LEDGER_BROKEN);
+    assert_int_equal(scene->kept.ledger.network_count, 0);
+    if (!strstr(scene->kept.why.text, words))
+        fail_msg("\"%s\" is not in: %s", words, scene->kept.why.text);
+    assert_non_null(strstr(scene->kept.why.text, "oneib plan --adopt"));
+}
+
+static void where_there_is_none_it_is_absent(void **state)
+{
+    struct scene *scene = *state;
+    ok(read_it(scene));
+    assert_int_equal(scene->kept.state, ONEIB_LEDGER_ABSENT);
+}
+
+static void what_is_written_is_read_by_others(void **state)
+{
+    struct scene *scene = *state;
+    struct oneib_kept_ledger other = {0};
+    write_first(scene);
+    assert_int_equal(scene->kept.ledger.serial, 1);
+    ok(write_with(scene, &scene->kept, 9, 0x102));
+    ok(oneib_ledger_read(scene->one, false, &other, &err));
+    assert_int_equal(other.state, ONEIB_LEDGER_READ);
+    assert_int_equal(other.ledger.serial, 2);
+    assert_true(oneib_ledger_equal(&other.ledger, &scene->kept.ledger));
+    assert_int_equal(oneib_ledger_network(&other.ledger, 9)->pkey, 0x102);
+    oneib_kept_ledger_clear(&other);
+}
+
+static void every_kind_of_entry_comes_back(void **state)
+{
+    struct scene *scene = *state;
+    struct oneib_ledger next = {.next = 0x104};
+    struct oneib_ledger_host host = {.host_id = 3, .since = 5};
+    struct oneib_ledger_daemon daemon = {.address = "tcp://10.0.0.1:2633", .since = 6};
+    memset(host.key, 0xa5, sizeof host.key);
+    memset(daemon.curve, 0x5a, sizeof daemon.curve);
+    memset(daemon.sign, 0x3c, sizeof daemon.sign);
+    ok(read_it(scene));
+    for (uint32_t id = 0; id < 40; id++)
+        ok(oneib_ledger_give(&next,
+                             &(struct oneib_ledger_network){.network_id = id,
+                                                            .pkey = (oneib_pkey)(0x101 + id),
+                                                            .owner = UINT32_MAX},
+                             &err));
+    ok(oneib_ledger_rest(&next, 17, 8, &err));
+    ok(oneib_ledger_pin(&next, &host, &err));
+    ok(oneib_ledger_set_daemon(&next, &daemon, &err));
+    ok(oneib_ledger_write(scene->one, &scene->kept, &next, &err));
+    next.serial = 1;
+    assert_true(oneib_ledger_equal(&scene->kept.ledger, &next));
+    oneib_ledger_clear(&next);
+}
+
+static void another_writer_is_an_error(void **state)
+{
+    struct scene *scene = *state;
+    struct oneib_kept_ledger other = {0};
+    write_first(scene);
+    ok(oneib_ledger_read(scene->one, false, &other, &err));
+    ok(write_with(scene, &other, 8, 0x102));
+
+    assert_int_equal(write_with(scene, &scene->kept, 9, 0x102), -1);
+    assert_int_equal(err.code, ONEIB_ERROR_REFUSED);
+    assert_non_null(strstr(err.text, "one.writer"));
+    ok(read_it(scene));
+    assert_int_equal(oneib_ledger_holder(&scene->kept.ledger, 0x102)->network_id, 8);
+    oneib_kept_ledger_clear(&other);
+}
+
+static void two_that_make_it_are_noticed(void **state)
+{
+    struct scene *scene = *state;
+    struct oneib_kept_ledger other = {0};
+    ok(read_it(scene));
+    ok(oneib_ledger_read(scene->one, false, &other, &err));
+    ok(write_with(scene, &other, 8, 0x102));
+    assert_int_equal(write_with(scene, &scene->kept, 9, 0x102), -1);
+    assert_int_equal(err.code, ONEIB_ERROR_REFUSED);
+    oneib_kept_ledger_clear(&other);
+}
+
+#define FORGED                                                                                     \
+    "NAME = \"oneib\"\nVERSION = \"1\"\nSERIAL = \"99\"\nNEXT = \"0x0000\"\n"                      \
+    "NETWORK = [ ID = \"7\", PKEY = \"0x0666\", OWNER = \"2\", SINCE = \"1\" ]"
+
+static void a_tenants_document_is_not_believed(void **state)
+{
+    struct scene *scene = *state;
+    struct oneib_kept_ledger all = {0};
+    uint32_t id;
+    ok(lab_document_make(scene->lab, lab_limited_session(scene->lab), ONEIB_LEDGER_TYPE, FORGED,
+                         &id, &err));
+    ok(read_it(scene));
+    assert_int_equal(scene->kept.state, ONEIB_LEDGER_ABSENT);
+    ok(oneib_ledger_read(scene->one, true, &all, &err)); /* not even where it is seen */
+    assert_int_equal(all.state, ONEIB_LEDGER_ABSENT);
+    write_first(scene);
+    ok(oneib_ledger_read(scene->one, true, &all, &err));
+    assert_int_equal(all.state, ONEIB_LEDGER_READ);
+    assert_null(oneib_ledger_holder(&all.ledger, 0x666));
+    oneib_kept_ledger_clear(&all);
+}
+
+static void tenants_can_neither_see_nor_change_it(void **state)
+{
+    struct scene *scene = *state;
+    char *document = NULL;
+    write_first(scene);
+    const int id = (int)scene->kept.document_id;
+    assert_int_equal(lab_call_document(scene->lab, "one.document.info",
+                                       lab_limited_session(scene->lab), &id, 1, &document, &err),
+                     -1);
+    assert_non_null(strstr(err.text, "Not authorized"));
+}
+
+static void rights_for_others_make_it_nobodys_word(void **state)
+{
+    struct scene *scene = *state;
+    write_first(scene);
+    ok(lab_document_share(scene->lab, scene->kept.document_id, true, &err));
+    must_be_broken(scene, "others have rights");
+    assert_int_equal(write_with(scene, &scene->kept, 9, 0x102), -1);
+}
+
+static void two_of_them_are_none(void **state)
+{
+    struct scene *scene = *state;
+    uint32_t id;
+    write_first(scene);
+    ok(lab_document_make(scene->lab, lab_session(scene->lab), ONEIB_LEDGER_TYPE, FORGED, &id,
+                         &err));
+    oneib_kept_ledger_clear(&scene->kept);
+    must_be_broken(scene, "there is another one");
+}
+
+static void one_that_was_removed_is_absent(void **state)
+{
+    struct scene *scene = *state;
+    write_first(scene);
+    ok(lab_document_delete(scene->lab, scene->kept.document_id, &err));
+    assert_int_equal(write_with(scene, &scene->kept, 9, 0x102), -1);
+    ok(read_it(scene));
+    assert_int_equal(scene->kept.state, ONEIB_LEDGER_ABSENT);
+}
+
+static void overwriting_puts_everything_right(void **state)
+{
+    struct scene *scene = *state;
+    struct oneib_ledger next = {0};
+    uint32_t id;
+    write_first(scene);
+    ok(lab_document_make(scene->lab, lab_session(scene->lab), ONEIB_LEDGER_TYPE, FORGED, &id,
+                         &err));
+    ok(lab_document_replace(scene->lab, scene->kept.document_id, "VERSION = \"2\"", &err));
+    ok(lab_document_share(scene->lab, scene->kept.document_id, true, &err));
+    ok(oneib_ledger_give(&next, &(struct oneib_ledger_network){.network_id = 7, .pkey = 0x105},
+                         &err));
+    ok(oneib_ledger_overwrite(scene->one, &scene->kept, &next, &err));
+    oneib_ledger_clear(&next);
+    oneib_kept_ledger_clear(&scene->kept);
+    ok(read_it(scene));
+    assert_int_equal(scene->kept.state, ONEIB_LEDGER_READ);
+    assert_int_equal(oneib_ledger_network(&scene->kept.ledger, 7)->pkey, 0x105);
+}
+
+static void an_oned_that_does_not_answer_is_no_absent_ledger(void **state)
+{
+    struct scene *scene = *state;
+    write_first(scene);
+    ok(lab_standin_down(scene->lab, true, &err));
+    assert_int_equal(read_it(scene), -1);
+    assert_int_equal(err.code, ONEIB_ERROR_UNREACHABLE);
+    assert_int_equal(scene->kept.state, ONEIB_LEDGER_READ);
+    ok(lab_standin_down(scene->lab, false, &err));
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, open_scene, close_scene)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(where_there_is_none_it_is_absent),
+        TEST(what_is_written_is_read_by_others),
+        TEST(every_kind_of_entry_comes_back),
+        TEST(another_writer_is_an_error),
+        TEST(two_that_make_it_are_noticed),
+        TEST(a_tenants_document_is_not_believed),
+        TEST(tenants_can_neither_see_nor_change_it),
+        TEST(rights_for_others_make_it_nobodys_word),
+        TEST(two_of_them_are_none),
+        TEST(one_that_was_removed_is_absent),
+        TEST(overwriting_puts_everything_right),
+        TEST(an_oned_that_does_not_answer_is_no_absent_ledger),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

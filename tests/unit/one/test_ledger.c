@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What counts as a ledger: nothing that somebody else wrote, or that is not as oneib writes it. */
+#include "base/text.h"
+#include "one/ledger.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static struct oneib_error err;
+
+#define RIGHTS(others)                                                                             \
+    "<PERMISSIONS><OWNER_U>1</OWNER_U><OWNER_M>1</OWNER_M><OWNER_A>0</OWNER_A>"                    \
+    "<GROUP_U>1</GROUP_U><GROUP_M>1</GROUP_M><GROUP_A>0</GROUP_A>" others "</PERMISSIONS>"
+#define CLOSED RIGHTS("<OTHER_U>0</OTHER_U><OTHER_M>0</OTHER_M><OTHER_A>0</OTHER_A>")
+#define DOCUMENT(uid, gid, type, rights, template)                                                 \
+    "<DOCUMENT><ID>4</ID><UID>" uid "</UID><GID>" gid "</GID><NAME>oneib</NAME><TYPE>" type        \
+    "</TYPE>" rights "<TEMPLATE>" template "</TEMPLATE></DOCUMENT>"
+#define HEAD "<VERSION>1</VERSION><SERIAL>17</SERIAL><NEXT>0x0104</NEXT>"
+#define NETWORK(id, pkey)                                                                          \
+    "<NETWORK><ID>" id "</ID><OWNER>12</OWNER><PKEY>" pkey "</PKEY><SINCE>5</SINCE></NETWORK>"
+#define RESTING(pkey)                                                                              \
+    "<RESTING><NETWORK>9</NETWORK><OWNER>12</OWNER><PKEY>" pkey "</PKEY><SINCE>5</SINCE></"        \
+                                                                "RESTING>"
+#define LEDGER(entries) DOCUMENT("0", "0", "6231", CLOSED, HEAD entries)
+
+static void parse(const char *xml, struct oneib_kept_ledger *kept)
+{
+    size_t count;
+    if (oneib_ledger_parse(xml, strlen(xml), kept, &count, &err) < 0)
+        fail_msg("%s", err.text);
+}
+
+static void must_be(enum oneib_ledger_state wanted, const char *xml)
+{
+    struct oneib_kept_ledger kept;
+    parse(xml, &kept);
+    if (kept.state != wanted)
+        fail_msg("state %d and not %d: %s", (int)kept.state, (int)wanted, xml);
+    oneib_kept_ledger_clear(&kept);
+}
+
+static void a_ledger_is_read(void **state)
+{
+    (void)state;
+    struct oneib_kept_ledger kept;
+    parse(LEDGER(NETWORK("7", "0x0101") RESTING("0x0102")), &kept);
+    assert_int_equal(kept.state, ONEIB_LEDGER_READ);
+    assert_int_equal(kept.document_id, 4);
+    assert_int_equal(kept.ledger.serial, 17);
+    assert_int_equal(kept.ledger.next, 0x104);
+    assert_int_equal(oneib_ledger_network(&kept.ledger, 7)->pkey, 0x101);
+    assert_int_equal(oneib_ledger_resting(&kept.ledger, 0x102)->network_id, 9);
+    oneib_kept_ledger_clear(&kept);
+}
+
+static void only_oneadmins_or_its_groups_is_one(void **state)
+{
+    (void)state;
+    must_be(ONEIB_LEDGER_READ, DOCUMENT("5", "0", "6231", CLOSED, HEAD));
+    must_be(ONEIB_LEDGER_READ, DOCUMENT("0", "1", "6231", CLOSED, HEAD));
+    must_be(ONEIB_LEDGER_ABSENT, DOCUMENT("5", "1", "6231", CLOSED, HEAD));
+    must_be(ONEIB_LEDGER_ABSENT, DOCUMENT("", "", "6231", CLOSED, HEAD));
+    must_be(ONEIB_LEDGER_ABSENT, DOCUMENT("0", "0", "100", CLOSED, HEAD));
+}
+
+static void rights_of_others_break_it(void **state)
+{
+    (void)state;
+    must_be(ONEIB_LEDGER_BROKEN,
+            DOCUMENT("0", "0", "6231",
+                     RIGHTS("<OTHER_U>1</OTHER_U><OTHER_M>0</OTHER_M><OTHER_A>0</OTHER_A>"), HEAD));
+    must_be(ONEIB_LEDGER_BROKEN, DOCUMENT("0", "0", "6231", RIGHTS(""), HEAD));
+    must_be(ONEIB_LEDGER_BROKEN, DOCUMENT("0", "0", "6231", "", HEAD));
+}
+
+static void what_oneib_does_not_write_breaks_it(void **state)
+{
+    (void)state;
+    static const char *const wrong[] = {
+        LEDGER("<COLOR>red</COLOR>"),
+        LEDGER("<VERSION>1</VERSION>"),
+        LEDGER(NETWORK("7", "257")),
+        LEDGER(NETWORK("7", "0x0000")),
+        LEDGER(NETWORK("7", "0x7fff")),
+        LEDGER(NETWORK("-1", "0x0101")),
+        LEDGER("<NETWORK><ID>7</ID><PKEY>0x0101</PKEY></NETWORK>"),
+        LEDGER(RESTING("0x8001")),
+        LEDGER("<HOST><ID>3</ID><KEY>abcd</KEY><SINCE>5</SINCE></HOST>"),
+        DOCUMENT("0", "0", "6231", CLOSED,
+                 "<VERSION>2</VERSION><SERIAL>1</SERIAL><NEXT>0x0</NEXT>"),
+        DOCUMENT("0", "0", "6231", CLOSED, "<VERSION>1</VERSION><NEXT>0x0</NEXT>"),
+        DOCUMENT("0", "0", "6231", CLOSED, ""),
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        must_be(ONEIB_LEDGER_BROKEN, wrong[i]);
+}
+
+static void a_key_or_a_network_twice_breaks_it(void **state)
+{
+    (void)state;
+    must_be(ONEIB_LEDGER_BROKEN, LEDGER(NETWORK("7", "0x0101") NETWORK("8", "0x0101")));
+    must_be(ONEIB_LEDGER_BROKEN, LEDGER(NETWORK("7", "0x0101") NETWORK("7", "0x0102")));
+    must_be(ONEIB_LEDGER_BROKEN, LEDGER(NETWORK("7", "0x0101") NETWORK("7", "0x0101")));
+    must_be(ONEIB_LEDGER_BROKEN, LEDGER(NETWORK("7", "0x0101") RESTING("0x0101")));
+    must_be(ONEIB_LEDGER_BROKEN, LEDGER(RESTING("0x0101") NETWORK("7", "0x0101")));
+    must_be(ONEIB_LEDGER_BROKEN, LEDGER(RESTING("0x0101") RESTING("0x0101")));
+}
+
+static void among_several_documents_only_administrators_count(void **state)
+{
+    (void)state;
+    struct oneib_kept_ledger kept;
+    parse("<DOCUMENT_POOL>" DOCUMENT("5", "1", "6231", CLOSED, HEAD NETWORK("7", "0x0666"))
+              LEDGER(NETWORK("7", "0x0101")) "</DOCUMENT_POOL>",
+          &kept);
+    assert_int_equal(kept.state, ONEIB_LEDGER_READ);
+    assert_int_equal(oneib_ledger_network(&kept.ledger, 7)->pkey, 0x101);
+    oneib_kept_ledger_clear(&kept);
+    must_be(ONEIB_LEDGER_BROKEN, "<DOCUMENT_POOL>" LEDGER("") LEDGER("") "</DOCUMENT_POOL>");
+    must_be(ONEIB_LEDGER_ABSENT, "<DOCUMENT_POOL></DOCUMENT_POOL>");
+}
+
+static void a_document_within_another_is_no_ledger(void **state)
+{
+    (void)state;
+    static const char *const hostile[] = {
+        "<DOCUMENT_POOL>" DOCUMENT("5", "1", "6231", CLOSED,
+                                   LEDGER(NETWORK("7", "0x0666"))) "</DOCUMENT_POOL>",
+        LEDGER("<NETWORK>") "</NETWORK>",
+        "<VNET_POOL></VNET_POOL>",
+        "",
+    };
+    for (size_t i = 0; i < sizeof hostile / sizeof *hostile; i++) {
+        struct oneib_kept_ledger kept;
+        size_t count;
+        if (oneib_ledger_parse(hostile[i], strlen(hostile[i]), &kept, &count, &err) == 0)
+            fail_msg("taken for a document: %s", hostile[i]);
+        assert_int_equal(kept.state, ONEIB_LEDGER_ABSENT);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_ledger_is_read),
+        cmocka_unit_test(only_oneadmins_or_its_groups_is_one),
+        cmocka_unit_test(rights_of_others_break_it),
+        cmocka_unit_test(what_oneib_does_not_write_breaks_it),
+        cmocka_unit_test(a_key_or_a_network_twice_breaks_it),
+        cmocka_unit_test(among_several_documents_only_administrators_count),
+        cmocka_unit_test(a_document_within_another_is_no_ledger),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
