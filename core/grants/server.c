@@ -21,11 +21,13 @@
 
 #define BACKLOG 4096 /* all nodes of a site at once, after a restart */
 #define HANDSHAKE_TIMEOUT_MS 10000
-#define RECEIVE_MAX 16 /* messages that wait, for each connection: a node says some two a second   \
-                        */
-#define SEND_MAX 8     /* likewise: lists and signs of life that a slow one has not taken */
+#define RECEIVE_MAX                                                                                \
+    16             /* messages that wait, for each connection: a node says some two a second       \
+                    */
+#define SEND_MAX 8 /* likewise: lists and signs of life that a slow one has not taken */
 #define MESSAGES_A_SECOND 100
 #define DROPPED_AT_ONCE 1000 /* then others are let in between */
+#define CURVE_OVERHEAD 64    /* bytes of a frame that are not the message's: 33, and some */
 #define ROUTE_MAX 255        /* bytes of a routing id */
 
 struct peer {
@@ -387,7 +389,7 @@ static bool set_numbers(void *router, const char *listen)
         /* '*' is all addresses then; an IPv4 address works on a machine without IPv6 too. */
         {ZMQ_IPV6, strpbrk(listen, "*[") != NULL},
     };
-    const int64_t size_max = ONEIB_GRANTS_MESSAGE_MAX;
+    const int64_t size_max = ONEIB_GRANTS_MESSAGE_MAX + CURVE_OVERHEAD;
     for (size_t i = 0; i < sizeof options / sizeof *options; i++)
         if (zmq_setsockopt(router, options[i].name, &options[i].value, sizeof options[i].value) < 0)
             return false;
