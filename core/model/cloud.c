@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/cloud.h"
 #include "base/array.h"
+#include "base/number.h"
 #include "base/stable_sort.h"
 #include <stdlib.h>
 #include <string.h>
@@ -122,6 +123,55 @@ void oneib_host_clear(struct oneib_host *host)
     free(host->ports);
     free(host->switches);
     free(host->problem);
+    free(host->keys);
+}
+
+bool oneib_host_may_hold(const struct oneib_host *host, oneib_pkey pkey)
+{
+    for (size_t i = 0; i < host->key_count; i++)
+        if (host->keys[i] == pkey)
+            return true;
+    return host->keys_invalid;
+}
+
+/* One key, with the comma before it unless it is the first. */
+static bool parse_key(const char **text, const char *end, bool first, oneib_pkey *pkey)
+{
+    uint64_t number;
+    if (!first && *(*text)++ != ',')
+        return false;
+    const char *comma = memchr(*text, ',', (size_t)(end - *text));
+    const size_t length = (size_t)((comma ? comma : end) - *text);
+    if (!oneib_parse_hex_n(*text, length, ONEIB_PKEY_LAST, &number) || number == 0)
+        return false;
+    *pkey = (oneib_pkey)number;
+    *text += length;
+    return true;
+}
+
+int oneib_host_keys_parse(const char *text, size_t length, oneib_pkey **keys, size_t *count,
+                          struct oneib_error *err)
+{
+    const char *end = text + length;
+    size_t capacity = 0;
+    *keys = NULL;
+    *count = 0;
+    while (text < end) {
+        oneib_pkey pkey = 0;
+        const bool fits = *count < ONEIB_HOST_KEYS_MAX &&
+                          parse_key(&text, end, *count == 0, &pkey) &&
+                          (*count == 0 || pkey > (*keys)[*count - 1]);
+        if (!fits || oneib_reserve(keys, &capacity, *count + 1, sizeof **keys, err) < 0) {
+            free(*keys);
+            *keys = NULL;
+            *count = 0;
+            return fits ? -1
+                        : oneib_fail(err, ONEIB_ERROR_INPUT,
+                                     "IB_KEYS is not a list of P_Keys in ascending order");
+        }
+        (*keys)[(*count)++] = pkey;
+    }
+    return 0;
 }
 
 /* OpenNebula's Host.h, and OpenNebulaHelper's short names. */

@@ -19,6 +19,7 @@
 #include <stdint.h>
 
 #define ONEIB_NO_ID UINT32_MAX
+#define ONEIB_HOST_KEYS_MAX 4096    /* of IB_KEYS */
 #define ONEIB_NODE_KEY_TEXT_SIZE 65 /* with its 0 */
 
 enum oneib_hca_driver { ONEIB_HCA_OTHER, ONEIB_HCA_MLX4, ONEIB_HCA_MLX5 };
@@ -47,6 +48,10 @@ struct oneib_host {
     char *switches;    /* owned: IB_SWITCH as oned has it; NULL: none */
     int8_t state;      /* oned's HOST_STATES; -1: not said */
     char *problem;     /* owned, untrusted: what its probe says is wrong; NULL: nothing */
+    oneib_pkey *keys;  /* owned, ascending, each once: IB_KEYS as oned has it, "0x0101,0x0102":
+                          what the host may hold, which only the writer sets */
+    size_t key_count;
+    bool keys_invalid; /* IB_KEYS is something else: nobody knows what the host may hold */
     char node_key[ONEIB_NODE_KEY_TEXT_SIZE]; /* IB_NODE_KEY, its service's public key as its probe
                                                 says it: 64 lower case hexadecimal digits; "":
                                                 none. Monitoring is not authenticated */
@@ -151,6 +156,11 @@ const struct oneib_host *oneib_cloud_host(const struct oneib_cloud *cloud, uint3
 /* How many networks are InfiniBand ones. */
 size_t oneib_cloud_count_infiniband(const struct oneib_cloud *cloud);
 
+/* Whether the host may hold the key, or nobody knows (keys_invalid). */
+bool oneib_host_may_hold(const struct oneib_host *host, oneib_pkey pkey);
+/* IB_KEYS: INPUT unless it is as above; "" are no keys. *keys is the caller's to free. */
+int oneib_host_keys_parse(const char *text, size_t length, oneib_pkey **keys, size_t *count,
+                          struct oneib_error *err);
 /* Frees what a network or a host owns. */
 void oneib_network_clear(struct oneib_network *network);
 void oneib_host_clear(struct oneib_host *host);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "one/client.h"
+#include "base/cleanup.h"
 #include "base/text.h"
 #include "one/documents_internal.h"
 #include "one/transport.h"
@@ -476,22 +477,28 @@ static int compare_host(const struct oneib_host *host, int32_t vfs_free, const c
     return 0;
 }
 
-static int check_host(struct oneib_one *one, uint32_t host_id, int32_t vfs_free,
-                      const char *switches, struct oneib_error *err)
+static int read_host(struct oneib_one *one, uint32_t host_id, struct oneib_cloud *cloud,
+                     struct oneib_error *err)
 {
-    char *xml = NULL;
+    oneib_autofree char *xml = NULL;
     size_t length;
-    struct oneib_cloud cloud = {0};
     struct oneib_findings findings = {0};
-    struct oneib_documents documents = {.cloud = &cloud, .findings = &findings, .vn_mad = ""};
+    struct oneib_documents documents = {.cloud = cloud, .findings = &findings, .vn_mad = ""};
     if (oneib_one_host(one, host_id, &xml, &length, err) < 0)
         return -1;
     int outcome = oneib_documents_read_hosts(&documents, xml, length, err);
-    if (outcome == 0)
-        outcome = compare_host(oneib_cloud_host(&cloud, host_id), vfs_free, switches, err);
-    free(xml);
     oneib_documents_clear(&documents);
     oneib_findings_clear(&findings);
+    return outcome;
+}
+
+static int check_host(struct oneib_one *one, uint32_t host_id, int32_t vfs_free,
+                      const char *switches, struct oneib_error *err)
+{
+    struct oneib_cloud cloud = {0};
+    int outcome = read_host(one, host_id, &cloud, err);
+    if (outcome == 0)
+        outcome = compare_host(oneib_cloud_host(&cloud, host_id), vfs_free, switches, err);
     oneib_cloud_clear(&cloud);
     return outcome;
 }
@@ -531,6 +538,41 @@ int oneib_one_set_host(struct oneib_one *one, uint32_t host_id, int32_t vfs_free
     if (check_id("host", host_id, err) < 0)
         return -1;
     return write_host(one, host_id, vfs_free, switches, err);
+}
+
+static int check_keys(struct oneib_one *one, uint32_t host_id, const oneib_pkey *keys, size_t count,
+                      struct oneib_error *err)
+{
+    struct oneib_cloud cloud = {0};
+    int outcome = read_host(one, host_id, &cloud, err);
+    const struct oneib_host *host = oneib_cloud_host(&cloud, host_id);
+    if (outcome == 0 && (!host || host->keys_invalid || host->key_count != count ||
+                         (count > 0 && memcmp(host->keys, keys, count * sizeof *keys) != 0)))
+        outcome = oneib_fail(err, ONEIB_ERROR_PROTOCOL,
+                             "oned accepted IB_KEYS and did not keep it: does the host's template "
+                             "have it twice?");
+    oneib_cloud_clear(&cloud);
+    return outcome;
+}
+
+int oneib_one_set_host_keys(struct oneib_one *one, uint32_t host_id, const oneib_pkey *keys,
+                            size_t count, struct oneib_error *err)
+{
+    oneib_autotext struct oneib_text text = {0};
+    if (count > ONEIB_HOST_KEYS_MAX)
+        return oneib_fail(err, ONEIB_ERROR_INPUT, "host %" PRIu32 ": no host holds %zu P_Keys",
+                          host_id, count);
+    oneib_text_append(&text, "IB_KEYS=\"");
+    for (size_t i = 0; i < count; i++)
+        oneib_text_printf(&text, "%s0x%04x", i > 0 ? "," : "", keys[i]);
+    oneib_text_append(&text, "\"");
+    if (oneib_text_failed(&text))
+        return oneib_fail_memory(err);
+    if (object_update(one, "one.host.update", "host", host_id, text.data, err) < 0)
+        return -1;
+    if (check_keys(one, host_id, keys, count, err) < 0)
+        return oneib_wrap(err, "reading back IB_KEYS of host %" PRIu32, host_id);
+    return 0;
 }
 
 int oneib_one_documents(struct oneib_one *one, uint32_t type, bool all, char **xml, size_t *length,

@@ -28,7 +28,7 @@ static const struct oneib_field hca_fields[HCA_FIELDS] = {
 struct host {
     struct oneib_host result;
     struct oneib_shown object; /* `host "node3"`, for findings */
-    struct oneib_value id, name, state, vfs_total, vfs_free, switches, problem, node_key;
+    struct oneib_value id, name, state, vfs_total, vfs_free, switches, problem, node_key, keys;
     size_t vectors; /* IB_HCA seen */
     size_t invalid_vms;
 };
@@ -160,6 +160,8 @@ static int read_scalar(struct oneib_reader *reader, struct host *host, struct on
         return oneib_reader_value(reader, ONEIB_SWITCHES_LENGTH, &host->switches, err);
     if (oneib_reader_at(reader, ONEIB_NAME_IB_NODE_KEY))
         return oneib_reader_value(reader, ONEIB_NODE_KEY_TEXT_SIZE, &host->node_key, err);
+    if (oneib_reader_at(reader, ONEIB_NAME_IB_KEYS))
+        return oneib_reader_value(reader, ONEIB_KEYS_LENGTH, &host->keys, err);
     if (oneib_reader_at(reader, ONEIB_NAME_IB_PROBLEM))
         return oneib_reader_value(reader, PROBLEM_LENGTH, &host->problem, err);
     return 0;
@@ -247,6 +249,34 @@ static void keep_node_key(const struct oneib_value *value, char text[ONEIB_NODE_
         memcpy(text, value->text, ONEIB_NODE_KEY_TEXT_SIZE);
 }
 
+static int note_keys(struct oneib_documents *documents, const struct host *host,
+                     struct oneib_error *err)
+{
+    return oneib_documents_note_value(
+        documents, ONEIB_WARNING, "host-keys-invalid",
+        "remove the attribute from the host: it is written again", host->object.text, "IB_KEYS",
+        &host->keys, "is not a list of P_Keys: no key that rests is given again", err);
+}
+
+/* What it may hold. Of a list that is none nobody knows, and no key is believed to be nobody's. */
+static int keep_keys(struct oneib_documents *documents, struct host *host, struct oneib_error *err)
+{
+    struct oneib_host *result = &host->result;
+    struct oneib_error failure;
+    if (oneib_value_is_empty(&host->keys))
+        return 0;
+    if (host->keys.state == ONEIB_VALUE_TEXT &&
+        oneib_host_keys_parse(host->keys.text, host->keys.length, &result->keys, &result->key_count,
+                              &failure) == 0)
+        return 0;
+    if (host->keys.state == ONEIB_VALUE_TEXT && failure.code == ONEIB_ERROR_MEMORY) {
+        *err = failure;
+        return -1;
+    }
+    result->keys_invalid = true;
+    return note_keys(documents, host, err);
+}
+
 /* Anything but what the probe would print, or the writer write, counts as nothing. */
 static int keep_scalars(struct host *host, struct oneib_error *err)
 {
@@ -281,7 +311,7 @@ static int keep_host(struct oneib_documents *documents, struct host *host, struc
                            host->vectors, ONEIB_HOST_PORTS_MAX) < 0)
         return -1;
     drop_ambiguous_ports(&host->result);
-    if (keep_scalars(host, err) < 0)
+    if (keep_scalars(host, err) < 0 || keep_keys(documents, host, err) < 0)
         return -1;
     host->result.name = oneib_documents_copy_name(documents, host->object.text, &host->name, err);
     struct oneib_host *added =

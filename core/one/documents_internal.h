@@ -20,6 +20,9 @@
 /* IB_SWITCH: as many GUIDs of 18 characters, and the commas between them. */
 #define ONEIB_SWITCHES_LENGTH (ONEIB_HOST_PORTS_MAX * 19 - 1)
 
+/* IB_KEYS: as many of six characters, and the commas. */
+#define ONEIB_KEYS_LENGTH (ONEIB_HOST_KEYS_MAX * 7 - 1)
+
 /* The remedy where no user's text can be the cause. */
 #define ONEIB_REMEDY_NOT_ONED                                                                      \
     "oned writes no such document: look whether one.endpoint is oned itself, and report this"

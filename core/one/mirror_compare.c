@@ -60,10 +60,17 @@ static bool same_switches(const struct oneib_host *a, const struct oneib_host *b
     return strcmp(a->switches, b->switches) == 0;
 }
 
+static bool same_keys(const struct oneib_host *a, const struct oneib_host *b)
+{
+    return a->keys_invalid == b->keys_invalid && a->key_count == b->key_count &&
+           (a->key_count == 0 || memcmp(a->keys, b->keys, a->key_count * sizeof *a->keys) == 0);
+}
+
 bool oneib_mirror_same_host(const struct oneib_host *a, const struct oneib_host *b)
 {
     return a->id == b->id && a->vfs_limit == b->vfs_limit && a->vfs_free == b->vfs_free &&
-           strcmp(a->node_key, b->node_key) == 0 && same_switches(a, b) && same_ports(a, b);
+           strcmp(a->node_key, b->node_key) == 0 && same_switches(a, b) && same_keys(a, b) &&
+           same_ports(a, b);
 }
 
 bool oneib_mirror_same_attachment(const struct oneib_attachment *a,

@@ -302,6 +302,44 @@ static void a_hosts_node_key_is_64_lower_case_hexadecimal_digits(void **state)
     }
 }
 
+static void what_a_host_may_hold_is_read(void **state)
+{
+    struct reading reading;
+    (void)state;
+    const struct oneib_host *host =
+        host_saying(&reading, "<IB_KEYS><![CDATA[0x0101,0x0102,0x7ffe]]></IB_KEYS>");
+    assert_int_equal(host->key_count, 3);
+    assert_int_equal(host->keys[0], 0x101);
+    assert_false(host->keys_invalid);
+    assert_true(oneib_host_may_hold(host, 0x7ffe));
+    assert_false(oneib_host_may_hold(host, 0x103));
+    reading_end(&reading);
+    host = host_saying(&reading, "<IB_KEYS></IB_KEYS>");
+    assert_int_equal(host->key_count, 0);
+    assert_false(host->keys_invalid);
+    reading_end(&reading);
+}
+
+static void of_keys_that_cannot_be_read_nobody_knows(void **state)
+{
+    (void)state;
+    static const char *const bad[] = {"257",           "0x0000",        "0x7fff",  "0x0102,0x0101",
+                                      "0x0101,0x0101", "0x0101,",       ",0x0101", "0x0101 0x0102",
+                                      "0x0101,0x8102", "<A>0x0101</A>", " "};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        char text[256];
+        struct reading reading;
+        snprintf(text, sizeof text, "<IB_KEYS>%s</IB_KEYS>", bad[i]);
+        const struct oneib_host *host = host_saying(&reading, text);
+        assert_true(host->keys_invalid);
+        assert_int_equal(host->key_count, 0);
+        assert_true(oneib_host_may_hold(host, 0x555));
+        assert_int_equal(reading.findings.count, 1);
+        assert_string_equal(reading.findings.items[0].code, "host-keys-invalid");
+        reading_end(&reading);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -319,6 +357,8 @@ int main(void)
         cmocka_unit_test(a_host_that_was_told_of_nothing_says_so),
         cmocka_unit_test(a_hosts_state_and_its_probes_problem_are_read),
         cmocka_unit_test(a_hosts_node_key_is_64_lower_case_hexadecimal_digits),
+        cmocka_unit_test(what_a_host_may_hold_is_read),
+        cmocka_unit_test(of_keys_that_cannot_be_read_nobody_knows),
         cmocka_unit_test(a_list_of_switches_longer_than_any_is_none),
         cmocka_unit_test(findings_about_a_host_are_attributed_to_it),
         cmocka_unit_test(a_finding_about_a_host_without_an_id_is_nobodys),
