@@ -298,6 +298,7 @@ int oneib_grants_server_next(struct oneib_grants_server *server,
         if (peer) {
             memcpy(node, peer->key, sizeof peer->key);
             *message = &server->message;
+            come_again(server);
             return 1;
         }
     }

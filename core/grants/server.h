@@ -48,7 +48,8 @@ int oneib_grants_server_send(struct oneib_grants_server *server,
                              struct oneib_grants_message *message, bool *sent,
                              struct oneib_error *err);
 
-/* To be polled for POLLIN; like all of ZeroMQ's it tells edges: take until 0 first. */
+/* To be polled for POLLIN, always the same: readable while there may be something to take, which is
+ * so until oneib_grants_server_next() has returned 0. */
 int oneib_grants_server_fd(const struct oneib_grants_server *server);
 
 struct oneib_grants_counts {
