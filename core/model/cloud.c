@@ -47,6 +47,38 @@ struct oneib_hca_port *oneib_host_add_port(struct oneib_host *host, struct oneib
     return port;
 }
 
+static struct oneib_given_device *find_given(const struct oneib_host *host,
+                                             const struct oneib_pci *address)
+{
+    for (size_t i = 0; i < host->given_count; i++)
+        if (oneib_pci_compare(&host->given[i].address, address) == 0)
+            return &host->given[i];
+    return NULL;
+}
+
+int oneib_host_give(struct oneib_host *host, const struct oneib_pci *address, uint32_t vm_id,
+                    struct oneib_error *err)
+{
+    struct oneib_given_device *given = find_given(host, address);
+    if (given) {
+        if (given->vm_id != vm_id)
+            given->vm_id = ONEIB_NO_ID;
+        return 0;
+    }
+    if (oneib_reserve(&host->given, &host->given_capacity, host->given_count + 1,
+                      sizeof *host->given, err) < 0)
+        return -1;
+    host->given[host->given_count++] =
+        (struct oneib_given_device){.address = *address, .vm_id = vm_id};
+    return 0;
+}
+
+uint32_t oneib_host_given_to(const struct oneib_host *host, const struct oneib_pci *address)
+{
+    const struct oneib_given_device *given = find_given(host, address);
+    return given ? given->vm_id : ONEIB_NO_ID;
+}
+
 int oneib_network_add_static(struct oneib_network *network, oneib_guid guid,
                              enum oneib_membership membership, struct oneib_error *err)
 {
@@ -121,6 +153,7 @@ void oneib_host_clear(struct oneib_host *host)
 {
     free(host->name);
     free(host->ports);
+    free(host->given);
     free(host->switches);
     free(host->problem);
     free(host->keys);

@@ -13,6 +13,7 @@
 #include "model/device.h"
 #include "model/guid.h"
 #include "model/lifecycle.h"
+#include "model/pci.h"
 #include "model/pkey.h"
 #include <stdbool.h>
 #include <stddef.h>
@@ -36,11 +37,19 @@ struct oneib_hca_port {
     uint16_t rate_gbps; /* 0: not said */
 };
 
+/* A PCI device of a host that oned has given to a VM (PCI_DEVICES). */
+struct oneib_given_device {
+    struct oneib_pci address;
+    uint32_t vm_id;
+};
+
 struct oneib_host {
     uint32_t id;
     char *name;                   /* owned; untrusted text: print it escaped */
     struct oneib_hca_port *ports; /* owned */
     size_t port_count, port_capacity;
+    struct oneib_given_device *given; /* owned; no address twice */
+    size_t given_count, given_capacity;
     int32_t vfs_limit; /* IB_VFS_TOTAL, what the probe counts now; oned keeps IB_HCA of adapters
                           that are gone. -1: not said */
     int32_t vfs_free;  /* IB_VFS_FREE as oned has it, which only the writer sets; -1: none, or no
@@ -115,7 +124,9 @@ struct oneib_attachment {
     bool narrowed;    /* the NIC says IB_MEMBERSHIP = limited */
     bool attaching;   /* ATTACH = YES: hot-plug under way */
     bool is_pci;      /* a PCI of TYPE=NIC */
-    bool unleased;    /* its network's document does not know of the VM: the NIC is forged */
+    bool has_address; /* ... that says which device it is, on the host of the last record */
+    struct oneib_pci address;
+    bool unleased; /* its network's document does not know of the VM: the NIC is forged */
 };
 
 struct oneib_cloud {
@@ -137,6 +148,11 @@ struct oneib_host *oneib_cloud_add_host(struct oneib_cloud *cloud, struct oneib_
 struct oneib_attachment *oneib_cloud_add_attachment(struct oneib_cloud *cloud,
                                                     struct oneib_error *err);
 struct oneib_hca_port *oneib_host_add_port(struct oneib_host *host, struct oneib_error *err);
+/* Of two VMs with one address neither is believed: the device is nobody's then (ONEIB_NO_ID). */
+int oneib_host_give(struct oneib_host *host, const struct oneib_pci *address, uint32_t vm_id,
+                    struct oneib_error *err);
+/* The VM that oned has given the device to; ONEIB_NO_ID: none. */
+uint32_t oneib_host_given_to(const struct oneib_host *host, const struct oneib_pci *address);
 int oneib_network_add_static(struct oneib_network *network, oneib_guid guid,
                              enum oneib_membership membership, struct oneib_error *err);
 /* Copies the ids of the VMs that lease from the network, in any order, with repetitions. */

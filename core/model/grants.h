@@ -3,10 +3,10 @@
  * From the desired state and what nodes have said to what each node is granted, and to what may be
  * put into the partitions file now. Pure. docs/design/grants.md tells the rules and why.
  *
- * Giving: the grant at the node and the key in the port's table come in either order; the node opens
- * when it has both. Taking: a list without the grant goes out; the node closes and reports that it
- * follows that list; only then the key leaves the port's entry, or the entry changes; only when that
- * was seen may the key be another network's.
+ * Giving: the grant at the node and the key in the port's table come in either order; the node
+ * opens when it has both. Taking: a list without the grant goes out; the node closes and reports
+ * that it follows that list; only then the key leaves the port's entry, or the entry changes; only
+ * when that was seen may the key be another network's.
  */
 #ifndef ONEIB_MODEL_GRANTS_H
 #define ONEIB_MODEL_GRANTS_H
@@ -24,8 +24,8 @@ enum oneib_node_state {
     ONEIB_NODE_UNHEARD, /* it has not reported since this daemon started */
     ONEIB_NODE_FOLLOWS, /* its last report is younger than ONEIB_REPORT_MS and some, and follows the
                            list that was sent last (or no list was sent yet) */
-    ONEIB_NODE_AWAITED, /* it was sent a list less than ONEIB_SILENCE_MS ago, and has not reported that
-                           it follows it */
+    ONEIB_NODE_AWAITED, /* it was sent a list less than ONEIB_SILENCE_MS ago, and has not reported
+                           that it follows it */
     ONEIB_NODE_SILENT,  /* it should have, and has not; or it has not reported for too long. A new
                            list does not make it AWAITED again: only a report does */
 };
@@ -33,7 +33,7 @@ enum oneib_node_state {
 struct oneib_node_view {
     uint32_t host_id;
     enum oneib_node_state state;
-    bool table_known; /* `records` is its whole table */
+    bool table_known;                      /* `records` is its whole table */
     const struct oneib_vf_record *records; /* borrowed; what it reported last */
     size_t record_count;
     const struct oneib_grant_list *sent; /* borrowed; NULL: none yet */
@@ -65,8 +65,8 @@ struct oneib_grants_input {
  * is not NONE or DEFERRED, nor was another host granted it before and has not reported since. Where
  * removals are held, what a node was sent (or, when nothing was sent yet, has open) and whose port
  * still has that key in desired->table stays granted, unless the VM's own document says that it has
- * ended or that the NIC is gone. More than ONEIB_GRANTS_MAX for a host: the first by start of the VM,
- * and a finding.
+ * ended or that the NIC is gone. More than ONEIB_GRANTS_MAX for a host: the first by start of the
+ * VM, and a finding.
  */
 int oneib_grants_compute(const struct oneib_grants_input *input, struct oneib_grants *grants,
                          struct oneib_findings *findings, struct oneib_error *err);
@@ -85,7 +85,7 @@ struct oneib_gate_input {
 
 struct oneib_gate {
     struct oneib_partition_table table; /* what may be written now */
-    size_t kept;     /* entries that wait for their node's report */
+    size_t kept;                        /* entries that wait for their node's report */
     size_t withheld; /* entries that are not added, because a node is silent or not heard yet */
 };
 
@@ -95,8 +95,8 @@ struct oneib_gate {
  *  - an entry (port, key) in force and not desired stays while its node is AWAITED, and while its
  *    node, heard, reports a VF that is open (or not known to be closed) at that key on that port;
  *    it goes when the node has reported without it, or is SILENT or UNHEARD;
- *  - an entry desired and not in force is added unless the node is SILENT or UNHEARD and the host has
- *    VFs (vfs_total): then nothing is added on any port of it;
+ *  - an entry desired and not in force is added unless the node is SILENT or UNHEARD and the host
+ * has VFs (vfs_total): then nothing is added on any port of it;
  *  - limited to full is a taking and a giving: full comes when the node follows;
  *  - what stays never makes a port hold more than it has room for: additions wait then.
  * All else is as desired. The default partition and the fragment's are never touched.
@@ -112,8 +112,8 @@ void oneib_gate_clear(struct oneib_gate *gate);
  * opened since it reported last. At most `room` are written to *keys; returns how many there are.
  * For the host's attribute IB_KEYS.
  */
-size_t oneib_keys_of_node(const struct oneib_node_view *node, const struct oneib_host_grants *grants,
-                          const oneib_pkey *before, size_t before_count, oneib_pkey *keys,
-                          size_t room);
+size_t oneib_keys_of_node(const struct oneib_node_view *node,
+                          const struct oneib_host_grants *grants, const oneib_pkey *before,
+                          size_t before_count, oneib_pkey *keys, size_t room);
 
 #endif

@@ -1,0 +1,550 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What nodes are granted, and which keys they may hold. */
+#include "grant_scene.h"
+
+static void a_member_is_granted_its_networks_key(void **state)
+{
+    struct grant_scene *played = *state;
+    add_network(&played->scene, 7, 0x101);
+    add_node(played, 1);
+    add_nic(&played->scene, 4, 2, 7, 1);
+    grant_all(played);
+    const struct oneib_grant *grant = granted(played, 1, 4, 2);
+    assert_non_null(grant);
+    assert_int_equal(grant->network_id, 7);
+    assert_int_equal(grant->pkey, 0x101);
+    assert_string_equal(grant->device, "mlx4_0");
+    assert_int_equal(grant->port, 1);
+    assert_false(grant->limited);
+    assert_false(grant->has_vf);
+    assert_true(grant->may_set_guid);
+    assert_int_equal(grant->guid, oneib_guid_encode(SITE, 4, 2));
+}
+
+static void the_nics_own_copy_of_the_key_counts_for_nothing(void **state)
+{
+    struct grant_scene *played = *state;
+    add_network(&played->scene, 7, 0x101);
+    add_node(played, 1);
+    claim(add_nic(&played->scene, 4, 0, 7, 1), 0x102);
+    grant_all(played);
+    assert_int_equal(granted(played, 1, 4, 0)->pkey, 0x101);
+}
+
+static void who_is_refused_is_granted_nothing(void **state)
+{
+    struct grant_scene *played = *state;
+    add_network(&played->scene, 7, 0x101);
+    add_network(&played->scene, 8, 0);
+    add_node(played, 1);
+    add_nic(&played->scene, 4, 0, 7, 1)->unleased = true;
+    add_nic(&played->scene, 5, 0, 8, 1);
+    add_nic(&played->scene, 6, 0, 9, 1);
+    add_nic(&played->scene, 7, 0, 7, 1)->presence = ONEIB_ABSENT;
+    add_nic(&played->scene, 8, 0, 7, 2);
+    grant_all(played);
+    assert_null(oneib_grants_of_host(&played->grants, 1));
+    assert_null(oneib_grants_of_host(&played->grants, 2));
+    assert_int_equal(played->grants.host_count, 0);
+}
+
+static void a_limited_member_is_granted_no_more(void **state)
+{
+    struct grant_scene *played = *state;
+    add_network(&played->scene, 7, 0x101);
+    add_node(played, 1);
+    add_nic(&played->scene, 4, 0, 7, 1)->narrowed = true;
+    add_nic(&played->scene, 5, 0, 7, 1); /* one port, one entry: limited for both */
+    grant_all(played);
+    assert_true(granted(played, 1, 4, 0)->limited);
+    assert_true(granted(played, 1, 5, 0)->limited);
+}
+
+static void the_port_is_the_one_of_the_networks_phydev(void **state)
+{
+    struct grant_scene *played = *state;
+    struct oneib_network *network = add_network(&played->scene, 7, 0x101);
+    strcpy(network->device, "mlx4_1");
+    network->device_port = 2;
+    add_node(played, 1);
+    add_port(&played->scene, &played->scene.cloud.hosts[0], "mlx4_1", 2, port_of(77));
+    add_nic(&played->scene, 4, 0, 7, 1);
+    grant_all(played);
+    assert_string_equal(granted(played, 1, 4, 0)->device, "mlx4_1");
+    assert_int_equal(granted(played, 1, 4, 0)->port, 2);
+}
+
+static void grants_of_a_host_lie_by_vm_and_nic(void **state)
+{
+    struct grant_scene *played = *state;
+    add_network(&played->scene, 7, 0x101);
+    add_node(played, 1);
+    add_nic(&played->scene, 9, 0, 7, 1);
+    add_nic(&played->scene, 4, 3, 7, 1);
+    add_nic(&played->scene, 4, 1, 7, 1);
+    grant_all(played);
+    const struct oneib_host_grants *host = oneib_grants_of_host(&played->grants, 1);
+    assert_int_equal(host->count, 3);
+    for (size_t i = 1; i < host->count; i++)
+        assert_true(oneib_grant_compare(&host->items[i - 1], &host->items[i]) < 0);
+}
+
+/* ---- PCI NICs -------------------------------------------------------------------------------- */
+
+static const struct oneib_pci device = {.bus = 0x81, .function = 3};
+
+static struct oneib_attachment *add_pci_nic(struct grant_scene *played, uint32_t vm_id)
+{
+    struct oneib_attachment *nic = add_nic(&played->scene, vm_id, 0, 7, 1);
+    nic->is_pci = true;
+    nic->has_address = true;
+    nic->address = device;
+    return nic;
+}
+
+static void a_pci_nic_is_granted_the_vf_that_its_host_gives_it(void **state)
+{
+    struct grant_scene *played = *state;
+    add_network(&played->scene, 7, 0x101);
+    add_node(played, 1);
+    add_pci_nic(played, 4);
+    oneib_host_give(&played->scene.cloud.hosts[0], &device, 4, &played->scene.err);
+    grant_all(played);
+    assert_true(granted(played, 1, 4, 0)->has_vf);
+    assert_int_equal(oneib_pci_compare(&granted(played, 1, 4, 0)->vf, &device), 0);
+    assert_int_equal(played->findings.count, 0);
+}
+
+static void a_pci_nic_with_another_vms_vf_is_granted_nothing(void **state)
+{
+    struct grant_scene *played = *state;
+    add_network(&played->scene, 7, 0x101);
+    add_node(played, 1);
+    add_pci_nic(played, 4);
+    oneib_host_give(&played->scene.cloud.hosts[0], &device, 5, &played->scene.err);
+    grant_all(played);
+    assert_null(granted(played, 1, 4, 0));
+    assert_int_equal(played->findings.count, 1);
+    assert_string_equal(played->findings.items[0].code, "vf-not-given");
+}
+
+static void a_pci_nic_of_a_device_that_nobody_gave_is_granted_nothing(void **state)
+{
+    struct grant_scene *played = *state;
+    add_network(&played->scene, 7, 0x101);
+    add_node(played, 1);
+    add_pci_nic(played, 4);
+    grant_all(played);
+    assert_null(granted(played, 1, 4, 0));
+}
+
+static void a_pci_nic_without_an_address_is_granted_nothing(void **state)
+{
+    struct grant_scene *played = *state;
+    add_network(&played->scene, 7, 0x101);
+    add_node(played, 1);
+    add_pci_nic(played, 4)->has_address = false;
+    oneib_host_give(&played->scene.cloud.hosts[0], &device, 4, &played->scene.err);
+    grant_all(played);
+    assert_null(granted(played, 1, 4, 0));
+}
+
+/* ADDRESS is the other host's while the VM moves. */
+static void the_host_that_a_pci_nic_leaves_keeps_the_vf_that_it_had(void **state)
+{
+    struct grant_scene *played = *state;
+    add_network(&played->scene, 7, 0x101);
+    add_node(played, 1);
+    add_node(played, 2);
+    struct oneib_attachment *nic = add_pci_nic(played, 4);
+    nic->host_id = 2;
+    migrate(nic, 1);
+    report(played, 1, 4, 7, 0x101)->vf = (struct oneib_pci){.bus = 0x10, .function = 1};
+    oneib_host_give(&played->scene.cloud.hosts[1], &device, 4, &played->scene.err);
+    grant_all(played);
+    assert_int_equal(granted(played, 1, 4, 0)->vf.bus, 0x10);
+    assert_int_equal(granted(played, 2, 4, 0)->vf.bus, 0x81);
+    /* ... unless somebody else has it by now. */
+    const struct oneib_pci had = {.bus = 0x10, .function = 1};
+    oneib_host_give(&played->scene.cloud.hosts[0], &had, 99, &played->scene.err);
+    grant_all(played);
+    assert_null(granted(played, 1, 4, 0));
+}
+
+/* ---- GUIDs ----------------------------------------------------------------------------------- */
+
+static void both_hosts_of_a_migration_are_granted(void **state)
+{
+    struct grant_scene *played = *state;
+    add_network(&played->scene, 7, 0x101);
+    add_node(played, 1);
+    add_node(played, 2);
+    migrate(add_nic(&played->scene, 4, 0, 7, 2), 1);
+    grant_all(played);
+    assert_true(granted(played, 1, 4, 0)->may_set_guid);
+    assert_false(granted(played, 2, 4, 0)->may_set_guid);
+}
+
+static void a_guid_that_another_host_still_has_may_not_be_set(void **state)
+{
+    struct grant_scene *played = *state;
+    add_network(&played->scene, 7, 0x101);
+    add_node(played, 1);
+    add_node(played, 2);
+    add_nic(&played->scene, 4, 0, 7, 2);
+    struct oneib_vf_record *record = report(played, 1, 4, 7, 0x101);
+    record->stage = ONEIB_VF_ENDED;
+    grant_all(played);
+    assert_false(granted(played, 2, 4, 0)->may_set_guid);
+    record->guid = ONEIB_VF_GUID_NONE;
+    grant_all(played);
+    assert_true(granted(played, 2, 4, 0)->may_set_guid);
+    record->guid = ONEIB_VF_GUID_DEFERRED;
+    grant_all(played);
+    assert_true(granted(played, 2, 4, 0)->may_set_guid);
+}
+
+static void what_the_host_itself_has_set_it_may_set(void **state)
+{
+    struct grant_scene *played = *state;
+    add_network(&played->scene, 7, 0x101);
+    add_node(played, 1);
+    add_nic(&played->scene, 4, 0, 7, 1);
+    report(played, 1, 4, 7, 0x101);
+    grant_all(played);
+    send_grants(played, 1);
+    grant_all(played);
+    assert_true(granted(played, 1, 4, 0)->may_set_guid);
+}
+
+static void a_guid_that_another_host_was_allowed_to_set_may_not_be_set(void **state)
+{
+    struct grant_scene *played = *state;
+    add_network(&played->scene, 7, 0x101);
+    add_node(played, 1);
+    add_node(played, 2);
+    struct oneib_attachment *nic = add_nic(&played->scene, 4, 0, 7, 1);
+    grant_all(played);
+    send_grants(played, 1);
+    nic->host_id = 2;
+    grant_all(played);
+    assert_null(granted(played, 1, 4, 0));
+    assert_false(granted(played, 2, 4, 0)->may_set_guid);
+    send_grants(played, 1);
+    grant_all(played);
+    assert_true(granted(played, 2, 4, 0)->may_set_guid);
+    /* It has the VF, and may have set its GUID since it reported. */
+    report(played, 1, 4, 7, 0x101)->guid = ONEIB_VF_GUID_NONE;
+    node_of(played, 1)->state = ONEIB_NODE_AWAITED;
+    grant_all(played);
+    assert_false(granted(played, 2, 4, 0)->may_set_guid);
+}
+
+static void a_host_that_oned_has_given_up_keeps_no_guid(void **state)
+{
+    struct grant_scene *played = *state;
+    add_network(&played->scene, 7, 0x101);
+    add_node(played, 1)->state = ONEIB_NODE_SILENT;
+    add_node(played, 2);
+    add_nic(&played->scene, 4, 0, 7, 2);
+    report(played, 1, 4, 7, 0x101);
+    played->scene.cloud.hosts[0].state = 2; /* MONITORED */
+    grant_all(played);
+    assert_false(granted(played, 2, 4, 0)->may_set_guid);
+    played->scene.cloud.hosts[0].state = 3; /* ERROR */
+    grant_all(played);
+    assert_true(granted(played, 2, 4, 0)->may_set_guid);
+    /* A node that is heard has what it has, whatever oned says. */
+    node_of(played, 1)->state = ONEIB_NODE_FOLLOWS;
+    grant_all(played);
+    assert_false(granted(played, 2, 4, 0)->may_set_guid);
+}
+
+/* ---- held removals --------------------------------------------------------------------------- */
+
+/* Two VMs of network 7 are members and granted; then something is missing from a reading. */
+static void begin_hold(struct grant_scene *played)
+{
+    add_network(&played->scene, 7, 0x101);
+    add_node(played, 1);
+    add_node(played, 2);
+    add_nic(&played->scene, 4, 0, 7, 1);
+    add_nic(&played->scene, 5, 0, 7, 2);
+    PUT_IN_FORCE(played, "one7", 0x101, port_of(1), port_of(2));
+    grant_all(played);
+    assert_int_equal(played->held, 0);
+    send_grants(played, 1);
+    send_grants(played, 2);
+}
+
+static void lose_networks(struct grant_scene *played)
+{
+    struct oneib_cloud *cloud = &played->scene.cloud;
+    while (cloud->network_count)
+        oneib_network_clear(&cloud->networks[--cloud->network_count]);
+}
+
+static void held_members_stay_granted(void **state)
+{
+    struct grant_scene *played = *state;
+    begin_hold(played);
+    know_vms(played, NULL, 0);
+    lose_networks(played);
+    grant_all(played);
+    assert_int_equal(played->held, 2);
+    assert_int_equal(granted(played, 1, 4, 0)->pkey, 0x101);
+    assert_int_equal(granted(played, 2, 5, 0)->pkey, 0x101);
+}
+
+static void an_empty_answer_about_vms_takes_no_grants(void **state)
+{
+    struct grant_scene *played = *state;
+    begin_hold(played);
+    played->scene.cloud.attachment_count = 0;
+    know_vms(played, NULL, 0);
+    grant_all(played);
+    assert_int_equal(played->held, 2);
+    assert_non_null(granted(played, 1, 4, 0));
+    assert_non_null(granted(played, 2, 5, 0));
+}
+
+static void an_empty_answer_about_hosts_takes_no_grants(void **state)
+{
+    struct grant_scene *played = *state;
+    begin_hold(played);
+    know_vms(played, NULL, 0);
+    struct oneib_cloud *cloud = &played->scene.cloud;
+    while (cloud->host_count)
+        oneib_host_clear(&cloud->hosts[--cloud->host_count]);
+    grant_all(played);
+    assert_int_equal(played->held, 2);
+    assert_non_null(granted(played, 1, 4, 0));
+}
+
+static void without_a_hold_nothing_stays(void **state)
+{
+    struct grant_scene *played = *state;
+    begin_hold(played);
+    know_vms(played, NULL, 0);
+    lose_networks(played);
+    played->scene.policy.hold_minimum = 100;
+    grant_all(played);
+    assert_int_equal(played->held, 0);
+    assert_int_equal(played->grants.host_count, 0);
+}
+
+static void a_vm_that_says_that_it_has_ended_is_not_held(void **state)
+{
+    struct grant_scene *played = *state;
+    begin_hold(played);
+    know_vms(played, NULL, 0);
+    lose_networks(played);
+    played->scene.cloud.attachments[0].presence = ONEIB_ABSENT;
+    grant_all(played);
+    assert_null(granted(played, 1, 4, 0));
+    assert_non_null(granted(played, 2, 5, 0));
+}
+
+static void a_nic_or_a_lease_that_is_gone_is_not_held(void **state)
+{
+    struct grant_scene *played = *state;
+    begin_hold(played);
+    played->scene.cloud.attachments[0] = played->scene.cloud.attachments[1];
+    played->scene.cloud.attachment_count = 1;
+    played->scene.cloud.attachments[0].unleased = true;
+    know_vms(played, (const uint32_t[]){4}, 1);
+    grant_all(played);
+    assert_true(played->held > 0);
+    assert_null(granted(played, 1, 4, 0));
+    assert_null(granted(played, 2, 5, 0));
+}
+
+static void a_vm_that_has_moved_is_not_held_where_it_was(void **state)
+{
+    struct grant_scene *played = *state;
+    begin_hold(played);
+    know_vms(played, NULL, 0);
+    lose_networks(played);
+    played->scene.cloud.attachments[0].host_id = 2;
+    grant_all(played);
+    assert_null(granted(played, 1, 4, 0));
+    /* While it moves it is on both. */
+    migrate(&played->scene.cloud.attachments[0], 1);
+    grant_all(played);
+    assert_non_null(granted(played, 1, 4, 0));
+}
+
+static void a_key_that_is_anothers_now_is_not_held(void **state)
+{
+    struct grant_scene *played = *state;
+    begin_hold(played);
+    know_vms(played, NULL, 0);
+    lose_networks(played);
+    add_network(&played->scene, 9, 0x101);
+    add_node(played, 3);
+    add_nic(&played->scene, 6, 0, 9, 3);
+    add_network(&played->scene, 10, 0x102);
+    add_nic(&played->scene, 7, 0, 10, 2);
+    PUT_IN_FORCE(played, "one10", 0x102, port_of(1), port_of(2), port_of(3), port_of(4));
+    oneib_cloud_sort(&played->scene.cloud);
+    know_vms(played, NULL, 0);
+    grant_all(played);
+    assert_true(played->held > 0);
+    assert_null(granted(played, 1, 4, 0));
+    assert_null(granted(played, 2, 5, 0));
+}
+
+static void what_a_node_has_open_is_held_by_a_new_daemon(void **state)
+{
+    struct grant_scene *played = *state;
+    begin_hold(played);
+    know_vms(played, NULL, 0);
+    lose_networks(played);
+    node_of(played, 1)->sent = node_of(played, 2)->sent = NULL;
+    report(played, 1, 4, 7, 0x101);
+    report(played, 2, 5, 7, 0x101)->stage = ONEIB_VF_CLOSED;
+    grant_all(played);
+    assert_non_null(granted(played, 1, 4, 0));
+    assert_true(granted(played, 1, 4, 0)->has_vf);
+    assert_null(granted(played, 2, 5, 0));
+}
+
+static void a_node_that_tells_of_one_nic_twice_is_granted_it_once(void **state)
+{
+    struct grant_scene *played = *state;
+    begin_hold(played);
+    know_vms(played, NULL, 0);
+    lose_networks(played);
+    node_of(played, 1)->sent = NULL;
+    report(played, 1, 4, 7, 0x101);
+    report(played, 1, 4, 7, 0x101);
+    grant_all(played);
+    assert_int_equal(oneib_grants_of_host(&played->grants, 1)->count, 1);
+}
+
+static void a_node_cannot_have_itself_granted_a_key_that_its_port_has_not(void **state)
+{
+    struct grant_scene *played = *state;
+    begin_hold(played);
+    add_node(played, 3);
+    know_vms(played, NULL, 0);
+    lose_networks(played);
+    report(played, 3, 44, 7, 0x101);
+    report(played, 3, 45, 7, ONEIB_PKEY_DEFAULT);
+    grant_all(played);
+    assert_true(played->held > 0);
+    assert_null(oneib_grants_of_host(&played->grants, 3));
+}
+
+/* ---- too many -------------------------------------------------------------------------------- */
+
+static void those_that_came_last_find_no_room_in_a_list(void **state)
+{
+    struct grant_scene *played = *state;
+    add_network(&played->scene, 7, 0x101);
+    add_node(played, 1);
+    for (uint32_t i = 0; i < ONEIB_GRANTS_MAX + 2; i++)
+        add_nic(&played->scene, i, 0, 7, 1)->since = 10000 - i;
+    grant_all(played);
+    assert_int_equal(oneib_grants_of_host(&played->grants, 1)->count, ONEIB_GRANTS_MAX);
+    assert_null(granted(played, 1, 0, 0));
+    assert_null(granted(played, 1, 1, 0));
+    assert_non_null(granted(played, 1, 2, 0));
+    assert_int_equal(played->findings.count, 1);
+    assert_string_equal(played->findings.items[0].code, "grants-full");
+}
+
+/* ---- keys ------------------------------------------------------------------------------------ */
+
+static size_t keys_of(struct grant_scene *played, const oneib_pkey *before, size_t before_count,
+                      oneib_pkey *keys, size_t room)
+{
+    return oneib_keys_of_node(node_of(played, 1), oneib_grants_of_host(&played->grants, 1), before,
+                              before_count, keys, room);
+}
+
+static void a_node_may_hold_what_it_is_granted_was_sent_and_reports(void **state)
+{
+    struct grant_scene *played = *state;
+    add_network(&played->scene, 7, 0x103);
+    add_node(played, 1);
+    add_nic(&played->scene, 4, 0, 7, 1);
+    grant_all(played);
+    send_grants(played, 1);
+    played->scene.cloud.networks[0].pkey = 0x102;
+    grant_all(played);
+    report(played, 1, 9, 6, 0x101);
+    report(played, 1, 10, 6, 0x104)->stage = ONEIB_VF_RELEASING;
+    report(played, 1, 11, 6, 0x105)->stage = ONEIB_VF_CLOSED;
+    report(played, 1, 12, 6, 0x106)->stage = ONEIB_VF_ENDED;
+    oneib_pkey keys[8];
+    assert_int_equal(keys_of(played, NULL, 0, keys, 8), 4);
+    for (unsigned i = 0; i < 4; i++)
+        assert_int_equal(keys[i], 0x101 + i);
+}
+
+static void what_it_may_hold_is_counted_beyond_the_room(void **state)
+{
+    struct grant_scene *played = *state;
+    add_node(played, 1);
+    report(played, 1, 9, 6, 0x101);
+    report(played, 1, 10, 6, 0x102);
+    report(played, 1, 11, 6, 0x102);
+    oneib_pkey keys[2] = {0};
+    assert_int_equal(keys_of(played, NULL, 0, keys, 1), 2);
+    assert_int_equal(keys[0], 0x101);
+    assert_int_equal(keys[1], 0);
+}
+
+static void a_key_goes_only_from_a_node_that_follows_and_tells_all(void **state)
+{
+    struct grant_scene *played = *state;
+    struct oneib_node_view *view = add_node(played, 1);
+    const oneib_pkey before[] = {0x101};
+    oneib_pkey keys[2];
+    assert_int_equal(keys_of(played, before, 1, keys, 2), 0);
+    for (int i = ONEIB_NODE_UNHEARD; i <= ONEIB_NODE_SILENT; i++) {
+        view->state = (enum oneib_node_state)i;
+        view->table_known = view->state != ONEIB_NODE_FOLLOWS;
+        assert_int_equal(keys_of(played, before, 1, keys, 2), 1);
+        assert_int_equal(keys[0], 0x101);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        GRANT_TEST(a_member_is_granted_its_networks_key),
+        GRANT_TEST(the_nics_own_copy_of_the_key_counts_for_nothing),
+        GRANT_TEST(who_is_refused_is_granted_nothing),
+        GRANT_TEST(a_limited_member_is_granted_no_more),
+        GRANT_TEST(the_port_is_the_one_of_the_networks_phydev),
+        GRANT_TEST(grants_of_a_host_lie_by_vm_and_nic),
+        GRANT_TEST(a_pci_nic_is_granted_the_vf_that_its_host_gives_it),
+        GRANT_TEST(a_pci_nic_with_another_vms_vf_is_granted_nothing),
+        GRANT_TEST(a_pci_nic_of_a_device_that_nobody_gave_is_granted_nothing),
+        GRANT_TEST(a_pci_nic_without_an_address_is_granted_nothing),
+        GRANT_TEST(the_host_that_a_pci_nic_leaves_keeps_the_vf_that_it_had),
+        GRANT_TEST(both_hosts_of_a_migration_are_granted),
+        GRANT_TEST(a_guid_that_another_host_still_has_may_not_be_set),
+        GRANT_TEST(what_the_host_itself_has_set_it_may_set),
+        GRANT_TEST(a_guid_that_another_host_was_allowed_to_set_may_not_be_set),
+        GRANT_TEST(a_host_that_oned_has_given_up_keeps_no_guid),
+        GRANT_TEST(held_members_stay_granted),
+        GRANT_TEST(an_empty_answer_about_vms_takes_no_grants),
+        GRANT_TEST(an_empty_answer_about_hosts_takes_no_grants),
+        GRANT_TEST(without_a_hold_nothing_stays),
+        GRANT_TEST(a_vm_that_says_that_it_has_ended_is_not_held),
+        GRANT_TEST(a_nic_or_a_lease_that_is_gone_is_not_held),
+        GRANT_TEST(a_vm_that_has_moved_is_not_held_where_it_was),
+        GRANT_TEST(a_key_that_is_anothers_now_is_not_held),
+        GRANT_TEST(what_a_node_has_open_is_held_by_a_new_daemon),
+        GRANT_TEST(a_node_that_tells_of_one_nic_twice_is_granted_it_once),
+        GRANT_TEST(a_node_cannot_have_itself_granted_a_key_that_its_port_has_not),
+        GRANT_TEST(those_that_came_last_find_no_room_in_a_list),
+        GRANT_TEST(a_node_may_hold_what_it_is_granted_was_sent_and_reports),
+        GRANT_TEST(what_it_may_hold_is_counted_beyond_the_room),
+        GRANT_TEST(a_key_goes_only_from_a_node_that_follows_and_tells_all),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
