@@ -1,0 +1,529 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What may be put into the partitions file, by what nodes have said. */
+#include "grant_scene.h"
+
+/* Network 7 with VM 4 on host 1: granted, sent, open, and in force. */
+static void settle(struct grant_scene *played)
+{
+    add_network(&played->scene, 7, 0x101);
+    add_node(played, 1);
+    add_nic(&played->scene, 4, 0, 7, 1);
+    PUT_IN_FORCE(played, "one7", 0x101, port_of(1));
+    played->scene.policy.hold_minimum = 100;
+    grant_all(played);
+    send_grants(played, 1);
+    report(played, 1, 4, 7, 0x101);
+}
+
+static void end_vm(struct grant_scene *played)
+{
+    played->scene.cloud.attachments[0].presence = ONEIB_ABSENT;
+    grant_all(played);
+    send_grants(played, 1);
+}
+
+static void pass(struct grant_scene *played)
+{
+    grant_all(played);
+    pass_gate(played);
+}
+
+static void what_is_desired_and_in_force_stays(void **state)
+{
+    struct grant_scene *played = *state;
+    settle(played);
+    for (int i = ONEIB_NODE_UNHEARD; i <= ONEIB_NODE_SILENT; i++) {
+        node_of(played, 1)->state = (enum oneib_node_state)i;
+        pass(played);
+        assert_gated(played, 0x101, port_of(1), "full");
+        assert_int_equal(played->gate.kept, 0);
+        assert_int_equal(played->gate.withheld, 0);
+    }
+}
+
+static void a_key_stays_until_the_node_has_reported(void **state)
+{
+    struct grant_scene *played = *state;
+    settle(played);
+    end_vm(played);
+    node_of(played, 1)->state = ONEIB_NODE_AWAITED;
+    pass(played);
+    assert_gated(played, 0x101, port_of(1), "full");
+    assert_int_equal(played->gate.kept, 1);
+    /* Also when nothing of it was reported before. */
+    node_of(played, 1)->record_count = 0;
+    pass(played);
+    assert_gated(played, 0x101, port_of(1), "full");
+}
+
+static void a_key_stays_while_the_node_has_it_open(void **state)
+{
+    static const enum oneib_vf_stage stages[] = {ONEIB_VF_OPEN, ONEIB_VF_PREPARING,
+                                                 ONEIB_VF_RELEASING};
+    struct grant_scene *played = *state;
+    settle(played);
+    end_vm(played);
+    for (size_t i = 0; i < sizeof stages / sizeof stages[0]; i++) {
+        played->nodes[0].records[0].stage = stages[i];
+        pass(played);
+        assert_gated(played, 0x101, port_of(1), "full");
+    }
+}
+
+static void a_key_goes_when_the_node_has_closed(void **state)
+{
+    static const enum oneib_vf_stage stages[] = {ONEIB_VF_CLOSED, ONEIB_VF_ENDED};
+    struct grant_scene *played = *state;
+    settle(played);
+    end_vm(played);
+    for (size_t i = 0; i < sizeof stages / sizeof stages[0]; i++) {
+        played->nodes[0].records[0].stage = stages[i];
+        pass(played);
+        assert_gated(played, 0x101, port_of(1), "none");
+        assert_null(partition_of(&played->gate.table, 0x101));
+        assert_int_equal(played->gate.kept, 0);
+    }
+}
+
+static void a_key_goes_from_a_port_whose_node_is_silent(void **state)
+{
+    struct grant_scene *played = *state;
+    settle(played);
+    end_vm(played);
+    node_of(played, 1)->state = ONEIB_NODE_SILENT;
+    pass(played);
+    assert_gated(played, 0x101, port_of(1), "none");
+    node_of(played, 1)->state = ONEIB_NODE_UNHEARD;
+    pass(played);
+    assert_gated(played, 0x101, port_of(1), "none");
+    played->node_count = 0;
+    pass(played);
+    assert_gated(played, 0x101, port_of(1), "none");
+}
+
+static void a_table_that_is_not_whole_says_of_nothing_that_it_is_closed(void **state)
+{
+    struct grant_scene *played = *state;
+    settle(played);
+    end_vm(played);
+    node_of(played, 1)->record_count = 0;
+    node_of(played, 1)->table_known = false;
+    pass(played);
+    assert_gated(played, 0x101, port_of(1), "full");
+}
+
+/* A list with the grant is out still, because a newer one could not be sent. */
+static void what_a_node_was_sent_last_stays(void **state)
+{
+    struct grant_scene *played = *state;
+    settle(played);
+    played->scene.cloud.attachments[0].presence = ONEIB_ABSENT;
+    node_of(played, 1)->record_count = 0;
+    pass(played);
+    assert_gated(played, 0x101, port_of(1), "full");
+    send_grants(played, 1);
+    pass(played);
+    assert_gated(played, 0x101, port_of(1), "none");
+}
+
+static void nothing_is_added_where_the_node_is_silent_or_not_heard(void **state)
+{
+    static const enum oneib_node_state states[] = {ONEIB_NODE_SILENT, ONEIB_NODE_UNHEARD};
+    struct grant_scene *played = *state;
+    settle(played);
+    add_network(&played->scene, 8, 0x102);
+    add_nic(&played->scene, 5, 0, 8, 1);
+    for (size_t i = 0; i < 2; i++) {
+        node_of(played, 1)->state = states[i];
+        pass(played);
+        assert_gated(played, 0x101, port_of(1), "full");
+        assert_gated(played, 0x102, port_of(1), "none");
+        assert_int_equal(played->gate.withheld, 1);
+    }
+    played->node_count = 0;
+    pass(played);
+    assert_gated(played, 0x102, port_of(1), "none");
+}
+
+static void what_is_new_comes_at_once_to_a_node_that_is_heard(void **state)
+{
+    struct grant_scene *played = *state;
+    settle(played);
+    add_network(&played->scene, 8, 0x102);
+    add_nic(&played->scene, 5, 0, 8, 1);
+    node_of(played, 1)->state = ONEIB_NODE_AWAITED;
+    pass(played);
+    assert_gated(played, 0x102, port_of(1), "full");
+    assert_int_equal(played->gate.withheld, 0);
+}
+
+static void a_static_member_is_not_added_at_a_silent_nodes_port_either(void **state)
+{
+    struct grant_scene *played = *state;
+    settle(played);
+    struct oneib_network *network = add_network(&played->scene, 8, 0x102);
+    oneib_network_add_static(network, port_of(1), ONEIB_FULL, &played->scene.err);
+    node_of(played, 1)->state = ONEIB_NODE_SILENT;
+    pass(played);
+    assert_gated(played, 0x102, port_of(1), "none");
+    node_of(played, 1)->state = ONEIB_NODE_FOLLOWS;
+    pass(played);
+    assert_gated(played, 0x102, port_of(1), "full");
+}
+
+static void a_host_without_vfs_and_a_port_that_no_host_reports_wait_for_nobody(void **state)
+{
+    struct grant_scene *played = *state;
+    struct oneib_network *network = add_network(&played->scene, 8, 0x102);
+    oneib_network_add_static(network, port_of(1), ONEIB_FULL, &played->scene.err);
+    oneib_network_add_static(network, port_of(50), ONEIB_FULL, &played->scene.err);
+    add_host(&played->scene, 1);
+    pass(played);
+    assert_gated(played, 0x102, port_of(1), "full");
+    assert_gated(played, 0x102, port_of(50), "full");
+}
+
+/* A host whose document says that it has no VFs, and whose node says that it has one. */
+static void a_node_with_vfs_is_waited_for_whatever_its_host_says(void **state)
+{
+    struct grant_scene *played = *state;
+    settle(played);
+    played->scene.cloud.hosts[0].ports[0].vfs_total = 0;
+    end_vm(played);
+    pass(played);
+    assert_gated(played, 0x101, port_of(1), "full");
+}
+
+static void a_new_key_of_a_network_comes_beside_the_old_one(void **state)
+{
+    struct grant_scene *played = *state;
+    settle(played);
+    played->scene.cloud.networks[0].pkey = 0x102;
+    claim(&played->scene.cloud.attachments[0], 0x102);
+    grant_all(played);
+    send_grants(played, 1);
+    pass(played);
+    assert_gated(played, 0x101, port_of(1), "full");
+    assert_gated(played, 0x102, port_of(1), "full");
+    assert_string_equal(partition_of(&played->gate.table, 0x102)->name, "one7");
+    assert_string_equal(partition_of(&played->gate.table, 0x101)->name, "one7-0101");
+    /* It can be read back, and what is left of the old key is told from it. */
+    oneib_partition_table_clear(&played->scene.in_force);
+    oneib_autotext struct oneib_text text = {0};
+    oneib_partitions_render(&played->gate.table, &text);
+    assert_int_equal(oneib_partitions_parse(text.data, text.length, "file", &played->scene.in_force,
+                                            &played->scene.err),
+                     0);
+    pass(played);
+    assert_gated(played, 0x101, port_of(1), "full");
+    assert_string_equal(partition_of(&played->gate.table, 0x101)->name, "one7-0101");
+    played->nodes[0].records[0].pkey = 0x102;
+    pass(played);
+    assert_gated(played, 0x101, port_of(1), "none");
+    assert_gated(played, 0x102, port_of(1), "full");
+}
+
+static void keys_of_one_network_change_back_and_forth_without_a_name_twice(void **state)
+{
+    struct grant_scene *played = *state;
+    settle(played);
+    PUT_IN_FORCE(played, "one7-0102", 0x102, port_of(1));
+    PUT_IN_FORCE(played, "one7-0103", 0x103, port_of(1));
+    report(played, 1, 5, 7, 0x102);
+    report(played, 1, 6, 7, 0x103);
+    played->scene.cloud.networks[0].pkey = 0x102;
+    played->scene.cloud.attachments[0].claimed_pkey = 0x102;
+    grant_all(played);
+    send_grants(played, 1);
+    pass(played);
+    assert_string_equal(partition_of(&played->gate.table, 0x101)->name, "one7-0101");
+    assert_string_equal(partition_of(&played->gate.table, 0x102)->name, "one7");
+    assert_string_equal(partition_of(&played->gate.table, 0x103)->name, "one7-0103");
+}
+
+static void while_a_key_is_kept_it_is_nobody_elses(void **state)
+{
+    struct grant_scene *played = *state;
+    settle(played);
+    end_vm(played);
+    /* Nobody has waited until the key was free. */
+    played->scene.cloud.networks[0].pkey = 0x105;
+    add_network(&played->scene, 9, 0x101);
+    add_node(played, 2);
+    add_nic(&played->scene, 5, 0, 9, 2);
+    pass(played);
+    assert_gated(played, 0x101, port_of(1), "full");
+    assert_gated(played, 0x101, port_of(2), "none");
+    assert_string_equal(partition_of(&played->gate.table, 0x101)->name, "one7");
+    assert_int_equal(played->gate.withheld, 1);
+    node_of(played, 1)->record_count = 0;
+    pass(played);
+    assert_gated(played, 0x101, port_of(1), "none");
+    assert_gated(played, 0x101, port_of(2), "full");
+    assert_string_equal(partition_of(&played->gate.table, 0x101)->name, "one9");
+}
+
+/* The port cannot tell two clusters with one key apart: what stays would be a stranger's. */
+static void a_silent_nodes_entry_does_not_become_another_clusters(void **state)
+{
+    struct grant_scene *played = *state;
+    settle(played);
+    end_vm(played);
+    played->scene.cloud.networks[0].pkey = 0x105;
+    add_network(&played->scene, 9, 0x101);
+    add_nic(&played->scene, 5, 0, 9, 1);
+    node_of(played, 1)->state = ONEIB_NODE_SILENT;
+    pass(played);
+    assert_gated(played, 0x101, port_of(1), "none");
+    assert_int_equal(played->gate.withheld, 1);
+}
+
+static void nothing_is_added_where_a_vf_is_open_at_what_is_gone(void **state)
+{
+    struct grant_scene *played = *state;
+    settle(played);
+    end_vm(played);
+    oneib_partition_table_clear(&played->scene.in_force); /* it went while the node was silent */
+    add_network(&played->scene, 8, 0x102);
+    add_nic(&played->scene, 5, 0, 8, 1);
+    pass(played);
+    assert_gated(played, 0x102, port_of(1), "none");
+    /* Nor its own key, for another cluster. */
+    played->scene.cloud.networks[0].pkey = 0x105;
+    played->scene.cloud.networks[1].pkey = 0x101;
+    pass(played);
+    assert_gated(played, 0x101, port_of(1), "none");
+    played->nodes[0].records[0].stage = ONEIB_VF_CLOSED;
+    pass(played);
+    assert_gated(played, 0x101, port_of(1), "full");
+}
+
+static void what_nodes_have_open_comes_back_after_the_file_was_lost(void **state)
+{
+    struct grant_scene *played = *state;
+    settle(played);
+    add_network(&played->scene, 8, 0x102);
+    add_nic(&played->scene, 5, 0, 8, 1);
+    report(played, 1, 5, 8, 0x102);
+    oneib_partition_table_clear(&played->scene.in_force);
+    pass(played);
+    assert_gated(played, 0x101, port_of(1), "full");
+    assert_gated(played, 0x102, port_of(1), "full");
+}
+
+static void a_reservation_is_at_home_in_its_parents_partition(void **state)
+{
+    struct grant_scene *played = *state;
+    settle(played);
+    played->scene.cloud.networks[0].reservations_share = true;
+    add_reservation(&played->scene, 20, 7, 0x101);
+    add_nic(&played->scene, 6, 0, 20, 1);
+    report(played, 1, 6, 20, 0x101);
+    add_network(&played->scene, 30, 0x103);
+    add_nic(&played->scene, 8, 0, 30, 1);
+    pass(played);
+    assert_gated(played, 0x101, port_of(1), "full");
+    assert_gated(played, 0x103, port_of(1), "full");
+    assert_int_equal(granted(played, 1, 6, 0)->pkey, 0x101);
+}
+
+static void a_record_of_a_port_that_the_host_does_not_report_counts_on_all_its_ports(void **state)
+{
+    struct grant_scene *played = *state;
+    settle(played);
+    end_vm(played);
+    strcpy(played->nodes[0].records[0].device, "mlx4_9");
+    pass(played);
+    assert_gated(played, 0x101, port_of(1), "full");
+}
+
+static void two_hosts_that_report_one_port_must_both_have_let_go(void **state)
+{
+    struct grant_scene *played = *state;
+    settle(played);
+    add_node(played, 2);
+    played->scene.cloud.hosts[1].ports[0].port_guid = port_of(1);
+    report(played, 2, 44, 7, 0x101);
+    end_vm(played);
+    node_of(played, 1)->record_count = 0;
+    pass(played);
+    assert_gated(played, 0x101, port_of(1), "full");
+    node_of(played, 2)->record_count = 0;
+    pass(played);
+    assert_gated(played, 0x101, port_of(1), "none");
+}
+
+static void limited_becomes_full_when_the_node_follows(void **state)
+{
+    struct grant_scene *played = *state;
+    settle(played);
+    played->scene.in_force.items[0].members[0].membership = ONEIB_LIMITED;
+    played->nodes[0].records[0].limited = true;
+    static const enum oneib_node_state states[] = {ONEIB_NODE_AWAITED, ONEIB_NODE_SILENT,
+                                                   ONEIB_NODE_UNHEARD, ONEIB_NODE_FOLLOWS};
+    for (size_t i = 0; i < 4; i++) {
+        node_of(played, 1)->state = states[i];
+        pass(played);
+        assert_gated(played, 0x101, port_of(1), "limited");
+        assert_int_equal(played->gate.kept, 1);
+    }
+    played->nodes[0].records[0].limited = false;
+    pass(played);
+    assert_gated(played, 0x101, port_of(1), "full");
+}
+
+static void full_becomes_limited_at_once(void **state)
+{
+    struct grant_scene *played = *state;
+    settle(played);
+    played->scene.cloud.attachments[0].narrowed = true;
+    node_of(played, 1)->state = ONEIB_NODE_AWAITED;
+    pass(played);
+    assert_gated(played, 0x101, port_of(1), "limited");
+}
+
+static void what_is_kept_leaves_no_room_for_what_is_new(void **state)
+{
+    struct grant_scene *played = *state;
+    settle(played);
+    played->scene.cloud.hosts[0].ports[0].pkeys_max = 3; /* default partition and two more */
+    add_network(&played->scene, 8, 0x102);
+    add_nic(&played->scene, 5, 0, 8, 1);
+    add_network(&played->scene, 9, 0x103);
+    add_nic(&played->scene, 6, 0, 9, 1);
+    end_vm(played);
+    pass(played);
+    assert_gated(played, 0x101, port_of(1), "full");
+    assert_gated(played, 0x102, port_of(1), "full");
+    assert_gated(played, 0x103, port_of(1), "none");
+    assert_int_equal(played->gate.withheld, 1);
+    node_of(played, 1)->record_count = 0;
+    pass(played);
+    assert_gated(played, 0x101, port_of(1), "none");
+    assert_gated(played, 0x103, port_of(1), "full");
+}
+
+static void the_default_partition_and_the_fragments_are_as_desired(void **state)
+{
+    struct grant_scene *played = *state;
+    settle(played);
+    struct oneib_partition *storage =
+        add_partition(&played->scene, &played->scene.fragment, "storage", 0x50);
+    add_wildcard(&played->scene, storage, ONEIB_MEMBER_ALL, ONEIB_LIMITED);
+    add_guid(&played->scene, storage, port_of(1), ONEIB_FULL);
+    add_guid(&played->scene, storage, port_of(0), ONEIB_FULL);
+    PUT_IN_FORCE(played, "backup", 0x51, port_of(1));
+    node_of(played, 1)->state = ONEIB_NODE_SILENT;
+    pass(played);
+    const struct oneib_partition_table *desired = &played->scene.desired.table;
+    assert_true(oneib_partition_table_equal(&played->gate.table, desired));
+}
+
+/* The fragment's word is the operator's: its key is not kept for a cluster. */
+static void a_key_that_the_fragment_takes_is_kept_for_nobody(void **state)
+{
+    struct grant_scene *played = *state;
+    settle(played);
+    add_guid(&played->scene, add_partition(&played->scene, &played->scene.fragment, "mine", 0x101),
+             port_of(60), ONEIB_FULL);
+    pass(played);
+    assert_gated(played, 0x101, port_of(60), "full");
+    assert_gated(played, 0x101, port_of(1), "none");
+}
+
+/* VFs of mlx5 are ports of their own: taking a key away reaches that VM alone. */
+static void vfs_with_tables_of_their_own_are_as_desired(void **state)
+{
+    struct grant_scene *played = *state;
+    const oneib_guid vf = oneib_guid_encode(SITE, 4, 0);
+    add_network(&played->scene, 7, 0x101);
+    add_node(played, 1);
+    played->scene.cloud.hosts[0].ports[0].driver = ONEIB_HCA_MLX5;
+    add_nic(&played->scene, 4, 0, 7, 1);
+    report(played, 1, 4, 7, 0x101);
+    node_of(played, 1)->state = ONEIB_NODE_SILENT;
+    pass(played);
+    assert_gated(played, 0x101, vf, "full");
+    assert_true(partition_of(&played->gate.table, 0x101)->indx0);
+}
+
+/* The network's VMs are on VFs with tables of their own now, and the last of the old ones is still
+ * open: at index 0 of its port the key would be every VF's. */
+static void what_is_kept_on_a_port_keeps_its_key_from_index_0(void **state)
+{
+    struct grant_scene *played = *state;
+    settle(played);
+    end_vm(played);
+    add_host_with(&played->scene, 3, "mlx5_0");
+    add_nic(&played->scene, 5, 0, 7, 3);
+    pass(played);
+    assert_gated(played, 0x101, port_of(1), "full");
+    assert_false(partition_of(&played->gate.table, 0x101)->indx0);
+    node_of(played, 1)->record_count = 0;
+    pass(played);
+    assert_true(partition_of(&played->gate.table, 0x101)->indx0);
+}
+
+static void partitions_lie_by_key(void **state)
+{
+    struct grant_scene *played = *state;
+    settle(played);
+    end_vm(played);
+    add_network(&played->scene, 3, 0x100);
+    add_nic(&played->scene, 5, 0, 3, 1);
+    add_network(&played->scene, 5, 0x102);
+    add_nic(&played->scene, 6, 0, 5, 1);
+    pass(played);
+    assert_int_equal(played->gate.table.count, 4);
+    assert_int_equal(played->gate.table.items[0].pkey, ONEIB_PKEY_DEFAULT);
+    for (size_t i = 1; i < 4; i++)
+        assert_int_equal(played->gate.table.items[i].pkey, 0xff + i);
+}
+
+static void nothing_in_force_and_nobody_there_is_fine(void **state)
+{
+    struct grant_scene *played = *state;
+    grant_all(played);
+    const struct oneib_gate_input input = {.cloud = &played->scene.cloud,
+                                           .desired = &played->scene.desired,
+                                           .grants = &played->grants};
+    assert_int_equal(oneib_gate_compute(&input, &played->gate, &played->scene.err), 0);
+    assert_int_equal(played->gate.table.count, 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        GRANT_TEST(what_is_desired_and_in_force_stays),
+        GRANT_TEST(a_key_stays_until_the_node_has_reported),
+        GRANT_TEST(a_key_stays_while_the_node_has_it_open),
+        GRANT_TEST(a_key_goes_when_the_node_has_closed),
+        GRANT_TEST(a_key_goes_from_a_port_whose_node_is_silent),
+        GRANT_TEST(a_table_that_is_not_whole_says_of_nothing_that_it_is_closed),
+        GRANT_TEST(what_a_node_was_sent_last_stays),
+        GRANT_TEST(nothing_is_added_where_the_node_is_silent_or_not_heard),
+        GRANT_TEST(what_is_new_comes_at_once_to_a_node_that_is_heard),
+        GRANT_TEST(a_static_member_is_not_added_at_a_silent_nodes_port_either),
+        GRANT_TEST(a_host_without_vfs_and_a_port_that_no_host_reports_wait_for_nobody),
+        GRANT_TEST(a_node_with_vfs_is_waited_for_whatever_its_host_says),
+        GRANT_TEST(a_new_key_of_a_network_comes_beside_the_old_one),
+        GRANT_TEST(keys_of_one_network_change_back_and_forth_without_a_name_twice),
+        GRANT_TEST(while_a_key_is_kept_it_is_nobody_elses),
+        GRANT_TEST(a_silent_nodes_entry_does_not_become_another_clusters),
+        GRANT_TEST(nothing_is_added_where_a_vf_is_open_at_what_is_gone),
+        GRANT_TEST(what_nodes_have_open_comes_back_after_the_file_was_lost),
+        GRANT_TEST(a_reservation_is_at_home_in_its_parents_partition),
+        GRANT_TEST(a_record_of_a_port_that_the_host_does_not_report_counts_on_all_its_ports),
+        GRANT_TEST(two_hosts_that_report_one_port_must_both_have_let_go),
+        GRANT_TEST(limited_becomes_full_when_the_node_follows),
+        GRANT_TEST(full_becomes_limited_at_once),
+        GRANT_TEST(what_is_kept_leaves_no_room_for_what_is_new),
+        GRANT_TEST(the_default_partition_and_the_fragments_are_as_desired),
+        GRANT_TEST(a_key_that_the_fragment_takes_is_kept_for_nobody),
+        GRANT_TEST(vfs_with_tables_of_their_own_are_as_desired),
+        GRANT_TEST(what_is_kept_on_a_port_keeps_its_key_from_index_0),
+        GRANT_TEST(partitions_lie_by_key),
+        GRANT_TEST(nothing_in_force_and_nobody_there_is_fine),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
