@@ -12,9 +12,9 @@
 #include "model/ledger.h"
 #include <stddef.h>
 
-#define ONEIB_DAEMONS_FILE "/var/lib/oneib-node/daemons"   /* below oneib_node_root() */
-#define ONEIB_NODE_KEY_FILE "/var/lib/oneib-node/key"      /* likewise */
-#define ONEIB_NODE_PUBLIC_FILE "/run/oneib/node-key"       /* likewise: 64 digits, for the probe */
+#define ONEIB_DAEMONS_FILE "/var/lib/oneib-node/daemons" /* below oneib_node_root() */
+#define ONEIB_NODE_KEY_FILE "/var/lib/oneib-node/key"    /* likewise */
+#define ONEIB_NODE_PUBLIC_FILE "/run/oneib/node-key"     /* likewise: 64 digits, for the probe */
 #define ONEIB_DAEMONS_MAX 4
 
 struct oneib_daemons {

@@ -46,17 +46,17 @@ enum oneib_grants_kind {
     ONEIB_GRANTS_WANT,
 };
 
-/* Names a list. A daemon has another instance, random and never 0, each time that it starts; serials
- * of one instance begin at 1 and grow, for each node by itself. {0, 0}: none. */
+/* Names a list. A daemon has another instance, random and never 0, each time that it starts;
+ * serials of one instance begin at 1 and grow, for each node by itself. {0, 0}: none. */
 struct oneib_list_name {
     uint64_t instance, serial;
 };
 
 /* Which daemon a node believes: docs/design/grants.md. */
 struct oneib_daemon_role {
-    bool is_writer;    /* one.writer */
-    bool has_sm;       /* a subnet manager on its host is master on the fabric port `sm_lid` */
-    uint16_t sm_lid;   /* 0 unless has_sm */
+    bool is_writer;       /* one.writer */
+    bool has_sm;          /* a subnet manager on its host is master on the fabric port `sm_lid` */
+    uint16_t sm_lid;      /* 0 unless has_sm */
     uint32_t view_age_ms; /* since it last heard all it needs of oned */
 };
 
@@ -70,8 +70,9 @@ struct oneib_list_message {
 struct oneib_life_message {
     uint8_t node[ONEIB_PUBLIC_KEY_SIZE];
     uint8_t nonce[ONEIB_NONCE_SIZE];
-    struct oneib_list_name name; /* of the current list; {instance, 0}: it has none for this node yet
-                                  */
+    struct oneib_list_name
+        name; /* of the current list; {instance, 0}: it has none for this node yet
+               */
     struct oneib_daemon_role role;
 };
 

@@ -13,9 +13,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define ONEIB_SEAL_SIZE 64          /* crypto_sign_BYTES */
-#define ONEIB_SIGN_SECRET_SIZE 64   /* crypto_sign_SECRETKEYBYTES */
-#define ONEIB_CURVE_SECRET_SIZE 32  /* crypto_box_SECRETKEYBYTES */
+#define ONEIB_SEAL_SIZE 64         /* crypto_sign_BYTES */
+#define ONEIB_SIGN_SECRET_SIZE 64  /* crypto_sign_SECRETKEYBYTES */
+#define ONEIB_CURVE_SECRET_SIZE 32 /* crypto_box_SECRETKEYBYTES */
 #define ONEIB_KEY_TEXT_SIZE 65
 
 struct oneib_curve_pair {
@@ -27,8 +27,8 @@ struct oneib_sign_pair {
 
 /* Appends the signature of bytes[0..length): the buffer must have room. Returns the new length. */
 size_t oneib_seal(const struct oneib_sign_pair *pair, uint8_t *bytes, size_t length);
-/* Whether the last ONEIB_SEAL_SIZE bytes are the signature of those before; *inner is how many those
- * are. */
+/* Whether the last ONEIB_SEAL_SIZE bytes are the signature of those before; *inner is how many
+ * those are. */
 bool oneib_unseal(const uint8_t sign[ONEIB_PUBLIC_KEY_SIZE], const void *bytes, size_t length,
                   size_t *inner);
 

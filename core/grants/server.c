@@ -6,6 +6,7 @@
  */
 #include "grants/server.h"
 #include "base/clock.h"
+#include "grants/server_bytes.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -332,27 +333,23 @@ static bool is_out_of_reach(int error)
     return error == EHOSTUNREACH || error == EAGAIN || error == EINTR;
 }
 
-static bool send_bytes(const struct oneib_grants_server *server, const struct peer *peer,
-                       size_t length)
+static bool send_to(const struct oneib_grants_server *server, const struct peer *peer,
+                    const void *bytes, size_t length)
 {
     return zmq_send(server->router, peer->route, peer->route_length, ZMQ_SNDMORE | ZMQ_DONTWAIT) >=
                0 &&
-           zmq_send(server->router, server->bytes, length, ZMQ_DONTWAIT) >= 0;
+           zmq_send(server->router, bytes, length, ZMQ_DONTWAIT) >= 0;
 }
 
-int oneib_grants_server_send(struct oneib_grants_server *server,
-                             const uint8_t node[ONEIB_PUBLIC_KEY_SIZE],
-                             struct oneib_grants_message *message, bool *sent,
-                             struct oneib_error *err)
+int oneib_grants_server_send_bytes(struct oneib_grants_server *server,
+                                   const uint8_t node[ONEIB_PUBLIC_KEY_SIZE], const void *bytes,
+                                   size_t length, bool *sent, struct oneib_error *err)
 {
     struct peer *peer = find_peer(server, node);
     *sent = false;
     if (!peer || peer->route_length == 0)
         return 0;
-    address_to(message, node);
-    const size_t length =
-        oneib_seal(&server->sign, server->bytes, oneib_grants_pack(message, server->bytes));
-    *sent = send_bytes(server, peer, length);
+    *sent = send_to(server, peer, bytes, length);
     const int error = zmq_errno();
     see_what_arrived(server);
     if (*sent) {
@@ -365,6 +362,27 @@ int oneib_grants_server_send(struct oneib_grants_server *server,
         return 0;
     return oneib_fail(err, ONEIB_ERROR_SYSTEM, "sending to the service of a node: %s",
                       zmq_strerror(error));
+}
+
+static bool is_connected(const struct oneib_grants_server *server,
+                         const uint8_t node[ONEIB_PUBLIC_KEY_SIZE])
+{
+    const struct peer *peer = find_peer(server, node);
+    return peer && peer->route_length > 0;
+}
+
+int oneib_grants_server_send(struct oneib_grants_server *server,
+                             const uint8_t node[ONEIB_PUBLIC_KEY_SIZE],
+                             struct oneib_grants_message *message, bool *sent,
+                             struct oneib_error *err)
+{
+    *sent = false;
+    if (!is_connected(server, node))
+        return 0;
+    address_to(message, node);
+    const size_t length =
+        oneib_seal(&server->sign, server->bytes, oneib_grants_pack(message, server->bytes));
+    return oneib_grants_server_send_bytes(server, node, server->bytes, length, sent, err);
 }
 
 /* --- beginning and end ---------------------------------------------------------------------- */
