@@ -26,6 +26,7 @@ struct gated_port {
     bool has_vfs;                       /* else no VF can be open on it */
     bool is_blocked; /* a VF may be open at what its port does not hold for it: a new key could
                         take the place that the VF is mapped to */
+    bool is_behind;  /* ... and is to hold again: that comes first, alone */
 };
 
 struct entry {
@@ -222,6 +223,16 @@ static bool is_used(const struct gating *gating, oneib_guid port, oneib_pkey pke
     return count > 0;
 }
 
+static bool is_reported(const struct gating *gating, oneib_guid port, oneib_pkey pkey)
+{
+    size_t count;
+    const struct port_use *uses = find_uses(gating, port, pkey, &count);
+    for (size_t i = 0; i < count; i++)
+        if (uses[i].reported)
+            return true;
+    return false;
+}
+
 static bool is_open_to_limited(const struct gating *gating, oneib_guid port, oneib_pkey pkey)
 {
     size_t count;
@@ -355,26 +366,31 @@ static const struct entry *find_entry(const struct gating *gating, oneib_pkey pk
 
 /* ---- what each port allows ------------------------------------------------------------------- */
 
-/* Whether the port holds the key, or is to hold it, for the VF's own cluster. */
-static bool is_at_home(const struct gating *gating, const struct port_use *use)
+static const struct entry *home_of(const struct gating *gating, const struct port_use *use)
 {
     const struct oneib_cluster *cluster =
         oneib_desired_cluster(gating->input->desired, use->network_id);
-    return (cluster && find_entry(gating, use->pkey, cluster->network_id, use->port)) ||
-           find_entry(gating, use->pkey, use->network_id, use->port);
+    const struct entry *home = NULL;
+    if (cluster)
+        home = find_entry(gating, use->pkey, cluster->network_id, use->port);
+    return home ? home : find_entry(gating, use->pkey, use->network_id, use->port);
 }
 
-/* A VF that may be open at what is its cluster's no more is mapped to a place that is empty, or
- * another's: nothing new comes to that port until it is closed. */
+/* A VF that may be open at what its port does not hold for its cluster is mapped to a place that is
+ * empty, or another's: nothing new comes to that port until it is closed. */
 static void block_ports(struct gating *gating)
 {
     for (size_t i = 0; i < gating->use_count; i++) {
         const struct port_use *use = &gating->uses[i];
+        if (!use->reported)
+            continue;
+        const struct entry *home = home_of(gating, use);
         size_t count;
         struct gated_port *ports = find_ports(gating, use->port, &count);
-        const bool is_blocked = use->reported && !is_at_home(gating, use);
-        for (size_t j = 0; j < count; j++)
-            ports[j].is_blocked |= is_blocked;
+        for (size_t j = 0; j < count; j++) {
+            ports[j].is_blocked |= !home;
+            ports[j].is_behind |= home && !home->in_force;
+        }
     }
 }
 
@@ -401,13 +417,20 @@ static bool must_stay(const struct gating *gating, const struct entry *entry)
     return false;
 }
 
+/* Nothing but what VFs are open at already comes to a port that is behind them. */
+static bool is_in_turn(const struct gating *gating, const struct gated_port *port,
+                       const struct entry *entry)
+{
+    return !port->is_behind || is_reported(gating, entry->guid, entry->pkey);
+}
+
 static bool may_come(const struct gating *gating, const struct entry *entry)
 {
     size_t count;
     const struct gated_port *ports = find_ports(gating, entry->guid, &count);
     for (size_t i = 0; i < count; i++)
-        if (ports[i].has_vfs &&
-            (!is_heard(&ports[i]) || !ports[i].view->table_known || ports[i].is_blocked))
+        if (ports[i].has_vfs && (!is_heard(&ports[i]) || !ports[i].view->table_known ||
+                                 ports[i].is_blocked || !is_in_turn(gating, &ports[i], entry)))
             return false;
     return true;
 }

@@ -311,6 +311,22 @@ static void what_nodes_have_open_comes_back_after_the_file_was_lost(void **state
     assert_gated(played, 0x102, port_of(1), "full");
 }
 
+/* A VF is open at a key that its port lost and is to have again: first that one. */
+static void what_a_port_has_to_catch_up_with_comes_alone(void **state)
+{
+    struct grant_scene *played = *state;
+    settle(played);
+    add_network(&played->scene, 8, 0x100);
+    add_nic(&played->scene, 5, 0, 8, 1);
+    oneib_partition_table_clear(&played->scene.in_force);
+    pass(played);
+    assert_gated(played, 0x101, port_of(1), "full");
+    assert_gated(played, 0x100, port_of(1), "none");
+    PUT_IN_FORCE(played, "one7", 0x101, port_of(1));
+    pass(played);
+    assert_gated(played, 0x100, port_of(1), "full");
+}
+
 static void a_reservation_is_at_home_in_its_parents_partition(void **state)
 {
     struct grant_scene *played = *state;
@@ -512,6 +528,7 @@ int main(void)
         GRANT_TEST(a_silent_nodes_entry_does_not_become_another_clusters),
         GRANT_TEST(nothing_is_added_where_a_vf_is_open_at_what_is_gone),
         GRANT_TEST(what_nodes_have_open_comes_back_after_the_file_was_lost),
+        GRANT_TEST(what_a_port_has_to_catch_up_with_comes_alone),
         GRANT_TEST(a_reservation_is_at_home_in_its_parents_partition),
         GRANT_TEST(a_record_of_a_port_that_the_host_does_not_report_counts_on_all_its_ports),
         GRANT_TEST(two_hosts_that_report_one_port_must_both_have_let_go),
