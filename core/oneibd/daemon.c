@@ -52,6 +52,21 @@ static bool same_metrics(const struct oneib_daemon *a, const struct oneib_daemon
     return strcmp(a->config.daemon.metrics, b->config.daemon.metrics) == 0;
 }
 
+static bool same_post(const struct oneib_daemon *a, const struct oneib_daemon *b)
+{
+    return strcmp(a->config.daemon.grants, b->config.daemon.grants) == 0 &&
+           strcmp(a->config.daemon.key, b->config.daemon.key) == 0;
+}
+
+static int open_post(struct oneib_daemon *daemon, struct oneib_error *err)
+{
+    daemon->post = oneib_post_open(daemon->config.daemon.grants, daemon->config.daemon.key, err);
+    if (!daemon->post)
+        return -1;
+    daemon->nodes.instance = oneib_post_instance(daemon->post);
+    return 0;
+}
+
 /* What `before` (NULL: nobody) has already is left to it, for now. */
 static int open_everything(struct oneib_daemon *daemon, const struct oneib_daemon *before,
                            struct oneib_error *err)
@@ -63,6 +78,8 @@ static int open_everything(struct oneib_daemon *daemon, const struct oneib_daemo
         return -1;
     if (open_one(daemon, err) < 0 || open_events(daemon, err) < 0)
         return -1;
+    if (!(before && same_post(daemon, before)) && open_post(daemon, err) < 0)
+        return -1;
     if (is_none(daemon->config.daemon.metrics) || (before && same_metrics(daemon, before)))
         return 0;
     daemon->http = oneib_http_start(daemon->config.daemon.metrics, err);
@@ -72,6 +89,10 @@ static int open_everything(struct oneib_daemon *daemon, const struct oneib_daemo
 static void close_everything(struct oneib_daemon *daemon)
 {
     oneib_http_stop(daemon->http);
+    oneib_post_close(daemon->post);
+    oneib_nodes_clear(&daemon->nodes);
+    oneib_identities_clear(&daemon->identities);
+    oneib_findings_clear(&daemon->grant_findings);
     oneib_events_close(daemon->events);
     oneib_fabric_close(daemon->fabric);
     oneib_one_close(daemon->one);
@@ -131,6 +152,15 @@ static void move_what_stays(struct oneib_daemon *from, struct oneib_daemon *to)
     if (!to->http && same_metrics(from, to)) {
         to->http = from->http;
         from->http = NULL;
+    }
+    if (!to->post) {
+        to->post = from->post;
+        to->nodes = from->nodes;
+        to->identities = from->identities;
+        to->has_heard = from->has_heard;
+        from->post = NULL;
+        from->nodes = (struct oneib_nodes){0};
+        from->identities = (struct oneib_identities){0};
     }
     if (from->events) {
         const struct oneib_stream *stream = oneib_events_stream(from->events);
@@ -239,7 +269,7 @@ static void judge_stream(struct oneib_daemon *daemon)
 
 static void sleep_until(struct oneib_daemon *daemon, double wait_ms)
 {
-    struct pollfd descriptors[2];
+    struct pollfd descriptors[3];
     size_t count = 0;
     if (daemon->events) {
         int fds[2];
@@ -247,6 +277,7 @@ static void sleep_until(struct oneib_daemon *daemon, double wait_ms)
         for (; count < 2; count++)
             descriptors[count] = (struct pollfd){.fd = fds[count], .events = POLLIN};
     }
+    descriptors[count++] = (struct pollfd){.fd = oneib_post_fd(daemon->post), .events = POLLIN};
     oneib_signals_poll(descriptors, count, wait_ms);
 }
 
@@ -261,7 +292,7 @@ static double longest_sleep(const struct oneib_daemon *daemon)
     double longest = may_become_master(daemon) ? STANDBY_SLEEP_MS : LONGEST_SLEEP_MS;
     const double now = oneib_now_ms();
     const double wait = oneib_echo_wait(&daemon->echo, now, oneib_pace_wait(&daemon->pace, now));
-    return wait < longest ? wait : longest;
+    return oneib_daemon_grants_wait(daemon, wait < longest ? wait : longest);
 }
 
 static void await_stream(struct oneib_daemon *daemon)
@@ -349,13 +380,16 @@ static int step(struct oneib_daemon *daemon, struct oneib_error *err)
 {
     oneib_daemon_alive(daemon);
     oneib_daemon_listen(daemon);
+    oneib_daemon_hear(daemon);
+    oneib_daemon_tell_role(daemon);
     if (oneib_echo_take(&daemon->echo, oneib_now_ms(), &daemon->agenda))
         oneib_pace_event(&daemon->pace, oneib_now_ms());
     judge_stream(daemon);
     if (may_become_master(daemon))
         oneib_daemon_watch_sm(daemon);
 
-    const struct oneib_due due = oneib_pace_due(&daemon->pace, oneib_now_ms());
+    struct oneib_due due = oneib_pace_due(&daemon->pace, oneib_now_ms());
+    due.nodes = oneib_daemon_grants_due(daemon);
     if (oneib_pace_anything(&due)) {
         if (act(daemon, &due, err) < 0)
             return -1;

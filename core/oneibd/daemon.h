@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The daemon: what it keeps between two looks, and its steps. One thread; only http.h has another.
+ * The daemon: what it keeps between two looks, and its steps. One thread; only http.h and post.h
+ * have others.
  *
- *   events, polls ─▶ agenda ─▶ look (mirror) ─▶ compute (view) ─▶ force (apply) ─▶ hosts, metrics
+ *   events, polls, nodes ─▶ agenda ─▶ look (mirror) ─▶ compute (view) ─▶ grant ─▶ force (apply) ─▶
+ *   hosts, metrics
  *
  * Everything but the cloud, the subnet and counters is computed anew each time.
  * docs/design/daemon.md tells when what is looked at, and why a lost event, a crash or a second
@@ -21,9 +23,12 @@
 #include "one/mirror.h"
 #include "oneibd/echo.h"
 #include "oneibd/http.h"
+#include "oneibd/identity.h"
 #include "oneibd/metrics.h"
+#include "oneibd/nodes.h"
 #include "oneibd/notify.h"
 #include "oneibd/pace.h"
+#include "oneibd/post.h"
 #include "oneibd/report.h"
 #include "oneibd/stamp.h"
 #include "oneibd/trail.h"
@@ -44,6 +49,8 @@ struct oneib_daemon {
     struct oneib_http *http;     /* NULL: daemon.metrics is "none" */
     int lock; /* that this is the only daemon of its partitions file; -1: not yet */
 
+    struct oneib_post *post; /* to and from nodes */
+
     struct oneib_agenda agenda;
     struct oneib_echo echo; /* of what events named */
     struct oneib_pace pace;
@@ -63,6 +70,13 @@ struct oneib_daemon {
     bool owns_file; /* the partitions file was oneib's own, once: then it is put back when lost */
     bool insisting; /* what is being put into force is in the file already */
     bool settled;   /* what was computed last is in force, as far as opensm can bring it there */
+    struct oneib_nodes nodes;           /* what they have said and were sent */
+    struct oneib_identities identities; /* whom the post hears */
+    struct oneib_findings grant_findings;
+    double looked_ms;  /* when oned was last asked whether something is new, and answered */
+    double granted_ms; /* when grants were computed last */
+    size_t cut_off;    /* hosts that were named as cut off then */
+    bool has_heard;    /* nodes have had time to report since the start */
     struct oneib_leaves leaves;
     uint64_t leaves_of;                  /* fingerprint of what they were asked for */
     struct oneib_findings host_findings; /* of writing to hosts */
@@ -103,9 +117,26 @@ int oneib_daemon_reconcile(struct oneib_daemon *daemon, const struct oneib_due *
  * ports. */
 void oneib_daemon_watch_sm(struct oneib_daemon *daemon);
 
+/* grants.c. Takes what nodes have said; true when somebody waits for that. */
+bool oneib_daemon_hear(struct oneib_daemon *daemon);
+/* Whether a turn is due by what nodes have said, or not said; milliseconds until that is to be
+ * asked again. */
+bool oneib_daemon_grants_due(struct oneib_daemon *daemon);
+double oneib_daemon_grants_wait(const struct oneib_daemon *daemon, double otherwise);
+/* What nodes are told of this daemon with each sign of life. */
+void oneib_daemon_tell_role(struct oneib_daemon *daemon);
+/* A turn's part: sends lists, and leaves in view.desired.table what may be put into force now. */
+int oneib_daemon_grant(struct oneib_daemon *daemon, struct oneib_error *err);
+/* Its service was not heard for a minute. */
+bool oneib_daemon_is_cut_off(const struct oneib_daemon *daemon, uint32_t host_id);
+
 /* hosts.c: IB_VFS_FREE and IB_SWITCH, computed, and written where this instance is the writer.
  * Stops when an event comes: the rest is written next time. */
 int oneib_daemon_tell_hosts(struct oneib_daemon *daemon, struct oneib_error *err);
+
+/* hosts.c: the host could not be written to, which is noted; it is left alone from now on. */
+int oneib_daemon_host_failed(struct oneib_daemon *daemon, uint32_t host_id,
+                             const struct oneib_error *failure, struct oneib_error *err);
 
 /* health.c: metrics and health, filled in and published. */
 void oneib_daemon_publish(struct oneib_daemon *daemon);

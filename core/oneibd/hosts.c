@@ -64,19 +64,19 @@ static void keep_metrics(struct oneib_daemon *daemon,
 }
 
 /* The same host is not tried again and again: what is wrong with it is said once. */
-static int note_failure(struct oneib_daemon *daemon, uint32_t host_id,
-                        const struct oneib_error *failure, struct oneib_error *err)
+int oneib_daemon_host_failed(struct oneib_daemon *daemon, uint32_t host_id,
+                             const struct oneib_error *failure, struct oneib_error *err)
 {
     daemon->metrics.errors[failure->code]++;
     if (oneib_id_set_add(&daemon->hosts_failed, host_id, err) < 0)
         return -1;
     oneib_id_set_sort(&daemon->hosts_failed);
-    return oneib_findings_add(&daemon->host_findings, ONEIB_WARNING, "host-not-written",
-                              "give oneib's OpenNebula user ADMIN rights on the host, or make it a "
-                              "member of the group oneadmin",
-                              err, "%s: IB_VFS_FREE and IB_SWITCH could not be written: %s",
-                              oneib_host_id_shown(&daemon->view.cloud, host_id).text,
-                              failure->text);
+    return oneib_findings_add(
+        &daemon->host_findings, ONEIB_WARNING, "host-not-written",
+        "give oneib's OpenNebula user ADMIN rights on the host, or make it a "
+        "member of the group oneadmin",
+        err, "%s: IB_KEYS, IB_VFS_FREE and IB_SWITCH could not be written: %s",
+        oneib_host_id_shown(&daemon->view.cloud, host_id).text, failure->text);
 }
 
 /* oned has it now, so it is not written again. */
@@ -115,14 +115,28 @@ static int tell_host(struct oneib_daemon *daemon, const struct oneib_host_attrib
         return oneib_wrap(err, "writing %s",
                           oneib_host_id_shown(&daemon->view.cloud, item->host_id).text);
     }
-    return note_failure(daemon, item->host_id, &failure, err);
+    return oneib_daemon_host_failed(daemon, item->host_id, &failure, err);
 }
 
 /* Hosts can wait, VMs cannot. The time is for the events that the writing itself makes. */
 static bool is_needed_elsewhere(struct oneib_daemon *daemon, double began)
 {
-    return oneib_signals_waiting() ||
-           (oneib_now_ms() - began > SLICE_MS && oneib_daemon_listen(daemon));
+    return oneib_signals_waiting() || (oneib_now_ms() - began > SLICE_MS &&
+                                       (oneib_daemon_listen(daemon) || oneib_daemon_hear(daemon)));
+}
+
+/* The scheduler is to place nobody where nothing opens. */
+static void leave_out_cut_off(const struct oneib_daemon *daemon,
+                              struct oneib_hosts_attributes *attributes)
+{
+    for (size_t i = 0; i < attributes->count; i++) {
+        struct oneib_host_attributes *item = &attributes->items[i];
+        const struct oneib_host *host = oneib_cloud_host(&daemon->view.cloud, item->host_id);
+        if (!host || !oneib_daemon_is_cut_off(daemon, item->host_id))
+            continue;
+        item->vfs_free = 0;
+        item->differs_free = host->vfs_free != 0;
+    }
 }
 
 static int tell_all(struct oneib_daemon *daemon, const struct oneib_hosts_attributes *attributes,
@@ -154,6 +168,7 @@ int oneib_daemon_tell_hosts(struct oneib_daemon *daemon, struct oneib_error *err
         oneib_host_attributes_compute(&daemon->view.cloud, daemon->leaves.items,
                                       daemon->leaves.count, &attributes, err) < 0)
         return -1;
+    leave_out_cut_off(daemon, &attributes);
     keep_metrics(daemon, &attributes);
     const int status = daemon->config.one.writer ? tell_all(daemon, &attributes, err) : 0;
     oneib_host_attributes_clear(&attributes);

@@ -77,6 +77,13 @@ static bool vms_moved(struct oneib_daemon *daemon)
     return before != daemon->fingerprint;
 }
 
+/* What nodes say must not make a daemon ask again that has just asked in vain. */
+static bool is_about_nodes_alone(const struct oneib_daemon *daemon, const struct oneib_due *due)
+{
+    return daemon->has_cloud && due->nodes && !due->events && !due->poll && !due->reread &&
+           !due->verify && !due->retry;
+}
+
 int oneib_daemon_look(struct oneib_daemon *daemon, const struct oneib_due *due, bool *changed,
                       struct oneib_error *err)
 {
@@ -86,6 +93,8 @@ int oneib_daemon_look(struct oneib_daemon *daemon, const struct oneib_due *due, 
     const bool first = !daemon->has_cloud;
 
     *changed = false;
+    if (is_about_nodes_alone(daemon, due))
+        return 0;
     if (add_what_is_due(daemon, due, err) < 0)
         return -1;
     if (oneib_agenda_is_empty(&daemon->agenda))
@@ -99,6 +108,8 @@ int oneib_daemon_look(struct oneib_daemon *daemon, const struct oneib_due *due, 
     oneib_agenda_clear(&daemon->agenda);
     if (everything)
         note_everything_was_read(daemon, began);
+    if (everything || due->poll)
+        daemon->looked_ms = began;
     if (everything || due->poll)
         oneib_pace_polled(&daemon->pace, oneib_now_ms(),
                           oneib_cloud_is_preparing(&daemon->view.cloud));

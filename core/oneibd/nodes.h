@@ -41,6 +41,8 @@ struct oneib_node {
     struct oneib_vf_record *records; /* owned; its table */
     size_t record_count;
     enum oneib_node_state seen; /* its state when somebody looked last */
+    double wants_since;         /* of whoever bounds what it may ask for: so often since then */
+    unsigned wants;
 };
 
 /* What has become known since somebody looked (oneib_nodes_look()). */

@@ -24,6 +24,7 @@ struct oneib_due {
     bool reread; /* everything in oned */
     bool verify; /* every port */
     bool retry;  /* what went wrong */
+    bool nodes;  /* what nodes have said: not known here, for whoever adds it */
 };
 
 struct oneib_pace {

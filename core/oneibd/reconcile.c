@@ -14,6 +14,8 @@
 /* With something else to do, ports that are slow are left to the next turn after this. */
 #define PATIENCE_WITH_PORTS_MS 1000.0
 #define PATIENCE_WITHOUT_CHANGE_MS 2000.0
+/* How long a change comes before a verification that is due. */
+#define LATEST_VERIFY_MS 5000.0
 
 void oneib_daemon_alive(struct oneib_daemon *daemon)
 {
@@ -29,7 +31,8 @@ static bool has_better_to_do(void *context, double waited_ms)
     oneib_daemon_alive(daemon);
     if (oneib_signals_waiting() || (daemon->insisting && waited_ms > PATIENCE_WITHOUT_CHANGE_MS))
         return true;
-    return waited_ms > PATIENCE_WITH_PORTS_MS && oneib_daemon_listen(daemon);
+    const bool nodes_wait = oneib_daemon_hear(daemon);
+    return waited_ms > PATIENCE_WITH_PORTS_MS && (oneib_daemon_listen(daemon) || nodes_wait);
 }
 
 /* Now, and not when all ports have it: what somebody writes meanwhile is to be noticed. */
@@ -107,7 +110,8 @@ static int report(struct oneib_daemon *daemon, const struct oneib_verification *
     struct oneib_findings now = {0};
     if (oneib_findings_copy(&daemon->view.findings, 0, &now, err) < 0 ||
         oneib_findings_copy(&daemon->view.desired.findings, 0, &now, err) < 0 ||
-        oneib_findings_copy(&daemon->host_findings, 0, &now, err) < 0) {
+        oneib_findings_copy(&daemon->host_findings, 0, &now, err) < 0 ||
+        oneib_findings_copy(&daemon->grant_findings, 0, &now, err) < 0) {
         oneib_findings_clear(&now);
         return -1;
     }
@@ -303,12 +307,35 @@ static int allocate(struct oneib_daemon *daemon, struct oneib_error *err)
     return status;
 }
 
+/* A file that is not ours says nothing of what nodes may have: what they were told stays. */
+static int grant(struct oneib_daemon *daemon, struct oneib_error *err)
+{
+    return oneib_apply_refuses(&daemon->view, may_restore(daemon))
+               ? 0
+               : oneib_daemon_grant(daemon, err);
+}
+
+/* Whoever has lost something hears of it whatever the fabric is like. Why that could not be read is
+ * the failure that counts. */
+static void grant_without_fabric(struct oneib_daemon *daemon)
+{
+    struct oneib_error ignored;
+    if (compute(daemon, &ignored) == 0)
+        (void)grant(daemon, &ignored);
+}
+
 static bool files_changed(const struct oneib_daemon *daemon)
 {
     const struct oneib_stamp fragment = oneib_stamp_of(daemon->config.opensm.fragment);
     const struct oneib_stamp partitions = oneib_stamp_of(daemon->config.opensm.partitions);
     return !oneib_stamp_equal(&fragment, &daemon->fragment) ||
            !oneib_stamp_equal(&partitions, &daemon->partitions);
+}
+
+/* Ports that are due to be verified are read in the next turn when somebody waits for this one. */
+static bool may_verify_later(const struct oneib_daemon *daemon)
+{
+    return oneib_now_ms() < daemon->pace.verify_at + LATEST_VERIFY_MS;
 }
 
 static int turn(struct oneib_daemon *daemon, const struct oneib_due *due, double event_ms,
@@ -319,14 +346,18 @@ static int turn(struct oneib_daemon *daemon, const struct oneib_due *due, double
         return -1;
     /* What is not settled is the next retry's: not every event may cost the fabric a sweep. */
     const bool at_rest = daemon->settled || daemon->pace.retry_at >= 0;
-    if (!changed && at_rest && !due->verify && !due->retry && !files_changed(daemon))
+    if (!changed && at_rest && !due->verify && !due->retry && !due->nodes && !files_changed(daemon))
         return 0;
     daemon->settled = false;
 
-    const bool read = due->verify || due->retry || !daemon->view.subnet_known;
-    if (read && read_ports(daemon, err) < 0)
+    const bool waited_for = changed || due->nodes;
+    const bool read = (due->verify && !(waited_for && may_verify_later(daemon))) || due->retry ||
+                      !daemon->view.subnet_known;
+    if (read && read_ports(daemon, err) < 0) {
+        grant_without_fabric(daemon);
         return -1;
-    if (compute(daemon, err) < 0 || allocate(daemon, err) < 0)
+    }
+    if (compute(daemon, err) < 0 || allocate(daemon, err) < 0 || grant(daemon, err) < 0)
         return -1;
     return force(daemon, read, event_ms, err);
 }

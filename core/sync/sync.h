@@ -66,6 +66,12 @@ int oneib_view_make(const struct oneib_config *config, struct oneib_one *one,
 int oneib_view_update(const struct oneib_config *config, bool force, struct oneib_view *view,
                       struct oneib_error *err);
 /*
+ * Not view->desired.table may be put into force now, but this one: it takes that one's place, and
+ * *table is empty then.
+ */
+int oneib_view_write_only(struct oneib_view *view, struct oneib_partition_table *table,
+                          struct oneib_error *err);
+/*
  * Reads the subnet again into the view; on failure view->subnet_known is false and subnet_error
  * says why. What follows from it (view->desired and all after it) is oneib_view_update()'s.
  */

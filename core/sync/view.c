@@ -207,6 +207,16 @@ int oneib_view_update(const struct oneib_config *config, bool force, struct onei
     return 0;
 }
 
+int oneib_view_write_only(struct oneib_view *view, struct oneib_partition_table *table,
+                          struct oneib_error *err)
+{
+    oneib_partition_table_clear(&view->desired.table);
+    view->desired.table = *table;
+    *table = (struct oneib_partition_table){0};
+    oneib_text_clear(&view->rendered);
+    return render(view, err);
+}
+
 void oneib_view_read_subnet(struct oneib_fabric *fabric, struct oneib_view *view)
 {
     oneib_subnet_clear(&view->subnet);

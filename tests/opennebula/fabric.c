@@ -50,9 +50,10 @@ static int write_configuration(struct lab *lab, char **argv, struct oneib_error 
     oneib_text_printf(&config,
                       "opensm: {\n  partitions = \"%s/partitions.conf\";\n"
                       "  fragment = \"%s/partitions.fragment\";\n  reload = \"pid_file\";\n"
-                      "  pid_file = \"%s/%s.pid\";\n};\ndaemon: {\n  metrics = \"%s\";\n};\n",
+                      "  pid_file = \"%s/%s.pid\";\n};\ndaemon: {\n  metrics = \"%s\";\n"
+                      "  key = \"%s/daemon.key\";\n};\n",
                       lab_folder(lab), lab_folder(lab), lab_folder(lab), LAB_SM.name,
-                      lab_metrics_address(lab));
+                      lab_metrics_address(lab), lab_folder(lab));
     if (oneib_text_failed(&config))
         return oneib_fail_memory(err);
     return lab_write(lab, "oneib.conf", 0600, config.data, err);

@@ -190,7 +190,7 @@ struct lab *lab_open(const struct lab_options *options, struct oneib_error *err)
     choose_socket_name(lab);
     lab->next = open_labs;
     open_labs = lab;
-    if (lab_folder_open(lab, err) < 0 || lab_find_metrics_address(lab, err) < 0) {
+    if (lab_folder_open(lab, err) < 0 || lab_find_addresses(lab, err) < 0) {
         lab_close(lab);
         return NULL;
     }

@@ -23,6 +23,7 @@
 #define ONEIB_LAB_H
 
 #include "base/error.h"
+#include "model/ledger.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -212,13 +213,17 @@ struct lab_config {
 int lab_config_write(struct lab *lab, const struct lab_config *more, struct oneib_error *err);
 /* "127.0.0.1:PORT", where nobody listened when the lab was opened. */
 const char *lab_metrics_address(const struct lab *lab);
+/* How nodes know the daemon of lab_config_write(): daemon.grants, and its public keys. */
+int lab_daemon_known_as(struct lab *lab, struct oneib_ledger_daemon *daemon,
+                        struct oneib_error *err);
 const char *lab_config_path(struct lab *lab, struct oneib_error *err);
 
 /* A further instance of oneib, with an opensm of its own. */
 struct lab_instance {
-    const char *config;       /* FOLDER/NAME.conf */
-    const char *partitions;   /* FOLDER/NAME.partitions.conf: for its lab_sm */
-    char metrics_address[32]; /* another one than lab_metrics_address() */
+    const char *config;                  /* FOLDER/NAME.conf */
+    const char *partitions;              /* FOLDER/NAME.partitions.conf: for its lab_sm */
+    char metrics_address[32];            /* another one than lab_metrics_address() */
+    struct oneib_ledger_daemon known_as; /* by nodes */
 };
 /* Like lab_config_write(), for the opensm named sm; one.writer is false. The ports of both SMs
  * belong into default_partition.full_members of both configurations, else oneib refuses to read

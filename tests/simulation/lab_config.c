@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "grants/seal.h"
 #include "lab_internal.h"
 #include <arpa/inet.h>
 #include <errno.h>
@@ -30,9 +31,35 @@ static int find_address(char *text, size_t size, struct oneib_error *err)
     return 0;
 }
 
-int lab_find_metrics_address(struct lab *lab, struct oneib_error *err)
+int lab_find_addresses(struct lab *lab, struct oneib_error *err)
 {
-    return find_address(lab->metrics_address, sizeof lab->metrics_address, err);
+    return find_address(lab->metrics_address, sizeof lab->metrics_address, err) < 0 ||
+                   find_address(lab->grants_address, sizeof lab->grants_address, err) < 0
+               ? -1
+               : 0;
+}
+
+/* Makes the keys, unless they are there. */
+static int describe_daemon(struct lab *lab, const char *key_file, const char *address,
+                           struct oneib_ledger_daemon *daemon, struct oneib_error *err)
+{
+    struct oneib_curve_pair curve;
+    struct oneib_sign_pair sign;
+    bool made;
+    const char *path = lab_path(lab, key_file, err);
+    if (!path || oneib_daemon_pairs(path, &curve, &sign, &made, err) < 0)
+        return -1;
+    *daemon = (struct oneib_ledger_daemon){0};
+    snprintf(daemon->address, sizeof daemon->address, "tcp://%s", address);
+    memcpy(daemon->curve, curve.public, sizeof daemon->curve);
+    memcpy(daemon->sign, sign.public, sizeof daemon->sign);
+    return 0;
+}
+
+int lab_daemon_known_as(struct lab *lab, struct oneib_ledger_daemon *daemon,
+                        struct oneib_error *err)
+{
+    return describe_daemon(lab, "oneib.key", lab->grants_address, daemon, err);
 }
 
 static const char *or_nothing(const char *text)
@@ -50,7 +77,7 @@ static void append_unless_given(struct oneib_text *config, const char *given, co
 
 /* What differs between two instances of oneib. */
 struct place {
-    const char *config, *partitions, *sm, *metrics, *one;
+    const char *config, *partitions, *sm, *metrics, *grants, *key, *one;
 };
 
 static int write_config(struct lab *lab, const struct place *place, const struct lab_config *more,
@@ -73,7 +100,10 @@ static int write_config(struct lab *lab, const struct place *place, const struct
                       "  pid_file = \"%s/%s.pid\";\n  %s\n};\n",
                       lab->folder, place->partitions, lab->folder, lab->folder, place->sm,
                       or_nothing(more->opensm));
-    oneib_text_printf(&config, "daemon: {\n  metrics = \"%s\";\n  %s\n};\n%s\n", place->metrics,
+    oneib_text_printf(&config,
+                      "daemon: {\n  metrics = \"%s\";\n  grants = \"tcp://%s\";\n"
+                      "  key = \"%s/%s\";\n  %s\n};\n%s\n",
+                      place->metrics, place->grants, lab->folder, place->key,
                       or_nothing(more->daemon), or_nothing(more->other));
     if (oneib_text_failed(&session) || oneib_text_failed(&config))
         return oneib_fail_memory(err);
@@ -89,6 +119,8 @@ int lab_config_write(struct lab *lab, const struct lab_config *more, struct onei
                                 .partitions = "partitions.conf",
                                 .sm = LAB_SM.name,
                                 .metrics = lab->metrics_address,
+                                .grants = lab->grants_address,
+                                .key = "oneib.key",
                                 .one = ""};
     return write_config(lab, &place, more, err);
 }
@@ -97,18 +129,23 @@ int lab_config_write_named(struct lab *lab, const char *name, const char *sm,
                            const struct lab_config *more, struct lab_instance *instance,
                            struct oneib_error *err)
 {
-    char config[64], partitions[64];
+    char config[64], partitions[64], key[64], grants[32];
+    snprintf(key, sizeof key, "%s.key", name);
     snprintf(config, sizeof config, "%s.conf", name);
     snprintf(partitions, sizeof partitions, "%s.partitions.conf", name);
     instance->config = lab_path(lab, config, err);
     instance->partitions = lab_path(lab, partitions, err);
     if (!instance->config || !instance->partitions ||
-        find_address(instance->metrics_address, sizeof instance->metrics_address, err) < 0)
+        find_address(instance->metrics_address, sizeof instance->metrics_address, err) < 0 ||
+        find_address(grants, sizeof grants, err) < 0 ||
+        describe_daemon(lab, key, grants, &instance->known_as, err) < 0)
         return -1;
     const struct place place = {.config = config,
                                 .partitions = partitions,
                                 .sm = sm,
                                 .metrics = instance->metrics_address,
+                                .grants = grants,
+                                .key = key,
                                 .one = "writer = false; "};
     return write_config(lab, &place, more, err);
 }

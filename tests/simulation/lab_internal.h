@@ -34,7 +34,7 @@ struct lab {
     char endpoint[64];
     char control_endpoint[64]; /* the same cloud; up while oned's own is down */
     char events_endpoint[64];
-    char metrics_address[32];
+    char metrics_address[32], grants_address[32];
     char session[64], limited_session[64], acl_session[64];
     bool client_global;
     xmlrpc_env env;
@@ -111,7 +111,7 @@ void lab_nodes_clear(struct lab *lab);
 #define LAB_MEMORY "/dev/shm" /* where LAB_NODES is a link to, if there is room */
 #define LAB_NODE_PROGRAMS "programs"
 
-/* A port for this lab's daemon; other labs' daemons may run at the same time. */
-int lab_find_metrics_address(struct lab *lab, struct oneib_error *err);
+/* Ports for this lab's daemon; other labs' daemons may run at the same time. */
+int lab_find_addresses(struct lab *lab, struct oneib_error *err);
 
 #endif

@@ -1,0 +1,402 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What nodes are told that they may open, and what may be put into force meanwhile:
+ * docs/design/grants.md. */
+#include "base/clock.h"
+#include "base/log.h"
+#include "model/names.h"
+#include "oneibd/daemon.h"
+#include "oneibd/signals.h"
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* At the start: how long nodes have time to say which lists they follow and what they have. */
+#define FIRST_REPORTS_MS 2000.0
+/* How often one host may have VMs looked at. */
+#define WANTS_A_SECOND 16
+/* News for which nobody waits. */
+#define LATER_MS 1000.0
+/* Since when a host is one that is cut off: a finding, and not for the scheduler. */
+#define CUT_OFF_MS 60000.0
+
+/* ---- hearing ------------------------------------------------------------------------------- */
+
+/* Whatever a node asks for, oned is not asked more than so often. */
+static bool may_ask(struct oneib_node *node, double now)
+{
+    if (now - node->wants_since >= 1000) {
+        node->wants_since = now;
+        node->wants = 0;
+    }
+    return node->wants++ < WANTS_A_SECOND;
+}
+
+/* At once, and again half a second later: oned publishes before it writes down. */
+static void look_at_wanted(struct oneib_daemon *daemon, struct oneib_node *node,
+                           const struct oneib_want_message *want)
+{
+    const double now = oneib_now_ms();
+    const struct oneib_event event = {.kind = ONEIB_EVENT_VM, .id = want->vm_id};
+    struct oneib_error ignored;
+    if (!may_ask(node, now))
+        return;
+    if (oneib_event_note(&daemon->agenda, event, &ignored) < 0 ||
+        oneib_echo_note(&daemon->echo, now, event, &ignored) < 0)
+        daemon->agenda.everything = true;
+    oneib_pace_event(&daemon->pace, now);
+}
+
+static void hear_item(struct oneib_daemon *daemon, struct oneib_node *node,
+                      const struct oneib_post_item *item)
+{
+    struct oneib_error failure;
+    if (!item->report)
+        look_at_wanted(daemon, node, &item->want);
+    else if (oneib_nodes_hear(&daemon->nodes, node, item->report, oneib_now_ms(), &failure) < 0)
+        oneib_daemon_complain(daemon, &failure);
+}
+
+bool oneib_daemon_hear(struct oneib_daemon *daemon)
+{
+    struct oneib_post_item item;
+    while (oneib_post_take(daemon->post, &item)) {
+        struct oneib_node *node = oneib_nodes_of_key(&daemon->nodes, item.key);
+        if (node)
+            hear_item(daemon, node, &item);
+        free(item.report);
+    }
+    return oneib_nodes_news(&daemon->nodes, oneib_now_ms()) == ONEIB_NODES_NOW;
+}
+
+/* ---- who is cut off ------------------------------------------------------------------------ */
+
+bool oneib_daemon_is_cut_off(const struct oneib_daemon *daemon, uint32_t host_id)
+{
+    const struct oneib_node *node = oneib_nodes_of_host(&daemon->nodes, host_id);
+    return node && oneib_node_unheard_ms(node, oneib_now_ms()) >= CUT_OFF_MS;
+}
+
+static size_t count_cut_off(const struct oneib_daemon *daemon)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < daemon->nodes.count; i++)
+        count += oneib_daemon_is_cut_off(daemon, daemon->nodes.items[i].identity.host_id);
+    return count;
+}
+
+static int note_cut_off(struct oneib_daemon *daemon, struct oneib_error *err)
+{
+    daemon->cut_off = count_cut_off(daemon);
+    for (size_t i = 0; i < daemon->nodes.count; i++) {
+        const uint32_t host_id = daemon->nodes.items[i].identity.host_id;
+        if (oneib_daemon_is_cut_off(daemon, host_id) &&
+            oneib_findings_add(&daemon->grant_findings, ONEIB_WARNING, "node-silent",
+                               "look at oneib-node's log there, and whether the firewall lets it "
+                               "through to daemon.grants here",
+                               err, "%s: its oneib-node has not been heard for a minute",
+                               oneib_host_id_shown(&daemon->view.cloud, host_id).text) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* ---- when ---------------------------------------------------------------------------------- */
+
+bool oneib_daemon_grants_due(struct oneib_daemon *daemon)
+{
+    const double now = oneib_now_ms();
+    if (!daemon->has_cloud)
+        return false;
+    const enum oneib_nodes_news news = oneib_nodes_news(&daemon->nodes, now);
+    return news == ONEIB_NODES_NOW || count_cut_off(daemon) != daemon->cut_off ||
+           (news == ONEIB_NODES_LATER && now - daemon->granted_ms >= LATER_MS);
+}
+
+double oneib_daemon_grants_wait(const struct oneib_daemon *daemon, double otherwise)
+{
+    const double now = oneib_now_ms();
+    double wait = oneib_nodes_wait(&daemon->nodes, now, otherwise);
+    if (oneib_nodes_news(&daemon->nodes, now) != ONEIB_NODES_NOTHING && wait > LATER_MS)
+        wait = LATER_MS;
+    return wait;
+}
+
+/* ---- who is believed ----------------------------------------------------------------------- */
+
+static int believe(struct oneib_daemon *daemon, struct oneib_error *err)
+{
+    struct oneib_identities identities;
+    if (oneib_identities_find(&daemon->view.cloud, NULL, &identities, &daemon->grant_findings,
+                              err) < 0)
+        return -1;
+    int status = 0;
+    if (!oneib_identities_equal(&identities, &daemon->identities)) {
+        status = oneib_nodes_believe(&daemon->nodes, &identities, oneib_now_ms(), err);
+        if (status == 0)
+            status = oneib_post_admit(daemon->post, &identities, err);
+    }
+    if (status < 0) {
+        oneib_identities_clear(&identities);
+        return -1;
+    }
+    oneib_identities_clear(&daemon->identities);
+    daemon->identities = identities;
+    return 0;
+}
+
+static uint16_t lid_of_this_port(const struct oneib_daemon *daemon)
+{
+    if (!daemon->fabric || !daemon->view.subnet_known)
+        return 0;
+    const struct oneib_subnet_port *port =
+        oneib_subnet_find(&daemon->view.subnet, oneib_fabric_port_guid(daemon->fabric));
+    return port ? port->lid : 0;
+}
+
+void oneib_daemon_tell_role(struct oneib_daemon *daemon)
+{
+    const uint16_t lid = daemon->sm == ONEIB_SM_MASTER ? lid_of_this_port(daemon) : 0;
+    const struct oneib_daemon_role role = {
+        .is_writer = daemon->config.one.writer,
+        .has_sm = lid != 0,
+        .sm_lid = lid,
+    };
+    if (daemon->has_cloud)
+        oneib_post_set_role(daemon->post, &role, daemon->looked_ms);
+}
+
+/* What nodes have open is asked for before anything is decided that may take it from them. */
+static void await_first_reports(struct oneib_daemon *daemon)
+{
+    const double end = oneib_now_ms() + FIRST_REPORTS_MS;
+    while (!daemon->has_heard && oneib_nodes_unheard(&daemon->nodes) > 0 && oneib_now_ms() < end &&
+           !oneib_signals_waiting()) {
+        struct pollfd descriptor = {.fd = oneib_post_fd(daemon->post), .events = POLLIN};
+        oneib_signals_poll(&descriptor, 1, end - oneib_now_ms());
+        oneib_daemon_hear(daemon);
+        oneib_daemon_alive(daemon);
+    }
+    daemon->has_heard = true;
+}
+
+/* ---- views --------------------------------------------------------------------------------- */
+
+struct views {
+    struct oneib_node_view *items; /* owned; by host id */
+    size_t count;
+};
+
+/*
+ * FOR NOW: nodes are not told yet what they may open, and do not report. So a host whose service
+ * has no key has no gate: it counts as one that has nothing, and has said so. To be removed when
+ * nodes demand grants: then such a host is UNHEARD, and nothing is added at its ports.
+ */
+static struct oneib_node_view without_gate(uint32_t host_id)
+{
+    return (struct oneib_node_view){
+        .host_id = host_id, .state = ONEIB_NODE_FOLLOWS, .table_known = true};
+}
+
+static int look_at_nodes(struct oneib_daemon *daemon, struct views *views, struct oneib_error *err)
+{
+    const struct oneib_cloud *cloud = &daemon->view.cloud;
+    const struct oneib_node_view *known;
+    size_t next = 0;
+    if (oneib_nodes_look(&daemon->nodes, oneib_now_ms(), &known, err) < 0)
+        return -1;
+    *views = (struct views){.items = calloc(cloud->host_count + 1, sizeof *views->items)};
+    if (!views->items)
+        return oneib_fail_memory(err);
+    for (size_t i = 0; i < cloud->host_count; i++) {
+        const bool is_known =
+            next < daemon->nodes.count && known[next].host_id == cloud->hosts[i].id;
+        views->items[views->count++] = is_known ? known[next] : without_gate(cloud->hosts[i].id);
+        next += is_known;
+    }
+    return 0;
+}
+
+/* ---- keys that a host may hold ------------------------------------------------------------- */
+
+static bool has_key(const struct oneib_host *host, oneib_pkey pkey)
+{
+    for (size_t i = 0; i < host->key_count; i++)
+        if (host->keys[i] == pkey)
+            return true;
+    return false;
+}
+
+static int write_keys(struct oneib_daemon *daemon, struct oneib_host *host, const oneib_pkey *keys,
+                      size_t count, struct oneib_error *err)
+{
+    struct oneib_error failure;
+    oneib_signals_allow();
+    const int status = oneib_one_set_host_keys(daemon->one, host->id, keys, count, &failure);
+    oneib_signals_block();
+    if (status < 0 && oneib_one_error_is_general(failure.code)) {
+        *err = failure;
+        return oneib_wrap(err, "writing IB_KEYS of %s",
+                          oneib_host_called(host->id, host->name).text);
+    }
+    if (status < 0)
+        return oneib_daemon_host_failed(daemon, host->id, &failure, err);
+    daemon->metrics.host_updates++;
+    oneib_pkey *kept = malloc((count + 1) * sizeof *kept);
+    if (!kept)
+        return oneib_fail_memory(err);
+    memcpy(kept, keys, count * sizeof *kept);
+    free(host->keys);
+    host->keys = kept;
+    host->key_count = count;
+    host->keys_invalid = false;
+    return 0;
+}
+
+static int tell_keys_of_host(struct oneib_daemon *daemon, const struct oneib_grants *grants,
+                             struct oneib_host *host, const struct oneib_node_view *view,
+                             struct oneib_error *err)
+{
+    oneib_pkey keys[ONEIB_HOST_KEYS_MAX];
+    if (!oneib_nodes_of_host(&daemon->nodes, host->id) ||
+        oneib_id_set_has(&daemon->hosts_failed, host->id))
+        return 0;
+    size_t count = oneib_keys_of_node(view, oneib_grants_of_host(grants, host->id), host->keys,
+                                      host->key_count, keys, ONEIB_HOST_KEYS_MAX);
+    if (count > ONEIB_HOST_KEYS_MAX)
+        count = ONEIB_HOST_KEYS_MAX;
+    if (!host->keys_invalid && count == host->key_count &&
+        (count == 0 || memcmp(keys, host->keys, count * sizeof *keys) == 0))
+        return 0;
+    return write_keys(daemon, host, keys, count, err);
+}
+
+/* What a host is about to be sent, oned has to know first: whoever comes after us does not know
+ * what we have sent. */
+static int tell_keys(struct oneib_daemon *daemon, const struct oneib_grants *grants,
+                     const struct views *views, struct oneib_error *err)
+{
+    struct oneib_cloud *cloud = &daemon->view.cloud;
+    for (size_t i = 0; daemon->config.one.writer && i < cloud->host_count; i++)
+        if (tell_keys_of_host(daemon, grants, &cloud->hosts[i], &views->items[i], err) < 0)
+            return -1;
+    return 0;
+}
+
+/* ---- lists --------------------------------------------------------------------------------- */
+
+static int send_list(struct oneib_daemon *daemon, const struct oneib_grants *grants,
+                     struct oneib_node *node, struct oneib_grant_list *list,
+                     struct oneib_error *err)
+{
+    const uint32_t host_id = node->identity.host_id;
+    const struct oneib_host_grants *granted = oneib_grants_of_host(grants, host_id);
+    const struct oneib_host *host = oneib_cloud_host(&daemon->view.cloud, host_id);
+    bool changed;
+    list->count = 0;
+    for (size_t i = 0; granted && host && i < granted->count; i++)
+        if (has_key(host, granted->items[i].pkey) && list->count < ONEIB_GRANTS_MAX)
+            list->items[list->count++] = granted->items[i];
+    if (oneib_nodes_list(&daemon->nodes, node, list->items, list->count, oneib_now_ms(), &changed,
+                         err) < 0)
+        return -1;
+    return changed
+               ? oneib_post_send(daemon->post, node->identity.key, node->serial, node->sent, err)
+               : 0;
+}
+
+static int send_lists(struct oneib_daemon *daemon, const struct oneib_grants *grants,
+                      struct oneib_error *err)
+{
+    struct oneib_grant_list *list = malloc(sizeof *list);
+    int status = list ? 0 : oneib_fail_memory(err);
+    for (size_t i = 0; status == 0 && i < daemon->nodes.count; i++)
+        status = send_list(daemon, grants, &daemon->nodes.items[i], list, err);
+    free(list);
+    return status;
+}
+
+/* ---- the gate ------------------------------------------------------------------------------ */
+
+static bool waits_for_guid(const struct oneib_grants *grants)
+{
+    for (size_t i = 0; i < grants->host_count; i++)
+        for (size_t j = 0; j < grants->hosts[i].count; j++)
+            if (!grants->hosts[i].items[j].may_set_guid)
+                return true;
+    return false;
+}
+
+static int gate(struct oneib_daemon *daemon, const struct oneib_grants *grants,
+                struct oneib_error *err)
+{
+    struct oneib_view *view = &daemon->view;
+    struct views views;
+    struct oneib_gate gate = {0};
+    oneib_daemon_hear(daemon);
+    if (look_at_nodes(daemon, &views, err) < 0)
+        return -1;
+    const struct oneib_gate_input input = {
+        .cloud = &view->cloud,
+        .desired = &view->desired,
+        .in_force = &view->in_force,
+        .grants = grants,
+        .nodes = views.items,
+        .node_count = views.count,
+    };
+    int status = oneib_gate_compute(&input, &gate, err);
+    free(views.items);
+    if (status == 0) {
+        daemon->nodes.awaited = gate.kept + gate.withheld > 0 || waits_for_guid(grants);
+        status = oneib_view_write_only(view, &gate.table, err);
+    }
+    oneib_gate_clear(&gate);
+    return status;
+}
+
+/* ---- a turn's part ------------------------------------------------------------------------- */
+
+static int compute_grants(struct oneib_daemon *daemon, const struct views *views,
+                          struct oneib_grants *grants, struct oneib_error *err)
+{
+    const struct oneib_policy policy = {.site = daemon->config.site};
+    const struct oneib_grants_input input = {
+        .cloud = &daemon->view.cloud,
+        .policy = &policy,
+        .desired = &daemon->view.desired,
+        .held = daemon->view.held,
+        .nodes = views->items,
+        .node_count = views->count,
+    };
+    return oneib_grants_compute(&input, grants, &daemon->grant_findings, err);
+}
+
+static int grant_and_gate(struct oneib_daemon *daemon, struct oneib_grants *grants,
+                          struct oneib_error *err)
+{
+    struct views views;
+    if (look_at_nodes(daemon, &views, err) < 0)
+        return -1;
+    int status = compute_grants(daemon, &views, grants, err);
+    if (status == 0)
+        status = tell_keys(daemon, grants, &views, err);
+    free(views.items);
+    if (status < 0 || send_lists(daemon, grants, err) < 0)
+        return -1;
+    return gate(daemon, grants, err);
+}
+
+int oneib_daemon_grant(struct oneib_daemon *daemon, struct oneib_error *err)
+{
+    struct oneib_grants grants = {0};
+    oneib_findings_clear(&daemon->grant_findings);
+    if (believe(daemon, err) < 0)
+        return -1;
+    oneib_daemon_tell_role(daemon);
+    await_first_reports(daemon);
+    daemon->granted_ms = oneib_now_ms();
+    int status = note_cut_off(daemon, err);
+    if (status == 0)
+        status = grant_and_gate(daemon, &grants, err);
+    oneib_grants_clear(&grants);
+    return status;
+}

@@ -1,0 +1,366 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What the post's thread does by itself: while the daemon's, which is the test's, does nothing. */
+#include "base/clock.h"
+#include "oneibd/post.h"
+#include "played_node.h"
+#include <netinet/in.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#define SOON_MS 10000 /* what is awaited comes before; a busy machine is slow */
+#define NOTHING_MS 700
+
+static struct oneib_error err;
+static struct oneib_post *post;
+static struct oneib_ledger_daemon keys;
+static struct played_node node;
+static struct oneib_curve_pair pair;
+static char folder[64], key_file[80], address[64];
+static struct oneib_grants_message message; /* large */
+
+/* ---- the scene ----------------------------------------------------------------------------- */
+
+static unsigned free_port(void)
+{
+    struct sockaddr_in name = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t length = sizeof name;
+    const int fd = socket(AF_INET, SOCK_STREAM, 0);
+    assert_int_equal(bind(fd, (struct sockaddr *)&name, length), 0);
+    assert_int_equal(getsockname(fd, (struct sockaddr *)&name, &length), 0);
+    close(fd);
+    return ntohs(name.sin_port);
+}
+
+static void open_post(void)
+{
+    post = oneib_post_open(address, key_file, &err);
+    if (!post)
+        fail_msg("%s", err.text);
+    oneib_post_keys(post, &keys);
+}
+
+static void connect_node(void)
+{
+    played_node_connect(&node, address, &pair, keys.curve);
+}
+
+static int begin(void **state)
+{
+    (void)state;
+    snprintf(folder, sizeof folder, "/tmp/oneib-post-XXXXXX");
+    assert_non_null(mkdtemp(folder));
+    snprintf(key_file, sizeof key_file, "%s/key", folder);
+    snprintf(address, sizeof address, "tcp://127.0.0.1:%u", free_port());
+    pair = played_curve_pair();
+    open_post();
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    played_node_close(&node);
+    memset(&node, 0, sizeof node);
+    oneib_post_close(post);
+    unlink(key_file);
+    return rmdir(folder);
+}
+
+static void admit(bool admitted)
+{
+    struct oneib_identity identity = {.host_id = 3};
+    memcpy(identity.key, pair.public, sizeof identity.key);
+    const struct oneib_identities identities = {.items = &identity, .count = admitted};
+    assert_int_equal(oneib_post_admit(post, &identities, &err), 0);
+}
+
+static void set_role(double looked_ms)
+{
+    const struct oneib_daemon_role role = {.is_writer = true, .has_sm = true, .sm_lid = 7};
+    oneib_post_set_role(post, &role, looked_ms);
+}
+
+static void send_list(uint64_t serial, uint32_t vm)
+{
+    static struct oneib_grant_list list;
+    list.count = 1;
+    list.items[0] = (struct oneib_grant){.vm_id = vm,
+                                         .network_id = 7,
+                                         .nic_id = 1,
+                                         .port = 1,
+                                         .pkey = 5,
+                                         .device = "mlx4_0",
+                                         .guid = oneib_guid_encode(0, vm, 1)};
+    assert_int_equal(oneib_post_send(post, pair.public, serial, &list, &err), 0);
+}
+
+static void challenge(uint8_t number)
+{
+    memset(&message, 0, sizeof message);
+    message.kind = ONEIB_GRANTS_CHALLENGE;
+    memset(message.challenge.nonce, number, sizeof message.challenge.nonce);
+    assert_true(played_node_say(&node, &message));
+}
+
+static void report(struct oneib_list_name follows, size_t count)
+{
+    memset(&message, 0, sizeof message);
+    message.kind = ONEIB_GRANTS_REPORT;
+    message.report.follows = follows;
+    message.report.boot[0] = 1;
+    message.report.complete = true;
+    message.report.count = count;
+    for (size_t i = 0; i < count; i++)
+        message.report.records[i] =
+            (struct oneib_vf_record){.vf = {.bus = 0x81, .slot = (uint8_t)(i + 1)},
+                                     .device = "mlx4_0",
+                                     .index = (uint16_t)i,
+                                     .port = 1,
+                                     .vm_id = 42,
+                                     .nic_id = (uint8_t)i,
+                                     .network_id = 7,
+                                     .pkey = 5,
+                                     .stage = ONEIB_VF_OPEN,
+                                     .guid = ONEIB_VF_GUID_SET};
+    assert_true(played_node_say(&node, &message));
+}
+
+static void want(uint32_t vm)
+{
+    memset(&message, 0, sizeof message);
+    message.kind = ONEIB_GRANTS_WANT;
+    message.want = (struct oneib_want_message){.vm_id = vm, .network_id = 7, .nic_id = 1};
+    assert_true(played_node_say(&node, &message));
+}
+
+/* The next message of that kind; others before it are none of the test's. */
+static void await_kind(enum oneib_grants_kind kind)
+{
+    do
+        if (!played_node_hear(&node, keys.sign, &message, SOON_MS))
+            fail_msg("nothing has come");
+    while (message.kind != kind);
+}
+
+static void assert_nothing_comes(void)
+{
+    assert_false(played_node_hear(&node, keys.sign, &message, NOTHING_MS));
+}
+
+static struct oneib_post_item take(void)
+{
+    struct oneib_post_item item;
+    const double until = oneib_now_ms() + SOON_MS;
+    while (!oneib_post_take(post, &item)) {
+        struct pollfd descriptor = {.fd = oneib_post_fd(post), .events = POLLIN};
+        if (oneib_now_ms() > until)
+            fail_msg("nothing was heard");
+        poll(&descriptor, 1, SOON_MS);
+    }
+    assert_memory_equal(item.key, pair.public, sizeof item.key);
+    return item;
+}
+
+/* ---- what it does -------------------------------------------------------------------------- */
+
+static void challenges_are_answered_while_the_daemon_does_nothing(void **state)
+{
+    (void)state;
+    admit(true);
+    set_role(oneib_now_ms() - 5000);
+    connect_node();
+    for (uint8_t i = 1; i < 20; i++) {
+        challenge(i);
+        await_kind(ONEIB_GRANTS_LIFE);
+        assert_int_equal(message.life.nonce[0], i);
+        assert_memory_equal(message.life.node, pair.public, ONEIB_PUBLIC_KEY_SIZE);
+        assert_int_equal(message.life.name.instance, oneib_post_instance(post));
+        assert_int_equal(message.life.name.serial, 0);
+        assert_true(message.life.role.is_writer);
+        assert_int_equal(message.life.role.sm_lid, 7);
+        assert_true(message.life.role.view_age_ms >= 5000);
+        assert_true(message.life.role.view_age_ms < 5000 + 19 * SOON_MS);
+    }
+}
+
+static void before_oned_was_read_nothing_is_said(void **state)
+{
+    (void)state;
+    admit(true);
+    send_list(1, 42);
+    connect_node();
+    challenge(1);
+    assert_nothing_comes();
+    set_role(oneib_now_ms());
+    challenge(2);
+    await_kind(ONEIB_GRANTS_LIFE);
+    assert_int_equal(message.life.nonce[0], 2);
+}
+
+static void a_list_reaches_a_node_that_is_connected(void **state)
+{
+    (void)state;
+    admit(true);
+    set_role(oneib_now_ms());
+    connect_node();
+    challenge(1);
+    await_kind(ONEIB_GRANTS_LIFE);
+    send_list(4, 42);
+    await_kind(ONEIB_GRANTS_LIST);
+    assert_int_equal(message.list.name.serial, 4);
+    assert_int_equal(message.list.grants.count, 1);
+    assert_int_equal(message.list.grants.items[0].vm_id, 42);
+    challenge(2);
+    await_kind(ONEIB_GRANTS_LIFE);
+    assert_int_equal(message.life.name.serial, 4);
+}
+
+static void a_node_that_connects_later_gets_its_list_with_its_first_word(void **state)
+{
+    (void)state;
+    admit(true);
+    set_role(oneib_now_ms());
+    send_list(4, 42);
+    poll(NULL, 0, 50); /* it cannot have been sent */
+    connect_node();
+    challenge(1);
+    await_kind(ONEIB_GRANTS_LIST);
+    assert_int_equal(message.list.name.serial, 4);
+}
+
+static void a_node_that_follows_another_list_gets_its_list_again(void **state)
+{
+    (void)state;
+    const struct oneib_list_name ours = {oneib_post_instance(post), 4};
+    admit(true);
+    set_role(oneib_now_ms());
+    connect_node();
+    challenge(1);
+    await_kind(ONEIB_GRANTS_LIFE);
+    send_list(4, 42);
+    await_kind(ONEIB_GRANTS_LIST);
+    report(ours, 0);
+    assert_nothing_comes();
+    report((struct oneib_list_name){0}, 0); /* its service has begun anew */
+    await_kind(ONEIB_GRANTS_LIST);
+    assert_int_equal(message.list.name.serial, 4);
+}
+
+static void the_last_report_is_handed_over(void **state)
+{
+    (void)state;
+    admit(true);
+    connect_node();
+    report((struct oneib_list_name){0}, 0);
+    struct oneib_post_item item = take();
+    assert_non_null(item.report);
+    assert_int_equal(item.report->count, 0);
+    free(item.report);
+    for (size_t count = 1; count <= 20; count++)
+        report((struct oneib_list_name){9, 3}, count);
+    /* However many of them the thread has heard by now. */
+    size_t taken = 0;
+    while (taken < 20) {
+        item = take();
+        assert_true(item.report->count > taken);
+        taken = item.report->count;
+        assert_int_equal(item.report->follows.serial, 3);
+        assert_int_equal(item.report->records[taken - 1].nic_id, taken - 1);
+        free(item.report);
+    }
+    assert_false(oneib_post_take(post, &item));
+}
+
+static void wants_are_handed_over_once_and_are_bounded(void **state)
+{
+    (void)state;
+    admit(true);
+    connect_node();
+    want(1);
+    want(1);
+    for (uint32_t vm = 2; vm < 2 + 2 * ONEIB_POST_WANTS; vm++)
+        want(vm);
+    report((struct oneib_list_name){0}, 0); /* behind them */
+    struct pollfd descriptor = {.fd = oneib_post_fd(post), .events = POLLIN};
+    struct oneib_post_item item = {0};
+    while (!item.report) {
+        assert_true(poll(&descriptor, 1, SOON_MS) > 0);
+        poll(NULL, 0, 300);
+        assert_true(oneib_post_take(post, &item));
+    }
+    free(item.report);
+    uint32_t wants = 0;
+    for (; oneib_post_take(post, &item); wants++)
+        assert_int_equal(item.want.vm_id, wants + 1);
+    assert_int_equal(wants, ONEIB_POST_WANTS);
+}
+
+static void who_is_not_admitted_any_more_is_heard_no_longer(void **state)
+{
+    (void)state;
+    struct oneib_post_item item;
+    admit(true);
+    set_role(oneib_now_ms());
+    connect_node();
+    report((struct oneib_list_name){0}, 0);
+    item = take();
+    free(item.report);
+    admit(false);
+    poll(NULL, 0, 300);
+    report((struct oneib_list_name){0}, 1);
+    challenge(1);
+    assert_nothing_comes();
+    assert_false(oneib_post_take(post, &item));
+}
+
+static void another_start_is_another_instance_with_the_same_keys(void **state)
+{
+    (void)state;
+    const struct oneib_ledger_daemon before = keys;
+    const uint64_t instance = oneib_post_instance(post);
+    assert_int_not_equal(instance, 0);
+    oneib_post_close(post);
+    open_post();
+    assert_memory_equal(keys.curve, before.curve, sizeof keys.curve);
+    assert_memory_equal(keys.sign, before.sign, sizeof keys.sign);
+    assert_int_not_equal(oneib_post_instance(post), instance);
+}
+
+static void a_place_that_is_taken_is_an_error_that_names_the_key(void **state)
+{
+    (void)state;
+    assert_null(oneib_post_open(address, key_file, &err));
+    assert_non_null(strstr(err.text, "daemon.grants"));
+    assert_null(oneib_post_open("tcp://127.0.0.1:1", "/nowhere/key", &err));
+    assert_non_null(strstr(err.text, "daemon.key"));
+}
+
+#define test(name) cmocka_unit_test_setup_teardown(name, begin, end)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        test(challenges_are_answered_while_the_daemon_does_nothing),
+        test(before_oned_was_read_nothing_is_said),
+        test(a_list_reaches_a_node_that_is_connected),
+        test(a_node_that_connects_later_gets_its_list_with_its_first_word),
+        test(a_node_that_follows_another_list_gets_its_list_again),
+        test(the_last_report_is_handed_over),
+        test(wants_are_handed_over_once_and_are_bounded),
+        test(who_is_not_admitted_any_more_is_heard_no_longer),
+        test(another_start_is_another_instance_with_the_same_keys),
+        test(a_place_that_is_taken_is_an_error_that_names_the_key),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
