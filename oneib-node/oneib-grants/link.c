@@ -130,8 +130,10 @@ static void connected(struct oneib_link *link)
 
 static void lost(struct oneib_link *link)
 {
-    if (link->connected)
-        explain(link, "the connection was lost");
+    explain(link, link->connected
+                      ? "the connection was lost"
+                      : "the connection ended before both had proved their keys: see whether what "
+                        "listens there is oneibd");
     link->connected = false;
     link->due_ms = oneib_now_ms() + ANEW_MS;
 }
