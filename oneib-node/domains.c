@@ -296,6 +296,7 @@ static int start_supervisor(struct oneib_domain_feed *feed,
         .program = options->program ? options->program : program,
         .argument = options->uri,
         .user = options->user ? options->user : ONEIB_DOMAINS_USER,
+        .without_internet = true,
         .tell_failure = tell_failure,
     };
     return oneib_supervisor_start(&supervisor, &feed->supervisor, err);

@@ -3,6 +3,7 @@
 #include "base/config.h"
 #include "base/number.h"
 #include "hca/place.h"
+#include "oneib-node/internet.h"
 #include <cap-ng.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -188,7 +189,9 @@ int oneib_inherit(struct oneib_inherited *inherited, struct oneib_error *err)
 
 int oneib_drop_privileges(struct oneib_error *err)
 {
-    return geteuid() == 0 ? keep_net_admin_only(err) : 0;
+    if (geteuid() == 0 && keep_net_admin_only(err) < 0)
+        return -1;
+    return oneib_forbid_internet(err);
 }
 
 void oneib_tell_ready(const struct oneib_inherited *inherited)

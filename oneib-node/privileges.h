@@ -29,7 +29,9 @@ struct oneib_inherited {
  */
 int oneib_inherit(struct oneib_inherited *inherited, struct oneib_error *err);
 
-/* Root keeps no capability but CAP_NET_ADMIN, for good. */
+/* Root keeps no capability but CAP_NET_ADMIN, and nobody any way to sockets of the internet, for
+ * good.
+ */
 int oneib_drop_privileges(struct oneib_error *err);
 
 /* REFUSED unless the configuration that a privileged run reads, and its folder, are root's and

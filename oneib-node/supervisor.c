@@ -2,6 +2,7 @@
 #include "oneib-node/supervisor.h"
 #include "base/cleanup.h"
 #include "oneib-node/become.h"
+#include "oneib-node/internet.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -169,8 +170,9 @@ __attribute__((noreturn)) static void run_supervisor(const struct oneib_supervis
                                                      int control)
 {
     struct oneib_error err = {0};
-    const bool is_ready =
-        leave_all_behind(control, &err) == 0 && oneib_become(user, parent, &err) == 0;
+    const bool is_ready = leave_all_behind(control, &err) == 0 &&
+                          oneib_become(user, parent, &err) == 0 &&
+                          (!options->without_internet || oneib_forbid_internet(&err) == 0);
     if (send(CONTROL, &err, sizeof err, MSG_NOSIGNAL) < 0 || !is_ready)
         _exit(1);
     supervise(options);

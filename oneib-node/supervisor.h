@@ -9,6 +9,7 @@
 #define ONEIB_NODE_SUPERVISOR_H
 
 #include "base/error.h"
+#include <stdbool.h>
 #include <sys/types.h>
 
 struct oneib_supervisor {
@@ -18,10 +19,11 @@ struct oneib_supervisor {
 };
 
 struct oneib_supervisor_options {
-    const char *name;     /* of the program, for errors: "oneib-domains" */
-    const char *program;  /* its path */
-    const char *argument; /* its only one; NULL: none */
-    const char *user;     /* whom both become in a privileged run */
+    const char *name;      /* of the program, for errors: "oneib-domains" */
+    const char *program;   /* its path */
+    const char *argument;  /* its only one; NULL: none */
+    const char *user;      /* whom both become in a privileged run */
+    bool without_internet; /* it makes no sockets of the internet, for good */
     /* Tells whoever reads the socket's other end why the program could not be started, in the
      * program's own words. Called in the supervisor, or in the program's place. */
     void (*tell_failure)(int socket, const struct oneib_error *why);

@@ -9,7 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -64,6 +66,63 @@ static void root_keeps_one_capability_at_most(void **state)
     (void)state;
     need_root();
     assert_holds_in_child(keeps_net_admin_at_most);
+}
+
+/* --- sockets -------------------------------------------------------------------------------- */
+
+static bool makes(int family)
+{
+    const int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    const int raw = family == AF_NETLINK ? socket(family, SOCK_RAW | SOCK_CLOEXEC, 0) : fd;
+    return raw >= 0;
+}
+
+static bool makes_no_sockets_of_the_internet(void)
+{
+    static const int others[] = {AF_INET, AF_INET6, AF_PACKET, AF_BLUETOOTH, AF_VSOCK, AF_IB};
+    if (!makes(AF_INET) || !drop() || !makes(AF_UNIX) || !makes(AF_NETLINK))
+        return false;
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (makes(others[i]) || errno != EAFNOSUPPORT)
+            return false;
+    return true;
+}
+
+static bool has_no_other_way_to_one(void)
+{
+    char nothing[256] = {0};
+    return drop() && syscall(__NR_io_uring_setup, 8, nothing) < 0 && errno == EPERM;
+}
+
+static bool has_none_by_other_numbers(void)
+{
+#ifdef __x86_64__
+    return drop() && syscall(__NR_socket | 0x40000000, AF_INET, SOCK_STREAM, 0) < 0 &&
+           errno == EPERM;
+#else
+    return true;
+#endif
+}
+
+static bool leaves_it_so_to_whom_it_starts(void)
+{
+    if (!drop())
+        return false;
+    const pid_t child = fork();
+    int status = 0;
+    if (child == 0)
+        _exit(makes(AF_INET) ? 1 : 0);
+    return child > 0 && waitpid(child, &status, 0) == child && status == 0;
+}
+
+/* In any run, privileged or not. */
+static void the_service_makes_no_sockets_of_the_internet(void **state)
+{
+    (void)state;
+    assert_holds_in_child(makes_no_sockets_of_the_internet);
+    assert_holds_in_child(has_no_other_way_to_one);
+    assert_holds_in_child(has_none_by_other_numbers);
+    assert_holds_in_child(leaves_it_so_to_whom_it_starts);
 }
 
 /* A file of root's with the mode that sysfs gives to what may be written, and one of another user.
@@ -214,6 +273,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(root_keeps_one_capability_at_most),
+        cmocka_unit_test(the_service_makes_no_sockets_of_the_internet),
         cmocka_unit_test(root_without_capabilities_writes_the_files_of_root),
         cmocka_unit_test(a_setuid_or_setgid_program_is_refused),
         cmocka_unit_test(the_environment_is_emptied_but_for_what_the_log_goes_by),

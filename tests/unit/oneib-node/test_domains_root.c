@@ -73,6 +73,7 @@ static void assert_powerless(pid_t pid)
     for (size_t i = 0; i < sizeof sets / sizeof *sets; i++)
         assert_status(pid, sets[i], "0000000000000000");
     assert_status(pid, "NoNewPrivs", "1");
+    assert_status(pid, "Seccomp", "2"); /* no sockets of the internet */
 }
 
 static void both_are_the_user_for_good_and_have_no_capability(void **state)
