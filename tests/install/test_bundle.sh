@@ -76,10 +76,10 @@ test_a_missing_package_is_named_before_anything_is_installed() {
 
 test_only_the_roles_own_packages_are_asked_for() {
     prepare_with_bundle
-    lacks_package libzmq5
+    lacks_package libmicrohttpd12
     succeeds bundle --node
     fails bundle --sm
-    has "$work/output" 'apt-get install --no-install-recommends libzmq5$'
+    has "$work/output" 'apt-get install --no-install-recommends libmicrohttpd12$'
 }
 
 test_packages_are_those_of_the_libraries() {
@@ -88,6 +88,8 @@ test_packages_are_those_of_the_libraries() {
     has "$packages/sm.packages" '^libzmq5$'
     has "$packages/node.packages" '^ibverbs-providers$'
     has "$packages/node.packages" '^libvirt0$'
+    has "$packages/node.packages" '^libsodium23$'
+    has "$packages/node.packages" '^libzmq5$'
     has "$packages/command.packages" '^libxmlrpc-core-c3$'
     cat "$packages"/*.packages | while read -r package; do
         dpkg-query -W "$package" >/dev/null || fail "there is no package $package"
