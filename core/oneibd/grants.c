@@ -130,7 +130,8 @@ static int believe(struct oneib_daemon *daemon, struct oneib_error *err)
                               err) < 0)
         return -1;
     int status = 0;
-    if (!oneib_identities_equal(&identities, &daemon->identities)) {
+    const bool first = !daemon->has_heard; /* then the post waits to be told, whoever it is */
+    if (first || !oneib_identities_equal(&identities, &daemon->identities)) {
         status = oneib_nodes_believe(&daemon->nodes, &identities, oneib_now_ms(), err);
         if (status == 0)
             status = oneib_post_admit(daemon->post, &identities, err);

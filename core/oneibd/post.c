@@ -36,6 +36,7 @@ struct peer {
 struct oneib_post {
     struct oneib_grants_server *server;  /* the thread's */
     struct oneib_grants_message message; /* the thread's: what it sends */
+    bool is_open;                        /* the thread's: it knows who is admitted */
     bool goes_on;                        /* the thread's: something is to be sent at once */
     struct oneib_sign_pair sign;
     struct oneib_curve_pair curve;
@@ -294,19 +295,29 @@ static int take_turn(struct oneib_post *post, bool admits, struct oneib_error *e
 {
     if (admits && admit_peers(post, err) < 0)
         return -1;
+    post->is_open |= admits;
+    if (!post->is_open)
+        return 0;
     return send_lists(post, err) < 0 || hear_all(post, err) < 0 ? -1 : 0;
+}
+
+/* Before it is known who is admitted nobody is turned away: who was turned away does not come again
+ * soon. Handshakes wait. */
+static void wait_for_work(const struct oneib_post *post)
+{
+    struct pollfd descriptors[] = {{.fd = post->wake, .events = POLLIN},
+                                   {.fd = oneib_grants_server_fd(post->server), .events = POLLIN}};
+    poll(descriptors, post->is_open ? 2 : 1, post->goes_on ? 0 : LOOK_MS);
+    quiet(post->wake);
 }
 
 static void *work(void *context)
 {
     struct oneib_post *post = context;
     bool ends, admits;
-    struct pollfd descriptors[] = {{.fd = oneib_grants_server_fd(post->server), .events = POLLIN},
-                                   {.fd = post->wake, .events = POLLIN}};
     for (;;) {
         struct oneib_error failure = {0};
-        poll(descriptors, 2, post->goes_on ? 0 : LOOK_MS);
-        quiet(post->wake);
+        wait_for_work(post);
         read_orders(post, &ends, &admits);
         if (ends)
             return NULL;

@@ -324,6 +324,18 @@ static void who_is_not_admitted_any_more_is_heard_no_longer(void **state)
     assert_false(oneib_post_take(post, &item));
 }
 
+/* Who is turned away does not come again soon: at the daemon's start nobody is. */
+static void who_comes_before_anybody_is_admitted_waits(void **state)
+{
+    (void)state;
+    connect_node();
+    report((struct oneib_list_name){0}, 0);
+    poll(NULL, 0, 500);
+    admit(true);
+    struct oneib_post_item item = take();
+    free(item.report);
+}
+
 static void another_start_is_another_instance_with_the_same_keys(void **state)
 {
     (void)state;
@@ -359,6 +371,7 @@ int main(void)
         test(the_last_report_is_handed_over),
         test(wants_are_handed_over_once_and_are_bounded),
         test(who_is_not_admitted_any_more_is_heard_no_longer),
+        test(who_comes_before_anybody_is_admitted_waits),
         test(another_start_is_another_instance_with_the_same_keys),
         test(a_place_that_is_taken_is_an_error_that_names_the_key),
     };

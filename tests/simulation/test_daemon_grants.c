@@ -1,0 +1,393 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * What oneibd tells nodes, and what it puts into force meanwhile: with a node of host 0 that the
+ * test plays, message by message. The other hosts have none. On ibsim with a real opensm; what
+ * counts is what the ports hold.
+ */
+#include "base/clock.h"
+#include "daemon_scene.h"
+#include "played_node.h"
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#define BLUE 258u
+#define HOST 0u
+
+static struct oneib_error err;
+
+static struct {
+    struct oneib_ledger_daemon daemon;
+    struct oneib_curve_pair pair;
+    struct played_node node;
+    struct oneib_list_name list; /* that came last */
+    struct oneib_grant_list grants;
+    struct oneib_list_name follows;
+    struct oneib_vf_record records[8];
+    size_t record_count;
+    struct oneib_grants_message message; /* large */
+    uint32_t red;
+} played;
+
+/* ---- the node ------------------------------------------------------------------------------ */
+
+/* The host's probe reports its key; oneibd is not started. */
+static int raise_with_node(void **state)
+{
+    char text[128], digits[ONEIB_KEY_TEXT_SIZE];
+    if (daemon_raise(state) < 0)
+        return -1;
+    if (lab_missing())
+        return 0;
+    memset(&played, 0, sizeof played);
+    MUST(lab_daemon_known_as(scene(), &played.daemon, &err));
+    played.pair = played_curve_pair();
+    oneib_key_format(played.pair.public, digits);
+    snprintf(text, sizeof text, "IB_NODE_KEY=\"%s\"\n", digits);
+    MUST(lab_host_monitor(scene(), HOST, text, &err));
+    return 0;
+}
+
+static void connect_node(void)
+{
+    played_node_connect(&played.node, played.daemon.address, &played.pair, played.daemon.curve);
+}
+
+static int end(void **state)
+{
+    if (played.node.socket)
+        played_node_close(&played.node);
+    played.node = (struct played_node){0};
+    return scene_end(state);
+}
+
+/* What it has: one VF for each VM, at that key. */
+static void has_vf(uint32_t vm, unsigned key, enum oneib_vf_stage stage)
+{
+    struct oneib_vf_record *record = NULL;
+    for (size_t i = 0; i < played.record_count; i++)
+        if (played.records[i].vm_id == vm)
+            record = &played.records[i];
+    if (!record)
+        record = &played.records[played.record_count++];
+    *record = (struct oneib_vf_record){
+        .vf = {.bus = 0x81, .slot = (uint8_t)(record - played.records + 1)},
+        .device = "mlx4_0",
+        .index = (uint16_t)(record - played.records),
+        .port = 1,
+        .vm_id = vm,
+        .nic_id = 1,
+        .network_id = 1,
+        .pkey = (oneib_pkey)key,
+        .stage = stage};
+}
+
+/* As soon as it is connected. */
+static void say(void)
+{
+    const double until = oneib_now_ms() + DAEMON_PATIENCE_MS;
+    while (!played_node_say(&played.node, &played.message)) {
+        assert_true(oneib_now_ms() < until);
+        lab_sleep_ms(10);
+    }
+}
+
+static void report(void)
+{
+    memset(&played.message, 0, sizeof played.message);
+    played.message.kind = ONEIB_GRANTS_REPORT;
+    played.message.report.follows = played.follows;
+    played.message.report.boot[0] = 1;
+    played.message.report.complete = true;
+    played.message.report.count = played.record_count;
+    memcpy(played.message.report.records, played.records, sizeof played.records);
+    say();
+}
+
+/* Takes what has come within that time; whether it was something. */
+static bool hear(int milliseconds)
+{
+    if (!played_node_hear(&played.node, played.daemon.sign, &played.message, milliseconds))
+        return false;
+    if (played.message.kind == ONEIB_GRANTS_LIST) {
+        played.list = played.message.list.name;
+        played.grants = played.message.list.grants;
+    }
+    return true;
+}
+
+static bool is_granted(uint32_t vm)
+{
+    for (size_t i = 0; i < played.grants.count; i++)
+        if (played.grants.items[i].vm_id == vm)
+            return true;
+    return false;
+}
+
+/* A list that grants the VM its NIC, or does not; reports go on, and follow it or what was followed
+ * before. */
+static void await_list(uint32_t vm, bool granted, bool follow)
+{
+    const double until = oneib_now_ms() + DAEMON_PATIENCE_MS;
+    double next_report = 0;
+    while (played.list.serial == 0 || is_granted(vm) != granted) {
+        if (oneib_now_ms() > until)
+            fail_msg("VM %u is %s", vm, granted ? "not granted" : "still granted");
+        if (oneib_now_ms() > next_report) {
+            report();
+            next_report = oneib_now_ms() + 500;
+        }
+        hear(50);
+    }
+    if (!follow)
+        return;
+    played.follows = played.list;
+    report();
+}
+
+/* Reports go on. */
+static void stays_with_reports(size_t host, unsigned raw, unsigned milliseconds)
+{
+    for (unsigned waited = 0; waited < milliseconds; waited += 200) {
+        report();
+        stays_holding(host, raw, 200);
+        while (hear(0))
+            ;
+    }
+}
+
+/* oneibd, the node, and a VM of red's on its host that has its VF open. */
+static uint32_t raise_open_vm(void)
+{
+    played.red = red_network();
+    daemon_start_with(NULL, DAEMON_QUICK, NULL);
+    connect_node();
+    const uint32_t vm = scene_vm(played.red, HOST);
+    await_list(vm, true, true);
+    await_holds(HOST, FULL(RED));
+    has_vf(vm, RED, ONEIB_VF_OPEN);
+    report();
+    return vm;
+}
+
+/* ---- giving -------------------------------------------------------------------------------- */
+
+static void a_member_is_granted_with_its_key_and_port(void **state)
+{
+    (void)state;
+    scene();
+    char keys[64];
+    const uint32_t vm = raise_open_vm();
+    assert_int_equal(played.grants.count, 1);
+    const struct oneib_grant *grant = &played.grants.items[0];
+    assert_int_equal(grant->vm_id, vm);
+    assert_int_equal(grant->nic_id, 1);
+    assert_int_equal(grant->pkey, RED);
+    assert_int_equal(grant->port, 1);
+    assert_string_equal(grant->device, "mlx4_0");
+    assert_false(grant->limited);
+    host_attribute(HOST, "IB_KEYS", keys, sizeof keys);
+    assert_string_equal(keys, "0x0101");
+}
+
+/* A node that has never been heard: nobody knows what it has open. */
+static void nothing_is_added_before_the_node_is_heard(void **state)
+{
+    (void)state;
+    scene();
+    const uint32_t vm = scene_vm(red_network(), HOST);
+    daemon_start_with(NULL, DAEMON_QUICK, NULL);
+    stays_lacking(HOST, FULL(RED), 1500);
+    connect_node();
+    await_list(vm, true, true);
+    await_holds(HOST, FULL(RED));
+}
+
+static void what_a_node_wants_is_looked_at_though_no_event_tells_of_it(void **state)
+{
+    (void)state;
+    scene();
+    uint32_t vm, network = red_network();
+    daemon_start_with(NULL, DAEMON_EVENTS_ONLY, NULL);
+    connect_node();
+    MUST(lab_vm_create(scene(), "vm", &network, 1, &vm, &err));
+    await_list(vm, false, true);
+    lab_sleep_ms(1500); /* what events named is looked at again */
+    MUST(lab_events_fault(scene(), "lose", 10, &err));
+    MUST(lab_vm_deploy(scene(), vm, HOST, &err));
+    stays_lacking(HOST, FULL(RED), DAEMON_DOUBT_MS);
+    memset(&played.message, 0, sizeof played.message);
+    played.message.kind = ONEIB_GRANTS_WANT;
+    played.message.want =
+        (struct oneib_want_message){.vm_id = vm, .network_id = network, .nic_id = 1};
+    say();
+    await_list(vm, true, true);
+    await_holds(HOST, FULL(RED));
+}
+
+/* ---- taking -------------------------------------------------------------------------------- */
+
+static void a_key_leaves_the_port_when_the_node_has_closed(void **state)
+{
+    (void)state;
+    scene();
+    const uint32_t vm = raise_open_vm();
+    scene_end_vm(vm);
+    await_list(vm, false, false);
+    stays_holding(HOST, FULL(RED), DAEMON_DOUBT_MS);
+    /* It follows the list, and cannot close yet. */
+    played.follows = played.list;
+    stays_with_reports(HOST, FULL(RED), 2000);
+    has_vf(vm, RED, ONEIB_VF_RELEASING);
+    stays_with_reports(HOST, FULL(RED), 1000);
+    played.record_count = 0;
+    report();
+    await_lacks(HOST, FULL(RED));
+    await_host_attribute(HOST, "IB_KEYS", "");
+}
+
+static void a_key_of_a_silent_node_leaves_and_nothing_is_added_until_it_reports(void **state)
+{
+    (void)state;
+    scene();
+    const uint32_t blue = scene_network("blue", "258", NULL);
+    const uint32_t vm = raise_open_vm();
+    scene_end_vm(vm); /* the list is not followed any more: nothing is said */
+    await_lacks(HOST, FULL(RED));
+    const uint32_t other = scene_vm(blue, HOST);
+    stays_lacking(HOST, FULL(BLUE), 1500);
+    played.record_count = 0;
+    await_list(other, true, true);
+    await_holds(HOST, FULL(BLUE));
+}
+
+/* What it may hold is written down until it has said that it does not. */
+static void what_a_silent_node_may_hold_stays_in_ib_keys(void **state)
+{
+    (void)state;
+    scene();
+    const uint32_t vm = raise_open_vm();
+    scene_end_vm(vm);
+    await_lacks(HOST, FULL(RED));
+    lab_sleep_ms(DAEMON_DOUBT_MS);
+    await_host_attribute(HOST, "IB_KEYS", "0x0101");
+    played.record_count = 0;
+    await_list(vm, false, true);
+    await_host_attribute(HOST, "IB_KEYS", "");
+}
+
+/* ---- the daemon starts anew ---------------------------------------------------------------- */
+
+static void a_daemon_that_starts_anew_hears_what_is_open_before_it_takes_anything(void **state)
+{
+    (void)state;
+    scene();
+    const uint32_t vm = raise_open_vm();
+    daemon_kill();
+    scene_end_vm(vm);
+    daemon_spawn();
+    played.list = played.follows = (struct oneib_list_name){0};
+    report(); /* of what the daemon before had granted */
+    await_list(vm, false, false);
+    played.follows = played.list;
+    stays_with_reports(HOST, FULL(RED), 1500);
+    played.record_count = 0;
+    report();
+    await_lacks(HOST, FULL(RED));
+}
+
+static void lists_of_a_daemon_that_starts_anew_are_of_another_instance(void **state)
+{
+    (void)state;
+    scene();
+    const uint32_t vm = raise_open_vm();
+    const struct oneib_list_name before = played.list;
+    daemon_kill();
+    played.list = (struct oneib_list_name){0};
+    daemon_start();
+    await_list(vm, true, true);
+    assert_int_not_equal(played.list.instance, before.instance);
+    stays_with_reports(HOST, FULL(RED), 1000);
+}
+
+/* ---- signs of life ------------------------------------------------------------------------- */
+
+/* Milliseconds until the answer. */
+static double challenge(uint8_t number)
+{
+    memset(&played.message, 0, sizeof played.message);
+    played.message.kind = ONEIB_GRANTS_CHALLENGE;
+    memset(played.message.challenge.nonce, number, ONEIB_NONCE_SIZE);
+    const double begun = oneib_now_ms();
+    say();
+    do
+        if (!hear((int)DAEMON_PATIENCE_MS))
+            fail_msg("a challenge is not answered");
+    while (played.message.kind != ONEIB_GRANTS_LIFE || played.message.life.nonce[0] != number);
+    return oneib_now_ms() - begun;
+}
+
+static void life_is_answered_while_oned_hangs(void **state)
+{
+    (void)state;
+    scene();
+    raise_open_vm();
+    challenge(1);
+    MUST(lab_fault(scene(), "hang", 1000, 5, &err));
+    double longest = 0;
+    for (uint8_t i = 2; i < 32; i++) {
+        const double took = challenge(i);
+        longest = took > longest ? took : longest;
+        lab_sleep_ms(100);
+    }
+    MUST(lab_fault(scene(), "hang", 0, 0, &err));
+    assert_true(longest < 1000); /* a call hangs for 5 s */
+    assert_true(played.message.life.role.view_age_ms > 1500);
+    assert_true(played.message.life.role.is_writer);
+    assert_true(played.message.life.role.has_sm);
+    assert_int_not_equal(played.message.life.role.sm_lid, 0);
+    assert_int_equal(played.message.life.name.serial, played.list.serial);
+}
+
+/* ---- forged -------------------------------------------------------------------------------- */
+
+/* What a user can put into his VM's document: it is granted nothing, and takes nothing from others.
+ */
+static void a_forged_nic_is_granted_nothing(void **state)
+{
+    (void)state;
+    scene();
+    const uint32_t blue = scene_network("blue", "258", NULL);
+    const uint32_t vm = raise_open_vm();
+    const uint32_t forged = scene_vm(blue, HOST);
+    await_list(forged, true, true);
+    has_vf(forged, BLUE, ONEIB_VF_OPEN);
+    char forgery[64];
+    snprintf(forgery, sizeof forgery, "NETWORK_ID=%u", played.red);
+    MUST(lab_vm_set_nic(scene(), forged, 1, forgery, &err));
+    await_list(forged, false, true);
+    assert_true(is_granted(vm));
+}
+
+#define test(name) cmocka_unit_test_setup_teardown(name, raise_with_node, end)
+
+int main(void)
+{
+    if (lab_missing()) {
+        print_message("skipped: there is no %s\n", lab_missing());
+        return LAB_SKIPPED;
+    }
+    const struct CMUnitTest tests[] = {
+        test(a_member_is_granted_with_its_key_and_port),
+        test(nothing_is_added_before_the_node_is_heard),
+        test(what_a_node_wants_is_looked_at_though_no_event_tells_of_it),
+        test(a_key_leaves_the_port_when_the_node_has_closed),
+        test(a_key_of_a_silent_node_leaves_and_nothing_is_added_until_it_reports),
+        test(what_a_silent_node_may_hold_stays_in_ib_keys),
+        test(a_daemon_that_starts_anew_hears_what_is_open_before_it_takes_anything),
+        test(lists_of_a_daemon_that_starts_anew_are_of_another_instance),
+        test(life_is_answered_while_oned_hangs),
+        test(a_forged_nic_is_granted_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
