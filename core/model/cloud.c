@@ -113,10 +113,35 @@ int oneib_network_set_vms(struct oneib_network *network, const uint32_t *ids, si
     return 0;
 }
 
-bool oneib_network_leases_to(const struct oneib_network *network, uint32_t vm_id)
+bool oneib_network_names_vm(const struct oneib_network *network, uint32_t vm_id)
 {
     return network->vm_count &&
            bsearch(&vm_id, network->vms, network->vm_count, sizeof *network->vms, compare_id_items);
+}
+
+static int compare_leases(const void *a, const void *b)
+{
+    const struct oneib_lease *left = a, *right = b;
+    if (left->vm_id != right->vm_id)
+        return compare_ids(left->vm_id, right->vm_id);
+    return (left->mac > right->mac) - (left->mac < right->mac);
+}
+
+void oneib_network_take_leases(struct oneib_network *network, struct oneib_lease **leases,
+                               size_t count)
+{
+    free(network->leases);
+    network->leases = *leases;
+    network->lease_count = network->lease_capacity = count;
+    *leases = NULL;
+    oneib_stable_sort(network->leases, count, sizeof *network->leases, compare_leases);
+}
+
+bool oneib_network_leases_to(const struct oneib_network *network, uint32_t vm_id, uint64_t mac)
+{
+    const struct oneib_lease wanted = {.mac = mac, .vm_id = vm_id};
+    return mac != 0 && network->lease_count &&
+           bsearch(&wanted, network->leases, network->lease_count, sizeof wanted, compare_leases);
 }
 
 static int compare_networks(const void *a, const void *b)
@@ -147,6 +172,7 @@ void oneib_network_clear(struct oneib_network *network)
     free(network->group);
     free(network->static_members);
     free(network->vms);
+    free(network->leases);
 }
 
 void oneib_host_clear(struct oneib_host *host)

@@ -79,6 +79,12 @@ struct oneib_static_member {
     enum oneib_membership membership; /* full or limited */
 };
 
+/* An address that a network has leased to a VM. */
+struct oneib_lease {
+    uint64_t mac; /* never 0 */
+    uint32_t vm_id;
+};
+
 struct oneib_network {
     uint32_t id;
     uint32_t parent_id; /* ONEIB_NO_ID unless it is a reservation */
@@ -104,13 +110,17 @@ struct oneib_network {
     uint16_t rate_gbps;  /* IB_RATE; 0: not said */
     struct oneib_static_member *static_members; /* owned */
     size_t static_count, static_capacity;
-    uint32_t *vms; /* owned, sorted: the VMs that the document says lease from it */
+    uint32_t *vms; /* owned, sorted: the VMs that the document names, which are to be looked for */
     size_t vm_count, vm_capacity;
+    struct oneib_lease *leases; /* owned; by VM and MAC: these vouch for NICs */
+    size_t lease_count, lease_capacity;
 };
 
 /* One InfiniBand NIC of one VM. 100,000 of them: keep it small. */
 struct oneib_attachment {
     int64_t since; /* start of the last history record, Unix seconds; orders a full port's keys */
+    uint64_t mac;  /* its address; 0: none, or one that another NIC of the VM in that network has
+                      too: then it is neither's */
     uint32_t vm_id;
     uint32_t network_id;     /* NETWORK_ID of the NIC; the network may be gone */
     uint32_t host_id;        /* of the last history record; ONEIB_NO_ID: none */
@@ -126,7 +136,7 @@ struct oneib_attachment {
     bool is_pci;      /* a PCI of TYPE=NIC */
     bool has_address; /* ... that says which device it is, on the host of the last record */
     struct oneib_pci address;
-    bool unleased; /* its network's document does not know of the VM: the NIC is forged */
+    bool unleased; /* its network has not leased its address to the VM: the NIC is forged */
 };
 
 struct oneib_cloud {
@@ -155,10 +165,16 @@ int oneib_host_give(struct oneib_host *host, const struct oneib_pci *address, ui
 uint32_t oneib_host_given_to(const struct oneib_host *host, const struct oneib_pci *address);
 int oneib_network_add_static(struct oneib_network *network, oneib_guid guid,
                              enum oneib_membership membership, struct oneib_error *err);
-/* Copies the ids of the VMs that lease from the network, in any order, with repetitions. */
+/* Copies the ids of the VMs that the network's document names, in any order, with repetitions. */
 int oneib_network_set_vms(struct oneib_network *network, const uint32_t *ids, size_t count,
                           struct oneib_error *err);
-bool oneib_network_leases_to(const struct oneib_network *network, uint32_t vm_id);
+/* Whether the document names the VM at all. */
+bool oneib_network_names_vm(const struct oneib_network *network, uint32_t vm_id);
+/* Takes the array over, in any order, with repetitions: *leases is NULL then. */
+void oneib_network_take_leases(struct oneib_network *network, struct oneib_lease **leases,
+                               size_t count);
+/* Whether the network has leased this address to this VM; never that of 0. */
+bool oneib_network_leases_to(const struct oneib_network *network, uint32_t vm_id, uint64_t mac);
 
 /*
  * Sorts networks and hosts by id, attachments by (VM, NIC), drops exact repetitions of an id (the

@@ -40,6 +40,17 @@ bool oneib_dummy_mac_decode(const char *text, uint32_t *ipv4, unsigned *index)
     return true;
 }
 
+bool oneib_mac_parse(const char *text, uint64_t *mac)
+{
+    uint8_t bytes[6];
+    if (!parse_mac(text, bytes))
+        return false;
+    *mac = 0;
+    for (size_t i = 0; i < 6; i++)
+        *mac = *mac << 8 | bytes[i];
+    return true;
+}
+
 bool oneib_ipv4_parse(const char *string, uint32_t *ipv4)
 {
     if (!string)

@@ -23,6 +23,10 @@ bool oneib_dummy_mac_encode(uint32_t ipv4, unsigned index, char text[ONEIB_MAC_T
 /* Six two-digit hexadecimal bytes with colons, either case, prefix 0xaa, second byte 00-0f. */
 bool oneib_dummy_mac_decode(const char *text, uint32_t *ipv4, unsigned *index);
 
+/* Six two-digit hexadecimal bytes with colons, either case, as a number: 48 bits, the first byte on
+ * top. */
+bool oneib_mac_parse(const char *text, uint64_t *mac);
+
 /* Strict dotted quad: four decimal numbers 0-255 without leading zeros. Host byte order. */
 bool oneib_ipv4_parse(const char *string, uint32_t *ipv4);
 void oneib_ipv4_format(uint32_t ipv4, char text[ONEIB_IPV4_TEXT_SIZE]);

@@ -12,6 +12,9 @@
 /* A line of the probe's. */
 #define PROBLEM_LENGTH 1024
 
+/* Devices of a host that VMs have: more than any machine has, see ONEIB_HOST_PORTS_MAX. */
+#define DEVICES_MAX 4096
+
 enum { DEVICE_NAME, PORT, DRIVER, PORT_GUID, PKEYS_MAX, VFS_TOTAL, RATE, HCA_FIELDS };
 
 static const struct oneib_field hca_fields[HCA_FIELDS] = {
@@ -188,6 +191,49 @@ static int read_template(struct oneib_reader *reader, struct oneib_documents *do
     return outcome;
 }
 
+/* Without a VM (VMID is -1) it is nobody's; one that cannot be read likewise. */
+static int read_device(struct oneib_reader *reader, struct host *host, struct oneib_error *err)
+{
+    enum { ADDRESS, VMID, FIELDS };
+    static const struct oneib_field fields[FIELDS] = {
+        [ADDRESS] = {ONEIB_NAME_ADDRESS, 64},
+        [VMID] = {ONEIB_NAME_VMID, ONEIB_NUMBER_LENGTH},
+    };
+    const size_t mark = oneib_reader_mark(reader);
+    struct oneib_value values[FIELDS];
+    struct oneib_pci address;
+    uint32_t vm_id;
+    if (oneib_reader_fields(reader, fields, FIELDS, values, err) < 0)
+        return -1;
+    const bool is_given = values[ADDRESS].state == ONEIB_VALUE_TEXT &&
+                          oneib_pci_parse_one(values[ADDRESS].text, &address) &&
+                          oneib_value_id(&values[VMID], &vm_id);
+    oneib_reader_forget(reader, mark);
+    if (!is_given || host->result.given_count == DEVICES_MAX)
+        return 0;
+    return oneib_host_give(&host->result, &address, vm_id, err);
+}
+
+static int read_devices(struct oneib_reader *reader, struct host *host, struct oneib_error *err)
+{
+    struct oneib_element devices = oneib_reader_enter(reader);
+    int outcome;
+    while ((outcome = oneib_reader_child(reader, &devices, err)) > 0)
+        if (oneib_reader_at(reader, ONEIB_NAME_PCI) && read_device(reader, host, err) < 0)
+            return -1;
+    return outcome;
+}
+
+static int read_share(struct oneib_reader *reader, struct host *host, struct oneib_error *err)
+{
+    struct oneib_element share = oneib_reader_enter(reader);
+    int outcome;
+    while ((outcome = oneib_reader_child(reader, &share, err)) > 0)
+        if (oneib_reader_at(reader, ONEIB_NAME_PCI_DEVICES) && read_devices(reader, host, err) < 0)
+            return -1;
+    return outcome;
+}
+
 /* Sets the host's id; false when the document has none, or not in the place where oned writes it.
  */
 static bool identify_host(struct host *host)
@@ -208,6 +254,8 @@ static int read_child(struct oneib_reader *reader, struct oneib_documents *docum
         return oneib_reader_value(reader, NAME_LENGTH, &host->name, err);
     if (oneib_reader_at(reader, ONEIB_NAME_STATE))
         return oneib_reader_value(reader, ONEIB_NUMBER_LENGTH, &host->state, err);
+    if (oneib_reader_at(reader, ONEIB_NAME_HOST_SHARE))
+        return read_share(reader, host, err);
     if (oneib_reader_at(reader, ONEIB_NAME_VMS))
         return oneib_documents_read_ids(reader, &documents->vms_named, &host->invalid_vms, err);
     if (oneib_reader_at(reader, ONEIB_NAME_TEMPLATE) && identify_host(host))

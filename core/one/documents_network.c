@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "base/array.h"
 #include "base/escape.h"
 #include "base/number.h"
+#include "model/dummy_mac.h"
 #include "model/names.h"
 #include "one/documents_internal.h"
 #include <inttypes.h>
@@ -23,7 +25,9 @@ struct network_values {
     struct oneib_value vlan_id, phydev;                   /* of the element itself */
     struct oneib_value template_vlan_id, template_phydev; /* of its TEMPLATE */
     struct oneib_value membership, reservation, static_guids, mtu, rate;
-    size_t invalid_vms;
+    struct oneib_lease *leases; /* owned */
+    size_t lease_count, lease_capacity;
+    size_t invalid_vms, invalid_leases;
     size_t templates, range_pools; /* elements of that name */
 };
 
@@ -66,20 +70,41 @@ static bool at_vm_list(const struct oneib_reader *reader)
            oneib_reader_at(reader, ONEIB_NAME_ERROR_VMS);
 }
 
+/* A lease that says no address is nobody's. */
+static int keep_lease(struct network_values *values, uint32_t vm_id,
+                      const struct oneib_value *address, struct oneib_error *err)
+{
+    struct oneib_lease lease = {.vm_id = vm_id};
+    if (address->state != ONEIB_VALUE_TEXT || !oneib_mac_parse(address->text, &lease.mac) ||
+        lease.mac == 0) {
+        values->invalid_leases++;
+        return 0;
+    }
+    if (oneib_reserve(&values->leases, &values->lease_capacity, values->lease_count + 1,
+                      sizeof *values->leases, err) < 0)
+        return -1;
+    values->leases[values->lease_count++] = lease;
+    return 0;
+}
+
 /* Who has the address; a reservation or a virtual router is nobody of ours. */
 static int read_lease(struct oneib_reader *reader, struct network_values *values,
                       struct oneib_id_set *vms, struct oneib_error *err)
 {
-    static const struct oneib_field field = {ONEIB_NAME_VM, ONEIB_NUMBER_LENGTH};
+    enum { VM, MAC, FIELDS };
+    static const struct oneib_field fields[FIELDS] = {
+        [VM] = {ONEIB_NAME_VM, ONEIB_NUMBER_LENGTH},
+        [MAC] = {ONEIB_NAME_MAC, WORD_LENGTH},
+    };
     const size_t mark = oneib_reader_mark(reader);
-    struct oneib_value vm = {0};
+    struct oneib_value lease[FIELDS];
     uint32_t id;
-    if (oneib_reader_fields(reader, &field, 1, &vm, err) < 0)
+    if (oneib_reader_fields(reader, fields, FIELDS, lease, err) < 0)
         return -1;
-    if (oneib_value_id(&vm, &id)) {
-        if (oneib_id_set_add(vms, id, err) < 0)
+    if (oneib_value_id(&lease[VM], &id)) {
+        if (oneib_id_set_add(vms, id, err) < 0 || keep_lease(values, id, &lease[MAC], err) < 0)
             return -1;
-    } else if (vm.state != ONEIB_VALUE_ABSENT) {
+    } else if (lease[VM].state != ONEIB_VALUE_ABSENT) {
         values->invalid_vms++;
     }
     oneib_reader_forget(reader, mark);
@@ -374,8 +399,21 @@ static int judge_statics(const struct judged *judged, struct oneib_error *err)
     return judge_static_items(judged, value->text, err);
 }
 
+static int judge_leases(const struct judged *judged, struct oneib_error *err)
+{
+    if (judged->values->invalid_leases == 0)
+        return 0;
+    return oneib_findings_add(judged->documents->findings, ONEIB_WARNING, "lease-invalid",
+                              ONEIB_REMEDY_NOT_ONED, err,
+                              "%s: %zu of its leases say no address: who has them gets no "
+                              "InfiniBand",
+                              judged->object.text, judged->values->invalid_leases);
+}
+
 static int judge_vm_lists(const struct judged *judged, struct oneib_error *err)
 {
+    if (judge_leases(judged, err) < 0)
+        return -1;
     if (judged->values->invalid_vms == 0)
         return 0;
     return oneib_findings_add(judged->documents->findings, ONEIB_WARNING, "vm-list-invalid",
@@ -403,7 +441,7 @@ static int judge(const struct judged *judged, struct oneib_error *err)
 }
 
 /* vms: the ids that the document names. */
-static int keep_network(struct oneib_documents *documents, const struct network_values *values,
+static int keep_network(struct oneib_documents *documents, struct network_values *values,
                         const uint32_t *vms, size_t vm_count, struct oneib_error *err)
 {
     uint32_t id;
@@ -422,6 +460,7 @@ static int keep_network(struct oneib_documents *documents, const struct network_
     if (keep_owner(values, judged.network, err) < 0 ||
         oneib_network_set_vms(judged.network, vms, vm_count, err) < 0)
         return -1;
+    oneib_network_take_leases(judged.network, &values->leases, values->lease_count);
     return judge(&judged, err);
 }
 
@@ -429,7 +468,7 @@ static int keep_network(struct oneib_documents *documents, const struct network_
  * A network of another driver may have been InfiniBand. Its VMs are not looked for, and what is odd
  * about it is no finding: it may be anything. One with two drivers is nobody's.
  */
-static int keep_others(struct oneib_documents *documents, const struct network_values *values,
+static int keep_others(struct oneib_documents *documents, struct network_values *values,
                        const uint32_t *vms, size_t vm_count, struct oneib_error *err)
 {
     uint32_t id;
@@ -447,22 +486,32 @@ static int keep_others(struct oneib_documents *documents, const struct network_v
     return network->other_driver ? 0 : oneib_fail_memory(err);
 }
 
-static int read_network(struct oneib_reader *reader, struct oneib_documents *documents,
-                        uint32_t *id, struct oneib_error *err)
+/* named_before: how many VMs documents had named before this one. */
+static int keep(struct oneib_documents *documents, struct network_values *values,
+                size_t named_before, struct oneib_error *err)
 {
-    struct network_values values;
-    size_t named_before = documents->vms_named.count;
-    if (read_values(reader, &values, &documents->vms_named, err) < 0)
-        return -1;
-    oneib_value_id(&values.id, id);
-    const bool ours = oneib_value_equals(&values.vn_mad, documents->vn_mad);
+    const bool ours = oneib_value_equals(&values->vn_mad, documents->vn_mad);
     const struct oneib_id_set *named = &documents->vms_named;
     const size_t count = named->count - named_before;
     const uint32_t *vms = count ? named->items + named_before : NULL;
     if (ours)
-        return keep_network(documents, &values, vms, count, err);
+        return keep_network(documents, values, vms, count, err);
     documents->vms_named.count = named_before;
-    return keep_others(documents, &values, vms, count, err);
+    return keep_others(documents, values, vms, count, err);
+}
+
+static int read_network(struct oneib_reader *reader, struct oneib_documents *documents,
+                        uint32_t *id, struct oneib_error *err)
+{
+    struct network_values values;
+    const size_t named_before = documents->vms_named.count;
+    int outcome = read_values(reader, &values, &documents->vms_named, err);
+    if (outcome == 0) {
+        oneib_value_id(&values.id, id);
+        outcome = keep(documents, &values, named_before, err);
+    }
+    free(values.leases);
+    return outcome;
 }
 
 int oneib_documents_read_networks(struct oneib_documents *documents, const char *xml, size_t length,
@@ -524,6 +573,7 @@ static void read_head(struct oneib_reader *reader, struct network_values *values
     if (oneib_reader_root(reader, &expected) < 0 || !oneib_reader_at(reader, ONEIB_NAME_VNET) ||
         read_values(reader, values, vms, &expected) < 0 ||
         oneib_reader_finish(reader, &expected) < 0) {
+        free(values->leases);
         memset(values, 0, sizeof *values);
         vms->count = 0;
     }
@@ -597,6 +647,7 @@ int oneib_documents_keep_unreadable_network(struct oneib_documents *documents, u
     if (reader)
         read_head(reader, &values, &vms);
     int outcome = keep_unreadable(documents, id, &values, &vms, err);
+    free(values.leases);
     oneib_id_set_clear(&vms);
     oneib_reader_close(reader);
     return outcome;
@@ -613,6 +664,7 @@ static int read_key(struct oneib_reader *reader, enum oneib_key_state *state, on
         return oneib_fail(err, ONEIB_ERROR_PROTOCOL, "document is not a network's");
 
     int outcome = read_values(reader, &values, &vms, err);
+    free(values.leases);
     oneib_id_set_clear(&vms);
     if (outcome == 0)
         outcome = oneib_reader_finish(reader, err);

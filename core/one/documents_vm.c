@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "model/dummy_mac.h"
 #include "one/documents_internal.h"
 #include <arpa/inet.h>
 #include <inttypes.h>
@@ -14,7 +15,19 @@
 /* Findings about the NICs of one VM, so that a user cannot flood the report; more are counted. */
 #define NIC_FINDINGS_MAX 8
 
-enum { NIC_ID, NETWORK_ID, VN_MAD, TYPE, VLAN_ID, IB_MEMBERSHIP, IP, ATTACH, NIC_FIELDS };
+enum {
+    NIC_ID,
+    NETWORK_ID,
+    VN_MAD,
+    TYPE,
+    VLAN_ID,
+    IB_MEMBERSHIP,
+    IP,
+    MAC,
+    ADDRESS,
+    ATTACH,
+    NIC_FIELDS
+};
 
 static const struct oneib_field nic_fields[NIC_FIELDS] = {
     [NIC_ID] = {ONEIB_NAME_NIC_ID, ONEIB_NUMBER_LENGTH},
@@ -24,6 +37,8 @@ static const struct oneib_field nic_fields[NIC_FIELDS] = {
     [VLAN_ID] = {ONEIB_NAME_VLAN_ID, WORD_LENGTH},
     [IB_MEMBERSHIP] = {ONEIB_NAME_IB_MEMBERSHIP, WORD_LENGTH},
     [IP] = {ONEIB_NAME_IP, WORD_LENGTH},
+    [MAC] = {ONEIB_NAME_MAC, WORD_LENGTH},
+    [ADDRESS] = {ONEIB_NAME_ADDRESS, WORD_LENGTH},
     [ATTACH] = {ONEIB_NAME_ATTACH, WORD_LENGTH},
 };
 
@@ -166,6 +181,13 @@ static uint32_t parse_ipv4(const struct oneib_value *value)
     return ntohl(address.s_addr);
 }
 
+/* By it its network vouches for the NIC: one that cannot be read is nobody's. */
+static uint64_t parse_mac(const struct oneib_value *value)
+{
+    uint64_t mac;
+    return value->state == ONEIB_VALUE_TEXT && oneib_mac_parse(value->text, &mac) ? mac : 0;
+}
+
 static int keep_nic(struct oneib_documents *documents, struct vm *vm,
                     const struct oneib_value *values, uint8_t nic_id, bool is_pci,
                     struct oneib_error *err)
@@ -175,9 +197,12 @@ static int keep_nic(struct oneib_documents *documents, struct vm *vm,
         .nic_id = nic_id,
         .is_pci = is_pci,
         .ipv4 = parse_ipv4(&values[IP]),
+        .mac = parse_mac(&values[MAC]),
         .attaching = oneib_value_equals(&values[ATTACH], "YES"),
     };
     char nic[16];
+    attachment.has_address = is_pci && values[ADDRESS].state == ONEIB_VALUE_TEXT &&
+                             oneib_pci_parse_one(values[ADDRESS].text, &attachment.address);
     snprintf(nic, sizeof nic, "NIC %u", nic_id);
     if (judge_network(documents, vm, nic, &values[NETWORK_ID], &attachment, err) < 0 ||
         judge_claim(documents, vm, nic, &values[VLAN_ID], &attachment, err) < 0 ||
@@ -331,6 +356,45 @@ static int judge_repeated_nics(struct oneib_documents *documents, const struct v
     return 0;
 }
 
+/* Whether it shares its address with another NIC of the VM in its network. */
+static bool has_twin(const struct oneib_cloud *cloud, const struct vm *vm, size_t index)
+{
+    const struct oneib_attachment *one = &cloud->attachments[index];
+    for (size_t i = vm->first; i < cloud->attachment_count; i++) {
+        const struct oneib_attachment *other = &cloud->attachments[i];
+        if (i != index && other->network_id == one->network_id && other->mac == one->mac)
+            return true;
+    }
+    return false;
+}
+
+static int note_twins(struct oneib_documents *documents, const struct vm *vm,
+                      struct oneib_error *err)
+{
+    return oneib_findings_add(documents->findings, ONEIB_WARNING, "nic-invalid", nic_remedy, err,
+                              "%s: there are several NICs with one address in one network: they "
+                              "get no InfiniBand",
+                              vm->object);
+}
+
+/* One lease is for one NIC. Which of several is oned's nobody can tell. */
+static int judge_twins(struct oneib_documents *documents, const struct vm *vm,
+                       struct oneib_error *err)
+{
+    struct oneib_cloud *cloud = documents->cloud;
+    struct nic_set twins = {0};
+    bool found = false;
+    for (size_t i = vm->first; i < cloud->attachment_count; i++)
+        if (cloud->attachments[i].mac != 0 && has_twin(cloud, vm, i)) {
+            nic_set_add(&twins, cloud->attachments[i].nic_id);
+            found = true;
+        }
+    for (size_t i = vm->first; found && i < cloud->attachment_count; i++)
+        if (nic_set_has(&twins, cloud->attachments[i].nic_id))
+            cloud->attachments[i].mac = 0;
+    return found ? note_twins(documents, vm, err) : 0;
+}
+
 static int note_more_nics(struct oneib_documents *documents, const struct vm *vm,
                           struct oneib_error *err)
 {
@@ -420,7 +484,8 @@ static int keep_vm(struct oneib_documents *documents, struct vm *vm, struct onei
         return note_malformed(documents, vm->id,
                               "ID, TEMPLATE or HISTORY_RECORDS is given more than once", err);
     }
-    if (judge_repeated_nics(documents, vm, err) < 0 || note_more_nics(documents, vm, err) < 0)
+    if (judge_repeated_nics(documents, vm, err) < 0 || judge_twins(documents, vm, err) < 0 ||
+        note_more_nics(documents, vm, err) < 0)
         return -1;
     if (cloud->attachment_count == vm->first)
         return 0;

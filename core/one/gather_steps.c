@@ -37,7 +37,7 @@ static bool vm_is_known(const struct oneib_cloud *cloud, uint32_t id)
         return true;
     /* It was named before, asked for then, and gone. */
     for (size_t i = 0; i < cloud->network_count; i++)
-        if (oneib_network_leases_to(&cloud->networks[i], id))
+        if (oneib_network_names_vm(&cloud->networks[i], id))
             return true;
     return false;
 }
@@ -56,7 +56,7 @@ static int add_lessees_of(const struct oneib_gathering *gathering,
     const struct oneib_network *before = oneib_cloud_network(gathering->base, network->id);
     const bool all = !before || !oneib_same_key(before, network);
     for (size_t i = 0; i < network->vm_count; i++)
-        if ((all || !oneib_network_leases_to(before, network->vms[i])) &&
+        if ((all || !oneib_network_names_vm(before, network->vms[i])) &&
             oneib_id_set_add(vms, network->vms[i], err) < 0)
             return -1;
     return 0;
@@ -188,6 +188,15 @@ static bool is_on_its_way(const struct oneib_attachment *attachment)
     return attachment->presence == ONEIB_ARRIVING || attachment->presence == ONEIB_MIGRATING;
 }
 
+/* The device of a PCI NIC that came while the VM ran: what is known of the host may be older. */
+static bool lacks_its_device(const struct oneib_gathering *gathering,
+                             const struct oneib_attachment *attachment)
+{
+    const struct oneib_host *host = oneib_cloud_host(gathering->base, attachment->host_id);
+    return attachment->is_pci && attachment->has_address && host &&
+           oneib_host_given_to(host, &attachment->address) != attachment->vm_id;
+}
+
 static bool can_wait(const struct oneib_gathering *gathering, uint32_t host_id)
 {
     const struct oneib_host *host = oneib_cloud_host(gathering->base, host_id);
@@ -203,7 +212,11 @@ static int want_host(const struct oneib_gathering *gathering,
         return 0;
     if (!host_is_known(gathering, id))
         return oneib_id_set_add(wanted, id, err);
-    if (!is_on_its_way(attachment) || host_is_fresh(gathering, id))
+    if (host_is_fresh(gathering, id))
+        return 0;
+    if (id == attachment->host_id && lacks_its_device(gathering, attachment))
+        return oneib_id_set_add(wanted, id, err);
+    if (!is_on_its_way(attachment))
         return 0;
     return oneib_id_set_add(can_wait(gathering, id) ? gathering->options->hosts_later : wanted, id,
                             err);
@@ -247,7 +260,8 @@ bool oneib_gathering_is_doubtful(const struct oneib_gathering *gathering,
     const struct oneib_network *network =
         oneib_gathering_network(gathering, attachment->network_id);
     /* Of an unreadable network nobody has anything to doubt. */
-    return network && !network->unreadable && !oneib_network_leases_to(network, attachment->vm_id);
+    return network && !network->unreadable &&
+           !oneib_network_leases_to(network, attachment->vm_id, attachment->mac);
 }
 
 /* What leads from a doubtful attachment to the object to be asked again. */

@@ -53,6 +53,17 @@ static bool same_ports(const struct oneib_host *a, const struct oneib_host *b)
     return true;
 }
 
+/* In any order: each address is there once. */
+static bool same_devices(const struct oneib_host *a, const struct oneib_host *b)
+{
+    if (a->given_count != b->given_count)
+        return false;
+    for (size_t i = 0; i < a->given_count; i++)
+        if (oneib_host_given_to(b, &a->given[i].address) != a->given[i].vm_id)
+            return false;
+    return true;
+}
+
 static bool same_switches(const struct oneib_host *a, const struct oneib_host *b)
 {
     if (!a->switches || !b->switches)
@@ -70,7 +81,13 @@ bool oneib_mirror_same_host(const struct oneib_host *a, const struct oneib_host 
 {
     return a->id == b->id && a->vfs_limit == b->vfs_limit && a->vfs_free == b->vfs_free &&
            strcmp(a->node_key, b->node_key) == 0 && same_switches(a, b) && same_keys(a, b) &&
-           same_ports(a, b);
+           same_ports(a, b) && same_devices(a, b);
+}
+
+static bool same_address(const struct oneib_attachment *a, const struct oneib_attachment *b)
+{
+    return a->has_address == b->has_address &&
+           (!a->has_address || oneib_pci_compare(&a->address, &b->address) == 0);
 }
 
 bool oneib_mirror_same_attachment(const struct oneib_attachment *a,
@@ -81,7 +98,7 @@ bool oneib_mirror_same_attachment(const struct oneib_attachment *a,
            a->since == b->since && a->presence == b->presence && a->claim == b->claim &&
            (a->claim != ONEIB_KEY_VALID || a->claimed_pkey == b->claimed_pkey) &&
            a->narrowed == b->narrowed && a->attaching == b->attaching && a->is_pci == b->is_pci &&
-           a->unleased == b->unleased;
+           a->mac == b->mac && same_address(a, b) && a->unleased == b->unleased;
 }
 
 bool oneib_mirror_differs(const struct oneib_cloud *before, const struct oneib_cloud *after)

@@ -46,6 +46,7 @@
     X(HOST)                                                                                        \
     X(HOSTNAME)                                                                                    \
     X(HOST_POOL)                                                                                   \
+    X(HOST_SHARE)                                                                                  \
     X(IB_HCA)                                                                                      \
     X(IB_HPC)                                                                                      \
     X(IB_KEYS)                                                                                     \
@@ -82,6 +83,7 @@
     X(PARAMETERS)                                                                                  \
     X(PARENT_NETWORK_ID)                                                                           \
     X(PCI)                                                                                         \
+    X(PCI_DEVICES)                                                                                 \
     X(PERMISSIONS)                                                                                 \
     X(PHYDEV)                                                                                      \
     X(PKEY)                                                                                        \
@@ -113,6 +115,7 @@
     X(VLAN_ID)                                                                                     \
     X(VM)                                                                                          \
     X(VMM_DRIVER_ACTION_DATA)                                                                      \
+    X(VMID)                                                                                        \
     X(VMS)                                                                                         \
     X(VM_BUS)                                                                                      \
     X(VM_DOMAIN)                                                                                   \

@@ -56,6 +56,18 @@ static void an_index_of_16_is_refused(void **state)
     assert_string_equal(mac, "untouched");
 }
 
+static void any_mac_is_a_number(void **state)
+{
+    uint64_t mac;
+    (void)state;
+    assert_true(oneib_mac_parse("02:00:0A:14:00:0b", &mac));
+    assert_true(mac == 0x02000a14000b);
+    assert_false(oneib_mac_parse("02:00:0a:14:00", &mac));
+    assert_false(oneib_mac_parse("02:00:0a:14:00:0b ", &mac));
+    assert_false(oneib_mac_parse("02-00-0a-14-00-0b", &mac));
+    assert_false(oneib_mac_parse(NULL, &mac));
+}
+
 static void either_case_is_decoded(void **state)
 {
     (void)state;
@@ -140,6 +152,7 @@ int main(void)
         cmocka_unit_test(the_address_and_the_index_stand_in_the_mac),
         cmocka_unit_test(every_index_with_edge_and_random_addresses_comes_back),
         cmocka_unit_test(an_index_of_16_is_refused),
+        cmocka_unit_test(any_mac_is_a_number),
         cmocka_unit_test(either_case_is_decoded),
         cmocka_unit_test(what_is_not_a_dummy_mac_is_refused),
         cmocka_unit_test(addresses_come_back),

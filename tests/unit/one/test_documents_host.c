@@ -74,6 +74,75 @@ static void an_adapter_is_read_with_all_it_says(void **state)
     reading_end(&reading);
 }
 
+#define DEVICE(address, vm) "<PCI><ADDRESS>" address "</ADDRESS><VMID>" vm "</VMID></PCI>"
+#define SHARE(devices) "<HOST_SHARE><PCI_DEVICES>" devices "</PCI_DEVICES></HOST_SHARE>"
+
+static uint32_t given_to(const struct reading *reading, const char *address)
+{
+    struct oneib_pci pci;
+    assert_int_equal(reading->cloud.host_count, 1);
+    assert_true(oneib_pci_parse_one(address, &pci));
+    return oneib_host_given_to(&reading->cloud.hosts[0], &pci);
+}
+
+static void read_devices(struct reading *reading, const char *xml)
+{
+    reading_begin(reading);
+    must_read(reading, oneib_documents_read_hosts, xml);
+}
+
+static void devices_are_those_that_oned_gave_to_vms(void **state)
+{
+    struct reading reading;
+    (void)state;
+    read_devices(&reading, "<HOST><ID>1</ID>" SHARE(DEVICE("0000:81:00:1", "5") DEVICE(
+                               "0000:81:00:2", "-1") DEVICE("0000:81:00:3", "x")) "</HOST>");
+    assert_int_equal(given_to(&reading, "0000:81:00:1"), 5);
+    assert_int_equal(given_to(&reading, "0000:81:00:2"), ONEIB_NO_ID);
+    assert_int_equal(given_to(&reading, "0000:81:00:3"), ONEIB_NO_ID);
+    assert_int_equal(reading.cloud.hosts[0].given_count, 1);
+    reading_end(&reading);
+}
+
+static void a_device_that_two_vms_have_is_neithers(void **state)
+{
+    struct reading reading;
+    (void)state;
+    read_devices(&reading, "<HOST><ID>1</ID>" SHARE(DEVICE("0000:81:00:1", "5") DEVICE(
+                               "0000:81:00:1", "6") DEVICE("0000:81:00:1", "5")) "</HOST>");
+    assert_int_equal(given_to(&reading, "0000:81:00:1"), ONEIB_NO_ID);
+    reading_end(&reading);
+}
+
+/* What monitoring says beside of oned's own list is not believed. */
+static void devices_elsewhere_in_the_document_count_for_nothing(void **state)
+{
+    struct reading reading;
+    (void)state;
+    read_devices(
+        &reading,
+        "<HOST><ID>1</ID><TEMPLATE>" SHARE(DEVICE(
+            "0000:81:00:1", "5")) "</TEMPLATE><PCI_DEVICES>" DEVICE("0000:81:00:1",
+                                                                    "5") "</PCI_DEVICES></HOST>");
+    assert_int_equal(given_to(&reading, "0000:81:00:1"), ONEIB_NO_ID);
+    reading_end(&reading);
+}
+
+static void a_recorded_host_says_which_vm_has_a_device(void **state)
+{
+    struct reading reading;
+    (void)state;
+    char *pool = recorded("hostpool.info.doc");
+    read_devices(&reading, pool);
+    struct oneib_pci pci;
+    assert_true(oneib_pci_parse_one("0000:81:00:1", &pci));
+    oneib_cloud_sort(&reading.cloud);
+    assert_int_equal(oneib_host_given_to(oneib_cloud_host(&reading.cloud, 1), &pci), 5);
+    assert_int_equal(oneib_host_given_to(oneib_cloud_host(&reading.cloud, 0), &pci), ONEIB_NO_ID);
+    free(pool);
+    reading_end(&reading);
+}
+
 static void an_adapter_that_names_no_port_is_left_out(void **state)
 {
     static const char *const bad[] = {
@@ -346,6 +415,10 @@ int main(void)
         cmocka_unit_test(the_recorded_pool_has_two_hosts_without_adapters),
         cmocka_unit_test(a_pool_without_hosts_is_fine),
         cmocka_unit_test(an_adapter_is_read_with_all_it_says),
+        cmocka_unit_test(devices_are_those_that_oned_gave_to_vms),
+        cmocka_unit_test(a_device_that_two_vms_have_is_neithers),
+        cmocka_unit_test(devices_elsewhere_in_the_document_count_for_nothing),
+        cmocka_unit_test(a_recorded_host_says_which_vm_has_a_device),
         cmocka_unit_test(an_adapter_that_names_no_port_is_left_out),
         cmocka_unit_test(a_bad_amount_counts_as_not_said),
         cmocka_unit_test(two_vectors_for_one_port_are_both_left_out),

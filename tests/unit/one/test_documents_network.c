@@ -111,6 +111,45 @@ static void all_four_lists_name_vms(void **state)
     reading_end(&reading);
 }
 
+#define LEASE(address, vm) "<LEASE>" address "<VM>" vm "</VM></LEASE>"
+
+static void leases_are_those_of_vms_with_their_addresses(void **state)
+{
+    struct reading reading;
+    (void)state;
+    network_saying(&reading,
+                   "<AR_POOL><AR><LEASES>" LEASE("<MAC>02:00:0A:00:00:01</MAC>", "3")
+                       LEASE("<MAC>02:00:0a:00:00:02</MAC>", "4") "<LEASE><MAC>02:00:0a:00:00:03"
+                                                                  "</MAC><VNET>5</VNET></LEASE>"
+                                                                  "</LEASES></AR></AR_POOL>",
+                   "");
+    const struct oneib_network *network = &reading.cloud.networks[0];
+    assert_int_equal(network->lease_count, 2);
+    assert_true(oneib_network_leases_to(network, 3, 0x02000a000001));
+    assert_true(oneib_network_leases_to(network, 4, 0x02000a000002));
+    assert_false(oneib_network_leases_to(network, 3, 0x02000a000002));
+    assert_false(oneib_network_leases_to(network, 5, 0x02000a000003));
+    assert_int_equal(reading.findings.count, 0);
+    reading_end(&reading);
+}
+
+static void a_lease_without_an_address_is_nobodys(void **state)
+{
+    struct reading reading;
+    (void)state;
+    network_saying(&reading,
+                   "<AR_POOL><AR><LEASES>" LEASE("", "3") LEASE("<MAC>x</MAC>", "3")
+                       LEASE("<MAC>00:00:00:00:00:00</MAC>", "3")
+                           LEASE("<MAC>02:00:00:00:00:01</MAC><MAC>02:00:00:00:00:01</MAC>",
+                                 "3") "</LEASES></AR></AR_POOL>",
+                   "");
+    assert_int_equal(reading.cloud.networks[0].lease_count, 0);
+    assert_false(oneib_network_leases_to(&reading.cloud.networks[0], 3, 0));
+    assert_true(oneib_network_names_vm(&reading.cloud.networks[0], 3));
+    must_find(&reading, "lease-invalid", "network 7 \"ib\": 4 of its leases say no address");
+    reading_end(&reading);
+}
+
 static void an_entry_of_a_list_that_is_no_id_is_told(void **state)
 {
     struct reading reading;
@@ -153,7 +192,7 @@ static void a_network_of_another_driver_is_kept_as_that(void **state)
     assert_string_equal(network->name, "was-ib");
     assert_int_equal(network->pkey, 257);
     assert_true(network->reservations_share);
-    assert_true(oneib_network_leases_to(network, 3));
+    assert_true(oneib_network_names_vm(network, 3));
     reading_end(&reading);
 }
 
@@ -524,6 +563,8 @@ int main(void)
         cmocka_unit_test(only_our_networks_name_vms),
         cmocka_unit_test(a_network_is_being_created_while_oned_locks_it_for_that),
         cmocka_unit_test(all_four_lists_name_vms),
+        cmocka_unit_test(leases_are_those_of_vms_with_their_addresses),
+        cmocka_unit_test(a_lease_without_an_address_is_nobodys),
         cmocka_unit_test(an_entry_of_a_list_that_is_no_id_is_told),
         cmocka_unit_test(the_driver_is_compared_without_case),
         cmocka_unit_test(the_driver_in_the_template_alone_does_not_count),

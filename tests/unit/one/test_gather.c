@@ -204,11 +204,14 @@ struct fixture {
 #define NETWORK_OF(id, vms)                                                                        \
     "<VNET><ID>" id "</ID><NAME>ib</NAME><VN_MAD>ibrec</VN_MAD>" vms "</VNET>"
 /* VM 3 is the one that most tests have. */
-#define NETWORK(id) NETWORK_OF(id, "<UPDATED_VMS><ID>3</ID></UPDATED_VMS>")
+#define LEASE(vm, nic) "<LEASE><MAC>02:00:00:00:00:0" nic "</MAC><VM>" vm "</VM></LEASE>"
+#define LEASES(leases) "<AR_POOL><AR><LEASES>" leases "</LEASES></AR></AR_POOL>"
+#define NETWORK(id) NETWORK_OF(id, LEASES(LEASE("3", "0") LEASE("3", "1")))
 #define HOST(id, vms) "<HOST><ID>" id "</ID><NAME>node</NAME><VMS>" vms "</VMS></HOST>"
 #define MIGRATING "<STATE>3</STATE><LCM_STATE>4</LCM_STATE>"
 #define NIC(network, id)                                                                           \
-    "<NIC><NETWORK_ID>" network "</NETWORK_ID><NIC_ID>" id "</NIC_ID><VN_MAD>ibrec</VN_MAD></NIC>"
+    "<NIC><NETWORK_ID>" network "</NETWORK_ID><NIC_ID>" id "</NIC_ID><MAC>02:00:00:00:00:0" id     \
+    "</MAC><VN_MAD>ibrec</VN_MAD></NIC>"
 #define RECORD(seq, host) "<HISTORY><SEQ>" seq "</SEQ><HID>" host "</HID><STIME>1</STIME></HISTORY>"
 #define VM(id, state, nics, records)                                                               \
     "<VM><ID>" id "</ID>" state "<TEMPLATE>" nics "</TEMPLATE><HISTORY_RECORDS>" records           \
@@ -313,12 +316,13 @@ static void windows_cover_named_vms_skip_gaps_and_end_open(void **state)
     struct fixture *fixture = *state;
     cloud_of_oned.hosts = "<HOST_POOL>" HOST("1", "<ID>3</ID><ID>12</ID><ID>13</ID>")
         HOST("2", "<ID>5000</ID>") "</HOST_POOL>";
-    cloud_of_oned.networks =
-        "<VNET_POOL>" NETWORK_OF("7", "<OUTDATED_VMS><ID>3</ID><ID>12</ID><ID>13</ID><ID>5000</ID>"
-                                      "</OUTDATED_VMS><UPDATED_VMS><ID>900</ID><ID>909</ID>"
-                                      "</UPDATED_VMS>") "</VNET_POOL>";
+    cloud_of_oned.networks = "<VNET_POOL>" NETWORK_OF(
+        "7", "<OUTDATED_VMS><ID>3</ID><ID>12</ID><ID>13</ID><ID>5000</ID>"
+             "</OUTDATED_VMS><UPDATED_VMS><ID>900</ID><ID>909</ID>"
+             "</UPDATED_VMS>" LEASES(LEASE("3", "0") LEASE("12", "0") LEASE("13", "0") LEASE(
+                 "900", "0") LEASE("909", "0") LEASE("5000", "0"))) "</VNET_POOL>";
     static const int ids[] = {3, 12, 13, 900, 909, 5000};
-    static char documents[6][256];
+    static char documents[6][320];
     for (int i = 0; i < 6; i++) {
         snprintf(documents[i], sizeof documents[i],
                  "<VM><ID>%d</ID>" RUNNING "<TEMPLATE>" NIC(
@@ -429,8 +433,9 @@ static void stand_four(const char *document)
     static char documents[4][512];
     cloud_of_oned.hosts =
         "<HOST_POOL>" HOST("1", "<ID>3</ID><ID>4</ID><ID>5</ID><ID>6</ID>") "</HOST_POOL>";
-    cloud_of_oned.networks = "<VNET_POOL>" NETWORK_OF(
-        "7", "<UPDATED_VMS><ID>3</ID><ID>4</ID><ID>5</ID><ID>6</ID></UPDATED_VMS>") "</VNET_POOL>";
+    cloud_of_oned.networks =
+        "<VNET_POOL>" NETWORK_OF("7", LEASES(LEASE("3", "0") LEASE("4", "0") LEASE("5", "0")
+                                                 LEASE("6", "0"))) "</VNET_POOL>";
     for (int i = 0; i < 4; i++) {
         snprintf(documents[i], sizeof documents[i],
                  "<VM><ID>%d</ID>" RUNNING "<TEMPLATE>" NIC(
@@ -742,9 +747,8 @@ static void a_vanished_network_is_asked_for_once(void **state)
 static void a_network_that_another_driver_serves_now_is_known_by_its_nics(void **state)
 {
     struct fixture *fixture = *state;
-    cloud_of_oned.network_alone =
-        "<VNET><ID>8</ID><NAME>new</NAME><VN_MAD>bridge</VN_MAD><UPDATED_VMS><ID>3</ID>"
-        "<ID>4</ID></UPDATED_VMS></VNET>";
+    cloud_of_oned.network_alone = "<VNET><ID>8</ID><NAME>new</NAME><VN_MAD>bridge</VN_MAD>" LEASES(
+        LEASE("3", "0") LEASE("4", "0")) "</VNET>";
     cloud_of_oned.vms[0] = (struct standing_vm){
         .id = 3, .pool_document = VM("3", RUNNING, NIC("8", "0"), RECORD("0", "1"))};
     must_gather(fixture);
@@ -766,9 +770,8 @@ static void a_nic_that_the_other_drivers_network_does_not_know_of_is_marked(void
 static void a_vm_that_a_new_network_names_is_asked_for_too(void **state)
 {
     struct fixture *fixture = *state;
-    cloud_of_oned.network_alone =
-        "<VNET><ID>8</ID><NAME>new</NAME><VN_MAD>ibrec</VN_MAD><UPDATED_VMS><ID>3</ID>"
-        "<ID>4</ID></UPDATED_VMS></VNET>";
+    cloud_of_oned.network_alone = "<VNET><ID>8</ID><NAME>new</NAME><VN_MAD>ibrec</VN_MAD>" LEASES(
+        LEASE("3", "0") LEASE("4", "0")) "</VNET>";
     cloud_of_oned.vms[0] = (struct standing_vm){
         .id = 3, .pool_document = VM("3", RUNNING, NIC("8", "0"), RECORD("0", "1"))};
     cloud_of_oned.vms[1] = (struct standing_vm){
@@ -800,15 +803,45 @@ static void a_nic_younger_than_its_networks_document_is_believed(void **state)
     assert_false(fixture->cloud.attachments[0].unleased);
 }
 
-static void a_lease_vouches_for_a_nic_that_no_list_names(void **state)
+static void a_list_that_names_the_vm_does_not_vouch_for_its_nic(void **state)
 {
     struct fixture *fixture = *state;
-    stand_in_doubt(NETWORK_OF("7", "<AR_POOL><AR><LEASES><LEASE><VNET>9</VNET></LEASE><LEASE>"
-                                   "<VM>3</VM></LEASE></LEASES></AR></AR_POOL>"),
-                   NULL);
+    stand_in_doubt(NETWORK_OF("7", "<UPDATED_VMS><ID>3</ID></UPDATED_VMS>"),
+                   VM("3", RUNNING, NIC("7", "0"), RECORD("0", "1")));
     must_gather(fixture);
-    assert_int_equal(fixture->cloud.attachment_count, 1);
-    assert_false(fixture->cloud.attachments[0].unleased);
+    assert_true(fixture->cloud.attachments[0].unleased);
+}
+
+/* A lease of the VM's other NIC, of another VM, of nobody, and of something that is no address. */
+static void a_lease_of_anything_else_does_not_vouch_for_a_nic(void **state)
+{
+    struct fixture *fixture = *state;
+    stand_in_doubt(NETWORK_OF("7", LEASES(LEASE("3", "1") LEASE(
+                                       "4", "0") "<LEASE><VNET>9</VNET></LEASE><LEASE><VM>3</VM>"
+                                                 "</LEASE>") "<UPDATED_VMS><ID>3</ID>"
+                                                             "</UPDATED_VMS>"),
+                   VM("3", RUNNING, NIC("7", "0"), RECORD("0", "1")));
+    must_gather(fixture);
+    assert_true(fixture->cloud.attachments[0].unleased);
+}
+
+/* A NIC that a user wrote beside oned's own, with its address. */
+static void a_lease_is_for_one_nic(void **state)
+{
+    struct fixture *fixture = *state;
+    static const char vm[] = VM("3", RUNNING,
+                                NIC("7", "0") "<NIC><NETWORK_ID>7</NETWORK_ID><NIC_ID>9</NIC_ID>"
+                                              "<MAC>02:00:00:00:00:00</MAC><VN_MAD>ibrec</VN_MAD>"
+                                              "</NIC>" NIC("7", "1"),
+                                RECORD("0", "1"));
+    stand_in_doubt(NETWORK("7"), vm);
+    cloud_of_oned.vms[0].pool_document = vm;
+    must_gather(fixture);
+    assert_int_equal(fixture->cloud.attachment_count, 3);
+    assert_true(fixture->cloud.attachments[0].unleased);
+    assert_false(fixture->cloud.attachments[1].unleased);
+    assert_true(fixture->cloud.attachments[2].unleased);
+    assert_string_equal(fixture->findings.items[0].code, "nic-invalid");
 }
 
 static void a_nic_that_went_meanwhile_leaves_nothing(void **state)
@@ -855,11 +888,14 @@ static void the_recorded_cloud_is_gathered(void **state)
 {
     struct fixture *fixture = *state;
     char *hosts = recorded("hostpool.info.doc");
-    char *networks = recorded("vnpool.info.doc");
+    char *first = recorded("vn.info-1.doc"), *second = recorded("vn.info-2.doc");
     char *pool = recorded("vmpool.infoextended.doc");
+    oneib_autotext struct oneib_text networks = {0};
+    oneib_text_printf(&networks, "<VNET_POOL>%s%s</VNET_POOL>", strstr(first, "<VNET>"),
+                      strstr(second, "<VNET>"));
     *strstr(pool, "</VM_POOL>") = '\0';
     cloud_of_oned.hosts = hosts;
-    cloud_of_oned.networks = networks;
+    cloud_of_oned.networks = networks.data;
     cloud_of_oned.vms[0] = (struct standing_vm){.id = 5, .pool_document = strstr(pool, "<VM>")};
     must_gather(fixture);
     assert_calls("user\nnetwork 1\nnetwork 2\nwindow 5 14\nwindow 15 -1\nvm 5\n");
@@ -868,8 +904,15 @@ static void the_recorded_cloud_is_gathered(void **state)
     assert_int_equal(fixture->cloud.attachment_count, 2);
     assert_int_equal(fixture->cloud.attachments[0].host_id, 1);
     assert_int_equal(fixture->findings.count, 0);
+    /* Its leases vouch for the NIC and for the PCI NIC, and its host gives it that VF. */
+    for (size_t i = 0; i < 2; i++)
+        assert_false(fixture->cloud.attachments[i].unleased);
+    assert_true(fixture->cloud.attachments[1].is_pci);
+    assert_int_equal(
+        oneib_host_given_to(&fixture->cloud.hosts[1], &fixture->cloud.attachments[1].address), 5);
     free(hosts);
-    free(networks);
+    free(first);
+    free(second);
     free(pool);
 }
 
@@ -911,7 +954,9 @@ int main(void)
         TEST(a_nic_that_the_other_drivers_network_does_not_know_of_is_marked),
         TEST(a_vm_that_a_new_network_names_is_asked_for_too),
         TEST(a_nic_younger_than_its_networks_document_is_believed),
-        TEST(a_lease_vouches_for_a_nic_that_no_list_names),
+        TEST(a_list_that_names_the_vm_does_not_vouch_for_its_nic),
+        TEST(a_lease_of_anything_else_does_not_vouch_for_a_nic),
+        TEST(a_lease_is_for_one_nic),
         TEST(a_nic_that_went_meanwhile_leaves_nothing),
         TEST(a_nic_that_its_network_does_not_know_of_is_marked),
         TEST(a_host_that_the_pool_did_not_show_is_asked_for_alone),

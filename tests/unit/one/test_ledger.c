@@ -22,7 +22,7 @@ static struct oneib_error err;
     "<NETWORK><ID>" id "</ID><OWNER>12</OWNER><PKEY>" pkey "</PKEY><SINCE>5</SINCE></NETWORK>"
 #define RESTING(pkey)                                                                              \
     "<RESTING><NETWORK>9</NETWORK><OWNER>12</OWNER><PKEY>" pkey "</PKEY><SINCE>5</SINCE></"        \
-                                                                "RESTING>"
+    "RESTING>"
 #define LEDGER(entries) DOCUMENT("0", "0", "6231", CLOSED, HEAD entries)
 
 static void parse(const char *xml, struct oneib_kept_ledger *kept)

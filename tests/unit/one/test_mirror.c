@@ -135,12 +135,14 @@ struct fixture {
 #define NETWORK(id, more)                                                                          \
     "<VNET><ID>" id "</ID><NAME>ib</NAME><VN_MAD>ibrec</VN_MAD><VLAN_ID>300</VLAN_ID>" more        \
     "</VNET>"
-#define LEASES(vms) "<UPDATED_VMS>" vms "</UPDATED_VMS>"
+#define LESSEE(vm) "<LEASE><MAC>02:00:00:00:00:00</MAC><VM>" vm "</VM></LEASE>"
+#define LEASES(lessees) "<AR_POOL><AR><LEASES>" lessees "</LEASES></AR></AR_POOL>"
 #define HOST(id, vms) "<HOST><ID>" id "</ID><NAME>node</NAME><VMS>" vms "</VMS></HOST>"
 #define ACTIVE(lcm) "<STATE>3</STATE><LCM_STATE>" lcm "</LCM_STATE>"
 #define RUNNING ACTIVE("3")
 #define NIC(network, id)                                                                           \
-    "<NIC><NETWORK_ID>" network "</NETWORK_ID><NIC_ID>" id "</NIC_ID><VN_MAD>ibrec</VN_MAD></NIC>"
+    "<NIC><NETWORK_ID>" network "</NETWORK_ID><NIC_ID>" id "</NIC_ID><MAC>02:00:00:00:00:0" id     \
+    "</MAC><VN_MAD>ibrec</VN_MAD></NIC>"
 #define VM(id, state, nics)                                                                        \
     "<VM><ID>" id "</ID>" state "<TEMPLATE>" nics "</TEMPLATE><HISTORY_RECORDS><HISTORY><SEQ>0</"  \
     "SEQ><HID>1</HID><STIME>1</STIME></HISTORY></HISTORY_RECORDS></VM>"
@@ -224,8 +226,7 @@ static void name_host(struct fixture *fixture, uint32_t id)
 static void stand_one_vm(const char *now)
 {
     stands(HOST_OBJECT, 1, HOST("1", "<ID>3</ID>"), HOST("1", "<ID>3</ID>"));
-    stands(NETWORK_OBJECT, 7, NETWORK("7", LEASES("<ID>3</ID>")),
-           NETWORK("7", LEASES("<ID>3</ID>")));
+    stands(NETWORK_OBJECT, 7, NETWORK("7", LEASES(LESSEE("3"))), NETWORK("7", LEASES(LESSEE("3"))));
     stands(VM_OBJECT, 3, VM("3", RUNNING, NIC("7", "0")), now);
 }
 
@@ -354,13 +355,13 @@ static void a_network_of_another_driver_now_is_removed_with_what_was_said_of_it(
 
 #define SWITCHED(id)                                                                               \
     "<VNET><ID>" id                                                                                \
-    "</ID><VN_MAD>bridge</VN_MAD><VLAN_ID>300</VLAN_ID>" LEASES("<ID>3</ID>") "</VNET>"
+    "</ID><VN_MAD>bridge</VN_MAD><VLAN_ID>300</VLAN_ID>" LEASES(LESSEE("3")) "</VNET>"
 
 static void a_network_that_another_driver_serves_now_stays_while_a_nic_names_it(void **state)
 {
     struct fixture *fixture = *state;
     stands(HOST_OBJECT, 1, HOST("1", "<ID>3</ID>"), HOST("1", "<ID>3</ID>"));
-    stands(NETWORK_OBJECT, 7, NETWORK("7", LEASES("<ID>3</ID>")), SWITCHED("7"));
+    stands(NETWORK_OBJECT, 7, NETWORK("7", LEASES(LESSEE("3"))), SWITCHED("7"));
     stands(VM_OBJECT, 3, VM("3", RUNNING, NIC("7", "0")), GONE);
     gather_first(fixture);
     name_network(fixture, 7);
@@ -409,7 +410,8 @@ static void the_vms_of_another_drivers_network_are_not_asked_for(void **state)
     struct fixture *fixture = *state;
     stand_one_vm(VM("3", RUNNING, NIC("7", "0") NIC("9", "1")));
     stands(NETWORK_OBJECT, 9, GONE,
-           "<VNET><ID>9</ID><VN_MAD>802.1Q</VN_MAD>" LEASES("<ID>3</ID><ID>50</ID>") "</VNET>");
+           "<VNET><ID>9</ID><VN_MAD>802.1Q</VN_MAD>" LEASES(
+               "<LEASE><MAC>02:00:00:00:00:01</MAC><VM>3</VM></LEASE>" LESSEE("50")) "</VNET>");
     gather_first(fixture);
     name_vm(fixture, 3);
     must_refresh(fixture, "vm 3\nnetwork 7\nnetwork 9\n");
@@ -420,7 +422,7 @@ static void a_switched_network_that_is_set_back_is_a_change(void **state)
 {
     struct fixture *fixture = *state;
     stands(HOST_OBJECT, 1, HOST("1", "<ID>3</ID>"), HOST("1", "<ID>3</ID>"));
-    stands(NETWORK_OBJECT, 7, SWITCHED("7"), NETWORK("7", LEASES("<ID>3</ID>")));
+    stands(NETWORK_OBJECT, 7, SWITCHED("7"), NETWORK("7", LEASES(LESSEE("3"))));
     stands(VM_OBJECT, 3, VM("3", RUNNING, NIC("7", "0")), VM("3", RUNNING, NIC("7", "0")));
     gather_first(fixture);
     assert_non_null(oneib_cloud_network(&fixture->cloud, 7)->other_driver);
@@ -448,8 +450,8 @@ static void findings_of_an_object_read_again_are_replaced(void **state)
 static void a_vm_that_a_network_leases_to_now_is_read(void **state)
 {
     struct fixture *fixture = *state;
-    stands(NETWORK_OBJECT, 7, NETWORK("7", LEASES("<ID>3</ID>")),
-           NETWORK("7", LEASES("<ID>3</ID><ID>4</ID>")));
+    stands(NETWORK_OBJECT, 7, NETWORK("7", LEASES(LESSEE("3"))),
+           NETWORK("7", LEASES(LESSEE("3") LESSEE("4"))));
     stands(VM_OBJECT, 3, VM("3", RUNNING, NIC("7", "0")), VM("3", RUNNING, NIC("7", "0")));
     stands(VM_OBJECT, 4, VM("4", RUNNING, ""), VM("4", RUNNING, NIC("7", "0")));
     stands(HOST_OBJECT, 1, HOST("1", ""), HOST("1", ""));
@@ -461,10 +463,10 @@ static void a_vm_that_a_network_leases_to_now_is_read(void **state)
 
 #define NETWORK_WITH_KEY(key)                                                                      \
     "<VNET><ID>7</ID><NAME>ib</NAME><VN_MAD>ibrec</VN_MAD><VLAN_ID>" key                           \
-    "</VLAN_ID>" LEASES("<ID>3</ID>") "</VNET>"
+    "</VLAN_ID>" LEASES(LESSEE("3")) "</VNET>"
 #define NIC_WITH_KEY(key)                                                                          \
-    "<NIC><NETWORK_ID>7</NETWORK_ID><NIC_ID>0</NIC_ID><VN_MAD>ibrec</VN_MAD><VLAN_ID>" key         \
-    "</VLAN_ID></NIC>"
+    "<NIC><NETWORK_ID>7</NETWORK_ID><NIC_ID>0</NIC_ID><MAC>02:00:00:00:00:00</MAC><VN_MAD>ibrec</" \
+    "VN_MAD><VLAN_ID>" key "</VLAN_ID></NIC>"
 
 static void the_vms_of_a_network_that_has_another_key_are_read_again(void **state)
 {
@@ -496,8 +498,7 @@ static void a_vm_that_was_not_known_and_is_on_a_host_is_read(void **state)
 static void a_vm_that_is_named_in_vain_is_not_asked_for_again_and_again(void **state)
 {
     struct fixture *fixture = *state;
-    stands(NETWORK_OBJECT, 7, NETWORK("7", LEASES("<ID>9</ID>")),
-           NETWORK("7", LEASES("<ID>9</ID>")));
+    stands(NETWORK_OBJECT, 7, NETWORK("7", LEASES(LESSEE("9"))), NETWORK("7", LEASES(LESSEE("9"))));
     gather_first(fixture);
     name_network(fixture, 7);
     must_refresh(fixture, "network 7\n");
