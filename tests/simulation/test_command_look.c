@@ -5,6 +5,7 @@
  */
 #include "base/cleanup.h"
 #include "command_scene.h"
+#include "model/ledger.h"
 #include <inttypes.h>
 #include <libxml/parser.h>
 #include <stdio.h>
@@ -540,6 +541,29 @@ static void check_fails_and_tells_the_mend_when_parts_are_missing(void **state)
     }
 }
 
+#define A_KEY "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff"
+#define ANOTHER_KEY "ff112233445566778899aabbccddeeff00112233445566778899aabbccddeeff"
+
+static void daemons_are_those_of_the_ledger(void **state)
+{
+    (void)state;
+    struct lab *lab = scene();
+    struct oneib_error err = {0};
+    uint32_t id;
+    must_say(ONEIB(3, "daemons")->error, "no oneibd has entered itself into the ledger yet");
+    MUST(lab_document_make(lab, lab_session(lab), ONEIB_LEDGER_TYPE,
+                           "NAME = \"oneib\"\nVERSION = \"1\"\nSERIAL = \"1\"\nNEXT = \"0x0100\"\n"
+                           "DAEMON = [ ADDRESS = \"tcp://10.0.0.1:2633\", CURVE = \"" A_KEY
+                           "\", SIGN = \"" ANOTHER_KEY "\", SINCE = \"1795223384\" ]",
+                           &id, &err));
+    const char *lines = ONEIB(0, "daemons")->out;
+    must_say(lines, "tcp://10.0.0.1:2633 " A_KEY " " ANOTHER_KEY "\n");
+    json_t *daemons = json_field(ONEIB_JSON(0, "daemons"), "daemons");
+    json_t *daemon = json_find(daemons, "address", "tcp://10.0.0.1:2633");
+    assert_string_equal(json_text(daemon, "curve"), A_KEY);
+    assert_string_equal(json_text(daemon, "sign"), ANOTHER_KEY);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -554,6 +578,7 @@ int main(void)
         SCENE_CASE(scene_raise, show_says_which_vm_is_not_in_force_and_why),
         SCENE_CASE(scene_raise, a_long_name_is_cut_so_that_the_list_fits),
         SCENE_CASE(scene_raise, hosts_tells_ports_vfs_keys_and_what_is_wrong),
+        SCENE_CASE(scene_raise, daemons_are_those_of_the_ledger),
         SCENE_CASE(scene_raise, show_names_both_hosts_of_a_migration),
         SCENE_CASE(scene_raise, a_network_that_is_infiniband_no_more_is_shown_with_its_members),
         SCENE_CASE(scene_raise_new, plan_of_a_new_installation_writes_the_file),
