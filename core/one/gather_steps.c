@@ -149,12 +149,29 @@ static int want_network(const struct oneib_gathering *gathering,
                                                                : 0;
 }
 
-/* A reservation may share the partition of a parent that is not InfiniBand any more. */
+static bool has_nic_of(const struct oneib_cloud *cloud, uint32_t network_id)
+{
+    for (size_t i = 0; i < cloud->attachment_count; i++)
+        if (cloud->attachments[i].network_id == network_id)
+            return true;
+    return false;
+}
+
+/* A reservation may share the partition of a parent that is not InfiniBand any more; if it is none
+ * itself, its NICs still do. */
+static bool needs_parent(const struct oneib_gathering *gathering,
+                         const struct oneib_network *network)
+{
+    return network->parent_id != ONEIB_NO_ID &&
+           (!network->other_driver || has_nic_of(gathering->documents.cloud, network->id) ||
+            has_nic_of(gathering->base, network->id));
+}
+
 static int want_parent(const struct oneib_gathering *gathering, const struct oneib_network *network,
                        struct oneib_id_set *wanted, struct oneib_error *err)
 {
     const uint32_t id = network->parent_id;
-    if (network->other_driver || id == ONEIB_NO_ID || oneib_gathering_network(gathering, id))
+    if (!needs_parent(gathering, network) || oneib_gathering_network(gathering, id))
         return 0;
     return oneib_id_set_add(wanted, id, err);
 }
@@ -424,6 +441,31 @@ static int name_networks_of_read(const struct oneib_cloud *read, struct oneib_id
     return 0;
 }
 
+/* Those of other drivers that are named name their parents: *named is sorted before. */
+static int name_parents_of_others(const struct oneib_cloud *cloud, const struct oneib_id_set *named,
+                                  struct oneib_id_set *parents, struct oneib_error *err)
+{
+    for (size_t i = 0; i < cloud->network_count; i++)
+        if (cloud->networks[i].other_driver && oneib_id_set_has(named, cloud->networks[i].id) &&
+            name_network(parents, cloud->networks[i].parent_id, err) < 0)
+            return -1;
+    return 0;
+}
+
+static int add_parents_of_others(const struct oneib_gathering *gathering,
+                                 struct oneib_id_set *named, struct oneib_error *err)
+{
+    struct oneib_id_set parents = {0};
+    oneib_id_set_sort(named);
+    int outcome = name_parents_of_others(gathering->documents.cloud, named, &parents, err);
+    if (outcome == 0)
+        outcome = name_parents_of_others(gathering->base, named, &parents, err);
+    if (outcome == 0)
+        outcome = oneib_id_set_join(named, &parents, err);
+    oneib_id_set_clear(&parents);
+    return outcome;
+}
+
 static bool has_others(const struct oneib_cloud *cloud)
 {
     return oneib_cloud_count_infiniband(cloud) < cloud->network_count;
@@ -436,7 +478,8 @@ int oneib_gathering_name_others(const struct oneib_gathering *gathering, struct 
     if (!has_others(read) && !has_others(gathering->base))
         return 0;
     if (name_networks_of_read(read, named, err) < 0 ||
-        name_networks_of_base(gathering, named, err) < 0)
+        name_networks_of_base(gathering, named, err) < 0 ||
+        add_parents_of_others(gathering, named, err) < 0)
         return -1;
     oneib_id_set_sort(named);
     return 0;

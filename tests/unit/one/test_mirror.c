@@ -405,6 +405,29 @@ static void an_event_of_another_drivers_network_changes_nothing(void **state)
     assert_int_equal(fixture->cloud.network_count, 1);
 }
 
+/* The reservation's NICs have the key of the network whose partition they are in. */
+static void the_parent_of_a_switched_reservation_is_known_when_it_is_switched_too(void **state)
+{
+    struct fixture *fixture = *state;
+    static const char reservation[] =
+        "<VNET><ID>8</ID><PARENT_NETWORK_ID>7</PARENT_NETWORK_ID>"
+        "<VN_MAD>bridge</VN_MAD><VLAN_ID>300</VLAN_ID>" LEASES(LESSEE("3")) "</VNET>";
+    stands(HOST_OBJECT, 1, HOST("1", "<ID>3</ID>"), HOST("1", "<ID>3</ID>"));
+    stands(NETWORK_OBJECT, 7, SWITCHED("7"), SWITCHED("7"));
+    stands(NETWORK_OBJECT, 8, reservation, reservation);
+    stands(VM_OBJECT, 3, VM("3", RUNNING, NIC("8", "0")), VM("3", RUNNING, ""));
+    gather_first(fixture);
+    assert_int_equal(fixture->cloud.network_count, 2);
+    name_network(fixture, 7);
+    name_network(fixture, 8);
+    must_refresh(fixture, "network 7\nnetwork 8\n");
+    assert_int_equal(fixture->cloud.network_count, 2);
+    /* With the NIC both go. */
+    name_vm(fixture, 3);
+    assert_int_equal(refresh(fixture), 0);
+    assert_int_equal(fixture->cloud.network_count, 0);
+}
+
 static void the_vms_of_another_drivers_network_are_not_asked_for(void **state)
 {
     struct fixture *fixture = *state;
@@ -630,6 +653,7 @@ int main(void)
         TEST(a_network_that_another_driver_serves_now_stays_while_a_nic_names_it),
         TEST(a_network_that_another_driver_serves_stays_while_a_reservation_names_it),
         TEST(an_event_of_another_drivers_network_changes_nothing),
+        TEST(the_parent_of_a_switched_reservation_is_known_when_it_is_switched_too),
         TEST(the_vms_of_another_drivers_network_are_not_asked_for),
         TEST(a_switched_network_that_is_set_back_is_a_change),
         TEST(findings_of_an_object_read_again_are_replaced),
