@@ -3,6 +3,7 @@
 #include "lab_node.h"
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "grants/daemons.h"
 #include "lab_node_internal.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -171,6 +172,42 @@ static int start_standin(struct lab *lab, struct oneib_error *err)
     return lab_await_text(lab, "node-standin.log", 0, "ready", pid, READY_MS, err);
 }
 
+/* A folder of the node's, whose programs write there. */
+static int make_node_folder(struct lab *lab, size_t host, const char *suffix,
+                            struct oneib_error *err)
+{
+    char name[64];
+    lab_node_file(lab, host, suffix, name, sizeof name);
+    const char *path = lab_path(lab, name, err);
+    if (!path)
+        return -1;
+    if ((mkdir(path, 0755) < 0 && errno != EEXIST) ||
+        (geteuid() == 0 && chown(path, LAB_NODE_USER, LAB_NODE_USER) < 0))
+        return oneib_fail_errno(err, errno, "making %s", path);
+    return 0;
+}
+
+/* As root would: the daemons that the node is to believe. */
+static int tell_daemons(struct lab *lab, size_t host, struct oneib_error *err)
+{
+    struct oneib_daemons daemons = {.count = 1};
+    oneib_autotext struct oneib_text text = {0};
+    char name[64];
+    if (lab_daemon_known_as(lab, &daemons.items[0], err) < 0)
+        return -1;
+    if (lab->nodes->options.second)
+        daemons.items[daemons.count++] = *lab->nodes->options.second;
+    oneib_daemons_render(&daemons, &text);
+    if (oneib_text_failed(&text))
+        return oneib_fail_memory(err);
+    static const char *const folders[] = {"/var", "/var/lib", "/var/lib/oneib-node"};
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
+        if (make_node_folder(lab, host, folders[i], err) < 0)
+            return -1;
+    lab_node_file(lab, host, ONEIB_DAEMONS_FILE, name, sizeof name);
+    return lab_write(lab, name, 0644, text.data, err);
+}
+
 static int configure(struct lab *lab, size_t host, struct oneib_error *err)
 {
     const struct lab_node_options *options = &lab->nodes->options;
@@ -186,7 +223,7 @@ static int configure(struct lab *lab, size_t host, struct oneib_error *err)
     if (oneib_text_failed(&config))
         return oneib_fail_memory(err);
     return lab_write(lab, name, 0644, config.data, err) < 0 ||
-                   lab_node_write_domains(lab, host, err) < 0
+                   lab_node_write_domains(lab, host, err) < 0 || tell_daemons(lab, host, err) < 0
                ? -1
                : 0;
 }

@@ -47,7 +47,7 @@ void nodes_settle_aliases(struct nodes *nodes)
     for (size_t i = 0; i < nodes->count; i++) {
         struct node *node = &nodes->items[i];
         for (unsigned vf = 0;
-             node->hca.driver == ONEIB_HCA_MLX4 && node->state == ACTIVE && vf < node->hca.vfs;
+             node->hca.driver == ONEIB_HCA_MLX4 && node->link.state == ACTIVE && vf < node->hca.vfs;
              vf++)
             settle(nodes, node, vf);
     }

@@ -35,15 +35,18 @@ static bool read_table(const struct node *node, const struct ibmad_port *fabric,
 }
 
 /* A port of the lab is 1; PortInfo's modifier names the port that is meant. */
-static bool read_state(const struct node *node, const struct ibmad_port *fabric, unsigned *state,
-                       unsigned *lid)
+static bool read_state(const struct node *node, const struct ibmad_port *fabric,
+                       struct node_link *link)
 {
     uint8_t data[IB_SMP_DATA_SIZE];
     if (!ask(node, fabric, IB_ATTR_PORT_INFO, 1, data))
         return false;
-    *state = mad_get_field(data, 0, IB_PORT_STATE_F);
-    *lid = mad_get_field(data, 0, IB_PORT_LID_F);
-    return *state <= 4;
+    *link = (struct node_link){
+        .state = mad_get_field(data, 0, IB_PORT_STATE_F),
+        .lid = mad_get_field(data, 0, IB_PORT_LID_F),
+        .sm_lid = mad_get_field(data, 0, IB_PORT_SMLID_F),
+    };
+    return link->state <= 4;
 }
 
 static bool read_capacity(struct node *node, const struct ibmad_port *fabric)
@@ -96,12 +99,11 @@ static bool show_table(struct node *node, const uint16_t table[ENTRIES_MAX])
     return changed;
 }
 
-static bool show_state(struct node *node, unsigned state, unsigned lid)
+static bool show_state(struct node *node, const struct node_link *link)
 {
-    if (state == node->state && lid == node->lid)
+    if (memcmp(link, &node->link, sizeof *link) == 0)
         return false;
-    node->state = state;
-    node->lid = lid;
+    node->link = *link;
     node_show_state(node);
     return true;
 }
@@ -109,20 +111,22 @@ static bool show_state(struct node *node, unsigned state, unsigned lid)
 void node_follow(struct node *node, const struct ibmad_port *fabric, bool whole)
 {
     uint16_t table[ENTRIES_MAX];
-    unsigned state = node->state, lid = node->lid;
+    struct node_link link = node->link;
     bool changed;
     if (node->silent > 0) {
         node->silent--;
         return;
     }
     if (read_capacity(node, fabric) &&
-        (!(whole || state <= DOWN) || read_state(node, fabric, &state, &lid)) &&
+        (!(whole || link.state <= DOWN) || read_state(node, fabric, &link)) &&
         read_table(node, fabric, table)) {
         changed = show_table(node, table);
-        changed = show_state(node, state, lid) || changed;
+        changed = show_state(node, &link) || changed;
     } else {
         /* Its table is the adapter's, link or no link. */
-        changed = show_state(node, DOWN, node->lid);
+        link = node->link;
+        link.state = DOWN;
+        changed = show_state(node, &link);
         node->silent = SILENT_ROUNDS;
     }
     /* The adapter's event. */

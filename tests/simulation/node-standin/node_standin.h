@@ -30,6 +30,10 @@
 #define ENTRIES_MAX 128
 #define VFS_MAX 63
 
+struct node_link {
+    unsigned state, lid, sm_lid;
+};
+
 struct node {
     char root[ROOT_SIZE];
     char route[ROUTE_SIZE];
@@ -37,7 +41,7 @@ struct node {
     struct tree_hca hca;
     unsigned capacity;           /* entries of the port's table; 0: not known yet */
     uint16_t table[ENTRIES_MAX]; /* as the tree shows it */
-    unsigned state, lid;         /* likewise */
+    struct node_link link;       /* likewise */
     unsigned silent;             /* rounds that it is not asked, because it did not answer */
     uint64_t aliases[VFS_MAX];   /* mlx4: that the SM has accepted; 0: none */
     struct stat domains;         /* of the file that follows, as it was told of */

@@ -95,9 +95,11 @@ void node_show_state(const struct node *node)
 {
     static const char *const names[] = {"0: NOP", "1: DOWN", "2: INIT", "3: ARMED", "4: ACTIVE"};
     char text[8];
-    snprintf(text, sizeof text, "0x%x", node->lid);
+    snprintf(text, sizeof text, "0x%x", node->link.lid);
     replace(node, "ports/1/lid", text);
-    replace(node, "ports/1/state", names[node->state]);
+    snprintf(text, sizeof text, "0x%x", node->link.sm_lid);
+    replace(node, "ports/1/sm_lid", text);
+    replace(node, "ports/1/state", names[node->link.state]);
 }
 
 bool node_wanted_alias(const struct node *node, unsigned vf, uint64_t *guid)
