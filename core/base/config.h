@@ -125,7 +125,7 @@ struct oneib_config {
          * 127.0.0.1:9677 */
         char *metrics;
         /* daemon.grants: where the services of nodes connect, tcp://ADDRESS:PORT. Default: port
-         * 2633 of all of this host's addresses, which ADDRESS '*' means */
+         * 9678 of all of this host's addresses, which ADDRESS '*' means */
         char *grants;
         /* daemon.key: the file with the daemon's secret keys, made when it is absent; default
          * /var/lib/oneib/daemon.key */

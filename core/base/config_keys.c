@@ -231,7 +231,7 @@ const struct oneib_config_key oneib_config_keys[] = {
     {"daemon", "metrics", ONEIB_CONFIG_STRING, FIELD(daemon.metrics), .check = check_listen,
      .default_string = "127.0.0.1:9677"},
     {"daemon", "grants", ONEIB_CONFIG_STRING, FIELD(daemon.grants), .check = check_grants,
-     .default_string = "tcp://*:2633"},
+     .default_string = "tcp://*:9678"},
     {"daemon", "key", ONEIB_CONFIG_STRING, FIELD(daemon.key), .check = check_path,
      .default_string = "/var/lib/oneib/daemon.key"},
 

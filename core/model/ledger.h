@@ -11,7 +11,7 @@
  *   NETWORK = [ ID = "7", PKEY = "0x0101", OWNER = "12", SINCE = "1795223384" ]
  *   RESTING = [ PKEY = "0x0102", NETWORK = "9", OWNER = "12", SINCE = "1795223390" ]
  *   HOST    = [ ID = "3", KEY = "<64 hexadecimal digits>", SINCE = "1795223390" ]
- *   DAEMON  = [ ADDRESS = "tcp://10.0.0.1:2633", CURVE = "<64>", SIGN = "<64>", SINCE = "..." ]
+ *   DAEMON  = [ ADDRESS = "tcp://10.0.0.1:9678", CURVE = "<64>", SIGN = "<64>", SINCE = "..." ]
  */
 #ifndef ONEIB_MODEL_LEDGER_H
 #define ONEIB_MODEL_LEDGER_H

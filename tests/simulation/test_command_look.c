@@ -553,13 +553,13 @@ static void daemons_are_those_of_the_ledger(void **state)
     must_say(ONEIB(3, "daemons")->error, "no oneibd has entered itself into the ledger yet");
     MUST(lab_document_make(lab, lab_session(lab), ONEIB_LEDGER_TYPE,
                            "NAME = \"oneib\"\nVERSION = \"1\"\nSERIAL = \"1\"\nNEXT = \"0x0100\"\n"
-                           "DAEMON = [ ADDRESS = \"tcp://10.0.0.1:2633\", CURVE = \"" A_KEY
+                           "DAEMON = [ ADDRESS = \"tcp://10.0.0.1:9678\", CURVE = \"" A_KEY
                            "\", SIGN = \"" ANOTHER_KEY "\", SINCE = \"1795223384\" ]",
                            &id, &err));
     const char *lines = ONEIB(0, "daemons")->out;
-    must_say(lines, "tcp://10.0.0.1:2633 " A_KEY " " ANOTHER_KEY "\n");
+    must_say(lines, "tcp://10.0.0.1:9678 " A_KEY " " ANOTHER_KEY "\n");
     json_t *daemons = json_field(ONEIB_JSON(0, "daemons"), "daemons");
-    json_t *daemon = json_find(daemons, "address", "tcp://10.0.0.1:2633");
+    json_t *daemon = json_find(daemons, "address", "tcp://10.0.0.1:9678");
     assert_string_equal(json_text(daemon, "curve"), A_KEY);
     assert_string_equal(json_text(daemon, "sign"), ANOTHER_KEY);
 }

@@ -112,7 +112,7 @@ static void every_kind_of_entry_comes_back(void **state)
     struct scene *scene = *state;
     struct oneib_ledger next = {.next = 0x104};
     struct oneib_ledger_host host = {.host_id = 3, .since = 5};
-    struct oneib_ledger_daemon daemon = {.address = "tcp://10.0.0.1:2633", .since = 6};
+    struct oneib_ledger_daemon daemon = {.address = "tcp://10.0.0.1:9678", .since = 6};
     memset(host.key, 0xa5, sizeof host.key);
     memset(daemon.curve, 0x5a, sizeof daemon.curve);
     memset(daemon.sign, 0x3c, sizeof daemon.sign);

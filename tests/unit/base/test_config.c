@@ -144,7 +144,7 @@ static void the_defaults_are_the_documented_ones(void **state)
     assert_int_equal(config.daemon.reread_ms, 600000);
     assert_int_equal(config.daemon.verify_ms, 120000);
     assert_string_equal(config.daemon.metrics, "127.0.0.1:9677");
-    assert_string_equal(config.daemon.grants, "tcp://*:2633");
+    assert_string_equal(config.daemon.grants, "tcp://*:9678");
     assert_string_equal(config.daemon.key, "/var/lib/oneib/daemon.key");
     assert_int_equal(config.log.level, ONEIB_LOG_INFO);
     assert_int_equal(config.log.format, ONEIB_LOG_TEXT);
@@ -555,10 +555,10 @@ static void metrics_have_an_address_with_a_port_or_are_none(void **state)
 static void nodes_connect_to_an_address_with_a_port(void **state)
 {
     (void)state;
-    const char *const good[] = {"tcp://*:2633", "tcp://10.0.0.1:1", "tcp://[::1]:65535", NULL};
+    const char *const good[] = {"tcp://*:9678", "tcp://10.0.0.1:1", "tcp://[::1]:65535", NULL};
     const char *const bad[] = {
         "",        "none",      "tcp://none",    "*:2633",      "ipc:///run/x",
-        "tcp://*", "tcp://*:0", "tcp://*:65536", "tcp://:2633", NULL};
+        "tcp://*", "tcp://*:0", "tcp://*:65536", "tcp://:9678", NULL};
     assert_strings("daemon", "grants", good, NULL);
     assert_strings("daemon", "grants", bad, "daemon.grants must be tcp://ADDRESS:PORT");
 }

@@ -40,12 +40,12 @@ static void lines_are_daemons(void **state)
     (void)state;
     static const char text[] = "# of site 3\n"
                                "\n"
-                               "tcp://10.0.0.1:2633 " KEY_1 " " KEY_2 " # the first\n"
-                               "\ttcp://sm-2.example.org:2633\t" KEY_3 "  " KEY_4;
+                               "tcp://10.0.0.1:9678 " KEY_1 " " KEY_2 " # the first\n"
+                               "\ttcp://sm-2.example.org:9678\t" KEY_3 "  " KEY_4;
     assert_int_equal(parse(text), 0);
     assert_int_equal(daemons.count, 2);
-    assert_string_equal(daemons.items[0].address, "tcp://10.0.0.1:2633");
-    assert_string_equal(daemons.items[1].address, "tcp://sm-2.example.org:2633");
+    assert_string_equal(daemons.items[0].address, "tcp://10.0.0.1:9678");
+    assert_string_equal(daemons.items[1].address, "tcp://sm-2.example.org:9678");
     assert_int_equal(daemons.items[0].curve[0], 0x11);
     assert_int_equal(daemons.items[0].sign[31], 0x22);
     assert_int_equal(daemons.items[1].curve[31], 0xab);
@@ -77,10 +77,10 @@ static void an_address_that_nobody_can_connect_to_is_refused(void **state)
     (void)state;
     static const char *const wrong[] = {
         "10.0.0.1:2633",          "tcp://10.0.0.1",      "tcp://10.0.0.1:",    "tcp://10.0.0.1:0",
-        "tcp://10.0.0.1:65536",   "tcp://10.0.0.1:02",   "tcp://:2633",        "tcp://*:2633",
-        "tcp://a/b:2633",         "tcp://a;b:2633",      "ipc:///tmp/x:2633",  "tcp://",
-        "tcp://[]:2633",          "tcp://[fe80::1:2633", "tcp://fe80::1:2633", "udp://a:2633",
-        "tcp://a:2633;tcp://b:1", "tcp://eth0;a:1",
+        "tcp://10.0.0.1:65536",   "tcp://10.0.0.1:02",   "tcp://:9678",        "tcp://*:9678",
+        "tcp://a/b:9678",         "tcp://a;b:9678",      "ipc:///tmp/x:2633",  "tcp://",
+        "tcp://[]:9678",          "tcp://[fe80::1:9678", "tcp://fe80::1:9678", "udp://a:2633",
+        "tcp://a:9678;tcp://b:1", "tcp://eth0;a:1",
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         char line[512];
@@ -88,10 +88,10 @@ static void an_address_that_nobody_can_connect_to_is_refused(void **state)
         assert_refused(line, "daemons, line 1: the address");
     }
     char longest[ONEIB_ADDRESS_SIZE + 256];
-    snprintf(longest, sizeof longest, "tcp://%0*d:2633 " KEY_1 " " KEY_2, ONEIB_ADDRESS_SIZE - 12,
+    snprintf(longest, sizeof longest, "tcp://%0*d:9678 " KEY_1 " " KEY_2, ONEIB_ADDRESS_SIZE - 12,
              0);
     assert_int_equal(parse(longest), 0);
-    snprintf(longest, sizeof longest, "tcp://%0*d:2633 " KEY_1 " " KEY_2, ONEIB_ADDRESS_SIZE - 11,
+    snprintf(longest, sizeof longest, "tcp://%0*d:9678 " KEY_1 " " KEY_2, ONEIB_ADDRESS_SIZE - 11,
              0);
     assert_refused(longest, "address");
 }

@@ -126,11 +126,11 @@ static void a_daemon_has_one_entry_for_its_address(void **state)
 {
     (void)state;
     struct oneib_ledger ledger = {0};
-    struct oneib_ledger_daemon daemon = {.address = "tcp://10.0.0.2:2633", .sign = {1}};
+    struct oneib_ledger_daemon daemon = {.address = "tcp://10.0.0.2:9678", .sign = {1}};
     assert_int_equal(oneib_ledger_set_daemon(&ledger, &daemon, &err), 0);
     daemon.sign[0] = 2;
     assert_int_equal(oneib_ledger_set_daemon(&ledger, &daemon, &err), 0);
-    snprintf(daemon.address, sizeof daemon.address, "tcp://[fe80::1]:2633");
+    snprintf(daemon.address, sizeof daemon.address, "tcp://[fe80::1]:9678");
     assert_int_equal(oneib_ledger_set_daemon(&ledger, &daemon, &err), 0);
     assert_int_equal(ledger.daemon_count, 2);
     assert_int_equal(ledger.daemons[0].sign[0], 2);
@@ -166,7 +166,7 @@ static void fill(struct oneib_ledger *ledger)
     struct oneib_ledger_host host = {.host_id = 3, .since = 5};
     memset(host.key, 0xab, sizeof host.key);
     assert_int_equal(oneib_ledger_pin(ledger, &host, &err), 0);
-    struct oneib_ledger_daemon daemon = {.address = "tcp://10.0.0.1:2633", .since = 6};
+    struct oneib_ledger_daemon daemon = {.address = "tcp://10.0.0.1:9678", .since = 6};
     memset(daemon.curve, 0x01, sizeof daemon.curve);
     memset(daemon.sign, 0xfe, sizeof daemon.sign);
     assert_int_equal(oneib_ledger_set_daemon(ledger, &daemon, &err), 0);
@@ -188,7 +188,7 @@ static void is_written_as_the_header_says(void **state)
         "NETWORK = [ ID = \"7\", PKEY = \"0x0101\", OWNER = \"107\", SINCE = \"1000\" ]\n"
         "RESTING = [ PKEY = \"0x0102\", NETWORK = \"9\", OWNER = \"109\", SINCE = \"2000\" ]\n"
         "HOST = [ ID = \"3\", KEY = \"" AB8 AB8 AB8 AB8 "\", SINCE = \"5\" ]\n"
-        "DAEMON = [ ADDRESS = \"tcp://10.0.0.1:2633\", CURVE = \"" O18 O18 O18 O18
+        "DAEMON = [ ADDRESS = \"tcp://10.0.0.1:9678\", CURVE = \"" O18 O18 O18 O18
         "\", SIGN = \"" FE8 FE8 FE8 FE8 "\", SINCE = \"6\" ]\n");
     oneib_ledger_clear(&ledger);
 }
