@@ -127,6 +127,9 @@ struct oneib_config {
         /* daemon.grants: where the services of nodes connect, tcp://ADDRESS:PORT. Default: port
          * 9678 of all of this host's addresses, which ADDRESS '*' means */
         char *grants;
+        /* daemon.address: where nodes reach that, as they are told, tcp://HOST:PORT; NULL: this
+         * host's name and the port of daemon.grants */
+        char *address;
         /* daemon.key: the file with the daemon's secret keys, made when it is absent; default
          * /var/lib/oneib/daemon.key */
         char *key;

@@ -96,6 +96,15 @@ static const char *check_grants(const char *string, size_t index)
     return NULL;
 }
 
+/* What is said of it to nodes: a place, not all of them. */
+static const char *check_address(const char *string, size_t index)
+{
+    static const char anywhere[] = "tcp://*";
+    if (check_grants(string, index) || strncmp(string, anywhere, strlen(anywhere)) == 0)
+        return "must be tcp://HOST:PORT, by which nodes reach this host";
+    return NULL;
+}
+
 /* The arguments of a command may be anything. */
 static const char *check_command(const char *string, size_t index)
 {
@@ -232,6 +241,7 @@ const struct oneib_config_key oneib_config_keys[] = {
      .default_string = "127.0.0.1:9677"},
     {"daemon", "grants", ONEIB_CONFIG_STRING, FIELD(daemon.grants), .check = check_grants,
      .default_string = "tcp://*:9678"},
+    {"daemon", "address", ONEIB_CONFIG_STRING, FIELD(daemon.address), .check = check_address},
     {"daemon", "key", ONEIB_CONFIG_STRING, FIELD(daemon.key), .check = check_path,
      .default_string = "/var/lib/oneib/daemon.key"},
 

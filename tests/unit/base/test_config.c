@@ -145,6 +145,7 @@ static void the_defaults_are_the_documented_ones(void **state)
     assert_int_equal(config.daemon.verify_ms, 120000);
     assert_string_equal(config.daemon.metrics, "127.0.0.1:9677");
     assert_string_equal(config.daemon.grants, "tcp://*:9678");
+    assert_null(config.daemon.address);
     assert_string_equal(config.daemon.key, "/var/lib/oneib/daemon.key");
     assert_int_equal(config.log.level, ONEIB_LOG_INFO);
     assert_int_equal(config.log.format, ONEIB_LOG_TEXT);
@@ -563,6 +564,15 @@ static void nodes_connect_to_an_address_with_a_port(void **state)
     assert_strings("daemon", "grants", bad, "daemon.grants must be tcp://ADDRESS:PORT");
 }
 
+static void nodes_are_told_one_address(void **state)
+{
+    (void)state;
+    const char *const good[] = {"tcp://sm1.example.org:9678", "tcp://[::1]:65535", NULL};
+    const char *const bad[] = {"", "none", "tcp://*:9678", "sm1:9678", "tcp://sm1", NULL};
+    assert_strings("daemon", "address", good, NULL);
+    assert_strings("daemon", "address", bad, "daemon.address must be tcp://HOST:PORT");
+}
+
 static void the_reload_command_is_a_program_with_arguments(void **state)
 {
     (void)state;
@@ -837,6 +847,7 @@ int main(void)
         cmocka_unit_test(the_event_stream_has_an_address_or_is_none),
         cmocka_unit_test(metrics_have_an_address_with_a_port_or_are_none),
         cmocka_unit_test(nodes_connect_to_an_address_with_a_port),
+        cmocka_unit_test(nodes_are_told_one_address),
         cmocka_unit_test(the_reload_command_is_a_program_with_arguments),
         cmocka_unit_test(full_members_are_guids),
         cmocka_unit_test(a_syntax_error_names_file_and_line),
