@@ -12,7 +12,7 @@
 #define HANDSHAKE_TIMEOUT_MS 10000 /* all of a site come at once after a restart of oneibd */
 /* What was sent and not even received by the other's kernel in this time was sent into the void. */
 #define UNANSWERED_MS 5000
-/* libzmq does not come back to one that has refused it. */
+/* Until one that has refused it is tried again. */
 #define REFUSED_FIRST_MS 1500
 #define REFUSED_SPREAD_MS 1000
 /* Nothing that libzmq does by itself takes so long. */
@@ -89,6 +89,7 @@ static int begin(struct oneib_link *link, size_t number, struct oneib_error *err
     if (zmq_connect(link->socket, link->peer->address) < 0)
         return oneib_fail(err, ONEIB_ERROR_INPUT, "%s is no address: %s", link->peer->address,
                           zmq_strerror(zmq_errno()));
+    link->refused = false;
     link->due_ms = oneib_now_ms() + ANEW_MS;
     return 0;
 }
@@ -124,27 +125,35 @@ void oneib_link_close(struct oneib_link *link)
 
 static void connected(struct oneib_link *link)
 {
+    link->refused = false;
     link->connected = true;
     link->why[0] = '\0';
 }
 
-static void lost(struct oneib_link *link)
-{
-    explain(link, link->connected
-                      ? "the connection was lost"
-                      : "the connection ended before both had proved their keys: see whether what "
-                        "listens there is oneibd");
-    link->connected = false;
-    link->due_ms = oneib_now_ms() + ANEW_MS;
-}
-
+/* libzmq does not always try again by itself then; and of two reasons the first is the better one.
+ */
 static void refused(struct oneib_link *link, const char *why)
 {
     uint16_t spread;
     oneib_random(&spread, sizeof spread);
-    explain(link, why);
+    if (!link->refused)
+        explain(link, why);
+    link->refused = true;
     link->connected = false;
     link->due_ms = oneib_now_ms() + REFUSED_FIRST_MS + spread % REFUSED_SPREAD_MS;
+}
+
+/* It may not have been heard to say why. */
+static void ended(struct oneib_link *link)
+{
+    if (!link->connected) {
+        refused(link, "the connection ended before both had proved their keys: see whether what "
+                      "listens there is oneibd, and whether it knows this node's key");
+        return;
+    }
+    explain(link, "the connection was lost");
+    link->connected = false;
+    link->due_ms = oneib_now_ms() + ANEW_MS;
 }
 
 static void note_happening(struct oneib_link *link, uint16_t happening)
@@ -154,10 +163,10 @@ static void note_happening(struct oneib_link *link, uint16_t happening)
         connected(link);
         break;
     case ZMQ_EVENT_DISCONNECTED:
-        lost(link);
+        ended(link);
         break;
     case ZMQ_EVENT_CLOSED:
-        if (!link->connected)
+        if (!link->connected && !link->refused)
             explain(link,
                     "nobody answers: see whether oneibd runs there, and whether firewalls let "
                     "its port through");

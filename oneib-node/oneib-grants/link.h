@@ -18,6 +18,7 @@ struct oneib_link {
     size_t number;                       /* its index in SETUP */
     unsigned times;                      /* that it was made */
     bool connected;                      /* both have proved their keys to each other */
+    bool refused;                        /* since it was made: the other wanted none */
     char why[ONEIB_RELAY_TEXT];          /* not connected: why */
     double due_ms; /* not connected: when everything is begun anew (oneib_now_ms()) */
 };

@@ -15,14 +15,14 @@ static void require(bool held, const char *what)
 
 struct oneib_curve_pair played_curve_pair(void)
 {
-    struct oneib_curve_pair pair;
+    struct oneib_curve_pair pair = {0};
     require(sodium_init() >= 0 && crypto_box_keypair(pair.public, pair.secret) == 0, "its pair");
     return pair;
 }
 
 struct oneib_sign_pair played_sign_pair(void)
 {
-    struct oneib_sign_pair pair;
+    struct oneib_sign_pair pair = {0};
     require(sodium_init() >= 0 && crypto_sign_keypair(pair.public, pair.secret) == 0, "its pair");
     return pair;
 }
