@@ -93,6 +93,7 @@ static void close_everything(struct oneib_daemon *daemon)
     oneib_nodes_clear(&daemon->nodes);
     oneib_identities_clear(&daemon->identities);
     oneib_findings_clear(&daemon->grant_findings);
+    oneib_strays_clear(&daemon->strays);
     oneib_events_close(daemon->events);
     oneib_fabric_close(daemon->fabric);
     oneib_one_close(daemon->one);

@@ -31,6 +31,7 @@
 #include "oneibd/post.h"
 #include "oneibd/report.h"
 #include "oneibd/stamp.h"
+#include "oneibd/strays.h"
 #include "oneibd/trail.h"
 #include "oneibd/trust.h"
 #include "sync/leaves.h"
@@ -73,6 +74,8 @@ struct oneib_daemon {
     struct oneib_nodes nodes;           /* what they have said and were sent */
     struct oneib_identities identities; /* whom the post hears */
     struct oneib_findings grant_findings;
+    struct oneib_strays strays; /* of what nodes report */
+    size_t strays_said;
     double looked_ms;  /* when oned was last asked whether something is new, and answered */
     double granted_ms; /* when grants were computed last */
     size_t cut_off;    /* hosts that were named as cut off then */

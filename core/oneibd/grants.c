@@ -87,6 +87,8 @@ static size_t count_cut_off(const struct oneib_daemon *daemon)
 static int note_cut_off(struct oneib_daemon *daemon, struct oneib_error *err)
 {
     daemon->cut_off = count_cut_off(daemon);
+    daemon->metrics.nodes = daemon->nodes.count;
+    daemon->metrics.nodes_cut_off = daemon->cut_off;
     for (size_t i = 0; i < daemon->nodes.count; i++) {
         const uint32_t host_id = daemon->nodes.items[i].identity.host_id;
         if (oneib_daemon_is_cut_off(daemon, host_id) &&
@@ -109,6 +111,7 @@ bool oneib_daemon_grants_due(struct oneib_daemon *daemon)
         return false;
     const enum oneib_nodes_news news = oneib_nodes_news(&daemon->nodes, now);
     return news == ONEIB_NODES_NOW || count_cut_off(daemon) != daemon->cut_off ||
+           oneib_strays_lasting(&daemon->strays, now) != daemon->strays_said ||
            (news == ONEIB_NODES_LATER && now - daemon->granted_ms >= LATER_MS);
 }
 
@@ -354,6 +357,20 @@ static int gate(struct oneib_daemon *daemon, const struct oneib_grants *grants,
     return status;
 }
 
+/* ---- what nodes have that they should not -------------------------------------------------- */
+
+static int note_strays(struct oneib_daemon *daemon, const struct views *views,
+                       struct oneib_error *err)
+{
+    const double now = oneib_now_ms();
+    const struct oneib_cloud *cloud = &daemon->view.cloud;
+    if (oneib_strays_follow(&daemon->strays, cloud, views->items, views->count, now, err) < 0)
+        return -1;
+    daemon->strays_said = oneib_strays_lasting(&daemon->strays, now);
+    daemon->metrics.strays = daemon->strays_said;
+    return oneib_strays_report(&daemon->strays, cloud, now, &daemon->grant_findings, err);
+}
+
 /* ---- a turn's part ------------------------------------------------------------------------- */
 
 static int compute_grants(struct oneib_daemon *daemon, const struct views *views,
@@ -377,7 +394,9 @@ static int grant_and_gate(struct oneib_daemon *daemon, struct oneib_grants *gran
     struct views views;
     if (look_at_nodes(daemon, &views, err) < 0)
         return -1;
-    int status = compute_grants(daemon, &views, grants, err);
+    int status = note_strays(daemon, &views, err);
+    if (status == 0)
+        status = compute_grants(daemon, &views, grants, err);
     if (status == 0)
         status = tell_keys(daemon, grants, &views, err);
     free(views.items);

@@ -125,17 +125,21 @@ static bool is_needed_elsewhere(struct oneib_daemon *daemon, double began)
                                        (oneib_daemon_listen(daemon) || oneib_daemon_hear(daemon)));
 }
 
-/* The scheduler is to place nobody where nothing opens. */
-static void leave_out_cut_off(const struct oneib_daemon *daemon,
-                              struct oneib_hosts_attributes *attributes)
+/* The scheduler is to place nobody where nothing opens, nor for a VF that some domain has without
+ * OpenNebula knowing of it. */
+static void leave_out_unusable(const struct oneib_daemon *daemon,
+                               struct oneib_hosts_attributes *attributes)
 {
     for (size_t i = 0; i < attributes->count; i++) {
         struct oneib_host_attributes *item = &attributes->items[i];
         const struct oneib_host *host = oneib_cloud_host(&daemon->view.cloud, item->host_id);
-        if (!host || !oneib_daemon_is_cut_off(daemon, item->host_id))
+        const size_t strays = oneib_daemon_is_cut_off(daemon, item->host_id)
+                                  ? item->vfs_free
+                                  : oneib_strays_of_host(&daemon->strays, item->host_id);
+        if (!host || strays == 0)
             continue;
-        item->vfs_free = 0;
-        item->differs_free = host->vfs_free != 0;
+        item->vfs_free -= strays < item->vfs_free ? (uint32_t)strays : item->vfs_free;
+        item->differs_free = host->vfs_free != (int32_t)item->vfs_free;
     }
 }
 
@@ -168,7 +172,7 @@ int oneib_daemon_tell_hosts(struct oneib_daemon *daemon, struct oneib_error *err
         oneib_host_attributes_compute(&daemon->view.cloud, daemon->leaves.items,
                                       daemon->leaves.count, &attributes, err) < 0)
         return -1;
-    leave_out_cut_off(daemon, &attributes);
+    leave_out_unusable(daemon, &attributes);
     keep_metrics(daemon, &attributes);
     const int status = daemon->config.one.writer ? tell_all(daemon, &attributes, err) : 0;
     oneib_host_attributes_clear(&attributes);

@@ -145,6 +145,10 @@ static const struct number gauges[] = {
     {"oneib_vms", OF(vms), "VMs read from oned, with and without InfiniBand."},
     {"oneib_networks", OF(networks), "InfiniBand networks read from oned."},
     {"oneib_ports", OF(ports), "End ports of the fabric."},
+    {"oneib_nodes", OF(nodes), "Hosts whose oneib-node is known by its key."},
+    {"oneib_nodes_silent", OF(nodes_cut_off), "Of these, not heard for a minute."},
+    {"oneib_vfs_stray", OF(strays),
+     "VFs that nodes report, and that OpenNebula does not know of or that are not granted."},
 };
 
 static const struct number counters[] = {

@@ -369,6 +369,52 @@ static void a_forged_nic_is_granted_nothing(void **state)
     assert_true(is_granted(vm));
 }
 
+/* ---- what should not be -------------------------------------------------------------------- */
+
+/* The VM was deleted in OpenNebula while its domain goes on: `onevm recover --delete`. */
+static void a_zombie_is_named_and_has_its_vf(void **state)
+{
+    (void)state;
+    scene();
+    const uint32_t vm = raise_open_vm();
+    await_host_attribute(HOST, "IB_VFS_FREE", "63");
+    MUST(lab_vm_delete(scene(), vm, &err));
+    await_list(vm, false, true);
+    has_vf(vm, RED, ONEIB_VF_CLOSED);
+    played.records[0].in_domain = true;
+    report();
+    await_lacks(HOST, FULL(RED));
+    await_host_attribute(HOST, "IB_VFS_FREE", "63");
+    for (unsigned waited = 0; metric("oneib_vfs_stray") != 1; waited += 1000) {
+        assert_true(waited < DAEMON_PATIENCE_MS);
+        report();
+        lab_sleep_ms(1000);
+    }
+    await_said("runs with VF 0000:81:01.0, and OpenNebula has no such VM there");
+    played.record_count = 0;
+    report();
+    await_host_attribute(HOST, "IB_VFS_FREE", "64");
+    await_metric("oneib_vfs_stray", 0);
+}
+
+/* A cloned image, or a forged monitoring message. */
+static void of_two_hosts_with_one_key_neither_is_heard(void **state)
+{
+    (void)state;
+    scene();
+    char text[128], digits[ONEIB_KEY_TEXT_SIZE];
+    oneib_key_format(played.pair.public, digits);
+    snprintf(text, sizeof text, "IB_NODE_KEY=\"%s\"\n", digits);
+    MUST(lab_host_monitor(scene(), HOST + 1, text, &err));
+    scene_vm(red_network(), HOST);
+    daemon_start_with(NULL, DAEMON_QUICK, NULL);
+    await_said("have the same key of oneib-node's");
+    connect_node();
+    report();
+    assert_false(hear(2000));
+    await_metric("oneib_nodes", 0);
+}
+
 #define test(name) cmocka_unit_test_setup_teardown(name, raise_with_node, end)
 
 int main(void)
@@ -388,6 +434,8 @@ int main(void)
         test(lists_of_a_daemon_that_starts_anew_are_of_another_instance),
         test(life_is_answered_while_oned_hangs),
         test(a_forged_nic_is_granted_nothing),
+        test(a_zombie_is_named_and_has_its_vf),
+        test(of_two_hosts_with_one_key_neither_is_heard),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
