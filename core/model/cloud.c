@@ -346,3 +346,35 @@ void oneib_cloud_clear(struct oneib_cloud *cloud)
     free(cloud->vm_ids);
     *cloud = (struct oneib_cloud){0};
 }
+
+bool oneib_network_is_operators(const struct oneib_network *network)
+{
+    return network->uid == 0 || network->gid == 0;
+}
+
+/* Reservations of reservations; a circle has no end that could say anything. */
+#define GENERATIONS_MAX 8
+
+const struct oneib_network *oneib_network_rules(const struct oneib_cloud *cloud,
+                                                const struct oneib_network *network)
+{
+    for (int i = 0; i < GENERATIONS_MAX; i++) {
+        const struct oneib_network *parent =
+            network->parent_id == ONEIB_NO_ID || network->parent_id == network->id
+                ? NULL
+                : oneib_cloud_network(cloud, network->parent_id);
+        if (!parent)
+            return oneib_network_is_operators(network) ? network : NULL;
+        network = parent;
+    }
+    return NULL;
+}
+
+enum oneib_membership oneib_network_membership(const struct oneib_cloud *cloud,
+                                               const struct oneib_network *network)
+{
+    const struct oneib_network *rules = oneib_network_rules(cloud, network);
+    const bool is_full =
+        network->membership == ONEIB_FULL && (!rules || rules->membership == ONEIB_FULL);
+    return is_full ? ONEIB_FULL : ONEIB_LIMITED;
+}

@@ -91,7 +91,8 @@ struct oneib_network {
     char *name;         /* owned, untrusted: shown escaped, never written to a file of opensm's */
     char *other_driver; /* owned, untrusted: its VN_MAD, which is not ours: it is here because a NIC
                            of ours or a reservation names it. NULL: an InfiniBand network */
-    uint32_t uid, gid;  /* its owner and group; ONEIB_NO_ID: not said */
+    uint32_t uid, gid;  /* its owner and group; ONEIB_NO_ID: not said. Who they are decides
+                           whether its IB_* attributes count: oneib_network_rules() */
     char *owner, *group; /* owned, untrusted: their names; NULL: not said */
     enum oneib_key_state key_state;
     oneib_pkey pkey;         /* when VALID */
@@ -185,6 +186,18 @@ void oneib_cloud_sort(struct oneib_cloud *cloud);
 /* Binary search; NULL when absent. */
 const struct oneib_network *oneib_cloud_network(const struct oneib_cloud *cloud, uint32_t id);
 const struct oneib_host *oneib_cloud_host(const struct oneib_cloud *cloud, uint32_t id);
+/* oneadmin's, or of the group oneadmin: what it says of InfiniBand is an operator's word. */
+bool oneib_network_is_operators(const struct oneib_network *network);
+/*
+ * The network whose IB_* attributes count for this one: itself when it is an operator's; of a
+ * reservation those of its parent, whoever owns it, and of a reservation of that likewise. NULL:
+ * nobody's, for a user wrote them.
+ */
+const struct oneib_network *oneib_network_rules(const struct oneib_cloud *cloud,
+                                                const struct oneib_network *network);
+/* What its members may be at most: by those rules, and narrowed by what it says itself. */
+enum oneib_membership oneib_network_membership(const struct oneib_cloud *cloud,
+                                               const struct oneib_network *network);
 /* How many networks are InfiniBand ones. */
 size_t oneib_cloud_count_infiniband(const struct oneib_cloud *cloud);
 

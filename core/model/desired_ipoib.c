@@ -95,9 +95,11 @@ int oneib_ipoib_of_network(struct oneib_work *work, const struct oneib_ipoib_lim
                            struct oneib_error *err)
 {
     uint8_t mtu = oneib_mtu_code_for_ip(network->mtu_bytes);
-    uint8_t rate = network->rate_gbps ? oneib_rate_code(network->rate_gbps) : 0;
+    const struct oneib_network *rules = oneib_network_rules(work->cloud, network);
+    const uint16_t wanted = rules ? rules->rate_gbps : 0;
+    uint8_t rate = wanted ? oneib_rate_code(wanted) : 0;
 
-    if (network->rate_gbps && !rate && say_invalid_rate(work, network, err) < 0)
+    if (wanted && !rate && say_invalid_rate(work, rules, err) < 0)
         return -1;
     if (exceeds_mtu(mtu, limits)) {
         if (say_mtu(work, oneib_name_network(work, network->id).text, mtu, limits, err) < 0)

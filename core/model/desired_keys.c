@@ -38,7 +38,8 @@ const struct oneib_network *oneib_parent_of(const struct oneib_work *work,
 bool oneib_shares_its_parents(const struct oneib_work *work, const struct oneib_network *network)
 {
     const struct oneib_network *parent = oneib_parent_of(work, network);
-    return parent && parent->reservations_share;
+    const struct oneib_network *rules = parent ? oneib_network_rules(work->cloud, parent) : NULL;
+    return rules && rules->reservations_share;
 }
 
 const struct oneib_network *oneib_key_giver(const struct oneib_work *work,
@@ -121,7 +122,7 @@ static int entitle_own(struct oneib_work *work, uint32_t index, uint32_t *owners
     *entitlement = (struct oneib_entitlement){
         .cluster = index,
         .verdict = ONEIB_VERDICT_NO_KEY,
-        .membership = (uint8_t)oneib_narrower(ONEIB_FULL, network->membership)};
+        .membership = (uint8_t)oneib_network_membership(work->cloud, network)};
 
     if (network->key_state == ONEIB_KEY_MISSING || holds_its_parents_key(work, network))
         return 0;
@@ -198,7 +199,9 @@ static int entitle_sharer(struct oneib_work *work, uint32_t index, struct oneib_
         return entitle_nested(work, network, entitlement, err);
 
     *entitlement = work->entitlements[parent - work->cloud->networks];
-    entitlement->membership = (uint8_t)oneib_narrower(parent->membership, network->membership);
+    entitlement->membership =
+        (uint8_t)oneib_narrower(oneib_network_membership(work->cloud, parent),
+                                oneib_network_membership(work->cloud, network));
 
     struct oneib_desired *desired = work->desired;
     if (oneib_reserve(&desired->sharers, &desired->sharer_capacity, desired->sharer_count + 1,

@@ -6,13 +6,8 @@
 #include <stdlib.h>
 
 /* One mention of a GUID. */
-struct mention {
-    struct oneib_line line;
-    uint32_t network; /* index of the network that says it */
-};
-
 struct mentions {
-    struct mention *items;
+    struct oneib_line *items;
     size_t count, capacity;
 };
 
@@ -28,60 +23,52 @@ static int say_site_guid(struct oneib_work *work, const struct oneib_network *ne
         oneib_name_network(work, network->id).text, guid);
 }
 
-static int mention_statics(struct oneib_work *work, uint32_t index, struct mentions *mentions,
-                           struct oneib_error *err)
+static int mention(struct oneib_work *work, uint32_t index, const struct oneib_network *rules,
+                   const struct oneib_static_member *member, struct mentions *mentions,
+                   struct oneib_error *err)
 {
-    const struct oneib_network *network = &work->cloud->networks[index];
     const struct oneib_entitlement *entitlement = &work->entitlements[index];
-    if (entitlement->verdict == ONEIB_VERDICT_NO_NETWORK)
-        return 0;
-    if (oneib_reserve(&mentions->items, &mentions->capacity,
-                      mentions->count + network->static_count, sizeof *mentions->items, err) < 0)
-        return -1;
-    for (size_t i = 0; i < network->static_count; i++) {
-        const struct oneib_static_member *member = &network->static_members[i];
-        if (!oneib_guid_is_foreign(work, member->guid)) {
-            if (say_site_guid(work, network, member->guid, err) < 0)
-                return -1;
-        } else if (entitlement->pkey) {
-            mentions->items[mentions->count++] = (struct mention){
-                .line = {.guid = member->guid,
-                         .cluster = entitlement->cluster,
-                         .pkey = entitlement->pkey,
-                         .membership = (uint8_t)oneib_narrower(ONEIB_FULL, member->membership)},
-                .network = index};
-        }
-    }
+    if (!oneib_guid_is_foreign(work, member->guid))
+        return rules == &work->cloud->networks[index]
+                   ? say_site_guid(work, rules, member->guid, err)
+                   : 0;
+    if (entitlement->pkey)
+        mentions->items[mentions->count++] = (struct oneib_line){
+            .guid = member->guid,
+            .cluster = entitlement->cluster,
+            .pkey = entitlement->pkey,
+            .membership = (uint8_t)oneib_narrower(ONEIB_FULL, member->membership)};
     return 0;
 }
 
-/* What the partition's own network says comes first, then the narrowest. */
-static int compare_mentions(const void *a, const void *b)
+/* Those of the network, or of what it is reserved from. A reservation that shares a partition adds
+ * nobody to it. */
+static int mention_statics(struct oneib_work *work, uint32_t index, struct mentions *mentions,
+                           struct oneib_error *err)
 {
-    const struct mention *left = a, *right = b;
-    if (left->line.cluster != right->line.cluster)
-        return left->line.cluster < right->line.cluster ? -1 : 1;
-    if (left->line.guid != right->line.guid)
-        return left->line.guid < right->line.guid ? -1 : 1;
-    bool left_sharer = left->network != left->line.cluster;
-    bool right_sharer = right->network != right->line.cluster;
-    if (left_sharer != right_sharer)
-        return left_sharer ? 1 : -1;
-    if (left->line.membership != right->line.membership)
-        return left->line.membership < right->line.membership ? -1 : 1;
-    return (left->network > right->network) - (left->network < right->network);
+    const struct oneib_network *rules =
+        oneib_network_rules(work->cloud, &work->cloud->networks[index]);
+    const struct oneib_entitlement *entitlement = &work->entitlements[index];
+    if (!rules || entitlement->verdict == ONEIB_VERDICT_NO_NETWORK || entitlement->cluster != index)
+        return 0;
+    if (oneib_reserve(&mentions->items, &mentions->capacity, mentions->count + rules->static_count,
+                      sizeof *mentions->items, err) < 0)
+        return -1;
+    for (size_t i = 0; i < rules->static_count; i++)
+        if (mention(work, index, rules, &rules->static_members[i], mentions, err) < 0)
+            return -1;
+    return 0;
 }
 
-static int say_ignored(struct oneib_work *work, const struct mention *mention,
-                       struct oneib_error *err)
+/* The narrowest first. */
+static int compare_mentions(const void *a, const void *b)
 {
-    return oneib_findings_add(
-        work->findings, ONEIB_NOTICE, "static-not-own",
-        "name it in the parent's IB_STATIC_GUIDS, if it belongs into that partition", err,
-        "%s shares the partition of %s: its static member 0x%016" PRIx64 " is ignored",
-        oneib_name_network(work, work->cloud->networks[mention->network].id).text,
-        oneib_name_network(work, work->cloud->networks[mention->line.cluster].id).text,
-        mention->line.guid);
+    const struct oneib_line *left = a, *right = b;
+    if (left->cluster != right->cluster)
+        return left->cluster < right->cluster ? -1 : 1;
+    if (left->guid != right->guid)
+        return left->guid < right->guid ? -1 : 1;
+    return (left->membership > right->membership) - (left->membership < right->membership);
 }
 
 static int keep_first_of_each(struct oneib_work *work, const struct mentions *mentions,
@@ -91,28 +78,59 @@ static int keep_first_of_each(struct oneib_work *work, const struct mentions *me
                       sizeof *work->statics, err) < 0)
         return -1;
     for (size_t i = 0; i < mentions->count; i++) {
-        const struct mention *mention = &mentions->items[i];
-        if (i > 0 && mention->line.cluster == mention[-1].line.cluster &&
-            mention->line.guid == mention[-1].line.guid)
-            continue;
-        /* A reservation does not decide who joins its parent's partition. */
-        if (mention->network != mention->line.cluster) {
-            if (say_ignored(work, mention, err) < 0)
-                return -1;
-        } else {
-            work->statics[work->static_count++] = mention->line;
-        }
+        const struct oneib_line *line = &mentions->items[i];
+        if (i == 0 || line->cluster != line[-1].cluster || line->guid != line[-1].guid)
+            work->statics[work->static_count++] = *line;
     }
     return 0;
+}
+
+/* The same for the same members in any order. */
+static uint64_t fingerprint(const struct oneib_network *network)
+{
+    uint64_t sum = network->static_count;
+    for (size_t i = 0; i < network->static_count; i++)
+        sum +=
+            network->static_members[i].guid * 31 + (uint64_t)network->static_members[i].membership;
+    return sum;
+}
+
+/* What it says besides its rules, and what does not count. */
+static const char *ignored(const struct oneib_network *network, const struct oneib_network *rules)
+{
+    if (network->static_count && (!rules || fingerprint(network) != fingerprint(rules)))
+        return "IB_STATIC_GUIDS";
+    if (network->rate_gbps && (!rules || network->rate_gbps != rules->rate_gbps))
+        return "IB_RATE";
+    if (network->reservations_share && !(rules && rules->reservations_share))
+        return "IB_RESERVATION";
+    return NULL;
+}
+
+static int say_ignored(struct oneib_work *work, const struct oneib_network *network,
+                       struct oneib_error *err)
+{
+    const struct oneib_network *rules = oneib_network_rules(work->cloud, network);
+    const char *attribute = rules == network ? NULL : ignored(network, rules);
+    if (!attribute || network->other_driver)
+        return 0;
+    return oneib_findings_add(
+        work->findings, ONEIB_NOTICE, "attribute-ignored",
+        "set it on the network that it is reserved from, or give the network to oneadmin", err,
+        "%s says %s, which does not count: %s", oneib_name_network(work, network->id).text,
+        attribute,
+        rules ? "a reservation has what its parent says" : "the network is not oneadmin's");
 }
 
 int oneib_collect_statics(struct oneib_work *work, struct oneib_error *err)
 {
     struct mentions mentions = {0};
     int outcome = 0;
-    for (size_t i = 0; outcome == 0 && i < work->cloud->network_count; i++)
-        if (work->cloud->networks[i].static_count)
-            outcome = mention_statics(work, (uint32_t)i, &mentions, err);
+    for (size_t i = 0; outcome == 0 && i < work->cloud->network_count; i++) {
+        outcome = mention_statics(work, (uint32_t)i, &mentions, err);
+        if (outcome == 0)
+            outcome = say_ignored(work, &work->cloud->networks[i], err);
+    }
     if (outcome == 0 && mentions.count) {
         qsort(mentions.items, mentions.count, sizeof *mentions.items, compare_mentions);
         outcome = keep_first_of_each(work, &mentions, err);

@@ -194,10 +194,12 @@ static bool others_have(const struct member_ports *ports, const struct oneib_ros
            bsearch(&wanted, ports->items, ports->count, sizeof wanted, compare_places) != NULL;
 }
 
-static bool names_static(const struct oneib_network *network, oneib_guid guid)
+static bool names_static(const struct oneib_cloud *cloud, uint32_t network_id, oneib_guid guid)
 {
-    for (size_t i = 0; network && i < network->static_count; i++)
-        if (network->static_members[i].guid == guid)
+    const struct oneib_network *network = oneib_cloud_network(cloud, network_id);
+    const struct oneib_network *rules = network ? oneib_network_rules(cloud, network) : NULL;
+    for (size_t i = 0; rules && i < rules->static_count; i++)
+        if (rules->static_members[i].guid == guid)
             return true;
     return false;
 }
@@ -211,7 +213,7 @@ static bool is_held(const struct work *work, const struct member_ports *ports,
     uint32_t network_id;
     return work->evidence->held > 0 && partition &&
            oneib_cluster_name_parse(partition->name, &network_id) && !others_have(ports, line) &&
-           !names_static(oneib_cloud_network(work->evidence->cloud, network_id), line->member);
+           !names_static(work->evidence->cloud, network_id, line->member);
 }
 
 static int prove_removal(const struct work *work, struct member_ports *ports,

@@ -31,6 +31,7 @@ bool oneib_mirror_same_network(const struct oneib_network *a, const struct oneib
     return a->id == b->id && a->parent_id == b->parent_id && oneib_same_key(a, b) &&
            same_driver(a, b) && a->unreadable == b->unreadable &&
            a->being_created == b->being_created && a->reservations_share == b->reservations_share &&
+           oneib_network_is_operators(a) == oneib_network_is_operators(b) &&
            a->membership == b->membership && strcmp(a->device, b->device) == 0 &&
            a->device_port == b->device_port && a->device_invalid == b->device_invalid &&
            a->mtu_bytes == b->mtu_bytes && a->rate_gbps == b->rate_gbps && same_statics(a, b);

@@ -68,7 +68,9 @@ static json_t *cluster_json(const struct oneib_states *states, const struct onei
         "{s:I, s:o, s:o, s:o, s:o, s:o, s:I, s:I, s:I, s:I, s:I, s:s}", "id",
         (json_int_t)cluster->network_id, "name", oneib_json_text(network ? network->name : NULL),
         "owner", oneib_json_owner(network), "pkey", oneib_json_key(cluster->pkey), "membership",
-        oneib_json_text(network ? oneib_membership_name(network->membership) : NULL),
+        oneib_json_text(
+            network ? oneib_membership_name(oneib_network_membership(&states->view->cloud, network))
+                    : NULL),
         "other_driver", oneib_json_text(network ? network->other_driver : NULL), "members",
         (json_int_t)cluster->members, "vms", (json_int_t)cluster->vms, "refused",
         (json_int_t)cluster->refused, "refused_vms", (json_int_t)cluster->refused_vms, "hosts",

@@ -116,7 +116,7 @@ static const char *membership_of(const struct subject *subject, const struct pla
 {
     const struct oneib_network *own =
         oneib_cloud_network(&subject->view->cloud, place->attachment->network_id);
-    const bool full = own && own->membership == ONEIB_FULL &&
+    const bool full = own && oneib_network_membership(&subject->view->cloud, own) == ONEIB_FULL &&
                       subject->cluster->membership == ONEIB_FULL && !place->attachment->narrowed;
     if (place->verdict == ONEIB_VERDICT_MEMBER)
         return oneib_membership_name((enum oneib_membership)place->seat->membership);
@@ -216,25 +216,28 @@ static void append_attachments(const struct subject *subject, struct oneib_text 
     oneib_table_clear(&table);
 }
 
-static void append_static_members(const struct oneib_network *network, struct oneib_text *text)
+/* rules: whose attributes count; NULL: nobody's. */
+static void append_static_members(const struct oneib_network *rules, struct oneib_text *text)
 {
-    for (size_t i = 0; i < network->static_count; i++) {
+    for (size_t i = 0; rules && i < rules->static_count; i++) {
         char guid[ONEIB_GUID_TEXT_SIZE];
-        oneib_guid_format(network->static_members[i].guid, guid);
+        oneib_guid_format(rules->static_members[i].guid, guid);
         oneib_text_printf(text, "  %-11s %s %s\n", i ? "" : "static", guid,
-                          oneib_membership_name(network->static_members[i].membership));
+                          oneib_membership_name(rules->static_members[i].membership));
     }
 }
 
 static void append_network(const struct oneib_cloud *cloud, const struct oneib_network *network,
                            struct oneib_text *text)
 {
+    const struct oneib_network *rules = oneib_network_rules(cloud, network);
     if (network->other_driver) {
         oneib_text_append(text, "  driver      ");
         oneib_append_quoted(text, network->other_driver);
         oneib_text_append(text, ": InfiniBand only for VMs that run with it\n");
     }
-    oneib_text_printf(text, "  membership  %s\n", oneib_membership_name(network->membership));
+    oneib_text_printf(text, "  membership  %s\n",
+                      oneib_membership_name(oneib_network_membership(cloud, network)));
     if (network->device_invalid)
         oneib_text_append(text, "  HCA         PHYDEV is not of the form DEVICE[:PORT]\n");
     else if (!*network->device)
@@ -246,12 +249,12 @@ static void append_network(const struct oneib_cloud *cloud, const struct oneib_n
         oneib_text_printf(text, "  HCA         %s\n", network->device);
     if (network->mtu_bytes)
         oneib_text_printf(text, "  MTU         %u\n", network->mtu_bytes);
-    if (network->rate_gbps)
-        oneib_text_printf(text, "  rate        %u Gb/s\n", network->rate_gbps);
+    if (rules && rules->rate_gbps)
+        oneib_text_printf(text, "  rate        %u Gb/s\n", rules->rate_gbps);
     if (network->parent_id != ONEIB_NO_ID)
         oneib_text_printf(text, "  reserved    from %s\n",
                           oneib_network_id_shown(cloud, network->parent_id).text);
-    append_static_members(network, text);
+    append_static_members(rules, text);
 }
 
 static void append_summary(const struct subject *subject, struct oneib_text *text)
@@ -386,14 +389,15 @@ static json_t *attachment_json(const struct subject *subject, size_t index)
         "reason", oneib_json_text(what_is_wrong(&place)));
 }
 
-static json_t *static_members_json(const struct oneib_network *network)
+/* rules: whose attributes count; NULL: nobody's. */
+static json_t *static_members_json(const struct oneib_network *rules)
 {
     json_t *array = json_array();
-    for (size_t i = 0; network && i < network->static_count; i++)
+    for (size_t i = 0; rules && i < rules->static_count; i++)
         oneib_json_append(&array,
                           json_pack("{s:o, s:s}", "guid",
-                                    oneib_json_guid(network->static_members[i].guid), "membership",
-                                    oneib_membership_name(network->static_members[i].membership)));
+                                    oneib_json_guid(rules->static_members[i].guid), "membership",
+                                    oneib_membership_name(rules->static_members[i].membership)));
     return array;
 }
 
@@ -411,7 +415,9 @@ static int print_json(const struct subject *subject, struct oneib_error *err)
             "id", (json_int_t)cluster->network_id, "name",
             oneib_json_text(network ? network->name : NULL), "owner", oneib_json_owner(network),
             "pkey", oneib_json_key(cluster->pkey), "membership",
-            oneib_json_text(network ? oneib_membership_name(network->membership) : NULL),
+            oneib_json_text(network ? oneib_membership_name(
+                                          oneib_network_membership(&subject->view->cloud, network))
+                                    : NULL),
             "other_driver", oneib_json_text(network ? network->other_driver : NULL), "parent",
             network && network->parent_id != ONEIB_NO_ID ? json_integer(network->parent_id)
                                                          : json_null(),
@@ -419,8 +425,10 @@ static int print_json(const struct subject *subject, struct oneib_error *err)
             (json_int_t)cluster->members, "vms", (json_int_t)cluster->vms, "refused",
             (json_int_t)cluster->refused, "refused_vms", (json_int_t)cluster->refused_vms, "hosts",
             (json_int_t)cluster->hosts, "fabric", oneib_fabric_json(subject->view),
-            "static_members", static_members_json(network), "attachments", attachments, "findings",
-            oneib_json_findings(subject->findings)),
+            "static_members",
+            static_members_json(network ? oneib_network_rules(&subject->view->cloud, network)
+                                        : NULL),
+            "attachments", attachments, "findings", oneib_json_findings(subject->findings)),
         err);
 }
 

@@ -74,6 +74,7 @@ static inline struct oneib_network *add_network(struct scene *scene, uint32_t id
     network->key_state = key ? ONEIB_KEY_VALID : ONEIB_KEY_MISSING;
     network->pkey = (oneib_pkey)key;
     network->membership = ONEIB_FULL;
+    network->uid = network->gid = 0;
     return network;
 }
 

@@ -343,7 +343,7 @@ static void sharing_goes_one_level_and_never_in_circles(void **state)
     assert_verdict(scene, 13, 0, ONEIB_VERDICT_NO_KEY);
     assert_verdict(scene, 14, 0, ONEIB_VERDICT_NO_KEY);
     assert_verdict(scene, 15, 0, ONEIB_VERDICT_MEMBER);
-    assert_int_equal(3, findings_of(scene, "reservation-nested"));
+    assert_int_equal(1, findings_of(scene, "reservation-nested"));
     assert_null(oneib_desired_cluster(&scene->desired, 3));
 }
 

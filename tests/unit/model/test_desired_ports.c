@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cloud_builder.h"
+#include "model/ipoib.h"
 #include <inttypes.h>
 
 static void a_vm_without_nics_changes_nothing(void **state)
@@ -396,7 +397,97 @@ static void a_sharing_reservation_adds_no_static_members(void **state)
     compute(scene);
     assert_listed(scene, 256, 0x98, "limited");
     assert_listed(scene, 256, 0x99, "none");
-    assert_int_equal(1, findings_of(scene, "static-not-own"));
+    assert_finding(scene, "attribute-ignored", ONEIB_NOTICE, "network 5");
+}
+
+static void a_tenants_network_names_no_static_members(void **state)
+{
+    struct scene *scene = *state;
+    struct oneib_network *network = add_network(scene, 4, 256);
+    network->uid = 5;
+    network->gid = 1;
+    network->rate_gbps = 40;
+    oneib_network_add_static(network, 0x98, ONEIB_FULL, &scene->err);
+    add_host(scene, 1);
+    add_nic(scene, 10, 0, 4, 1);
+    compute(scene);
+    assert_listed(scene, 256, port_of(1), "full");
+    assert_listed(scene, 256, 0x98, "none");
+    assert_int_equal(partition_of(&scene->desired.table, 256)->rate, 0);
+    assert_finding(scene, "attribute-ignored", ONEIB_NOTICE, "network 4 says IB_STATIC_GUIDS");
+
+    scene->cloud.networks[0].gid = 0; /* of the group oneadmin */
+    compute(scene);
+    assert_listed(scene, 256, 0x98, "full");
+    assert_no_finding(scene, "attribute-ignored");
+}
+
+/* Also those of the operator's own: who may write into a reservation is its owner. */
+static void a_reservation_has_what_its_parent_says(void **state)
+{
+    struct scene *scene = *state;
+    struct oneib_network *parent = add_network(scene, 4, 256);
+    parent->rate_gbps = 40;
+    oneib_network_add_static(parent, 0x98, ONEIB_LIMITED, &scene->err);
+    struct oneib_network *reservation = add_reservation(scene, 5, 4, 257);
+    reservation->uid = 5;
+    reservation->gid = 1;
+    oneib_network_add_static(reservation, 0x99, ONEIB_FULL, &scene->err);
+    compute(scene);
+    assert_listed(scene, 257, 0x98, "limited");
+    assert_listed(scene, 257, 0x99, "none");
+    assert_int_equal(partition_of(&scene->desired.table, 257)->rate, oneib_rate_code(40));
+    assert_finding(scene, "attribute-ignored", ONEIB_NOTICE, "network 5");
+
+    scene->cloud.networks[1].uid = 0;
+    compute(scene);
+    assert_listed(scene, 257, 0x99, "none");
+}
+
+/* What oned copied from the parent is no finding. */
+static void a_reservation_that_says_the_same_is_no_finding(void **state)
+{
+    struct scene *scene = *state;
+    struct oneib_network *parent = add_network(scene, 4, 256);
+    parent->rate_gbps = 40;
+    oneib_network_add_static(parent, 0x98, ONEIB_LIMITED, &scene->err);
+    struct oneib_network *reservation = add_reservation(scene, 5, 4, 257);
+    reservation->uid = 5;
+    reservation->gid = 1;
+    reservation->rate_gbps = 40;
+    oneib_network_add_static(reservation, 0x98, ONEIB_LIMITED, &scene->err);
+    compute(scene);
+    assert_no_finding(scene, "attribute-ignored");
+}
+
+static void a_tenant_shares_no_partition_and_narrows_his_own_alone(void **state)
+{
+    struct scene *scene = *state;
+    struct oneib_network *network = add_network(scene, 4, 256);
+    network->uid = 5;
+    network->gid = 1;
+    network->reservations_share = true;
+    network->membership = ONEIB_LIMITED;
+    add_reservation(scene, 5, 4, 257);
+    add_host(scene, 1);
+    add_host(scene, 2);
+    add_nic(scene, 10, 0, 4, 1);
+    add_nic(scene, 11, 0, 5, 2);
+    compute(scene);
+    assert_listed(scene, 256, port_of(1), "limited");
+    assert_listed(scene, 256, port_of(2), "none");
+    assert_listed(scene, 257, port_of(2), "full");
+}
+
+static void a_reservation_is_no_wider_than_its_parent_says(void **state)
+{
+    struct scene *scene = *state;
+    add_network(scene, 4, 256)->membership = ONEIB_LIMITED;
+    add_reservation(scene, 5, 4, 257)->uid = 5;
+    add_host(scene, 1);
+    add_nic(scene, 10, 0, 5, 1);
+    compute(scene);
+    assert_listed(scene, 257, port_of(1), "limited");
 }
 
 static void keys_get_room_in_the_order_of_their_earliest_vm(void **state)
@@ -534,6 +625,11 @@ int main(void)
         SCENE_TEST(vms_on_a_refused_port_still_narrow_its_static_member),
         SCENE_TEST(a_claim_drops_a_static_member_too),
         SCENE_TEST(a_sharing_reservation_adds_no_static_members),
+        SCENE_TEST(a_tenants_network_names_no_static_members),
+        SCENE_TEST(a_reservation_has_what_its_parent_says),
+        SCENE_TEST(a_reservation_that_says_the_same_is_no_finding),
+        SCENE_TEST(a_tenant_shares_no_partition_and_narrows_his_own_alone),
+        SCENE_TEST(a_reservation_is_no_wider_than_its_parent_says),
         SCENE_TEST(keys_get_room_in_the_order_of_their_earliest_vm),
         SCENE_TEST(a_full_port_costs_nobody_else_anything),
         SCENE_TEST(fragment_and_static_members_get_room_first),

@@ -51,6 +51,8 @@ static void add_random_network(struct scene *scene, struct random_source *source
     if (chance(source, 3))
         network->parent_id = (uint32_t)random_below(source, NETWORKS + 1);
     network->reservations_share = chance(source, 3);
+    if (id % 4 == 3)
+        network->uid = network->gid = 5; /* a tenant's */
     network->membership = random_membership(source);
     network->device_invalid = chance(source, 20);
     if (chance(source, 5))
@@ -167,10 +169,24 @@ static const struct oneib_network *parent_in(const struct scene *scene,
     return network->parent_id == network->id ? NULL : network_by_id(scene, network->parent_id);
 }
 
+/* Whose word on InfiniBand counts: that of the first network of a row of reservations, if it is an
+ * operator's. */
+static const struct oneib_network *rules_in(const struct scene *scene,
+                                            const struct oneib_network *network)
+{
+    for (unsigned i = 0; i < NETWORKS && network; i++) {
+        if (!parent_in(scene, network))
+            return network->uid == 0 ? network : NULL;
+        network = parent_in(scene, network);
+    }
+    return NULL;
+}
+
 static bool is_sharer(const struct scene *scene, const struct oneib_network *network)
 {
     const struct oneib_network *parent = parent_in(scene, network);
-    return parent && parent->reservations_share;
+    const struct oneib_network *rules = parent ? rules_in(scene, parent) : NULL;
+    return rules && rules->reservations_share;
 }
 
 static unsigned valid_key(const struct oneib_network *network)
@@ -321,10 +337,12 @@ static bool is_of(const struct scene *scene, const struct oneib_attachment *nic,
     return home && home->id == home_id;
 }
 
-static bool is_static_of(const struct oneib_network *network, oneib_guid guid)
+static bool is_static_of(const struct scene *scene, const struct oneib_network *network,
+                         oneib_guid guid)
 {
-    for (size_t i = 0; i < network->static_count; i++)
-        if (network->static_members[i].guid == guid)
+    const struct oneib_network *rules = rules_in(scene, network);
+    for (size_t i = 0; rules && i < rules->static_count; i++)
+        if (rules->static_members[i].guid == guid)
             return true;
     return false;
 }
@@ -332,7 +350,7 @@ static bool is_static_of(const struct oneib_network *network, oneib_guid guid)
 static void assert_justified(const struct scene *scene, const struct oneib_network *home,
                              unsigned key, const struct oneib_member *member)
 {
-    if (is_static_of(home, member->guid) && !oneib_guid_in_site(member->guid, SITE))
+    if (is_static_of(scene, home, member->guid) && !oneib_guid_in_site(member->guid, SITE))
         return;
     for (size_t i = 0; i < scene->cloud.attachment_count; i++)
         if (is_of(scene, &scene->cloud.attachments[i], home->id) &&
@@ -382,8 +400,10 @@ static void assert_no_stranger(const struct scene *scene, unsigned key, oneib_gu
 static bool is_limited(const struct scene *scene, const struct oneib_attachment *nic)
 {
     const struct oneib_network *network = network_by_id(scene, nic->network_id);
+    const struct oneib_network *rules = rules_in(scene, network);
     return nic->narrowed || network->membership == ONEIB_LIMITED ||
-           home_of(scene, network)->membership == ONEIB_LIMITED;
+           home_of(scene, network)->membership == ONEIB_LIMITED ||
+           (rules && rules->membership == ONEIB_LIMITED);
 }
 
 static void assert_not_wider(const struct scene *scene, const struct oneib_network *home,
