@@ -345,7 +345,7 @@ int oneib_grants_server_send_bytes(struct oneib_grants_server *server,
                                    const uint8_t node[ONEIB_PUBLIC_KEY_SIZE], const void *bytes,
                                    size_t length, bool *sent, struct oneib_error *err)
 {
-    struct peer *peer = find_peer(server, node);
+    const struct peer *peer = find_peer(server, node);
     *sent = false;
     if (!peer || peer->route_length == 0)
         return 0;
@@ -356,8 +356,6 @@ int oneib_grants_server_send_bytes(struct oneib_grants_server *server,
         server->counts.sent++;
         return 0;
     }
-    if (error == EHOSTUNREACH)
-        peer->route_length = 0;
     if (is_out_of_reach(error))
         return 0;
     return oneib_fail(err, ONEIB_ERROR_SYSTEM, "sending to the service of a node: %s",
