@@ -135,6 +135,16 @@ static void follow(struct oneib_node *node, uint64_t serial, double now)
     acknowledge(node, serial);
 }
 
+/* Lists that were sent while it believed another one are owed from now on. */
+static void begin_to_believe(struct oneib_node *node, bool believes, double now)
+{
+    if (believes && !node->believes && node->owed_count > 0) {
+        node->owed_count = 0;
+        owe(node, now);
+    }
+    node->believes = believes;
+}
+
 static bool is_same_record(const struct oneib_vf_record *a, const struct oneib_vf_record *b)
 {
     return oneib_pci_compare(&a->vf, &b->vf) == 0 && strcmp(a->device, b->device) == 0 &&
@@ -186,18 +196,24 @@ int oneib_nodes_hear(struct oneib_nodes *nodes, struct oneib_node *node,
         tell(nodes, nodes->awaited ? ONEIB_NODES_NOW : ONEIB_NODES_LATER);
     }
     follow(node, follows, now);
-    node->believes = report->believes;
+    begin_to_believe(node, report->believes, now);
     node->heard_at = now;
     return 0;
 }
 
 /* ---- what follows from it ------------------------------------------------------------------ */
 
+/* A node that believes another daemon follows that one's lists: it owes us its reports alone. */
+static bool owes_a_list(const struct oneib_node *node)
+{
+    return node->believes && node->owed_count > 0;
+}
+
 /* When time alone makes the node silent. */
 static double silent_at(const struct oneib_node *node)
 {
     const double report_due = node->heard_at + ONEIB_NODE_SILENT_MS;
-    if (node->owed_count == 0)
+    if (!owes_a_list(node))
         return report_due;
     const double list_due = node->owed[0].at + ONEIB_SILENCE_MS;
     return list_due < report_due ? list_due : report_due;
@@ -209,7 +225,7 @@ enum oneib_node_state oneib_node_state(const struct oneib_node *node, double now
         return ONEIB_NODE_UNHEARD;
     if (now >= silent_at(node))
         return ONEIB_NODE_SILENT;
-    return node->owed_count > 0 ? ONEIB_NODE_AWAITED : ONEIB_NODE_FOLLOWS;
+    return owes_a_list(node) ? ONEIB_NODE_AWAITED : ONEIB_NODE_FOLLOWS;
 }
 
 double oneib_node_unheard_ms(const struct oneib_node *node, double now)

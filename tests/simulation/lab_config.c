@@ -138,7 +138,8 @@ int lab_config_write_named(struct lab *lab, const char *name, const char *sm,
     if (!instance->config || !instance->partitions ||
         find_address(instance->metrics_address, sizeof instance->metrics_address, err) < 0 ||
         find_address(grants, sizeof grants, err) < 0 ||
-        describe_daemon(lab, key, grants, &instance->known_as, err) < 0)
+        describe_daemon(lab, key, grants, &instance->known_as, err) < 0 ||
+        lab_played_daemon(lab, &instance->known_as, err) < 0)
         return -1;
     const struct place place = {.config = config,
                                 .partitions = partitions,

@@ -111,6 +111,11 @@ void lab_nodes_clear(struct lab *lab);
 #define LAB_MEMORY "/dev/shm" /* where LAB_NODES is a link to, if there is room */
 #define LAB_NODE_PROGRAMS "programs"
 
+/* The host's service is played; played services know of a further daemon. */
+int lab_play_host(struct lab *lab, uint32_t id, struct oneib_error *err);
+int lab_played_daemon(struct lab *lab, const struct oneib_ledger_daemon *daemon,
+                      struct oneib_error *err);
+
 /* Ports for this lab's daemon; other labs' daemons may run at the same time. */
 int lab_find_addresses(struct lab *lab, struct oneib_error *err);
 

@@ -275,7 +275,8 @@ int lab_add_hosts(struct lab *lab, unsigned vfs_total, struct oneib_error *err)
         /* ibsim's tables have 64 entries (PartitionCap); the driver of an mlx4 keeps the last one
          * to itself. */
         if (!name ||
-            lab_host_create(lab, name, "mlx4_0", "mlx4", guid, 63, vfs_total, &id, err) < 0)
+            lab_host_create(lab, name, "mlx4_0", "mlx4", guid, 63, vfs_total, &id, err) < 0 ||
+            lab_play_host(lab, id, err) < 0)
             return -1;
     }
     return 0;

@@ -27,6 +27,23 @@ struct oneib_sign_pair played_sign_pair(void)
     return pair;
 }
 
+/* One for all of them: each has threads of its own. */
+static void *shared_context;
+static size_t context_users;
+
+static void *use_context(void)
+{
+    if (context_users++ == 0)
+        shared_context = zmq_ctx_new();
+    return shared_context;
+}
+
+static void leave_context(void)
+{
+    if (--context_users == 0)
+        zmq_ctx_term(shared_context);
+}
+
 static void set(void *socket, int name, const void *value, size_t size)
 {
     require(zmq_setsockopt(socket, name, value, size) == 0, "its socket's options");
@@ -37,7 +54,7 @@ void played_node_connect(struct played_node *node, const char *address,
                          const uint8_t server[ONEIB_PUBLIC_KEY_SIZE])
 {
     const int no_linger = 0, interval_ms = 20;
-    *node = (struct played_node){.pair = *pair, .context = zmq_ctx_new()};
+    *node = (struct played_node){.pair = *pair, .context = use_context()};
     node->socket = node->context ? zmq_socket(node->context, ZMQ_DEALER) : NULL;
     require(node->socket != NULL, "its socket");
     set(node->socket, ZMQ_LINGER, &no_linger, sizeof no_linger);
@@ -53,7 +70,7 @@ void played_node_close(struct played_node *node)
     if (!node->context)
         return;
     zmq_close(node->socket);
-    zmq_ctx_term(node->context);
+    leave_context();
     *node = (struct played_node){0};
 }
 

@@ -20,6 +20,7 @@ static int begin(void **state)
     nodes = (struct oneib_nodes){.instance = INSTANCE};
     memset(&report, 0, sizeof report);
     report.complete = true;
+    report.believes = true;
     return 0;
 }
 
@@ -212,6 +213,26 @@ static void following_a_list_of_nobodys_is_following_none(void **state)
     assert_int_equal(oneib_node_state(node, 20), ONEIB_NODE_AWAITED);
 }
 
+/* It follows that one's lists, and reports all the same what it has. */
+static void a_node_that_believes_another_daemon_owes_no_list(void **state)
+{
+    (void)state;
+    struct oneib_node *node = one_node();
+    report.believes = false;
+    hear(node, 0, 0);
+    list(node, 42, 0);
+    hear(node, 0, 2000);
+    assert_int_equal(oneib_node_state(node, 2000), ONEIB_NODE_FOLLOWS);
+    assert_int_equal(oneib_node_state(node, 2000 + ONEIB_NODE_SILENT_MS), ONEIB_NODE_SILENT);
+    /* From now on it believes us. */
+    report.believes = true;
+    hear(node, 0, 3000);
+    assert_int_equal(oneib_node_state(node, 3000), ONEIB_NODE_AWAITED);
+    assert_int_equal(oneib_node_state(node, 4000), ONEIB_NODE_SILENT);
+    hear(node, node->serial, 4100);
+    assert_int_equal(oneib_node_state(node, 4100), ONEIB_NODE_FOLLOWS);
+}
+
 static void a_node_that_reports_no_more_is_silent(void **state)
 {
     (void)state;
@@ -312,6 +333,7 @@ int main(void)
         test(the_same_list_is_not_sent_again),
         test(a_service_that_began_anew_owes_the_list_again),
         test(following_a_list_of_nobodys_is_following_none),
+        test(a_node_that_believes_another_daemon_owes_no_list),
         test(a_node_that_reports_no_more_is_silent),
         test(following_is_news_for_whoever_waits_for_it),
         test(another_table_is_news_and_the_same_is_none),

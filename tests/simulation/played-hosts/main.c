@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * played-hosts KEYS DAEMONS: plays the services of a lab's hosts that have no simulated node: each
+ * does at once what it is told. KEYS has a line a host, "PUBLIC SECRET"; DAEMONS is as
+ * grants/daemons.h says. Both are read again when they grow. What a host is granted it reports as
+ * open; it believes the daemon whose host has the subnet manager, else the writer.
+ */
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/file.h"
+#include "grants/daemons.h"
+#include "played_node.h"
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <zmq.h>
+
+#define HOSTS_MAX 600
+#define FILE_MAX ((size_t)1 << 20)
+#define LOOK_MS 100
+#define REPORT_MS 1000.0
+/* Of a connection on which nothing comes: libzmq does not come back to who has refused it. */
+#define ANEW_MS 2000.0
+
+/* A host's connection to one daemon. */
+struct link {
+    struct played_node node;
+    struct oneib_list_name list; /* that came last */
+    struct oneib_grant_list *grants;
+    bool has_sm, is_writer;
+    double heard_at;
+};
+
+struct host {
+    struct oneib_curve_pair pair;
+    struct link links[ONEIB_DAEMONS_MAX];
+    double challenged_at;
+};
+
+static struct oneib_daemons daemons;
+static struct host hosts[HOSTS_MAX];
+static size_t host_count;
+static struct oneib_grants_message message; /* large */
+
+/* ---- files --------------------------------------------------------------------------------- */
+
+static void read_daemons(const char *path)
+{
+    oneib_autofree char *data = NULL;
+    size_t length;
+    struct oneib_error err;
+    struct oneib_daemons read;
+    if (oneib_file_read(path, FILE_MAX, &data, &length, &err) == 0 &&
+        oneib_daemons_parse(data, length, path, &read, &err) == 0 && read.count > daemons.count)
+        daemons = read;
+}
+
+static void read_keys(const char *path)
+{
+    char public[ONEIB_KEY_TEXT_SIZE], secret[ONEIB_KEY_TEXT_SIZE];
+    size_t count = 0;
+    oneib_autofclose FILE *file = fopen(path, "re");
+    while (file && count < HOSTS_MAX && fscanf(file, "%64s %64s", public, secret) == 2) {
+        struct oneib_curve_pair pair;
+        if (!oneib_key_parse(public, pair.public) || !oneib_key_parse(secret, pair.secret))
+            return;
+        if (count++ == host_count)
+            hosts[host_count++].pair = pair;
+    }
+}
+
+/* ---- a host -------------------------------------------------------------------------------- */
+
+static void connect_link(struct host *host, size_t daemon)
+{
+    struct link *link = &host->links[daemon];
+    played_node_close(&link->node);
+    played_node_connect(&link->node, daemons.items[daemon].address, &host->pair,
+                        daemons.items[daemon].curve);
+    link->heard_at = oneib_now_ms();
+}
+
+static size_t believed(const struct host *host)
+{
+    size_t best = 0;
+    for (size_t i = 1; i < daemons.count; i++) {
+        const struct link *link = &host->links[i], *other = &host->links[best];
+        if (link->has_sm != other->has_sm ? link->has_sm : link->is_writer && !other->is_writer)
+            best = i;
+    }
+    return best;
+}
+
+static void add_records(const struct oneib_grant_list *grants, struct oneib_report_message *report)
+{
+    for (size_t i = 0; grants && i < grants->count; i++) {
+        const struct oneib_grant *grant = &grants->items[i];
+        struct oneib_vf_record *record = &report->records[report->count++];
+        *record = (struct oneib_vf_record){
+            .vf = {.bus = (uint8_t)(1 + i / 256),
+                   .slot = (uint8_t)(i / 8 % 32),
+                   .function = (uint8_t)(i % 8)},
+            .index = (uint16_t)i,
+            .port = grant->port,
+            .vm_id = grant->vm_id,
+            .nic_id = grant->nic_id,
+            .network_id = grant->network_id,
+            .pkey = grant->pkey,
+            .limited = grant->limited,
+            .stage = ONEIB_VF_OPEN,
+            .guid = ONEIB_VF_GUID_SET,
+            .in_domain = true,
+        };
+        memcpy(record->device, grant->device, sizeof record->device);
+    }
+}
+
+static void report(struct host *host)
+{
+    const size_t best = believed(host);
+    for (size_t i = 0; i < daemons.count; i++) {
+        message = (struct oneib_grants_message){.kind = ONEIB_GRANTS_REPORT};
+        message.report.believes = i == best;
+        if (i == best)
+            message.report.follows = host->links[i].list;
+        message.report.boot[0] = 1;
+        message.report.complete = true;
+        add_records(host->links[best].grants, &message.report);
+        played_node_say(&host->links[i].node, &message);
+    }
+}
+
+static void keep_list(struct link *link, const struct oneib_list_message *list)
+{
+    link->list = list->name;
+    if (!link->grants)
+        link->grants = malloc(sizeof *link->grants);
+    if (!link->grants)
+        abort();
+    *link->grants = list->grants;
+}
+
+/* Whether its list, or whom the host believes, is another. */
+static bool hear(struct link *link, const struct oneib_ledger_daemon *daemon)
+{
+    bool changed = false;
+    while (played_node_hear(&link->node, daemon->sign, &message, 0)) {
+        const struct oneib_daemon_role *role =
+            message.kind == ONEIB_GRANTS_LIST ? &message.list.role : &message.life.role;
+        changed |= link->has_sm != role->has_sm || link->is_writer != role->is_writer;
+        link->has_sm = role->has_sm;
+        link->is_writer = role->is_writer;
+        link->heard_at = oneib_now_ms();
+        if (message.kind != ONEIB_GRANTS_LIST)
+            continue;
+        keep_list(link, &message.list);
+        changed = true;
+    }
+    return changed;
+}
+
+static void challenge(struct host *host)
+{
+    for (size_t i = 0; i < daemons.count; i++) {
+        struct link *link = &host->links[i];
+        if (!link->node.socket || oneib_now_ms() - link->heard_at > ANEW_MS) {
+            link->has_sm = link->is_writer = false;
+            connect_link(host, i);
+        }
+        message = (struct oneib_grants_message){.kind = ONEIB_GRANTS_CHALLENGE};
+        message.challenge.nonce[0] = 1;
+        played_node_say(&link->node, &message);
+    }
+}
+
+static void go_on(struct host *host)
+{
+    bool due = false;
+    for (size_t i = 0; i < daemons.count; i++)
+        if (host->links[i].node.socket)
+            due |= hear(&host->links[i], &daemons.items[i]);
+    if (oneib_now_ms() - host->challenged_at >= REPORT_MS) {
+        host->challenged_at = oneib_now_ms();
+        challenge(host);
+        due = true;
+    }
+    if (due)
+        report(host);
+}
+
+static void await_something(void)
+{
+    static zmq_pollitem_t items[HOSTS_MAX * ONEIB_DAEMONS_MAX];
+    int count = 0;
+    for (size_t i = 0; i < host_count; i++)
+        for (size_t j = 0; j < daemons.count; j++)
+            if (hosts[i].links[j].node.socket)
+                items[count++] =
+                    (zmq_pollitem_t){.socket = hosts[i].links[j].node.socket, .events = ZMQ_POLLIN};
+    zmq_poll(items, count, LOOK_MS);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc != 3)
+        return 2;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    for (;;) {
+        read_daemons(argv[2]);
+        read_keys(argv[1]);
+        for (size_t i = 0; i < host_count; i++)
+            go_on(&hosts[i]);
+        await_something();
+    }
+}
