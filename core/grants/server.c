@@ -399,6 +399,7 @@ static bool set_numbers(void *router, const char *listen)
         {ZMQ_HANDSHAKE_IVL, HANDSHAKE_TIMEOUT_MS},
         {ZMQ_ROUTER_MANDATORY, 1},
         {ZMQ_CURVE_SERVER, 1},
+        {ZMQ_TCP_MAXRT, UNANSWERED_MS},
         {ZMQ_TCP_KEEPALIVE, 1},
         {ZMQ_TCP_KEEPALIVE_IDLE, 15},
         {ZMQ_TCP_KEEPALIVE_INTVL, 5},
