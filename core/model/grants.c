@@ -461,7 +461,8 @@ static int find_holders(struct work *work, struct oneib_error *err)
         if (!is_lost(work, &work->input->nodes[i]) &&
             add_holders_of(work, &work->input->nodes[i], err) < 0)
             return -1;
-    oneib_stable_sort(work->holders, work->holder_count, sizeof *work->holders, compare_holders);
+    if (work->holder_count)
+        qsort(work->holders, work->holder_count, sizeof *work->holders, compare_holders);
     return 0;
 }
 
@@ -558,7 +559,14 @@ static int add_hosts(struct work *work, struct oneib_grants *grants, struct onei
     return 0;
 }
 
-static void sort_placed(struct work *work)
+static void sort_seats(struct work *work)
+{
+    if (work->placed_count)
+        qsort(work->placed, work->placed_count, sizeof *work->placed, compare_placed);
+}
+
+/* What is held comes behind what is sorted, and there is little of it, mostly none. */
+static void sort_held(struct work *work)
 {
     oneib_stable_sort(work->placed, work->placed_count, sizeof *work->placed, compare_placed);
 }
@@ -577,10 +585,10 @@ static int compute(struct work *work, struct oneib_grants *grants, struct oneib_
 {
     if (grant_seats(work, err) < 0)
         return -1;
-    sort_placed(work);
+    sort_seats(work);
     if (hold_grants(work, err) < 0)
         return -1;
-    sort_placed(work);
+    sort_held(work);
     drop_repetitions(work);
     return settle_guids(work, err) < 0 ? -1 : add_hosts(work, grants, err);
 }

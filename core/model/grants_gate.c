@@ -197,7 +197,7 @@ static int list_uses(struct gating *gating, struct oneib_error *err)
     return 0;
 }
 
-/* The first of the port and key; how many there are is *count. */
+/* The first of the port and key, NULL: none; how many there are is *count. */
 static const struct port_use *find_uses(const struct gating *gating, oneib_guid port,
                                         oneib_pkey pkey, size_t *count)
 {
@@ -213,7 +213,7 @@ static const struct port_use *find_uses(const struct gating *gating, oneib_guid 
     for (*count = 0; low + *count < gating->use_count &&
                      compare_uses(&gating->uses[low + *count], &wanted) == 0;)
         ++*count;
-    return &gating->uses[low];
+    return *count ? &gating->uses[low] : NULL;
 }
 
 static bool is_used(const struct gating *gating, oneib_guid port, oneib_pkey pkey)
@@ -338,7 +338,7 @@ static int list_entries(struct gating *gating, struct oneib_error *err)
     return 0;
 }
 
-/* The first entry with that key; how many there are, of all clusters and ports, is *count. */
+/* The first entry with that key, NULL: none; how many there are, of all clusters and ports, is *count. */
 static struct entry *entries_of_key(const struct gating *gating, oneib_pkey pkey, size_t *count)
 {
     size_t low = 0, high = gating->entry_count;
@@ -352,7 +352,7 @@ static struct entry *entries_of_key(const struct gating *gating, oneib_pkey pkey
     for (*count = 0;
          low + *count < gating->entry_count && gating->entries[low + *count].pkey == pkey;)
         ++*count;
-    return &gating->entries[low];
+    return *count ? &gating->entries[low] : NULL;
 }
 
 static const struct entry *find_entry(const struct gating *gating, oneib_pkey pkey,
