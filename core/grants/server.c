@@ -22,9 +22,9 @@
 
 #define BACKLOG 4096 /* all nodes of a site at once, after a restart */
 #define HANDSHAKE_TIMEOUT_MS 10000
-#define RECEIVE_MAX                                                                                \
-    16             /* messages that wait, for each connection: a node says some two a second       \
-                    */
+#define UNANSWERED_MS 20000 /* what was sent has not even reached the other's kernel */
+/* Messages that wait, for each connection: a node says some two a second. */
+#define RECEIVE_MAX 16
 #define SEND_MAX 8 /* likewise: lists and signs of life that a slow one has not taken */
 #define MESSAGES_A_SECOND 100
 #define DROPPED_AT_ONCE 1000 /* then others are let in between */

@@ -21,8 +21,8 @@
 #define PATIENCE_MS 30000
 
 /* Refused with EPERM, and good for nothing else: the owner of the file that is replaced is kept
- * where the process may. */
-static const char *const may_be_refused[] = {"fchown", NULL};
+ * where the process may; libzmq's keys are kept from swapping where it may. */
+static const char *const may_be_refused[] = {"fchown", "mlock", "munlock", NULL};
 
 /* ---- sets of names ------------------------------------------------------------------------ */
 
