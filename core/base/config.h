@@ -51,8 +51,10 @@ struct oneib_config {
     } one;
 
     struct {
-        uint16_t first; /* pkeys.first, 1-32766; default 256: room below for the operator's own */
-        uint16_t last;  /* pkeys.last, first-32766; default 32766 */
+        uint16_t first;   /* pkeys.first, 1-32766; default 256: room below for the operator's own */
+        uint16_t last;    /* pkeys.last, first-32766; default 32766 */
+        uint32_t resting; /* pkeys.resting, 1-32766: keys of one user's deleted networks that hosts
+                             may still hold, before the user gets no new one; default 16 */
     } pkeys;
 
     struct {

@@ -384,7 +384,7 @@ static int make_clusters(struct oneib_work *work, struct oneib_error *err)
 static int compute(struct oneib_work *work, struct oneib_error *err)
 {
     if (oneib_fragment_examine(work, err) < 0 || oneib_entitle(work, err) < 0 ||
-        oneib_request_keys(work, err) < 0 || oneib_examine_attachments(work, err) < 0 ||
+        oneib_plan_keys(work, err) < 0 || oneib_examine_attachments(work, err) < 0 ||
         oneib_bar_claims(work, err) < 0 || oneib_collect_statics(work, err) < 0 ||
         oneib_index_ports(work, err) < 0 || oneib_make_seats(work, err) < 0 ||
         oneib_judge_seats(work, err) < 0 || oneib_fill_tables(work, err) < 0 ||
@@ -422,6 +422,8 @@ int oneib_desired_compute(const struct oneib_desired_input *input, struct oneib_
     work->fragment = input->fragment ? input->fragment : &no_fragment;
     work->subnet = input->subnet;
     work->in_force = input->in_force;
+    work->ledger = input->ledger;
+    work->keys_stay = input->keys_stay;
     work->desired = desired;
     work->findings = &desired->findings;
 
@@ -523,6 +525,9 @@ void oneib_desired_clear(struct oneib_desired *desired)
     free(desired->seats);
     free(desired->clusters);
     free(desired->requests);
+    free(desired->copies);
+    free(desired->unused);
+    free(desired->idle);
     free(desired->sharers);
     free(desired->barred);
     free(desired->rooms);

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "model/cloud.h"
 #include "model/finding.h"
+#include "model/ledger.h"
 #include "model/partition.h"
 #include "model/subnet.h"
 #include <stdbool.h>
@@ -21,6 +22,7 @@
 struct oneib_policy {
     uint16_t site;
     oneib_pkey pkey_first, pkey_last; /* range that new keys are taken from */
+    uint32_t resting_max; /* of a tenant's keys; with as many the tenant gets no new one */
     bool default_ipoib;
     const oneib_guid *default_full_members; /* borrowed */
     size_t default_full_count;
@@ -33,7 +35,9 @@ struct oneib_policy {
 };
 
 struct oneib_desired_input {
-    const struct oneib_cloud *cloud; /* sorted */
+    const struct oneib_cloud *cloud;   /* sorted */
+    const struct oneib_ledger *ledger; /* never NULL: who has which key */
+    bool keys_stay; /* the ledger is not to be relied on: no key is given or taken by it */
     const struct oneib_policy *policy;
     const struct oneib_partition_table *fragment; /* NULL: none */
     const struct oneib_subnet
@@ -91,11 +95,25 @@ struct oneib_desired_seat {
     bool is_source;     /* the host that a migration leaves */
 };
 
-/* A network that needs a key of its own. */
+/* A network that is to have this key in the ledger. */
 struct oneib_key_request {
     uint32_t network_id;
-    oneib_pkey pkey; /* the key proposed: the lowest of the range that nobody holds; 0: the range is
-                        used up */
+    uint32_t owner;  /* its uid */
+    oneib_pkey pkey; /* from the ring, or, of an operator's network, what its VLAN_ID wishes; 0:
+                        there is none for it, a finding says why */
+};
+
+/* A network whose VLAN_ID is to show this key, which it has in the ledger. */
+struct oneib_key_copy {
+    uint32_t network_id;
+    oneib_pkey pkey;
+};
+
+/* An entry of the ledger that nobody needs: its key is to rest. */
+struct oneib_unused_key {
+    uint32_t network_id;
+    bool is_sharer; /* it has its parent's partition now; else it is not in the cloud, which only
+                       oned itself can confirm */
 };
 
 /* A reservation that shares its parent's partition. */
@@ -132,6 +150,13 @@ struct oneib_desired {
     size_t cluster_count, cluster_capacity;
     struct oneib_key_request *requests; /* by network id */
     size_t request_count, request_capacity;
+    oneib_pkey next;               /* the ledger's, once the requests are met */
+    struct oneib_key_copy *copies; /* by network id */
+    size_t copy_count, copy_capacity;
+    struct oneib_unused_key *unused; /* by network id */
+    size_t unused_count, unused_capacity;
+    oneib_pkey *idle; /* by key: keys that rest and that nobody can hold any more */
+    size_t idle_count, idle_capacity;
     struct oneib_sharer *sharers; /* by network id */
     size_t sharer_count, sharer_capacity;
     struct oneib_barred_key *barred; /* by port GUID, then key; each pair once */

@@ -5,7 +5,8 @@
  *
  *   desired_fragment.c  the operator's partitions: what they take and what they must not be
  *   desired_switched.c  networks that another driver serves now: which are kept for NICs' sake
- *   desired_keys.c      entitlement of networks, key requests, claims
+ *   desired_keys.c      entitlement of networks by the ledger, claims
+ *   desired_wishes.c    what is to change in the ledger, and in the copies that networks have
  *   desired_statics.c   static members
  *   desired_ports.c     host ports, and which port an attachment uses: seats
  *   desired_states.c    what stands against a seat: unknown state, adapters of two kinds, claims
@@ -89,6 +90,8 @@ struct oneib_work {
     const struct oneib_partition_table *fragment; /* never NULL */
     const struct oneib_subnet *subnet;            /* may be NULL */
     const struct oneib_partition_table *in_force; /* may be NULL */
+    const struct oneib_ledger *ledger;            /* never NULL */
+    bool keys_stay;                               /* nothing is given, nothing taken */
     struct oneib_desired *desired;
     struct oneib_findings *findings;
     struct oneib_fragment_use fragment_use;
@@ -128,7 +131,6 @@ int oneib_say_new_on_switched(struct oneib_work *work, const struct oneib_attach
 
 /* desired_keys.c */
 int oneib_entitle(struct oneib_work *work, struct oneib_error *err);
-int oneib_request_keys(struct oneib_work *work, struct oneib_error *err);
 /* Fills desired->barred: the keys that a VM on the port's host claims without being entitled to
  * them. */
 int oneib_bar_claims(struct oneib_work *work, struct oneib_error *err);
@@ -138,6 +140,11 @@ bool oneib_is_barred(const struct oneib_desired *desired, oneib_guid port, oneib
 /* The entry, or NULL. */
 const struct oneib_barred_key *oneib_barred_key(const struct oneib_desired *desired,
                                                 oneib_guid port, oneib_pkey pkey);
+
+/* desired_wishes.c */
+/* Fills desired->requests, ->next, ->copies, ->unused and ->idle. A network whose operator wishes a
+ * key that it cannot have, and that has none, is KEY_CONFLICT. */
+int oneib_plan_keys(struct oneib_work *work, struct oneib_error *err);
 
 /* desired_statics.c */
 int oneib_collect_statics(struct oneib_work *work, struct oneib_error *err);
@@ -170,6 +177,9 @@ int oneib_count_multicast(struct oneib_work *work, struct oneib_error *err);
 /* Shared by all of them. */
 /* Full only when both are. */
 enum oneib_membership oneib_narrower(enum oneib_membership a, enum oneib_membership b);
+/* The key that the ledger says the network has; 0: none. Of one that shares its parent's partition
+ * it is of no use. */
+oneib_pkey oneib_key_of(const struct oneib_work *work, const struct oneib_network *network);
 /* The key that the network's document states; 0 unless it is one that a network may have. */
 oneib_pkey oneib_stated_key(const struct oneib_network *network);
 /* The key that the NIC's own copy of VLAN_ID claims; 0 unless it is one that a network may have. */

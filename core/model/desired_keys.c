@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Which network may use which key, which networks need one, and which claims bar a key from a port.
- */
+/* Which network may use which key, and which claims bar a key from a port. */
 #include "base/array.h"
 #include "model/desired_internal.h"
 #include <inttypes.h>
@@ -48,14 +47,10 @@ const struct oneib_network *oneib_key_giver(const struct oneib_work *work,
     return oneib_shares_its_parents(work, network) ? oneib_parent_of(work, network) : network;
 }
 
-/* oned copies the parent's VLAN_ID into a reservation. That copy is nobody's decision, and must not
- * let it in. */
-static bool holds_its_parents_key(const struct oneib_work *work,
-                                  const struct oneib_network *network)
+oneib_pkey oneib_key_of(const struct oneib_work *work, const struct oneib_network *network)
 {
-    const struct oneib_network *parent = oneib_parent_of(work, network);
-    return parent && oneib_stated_key(network) != 0 &&
-           oneib_stated_key(parent) == oneib_stated_key(network);
+    const struct oneib_ledger_network *entry = oneib_ledger_network(work->ledger, network->id);
+    return entry ? entry->pkey : 0;
 }
 
 static int entitle_nested(struct oneib_work *work, const struct oneib_network *network,
@@ -72,21 +67,8 @@ static int entitle_nested(struct oneib_work *work, const struct oneib_network *n
         oneib_name_network(work, network->parent_id).text);
 }
 
-static int say_conflict(struct oneib_work *work, const struct oneib_network *network,
-                        const struct oneib_network *owner, struct oneib_error *err)
-{
-    const bool comes_later = network->other_driver && !owner->other_driver;
-    return oneib_findings_add(
-        work->findings, ONEIB_WARNING, "pkey-conflict", "give one of the two another VLAN_ID", err,
-        "%s has the same P_Key 0x%04x (VLAN_ID %u) as %s: the %s has it, network %" PRIu32
-        " gets no members",
-        oneib_name_network(work, network->id).text, network->pkey, network->pkey,
-        oneib_name_network(work, owner->id).text, comes_later ? "InfiniBand one" : "lower id",
-        network->id);
-}
-
 static int say_reserved(struct oneib_work *work, const struct oneib_network *network,
-                        struct oneib_error *err)
+                        oneib_pkey pkey, struct oneib_error *err)
 {
     return oneib_findings_add(work->findings, ONEIB_WARNING, "pkey-reserved",
                               "give the network another VLAN_ID, or take the partition out of the "
@@ -94,18 +76,7 @@ static int say_reserved(struct oneib_work *work, const struct oneib_network *net
                               err,
                               "%s has P_Key 0x%04x (VLAN_ID %u), which the "
                               "operator's fragment uses: it gets no members",
-                              oneib_name_network(work, network->id).text, network->pkey,
-                              network->pkey);
-}
-
-static int say_invalid(struct oneib_work *work, const struct oneib_network *network,
-                       struct oneib_error *err)
-{
-    return oneib_findings_add(
-        work->findings, ONEIB_WARNING, "pkey-invalid",
-        "set VLAN_ID to a decimal number from 1 to 32766, or remove it to have a P_Key chosen", err,
-        "%s has a VLAN_ID that is no P_Key: it gets no members",
-        oneib_name_network(work, network->id).text);
+                              oneib_name_network(work, network->id).text, pkey, pkey);
 }
 
 static bool may_be_entitled(const struct oneib_work *work, size_t index)
@@ -113,80 +84,37 @@ static bool may_be_entitled(const struct oneib_work *work, size_t index)
     return !work->cloud->networks[index].other_driver || work->kept[index];
 }
 
-/* owners: index of the network that has each key so far, ONEIB_NO_INDEX: nobody. */
-static int entitle_own(struct oneib_work *work, uint32_t index, uint32_t *owners,
-                       struct oneib_error *err)
+/* The ledger gives no key to two networks. */
+static int entitle_own(struct oneib_work *work, uint32_t index, struct oneib_error *err)
 {
     const struct oneib_network *network = &work->cloud->networks[index];
     struct oneib_entitlement *entitlement = &work->entitlements[index];
+    const oneib_pkey pkey = oneib_key_of(work, network);
     *entitlement = (struct oneib_entitlement){
         .cluster = index,
         .verdict = ONEIB_VERDICT_NO_KEY,
         .membership = (uint8_t)oneib_network_membership(work->cloud, network)};
-
-    if (network->key_state == ONEIB_KEY_MISSING || holds_its_parents_key(work, network))
-        return 0;
-    oneib_pkey pkey = oneib_stated_key(network);
-    /* What it has in front of its malformed part is oned's: it keeps the key, and uses it not. */
-    if (network->unreadable) {
-        if (pkey && owners[pkey] == ONEIB_NO_INDEX) {
-            owners[pkey] = index;
-            entitlement->pkey = pkey;
-        }
-        return 0;
-    }
     if (pkey == 0)
-        return say_invalid(work, network, err);
+        return 0;
     if (work->fragment_use.keys[pkey]) {
         entitlement->verdict = ONEIB_VERDICT_KEY_CONFLICT;
-        return say_reserved(work, network, err);
+        return say_reserved(work, network, pkey, err);
     }
-    if (owners[pkey] != ONEIB_NO_INDEX) {
-        entitlement->verdict = ONEIB_VERDICT_KEY_CONFLICT;
-        return say_conflict(work, network, &work->cloud->networks[owners[pkey]], err);
-    }
-    owners[pkey] = index;
+    /* One that is unreadable keeps the key, and uses it not. */
     entitlement->pkey = pkey;
-    entitlement->verdict = ONEIB_VERDICT_MEMBER;
+    if (!network->unreadable)
+        entitlement->verdict = ONEIB_VERDICT_MEMBER;
     return 0;
 }
 
-/* Those of InfiniBand, or those that another driver serves. */
-static int entitle_owners_of(struct oneib_work *work, bool switched, uint32_t *owners,
-                             struct oneib_error *err)
+static int entitle_owners(struct oneib_work *work, struct oneib_error *err)
 {
     for (size_t i = 0; i < work->cloud->network_count; i++)
-        if (!work->cloud->networks[i].other_driver == !switched && may_be_entitled(work, i) &&
+        if (may_be_entitled(work, i) &&
             !oneib_shares_its_parents(work, &work->cloud->networks[i]) &&
-            entitle_own(work, (uint32_t)i, owners, err) < 0)
+            entitle_own(work, (uint32_t)i, err) < 0)
             return -1;
     return 0;
-}
-
-/* What another driver's network has for a VLAN_ID must not cost an InfiniBand network its key. */
-static int entitle_owners(struct oneib_work *work, uint32_t *owners, struct oneib_error *err)
-{
-    memset(owners, 0xff, ONEIB_PKEY_COUNT * sizeof *owners);
-    return entitle_owners_of(work, false, owners, err) < 0 ||
-                   entitle_owners_of(work, true, owners, err) < 0
-               ? -1
-               : 0;
-}
-
-/* Nodes know only the copy of its VLAN_ID in the NIC, and map a VF to where that key is. */
-static int say_differs(struct oneib_work *work, const struct oneib_network *network,
-                       oneib_pkey pkey, struct oneib_error *err)
-{
-    oneib_autotext struct oneib_text remedy = {0};
-    oneib_text_printf(&remedy, "set VLAN_ID of %s to %u", oneib_network_shown(network).text, pkey);
-    if (oneib_text_failed(&remedy))
-        return oneib_fail_memory(err);
-    return oneib_findings_add(work->findings, ONEIB_WARNING, "reservation-key-differs", remedy.data,
-                              err,
-                              "%s shares the partition of %s, and its own VLAN_ID is not that "
-                              "P_Key, 0x%04x (VLAN_ID %u): hosts give its VMs no InfiniBand",
-                              oneib_name_network(work, network->id).text,
-                              oneib_name_network(work, network->parent_id).text, pkey, pkey);
 }
 
 /* It has no key of its own, whatever its document says: the parent's, or none. */
@@ -209,8 +137,6 @@ static int entitle_sharer(struct oneib_work *work, uint32_t index, struct oneib_
         return -1;
     desired->sharers[desired->sharer_count++] =
         (struct oneib_sharer){.network_id = network->id, .cluster_id = parent->id};
-    if (entitlement->pkey && oneib_stated_key(network) != entitlement->pkey)
-        return say_differs(work, network, entitlement->pkey, err);
     return 0;
 }
 
@@ -223,14 +149,6 @@ static int entitle_sharers(struct oneib_work *work, struct oneib_error *err)
     return 0;
 }
 
-static int entitle_all(struct oneib_work *work, struct oneib_error *err)
-{
-    uint32_t *owners = malloc(ONEIB_PKEY_COUNT * sizeof *owners);
-    int outcome = owners ? entitle_owners(work, owners, err) : oneib_fail_memory(err);
-    free(owners);
-    return outcome < 0 ? -1 : entitle_sharers(work, err);
-}
-
 int oneib_entitle(struct oneib_work *work, struct oneib_error *err)
 {
     const size_t count = work->cloud->network_count;
@@ -240,110 +158,10 @@ int oneib_entitle(struct oneib_work *work, struct oneib_error *err)
     for (size_t i = 0; i < count; i++)
         work->entitlements[i] = (struct oneib_entitlement){.cluster = ONEIB_NO_INDEX,
                                                            .verdict = ONEIB_VERDICT_NO_NETWORK};
-    if (oneib_find_switched(work, err) < 0 || entitle_all(work, err) < 0)
+    if (oneib_find_switched(work, err) < 0 || entitle_owners(work, err) < 0 ||
+        entitle_sharers(work, err) < 0)
         return -1;
     return oneib_say_switched(work, err);
-}
-
-static void hold_partitions(bool *held, const struct oneib_partition_table *table)
-{
-    for (size_t i = 0; table && i < table->count; i++)
-        held[table->items[i].pkey & ONEIB_PKEY_DEFAULT] = true;
-}
-
-/* Whoever may come back with a key holds it: conflicting networks, copies, and VMs that are powered
- * off. */
-static void mark_held_keys(const struct oneib_work *work, bool *held)
-{
-    for (size_t i = 0; i < work->cloud->network_count; i++)
-        held[oneib_stated_key(&work->cloud->networks[i])] = true;
-    for (size_t i = 0; i < work->cloud->attachment_count; i++)
-        held[oneib_claimed_key(&work->cloud->attachments[i])] = true;
-    hold_partitions(held, work->fragment);
-    hold_partitions(held, work->in_force);
-}
-
-/* The lowest free key from *next on, 0 when there is none; *next moves behind it. */
-static oneib_pkey next_free_key(const struct oneib_work *work, const bool *held, unsigned *next)
-{
-    unsigned last =
-        work->policy->pkey_last < ONEIB_PKEY_LAST ? work->policy->pkey_last : ONEIB_PKEY_LAST;
-    while (*next <= last && held[*next])
-        ++*next;
-    return *next <= last ? (oneib_pkey)(*next)++ : 0;
-}
-
-static bool needs_a_key(const struct oneib_work *work, const struct oneib_network *network)
-{
-    const struct oneib_network *parent = oneib_parent_of(work, network);
-    if (network->being_created || network->other_driver)
-        return false;
-    if (oneib_shares_its_parents(work, network) || network->unreadable ||
-        (parent && parent->unreadable))
-        return false; /* of what cannot be read nobody knows whether it shares or needs one */
-    return network->key_state == ONEIB_KEY_MISSING || holds_its_parents_key(work, network);
-}
-
-static int say_needs_key(struct oneib_work *work, const struct oneib_network *network,
-                         struct oneib_error *err)
-{
-    if (!holds_its_parents_key(work, network))
-        return 0;
-    return oneib_findings_add(work->findings, ONEIB_NOTICE, "reservation-needs-key", NULL, err,
-                              "%s is a reservation from %s and still has a copy of its P_Key "
-                              "0x%04x: it is waiting for one of its own",
-                              oneib_name_network(work, network->id).text,
-                              oneib_name_network(work, network->parent_id).text, network->pkey);
-}
-
-static int say_exhausted(struct oneib_work *work, size_t without, uint32_t first_id,
-                         struct oneib_error *err)
-{
-    if (without == 0)
-        return 0;
-    return oneib_findings_add(work->findings, ONEIB_WARNING, "pkeys-exhausted",
-                              "widen pkeys.first and pkeys.last in oneib.conf, or remove networks "
-                              "that are not used",
-                              err,
-                              "no free P_Key is left in %u-%u: %zu networks are without one, the "
-                              "first is %s",
-                              work->policy->pkey_first, work->policy->pkey_last, without,
-                              oneib_name_network(work, first_id).text);
-}
-
-static int request_from(struct oneib_work *work, const bool *held, struct oneib_error *err)
-{
-    struct oneib_desired *desired = work->desired;
-    unsigned next =
-        work->policy->pkey_first > ONEIB_PKEY_FIRST ? work->policy->pkey_first : ONEIB_PKEY_FIRST;
-    size_t without = 0;
-    uint32_t first_without = 0;
-    for (size_t i = 0; i < work->cloud->network_count; i++) {
-        const struct oneib_network *network = &work->cloud->networks[i];
-        if (!needs_a_key(work, network))
-            continue;
-        oneib_pkey pkey = next_free_key(work, held, &next);
-        if (pkey == 0 && without++ == 0)
-            first_without = network->id;
-        if (oneib_reserve(&desired->requests, &desired->request_capacity,
-                          desired->request_count + 1, sizeof *desired->requests, err) < 0 ||
-            say_needs_key(work, network, err) < 0)
-            return -1;
-        desired->requests[desired->request_count++] =
-            (struct oneib_key_request){.network_id = network->id, .pkey = pkey};
-    }
-    return say_exhausted(work, without, first_without, err);
-}
-
-int oneib_request_keys(struct oneib_work *work, struct oneib_error *err)
-{
-    bool *held = calloc(ONEIB_PKEY_COUNT, sizeof *held);
-    if (!held)
-        return oneib_fail_memory(err);
-    mark_held_keys(work, held);
-    int outcome = request_from(work, held, err);
-    free(held);
-    return outcome;
 }
 
 /* The key that the attachment claims without being entitled to it; 0: it does not. */

@@ -24,7 +24,7 @@ static void find_in_force(const struct oneib_work *work, bool *in_force)
         const struct oneib_network *network = oneib_cluster_name_parse(table->items[i].name, &id)
                                                   ? oneib_cloud_network(work->cloud, id)
                                                   : NULL;
-        if (network && oneib_stated_key(network) == table->items[i].pkey)
+        if (network && oneib_key_of(work, network) == table->items[i].pkey)
             in_force[network - work->cloud->networks] = true;
     }
 }
@@ -41,7 +41,7 @@ static void keep_networks_of(struct oneib_work *work, const bool *in_force,
         return;
     const size_t giver = (size_t)(oneib_key_giver(work, network) - work->cloud->networks);
     const oneib_pkey claimed = oneib_claimed_key(attachment);
-    if (claimed == 0 || claimed != oneib_stated_key(&work->cloud->networks[giver]) ||
+    if (claimed == 0 || claimed != oneib_key_of(work, &work->cloud->networks[giver]) ||
         (network->other_driver && !in_force[giver]))
         return;
     work->kept[network - work->cloud->networks] = true;

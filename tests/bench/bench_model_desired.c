@@ -147,16 +147,30 @@ static double follow(const struct oneib_cloud *cloud, const struct oneib_desired
     return now() - start;
 }
 
+/* Every network has the key in its VLAN_ID. */
+static struct oneib_ledger ledger;
+
 /* *members: how many lines of members the file has. */
 static struct step_times run(struct oneib_cloud *cloud, struct oneib_roster *before,
                              size_t *members, struct oneib_error *err)
 {
-    const struct oneib_policy policy = {
-        .pkey_first = 256, .pkey_last = 32766, .hold_share = 0.5, .hold_minimum = 16};
-    const struct oneib_desired_input input = {.cloud = cloud, .policy = &policy};
+    const struct oneib_policy policy = {.pkey_first = 256,
+                                        .pkey_last = 32766,
+                                        .resting_max = 16,
+                                        .hold_share = 0.5,
+                                        .hold_minimum = 16};
+    const struct oneib_desired_input input = {.cloud = cloud, .ledger = &ledger, .policy = &policy};
     struct oneib_desired desired;
     struct oneib_text text = {0};
     struct oneib_partition_table parsed = {0};
+    for (size_t i = ledger.network_count; i < cloud->network_count; i++)
+        if (oneib_ledger_give(&ledger,
+                              &(struct oneib_ledger_network){
+                                  .network_id = cloud->networks[i].id,
+                                  .pkey = cloud->networks[i].pkey,
+                              },
+                              err) < 0)
+            stop("ledger", err);
 
     double processor = read_clock(CLOCK_PROCESS_CPUTIME_ID);
     double start = now();

@@ -26,6 +26,9 @@
 struct scene {
     struct oneib_cloud cloud;
     struct oneib_policy policy;
+    struct oneib_ledger ledger;
+    bool keys_stay;
+    bool ledger_is_given; /* it is not filled from the networks */
     struct oneib_partition_table fragment, in_force;
     struct oneib_subnet subnet;
     bool has_in_force, has_subnet;
@@ -38,8 +41,12 @@ static inline int scene_make(void **state)
     struct scene *scene = calloc(1, sizeof *scene);
     if (!scene)
         return -1;
-    scene->policy = (struct oneib_policy){
-        .site = SITE, .pkey_first = 256, .pkey_last = 32766, .hold_share = 0.5, .hold_minimum = 2};
+    scene->policy = (struct oneib_policy){.site = SITE,
+                                          .pkey_first = 256,
+                                          .pkey_last = 32766,
+                                          .hold_share = 0.5,
+                                          .hold_minimum = 2,
+                                          .resting_max = 16};
     *state = scene;
     return 0;
 }
@@ -49,6 +56,7 @@ static inline int scene_free(void **state)
     struct scene *scene = *state;
     oneib_desired_clear(&scene->desired);
     oneib_cloud_clear(&scene->cloud);
+    oneib_ledger_clear(&scene->ledger);
     oneib_partition_table_clear(&scene->fragment);
     oneib_partition_table_clear(&scene->in_force);
     oneib_subnet_clear(&scene->subnet);
@@ -71,6 +79,7 @@ static inline struct oneib_network *add_network(struct scene *scene, uint32_t id
     assert_non_null(network);
     network->id = id;
     network->parent_id = ONEIB_NO_ID;
+    network->uid = network->gid = 0; /* an operator's */
     network->key_state = key ? ONEIB_KEY_VALID : ONEIB_KEY_MISSING;
     network->pkey = (oneib_pkey)key;
     network->membership = ONEIB_FULL;
@@ -202,12 +211,51 @@ static inline struct oneib_subnet_port *add_subnet_port(struct scene *scene, one
     return port;
 }
 
+static inline void give_key(struct scene *scene, uint32_t network_id, unsigned key)
+{
+    const struct oneib_ledger_network entry = {.network_id = network_id, .pkey = (oneib_pkey)key};
+    assert_int_equal(0, oneib_ledger_give(&scene->ledger, &entry, &scene->err));
+}
+
+static inline bool states_its_parents(const struct scene *scene,
+                                      const struct oneib_network *network)
+{
+    const struct oneib_network *parent = oneib_cloud_network(&scene->cloud, network->parent_id);
+    return parent && parent != network &&
+           (parent->reservations_share ||
+            (parent->key_state == ONEIB_KEY_VALID && parent->pkey == network->pkey));
+}
+
+static inline void fill_ledger_with(struct scene *scene, bool switched)
+{
+    for (size_t i = 0; i < scene->cloud.network_count; i++) {
+        const struct oneib_network *network = &scene->cloud.networks[i];
+        if (network->key_state == ONEIB_KEY_VALID && network->pkey >= ONEIB_PKEY_FIRST &&
+            network->pkey <= ONEIB_PKEY_LAST && !states_its_parents(scene, network) &&
+            !network->other_driver == !switched &&
+            !oneib_ledger_network(&scene->ledger, network->id) &&
+            !oneib_ledger_holder(&scene->ledger, network->pkey))
+            give_key(scene, network->id, network->pkey);
+    }
+}
+
+/* As the writer has done: each network has the key in its VLAN_ID, of two with one the lower id. */
+static inline void fill_ledger(struct scene *scene)
+{
+    fill_ledger_with(scene, false);
+    fill_ledger_with(scene, true);
+}
+
 static inline int try_compute(struct scene *scene)
 {
     oneib_desired_clear(&scene->desired);
     oneib_cloud_sort(&scene->cloud);
+    if (!scene->ledger_is_given)
+        fill_ledger(scene);
     oneib_subnet_sort(&scene->subnet);
     const struct oneib_desired_input input = {.cloud = &scene->cloud,
+                                              .ledger = &scene->ledger,
+                                              .keys_stay = scene->keys_stay,
                                               .policy = &scene->policy,
                                               .fragment = &scene->fragment,
                                               .subnet = scene->has_subnet ? &scene->subnet : NULL,

@@ -1,6 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cloud_builder.h"
 
+/* The key that VLAN_ID is to show; -1: it stays as it is. */
+static int copied(const struct scene *scene, uint32_t network_id)
+{
+    for (size_t i = 0; i < scene->desired.copy_count; i++)
+        if (scene->desired.copies[i].network_id == network_id)
+            return scene->desired.copies[i].pkey;
+    return -1;
+}
+
 static void members_of_a_network_are_the_ports_of_their_hosts(void **state)
 {
     struct scene *scene = *state;
@@ -319,7 +328,7 @@ static void a_shared_reservation_has_no_other_key_than_its_parents(void **state)
     assert_listed(scene, 256, port_of(1), "full");
     assert_null(partition_of(&scene->desired.table, 300));
     assert_finding(scene, "pkey-claimed", ONEIB_VIOLATION, "0x012c");
-    assert_finding(scene, "reservation-key-differs", ONEIB_WARNING, "0x0100 (VLAN_ID 256)");
+    assert_int_equal(256, copied(scene, 5));
 }
 
 static void sharing_goes_one_level_and_never_in_circles(void **state)
@@ -579,9 +588,344 @@ static void a_hostile_network_name_never_reaches_the_file(void **state)
     oneib_text_clear(&text);
 }
 
+/* ---- by the ledger ---- */
+
+static const uint32_t TENANT = 12;
+
+/* A tenant's network with this VLAN_ID, and this key in the ledger; 0: none. */
+static struct oneib_network *add_tenants(struct scene *scene, uint32_t id, unsigned vlan_id,
+                                         unsigned key)
+{
+    struct oneib_network *network = add_network(scene, id, vlan_id);
+    network->uid = network->gid = TENANT;
+    scene->ledger_is_given = true;
+    if (key)
+        give_key(scene, id, key);
+    return network;
+}
+
+static struct oneib_network *add_operators(struct scene *scene, uint32_t id, unsigned vlan_id,
+                                           unsigned key)
+{
+    struct oneib_network *network = add_tenants(scene, id, vlan_id, key);
+    network->uid = network->gid = 0;
+    return network;
+}
+
+static void let_rest(struct scene *scene, unsigned key, uint32_t network_id, uint32_t owner)
+{
+    const struct oneib_ledger_resting entry = {
+        .pkey = (oneib_pkey)key, .network_id = network_id, .owner = owner};
+    scene->ledger_is_given = true;
+    assert_int_equal(0, oneib_ledger_add_resting(&scene->ledger, &entry, &scene->err));
+}
+
+static void a_network_has_the_key_of_the_ledger_whatever_its_vlan_id(void **state)
+{
+    struct scene *scene = *state;
+    add_operators(scene, 4, 256, 256);
+    add_tenants(scene, 5, 256, 257); /* the victim's */
+    add_tenants(scene, 6, 0x7fff, 258);
+    add_tenants(scene, 7, 0, 259);
+    add_host(scene, 1);
+    for (uint32_t id = 4; id <= 7; id++) {
+        add_nic(scene, id, 0, id, 1);
+        claim(&scene->cloud.attachments[id - 4], 0);
+    }
+    compute(scene);
+    for (uint32_t id = 4; id <= 7; id++) {
+        char name[16];
+        snprintf(name, sizeof name, "one%u", id);
+        assert_verdict(scene, id, 0, ONEIB_VERDICT_MEMBER);
+        assert_string_equal(name,
+                            partition_of(&scene->desired.table, (oneib_pkey)(252 + id))->name);
+        assert_int_equal(id == 4 ? -1 : (int)(252 + id), copied(scene, id));
+    }
+    assert_int_equal(0, scene->desired.request_count);
+    assert_int_equal(0, scene->desired.findings.count);
+}
+
+static void a_tenant_wishes_nothing(void **state)
+{
+    struct scene *scene = *state;
+    add_tenants(scene, 5, 300, 257);
+    add_tenants(scene, 6, 301, 0);
+    compute(scene);
+    assert_int_equal(-1, requested(scene, 5));
+    assert_int_equal(256, requested(scene, 6));
+    assert_int_equal(257, copied(scene, 5));
+}
+
+static void an_operators_wish_is_met_when_the_key_is_nobodys(void **state)
+{
+    struct scene *scene = *state;
+    add_operators(scene, 5, 300, 257);
+    add_operators(scene, 6, 301, 0);
+    add_operators(scene, 7, 302, 259)->uid = TENANT; /* of the group oneadmin */
+    add_operators(scene, 8, 303, 260)->gid = TENANT; /* oneadmin's own */
+    add_host(scene, 1);
+    add_nic(scene, 10, 0, 5, 1);
+    compute(scene);
+    assert_int_equal(300, requested(scene, 5));
+    assert_int_equal(301, requested(scene, 6));
+    assert_int_equal(302, requested(scene, 7));
+    assert_int_equal(303, requested(scene, 8));
+    assert_int_equal(0, scene->desired.copy_count);
+    assert_verdict(scene, 10, 0, ONEIB_VERDICT_MEMBER); /* with the old one, until then */
+    assert_string_equal("one5", partition_of(&scene->desired.table, 257)->name);
+}
+
+static void assert_refused(struct scene *scene, const char *code, const char *words)
+{
+    compute(scene);
+    assert_int_equal(-1, requested(scene, 5));
+    assert_int_equal(-1, copied(scene, 5));
+    assert_finding(scene, code, ONEIB_WARNING, words);
+    assert_finding(scene, code, ONEIB_WARNING, "it keeps 0x0101");
+}
+
+static void a_wish_for_another_networks_key_is_refused(void **state)
+{
+    struct scene *scene = *state;
+    add_operators(scene, 5, 300, 257);
+    add_tenants(scene, 6, 300, 300);
+    assert_refused(scene, "pkey-conflict", "network 6");
+}
+
+static void a_wish_for_a_key_that_rests_is_refused(void **state)
+{
+    struct scene *scene = *state;
+    add_operators(scene, 5, 300, 257);
+    let_rest(scene, 300, 9, 0);
+    assert_refused(scene, "pkey-conflict", "was network 9's");
+}
+
+static void a_wish_for_the_fragments_key_is_refused(void **state)
+{
+    struct scene *scene = *state;
+    add_operators(scene, 5, 300, 257);
+    add_guid(scene, add_partition(scene, &scene->fragment, "storage", 300), 0x55, ONEIB_FULL);
+    assert_refused(scene, "pkey-reserved", "fragment");
+}
+
+static void a_wish_for_a_key_in_force_for_others_is_refused(void **state)
+{
+    struct scene *scene = *state;
+    add_operators(scene, 5, 300, 257);
+    add_guid(scene, add_partition(scene, &scene->in_force, "one77", 300), 0x55, ONEIB_FULL);
+    scene->has_in_force = true;
+    assert_refused(scene, "pkey-conflict", "in force");
+    snprintf(scene->in_force.items[0].name, sizeof scene->in_force.items[0].name, "one5");
+    compute(scene);
+    assert_int_equal(300, requested(scene, 5));
+}
+
+static void of_two_wishes_for_one_key_the_lower_id_has_it(void **state)
+{
+    struct scene *scene = *state;
+    add_operators(scene, 8, 300, 0);
+    add_operators(scene, 4, 300, 0);
+    add_host(scene, 1);
+    claim(add_nic(scene, 10, 0, 8, 1), 0);
+    compute(scene);
+    assert_int_equal(300, requested(scene, 4));
+    assert_int_equal(-1, requested(scene, 8));
+    assert_finding(scene, "pkey-conflict", ONEIB_WARNING, "network 8");
+    assert_verdict(scene, 10, 0, ONEIB_VERDICT_KEY_CONFLICT);
+}
+
+static void what_an_operator_mistyped_stays_and_changes_nothing(void **state)
+{
+    struct scene *scene = *state;
+    add_operators(scene, 5, 0, 257)->key_state = ONEIB_KEY_INVALID;
+    add_tenants(scene, 6, 0, 258)->key_state = ONEIB_KEY_INVALID;
+    compute(scene);
+    assert_int_equal(-1, copied(scene, 5));
+    assert_int_equal(258, copied(scene, 6));
+    assert_int_equal(0, scene->desired.request_count);
+    assert_finding(scene, "pkey-invalid", ONEIB_WARNING, "it keeps P_Key 0x0101");
+}
+
+static void keys_are_taken_in_a_ring(void **state)
+{
+    struct scene *scene = *state;
+    scene->policy.pkey_first = 300;
+    scene->policy.pkey_last = 304;
+    scene->ledger.next = 303;
+    add_tenants(scene, 1, 304, 304);
+    let_rest(scene, 300, 9, TENANT);
+    for (uint32_t id = 2; id <= 5; id++)
+        add_tenants(scene, id, 0, 0);
+    compute(scene);
+    assert_int_equal(303, requested(scene, 2));
+    assert_int_equal(301, requested(scene, 3));
+    assert_int_equal(302, requested(scene, 4));
+    assert_int_equal(0, requested(scene, 5));
+    assert_int_equal(303, scene->desired.next);
+    assert_finding(scene, "pkeys-exhausted", ONEIB_WARNING, "1 networks");
+}
+
+static void who_lets_many_keys_rest_gets_no_more(void **state)
+{
+    struct scene *scene = *state;
+    scene->policy.resting_max = 2;
+    let_rest(scene, 300, 20, TENANT);
+    let_rest(scene, 301, 21, TENANT);
+    let_rest(scene, 302, 22, 0);
+    let_rest(scene, 303, 23, 0);
+    add_tenants(scene, 5, 0, 0);
+    add_tenants(scene, 6, 0, 0)->uid = 13;
+    add_operators(scene, 7, 0, 0);
+    compute(scene);
+    assert_int_equal(0, requested(scene, 5));
+    assert_int_equal(256, requested(scene, 6));
+    assert_int_equal(257, requested(scene, 7));
+    assert_finding(scene, "pkeys-resting", ONEIB_WARNING, "network 5");
+    assert_no_finding(scene, "pkeys-exhausted");
+}
+
+static void an_entry_whose_network_is_not_there_is_unused(void **state)
+{
+    struct scene *scene = *state;
+    add_tenants(scene, 4, 257, 257)->reservations_share = true;
+    add_tenants(scene, 5, 258, 258)->parent_id = 4; /* it shares, since then */
+    give_key(scene, 6, 259);
+    compute(scene);
+    assert_int_equal(2, scene->desired.unused_count);
+    assert_int_equal(5, scene->desired.unused[0].network_id);
+    assert_true(scene->desired.unused[0].is_sharer);
+    assert_int_equal(6, scene->desired.unused[1].network_id);
+    assert_false(scene->desired.unused[1].is_sharer);
+    assert_int_equal(257, copied(scene, 5));
+}
+
+/* A host, and the port that its keys are seen on. */
+static void add_seen_host(struct scene *scene, uint32_t id)
+{
+    add_host(scene, id);
+    struct oneib_subnet_port *port = add_subnet_port(scene, port_of(id), 4);
+    port->answered = true;
+    port->pkeys = calloc(4, sizeof *port->pkeys);
+    assert_non_null(port->pkeys);
+    scene->has_in_force = true;
+}
+
+static void assert_idle(struct scene *scene, size_t count)
+{
+    compute(scene);
+    assert_int_equal(count, scene->desired.idle_count);
+}
+
+static void a_key_that_nobody_can_hold_has_rested_enough(void **state)
+{
+    struct scene *scene = *state;
+    add_seen_host(scene, 1);
+    let_rest(scene, 300, 9, 0);
+    let_rest(scene, 301, 9, 0);
+    assert_idle(scene, 2);
+    assert_int_equal(300, scene->desired.idle[0]);
+}
+
+static void a_key_that_a_host_may_hold_rests_on(void **state)
+{
+    struct scene *scene = *state;
+    static oneib_pkey keys[] = {300};
+    add_seen_host(scene, 1);
+    let_rest(scene, 300, 9, 0);
+    let_rest(scene, 301, 9, 0);
+    scene->cloud.hosts[0].keys = keys;
+    scene->cloud.hosts[0].key_count = 1;
+    assert_idle(scene, 1);
+    assert_int_equal(301, scene->desired.idle[0]);
+    scene->cloud.hosts[0].keys = NULL;
+    scene->cloud.hosts[0].key_count = 0;
+    scene->cloud.hosts[0].keys_invalid = true;
+    assert_idle(scene, 0);
+}
+
+static void a_key_on_a_port_rests_on(void **state)
+{
+    struct scene *scene = *state;
+    add_seen_host(scene, 1);
+    let_rest(scene, 300, 9, 0);
+    scene->subnet.ports[0].pkeys[2] = 0x8000 | 300;
+    assert_idle(scene, 0);
+    scene->subnet.ports[0].pkeys[2] = 0;
+    assert_idle(scene, 1);
+    scene->subnet.ports[0].answered = false;
+    assert_idle(scene, 0);
+}
+
+static void a_key_in_force_or_not_known_rests_on(void **state)
+{
+    struct scene *scene = *state;
+    add_seen_host(scene, 1);
+    let_rest(scene, 300, 9, 0);
+    add_partition(scene, &scene->in_force, "one9", 300);
+    assert_idle(scene, 0);
+    oneib_partition_table_clear(&scene->in_force);
+    assert_idle(scene, 1);
+    scene->has_in_force = false;
+    assert_idle(scene, 0);
+    scene->has_in_force = true;
+    scene->has_subnet = false;
+    assert_idle(scene, 0);
+}
+
+static void while_a_host_is_lost_every_key_rests_on(void **state)
+{
+    struct scene *scene = *state;
+    const struct oneib_ledger_host host = {.host_id = 3};
+    add_seen_host(scene, 1);
+    let_rest(scene, 300, 9, 0);
+    assert_int_equal(0, oneib_ledger_pin(&scene->ledger, &host, &scene->err));
+    assert_idle(scene, 0);
+    assert_finding(scene, "host-gone", ONEIB_WARNING, "host 3");
+    assert_non_null(strstr(finding(scene, "host-gone")->remedy, "oneib host forget 3"));
+    oneib_ledger_unpin(&scene->ledger, 3);
+    assert_idle(scene, 1);
+}
+
+static void without_a_ledger_to_rely_on_nothing_is_given_and_nothing_taken(void **state)
+{
+    struct scene *scene = *state;
+    add_seen_host(scene, 1);
+    add_operators(scene, 4, 300, 256);
+    add_tenants(scene, 5, 0, 0);
+    give_key(scene, 6, 259);
+    let_rest(scene, 301, 9, 0);
+    add_nic(scene, 10, 0, 4, 1);
+    claim(&scene->cloud.attachments[0], 256);
+    scene->keys_stay = true;
+    compute(scene);
+    assert_int_equal(0, scene->desired.request_count);
+    assert_int_equal(0, scene->desired.copy_count);
+    assert_int_equal(0, scene->desired.unused_count);
+    assert_int_equal(0, scene->desired.idle_count);
+    assert_verdict(scene, 10, 0, ONEIB_VERDICT_MEMBER);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        SCENE_TEST(a_network_has_the_key_of_the_ledger_whatever_its_vlan_id),
+        SCENE_TEST(a_tenant_wishes_nothing),
+        SCENE_TEST(an_operators_wish_is_met_when_the_key_is_nobodys),
+        SCENE_TEST(a_wish_for_another_networks_key_is_refused),
+        SCENE_TEST(a_wish_for_a_key_that_rests_is_refused),
+        SCENE_TEST(a_wish_for_the_fragments_key_is_refused),
+        SCENE_TEST(a_wish_for_a_key_in_force_for_others_is_refused),
+        SCENE_TEST(of_two_wishes_for_one_key_the_lower_id_has_it),
+        SCENE_TEST(what_an_operator_mistyped_stays_and_changes_nothing),
+        SCENE_TEST(keys_are_taken_in_a_ring),
+        SCENE_TEST(who_lets_many_keys_rest_gets_no_more),
+        SCENE_TEST(an_entry_whose_network_is_not_there_is_unused),
+        SCENE_TEST(a_key_that_nobody_can_hold_has_rested_enough),
+        SCENE_TEST(a_key_that_a_host_may_hold_rests_on),
+        SCENE_TEST(a_key_on_a_port_rests_on),
+        SCENE_TEST(a_key_in_force_or_not_known_rests_on),
+        SCENE_TEST(while_a_host_is_lost_every_key_rests_on),
+        SCENE_TEST(without_a_ledger_to_rely_on_nothing_is_given_and_nothing_taken),
         SCENE_TEST(members_of_a_network_are_the_ports_of_their_hosts),
         SCENE_TEST(the_default_partition_is_there_even_in_an_empty_cloud),
         SCENE_TEST(a_vfs_guid_is_no_full_member_of_the_default_partition),

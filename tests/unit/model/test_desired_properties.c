@@ -148,6 +148,7 @@ static void scene_clear(struct scene *scene)
 {
     oneib_desired_clear(&scene->desired);
     oneib_cloud_clear(&scene->cloud);
+    oneib_ledger_clear(&scene->ledger);
     oneib_partition_table_clear(&scene->fragment);
     oneib_partition_table_clear(&scene->in_force);
     oneib_subnet_clear(&scene->subnet);
@@ -189,15 +190,19 @@ static bool is_sharer(const struct scene *scene, const struct oneib_network *net
     return rules && rules->reservations_share;
 }
 
-static unsigned valid_key(const struct oneib_network *network)
+/* What VLAN_ID says. */
+static unsigned stated_key(const struct oneib_network *network)
 {
     return network->key_state == ONEIB_KEY_VALID ? network->pkey : 0;
 }
 
-static bool is_copy(const struct scene *scene, const struct oneib_network *network)
+/* What the ledger says, and that counts. */
+static unsigned valid_key(const struct scene *scene, const struct oneib_network *network)
 {
-    const struct oneib_network *parent = parent_in(scene, network);
-    return parent && valid_key(network) && valid_key(parent) == valid_key(network);
+    for (size_t i = 0; i < scene->ledger.network_count; i++)
+        if (scene->ledger.networks[i].network_id == network->id)
+            return scene->ledger.networks[i].pkey;
+    return 0;
 }
 
 /* The network whose partition this one uses; NULL: none. */
@@ -217,7 +222,8 @@ static const struct oneib_partition *in_force_of(const struct scene *scene,
     char name[16];
     snprintf(name, sizeof name, "one%u", network->id);
     const struct oneib_partition *partition =
-        scene->has_in_force ? partition_of(&scene->in_force, (oneib_pkey)valid_key(network)) : NULL;
+        scene->has_in_force ? partition_of(&scene->in_force, (oneib_pkey)valid_key(scene, network))
+                            : NULL;
     return partition && strcmp(partition->name, name) == 0 ? partition : NULL;
 }
 
@@ -230,7 +236,7 @@ static bool keeps(const struct scene *scene, const struct oneib_attachment *nic,
     if (!own || nic->presence == ONEIB_ABSENT || nic->unleased || nic->claim != ONEIB_KEY_VALID)
         return false;
     const struct oneib_network *giver = is_sharer(scene, own) ? parent_in(scene, own) : own;
-    return (network == own || network == giver) && valid_key(giver) == nic->claimed_pkey &&
+    return (network == own || network == giver) && valid_key(scene, giver) == nic->claimed_pkey &&
            (!own->other_driver || in_force_of(scene, giver));
 }
 
@@ -245,28 +251,16 @@ static bool counts(const struct scene *scene, const struct oneib_network *networ
     return false;
 }
 
-static bool comes_before(const struct oneib_network *a, const struct oneib_network *b)
-{
-    if (!a->other_driver != !b->other_driver)
-        return !a->other_driver;
-    return a->id < b->id;
-}
-
 /* The key that NICs of this network may have; 0: none. */
 static unsigned right_key(const struct scene *scene, uint32_t network_id)
 {
     const struct oneib_network *network = network_by_id(scene, network_id);
     const struct oneib_network *home = network ? home_of(scene, network) : NULL;
-    if (!home || !counts(scene, network) || !counts(scene, home) || is_copy(scene, home) ||
-        partition_of(&scene->fragment, (oneib_pkey)home->pkey))
+    const unsigned key = home ? valid_key(scene, home) : 0;
+    if (key == 0 || !counts(scene, network) || !counts(scene, home) ||
+        partition_of(&scene->fragment, (oneib_pkey)key))
         return 0;
-    for (size_t i = 0; i < scene->cloud.network_count; i++) {
-        const struct oneib_network *other = &scene->cloud.networks[i];
-        if (comes_before(other, home) && valid_key(other) == valid_key(home) &&
-            counts(scene, other) && !is_sharer(scene, other) && !is_copy(scene, other))
-            return 0;
-    }
-    return valid_key(home);
+    return key;
 }
 
 /* The key that this NIC may have; 0: none. */
@@ -289,7 +283,7 @@ static bool may_bring(const struct scene *scene, const struct oneib_attachment *
         return true;
     const struct oneib_network *home = home_of(scene, network);
     return nic->presence == ONEIB_MIGRATING ||
-           strcmp(listed_in(&scene->in_force, valid_key(home), guid), "none") != 0;
+           strcmp(listed_in(&scene->in_force, valid_key(scene, home), guid), "none") != 0;
 }
 
 static bool host_has(const struct scene *scene, uint32_t host_id, oneib_guid guid,
@@ -372,7 +366,7 @@ static bool claims_its_own(const struct scene *scene, const struct oneib_attachm
     const struct oneib_network *giver =
         is_sharer(scene, network) ? parent_in(scene, network) : network;
     snprintf(name, sizeof name, "one%u", giver->id);
-    return valid_key(giver) == nic->claimed_pkey && strcmp(partition->name, name) == 0;
+    return valid_key(scene, giver) == nic->claimed_pkey && strcmp(partition->name, name) == 0;
 }
 
 /* own: a network whose NICs are no strangers even without a right to the key; ONEIB_NO_ID: none. */
@@ -493,6 +487,15 @@ static void assert_members_are_listed(const struct scene *scene)
     }
 }
 
+static bool is_in_force_for_others(const struct scene *scene, uint32_t network_id, oneib_pkey key)
+{
+    char name[16];
+    const struct oneib_partition *partition =
+        scene->has_in_force ? partition_of(&scene->in_force, key) : NULL;
+    snprintf(name, sizeof name, "one%u", network_id);
+    return partition && strcmp(partition->name, name) != 0;
+}
+
 static void assert_requests_are_free(const struct scene *scene)
 {
     for (size_t i = 0; i < scene->desired.request_count; i++) {
@@ -500,14 +503,29 @@ static void assert_requests_are_free(const struct scene *scene)
         if (request->pkey == 0)
             continue;
         assert_null(partition_of(&scene->fragment, request->pkey));
-        assert_null(partition_of(&scene->in_force, request->pkey));
-        for (size_t j = 0; j < scene->cloud.network_count; j++)
-            assert_int_not_equal(request->pkey, valid_key(&scene->cloud.networks[j]));
+        assert_false(is_in_force_for_others(scene, request->network_id, request->pkey));
+        assert_null(oneib_ledger_holder(&scene->ledger, request->pkey));
+        assert_null(oneib_ledger_resting(&scene->ledger, request->pkey));
         for (size_t j = 0; j < scene->cloud.attachment_count; j++)
-            assert_false(scene->cloud.attachments[j].claim == ONEIB_KEY_VALID &&
+            assert_false(scene->cloud.attachments[j].network_id != request->network_id &&
+                         scene->cloud.attachments[j].claim == ONEIB_KEY_VALID &&
                          scene->cloud.attachments[j].claimed_pkey == request->pkey);
         for (size_t j = 0; j < i; j++)
             assert_int_not_equal(request->pkey, scene->desired.requests[j].pkey);
+    }
+}
+
+/* Who has another key in VLAN_ID than in the ledger is told, wishes it, or cannot be read. */
+static void assert_copies_show_the_ledger(const struct scene *scene)
+{
+    for (size_t i = 0; i < scene->desired.copy_count; i++) {
+        const struct oneib_key_copy *copy = &scene->desired.copies[i];
+        const struct oneib_network *network = network_by_id(scene, copy->network_id);
+        const struct oneib_network *home = home_of(scene, network);
+        assert_non_null(home);
+        assert_int_equal(valid_key(scene, home), copy->pkey);
+        assert_int_not_equal(stated_key(network), copy->pkey);
+        assert_null(network->other_driver);
     }
 }
 
@@ -550,6 +568,7 @@ static void every_key_on_every_port_is_justified(void **state)
         assert_isolated(scene);
         assert_members_are_listed(scene);
         assert_requests_are_free(scene);
+        assert_copies_show_the_ledger(scene);
         assert_reads_back(scene);
 
         /* Once more with a past: states and drivers change, and who is in doubt keeps what it had.
@@ -563,6 +582,7 @@ static void every_key_on_every_port_is_justified(void **state)
         assert_isolated(scene);
         assert_members_are_listed(scene);
         assert_requests_are_free(scene);
+        assert_copies_show_the_ledger(scene);
         assert_reads_back(scene);
         scene_clear(scene);
         scene->has_in_force = scene->has_subnet = false;
@@ -573,7 +593,7 @@ static bool is_alone_with_its_key(const struct scene *scene, const struct oneib_
 {
     for (size_t i = 0; i < scene->cloud.network_count; i++)
         if (&scene->cloud.networks[i] != network &&
-            valid_key(&scene->cloud.networks[i]) == valid_key(network))
+            stated_key(&scene->cloud.networks[i]) == stated_key(network))
             return false;
     return true;
 }
