@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * vnet_create, run by oned on the front-end while a network is being created: gives a network of
- * ours its P_Key. Standard output stays empty, because oned would add to the network what is there.
+ * vnet_create, run by oned on the front-end while a network is being created: checks it, and takes
+ * the parent's P_Key away from a reservation; oneibd gives it one of its own. Standard output stays
+ * empty, because oned would add to the network what is there.
  */
 #include "base/base64.h"
 #include "base/cleanup.h"
@@ -17,8 +18,6 @@ enum { DONE = 0, USAGE = 2, FAILURE = 3 };
 
 /* A network's document with all its attributes; real ones have a few KiB. */
 #define INPUT_MAX ((size_t)16 << 20)
-#define ONEADMINS_FOLDER "/var/lib/one"
-#define LOCK_NAME ".oneib-keys.lock"
 
 static const char usage[] = "usage: vnet_create [--config FILE] NETWORK-ID <BASE64-DOCUMENT\n";
 
@@ -61,29 +60,14 @@ static int read_network(const struct oneib_config *config, uint64_t id,
     return 0;
 }
 
-/* Where oneadmin alone writes. */
-static char *lock_path(void)
-{
-    const char *location = getenv("ONE_LOCATION");
-    char *path;
-    const int length = location && *location ? asprintf(&path, "%s/var/" LOCK_NAME, location)
-                                             : asprintf(&path, ONEADMINS_FOLDER "/" LOCK_NAME);
-    return length < 0 ? NULL : path;
-}
-
-static int give_key(struct oneib_config *config, const struct oneib_new_network *network,
-                    struct oneib_error *err)
+static int take_parents_key(const struct oneib_config *config,
+                            const struct oneib_new_network *network, struct oneib_error *err)
 {
     struct oneib_credentials credentials = {0};
-    oneib_autofree char *lock = lock_path();
-    oneib_pkey pkey;
-    if (!lock)
-        return oneib_fail_memory(err);
     if (oneib_credentials_find(config, &credentials, err) < 0)
         return -1;
     struct oneib_one *one = oneib_one_open(&credentials, config->one.timeout_ms, err);
-    const int outcome =
-        one ? oneib_give_new_network_key(config, one, network, lock, &pkey, err) : -1;
+    const int outcome = one ? oneib_take_parents_key(one, network, config->one.vn_mad, err) : -1;
     oneib_one_close(one);
     oneib_credentials_clear(&credentials);
     return outcome;
@@ -106,7 +90,7 @@ static int create(const struct arguments *arguments, struct oneib_error *err)
     use_own_session(&config);
     int outcome = read_network(&config, arguments->id, &network, err);
     if (outcome == 0 && network.ours)
-        outcome = give_key(&config, &network, err);
+        outcome = take_parents_key(&config, &network, err);
     oneib_config_clear(&config);
     return outcome;
 }

@@ -121,8 +121,11 @@ static void append_holder(struct oneib_work *work, const struct key_use *use,
         oneib_text_printf(text, "%s has", oneib_name_network(work, use->network_id).text);
         break;
     case RESTS:
-        oneib_text_printf(text, "was network %" PRIu32 "'s, and a host may hold still",
-                          use->network_id);
+        if (use->network_id == ONEIB_NO_ID)
+            oneib_text_append(text, "a host may hold still");
+        else
+            oneib_text_printf(text, "was network %" PRIu32 "'s, and a host may hold still",
+                              use->network_id);
         break;
     case OF_FRAGMENT:
         oneib_text_append(text, "the operator's fragment has");

@@ -39,7 +39,7 @@ struct oneib_ledger_network {
  * any more. */
 struct oneib_ledger_resting {
     oneib_pkey pkey;
-    uint32_t network_id; /* whose it was */
+    uint32_t network_id; /* whose it was; ONEIB_NO_ID: that is not known any more */
     uint32_t owner;
     int64_t since;
 };

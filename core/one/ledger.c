@@ -54,7 +54,7 @@ static bool take_time(const struct oneib_value *value, int64_t *since)
     return true;
 }
 
-/* Owners are ids, or, of a network that did not say, ONEIB_NO_ID. */
+/* Ids, or, where it was not known, ONEIB_NO_ID. */
 static bool take_owner(const struct oneib_value *value, uint32_t *owner)
 {
     uint64_t number;
@@ -93,7 +93,7 @@ static void take_resting(struct reading *reading, const struct oneib_value *valu
 {
     struct oneib_ledger_resting entry;
     struct oneib_error ignored;
-    if (!take_key(&values[0], &entry.pkey) || !oneib_value_id(&values[1], &entry.network_id) ||
+    if (!take_key(&values[0], &entry.pkey) || !take_owner(&values[1], &entry.network_id) ||
         !take_owner(&values[2], &entry.owner) || !take_time(&values[3], &entry.since) ||
         oneib_ledger_add_resting(&reading->ledger, &entry, &ignored) < 0)
         find_wrong(reading, "a RESTING");

@@ -61,7 +61,8 @@ struct oneib_daemon {
     struct oneib_trail trail;
     struct oneib_metrics metrics;
 
-    struct oneib_view view;                  /* its cloud and subnet are kept */
+    struct oneib_view view;                  /* its cloud, ledger and subnet are kept */
+    bool ledger_is_due;                      /* it is to be read again */
     struct oneib_stamp fragment, partitions; /* as they were when they were read or written last */
     enum oneib_sm_state sm;                  /* of this port, when it was asked last */
     struct oneib_stream events_before;       /* counters of subscriptions that were closed */
@@ -108,6 +109,11 @@ void oneib_daemon_alive(struct oneib_daemon *daemon);
  * everything is on it. *changed: it is not what it was. */
 int oneib_daemon_look(struct oneib_daemon *daemon, const struct oneib_due *due, bool *changed,
                       struct oneib_error *err);
+
+/* look.c: the same for the ledger, where that is due: the writer knows what it has written.
+ * *changed stays true when it is. */
+int oneib_daemon_look_at_ledger(struct oneib_daemon *daemon, const struct oneib_due *due,
+                                bool *changed, struct oneib_error *err);
 
 /* The same for some objects alone. */
 int oneib_daemon_look_at(struct oneib_daemon *daemon, const struct oneib_agenda *agenda,

@@ -66,6 +66,7 @@ static void note_everything_was_read(struct oneib_daemon *daemon, double began)
     oneib_id_set_clear(&daemon->hosts_failed);
     oneib_findings_clear(&daemon->host_findings);
     daemon->has_cloud = true;
+    daemon->ledger_is_due = true;
     daemon->metrics.looks_full++;
 }
 
@@ -119,5 +120,30 @@ int oneib_daemon_look(struct oneib_daemon *daemon, const struct oneib_due *due, 
     oneib_trust_looked(&daemon->trust, oneib_now_ms(), told, moved && untold && !first);
     daemon->metrics.looks++;
     daemon->metrics.last_look = (double)time(NULL);
+    return 0;
+}
+
+/* Where another one is the writer only networks tell that the ledger may have changed: when their
+ * VLAN_IDs are not what it says. One that was lost somebody may have adopted. */
+static bool ledger_seems_old(const struct oneib_daemon *daemon)
+{
+    return daemon->view.ledger_lost ||
+           (!daemon->config.one.writer && oneib_keys_are_due(&daemon->view));
+}
+
+int oneib_daemon_look_at_ledger(struct oneib_daemon *daemon, const struct oneib_due *due,
+                                bool *changed, struct oneib_error *err)
+{
+    bool differs = false;
+    if (!daemon->ledger_is_due && !((*changed || due->poll) && ledger_seems_old(daemon)))
+        return 0;
+    oneib_signals_allow();
+    const int status =
+        oneib_view_read_ledger(&daemon->config, daemon->one, &daemon->view, &differs, err);
+    oneib_signals_block();
+    if (status < 0)
+        return oneib_wrap(err, "looking at OpenNebula");
+    daemon->ledger_is_due = false;
+    *changed |= differs;
     return 0;
 }

@@ -270,40 +270,61 @@ static int compute(struct oneib_daemon *daemon, struct oneib_error *err)
     return 0;
 }
 
-static int want_requested_networks(struct oneib_daemon *daemon, struct oneib_agenda *agenda,
-                                   struct oneib_error *err)
+/* What was written to is looked at again: it may be a reason to do more. */
+static int look_at_networks(struct oneib_daemon *daemon, const struct oneib_id_set *networks,
+                            struct oneib_error *err)
 {
-    for (size_t i = 0; i < daemon->view.desired.request_count; i++)
-        if (oneib_agenda_network(agenda, daemon->view.desired.requests[i].network_id, err) < 0)
-            return -1;
-    return 0;
+    struct oneib_agenda agenda = {0};
+    bool changed;
+    int status = 0;
+    for (size_t i = 0; i < networks->count && status == 0; i++)
+        status = oneib_agenda_network(&agenda, networks->items[i], err);
+    if (status == 0 && networks->count > 0)
+        status = oneib_daemon_look_at(daemon, &agenda, &changed, err);
+    oneib_agenda_clear(&agenda);
+    return status;
 }
 
-/* Networks that came without a key: with one the desired state is another. */
+static void log_keys(struct oneib_daemon *daemon, const struct oneib_key_changes *changes)
+{
+    daemon->metrics.keys_given += changes->given;
+    if (changes->given > 0)
+        oneib_log(ONEIB_LOG_INFO, "%zu %s given a P_Key", changes->given,
+                  changes->given == 1 ? "network was" : "networks were");
+    if (changes->rested > 0)
+        oneib_log(ONEIB_LOG_INFO, "%zu %s from now on", changes->rested,
+                  changes->rested == 1 ? "P_Key rests" : "P_Keys rest");
+    if (changes->freed > 0)
+        oneib_log(ONEIB_LOG_INFO, "%zu %s be given again", changes->freed,
+                  changes->freed == 1 ? "P_Key may" : "P_Keys may");
+}
+
+/* A ledger that could not be written is read again first thing: who knows what oned has. */
+static int change_keys(struct oneib_daemon *daemon, struct oneib_key_changes *changes,
+                       struct oneib_error *err)
+{
+    oneib_signals_allow();
+    const int status = oneib_allocate(daemon->one, &daemon->view, changes, err);
+    oneib_signals_block();
+    daemon->ledger_is_due = status < 0;
+    return status;
+}
+
+/* Networks that came without a key, and all else about keys: then the desired state is another. */
 static int allocate(struct oneib_daemon *daemon, struct oneib_error *err)
 {
-    struct oneib_view *view = &daemon->view;
-    if (!daemon->config.one.writer || view->desired.request_count == 0 ||
-        oneib_apply_refuses(view, may_restore(daemon)))
+    struct oneib_key_changes changes = {0};
+    if (!daemon->config.one.writer || !oneib_keys_are_due(&daemon->view) ||
+        oneib_apply_refuses(&daemon->view, may_restore(daemon)))
         return 0;
-
-    struct oneib_agenda agenda = {0};
-    size_t given = 0;
-    oneib_signals_allow();
-    int status = want_requested_networks(daemon, &agenda, err);
-    if (status == 0)
-        status = oneib_allocate(&daemon->config, daemon->one, view, &given, err);
-    oneib_signals_block();
-    daemon->metrics.keys_given += given;
-    if (status == 0 && given > 0) {
-        oneib_log(ONEIB_LOG_INFO, "%zu %s given a P_Key", given,
-                  given == 1 ? "network was" : "networks were");
-        bool changed;
-        status = oneib_daemon_look_at(daemon, &agenda, &changed, err);
-        if (status == 0)
-            status = compute(daemon, err);
+    int status = change_keys(daemon, &changes, err);
+    if (status == 0) {
+        log_keys(daemon, &changes);
+        status = look_at_networks(daemon, &changes.networks, err);
     }
-    oneib_agenda_clear(&agenda);
+    if (status == 0)
+        status = compute(daemon, err);
+    oneib_key_changes_clear(&changes);
     return status;
 }
 
@@ -342,7 +363,8 @@ static int turn(struct oneib_daemon *daemon, const struct oneib_due *due, double
                 struct oneib_error *err)
 {
     bool changed;
-    if (oneib_daemon_look(daemon, due, &changed, err) < 0)
+    if (oneib_daemon_look(daemon, due, &changed, err) < 0 ||
+        oneib_daemon_look_at_ledger(daemon, due, &changed, err) < 0)
         return -1;
     /* What is not settled is the next retry's: not every event may cost the fabric a sweep. */
     const bool at_rest = daemon->settled || daemon->pace.retry_at >= 0;

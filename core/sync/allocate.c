@@ -1,31 +1,123 @@
 // SPDX-License-Identifier: Apache-2.0
+/* What is to change about keys: the ledger first, then what networks show of it. */
 #include "model/names.h"
-#include "sync/keys.h"
 #include "sync/sync.h"
+#include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
-/* Somebody may have set a key since the view was made: theirs counts. */
-static bool still_needs_it(const struct oneib_view *view, uint32_t network_id,
-                           enum oneib_key_state state, oneib_pkey pkey)
+void oneib_key_changes_clear(struct oneib_key_changes *changes)
 {
-    const struct oneib_network *network = oneib_cloud_network(&view->cloud, network_id);
-    return network && network->key_state == state &&
-           (state != ONEIB_KEY_VALID || network->pkey == pkey);
+    oneib_id_set_clear(&changes->networks);
+    *changes = (struct oneib_key_changes){0};
 }
 
-/* A request that somebody else has met is none any more. */
-static int give_key(struct oneib_one *one, const struct oneib_view *view,
-                    struct oneib_key_request *request, struct oneib_error *err)
+static size_t unused_to_confirm(const struct oneib_view *view)
 {
-    enum oneib_key_state state = ONEIB_KEY_MISSING;
-    oneib_pkey pkey = 0;
-    if (oneib_one_network_key(one, request->network_id, &state, &pkey, err) < 0)
-        return -1;
-    if (!still_needs_it(view, request->network_id, state, pkey)) {
-        request->pkey = 0;
-        return 0;
+    size_t count = 0;
+    for (size_t i = 0; i < view->desired.unused_count; i++)
+        count += !oneib_id_set_has(&view->there, view->desired.unused[i].network_id);
+    return count;
+}
+
+static size_t requests_to_meet(const struct oneib_desired *desired)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < desired->request_count; i++)
+        count += desired->requests[i].pkey != 0;
+    return count;
+}
+
+bool oneib_keys_are_due(const struct oneib_view *view)
+{
+    return requests_to_meet(&view->desired) > 0 || view->desired.copy_count > 0 ||
+           view->desired.idle_count > 0 || unused_to_confirm(view) > 0;
+}
+
+static int give_keys(const struct oneib_desired *desired, int64_t now, struct oneib_ledger *next,
+                     struct oneib_key_changes *changes, struct oneib_error *err)
+{
+    for (size_t i = 0; i < desired->request_count; i++) {
+        const struct oneib_key_request *request = &desired->requests[i];
+        const struct oneib_ledger_network entry = {.network_id = request->network_id,
+                                                   .pkey = request->pkey,
+                                                   .owner = request->owner,
+                                                   .since = now};
+        if (request->pkey == 0)
+            continue; /* desired->findings says why */
+        changes->rested += oneib_ledger_network(next, entry.network_id) != NULL;
+        if (oneib_ledger_give(next, &entry, err) < 0)
+            return -1;
+        changes->given++;
     }
-    return oneib_one_set_pkey(one, request->network_id, request->pkey, err);
+    next->next = desired->next;
+    return 0;
+}
+
+/* A pool can lack a network that is there: who asks for that one alone is told. */
+static int is_gone(struct oneib_one *one, uint32_t network_id, bool *gone, struct oneib_error *err)
+{
+    struct oneib_error failure;
+    char *xml = NULL;
+    size_t length;
+    *gone = oneib_one_network(one, network_id, &xml, &length, &failure) < 0;
+    free(xml);
+    if (!*gone || failure.code == ONEIB_ERROR_NOT_FOUND)
+        return 0;
+    *err = failure;
+    return -1;
+}
+
+static int rest_keys(struct oneib_one *one, struct oneib_view *view, int64_t now,
+                     struct oneib_ledger *next, struct oneib_key_changes *changes,
+                     struct oneib_error *err)
+{
+    for (size_t i = 0; i < view->desired.unused_count; i++) {
+        const struct oneib_unused_key *unused = &view->desired.unused[i];
+        bool gone = unused->is_sharer;
+        if (oneib_id_set_has(&view->there, unused->network_id))
+            continue;
+        if (!gone && is_gone(one, unused->network_id, &gone, err) < 0)
+            return -1;
+        if (gone ? oneib_ledger_rest(next, unused->network_id, now, err) < 0
+                 : oneib_id_set_add(&view->there, unused->network_id, err) < 0)
+            return -1;
+        changes->rested += gone;
+    }
+    oneib_id_set_sort(&view->there);
+    return 0;
+}
+
+static void free_keys(const struct oneib_desired *desired, struct oneib_ledger *next,
+                      struct oneib_key_changes *changes)
+{
+    for (size_t i = 0; i < desired->idle_count; i++)
+        oneib_ledger_free_key(next, desired->idle[i]);
+    changes->freed += desired->idle_count;
+}
+
+static int make_next(struct oneib_one *one, struct oneib_view *view, struct oneib_ledger *next,
+                     struct oneib_key_changes *changes, struct oneib_error *err)
+{
+    const int64_t now = (int64_t)time(NULL);
+    free_keys(&view->desired, next, changes);
+    if (give_keys(&view->desired, now, next, changes, err) < 0)
+        return -1;
+    return rest_keys(one, view, now, next, changes, err);
+}
+
+static int write_ledger(struct oneib_one *one, struct oneib_view *view,
+                        struct oneib_key_changes *changes, struct oneib_error *err)
+{
+    struct oneib_ledger next;
+    if (oneib_ledger_copy(&view->kept.ledger, &next, err) < 0)
+        return -1;
+    int outcome = make_next(one, view, &next, changes, err);
+    if (outcome == 0 && !oneib_ledger_equal(&next, &view->kept.ledger))
+        outcome = oneib_ledger_write(one, &view->kept, &next, err);
+    oneib_ledger_clear(&next);
+    return outcome;
 }
 
 static bool is_noted(const struct oneib_findings *findings, uint32_t network_id)
@@ -43,13 +135,11 @@ static bool is_noted(const struct oneib_findings *findings, uint32_t network_id)
 static int note_failure(struct oneib_view *view, uint32_t network_id,
                         const struct oneib_error *failure, struct oneib_error *err)
 {
-    if (is_noted(&view->findings, network_id))
-        return 0;
     if (oneib_findings_add(
             &view->findings, ONEIB_WARNING, "pkey-not-written",
             "make oneib's OpenNebula user a member of the group oneadmin (others may not write "
-            "a restricted attribute, whatever their rights), or set its VLAN_ID by hand",
-            err, "%s has no P_Key and could not be given one: %s",
+            "a restricted attribute, whatever their rights)",
+            err, "VLAN_ID of %s does not show its P_Key, and could not be written: %s",
             oneib_network_id_shown(&view->cloud, network_id).text, failure->text) < 0)
         return -1;
     oneib_findings_attribute(&view->findings, view->findings.count - 1, ONEIB_SUBJECT_NETWORK,
@@ -57,58 +147,70 @@ static int note_failure(struct oneib_view *view, uint32_t network_id,
     return 0;
 }
 
-static int give_keys(struct oneib_one *one, struct oneib_view *view, size_t *given,
-                     struct oneib_error *err)
+/* What somebody has written since the view was made is looked at first: it may be a wish. */
+static bool is_as_seen(const struct oneib_view *view, uint32_t network_id,
+                       enum oneib_key_state state, oneib_pkey pkey)
 {
-    for (size_t i = 0; i < view->desired.request_count; i++) {
-        struct oneib_key_request *request = &view->desired.requests[i];
-        if (request->pkey == 0)
-            continue; /* the range is used up: desired.findings says so */
+    const struct oneib_network *network = oneib_cloud_network(&view->cloud, network_id);
+    return network && network->key_state == state &&
+           (state != ONEIB_KEY_VALID || network->pkey == pkey);
+}
 
-        struct oneib_error failure;
-        if (give_key(one, view, request, &failure) == 0) {
-            ++*given;
-            continue;
-        }
-        if (oneib_one_error_is_general(failure.code)) {
-            *err = failure;
-            return oneib_wrap(err, "giving %s a P_Key",
-                              oneib_network_id_shown(&view->cloud, request->network_id).text);
-        }
-        if (note_failure(view, request->network_id, &failure, err) < 0)
-            return -1;
+static int copy_key(struct oneib_one *one, const struct oneib_view *view, uint32_t network_id,
+                    oneib_pkey wanted, bool *written, struct oneib_error *err)
+{
+    enum oneib_key_state state = ONEIB_KEY_MISSING;
+    oneib_pkey pkey = 0;
+    *written = false;
+    if (oneib_one_network_key(one, network_id, &state, &pkey, err) < 0)
+        return -1;
+    if (!is_as_seen(view, network_id, state, pkey) || (state == ONEIB_KEY_VALID && pkey == wanted))
+        return 0;
+    *written = true;
+    return oneib_one_set_pkey(one, network_id, wanted, err);
+}
+
+static int show_key(struct oneib_one *one, struct oneib_view *view, uint32_t network_id,
+                    oneib_pkey pkey, struct oneib_key_changes *changes, struct oneib_error *err)
+{
+    struct oneib_error failure;
+    bool written;
+    if (pkey == 0 || is_noted(&view->findings, network_id))
+        return 0;
+    if (oneib_id_set_add(&changes->networks, network_id, err) < 0)
+        return -1;
+    if (copy_key(one, view, network_id, pkey, &written, &failure) == 0) {
+        changes->copied += written;
+        return 0;
     }
+    if (oneib_one_error_is_general(failure.code)) {
+        *err = failure;
+        return oneib_wrap(err, "writing the P_Key of %s",
+                          oneib_network_id_shown(&view->cloud, network_id).text);
+    }
+    return note_failure(view, network_id, &failure, err);
+}
+
+static int show_keys(struct oneib_one *one, struct oneib_view *view,
+                     struct oneib_key_changes *changes, struct oneib_error *err)
+{
+    const struct oneib_desired *desired = &view->desired;
+    for (size_t i = 0; i < desired->request_count; i++)
+        if (show_key(one, view, desired->requests[i].network_id, desired->requests[i].pkey, changes,
+                     err) < 0)
+            return -1;
+    for (size_t i = 0; i < desired->copy_count; i++)
+        if (show_key(one, view, desired->copies[i].network_id, desired->copies[i].pkey, changes,
+                     err) < 0)
+            return -1;
     return 0;
 }
 
-/* The next run looks first, and chooses another. */
-static int take_back(struct oneib_one *one, const struct oneib_cloud *now,
-                     const struct oneib_key_request *request, struct oneib_error *err)
+int oneib_allocate(struct oneib_one *one, struct oneib_view *view,
+                   struct oneib_key_changes *changes, struct oneib_error *err)
 {
-    const struct oneib_network *network = oneib_cloud_network(now, request->network_id);
-    if (!network || network->key_state != ONEIB_KEY_VALID || network->pkey != request->pkey ||
-        !oneib_key_holder(now, request->network_id, request->pkey))
-        return 0;
-    return oneib_one_remove_pkey(one, request->network_id, err);
-}
-
-static int take_back_what_others_took(const struct oneib_config *config, struct oneib_one *one,
-                                      const struct oneib_view *view, struct oneib_error *err)
-{
-    struct oneib_cloud now = {0};
-    int outcome = oneib_read_networks(config, one, &now, err);
-    for (size_t i = 0; outcome == 0 && i < view->desired.request_count; i++)
-        if (view->desired.requests[i].pkey != 0)
-            outcome = take_back(one, &now, &view->desired.requests[i], err);
-    oneib_cloud_clear(&now);
-    return outcome;
-}
-
-int oneib_allocate(const struct oneib_config *config, struct oneib_one *one,
-                   struct oneib_view *view, size_t *given, struct oneib_error *err)
-{
-    *given = 0;
-    if (give_keys(one, view, given, err) < 0)
+    *changes = (struct oneib_key_changes){0};
+    if (write_ledger(one, view, changes, err) < 0)
         return -1;
-    return *given > 0 ? take_back_what_others_took(config, one, view, err) : 0;
+    return show_keys(one, view, changes, err);
 }

@@ -15,6 +15,7 @@
 #include "model/subnet.h"
 #include "one/client.h"
 #include "one/gather.h"
+#include "one/ledger.h"
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -31,6 +32,11 @@ enum oneib_file_state {
 struct oneib_view {
     struct oneib_cloud cloud;
     struct oneib_findings findings; /* of gathering; desired.findings has its own */
+    struct oneib_kept_ledger kept;  /* as oned had it when it was read or written last */
+    struct oneib_id_set there; /* networks that are not in the cloud, and oned has them still */
+    bool ledger_lost; /* it cannot be relied on: no key is given or taken until 'oneib sync --adopt'
+                       */
+    struct oneib_ledger adopted; /* what the file in force and the hosts tell instead, when lost */
     struct oneib_partition_table fragment;
     enum oneib_file_state file_state;
     struct oneib_partition_table in_force; /* parsed from the file; empty unless OURS or FOREIGN */
@@ -48,6 +54,7 @@ struct oneib_view {
 
 struct oneib_view_options {
     bool force;  /* no removal hold, and a foreign file may be replaced */
+    bool adopt;  /* of a lost ledger what there is to adopt is enough, be it nothing */
     bool fabric; /* read the subnet; when it cannot be read view.subnet_known is false and
                     subnet_error says why */
     oneib_gather_progress progress;
@@ -60,8 +67,8 @@ int oneib_view_make(const struct oneib_config *config, struct oneib_one *one,
                     struct oneib_fabric *fabric, const struct oneib_view_options *options,
                     struct oneib_view *view, struct oneib_error *err);
 /*
- * Computes again from what view->cloud, ->findings and ->subnet hold now; the fragment and the file
- * in force are read again. On failure these three stay, and the rest of the view is empty.
+ * Computes again from what view->cloud, ->findings, ->kept and ->subnet hold now; the fragment and
+ * the file in force are read again. On failure these four stay, and the rest of the view is empty.
  */
 int oneib_view_update(const struct oneib_config *config, bool force, struct oneib_view *view,
                       struct oneib_error *err);
@@ -72,21 +79,47 @@ int oneib_view_update(const struct oneib_config *config, bool force, struct onei
 int oneib_view_write_only(struct oneib_view *view, struct oneib_partition_table *table,
                           struct oneib_error *err);
 /*
+ * Reads the ledger again into the view; what follows from it is oneib_view_update()'s. *changed: it
+ * says something else. On failure it is as it was.
+ */
+int oneib_view_read_ledger(const struct oneib_config *config, struct oneib_one *one,
+                           struct oneib_view *view, bool *changed, struct oneib_error *err);
+/* What is computed with: the one that was read, or what is adopted. */
+const struct oneib_ledger *oneib_view_ledger(const struct oneib_view *view);
+/*
  * Reads the subnet again into the view; on failure view->subnet_known is false and subnet_error
  * says why. What follows from it (view->desired and all after it) is oneib_view_update()'s.
  */
 void oneib_view_read_subnet(struct oneib_fabric *fabric, struct oneib_view *view);
 void oneib_view_clear(struct oneib_view *view);
 
+/* What oneib_allocate() has done. */
+struct oneib_key_changes {
+    size_t given;                 /* networks that have a key, or another one */
+    size_t rested;                /* keys that were some network's and are nobody's now */
+    size_t freed;                 /* keys that may be given again */
+    size_t copied;                /* VLAN_IDs that were written */
+    struct oneib_id_set networks; /* owned: those that were written to, to be looked at again */
+};
+void oneib_key_changes_clear(struct oneib_key_changes *changes);
+
+/* Whether view->desired has anything for it to do. */
+bool oneib_keys_are_due(const struct oneib_view *view);
 /*
- * Gives keys to the networks in view->desired.requests through one.vn.update. A network that cannot
- * be updated becomes a finding, the others go on. A network that somebody else gave a VLAN_ID since
- * the view was made keeps that. *given: how many got one, from here or meanwhile. A key that
- * another network took at the same moment (sync/keys.h) is taken back. The caller makes a new view
- * afterwards: what has no key then is given one the next time.
+ * Does what view->desired says about keys: first the ledger, written whole into view->kept, then
+ * VLAN_ID of networks, by one.vn.update. For the writer alone, and only while it is the only one:
+ * the daemon. A network's entry rests only when oned says itself that the network is gone. A
+ * VLAN_ID that cannot be written becomes a finding, the others go on; one that somebody has changed
+ * since the view was made stays until the next look. The caller computes anew afterwards, also
+ * after a failure, and then reads the ledger before.
  */
-int oneib_allocate(const struct oneib_config *config, struct oneib_one *one,
-                   struct oneib_view *view, size_t *given, struct oneib_error *err);
+int oneib_allocate(struct oneib_one *one, struct oneib_view *view,
+                   struct oneib_key_changes *changes, struct oneib_error *err);
+
+/* What the file in force says of clusters, and hosts' IB_KEYS of other keys, which rest then: the
+ * ledger as it must have been. */
+int oneib_ledger_adopt(const struct oneib_view *view, struct oneib_ledger *ledger,
+                       struct oneib_error *err);
 
 enum oneib_outcome {
     ONEIB_UNCHANGED, /* nothing to write; verified */

@@ -91,6 +91,7 @@ static struct oneib_policy policy_of(const struct oneib_config *config, const on
         .site = config->site,
         .pkey_first = config->pkeys.first,
         .pkey_last = config->pkeys.last,
+        .resting_max = config->pkeys.resting,
         .default_ipoib = config->default_partition.ipoib,
         .default_full_members = full,
         .default_full_count = full_count,
@@ -117,12 +118,82 @@ static int render(struct oneib_view *view, struct oneib_error *err)
     return 0;
 }
 
-static int compute(const struct oneib_config *config, bool force, struct oneib_view *view,
-                   struct oneib_error *err)
+static bool has_clusters(const struct oneib_partition_table *table)
+{
+    uint32_t id;
+    for (size_t i = 0; i < table->count; i++)
+        if (oneib_cluster_name_parse(table->items[i].name, &id))
+            return true;
+    return false;
+}
+
+static bool hosts_hold_keys(const struct oneib_cloud *cloud)
+{
+    for (size_t i = 0; i < cloud->host_count; i++)
+        if (cloud->hosts[i].key_count > 0 || cloud->hosts[i].keys_invalid)
+            return true;
+    return false;
+}
+
+/* Where keys are in use there has been one. */
+static bool is_lost(const struct oneib_view *view)
+{
+    if (view->kept.state != ONEIB_LEDGER_ABSENT)
+        return view->kept.state == ONEIB_LEDGER_BROKEN;
+    return view->file_state == ONEIB_FILE_UNREADABLE || has_clusters(&view->in_force) ||
+           hosts_hold_keys(&view->cloud);
+}
+
+static const char *why_lost(const struct oneib_view *view)
+{
+    return view->kept.state == ONEIB_LEDGER_BROKEN
+               ? view->kept.why.text
+               : "the ledger of P_Keys is not in OpenNebula, and keys are in use";
+}
+
+/* Without the ledger the file in force tells which network has which key; without both nobody. */
+static int settle_ledger(const struct oneib_config *config, bool adopt, struct oneib_view *view,
+                         struct oneib_error *err)
+{
+    view->ledger_lost = is_lost(view);
+    if (!view->ledger_lost)
+        return 0;
+    if (view->file_state != ONEIB_FILE_OURS && !adopt)
+        return oneib_fail(err, ONEIB_ERROR_REFUSED,
+                          "%s; and %s, which would tell them, is not oneib's: nothing is changed; "
+                          "see 'oneib plan --adopt', then 'oneib sync --adopt'",
+                          why_lost(view), config->opensm.partitions);
+    return oneib_ledger_adopt(view, &view->adopted, err);
+}
+
+static int say_lost(struct oneib_view *view, struct oneib_error *err)
+{
+    if (!view->ledger_lost)
+        return 0;
+    if (oneib_findings_add(&view->desired.findings, ONEIB_VIOLATION, "ledger-lost",
+                           "see 'oneib plan --adopt', then run 'oneib sync --adopt' where "
+                           "one.writer is true",
+                           err,
+                           "%s: no P_Key is given or taken, and networks have those that are in "
+                           "force",
+                           why_lost(view)) < 0)
+        return -1;
+    oneib_findings_sort(&view->desired.findings);
+    return 0;
+}
+
+const struct oneib_ledger *oneib_view_ledger(const struct oneib_view *view)
+{
+    return view->ledger_lost ? &view->adopted : &view->kept.ledger;
+}
+
+static int compute(const struct oneib_config *config, bool force, bool adopt,
+                   struct oneib_view *view, struct oneib_error *err)
 {
     oneib_autofree oneib_guid *full = NULL;
     size_t full_count;
-    if (parse_full_members(config, &full, &full_count, err) < 0)
+    if (parse_full_members(config, &full, &full_count, err) < 0 ||
+        settle_ledger(config, adopt, view, err) < 0)
         return -1;
 
     const struct oneib_policy policy = policy_of(config, full, full_count);
@@ -130,12 +201,14 @@ static int compute(const struct oneib_config *config, bool force, struct oneib_v
         view->file_state == ONEIB_FILE_OURS || view->file_state == ONEIB_FILE_FOREIGN;
     const struct oneib_desired_input input = {
         .cloud = &view->cloud,
+        .ledger = oneib_view_ledger(view),
+        .keys_stay = view->ledger_lost,
         .policy = &policy,
         .fragment = &view->fragment,
         .subnet = view->subnet_known ? &view->subnet : NULL,
         .in_force = has_table ? &view->in_force : NULL,
     };
-    if (oneib_desired_compute(&input, &view->desired, err) < 0)
+    if (oneib_desired_compute(&input, &view->desired, err) < 0 || say_lost(view, err) < 0)
         return -1;
 
     if (has_table && !force &&
@@ -159,12 +232,13 @@ static int fill_view(const struct oneib_config *config, struct oneib_one *one,
         .progress = options->progress,
         .progress_context = options->progress_context,
     };
-    if (oneib_gather(one, &gathering, &view->cloud, &view->findings, err) < 0)
+    if (oneib_gather(one, &gathering, &view->cloud, &view->findings, err) < 0 ||
+        oneib_ledger_read(one, config->one.acl_user, &view->kept, err) < 0)
         return -1;
 
     if (fabric && options->fabric)
         oneib_view_read_subnet(fabric, view);
-    return compute(config, options->force, view, err);
+    return compute(config, options->force, options->adopt, view, err);
 }
 
 int oneib_view_make(const struct oneib_config *config, struct oneib_one *one,
@@ -179,17 +253,20 @@ int oneib_view_make(const struct oneib_config *config, struct oneib_one *one,
     return 0;
 }
 
-/* All but what was looked at: the cloud, its findings and the subnet. */
+/* All but what was looked at: the cloud, its findings, the ledger and the subnet. */
 static void forget_conclusions(struct oneib_view *view)
 {
     oneib_partition_table_clear(&view->fragment);
     oneib_partition_table_clear(&view->in_force);
     oneib_desired_clear(&view->desired);
     oneib_text_clear(&view->rendered);
+    oneib_ledger_clear(&view->adopted);
     free(view->file_data);
     *view = (struct oneib_view){
         .cloud = view->cloud,
         .findings = view->findings,
+        .kept = view->kept,
+        .there = view->there,
         .subnet_known = view->subnet_known,
         .subnet = view->subnet,
         .subnet_error = view->subnet_error,
@@ -200,7 +277,7 @@ int oneib_view_update(const struct oneib_config *config, bool force, struct onei
                       struct oneib_error *err)
 {
     forget_conclusions(view);
-    if (read_files(config, view, err) < 0 || compute(config, force, view, err) < 0) {
+    if (read_files(config, view, err) < 0 || compute(config, force, false, view, err) < 0) {
         forget_conclusions(view);
         return -1;
     }
@@ -217,6 +294,25 @@ int oneib_view_write_only(struct oneib_view *view, struct oneib_partition_table 
     return render(view, err);
 }
 
+static bool says_the_same(const struct oneib_kept_ledger *a, const struct oneib_kept_ledger *b)
+{
+    return a->state == b->state && oneib_ledger_equal(&a->ledger, &b->ledger);
+}
+
+int oneib_view_read_ledger(const struct oneib_config *config, struct oneib_one *one,
+                           struct oneib_view *view, bool *changed, struct oneib_error *err)
+{
+    struct oneib_kept_ledger now = {.state = view->kept.state,
+                                    .document_id = view->kept.document_id};
+    if (oneib_ledger_read(one, config->one.acl_user, &now, err) < 0)
+        return -1;
+    *changed = !says_the_same(&view->kept, &now);
+    oneib_kept_ledger_clear(&view->kept);
+    view->kept = now;
+    oneib_id_set_clear(&view->there);
+    return 0;
+}
+
 void oneib_view_read_subnet(struct oneib_fabric *fabric, struct oneib_view *view)
 {
     oneib_subnet_clear(&view->subnet);
@@ -229,6 +325,8 @@ void oneib_view_clear(struct oneib_view *view)
     forget_conclusions(view);
     oneib_cloud_clear(&view->cloud);
     oneib_findings_clear(&view->findings);
+    oneib_kept_ledger_clear(&view->kept);
+    oneib_id_set_clear(&view->there);
     oneib_subnet_clear(&view->subnet);
     *view = (struct oneib_view){0};
 }

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/names.h"
+#include "sync/sync.h"
+#include <time.h>
+
+static int adopt_networks(const struct oneib_view *view, int64_t now, struct oneib_ledger *ledger,
+                          struct oneib_error *err)
+{
+    const struct oneib_partition_table *table = &view->in_force;
+    for (size_t i = 0; view->file_state == ONEIB_FILE_OURS && i < table->count; i++) {
+        struct oneib_ledger_network entry = {
+            .pkey = table->items[i].pkey, .owner = ONEIB_NO_ID, .since = now};
+        if (!oneib_cluster_name_parse(table->items[i].name, &entry.network_id))
+            continue;
+        const struct oneib_network *network = oneib_cloud_network(&view->cloud, entry.network_id);
+        if (network)
+            entry.owner = network->uid;
+        if (oneib_ledger_give(ledger, &entry, err) < 0)
+            return oneib_wrap(err, "adopting what is in force");
+    }
+    return 0;
+}
+
+static int adopt_key(oneib_pkey pkey, int64_t now, struct oneib_ledger *ledger,
+                     struct oneib_error *err)
+{
+    const struct oneib_ledger_resting entry = {
+        .pkey = pkey, .network_id = ONEIB_NO_ID, .owner = ONEIB_NO_ID, .since = now};
+    if (oneib_ledger_holder(ledger, pkey) || oneib_ledger_resting(ledger, pkey))
+        return 0;
+    return oneib_ledger_add_resting(ledger, &entry, err);
+}
+
+/* Whose they were nobody knows any more; they rest until the hosts have reported without them. */
+static int adopt_hosts_keys(const struct oneib_view *view, int64_t now, struct oneib_ledger *ledger,
+                            struct oneib_error *err)
+{
+    for (size_t i = 0; i < view->cloud.host_count; i++)
+        for (size_t j = 0; j < view->cloud.hosts[i].key_count; j++)
+            if (adopt_key(view->cloud.hosts[i].keys[j], now, ledger, err) < 0)
+                return -1;
+    return 0;
+}
+
+int oneib_ledger_adopt(const struct oneib_view *view, struct oneib_ledger *ledger,
+                       struct oneib_error *err)
+{
+    const int64_t now = (int64_t)time(NULL);
+    *ledger = (struct oneib_ledger){0};
+    if (adopt_networks(view, now, ledger, err) < 0 ||
+        adopt_hosts_keys(view, now, ledger, err) < 0) {
+        oneib_ledger_clear(ledger);
+        return -1;
+    }
+    return 0;
+}
