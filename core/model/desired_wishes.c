@@ -11,17 +11,17 @@
 #include <string.h>
 
 /* Who stands between a key and a network that would like to have it. */
-enum hold { FREE, OF_NETWORK, RESTS, OF_FRAGMENT, IN_FORCE, CLAIMED };
+enum hold { FREE, OF_NETWORK, RESTS, OF_FRAGMENT, IN_FORCE };
 
 struct key_use {
     uint8_t hold;        /* enum hold */
-    uint32_t network_id; /* of OF_NETWORK, RESTS, IN_FORCE, CLAIMED; ONEIB_NO_ID: of several, or of
-                            none */
+    uint32_t network_id; /* of OF_NETWORK, RESTS, IN_FORCE; ONEIB_NO_ID: of several, or of none */
 };
 
 struct key_uses {
     struct key_use items[ONEIB_PKEY_COUNT];
-    bool stated[ONEIB_PKEY_COUNT]; /* some network's VLAN_ID */
+    bool shown[ONEIB_PKEY_COUNT]; /* as some network's or NIC's VLAN_ID: nothing new is given there
+                                   */
 };
 
 static void hold(struct key_uses *uses, oneib_pkey pkey, enum hold how, uint32_t network_id)
@@ -42,13 +42,11 @@ static void hold_in_force(struct key_uses *uses, const struct oneib_partition_ta
     }
 }
 
-/* Whoever may come back with a key holds it: VMs that are powered off, too. */
 static void fill_uses(const struct oneib_work *work, struct key_uses *uses)
 {
     const struct oneib_ledger *ledger = work->ledger;
     for (size_t i = 0; i < work->cloud->attachment_count; i++)
-        hold(uses, oneib_claimed_key(&work->cloud->attachments[i]), CLAIMED,
-             work->cloud->attachments[i].network_id);
+        uses->shown[oneib_claimed_key(&work->cloud->attachments[i])] = true;
     hold_in_force(uses, work->in_force);
     for (size_t i = 0; i < work->fragment->count; i++)
         hold(uses, work->fragment->items[i].pkey, OF_FRAGMENT, ONEIB_NO_ID);
@@ -59,16 +57,14 @@ static void fill_uses(const struct oneib_work *work, struct key_uses *uses)
         uses->items[ledger->resting[i].pkey] =
             (struct key_use){RESTS, ledger->resting[i].network_id};
     for (size_t i = 0; i < work->cloud->network_count; i++)
-        uses->stated[oneib_stated_key(&work->cloud->networks[i])] = true;
+        uses->shown[oneib_stated_key(&work->cloud->networks[i])] = true;
 }
 
-/* What is in force for a network, and what its own VMs have, is its own. */
+/* What is in force for a network is its own. */
 static bool is_free_for(const struct key_uses *uses, oneib_pkey pkey, uint32_t network_id)
 {
     const struct key_use *use = &uses->items[pkey];
-    if (use->hold == IN_FORCE || use->hold == CLAIMED)
-        return use->network_id == network_id;
-    return use->hold == FREE;
+    return use->hold == FREE || (use->hold == IN_FORCE && use->network_id == network_id);
 }
 
 /* Of what cannot be read nobody knows whether it shares or needs a key; of what is being created
@@ -131,11 +127,8 @@ static void append_holder(struct oneib_work *work, const struct key_use *use,
         oneib_text_append(text, "the operator's fragment has");
         break;
     case IN_FORCE:
-        oneib_text_append(text, "is in force for others");
-        break;
-    case CLAIMED:
     case FREE:
-        oneib_text_append(text, "a VM of another network has a copy of");
+        oneib_text_append(text, "is in force for others");
         break;
     }
 }
@@ -251,7 +244,7 @@ static oneib_pkey next_in_ring(const struct oneib_work *work, const struct key_u
     for (unsigned step = 0; first <= last && step <= last - first; step++) {
         const unsigned start = is_within ? begin - first : 0;
         const unsigned key = first + (start + step) % (last - first + 1);
-        if (uses->items[key].hold == FREE && !uses->stated[key])
+        if (uses->items[key].hold == FREE && !uses->shown[key])
             return (oneib_pkey)key;
     }
     return 0;

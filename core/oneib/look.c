@@ -73,6 +73,7 @@ int oneib_view_of(const struct oneib_run *run, struct oneib_session *session, bo
     struct progress progress = {0};
     const struct oneib_view_options options = {
         .force = force,
+        .adopt = oneib_given(run, ONEIB_OPTION_ADOPT),
         .fabric = session->fabric != NULL,
         .progress = run->interactive ? show_progress : NULL,
         .progress_context = &progress,

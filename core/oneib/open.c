@@ -35,10 +35,16 @@ int oneib_session_lock(struct oneib_session *session, struct oneib_error *err)
                            session->config.opensm.apply_timeout_ms, &session->lock, err);
 }
 
-void oneib_session_end(struct oneib_session *session)
+void oneib_session_unlock(struct oneib_session *session)
 {
     if (session->lock >= 0)
         oneib_sync_unlock(session->lock);
+    session->lock = -1;
+}
+
+void oneib_session_end(struct oneib_session *session)
+{
+    oneib_session_unlock(session);
     oneib_fabric_close(session->fabric);
     oneib_one_close(session->one);
     oneib_credentials_clear(&session->credentials);

@@ -26,6 +26,8 @@ int oneib_session_open_one(struct oneib_session *session, struct oneib_error *er
 int oneib_session_open_fabric(struct oneib_session *session, struct oneib_error *err);
 /* For those who are going to write: nobody else does until the session ends. */
 int oneib_session_lock(struct oneib_session *session, struct oneib_error *err);
+/* Until it is taken again. */
+void oneib_session_unlock(struct oneib_session *session);
 void oneib_session_end(struct oneib_session *session);
 
 #endif

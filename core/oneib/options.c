@@ -25,6 +25,7 @@ static const struct {
     [ONEIB_OPTION_NO_FABRIC] = {"no-fabric", false},
     [ONEIB_OPTION_FORMAT] = {"format", true},
     [ONEIB_OPTION_REPAIR] = {"repair", false},
+    [ONEIB_OPTION_ADOPT] = {"adopt", false},
 };
 
 /* Where the parser is. */

@@ -46,10 +46,18 @@ static size_t keys_to_give(const struct plan *plan)
     return count;
 }
 
+/* The ledger that sync would make again; NULL: it makes none. */
+static const struct oneib_ledger *ledger_to_adopt(const struct plan *plan)
+{
+    const struct oneib_view *view = &plan->looked->view;
+    return oneib_given(plan->run, ONEIB_OPTION_ADOPT) && view->ledger_lost ? &view->adopted : NULL;
+}
+
 static bool has_something_to_do(const struct plan *plan)
 {
     const struct oneib_view *view = &plan->looked->view;
-    return view->changed || view->held > 0 || keys_to_give(plan) > 0 || plan->ports_to_reload > 0;
+    return ledger_to_adopt(plan) || view->changed || view->held > 0 || keys_to_give(plan) > 0 ||
+           plan->ports_to_reload > 0;
 }
 
 static bool is_mended_by_reload(enum oneib_deviation_kind kind)
@@ -100,6 +108,25 @@ static void append_keys(const struct plan *plan, struct oneib_text *text)
                     line.data ? line.data : "");
         oneib_text_append(text, "\n");
     }
+}
+
+static void append_adopted(const struct plan *plan, struct oneib_text *text)
+{
+    const struct oneib_ledger *ledger = ledger_to_adopt(plan);
+    for (size_t i = 0; ledger && i < ledger->network_count; i++) {
+        const struct oneib_ledger_network *entry = &ledger->networks[i];
+        const struct oneib_network *network =
+            oneib_cloud_network(&plan->looked->view.cloud, entry->network_id);
+        oneib_text_printf(text, "= network %u ", entry->network_id);
+        oneib_append_quoted(text, network ? network->name : "");
+        oneib_text_printf(text, " has P_Key %s in the ledger\n",
+                          oneib_pkey_shown(entry->pkey).text);
+    }
+    for (size_t i = 0; ledger && i < ledger->resting_count; i++)
+        oneib_text_printf(text, "= P_Key %s rests: a host may hold it\n",
+                          oneib_pkey_shown(ledger->resting[i].pkey).text);
+    if (oneib_given(plan->run, ONEIB_OPTION_ADOPT) && !ledger)
+        oneib_text_append(text, "the ledger is as it should be: there is nothing to adopt\n");
 }
 
 /* Tabs as blanks, for escaped they would make the file unreadable. */
@@ -222,6 +249,7 @@ static void append_summary(const struct plan *plan, struct oneib_text *text)
 static int print_text(const struct plan *plan, struct oneib_error *err)
 {
     oneib_autotext struct oneib_text text = {0};
+    append_adopted(plan, &text);
     append_keys(plan, &text);
     oneib_changes_append(plan->run, &plan->places, &plan->changes, &text);
     append_file(plan, &text);
@@ -248,6 +276,20 @@ static json_t *requests_json(const struct plan *plan)
     return array;
 }
 
+static json_t *adopted_json(const struct plan *plan)
+{
+    const struct oneib_ledger *ledger = ledger_to_adopt(plan);
+    json_t *array = json_array();
+    for (size_t i = 0; ledger && i < ledger->network_count; i++)
+        oneib_json_append(&array, json_pack("{s:I, s:o}", "network",
+                                            (json_int_t)ledger->networks[i].network_id, "pkey",
+                                            oneib_json_key(ledger->networks[i].pkey)));
+    for (size_t i = 0; ledger && i < ledger->resting_count; i++)
+        oneib_json_append(&array, json_pack("{s:n, s:o}", "network", "pkey",
+                                            oneib_json_key(ledger->resting[i].pkey)));
+    return array;
+}
+
 static json_t *file_json(const struct plan *plan)
 {
     const struct oneib_view *view = &plan->looked->view;
@@ -264,12 +306,13 @@ static int print_json(const struct plan *plan, struct oneib_error *err)
 {
     const struct oneib_view *view = &plan->looked->view;
     return oneib_json_write(
-        json_pack("{s:o, s:b, s:o, s:o, s:o, s:I, s:I, s:b, s:o}", "keys", requests_json(plan),
-                  "allocates", (int)plan->looked->session.config.one.writer, "changes",
-                  oneib_changes_json(&plan->places, &plan->changes), "file", file_json(plan),
-                  "fabric", oneib_fabric_json(view), "held", (json_int_t)view->held,
-                  "ports_to_reload", (json_int_t)plan->ports_to_reload, "to_do",
-                  (int)has_something_to_do(plan), "findings",
+        json_pack("{s:b, s:o, s:o, s:b, s:o, s:o, s:o, s:I, s:I, s:b, s:o}", "ledger_lost",
+                  (int)view->ledger_lost, "adopted", adopted_json(plan), "keys",
+                  requests_json(plan), "allocates", (int)plan->looked->session.config.one.writer,
+                  "changes", oneib_changes_json(&plan->places, &plan->changes), "file",
+                  file_json(plan), "fabric", oneib_fabric_json(view), "held",
+                  (json_int_t)view->held, "ports_to_reload", (json_int_t)plan->ports_to_reload,
+                  "to_do", (int)has_something_to_do(plan), "findings",
                   oneib_json_findings(&plan->looked->findings)),
         err);
 }
@@ -312,15 +355,17 @@ static enum oneib_exit run_plan(const struct oneib_run *run, struct oneib_error 
 const struct oneib_verb oneib_verb_plan = {
     .name = "plan",
     .summary = "what sync would change, as a diff; changes nothing",
-    .help = "usage: oneib plan [--exit-code] [--force] [--json]\n"
+    .help = "usage: oneib plan [--adopt] [--exit-code] [--force] [--json]\n"
             "\n"
             "+ is added, - removed, ~ changed, * gets a P_Key, ! needs your attention.\n"
             "\n"
+            "  --adopt      what sync --adopt would put into a lost ledger of P_Keys (=)\n"
             "  --exit-code  exit 1 when there is something to do\n"
             "  --force      what sync --force would change: removals are not held\n"
             "\n"
             "example:\n"
             "  $ oneib plan --exit-code || oneib sync\n",
-    .options = ONEIB_TAKES(ONEIB_OPTION_EXIT_CODE) | ONEIB_TAKES(ONEIB_OPTION_FORCE),
+    .options = ONEIB_TAKES(ONEIB_OPTION_EXIT_CODE) | ONEIB_TAKES(ONEIB_OPTION_FORCE) |
+               ONEIB_TAKES(ONEIB_OPTION_ADOPT),
     .run = run_plan,
 };

@@ -11,6 +11,8 @@
 /* The master needs some time for what a standby has just written too. */
 #define MASTERS_TIME_MS 3000.0
 #define MASTERS_LONG_TIME_MS 15000.0
+/* In one turn. */
+#define KEY_ROUNDS 3
 /* With something else to do, ports that are slow are left to the next turn after this. */
 #define PATIENCE_WITH_PORTS_MS 1000.0
 #define PATIENCE_WITHOUT_CHANGE_MS 2000.0
@@ -310,13 +312,9 @@ static int change_keys(struct oneib_daemon *daemon, struct oneib_key_changes *ch
     return status;
 }
 
-/* Networks that came without a key, and all else about keys: then the desired state is another. */
-static int allocate(struct oneib_daemon *daemon, struct oneib_error *err)
+static int change_keys_once(struct oneib_daemon *daemon, struct oneib_error *err)
 {
     struct oneib_key_changes changes = {0};
-    if (!daemon->config.one.writer || !oneib_keys_are_due(&daemon->view) ||
-        oneib_apply_refuses(&daemon->view, may_restore(daemon)))
-        return 0;
     int status = change_keys(daemon, &changes, err);
     if (status == 0) {
         log_keys(daemon, &changes);
@@ -326,6 +324,20 @@ static int allocate(struct oneib_daemon *daemon, struct oneib_error *err)
         status = compute(daemon, err);
     oneib_key_changes_clear(&changes);
     return status;
+}
+
+/* Networks that came without a key, and all else about keys: then the desired state is another. A
+ * key that has rested long enough can be what another network is waiting for. */
+static int allocate(struct oneib_daemon *daemon, struct oneib_error *err)
+{
+    for (unsigned i = 0; i < KEY_ROUNDS; i++) {
+        if (!daemon->config.one.writer || !oneib_keys_are_due(&daemon->view) ||
+            oneib_apply_refuses(&daemon->view, may_restore(daemon)))
+            return 0;
+        if (change_keys_once(daemon, err) < 0)
+            return -1;
+    }
+    return 0;
 }
 
 /* A file that is not ours says nothing of what nodes may have: what they were told stays. */

@@ -4,7 +4,9 @@
 #include "base/file_lock.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <string.h>
+#include <sys/pidfd.h>
 #include <sys/stat.h>
 
 #define LOCK_FLAGS (O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
@@ -133,6 +135,45 @@ int oneib_daemon_lock(const char *partitions, int *lock, struct oneib_error *err
     *lock = fd;
     fd = -1;
     return 0;
+}
+
+/* 0: nobody. */
+static pid_t holder_of(int fd)
+{
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    return fcntl(fd, F_GETLK, &lock) < 0 || lock.l_type == F_UNLCK ? 0 : lock.l_pid;
+}
+
+/* The same process has the lock before and after it is opened: so it is the one that is opened. */
+static int call(int fd, const char *path, pid_t holder, int *process, struct oneib_error *err)
+{
+    oneib_autoclose int pidfd = pidfd_open(holder, 0);
+    if (pidfd < 0 && errno != ESRCH)
+        return oneib_fail_errno(err, errno, "opening process %d, which has the lock %s",
+                                (int)holder, path);
+    if (pidfd < 0 || holder_of(fd) != holder)
+        return 0;
+    if (pidfd_send_signal(pidfd, SIGHUP, NULL, 0) < 0 && errno != ESRCH)
+        return oneib_fail_errno(err, errno,
+                                "signalling oneibd (process %d), that it looks at everything again",
+                                (int)holder);
+    *process = holder;
+    return 0;
+}
+
+int oneib_daemon_call(const char *partitions, int *process, struct oneib_error *err)
+{
+    oneib_autofree char *path = path_beside(partitions, "daemon");
+    *process = 0;
+    if (!path)
+        return oneib_fail_memory(err);
+    oneib_autoclose int fd = open(path, LOCK_FLAGS);
+    if (fd < 0 && errno == ENOENT)
+        return 0;
+    if (fd < 0)
+        return oneib_fail_errno(err, errno, "opening the lock %s", path);
+    const pid_t holder = holder_of(fd);
+    return holder == 0 ? 0 : call(fd, path, holder, process, err);
 }
 
 void oneib_sync_unlock(int lock)

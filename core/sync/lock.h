@@ -30,4 +30,10 @@ void oneib_sync_unlock(int lock);
  */
 int oneib_daemon_lock(const char *partitions, int *lock, struct oneib_error *err);
 
+/*
+ * Makes the daemon that has that lock read everything again (SIGHUP). *process is it, 0: there is
+ * none. Not for the daemon itself.
+ */
+int oneib_daemon_call(const char *partitions, int *process, struct oneib_error *err);
+
 #endif

@@ -2,6 +2,7 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "model/ipoib.h"
+#include "model/port_index.h"
 #include "sync/sync.h"
 #include <stdlib.h>
 #include <string.h>
@@ -140,8 +141,9 @@ static bool is_lost(const struct oneib_view *view)
 {
     if (view->kept.state != ONEIB_LEDGER_ABSENT)
         return view->kept.state == ONEIB_LEDGER_BROKEN;
-    return view->file_state == ONEIB_FILE_UNREADABLE || has_clusters(&view->in_force) ||
-           hosts_hold_keys(&view->cloud);
+    const bool is_damaged = view->file_state == ONEIB_FILE_UNREADABLE &&
+                            oneib_partitions_is_ours(view->file_data, view->file_length);
+    return is_damaged || has_clusters(&view->in_force) || hosts_hold_keys(&view->cloud);
 }
 
 static const char *why_lost(const struct oneib_view *view)

@@ -175,8 +175,16 @@ void lab_output_clear(struct lab_output *output);
  */
 int lab_run(struct lab *lab, const char *hca, const char *const *argv, unsigned timeout_ms,
             struct lab_output *output, struct oneib_error *err);
+/* Where no daemon runs: gives networks their P_Keys as it would. */
+int lab_give_keys(struct lab *lab, struct oneib_error *err);
+/* From now on it is the test's to call that. */
+void lab_let_keys_wait(struct lab *lab);
+/* Somebody edits the ledger: each of two networks has the other's key at once, which oneib itself
+ * brings about never. */
+int lab_swap_keys(struct lab *lab, uint32_t a, uint32_t b, struct oneib_error *err);
 /* The `oneib` of this build on the SM's host with --config FOLDER/oneib.conf appended after the
- * verb; arguments end with NULL. */
+ * verb; arguments end with NULL. Before it, without a daemon, it is lab_give_keys(), when something
+ * has changed about networks and one.writer is true. */
 int lab_oneib(struct lab *lab, const char *const *arguments, unsigned timeout_ms,
               struct lab_output *output, struct oneib_error *err);
 /* Starts one and leaves it running in the lab: output goes to FOLDER/name.log. Ended by

@@ -40,7 +40,13 @@ struct lab {
     xmlrpc_env env;
     xmlrpc_client *client;
     struct lab_nodes *nodes; /* NULL: not started */
+    bool keys_are_given;     /* nothing has changed about networks since */
+    bool keys_wait;          /* lab_let_keys_wait() */
+    bool is_faulty;          /* lab_fault() was called: what comes of it is the test's alone */
 };
+
+/* lab_give_keys(), unless a daemon runs that does it, or faults are set. */
+void lab_play_daemon(struct lab *lab);
 
 /* Keeps text (allocated) until the lab is closed. NULL: out of memory, with err set. */
 const char *lab_keep(struct lab *lab, char *text, struct oneib_error *err);

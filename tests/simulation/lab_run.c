@@ -546,6 +546,7 @@ int lab_oneib(struct lab *lab, const char *const *arguments, unsigned timeout_ms
         free(argv);
         return oneib_fail_memory(err);
     }
+    lab_play_daemon(lab);
     argv[0] = LAB_ONEIB;
     for (size_t i = 0; i < count; i++)
         argv[i + 1] = arguments[i];

@@ -285,6 +285,7 @@ int lab_add_hosts(struct lab *lab, unsigned vfs_total, struct oneib_error *err)
 int lab_network_create(struct lab *lab, const char *name, const char *vlan_id, const char *extra,
                        uint32_t *id, struct oneib_error *err)
 {
+    lab->keys_are_given = false;
     return control(lab, id, err, "standin.net.create", "(ssss)", lab->session, name, vlan_id,
                    extra ? extra : "");
 }
@@ -292,17 +293,20 @@ int lab_network_create(struct lab *lab, const char *name, const char *vlan_id, c
 int lab_network_reserve(struct lab *lab, uint32_t parent, const char *name, uint32_t *id,
                         struct oneib_error *err)
 {
+    lab->keys_are_given = false;
     return control(lab, id, err, "standin.net.reserve", "(sis)", lab->session, (int)parent, name);
 }
 
 int lab_network_delete(struct lab *lab, uint32_t id, struct oneib_error *err)
 {
+    lab->keys_are_given = false;
     return control(lab, NULL, err, "standin.net.delete", "(si)", lab->session, (int)id);
 }
 
 int lab_network_update(struct lab *lab, uint32_t id, const char *attributes,
                        struct oneib_error *err)
 {
+    lab->keys_are_given = false;
     return control(lab, NULL, err, "one.vn.update", "(sisi)", lab->session, (int)id, attributes, 1);
 }
 
@@ -466,6 +470,7 @@ int lab_acl_rights(struct lab *lab, const char *kinds, struct oneib_error *err)
 int lab_fault(struct lab *lab, const char *kind, unsigned count, unsigned seconds,
               struct oneib_error *err)
 {
+    lab->is_faulty = count > 0;
     return control(lab, NULL, err, "standin.fault", "(ssii)", lab->session, kind, (int)count,
                    (int)seconds);
 }

@@ -64,7 +64,8 @@ static void every_port_holds_exactly_its_keys_after_every_step(void **state)
         skip_because("%s is not installed", lab_missing());
     }
     struct walk walk = {.random = walk_setting("ONEIB_WALK_SEED", (unsigned)time(NULL)),
-                        .switches_drivers = true};
+                        .switches_drivers = true,
+                        .edits_ledger = true};
     const unsigned steps = walk_setting("ONEIB_WALK_STEPS", STEPS);
     print_message("replay with ONEIB_WALK_SEED=%u\n", walk.random);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * vnet_create as oned calls it on the front-end, and the daemon's way of giving keys at the same
- * moment, with the stand-in for oned. There is no fabric. Keys are chosen from 256 to 319.
+ * vnet_create as oned calls it on the front-end, and the daemon's way of giving keys afterwards,
+ * with the stand-in for oned. There is no fabric. Keys are chosen from 256 to 319.
  */
 #include "../base64.h"
 #include "base/cleanup.h"
@@ -160,68 +160,62 @@ static void must_fail(uint32_t id, const char *words)
     assert_memory_equal(output.error, "oneib: ", 7);
 }
 
-static void a_network_gets_the_lowest_free_key(void **state)
+static unsigned calls(const char *method)
+{
+    struct oneib_error err = {0};
+    unsigned count;
+    MUST(lab_calls(lab, method, &count, &err));
+    return count;
+}
+
+/* All that vnet_create could ask. */
+static unsigned all_calls(void)
+{
+    static const char *const methods[] = {"one.vn.info",           "one.vn.update",
+                                          "one.vnpool.info",       "one.vmpool.infoextended",
+                                          "one.vm.info",           "one.hostpool.info",
+                                          "one.host.info",         "one.user.info",
+                                          "one.system.config",     "one.document.info",
+                                          "one.document.allocate", "one.documentpool.info"};
+    unsigned count = 0;
+    for (size_t i = 0; i < sizeof methods / sizeof *methods; i++)
+        count += calls(methods[i]);
+    return count;
+}
+
+static void create_with_calls(uint32_t id, unsigned at_most)
+{
+    const char *input = input_of(id);
+    const unsigned before = all_calls();
+    run_with(id, input, 0);
+    assert_in_range(all_calls() - before, 0, at_most);
+}
+
+static void a_reservation_loses_its_parents_key_with_three_calls(void **state)
 {
     (void)state;
-    network("256", NULL);
-    const uint32_t id = network("", NULL);
-    create(id);
-    assert_int_equal(key_of(id), 257);
+    struct oneib_error err = {0};
+    uint32_t vm;
+    const uint32_t parent = network("300", NULL);
+    MUST(lab_host_create_bare(lab, "host", &vm, &err));
+    for (unsigned i = 0; i < 30; i++) {
+        network("", NULL);
+        MUST(lab_vm_start(lab, "vm", &parent, 1, 0, &vm, &err));
+    }
+    const uint32_t id = reservation(parent);
+    assert_int_equal(key_of(id), 300);
+    create_with_calls(id, 3);
+    assert_int_equal(key_of(id), 0);
+    assert_int_equal(key_of(parent), 300);
 }
 
 static void a_second_call_changes_nothing(void **state)
 {
     (void)state;
-    const uint32_t id = network("", NULL);
+    const uint32_t id = reservation(network("300", NULL));
     create(id);
-    create(id);
-    assert_int_equal(key_of(id), FIRST_KEY);
-}
-
-static void a_key_that_a_vm_still_holds_is_not_given(void **state)
-{
-    (void)state;
-    struct oneib_error err = {0};
-    uint32_t vm;
-    const uint32_t old = network("256", NULL);
-    MUST(lab_host_create_bare(lab, "host", &vm, &err));
-    MUST(lab_vm_start(lab, "vm", &old, 1, 0, &vm, &err));
-    MUST(lab_network_update(lab, old, "VLAN_ID=300", &err));
-    MUST(lab_vm_set_nic(lab, vm, 1, "VLAN_ID=256", &err));
-    const uint32_t id = network("", NULL);
-    create(id);
-    assert_int_equal(key_of(id), 257);
-}
-
-static void a_key_of_the_operators_own_partitions_is_not_given(void **state)
-{
-    (void)state;
-    struct oneib_error err = {0};
-    MUST(lab_write(lab, "partitions.fragment", 0644, "storage=0x0100 : 0x1234=full;\n", &err));
-    const uint32_t id = network("", NULL);
-    create(id);
-    assert_int_equal(key_of(id), 257);
-}
-
-static void partitions_with_a_mistake_give_nobody_a_key(void **state)
-{
-    (void)state;
-    struct oneib_error err = {0};
-    MUST(lab_write(lab, "partitions.fragment", 0644, "storage=0x0100 : 0x1234=full\n", &err));
-    const uint32_t id = network("", NULL);
-    must_fail(id, "partitions.fragment");
+    create_with_calls(id, 0);
     assert_int_equal(key_of(id), 0);
-}
-
-static void a_reservation_gets_a_key_of_its_own(void **state)
-{
-    (void)state;
-    const uint32_t parent = network("300", NULL);
-    const uint32_t id = reservation(parent);
-    assert_int_equal(key_of(id), 300);
-    create(id);
-    assert_int_equal(key_of(id), FIRST_KEY);
-    assert_int_equal(key_of(parent), 300);
 }
 
 static void a_shared_reservation_keeps_its_parents_key(void **state)
@@ -232,42 +226,25 @@ static void a_shared_reservation_keeps_its_parents_key(void **state)
     assert_int_equal(key_of(id), 300);
 }
 
-static void a_key_that_the_operator_chose_is_kept(void **state)
-{
-    (void)state;
-    const uint32_t id = network("17", NULL);
-    create(id);
-    assert_int_equal(key_of(id), 17);
-}
-
-static void a_chosen_key_that_another_network_has_is_refused(void **state)
-{
-    (void)state;
-    const uint32_t first = network("300", NULL);
-    const uint32_t id = network("300", NULL);
-    char words[64];
-    snprintf(words, sizeof words, "which network %" PRIu32 " has", first);
-    must_fail(id, words);
-    assert_int_equal(key_of(id), 300);
-}
-
-static void a_chosen_key_of_the_operators_own_partitions_is_refused(void **state)
+/* oned copies the parent's attributes, and a tenant may have talked it into others. */
+static void a_reservations_own_word_shares_nothing(void **state)
 {
     (void)state;
     struct oneib_error err = {0};
-    MUST(lab_write(lab, "partitions.fragment", 0644, "storage=0x0100 : 0x1234=full;\n", &err));
-    must_fail(network("256", NULL), "which the operator's own partitions have");
+    const uint32_t id = reservation(network("300", NULL));
+    MUST(lab_network_update(lab, id, "IB_RESERVATION=shared", &err));
+    create(id);
+    assert_int_equal(key_of(id), 0);
 }
 
-static void a_used_up_range_is_said(void **state)
+static void of_any_other_network_oned_is_asked_nothing(void **state)
 {
     (void)state;
-    char vlan_id[16];
-    for (unsigned key = FIRST_KEY; key <= LAST_KEY; key++) {
-        snprintf(vlan_id, sizeof vlan_id, "%u", key);
-        network(vlan_id, NULL);
-    }
-    must_fail(network("", NULL), "no free P_Key is left in 256-319");
+    const uint32_t chosen = network("17", NULL), keyless = network("", NULL);
+    create_with_calls(chosen, 0);
+    create_with_calls(keyless, 0);
+    assert_int_equal(key_of(chosen), 17);
+    assert_int_equal(key_of(keyless), 0);
 }
 
 static void what_is_no_key_is_refused(void **state)
@@ -298,16 +275,16 @@ static void an_oned_that_is_down_is_said(void **state)
 {
     (void)state;
     struct oneib_error err = {0};
-    const uint32_t id = network("", NULL);
+    const uint32_t id = reservation(network("300", NULL));
     const char *input = input_of(id);
     MUST(lab_standin_down(lab, true, &err));
     run_with(id, input, 3);
     assert_non_null(strstr(output.error, lab_endpoint(lab)));
     assert_null(strstr(output.error, lab_session(lab)));
     MUST(lab_standin_down(lab, false, &err));
-    assert_int_equal(key_of(id), 0);
+    assert_int_equal(key_of(id), 300);
     create(id);
-    assert_int_equal(key_of(id), FIRST_KEY);
+    assert_int_equal(key_of(id), 0);
 }
 
 static void a_document_of_another_network_is_refused(void **state)
@@ -329,18 +306,6 @@ static void what_is_no_document_is_refused(void **state)
         MUST(lab_write(lab, "hostile", 0600, inputs[i], &err));
         run_with(id, lab_path(lab, "hostile", &err), 3);
     }
-    assert_int_equal(key_of(id), 0);
-}
-
-static void a_lock_that_is_a_symbolic_link_is_refused(void **state)
-{
-    (void)state;
-    struct oneib_error err = {0};
-    MUST(lab_write(lab, "precious", 0600, "mine\n", &err));
-    assert_int_equal(
-        symlink(lab_path(lab, "precious", &err), lab_path(lab, "var/.oneib-keys.lock", &err)), 0);
-    const uint32_t id = network("", NULL);
-    must_fail(id, ".oneib-keys.lock");
     assert_int_equal(key_of(id), 0);
 }
 
@@ -368,52 +333,28 @@ static void must_succeed(uint32_t id, pid_t pid)
         fail_msg("network %" PRIu32 ": 0x%x: %s", id, (unsigned)status, log);
 }
 
-static void fifty_networks_created_at_once_get_fifty_keys(void **state)
+static void fifty_reservations_created_at_once_get_fifty_keys(void **state)
 {
     (void)state;
+    struct oneib_error err = {0};
     uint32_t ids[AT_ONCE];
     pid_t pids[AT_ONCE];
     bool seen[LAST_KEY + 1] = {false};
+    const uint32_t parent = network("300", NULL);
     for (size_t i = 0; i < AT_ONCE; i++)
-        ids[i] = network("", NULL);
+        ids[i] = reservation(parent);
     for (size_t i = 0; i < AT_ONCE; i++)
         pids[i] = begin(ids[i]);
     for (size_t i = 0; i < AT_ONCE; i++)
         must_succeed(ids[i], pids[i]);
+    MUST(lab_give_keys(lab, &err));
     for (size_t i = 0; i < AT_ONCE; i++) {
         const unsigned key = key_of(ids[i]);
         assert_in_range(key, FIRST_KEY, LAST_KEY);
+        assert_int_not_equal(key, 300);
         assert_false(seen[key]);
         seen[key] = true;
     }
-}
-
-static unsigned calls(const char *method)
-{
-    struct oneib_error err = {0};
-    unsigned count;
-    MUST(lab_calls(lab, method, &count, &err));
-    return count;
-}
-
-static void a_key_that_another_takes_meanwhile_is_given_up(void **state)
-{
-    (void)state;
-    struct oneib_error err = {0};
-    const uint32_t other = network("300", NULL);
-    const uint32_t id = network("", NULL);
-    const unsigned before = calls("one.vmpool.infoextended");
-    MUST(lab_fault(lab, "hang", 1000, 1, &err));
-    const pid_t pid = begin(id);
-    for (unsigned i = 0; calls("one.vmpool.infoextended") == before; i++) {
-        assert_int_not_equal(i, 4000);
-        lab_sleep_ms(5);
-    }
-    MUST(lab_fault(lab, "hang", 0, 0, &err));
-    MUST(lab_network_update(lab, other, "VLAN_ID=256", &err));
-    must_succeed(id, pid);
-    assert_int_equal(key_of(other), 256);
-    assert_int_equal(key_of(id), 257);
 }
 
 /* The daemon's side. */
@@ -450,68 +391,171 @@ static void close_side(struct daemon_side *side)
     oneib_config_clear(&side->config);
 }
 
-static void the_daemon_takes_back_a_key_that_another_took_meanwhile(void **state)
+static void look_again(struct daemon_side *side)
+{
+    oneib_view_clear(&side->view);
+    look(side);
+}
+
+/* As a turn of the daemon's, without the fabric. */
+static void give(struct daemon_side *side)
+{
+    struct oneib_error err = {0};
+    struct oneib_key_changes changes;
+    MUST(oneib_allocate(side->one, &side->view, &changes, &err));
+    oneib_key_changes_clear(&changes);
+    look_again(side);
+}
+
+static oneib_pkey in_ledger(const struct daemon_side *side, uint32_t id)
+{
+    const struct oneib_ledger_network *entry = oneib_ledger_network(&side->view.kept.ledger, id);
+    return entry ? entry->pkey : 0;
+}
+
+static void the_ledger_and_vlan_id_say_the_same(void **state)
 {
     (void)state;
-    struct oneib_error err = {0};
     struct daemon_side side;
-    size_t given;
-    const uint32_t id = network("", NULL), other = network("300", NULL);
+    const uint32_t chosen = network("300", NULL), keyless = network("", NULL);
+    const uint32_t id = reservation(chosen);
     open_side(&side);
-    assert_int_equal(side.view.desired.request_count, 1);
-    MUST(lab_network_update(lab, other, "VLAN_ID=256", &err));
-    MUST(oneib_allocate(&side.config, side.one, &side.view, &given, &err));
-    assert_int_equal(key_of(id), 0);
-    assert_int_equal(key_of(other), 256);
-
-    oneib_view_clear(&side.view);
-    look(&side);
-    MUST(oneib_allocate(&side.config, side.one, &side.view, &given, &err));
-    assert_int_equal(given, 1);
-    assert_int_equal(key_of(id), 257);
+    give(&side);
+    assert_int_equal(in_ledger(&side, chosen), 300);
+    assert_int_equal(in_ledger(&side, keyless), FIRST_KEY);
+    assert_int_equal(in_ledger(&side, id), FIRST_KEY + 1);
+    assert_int_equal(key_of(keyless), FIRST_KEY);
+    assert_int_equal(key_of(id), FIRST_KEY + 1);
+    assert_false(oneib_keys_are_due(&side.view));
     close_side(&side);
 }
 
-static void the_daemon_leaves_a_chosen_key_alone_that_another_has(void **state)
+static void a_key_rests_when_its_network_is_gone(void **state)
 {
     (void)state;
     struct oneib_error err = {0};
     struct daemon_side side;
-    size_t given;
+    const uint32_t gone = network("", NULL);
+    open_side(&side);
+    give(&side);
+    MUST(lab_network_delete(lab, gone, &err));
+    const uint32_t later = network("256", NULL);
+    look_again(&side);
+    give(&side);
+    assert_int_equal(in_ledger(&side, gone), 0);
+    assert_non_null(oneib_ledger_resting(&side.view.kept.ledger, FIRST_KEY));
+    assert_int_equal(in_ledger(&side, later), 0); /* it may wish it as long as it rests */
+    close_side(&side);
+}
+
+/* oned's pool can be empty without a word. */
+static void a_pool_that_lacks_a_network_takes_nobodys_key(void **state)
+{
+    (void)state;
+    struct oneib_error err = {0};
+    struct daemon_side side;
     const uint32_t id = network("", NULL);
-    network("300", NULL);
+    open_side(&side);
+    give(&side);
+    MUST(lab_fault(lab, "empty-pools", 1000, 0, &err));
+    look_again(&side);
+    assert_int_equal(side.view.cloud.network_count, 0);
+    assert_true(oneib_keys_are_due(&side.view));
+    struct oneib_key_changes changes;
+    MUST(oneib_allocate(side.one, &side.view, &changes, &err));
+    assert_int_equal(changes.rested, 0);
+    oneib_key_changes_clear(&changes);
+    assert_false(oneib_keys_are_due(&side.view)); /* nor is it asked again and again */
+    MUST(lab_fault(lab, "empty-pools", 0, 0, &err));
+    look_again(&side);
+    assert_int_equal(in_ledger(&side, id), FIRST_KEY);
+    close_side(&side);
+}
+
+static void a_vlan_id_that_somebody_sets_meanwhile_stays(void **state)
+{
+    (void)state;
+    struct oneib_error err = {0};
+    struct daemon_side side;
+    const uint32_t id = network("", NULL);
     open_side(&side);
     MUST(lab_network_update(lab, id, "VLAN_ID=300", &err));
-    MUST(oneib_allocate(&side.config, side.one, &side.view, &given, &err));
+    give(&side);
     assert_int_equal(key_of(id), 300);
+    give(&side);
+    assert_int_equal(in_ledger(&side, id), 300);
+    assert_non_null(oneib_ledger_resting(&side.view.kept.ledger, FIRST_KEY));
+    close_side(&side);
+}
+
+static void with_another_writer_nothing_is_given(void **state)
+{
+    (void)state;
+    struct oneib_error err = {0};
+    struct daemon_side side;
+    struct oneib_key_changes changes;
+    network("", NULL);
+    open_side(&side);
+    give(&side);
+    const uint32_t id = network("", NULL);
+    look_again(&side);
+    MUST(lab_give_keys(lab, &err)); /* somebody else */
+    const unsigned key = key_of(id);
+    assert_int_equal(oneib_allocate(side.one, &side.view, &changes, &err), -1);
+    assert_int_equal(err.code, ONEIB_ERROR_REFUSED);
+    assert_non_null(strstr(err.text, "one.writer"));
+    assert_int_equal(key_of(id), key);
+    oneib_key_changes_clear(&changes);
+    close_side(&side);
+}
+
+static void a_lost_ledger_is_not_made_anew_while_a_host_may_hold_keys(void **state)
+{
+    (void)state;
+    struct oneib_error err = {0};
+    struct daemon_side side;
+    const struct oneib_view_options adopting = {.adopt = true};
+    uint32_t host;
+    network("300", NULL);
+    MUST(lab_host_create_bare(lab, "host", &host, &err));
+    open_side(&side);
+    give(&side);
+    MUST(lab_host_update(lab, host, "IB_KEYS=0x012c", &err));
+    MUST(lab_document_delete(lab, side.view.kept.document_id, &err));
+    oneib_view_clear(&side.view);
+    assert_int_equal(oneib_view_make(&side.config, side.one, NULL, &(struct oneib_view_options){0},
+                                     &side.view, &err),
+                     -1);
+    assert_int_equal(err.code, ONEIB_ERROR_REFUSED);
+    assert_non_null(strstr(err.text, "oneib sync --adopt"));
+    MUST(oneib_view_make(&side.config, side.one, NULL, &adopting, &side.view, &err));
+    assert_true(side.view.ledger_lost);
+    assert_false(oneib_keys_are_due(&side.view));
+    assert_non_null(oneib_ledger_resting(&side.view.adopted, 0x12c));
     close_side(&side);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CASE(a_network_gets_the_lowest_free_key),
+        CASE(a_reservation_loses_its_parents_key_with_three_calls),
         CASE(a_second_call_changes_nothing),
-        CASE(a_key_that_a_vm_still_holds_is_not_given),
-        CASE(a_key_of_the_operators_own_partitions_is_not_given),
-        CASE(partitions_with_a_mistake_give_nobody_a_key),
-        CASE(a_reservation_gets_a_key_of_its_own),
         CASE(a_shared_reservation_keeps_its_parents_key),
-        CASE(a_key_that_the_operator_chose_is_kept),
-        CASE(a_chosen_key_that_another_network_has_is_refused),
-        CASE(a_chosen_key_of_the_operators_own_partitions_is_refused),
-        CASE(a_used_up_range_is_said),
+        CASE(a_reservations_own_word_shares_nothing),
+        CASE(of_any_other_network_oned_is_asked_nothing),
         CASE(what_is_no_key_is_refused),
         CASE(a_network_with_a_bridge_is_refused),
         CASE(a_network_of_another_driver_is_none_of_ours),
         CASE(an_oned_that_is_down_is_said),
         CASE(a_document_of_another_network_is_refused),
         CASE(what_is_no_document_is_refused),
-        CASE(a_lock_that_is_a_symbolic_link_is_refused),
-        CASE(fifty_networks_created_at_once_get_fifty_keys),
-        CASE(a_key_that_another_takes_meanwhile_is_given_up),
-        CASE(the_daemon_takes_back_a_key_that_another_took_meanwhile),
-        CASE(the_daemon_leaves_a_chosen_key_alone_that_another_has),
+        CASE(fifty_reservations_created_at_once_get_fifty_keys),
+        CASE(the_ledger_and_vlan_id_say_the_same),
+        CASE(a_key_rests_when_its_network_is_gone),
+        CASE(a_pool_that_lacks_a_network_takes_nobodys_key),
+        CASE(a_vlan_id_that_somebody_sets_meanwhile_stays),
+        CASE(with_another_writer_nothing_is_given),
+        CASE(a_lost_ledger_is_not_made_anew_while_a_host_may_hold_keys),
     };
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
     lab_output_clear(&output);

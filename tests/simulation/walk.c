@@ -198,13 +198,23 @@ static int change_key(struct walk *walk, struct oneib_error *err)
     return set_key(walk, network, key, err);
 }
 
-/* Two networks swap keys, the hardest case of a key that changes hands. */
+/* Two networks swap keys, the hardest case of a key that changes hands. That takes a hand in the
+ * ledger, and a driver of ours: oneib gives no network's key to another, and a bridge's VLAN_ID is
+ * its own. */
 static int swap_keys(struct walk *walk, struct oneib_error *err)
 {
     const size_t a = walk_dice(walk, WALK_CLUSTERS), b = (a + 1) % WALK_CLUSTERS;
     const unsigned key = walk->keys[a];
+    if (!walk->edits_ledger || walk->bridges[a] || walk->bridges[b] ||
+        (walk->bridges[SHARER] && (a == SHARED || b == SHARED)))
+        return 0;
     snprintf(walk->action, sizeof walk->action, "networks %zu and %zu swap keys", a, b);
-    return set_key(walk, a, walk->keys[b], err) < 0 || set_key(walk, b, key, err) < 0 ? -1 : 0;
+    walk->keys[a] = walk->keys[b];
+    walk->keys[b] = key;
+    if (lab_give_keys(walk->lab, err) < 0 ||
+        lab_swap_keys(walk->lab, walk->networks[a], walk->networks[b], err) < 0)
+        return -1;
+    return a == SHARED || b == SHARED ? lab_give_keys(walk->lab, err) : 0;
 }
 
 /* Who is there stays; who is attached then is no member until the NIC is attached anew. */

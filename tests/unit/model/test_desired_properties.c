@@ -506,10 +506,6 @@ static void assert_requests_are_free(const struct scene *scene)
         assert_false(is_in_force_for_others(scene, request->network_id, request->pkey));
         assert_null(oneib_ledger_holder(&scene->ledger, request->pkey));
         assert_null(oneib_ledger_resting(&scene->ledger, request->pkey));
-        for (size_t j = 0; j < scene->cloud.attachment_count; j++)
-            assert_false(scene->cloud.attachments[j].network_id != request->network_id &&
-                         scene->cloud.attachments[j].claim == ONEIB_KEY_VALID &&
-                         scene->cloud.attachments[j].claimed_pkey == request->pkey);
         for (size_t j = 0; j < i; j++)
             assert_int_not_equal(request->pkey, scene->desired.requests[j].pkey);
     }

@@ -75,6 +75,28 @@ static void a_key_is_a_decimal_number_or_left_out(void **state)
     assert_int_equal(parse("<VLAN_ID>5</VLAN_ID><VLAN_ID>6</VLAN_ID>", &err), -1);
 }
 
+static void a_reservation_says_whose_it_is(void **state)
+{
+    (void)state;
+    static const char xml[] = "<VNET><ID>7</ID><VN_MAD>infiniband</VN_MAD>"
+                              "<PARENT_NETWORK_ID>4</PARENT_NETWORK_ID><VLAN_ID>257</VLAN_ID>"
+                              "</VNET>";
+    static const char plain[] = "<VNET><ID>7</ID><VN_MAD>infiniband</VN_MAD>"
+                                "<PARENT_NETWORK_ID/><VLAN_ID/></VNET>";
+    static const char odd[] = "<VNET><ID>7</ID><VN_MAD>infiniband</VN_MAD>"
+                              "<PARENT_NETWORK_ID>x</PARENT_NETWORK_ID></VNET>";
+    struct oneib_error err;
+    struct oneib_new_network network;
+    assert_int_equal(oneib_new_network_parse(xml, strlen(xml), "infiniband", &network, &err), 0);
+    assert_int_equal(network.parent_id, 4);
+    assert_true(network.has_vlan_id);
+    assert_int_equal(oneib_new_network_parse(plain, strlen(plain), "infiniband", &network, &err),
+                     0);
+    assert_true(network.parent_id == UINT32_MAX);
+    assert_false(network.has_vlan_id);
+    assert_int_equal(oneib_new_network_parse(odd, strlen(odd), "infiniband", &network, &err), -1);
+}
+
 static void what_is_no_networks_document_is_refused(void **state)
 {
     (void)state;
@@ -101,6 +123,7 @@ int main(void)
         cmocka_unit_test(another_drivers_network_is_not_ours_whatever_it_says),
         cmocka_unit_test(the_bridge_that_oned_chose_by_itself_is_refused),
         cmocka_unit_test(a_key_is_a_decimal_number_or_left_out),
+        cmocka_unit_test(a_reservation_says_whose_it_is),
         cmocka_unit_test(what_is_no_networks_document_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -47,6 +47,10 @@ static void fill_cloud(void)
                                      .claim = ONEIB_KEY_VALID,
                                      .claimed_pkey = KEY};
     oneib_cloud_sort(&view.cloud);
+    const struct oneib_ledger_network entry = {.network_id = 1, .pkey = KEY};
+    view.kept.state = ONEIB_LEDGER_READ;
+    if (oneib_ledger_give(&view.kept.ledger, &entry, &err) < 0)
+        fail_msg("%s", err.text);
     if (oneib_findings_add(&view.findings, ONEIB_NOTICE, "kept", NULL, &err, "a finding") < 0)
         fail_msg("%s", err.text);
     view.subnet.ports = calloc(1, sizeof *view.subnet.ports);
@@ -68,6 +72,7 @@ static int begin(void **state)
     config.opensm.fragment = fragment_path;
     config.pkeys.first = 256;
     config.pkeys.last = 32766;
+    config.pkeys.resting = 16;
     config.removal_hold.share = 0.5;
     config.removal_hold.minimum = 1;
     view = (struct oneib_view){0};

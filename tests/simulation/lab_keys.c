@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Where no daemon runs, what it would do about P_Keys. */
+#include "lab_internal.h"
+#include "sync/sync.h"
+#include <stdio.h>
+
+/* As a turn of the daemon's does: what was given may be what somebody else waits for. */
+static int give_all(const struct oneib_config *config, struct oneib_one *one,
+                    struct oneib_error *err)
+{
+    const struct oneib_view_options options = {0};
+    for (unsigned round = 0; round < 3; round++) {
+        struct oneib_view view;
+        struct oneib_key_changes changes = {0};
+        if (oneib_view_make(config, one, NULL, &options, &view, err) < 0)
+            return -1;
+        int outcome = 0;
+        const bool due = oneib_keys_are_due(&view);
+        if (oneib_apply_refuses(&view, false))
+            outcome = oneib_fail(err, ONEIB_ERROR_REFUSED, "the file is somebody else's");
+        else if (due)
+            outcome = oneib_allocate(one, &view, &changes, err);
+        oneib_key_changes_clear(&changes);
+        oneib_view_clear(&view);
+        if (outcome < 0 || !due)
+            return outcome;
+    }
+    return 0;
+}
+
+static struct oneib_one *open_one(struct lab *lab, struct oneib_error *err)
+{
+    const struct oneib_credentials credentials = {.endpoint = lab->control_endpoint,
+                                                  .session = lab->session};
+    return oneib_one_open(&credentials, 20000, err);
+}
+
+static int give_keys(struct lab *lab, bool as_writer, struct oneib_error *err)
+{
+    struct oneib_config config;
+    const char *path = lab_config_path(lab, err);
+    if (!path || oneib_config_load(path, &config, err) < 0)
+        return -1;
+    int outcome = 0;
+    if (as_writer || config.one.writer) {
+        struct oneib_one *one = open_one(lab, err);
+        outcome = one ? give_all(&config, one, err) : -1;
+        oneib_one_close(one);
+    }
+    oneib_config_clear(&config);
+    return outcome;
+}
+
+int lab_give_keys(struct lab *lab, struct oneib_error *err)
+{
+    return give_keys(lab, true, err);
+}
+
+void lab_let_keys_wait(struct lab *lab)
+{
+    lab->keys_wait = true;
+}
+
+static int swap_entries(struct oneib_one *one, uint32_t a, uint32_t b, oneib_pkey keys[2],
+                        struct oneib_error *err)
+{
+    struct oneib_kept_ledger kept = {0};
+    struct oneib_ledger next = {0};
+    int outcome = oneib_ledger_read(one, false, &kept, err);
+    if (outcome == 0)
+        outcome = oneib_ledger_copy(&kept.ledger, &next, err);
+    for (size_t i = 0; outcome == 0 && i < next.network_count; i++) {
+        const uint32_t id = next.networks[i].network_id;
+        const struct oneib_ledger_network *other =
+            id == a || id == b ? oneib_ledger_network(&kept.ledger, id == a ? b : a) : NULL;
+        if (other)
+            keys[id == b] = next.networks[i].pkey = other->pkey;
+    }
+    if (outcome == 0)
+        outcome = oneib_ledger_write(one, &kept, &next, err);
+    oneib_ledger_clear(&next);
+    oneib_kept_ledger_clear(&kept);
+    return outcome;
+}
+
+int lab_swap_keys(struct lab *lab, uint32_t a, uint32_t b, struct oneib_error *err)
+{
+    struct oneib_one *one = open_one(lab, err);
+    oneib_pkey keys[2] = {0};
+    int outcome = one ? swap_entries(one, a, b, keys, err) : -1;
+    oneib_one_close(one);
+    for (size_t i = 0; outcome == 0 && i < 2; i++) {
+        char vlan_id[32];
+        snprintf(vlan_id, sizeof vlan_id, "VLAN_ID=%u", keys[i]);
+        outcome = lab_network_update(lab, i == 0 ? a : b, vlan_id, err);
+    }
+    return outcome;
+}
+
+void lab_play_daemon(struct lab *lab)
+{
+    struct oneib_error ignored;
+    if (!lab->keys_wait && !lab->keys_are_given && !lab->is_faulty && lab->standin &&
+        lab_child_pid(lab, "oneibd") == 0)
+        lab->keys_are_given = give_keys(lab, false, &ignored) == 0;
+}
