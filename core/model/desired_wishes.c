@@ -76,12 +76,6 @@ static bool has_own_key(const struct oneib_work *work, const struct oneib_networ
            !(parent && parent->unreadable) && !oneib_shares_its_parents(work, network);
 }
 
-/* oneadmin's, or of its group: tenants' networks wish nothing. */
-static bool is_operators(const struct oneib_network *network)
-{
-    return network->uid == 0 || network->gid == 0;
-}
-
 /* oned copies the parent's VLAN_ID into a reservation: that is nobody's decision. */
 static bool states_its_parents_key(const struct oneib_work *work,
                                    const struct oneib_network *network)
@@ -92,11 +86,12 @@ static bool states_its_parents_key(const struct oneib_work *work,
            (stated == oneib_stated_key(parent) || stated == oneib_key_of(work, parent));
 }
 
-/* The key that the operator wishes for the network, and that it does not have; 0: none. */
+/* The key that the operator wishes for the network, and that it does not have; 0: none. A tenant's
+ * wishes nothing. */
 static oneib_pkey wish_of(const struct oneib_work *work, const struct oneib_network *network)
 {
     const oneib_pkey stated = oneib_stated_key(network);
-    if (!has_own_key(work, network) || !is_operators(network) ||
+    if (!has_own_key(work, network) || !oneib_network_is_operators(network) ||
         states_its_parents_key(work, network) || stated == oneib_key_of(work, network))
         return 0;
     return stated;
@@ -105,7 +100,7 @@ static oneib_pkey wish_of(const struct oneib_work *work, const struct oneib_netw
 /* Somebody typed something: it is not overwritten. */
 static bool is_mistyped(const struct oneib_network *network)
 {
-    return is_operators(network) && network->key_state != ONEIB_KEY_MISSING &&
+    return oneib_network_is_operators(network) && network->key_state != ONEIB_KEY_MISSING &&
            oneib_stated_key(network) == 0;
 }
 
@@ -253,7 +248,7 @@ static oneib_pkey next_in_ring(const struct oneib_work *work, const struct key_u
 static bool has_too_many_at_rest(const struct oneib_work *work, const struct oneib_network *network)
 {
     size_t count = 0;
-    if (is_operators(network))
+    if (oneib_network_is_operators(network))
         return false;
     for (size_t i = 0; i < work->ledger->resting_count; i++)
         count += work->ledger->resting[i].owner == network->uid;

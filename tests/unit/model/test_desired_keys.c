@@ -787,7 +787,7 @@ static void who_lets_many_keys_rest_gets_no_more(void **state)
 static void an_entry_whose_network_is_not_there_is_unused(void **state)
 {
     struct scene *scene = *state;
-    add_tenants(scene, 4, 257, 257)->reservations_share = true;
+    add_operators(scene, 4, 257, 257)->reservations_share = true;
     add_tenants(scene, 5, 258, 258)->parent_id = 4; /* it shares, since then */
     give_key(scene, 6, 259);
     compute(scene);
