@@ -34,9 +34,8 @@ int oneib_grants_server_admit(struct oneib_grants_server *server,
 
 /*
  * The next message of an admitted node: 1; 0: none now. What cannot be unpacked, or what a node may
- * not say, is counted for it and dropped; a node with more than 100 messages a second is left
- * unread for the rest of it (its queue is bounded, its messages are lost). *message is borrowed
- * until the next call.
+ * not say, is counted and dropped; so is what a node says beyond 100 messages a second, without
+ * being looked at. *message is borrowed until the next call.
  */
 int oneib_grants_server_next(struct oneib_grants_server *server,
                              uint8_t node[ONEIB_PUBLIC_KEY_SIZE],
