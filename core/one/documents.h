@@ -59,9 +59,10 @@ void oneib_documents_clear(struct oneib_documents *documents); /* the sets only 
  * record: HISTORY_RECORDS/HISTORY with the highest SEQ; source: the one before. Host:
  * TEMPLATE/IB_HCA vectors, one a port: IB_HCA=[NAME="mlx4_0", PORT="1", DRIVER="mlx4",
  * PORT_GUID="0x...", PKEYS_MAX="127", VFS_TOTAL="7", RATE="40"]; DRIVER is mlx4, mlx5 or another,
- * the last three may be absent; TEMPLATE/IB_NODE_KEY. VMS/ID are added to vms_named. Network:
- * UPDATED_VMS, OUTDATED_VMS, UPDATING_VMS, ERROR_VMS and the VMs of LEASES are its VMs, and are
- * added to vms_named when it is of vn_mad; one of another driver is kept as such, without findings.
+ * the last three may be absent; TEMPLATE/IB_NODE_KEY; HOST_SHARE/PCI_DEVICES that VMs have. VMS/ID
+ * are added to vms_named. Network: AR_POOL/AR/LEASES are what it has leased; UPDATED_VMS,
+ * OUTDATED_VMS, UPDATING_VMS, ERROR_VMS and the VMs of LEASES are its VMs, and are added to
+ * vms_named when it is of vn_mad; one of another driver is kept as such, without findings.
  * Attributes are read from TEMPLATE (VLAN_ID and PHYDEV from the VNET element itself, where oned
  * keeps them, TEMPLATE's else).
  */

@@ -203,8 +203,8 @@ void standin_render_network(const struct standin_network *network, enum standin_
     oneib_text_append(text, "</VNET>");
 }
 
-/* A VF as oned's PCI probe reports it. Two are shown, whatever the host has: nothing here depends
- * on them. */
+/* A VF as oned's PCI probe reports it. Two are shown, whatever the host has, and they are nobody's:
+ * the VMs here have no PCI NICs. */
 static void render_pci_device(unsigned function, struct oneib_text *text)
 {
     oneib_text_printf(
