@@ -216,11 +216,23 @@ static const struct port_use *find_uses(const struct gating *gating, oneib_guid 
     return *count ? &gating->uses[low] : NULL;
 }
 
-static bool is_used(const struct gating *gating, oneib_guid port, oneib_pkey pkey)
+/* Of a network that is gone nobody knows whose partition it shared. */
+static bool may_be_of(const struct gating *gating, const struct port_use *use, uint32_t cluster)
+{
+    const struct oneib_cluster *own =
+        oneib_desired_cluster(gating->input->desired, use->network_id);
+    return !own || own->network_id == cluster || use->network_id == cluster;
+}
+
+/* By whoever is of that cluster: for another one the key may be granted already. */
+static bool is_used(const struct gating *gating, const struct entry *entry)
 {
     size_t count;
-    find_uses(gating, port, pkey, &count);
-    return count > 0;
+    const struct port_use *uses = find_uses(gating, entry->guid, entry->pkey, &count);
+    for (size_t i = 0; i < count; i++)
+        if (may_be_of(gating, &uses[i], entry->cluster))
+            return true;
+    return false;
 }
 
 static bool is_reported(const struct gating *gating, oneib_guid port, oneib_pkey pkey)
@@ -338,7 +350,8 @@ static int list_entries(struct gating *gating, struct oneib_error *err)
     return 0;
 }
 
-/* The first entry with that key, NULL: none; how many there are, of all clusters and ports, is *count. */
+/* The first entry with that key, NULL: none; how many there are, of all clusters and ports, is
+ * *count. */
 static struct entry *entries_of_key(const struct gating *gating, oneib_pkey pkey, size_t *count)
 {
     size_t low = 0, high = gating->entry_count;
@@ -412,7 +425,7 @@ static bool must_stay(const struct gating *gating, const struct entry *entry)
     const struct gated_port *ports = find_ports(gating, entry->guid, &count);
     for (size_t i = 0; i < count; i++)
         if (ports[i].has_vfs && is_heard(&ports[i]) &&
-            (!follows(&ports[i]) || is_used(gating, entry->guid, entry->pkey)))
+            (!follows(&ports[i]) || is_used(gating, entry)))
             return true;
     return false;
 }

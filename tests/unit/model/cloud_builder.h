@@ -221,8 +221,9 @@ static inline bool states_its_parents(const struct scene *scene,
                                       const struct oneib_network *network)
 {
     const struct oneib_network *parent = oneib_cloud_network(&scene->cloud, network->parent_id);
+    const struct oneib_network *rules = parent ? oneib_network_rules(&scene->cloud, parent) : NULL;
     return parent && parent != network &&
-           (parent->reservations_share ||
+           ((rules && rules->reservations_share) ||
             (parent->key_state == ONEIB_KEY_VALID && parent->pkey == network->pkey));
 }
 

@@ -42,6 +42,7 @@ static inline int grant_scene_free(void **state)
     struct scene *scene = &played->scene;
     oneib_desired_clear(&scene->desired);
     oneib_cloud_clear(&scene->cloud);
+    oneib_ledger_clear(&scene->ledger);
     oneib_partition_table_clear(&scene->fragment);
     oneib_partition_table_clear(&scene->in_force);
     oneib_subnet_clear(&scene->subnet);
@@ -67,6 +68,13 @@ static inline struct oneib_node_view *add_node(struct grant_scene *played, uint3
                                      .records = played->nodes[played->node_count].records};
     played->node_count++;
     return view;
+}
+
+/* What the ledger says from now on. */
+static inline void change_key(struct grant_scene *played, size_t network, oneib_pkey pkey)
+{
+    played->scene.cloud.networks[network].pkey = pkey;
+    oneib_ledger_clear(&played->scene.ledger);
 }
 
 static inline struct oneib_node_view *node_of(struct grant_scene *played, uint32_t host_id)

@@ -279,6 +279,7 @@ static void begin_hold(struct grant_scene *played)
 
 static void lose_networks(struct grant_scene *played)
 {
+    oneib_ledger_clear(&played->scene.ledger);
     struct oneib_cloud *cloud = &played->scene.cloud;
     while (cloud->network_count)
         oneib_network_clear(&cloud->networks[--cloud->network_count]);
@@ -471,7 +472,7 @@ static void a_node_may_hold_what_it_is_granted_was_sent_and_reports(void **state
     add_nic(&played->scene, 4, 0, 7, 1);
     grant_all(played);
     send_grants(played, 1);
-    played->scene.cloud.networks[0].pkey = 0x102;
+    change_key(played, 0, 0x102);
     grant_all(played);
     report(played, 1, 9, 6, 0x101);
     report(played, 1, 10, 6, 0x104)->stage = ONEIB_VF_RELEASING;

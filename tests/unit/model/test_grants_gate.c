@@ -198,7 +198,7 @@ static void a_new_key_of_a_network_comes_beside_the_old_one(void **state)
 {
     struct grant_scene *played = *state;
     settle(played);
-    played->scene.cloud.networks[0].pkey = 0x102;
+    change_key(played, 0, 0x102);
     claim(&played->scene.cloud.attachments[0], 0x102);
     grant_all(played);
     send_grants(played, 1);
@@ -231,7 +231,7 @@ static void keys_of_one_network_change_back_and_forth_without_a_name_twice(void 
     PUT_IN_FORCE(played, "one7-0103", 0x103, port_of(1));
     report(played, 1, 5, 7, 0x102);
     report(played, 1, 6, 7, 0x103);
-    played->scene.cloud.networks[0].pkey = 0x102;
+    change_key(played, 0, 0x102);
     played->scene.cloud.attachments[0].claimed_pkey = 0x102;
     grant_all(played);
     send_grants(played, 1);
@@ -247,7 +247,7 @@ static void while_a_key_is_kept_it_is_nobody_elses(void **state)
     settle(played);
     end_vm(played);
     /* Nobody has waited until the key was free. */
-    played->scene.cloud.networks[0].pkey = 0x105;
+    change_key(played, 0, 0x105);
     add_network(&played->scene, 9, 0x101);
     add_node(played, 2);
     add_nic(&played->scene, 5, 0, 9, 2);
@@ -263,13 +263,38 @@ static void while_a_key_is_kept_it_is_nobody_elses(void **state)
     assert_string_equal(partition_of(&played->gate.table, 0x101)->name, "one9");
 }
 
+/* What is granted already with the key is not what has it open. */
+static void two_networks_can_swap_their_keys(void **state)
+{
+    struct grant_scene *played = *state;
+    settle(played);
+    add_network(&played->scene, 8, 0x102);
+    add_nic(&played->scene, 5, 0, 8, 1);
+    report(played, 1, 5, 8, 0x102);
+    PUT_IN_FORCE(played, "one8", 0x102, port_of(1));
+    change_key(played, 0, 0x102);
+    change_key(played, 1, 0x101);
+    claim(&played->scene.cloud.attachments[0], 0x102);
+    claim(&played->scene.cloud.attachments[1], 0x101);
+    grant_all(played);
+    send_grants(played, 1);
+    pass(played);
+    assert_string_equal(partition_of(&played->gate.table, 0x101)->name, "one7-0101");
+    assert_string_equal(partition_of(&played->gate.table, 0x102)->name, "one8-0102");
+    node_of(played, 1)->record_count = 0;
+    pass(played);
+    assert_string_equal(partition_of(&played->gate.table, 0x101)->name, "one8");
+    assert_string_equal(partition_of(&played->gate.table, 0x102)->name, "one7");
+    assert_int_equal(played->gate.kept, 0);
+}
+
 /* The port cannot tell two clusters with one key apart: what stays would be a stranger's. */
 static void a_silent_nodes_entry_does_not_become_another_clusters(void **state)
 {
     struct grant_scene *played = *state;
     settle(played);
     end_vm(played);
-    played->scene.cloud.networks[0].pkey = 0x105;
+    change_key(played, 0, 0x105);
     add_network(&played->scene, 9, 0x101);
     add_nic(&played->scene, 5, 0, 9, 1);
     node_of(played, 1)->state = ONEIB_NODE_SILENT;
@@ -289,8 +314,8 @@ static void nothing_is_added_where_a_vf_is_open_at_what_is_gone(void **state)
     pass(played);
     assert_gated(played, 0x102, port_of(1), "none");
     /* Nor its own key, for another cluster. */
-    played->scene.cloud.networks[0].pkey = 0x105;
-    played->scene.cloud.networks[1].pkey = 0x101;
+    change_key(played, 0, 0x105);
+    change_key(played, 1, 0x101);
     pass(played);
     assert_gated(played, 0x101, port_of(1), "none");
     played->nodes[0].records[0].stage = ONEIB_VF_CLOSED;
@@ -525,6 +550,7 @@ int main(void)
         GRANT_TEST(a_new_key_of_a_network_comes_beside_the_old_one),
         GRANT_TEST(keys_of_one_network_change_back_and_forth_without_a_name_twice),
         GRANT_TEST(while_a_key_is_kept_it_is_nobody_elses),
+        GRANT_TEST(two_networks_can_swap_their_keys),
         GRANT_TEST(a_silent_nodes_entry_does_not_become_another_clusters),
         GRANT_TEST(nothing_is_added_where_a_vf_is_open_at_what_is_gone),
         GRANT_TEST(what_nodes_have_open_comes_back_after_the_file_was_lost),

@@ -78,6 +78,7 @@ static void build_cloud(struct world *world)
 {
     struct scene *scene = &world->played->scene;
     oneib_cloud_clear(&scene->cloud);
+    oneib_ledger_clear(&scene->ledger);
     for (uint32_t i = 0; i < NETWORKS; i++) {
         struct oneib_network *network = add_network(scene, i, world->keys[i]);
         network->reservations_share = i == 0;
@@ -113,7 +114,7 @@ static bool is_resting(const struct world *world, oneib_pkey pkey)
     return false;
 }
 
-static void change_key(struct world *world)
+static void change_some_key(struct world *world)
 {
     const size_t network = random_below(&world->random, NETWORKS - 1);
     const oneib_pkey pkey = (oneib_pkey)(0x101 + random_below(&world->random, KEYS));
@@ -381,7 +382,7 @@ static void heard_nodes_keep_what_they_have_open(const struct world *world,
             const struct vf *vf = &world->real[i].vfs[j];
             const struct place *was = &before[i].places[vf->place];
             const struct place *is = &world->real[i].places[vf->place];
-            if (!vf->open || !holds(was, vf))
+            if (!vf->open || !holds(was, vf) || was->cluster != vf->cluster)
                 continue;
             if (!holds(is, vf) || is->cluster != was->cluster)
                 fail_msg("turn %u: host %zu has 0x%04x open, and it left", world->turn, i + 1,
@@ -463,7 +464,7 @@ static void step(struct world *world)
 {
     switch (random_below(&world->random, 16)) {
     case 0:
-        change_key(world);
+        change_some_key(world);
         break;
     case 1:
     case 2:

@@ -505,6 +505,46 @@ static void the_vms_of_a_network_that_has_another_key_are_read_again(void **stat
     assert_int_equal(fixture->cloud.attachments[0].claimed_pkey, 301);
 }
 
+#define DEVICE(vm)                                                                                 \
+    "<HOST_SHARE><PCI_DEVICES><PCI><ADDRESS>0000:81:00:1</ADDRESS><VMID>" vm                       \
+    "</VMID></PCI></PCI_DEVICES></HOST_SHARE>"
+
+/* It came while the VM ran: no event says that the host has given it its device. */
+static void the_host_of_a_pci_nic_is_read_until_it_gives_it_its_device(void **state)
+{
+    struct fixture *fixture = *state;
+    static const char pci_nic[] =
+        "<PCI><TYPE>NIC</TYPE><ADDRESS>0000:81:00:1</ADDRESS><NETWORK_ID>7</NETWORK_ID>"
+        "<NIC_ID>0</NIC_ID><MAC>02:00:00:00:00:00</MAC><VN_MAD>ibrec</VN_MAD></PCI>";
+    static char vm[512];
+    snprintf(vm, sizeof vm, VM("3", RUNNING, "%s"), pci_nic);
+    stands(HOST_OBJECT, 1, "<HOST><ID>1</ID>" DEVICE("-1") "<VMS><ID>3</ID></VMS></HOST>",
+           "<HOST><ID>1</ID>" DEVICE("3") "<VMS><ID>3</ID></VMS></HOST>");
+    stands(NETWORK_OBJECT, 7, NETWORK("7", ""), NETWORK("7", LEASES(LESSEE("3"))));
+    stands(VM_OBJECT, 3, VM("3", RUNNING, ""), vm);
+    gather_first(fixture);
+    name_vm(fixture, 3);
+    must_refresh(fixture, "vm 3\nnetwork 7\nhost 1\n");
+    assert_true(fixture->changed);
+    assert_false(fixture->cloud.attachments[0].unleased);
+    assert_int_equal(
+        oneib_host_given_to(&fixture->cloud.hosts[0], &fixture->cloud.attachments[0].address), 3);
+    must_refresh(fixture, "vm 3\nnetwork 7\nhost 1\nvm 3\nnetwork 7\n");
+    assert_false(fixture->changed);
+}
+
+/* Whether what it says of InfiniBand counts. */
+static void a_network_that_comes_to_be_an_operators_is_a_change(void **state)
+{
+    struct fixture *fixture = *state;
+    stands(NETWORK_OBJECT, 7, NETWORK("7", "<UID>5</UID><GID>1</GID>"),
+           NETWORK("7", "<UID>5</UID><GID>0</GID>"));
+    gather_first(fixture);
+    name_network(fixture, 7);
+    must_refresh(fixture, "network 7\n");
+    assert_true(fixture->changed);
+}
+
 static void a_vm_that_was_not_known_and_is_on_a_host_is_read(void **state)
 {
     struct fixture *fixture = *state;
@@ -659,6 +699,8 @@ int main(void)
         TEST(findings_of_an_object_read_again_are_replaced),
         TEST(a_vm_that_a_network_leases_to_now_is_read),
         TEST(the_vms_of_a_network_that_has_another_key_are_read_again),
+        TEST(the_host_of_a_pci_nic_is_read_until_it_gives_it_its_device),
+        TEST(a_network_that_comes_to_be_an_operators_is_a_change),
         TEST(a_vm_that_was_not_known_and_is_on_a_host_is_read),
         TEST(a_vm_that_is_named_in_vain_is_not_asked_for_again_and_again),
         TEST(new_vms_are_found_beyond_the_highest_known),
