@@ -283,7 +283,6 @@ static int open_engine(struct service *service, struct oneib_error *err)
     const struct oneib_config *config = service->config;
     oneib_autofree struct oneib_pci *host_vfs = NULL;
     struct oneib_vfs_options options = {
-        .site = config->site,
         .pkey_wait_ms = config->node.pkey_wait_ms,
         .guid_wait_ms = config->node.guid_wait_ms,
     };

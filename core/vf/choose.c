@@ -32,18 +32,18 @@ static enum oneib_vf_use use_of(const struct oneib_vfs *vfs, const struct oneib_
     return vf->interface_up ? ONEIB_VF_HOST : ONEIB_VF_FREE;
 }
 
-static bool is_meant(const struct oneib_request *wanted, const struct oneib_vf *vf)
+static bool is_meant(const struct oneib_grant *grant, const struct oneib_vf *vf)
 {
-    return !(wanted->flags & ONEIB_HAVE_THIS_VF) || oneib_pci_compare(&vf->pci, &wanted->vf) == 0;
+    return !grant->has_vf || oneib_pci_compare(&vf->pci, &grant->vf) == 0;
 }
 
-static size_t list(const struct oneib_vfs *vfs, const struct oneib_request *wanted,
+static size_t list(const struct oneib_vfs *vfs, const struct oneib_grant *grant,
                    const struct oneib_hca *hca, struct oneib_vf_candidate *candidates)
 {
     size_t count = 0;
     for (size_t i = 0; i < hca->vf_count; i++) {
         struct oneib_vf *vf = &hca->vfs[i];
-        if (!is_meant(wanted, vf))
+        if (!is_meant(grant, vf))
             continue;
         const enum oneib_vf_use use = use_of(vfs, hca, vf);
         candidates[count++] = (struct oneib_vf_candidate){
@@ -78,21 +78,21 @@ static enum oneib_vf_use look_at(const struct oneib_vf_place *place, const struc
     return use_by_state(state, place->port->number);
 }
 
-static int refuse(const struct oneib_request *wanted, const struct oneib_hca *hca,
+static int refuse(const struct oneib_grant *grant, const struct oneib_hca *hca,
                   const struct oneib_vf_candidate *candidates, size_t count,
                   struct oneib_error *err)
 {
-    if (!(wanted->flags & ONEIB_HAVE_THIS_VF) || count == 0)
+    if (!grant->has_vf || count == 0)
         return oneib_vf_refuse(candidates, count, hca->name, err);
     char vf[ONEIB_PCI_TEXT_SIZE];
-    oneib_pci_format(&wanted->vf, vf);
+    oneib_pci_format(&grant->vf, vf);
     return oneib_fail(err, ONEIB_ERROR_REFUSED,
                       "%s, virtual function %u of %s, cannot be had: %s; 'oneib hca' shows who has "
                       "what",
                       vf, candidates->index, hca->name, oneib_vf_use_name(candidates->use));
 }
 
-int oneib_vfs_choose(struct oneib_vfs *vfs, const struct oneib_request *wanted,
+int oneib_vfs_choose(struct oneib_vfs *vfs, const struct oneib_grant *grant, int16_t numa_node,
                      struct oneib_vf_place *place, struct oneib_vf_state *state,
                      struct oneib_error *err)
 {
@@ -101,8 +101,8 @@ int oneib_vfs_choose(struct oneib_vfs *vfs, const struct oneib_request *wanted,
         calloc(hca->vf_count + 1, sizeof *candidates);
     if (!candidates)
         return oneib_fail_memory(err);
-    const size_t count = list(vfs, wanted, hca, candidates);
-    oneib_vf_candidates_sort(candidates, count, (int16_t)wanted->numa_node);
+    const size_t count = list(vfs, grant, hca, candidates);
+    oneib_vf_candidates_sort(candidates, count, numa_node);
     for (size_t i = 0; i < count && candidates[i].use == ONEIB_VF_FREE; i++) {
         const struct oneib_vf *vf = oneib_hca_find_vf(hca, &candidates[i].vf);
         candidates[i].use = look_at(place, vf, state);
@@ -111,5 +111,5 @@ int oneib_vfs_choose(struct oneib_vfs *vfs, const struct oneib_request *wanted,
             return 0;
         }
     }
-    return refuse(wanted, hca, candidates, count, err);
+    return refuse(grant, hca, candidates, count, err);
 }

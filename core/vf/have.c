@@ -10,6 +10,7 @@
 struct have {
     struct oneib_vf_giving giving;
     const struct oneib_request *wanted;
+    const struct oneib_grant *grant;
     uint32_t wish;
     bool waits;
     bool anew; /* what the NIC has is of an attach that failed */
@@ -35,13 +36,15 @@ static int check_wanted(const struct oneib_request *wanted, struct oneib_error *
 {
     if (wanted->nic_id < 0 || wanted->nic_id > UINT8_MAX)
         return oneib_fail(err, ONEIB_ERROR_INPUT, "which NIC?");
-    if (wanted->pkey > ONEIB_PKEY_LAST)
-        return oneib_fail(err, ONEIB_ERROR_INPUT,
-                          "0x%04x is no virtual cluster's P_Key: they are 0x0001-0x%04x",
-                          wanted->pkey, ONEIB_PKEY_LAST);
-    if (wanted->port && !wanted->device[0] && !has_flag(wanted, ONEIB_HAVE_THIS_VF))
-        return oneib_fail(err, ONEIB_ERROR_INPUT, "port %u of which adapter?", wanted->port);
     return 0;
+}
+
+/* The site is oneibd's. */
+static uint16_t site_of(const struct oneib_grant *grant)
+{
+    struct oneib_guid_parts parts = {0};
+    oneib_guid_decode(grant->guid, &parts);
+    return parts.site;
 }
 
 /* The GUID is to be set, unless it is deferred. */
@@ -52,48 +55,46 @@ static enum oneib_vf_guid guid_to_come(const struct oneib_request *wanted)
 
 /* ---- a VF that is new to the NIC ------------------------------------------------------------ */
 
-static int find_adapter_of_vf(const struct oneib_vfs *vfs, const struct oneib_request *wanted,
-                              const char **device, struct oneib_error *err)
+static int check_adapter_of_vf(const struct oneib_vfs *vfs, const struct oneib_grant *grant,
+                               struct oneib_error *err)
 {
     const struct oneib_vf *vf;
     char address[ONEIB_PCI_TEXT_SIZE];
-    const struct oneib_hca *hca = oneib_hcas_of_vf(&vfs->hcas, &wanted->vf, &vf);
-    oneib_pci_format(&wanted->vf, address);
+    const struct oneib_hca *hca = oneib_hcas_of_vf(&vfs->hcas, &grant->vf, &vf);
+    oneib_pci_format(&grant->vf, address);
     if (!hca)
         return oneib_fail(err, ONEIB_ERROR_REFUSED,
                           "%s is not a virtual function of an InfiniBand adapter of this host",
                           address);
-    if (wanted->device[0] && strcmp(wanted->device, hca->name) != 0)
+    if (strcmp(grant->device, hca->name) != 0)
         return oneib_fail(err, ONEIB_ERROR_REFUSED,
-                          "%s is a virtual function of %s, but the network's PHYDEV is %s", address,
-                          hca->name, wanted->device);
-    *device = hca->name;
+                          "%s is a virtual function of %s, but the network is on %s", address,
+                          hca->name, grant->device);
     return 0;
 }
 
 static int find_new_place(struct have *have, struct oneib_error *err)
 {
-    const struct oneib_request *wanted = have->wanted;
+    const struct oneib_grant *grant = have->grant;
     const struct oneib_vfs *vfs = have->giving.vfs;
     struct oneib_vf_place *place = &have->giving.place;
     const struct oneib_port *port;
-    const char *device = wanted->device;
     int32_t index;
-    if (has_flag(wanted, ONEIB_HAVE_THIS_VF) && find_adapter_of_vf(vfs, wanted, &device, err) < 0)
+    if (grant->has_vf && check_adapter_of_vf(vfs, grant, err) < 0)
         return -1;
-    if (oneib_hcas_choose_port(&vfs->hcas, device, wanted->port, &place->hca, &port, err) < 0)
+    if (oneib_hcas_choose_port(&vfs->hcas, grant->device, grant->port, &place->hca, &port, err) < 0)
         return -1;
     if (place->hca->fault.code != ONEIB_ERROR_NONE)
         return oneib_fail(err, ONEIB_ERROR_REFUSED, "%s hands out no virtual function: %s",
                           place->hca->name, place->hca->fault.text);
     place->port = &place->hca->ports[port - place->hca->ports];
-    return oneib_vfs_key_index(place, wanted->pkey, has_flag(wanted, ONEIB_HAVE_LIMITED), &index,
-                               err);
+    return oneib_vfs_key_index(place, grant->pkey, grant->limited, &index, err);
 }
 
 static struct oneib_vf_record new_record(const struct have *have)
 {
     const struct oneib_request *wanted = have->wanted;
+    const struct oneib_grant *grant = have->grant;
     const struct oneib_vf_place *place = &have->giving.place;
     struct oneib_vf_record record = {
         .vf = place->vf->pci,
@@ -101,10 +102,10 @@ static struct oneib_vf_record new_record(const struct have *have)
         .port = place->port->number,
         .vm_id = wanted->vm_id,
         .nic_id = (uint8_t)wanted->nic_id,
-        .network_id = wanted->network_id,
-        .site = have->giving.vfs->site,
-        .pkey = wanted->pkey,
-        .limited = has_flag(wanted, ONEIB_HAVE_LIMITED),
+        .network_id = grant->network_id,
+        .site = site_of(grant),
+        .pkey = grant->pkey,
+        .limited = grant->limited,
         .stage = ONEIB_VF_PREPARING,
         .guid = guid_to_come(wanted),
         .since = oneib_seconds_since_boot(),
@@ -156,7 +157,8 @@ static int begin_exchange(struct have *have, const struct oneib_pci *vf, bool *w
 static int choose(struct have *have, struct oneib_error *err)
 {
     struct oneib_vf_giving *giving = &have->giving;
-    return oneib_vfs_choose(giving->vfs, have->wanted, &giving->place, &giving->state, err);
+    return oneib_vfs_choose(giving->vfs, have->grant, (int16_t)have->wanted->numa_node,
+                            &giving->place, &giving->state, err);
 }
 
 /* None is free: one of a VM whose domain has ended is closed, and kept only for the case that it
@@ -164,8 +166,7 @@ static int choose(struct have *have, struct oneib_error *err)
 static int choose_or_take_over(struct have *have, bool *waits, struct oneib_error *err)
 {
     struct oneib_vf_giving *giving = &have->giving;
-    const struct oneib_pci *chosen =
-        has_flag(have->wanted, ONEIB_HAVE_THIS_VF) ? &have->wanted->vf : NULL;
+    const struct oneib_pci *chosen = have->grant->has_vf ? &have->grant->vf : NULL;
     *waits = false;
     if (choose(have, err) == 0)
         return 0;
@@ -194,6 +195,7 @@ static int have_new(struct have *have, struct oneib_error *err)
     giving->noted = giving->record;
     if (waits)
         return 0;
+    oneib_vfs_forget_memory(giving->vfs, &giving->record.vf, ONEIB_VF_WAS_OPEN);
     if (oneib_vfs_put(giving->vfs, &giving->record, err) < 0)
         return -1;
     if (make_closed(giving, err) == 0 &&
@@ -206,21 +208,19 @@ static int have_new(struct have *have, struct oneib_error *err)
 
 static bool is_same_place(const struct have *have)
 {
-    const struct oneib_request *wanted = have->wanted;
+    const struct oneib_grant *grant = have->grant;
     const struct oneib_vf_giving *giving = &have->giving;
-    return (!wanted->device[0] || strcmp(wanted->device, giving->place.hca->name) == 0) &&
-           (!wanted->port || wanted->port == giving->record.port) &&
-           (!has_flag(wanted, ONEIB_HAVE_THIS_VF) ||
-            oneib_pci_compare(&wanted->vf, &giving->record.vf) == 0);
+    return strcmp(grant->device, giving->place.hca->name) == 0 &&
+           grant->port == giving->record.port &&
+           (!grant->has_vf || oneib_pci_compare(&grant->vf, &giving->record.vf) == 0);
 }
 
 static bool is_same_network(const struct have *have)
 {
-    const struct oneib_request *wanted = have->wanted;
+    const struct oneib_grant *grant = have->grant;
     const struct oneib_vf_record *record = &have->giving.record;
-    return record->network_id == wanted->network_id && record->pkey == wanted->pkey &&
-           record->limited == has_flag(wanted, ONEIB_HAVE_LIMITED) &&
-           record->site == have->giving.vfs->site;
+    return record->network_id == grant->network_id && record->pkey == grant->pkey &&
+           record->limited == grant->limited && record->site == site_of(grant);
 }
 
 /* The NIC's VF is another one than it should be now: it must not be opened with a key that is meant
@@ -277,8 +277,7 @@ static bool is_as_wanted(const struct have *have)
     const struct oneib_vf_giving *giving = &have->giving;
     if (have->anew || !is_same_network(have) || !has_guid_that_is_wanted(have))
         return false;
-    return giving->record.pkey ? is_open_as_wanted(giving)
-                               : giving->record.stage == ONEIB_VF_CLOSED && giving->state.closed;
+    return is_open_as_wanted(giving);
 }
 
 static int write_record(struct oneib_vf_giving *giving, struct oneib_vf_record *after,
@@ -297,18 +296,21 @@ static int claim(struct have *have, struct oneib_error *err)
 {
     struct oneib_vf_giving *giving = &have->giving;
     const struct oneib_request *wanted = have->wanted;
+    const struct oneib_grant *grant = have->grant;
     struct oneib_vf_record claimed = giving->record;
-    const bool keeps_guid = claimed.guid == ONEIB_VF_GUID_SET && claimed.site == giving->vfs->site;
+    const uint16_t site = site_of(grant);
+    const bool keeps_guid = claimed.guid == ONEIB_VF_GUID_SET && claimed.site == site;
     strcpy(claimed.device, giving->place.hca->name);
     claimed.index = giving->place.vf->index;
-    claimed.site = giving->vfs->site;
-    claimed.network_id = wanted->network_id;
-    claimed.pkey = wanted->pkey;
-    claimed.limited = has_flag(wanted, ONEIB_HAVE_LIMITED);
+    claimed.site = site;
+    claimed.network_id = grant->network_id;
+    claimed.pkey = grant->pkey;
+    claimed.limited = grant->limited;
     /* Deferring is for a GUID that may be elsewhere: this one is here. */
     claimed.guid = keeps_guid && has_flag(wanted, ONEIB_HAVE_DEFER_GUID) ? ONEIB_VF_GUID_SET
                                                                          : guid_to_come(wanted);
     claimed.stage = giving->had ? ONEIB_VF_CLOSED : ONEIB_VF_PREPARING;
+    oneib_vfs_forget_memory(giving->vfs, &claimed.vf, ONEIB_VF_WAS_OPEN);
     return write_record(giving, &claimed, err);
 }
 
@@ -343,9 +345,9 @@ static int fulfil(struct have *have, struct oneib_error *err)
 static struct oneib_vf_record note_wanted(const struct have *have)
 {
     struct oneib_vf_record noted = have->giving.record;
-    noted.network_id = have->wanted->network_id;
-    noted.pkey = have->wanted->pkey;
-    noted.limited = has_flag(have->wanted, ONEIB_HAVE_LIMITED);
+    noted.network_id = have->grant->network_id;
+    noted.pkey = have->grant->pkey;
+    noted.limited = have->grant->limited;
     return noted;
 }
 
@@ -396,8 +398,7 @@ static bool waits_for_same_guid(const struct have *have)
 static bool is_same_request(const struct oneib_request *a, const struct oneib_request *b)
 {
     return a->vm_id == b->vm_id && a->nic_id == b->nic_id && a->flags == b->flags &&
-           a->network_id == b->network_id && a->pkey == b->pkey && a->port == b->port &&
-           strcmp(a->device, b->device) == 0 && oneib_pci_compare(&a->vf, &b->vf) == 0;
+           a->network_id == b->network_id;
 }
 
 /* Whether what is under way is just what is wanted: then both end alike. */
@@ -505,6 +506,23 @@ static int drop_lost(struct oneib_vfs *vfs, const struct oneib_vf_record *record
     return oneib_vfs_remove(vfs, &vf, err);
 }
 
+/* By a list that is not fresh nothing is opened: what is not as it should be waits for a fresh one,
+ * and stays what it is. */
+static int check_fresh(struct have *have, struct oneib_error *err)
+{
+    struct oneib_vf_giving *giving = &have->giving;
+    const struct oneib_vf_place *place = &giving->place;
+    struct oneib_error unread;
+    if (giving->vfs->grants_are_fresh ||
+        (place->hca && !has_flag(have->wanted, ONEIB_HAVE_ATTACH) && is_same_place(have) &&
+         oneib_vf_state_read(place->hca, place->vf, &giving->state, &unread) == 0 &&
+         is_as_wanted(have)))
+        return 0;
+    return oneib_fail(err, ONEIB_ERROR_REFUSED,
+                      "oneibd has not been heard for too long, and nothing is opened by what it "
+                      "said before: 'oneib check' here says what is missing");
+}
+
 static int have_either(struct have *have, struct oneib_error *err)
 {
     struct oneib_vf_giving *giving = &have->giving;
@@ -513,12 +531,14 @@ static int have_either(struct have *have, struct oneib_error *err)
     const struct oneib_vf_record *own =
         oneib_vf_table_of_nic(&vfs->table, have->wanted->vm_id, (uint8_t)have->wanted->nic_id);
     if (!own)
-        return have_first(have, err);
+        return check_fresh(have, err) < 0 ? -1 : have_first(have, err);
     /* It may have been closed because another domain has it. */
     if (own->stage == ONEIB_VF_ENDED && oneib_vfs_check_domains(vfs, err) < 0)
         return -1;
     giving->record = *own;
     if (oneib_vfs_find_place(vfs, own, &giving->place, &exists, err) < 0)
+        return -1;
+    if (check_fresh(have, err) < 0)
         return -1;
     if (!exists)
         return drop_lost(vfs, &giving->record, err) < 0 ? -1 : have_new(have, err);
@@ -534,6 +554,7 @@ static int check_and_have(struct have *have, struct oneib_error *err)
 {
     struct oneib_vfs *vfs = have->giving.vfs;
     if (check_wanted(have->wanted, err) < 0 || oneib_vfs_check_table(vfs, err) < 0 ||
+        oneib_vfs_find_grant(vfs, have->wanted, &have->grant, err) < 0 ||
         oneib_vfs_check_tickets(vfs, err) < 0 || oneib_vfs_follow_adapters(vfs, err) < 0)
         return -1;
     return have_either(have, err);
@@ -564,7 +585,8 @@ void oneib_vfs_have_next(struct oneib_vfs *vfs, const struct oneib_request *requ
 {
     struct have have = {.giving.vfs = vfs, .wanted = request, .wish = wish};
     struct oneib_error err = {0};
-    if (have_new(&have, &err) < 0) {
+    if (oneib_vfs_find_grant(vfs, request, &have.grant, &err) < 0 ||
+        check_fresh(&have, &err) < 0 || have_new(&have, &err) < 0) {
         about(request, &err);
         oneib_vfs_wish_failed(vfs, wish, &err);
     } else if (!have.waits) {

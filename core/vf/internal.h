@@ -31,7 +31,12 @@ enum oneib_vf_task {
     ONEIB_VF_RELEASE, /* closing, GUID, no record any more */
 };
 
-enum oneib_vf_phase { ONEIB_VF_OLD_GUID_GOES, ONEIB_VF_GUID_COMES, ONEIB_VF_KEY_COMES };
+enum oneib_vf_phase {
+    ONEIB_VF_OLD_GUID_GOES,
+    ONEIB_VF_GUID_IS_FREE, /* no other host has it any more: the grant says so */
+    ONEIB_VF_GUID_COMES,
+    ONEIB_VF_KEY_COMES
+};
 
 /* Times are oneib_now_ms(). */
 struct oneib_vf_work {
@@ -47,7 +52,8 @@ struct oneib_vf_work {
     double key_until, guid_until;
     /* RELEASE */
     bool is_closed, guid_was_taken;
-    bool has_next; /* `wish` is for another VF, to be chosen when this one is free */
+    bool has_next; /* `wish` is for another VF, to be chosen when this one is free; by the grant
+                      that there is then */
     struct oneib_request next;
     double next_until;
 };
@@ -57,7 +63,10 @@ enum oneib_vf_memory {
     ONEIB_VF_HELD,    /* whether a domain has named it: what is known may be of before it was asked
                          for */
     ONEIB_VF_LEAVING, /* its release was asked for while a running domain named it */
+    ONEIB_VF_WAS_OPEN, /* by the grant that it still has: only its key, or its port, has gone */
 };
+
+#define ONEIB_VF_MEMORIES 3
 
 struct oneib_vf_timer {
     struct oneib_pci vf;
@@ -80,7 +89,6 @@ struct oneib_vf_ticket {
 };
 
 struct oneib_vfs {
-    uint16_t site;
     uint32_t pkey_wait_ms, guid_wait_ms;
     struct oneib_pci *host_vfs; /* owned */
     size_t host_vf_count;
@@ -101,8 +109,12 @@ struct oneib_vfs {
 
     const struct oneib_domain_list *domains; /* NULL: nobody knows */
 
+    const struct oneib_grant_list *grants; /* NULL: none yet */
+    bool grants_are_fresh;
+    bool has_new_grants; /* something that is closed may be opened by them */
+
     struct oneib_vf_work *works;     /* owned; ONEIB_VF_RECORDS_MAX */
-    struct oneib_vf_timer *timers;   /* owned; likewise, twice */
+    struct oneib_vf_timer *timers;   /* owned; ONEIB_VF_MEMORIES times as many */
     struct oneib_vf_ticket *tickets; /* owned; ONEIB_VF_TICKETS_MAX */
     size_t work_count, timer_count;
     size_t ticket_end; /* all behind it are unused */
@@ -114,6 +126,7 @@ struct oneib_vfs {
     struct oneib_error failure;
     double blocked; /* no adapter can be found: nothing goes on before then; 0: not */
     double retry;   /* closing a VF whose domain has ended has failed: tried again then; 0: not */
+    double grants_retry; /* likewise, of one that is not granted any more */
 };
 
 /* ---- errors -------------------------------------------------------------------------------- */
@@ -152,6 +165,22 @@ int oneib_vfs_remove(struct oneib_vfs *vfs, const struct oneib_pci *vf, struct o
 /* Reads them again when one has come, gone, or changed how many VFs it has. What was borrowed from
  * vfs->hcas is invalid afterwards. */
 int oneib_vfs_follow_adapters(struct oneib_vfs *vfs, struct oneib_error *err);
+
+/* ---- grants (grants.c) ---------------------------------------------------------------------- */
+
+/* The grant that a HAVE is fulfilled by. REFUSED: there is none for its NIC, or one of another
+ * network. */
+int oneib_vfs_find_grant(const struct oneib_vfs *vfs, const struct oneib_request *request,
+                         const struct oneib_grant **grant, struct oneib_error *err);
+/* What is closed may be opened for the key of its record, by the list as it is now. */
+bool oneib_vfs_may_open(const struct oneib_vfs *vfs, const struct oneib_vf_record *record);
+/* What is open may stay so: there is no list yet, or it grants that. */
+bool oneib_vfs_may_stay_open(const struct oneib_vfs *vfs, const struct oneib_vf_record *record);
+/* The VF may carry the record's GUID: no other host has it. */
+bool oneib_vfs_may_set_guid(const struct oneib_vfs *vfs, const struct oneib_vf_record *record);
+/* Closes what is not granted, and notes for which key of its grant each is closed. -1: the first
+ * failure, after all was tried; it is tried again. */
+int oneib_vfs_look_at_grants(struct oneib_vfs *vfs, struct oneib_error *err);
 
 /* ---- a VF where it is (place.c) ------------------------------------------------------------ */
 
@@ -198,11 +227,11 @@ int oneib_vfs_check_unprivileged(const struct oneib_vf_state *state, struct onei
 /* ---- choosing (choose.c) ------------------------------------------------------------------- */
 
 /*
- * A VF of the place's adapter that can be had: the request's own choice, or the best one; its state
+ * A VF of the place's adapter that can be had: the one that is granted, or the best one; its state
  * as it is now. REFUSED says why there is none. What is mapped or has a GUID but is nobody's is
  * passed over, and left as it is: somebody may use it by hand.
  */
-int oneib_vfs_choose(struct oneib_vfs *vfs, const struct oneib_request *wanted,
+int oneib_vfs_choose(struct oneib_vfs *vfs, const struct oneib_grant *grant, int16_t numa_node,
                      struct oneib_vf_place *place, struct oneib_vf_state *state,
                      struct oneib_error *err);
 bool oneib_vfs_is_hosts(const struct oneib_vfs *vfs, const struct oneib_pci *vf);

@@ -54,10 +54,12 @@ static int keep_closed(struct one *one, struct oneib_error *err)
 
 /* ---- opening -------------------------------------------------------------------------------- */
 
-/* A GUID that is deferred may be another port's: it is not to be set. */
+/* A GUID that is deferred, or that its grant does not allow, may be another port's: it is not to be
+ * set. */
 static bool lacks_guid(const struct one *one)
 {
     return one->record.guid != ONEIB_VF_GUID_DEFERRED &&
+           oneib_vfs_may_set_guid(one->vfs, &one->record) &&
            !oneib_vfs_was_given_guid(&one->place, &one->state, &one->record);
 }
 
@@ -101,10 +103,19 @@ static int note_guid(struct one *one, struct oneib_error *err)
 
 /* ---- one VF with a record ------------------------------------------------------------------- */
 
+static int open_if_granted(struct one *one, struct oneib_error *err)
+{
+    if (!oneib_vfs_may_open(one->vfs, &one->record))
+        return keep_closed(one, err);
+    return make_closed(one, err) < 0 ? -1 : open_vf(one, err);
+}
+
 static int keep_open(struct one *one, int32_t index, struct oneib_error *err)
 {
     if (lacks_guid(one) || !oneib_vfs_is_open_at(&one->place, &one->state, index))
-        return make_closed(one, err) < 0 ? -1 : open_vf(one, err);
+        return open_if_granted(one, err);
+    if (!oneib_vfs_may_stay_open(one->vfs, &one->record))
+        return keep_closed(one, err);
     if (note_guid(one, err) < 0)
         return -1;
     return note_stage(one, ONEIB_VF_OPEN, err);
@@ -123,6 +134,14 @@ static bool is_not_to_be_opened(const struct one *one)
     return one->record.stage == ONEIB_VF_CLOSED && oneib_vfs_may_be_others(one->vfs, &one->record);
 }
 
+/* What was open follows its key, or its port, when that comes back, however old the list is by then.
+ */
+static void remember_open(const struct one *one)
+{
+    if (one->record.stage == ONEIB_VF_OPEN && oneib_vfs_may_open(one->vfs, &one->record))
+        oneib_vfs_remember(one->vfs, &one->record.vf, ONEIB_VF_WAS_OPEN, UINT32_MAX);
+}
+
 /* Where the key cannot be told, or the port is not safe, the VF is closed and then the reason told.
  */
 static int look_at_key(struct one *one, struct oneib_error *err)
@@ -134,6 +153,7 @@ static int look_at_key(struct one *one, struct oneib_error *err)
     const bool is_safe = find_key(one, &index, &unsafe) == 0;
     if (is_safe && index >= 0)
         return keep_open(one, index, err);
+    remember_open(one);
     if (keep_closed(one, err) < 0)
         return -1;
     if (is_safe)
@@ -173,6 +193,13 @@ static bool seems_to_have_guid(const struct oneib_vf_record *record,
            (record->guid == ONEIB_VF_GUID_SET && glance->guid == oneib_vf_record_guid(record));
 }
 
+/* While it may not be opened it is closed, wherever its key is. */
+static bool is_to_be_open(const struct one *one)
+{
+    return one->record.stage == ONEIB_VF_OPEN ? oneib_vfs_may_stay_open(one->vfs, &one->record)
+                                              : oneib_vfs_may_open(one->vfs, &one->record);
+}
+
 /* Where the record's key is, in the table that was read for this glance; 0: nowhere, or it has
  * none.
  */
@@ -186,7 +213,7 @@ static bool find_index(const struct one *one, int32_t *index)
     if (!one->place.port || oneib_port_is_safe(one->place.hca, one->place.port, &unsafe) < 0)
         return false;
     const int32_t found = oneib_port_pkey_index(one->place.port, record->pkey, record->limited);
-    *index = found < 0 ? 0 : found;
+    *index = found < 0 || !is_to_be_open(one) ? 0 : found;
     return true;
 }
 

@@ -44,13 +44,30 @@ static int set_guid(struct look *look, struct oneib_error *err)
     return oneib_vf_set_guid(giving->place.hca, giving->place.vf, giving->record.port, guid, err);
 }
 
+/* Another host may still have it: then it is waited for that its grant says otherwise. */
+static int set_free_guid(struct look *look, struct oneib_error *err)
+{
+    const struct oneib_vf_giving *giving = look->giving;
+    const struct oneib_vf_record *record = &giving->record;
+    look->work->phase = ONEIB_VF_GUID_IS_FREE;
+    if (record->guid == ONEIB_VF_GUID_DEFERRED || oneib_vfs_may_set_guid(giving->vfs, record))
+        return set_guid(look, err);
+    if (oneib_now_ms() >= look->work->guid_until)
+        return oneib_fail(err, ONEIB_ERROR_TIMEOUT,
+                          "oneibd has not allowed GUID 0x%016" PRIx64 " after %" PRIu32
+                          " ms: another host may still have it ('oneib show' there)",
+                          oneib_vf_record_guid(record), giving->vfs->guid_wait_ms);
+    look->waits = true;
+    return 0;
+}
+
 static int let_old_guid_go(struct look *look, struct oneib_error *err)
 {
     struct oneib_vf_state state = {0};
     if (read_guid(look, &state, err) < 0)
         return -1;
     if (state.guid_gone)
-        return set_guid(look, err);
+        return set_free_guid(look, err);
     if (oneib_now_ms() >= look->work->guid_until)
         return oneib_fail(err, ONEIB_ERROR_TIMEOUT,
                           "the subnet manager has not let go of the VF's old GUID after "
@@ -60,11 +77,9 @@ static int let_old_guid_go(struct look *look, struct oneib_error *err)
     return 0;
 }
 
-/* Whoever closes several VFs closes one after the other: nothing is waited for that a closed one
- * can do without. */
 static bool can_do_without_guid(const struct oneib_vf_record *record)
 {
-    return record->pkey == 0 || record->guid == ONEIB_VF_GUID_DEFERRED;
+    return record->guid == ONEIB_VF_GUID_DEFERRED;
 }
 
 static int see_guid_accepted(struct look *look, struct oneib_error *err)
@@ -104,11 +119,18 @@ static int fail_without_key(const struct oneib_vf_giving *giving, struct oneib_e
                       giving->place.hca->name, record->port, giving->vfs->pkey_wait_ms);
 }
 
+static int fail_stale(struct oneib_error *err)
+{
+    return oneib_fail(err, ONEIB_ERROR_TIMEOUT,
+                      "oneibd has not been heard for too long, and nothing is opened by what it "
+                      "said before: 'oneib check' here says what is missing");
+}
+
 static int write_done(struct look *look, struct oneib_error *err)
 {
     struct oneib_vf_giving *giving = look->giving;
     struct oneib_vf_record done = giving->record;
-    oneib_vfs_set_stage(&done, done.pkey ? ONEIB_VF_OPEN : ONEIB_VF_CLOSED);
+    oneib_vfs_set_stage(&done, ONEIB_VF_OPEN);
     if (done.guid == ONEIB_VF_GUID_NONE)
         done.guid = ONEIB_VF_GUID_SET;
     if (oneib_vfs_put(giving->vfs, &done, err) < 0)
@@ -122,15 +144,15 @@ static int write_done(struct look *look, struct oneib_error *err)
 static int open_when_key_is_there(struct look *look, struct oneib_error *err)
 {
     struct oneib_vf_giving *giving = look->giving;
-    bool is_open;
-    if (giving->record.pkey == 0)
-        return write_done(look, err);
-    if (oneib_vfs_open_where_key_is(&giving->place, &giving->record, &is_open, err) < 0)
+    const bool may_open = oneib_vfs_may_open(giving->vfs, &giving->record);
+    bool is_open = false;
+    if (may_open &&
+        oneib_vfs_open_where_key_is(&giving->place, &giving->record, &is_open, err) < 0)
         return -1;
     if (is_open)
         return write_done(look, err);
     if (oneib_now_ms() >= look->work->key_until)
-        return fail_without_key(giving, err);
+        return may_open ? fail_without_key(giving, err) : fail_stale(err);
     look->waits = true;
     return 0;
 }
@@ -142,6 +164,8 @@ static int take_step(struct look *look, struct oneib_error *err)
     switch (look->work->phase) {
     case ONEIB_VF_OLD_GUID_GOES:
         return let_old_guid_go(look, err);
+    case ONEIB_VF_GUID_IS_FREE:
+        return set_free_guid(look, err);
     case ONEIB_VF_GUID_COMES:
         return see_guid_accepted(look, err);
     case ONEIB_VF_KEY_COMES:
@@ -150,9 +174,20 @@ static int take_step(struct look *look, struct oneib_error *err)
     return 0;
 }
 
+/* What it was begun for is not granted any more: a record has no key then. */
+static int check_granted(const struct look *look, struct oneib_error *err)
+{
+    if (look->giving->record.pkey != 0)
+        return 0;
+    return oneib_fail(err, ONEIB_ERROR_REFUSED,
+                      "oneibd has taken back what it had granted: 'oneib show' there says why");
+}
+
 /* As far as possible. */
 static int go_on(struct look *look, struct oneib_error *err)
 {
+    if (check_granted(look, err) < 0)
+        return -1;
     while (!look->waits && !look->is_done)
         if (take_step(look, err) < 0)
             return -1;
@@ -168,7 +203,7 @@ static int begin_with_guid(struct look *look, struct oneib_error *err)
     look->work->phase = ONEIB_VF_GUID_COMES;
     if (giving->state.guid == oneib_vf_record_guid(&giving->record) && giving->state.guid_accepted)
         return 0;
-    return set_guid(look, err);
+    return set_free_guid(look, err);
 }
 
 /* Both times begin together. */

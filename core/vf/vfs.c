@@ -14,7 +14,6 @@
 
 static int take_options(struct oneib_vfs *vfs, const struct oneib_vfs_options *options)
 {
-    vfs->site = options->site;
     vfs->pkey_wait_ms = options->pkey_wait_ms;
     vfs->guid_wait_ms = options->guid_wait_ms;
     vfs->host_vf_count = options->host_vf_count;
@@ -34,7 +33,7 @@ static struct oneib_vfs *make(const struct oneib_vfs_options *options, struct on
     vfs->lock = -1;
     vfs->opened = oneib_now_ms();
     vfs->works = calloc(ONEIB_VF_RECORDS_MAX, sizeof *vfs->works);
-    vfs->timers = calloc(2 * (size_t)ONEIB_VF_RECORDS_MAX, sizeof *vfs->timers);
+    vfs->timers = calloc(ONEIB_VF_MEMORIES * (size_t)ONEIB_VF_RECORDS_MAX, sizeof *vfs->timers);
     vfs->tickets = calloc(ONEIB_VF_TICKETS_MAX, sizeof *vfs->tickets);
     if (take_options(vfs, options) == 0 && vfs->works && vfs->timers && vfs->tickets)
         return vfs;
@@ -107,7 +106,7 @@ static void go_on_with_all(struct oneib_vfs *vfs, bool everything)
 
 static bool is_due(const struct oneib_vfs *vfs)
 {
-    return vfs->work_count > 0 || vfs->retry > 0 || vfs->timer_count > 0;
+    return vfs->work_count > 0 || vfs->retry > 0 || vfs->grants_retry > 0 || vfs->timer_count > 0;
 }
 
 /* The folder, with the lock in it, may have been removed, and made again by somebody. */
@@ -135,13 +134,31 @@ static void look_at_everything(struct oneib_vfs *vfs, enum oneib_vfs_look how)
     oneib_vfs_look(vfs, how);
 }
 
-static int look(struct oneib_vfs *vfs, enum oneib_vfs_look how, struct oneib_error *err)
+/* A failure to close is told of with the step, and tried again. */
+static void look_at_grants(struct oneib_vfs *vfs)
 {
+    struct oneib_error err = {0};
+    if (oneib_vfs_look_at_grants(vfs, &err) < 0)
+        oneib_vfs_note_failure(vfs, &err);
+}
+
+/* What is due after a new list, too, is to look at what it may open. */
+static enum oneib_vfs_look take_due(struct oneib_vfs *vfs, enum oneib_vfs_look how)
+{
+    const bool has_new_grants = vfs->has_new_grants;
+    vfs->has_new_grants = false;
+    return how == ONEIB_VFS_DUE && has_new_grants ? ONEIB_VFS_GLANCE : how;
+}
+
+static int look(struct oneib_vfs *vfs, enum oneib_vfs_look wanted, struct oneib_error *err)
+{
+    const enum oneib_vfs_look how = take_due(vfs, wanted);
     const bool everything = how != ONEIB_VFS_DUE;
     if (!vfs->table_known && oneib_vfs_read_table(vfs, err) < 0)
         return -1;
     if ((everything || is_due(vfs)) && oneib_vfs_follow_adapters(vfs, err) < 0)
         return -1;
+    look_at_grants(vfs);
     oneib_vfs_look_at_domains(vfs);
     if (everything)
         look_at_everything(vfs, how);
@@ -187,6 +204,8 @@ static double next_step(const struct oneib_vfs *vfs)
     double next = oneib_sooner(oneib_vfs_next_memory(vfs), oneib_vfs_next_stale(vfs));
     if (vfs->retry > 0)
         next = oneib_sooner(next, vfs->retry);
+    if (vfs->grants_retry > 0)
+        next = oneib_sooner(next, vfs->grants_retry);
     for (size_t i = 0; i < vfs->work_count; i++)
         next = oneib_sooner(next, vfs->works[i].due);
     return next;
@@ -196,7 +215,7 @@ uint32_t oneib_vfs_due_ms(const struct oneib_vfs *vfs)
 {
     const double next = vfs->blocked > 0 ? vfs->blocked : next_step(vfs);
     const double left = next - oneib_now_ms();
-    if (has_something_to_tell(vfs) || left <= 0)
+    if (has_something_to_tell(vfs) || (vfs->has_new_grants && vfs->blocked == 0) || left <= 0)
         return 0;
     return left < UINT32_MAX - 1 ? (uint32_t)left + 1 : UINT32_MAX;
 }

@@ -26,7 +26,6 @@
 struct oneib_vfs;
 
 struct oneib_vfs_options {
-    uint16_t site;
     uint32_t pkey_wait_ms;            /* for a key to be in the port's table */
     uint32_t guid_wait_ms;            /* for the SM to accept a GUID, or to let go of one */
     const struct oneib_pci *host_vfs; /* kept for the host (node.host_vfs); copied */
@@ -47,19 +46,22 @@ void oneib_vfs_close(struct oneib_vfs *vfs); /* NULL is fine; nothing on the nod
 typedef uint32_t oneib_vfs_ticket;
 
 /*
- * The NIC's VF, new or the one that it has: closed unless it is open as wanted already, recorded,
- * and on its way; *record says how it is. Refused, with nothing changed for a NIC that has none: no
+ * The NIC's VF, new or the one that it has, as its grant says (key, membership, adapter, port, VF):
+ * closed unless it is open so already, recorded, and on its way; *record says how it is. Refused,
+ * with nothing changed: no grant for the NIC and its network; a list that is not fresh, unless the
+ * VF is open as it should be. Refused, with nothing changed for a NIC that has none: no
  * such adapter or port; port not InfiniBand, or not safe (oneib_port_is_safe()); a VF that is
  * somebody else's, the host's, a domain's, of an adapter that is none, with an Ethernet port, or
  * that may send management packets (mlx4's enable_smi_admin); none free; nobody knows the domains,
  * for a NIC whose VF was ENDED too, which stays so. Another adapter, port or VF than the NIC has:
  * its VF is closed, no key is noted, and it is refused. Another network than the record's: the VF
- * is closed before anything else.
+ * is closed before anything else. The GUID is set once the grant allows it.
  *
  * With ONEIB_HAVE_ATTACH, when the NIC's old VF is of another adapter or port, or not the one that
- * is named: *record is the old one, RELEASING, and the ticket's is the new one, chosen once the old
- * one is free. *ticket is 0 when all is done. The same NIC asked for while it is under way: both
- * end alike when they want the same, else the older ticket ends, REFUSED.
+ * is granted: *record is the old one, RELEASING, and the ticket's is the new one, chosen once the
+ * old one is free, by the grant that there is then. *ticket is 0 when all is done. The same NIC
+ * asked for while it is under way: both end alike when they want the same, else the older ticket
+ * ends, REFUSED.
  */
 int oneib_vfs_have(struct oneib_vfs *vfs, const struct oneib_request *request,
                    struct oneib_vf_record *record, oneib_vfs_ticket *ticket,
@@ -134,13 +136,18 @@ uint32_t oneib_vfs_due_ms(const struct oneib_vfs *vfs);
  * call; NULL: none yet. Before this returns, every VF is closed that is open for what is not in it:
  * no grant for the NIC, or one of another network, key, port, or VF, or a limited one where a full
  * one was. A record whose grant has another key goes on by itself, closed, until that key is there:
- * CLOSED with the new key. `fresh`: the list is young enough to open by (grants/message.h). While it
- * is not, nothing is opened but what is OPEN by its record, was granted by this list, and only has
- * to follow an index that has moved, or a port that was down. At first there is no list, and nothing
- * may open. -1: something could not be closed; the rest was all the same.
+ * CLOSED with the new key; one without a grant has no key. `fresh`: the list is young enough to open
+ * by (grants/message.h). While it is not, nothing is opened but what is OPEN by its record, was
+ * granted by this list, and only has to follow an index that has moved, or a key or port that was
+ * gone. At first there is no list: what an earlier run of the service opened stays open where it is,
+ * and nothing is opened. -1: something could not be closed, or not noted; the rest was all the
+ * same, and it is tried again.
  */
 int oneib_vfs_set_grants(struct oneib_vfs *vfs, const struct oneib_grant_list *grants, bool fresh,
                          struct oneib_error *err);
+/* Whether there is a grant that a HAVE can be fulfilled by now: a fresh one, or that of a VF which
+ * is open and has its GUID. */
+bool oneib_vfs_is_granted(const struct oneib_vfs *vfs, const struct oneib_request *request);
 
 /* ---- looking ------------------------------------------------------------------------------- */
 

@@ -63,7 +63,7 @@ void oneib_vfs_remember(struct oneib_vfs *vfs, const struct oneib_pci *vf,
                         enum oneib_vf_memory what, uint32_t for_ms)
 {
     struct oneib_vf_timer *timer = find(vfs, vf, what);
-    if (!timer && vfs->timer_count < 2 * ONEIB_VF_RECORDS_MAX)
+    if (!timer && vfs->timer_count < ONEIB_VF_MEMORIES * ONEIB_VF_RECORDS_MAX)
         timer = &vfs->timers[vfs->timer_count++];
     if (timer)
         *timer = (struct oneib_vf_timer){*vf, what, oneib_now_ms() + for_ms};

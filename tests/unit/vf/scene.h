@@ -29,6 +29,7 @@
 #define OTHER_INDEX 4
 #define FULL 0x8000
 #define NETWORK 7
+#define SITE 7
 #define PKEY_WAIT_MS 150
 #define GUID_WAIT_MS 2000
 
@@ -37,17 +38,82 @@ static const struct tree_hca hca = {.driver = ONEIB_HCA_MLX4, .vfs = 4, .pkeys =
 
 static struct oneib_vfs *vfs;
 static struct oneib_domain_list domains;
+static struct oneib_grant_list grants; /* as oneibd has sent them */
+
+/* ---- grants --------------------------------------------------------------------------------- */
+
+static inline struct oneib_grant grant_of(uint32_t vm_id, uint8_t nic_id, oneib_pkey pkey)
+{
+    return (struct oneib_grant){
+        .vm_id = vm_id,
+        .nic_id = nic_id,
+        .network_id = NETWORK,
+        .device = "mlx4_0",
+        .port = 1,
+        .pkey = pkey,
+        .guid = oneib_guid_encode(SITE, vm_id, nic_id),
+        .may_set_guid = true,
+    };
+}
+
+static inline int compare_grants(const void *a, const void *b)
+{
+    return oneib_grant_compare(a, b);
+}
+
+/* In the place of the one that the NIC has. The engine is told by tell_grants(). */
+static inline void put_grant(const struct oneib_grant *grant)
+{
+    for (size_t i = 0; i < grants.count; i++)
+        if (oneib_grant_compare(&grants.items[i], grant) == 0) {
+            grants.items[i] = *grant;
+            return;
+        }
+    assert_true(grants.count < ONEIB_GRANTS_MAX);
+    grants.items[grants.count++] = *grant;
+    qsort(grants.items, grants.count, sizeof *grant, compare_grants);
+}
+
+static inline void drop_grant(uint32_t vm_id, uint8_t nic_id)
+{
+    const struct oneib_grant *found = oneib_grant_list_find(&grants, vm_id, nic_id);
+    if (!found)
+        return;
+    const size_t place = (size_t)(found - grants.items);
+    memmove(&grants.items[place], &grants.items[place + 1],
+            (--grants.count - place) * sizeof *found);
+}
+
+static inline int try_to_tell_grants(bool fresh, struct oneib_error *err)
+{
+    return oneib_vfs_set_grants(vfs, &grants, fresh, err);
+}
+
+static inline void tell_grants(bool fresh)
+{
+    struct oneib_error err = {0};
+    if (try_to_tell_grants(fresh, &err) < 0)
+        fail_msg("following grants: %s", err.text);
+}
 
 /* ---- the engine ----------------------------------------------------------------------------- */
 
-static inline void start_engine(void)
+/* Nobody has told it what is granted. */
+static inline void start_engine_alone(void)
 {
     struct oneib_error err = {0};
-    const struct oneib_vfs_options options = {
-        .site = 7, .pkey_wait_ms = PKEY_WAIT_MS, .guid_wait_ms = GUID_WAIT_MS};
+    const struct oneib_vfs_options options = {.pkey_wait_ms = PKEY_WAIT_MS,
+                                              .guid_wait_ms = GUID_WAIT_MS};
     if (oneib_vfs_open(&options, &vfs, &err) < 0 && !vfs)
         fail_msg("%s", err.text);
     oneib_vfs_set_domains(vfs, &domains);
+}
+
+static inline void start_engine(void)
+{
+    struct oneib_error untold = {0};
+    start_engine_alone();
+    try_to_tell_grants(true, &untold);
 }
 
 static inline void stop_engine(void)
@@ -71,6 +137,7 @@ static inline int open_scene_with(const struct tree_hca *of)
     sm_start(of);
     domains.known = true;
     domains.count = 0;
+    grants.count = 0;
     start_engine();
     return 0;
 }
@@ -190,8 +257,10 @@ static inline struct oneib_vfs_changes look_fails(enum oneib_error_code code, co
 
 /* ---- asking --------------------------------------------------------------------------------- */
 
+/* What is asked for, and what is granted by then. */
 struct wanted {
     struct oneib_request request;
+    struct oneib_grant grant;
     uint32_t pkey_wait_ms, guid_wait_ms;
 };
 
@@ -208,10 +277,10 @@ static inline struct oneib_request request_of(enum oneib_request_kind kind, uint
 static inline struct wanted wanted_of(uint32_t vm_id, uint8_t nic_id, oneib_pkey pkey)
 {
     struct wanted wanted = {.request = request_of(ONEIB_REQUEST_HAVE, vm_id, nic_id),
+                            .grant = grant_of(vm_id, nic_id, pkey),
                             .pkey_wait_ms = PKEY_WAIT_MS,
                             .guid_wait_ms = GUID_WAIT_MS};
     wanted.request.network_id = NETWORK;
-    wanted.request.pkey = pkey;
     return wanted;
 }
 
@@ -223,8 +292,17 @@ static inline void defer_guid(struct wanted *wanted, bool defer)
 
 static inline void want_vf(struct wanted *wanted, struct oneib_pci vf)
 {
-    wanted->request.flags |= ONEIB_HAVE_THIS_VF;
-    wanted->request.vf = vf;
+    wanted->grant.has_vf = true;
+    wanted->grant.vf = vf;
+}
+
+static inline void grant(const struct wanted *wanted)
+{
+    struct oneib_grant granted = wanted->grant;
+    struct oneib_error untold = {0};
+    granted.network_id = wanted->request.network_id;
+    put_grant(&granted);
+    try_to_tell_grants(true, &untold);
 }
 
 static inline int have(const struct wanted *wanted, struct oneib_vf_record *record,
@@ -232,6 +310,7 @@ static inline int have(const struct wanted *wanted, struct oneib_vf_record *reco
 {
     vfs->pkey_wait_ms = wanted->pkey_wait_ms;
     vfs->guid_wait_ms = wanted->guid_wait_ms;
+    grant(wanted);
     return oneib_vfs_have(vfs, &wanted->request, record, ticket, err);
 }
 

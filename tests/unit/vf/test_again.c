@@ -92,7 +92,7 @@ static void the_newer_wish_wins(void **state)
     const struct wanted wanted = waiting_of(42, 1);
     struct wanted newer = waiting_of(42, 1);
     newer.request.network_id++;
-    newer.request.pkey = KEY;
+    newer.grant.pkey = KEY;
     tree_set_pkey(&hca, 1, KEY_INDEX, 0);
     const oneib_vfs_ticket first = begin(&wanted), second = begin(&newer);
     assert_int_equal(oneib_vfs_due_ms(vfs), 0);
@@ -110,7 +110,7 @@ static void an_old_ticket_that_is_forgotten_undoes_nothing_of_the_newer_one(void
     (void)state;
     const struct wanted wanted = waiting_of(42, 1);
     struct wanted newer = waiting_of(42, 1);
-    newer.request.flags |= ONEIB_HAVE_LIMITED;
+    newer.grant.limited = true;
     const oneib_vfs_ticket first = begin(&wanted), second = begin(&newer);
     oneib_vfs_forget(vfs, first);
     assert_int_equal(progress_of(second), ONEIB_VFS_BUSY);
@@ -154,7 +154,7 @@ static void a_nic_of_another_network_is_closed_before_anything_else(void **state
     struct wanted wanted = wanted_of(42, 1, KEY);
     give_key(42, 1);
     wanted.request.network_id = 8;
-    strcpy(wanted.request.device, "mlx4_9");
+    strcpy(wanted.grant.device, "mlx4_9");
     assert_give_fails(&wanted, ONEIB_ERROR_REFUSED, "another one is wanted now");
     assert_closed(&hca, 0);
     assert_int_equal(record_of(42, 1).pkey, 0);

@@ -20,7 +20,7 @@ static void a_vf_that_cannot_be_closed_stays_releasing(void **state)
     struct wanted wanted = wanted_of(42, 1, KEY);
     give(&wanted, &record);
     set_mode_of_entry(0, 0, 0444);
-    wanted.request.pkey = OTHER_KEY;
+    wanted.grant.pkey = OTHER_KEY;
     assert_give_fails(&wanted, ONEIB_ERROR_SYSTEM, "besides, closing virtual function 0");
     record = record_of(42, 1);
     assert_int_equal(record.stage, ONEIB_VF_RELEASING);

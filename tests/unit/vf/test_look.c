@@ -186,9 +186,9 @@ static void a_glance_sees_what_a_reset_has_emptied(void **state)
 static void a_glance_sees_a_closed_vf_that_was_opened_by_hand(void **state)
 {
     (void)state;
-    struct oneib_vf_record record;
-    const struct wanted wanted = wanted_of(42, 1, 0);
-    give(&wanted, &record);
+    give_key(42, 1, false);
+    drop_grant(42, 1);
+    tell_grants(true);
     look();
     tree_set_vf_pkey(&hca, 0, 1, 0, "3");
     assert_int_equal(glance().closed, 1);
@@ -248,9 +248,10 @@ static void a_nic_whose_key_came_too_late_is_opened(void **state)
 static void a_nic_without_key_stays_closed(void **state)
 {
     (void)state;
-    struct oneib_vf_record record;
-    const struct wanted wanted = wanted_of(42, 1, 0);
-    give(&wanted, &record);
+    give_key(42, 1, false);
+    drop_grant(42, 1);
+    tell_grants(true);
+    look();
     tree_set_vf_pkey(&hca, 0, 1, 0, "3");
     assert_int_equal(look().closed, 1);
     assert_closed(&hca, 0);
@@ -322,7 +323,7 @@ static void an_mlx5_vf_that_a_reset_emptied_gets_its_guid_and_link_again(void **
     struct wanted wanted = wanted_of(42, 1, OTHER_KEY);
     char text[64];
     tree_add_hca(&mlx5);
-    strcpy(wanted.request.device, "mlx5_0");
+    strcpy(wanted.grant.device, "mlx5_0");
     give(&wanted, &record);
     tree_write("Down", "/sys/class/infiniband/mlx5_0/device/sriov/0/policy");
     tree_write("00:00:00:00:00:00:00:00", "/sys/class/infiniband/mlx5_0/device/sriov/0/port");

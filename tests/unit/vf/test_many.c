@@ -131,7 +131,7 @@ static void ask_for_one(unsigned *random, uint32_t vm_id, oneib_vfs_ticket *last
     oneib_vfs_ticket ticket;
     struct wanted wanted = wanted_of(vm_id, 0, rand_r(random) % 2 ? KEY : OTHER_KEY);
     defer_guid(&wanted, rand_r(random) % 2);
-    wanted.request.network_id = wanted.request.pkey;
+    wanted.request.network_id = wanted.grant.pkey;
     if (rand_r(random) % 4 == 0)
         wanted.request.flags |= ONEIB_HAVE_ATTACH;
     if (rand_r(random) % 4 == 0)

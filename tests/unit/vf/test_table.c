@@ -21,7 +21,7 @@ static void a_damaged_table_hands_out_nothing_until_it_is_mended(void **state)
     struct oneib_error err = {0};
     struct oneib_vf_record record;
     const struct wanted wanted = wanted_of(43, 1, KEY);
-    const struct oneib_vfs_options options = {.site = 7, .pkey_wait_ms = 100, .guid_wait_ms = 100};
+    const struct oneib_vfs_options options = {.pkey_wait_ms = 100, .guid_wait_ms = 100};
     stop_engine();
     tree_write("vf=nonsense", "/run/oneib/vfs");
     assert_int_equal(oneib_vfs_open(&options, &vfs, &err), -1);
@@ -45,7 +45,7 @@ static void a_damaged_table_lets_nothing_be_released(void **state)
     give_key(42, 1);
     tree_write("vf=nonsense", "/run/oneib/vfs");
     stop_engine();
-    const struct oneib_vfs_options options = {.site = 7};
+    const struct oneib_vfs_options options = {0};
     oneib_vfs_open(&options, &vfs, &err);
     tell_domains();
     assert_int_equal(try_to_release(&request, &released, &err), -1);
@@ -195,7 +195,7 @@ static void a_second_service_is_refused_while_the_first_one_lives(void **state)
     (void)state;
     struct oneib_error err = {0};
     struct oneib_vfs *second;
-    const struct oneib_vfs_options options = {.site = 7};
+    const struct oneib_vfs_options options = {0};
     assert_int_equal(oneib_vfs_open(&options, &second, &err), -1);
     assert_is_about(&err, ONEIB_ERROR_REFUSED, "another oneib-node is at work on this host");
     assert_null(second);
@@ -210,7 +210,7 @@ static void whoever_removes_the_folder_lets_no_second_service_in(void **state)
     (void)state;
     struct oneib_error err = {0};
     struct oneib_vfs *second;
-    const struct oneib_vfs_options options = {.site = 7};
+    const struct oneib_vfs_options options = {0};
     tree_remove("/run/oneib");
     look();
     assert_int_equal(oneib_vfs_open(&options, &second, &err), -1);

@@ -2,9 +2,11 @@
 /*
  * Whatever is asked of the engine, in whatever order, while keys move, the SM takes its time,
  * domains come and go or are not known, the table cannot be written, no adapter can be found, and
- * the service is killed. After each step: what is open is open for the key of its record, and no
- * domain of anybody else's runs with it; something is under way for whoever waits, and ends with
- * what is his. ONEIB_WALK_SEED chooses the walk, ONEIB_WALK_STEPS its length.
+ * the service is killed; while grants come, change and go, oneibd is not heard, and forged requests
+ * name what is not granted. After each step: what is open is open for the key of its record, the
+ * list that was followed last grants it, and no domain of anybody else's runs with it; while the
+ * list is old nothing is open that was not before; something is under way for whoever waits, and
+ * ends with what is his. ONEIB_WALK_SEED chooses the walk, ONEIB_WALK_STEPS its length.
  */
 #include "../../valgrind.h"
 #include "scene.h"
@@ -32,20 +34,77 @@ static unsigned any(unsigned count)
 
 /* ---- what happens --------------------------------------------------------------------------- */
 
+static bool fresh;
+
+/* What each VF was open for when the list was fresh last. */
+static struct oneib_vf_record was_open[8];
+
+static void note_open(void)
+{
+    for (unsigned vf = 0; vf < hca.vfs; vf++) {
+        const struct oneib_pci pci = tree_vf_pci(&hca, vf);
+        const struct oneib_vf_record *record = oneib_vf_table_of_vf(&vfs->table, &pci);
+        was_open[vf] = record ? *record : (struct oneib_vf_record){0};
+        if (open_index(&hca, vf, 1) <= 0)
+            was_open[vf].pkey = 0;
+    }
+}
+
+static void tell(bool is_fresh)
+{
+    struct oneib_error err = {0};
+    if (fresh && !is_fresh)
+        note_open();
+    fresh = is_fresh;
+    try_to_tell_grants(fresh, &err);
+}
+
+static struct oneib_grant any_grant(uint32_t vm_id, uint8_t nic_id)
+{
+    struct oneib_grant grant = grant_of(vm_id, nic_id, (oneib_pkey)(KEY + any(2)));
+    grant.network_id = NETWORK + (any(4) == 0);
+    grant.limited = any(4) == 0;
+    grant.may_set_guid = any(4) != 0;
+    grant.has_vf = any(4) == 0;
+    if (grant.has_vf)
+        grant.vf = tree_vf_pci(&hca, any(hca.vfs));
+    return grant;
+}
+
+static void change_grants(void)
+{
+    for (unsigned i = any(3); i > 0; i--) {
+        const struct oneib_grant grant = any_grant(any(VMS), (uint8_t)any(NICS));
+        if (any(3) == 0)
+            drop_grant(grant.vm_id, grant.nic_id);
+        else
+            put_grant(&grant);
+    }
+    tell(any(4) != 0);
+}
+
+/* Most ask for what is granted. */
+static void grant_what_is_asked(const struct oneib_request *request)
+{
+    struct oneib_grant grant = any_grant(request->vm_id, (uint8_t)request->nic_id);
+    if (any(4) == 0)
+        return;
+    grant.network_id = request->network_id;
+    put_grant(&grant);
+    tell(any(6) != 0);
+}
+
 static struct oneib_request any_have(void)
 {
     static const uint16_t flags[] = {0,
                                      0,
-                                     ONEIB_HAVE_LIMITED,
                                      ONEIB_HAVE_ATTACH,
                                      ONEIB_HAVE_ATTACH | ONEIB_HAVE_DEFER_GUID,
                                      ONEIB_HAVE_DEFER_GUID};
     struct wanted wanted = wanted_of(any(VMS), (uint8_t)any(NICS), KEY);
     wanted.request.flags = flags[any(sizeof flags / sizeof *flags)];
-    wanted.request.pkey = (uint16_t)(any(8) == 0 ? 0 : KEY + any(2));
     wanted.request.network_id = NETWORK + any(2);
-    if (any(3) == 0)
-        want_vf(&wanted, tree_vf_pci(&hca, any(hca.vfs)));
+    grant_what_is_asked(&wanted.request);
     return wanted.request;
 }
 
@@ -183,7 +242,13 @@ static void step(void)
 static void kill_engine(void)
 {
     memset(asked, 0, sizeof asked);
-    restart_engine();
+    if (fresh)
+        note_open();
+    fresh = false;
+    stop_engine();
+    start_engine_alone();
+    if (any(2))
+        tell(any(2));
     vfs->pkey_wait_ms = vfs->guid_wait_ms = WAIT_MS;
 }
 
@@ -240,6 +305,10 @@ static void happen(void)
     case 9:
         step();
         break;
+    case 10:
+    case 11:
+        change_grants();
+        break;
     default:
         ask_to_have();
     }
@@ -266,6 +335,23 @@ static void assert_is_recorded(unsigned vf)
     assert_non_null(record);
     if (record->stage != ONEIB_VF_OPEN)
         fail_msg("VF %u is open, and %s", vf, oneib_vf_stage_name(record->stage));
+}
+
+static void assert_is_granted(unsigned vf)
+{
+    const struct oneib_pci pci = tree_vf_pci(&hca, vf);
+    const struct oneib_vf_record *record = oneib_vf_table_of_vf(&vfs->table, &pci);
+    if (open_index(&hca, vf, 1) <= 0)
+        return;
+    const struct oneib_grant *grant =
+        oneib_grant_list_find(&grants, record->vm_id, record->nic_id);
+    if (!grant || !oneib_grant_allows(grant, record))
+        fail_msg("VF %u is open for VM %u NIC %u, and that is not granted", vf, record->vm_id,
+                 record->nic_id);
+    if (!fresh && (was_open[vf].vm_id != record->vm_id || was_open[vf].nic_id != record->nic_id ||
+                   was_open[vf].pkey != record->pkey))
+        fail_msg("VF %u was opened for VM %u NIC %u by an old list", vf, record->vm_id,
+                 record->nic_id);
 }
 
 static void assert_nobody_elses(unsigned vf)
@@ -322,6 +408,7 @@ static void assert_all_is_right(void)
 {
     for (unsigned vf = 0; vf < hca.vfs; vf++) {
         assert_is_recorded(vf);
+        assert_is_granted(vf);
         assert_nobody_elses(vf);
     }
     assert_each_nic_has_one();
