@@ -10,10 +10,12 @@
  *                   [vf=0000:81:00.1] guid=0x0200000000002a01 [setguid]
  *                 A node without such a file is not admitted. Read again when it changes; one that
  *                 does not parse is complained about, and the list stays. Put it in place by
- * renaming. behaviour     words; absent: an honest writer whose host has no subnet manager. Read
- * again when it changes no-writer         another is sm-lid=N          its host has the master
- * subnet manager, whose port has LID N view-age=MS       since it heard of oned no-lists sends none
- *                   no-life           leaves challenges without an answer
+ *                 renaming.
+ *   KEY.wanted    what it is granted besides once it wants it, a line a network, without vm, nic
+ * and guid: for each NIC that it wants in that network. Likewise behaviour     words; absent: an
+ * honest writer whose host has no subnet manager. Read again when it changes no-writer another is
+ * sm-lid=N          its host has the master subnet manager, whose port has LID N view-age=MS since
+ * it heard of oned no-lists sends none no-life           leaves challenges without an answer
  *                   wrong-nonce       answers challenges that nobody made
  *                   wrong-node        everything is addressed to another node
  *                   wrong-signature   everything is signed with another key
@@ -50,6 +52,8 @@
 #define NODES_MAX 256
 #define LOOK_MS 20
 #define GRANTS ".grants"
+#define WANTED ".wanted"
+#define WANTS_MAX 512
 
 /* Another content has another one of these, on any file system with nanoseconds; renamed files
  * differ in their inode besides. */
@@ -62,7 +66,9 @@ struct mark {
 struct node {
     uint8_t key[ONEIB_PUBLIC_KEY_SIZE];
     char name[ONEIB_KEY_TEXT_SIZE];
-    struct mark mark;
+    struct mark mark, wanted_mark;
+    struct oneib_want_message wants[WANTS_MAX];
+    size_t want_count;
     uint64_t serial; /* of `list`; 0: it never had one */
     struct oneib_list_name follows;
     struct oneib_grant_list list;
@@ -230,6 +236,27 @@ static bool take_lines(char *text, struct oneib_grant_list *list)
     return true;
 }
 
+/* What the node has wanted, where nothing else is granted. */
+static void add_wanted(const struct node *node, const struct oneib_grant_list *networks,
+                       struct oneib_grant_list *list)
+{
+    for (size_t i = 0; i < node->want_count; i++) {
+        const struct oneib_want_message *want = &node->wants[i];
+        struct oneib_grant grant = {0};
+        for (size_t n = 0; n < networks->count; n++)
+            if (networks->items[n].network_id == want->network_id)
+                grant = networks->items[n];
+        grant.vm_id = want->vm_id;
+        grant.nic_id = want->nic_id;
+        grant.guid = oneib_guid_encode(0, want->vm_id, want->nic_id);
+        if (grant.pkey == 0 || list->count == ONEIB_GRANTS_MAX ||
+            oneib_grant_list_find(list, want->vm_id, want->nic_id))
+            continue;
+        list->items[list->count++] = grant;
+        qsort(list->items, list->count, sizeof *list->items, by_nic);
+    }
+}
+
 /* Only what a node would take: else a test would wait for what cannot be. */
 static bool is_sound(const struct oneib_grant_list *list)
 {
@@ -341,8 +368,24 @@ static void keep_report(struct node *node, const struct oneib_report_message *re
     write_file(name_of(node, ".report"), text.data, text.length);
 }
 
-static void note_want(const struct node *node, const struct oneib_want_message *want)
+/* The newest one of a NIC counts. */
+static void remember_want(struct node *node, const struct oneib_want_message *want)
 {
+    size_t at = 0;
+    while (at < node->want_count &&
+           (node->wants[at].vm_id != want->vm_id || node->wants[at].nic_id != want->nic_id))
+        at++;
+    if (at == WANTS_MAX)
+        give_up("too many wants");
+    node->wants[at] = *want;
+    if (at == node->want_count)
+        node->want_count++;
+    node->wanted_mark = (struct mark){0};
+}
+
+static void note_want(struct node *node, const struct oneib_want_message *want)
+{
+    remember_want(node, want);
     oneib_autofclose FILE *file = fopen("wants", "a");
     if (!file || fprintf(file, "%s vm=%" PRIu32 " nic=%u network=%" PRIu32 "\n", node->name,
                          want->vm_id, want->nic_id, want->network_id) < 0)
@@ -378,15 +421,24 @@ static void hear_all(void)
 
 static void read_grants(struct node *node)
 {
-    static struct oneib_grant_list list;
+    static struct oneib_grant_list list, networks;
     size_t length;
-    if (!has_changed(name_of(node, GRANTS), &node->mark))
+    const bool is_other = has_changed(name_of(node, GRANTS), &node->mark);
+    if (!has_changed(name_of(node, WANTED), &node->wanted_mark) && !is_other)
         return;
     oneib_autofree char *text = read_text(name_of(node, GRANTS), &length);
-    if (!text || !take_lines(text, &list) || !is_sound(&list)) {
-        fprintf(stderr, "oneib-grants-standin: %s" GRANTS " is wrong\n", node->name);
+    oneib_autofree char *wanted = read_text(name_of(node, WANTED), &length);
+    if (!take_lines(text, &list) || !take_lines(wanted, &networks)) {
+        fprintf(stderr, "oneib-grants-standin: %s" GRANTS " or " WANTED " is wrong\n", node->name);
         return;
     }
+    add_wanted(node, &networks, &list);
+    if (!is_sound(&list)) {
+        fprintf(stderr, "oneib-grants-standin: %s" GRANTS " is none of a node's\n", node->name);
+        return;
+    }
+    if (node->serial > 0 && oneib_grant_list_equal(&node->list, &list))
+        return;
     node->list = list;
     node->serial++;
     say_list(node);
