@@ -6,9 +6,19 @@
  * host.
  */
 #include "node/probe.h"
+#include "base/cleanup.h"
+#include "base/file.h"
+#include "grants/daemons.h"
+#include "grants/seal.h"
+#include "hca/attribute.h"
 #include "hca/place.h"
 #include "node/inventory.h"
+#include "service/client.h"
 #include <stdio.h>
+#include <string.h>
+
+#define PATH_SIZE 1024
+#define DAEMONS_MAX 16384
 
 static void add_problem(struct oneib_text *problem, const char *what)
 {
@@ -24,23 +34,67 @@ static void add_findings(struct oneib_text *problem, const struct oneib_findings
             add_problem(problem, findings->items[i].text);
 }
 
+/* What oneib-node has written of itself. */
+static void read_node_key(char key[ONEIB_KEY_TEXT_SIZE])
+{
+    char path[PATH_SIZE];
+    struct oneib_error unread;
+    key[0] = '\0';
+    if (oneib_node_path(path, sizeof path, &unread, ONEIB_NODE_PUBLIC_FILE) < 0 ||
+        oneib_attribute_read(path, key, ONEIB_KEY_TEXT_SIZE, &unread) < 0 ||
+        strlen(key) != ONEIB_KEY_TEXT_SIZE - 1)
+        key[0] = '\0';
+}
+
+static int announce(const struct oneib_daemons *daemons, struct oneib_error *err)
+{
+    struct oneib_client *client;
+    const struct oneib_request request = oneib_request_announcing(daemons);
+    if (oneib_client_open(&client, err) < 0)
+        return -1;
+    const int outcome = oneib_client_announce(client, &request, err);
+    oneib_client_close(client);
+    return outcome;
+}
+
+/* The daemons that oneibd has written into OpenNebula's remotes, for a service that knows none. One
+ * that believes others refuses them, which is no fault of this host: root has said so. */
+static void pass_daemons_on(const char *path, struct oneib_text *problem)
+{
+    oneib_autofree char *data = NULL;
+    size_t length = 0;
+    struct oneib_daemons daemons;
+    struct oneib_error err = {0};
+    if (oneib_file_read(path, DAEMONS_MAX, &data, &length, &err) < 0) {
+        if (err.code != ONEIB_ERROR_NOT_FOUND)
+            add_problem(problem, err.text);
+        return;
+    }
+    if (oneib_daemons_parse(data, length, path, &daemons, &err) < 0 ||
+        (daemons.count > 0 && announce(&daemons, &err) < 0))
+        add_problem(problem, err.text);
+}
+
 /* What could not be looked at is left out, and said to be so. */
 static void look(const struct oneib_config *config, struct oneib_text *problem,
                  struct oneib_text *text)
 {
     struct oneib_inventory inventory;
     struct oneib_error err = {0};
+    char node_key[ONEIB_KEY_TEXT_SIZE];
+    read_node_key(node_key);
     if (oneib_inventory_read(config, false, &inventory, &err) < 0) {
         inventory = (struct oneib_inventory){0};
         add_problem(problem, err.text);
     }
     add_findings(problem, &inventory.findings);
-    oneib_probe_render(&inventory.hcas, config->node.host_vfs, inventory.service_known,
+    oneib_probe_render(&inventory.hcas, config->node.host_vfs, inventory.service_known, node_key,
                        problem->data, text);
     oneib_inventory_clear(&inventory);
 }
 
-int main(void)
+/* FILE: etc/oneib/daemons of OpenNebula's remotes. */
+int main(int argc, char **argv)
 {
     struct oneib_config config = {0};
     struct oneib_error err;
@@ -48,6 +102,8 @@ int main(void)
     const bool is_configured = oneib_node_config(&config, &err) == 0;
     if (!is_configured)
         add_problem(&problem, err.text);
+    if (argc == 2)
+        pass_daemons_on(argv[1], &problem);
     if (is_configured || oneib_config_defaults(&config, &err) == 0)
         look(&config, &problem, &text);
     if (text.data && !oneib_text_failed(&text))

@@ -8,9 +8,9 @@
  *   oneibd == CURVE ==> oneib-grants (user oneib-node) -- SOCK_SEQPACKET --> oneib-node (root)
  *
  * Believed is the daemon that has the subnet manager to which the `sm_lid` of this host's active
- * port points (sysfs); where no daemon says that it has it, the writer. When another one comes to be
- * believed, its list is followed from its first LIFE on; the old list stays until then, and is not
- * fresh.
+ * port points (sysfs); where no daemon says that it has it, the writer. When another one comes to
+ * be believed, its list is followed from its first LIFE on; the old list stays until then, and is
+ * not fresh.
  */
 #ifndef ONEIB_NODE_GRANTS_H
 #define ONEIB_NODE_GRANTS_H
@@ -39,16 +39,21 @@ void oneib_grant_feed_close(struct oneib_grant_feed *feed); /* NULL is fine */
 int oneib_grant_feed_fd(const struct oneib_grant_feed *feed);
 uint32_t oneib_grant_feed_due_ms(const struct oneib_grant_feed *feed);
 
-/* Takes what has arrived, sends challenges and reports that are due, starts the child again. Never
- * waits. *changed: oneib_grant_feed_list() or its freshness is another than before. */
+/* Sends the report that is due, takes what has arrived, sends challenges, starts the child again.
+ * Never waits. *changed: oneib_grant_feed_list() or its freshness is another than before: the
+ * caller follows it before the next call, whose report says so. -1: the supervisor is lost, and
+ * nobody else can start the child: end, and be started again. */
 int oneib_grant_feed_take(struct oneib_grant_feed *feed, const struct oneib_vf_table *table,
                           bool table_known, bool *changed, struct oneib_error *err);
 /* The list that is followed; NULL: none. *fresh: it may be opened by. */
 const struct oneib_grant_list *oneib_grant_feed_list(const struct oneib_grant_feed *feed,
                                                      bool *fresh);
-/* The table has changed, or a list has been followed: a report is due at once. */
+/* How old the list is: since a challenge was made whose answer named it; 0 without one. */
+uint32_t oneib_grant_feed_age_ms(const struct oneib_grant_feed *feed);
+/* A list has been followed: a report is due at once. A table that has changed is seen. */
 void oneib_grant_feed_report(struct oneib_grant_feed *feed);
-/* Somebody asks for a NIC without a grant: the believed daemon is told, once in 500 ms for a NIC. */
+/* Somebody asks for a NIC without a grant: the believed daemon is told, once in 500 ms for a NIC.
+ */
 void oneib_grant_feed_want(struct oneib_grant_feed *feed, const struct oneib_want_message *want);
 /* Why nothing is granted, for callers and the log: no daemons known, none connected, none believed,
  * the list is old; code NONE when all is well. */

@@ -14,6 +14,29 @@ void oneib_listing_take(struct oneib_listing *listing, const struct oneib_vf_tab
     memcpy(listing->domains.items, domains->items, listing->domains.count * sizeof *domains->items);
 }
 
+void oneib_listing_take_grants(struct oneib_listing *listing, const struct oneib_grant_feed *feed)
+{
+    bool fresh = false;
+    const struct oneib_grant_list *grants = oneib_grant_feed_list(feed, &fresh);
+    listing->grants.count = grants ? grants->count : 0;
+    if (grants)
+        memcpy(listing->grants.items, grants->items, grants->count * sizeof *grants->items);
+    listing->follows = (struct oneib_follows){
+        .has_list = grants != NULL,
+        .fresh = fresh,
+        .age_ms = grants ? oneib_grant_feed_age_ms(feed) : 0,
+    };
+    listing->stale = (struct oneib_error){0};
+    oneib_grant_feed_why(feed, &listing->stale);
+}
+
+static struct oneib_answer follows_of(const struct oneib_listing *listing)
+{
+    struct oneib_answer answer = oneib_answer_with(ONEIB_ANSWER_FOLLOWS, &listing->stale);
+    answer.follows = listing->follows;
+    return answer;
+}
+
 static struct oneib_answer end_of(const struct oneib_domain_list *domains)
 {
     struct oneib_error why = domains->why;
@@ -32,9 +55,21 @@ struct oneib_answer oneib_listing_answer(const struct oneib_listing *listing, si
         return answer;
     }
     at -= listing->record_count;
-    if (at == listing->domains.count)
-        return end_of(&listing->domains);
-    answer = oneib_answer_new(ONEIB_ANSWER_DOMAIN);
-    answer.domain = listing->domains.items[at];
-    return answer;
+    if (at < listing->domains.count) {
+        answer = oneib_answer_new(ONEIB_ANSWER_DOMAIN);
+        answer.domain = listing->domains.items[at];
+        return answer;
+    }
+    at -= listing->domains.count;
+    if (at < listing->grants.count) {
+        answer = oneib_answer_new(ONEIB_ANSWER_GRANT);
+        answer.grant = listing->grants.items[at];
+        return answer;
+    }
+    return at == listing->grants.count ? follows_of(listing) : end_of(&listing->domains);
+}
+
+bool oneib_listing_is_last(const struct oneib_listing *listing, size_t at)
+{
+    return at == listing->record_count + listing->domains.count + listing->grants.count + 1;
 }

@@ -8,6 +8,7 @@
 #define ONEIB_NODE_LISTING_H
 
 #include "model/vf_record.h"
+#include "oneib-node/grants.h"
 #include "service/message.h"
 #include "vf/domain_list.h"
 #include <stdbool.h>
@@ -20,12 +21,18 @@ struct oneib_listing {
     size_t record_count;
     struct oneib_vf_record records[ONEIB_VF_RECORDS_MAX];
     struct oneib_domain_list domains;
+    struct oneib_grant_list grants;
+    struct oneib_follows follows;
+    struct oneib_error stale; /* why nothing new is opened; code NONE: it is */
 };
 
 /* While nobody reads it. */
 void oneib_listing_take(struct oneib_listing *listing, const struct oneib_vf_table *table,
                         const struct oneib_domain_list *domains);
+void oneib_listing_take_grants(struct oneib_listing *listing, const struct oneib_grant_feed *feed);
 /* Answer number `at`, from 0; the last one is END. */
 struct oneib_answer oneib_listing_answer(const struct oneib_listing *listing, size_t at);
+
+bool oneib_listing_is_last(const struct oneib_listing *listing, size_t at);
 
 #endif

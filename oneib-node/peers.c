@@ -280,11 +280,12 @@ void oneib_peers_go_on(struct oneib_peers *peers)
     }
 }
 
-/* Somebody who is HELD waits for the domains, but not for ever. */
+/* Somebody who is HELD waits for the domains, or a grant, but not for ever. */
 static double deadline_of(const struct oneib_peers *peers, const struct oneib_peer *peer)
 {
-    const double until = peers->requests->hold_until;
-    return peer->state == ONEIB_PEER_HELD && oneib_now_ms() < until ? until : peer->deadline;
+    if (peer->state != ONEIB_PEER_HELD)
+        return peer->deadline;
+    return oneib_sooner(oneib_requests_due(peers->requests, peer), peer->deadline);
 }
 
 uint32_t oneib_peers_due_ms(const struct oneib_peers *peers)

@@ -4,9 +4,12 @@
 #include "base/log.h"
 #include "model/pkey.h"
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #define WHO_SIZE 64
+#define WANT_AGAIN_MS 500 /* what oneibd was told while it was not connected is lost */
 
 /* ---- the log ------------------------------------------------------------------------------- */
 
@@ -87,9 +90,20 @@ static bool is_news(const struct oneib_vf_record *before, const struct oneib_vf_
            before->guid != record->guid;
 }
 
+/* Why nothing has been granted, as far as this host knows. */
+static void tell_why(const struct oneib_requests *requests, struct oneib_error *err)
+{
+    struct oneib_error why = {0};
+    const enum oneib_error_code code = err->code;
+    oneib_grant_feed_why(requests->feed, &why);
+    if (why.code != ONEIB_ERROR_NONE)
+        oneib_fail(err, code, "%.300s; %s", err->text, why.text);
+}
+
 static void have(struct oneib_requests *requests, struct oneib_peer *peer,
                  const struct oneib_request *request)
 {
+    const bool is_granted = oneib_vfs_is_granted(requests->vfs, request);
     struct oneib_answer answer = oneib_answer_new(ONEIB_ANSWER_RECORD);
     oneib_vfs_ticket ticket = 0;
     struct oneib_error err;
@@ -98,6 +112,8 @@ static void have(struct oneib_requests *requests, struct oneib_peer *peer,
     const struct oneib_vf_record before = had ? *had : (struct oneib_vf_record){0};
     oneib_requests_moved(requests);
     if (oneib_vfs_have(requests->vfs, request, &answer.record, &ticket, &err) < 0) {
+        if (!is_granted)
+            tell_why(requests, &err);
         refuse(peer, &err);
         return;
     }
@@ -128,6 +144,26 @@ static void release(struct oneib_requests *requests, struct oneib_peer *peer,
     log_released(peer, request, &answer.released);
     remember(peer, request, ticket);
     say(peer, &answer);
+}
+
+static void announce(struct oneib_requests *requests, struct oneib_peer *peer,
+                     const struct oneib_request *request)
+{
+    const bool by_root = (request->flags & ONEIB_ANNOUNCE_TRUSTED) != 0;
+    const struct oneib_answer done = oneib_answer_new(ONEIB_ANSWER_END);
+    struct oneib_daemons daemons;
+    struct oneib_error err = {0};
+    oneib_requests_moved(requests);
+    oneib_request_daemons(request, &daemons);
+    /* In an unprivileged run the service's own user is its root. */
+    if (by_root && peer->who.uid != 0 && peer->who.uid != geteuid())
+        oneib_fail(&err, ONEIB_ERROR_PERMISSION,
+                   "root alone says which oneibd this host believes from now on");
+    else if (oneib_grant_feed_announce(requests->feed, &daemons, by_root, &err) == 0) {
+        say(peer, &done);
+        return;
+    }
+    refuse(peer, &err);
 }
 
 /* ---- what is held -------------------------------------------------------------------------- */
@@ -193,9 +229,27 @@ static bool is_in_use(const struct oneib_requests *requests, const struct oneib_
     return listing->readers > 0 && listing->moment != requests->moment;
 }
 
+/* oneibd is told, and asks oned for that VM at once. */
+static bool awaits_grant(struct oneib_requests *requests, const struct oneib_peer *peer,
+                         const struct oneib_request *request)
+{
+    if (request->kind != ONEIB_REQUEST_HAVE || oneib_now_ms() >= peer->held_until ||
+        oneib_vfs_is_granted(requests->vfs, request))
+        return false;
+    const struct oneib_want_message want = {
+        .vm_id = request->vm_id,
+        .network_id = request->network_id,
+        .nic_id = (uint8_t)request->nic_id,
+    };
+    oneib_grant_feed_want(requests->feed, &want);
+    return true;
+}
+
 static bool is_to_be_held(struct oneib_requests *requests, const struct oneib_peer *peer,
                           const struct oneib_request *request)
 {
+    if (awaits_grant(requests, peer, request))
+        return true;
     if (awaits_domains(requests) && needs_domains(requests, request))
         return true;
     return request->kind == ONEIB_REQUEST_LIST && is_in_use(requests, listing_of(requests, peer));
@@ -206,8 +260,10 @@ static bool is_to_be_held(struct oneib_requests *requests, const struct oneib_pe
 static void list(struct oneib_requests *requests, struct oneib_peer *peer)
 {
     struct oneib_listing *listing = listing_of(requests, peer);
-    if (listing->readers == 0)
+    if (listing->readers == 0) {
         oneib_listing_take(listing, oneib_vfs_table(requests->vfs), requests->domains);
+        oneib_listing_take_grants(listing, requests->feed);
+    }
     listing->moment = requests->moment;
     listing->readers++;
     peer->state = ONEIB_PEER_SAYING;
@@ -323,6 +379,9 @@ static void perform(struct oneib_requests *requests, struct oneib_peer *peer,
     case ONEIB_REQUEST_WAIT:
         wait(requests, peer);
         break;
+    case ONEIB_REQUEST_ANNOUNCE:
+        announce(requests, peer, request);
+        break;
     default:
         list(requests, peer);
         break;
@@ -333,6 +392,7 @@ void oneib_requests_take(struct oneib_requests *requests, struct oneib_peer *pee
                          const struct oneib_request *request)
 {
     struct oneib_error err;
+    peer->held_until = oneib_now_ms() + requests->grant_wait_ms;
     if (is_refused(peer, request, &err)) {
         const struct oneib_answer answer = oneib_answer_with(ONEIB_ANSWER_FAILED, &err);
         say(peer, &answer);
@@ -350,6 +410,15 @@ void oneib_requests_go_on(struct oneib_requests *requests, struct oneib_peer *pe
         wait(requests, peer);
     else if (peer->state == ONEIB_PEER_HELD && !is_to_be_held(requests, peer, &peer->request))
         perform(requests, peer, &peer->request);
+}
+
+/* Who waits for others' reading is told of their end. */
+double oneib_requests_due(const struct oneib_requests *requests, const struct oneib_peer *peer)
+{
+    const double now = oneib_now_ms();
+    if (peer->request.kind == ONEIB_REQUEST_HAVE && now < peer->held_until)
+        return oneib_sooner(peer->held_until, now + WANT_AGAIN_MS);
+    return now < requests->hold_until ? requests->hold_until : HUGE_VAL;
 }
 
 /* ---- answers ------------------------------------------------------------------------------- */
@@ -377,7 +446,7 @@ static bool was_the_last(struct oneib_requests *requests, const struct oneib_pee
     switch (peer->what) {
     case ONEIB_SAYING_LIST:
         listing = listing_of(requests, peer);
-        return peer->at == listing->record_count + listing->domains.count;
+        return oneib_listing_is_last(listing, peer->at);
     case ONEIB_SAYING_RESULTS:
         return peer->at == peer->asked_count;
     case ONEIB_SAYING_ONE:

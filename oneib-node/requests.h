@@ -3,6 +3,7 @@
 #ifndef ONEIB_NODE_REQUESTS_H
 #define ONEIB_NODE_REQUESTS_H
 
+#include "oneib-node/grants.h"
 #include "oneib-node/listing.h"
 #include "vf/vfs.h"
 #include <stdbool.h>
@@ -32,6 +33,7 @@ struct oneib_peer {
     double deadline;  /* oneib_now_ms() of the end of its patience with it; HUGE_VAL: none */
     enum oneib_peer_state state;
     struct oneib_request request; /* HELD */
+    double held_until;            /* likewise: so long is a grant waited for; oneib_now_ms() */
     struct oneib_asked asked[ONEIB_SERVICE_ASKED_MAX];
     size_t asked_count;
     /* SAYING: the one answer, or number `at` of many. */
@@ -43,8 +45,10 @@ struct oneib_peer {
 struct oneib_requests {
     struct oneib_vfs *vfs;
     const struct oneib_domain_list *domains;
-    double hold_until; /* oneib_now_ms(): so long may the first list of domains take */
-    uint64_t moment;   /* another number means that something may have changed */
+    struct oneib_grant_feed *feed;
+    uint32_t grant_wait_ms; /* node.pkey_wait: so long may a grant take */
+    double hold_until;      /* oneib_now_ms(): so long may the first list of domains take */
+    uint64_t moment;        /* another number means that something may have changed */
     struct oneib_listing listing_of_all, listing_of_read;
 };
 
@@ -56,6 +60,8 @@ void oneib_requests_take(struct oneib_requests *requests, struct oneib_peer *pee
                          const struct oneib_request *request);
 /* A peer that is HELD or WAITING: can it be answered by now? */
 void oneib_requests_go_on(struct oneib_requests *requests, struct oneib_peer *peer);
+/* Of one that is HELD: when oneib_requests_go_on() is due, whatever happens; HUGE_VAL: never. */
+double oneib_requests_due(const struct oneib_requests *requests, const struct oneib_peer *peer);
 /* Of one that is SAYING: its next answer. */
 struct oneib_answer oneib_requests_answer(struct oneib_requests *requests,
                                           const struct oneib_peer *peer);

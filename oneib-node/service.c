@@ -6,6 +6,7 @@
 #include "oneib-node/adapter_events.h"
 #include "oneib-node/complaint.h"
 #include "oneib-node/domains.h"
+#include "oneib-node/grants.h"
 #include "oneib-node/peers.h"
 #include <errno.h>
 #include <poll.h>
@@ -21,7 +22,7 @@
 /* So long are callers served before adapters and domains are asked after again. */
 #define ROUND_MS 25
 
-#define FILES_MAX (2 + ONEIB_SOCKET_KINDS + ONEIB_ADAPTERS_MAX + ONEIB_PEERS_MAX)
+#define FILES_MAX (3 + ONEIB_SOCKET_KINDS + ONEIB_ADAPTERS_MAX + ONEIB_PEERS_MAX)
 
 struct service {
     const struct oneib_config *config;
@@ -29,8 +30,9 @@ struct service {
     struct oneib_sockets sockets;
     struct oneib_vfs *vfs;
     struct oneib_domain_feed *feed;
+    struct oneib_grant_feed *grants;
     struct oneib_adapter_events events;
-    struct oneib_complaint of_looking, of_events, of_sockets, of_domains;
+    struct oneib_complaint of_looking, of_events, of_sockets, of_domains, of_grants;
     size_t turn;      /* whose it is to be served first */
     double next_look; /* oneib_now_ms(); 0: something has happened */
     bool is_to_end;
@@ -131,6 +133,43 @@ static void tell_of_domains(struct service *service)
                        "nobody knows the domains, so no new virtual function is given", &list->why);
 }
 
+/* ---- grants -------------------------------------------------------------------------------- */
+
+/* What is not granted any more is closed before anything else is done, and oneibd is told that. */
+static void follow_grants(struct service *service)
+{
+    struct oneib_error err = {0};
+    bool fresh;
+    const struct oneib_grant_list *list = oneib_grant_feed_list(service->grants, &fresh);
+    if (oneib_vfs_set_grants(service->vfs, list, fresh, &err) < 0)
+        oneib_complain(&service->of_looking, "a virtual function is not as it should be", &err);
+    oneib_grant_feed_report(service->grants);
+    oneib_requests_moved(&requests);
+}
+
+static int take_grants(struct service *service, struct oneib_error *err)
+{
+    bool changed = false, known;
+    const struct oneib_vf_table *table = oneib_vfs_table(service->vfs);
+    known = oneib_vfs_knows_table(service->vfs);
+    if (oneib_grant_feed_take(service->grants, table, known, &changed, err) < 0)
+        return -1;
+    if (changed)
+        follow_grants(service);
+    return 0;
+}
+
+/* The first connection may take its time. */
+static void tell_of_grants(struct service *service)
+{
+    struct oneib_error why;
+    oneib_grant_feed_why(service->grants, &why);
+    if (why.code == ONEIB_ERROR_NONE)
+        oneib_settle(&service->of_grants, "oneibd is heard again");
+    else if (oneib_now_ms() >= requests.hold_until)
+        oneib_complain(&service->of_grants, "nothing new is opened", &why);
+}
+
 /* ---- signals ------------------------------------------------------------------------------- */
 
 static int open_signals(int *signals, struct oneib_error *err)
@@ -177,6 +216,7 @@ static int patience(const struct service *service)
     uint32_t due = until(service->next_look);
     due = least(due, oneib_vfs_due_ms(service->vfs));
     due = least(due, oneib_domain_feed_due_ms(service->feed));
+    due = least(due, oneib_grant_feed_due_ms(service->grants));
     due = least(due, oneib_peers_due_ms(&peers));
     return (int)least(due, INT32_MAX);
 }
@@ -189,12 +229,14 @@ struct files {
     uint16_t which[ONEIB_PEERS_MAX];
 };
 
-enum { SIGNALS, FEED, LISTENERS };
+enum { SIGNALS, FEED, GRANTS, LISTENERS };
 
 static void collect(const struct service *service, struct files *files)
 {
     files->of[SIGNALS] = (struct pollfd){.fd = service->signals, .events = POLLIN};
     files->of[FEED] = (struct pollfd){.fd = oneib_domain_feed_fd(service->feed), .events = POLLIN};
+    files->of[GRANTS] =
+        (struct pollfd){.fd = oneib_grant_feed_fd(service->grants), .events = POLLIN};
     for (int kind = 0; kind < ONEIB_SOCKET_KINDS; kind++)
         files->of[LISTENERS + kind] =
             (struct pollfd){.fd = service->sockets.of[kind].fd, .events = POLLIN};
@@ -224,9 +266,10 @@ static int serve(struct service *service, const struct files *files, struct onei
     take_signals(service);
     if (oneib_adapter_events_take(&service->events))
         service->next_look = 0;
-    if (take_domains(service, err) < 0)
+    if (take_domains(service, err) < 0 || take_grants(service, err) < 0)
         return -1;
     tell_of_domains(service);
+    tell_of_grants(service);
     if (until(service->next_look) == 0)
         look_at_everything(service);
     else if (oneib_vfs_due_ms(service->vfs) == 0)
@@ -304,9 +347,11 @@ static int open_all(struct service *service, const struct oneib_inherited *inher
                     struct oneib_error *err)
 {
     const struct oneib_domain_feed_options domains = {.uri = service->config->node.libvirt};
+    const struct oneib_grant_feed_options grants = {0};
     if (open_engine(service, err) < 0 ||
         oneib_sockets_open(inherited, &service->sockets, err) < 0 ||
-        oneib_domain_feed_open(&domains, &service->feed, err) < 0 || oneib_drop_privileges(err) < 0)
+        oneib_domain_feed_open(&domains, &service->feed, err) < 0 ||
+        oneib_grant_feed_open(&grants, &service->grants, err) < 0 || oneib_drop_privileges(err) < 0)
         return -1;
     return open_signals(&service->signals, err);
 }
@@ -316,6 +361,7 @@ static void close_all(struct service *service)
     oneib_peers_end(&peers);
     oneib_adapter_events_close(&service->events);
     oneib_vfs_close(service->vfs);
+    oneib_grant_feed_close(service->grants);
     oneib_domain_feed_close(service->feed);
     oneib_sockets_close(&service->sockets);
     if (service->signals >= 0)
@@ -332,6 +378,8 @@ int oneib_service_run(const struct oneib_config *config, const struct oneib_inhe
     if (outcome == 0) {
         requests.vfs = service.vfs;
         requests.domains = oneib_domain_feed_list(service.feed);
+        requests.feed = service.grants;
+        requests.grant_wait_ms = config->node.pkey_wait_ms;
         requests.hold_until = oneib_now_ms() + HOLD_MS;
         look_at_everything(&service);
         oneib_tell_ready(inherited);

@@ -2,8 +2,7 @@
 /*
  * oneib-node-ask: asks the oneib-node of the node that ONEIB_NODE_ROOT names, for tests.
  *
- *   have --vm 42 --nic 1 [--pkey 0x0005] [--limited] [--device mlx4_0[:1]] [--vf 0000:81:00.1]
- *        [--network 7] [--defer-guid] [--attach]        prints the record
+ *   have --vm 42 --nic 1 [--network 7] [--defer-guid] [--attach]   prints the record
  *   release --vm 42 [--nic 1 | --vf 0000:81:00.1] [--nic-gone]   prints "released N"
  *   list                                                prints the records, then the domains
  *   await up              until the service answers
@@ -51,32 +50,11 @@ static uint32_t number_of(const char *word)
     return (uint32_t)number;
 }
 
-static uint16_t key_of(const char *word)
-{
-    uint64_t key;
-    if (!word || !oneib_parse_hex(word, 0x7ffe, &key))
-        misused(word);
-    return (uint16_t)key;
-}
-
-static void set_device(struct oneib_request *request, const char *word)
-{
-    const char *colon = word ? strchr(word, ':') : NULL;
-    const size_t length = word ? (colon ? (size_t)(colon - word) : strlen(word)) : 0;
-    if (length == 0 || length >= sizeof request->device)
-        misused(word);
-    memcpy(request->device, word, length);
-    request->port = colon ? (uint8_t)number_of(colon + 1) : 0;
-}
-
 static void set_vf(struct oneib_request *request, const char *word)
 {
     if (!word || !oneib_pci_parse(word, &request->vf))
         misused(word);
-    if (request->kind == ONEIB_REQUEST_HAVE)
-        request->flags |= ONEIB_HAVE_THIS_VF;
-    else
-        request->kind = ONEIB_REQUEST_RELEASE_VF;
+    request->kind = ONEIB_REQUEST_RELEASE_VF;
 }
 
 static uint16_t flag_of(const char *word)
@@ -84,8 +62,7 @@ static uint16_t flag_of(const char *word)
     static const struct {
         const char *word;
         uint16_t flag;
-    } flags[] = {{"--limited", ONEIB_HAVE_LIMITED},
-                 {"--defer-guid", ONEIB_HAVE_DEFER_GUID},
+    } flags[] = {{"--defer-guid", ONEIB_HAVE_DEFER_GUID},
                  {"--attach", ONEIB_HAVE_ATTACH},
                  {"--nic-gone", ONEIB_RELEASE_NIC_GONE}};
     for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
@@ -102,11 +79,7 @@ static void set_value(struct oneib_request *request, const char *word, const cha
         request->nic_id = (int32_t)number_of(value);
     else if (strcmp(word, "--network") == 0)
         request->network_id = number_of(value);
-    else if (strcmp(word, "--pkey") == 0)
-        request->pkey = key_of(value);
-    else if (strcmp(word, "--device") == 0)
-        set_device(request, value);
-    else if (strcmp(word, "--vf") == 0)
+    else if (request->kind != ONEIB_REQUEST_HAVE && strcmp(word, "--vf") == 0)
         set_vf(request, value);
     else
         misused(word);
@@ -153,7 +126,7 @@ static void ask(enum oneib_request_kind kind, char **words)
     struct oneib_error err = {0};
     if (oneib_client_open(&client, &err) < 0 ||
         (kind == ONEIB_REQUEST_HAVE
-             ? oneib_client_have(client, &request, &record, &err)
+             ? oneib_client_have(client, &request, WAIT_MS, &record, &err)
              : oneib_client_release(client, &request, &released, &err)) < 0 ||
         (waits && oneib_client_wait(client, WAIT_MS, &err) < 0))
         fail(&err);

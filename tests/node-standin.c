@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * oneib-node-standin: stands in for oneib-node where its callers are tested. There is no adapter
- * behind it: a VF is given at once, and is open when it has a key. Below $ONEIB_NODE_ROOT it has
+ * behind it: a VF is given at once, and is open. Below $ONEIB_NODE_ROOT it has
  *
  *   run/oneib/node.sock, run/oneib/node-read.sock
  *   run/oneib/vfs  the table, kept as oneib-node would; a test may write it before or meanwhile
  *   calls          a line for each request:
- *                    have --vm 42 --nic 1 (--pkey 0x0005 | --no-pkey) [--limited]
- *                      [--device mlx4_0[:1]] [--vf 0000:81:00.1] [--numa 0] [--defer-guid]
- *                      [--attach] --network 7
+ *                    have --vm 42 --nic 1 [--numa 0] [--defer-guid] [--attach] --network 7
  *                    release --vm 42 [--nic 1] [--nic-gone]
  *                    release --vm 42 --vf 0000:81:00.1
  *                    wait
  *                    list
+ *                    announce tcp://ADDRESS:PORT... [--trusted]
+ *   grants         what oneibd has granted, a line a NIC: VM NIC PKEY [PCI]; a NIC without one has
+ *                  0x0005. It is a full member at mlx4_0 port 1
  *   refuse         a request in whose line the words of its first line are fails
  *   domains        libvirt's, a line each: running|defined NAME [PCI...]; absent: there are none.
  *                  Its first line "unknown WHY": nobody knows them
@@ -23,6 +24,7 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "domain/domains.h"
+#include "model/grant.h"
 #include "node_socket.h"
 #include "service/message.h"
 #include <errno.h>
@@ -71,21 +73,7 @@ static char *read_text(const char *name)
 
 static void describe_have(const struct oneib_request *request, struct oneib_text *line)
 {
-    char vf[ONEIB_PCI_TEXT_SIZE];
     oneib_text_printf(line, " --nic %" PRId32, request->nic_id);
-    if (request->pkey)
-        oneib_text_printf(line, " --pkey 0x%04x", request->pkey);
-    else
-        oneib_text_append(line, " --no-pkey");
-    if (request->flags & ONEIB_HAVE_LIMITED)
-        oneib_text_append(line, " --limited");
-    if (request->device[0])
-        oneib_text_printf(line, " --device %s", request->device);
-    if (request->port)
-        oneib_text_printf(line, ":%u", request->port);
-    oneib_pci_format(&request->vf, vf);
-    if (request->flags & ONEIB_HAVE_THIS_VF)
-        oneib_text_printf(line, " --vf %s", vf);
     if (request->numa_node >= 0)
         oneib_text_printf(line, " --numa %" PRId32, request->numa_node);
     if (request->flags & ONEIB_HAVE_DEFER_GUID)
@@ -95,11 +83,22 @@ static void describe_have(const struct oneib_request *request, struct oneib_text
     oneib_text_printf(line, " --network %" PRIu32, request->network_id);
 }
 
+static void describe_announce(const struct oneib_request *request, struct oneib_text *line)
+{
+    for (size_t i = 0; i < request->daemon_count; i++)
+        oneib_text_printf(line, " %s", request->daemons[i].address);
+    if (request->flags & ONEIB_ANNOUNCE_TRUSTED)
+        oneib_text_append(line, " --trusted");
+}
+
 static void describe(const struct oneib_request *request, struct oneib_text *line)
 {
-    static const char *const verbs[] = {"", "have", "release", "release", "wait", "list"};
+    static const char *const verbs[] = {"",     "have", "release", "release",
+                                        "wait", "list", "announce"};
     char vf[ONEIB_PCI_TEXT_SIZE];
     oneib_text_append(line, verbs[request->kind]);
+    if (request->kind == ONEIB_REQUEST_ANNOUNCE)
+        describe_announce(request, line);
     if (request->kind >= ONEIB_REQUEST_WAIT)
         return;
     oneib_text_printf(line, " --vm %" PRIu32, request->vm_id);
@@ -189,25 +188,48 @@ static struct oneib_pci next_vf(const struct oneib_vf_table *table)
     }
 }
 
-static struct oneib_vf_record made_for(const struct oneib_request *request, struct oneib_pci vf)
+/* The next line, without its end; NULL: there is none. */
+static char *next_line(char **rest)
 {
-    struct oneib_vf_record record = {
+    char *line = strsep(rest, "\n");
+    return line && *line ? line : NULL;
+}
+
+/* What the NIC is granted. */
+static struct oneib_grant grant_of(const struct oneib_request *request)
+{
+    struct oneib_grant grant = {.pkey = 5};
+    oneib_autofree char *grants = read_text("grants");
+    char *rest = grants;
+    for (char *line; (line = next_line(&rest));) {
+        unsigned vm, nic, pkey;
+        char vf[ONEIB_PCI_TEXT_SIZE] = "";
+        if (sscanf(line, "%u %u 0x%x %16s", &vm, &nic, &pkey, vf) < 3)
+            give_up("a line of \"grants\"");
+        if (vm != request->vm_id || nic != (unsigned)request->nic_id)
+            continue;
+        grant.pkey = (oneib_pkey)pkey;
+        grant.has_vf = oneib_pci_parse(vf, &grant.vf);
+    }
+    return grant;
+}
+
+static struct oneib_vf_record made_for(const struct oneib_request *request, struct oneib_pci vf,
+                                       oneib_pkey pkey)
+{
+    return (struct oneib_vf_record){
         .vf = vf,
         .device = "mlx4_0",
         .index = (uint16_t)(vf.slot * 8 + vf.function - 1),
-        .port = request->port ? request->port : 1,
+        .port = 1,
         .vm_id = request->vm_id,
         .nic_id = (uint8_t)request->nic_id,
         .network_id = request->network_id,
-        .pkey = request->pkey,
-        .limited = (request->flags & ONEIB_HAVE_LIMITED) != 0,
-        .stage = request->pkey ? ONEIB_VF_OPEN : ONEIB_VF_CLOSED,
+        .pkey = pkey,
+        .stage = ONEIB_VF_OPEN,
         .guid = request->flags & ONEIB_HAVE_DEFER_GUID ? ONEIB_VF_GUID_DEFERRED : ONEIB_VF_GUID_SET,
         .since = 1,
     };
-    if (request->device[0])
-        memcpy(record.device, request->device, sizeof record.device);
-    return record;
 }
 
 static void have(int fd, const struct oneib_request *request, struct oneib_vf_table *table)
@@ -215,14 +237,15 @@ static void have(int fd, const struct oneib_request *request, struct oneib_vf_ta
     struct oneib_error err;
     const struct oneib_vf_record *had =
         oneib_vf_table_of_nic(table, request->vm_id, (uint8_t)request->nic_id);
+    const struct oneib_grant grant = grant_of(request);
     struct oneib_pci vf;
     if (had)
         vf = had->vf;
     else
-        vf = request->flags & ONEIB_HAVE_THIS_VF ? request->vf : next_vf(table);
+        vf = grant.has_vf ? grant.vf : next_vf(table);
     if (had)
         oneib_vf_table_remove(table, &vf);
-    const struct oneib_vf_record record = made_for(request, vf);
+    const struct oneib_vf_record record = made_for(request, vf, grant.pkey);
     if (oneib_vf_table_add(table, &record, &err) < 0) {
         say_words(fd, ONEIB_ANSWER_FAILED, err.code, err.text);
         return;
@@ -232,13 +255,6 @@ static void have(int fd, const struct oneib_request *request, struct oneib_vf_ta
 }
 
 /* ---- domains ------------------------------------------------------------------------------- */
-
-/* The next line, without its end; NULL: there is none. */
-static char *next_line(char **rest)
-{
-    char *line = strsep(rest, "\n");
-    return line && *line ? line : NULL;
-}
 
 static void say_domain(int fd, char *line)
 {
@@ -343,6 +359,9 @@ static void perform(int fd, const struct oneib_request *request, struct oneib_vf
         break;
     case ONEIB_REQUEST_LIST:
         list(fd, table);
+        break;
+    case ONEIB_REQUEST_ANNOUNCE:
+        say_end(fd);
         break;
     default:
         release(fd, request, table);

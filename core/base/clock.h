@@ -6,4 +6,10 @@
 /* Milliseconds of the monotonic clock: only differences mean anything. */
 double oneib_now_ms(void);
 
+/* Of two times. */
+static inline double oneib_sooner(double a, double b)
+{
+    return a < b ? a : b;
+}
+
 #endif

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define ROOT_SIZE 512
@@ -53,10 +54,13 @@ int oneib_node_path(char *path, size_t size, struct oneib_error *err, const char
                       oneib_node_root());
 }
 
+/* A folder of that name, as a build makes, is no program. */
 static bool is_there(char path[PATH_MAX], const char *folder, const char *name)
 {
     const int length = snprintf(path, PATH_MAX, "%s/%s", folder, name);
-    return length > 0 && length < PATH_MAX && access(path, X_OK) == 0;
+    struct stat status;
+    return length > 0 && length < PATH_MAX && stat(path, &status) == 0 && S_ISREG(status.st_mode) &&
+           access(path, X_OK) == 0;
 }
 
 /* "/a/b" of "/a/b/c"; false when nothing is above. */

@@ -46,28 +46,29 @@ static int check_nics(const struct oneib_node_vm *vm, struct oneib_error *err)
 /* A VF that the NIC had before is not this call's to take back. A NIC that is being attached had
  * none: what is recorded for its id is of an attach that failed after its pre, which OpenNebula
  * does not clean up, and the service drops it. */
-static int ask_for_nic(struct oneib_client *service, const struct oneib_node_vm *vm,
-                       struct oneib_node_nic *nic, const struct oneib_vf_table *table,
-                       struct oneib_error *err)
+static int ask_for_nic(const struct oneib_config *config, struct oneib_client *service,
+                       const struct oneib_node_vm *vm, struct oneib_node_nic *nic,
+                       const struct oneib_vf_table *table, struct oneib_error *err)
 {
-    struct oneib_request request = oneib_nic_opening(vm, nic);
+    struct oneib_request request = oneib_nic_request(vm, nic);
     if (nic->attach)
         request.flags |= ONEIB_HAVE_ATTACH;
     else if (vm->deployed)
         request.flags |= ONEIB_HAVE_DEFER_GUID;
     nic->to_undo = nic->attach || !oneib_vf_table_of_nic(table, vm->id, nic->nic_id);
-    return oneib_service_have(service, &request, err);
+    return oneib_service_have(config, service, &request, err);
 }
 
 /* PCI NICs first: the scheduler has chosen their VFs, of which the VM's other NICs could get one
  * otherwise. */
-static int ask_for_nics(struct oneib_client *service, struct oneib_node_vm *vm,
-                        const struct oneib_vf_table *table, struct oneib_error *err)
+static int ask_for_nics(const struct oneib_config *config, struct oneib_client *service,
+                        struct oneib_node_vm *vm, const struct oneib_vf_table *table,
+                        struct oneib_error *err)
 {
     for (int chosen = 1; chosen >= 0; chosen--)
         for (size_t i = 0; i < vm->nic_count; i++)
             if (vm->nics[i].is_pci == (chosen == 1) && oneib_nic_is_meant(vm, &vm->nics[i]) &&
-                ask_for_nic(service, vm, &vm->nics[i], table, err) < 0)
+                ask_for_nic(config, service, vm, &vm->nics[i], table, err) < 0)
                 return -1;
     return 0;
 }
@@ -77,32 +78,9 @@ static int assign_nics(const struct oneib_config *config, struct oneib_node_vm *
                        const struct oneib_vf_table *table, struct oneib_error *err)
 {
     oneib_autoservice struct oneib_client *service = NULL;
-    if (oneib_client_open(&service, err) < 0 || ask_for_nics(service, vm, table, err) < 0)
+    if (oneib_client_open(&service, err) < 0 || ask_for_nics(config, service, vm, table, err) < 0)
         return -1;
     return oneib_service_wait(config, service, err);
-}
-
-static bool is_unknown(const struct oneib_node_vm *vm, const struct oneib_vf_record *record)
-{
-    return record->vm_id == vm->id && record->stage != ONEIB_VF_RELEASING && record->pkey != 0 &&
-           !oneib_nic_find(vm, record->nic_id);
-}
-
-/* OpenNebula knows no such NIC: its attach succeeded, and nobody was left to hear that. Once its
- * network is gone its key may be another one's, so it is closed for good. What comes of it is not
- * waited for: it is closed once the service has answered. */
-static void close_unknown(const struct oneib_node_vm *vm, const struct oneib_vf_table *table)
-{
-    oneib_autoservice struct oneib_client *service = NULL;
-    for (size_t i = 0; i < table->count; i++) {
-        struct oneib_error unheard = {0};
-        if (!is_unknown(vm, &table->items[i]))
-            continue;
-        if (!service && oneib_client_open(&service, &unheard) < 0)
-            return;
-        const struct oneib_request closing = oneib_record_closing(&table->items[i]);
-        oneib_service_have(service, &closing, &unheard);
-    }
 }
 
 int oneib_driver_pre(const struct oneib_config *config, struct oneib_node_vm *vm,
@@ -113,7 +91,6 @@ int oneib_driver_pre(const struct oneib_config *config, struct oneib_node_vm *vm
         return 0;
     if (check_nics(vm, err) < 0 || oneib_reservations_read(&table, err) < 0)
         return -1;
-    close_unknown(vm, &table);
     if (assign_nics(config, vm, &table, err) == 0)
         return 0;
     oneib_driver_undo(config, vm);
@@ -158,29 +135,26 @@ void oneib_driver_undo(const struct oneib_config *config, const struct oneib_nod
 
 /* --- post ----------------------------------------------------------------------------------- */
 
-/* Makes the NIC's VF what the document says about its key. */
-static int settle(struct oneib_client **service, const struct oneib_node_vm *vm,
-                  const struct oneib_node_nic *nic, const struct oneib_vf_record *record,
-                  struct oneib_error *err)
+/* Asks for what the VF still lacks, its GUID perhaps. */
+static int settle(const struct oneib_config *config, struct oneib_client **service,
+                  const struct oneib_node_vm *vm, const struct oneib_node_nic *nic,
+                  const struct oneib_vf_record *record, struct oneib_error *err)
 {
-    const bool has_key = nic->key_state == ONEIB_KEY_VALID;
+    const struct oneib_request request = oneib_nic_request(vm, nic);
     if (oneib_nic_is_open(nic, record))
         return 0;
-    const struct oneib_request request =
-        has_key ? oneib_nic_opening(vm, nic) : oneib_record_closing(record);
-    if ((!*service && oneib_client_open(service, err) < 0) ||
-        oneib_service_have(*service, &request, err) < 0)
-        return -1;
-    return nic->key_state == ONEIB_KEY_INVALID ? oneib_nic_check(vm, nic, err) : 0;
+    return !*service && oneib_client_open(service, err) < 0
+               ? -1
+               : oneib_service_have(config, *service, &request, err);
 }
 
-static int complete(struct oneib_client **service, const struct oneib_node_vm *vm,
-                    const struct oneib_node_nic *nic, const struct oneib_vf_table *table,
-                    struct oneib_error *err)
+static int complete(const struct oneib_config *config, struct oneib_client **service,
+                    const struct oneib_node_vm *vm, const struct oneib_node_nic *nic,
+                    const struct oneib_vf_table *table, struct oneib_error *err)
 {
     const struct oneib_vf_record *record = oneib_vf_table_of_nic(table, vm->id, nic->nic_id);
     if (record)
-        return settle(service, vm, nic, record, err);
+        return settle(config, service, vm, nic, record, err);
     return oneib_fail(err, ONEIB_ERROR_NOT_FOUND,
                       "VM %" PRIu32 " NIC %u has no virtual function on this node: 'pre' did not "
                       "run here, or the VM has lost it since ('oneib hca')",
@@ -198,7 +172,7 @@ static int complete_nics(const struct oneib_config *config, struct oneib_node_vm
             continue;
         nic->to_undo = vm->attaching;
         failure = (struct oneib_error){0};
-        note(complete(&service, vm, nic, table, &failure), &failure, &first);
+        note(complete(config, &service, vm, nic, table, &failure), &failure, &first);
     }
     failure = (struct oneib_error){0};
     if (service)
@@ -311,78 +285,5 @@ int oneib_driver_clean(const struct oneib_config *config, const struct oneib_nod
         failure.code = ONEIB_ERROR_TIMEOUT;
         note(-1, &failure, &first);
     }
-    return tell(&first, err);
-}
-
-/* --- update_nic ----------------------------------------------------------------------------- */
-
-/* What update_nic does with a VF of the VM. */
-enum change { LEAVE, CLOSE, OPEN };
-
-/* A VF whose domain has ended stays closed, whatever its key: whoever starts the VM again says
- * which it is then. */
-static enum change change_of_ended(const struct oneib_node_nic *nic,
-                                   const struct oneib_vf_record *record)
-{
-    const bool is_right = nic->key_state == ONEIB_KEY_VALID && nic->pkey == record->pkey &&
-                          nic->limited == record->limited;
-    return is_right ? LEAVE : CLOSE;
-}
-
-static enum change change_of(const struct oneib_node_nic *nic, uint32_t network_id,
-                             const struct oneib_vf_record *record)
-{
-    if (record->stage == ONEIB_VF_RELEASING)
-        return LEAVE;
-    if (!nic || nic->faulty)
-        return CLOSE;
-    if (nic->network_id != network_id || oneib_nic_is_open(nic, record))
-        return LEAVE;
-    if (record->stage == ONEIB_VF_ENDED)
-        return change_of_ended(nic, record);
-    return nic->key_state == ONEIB_KEY_VALID ? OPEN : CLOSE;
-}
-
-static int change_nic(struct oneib_client **service, const struct oneib_node_vm *vm,
-                      const struct oneib_vf_record *record, uint32_t network_id,
-                      struct oneib_error *err)
-{
-    const struct oneib_node_nic *nic = oneib_nic_find(vm, record->nic_id);
-    const enum change change = change_of(nic, network_id, record);
-    if (change == LEAVE)
-        return 0;
-    const struct oneib_request request =
-        change == OPEN ? oneib_nic_opening(vm, nic) : oneib_record_closing(record);
-    if ((!*service && oneib_client_open(service, err) < 0) ||
-        oneib_service_have(*service, &request, err) < 0)
-        return -1;
-    const bool is_told = nic && !nic->faulty && nic->key_state == ONEIB_KEY_INVALID;
-    return change == CLOSE && is_told ? oneib_nic_check(vm, nic, err) : 0;
-}
-
-/* The service closes what gets another key before it answers, so none stays open while another
- * waits for its key. */
-static void change_nics(struct oneib_client **service, const struct oneib_node_vm *vm,
-                        const struct oneib_vf_table *table, uint32_t network_id,
-                        struct oneib_error *first)
-{
-    for (size_t i = 0; i < table->count; i++) {
-        struct oneib_error failure = {0};
-        if (table->items[i].vm_id == vm->id)
-            note(change_nic(service, vm, &table->items[i], network_id, &failure), &failure, first);
-    }
-}
-
-int oneib_driver_update_nic(const struct oneib_config *config, const struct oneib_node_vm *vm,
-                            uint32_t network_id, struct oneib_error *err)
-{
-    oneib_autotable struct oneib_vf_table table = {0};
-    oneib_autoservice struct oneib_client *service = NULL;
-    struct oneib_error first = {0}, failure = {0};
-    if (oneib_reservations_read(&table, err) < 0)
-        return -1;
-    change_nics(&service, vm, &table, network_id, &first);
-    if (service)
-        note(oneib_service_wait(config, service, &failure), &failure, &first);
     return tell(&first, err);
 }

@@ -19,8 +19,8 @@
  * Every InfiniBand NIC of the VM (of an attach: that one) gets its VF, open. GUIDs are deferred
  * when the VM has run before and this is no attach: a live migration looks the same, and then the
  * source's port still has them. All NICs are checked before the first is touched: a malformed one,
- * no P_Key, a BRIDGE, a PCI NIC without ADDRESS are refused. On failure the VFs that this call
- * got are released. A VF that the VM has for a NIC which the document does not tell is closed.
+ * a BRIDGE, a PCI NIC without ADDRESS are refused. On failure the VFs that this call got are
+ * released.
  */
 int oneib_driver_pre(const struct oneib_config *config, struct oneib_node_vm *vm,
                      struct oneib_error *err);
@@ -56,15 +56,5 @@ void oneib_driver_undo(const struct oneib_config *config, const struct oneib_nod
  * caller. */
 int oneib_driver_clean(const struct oneib_config *config, const struct oneib_node_vm *vm,
                        const char *host, struct oneib_error *err);
-
-/*
- * The network's key or membership may have changed: NICs of that network are closed, all of them
- * before any waits, and opened with the new key. One whose domain has ended stays closed. Without a
- * key they stay closed; a key that is none is a failure besides. So does every NIC that has a VF
- * here but that the document does not tell, or not soundly: whoever can spoil it must not keep a
- * key that is somebody else's by now.
- */
-int oneib_driver_update_nic(const struct oneib_config *config, const struct oneib_node_vm *vm,
-                            uint32_t network_id, struct oneib_error *err);
 
 #endif

@@ -28,14 +28,6 @@ int oneib_nic_check(const struct oneib_node_vm *vm, const struct oneib_node_nic 
 {
     if (nic->faulty)
         return refuse(vm, nic, "gave it attributes that are malformed", err);
-    if (nic->key_state == ONEIB_KEY_MISSING)
-        return refuse(vm, nic,
-                      "has no P_Key: 'oneib check' on the front-end says why, oneibd gives it one",
-                      err);
-    if (nic->key_state == ONEIB_KEY_INVALID)
-        return refuse(vm, nic,
-                      "has a VLAN_ID that is no P_Key: it is written in decimal, from 1 to 32766",
-                      err);
     if (nic->bridged)
         return refuse(vm, nic,
                       "has a BRIDGE, which would connect the VM to Ethernet: remove BRIDGE from "
@@ -46,60 +38,31 @@ int oneib_nic_check(const struct oneib_node_vm *vm, const struct oneib_node_nic 
     return 0;
 }
 
-struct oneib_request oneib_nic_opening(const struct oneib_node_vm *vm,
+static struct oneib_request request_for(uint32_t vm_id, uint8_t nic_id, uint32_t network_id)
+{
+    struct oneib_request request = oneib_request_new(ONEIB_REQUEST_HAVE);
+    request.vm_id = vm_id;
+    request.nic_id = nic_id;
+    request.network_id = network_id;
+    request.numa_node = -1;
+    return request;
+}
+
+struct oneib_request oneib_nic_request(const struct oneib_node_vm *vm,
                                        const struct oneib_node_nic *nic)
 {
-    struct oneib_request request = oneib_request_new(ONEIB_REQUEST_HAVE);
-    request.vm_id = vm->id;
-    request.nic_id = nic->nic_id;
-    request.network_id = nic->network_id;
-    request.numa_node = -1;
-    request.pkey = nic->pkey;
-    request.port = nic->port;
-    request.flags = nic->limited ? ONEIB_HAVE_LIMITED : 0;
-    if (nic->is_pci && nic->has_address) {
-        request.flags |= ONEIB_HAVE_THIS_VF;
-        request.vf = nic->address;
-    }
-    memcpy(request.device, nic->device, sizeof request.device);
-    return request;
+    return request_for(vm->id, nic->nic_id, nic->network_id);
 }
 
-static struct oneib_request as_recorded(const struct oneib_vf_record *record)
+struct oneib_request oneib_record_request(const struct oneib_vf_record *record)
 {
-    struct oneib_request request = oneib_request_new(ONEIB_REQUEST_HAVE);
-    request.vm_id = record->vm_id;
-    request.nic_id = record->nic_id;
-    request.network_id = record->network_id;
-    request.numa_node = -1;
-    request.port = record->port;
-    request.flags = record->limited ? ONEIB_HAVE_LIMITED : 0;
-    memcpy(request.device, record->device, sizeof request.device);
-    return request;
-}
-
-struct oneib_request oneib_record_closing(const struct oneib_vf_record *record)
-{
-    struct oneib_request request = as_recorded(record);
-    if (record->guid == ONEIB_VF_GUID_DEFERRED)
-        request.flags |= ONEIB_HAVE_DEFER_GUID;
-    return request;
-}
-
-struct oneib_request oneib_record_opening(const struct oneib_vf_record *record)
-{
-    struct oneib_request request = as_recorded(record);
-    request.pkey = record->pkey;
-    request.flags |= ONEIB_HAVE_THIS_VF;
-    request.vf = record->vf;
-    return request;
+    return request_for(record->vm_id, record->nic_id, record->network_id);
 }
 
 bool oneib_nic_is_open(const struct oneib_node_nic *nic, const struct oneib_vf_record *record)
 {
     return record->stage == ONEIB_VF_OPEN && record->guid == ONEIB_VF_GUID_SET &&
-           nic->key_state == ONEIB_KEY_VALID && record->pkey == nic->pkey &&
-           record->limited == nic->limited && record->network_id == nic->network_id;
+           record->network_id == nic->network_id;
 }
 
 const struct oneib_pci *oneib_nic_vf_on(const struct oneib_node_vm *vm,

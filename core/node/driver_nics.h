@@ -19,15 +19,12 @@ const struct oneib_node_nic *oneib_nic_find(const struct oneib_node_vm *vm, uint
 int oneib_nic_check(const struct oneib_node_vm *vm, const struct oneib_node_nic *nic,
                     struct oneib_error *err);
 
-/* HAVE: open, with its key; the GUID at once. */
-struct oneib_request oneib_nic_opening(const struct oneib_node_vm *vm,
+/* HAVE: the VF that oneibd grants this NIC, or the record's; its GUID at once. */
+struct oneib_request oneib_nic_request(const struct oneib_node_vm *vm,
                                        const struct oneib_node_nic *nic);
-/* HAVE: held, closed, where the record says it is. */
-struct oneib_request oneib_record_closing(const struct oneib_vf_record *record);
-/* HAVE: that VF, open with the key of the record, if it has one; the GUID at once. */
-struct oneib_request oneib_record_opening(const struct oneib_vf_record *record);
+struct oneib_request oneib_record_request(const struct oneib_vf_record *record);
 
-/* The record is as oneib_nic_opening() asks for: there is nothing left to do. */
+/* The record is of this network, open and with its GUID: there is nothing left to ask for. */
 bool oneib_nic_is_open(const struct oneib_node_nic *nic, const struct oneib_vf_record *record);
 
 /* The VF that a PCI NIC has on the host that is cleaned; NULL: it is not told. */

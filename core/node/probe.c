@@ -128,7 +128,7 @@ static void append_hca(struct oneib_text *text, const struct oneib_hca *hca, cha
 }
 
 void oneib_probe_render(const struct oneib_hcas *hcas, char *const *host_vfs, bool given,
-                        const char *problem, struct oneib_text *text)
+                        const char *node_key, const char *problem, struct oneib_text *text)
 {
     struct totals totals = {0, 0};
     for (size_t i = 0; i < hcas->count; i++)
@@ -136,6 +136,8 @@ void oneib_probe_render(const struct oneib_hcas *hcas, char *const *host_vfs, bo
     append_number(text, "IB_VFS_TOTAL", given ? (int)totals.vfs : 0);
     oneib_text_append(text, "\n");
     append_number(text, "IB_PORTS_ACTIVE", (int)totals.active);
+    oneib_text_append(text, "\n");
+    append_value(text, "IB_NODE_KEY", node_key ? node_key : "");
     oneib_text_append(text, "\n");
     append_value(text, "IB_PROBLEM", problem);
     oneib_text_append(text, "\n");

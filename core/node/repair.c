@@ -47,7 +47,8 @@ static int ask_to_have(const struct oneib_config *config, const struct oneib_req
                        struct oneib_error *err)
 {
     oneib_autoservice struct oneib_client *service = NULL;
-    return oneib_client_open(&service, err) < 0 || oneib_service_have(service, request, err) < 0
+    return oneib_client_open(&service, err) < 0 ||
+                   oneib_service_have(config, service, request, err) < 0
                ? -1
                : oneib_service_wait(config, service, err);
 }
@@ -68,7 +69,7 @@ static int drop(struct repair *repair, const struct oneib_vf_record *record,
 static int finish(struct repair *repair, const struct oneib_vf_record *record,
                   struct oneib_error *err)
 {
-    const struct oneib_request request = oneib_record_opening(record);
+    const struct oneib_request request = oneib_record_request(record);
     struct oneib_error why = {0};
     int result = ask_to_have(repair->config, &request, &why);
     if (result == 0 && oneib_domains_lack_vf(&repair->inventory->domains, record))

@@ -6,11 +6,11 @@ void oneib_service_close(struct oneib_client **service)
     oneib_client_close(*service);
 }
 
-int oneib_service_have(struct oneib_client *service, const struct oneib_request *request,
-                       struct oneib_error *err)
+int oneib_service_have(const struct oneib_config *config, struct oneib_client *service,
+                       const struct oneib_request *request, struct oneib_error *err)
 {
     struct oneib_vf_record record;
-    return oneib_client_have(service, request, &record, err);
+    return oneib_client_have(service, request, config->node.pkey_wait_ms, &record, err);
 }
 
 int oneib_service_wait(const struct oneib_config *config, struct oneib_client *service,

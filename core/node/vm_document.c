@@ -21,9 +21,6 @@ enum {
     NETWORK_ID,
     VN_MAD,
     TYPE,
-    VLAN_ID,
-    IB_MEMBERSHIP,
-    PHYDEV,
     ATTACH,
     BRIDGE,
     MAC,
@@ -43,9 +40,6 @@ static const struct oneib_field nic_fields[NIC_FIELDS] = {
     [NETWORK_ID] = {ONEIB_NAME_NETWORK_ID, ONEIB_NUMBER_LENGTH},
     [VN_MAD] = {ONEIB_NAME_VN_MAD, WORD_LENGTH},
     [TYPE] = {ONEIB_NAME_TYPE, WORD_LENGTH},
-    [VLAN_ID] = {ONEIB_NAME_VLAN_ID, WORD_LENGTH},
-    [IB_MEMBERSHIP] = {ONEIB_NAME_IB_MEMBERSHIP, WORD_LENGTH},
-    [PHYDEV] = {ONEIB_NAME_PHYDEV, WORD_LENGTH},
     [ATTACH] = {ONEIB_NAME_ATTACH, WORD_LENGTH},
     [BRIDGE] = {ONEIB_NAME_BRIDGE, WORD_LENGTH},
     [MAC] = {ONEIB_NAME_MAC, WORD_LENGTH},
@@ -214,14 +208,6 @@ static void read_attributes(struct reading *reading, const struct oneib_value *v
         nic->network_id = ONEIB_NO_ID;
         spoil(reading, nic, "NETWORK_ID", &values[NETWORK_ID], "is not an id");
     }
-    if (!oneib_value_is_empty(&values[PHYDEV]) &&
-        !oneib_value_phydev(&values[PHYDEV], nic->device, &nic->port))
-        spoil(reading, nic, "PHYDEV", &values[PHYDEV],
-              "is not of the form DEVICE or DEVICE:PORT, such as mlx4_0:1 (correct PHYDEV of its "
-              "network)");
-    nic->key_state = oneib_value_key(&values[VLAN_ID], &nic->pkey);
-    nic->limited = !oneib_value_is_empty(&values[IB_MEMBERSHIP]) &&
-                   !oneib_value_equals(&values[IB_MEMBERSHIP], "full");
     nic->attach = oneib_value_equals(&values[ATTACH], "YES");
     nic->bridged = !oneib_value_is_empty(&values[BRIDGE]);
     read_device(values, nic);

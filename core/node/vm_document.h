@@ -5,14 +5,14 @@
  * <TEMPLATE>; for the virtualization driver the full one inside <VMM_DRIVER_ACTION_DATA>, or, at
  * deploy, the full one in a file, vm.xml.
  * Users write into it (CONTEXT, USER_TEMPLATE, even NICs: docs/security.md); it is parsed strictly,
- * and what cannot be parsed is refused, never guessed.
+ * and what cannot be parsed is refused, never guessed. It says which VFs are wanted, and nothing
+ * about what they may reach: that is oneibd's grant.
  */
 #ifndef ONEIB_NODE_VM_DOCUMENT_H
 #define ONEIB_NODE_VM_DOCUMENT_H
 
 #include "base/error.h"
 #include "model/cloud.h"
-#include "model/device.h"
 #include "model/dummy_mac.h"
 #include "model/pci.h"
 #include <stdbool.h>
@@ -29,13 +29,8 @@ struct oneib_node_nic {
                     refused for it */
     uint32_t network_id;
     bool is_pci;
-    bool attach; /* ATTACH=YES: the one that this attach or detach is about */
-    enum oneib_key_state key_state;
-    oneib_pkey pkey;                     /* when VALID */
-    bool limited;                        /* IB_MEMBERSHIP says anything but full */
-    char device[ONEIB_DEVICE_NAME_SIZE]; /* PHYDEV's; "": not said */
-    uint8_t port;                        /* PHYDEV's; 0: not said */
-    bool has_address;                    /* PCI: ADDRESS */
+    bool attach;      /* ATTACH=YES: the one that this attach or detach is about */
+    bool has_address; /* PCI: ADDRESS */
     struct oneib_pci address;
     bool has_previous; /* PCI: PREV_ADDRESS; stays there after a migration for good */
     struct oneib_pci previous;
@@ -62,8 +57,8 @@ struct oneib_node_vm {
 /*
  * xml: the decoded document. vn_mad: which NICs are ours. In any case *vm is to be cleared.
  *
- * INPUT names VM and NIC: NIC id over 255 or no number, two NICs with one id, a malformed address,
- * PHYDEV, or driver. *vm then has all the rest, so that what only takes away (clean, closing) can
+ * INPUT names VM and NIC: NIC id over 255 or no number, two NICs with one id, a malformed address
+ * or driver. *vm then has all the rest, so that what only takes away (clean, closing) can
  * go on: a user who can spoil a NIC must not keep what it has.
  * A MAC, IP, TARGET or guest address that is malformed counts as not said, and is a fault of the
  * NIC only where it is needed: the network driver does not read them. PROTOCOL: no such document;

@@ -206,17 +206,18 @@ static int take_answer(void *context, const struct oneib_answer *answer, struct 
 }
 
 static int ask_for_one(struct oneib_client *client, const struct oneib_request *request,
-                       enum oneib_answer_kind kind, struct oneib_answer *answer,
+                       uint64_t wait_ms, enum oneib_answer_kind kind, struct oneib_answer *answer,
                        struct oneib_error *err)
 {
     const struct oneib_taker taker = {begin_nothing, take_answer, answer};
-    if (oneib_client_ask(client, request, ONEIB_CLIENT_PATIENCE_MS, &taker, err) < 0)
+    if (oneib_client_ask(client, request, wait_ms + ONEIB_CLIENT_PATIENCE_MS, &taker, err) < 0)
         return -1;
     if (answer->kind == ONEIB_ANSWER_FAILED)
         return fail_as_told(answer, err);
     if (answer->kind != kind)
         return oneib_client_unexpected(answer, err);
-    remember(client, request);
+    if (request->kind != ONEIB_REQUEST_ANNOUNCE)
+        remember(client, request);
     return 0;
 }
 
@@ -232,10 +233,10 @@ static int check_record(const struct oneib_request *request, const struct oneib_
 }
 
 int oneib_client_have(struct oneib_client *client, const struct oneib_request *request,
-                      struct oneib_vf_record *record, struct oneib_error *err)
+                      uint64_t wait_ms, struct oneib_vf_record *record, struct oneib_error *err)
 {
     struct oneib_answer answer;
-    if (ask_for_one(client, request, ONEIB_ANSWER_RECORD, &answer, err) < 0 ||
+    if (ask_for_one(client, request, wait_ms, ONEIB_ANSWER_RECORD, &answer, err) < 0 ||
         check_record(request, &answer.record, err) < 0)
         return -1;
     *record = answer.record;
@@ -246,10 +247,17 @@ int oneib_client_release(struct oneib_client *client, const struct oneib_request
                          struct oneib_released *released, struct oneib_error *err)
 {
     struct oneib_answer answer;
-    if (ask_for_one(client, request, ONEIB_ANSWER_RELEASED, &answer, err) < 0)
+    if (ask_for_one(client, request, 0, ONEIB_ANSWER_RELEASED, &answer, err) < 0)
         return -1;
     *released = answer.released;
     return 0;
+}
+
+int oneib_client_announce(struct oneib_client *client, const struct oneib_request *request,
+                          struct oneib_error *err)
+{
+    struct oneib_answer answer;
+    return ask_for_one(client, request, 0, ONEIB_ANSWER_END, &answer, err);
 }
 
 /* ---- waiting ------------------------------------------------------------------------------- */

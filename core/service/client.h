@@ -23,9 +23,13 @@ struct oneib_client; /* a connection */
 int oneib_client_open(struct oneib_client **client, struct oneib_error *err);
 void oneib_client_close(struct oneib_client *client); /* NULL is fine */
 
-/* request->kind is HAVE: the record as it is now, closed perhaps. */
+/* request->kind is HAVE: the record as it is now, closed perhaps. wait_ms: so long may the service
+ * wait for a grant (node.pkey_wait). */
 int oneib_client_have(struct oneib_client *client, const struct oneib_request *request,
-                      struct oneib_vf_record *record, struct oneib_error *err);
+                      uint64_t wait_ms, struct oneib_vf_record *record, struct oneib_error *err);
+/* request->kind is ANNOUNCE. */
+int oneib_client_announce(struct oneib_client *client, const struct oneib_request *request,
+                          struct oneib_error *err);
 /* RELEASE or RELEASE_VF. */
 int oneib_client_release(struct oneib_client *client, const struct oneib_request *request,
                          struct oneib_released *released, struct oneib_error *err);
@@ -41,6 +45,9 @@ struct oneib_service_list {
     struct oneib_domains domains;
     bool domains_known;
     struct oneib_error why;
+    struct oneib_grant_list *grants; /* owned; of the list that is followed, if there is one */
+    struct oneib_follows follows;
+    struct oneib_error stale; /* why nothing new is opened; code NONE: it is */
 };
 int oneib_client_list(struct oneib_service_list *list, struct oneib_error *err);
 void oneib_service_list_clear(struct oneib_service_list *list);

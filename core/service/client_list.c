@@ -8,6 +8,7 @@ void oneib_service_list_clear(struct oneib_service_list *list)
 {
     oneib_vf_table_clear(&list->table);
     oneib_domains_clear(&list->domains);
+    free(list->grants);
     *list = (struct oneib_service_list){0};
 }
 
@@ -83,6 +84,23 @@ static int take_record(struct oneib_vf_table *table, const struct oneib_vf_recor
     return oneib_wrap(err, "reading what oneib-node has");
 }
 
+/* What comes after ONEIB_GRANTS_MAX of them is no list of oneibd's. */
+static int take_grant(struct oneib_service_list *list, const struct oneib_grant *grant,
+                      struct oneib_error *err)
+{
+    if (!list->grants)
+        list->grants = calloc(1, sizeof *list->grants);
+    if (!list->grants)
+        return oneib_fail_memory(err);
+    if (list->grants->count == ONEIB_GRANTS_MAX)
+        return oneib_fail(err, ONEIB_ERROR_PROTOCOL,
+                          "reading what oneib-node has: more than %d "
+                          "grants",
+                          ONEIB_GRANTS_MAX);
+    list->grants->items[list->grants->count++] = *grant;
+    return 0;
+}
+
 static int take_entry(void *context, const struct oneib_answer *answer, struct oneib_error *err)
 {
     struct oneib_service_list *list = context;
@@ -91,6 +109,12 @@ static int take_entry(void *context, const struct oneib_answer *answer, struct o
         return take_record(&list->table, &answer->record, err);
     case ONEIB_ANSWER_DOMAIN:
         return take_domain(&list->domains, &answer->domain, err);
+    case ONEIB_ANSWER_GRANT:
+        return take_grant(list, &answer->grant, err);
+    case ONEIB_ANSWER_FOLLOWS:
+        list->follows = answer->follows;
+        oneib_answer_error(answer, &list->stale);
+        return 0;
     case ONEIB_ANSWER_FAILED:
         oneib_answer_error(answer, err);
         return -1;

@@ -71,9 +71,11 @@ static uint16_t flags_of(uint16_t kind)
 {
     switch (kind) {
     case ONEIB_REQUEST_HAVE:
-        return ONEIB_HAVE_LIMITED | ONEIB_HAVE_THIS_VF | ONEIB_HAVE_DEFER_GUID | ONEIB_HAVE_ATTACH;
+        return ONEIB_HAVE_DEFER_GUID | ONEIB_HAVE_ATTACH;
     case ONEIB_REQUEST_RELEASE:
         return ONEIB_RELEASE_NIC_GONE;
+    case ONEIB_REQUEST_ANNOUNCE:
+        return ONEIB_ANNOUNCE_TRUSTED;
     default:
         return 0;
     }
@@ -85,11 +87,18 @@ static void pack_have(const struct oneib_request *request, struct oneib_request 
     TAKE(packed, request, nic_id);
     TAKE(packed, request, network_id);
     TAKE(packed, request, numa_node);
-    TAKE(packed, request, pkey);
-    TAKE(packed, request, port);
-    take_text(packed->device, request->device, sizeof packed->device);
-    if ((request->flags & ONEIB_HAVE_THIS_VF) != 0)
-        take_pci(&packed->vf, &request->vf);
+}
+
+static void pack_daemons(const struct oneib_request *request, struct oneib_request *packed)
+{
+    TAKE(packed, request, daemon_count);
+    for (size_t i = 0; i < request->daemon_count && i < ONEIB_DAEMONS_MAX; i++) {
+        const struct oneib_announced_daemon *from = &request->daemons[i];
+        struct oneib_announced_daemon *to = &packed->daemons[i];
+        take_text(to->address, from->address, sizeof to->address);
+        TAKE(to, from, curve);
+        TAKE(to, from, sign);
+    }
 }
 
 void oneib_request_pack(const struct oneib_request *request, struct oneib_request *packed)
@@ -110,6 +119,9 @@ void oneib_request_pack(const struct oneib_request *request, struct oneib_reques
         TAKE(packed, request, vm_id);
         take_pci(&packed->vf, &request->vf);
         break;
+    case ONEIB_REQUEST_ANNOUNCE:
+        pack_daemons(request, packed);
+        break;
     default:
         break;
     }
@@ -117,21 +129,12 @@ void oneib_request_pack(const struct oneib_request *request, struct oneib_reques
 
 static int check_have(const struct oneib_request *request, struct oneib_error *err)
 {
-    const char *device = request->device;
     if (request->nic_id < 0 || request->nic_id > ONEIB_NIC_ID_MAX)
         return fail(err, "the NIC");
     if (!is_id(request->network_id))
         return fail(err, "the network");
     if (request->numa_node < -1 || request->numa_node > INT16_MAX)
         return fail(err, "the NUMA node");
-    if (request->pkey > ONEIB_PKEY_LAST)
-        return fail(err, "the P_Key");
-    if (device[0] != '\0' && !is_device(device))
-        return fail(err, "the adapter's name");
-    if (request->port == UINT8_MAX || (request->port > 0 && device[0] == '\0'))
-        return fail(err, "the port");
-    if (!oneib_pci_is_valid(&request->vf))
-        return fail(err, "the virtual function's address");
     return 0;
 }
 
@@ -140,9 +143,20 @@ static int check_release(const struct oneib_request *request, struct oneib_error
     return request->nic_id < -1 || request->nic_id > ONEIB_NIC_ID_MAX ? fail(err, "the NIC") : 0;
 }
 
+/* Addresses and keys are for the service to judge, which knows what it believes already. */
+static int check_daemons(const struct oneib_request *request, struct oneib_error *err)
+{
+    if (request->daemon_count == 0 || request->daemon_count > ONEIB_DAEMONS_MAX)
+        return fail(err, "how many daemons there are");
+    for (size_t i = 0; i < request->daemon_count; i++)
+        if (!ends(request->daemons[i].address, ONEIB_ADDRESS_SIZE))
+            return fail(err, "a daemon's address");
+    return 0;
+}
+
 static int check_request(const struct oneib_request *request, struct oneib_error *err)
 {
-    if (request->kind < ONEIB_REQUEST_HAVE || request->kind > ONEIB_REQUEST_LIST)
+    if (request->kind < ONEIB_REQUEST_HAVE || request->kind > ONEIB_REQUEST_ANNOUNCE)
         return fail(err, "the request's kind");
     if ((request->flags & ~flags_of(request->kind)) != 0)
         return fail(err, "a flag of the request");
@@ -152,6 +166,8 @@ static int check_request(const struct oneib_request *request, struct oneib_error
         return check_have(request, err);
     if (request->kind == ONEIB_REQUEST_RELEASE)
         return check_release(request, err);
+    if (request->kind == ONEIB_REQUEST_ANNOUNCE)
+        return check_daemons(request, err);
     return oneib_pci_is_valid(&request->vf) ? 0 : fail(err, "the virtual function's address");
 }
 
@@ -167,6 +183,32 @@ int oneib_request_check(const void *bytes, size_t length, struct oneib_request *
         return -1;
     *request = taken;
     return 0;
+}
+
+struct oneib_request oneib_request_announcing(const struct oneib_daemons *daemons)
+{
+    struct oneib_request request = oneib_request_new(ONEIB_REQUEST_ANNOUNCE);
+    request.daemon_count = (uint32_t)daemons->count;
+    for (size_t i = 0; i < daemons->count; i++) {
+        const struct oneib_ledger_daemon *from = &daemons->items[i];
+        struct oneib_announced_daemon *to = &request.daemons[i];
+        take_text(to->address, from->address, sizeof to->address);
+        TAKE(to, from, curve);
+        TAKE(to, from, sign);
+    }
+    return request;
+}
+
+void oneib_request_daemons(const struct oneib_request *request, struct oneib_daemons *daemons)
+{
+    *daemons = (struct oneib_daemons){.count = request->daemon_count};
+    for (size_t i = 0; i < daemons->count; i++) {
+        const struct oneib_announced_daemon *from = &request->daemons[i];
+        struct oneib_ledger_daemon *to = &daemons->items[i];
+        take_text(to->address, from->address, sizeof to->address);
+        TAKE(to, from, curve);
+        TAKE(to, from, sign);
+    }
 }
 
 /* ---- answers ------------------------------------------------------------------------------- */
@@ -225,6 +267,29 @@ static void pack_released(const struct oneib_released *released, struct oneib_re
     TAKE(packed, released, left);
 }
 
+static void pack_grant(const struct oneib_grant *grant, struct oneib_grant *packed)
+{
+    TAKE(packed, grant, vm_id);
+    TAKE(packed, grant, network_id);
+    TAKE(packed, grant, nic_id);
+    TAKE(packed, grant, port);
+    TAKE(packed, grant, pkey);
+    TAKE(packed, grant, limited);
+    TAKE(packed, grant, has_vf);
+    TAKE(packed, grant, may_set_guid);
+    take_text(packed->device, grant->device, sizeof packed->device);
+    if (grant->has_vf)
+        take_pci(&packed->vf, &grant->vf);
+    TAKE(packed, grant, guid);
+}
+
+static void pack_follows(const struct oneib_follows *follows, struct oneib_follows *packed)
+{
+    TAKE(packed, follows, has_list);
+    TAKE(packed, follows, fresh);
+    TAKE(packed, follows, age_ms);
+}
+
 void oneib_answer_pack(const struct oneib_answer *answer, struct oneib_answer *packed)
 {
     memset(packed, 0, sizeof *packed);
@@ -239,6 +304,14 @@ void oneib_answer_pack(const struct oneib_answer *answer, struct oneib_answer *p
         break;
     case ONEIB_ANSWER_DOMAIN:
         pack_domain(&answer->domain, &packed->domain);
+        break;
+    case ONEIB_ANSWER_GRANT:
+        pack_grant(&answer->grant, &packed->grant);
+        break;
+    case ONEIB_ANSWER_FOLLOWS:
+        pack_follows(&answer->follows, &packed->follows);
+        TAKE(packed, answer, code);
+        take_text(packed->text, answer->text, sizeof packed->text);
         break;
     case ONEIB_ANSWER_FAILED:
     case ONEIB_ANSWER_END:
@@ -258,6 +331,11 @@ static bool are_bools(const void *bytes)
         offsetof(struct oneib_answer, record.in_domain),
         offsetof(struct oneib_answer, domain.running),
         offsetof(struct oneib_answer, domain.has_vf),
+        offsetof(struct oneib_answer, grant.limited),
+        offsetof(struct oneib_answer, grant.has_vf),
+        offsetof(struct oneib_answer, grant.may_set_guid),
+        offsetof(struct oneib_answer, follows.has_list),
+        offsetof(struct oneib_answer, follows.fresh),
     };
     for (size_t i = 0; i < sizeof places / sizeof *places; i++)
         if (((const unsigned char *)bytes)[places[i]] > 1)
@@ -295,6 +373,19 @@ static int check_domain(const struct oneib_domain_entry *domain, struct oneib_er
     return 0;
 }
 
+static int check_grant(const struct oneib_grant *grant, struct oneib_error *err)
+{
+    if (!is_id(grant->vm_id) || !is_id(grant->network_id))
+        return fail(err, "the grant's VM or network");
+    if (!is_device(grant->device))
+        return fail(err, "the adapter's name");
+    if (grant->port == 0 || grant->port == UINT8_MAX)
+        return fail(err, "the port");
+    if (grant->pkey == 0 || grant->pkey > ONEIB_PKEY_LAST)
+        return fail(err, "the P_Key");
+    return oneib_pci_is_valid(&grant->vf) ? 0 : fail(err, "the virtual function's address");
+}
+
 static int check_words(const struct oneib_answer *answer, struct oneib_error *err)
 {
     if (answer->code > ONEIB_ERROR_REFUSED ||
@@ -312,8 +403,11 @@ static int check_answer(const struct oneib_answer *answer, struct oneib_error *e
         return 0;
     case ONEIB_ANSWER_DOMAIN:
         return check_domain(&answer->domain, err);
+    case ONEIB_ANSWER_GRANT:
+        return check_grant(&answer->grant, err);
     case ONEIB_ANSWER_FAILED:
     case ONEIB_ANSWER_END:
+    case ONEIB_ANSWER_FOLLOWS:
         return check_words(answer, err);
     default:
         return fail(err, "the answer's kind");

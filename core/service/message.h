@@ -8,8 +8,8 @@
  * A connection sends requests one after the other, each after the last answer has ended:
  *
  *   HAVE        a NIC's VF, reserved and closed, on its way to what oneibd has granted. Answered
- *               with RECORD once there is a grant, or FAILED when there is none in time: the request
- *               is no claim, it says only what is waited for.
+ *               with RECORD once there is a grant, or FAILED when there is none in node.pkey_wait:
+ *               the request is no claim, it says only what is waited for.
  *   RELEASE     the VFs of a VM, or of one of its NICs: closed at once. Answered at once: RELEASED,
  *               or FAILED.
  *   RELEASE_VF  one VF, of this VM or of nobody. Likewise.
@@ -17,7 +17,10 @@
  *               for each HAVE that is done and one FAILED for each request that has failed, in the
  *               order in which they were asked, then END.
  *   LIST        what the service knows. Answered by a RECORD for each VF, a DOMAIN for each VF that
- *               a domain names and for each domain that names none, then END.
+ *               a domain names and for each domain that names none, a GRANT for each grant of the
+ *               list that is followed, FOLLOWS, then END.
+ *   ANNOUNCE    oneibd's addresses and keys (oneib_grant_feed_announce()). Answered at once: END,
+ * or FAILED when others are believed already.
  *
  * A connection that is closed before its WAIT has ended gives up: a VF that its NIC did not have
  * before is closed and free again, one that it had stays its own, closed.
@@ -26,7 +29,8 @@
 #define ONEIB_SERVICE_MESSAGE_H
 
 #include "base/error.h"
-#include "model/device.h"
+#include "grants/daemons.h"
+#include "model/grant.h"
 #include "model/pci.h"
 #include "model/vf_record.h"
 #include <stdbool.h>
@@ -47,11 +51,10 @@ enum oneib_request_kind {
     ONEIB_REQUEST_RELEASE_VF,
     ONEIB_REQUEST_WAIT,
     ONEIB_REQUEST_LIST,
+    ONEIB_REQUEST_ANNOUNCE,
 };
 
 /* Flags of a request. */
-#define ONEIB_HAVE_LIMITED 0x0001u    /* the NIC may be a limited member only */
-#define ONEIB_HAVE_THIS_VF 0x0002u    /* `vf` says which */
 #define ONEIB_HAVE_DEFER_GUID 0x0004u /* the same GUID may still be another host's port's */
 /* The NIC is being attached: what it has and no domain names is of an attach that failed, and is
  * released first. */
@@ -59,23 +62,28 @@ enum oneib_request_kind {
 /* Of RELEASE. The VM has lost the NIC: closed even while a running domain names the VF, see
  * vf/vfs.h. */
 #define ONEIB_RELEASE_NIC_GONE 0x0010u
+/* Of ANNOUNCE, by root alone: these daemons are believed from now on, whoever was before. */
+#define ONEIB_ANNOUNCE_TRUSTED 0x0020u
 
 /* A connection has at most so many requests that its next WAIT is for; one more is refused. */
 #define ONEIB_SERVICE_ASKED_MAX 64
+
+struct oneib_announced_daemon {
+    char address[ONEIB_ADDRESS_SIZE]; /* ends with a 0 */
+    uint8_t curve[ONEIB_PUBLIC_KEY_SIZE], sign[ONEIB_PUBLIC_KEY_SIZE];
+};
 
 struct oneib_request {
     uint32_t magic;
     uint16_t kind;  /* enum oneib_request_kind */
     uint16_t flags; /* above */
     uint32_t vm_id;
-    int32_t nic_id;      /* 0-255; RELEASE: -1 is all */
-    uint32_t network_id; /* HAVE */
-    int32_t numa_node;   /* HAVE: wanted; -1: none */
-    uint16_t pkey;       /* HAVE: 0: hold the VF, closed */
-    uint8_t port;        /* HAVE: 0: not named */
-    uint8_t unused;
-    struct oneib_pci vf;                 /* HAVE with THIS_VF; RELEASE_VF */
-    char device[ONEIB_DEVICE_NAME_SIZE]; /* HAVE: "" is the only one; ends with a 0 */
+    int32_t nic_id;                                           /* 0-255; RELEASE: -1 is all */
+    uint32_t network_id;                                      /* HAVE */
+    int32_t numa_node;                                        /* HAVE: wanted; -1: none */
+    uint32_t daemon_count;                                    /* ANNOUNCE: at least 1 */
+    struct oneib_pci vf;                                      /* RELEASE_VF */
+    struct oneib_announced_daemon daemons[ONEIB_DAEMONS_MAX]; /* ANNOUNCE */
 };
 
 enum oneib_answer_kind {
@@ -84,6 +92,8 @@ enum oneib_answer_kind {
     ONEIB_ANSWER_DOMAIN,
     ONEIB_ANSWER_FAILED,
     ONEIB_ANSWER_END,
+    ONEIB_ANSWER_GRANT,
+    ONEIB_ANSWER_FOLLOWS,
 };
 
 /* What became of the VFs that a RELEASE was about. */
@@ -103,15 +113,25 @@ struct oneib_domain_entry {
     char name[ONEIB_MESSAGE_NAME]; /* untrusted; ends with a 0 */
 };
 
+/* The list of grants that is followed. */
+struct oneib_follows {
+    bool has_list;
+    bool fresh;      /* it may be opened by */
+    uint32_t age_ms; /* since oneibd's challenge for it was made; 0 without a list */
+};
+
 struct oneib_answer {
     uint32_t magic;
     uint16_t kind; /* enum oneib_answer_kind */
     uint16_t code; /* FAILED: enum oneib_error_code. END of LIST: not NONE while nobody knows which
-                      domains there are; the text says why */
+                      domains there are; FOLLOWS: not NONE while nothing new is opened; the text
+                      says why */
     struct oneib_vf_record record;    /* RECORD */
     struct oneib_released released;   /* RELEASED */
     struct oneib_domain_entry domain; /* DOMAIN */
-    char text[ONEIB_MESSAGE_TEXT];    /* FAILED, END */
+    struct oneib_grant grant;         /* GRANT */
+    struct oneib_follows follows;     /* FOLLOWS */
+    char text[ONEIB_MESSAGE_TEXT];    /* FAILED, END, FOLLOWS */
 };
 
 /*
@@ -133,9 +153,13 @@ void oneib_answer_pack(const struct oneib_answer *answer, struct oneib_answer *p
 struct oneib_request oneib_request_new(enum oneib_request_kind kind);
 struct oneib_answer oneib_answer_new(enum oneib_answer_kind kind);
 
-/* FAILED or END with a code and the words of an error; longer ones are cut. */
+/* FAILED, END or FOLLOWS with a code and the words of an error; longer ones are cut. */
 struct oneib_answer oneib_answer_with(enum oneib_answer_kind kind, const struct oneib_error *why);
-/* The other way: what a FAILED, or an END, says. */
+/* An ANNOUNCE of these daemons, and what it announces. */
+struct oneib_request oneib_request_announcing(const struct oneib_daemons *daemons);
+void oneib_request_daemons(const struct oneib_request *request, struct oneib_daemons *daemons);
+
+/* The other way: what a FAILED, an END or a FOLLOWS says. */
 void oneib_answer_error(const struct oneib_answer *answer, struct oneib_error *why);
 
 #endif

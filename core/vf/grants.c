@@ -40,9 +40,9 @@ int oneib_vfs_find_grant(const struct oneib_vfs *vfs, const struct oneib_request
                          const struct oneib_grant **grant, struct oneib_error *err)
 {
     struct oneib_guid_parts parts;
-    *grant = vfs->grants ? oneib_grant_list_find(vfs->grants, request->vm_id,
-                                                 (uint8_t)request->nic_id)
-                         : NULL;
+    *grant = vfs->grants
+                 ? oneib_grant_list_find(vfs->grants, request->vm_id, (uint8_t)request->nic_id)
+                 : NULL;
     if (!*grant)
         return oneib_fail(err, ONEIB_ERROR_REFUSED,
                           "oneibd has not granted it a virtual function of this host: 'oneib show' "
@@ -52,8 +52,7 @@ int oneib_vfs_find_grant(const struct oneib_vfs *vfs, const struct oneib_request
                           "oneibd has granted it network %" PRIu32 ", and not network %" PRIu32,
                           (*grant)->network_id, request->network_id);
     if (!oneib_guid_decode((*grant)->guid, &parts) || parts.vm_id != request->vm_id ||
-        parts.nic_id != request->nic_id || (*grant)->pkey == 0 ||
-        (*grant)->pkey > ONEIB_PKEY_LAST)
+        parts.nic_id != request->nic_id || (*grant)->pkey == 0 || (*grant)->pkey > ONEIB_PKEY_LAST)
         return oneib_fail(err, ONEIB_ERROR_REFUSED,
                           "oneibd has granted it what no virtual function can have: is it of "
                           "another version?");
@@ -94,9 +93,9 @@ bool oneib_vfs_is_granted(const struct oneib_vfs *vfs, const struct oneib_reques
         oneib_vf_table_of_nic(&vfs->table, request->vm_id, (uint8_t)request->nic_id);
     if (oneib_vfs_find_grant(vfs, request, &grant, &none) < 0)
         return false;
-    return vfs->grants_are_fresh || (record && record->stage == ONEIB_VF_OPEN &&
-                                     record->guid == ONEIB_VF_GUID_SET &&
-                                     oneib_grant_allows(grant, record));
+    return vfs->grants_are_fresh ||
+           (record && record->stage == ONEIB_VF_OPEN && record->guid == ONEIB_VF_GUID_SET &&
+            oneib_grant_allows(grant, record));
 }
 
 /* ---- following a list ----------------------------------------------------------------------- */
@@ -217,6 +216,7 @@ int oneib_vfs_set_grants(struct oneib_vfs *vfs, const struct oneib_grant_list *g
                          struct oneib_error *err)
 {
     struct oneib_error unread = {0};
+    const bool is_first = grants && !vfs->grants;
     int result = 0;
     vfs->grants = grants;
     vfs->grants_are_fresh = grants && fresh;
@@ -226,6 +226,7 @@ int oneib_vfs_set_grants(struct oneib_vfs *vfs, const struct oneib_grant_list *g
     if (oneib_vfs_look_at_grants(vfs, &unread) < 0)
         note_failure(&result, &unread, err);
     wake_preparing(vfs);
-    vfs->has_new_grants = has_something_to_open(vfs);
+    /* What waits for the first list is OPEN by its record. */
+    vfs->has_new_grants = (is_first && vfs->table.count > 0) || has_something_to_open(vfs);
     return result;
 }

@@ -585,8 +585,8 @@ void oneib_vfs_have_next(struct oneib_vfs *vfs, const struct oneib_request *requ
 {
     struct have have = {.giving.vfs = vfs, .wanted = request, .wish = wish};
     struct oneib_error err = {0};
-    if (oneib_vfs_find_grant(vfs, request, &have.grant, &err) < 0 ||
-        check_fresh(&have, &err) < 0 || have_new(&have, &err) < 0) {
+    if (oneib_vfs_find_grant(vfs, request, &have.grant, &err) < 0 || check_fresh(&have, &err) < 0 ||
+        have_new(&have, &err) < 0) {
         about(request, &err);
         oneib_vfs_wish_failed(vfs, wish, &err);
     } else if (!have.waits) {

@@ -10,6 +10,7 @@
 #ifndef ONEIB_VF_INTERNAL_H
 #define ONEIB_VF_INTERNAL_H
 
+#include "base/clock.h"
 #include "hca/hca.h"
 #include "hca/vf_control.h"
 #include "vf/vfs.h"
@@ -17,12 +18,6 @@
 
 #define ONEIB_VF_TICKETS_MAX 4096
 #define ONEIB_VF_HELD_MS 2000 /* see oneib_vfs_hold_domain() */
-
-/* Of two times. */
-static inline double oneib_sooner(double a, double b)
-{
-    return a < b ? a : b;
-}
 
 /* ---- what is under way --------------------------------------------------------------------- */
 
@@ -60,9 +55,9 @@ struct oneib_vf_work {
 
 /* What is remembered of a VF for a while. */
 enum oneib_vf_memory {
-    ONEIB_VF_HELD,    /* whether a domain has named it: what is known may be of before it was asked
-                         for */
-    ONEIB_VF_LEAVING, /* its release was asked for while a running domain named it */
+    ONEIB_VF_HELD,     /* whether a domain has named it: what is known may be of before it was asked
+                          for */
+    ONEIB_VF_LEAVING,  /* its release was asked for while a running domain named it */
     ONEIB_VF_WAS_OPEN, /* by the grant that it still has: only its key, or its port, has gone */
 };
 

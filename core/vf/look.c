@@ -103,8 +103,12 @@ static int note_guid(struct one *one, struct oneib_error *err)
 
 /* ---- one VF with a record ------------------------------------------------------------------- */
 
+/* Without a list it waits for the first one as it is recorded: so a restart of the service is no
+ * change of it. */
 static int open_if_granted(struct one *one, struct oneib_error *err)
 {
+    if (!one->vfs->grants)
+        return make_closed(one, err);
     if (!oneib_vfs_may_open(one->vfs, &one->record))
         return keep_closed(one, err);
     return make_closed(one, err) < 0 ? -1 : open_vf(one, err);
@@ -134,7 +138,8 @@ static bool is_not_to_be_opened(const struct one *one)
     return one->record.stage == ONEIB_VF_CLOSED && oneib_vfs_may_be_others(one->vfs, &one->record);
 }
 
-/* What was open follows its key, or its port, when that comes back, however old the list is by then.
+/* What was open follows its key, or its port, when that comes back, however old the list is by
+ * then.
  */
 static void remember_open(const struct one *one)
 {

@@ -146,8 +146,7 @@ static int open_when_key_is_there(struct look *look, struct oneib_error *err)
     struct oneib_vf_giving *giving = look->giving;
     const bool may_open = oneib_vfs_may_open(giving->vfs, &giving->record);
     bool is_open = false;
-    if (may_open &&
-        oneib_vfs_open_where_key_is(&giving->place, &giving->record, &is_open, err) < 0)
+    if (may_open && oneib_vfs_open_where_key_is(&giving->place, &giving->record, &is_open, err) < 0)
         return -1;
     if (is_open)
         return write_done(look, err);

@@ -78,6 +78,11 @@ const struct oneib_vf_table *oneib_vfs_table(const struct oneib_vfs *vfs)
     return &vfs->table;
 }
 
+bool oneib_vfs_knows_table(const struct oneib_vfs *vfs)
+{
+    return vfs->table_known;
+}
+
 /* ---- steps ---------------------------------------------------------------------------------- */
 
 static int go_on(struct oneib_vfs *vfs, struct oneib_vf_work *work, bool everything,

@@ -136,12 +136,12 @@ uint32_t oneib_vfs_due_ms(const struct oneib_vfs *vfs);
  * call; NULL: none yet. Before this returns, every VF is closed that is open for what is not in it:
  * no grant for the NIC, or one of another network, key, port, or VF, or a limited one where a full
  * one was. A record whose grant has another key goes on by itself, closed, until that key is there:
- * CLOSED with the new key; one without a grant has no key. `fresh`: the list is young enough to open
- * by (grants/message.h). While it is not, nothing is opened but what is OPEN by its record, was
- * granted by this list, and only has to follow an index that has moved, or a key or port that was
- * gone. At first there is no list: what an earlier run of the service opened stays open where it is,
- * and nothing is opened. -1: something could not be closed, or not noted; the rest was all the
- * same, and it is tried again.
+ * CLOSED with the new key; one without a grant has no key. `fresh`: the list is young enough to
+ * open by (grants/message.h). While it is not, nothing is opened but what is OPEN by its record,
+ * was granted by this list, and only has to follow an index that has moved, or a key or port that
+ * was gone. At first there is no list: what an earlier run of the service opened stays open where
+ * it is, and nothing is opened. -1: something could not be closed, or not noted; the rest was all
+ * the same, and it is tried again.
  */
 int oneib_vfs_set_grants(struct oneib_vfs *vfs, const struct oneib_grant_list *grants, bool fresh,
                          struct oneib_error *err);
@@ -153,5 +153,7 @@ bool oneib_vfs_is_granted(const struct oneib_vfs *vfs, const struct oneib_reques
 
 /* Borrowed until the next call of anything above. */
 const struct oneib_vf_table *oneib_vfs_table(const struct oneib_vfs *vfs);
+/* Whether that is the node's table: not while its file is damaged. */
+bool oneib_vfs_knows_table(const struct oneib_vfs *vfs);
 
 #endif

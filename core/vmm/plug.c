@@ -372,13 +372,13 @@ static bool is_to_ask_for(const struct plugging *plugging, const struct oneib_vf
            has_room_for(plugging, record);
 }
 
-static int ask_for(struct oneib_client **service, const struct oneib_vf_record *record,
-                   struct oneib_error *err)
+static int ask_for(const struct oneib_config *config, struct oneib_client **service,
+                   const struct oneib_vf_record *record, struct oneib_error *err)
 {
-    const struct oneib_request request = oneib_record_opening(record);
+    const struct oneib_request request = oneib_record_request(record);
     if (!*service && oneib_client_open(service, err) < 0)
         return -1;
-    return oneib_service_have(*service, &request, err);
+    return oneib_service_have(config, *service, &request, err);
 }
 
 /* That there is no such domain is said by NOT_FOUND alone. */
@@ -401,7 +401,8 @@ static void ask_for_vfs(const struct plugging *plugging, const struct oneib_vf_t
     for (size_t i = 0; i < table->count; i++) {
         failure = (struct oneib_error){0};
         if (is_to_ask_for(plugging, &table->items[i]))
-            note_not_given(ask_for(&service, &table->items[i], &failure), &failure, first);
+            note_not_given(ask_for(plugging->config, &service, &table->items[i], &failure),
+                           &failure, first);
     }
     failure = (struct oneib_error){0};
     if (service)

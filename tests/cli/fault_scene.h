@@ -8,6 +8,7 @@
 #define ONEIB_TESTS_CLI_FAULT_SCENE_H
 
 #include "../base64.h"
+#include "../grants_standin.h"
 #include "base/clock.h"
 #include "hca/sm_stand_in.h"
 #include "hca/tree.h"
@@ -37,12 +38,12 @@
 
 #define TAG(name, value) "<" name ">" value "</" name ">"
 #define DEVICE(type, id, rest)                                                                     \
-    TAG("TEMPLATE",                                                                                \
-        TAG(type, TAG("NIC_ID", id) TAG("NETWORK_ID", "7") TAG("VN_MAD", "infiniband") rest))
+    TAG("TEMPLATE", TAG(type, TAG("NIC_ID", id) TAG("VN_MAD", "infiniband") rest))
 #define NIC(id, rest) DEVICE("NIC", id, rest)
 #define PCI(id, rest) DEVICE("PCI", id, TAG("TYPE", "NIC") rest)
-#define KEY TAG("VLAN_ID", "5")
-#define OTHER_KEY TAG("VLAN_ID", "6")
+/* The networks whose keys they are: tests/grants_standin.h. */
+#define KEY TAG("NETWORK_ID", "7")
+#define OTHER_KEY TAG("NETWORK_ID", "8")
 #define VM(id, rest)                                                                               \
     TAG("VM", TAG("ID", id) rest TAG("HISTORY_RECORDS", TAG("HISTORY", TAG("HOSTNAME", "here"))))
 #define VM_42 VM("42", NIC("1", KEY))
@@ -205,6 +206,7 @@ static inline void begin_with(const struct tree_hca *adapter)
     put_domains("");
     add_adapter();
     sm_start(hca);
+    start_grants_standin();
     start_node();
 }
 
@@ -358,6 +360,14 @@ static inline const char *address_of(unsigned vf)
     return address;
 }
 
+/* As the host's PCI_DEVICES give it to a PCI NIC of network 7. */
+static inline void grant_vf(unsigned vm_id, unsigned nic_id, const char *address)
+{
+    char grant[128];
+    snprintf(grant, sizeof grant, "network=7 pkey=0x0005 " AT_MLX4 " vf=%s", address);
+    grant_nic(vm_id, nic_id, grant);
+}
+
 /* Nobody's, closed, and as good as new for another VM. */
 static inline void assert_reusable(unsigned vf)
 {
@@ -366,10 +376,14 @@ static inline void assert_reusable(unsigned vf)
     assert_closed(vf);
     if (!waits_long)
         configure(LONG, LONG);
-    if (ASK("have", "--vm", "900", "--nic", "0", "--pkey", "0x0005", "--vf", address) != 0)
+    char grant[128], vm[16];
+    snprintf(grant, sizeof grant, "network=0 pkey=0x0005 " AT_MLX4 " vf=%s", address);
+    snprintf(vm, sizeof vm, "%u", 900 + vf);
+    grant_nic(900 + vf, 0, grant);
+    if (ASK("have", "--vm", vm, "--nic", "0") != 0)
         fail_msg("VF %u is not reusable: %s", vf, said);
     assert_int_equal(key_of(vf), 0x8005);
-    if (ASK("release", "--vm", "900") != 0)
+    if (ASK("release", "--vm", vm) != 0)
         fail_msg("VF %u is not reusable twice: %s", vf, said);
     assert_lacks(table(), address);
     assert_closed(vf);

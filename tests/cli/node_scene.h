@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * The real oneib-node on a simulated node: an adapter of a tree of files, libvirt's own test driver
- * (whose file has no events: SIGUSR1 has it read again), and callers.
+ * (whose file has no events: SIGUSR1 has it read again), a stand-in for oneibd, and callers.
  */
 #ifndef ONEIB_TESTS_CLI_NODE_SCENE_H
 #define ONEIB_TESTS_CLI_NODE_SCENE_H
@@ -29,6 +29,8 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+
+#include "../grants_standin.h"
 
 #define DEADLINE_MS 20000
 #define KEY 5
@@ -142,6 +144,7 @@ static inline int make_node(void **state)
     put_domains("");
     tree_add_hca(&mlx4);
     put_key(KEY_INDEX, 0x8000 | KEY);
+    start_grants_standin();
     err = (struct oneib_error){0};
     return 0;
 }
@@ -214,6 +217,7 @@ static inline int remove_node(void **state)
     (void)state;
     if (node > 0)
         end_node(SIGKILL);
+    stop_grants_standin();
     return 0;
 }
 
@@ -232,14 +236,19 @@ static inline void tell_of_domains(const char *domains)
 
 /* ---- callers ------------------------------------------------------------------------------- */
 
+/* The key's network. */
+static inline uint32_t network_of(uint16_t pkey)
+{
+    return NETWORK + (pkey != KEY);
+}
+
 static inline struct oneib_request have_of(uint32_t vm_id, uint8_t nic_id, uint16_t pkey)
 {
     struct oneib_request request = oneib_request_new(ONEIB_REQUEST_HAVE);
     request.vm_id = vm_id;
     request.nic_id = nic_id;
-    request.network_id = NETWORK;
+    request.network_id = network_of(pkey);
     request.numa_node = -1;
-    request.pkey = pkey;
     request.flags = ONEIB_HAVE_DEFER_GUID; /* nobody accepts GUIDs here */
     return request;
 }
@@ -257,7 +266,7 @@ static inline struct oneib_vf_record must_have(struct oneib_client *client, uint
 {
     struct oneib_vf_record record = {0};
     const struct oneib_request request = have_of(vm_id, nic_id, pkey);
-    if (oneib_client_have(client, &request, &record, &err) < 0)
+    if (oneib_client_have(client, &request, DEADLINE_MS, &record, &err) < 0)
         fail_msg("%s", err.text);
     return record;
 }
@@ -333,6 +342,16 @@ static inline uint16_t receive_raw(int fd, struct oneib_answer *answer)
     if (oneib_answer_check(bytes, (size_t)length, answer, &err) < 0)
         fail_msg("%s", err.text);
     return answer->kind;
+}
+
+/* The next answer that tells of no grants. */
+static inline uint16_t receive_but_grants(int fd, struct oneib_answer *answer)
+{
+    uint16_t kind;
+    do
+        kind = receive_raw(fd, answer);
+    while (kind == ONEIB_ANSWER_GRANT || kind == ONEIB_ANSWER_FOLLOWS);
+    return kind;
 }
 
 #endif

@@ -87,7 +87,7 @@ static void start_callers(pid_t callers[CALLERS])
         const struct oneib_request request = have_of(1000 + i, 0, KEY);
         pause_ms(15 * i);
         if (oneib_client_open(&client, &err) < 0 ||
-            oneib_client_have(client, &request, &record, &err) < 0 ||
+            oneib_client_have(client, &request, DEADLINE_MS, &record, &err) < 0 ||
             oneib_client_wait(client, DEADLINE_MS, &err) < 0) {
             fprintf(stderr, "%s\n", err.text);
             _exit(1);
@@ -368,11 +368,10 @@ static void the_vf_of_a_domain_that_has_ended_is_closed(void **state)
 {
     (void)state;
     struct oneib_client *client = open_client();
-    struct oneib_request request = have_of(42, 1, KEY);
+    const struct oneib_request request = have_of(42, 1, KEY);
     struct oneib_vf_record record;
-    request.flags |= ONEIB_HAVE_THIS_VF;
-    request.vf = tree_vf_pci(&mlx4, 0);
-    assert_int_equal(oneib_client_have(client, &request, &record, &err), 0);
+    grant_nic(42, 1, "network=7 pkey=0x0005 " AT_MLX4 " vf=0000:81:00.1");
+    assert_int_equal(oneib_client_have(client, &request, DEADLINE_MS, &record, &err), 0);
     must_wait(client);
     tell_of_domains(DOMAIN("one-42", HOSTDEV("1")));
     await_content("run/oneib/vfs", " domain=yes ", true);
@@ -414,7 +413,7 @@ static void while_nobody_knows_the_domains_none_is_given(void **state)
     tree_write("this is no document", "/node.xml");
     start_node();
     struct oneib_client *client = open_client();
-    assert_int_equal(oneib_client_have(client, &request, &record, &err), -1);
+    assert_int_equal(oneib_client_have(client, &request, DEADLINE_MS, &record, &err), -1);
     oneib_client_close(client);
     assert_int_equal(oneib_client_list(&list, &err), 0);
     assert_false(list.domains_known);
@@ -433,7 +432,7 @@ static void a_damaged_table_keeps_it_from_giving_and_not_from_starting(void **st
     start_node();
     await_log("is damaged: line 1");
     struct oneib_client *client = open_client();
-    assert_int_equal(oneib_client_have(client, &request, &record, &err), -1);
+    assert_int_equal(oneib_client_have(client, &request, DEADLINE_MS, &record, &err), -1);
     assert_told("is damaged: line 1");
     assert_string_equal(table(), "vf?\n");
     tree_remove("/run/oneib/vfs");

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * oneib-node as it runs on a node: as root, without ONEIB_NODE_ROOT. A tree with an adapter is
- * mounted over /sys, /run and /etc, and oneib-domains over where it is installed, for this process
- * alone.
+ * mounted over /sys, /run, /etc and /var/lib, and the programs of users without privileges over
+ * where they are installed, for this process alone.
  */
 #include "../skip.h"
 #include "node_scene.h"
@@ -26,13 +26,10 @@ static bool mount_over(const char *folder)
     return mounted;
 }
 
-/* The nearest folder above where it is installed that is there. */
-static bool mount_programs(void)
+static bool copy_program(const char *from, const char *name)
 {
-    char folder[] = ONEIB_LIBEXEC;
-    char *to = tree_path(ONEIB_LIBEXEC "/oneib-domains");
-    tree_make_folder(ONEIB_LIBEXEC);
-    const int in = open(ONEIB_DOMAINS_BINARY, O_RDONLY | O_CLOEXEC);
+    char *to = tree_path(ONEIB_LIBEXEC "/%s", name);
+    const int in = open(from, O_RDONLY | O_CLOEXEC);
     const int out = open(to, O_WRONLY | O_CREAT | O_CLOEXEC, 0755);
     free(to);
     char buffer[65536];
@@ -41,16 +38,33 @@ static bool mount_programs(void)
             return false;
     close(in);
     close(out);
+    return true;
+}
+
+/* The nearest folder above where they are installed that is there. */
+static bool mount_programs(void)
+{
+    char folder[] = ONEIB_LIBEXEC;
+    tree_make_folder(ONEIB_LIBEXEC);
+    if (!copy_program(ONEIB_DOMAINS_BINARY, "oneib-domains") ||
+        !copy_program(ONEIB_GRANTS_BINARY, "oneib-grants"))
+        return false;
     while (access(folder, F_OK) < 0)
         *strrchr(folder, '/') = '\0';
     return mount_over(folder);
+}
+
+static bool mount_state(void)
+{
+    tree_make_folder("/var/lib");
+    return mount_over("/var/lib");
 }
 
 static bool mount_tree(void)
 {
     return geteuid() == 0 && unshare(CLONE_NEWNS) == 0 &&
            mount("none", "/", "none", MS_REC | MS_PRIVATE, NULL) == 0 && mount_programs() &&
-           mount_over("/sys") && mount_over("/run") && mount_over("/etc");
+           mount_over("/sys") && mount_over("/run") && mount_over("/etc") && mount_state();
 }
 
 static int begin(void **state)
@@ -84,7 +98,9 @@ static int reset(void **state)
     tree_make_folder("/etc/oneib");
     tree_write("root:x:0:0::/:/bin/sh\noneib-node:x:64999:64999::/:/bin/false", "/etc/passwd");
     tree_write("root:x:0:\noneadmin:x:64998:", "/etc/group");
+    tree_write(MACHINE_ID, "/etc/machine-id");
     tree_write("<node/>", "/etc/oneib/node.xml");
+    start_grants_standin();
     tree_write("node: { libvirt = \"test:///etc/oneib/node.xml\"; };", "/etc/oneib/oneib.conf");
     return 0;
 }
@@ -190,7 +206,7 @@ static void others_may_look_and_opennebulas_group_may_ask(void **state)
         struct oneib_vf_record record;
         const struct oneib_request request = have_of(42, 1, KEY);
         _exit(oneib_client_open(&client, &err) == 0 &&
-                      oneib_client_have(client, &request, &record, &err) == 0
+                      oneib_client_have(client, &request, DEADLINE_MS, &record, &err) == 0
                   ? 0
                   : 3);
     }

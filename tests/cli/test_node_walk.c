@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Whatever is asked of oneib-node, in whatever order, by callers that come, go and are cut off in
- * the middle, while keys move, domains come and go and the service is killed: in the end all can be
+ * the middle, while keys move, grants change, domains come and go, oneibd is restarted and the
+ * service is killed: in the end all can be
  * given back, and every VF is closed. ONEIB_WALK_SEED chooses the walk.
  */
 #include "hca/sm_stand_in.h"
@@ -22,9 +23,7 @@ static unsigned any(unsigned count)
 
 static struct oneib_request any_request(void)
 {
-    static const uint16_t flags[] = {0, 0, ONEIB_HAVE_LIMITED, ONEIB_HAVE_ATTACH,
-                                     ONEIB_HAVE_DEFER_GUID};
-    static const char *const devices[] = {"", "", "mlx4_0", "mlx4_9"};
+    static const uint16_t flags[] = {0, 0, ONEIB_HAVE_ATTACH, ONEIB_HAVE_DEFER_GUID};
     struct oneib_request request = oneib_request_new(1 + any(5));
     if (request.kind == ONEIB_REQUEST_WAIT || request.kind == ONEIB_REQUEST_LIST)
         return request;
@@ -39,9 +38,7 @@ static struct oneib_request any_request(void)
     request.nic_id = (int32_t)any(NICS);
     request.network_id = NETWORK + any(2);
     request.numa_node = (int32_t)any(3) - 1;
-    request.pkey = (uint16_t)(any(4) == 0 ? 0 : KEY + any(3));
-    request.flags = flags[any(sizeof flags / sizeof *flags)] | (any(3) ? 0 : ONEIB_HAVE_THIS_VF);
-    strcpy(request.device, devices[any(sizeof devices / sizeof *devices)]);
+    request.flags = flags[any(sizeof flags / sizeof *flags)];
     return request;
 }
 
@@ -95,6 +92,20 @@ static void change_domains(void)
     tell_of_domains(all[any(sizeof all / sizeof *all)]);
 }
 
+static void change_grants(void)
+{
+    static const char *const all[] = {
+        WANTED_BY_NETWORK,
+        "network=7 pkey=0x0006 " AT_MLX4 "\n",
+        "network=7 pkey=0x0005 limited " AT_MLX4 "\nnetwork=8 pkey=0x0005 " AT_MLX4 "\n",
+        "network=7 pkey=0x0005 device=mlx4_9 port=1\nnetwork=8 pkey=0x0006 device=mlx4_0 port=1\n",
+    };
+    if (any(4))
+        grant_by_network(all[any(sizeof all / sizeof *all)]);
+    else
+        spawn_grants_standin_again();
+}
+
 static void take_step(void)
 {
     int *fd = &fds[any(CONNECTIONS)];
@@ -115,6 +126,10 @@ static void take_step(void)
         break;
     case 4:
         pause_ms((long)any(30));
+        break;
+    case 5:
+        if (any(4) == 0)
+            change_grants();
         break;
     default:
         ask(fd);
@@ -178,6 +193,7 @@ static void whatever_is_asked_all_can_be_given_back(void **state)
     give_all_back();
     put_key(KEY_INDEX, 0x8000 | KEY);
     put_key(KEY_INDEX + 1, 0);
+    grant_by_network(WANTED_BY_NETWORK);
     kill(node, SIGHUP);
     assert_serves();
 }

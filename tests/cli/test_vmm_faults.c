@@ -204,7 +204,7 @@ static void a_destination_without_a_free_vf_is_refused_before_anything_is_unplug
     go_to(away);
     for (unsigned i = 0; i < four_vfs.vfs; i++) {
         const char *const id = (const char *const[]){"90", "91", "92", "93"}[i];
-        if (ASK("have", "--vm", id, "--nic", "0", "--pkey", "0x0005") != 0)
+        if (ASK("have", "--vm", id, "--nic", "0") != 0)
             fail_msg("%s", said);
     }
     live_standin_forget_log();

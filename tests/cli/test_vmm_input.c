@@ -61,8 +61,8 @@ static void an_empty_deploy_id_is_refused(void **state)
 
 #define HOSTILE_NAME                                                                               \
     "<VMM_DRIVER_ACTION_DATA><VM><ID>2</ID><NAME>\nERROR: `reboot`</NAME><TEMPLATE><NIC>"          \
-    "<NIC_ID>1</NIC_ID><VN_MAD>ibrec</VN_MAD><NETWORK_ID>7</NETWORK_ID><PHYDEV>a\nERROR: "         \
-    "\"$(reboot)\"\r</PHYDEV></NIC></TEMPLATE></VM></VMM_DRIVER_ACTION_DATA>"
+    "<NIC_ID>1</NIC_ID><VN_MAD>ibrec</VN_MAD><NETWORK_ID>a\nERROR: "                               \
+    "\"$(reboot)\"\r</NETWORK_ID></NIC></TEMPLATE></VM></VMM_DRIVER_ACTION_DATA>"
 
 /* Every action but deploy, whose standard input is the domain's document, and migrate_local. */
 static int act_with(const char *name, const char *input)
@@ -98,9 +98,9 @@ static void hostile_messages_are_refused_in_one_line(void **state)
         for (size_t j = 0; j < sizeof inputs / sizeof *inputs; j++)
             assert_told(act_with(actions[i], inputs[j]), "VM 2: reading the VM that OpenNebula");
     assert_told(act_with("attach_nic", HOSTILE_NAME),
-                "VM 2 NIC 1: PHYDEV \"a\\x0aERROR: \\x22$(reboot)\\x22\\x0a\"");
-    assert_told(act_with("restore", HOSTILE_NAME), "VM 2 NIC 1: PHYDEV");
-    assert_told(act_with("detach_nic", HOSTILE_NAME), "VM 2 NIC 1: PHYDEV");
+                "VM 2 NIC 1: NETWORK_ID \"a\\x0aERROR: \\x22$(reboot)\\x22");
+    assert_told(act_with("restore", HOSTILE_NAME), "VM 2 NIC 1: NETWORK_ID");
+    assert_told(act_with("detach_nic", HOSTILE_NAME), "VM 2 NIC 1: NETWORK_ID");
     assert_string_equal(live_standin_log(), "");
 }
 

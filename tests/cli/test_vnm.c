@@ -191,8 +191,8 @@ static void deploy_and_shutdown(void **state)
     (void)state;
     run_recorded(WORDS(VNM_PRE), "0001-vnm.ibrec.pre.vm1", KEY);
     assert_done();
-    assert_calls("have --vm 1 --nic 2 --pkey 0x0005 --vf 0000:81:00.1 --network 1\n"
-                 "have --vm 1 --nic 1 --pkey 0x0005 --network 1\nwait\n");
+    assert_calls("have --vm 1 --nic 2 --network 1\n"
+                 "have --vm 1 --nic 1 --network 1\nwait\n");
     tree_remove("/calls");
     run_recorded(WORDS(VNM_POST, UUID, "localhost"), "0001-vnm.ibrec.pre.vm1", KEY);
     assert_done();
@@ -208,7 +208,7 @@ static void attach_and_detach_of_a_pci_nic(void **state)
     (void)state;
     run_recorded(WORDS(VNM_PRE), "0009-vnm.ibrec.pre.vm1", KEY);
     assert_done();
-    assert_calls("have --vm 1 --nic 4 --pkey 0x0005 --vf 0000:82:00.1 --attach --network 1\n"
+    assert_calls("have --vm 1 --nic 4 --attach --network 1\n"
                  "wait\n");
     tree_remove("/calls");
     run_recorded(WORDS(VNM_CLEAN, "localhost"), "0019-vnm.ibrec.clean.vm1", KEY);
@@ -233,11 +233,11 @@ static void live_migration(void **state)
     (void)state;
     run_recorded(WORDS(VNM_PRE), "0053-vnm.ibrec.clean.vm2", KEY);
     assert_done();
-    assert_calls("have --vm 2 --nic 1 --pkey 0x0005 --defer-guid --network 1\nwait\n");
+    assert_calls("have --vm 2 --nic 1 --defer-guid --network 1\nwait\n");
     tree_remove("/calls");
     run_recorded(WORDS(VNM_POST, UUID, "localhost"), "0054-vnm.ibrec.post.vm2", KEY);
     assert_done();
-    assert_calls("have --vm 2 --nic 1 --pkey 0x0005 --network 1\nwait\n");
+    assert_calls("have --vm 2 --nic 1 --network 1\nwait\n");
     tree_remove("/calls");
     run_recorded(WORDS(VNM_CLEAN, "localhost"), "0053-vnm.ibrec.clean.vm2", KEY);
     assert_done();
@@ -252,28 +252,15 @@ static void clean_of_the_source_where_the_table_was_lost(void **state)
     assert_calls("release --vm 1 --vf 0000:81:00.1\nwait\n");
 }
 
-static void a_new_key_reaches_a_running_vm(void **state)
+static void an_update_of_a_network_is_none_of_the_drivers(void **state)
 {
     (void)state;
     run_recorded(WORDS(VNM_PRE), "0001-vnm.ibrec.pre.vm1", KEY);
     tree_remove("/calls");
-    run_recorded(WORDS(VNM_UPDATE_NIC, UUID, "1"), "0022-vnm.ibrec.update_nic.vm1", KEY);
-    assert_done();
-    assert_calls("");
     run_recorded(WORDS(VNM_UPDATE_NIC, UUID, "1"), "0022-vnm.ibrec.update_nic.vm1",
                  "<VLAN_ID>6</VLAN_ID>");
     assert_done();
-    assert_calls("have --vm 1 --nic 2 --pkey 0x0006 --vf 0000:81:00.1 --network 1\n"
-                 "have --vm 1 --nic 1 --pkey 0x0006 --network 1\nwait\n");
-}
-
-static void a_key_that_is_taken_away_closes(void **state)
-{
-    (void)state;
-    run_recorded(WORDS(VNM_PRE), "0001-vnm.ibrec.pre.vm1", KEY);
-    run_recorded(WORDS(VNM_UPDATE_NIC, UUID, "1"), "0022-vnm.ibrec.update_nic.vm1", "");
-    assert_done();
-    assert_lacks(content("run/oneib/vfs"), "stage=open");
+    assert_calls("");
 }
 
 static void pre_twice_and_clean_twice_are_one(void **state)
@@ -300,13 +287,9 @@ static void update_sg_has_nothing_to_do(void **state)
 
 /* --- failures ------------------------------------------------------------------------------- */
 
-static void a_network_with_neither_key_nor_right_is_refused(void **state)
+static void a_network_with_a_bridge_is_refused(void **state)
 {
     (void)state;
-    run_recorded(WORDS(VNM_PRE), "0001-vnm.ibrec.pre.vm1", "");
-    assert_failed("VM 1 NIC 1: network 1 has no P_Key");
-    run(WORDS(VNM_PRE), recorded_action("0001-vnm.ibrec.pre.vm1"));
-    assert_failed("VM 1 NIC 1: network 1 has no P_Key");
     run_recorded(WORDS(VNM_PRE), "0001-vnm.ibrec.pre.vm1", KEY "<BRIDGE>onebr0</BRIDGE>");
     assert_failed("VM 1 NIC 1: network 1 has a BRIDGE");
     assert_calls("");
@@ -375,7 +358,7 @@ static void post_of_a_vm_that_runs_without_its_vf_warns_and_succeeds(void **stat
                  KEY);
     assert_int_equal(status, 0);
     assert_string_equal(errors.data, "WARN: the stand-in refuses\n");
-    assert_calls("have --vm 2 --nic 1 --pkey 0x0005 --network 1\nwait\nlist\nhook\n");
+    assert_calls("have --vm 2 --nic 1 --network 1\nwait\nlist\nhook\n");
     free(hooks);
 }
 
@@ -458,11 +441,6 @@ static void arguments_are_strict(void **state)
     assert_usage(WORDS(VNM_CLEAN));
     assert_usage(WORDS(VNM_UPDATE_NIC, UUID));
     assert_usage(WORDS(VNM_UPDATE_SG));
-    const char *const ids[] = {"-1", "1x", "", " 1", "4294967296", "0x1", "01"};
-    for (size_t i = 0; i < sizeof ids / sizeof *ids; i++) {
-        run_recorded(WORDS(VNM_UPDATE_NIC, UUID, ids[i]), "0022-vnm.ibrec.update_nic.vm1", KEY);
-        assert_failed("second argument");
-    }
 }
 
 static void hostile_input_is_refused_in_one_line(void **state)
@@ -474,13 +452,11 @@ static void hostile_input_is_refused_in_one_line(void **state)
         assert_failed("");
         run_on(WORDS(VNM_CLEAN, "a"), inputs[i], strlen(inputs[i]));
         assert_failed("");
-        run_on(WORDS(VNM_UPDATE_NIC, UUID, "1"), inputs[i], strlen(inputs[i]));
-        assert_failed("");
     }
     run(WORDS(VNM_PRE), "<VM><ID>1</ID><TEMPLATE><NIC><NIC_ID>1</NIC_ID><VN_MAD>ibrec</VN_MAD>"
-                        "<NETWORK_ID>7</NETWORK_ID><PHYDEV>a\nERROR: `reboot`\r</PHYDEV></NIC>"
+                        "<NETWORK_ID>a\nERROR: `reboot`\r</NETWORK_ID></NIC>"
                         "</TEMPLATE></VM>");
-    assert_failed("VM 1 NIC 1: PHYDEV");
+    assert_failed("VM 1 NIC 1: NETWORK_ID");
     assert_calls("");
 }
 
@@ -495,15 +471,12 @@ static void endless_input_is_refused(void **state)
     free(input);
 }
 
-static void clean_and_update_go_on_where_a_nic_is_malformed(void **state)
+static void clean_goes_on_where_a_nic_is_malformed(void **state)
 {
     (void)state;
     run_recorded(WORDS(VNM_PRE), "0001-vnm.ibrec.pre.vm1", KEY);
-    run_recorded(WORDS(VNM_UPDATE_NIC, UUID, "1"), "0022-vnm.ibrec.update_nic.vm1",
-                 KEY "<PHYDEV>;</PHYDEV>");
-    assert_failed("PHYDEV");
-    assert_lacks(content("run/oneib/vfs"), "stage=open");
-    run_recorded(WORDS(VNM_CLEAN, "localhost"), "0001-vnm.ibrec.pre.vm1", KEY "<PHYDEV>;</PHYDEV>");
+    run_recorded(WORDS(VNM_CLEAN, "localhost"), "0001-vnm.ibrec.pre.vm1",
+                 KEY "<NETWORK_ID>8</NETWORK_ID>");
     assert_done();
     assert_string_equal(content("run/oneib/vfs"), "");
 }
@@ -518,7 +491,7 @@ static void hooks_run_after_the_drivers_part(void **state)
                        "base64 -d | grep -c '<VM><ID>1</ID>' >>\"$ONEIB_NODE_ROOT/calls\"");
     run_recorded(WORDS(VNM_PRE, "--hooks", hooks), "0009-vnm.ibrec.pre.vm1", KEY);
     assert_done();
-    assert_calls("have --vm 1 --nic 4 --pkey 0x0005 --vf 0000:82:00.1 --attach --network 1\n"
+    assert_calls("have --vm 1 --nic 4 --attach --network 1\n"
                  "wait\nhook \n1\n");
     tree_remove("/calls");
     run_recorded(WORDS(VNM_POST, "--hooks", hooks, UUID, "localhost"), "0009-vnm.ibrec.pre.vm1",
@@ -600,11 +573,10 @@ int main(void)
         TEST(attach_of_an_alias_does_nothing),
         TEST(live_migration),
         TEST(clean_of_the_source_where_the_table_was_lost),
-        TEST(a_new_key_reaches_a_running_vm),
-        TEST(a_key_that_is_taken_away_closes),
+        TEST(an_update_of_a_network_is_none_of_the_drivers),
         TEST(pre_twice_and_clean_twice_are_one),
         TEST(update_sg_has_nothing_to_do),
-        TEST(a_network_with_neither_key_nor_right_is_refused),
+        TEST(a_network_with_a_bridge_is_refused),
         TEST(a_refusal_of_the_service_is_told_and_undone),
         TEST(clean_that_waits_in_vain_warns_and_succeeds),
         TEST(clean_that_cannot_close_a_vf_fails),
@@ -619,7 +591,7 @@ int main(void)
         TEST(arguments_are_strict),
         TEST(hostile_input_is_refused_in_one_line),
         TEST(endless_input_is_refused),
-        TEST(clean_and_update_go_on_where_a_nic_is_malformed),
+        TEST(clean_goes_on_where_a_nic_is_malformed),
         TEST(hooks_run_after_the_drivers_part),
         TEST(a_hook_that_fails_undoes_pre),
         TEST(a_hook_that_fails_undoes_the_post_of_an_attach),

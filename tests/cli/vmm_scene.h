@@ -155,6 +155,14 @@ static inline void configure_node(void)
     free(text);
 }
 
+/* The VM may have all its NICs on either host. */
+static inline void begin_grants(void)
+{
+    start_grants_standin();
+    for (unsigned nic = 0; nic < 10; nic++)
+        grant_nic(2, nic, "network=1 pkey=0x0005 " AT_MLX4);
+}
+
 /* One node is tried at a time: the other's service does not run meanwhile. */
 static inline void go_to(const char *root)
 {
@@ -163,6 +171,7 @@ static inline void go_to(const char *root)
     tree_at(root);
     assert_int_equal(setenv("ONEIB_NODE_ROOT", root, 1), 0);
     sm_start(hca);
+    begin_grants();
     start_node();
 }
 
@@ -190,6 +199,7 @@ static inline int begin_life(void **state)
     tree_at(home);
     tree_write("<node></node>", "/var/lib/live-standin/node.xml");
     sm_start(hca);
+    begin_grants();
     start_node();
     return 0;
 }

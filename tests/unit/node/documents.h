@@ -36,12 +36,13 @@ static inline char *recorded_action(const char *action, size_t *length)
 #define VM(id, content) "<VM><ID>" id "</ID><DEPLOY_ID/>" content "</VM>"
 #define NIC(id, more)                                                                              \
     "<TEMPLATE><NIC><NIC_ID>" id "</NIC_ID><NETWORK_ID>7</NETWORK_ID>"                             \
-    "<VN_MAD>infiniband</VN_MAD><VLAN_ID>5</VLAN_ID>" more "</NIC></TEMPLATE>"
+    "<VN_MAD>infiniband</VN_MAD>" more "</NIC></TEMPLATE>"
 #define PCI(id, more)                                                                              \
     "<TEMPLATE><PCI><NIC_ID>" id "</NIC_ID><NETWORK_ID>7</NETWORK_ID><TYPE>NIC</TYPE>"             \
-    "<VN_MAD>infiniband</VN_MAD><VLAN_ID>5</VLAN_ID>" more "</PCI></TEMPLATE>"
+    "<VN_MAD>infiniband</VN_MAD>" more "</PCI></TEMPLATE>"
 #define HOSTNAME(name)                                                                             \
     "<HISTORY_RECORDS><HISTORY><HOSTNAME>" name "</HOSTNAME></HISTORY></HISTORY_RECORDS>"
 #define ATTACH "<ATTACH>YES</ATTACH>"
+#define MALFORMED "<NETWORK_ID>8</NETWORK_ID>" /* another one */
 
 #endif

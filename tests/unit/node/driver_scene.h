@@ -66,20 +66,15 @@ void oneib_client_close(struct oneib_client *client)
 }
 
 int oneib_client_have(struct oneib_client *client, const struct oneib_request *request,
-                      struct oneib_vf_record *got, struct oneib_error *error)
+                      uint64_t wait_ms, struct oneib_vf_record *got, struct oneib_error *error)
 {
+    assert_int_equal(wait_ms, config.node.pkey_wait_ms);
     assert_ptr_equal(client, &the_client);
     assert_int_equal(request->kind, ONEIB_REQUEST_HAVE);
     assert_int_equal(request->numa_node, -1);
     *got = (struct oneib_vf_record){0};
-    oneib_text_printf(&calls, "have %" PRIu32 "/%d net %" PRIu32 " key %u", request->vm_id,
-                      request->nic_id, request->network_id, request->pkey);
-    if (request->flags & ONEIB_HAVE_LIMITED)
-        oneib_text_append(&calls, " limited");
-    if (request->device[0])
-        oneib_text_printf(&calls, " on %s:%u", request->device, request->port);
-    if (request->flags & ONEIB_HAVE_THIS_VF)
-        tell_pci("vf", &request->vf);
+    oneib_text_printf(&calls, "have %" PRIu32 "/%d net %" PRIu32, request->vm_id, request->nic_id,
+                      request->network_id);
     if (request->flags & ONEIB_HAVE_DEFER_GUID)
         oneib_text_append(&calls, " deferred");
     if (request->flags & ONEIB_HAVE_ATTACH)

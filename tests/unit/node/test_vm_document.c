@@ -72,7 +72,6 @@ static void the_first_pre_has_two_nics_of_ours(void **state)
     assert_int_equal(vm.nics[0].network_id, 1);
     assert_false(vm.nics[0].is_pci);
     assert_true(vm.nics[0].bridged);
-    assert_int_equal(vm.nics[0].key_state, ONEIB_KEY_MISSING);
     assert_int_equal(vm.nics[1].nic_id, 2);
     assert_true(vm.nics[1].is_pci);
     assert_true(vm.nics[1].has_address);
@@ -125,45 +124,6 @@ static void a_moved_pci_nic_has_its_previous_address(void **state)
 }
 
 /* --- NICs ----------------------------------------------------------------------------------- */
-
-static void key_device_and_membership_are_read(void **state)
-{
-    (void)state;
-    assert_int_equal(parse(VM("42", NIC("1", "<PHYDEV>mlx4_1:2</PHYDEV>"
-                                             "<IB_MEMBERSHIP>limited</IB_MEMBERSHIP>"))),
-                     0);
-    assert_int_equal(vm.nics[0].key_state, ONEIB_KEY_VALID);
-    assert_int_equal(vm.nics[0].pkey, 5);
-    assert_string_equal(vm.nics[0].device, "mlx4_1");
-    assert_int_equal(vm.nics[0].port, 2);
-    assert_true(vm.nics[0].limited);
-    assert_false(vm.nics[0].bridged);
-}
-
-static void a_membership_that_is_neither_is_limited(void **state)
-{
-    (void)state;
-    assert_int_equal(parse(VM("42", NIC("1", "<IB_MEMBERSHIP>both</IB_MEMBERSHIP>"))), 0);
-    assert_true(vm.nics[0].limited);
-    assert_int_equal(parse(VM("42", NIC("1", "<IB_MEMBERSHIP>FULL</IB_MEMBERSHIP>"))), 0);
-    assert_false(vm.nics[0].limited);
-}
-
-static void a_repeated_membership_is_limited(void **state)
-{
-    (void)state;
-    assert_int_equal(parse(VM("42", NIC("1", "<IB_MEMBERSHIP>full</IB_MEMBERSHIP>"
-                                             "<IB_MEMBERSHIP>full</IB_MEMBERSHIP>"))),
-                     0);
-    assert_true(vm.nics[0].limited);
-}
-
-static void a_repeated_key_is_no_key(void **state)
-{
-    (void)state;
-    assert_int_equal(parse(VM("42", NIC("1", "<VLAN_ID>6</VLAN_ID>"))), 0);
-    assert_int_equal(vm.nics[0].key_state, ONEIB_KEY_INVALID);
-}
 
 static void nics_are_sorted_by_id(void **state)
 {
@@ -261,14 +221,13 @@ static void two_nics_with_one_id_are_refused(void **state)
     assert_true(vm.nics[0].faulty);
 }
 
-static void a_malformed_phydev_is_refused_and_the_nic_is_still_known(void **state)
+static void a_malformed_network_is_refused_and_the_nic_is_still_known(void **state)
 {
     (void)state;
-    assert_refused(VM("42", NIC("1", "<PHYDEV>../../etc</PHYDEV>") NIC("2", "")), ONEIB_ERROR_INPUT,
-                   "VM 42 NIC 1: PHYDEV \"../../etc\" is not of the form");
+    assert_refused(VM("42", NIC("1", MALFORMED) NIC("2", "")), ONEIB_ERROR_INPUT,
+                   "VM 42 NIC 1: NETWORK_ID");
     assert_int_equal(vm.nic_count, 2);
     assert_true(vm.nics[0].faulty);
-    assert_string_equal(vm.nics[0].device, "");
     assert_false(vm.nics[1].faulty);
 }
 
@@ -291,18 +250,18 @@ static void a_nic_with_two_drivers_is_refused(void **state)
 static void a_nic_without_a_network_is_refused(void **state)
 {
     (void)state;
-    assert_refused(VM("42", "<TEMPLATE><NIC><NIC_ID>1</NIC_ID><VN_MAD>infiniband</VN_MAD>"
-                            "<VLAN_ID>5</VLAN_ID></NIC></TEMPLATE>"),
+    assert_refused(VM("42", "<TEMPLATE><NIC><NIC_ID>1</NIC_ID><VN_MAD>infiniband</VN_MAD></NIC>"
+                            "</TEMPLATE>"),
                    ONEIB_ERROR_INPUT, "NETWORK_ID \"\" is not an id");
 }
 
 static void newlines_and_shell_characters_are_shown_escaped(void **state)
 {
     (void)state;
-    assert_refused(VM("42", NIC("1", "<PHYDEV>a\n`rm -rf /`;\"$(x)\"\x1b[2J</PHYDEV>")),
+    assert_refused(VM("42", PCI("1", "<ADDRESS>a\n`rm -rf /`;\"$(x)\"\x1b[2J</ADDRESS>")),
                    ONEIB_ERROR_PROTOCOL, "not well-formed");
-    assert_refused(VM("42", NIC("1", "<PHYDEV>a\n`rm -rf /`;\"$(x)\"</PHYDEV>")), ONEIB_ERROR_INPUT,
-                   "\"a\\x0a`rm -rf /`;\\x22$(x)\\x22\"");
+    assert_refused(VM("42", PCI("1", "<ADDRESS>a\n`rm -rf /`;\"$(x)\"</ADDRESS>")),
+                   ONEIB_ERROR_INPUT, "\"a\\x0a`rm -rf /`;\\x22$(x)\\x22\"");
     assert_null(strchr(err.text, '\n'));
 }
 
@@ -434,10 +393,6 @@ int main(void)
         cmocka_unit_test_teardown(an_alias_that_is_attached_makes_it_an_attach, clear),
         cmocka_unit_test_teardown(the_full_document_of_update_nic_is_read_too, clear),
         cmocka_unit_test_teardown(a_moved_pci_nic_has_its_previous_address, clear),
-        cmocka_unit_test_teardown(key_device_and_membership_are_read, clear),
-        cmocka_unit_test_teardown(a_membership_that_is_neither_is_limited, clear),
-        cmocka_unit_test_teardown(a_repeated_membership_is_limited, clear),
-        cmocka_unit_test_teardown(a_repeated_key_is_no_key, clear),
         cmocka_unit_test_teardown(nics_are_sorted_by_id, clear),
         cmocka_unit_test_teardown(nics_of_other_drivers_and_other_devices_are_not_ours, clear),
         cmocka_unit_test_teardown(another_drivers_attach_counts, clear),
@@ -447,7 +402,7 @@ int main(void)
         cmocka_unit_test_teardown(a_nic_id_of_256_is_refused, clear),
         cmocka_unit_test_teardown(a_nic_id_that_is_no_number_is_refused, clear),
         cmocka_unit_test_teardown(two_nics_with_one_id_are_refused, clear),
-        cmocka_unit_test_teardown(a_malformed_phydev_is_refused_and_the_nic_is_still_known, clear),
+        cmocka_unit_test_teardown(a_malformed_network_is_refused_and_the_nic_is_still_known, clear),
         cmocka_unit_test_teardown(a_malformed_address_is_refused, clear),
         cmocka_unit_test_teardown(a_nic_with_two_drivers_is_refused, clear),
         cmocka_unit_test_teardown(a_nic_without_a_network_is_refused, clear),

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,6 +16,71 @@
 #include <cmocka.h>
 
 static struct oneib_requests requests;
+
+/* ---- in the place of oneib-node/grants.c ---------------------------------------------------- */
+
+struct oneib_grant_feed {
+    struct oneib_grant_list list;
+    bool fresh;
+    unsigned wants;
+    struct oneib_want_message want;
+    struct oneib_daemons announced;
+    bool by_root;
+};
+
+static struct oneib_grant_feed feed;
+
+const struct oneib_grant_list *oneib_grant_feed_list(const struct oneib_grant_feed *of, bool *fresh)
+{
+    *fresh = of->fresh;
+    return &of->list;
+}
+
+uint32_t oneib_grant_feed_age_ms(const struct oneib_grant_feed *of)
+{
+    return of->fresh ? 5 : 20000;
+}
+
+void oneib_grant_feed_want(struct oneib_grant_feed *of, const struct oneib_want_message *want)
+{
+    of->wants++;
+    of->want = *want;
+}
+
+void oneib_grant_feed_why(const struct oneib_grant_feed *of, struct oneib_error *why)
+{
+    *why = (struct oneib_error){0};
+    if (!of->fresh)
+        oneib_fail(why, ONEIB_ERROR_UNREACHABLE, "oneibd is asleep");
+}
+
+int oneib_grant_feed_announce(struct oneib_grant_feed *of, const struct oneib_daemons *daemons,
+                              bool by_root, struct oneib_error *err)
+{
+    (void)err;
+    of->announced = *daemons;
+    of->by_root = by_root;
+    return 0;
+}
+
+static void grant(uint8_t nic_id)
+{
+    struct oneib_error err;
+    feed.list.items[feed.list.count++] = (struct oneib_grant){
+        .vm_id = 42,
+        .nic_id = nic_id,
+        .network_id = 7,
+        .device = "mlx4_0",
+        .port = 1,
+        .pkey = 5,
+        .guid = oneib_guid_encode(0, 42, nic_id),
+        .may_set_guid = true,
+    };
+    feed.fresh = true;
+    oneib_vfs_set_grants(requests.vfs, &feed.list, true, &err);
+}
+
+/* ---- the service ---------------------------------------------------------------------------- */
 static struct oneib_domain_list domains;
 static struct oneib_peer peers[3];
 
@@ -53,6 +119,9 @@ static void begin_with(enum oneib_vf_stage stage, bool in_domain)
     write_table(stage, in_domain);
     memset(&requests, 0, sizeof requests);
     memset(peers, 0, sizeof peers);
+    memset(&feed, 0, sizeof feed);
+    requests.feed = &feed;
+    requests.grant_wait_ms = 1000000;
     for (size_t i = 0; i < 3; i++)
         peers[i].may_change = true;
     if (oneib_vfs_open(&options, &requests.vfs, &err) < 0)
@@ -61,6 +130,8 @@ static void begin_with(enum oneib_vf_stage stage, bool in_domain)
     domains.count = 1;
     domains.items[0] = (struct oneib_domain_entry){.vm_id = -1, .name = "mine"};
     requests.domains = &domains;
+    for (uint8_t nic_id = 1; nic_id <= 3; nic_id++)
+        grant(nic_id);
 }
 
 static int begin(void **state)
@@ -99,6 +170,9 @@ static void read_list(struct oneib_peer *peer)
     assert_int_equal(next_answer(peer), ONEIB_ANSWER_RECORD);
     assert_int_equal(next_answer(peer), ONEIB_ANSWER_RECORD);
     assert_int_equal(next_answer(peer), ONEIB_ANSWER_DOMAIN);
+    for (size_t i = 0; i < feed.list.count; i++)
+        assert_int_equal(next_answer(peer), ONEIB_ANSWER_GRANT);
+    assert_int_equal(next_answer(peer), ONEIB_ANSWER_FOLLOWS);
     assert_int_equal(next_answer(peer), ONEIB_ANSWER_END);
     assert_int_equal(peer->state, ONEIB_PEER_HEARING);
 }
@@ -120,17 +194,22 @@ static void who_asks_after_a_change_waits_for_those_who_still_read(void **state)
     ask(&peers[0], ONEIB_REQUEST_LIST);
     assert_int_equal(next_answer(&peers[0]), ONEIB_ANSWER_RECORD);
     domains.count = 0;
+    feed.list.count = 0;
     oneib_requests_moved(&requests);
     ask(&peers[1], ONEIB_REQUEST_LIST);
     assert_int_equal(peers[1].state, ONEIB_PEER_HELD);
     assert_int_equal(next_answer(&peers[0]), ONEIB_ANSWER_RECORD);
     assert_int_equal(next_answer(&peers[0]), ONEIB_ANSWER_DOMAIN);
+    for (size_t i = 0; i < 3; i++)
+        assert_int_equal(next_answer(&peers[0]), ONEIB_ANSWER_GRANT);
+    assert_int_equal(next_answer(&peers[0]), ONEIB_ANSWER_FOLLOWS);
     oneib_requests_go_on(&requests, &peers[1]);
     assert_int_equal(peers[1].state, ONEIB_PEER_HELD);
     assert_int_equal(next_answer(&peers[0]), ONEIB_ANSWER_END);
     oneib_requests_go_on(&requests, &peers[1]);
     assert_int_equal(next_answer(&peers[1]), ONEIB_ANSWER_RECORD);
     assert_int_equal(next_answer(&peers[1]), ONEIB_ANSWER_RECORD);
+    assert_int_equal(next_answer(&peers[1]), ONEIB_ANSWER_FOLLOWS);
     assert_int_equal(next_answer(&peers[1]), ONEIB_ANSWER_END);
 }
 
@@ -268,6 +347,9 @@ static void and_not_for_ever(void **state)
     oneib_requests_go_on(&requests, &peers[0]);
     assert_int_equal(next_answer(&peers[0]), ONEIB_ANSWER_RECORD);
     assert_int_equal(next_answer(&peers[0]), ONEIB_ANSWER_RECORD);
+    for (size_t i = 0; i < 3; i++)
+        assert_int_equal(next_answer(&peers[0]), ONEIB_ANSWER_GRANT);
+    assert_int_equal(next_answer(&peers[0]), ONEIB_ANSWER_FOLLOWS);
     const struct oneib_answer last = oneib_requests_answer(&requests, &peers[0]);
     assert_int_equal(last.kind, ONEIB_ANSWER_END);
     assert_string_equal(last.text, "libvirt is down");
@@ -281,6 +363,112 @@ static void who_has_asked_for_nothing_waits_for_nothing(void **state)
     ask(&peers[0], ONEIB_REQUEST_WAIT);
     assert_int_equal(next_answer(&peers[0]), ONEIB_ANSWER_END);
     assert_int_equal(peers[0].state, ONEIB_PEER_HEARING);
+}
+
+/* ---- grants -------------------------------------------------------------------------------- */
+
+/* Asked for by the third. */
+static void a_have_waits_for_its_grant_and_oneibd_is_told(void **state)
+{
+    (void)state;
+    assert_have_held(4, 0, true);
+    assert_int_equal(feed.wants, 1);
+    assert_int_equal(feed.want.vm_id, 42);
+    assert_int_equal(feed.want.nic_id, 4);
+    assert_int_equal(feed.want.network_id, 7);
+    assert_true(oneib_requests_due(&requests, &peers[2]) <= oneib_now_ms() + 500);
+    oneib_requests_go_on(&requests, &peers[2]);
+    assert_int_equal(peers[2].state, ONEIB_PEER_HELD);
+    assert_int_equal(feed.wants, 2);
+    grant(4);
+    oneib_requests_go_on(&requests, &peers[2]);
+    assert_int_equal(peers[2].state, ONEIB_PEER_SAYING);
+    assert_int_equal(feed.wants, 2);
+}
+
+static void what_is_granted_for_another_network_is_waited_for_too(void **state)
+{
+    (void)state;
+    struct oneib_request request = have(1, 0);
+    request.network_id = 8;
+    assert_held(&request, true);
+    assert_int_equal(feed.want.network_id, 8);
+}
+
+static void an_old_list_is_waited_for_to_be_fresh(void **state)
+{
+    (void)state;
+    struct oneib_error err;
+    feed.fresh = false;
+    oneib_vfs_set_grants(requests.vfs, &feed.list, false, &err);
+    assert_have_held(3, 0, true);
+    feed.fresh = true;
+    oneib_vfs_set_grants(requests.vfs, &feed.list, true, &err);
+    oneib_requests_go_on(&requests, &peers[2]);
+    assert_int_equal(peers[2].state, ONEIB_PEER_SAYING);
+}
+
+static void who_waits_in_vain_is_told_why(void **state)
+{
+    (void)state;
+    struct oneib_error why;
+    feed.fresh = false;
+    requests.grant_wait_ms = 0;
+    assert_have_held(4, 0, false);
+    const struct oneib_answer answer = oneib_requests_answer(&requests, &peers[2]);
+    assert_int_equal(answer.kind, ONEIB_ANSWER_FAILED);
+    oneib_answer_error(&answer, &why);
+    assert_non_null(strstr(why.text, "VM 42 NIC 4: oneibd has not granted it"));
+    assert_non_null(strstr(why.text, "oneibd is asleep"));
+}
+
+static void a_release_waits_for_no_grant(void **state)
+{
+    (void)state;
+    struct oneib_error err;
+    feed.list.count = 0;
+    oneib_vfs_set_grants(requests.vfs, &feed.list, false, &err);
+    const struct oneib_request request = release_of(42, -1, 0);
+    assert_held(&request, false);
+    assert_int_equal(feed.wants, 0);
+}
+
+static struct oneib_request announcing(uint16_t flags)
+{
+    struct oneib_daemons daemons = {.count = 1, .items[0].address = "tcp://10.0.0.1:2633"};
+    struct oneib_request request = oneib_request_announcing(&daemons);
+    request.flags = flags;
+    return request;
+}
+
+static void root_alone_says_whom_to_trust(void **state)
+{
+    (void)state;
+    struct oneib_request request = announcing(0);
+    peers[2].who.uid = geteuid() + 1;
+    assert_held(&request, false);
+    assert_int_equal(next_answer(&peers[2]), ONEIB_ANSWER_END);
+    assert_false(feed.by_root);
+    assert_string_equal(feed.announced.items[0].address, "tcp://10.0.0.1:2633");
+    feed.announced.count = 0;
+    request = announcing(ONEIB_ANNOUNCE_TRUSTED);
+    assert_held(&request, false);
+    assert_int_equal(next_answer(&peers[2]), ONEIB_ANSWER_FAILED);
+    assert_int_equal(feed.announced.count, 0);
+    peers[2].who.uid = 0;
+    assert_held(&request, false);
+    assert_int_equal(next_answer(&peers[2]), ONEIB_ANSWER_END);
+    assert_true(feed.by_root);
+}
+
+static void who_may_only_look_announces_nothing(void **state)
+{
+    (void)state;
+    const struct oneib_request request = announcing(0);
+    peers[2].may_change = false;
+    assert_held(&request, false);
+    assert_int_equal(next_answer(&peers[2]), ONEIB_ANSWER_FAILED);
+    assert_int_equal(feed.announced.count, 0);
 }
 
 #define NODE(test) cmocka_unit_test_setup_teardown(test, begin, end)
@@ -298,6 +486,13 @@ int main(void)
         NODE(a_release_of_what_no_domain_has_named_does_not_wait),
         NODE(and_not_for_ever),
         NODE(who_has_asked_for_nothing_waits_for_nothing),
+        NODE(a_have_waits_for_its_grant_and_oneibd_is_told),
+        NODE(what_is_granted_for_another_network_is_waited_for_too),
+        NODE(an_old_list_is_waited_for_to_be_fresh),
+        NODE(who_waits_in_vain_is_told_why),
+        NODE(a_release_waits_for_no_grant),
+        NODE(root_alone_says_whom_to_trust),
+        NODE(who_may_only_look_announces_nothing),
     };
     tree_open();
     return tree_close(cmocka_run_group_tests(tests, NULL, NULL));

@@ -170,7 +170,6 @@ static struct oneib_request have(uint8_t nic_id)
     request.vm_id = 42;
     request.nic_id = nic_id;
     request.numa_node = -1;
-    request.pkey = 5;
     return request;
 }
 
@@ -186,7 +185,7 @@ static void must_have(struct oneib_client *client, uint8_t nic_id, uint8_t funct
 {
     struct oneib_vf_record record;
     const struct oneib_request request = have(nic_id);
-    if (oneib_client_have(client, &request, &record, &err) < 0)
+    if (oneib_client_have(client, &request, WAIT_MS, &record, &err) < 0)
         fail_msg("%s", err.text);
     assert_int_equal(record.nic_id, nic_id);
     assert_int_equal(record.vf.function, function);
@@ -261,7 +260,7 @@ static void a_refusal_comes_with_its_own_words(void **state)
     const struct oneib_request request = have(1);
     play(play_refusals);
     struct oneib_client *client = open_client();
-    assert_int_equal(oneib_client_have(client, &request, &record, &err), -1);
+    assert_int_equal(oneib_client_have(client, &request, WAIT_MS, &record, &err), -1);
     assert_string_equal(err.text, "no VF is free");
     assert_int_equal(err.code, ONEIB_ERROR_REFUSED);
     must_have(client, 1, 1);
@@ -299,7 +298,7 @@ static void assert_nonsense(player part, const char *words)
     const struct oneib_request request = have(1);
     play(part);
     struct oneib_client *client = open_client();
-    assert_int_equal(oneib_client_have(client, &request, &record, &err), -1);
+    assert_int_equal(oneib_client_have(client, &request, WAIT_MS, &record, &err), -1);
     assert_told(ONEIB_ERROR_PROTOCOL, words);
     oneib_client_close(client);
     assert_played();
@@ -344,7 +343,7 @@ static void one_that_is_not_let_in_is_told_why(void **state)
     play(play_full);
     struct oneib_client *client = open_client();
     assert_played();
-    assert_int_equal(oneib_client_have(client, &request, &record, &err), -1);
+    assert_int_equal(oneib_client_have(client, &request, WAIT_MS, &record, &err), -1);
     assert_string_equal(err.text, "too many callers");
     oneib_client_close(client);
 }

@@ -17,16 +17,24 @@ static struct oneib_error err;
 static struct oneib_request have(void)
 {
     struct oneib_request request = oneib_request_new(ONEIB_REQUEST_HAVE);
-    request.flags = ONEIB_HAVE_THIS_VF | ONEIB_HAVE_LIMITED;
+    request.flags = ONEIB_HAVE_DEFER_GUID;
     request.vm_id = 42;
     request.nic_id = 1;
     request.network_id = 7;
     request.numa_node = -1;
-    request.pkey = 5;
-    request.port = 1;
-    request.vf = (struct oneib_pci){0, 0x81, 0, 1};
-    strcpy(request.device, "mlx4_0");
     return request;
+}
+
+static struct oneib_request announce(void)
+{
+    struct oneib_daemons daemons = {.count = 2};
+    strcpy(daemons.items[0].address, "tcp://10.0.0.1:2633");
+    strcpy(daemons.items[1].address, "tcp://10.0.0.2:2633");
+    for (size_t i = 0; i < daemons.count; i++) {
+        memset(daemons.items[i].curve, (int)(3 * i + 1), ONEIB_PUBLIC_KEY_SIZE);
+        memset(daemons.items[i].sign, (int)(3 * i + 2), ONEIB_PUBLIC_KEY_SIZE);
+    }
+    return oneib_request_announcing(&daemons);
 }
 
 static struct oneib_request release(void)
@@ -72,10 +80,10 @@ static void assert_request_refused(const struct oneib_request *request, const ch
 {
     struct oneib_request bytes;
     oneib_request_pack(request, &bytes);
-    memcpy(bytes.device, request->device, sizeof bytes.device);
+    memcpy(bytes.daemons, request->daemons, sizeof bytes.daemons);
+    bytes.daemon_count = request->daemon_count;
     bytes.nic_id = request->nic_id;
     bytes.vm_id = request->vm_id;
-    bytes.pkey = request->pkey;
     bytes.vf.slot = request->vf.slot;
     bytes.vf.function = request->vf.function;
     assert_bytes_refused(&bytes, sizeof bytes, why);
@@ -86,10 +94,12 @@ static void every_kind_of_request_is_taken_as_it_was_made(void **state)
     (void)state;
     struct oneib_request request = have();
     assert_request_taken(&request);
-    strcpy(request.device, "");
-    request.port = 0;
-    request.pkey = 0;
+    request.numa_node = 1;
     request.flags = ONEIB_HAVE_ATTACH | ONEIB_HAVE_DEFER_GUID;
+    assert_request_taken(&request);
+    request = announce();
+    assert_request_taken(&request);
+    request.flags = ONEIB_ANNOUNCE_TRUSTED;
     assert_request_taken(&request);
     request = release();
     assert_request_taken(&request);
@@ -124,7 +134,7 @@ static void a_request_of_no_known_kind_is_refused(void **state)
     struct oneib_request request = have();
     request.kind = 0;
     assert_request_refused(&request, "kind");
-    request.kind = ONEIB_REQUEST_LIST + 1;
+    request.kind = ONEIB_REQUEST_ANNOUNCE + 1;
     assert_request_refused(&request, "kind");
     request.kind = UINT16_MAX;
     assert_request_refused(&request, "kind");
@@ -139,10 +149,13 @@ static void a_flag_that_the_kind_does_not_have_is_refused(void **state)
     request.flags = 0x8000;
     assert_request_refused(&request, "flag");
     request = release();
-    request.flags = ONEIB_HAVE_LIMITED;
+    request.flags = ONEIB_HAVE_ATTACH;
     assert_request_refused(&request, "flag");
     request = oneib_request_new(ONEIB_REQUEST_WAIT);
     request.flags = ONEIB_RELEASE_NIC_GONE;
+    assert_request_refused(&request, "flag");
+    request = have();
+    request.flags = ONEIB_ANNOUNCE_TRUSTED;
     assert_request_refused(&request, "flag");
 }
 
@@ -165,32 +178,40 @@ static void a_number_out_of_its_range_is_refused(void **state)
     REFUSED(have(), network_id, 0x80000000u, "network");
     REFUSED(have(), numa_node, -2, "NUMA");
     REFUSED(have(), numa_node, 32768, "NUMA");
-    REFUSED(have(), pkey, 0x7fff, "P_Key");
-    REFUSED(have(), pkey, 0x8005, "P_Key");
-    REFUSED(have(), port, 255, "port");
-    REFUSED(have(), device[0], '\0', "port");
-    REFUSED(have(), vf.slot, 32, "address");
-    REFUSED(have(), vf.function, 8, "address");
+    REFUSED(release_vf(), vf.slot, 32, "address");
     REFUSED(release_vf(), vf.function, 8, "address");
+    REFUSED(announce(), daemon_count, 0, "how many");
+    REFUSED(announce(), daemon_count, ONEIB_DAEMONS_MAX + 1, "how many");
 }
 
-static void an_adapter_s_name_is_one_and_ends(void **state)
+static void an_address_ends(void **state)
 {
     (void)state;
-    struct oneib_request request = have();
-    strcpy(request.device, "../mlx4_0");
-    assert_request_refused(&request, "name");
-    strcpy(request.device, "..");
-    assert_request_refused(&request, "name");
-    memset(request.device, 'x', sizeof request.device);
-    assert_request_refused(&request, "name");
+    struct oneib_request request = announce();
+    memset(request.daemons[1].address, 'x', sizeof request.daemons[1].address);
+    assert_request_refused(&request, "address");
+}
+
+static void what_is_announced_is_what_was_to_be(void **state)
+{
+    (void)state;
+    const struct oneib_request request = announce();
+    struct oneib_daemons daemons;
+    oneib_request_daemons(&request, &daemons);
+    assert_int_equal(daemons.count, 2);
+    assert_string_equal(daemons.items[1].address, "tcp://10.0.0.2:2633");
+    assert_int_equal(daemons.items[0].curve[31], 1);
+    assert_int_equal(daemons.items[1].sign[0], 5);
 }
 
 /* Wherever it is: a byte that means nothing to the kind is 0, padding too. */
 static void a_byte_that_the_kind_does_not_use_is_0(void **state)
 {
     (void)state;
-    struct oneib_request made[] = {have(), release(), release_vf(),
+    struct oneib_request made[] = {have(),
+                                   release(),
+                                   release_vf(),
+                                   announce(),
                                    oneib_request_new(ONEIB_REQUEST_WAIT),
                                    oneib_request_new(ONEIB_REQUEST_LIST)};
     for (size_t i = 0; i < sizeof made / sizeof *made; i++) {
@@ -208,18 +229,18 @@ static void a_byte_that_the_kind_does_not_use_is_0(void **state)
     }
     struct oneib_request packed, request = have();
     oneib_request_pack(&request, &packed);
-    packed.unused = 1;
-    assert_bytes_refused(&packed, sizeof packed, "where the message has nothing");
-    oneib_request_pack(&request, &packed);
-    packed.device[20] = 'x';
-    assert_bytes_refused(&packed, sizeof packed, "where the message has nothing");
-    request.flags = 0;
-    oneib_request_pack(&request, &packed);
     packed.vf.bus = 0x81;
+    assert_bytes_refused(&packed, sizeof packed, "where the message has nothing");
+    request = announce();
+    oneib_request_pack(&request, &packed);
+    packed.daemons[2].address[0] = 'x';
+    assert_bytes_refused(&packed, sizeof packed, "where the message has nothing");
+    oneib_request_pack(&request, &packed);
+    packed.daemons[0].address[100] = 'x';
     assert_bytes_refused(&packed, sizeof packed, "where the message has nothing");
     request = release();
     oneib_request_pack(&request, &packed);
-    packed.pkey = 5;
+    packed.network_id = 5;
     assert_bytes_refused(&packed, sizeof packed, "where the message has nothing");
     request = oneib_request_new(ONEIB_REQUEST_WAIT);
     oneib_request_pack(&request, &packed);
@@ -279,6 +300,33 @@ static struct oneib_answer domain(void)
     return answer;
 }
 
+static struct oneib_answer grant(void)
+{
+    struct oneib_answer answer = oneib_answer_new(ONEIB_ANSWER_GRANT);
+    answer.grant = (struct oneib_grant){
+        .vm_id = 42,
+        .network_id = 7,
+        .nic_id = 1,
+        .device = "mlx4_0",
+        .port = 1,
+        .pkey = 5,
+        .limited = true,
+        .has_vf = true,
+        .vf = {0, 0x81, 0, 1},
+        .guid = 0x0200030000002a01,
+        .may_set_guid = true,
+    };
+    return answer;
+}
+
+static struct oneib_answer follows(void)
+{
+    const struct oneib_error why = {.code = ONEIB_ERROR_TIMEOUT, .text = "not heard"};
+    struct oneib_answer answer = oneib_answer_with(ONEIB_ANSWER_FOLLOWS, &why);
+    answer.follows = (struct oneib_follows){true, true, 12000};
+    return answer;
+}
+
 static struct oneib_answer failed(void)
 {
     const struct oneib_error why = {.code = ONEIB_ERROR_REFUSED, .text = "no"};
@@ -320,6 +368,12 @@ static void every_kind_of_answer_is_taken_as_it_was_made(void **state)
     answer.domain.has_vf = false;
     answer.domain.vm_id = -1;
     assert_answer_taken(&answer);
+    answer = grant();
+    assert_answer_taken(&answer);
+    answer.grant.has_vf = false;
+    assert_answer_taken(&answer);
+    answer = follows();
+    assert_answer_taken(&answer);
     answer = failed();
     assert_answer_taken(&answer);
     answer = oneib_answer_new(ONEIB_ANSWER_END);
@@ -342,7 +396,7 @@ static void what_cannot_be_of_an_answer_is_refused(void **state)
     (void)state;
     ANSWER_REFUSED(record(), magic, 1, "begin as ours");
     ANSWER_REFUSED(record(), kind, 0, "kind");
-    ANSWER_REFUSED(record(), kind, ONEIB_ANSWER_END + 1, "kind");
+    ANSWER_REFUSED(record(), kind, ONEIB_ANSWER_FOLLOWS + 1, "kind");
     ANSWER_REFUSED(record(), record.vf.slot, 32, "address");
     ANSWER_REFUSED(record(), record.device[0], '\0', "name");
     ANSWER_REFUSED(record(), record.device[0], '/', "name");
@@ -360,6 +414,14 @@ static void what_cannot_be_of_an_answer_is_refused(void **state)
     ANSWER_REFUSED(domain(), domain.vm_id, (int64_t)INT32_MAX + 1, "VM");
     ANSWER_REFUSED(domain(), domain.vf.function, 8, "address");
     ANSWER_REFUSED(domain(), domain.name[20], 'x', "nothing");
+    ANSWER_REFUSED(grant(), grant.vm_id, 0x80000000u, "VM");
+    ANSWER_REFUSED(grant(), grant.network_id, 0x80000000u, "network");
+    ANSWER_REFUSED(grant(), grant.device[0], '/', "name");
+    ANSWER_REFUSED(grant(), grant.port, 255, "port");
+    ANSWER_REFUSED(grant(), grant.pkey, 0, "P_Key");
+    ANSWER_REFUSED(grant(), grant.pkey, 0x7fff, "P_Key");
+    ANSWER_REFUSED(grant(), grant.vf.slot, 32, "address");
+    ANSWER_REFUSED(follows(), grant.pkey, 5, "nothing");
     ANSWER_REFUSED(failed(), code, 0, "code");
     ANSWER_REFUSED(failed(), code, ONEIB_ERROR_REFUSED + 1, "code");
     ANSWER_REFUSED(failed(), text[ONEIB_MESSAGE_TEXT - 1], 'x', "nothing");
@@ -384,9 +446,18 @@ static void a_bool_that_is_neither_is_refused(void **state)
     static const size_t places[] = {offsetof(struct oneib_answer, record.limited),
                                     offsetof(struct oneib_answer, record.in_domain),
                                     offsetof(struct oneib_answer, domain.running),
-                                    offsetof(struct oneib_answer, domain.has_vf)};
+                                    offsetof(struct oneib_answer, domain.has_vf),
+                                    offsetof(struct oneib_answer, grant.limited),
+                                    offsetof(struct oneib_answer, grant.has_vf),
+                                    offsetof(struct oneib_answer, grant.may_set_guid),
+                                    offsetof(struct oneib_answer, follows.has_list),
+                                    offsetof(struct oneib_answer, follows.fresh)};
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-        struct oneib_answer packed, made = i < 2 ? record() : domain();
+        struct oneib_answer packed;
+        struct oneib_answer made = i < 2   ? record()
+                                   : i < 4 ? domain()
+                                   : i < 7 ? grant()
+                                           : follows();
         oneib_answer_pack(&made, &packed);
         ((unsigned char *)&packed)[places[i]] = 2;
         assert_answer_bytes_refused(&packed, sizeof packed, "yes or no");
@@ -417,7 +488,8 @@ int main(void)
         cmocka_unit_test(a_request_of_no_known_kind_is_refused),
         cmocka_unit_test(a_flag_that_the_kind_does_not_have_is_refused),
         cmocka_unit_test(a_number_out_of_its_range_is_refused),
-        cmocka_unit_test(an_adapter_s_name_is_one_and_ends),
+        cmocka_unit_test(an_address_ends),
+        cmocka_unit_test(what_is_announced_is_what_was_to_be),
         cmocka_unit_test(a_byte_that_the_kind_does_not_use_is_0),
         cmocka_unit_test(packing_leaves_nothing_of_the_sender_s_memory),
         cmocka_unit_test(every_kind_of_answer_is_taken_as_it_was_made),

@@ -35,14 +35,13 @@ static int end(void **state)
     return 0;
 }
 
-static struct oneib_request have(uint8_t nic_id, uint16_t pkey)
+static struct oneib_request have(uint8_t nic_id)
 {
     struct oneib_request request = oneib_request_new(ONEIB_REQUEST_HAVE);
     request.vm_id = 42;
     request.nic_id = nic_id;
     request.network_id = 7;
     request.numa_node = -1;
-    request.pkey = pkey;
     return request;
 }
 
@@ -57,7 +56,7 @@ static struct oneib_request release_of(int32_t nic_id)
 static struct oneib_vf_record must_have(const struct oneib_request *request)
 {
     struct oneib_vf_record record = {0};
-    if (oneib_client_have(client, request, &record, &err) < 0)
+    if (oneib_client_have(client, request, 0, &record, &err) < 0)
         fail_msg("%s", err.text);
     return record;
 }
@@ -85,15 +84,13 @@ static void assert_calls(const char *expected)
 static void it_gives_and_takes_and_notes_what_it_was_asked(void **state)
 {
     (void)state;
-    struct oneib_request request = have(1, 5);
+    struct oneib_request request = have(1);
     assert_int_equal(must_have(&request).stage, ONEIB_VF_OPEN);
-    request = have(2, 0);
-    request.flags = ONEIB_HAVE_THIS_VF | ONEIB_HAVE_DEFER_GUID | ONEIB_HAVE_ATTACH;
-    request.vf = (struct oneib_pci){0, 0x82, 0, 3};
-    request.port = 2;
-    strcpy(request.device, "mlx5_0");
+    request = have(2);
+    request.flags = ONEIB_HAVE_DEFER_GUID | ONEIB_HAVE_ATTACH;
+    tree_write("42 2 0x0006 0000:82:00.3", "/grants");
     const struct oneib_vf_record record = must_have(&request);
-    assert_int_equal(record.stage, ONEIB_VF_CLOSED);
+    assert_int_equal(record.pkey, 6);
     assert_int_equal(record.guid, ONEIB_VF_GUID_DEFERRED);
     assert_int_equal(record.vf.bus, 0x82);
     assert_int_equal(oneib_client_wait(client, 0, &err), 0);
@@ -105,9 +102,8 @@ static void it_gives_and_takes_and_notes_what_it_was_asked(void **state)
     assert_int_equal(list.table.count, 1);
     assert_true(list.domains_known);
     oneib_service_list_clear(&list);
-    assert_calls("have --vm 42 --nic 1 --pkey 0x0005 --network 7\n"
-                 "have --vm 42 --nic 2 --no-pkey --device mlx5_0:2 --vf 0000:82:00.3 --defer-guid "
-                 "--attach --network 7\n"
+    assert_calls("have --vm 42 --nic 1 --network 7\n"
+                 "have --vm 42 --nic 2 --defer-guid --attach --network 7\n"
                  "wait\n"
                  "release --vm 42 --nic 1 --nic-gone\n"
                  "list\n");
@@ -117,11 +113,11 @@ static void it_refuses_what_it_is_told_to(void **state)
 {
     (void)state;
     struct oneib_vf_record record;
-    struct oneib_request request = have(1, 5);
+    struct oneib_request request = have(1);
     tree_write("--nic 1 ", "/refuse");
-    assert_int_equal(oneib_client_have(client, &request, &record, &err), -1);
+    assert_int_equal(oneib_client_have(client, &request, 0, &record, &err), -1);
     assert_string_equal(err.text, "the stand-in refuses");
-    request = have(2, 5);
+    request = have(2);
     must_have(&request);
     tree_write("wait", "/refuse");
     assert_int_equal(oneib_client_wait(client, 0, &err), -1);
@@ -132,7 +128,7 @@ static void it_tells_of_the_domains_that_a_file_has(void **state)
 {
     (void)state;
     struct oneib_service_list list;
-    const struct oneib_request request = have(1, 5), release = release_of(-1);
+    const struct oneib_request request = have(1), release = release_of(-1);
     must_have(&request);
     tree_write("running one-42 0000:81:00.3 0000:81:00.4\ndefined mine", "/domains");
     assert_int_equal(oneib_client_list(&list, &err), 0);

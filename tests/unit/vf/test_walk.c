@@ -96,11 +96,8 @@ static void grant_what_is_asked(const struct oneib_request *request)
 
 static struct oneib_request any_have(void)
 {
-    static const uint16_t flags[] = {0,
-                                     0,
-                                     ONEIB_HAVE_ATTACH,
-                                     ONEIB_HAVE_ATTACH | ONEIB_HAVE_DEFER_GUID,
-                                     ONEIB_HAVE_DEFER_GUID};
+    static const uint16_t flags[] = {
+        0, 0, ONEIB_HAVE_ATTACH, ONEIB_HAVE_ATTACH | ONEIB_HAVE_DEFER_GUID, ONEIB_HAVE_DEFER_GUID};
     struct wanted wanted = wanted_of(any(VMS), (uint8_t)any(NICS), KEY);
     wanted.request.flags = flags[any(sizeof flags / sizeof *flags)];
     wanted.request.network_id = NETWORK + any(2);
@@ -343,8 +340,7 @@ static void assert_is_granted(unsigned vf)
     const struct oneib_vf_record *record = oneib_vf_table_of_vf(&vfs->table, &pci);
     if (open_index(&hca, vf, 1) <= 0)
         return;
-    const struct oneib_grant *grant =
-        oneib_grant_list_find(&grants, record->vm_id, record->nic_id);
+    const struct oneib_grant *grant = oneib_grant_list_find(&grants, record->vm_id, record->nic_id);
     if (!grant || !oneib_grant_allows(grant, record))
         fail_msg("VF %u is open for VM %u NIC %u, and that is not granted", vf, record->vm_id,
                  record->nic_id);

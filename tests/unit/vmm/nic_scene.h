@@ -90,8 +90,6 @@ static inline struct oneib_node_nic *add_nic(uint8_t nic_id)
     *nic = (struct oneib_node_nic){
         .nic_id = nic_id,
         .network_id = 7,
-        .key_state = ONEIB_KEY_VALID,
-        .pkey = KEY,
         .ipv4 = address_of(nic_id),
     };
     snprintf(nic->mac, sizeof nic->mac, "02:00:0a:14:00:%02x", (10U + nic_id) & 0xff);

@@ -34,7 +34,6 @@ static void a_nic_that_nobody_would_attach_can_be_detached(void **state)
     (void)state;
     struct oneib_node_nic *nic = begin_detach();
     nic->bridged = nic->faulty = true;
-    nic->key_state = ONEIB_KEY_MISSING;
     assert_detached();
     assert_has_neither(NIC);
 }

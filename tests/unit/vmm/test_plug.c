@@ -421,8 +421,8 @@ static void what_was_closed_with_its_domain_is_asked_for_before_it_goes_in(void 
     set_records(ONEIB_VF_ENDED, true);
     assert_int_equal(put_in(NULL), 0);
     assert_shape(BOTH_IN);
-    assert_int_equal(service_calls("have 42/1 net 7 key 5"), 1);
-    assert_int_equal(service_calls("have 42/2 net 7 key 5"), 1);
+    assert_int_equal(service_calls("have 42/1 net 7"), 1);
+    assert_int_equal(service_calls("have 42/2 net 7"), 1);
     assert_int_equal(put_in(NULL), 0);
     assert_int_equal(service_calls(""), 2);
 }

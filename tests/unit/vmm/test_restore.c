@@ -136,8 +136,8 @@ static void a_vm_gets_its_guids_before_it_runs_and_its_vfs_then(void **state)
 {
     (void)state;
     assert_restored(BOTH_IN);
-    assert_int_equal(service_calls("have 42/1 net 7 key 5"), 1);
-    assert_int_equal(service_calls("have 42/2 net 7 key 5"), 1);
+    assert_int_equal(service_calls("have 42/1 net 7"), 1);
+    assert_int_equal(service_calls("have 42/2 net 7"), 1);
     assert_int_equal(service_calls("release"), 0);
     assert_order("stock restore", "attach " DOMAIN " " VF_ALIAS_1);
     assert_int_equal(tunings, 0);
