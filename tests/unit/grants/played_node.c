@@ -3,6 +3,7 @@
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <zmq.h>
 
 static void require(bool held, const char *what)
@@ -49,20 +50,38 @@ static void set(void *socket, int name, const void *value, size_t size)
     require(zmq_setsockopt(socket, name, value, size) == 0, "its socket's options");
 }
 
-void played_node_connect(struct played_node *node, const char *address,
-                         const struct oneib_curve_pair *pair,
-                         const uint8_t server[ONEIB_PUBLIC_KEY_SIZE])
+static void set_keys(struct played_node *node, const uint8_t server[ONEIB_PUBLIC_KEY_SIZE])
+{
+    const struct oneib_curve_pair *pair = &node->pair;
+    set(node->socket, ZMQ_CURVE_SERVERKEY, server, ONEIB_PUBLIC_KEY_SIZE);
+    set(node->socket, ZMQ_CURVE_PUBLICKEY, pair->public, sizeof pair->public);
+    set(node->socket, ZMQ_CURVE_SECRETKEY, pair->secret, sizeof pair->secret);
+}
+
+void played_node_connect_as(struct played_node *node, const char *address, const char *name,
+                            const struct oneib_curve_pair *pair,
+                            const uint8_t server[ONEIB_PUBLIC_KEY_SIZE])
 {
     const int no_linger = 0, interval_ms = 20;
-    *node = (struct played_node){.pair = *pair, .context = use_context()};
+    *node = (struct played_node){.context = use_context()};
     node->socket = node->context ? zmq_socket(node->context, ZMQ_DEALER) : NULL;
     require(node->socket != NULL, "its socket");
     set(node->socket, ZMQ_LINGER, &no_linger, sizeof no_linger);
     set(node->socket, ZMQ_RECONNECT_IVL, &interval_ms, sizeof interval_ms);
-    set(node->socket, ZMQ_CURVE_SERVERKEY, server, ONEIB_PUBLIC_KEY_SIZE);
-    set(node->socket, ZMQ_CURVE_PUBLICKEY, pair->public, sizeof pair->public);
-    set(node->socket, ZMQ_CURVE_SECRETKEY, pair->secret, sizeof pair->secret);
+    if (name)
+        set(node->socket, ZMQ_ROUTING_ID, name, strlen(name));
+    if (pair) {
+        node->pair = *pair;
+        set_keys(node, server);
+    }
     require(zmq_connect(node->socket, address) == 0, "its address");
+}
+
+void played_node_connect(struct played_node *node, const char *address,
+                         const struct oneib_curve_pair *pair,
+                         const uint8_t server[ONEIB_PUBLIC_KEY_SIZE])
+{
+    played_node_connect_as(node, address, NULL, pair, server);
 }
 
 void played_node_close(struct played_node *node)

@@ -21,6 +21,10 @@ struct oneib_sign_pair played_sign_pair(void);
 void played_node_connect(struct played_node *node, const char *address,
                          const struct oneib_curve_pair *pair,
                          const uint8_t server[ONEIB_PUBLIC_KEY_SIZE]);
+/* The same, calling itself by `name` (a routing id); without CURVE when `pair` is NULL. */
+void played_node_connect_as(struct played_node *node, const char *address, const char *name,
+                            const struct oneib_curve_pair *pair,
+                            const uint8_t server[ONEIB_PUBLIC_KEY_SIZE]);
 void played_node_close(struct played_node *node);
 
 /* False when it would wait. */

@@ -221,6 +221,32 @@ static void who_expects_another_daemon_is_not_heard(void **state)
     expect_nothing();
 }
 
+static void who_proves_no_key_is_not_heard(void **state)
+{
+    (void)state;
+    admit(3);
+    played_node_connect_as(&nodes[0], address, NULL, NULL, NULL);
+    say_challenge(0, 1);
+    expect_nothing();
+}
+
+/* What is for the one does not go to the other, whatever that calls itself. */
+static void who_calls_itself_as_another_does_takes_nothing_from_it(void **state)
+{
+    (void)state;
+    admit(2);
+    played_node_connect_as(&nodes[0], address, "x", &pairs[0], daemon_curve.public);
+    say_challenge(0, 1);
+    expect_challenge(0, 1);
+    played_node_connect_as(&nodes[1], address, "x", &pairs[1], daemon_curve.public);
+    say_challenge(1, 2);
+    expect_nothing();
+    assert_false(send_life(1, 2));
+    assert_true(send_life(0, 3));
+    expect_life(0, 3);
+    assert_false(played_node_hear(&nodes[1], daemon_sign.public, &message, LONG_MS));
+}
+
 static void a_key_that_is_admitted_no_more_is_heard_no_longer(void **state)
 {
     (void)state;
@@ -500,6 +526,8 @@ int main(void)
         EACH(before_any_is_admitted_nobody_is_heard),
         EACH(who_has_another_secret_than_the_keys_is_not_heard),
         EACH(who_expects_another_daemon_is_not_heard),
+        EACH(who_proves_no_key_is_not_heard),
+        EACH(who_calls_itself_as_another_does_takes_nothing_from_it),
         EACH(a_key_that_is_admitted_no_more_is_heard_no_longer),
         EACH(a_key_that_stays_admitted_keeps_its_connection),
         EACH(a_key_that_is_named_twice_is_one),
