@@ -312,13 +312,20 @@ static void a_migration_adds_one_host_and_then_removes_the_other(void **state)
     assert_non_null(strstr(said(0), ": migrated to host \"node2\"; gone from the port"));
 }
 
+/* What the ledger says from now on. */
+static void change_key(struct scene *scene, size_t network, oneib_pkey pkey)
+{
+    scene->cloud.networks[network].pkey = pkey;
+    oneib_ledger_clear(&scene->ledger);
+}
+
 static void another_key_is_a_removal_and_an_addition(void **state)
 {
     struct scene *scene = *state;
     red_on(1);
     add_nic(scene, 10, 0, RED, 1);
     settle();
-    scene->cloud.networks[0].pkey = 0x0101;
+    change_key(scene, 0, 0x0101);
     reconcile();
     ASSERT_NEWS(2);
     assert_non_null(strstr(said(0), "member removed: network 4 \"red\" 0x0100 full"));
@@ -357,14 +364,14 @@ static void a_refusal_is_said_when_it_comes_and_when_it_goes(void **state)
     reconcile();
     ASSERT_NEWS(0);
     turn_over();
-    scene->cloud.networks[1].pkey = 0x0105;
+    change_key(scene, 1, 0x0105);
     claim(nic_of(10, 0), 0x0105);
     reconcile();
     ASSERT_NEWS(1);
     assert_non_null(strstr(said(0), "member added: network 5 0x0105 full"));
     assert_non_null(strstr(said(0), ": was refused before, key-conflict; in force"));
     turn_over();
-    scene->cloud.networks[1].pkey = RED_KEY;
+    change_key(scene, 1, RED_KEY);
     claim(nic_of(10, 0), RED_KEY);
     reconcile();
     ASSERT_NEWS(1);
