@@ -28,14 +28,17 @@ static bool is_one_of(const char *bytes, size_t length, const char *allowed)
     return length > 0;
 }
 
-/* A name, an IPv4 address, or an IPv6 address in brackets. */
+#define LETTERS_AND_DIGITS "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+/* A name, an IPv4 address, or an IPv6 address in brackets: what libzmq refuses would keep a node
+ * from all of its daemons. */
 static bool is_host(const char *bytes, size_t length)
 {
     if (length > 2 && bytes[0] == '[')
         return bytes[length - 1] == ']' &&
                is_one_of(bytes + 1, length - 2, "0123456789abcdefABCDEF:.");
-    return is_one_of(bytes, length,
-                     "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-");
+    return length > 0 && is_one_of(bytes, 1, LETTERS_AND_DIGITS) &&
+           is_one_of(bytes, length, LETTERS_AND_DIGITS ".-");
 }
 
 /* Where the port begins, behind the last colon; NULL: there is none. */
