@@ -4,6 +4,7 @@
 #include "grants/server.h"
 #include "oneib-node/oneib-grants/message.h"
 #include "played_node.h"
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <spawn.h>
@@ -11,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -20,6 +22,8 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+
+#include "../../skip.h"
 
 #define SOON_MS 20000 /* what is awaited comes before; a busy machine is slow */
 #define LONG_MS 300   /* what must not come has not come after that */
@@ -420,6 +424,24 @@ static void expect_failure(const char *words)
     assert_int_equal(exit_status(), 3);
 }
 
+/* It has the node's secret key, and oneib-domains is the same user's. What is not to be dumped is
+ * root's in /proc. */
+static void its_memory_is_nobodys_to_read(void **state)
+{
+    (void)state;
+    char path[64];
+    struct stat status;
+    if (geteuid() == 0)
+        skip_because("what root starts is root's in any case");
+    start_daemon(&daemons[0]);
+    introduce(1);
+    wait_for(ONEIB_RELAY_CONNECTED, 0);
+    snprintf(path, sizeof path, "/proc/%d/mem", (int)program);
+    assert_int_equal(stat(path, &status), 0);
+    assert_int_equal(status.st_uid, 0);
+    assert_int_equal(open(path, O_RDONLY | O_CLOEXEC), -1);
+}
+
 static void an_order_before_the_first_ends_it(void **state)
 {
     (void)state;
@@ -504,6 +526,7 @@ int main(void)
         EACH(one_with_another_key_is_not_believed_to_be_oneibd),
         EACH(one_that_speaks_something_else_is_not_believed_to_be_oneibd),
         EACH(it_ends_with_its_socket),
+        EACH(its_memory_is_nobodys_to_read),
         EACH(an_order_before_the_first_ends_it),
         EACH(a_second_setup_ends_it),
         EACH(an_order_for_a_daemon_that_there_is_not_ends_it),
