@@ -80,6 +80,7 @@ struct oneib_daemon {
     double looked_ms;  /* when oned was last asked whether something is new, and answered */
     double granted_ms; /* when grants were computed last */
     size_t cut_off;    /* hosts that were named as cut off then */
+    bool gated;        /* view.desired.table lacks, or still has, what waits for nodes */
     bool has_heard;    /* nodes have had time to report since the start */
     struct oneib_leaves leaves;
     uint64_t leaves_of;                  /* fingerprint of what they were asked for */

@@ -350,7 +350,8 @@ static int gate(struct oneib_daemon *daemon, const struct oneib_grants *grants,
     int status = oneib_gate_compute(&input, &gate, err);
     free(views.items);
     if (status == 0) {
-        daemon->nodes.awaited = gate.kept + gate.withheld > 0 || waits_for_guid(grants);
+        daemon->gated = gate.kept + gate.withheld > 0;
+        daemon->nodes.awaited = daemon->gated || waits_for_guid(grants);
         status = oneib_view_write_only(view, &gate.table, err);
     }
     oneib_gate_clear(&gate);

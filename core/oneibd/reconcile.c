@@ -49,7 +49,8 @@ static void follow_trail(struct oneib_daemon *daemon, const struct oneib_changes
                          bool fresh)
 {
     struct oneib_error failure;
-    if (oneib_trail_follow(&daemon->trail, &daemon->view, changes, fresh, &failure) < 0)
+    if (oneib_trail_follow(&daemon->trail, &daemon->view, changes, fresh, daemon->gated, &failure) <
+        0)
         oneib_daemon_complain(daemon, &failure);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "oneibd/trail.h"
 #include "base/log.h"
+#include "oneibd/postpone.h"
 
 static void say_item(const struct oneib_cloud *cloud, const struct oneib_news_item *item,
                      bool fresh)
@@ -47,13 +48,18 @@ static int find_news(struct oneib_trail *trail, const struct oneib_view *view,
 }
 
 int oneib_trail_follow(struct oneib_trail *trail, const struct oneib_view *view,
-                       const struct oneib_changes *changes, bool fresh, struct oneib_error *err)
+                       const struct oneib_changes *changes, bool fresh, bool gated,
+                       struct oneib_error *err)
 {
     struct oneib_roster now;
     struct oneib_news news = {0};
     if (oneib_roster_make(&view->cloud, &view->desired, &now, err) < 0)
         return -1;
-    const int status = find_news(trail, view, changes, &now, &news, err);
+    int status = 0;
+    if (trail->begun && gated)
+        status = oneib_roster_postpone(&trail->roster, &view->desired.table, &now, err);
+    if (status == 0)
+        status = find_news(trail, view, changes, &now, &news, err);
     if (status == 0) {
         say(&view->cloud, &news, fresh);
         oneib_roster_clear(&trail->roster);

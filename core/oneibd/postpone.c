@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "oneibd/postpone.h"
+#include <stdlib.h>
+
+/* ---- who has which entry ------------------------------------------------------------------- */
+
+/* Of a cluster: the default partition comes first, and all others by key. */
+static const struct oneib_partition *partition_of(const struct oneib_partition_table *table,
+                                                  oneib_pkey pkey)
+{
+    size_t low = table->count > 0 && table->items[0].pkey == ONEIB_PKEY_DEFAULT;
+    size_t high = table->count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (table->items[middle].pkey < pkey)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < table->count && table->items[low].pkey == pkey ? &table->items[low] : NULL;
+}
+
+static int compare_members(const void *a, const void *b)
+{
+    return oneib_member_compare(a, b);
+}
+
+static bool is_written(const struct oneib_partition_table *written,
+                       const struct oneib_roster_line *line)
+{
+    const struct oneib_member wanted = {.guid = line->member, .kind = ONEIB_MEMBER_GUID};
+    const struct oneib_partition *partition = partition_of(written, line->pkey);
+    return partition && partition->member_count > 0 &&
+           bsearch(&wanted, partition->members, partition->member_count, sizeof wanted,
+                   compare_members);
+}
+
+/* An entry of a port's table. */
+struct entry {
+    oneib_guid member;
+    oneib_pkey pkey;
+};
+
+static int compare_entries(const void *left, const void *right)
+{
+    const struct entry *a = left, *b = right;
+    if (a->member != b->member)
+        return a->member < b->member ? -1 : 1;
+    return (a->pkey > b->pkey) - (a->pkey < b->pkey);
+}
+
+struct entries {
+    struct entry *items; /* owned; sorted */
+    size_t count;
+};
+
+static bool has_entry(const struct oneib_roster_line *line)
+{
+    return oneib_roster_is_member(line) && line->member != 0;
+}
+
+static struct entry entry_of(const struct oneib_roster_line *line)
+{
+    return (struct entry){line->member, line->pkey};
+}
+
+static int collect(const struct oneib_roster *roster, struct entries *entries,
+                   struct oneib_error *err)
+{
+    entries->count = 0;
+    entries->items = calloc(roster->count + 1, sizeof *entries->items);
+    if (!entries->items)
+        return oneib_fail_memory(err);
+    for (size_t i = 0; i < roster->count; i++)
+        if (has_entry(&roster->lines[i]))
+            entries->items[entries->count++] = entry_of(&roster->lines[i]);
+    qsort(entries->items, entries->count, sizeof *entries->items, compare_entries);
+    return 0;
+}
+
+static bool is_somebodys(const struct entries *entries, const struct oneib_roster_line *line)
+{
+    const struct entry wanted = entry_of(line);
+    return bsearch(&wanted, entries->items, entries->count, sizeof wanted, compare_entries);
+}
+
+/* ---- merging ------------------------------------------------------------------------------- */
+
+struct merge {
+    const struct oneib_partition_table *written;
+    struct entries now;
+    struct oneib_roster_line *lines; /* owned: the result */
+    size_t count;
+};
+
+static void add_left(struct merge *merge, const struct oneib_roster_line *before)
+{
+    if (has_entry(before) && is_written(merge->written, before) &&
+        !is_somebodys(&merge->now, before))
+        merge->lines[merge->count++] = *before;
+}
+
+/* before: NULL when it is new. */
+static void add_there(struct merge *merge, const struct oneib_roster_line *before,
+                      const struct oneib_roster_line *now)
+{
+    if (!has_entry(now) || is_written(merge->written, now))
+        merge->lines[merge->count++] = *now;
+    else if (before)
+        merge->lines[merge->count++] = *before;
+}
+
+static void merge_rosters(struct merge *merge, const struct oneib_roster *before,
+                          const struct oneib_roster *now)
+{
+    size_t i = 0, j = 0;
+    while (i < before->count || j < now->count) {
+        const int order = i == before->count ? 1
+                          : j == now->count
+                              ? -1
+                              : oneib_roster_compare(&before->lines[i], &now->lines[j]);
+        if (order < 0)
+            add_left(merge, &before->lines[i]);
+        else
+            add_there(merge, order == 0 ? &before->lines[i] : NULL, &now->lines[j]);
+        i += order <= 0;
+        j += order >= 0;
+    }
+}
+
+int oneib_roster_postpone(const struct oneib_roster *before,
+                          const struct oneib_partition_table *written, struct oneib_roster *now,
+                          struct oneib_error *err)
+{
+    struct merge merge = {.written = written};
+    if (collect(now, &merge.now, err) < 0)
+        return -1;
+    merge.lines = calloc(before->count + now->count + 1, sizeof *merge.lines);
+    if (merge.lines) {
+        merge_rosters(&merge, before, now);
+        free(now->lines);
+        now->lines = merge.lines;
+        now->count = merge.count;
+    }
+    free(merge.now.items);
+    return merge.lines ? 0 : oneib_fail_memory(err);
+}

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "oneibd/postpone.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+// clang-format off
+#include <cmocka.h>
+// clang-format on
+
+static struct oneib_error err;
+static struct oneib_roster before, now;
+static struct oneib_partition_table written;
+
+static int begin(void **state)
+{
+    (void)state;
+    before.lines = calloc(4, sizeof *before.lines);
+    now.lines = calloc(4, sizeof *now.lines);
+    struct oneib_partition *partition = oneib_partition_table_add(&written, &err);
+    assert_non_null(partition);
+    partition->pkey = ONEIB_PKEY_DEFAULT;
+    return before.lines && now.lines ? 0 : -1;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    oneib_roster_clear(&before);
+    oneib_roster_clear(&now);
+    oneib_partition_table_clear(&written);
+    return 0;
+}
+
+static void add(struct oneib_roster *roster, uint32_t vm, oneib_guid port, oneib_pkey pkey)
+{
+    roster->lines[roster->count++] = (struct oneib_roster_line){
+        .port = port, .member = port, .vm_id = vm, .pkey = pkey, .verdict = ONEIB_VERDICT_MEMBER};
+}
+
+static void write_entry(oneib_guid port, oneib_pkey pkey)
+{
+    struct oneib_partition *partition = oneib_partition_table_add(&written, &err);
+    assert_non_null(partition);
+    partition->pkey = pkey;
+    const struct oneib_member member = {.guid = port, .kind = ONEIB_MEMBER_GUID};
+    assert_int_equal(oneib_partition_add_member(partition, member, &err), 0);
+}
+
+static void postpone(void)
+{
+    oneib_partition_table_sort(&written);
+    assert_int_equal(oneib_roster_postpone(&before, &written, &now, &err), 0);
+}
+
+static void who_has_left_stays_while_the_entry_does(void **state)
+{
+    (void)state;
+    add(&before, 1, 0x11, 5);
+    add(&before, 2, 0x12, 6);
+    write_entry(0x11, 5);
+    postpone();
+    assert_int_equal(now.count, 1);
+    assert_int_equal(now.lines[0].vm_id, 1);
+}
+
+static void who_has_left_leaves_when_another_has_the_entry(void **state)
+{
+    (void)state;
+    add(&before, 1, 0x11, 5);
+    add(&before, 2, 0x11, 5);
+    add(&now, 2, 0x11, 5);
+    write_entry(0x11, 5);
+    postpone();
+    assert_int_equal(now.count, 1);
+    assert_int_equal(now.lines[0].vm_id, 2);
+}
+
+static void who_has_come_is_there_with_the_entry(void **state)
+{
+    (void)state;
+    add(&now, 1, 0x11, 5);
+    add(&now, 2, 0x12, 5);
+    write_entry(0x12, 5);
+    postpone();
+    assert_int_equal(now.count, 1);
+    assert_int_equal(now.lines[0].vm_id, 2);
+}
+
+static void whose_key_changes_has_the_old_one_until_the_new_one_is_written(void **state)
+{
+    (void)state;
+    add(&before, 1, 0x11, 5);
+    add(&now, 1, 0x11, 6);
+    write_entry(0x11, 5);
+    postpone();
+    assert_int_equal(now.count, 1);
+    assert_int_equal(now.lines[0].pkey, 5);
+}
+
+static void who_is_refused_is_no_entry(void **state)
+{
+    (void)state;
+    add(&before, 1, 0x11, 5);
+    add(&now, 1, 0x11, 5);
+    now.lines[0].verdict = ONEIB_VERDICT_NO_KEY;
+    postpone();
+    assert_int_equal(now.count, 1);
+    assert_int_equal(now.lines[0].verdict, ONEIB_VERDICT_NO_KEY);
+}
+
+#define test(name) cmocka_unit_test_setup_teardown(name, begin, end)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        test(who_has_left_stays_while_the_entry_does),
+        test(who_has_left_leaves_when_another_has_the_entry),
+        test(who_has_come_is_there_with_the_entry),
+        test(whose_key_changes_has_the_old_one_until_the_new_one_is_written),
+        test(who_is_refused_is_no_entry),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
