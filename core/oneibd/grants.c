@@ -9,6 +9,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 /* At the start: how long nodes have time to say which lists they follow and what they have. */
 #define FIRST_REPORTS_MS 2000.0
@@ -126,15 +127,67 @@ double oneib_daemon_grants_wait(const struct oneib_daemon *daemon, double otherw
 
 /* ---- who is believed ----------------------------------------------------------------------- */
 
+static bool is_anybody_new(const struct oneib_identities *identities)
+{
+    for (size_t i = 0; i < identities->count; i++)
+        if (!identities->items[i].is_pinned)
+            return true;
+    return false;
+}
+
+static int add_pins(const struct oneib_identities *identities, struct oneib_ledger *ledger,
+                    struct oneib_error *err)
+{
+    for (size_t i = 0; i < identities->count; i++) {
+        const struct oneib_identity *identity = &identities->items[i];
+        struct oneib_ledger_host host = {.host_id = identity->host_id, .since = time(NULL)};
+        memcpy(host.key, identity->key, sizeof host.key);
+        if (!identity->is_pinned && oneib_ledger_pin(ledger, &host, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int write_ledger(struct oneib_daemon *daemon, const struct oneib_ledger *next,
+                        struct oneib_error *err)
+{
+    oneib_signals_allow();
+    const int status = oneib_ledger_write(daemon->one, &daemon->view.kept, next, err);
+    oneib_signals_block();
+    daemon->ledger_is_due |= status < 0;
+    return status < 0 ? oneib_wrap(err, "writing down by which key hosts are known") : 0;
+}
+
+/* The first key of a host is the one that it is known by from now on. One that cannot be written
+ * down is believed all the same, for now. */
+static void pin(struct oneib_daemon *daemon, struct oneib_identities *identities)
+{
+    struct oneib_ledger next = {0};
+    struct oneib_error failure;
+    if (!daemon->config.one.writer || daemon->view.ledger_lost || !is_anybody_new(identities))
+        return;
+    int status = oneib_ledger_copy(&daemon->view.kept.ledger, &next, &failure);
+    if (status == 0)
+        status = add_pins(identities, &next, &failure);
+    if (status == 0)
+        status = write_ledger(daemon, &next, &failure);
+    if (status < 0)
+        oneib_daemon_complain(daemon, &failure);
+    for (size_t i = 0; status == 0 && i < identities->count; i++)
+        identities->items[i].is_pinned = true;
+    oneib_ledger_clear(&next);
+}
+
 static int believe(struct oneib_daemon *daemon, struct oneib_error *err)
 {
     struct oneib_identities identities;
-    if (oneib_identities_find(&daemon->view.cloud, NULL, &identities, &daemon->grant_findings,
-                              err) < 0)
+    if (oneib_identities_find(&daemon->view.cloud, oneib_view_ledger(&daemon->view), &identities,
+                              &daemon->grant_findings, err) < 0)
         return -1;
     int status = 0;
+    pin(daemon, &identities);
     const bool first = !daemon->has_heard; /* then the post waits to be told, whoever it is */
-    if (first || !oneib_identities_equal(&identities, &daemon->identities)) {
+    if (status == 0 && (first || !oneib_identities_equal(&identities, &daemon->identities))) {
         status = oneib_nodes_believe(&daemon->nodes, &identities, oneib_now_ms(), err);
         if (status == 0)
             status = oneib_post_admit(daemon->post, &identities, err);
@@ -190,15 +243,10 @@ struct views {
     size_t count;
 };
 
-/*
- * FOR NOW: nodes are not told yet what they may open, and do not report. So a host whose service
- * has no key has no gate: it counts as one that has nothing, and has said so. To be removed when
- * nodes demand grants: then such a host is UNHEARD, and nothing is added at its ports.
- */
-static struct oneib_node_view without_gate(uint32_t host_id)
+/* A host whose service has no key that is believed: nobody knows what it has open. */
+static struct oneib_node_view nothing_known(uint32_t host_id)
 {
-    return (struct oneib_node_view){
-        .host_id = host_id, .state = ONEIB_NODE_FOLLOWS, .table_known = true};
+    return (struct oneib_node_view){.host_id = host_id, .state = ONEIB_NODE_UNHEARD};
 }
 
 static int look_at_nodes(struct oneib_daemon *daemon, struct views *views, struct oneib_error *err)
@@ -214,7 +262,7 @@ static int look_at_nodes(struct oneib_daemon *daemon, struct views *views, struc
     for (size_t i = 0; i < cloud->host_count; i++) {
         const bool is_known =
             next < daemon->nodes.count && known[next].host_id == cloud->hosts[i].id;
-        views->items[views->count++] = is_known ? known[next] : without_gate(cloud->hosts[i].id);
+        views->items[views->count++] = is_known ? known[next] : nothing_known(cloud->hosts[i].id);
         next += is_known;
     }
     return 0;

@@ -253,9 +253,10 @@ const char *lab_session(const struct lab *lab);         /* "oneadmin:..." */
 const char *lab_limited_session(const struct lab *lab); /* of a user who sees no host and no VM */
 
 /* One OpenNebula host for each compute host of the fabric, named after its HCA, with mlx4 data of
- * that port: oned's ids 0, 1, .... Their services are played, once the lab's daemon runs: they do
- * at once what it tells them (played-hosts/main.c). */
+ * that port: oned's ids 0, 1, .... */
 int lab_add_hosts(struct lab *lab, unsigned vfs_total, struct oneib_error *err);
+/* The service of such a host is played: it does at once what the lab's daemons tell it
+ * (played-hosts/main.c). */
 int lab_host_create(struct lab *lab, const char *name, const char *hca, const char *driver,
                     const char *port_guid, unsigned pkeys_max, unsigned vfs_total, uint32_t *id,
                     struct oneib_error *err);

@@ -246,7 +246,9 @@ int lab_host_create(struct lab *lab, const char *name, const char *hca, const ch
                     struct oneib_error *err)
 {
     return control(lab, id, err, "standin.host.create", "(sssssii)", lab->session, name, hca,
-                   driver, port_guid, (int)pkeys_max, (int)vfs_total);
+                   driver, port_guid, (int)pkeys_max, (int)vfs_total) < 0
+               ? -1
+               : lab_play_host(lab, *id, err);
 }
 
 int lab_host_create_bare(struct lab *lab, const char *name, uint32_t *id, struct oneib_error *err)
@@ -275,8 +277,7 @@ int lab_add_hosts(struct lab *lab, unsigned vfs_total, struct oneib_error *err)
         /* ibsim's tables have 64 entries (PartitionCap); the driver of an mlx4 keeps the last one
          * to itself. */
         if (!name ||
-            lab_host_create(lab, name, "mlx4_0", "mlx4", guid, 63, vfs_total, &id, err) < 0 ||
-            lab_play_host(lab, id, err) < 0)
+            lab_host_create(lab, name, "mlx4_0", "mlx4", guid, 63, vfs_total, &id, err) < 0)
             return -1;
     }
     return 0;
