@@ -22,10 +22,10 @@ struct oneib_grant {
     uint32_t vm_id;
     uint32_t network_id;
     uint8_t nic_id;
-    uint8_t port; /* 1-254 */
-    oneib_pkey pkey; /* 1-0x7ffe */
-    bool limited;    /* a limited member is enough: the port's entry may be a limited one */
-    bool has_vf;     /* `vf` is the one, and no other (a PCI NIC) */
+    uint8_t port;      /* 1-254 */
+    oneib_pkey pkey;   /* 1-0x7ffe */
+    bool limited;      /* a limited member is enough: the port's entry may be a limited one */
+    bool has_vf;       /* `vf` is the one, and no other (a PCI NIC) */
     bool may_set_guid; /* no other host's table has the GUID */
     char device[ONEIB_DEVICE_NAME_SIZE]; /* never "" */
     struct oneib_pci vf;
