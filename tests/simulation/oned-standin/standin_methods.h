@@ -21,10 +21,11 @@ struct standin {
 
 /* What a user may do. */
 enum standin_right {
-    RIGHT_VMS = 1,      /* see them */
-    RIGHT_HOSTS = 2,    /* see them */
-    RIGHT_NETWORKS = 4, /* see them */
-    RIGHT_ADMIN = 8,    /* write */
+    RIGHT_VMS = 1,        /* see them */
+    RIGHT_HOSTS = 2,      /* see them */
+    RIGHT_NETWORKS = 4,   /* see them */
+    RIGHT_ADMIN = 8,      /* write */
+    RIGHT_DOCUMENTS = 16, /* see all of them */
 };
 
 struct standin_user {

@@ -11,6 +11,7 @@ enum { OF_OWNER = 0, OF_GROUP = 3, OF_OTHERS = 6 };
 static bool may(const struct standin_call *call, const struct standin_paper *paper, int right)
 {
     return call->user->id == 0 || call->user->group == 0 ||
+           (right == USE && (call->rights & RIGHT_DOCUMENTS)) ||
            (call->user->id == paper->uid && paper->rights[OF_OWNER + right]) ||
            (call->user->group == paper->gid && paper->rights[OF_GROUP + right]) ||
            paper->rights[OF_OTHERS + right];
