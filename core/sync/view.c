@@ -143,7 +143,8 @@ static bool is_lost(const struct oneib_view *view)
         return view->kept.state == ONEIB_LEDGER_BROKEN;
     const bool is_damaged = view->file_state == ONEIB_FILE_UNREADABLE &&
                             oneib_partitions_is_ours(view->file_data, view->file_length);
-    return is_damaged || has_clusters(&view->in_force) || hosts_hold_keys(&view->cloud);
+    const bool has_ours = view->file_state == ONEIB_FILE_OURS && has_clusters(&view->in_force);
+    return is_damaged || has_ours || hosts_hold_keys(&view->cloud);
 }
 
 static const char *why_lost(const struct oneib_view *view)
