@@ -224,6 +224,7 @@ static void open_site(struct site *site, struct lab *lab)
     ok(lab_opensm_start(lab, &site->standby, &err));
     ok(lab_network_create(lab, "blue", "", NULL, &site->network, &err));
     ok(lab_vm_start(lab, "first", &site->network, 1, 0, &vm, &err));
+    ok(lab_give_keys(lab, &err));
     run_oneib(lab, LAB_SM_HCA, lab_config_path(lab, &err), "sync", "--force");
     run_oneib(lab, LAB_SECOND_SM_HCA, site->instance.config, "sync", "--force");
     learn_key(site);
