@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The ledger by the command: one that is lost, and hosts that only people can tell about. */
+#include "base/cleanup.h"
+#include "command_scene.h"
+#include "one/ledger.h"
+#include "two_clusters.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+// clang-format off
+#include <cmocka.h>
+// clang-format on
+
+static struct oneib_kept_ledger read_ledger(void)
+{
+    struct oneib_error err = {0};
+    struct oneib_kept_ledger kept = {0};
+    const struct oneib_credentials credentials = {
+        .endpoint = (char *)(uintptr_t)lab_endpoint(scene()),
+        .session = (char *)(uintptr_t)lab_session(scene())};
+    struct oneib_one *one = oneib_one_open(&credentials, 20000, &err);
+    if (!one || oneib_ledger_read(one, false, &kept, &err) < 0)
+        fail_msg("%s", err.text);
+    oneib_one_close(one);
+    return kept;
+}
+
+static void lose_ledger(void)
+{
+    struct oneib_error err = {0};
+    struct oneib_kept_ledger kept = read_ledger();
+    assert_int_equal(kept.state, ONEIB_LEDGER_READ);
+    MUST(lab_document_delete(scene(), kept.document_id, &err));
+    oneib_kept_ledger_clear(&kept);
+}
+
+static void without_its_ledger_everything_stays_and_nothing_is_given(void **state)
+{
+    (void)state;
+    struct oneib_error err = {0};
+    oneib_autofree char *tables = scene_tables();
+    lose_ledger();
+    const uint32_t green = scene_network("green", "", NULL);
+    scene_vm(green, 3);
+    MUST(lab_network_update(scene(), clusters.red, "VLAN_ID=300", &err));
+
+    must_say(ONEIB(1, "sync")->error, "[ledger-lost]");
+    must_say(ONEIB(1, "verify")->error, "oneib sync --adopt");
+    oneib_autofree char *after = scene_tables();
+    assert_string_equal(after, tables);
+    assert_int_equal(scene_key_of(green), 0);
+    assert_int_equal(scene_key_of(clusters.red), 300);
+    struct oneib_kept_ledger kept = read_ledger();
+    assert_int_equal(kept.state, ONEIB_LEDGER_ABSENT);
+}
+
+static void a_lost_ledger_is_shown_and_adopted_from_what_is_in_force(void **state)
+{
+    (void)state;
+    struct oneib_error err = {0};
+    MUST(lab_host_update(scene(), 3, "IB_KEYS=0x0155", &err));
+    lose_ledger();
+    const char *plan = ONEIB(1, "plan", "--adopt", "--exit-code")->out;
+    must_say(plan, "= network 1 \"red\" has P_Key 0x0101 in the ledger\n");
+    must_say(plan, "= network 2 \"blue\" has P_Key 0x0102 in the ledger\n");
+    must_say(plan, "= P_Key 0x0155 rests");
+
+    must_say(ONEIB(0, "sync", "--adopt")->out, "the ledger has 3 P_Keys again\n");
+    struct oneib_kept_ledger kept = read_ledger();
+    assert_int_equal(kept.state, ONEIB_LEDGER_READ);
+    assert_int_equal(oneib_ledger_network(&kept.ledger, clusters.red)->pkey, KEY_RED);
+    assert_int_equal(oneib_ledger_network(&kept.ledger, clusters.blue)->pkey, KEY_BLUE);
+    assert_non_null(oneib_ledger_resting(&kept.ledger, 0x155));
+    oneib_kept_ledger_clear(&kept);
+    must_not_say(ONEIB(0, "sync")->error, "ledger-lost");
+    assert_true(port_holds(0, FULL(KEY_RED)));
+}
+
+static void an_edited_ledger_is_none(void **state)
+{
+    (void)state;
+    struct oneib_error err = {0};
+    struct oneib_kept_ledger kept = read_ledger();
+    MUST(lab_document_replace(scene(), kept.document_id, "VERSION=\"1\"\nCOLOR=\"red\"", &err));
+    oneib_kept_ledger_clear(&kept);
+    must_say(ONEIB(1, "sync")->error, "is not as oneib writes it");
+    ONEIB(0, "sync", "--adopt");
+    ONEIB(0, "verify");
+}
+
+static void a_ledger_that_is_there_is_not_adopted(void **state)
+{
+    (void)state;
+    must_say(ONEIB(3, "sync", "--adopt")->error, "nothing to adopt");
+    must_say(ONEIB(0, "plan", "--adopt")->out, "nothing to adopt");
+}
+
+static void only_the_writer_adopts(void **state)
+{
+    (void)state;
+    struct oneib_error err = {0};
+    lose_ledger();
+    MUST(lab_config_write(scene(), &(struct lab_config){.one = "writer = false;"}, &err));
+    must_say(ONEIB(3, "sync", "--adopt")->error, "one.writer");
+}
+
+#define KEY_TEXT "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff"
+#define OTHER_KEY "ff112233445566778899aabbccddeeff00112233445566778899aabbccddeeff"
+
+static void a_hosts_key_is_accepted_and_forgotten(void **state)
+{
+    (void)state;
+    struct oneib_error err = {0};
+    MUST(lab_host_monitor(scene(), 0, "IB_NODE_KEY = \"" KEY_TEXT "\"", &err));
+    must_say(ONEIB(0, "host", "accept", "H1")->out, "accepted");
+    struct oneib_kept_ledger kept = read_ledger();
+    assert_int_equal(oneib_ledger_host(&kept.ledger, 0)->key[15], 0xff);
+    oneib_kept_ledger_clear(&kept);
+
+    must_say(ONEIB(3, "host", "forget", "H1")->error, "--force");
+    MUST(lab_host_update(scene(), 0, "IB_KEYS=0x0155", &err));
+    must_say(ONEIB(0, "host", "forget", "0", "--force")->out, "forgotten");
+    kept = read_ledger();
+    assert_null(oneib_ledger_host(&kept.ledger, 0));
+    oneib_kept_ledger_clear(&kept);
+    must_say(ONEIB(3, "host", "forget", "77")->error, "neither in OpenNebula nor in the ledger");
+    must_say(ONEIB(2, "host", "remember", "H1")->error, "forget or accept");
+}
+
+static void a_key_that_two_hosts_report_is_nobodys(void **state)
+{
+    (void)state;
+    struct oneib_error err = {0};
+    MUST(lab_host_monitor(scene(), 0, "IB_NODE_KEY = \"" KEY_TEXT "\"", &err));
+    MUST(lab_host_monitor(scene(), 1, "IB_NODE_KEY = \"" KEY_TEXT "\"", &err));
+    must_say(ONEIB(3, "host", "accept", "H1")->error, "host 1 reports the same key");
+    MUST(lab_host_monitor(scene(), 1, "IB_NODE_KEY = \"" OTHER_KEY "\"", &err));
+    ONEIB(0, "host", "accept", "H1");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CLUSTERS_CASE(without_its_ledger_everything_stays_and_nothing_is_given),
+        CLUSTERS_CASE(a_lost_ledger_is_shown_and_adopted_from_what_is_in_force),
+        CLUSTERS_CASE(an_edited_ledger_is_none),
+        CLUSTERS_CASE(a_ledger_that_is_there_is_not_adopted),
+        CLUSTERS_CASE(only_the_writer_adopts),
+        CLUSTERS_CASE(a_hosts_key_is_accepted_and_forgotten),
+        CLUSTERS_CASE(a_key_that_two_hosts_report_is_nobodys),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
