@@ -240,11 +240,33 @@ static void a_link_to_a_file_of_roots_gives_nothing_away(void **state)
     assert_int_equal(status.st_uid, 0);
 }
 
+static void the_daemon_is_called_and_nobody_else(void **state)
+{
+    (void)state;
+    struct oneib_error err;
+    int process = -1, status;
+    const char *partitions = in_scratch("partitions.conf");
+    assert_int_equal(oneib_daemon_call(partitions, &process, &err), 0);
+    assert_int_equal(process, 0); /* there never was one */
+
+    const pid_t daemon = start_holder_of(daemon_lock), other = start_holder();
+    assert_int_equal(oneib_daemon_call(partitions, &process, &err), 0);
+    assert_int_equal(process, daemon);
+    assert_int_equal(waitpid(daemon, &status, 0), daemon);
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGHUP);
+    assert_int_equal(waitpid(other, &status, WNOHANG), 0);
+    end_holder(other);
+
+    assert_int_equal(oneib_daemon_call(partitions, &process, &err), 0);
+    assert_int_equal(process, 0); /* its file is there still */
+}
+
 #define CASE(test) cmocka_unit_test_setup_teardown(test, make_scratch, remove_scratch)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        CASE(the_daemon_is_called_and_nobody_else),
         CASE(a_lock_that_is_free_is_taken_and_given_back),
         CASE(whoever_has_it_is_named),
         CASE(it_ends_with_the_process_that_has_it),
