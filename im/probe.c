@@ -34,15 +34,15 @@ static void add_findings(struct oneib_text *problem, const struct oneib_findings
             add_problem(problem, findings->items[i].text);
 }
 
-/* What oneib-node has written of itself. */
-static void read_node_key(char key[ONEIB_KEY_TEXT_SIZE])
+/* What oneib-node has written of itself; "" while it has not. */
+static void read_node_key(char key[ONEIB_ATTRIBUTE_SIZE])
 {
     char path[PATH_SIZE];
     struct oneib_error unread;
-    key[0] = '\0';
+    uint8_t parsed[ONEIB_PUBLIC_KEY_SIZE];
     if (oneib_node_path(path, sizeof path, &unread, ONEIB_NODE_PUBLIC_FILE) < 0 ||
-        oneib_attribute_read(path, key, ONEIB_KEY_TEXT_SIZE, &unread) < 0 ||
-        strlen(key) != ONEIB_KEY_TEXT_SIZE - 1)
+        oneib_attribute_read(path, key, ONEIB_ATTRIBUTE_SIZE, &unread) < 0 ||
+        !oneib_key_parse(key, parsed))
         key[0] = '\0';
 }
 
@@ -81,7 +81,7 @@ static void look(const struct oneib_config *config, struct oneib_text *problem,
 {
     struct oneib_inventory inventory;
     struct oneib_error err = {0};
-    char node_key[ONEIB_KEY_TEXT_SIZE];
+    char node_key[ONEIB_ATTRIBUTE_SIZE];
     read_node_key(node_key);
     if (oneib_inventory_read(config, false, &inventory, &err) < 0) {
         inventory = (struct oneib_inventory){0};

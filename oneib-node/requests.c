@@ -263,6 +263,9 @@ static void list(struct oneib_requests *requests, struct oneib_peer *peer)
     if (listing->readers == 0) {
         oneib_listing_take(listing, oneib_vfs_table(requests->vfs), requests->domains);
         oneib_listing_take_grants(listing, requests->feed);
+        /* Of a service that has only just been started nobody is to notice that it was. */
+        if (oneib_now_ms() < requests->hold_until)
+            listing->stale = (struct oneib_error){0};
     }
     listing->moment = requests->moment;
     listing->readers++;

@@ -123,6 +123,18 @@ static void take_list(struct oneib_inventory *inventory, struct oneib_service_li
     list->table = (struct oneib_vf_table){0};
 }
 
+/* What is open stays so, and is closed when it is taken back. */
+static int note_stale(struct oneib_inventory *inventory, const struct oneib_error *stale,
+                      struct oneib_error *err)
+{
+    return stale->code == ONEIB_ERROR_NONE
+               ? 0
+               : oneib_findings_add(&inventory->findings, ONEIB_WARNING, "grants-stale",
+                                    "see that oneibd runs and that this host reaches its port; "
+                                    "until then no VM gets a virtual function here",
+                                    err, "nothing new is opened: %s", stale->text);
+}
+
 static int ask_service(struct oneib_inventory *inventory, struct oneib_error *err)
 {
     struct oneib_service_list list;
@@ -131,7 +143,10 @@ static int ask_service(struct oneib_inventory *inventory, struct oneib_error *er
         return note_no_service(inventory, err);
     }
     take_list(inventory, &list);
+    const struct oneib_error stale = list.stale;
     oneib_service_list_clear(&list);
+    if (note_stale(inventory, &stale, err) < 0)
+        return -1;
     return inventory->domains_known ? 0 : note_no_domains(inventory, err);
 }
 

@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "oneib/hca.h"
+#include "base/cleanup.h"
+#include "base/file.h"
+#include "grants/daemons.h"
 #include "hca/place.h"
 #include "oneib/options.h"
 #include "oneib/output.h"
+#include "service/client.h"
 #include <inttypes.h>
 #include <string.h>
 
 #define NAME_COLUMNS 24
+#define DAEMONS_MAX 16384 /* bytes of a file of them */
 /* Those that give way where a line is too long. */
 #define COLUMN_PORT (1u << 0)
 #define COLUMN_USE (1u << 2)
@@ -252,9 +257,38 @@ static int load(const struct oneib_run *run, struct oneib_config *config, struct
     return path ? oneib_config_load(path, config, err) : oneib_node_config(config, err);
 }
 
+/* ---- trusting ------------------------------------------------------------------------------ */
+
+static int read_daemons(const char *path, struct oneib_daemons *daemons, struct oneib_error *err)
+{
+    oneib_autofree char *data = NULL;
+    size_t length = 0;
+    if (oneib_file_read(path, DAEMONS_MAX, &data, &length, err) < 0 ||
+        oneib_daemons_parse(data, length, path, daemons, err) < 0)
+        return -1;
+    return daemons->count > 0 ? 0 : oneib_fail(err, ONEIB_ERROR_INPUT, "%s names no daemon", path);
+}
+
+/* The service lets root alone say so. */
+static int trust(const char *path, struct oneib_error *err)
+{
+    struct oneib_daemons daemons;
+    struct oneib_client *client;
+    if (read_daemons(path, &daemons, err) < 0 || oneib_client_open(&client, err) < 0)
+        return -1;
+    struct oneib_request request = oneib_request_announcing(&daemons);
+    request.flags = ONEIB_ANNOUNCE_TRUSTED;
+    const int outcome = oneib_client_announce(client, &request, err);
+    oneib_client_close(client);
+    return outcome;
+}
+
 static enum oneib_exit run_hca(const struct oneib_run *run, struct oneib_error *err)
 {
     struct oneib_config config;
+    const char *daemons = run->values[ONEIB_OPTION_TRUST];
+    if (daemons && trust(daemons, err) < 0)
+        return ONEIB_EXIT_FAILURE;
     if (load(run, &config, err) < 0)
         return ONEIB_EXIT_FAILURE;
     const enum oneib_exit status = show(run, &config, err);
@@ -265,7 +299,7 @@ static enum oneib_exit run_hca(const struct oneib_run *run, struct oneib_error *
 const struct oneib_verb oneib_verb_hca = {
     .name = "hca",
     .summary = "this host's adapters and virtual functions, and who has them",
-    .help = "usage: oneib hca [--repair] [--json]\n"
+    .help = "usage: oneib hca [--repair] [--trust FILE] [--json]\n"
             "\n"
             "Looks at the adapters of the host it runs on, and asks its service oneib-node\n"
             "for libvirt's domains and the virtual functions that VMs have. Asks neither\n"
@@ -278,9 +312,12 @@ const struct oneib_verb oneib_verb_hca = {
             "  --repair  close what is open without being anybody's, forget what the adapter\n"
             "            has no more, finish what a migration could not, and plug in what\n"
             "            running VMs lack; then look again\n"
+            "  --trust FILE\n"
+            "            as root: have oneib-node believe the daemons in FILE, a line ADDRESS\n"
+            "            CURVE SIGN each, instead of those that it was told first\n"
             "\n"
             "example:\n"
             "  $ oneib hca --json | jq '.adapters[].vfs[].use'\n",
-    .options = ONEIB_TAKES(ONEIB_OPTION_REPAIR),
+    .options = ONEIB_TAKES(ONEIB_OPTION_REPAIR) | ONEIB_TAKES(ONEIB_OPTION_TRUST),
     .run = run_hca,
 };

@@ -26,6 +26,7 @@ static const struct {
     [ONEIB_OPTION_FORMAT] = {"format", true},
     [ONEIB_OPTION_REPAIR] = {"repair", false},
     [ONEIB_OPTION_ADOPT] = {"adopt", false},
+    [ONEIB_OPTION_TRUST] = {"trust", true},
 };
 
 /* Where the parser is. */

@@ -453,6 +453,24 @@ static const struct outcome *probe(void)
     return outcome;
 }
 
+/* As root's part: the service's own user, here. */
+static void other_daemons_are_trusted_when_root_says_so(void **state)
+{
+    (void)state;
+    put("/others", "tcp://10.0.0.9:9678 %064d %064d\n", 1, 2);
+    char *path = tree_path("/others");
+    const struct outcome *outcome = RUN("hca", "--trust", path);
+    assert_int_equal(outcome->status, 0);
+    char text[256];
+    tree_read(text, sizeof text, "/var/lib/oneib-node/daemons");
+    assert_contains(text, "tcp://10.0.0.9:9678 ");
+    put("/others", "nothing\n%s", "");
+    outcome = RUN("hca", "--trust", path);
+    assert_int_equal(outcome->status, 3);
+    assert_contains(outcome->err, "line 1");
+    free(path);
+}
+
 static void the_probe_tells_of_a_host_without_adapters(void **state)
 {
     (void)state;
@@ -574,6 +592,7 @@ int main(void)
         WITH_ADAPTER(repair_leaves_running_vms_alone),
         WITH_ADAPTER(a_repair_that_fails_is_told_and_is_a_difference),
         BARE(the_probe_tells_of_a_host_without_adapters),
+        WITH_ADAPTER(other_daemons_are_trusted_when_root_says_so),
         WITH_ADAPTER(the_probe_tells_of_each_port),
         WITH_ADAPTER(a_broken_adapter_does_not_break_the_probe),
         WITH_ADAPTER(a_broken_libvirt_is_a_problem),
