@@ -35,6 +35,10 @@ void oneib_check_node(struct oneib_checks *checks)
                         "see that libvirtd runs, and that node.libvirt in the configuration names "
                         "it",
                         "no VM gets a new virtual function here: %s", list.why.text);
+    else if (list.stale.code != ONEIB_ERROR_NONE)
+        oneib_check_add(checks, ONEIB_CHECK_FAIL, check_name,
+                        "see that oneibd runs, and that this host reaches its port",
+                        "no VM gets a new virtual function here: %s", list.stale.text);
     else
         oneib_check_add(checks, ONEIB_CHECK_OK, check_name, NULL,
                         "oneib-node answers: %zu virtual functions are given, %zu domains",
