@@ -212,6 +212,8 @@ int lab_host_pkeys(struct lab *lab, size_t host, uint16_t *pkeys, size_t room, s
  * fabric, ...); NULL: none. one.timeout and one.events replace the lab's own. */
 struct lab_config {
     const char *one, *opensm, *daemon, *other;
+    const char *partitions; /* a file of the lab's that opensm does not read: what the ports hold is
+                               the test's. NULL: the one that it reads */
 };
 /*
  * FOLDER/oneib.conf for this lab: endpoint, events and auth_file of the stand-in, partitions,

@@ -98,8 +98,8 @@ static int write_config(struct lab *lab, const struct place *place, const struct
                       "opensm: {\n  partitions = \"%s/%s\";\n"
                       "  fragment = \"%s/partitions.fragment\";\n  reload = \"pid_file\";\n"
                       "  pid_file = \"%s/%s.pid\";\n  %s\n};\n",
-                      lab->folder, place->partitions, lab->folder, lab->folder, place->sm,
-                      or_nothing(more->opensm));
+                      lab->folder, more->partitions ? more->partitions : place->partitions,
+                      lab->folder, lab->folder, place->sm, or_nothing(more->opensm));
     oneib_text_printf(&config,
                       "daemon: {\n  metrics = \"%s\";\n  grants = \"tcp://%s\";\n"
                       "  key = \"%s/%s\";\n  %s\n};\n%s\n",

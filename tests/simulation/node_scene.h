@@ -82,6 +82,17 @@ static inline int stop(void **state)
     return 0;
 }
 
+/* Hosts, and an oneibd that grants what oned says and does not touch what the ports hold: that is
+ * set_partitions(). */
+static inline void add_nodes(void)
+{
+    const struct lab_config config = {.partitions = "nobodys.conf",
+                                      .daemon = "poll_preparing = 300; poll_idle = 1000;"};
+    ok(lab_add_nodes(lab, &err));
+    ok(lab_config_write(lab, &config, &err));
+    ok(lab_oneibd_start(lab, &LAB_DAEMON, &err));
+}
+
 /* ---- what trees say ------------------------------------------------------------------------ */
 
 static inline void attribute_path(size_t host, const char *name, char *path, size_t size)

@@ -22,7 +22,7 @@ static void a_vm_has_an_open_vf_from_pre_to_clean(void **state)
 {
     uint32_t network, vm;
     (void)state;
-    ok(lab_add_nodes(lab, &err));
+    add_nodes();
     ok(lab_network_create(lab, "blue", "5", NULL, &network, &err));
     set_partitions((const uint16_t[]){5, 0});
     await_key(5, true);
@@ -58,7 +58,7 @@ static void a_pre_whose_key_does_not_come_leaves_nothing_behind(void **state)
 {
     uint32_t network, vm;
     (void)state;
-    ok(lab_add_nodes(lab, &err));
+    add_nodes();
     ok(lab_network_create(lab, "blue", "5", NULL, &network, &err));
     ok(lab_vm_create(lab, "vm", &network, 1, &vm, &err));
     ok(lab_vm_deploy(lab, vm, 0, &err));
@@ -76,7 +76,7 @@ static void a_full_member_of_the_default_partition_hands_out_no_vf(void **state)
     uint32_t network, vm;
     char file[256];
     (void)state;
-    ok(lab_add_nodes(lab, &err));
+    add_nodes();
     ok(lab_network_create(lab, "blue", "5", NULL, &network, &err));
     snprintf(file, sizeof file,
              "Default=0x7fff, defmember=limited : ALL=limited, SELF=full, 0x%" PRIx64 "=full;\n"
@@ -96,7 +96,7 @@ static void an_eighth_vm_is_refused_a_vf(void **state)
 {
     uint32_t network, vm;
     (void)state;
-    ok(lab_add_nodes(lab, &err));
+    add_nodes();
     ok(lab_network_create(lab, "blue", "5", NULL, &network, &err));
     set_partitions((const uint16_t[]){5, 0});
     await_key(5, true);
@@ -113,7 +113,7 @@ static void the_guid_of_a_migrating_vm_is_at_one_port_at_a_time(void **state)
 {
     uint32_t network, vm;
     (void)state;
-    ok(lab_add_nodes(lab, &err));
+    add_nodes();
     ok(lab_network_create(lab, "blue", "5", NULL, &network, &err));
     set_partitions((const uint16_t[]){5, 0});
     await_key(5, true);
@@ -139,7 +139,7 @@ static void a_nic_that_is_attached_and_detached_has_a_vf_meanwhile(void **state)
 {
     uint32_t blue, red, vm, nic;
     (void)state;
-    ok(lab_add_nodes(lab, &err));
+    add_nodes();
     ok(lab_network_create(lab, "blue", "5", NULL, &blue, &err));
     ok(lab_network_create(lab, "red", "6", NULL, &red, &err));
     set_partitions((const uint16_t[]){5, 6, 0});
@@ -170,7 +170,7 @@ static void a_nic_that_is_lost_is_closed_and_free_once_its_domain_lets_go(void *
 {
     uint32_t network, vm, nic;
     (void)state;
-    ok(lab_add_nodes(lab, &err));
+    add_nodes();
     ok(lab_network_create(lab, "blue", "5", NULL, &network, &err));
     set_partitions((const uint16_t[]){5, 0});
     await_key(5, true);
@@ -198,7 +198,7 @@ static void a_vf_follows_its_network_to_another_key(void **state)
 {
     uint32_t network, vm;
     (void)state;
-    ok(lab_add_nodes(lab, &err));
+    add_nodes();
     ok(lab_network_create(lab, "blue", "5", NULL, &network, &err));
     set_partitions((const uint16_t[]){5, 6, 0});
     await_key(6, true);
@@ -213,7 +213,7 @@ static void a_vf_is_closed_when_its_key_goes_and_opened_where_it_comes_back(void
 {
     uint32_t network, vm;
     (void)state;
-    ok(lab_add_nodes(lab, &err));
+    add_nodes();
     ok(lab_network_create(lab, "blue", "5", NULL, &network, &err));
     set_partitions((const uint16_t[]){5, 0});
     await_key(5, true);
@@ -239,7 +239,7 @@ static void a_service_that_was_killed_catches_up_when_it_is_started_again(void *
 {
     uint32_t network, vm;
     (void)state;
-    ok(lab_add_nodes(lab, &err));
+    add_nodes();
     ok(lab_network_create(lab, "blue", "5", NULL, &network, &err));
     set_partitions((const uint16_t[]){5, 0});
     await_key(5, true);
@@ -256,7 +256,7 @@ static void a_guid_that_is_not_let_go_keeps_the_vf_closed_and_taken(void **state
 {
     uint32_t network, vm;
     (void)state;
-    ok(lab_add_nodes(lab, &err));
+    add_nodes();
     ok(lab_network_create(lab, "blue", "5", NULL, &network, &err));
     set_partitions((const uint16_t[]){5, 0});
     await_key(5, true);
@@ -279,7 +279,7 @@ static void a_vf_is_closed_with_its_domain_and_opened_when_the_vm_starts_again(v
 {
     uint32_t network, vm;
     (void)state;
-    ok(lab_add_nodes(lab, &err));
+    add_nodes();
     ok(lab_network_create(lab, "blue", "5", NULL, &network, &err));
     set_partitions((const uint16_t[]){5, 0});
     await_key(5, true);
@@ -304,7 +304,7 @@ static void a_migration_that_stays_on_its_host_releases_nothing(void **state)
 {
     uint32_t network, vm;
     (void)state;
-    ok(lab_add_nodes(lab, &err));
+    add_nodes();
     ok(lab_network_create(lab, "blue", "5", NULL, &network, &err));
     set_partitions((const uint16_t[]){5, 0});
     await_key(5, true);
@@ -321,7 +321,7 @@ static void an_mlx5_vf_has_its_guid_and_link_from_pre_to_clean(void **state)
     uint32_t network, vm;
     char name[64];
     (void)state;
-    ok(lab_add_nodes(lab, &err));
+    add_nodes();
     ok(lab_network_create(lab, "blue", "5", NULL, &network, &err));
     boot(network, 0, &vm);
     snprintf(name, sizeof name, "mlx5_0/device/sriov/%u/", claim_of(0, vm).vf);
