@@ -441,13 +441,30 @@ static int name_networks_of_read(const struct oneib_cloud *read, struct oneib_id
     return 0;
 }
 
-/* Those of other drivers that are named name their parents: *named is sorted before. */
-static int name_parents_of_others(const struct oneib_cloud *cloud, const struct oneib_id_set *named,
-                                  struct oneib_id_set *parents, struct oneib_error *err)
+/* What NICs name themselves. */
+static int name_by_nics(const struct oneib_gathering *gathering, struct oneib_id_set *named,
+                        struct oneib_error *err)
+{
+    const struct oneib_cloud *read = gathering->documents.cloud, *base = gathering->base;
+    for (size_t i = 0; i < read->attachment_count; i++)
+        if (name_network(named, read->attachments[i].network_id, err) < 0)
+            return -1;
+    for (size_t i = 0; i < base->attachment_count; i++)
+        if (!vm_was_read(gathering, base->attachments[i].vm_id) &&
+            name_network(named, base->attachments[i].network_id, err) < 0)
+            return -1;
+    oneib_id_set_sort(named);
+    return 0;
+}
+
+/* Those of other drivers that NICs name name their parents. */
+static int name_parents_of_others(const struct oneib_cloud *cloud,
+                                  const struct oneib_id_set *by_nics, struct oneib_id_set *named,
+                                  struct oneib_error *err)
 {
     for (size_t i = 0; i < cloud->network_count; i++)
-        if (cloud->networks[i].other_driver && oneib_id_set_has(named, cloud->networks[i].id) &&
-            name_network(parents, cloud->networks[i].parent_id, err) < 0)
+        if (cloud->networks[i].other_driver && oneib_id_set_has(by_nics, cloud->networks[i].id) &&
+            name_network(named, cloud->networks[i].parent_id, err) < 0)
             return -1;
     return 0;
 }
@@ -455,14 +472,13 @@ static int name_parents_of_others(const struct oneib_cloud *cloud, const struct 
 static int add_parents_of_others(const struct oneib_gathering *gathering,
                                  struct oneib_id_set *named, struct oneib_error *err)
 {
-    struct oneib_id_set parents = {0};
-    oneib_id_set_sort(named);
-    int outcome = name_parents_of_others(gathering->documents.cloud, named, &parents, err);
+    struct oneib_id_set by_nics = {0};
+    int outcome = name_by_nics(gathering, &by_nics, err);
     if (outcome == 0)
-        outcome = name_parents_of_others(gathering->base, named, &parents, err);
+        outcome = name_parents_of_others(gathering->documents.cloud, &by_nics, named, err);
     if (outcome == 0)
-        outcome = oneib_id_set_join(named, &parents, err);
-    oneib_id_set_clear(&parents);
+        outcome = name_parents_of_others(gathering->base, &by_nics, named, err);
+    oneib_id_set_clear(&by_nics);
     return outcome;
 }
 
