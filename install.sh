@@ -185,6 +185,7 @@ say_next() {
         ! $is_package || echo "  settings into oned.conf, as root:      $prefix/share/oneib/install/oned-conf"
         cat <<END
   restart oned:                          systemctl restart opennebula
+  once oneibd runs, name it for hosts:   oneib daemons | su - oneadmin -c 'cat >~/remotes/etc/oneib/daemons'
   send the drivers to the hosts:         su - oneadmin -c 'onehost sync -f'
   create hosts with the driver kvm-ib:   onehost create NAME -i kvm -v kvm-ib
   put the guest side into an image:      $prefix/share/oneib/image/oneib-image IMAGE
