@@ -91,6 +91,20 @@ a_nic_is_attached_while_the_service_is_restarted() {
     has_its_nic
 }
 
+what_is_granted_no_more_is_closed_at_once() {
+    has "$(on 1 cat "$pf/fake/vfs")" '^0 .* link Follow'
+    on 1 "mv /run/lab/oneibd/*.grants /run/granted && : >/run/none && mv /run/none /run/lab/oneibd/\$(cat /run/oneib/node-key).grants"
+    on 1 "$inside/wait-for 5 grep -q '^0 .* link Down' $pf/fake/vfs"
+    fails 45 "do" 1 vnm/infiniband/post one-45 node1
+    has "$said" 'oneibd'
+}
+
+it_is_open_again_once_it_is_granted_again() {
+    on 1 "mv /run/granted /run/lab/oneibd/\$(cat /run/oneib/node-key).grants"
+    on 1 "$inside/wait-for 20 grep -q '^0 .* link Follow' $pf/fake/vfs"
+    has_its_nic
+}
+
 without_the_service_nothing_is_given_and_the_command_is_named() {
     on 1 'systemctl -q stop oneib-node.socket oneib-node-read.socket oneib-node.service'
     fails 45 attach 2:258:10.1.0.6
@@ -117,5 +131,7 @@ cases \
     its_child_is_started_again \
     libvirt_may_be_restarted \
     a_nic_is_attached_while_the_service_is_restarted \
+    what_is_granted_no_more_is_closed_at_once \
+    it_is_open_again_once_it_is_granted_again \
     without_the_service_nothing_is_given_and_the_command_is_named \
     nothing_is_left_of_it_in_the_end
