@@ -270,9 +270,9 @@ const struct oneib_verb oneib_verb_sync = {
     .summary = "put the plan into force and verify it on the fabric",
     .help = "usage: oneib sync [--adopt] [--force] [--json]\n"
             "\n"
-            "Has oneibd give P_Keys to networks without one, writes opensm's partitions, makes\n"
-            "opensm read them, waits until the ports hold them and verifies every port. Exits 1\n"
-            "when the fabric is not as OpenNebula wants it.\n"
+            "Has oneibd give P_Keys to networks without one, writes opensm's partitions,\n"
+            "makes opensm read them, waits until the ports hold them and verifies every port.\n"
+            "Exits 1 when the fabric is not as OpenNebula wants it.\n"
             "\n"
             "  --adopt  make a lost ledger of P_Keys again, from the partitions in force and\n"
             "           what hosts hold: see it with 'oneib plan --adopt' first\n"
