@@ -51,15 +51,6 @@ bool oneib_record_may_be_open(const struct oneib_vf_record *record)
     return record->pkey != 0 && record->stage != ONEIB_VF_CLOSED && record->stage != ONEIB_VF_ENDED;
 }
 
-bool oneib_partition_cluster(const struct oneib_partition *partition, uint32_t *network_id)
-{
-    char name[ONEIB_PARTITION_NAME_SIZE];
-    memcpy(name, partition->name, sizeof name);
-    name[sizeof name - 1] = 0;
-    name[strcspn(name, "-")] = 0;
-    return oneib_cluster_name_parse(name, network_id);
-}
-
 bool oneib_partition_is_networks(const struct oneib_desired *desired,
                                  const struct oneib_partition *partition, uint32_t network_id)
 {

@@ -69,6 +69,15 @@ bool oneib_cluster_name_parse(const char *name, uint32_t *network_id)
     return true;
 }
 
+bool oneib_partition_cluster(const struct oneib_partition *partition, uint32_t *network_id)
+{
+    char name[ONEIB_PARTITION_NAME_SIZE];
+    memcpy(name, partition->name, sizeof name);
+    name[sizeof name - 1] = 0;
+    name[strcspn(name, "-")] = 0;
+    return oneib_cluster_name_parse(name, network_id);
+}
+
 const struct oneib_network *oneib_network_of(const struct oneib_cloud *cloud,
                                              const struct oneib_partition *partition)
 {

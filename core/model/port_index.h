@@ -37,5 +37,8 @@ const struct oneib_network *oneib_network_of(const struct oneib_cloud *cloud,
                                              const struct oneib_partition *partition);
 /* The ID of a cluster's partition name, "one<ID>" exactly; false for any other name. */
 bool oneib_cluster_name_parse(const char *name, uint32_t *network_id);
+/* The network of a cluster's partition: "one7", and "one7-0101", what is left of one that has
+ * another key now. */
+bool oneib_partition_cluster(const struct oneib_partition *partition, uint32_t *network_id);
 
 #endif

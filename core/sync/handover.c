@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sync/handover.h"
+#include "model/port_index.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,11 +39,19 @@ static const struct oneib_partition **index_by_key(const struct oneib_partition_
     return by_key;
 }
 
+/* What is kept of a cluster under its old key has another name by then, and is the same cluster. */
+static bool is_same_cluster(const struct oneib_partition *a, const struct oneib_partition *b)
+{
+    uint32_t left, right;
+    return oneib_partition_cluster(a, &left) && oneib_partition_cluster(b, &right) && left == right;
+}
+
 static bool is_in_force(const struct oneib_partition *const *in_force,
                         const struct oneib_partition *partition)
 {
     const struct oneib_partition *before = in_force[partition->pkey];
-    return before && strcmp(before->name, partition->name) == 0;
+    return before &&
+           (strcmp(before->name, partition->name) == 0 || is_same_cluster(before, partition));
 }
 
 /* opensm has a default partition whatever its file says. */

@@ -21,15 +21,15 @@ struct oneib_handover {
 };
 
 /*
- * Whether a key can change hands at all: `desired` has a partition that is not in force under the
- * same name and key. Only then does it matter what the ports hold this very moment.
+ * Whether a key can change hands at all: `desired` has a partition that is not in force for the
+ * same cluster, or under the same name, with that key. Only then does it matter what the ports hold this very moment.
  */
 int oneib_handover_possible(const struct oneib_partition_table *in_force,
                             const struct oneib_partition_table *desired, bool *possible,
                             struct oneib_error *err);
 
 /*
- * Left out are those that are not in force under the same name and key, while some port of the
+ * Left out are those that are not in force so, while some port of the
  * subnet holds the key without being meant to. `desired` must stay alive while *handover is used.
  */
 int oneib_handover_make(const struct oneib_partition_table *in_force,

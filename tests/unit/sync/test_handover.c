@@ -105,6 +105,23 @@ static void a_cluster_that_loses_a_member_keeps_the_others(void **state)
     oneib_handover_clear(&handover);
 }
 
+/* Its VFs are open there: an empty place would be the next key's. */
+static void what_is_kept_under_an_old_key_stays_while_others_leave(void **state)
+{
+    (void)state;
+    struct fabric fabric;
+    struct oneib_member a = member_of(PORT_A), b = member_of(PORT_B);
+    struct oneib_partition before = partition("one1", KEY, &a),
+                           after = partition("one1-0101", KEY, &b);
+    fill(&fabric, KEY, KEY);
+    struct oneib_handover handover = hand_over(&before, &after, &fabric);
+    assert_int_equal(handover.left_out, 0);
+    oneib_handover_clear(&handover);
+    handover = hand_over(&after, &before, &fabric); /* and when it has that key again */
+    assert_int_equal(handover.left_out, 0);
+    oneib_handover_clear(&handover);
+}
+
 static void nobody_waits_for_a_key_that_only_goes(void **state)
 {
     (void)state;
@@ -178,6 +195,7 @@ int main(void)
         cmocka_unit_test(a_key_of_another_cluster_is_taken_away_first),
         cmocka_unit_test(a_key_that_no_port_holds_needs_no_first_step),
         cmocka_unit_test(a_cluster_that_loses_a_member_keeps_the_others),
+        cmocka_unit_test(what_is_kept_under_an_old_key_stays_while_others_leave),
         cmocka_unit_test(nobody_waits_for_a_key_that_only_goes),
         cmocka_unit_test(without_a_file_in_force_a_strangers_key_is_taken_away_first),
         cmocka_unit_test(the_default_partition_is_never_left_out),
