@@ -93,14 +93,14 @@ a_nic_is_attached_while_the_service_is_restarted() {
 
 what_is_granted_no_more_is_closed_at_once() {
     has "$(on 1 cat "$pf/fake/vfs")" '^0 .* link Follow'
-    on 1 "mv /run/lab/oneibd/*.grants /run/granted && : >/run/none && mv /run/none /run/lab/oneibd/\$(cat /run/oneib/node-key).grants"
+    on 1 "cp /run/lab/oneibd/*.grants /run/granted && $inside/oneibd grant </dev/null"
     on 1 "$inside/wait-for 5 grep -q '^0 .* link Down' $pf/fake/vfs"
     fails 45 "do" 1 vnm/infiniband/post one-45 node1
     has "$said" 'oneibd'
 }
 
 it_is_open_again_once_it_is_granted_again() {
-    on 1 "mv /run/granted /run/lab/oneibd/\$(cat /run/oneib/node-key).grants"
+    on 1 "$inside/oneibd grant </run/granted"
     on 1 "$inside/wait-for 20 grep -q '^0 .* link Follow' $pf/fake/vfs"
     has_its_nic
 }
