@@ -15,4 +15,14 @@
         skip();                                                                                    \
     } while (0)
 
+/* Whether this build has AddressSanitizer, which does more than the program itself. */
+#if defined __has_feature
+#if __has_feature(address_sanitizer)
+#define IS_SANITIZED true
+#endif
+#endif
+#ifndef IS_SANITIZED
+#define IS_SANITIZED false
+#endif
+
 #endif

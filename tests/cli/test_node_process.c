@@ -4,15 +4,6 @@
 #include "node_scene.h"
 #include <sys/resource.h>
 
-#if defined __has_feature
-#if __has_feature(address_sanitizer)
-#define IS_SANITIZED true
-#endif
-#endif
-#ifndef IS_SANITIZED
-#define IS_SANITIZED false
-#endif
-
 #define INHERITED 9
 
 /* Whoever starts it leaves everything as it must not be. */

@@ -102,6 +102,8 @@ static void it_does_only_what_the_unit_allows(void **state)
     struct unit unit = {0};
     char trace[] = "/tmp/oneib-trace-XXXXXX";
     int ends[2], status;
+    if (IS_SANITIZED)
+        skip_because("AddressSanitizer does not work in a program that is traced");
     need("strace");
     need("systemd-analyze");
     need_permission_to_trace();
