@@ -157,11 +157,51 @@ static struct placed *add_placed(struct work *work, struct oneib_error *err)
     return placed;
 }
 
-/* may_set_guid: with another seat on the host that it leaves, the GUID is there still. */
+/* Where the GUID of a NIC is that migrates. */
+enum guid_place { GUID_AT_SOURCE, GUID_BETWEEN, GUID_AT_DESTINATION };
+
+/* OpenNebula says that a VM migrates until `post` is done, which sets the GUID at the destination.
+ * So it is the node that it leaves that tells: when it has nothing of the NIC any more, it is told
+ * to set the GUID no more; when it follows that, the other one may. */
+static enum guid_place guid_of_migration(const struct oneib_node_view *source, uint32_t vm_id,
+                                         uint8_t nic_id)
+{
+    const struct oneib_vf_record *record = reported_of_nic(source, vm_id, nic_id);
+    const struct oneib_grant *sent = sent_of_nic(source, vm_id, nic_id);
+    if (!source || (record && record->guid != ONEIB_VF_GUID_DEFERRED))
+        return GUID_AT_SOURCE;
+    const bool has_told = source->state == ONEIB_NODE_FOLLOWS && source->table_known;
+    if (!source->sent || (sent && sent->may_set_guid))
+        return has_told ? GUID_BETWEEN : GUID_AT_SOURCE;
+    return has_told ? GUID_AT_DESTINATION : GUID_BETWEEN;
+}
+
+/* The seat at the host that the attachment of this one leaves: it comes last; NULL: it leaves none.
+ */
+static const struct oneib_desired_seat *source_of_seat(const struct oneib_desired *desired,
+                                                       const struct oneib_desired_seat *seat)
+{
+    const struct oneib_desired_seat *next = seat + 1;
+    if (seat->is_source)
+        return seat;
+    return next < desired->seats + desired->seat_count && next->attachment == seat->attachment
+               ? next
+               : NULL;
+}
+
+static bool may_set_guid(const struct work *work, const struct oneib_desired_seat *seat,
+                         const struct oneib_attachment *attachment)
+{
+    const struct oneib_desired_seat *source = source_of_seat(work->input->desired, seat);
+    return !source || guid_of_migration(view_of(work, source->host_id), attachment->vm_id,
+                                        attachment->nic_id) ==
+                          (seat->is_source ? GUID_AT_SOURCE : GUID_AT_DESTINATION);
+}
+
 static struct oneib_grant grant_of_seat(const struct work *work,
                                         const struct oneib_desired_seat *seat,
                                         const struct oneib_attachment *attachment,
-                                        const struct oneib_hca_port *port, bool leaves_another)
+                                        const struct oneib_hca_port *port)
 {
     struct oneib_grant grant = {
         .vm_id = attachment->vm_id,
@@ -170,14 +210,14 @@ static struct oneib_grant grant_of_seat(const struct work *work,
         .port = port->port,
         .pkey = seat->pkey,
         .limited = seat->membership != ONEIB_FULL,
-        .may_set_guid = !leaves_another,
+        .may_set_guid = may_set_guid(work, seat, attachment),
         .guid = oneib_guid_encode(work->input->policy->site, attachment->vm_id, attachment->nic_id),
     };
     memcpy(grant.device, port->device, sizeof grant.device);
     return grant;
 }
 
-static int grant_seat(struct work *work, const struct oneib_desired_seat *seat, bool leaves_another,
+static int grant_seat(struct work *work, const struct oneib_desired_seat *seat,
                       struct oneib_error *err)
 {
     const struct oneib_attachment *attachment = &work->input->cloud->attachments[seat->attachment];
@@ -192,24 +232,19 @@ static int grant_seat(struct work *work, const struct oneib_desired_seat *seat, 
         return -1;
     placed->host_id = seat->host_id;
     placed->since = attachment->since;
-    placed->grant = grant_of_seat(work, seat, attachment, port, leaves_another);
+    placed->grant = grant_of_seat(work, seat, attachment, port);
     placed->grant.has_vf = attachment->is_pci;
     placed->grant.vf = vf;
     return 0;
 }
 
-/* A migration's source comes last of the attachment's seats. */
 static int grant_seats(struct work *work, struct oneib_error *err)
 {
     const struct oneib_desired *desired = work->input->desired;
-    for (size_t i = 0; i < desired->seat_count; i++) {
-        const struct oneib_desired_seat *seat = &desired->seats[i];
-        const bool leaves_another = !seat->is_source && i + 1 < desired->seat_count &&
-                                    desired->seats[i + 1].attachment == seat->attachment;
-        if (seat->verdict == ONEIB_VERDICT_MEMBER &&
-            grant_seat(work, seat, leaves_another, err) < 0)
+    for (size_t i = 0; i < desired->seat_count; i++)
+        if (desired->seats[i].verdict == ONEIB_VERDICT_MEMBER &&
+            grant_seat(work, &desired->seats[i], err) < 0)
             return -1;
-    }
     return 0;
 }
 

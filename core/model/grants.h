@@ -62,7 +62,9 @@ struct oneib_grants_input {
 /*
  * The grants of every host: one for each seat whose verdict is MEMBER, of both hosts while it
  * migrates. may_set_guid: no other node's reported table has a record of that NIC with a GUID that
- * is not NONE or DEFERRED, nor was another host granted it before and has not reported since. Where
+ * is not NONE or DEFERRED, nor was another host granted it before and has not reported since. While
+ * a VM migrates it is the host's that it leaves, until that has reported that it has nothing of the
+ * NIC; then nobody's, until it follows a list that says so; then the other host's. Where
  * removals are held, what a node was sent (or, when nothing was sent yet, has open) and whose port
  * still has that key in desired->table stays granted, unless the VM's own document says that it has
  * ended or that the NIC is gone. More than ONEIB_GRANTS_MAX for a host: the first by start of the

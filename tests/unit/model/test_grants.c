@@ -173,16 +173,77 @@ static void the_host_that_a_pci_nic_leaves_keeps_the_vf_that_it_had(void **state
 
 /* ---- GUIDs ----------------------------------------------------------------------------------- */
 
-static void both_hosts_of_a_migration_are_granted(void **state)
+/* VM 4 goes from host 1, which has its VF, to host 2. */
+static void begin_migration(struct grant_scene *played)
 {
-    struct grant_scene *played = *state;
     add_network(&played->scene, 7, 0x101);
     add_node(played, 1);
     add_node(played, 2);
     migrate(add_nic(&played->scene, 4, 0, 7, 2), 1);
+    report(played, 1, 4, 7, 0x101);
+    report(played, 2, 4, 7, 0x101)->guid = ONEIB_VF_GUID_DEFERRED;
+}
+
+static void grant_and_send(struct grant_scene *played)
+{
     grant_all(played);
-    assert_true(granted(played, 1, 4, 0)->may_set_guid);
-    assert_false(granted(played, 2, 4, 0)->may_set_guid);
+    send_grants(played, 1);
+    send_grants(played, 2);
+}
+
+static void assert_who_may_set_guid(struct grant_scene *played, bool source, bool destination)
+{
+    assert_int_equal(granted(played, 1, 4, 0)->may_set_guid, source);
+    assert_int_equal(granted(played, 2, 4, 0)->may_set_guid, destination);
+}
+
+static void both_hosts_of_a_migration_are_granted(void **state)
+{
+    struct grant_scene *played = *state;
+    begin_migration(played);
+    grant_and_send(played);
+    assert_who_may_set_guid(played, true, false);
+    grant_and_send(played);
+    assert_who_may_set_guid(played, true, false);
+}
+
+/* `post` is called, and needs the GUID, while OpenNebula still says that the VM migrates. */
+static void a_guid_moves_when_the_host_that_a_vm_leaves_follows_that_it_has_it_no_more(void **state)
+{
+    struct grant_scene *played = *state;
+    begin_migration(played);
+    grant_and_send(played);
+    node_of(played, 1)->record_count = 0;
+    grant_and_send(played);
+    assert_who_may_set_guid(played, false, false);
+    node_of(played, 1)->state = ONEIB_NODE_AWAITED;
+    grant_and_send(played);
+    assert_who_may_set_guid(played, false, false);
+    node_of(played, 1)->state = ONEIB_NODE_FOLLOWS;
+    grant_and_send(played);
+    assert_who_may_set_guid(played, false, true);
+    played->nodes[1].records[0].guid = ONEIB_VF_GUID_SET;
+    grant_and_send(played);
+    assert_who_may_set_guid(played, false, true);
+}
+
+static void a_guid_stays_with_a_host_that_does_not_say_that_it_has_it_no_more(void **state)
+{
+    struct grant_scene *played = *state;
+    begin_migration(played);
+    grant_and_send(played);
+    /* It may have been set, and not be written down yet. */
+    played->nodes[0].records[0].guid = ONEIB_VF_GUID_NONE;
+    grant_and_send(played);
+    assert_who_may_set_guid(played, true, false);
+    node_of(played, 1)->record_count = 0;
+    node_of(played, 1)->state = ONEIB_NODE_SILENT;
+    grant_and_send(played);
+    assert_who_may_set_guid(played, true, false);
+    node_of(played, 1)->state = ONEIB_NODE_FOLLOWS;
+    node_of(played, 1)->table_known = false;
+    grant_and_send(played);
+    assert_who_may_set_guid(played, true, false);
 }
 
 static void a_guid_that_another_host_still_has_may_not_be_set(void **state)
@@ -527,6 +588,8 @@ int main(void)
         GRANT_TEST(a_pci_nic_without_an_address_is_granted_nothing),
         GRANT_TEST(the_host_that_a_pci_nic_leaves_keeps_the_vf_that_it_had),
         GRANT_TEST(both_hosts_of_a_migration_are_granted),
+        GRANT_TEST(a_guid_moves_when_the_host_that_a_vm_leaves_follows_that_it_has_it_no_more),
+        GRANT_TEST(a_guid_stays_with_a_host_that_does_not_say_that_it_has_it_no_more),
         GRANT_TEST(a_guid_that_another_host_still_has_may_not_be_set),
         GRANT_TEST(what_the_host_itself_has_set_it_may_set),
         GRANT_TEST(a_guid_that_another_host_was_allowed_to_set_may_not_be_set),
