@@ -7,6 +7,7 @@
  *   list                                                prints the records, then the domains
  *   await up              until the service answers
  *   await known           until it knows the domains
+ *   await fresh           until it knows what oneibd grants now
  *   await VM COUNT        until it knows the running domain of that VM, with so many VFs
  *   await VM gone         until it knows of no domain of that VM
  *
@@ -185,17 +186,40 @@ static bool is_as_wanted(const struct oneib_service_list *list, char **words)
     return gone;
 }
 
+static bool has_fresh_grants(const struct oneib_service_list *list, struct oneib_error *err)
+{
+    *err = list->stale;
+    return list->follows.fresh;
+}
+
+static bool knows_domains(const struct oneib_service_list *list, char **words,
+                          struct oneib_error *err)
+{
+    *err = list->why;
+    return list->domains_known && is_as_wanted(list, words);
+}
+
 static bool looks_right(char **words, struct oneib_error *err)
 {
     struct oneib_service_list list;
+    bool done = true;
     if (oneib_client_list(&list, err) < 0)
         return false;
-    const bool done =
-        strcmp(words[0], "up") == 0 || (list.domains_known && is_as_wanted(&list, words));
-    if (!done)
-        *err = list.why;
+    if (strcmp(words[0], "fresh") == 0)
+        done = has_fresh_grants(&list, err);
+    else if (strcmp(words[0], "up") != 0)
+        done = knows_domains(&list, words, err);
     oneib_service_list_clear(&list);
     return done;
+}
+
+static bool is_enough(char **words)
+{
+    static const char *const alone[] = {"up", "known", "fresh"};
+    for (size_t i = 0; words[0] && i < sizeof alone / sizeof *alone; i++)
+        if (strcmp(words[0], alone[i]) == 0)
+            return true;
+    return words[0] && words[1];
 }
 
 /* The service may only be about to start. */
@@ -203,7 +227,7 @@ static void await(char **words)
 {
     const double end = oneib_now_ms() + AWAIT_MS;
     struct oneib_error err = {0};
-    if (!words[0] || (strcmp(words[0], "known") != 0 && strcmp(words[0], "up") != 0 && !words[1]))
+    if (!is_enough(words))
         misused(words[0]);
     while (!looks_right(words, &err)) {
         if (oneib_now_ms() > end)

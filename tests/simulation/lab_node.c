@@ -370,6 +370,15 @@ int lab_node_service_stop(struct lab *lab, size_t host, int signal, struct oneib
     return lab_end(lab, lab_node_service_pid(lab, host), signal, END_MS, err);
 }
 
+int lab_nodes_await_grants(struct lab *lab, struct oneib_error *err)
+{
+    for (size_t host = 0; host < lab_host_count(lab); host++)
+        if (lab_node_service_pid(lab, host) > 0 &&
+            lab_node_await(lab, host, "fresh", NULL, err) < 0)
+            return -1;
+    return 0;
+}
+
 int lab_nodes_start(struct lab *lab, const struct lab_node_options *options,
                     struct oneib_error *err)
 {

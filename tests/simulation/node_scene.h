@@ -91,6 +91,7 @@ static inline void add_nodes(void)
     ok(lab_add_nodes(lab, &err));
     ok(lab_config_write(lab, &config, &err));
     ok(lab_oneibd_start(lab, &LAB_DAEMON, &err));
+    ok(lab_nodes_await_grants(lab, &err));
 }
 
 /* ---- what trees say ------------------------------------------------------------------------ */

@@ -12,7 +12,7 @@ static uint32_t vm;
 static void create_vm(void)
 {
     uint32_t network;
-    ok(lab_add_nodes(lab, &err));
+    add_nodes();
     ok(lab_network_create(lab, "blue", "5", NULL, &network, &err));
     ok(lab_vm_create(lab, "vm", &network, 1, &vm, &err));
     ok(lab_vm_deploy(lab, vm, 0, &err));
