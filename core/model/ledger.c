@@ -256,12 +256,25 @@ static bool is_address(const char *address)
     return true;
 }
 
+/* The daemon has come to another address: nodes that are told two of one key believe neither. */
+static void remove_namesakes(struct oneib_ledger *ledger, const struct oneib_ledger_daemon *daemon)
+{
+    for (size_t i = ledger->daemon_count; i-- > 0;) {
+        const struct oneib_ledger_daemon *entry = &ledger->daemons[i];
+        if (strcmp(entry->address, daemon->address) != 0 &&
+            (memcmp(entry->curve, daemon->curve, sizeof daemon->curve) == 0 ||
+             memcmp(entry->sign, daemon->sign, sizeof daemon->sign) == 0))
+            close_gap(ledger->daemons, ledger->daemon_count--, i, sizeof *ledger->daemons);
+    }
+}
+
 int oneib_ledger_set_daemon(struct oneib_ledger *ledger, const struct oneib_ledger_daemon *daemon,
                             struct oneib_error *err)
 {
     if (!is_address(daemon->address))
         return oneib_fail(err, ONEIB_ERROR_INPUT,
                           "the address of a daemon is not of the form tcp://HOST:PORT");
+    remove_namesakes(ledger, daemon);
     const size_t place = daemon_place(ledger, daemon->address);
     if (!has_daemon_at(ledger, place, daemon->address)) {
         if (oneib_reserve(&ledger->daemons, &ledger->daemon_capacity, ledger->daemon_count + 1,

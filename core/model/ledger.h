@@ -96,7 +96,7 @@ void oneib_ledger_free_key(struct oneib_ledger *ledger, oneib_pkey pkey);
 int oneib_ledger_pin(struct oneib_ledger *ledger, const struct oneib_ledger_host *host,
                      struct oneib_error *err);
 void oneib_ledger_unpin(struct oneib_ledger *ledger, uint32_t host_id);
-/* Adds a daemon, or replaces what is known of that address. */
+/* Adds a daemon, or replaces what is known of that address, or of one of those keys. */
 int oneib_ledger_set_daemon(struct oneib_ledger *ledger, const struct oneib_ledger_daemon *daemon,
                             struct oneib_error *err);
 

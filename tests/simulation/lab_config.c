@@ -102,8 +102,8 @@ static int write_config(struct lab *lab, const struct place *place, const struct
                       lab->folder, lab->folder, place->sm, or_nothing(more->opensm));
     oneib_text_printf(&config,
                       "daemon: {\n  metrics = \"%s\";\n  grants = \"tcp://%s\";\n"
-                      "  key = \"%s/%s\";\n  %s\n};\n%s\n",
-                      place->metrics, place->grants, lab->folder, place->key,
+                      "  address = \"tcp://%s\";\n  key = \"%s/%s\";\n  %s\n};\n%s\n",
+                      place->metrics, place->grants, place->grants, lab->folder, place->key,
                       or_nothing(more->daemon), or_nothing(more->other));
     if (oneib_text_failed(&session) || oneib_text_failed(&config))
         return oneib_fail_memory(err);

@@ -5,7 +5,9 @@
  * counts is what the ports hold.
  */
 #include "base/clock.h"
+#include "base/text.h"
 #include "daemon_scene.h"
+#include "grants/daemons.h"
 #include "played_node.h"
 #include <signal.h>
 #include <stdio.h>
@@ -416,6 +418,35 @@ static void of_two_hosts_with_one_key_neither_is_heard(void **state)
     await_metric("oneib_nodes", SCENE_HOSTS - 2);
 }
 
+/* ---- how nodes come to know it ------------------------------------------------------------- */
+
+static void the_writer_enters_itself_into_the_ledger(void **state)
+{
+    (void)state;
+    scene();
+    struct lab_output output;
+    struct oneib_daemons daemons;
+    daemon_start_with(NULL, DAEMON_QUICK, NULL);
+    MUST(lab_oneib(scene(), (const char *[]){"daemons", NULL}, 30000, &output, &err));
+    assert_int_equal(output.status, 0);
+    MUST(oneib_daemons_parse(output.out, strlen(output.out), "oneib daemons", &daemons, &err));
+    lab_output_clear(&output);
+    assert_int_equal(daemons.count, 1);
+    played.daemon.since = 0;
+    assert_memory_equal(&daemons.items[0], &played.daemon, sizeof played.daemon);
+}
+
+static void one_that_does_not_write_logs_how_nodes_are_to_know_it(void **state)
+{
+    (void)state;
+    scene();
+    oneib_autotext struct oneib_text line = {0};
+    const struct oneib_daemons daemons = {.count = 1, .items = {played.daemon}};
+    daemon_start_with("writer = false;", DAEMON_QUICK, NULL);
+    oneib_daemons_render(&daemons, &line);
+    await_said(line.data);
+}
+
 #define test(name) cmocka_unit_test_setup_teardown(name, raise_with_node, end)
 
 int main(void)
@@ -425,6 +456,8 @@ int main(void)
         return LAB_SKIPPED;
     }
     const struct CMUnitTest tests[] = {
+        test(the_writer_enters_itself_into_the_ledger),
+        test(one_that_does_not_write_logs_how_nodes_are_to_know_it),
         test(a_member_is_granted_with_its_key_and_port),
         test(nothing_is_added_before_the_node_is_heard),
         test(what_a_node_wants_is_looked_at_though_no_event_tells_of_it),

@@ -126,14 +126,34 @@ static void a_daemon_has_one_entry_for_its_address(void **state)
 {
     (void)state;
     struct oneib_ledger ledger = {0};
-    struct oneib_ledger_daemon daemon = {.address = "tcp://10.0.0.2:9678", .sign = {1}};
+    struct oneib_ledger_daemon daemon = {
+        .address = "tcp://10.0.0.2:9678", .curve = {1}, .sign = {1}};
     assert_int_equal(oneib_ledger_set_daemon(&ledger, &daemon, &err), 0);
     daemon.sign[0] = 2;
     assert_int_equal(oneib_ledger_set_daemon(&ledger, &daemon, &err), 0);
-    snprintf(daemon.address, sizeof daemon.address, "tcp://[fe80::1]:9678");
+    daemon =
+        (struct oneib_ledger_daemon){.address = "tcp://[fe80::1]:9678", .curve = {3}, .sign = {3}};
     assert_int_equal(oneib_ledger_set_daemon(&ledger, &daemon, &err), 0);
     assert_int_equal(ledger.daemon_count, 2);
     assert_int_equal(ledger.daemons[0].sign[0], 2);
+    oneib_ledger_clear(&ledger);
+}
+
+static void a_daemon_that_moves_takes_its_keys_along(void **state)
+{
+    (void)state;
+    struct oneib_ledger ledger = {0};
+    struct oneib_ledger_daemon daemon = {.address = "tcp://b:1", .curve = {1}, .sign = {2}};
+    assert_int_equal(oneib_ledger_set_daemon(&ledger, &daemon, &err), 0);
+    snprintf(daemon.address, sizeof daemon.address, "tcp://a:1");
+    assert_int_equal(oneib_ledger_set_daemon(&ledger, &daemon, &err), 0);
+    assert_int_equal(ledger.daemon_count, 1);
+    assert_string_equal(ledger.daemons[0].address, "tcp://a:1");
+    snprintf(daemon.address, sizeof daemon.address, "tcp://c:1");
+    daemon.curve[0] = 9;
+    assert_int_equal(oneib_ledger_set_daemon(&ledger, &daemon, &err), 0);
+    assert_int_equal(ledger.daemon_count, 1);
+    assert_string_equal(ledger.daemons[0].address, "tcp://c:1");
     oneib_ledger_clear(&ledger);
 }
 
@@ -287,6 +307,7 @@ int main(void)
         cmocka_unit_test(the_key_that_another_replaces_rests),
         cmocka_unit_test(a_hosts_key_is_pinned_replaced_and_forgotten),
         cmocka_unit_test(a_daemon_has_one_entry_for_its_address),
+        cmocka_unit_test(a_daemon_that_moves_takes_its_keys_along),
         cmocka_unit_test(an_address_cannot_end_its_value),
         cmocka_unit_test(is_written_as_the_header_says),
         cmocka_unit_test(a_copy_is_equal_and_its_own),
