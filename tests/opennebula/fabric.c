@@ -22,6 +22,7 @@
  */
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "grants/daemons.h"
 #include "lab.h"
 #include "lab_internal.h"
 #include "lab_node.h"
@@ -51,9 +52,11 @@ static int write_configuration(struct lab *lab, char **argv, struct oneib_error 
                       "opensm: {\n  partitions = \"%s/partitions.conf\";\n"
                       "  fragment = \"%s/partitions.fragment\";\n  reload = \"pid_file\";\n"
                       "  pid_file = \"%s/%s.pid\";\n};\ndaemon: {\n  metrics = \"%s\";\n"
+                      "  grants = \"tcp://%s\";\n  address = \"tcp://%s\";\n"
                       "  key = \"%s/daemon.key\";\n};\n",
                       lab_folder(lab), lab_folder(lab), lab_folder(lab), LAB_SM.name,
-                      lab_metrics_address(lab), lab_folder(lab));
+                      lab_metrics_address(lab), lab->grants_address, lab->grants_address,
+                      lab_folder(lab));
     if (oneib_text_failed(&config))
         return oneib_fail_memory(err);
     return lab_write(lab, "oneib.conf", 0600, config.data, err);
@@ -73,6 +76,14 @@ static int make_folders(struct lab *lab, const char *file, struct oneib_error *e
     return 0;
 }
 
+/* Nodes learn of oneibd as they do on a site: from OpenNebula's remotes, by the probe. */
+static int forget_daemons(struct lab *lab, size_t host, struct oneib_error *err)
+{
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s" ONEIB_DAEMONS_FILE, lab_node_root(lab, host));
+    return unlink(path) < 0 ? oneib_fail_errno(err, errno, "removing %s", path) : 0;
+}
+
 /* What oneib looks for is beside the programs that are installed, and libvirt is its stand-in. */
 static int configure_node(struct lab *lab, size_t host, struct oneib_error *err)
 {
@@ -87,6 +98,8 @@ static int configure_node(struct lab *lab, size_t host, struct oneib_error *err)
     if (oneib_text_failed(&config))
         return oneib_fail_memory(err);
     if (lab_write(lab, name, 0644, config.data, err) < 0)
+        return -1;
+    if (forget_daemons(lab, host, err) < 0)
         return -1;
     snprintf(name, sizeof name, LAB_NODES "/%s" DOMAINS, lab_host_hca(lab, host, err));
     return make_folders(lab, name, err) < 0 ? -1 : lab_write(lab, name, 0644, "<node/>\n", err);

@@ -143,7 +143,26 @@ module Suite
         host = oneadmin.document('host.info', id, false)
         state = host.elements['STATE'].text
         raise "host #{id} is in state #{state}: #{host.elements['TEMPLATE/ERROR']&.text}" unless state == '2'
-        raise "host #{id} has no IB_HCA" unless host.elements['TEMPLATE/IB_HCA']
+        %w[IB_HCA IB_NODE_KEY].each { |name| raise "host #{id} has no #{name}" unless host.elements["TEMPLATE/#{name}"] }
+      end
+    end
+  end
+
+  # As install.sh tells operators: hosts learn from the remotes by which oneibd they live.
+  def announce_oneibd
+    lines = nil
+    eventually('oneibd is in the ledger', 20) do
+      status, lines = fabric.oneib('daemons')
+      raise lines unless status.zero?
+    end
+    File.write("#{front_end.remotes}/etc/oneib/daemons", "#{lines}\n")
+  end
+
+  def await_nodes
+    eventually('all hosts are heard by oneibd', 60) do
+      @host_ids.each_value do |id|
+        free = oneadmin.document('host.info', id, false).elements['TEMPLATE/IB_VFS_FREE']&.text
+        raise "host #{id} has IB_VFS_FREE #{free.inspect}" unless free.to_i.positive?
       end
     end
   end
@@ -155,8 +174,10 @@ module Suite
     front_end.prepare
     make_hosts
     front_end.start
-    add_hosts
     fabric.tell('oneibd', 'start')
+    announce_oneibd
+    add_hosts
+    await_nodes
     puts "OpenNebula #{front_end.version}, #{fabric.nodes.size} hosts"
   end
 
