@@ -22,7 +22,8 @@ struct oneib_handover {
 
 /*
  * Whether a key can change hands at all: `desired` has a partition that is not in force for the
- * same cluster, or under the same name, with that key. Only then does it matter what the ports hold this very moment.
+ * same cluster, or under the same name, with that key. Only then does it matter what the ports hold
+ * this very moment.
  */
 int oneib_handover_possible(const struct oneib_partition_table *in_force,
                             const struct oneib_partition_table *desired, bool *possible,
