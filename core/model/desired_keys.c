@@ -164,14 +164,15 @@ int oneib_entitle(struct oneib_work *work, struct oneib_error *err)
     return oneib_say_switched(work, err);
 }
 
-/* The key that the attachment claims without being entitled to it; 0: it does not. */
+/* The key that the attachment claims without being entitled to it; 0: it does not. What no network
+ * leases is anybody's text: it gets nothing, and bars nobody. */
 static oneib_pkey unentitled_claim(const struct oneib_work *work,
                                    const struct oneib_attachment *attachment)
 {
     oneib_pkey claimed = oneib_claimed_key(attachment);
     const struct oneib_network *network = oneib_cloud_network(work->cloud, attachment->network_id);
-    if (network && !attachment->unleased &&
-        work->entitlements[network - work->cloud->networks].pkey == claimed)
+    if (attachment->unleased ||
+        (network && work->entitlements[network - work->cloud->networks].pkey == claimed))
         return 0;
     return claimed;
 }
@@ -237,14 +238,12 @@ static void merge_barred(struct oneib_desired *desired)
 static int bar_claim(struct oneib_work *work, const struct oneib_attachment *attachment,
                      oneib_pkey claimed, struct oneib_error *err)
 {
-    /* A forged NIC is a stranger to the network that it names, like to any other. */
-    const uint32_t network_id = attachment->unleased ? ONEIB_NO_ID : attachment->network_id;
     if (say_claimed(work, attachment, claimed, err) < 0 ||
-        bar_on_host(work, attachment->host_id, network_id, claimed, err) < 0)
+        bar_on_host(work, attachment->host_id, attachment->network_id, claimed, err) < 0)
         return -1;
     if (attachment->presence != ONEIB_MIGRATING)
         return 0;
-    return bar_on_host(work, attachment->source_host_id, network_id, claimed, err);
+    return bar_on_host(work, attachment->source_host_id, attachment->network_id, claimed, err);
 }
 
 static int say_unleased(struct oneib_work *work, const struct oneib_attachment *attachment,
@@ -337,7 +336,7 @@ static bool claims_its_own(const struct oneib_work *work, const struct oneib_att
                            oneib_pkey claimed, const uint32_t *owners)
 {
     const struct oneib_network *network = oneib_cloud_network(work->cloud, attachment->network_id);
-    if (!network || !network->other_driver || attachment->unleased)
+    if (!network || !network->other_driver)
         return false;
     const struct oneib_network *giver = oneib_key_giver(work, network);
     const bool is_anothers =

@@ -1,9 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # An ordinary user, Mallory, wants into the network of another one, Vera, or to cut her off.
 
-GRANTS = 'Grants are to mend it: a node believes oneibd alone.'.freeze
-TENANTS_TEXT = 'A tenant\'s text is to cost nobody but that tenant.'.freeze
-
 # Text that ends the value in which oned stores it, and what comes after it in the document.
 def breaking_out(of, elements)
   "x]]></#{of}>#{elements}<#{of}><![CDATA[y"
@@ -54,16 +51,14 @@ check 'a NIC forged in CONTEXT does not bring Mallory into Vera\'s network' do
   must_never_reach(vm, 'H1', hers.key)
 end
 
-check 'a NIC forged in CONTEXT does not cut Vera\'s VM off on that host',
-      expected_to_fail: "A claim that a VM is not entitled to bars the key on its host. #{GRANTS}" do
+check 'a NIC forged in CONTEXT does not cut Vera\'s VM off on that host' do
   vera, hers, mallory, his = scene
   hers_vm = vera.running(hers, on: 'H1')
   forging_vm(mallory, his, hers).deploy('H1')
   for_a_while(15) { must('Vera\'s VM does not reach her network') { node('H1').reach[hers_vm.id] == [hers.key] } }
 end
 
-check 'a document that calls itself another VM\'s does not bring Mallory into Vera\'s network',
-      expected_to_fail: "core/one drops the NICs of such a VM and its claims, the node reads them. #{GRANTS}" do
+check 'a document that calls itself another VM\'s does not bring Mallory into Vera\'s network' do
   vera, hers, mallory, his = scene
   hers_vm = vera.running(hers, on: 'H1')
   mallory.running(his, on: 'H1') # a well-formed one, which brings his own key there
@@ -72,8 +67,7 @@ check 'a document that calls itself another VM\'s does not bring Mallory into Ve
   must_never_reach(vm, 'H1', hers.key)
 end
 
-check 'a function that a failed attach left in the guest does not reach who gets the key next',
-      expected_to_fail: "OpenNebula forgets a NIC whose attach fails after post, calling nobody. #{GRANTS}" do
+check 'a function that a failed attach left in the guest does not reach who gets the key next' do
   parent = admin.pool
   vera = user('vera')
   mallory = user('mallory')
@@ -90,8 +84,7 @@ check 'a function that a failed attach left in the guest does not reach who gets
   see(vm => [own.key], hers_vm => [hers.key])
 end
 
-check 'a VM that was deleted while its host was cut off does not reach who gets the key next',
-      expected_to_fail: "Its guest runs on and nobody closes its function. #{GRANTS}" do
+check 'a VM that was deleted while its host was cut off does not reach who gets the key next' do
   parent = admin.pool
   vera = user('vera')
   mallory = user('mallory')
@@ -110,8 +103,7 @@ check 'a VM that was deleted while its host was cut off does not reach who gets 
   see(hers_vm => [hers.key])
 end
 
-check 'Vera\'s key forged into Mallory\'s older reservation does not close her network',
-      expected_to_fail: "The network with the lower id has the key. #{GRANTS}" do
+check 'Vera\'s key forged into Mallory\'s older reservation does not close her network' do
   parent = admin.pool
   mallory = user('mallory')
   his = mallory.reserve(parent, 'his')
@@ -125,8 +117,7 @@ check 'Vera\'s key forged into Mallory\'s older reservation does not close her n
   for_a_while(15) { must('Vera\'s VM does not reach her network') { node('H1').reach[hers_vm.id] == [key] } }
 end
 
-check 'static GUIDs forged into a reservation bring no port into it',
-      expected_to_fail: "IB_* attributes of a reservation are its own. #{TENANTS_TEXT}" do
+check 'static GUIDs forged into a reservation bring no port into it' do
   _, _, mallory, his = scene
   vm = mallory.running(his, on: 'H1')
   port = format('0x%016x', 0x100003 + (2 * 6)) # of H7

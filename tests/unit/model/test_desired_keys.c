@@ -444,8 +444,8 @@ static void a_nic_that_its_network_does_not_know_of_gets_nothing(void **state)
     assert_finding(scene, "nic-unleased", ONEIB_VIOLATION, "VM 11 NIC 7");
 }
 
-/* Its node may already have mapped the VF to the key that the forger wrote. */
-static void a_nic_that_its_network_does_not_know_of_bars_the_key_on_its_host(void **state)
+/* Nodes open what is granted: who forges a NIC cuts nobody off. */
+static void a_nic_that_its_network_does_not_know_of_bars_nobody_on_its_host(void **state)
 {
     struct scene *scene = *state;
     add_network(scene, 4, 256);
@@ -456,9 +456,11 @@ static void a_nic_that_its_network_does_not_know_of_bars_the_key_on_its_host(voi
     forged->unleased = true;
     compute(scene);
 
-    assert_verdict(scene, 10, 0, ONEIB_VERDICT_BLOCKED);
-    assert_listed(scene, 256, port_of(1), "none");
-    assert_finding(scene, "pkey-claimed", ONEIB_VIOLATION, "VM 11 NIC 7");
+    assert_verdict(scene, 10, 0, ONEIB_VERDICT_MEMBER);
+    assert_verdict(scene, 11, 7, ONEIB_VERDICT_NO_LEASE);
+    assert_listed(scene, 256, port_of(1), "full");
+    assert_finding(scene, "nic-unleased", ONEIB_VIOLATION, "VM 11 NIC 7");
+    assert_no_finding(scene, "pkey-claimed");
 }
 
 static void a_nic_whose_network_is_gone_is_named(void **state)
@@ -951,7 +953,7 @@ int main(void)
         SCENE_TEST(a_claim_counts_in_every_presence_but_absent),
         SCENE_TEST(a_stale_copy_of_a_key_that_another_network_has_is_said_before_its_vm_starts),
         SCENE_TEST(a_nic_that_its_network_does_not_know_of_gets_nothing),
-        SCENE_TEST(a_nic_that_its_network_does_not_know_of_bars_the_key_on_its_host),
+        SCENE_TEST(a_nic_that_its_network_does_not_know_of_bars_nobody_on_its_host),
         SCENE_TEST(a_nic_whose_network_is_gone_is_named),
         SCENE_TEST(a_stale_copy_of_a_key_that_nobody_has_is_not_worth_a_word),
         SCENE_TEST(a_stale_copy_of_a_fragments_key_is_said),

@@ -360,7 +360,7 @@ static bool claims_its_own(const struct scene *scene, const struct oneib_attachm
                            const struct oneib_partition *partition)
 {
     const struct oneib_network *network = network_by_id(scene, nic->network_id);
-    if (!network || !network->other_driver || nic->unleased)
+    if (!network || !network->other_driver)
         return false;
     char name[16];
     const struct oneib_network *giver =
@@ -369,14 +369,15 @@ static bool claims_its_own(const struct scene *scene, const struct oneib_attachm
     return valid_key(scene, giver) == nic->claimed_pkey && strcmp(partition->name, name) == 0;
 }
 
-/* own: a network whose NICs are no strangers even without a right to the key; ONEIB_NO_ID: none. */
+/* own: a network whose NICs are no strangers even without a right to the key; ONEIB_NO_ID: none.
+ * NICs that no network leases are granted nothing by their node, whatever they claim. */
 static void assert_no_stranger_but(const struct scene *scene, uint32_t own, unsigned key,
                                    oneib_guid guid)
 {
     for (size_t i = 0; i < scene->cloud.attachment_count; i++) {
         const struct oneib_attachment *nic = &scene->cloud.attachments[i];
         if (nic->claim != ONEIB_KEY_VALID || nic->claimed_pkey != key ||
-            right_key_of(scene, nic) == key || (nic->network_id == own && !nic->unleased) ||
+            right_key_of(scene, nic) == key || nic->network_id == own || nic->unleased ||
             claims_its_own(scene, nic, partition_of(&scene->desired.table, (oneib_pkey)key)))
             continue;
         for (uint32_t host_id = 0; host_id < HOSTS; host_id++)
