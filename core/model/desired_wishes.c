@@ -406,13 +406,22 @@ static bool may_be_on_a_port(const struct oneib_subnet *subnet, oneib_pkey pkey)
     return false;
 }
 
+/* oned writes an operator's wish into the NICs of his network at once: they claim what they are to
+ * have, and it would wait for them for ever. */
+static bool is_claimed(const struct oneib_work *work, const struct oneib_attachment *attachment,
+                       oneib_pkey pkey)
+{
+    const struct oneib_network *network = oneib_cloud_network(work->cloud, attachment->network_id);
+    return oneib_claimed_key(attachment) == pkey && !(network && wish_of(work, network) == pkey);
+}
+
 static bool may_be_held(const struct oneib_work *work, oneib_pkey pkey)
 {
     for (size_t i = 0; i < work->cloud->host_count; i++)
         if (oneib_host_may_hold(&work->cloud->hosts[i], pkey))
             return true;
     for (size_t i = 0; i < work->cloud->attachment_count; i++)
-        if (oneib_claimed_key(&work->cloud->attachments[i]) == pkey)
+        if (is_claimed(work, &work->cloud->attachments[i], pkey))
             return true;
     return oneib_partition_table_find(work->in_force, pkey) || may_be_on_a_port(work->subnet, pkey);
 }

@@ -97,6 +97,19 @@ int lab_swap_keys(struct lab *lab, uint32_t a, uint32_t b, struct oneib_error *e
     return outcome;
 }
 
+int lab_ledger_key(struct lab *lab, uint32_t network, unsigned *pkey, struct oneib_error *err)
+{
+    struct oneib_kept_ledger kept = {0};
+    struct oneib_one *one = open_one(lab, err);
+    const int outcome = one ? oneib_ledger_read(one, false, &kept, err) : -1;
+    const struct oneib_ledger_network *entry =
+        outcome == 0 ? oneib_ledger_network(&kept.ledger, network) : NULL;
+    *pkey = entry ? entry->pkey : 0;
+    oneib_kept_ledger_clear(&kept);
+    oneib_one_close(one);
+    return outcome;
+}
+
 void lab_play_daemon(struct lab *lab)
 {
     struct oneib_error ignored;

@@ -246,12 +246,36 @@ static void resynchronise(struct rounds *rounds)
     await_right(rounds);
 }
 
+static bool ledger_is_right(struct rounds *rounds)
+{
+    for (size_t i = 0; i < WALK_CLUSTERS; i++) {
+        unsigned pkey;
+        must(rounds, lab_ledger_key(rounds->walk.lab, rounds->walk.networks[i], &pkey, &err));
+        if (pkey != rounds->walk.keys[i])
+            return false;
+    }
+    return true;
+}
+
+/* A wish for a key that may still be held is met later. Of a network without members no port shows
+ * it. */
+static void await_ledger(struct rounds *rounds)
+{
+    const double end = oneib_now_ms() + rounds->patience_ms;
+    while (!ledger_is_right(rounds)) {
+        if (oneib_now_ms() > end)
+            give_up(rounds, "the ledger has other keys");
+        lab_sleep_ms(5);
+    }
+}
+
 /*
  * A key that changes hands is taken away first. On ports that hold it before and afterwards all may
  * look right before that is done.
  */
 static void settle(struct rounds *rounds)
 {
+    await_ledger(rounds);
     lab_sleep_ms(SETTLE_MS);
     await_right(rounds);
     resynchronise(rounds);

@@ -199,15 +199,10 @@ static int change_key(struct walk *walk, struct oneib_error *err)
 }
 
 /* Two networks swap keys, the hardest case of a key that changes hands. That takes a hand in the
- * ledger, and a driver of ours: oneib gives no network's key to another, and a bridge's VLAN_ID is
- * its own. */
-static int swap_keys(struct walk *walk, struct oneib_error *err)
+ * ledger: oneib gives no network's key to another. */
+static int swap_keys(struct walk *walk, size_t a, size_t b, struct oneib_error *err)
 {
-    const size_t a = walk_dice(walk, WALK_CLUSTERS), b = (a + 1) % WALK_CLUSTERS;
     const unsigned key = walk->keys[a];
-    if (!walk->edits_ledger || walk->bridges[a] || walk->bridges[b] ||
-        (walk->bridges[SHARER] && (a == SHARED || b == SHARED)))
-        return 0;
     snprintf(walk->action, sizeof walk->action, "networks %zu and %zu swap keys", a, b);
     walk->keys[a] = walk->keys[b];
     walk->keys[b] = key;
@@ -215,6 +210,26 @@ static int swap_keys(struct walk *walk, struct oneib_error *err)
         lab_swap_keys(walk->lab, walk->networks[a], walk->networks[b], err) < 0)
         return -1;
     return a == SHARED || b == SHARED ? lab_give_keys(walk->lab, err) : 0;
+}
+
+/* One moves to another key, and its old one is wished for the other: that has it when no host may
+ * hold it any more. */
+static int inherit_key(struct walk *walk, size_t a, size_t b, struct oneib_error *err)
+{
+    const unsigned key = walk->keys[a];
+    snprintf(walk->action, sizeof walk->action, "network %zu inherits P_Key %u of network %zu", b,
+             key, a);
+    return set_key(walk, a, walk->next_key++, err) < 0 || set_key(walk, b, key, err) < 0 ? -1 : 0;
+}
+
+/* A bridge's VLAN_ID is its own. */
+static int hand_key_over(struct walk *walk, struct oneib_error *err)
+{
+    const size_t a = walk_dice(walk, WALK_CLUSTERS), b = (a + 1) % WALK_CLUSTERS;
+    if (walk->bridges[a] || walk->bridges[b] ||
+        (walk->bridges[SHARER] && (a == SHARED || b == SHARED)))
+        return 0;
+    return walk->edits_ledger ? swap_keys(walk, a, b, err) : inherit_key(walk, a, b, err);
 }
 
 /* Who is there stays; who is attached then is no member until the NIC is attached anew. */
@@ -238,10 +253,10 @@ static step random_step(struct walk *walk)
 {
     /* Growing is as frequent as all that shrinks, so the walk stays in the middle. */
     static const step steps[] = {
-        grow,       grow,      grow,      grow,     grow,     start,      start,
-        start,      leave,     leave,     vanish,   vanish,   migrate,    migrate,
-        arrive,     arrive,    power_off, power_on, power_on, lose_sight, find_again,
-        change_key, swap_keys, hot_plug,  hot_plug, plugged,  plugged,    switch_driver};
+        grow,       grow,          grow,      grow,     grow,     start,      start,
+        start,      leave,         leave,     vanish,   vanish,   migrate,    migrate,
+        arrive,     arrive,        power_off, power_on, power_on, lose_sight, find_again,
+        change_key, hand_key_over, hot_plug,  hot_plug, plugged,  plugged,    switch_driver};
     return steps[walk_dice(walk, sizeof steps / sizeof *steps)];
 }
 

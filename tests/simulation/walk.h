@@ -35,7 +35,8 @@ struct walk {
     /* Networks become bridges, as Sunstone makes them: what is in force then decides, so only for a
      * walk that puts each step into force before the next. */
     bool switches_drivers;
-    bool edits_ledger; /* keys are swapped: without a daemon, which alone writes it */
+    bool edits_ledger; /* keys are swapped: without a daemon, which alone writes it. Else a key is
+                          wished for another network when its own has left it */
     bool bridges[WALK_NETWORKS];
     unsigned keys[WALK_CLUSTERS];
     unsigned next_key;

@@ -874,6 +874,24 @@ static void a_key_in_force_or_not_known_rests_on(void **state)
     assert_idle(scene, 0);
 }
 
+/* oned writes the wish into the NICs of its network; another's NIC says what it was started with.
+ */
+static void a_key_that_is_wished_does_not_wait_for_the_nics_that_wish_it(void **state)
+{
+    struct scene *scene = *state;
+    add_seen_host(scene, 1);
+    let_rest(scene, 300, 9, 0);
+    add_operators(scene, 4, 300, 256);
+    add_operators(scene, 5, 257, 257);
+    add_nic(scene, 10, 0, 4, 1);
+    add_nic(scene, 11, 0, 5, 1);
+    claim(&scene->cloud.attachments[0], 300);
+    claim(&scene->cloud.attachments[1], 257);
+    assert_idle(scene, 1);
+    claim(&scene->cloud.attachments[1], 300);
+    assert_idle(scene, 0);
+}
+
 static void while_a_host_is_lost_every_key_rests_on(void **state)
 {
     struct scene *scene = *state;
@@ -926,6 +944,7 @@ int main(void)
         SCENE_TEST(a_key_that_a_host_may_hold_rests_on),
         SCENE_TEST(a_key_on_a_port_rests_on),
         SCENE_TEST(a_key_in_force_or_not_known_rests_on),
+        SCENE_TEST(a_key_that_is_wished_does_not_wait_for_the_nics_that_wish_it),
         SCENE_TEST(while_a_host_is_lost_every_key_rests_on),
         SCENE_TEST(without_a_ledger_to_rely_on_nothing_is_given_and_nothing_taken),
         SCENE_TEST(members_of_a_network_are_the_ports_of_their_hosts),
