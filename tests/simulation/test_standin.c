@@ -188,9 +188,9 @@ static void a_reservation_has_its_parent_and_its_key(void **state)
 }
 
 /* The recorded host has four VFs, ours shows two; one VM runs on it; a dead VM was found on the
- * other. */
-static const char *const host_particulars[] = {
-    "PCI", "VMS", "TOTAL_ZOMBIES", "ZOMBIES", "IB_HCA", "IB_VFS_TOTAL", NULL};
+ * other. Its nodes had no key yet. */
+static const char *const host_particulars[] = {"PCI",    "VMS",          "TOTAL_ZOMBIES", "ZOMBIES",
+                                               "IB_HCA", "IB_VFS_TOTAL", "IB_NODE_KEY",   NULL};
 
 static void hosts_have_the_recorded_elements(void **state)
 {
