@@ -111,6 +111,12 @@ static int note_cut_off(struct oneib_daemon *daemon, struct oneib_error *err)
 
 /* ---- when ---------------------------------------------------------------------------------- */
 
+/* What came off the last port in the turn before may be given now, and nothing else says so. */
+static bool waits_for_rest(const struct oneib_daemon *daemon)
+{
+    return daemon->config.one.writer && daemon->view.desired.wishes_at_rest > 0;
+}
+
 bool oneib_daemon_grants_due(struct oneib_daemon *daemon)
 {
     const double now = oneib_now_ms();
@@ -119,14 +125,16 @@ bool oneib_daemon_grants_due(struct oneib_daemon *daemon)
     const enum oneib_nodes_news news = oneib_nodes_news(&daemon->nodes, now);
     return news == ONEIB_NODES_NOW || count_cut_off(daemon) != daemon->cut_off ||
            oneib_strays_lasting(&daemon->strays, now) != daemon->strays_said ||
-           (news == ONEIB_NODES_LATER && now - daemon->granted_ms >= LATER_MS);
+           ((news == ONEIB_NODES_LATER || waits_for_rest(daemon)) &&
+            now - daemon->granted_ms >= LATER_MS);
 }
 
 double oneib_daemon_grants_wait(const struct oneib_daemon *daemon, double otherwise)
 {
     const double now = oneib_now_ms();
     double wait = oneib_nodes_wait(&daemon->nodes, now, otherwise);
-    if (oneib_nodes_news(&daemon->nodes, now) != ONEIB_NODES_NOTHING && wait > LATER_MS)
+    const bool later = oneib_nodes_news(&daemon->nodes, now) != ONEIB_NODES_NOTHING;
+    if ((later || waits_for_rest(daemon)) && wait > LATER_MS)
         wait = LATER_MS;
     return wait;
 }
