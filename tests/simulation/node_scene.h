@@ -21,6 +21,9 @@
 #define CHANGE_MS 20000u
 #define SEEN_MS 5000u
 #define RELOAD_MS 250u
+/* oneibd waits for ports that it has changed, and here none follows it, for a second before it looks
+ * at what came meanwhile: so long may a grant take, and a bit. */
+#define UNSETTLED_MS 3000
 #define CLOSED 0x7fff
 #define LCM_SHUTDOWN 12
 #define LCM_MIGRATE 4
@@ -55,7 +58,7 @@ static inline int with_short_waits(void **state)
 {
     struct lab_node_options options = LAB_NODES_DEFAULTS;
     (void)state;
-    options.pkey_wait_ms = 500;
+    options.pkey_wait_ms = UNSETTLED_MS;
     options.guid_wait_ms = 500;
     return start(&options);
 }
