@@ -427,6 +427,8 @@ static int send_list(struct oneib_daemon *daemon, const struct oneib_grants *gra
     const struct oneib_host_grants *granted = oneib_grants_of_host(grants, host_id);
     const struct oneib_host *host = oneib_cloud_host(&daemon->view.cloud, host_id);
     bool changed;
+    if (!oneib_node_may_be_told(node, daemon->view.held))
+        return 0;
     list->count = 0;
     for (size_t i = 0; granted && host && i < granted->count; i++)
         if (has_key(host, granted->items[i].pkey) && list->count < ONEIB_GRANTS_MAX)

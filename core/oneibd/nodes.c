@@ -115,6 +115,11 @@ int oneib_nodes_list(struct oneib_nodes *nodes, struct oneib_node *node,
     return 0;
 }
 
+bool oneib_node_may_be_told(const struct oneib_node *node, size_t held)
+{
+    return held == 0 || node->sent || node->table_known;
+}
+
 /* ---- reports ------------------------------------------------------------------------------- */
 
 static void acknowledge(struct oneib_node *node, uint64_t serial)

@@ -79,6 +79,10 @@ struct oneib_node *oneib_nodes_of_key(const struct oneib_nodes *nodes,
 int oneib_nodes_list(struct oneib_nodes *nodes, struct oneib_node *node,
                      const struct oneib_grant *grants, size_t count, double now, bool *changed,
                      struct oneib_error *err);
+/* Whether it may be sent a list now. While removals are held (`held`), a node that was sent nothing
+ * yet has to say first what it has: nobody knows else what is to be held for it, and a list without
+ * that would close it. */
+bool oneib_node_may_be_told(const struct oneib_node *node, size_t held);
 /* It has reported. */
 int oneib_nodes_hear(struct oneib_nodes *nodes, struct oneib_node *node,
                      const struct oneib_report_message *report, double now,

@@ -110,6 +110,29 @@ static void a_node_without_a_list_follows(void **state)
     assert_int_equal(oneib_node_state(node, 10), ONEIB_NODE_FOLLOWS);
 }
 
+/* An empty answer of oned's, and a daemon that has just started: the list would be empty, too. */
+static void while_removals_are_held_a_node_has_to_say_first_what_it_has(void **state)
+{
+    (void)state;
+    struct oneib_node *node = one_node();
+    assert_true(oneib_node_may_be_told(node, 0));
+    assert_false(oneib_node_may_be_told(node, 3));
+    report.complete = false;
+    hear(node, 0, 10);
+    assert_false(oneib_node_may_be_told(node, 3));
+    report.complete = true;
+    hear(node, 0, 20);
+    assert_true(oneib_node_may_be_told(node, 3));
+}
+
+static void what_a_node_was_sent_is_known_before_it_reports(void **state)
+{
+    (void)state;
+    struct oneib_node *node = one_node();
+    list(node, 42, 0);
+    assert_true(oneib_node_may_be_told(node, 3));
+}
+
 static void a_list_is_awaited_until_it_is_followed(void **state)
 {
     (void)state;
@@ -326,6 +349,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         test(a_node_is_unheard_until_it_reports),
         test(a_node_without_a_list_follows),
+        test(while_removals_are_held_a_node_has_to_say_first_what_it_has),
+        test(what_a_node_was_sent_is_known_before_it_reports),
         test(a_list_is_awaited_until_it_is_followed),
         test(a_list_that_is_not_followed_within_a_second_makes_silent),
         test(a_node_that_is_quick_is_not_silent_while_lists_keep_coming),
