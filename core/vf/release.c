@@ -42,6 +42,19 @@ static int make_closed(struct releasing *releasing, struct oneib_error *err)
     return 0;
 }
 
+/* A release can last, for as long as a guest does not let go: the closed VF holds no key. */
+static int note_closed(struct releasing *releasing, struct oneib_error *err)
+{
+    struct oneib_vf_record after = releasing->record;
+    if (!releasing->has_record || after.pkey == 0)
+        return 0;
+    after.pkey = 0;
+    if (oneib_vfs_put(releasing->vfs, &after, err) < 0)
+        return -1;
+    releasing->record = after;
+    return 0;
+}
+
 /* The GUID of a VF that its domain still has stays: the VF is not free, whatever else it is. */
 static bool is_kept_by_domain(const struct releasing *releasing)
 {
@@ -118,10 +131,10 @@ static int take_steps(struct releasing *releasing, struct oneib_error *err)
     if (!exists)
         return end(releasing, err);
     if (is_kept_by_domain(releasing))
-        return 0;
+        return note_closed(releasing, err);
     if (take_guid(releasing, &is_gone, err) < 0)
         return -1;
-    return is_gone ? end(releasing, err) : 0;
+    return is_gone ? end(releasing, err) : note_closed(releasing, err);
 }
 
 int oneib_vfs_go_on_releasing(struct oneib_vfs *vfs, struct oneib_vf_work *work, bool everything,

@@ -68,6 +68,8 @@ static void a_vf_whose_guid_the_sm_keeps_is_closed_and_not_free(void **state)
     assert_release_fails(42, ONEIB_ERROR_TIMEOUT, "VM 42 NIC 1 (0000:81:00.1): ");
     assert_closed(&hca, 0);
     assert_int_equal(record_of(42, 1).stage, ONEIB_VF_RELEASING);
+    /* oneibd keeps a key on the port, and from everybody else, while a record has it. */
+    assert_int_equal(record_of(42, 1).pkey, 0);
     give_key(43, 0);
     assert_int_equal(record_of(43, 0).index, 1);
     sm_let_guids_go(true);
