@@ -194,6 +194,30 @@ static void a_node_with_vfs_is_waited_for_whatever_its_host_says(void **state)
     assert_gated(played, 0x101, port_of(1), "full");
 }
 
+/* What a host's probe says anybody can send; what oneibd wrote down of the host itself stays. */
+static void a_host_that_may_hold_keys_is_waited_for_whatever_its_probe_says(void **state)
+{
+    struct grant_scene *played = *state;
+    settle(played);
+    struct oneib_host *host = &played->scene.cloud.hosts[0];
+    host->ports[0].vfs_total = 0;
+    host->keys = malloc(sizeof *host->keys);
+    assert_non_null(host->keys);
+    host->keys[0] = 0x101;
+    host->key_count = 1;
+    played->views[0].state = ONEIB_NODE_UNHEARD;
+    played->views[0].record_count = 0;
+    played->views[0].sent = NULL;
+    end_vm(played);
+    oneib_grants_clear(&played->grants);
+    add_network(&played->scene, 8, 0x102);
+    oneib_network_add_static(&played->scene.cloud.networks[1], port_of(1), ONEIB_FULL,
+                             &played->scene.err);
+    grant_all(played);
+    pass_gate(played);
+    assert_gated(played, 0x102, port_of(1), "none");
+}
+
 static void a_new_key_of_a_network_comes_beside_the_old_one(void **state)
 {
     struct grant_scene *played = *state;
@@ -547,6 +571,7 @@ int main(void)
         GRANT_TEST(a_static_member_is_not_added_at_a_silent_nodes_port_either),
         GRANT_TEST(a_host_without_vfs_and_a_port_that_no_host_reports_wait_for_nobody),
         GRANT_TEST(a_node_with_vfs_is_waited_for_whatever_its_host_says),
+        GRANT_TEST(a_host_that_may_hold_keys_is_waited_for_whatever_its_probe_says),
         GRANT_TEST(a_new_key_of_a_network_comes_beside_the_old_one),
         GRANT_TEST(keys_of_one_network_change_back_and_forth_without_a_name_twice),
         GRANT_TEST(while_a_key_is_kept_it_is_nobody_elses),
