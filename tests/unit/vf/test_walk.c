@@ -36,16 +36,31 @@ static unsigned any(unsigned count)
 
 static bool fresh;
 
-/* What each VF was open for when the list was fresh last. */
+/* What each VF was open for when the list was fresh last; key 0: nothing. */
 static struct oneib_vf_record was_open[8];
+
+static bool is_granted(const struct oneib_vf_record *record)
+{
+    const struct oneib_grant *grant = oneib_grant_list_find(&grants, record->vm_id, record->nic_id);
+    return grant && oneib_grant_allows(grant, record);
+}
+
+/* What only its key, or its port, has gone from is open again when that comes back. */
+static bool lacks_its_key_alone(const struct oneib_vf_record *record,
+                                const struct oneib_vf_record *before)
+{
+    return record->stage == ONEIB_VF_CLOSED && record->vm_id == before->vm_id &&
+           record->nic_id == before->nic_id && record->pkey == before->pkey && is_granted(record);
+}
 
 static void note_open(void)
 {
     for (unsigned vf = 0; vf < hca.vfs; vf++) {
         const struct oneib_pci pci = tree_vf_pci(&hca, vf);
         const struct oneib_vf_record *record = oneib_vf_table_of_vf(&vfs->table, &pci);
-        was_open[vf] = record ? *record : (struct oneib_vf_record){0};
-        if (open_index(&hca, vf, 1) <= 0)
+        if (record && open_index(&hca, vf, 1) > 0)
+            was_open[vf] = *record;
+        else if (!record || !lacks_its_key_alone(record, &was_open[vf]))
             was_open[vf].pkey = 0;
     }
 }
@@ -53,8 +68,6 @@ static void note_open(void)
 static void tell(bool is_fresh)
 {
     struct oneib_error err = {0};
-    if (fresh && !is_fresh)
-        note_open();
     fresh = is_fresh;
     try_to_tell_grants(fresh, &err);
 }
@@ -239,8 +252,6 @@ static void step(void)
 static void kill_engine(void)
 {
     memset(asked, 0, sizeof asked);
-    if (fresh)
-        note_open();
     fresh = false;
     stop_engine();
     start_engine_alone();
@@ -340,8 +351,7 @@ static void assert_is_granted(unsigned vf)
     const struct oneib_vf_record *record = oneib_vf_table_of_vf(&vfs->table, &pci);
     if (open_index(&hca, vf, 1) <= 0)
         return;
-    const struct oneib_grant *grant = oneib_grant_list_find(&grants, record->vm_id, record->nic_id);
-    if (!grant || !oneib_grant_allows(grant, record))
+    if (!is_granted(record))
         fail_msg("VF %u is open for VM %u NIC %u, and that is not granted", vf, record->vm_id,
                  record->nic_id);
     if (!fresh && (was_open[vf].vm_id != record->vm_id || was_open[vf].nic_id != record->nic_id ||
@@ -407,6 +417,8 @@ static void assert_all_is_right(void)
         assert_is_granted(vf);
         assert_nobody_elses(vf);
     }
+    if (fresh)
+        note_open();
     assert_each_nic_has_one();
     assert_nobody_waits_for_nothing();
     assert_works_are_sound();
