@@ -21,8 +21,8 @@
 #define CHANGE_MS 20000u
 #define SEEN_MS 5000u
 #define RELOAD_MS 250u
-/* oneibd waits for ports that it has changed, and here none follows it, for a second before it looks
- * at what came meanwhile: so long may a grant take, and a bit. */
+/* oneibd waits for ports that it has changed, and here none follows it, for a second before it
+ * looks at what came meanwhile: so long may a grant take, and a bit. */
 #define UNSETTLED_MS 3000
 #define CLOSED 0x7fff
 #define LCM_SHUTDOWN 12
