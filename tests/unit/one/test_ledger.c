@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What counts as a ledger: nothing that somebody else wrote, or that is not as oneib writes it. */
+#include "base/cleanup.h"
 #include "base/text.h"
 #include "one/ledger.h"
+#include "recorded.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <string.h>
@@ -141,10 +143,32 @@ static void a_document_within_another_is_no_ledger(void **state)
     }
 }
 
+/* oned sorts a template's attributes by name, and wraps every value. */
+static void a_ledger_of_a_real_oned_is_read(void **state)
+{
+    (void)state;
+    struct oneib_kept_ledger kept;
+    oneib_autofree char *document = recorded("document.info-ledger.doc");
+    parse(document, &kept);
+    assert_int_equal(kept.state, ONEIB_LEDGER_READ);
+    assert_int_equal(kept.document_id, 0);
+    assert_int_equal(kept.ledger.serial, 21);
+    assert_int_equal(kept.ledger.next, 0x105);
+    assert_int_equal(kept.ledger.network_count, 1);
+    assert_int_equal(kept.ledger.resting_count, 1);
+    assert_int_equal(oneib_ledger_network(&kept.ledger, 2)->pkey, 0x102);
+    assert_int_equal(oneib_ledger_resting(&kept.ledger, 0x103)->network_id, 3);
+    assert_int_equal(kept.ledger.host_count, 8);
+    assert_int_equal(kept.ledger.daemon_count, 1);
+    assert_string_equal(kept.ledger.daemons[0].address, "tcp://127.0.0.1:45319");
+    oneib_kept_ledger_clear(&kept);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_ledger_is_read),
+        cmocka_unit_test(a_ledger_of_a_real_oned_is_read),
         cmocka_unit_test(only_oneadmins_or_its_groups_is_one),
         cmocka_unit_test(rights_of_others_break_it),
         cmocka_unit_test(what_oneib_does_not_write_breaks_it),
