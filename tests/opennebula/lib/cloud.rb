@@ -145,8 +145,9 @@ class Network
       .fetch(document.elements['STATE'].text.to_i)
   end
 
+  # oneibd gives the key when oned says that the network is ready.
   def await_ready
-    Suite.eventually("network #{id} is ready", 20) { state == :ready or raise "it is #{state}" }
+    Suite.eventually("network #{id} is ready, with a key", 20) { (state == :ready && key) or raise "it is #{state}" }
     self
   end
 
