@@ -286,6 +286,13 @@ int oneib_ledger_set_daemon(struct oneib_ledger *ledger, const struct oneib_ledg
     return 0;
 }
 
+void oneib_ledger_remove_daemon(struct oneib_ledger *ledger, const char *address)
+{
+    const size_t place = daemon_place(ledger, address);
+    if (has_daemon_at(ledger, place, address))
+        close_gap(ledger->daemons, ledger->daemon_count--, place, sizeof *ledger->daemons);
+}
+
 /* A copy of `count` items, with room for no more; *copy is NULL when there are none. */
 static int copy_items(const void *items, size_t count, size_t size, void **copy,
                       struct oneib_error *err)

@@ -99,6 +99,7 @@ void oneib_ledger_unpin(struct oneib_ledger *ledger, uint32_t host_id);
 /* Adds a daemon, or replaces what is known of that address, or of one of those keys. */
 int oneib_ledger_set_daemon(struct oneib_ledger *ledger, const struct oneib_ledger_daemon *daemon,
                             struct oneib_error *err);
+void oneib_ledger_remove_daemon(struct oneib_ledger *ledger, const char *address);
 
 int oneib_ledger_copy(const struct oneib_ledger *from, struct oneib_ledger *to,
                       struct oneib_error *err);

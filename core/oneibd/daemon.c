@@ -78,6 +78,9 @@ static int open_everything(struct oneib_daemon *daemon, const struct oneib_daemo
         return -1;
     if (open_one(daemon, err) < 0 || open_events(daemon, err) < 0)
         return -1;
+    /* Now, for it may take seconds. */
+    if (!daemon->config.daemon.address)
+        oneib_entry_host_name(daemon->host_name);
     if (!(before && same_post(daemon, before)) && open_post(daemon, err) < 0)
         return -1;
     if (is_none(daemon->config.daemon.metrics) || (before && same_metrics(daemon, before)))

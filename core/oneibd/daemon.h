@@ -22,6 +22,7 @@
 #include "one/events.h"
 #include "one/mirror.h"
 #include "oneibd/echo.h"
+#include "oneibd/entry.h"
 #include "oneibd/http.h"
 #include "oneibd/identity.h"
 #include "oneibd/metrics.h"
@@ -50,7 +51,9 @@ struct oneib_daemon {
     struct oneib_http *http;     /* NULL: daemon.metrics is "none" */
     int lock; /* that this is the only daemon of its partitions file; -1: not yet */
 
-    struct oneib_post *post; /* to and from nodes */
+    struct oneib_post *post;            /* to and from nodes */
+    char host_name[ONEIB_ADDRESS_SIZE]; /* of this host, unless daemon.address is set; else "" */
+    struct oneib_error entry_error; /* why nodes cannot learn of this daemon; code NONE: they can */
 
     struct oneib_agenda agenda;
     struct oneib_echo echo; /* of what events named */

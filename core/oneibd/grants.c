@@ -3,19 +3,13 @@
  * docs/design/grants.md. */
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/text.h"
-#include "grants/daemons.h"
 #include "model/names.h"
 #include "oneibd/daemon.h"
 #include "oneibd/signals.h"
-#include <errno.h>
 #include <inttypes.h>
-#include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 /* At the start: how long nodes have time to say which lists they follow and what they have. */
 #define FIRST_REPORTS_MS 2000.0
@@ -169,94 +163,27 @@ static int write_ledger(struct oneib_daemon *daemon, const struct oneib_ledger *
     const int status = oneib_ledger_write(daemon->one, &daemon->view.kept, next, err);
     oneib_signals_block();
     daemon->ledger_is_due |= status < 0;
-    return status < 0
-               ? oneib_wrap(err, "writing down by which keys hosts and this oneibd are known")
-               : 0;
+    return status < 0 ? oneib_wrap(err, "writing down by which key hosts are known") : 0;
 }
 
-/* How nodes know this daemon. */
-static int describe_self(const struct oneib_daemon *daemon, struct oneib_ledger_daemon *self,
-                         struct oneib_error *err)
+/* The first key of a host is the one that it is known by from now on. One that cannot be written
+ * down is believed all the same, for now. */
+static void pin(struct oneib_daemon *daemon, struct oneib_identities *identities)
 {
-    const char *address = daemon->config.daemon.address;
-    char host[HOST_NAME_MAX + 1] = "";
-    int length;
-    oneib_post_keys(daemon->post, self);
-    self->since = time(NULL);
-    if (address)
-        length = snprintf(self->address, sizeof self->address, "%s", address);
-    else if (gethostname(host, sizeof host) < 0)
-        return oneib_fail_errno(err, errno, "asking for this host's name");
-    else
-        length = snprintf(self->address, sizeof self->address, "tcp://%.*s%s", HOST_NAME_MAX, host,
-                          strrchr(daemon->config.daemon.grants, ':'));
-    if (length < 0 || (size_t)length >= sizeof self->address)
-        return oneib_fail(err, ONEIB_ERROR_INPUT,
-                          "the address by which nodes reach this oneibd is too long: write a "
-                          "shorter one into daemon.address");
-    return 0;
-}
-
-/* Only one instance writes the ledger: by hand this line comes to nodes. */
-static void say_how_nodes_know_it(const struct oneib_daemon *daemon)
-{
-    struct oneib_daemons daemons = {.count = 1};
-    oneib_autotext struct oneib_text line = {0};
+    struct oneib_ledger next = {0};
     struct oneib_error failure;
-    if (describe_self(daemon, &daemons.items[0], &failure) < 0) {
-        oneib_log(ONEIB_LOG_ERROR, "%s", failure.text);
+    if (!daemon->config.one.writer || daemon->view.ledger_lost || !is_anybody_new(identities))
         return;
-    }
-    oneib_daemons_render(&daemons, &line);
-    if (!oneib_text_failed(&line))
-        oneib_log(ONEIB_LOG_INFO, "nodes are to know this oneibd by: %.*s",
-                  (int)strcspn(line.data, "\n"), line.data);
-}
-
-static bool is_entered(const struct oneib_ledger *ledger, const struct oneib_ledger_daemon *self)
-{
-    for (size_t i = 0; i < ledger->daemon_count; i++) {
-        const struct oneib_ledger_daemon *entry = &ledger->daemons[i];
-        if (strcmp(entry->address, self->address) == 0 &&
-            memcmp(entry->curve, self->curve, sizeof self->curve) == 0 &&
-            memcmp(entry->sign, self->sign, sizeof self->sign) == 0)
-            return true;
-    }
-    return false;
-}
-
-static int enter(struct oneib_daemon *daemon, const struct oneib_identities *identities,
-                 const struct oneib_ledger_daemon *self, struct oneib_error *err)
-{
-    struct oneib_ledger next;
-    if (oneib_ledger_copy(&daemon->view.kept.ledger, &next, err) < 0)
-        return -1;
-    int status = add_pins(identities, &next, err);
-    if (status == 0 && !is_entered(&next, self))
-        status = oneib_ledger_set_daemon(&next, self, err);
+    int status = oneib_ledger_copy(&daemon->view.kept.ledger, &next, &failure);
     if (status == 0)
-        status = write_ledger(daemon, &next, err);
-    oneib_ledger_clear(&next);
-    return status;
-}
-
-/* The first key of a host is the one that it is known by from now on, and nodes are to know this
- * daemon. A key that cannot be written down is believed all the same, for now. */
-static void introduce(struct oneib_daemon *daemon, struct oneib_identities *identities)
-{
-    struct oneib_ledger_daemon self;
-    struct oneib_error failure;
-    if (!daemon->config.one.writer || daemon->view.ledger_lost)
-        return;
-    int status = describe_self(daemon, &self, &failure);
-    if (status == 0 && !is_anybody_new(identities) && is_entered(&daemon->view.kept.ledger, &self))
-        return;
+        status = add_pins(identities, &next, &failure);
     if (status == 0)
-        status = enter(daemon, identities, &self, &failure);
+        status = write_ledger(daemon, &next, &failure);
     if (status < 0)
         oneib_daemon_complain(daemon, &failure);
     for (size_t i = 0; status == 0 && i < identities->count; i++)
         identities->items[i].is_pinned = true;
+    oneib_ledger_clear(&next);
 }
 
 static int believe(struct oneib_daemon *daemon, struct oneib_error *err)
@@ -266,10 +193,8 @@ static int believe(struct oneib_daemon *daemon, struct oneib_error *err)
                               &daemon->grant_findings, err) < 0)
         return -1;
     int status = 0;
-    introduce(daemon, &identities);
+    pin(daemon, &identities);
     const bool first = !daemon->has_heard; /* then the post waits to be told, whoever it is */
-    if (first && !daemon->config.one.writer)
-        say_how_nodes_know_it(daemon);
     if (status == 0 && (first || !oneib_identities_equal(&identities, &daemon->identities))) {
         status = oneib_nodes_believe(&daemon->nodes, &identities, oneib_now_ms(), err);
         if (status == 0)

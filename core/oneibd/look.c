@@ -124,11 +124,14 @@ int oneib_daemon_look(struct oneib_daemon *daemon, const struct oneib_due *due, 
 }
 
 /* Where another one is the writer only networks tell that the ledger may have changed: when their
- * VLAN_IDs are not what it says. One that was lost somebody may have adopted. */
+ * VLAN_IDs are not what it says; and that one makes it. One that was lost somebody may have
+ * adopted. */
 static bool ledger_seems_old(const struct oneib_daemon *daemon)
 {
-    return daemon->view.ledger_lost ||
-           (!daemon->config.one.writer && oneib_keys_are_due(&daemon->view));
+    const struct oneib_view *view = &daemon->view;
+    return view->ledger_lost ||
+           (!daemon->config.one.writer &&
+            (view->kept.state == ONEIB_LEDGER_ABSENT || oneib_keys_are_due(view)));
 }
 
 int oneib_daemon_look_at_ledger(struct oneib_daemon *daemon, const struct oneib_due *due,

@@ -13,6 +13,7 @@
 #define MASTERS_LONG_TIME_MS 15000.0
 /* In one turn. */
 #define KEY_ROUNDS 3
+#define ENTRY_ROUNDS 3
 /* With something else to do, ports that are slow are left to the next turn after this. */
 #define PATIENCE_WITH_PORTS_MS 1000.0
 #define PATIENCE_WITHOUT_CHANGE_MS 2000.0
@@ -105,6 +106,17 @@ static void count_outcome(struct oneib_daemon *daemon, const struct oneib_apply_
         metrics->last_sync = now;
 }
 
+static int note_entry(const struct oneib_daemon *daemon, struct oneib_findings *findings,
+                      struct oneib_error *err)
+{
+    return daemon->entry_error.code == ONEIB_ERROR_NONE
+               ? 0
+               : oneib_findings_add(findings, ONEIB_WARNING, "daemon-unknown",
+                                    "mend that; it is tried again by itself", err,
+                                    "nodes cannot learn of this oneibd: %s",
+                                    daemon->entry_error.text);
+}
+
 static int report(struct oneib_daemon *daemon, const struct oneib_verification *verification,
                   struct oneib_error *err)
 {
@@ -114,7 +126,8 @@ static int report(struct oneib_daemon *daemon, const struct oneib_verification *
     if (oneib_findings_copy(&daemon->view.findings, 0, &now, err) < 0 ||
         oneib_findings_copy(&daemon->view.desired.findings, 0, &now, err) < 0 ||
         oneib_findings_copy(&daemon->host_findings, 0, &now, err) < 0 ||
-        oneib_findings_copy(&daemon->grant_findings, 0, &now, err) < 0) {
+        oneib_findings_copy(&daemon->grant_findings, 0, &now, err) < 0 ||
+        note_entry(daemon, &now, err) < 0) {
         oneib_findings_clear(&now);
         return -1;
     }
@@ -341,6 +354,82 @@ static int allocate(struct oneib_daemon *daemon, struct oneib_error *err)
     return 0;
 }
 
+/* ---- how nodes know this daemon ------------------------------------------------------------ */
+
+/* A ledger that is lost is made by people alone, and one that is not there yet by the writer: two
+ * would be none. */
+static bool may_enter(const struct oneib_daemon *daemon)
+{
+    return !daemon->view.ledger_lost &&
+           (daemon->config.one.writer || daemon->view.kept.state == ONEIB_LEDGER_READ);
+}
+
+static int write_entry(struct oneib_daemon *daemon, const struct oneib_ledger_daemon *entry,
+                       struct oneib_error *err)
+{
+    struct oneib_ledger next;
+    if (oneib_ledger_copy(&daemon->view.kept.ledger, &next, err) < 0)
+        return -1;
+    int status = oneib_entry_put(&next, entry, err);
+    if (status == 0) {
+        oneib_signals_allow();
+        status = oneib_ledger_write(daemon->one, &daemon->view.kept, &next, err);
+        oneib_signals_block();
+        daemon->ledger_is_due |= status < 0;
+    }
+    oneib_ledger_clear(&next);
+    return status;
+}
+
+/* Somebody else has written the ledger: what follows from it may be something else, too. */
+static int read_ledger_again(struct oneib_daemon *daemon, struct oneib_error *err)
+{
+    bool changed;
+    oneib_signals_allow();
+    const int status =
+        oneib_view_read_ledger(&daemon->config, daemon->one, &daemon->view, &changed, err);
+    oneib_signals_block();
+    if (status < 0)
+        return -1;
+    daemon->ledger_is_due = false;
+    return compute(daemon, err);
+}
+
+static int enter_by(struct oneib_daemon *daemon, struct oneib_ledger_daemon *entry,
+                    struct oneib_error *err)
+{
+    for (unsigned i = 0; i < ENTRY_ROUNDS && may_enter(daemon); i++) {
+        daemon->entry_error = (struct oneib_error){0};
+        if (oneib_entry_stands(&daemon->view.kept.ledger, entry))
+            return 0;
+        entry->since = time(NULL);
+        if (write_entry(daemon, entry, &daemon->entry_error) == 0) {
+            oneib_log(ONEIB_LOG_INFO, "nodes reach this oneibd at %s, the ledger says now",
+                      entry->address);
+            return 0;
+        }
+        if (!daemon->ledger_is_due) /* it was not tried */
+            return 0;
+        if (read_ledger_again(daemon, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* One that cannot be entered is there for nodes that know it already. -1: nothing is computed. */
+static int enter(struct oneib_daemon *daemon, struct oneib_error *err)
+{
+    struct oneib_ledger_daemon entry;
+    daemon->entry_error = (struct oneib_error){0};
+    oneib_post_keys(daemon->post, &entry);
+    return oneib_entry_set_address(&daemon->config, daemon->host_name, &entry,
+                                   &daemon->entry_error) < 0
+               ? 0
+               : enter_by(daemon, &entry, err);
+}
+
+/* ---- a turn -------------------------------------------------------------------------------- */
+
 /* A file that is not ours says nothing of what nodes may have: what they were told stays. */
 static int grant(struct oneib_daemon *daemon, struct oneib_error *err)
 {
@@ -354,7 +443,7 @@ static int grant(struct oneib_daemon *daemon, struct oneib_error *err)
 static void grant_without_fabric(struct oneib_daemon *daemon)
 {
     struct oneib_error ignored;
-    if (compute(daemon, &ignored) == 0)
+    if (compute(daemon, &ignored) == 0 && enter(daemon, &ignored) == 0)
         (void)grant(daemon, &ignored);
 }
 
@@ -381,7 +470,9 @@ static int turn(struct oneib_daemon *daemon, const struct oneib_due *due, double
         return -1;
     /* What is not settled is the next retry's: not every event may cost the fabric a sweep. */
     const bool at_rest = daemon->settled || daemon->pace.retry_at >= 0;
-    if (!changed && at_rest && !due->verify && !due->retry && !due->nodes && !files_changed(daemon))
+    const bool enters_again = daemon->entry_error.code != ONEIB_ERROR_NONE && due->poll;
+    if (!changed && at_rest && !enters_again && !due->verify && !due->retry && !due->nodes &&
+        !files_changed(daemon))
         return 0;
     daemon->settled = false;
 
@@ -392,7 +483,8 @@ static int turn(struct oneib_daemon *daemon, const struct oneib_due *due, double
         grant_without_fabric(daemon);
         return -1;
     }
-    if (compute(daemon, err) < 0 || allocate(daemon, err) < 0 || grant(daemon, err) < 0)
+    if (compute(daemon, err) < 0 || enter(daemon, err) < 0 || allocate(daemon, err) < 0 ||
+        grant(daemon, err) < 0)
         return -1;
     return force(daemon, read, event_ms, err);
 }

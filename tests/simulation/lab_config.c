@@ -100,11 +100,14 @@ static int write_config(struct lab *lab, const struct place *place, const struct
                       "  pid_file = \"%s/%s.pid\";\n  %s\n};\n",
                       lab->folder, more->partitions ? more->partitions : place->partitions,
                       lab->folder, lab->folder, place->sm, or_nothing(more->opensm));
+    char address[64];
+    snprintf(address, sizeof address, "\"tcp://%s\"", place->grants);
     oneib_text_printf(&config,
                       "daemon: {\n  metrics = \"%s\";\n  grants = \"tcp://%s\";\n"
-                      "  address = \"tcp://%s\";\n  key = \"%s/%s\";\n  %s\n};\n%s\n",
-                      place->metrics, place->grants, place->grants, lab->folder, place->key,
-                      or_nothing(more->daemon), or_nothing(more->other));
+                      "  key = \"%s/%s\";\n",
+                      place->metrics, place->grants, lab->folder, place->key);
+    append_unless_given(&config, more->daemon, "address", address);
+    oneib_text_printf(&config, "  %s\n};\n%s\n", or_nothing(more->daemon), or_nothing(more->other));
     if (oneib_text_failed(&session) || oneib_text_failed(&config))
         return oneib_fail_memory(err);
     return lab_write(lab, "one_auth", 0600, session.data, err) < 0 ||

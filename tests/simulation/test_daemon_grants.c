@@ -5,9 +5,8 @@
  * counts is what the ports hold.
  */
 #include "base/clock.h"
-#include "base/text.h"
 #include "daemon_scene.h"
-#include "grants/daemons.h"
+#include "one/ledger.h"
 #include "played_node.h"
 #include <signal.h>
 #include <stdio.h>
@@ -15,6 +14,8 @@
 
 #define BLUE 258u
 #define HOST 0u
+#define A_KEY "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff"
+#define ANOTHER_KEY "ff112233445566778899aabbccddeeff00112233445566778899aabbccddeeff"
 
 static struct oneib_error err;
 
@@ -313,6 +314,128 @@ static void lists_of_a_daemon_that_starts_anew_are_of_another_instance(void **st
     stays_with_reports(HOST, FULL(RED), 1000);
 }
 
+/* ---- how nodes know it ---------------------------------------------------------------------- */
+
+/* The line of `oneib daemons` for the lab's daemon. */
+static void expect_line(char line[400])
+{
+    char curve[ONEIB_KEY_TEXT_SIZE], sign[ONEIB_KEY_TEXT_SIZE];
+    oneib_key_format(played.daemon.curve, curve);
+    oneib_key_format(played.daemon.sign, sign);
+    snprintf(line, 400, "%s %s %s\n", played.daemon.address, curve, sign);
+}
+
+static struct oneib_kept_ledger read_ledger(void)
+{
+    struct oneib_kept_ledger kept = {0};
+    const struct oneib_credentials credentials = {
+        .endpoint = (char *)(uintptr_t)lab_endpoint(scene()),
+        .session = (char *)(uintptr_t)lab_session(scene())};
+    struct oneib_one *one = oneib_one_open(&credentials, 20000, &err);
+    if (!one || oneib_ledger_read(one, false, &kept, &err) < 0)
+        fail_msg("%s", err.text);
+    oneib_one_close(one);
+    return kept;
+}
+
+/* It has entered itself: `oneib daemons` says these lines. */
+static void await_lines(const char *lines)
+{
+    const double until = oneib_now_ms() + DAEMON_PATIENCE_MS;
+    for (bool entered = false; !entered; lab_sleep_ms(100)) {
+        struct oneib_kept_ledger kept = read_ledger();
+        for (size_t i = 0; i < kept.ledger.daemon_count; i++)
+            entered |= strcmp(kept.ledger.daemons[i].address, played.daemon.address) == 0;
+        oneib_kept_ledger_clear(&kept);
+        if (oneib_now_ms() > until)
+            fail_msg("the daemon does not enter itself");
+    }
+    assert_string_equal(ONEIB(0, "daemons")->out, lines);
+}
+
+static void a_daemon_enters_itself_so_that_nodes_can_know_it(void **state)
+{
+    (void)state;
+    scene();
+    char line[400];
+    expect_line(line);
+    daemon_start_with(NULL, DAEMON_QUICK, NULL);
+    await_lines(line);
+}
+
+static void a_daemon_that_moved_takes_the_place_of_its_old_address(void **state)
+{
+    (void)state;
+    scene();
+    char line[400];
+    expect_line(line);
+    daemon_start_with(NULL, DAEMON_QUICK, NULL);
+    await_lines(line);
+    daemon_kill();
+    daemon_start_with(NULL, DAEMON_QUICK "  address = \"tcp://elsewhere:7\";\n", NULL);
+    memcpy(played.daemon.address, "tcp://elsewhere:7", sizeof "tcp://elsewhere:7");
+    expect_line(line);
+    await_lines(line);
+}
+
+/* Whoever else writes keeps what the others have written. */
+static void a_daemon_that_was_taken_out_enters_itself_beside_the_others(void **state)
+{
+    (void)state;
+    scene();
+    char line[400], both[800];
+    expect_line(line);
+    daemon_start_with(NULL, DAEMON_QUICK, NULL);
+    await_lines(line);
+    daemon_kill();
+    struct oneib_kept_ledger kept = read_ledger();
+    MUST(lab_document_replace(scene(), kept.document_id,
+                              "VERSION = \"1\"\nSERIAL = \"90\"\nNEXT = \"0x0100\"\n"
+                              "DAEMON = [ ADDRESS = \"tcp://0.example.org:7\", CURVE = \"" A_KEY
+                              "\", SIGN = \"" ANOTHER_KEY "\", SINCE = \"1795223384\" ]",
+                              &err));
+    oneib_kept_ledger_clear(&kept);
+    daemon_start();
+    snprintf(both, sizeof both, "tcp://0.example.org:7 " A_KEY " " ANOTHER_KEY "\n%s", line);
+    await_lines(both);
+}
+
+/* Two that make the ledger would make two. */
+static void a_daemon_that_is_not_the_writer_waits_for_the_ledger(void **state)
+{
+    (void)state;
+    scene();
+    char line[400];
+    expect_line(line);
+    daemon_start_with("writer = false;", DAEMON_QUICK, NULL);
+    lab_sleep_ms(1500);
+    struct oneib_kept_ledger kept = read_ledger();
+    assert_int_equal(kept.state, ONEIB_LEDGER_ABSENT);
+    uint32_t id;
+    MUST(lab_document_make(scene(), lab_session(scene()), ONEIB_LEDGER_TYPE,
+                           "NAME = \"oneib\"\nVERSION = \"1\"\nSERIAL = \"1\"\nNEXT = \"0x0100\"\n",
+                           &id, &err));
+    await_lines(line);
+}
+
+static void a_lost_ledger_is_not_made_for_an_entry(void **state)
+{
+    (void)state;
+    scene();
+    raise_open_vm();
+    daemon_kill();
+    struct oneib_kept_ledger kept = read_ledger();
+    assert_int_equal(kept.state, ONEIB_LEDGER_READ);
+    assert_int_equal(kept.ledger.daemon_count, 1);
+    MUST(lab_document_delete(scene(), kept.document_id, &err));
+    oneib_kept_ledger_clear(&kept);
+    daemon_start();
+    await_said("ledger-lost");
+    lab_sleep_ms(2500); /* two polls */
+    kept = read_ledger();
+    assert_int_equal(kept.state, ONEIB_LEDGER_ABSENT);
+}
+
 /* ---- signs of life ------------------------------------------------------------------------- */
 
 /* Milliseconds until the answer. */
@@ -418,35 +541,6 @@ static void of_two_hosts_with_one_key_neither_is_heard(void **state)
     await_metric("oneib_nodes", SCENE_HOSTS - 2);
 }
 
-/* ---- how nodes come to know it ------------------------------------------------------------- */
-
-static void the_writer_enters_itself_into_the_ledger(void **state)
-{
-    (void)state;
-    scene();
-    struct lab_output output;
-    struct oneib_daemons daemons;
-    daemon_start_with(NULL, DAEMON_QUICK, NULL);
-    MUST(lab_oneib(scene(), (const char *[]){"daemons", NULL}, 30000, &output, &err));
-    assert_int_equal(output.status, 0);
-    MUST(oneib_daemons_parse(output.out, strlen(output.out), "oneib daemons", &daemons, &err));
-    lab_output_clear(&output);
-    assert_int_equal(daemons.count, 1);
-    played.daemon.since = 0;
-    assert_memory_equal(&daemons.items[0], &played.daemon, sizeof played.daemon);
-}
-
-static void one_that_does_not_write_logs_how_nodes_are_to_know_it(void **state)
-{
-    (void)state;
-    scene();
-    oneib_autotext struct oneib_text line = {0};
-    const struct oneib_daemons daemons = {.count = 1, .items = {played.daemon}};
-    daemon_start_with("writer = false;", DAEMON_QUICK, NULL);
-    oneib_daemons_render(&daemons, &line);
-    await_said(line.data);
-}
-
 #define test(name) cmocka_unit_test_setup_teardown(name, raise_with_node, end)
 
 int main(void)
@@ -456,8 +550,6 @@ int main(void)
         return LAB_SKIPPED;
     }
     const struct CMUnitTest tests[] = {
-        test(the_writer_enters_itself_into_the_ledger),
-        test(one_that_does_not_write_logs_how_nodes_are_to_know_it),
         test(a_member_is_granted_with_its_key_and_port),
         test(nothing_is_added_before_the_node_is_heard),
         test(what_a_node_wants_is_looked_at_though_no_event_tells_of_it),
@@ -466,6 +558,11 @@ int main(void)
         test(what_a_silent_node_may_hold_stays_in_ib_keys),
         test(a_daemon_that_starts_anew_hears_what_is_open_before_it_takes_anything),
         test(lists_of_a_daemon_that_starts_anew_are_of_another_instance),
+        test(a_daemon_enters_itself_so_that_nodes_can_know_it),
+        test(a_daemon_that_moved_takes_the_place_of_its_old_address),
+        test(a_daemon_that_was_taken_out_enters_itself_beside_the_others),
+        test(a_daemon_that_is_not_the_writer_waits_for_the_ledger),
+        test(a_lost_ledger_is_not_made_for_an_entry),
         test(life_is_answered_while_oned_hangs),
         test(a_forged_nic_is_granted_nothing),
         test(a_zombie_is_named_and_has_its_vf),
