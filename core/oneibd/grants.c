@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What nodes are told that they may open, and what may be put into force meanwhile:
  * docs/design/grants.md. */
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "model/names.h"
+#include "one/documents.h"
 #include "oneibd/daemon.h"
 #include "oneibd/signals.h"
 #include <inttypes.h>
@@ -312,6 +314,95 @@ static int write_keys(struct oneib_daemon *daemon, struct oneib_host *host, cons
     return 0;
 }
 
+static int compare_keys(const void *left, const void *right)
+{
+    const oneib_pkey *a = left, *b = right;
+    return (*a > *b) - (*a < *b);
+}
+
+static int parse_host(struct oneib_daemon *daemon, const char *xml, size_t length,
+                      struct oneib_host *host, struct oneib_error *err)
+{
+    struct oneib_cloud now = {0};
+    struct oneib_findings findings = {0};
+    struct oneib_documents documents = {
+        .cloud = &now, .findings = &findings, .vn_mad = daemon->config.one.vn_mad};
+    int status = oneib_documents_read_hosts(&documents, xml, length, err);
+    if (status == 0 && (now.host_count != 1 || now.hosts[0].id != host->id))
+        status = oneib_fail(err, ONEIB_ERROR_INPUT, "oned's answer is not that host's document");
+    if (status == 0) {
+        free(host->keys);
+        host->keys = now.hosts[0].keys;
+        host->key_count = now.hosts[0].key_count;
+        host->keys_invalid = now.hosts[0].keys_invalid;
+        now.hosts[0].keys = NULL;
+        now.hosts[0].key_count = 0;
+    }
+    oneib_documents_clear(&documents);
+    oneib_findings_clear(&findings);
+    oneib_cloud_clear(&now);
+    return status;
+}
+
+/* What the writer has written meanwhile. */
+static int read_keys_again(struct oneib_daemon *daemon, struct oneib_host *host,
+                           struct oneib_error *err)
+{
+    oneib_autofree char *xml = NULL;
+    size_t length;
+    oneib_signals_allow();
+    int status = oneib_one_host(daemon->one, host->id, &xml, &length, err);
+    oneib_signals_block();
+    if (status == 0)
+        status = parse_host(daemon, xml, length, host, err);
+    return status < 0 ? oneib_wrap(err, "reading IB_KEYS of %s",
+                                   oneib_host_called(host->id, host->name).text)
+                      : 0;
+}
+
+/* Taking a key out is the writer's. */
+static size_t keep_keys(const struct oneib_host *host, oneib_pkey *keys, size_t count)
+{
+    const size_t wanted = count;
+    for (size_t i = 0; i < host->key_count && count < ONEIB_HOST_KEYS_MAX; i++) {
+        bool known = false;
+        for (size_t j = 0; j < wanted; j++)
+            known |= keys[j] == host->keys[i];
+        if (!known)
+            keys[count++] = host->keys[i];
+    }
+    qsort(keys, count, sizeof *keys, compare_keys);
+    return count;
+}
+
+static bool has_keys(const struct oneib_host *host, const oneib_pkey *keys, size_t count)
+{
+    return !host->keys_invalid && count == host->key_count &&
+           (count == 0 || memcmp(keys, host->keys, count * sizeof *keys) == 0);
+}
+
+/* Beside a writer, which may be at work, nothing is written by an old reading. */
+static int add_keys_of_host(struct oneib_daemon *daemon, struct oneib_host *host,
+                            const oneib_pkey *wanted, size_t wanted_count, struct oneib_error *err)
+{
+    struct oneib_error failure;
+    oneib_pkey keys[ONEIB_HOST_KEYS_MAX];
+    for (bool is_fresh = false;; is_fresh = true) {
+        memcpy(keys, wanted, wanted_count * sizeof *keys);
+        const size_t count = keep_keys(host, keys, wanted_count);
+        if (has_keys(host, keys, count))
+            return 0;
+        if (is_fresh)
+            return host->keys_invalid ? 0 : write_keys(daemon, host, keys, count, err);
+        if (read_keys_again(daemon, host, &failure) == 0)
+            continue;
+        if (!oneib_one_error_is_general(failure.code))
+            return oneib_daemon_host_failed(daemon, host->id, &failure, err);
+        *err = failure;
+        return -1;
+    }
+}
+
 static int tell_keys_of_host(struct oneib_daemon *daemon, const struct oneib_grants *grants,
                              struct oneib_host *host, const struct oneib_node_view *view,
                              struct oneib_error *err)
@@ -324,10 +415,16 @@ static int tell_keys_of_host(struct oneib_daemon *daemon, const struct oneib_gra
                                       host->key_count, keys, ONEIB_HOST_KEYS_MAX);
     if (count > ONEIB_HOST_KEYS_MAX)
         count = ONEIB_HOST_KEYS_MAX;
-    if (!host->keys_invalid && count == host->key_count &&
-        (count == 0 || memcmp(keys, host->keys, count * sizeof *keys) == 0))
-        return 0;
-    return write_keys(daemon, host, keys, count, err);
+    if (!daemon->config.one.writer)
+        return add_keys_of_host(daemon, host, keys, count, err);
+    return has_keys(host, keys, count) ? 0 : write_keys(daemon, host, keys, count, err);
+}
+
+/* Nodes believe the daemon beside the master SM: where that is not the writer, which may be dead,
+ * it adds what it is about to grant. */
+static bool tells_keys(const struct oneib_daemon *daemon)
+{
+    return daemon->config.one.writer || daemon->sm == ONEIB_SM_MASTER;
 }
 
 /* What a host is about to be sent, oned has to know first: whoever comes after us does not know
@@ -336,7 +433,7 @@ static int tell_keys(struct oneib_daemon *daemon, const struct oneib_grants *gra
                      const struct views *views, struct oneib_error *err)
 {
     struct oneib_cloud *cloud = &daemon->view.cloud;
-    for (size_t i = 0; daemon->config.one.writer && i < cloud->host_count; i++)
+    for (size_t i = 0; tells_keys(daemon) && i < cloud->host_count; i++)
         if (tell_keys_of_host(daemon, grants, &cloud->hosts[i], &views->items[i], err) < 0)
             return -1;
     return 0;

@@ -7,6 +7,7 @@
  * What dies are processes: they are killed, and ibsim is told what a kernel would do about it (the
  * port is no SM's any more). The host's link stays up.
  */
+#include "base/cleanup.h"
 #include "lab.h"
 #include <inttypes.h>
 #include <setjmp.h>
@@ -232,6 +233,41 @@ static void open_site(struct site *site, struct lab *lab)
     ok(lab_oneibd_start(lab, &site->daemon, &err));
 }
 
+/* Until the document of what that is says these words. */
+static void await_document(struct lab *lab, const char *method, int id, const char *words)
+{
+    for (unsigned waited = 0;; waited += 100) {
+        oneib_autofree char *document = NULL;
+        ok(lab_call_document(lab, method, lab_session(lab), &id, 1, &document, &err));
+        if (strstr(document, words))
+            return;
+        if (waited >= CHANGE_MS)
+            fail_msg("%s: there is no %s in %s", method, words, document);
+        lab_sleep_ms(100);
+    }
+}
+
+/* `oneib daemons`, run on the host of the first, names both. */
+static void assert_both_are_known(struct site *site)
+{
+    struct lab_output output;
+    const char *argv[] = {ONEIB_BINARY, "daemons", "--config", lab_config_path(site->lab, &err),
+                          NULL};
+    struct oneib_ledger_daemon first;
+    ok(lab_daemon_known_as(site->lab, &first, &err));
+    for (unsigned waited = 0;; waited += 100) {
+        ok(lab_run(site->lab, LAB_SM_HCA, argv, PROGRAM_MS, &output, &err));
+        const bool both = strstr(output.out, first.address) &&
+                          strstr(output.out, site->instance.known_as.address);
+        if (!both && waited >= CHANGE_MS)
+            fail_msg("%s%s", output.out, output.error);
+        lab_output_clear(&output);
+        if (both)
+            return;
+        lab_sleep_ms(100);
+    }
+}
+
 static void the_host_of_the_master_dies(struct site *site)
 {
     ok(lab_opensm_stop(site->lab, LAB_SM.name, false, &err));
@@ -261,6 +297,7 @@ static void two_daemons_write_the_same_file_and_the_standbys_says_so(void **stat
     struct site site;
     uint32_t vm;
     open_site(&site, *state);
+    assert_both_are_known(&site);
     assert_same_files(&site);
     ok(lab_vm_start(site.lab, "second", &site.network, 1, 3, &vm, &err));
     assert_true(comes_to_have(site.lab, 3, site.pkey, true));
@@ -275,11 +312,14 @@ static void clusters_stay_and_change_when_the_host_of_the_master_dies(void **sta
 {
     struct site site;
     uint32_t vm;
+    char keys[64];
     open_site(&site, *state);
     the_host_of_the_master_dies(&site);
     assert_true(has_pkey(site.lab, 0, site.pkey));
     ok(lab_vm_start(site.lab, "second", &site.network, 1, 3, &vm, &err));
     assert_true(comes_to_have(site.lab, 3, site.pkey, true));
+    snprintf(keys, sizeof keys, "<IB_KEYS><![CDATA[0x%04x]]>", site.pkey & 0x7fff);
+    await_document(site.lab, "one.host.info", 3, keys); /* which nobody else writes any more */
     ok(lab_vm_delete(site.lab, vm, &err));
     assert_true(comes_to_have(site.lab, 3, site.pkey, false));
     assert_true(has_pkey(site.lab, 0, site.pkey));
