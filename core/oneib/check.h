@@ -33,6 +33,9 @@ void oneib_check_cloud(struct oneib_session *session, struct oneib_checks *check
 /* Whether users of Sunstone see service templates; nothing is said where Sunstone's server is not.
  */
 void oneib_check_sunstone(struct oneib_checks *checks);
+/* Whether OpenNebula's remotes, where they are on this machine, tell nodes of the ledger's daemons.
+ */
+void oneib_check_daemons(struct oneib_session *session, struct oneib_checks *checks);
 /* The service that gives VFs to VMs; nothing is said on a machine without VFs. */
 void oneib_check_node(struct oneib_checks *checks);
 /* The umad port and the subnet manager on it. */

@@ -9,6 +9,7 @@
 #include <inttypes.h>
 #include <libxml/parser.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -553,24 +554,89 @@ static void check_fails_and_tells_the_mend_when_parts_are_missing(void **state)
 #define A_KEY "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff"
 #define ANOTHER_KEY "ff112233445566778899aabbccddeeff00112233445566778899aabbccddeeff"
 
-static void daemons_are_those_of_the_ledger(void **state)
+/* One daemon has entered itself. */
+static void make_ledger(void)
 {
-    (void)state;
     struct lab *lab = scene();
     struct oneib_error err = {0};
     uint32_t id;
-    must_say(ONEIB(3, "daemons")->error, "no oneibd has entered itself into the ledger yet");
     MUST(lab_document_make(lab, lab_session(lab), ONEIB_LEDGER_TYPE,
                            "NAME = \"oneib\"\nVERSION = \"1\"\nSERIAL = \"1\"\nNEXT = \"0x0100\"\n"
                            "DAEMON = [ ADDRESS = \"tcp://10.0.0.1:9678\", CURVE = \"" A_KEY
                            "\", SIGN = \"" ANOTHER_KEY "\", SINCE = \"1795223384\" ]",
                            &id, &err));
+}
+
+static void daemons_are_those_of_the_ledger(void **state)
+{
+    (void)state;
+    scene();
+    must_say(ONEIB(3, "daemons")->error, "no oneibd has entered itself into the ledger yet");
+    make_ledger();
     const char *lines = ONEIB(0, "daemons")->out;
     must_say(lines, "tcp://10.0.0.1:9678 " A_KEY " " ANOTHER_KEY "\n");
     json_t *daemons = json_field(ONEIB_JSON(0, "daemons"), "daemons");
     json_t *daemon = json_find(daemons, "address", "tcp://10.0.0.1:9678");
     assert_string_equal(json_text(daemon, "curve"), A_KEY);
     assert_string_equal(json_text(daemon, "sign"), ANOTHER_KEY);
+}
+
+#define REMOTES "one/var/remotes"
+#define THE_LINE "tcp://10.0.0.1:9678 " A_KEY " " ANOTHER_KEY "\n"
+
+/* A front-end whose remotes have that in etc/oneib/daemons; NULL: no such file. */
+static const char *check_with_remotes(int status, const char *daemons)
+{
+    static const char *const folders[] = {"one", "one/var", REMOTES, REMOTES "/etc",
+                                          REMOTES "/etc/oneib"};
+    struct oneib_error err = {0};
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
+        mkdir(lab_path(scene(), folders[i], &err), 0755);
+    if (daemons)
+        MUST(lab_write(scene(), REMOTES "/etc/oneib/daemons", 0644, daemons, &err));
+    setenv("ONE_LOCATION", lab_path(scene(), "one", &err), 1);
+    const char *said = ONEIB(status, "check")->out;
+    unsetenv("ONE_LOCATION");
+    return said;
+}
+
+static void check_says_when_no_daemon_has_entered_itself(void **state)
+{
+    (void)state;
+    scene();
+    must_say(check_with_remotes(0, NULL), "warn  daemons: no oneibd has entered itself");
+}
+
+static void check_fails_where_remotes_lack_the_ledgers_daemons(void **state)
+{
+    (void)state;
+    scene();
+    make_ledger();
+    static const char command[] = "      oneib daemons | su - oneadmin -c 'cat "
+                                  ">~/remotes/etc/oneib/daemons && onehost sync -f'\n";
+    static const char *const wrong[] = {
+        NULL,
+        "# none\n",
+        "nonsense\n",
+        "tcp://10.0.0.2:9678 " A_KEY " " ANOTHER_KEY "\n",
+        "tcp://10.0.0.1:9678 " ANOTHER_KEY " " A_KEY "\n",
+        THE_LINE "tcp://10.0.0.2:9678 " ANOTHER_KEY " " A_KEY "\n",
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        const char *said = check_with_remotes(1, wrong[i]);
+        must_say(said, "fail  daemons: ");
+        must_say(said, command);
+    }
+}
+
+static void check_is_content_with_the_ledgers_daemons_in_the_remotes(void **state)
+{
+    (void)state;
+    scene();
+    make_ledger();
+    const char *said = check_with_remotes(0, "# from the ledger\n" THE_LINE);
+    must_say(said, "ok    daemons: ");
+    must_say(said, "/one/var/remotes/etc/oneib/daemons has the 1 of the ledger\n");
 }
 
 int main(void)
@@ -588,6 +654,9 @@ int main(void)
         SCENE_CASE(scene_raise, a_long_name_is_cut_so_that_the_list_fits),
         SCENE_CASE(scene_raise, hosts_tells_ports_vfs_keys_and_what_is_wrong),
         SCENE_CASE(scene_raise, daemons_are_those_of_the_ledger),
+        SCENE_CASE(scene_raise, check_says_when_no_daemon_has_entered_itself),
+        SCENE_CASE(scene_raise, check_fails_where_remotes_lack_the_ledgers_daemons),
+        SCENE_CASE(scene_raise, check_is_content_with_the_ledgers_daemons_in_the_remotes),
         SCENE_CASE(scene_raise, show_names_both_hosts_of_a_migration),
         SCENE_CASE(scene_raise, a_network_that_is_infiniband_no_more_is_shown_with_its_members),
         SCENE_CASE(scene_raise_new, plan_of_a_new_installation_writes_the_file),
