@@ -235,7 +235,8 @@ static int add_hosts(struct demo_stage *stage, struct oneib_error *err)
 static int set_the_stage(struct demo_stage *stage, struct lab_instance *standby,
                          struct oneib_error *err)
 {
-    const struct lab_node_options nodes = LAB_NODES_DEFAULTS;
+    struct lab_node_options nodes = LAB_NODES_DEFAULTS;
+    nodes.second = &standby->known_as;
     introduce(stage);
     if (lab_fabric_start(stage->lab, err) < 0 || lab_standin_start(stage->lab, NULL, err) < 0 ||
         configure(stage, standby, err) < 0 || start_subnet_managers(stage, standby, err) < 0 ||
