@@ -3,6 +3,7 @@
  * and the subnet administrator's answers. */
 #include "../lab_node.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/text.h"
 #include "stage.h"
 #include <inttypes.h>
@@ -11,6 +12,7 @@
 #include <string.h>
 
 #define PROGRAM_TIMEOUT_MS 60000
+#define GUID_PATIENCE_MS 20000
 #define VM_GUIDS (UINT64_C(2) << 56) /* 02 SS SS VV VV VV VV NN: core/model/guid.h */
 
 /* By host and VF. */
@@ -115,6 +117,32 @@ static void check_vf(struct demo_stage *stage, const struct owners *owners,
         complain_of_vf(stage, vf, "has not the GUID that it should have");
     if (!state->only)
         complain_of_vf(stage, vf, "has a second way out");
+}
+
+static int has_guid(struct demo_stage *stage, const struct demo_vm *vm, bool *has,
+                    struct oneib_error *err)
+{
+    *has = false;
+    for (unsigned number = 0; number < DEMO_VFS_PER_HOST; number++) {
+        struct lab_node_vf state;
+        if (lab_node_vf(stage->lab, vm->host, number, &state, err) < 0)
+            return -1;
+        *has |= state.accepted >> 8 == (VM_GUIDS >> 8 | vm->id);
+    }
+    return 0;
+}
+
+int demo_await_guid(struct demo_stage *stage, const struct demo_vm *vm, struct oneib_error *err)
+{
+    const double until = oneib_now_ms() + GUID_PATIENCE_MS;
+    for (bool has = false; !has; lab_sleep_ms(5)) {
+        if (has_guid(stage, vm, &has, err) < 0)
+            return -1;
+        if (oneib_now_ms() > until)
+            return oneib_fail(err, ONEIB_ERROR_TIMEOUT, "VM %u has no VF with its GUID on host %s",
+                              vm->id, demo_host_name(stage, vm->host));
+    }
+    return 0;
 }
 
 /* The question for fabric-reach. */

@@ -228,7 +228,8 @@ int demo_vm_migrate(struct demo_stage *stage, struct demo_vm *vm, size_t destina
     vm->moving_to = DEMO_NOWHERE;
     const double began_ms = oneib_now_ms();
     if (lab_vm_running(stage->lab, vm->id, err) < 0 ||
-        demo_settle(stage, source, began_ms, &stage->gone, err) < 0)
+        demo_settle(stage, source, began_ms, &stage->gone, err) < 0 ||
+        demo_await_guid(stage, vm, err) < 0)
         return -1;
     return demo_step(stage, DEMO_HAS_MOVED, vm, oneib_now_ms() - began_ms, err);
 }

@@ -134,6 +134,10 @@ const char *demo_host_name(const struct demo_stage *stage, size_t host);
  * compares it with "same tenant or nobody". What is wrong is told and counted, and fails. */
 int demo_measure(struct demo_stage *stage, struct oneib_error *err);
 
+/* Until the VM's VF on its host has the VM's GUID, after a migration: oneibd grants that when it
+ * knows that the VF on the host before is gone. */
+int demo_await_guid(struct demo_stage *stage, const struct demo_vm *vm, struct oneib_error *err);
+
 /* tell.c: what is printed while the demo runs. */
 void demo_tell_legend(const struct demo_stage *stage);
 /* Measures after what happened to the VM (NULL: nothing did), and tells it: in a line of its own or
