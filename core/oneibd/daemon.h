@@ -35,6 +35,7 @@
 #include "oneibd/strays.h"
 #include "oneibd/trail.h"
 #include "oneibd/trust.h"
+#include "oneibd/view_age.h"
 #include "sync/leaves.h"
 #include "sync/sync.h"
 #include <stdbool.h>
@@ -80,11 +81,11 @@ struct oneib_daemon {
     struct oneib_findings grant_findings;
     struct oneib_strays strays; /* of what nodes report */
     size_t strays_said;
-    double looked_ms;  /* when oned was last asked whether something is new, and answered */
-    double granted_ms; /* when grants were computed last */
-    size_t cut_off;    /* hosts that were named as cut off then */
-    bool gated;        /* view.desired.table lacks, or still has, what waits for nodes */
-    bool has_heard;    /* nodes have had time to report since the start */
+    struct oneib_view_age view_age; /* of what lists are made of */
+    double granted_ms;              /* when grants were computed last */
+    size_t cut_off;                 /* hosts that were named as cut off then */
+    bool gated;     /* view.desired.table lacks, or still has, what waits for nodes */
+    bool has_heard; /* nodes have had time to report since the start */
     struct oneib_leaves leaves;
     uint64_t leaves_of;                  /* fingerprint of what they were asked for */
     struct oneib_findings host_findings; /* of writing to hosts */

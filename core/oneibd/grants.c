@@ -229,7 +229,7 @@ void oneib_daemon_tell_role(struct oneib_daemon *daemon)
         .sm_lid = lid,
     };
     if (daemon->has_cloud)
-        oneib_post_set_role(daemon->post, &role, daemon->looked_ms);
+        oneib_post_set_role(daemon->post, &role, oneib_view_age_of_lists(&daemon->view_age));
 }
 
 /* What nodes have open is asked for before anything is decided that may take it from them. */
@@ -574,5 +574,9 @@ int oneib_daemon_grant(struct oneib_daemon *daemon, struct oneib_error *err)
     if (status == 0)
         status = grant_and_gate(daemon, &grants, err);
     oneib_grants_clear(&grants);
-    return status;
+    if (status < 0)
+        return -1;
+    oneib_view_age_listed(&daemon->view_age);
+    oneib_daemon_tell_role(daemon);
+    return 0;
 }

@@ -104,13 +104,16 @@ int oneib_daemon_look(struct oneib_daemon *daemon, const struct oneib_due *due, 
     const bool everything = daemon->agenda.everything;
     if (oneib_daemon_look_at(daemon, &daemon->agenda, changed, err) < 0) {
         daemon->agenda.everything = true;
+        oneib_view_age_changed(&daemon->view_age); /* who knows */
         return oneib_wrap(err, "looking at OpenNebula");
     }
+    if (*changed)
+        oneib_view_age_changed(&daemon->view_age);
     oneib_agenda_clear(&daemon->agenda);
     if (everything)
         note_everything_was_read(daemon, began);
     if (everything || due->poll)
-        daemon->looked_ms = began;
+        oneib_view_age_looked(&daemon->view_age, began);
     if (everything || due->poll)
         oneib_pace_polled(&daemon->pace, oneib_now_ms(),
                           oneib_cloud_is_preparing(&daemon->view.cloud));
@@ -148,5 +151,7 @@ int oneib_daemon_look_at_ledger(struct oneib_daemon *daemon, const struct oneib_
         return oneib_wrap(err, "looking at OpenNebula");
     daemon->ledger_is_due = false;
     *changed |= differs;
+    if (differs)
+        oneib_view_age_changed(&daemon->view_age);
     return 0;
 }

@@ -484,8 +484,10 @@ static int turn(struct oneib_daemon *daemon, const struct oneib_due *due, double
         return -1;
     }
     if (compute(daemon, err) < 0 || enter(daemon, err) < 0 || allocate(daemon, err) < 0 ||
-        grant(daemon, err) < 0)
+        grant(daemon, err) < 0) {
+        oneib_view_age_changed(&daemon->view_age);
         return -1;
+    }
     return force(daemon, read, event_ms, err);
 }
 
