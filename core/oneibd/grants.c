@@ -381,19 +381,36 @@ static bool has_keys(const struct oneib_host *host, const oneib_pkey *keys, size
            (count == 0 || memcmp(keys, host->keys, count * sizeof *keys) == 0);
 }
 
-/* Beside a writer, which may be at work, nothing is written by an old reading. */
-static int add_keys_of_host(struct oneib_daemon *daemon, struct oneib_host *host,
-                            const oneib_pkey *wanted, size_t wanted_count, struct oneib_error *err)
+/* Of what is written and not wanted what may be another daemon's. */
+static int keep_others(const struct oneib_daemon *daemon, struct oneib_node *node,
+                       const struct oneib_host *host, oneib_pkey *keys, size_t *count,
+                       struct oneib_error *err)
+{
+    if (daemon->config.one.writer)
+        return oneib_key_ages_keep(&node->key_ages, host->keys, host->key_count, oneib_now_ms(),
+                                   keys, count, ONEIB_HOST_KEYS_MAX, err);
+    *count = keep_keys(host, keys, *count);
+    return 0;
+}
+
+/* Beside another daemon, which may be at work, nothing is written by an old reading. */
+static int write_beside_another(struct oneib_daemon *daemon, struct oneib_node *node,
+                                struct oneib_host *host, const oneib_pkey *wanted,
+                                size_t wanted_count, struct oneib_error *err)
 {
     struct oneib_error failure;
     oneib_pkey keys[ONEIB_HOST_KEYS_MAX];
     for (bool is_fresh = false;; is_fresh = true) {
+        size_t count = wanted_count;
         memcpy(keys, wanted, wanted_count * sizeof *keys);
-        const size_t count = keep_keys(host, keys, wanted_count);
+        if (keep_others(daemon, node, host, keys, &count, err) < 0)
+            return -1;
         if (has_keys(host, keys, count))
             return 0;
         if (is_fresh)
-            return host->keys_invalid ? 0 : write_keys(daemon, host, keys, count, err);
+            return host->keys_invalid && !daemon->config.one.writer
+                       ? 0
+                       : write_keys(daemon, host, keys, count, err);
         if (read_keys_again(daemon, host, &failure) == 0)
             continue;
         if (!oneib_one_error_is_general(failure.code))
@@ -408,15 +425,16 @@ static int tell_keys_of_host(struct oneib_daemon *daemon, const struct oneib_gra
                              struct oneib_error *err)
 {
     oneib_pkey keys[ONEIB_HOST_KEYS_MAX];
-    if (!oneib_nodes_of_host(&daemon->nodes, host->id) ||
-        oneib_id_set_has(&daemon->hosts_failed, host->id))
+    struct oneib_node *node = oneib_nodes_of_host(&daemon->nodes, host->id);
+    if (!node || oneib_id_set_has(&daemon->hosts_failed, host->id))
         return 0;
     size_t count = oneib_keys_of_node(view, oneib_grants_of_host(grants, host->id), host->keys,
                                       host->key_count, keys, ONEIB_HOST_KEYS_MAX);
     if (count > ONEIB_HOST_KEYS_MAX)
         count = ONEIB_HOST_KEYS_MAX;
-    if (!daemon->config.one.writer)
-        return add_keys_of_host(daemon, host, keys, count, err);
+    if (!daemon->config.one.writer || !node->believes)
+        return write_beside_another(daemon, node, host, keys, count, err);
+    oneib_key_ages_clear(&node->key_ages);
     return has_keys(host, keys, count) ? 0 : write_keys(daemon, host, keys, count, err);
 }
 

@@ -10,6 +10,7 @@ static void clear_node(struct oneib_node *node)
 {
     free(node->sent);
     free(node->records);
+    oneib_key_ages_clear(&node->key_ages);
     *node = (struct oneib_node){0};
 }
 
@@ -47,6 +48,7 @@ static struct oneib_node take_over(struct oneib_nodes *nodes, const struct oneib
         const struct oneib_node node = *known;
         known->sent = NULL;
         known->records = NULL;
+        known->key_ages = (struct oneib_key_ages){0};
         return node;
     }
     nodes->news = ONEIB_NODES_NOW;

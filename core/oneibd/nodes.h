@@ -10,6 +10,7 @@
 #include "grants/message.h"
 #include "model/grants.h"
 #include "oneibd/identity.h"
+#include "oneibd/key_ages.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -43,6 +44,7 @@ struct oneib_node {
     enum oneib_node_state seen; /* its state when somebody looked last */
     double wants_since;         /* of whoever bounds what it may ask for: so often since then */
     unsigned wants;
+    struct oneib_key_ages key_ages; /* the writer's, while it believes another daemon */
 };
 
 /* What has become known since somebody looked (oneib_nodes_look()). */

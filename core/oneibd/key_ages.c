@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "oneibd/key_ages.h"
+#include "base/array.h"
+#include <stdbool.h>
+#include <stdlib.h>
+
+static int compare_keys(const void *left, const void *right)
+{
+    const oneib_pkey *a = left, *b = right;
+    return (*a > *b) - (*a < *b);
+}
+
+static bool has_key(const oneib_pkey *keys, size_t count, oneib_pkey pkey)
+{
+    return count > 0 && bsearch(&pkey, keys, count, sizeof pkey, compare_keys);
+}
+
+static double since_when(const struct oneib_key_ages *ages, oneib_pkey pkey, double now)
+{
+    for (size_t i = 0; i < ages->count; i++)
+        if (ages->items[i].pkey == pkey)
+            return ages->items[i].since;
+    return now;
+}
+
+int oneib_key_ages_keep(struct oneib_key_ages *ages, const oneib_pkey *written,
+                        size_t written_count, double now, oneib_pkey *keys, size_t *count,
+                        size_t room, struct oneib_error *err)
+{
+    const size_t known = *count;
+    struct oneib_key_ages next = {0};
+    if (oneib_reserve(&next.items, &next.capacity, written_count, sizeof *next.items, err) < 0)
+        return -1;
+    for (size_t i = 0; i < written_count; i++) {
+        if (has_key(keys, known, written[i]))
+            continue;
+        const struct oneib_key_age age = {written[i], since_when(ages, written[i], now)};
+        next.items[next.count++] = age;
+        if (now - age.since < ONEIB_KEY_DOUBT_MS && *count < room)
+            keys[(*count)++] = age.pkey;
+    }
+    if (*count > known)
+        qsort(keys, *count, sizeof *keys, compare_keys);
+    oneib_key_ages_clear(ages);
+    *ages = next;
+    return 0;
+}
+
+void oneib_key_ages_clear(struct oneib_key_ages *ages)
+{
+    free(ages->items);
+    *ages = (struct oneib_key_ages){0};
+}
