@@ -213,7 +213,8 @@ static void a_network_without_a_key_is_given_one(void **state)
     await_holds(1, FULL(key));
 }
 
-static void an_instance_that_is_no_writer_gives_no_keys_and_tells_hosts_nothing(void **state)
+/* Beside the master SM it adds to IB_KEYS what it grants. */
+static void an_instance_that_is_no_writer_gives_no_keys_and_tells_hosts_nothing_else(void **state)
 {
     (void)state;
     char value[32];
@@ -228,7 +229,9 @@ static void an_instance_that_is_no_writer_gives_no_keys_and_tells_hosts_nothing(
     assert_int_equal(scene_key_of(network), 0);
     host_attribute(0, "IB_VFS_FREE", value, sizeof value);
     assert_string_equal(value, "");
-    assert_int_equal(calls_of("one.host.update"), 0);
+    host_attribute(0, "IB_KEYS", value, sizeof value);
+    assert_string_equal(value, "0x0101");
+    assert_int_equal(calls_of("one.host.update"), 1);
     assert_int_equal(calls_of("one.vn.update"), updates);
 }
 
@@ -503,7 +506,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         WATCHING(a_network_without_a_key_is_given_one),
-        STOPPED(an_instance_that_is_no_writer_gives_no_keys_and_tells_hosts_nothing),
+        STOPPED(an_instance_that_is_no_writer_gives_no_keys_and_tells_hosts_nothing_else),
         STOPPED(a_network_that_is_updated_takes_its_vms_to_the_new_key),
         STOPPED(a_network_whose_vlan_id_is_taken_away_shows_its_key_again),
         WATCHING(of_two_networks_with_one_key_the_newer_gets_nobody_in),
