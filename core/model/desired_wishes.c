@@ -42,6 +42,18 @@ static void hold_in_force(struct key_uses *uses, const struct oneib_partition_ta
     }
 }
 
+/* A ledger of yesterday, or one that two have written at once, does not know of it: as if it
+ * rested. */
+static void hold_what_hosts_tell_of(const struct oneib_cloud *cloud, struct key_uses *uses)
+{
+    for (size_t i = 0; i < cloud->host_count; i++)
+        for (size_t j = 0; j < cloud->hosts[i].key_count; j++) {
+            struct key_use *use = &uses->items[cloud->hosts[i].keys[j] & ONEIB_PKEY_DEFAULT];
+            if (use->hold == FREE)
+                *use = (struct key_use){RESTS, ONEIB_NO_ID};
+        }
+}
+
 static void fill_uses(const struct oneib_work *work, struct key_uses *uses)
 {
     const struct oneib_ledger *ledger = work->ledger;
@@ -56,6 +68,7 @@ static void fill_uses(const struct oneib_work *work, struct key_uses *uses)
     for (size_t i = 0; i < ledger->resting_count; i++)
         uses->items[ledger->resting[i].pkey] =
             (struct key_use){RESTS, ledger->resting[i].network_id};
+    hold_what_hosts_tell_of(work->cloud, uses);
     for (size_t i = 0; i < work->cloud->network_count; i++)
         uses->shown[oneib_stated_key(&work->cloud->networks[i])] = true;
 }

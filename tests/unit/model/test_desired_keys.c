@@ -702,6 +702,33 @@ static void a_wish_for_a_key_that_rests_is_refused(void **state)
     assert_refused(scene, "pkey-conflict", "was network 9's");
 }
 
+static void host_holds(struct scene *scene, uint32_t host_id, oneib_pkey pkey)
+{
+    struct oneib_host *host = add_host(scene, host_id);
+    host->keys = malloc(sizeof *host->keys);
+    assert_non_null(host->keys);
+    host->keys[0] = pkey;
+    host->key_count = 1;
+}
+
+/* A ledger of yesterday, or two daemons that wrote it at once: it is in none of its entries. */
+static void a_wish_for_a_key_that_only_a_host_tells_of_is_refused(void **state)
+{
+    struct scene *scene = *state;
+    host_holds(scene, 1, 300);
+    add_operators(scene, 5, 300, 257);
+    assert_refused(scene, "pkey-conflict", "a host may hold still");
+}
+
+static void a_key_that_only_a_host_tells_of_is_not_given(void **state)
+{
+    struct scene *scene = *state;
+    host_holds(scene, 1, 256);
+    add_tenants(scene, 5, 0, 0);
+    compute(scene);
+    assert_int_equal(257, requested(scene, 5));
+}
+
 static void a_wish_for_the_fragments_key_is_refused(void **state)
 {
     struct scene *scene = *state;
@@ -933,6 +960,8 @@ int main(void)
         SCENE_TEST(an_operators_wish_is_met_when_the_key_is_nobodys),
         SCENE_TEST(a_wish_for_another_networks_key_is_refused),
         SCENE_TEST(a_wish_for_a_key_that_rests_is_refused),
+        SCENE_TEST(a_wish_for_a_key_that_only_a_host_tells_of_is_refused),
+        SCENE_TEST(a_key_that_only_a_host_tells_of_is_not_given),
         SCENE_TEST(a_wish_for_the_fragments_key_is_refused),
         SCENE_TEST(a_wish_for_a_key_in_force_for_others_is_refused),
         SCENE_TEST(of_two_wishes_for_one_key_the_lower_id_has_it),
