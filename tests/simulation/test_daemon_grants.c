@@ -161,10 +161,10 @@ static void stays_with_reports(size_t host, unsigned raw, unsigned milliseconds)
 }
 
 /* oneibd, the node, and a VM of red's on its host that has its VF open. */
-static uint32_t raise_open_vm(void)
+static uint32_t raise_open_vm_with(const char *other)
 {
     played.red = red_network();
-    daemon_start_with(NULL, DAEMON_QUICK, NULL);
+    daemon_start_with(NULL, DAEMON_QUICK, other);
     connect_node();
     const uint32_t vm = scene_vm(played.red, HOST);
     await_list(vm, true, true);
@@ -172,6 +172,11 @@ static uint32_t raise_open_vm(void)
     has_vf(vm, RED, ONEIB_VF_OPEN);
     report();
     return vm;
+}
+
+static uint32_t raise_open_vm(void)
+{
+    return raise_open_vm_with(NULL);
 }
 
 /* ---- giving -------------------------------------------------------------------------------- */
@@ -298,6 +303,25 @@ static void a_daemon_that_starts_anew_hears_what_is_open_before_it_takes_anythin
     played.record_count = 0;
     report();
     await_lacks(HOST, FULL(RED));
+}
+
+/* The VM is in no pool any more, as after a mistake with oned's database; nothing says that it has
+ * ended. */
+static void what_is_held_waits_for_a_node_that_is_late(void **state)
+{
+    (void)state;
+    scene();
+    const uint32_t vm = raise_open_vm_with("removal_hold: { share = 0.1; minimum = 1; };");
+    daemon_kill();
+    scene_end_vm(vm);
+    daemon_spawn();
+    played.list = played.follows = (struct oneib_list_name){0};
+    await_metric_at_least("oneib_members_held", 1);
+    for (const double until = oneib_now_ms() + 3500; oneib_now_ms() < until;)
+        hear(50);
+    assert_int_equal(played.list.serial, 0);
+    await_list(vm, true, true);
+    stays_with_reports(HOST, FULL(RED), 1000);
 }
 
 static void lists_of_a_daemon_that_starts_anew_are_of_another_instance(void **state)
@@ -557,6 +581,7 @@ int main(void)
         test(a_key_of_a_silent_node_leaves_and_nothing_is_added_until_it_reports),
         test(what_a_silent_node_may_hold_stays_in_ib_keys),
         test(a_daemon_that_starts_anew_hears_what_is_open_before_it_takes_anything),
+        test(what_is_held_waits_for_a_node_that_is_late),
         test(lists_of_a_daemon_that_starts_anew_are_of_another_instance),
         test(a_daemon_enters_itself_so_that_nodes_can_know_it),
         test(a_daemon_that_moved_takes_the_place_of_its_old_address),
