@@ -87,6 +87,20 @@ static size_t count_cut_off(const struct oneib_daemon *daemon)
     return count;
 }
 
+static int note_doubled(struct oneib_daemon *daemon, const struct oneib_node *node,
+                        struct oneib_error *err)
+{
+    if (!oneib_node_is_doubled(node, oneib_now_ms()))
+        return 0;
+    return oneib_findings_add(
+        &daemon->grant_findings, ONEIB_WARNING, "node-key-twice",
+        "on the machine that was made from the host's disk: remove /var/lib/oneib-node/key, "
+        "restart "
+        "oneib-node",
+        err, "%s: two machines report with its key of oneib-node's: neither counts",
+        oneib_host_id_shown(&daemon->view.cloud, node->identity.host_id).text);
+}
+
 static int note_cut_off(struct oneib_daemon *daemon, struct oneib_error *err)
 {
     daemon->cut_off = count_cut_off(daemon);
@@ -94,6 +108,8 @@ static int note_cut_off(struct oneib_daemon *daemon, struct oneib_error *err)
     daemon->metrics.nodes_cut_off = daemon->cut_off;
     for (size_t i = 0; i < daemon->nodes.count; i++) {
         const uint32_t host_id = daemon->nodes.items[i].identity.host_id;
+        if (note_doubled(daemon, &daemon->nodes.items[i], err) < 0)
+            return -1;
         if (oneib_daemon_is_cut_off(daemon, host_id) &&
             oneib_findings_add(&daemon->grant_findings, ONEIB_WARNING, "node-silent",
                                "look at oneib-node's log there, and whether the firewall lets it "

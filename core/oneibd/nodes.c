@@ -52,8 +52,11 @@ static struct oneib_node take_over(struct oneib_nodes *nodes, const struct oneib
         return node;
     }
     nodes->news = ONEIB_NODES_NOW;
-    return (struct oneib_node){
-        .identity = *identity, .begun_at = now, .heard_at = NEVER, .seen = ONEIB_NODE_UNHEARD};
+    return (struct oneib_node){.identity = *identity,
+                               .begun_at = now,
+                               .heard_at = NEVER,
+                               .doubled_at = NEVER,
+                               .seen = ONEIB_NODE_UNHEARD};
 }
 
 int oneib_nodes_believe(struct oneib_nodes *nodes, const struct oneib_identities *identities,
@@ -184,6 +187,15 @@ static int keep_table(struct oneib_node *node, const struct oneib_report_message
     return 0;
 }
 
+/* What one of them has closed the other may have open. */
+static void note_machine(struct oneib_node *node, const uint8_t boot[ONEIB_NONCE_SIZE], double now)
+{
+    if (node->heard_at >= 0 && now - node->heard_at < ONEIB_NODE_SILENT_MS &&
+        memcmp(node->boot, boot, ONEIB_NONCE_SIZE) != 0)
+        node->doubled_at = now;
+    memcpy(node->boot, boot, ONEIB_NONCE_SIZE);
+}
+
 static void tell(struct oneib_nodes *nodes, enum oneib_nodes_news news)
 {
     if (nodes->news < news)
@@ -202,6 +214,7 @@ int oneib_nodes_hear(struct oneib_nodes *nodes, struct oneib_node *node,
             return -1;
         tell(nodes, nodes->awaited ? ONEIB_NODES_NOW : ONEIB_NODES_LATER);
     }
+    note_machine(node, report->boot, now);
     follow(node, follows, now);
     begin_to_believe(node, report->believes, now);
     node->heard_at = now;
@@ -226,11 +239,16 @@ static double silent_at(const struct oneib_node *node)
     return list_due < report_due ? list_due : report_due;
 }
 
+bool oneib_node_is_doubled(const struct oneib_node *node, double now)
+{
+    return node->doubled_at >= 0 && now - node->doubled_at < ONEIB_NODE_DOUBLED_MS;
+}
+
 enum oneib_node_state oneib_node_state(const struct oneib_node *node, double now)
 {
     if (node->heard_at < 0)
         return ONEIB_NODE_UNHEARD;
-    if (now >= silent_at(node))
+    if (now >= silent_at(node) || oneib_node_is_doubled(node, now))
         return ONEIB_NODE_SILENT;
     return owes_a_list(node) ? ONEIB_NODE_AWAITED : ONEIB_NODE_FOLLOWS;
 }

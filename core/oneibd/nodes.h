@@ -17,6 +17,10 @@
 
 /* A node that was heard, and then not for so long, is silent: a report of its may be late. */
 #define ONEIB_NODE_SILENT_MS (ONEIB_REPORT_MS + 2500)
+/* Two machines that report by turns with one key, as a clone of a host's disk does: the node is as
+ * good as silent for so long after the second one. A host that has been started anew is not heard
+ * for longer than that before. */
+#define ONEIB_NODE_DOUBLED_MS (2 * ONEIB_NODE_SILENT_MS)
 /* So many lists that a node has not said to follow are remembered by themselves. */
 #define ONEIB_NODE_OWED 16
 
@@ -34,10 +38,12 @@ struct oneib_node {
     struct oneib_node_owed owed[ONEIB_NODE_OWED]; /* oldest first: lists that it has not said to
                                                      follow */
     size_t owed_count;
-    double begun_at;  /* since when it is known */
-    double heard_at;  /* < 0: never */
-    uint64_t follows; /* serial of the list of ours that it follows; 0: none */
-    bool believes;    /* that this daemon is the one */
+    double begun_at;                /* since when it is known */
+    double heard_at;                /* < 0: never */
+    uint8_t boot[ONEIB_NONCE_SIZE]; /* of the machine that reported last */
+    double doubled_at;              /* another one had just been heard then; < 0: never */
+    uint64_t follows;               /* serial of the list of ours that it follows; 0: none */
+    bool believes;                  /* that this daemon is the one */
     bool table_known;
     struct oneib_vf_record *records; /* owned; its table */
     size_t record_count;
@@ -91,6 +97,8 @@ int oneib_nodes_hear(struct oneib_nodes *nodes, struct oneib_node *node,
                      struct oneib_error *err);
 
 enum oneib_node_state oneib_node_state(const struct oneib_node *node, double now);
+/* Two machines have its key. */
+bool oneib_node_is_doubled(const struct oneib_node *node, double now);
 /* Since when nothing was heard of it, at most since it is known. */
 double oneib_node_unheard_ms(const struct oneib_node *node, double now);
 /* All nodes' views, borrowed until the next call of anything above; what was news is none any

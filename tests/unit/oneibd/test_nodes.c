@@ -315,6 +315,34 @@ static void another_table_is_news_and_the_same_is_none(void **state)
     assert_false(look(40)->table_known);
 }
 
+/* A clone of the host's disk: what it has closed the host may have open. */
+static void two_machines_with_one_key_are_as_good_as_silent(void **state)
+{
+    (void)state;
+    struct oneib_node *node = one_node();
+    hear(node, 0, 0);
+    report.boot[0] = 1;
+    hear(node, 0, 1000);
+    assert_true(oneib_node_is_doubled(node, 1000));
+    assert_int_equal(oneib_node_state(node, 1000), ONEIB_NODE_SILENT);
+    assert_int_equal(oneib_nodes_news(&nodes, 1000), ONEIB_NODES_NOW);
+    hear(node, 0, 6000);
+    hear(node, 0, 11000);
+    assert_int_equal(oneib_node_state(node, 15999), ONEIB_NODE_SILENT);
+    hear(node, 0, 16000);
+    assert_int_equal(oneib_node_state(node, 16000), ONEIB_NODE_FOLLOWS);
+}
+
+static void a_host_that_was_started_anew_is_one_machine(void **state)
+{
+    (void)state;
+    struct oneib_node *node = one_node();
+    hear(node, 0, 0);
+    report.boot[0] = 1;
+    hear(node, 0, ONEIB_NODE_SILENT_MS);
+    assert_int_equal(oneib_node_state(node, ONEIB_NODE_SILENT_MS), ONEIB_NODE_FOLLOWS);
+}
+
 static void what_is_known_goes_with_the_key(void **state)
 {
     (void)state;
@@ -362,6 +390,8 @@ int main(void)
         test(a_node_that_reports_no_more_is_silent),
         test(following_is_news_for_whoever_waits_for_it),
         test(another_table_is_news_and_the_same_is_none),
+        test(two_machines_with_one_key_are_as_good_as_silent),
+        test(a_host_that_was_started_anew_is_one_machine),
         test(what_is_known_goes_with_the_key),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
