@@ -42,6 +42,12 @@ static void hold_in_force(struct key_uses *uses, const struct oneib_partition_ta
     }
 }
 
+/* What a NIC shows that no network has leased is its owner's word alone; 0: none. */
+static oneib_pkey key_of_nic(const struct oneib_attachment *attachment)
+{
+    return attachment->unleased ? 0 : oneib_claimed_key(attachment);
+}
+
 /* A ledger of yesterday, or one that two have written at once, does not know of it: as if it
  * rested. */
 static void hold_what_hosts_tell_of(const struct oneib_cloud *cloud, struct key_uses *uses)
@@ -58,7 +64,7 @@ static void fill_uses(const struct oneib_work *work, struct key_uses *uses)
 {
     const struct oneib_ledger *ledger = work->ledger;
     for (size_t i = 0; i < work->cloud->attachment_count; i++)
-        uses->shown[oneib_claimed_key(&work->cloud->attachments[i])] = true;
+        uses->shown[key_of_nic(&work->cloud->attachments[i])] = true;
     hold_in_force(uses, work->in_force);
     for (size_t i = 0; i < work->fragment->count; i++)
         hold(uses, work->fragment->items[i].pkey, OF_FRAGMENT, ONEIB_NO_ID);
@@ -426,7 +432,7 @@ static bool is_claimed(const struct oneib_work *work, const struct oneib_attachm
                        oneib_pkey pkey)
 {
     const struct oneib_network *network = oneib_cloud_network(work->cloud, attachment->network_id);
-    return oneib_claimed_key(attachment) == pkey && !(network && wish_of(work, network) == pkey);
+    return key_of_nic(attachment) == pkey && !(network && wish_of(work, network) == pkey);
 }
 
 static bool may_be_held(const struct oneib_work *work, oneib_pkey pkey)
