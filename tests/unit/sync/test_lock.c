@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "../../skip.h"
+#include "../../valgrind.h"
 #include "../base/scratch.h"
 #include "base/file.h"
 #include "sync/lock.h"
@@ -246,6 +247,8 @@ static void the_daemon_is_called_and_nobody_else(void **state)
     struct oneib_error err;
     int process = -1, status;
     const char *partitions = in_scratch("partitions.conf");
+    if (on_valgrind())
+        skip_because("valgrind does not know pidfd_open");
     assert_int_equal(oneib_daemon_call(partitions, &process, &err), 0);
     assert_int_equal(process, 0); /* there never was one */
 
