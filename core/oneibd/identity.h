@@ -2,8 +2,9 @@
 /*
  * By which key the service of each host is believed: the one that the ledger has pinned, or, where
  * it has none, the one that the host's probe reports (IB_NODE_KEY). Monitoring is not
- * authenticated, so another key than the pinned one is a finding and nothing else; and a key that
- * two hosts have, or claim to have, is nobody's. Pure.
+ * authenticated, so another key than the pinned one is a finding and nothing else, and so is the
+ * pinned key of another host. A key that two hosts are pinned to, or, where nobody is pinned to it,
+ * two hosts report, is nobody's. Pure.
  */
 #ifndef ONEIB_ONEIBD_IDENTITY_H
 #define ONEIB_ONEIBD_IDENTITY_H
@@ -18,7 +19,8 @@
 
 struct oneib_identity {
     uint32_t host_id;
-    bool is_pinned; /* else its key was seen for the first time */
+    bool is_pinned;    /* else its key was seen for the first time */
+    bool is_contested; /* another host's probe reports its key: a clone of it may connect */
     uint8_t key[ONEIB_PUBLIC_KEY_SIZE];
 };
 

@@ -45,7 +45,8 @@ static struct oneib_node take_over(struct oneib_nodes *nodes, const struct oneib
 {
     struct oneib_node *known = oneib_nodes_of_host(nodes, identity->host_id);
     if (known && memcmp(known->identity.key, identity->key, ONEIB_PUBLIC_KEY_SIZE) == 0) {
-        const struct oneib_node node = *known;
+        struct oneib_node node = *known;
+        node.identity = *identity;
         known->sent = NULL;
         known->records = NULL;
         known->key_ages = (struct oneib_key_ages){0};
@@ -190,9 +191,10 @@ static int keep_table(struct oneib_node *node, const struct oneib_report_message
 /* What one of them has closed the other may have open. */
 static void note_machine(struct oneib_node *node, const uint8_t boot[ONEIB_NONCE_SIZE], double now)
 {
-    if (node->heard_at >= 0 && now - node->heard_at < ONEIB_NODE_SILENT_MS &&
-        memcmp(node->boot, boot, ONEIB_NONCE_SIZE) != 0)
+    const bool is_same = node->heard_at >= 0 && memcmp(node->boot, boot, ONEIB_NONCE_SIZE) == 0;
+    if (node->heard_at >= 0 && now - node->heard_at < ONEIB_NODE_SILENT_MS && !is_same)
         node->doubled_at = now;
+    node->is_known_machine = !node->identity.is_contested || (is_same && node->is_known_machine);
     memcpy(node->boot, boot, ONEIB_NONCE_SIZE);
 }
 
@@ -239,6 +241,11 @@ static double silent_at(const struct oneib_node *node)
     return list_due < report_due ? list_due : report_due;
 }
 
+bool oneib_node_is_in_doubt(const struct oneib_node *node)
+{
+    return node->identity.is_contested && node->heard_at >= 0 && !node->is_known_machine;
+}
+
 bool oneib_node_is_doubled(const struct oneib_node *node, double now)
 {
     return node->doubled_at >= 0 && now - node->doubled_at < ONEIB_NODE_DOUBLED_MS;
@@ -250,7 +257,8 @@ enum oneib_node_state oneib_node_state(const struct oneib_node *node, double now
         return ONEIB_NODE_UNHEARD;
     if (now >= silent_at(node) || oneib_node_is_doubled(node, now))
         return ONEIB_NODE_SILENT;
-    return owes_a_list(node) ? ONEIB_NODE_AWAITED : ONEIB_NODE_FOLLOWS;
+    return owes_a_list(node) || oneib_node_is_in_doubt(node) ? ONEIB_NODE_AWAITED
+                                                             : ONEIB_NODE_FOLLOWS;
 }
 
 double oneib_node_unheard_ms(const struct oneib_node *node, double now)

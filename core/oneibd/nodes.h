@@ -41,6 +41,7 @@ struct oneib_node {
     double begun_at;                /* since when it is known */
     double heard_at;                /* < 0: never */
     uint8_t boot[ONEIB_NONCE_SIZE]; /* of the machine that reported last */
+    bool is_known_machine;          /* that one reported while nobody contested the key */
     double doubled_at;              /* another one had just been heard then; < 0: never */
     uint64_t follows;               /* serial of the list of ours that it follows; 0: none */
     bool believes;                  /* that this daemon is the one */
@@ -97,6 +98,10 @@ int oneib_nodes_hear(struct oneib_nodes *nodes, struct oneib_node *node,
                      struct oneib_error *err);
 
 enum oneib_node_state oneib_node_state(const struct oneib_node *node, double now);
+/* Another host's probe reports its key, and this machine was not heard before that: it may be a
+ * clone. It is AWAITED at best: it is granted what the host is, and nothing that it says it has not
+ * counts. */
+bool oneib_node_is_in_doubt(const struct oneib_node *node);
 /* Two machines have its key. */
 bool oneib_node_is_doubled(const struct oneib_node *node, double now);
 /* Since when nothing was heard of it, at most since it is known. */

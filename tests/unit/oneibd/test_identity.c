@@ -117,15 +117,74 @@ static void a_key_of_two_hosts_is_nobodys(void **state)
     assert_finding("node-key-twice", 4);
 }
 
-static void a_clone_of_a_pinned_host_is_not_heard_and_nor_is_that(void **state)
+/* A clone of it, or somebody who forges what the other's probe reports. */
+static void a_pinned_host_stays_heard_whoever_reports_its_key(void **state)
 {
     (void)state;
     pin(3, 0xaa);
+    pin(5, 0xbb);
+    host_says(3, 0xaa);
+    host_says(4, 0xaa); /* pinned to none */
+    host_says(5, 0xaa); /* pinned to another one */
+    find();
+    assert_int_equal(identities.count, 2);
+    assert_believed(0, 3, 0xaa, true);
+    assert_true(identities.items[0].is_contested);
+    assert_believed(1, 5, 0xbb, true);
+    assert_false(identities.items[1].is_contested);
+    assert_finding("node-key-twice", 4);
+    assert_finding("node-key-twice", 5);
+    assert_finding("node-key-changed", 5);
+}
+
+static void a_pinned_host_stays_heard_though_its_own_probe_says_nothing(void **state)
+{
+    (void)state;
+    pin(4, 0xaa);
+    host_says(3, 0xaa);
+    host_says(4, 0);
+    find();
+    assert_int_equal(identities.count, 1);
+    assert_believed(0, 4, 0xaa, true);
+    assert_true(identities.items[0].is_contested);
+}
+
+static void a_key_that_two_are_pinned_to_is_nobodys(void **state)
+{
+    (void)state;
+    pin(3, 0xaa);
+    pin(4, 0xaa);
     host_says(3, 0xaa);
     host_says(4, 0xaa);
     find();
     assert_int_equal(identities.count, 0);
+    assert_finding("node-key-twice", 3);
     assert_finding("node-key-twice", 4);
+}
+
+/* Whoever forges that would keep each new host from being heard. */
+static void a_new_host_is_heard_though_one_with_another_key_reports_its_key(void **state)
+{
+    (void)state;
+    pin(3, 0xbb);
+    host_says(3, 0xaa);
+    host_says(4, 0xaa);
+    find();
+    assert_int_equal(identities.count, 2);
+    assert_believed(0, 3, 0xbb, true);
+    assert_believed(1, 4, 0xaa, false);
+    assert_true(identities.items[1].is_contested);
+    assert_finding("node-key-twice", 3);
+}
+
+static void that_a_key_is_contested_is_a_difference(void **state)
+{
+    (void)state;
+    struct oneib_identity plain = {.host_id = 3}, contested = {.host_id = 3, .is_contested = true};
+    const struct oneib_identities a = {.items = &plain, .count = 1};
+    const struct oneib_identities b = {.items = &contested, .count = 1};
+    assert_true(oneib_identities_equal(&a, &a));
+    assert_false(oneib_identities_equal(&a, &b));
 }
 
 static void a_pin_of_a_host_that_is_gone_is_nobodys(void **state)
@@ -154,7 +213,11 @@ int main(void)
         test(the_first_key_that_is_seen_is_believed),
         test(the_pinned_key_stays_whatever_the_probe_reports),
         test(a_key_of_two_hosts_is_nobodys),
-        test(a_clone_of_a_pinned_host_is_not_heard_and_nor_is_that),
+        test(a_pinned_host_stays_heard_whoever_reports_its_key),
+        test(a_pinned_host_stays_heard_though_its_own_probe_says_nothing),
+        test(a_key_that_two_are_pinned_to_is_nobodys),
+        test(a_new_host_is_heard_though_one_with_another_key_reports_its_key),
+        test(that_a_key_is_contested_is_a_difference),
         test(a_pin_of_a_host_that_is_gone_is_nobodys),
         test(without_a_ledger_probes_are_believed),
     };

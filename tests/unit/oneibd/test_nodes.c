@@ -31,6 +31,15 @@ static int end(void **state)
     return 0;
 }
 
+/* Another host's probe reports the key of host 3, or does so no more. */
+static void contest(bool contested)
+{
+    struct oneib_identity item = {.host_id = 3, .is_pinned = true, .is_contested = contested};
+    memset(item.key, 1, sizeof item.key);
+    const struct oneib_identities identities = {.items = &item, .count = 1};
+    assert_int_equal(oneib_nodes_believe(&nodes, &identities, 0, &err), 0);
+}
+
 static void believe(const uint32_t *hosts, const uint8_t *keys, size_t count)
 {
     struct oneib_identity items[8] = {0};
@@ -343,6 +352,51 @@ static void a_host_that_was_started_anew_is_one_machine(void **state)
     assert_int_equal(oneib_node_state(node, ONEIB_NODE_SILENT_MS), ONEIB_NODE_FOLLOWS);
 }
 
+/* Forged, most likely: the machine is the one that was heard before. */
+static void a_machine_that_is_known_follows_though_its_key_is_contested(void **state)
+{
+    (void)state;
+    hear(one_node(), 0, 0);
+    contest(true);
+    struct oneib_node *node = oneib_nodes_of_host(&nodes, 3);
+    assert_int_equal(oneib_node_state(node, 10), ONEIB_NODE_FOLLOWS);
+    hear(node, 0, 5000);
+    assert_int_equal(oneib_node_state(node, 5000), ONEIB_NODE_FOLLOWS);
+}
+
+/* The host is off, or cut off, and its clone connects: what that has closed the host may have
+ * open. */
+static void another_machine_with_a_contested_key_is_awaited_at_best(void **state)
+{
+    (void)state;
+    hear(one_node(), 0, 0);
+    contest(true);
+    struct oneib_node *node = oneib_nodes_of_host(&nodes, 3);
+    report.boot[0] = 1;
+    hear(node, 0, 60000);
+    assert_true(oneib_node_is_in_doubt(node));
+    assert_int_equal(oneib_node_state(node, 60000), ONEIB_NODE_AWAITED);
+    list(node, 42, 60000);
+    hear(node, node->serial, 60010);
+    assert_int_equal(oneib_node_state(node, 62000), ONEIB_NODE_AWAITED);
+    contest(false);
+    node = oneib_nodes_of_host(&nodes, 3);
+    assert_int_equal(oneib_node_state(node, 62000), ONEIB_NODE_FOLLOWS);
+}
+
+/* After a start of the daemon's: which one it is nobody knows. */
+static void the_first_machine_with_a_contested_key_is_awaited_at_best(void **state)
+{
+    (void)state;
+    contest(true);
+    struct oneib_node *node = oneib_nodes_of_host(&nodes, 3);
+    assert_int_equal(oneib_node_state(node, 0), ONEIB_NODE_UNHEARD);
+    hear(node, 0, 0);
+    assert_int_equal(oneib_node_state(node, 0), ONEIB_NODE_AWAITED);
+    hear(node, 0, 5000);
+    assert_int_equal(oneib_node_state(node, 5000), ONEIB_NODE_AWAITED);
+}
+
 static void what_is_known_goes_with_the_key(void **state)
 {
     (void)state;
@@ -392,6 +446,9 @@ int main(void)
         test(another_table_is_news_and_the_same_is_none),
         test(two_machines_with_one_key_are_as_good_as_silent),
         test(a_host_that_was_started_anew_is_one_machine),
+        test(a_machine_that_is_known_follows_though_its_key_is_contested),
+        test(another_machine_with_a_contested_key_is_awaited_at_best),
+        test(the_first_machine_with_a_contested_key_is_awaited_at_best),
         test(what_is_known_goes_with_the_key),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
