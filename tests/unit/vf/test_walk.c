@@ -45,12 +45,14 @@ static bool is_granted(const struct oneib_vf_record *record)
     return grant && oneib_grant_allows(grant, record);
 }
 
-/* What only its key, or its port, has gone from is open again when that comes back. */
+/* What only its key, or its port, has gone from is open again when that comes back: it is CLOSED by
+ * its record, or OPEN as long as that could not be written. */
 static bool lacks_its_key_alone(const struct oneib_vf_record *record,
                                 const struct oneib_vf_record *before)
 {
-    return record->stage == ONEIB_VF_CLOSED && record->vm_id == before->vm_id &&
-           record->nic_id == before->nic_id && record->pkey == before->pkey && is_granted(record);
+    return (record->stage == ONEIB_VF_CLOSED || record->stage == ONEIB_VF_OPEN) &&
+           record->vm_id == before->vm_id && record->nic_id == before->nic_id &&
+           record->pkey == before->pkey && is_granted(record);
 }
 
 static void note_open(void)
