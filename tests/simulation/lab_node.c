@@ -2,9 +2,11 @@
 /* Simulated nodes: their folders, their programs, their service. */
 #include "lab_node.h"
 #include "base/cleanup.h"
+#include "base/file.h"
 #include "base/text.h"
 #include "grants/daemons.h"
 #include "lab_node_internal.h"
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -368,6 +370,53 @@ int lab_node_service_stop(struct lab *lab, size_t host, int signal, struct oneib
     if (!path || (unlink(path) < 0 && errno != ENOENT))
         return oneib_fail_errno(err, errno, "stopping oneib-node");
     return lab_end(lab, lab_node_service_pid(lab, host), signal, END_MS, err);
+}
+
+static bool read_process(pid_t pid, char name[32], pid_t *parent)
+{
+    char path[64];
+    oneib_autofree char *stat = NULL;
+    struct oneib_error gone;
+    size_t length;
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    return oneib_file_read(path, 4096, &stat, &length, &gone) == 0 &&
+           sscanf(stat, "%*d (%31[^)]) %*c %d", name, parent) == 2;
+}
+
+/* The service starts a process that starts its program, and ends it. */
+static bool is_connected_child(pid_t pid, pid_t service)
+{
+    char name[32];
+    pid_t parent, grandparent;
+    return read_process(pid, name, &parent) && strcmp(name, "oneib-grants") == 0 &&
+           read_process(parent, name, &grandparent) && grandparent == service;
+}
+
+/* Of the service: the process that has the network. 0: none. */
+static pid_t connected_child(pid_t service)
+{
+    pid_t child = 0;
+    DIR *processes = opendir("/proc");
+    for (const struct dirent *entry = NULL; processes && (entry = readdir(processes));) {
+        const pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
+        if (pid > 0 && is_connected_child(pid, service))
+            child = pid;
+    }
+    if (processes)
+        closedir(processes);
+    return child;
+}
+
+int lab_node_cut(struct lab *lab, size_t host, bool cut, struct oneib_error *err)
+{
+    const pid_t child = connected_child(lab_node_service_pid(lab, host));
+    /* One that was stopped for too long has been replaced. */
+    if (child <= 0 && !cut)
+        return 0;
+    if (child <= 0 || kill(child, cut ? SIGSTOP : SIGCONT) < 0)
+        return oneib_fail(err, ONEIB_ERROR_UNREACHABLE, "%s: no connection to be %s",
+                          lab_node_root(lab, host), cut ? "cut" : "mended");
+    return 0;
 }
 
 int lab_nodes_await_grants(struct lab *lab, struct oneib_error *err)

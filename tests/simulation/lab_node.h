@@ -46,6 +46,9 @@ struct oneib_pci lab_node_vf_pci(unsigned vf);
  * SIGKILL, and its end. */
 int lab_node_service_start(struct lab *lab, size_t host, struct oneib_error *err);
 int lab_node_service_stop(struct lab *lab, size_t host, int signal, struct oneib_error *err);
+/* The node's connection to oneibd is as good as dead, as that of a host that is cut off: nothing of
+ * it is read or sent until it is not cut any more. The service's process that has it is stopped. */
+int lab_node_cut(struct lab *lab, size_t host, bool cut, struct oneib_error *err);
 /* All that run have heard of an oneibd what is granted now. */
 int lab_nodes_await_grants(struct lab *lab, struct oneib_error *err);
 /* The subnet manager refuses to delete the node's alias GUIDs, as it does while they are in a

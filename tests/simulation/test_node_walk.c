@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * A random walk over simulated nodes: VMs of three networks start, end and migrate through the real
- * network driver, their networks move to other keys, the nodes' services and opensm are killed and
- * started again, a service in the middle of any other step too, and oneibd runs all the while.
- * After each step every VF of every host must be what this file's own bookkeeping says: a VM's one,
- * open to its network's key and nothing else, under its GUID; or nobody's, closed and without one.
+ * network driver, their networks move to other keys, which others had before, the nodes' services,
+ * oneibd and opensm are killed and started again, a service in the middle of any other step too.
+ * Owners forge their VMs' documents. Nodes lose their connection, and oneibd is down, while keys
+ * change hands and VMs become orphans (their NIC is gone in oned, and no driver was called) or
+ * zombies (the VM is gone there, and runs). After each step every VF of every host must be what
+ * this file's own bookkeeping says: a VM's one, open to its network's key and nothing else, under
+ * its GUID; that of an orphan or zombie, closed; or nobody's, closed and without a GUID. And all
+ * the while another process looks (vf_watch.h).
  *
  * Replay: ONEIB_WALK_SEED=N (printed at start); ONEIB_WALK_STEPS=N walks further or shorter.
  */
 #include "lab_node.h"
+#include "vf_watch.h"
 #include "walk.h"
 #include <inttypes.h>
 #include <setjmp.h>
@@ -24,10 +29,12 @@
 
 #define STEPS 200
 #define HOSTS 4
-#define VFS 4
+#define VFS 7
 #define NETWORKS 3
 #define VMS 12
 #define FIRST_KEY 300
+#define KEYS 5 /* that networks have by turns */
+#define LCM_BOOT 2
 #define LCM_MIGRATE 4
 #define LCM_SHUTDOWN 12
 #define PROGRAM_MS 30000u
@@ -35,9 +42,13 @@
 /* Of every so many steps one has a service killed within so many milliseconds. */
 #define KILLED_STEPS 3
 #define MOMENT_MS 60
+#define LONGEST_CUT_MS 2500
 
 struct vm {
-    bool runs;
+    bool runs;    /* its domain is there */
+    bool is_lost; /* an orphan or zombie: oned knows nothing of its NIC */
+    bool is_gone; /* a zombie: oned knows nothing of it */
+    bool is_forged;
     uint32_t id;
     size_t host, network;
 };
@@ -46,8 +57,9 @@ static struct oneib_error err;
 static struct lab *lab;
 static struct walk dice; /* only its random state */
 static uint32_t networks[NETWORKS];
-static unsigned keys[NETWORKS], next_key = FIRST_KEY;
+static unsigned keys[NETWORKS];
 static struct vm vms[VMS];
+static struct vf_watch *watch;
 static char action[160];
 
 #define ok(expression)                                                                             \
@@ -66,6 +78,15 @@ static const struct vm *find_vm(uint32_t id)
     return NULL;
 }
 
+/* VFs that no VM may be given. */
+static size_t count_taken(size_t host)
+{
+    struct lab_node_claim claims[LAB_NODE_CLAIMS];
+    size_t count;
+    ok(lab_node_claims(lab, host, claims, &count, &err));
+    return count;
+}
+
 static size_t count_vms(size_t host)
 {
     size_t count = 0;
@@ -74,17 +95,31 @@ static size_t count_vms(size_t host)
     return count;
 }
 
-static bool is_closed(const struct lab_node_vf *vf)
+static bool is_shut(const struct lab_node_vf *vf)
 {
-    return vf->map[0] == 0 && vf->only && vf->guid == 0 && vf->accepted == 0;
+    return vf->map[0] == 0 && vf->only;
 }
 
-static bool is_open(const struct lab_node_vf *vf, const struct lab_node_claim *claim)
+static bool is_closed(const struct lab_node_vf *vf)
+{
+    return is_shut(vf) && vf->guid == 0 && vf->accepted == 0;
+}
+
+static bool is_open(const struct lab_node_vf *vf, const struct lab_node_claim *claim,
+                    const struct vm *vm)
+{
+    const uint64_t guid = UINT64_C(2) << 56 | (uint64_t)claim->vm << 8 | claim->nic;
+    return strcmp(claim->stage, "open") == 0 && vf->key == (0x8000u | keys[vm->network]) &&
+           vf->only && vf->guid == guid && vf->accepted == guid;
+}
+
+/* What is claimed for a VM that ended as a zombie is nobody's after a while. */
+static bool is_as_claimed(const struct lab_node_vf *vf, const struct lab_node_claim *claim)
 {
     const struct vm *vm = find_vm(claim->vm);
-    const uint64_t guid = UINT64_C(2) << 56 | (uint64_t)claim->vm << 8 | claim->nic;
-    return vm && strcmp(claim->stage, "open") == 0 && vf->key == (0x8000u | keys[vm->network]) &&
-           vf->only && vf->guid == guid && vf->accepted == guid;
+    if (!vm || vm->is_lost)
+        return is_shut(vf);
+    return is_open(vf, claim, vm) || (vm->is_forged && is_shut(vf));
 }
 
 /* What is wrong about the host's VFs, "" when nothing is. */
@@ -94,7 +129,7 @@ static void judge_host(size_t host, char *wrong, size_t size)
     size_t count;
     *wrong = '\0';
     ok(lab_node_claims(lab, host, claims, &count, &err));
-    if (count != count_vms(host))
+    if (count < count_vms(host))
         snprintf(wrong, size, "host %zu has %zu VFs claimed for %zu VMs", host, count,
                  count_vms(host));
     for (unsigned number = 0; number < VFS; number++) {
@@ -103,7 +138,7 @@ static void judge_host(size_t host, char *wrong, size_t size)
         ok(lab_node_vf(lab, host, number, &vf, &err));
         for (size_t i = 0; i < count; i++)
             claim = claims[i].vf == number ? &claims[i] : claim;
-        if (claim ? !is_open(&vf, claim) : !is_closed(&vf))
+        if (claim ? !is_as_claimed(&vf, claim) : !is_closed(&vf))
             snprintf(wrong, size,
                      "VF %u of host %zu, VM %d's, is %s, with key 0x%04x, GUID 0x%" PRIx64, number,
                      host, claim ? (int)claim->vm : -1, claim ? claim->stage : "nobody's", vf.key,
@@ -111,16 +146,40 @@ static void judge_host(size_t host, char *wrong, size_t size)
     }
 }
 
+static void nothing_may_have_been_wrong(void)
+{
+    char wrong[256];
+    if (vf_watch_complains(watch, wrong, sizeof wrong))
+        fail_msg("in \"%s\": %s", action, wrong);
+}
+
+/* A wish for a key that others may still have open is met later. */
+static void ledger_must_be_right(void)
+{
+    for (size_t i = 0; i < NETWORKS; i++)
+        for (unsigned waited = 0, pkey = 0;; waited += 20) {
+            ok(lab_ledger_key(lab, networks[i], &pkey, &err));
+            if (pkey == keys[i])
+                break;
+            if (waited > SETTLE_MS)
+                fail_msg("after \"%s\": network %zu has key %u in the ledger, and wishes %u",
+                         action, i, pkey, keys[i]);
+            lab_sleep_ms(20);
+        }
+}
+
 /* What opensm, oneibd and the services do takes its time. */
 static void every_vf_must_be_right(void)
 {
     char wrong[256];
+    ledger_must_be_right();
     for (size_t host = 0; host < HOSTS; host++)
         for (unsigned waited = 0; judge_host(host, wrong, sizeof wrong), *wrong; waited += 5) {
             if (waited > SETTLE_MS)
                 fail_msg("after \"%s\": %s", action, wrong);
             lab_sleep_ms(5);
         }
+    nothing_may_have_been_wrong();
 }
 
 /* ---- steps ---------------------------------------------------------------------------------- */
@@ -136,56 +195,106 @@ static struct vm *some_vm(void)
     return vm->runs ? vm : NULL;
 }
 
+/* What its owner wrote into it makes no well-formed document always, for OpenNebula neither. */
+static void heal(struct vm *vm)
+{
+    ok(lab_vm_write(lab, vm->id, "well", &err));
+    vm->is_forged = false;
+}
+
+/* That OpenNebula can do something with. */
+static struct vm *some_member(void)
+{
+    struct vm *vm = some_vm();
+    if (!vm || vm->is_lost)
+        return NULL;
+    if (vm->is_forged)
+        heal(vm);
+    return vm;
+}
+
 static struct vm *some_free_place(void)
 {
     struct vm *vm = &vms[walk_dice(&dice, VMS)];
     return vm->runs ? NULL : vm;
 }
 
+/* Its domain, with the VF that it has on that host, is there, or gone. */
+static void domain(const struct vm *vm, size_t host, bool there)
+{
+    struct lab_node_claim claims[LAB_NODE_CLAIMS];
+    size_t count;
+    ok(lab_node_claims(lab, host, claims, &count, &err));
+    ok(lab_node_domain(lab, host, vm->id, there, &err));
+    for (size_t i = 0; i < count; i++)
+        if (claims[i].vm == vm->id)
+            vf_watch_guest(watch, host, claims[i].vf, there ? vm->id : VF_WATCH_NOBODY);
+}
+
 static void start(void)
 {
     struct vm *vm = some_free_place();
     const size_t host = some_host();
-    if (!vm || count_vms(host) == VFS)
+    if (!vm || count_taken(host) == VFS)
         return;
     *vm = (struct vm){.host = host, .network = walk_dice(&dice, NETWORKS)};
     ok(lab_vm_create(lab, "vm", &networks[vm->network], 1, &vm->id, &err));
+    vf_watch_vm(watch, vm->id, networks[vm->network]);
     snprintf(action, sizeof action, "VM %" PRIu32 " of network %zu starts on %zu", vm->id,
              vm->network, host);
     ok(lab_vm_deploy(lab, vm->id, (uint32_t)host, &err));
-    ok(lab_node_boot(lab, host, vm->id, &err));
+    ok(lab_vm_state(lab, vm->id, 3, LCM_BOOT, &err));
+    ok(lab_node_driver(lab, host, "pre", vm->id, &err));
+    domain(vm, host, true);
+    ok(lab_node_driver(lab, host, "post", vm->id, &err));
+    ok(lab_vm_running(lab, vm->id, &err));
     vm->runs = true;
 }
 
+/* Of a zombie it is an administrator, and no driver is called. */
 static void end(void)
 {
     struct vm *vm = some_vm();
     if (!vm)
         return;
     snprintf(action, sizeof action, "VM %" PRIu32 " ends on %zu", vm->id, vm->host);
+    vm->runs = false;
+    if (vm->is_gone) {
+        domain(vm, vm->host, false);
+        return;
+    }
+    if (vm->is_forged)
+        heal(vm);
     ok(lab_vm_state(lab, vm->id, 3, LCM_SHUTDOWN, &err));
-    ok(lab_node_domain(lab, vm->host, vm->id, false, &err));
+    domain(vm, vm->host, false);
     ok(lab_node_driver(lab, vm->host, "clean", vm->id, &err));
     ok(lab_vm_delete(lab, vm->id, &err));
-    vm->runs = false;
 }
 
 static void migrate(void)
 {
-    struct vm *vm = some_vm();
+    struct vm *vm = some_member();
     const size_t to = some_host();
-    if (!vm || vm->host == to || count_vms(to) == VFS)
+    if (!vm || vm->host == to || count_taken(to) == VFS)
         return;
     snprintf(action, sizeof action, "VM %" PRIu32 " migrates from %zu to %zu", vm->id, vm->host,
              to);
     ok(lab_vm_migrate(lab, vm->id, (uint32_t)to, LCM_MIGRATE, &err));
     ok(lab_node_driver(lab, to, "pre", vm->id, &err));
-    ok(lab_node_domain(lab, vm->host, vm->id, false, &err));
-    ok(lab_node_domain(lab, to, vm->id, true, &err));
+    domain(vm, vm->host, false);
+    domain(vm, to, true);
     ok(lab_node_driver(lab, vm->host, "clean", vm->id, &err));
     ok(lab_node_driver(lab, to, "post", vm->id, &err));
     ok(lab_vm_running(lab, vm->id, &err));
     vm->host = to;
+}
+
+static bool is_had(unsigned key)
+{
+    for (size_t i = 0; i < NETWORKS; i++)
+        if (keys[i] == key)
+            return true;
+    return false;
 }
 
 /* oned tells the nodes one VM after the other. */
@@ -193,13 +302,17 @@ static void change_key(void)
 {
     char attribute[32], old[16];
     const size_t network = walk_dice(&dice, NETWORKS);
+    unsigned key;
+    do
+        key = FIRST_KEY + (unsigned)walk_dice(&dice, KEYS);
+    while (is_had(key));
     snprintf(old, sizeof old, "%u", keys[network]);
-    keys[network] = next_key++;
+    keys[network] = key;
     snprintf(attribute, sizeof attribute, "VLAN_ID=%u", keys[network]);
     snprintf(action, sizeof action, "network %zu gets key %u", network, keys[network]);
     ok(lab_network_update(lab, networks[network], attribute, &err));
     for (size_t i = 0; i < VMS; i++)
-        if (vms[i].runs && vms[i].network == network)
+        if (vms[i].runs && !vms[i].is_lost && !vms[i].is_forged && vms[i].network == network)
             ok(lab_node_update_nic(lab, vms[i].host, vms[i].id, networks[network], old, &err));
 }
 
@@ -228,13 +341,91 @@ static void restart_opensm(void)
 /* What OpenNebula does when it is unsure: pre and post again, for a VM that runs. */
 static void repeat(void)
 {
-    struct vm *vm = some_vm();
+    struct vm *vm = some_member();
     if (!vm)
         return;
     snprintf(action, sizeof action, "pre and post of VM %" PRIu32 " are repeated", vm->id);
     ok(lab_node_driver(lab, vm->host, "pre", vm->id, &err));
     ok(lab_node_driver(lab, vm->host, "post", vm->id, &err));
 }
+
+/* ---- what tenants, and lost connections, do -------------------------------------------------- */
+
+static void forge(void)
+{
+    struct vm *vm = some_vm();
+    if (!vm || vm->is_gone)
+        return;
+    const size_t kind = walk_dice(&dice, 3), network = walk_dice(&dice, NETWORKS);
+    char text[320] = "]]></NOTE><A><NOTE><![CDATA[";
+    if (kind == 1)
+        strcpy(text, "]]></NOTE><VM><ID>1</ID></VM><NOTE><![CDATA[");
+    else if (kind == 2)
+        snprintf(text, sizeof text,
+                 "]]></NOTE></USER_TEMPLATE><TEMPLATE><NIC><NIC_ID>1</NIC_ID>"
+                 "<NETWORK_ID>%" PRIu32 "</NETWORK_ID><VN_MAD>infiniband</VN_MAD>"
+                 "<VLAN_ID>%u</VLAN_ID></NIC></TEMPLATE><USER_TEMPLATE><NOTE><![CDATA[",
+                 networks[network], keys[network]);
+    snprintf(action, sizeof action, "the owner of VM %" PRIu32 " forges it, by text %zu", vm->id,
+             kind);
+    ok(lab_vm_write(lab, vm->id, text, &err));
+    vm->is_forged = true;
+}
+
+/* An attach that OpenNebula gave up after `post`, say. */
+static void lose_nic(void)
+{
+    struct vm *vm = some_member();
+    if (!vm)
+        return;
+    ok(lab_vm_detach(lab, vm->id, 1, &err));
+    ok(lab_vm_running(lab, vm->id, &err));
+    vm->is_lost = true;
+}
+
+/* As by "recover --delete", where the host cannot be reached. */
+static void lose_vm(void)
+{
+    struct vm *vm = some_vm();
+    if (!vm || vm->is_gone)
+        return;
+    ok(lab_vm_delete(lab, vm->id, &err));
+    vm->is_lost = vm->is_gone = true;
+}
+
+/* Whatever needs no driver that waits for a grant. */
+static void change_cloud(void)
+{
+    static void (*const changes[])(void) = {lose_nic, lose_vm, change_key, change_key, forge};
+    for (size_t i = 1 + walk_dice(&dice, 3); i > 0; i--)
+        changes[walk_dice(&dice, sizeof changes / sizeof *changes)]();
+    lab_sleep_ms((unsigned)walk_dice(&dice, LONGEST_CUT_MS));
+}
+
+static void be_orphaned(void)
+{
+    lose_nic();
+    snprintf(action, sizeof action, "an orphan");
+}
+
+static void cut_off(void)
+{
+    const size_t host = some_host();
+    ok(lab_node_cut(lab, host, true, &err));
+    change_cloud();
+    snprintf(action, sizeof action, "host %zu was cut off meanwhile", host);
+    ok(lab_node_cut(lab, host, false, &err));
+}
+
+static void stop_oneibd(void)
+{
+    ok(lab_oneibd_stop(lab, LAB_DAEMON.name, walk_dice(&dice, 2) ? SIGKILL : SIGTERM, &err));
+    change_cloud();
+    ok(lab_oneibd_start(lab, &LAB_DAEMON, &err));
+    snprintf(action, sizeof action, "oneibd was down meanwhile");
+}
+
+/* ---- one step ------------------------------------------------------------------------------- */
 
 /* The node that a step is about, or another; the step has just begun. */
 static void kill_service_in_a_moment(void)
@@ -247,10 +438,11 @@ static void kill_service_in_a_moment(void)
 
 static void step(void)
 {
-    static void (*const steps[])(void) = {
-        start,   start,      start,           end,   end,
-        migrate, migrate,    migrate,         probe, repeat,
-        repeat,  change_key, restart_service, probe, restart_opensm};
+    static void (*const steps[])(void) = {start,       start,           start,   end,
+                                          end,         migrate,         migrate, migrate,
+                                          probe,       repeat,          repeat,  forge,
+                                          be_orphaned, cut_off,         cut_off, stop_oneibd,
+                                          change_key,  restart_service, probe,   restart_opensm};
     lab_node_meanwhile(lab, walk_dice(&dice, KILLED_STEPS) == 0 ? kill_service_in_a_moment : NULL);
     steps[walk_dice(&dice, sizeof steps / sizeof *steps)]();
     lab_node_meanwhile(lab, NULL);
@@ -263,7 +455,7 @@ static void raise_networks(void)
     static const char *const names[NETWORKS] = {"red", "blue", "green"};
     for (size_t i = 0; i < NETWORKS; i++) {
         char vlan_id[16];
-        keys[i] = next_key++;
+        keys[i] = FIRST_KEY + (unsigned)i;
         snprintf(vlan_id, sizeof vlan_id, "%u", keys[i]);
         ok(lab_network_create(lab, names[i], vlan_id, NULL, &networks[i], &err));
     }
@@ -287,6 +479,9 @@ static void raise_all(void)
     ok(lab_oneib(lab, (const char *[]){"sync", "--force", NULL}, PROGRAM_MS, &output, &err));
     assert_int_equal(output.status, 0);
     lab_output_clear(&output);
+    watch = vf_watch_start(lab, VFS, &err);
+    if (!watch)
+        fail_msg("%s", err.text);
     ok(lab_oneibd_start(lab, &LAB_DAEMON, &err));
 }
 
@@ -301,6 +496,10 @@ static void every_vf_is_as_it_should_be_after_every_step(void **state)
         step();
         every_vf_must_be_right();
     }
+    uint64_t looks, open;
+    vf_watch_count(watch, &looks, &open);
+    print_message("%" PRIu64 " looks, at %" PRIu64 " open VFs\n", looks, open);
+    assert_true(open > 0);
     ok(lab_oneibd_stop(lab, LAB_DAEMON.name, SIGTERM, &err));
 }
 
