@@ -459,10 +459,31 @@ static bool is_lost(const struct work *work, const struct oneib_node_view *view)
     return !host || !oneib_host_is_heard(host->state);
 }
 
-/* A node that has not reported since it was sent a list may have set what it had not set before. */
+int oneib_nic_name_compare(const struct oneib_nic_name *a, const struct oneib_nic_name *b)
+{
+    if (a->vm_id != b->vm_id)
+        return a->vm_id < b->vm_id ? -1 : 1;
+    return (a->nic_id > b->nic_id) - (a->nic_id < b->nic_id);
+}
+
+static int compare_nics(const void *a, const void *b)
+{
+    return oneib_nic_name_compare(a, b);
+}
+
+bool oneib_node_was_told(const struct oneib_node_view *view, const struct oneib_vf_record *record)
+{
+    const struct oneib_nic_name nic = {.vm_id = record->vm_id, .nic_id = record->nic_id};
+    return view->told_count &&
+           bsearch(&nic, view->told, view->told_count, sizeof nic, compare_nics);
+}
+
+/* A node that has not reported since it was sent a list may have set what it had not set before.
+ * One that lies can keep from others what was given to itself, and nothing else. */
 static bool may_have_set(const struct oneib_node_view *view, const struct oneib_vf_record *record)
 {
-    return record->guid == ONEIB_VF_GUID_SET || view->state == ONEIB_NODE_AWAITED;
+    return oneib_node_was_told(view, record) &&
+           (record->guid == ONEIB_VF_GUID_SET || view->state == ONEIB_NODE_AWAITED);
 }
 
 static int add_holders_of(struct work *work, const struct oneib_node_view *view,
@@ -670,11 +691,16 @@ static void note_key(struct key_set *set, oneib_pkey pkey)
         set->bits[pkey / 8] |= (uint8_t)(1u << pkey % 8);
 }
 
+static bool has_key(const struct key_set *set, oneib_pkey pkey)
+{
+    return set->bits[(pkey & ONEIB_PKEY_DEFAULT) / 8] & 1u << pkey % 8;
+}
+
 static size_t list_keys(const struct key_set *set, oneib_pkey *keys, size_t room)
 {
     size_t count = 0;
     for (unsigned pkey = 1; pkey < ONEIB_PKEY_DEFAULT; pkey++) {
-        if (!(set->bits[pkey / 8] & 1u << pkey % 8))
+        if (!has_key(set, (oneib_pkey)pkey))
             continue;
         if (count < room)
             keys[count] = (oneib_pkey)pkey;
@@ -689,18 +715,19 @@ static bool tells_all(const struct oneib_node_view *node)
 }
 
 size_t oneib_keys_of_node(const struct oneib_node_view *node,
-                          const struct oneib_host_grants *grants, const oneib_pkey *before,
-                          size_t before_count, oneib_pkey *keys, size_t room)
+                          const struct oneib_host_grants *grants,
+                          const struct oneib_held_keys *before, oneib_pkey *keys, size_t room)
 {
-    struct key_set set = {0};
+    struct key_set set = {0}, reported = {0};
     for (size_t i = 0; grants && i < grants->count; i++)
         note_key(&set, grants->items[i].pkey);
     for (size_t i = 0; node->sent && i < node->sent->count; i++)
         note_key(&set, node->sent->items[i].pkey);
     for (size_t i = 0; i < node->record_count; i++)
         if (oneib_record_may_be_open(&node->records[i]) || !tells_all(node))
-            note_key(&set, node->records[i].pkey);
-    for (size_t i = 0; !tells_all(node) && i < before_count; i++)
-        note_key(&set, before[i]);
+            note_key(before->known ? &reported : &set, node->records[i].pkey);
+    for (size_t i = 0; i < before->count; i++)
+        if (!tells_all(node) || has_key(&reported, before->keys[i]))
+            note_key(&set, before->keys[i]);
     return list_keys(&set, keys, room);
 }

@@ -30,6 +30,14 @@ enum oneib_node_state {
                            list does not make it AWAITED again: only a report does */
 };
 
+struct oneib_nic_name {
+    uint32_t vm_id;
+    uint8_t nic_id;
+};
+
+/* By VM, NIC. <0, 0, >0. */
+int oneib_nic_name_compare(const struct oneib_nic_name *a, const struct oneib_nic_name *b);
+
 struct oneib_node_view {
     uint32_t host_id;
     enum oneib_node_state state;
@@ -37,7 +45,22 @@ struct oneib_node_view {
     const struct oneib_vf_record *records; /* borrowed; what it reported last */
     size_t record_count;
     const struct oneib_grant_list *sent; /* borrowed; NULL: none yet */
+    const struct oneib_nic_name *told;   /* borrowed; by NIC: those that it was sent now or before,
+                                            as far as it has not reported without them since */
+    size_t told_count;
 };
+
+/* What a host may hold by its IB_KEYS: every key that it was ever sent and has not given back. */
+struct oneib_held_keys {
+    bool known; /* else nobody knows */
+    const oneib_pkey *keys;
+    size_t count;
+};
+
+/* A VF that is open at its key, or not known to be closed. */
+bool oneib_record_may_be_open(const struct oneib_vf_record *record);
+/* Whether the node was told of the record's NIC. */
+bool oneib_node_was_told(const struct oneib_node_view *view, const struct oneib_vf_record *record);
 
 struct oneib_host_grants {
     uint32_t host_id;
@@ -61,8 +84,9 @@ struct oneib_grants_input {
 
 /*
  * The grants of every host: one for each seat whose verdict is MEMBER, of both hosts while it
- * migrates. may_set_guid: no other node's reported table has a record of that NIC with a GUID that
- * is not NONE or DEFERRED, nor was another host granted it before and has not reported since. While
+ * migrates. may_set_guid: no other node that was told of that NIC reports a record of it with a
+ * GUID that is not NONE or DEFERRED, nor was another host granted it before and has not reported
+ * since. While
  * a VM migrates it is the host's that it leaves, until that has reported that it has nothing of the
  * NIC; then nobody's, until it follows a list that says so; then the other host's. Where
  * removals are held, what a node was sent (or, when nothing was sent yet, has open) and whose port
@@ -109,13 +133,14 @@ void oneib_gate_clear(struct oneib_gate *gate);
 
 /*
  * The keys that a host holds, or may: of what it was sent and is about to be (grants: may be NULL),
- * and of its reported table; ascending, each once. before: what its IB_KEYS names now; that stays
- * until the node FOLLOWS and its table is known, for only then it can be told what it may have
- * opened since it reported last. At most `room` are written to *keys; returns how many there are.
+ * and, of those that it was ever sent (before), of its reported table; ascending, each once. before
+ * stays whole until the node FOLLOWS and its table is known, for only then it can be told what it
+ * may have opened since it reported last. A key that it was never sent cannot be open there,
+ * whatever it reports. At most `room` are written to *keys; returns how many there are.
  * For the host's attribute IB_KEYS.
  */
 size_t oneib_keys_of_node(const struct oneib_node_view *node,
-                          const struct oneib_host_grants *grants, const oneib_pkey *before,
-                          size_t before_count, oneib_pkey *keys, size_t room);
+                          const struct oneib_host_grants *grants,
+                          const struct oneib_held_keys *before, oneib_pkey *keys, size_t room);
 
 #endif

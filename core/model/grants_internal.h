@@ -10,8 +10,6 @@
 /* NULL: nothing is known of the host's node. */
 const struct oneib_node_view *oneib_node_view_of(const struct oneib_node_view *nodes, size_t count,
                                                  uint32_t host_id);
-/* A VF that is open at its key, or not known to be closed. */
-bool oneib_record_may_be_open(const struct oneib_vf_record *record);
 /* The partition is the network's, or that of the network whose partition it shares. */
 bool oneib_partition_is_networks(const struct oneib_desired *desired,
                                  const struct oneib_partition *partition, uint32_t network_id);

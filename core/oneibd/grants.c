@@ -444,8 +444,10 @@ static int tell_keys_of_host(struct oneib_daemon *daemon, const struct oneib_gra
     struct oneib_node *node = oneib_nodes_of_host(&daemon->nodes, host->id);
     if (!node || oneib_id_set_has(&daemon->hosts_failed, host->id))
         return 0;
-    size_t count = oneib_keys_of_node(view, oneib_grants_of_host(grants, host->id), host->keys,
-                                      host->key_count, keys, ONEIB_HOST_KEYS_MAX);
+    const struct oneib_held_keys before = {
+        .known = !host->keys_invalid, .keys = host->keys, .count = host->key_count};
+    size_t count = oneib_keys_of_node(view, oneib_grants_of_host(grants, host->id), &before, keys,
+                                      ONEIB_HOST_KEYS_MAX);
     if (count > ONEIB_HOST_KEYS_MAX)
         count = ONEIB_HOST_KEYS_MAX;
     if (!daemon->config.one.writer || !node->believes)

@@ -10,6 +10,7 @@ static void clear_node(struct oneib_node *node)
 {
     free(node->sent);
     free(node->records);
+    oneib_told_clear(&node->told);
     oneib_key_ages_clear(&node->key_ages);
     *node = (struct oneib_node){0};
 }
@@ -49,6 +50,7 @@ static struct oneib_node take_over(struct oneib_nodes *nodes, const struct oneib
         node.identity = *identity;
         known->sent = NULL;
         known->records = NULL;
+        known->told = (struct oneib_told){0};
         known->key_ages = (struct oneib_key_ages){0};
         return node;
     }
@@ -106,6 +108,8 @@ int oneib_nodes_list(struct oneib_nodes *nodes, struct oneib_node *node,
     *changed = !is_same_list(node->sent, grants, count);
     if (!*changed)
         return 0;
+    if (oneib_told_send(&node->told, grants, count, err) < 0)
+        return -1;
     /* As long as its items are: thousands of nodes have few grants each. */
     struct oneib_grant_list *list =
         malloc(offsetof(struct oneib_grant_list, items) + count * sizeof *grants);
@@ -204,6 +208,13 @@ static void tell(struct oneib_nodes *nodes, enum oneib_nodes_news news)
         nodes->news = news;
 }
 
+/* What it was told, and has let go of. */
+static void forget_told(struct oneib_node *node, double now)
+{
+    if (oneib_node_state(node, now) == ONEIB_NODE_FOLLOWS && node->believes && node->table_known)
+        oneib_told_report(&node->told, node->sent, node->records, node->record_count);
+}
+
 int oneib_nodes_hear(struct oneib_nodes *nodes, struct oneib_node *node,
                      const struct oneib_report_message *report, double now, struct oneib_error *err)
 {
@@ -216,10 +227,15 @@ int oneib_nodes_hear(struct oneib_nodes *nodes, struct oneib_node *node,
             return -1;
         tell(nodes, nodes->awaited ? ONEIB_NODES_NOW : ONEIB_NODES_LATER);
     }
+    if (!node->has_told_all && report->complete &&
+        oneib_told_before(&node->told, report->records, report->count, now, err) < 0)
+        return -1;
+    node->has_told_all |= report->complete;
     note_machine(node, report->boot, now);
     follow(node, follows, now);
     begin_to_believe(node, report->believes, now);
     node->heard_at = now;
+    forget_told(node, now);
     return 0;
 }
 
@@ -266,14 +282,29 @@ double oneib_node_unheard_ms(const struct oneib_node *node, double now)
     return now - (node->heard_at < 0 ? node->begun_at : node->heard_at);
 }
 
+static size_t count_told(const struct oneib_nodes *nodes)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < nodes->count; i++)
+        count += nodes->items[i].told.count;
+    return count;
+}
+
 int oneib_nodes_look(struct oneib_nodes *nodes, double now, const struct oneib_node_view **views,
                      struct oneib_error *err)
 {
+    size_t told_count = 0;
     if (oneib_reserve(&nodes->views, &nodes->view_capacity, nodes->count + 1, sizeof *nodes->views,
                       err) < 0)
         return -1;
+    if (oneib_reserve(&nodes->told, &nodes->told_capacity, count_told(nodes) + 1,
+                      sizeof *nodes->told, err) < 0)
+        return -1;
     for (size_t i = 0; i < nodes->count; i++) {
         struct oneib_node *node = &nodes->items[i];
+        struct oneib_nic_name *told = nodes->told + told_count;
+        const size_t count = oneib_told_list(&node->told, now, told);
+        told_count += count;
         node->seen = oneib_node_state(node, now);
         nodes->views[i] = (struct oneib_node_view){
             .host_id = node->identity.host_id,
@@ -282,6 +313,8 @@ int oneib_nodes_look(struct oneib_nodes *nodes, double now, const struct oneib_n
             .records = node->records,
             .record_count = node->record_count,
             .sent = node->sent,
+            .told = told,
+            .told_count = count,
         };
     }
     nodes->news = ONEIB_NODES_NOTHING;
@@ -336,5 +369,6 @@ void oneib_nodes_clear(struct oneib_nodes *nodes)
         clear_node(&nodes->items[i]);
     free(nodes->items);
     free(nodes->views);
+    free(nodes->told);
     *nodes = (struct oneib_nodes){.instance = nodes->instance};
 }

@@ -11,6 +11,7 @@
 #include "model/grants.h"
 #include "oneibd/identity.h"
 #include "oneibd/key_ages.h"
+#include "oneibd/told.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -45,12 +46,14 @@ struct oneib_node {
     double doubled_at;              /* another one had just been heard then; < 0: never */
     uint64_t follows;               /* serial of the list of ours that it follows; 0: none */
     bool believes;                  /* that this daemon is the one */
+    bool has_told_all;              /* once at least */
     bool table_known;
     struct oneib_vf_record *records; /* owned; its table */
     size_t record_count;
     enum oneib_node_state seen; /* its state when somebody looked last */
     double wants_since;         /* of whoever bounds what it may ask for: so often since then */
     unsigned wants;
+    struct oneib_told told;
     struct oneib_key_ages key_ages; /* the writer's, while it believes another daemon */
 };
 
@@ -70,6 +73,8 @@ struct oneib_nodes {
     enum oneib_nodes_news news; /* what reports told */
     struct oneib_node_view *views;
     size_t view_capacity;
+    struct oneib_nic_name *told; /* of all views */
+    size_t told_capacity;
 };
 
 /* Zeroed but for `instance`: no node. */

@@ -68,6 +68,19 @@ static bool is_unknown(const struct oneib_cloud *cloud, uint32_t host_id,
     return true;
 }
 
+/* Whatever the VM does, its NIC is that host's. */
+static bool is_of_host(const struct oneib_cloud *cloud, uint32_t host_id,
+                       const struct oneib_vf_record *record)
+{
+    for (size_t i = place_of_vm(cloud, record->vm_id);
+         i < cloud->attachment_count && cloud->attachments[i].vm_id == record->vm_id; i++)
+        if (cloud->attachments[i].nic_id == record->nic_id &&
+            (cloud->attachments[i].host_id == host_id ||
+             cloud->attachments[i].source_host_id == host_id))
+            return true;
+    return false;
+}
+
 static bool is_stray(const struct oneib_cloud *cloud, const struct oneib_node_view *node,
                      const struct oneib_vf_record *record, enum oneib_stray_kind *kind)
 {
@@ -76,7 +89,12 @@ static bool is_stray(const struct oneib_cloud *cloud, const struct oneib_node_vi
         *kind = ONEIB_STRAY_OPEN;
         return true;
     }
-    return record->in_domain && is_unknown(cloud, node->host_id, record, kind);
+    if (record->in_domain && is_unknown(cloud, node->host_id, record, kind))
+        return true;
+    *kind = ONEIB_STRAY_UNTOLD;
+    return node->state == ONEIB_NODE_FOLLOWS && node->sent && !oneib_node_was_told(node, record) &&
+           (record->guid == ONEIB_VF_GUID_SET || oneib_record_may_be_open(record)) &&
+           !is_of_host(cloud, node->host_id, record);
 }
 
 /* ---- following ----------------------------------------------------------------------------- */
@@ -134,7 +152,9 @@ size_t oneib_strays_of_host(const struct oneib_strays *strays, uint32_t host_id)
 {
     size_t count = 0;
     for (size_t i = 0; i < strays->count; i++)
-        count += strays->items[i].host_id == host_id && strays->items[i].kind != ONEIB_STRAY_OPEN;
+        count +=
+            strays->items[i].host_id == host_id && (strays->items[i].kind == ONEIB_STRAY_ORPHAN ||
+                                                    strays->items[i].kind == ONEIB_STRAY_ZOMBIE);
     return count;
 }
 
@@ -165,6 +185,12 @@ static int report(const struct oneib_stray *stray, const struct oneib_cloud *clo
                                   "%s: VF %s of VM %" PRIu32
                                   " NIC %u is open at 0x%04x, which it has not been granted",
                                   host.text, vf, record->vm_id, record->nic_id, record->pkey);
+    case ONEIB_STRAY_UNTOLD:
+        return oneib_findings_add(findings, ONEIB_WARNING, "vf-untold",
+                                  "on the host: oneib hca; journalctl -u oneib-node", err,
+                                  "%s: it reports VF %s of VM %" PRIu32
+                                  " NIC %u, which it was never told of: that counts for nothing",
+                                  host.text, vf, record->vm_id, record->nic_id);
     case ONEIB_STRAY_ORPHAN:
         return oneib_findings_add(findings, ONEIB_WARNING, "vf-orphan",
                                   "detach it there with virsh, or power the VM off", err,

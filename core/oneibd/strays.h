@@ -20,6 +20,7 @@
 enum oneib_stray_kind {
     ONEIB_STRAY_OPEN,   /* open, and not granted by the list that its node follows */
     ONEIB_STRAY_ORPHAN, /* a domain has it, and OpenNebula's VM has no such NIC */
+    ONEIB_STRAY_UNTOLD, /* it says that it has what this host was never told of */
     ONEIB_STRAY_ZOMBIE, /* a domain has it whose VM is not on that host for OpenNebula */
 };
 
@@ -41,7 +42,7 @@ int oneib_strays_follow(struct oneib_strays *strays, const struct oneib_cloud *c
                         struct oneib_error *err);
 /* VFs of that host that are no longer free without OpenNebula knowing of it. */
 size_t oneib_strays_of_host(const struct oneib_strays *strays, uint32_t host_id);
-/* Adds vf-not-granted, vf-orphan and vf-zombie for those that last. */
+/* Adds vf-not-granted, vf-untold, vf-orphan and vf-zombie for those that last. */
 int oneib_strays_report(const struct oneib_strays *strays, const struct oneib_cloud *cloud,
                         double now, struct oneib_findings *findings, struct oneib_error *err);
 /* How many last. */

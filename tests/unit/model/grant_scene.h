@@ -11,6 +11,7 @@
 struct played_node {
     struct oneib_vf_record records[8];
     struct oneib_grant_list sent;
+    struct oneib_nic_name told[16];
 };
 
 struct grant_scene {
@@ -65,7 +66,8 @@ static inline struct oneib_node_view *add_node(struct grant_scene *played, uint3
     *view = (struct oneib_node_view){.host_id = host_id,
                                      .state = ONEIB_NODE_FOLLOWS,
                                      .table_known = true,
-                                     .records = played->nodes[played->node_count].records};
+                                     .records = played->nodes[played->node_count].records,
+                                     .told = played->nodes[played->node_count].told};
     played->node_count++;
     return view;
 }
@@ -84,6 +86,23 @@ static inline struct oneib_node_view *node_of(struct grant_scene *played, uint32
             return &played->views[i];
     fail_msg("no node of host %u", host_id);
     return NULL;
+}
+
+/* It was sent a grant for that NIC once. */
+static inline void tell(struct grant_scene *played, uint32_t host_id, uint32_t vm_id,
+                        uint8_t nic_id)
+{
+    struct oneib_node_view *view = node_of(played, host_id);
+    struct oneib_nic_name *told = played->nodes[view - played->views].told;
+    const struct oneib_nic_name nic = {.vm_id = vm_id, .nic_id = nic_id};
+    size_t place = 0;
+    while (place < view->told_count && oneib_nic_name_compare(&told[place], &nic) < 0)
+        place++;
+    if (place < view->told_count && oneib_nic_name_compare(&told[place], &nic) == 0)
+        return;
+    assert_true(view->told_count < sizeof played->nodes[0].told / sizeof *told);
+    memmove(told + place + 1, told + place, (view->told_count++ - place) * sizeof *told);
+    told[place] = nic;
 }
 
 static inline struct oneib_vf_record *report(struct grant_scene *played, uint32_t host_id,
@@ -113,8 +132,10 @@ static inline void send_grants(struct grant_scene *played, uint32_t host_id)
     struct oneib_grant_list *sent = &played->nodes[view - played->views].sent;
     const struct oneib_host_grants *grants = oneib_grants_of_host(&played->grants, host_id);
     sent->count = grants ? grants->count : 0;
-    for (size_t i = 0; i < sent->count; i++)
+    for (size_t i = 0; i < sent->count; i++) {
         sent->items[i] = grants->items[i];
+        tell(played, host_id, sent->items[i].vm_id, sent->items[i].nic_id);
+    }
     view->sent = sent;
 }
 

@@ -255,6 +255,7 @@ static void a_guid_that_another_host_still_has_may_not_be_set(void **state)
     add_nic(&played->scene, 4, 0, 7, 2);
     struct oneib_vf_record *record = report(played, 1, 4, 7, 0x101);
     record->stage = ONEIB_VF_ENDED;
+    tell(played, 1, 4, 0);
     grant_all(played);
     assert_false(granted(played, 2, 4, 0)->may_set_guid);
     record->guid = ONEIB_VF_GUID_NONE;
@@ -263,6 +264,24 @@ static void a_guid_that_another_host_still_has_may_not_be_set(void **state)
     record->guid = ONEIB_VF_GUID_DEFERRED;
     grant_all(played);
     assert_true(granted(played, 2, 4, 0)->may_set_guid);
+}
+
+/* Root on one host could keep each VM of the site from starting. */
+static void a_host_that_was_never_told_of_a_nic_keeps_no_guid_from_it(void **state)
+{
+    struct grant_scene *played = *state;
+    add_network(&played->scene, 7, 0x101);
+    add_node(played, 1);
+    add_node(played, 2);
+    add_nic(&played->scene, 4, 0, 7, 2);
+    report(played, 1, 4, 7, 0x101);
+    tell(played, 1, 3, 0);
+    tell(played, 1, 4, 1);
+    for (int i = ONEIB_NODE_UNHEARD; i <= ONEIB_NODE_SILENT; i++) {
+        node_of(played, 1)->state = (enum oneib_node_state)i;
+        grant_all(played);
+        assert_true(granted(played, 2, 4, 0)->may_set_guid);
+    }
 }
 
 static void what_the_host_itself_has_set_it_may_set(void **state)
@@ -309,6 +328,7 @@ static void a_host_that_oned_has_given_up_keeps_no_guid(void **state)
     add_node(played, 2);
     add_nic(&played->scene, 4, 0, 7, 2);
     report(played, 1, 4, 7, 0x101);
+    tell(played, 1, 4, 0);
     played->scene.cloud.hosts[0].state = 2; /* MONITORED */
     grant_all(played);
     assert_false(granted(played, 2, 4, 0)->may_set_guid);
@@ -518,11 +538,14 @@ static void those_that_came_last_find_no_room_in_a_list(void **state)
 
 /* ---- keys ------------------------------------------------------------------------------------ */
 
+/* before: NULL: nobody knows. */
 static size_t keys_of(struct grant_scene *played, const oneib_pkey *before, size_t before_count,
                       oneib_pkey *keys, size_t room)
 {
-    return oneib_keys_of_node(node_of(played, 1), oneib_grants_of_host(&played->grants, 1), before,
-                              before_count, keys, room);
+    const struct oneib_held_keys held = {
+        .known = before != NULL, .keys = before, .count = before_count};
+    return oneib_keys_of_node(node_of(played, 1), oneib_grants_of_host(&played->grants, 1), &held,
+                              keys, room);
 }
 
 static void a_node_may_hold_what_it_is_granted_was_sent_and_reports(void **state)
@@ -539,10 +562,29 @@ static void a_node_may_hold_what_it_is_granted_was_sent_and_reports(void **state
     report(played, 1, 10, 6, 0x104)->stage = ONEIB_VF_RELEASING;
     report(played, 1, 11, 6, 0x105)->stage = ONEIB_VF_CLOSED;
     report(played, 1, 12, 6, 0x106)->stage = ONEIB_VF_ENDED;
+    const oneib_pkey before[] = {0x101, 0x103, 0x104, 0x105, 0x106};
     oneib_pkey keys[8];
-    assert_int_equal(keys_of(played, NULL, 0, keys, 8), 4);
+    assert_int_equal(keys_of(played, before, 5, keys, 8), 4);
     for (unsigned i = 0; i < 4; i++)
         assert_int_equal(keys[i], 0x101 + i);
+}
+
+/* It would keep whatever key it likes from being given again. */
+static void a_node_holds_no_key_that_it_was_never_sent(void **state)
+{
+    struct grant_scene *played = *state;
+    struct oneib_node_view *view = add_node(played, 1);
+    const oneib_pkey before[] = {0x102};
+    report(played, 1, 9, 6, 0x101);
+    report(played, 1, 10, 6, 0x102);
+    oneib_pkey keys[8];
+    for (int i = ONEIB_NODE_UNHEARD; i <= ONEIB_NODE_SILENT; i++) {
+        view->state = (enum oneib_node_state)i;
+        assert_int_equal(keys_of(played, before, 1, keys, 8), 1);
+        assert_int_equal(keys[0], 0x102);
+    }
+    /* While nobody knows what it was sent it may have been all of them. */
+    assert_int_equal(keys_of(played, NULL, 0, keys, 8), 2);
 }
 
 static void what_it_may_hold_is_counted_beyond_the_room(void **state)
@@ -591,6 +633,7 @@ int main(void)
         GRANT_TEST(a_guid_moves_when_the_host_that_a_vm_leaves_follows_that_it_has_it_no_more),
         GRANT_TEST(a_guid_stays_with_a_host_that_does_not_say_that_it_has_it_no_more),
         GRANT_TEST(a_guid_that_another_host_still_has_may_not_be_set),
+        GRANT_TEST(a_host_that_was_never_told_of_a_nic_keeps_no_guid_from_it),
         GRANT_TEST(what_the_host_itself_has_set_it_may_set),
         GRANT_TEST(a_guid_that_another_host_was_allowed_to_set_may_not_be_set),
         GRANT_TEST(a_host_that_oned_has_given_up_keeps_no_guid),
@@ -607,6 +650,7 @@ int main(void)
         GRANT_TEST(a_node_cannot_have_itself_granted_a_key_that_its_port_has_not),
         GRANT_TEST(those_that_came_last_find_no_room_in_a_list),
         GRANT_TEST(a_node_may_hold_what_it_is_granted_was_sent_and_reports),
+        GRANT_TEST(a_node_holds_no_key_that_it_was_never_sent),
         GRANT_TEST(what_it_may_hold_is_counted_beyond_the_room),
         GRANT_TEST(a_key_goes_only_from_a_node_that_follows_and_tells_all),
     };

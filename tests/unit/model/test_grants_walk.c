@@ -284,10 +284,11 @@ static void send_list(struct world *world, size_t index)
 static void note_keys(struct world *world, size_t index)
 {
     oneib_pkey keys[64];
-    const size_t count =
-        oneib_keys_of_node(&world->played->views[index],
-                           oneib_grants_of_host(&world->played->grants, (uint32_t)index + 1),
-                           world->ib_keys[index], world->ib_key_count[index], keys, 64);
+    const struct oneib_held_keys before = {
+        .known = true, .keys = world->ib_keys[index], .count = world->ib_key_count[index]};
+    const size_t count = oneib_keys_of_node(
+        &world->played->views[index],
+        oneib_grants_of_host(&world->played->grants, (uint32_t)index + 1), &before, keys, 64);
     assert_true(count <= 64);
     memcpy(world->ib_keys[index], keys, count * sizeof *keys);
     world->ib_key_count[index] = count;

@@ -397,6 +397,59 @@ static void the_first_machine_with_a_contested_key_is_awaited_at_best(void **sta
     assert_int_equal(oneib_node_state(node, 5000), ONEIB_NODE_AWAITED);
 }
 
+static bool was_told(uint32_t vm, double now)
+{
+    const struct oneib_vf_record record = {.vm_id = vm, .nic_id = 1};
+    return oneib_node_was_told(look(now), &record);
+}
+
+static void a_node_was_told_of_what_it_was_sent_until_it_has_let_go_of_it(void **state)
+{
+    (void)state;
+    struct oneib_node *node = one_node();
+    hear(node, 0, 0);
+    assert_false(was_told(42, 0));
+    list(node, 42, 0);
+    hear(node, node->serial, 10);
+    assert_true(was_told(42, 10));
+    report.records[0] = (struct oneib_vf_record){.vm_id = 42, .nic_id = 1};
+    report.count = 1;
+    hear(node, node->serial, 20);
+    list(node, 43, 30);
+    hear(node, node->serial - 1, 40);
+    assert_true(was_told(42, 40));
+    hear(node, node->serial, 50);
+    assert_true(was_told(42, 50)); /* closed, and still there */
+    assert_true(was_told(43, 50));
+    report.count = 0;
+    hear(node, node->serial, 60);
+    assert_false(was_told(42, 60));
+    assert_true(was_told(43, 60));
+}
+
+/* A daemon before this one may have sent it. */
+static void what_a_node_has_at_first_counts_for_a_while(void **state)
+{
+    (void)state;
+    struct oneib_node *node = one_node();
+    report.complete = false;
+    hear(node, 0, 0);
+    report.complete = true;
+    report.records[0] = (struct oneib_vf_record){.vm_id = 42, .nic_id = 1};
+    report.count = 1;
+    hear(node, 0, 1000);
+    assert_true(was_told(42, 1000));
+    report.records[1] = (struct oneib_vf_record){.vm_id = 43, .nic_id = 1};
+    report.count = 2;
+    hear(node, 0, 2000);
+    assert_true(was_told(42, 2000));
+    assert_false(was_told(43, 2000));
+    assert_true(was_told(42, 1000 + ONEIB_TOLD_BEFORE_MS - 1));
+    assert_false(was_told(42, 1000 + ONEIB_TOLD_BEFORE_MS));
+    list(node, 42, 1000 + ONEIB_TOLD_BEFORE_MS);
+    assert_true(was_told(42, 1000 + 2 * ONEIB_TOLD_BEFORE_MS));
+}
+
 static void what_is_known_goes_with_the_key(void **state)
 {
     (void)state;
@@ -449,6 +502,8 @@ int main(void)
         test(a_machine_that_is_known_follows_though_its_key_is_contested),
         test(another_machine_with_a_contested_key_is_awaited_at_best),
         test(the_first_machine_with_a_contested_key_is_awaited_at_best),
+        test(a_node_was_told_of_what_it_was_sent_until_it_has_let_go_of_it),
+        test(what_a_node_has_at_first_counts_for_a_while),
         test(what_is_known_goes_with_the_key),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -20,6 +20,7 @@ static struct oneib_grant_list list;
 static struct oneib_vf_record record;
 static struct oneib_node_view node;
 static uint32_t vm_ids[] = {VM};
+static const struct oneib_nic_name told = {.vm_id = VM, .nic_id = 1};
 
 static int begin(void **state)
 {
@@ -38,7 +39,9 @@ static int begin(void **state)
                                     .table_known = true,
                                     .records = &record,
                                     .record_count = 1,
-                                    .sent = &list};
+                                    .sent = &list,
+                                    .told = &told,
+                                    .told_count = 1};
     struct oneib_host *host = oneib_cloud_add_host(&cloud, &err);
     assert_non_null(host);
     host->id = HOST;
@@ -177,6 +180,27 @@ static void what_no_domain_has_is_none(void **state)
     assert_null(found());
 }
 
+/* The host lies, or has something from a time that nobody remembers. */
+static void what_the_node_was_never_told_of_is_one(void **state)
+{
+    (void)state;
+    node.told_count = 0;
+    assert_null(found());
+    record.guid = ONEIB_VF_GUID_SET;
+    assert_string_equal(found(), "vf-untold");
+    assert_int_equal(oneib_strays_of_host(&strays, HOST), 0);
+}
+
+static void the_guid_of_a_nic_of_that_host_is_none(void **state)
+{
+    (void)state;
+    record.guid = ONEIB_VF_GUID_SET;
+    assert_null(found());
+    node.told_count = 0;
+    vm_has_nic(1, HOST, ONEIB_ABSENT); /* its VM is powered off */
+    assert_null(found());
+}
+
 static void what_comes_and_goes_begins_anew(void **state)
 {
     (void)state;
@@ -204,6 +228,8 @@ int main(void)
         test(a_vm_that_is_on_another_host_is_a_zombie),
         test(a_vm_that_is_powered_off_is_a_zombie),
         test(what_no_domain_has_is_none),
+        test(what_the_node_was_never_told_of_is_one),
+        test(the_guid_of_a_nic_of_that_host_is_none),
         test(what_comes_and_goes_begins_anew),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

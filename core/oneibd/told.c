@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "oneibd/told.h"
+#include "base/array.h"
+#include <stdlib.h>
+#include <string.h>
+
+static struct oneib_nic_name nic_of_record(const struct oneib_vf_record *record)
+{
+    return (struct oneib_nic_name){.vm_id = record->vm_id, .nic_id = record->nic_id};
+}
+
+/* Where the NIC is, or would be. */
+static size_t place_of(const struct oneib_told *told, const struct oneib_nic_name *nic)
+{
+    size_t low = 0, high = told->count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (oneib_nic_name_compare(&told->items[middle].nic, nic) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static int note(struct oneib_told *told, const struct oneib_nic_name *nic, double until,
+                struct oneib_error *err)
+{
+    const size_t place = place_of(told, nic);
+    if (place < told->count && oneib_nic_name_compare(&told->items[place].nic, nic) == 0) {
+        if (until == 0)
+            told->items[place].until = 0;
+        return 0;
+    }
+    if (oneib_reserve(&told->items, &told->capacity, told->count + 1, sizeof *told->items, err) < 0)
+        return -1;
+    memmove(told->items + place + 1, told->items + place,
+            (told->count - place) * sizeof *told->items);
+    told->items[place] = (struct oneib_told_nic){*nic, until};
+    told->count++;
+    return 0;
+}
+
+int oneib_told_before(struct oneib_told *told, const struct oneib_vf_record *records, size_t count,
+                      double now, struct oneib_error *err)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct oneib_nic_name nic = nic_of_record(&records[i]);
+        if (note(told, &nic, now + ONEIB_TOLD_BEFORE_MS, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+int oneib_told_send(struct oneib_told *told, const struct oneib_grant *grants, size_t count,
+                    struct oneib_error *err)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct oneib_nic_name nic = {.vm_id = grants[i].vm_id, .nic_id = grants[i].nic_id};
+        if (note(told, &nic, 0, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static bool is_in_table(const struct oneib_vf_record *records, size_t count,
+                        const struct oneib_nic_name *nic)
+{
+    for (size_t i = 0; i < count; i++)
+        if (records[i].vm_id == nic->vm_id && records[i].nic_id == nic->nic_id)
+            return true;
+    return false;
+}
+
+void oneib_told_report(struct oneib_told *told, const struct oneib_grant_list *sent,
+                       const struct oneib_vf_record *records, size_t count)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < told->count; i++) {
+        const struct oneib_nic_name *nic = &told->items[i].nic;
+        if ((sent && oneib_grant_list_find(sent, nic->vm_id, nic->nic_id)) ||
+            is_in_table(records, count, nic))
+            told->items[kept++] = told->items[i];
+    }
+    told->count = kept;
+}
+
+size_t oneib_told_list(const struct oneib_told *told, double now, struct oneib_nic_name *nics)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < told->count; i++)
+        if (told->items[i].until == 0 || now < told->items[i].until)
+            nics[count++] = told->items[i].nic;
+    return count;
+}
+
+void oneib_told_clear(struct oneib_told *told)
+{
+    free(told->items);
+    *told = (struct oneib_told){0};
+}
