@@ -176,6 +176,7 @@ int main(void)
 
     pthread_t fabric;
     pthread_create(&fabric, NULL, accept_guids, NULL);
+    bench_oneibd_start();
     bench_node_start();
     const char *const pre[] = {ONEIB_PRE_PROGRAM, NULL};
     const char *const clean[] = {ONEIB_CLEAN_PROGRAM, "localhost", NULL};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench_process.h"
+#include "../grants_standin.h"
 #include "../unit/hca/tree.h"
 #include "base/clock.h"
 #include "hca/reservations.h"
@@ -101,6 +102,11 @@ static void write_table(const struct tree_hca *hca, unsigned given)
     oneib_text_clear(&table);
 }
 
+void bench_oneibd_start(void)
+{
+    start_grants_standin();
+}
+
 void bench_node_make(unsigned vfs, unsigned given)
 {
     const struct tree_hca first = {.driver = ONEIB_HCA_MLX4, .vfs = vfs};
@@ -114,6 +120,7 @@ void bench_node_make(unsigned vfs, unsigned given)
     tree_write(text, "/etc/oneib/oneib.conf");
     tree_write("<node></node>", "/node.xml");
     write_table(&first, given);
+    bench_oneibd_start();
     bench_node_start();
 }
 

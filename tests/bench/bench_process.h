@@ -19,8 +19,13 @@ struct bench_cost bench_run(const char *const *argv, const char *input_file);
 struct bench_cost bench_median_cost(const struct bench_cost *costs, size_t count);
 
 /*
+ * Stands in for oneibd (../grants-standin.c), for the node's service to find when it starts: it
+ * grants whatever is wanted in network 1, with P_Key 5 at mlx4_0 port 1. Ends with the bench.
+ */
+void bench_oneibd_start(void);
+/*
  * A simulated node with two mlx4 adapters of `vfs` VFs each, of which the first `given` are VMs':
- * closed, with deferred GUIDs, and not stale. Then bench_node_start().
+ * closed, with deferred GUIDs, and not stale. Then bench_oneibd_start() and bench_node_start().
  */
 void bench_node_make(unsigned vfs, unsigned given);
 /* oneib-node of the simulated node, with what it starts: until it knows libvirt's domains; ends
