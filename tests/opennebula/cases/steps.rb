@@ -161,9 +161,7 @@ check 'live migration: migrate fails: no clean on the destination; the VM stays 
   see(vm => [blue.key])
 end
 
-check 'live migration: migrate fails: the destination gives the function back',
-      expected_to_fail: 'It stays reserved for an hour, as in a long migration, and opens with its key on that port, though in ' \
-                        'no guest. Grants are to mend it: a node believes oneibd alone.' do
+check 'live migration: migrate fails: what the destination keeps does not open when the key comes there' do
   blue = admin.network('blue')
   vm = admin.running(blue, on: 'H1')
   node('H1').fault('stock migrate fail')
