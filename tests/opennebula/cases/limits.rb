@@ -52,7 +52,9 @@ end
     network = admin.network('adapter', "PHYDEV = \"#{adapter}\"")
     vm = admin.vm(network).deploy('H1').await(:boot_failure)
     log = vm.log
-    must('the reason is not in the log') { log.include?('PHYDEV') || log.include?(adapter[/[^:]+/]) }
+    must('the log does not name who says why') { log.include?('\'oneib show\'') }
+    said = Suite.fabric.oneib('show', network.id).last
+    must("oneib show says: #{said}") { said.match?(/VM #{vm.id}\b|^\s*#{vm.id}\b/) && said.include?('PHYDEV') }
     see_nothing
   end
 end
