@@ -53,7 +53,7 @@ bool oneib_unseal(const uint8_t sign[ONEIB_PUBLIC_KEY_SIZE], const void *bytes, 
     return crypto_sign_verify_detached(message + *inner, message, *inner, sign) == 0;
 }
 
-/* --- keys as text --------------------------------------------------------------------------- */
+/* --- digits -------------------------------------------------------------------------------- */
 
 static void format_hex(const uint8_t *bytes, size_t size, char *text)
 {
@@ -70,6 +70,54 @@ static bool parse_hex(const char *text, size_t length, uint8_t *bytes)
         bytes[i] = (uint8_t)(oneib_hex_digit(text[2 * i]) << 4 | oneib_hex_digit(text[2 * i + 1]));
     return true;
 }
+
+/* --- what hosts may hold ---------------------------------------------------------------------- */
+
+/* No message between a daemon and nodes begins like this: they begin with their version. */
+static const char keys_context[] = "oneib IB_KEYS 1";
+
+struct host_keys {
+    uint8_t bytes[sizeof keys_context + 4 + 2 * ONEIB_HOST_KEYS_MAX + ONEIB_SEAL_SIZE];
+    size_t length; /* without the seal */
+};
+
+static void put(struct host_keys *text, uint32_t number, unsigned size)
+{
+    while (size-- > 0)
+        text->bytes[text->length++] = (uint8_t)(number >> 8 * size);
+}
+
+static void render_keys(uint32_t host_id, const oneib_pkey *keys, size_t count,
+                        struct host_keys *text)
+{
+    memcpy(text->bytes, keys_context, sizeof keys_context);
+    text->length = sizeof keys_context;
+    put(text, host_id, 4);
+    for (size_t i = 0; i < count && i < ONEIB_HOST_KEYS_MAX; i++)
+        put(text, keys[i], 2);
+}
+
+void oneib_seal_keys(const struct oneib_sign_pair *pair, uint32_t host_id, const oneib_pkey *keys,
+                     size_t count, char text[ONEIB_KEYS_SEAL_TEXT_SIZE])
+{
+    struct host_keys sealed;
+    render_keys(host_id, keys, count, &sealed);
+    oneib_seal(pair, sealed.bytes, sealed.length);
+    format_hex(sealed.bytes + sealed.length, ONEIB_SEAL_SIZE, text);
+}
+
+bool oneib_keys_are_sealed(const uint8_t sign[ONEIB_PUBLIC_KEY_SIZE], uint32_t host_id,
+                           const oneib_pkey *keys, size_t count, const char *text)
+{
+    struct host_keys sealed;
+    size_t inner;
+    render_keys(host_id, keys, count, &sealed);
+    return strlen(text) == 2 * ONEIB_SEAL_SIZE &&
+           parse_hex(text, 2 * ONEIB_SEAL_SIZE, sealed.bytes + sealed.length) &&
+           oneib_unseal(sign, sealed.bytes, sealed.length + ONEIB_SEAL_SIZE, &inner);
+}
+
+/* --- keys as text --------------------------------------------------------------------------- */
 
 void oneib_key_format(const uint8_t key[ONEIB_PUBLIC_KEY_SIZE], char text[ONEIB_KEY_TEXT_SIZE])
 {

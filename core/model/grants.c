@@ -709,7 +709,7 @@ static size_t list_keys(const struct key_set *set, oneib_pkey *keys, size_t room
     return count;
 }
 
-static bool tells_all(const struct oneib_node_view *node)
+bool oneib_node_tells_all(const struct oneib_node_view *node)
 {
     return node->state == ONEIB_NODE_FOLLOWS && node->table_known;
 }
@@ -724,10 +724,10 @@ size_t oneib_keys_of_node(const struct oneib_node_view *node,
     for (size_t i = 0; node->sent && i < node->sent->count; i++)
         note_key(&set, node->sent->items[i].pkey);
     for (size_t i = 0; i < node->record_count; i++)
-        if (oneib_record_may_be_open(&node->records[i]) || !tells_all(node))
+        if (oneib_record_may_be_open(&node->records[i]) || !oneib_node_tells_all(node))
             note_key(before->known ? &reported : &set, node->records[i].pkey);
     for (size_t i = 0; i < before->count; i++)
-        if (!tells_all(node) || has_key(&reported, before->keys[i]))
+        if (!oneib_node_tells_all(node) || has_key(&reported, before->keys[i]))
             note_key(&set, before->keys[i]);
     return list_keys(&set, keys, room);
 }

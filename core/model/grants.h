@@ -57,6 +57,8 @@ struct oneib_held_keys {
     size_t count;
 };
 
+/* What it does not report, it has not. */
+bool oneib_node_tells_all(const struct oneib_node_view *view);
 /* A VF that is open at its key, or not known to be closed. */
 bool oneib_record_may_be_open(const struct oneib_vf_record *record);
 /* Whether the node was told of the record's NIC. */

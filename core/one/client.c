@@ -541,12 +541,13 @@ int oneib_one_set_host(struct oneib_one *one, uint32_t host_id, int32_t vfs_free
 }
 
 static int check_keys(struct oneib_one *one, uint32_t host_id, const oneib_pkey *keys, size_t count,
-                      struct oneib_error *err)
+                      const char *seal, struct oneib_error *err)
 {
     struct oneib_cloud cloud = {0};
     int outcome = read_host(one, host_id, &cloud, err);
     const struct oneib_host *host = oneib_cloud_host(&cloud, host_id);
     if (outcome == 0 && (!host || host->keys_invalid || host->key_count != count ||
+                         strcmp(host->keys_seal, seal) != 0 ||
                          (count > 0 && memcmp(host->keys, keys, count * sizeof *keys) != 0)))
         outcome = oneib_fail(err, ONEIB_ERROR_PROTOCOL,
                              "oned accepted IB_KEYS and did not keep it: does the host's template "
@@ -556,7 +557,7 @@ static int check_keys(struct oneib_one *one, uint32_t host_id, const oneib_pkey 
 }
 
 int oneib_one_set_host_keys(struct oneib_one *one, uint32_t host_id, const oneib_pkey *keys,
-                            size_t count, struct oneib_error *err)
+                            size_t count, const char *seal, struct oneib_error *err)
 {
     oneib_autotext struct oneib_text text = {0};
     if (count > ONEIB_HOST_KEYS_MAX)
@@ -565,12 +566,12 @@ int oneib_one_set_host_keys(struct oneib_one *one, uint32_t host_id, const oneib
     oneib_text_append(&text, "IB_KEYS=\"");
     for (size_t i = 0; i < count; i++)
         oneib_text_printf(&text, "%s0x%04x", i > 0 ? "," : "", keys[i]);
-    oneib_text_append(&text, "\"");
+    oneib_text_printf(&text, "\"\nIB_KEYS_SEAL=\"%s\"", seal);
     if (oneib_text_failed(&text))
         return oneib_fail_memory(err);
     if (object_update(one, "one.host.update", "host", host_id, text.data, err) < 0)
         return -1;
-    if (check_keys(one, host_id, keys, count, err) < 0)
+    if (check_keys(one, host_id, keys, count, seal, err) < 0)
         return oneib_wrap(err, "reading back IB_KEYS of host %" PRIu32, host_id);
     return 0;
 }

@@ -58,10 +58,10 @@ int oneib_one_remove_pkey(struct oneib_one *one, uint32_t network_id, struct one
  * read back as something else is written a second time, because probes write too. */
 int oneib_one_set_host(struct oneib_one *one, uint32_t host_id, int32_t vfs_free,
                        const char *switches, struct oneib_error *err);
-/* The same for IB_KEYS: what the host may hold. Ascending, each once, at most ONEIB_HOST_KEYS_MAX.
- */
+/* The same for IB_KEYS and IB_KEYS_SEAL: what the host may hold. Ascending, each once, at most
+ * ONEIB_HOST_KEYS_MAX. seal: oneibd's signature of it (grants/seal.h); "": none. */
 int oneib_one_set_host_keys(struct oneib_one *one, uint32_t host_id, const oneib_pkey *keys,
-                            size_t count, struct oneib_error *err);
+                            size_t count, const char *seal, struct oneib_error *err);
 /*
  * Documents (one.document.*) are oned's objects without a meaning of its own: a template, an owner,
  * rights. Of a type: those of the caller and of its groups, or, with `all`, of everybody whose it

@@ -31,7 +31,8 @@ static const struct oneib_field hca_fields[HCA_FIELDS] = {
 struct host {
     struct oneib_host result;
     struct oneib_shown object; /* `host "node3"`, for findings */
-    struct oneib_value id, name, state, vfs_total, vfs_free, switches, problem, node_key, keys;
+    struct oneib_value id, name, state, vfs_total, vfs_free, switches, problem, node_key, keys,
+        keys_seal;
     size_t vectors; /* IB_HCA seen */
     size_t invalid_vms;
 };
@@ -165,6 +166,8 @@ static int read_scalar(struct oneib_reader *reader, struct host *host, struct on
         return oneib_reader_value(reader, ONEIB_NODE_KEY_TEXT_SIZE, &host->node_key, err);
     if (oneib_reader_at(reader, ONEIB_NAME_IB_KEYS))
         return oneib_reader_value(reader, ONEIB_KEYS_LENGTH, &host->keys, err);
+    if (oneib_reader_at(reader, ONEIB_NAME_IB_KEYS_SEAL))
+        return oneib_reader_value(reader, ONEIB_KEYS_SEAL_TEXT_SIZE, &host->keys_seal, err);
     if (oneib_reader_at(reader, ONEIB_NAME_IB_PROBLEM))
         return oneib_reader_value(reader, PROBLEM_LENGTH, &host->problem, err);
     return 0;
@@ -290,20 +293,24 @@ static int keep_problem(const struct oneib_value *value, char **copy, struct one
     return *copy ? 0 : oneib_fail_memory(err);
 }
 
-static void keep_node_key(const struct oneib_value *value, char text[ONEIB_NODE_KEY_TEXT_SIZE])
+/* size - 1 lower case digits, or nothing. */
+static void keep_hexadecimal(const struct oneib_value *value, char *text, size_t size)
 {
-    if (value->state == ONEIB_VALUE_TEXT && value->length == ONEIB_NODE_KEY_TEXT_SIZE - 1 &&
+    if (value->state == ONEIB_VALUE_TEXT && value->length == size - 1 &&
         strspn(value->text, "0123456789abcdef") == value->length)
-        memcpy(text, value->text, ONEIB_NODE_KEY_TEXT_SIZE);
+        memcpy(text, value->text, size);
 }
 
 static int note_keys(struct oneib_documents *documents, const struct host *host,
                      struct oneib_error *err)
 {
-    return oneib_documents_note_value(
-        documents, ONEIB_WARNING, "host-keys-invalid",
-        "remove the attribute from the host: it is written again", host->object.text, "IB_KEYS",
-        &host->keys, "is not a list of P_Keys: no key that rests is given again", err);
+    return oneib_documents_note_value(documents, ONEIB_WARNING, "host-keys-invalid",
+                                      "it is written again once the host's oneib-node has "
+                                      "reported; of a host that is gone for good: "
+                                      "oneib host forget",
+                                      host->object.text, "IB_KEYS", &host->keys,
+                                      "is not a list of P_Keys: no key that rests is given again",
+                                      err);
 }
 
 /* What it may hold. Of a list that is none nobody knows, and no key is believed to be nobody's. */
@@ -311,6 +318,8 @@ static int keep_keys(struct oneib_documents *documents, struct host *host, struc
 {
     struct oneib_host *result = &host->result;
     struct oneib_error failure;
+    result->keys_written = host->keys.state != ONEIB_VALUE_ABSENT;
+    keep_hexadecimal(&host->keys_seal, result->keys_seal, sizeof result->keys_seal);
     if (oneib_value_is_empty(&host->keys))
         return 0;
     if (host->keys.state == ONEIB_VALUE_TEXT &&
@@ -334,7 +343,7 @@ static int keep_scalars(struct host *host, struct oneib_error *err)
     host->result.vfs_free =
         oneib_value_number(&host->vfs_free, ONEIB_VFS_FREE_MAX, &number) ? (int32_t)number : -1;
     host->result.state = oneib_value_number(&host->state, INT8_MAX, &number) ? (int8_t)number : -1;
-    keep_node_key(&host->node_key, host->result.node_key);
+    keep_hexadecimal(&host->node_key, host->result.node_key, sizeof host->result.node_key);
     if (keep_text(&host->switches, &host->result.switches, err) < 0)
         return -1;
     return keep_problem(&host->problem, &host->result.problem, err);

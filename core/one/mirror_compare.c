@@ -74,7 +74,8 @@ static bool same_switches(const struct oneib_host *a, const struct oneib_host *b
 
 static bool same_keys(const struct oneib_host *a, const struct oneib_host *b)
 {
-    return a->keys_invalid == b->keys_invalid && a->key_count == b->key_count &&
+    return a->keys_invalid == b->keys_invalid && a->keys_written == b->keys_written &&
+           strcmp(a->keys_seal, b->keys_seal) == 0 && a->key_count == b->key_count &&
            (a->key_count == 0 || memcmp(a->keys, b->keys, a->key_count * sizeof *a->keys) == 0);
 }
 

@@ -23,6 +23,7 @@
 #include "one/mirror.h"
 #include "oneibd/echo.h"
 #include "oneibd/entry.h"
+#include "oneibd/host_keys.h"
 #include "oneibd/http.h"
 #include "oneibd/identity.h"
 #include "oneibd/metrics.h"
@@ -78,6 +79,7 @@ struct oneib_daemon {
     bool settled;   /* what was computed last is in force, as far as opensm can bring it there */
     struct oneib_nodes nodes;           /* what they have said and were sent */
     struct oneib_identities identities; /* whom the post hears */
+    struct oneib_host_keys host_keys;   /* what IB_KEYS is to say */
     struct oneib_findings grant_findings;
     struct oneib_strays strays; /* of what nodes report */
     size_t strays_said;
@@ -131,7 +133,10 @@ int oneib_daemon_reconcile(struct oneib_daemon *daemon, const struct oneib_due *
  * ports. */
 void oneib_daemon_watch_sm(struct oneib_daemon *daemon);
 
-/* grants.c. Takes what nodes have said; true when somebody waits for that. */
+/* grants.c. Of what oned says that hosts may hold what is believed, before anything is computed by
+ * it. */
+int oneib_daemon_settle_keys(struct oneib_daemon *daemon, struct oneib_error *err);
+/* Takes what nodes have said; true when somebody waits for that. */
 bool oneib_daemon_hear(struct oneib_daemon *daemon);
 /* Whether a turn is due by what nodes have said, or not said; milliseconds until that is to be
  * asked again. */

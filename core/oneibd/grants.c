@@ -304,12 +304,36 @@ static bool has_key(const struct oneib_host *host, oneib_pkey pkey)
     return false;
 }
 
+/* own: room for this daemon's keys. A ledger that is lost forgets no host. */
+static struct oneib_host_keys_trust trust_now(const struct oneib_daemon *daemon,
+                                              struct oneib_ledger_daemon *own)
+{
+    const struct oneib_kept_ledger *kept = &daemon->view.kept;
+    oneib_post_keys(daemon->post, own);
+    return (struct oneib_host_keys_trust){
+        .ledger = kept->state == ONEIB_LEDGER_READ ? &kept->ledger : NULL,
+        .sign = own->sign,
+        .is_writer = daemon->config.one.writer,
+    };
+}
+
+int oneib_daemon_settle_keys(struct oneib_daemon *daemon, struct oneib_error *err)
+{
+    struct oneib_ledger_daemon own;
+    const struct oneib_host_keys_trust trust = trust_now(daemon, &own);
+    return oneib_host_keys_settle_all(&daemon->host_keys, &trust, &daemon->view.cloud, err);
+}
+
 static int write_keys(struct oneib_daemon *daemon, struct oneib_host *host, const oneib_pkey *keys,
                       size_t count, struct oneib_error *err)
 {
     struct oneib_error failure;
+    struct oneib_ledger_daemon own;
+    const struct oneib_host_keys_trust trust = trust_now(daemon, &own);
+    char seal[ONEIB_KEYS_SEAL_TEXT_SIZE];
+    oneib_post_seal_keys(daemon->post, host->id, keys, count, seal);
     oneib_signals_allow();
-    const int status = oneib_one_set_host_keys(daemon->one, host->id, keys, count, &failure);
+    const int status = oneib_one_set_host_keys(daemon->one, host->id, keys, count, seal, &failure);
     oneib_signals_block();
     if (status < 0 && oneib_one_error_is_general(failure.code)) {
         *err = failure;
@@ -326,8 +350,8 @@ static int write_keys(struct oneib_daemon *daemon, struct oneib_host *host, cons
     free(host->keys);
     host->keys = kept;
     host->key_count = count;
-    host->keys_invalid = false;
-    return 0;
+    memcpy(host->keys_seal, seal, sizeof seal);
+    return oneib_host_keys_wrote(&daemon->host_keys, &trust, host, err);
 }
 
 static int compare_keys(const void *left, const void *right)
@@ -351,6 +375,9 @@ static int parse_host(struct oneib_daemon *daemon, const char *xml, size_t lengt
         host->keys = now.hosts[0].keys;
         host->key_count = now.hosts[0].key_count;
         host->keys_invalid = now.hosts[0].keys_invalid;
+        host->keys_written = now.hosts[0].keys_written;
+        memcpy(host->keys_seal, now.hosts[0].keys_seal, sizeof host->keys_seal);
+        host->keys_settled = false;
         now.hosts[0].keys = NULL;
         now.hosts[0].key_count = 0;
     }
@@ -365,12 +392,16 @@ static int read_keys_again(struct oneib_daemon *daemon, struct oneib_host *host,
                            struct oneib_error *err)
 {
     oneib_autofree char *xml = NULL;
+    struct oneib_ledger_daemon own;
+    const struct oneib_host_keys_trust trust = trust_now(daemon, &own);
     size_t length;
     oneib_signals_allow();
     int status = oneib_one_host(daemon->one, host->id, &xml, &length, err);
     oneib_signals_block();
     if (status == 0)
         status = parse_host(daemon, xml, length, host, err);
+    if (status == 0)
+        status = oneib_host_keys_settle(&daemon->host_keys, &trust, host, err);
     return status < 0 ? oneib_wrap(err, "reading IB_KEYS of %s",
                                    oneib_host_called(host->id, host->name).text)
                       : 0;
@@ -393,7 +424,7 @@ static size_t keep_keys(const struct oneib_host *host, oneib_pkey *keys, size_t 
 
 static bool has_keys(const struct oneib_host *host, const oneib_pkey *keys, size_t count)
 {
-    return !host->keys_invalid && count == host->key_count &&
+    return !host->keys_invalid && !host->keys_stale && count == host->key_count &&
            (count == 0 || memcmp(keys, host->keys, count * sizeof *keys) == 0);
 }
 
@@ -442,8 +473,9 @@ static int tell_keys_of_host(struct oneib_daemon *daemon, const struct oneib_gra
 {
     oneib_pkey keys[ONEIB_HOST_KEYS_MAX];
     struct oneib_node *node = oneib_nodes_of_host(&daemon->nodes, host->id);
-    if (!node || oneib_id_set_has(&daemon->hosts_failed, host->id))
-        return 0;
+    if (!node || oneib_id_set_has(&daemon->hosts_failed, host->id) ||
+        (host->keys_invalid && !oneib_node_tells_all(view)))
+        return 0; /* while nobody knows what it may hold, nothing may look as if somebody did */
     const struct oneib_held_keys before = {
         .known = !host->keys_invalid, .keys = host->keys, .count = host->key_count};
     size_t count = oneib_keys_of_node(view, oneib_grants_of_host(grants, host->id), &before, keys,
@@ -461,6 +493,25 @@ static int tell_keys_of_host(struct oneib_daemon *daemon, const struct oneib_gra
 static bool tells_keys(const struct oneib_daemon *daemon)
 {
     return daemon->config.one.writer || daemon->sm == ONEIB_SM_MASTER;
+}
+
+/* Somebody has written it while no daemon was there that remembers what it was. */
+static int note_unsigned(struct oneib_daemon *daemon, struct oneib_error *err)
+{
+    const struct oneib_cloud *cloud = &daemon->view.cloud;
+    for (size_t i = 0; i < cloud->host_count; i++)
+        if (cloud->hosts[i].keys_invalid && cloud->hosts[i].keys_written &&
+            oneib_findings_add(&daemon->grant_findings, ONEIB_WARNING, "host-keys-unsigned",
+                               "it is written again once the host's oneib-node has reported; of a "
+                               "host that is gone for good: oneib host forget",
+                               err,
+                               "%s: IB_KEYS is not what an oneibd of the ledger has written, so "
+                               "nobody knows which P_Keys it may hold: none that rests is given "
+                               "again",
+                               oneib_host_called(cloud->hosts[i].id, cloud->hosts[i].name).text) <
+                0)
+            return -1;
+    return 0;
 }
 
 /* What a host is about to be sent, oned has to know first: whoever comes after us does not know
@@ -591,6 +642,8 @@ static int grant_and_gate(struct oneib_daemon *daemon, struct oneib_grants *gran
         status = compute_grants(daemon, &views, grants, err);
     if (status == 0)
         status = tell_keys(daemon, grants, &views, err);
+    if (status == 0)
+        status = note_unsigned(daemon, err);
     free(views.items);
     if (status < 0 || send_lists(daemon, grants, err) < 0)
         return -1;

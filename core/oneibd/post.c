@@ -421,6 +421,12 @@ void oneib_post_keys(const struct oneib_post *post, struct oneib_ledger_daemon *
     memcpy(daemon->sign, post->sign.public, sizeof daemon->sign);
 }
 
+void oneib_post_seal_keys(const struct oneib_post *post, uint32_t host_id, const oneib_pkey *keys,
+                          size_t count, char text[ONEIB_KEYS_SEAL_TEXT_SIZE])
+{
+    oneib_seal_keys(&post->sign, host_id, keys, count, text);
+}
+
 int oneib_post_fd(const struct oneib_post *post)
 {
     return post->news;

@@ -27,6 +27,9 @@ void oneib_post_close(struct oneib_post *post); /* NULL is fine */
 /* Random, never 0, another one for each oneib_post_open(). */
 uint64_t oneib_post_instance(const struct oneib_post *post);
 /* How nodes know this daemon: its public keys; address and `since` are empty. */
+/* Signs what a host may hold. */
+void oneib_post_seal_keys(const struct oneib_post *post, uint32_t host_id, const oneib_pkey *keys,
+                          size_t count, char text[ONEIB_KEYS_SEAL_TEXT_SIZE]);
 void oneib_post_keys(const struct oneib_post *post, struct oneib_ledger_daemon *daemon);
 
 /* Whom it hears from now on. What was to be sent to others, and what they said, is dropped. */

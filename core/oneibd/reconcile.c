@@ -278,7 +278,8 @@ static int compute(struct oneib_daemon *daemon, struct oneib_error *err)
 {
     daemon->fragment = oneib_stamp_of(daemon->config.opensm.fragment);
     daemon->partitions = oneib_stamp_of(daemon->config.opensm.partitions);
-    if (oneib_view_update(&daemon->config, false, &daemon->view, err) < 0)
+    if (oneib_daemon_settle_keys(daemon, err) < 0 ||
+        oneib_view_update(&daemon->config, false, &daemon->view, err) < 0)
         return -1;
     if (daemon->view.file_state == ONEIB_FILE_OURS)
         daemon->owns_file = true;

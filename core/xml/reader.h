@@ -49,6 +49,7 @@
     X(HOST_SHARE)                                                                                  \
     X(IB_HCA)                                                                                      \
     X(IB_HPC)                                                                                      \
+    X(IB_KEYS_SEAL)                                                                                \
     X(IB_KEYS)                                                                                     \
     X(IB_MEMBERSHIP)                                                                               \
     X(IB_NODE_KEY)                                                                                 \

@@ -285,6 +285,22 @@ static void what_a_silent_node_may_hold_stays_in_ib_keys(void **state)
     await_host_attribute(HOST, "IB_KEYS", "");
 }
 
+/* Host attributes come by monitoring, too, and that is not authenticated. */
+static void forged_ib_keys_free_no_key(void **state)
+{
+    (void)state;
+    scene();
+    raise_open_vm();
+    MUST(lab_host_monitor(scene(), HOST, "IB_KEYS = \"\"", &err));
+    await_host_attribute(HOST, "IB_KEYS", "0x0101");
+    daemon_kill();
+    MUST(lab_host_monitor(scene(), HOST, "IB_KEYS = \"\"", &err));
+    daemon_spawn();
+    played.list = played.follows = (struct oneib_list_name){0};
+    report();
+    await_host_attribute(HOST, "IB_KEYS", "0x0101");
+}
+
 /* ---- the daemon starts anew ---------------------------------------------------------------- */
 
 static void a_daemon_that_starts_anew_hears_what_is_open_before_it_takes_anything(void **state)
@@ -580,6 +596,7 @@ int main(void)
         test(a_key_leaves_the_port_when_the_node_has_closed),
         test(a_key_of_a_silent_node_leaves_and_nothing_is_added_until_it_reports),
         test(what_a_silent_node_may_hold_stays_in_ib_keys),
+        test(forged_ib_keys_free_no_key),
         test(a_daemon_that_starts_anew_hears_what_is_open_before_it_takes_anything),
         test(what_is_held_waits_for_a_node_that_is_late),
         test(lists_of_a_daemon_that_starts_anew_are_of_another_instance),

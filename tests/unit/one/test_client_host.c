@@ -12,7 +12,7 @@
 
 /* What the host's template holds, shared with the stand-in's process. */
 struct standing_host {
-    char vfs_free[32], switches[2048], keys[2048];
+    char vfs_free[32], switches[2048], keys[2048], seal[256];
     unsigned updates;
     bool is_stubborn; /* accepts everything and keeps what it has */
     bool is_probed;   /* its probe writes once, right after oneib */
@@ -43,6 +43,7 @@ static void answer(int connection, const char *request)
             take_attribute(request, "IB_VFS_FREE", host->vfs_free, sizeof host->vfs_free);
             take_attribute(request, "IB_SWITCH", host->switches, sizeof host->switches);
             take_attribute(request, "IB_KEYS", host->keys, sizeof host->keys);
+            take_attribute(request, "IB_KEYS_SEAL", host->seal, sizeof host->seal);
         }
         if (host->is_probed)
             strcpy(host->vfs_free, "7");
@@ -53,8 +54,9 @@ static void answer(int connection, const char *request)
     struct oneib_text document = {0};
     oneib_text_printf(&document,
                       "<HOST><ID>3</ID><NAME>node</NAME><TEMPLATE><IB_KEYS>%s</IB_KEYS>"
+                      "<IB_KEYS_SEAL>%s</IB_KEYS_SEAL>"
                       "<IB_SWITCH>%s</IB_SWITCH><IB_VFS_FREE>%s</IB_VFS_FREE></TEMPLATE></HOST>",
-                      host->keys, host->switches, host->vfs_free);
+                      host->keys, host->seal, host->switches, host->vfs_free);
     stand_in_document(connection, document.data);
     oneib_text_clear(&document);
 }
@@ -177,14 +179,19 @@ static void more_functions_than_can_be_read_back_are_never_sent(void **state)
     assert_int_equal(host->updates, 0);
 }
 
+#define SIXTEEN "0123456789abcdef"
+#define SEAL SIXTEEN SIXTEEN SIXTEEN SIXTEEN SIXTEEN SIXTEEN SIXTEEN SIXTEEN
+
 static void what_a_host_may_hold_is_written_and_taken_away(void **state)
 {
     struct fixture *fixture = *state;
     static const oneib_pkey keys[] = {0x101, 0x7ffe};
-    assert_int_equal(oneib_one_set_host_keys(fixture->one, 3, keys, 2, &fixture->err), 0);
+    assert_int_equal(oneib_one_set_host_keys(fixture->one, 3, keys, 2, SEAL, &fixture->err), 0);
     assert_string_equal(host->keys, "0x0101,0x7ffe");
-    assert_int_equal(oneib_one_set_host_keys(fixture->one, 3, NULL, 0, &fixture->err), 0);
+    assert_string_equal(host->seal, SEAL);
+    assert_int_equal(oneib_one_set_host_keys(fixture->one, 3, NULL, 0, "", &fixture->err), 0);
     assert_string_equal(host->keys, "");
+    assert_string_equal(host->seal, "");
 }
 
 static void keys_that_did_not_take_are_an_error(void **state)
@@ -192,7 +199,7 @@ static void keys_that_did_not_take_are_an_error(void **state)
     struct fixture *fixture = *state;
     static const oneib_pkey keys[] = {0x101};
     host->is_stubborn = true;
-    assert_int_equal(oneib_one_set_host_keys(fixture->one, 3, keys, 1, &fixture->err), -1);
+    assert_int_equal(oneib_one_set_host_keys(fixture->one, 3, keys, 1, SEAL, &fixture->err), -1);
     assert_int_equal(fixture->err.code, ONEIB_ERROR_PROTOCOL);
     assert_non_null(strstr(fixture->err.text, "IB_KEYS of host 3"));
 }
