@@ -3,6 +3,7 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "one/events.h"
+#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -218,7 +219,8 @@ static bool wait_for_message(struct bench_listener *listener)
 struct bench_listener *bench_listener_open(const char *endpoint, struct oneib_error *err)
 {
     struct bench_listener *listener = calloc(1, sizeof *listener);
-    if (!listener || pipe(listener->stop) < 0) {
+    /* A program that is started meanwhile must not keep it open: it would stop nobody. */
+    if (!listener || pipe2(listener->stop, O_CLOEXEC) < 0) {
         oneib_fail_memory(err);
         free(listener);
         return NULL;

@@ -28,14 +28,18 @@ struct oneib_sign_pair played_sign_pair(void)
     return pair;
 }
 
+#define SOCKETS_MAX 8192 /* libzmq's own limit is 1,023 */
+
 /* One for all of them: each has threads of its own. */
 static void *shared_context;
 static size_t context_users;
 
 static void *use_context(void)
 {
-    if (context_users++ == 0)
+    if (context_users++ == 0) {
         shared_context = zmq_ctx_new();
+        require(zmq_ctx_set(shared_context, ZMQ_MAX_SOCKETS, SOCKETS_MAX) == 0, "its context");
+    }
     return shared_context;
 }
 
