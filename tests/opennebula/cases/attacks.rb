@@ -6,6 +6,11 @@ def breaking_out(of, elements)
   "x]]></#{of}>#{elements}<#{of}><![CDATA[y"
 end
 
+# The same from a document that oned reads again and writes anew, as the answers of vm.info and vn.info are.
+def breaking_out_anew(of, elements)
+  breaking_out('NOTE', "<DEEP>#{escaped(breaking_out('DEEP', "</#{of}>#{elements}<#{of}>"))}</DEEP>")
+end
+
 def escaped(text)
   text.gsub('&', '&amp;').gsub('<', '&lt;').gsub('>', '&gt;')
 end
@@ -17,17 +22,22 @@ def scene
   [vera, vera.reserve(parent, 'hers'), mallory, mallory.reserve(parent, 'his')]
 end
 
-# A VM of Mallory's whose CONTEXT holds a NIC of the network.
-def forging_vm(mallory, own, network, more = '')
-  nic = "<NIC><NETWORK_ID>#{network.id}</NETWORK_ID><NIC_ID>1</NIC_ID><VN_MAD>infiniband</VN_MAD>" \
-        "<VLAN_ID>#{network.key & 0x7fff}</VLAN_ID><BRIDGE_TYPE>none</BRIDGE_TYPE><TARGET>one-forged</TARGET>" \
-        '<IP>10.64.0.9</IP><MAC>02:00:0a:40:00:09</MAC></NIC>'
-  forged = escaped(breaking_out('X', "</CONTEXT>#{nic}<CONTEXT>"))
+# A VM of Mallory's with these elements after its CONTEXT.
+def forged_vm(mallory, own, elements, more = '')
+  forged = escaped(breaking_out('X', "</CONTEXT>#{elements}<CONTEXT>"))
   id = mallory.client.call('vm.allocate', '<TEMPLATE><NAME>forging</NAME><CPU>0.1</CPU><MEMORY>64</MEMORY>' \
                                           '<DISK><TYPE>fs</TYPE><FORMAT>raw</FORMAT><SIZE>1</SIZE></DISK>' \
                                           "<CONTEXT><NETWORK>YES</NETWORK><X>#{forged}</X></CONTEXT>" \
                                           "<NIC><NETWORK_ID>#{own.id}</NETWORK_ID></NIC>#{more}</TEMPLATE>", true).to_i
-  vm = made_vm(VM.new(mallory.client, id))
+  made_vm(VM.new(mallory.client, id))
+end
+
+# One with a NIC of the network; mac: its address, a NIC's of Vera's.
+def forging_vm(mallory, own, network, more = '', mac: '02:00:0a:40:00:09')
+  nic = "<NIC><NETWORK_ID>#{network.id}</NETWORK_ID><NIC_ID>1</NIC_ID><VN_MAD>infiniband</VN_MAD>" \
+        "<VLAN_ID>#{network.key & 0x7fff}</VLAN_ID><BRIDGE_TYPE>none</BRIDGE_TYPE><TARGET>one-forged</TARGET>" \
+        "<IP>10.64.0.9</IP><MAC>#{mac}</MAC></NIC>"
+  vm = forged_vm(mallory, own, nic, more)
   raise "OpenNebula took no forged NIC: #{vm.document}" unless vm.nics.values.any? do |nic_there|
     nic_there.elements['NETWORK_ID']&.text == network.id.to_s
   end
@@ -43,6 +53,20 @@ def must_never_reach(vm, host, key)
   end
 end
 
+# Vera's VM reaches her network all the time, and Mallory's never does.
+def must_change_nothing(hers_vm, key, vm, host)
+  for_a_while(15) do
+    reach = node(host).reach
+    must('Vera\'s VM does not reach her network') { reach[hers_vm.id] == [key] }
+    must(format('VM %d of Mallory reaches 0x%04x', vm.id, key)) { !reach.fetch(vm.id, []).include?(key) }
+  end
+end
+
+# When the map of a function was written last.
+def mapped_at(host, address)
+  Dir["#{node(host).root}#{Node::ADAPTER}/iov/#{address}/ports/1/pkey_idx/*"].map { |path| File.mtime(path) }
+end
+
 check 'a NIC forged in CONTEXT does not bring Mallory into Vera\'s network' do
   vera, hers, mallory, his = scene
   vera.running(hers, on: 'H1')
@@ -56,6 +80,43 @@ check 'a NIC forged in CONTEXT does not cut Vera\'s VM off on that host' do
   hers_vm = vera.running(hers, on: 'H1')
   forging_vm(mallory, his, hers).deploy('H1')
   for_a_while(15) { must('Vera\'s VM does not reach her network') { node('H1').reach[hers_vm.id] == [hers.key] } }
+end
+
+check 'a NIC forged with the address of Vera\'s lease neither brings Mallory into her network nor cuts her off' do
+  vera, hers, mallory, his = scene
+  hers_vm = vera.running(hers, on: 'H1')
+  vm = forging_vm(mallory, his, hers, mac: hers_vm.nics[0].elements['MAC'].text)
+  vm.deploy('H1')
+  must_change_nothing(hers_vm, hers.key, vm, 'H1')
+end
+
+check 'a PCI NIC forged for the function that Vera\'s VM has does not take it away' do
+  vera, hers, mallory, his = scene
+  hers_vm = vera.running(hers, on: 'H1')
+  address = node('H1').domains[hers_vm.id].first
+  pci = "<PCI><TYPE>NIC</TYPE><NETWORK_ID>#{his.id}</NETWORK_ID><NIC_ID>1</NIC_ID><VN_MAD>infiniband</VN_MAD>" \
+        "<VLAN_ID>#{his.key & 0x7fff}</VLAN_ID><ADDRESS>#{address.tr('.', ':')}</ADDRESS><PCI_ID>1</PCI_ID>" \
+        '<IP>10.64.0.9</IP><MAC>02:00:0a:40:00:09</MAC></PCI>'
+  vm = forged_vm(mallory, his, pci)
+  raise "OpenNebula took no forged PCI NIC: #{vm.document}" unless vm.document.elements['TEMPLATE/PCI']
+
+  vm.deploy('H1')
+  must_change_nothing(hers_vm, hers.key, vm, 'H1')
+end
+
+check 'a history forged into a document brings no key to a host on which the VM is not' do
+  _, _, mallory, his = scene
+  vm = mallory.running(his, on: 'H1')
+  history = "<HISTORY><OID>#{vm.id}</OID><SEQ>0</SEQ><HOSTNAME>H2</HOSTNAME><HID>#{Suite.host_id('H2')}</HID><CID>0</CID>" \
+            '<STIME>1</STIME><ETIME>0</ETIME><VM_MAD>kvm-ib</VM_MAD><TM_MAD>ssh</TM_MAD><DS_ID>0</DS_ID>' \
+            '<PSTIME>1</PSTIME><PETIME>1</PETIME><RSTIME>1</RSTIME><RETIME>0</RETIME></HISTORY>'
+  forged = breaking_out_anew('USER_TEMPLATE', "<HISTORY_RECORDS>#{history}</HISTORY_RECORDS>")
+  vm.update("<TEMPLATE><NOTE>#{escaped(forged)}</NOTE></TEMPLATE>")
+  must_refuse('to detach a NIC that is not there') { vm.detach(9) } # oneibd is told, and looks at the VM
+  raise "OpenNebula took no forged history: #{vm.document}" unless vm.document.to_s.include?('<HOSTNAME>H2')
+
+  for_a_while(15) { must('the port of H2 holds a key') { node('H2').port_keys.empty? } }
+  vm.replace('NOTE = "as it was"') # oned could not read it for long
 end
 
 check 'a document that calls itself another VM\'s does not bring Mallory into Vera\'s network' do
@@ -115,6 +176,33 @@ check 'Vera\'s key forged into Mallory\'s older reservation does not close her n
   his.update("<TEMPLATE><NOTE>#{escaped(forged)}</NOTE></TEMPLATE>")
   his.update('REMARK = "z"')
   for_a_while(15) { must('Vera\'s VM does not reach her network') { node('H1').reach[hers_vm.id] == [key] } }
+end
+
+check 'Vera\'s key forged into Mallory\'s reservation is not opened by update_nic, for no moment' do
+  vera, hers, mallory, his = scene
+  hers_vm = vera.running(hers, on: 'H1')
+  vm = mallory.running(his, on: 'H1')
+  function = node('H1').domains[vm.id].first
+  before = mapped_at('H1', function)
+  forged = breaking_out('NOTE', "<VLAN_ID><![CDATA[#{hers.key & 0x7fff}]]></VLAN_ID>")
+  his.update("<TEMPLATE><NOTE>#{escaped(forged)}</NOTE></TEMPLATE>")
+  his.update('REMARK = "z"')
+  Suite.eventually('update_nic was called', 20) { vm.steps.include?('update_nic') or raise vm.steps.join(' ') }
+  must_change_nothing(hers_vm, hers.key, vm, 'H1')
+  must('the function of Mallory\'s VM was mapped anew') { mapped_at('H1', function) == before }
+end
+
+check 'leases forged into Mallory\'s reservation do not cut Vera off' do
+  vera, hers, mallory, his = scene
+  hers_vm = vera.running(hers, on: 'H1')
+  vm = mallory.running(his, on: 'H1')
+  lease = "<LEASE><IP>10.64.0.9</IP><MAC>#{hers_vm.nics[0].elements['MAC'].text}</MAC><VM>#{hers_vm.id}</VM></LEASE>"
+  pool = "<AR_POOL><AR><AR_ID>7</AR_ID><TYPE>IP4</TYPE><LEASES>#{lease}</LEASES></AR></AR_POOL>"
+  his.update("<TEMPLATE><NOTE>#{escaped(breaking_out_anew('TEMPLATE', pool))}</NOTE></TEMPLATE>")
+  raise "OpenNebula took no forged lease: #{his.document}" unless his.document.to_s.include?('<AR_ID>7')
+
+  must_change_nothing(hers_vm, hers.key, vm, 'H1')
+  his.replace('NOTE = "as it was"')
 end
 
 check 'static GUIDs forged into a reservation bring no port into it' do

@@ -78,6 +78,11 @@ class VM
     self
   end
 
+  def replace(template)
+    @client.call('vm.update', id, template, 0)
+    self
+  end
+
   def recover(operation)
     Suite.oneadmin.call('vm.recover', id, { failure: 0, success: 1, retry: 2, delete: 3, recreate: 4 }.fetch(operation))
     self
