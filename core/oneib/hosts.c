@@ -8,9 +8,10 @@
 #include "oneib/output.h"
 #include "sync/leaves.h"
 #include <stdlib.h>
+#include <string.h>
 
 #define COLUMN_HOST (1u << 0)
-#define COLUMN_SWITCH (1u << 4)
+#define COLUMN_SWITCH (1u << 5)
 
 /* What there is to say of all hosts. */
 struct survey {
@@ -133,10 +134,10 @@ static void append_problems(const struct survey *survey, struct oneib_text *text
 
 static void add_titles(struct oneib_table *table)
 {
-    static const char *const titles[] = {"HOST", "STATE", "PORT", "GUID",  "SWITCH",
-                                         "USED", "FREE",  "VFS",  "P_KEYS"};
+    static const char *const titles[] = {"HOST",   "STATE", "NODE", "PORT", "GUID",
+                                         "SWITCH", "USED",  "FREE", "VFS",  "P_KEYS"};
     table->columns = sizeof titles / sizeof *titles;
-    table->right = 1u << 5 | 1u << 6 | 1u << 7 | 1u << 8;
+    table->right = 1u << 6 | 1u << 7 | 1u << 8 | 1u << 9;
     for (size_t i = 0; i < table->columns; i++)
         oneib_table_cell(table, ONEIB_STRONG, "%s", titles[i]);
 }
@@ -156,6 +157,25 @@ static void add_switch(struct oneib_table *table, const struct survey *survey,
     if (guid)
         oneib_guid_format(guid, text);
     oneib_table_untrusted(table, name && *name ? name : text, 0);
+}
+
+/* Whether its oneib-node is heard: "-" where nobody listens. */
+static const char *node_said(const struct survey *survey, uint32_t host_id)
+{
+    const struct oneib_heard_node *node = oneib_heard_host(&survey->looked->heard, host_id);
+    if (survey->looked->heard_error.code)
+        return NULL;
+    return node ? oneib_node_state_name(node->state) : "unknown";
+}
+
+static void add_node(struct oneib_table *table, const struct survey *survey, uint32_t host_id)
+{
+    const char *said = node_said(survey, host_id);
+    const bool is_well = said && (strcmp(said, "follows") == 0 || strcmp(said, "awaited") == 0);
+    if (!said)
+        add_nothing(table, 1);
+    else
+        oneib_table_cell(table, is_well ? ONEIB_PLAIN : ONEIB_BAD, "%s", said);
 }
 
 static void add_vfs(struct oneib_table *table, const struct oneib_host_attributes *item)
@@ -199,6 +219,7 @@ static void add_host(struct oneib_table *table, const struct survey *survey,
         oneib_table_untrusted(table, host->name, 0);
         oneib_table_cell(table, oneib_host_is_heard(host->state) ? ONEIB_PLAIN : ONEIB_BAD, "%s",
                          oneib_host_state_name(host->state));
+        add_node(table, survey, host->id);
         if (host->port_count > 0)
             add_port(table, survey, &host->ports[i]);
         else
@@ -261,6 +282,30 @@ static void append_problem_json(const struct oneib_host *host, const struct onei
                                   : json_string(what));
 }
 
+static json_t *vf_json(const struct oneib_vf_record *record)
+{
+    char pci[ONEIB_PCI_TEXT_SIZE];
+    oneib_pci_format(&record->vf, pci);
+    return json_pack("{s:s, s:s, s:i, s:I, s:i, s:I, s:o, s:s, s:b}", "vf", pci, "device",
+                     record->device, "port", (int)record->port, "vm", (json_int_t)record->vm_id,
+                     "nic", (int)record->nic_id, "network", (json_int_t)record->network_id, "pkey",
+                     oneib_json_key(record->pkey), "stage", oneib_vf_stage_name(record->stage),
+                     "in_domain", (int)record->in_domain);
+}
+
+/* As its node reports them; null: it was not heard. */
+static json_t *vfs_json(const struct survey *survey, uint32_t host_id)
+{
+    const struct oneib_heard_node *node = oneib_heard_host(&survey->looked->heard, host_id);
+    json_t *vfs = json_array();
+    for (size_t i = 0; node && i < node->record_count; i++)
+        oneib_json_append(&vfs, vf_json(&node->records[i]));
+    if (node && node->state != ONEIB_NODE_UNHEARD)
+        return vfs;
+    json_decref(vfs);
+    return json_null();
+}
+
 static json_t *host_json(const struct survey *survey, const struct oneib_host *host)
 {
     const struct oneib_host_attributes *item = attributes_of(survey, host->id);
@@ -268,13 +313,14 @@ static json_t *host_json(const struct survey *survey, const struct oneib_host *h
     for (size_t i = 0; i < host->port_count; i++)
         oneib_json_append(&ports, port_json(survey, &host->ports[i]));
     tell_problems(survey, host, append_problem_json, &problems);
-    return json_pack("{s:I, s:o, s:s, s:o, s:I, s:I, s:I, s:o, s:o}", "id", (json_int_t)host->id,
-                     "name", oneib_json_text(host->name), "state",
-                     oneib_host_state_name(host->state), "ports", ports, "vfs_used",
-                     (json_int_t)(item ? item->vfs_used : 0), "vfs_free",
-                     (json_int_t)(item ? item->vfs_free : 0), "vfs_total",
-                     (json_int_t)(item ? item->vfs_total : 0), "probe_says",
-                     oneib_json_text(host->problem), "problems", problems);
+    return json_pack(
+        "{s:I, s:o, s:s, s:o, s:o, s:o, s:I, s:I, s:I, s:o, s:o}", "id", (json_int_t)host->id,
+        "name", oneib_json_text(host->name), "state", oneib_host_state_name(host->state), "node",
+        oneib_json_text(node_said(survey, host->id)), "vfs", vfs_json(survey, host->id), "ports",
+        ports, "vfs_used", (json_int_t)(item ? item->vfs_used : 0), "vfs_free",
+        (json_int_t)(item ? item->vfs_free : 0), "vfs_total",
+        (json_int_t)(item ? item->vfs_total : 0), "probe_says", oneib_json_text(host->problem),
+        "problems", problems);
 }
 
 static int print_json(const struct survey *survey, struct oneib_error *err)
@@ -354,7 +400,8 @@ const struct oneib_verb oneib_verb_hosts = {
             "\n"
             "A line for each port of each host. USED, FREE and VFS count the host's virtual\n"
             "functions; FREE is what the scheduler is told (IB_VFS_FREE). P_KEYS: entries of\n"
-            "the port's table in use, and how many it holds. What is wrong stands below.\n"
+            "the port's table in use, and how many it holds. NODE: whether its service reports\n"
+            "to oneibd; --json has the VFs that it reports. What is wrong stands below.\n"
             "\n"
             "  --no-fabric  do not ask the fabric: no SWITCH, no P_KEYS\n"
             "\n"

@@ -86,10 +86,21 @@ int oneib_view_of(const struct oneib_run *run, struct oneib_session *session, bo
     return status;
 }
 
+/* Only a daemon hears nodes. */
+static void hear(struct oneib_looked *looked)
+{
+    oneib_heard_clear(&looked->heard);
+    looked->heard_error = (struct oneib_error){0};
+    oneib_heard_read(looked->session.config.opensm.partitions, &looked->heard,
+                     &looked->heard_error);
+}
+
 static int collect_findings(struct oneib_looked *looked, struct oneib_error *err)
 {
+    hear(looked);
     if (oneib_findings_copy(&looked->view.findings, 0, &looked->findings, err) < 0 ||
-        oneib_findings_copy(&looked->view.desired.findings, 0, &looked->findings, err) < 0)
+        oneib_findings_copy(&looked->view.desired.findings, 0, &looked->findings, err) < 0 ||
+        oneib_findings_copy(&looked->heard.findings, 0, &looked->findings, err) < 0)
         return -1;
     oneib_findings_sort(&looked->findings);
     return 0;
@@ -158,6 +169,7 @@ bool oneib_deviates(const struct oneib_looked *looked,
 void oneib_looked_clear(struct oneib_looked *looked)
 {
     oneib_findings_clear(&looked->findings);
+    oneib_heard_clear(&looked->heard);
     oneib_view_clear(&looked->view);
     oneib_session_end(&looked->session);
 }

@@ -5,6 +5,7 @@
 
 #include "oneib/json.h"
 #include "oneib/open.h"
+#include "sync/heard.h"
 #include "sync/sync.h"
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,7 +19,10 @@ enum oneib_look_fabric {
 struct oneib_looked {
     struct oneib_session session; /* still open */
     struct oneib_view view;
-    struct oneib_findings findings; /* all of the view's, worst first */
+    struct oneib_findings
+        findings;             /* all of the view's, and of oneibd's about nodes, worst first */
+    struct oneib_heard heard; /* what nodes have said */
+    struct oneib_error heard_error; /* why that is not known; code NONE: it is */
 };
 
 /*

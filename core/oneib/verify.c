@@ -27,16 +27,25 @@ static int print_text(const struct comparison *comparison, struct oneib_error *e
     }
     oneib_text_append(&text, "\n");
     oneib_print_findings(comparison->run, &comparison->looked->findings);
+    if (comparison->looked->heard_error.code)
+        oneib_print_note("only ports were verified: %s", comparison->looked->heard_error.text);
     return oneib_write_out(&text, err);
+}
+
+/* null: not known. */
+static json_t *nodes_json(const struct oneib_looked *looked)
+{
+    return looked->heard_error.code ? json_null() : json_integer((json_int_t)looked->heard.count);
 }
 
 static int print_json(const struct comparison *comparison, struct oneib_error *err)
 {
     return oneib_json_write(
-        json_pack("{s:b, s:I, s:I, s:o, s:o}", "in_force",
+        json_pack("{s:b, s:I, s:I, s:o, s:o, s:o}", "in_force",
                   (int)!oneib_deviates(comparison->looked, &comparison->verification), "mads_sent",
                   (json_int_t)oneib_fabric_mads_sent(comparison->looked->session.fabric), "held",
-                  (json_int_t)comparison->looked->view.held, "verification",
+                  (json_int_t)comparison->looked->view.held, "nodes",
+                  nodes_json(comparison->looked), "verification",
                   oneib_verification_json(&comparison->places, &comparison->verification),
                   "findings", oneib_json_findings(&comparison->looked->findings)),
         err);
@@ -97,9 +106,10 @@ const struct oneib_verb oneib_verb_verify = {
     .summary = "every port of the fabric against what OpenNebula wants",
     .help = "usage: oneib verify [--json]\n"
             "\n"
-            "Reads the P_Key table of every port and compares it with the desired partitions.\n"
-            "Writes nothing. Exits 1 when a port deviates, removals are held, or a finding is\n"
-            "a violation.\n"
+            "Reads the P_Key table of every port and compares it with the desired partitions,\n"
+            "and asks oneibd, where it runs, what nodes report: a virtual function that is open\n"
+            "and not granted is a violation. Writes nothing. Exits 1 when a port deviates,\n"
+            "removals are held, or a finding is a violation.\n"
             "\n"
             "example:\n"
             "  $ oneib verify && echo isolated\n",

@@ -299,7 +299,8 @@ static double longest_sleep(const struct oneib_daemon *daemon)
     double longest = may_become_master(daemon) ? STANDBY_SLEEP_MS : LONGEST_SLEEP_MS;
     const double now = oneib_now_ms();
     const double wait = oneib_echo_wait(&daemon->echo, now, oneib_pace_wait(&daemon->pace, now));
-    return oneib_daemon_grants_wait(daemon, wait < longest ? wait : longest);
+    return oneib_daemon_heard_wait(
+        daemon, oneib_daemon_grants_wait(daemon, wait < longest ? wait : longest));
 }
 
 static void await_stream(struct oneib_daemon *daemon)
@@ -404,6 +405,7 @@ static int step(struct oneib_daemon *daemon, struct oneib_error *err)
             oneib_daemon_watch_sm(daemon);
         return 0;
     }
+    oneib_daemon_write_heard(daemon);
     if (daemon->hosts_wait)
         tell_hosts_that_wait(daemon);
     else

@@ -85,6 +85,8 @@ struct oneib_daemon {
     size_t strays_said;
     struct oneib_view_age view_age; /* of what lists are made of */
     double granted_ms;              /* when grants were computed last */
+    bool heard_is_due;              /* what nodes have said is to be written down, */
+    double heard_after_ms;          /* not before */
     size_t cut_off;                 /* hosts that were named as cut off then */
     bool gated;     /* view.desired.table lacks, or still has, what waits for nodes */
     bool has_heard; /* nodes have had time to report since the start */
@@ -148,6 +150,11 @@ void oneib_daemon_tell_role(struct oneib_daemon *daemon);
 int oneib_daemon_grant(struct oneib_daemon *daemon, struct oneib_error *err);
 /* Its service was not heard for a minute. */
 bool oneib_daemon_is_cut_off(const struct oneib_daemon *daemon, uint32_t host_id);
+
+/* heard.c: writes down what nodes have said (sync/heard.h), where that is due and it is time;
+ * milliseconds until it is. */
+void oneib_daemon_write_heard(struct oneib_daemon *daemon);
+double oneib_daemon_heard_wait(const struct oneib_daemon *daemon, double otherwise);
 
 /* hosts.c: IB_VFS_FREE and IB_SWITCH, computed, and written where this instance is the writer.
  * Stops when an event comes: the rest is written next time. */

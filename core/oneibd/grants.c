@@ -659,6 +659,7 @@ int oneib_daemon_grant(struct oneib_daemon *daemon, struct oneib_error *err)
     oneib_daemon_tell_role(daemon);
     await_first_reports(daemon);
     daemon->granted_ms = oneib_now_ms();
+    daemon->heard_is_due = true;
     int status = note_cut_off(daemon, err);
     if (status == 0)
         status = grant_and_gate(daemon, &grants, err);

@@ -11,8 +11,7 @@
 
 #define LOCK_FLAGS (O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
 
-/* ".NAME.SUFFIX" beside the partitions file. */
-static char *path_beside(const char *partitions, const char *suffix)
+char *oneib_path_beside(const char *partitions, const char *suffix)
 {
     const char *slash = strrchr(partitions, '/');
     const char *name = slash ? slash + 1 : partitions;
@@ -113,7 +112,7 @@ static int take_at_once(int fd, const char *path, const char *partitions, struct
 
 int oneib_sync_lock(const char *partitions, uint32_t timeout_ms, int *lock, struct oneib_error *err)
 {
-    oneib_autofree char *path = path_beside(partitions, "lock");
+    oneib_autofree char *path = oneib_path_beside(partitions, "lock");
     if (!path)
         return oneib_fail_memory(err);
     oneib_autoclose int fd = -1;
@@ -126,7 +125,7 @@ int oneib_sync_lock(const char *partitions, uint32_t timeout_ms, int *lock, stru
 
 int oneib_daemon_lock(const char *partitions, int *lock, struct oneib_error *err)
 {
-    oneib_autofree char *path = path_beside(partitions, "daemon");
+    oneib_autofree char *path = oneib_path_beside(partitions, "daemon");
     if (!path)
         return oneib_fail_memory(err);
     oneib_autoclose int fd = -1;
@@ -163,7 +162,7 @@ static int call(int fd, const char *path, pid_t holder, int *process, struct one
 
 int oneib_daemon_call(const char *partitions, int *process, struct oneib_error *err)
 {
-    oneib_autofree char *path = path_beside(partitions, "daemon");
+    oneib_autofree char *path = oneib_path_beside(partitions, "daemon");
     *process = 0;
     if (!path)
         return oneib_fail_memory(err);
@@ -174,6 +173,19 @@ int oneib_daemon_call(const char *partitions, int *process, struct oneib_error *
         return oneib_fail_errno(err, errno, "opening the lock %s", path);
     const pid_t holder = holder_of(fd);
     return holder == 0 ? 0 : call(fd, path, holder, process, err);
+}
+
+int oneib_daemon_find(const char *partitions, int *process, struct oneib_error *err)
+{
+    oneib_autofree char *path = oneib_path_beside(partitions, "daemon");
+    *process = 0;
+    if (!path)
+        return oneib_fail_memory(err);
+    oneib_autoclose int fd = open(path, LOCK_FLAGS);
+    if (fd < 0)
+        return errno == ENOENT ? 0 : oneib_fail_errno(err, errno, "opening the lock %s", path);
+    *process = holder_of(fd);
+    return 0;
 }
 
 void oneib_sync_unlock(int lock)

@@ -30,10 +30,16 @@ void oneib_sync_unlock(int lock);
  */
 int oneib_daemon_lock(const char *partitions, int *lock, struct oneib_error *err);
 
+/* Which process has that lock; 0: none. */
+int oneib_daemon_find(const char *partitions, int *process, struct oneib_error *err);
 /*
  * Makes the daemon that has that lock read everything again (SIGHUP). *process is it, 0: there is
  * none. Not for the daemon itself.
  */
 int oneib_daemon_call(const char *partitions, int *process, struct oneib_error *err);
+
+/* ".NAME.SUFFIX" beside the partitions file, where what belongs to it is kept. To be freed; NULL:
+ * no memory. */
+char *oneib_path_beside(const char *partitions, const char *suffix);
 
 #endif

@@ -537,6 +537,54 @@ static void a_forged_nic_is_granted_nothing(void **state)
 
 /* ---- what should not be -------------------------------------------------------------------- */
 
+/* Reports go on until `oneib verify` ends so and names it. */
+static void await_verified(int status, const char *code)
+{
+    struct lab_output output;
+    const char *words[] = {"verify", NULL};
+    for (unsigned waited = 0;; waited += 1000) {
+        report();
+        MUST(lab_oneib(scene(), words, SCENE_TIMEOUT_MS, &output, &err));
+        const bool is_so = output.status == status && strstr(output.error, code);
+        if (!is_so && waited >= DAEMON_PATIENCE_MS)
+            fail_msg("verify ended with %d: %s%s", output.status, output.out, output.error);
+        lab_output_clear(&output);
+        if (is_so)
+            return;
+        lab_sleep_ms(1000);
+    }
+}
+
+/* A node that is broken, or lies: it follows the list, and has the VF open all the same. */
+static void what_a_node_has_open_without_a_grant_is_a_violation(void **state)
+{
+    (void)state;
+    scene();
+    const uint32_t vm = raise_open_vm();
+    must_not_say(ONEIB(0, "verify")->error, "only ports");
+    scene_end_vm(vm);
+    await_list(vm, false, true);
+    await_verified(1, "vf-not-granted");
+    json_t *host = json_array_get(json_field(ONEIB_JSON(0, "hosts"), "hosts"), HOST);
+    assert_string_equal(json_string_value(json_field(host, "node")), "follows");
+    json_t *vf = json_array_get(json_field(host, "vfs"), 0);
+    assert_int_equal(json_integer_value(json_field(vf, "vm")), vm);
+    assert_string_equal(json_string_value(json_field(vf, "stage")), "open");
+    must_say(ONEIB(0, "hosts")->out, "follows");
+}
+
+static void without_a_daemon_verify_says_that_it_knows_of_ports_alone(void **state)
+{
+    (void)state;
+    scene();
+    daemon_start_with(NULL, DAEMON_QUICK, NULL);
+    daemon_end();
+    must_say(ONEIB(0, "verify")->error, "only ports were verified");
+    json_t *host = json_array_get(json_field(ONEIB_JSON(0, "hosts"), "hosts"), HOST);
+    assert_true(json_is_null(json_field(host, "node")));
+    assert_true(json_is_null(json_field(host, "vfs")));
+}
+
 /* The VM was deleted in OpenNebula while its domain goes on: `onevm recover --delete`. */
 static void a_zombie_is_named_and_has_its_vf(void **state)
 {
@@ -557,6 +605,7 @@ static void a_zombie_is_named_and_has_its_vf(void **state)
         lab_sleep_ms(1000);
     }
     await_said("runs with VF 0000:81:01.0, and OpenNebula has no such VM there");
+    await_verified(0, "vf-zombie");
     played.record_count = 0;
     report();
     await_host_attribute(HOST, "IB_VFS_FREE", "64");
@@ -607,6 +656,8 @@ int main(void)
         test(a_lost_ledger_is_not_made_for_an_entry),
         test(life_is_answered_while_oned_hangs),
         test(a_forged_nic_is_granted_nothing),
+        test(what_a_node_has_open_without_a_grant_is_a_violation),
+        test(without_a_daemon_verify_says_that_it_knows_of_ports_alone),
         test(a_zombie_is_named_and_has_its_vf),
         test(of_two_hosts_with_one_key_neither_is_heard),
     };

@@ -12,6 +12,8 @@
  *
  * Replay: ONEIB_WALK_SEED=N (printed at start); ONEIB_WALK_STEPS=N walks further or shorter.
  */
+#include "base/cleanup.h"
+#include "lab_internal.h"
 #include "lab_node.h"
 #include "vf_watch.h"
 #include "walk.h"
@@ -61,6 +63,8 @@ static unsigned keys[NETWORKS];
 static struct vm vms[VMS];
 static struct vf_watch *watch;
 static char action[160];
+static char actions[12][sizeof action]; /* the last ones, by number of the step */
+static unsigned steps_done;
 
 #define ok(expression)                                                                             \
     do {                                                                                           \
@@ -146,6 +150,29 @@ static void judge_host(size_t host, char *wrong, size_t size)
     }
 }
 
+static void print_end(const char *log)
+{
+    oneib_autofree char *end = lab_log_end(lab, log);
+    print_error("---- %s ends with:\n%s\n", log, end ? end : "");
+}
+
+static void print_steps(void)
+{
+    const unsigned kept = sizeof actions / sizeof *actions;
+    for (unsigned i = steps_done < kept ? 0 : steps_done - kept; i < steps_done; i++)
+        print_error("%u: %s\n", i, actions[i % kept]);
+}
+
+static void print_logs(size_t host)
+{
+    char name[64];
+    print_steps();
+    snprintf(name, sizeof name, "node-%s.log", strrchr(lab_node_root(lab, host), '/') + 1);
+    print_end("opensm.log");
+    print_end("oneibd.log");
+    print_end(name);
+}
+
 static void nothing_may_have_been_wrong(void)
 {
     char wrong[256];
@@ -175,8 +202,10 @@ static void every_vf_must_be_right(void)
     ledger_must_be_right();
     for (size_t host = 0; host < HOSTS; host++)
         for (unsigned waited = 0; judge_host(host, wrong, sizeof wrong), *wrong; waited += 5) {
-            if (waited > SETTLE_MS)
+            if (waited > SETTLE_MS) {
+                print_logs(host);
                 fail_msg("after \"%s\": %s", action, wrong);
+            }
             lab_sleep_ms(5);
         }
     nothing_may_have_been_wrong();
@@ -494,6 +523,8 @@ static void every_vf_is_as_it_should_be_after_every_step(void **state)
     raise_all();
     for (unsigned i = 0; i < steps; i++) {
         step();
+        snprintf(actions[i % (sizeof actions / sizeof *actions)], sizeof action, "%s", action);
+        steps_done = i + 1;
         every_vf_must_be_right();
     }
     uint64_t looks, open;

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * What the services of nodes have told the daemon of this partitions file: ".NAME.nodes" beside it,
+ * a JSON document, which oneibd writes and oneib reads. It counts for as long as the daemon lives
+ * that wrote it. For people: nothing is granted, given or taken by it.
+ */
+#ifndef ONEIB_SYNC_HEARD_H
+#define ONEIB_SYNC_HEARD_H
+
+#include "base/error.h"
+#include "model/finding.h"
+#include "model/grants.h"
+#include "model/vf_record.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct oneib_heard_node {
+    uint32_t host_id;
+    enum oneib_node_state state;
+    struct oneib_vf_record *records; /* what it reported last; since: 0 */
+    size_t record_count;
+};
+
+struct oneib_heard {
+    struct oneib_heard_node *nodes; /* owned, with their records; by host id */
+    size_t count;
+    struct oneib_findings findings; /* the daemon's about nodes; their codes are in `codes` */
+    char **codes;                   /* owned */
+    size_t code_count;
+};
+
+/* findings: those that are the daemon's. Mode 0640, replaced at once. */
+int oneib_heard_write(const char *partitions, const struct oneib_node_view *nodes,
+                      size_t node_count, const struct oneib_findings *findings,
+                      struct oneib_error *err);
+/*
+ * *heard is zeroed first. NOT_FOUND: no daemon keeps these partitions, or it has written nothing
+ * yet; other errors: the file cannot be read, or is damaged. On failure *heard is empty. Whoever
+ * has copied findings clears the copies first.
+ */
+int oneib_heard_read(const char *partitions, struct oneib_heard *heard, struct oneib_error *err);
+const struct oneib_heard_node *oneib_heard_host(const struct oneib_heard *heard,
+                                                uint32_t host_id); /* NULL: none */
+void oneib_heard_clear(struct oneib_heard *heard);
+
+/* "unheard", "follows", "awaited", "silent". */
+const char *oneib_node_state_name(enum oneib_node_state state);
+
+#endif
