@@ -106,10 +106,10 @@ const struct oneib_verb oneib_verb_verify = {
     .summary = "every port of the fabric against what OpenNebula wants",
     .help = "usage: oneib verify [--json]\n"
             "\n"
-            "Reads the P_Key table of every port and compares it with the desired partitions,\n"
-            "and asks oneibd, where it runs, what nodes report: a virtual function that is open\n"
-            "and not granted is a violation. Writes nothing. Exits 1 when a port deviates,\n"
-            "removals are held, or a finding is a violation.\n"
+            "Reads the P_Key table of every port and compares it with the desired partitions.\n"
+            "What nodes report it has from oneibd, where that runs: a virtual function that is\n"
+            "open and not granted is a violation. Writes nothing. Exits 1 when a port\n"
+            "deviates, removals are held, or a finding is a violation.\n"
             "\n"
             "example:\n"
             "  $ oneib verify && echo isolated\n",
