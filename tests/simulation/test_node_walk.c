@@ -153,7 +153,7 @@ static void judge_host(size_t host, char *wrong, size_t size)
 static void print_end(const char *log)
 {
     oneib_autofree char *end = lab_log_end(lab, log);
-    print_error("---- %s ends with:\n%s\n", log, end ? end : "");
+    fprintf(stderr, "---- %s\n", end ? end : log);
 }
 
 static void print_steps(void)
@@ -224,10 +224,13 @@ static struct vm *some_vm(void)
     return vm->runs ? vm : NULL;
 }
 
-/* What its owner wrote into it makes no well-formed document always, for OpenNebula neither. */
+/* What its owner wrote into it makes no well-formed document always, for OpenNebula neither. No
+ * event tells of what owners write: oneibd reads everything again. */
 static void heal(struct vm *vm)
 {
     ok(lab_vm_write(lab, vm->id, "well", &err));
+    if (lab_oneibd_pid(lab, LAB_DAEMON.name) > 0)
+        ok(lab_oneibd_signal(lab, LAB_DAEMON.name, SIGHUP, &err));
     vm->is_forged = false;
 }
 
