@@ -20,6 +20,7 @@ struct subject {
     const struct oneib_cluster *cluster;
     const struct oneib_network *network; /* NULL when it is gone */
     const struct oneib_findings *findings;
+    const struct oneib_heard *heard;
     struct oneib_places places;
     struct oneib_states states;
 };
@@ -111,6 +112,18 @@ static struct place place_of(const struct subject *subject, size_t index)
     return place;
 }
 
+/* What its host's node has for it; NULL: nothing, or nobody has heard that node. */
+static const struct oneib_vf_record *vf_of(const struct subject *subject,
+                                           const struct oneib_attachment *attachment)
+{
+    const struct oneib_heard_node *node = oneib_heard_host(subject->heard, attachment->host_id);
+    for (size_t i = 0; node && i < node->record_count; i++)
+        if (node->records[i].vm_id == attachment->vm_id &&
+            node->records[i].nic_id == attachment->nic_id)
+            return &node->records[i];
+    return NULL;
+}
+
 /* A reservation that shares its parent's partition may be limited where the parent is not. */
 static const char *membership_of(const struct subject *subject, const struct place *place)
 {
@@ -178,6 +191,15 @@ static void add_standing_cell(struct oneib_table *table, const struct place *pla
         oneib_table_cell(table, ONEIB_BAD, "no: %s", oneib_standing_name(place->standing));
 }
 
+static void add_vf_cell(struct oneib_table *table, const struct oneib_vf_record *vf)
+{
+    if (vf)
+        oneib_table_cell(table, vf->stage == ONEIB_VF_OPEN ? ONEIB_GOOD : ONEIB_CHANGED, "%s",
+                         oneib_vf_stage_name(vf->stage));
+    else
+        oneib_table_cell(table, ONEIB_FAINT, "-");
+}
+
 static void add_attachment(struct oneib_table *table, const struct subject *subject, size_t index)
 {
     const struct place place = place_of(subject, index);
@@ -197,12 +219,13 @@ static void add_attachment(struct oneib_table *table, const struct subject *subj
     oneib_table_cell(table, ONEIB_PLAIN, "%s", address);
     oneib_table_cell(table, ONEIB_PLAIN, "%s", membership_of(subject, &place));
     add_standing_cell(table, &place);
+    add_vf_cell(table, vf_of(subject, attachment));
 }
 
 static void append_attachments(const struct subject *subject, struct oneib_text *text)
 {
-    static const char *const titles[] = {"VM",   "NIC", "STATE",      "HOST",
-                                         "PORT", "IP",  "MEMBERSHIP", "IN FORCE"};
+    static const char *const titles[] = {"VM", "NIC",        "STATE",    "HOST", "PORT",
+                                         "IP", "MEMBERSHIP", "IN FORCE", "VF"};
     struct oneib_table table = {.columns = sizeof titles / sizeof *titles,
                                 .right = 1u << 0 | 1u << 1};
     for (size_t i = 0; i < table.columns; i++)
@@ -360,6 +383,17 @@ static json_t *port_guid_json(oneib_guid guid)
     return guid ? oneib_json_guid(guid) : json_null();
 }
 
+/* null: its node reports none, or is not heard. */
+static json_t *vf_json(const struct oneib_vf_record *vf)
+{
+    char pci[ONEIB_PCI_TEXT_SIZE];
+    if (!vf)
+        return json_null();
+    oneib_pci_format(&vf->vf, pci);
+    return json_pack("{s:s, s:s, s:o}", "vf", pci, "stage", oneib_vf_stage_name(vf->stage), "pkey",
+                     oneib_json_key(vf->pkey));
+}
+
 static json_t *attachment_json(const struct subject *subject, size_t index)
 {
     const struct oneib_cloud *cloud = &subject->view->cloud;
@@ -372,7 +406,8 @@ static json_t *attachment_json(const struct subject *subject, size_t index)
 
     append_state_name(attachment, &state);
     return json_pack(
-        "{s:I, s:i, s:I, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:s, s:o, s:o, s:o}",
+        "{s:I, s:i, s:I, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:s, s:o, s:o, s:o, "
+        "s:o}",
         "vm", (json_int_t)attachment->vm_id, "nic", (int)attachment->nic_id, "network",
         (json_int_t)attachment->network_id, "state", oneib_json_text(state.data), "presence",
         oneib_presence_name(attachment->presence), "host",
@@ -386,7 +421,8 @@ static json_t *attachment_json(const struct subject *subject, size_t index)
         "ip", oneib_json_ipv4(attachment->ipv4), "membership", membership_of(subject, &place),
         "verdict", oneib_verdict_name(place.verdict), "in_force", in_force_json(&place), "standing",
         oneib_json_text(place.standing_known ? oneib_standing_name(place.standing) : NULL),
-        "reason", oneib_json_text(what_is_wrong(&place)));
+        "reason", oneib_json_text(what_is_wrong(&place)), "vf",
+        vf_json(vf_of(subject, attachment)));
 }
 
 /* rules: whose attributes count; NULL: nobody's. */
@@ -441,6 +477,7 @@ static int print(const struct oneib_run *run, const struct oneib_looked *looked,
         .cluster = cluster,
         .network = oneib_cloud_network(&looked->view.cloud, cluster->network_id),
         .findings = &looked->findings,
+        .heard = &looked->heard,
     };
     if (oneib_places_make(&looked->view, looked->session.config.site, &subject.places, err) < 0)
         return -1;
@@ -501,8 +538,8 @@ const struct oneib_verb oneib_verb_show = {
     .help = "usage: oneib show ID|NAME [--no-fabric] [--json]\n"
             "\n"
             "The virtual network, by its id or its name; a number is an id. IN FORCE says of\n"
-            "each VM whether its port holds the key, or why not. Only findings about this\n"
-            "cluster are shown.\n"
+            "each VM whether its port holds the key, or why not; VF what its host's node\n"
+            "reports. Only findings about this cluster are shown.\n"
             "\n"
             "  --no-fabric  do not ask the fabric\n"
             "\n"

@@ -9,9 +9,7 @@
  * signal. oneibd: the VM was made before, in PENDING; the time begins when the message that it is
  * in PROLOG (or gone) arrives at this program's own subscription.
  */
-#include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/file.h"
 #include "base/number.h"
 #include "bench_tools.h"
 #include <inttypes.h>
@@ -27,7 +25,6 @@
 #define SAMPLES ((size_t)2 * BLOCKS * ROUNDS)
 #define GOAL 1.25
 #define KEY 257
-#define QUIET_MS 300
 #define SYNC_TIMEOUT_MS 120000
 #define PLAYED 480 /* played-hosts/main.c: to a host that is silent nothing is added */
 
@@ -45,48 +42,6 @@ static size_t host_of(const struct bench *bench, size_t sample)
 {
     const size_t hosts = lab_host_count(bench->lab);
     return 1 + 2 * (sample / 2 * 37 % ((hosts < PLAYED ? hosts : PLAYED) / 2));
-}
-
-/* --- opensm alone --------------------------------------------------------------------------- */
-
-static int time_opensm(struct bench *bench, oneib_guid guid, const char *data, size_t length,
-                       bool present, double *ms, struct oneib_error *err)
-{
-    const char *path = lab_partitions(bench->lab, err);
-    const pid_t pid = lab_opensm_pid(bench->lab, LAB_SM.name);
-    if (!path || oneib_file_replace(path, data, length, 0644, NULL, NULL, err) < 0)
-        return -1;
-    bench_await_rest(bench->lab, QUIET_MS);
-    const double start = oneib_now_ms();
-    kill(pid, SIGHUP);
-    if (bench_observer_await(&bench->observer, guid, KEY, present, ms, err) < 0)
-        return -1;
-    *ms -= start;
-    return 0;
-}
-
-/* Adds a port to the file's last partition and takes it out again. */
-static int opensm_round(struct bench *bench, size_t sample, struct oneib_error *err)
-{
-    const char *path = lab_partitions(bench->lab, err);
-    oneib_autofree char *before = NULL;
-    size_t length;
-    if (!path || oneib_file_read(path, (size_t)1 << 24, &before, &length, err) < 0)
-        return -1;
-    const char *end = strrchr(before, ';');
-    if (!end)
-        return oneib_fail(err, ONEIB_ERROR_INPUT, "no partition in the file");
-
-    const oneib_guid guid = lab_host_port_guid(bench->lab, host_of(bench, sample));
-    oneib_autofree char *after = NULL;
-    const int size = asprintf(&after, "%.*s,\n  0x%016" PRIx64 "=full%s", (int)(end - before),
-                              before, guid, end);
-    if (size < 0)
-        return oneib_fail_memory(err);
-    double *ms = &bench->opensm[sample];
-    if (time_opensm(bench, guid, after, (size_t)size, true, &ms[0], err) < 0)
-        return -1;
-    return time_opensm(bench, guid, before, length, false, &ms[1], err);
 }
 
 /* --- oneibd --------------------------------------------------------------------------------- */
@@ -108,7 +63,7 @@ static int time_change(struct bench *bench, uint32_t vm, unsigned message, size_
 static int add(struct bench *bench, uint32_t vm, size_t sample, struct oneib_error *err)
 {
     const uint32_t host = (uint32_t)host_of(bench, sample);
-    bench_await_rest(bench->lab, QUIET_MS);
+    bench_await_rest(bench->lab, BENCH_QUIET_MS);
     bench_listener_forget(bench->listener);
     if (lab_vm_deploy(bench->lab, vm, host, err) < 0 || time_change(bench, vm, 2, sample, err) < 0)
         return -1;
@@ -117,7 +72,7 @@ static int add(struct bench *bench, uint32_t vm, size_t sample, struct oneib_err
 
 static int take_out(struct bench *bench, uint32_t vm, size_t sample, struct oneib_error *err)
 {
-    bench_await_rest(bench->lab, QUIET_MS);
+    bench_await_rest(bench->lab, BENCH_QUIET_MS);
     bench_listener_forget(bench->listener);
     if (lab_vm_delete(bench->lab, vm, err) < 0)
         return -1;
@@ -150,7 +105,8 @@ static int note_own_figure(struct bench *bench, struct oneib_error *err)
 static int block_of_opensm(struct bench *bench, struct oneib_error *err)
 {
     for (size_t i = 0; i < ROUNDS; i++)
-        if (opensm_round(bench, bench->samples + 2 * i, err) < 0)
+        if (bench_opensm_round(bench->lab, &bench->observer, host_of(bench, bench->samples + 2 * i),
+                               KEY, &bench->opensm[bench->samples + 2 * i], err) < 0)
             return -1;
     return 0;
 }
@@ -162,7 +118,7 @@ static int block_of_oneibd(struct bench *bench, struct oneib_error *err)
     for (size_t i = 0; i < ROUNDS; i++)
         if (oneibd_round(bench, bench->samples + 2 * i, err) < 0)
             return -1;
-    bench_await_rest(bench->lab, QUIET_MS);
+    bench_await_rest(bench->lab, BENCH_QUIET_MS);
     if (note_own_figure(bench, err) < 0)
         return -1;
     return lab_oneibd_stop(bench->lab, LAB_DAEMON.name, SIGTERM, err);

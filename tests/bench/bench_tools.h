@@ -42,6 +42,13 @@ int bench_observer_await(struct bench_observer *observer, oneib_guid port, oneib
 int bench_observer_read_all(struct bench_observer *observer, struct oneib_error *err);
 bool bench_observer_holds(const struct bench_observer *observer, oneib_guid port, oneib_pkey key);
 
+#define BENCH_QUIET_MS 300 /* before anything is timed */
+
+/* opensm alone, while no daemon runs: adds a host's port to the file's last partition, whose key
+ * that is, and takes it out again; each time from just before SIGHUP to the changed table. */
+int bench_opensm_round(struct lab *lab, struct bench_observer *observer, size_t host,
+                       oneib_pkey key, double ms[2], struct oneib_error *err);
+
 /* A subscription of the bench's own, in a thread: when which VM's messages arrived. */
 struct bench_listener;
 struct bench_listener *bench_listener_open(const char *endpoint, struct oneib_error *err);

@@ -555,6 +555,22 @@ static void await_verified(int status, const char *code)
     }
 }
 
+/* Of the one VM of red's, its VF's stage as `oneib show` has it. */
+static void await_shown(const char *stage)
+{
+    for (unsigned waited = 0;; waited += 500) {
+        json_t *attachments = json_field(ONEIB_JSON(0, "show", "red"), "attachments");
+        json_t *vf = json_object_get(json_array_get(attachments, 0), "vf");
+        const char *said = json_string_value(json_object_get(vf, "stage"));
+        if (said && strcmp(said, stage) == 0)
+            return;
+        if (waited >= DAEMON_PATIENCE_MS)
+            fail_msg("its VF is shown as %s", said ? said : "none");
+        report();
+        lab_sleep_ms(500);
+    }
+}
+
 /* A node that is broken, or lies: it follows the list, and has the VF open all the same. */
 static void what_a_node_has_open_without_a_grant_is_a_violation(void **state)
 {
@@ -562,6 +578,7 @@ static void what_a_node_has_open_without_a_grant_is_a_violation(void **state)
     scene();
     const uint32_t vm = raise_open_vm();
     must_not_say(ONEIB(0, "verify")->error, "only ports");
+    await_shown("open");
     scene_end_vm(vm);
     await_list(vm, false, true);
     await_verified(1, "vf-not-granted");
