@@ -95,6 +95,7 @@ static void close_everything(struct oneib_daemon *daemon)
     oneib_post_close(daemon->post);
     oneib_nodes_clear(&daemon->nodes);
     oneib_identities_clear(&daemon->identities);
+    oneib_ledger_clear(&daemon->pins);
     oneib_host_keys_clear(&daemon->host_keys);
     oneib_findings_clear(&daemon->grant_findings);
     oneib_strays_clear(&daemon->strays);
@@ -167,6 +168,8 @@ static void move_what_stays(struct oneib_daemon *from, struct oneib_daemon *to)
         from->nodes = (struct oneib_nodes){0};
         from->identities = (struct oneib_identities){0};
     }
+    to->pins = from->pins;
+    from->pins = (struct oneib_ledger){0};
     to->host_keys = from->host_keys;
     from->host_keys = (struct oneib_host_keys){0};
     if (from->events) {

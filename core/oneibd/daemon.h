@@ -79,6 +79,7 @@ struct oneib_daemon {
     bool settled;   /* what was computed last is in force, as far as opensm can bring it there */
     struct oneib_nodes nodes;           /* what they have said and were sent */
     struct oneib_identities identities; /* whom the post hears */
+    struct oneib_ledger pins;           /* what the ledger said when it could be read last */
     struct oneib_host_keys host_keys;   /* what IB_KEYS is to say */
     struct oneib_findings grant_findings;
     struct oneib_strays strays; /* of what nodes report */

@@ -204,11 +204,26 @@ static void pin(struct oneib_daemon *daemon, struct oneib_identities *identities
     oneib_ledger_clear(&next);
 }
 
+/* While the ledger is lost hosts are known as they were: whoever damages it pins nobody anew. */
+static int remember_pins(struct oneib_daemon *daemon, struct oneib_error *err)
+{
+    const struct oneib_ledger *now = &daemon->view.kept.ledger;
+    struct oneib_ledger pins;
+    if (daemon->view.ledger_lost || oneib_ledger_equal(now, &daemon->pins))
+        return 0;
+    if (oneib_ledger_copy(now, &pins, err) < 0)
+        return -1;
+    oneib_ledger_clear(&daemon->pins);
+    daemon->pins = pins;
+    return 0;
+}
+
 static int believe(struct oneib_daemon *daemon, struct oneib_error *err)
 {
     struct oneib_identities identities;
-    if (oneib_identities_find(&daemon->view.cloud, oneib_view_ledger(&daemon->view), &identities,
-                              &daemon->grant_findings, err) < 0)
+    if (remember_pins(daemon, err) < 0 ||
+        oneib_identities_find(&daemon->view.cloud, &daemon->pins, daemon->view.ledger_lost,
+                              &identities, &daemon->grant_findings, err) < 0)
         return -1;
     int status = 0;
     pin(daemon, &identities);

@@ -10,7 +10,7 @@
 enum claim_kind {
     PINNED,    /* the ledger */
     FRESH,     /* its probe, and the ledger has none of it */
-    WORTHLESS, /* its probe, and the ledger has another one of it */
+    WORTHLESS, /* its probe, and the ledger has another one of it, or is lost */
 };
 
 struct claim {
@@ -38,7 +38,7 @@ static int compare_claims(const void *left, const void *right)
 
 static const struct oneib_ledger_host *pinned(const struct oneib_ledger *ledger, uint32_t host_id)
 {
-    return ledger ? oneib_ledger_host(ledger, host_id) : NULL;
+    return oneib_ledger_host(ledger, host_id);
 }
 
 static int note_changed_key(const struct oneib_host *host, struct oneib_findings *findings,
@@ -53,11 +53,11 @@ static int note_changed_key(const struct oneib_host *host, struct oneib_findings
 }
 
 static int add_claims(const struct oneib_host *host, const struct oneib_ledger *ledger,
-                      struct claims *claims, struct oneib_findings *findings,
+                      bool is_lost, struct claims *claims, struct oneib_findings *findings,
                       struct oneib_error *err)
 {
     const struct oneib_ledger_host *pin = pinned(ledger, host->id);
-    struct claim said = {.host_id = host->id, .kind = pin ? WORTHLESS : FRESH};
+    struct claim said = {.host_id = host->id, .kind = pin || is_lost ? WORTHLESS : FRESH};
     const bool says = host->node_key[0] && oneib_key_parse(host->node_key, said.key);
     if (pin) {
         struct claim *claim = &claims->items[claims->count++];
@@ -160,8 +160,8 @@ static int compare_hosts(const void *left, const void *right)
 }
 
 int oneib_identities_find(const struct oneib_cloud *cloud, const struct oneib_ledger *ledger,
-                          struct oneib_identities *identities, struct oneib_findings *findings,
-                          struct oneib_error *err)
+                          bool is_lost, struct oneib_identities *identities,
+                          struct oneib_findings *findings, struct oneib_error *err)
 {
     struct claims claims = {.items = calloc(2 * cloud->host_count + 1, sizeof *claims.items)};
     *identities = (struct oneib_identities){0};
@@ -170,7 +170,7 @@ int oneib_identities_find(const struct oneib_cloud *cloud, const struct oneib_le
     int status = oneib_reserve(&identities->items, &identities->capacity, cloud->host_count + 1,
                                sizeof *identities->items, err);
     for (size_t i = 0; status == 0 && i < cloud->host_count; i++)
-        status = add_claims(&cloud->hosts[i], ledger, &claims, findings, err);
+        status = add_claims(&cloud->hosts[i], ledger, is_lost, &claims, findings, err);
     qsort(claims.items, claims.count, sizeof *claims.items, compare_claims);
     if (status == 0)
         status = judge(cloud, &claims, identities, findings, err);

@@ -476,8 +476,6 @@ static void a_lost_ledger_is_not_made_for_an_entry(void **state)
     assert_int_equal(kept.state, ONEIB_LEDGER_ABSENT);
 }
 
-/* ---- signs of life ------------------------------------------------------------------------- */
-
 /* Milliseconds until the answer. */
 static double challenge(uint8_t number)
 {
@@ -492,6 +490,27 @@ static double challenge(uint8_t number)
     while (played.message.kind != ONEIB_GRANTS_LIFE || played.message.life.nonce[0] != number);
     return oneib_now_ms() - begun;
 }
+
+/* Whoever can damage the ledger, and forge what a probe reports, must not be heard as the host. */
+static void a_pinned_node_stays_the_one_while_the_ledger_is_lost(void **state)
+{
+    (void)state;
+    scene();
+    raise_open_vm();
+    struct oneib_kept_ledger kept = read_ledger();
+    MUST(lab_document_delete(scene(), kept.document_id, &err));
+    oneib_kept_ledger_clear(&kept);
+    MUST(lab_host_monitor(
+        scene(), HOST,
+        "IB_NODE_KEY = \"00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff\"",
+        &err));
+    scene_network("blue", "258", NULL); /* is to be written down */
+    await_said("ledger-lost");
+    lab_sleep_ms(2500); /* two polls */
+    challenge(1);
+}
+
+/* ---- signs of life ------------------------------------------------------------------------- */
 
 static void life_is_answered_while_oned_hangs(void **state)
 {
@@ -671,6 +690,7 @@ int main(void)
         test(a_daemon_that_was_taken_out_enters_itself_beside_the_others),
         test(a_daemon_that_is_not_the_writer_waits_for_the_ledger),
         test(a_lost_ledger_is_not_made_for_an_entry),
+        test(a_pinned_node_stays_the_one_while_the_ledger_is_lost),
         test(life_is_answered_while_oned_hangs),
         test(a_forged_nic_is_granted_nothing),
         test(what_a_node_has_open_without_a_grant_is_a_violation),
