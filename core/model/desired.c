@@ -175,6 +175,15 @@ static int compare_partitions(const void *a, const void *b)
     return ((*left)->pkey > (*right)->pkey) - ((*left)->pkey < (*right)->pkey);
 }
 
+static int append_of_fragment(struct oneib_work *work, const struct oneib_partition *partition,
+                              struct oneib_error *err)
+{
+    bool waits;
+    if (oneib_fragment_must_wait(work, partition, &waits, err) < 0)
+        return -1;
+    return waits ? 0 : oneib_fragment_append(work, partition, err);
+}
+
 /* The fragment's partitions and the clusters' in one row, by key: no key is in both. */
 static int merge_partitions(struct oneib_work *work, const struct oneib_ipoib_limits *limits,
                             const struct oneib_partition **fragment, struct oneib_error *err)
@@ -185,7 +194,7 @@ static int merge_partitions(struct oneib_work *work, const struct oneib_ipoib_li
             line == work->line_count ||
             (next < work->fragment->count && fragment[next]->pkey < work->lines[line].pkey);
         if (fragment_first) {
-            if (oneib_fragment_append(work, fragment[next++], err) < 0)
+            if (append_of_fragment(work, fragment[next++], err) < 0)
                 return -1;
         } else if ((line = add_cluster_partition(work, limits, line, err)) == 0) {
             return -1;

@@ -157,7 +157,8 @@ struct oneib_desired {
     size_t unused_count, unused_capacity;
     oneib_pkey *idle; /* by key: keys that rest and that nobody can hold any more */
     size_t idle_count, idle_capacity;
-    size_t wishes_at_rest; /* operators' wishes for keys that rest: met when a host has answered */
+    size_t wishes_at_rest; /* operators' wishes for keys that a host may hold, the fragment's too:
+                              met when it has answered */
     struct oneib_sharer *sharers; /* by network id */
     size_t sharer_count, sharer_capacity;
     struct oneib_barred_key *barred; /* by port GUID, then key; each pair once */

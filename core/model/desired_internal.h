@@ -117,6 +117,10 @@ uint32_t oneib_fragment_keys_on(const struct oneib_work *work, oneib_guid guid);
 bool oneib_fragment_takes_index0(const struct oneib_work *work, oneib_guid guid);
 /* Appends a copy of the fragment's partition to the table, without the members that a claim bars.
  */
+/* *waits: the fragment's partition is not in force yet, and a host may hold its key still, as some
+ * network's: adds a finding. */
+int oneib_fragment_must_wait(struct oneib_work *work, const struct oneib_partition *partition,
+                             bool *waits, struct oneib_error *err);
 int oneib_fragment_append(struct oneib_work *work, const struct oneib_partition *partition,
                           struct oneib_error *err);
 

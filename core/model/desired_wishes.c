@@ -467,6 +467,48 @@ static int list_idle(struct oneib_work *work, struct oneib_error *err)
     return 0;
 }
 
+/* ---- the operator's fragment ----------------------------------------------------------------- */
+
+static bool is_fragments_in_force(const struct oneib_work *work, oneib_pkey pkey)
+{
+    uint32_t cluster;
+    for (size_t i = 0; work->in_force && i < work->in_force->count; i++)
+        if (work->in_force->items[i].pkey == pkey &&
+            !oneib_partition_cluster(&work->in_force->items[i], &cluster))
+            return true;
+    return false;
+}
+
+static const struct oneib_host *first_that_may_hold(const struct oneib_cloud *cloud,
+                                                    oneib_pkey pkey)
+{
+    for (size_t i = 0; i < cloud->host_count; i++)
+        if (oneib_host_may_hold(&cloud->hosts[i], pkey))
+            return &cloud->hosts[i];
+    return NULL;
+}
+
+/* A VF that is open at the key would be in the operator's partition. */
+int oneib_fragment_must_wait(struct oneib_work *work, const struct oneib_partition *partition,
+                             bool *waits, struct oneib_error *err)
+{
+    const struct oneib_host *holder = first_that_may_hold(work->cloud, partition->pkey);
+    *waits = holder && !is_fragments_in_force(work, partition->pkey);
+    if (!*waits)
+        return 0;
+    work->desired->wishes_at_rest++;
+    return oneib_findings_add(
+        work->findings, ONEIB_WARNING, "fragment-waits",
+        "wait until the host's oneib-node has reported; of one that is gone for good: oneib host "
+        "forget",
+        err,
+        "partition \"%.31s\" (0x%04x) of the fragment is not put into force yet: %s may hold that "
+        "P_Key still, as a network's",
+        partition->name, partition->pkey, oneib_name_host(work, holder->id).text);
+}
+
+/* ---- all of it ------------------------------------------------------------------------------- */
+
 static int plan(struct oneib_work *work, struct key_uses *uses, struct oneib_error *err)
 {
     fill_uses(work, uses);

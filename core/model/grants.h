@@ -127,7 +127,8 @@ struct oneib_gate {
  * has VFs (vfs_total): then nothing is added on any port of it;
  *  - limited to full is a taking and a giving: full comes when the node follows;
  *  - what stays never makes a port hold more than it has room for: additions wait then.
- * All else is as desired. The default partition and the fragment's are never touched.
+ * All else is as desired. Of the fragment's partitions a port that is listed comes as any other
+ * entry does; the default partition is never touched.
  */
 int oneib_gate_compute(const struct oneib_gate_input *input, struct oneib_gate *gate,
                        struct oneib_error *err);

@@ -612,14 +612,51 @@ add_head(struct gating *gating, const struct oneib_partition *partition, struct 
     return copy;
 }
 
-static int copy_whole(struct gating *gating, const struct oneib_partition *partition,
-                      struct oneib_error *err)
+/* As the operator's, in force now. */
+static bool is_member_in_force(const struct gating *gating, oneib_pkey pkey, oneib_guid guid)
+{
+    const struct oneib_partition_table *table = gating->input->in_force;
+    uint32_t cluster;
+    for (size_t i = 0; table && i < table->count; i++) {
+        const struct oneib_partition *partition = &table->items[i];
+        if (partition->pkey != pkey || oneib_partition_cluster(partition, &cluster))
+            continue;
+        for (size_t j = 0; j < partition->member_count; j++)
+            if (partition->members[j].kind != ONEIB_MEMBER_GUID ||
+                partition->members[j].guid == guid)
+                return true;
+    }
+    return false;
+}
+
+/* What is new on a port takes a free place of its table, to which a VF may be mapped still. */
+static bool may_be_copied(const struct gating *gating, const struct oneib_partition *partition,
+                          const struct oneib_member *member)
+{
+    const struct entry entry = {.guid = member->guid, .pkey = partition->pkey};
+    return member->kind != ONEIB_MEMBER_GUID ||
+           is_member_in_force(gating, partition->pkey, member->guid) || may_come(gating, &entry);
+}
+
+/* The default partition, which every port has, and the operator's. */
+static int copy_others(struct gating *gating, const struct oneib_partition *partition,
+                       struct oneib_error *err)
 {
     struct oneib_partition *copy = add_head(gating, partition, err);
-    for (size_t i = 0; copy && i < partition->member_count; i++)
-        if (oneib_partition_add_member(copy, partition->members[i], err) < 0)
+    if (!copy)
+        return -1;
+    for (size_t i = 0; i < partition->member_count; i++) {
+        const bool comes = partition->pkey == ONEIB_PKEY_DEFAULT ||
+                           may_be_copied(gating, partition, &partition->members[i]);
+        gating->gate->withheld += !comes;
+        if (comes && oneib_partition_add_member(copy, partition->members[i], err) < 0)
             return -1;
-    return copy ? 0 : -1;
+    }
+    if (copy->member_count == 0 && partition->member_count > 0) {
+        free(copy->members);
+        gating->gate->table.count--;
+    }
+    return 0;
 }
 
 /* With what is kept the key must not come to index 0 of a port that it was not at index 0 of: every
@@ -679,7 +716,7 @@ static int write_desired(struct gating *gating, struct oneib_error *err)
         uint32_t cluster;
         const int outcome = oneib_partition_cluster(&table->items[i], &cluster)
                                 ? write_cluster(gating, &table->items[i], cluster, err)
-                                : copy_whole(gating, &table->items[i], err);
+                                : copy_others(gating, &table->items[i], err);
         if (outcome < 0)
             return -1;
     }

@@ -238,6 +238,54 @@ static void a_key_of_the_fragment_is_no_networks(void **state)
     assert_int_equal(0, scene->desired.request_count);
 }
 
+/* ---- the fragment takes a key ---------------------------------------------------------------- */
+
+static void a_fragments_key_waits_while_a_host_may_hold_it(void **state)
+{
+    struct scene *scene = *state;
+    const oneib_pkey held = 0x101;
+    add_network(scene, 4, 0x101);
+    add_host(scene, 1);
+    add_nic(scene, 10, 0, 4, 1);
+    scene->has_in_force = true;
+    add_guid(scene, add_partition(scene, &scene->in_force, "one4", 0x101), port_of(1), ONEIB_FULL);
+    add_guid(scene, add_partition(scene, &scene->fragment, "storage", 0x101), 0x55, ONEIB_FULL);
+    add_guid(scene, add_partition(scene, &scene->fragment, "other", 0x102), 0x55, ONEIB_FULL);
+    struct oneib_host *host = &scene->cloud.hosts[0];
+    host->keys = malloc(sizeof held);
+    assert_non_null(host->keys);
+    host->keys[0] = held;
+    host->key_count = 1;
+    compute(scene);
+    assert_null(partition_of(&scene->desired.table, 0x101));
+    assert_finding(scene, "fragment-waits", ONEIB_WARNING, "storage");
+    assert_int_equal(scene->desired.wishes_at_rest, 1);
+    assert_string_equal("other", partition_of(&scene->desired.table, 0x102)->name);
+    assert_verdict(scene, 10, 0, ONEIB_VERDICT_KEY_CONFLICT);
+
+    host->key_count = 0;
+    host->keys_invalid = true; /* nobody knows */
+    compute(scene);
+    assert_null(partition_of(&scene->desired.table, 0x101));
+
+    host->keys_invalid = false;
+    compute(scene);
+    assert_string_equal("storage", partition_of(&scene->desired.table, 0x101)->name);
+    assert_int_equal(scene->desired.wishes_at_rest, 0);
+}
+
+/* Whatever a host says that it holds. */
+static void a_fragments_partition_that_is_in_force_stays(void **state)
+{
+    struct scene *scene = *state;
+    add_host(scene, 1)->keys_invalid = true;
+    scene->has_in_force = true;
+    add_guid(scene, add_partition(scene, &scene->in_force, "storage", 0x101), 0x55, ONEIB_FULL);
+    add_guid(scene, add_partition(scene, &scene->fragment, "storage", 0x101), 0x55, ONEIB_FULL);
+    compute(scene);
+    assert_string_equal("storage", partition_of(&scene->desired.table, 0x101)->name);
+}
+
 static void a_copy_of_the_parents_key_is_no_key(void **state)
 {
     struct scene *scene = *state;
@@ -1005,6 +1053,8 @@ int main(void)
         SCENE_TEST(a_key_outside_the_range_is_the_operators_choice),
         SCENE_TEST(of_two_networks_with_one_key_the_lower_id_has_it),
         SCENE_TEST(a_key_of_the_fragment_is_no_networks),
+        SCENE_TEST(a_fragments_key_waits_while_a_host_may_hold_it),
+        SCENE_TEST(a_fragments_partition_that_is_in_force_stays),
         SCENE_TEST(a_copy_of_the_parents_key_is_no_key),
         SCENE_TEST(a_reservation_with_a_key_of_its_own_is_a_cluster_of_its_own),
         SCENE_TEST(a_shared_reservation_joins_its_parents_partition),

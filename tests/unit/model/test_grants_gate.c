@@ -478,10 +478,37 @@ static void the_default_partition_and_the_fragments_are_as_desired(void **state)
     add_guid(&played->scene, storage, port_of(1), ONEIB_FULL);
     add_guid(&played->scene, storage, port_of(0), ONEIB_FULL);
     PUT_IN_FORCE(played, "backup", 0x51, port_of(1));
-    node_of(played, 1)->state = ONEIB_NODE_SILENT;
     pass(played);
     const struct oneib_partition_table *desired = &played->scene.desired.table;
     assert_true(oneib_partition_table_equal(&played->gate.table, desired));
+}
+
+/* A VF may be mapped to the place that the new key would take. */
+static void a_port_of_a_silent_node_does_not_come_by_the_fragment(void **state)
+{
+    struct grant_scene *played = *state;
+    settle(played);
+    PUT_IN_FORCE(played, "backup", 0x50, port_of(1));
+    add_guid(&played->scene, add_partition(&played->scene, &played->scene.fragment, "backup", 0x50),
+             port_of(1), ONEIB_FULL);
+    struct oneib_partition *storage =
+        add_partition(&played->scene, &played->scene.fragment, "storage", 0x51);
+    add_guid(&played->scene, storage, port_of(1), ONEIB_FULL);
+    add_guid(&played->scene, storage, port_of(9), ONEIB_FULL); /* no host's */
+    add_guid(&played->scene, add_partition(&played->scene, &played->scene.fragment, "alone", 0x52),
+             port_of(1), ONEIB_FULL);
+    node_of(played, 1)->state = ONEIB_NODE_SILENT;
+    pass(played);
+    assert_gated(played, 0x50, port_of(1), "full");
+    assert_gated(played, 0x51, port_of(1), "none");
+    assert_gated(played, 0x51, port_of(9), "full");
+    assert_null(partition_of(&played->gate.table, 0x52));
+    assert_int_equal(played->gate.withheld, 2);
+    node_of(played, 1)->state = ONEIB_NODE_FOLLOWS;
+    pass(played);
+    assert_gated(played, 0x51, port_of(1), "full");
+    assert_gated(played, 0x52, port_of(1), "full");
+    assert_int_equal(played->gate.withheld, 0);
 }
 
 /* The fragment's word is the operator's: its key is not kept for a cluster. */
@@ -587,6 +614,7 @@ int main(void)
         GRANT_TEST(full_becomes_limited_at_once),
         GRANT_TEST(what_is_kept_leaves_no_room_for_what_is_new),
         GRANT_TEST(the_default_partition_and_the_fragments_are_as_desired),
+        GRANT_TEST(a_port_of_a_silent_node_does_not_come_by_the_fragment),
         GRANT_TEST(a_key_that_the_fragment_takes_is_kept_for_nobody),
         GRANT_TEST(vfs_with_tables_of_their_own_are_as_desired),
         GRANT_TEST(what_is_kept_on_a_port_keeps_its_key_from_index_0),
