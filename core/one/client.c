@@ -27,6 +27,8 @@
 /* one.*.update: put in the place of what is there, merge with it. */
 #define REPLACE 0
 #define APPEND 1
+/* one.*.lock: a level that keeps nobody from reading or writing (ST_ADMIN). */
+#define LOCK_ADMIN 3
 
 struct oneib_one {
     struct oneib_transport *transport;
@@ -630,6 +632,40 @@ int oneib_one_close_document(struct oneib_one *one, uint32_t id, struct oneib_er
     snprintf(call.object, sizeof call.object, "document %" PRIu32, id);
     xmlrpc_value *parameters = xmlrpc_build_value(&call.env, "(siiiiiiiiii)", one->session,
                                                   (xmlrpc_int32)id, 1, 1, 0, 1, 1, 0, 0, 0, 0);
+    return finish_change(one, &call, parameters, err);
+}
+
+/* SharedAPI::lock: "Object is already locked" is refused as an action that cannot be done now. */
+int oneib_one_lock_document(struct oneib_one *one, uint32_t id, bool *taken,
+                            struct oneib_error *err)
+{
+    struct call call;
+    struct oneib_error failure;
+    *taken = false;
+    if (check_id("document", id, err) < 0)
+        return -1;
+    call_begin(&call, "one.document.lock");
+    snprintf(call.object, sizeof call.object, "document %" PRIu32, id);
+    xmlrpc_value *parameters = xmlrpc_build_value(&call.env, "(siib)", one->session,
+                                                  (xmlrpc_int32)id, LOCK_ADMIN, (xmlrpc_bool) true);
+    if (finish_change(one, &call, parameters, &failure) == 0)
+        *taken = true;
+    else if (failure.code != ONEIB_ERROR_PROTOCOL) {
+        *err = failure;
+        return -1;
+    }
+    return 0;
+}
+
+int oneib_one_unlock_document(struct oneib_one *one, uint32_t id, struct oneib_error *err)
+{
+    struct call call;
+    if (check_id("document", id, err) < 0)
+        return -1;
+    call_begin(&call, "one.document.unlock");
+    snprintf(call.object, sizeof call.object, "document %" PRIu32, id);
+    xmlrpc_value *parameters =
+        xmlrpc_build_value(&call.env, "(si)", one->session, (xmlrpc_int32)id);
     return finish_change(one, &call, parameters, err);
 }
 

@@ -79,6 +79,11 @@ int oneib_one_replace_document(struct oneib_one *one, uint32_t id, const char *t
                                struct oneib_error *err);
 /* Owner and group may see and change it, others nothing. */
 int oneib_one_close_document(struct oneib_one *one, uint32_t id, struct oneib_error *err);
+/* oned's lock of a document, a mutex for programs: *taken says whether it was free (test and set).
+ * It keeps an administrator from nothing else. */
+int oneib_one_lock_document(struct oneib_one *one, uint32_t id, bool *taken,
+                            struct oneib_error *err);
+int oneib_one_unlock_document(struct oneib_one *one, uint32_t id, struct oneib_error *err);
 int oneib_one_delete_document(struct oneib_one *one, uint32_t id, struct oneib_error *err);
 
 /*

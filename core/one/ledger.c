@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "one/ledger.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/number.h"
 #include "xml/values.h"
 #include <inttypes.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define VERSION "1"
+/* Writing takes three calls. */
+#define LOCK_PATIENCE_MS 10000.0
+#define LOCK_PAUSE_MS 20
 /* UserPool::ONEADMIN_ID and GroupPool::ONEADMIN_ID. */
 #define ADMINISTRATOR 0
 #define ADMINISTRATORS 0
@@ -505,6 +510,60 @@ static int put(struct oneib_one *one, struct oneib_kept_ledger *kept, uint64_t s
     return read_back(one, id, &wanted, kept, err);
 }
 
+/* Whoever writes has oned's lock of the document: between looking whether it is unchanged and
+ * having read it back nobody else writes. Who has ended with the lock in hand loses it. */
+static int lock(struct oneib_one *one, const struct oneib_kept_ledger *kept,
+                struct oneib_error *err)
+{
+    const double end = oneib_now_ms() + LOCK_PATIENCE_MS;
+    bool taken = false, broken = false;
+    while (!taken) {
+        if (oneib_one_lock_document(one, kept->document_id, &taken, err) < 0)
+            return -1;
+        if (taken || oneib_now_ms() < end) {
+            if (!taken)
+                poll(NULL, 0, LOCK_PAUSE_MS);
+            continue;
+        }
+        if (broken)
+            return oneib_fail(err, ONEIB_ERROR_REFUSED,
+                              "document %" PRIu32 " stays locked: onedocument unlock does not help",
+                              kept->document_id);
+        broken = true;
+        if (oneib_one_unlock_document(one, kept->document_id, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* A lock that cannot be given back is taken from us in a while. */
+static void unlock(struct oneib_one *one, uint32_t id)
+{
+    struct oneib_error ignored;
+    (void)oneib_one_unlock_document(one, id, &ignored);
+}
+
+static int write_unchanged(struct oneib_one *one, struct oneib_kept_ledger *kept,
+                           const struct oneib_ledger *next, struct oneib_error *err)
+{
+    return check_unchanged(one, kept, err) < 0 ? -1
+                                               : put(one, kept, kept->ledger.serial + 1, next, err);
+}
+
+/* One that is not there has no lock: two that make it are two documents, which nobody believes. */
+static int write_locked(struct oneib_one *one, struct oneib_kept_ledger *kept,
+                        const struct oneib_ledger *next, struct oneib_error *err)
+{
+    const uint32_t id = kept->document_id;
+    if (kept->state == ONEIB_LEDGER_ABSENT)
+        return write_unchanged(one, kept, next, err);
+    if (lock(one, kept, err) < 0)
+        return -1;
+    const int outcome = write_unchanged(one, kept, next, err);
+    unlock(one, id);
+    return outcome;
+}
+
 int oneib_ledger_write(struct oneib_one *one, struct oneib_kept_ledger *kept,
                        const struct oneib_ledger *next, struct oneib_error *err)
 {
@@ -512,10 +571,7 @@ int oneib_ledger_write(struct oneib_one *one, struct oneib_kept_ledger *kept,
         *err = kept->why;
         return oneib_wrap(err, "writing the ledger");
     }
-    if (check_unchanged(one, kept, err) < 0 ||
-        put(one, kept, kept->ledger.serial + 1, next, err) < 0)
-        return oneib_wrap(err, "writing the ledger");
-    return 0;
+    return write_locked(one, kept, next, err) < 0 ? oneib_wrap(err, "writing the ledger") : 0;
 }
 
 /* Until there is one, the lowest. */

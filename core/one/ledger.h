@@ -3,8 +3,10 @@
  * The ledger (model/ledger.h) where it is kept: in one document of oned's, of type
  * ONEIB_LEDGER_TYPE. Users can make documents of any type, so only one is believed that uid 0 owns
  * or that is of group 0 (oneadmin's), and that gives others no rights. It is replaced whole, by the
- * one writer of the site: each writing first looks whether the document is still what was read
- * last, and reads it back afterwards.
+ * one writer of the site, and by `oneib host`: each writing takes oned's lock of the document,
+ * looks whether that is still what was read last, and reads it back afterwards. So nobody's change
+ * is lost but by a writer that hangs for 10 s between its look and its writing: then its lock is
+ * taken.
  */
 #ifndef ONEIB_ONE_LEDGER_H
 #define ONEIB_ONE_LEDGER_H

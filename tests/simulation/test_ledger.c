@@ -5,6 +5,8 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 // clang-format off
 #include <cmocka.h>
 // clang-format on
@@ -148,6 +150,59 @@ static void another_writer_is_an_error(void **state)
     oneib_kept_ledger_clear(&other);
 }
 
+#define WRITERS 4
+#define WRITINGS 20
+
+/* One of several: each change of its own, however often somebody else was first. */
+static int write_often(struct scene *scene, unsigned writer)
+{
+    struct oneib_one *one = open_as(scene->lab, lab_session(scene->lab));
+    struct scene own = {.lab = scene->lab, .one = one};
+    for (unsigned i = 0; one && i < WRITINGS; i++) {
+        const uint32_t id = 100 + writer * WRITINGS + i;
+        do
+            if (oneib_ledger_read(one, false, &own.kept, &err) < 0)
+                return 1;
+        while (write_with(&own, &own.kept, id, (oneib_pkey)(0x200 + id)) < 0);
+    }
+    return 0;
+}
+
+static void of_several_that_write_at_once_nobody_loses_a_change(void **state)
+{
+    struct scene *scene = *state;
+    pid_t writers[WRITERS];
+    write_first(scene);
+    for (unsigned i = 0; i < WRITERS; i++) {
+        writers[i] = fork();
+        assert_true(writers[i] >= 0);
+        if (writers[i] == 0)
+            _exit(write_often(scene, i));
+    }
+    for (unsigned i = 0; i < WRITERS; i++) {
+        int status;
+        assert_int_equal(waitpid(writers[i], &status, 0), writers[i]);
+        assert_int_equal(status, 0);
+    }
+    ok(read_it(scene));
+    assert_int_equal(scene->kept.ledger.network_count, 1 + WRITERS * WRITINGS);
+}
+
+/* It has ended in between. */
+static void a_lock_that_somebody_left_is_taken(void **state)
+{
+    struct scene *scene = *state;
+    bool taken;
+    write_first(scene);
+    ok(oneib_one_lock_document(scene->one, scene->kept.document_id, &taken, &err));
+    assert_true(taken);
+    ok(oneib_one_lock_document(scene->one, scene->kept.document_id, &taken, &err));
+    assert_false(taken);
+    ok(write_with(scene, &scene->kept, 8, 0x102));
+    ok(oneib_one_lock_document(scene->one, scene->kept.document_id, &taken, &err));
+    assert_true(taken); /* it was given back */
+}
+
 static void two_that_make_it_are_noticed(void **state)
 {
     struct scene *scene = *state;
@@ -264,6 +319,8 @@ int main(void)
         TEST(what_is_written_is_read_by_others),
         TEST(every_kind_of_entry_comes_back),
         TEST(another_writer_is_an_error),
+        TEST(of_several_that_write_at_once_nobody_loses_a_change),
+        TEST(a_lock_that_somebody_left_is_taken),
         TEST(two_that_make_it_are_noticed),
         TEST(a_tenants_document_is_not_believed),
         TEST(tenants_can_neither_see_nor_change_it),

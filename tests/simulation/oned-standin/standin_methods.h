@@ -82,6 +82,8 @@ xmlrpc_value *standin_paper_update(struct standin_call *call);
 xmlrpc_value *standin_paper_chmod(struct standin_call *call);
 xmlrpc_value *standin_paper_chown(struct standin_call *call);
 xmlrpc_value *standin_paper_delete(struct standin_call *call);
+xmlrpc_value *standin_paper_lock(struct standin_call *call);
+xmlrpc_value *standin_paper_unlock(struct standin_call *call);
 
 /* A registry with all methods; binding memory belongs to *bindings until the registry is freed. */
 xmlrpc_registry *standin_registry_new(struct standin *standin, void **bindings, xmlrpc_env *env);

@@ -306,6 +306,8 @@ const struct standin_method standin_one_methods[] = {
     {"one.document.chmod", standin_paper_chmod},
     {"one.document.chown", standin_paper_chown},
     {"one.document.delete", standin_paper_delete},
+    {"one.document.lock", standin_paper_lock},
+    {"one.document.unlock", standin_paper_unlock},
     {"one.documentpool.info", standin_paper_pool},
     {NULL, NULL},
 };

@@ -147,3 +147,29 @@ xmlrpc_value *standin_paper_delete(struct standin_call *call)
     paper->gone = true;
     return standin_answer_id(call, paper->id);
 }
+
+/* Test and set, as oneib asks for it; whatever the level. */
+xmlrpc_value *standin_paper_lock(struct standin_call *call)
+{
+    xmlrpc_value *answer;
+    struct standin_paper *paper = take_paper(call, MANAGE, &answer);
+    struct oneib_error err;
+    if (!paper)
+        return answer;
+    if (paper->locked) {
+        oneib_fail(&err, ONEIB_ERROR_REFUSED, "1795223384"); /* since when, oned says */
+        return standin_refuse_error(call, paper->id, &err);
+    }
+    paper->locked = true;
+    return standin_answer_id(call, paper->id);
+}
+
+xmlrpc_value *standin_paper_unlock(struct standin_call *call)
+{
+    xmlrpc_value *answer;
+    struct standin_paper *paper = take_paper(call, MANAGE, &answer);
+    if (!paper)
+        return answer;
+    paper->locked = false;
+    return standin_answer_id(call, paper->id);
+}

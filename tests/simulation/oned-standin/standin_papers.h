@@ -20,6 +20,7 @@ struct standin_paper {
     uint32_t id, type;
     int uid, gid;
     bool gone;
+    bool locked;
     bool rights[9]; /* owner's, group's, others': use, manage, admin */
     char *name;
     struct standin_paper_line *lines;
