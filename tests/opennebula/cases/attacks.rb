@@ -190,6 +190,8 @@ check 'Vera\'s key forged into Mallory\'s reservation is not opened by update_ni
   Suite.eventually('update_nic was called', 20) { vm.steps.include?('update_nic') or raise vm.steps.join(' ') }
   must_change_nothing(hers_vm, hers.key, vm, 'H1')
   must('the function of Mallory\'s VM was mapped anew') { mapped_at('H1', function) == before }
+  vm.act('poweroff').await(:poweroff) # which shows that a change is seen
+  must('the function of Mallory\'s VM was not closed') { mapped_at('H1', function) != before }
 end
 
 check 'leases forged into Mallory\'s reservation do not cut Vera off' do
