@@ -134,10 +134,8 @@ struct oneib_attachment {
     uint32_t source_host_id; /* of the record before, when MIGRATING; else ONEIB_NO_ID */
     uint32_t ipv4;           /* host byte order, 0: none */
     int16_t state, lcm_state;
-    oneib_pkey claimed_pkey; /* the NIC's own copy of VLAN_ID, when claim is VALID */
     uint8_t nic_id;
     uint8_t presence; /* enum oneib_presence */
-    uint8_t claim;    /* enum oneib_key_state */
     bool narrowed;    /* the NIC says IB_MEMBERSHIP = limited */
     bool attaching;   /* ATTACH = YES: hot-plug under way */
     bool is_pci;      /* a PCI of TYPE=NIC */

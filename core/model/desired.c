@@ -394,11 +394,10 @@ static int compute(struct oneib_work *work, struct oneib_error *err)
 {
     if (oneib_fragment_examine(work, err) < 0 || oneib_entitle(work, err) < 0 ||
         oneib_plan_keys(work, err) < 0 || oneib_examine_attachments(work, err) < 0 ||
-        oneib_bar_claims(work, err) < 0 || oneib_collect_statics(work, err) < 0 ||
-        oneib_index_ports(work, err) < 0 || oneib_make_seats(work, err) < 0 ||
-        oneib_judge_seats(work, err) < 0 || oneib_fill_tables(work, err) < 0 ||
-        make_partitions(work, err) < 0 || set_verdicts(work, err) < 0 ||
-        keep_seats(work, err) < 0 || make_clusters(work, err) < 0 ||
+        oneib_collect_statics(work, err) < 0 || oneib_index_ports(work, err) < 0 ||
+        oneib_make_seats(work, err) < 0 || oneib_judge_seats(work, err) < 0 ||
+        oneib_fill_tables(work, err) < 0 || make_partitions(work, err) < 0 ||
+        set_verdicts(work, err) < 0 || keep_seats(work, err) < 0 || make_clusters(work, err) < 0 ||
         oneib_count_multicast(work, err) < 0)
         return -1;
     oneib_findings_sort(work->findings);
@@ -462,8 +461,6 @@ const char *oneib_verdict_name(enum oneib_verdict verdict)
         return "no-hca";
     case ONEIB_VERDICT_PORT_CONFLICT:
         return "port-conflict";
-    case ONEIB_VERDICT_BLOCKED:
-        return "blocked";
     case ONEIB_VERDICT_PORT_FULL:
         return "port-full";
     case ONEIB_VERDICT_UNKNOWN_STATE:
@@ -538,7 +535,7 @@ void oneib_desired_clear(struct oneib_desired *desired)
     free(desired->unused);
     free(desired->idle);
     free(desired->sharers);
-    free(desired->barred);
+    free(desired->waiting);
     free(desired->rooms);
     *desired = (struct oneib_desired){0};
 }

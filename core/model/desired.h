@@ -51,15 +51,13 @@ struct oneib_desired_input {
 enum oneib_verdict {
     ONEIB_VERDICT_ABSENT, /* the VM is on no host: nothing to be a member with */
     ONEIB_VERDICT_MEMBER,
-    ONEIB_VERDICT_NO_NETWORK, /* the network is gone, or is not InfiniBand any more and has another
-                                 key than the NIC */
-    ONEIB_VERDICT_NO_LEASE,   /* the network does not know of the VM: the NIC is forged */
-    ONEIB_VERDICT_NO_KEY,     /* the network has no usable key (yet) */
+    ONEIB_VERDICT_NO_NETWORK,   /* the network is gone, or is not InfiniBand any more */
+    ONEIB_VERDICT_NO_LEASE,     /* the network does not know of the VM: the NIC is forged */
+    ONEIB_VERDICT_NO_KEY,       /* the network has no usable key (yet) */
     ONEIB_VERDICT_KEY_CONFLICT, /* another network, or the fragment, has the key */
     ONEIB_VERDICT_NO_HCA, /* the host reports no such InfiniBand port, or one that must not serve it
                            */
-    ONEIB_VERDICT_PORT_CONFLICT, /* another host claims the same port GUID */
-    ONEIB_VERDICT_BLOCKED,       /* on its port a VM claims this key without being entitled to it */
+    ONEIB_VERDICT_PORT_CONFLICT, /* another host reports the same port GUID */
     ONEIB_VERDICT_PORT_FULL,     /* the port's P_Key table has no room */
     ONEIB_VERDICT_UNKNOWN_STATE, /* a state number not known: keeps what is in force, here nothing
                                   */
@@ -122,17 +120,6 @@ struct oneib_sharer {
     uint32_t cluster_id; /* the parent's network id */
 };
 
-/*
- * A key that must be in force for nobody on a port: a VM on the port's host claims it without being
- * entitled to it. The removal hold must not put it back.
- */
-struct oneib_barred_key {
-    oneib_guid port_guid;
-    uint32_t
-        network_id; /* of the claiming NIC; ONEIB_NO_ID: NICs of more than one network claim it */
-    oneib_pkey pkey;
-};
-
 /* How many more keys the P_Key table of a port takes; 0 also for a port that must get none. */
 struct oneib_port_room {
     oneib_guid port_guid;
@@ -161,8 +148,9 @@ struct oneib_desired {
                               met when it has answered */
     struct oneib_sharer *sharers; /* by network id */
     size_t sharer_count, sharer_capacity;
-    struct oneib_barred_key *barred; /* by port GUID, then key; each pair once */
-    size_t barred_count, barred_capacity;
+    oneib_pkey *waiting; /* the fragment's keys that it does not have yet: hosts may hold them for
+                            the clusters that had them */
+    size_t waiting_count, waiting_capacity;
     struct oneib_port_room
         *rooms; /* by port GUID: the ports that the clusters' members use, and refused ones */
     size_t room_count, room_capacity;
@@ -189,11 +177,11 @@ void oneib_desired_clear(struct oneib_desired *desired);
  * policy->hold_minimum of them, the removed members are put back into desired->table, and *held
  * says how many. A member counts as removed when the partition of the same name does not list it
  * any more. It is put back only into the same partition: same name, key and indx0 in both tables,
- * or, where the partition is gone from desired altogether, when nobody in desired has its key (then
- * the partition stays). Isolation and other members come first: nothing is put back where a VM of
- * another network claims the key (desired->barred), where the port's table has no room left
- * (desired->rooms), nor a VF's own GUID that is now in another partition, and nobody comes back
- * with a wider membership than the cluster's. Additions are never held.
+ * or, where the partition is gone from desired altogether, when nobody in desired has its key, or
+ * waits for it (then the partition stays). Isolation and other members come first: nothing is put
+ * back where the port's table has no room left (desired->rooms), nor a VF's own GUID that is now in
+ * another partition, and nobody comes back with a wider membership than the cluster's. Additions
+ * are never held.
  */
 int oneib_removals_hold(const struct oneib_partition_table *in_force,
                         const struct oneib_policy *policy, struct oneib_desired *desired,

@@ -167,72 +167,19 @@ bool oneib_fragment_takes_index0(const struct oneib_work *work, oneib_guid guid)
     return use->first_on_every_port;
 }
 
-static int say_cut(struct oneib_work *work, const struct oneib_partition *partition,
-                   oneib_guid guid, struct oneib_error *err)
-{
-    return oneib_findings_add(
-        work->findings, ONEIB_VIOLATION, "fragment-claimed",
-        "take the key away from the network that the claiming VM is attached to, or stop the VM",
-        err,
-        "%s is left out of the fragment's partition \"%.31s\" (0x%04x): a VM on "
-        "its host claims that P_Key",
-        oneib_name_port(work, guid).text, partition->name, partition->pkey);
-}
-
-static int append_listed(struct oneib_work *work, const struct oneib_partition *partition,
-                         struct oneib_partition *copy, struct oneib_error *err)
-{
-    for (size_t i = 0; i < partition->member_count; i++) {
-        oneib_guid guid = listed_guid(work, &partition->members[i]);
-        if (guid && oneib_is_barred(work->desired, guid, partition->pkey)) {
-            if (say_cut(work, partition, guid, err) < 0)
-                return -1;
-        } else if (oneib_partition_add_member(copy, partition->members[i], err) < 0) {
-            return -1;
-        }
-    }
-    return 0;
-}
-
-/* A port cannot be left out of ALL: opensm's grammar has no exception. */
-static int append_whole(struct oneib_work *work, const struct oneib_partition *partition,
-                        struct oneib_partition *copy, struct oneib_error *err)
-{
-    for (size_t i = 0; i < partition->member_count; i++)
-        if (oneib_partition_add_member(copy, partition->members[i], err) < 0)
-            return -1;
-    for (size_t i = 0; i < work->desired->barred_count; i++) {
-        const struct oneib_barred_key *barred = &work->desired->barred[i];
-        if (barred->pkey == partition->pkey &&
-            oneib_findings_add(work->findings, ONEIB_VIOLATION, "fragment-claimed",
-                               "stop the claiming VM, take the key away from its network, and list "
-                               "ports instead of ALL in the fragment",
-                               err,
-                               "a VM on the host of %s claims P_Key 0x%04x of the "
-                               "fragment's partition \"%.31s\", which lists every port: it cannot "
-                               "be kept out",
-                               oneib_name_port(work, barred->port_guid).text, partition->pkey,
-                               partition->name) < 0)
-            return -1;
-    }
-    return 0;
-}
-
 int oneib_fragment_append(struct oneib_work *work, const struct oneib_partition *partition,
                           struct oneib_error *err)
 {
+    if (partition->member_count == 0)
+        return 0;
     struct oneib_partition *copy = oneib_partition_table_add(&work->desired->table, err);
     if (!copy)
         return -1;
     *copy = *partition;
     copy->members = NULL;
     copy->member_count = copy->member_capacity = 0;
-
-    int outcome = lists_every_port(partition) ? append_whole(work, partition, copy, err)
-                                              : append_listed(work, partition, copy, err);
-    if (outcome == 0 && copy->member_count == 0) {
-        free(copy->members);
-        work->desired->table.count--;
-    }
-    return outcome;
+    for (size_t i = 0; i < partition->member_count; i++)
+        if (oneib_partition_add_member(copy, partition->members[i], err) < 0)
+            return -1;
+    return 0;
 }

@@ -21,10 +21,9 @@ struct hold {
     const struct oneib_partition_table *in_force;
     const struct oneib_policy *policy;
     struct oneib_desired *desired;
-    struct name_index before, after;    /* in_force's and desired's clusters */
-    uint32_t holders[ONEIB_PKEY_COUNT]; /* index of the partition of desired with that key;
-                                           ONEIB_NO_INDEX */
-    oneib_guid *virtual_members;        /* VFs' own GUIDs in desired; sorted */
+    struct name_index before, after; /* in_force's and desired's clusters */
+    bool taken[ONEIB_PKEY_COUNT];    /* keys that a partition of desired has, or waits for */
+    oneib_guid *virtual_members;     /* VFs' own GUIDs in desired; sorted */
     size_t virtual_count, virtual_capacity;
     size_t held;
 };
@@ -144,10 +143,11 @@ static int measure(const struct hold *hold, size_t *removed, size_t *total, stru
 static int index_desired(struct hold *hold, struct oneib_error *err)
 {
     const struct oneib_partition_table *table = &hold->desired->table;
-    memset(hold->holders, 0xff, sizeof hold->holders);
+    for (size_t i = 0; i < hold->desired->waiting_count; i++)
+        hold->taken[hold->desired->waiting[i]] = true;
     for (size_t i = 0; i < table->count; i++) {
         const struct oneib_partition *partition = &table->items[i];
-        hold->holders[partition->pkey & ONEIB_PKEY_DEFAULT] = (uint32_t)i;
+        hold->taken[partition->pkey & ONEIB_PKEY_DEFAULT] = true;
         for (size_t j = 0; j < partition->member_count; j++) {
             if (!oneib_guid_in_site(partition->members[j].guid, hold->policy->site))
                 continue;
@@ -161,15 +161,6 @@ static int index_desired(struct hold *hold, struct oneib_error *err)
         qsort(hold->virtual_members, hold->virtual_count, sizeof *hold->virtual_members,
               compare_guids);
     return 0;
-}
-
-/* A VM of another network that claims the key on this port would be let in together with the
- * member. */
-static bool lets_a_stranger_in(const struct hold *hold, oneib_guid guid, oneib_pkey pkey,
-                               uint32_t network_id)
-{
-    const struct oneib_barred_key *barred = oneib_barred_key(hold->desired, guid, pkey);
-    return barred && barred->network_id != network_id;
 }
 
 static int compare_rooms(const void *a, const void *b)
@@ -208,8 +199,7 @@ static int put_back(struct hold *hold, const struct oneib_partition *before, uin
 {
     for (size_t i = 0; i < loss->count; i++) {
         struct oneib_member member = before->members[loss->members[i]];
-        if (lets_a_stranger_in(hold, member.guid, before->pkey, network_id) ||
-            has_guid(hold->virtual_members, hold->virtual_count, member.guid) ||
+        if (has_guid(hold->virtual_members, hold->virtual_count, member.guid) ||
             !take_room(hold, member.guid))
             continue;
         member.membership = (uint8_t)held_membership(hold, network_id, &member);
@@ -231,7 +221,7 @@ static size_t keep_partition(struct hold *hold, const struct oneib_partition *be
     *copy = *before;
     copy->members = NULL;
     copy->member_count = copy->member_capacity = 0;
-    hold->holders[before->pkey & ONEIB_PKEY_DEFAULT] = (uint32_t)(hold->desired->table.count - 1);
+    hold->taken[before->pkey & ONEIB_PKEY_DEFAULT] = true;
     return hold->desired->table.count - 1;
 }
 
@@ -250,7 +240,7 @@ static bool may_stay(const struct hold *hold, const struct oneib_partition *befo
     const struct oneib_cluster *cluster = oneib_desired_cluster(hold->desired, network_id);
     if (cluster && cluster->pkey != 0 && cluster->pkey != before->pkey)
         return false;
-    return hold->holders[before->pkey & ONEIB_PKEY_DEFAULT] == ONEIB_NO_INDEX;
+    return !hold->taken[before->pkey & ONEIB_PKEY_DEFAULT];
 }
 
 static int hold_partition(struct hold *hold, const struct cluster_partition *cluster,

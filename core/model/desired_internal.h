@@ -5,11 +5,11 @@
  *
  *   desired_fragment.c  the operator's partitions: what they take and what they must not be
  *   desired_switched.c  networks that another driver serves now: which are kept for NICs' sake
- *   desired_keys.c      entitlement of networks by the ledger, claims
+ *   desired_keys.c      entitlement of networks by the ledger
  *   desired_wishes.c    what is to change in the ledger, and in the copies that networks have
  *   desired_statics.c   static members
  *   desired_ports.c     host ports, and which port an attachment uses: seats
- *   desired_states.c    what stands against a seat: unknown state, adapters of two kinds, claims
+ *   desired_states.c    what stands against a seat: unknown state, adapters of two kinds
  *   desired_tables.c    P_Key tables of ports: who gets a line, room
  *   desired_ipoib.c     MTU, rate, multicast groups
  *   desired.c           partitions, clusters, verdicts
@@ -38,7 +38,7 @@ struct oneib_entitlement {
     uint8_t membership; /* the widest that its attachments may have */
 };
 
-/* One port of one host, or several hosts' claim to one. */
+/* One port of one host, or of several that report it. */
 struct oneib_port_owner {
     oneib_guid guid;
     uint32_t host_id;
@@ -115,14 +115,13 @@ int oneib_fragment_examine(struct oneib_work *work, struct oneib_error *err);
 uint32_t oneib_fragment_keys_on(const struct oneib_work *work, oneib_guid guid);
 /* true when one of them wants index 0 of the port's table. */
 bool oneib_fragment_takes_index0(const struct oneib_work *work, oneib_guid guid);
-/* Appends a copy of the fragment's partition to the table, without the members that a claim bars.
- */
-/* *waits: the fragment's partition is not in force yet, and a host may hold its key still, as some
- * network's: adds a finding. */
-int oneib_fragment_must_wait(struct oneib_work *work, const struct oneib_partition *partition,
-                             bool *waits, struct oneib_error *err);
+/* Appends a copy of the fragment's partition to the table. */
 int oneib_fragment_append(struct oneib_work *work, const struct oneib_partition *partition,
                           struct oneib_error *err);
+/* *waits: the fragment's partition is not in force yet, and a host may hold its key still, as some
+ * network's: adds a finding, and the key to desired->waiting. */
+int oneib_fragment_must_wait(struct oneib_work *work, const struct oneib_partition *partition,
+                             bool *waits, struct oneib_error *err);
 
 /* desired_switched.c */
 /* Fills work->kept. */
@@ -135,15 +134,8 @@ int oneib_say_new_on_switched(struct oneib_work *work, const struct oneib_attach
 
 /* desired_keys.c */
 int oneib_entitle(struct oneib_work *work, struct oneib_error *err);
-/* Fills desired->barred: the keys that a VM on the port's host claims without being entitled to
- * them. */
-int oneib_bar_claims(struct oneib_work *work, struct oneib_error *err);
 /* Says which NICs have no network, or a network that does not know of them. */
 int oneib_examine_attachments(struct oneib_work *work, struct oneib_error *err);
-bool oneib_is_barred(const struct oneib_desired *desired, oneib_guid port, oneib_pkey pkey);
-/* The entry, or NULL. */
-const struct oneib_barred_key *oneib_barred_key(const struct oneib_desired *desired,
-                                                oneib_guid port, oneib_pkey pkey);
 
 /* desired_wishes.c */
 /* Fills desired->requests, ->next, ->copies, ->unused and ->idle. A network whose operator wishes a
@@ -160,7 +152,7 @@ int oneib_make_seats(struct oneib_work *work, struct oneib_error *err);
 
 /* desired_states.c */
 /* Attachments of unknown state or of switched networks keep what is in force, adapters of two kinds
- * are kept apart, claims block. */
+ * are kept apart. */
 int oneib_judge_seats(struct oneib_work *work, struct oneib_error *err);
 
 /* desired_tables.c */
@@ -186,8 +178,6 @@ enum oneib_membership oneib_narrower(enum oneib_membership a, enum oneib_members
 oneib_pkey oneib_key_of(const struct oneib_work *work, const struct oneib_network *network);
 /* The key that the network's document states; 0 unless it is one that a network may have. */
 oneib_pkey oneib_stated_key(const struct oneib_network *network);
-/* The key that the NIC's own copy of VLAN_ID claims; 0 unless it is one that a network may have. */
-oneib_pkey oneib_claimed_key(const struct oneib_attachment *attachment);
 /*
  * The network that a reservation is from. NULL for an ordinary network, and for a reservation whose
  * parent is gone: nobody is left to share with.
@@ -198,11 +188,6 @@ bool oneib_shares_its_parents(const struct oneib_work *work, const struct oneib_
 /* The network whose key the NICs of one have: itself, or the parent whose partition it shares. */
 const struct oneib_network *oneib_key_giver(const struct oneib_work *work,
                                             const struct oneib_network *network);
-/*
- * Whether the NIC, on a host, gets nothing for its network's sake: there is none, or it is another
- * driver's, and has another key than oned gave the NIC.
- */
-bool oneib_has_no_network(const struct oneib_work *work, const struct oneib_attachment *attachment);
 /* Not 0, not all ones, not within the range of the GUIDs that this site makes for VFs. */
 bool oneib_guid_is_foreign(const struct oneib_work *work, oneib_guid guid);
 /*

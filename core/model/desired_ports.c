@@ -195,9 +195,7 @@ static void add_seat(struct oneib_work *work, uint32_t index, uint32_t host_id, 
                               .verdict = attachment->unleased ? ONEIB_VERDICT_NO_LEASE
                                                               : ONEIB_VERDICT_NO_NETWORK,
                               .is_source = is_source};
-    const bool has_network =
-        network && !(network->other_driver && oneib_has_no_network(work, attachment));
-    if (has_network && !attachment->unleased) {
+    if (network && !attachment->unleased) {
         seat.network = (uint32_t)(network - work->cloud->networks);
         const struct oneib_entitlement *entitlement = &work->entitlements[seat.network];
         seat.pkey = entitlement->pkey;

@@ -264,22 +264,9 @@ static int say_virtual(struct oneib_work *work, struct oneib_error *err)
     return 0;
 }
 
-static void block_claimed(struct oneib_work *work)
-{
-    for (size_t i = 0; i < work->seat_count; i++) {
-        struct oneib_seat *seat = &work->seats[i];
-        if (seat->verdict == ONEIB_VERDICT_MEMBER &&
-            oneib_is_barred(work->desired, seat->port, seat->pkey))
-            seat->verdict = ONEIB_VERDICT_BLOCKED;
-    }
-}
-
 int oneib_judge_seats(struct oneib_work *work, struct oneib_error *err)
 {
-    if (judge_by_the_past(work, err) < 0 || judge_adapters(work, err) < 0 ||
-        say_virtual(work, err) < 0)
+    if (judge_by_the_past(work, err) < 0 || judge_adapters(work, err) < 0)
         return -1;
-    /* Last: a claim that comes and goes must not change which adapters a network has. */
-    block_claimed(work);
-    return 0;
+    return say_virtual(work, err);
 }

@@ -30,7 +30,7 @@ static void find_in_force(const struct oneib_work *work, bool *in_force)
 }
 
 /*
- * A NIC on a host keeps its network, and the one that gives the key, as long as it has that key. A
+ * A NIC on a host keeps its network, and the one that gives the key, as long as that has one. A
  * reservation that is InfiniBand still is no NIC's word: its document says what its parent was.
  */
 static void keep_networks_of(struct oneib_work *work, const bool *in_force,
@@ -40,8 +40,7 @@ static void keep_networks_of(struct oneib_work *work, const bool *in_force,
     if (!network || attachment->presence == ONEIB_ABSENT || attachment->unleased)
         return;
     const size_t giver = (size_t)(oneib_key_giver(work, network) - work->cloud->networks);
-    const oneib_pkey claimed = oneib_claimed_key(attachment);
-    if (claimed == 0 || claimed != oneib_key_of(work, &work->cloud->networks[giver]) ||
+    if (oneib_key_of(work, &work->cloud->networks[giver]) == 0 ||
         (network->other_driver && !in_force[giver]))
         return;
     work->kept[network - work->cloud->networks] = true;

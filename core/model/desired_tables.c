@@ -15,7 +15,7 @@ struct wish {
     uint32_t seat; /* ONEIB_NO_INDEX: a static member */
     oneib_pkey pkey;
     uint8_t membership;
-    uint8_t verdict; /* MEMBER: wanted; BLOCKED: in force for nobody; others only narrow */
+    uint8_t verdict; /* MEMBER: wanted; others only narrow */
 };
 
 /* All wishes for one key on one port. */
@@ -23,7 +23,7 @@ struct entry {
     struct wish *wishes;
     size_t count;
     const struct oneib_seat *earliest; /* of the members; NULL when there is none */
-    bool wanted, blocked, has_static;
+    bool wanted, has_static;
     uint8_t membership;
 };
 
@@ -43,17 +43,16 @@ static int add_wish(struct table *table, struct wish wish, struct oneib_error *e
     return 0;
 }
 
-static int wish_for_static(const struct oneib_work *work, struct table *table,
-                           const struct oneib_line *line, struct oneib_error *err)
+static int wish_for_static(struct table *table, const struct oneib_line *line,
+                           struct oneib_error *err)
 {
-    bool barred = oneib_is_barred(work->desired, line->guid, line->pkey);
     return add_wish(table,
                     (struct wish){.guid = line->guid,
                                   .cluster = line->cluster,
                                   .seat = ONEIB_NO_INDEX,
                                   .pkey = line->pkey,
                                   .membership = line->membership,
-                                  .verdict = barred ? ONEIB_VERDICT_BLOCKED : ONEIB_VERDICT_MEMBER},
+                                  .verdict = ONEIB_VERDICT_MEMBER},
                     err);
 }
 
@@ -96,7 +95,7 @@ static int list_wishes(struct oneib_work *work, struct table *table, struct onei
                       sizeof *table->wishes, err) < 0)
         return -1;
     for (size_t i = 0; i < work->static_count; i++)
-        if (wish_for_static(work, table, &work->statics[i], err) < 0)
+        if (wish_for_static(table, &work->statics[i], err) < 0)
             return -1;
     for (size_t i = 0; i < work->seat_count; i++)
         if (wish_for_seat(work, table, (uint32_t)i, err) < 0)
@@ -138,7 +137,6 @@ static bool is_earlier(const struct oneib_work *work, const struct oneib_seat *s
 static void count_wish(const struct oneib_work *work, struct entry *entry, const struct wish *wish)
 {
     entry->membership = (uint8_t)oneib_narrower(entry->membership, wish->membership);
-    entry->blocked |= wish->verdict == ONEIB_VERDICT_BLOCKED;
     if (wish->verdict != ONEIB_VERDICT_MEMBER)
         return;
     entry->wanted = true;
@@ -157,7 +155,6 @@ static int add_entry(const struct oneib_work *work, struct table *table, struct 
     struct entry entry = {.wishes = wishes, .count = count, .membership = ONEIB_FULL};
     for (size_t i = 0; i < count; i++)
         count_wish(work, &entry, &wishes[i]);
-    entry.wanted &= !entry.blocked;
     if (oneib_reserve(&table->entries, &table->entry_capacity, table->entry_count + 1,
                       sizeof *table->entries, err) < 0)
         return -1;
@@ -189,34 +186,6 @@ static void set_verdict(struct oneib_work *work, const struct entry *entry,
             continue;
         work->seats[wish->seat].verdict = (uint8_t)verdict;
     }
-}
-
-static int say_static_blocked(struct oneib_work *work, const struct entry *entry,
-                              struct oneib_error *err)
-{
-    const struct wish *wish = entry->wishes;
-    for (size_t i = 0; i < entry->count; i++)
-        if (entry->wishes[i].seat == ONEIB_NO_INDEX)
-            return oneib_findings_add(
-                work->findings, ONEIB_WARNING, "static-blocked",
-                "see the finding pkey-claimed of that key", err,
-                "static member %s of %s is left out: on that port a VM claims P_Key 0x%04x without "
-                "being entitled to it",
-                oneib_name_port(work, wish->guid).text,
-                oneib_name_network(work, work->cloud->networks[wish->cluster].id).text, wish->pkey);
-    return 0;
-}
-
-static int drop_blocked(struct oneib_work *work, struct table *table, struct oneib_error *err)
-{
-    for (size_t i = 0; i < table->entry_count; i++) {
-        if (!table->entries[i].blocked)
-            continue;
-        set_verdict(work, &table->entries[i], ONEIB_VERDICT_BLOCKED);
-        if (say_static_blocked(work, &table->entries[i], err) < 0)
-            return -1;
-    }
-    return 0;
 }
 
 /* Keys that the port can hold, the default partition's included. */
@@ -391,8 +360,7 @@ static int fill_table(struct oneib_work *work, struct table *table, size_t first
                       struct oneib_error *err)
 {
     struct wish *wishes = &table->wishes[first];
-    if (make_entries(work, table, wishes, end - first, err) < 0 ||
-        drop_blocked(work, table, err) < 0)
+    if (make_entries(work, table, wishes, end - first, err) < 0)
         return -1;
 
     uint32_t capacity = capacity_of(work, wishes);

@@ -20,8 +20,7 @@ struct key_use {
 
 struct key_uses {
     struct key_use items[ONEIB_PKEY_COUNT];
-    bool shown[ONEIB_PKEY_COUNT]; /* as some network's or NIC's VLAN_ID: nothing new is given there
-                                   */
+    bool shown[ONEIB_PKEY_COUNT]; /* as some network's VLAN_ID: nothing new is given there */
 };
 
 static void hold(struct key_uses *uses, oneib_pkey pkey, enum hold how, uint32_t network_id)
@@ -42,12 +41,6 @@ static void hold_in_force(struct key_uses *uses, const struct oneib_partition_ta
     }
 }
 
-/* What a NIC shows that no network has leased is its owner's word alone; 0: none. */
-static oneib_pkey key_of_nic(const struct oneib_attachment *attachment)
-{
-    return attachment->unleased ? 0 : oneib_claimed_key(attachment);
-}
-
 /* A ledger of yesterday, or one that two have written at once, does not know of it: as if it
  * rested. */
 static void hold_what_hosts_tell_of(const struct oneib_cloud *cloud, struct key_uses *uses)
@@ -63,8 +56,6 @@ static void hold_what_hosts_tell_of(const struct oneib_cloud *cloud, struct key_
 static void fill_uses(const struct oneib_work *work, struct key_uses *uses)
 {
     const struct oneib_ledger *ledger = work->ledger;
-    for (size_t i = 0; i < work->cloud->attachment_count; i++)
-        uses->shown[key_of_nic(&work->cloud->attachments[i])] = true;
     hold_in_force(uses, work->in_force);
     for (size_t i = 0; i < work->fragment->count; i++)
         hold(uses, work->fragment->items[i].pkey, OF_FRAGMENT, ONEIB_NO_ID);
@@ -426,22 +417,10 @@ static bool may_be_on_a_port(const struct oneib_subnet *subnet, oneib_pkey pkey)
     return false;
 }
 
-/* oned writes an operator's wish into the NICs of his network at once: they claim what they are to
- * have, and it would wait for them for ever. */
-static bool is_claimed(const struct oneib_work *work, const struct oneib_attachment *attachment,
-                       oneib_pkey pkey)
-{
-    const struct oneib_network *network = oneib_cloud_network(work->cloud, attachment->network_id);
-    return key_of_nic(attachment) == pkey && !(network && wish_of(work, network) == pkey);
-}
-
 static bool may_be_held(const struct oneib_work *work, oneib_pkey pkey)
 {
     for (size_t i = 0; i < work->cloud->host_count; i++)
         if (oneib_host_may_hold(&work->cloud->hosts[i], pkey))
-            return true;
-    for (size_t i = 0; i < work->cloud->attachment_count; i++)
-        if (is_claimed(work, &work->cloud->attachments[i], pkey))
             return true;
     return oneib_partition_table_find(work->in_force, pkey) || may_be_on_a_port(work->subnet, pkey);
 }
@@ -496,7 +475,12 @@ int oneib_fragment_must_wait(struct oneib_work *work, const struct oneib_partiti
     *waits = holder && !is_fragments_in_force(work, partition->pkey);
     if (!*waits)
         return 0;
-    work->desired->wishes_at_rest++;
+    struct oneib_desired *desired = work->desired;
+    if (oneib_reserve(&desired->waiting, &desired->waiting_capacity, desired->waiting_count + 1,
+                      sizeof *desired->waiting, err) < 0)
+        return -1;
+    desired->waiting[desired->waiting_count++] = partition->pkey;
+    desired->wishes_at_rest++;
     return oneib_findings_add(
         work->findings, ONEIB_WARNING, "fragment-waits",
         "wait until the host's oneib-node has reported; of one that is gone for good: oneib host "

@@ -72,16 +72,6 @@ static bool is_unsettled(const struct oneib_attachment *attachment)
     return true;
 }
 
-/* oned copies a network's new key into its NICs in its own time, and need not say so. */
-static bool has_old_key(const struct oneib_cloud *cloud, const struct oneib_attachment *attachment)
-{
-    const struct oneib_network *network = oneib_cloud_network(cloud, attachment->network_id);
-    if (!network || attachment->presence == ONEIB_ABSENT)
-        return false;
-    return attachment->claim != network->key_state ||
-           (attachment->claim == ONEIB_KEY_VALID && attachment->claimed_pkey != network->pkey);
-}
-
 bool oneib_cloud_is_preparing(const struct oneib_cloud *cloud)
 {
     for (size_t i = 0; i < cloud->attachment_count; i++)
@@ -97,8 +87,7 @@ int oneib_agenda_unsettled(const struct oneib_cloud *cloud, struct oneib_agenda 
     uint32_t last = ONEIB_NO_ID;
     for (size_t i = 0; i < cloud->attachment_count; i++) {
         const struct oneib_attachment *attachment = &cloud->attachments[i];
-        if (attachment->vm_id == last ||
-            !(is_unsettled(attachment) || has_old_key(cloud, attachment)))
+        if (attachment->vm_id == last || !is_unsettled(attachment))
             continue;
         last = attachment->vm_id;
         if (oneib_agenda_vm(agenda, last, err) < 0)

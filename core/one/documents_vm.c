@@ -15,26 +15,13 @@
 /* Findings about the NICs of one VM, so that a user cannot flood the report; more are counted. */
 #define NIC_FINDINGS_MAX 8
 
-enum {
-    NIC_ID,
-    NETWORK_ID,
-    VN_MAD,
-    TYPE,
-    VLAN_ID,
-    IB_MEMBERSHIP,
-    IP,
-    MAC,
-    ADDRESS,
-    ATTACH,
-    NIC_FIELDS
-};
+enum { NIC_ID, NETWORK_ID, VN_MAD, TYPE, IB_MEMBERSHIP, IP, MAC, ADDRESS, ATTACH, NIC_FIELDS };
 
 static const struct oneib_field nic_fields[NIC_FIELDS] = {
     [NIC_ID] = {ONEIB_NAME_NIC_ID, ONEIB_NUMBER_LENGTH},
     [NETWORK_ID] = {ONEIB_NAME_NETWORK_ID, ONEIB_NUMBER_LENGTH},
     [VN_MAD] = {ONEIB_NAME_VN_MAD, WORD_LENGTH},
     [TYPE] = {ONEIB_NAME_TYPE, WORD_LENGTH},
-    [VLAN_ID] = {ONEIB_NAME_VLAN_ID, WORD_LENGTH},
     [IB_MEMBERSHIP] = {ONEIB_NAME_IB_MEMBERSHIP, WORD_LENGTH},
     [IP] = {ONEIB_NAME_IP, WORD_LENGTH},
     [MAC] = {ONEIB_NAME_MAC, WORD_LENGTH},
@@ -111,7 +98,7 @@ static bool is_ours(const struct oneib_documents *documents, const struct oneib_
     return has_driver && (!is_pci || oneib_value_equals(&values[TYPE], "NIC"));
 }
 
-/* The NIC's id; false when it has none that a GUID can hold, or when two drivers claim it. */
+/* The NIC's id; false when it has none that a GUID can hold, or two drivers. */
 static bool identify_nic(const struct oneib_value *values, uint8_t *nic_id)
 {
     uint64_t number;
@@ -135,18 +122,6 @@ static int refuse_nic(struct oneib_documents *documents, struct vm *vm,
                         "NIC_ID", &values[NIC_ID], "is more than 255, it gets no InfiniBand", err);
     return note_nic(documents, vm, ONEIB_WARNING, "nic-invalid", nic_remedy, "NIC", "NIC_ID",
                     &values[NIC_ID], "is not an id, it gets no InfiniBand", err);
-}
-
-static int judge_claim(struct oneib_documents *documents, struct vm *vm, const char *nic,
-                       const struct oneib_value *value, struct oneib_attachment *attachment,
-                       struct oneib_error *err)
-{
-    attachment->claim = (uint8_t)oneib_value_key(value, &attachment->claimed_pkey);
-    if (attachment->claim != ONEIB_KEY_INVALID)
-        return 0;
-    return note_nic(documents, vm, ONEIB_NOTICE, "pkey-text",
-                    "correct VLAN_ID of the network: oned copies it into its NICs", nic, "VLAN_ID",
-                    value, "is not a P_Key in decimal, from 1 to 32766", err);
 }
 
 /* A NIC may narrow its network's membership, never widen it: "full" says nothing. */
@@ -205,7 +180,6 @@ static int keep_nic(struct oneib_documents *documents, struct vm *vm,
                              oneib_pci_parse_one(values[ADDRESS].text, &attachment.address);
     snprintf(nic, sizeof nic, "NIC %u", nic_id);
     if (judge_network(documents, vm, nic, &values[NETWORK_ID], &attachment, err) < 0 ||
-        judge_claim(documents, vm, nic, &values[VLAN_ID], &attachment, err) < 0 ||
         judge_membership(documents, vm, nic, &values[IB_MEMBERSHIP], &attachment, err) < 0)
         return -1;
 

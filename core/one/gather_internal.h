@@ -100,9 +100,6 @@ int oneib_gathering_name_others(const struct oneib_gathering *gathering, struct 
                                 struct oneib_error *err);
 void oneib_gathering_drop_others(struct oneib_cloud *cloud, const struct oneib_id_set *named);
 
-/* Do both networks' documents state the same key, or both none that is one? */
-bool oneib_same_key(const struct oneib_network *a, const struct oneib_network *b);
-
 /* The network as it is known now, also one of another driver; NULL: there is none. */
 const struct oneib_network *oneib_gathering_network(const struct oneib_gathering *gathering,
                                                     uint32_t id);

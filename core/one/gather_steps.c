@@ -42,21 +42,14 @@ static bool vm_is_known(const struct oneib_cloud *cloud, uint32_t id)
     return false;
 }
 
-bool oneib_same_key(const struct oneib_network *a, const struct oneib_network *b)
-{
-    return a->key_state == b->key_state && (a->key_state != ONEIB_KEY_VALID || a->pkey == b->pkey);
-}
-
-/* New lessees; and when the network has another key, all: oned copies it into their NICs without
- * an event of theirs. */
+/* New lessees; all of a network that was not known. */
 static int add_lessees_of(const struct oneib_gathering *gathering,
                           const struct oneib_network *network, struct oneib_id_set *vms,
                           struct oneib_error *err)
 {
     const struct oneib_network *before = oneib_cloud_network(gathering->base, network->id);
-    const bool all = !before || !oneib_same_key(before, network);
     for (size_t i = 0; i < network->vm_count; i++)
-        if ((all || !oneib_network_names_vm(before, network->vms[i])) &&
+        if ((!before || !oneib_network_names_vm(before, network->vms[i])) &&
             oneib_id_set_add(vms, network->vms[i], err) < 0)
             return -1;
     return 0;
@@ -68,8 +61,7 @@ static int add_attached(const struct oneib_gathering *gathering,
                         struct oneib_error *err)
 {
     const struct oneib_cloud *base = gathering->base;
-    const struct oneib_network *before = oneib_cloud_network(base, network->id);
-    if (before && oneib_same_key(before, network))
+    if (oneib_cloud_network(base, network->id))
         return 0;
     for (size_t i = 0; i < base->attachment_count; i++)
         if (base->attachments[i].network_id == network->id &&

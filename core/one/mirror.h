@@ -30,8 +30,8 @@ int oneib_agenda_host(struct oneib_agenda *agenda, uint32_t id, struct oneib_err
 int oneib_agenda_join(struct oneib_agenda *agenda, const struct oneib_agenda *more,
                       struct oneib_error *err);
 bool oneib_agenda_is_empty(const struct oneib_agenda *agenda);
-/* The VMs whose state cannot last (arriving, leaving, migrating, of unknown state), that wait to be
- * placed, or whose NICs have another key than their network: to be looked at without being told. */
+/* The VMs whose state cannot last (arriving, leaving, migrating, of unknown state), or that wait to
+ * be placed: to be looked at without being told. */
 int oneib_agenda_unsettled(const struct oneib_cloud *cloud, struct oneib_agenda *agenda,
                            struct oneib_error *err);
 /* Whether a VM is arriving or migrating. */
@@ -41,7 +41,7 @@ void oneib_agenda_clear(struct oneib_agenda *agenda);
 /*
  * Brings *cloud and *findings, which oneib_gather() or this function filled, up to date:
  * - named networks are read again, each by itself, and VMs that they lease to now and did not
- *   before; all that they lease to, when they have another key;
+ *   before;
  * - named hosts likewise (all of them when there are many), and VMs that they hold and that were
  * not known;
  * - named VMs are read again; of those that are on a host the networks too (what vouches for a NIC

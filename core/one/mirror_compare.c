@@ -26,11 +26,17 @@ static bool same_driver(const struct oneib_network *a, const struct oneib_networ
     return strcmp(a->other_driver, b->other_driver) == 0;
 }
 
+/* Both documents state the same one, or both none. */
+static bool same_key(const struct oneib_network *a, const struct oneib_network *b)
+{
+    return a->key_state == b->key_state && (a->key_state != ONEIB_KEY_VALID || a->pkey == b->pkey);
+}
+
 bool oneib_mirror_same_network(const struct oneib_network *a, const struct oneib_network *b)
 {
-    return a->id == b->id && a->parent_id == b->parent_id && oneib_same_key(a, b) &&
-           same_driver(a, b) && a->unreadable == b->unreadable &&
-           a->being_created == b->being_created && a->reservations_share == b->reservations_share &&
+    return a->id == b->id && a->parent_id == b->parent_id && same_key(a, b) && same_driver(a, b) &&
+           a->unreadable == b->unreadable && a->being_created == b->being_created &&
+           a->reservations_share == b->reservations_share &&
            oneib_network_is_operators(a) == oneib_network_is_operators(b) &&
            a->membership == b->membership && strcmp(a->device, b->device) == 0 &&
            a->device_port == b->device_port && a->device_invalid == b->device_invalid &&
@@ -97,10 +103,9 @@ bool oneib_mirror_same_attachment(const struct oneib_attachment *a,
 {
     return a->vm_id == b->vm_id && a->nic_id == b->nic_id && a->network_id == b->network_id &&
            a->host_id == b->host_id && a->source_host_id == b->source_host_id &&
-           a->since == b->since && a->presence == b->presence && a->claim == b->claim &&
-           (a->claim != ONEIB_KEY_VALID || a->claimed_pkey == b->claimed_pkey) &&
-           a->narrowed == b->narrowed && a->attaching == b->attaching && a->is_pci == b->is_pci &&
-           a->mac == b->mac && same_address(a, b) && a->unleased == b->unleased;
+           a->since == b->since && a->presence == b->presence && a->narrowed == b->narrowed &&
+           a->attaching == b->attaching && a->is_pci == b->is_pci && a->mac == b->mac &&
+           same_address(a, b) && a->unleased == b->unleased;
 }
 
 bool oneib_mirror_differs(const struct oneib_cloud *before, const struct oneib_cloud *after)

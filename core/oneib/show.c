@@ -50,9 +50,7 @@ static const char *reason(enum oneib_verdict verdict)
         return "the host reports no such InfiniBand port, or one that must not serve VMs: see the "
                "findings, its probes and the network's PHYDEV";
     case ONEIB_VERDICT_PORT_CONFLICT:
-        return "another host claims the same port GUID: look at both hosts' adapters";
-    case ONEIB_VERDICT_BLOCKED:
-        return "on this port a VM claims the P_Key without being entitled to it: see the findings";
+        return "another host reports the same port GUID: look at both hosts' adapters";
     case ONEIB_VERDICT_PORT_FULL:
         return "the port's P_Key table is full: move VMs of other clusters to other hosts";
     case ONEIB_VERDICT_UNKNOWN_STATE:

@@ -104,8 +104,6 @@ static void add_attachments(struct oneib_cloud *cloud, uint32_t count, uint32_t 
         attachment->source_host_id = ONEIB_NO_ID;
         attachment->since = i;
         attachment->presence = ONEIB_SETTLED;
-        attachment->claim = ONEIB_KEY_VALID;
-        attachment->claimed_pkey = (oneib_pkey)(256 + i % networks);
     }
 }
 

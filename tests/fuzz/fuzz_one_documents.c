@@ -51,9 +51,6 @@ static void check_attachments(const struct oneib_cloud *cloud)
         const struct oneib_attachment *attachment = &cloud->attachments[i];
         require(attachment->vm_id <= ONEIB_ID_MAX);
         require(attachment->presence <= ONEIB_PRESENCE_UNKNOWN);
-        require(attachment->claim != ONEIB_KEY_VALID ||
-                (attachment->claimed_pkey >= ONEIB_PKEY_FIRST &&
-                 attachment->claimed_pkey <= ONEIB_PKEY_LAST));
         require(attachment->source_host_id == ONEIB_NO_ID ||
                 attachment->presence == ONEIB_MIGRATING);
         for (size_t k = 0; k < i; k++)

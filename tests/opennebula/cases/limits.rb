@@ -78,8 +78,7 @@ check 'an operator changes the key while a VM runs: it follows, and nobody else'
   see(vm => [0x84d2], other => [green.key])
 end
 
-check 'a key that another network has is not given to a second one, and who has it is said',
-      expected_to_fail: 'A copy of the key in a NIC that its network leases bars the key on the host (pkey-claimed).' do
+check 'a key that another network has is not given to a second one, and who has it is said' do
   blue = admin.network('blue', 'VLAN_ID = "1235"')
   vm = admin.running(blue, on: 'H1')
   second = admin.network('second', 'VLAN_ID = "1235"')

@@ -130,7 +130,7 @@ static inline struct oneib_host *add_host(struct scene *scene, uint32_t id)
     return add_host_with(scene, id, "mlx4_0");
 }
 
-/* A NIC of a running VM; its claim is the network's key when that network was added before. */
+/* A NIC of a running VM. */
 static inline struct oneib_attachment *add_nic(struct scene *scene, uint32_t vm_id, unsigned nic_id,
                                                uint32_t network_id, uint32_t host_id)
 {
@@ -145,18 +145,17 @@ static inline struct oneib_attachment *add_nic(struct scene *scene, uint32_t vm_
     nic->lcm_state = 3;
     nic->presence = ONEIB_SETTLED;
     nic->since = 1000 + vm_id;
-    for (size_t i = 0; i < scene->cloud.network_count; i++)
-        if (scene->cloud.networks[i].id == network_id) {
-            nic->claim = (uint8_t)scene->cloud.networks[i].key_state;
-            nic->claimed_pkey = scene->cloud.networks[i].pkey;
-        }
     return nic;
 }
 
-static inline void claim(struct oneib_attachment *nic, unsigned key)
+/* The one key that IB_KEYS of the host names. */
+static inline void hold_key(struct oneib_host *host, unsigned key)
 {
-    nic->claim = key ? ONEIB_KEY_VALID : ONEIB_KEY_MISSING;
-    nic->claimed_pkey = (oneib_pkey)key;
+    free(host->keys);
+    host->keys = malloc(sizeof *host->keys);
+    assert_non_null(host->keys);
+    host->keys[0] = (oneib_pkey)key;
+    host->key_count = 1;
 }
 
 static inline void migrate(struct oneib_attachment *nic, uint32_t source_host_id)

@@ -132,7 +132,6 @@ static void nobody_is_put_back_under_another_key(void **state)
     in_force_with_members(scene, 4);
     forget_attachments(scene, 1);
     scene->cloud.networks[0].pkey = 257;
-    claim(&scene->cloud.attachments[0], 257);
     compute(scene);
     assert_int_equal(0, hold(scene));
     assert_null(partition_of(&scene->desired.table, 256));
@@ -155,19 +154,6 @@ static void nobody_is_put_back_into_a_key_that_somebody_else_has(void **state)
     assert_string_equal("one3", partition_of(&scene->desired.table, 256)->name);
     assert_int_equal(0, hold(scene));
     assert_int_equal(1, partition_of(&scene->desired.table, 256)->member_count);
-}
-
-static void a_stranger_who_claims_the_key_keeps_the_member_out(void **state)
-{
-    struct scene *scene = *state;
-    in_force_with_members(scene, 4);
-    forget_attachments(scene, 0);
-    add_network(scene, 5, 300);
-    claim(add_nic(scene, 50, 0, 5, 2), 256);
-    compute(scene);
-    assert_int_equal(3, hold(scene));
-    assert_listed(scene, 256, port_of(1), "full");
-    assert_listed(scene, 256, port_of(2), "none");
 }
 
 static void a_full_port_gets_nobody_back(void **state)
@@ -265,7 +251,6 @@ int main(void)
         SCENE_TEST(members_are_put_back_in_canonical_order),
         SCENE_TEST(nobody_is_put_back_under_another_key),
         SCENE_TEST(nobody_is_put_back_into_a_key_that_somebody_else_has),
-        SCENE_TEST(a_stranger_who_claims_the_key_keeps_the_member_out),
         SCENE_TEST(a_full_port_gets_nobody_back),
         SCENE_TEST(nobody_comes_back_wider_than_the_network_is_now),
         SCENE_TEST(nobody_is_put_back_where_index_0_is_another),

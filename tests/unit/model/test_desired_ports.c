@@ -373,18 +373,6 @@ static void vms_on_a_refused_port_still_narrow_its_static_member(void **state)
     assert_listed(scene, 256, port_of(1), "limited");
 }
 
-static void a_claim_drops_a_static_member_too(void **state)
-{
-    struct scene *scene = *state;
-    oneib_network_add_static(add_network(scene, 4, 256), port_of(1), ONEIB_FULL, &scene->err);
-    add_network(scene, 5, 257);
-    add_host(scene, 1);
-    claim(add_nic(scene, 10, 0, 5, 1), 256);
-    compute(scene);
-    assert_null(partition_of(&scene->desired.table, 256));
-    assert_finding(scene, "static-blocked", ONEIB_WARNING, "network 4");
-}
-
 static void a_sharing_reservation_adds_no_static_members(void **state)
 {
     struct scene *scene = *state;
@@ -549,19 +537,6 @@ static void fragment_and_static_members_get_room_first(void **state)
     assert_verdict(scene, 11, 0, ONEIB_VERDICT_PORT_FULL);
 }
 
-static void a_blocked_key_takes_no_room(void **state)
-{
-    struct scene *scene = *state;
-    add_host(scene, 1)->ports[0].pkeys_max = 2;
-    add_network(scene, 1, 300);
-    add_network(scene, 2, 301);
-    add_nic(scene, 10, 0, 1, 1);
-    claim(add_nic(scene, 11, 0, 2, 1), 300);
-    compute(scene);
-    assert_verdict(scene, 10, 0, ONEIB_VERDICT_BLOCKED);
-    assert_verdict(scene, 11, 0, ONEIB_VERDICT_MEMBER);
-}
-
 static void nothing_said_about_a_port_means_room_for_63(void **state)
 {
     struct scene *scene = *state;
@@ -623,7 +598,6 @@ int main(void)
         SCENE_TEST(a_static_member_is_no_vfs_guid),
         SCENE_TEST(a_static_member_that_hosts_limited_nics_is_limited),
         SCENE_TEST(vms_on_a_refused_port_still_narrow_its_static_member),
-        SCENE_TEST(a_claim_drops_a_static_member_too),
         SCENE_TEST(a_sharing_reservation_adds_no_static_members),
         SCENE_TEST(a_tenants_network_names_no_static_members),
         SCENE_TEST(a_reservation_has_what_its_parent_says),
@@ -633,7 +607,6 @@ int main(void)
         SCENE_TEST(keys_get_room_in_the_order_of_their_earliest_vm),
         SCENE_TEST(a_full_port_costs_nobody_else_anything),
         SCENE_TEST(fragment_and_static_members_get_room_first),
-        SCENE_TEST(a_blocked_key_takes_no_room),
         SCENE_TEST(nothing_said_about_a_port_means_room_for_63),
         SCENE_TEST(clusters_count_distinct_vms_and_hosts),
     };

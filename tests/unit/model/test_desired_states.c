@@ -106,20 +106,6 @@ static void a_migrating_mlx5_vm_is_listed_once(void **state)
     assert_int_equal(1, partition_of(&scene->desired.table, 256)->member_count);
 }
 
-static void a_claim_on_either_host_blocks_a_migrating_mlx5_vm(void **state)
-{
-    struct scene *scene = *state;
-    add_network(scene, 4, 256);
-    add_network(scene, 5, 257);
-    add_host_with(scene, 1, "mlx5_0");
-    add_host_with(scene, 2, "mlx5_0");
-    migrate(add_nic(scene, 10, 0, 4, 2), 1);
-    claim(add_nic(scene, 11, 0, 5, 1), 256);
-    compute(scene);
-    assert_verdict(scene, 10, 0, ONEIB_VERDICT_BLOCKED);
-    assert_null(partition_of(&scene->desired.table, 256));
-}
-
 static void a_vf_whose_guid_a_host_reports_as_an_adapters_is_refused(void **state)
 {
     struct scene *scene = *state;
@@ -162,22 +148,6 @@ static void a_static_members_port_never_gets_the_key_at_index_0(void **state)
     compute(scene);
     assert_false(partition_of(&scene->desired.table, 256)->indx0);
     assert_verdict(scene, 11, 0, ONEIB_VERDICT_NO_HCA);
-}
-
-static void a_blocked_mlx4_port_still_keeps_mlx5_members_out(void **state)
-{
-    struct scene *scene = *state;
-    add_network(scene, 4, 256);
-    add_network(scene, 5, 257);
-    add_host(scene, 1);
-    add_host_with(scene, 2, "mlx5_0");
-    add_nic(scene, 10, 0, 4, 1);
-    add_nic(scene, 11, 0, 4, 2);
-    claim(add_nic(scene, 12, 0, 5, 1), 256);
-    compute(scene);
-    assert_verdict(scene, 10, 0, ONEIB_VERDICT_BLOCKED);
-    assert_verdict(scene, 11, 0, ONEIB_VERDICT_NO_HCA);
-    assert_null(partition_of(&scene->desired.table, 256));
 }
 
 static void add_fabric(struct scene *scene, uint8_t mtu, uint8_t rate)
@@ -345,32 +315,6 @@ static void an_open_fragment_is_said(void **state)
     assert_finding(scene, "fragment-open", ONEIB_WARNING, "open");
 }
 
-static void a_claim_cuts_the_port_off_the_fragments_partition(void **state)
-{
-    struct scene *scene = *state;
-    struct oneib_partition *partition = add_partition(scene, &scene->fragment, "storage", 256);
-    add_guid(scene, partition, port_of(1), ONEIB_FULL);
-    add_guid(scene, partition, port_of(2), ONEIB_FULL);
-    add_network_with_member(scene);
-    compute(scene);
-    assert_verdict(scene, 10, 0, ONEIB_VERDICT_KEY_CONFLICT);
-    assert_listed(scene, 256, port_of(1), "none");
-    assert_listed(scene, 256, port_of(2), "full");
-    assert_finding(scene, "fragment-claimed", ONEIB_VIOLATION, "storage");
-}
-
-static void a_claim_to_a_partition_of_everybody_is_a_violation(void **state)
-{
-    struct scene *scene = *state;
-    struct oneib_partition *partition = add_partition(scene, &scene->fragment, "storage", 256);
-    add_wildcard(scene, partition, ONEIB_MEMBER_ALL, ONEIB_FULL);
-    add_guid(scene, partition, port_of(1), ONEIB_LIMITED);
-    add_network_with_member(scene);
-    compute(scene);
-    assert_listed(scene, 256, port_of(1), "limited"); /* without this line it would be full */
-    assert_finding(scene, "fragment-claimed", ONEIB_VIOLATION, "cannot be kept out");
-}
-
 static void a_fragment_with_indx0_closes_the_ports_that_it_lists(void **state)
 {
     struct scene *scene = *state;
@@ -395,11 +339,9 @@ int main(void)
         SCENE_TEST(a_limited_vm_of_unknown_state_narrows_its_port),
         SCENE_TEST(mlx5_members_are_their_own_virtual_ports),
         SCENE_TEST(a_migrating_mlx5_vm_is_listed_once),
-        SCENE_TEST(a_claim_on_either_host_blocks_a_migrating_mlx5_vm),
         SCENE_TEST(a_vf_whose_guid_a_host_reports_as_an_adapters_is_refused),
         SCENE_TEST(mlx5_members_are_refused_beside_mlx4_ports),
         SCENE_TEST(a_static_members_port_never_gets_the_key_at_index_0),
-        SCENE_TEST(a_blocked_mlx4_port_still_keeps_mlx5_members_out),
         SCENE_TEST(the_slowest_port_of_the_fabric_sets_mtu_and_rate),
         SCENE_TEST(network_comes_before_policy_before_fabric),
         SCENE_TEST(nobody_gets_more_than_the_fabric_has),
@@ -408,8 +350,6 @@ int main(void)
         SCENE_TEST(the_fragment_comes_along_as_it_is),
         SCENE_TEST(the_fragment_must_not_pose_as_oneib),
         SCENE_TEST(an_open_fragment_is_said),
-        SCENE_TEST(a_claim_cuts_the_port_off_the_fragments_partition),
-        SCENE_TEST(a_claim_to_a_partition_of_everybody_is_a_violation),
         SCENE_TEST(a_fragment_with_indx0_closes_the_ports_that_it_lists),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

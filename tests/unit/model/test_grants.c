@@ -21,16 +21,6 @@ static void a_member_is_granted_its_networks_key(void **state)
     assert_int_equal(grant->guid, oneib_guid_encode(SITE, 4, 2));
 }
 
-static void the_nics_own_copy_of_the_key_counts_for_nothing(void **state)
-{
-    struct grant_scene *played = *state;
-    add_network(&played->scene, 7, 0x101);
-    add_node(played, 1);
-    claim(add_nic(&played->scene, 4, 0, 7, 1), 0x102);
-    grant_all(played);
-    assert_int_equal(granted(played, 1, 4, 0)->pkey, 0x101);
-}
-
 static void who_is_refused_is_granted_nothing(void **state)
 {
     struct grant_scene *played = *state;
@@ -619,7 +609,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         GRANT_TEST(a_member_is_granted_its_networks_key),
-        GRANT_TEST(the_nics_own_copy_of_the_key_counts_for_nothing),
         GRANT_TEST(who_is_refused_is_granted_nothing),
         GRANT_TEST(a_limited_member_is_granted_no_more),
         GRANT_TEST(the_port_is_the_one_of_the_networks_phydev),

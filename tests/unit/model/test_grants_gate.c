@@ -56,6 +56,39 @@ static void a_key_stays_until_the_node_has_reported(void **state)
     assert_gated(played, 0x101, port_of(1), "full");
 }
 
+/* It keeps nobody from anything, but what its own VF is open at: by the node's word alone. */
+static void an_unreadable_vm_loses_its_grant_and_its_key_stays_until_its_vf_is_closed(void **state)
+{
+    static const uint32_t unreadable[] = {4};
+    struct grant_scene *played = *state;
+    settle(played);
+    add_nic(&played->scene, 5, 0, 7, 1);
+    report(played, 1, 5, 7, 0x101);
+    add_network(&played->scene, 8, 0x102);
+    add_nic(&played->scene, 6, 0, 8, 1);
+    played->scene.cloud.attachments[0].vm_id = 5; /* VM 4 has none any more */
+    played->scene.cloud.attachments[1] = played->scene.cloud.attachments[2];
+    played->scene.cloud.attachment_count = 2;
+    know_vms(played, unreadable, 1);
+    grant_all(played);
+    send_grants(played, 1);
+    assert_null(granted(played, 1, 4, 0));
+    assert_int_equal(granted(played, 1, 5, 0)->pkey, 0x101);
+    assert_int_equal(granted(played, 1, 6, 0)->pkey, 0x102);
+
+    played->scene.cloud.attachments[0].presence = ONEIB_ABSENT; /* VM 5 ends */
+    played->nodes[0].records[1].stage = ONEIB_VF_CLOSED;
+    grant_all(played);
+    send_grants(played, 1);
+    pass(played);
+    assert_gated(played, 0x101, port_of(1), "full");
+    assert_gated(played, 0x102, port_of(1), "full");
+    played->nodes[0].records[0].stage = ONEIB_VF_CLOSED;
+    pass(played);
+    assert_gated(played, 0x101, port_of(1), "none");
+    assert_gated(played, 0x102, port_of(1), "full");
+}
+
 static void a_key_stays_while_the_node_has_it_open(void **state)
 {
     static const enum oneib_vf_stage stages[] = {ONEIB_VF_OPEN, ONEIB_VF_PREPARING,
@@ -223,7 +256,6 @@ static void a_new_key_of_a_network_comes_beside_the_old_one(void **state)
     struct grant_scene *played = *state;
     settle(played);
     change_key(played, 0, 0x102);
-    claim(&played->scene.cloud.attachments[0], 0x102);
     grant_all(played);
     send_grants(played, 1);
     pass(played);
@@ -256,7 +288,6 @@ static void keys_of_one_network_change_back_and_forth_without_a_name_twice(void 
     report(played, 1, 5, 7, 0x102);
     report(played, 1, 6, 7, 0x103);
     change_key(played, 0, 0x102);
-    played->scene.cloud.attachments[0].claimed_pkey = 0x102;
     grant_all(played);
     send_grants(played, 1);
     pass(played);
@@ -298,8 +329,6 @@ static void two_networks_can_swap_their_keys(void **state)
     PUT_IN_FORCE(played, "one8", 0x102, port_of(1));
     change_key(played, 0, 0x102);
     change_key(played, 1, 0x101);
-    claim(&played->scene.cloud.attachments[0], 0x102);
-    claim(&played->scene.cloud.attachments[1], 0x101);
     grant_all(played);
     send_grants(played, 1);
     pass(played);
@@ -523,6 +552,30 @@ static void a_key_that_the_fragment_takes_is_kept_for_nobody(void **state)
     assert_gated(played, 0x101, port_of(1), "none");
 }
 
+/* With ALL its ports would be in the operator's partition while VFs are open there. */
+static void a_key_that_the_fragment_takes_is_kept_while_a_host_may_hold_it(void **state)
+{
+    struct grant_scene *played = *state;
+    settle(played);
+    hold_key(&played->scene.cloud.hosts[0], 0x101);
+    add_wildcard(&played->scene,
+                 add_partition(&played->scene, &played->scene.fragment, "mine", 0x101),
+                 ONEIB_MEMBER_ALL, ONEIB_FULL);
+    played->scene.policy.hold_minimum = 1; /* the removal hold is none of it */
+    grant_all(played);
+    send_grants(played, 1);
+    assert_null(granted(played, 1, 4, 0));
+    pass(played);
+    assert_string_equal(partition_of(&played->gate.table, 0x101)->name, "one7");
+    assert_gated(played, 0x101, port_of(1), "full");
+    node_of(played, 1)->record_count = 0;
+    pass(played);
+    assert_null(partition_of(&played->gate.table, 0x101));
+    hold_key(&played->scene.cloud.hosts[0], 0x102); /* so it has been written down */
+    pass(played);
+    assert_string_equal(partition_of(&played->gate.table, 0x101)->name, "mine");
+}
+
 /* VFs of mlx5 are ports of their own: taking a key away reaches that VM alone. */
 static void vfs_with_tables_of_their_own_are_as_desired(void **state)
 {
@@ -588,6 +641,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         GRANT_TEST(what_is_desired_and_in_force_stays),
         GRANT_TEST(a_key_stays_until_the_node_has_reported),
+        GRANT_TEST(an_unreadable_vm_loses_its_grant_and_its_key_stays_until_its_vf_is_closed),
         GRANT_TEST(a_key_stays_while_the_node_has_it_open),
         GRANT_TEST(a_key_goes_when_the_node_has_closed),
         GRANT_TEST(a_key_goes_from_a_port_whose_node_is_silent),
@@ -616,6 +670,7 @@ int main(void)
         GRANT_TEST(the_default_partition_and_the_fragments_are_as_desired),
         GRANT_TEST(a_port_of_a_silent_node_does_not_come_by_the_fragment),
         GRANT_TEST(a_key_that_the_fragment_takes_is_kept_for_nobody),
+        GRANT_TEST(a_key_that_the_fragment_takes_is_kept_while_a_host_may_hold_it),
         GRANT_TEST(vfs_with_tables_of_their_own_are_as_desired),
         GRANT_TEST(what_is_kept_on_a_port_keeps_its_key_from_index_0),
         GRANT_TEST(partitions_lie_by_key),

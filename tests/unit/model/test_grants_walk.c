@@ -96,7 +96,6 @@ static void build_cloud(struct world *world)
         struct oneib_attachment *nic = add_nic(scene, i, 0, vm->network_id, vm->host_id);
         nic->narrowed = vm->limited;
         nic->unleased = vm->unleased;
-        claim(nic, 0);
         if (vm->source_host_id)
             migrate(nic, vm->source_host_id);
     }

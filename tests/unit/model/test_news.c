@@ -365,14 +365,12 @@ static void a_refusal_is_said_when_it_comes_and_when_it_goes(void **state)
     ASSERT_NEWS(0);
     turn_over();
     change_key(scene, 1, 0x0105);
-    claim(nic_of(10, 0), 0x0105);
     reconcile();
     ASSERT_NEWS(1);
     assert_non_null(strstr(said(0), "member added: network 5 0x0105 full"));
     assert_non_null(strstr(said(0), ": was refused before, key-conflict; in force"));
     turn_over();
     change_key(scene, 1, RED_KEY);
-    claim(nic_of(10, 0), RED_KEY);
     reconcile();
     ASSERT_NEWS(1);
     assert_non_null(strstr(said(0), "member removed: network 5 0x0105 full"));

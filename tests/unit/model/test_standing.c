@@ -73,7 +73,7 @@ static void while_it_migrates_the_worse_host_counts(void **state)
     add_table(scene, OTHER_HOSTS_PORT, 0);
     assert_int_equal(oneib_standing_of_seats(&scene->subnet, seats, 1), ONEIB_IN_FORCE);
     assert_int_equal(oneib_standing_of_seats(&scene->subnet, seats, 2), ONEIB_KEY_LACKING);
-    seats[1].verdict = ONEIB_VERDICT_BLOCKED;
+    seats[1].verdict = ONEIB_VERDICT_PORT_FULL;
     assert_int_equal(oneib_standing_of_seats(&scene->subnet, seats, 2), ONEIB_IN_FORCE);
 }
 

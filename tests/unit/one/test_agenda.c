@@ -102,38 +102,6 @@ static void vms_whose_state_cannot_last_are_unsettled(void **state)
     }
 }
 
-static size_t count_unsettled(enum oneib_key_state claim, oneib_pkey claimed, int vm_state)
-{
-    struct oneib_network network = {.id = 5, .key_state = ONEIB_KEY_VALID, .pkey = 300};
-    struct oneib_attachment nic = {
-        .vm_id = 9,
-        .network_id = 5,
-        .state = (int16_t)vm_state,
-        .lcm_state = 3,
-        .presence = (uint8_t)oneib_vm_presence(vm_state, 3),
-        .claim = (uint8_t)claim,
-        .claimed_pkey = claimed,
-    };
-    const struct oneib_cloud cloud = {
-        .networks = &network, .network_count = 1, .attachments = &nic, .attachment_count = 1};
-    struct oneib_agenda agenda = {0};
-    struct oneib_error err;
-    assert_int_equal(oneib_agenda_unsettled(&cloud, &agenda, &err), 0);
-    assert_false(oneib_cloud_is_preparing(&cloud));
-    const size_t count = agenda.vms.count;
-    oneib_agenda_clear(&agenda);
-    return count;
-}
-
-static void a_vm_that_has_not_its_networks_key_is_unsettled(void **state)
-{
-    (void)state;
-    assert_int_equal(count_unsettled(ONEIB_KEY_VALID, 300, 3), 0);
-    assert_int_equal(count_unsettled(ONEIB_KEY_VALID, 299, 3), 1);
-    assert_int_equal(count_unsettled(ONEIB_KEY_MISSING, 0, 3), 1);
-    assert_int_equal(count_unsettled(ONEIB_KEY_VALID, 299, 8), 0); /* powered off */
-}
-
 static void an_empty_cloud_is_settled(void **state)
 {
     const struct oneib_cloud cloud = {0};
@@ -151,7 +119,6 @@ int main(void)
         cmocka_unit_test(an_agenda_is_empty_until_something_is_named),
         cmocka_unit_test(names_are_kept_by_kind_as_they_come),
         cmocka_unit_test(vms_whose_state_cannot_last_are_unsettled),
-        cmocka_unit_test(a_vm_that_has_not_its_networks_key_is_unsettled),
         cmocka_unit_test(an_empty_cloud_is_settled),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "one/mirror_merge.h"
 #include "reading.h"
 
 #define RUNNING "<STATE>3</STATE><LCM_STATE>3</LCM_STATE>"
@@ -42,7 +43,6 @@ static void the_recorded_running_vm_has_a_nic_and_a_pci_nic(void **state)
     assert_int_equal(nic->state, 3);
     assert_int_equal(nic->lcm_state, 3);
     assert_int_equal(nic->presence, ONEIB_SETTLED);
-    assert_int_equal(nic->claim, ONEIB_KEY_MISSING);
     assert_false(nic->narrowed);
     assert_false(nic->attaching);
     assert_false(nic->is_pci);
@@ -353,62 +353,22 @@ static struct oneib_attachment nic_saying(struct reading *reading, const char *m
     return reading->cloud.attachments[0];
 }
 
-static void a_nics_own_copy_of_the_key_is_its_claim(void **state)
+/* It is text that a user can write: the ledger has the network's key. */
+static void a_nics_own_copy_of_the_key_says_nothing(void **state)
 {
+    static const char *const copies[] = {"<VLAN_ID>256</VLAN_ID>", "<VLAN_ID>abc</VLAN_ID>",
+                                         "<VLAN_ID>5</VLAN_ID><VLAN_ID>6</VLAN_ID>",
+                                         "<VLAN_ID>2<X>5</X>6</VLAN_ID>"};
     struct reading reading;
     (void)state;
-    struct oneib_attachment nic = nic_saying(&reading, "<VLAN_ID><![CDATA[256]]></VLAN_ID>");
-    assert_int_equal(nic.claim, ONEIB_KEY_VALID);
-    assert_int_equal(nic.claimed_pkey, 256);
+    const struct oneib_attachment without = nic_saying(&reading, "");
     reading_end(&reading);
-}
-
-static void a_bad_claim_is_invalid_and_shown(void **state)
-{
-    static const char *const bad[] = {
-        "0",  "32767", "65535", "70000", "0x8005", "abc", " 5",  "5 ",
-        "+5", "-5",    "05",    "5.0",   "5,6",    "٥",   "1e3", "999999999999999999999999"};
-    (void)state;
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        struct reading reading;
-        oneib_autotext struct oneib_text more = {0};
-        oneib_text_printf(&more, "<VLAN_ID><![CDATA[%s]]></VLAN_ID>", bad[i]);
-        struct oneib_attachment nic = nic_saying(&reading, more.data);
-        assert_int_equal(nic.claim, ONEIB_KEY_INVALID);
-        must_find(&reading, "pkey-text", "VM 9 NIC 0: VLAN_ID ");
-        must_find(&reading, "pkey-text", bad[i]);
+    for (size_t i = 0; i < sizeof copies / sizeof *copies; i++) {
+        const struct oneib_attachment with = nic_saying(&reading, copies[i]);
+        assert_true(oneib_mirror_same_attachment(&with, &without));
+        assert_int_equal(reading.findings.count, 0);
         reading_end(&reading);
     }
-}
-
-static void two_claims_in_one_nic_are_invalid(void **state)
-{
-    struct reading reading;
-    (void)state;
-    struct oneib_attachment nic = nic_saying(&reading, "<VLAN_ID>5</VLAN_ID><VLAN_ID>5</VLAN_ID>");
-    assert_int_equal(nic.claim, ONEIB_KEY_INVALID);
-    must_find(&reading, "pkey-text", "is given more than once");
-    reading_end(&reading);
-}
-
-static void a_claim_with_an_element_inside_is_invalid(void **state)
-{
-    struct reading reading;
-    (void)state;
-    assert_int_equal(nic_saying(&reading, "<VLAN_ID>2<X>5</X>6</VLAN_ID>").claim,
-                     ONEIB_KEY_INVALID);
-    reading_end(&reading);
-}
-
-static void a_claim_in_pieces_is_put_together(void **state)
-{
-    struct reading reading;
-    (void)state;
-    struct oneib_attachment nic =
-        nic_saying(&reading, "<VLAN_ID>1<![CDATA[2]]><![CDATA[8]]>&#48;</VLAN_ID>");
-    assert_int_equal(nic.claim, ONEIB_KEY_VALID);
-    assert_int_equal(nic.claimed_pkey, 1280);
-    reading_end(&reading);
 }
 
 static void a_nic_may_narrow_its_membership(void **state)
@@ -631,8 +591,8 @@ static void text_in_a_finding_cannot_forge_a_line(void **state)
 {
     struct reading reading;
     (void)state;
-    nic_saying(&reading, "<VLAN_ID>5\nVM 1 is fine\" \x7f</VLAN_ID>");
-    must_find(&reading, "pkey-text", "5\\x0aVM 1 is fine\\x22 \\x7f");
+    nic_saying(&reading, "<IB_MEMBERSHIP>5\nVM 1 is fine\" \x7f</IB_MEMBERSHIP>");
+    must_find(&reading, "membership-invalid", "5\\x0aVM 1 is fine\\x22 \\x7f");
     reading_end(&reading);
 }
 
@@ -640,15 +600,19 @@ static void a_vm_that_has_ended_leaves_neither_attachments_nor_findings(void **s
 {
     struct reading reading;
     (void)state;
-    begin_with(
-        &reading,
-        "<VM_POOL><VM><ID>8</ID>" RUNNING "<TEMPLATE>" NIC(
-            "1", "<VLAN_ID>x</VLAN_ID>") "</TEMPLATE>" ON_HOST_7 "</VM>"
-                                         "<VM><ID>9</ID><STATE>6</STATE><LCM_STATE>0</"
-                                         "LCM_STATE><TEMPLATE>" NIC(
-                                             "1", "<VLAN_ID>x</VLAN_ID>") "</TEMPLATE>" ON_HOST_7
-                                                                          "</VM>"
-                                                                          "</VM_POOL>");
+    begin_with(&reading,
+               "<VM_POOL><VM><ID>8</ID>" RUNNING "<TEMPLATE>" NIC(
+                   "1", "<IB_MEMBERSHIP>x</IB_MEMBERSHIP>") "</TEMPLATE>" ON_HOST_7 "</VM>"
+                                                            "<VM><ID>9</ID><STATE>6</"
+                                                            "STATE><LCM_STATE>0</"
+                                                            "LCM_STATE><TEMPLATE>" NIC(
+                                                                "1",
+                                                                "<IB_MEMBERSHIP>x</"
+                                                                "IB_MEMBERSHIP>") "</"
+                                                                                  "TEMPLATE"
+                                                                                  ">" ON_HOST_7
+                                                                                  "</VM>"
+                                                                                  "</VM_POOL>");
     assert_int_equal(reading.cloud.attachment_count, 1);
     assert_int_equal(reading.cloud.attachments[0].vm_id, 8);
     assert_int_equal(reading.documents.vms_seen.count, 1);
@@ -684,11 +648,7 @@ int main(void)
         cmocka_unit_test(a_nic_with_two_drivers_is_left_out),
         cmocka_unit_test(a_nic_without_a_network_belongs_to_none),
         cmocka_unit_test(the_id_of_a_vanished_network_is_kept),
-        cmocka_unit_test(a_nics_own_copy_of_the_key_is_its_claim),
-        cmocka_unit_test(a_bad_claim_is_invalid_and_shown),
-        cmocka_unit_test(two_claims_in_one_nic_are_invalid),
-        cmocka_unit_test(a_claim_with_an_element_inside_is_invalid),
-        cmocka_unit_test(a_claim_in_pieces_is_put_together),
+        cmocka_unit_test(a_nics_own_copy_of_the_key_says_nothing),
         cmocka_unit_test(a_nic_may_narrow_its_membership),
         cmocka_unit_test(an_unknown_membership_of_a_nic_narrows_it),
         cmocka_unit_test(an_address_that_is_no_ipv4_counts_as_none),

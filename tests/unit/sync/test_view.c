@@ -43,9 +43,7 @@ static void fill_cloud(void)
                                      .source_host_id = ONEIB_NO_ID,
                                      .state = 3,
                                      .lcm_state = 3,
-                                     .presence = ONEIB_SETTLED,
-                                     .claim = ONEIB_KEY_VALID,
-                                     .claimed_pkey = KEY};
+                                     .presence = ONEIB_SETTLED};
     oneib_cloud_sort(&view.cloud);
     const struct oneib_ledger_network entry = {.network_id = 1, .pkey = KEY};
     view.kept.state = ONEIB_LEDGER_READ;
