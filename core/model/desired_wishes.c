@@ -20,7 +20,8 @@ struct key_use {
 
 struct key_uses {
     struct key_use items[ONEIB_PKEY_COUNT];
-    bool shown[ONEIB_PKEY_COUNT]; /* as some network's VLAN_ID: nothing new is given there */
+    bool shown[ONEIB_PKEY_COUNT]; /* as VLAN_ID of an operator's network, which may wish it when it
+                                     can be read, or was made: nothing new is given there */
 };
 
 static void hold(struct key_uses *uses, oneib_pkey pkey, enum hold how, uint32_t network_id)
@@ -67,7 +68,8 @@ static void fill_uses(const struct oneib_work *work, struct key_uses *uses)
             (struct key_use){RESTS, ledger->resting[i].network_id};
     hold_what_hosts_tell_of(work->cloud, uses);
     for (size_t i = 0; i < work->cloud->network_count; i++)
-        uses->shown[oneib_stated_key(&work->cloud->networks[i])] = true;
+        if (oneib_network_is_operators(&work->cloud->networks[i]))
+            uses->shown[oneib_stated_key(&work->cloud->networks[i])] = true;
 }
 
 /* What is in force for a network is its own. */

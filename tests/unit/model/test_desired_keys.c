@@ -618,6 +618,19 @@ static void a_key_that_only_a_host_tells_of_is_not_given(void **state)
     assert_int_equal(257, requested(scene, 5));
 }
 
+/* With many of them nobody would be given a key any more. */
+static void what_a_tenant_writes_keeps_no_key_from_being_given(void **state)
+{
+    struct scene *scene = *state;
+    add_tenants(scene, 5, 0, 0);
+    add_tenants(scene, 6, 256, 300);
+    add_operators(scene, 7, 257, 0)->being_created = true;
+    add_tenants(scene, 8, 0, 0);
+    compute(scene);
+    assert_int_equal(256, requested(scene, 5));
+    assert_int_equal(258, requested(scene, 8));
+}
+
 static void a_wish_for_the_fragments_key_is_refused(void **state)
 {
     struct scene *scene = *state;
@@ -832,6 +845,7 @@ int main(void)
         SCENE_TEST(a_wish_for_a_key_that_rests_is_refused),
         SCENE_TEST(a_wish_for_a_key_that_only_a_host_tells_of_is_refused),
         SCENE_TEST(a_key_that_only_a_host_tells_of_is_not_given),
+        SCENE_TEST(what_a_tenant_writes_keeps_no_key_from_being_given),
         SCENE_TEST(a_wish_for_the_fragments_key_is_refused),
         SCENE_TEST(a_wish_for_a_key_in_force_for_others_is_refused),
         SCENE_TEST(of_two_wishes_for_one_key_the_lower_id_has_it),
