@@ -82,7 +82,7 @@ end
 
 check 'deployed anew by recover --recreate it reaches its network again' do
   blue = admin.network('blue')
-  vm = admin.running(blue, on: 'H2')
+  vm = admin.running(blue, on: 'H2', more: 'SCHED_REQUIREMENTS = "NAME = nowhere"') # the scheduler leaves it alone
   vm.recover(:recreate).await(:pending, :hold)
   see_nothing
   vm.deploy('H3').await(:running)
