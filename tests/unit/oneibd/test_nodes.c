@@ -232,6 +232,40 @@ static void a_service_that_began_anew_owes_the_list_again(void **state)
     assert_int_equal(oneib_node_state(node, 6100), ONEIB_NODE_FOLLOWS);
 }
 
+static bool was_told(uint32_t vm, double now)
+{
+    const struct oneib_vf_record record = {.vm_id = vm, .nic_id = 1};
+    return oneib_node_was_told(look(now), &record);
+}
+
+/* Its first report comes before a sign of life has told it whom to believe. What it reports is its
+ * table all the same; what it owes counts from when it believes us. */
+static void a_service_that_began_anew_believes_nobody_for_a_moment(void **state)
+{
+    (void)state;
+    struct oneib_node *node = one_node();
+    hear(node, 0, 0);
+    list(node, 42, 0);
+    hear(node, node->serial, 10);
+    list(node, 43, 4000);
+    report.believes = false;
+    record(0, 42, ONEIB_VF_OPEN);
+    hear(node, 0, 4900);
+    const struct oneib_node_view *view = look(5100);
+    assert_int_equal(view->state, ONEIB_NODE_FOLLOWS);
+    assert_int_equal(view->records[0].stage, ONEIB_VF_OPEN);
+    assert_true(was_told(42, 5100));
+    report.believes = true;
+    hear(node, 0, 5200);
+    assert_int_equal(oneib_node_state(node, 5200), ONEIB_NODE_AWAITED);
+    assert_int_equal(oneib_node_state(node, 6199), ONEIB_NODE_AWAITED);
+    assert_int_equal(oneib_node_state(node, 6200), ONEIB_NODE_SILENT);
+    report.count = 0;
+    hear(node, node->serial, 6300);
+    assert_int_equal(oneib_node_state(node, 6300), ONEIB_NODE_FOLLOWS);
+    assert_false(was_told(42, 6300));
+}
+
 static void following_a_list_of_nobodys_is_following_none(void **state)
 {
     (void)state;
@@ -397,12 +431,6 @@ static void the_first_machine_with_a_contested_key_is_awaited_at_best(void **sta
     assert_int_equal(oneib_node_state(node, 5000), ONEIB_NODE_AWAITED);
 }
 
-static bool was_told(uint32_t vm, double now)
-{
-    const struct oneib_vf_record record = {.vm_id = vm, .nic_id = 1};
-    return oneib_node_was_told(look(now), &record);
-}
-
 static void a_node_was_told_of_what_it_was_sent_until_it_has_let_go_of_it(void **state)
 {
     (void)state;
@@ -492,6 +520,7 @@ int main(void)
         test(a_node_that_is_slow_is_silent_however_many_lists_come),
         test(the_same_list_is_not_sent_again),
         test(a_service_that_began_anew_owes_the_list_again),
+        test(a_service_that_began_anew_believes_nobody_for_a_moment),
         test(following_a_list_of_nobodys_is_following_none),
         test(a_node_that_believes_another_daemon_owes_no_list),
         test(a_node_that_reports_no_more_is_silent),
