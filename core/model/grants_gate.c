@@ -63,7 +63,8 @@ static bool has_table_of_vfs(const struct oneib_hca_port *port)
 static bool has_vfs(const struct gating *gating, const struct oneib_host *host,
                     const struct oneib_node_view *view)
 {
-    if (host->vfs_limit > 0 || host->key_count > 0 || oneib_grants_of_host(gating->input->grants, host->id) ||
+    if (host->vfs_limit > 0 || host->key_count > 0 ||
+        oneib_grants_of_host(gating->input->grants, host->id) ||
         (view && (view->record_count > 0 || (view->sent && view->sent->count > 0))))
         return true;
     for (size_t i = 0; i < host->port_count; i++)
