@@ -13,8 +13,7 @@
 #include <unistd.h>
 
 #define FULL 0x8000u
-#define NO_KEY 0x7fffu /* without the bit of a full member: the default partition, of no network   \
-                        */
+#define NO_KEY 0x7fffu /* the default partition, of no network */
 #define LEDGER_MS 10000u
 #define PAUSE_MS 2u
 
