@@ -18,6 +18,7 @@
 #include <sys/stat.h>
 
 #define GUIDE ONEIB_SOURCES "/docs/operator.md"
+#define PROOFS ONEIB_SOURCES "/docs/design/security.md"
 #define CONFIG_PAGE ONEIB_SOURCES "/share/man/oneib.conf.5"
 
 #define CODE_SIZE 64
@@ -309,6 +310,37 @@ static void the_manual_has_every_key_of_the_configuration(void **state)
     free(page);
 }
 
+/* "`tests/FILE:NAME`" */
+static void must_be_there(const char *proof, int length)
+{
+    const char *colon = memchr(proof, ':', (size_t)length);
+    char path[4096], name[256];
+    if (!colon)
+        fail_msg("`%.*s` names no test", length, proof);
+    snprintf(path, sizeof path, ONEIB_SOURCES "/%.*s", (int)(colon - proof), proof);
+    snprintf(name, sizeof name, "%.*s", (int)(proof + length - colon - 1), colon + 1);
+    char *source = read_whole(path);
+    if (*name == '\0' || !strstr(source, name))
+        fail_msg("%s has no test called %s", path, name);
+    free(source);
+}
+
+static void every_test_that_shows_a_sentence_about_security_is_there(void **state)
+{
+    (void)state;
+    static const char begin[] = "`tests/";
+    size_t count = 0;
+    char *page = read_whole(PROOFS);
+    for (const char *at = strstr(page, begin); at; at = strstr(at, begin)) {
+        const int length = (int)strcspn(++at, "`");
+        must_be_there(at, length);
+        count++;
+        at += length;
+    }
+    assert_true(count > 50);
+    free(page);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -316,6 +348,7 @@ int main(void)
         cmocka_unit_test(every_entry_says_how_bad_it_is_and_what_to_do),
         cmocka_unit_test(the_guide_lists_exactly_the_attributes_to_restrict),
         cmocka_unit_test(the_manual_has_every_key_of_the_configuration),
+        cmocka_unit_test(every_test_that_shows_a_sentence_about_security_is_there),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
