@@ -425,10 +425,12 @@ static void lose_vm(void)
     vm->is_lost = vm->is_gone = true;
 }
 
-/* Whatever needs no driver that waits for a grant. */
+/* Whatever needs no driver that waits for a grant; the ports are programmed anew by what stands in
+ * the file. */
 static void change_cloud(void)
 {
-    static void (*const changes[])(void) = {lose_nic, lose_vm, change_key, change_key, forge};
+    static void (*const changes[])(void) = {lose_nic,   lose_vm, change_key,
+                                            change_key, forge,   restart_opensm};
     for (size_t i = 1 + walk_dice(&dice, 3); i > 0; i--)
         changes[walk_dice(&dice, sizeof changes / sizeof *changes)]();
     lab_sleep_ms((unsigned)walk_dice(&dice, LONGEST_CUT_MS));
