@@ -559,7 +559,8 @@ static int check_keys(struct oneib_one *one, uint32_t host_id, const oneib_pkey 
 }
 
 int oneib_one_set_host_keys(struct oneib_one *one, uint32_t host_id, const oneib_pkey *keys,
-                            size_t count, const char *seal, struct oneib_error *err)
+                            size_t count, const char *seal, int32_t vfs_free,
+                            struct oneib_error *err)
 {
     oneib_autotext struct oneib_text text = {0};
     if (count > ONEIB_HOST_KEYS_MAX)
@@ -569,6 +570,8 @@ int oneib_one_set_host_keys(struct oneib_one *one, uint32_t host_id, const oneib
     for (size_t i = 0; i < count; i++)
         oneib_text_printf(&text, "%s0x%04x", i > 0 ? "," : "", keys[i]);
     oneib_text_printf(&text, "\"\nIB_KEYS_SEAL=\"%s\"", seal);
+    if (vfs_free >= 0)
+        oneib_text_printf(&text, "\nIB_VFS_FREE=\"%" PRId32 "\"", vfs_free);
     if (oneib_text_failed(&text))
         return oneib_fail_memory(err);
     if (object_update(one, "one.host.update", "host", host_id, text.data, err) < 0)

@@ -59,9 +59,11 @@ int oneib_one_remove_pkey(struct oneib_one *one, uint32_t network_id, struct one
 int oneib_one_set_host(struct oneib_one *one, uint32_t host_id, int32_t vfs_free,
                        const char *switches, struct oneib_error *err);
 /* The same for IB_KEYS and IB_KEYS_SEAL: what the host may hold. Ascending, each once, at most
- * ONEIB_HOST_KEYS_MAX. seal: oneibd's signature of it (grants/seal.h); "": none. */
+ * ONEIB_HOST_KEYS_MAX. seal: oneibd's signature of it (grants/seal.h); "": none. IB_VFS_FREE comes
+ * with it in one call, without being read back; vfs_free < 0: it is left as it is. */
 int oneib_one_set_host_keys(struct oneib_one *one, uint32_t host_id, const oneib_pkey *keys,
-                            size_t count, const char *seal, struct oneib_error *err);
+                            size_t count, const char *seal, int32_t vfs_free,
+                            struct oneib_error *err);
 /*
  * Documents (one.document.*) are oned's objects without a meaning of its own: a template, an owner,
  * rights. Of a type: those of the caller and of its groups, or, with `all`, of everybody whose it

@@ -86,7 +86,7 @@ static int forget(struct work *work, struct oneib_error *err)
                           "for good is to be forgotten (--force, when you know that it is)",
                           work->host_id);
     if (work->host && (work->host->key_count > 0 || work->host->keys_invalid) &&
-        oneib_one_set_host_keys(work->session.one, work->host_id, NULL, 0, "", err) < 0)
+        oneib_one_set_host_keys(work->session.one, work->host_id, NULL, 0, "", -1, err) < 0)
         return -1;
     if (oneib_ledger_copy(&work->kept.ledger, &next, err) < 0)
         return -1;

@@ -99,6 +99,7 @@ static void close_everything(struct oneib_daemon *daemon)
     oneib_host_keys_clear(&daemon->host_keys);
     oneib_findings_clear(&daemon->grant_findings);
     oneib_strays_clear(&daemon->strays);
+    oneib_daemon_forget_hosts(daemon);
     oneib_events_close(daemon->events);
     oneib_fabric_close(daemon->fabric);
     oneib_one_close(daemon->one);

@@ -91,6 +91,7 @@ struct oneib_daemon {
     size_t cut_off;                 /* hosts that were named as cut off then */
     bool gated;     /* view.desired.table lacks, or still has, what waits for nodes */
     bool has_heard; /* nodes have had time to report since the start */
+    struct oneib_hosts_attributes host_attributes; /* this turn's; empty: not computed yet */
     struct oneib_leaves leaves;
     uint64_t leaves_of;                  /* fingerprint of what they were asked for */
     struct oneib_findings host_findings; /* of writing to hosts */
@@ -160,6 +161,11 @@ double oneib_daemon_heard_wait(const struct oneib_daemon *daemon, double otherwi
 /* hosts.c: IB_VFS_FREE and IB_SWITCH, computed, and written where this instance is the writer.
  * Stops when an event comes: the rest is written next time. */
 int oneib_daemon_tell_hosts(struct oneib_daemon *daemon, struct oneib_error *err);
+
+/* hosts.c: IB_VFS_FREE of a host, for whoever writes to it anyway; -1: it is as it should be, or
+ * another instance's to write. Computed once for all hosts, until oneib_daemon_forget_hosts(). */
+int32_t oneib_daemon_vfs_free(struct oneib_daemon *daemon, uint32_t host_id);
+void oneib_daemon_forget_hosts(struct oneib_daemon *daemon);
 
 /* hosts.c: the host could not be written to, which is noted; it is left alone from now on. */
 int oneib_daemon_host_failed(struct oneib_daemon *daemon, uint32_t host_id,

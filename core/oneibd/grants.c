@@ -347,8 +347,10 @@ static int write_keys(struct oneib_daemon *daemon, struct oneib_host *host, cons
     const struct oneib_host_keys_trust trust = trust_now(daemon, &own);
     char seal[ONEIB_KEYS_SEAL_TEXT_SIZE];
     oneib_post_seal_keys(daemon->post, host->id, keys, count, seal);
+    const int32_t vfs_free = oneib_daemon_vfs_free(daemon, host->id);
     oneib_signals_allow();
-    const int status = oneib_one_set_host_keys(daemon->one, host->id, keys, count, seal, &failure);
+    const int status =
+        oneib_one_set_host_keys(daemon->one, host->id, keys, count, seal, vfs_free, &failure);
     oneib_signals_block();
     if (status < 0 && oneib_one_error_is_general(failure.code)) {
         *err = failure;
@@ -366,6 +368,8 @@ static int write_keys(struct oneib_daemon *daemon, struct oneib_host *host, cons
     host->keys = kept;
     host->key_count = count;
     memcpy(host->keys_seal, seal, sizeof seal);
+    if (vfs_free >= 0)
+        host->vfs_free = vfs_free;
     return oneib_host_keys_wrote(&daemon->host_keys, &trust, host, err);
 }
 
@@ -675,6 +679,7 @@ int oneib_daemon_grant(struct oneib_daemon *daemon, struct oneib_error *err)
     await_first_reports(daemon);
     daemon->granted_ms = oneib_now_ms();
     daemon->heard_is_due = true;
+    oneib_daemon_forget_hosts(daemon);
     int status = note_cut_off(daemon, err);
     if (status == 0)
         status = grant_and_gate(daemon, &grants, err);

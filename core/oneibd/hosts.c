@@ -163,18 +163,52 @@ static int tell_all(struct oneib_daemon *daemon, const struct oneib_hosts_attrib
     return 0;
 }
 
+static int compute(struct oneib_daemon *daemon, struct oneib_hosts_attributes *attributes,
+                   struct oneib_error *err)
+{
+    if (oneib_host_attributes_compute(&daemon->view.cloud, daemon->leaves.items,
+                                      daemon->leaves.count, attributes, err) < 0)
+        return -1;
+    leave_out_unusable(daemon, attributes);
+    return 0;
+}
+
 int oneib_daemon_tell_hosts(struct oneib_daemon *daemon, struct oneib_error *err)
 {
     struct oneib_hosts_attributes attributes = {0};
     if (!daemon->has_cloud)
         return 0;
     if ((daemon->config.one.writer && find_leaves(daemon, err) < 0) ||
-        oneib_host_attributes_compute(&daemon->view.cloud, daemon->leaves.items,
-                                      daemon->leaves.count, &attributes, err) < 0)
+        compute(daemon, &attributes, err) < 0)
         return -1;
-    leave_out_unusable(daemon, &attributes);
     keep_metrics(daemon, &attributes);
     const int status = daemon->config.one.writer ? tell_all(daemon, &attributes, err) : 0;
     oneib_host_attributes_clear(&attributes);
     return status;
+}
+
+/* ---- one host, with what is written to it anyway ------------------------------------------- */
+
+static int compare_ids(const void *left, const void *right)
+{
+    const struct oneib_host_attributes *a = left, *b = right;
+    return (a->host_id > b->host_id) - (a->host_id < b->host_id);
+}
+
+int32_t oneib_daemon_vfs_free(struct oneib_daemon *daemon, uint32_t host_id)
+{
+    struct oneib_hosts_attributes *all = &daemon->host_attributes;
+    const struct oneib_host_attributes wanted = {.host_id = host_id};
+    struct oneib_error ignored; /* it is told later */
+    if (!daemon->config.one.writer || (all->count == 0 && compute(daemon, all, &ignored) < 0) ||
+        all->count == 0)
+        return -1;
+    const struct oneib_host_attributes *item =
+        bsearch(&wanted, all->items, all->count, sizeof wanted, compare_ids);
+    return item && item->differs_free ? (int32_t)item->vfs_free : -1;
+}
+
+void oneib_daemon_forget_hosts(struct oneib_daemon *daemon)
+{
+    oneib_host_attributes_clear(&daemon->host_attributes);
 }

@@ -199,6 +199,34 @@ static void a_member_is_granted_with_its_key_and_port(void **state)
     assert_string_equal(keys, "0x0101");
 }
 
+static void await_free(const char *vfs)
+{
+    for (char now[16] = ""; strcmp(now, vfs) != 0; lab_sleep_ms(50)) {
+        report();
+        host_attribute(HOST, "IB_VFS_FREE", now, sizeof now);
+    }
+}
+
+/* What its host may hold, and how many VFs are free there. */
+static void a_start_costs_one_writing_of_its_host(void **state)
+{
+    (void)state;
+    scene();
+    char keys[64];
+    played.red = red_network();
+    daemon_start_with(NULL, DAEMON_QUICK, NULL);
+    connect_node();
+    await_free("64");
+    const unsigned before = calls_of("one.host.update");
+    await_list(scene_vm(played.red, HOST), true, true);
+    await_holds(HOST, FULL(RED));
+    await_free("63");
+    lab_sleep_ms(500); /* nothing comes after it */
+    assert_int_equal(calls_of("one.host.update"), before + 1);
+    host_attribute(HOST, "IB_KEYS", keys, sizeof keys);
+    assert_string_equal(keys, "0x0101");
+}
+
 /* A node that has never been heard: nobody knows what it has open. */
 static void nothing_is_added_before_the_node_is_heard(void **state)
 {
@@ -676,6 +704,7 @@ int main(void)
     }
     const struct CMUnitTest tests[] = {
         test(a_member_is_granted_with_its_key_and_port),
+        test(a_start_costs_one_writing_of_its_host),
         test(nothing_is_added_before_the_node_is_heard),
         test(what_a_node_wants_is_looked_at_though_no_event_tells_of_it),
         test(a_key_leaves_the_port_when_the_node_has_closed),

@@ -186,12 +186,14 @@ static void what_a_host_may_hold_is_written_and_taken_away(void **state)
 {
     struct fixture *fixture = *state;
     static const oneib_pkey keys[] = {0x101, 0x7ffe};
-    assert_int_equal(oneib_one_set_host_keys(fixture->one, 3, keys, 2, SEAL, &fixture->err), 0);
+    assert_int_equal(oneib_one_set_host_keys(fixture->one, 3, keys, 2, SEAL, 5, &fixture->err), 0);
     assert_string_equal(host->keys, "0x0101,0x7ffe");
     assert_string_equal(host->seal, SEAL);
-    assert_int_equal(oneib_one_set_host_keys(fixture->one, 3, NULL, 0, "", &fixture->err), 0);
+    assert_string_equal(host->vfs_free, "5");
+    assert_int_equal(oneib_one_set_host_keys(fixture->one, 3, NULL, 0, "", -1, &fixture->err), 0);
     assert_string_equal(host->keys, "");
     assert_string_equal(host->seal, "");
+    assert_string_equal(host->vfs_free, "5");
 }
 
 static void keys_that_did_not_take_are_an_error(void **state)
@@ -199,7 +201,8 @@ static void keys_that_did_not_take_are_an_error(void **state)
     struct fixture *fixture = *state;
     static const oneib_pkey keys[] = {0x101};
     host->is_stubborn = true;
-    assert_int_equal(oneib_one_set_host_keys(fixture->one, 3, keys, 1, SEAL, &fixture->err), -1);
+    assert_int_equal(oneib_one_set_host_keys(fixture->one, 3, keys, 1, SEAL, -1, &fixture->err),
+                     -1);
     assert_int_equal(fixture->err.code, ONEIB_ERROR_PROTOCOL);
     assert_non_null(strstr(fixture->err.text, "IB_KEYS of host 3"));
 }
