@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "../ports.h"
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "grants/seal.h"
@@ -21,13 +22,10 @@ const char *lab_metrics_address(const struct lab *lab)
 
 static int find_address(char *text, size_t size, struct oneib_error *err)
 {
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t length = sizeof address;
-    oneib_autoclose int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (fd < 0 || bind(fd, (struct sockaddr *)&address, sizeof address) < 0 ||
-        getsockname(fd, (struct sockaddr *)&address, &length) < 0)
-        return oneib_fail_errno(err, errno, "looking for a free port");
-    snprintf(text, size, "127.0.0.1:%u", ntohs(address.sin_port));
+    const unsigned port = free_port();
+    if (port == 0)
+        return oneib_fail(err, ONEIB_ERROR_UNREACHABLE, "looking for a free port: there is none");
+    snprintf(text, size, "127.0.0.1:%u", port);
     return 0;
 }
 

@@ -4,6 +4,7 @@
  * stand-in. The session is a password, so whoever cannot show a trusted certificate must not get
  * it.
  */
+#include "../ports.h"
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "base/text.h"
@@ -61,17 +62,6 @@ static bool listens(unsigned port)
     const bool connected = connect(fd, (const struct sockaddr *)&address, sizeof address) == 0;
     close(fd);
     return connected;
-}
-
-static unsigned free_port(void)
-{
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t length = sizeof address;
-    const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    assert_int_equal(bind(fd, (const struct sockaddr *)&address, length), 0);
-    assert_int_equal(getsockname(fd, (struct sockaddr *)&address, &length), 0);
-    close(fd);
-    return ntohs(address.sin_port);
 }
 
 /* socat, from a port of its own to the stand-in's. */

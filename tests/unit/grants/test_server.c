@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* oneibd's end, and nodes of all kinds that connect to it. */
+#include "../../ports.h"
 #include "base/clock.h"
 #include "grants/server.h"
 #include "played_node.h"
@@ -32,17 +33,6 @@ static struct oneib_grants_message message; /* large */
 static struct oneib_error err;
 
 /* --- the scene ------------------------------------------------------------------------------ */
-
-static unsigned free_port(void)
-{
-    struct sockaddr_in name = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t length = sizeof name;
-    const int fd = socket(AF_INET, SOCK_STREAM, 0);
-    assert_int_equal(bind(fd, (struct sockaddr *)&name, length), 0);
-    assert_int_equal(getsockname(fd, (struct sockaddr *)&name, &length), 0);
-    close(fd);
-    return ntohs(name.sin_port);
-}
 
 static void open_server(void)
 {

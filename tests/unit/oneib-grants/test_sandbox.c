@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* oneib-grants under the restrictions of oneib-node's unit, which are its own too. */
+#include "../../ports.h"
 #include "base/clock.h"
 #include "grants/server.h"
 #include "oneib-node/oneib-grants/message.h"
@@ -24,17 +25,6 @@
 
 static struct oneib_relay_packet packet;
 static struct oneib_error err;
-
-static unsigned free_port(void)
-{
-    struct sockaddr_in name = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t length = sizeof name;
-    const int fd = socket(AF_INET, SOCK_STREAM, 0);
-    assert_int_equal(bind(fd, (struct sockaddr *)&name, length), 0);
-    assert_int_equal(getsockname(fd, (struct sockaddr *)&name, &length), 0);
-    close(fd);
-    return ntohs(name.sin_port);
-}
 
 static pid_t start_watched(char *trace, int input)
 {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What the post's thread does by itself: while the daemon's, which is the test's, does nothing. */
+#include "../../ports.h"
 #include "base/clock.h"
 #include "oneibd/post.h"
 #include "played_node.h"
@@ -30,17 +31,6 @@ static char folder[64], key_file[80], address[64];
 static struct oneib_grants_message message; /* large */
 
 /* ---- the scene ----------------------------------------------------------------------------- */
-
-static unsigned free_port(void)
-{
-    struct sockaddr_in name = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t length = sizeof name;
-    const int fd = socket(AF_INET, SOCK_STREAM, 0);
-    assert_int_equal(bind(fd, (struct sockaddr *)&name, length), 0);
-    assert_int_equal(getsockname(fd, (struct sockaddr *)&name, &length), 0);
-    close(fd);
-    return ntohs(name.sin_port);
-}
 
 static void open_post(void)
 {
