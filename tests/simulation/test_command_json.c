@@ -179,13 +179,14 @@ static void show_has_its_fields(void **state)
     has_fields(
         attachment,
         "vm nic network state presence host source_host device port_guid member_guid guid ip "
-        "membership verdict in_force standing reason");
+        "membership verdict in_force standing reason vf");
     assert_true(json_yes(attachment, "in_force"));
     assert_string_equal(json_text(attachment, "standing"), "in-force");
     assert_string_equal(json_text(attachment, "member_guid"), "0x0000000000100003");
     assert_string_equal(json_text(attachment, "device"), "mlx4_0");
     assert_string_equal(json_text(attachment, "ip"), "10.20.0.10");
     assert_null(json_text(attachment, "reason"));
+    assert_true(json_is_null(json_field(attachment, "vf"))); /* no oneibd listens */
     has_findings(document);
     assert_int_equal(json_number(ONEIB_JSON(0, "show", "4"), "parent"), 1);
 }
@@ -199,7 +200,8 @@ static void hosts_has_its_fields(void **state)
     json_t *document = ONEIB_JSON(0, "hosts");
     has_fields(document, "hosts fabric findings");
     json_t *host = json_find(json_field(document, "hosts"), "name", "H1");
-    has_fields(host, "id name state ports vfs_used vfs_free vfs_total probe_says problems");
+    has_fields(host,
+               "id name state node vfs ports vfs_used vfs_free vfs_total probe_says problems");
     assert_int_equal(json_number(host, "vfs_used"), 1);
     assert_int_equal(json_number(host, "vfs_free"), json_number(host, "vfs_total") - 1);
     assert_int_equal(json_array_size(json_field(host, "problems")), 0);
@@ -248,7 +250,7 @@ static void verify_has_its_fields(void **state)
     ONEIB(0, "sync");
     spoil_the_fabric();
     json_t *document = ONEIB_JSON(1, "verify");
-    has_fields(document, "in_force held mads_sent verification findings");
+    has_fields(document, "in_force held mads_sent nodes verification findings");
     assert_false(json_yes(document, "in_force"));
     has_verification(document);
     has_findings(document);

@@ -193,8 +193,8 @@ static int set_key(struct walk *walk, size_t network, unsigned key, struct oneib
 static int change_key(struct walk *walk, struct oneib_error *err)
 {
     const size_t network = walk_dice(walk, WALK_CLUSTERS);
-    /* A bridge's VLAN_ID is not followed; those who share its partition have that in theirs. */
-    if (network == SHARED && walk->bridges[SHARED])
+    /* A bridge's VLAN_ID is not followed: it is another driver's. */
+    if (walk->bridges[network])
         return 0;
     const unsigned key = walk->next_key++;
     snprintf(walk->action, sizeof walk->action, "network %zu moves to P_Key %u", network, key);
