@@ -102,6 +102,18 @@ static inline unsigned long followed_serial(void)
     return serial ? strtoul(serial + strlen(" serial="), NULL, 10) : 0;
 }
 
+/* The same, once what is on its way has been reported too. */
+static inline unsigned long settled_serial(void)
+{
+    unsigned long serial = followed_serial();
+    for (int same = 0; same < 50; usleep(10000)) {
+        const unsigned long now = followed_serial();
+        same = now == serial ? same + 1 : 0;
+        serial = now;
+    }
+    return serial;
+}
+
 /* Until the service has followed another list than that one. */
 static inline void await_list_after(unsigned long serial)
 {
@@ -113,7 +125,7 @@ static inline void await_list_after(unsigned long serial)
 /* The same, where the service runs: it follows that when this returns. */
 static inline void regrant_nic(unsigned vm_id, unsigned nic_id, const char *what)
 {
-    const unsigned long before = followed_serial();
+    const unsigned long before = settled_serial();
     grant_nic(vm_id, nic_id, what);
     await_list_after(before);
 }

@@ -59,7 +59,7 @@ static void what_is_taken_back_is_closed_before_its_list_is_reported(void **stat
     (void)state;
     give();
     await_report("stage=open");
-    const unsigned long before = followed_serial();
+    const unsigned long before = settled_serial();
     grant_by_network("");
     await_list_after(before);
     assert_true(entry_reads(0, "0"));
@@ -140,7 +140,7 @@ static void an_old_list_that_is_said_again_opens_nothing(void **state)
     restart_node();
     give();
     behave("replay");
-    const unsigned long before = followed_serial();
+    const unsigned long before = settled_serial();
     forget_granted(42, 1);
     tell_granted();
     grant_by_network("");
