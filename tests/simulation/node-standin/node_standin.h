@@ -24,7 +24,7 @@
 #include <infiniband/mad.h>
 #include <sys/stat.h>
 
-#define NODES_MAX 64
+#define NODES_MAX 128
 #define ROOT_SIZE 128
 #define ROUTE_SIZE 64
 #define ENTRIES_MAX 128
