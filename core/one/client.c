@@ -660,28 +660,28 @@ int oneib_one_lock_document(struct oneib_one *one, uint32_t id, bool *taken,
     return 0;
 }
 
-int oneib_one_unlock_document(struct oneib_one *one, uint32_t id, struct oneib_error *err)
+/* A method that takes nothing but the document's id. */
+static int change_document(struct oneib_one *one, const char *method, uint32_t id,
+                           struct oneib_error *err)
 {
     struct call call;
     if (check_id("document", id, err) < 0)
         return -1;
-    call_begin(&call, "one.document.unlock");
+    call_begin(&call, method);
     snprintf(call.object, sizeof call.object, "document %" PRIu32, id);
     xmlrpc_value *parameters =
         xmlrpc_build_value(&call.env, "(si)", one->session, (xmlrpc_int32)id);
     return finish_change(one, &call, parameters, err);
 }
 
+int oneib_one_unlock_document(struct oneib_one *one, uint32_t id, struct oneib_error *err)
+{
+    return change_document(one, "one.document.unlock", id, err);
+}
+
 int oneib_one_delete_document(struct oneib_one *one, uint32_t id, struct oneib_error *err)
 {
-    struct call call;
-    if (check_id("document", id, err) < 0)
-        return -1;
-    call_begin(&call, "one.document.delete");
-    snprintf(call.object, sizeof call.object, "document %" PRIu32, id);
-    xmlrpc_value *parameters =
-        xmlrpc_build_value(&call.env, "(si)", one->session, (xmlrpc_int32)id);
-    return finish_change(one, &call, parameters, err);
+    return change_document(one, "one.document.delete", id, err);
 }
 
 bool oneib_one_error_is_general(enum oneib_error_code code)
