@@ -44,13 +44,18 @@ static int compare_ids(const void *a, const void *b)
     return (left->host_id > right->host_id) - (left->host_id < right->host_id);
 }
 
-static void take_vf(struct oneib_hosts_attributes *attributes, uint32_t host_id)
+struct oneib_host_attributes *
+oneib_host_attributes_of(const struct oneib_hosts_attributes *attributes, uint32_t host_id)
 {
     const struct oneib_host_attributes wanted = {.host_id = host_id};
-    if (attributes->count == 0)
-        return;
-    struct oneib_host_attributes *host =
-        bsearch(&wanted, attributes->items, attributes->count, sizeof wanted, compare_ids);
+    return attributes->count
+               ? bsearch(&wanted, attributes->items, attributes->count, sizeof wanted, compare_ids)
+               : NULL;
+}
+
+static void take_vf(const struct oneib_hosts_attributes *attributes, uint32_t host_id)
+{
+    struct oneib_host_attributes *host = oneib_host_attributes_of(attributes, host_id);
     if (!host)
         return;
     host->vfs_used++;
@@ -59,7 +64,8 @@ static void take_vf(struct oneib_hosts_attributes *attributes, uint32_t host_id)
 }
 
 /* A VM that migrates has one on both hosts. */
-static void take_vfs(const struct oneib_cloud *cloud, struct oneib_hosts_attributes *attributes)
+static void take_vfs(const struct oneib_cloud *cloud,
+                     const struct oneib_hosts_attributes *attributes)
 {
     for (size_t i = 0; i < cloud->attachment_count; i++) {
         const struct oneib_attachment *attachment = &cloud->attachments[i];

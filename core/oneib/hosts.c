@@ -23,21 +23,6 @@ struct survey {
     size_t switch_count;
 };
 
-static int compare_ids(const void *a, const void *b)
-{
-    const struct oneib_host_attributes *left = a, *right = b;
-    return (left->host_id > right->host_id) - (left->host_id < right->host_id);
-}
-
-/* NULL: it has no InfiniBand port. */
-static const struct oneib_host_attributes *attributes_of(const struct survey *survey,
-                                                         uint32_t host_id)
-{
-    const struct oneib_host_attributes wanted = {.host_id = host_id};
-    const struct oneib_hosts_attributes *all = &survey->attributes;
-    return all->count ? bsearch(&wanted, all->items, all->count, sizeof wanted, compare_ids) : NULL;
-}
-
 /* NULL: the fabric was not read, or has no such port. */
 static const struct oneib_subnet_port *on_fabric(const struct survey *survey, oneib_guid guid)
 {
@@ -77,7 +62,8 @@ static const char *port_problem(const struct survey *survey, const struct oneib_
 
 static const char *host_problem(const struct survey *survey, const struct oneib_host *host)
 {
-    const struct oneib_host_attributes *item = attributes_of(survey, host->id);
+    const struct oneib_host_attributes *item =
+        oneib_host_attributes_of(&survey->attributes, host->id);
     if (host->state >= 0 && !oneib_host_is_heard(host->state))
         return "OpenNebula does not hear of it: what it reported last may be old (onehost show)";
     if (host->port_count == 0 && host->vfs_limit < 0)
@@ -214,7 +200,8 @@ static void add_port(struct oneib_table *table, const struct survey *survey,
 static void add_host(struct oneib_table *table, const struct survey *survey,
                      const struct oneib_host *host)
 {
-    const struct oneib_host_attributes *item = attributes_of(survey, host->id);
+    const struct oneib_host_attributes *item =
+        oneib_host_attributes_of(&survey->attributes, host->id);
     for (size_t i = 0; i < host->port_count || i == 0; i++) {
         oneib_table_untrusted(table, host->name, 0);
         oneib_table_cell(table, oneib_host_is_heard(host->state) ? ONEIB_PLAIN : ONEIB_BAD, "%s",
@@ -308,7 +295,8 @@ static json_t *vfs_json(const struct survey *survey, uint32_t host_id)
 
 static json_t *host_json(const struct survey *survey, const struct oneib_host *host)
 {
-    const struct oneib_host_attributes *item = attributes_of(survey, host->id);
+    const struct oneib_host_attributes *item =
+        oneib_host_attributes_of(&survey->attributes, host->id);
     json_t *ports = json_array(), *problems = json_array();
     for (size_t i = 0; i < host->port_count; i++)
         oneib_json_append(&ports, port_json(survey, &host->ports[i]));

@@ -189,22 +189,13 @@ int oneib_daemon_tell_hosts(struct oneib_daemon *daemon, struct oneib_error *err
 
 /* ---- one host, with what is written to it anyway ------------------------------------------- */
 
-static int compare_ids(const void *left, const void *right)
-{
-    const struct oneib_host_attributes *a = left, *b = right;
-    return (a->host_id > b->host_id) - (a->host_id < b->host_id);
-}
-
 int32_t oneib_daemon_vfs_free(struct oneib_daemon *daemon, uint32_t host_id)
 {
     struct oneib_hosts_attributes *all = &daemon->host_attributes;
-    const struct oneib_host_attributes wanted = {.host_id = host_id};
     struct oneib_error ignored; /* it is told later */
-    if (!daemon->config.one.writer || (all->count == 0 && compute(daemon, all, &ignored) < 0) ||
-        all->count == 0)
+    if (!daemon->config.one.writer || (all->count == 0 && compute(daemon, all, &ignored) < 0))
         return -1;
-    const struct oneib_host_attributes *item =
-        bsearch(&wanted, all->items, all->count, sizeof wanted, compare_ids);
+    const struct oneib_host_attributes *item = oneib_host_attributes_of(all, host_id);
     return item && item->differs_free ? (int32_t)item->vfs_free : -1;
 }
 
