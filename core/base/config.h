@@ -88,6 +88,8 @@ struct oneib_config {
         uint32_t timeout_ms;
         /* fabric.retries, 0-15; default 3 */
         uint8_t retries;
+        /* fabric.m_key_file: the M_Keys of the subnet's ports; NULL: they have none */
+        char *m_key_file;
         /* fabric.mtu in bytes: 256 512 1024 2048 4096; 0, the default: the fabric's own */
         uint16_t mtu;
         /* fabric.rate in Gb/s as opensm's rates name it; 0, the default: the fabric's own */

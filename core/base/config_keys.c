@@ -220,6 +220,7 @@ const struct oneib_config_key oneib_config_keys[] = {
      .maximum = 60000, .default_number = 500},
     {"fabric", "retries", ONEIB_CONFIG_NUMBER, FIELD(fabric.retries), .maximum = 15,
      .default_number = 3},
+    {"fabric", "m_key_file", ONEIB_CONFIG_STRING, FIELD(fabric.m_key_file), .check = check_path},
     {"fabric", "mtu", ONEIB_CONFIG_NUMBER, FIELD(fabric.mtu), .maximum = 4096, .allowed = mtus},
     {"fabric", "rate", ONEIB_CONFIG_NUMBER, FIELD(fabric.rate), .maximum = 600, .allowed = rates},
 

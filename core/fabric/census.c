@@ -31,6 +31,7 @@ void oneib_census_clear(struct oneib_census *census)
 struct near_switch {
     struct oneib_fabric *fabric;
     uint8_t hops;
+    oneib_guid guid; /* of who is asked; 0: not known yet */
     struct oneib_census *census;
     size_t blocks, asked;
 };
@@ -45,6 +46,7 @@ static struct oneib_mad_request directed(const struct near_switch *near, uint16_
         .modifier = modifier,
         .hops = near->hops,
         .path = {0, near->fabric->port.number},
+        .to = near->guid,
     };
 }
 
@@ -71,6 +73,7 @@ static int is_switch(struct near_switch *near, bool *is, struct oneib_error *err
     if (ask_near(near, IB_ATTR_NODE_INFO, "NodeInfo", &answer, err) < 0)
         return -1;
     *is = mad_get_field(oneib_smp_data(&answer), 0, IB_NODE_TYPE_F) == ONEIB_NODE_SWITCH;
+    near->guid = mad_get_field64(oneib_smp_data(&answer), 0, IB_NODE_PORT_GUID_F);
     return 0;
 }
 
@@ -78,6 +81,7 @@ static int find_switch(struct near_switch *near, struct oneib_error *err)
 {
     for (near->hops = 0; near->hops <= 1; near->hops++) {
         bool is;
+        near->guid = near->hops == 0 ? near->fabric->port_guid : 0;
         if (is_switch(near, &is, err) < 0)
             return -1;
         if (is)

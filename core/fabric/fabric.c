@@ -162,9 +162,11 @@ int oneib_fabric_refresh(struct oneib_fabric *fabric, struct oneib_error *err)
         .method = IB_MAD_METHOD_GET,
         .attribute = IB_ATTR_PORT_INFO,
         .modifier = fabric->port.number,
+        .to = fabric->port_guid,
     };
     struct oneib_mad_answer answer;
-    if (oneib_mad_ask(&fabric->port, &request, &answer, err) < 0)
+    if (oneib_m_key_file_renew(&fabric->port.m_keys, err) < 0 ||
+        oneib_mad_ask(&fabric->port, &request, &answer, err) < 0)
         return -1;
     /* A port that keeps PortInfo behind an M_Key still has what sysfs said when it was opened. */
     if (answer.error || answer.status)
@@ -203,6 +205,7 @@ int oneib_fabric_local_sm(struct oneib_fabric *fabric, enum oneib_sm_state *stat
         .method = IB_MAD_METHOD_GET,
         .attribute = IB_ATTR_SMINFO,
         .lid = fabric->lid,
+        .to = fabric->port_guid,
     };
     struct oneib_mad_answer answer;
     if (oneib_mad_ask(&fabric->port, &request, &answer, err) < 0)
@@ -223,5 +226,6 @@ struct oneib_fabric_options oneib_fabric_options_of(const struct oneib_config *c
         .window = config->fabric.window,
         .timeout_ms = config->fabric.timeout_ms,
         .retries = config->fabric.retries,
+        .m_key_file = config->fabric.m_key_file,
     };
 }

@@ -21,6 +21,7 @@ struct oneib_fabric_options {
     uint16_t window;     /* MADs in flight, >= 1 */
     uint32_t timeout_ms; /* of one MAD */
     uint8_t retries;
+    const char *m_key_file; /* model/m_key.h; NULL: none, SMPs carry the M_Key 0 */
     /* Asked whenever a MAD was not answered in time; true: what is under way fails. NULL: never. */
     bool (*interrupted)(void);
 };

@@ -12,7 +12,7 @@ struct route {
 };
 
 struct known_switch {
-    oneib_guid node_guid;
+    oneib_guid node_guid, port_guid;
     struct route route;
 };
 
@@ -69,6 +69,14 @@ static struct route route_to(const struct walk *walk, const struct job *job)
     return route;
 }
 
+/* Who is behind a port is not known before the answer: 0. */
+static oneib_guid who_is_asked(const struct walk *walk, const struct job *job)
+{
+    if (job->from == NO_SWITCH)
+        return job->port ? 0 : walk->fabric->port_guid;
+    return job->attribute == IB_ATTR_PORT_INFO ? walk->switches[job->from].port_guid : 0;
+}
+
 static bool next_job(void *context, struct oneib_mad_request *request)
 {
     struct walk *walk = context;
@@ -82,6 +90,7 @@ static bool next_job(void *context, struct oneib_mad_request *request)
         .attribute = job->attribute,
         .modifier = job->attribute == IB_ATTR_PORT_INFO ? job->port : 0,
         .hops = route.hops,
+        .to = who_is_asked(walk, job),
         .tag = walk->job_next++,
     };
     memcpy(request->path, route.path, sizeof(request->path));
@@ -111,7 +120,8 @@ static int meet_switch(struct walk *walk, const struct job *job, uint8_t *info,
                       sizeof(*walk->switches), err) < 0)
         return -1;
     const size_t index = walk->switch_count++;
-    walk->switches[index] = (struct known_switch){node_guid, route};
+    walk->switches[index] =
+        (struct known_switch){node_guid, mad_get_field64(info, 0, IB_NODE_PORT_GUID_F), route};
     const uint32_t ports = mad_get_field(info, 0, IB_NODE_NPORTS_F);
     for (uint32_t port = 1; port <= ports && port <= UINT8_MAX; port++)
         if (add_job(walk, (struct job){IB_ATTR_PORT_INFO, index, (uint8_t)port}, err) < 0)

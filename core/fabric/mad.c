@@ -16,6 +16,7 @@ enum {
     TRANSACTION = 8,
     ATTRIBUTE = 16,
     MODIFIER = 20,
+    M_KEY = 24, /* SMP */
     DIRECTED_SLID = 32,
     DIRECTED_DLID = 34,
     COMPONENT_MASK = 48, /* SA */
@@ -44,6 +45,7 @@ struct oneib_mad_slot {
     uint32_t transaction;
     int64_t deadline_ms;
     unsigned tries_left;
+    size_t attempt; /* which of the M_Keys is next */
     struct oneib_mad_request request;
 };
 
@@ -123,10 +125,14 @@ int oneib_mad_open(struct oneib_mad_port *port, const struct oneib_fabric_option
         .generation = (uint32_t)now_ms(),
     };
     snprintf(port->ca, sizeof(port->ca), "%s", ca);
+    if (oneib_m_key_file_open(options->m_key_file, &port->m_keys, err) < 0)
+        return -1;
     errno = 0;
     port->fd = umad_open_port(port->ca, number);
-    if (port->fd < 0)
+    if (port->fd < 0) {
+        oneib_m_key_file_close(&port->m_keys);
         return refuse_open(ca, number, port->fd, err);
+    }
     if (prepare(port, err) < 0) {
         oneib_mad_close(port);
         return -1;
@@ -147,6 +153,7 @@ void oneib_mad_close(struct oneib_mad_port *port)
     unregister_agent(port, port->directed_agent);
     unregister_agent(port, port->sa_agent);
     umad_close_port(port->fd);
+    oneib_m_key_file_close(&port->m_keys);
     free(port->slots);
     free(port->out);
     free(port->in);
@@ -176,12 +183,16 @@ static void write_header(uint8_t *mad, const struct oneib_mad_request *request,
     oneib_put32(mad + MODIFIER, request->modifier);
 }
 
-static void write_body(uint8_t *mad, const struct oneib_mad_request *request)
+static void write_body(uint8_t *mad, const struct oneib_mad_request *request, oneib_m_key key)
 {
     if (request->mgmt_class == IB_SA_CLASS) {
         oneib_put64(mad + COMPONENT_MASK, request->component_mask);
         memcpy(mad + IB_SA_DATA_OFFS, request->record, sizeof(request->record));
-    } else if (request->mgmt_class == IB_SMI_DIRECT_CLASS) {
+        return;
+    }
+    oneib_put64(mad + M_KEY, key);
+    memcpy(mad + IB_SMP_DATA_OFFS, request->record, IB_SMP_DATA_SIZE);
+    if (request->mgmt_class == IB_SMI_DIRECT_CLASS) {
         mad[HOP_COUNT] = request->hops;
         oneib_put16(mad + DIRECTED_SLID, PERMISSIVE_LID);
         oneib_put16(mad + DIRECTED_DLID, PERMISSIVE_LID);
@@ -226,7 +237,7 @@ static int send_slot(struct oneib_mad_port *port, struct oneib_mad_slot *slot,
     slot->tries_left--;
     memset(port->out, 0, umad_size());
     write_header(mad, request, slot->transaction);
-    write_body(mad, request);
+    write_body(mad, request, oneib_m_key_to_try(&port->m_keys.keys, request->to, slot->attempt++));
     address(port->out, request);
     if (umad_send(port->fd, agent_of(port, request->mgmt_class), port->out, IB_MAD_SIZE,
                   (int)timeout_ms, 0) < 0)
@@ -340,6 +351,14 @@ struct run {
     size_t in_flight;
 };
 
+/* A port that is asked with a wrong key says nothing (14.2.4.1): each key has its try. */
+static unsigned tries(const struct oneib_mad_port *port, const struct oneib_mad_request *request)
+{
+    const unsigned keys = (unsigned)oneib_m_keys_for(&port->m_keys.keys, request->to);
+    const unsigned wanted = port->retries + 1u;
+    return request->mgmt_class != IB_SA_CLASS && keys > wanted ? keys : wanted;
+}
+
 static int fill_window(struct run *run, struct oneib_error *err)
 {
     for (size_t i = 0; i < run->port->window && run->in_flight < run->port->window; i++) {
@@ -348,7 +367,8 @@ static int fill_window(struct run *run, struct oneib_error *err)
             continue;
         if (!run->exchange->next(run->exchange->context, &slot->request))
             return 0;
-        slot->tries_left = run->port->retries + 1u;
+        slot->tries_left = tries(run->port, &slot->request);
+        slot->attempt = 0;
         run->in_flight++;
         if (send_slot(run->port, slot, err) < 0)
             return -1;
@@ -362,6 +382,7 @@ static int finish(struct run *run, struct oneib_mad_slot *slot,
     if (is_busy(answer)) {
         /* Asked again when the time of this one is over; a second answer to it would be a stray. */
         renew_transaction(run->port, slot);
+        slot->attempt--; /* its key was the right one */
         return 0;
     }
     if (answer->error == ETIMEDOUT && run->port->interrupted && run->port->interrupted())

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "fabric/fabric.h"
+#include "fabric/m_key_file.h"
 #include <infiniband/mad.h>
 #include <infiniband/umad.h>
 #include <stdbool.h>
@@ -33,9 +34,10 @@ struct oneib_mad_port {
     bool (*interrupted)(void);
     uint32_t generation; /* counts transactions: no two MADs in flight share an id */
     uint64_t sent;
-    struct oneib_mad_slot *slots; /* `window` of them */
-    uint8_t *out, *in;            /* umad buffers: header and MAD */
-    size_t in_room;               /* MAD bytes that fit into `in` */
+    struct oneib_m_key_file m_keys; /* what every SMP carries is looked up here */
+    struct oneib_mad_slot *slots;   /* `window` of them */
+    uint8_t *out, *in;              /* umad buffers: header and MAD */
+    size_t in_room;                 /* MAD bytes that fit into `in` */
 };
 
 struct oneib_mad_request {
@@ -48,9 +50,13 @@ struct oneib_mad_request {
     /* Directed route: 0 hops is this node; path[1] is the port to leave this node by, path[2] the
      * next one, and so on. */
     uint8_t hops, path[ONEIB_PATH_SIZE];
-    uint64_t component_mask;         /* SA */
-    uint8_t record[IB_SA_DATA_SIZE]; /* SA */
-    size_t tag, subtag;              /* the caller's; come back with the answer */
+    /* SMPs: the port that it is for, whose M_Key it carries; of a switch its port 0. 0: not known
+     * who it is, then the file's keys are tried in turn. */
+    oneib_guid to;
+    uint64_t component_mask; /* SA */
+    /* SA: the record. SMPs: what a Set sets, the first IB_SMP_DATA_SIZE bytes. */
+    uint8_t record[IB_SA_DATA_SIZE];
+    size_t tag, subtag; /* the caller's; come back with the answer */
 };
 
 struct oneib_mad_answer {
@@ -75,7 +81,8 @@ struct oneib_mad_exchange {
     void *context;
 };
 
-/* Opens the port that `ca` and `number` name exactly. On failure *port holds nothing. */
+/* Opens the port that `ca` and `number` name exactly, and reads options->m_key_file. On failure
+ * *port holds nothing. */
 int oneib_mad_open(struct oneib_mad_port *port, const struct oneib_fabric_options *options,
                    const char *ca, uint8_t number, struct oneib_error *err);
 void oneib_mad_close(struct oneib_mad_port *port);

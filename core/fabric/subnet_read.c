@@ -59,12 +59,14 @@ static bool next_job(void *context, struct oneib_mad_request *request)
     if (reader->job_next == reader->job_count)
         return false;
     struct job *job = &reader->jobs[reader->job_next];
+    const struct oneib_subnet_port *port = &reader->subnet->ports[job->port];
     *request = (struct oneib_mad_request){
         .mgmt_class = IB_SMI_CLASS,
         .method = IB_MAD_METHOD_GET,
         .attribute = job->attribute,
         .modifier = job->block,
-        .lid = reader->subnet->ports[job->port].lid,
+        .lid = port->lid,
+        .to = port->guid,
         .tag = job->port,
     };
     advance(reader, job);
@@ -356,7 +358,9 @@ int oneib_fabric_read_tables(struct oneib_fabric *fabric, struct oneib_subnet *s
                              const size_t *ports, size_t count, struct oneib_error *err)
 {
     struct reader reader = {.fabric = fabric, .subnet = subnet};
-    int result = read_again(&reader, ports, count, err);
+    int result = oneib_m_key_file_renew(&fabric->port.m_keys, err);
+    if (result == 0)
+        result = read_again(&reader, ports, count, err);
     drop_unfinished(subnet);
     clear_reader(&reader);
     return result < 0 ? oneib_wrap(err, "reading P_Key tables") : 0;
