@@ -310,16 +310,22 @@ static int copy_items(const void *items, size_t count, size_t size, void **copy,
 int oneib_ledger_copy(const struct oneib_ledger *from, struct oneib_ledger *to,
                       struct oneib_error *err)
 {
-    void *networks = NULL, *resting = NULL, *hosts = NULL, *daemons = NULL;
+    void *networks = NULL, *resting = NULL, *hosts = NULL, *daemons = NULL, *fences = NULL,
+         *fenced_ports = NULL;
     *to = (struct oneib_ledger){0};
     if (copy_items(from->networks, from->network_count, sizeof *from->networks, &networks, err) <
             0 ||
         copy_items(from->resting, from->resting_count, sizeof *from->resting, &resting, err) < 0 ||
         copy_items(from->hosts, from->host_count, sizeof *from->hosts, &hosts, err) < 0 ||
-        copy_items(from->daemons, from->daemon_count, sizeof *from->daemons, &daemons, err) < 0) {
+        copy_items(from->daemons, from->daemon_count, sizeof *from->daemons, &daemons, err) < 0 ||
+        copy_items(from->fences, from->fence_count, sizeof *from->fences, &fences, err) < 0 ||
+        copy_items(from->fenced_ports, from->fenced_port_count, sizeof *from->fenced_ports,
+                   &fenced_ports, err) < 0) {
         free(networks);
         free(resting);
         free(hosts);
+        free(daemons);
+        free(fences);
         return -1;
     }
     *to = (struct oneib_ledger){
@@ -337,6 +343,12 @@ int oneib_ledger_copy(const struct oneib_ledger *from, struct oneib_ledger *to,
         .daemons = daemons,
         .daemon_count = from->daemon_count,
         .daemon_capacity = from->daemon_count,
+        .fences = fences,
+        .fence_count = from->fence_count,
+        .fence_capacity = from->fence_count,
+        .fenced_ports = fenced_ports,
+        .fenced_port_count = from->fenced_port_count,
+        .fenced_port_capacity = from->fenced_port_count,
     };
     return 0;
 }
@@ -397,7 +409,8 @@ static bool daemons_equal(const struct oneib_ledger *a, const struct oneib_ledge
 bool oneib_ledger_equal(const struct oneib_ledger *a, const struct oneib_ledger *b)
 {
     return a->serial == b->serial && a->next == b->next && networks_equal(a, b) &&
-           resting_equal(a, b) && hosts_equal(a, b) && daemons_equal(a, b);
+           resting_equal(a, b) && hosts_equal(a, b) && daemons_equal(a, b) &&
+           oneib_ledger_fences_equal(a, b);
 }
 
 void oneib_ledger_clear(struct oneib_ledger *ledger)
@@ -406,6 +419,8 @@ void oneib_ledger_clear(struct oneib_ledger *ledger)
     free(ledger->resting);
     free(ledger->hosts);
     free(ledger->daemons);
+    free(ledger->fences);
+    free(ledger->fenced_ports);
     *ledger = (struct oneib_ledger){0};
 }
 
@@ -453,4 +468,5 @@ void oneib_ledger_render(const struct oneib_ledger *ledger, struct oneib_text *t
         append_key("SIGN", ledger->daemons[i].sign, text);
         append_end(ledger->daemons[i].since, text);
     }
+    oneib_ledger_fences_render(ledger, text);
 }

@@ -12,12 +12,16 @@
  *   RESTING = [ PKEY = "0x0102", NETWORK = "9", OWNER = "12", SINCE = "1795223390" ]
  *   HOST    = [ ID = "3", KEY = "<64 hexadecimal digits>", SINCE = "1795223390" ]
  *   DAEMON  = [ ADDRESS = "tcp://10.0.0.1:9678", CURVE = "<64>", SIGN = "<64>", SINCE = "..." ]
+ *   FENCE   = [ HOST = "3", WISH = "closed", ASKED = "2", SINCE = "..." ]
+ *   FENCED_PORT = [ HOST = "3", GUID = "0x0002c90300a1b2c3", SWITCH = "0x0002c90300d4e5f6",
+ *                   PORT = "7", STATE = "down", ANSWER = "2", SINCE = "..." ]
  */
 #ifndef ONEIB_MODEL_LEDGER_H
 #define ONEIB_MODEL_LEDGER_H
 
 #include "base/error.h"
 #include "base/text.h"
+#include "model/guid.h"
 #include "model/pkey.h"
 #include <stdbool.h>
 #include <stddef.h>
@@ -58,6 +62,45 @@ struct oneib_ledger_daemon {
     int64_t since;
 };
 
+/* What is wished of a host's ports (docs/design/fence.md). */
+enum oneib_fence_wish {
+    ONEIB_FENCE_CLOSED, /* disabled at their switches */
+    ONEIB_FENCE_LIFT,   /* enabled again, once the host's node has reported an empty table */
+    ONEIB_FENCE_FORCED, /* enabled again: somebody has made sure that nothing runs there */
+};
+
+/* A host that was fenced (`oneib fence`). */
+struct oneib_ledger_fence {
+    uint32_t host_id;
+    uint32_t asked; /* how often somebody has asked: each answer repeats it */
+    enum oneib_fence_wish wish;
+    int64_t since;
+};
+
+/* What the daemon beside the master subnet manager has seen of a port. */
+enum oneib_fence_state {
+    ONEIB_FENCE_ASKED,   /* nothing yet */
+    ONEIB_FENCE_DOWN,    /* its switch's port is disabled */
+    ONEIB_FENCE_GONE,    /* it is not on the fabric: nothing is linked that could be disabled */
+    ONEIB_FENCE_UP,      /* its switch's port was told to be disabled, and is not */
+    ONEIB_FENCE_SILENT,  /* its switch's port does not answer, or is not found */
+    ONEIB_FENCE_SHARED,  /* another host reports it too: nobody can say whose it is */
+    ONEIB_FENCE_DOUBLED, /* it is seen at two places of the fabric */
+    ONEIB_FENCE_BARRED, /* a port that others depend on: a subnet manager's, a static member, a full
+                           member of the default partition */
+};
+
+/* A port of a fenced host's adapter, as it was reported when the host was fenced. */
+struct oneib_ledger_fenced_port {
+    uint32_t host_id;
+    oneib_guid guid;        /* port GUID */
+    oneib_guid switch_guid; /* node GUID of the switch that it was found at; 0: not found yet */
+    uint8_t switch_port;    /* 0 likewise */
+    enum oneib_fence_state state;
+    uint32_t answer; /* fence.asked when it was looked at last */
+    int64_t since;   /* of the state */
+};
+
 struct oneib_ledger {
     uint64_t serial; /* one more with each writing */
     oneib_pkey next; /* where in the ring the next key is looked for first; 0: pkeys.first */
@@ -69,6 +112,10 @@ struct oneib_ledger {
     size_t host_count, host_capacity;
     struct oneib_ledger_daemon *daemons; /* owned; by address */
     size_t daemon_count, daemon_capacity;
+    struct oneib_ledger_fence *fences; /* owned; by host id */
+    size_t fence_count, fence_capacity;
+    struct oneib_ledger_fenced_port *fenced_ports; /* owned; by host id, GUID; of fenced hosts */
+    size_t fenced_port_count, fenced_port_capacity;
 };
 
 /* NULL when absent. Valid until the ledger changes. */
@@ -100,6 +147,28 @@ void oneib_ledger_unpin(struct oneib_ledger *ledger, uint32_t host_id);
 int oneib_ledger_set_daemon(struct oneib_ledger *ledger, const struct oneib_ledger_daemon *daemon,
                             struct oneib_error *err);
 void oneib_ledger_remove_daemon(struct oneib_ledger *ledger, const char *address);
+
+/* ledger_fences.c. NULL when absent. Valid until the ledger changes. */
+struct oneib_ledger_fence *oneib_ledger_fence(const struct oneib_ledger *ledger, uint32_t host_id);
+struct oneib_ledger_fenced_port *oneib_ledger_fenced_port(const struct oneib_ledger *ledger,
+                                                          uint32_t host_id, oneib_guid guid);
+/* Adds one, or replaces what stands there of that host, or of that port of it. REFUSED: a port of a
+ * host that is not fenced, a GUID of 0, a switch without a port. */
+int oneib_ledger_set_fence(struct oneib_ledger *ledger, const struct oneib_ledger_fence *fence,
+                           struct oneib_error *err);
+int oneib_ledger_set_fenced_port(struct oneib_ledger *ledger,
+                                 const struct oneib_ledger_fenced_port *port,
+                                 struct oneib_error *err);
+/* The host is fenced no more, and its ports are none of these. */
+void oneib_ledger_lift_fence(struct oneib_ledger *ledger, uint32_t host_id);
+/* As in the document: "closed", "lift", "forced"; "asked", "down", "gone", ... */
+const char *oneib_fence_wish_name(enum oneib_fence_wish wish);
+bool oneib_fence_wish_parse(const char *name, enum oneib_fence_wish *wish);
+const char *oneib_fence_state_name(enum oneib_fence_state state);
+bool oneib_fence_state_parse(const char *name, enum oneib_fence_state *state);
+/* For oneib_ledger_equal() and oneib_ledger_render(). */
+bool oneib_ledger_fences_equal(const struct oneib_ledger *a, const struct oneib_ledger *b);
+void oneib_ledger_fences_render(const struct oneib_ledger *ledger, struct oneib_text *text);
 
 int oneib_ledger_copy(const struct oneib_ledger *from, struct oneib_ledger *to,
                       struct oneib_error *err);

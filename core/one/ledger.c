@@ -131,7 +131,59 @@ static void take_daemon(struct reading *reading, const struct oneib_value *value
         find_wrong(reading, "a DAEMON");
 }
 
-#define VECTOR_FIELDS 4
+/* A name of ours: lower case letters. */
+static const char *word_of(const struct oneib_value *value)
+{
+    return value->state == ONEIB_VALUE_TEXT ? value->text : "";
+}
+
+static bool take_guid(const struct oneib_value *value, oneib_guid *guid)
+{
+    return value->state == ONEIB_VALUE_TEXT &&
+           oneib_parse_hex_n(value->text, value->length, UINT64_MAX, guid);
+}
+
+static void take_fence(struct reading *reading, const struct oneib_value *values)
+{
+    struct oneib_ledger_fence fence;
+    struct oneib_error ignored;
+    uint64_t asked;
+    if (!oneib_value_id(&values[0], &fence.host_id) ||
+        !oneib_fence_wish_parse(word_of(&values[1]), &fence.wish) ||
+        !oneib_value_number(&values[2], UINT32_MAX, &asked) ||
+        !take_time(&values[3], &fence.since) ||
+        oneib_ledger_fence(&reading->ledger, fence.host_id)) {
+        find_wrong(reading, "a FENCE");
+        return;
+    }
+    fence.asked = (uint32_t)asked;
+    if (oneib_ledger_set_fence(&reading->ledger, &fence, &ignored) < 0)
+        find_wrong(reading, "a FENCE");
+}
+
+/* Behind its host's FENCE, as they are written. */
+static void take_fenced_port(struct reading *reading, const struct oneib_value *values)
+{
+    struct oneib_ledger_fenced_port port;
+    struct oneib_error ignored;
+    uint64_t number, answer;
+    if (!oneib_value_id(&values[0], &port.host_id) || !take_guid(&values[1], &port.guid) ||
+        !take_guid(&values[2], &port.switch_guid) ||
+        !oneib_value_number(&values[3], UINT8_MAX, &number) ||
+        !oneib_fence_state_parse(word_of(&values[4]), &port.state) ||
+        !oneib_value_number(&values[5], UINT32_MAX, &answer) ||
+        !take_time(&values[6], &port.since) ||
+        oneib_ledger_fenced_port(&reading->ledger, port.host_id, port.guid)) {
+        find_wrong(reading, "a FENCED_PORT");
+        return;
+    }
+    port.switch_port = (uint8_t)number;
+    port.answer = (uint32_t)answer;
+    if (oneib_ledger_set_fenced_port(&reading->ledger, &port, &ignored) < 0)
+        find_wrong(reading, "a FENCED_PORT");
+}
+
+#define VECTOR_FIELDS 7
 #define KEY_LENGTH (2 * ONEIB_PUBLIC_KEY_SIZE)
 
 /* The entries, and who takes them. */
@@ -168,6 +220,23 @@ static const struct vector {
       {ONEIB_NAME_SIGN, KEY_LENGTH},
       {ONEIB_NAME_SINCE, ONEIB_NUMBER_LENGTH}},
      take_daemon},
+    {ONEIB_NAME_FENCE,
+     4,
+     {{ONEIB_NAME_HOST, ONEIB_NUMBER_LENGTH},
+      {ONEIB_NAME_WISH, ONEIB_NUMBER_LENGTH},
+      {ONEIB_NAME_ASKED, ONEIB_NUMBER_LENGTH},
+      {ONEIB_NAME_SINCE, ONEIB_NUMBER_LENGTH}},
+     take_fence},
+    {ONEIB_NAME_FENCED_PORT,
+     7,
+     {{ONEIB_NAME_HOST, ONEIB_NUMBER_LENGTH},
+      {ONEIB_NAME_GUID, ONEIB_NUMBER_LENGTH},
+      {ONEIB_NAME_SWITCH, ONEIB_NUMBER_LENGTH},
+      {ONEIB_NAME_PORT, ONEIB_NUMBER_LENGTH},
+      {ONEIB_NAME_STATE, ONEIB_NUMBER_LENGTH},
+      {ONEIB_NAME_ANSWER, ONEIB_NUMBER_LENGTH},
+      {ONEIB_NAME_SINCE, ONEIB_NUMBER_LENGTH}},
+     take_fenced_port},
 };
 
 static const struct vector *vector_at(const struct oneib_reader *reader)

@@ -24,8 +24,10 @@
 /* The element names that oneib reads: X(VM) declares ONEIB_NAME_VM for <VM>. */
 #define ONEIB_READER_NAMES(X)                                                                      \
     X(ADDRESS)                                                                                     \
+    X(ANSWER)                                                                                      \
     X(AR)                                                                                          \
     X(AR_POOL)                                                                                     \
+    X(ASKED)                                                                                       \
     X(ATTACH)                                                                                      \
     X(BRIDGE)                                                                                      \
     X(CALL_INFO)                                                                                   \
@@ -36,9 +38,12 @@
     X(DOCUMENT_POOL)                                                                               \
     X(DRIVER)                                                                                      \
     X(ERROR_VMS)                                                                                   \
+    X(FENCE)                                                                                       \
+    X(FENCED_PORT)                                                                                 \
     X(GID)                                                                                         \
     X(GNAME)                                                                                       \
     X(GROUPS)                                                                                      \
+    X(GUID)                                                                                        \
     X(HID)                                                                                         \
     X(HISTORY)                                                                                     \
     X(HISTORY_RECORDS)                                                                             \
@@ -101,6 +106,7 @@
     X(SINCE)                                                                                       \
     X(STATE)                                                                                       \
     X(STIME)                                                                                       \
+    X(SWITCH)                                                                                      \
     X(TARGET)                                                                                      \
     X(TEMPLATE)                                                                                    \
     X(TYPE)                                                                                        \
@@ -125,7 +131,8 @@
     X(VM_SLOT)                                                                                     \
     X(VNET)                                                                                        \
     X(VNET_POOL)                                                                                   \
-    X(VN_MAD)
+    X(VN_MAD)                                                                                      \
+    X(WISH)
 
 enum oneib_name {
 #define X(name) ONEIB_NAME_##name,

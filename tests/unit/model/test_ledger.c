@@ -103,6 +103,66 @@ static void the_key_that_another_replaces_rests(void **state)
     oneib_ledger_clear(&ledger);
 }
 
+static void a_fence_and_its_ports_are_written_and_lifted_together(void **state)
+{
+    (void)state;
+    struct oneib_ledger ledger = {0}, copy;
+    const struct oneib_ledger_fence fence = {.host_id = 3, .asked = 2, .since = 5};
+    const struct oneib_ledger_fenced_port port = {.host_id = 3,
+                                                  .guid = 0x100003,
+                                                  .switch_guid = 0x200000,
+                                                  .switch_port = 7,
+                                                  .state = ONEIB_FENCE_DOWN,
+                                                  .answer = 2,
+                                                  .since = 6};
+    assert_int_equal(oneib_ledger_set_fenced_port(&ledger, &port, &err), -1); /* no such fence */
+    assert_int_equal(err.code, ONEIB_ERROR_REFUSED);
+    assert_int_equal(oneib_ledger_set_fence(&ledger, &fence, &err), 0);
+    assert_int_equal(
+        oneib_ledger_set_fence(&ledger, &(struct oneib_ledger_fence){.host_id = 1}, &err), 0);
+    assert_int_equal(oneib_ledger_set_fenced_port(&ledger, &port, &err), 0);
+    assert_int_equal(oneib_ledger_set_fenced_port(&ledger, &port, &err), 0);
+    assert_int_equal(ledger.fence_count, 2);
+    assert_int_equal(ledger.fenced_port_count, 1);
+    assert_null(oneib_ledger_fenced_port(&ledger, 1, 0x100003));
+
+    assert_int_equal(oneib_ledger_copy(&ledger, &copy, &err), 0);
+    assert_true(oneib_ledger_equal(&ledger, &copy));
+    oneib_ledger_fenced_port(&copy, 3, 0x100003)->answer = 3;
+    assert_false(oneib_ledger_equal(&ledger, &copy));
+    oneib_ledger_clear(&copy);
+
+    struct oneib_text text = {0};
+    oneib_ledger_render(&ledger, &text);
+    assert_non_null(strstr(text.data, "FENCE = [ HOST = \"3\", WISH = \"closed\", ASKED = \"2\", "
+                                      "SINCE = \"5\" ]\nFENCED_PORT = [ HOST = \"3\", GUID = "
+                                      "\"0x0000000000100003\", SWITCH = \"0x0000000000200000\", "
+                                      "PORT = \"7\", STATE = \"down\", ANSWER = \"2\", "
+                                      "SINCE = \"6\" ]\n"));
+    oneib_text_clear(&text);
+
+    oneib_ledger_lift_fence(&ledger, 3);
+    assert_null(oneib_ledger_fence(&ledger, 3));
+    assert_non_null(oneib_ledger_fence(&ledger, 1));
+    assert_int_equal(ledger.fenced_port_count, 0);
+    oneib_ledger_clear(&ledger);
+}
+
+static void a_fenced_port_is_no_port_without_a_guid_or_half_a_place(void **state)
+{
+    (void)state;
+    struct oneib_ledger ledger = {0};
+    struct oneib_ledger_fenced_port port = {.host_id = 3};
+    assert_int_equal(
+        oneib_ledger_set_fence(&ledger, &(struct oneib_ledger_fence){.host_id = 3}, &err), 0);
+    assert_int_equal(oneib_ledger_set_fenced_port(&ledger, &port, &err), -1);
+    port.guid = 0x100003;
+    port.switch_port = 7;
+    assert_int_equal(oneib_ledger_set_fenced_port(&ledger, &port, &err), -1);
+    assert_int_equal(err.code, ONEIB_ERROR_REFUSED);
+    oneib_ledger_clear(&ledger);
+}
+
 static void a_hosts_key_is_pinned_replaced_and_forgotten(void **state)
 {
     (void)state;
@@ -305,6 +365,8 @@ int main(void)
         cmocka_unit_test(the_key_of_a_network_that_is_gone_rests),
         cmocka_unit_test(a_network_without_a_key_leaves_nothing_to_rest),
         cmocka_unit_test(the_key_that_another_replaces_rests),
+        cmocka_unit_test(a_fence_and_its_ports_are_written_and_lifted_together),
+        cmocka_unit_test(a_fenced_port_is_no_port_without_a_guid_or_half_a_place),
         cmocka_unit_test(a_hosts_key_is_pinned_replaced_and_forgotten),
         cmocka_unit_test(a_daemon_has_one_entry_for_its_address),
         cmocka_unit_test(a_daemon_that_moves_takes_its_keys_along),

@@ -25,6 +25,12 @@ static struct oneib_error err;
 #define RESTING(pkey)                                                                              \
     "<RESTING><NETWORK>9</NETWORK><OWNER>12</OWNER><PKEY>" pkey "</PKEY><SINCE>5</SINCE></"        \
     "RESTING>"
+#define FENCE(host)                                                                                \
+    "<FENCE><ASKED>2</ASKED><HOST>" host "</HOST><SINCE>5</SINCE><WISH>closed</WISH></FENCE>"
+#define FENCED_PORT(host, guid, port, state)                                                       \
+    "<FENCED_PORT><ANSWER>2</ANSWER><GUID>" guid "</GUID><HOST>" host "</HOST><PORT>" port         \
+    "</PORT><SINCE>5</SINCE><STATE>" state "</STATE><SWITCH>0x0000000000200000</SWITCH>"           \
+    "</FENCED_PORT>"
 #define LEDGER(entries) DOCUMENT("0", "0", "6231", CLOSED, HEAD entries)
 
 static void parse(const char *xml, struct oneib_kept_ledger *kept)
@@ -54,6 +60,22 @@ static void a_ledger_is_read(void **state)
     assert_int_equal(kept.ledger.next, 0x104);
     assert_int_equal(oneib_ledger_network(&kept.ledger, 7)->pkey, 0x101);
     assert_int_equal(oneib_ledger_resting(&kept.ledger, 0x102)->network_id, 9);
+    oneib_kept_ledger_clear(&kept);
+}
+
+static void fences_are_read(void **state)
+{
+    (void)state;
+    struct oneib_kept_ledger kept;
+    parse(LEDGER(FENCE("3") FENCED_PORT("3", "0x0000000000100003", "7", "down")), &kept);
+    assert_int_equal(kept.state, ONEIB_LEDGER_READ);
+    assert_int_equal(oneib_ledger_fence(&kept.ledger, 3)->asked, 2);
+    const struct oneib_ledger_fenced_port *port =
+        oneib_ledger_fenced_port(&kept.ledger, 3, 0x100003);
+    assert_non_null(port);
+    assert_true(port->switch_guid == 0x200000);
+    assert_int_equal(port->switch_port, 7);
+    assert_int_equal(port->state, ONEIB_FENCE_DOWN);
     oneib_kept_ledger_clear(&kept);
 }
 
@@ -89,6 +111,12 @@ static void what_oneib_does_not_write_breaks_it(void **state)
         LEDGER(NETWORK("-1", "0x0101")),
         LEDGER("<NETWORK><ID>7</ID><PKEY>0x0101</PKEY></NETWORK>"),
         LEDGER(RESTING("0x8001")),
+        LEDGER(FENCED_PORT("3", "0x0000000000100003", "7", "down")), /* of no fenced host */
+        LEDGER(FENCE("3") FENCE("3")),
+        LEDGER(FENCE("3") FENCED_PORT("3", "0x0000000000100003", "7", "open")),
+        LEDGER(FENCE("3") FENCED_PORT("3", "0x0000000000000000", "7", "down")),
+        LEDGER(FENCE("3") FENCED_PORT("3", "0x0000000000100003", "256", "down")),
+        LEDGER("<FENCE><ASKED>2</ASKED><HOST>3</HOST><SINCE>5</SINCE></FENCE>"),
         LEDGER("<HOST><ID>3</ID><KEY>abcd</KEY><SINCE>5</SINCE></HOST>"),
         DOCUMENT("0", "0", "6231", CLOSED,
                  "<VERSION>2</VERSION><SERIAL>1</SERIAL><NEXT>0x0</NEXT>"),
@@ -168,6 +196,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_ledger_is_read),
+        cmocka_unit_test(fences_are_read),
         cmocka_unit_test(a_ledger_of_a_real_oned_is_read),
         cmocka_unit_test(only_oneadmins_or_its_groups_is_one),
         cmocka_unit_test(rights_of_others_break_it),
