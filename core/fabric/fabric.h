@@ -8,6 +8,7 @@
 
 #include "base/config.h"
 #include "base/error.h"
+#include "model/fence.h"
 #include "model/subnet.h"
 #include <stdbool.h>
 #include <stddef.h>
@@ -99,5 +100,33 @@ oneib_guid oneib_fabric_port_guid(const struct oneib_fabric *fabric);
 int oneib_fabric_switches(struct oneib_fabric *fabric, const struct oneib_subnet *subnet,
                           const oneib_guid *ports, oneib_guid *switches, size_t count,
                           struct oneib_error *err);
+
+/* A directed route from the own port to a node: 0 hops is the own node, path[1] the port to leave
+ * it by. */
+#define ONEIB_PATH_SIZE 64 /* IBA 1.2.1, 14.2.1.2; its first byte is not used */
+struct oneib_route {
+    uint8_t hops, path[ONEIB_PATH_SIZE];
+    oneib_guid to; /* the port that it leads to, of a switch its port 0; 0: not known */
+};
+
+/* Every port of every switch that answered (but port 0), with who is linked to it. */
+struct oneib_fabric_links {
+    struct oneib_switch_link *items; /* owned */
+    struct oneib_route *routes;      /* owned; to each one's switch */
+    size_t count;
+};
+
+/* By the same walk as oneib_fabric_switches(). On failure *links is empty. */
+int oneib_fabric_read_links(struct oneib_fabric *fabric, const struct oneib_subnet *subnet,
+                            struct oneib_fabric_links *links, struct oneib_error *err);
+/*
+ * Disables or enables links->items[index] at its switch (Set of PortInfo: PortPhysicalState
+ * Disabled, or Polling), and reads back what it is then: *physical. The switch is asked first
+ * whether it is the one. UNREACHABLE: it does not answer, or does not do it.
+ */
+int oneib_fabric_enable_link(struct oneib_fabric *fabric, const struct oneib_fabric_links *links,
+                             size_t index, bool enabled, uint8_t *physical,
+                             struct oneib_error *err);
+void oneib_fabric_links_clear(struct oneib_fabric_links *links);
 
 #endif

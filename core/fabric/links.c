@@ -1,31 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Which switch each end port is linked to. */
+/* Which port of which switch each end port is linked to, and switching such ports off and on. */
 #include "fabric/internal.h"
 
 #include "base/array.h"
 
-#define LINK_UP 5 /* PortInfo.PortPhysicalState */
+#include <inttypes.h>
 
-/* A way from the own port to a node. */
-struct route {
-    uint8_t hops, path[ONEIB_PATH_SIZE];
-};
+/* PortInfo.PortState: what a port is told to be for its physical state to change (14.2.5.6). */
+#define STATE_DOWN 1
 
 struct known_switch {
     oneib_guid node_guid, port_guid;
-    struct route route;
+    struct oneib_route route;
 };
 
 struct job {
     uint16_t attribute; /* PortInfo of a switch's port, or NodeInfo of who is behind it */
     size_t from;        /* the switch; NO_SWITCH: the own node */
     uint8_t port;       /* 0: the node itself */
+    size_t link;        /* of NodeInfo: whose other end is asked */
 };
 #define NO_SWITCH SIZE_MAX
-
-struct link {
-    oneib_guid port_guid, switch_guid;
-};
 
 struct walk {
     struct oneib_fabric *fabric;
@@ -34,8 +29,10 @@ struct walk {
     size_t switch_count, switch_capacity;
     struct job *jobs;
     size_t job_count, job_capacity, job_next;
-    struct link *links;
+    struct oneib_switch_link *links; /* a port of a switch that has answered */
     size_t link_count, link_capacity;
+    size_t *link_switches; /* whose it is, for each of them */
+    size_t link_switch_capacity;
 };
 
 static int add_job(struct walk *walk, struct job job, struct oneib_error *err)
@@ -47,21 +44,27 @@ static int add_job(struct walk *walk, struct job job, struct oneib_error *err)
     return 0;
 }
 
-static int add_link(struct walk *walk, oneib_guid port_guid, oneib_guid switch_guid,
+static int add_link(struct walk *walk, const struct job *job, uint8_t physical,
                     struct oneib_error *err)
 {
     if (oneib_reserve(&walk->links, &walk->link_capacity, walk->link_count + 1,
-                      sizeof(*walk->links), err) < 0)
+                      sizeof(*walk->links), err) < 0 ||
+        oneib_reserve(&walk->link_switches, &walk->link_switch_capacity, walk->link_count + 1,
+                      sizeof(*walk->link_switches), err) < 0)
         return -1;
-    walk->links[walk->link_count++] = (struct link){port_guid, switch_guid};
+    walk->link_switches[walk->link_count] = job->from;
+    walk->links[walk->link_count++] =
+        (struct oneib_switch_link){.switch_guid = walk->switches[job->from].node_guid,
+                                   .switch_port = job->port,
+                                   .physical = physical};
     return 0;
 }
 
 /* --- asking --------------------------------------------------------------------------------- */
 
-static struct route route_to(const struct walk *walk, const struct job *job)
+static struct oneib_route route_to(const struct walk *walk, const struct job *job)
 {
-    struct route route = {0};
+    struct oneib_route route = {0};
     if (job->from != NO_SWITCH)
         route = walk->switches[job->from].route;
     if (job->port && job->attribute == IB_ATTR_NODE_INFO)
@@ -83,7 +86,7 @@ static bool next_job(void *context, struct oneib_mad_request *request)
     if (walk->job_next == walk->job_count)
         return false;
     const struct job *job = &walk->jobs[walk->job_next];
-    const struct route route = route_to(walk, job);
+    const struct oneib_route route = route_to(walk, job);
     *request = (struct oneib_mad_request){
         .mgmt_class = IB_SMI_DIRECT_CLASS,
         .method = IB_MAD_METHOD_GET,
@@ -112,7 +115,7 @@ static int meet_switch(struct walk *walk, const struct job *job, uint8_t *info,
                        struct oneib_error *err)
 {
     const oneib_guid node_guid = mad_get_field64(info, 0, IB_NODE_GUID_F);
-    const struct route route = route_to(walk, job);
+    const struct oneib_route route = route_to(walk, job);
     if (is_known(walk, node_guid) || walk->switch_count == walk->switches_max ||
         route.hops + 1 >= ONEIB_PATH_SIZE)
         return 0;
@@ -124,7 +127,7 @@ static int meet_switch(struct walk *walk, const struct job *job, uint8_t *info,
         (struct known_switch){node_guid, mad_get_field64(info, 0, IB_NODE_PORT_GUID_F), route};
     const uint32_t ports = mad_get_field(info, 0, IB_NODE_NPORTS_F);
     for (uint32_t port = 1; port <= ports && port <= UINT8_MAX; port++)
-        if (add_job(walk, (struct job){IB_ATTR_PORT_INFO, index, (uint8_t)port}, err) < 0)
+        if (add_job(walk, (struct job){IB_ATTR_PORT_INFO, index, (uint8_t)port, 0}, err) < 0)
             return -1;
     return 0;
 }
@@ -135,8 +138,16 @@ static int meet_self(struct walk *walk, const struct job *job, uint8_t *info,
 {
     if (mad_get_field(info, 0, IB_NODE_TYPE_F) == ONEIB_NODE_SWITCH)
         return meet_switch(walk, job, info, err);
-    return add_job(walk, (struct job){IB_ATTR_NODE_INFO, NO_SWITCH, walk->fabric->port.number},
+    return add_job(walk, (struct job){IB_ATTR_NODE_INFO, NO_SWITCH, walk->fabric->port.number, 0},
                    err);
+}
+
+static void note_who(struct walk *walk, const struct job *job, uint8_t *info)
+{
+    struct oneib_switch_link *link = &walk->links[job->link];
+    link->node_type = (uint8_t)mad_get_field(info, 0, IB_NODE_TYPE_F);
+    link->node_guid = mad_get_field64(info, 0, IB_NODE_GUID_F);
+    link->port_guid = mad_get_field64(info, 0, IB_NODE_PORT_GUID_F);
 }
 
 static int take_node_info(struct walk *walk, const struct job *job, uint8_t *info,
@@ -144,21 +155,24 @@ static int take_node_info(struct walk *walk, const struct job *job, uint8_t *inf
 {
     if (job->port == 0)
         return meet_self(walk, job, info, err);
+    if (job->from != NO_SWITCH) /* else two adapters may be back to back */
+        note_who(walk, job, info);
     if (mad_get_field(info, 0, IB_NODE_TYPE_F) == ONEIB_NODE_SWITCH)
         return meet_switch(walk, job, info, err);
-    if (job->from == NO_SWITCH) /* two adapters, back to back */
-        return 0;
-    return add_link(walk, mad_get_field64(info, 0, IB_NODE_PORT_GUID_F),
-                    walk->switches[job->from].node_guid, err);
+    return 0;
 }
 
 /* A query through a port whose link is down would only run into its time-out. */
 static int take_port_info(struct walk *walk, const struct job *job, uint8_t *info,
                           struct oneib_error *err)
 {
-    if (mad_get_field(info, 0, IB_PORT_PHYS_STATE_F) != LINK_UP)
+    const uint8_t physical = (uint8_t)mad_get_field(info, 0, IB_PORT_PHYS_STATE_F);
+    if (add_link(walk, job, physical, err) < 0)
+        return -1;
+    if (physical != ONEIB_PHYSICAL_LINK_UP)
         return 0;
-    return add_job(walk, (struct job){IB_ATTR_NODE_INFO, job->from, job->port}, err);
+    return add_job(
+        walk, (struct job){IB_ATTR_NODE_INFO, job->from, job->port, walk->link_count - 1}, err);
 }
 
 /* Who does not answer is not known; that stops nothing. */
@@ -178,29 +192,26 @@ static int take_answer(void *context, const struct oneib_mad_answer *answer,
 
 static int compare_links(const void *a, const void *b)
 {
-    const struct link *left = a, *right = b;
+    const struct oneib_switch_link *left = a, *right = b;
     return (left->port_guid > right->port_guid) - (left->port_guid < right->port_guid);
 }
 
 static oneib_guid switch_of(const struct walk *walk, oneib_guid port_guid)
 {
-    const struct link wanted = {.port_guid = port_guid};
-    if (walk->link_count == 0)
+    const struct oneib_switch_link wanted = {.port_guid = port_guid};
+    if (walk->link_count == 0 || port_guid == 0)
         return 0;
-    const struct link *link =
+    const struct oneib_switch_link *link =
         bsearch(&wanted, walk->links, walk->link_count, sizeof(wanted), compare_links);
-    return link ? link->switch_guid : 0;
+    return link && link->node_type != ONEIB_NODE_SWITCH ? link->switch_guid : 0;
 }
 
 static int walk_all(struct walk *walk, struct oneib_error *err)
 {
     const struct oneib_mad_exchange exchange = {next_job, take_answer, walk};
-    if (add_job(walk, (struct job){IB_ATTR_NODE_INFO, NO_SWITCH, 0}, err) < 0 ||
-        oneib_mad_run(&walk->fabric->port, &exchange, err) < 0)
-        return -1;
-    if (walk->link_count)
-        qsort(walk->links, walk->link_count, sizeof(*walk->links), compare_links);
-    return 0;
+    return add_job(walk, (struct job){IB_ATTR_NODE_INFO, NO_SWITCH, 0, 0}, err) < 0
+               ? -1
+               : oneib_mad_run(&walk->fabric->port, &exchange, err);
 }
 
 static void clear_walk(struct walk *walk)
@@ -208,6 +219,7 @@ static void clear_walk(struct walk *walk)
     free(walk->switches);
     free(walk->jobs);
     free(walk->links);
+    free(walk->link_switches);
 }
 
 int oneib_fabric_switches(struct oneib_fabric *fabric, const struct oneib_subnet *subnet,
@@ -216,8 +228,122 @@ int oneib_fabric_switches(struct oneib_fabric *fabric, const struct oneib_subnet
 {
     struct walk walk = {.fabric = fabric, .switches_max = subnet->port_count};
     const int result = walk_all(&walk, err);
+    if (walk.link_count)
+        qsort(walk.links, walk.link_count, sizeof(*walk.links), compare_links);
     for (size_t i = 0; result == 0 && i < count; i++)
         switches[i] = switch_of(&walk, ports[i]);
     clear_walk(&walk);
     return result < 0 ? oneib_wrap(err, "finding the switches of end ports") : 0;
+}
+
+/* --- switching a port off and on -------------------------------------------------------------- */
+
+static int keep_links(struct walk *walk, struct oneib_fabric_links *links, struct oneib_error *err)
+{
+    links->routes = calloc(walk->link_count + 1, sizeof(*links->routes));
+    if (!links->routes)
+        return oneib_fail_memory(err);
+    for (size_t i = 0; i < walk->link_count; i++) {
+        const struct known_switch *known = &walk->switches[walk->link_switches[i]];
+        links->routes[i] = known->route;
+        links->routes[i].to = known->port_guid;
+    }
+    links->items = walk->links;
+    links->count = walk->link_count;
+    walk->links = NULL;
+    return 0;
+}
+
+int oneib_fabric_read_links(struct oneib_fabric *fabric, const struct oneib_subnet *subnet,
+                            struct oneib_fabric_links *links, struct oneib_error *err)
+{
+    struct walk walk = {.fabric = fabric, .switches_max = subnet->port_count};
+    *links = (struct oneib_fabric_links){0};
+    int result = walk_all(&walk, err);
+    if (result == 0)
+        result = keep_links(&walk, links, err);
+    clear_walk(&walk);
+    return result < 0 ? oneib_wrap(err, "finding who is linked to which switch") : 0;
+}
+
+void oneib_fabric_links_clear(struct oneib_fabric_links *links)
+{
+    free(links->items);
+    free(links->routes);
+    *links = (struct oneib_fabric_links){0};
+}
+
+/* Asks the switch along its route; `info` is its answer's data. */
+static int ask_switch(struct oneib_fabric *fabric, const struct oneib_route *route, uint8_t method,
+                      uint16_t attribute, uint8_t port, uint8_t info[IB_SMP_DATA_SIZE],
+                      struct oneib_error *err)
+{
+    struct oneib_mad_request request = {
+        .mgmt_class = IB_SMI_DIRECT_CLASS,
+        .method = method,
+        .attribute = attribute,
+        .modifier = port,
+        .hops = route->hops,
+        .to = route->to,
+    };
+    struct oneib_mad_answer answer;
+    memcpy(request.path, route->path, sizeof(request.path));
+    memcpy(request.record, info, IB_SMP_DATA_SIZE);
+    if (oneib_mad_ask(&fabric->port, &request, &answer, err) < 0)
+        return -1;
+    if (answer.error || answer.status)
+        return oneib_fail(err, ONEIB_ERROR_UNREACHABLE, "it does not answer (status 0x%04x)",
+                          answer.status);
+    memcpy(info, oneib_smp_data(&answer), IB_SMP_DATA_SIZE);
+    return 0;
+}
+
+/* The way that led there may lead somewhere else by now. */
+static int check_switch(struct oneib_fabric *fabric, const struct oneib_route *route,
+                        oneib_guid switch_guid, struct oneib_error *err)
+{
+    uint8_t info[IB_SMP_DATA_SIZE] = {0};
+    if (ask_switch(fabric, route, IB_MAD_METHOD_GET, IB_ATTR_NODE_INFO, 0, info, err) < 0)
+        return -1;
+    if (mad_get_field64(info, 0, IB_NODE_GUID_F) != switch_guid)
+        return oneib_fail(err, ONEIB_ERROR_UNREACHABLE, "another node is where it was");
+    return 0;
+}
+
+/* What a zero stands for is "no change": the enabled widths and speeds. */
+static void tell_to_be(uint8_t *info, uint8_t physical)
+{
+    mad_set_field(info, 0, IB_PORT_LINK_WIDTH_ENABLED_F, 0);
+    mad_set_field(info, 0, IB_PORT_LINK_SPEED_ENABLED_F, 0);
+    mad_set_field(info, 0, IB_PORT_LINK_SPEED_EXT_ENABLED_F, 0);
+    mad_set_field(info, 0, IB_PORT_STATE_F, STATE_DOWN);
+    mad_set_field(info, 0, IB_PORT_PHYS_STATE_F, physical);
+}
+
+static int set_physical(struct oneib_fabric *fabric, const struct oneib_switch_link *link,
+                        const struct oneib_route *route, uint8_t wanted, uint8_t *physical,
+                        struct oneib_error *err)
+{
+    uint8_t info[IB_SMP_DATA_SIZE] = {0}, now[IB_SMP_DATA_SIZE] = {0};
+    const uint8_t port = link->switch_port;
+    if (check_switch(fabric, route, link->switch_guid, err) < 0 ||
+        ask_switch(fabric, route, IB_MAD_METHOD_GET, IB_ATTR_PORT_INFO, port, info, err) < 0)
+        return -1;
+    tell_to_be(info, wanted);
+    if (ask_switch(fabric, route, IB_MAD_METHOD_SET, IB_ATTR_PORT_INFO, port, info, err) < 0 ||
+        ask_switch(fabric, route, IB_MAD_METHOD_GET, IB_ATTR_PORT_INFO, port, now, err) < 0)
+        return -1;
+    *physical = (uint8_t)mad_get_field(now, 0, IB_PORT_PHYS_STATE_F);
+    return 0;
+}
+
+int oneib_fabric_enable_link(struct oneib_fabric *fabric, const struct oneib_fabric_links *links,
+                             size_t index, bool enabled, uint8_t *physical, struct oneib_error *err)
+{
+    const struct oneib_switch_link *link = &links->items[index];
+    if (set_physical(fabric, link, &links->routes[index],
+                     enabled ? ONEIB_PHYSICAL_POLLING : ONEIB_PHYSICAL_DISABLED, physical, err) < 0)
+        return oneib_wrap(err, "%s port %u of switch 0x%016" PRIx64,
+                          enabled ? "enabling" : "disabling", link->switch_port, link->switch_guid);
+    return 0;
 }

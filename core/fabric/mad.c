@@ -307,11 +307,16 @@ static size_t answer_size(uint8_t mgmt_class)
     return mgmt_class == IB_SA_CLASS ? IB_SA_DATA_OFFS : IB_SMP_DATA_OFFS + IB_SMP_DATA_SIZE;
 }
 
+/* What was set is answered as what was got is (13.4.5). */
+static uint8_t answering(uint8_t method)
+{
+    return method == IB_MAD_METHOD_SET ? IB_MAD_METHOD_GET_RESPONSE : method | IB_MAD_RESPONSE;
+}
+
 static bool answers(const struct oneib_mad_request *request, const uint8_t *mad, size_t length)
 {
     return length >= answer_size(request->mgmt_class) && mad[BASE_VERSION] == 1 &&
-           mad[MGMT_CLASS] == request->mgmt_class &&
-           mad[METHOD] == (request->method | IB_MAD_RESPONSE) &&
+           mad[MGMT_CLASS] == request->mgmt_class && mad[METHOD] == answering(request->method) &&
            oneib_get16(mad + ATTRIBUTE) == request->attribute &&
            oneib_get32(mad + MODIFIER) == request->modifier;
 }

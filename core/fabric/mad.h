@@ -17,7 +17,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define ONEIB_PATH_SIZE 64  /* of a directed route (14.2.1.2); its first byte is not used */
 #define ONEIB_SLOTS_MAX 256 /* the low byte of a transaction id is its slot */
 
 struct oneib_mad_slot;

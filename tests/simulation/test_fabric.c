@@ -400,6 +400,57 @@ static void a_port_that_vanished_is_not_answered(void **state)
     announce("vanish.passed");
 }
 
+static size_t link_of(const struct oneib_fabric_links *links, oneib_guid guid)
+{
+    size_t found = links->count;
+    for (size_t i = 0; i < links->count; i++)
+        if (links->items[i].port_guid == guid) {
+            assert_int_equal(found, links->count); /* once */
+            found = i;
+        }
+    return found;
+}
+
+static size_t link_at(const struct oneib_fabric_links *links, const struct oneib_switch_link *place)
+{
+    for (size_t i = 0; i < links->count; i++)
+        if (links->items[i].switch_guid == place->switch_guid &&
+            links->items[i].switch_port == place->switch_port)
+            return i;
+    fail_msg("the switch has lost a port");
+    return 0;
+}
+
+static void a_port_is_disabled_at_its_switch(void **state)
+{
+    (void)state;
+    struct oneib_fabric *fabric = open_fabric();
+    struct oneib_subnet subnet;
+    struct oneib_fabric_links links;
+    uint8_t physical;
+    ok(oneib_fabric_read(fabric, &subnet, &err));
+    ok(oneib_fabric_read_links(fabric, &subnet, &links, &err));
+    assert_int_not_equal(link_of(&links, host_guid(0)), links.count);
+    const size_t index = link_of(&links, host_guid(VANISHING));
+    const struct oneib_switch_link place = links.items[index];
+    assert_int_equal(place.physical, ONEIB_PHYSICAL_LINK_UP);
+    assert_int_equal(place.node_type, ONEIB_NODE_CA);
+    ok(oneib_fabric_enable_link(fabric, &links, index, false, &physical, &err));
+    assert_int_equal(physical, ONEIB_PHYSICAL_DISABLED);
+
+    oneib_fabric_links_clear(&links);
+    ok(oneib_fabric_read_links(fabric, &subnet, &links, &err));
+    assert_int_equal(link_of(&links, host_guid(VANISHING)), links.count);
+    assert_int_not_equal(link_of(&links, host_guid(0)), links.count);
+    assert_int_equal(links.items[link_at(&links, &place)].physical, ONEIB_PHYSICAL_DISABLED);
+
+    ok(oneib_fabric_enable_link(fabric, &links, link_at(&links, &place), true, &physical, &err));
+    assert_int_equal(physical, ONEIB_PHYSICAL_POLLING);
+    oneib_fabric_links_clear(&links);
+    oneib_subnet_clear(&subnet);
+    oneib_fabric_close(fabric);
+}
+
 static void without_an_sm_the_error_names_its_lid(void **state)
 {
     (void)state;
@@ -430,6 +481,7 @@ static const struct CMUnitTest roles[] = {
     role(the_graph_is_that_of_the_net_file),
     role(every_host_hangs_on_the_leaf_of_the_net_file),
     role(a_port_that_vanished_is_not_answered),
+    role(a_port_is_disabled_at_its_switch),
     role(without_an_sm_the_error_names_its_lid),
 };
 
@@ -514,6 +566,17 @@ static void a_vanished_port_is_silent(void **state)
     ok(lab_fabric_link(lab, VANISHING, true, &err));
 }
 
+/* A port that is enabled stays without a link in ibsim: pulling its cable and putting it back stands
+ * for what a switch does by itself. */
+static void a_port_is_disabled_and_enabled_again(void **state)
+{
+    struct lab *lab = *state;
+    on_host(lab, LAB_SM_HCA, "a_port_is_disabled_at_its_switch");
+    ok(lab_fabric_link(lab, VANISHING, false, &err));
+    ok(lab_fabric_link(lab, VANISHING, true, &err));
+    on_host(lab, LAB_SM_HCA, "every_host_hangs_on_the_leaf_of_the_net_file");
+}
+
 static void a_dead_sm_is_an_error(void **state)
 {
     struct lab *lab = *state;
@@ -559,6 +622,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(any_host_can_read_the_tables),
         cmocka_unit_test(each_sm_is_told_by_its_state),
         cmocka_unit_test(a_vanished_port_is_silent),
+        cmocka_unit_test(a_port_is_disabled_and_enabled_again),
         cmocka_unit_test(a_dead_sm_is_an_error),
     };
     return cmocka_run_group_tests(tests, start, stop);
