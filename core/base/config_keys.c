@@ -196,6 +196,8 @@ const struct oneib_config_key oneib_config_keys[] = {
      .default_number = 32766},
     {"pkeys", "resting", ONEIB_CONFIG_NUMBER, FIELD(pkeys.resting), .minimum = 1, .maximum = 32766,
      .default_number = 16},
+    {"pkeys", "per_owner", ONEIB_CONFIG_NUMBER, FIELD(pkeys.per_owner), .maximum = 32766,
+     .default_number = 16},
 
     {"opensm", "partitions", ONEIB_CONFIG_STRING, FIELD(opensm.partitions), .check = check_path,
      .default_string = "/etc/opensm/partitions.conf"},

@@ -463,6 +463,8 @@ const char *oneib_verdict_name(enum oneib_verdict verdict)
         return "port-conflict";
     case ONEIB_VERDICT_PORT_FULL:
         return "port-full";
+    case ONEIB_VERDICT_OWNER_LIMIT:
+        return "owner-limit";
     case ONEIB_VERDICT_UNKNOWN_STATE:
         return "unknown-state";
     case ONEIB_VERDICT_SWITCHED:

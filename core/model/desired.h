@@ -22,7 +22,8 @@
 struct oneib_policy {
     uint16_t site;
     oneib_pkey pkey_first, pkey_last; /* range that new keys are taken from */
-    uint32_t resting_max; /* of a tenant's keys; with as many the tenant gets no new one */
+    uint32_t resting_max;   /* of a tenant's keys; with as many the tenant gets no new one */
+    uint32_t per_owner_max; /* of a tenant's keys on one port, unless they run there; 0: no limit */
     bool default_ipoib;
     const oneib_guid *default_full_members; /* borrowed */
     size_t default_full_count;
@@ -59,6 +60,7 @@ enum oneib_verdict {
                            */
     ONEIB_VERDICT_PORT_CONFLICT, /* another host reports the same port GUID */
     ONEIB_VERDICT_PORT_FULL,     /* the port's P_Key table has no room */
+    ONEIB_VERDICT_OWNER_LIMIT,   /* ... holds as many keys of that owner's networks as it may */
     ONEIB_VERDICT_UNKNOWN_STATE, /* a state number not known: keeps what is in force, here nothing
                                   */
     ONEIB_VERDICT_SWITCHED,      /* another driver serves the network now: keeps what is in force,

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* P_Key tables of ports: which keys go onto each, with which membership, and what finds no room. */
+/*
+ * P_Key tables of ports: which keys go onto each, with which membership, what finds no room, and
+ * what is beyond an owner's part.
+ */
 #include "base/array.h"
 #include "model/desired_internal.h"
 #include "model/host_port.h"
@@ -7,6 +10,7 @@
 #include <stdlib.h>
 
 #define KEYS_NAMED 32
+#define EXCESS_NAMED 8 /* of an owner's keys on a port */
 
 /* One reason why a key should be on a port. */
 struct wish {
@@ -18,13 +22,26 @@ struct wish {
     uint8_t verdict; /* MEMBER: wanted; others only narrow */
 };
 
+/* By what a key has its place in a port's table, the first right first. */
+enum claim { RUNNING, STATIC, ARRIVING };
+
 /* All wishes for one key on one port. */
 struct entry {
     struct wish *wishes;
     size_t count;
     const struct oneib_seat *earliest; /* of the members; NULL when there is none */
     bool wanted, has_static;
+    bool is_excess; /* its network's owner has as many there as one may */
+    enum claim claim;
     uint8_t membership;
+};
+
+/* A key that is not on a port, for its network's owner has as many there as one may. */
+struct excess {
+    oneib_guid guid;
+    uint32_t owner;
+    uint32_t cluster;
+    oneib_pkey pkey;
 };
 
 struct table {
@@ -32,6 +49,8 @@ struct table {
     size_t wish_count, wish_capacity;
     struct entry *entries; /* of the port at hand */
     size_t entry_count, entry_capacity;
+    struct excess *excess; /* of all ports */
+    size_t excess_count, excess_capacity;
 };
 
 static int add_wish(struct table *table, struct wish wish, struct oneib_error *err)
@@ -149,12 +168,21 @@ static void count_wish(const struct oneib_work *work, struct entry *entry, const
         entry->earliest = seat;
 }
 
+static enum claim claim_of(const struct oneib_work *work, const struct entry *entry)
+{
+    const struct oneib_seat *seat = entry->earliest;
+    if (seat && !is_arriving(&work->cloud->attachments[seat->attachment], seat))
+        return RUNNING;
+    return entry->has_static ? STATIC : ARRIVING;
+}
+
 static int add_entry(const struct oneib_work *work, struct table *table, struct wish *wishes,
                      size_t count, struct oneib_error *err)
 {
     struct entry entry = {.wishes = wishes, .count = count, .membership = ONEIB_FULL};
     for (size_t i = 0; i < count; i++)
         count_wish(work, &entry, &wishes[i]);
+    entry.claim = claim_of(work, &entry);
     if (oneib_reserve(&table->entries, &table->entry_capacity, table->entry_count + 1,
                       sizeof *table->entries, err) < 0)
         return -1;
@@ -199,13 +227,14 @@ static uint32_t capacity_of(const struct oneib_work *work, const struct wish *wi
     return oneib_port_key_capacity(owner ? owner->pkeys_max : 0, port ? port->partition_cap : 0);
 }
 
-/* In the order in which they get room: static members by network, then by who was there first. */
+/* In the order in which they get room: who runs there by who was there first, then static members
+ * by network, then who arrives. */
 static int compare_entries(const void *a, const void *b, void *context)
 {
     const struct entry *left = a, *right = b;
-    if (left->has_static != right->has_static)
-        return left->has_static ? -1 : 1;
-    if (left->has_static)
+    if (left->claim != right->claim)
+        return left->claim < right->claim ? -1 : 1;
+    if (left->claim == STATIC)
         return (left->wishes->cluster > right->wishes->cluster) -
                (left->wishes->cluster < right->wishes->cluster);
     return is_earlier(context, left->earliest, right->earliest) ? -1 : 1;
@@ -291,6 +320,65 @@ static const struct oneib_network *cluster_of(const struct oneib_work *work,
     return &work->cloud->networks[entry->wishes->cluster];
 }
 
+static uint32_t owner_of(const struct oneib_work *work, const struct entry *entry)
+{
+    return cluster_of(work, entry)->uid;
+}
+
+/* By owner, and each owner's in the order in which they get room. */
+static int compare_owned(const void *a, const void *b, void *context)
+{
+    const uint32_t left = owner_of(context, a), right = owner_of(context, b);
+    if (left != right)
+        return left < right ? -1 : 1;
+    return compare_entries(a, b, context);
+}
+
+static int note_excess(struct oneib_work *work, struct table *table, const struct entry *entry,
+                       struct oneib_error *err)
+{
+    if (oneib_reserve(&table->excess, &table->excess_capacity, table->excess_count + 1,
+                      sizeof *table->excess, err) < 0)
+        return -1;
+    table->excess[table->excess_count++] = (struct excess){.guid = entry->wishes->guid,
+                                                           .owner = owner_of(work, entry),
+                                                           .cluster = entry->wishes->cluster,
+                                                           .pkey = entry->wishes->pkey};
+    set_verdict(work, entry, ONEIB_VERDICT_OWNER_LIMIT);
+    return 0;
+}
+
+/* What runs stays, however many there are: only what is to come is held to the limit. */
+static void mark_excess(struct oneib_work *work, struct table *table)
+{
+    size_t of_owner = 0;
+    qsort_r(table->entries, table->entry_count, sizeof *table->entries, compare_owned, work);
+    for (size_t i = 0; i < table->entry_count; i++) {
+        struct entry *entry = &table->entries[i];
+        if (i == 0 || owner_of(work, entry) != owner_of(work, &entry[-1]))
+            of_owner = 0;
+        entry->is_excess = of_owner++ >= work->policy->per_owner_max && entry->claim != RUNNING &&
+                           !oneib_network_is_operators(cluster_of(work, entry));
+    }
+}
+
+/* Of one tenant's keys a port takes only so many, that its table does not become one user's. */
+static int limit_owners(struct oneib_work *work, struct table *table, struct oneib_error *err)
+{
+    size_t kept = 0;
+    if (work->policy->per_owner_max == 0 || table->entry_count <= work->policy->per_owner_max)
+        return 0;
+    mark_excess(work, table);
+    for (size_t i = 0; i < table->entry_count; i++) {
+        if (!table->entries[i].is_excess)
+            table->entries[kept++] = table->entries[i];
+        else if (note_excess(work, table, &table->entries[i], err) < 0)
+            return -1;
+    }
+    table->entry_count = kept;
+    return 0;
+}
+
 static void append_keys(const struct oneib_work *work, struct oneib_text *text,
                         const struct entry *entries, size_t count)
 {
@@ -367,6 +455,8 @@ static int fill_table(struct oneib_work *work, struct table *table, size_t first
     uint32_t taken = 1 + oneib_fragment_keys_on(work, wishes->guid);
     uint32_t room = capacity > taken ? capacity - taken : 0;
     keep_wanted(table);
+    if (limit_owners(work, table, err) < 0)
+        return -1;
     return share_room(work, table, wishes->guid, room, capacity, err);
 }
 
@@ -404,6 +494,82 @@ static int close_refused_ports(struct oneib_work *work, struct oneib_error *err)
     return 0;
 }
 
+/* By owner, then port and network. */
+static int compare_excess(const void *a, const void *b)
+{
+    const struct excess *left = a, *right = b;
+    if (left->owner != right->owner)
+        return left->owner < right->owner ? -1 : 1;
+    if (left->guid != right->guid)
+        return left->guid < right->guid ? -1 : 1;
+    return (left->cluster > right->cluster) - (left->cluster < right->cluster);
+}
+
+/* How many of them are on the first one's port. */
+static size_t on_one_port(const struct excess *excess, size_t count)
+{
+    size_t end = 1;
+    while (end < count && excess[end].guid == excess->guid)
+        end++;
+    return end;
+}
+
+static size_t count_ports(const struct excess *excess, size_t count)
+{
+    size_t ports = 0;
+    for (size_t i = 0; i < count; i += on_one_port(&excess[i], count - i))
+        ports++;
+    return ports;
+}
+
+static void append_excess(struct oneib_work *work, struct oneib_text *text,
+                          const struct excess *excess, size_t count)
+{
+    const size_t here = on_one_port(excess, count), ports = count_ports(excess, count);
+    for (size_t i = 0; i < here && i < EXCESS_NAMED; i++)
+        oneib_text_printf(text, "%s0x%04x (%s)", i ? ", " : "", excess[i].pkey,
+                          oneib_network_shown(&work->cloud->networks[excess[i].cluster]).text);
+    if (here > EXCESS_NAMED)
+        oneib_text_printf(text, " and %zu more", here - EXCESS_NAMED);
+    if (ports > 1)
+        oneib_text_printf(text, "; other ports like this: %zu", ports - 1);
+}
+
+/* The excess of one owner: one finding, on however many ports it is. */
+static int say_excess(struct oneib_work *work, const struct excess *excess, size_t count,
+                      struct oneib_error *err)
+{
+    oneib_autotext struct oneib_text keys = {0};
+    append_excess(work, &keys, excess, count);
+    if (oneib_text_failed(&keys))
+        return oneib_fail_memory(err);
+    for (size_t i = 0; i < count; i++)
+        oneib_findings_mention(work->findings, ONEIB_SUBJECT_NETWORK,
+                               work->cloud->networks[excess[i].cluster].id);
+    return oneib_findings_add(
+        work->findings, ONEIB_WARNING, "owner-limit",
+        "let VMs of fewer of that user's networks run on one host, or raise pkeys.per_owner", err,
+        "%s holds as many P_Keys of networks of user %" PRIu32
+        " as it may (pkeys.per_owner, %" PRIu32 "): no place there for %s",
+        oneib_name_port(work, excess->guid).text, excess->owner, work->policy->per_owner_max,
+        keys.data);
+}
+
+static int say_each_excess(struct oneib_work *work, struct table *table, struct oneib_error *err)
+{
+    size_t end;
+    if (table->excess_count)
+        qsort(table->excess, table->excess_count, sizeof *table->excess, compare_excess);
+    for (size_t i = 0; i < table->excess_count; i = end) {
+        for (end = i + 1;
+             end < table->excess_count && table->excess[end].owner == table->excess[i].owner;)
+            end++;
+        if (say_excess(work, &table->excess[i], end - i, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
 static int fill_each(struct oneib_work *work, struct table *table, struct oneib_error *err)
 {
     if (list_wishes(work, table, err) < 0)
@@ -418,6 +584,8 @@ static int fill_each(struct oneib_work *work, struct table *table, struct oneib_
         if (fill_table(work, table, i, end, err) < 0)
             return -1;
     }
+    if (say_each_excess(work, table, err) < 0)
+        return -1;
     return close_refused_ports(work, err);
 }
 
@@ -427,6 +595,7 @@ int oneib_fill_tables(struct oneib_work *work, struct oneib_error *err)
     int outcome = fill_each(work, &table, err);
     free(table.wishes);
     free(table.entries);
+    free(table.excess);
     if (outcome == 0 && work->line_count)
         qsort(work->lines, work->line_count, sizeof *work->lines, compare_lines);
     return outcome;

@@ -53,6 +53,9 @@ static const char *reason(enum oneib_verdict verdict)
         return "another host reports the same port GUID: look at both hosts' adapters";
     case ONEIB_VERDICT_PORT_FULL:
         return "the port's P_Key table is full: move VMs of other clusters to other hosts";
+    case ONEIB_VERDICT_OWNER_LIMIT:
+        return "the port holds as many P_Keys of the owner's clusters as it may: move VMs of some "
+               "of these to other hosts, or raise pkeys.per_owner";
     case ONEIB_VERDICT_UNKNOWN_STATE:
         return "the VM is in a state that this version of oneib does not know: it keeps what it "
                "has";

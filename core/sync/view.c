@@ -93,6 +93,7 @@ static struct oneib_policy policy_of(const struct oneib_config *config, const on
         .pkey_first = config->pkeys.first,
         .pkey_last = config->pkeys.last,
         .resting_max = config->pkeys.resting,
+        .per_owner_max = config->pkeys.per_owner,
         .default_ipoib = config->default_partition.ipoib,
         .default_full_members = full,
         .default_full_count = full_count,

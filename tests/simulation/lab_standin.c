@@ -298,6 +298,12 @@ int lab_network_reserve(struct lab *lab, uint32_t parent, const char *name, uint
     return control(lab, id, err, "standin.net.reserve", "(sis)", lab->session, (int)parent, name);
 }
 
+int lab_network_give(struct lab *lab, uint32_t id, uint32_t uid, struct oneib_error *err)
+{
+    return control(lab, NULL, err, "standin.net.give", "(siii)", lab->session, (int)id, (int)uid,
+                   1);
+}
+
 int lab_network_delete(struct lab *lab, uint32_t id, struct oneib_error *err)
 {
     lab->keys_are_given = false;

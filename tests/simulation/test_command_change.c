@@ -389,6 +389,60 @@ static void what_does_not_fit_into_a_port_is_named_and_nobody_else_suffers(void 
     must_not_say(ONEIB(0, "show", "1")->error, "[port-full]");
 }
 
+/* A network that the user has reserved. */
+static uint32_t reserve_as(struct lab *lab, uint32_t uid, uint32_t pool)
+{
+    struct oneib_error err = {0};
+    uint32_t id;
+    MUST(lab_network_reserve(lab, pool, "mine", &id, &err));
+    MUST(lab_network_give(lab, id, uid, &err));
+    return id;
+}
+
+static void one_users_reservations_do_not_fill_a_port_or_a_storage_server(void **state)
+{
+    (void)state;
+    struct lab *lab = scene();
+    struct oneib_error err = {0};
+    enum { RESERVATIONS = 70, LIMIT = 16, MALLORY = 5, ALICE = 6 };
+    char statics[64];
+    snprintf(statics, sizeof statics, "IB_STATIC_GUIDS=0x%016" PRIx64 "=full",
+             lab_host_port_guid(lab, SCENE_EXTRA));
+    const uint32_t pool = scene_network("pool", "", statics);
+    uint32_t theirs[RESERVATIONS], first_vm = 0;
+    for (size_t i = 0; i < RESERVATIONS; i++) {
+        theirs[i] = reserve_as(lab, MALLORY, pool);
+        const uint32_t vm = scene_vm(theirs[i], 0);
+        first_vm = i == 0 ? vm : first_vm;
+        if (i >= 20)
+            MUST(lab_vm_state(lab, vm, 3, 2, &err)); /* BOOT */
+    }
+    const uint32_t hers = reserve_as(lab, ALICE, pool), vm = scene_vm(hers, 0);
+    MUST(lab_vm_state(lab, vm, 3, 2, &err));
+
+    const char *text = json_finding(ONEIB_JSON(0, "sync"), "owner-limit");
+    must_say(text, "of networks of user 5 as it may (pkeys.per_owner, 16)");
+    must_say(text, "other ports like this: 1");
+    for (size_t i = 0; i < RESERVATIONS; i++) {
+        const unsigned key = scene_key_of(theirs[i]);
+        assert_int_equal(port_holds(0, FULL(key)), i < 20); /* more than 16, as they run there */
+        assert_int_equal(port_holds(SCENE_EXTRA, FULL(key)), i < LIMIT);
+    }
+    assert_true(port_holds(0, FULL(scene_key_of(hers))));
+    assert_true(port_holds(SCENE_EXTRA, FULL(scene_key_of(hers))));
+    must_not_say(ONEIB(0, "sync")->error, "[port-full]");
+
+    char id[16];
+    snprintf(id, sizeof id, "%" PRIu32, theirs[RESERVATIONS - 1]);
+    const char *shown = ONEIB(0, "show", id)->out;
+    must_say(shown, "no: owner-limit");
+    must_say(shown, "raise pkeys.per_owner");
+
+    scene_end_vm(first_vm); /* 19 run there, still more than a newcomer could join */
+    ONEIB(0, "sync");
+    assert_false(port_holds(0, FULL(scene_key_of(theirs[20]))));
+}
+
 /* X1 becomes a host of OpenNebula, id 4. */
 static uint32_t add_extra_host(struct lab *lab, const char *driver, unsigned pkeys_max)
 {
@@ -534,6 +588,7 @@ int main(void)
         SCENE_CASE(scene_raise, both_hosts_of_a_migration_are_members_though_pools_name_one),
         SCENE_CASE(scene_raise, in_an_unknown_state_a_vm_keeps_what_it_has_and_gets_nothing_new),
         SCENE_CASE(scene_raise, what_does_not_fit_into_a_port_is_named_and_nobody_else_suffers),
+        SCENE_CASE(scene_raise, one_users_reservations_do_not_fill_a_port_or_a_storage_server),
         SCENE_CASE(scene_raise, a_host_that_says_how_many_keys_it_holds_gets_no_more),
         SCENE_CASE(scene_raise,
                    on_mlx5_the_vf_itself_is_the_member_and_the_rest_of_the_fabric_stays_right),

@@ -87,6 +87,21 @@ static xmlrpc_value *network_reserve(struct standin_call *call)
     return answer(call, result, id, &err);
 }
 
+/* As one.vn.chown. */
+static xmlrpc_value *network_give(struct standin_call *call)
+{
+    uint32_t id;
+    struct standin_owner owner;
+    if (!standin_take_id(call, 1, &id) || !standin_take_int(call, 2, &owner.uid) ||
+        !standin_take_int(call, 3, &owner.gid))
+        return NULL;
+    struct oneib_error err = {0};
+    struct standin_network *network = standin_network_find(call->state, id, &err);
+    if (network)
+        network->owner = owner;
+    return answer(call, network ? 0 : -1, id, &err);
+}
+
 static xmlrpc_value *network_delete(struct standin_call *call)
 {
     uint32_t id;
@@ -302,6 +317,7 @@ const struct standin_method standin_control_methods[] = {
     {"standin.host.monitor", host_monitor},
     {"standin.net.create", network_create},
     {"standin.net.reserve", network_reserve},
+    {"standin.net.give", network_give},
     {"standin.net.delete", network_delete},
     {"standin.vn.propagate", network_propagate},
     {"standin.vm.create", vm_create},

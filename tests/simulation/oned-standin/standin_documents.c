@@ -18,12 +18,14 @@ void standin_render_escaped(const char *string, struct oneib_text *text)
     }
 }
 
-void standin_render_owner(uint32_t id, const char *name, struct oneib_text *text)
+void standin_render_head(uint32_t id, struct standin_owner owner, const char *name,
+                         struct oneib_text *text)
 {
     oneib_text_printf(text,
-                      "<ID>%" PRIu32 "</ID><UID>0</UID><GID>0</GID><UNAME>oneadmin</UNAME>"
-                      "<GNAME>oneadmin</GNAME><NAME>",
-                      id);
+                      "<ID>%" PRIu32 "</ID><UID>%d</UID><GID>%d</GID><UNAME>%s</UNAME>"
+                      "<GNAME>%s</GNAME><NAME>",
+                      id, owner.uid, owner.gid, owner.uid == 0 ? "oneadmin" : "user",
+                      owner.gid == 0 ? "oneadmin" : "users");
     standin_render_escaped(name, text);
     oneib_text_append(text, "</NAME>");
 }
@@ -169,7 +171,7 @@ void standin_render_network(const struct standin_network *network, enum standin_
 {
     const struct standin_attributes *own = &network->attributes;
     oneib_text_append(text, "<VNET>");
-    standin_render_owner(network->id, network->name, text);
+    standin_render_head(network->id, network->owner, network->name, text);
     standin_render_permissions(text);
     oneib_text_printf(text,
                       "<CLUSTERS><ID>0</ID></CLUSTERS><BRIDGE><![CDATA[%s]]></BRIDGE>"

@@ -26,7 +26,8 @@ void standin_render_config(const struct standin_state *state, bool unrestricted,
                            struct oneib_text *text);
 
 /* Shared by the documents. */
-void standin_render_owner(uint32_t id, const char *name, struct oneib_text *text);
+void standin_render_head(uint32_t id, struct standin_owner owner, const char *name,
+                         struct oneib_text *text);
 void standin_render_permissions(struct oneib_text *text);
 /* Names stand outside CDATA. */
 void standin_render_escaped(const char *string, struct oneib_text *text);

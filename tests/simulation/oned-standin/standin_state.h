@@ -55,9 +55,14 @@ struct standin_lease {
     uint32_t index, vm_id;
 };
 
+struct standin_owner {
+    int uid, gid; /* zeroed: oneadmin */
+};
+
 struct standin_network {
     uint32_t id;
     char *name;
+    struct standin_owner owner;
     int state, previous_state; /* once DONE it is nowhere to be found */
     bool is_reservation;
     uint32_t parent_id;

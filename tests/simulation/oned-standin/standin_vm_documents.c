@@ -191,7 +191,7 @@ void standin_render_vm(const struct standin_state *state, const struct standin_v
                        enum standin_form form, struct oneib_text *text)
 {
     oneib_text_append(text, "<VM>");
-    standin_render_owner(vm->id, vm->name, text);
+    standin_render_head(vm->id, (struct standin_owner){0}, vm->name, text);
     standin_render_permissions(text);
     oneib_text_printf(text,
                       "<LAST_POLL>0</LAST_POLL><STATE>%d</STATE><LCM_STATE>%d</LCM_STATE>"
@@ -243,7 +243,7 @@ void standin_render_vm_short(const struct standin_state *state, const struct sta
                              struct oneib_text *text)
 {
     oneib_text_append(text, "<VM>");
-    standin_render_owner(vm->id, vm->name, text);
+    standin_render_head(vm->id, (struct standin_owner){0}, vm->name, text);
     oneib_text_printf(text,
                       "<LAST_POLL>0</LAST_POLL><STATE>%d</STATE><LCM_STATE>%d</LCM_STATE>"
                       "<RESCHED>0</RESCHED><STIME>%" PRId64 "</STIME><ETIME>%" PRId64 "</ETIME>",

@@ -73,6 +73,7 @@ static void assert_same(const struct oneib_config *a, const struct oneib_config 
     assert_int_equal(a->pkeys.first, b->pkeys.first);
     assert_int_equal(a->pkeys.last, b->pkeys.last);
     assert_int_equal(a->pkeys.resting, b->pkeys.resting);
+    assert_int_equal(a->pkeys.per_owner, b->pkeys.per_owner);
     assert_string_same(a->opensm.partitions, b->opensm.partitions);
     assert_string_same(a->opensm.fragment, b->opensm.fragment);
     assert_int_equal(a->opensm.method, b->opensm.method);
@@ -124,6 +125,7 @@ static void the_defaults_are_the_documented_ones(void **state)
     assert_int_equal(config.pkeys.first, 256);
     assert_int_equal(config.pkeys.last, 32766);
     assert_int_equal(config.pkeys.resting, 16);
+    assert_int_equal(config.pkeys.per_owner, 16);
     assert_string_equal(config.opensm.partitions, "/etc/opensm/partitions.conf");
     assert_string_equal(config.opensm.fragment, "/etc/oneib/partitions.fragment");
     assert_int_equal(config.opensm.method, ONEIB_RELOAD_SYSTEMD);
@@ -384,6 +386,7 @@ static void numbers_have_their_documented_ranges(void **state)
     assert_range("one", "window", 1, 100000);
     assert_range("pkeys", "first", 1, 32766);
     assert_range("pkeys", "resting", 1, 32766);
+    assert_range("pkeys", "per_owner", 0, 32766);
     assert_range("opensm", "apply_timeout", 1000, 600000);
     assert_range("fabric", "port", 0, 255);
     assert_range("fabric", "window", 1, 256);
@@ -812,6 +815,7 @@ static void any_configuration_loads_back(void **state)
         config.pkeys.first = (uint16_t)(1 + next_random(&seed) % 1000);
         config.pkeys.last = (uint16_t)(1000 + next_random(&seed) % 1000);
         config.pkeys.resting = (uint32_t)(1 + next_random(&seed) % 1000);
+        config.pkeys.per_owner = next_random(&seed) % 1000;
         replace_string(&config.opensm.partitions, random_string(&seed, "/", "p"));
         config.opensm.method = (enum oneib_reload_method)(next_random(&seed) % 3);
         config.opensm.reload_command = random_command(&seed);

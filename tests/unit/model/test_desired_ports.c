@@ -519,22 +519,146 @@ static void a_full_port_costs_nobody_else_anything(void **state)
     assert_listed(scene, 301, port_of(2), "full");
 }
 
-static void fragment_and_static_members_get_room_first(void **state)
+static void the_fragment_gets_room_first(void **state)
 {
     struct scene *scene = *state;
-    add_host(scene, 1)->ports[0].pkeys_max = 5;
+    add_host(scene, 1)->ports[0].pkeys_max = 4;
     add_guid(scene, add_partition(scene, &scene->fragment, "storage", 50), port_of(1), ONEIB_FULL);
     add_wildcard(scene, add_partition(scene, &scene->fragment, "all", 51), ONEIB_MEMBER_ALL,
                  ONEIB_LIMITED);
     add_network(scene, 1, 300);
     add_network(scene, 2, 301);
-    oneib_network_add_static(add_network(scene, 3, 302), port_of(1), ONEIB_FULL, &scene->err);
     add_nic(scene, 10, 0, 1, 1);
     add_nic(scene, 11, 0, 2, 1);
     compute(scene);
-    assert_listed(scene, 302, port_of(1), "full");
     assert_verdict(scene, 10, 0, ONEIB_VERDICT_MEMBER);
     assert_verdict(scene, 11, 0, ONEIB_VERDICT_PORT_FULL);
+}
+
+static void who_runs_there_has_room_before_static_members_and_these_before_who_arrives(void **state)
+{
+    struct scene *scene = *state;
+    add_host(scene, 1)->ports[0].pkeys_max = 4;
+    oneib_network_add_static(add_network(scene, 1, 301), port_of(1), ONEIB_FULL, &scene->err);
+    oneib_network_add_static(add_network(scene, 2, 302), port_of(1), ONEIB_FULL, &scene->err);
+    add_network(scene, 3, 303);
+    add_network(scene, 4, 304);
+    add_nic(scene, 10, 0, 3, 1)->since = 500;
+    add_nic(scene, 11, 0, 4, 1)->since = 100;
+    scene->cloud.attachments[1].presence = ONEIB_ARRIVING;
+    add_nic(scene, 12, 0, 2, 1)->since = 900; /* its network has a static member there, too */
+    compute(scene);
+    assert_verdict(scene, 10, 0, ONEIB_VERDICT_MEMBER);
+    assert_verdict(scene, 12, 0, ONEIB_VERDICT_MEMBER);
+    assert_listed(scene, 301, port_of(1), "full");
+    assert_verdict(scene, 11, 0, ONEIB_VERDICT_PORT_FULL);
+
+    scene->cloud.hosts[0].ports[0].pkeys_max = 3;
+    compute(scene);
+    assert_verdict(scene, 10, 0, ONEIB_VERDICT_MEMBER);
+    assert_verdict(scene, 12, 0, ONEIB_VERDICT_MEMBER);
+    assert_listed(scene, 301, port_of(1), "none");
+    assert_finding(scene, "port-full", ONEIB_WARNING, "no room for 0x012d (network 1)");
+}
+
+/* `count` networks of user 5, ids 100 on, keys 1000 on, each with a VM on host 1. */
+static void reserve_for_user_5(struct scene *scene, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        struct oneib_network *network = add_network(scene, 100 + i, 1000 + i);
+        network->uid = 5;
+        network->gid = 1;
+        add_nic(scene, 10 + i, 0, 100 + i, 1)->presence = ONEIB_ARRIVING;
+    }
+}
+
+static void settle(struct scene *scene)
+{
+    for (size_t i = 0; i < scene->cloud.attachment_count; i++)
+        scene->cloud.attachments[i].presence = ONEIB_SETTLED;
+}
+
+static void seventy_reservations_of_one_user_leave_room_for_others(void **state)
+{
+    struct scene *scene = *state;
+    scene->policy.per_owner_max = 16;
+    add_host(scene, 1);
+    add_host(scene, 2);
+    reserve_for_user_5(scene, 70);
+    add_network(scene, 200, 2000)->uid = 6;
+    scene->cloud.networks[70].gid = 1;
+    add_nic(scene, 100, 0, 200, 1)->presence = ONEIB_ARRIVING; /* the last to come */
+    add_nic(scene, 101, 0, 160, 2);
+    compute(scene);
+    for (unsigned i = 0; i < 70; i++)
+        assert_verdict(scene, 10 + i, 0, i < 16 ? ONEIB_VERDICT_MEMBER : ONEIB_VERDICT_OWNER_LIMIT);
+    assert_verdict(scene, 100, 0, ONEIB_VERDICT_MEMBER);
+    assert_verdict(scene, 101, 0, ONEIB_VERDICT_MEMBER);
+    assert_no_finding(scene, "port-full");
+    assert_int_equal(1, findings_of(scene, "owner-limit"));
+    assert_finding(scene, "owner-limit", ONEIB_WARNING,
+                   "port 0x0002c90300000001 of host 1 holds as many P_Keys of networks of user 5");
+    assert_finding(scene, "owner-limit", ONEIB_WARNING,
+                   "(pkeys.per_owner, 16): no place there for 0x03f8 (network 116), ");
+    assert_finding(scene, "owner-limit", ONEIB_WARNING, "(network 123) and 46 more");
+    assert_true(oneib_finding_is_about(finding(scene, "owner-limit"), ONEIB_SUBJECT_NETWORK, 169));
+    assert_false(oneib_finding_is_about(finding(scene, "owner-limit"), ONEIB_SUBJECT_NETWORK, 115));
+}
+
+static void what_runs_is_not_taken_away_by_the_limit(void **state)
+{
+    struct scene *scene = *state;
+    scene->policy.per_owner_max = 2;
+    add_host(scene, 1);
+    reserve_for_user_5(scene, 5);
+    settle(scene);
+    scene->cloud.attachments[1].presence = ONEIB_ARRIVING;
+    compute(scene);
+    for (unsigned i = 0; i < 5; i++)
+        assert_verdict(scene, 10 + i, 0, i == 1 ? ONEIB_VERDICT_OWNER_LIMIT : ONEIB_VERDICT_MEMBER);
+}
+
+static void an_operators_networks_and_no_limit_are_not_counted(void **state)
+{
+    struct scene *scene = *state;
+    scene->policy.per_owner_max = 2;
+    add_host(scene, 1);
+    reserve_for_user_5(scene, 5);
+    for (unsigned i = 0; i < 5; i++)
+        scene->cloud.networks[i].gid = 0; /* of a user of the group oneadmin */
+    compute(scene);
+    assert_no_finding(scene, "owner-limit");
+
+    for (unsigned i = 0; i < 5; i++)
+        scene->cloud.networks[i].gid = 1;
+    scene->policy.per_owner_max = 0;
+    compute(scene);
+    assert_no_finding(scene, "owner-limit");
+    scene->policy.per_owner_max = 4;
+    compute(scene);
+    assert_verdict(scene, 14, 0, ONEIB_VERDICT_OWNER_LIMIT);
+}
+
+static void a_storage_servers_port_is_not_one_users_either(void **state)
+{
+    struct scene *scene = *state;
+    const oneib_guid server = 0x9000, other = 0x9001;
+    scene->policy.per_owner_max = 3;
+    add_host(scene, 1);
+    struct oneib_network *pool = add_network(scene, 1, 300);
+    oneib_network_add_static(pool, server, ONEIB_FULL, &scene->err);
+    oneib_network_add_static(pool, other, ONEIB_FULL, &scene->err);
+    for (unsigned i = 0; i < 70; i++) {
+        struct oneib_network *mine = add_reservation(scene, 100 + i, 1, 1000 + i);
+        mine->uid = 5;
+        mine->gid = 1;
+    }
+    compute(scene);
+    assert_listed(scene, 300, server, "full");
+    assert_listed(scene, 1002, server, "full");
+    assert_listed(scene, 1003, server, "none");
+    assert_int_equal(1, findings_of(scene, "owner-limit"));
+    assert_finding(scene, "owner-limit", ONEIB_WARNING, "and 59 more; other ports like this: 1");
 }
 
 static void nothing_said_about_a_port_means_room_for_63(void **state)
@@ -606,7 +730,12 @@ int main(void)
         SCENE_TEST(a_reservation_is_no_wider_than_its_parent_says),
         SCENE_TEST(keys_get_room_in_the_order_of_their_earliest_vm),
         SCENE_TEST(a_full_port_costs_nobody_else_anything),
-        SCENE_TEST(fragment_and_static_members_get_room_first),
+        SCENE_TEST(the_fragment_gets_room_first),
+        SCENE_TEST(who_runs_there_has_room_before_static_members_and_these_before_who_arrives),
+        SCENE_TEST(seventy_reservations_of_one_user_leave_room_for_others),
+        SCENE_TEST(what_runs_is_not_taken_away_by_the_limit),
+        SCENE_TEST(an_operators_networks_and_no_limit_are_not_counted),
+        SCENE_TEST(a_storage_servers_port_is_not_one_users_either),
         SCENE_TEST(nothing_said_about_a_port_means_room_for_63),
         SCENE_TEST(clusters_count_distinct_vms_and_hosts),
     };
