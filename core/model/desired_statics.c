@@ -42,14 +42,15 @@ static int mention(struct oneib_work *work, uint32_t index, const struct oneib_n
 }
 
 /* Those of the network, or of what it is reserved from. A reservation that shares a partition adds
- * nobody to it. */
+ * nobody to it, and one that cannot be read has no members. */
 static int mention_statics(struct oneib_work *work, uint32_t index, struct mentions *mentions,
                            struct oneib_error *err)
 {
     const struct oneib_network *rules =
         oneib_network_rules(work->cloud, &work->cloud->networks[index]);
     const struct oneib_entitlement *entitlement = &work->entitlements[index];
-    if (!rules || entitlement->verdict == ONEIB_VERDICT_NO_NETWORK || entitlement->cluster != index)
+    if (!rules || work->cloud->networks[index].unreadable ||
+        entitlement->verdict == ONEIB_VERDICT_NO_NETWORK || entitlement->cluster != index)
         return 0;
     if (oneib_reserve(&mentions->items, &mentions->capacity, mentions->count + rules->static_count,
                       sizeof *mentions->items, err) < 0)

@@ -152,6 +152,35 @@ static void an_unreadable_network_has_no_members_and_keeps_its_key_from_others(v
     assert_int_equal(257, requested(scene, 7));
 }
 
+static void an_unreadable_network_opens_no_partition_of_the_operators(void **state)
+{
+    struct scene *scene = *state;
+    struct oneib_network *network = add_network(scene, 5, 256);
+    network->uid = network->gid = 5;
+    network->unreadable = true;
+    add_guid(scene, add_partition(scene, &scene->fragment, "storage", 256), 0x55, ONEIB_FULL);
+    add_host(scene, 1);
+    add_nic(scene, 10, 0, 5, 1);
+    compute(scene);
+    assert_verdict(scene, 10, 0, ONEIB_VERDICT_KEY_CONFLICT);
+    assert_listed(scene, 256, port_of(1), "none");
+    assert_listed(scene, 256, 0x55, "full");
+    assert_finding(scene, "pkey-reserved", ONEIB_WARNING, "network 5");
+}
+
+static void an_unreadable_reservation_has_not_even_its_parents_static_members(void **state)
+{
+    struct scene *scene = *state;
+    oneib_network_add_static(add_network(scene, 5, 256), 0x55, ONEIB_FULL, &scene->err);
+    add_reservation(scene, 6, 5, 257);
+    compute(scene);
+    assert_listed(scene, 257, 0x55, "full");
+    scene->cloud.networks[1].unreadable = true;
+    compute(scene);
+    assert_listed(scene, 257, 0x55, "none");
+    assert_listed(scene, 256, 0x55, "full");
+}
+
 static void an_unreadable_network_gets_no_key(void **state)
 {
     struct scene *scene = *state;
@@ -868,6 +897,8 @@ int main(void)
         SCENE_TEST(a_network_that_is_being_created_is_left_to_whoever_creates_it),
         SCENE_TEST(whoever_may_come_back_with_a_key_holds_it),
         SCENE_TEST(an_unreadable_network_has_no_members_and_keeps_its_key_from_others),
+        SCENE_TEST(an_unreadable_network_opens_no_partition_of_the_operators),
+        SCENE_TEST(an_unreadable_reservation_has_not_even_its_parents_static_members),
         SCENE_TEST(an_unreadable_network_gets_no_key),
         SCENE_TEST(a_used_up_range_is_said_once),
         SCENE_TEST(a_key_outside_the_range_is_the_operators_choice),

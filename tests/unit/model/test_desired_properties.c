@@ -51,8 +51,8 @@ static void add_random_network(struct scene *scene, struct random_source *source
     if (chance(source, 3))
         network->parent_id = (uint32_t)random_below(source, NETWORKS + 1);
     network->reservations_share = chance(source, 3);
-    if (id % 4 == 3)
-        network->uid = network->gid = 5; /* a tenant's */
+    if (id % 4 >= 2)
+        network->uid = network->gid = id % 4 == 2 ? 6 : 5; /* tenants' */
     network->membership = random_membership(source);
     network->device_invalid = chance(source, 20);
     if (chance(source, 5))
@@ -72,6 +72,28 @@ static void switch_some(struct scene *scene, struct random_source *source)
             scene->cloud.networks[i].other_driver = strdup("bridge");
             assert_non_null(scene->cloud.networks[i].other_driver);
         }
+}
+
+/* As documents keep one: no word of its owner's counts, and no lease vouches for a NIC. */
+static void make_unreadable(struct scene *scene, struct oneib_network *network)
+{
+    network->unreadable = true;
+    network->membership = ONEIB_LIMITED;
+    network->reservations_share = false;
+    network->static_count = 0;
+    network->device_invalid = false;
+    network->device[0] = '\0';
+    network->device_port = 0;
+    for (size_t i = 0; i < scene->cloud.attachment_count; i++)
+        if (scene->cloud.attachments[i].network_id == network->id)
+            scene->cloud.attachments[i].unleased = true;
+}
+
+static void break_some(struct scene *scene, struct random_source *source)
+{
+    for (size_t i = 0; i < scene->cloud.network_count; i++)
+        if (chance(source, 10))
+            make_unreadable(scene, &scene->cloud.networks[i]);
 }
 
 static void add_random_host(struct scene *scene, struct random_source *source, uint32_t id)
@@ -100,7 +122,8 @@ static void add_random_nic(struct scene *scene, struct random_source *source, ui
                 (uint32_t)random_below(source, HOSTS + 1));
     nic->presence = presences[random_below(source, sizeof presences)];
     if (nic->presence == ONEIB_MIGRATING)
-        nic->source_host_id = (uint32_t)random_below(source, HOSTS);
+        nic->source_host_id =
+            chance(source, 4) ? nic->host_id : (uint32_t)random_below(source, HOSTS);
     nic->since = (int64_t)random_below(source, 5);
     nic->narrowed = chance(source, 8);
     nic->attaching = chance(source, 8);
@@ -128,6 +151,7 @@ static void add_random_fragment(struct scene *scene, struct random_source *sourc
 
 static void make_random(struct scene *scene, struct random_source *source)
 {
+    scene->policy.per_owner_max = (uint32_t)random_below(source, 3);
     scene->policy.pkey_first = FIRST_KEY;
     scene->policy.pkey_last = FIRST_KEY + KEYS + 2;
     for (uint32_t id = 0; id < NETWORKS; id++)
@@ -136,6 +160,7 @@ static void make_random(struct scene *scene, struct random_source *source)
         add_random_host(scene, source, id);
     for (uint32_t vm_id = 0; vm_id < NICS; vm_id++)
         add_random_nic(scene, source, vm_id);
+    break_some(scene, source);
     add_random_fragment(scene, source);
     if (chance(source, 3)) {
         add_subnet_port(scene, port_of(1), 2 + (unsigned)random_below(source, 5));
@@ -256,8 +281,8 @@ static unsigned right_key(const struct scene *scene, uint32_t network_id)
     const struct oneib_network *network = network_by_id(scene, network_id);
     const struct oneib_network *home = network ? home_of(scene, network) : NULL;
     const unsigned key = home ? valid_key(scene, home) : 0;
-    if (key == 0 || !counts(scene, network) || !counts(scene, home) ||
-        partition_of(&scene->fragment, (oneib_pkey)key))
+    if (key == 0 || network->unreadable || home->unreadable || !counts(scene, network) ||
+        !counts(scene, home) || partition_of(&scene->fragment, (oneib_pkey)key))
         return 0;
     return key;
 }
@@ -422,6 +447,48 @@ static void assert_room(const struct scene *scene, oneib_guid guid)
         fail_msg("port 0x%016" PRIx64 " has %u keys and room for %u", guid, keys, capacity);
 }
 
+/* The NIC is on the port and does not only arrive there. */
+static bool runs_on(const struct scene *scene, const struct oneib_attachment *nic, oneib_guid guid)
+{
+    if (nic->presence == ONEIB_ARRIVING || nic->attaching || !uses(scene, nic, guid))
+        return false;
+    return nic->presence != ONEIB_MIGRATING ||
+           host_has(scene, nic->source_host_id, guid, ONEIB_HCA_MLX4);
+}
+
+static bool has_nic_that_runs_on(const struct scene *scene, const struct oneib_network *home,
+                                 oneib_guid guid)
+{
+    for (size_t i = 0; i < scene->cloud.attachment_count; i++)
+        if (is_of(scene, &scene->cloud.attachments[i], home->id) &&
+            right_key_of(scene, &scene->cloud.attachments[i]) != 0 &&
+            runs_on(scene, &scene->cloud.attachments[i], guid))
+            return true;
+    return false;
+}
+
+/* With more keys on a port than an owner may have, all of them run there. */
+static void assert_owners_part(const struct scene *scene, uint32_t uid, oneib_guid guid)
+{
+    const uint32_t limit = scene->policy.per_owner_max;
+    unsigned keys = 0, running = 0;
+    for (size_t i = 0; i < scene->desired.table.count; i++) {
+        const struct oneib_partition *partition = &scene->desired.table.items[i];
+        const struct oneib_network *home =
+            strncmp(partition->name, "one", 3) == 0
+                ? network_by_id(scene, (uint32_t)strtoul(partition->name + 3, NULL, 10))
+                : NULL;
+        if (!home || home->uid != uid ||
+            strcmp(listed_in(&scene->desired.table, partition->pkey, guid), "none") == 0)
+            continue;
+        keys++;
+        running += has_nic_that_runs_on(scene, home, guid);
+    }
+    if (limit > 0 && keys > limit && running < keys)
+        fail_msg("port 0x%016" PRIx64 " has %u keys of user %u, and only %u run there", guid, keys,
+                 uid, running);
+}
+
 static void assert_isolated(const struct scene *scene)
 {
     const struct oneib_partition_table *table = &scene->desired.table;
@@ -432,8 +499,13 @@ static void assert_isolated(const struct scene *scene)
         else
             assert_fragment(scene, &table->items[i]);
     }
-    for (uint32_t host_id = 0; host_id < HOSTS; host_id++)
+    for (uint32_t host_id = 0; host_id < HOSTS; host_id++) {
         assert_room(scene, port_of(host_id));
+        assert_owners_part(scene, 5, port_of(host_id));
+        assert_owners_part(scene, 6, port_of(host_id));
+    }
+    assert_owners_part(scene, 5, 0x9000); /* storage servers' */
+    assert_owners_part(scene, 6, 0x9001);
 }
 
 static void assert_members_are_listed(const struct scene *scene)
@@ -541,6 +613,7 @@ static void every_key_on_every_port_is_justified(void **state)
             if (chance(&source, 4))
                 scene->cloud.attachments[j].presence = ONEIB_PRESENCE_UNKNOWN;
         switch_some(scene, &source);
+        break_some(scene, &source);
         compute(scene);
         assert_isolated(scene);
         assert_members_are_listed(scene);
