@@ -54,7 +54,8 @@ static int unanswered(const struct near_switch *near, const char *what, struct o
 {
     return oneib_fail(
         err, ONEIB_ERROR_UNREACHABLE,
-        "the node next to %s port %u does not answer a directed-route query for its %s",
+        "the node next to %s port %u does not answer a directed-route query for its %s: if the "
+        "subnet's ports have an M_Key, fabric.m_key_file must have the same",
         near->fabric->port.ca, near->fabric->port.number, what);
 }
 

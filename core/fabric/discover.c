@@ -98,6 +98,18 @@ static int convert(const ibnd_fabric_t *found, struct oneib_topology *topology,
     return 0;
 }
 
+/* libibnetdisc knows one key for all ports: the first of those that any port may have. */
+static int choose_key(const struct oneib_fabric_options *options, uint64_t *key,
+                      struct oneib_error *err)
+{
+    struct oneib_m_key_file file;
+    if (oneib_m_key_file_open(options->m_key_file, &file, err) < 0)
+        return -1;
+    *key = oneib_m_key_to_try(&file.keys, 0, 0);
+    oneib_m_key_file_close(&file);
+    return 0;
+}
+
 int oneib_fabric_discover(const struct oneib_fabric_options *options,
                           struct oneib_topology *topology, struct oneib_error *err)
 {
@@ -110,6 +122,8 @@ int oneib_fabric_discover(const struct oneib_fabric_options *options,
         .timeout_ms = options->timeout_ms,
         .retries = options->retries,
     };
+    if (choose_key(options, &config.mkey, err) < 0)
+        return oneib_wrap(err, "discovering the fabric");
     ibnd_fabric_t *found = ibnd_discover_fabric(port.ca_name, port.portnum, NULL, &config);
     if (!found)
         return oneib_fail(err, ONEIB_ERROR_UNREACHABLE,

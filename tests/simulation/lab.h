@@ -38,6 +38,7 @@ struct lab_options {
     unsigned spines;         /* each linked once to every leaf; 0 only with a single leaf */
     unsigned extra_hosts;    /* hosts on the first leaf after all others: a second SM's place, a
                                 storage server */
+    bool m_keys;             /* ports have M_Keys: m-key-standin stands before ibsim */
     bool keep;               /* lab_close() leaves the folder */
 };
 /* 8 compute hosts on 2 leaves and 2 spines, and the SM's host. */

@@ -144,24 +144,24 @@ static int write_net_file(struct lab *lab, struct oneib_error *err)
 }
 
 /* ibsim's control socket has a name in the abstract namespace: "\0NAME:ctl\0". */
-static bool is_listening(const struct lab *lab)
+static bool is_listening(const char *name)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
-    int length =
-        snprintf(address.sun_path + 1, sizeof address.sun_path - 1, "%s:ctl", lab->socket_name);
+    int length = snprintf(address.sun_path + 1, sizeof address.sun_path - 1, "%s:ctl", name);
     oneib_autoclose int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     socklen_t size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + (size_t)length + 2);
     return fd >= 0 && connect(fd, (struct sockaddr *)&address, size) == 0;
 }
 
-static int await_listening(struct lab *lab, struct oneib_error *err)
+int lab_await_listening(struct lab *lab, const char *name, pid_t pid, const char *log,
+                        struct oneib_error *err)
 {
     long end = lab_clock_ms() + READY_MS;
-    while (!is_listening(lab)) {
-        if (!lab_is_running(lab, lab->ibsim) || lab_clock_ms() > end) {
-            oneib_autofree char *said = lab_log_end(lab, "ibsim.log");
+    while (!is_listening(name)) {
+        if (!lab_is_running(lab, pid) || lab_clock_ms() > end) {
+            oneib_autofree char *said = lab_log_end(lab, log);
             return oneib_fail(err, ONEIB_ERROR_UNREACHABLE,
-                              "starting ibsim: it does not listen; %s", said);
+                              "starting the fabric: nobody listens as %s; %s", name, said);
         }
         lab_sleep_ms(2);
     }
@@ -184,8 +184,16 @@ static int start_ibsim(struct lab *lab, struct oneib_error *err)
     int console[2];
     if (pipe2(console, O_CLOEXEC) < 0)
         return oneib_fail_errno(err, errno, "starting ibsim");
-    struct lab_program program = {
-        .name = "ibsim", .argv = argv, .in = console[0], .out = -1, .error = -1};
+    char name[80], place[100];
+    lab_behind(lab, name);
+    snprintf(place, sizeof place, "IBSIM_SOCKNAME=%s", name);
+    const char *environment[] = {place, NULL};
+    struct lab_program program = {.name = "ibsim",
+                                  .argv = argv,
+                                  .environment = environment,
+                                  .in = console[0],
+                                  .out = -1,
+                                  .error = -1};
     int result = lab_start(lab, &program, &lab->ibsim, err);
     close(console[0]);
     lab->ibsim_stdin = console[1];
@@ -197,10 +205,12 @@ int lab_fabric_start(struct lab *lab, struct oneib_error *err)
     if (lab_missing())
         return oneib_fail(err, ONEIB_ERROR_NOT_FOUND, "starting the fabric: %s is not installed",
                           lab_missing());
-    return write_net_file(lab, err) < 0 || start_ibsim(lab, err) < 0 ||
-                   await_listening(lab, err) < 0
-               ? -1
-               : 0;
+    char name[80];
+    lab_behind(lab, name);
+    if (write_net_file(lab, err) < 0 || start_ibsim(lab, err) < 0 ||
+        lab_await_listening(lab, name, lab->ibsim, "ibsim.log", err) < 0)
+        return -1;
+    return lab->options.m_keys ? lab_m_keys_start(lab, err) : 0;
 }
 
 /* ibsim echoes comments: one after the command tells that the command has been carried out. */

@@ -82,6 +82,13 @@ bool lab_is_running(struct lab *lab, pid_t pid);
 void lab_kill_children(struct lab *lab);
 long lab_clock_ms(void);
 
+/* Between programs and ibsim; lab_behind() is the name by which it finds ibsim then. */
+int lab_m_keys_start(struct lab *lab, struct oneib_error *err);
+void lab_behind(const struct lab *lab, char name[80]);
+/* Until a control socket of that name is there. */
+int lab_await_listening(struct lab *lab, const char *name, pid_t pid, const char *log,
+                        struct oneib_error *err);
+
 /* The child of that name that was started last; 0: it is not running. */
 pid_t lab_child_pid(const struct lab *lab, const char *name);
 /* ibsim takes back the places of programs that ended without giving them back. */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * fabric-tables: prints the P_Key table of every end port, read from the port itself by SMP. A line
- * a port: GUID and the raw keys that are not empty, in the order of the table. Exit 1 when a port
- * does not answer.
+ * fabric-tables [M_KEYS]: prints the P_Key table of every end port, read from the port itself by
+ * SMP. A line a port: GUID and the raw keys that are not empty, in the order of the table. Exit 1
+ * when a port does not answer. M_KEYS is the file of the ports' M_Keys, where they have any.
  */
 #include "fabric/fabric.h"
 #include <inttypes.h>
@@ -19,10 +19,11 @@ static bool print_port(const struct oneib_subnet_port *port)
     return port->answered;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     struct oneib_error err = {0};
-    const struct oneib_fabric_options options = {.window = 16, .timeout_ms = 500, .retries = 3};
+    const struct oneib_fabric_options options = {
+        .window = 16, .timeout_ms = 500, .retries = 3, .m_key_file = argc > 1 ? argv[1] : NULL};
     struct oneib_fabric *fabric = oneib_fabric_open(&options, &err);
     struct oneib_subnet subnet = {0};
     if (!fabric || oneib_fabric_read(fabric, &subnet, &err) < 0) {
