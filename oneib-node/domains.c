@@ -3,32 +3,23 @@
 #include "base/clock.h"
 #include "hca/place.h"
 #include "oneib-domains/message.h"
-#include "oneib-node/supervisor.h"
+#include "oneib-node/child.h"
 #include <errno.h>
 #include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #define PROGRAM "oneib-domains"
 #define BUILT "core/oneib-domains/" PROGRAM
-#define RESTART_FIRST_MS 200
-#define RESTART_LAST_MS 5000
 /* Messages that are taken at once: two whole lists. Others want to be heard too. */
 #define TAKEN_MAX (2 * (ONEIB_DOMAIN_ENTRIES_MAX + 2))
 
 struct oneib_domain_feed {
-    struct oneib_supervisor supervisor;
-    char *uri; /* for errors */
-    uint32_t silence_ms;
-    int poll_fd; /* epoll: the two sockets */
-    int socket;  /* oneib-domains'; -1: it does not run */
-    double due;  /* it runs: when it has been silent for too long; else: when to start it */
-    uint32_t restart_ms;
+    struct oneib_child child;
+    char *uri;          /* for errors */
     bool has_explained; /* since it was started: why nobody knows */
     bool is_arriving;   /* a list has begun, and not ended */
     bool has_changed;   /* `list`, since it was taken last */
@@ -64,7 +55,7 @@ static void accept_list(struct oneib_domain_feed *feed)
 {
     const size_t size = feed->arriving.count * sizeof *feed->arriving.items;
     feed->is_arriving = false;
-    feed->restart_ms = RESTART_FIRST_MS;
+    oneib_child_is_well(&feed->child);
     if (feed->list.known && feed->list.count == feed->arriving.count &&
         memcmp(feed->list.items, feed->arriving.items, size) == 0)
         return;
@@ -77,48 +68,14 @@ static void accept_list(struct oneib_domain_feed *feed)
 
 /* --- oneib-domains runs, or does not -------------------------------------------------------- */
 
-/* The supervisor ends it before it starts the next one. */
-static void start_later(struct oneib_domain_feed *feed)
-{
-    if (feed->socket >= 0)
-        close(feed->socket);
-    feed->socket = -1;
-    feed->due = oneib_now_ms() + feed->restart_ms;
-    feed->restart_ms *= 2;
-    if (feed->restart_ms > RESTART_LAST_MS)
-        feed->restart_ms = RESTART_LAST_MS;
-}
-
-static int listen_to(struct oneib_domain_feed *feed, int socket, struct oneib_error *err)
-{
-    struct epoll_event readable = {.events = EPOLLIN};
-    if (epoll_ctl(feed->poll_fd, EPOLL_CTL_ADD, socket, &readable) < 0)
-        return oneib_fail_errno(err, errno, "listening to oneib-domains");
-    return 0;
-}
-
-static int order_start(struct oneib_domain_feed *feed, struct oneib_error *err)
-{
-    int ends[2];
-    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
-        return oneib_fail_errno(err, errno, "making a socket for oneib-domains");
-    feed->socket = ends[0];
-    int status = listen_to(feed, ends[0], err);
-    if (status == 0)
-        status = oneib_supervisor_order(&feed->supervisor, ends[1], err);
-    close(ends[1]);
-    return status;
-}
-
 static void start(struct oneib_domain_feed *feed)
 {
     struct oneib_error err = {0};
     feed->has_explained = feed->is_arriving = false;
-    feed->due = oneib_now_ms() + feed->silence_ms;
-    if (order_start(feed, &err) == 0)
+    if (oneib_child_start(&feed->child, 0, &err) == 0)
         return;
     forget(feed, err.code, "%s", err.text);
-    start_later(feed);
+    oneib_child_start_later(&feed->child);
 }
 
 /* --- what it says --------------------------------------------------------------------------- */
@@ -182,11 +139,11 @@ static int take_news(struct oneib_domain_feed *feed, const void *bytes, size_t l
 static void take_message(struct oneib_domain_feed *feed, const void *bytes, size_t length)
 {
     struct oneib_error err = {0};
-    feed->due = oneib_now_ms() + feed->silence_ms;
+    oneib_child_heard(&feed->child);
     if (take_news(feed, bytes, length, &err) == 0)
         return;
     forget(feed, ONEIB_ERROR_PROTOCOL, PROGRAM " has said what cannot be believed: %s", err.text);
-    start_later(feed);
+    oneib_child_start_later(&feed->child);
 }
 
 /* What is known is its own, so nothing is any more. */
@@ -194,16 +151,16 @@ static void take_end(struct oneib_domain_feed *feed)
 {
     if (feed->list.known || !feed->has_explained)
         forget(feed, ONEIB_ERROR_UNREACHABLE, PROGRAM " has ended, and is started again");
-    start_later(feed);
+    oneib_child_start_later(&feed->child);
 }
 
 /* False: nothing more has arrived. */
 static bool take_one(struct oneib_domain_feed *feed)
 {
     char bytes[sizeof(struct oneib_domain_news) + 1]; /* more is too long */
-    if (feed->socket < 0)
+    if (feed->child.socket < 0)
         return false;
-    const ssize_t length = recv(feed->socket, bytes, sizeof bytes, MSG_DONTWAIT);
+    const ssize_t length = recv(feed->child.socket, bytes, sizeof bytes, MSG_DONTWAIT);
     if (length < 0 && errno == EINTR)
         return true;
     if (length < 0 && errno == EAGAIN)
@@ -219,31 +176,21 @@ static bool take_one(struct oneib_domain_feed *feed)
 
 static void do_what_is_due(struct oneib_domain_feed *feed)
 {
-    if (oneib_now_ms() < feed->due)
+    if (!oneib_child_is_due(&feed->child))
         return;
-    if (feed->socket < 0) {
+    if (feed->child.socket < 0) {
         start(feed);
         return;
     }
     forget(feed, ONEIB_ERROR_TIMEOUT,
            "it has not answered for %u s: see whether libvirtd hangs, or " PROGRAM,
-           (feed->silence_ms + 999) / 1000);
-    start_later(feed);
-}
-
-static int check_supervisor(const struct oneib_domain_feed *feed, struct oneib_error *err)
-{
-    char nothing;
-    const ssize_t length = recv(feed->supervisor.control, &nothing, sizeof nothing, MSG_DONTWAIT);
-    if (length < 0 && (errno == EAGAIN || errno == EINTR))
-        return 0;
-    return oneib_fail(err, ONEIB_ERROR_UNREACHABLE,
-                      "the supervisor of " PROGRAM " has ended, and nobody else can start that");
+           (feed->child.silence_ms + 999) / 1000);
+    oneib_child_start_later(&feed->child);
 }
 
 int oneib_domain_feed_take(struct oneib_domain_feed *feed, bool *changed, struct oneib_error *err)
 {
-    if (check_supervisor(feed, err) < 0)
+    if (oneib_child_check_supervisor(&feed->child, err) < 0)
         return -1;
     for (int taken = 0; taken < TAKEN_MAX && take_one(feed); taken++)
         ;
@@ -260,12 +207,12 @@ const struct oneib_domain_list *oneib_domain_feed_list(const struct oneib_domain
 
 int oneib_domain_feed_fd(const struct oneib_domain_feed *feed)
 {
-    return feed->poll_fd;
+    return feed->child.poll_fd;
 }
 
 uint32_t oneib_domain_feed_due_ms(const struct oneib_domain_feed *feed)
 {
-    const double left_ms = feed->due - oneib_now_ms();
+    const double left_ms = feed->child.due - oneib_now_ms();
     return left_ms > 0 ? (uint32_t)left_ms + 1 : 0;
 }
 
@@ -273,8 +220,8 @@ uint32_t oneib_domain_feed_due_ms(const struct oneib_domain_feed *feed)
 void oneib_domain_feed_refresh(struct oneib_domain_feed *feed)
 {
     const struct oneib_domain_order order = oneib_domain_order_new();
-    if (feed->socket >= 0)
-        send(feed->socket, &order, sizeof order, MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (feed->child.socket >= 0)
+        send(feed->child.socket, &order, sizeof order, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
 /* --- beginning and end ---------------------------------------------------------------------- */
@@ -285,9 +232,8 @@ static void tell_failure(int socket, const struct oneib_error *why)
     send(socket, &news, sizeof news, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
-static int start_supervisor(struct oneib_domain_feed *feed,
-                            const struct oneib_domain_feed_options *options,
-                            struct oneib_error *err)
+static int begin(struct oneib_domain_feed *feed, const struct oneib_domain_feed_options *options,
+                 struct oneib_error *err)
 {
     char program[PATH_MAX];
     oneib_node_program(PROGRAM, BUILT, program);
@@ -299,21 +245,12 @@ static int start_supervisor(struct oneib_domain_feed *feed,
         .without_internet = true,
         .tell_failure = tell_failure,
     };
-    return oneib_supervisor_start(&supervisor, &feed->supervisor, err);
-}
-
-static int begin(struct oneib_domain_feed *feed, const struct oneib_domain_feed_options *options,
-                 struct oneib_error *err)
-{
+    const uint32_t silence_ms =
+        options->silence_ms ? options->silence_ms : ONEIB_DOMAINS_SILENCE_MS;
     feed->uri = strdup(options->uri);
     if (!feed->uri)
         return oneib_fail_memory(err);
-    if (start_supervisor(feed, options, err) < 0)
-        return -1;
-    feed->poll_fd = epoll_create1(EPOLL_CLOEXEC);
-    if (feed->poll_fd < 0)
-        return oneib_fail_errno(err, errno, "listening to " PROGRAM);
-    if (listen_to(feed, feed->supervisor.control, err) < 0)
+    if (oneib_child_open(&supervisor, silence_ms, &feed->child, err) < 0)
         return -1;
     forget(feed, ONEIB_ERROR_UNREACHABLE, "it has not answered yet");
     start(feed);
@@ -326,10 +263,7 @@ int oneib_domain_feed_open(const struct oneib_domain_feed_options *options,
     *feed = calloc(1, sizeof **feed);
     if (!*feed)
         return oneib_fail_memory(err);
-    (*feed)->supervisor = (struct oneib_supervisor){.pid = -1, .control = -1};
-    (*feed)->poll_fd = (*feed)->socket = -1;
-    (*feed)->restart_ms = RESTART_FIRST_MS;
-    (*feed)->silence_ms = options->silence_ms ? options->silence_ms : ONEIB_DOMAINS_SILENCE_MS;
+    (*feed)->child = ONEIB_CHILD_NONE;
     if (begin(*feed, options, err) == 0)
         return 0;
     oneib_domain_feed_close(*feed);
@@ -341,11 +275,7 @@ void oneib_domain_feed_close(struct oneib_domain_feed *feed)
 {
     if (!feed)
         return;
-    oneib_supervisor_end(&feed->supervisor);
-    if (feed->socket >= 0)
-        close(feed->socket);
-    if (feed->poll_fd >= 0)
-        close(feed->poll_fd);
+    oneib_child_close(&feed->child);
     free(feed->uri);
     free(feed);
 }

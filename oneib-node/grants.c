@@ -5,31 +5,26 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "hca/place.h"
+#include "oneib-node/child.h"
 #include "oneib-node/domains.h"
 #include "oneib-node/follow.h"
 #include "oneib-node/grants_place.h"
 #include "oneib-node/oneib-grants/message.h"
-#include <errno.h>
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #define PROGRAM "oneib-grants"
 #define BUILT "oneib-node/oneib-grants/" PROGRAM
-#define RESTART_FIRST_MS 200
-#define RESTART_LAST_MS 5000
 #define SILENCE_MS 15000 /* without a word: it hangs */
 #define TAKEN_MAX 64     /* packets at once: others want to be heard too */
 #define REPORT_PAUSE_MS 25
 #define WANTS_MAX 64      /* NICs that are remembered to have been told of, */
 #define WANT_PAUSE_MS 500 /* for so long; */
-#define WANTS_AT_ONCE                                                                              \
-    20 /* and so many are told of in that time: oneibd does not hear who says                      \
-          more than a hundred things a second */
+/* And so many are told of in that time: oneibd does not hear who says more than a hundred things a
+ * second. */
+#define WANTS_AT_ONCE 20
 
 struct connection {
     bool is_up;
@@ -44,11 +39,7 @@ struct told_want {
 };
 
 struct oneib_grant_feed {
-    struct oneib_supervisor supervisor;
-    int poll_fd; /* epoll: the two sockets */
-    int socket;  /* oneib-grants'; -1: it does not run */
-    double due;  /* it runs: when it has been silent for too long; else: when to start it */
-    uint32_t restart_ms;
+    struct oneib_child child;
     bool has_pair;
     struct oneib_curve_pair pair;
     uint8_t boot[ONEIB_NONCE_SIZE];
@@ -86,11 +77,11 @@ static bool say(struct oneib_grant_feed *feed, size_t daemon,
 {
     struct oneib_error err = {0};
     bool sent = false;
-    if (feed->socket < 0)
+    if (feed->child.socket < 0)
         return false;
     const size_t length = oneib_grants_pack(message, feed->bytes);
-    if (oneib_relay_send_frame(feed->socket, ONEIB_RELAY_SEND, daemon, feed->bytes, length, &sent,
-                               &err) < 0)
+    if (oneib_relay_send_frame(feed->child.socket, ONEIB_RELAY_SEND, daemon, feed->bytes, length,
+                               &sent, &err) < 0)
         start_later(feed);
     return sent;
 }
@@ -212,7 +203,7 @@ static void take_connected(struct oneib_grant_feed *feed, size_t daemon)
     if (!connection->is_up)
         oneib_log(ONEIB_LOG_INFO, "connected to oneibd at %s", feed->daemons.items[daemon].address);
     *connection = (struct connection){.is_up = true};
-    feed->restart_ms = RESTART_FIRST_MS;
+    oneib_child_is_well(&feed->child);
     feed->next_want = 0;
     memset(feed->wants, 0, sizeof feed->wants);
 }
@@ -231,7 +222,7 @@ static void take_disconnected(struct oneib_grant_feed *feed,
 static void take_packet(struct oneib_grant_feed *feed, const struct oneib_relay_packet *packet)
 {
     struct oneib_error err = {0};
-    feed->due = oneib_now_ms() + SILENCE_MS;
+    oneib_child_heard(&feed->child);
     if (packet->daemon >= feed->daemons.count)
         return;
     switch (packet->kind) {
@@ -255,9 +246,9 @@ static void take_packet(struct oneib_grant_feed *feed, const struct oneib_relay_
 
 static void take_packets(struct oneib_grant_feed *feed)
 {
-    for (int taken = 0; taken < TAKEN_MAX && feed->socket >= 0; taken++) {
+    for (int taken = 0; taken < TAKEN_MAX && feed->child.socket >= 0; taken++) {
         struct oneib_error err = {0};
-        const int status = oneib_relay_take_news(feed->socket, &feed->packet, &err);
+        const int status = oneib_relay_take_news(feed->child.socket, &feed->packet, &err);
         if (status == 0)
             return;
         if (status < 0) {
@@ -272,45 +263,21 @@ static void take_packets(struct oneib_grant_feed *feed)
 
 /* ---- oneib-grants runs, or does not --------------------------------------------------------- */
 
-/* Nobody is connected then. The supervisor ends it before it starts the next one. */
+/* Nobody is connected then. */
 static void start_later(struct oneib_grant_feed *feed)
 {
-    if (feed->socket >= 0)
-        close(feed->socket);
-    feed->socket = -1;
+    oneib_child_start_later(&feed->child);
     for (size_t i = 0; i < ONEIB_DAEMONS_MAX; i++) {
         feed->connections[i].is_up = false;
         strcpy(feed->connections[i].why, PROGRAM " has ended, and is started again");
     }
-    feed->due = oneib_now_ms() + feed->restart_ms;
-    feed->restart_ms *= 2;
-    if (feed->restart_ms > RESTART_LAST_MS)
-        feed->restart_ms = RESTART_LAST_MS;
 }
 
-static int listen_to(struct oneib_grant_feed *feed, int socket, struct oneib_error *err)
+static int start_with_setup(struct oneib_grant_feed *feed, struct oneib_error *err)
 {
-    struct epoll_event readable = {.events = EPOLLIN};
-    if (epoll_ctl(feed->poll_fd, EPOLL_CTL_ADD, socket, &readable) < 0)
-        return oneib_fail_errno(err, errno, "listening to " PROGRAM);
-    return 0;
-}
-
-static int order_start(struct oneib_grant_feed *feed, struct oneib_error *err)
-{
-    int ends[2];
-    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
-        return oneib_fail_errno(err, errno, "making a socket for " PROGRAM);
-    feed->socket = ends[0];
-    oneib_relay_make_room(ends[0]);
-    oneib_relay_make_room(ends[1]);
-    int status = listen_to(feed, ends[0], err);
-    if (status == 0)
-        status = oneib_relay_send_setup(ends[0], &feed->pair, &feed->daemons, err);
-    if (status == 0)
-        status = oneib_supervisor_order(&feed->supervisor, ends[1], err);
-    close(ends[1]);
-    return status;
+    if (oneib_child_start(&feed->child, ONEIB_RELAY_ROOM, err) < 0)
+        return -1;
+    return oneib_relay_send_setup(feed->child.socket, &feed->pair, &feed->daemons, err);
 }
 
 static bool is_to_run(const struct oneib_grant_feed *feed)
@@ -322,8 +289,7 @@ static void start(struct oneib_grant_feed *feed)
 {
     struct oneib_error err = {0};
     feed->trouble = (struct oneib_error){0};
-    feed->due = oneib_now_ms() + SILENCE_MS;
-    if (order_start(feed, &err) == 0)
+    if (start_with_setup(feed, &err) == 0)
         return;
     note_trouble(feed, &err);
     start_later(feed);
@@ -332,9 +298,9 @@ static void start(struct oneib_grant_feed *feed)
 static void keep_running(struct oneib_grant_feed *feed)
 {
     struct oneib_error err = {0};
-    if (!is_to_run(feed) || oneib_now_ms() < feed->due)
+    if (!is_to_run(feed) || !oneib_child_is_due(&feed->child))
         return;
-    if (feed->socket < 0) {
+    if (feed->child.socket < 0) {
         start(feed);
         return;
     }
@@ -354,23 +320,13 @@ static void tell_failure(int socket, const struct oneib_error *why)
     oneib_relay_send_news(socket, ONEIB_RELAY_FAILED, 0, why->text, &sent, &unsent);
 }
 
-static int check_supervisor(const struct oneib_grant_feed *feed, struct oneib_error *err)
-{
-    char nothing;
-    const ssize_t length = recv(feed->supervisor.control, &nothing, sizeof nothing, MSG_DONTWAIT);
-    if (length < 0 && (errno == EAGAIN || errno == EINTR))
-        return 0;
-    return oneib_fail(err, ONEIB_ERROR_UNREACHABLE,
-                      "the supervisor of " PROGRAM " has ended, and nobody else can start that");
-}
-
 /* ---- the loop's ----------------------------------------------------------------------------- */
 
 int oneib_grant_feed_take(struct oneib_grant_feed *feed, const struct oneib_vf_table *table,
                           bool table_known, bool *changed, struct oneib_error *err)
 {
     uint16_t lids[ONEIB_GRANTS_LIDS_MAX];
-    if (check_supervisor(feed, err) < 0)
+    if (oneib_child_check_supervisor(&feed->child, err) < 0)
         return -1;
     report(feed, table, table_known);
     take_packets(feed);
@@ -400,7 +356,7 @@ uint32_t oneib_grant_feed_age_ms(const struct oneib_grant_feed *feed)
 
 int oneib_grant_feed_fd(const struct oneib_grant_feed *feed)
 {
-    return feed->poll_fd;
+    return feed->child.poll_fd;
 }
 
 static double next_of_connections(const struct oneib_grant_feed *feed)
@@ -419,7 +375,7 @@ uint32_t oneib_grant_feed_due_ms(const struct oneib_grant_feed *feed)
     const double stale = oneib_follow_fresh_until(&feed->follow, now);
     double next = next_of_connections(feed);
     if (is_to_run(feed))
-        next = oneib_sooner(next, feed->due);
+        next = oneib_sooner(next, feed->child.due);
     if (feed->is_report_due)
         next = oneib_sooner(next, feed->reported + REPORT_PAUSE_MS);
     if (stale > 0)
@@ -556,11 +512,11 @@ int oneib_grant_feed_announce(struct oneib_grant_feed *feed, const struct oneib_
     oneib_log(ONEIB_LOG_INFO, "believes oneibd at %s from now on", daemons.items[0].address);
     feed->daemons = daemons;
     oneib_follow_begin(&feed->follow, daemons.count);
-    feed->restart_ms = RESTART_FIRST_MS;
+    oneib_child_is_well(&feed->child);
     start_later(feed);
     for (size_t i = 0; i < ONEIB_DAEMONS_MAX; i++)
         feed->connections[i] = (struct connection){0};
-    feed->due = 0;
+    feed->child.due = 0;
     return 0;
 }
 
@@ -589,12 +545,7 @@ static int begin(struct oneib_grant_feed *feed, const struct oneib_grant_feed_op
         .user = options->user ? options->user : ONEIB_DOMAINS_USER,
         .tell_failure = tell_failure,
     };
-    if (oneib_supervisor_start(&supervisor, &feed->supervisor, err) < 0)
-        return -1;
-    feed->poll_fd = epoll_create1(EPOLL_CLOEXEC);
-    if (feed->poll_fd < 0)
-        return oneib_fail_errno(err, errno, "listening to " PROGRAM);
-    if (listen_to(feed, feed->supervisor.control, err) < 0)
+    if (oneib_child_open(&supervisor, SILENCE_MS, &feed->child, err) < 0)
         return -1;
     read_files(feed);
     keep_running(feed);
@@ -607,9 +558,7 @@ int oneib_grant_feed_open(const struct oneib_grant_feed_options *options,
     *feed = calloc(1, sizeof **feed);
     if (!*feed)
         return oneib_fail_memory(err);
-    (*feed)->supervisor = (struct oneib_supervisor){.pid = -1, .control = -1};
-    (*feed)->poll_fd = (*feed)->socket = -1;
-    (*feed)->restart_ms = RESTART_FIRST_MS;
+    (*feed)->child = ONEIB_CHILD_NONE;
     if (begin(*feed, options, err) == 0)
         return 0;
     oneib_grant_feed_close(*feed);
@@ -621,11 +570,7 @@ void oneib_grant_feed_close(struct oneib_grant_feed *feed)
 {
     if (!feed)
         return;
-    oneib_supervisor_end(&feed->supervisor);
-    if (feed->socket >= 0)
-        close(feed->socket);
-    if (feed->poll_fd >= 0)
-        close(feed->poll_fd);
+    oneib_child_close(&feed->child);
     explicit_bzero(&feed->pair, sizeof feed->pair);
     free(feed);
 }

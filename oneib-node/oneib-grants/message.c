@@ -6,7 +6,6 @@
 #include <sys/uio.h>
 
 #define MAGIC 0x3152474fu /* "OGR1" in the bytes of a little endian machine */
-#define ROOM (4 * (int)ONEIB_GRANTS_MESSAGE_MAX)
 
 struct head {
     uint32_t magic;
@@ -181,11 +180,4 @@ int oneib_relay_take_order(int socket, struct oneib_relay_packet *packet, struct
 int oneib_relay_take_news(int socket, struct oneib_relay_packet *packet, struct oneib_error *err)
 {
     return take(socket, ONEIB_RELAY_FRAME, ONEIB_RELAY_FAILED, packet, err);
-}
-
-void oneib_relay_make_room(int socket)
-{
-    const int room = ROOM;
-    if (setsockopt(socket, SOL_SOCKET, SO_SNDBUFFORCE, &room, sizeof room) < 0)
-        setsockopt(socket, SOL_SOCKET, SO_SNDBUF, &room, sizeof room);
 }

@@ -65,6 +65,9 @@ struct oneib_relay_packet {
     };
 };
 
+/* Bytes that may wait in the socket each way: whole frames. */
+#define ONEIB_RELAY_ROOM (4 * (int)ONEIB_GRANTS_MESSAGE_MAX)
+
 /* *sent is false when the other's queue is full: nothing is sent then. -1: it has ended. */
 int oneib_relay_send_setup(int socket, const struct oneib_curve_pair *pair,
                            const struct oneib_daemons *daemons, struct oneib_error *err);
@@ -79,9 +82,5 @@ int oneib_relay_send_news(int socket, enum oneib_relay_kind kind, size_t daemon,
  * kinds may follow each other, and how many daemons there are, is the receiver's to know. */
 int oneib_relay_take_order(int socket, struct oneib_relay_packet *packet, struct oneib_error *err);
 int oneib_relay_take_news(int socket, struct oneib_relay_packet *packet, struct oneib_error *err);
-
-/* Makes room for whole frames in both directions of a new pair of sockets, as far as the kernel
- * lets this process. */
-void oneib_relay_make_room(int socket);
 
 #endif

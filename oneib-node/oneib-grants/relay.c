@@ -177,7 +177,6 @@ int oneib_relay_open(int socket, struct oneib_relay **relay, struct oneib_error 
         return oneib_fail_memory(err);
     (*relay)->socket = socket;
     (*relay)->said_ms = oneib_now_ms();
-    oneib_relay_make_room(socket);
     (*relay)->context = zmq_has("curve") ? zmq_ctx_new() : NULL;
     if ((*relay)->context)
         return 0;

@@ -81,7 +81,6 @@ static void start_program(void)
     posix_spawn_file_actions_destroy(&files);
     close(ends[1]);
     root = ends[0];
-    oneib_relay_make_room(root);
 }
 
 static int exit_status(void)
