@@ -293,9 +293,11 @@ static int next_message(struct oneib_events *events, struct oneib_event *event,
     bool whole;
     int outcome;
     *event = (struct oneib_event){.kind = ONEIB_EVENT_NOTHING};
-    while (event->kind == ONEIB_EVENT_NOTHING &&
-           (outcome = receive_message(events->subscriber, frames, &whole, err)) > 0)
-        *event = read_message(events, frames, whole);
+    do {
+        outcome = receive_message(events->subscriber, frames, &whole, err);
+        if (outcome > 0)
+            *event = read_message(events, frames, whole);
+    } while (outcome > 0 && event->kind == ONEIB_EVENT_NOTHING);
     frames_close(frames);
     return outcome;
 }
