@@ -395,9 +395,10 @@ static int compute(struct oneib_work *work, struct oneib_error *err)
     if (oneib_fragment_examine(work, err) < 0 || oneib_entitle(work, err) < 0 ||
         oneib_plan_keys(work, err) < 0 || oneib_examine_attachments(work, err) < 0 ||
         oneib_collect_statics(work, err) < 0 || oneib_index_ports(work, err) < 0 ||
-        oneib_make_seats(work, err) < 0 || oneib_judge_seats(work, err) < 0 ||
-        oneib_fill_tables(work, err) < 0 || make_partitions(work, err) < 0 ||
-        set_verdicts(work, err) < 0 || keep_seats(work, err) < 0 || make_clusters(work, err) < 0 ||
+        oneib_make_seats(work, err) < 0 || oneib_judge_fenced(work, err) < 0 ||
+        oneib_judge_seats(work, err) < 0 || oneib_fill_tables(work, err) < 0 ||
+        make_partitions(work, err) < 0 || set_verdicts(work, err) < 0 ||
+        keep_seats(work, err) < 0 || make_clusters(work, err) < 0 ||
         oneib_count_multicast(work, err) < 0)
         return -1;
     oneib_findings_sort(work->findings);
@@ -467,6 +468,8 @@ const char *oneib_verdict_name(enum oneib_verdict verdict)
         return "owner-limit";
     case ONEIB_VERDICT_UNKNOWN_STATE:
         return "unknown-state";
+    case ONEIB_VERDICT_FENCED:
+        return "fenced";
     case ONEIB_VERDICT_SWITCHED:
         return "switched";
     }
@@ -539,5 +542,6 @@ void oneib_desired_clear(struct oneib_desired *desired)
     free(desired->sharers);
     free(desired->waiting);
     free(desired->rooms);
+    free(desired->fenced);
     *desired = (struct oneib_desired){0};
 }

@@ -63,6 +63,7 @@ enum oneib_verdict {
     ONEIB_VERDICT_OWNER_LIMIT,   /* ... holds as many keys of that owner's networks as it may */
     ONEIB_VERDICT_UNKNOWN_STATE, /* a state number not known: keeps what is in force, here nothing
                                   */
+    ONEIB_VERDICT_FENCED,        /* its host is fenced: whatever runs there is nobody's member */
     ONEIB_VERDICT_SWITCHED,      /* another driver serves the network now: keeps what is in force,
                                     here nothing */
 };
@@ -156,6 +157,8 @@ struct oneib_desired {
     struct oneib_port_room
         *rooms; /* by port GUID: the ports that the clusters' members use, and refused ones */
     size_t room_count, room_capacity;
+    oneib_guid *fenced; /* sorted: members that fenced hosts have lost. Their removal is meant */
+    size_t fenced_count, fenced_capacity;
     struct oneib_findings findings;
 };
 
@@ -178,12 +181,13 @@ void oneib_desired_clear(struct oneib_desired *desired);
  * of all GUID members of clusters' partitions ("one<ID>") at once, and at least
  * policy->hold_minimum of them, the removed members are put back into desired->table, and *held
  * says how many. A member counts as removed when the partition of the same name does not list it
- * any more. It is put back only into the same partition: same name, key and indx0 in both tables,
- * or, where the partition is gone from desired altogether, when nobody in desired has its key, or
- * waits for it (then the partition stays). Isolation and other members come first: nothing is put
- * back where the port's table has no room left (desired->rooms), nor a VF's own GUID that is now in
- * another partition, and nobody comes back with a wider membership than the cluster's. Additions
- * are never held.
+ * any more; those of fenced hosts (desired->fenced) are neither counted nor put back, for their VMs
+ * are started elsewhere. It is put back only into the same partition: same name, key and indx0 in
+ * both tables, or, where the partition is gone from desired altogether, when nobody in desired has
+ * its key, or waits for it (then the partition stays). Isolation and other members come first:
+ * nothing is put back where the port's table has no room left (desired->rooms), nor a VF's own GUID
+ * that is now in another partition, and nobody comes back with a wider membership than the
+ * cluster's. Additions are never held.
  */
 int oneib_removals_hold(const struct oneib_partition_table *in_force,
                         const struct oneib_policy *policy, struct oneib_desired *desired,

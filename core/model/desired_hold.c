@@ -96,9 +96,11 @@ struct loss {
     size_t total; /* GUID members that it has */
 };
 
-/* after: the partition of the same name in desired, NULL when there is none. */
-static int find_loss(const struct oneib_partition *before, const struct oneib_partition *after,
-                     struct loss *loss, struct oneib_error *err)
+/* after: the partition of the same name in desired, NULL when there is none. What fenced hosts have
+ * lost is meant. */
+static int find_loss(const struct hold *hold, const struct oneib_partition *before,
+                     const struct oneib_partition *after, struct loss *loss,
+                     struct oneib_error *err)
 {
     static const struct oneib_partition nobody;
     oneib_guid *guids;
@@ -108,7 +110,8 @@ static int find_loss(const struct oneib_partition *before, const struct oneib_pa
         return -1;
     loss->members = calloc(before->member_count ? before->member_count : 1, sizeof *loss->members);
     for (size_t i = 0; loss->members && i < before->member_count; i++) {
-        if (before->members[i].kind != ONEIB_MEMBER_GUID)
+        if (before->members[i].kind != ONEIB_MEMBER_GUID ||
+            has_guid(hold->desired->fenced, hold->desired->fenced_count, before->members[i].guid))
             continue;
         loss->total++;
         if (!has_guid(guids, count, before->members[i].guid))
@@ -130,7 +133,7 @@ static int measure(const struct hold *hold, size_t *removed, size_t *total, stru
     for (size_t i = 0; i < hold->before.count; i++) {
         const struct cluster_partition *cluster = &hold->before.items[i];
         struct loss loss;
-        if (find_loss(&hold->in_force->items[cluster->index],
+        if (find_loss(hold, &hold->in_force->items[cluster->index],
                       desired_partition(hold, cluster->network_id), &loss, err) < 0)
             return -1;
         *removed += loss.count;
@@ -254,7 +257,7 @@ static int hold_partition(struct hold *hold, const struct cluster_partition *clu
         return 0;
 
     struct loss loss;
-    if (find_loss(before, after, &loss, err) < 0)
+    if (find_loss(hold, before, after, &loss, err) < 0)
         return -1;
     int outcome = 0;
     if (loss.count && !after && (target = keep_partition(hold, before, err)) == SIZE_MAX)

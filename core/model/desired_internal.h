@@ -9,6 +9,7 @@
  *   desired_wishes.c    what is to change in the ledger, and in the copies that networks have
  *   desired_statics.c   static members
  *   desired_ports.c     host ports, and which port an attachment uses: seats
+ *   desired_fenced.c    hosts that are fenced: nobody there is a member
  *   desired_states.c    what stands against a seat: unknown state, adapters of two kinds
  *   desired_tables.c    P_Key tables of ports: who gets a line, room
  *   desired_ipoib.c     MTU, rate, multicast groups
@@ -149,6 +150,10 @@ int oneib_collect_statics(struct oneib_work *work, struct oneib_error *err);
 int oneib_index_ports(struct oneib_work *work, struct oneib_error *err);
 const struct oneib_port_owner *oneib_port_owner(const struct oneib_work *work, oneib_guid guid);
 int oneib_make_seats(struct oneib_work *work, struct oneib_error *err);
+
+/* desired_fenced.c */
+/* Takes all seats on fenced hosts away, says which hosts are fenced, and fills desired->fenced. */
+int oneib_judge_fenced(struct oneib_work *work, struct oneib_error *err);
 
 /* desired_states.c */
 /* Attachments of unknown state or of switched networks keep what is in force, adapters of two kinds

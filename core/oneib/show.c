@@ -59,6 +59,8 @@ static const char *reason(enum oneib_verdict verdict)
     case ONEIB_VERDICT_UNKNOWN_STATE:
         return "the VM is in a state that this version of oneib does not know: it keeps what it "
                "has";
+    case ONEIB_VERDICT_FENCED:
+        return "the host is fenced: start the VM on another one, or lift that ('oneib unfence')";
     case ONEIB_VERDICT_SWITCHED:
         return "another driver serves the network now, and the VM had no membership to keep: see "
                "the findings";

@@ -90,6 +90,73 @@ static void few_removals_are_never_held(void **state)
     assert_int_equal(1, scene->desired.table.count);
 }
 
+/* Host `id` is fenced, and its port is down. */
+static void fence(struct scene *scene, uint32_t id, enum oneib_fence_state state)
+{
+    const struct oneib_ledger_fence entry = {.host_id = id, .asked = 1};
+    const struct oneib_ledger_fenced_port port = {
+        .host_id = id, .guid = port_of(id), .state = state};
+    if (oneib_ledger_set_fence(&scene->ledger, &entry, &scene->err) < 0 ||
+        oneib_ledger_set_fenced_port(&scene->ledger, &port, &scene->err) < 0)
+        fail_msg("%s", scene->err.text);
+}
+
+static void what_fenced_hosts_lose_is_not_held(void **state)
+{
+    struct scene *scene = *state;
+    in_force_with_members(scene, 4);
+    for (uint32_t host = 1; host <= 3; host++)
+        fence(scene, host, host == 1 ? ONEIB_FENCE_GONE : ONEIB_FENCE_DOWN);
+    compute(scene);
+    assert_verdict(scene, 11, 0, ONEIB_VERDICT_FENCED);
+    assert_verdict(scene, 14, 0, ONEIB_VERDICT_MEMBER);
+    assert_int_equal(0, hold(scene));
+    assert_int_equal(1, partition_of(&scene->desired.table, 256)->member_count);
+    assert_listed(scene, 256, port_of(4), "full");
+
+    /* Their VMs have been recreated, and are not placed yet: likewise. */
+    scene->cloud.attachments[0].presence = ONEIB_ABSENT;
+    compute(scene);
+    assert_int_equal(0, hold(scene));
+    assert_int_equal(1, partition_of(&scene->desired.table, 256)->member_count);
+}
+
+static void beside_what_fenced_hosts_lose_a_mass_removal_is_held(void **state)
+{
+    struct scene *scene = *state;
+    in_force_with_members(scene, 8);
+    fence(scene, 1, ONEIB_FENCE_DOWN);
+    forget_attachments(scene, 2); /* of the seven others six are gone */
+    compute(scene);
+    assert_int_equal(6, hold(scene));
+    assert_int_equal(7, partition_of(&scene->desired.table, 256)->member_count);
+    assert_listed(scene, 256, port_of(1), "none");
+}
+
+static void what_hosts_in_error_lose_is_held(void **state)
+{
+    struct scene *scene = *state;
+    in_force_with_members(scene, 4);
+    for (size_t i = 0; i < 4; i++) {
+        scene->cloud.hosts[i].state = 3; /* MONITORING_ERROR: the management network is down */
+        scene->cloud.attachments[i].presence = ONEIB_ABSENT;
+    }
+    compute(scene);
+    assert_int_equal(4, hold(scene));
+    assert_int_equal(4, partition_of(&scene->desired.table, 256)->member_count);
+}
+
+/* Whose it is nobody can say: its members may be the other host's. */
+static void what_a_port_loses_that_two_hosts_report_is_held(void **state)
+{
+    struct scene *scene = *state;
+    in_force_with_members(scene, 4);
+    for (uint32_t host = 1; host <= 4; host++)
+        fence(scene, host, ONEIB_FENCE_SHARED);
+    compute(scene);
+    assert_int_equal(4, hold(scene));
+}
+
 static void additions_are_not_held(void **state)
 {
     struct scene *scene = *state;
@@ -247,6 +314,10 @@ int main(void)
         SCENE_TEST(a_vanished_network_keeps_its_members_among_themselves),
         SCENE_TEST(half_is_not_more_than_half),
         SCENE_TEST(few_removals_are_never_held),
+        SCENE_TEST(what_fenced_hosts_lose_is_not_held),
+        SCENE_TEST(beside_what_fenced_hosts_lose_a_mass_removal_is_held),
+        SCENE_TEST(what_hosts_in_error_lose_is_held),
+        SCENE_TEST(what_a_port_loses_that_two_hosts_report_is_held),
         SCENE_TEST(additions_are_not_held),
         SCENE_TEST(members_are_put_back_in_canonical_order),
         SCENE_TEST(nobody_is_put_back_under_another_key),
