@@ -10,9 +10,9 @@
  * the object; a blank ends the key. "EVENT API one.vn.update 1" says that a call succeeded (0:
  * failed); its object stands in the payload; no blank ends the key.
  *
- * Subscribed to: states of VM, NET and HOST, and the calls one.vn.*, one.host.* and some of
- * one.vm.*: changing an attribute changes no state. From calls of one.vm.*, only those that change
- * what a VM is connected to are of interest.
+ * Subscribed to: states of VM, NET and HOST, and the calls one.vn.*, one.host.*,
+ * one.document.update (of the ledger) and some of one.vm.*: changing an attribute changes no state.
+ * From calls of one.vm.*, only those that change what a VM is connected to are of interest.
  */
 #ifndef ONEIB_ONE_EVENTS_H
 #define ONEIB_ONE_EVENTS_H
@@ -27,13 +27,14 @@ enum oneib_event_kind {
     ONEIB_EVENT_VM,
     ONEIB_EVENT_NETWORK,
     ONEIB_EVENT_HOST,
+    ONEIB_EVENT_DOCUMENT,
     ONEIB_EVENT_GAP, /* messages may have been lost, or one was not understood: look at everything
                       */
 };
 
 struct oneib_event {
     enum oneib_event_kind kind;
-    uint32_t id; /* of VM, NETWORK, HOST */
+    uint32_t id; /* of VM, NETWORK, HOST, DOCUMENT */
 };
 
 /*

@@ -23,6 +23,7 @@ const struct oneib_event_topic oneib_event_topics[] = {
     {"EVENT STATE HOST/", ONEIB_EVENT_HOST, false},
     {CALL_BEGIN "one.vn.", ONEIB_EVENT_NETWORK, true},
     {CALL_BEGIN "one.host.", ONEIB_EVENT_HOST, true},
+    {CALL_BEGIN "one.document.update ", ONEIB_EVENT_DOCUMENT, true},
     {CALL_BEGIN "one.vm.attachnic ", ONEIB_EVENT_VM, true},
     {CALL_BEGIN "one.vm.detachnic ", ONEIB_EVENT_VM, true},
     {CALL_BEGIN "one.vm.updatenic ", ONEIB_EVENT_VM, true},

@@ -14,6 +14,7 @@ int oneib_event_note(struct oneib_agenda *agenda, struct oneib_event event, stru
 {
     switch (event.kind) {
     case ONEIB_EVENT_NOTHING:
+    case ONEIB_EVENT_DOCUMENT: /* of no object in the cloud */
         return 0;
     case ONEIB_EVENT_VM:
         tidy(&agenda->vms);

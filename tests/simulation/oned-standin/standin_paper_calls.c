@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* one.document.*, and who may what: owners, groups and administrators, as oned has it. */
 #include "base/cleanup.h"
+#include "standin_events.h"
 #include "standin_methods.h"
 #include <stdlib.h>
 #include <string.h>
@@ -102,6 +103,11 @@ xmlrpc_value *standin_paper_update(struct standin_call *call)
     struct oneib_error err = {0};
     if (standin_paper_write(paper, template, append != 0, &err) < 0)
         return standin_refuse_error(call, paper->id, &err);
+    standin_event_call(call->state,
+                       &(struct standin_call_event){
+                           .call = "one.document.update",
+                           .in = {standin_number(paper->id).text, template, append ? "1" : "0"},
+                           .id = paper->id});
     return standin_answer_id(call, paper->id);
 }
 

@@ -54,6 +54,7 @@ static struct oneib_event meaning(const char *key, bool *is_call)
                  {"EVENT STATE HOST/", ONEIB_EVENT_HOST, false},
                  {"EVENT API one.vn.", ONEIB_EVENT_NETWORK, true},
                  {"EVENT API one.host.", ONEIB_EVENT_HOST, true},
+                 {"EVENT API one.document.update ", ONEIB_EVENT_DOCUMENT, true},
                  {"EVENT API one.vm.attachnic ", ONEIB_EVENT_VM, true},
                  {"EVENT API one.vm.detachnic ", ONEIB_EVENT_VM, true},
                  {"EVENT API one.vm.updatenic ", ONEIB_EVENT_VM, true},
