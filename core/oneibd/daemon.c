@@ -108,6 +108,7 @@ static void close_everything(struct oneib_daemon *daemon)
     oneib_echo_clear(&daemon->echo);
     oneib_view_clear(&daemon->view);
     oneib_findings_clear(&daemon->host_findings);
+    oneib_findings_clear(&daemon->fence_findings);
     oneib_id_set_clear(&daemon->hosts_later);
     oneib_id_set_clear(&daemon->hosts_failed);
     oneib_metrics_clear(&daemon->metrics);
@@ -219,6 +220,11 @@ bool oneib_daemon_listen(struct oneib_daemon *daemon)
     int outcome = 0;
     while (daemon->events && (outcome = oneib_events_next(daemon->events, &event, &failure)) > 0) {
         const double now = oneib_now_ms();
+        if (event.kind == ONEIB_EVENT_DOCUMENT) {
+            if (event.id != daemon->view.kept.document_id)
+                continue; /* whoever writes other documents asks nothing of us */
+            daemon->ledger_is_due = true;
+        }
         if (oneib_event_note(&daemon->agenda, event, &failure) < 0 ||
             oneib_echo_note(&daemon->echo, now, event, &failure) < 0)
             daemon->agenda.everything = true;
@@ -303,8 +309,9 @@ static double longest_sleep(const struct oneib_daemon *daemon)
     double longest = may_become_master(daemon) ? STANDBY_SLEEP_MS : LONGEST_SLEEP_MS;
     const double now = oneib_now_ms();
     const double wait = oneib_echo_wait(&daemon->echo, now, oneib_pace_wait(&daemon->pace, now));
-    return oneib_daemon_heard_wait(
-        daemon, oneib_daemon_grants_wait(daemon, wait < longest ? wait : longest));
+    return oneib_daemon_fence_wait(
+        daemon, oneib_daemon_heard_wait(
+                    daemon, oneib_daemon_grants_wait(daemon, wait < longest ? wait : longest)));
 }
 
 static void await_stream(struct oneib_daemon *daemon)
@@ -402,6 +409,7 @@ static int step(struct oneib_daemon *daemon, struct oneib_error *err)
 
     struct oneib_due due = oneib_pace_due(&daemon->pace, oneib_now_ms());
     due.nodes = oneib_daemon_grants_due(daemon);
+    due.fences = oneib_daemon_fence_due(daemon);
     if (oneib_pace_anything(&due)) {
         if (act(daemon, &due, err) < 0)
             return -1;

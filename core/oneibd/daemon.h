@@ -93,9 +93,11 @@ struct oneib_daemon {
     bool has_heard; /* nodes have had time to report since the start */
     struct oneib_hosts_attributes host_attributes; /* this turn's; empty: not computed yet */
     struct oneib_leaves leaves;
-    uint64_t leaves_of;                  /* fingerprint of what they were asked for */
-    struct oneib_findings host_findings; /* of writing to hosts */
-    bool hosts_wait;                     /* not all were written to, for something else came */
+    uint64_t leaves_of;                   /* fingerprint of what they were asked for */
+    struct oneib_findings fence_findings; /* of ports that came up, when they were looked at last */
+    double fence_at;                      /* when ports of fenced hosts are looked at next */
+    struct oneib_findings host_findings;  /* of writing to hosts */
+    bool hosts_wait;                      /* not all were written to, for something else came */
     struct oneib_id_set hosts_later;  /* to be asked about when opensm knows of the VMs on them */
     struct oneib_id_set hosts_failed; /* could not be written to; not tried again until everything
                                          is read again */
@@ -152,6 +154,14 @@ void oneib_daemon_tell_role(struct oneib_daemon *daemon);
 int oneib_daemon_grant(struct oneib_daemon *daemon, struct oneib_error *err);
 /* Its service was not heard for a minute. */
 bool oneib_daemon_is_cut_off(const struct oneib_daemon *daemon, uint32_t host_id);
+
+/* fence.c. Whether the ports of fenced hosts are to be looked at now; milliseconds until then. */
+bool oneib_daemon_fence_due(const struct oneib_daemon *daemon);
+double oneib_daemon_fence_wait(const struct oneib_daemon *daemon, double otherwise);
+/* Looks at them, if that is due or somebody has asked, and closes or opens what is to be; the
+ * ledger says what was seen. *changed stays true when it is, and becomes so when something follows
+ * from it. Only beside the master subnet manager. */
+int oneib_daemon_fence(struct oneib_daemon *daemon, bool *changed, struct oneib_error *err);
 
 /* heard.c: writes down what nodes have said (sync/heard.h), where that is due and it is time;
  * milliseconds until it is. */

@@ -4,6 +4,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "model/fence.h"
 #include "model/names.h"
 #include "one/documents.h"
 #include "oneibd/daemon.h"
@@ -290,6 +291,14 @@ static struct oneib_node_view nothing_known(uint32_t host_id)
     return (struct oneib_node_view){.host_id = host_id, .state = ONEIB_NODE_UNHEARD};
 }
 
+/* Nothing on it reaches the fabric: whatever it has open is as good as closed, until it has told
+ * that it is. */
+static struct oneib_node_view closed_by_its_fence(uint32_t host_id)
+{
+    return (struct oneib_node_view){
+        .host_id = host_id, .state = ONEIB_NODE_FOLLOWS, .table_known = true};
+}
+
 static int look_at_nodes(struct oneib_daemon *daemon, struct views *views, struct oneib_error *err)
 {
     const struct oneib_cloud *cloud = &daemon->view.cloud;
@@ -303,7 +312,10 @@ static int look_at_nodes(struct oneib_daemon *daemon, struct views *views, struc
     for (size_t i = 0; i < cloud->host_count; i++) {
         const bool is_known =
             next < daemon->nodes.count && known[next].host_id == cloud->hosts[i].id;
-        views->items[views->count++] = is_known ? known[next] : nothing_known(cloud->hosts[i].id);
+        views->items[views->count] = is_known ? known[next] : nothing_known(cloud->hosts[i].id);
+        if (oneib_fence_holds(&daemon->view.kept.ledger, cloud->hosts[i].id))
+            views->items[views->count] = closed_by_its_fence(cloud->hosts[i].id);
+        views->count++;
         next += is_known;
     }
     return 0;

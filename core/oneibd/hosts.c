@@ -133,9 +133,10 @@ static void leave_out_unusable(const struct oneib_daemon *daemon,
     for (size_t i = 0; i < attributes->count; i++) {
         struct oneib_host_attributes *item = &attributes->items[i];
         const struct oneib_host *host = oneib_cloud_host(&daemon->view.cloud, item->host_id);
-        const size_t strays = oneib_daemon_is_cut_off(daemon, item->host_id)
-                                  ? item->vfs_free
-                                  : oneib_strays_of_host(&daemon->strays, item->host_id);
+        const bool is_unusable = oneib_daemon_is_cut_off(daemon, item->host_id) ||
+                                 oneib_ledger_fence(&daemon->view.kept.ledger, item->host_id);
+        const size_t strays =
+            is_unusable ? item->vfs_free : oneib_strays_of_host(&daemon->strays, item->host_id);
         if (!host || strays == 0)
             continue;
         item->vfs_free -= strays < item->vfs_free ? (uint32_t)strays : item->vfs_free;

@@ -126,9 +126,9 @@ int oneib_daemon_look(struct oneib_daemon *daemon, const struct oneib_due *due, 
     return 0;
 }
 
-/* Where another one is the writer only networks tell that the ledger may have changed: when their
- * VLAN_IDs are not what it says; and that one makes it. One that was lost somebody may have
- * adopted. */
+/* Polls look at it anyway, and events tell of it. Where another one is the writer networks may tell
+ * sooner that it has changed: when their VLAN_IDs are not what it says; and that one makes it. One
+ * that was lost somebody may have adopted. */
 static bool ledger_seems_old(const struct oneib_daemon *daemon)
 {
     const struct oneib_view *view = &daemon->view;
@@ -141,7 +141,7 @@ int oneib_daemon_look_at_ledger(struct oneib_daemon *daemon, const struct oneib_
                                 bool *changed, struct oneib_error *err)
 {
     bool differs = false;
-    if (!daemon->ledger_is_due && !((*changed || due->poll) && ledger_seems_old(daemon)))
+    if (!daemon->ledger_is_due && !due->poll && !(*changed && ledger_seems_old(daemon)))
         return 0;
     oneib_signals_allow();
     const int status =

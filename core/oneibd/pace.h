@@ -25,6 +25,7 @@ struct oneib_due {
     bool verify; /* every port */
     bool retry;  /* what went wrong */
     bool nodes;  /* what nodes have said: not known here, for whoever adds it */
+    bool fences; /* ports of fenced hosts; likewise */
 };
 
 struct oneib_pace {

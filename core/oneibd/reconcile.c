@@ -127,6 +127,7 @@ static int report(struct oneib_daemon *daemon, const struct oneib_verification *
         oneib_findings_copy(&daemon->view.desired.findings, 0, &now, err) < 0 ||
         oneib_findings_copy(&daemon->host_findings, 0, &now, err) < 0 ||
         oneib_findings_copy(&daemon->grant_findings, 0, &now, err) < 0 ||
+        oneib_findings_copy(&daemon->fence_findings, 0, &now, err) < 0 ||
         note_entry(daemon, &now, err) < 0) {
         oneib_findings_clear(&now);
         return -1;
@@ -462,6 +463,14 @@ static bool may_verify_later(const struct oneib_daemon *daemon)
     return oneib_now_ms() < daemon->pace.verify_at + LATEST_VERIFY_MS;
 }
 
+/* Whose ports these are waits for nobody, and holds up nobody. */
+static void fence(struct oneib_daemon *daemon, bool *changed)
+{
+    struct oneib_error failure;
+    if (oneib_daemon_fence(daemon, changed, &failure) < 0)
+        oneib_daemon_complain(daemon, &failure);
+}
+
 static int turn(struct oneib_daemon *daemon, const struct oneib_due *due, double event_ms,
                 struct oneib_error *err)
 {
@@ -470,6 +479,7 @@ static int turn(struct oneib_daemon *daemon, const struct oneib_due *due, double
         oneib_daemon_look_at_ledger(daemon, due, &changed, err) < 0)
         return -1;
     /* What is not settled is the next retry's: not every event may cost the fabric a sweep. */
+    fence(daemon, &changed);
     const bool at_rest = daemon->settled || daemon->pace.retry_at >= 0;
     const bool enters_again = daemon->entry_error.code != ONEIB_ERROR_NONE && due->poll;
     if (!changed && at_rest && !enters_again && !due->verify && !due->retry && !due->nodes &&
@@ -484,6 +494,7 @@ static int turn(struct oneib_daemon *daemon, const struct oneib_due *due, double
         grant_without_fabric(daemon);
         return -1;
     }
+    fence(daemon, &changed);
     if (compute(daemon, err) < 0 || enter(daemon, err) < 0 || allocate(daemon, err) < 0 ||
         grant(daemon, err) < 0) {
         oneib_view_age_changed(&daemon->view_age);

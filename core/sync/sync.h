@@ -93,6 +93,10 @@ const struct oneib_ledger *oneib_view_ledger(const struct oneib_view *view);
 void oneib_view_read_subnet(struct oneib_fabric *fabric, struct oneib_view *view);
 void oneib_view_clear(struct oneib_view *view);
 
+/* default_partition.full_members; *guids is the caller's to free. CONFIG: one is no GUID. */
+int oneib_full_members(const struct oneib_config *config, oneib_guid **guids, size_t *count,
+                       struct oneib_error *err);
+
 /* What oneib_allocate() has done. */
 struct oneib_key_changes {
     size_t given;                 /* networks that have a key, or another one */

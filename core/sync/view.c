@@ -65,8 +65,8 @@ static int read_files(const struct oneib_config *config, struct oneib_view *view
 }
 
 /* *guids is allocated; the configuration's strings were checked when it was loaded. */
-static int parse_full_members(const struct oneib_config *config, oneib_guid **guids, size_t *count,
-                              struct oneib_error *err)
+int oneib_full_members(const struct oneib_config *config, oneib_guid **guids, size_t *count,
+                       struct oneib_error *err)
 {
     size_t total = 0;
     while (config->default_partition.full_members && config->default_partition.full_members[total])
@@ -196,7 +196,7 @@ static int compute(const struct oneib_config *config, bool force, bool adopt,
 {
     oneib_autofree oneib_guid *full = NULL;
     size_t full_count;
-    if (parse_full_members(config, &full, &full_count, err) < 0 ||
+    if (oneib_full_members(config, &full, &full_count, err) < 0 ||
         settle_ledger(config, adopt, view, err) < 0)
         return -1;
 
