@@ -6,6 +6,7 @@
 #include "model/names.h"
 #include "one/documents.h"
 #include "one/ledger.h"
+#include "oneib/host_pick.h"
 #include "oneib/json.h"
 #include "oneib/open.h"
 #include "oneib/options.h"
@@ -19,57 +20,15 @@
 struct work {
     const struct oneib_run *run;
     struct oneib_session session;
-    struct oneib_cloud cloud; /* its hosts alone */
-    struct oneib_findings findings;
-    struct oneib_kept_ledger kept;
-    uint32_t host_id;
-    const struct oneib_host *host; /* NULL: oned does not have it any more */
+    struct oneib_host_pick pick;
 };
-
-static int read_hosts(struct work *work, struct oneib_error *err)
-{
-    oneib_autofree char *xml = NULL;
-    size_t length;
-    struct oneib_documents documents = {
-        .cloud = &work->cloud, .findings = &work->findings, .vn_mad = ""};
-    if (oneib_one_host_pool(work->session.one, &xml, &length, err) < 0)
-        return -1;
-    const int outcome = oneib_documents_read_hosts(&documents, xml, length, err);
-    oneib_documents_clear(&documents);
-    oneib_cloud_sort(&work->cloud);
-    return outcome;
-}
-
-/* By its name, or its id: of one that is gone there is only the id. */
-static int find_host(struct work *work, const char *word, struct oneib_error *err)
-{
-    uint64_t id;
-    for (size_t i = 0; i < work->cloud.host_count; i++)
-        if (work->cloud.hosts[i].name && strcmp(work->cloud.hosts[i].name, word) == 0) {
-            work->host = &work->cloud.hosts[i];
-            work->host_id = work->host->id;
-            return 0;
-        }
-    if (!oneib_parse_decimal(word, INT32_MAX, &id))
-        return oneib_fail(err, ONEIB_ERROR_NOT_FOUND,
-                          "there is no host \"%s\": see 'oneib hosts'; of one that is gone say "
-                          "the id",
-                          word);
-    work->host_id = (uint32_t)id;
-    work->host = oneib_cloud_host(&work->cloud, work->host_id);
-    if (!work->host && !oneib_ledger_host(&work->kept.ledger, work->host_id))
-        return oneib_fail(err, ONEIB_ERROR_NOT_FOUND,
-                          "host %" PRIu32 " is neither in OpenNebula nor in the ledger",
-                          work->host_id);
-    return 0;
-}
 
 static int write_ledger(struct work *work, const struct oneib_ledger *next, struct oneib_error *err)
 {
     int process;
-    if (oneib_ledger_equal(next, &work->kept.ledger))
+    if (oneib_ledger_equal(next, &work->pick.kept.ledger))
         return 0;
-    if (oneib_ledger_write(work->session.one, &work->kept, next, err) < 0)
+    if (oneib_ledger_write(work->session.one, &work->pick.kept, next, err) < 0)
         return -1;
     return oneib_daemon_call(work->session.config.opensm.partitions, &process, err);
 }
@@ -78,19 +37,19 @@ static int write_ledger(struct work *work, const struct oneib_ledger *next, stru
 static int forget(struct work *work, struct oneib_error *err)
 {
     struct oneib_ledger next;
-    if (work->host && oneib_host_is_heard(work->host->state) &&
+    if (work->pick.host && oneib_host_is_heard(work->pick.host->state) &&
         !oneib_given(work->run, ONEIB_OPTION_FORCE))
         return oneib_fail(err, ONEIB_ERROR_REFUSED,
                           "host %" PRIu32
                           " is in OpenNebula, and heard of: only a host that is off "
                           "for good is to be forgotten (--force, when you know that it is)",
-                          work->host_id);
-    if (work->host && (work->host->key_count > 0 || work->host->keys_invalid) &&
-        oneib_one_set_host_keys(work->session.one, work->host_id, NULL, 0, "", -1, err) < 0)
+                          work->pick.host_id);
+    if (work->pick.host && (work->pick.host->key_count > 0 || work->pick.host->keys_invalid) &&
+        oneib_one_set_host_keys(work->session.one, work->pick.host_id, NULL, 0, "", -1, err) < 0)
         return -1;
-    if (oneib_ledger_copy(&work->kept.ledger, &next, err) < 0)
+    if (oneib_ledger_copy(&work->pick.kept.ledger, &next, err) < 0)
         return -1;
-    oneib_ledger_unpin(&next, work->host_id);
+    oneib_ledger_unpin(&next, work->pick.host_id);
     const int outcome = write_ledger(work, &next, err);
     oneib_ledger_clear(&next);
     return outcome;
@@ -107,9 +66,9 @@ static bool decode_key(const char *text, uint8_t key[ONEIB_PUBLIC_KEY_SIZE])
 
 static int check_is_alone(const struct work *work, struct oneib_error *err)
 {
-    for (size_t i = 0; i < work->cloud.host_count; i++) {
-        const struct oneib_host *other = &work->cloud.hosts[i];
-        if (other != work->host && strcmp(other->node_key, work->host->node_key) == 0)
+    for (size_t i = 0; i < work->pick.cloud.host_count; i++) {
+        const struct oneib_host *other = &work->pick.cloud.hosts[i];
+        if (other != work->pick.host && strcmp(other->node_key, work->pick.host->node_key) == 0)
             return oneib_fail(err, ONEIB_ERROR_REFUSED,
                               "host %" PRIu32 " reports the same key: of a cloned machine remove "
                               "/var/lib/oneib-node/key on one of the two and restart oneib-node",
@@ -120,16 +79,16 @@ static int check_is_alone(const struct work *work, struct oneib_error *err)
 
 static int accept_key(struct work *work, struct oneib_error *err)
 {
-    struct oneib_ledger_host entry = {.host_id = work->host_id, .since = (int64_t)time(NULL)};
+    struct oneib_ledger_host entry = {.host_id = work->pick.host_id, .since = (int64_t)time(NULL)};
     struct oneib_ledger next;
-    if (!work->host || !decode_key(work->host->node_key, entry.key))
+    if (!work->pick.host || !decode_key(work->pick.host->node_key, entry.key))
         return oneib_fail(err, ONEIB_ERROR_NOT_FOUND,
                           "host %" PRIu32 " reports no key of oneib-node: does it run there, and "
                           "has the host been monitored since?",
-                          work->host_id);
-    if (check_is_alone(work, err) < 0 || oneib_ledger_copy(&work->kept.ledger, &next, err) < 0)
+                          work->pick.host_id);
+    if (check_is_alone(work, err) < 0 || oneib_ledger_copy(&work->pick.kept.ledger, &next, err) < 0)
         return -1;
-    const struct oneib_ledger_host *known = oneib_ledger_host(&next, work->host_id);
+    const struct oneib_ledger_host *known = oneib_ledger_host(&next, work->pick.host_id);
     int outcome = 0;
     if (!known || memcmp(known->key, entry.key, sizeof entry.key) != 0)
         outcome = oneib_ledger_pin(&next, &entry, err);
@@ -146,13 +105,9 @@ static int look(struct work *work, struct oneib_error *err)
         return oneib_fail(err, ONEIB_ERROR_REFUSED,
                           "one.writer is false here: say it where it is true");
     if (oneib_session_lock(&work->session, err) < 0 ||
-        oneib_session_open_one(&work->session, err) < 0 || read_hosts(work, err) < 0 ||
-        oneib_ledger_read(work->session.one, config->one.acl_user, &work->kept, err) < 0)
+        oneib_session_open_one(&work->session, err) < 0)
         return -1;
-    if (work->kept.state != ONEIB_LEDGER_BROKEN)
-        return 0;
-    *err = work->kept.why;
-    return -1;
+    return oneib_host_pick_read(&work->session, &work->pick, err);
 }
 
 static int print(const struct work *work, const char *done, struct oneib_error *err)
@@ -160,16 +115,17 @@ static int print(const struct work *work, const char *done, struct oneib_error *
     oneib_autotext struct oneib_text text = {0};
     if (work->run->json)
         return oneib_json_write(
-            json_pack("{s:I, s:s}", "host", (json_int_t)work->host_id, "done", done), err);
-    oneib_text_printf(&text, "%s %s\n",
-                      oneib_host_called(work->host_id, work->host ? work->host->name : NULL).text,
-                      done);
+            json_pack("{s:I, s:s}", "host", (json_int_t)work->pick.host_id, "done", done), err);
+    oneib_text_printf(
+        &text, "%s %s\n",
+        oneib_host_called(work->pick.host_id, work->pick.host ? work->pick.host->name : NULL).text,
+        done);
     return oneib_write_out(&text, err);
 }
 
 static int do_it(struct work *work, bool forgets, struct oneib_error *err)
 {
-    if (look(work, err) < 0 || find_host(work, work->run->words[1], err) < 0)
+    if (look(work, err) < 0 || oneib_host_pick_find(&work->pick, work->run->words[1], err) < 0)
         return -1;
     if ((forgets ? forget(work, err) : accept_key(work, err)) < 0)
         return -1;
@@ -185,9 +141,7 @@ static enum oneib_exit run_host(const struct oneib_run *run, struct oneib_error 
     if (oneib_session_begin(run, &work.session, err) < 0)
         return ONEIB_EXIT_FAILURE;
     const int status = do_it(&work, forgets, err);
-    oneib_kept_ledger_clear(&work.kept);
-    oneib_findings_clear(&work.findings);
-    oneib_cloud_clear(&work.cloud);
+    oneib_host_pick_clear(&work.pick);
     oneib_session_end(&work.session);
     return status < 0 ? ONEIB_EXIT_FAILURE : ONEIB_EXIT_DONE;
 }

@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Hosts that fail: `oneib fence` and `oneib unfence`, with a running oneibd, on ibsim with a real
+ * opensm. What counts is what the switch says of its port, and who is on the fabric.
+ */
+#include "base/cleanup.h"
+#include "daemon_scene.h"
+#include "model/fence.h"
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define KEY 300
+#define FAILED 0u /* the host that fails, and its name */
+#define FAILED_NAME "H1"
+#define OTHER 1u
+
+static struct oneib_error err;
+static uint32_t network, vm;
+
+/* A cluster with a VM on both hosts, in force. */
+static void begin(void)
+{
+    scene();
+    network = scene_network("blue", "300", NULL);
+    vm = scene_vm(network, FAILED);
+    scene_vm(network, OTHER);
+    await_holds(FAILED, FULL(KEY));
+    await_holds(OTHER, FULL(KEY));
+}
+
+/* ---- what the switch says ---------------------------------------------------------------------
+ */
+
+/* PortPhysicalState of the switch's port that JSON names, by its name. */
+static bool is_physically(json_t *port, const char *wanted)
+{
+    char number[8];
+    struct lab_output output = {0};
+    snprintf(number, sizeof number, "%d", (int)json_number(port, "switch_port"));
+    const char *const argv[] = {"smpquery", "-G", "portinfo", json_text(port, "switch"),
+                                number,     NULL};
+    MUST(lab_run(scene(), LAB_SM_HCA, argv, SCENE_TIMEOUT_MS, &output, &err));
+    const char *line = strstr(output.out, "PhysLinkState:");
+    if (!line)
+        fail_msg("smpquery: %s%s", output.out, output.error);
+    const char *end = strchr(line, '\n'), *at = strstr(line, wanted);
+    const bool is = at && at < end;
+    lab_output_clear(&output);
+    return is;
+}
+
+static void await_physically(json_t *port, const char *wanted)
+{
+    unsigned waited = 0;
+    while (!is_physically(port, wanted)) {
+        if (waited > DAEMON_PATIENCE_MS)
+            fail_msg("the port does not become %s", wanted);
+        lab_sleep_ms(100);
+        waited += 100;
+    }
+}
+
+/* A switch does so by itself, ibsim does not: a link that was disabled comes up again. */
+static void bring_up(size_t host)
+{
+    MUST(lab_fabric_link(scene(), host, false, &err));
+    MUST(lab_fabric_link(scene(), host, true, &err));
+}
+
+/* What the probe of the host printed, or whoever speaks for it to monitord: an adapter's port, and
+ * another one's unless it is 0. */
+static void probe_says(uint32_t host, uint64_t first, uint64_t second)
+{
+    char text[512];
+    size_t length = 0;
+    const uint64_t ports[] = {first, second};
+    for (size_t i = 0; i < 2 && ports[i]; i++)
+        length += (size_t)snprintf(text + length, sizeof text - length,
+                                   "IB_HCA = [ NAME = \"mlx4_%zu\", DRIVER = \"mlx4\", PORT = "
+                                   "\"1\", PORT_GUID = \"0x%016" PRIx64
+                                   "\", PKEYS_MAX = \"63\", VFS_TOTAL = \"7\" ]\n",
+                                   i, ports[i]);
+    MUST(lab_host_monitor(scene(), host, text, &err));
+}
+
+/* Fences the host, and gives what was said of its only port; borrowed from the last document. */
+static json_t *fence(void)
+{
+    json_t *said = ONEIB_JSON(0, "fence", FAILED_NAME);
+    assert_true(json_yes(said, "fenced"));
+    assert_true(json_yes(said, "closed"));
+    json_t *ports = json_field(said, "ports");
+    assert_int_equal(json_array_size(ports), 1);
+    return json_deep_copy(json_array_get(ports, 0)); /* the next run takes the document away */
+}
+
+/* ---- cases ------------------------------------------------------------------------------------
+ */
+
+static void a_fenced_host_is_off_the_fabric_and_nobody_else(void **state)
+{
+    (void)state;
+    begin();
+    json_t *port = fence();
+    assert_string_equal(json_text(port, "state"), "down");
+    assert_true(is_physically(port, "Disabled"));
+    stays_holding(OTHER, FULL(KEY), DAEMON_DOUBT_MS);
+    assert_true(daemon_said("disabled"));
+
+    /* Said again it is so still, by a new look. */
+    json_t *again = fence();
+    assert_true(json_yes(again, "answered"));
+    json_decref(again);
+    must_say(ONEIB(0, "fence", FAILED_NAME)->out, "switches no power off");
+    must_say(ONEIB(0, "show", "blue")->out, "fenced");
+    json_decref(port);
+}
+
+static void a_fenced_port_that_somebody_enables_is_disabled_again(void **state)
+{
+    (void)state;
+    begin();
+    json_t *port = fence();
+    daemon_forget_log();
+    bring_up(FAILED); /* a switch that was started anew */
+    await_physically(port, "Disabled");
+    await_said("was up again at port");
+    json_decref(port);
+}
+
+static void a_fence_outlives_oneibd(void **state)
+{
+    (void)state;
+    begin();
+    json_t *port = fence();
+    daemon_kill();
+    bring_up(FAILED);
+    daemon_start();
+    await_physically(port, "Disabled");
+    json_decref(port);
+}
+
+static void a_host_that_has_lost_its_power_is_fenced_too_and_stays_so_when_it_is_back(void **state)
+{
+    (void)state;
+    begin();
+    MUST(lab_fabric_link(scene(), FAILED, false, &err));
+    json_t *port = fence();
+    assert_string_equal(json_text(port, "state"), "gone");
+    MUST(lab_fabric_link(scene(), FAILED, true, &err));
+    await_said("disabled");
+    json_decref(port);
+    port = fence();
+    assert_string_equal(json_text(port, "state"), "down");
+    assert_true(is_physically(port, "Disabled"));
+    json_decref(port);
+}
+
+static void a_port_that_two_hosts_report_is_closed_for_neither(void **state)
+{
+    (void)state;
+    begin();
+    /* Whoever speaks for the failed host to monitord: it has the other host's adapter, too. */
+    probe_says(FAILED, lab_host_port_guid(scene(), FAILED), lab_host_port_guid(scene(), OTHER));
+    json_t *said = ONEIB_JSON(1, "fence", FAILED_NAME);
+    assert_false(json_yes(said, "closed"));
+    json_t *ports = json_field(said, "ports");
+    assert_int_equal(json_array_size(ports), 2);
+    assert_non_null(json_find(ports, "state", "down"));
+    assert_non_null(json_find(ports, "state", "shared"));
+    assert_true(port_holds(OTHER, LIMITED(0x7fff))); /* it answers */
+    must_say(ONEIB(1, "fence", FAILED_NAME)->out, "fence-port-shared");
+}
+
+static void a_subnet_managers_port_is_not_closed_whoever_reports_it(void **state)
+{
+    (void)state;
+    begin();
+    probe_says(FAILED, lab_host_port_guid(scene(), FAILED), LAB_SM_PORT_GUID);
+    json_t *said = ONEIB_JSON(1, "fence", FAILED_NAME);
+    assert_non_null(json_find(json_field(said, "ports"), "state", "barred"));
+    assert_non_null(json_find(json_field(said, "ports"), "state", "down"));
+    assert_true(port_holds(OTHER, FULL(KEY)));
+}
+
+static void a_fence_is_lifted_when_the_node_has_nothing(void **state)
+{
+    (void)state;
+    begin();
+    json_t *port = fence();
+    /* Its service plays along: what it has open it closes when it is granted no more. */
+    must_say(ONEIB(0, "unfence", FAILED_NAME)->out, "is fenced no more");
+    assert_true(is_physically(port, "Polling"));
+    bring_up(FAILED);
+    await_holds(FAILED, FULL(KEY)); /* the VM is there still, for oned */
+    assert_false(is_physically(port, "Disabled"));
+    must_say(ONEIB(0, "unfence", FAILED_NAME)->out, "is not fenced");
+    json_decref(port);
+}
+
+/* Nobody hears of a host without a service: nothing says that it has nothing. */
+static void a_fence_is_not_lifted_for_a_host_that_says_nothing(void **state)
+{
+    (void)state;
+    pid_t pid;
+    uint32_t id;
+    begin();
+    MUST(lab_host_create_bare(scene(), "mute", &id, &err));
+    probe_says(id, lab_host_port_guid(scene(), SCENE_HOSTS), 0); /* of X1 */
+    json_t *port =
+        json_deep_copy(json_array_get(json_field(ONEIB_JSON(0, "fence", "mute"), "ports"), 0));
+    assert_true(is_physically(port, "Disabled"));
+    const char *const argv[] = {
+        ONEIB_BINARY, "unfence", "mute", "--config", lab_config_path(scene(), &err), NULL};
+    MUST(lab_spawn(scene(), "unfence", NULL, argv, &pid, &err));
+    for (unsigned i = 0; i < 30; i++) {
+        assert_true(is_physically(port, "Disabled"));
+        lab_sleep_ms(100);
+    }
+    MUST(lab_end(scene(), pid, SIGTERM, SCENE_TIMEOUT_MS, &err));
+    must_say(ONEIB(0, "unfence", "--force", "mute")->out, "is fenced no more");
+    assert_true(is_physically(port, "Polling"));
+    json_decref(port);
+}
+
+static void removals_of_a_fenced_host_are_not_held_and_its_vms_start_elsewhere(void **state)
+{
+    (void)state;
+    begin();
+    for (unsigned i = 0; i < 4; i++)
+        scene_vm(network, FAILED);
+    json_t *port = fence();
+    scene_end_vm(vm);
+    const uint32_t again = scene_vm(network, 2);
+    await_holds(2, FULL(KEY));
+    (void)again;
+    assert_int_equal((int)metric("oneib_members_held"), 0);
+    json_decref(port);
+}
+
+/* ---- who cannot make or lift one --------------------------------------------------------------
+ */
+
+static void a_host_without_infiniband_has_nothing_to_fence(void **state)
+{
+    (void)state;
+    uint32_t id;
+    begin();
+    MUST(lab_host_create_bare(scene(), "plain", &id, &err));
+    must_say(ONEIB(0, "fence", "plain")->out, "has no InfiniBand");
+    must_say(ONEIB(3, "fence", "nobody")->error, "there is no host");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        DAEMON_CASE(daemon_raise_watching, a_fenced_host_is_off_the_fabric_and_nobody_else),
+        DAEMON_CASE(daemon_raise_watching, a_fenced_port_that_somebody_enables_is_disabled_again),
+        DAEMON_CASE(daemon_raise_watching, a_fence_outlives_oneibd),
+        DAEMON_CASE(daemon_raise_watching,
+                    a_host_that_has_lost_its_power_is_fenced_too_and_stays_so_when_it_is_back),
+        DAEMON_CASE(daemon_raise_watching, a_port_that_two_hosts_report_is_closed_for_neither),
+        DAEMON_CASE(daemon_raise_watching, a_subnet_managers_port_is_not_closed_whoever_reports_it),
+        DAEMON_CASE(daemon_raise_watching, a_fence_is_lifted_when_the_node_has_nothing),
+        DAEMON_CASE(daemon_raise_watching, a_fence_is_not_lifted_for_a_host_that_says_nothing),
+        DAEMON_CASE(daemon_raise_watching,
+                    removals_of_a_fenced_host_are_not_held_and_its_vms_start_elsewhere),
+        DAEMON_CASE(daemon_raise_watching, a_host_without_infiniband_has_nothing_to_fence),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
