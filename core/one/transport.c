@@ -180,6 +180,13 @@ static bool is_gateway_code(long code)
     return code >= 502 && code <= 504;
 }
 
+/* libcurl 7's words, and 8's. */
+static bool is_cut_off(const char *cause)
+{
+    return strstr(cause, "partial file") || strstr(cause, "transfer closed") ||
+           strstr(cause, "bytes missing");
+}
+
 /* xmlrpc-c tells an HTTP code and a failure of libcurl in words only. */
 static int fail_transfer(const struct oneib_transport *transport, const xmlrpc_env *env,
                          const char *secret, struct oneib_error *err)
@@ -206,7 +213,7 @@ static int fail_transfer(const struct oneib_transport *transport, const xmlrpc_e
     if (http)
         return oneib_fail(err, ONEIB_ERROR_PROTOCOL,
                           "the answer is HTTP code %ld: is the endpoint right?", code);
-    if (strstr(cause, "partial file") || strstr(cause, "transfer closed"))
+    if (is_cut_off(cause))
         return oneib_fail(err, ONEIB_ERROR_PROTOCOL, "the answer was cut off: %s", shown);
     if (env->fault_code == XMLRPC_NETWORK_ERROR && curl)
         return oneib_fail(err, ONEIB_ERROR_UNREACHABLE, "cannot reach oned: %s", shown);

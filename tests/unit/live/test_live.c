@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * core/live with libvirt's test driver, whose node is a file and lives in this process: documents,
- * looking up, saved domains. That driver plugs nothing, so that libvirt refuses it: test_detach.c
+ * looking up, saved domains. That driver plugs nothing (libvirt 9; 11's unplugs): test_detach.c
  * has a libvirt of its own for that, and the node lab a real one.
  */
+#include "../../skip.h"
 #include "../base/scratch.h"
 #include "base/clock.h"
 #include "live/live.h"
@@ -205,9 +206,7 @@ static void a_refused_attach_says_what_libvirt_says(void **state)
 {
     (void)state;
     expect_failure(oneib_live_attach(live, "one-42", INTERFACE("x", "02:00:00:00:00:02"), &err),
-                   ONEIB_ERROR_REFUSED,
-                   "domain \"one-42\": plugging a device in: libvirt: this function is not "
-                   "supported by the connection driver");
+                   ONEIB_ERROR_REFUSED, "domain \"one-42\": plugging a device in: libvirt: ");
     expect_failure(oneib_live_attach(live, "one-9", "<interface/>", &err), ONEIB_ERROR_NOT_FOUND,
                    "one-9");
 }
@@ -217,10 +216,11 @@ static void a_refused_detach_says_what_libvirt_says(void **state)
     (void)state;
     const char *const alias = "ua-oneib-dummy-1";
     bool gone = true;
-    expect_failure(oneib_live_detach(live, "one-42", &alias, 1, 60000, &gone, &err),
-                   ONEIB_ERROR_REFUSED,
-                   "domain \"one-42\": unplugging ua-oneib-dummy-1: libvirt: this function is not "
-                   "supported");
+    const int status = oneib_live_detach(live, "one-42", &alias, 1, 60000, &gone, &err);
+    if (status == 0)
+        skip_because("this libvirt's test driver unplugs");
+    expect_failure(status, ONEIB_ERROR_REFUSED,
+                   "domain \"one-42\": unplugging ua-oneib-dummy-1: libvirt: ");
     assert_false(gone);
 }
 
