@@ -172,16 +172,17 @@ static void choose_socket_name(struct lab *lab)
 
 struct lab *lab_open(const struct lab_options *options, struct oneib_error *err)
 {
-    if (options->leaves == 0 || (options->spines == 0 && options->leaves > 1)) {
-        oneib_fail(err, ONEIB_ERROR_INPUT, "planning the fabric: several leaves need a spine");
+    struct lab_plan plan;
+    if (lab_plan_make(options, &plan, err) < 0)
         return NULL;
-    }
     struct lab *lab = calloc(1, sizeof *lab);
     if (!lab) {
+        lab_plan_clear(&plan);
         oneib_fail_memory(err);
         return NULL;
     }
-    *lab = (struct lab){.owner = getpid(), .options = *options, .ibsim_stdin = -1, .lock = -1};
+    *lab = (struct lab){
+        .owner = getpid(), .options = *options, .plan = plan, .ibsim_stdin = -1, .lock = -1};
     xmlrpc_env_init(&lab->env);
     if (labs_opened == 0)
         atexit(close_all);
@@ -218,6 +219,7 @@ void lab_close(struct lab *lab)
         free(lab->children[i].name);
     free(lab->texts);
     free(lab->children);
+    lab_plan_clear(&lab->plan);
     xmlrpc_env_clean(&lab->env);
     free(lab);
 }

@@ -23,6 +23,7 @@
 #define ONEIB_LAB_H
 
 #include "base/error.h"
+#include "lab_shape.h"
 #include "model/ledger.h"
 #include <stdbool.h>
 #include <stddef.h>
@@ -38,8 +39,9 @@ struct lab_options {
     unsigned spines;         /* each linked once to every leaf; 0 only with a single leaf */
     unsigned extra_hosts;    /* hosts on the first leaf after all others: a second SM's place, a
                                 storage server */
-    bool m_keys;             /* ports have M_Keys: m-key-standin stands before ibsim */
-    bool keep;               /* lab_close() leaves the folder */
+    const struct lab_shape *shape; /* instead of leaves and spines; NULL: these */
+    bool m_keys;                   /* ports have M_Keys: m-key-standin stands before ibsim */
+    bool keep;                     /* lab_close() leaves the folder */
 };
 /* 8 compute hosts on 2 leaves and 2 spines, and the SM's host. */
 #define LAB_DEFAULTS                                                                               \
@@ -72,20 +74,28 @@ void lab_sleep_ms(unsigned milliseconds);
  * The net file names HCAs "SM", then "H1", "H2", ... (compute hosts, leaf by leaf), then "X1", ...
  * (extra hosts), switches "L1", ... and "S1", .... ibsim numbers GUIDs in the order of the file:
  * 0x100000 + 2 per HCA, port 1 one higher. So the SM's port is 0x100001, host 0's 0x100003 and so
- * on.
+ * on. Where adapters have two ports there is one more of each. On a shape (lab_shape.h) switches
+ * have the names that stand there.
  */
 int lab_fabric_start(struct lab *lab, struct oneib_error *err);
 /* One line to ibsim's console, for instance `Unlink "H1"[1]`; returns after ibsim has carried it
  * out. */
 int lab_fabric_command(struct lab *lab, const char *command, struct oneib_error *err);
+/* Port 1 of a host. */
 int lab_fabric_link(struct lab *lab, size_t host, bool up, struct oneib_error *err);
+/* All links of a switch, counted from 0 in the order of the plan: a fat tree's leaves come first.
+ */
+int lab_fabric_switch(struct lab *lab, size_t number, bool up, struct oneib_error *err);
+size_t lab_switch_count(const struct lab *lab);
 
 #define LAB_SM_HCA "SM"
 #define LAB_SM_PORT_GUID UINT64_C(0x100001)
 size_t lab_host_count(const struct lab *lab); /* compute hosts */
 /* "H1" for host 0; extra hosts follow the compute hosts. */
 const char *lab_host_hca(struct lab *lab, size_t host, struct oneib_error *err);
-uint64_t lab_host_port_guid(const struct lab *lab, size_t host);
+uint64_t lab_host_port_guid(const struct lab *lab, size_t host); /* of port 1 */
+uint64_t lab_host_guid_of_port(const struct lab *lab, size_t host, unsigned port);
+unsigned lab_host_ports(const struct lab *lab); /* of each compute host's adapter */
 
 /* --- opensm: lab_opensm.c ------------------------------------------------------------------ */
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* ibsim: the net file of a fat tree, and its console. */
+/* ibsim: its net file, its process, and its console. */
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "lab_internal.h"
@@ -13,131 +13,52 @@
 
 #define READY_MS 10000u
 #define COMMAND_MS 5000u
-/* ibsim numbers its GUIDs from here: one for each HCA and one for its port, in the order of the
- * file. */
-#define FIRST_PORT_GUID UINT64_C(0x100001)
-#define HCA_GUIDS 2u
-#define SWITCH_PORTS 36u
 
 size_t lab_host_count(const struct lab *lab)
 {
-    return (size_t)lab->options.leaves * lab->options.hosts_per_leaf;
+    return lab->plan.hosts;
 }
 
 size_t lab_all_hosts(const struct lab *lab)
 {
-    return lab_host_count(lab) + lab->options.extra_hosts;
+    return lab->plan.hosts + lab->plan.extra_hosts;
 }
 
 /* The SM's HCA comes before host 0. */
-uint64_t lab_host_port_guid(const struct lab *lab, size_t host)
+static const struct plan_node *hca_of(const struct lab *lab, size_t host)
 {
-    (void)lab;
-    return FIRST_PORT_GUID + HCA_GUIDS * (host + 1);
+    return &lab->plan.nodes[1 + host];
 }
 
-static void name_host(const struct lab *lab, size_t host, char *name, size_t size)
+uint64_t lab_host_port_guid(const struct lab *lab, size_t host)
 {
-    size_t compute = lab_host_count(lab);
-    if (host < compute)
-        snprintf(name, size, "H%zu", host + 1);
-    else
-        snprintf(name, size, "X%zu", host - compute + 1);
+    return lab_host_guid_of_port(lab, host, 1);
+}
+
+uint64_t lab_host_guid_of_port(const struct lab *lab, size_t host, unsigned port)
+{
+    return hca_of(lab, host)->guid + port;
+}
+
+unsigned lab_host_ports(const struct lab *lab)
+{
+    return lab->plan.ports_per_host;
 }
 
 const char *lab_host_hca(struct lab *lab, size_t host, struct oneib_error *err)
 {
-    char name[32];
-    name_host(lab, host, name, sizeof name);
-    return lab_keep(lab, strdup(name), err);
-}
-
-/* Where a host is plugged in, both counted from 0 and 1: the first leaf has the SM, its compute
- * hosts, the extra hosts; then the spines. */
-static size_t leaf_of(const struct lab *lab, size_t host)
-{
-    return host < lab_host_count(lab) ? host / lab->options.hosts_per_leaf : 0;
-}
-
-static unsigned leaf_port_of(const struct lab *lab, size_t host)
-{
-    unsigned per_leaf = lab->options.hosts_per_leaf;
-    if (host >= lab_host_count(lab))
-        return (unsigned)(2 + per_leaf + (host - lab_host_count(lab)));
-    unsigned first = host < per_leaf ? 2 : 1;
-    return first + (unsigned)(host % per_leaf);
-}
-
-static unsigned leaf_hosts(const struct lab *lab, size_t leaf)
-{
-    return lab->options.hosts_per_leaf + (leaf == 0 ? 1 + lab->options.extra_hosts : 0);
-}
-
-static unsigned at_least(unsigned ports)
-{
-    return ports > SWITCH_PORTS ? ports : SWITCH_PORTS;
-}
-
-static unsigned leaf_ports(const struct lab *lab, size_t leaf)
-{
-    return at_least(leaf_hosts(lab, leaf) + lab->options.spines);
+    return lab_keep(lab, strdup(hca_of(lab, host)->name), err);
 }
 
 void lab_direct_route(const struct lab *lab, size_t host, char *route, size_t size)
 {
-    size_t leaf = leaf_of(lab, host);
-    unsigned last = leaf_port_of(lab, host);
-    if (leaf == 0)
-        snprintf(route, size, "0,1,%u", last);
-    else
-        snprintf(route, size, "0,1,%u,%zu,%u", leaf_hosts(lab, 0) + 1, leaf + 1, last);
-}
-
-static void render_hcas(const struct lab *lab, struct oneib_text *net)
-{
-    oneib_text_append(net, "Hca 1 \"" LAB_SM_HCA "\"\n[1] \"L1\"[1]\n\n");
-    for (size_t host = 0; host < lab_all_hosts(lab); host++) {
-        char name[32];
-        name_host(lab, host, name, sizeof name);
-        oneib_text_printf(net, "Hca 1 \"%s\"\n[1] \"L%zu\"[%u]\n\n", name, leaf_of(lab, host) + 1,
-                          leaf_port_of(lab, host));
-    }
-}
-
-static void render_leaf(const struct lab *lab, size_t leaf, struct oneib_text *net)
-{
-    oneib_text_printf(net, "Switch %u \"L%zu\"\n", leaf_ports(lab, leaf), leaf + 1);
-    if (leaf == 0)
-        oneib_text_append(net, "[1] \"" LAB_SM_HCA "\"[1]\n");
-    for (size_t host = 0; host < lab_all_hosts(lab); host++) {
-        char name[32];
-        name_host(lab, host, name, sizeof name);
-        if (leaf_of(lab, host) == leaf)
-            oneib_text_printf(net, "[%u] \"%s\"[1]\n", leaf_port_of(lab, host), name);
-    }
-    for (unsigned spine = 0; spine < lab->options.spines; spine++)
-        oneib_text_printf(net, "[%u] \"S%u\"[%zu]\n", leaf_hosts(lab, leaf) + spine + 1, spine + 1,
-                          leaf + 1);
-    oneib_text_append(net, "\n");
-}
-
-static void render_spine(const struct lab *lab, unsigned spine, struct oneib_text *net)
-{
-    oneib_text_printf(net, "Switch %u \"S%u\"\n", at_least(lab->options.leaves), spine + 1);
-    for (size_t leaf = 0; leaf < lab->options.leaves; leaf++)
-        oneib_text_printf(net, "[%zu] \"L%zu\"[%u]\n", leaf + 1, leaf + 1,
-                          leaf_hosts(lab, leaf) + spine + 1);
-    oneib_text_append(net, "\n");
+    lab_plan_route(&lab->plan, host, 1, route, size);
 }
 
 static int write_net_file(struct lab *lab, struct oneib_error *err)
 {
     oneib_autotext struct oneib_text net = {0};
-    render_hcas(lab, &net);
-    for (size_t leaf = 0; leaf < lab->options.leaves; leaf++)
-        render_leaf(lab, leaf, &net);
-    for (unsigned spine = 0; spine < lab->options.spines; spine++)
-        render_spine(lab, spine, &net);
+    lab_plan_render(&lab->plan, &net);
     if (oneib_text_failed(&net))
         return oneib_fail_memory(err);
     return lab_write(lab, "net", 0600, net.data, err);
@@ -170,15 +91,10 @@ int lab_await_listening(struct lab *lab, const char *name, pid_t pid, const char
 
 static int start_ibsim(struct lab *lab, struct oneib_error *err)
 {
-    unsigned switches = lab->options.leaves + lab->options.spines;
-    size_t ports =
-        lab_all_hosts(lab) + 1 + (size_t)lab->options.spines * (at_least(lab->options.leaves) + 1);
-    for (size_t leaf = 0; leaf < lab->options.leaves; leaf++)
-        ports += leaf_ports(lab, leaf) + 1;
     char node_limit[32], switch_limit[32], port_limit[32];
-    snprintf(node_limit, sizeof node_limit, "%zu", lab_all_hosts(lab) + 1 + switches);
-    snprintf(switch_limit, sizeof switch_limit, "%u", switches);
-    snprintf(port_limit, sizeof port_limit, "%zu", ports + 16);
+    snprintf(node_limit, sizeof node_limit, "%zu", lab->plan.node_count);
+    snprintf(switch_limit, sizeof switch_limit, "%zu", lab->plan.switches);
+    snprintf(port_limit, sizeof port_limit, "%zu", lab_plan_ports(&lab->plan) + 16);
     const char *argv[] = {"ibsim",      "-s", "-N",       node_limit, "-S",
                           switch_limit, "-P", port_limit, "net",      NULL};
     int console[2];
@@ -254,8 +170,22 @@ void lab_fabric_reclaim(struct lab *lab)
 
 int lab_fabric_link(struct lab *lab, size_t host, bool up, struct oneib_error *err)
 {
-    char name[32], command[64];
-    name_host(lab, host, name, sizeof name);
-    snprintf(command, sizeof command, "%s \"%s\"[1]", up ? "ReLink" : "Unlink", name);
+    char command[64];
+    snprintf(command, sizeof command, "%s \"%s\"[1]", up ? "ReLink" : "Unlink",
+             hca_of(lab, host)->name);
+    return lab_fabric_command(lab, command, err);
+}
+
+size_t lab_switch_count(const struct lab *lab)
+{
+    return lab->plan.switches;
+}
+
+int lab_fabric_switch(struct lab *lab, size_t number, bool up, struct oneib_error *err)
+{
+    char command[64];
+    const size_t node = lab->plan.node_count - lab->plan.switches + number;
+    snprintf(command, sizeof command, "%s \"%s\"", up ? "ReLink" : "Unlink",
+             lab->plan.nodes[node].name);
     return lab_fabric_command(lab, command, err);
 }

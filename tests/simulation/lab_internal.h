@@ -4,6 +4,7 @@
 #define ONEIB_LAB_INTERNAL_H
 
 #include "lab.h"
+#include "lab_plan.h"
 #include <limits.h>
 #include <xmlrpc-c/base.h>
 #include <xmlrpc-c/client.h>
@@ -19,6 +20,7 @@ struct lab {
     bool closing;
     pid_t owner; /* a forked copy of this process must not end our children */
     struct lab_options options;
+    struct lab_plan plan;
     char folder[64];
     int lock;     /* held while the lab is open, see lab_folder.c; -1: none */
     pid_t keeper; /* 0: none */

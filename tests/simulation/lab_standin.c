@@ -267,19 +267,50 @@ int lab_host_update(struct lab *lab, uint32_t id, const char *attributes, struct
                    1);
 }
 
+/* What the probe would print of one port. ibsim's tables have 64 entries (PartitionCap); the driver
+ * of an mlx4 keeps the last one to itself. */
+static void describe_port(const struct lab *lab, size_t host, unsigned port, unsigned vfs_total,
+                          struct oneib_text *text)
+{
+    const uint64_t guid = lab_host_guid_of_port(lab, host, port);
+    oneib_text_printf(text,
+                      "IB_HCA = [ NAME=\"mlx4_0\", DRIVER=\"mlx4\", PCI=\"0000:81:00.0\", "
+                      "NODE_GUID=\"0x%016" PRIx64 "\", PORT=\"%u\", PORT_GUID=\"0x%016" PRIx64
+                      "\", PKEYS_MAX=\"63\", VFS_TOTAL=\"%u\" ]\n",
+                      guid - port, port, guid, vfs_total);
+}
+
+static int add_host_of_two_ports(struct lab *lab, size_t host, unsigned vfs_total,
+                                 struct oneib_error *err)
+{
+    uint32_t id;
+    oneib_autotext struct oneib_text text = {0};
+    const char *name = lab_host_hca(lab, host, err);
+    for (unsigned port = 1; port <= lab_host_ports(lab); port++)
+        describe_port(lab, host, port, vfs_total, &text);
+    if (oneib_text_failed(&text))
+        return oneib_fail_memory(err);
+    return !name || lab_host_create_bare(lab, name, &id, err) < 0 ||
+                   lab_host_monitor(lab, id, text.data, err) < 0 || lab_play_host(lab, id, err) < 0
+               ? -1
+               : 0;
+}
+
+static int add_host(struct lab *lab, size_t host, unsigned vfs_total, struct oneib_error *err)
+{
+    char guid[32];
+    uint32_t id;
+    const char *name = lab_host_hca(lab, host, err);
+    snprintf(guid, sizeof guid, "0x%016" PRIx64, lab_host_port_guid(lab, host));
+    return name ? lab_host_create(lab, name, "mlx4_0", "mlx4", guid, 63, vfs_total, &id, err) : -1;
+}
+
 int lab_add_hosts(struct lab *lab, unsigned vfs_total, struct oneib_error *err)
 {
-    for (size_t host = 0; host < lab_host_count(lab); host++) {
-        char guid[32];
-        uint32_t id;
-        const char *name = lab_host_hca(lab, host, err);
-        snprintf(guid, sizeof guid, "0x%016" PRIx64, lab_host_port_guid(lab, host));
-        /* ibsim's tables have 64 entries (PartitionCap); the driver of an mlx4 keeps the last one
-         * to itself. */
-        if (!name ||
-            lab_host_create(lab, name, "mlx4_0", "mlx4", guid, 63, vfs_total, &id, err) < 0)
+    for (size_t host = 0; host < lab_host_count(lab); host++)
+        if (lab_host_ports(lab) == 1 ? add_host(lab, host, vfs_total, err) < 0
+                                     : add_host_of_two_ports(lab, host, vfs_total, err) < 0)
             return -1;
-    }
     return 0;
 }
 

@@ -24,15 +24,41 @@ static struct oneib_error err;
 
 static const char closed[] = "Default=0x7fff, defmember=limited : ALL=limited, SELF=full;\n";
 
-static int open_fabric(void **state)
+static int open_with(const struct lab_options *options, void **state)
 {
-    struct lab_options options = LAB_DEFAULTS;
-    struct lab *lab = lab_open(&options, &err);
+    struct lab *lab = lab_open(options, &err);
     *state = lab;
     if (lab && lab_fabric_start(lab, &err) == 0)
         return 0;
     print_error("%s\n", err.text);
     return -1;
+}
+
+static int open_fabric(void **state)
+{
+    const struct lab_options options = LAB_DEFAULTS;
+    return open_with(&options, state);
+}
+
+static int open_shape(const struct lab_shape *shape, void **state)
+{
+    const struct lab_options options = {.shape = shape, .hosts_per_leaf = 1, .extra_hosts = 1};
+    return open_with(&options, state);
+}
+
+static int open_three_levels(void **state)
+{
+    return open_shape(&lab_three_levels, state);
+}
+
+static int open_ring(void **state)
+{
+    return open_shape(&lab_ring, state);
+}
+
+static int open_two_rails(void **state)
+{
+    return open_shape(&lab_two_rails, state);
 }
 
 static int close_fabric(void **state)
@@ -110,21 +136,27 @@ static void pkeys_follow_the_partition_file_after_a_signal(void **state)
     ok(lab_opensm_stop(lab, "opensm", true, &err));
 }
 
+static void assert_port_is_on_host(struct lab *lab, size_t host, unsigned port)
+{
+    char guid[32];
+    snprintf(guid, sizeof guid, "0x%llx",
+             (unsigned long long)lab_host_guid_of_port(lab, host, port));
+    const char *argv[] = {"smpquery", "-G", "nodedesc", guid, NULL};
+    struct lab_output output;
+    ok(lab_run(lab, LAB_SM_HCA, argv, 10000, &output, &err));
+    assert_int_equal(output.status, 0);
+    assert_non_null(strstr(output.out, lab_host_hca(lab, host, &err)));
+    lab_output_clear(&output);
+}
+
 /* Names and GUIDs are planned, not asked for: each has to be right. */
-static void every_host_has_the_port_guid_and_the_route_that_were_planned(void **state)
+static void every_host_has_the_port_guids_and_the_route_that_were_planned(void **state)
 {
     struct lab *lab = *state;
     ok(lab_opensm_start(lab, &LAB_SM, &err));
     for (size_t host = 0; host < lab_host_count(lab); host++) {
-        char guid[32];
-        snprintf(guid, sizeof guid, "0x%llx", (unsigned long long)lab_host_port_guid(lab, host));
-        const char *argv[] = {"smpquery", "-G", "nodedesc", guid, NULL};
-        struct lab_output output;
-        ok(lab_run(lab, LAB_SM_HCA, argv, 10000, &output, &err));
-        assert_int_equal(output.status, 0);
-        const char *name = lab_host_hca(lab, host, &err);
-        assert_non_null(strstr(output.out, name));
-        lab_output_clear(&output);
+        for (unsigned port = 1; port <= lab_host_ports(lab); port++)
+            assert_port_is_on_host(lab, host, port);
         assert_true(has_pkey(lab, host, 0xffff));
     }
     ok(lab_opensm_stop(lab, "opensm", true, &err));
@@ -140,6 +172,20 @@ static void an_unlinked_host_does_not_answer_until_it_is_linked_again(void **sta
     err = (struct oneib_error){0};
     ok(lab_fabric_link(lab, 5, true, &err));
     ok(lab_host_pkeys(lab, 5, pkeys, 64, &count, &err));
+}
+
+/* The two on top are each other's stand-in. */
+static void a_dead_switch_of_two_leaves_nobody_behind(void **state)
+{
+    struct lab *lab = *state;
+    const size_t top = lab_switch_count(lab) - 2;
+    ok(lab_opensm_start(lab, &LAB_SM, &err));
+    ok(lab_fabric_switch(lab, top, false, &err));
+    ok(lab_opensm_signal(lab, "opensm", SIGHUP, &err));
+    lab_sleep_ms(500);
+    for (size_t host = 0; host < lab_host_count(lab); host++)
+        assert_port_is_on_host(lab, host, 1);
+    ok(lab_fabric_switch(lab, top, true, &err));
 }
 
 static void two_fabrics_stand_side_by_side(void **state)
@@ -191,7 +237,8 @@ static void closing_a_lab_leaves_no_folder_and_no_process(void **state)
     free(folder);
 }
 
-#define on_fabric(test) cmocka_unit_test_setup_teardown(test, open_fabric, close_fabric)
+#define on(open, test) cmocka_unit_test_setup_teardown(test, open, close_fabric)
+#define on_fabric(test) on(open_fabric, test)
 
 int main(void)
 {
@@ -203,7 +250,11 @@ int main(void)
         on_fabric(opensm_on_the_sm_host_becomes_master),
         on_fabric(a_second_sm_of_lower_priority_is_standby),
         on_fabric(pkeys_follow_the_partition_file_after_a_signal),
-        on_fabric(every_host_has_the_port_guid_and_the_route_that_were_planned),
+        on_fabric(every_host_has_the_port_guids_and_the_route_that_were_planned),
+        on(open_three_levels, every_host_has_the_port_guids_and_the_route_that_were_planned),
+        on(open_ring, every_host_has_the_port_guids_and_the_route_that_were_planned),
+        on(open_two_rails, every_host_has_the_port_guids_and_the_route_that_were_planned),
+        on(open_three_levels, a_dead_switch_of_two_leaves_nobody_behind),
         on_fabric(an_unlinked_host_does_not_answer_until_it_is_linked_again),
         on_fabric(two_fabrics_stand_side_by_side),
         on_fabric(a_program_is_run_with_its_output_and_status_and_ended_in_time),
