@@ -49,9 +49,11 @@ static void prepare(struct table_watch *watch, const struct lab *lab)
     pthread_mutexattr_setpshared(&shared, PTHREAD_PROCESS_SHARED);
     pthread_mutex_init(&watch->lock, &shared);
     pthread_mutexattr_destroy(&shared);
-    watch->hosts = lab_host_count(lab);
-    for (size_t host = 0; host < watch->hosts; host++)
-        lab_direct_route(lab, host, watch->routes[host], sizeof watch->routes[host]);
+    const unsigned ports = lab_host_ports(lab);
+    watch->hosts = lab_host_count(lab) * ports;
+    for (size_t i = 0; i < watch->hosts; i++)
+        lab_plan_route(&lab->plan, i / ports, 1 + (unsigned)(i % ports), watch->routes[i],
+                       sizeof watch->routes[i]);
 }
 
 static int await_first_reading(struct table_watch *watch, struct lab *lab, pid_t pid,
@@ -76,7 +78,7 @@ struct table_watch *table_watch_start(struct lab *lab, struct oneib_error *err)
 {
     pid_t pid;
     const char *path = lab_path(lab, FILE_NAME, err);
-    if (!path || lab_host_count(lab) > TABLE_WATCH_HOSTS)
+    if (!path || lab_host_count(lab) * lab_host_ports(lab) > TABLE_WATCH_HOSTS)
         return NULL;
     struct table_watch *watch = map(path, O_CREAT | O_EXCL, err);
     if (!watch)

@@ -11,6 +11,7 @@
 #include "lab.h"
 #include <pthread.h>
 
+/* Of adapters with two ports each port counts as one: port p of host h is number h * 2 + p - 1. */
 #define TABLE_WATCH_HOSTS 32
 #define TABLE_WATCH_ENTRIES 128
 #define TABLE_WATCH_ROUTE 64

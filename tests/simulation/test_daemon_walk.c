@@ -4,10 +4,11 @@
  * and the event stream fail at random. After each round every port must come to hold exactly the
  * keys that the walk's own bookkeeping says. Before that, at no moment may a port hold a key that
  * it was not meant to have before and is not meant to have now, may a key be in two clusters, or
- * may a port lack a key that it was meant to have all along.
+ * may a port lack a key that it was meant to have all along. Switches die, and links flap.
  *
- * Replay: ONEIB_WALK_SEED=N (printed at start); ONEIB_WALK_STEPS=N walks further or shorter. What
- * is at work when something is killed is another moment each time.
+ * Replay: ONEIB_WALK_SEED=N (printed at start); ONEIB_WALK_STEPS=N walks further or shorter;
+ * ONEIB_WALK_FABRIC=NAME on another kind of fabric (lab_shape.h). What is at work when something is
+ * killed is another moment each time.
  */
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -38,6 +39,10 @@
 /* Of 100 rounds; each. */
 #define KILLS 3
 #define EVENT_FAULTS 3
+#define FABRIC_FAULTS 3
+/* A link that goes down and comes back once in a second; an odd number: in the end it is up. */
+#define FLAPS 3
+#define HALF_FLAP_MS 500
 #define LONGEST_DELAY_MS 30
 #define SLOW_MS 2000
 
@@ -58,6 +63,7 @@ struct rounds {
     char fault[80];
     double patience_ms;
     double slowest;
+    size_t broken; /* the switch or the host that is off the fabric */
 };
 
 /* ---- failing ------------------------------------------------------------------------------- */
@@ -88,37 +94,44 @@ static void must(struct rounds *rounds, int status)
 
 /* ---- what is right ------------------------------------------------------------------------- */
 
-static bool host_is_right(const struct rounds *rounds, size_t host)
+/* By its number in the watch. */
+static size_t expected_of(const struct walk *walk, size_t number, unsigned *keys)
+{
+    const unsigned ports = lab_host_ports(walk->lab);
+    return walk_expected(walk, number / ports, 1 + (unsigned)(number % ports), keys);
+}
+
+static bool port_is_right(const struct rounds *rounds, size_t number)
 {
     unsigned expected[WALK_CLUSTERS + 1];
-    const size_t count = walk_expected(&rounds->walk, host, expected);
-    if (rounds->watch->tables[host].count != count)
+    const size_t count = expected_of(&rounds->walk, number, expected);
+    if (rounds->watch->tables[number].count != count)
         return false;
     for (size_t i = 0; i < count; i++)
-        if (rounds->watch->tables[host].keys[i] != expected[i])
+        if (rounds->watch->tables[number].keys[i] != expected[i])
             return false;
     return true;
 }
 
 static bool all_are_right(const struct rounds *rounds)
 {
-    for (size_t host = 0; host < WALK_HOSTS; host++)
-        if (!host_is_right(rounds, host))
+    for (size_t port = 0; port < rounds->watch->hosts; port++)
+        if (!port_is_right(rounds, port))
             return false;
     return true;
 }
 
-static void print_wrong_hosts(const struct rounds *rounds)
+static void print_wrong_ports(const struct rounds *rounds)
 {
-    for (size_t host = 0; host < WALK_HOSTS; host++) {
+    for (size_t port = 0; port < rounds->watch->hosts; port++) {
         unsigned expected[WALK_CLUSTERS + 1];
-        if (host_is_right(rounds, host))
+        if (port_is_right(rounds, port))
             continue;
-        print_error("host %zu holds", host);
-        for (size_t i = 0; i < rounds->watch->tables[host].count; i++)
-            print_error(" 0x%04x", rounds->watch->tables[host].keys[i]);
+        print_error("port %zu holds", port);
+        for (size_t i = 0; i < rounds->watch->tables[port].count; i++)
+            print_error(" 0x%04x", rounds->watch->tables[port].keys[i]);
         print_error(" and should hold");
-        const size_t count = walk_expected(&rounds->walk, host, expected);
+        const size_t count = expected_of(&rounds->walk, port, expected);
         for (size_t i = 0; i < count; i++)
             print_error(" 0x%04x", expected[i]);
         print_error("\n");
@@ -127,15 +140,15 @@ static void print_wrong_hosts(const struct rounds *rounds)
 
 /* ---- what may be meanwhile; with the watch locked ------------------------------------------ */
 
-/* For each raw key the hosts that should hold it now. */
-static void collect_expected(const struct walk *walk, uint32_t *hosts)
+/* For each raw key the ports that should hold it now. */
+static void collect_expected(const struct walk *walk, uint32_t *ports)
 {
-    memset(hosts, 0, 0x10000 * sizeof *hosts);
-    for (size_t host = 0; host < WALK_HOSTS; host++) {
+    memset(ports, 0, 0x10000 * sizeof *ports);
+    for (size_t port = 0; port < WALK_HOSTS * (size_t)lab_host_ports(walk->lab); port++) {
         unsigned keys[WALK_CLUSTERS + 1];
-        const size_t count = walk_expected(walk, host, keys);
+        const size_t count = expected_of(walk, port, keys);
         for (size_t i = 0; i < count; i++)
-            hosts[keys[i]] |= UINT32_C(1) << host;
+            ports[keys[i]] |= UINT32_C(1) << port;
     }
 }
 
@@ -216,7 +229,7 @@ static void await_right(struct rounds *rounds)
     bool violated;
     while (!look(rounds, &readings, &violated)) {
         if (oneib_now_ms() > begin + rounds->patience_ms) {
-            print_wrong_hosts(rounds);
+            print_wrong_ports(rounds);
             give_up(rounds, "ports are wrong");
         }
         if (violated)
@@ -224,7 +237,7 @@ static void await_right(struct rounds *rounds)
         lab_sleep_ms(1);
     }
     if (violated) {
-        print_wrong_hosts(rounds);
+        print_wrong_ports(rounds);
         give_up(rounds, rounds->watch->violation);
     }
     const double took = oneib_now_ms() - begin;
@@ -396,6 +409,32 @@ static void events_are_well(struct rounds *rounds)
     events_fault(rounds, "lose", 0);
 }
 
+/* Which has the SM's host is never it. */
+static void kill_switch(struct rounds *rounds)
+{
+    rounds->broken = 1 + walk_dice(&rounds->walk, lab_switch_count(rounds->walk.lab) - 1);
+    must(rounds, lab_fabric_switch(rounds->walk.lab, rounds->broken, false, &err));
+}
+
+static void revive_switch(struct rounds *rounds)
+{
+    must(rounds, lab_fabric_switch(rounds->walk.lab, rounds->broken, true, &err));
+}
+
+static void unplug(struct rounds *rounds)
+{
+    rounds->broken = walk_dice(&rounds->walk, WALK_HOSTS);
+    must(rounds, lab_fabric_link(rounds->walk.lab, rounds->broken, false, &err));
+}
+
+static void flap(struct rounds *rounds)
+{
+    for (unsigned times = 0; times < FLAPS; times++) {
+        lab_sleep_ms(HALF_FLAP_MS);
+        must(rounds, lab_fabric_link(rounds->walk.lab, rounds->broken, times % 2 == 0, &err));
+    }
+}
+
 struct fault {
     const char *name;
     act breaks, mends;
@@ -419,6 +458,11 @@ static const struct fault event_faults[] = {
     {"events lost", lose_events, events_are_well, true, 2},
     {"events repeated", repeat_events, events_are_well, false, 1},
     {"events out of order", reorder_events, events_are_well, true, 3},
+};
+
+static const struct fault fabric_faults[] = {
+    {"a switch died", kill_switch, revive_switch, false, 2},
+    {"a link flapped", unplug, flap, false, 1},
 };
 
 static void wait_a_little(struct rounds *rounds)
@@ -465,6 +509,8 @@ static void one_round(struct rounds *rounds)
         faulty_round(rounds, PICK(rounds, kills), walk_dice(&rounds->walk, 2) == 0);
     else if (chance < KILLS + EVENT_FAULTS)
         faulty_round(rounds, PICK(rounds, event_faults), true);
+    else if (chance < KILLS + EVENT_FAULTS + FABRIC_FAULTS)
+        faulty_round(rounds, PICK(rounds, fabric_faults), walk_dice(&rounds->walk, 2) == 0);
     else
         plain_round(rounds);
     if (memcmp(rounds->keys_before, rounds->walk.keys, sizeof rounds->keys_before) != 0)
@@ -505,6 +551,7 @@ static void every_port_comes_to_hold_its_keys_whatever_fails(void **state)
     static struct rounds rounds;
     rounds.walk.random = walk_setting("ONEIB_WALK_SEED", (unsigned)time(NULL));
     const unsigned steps = walk_setting("ONEIB_WALK_STEPS", STEPS);
+    rounds.walk.shape = lab_shape_chosen("ONEIB_WALK_FABRIC", &lab_three_levels);
     print_message("replay with ONEIB_WALK_SEED=%u\n", rounds.walk.random);
 
     begin(&rounds);

@@ -10,7 +10,8 @@
  * its GUID; that of an orphan or zombie, closed; or nobody's, closed and without a GUID. And all
  * the while another process looks (vf_watch.h).
  *
- * Replay: ONEIB_WALK_SEED=N (printed at start); ONEIB_WALK_STEPS=N walks further or shorter.
+ * Replay: ONEIB_WALK_SEED=N (printed at start); ONEIB_WALK_STEPS=N walks further or shorter;
+ * ONEIB_WALK_FABRIC=NAME on another kind of fabric (lab_shape.h).
  */
 #include "base/cleanup.h"
 #include "lab_internal.h"
@@ -45,6 +46,7 @@
 #define KILLED_STEPS 3
 #define MOMENT_MS 60
 #define LONGEST_CUT_MS 2500
+#define HALF_FLAP_MS 250
 
 struct vm {
     bool runs;    /* its domain is there */
@@ -363,6 +365,28 @@ static void probe(void)
     ok(lab_node_probe(lab, host, (uint32_t)host, &err));
 }
 
+/* Its port goes down, comes back, and so once more. */
+static void flap_link(void)
+{
+    const size_t host = some_host();
+    snprintf(action, sizeof action, "the link of %zu flaps", host);
+    for (unsigned i = 0; i < 4; i++) {
+        ok(lab_fabric_link(lab, host, i % 2, &err));
+        lab_sleep_ms(HALF_FLAP_MS);
+    }
+}
+
+/* One that has not the SM's host. */
+static void kill_switch(void)
+{
+    const size_t number = 1 + walk_dice(&dice, lab_switch_count(lab) - 1);
+    ok(lab_fabric_switch(lab, number, false, &err));
+    change_key();
+    lab_sleep_ms((unsigned)walk_dice(&dice, LONGEST_CUT_MS));
+    snprintf(action, sizeof action, "switch %zu was dead meanwhile", number);
+    ok(lab_fabric_switch(lab, number, true, &err));
+}
+
 static void restart_opensm(void)
 {
     snprintf(action, sizeof action, "opensm is killed and started again");
@@ -472,11 +496,11 @@ static void kill_service_in_a_moment(void)
 
 static void step(void)
 {
-    static void (*const steps[])(void) = {start,       start,           start,   end,
-                                          end,         migrate,         migrate, migrate,
-                                          probe,       repeat,          repeat,  forge,
-                                          be_orphaned, cut_off,         cut_off, stop_oneibd,
-                                          change_key,  restart_service, probe,   restart_opensm};
+    static void (*const steps[])(void) = {
+        start,       start,          start,     end,         end,        migrate,
+        migrate,     migrate,        probe,     repeat,      repeat,     forge,
+        be_orphaned, cut_off,        cut_off,   stop_oneibd, change_key, restart_service,
+        probe,       restart_opensm, flap_link, kill_switch};
     lab_node_meanwhile(lab, walk_dice(&dice, KILLED_STEPS) == 0 ? kill_service_in_a_moment : NULL);
     steps[walk_dice(&dice, sizeof steps / sizeof *steps)]();
     lab_node_meanwhile(lab, NULL);
@@ -497,7 +521,9 @@ static void raise_networks(void)
 
 static void raise_all(void)
 {
-    const struct lab_options fabric = {.leaves = 2, .hosts_per_leaf = 2, .spines = 1};
+    const struct lab_shape *shape = lab_shape_chosen("ONEIB_WALK_FABRIC", &lab_ring);
+    const struct lab_options fabric = {
+        .leaves = 2, .hosts_per_leaf = shape ? 1 : 2, .spines = 1, .shape = shape};
     struct lab_node_options nodes = LAB_NODES_DEFAULTS;
     struct lab_output output;
     nodes.vfs = VFS;

@@ -3,7 +3,8 @@
  * A random walk (walk.h) on ibsim with a real opensm. After each step `oneib sync` has to converge,
  * and every port must hold exactly the keys that the walk's own bookkeeping says.
  *
- * Replay: ONEIB_WALK_SEED=N (printed at start); ONEIB_WALK_STEPS=N walks further or shorter.
+ * Replay: ONEIB_WALK_SEED=N (printed at start); ONEIB_WALK_STEPS=N walks further or shorter;
+ * ONEIB_WALK_FABRIC=NAME on another kind of fabric (lab_shape.h).
  */
 #include "walk.h"
 #include <setjmp.h>
@@ -64,6 +65,7 @@ static void every_port_holds_exactly_its_keys_after_every_step(void **state)
         skip_because("%s is not installed", lab_missing());
     }
     struct walk walk = {.random = walk_setting("ONEIB_WALK_SEED", (unsigned)time(NULL)),
+                        .shape = lab_shape_chosen("ONEIB_WALK_FABRIC", &lab_two_rails),
                         .switches_drivers = true,
                         .edits_ledger = true};
     const unsigned steps = walk_setting("ONEIB_WALK_STEPS", STEPS);

@@ -323,13 +323,21 @@ static int compare_keys(const void *a, const void *b)
     return (int)*(const unsigned *)a - (int)*(const unsigned *)b;
 }
 
+/* Where adapters have two ports every second network is the second port's, and so is what is
+ * reserved from one. */
+static unsigned port_of(const struct walk *walk, size_t cluster)
+{
+    const size_t origin = cluster == RESERVATION ? RESERVED : cluster;
+    return 1 + (unsigned)origin % lab_host_ports(walk->lab);
+}
+
 /* What a compute host's port should hold, as fabric-tables would print it with sorted keys. */
-size_t walk_expected(const struct walk *walk, size_t host, unsigned *keys)
+size_t walk_expected(const struct walk *walk, size_t host, unsigned port, unsigned *keys)
 {
     size_t count = 0;
     keys[count++] = RAW_DEFAULT_LIMITED;
     for (size_t network = 0; network < WALK_CLUSTERS; network++)
-        if (host_should_hold(walk, host, network))
+        if (port_of(walk, network) == port && host_should_hold(walk, host, network))
             keys[count++] = walk->keys[network] | RAW_FULL_BIT;
     qsort(keys, count, sizeof *keys, compare_keys);
     return count;
@@ -345,11 +353,13 @@ static size_t found_keys(const char *line, unsigned *keys, size_t room)
     return count;
 }
 
-static size_t host_of_guid(const struct walk *walk, uint64_t guid)
+/* *port: 0 where the GUID is no compute host's. */
+static size_t host_of_guid(const struct walk *walk, uint64_t guid, unsigned *port)
 {
     for (size_t host = 0; host < WALK_HOSTS; host++)
-        if (lab_host_port_guid(walk->lab, host) == guid)
-            return host;
+        for (*port = lab_host_ports(walk->lab); *port > 0; (*port)--)
+            if (lab_host_guid_of_port(walk->lab, host, *port) == guid)
+                return host;
     return SIZE_MAX;
 }
 
@@ -364,9 +374,10 @@ static bool port_is_right(const struct walk *walk, const char *line)
 {
     unsigned expected[WALK_CLUSTERS + 1], found[64];
     const uint64_t guid = strtoull(line, NULL, 16);
-    const size_t host = host_of_guid(walk, guid);
+    unsigned port;
+    const size_t host = host_of_guid(walk, guid, &port);
     const size_t expected_count =
-        host == SIZE_MAX ? expected_elsewhere(guid, expected) : walk_expected(walk, host, expected);
+        port == 0 ? expected_elsewhere(guid, expected) : walk_expected(walk, host, port, expected);
     const size_t found_count = found_keys(line, found, sizeof found / sizeof *found);
     return found_count == expected_count &&
            memcmp(found, expected, found_count * sizeof *found) == 0;
@@ -386,13 +397,13 @@ size_t walk_count_wrong(struct walk *walk, char *tables)
 
 static int create_network(struct walk *walk, size_t network, struct oneib_error *err)
 {
-    char name[16], vlan_id[16];
+    char name[16], vlan_id[16], more[64];
     walk->keys[network] = walk->next_key++;
     snprintf(name, sizeof name, "net%zu", network);
     snprintf(vlan_id, sizeof vlan_id, "%u", walk->keys[network]);
-    return lab_network_create(walk->lab, name, vlan_id,
-                              network == SHARED ? "IB_RESERVATION=shared\n" : NULL,
-                              &walk->networks[network], err);
+    snprintf(more, sizeof more, "%sPHYDEV=mlx4_0:%u\n",
+             network == SHARED ? "IB_RESERVATION=shared\n" : "", port_of(walk, network));
+    return lab_network_create(walk->lab, name, vlan_id, more, &walk->networks[network], err);
 }
 
 static int create_networks(struct walk *walk, struct oneib_error *err)
@@ -411,9 +422,10 @@ static int create_networks(struct walk *walk, struct oneib_error *err)
 int walk_raise(struct walk *walk, const struct lab_sm *sm, const struct lab_config *config,
                struct oneib_error *err)
 {
-    const struct lab_options options = LAB_DEFAULTS;
+    const struct lab_options tree = LAB_DEFAULTS;
+    const struct lab_options other = {.shape = walk->shape, .hosts_per_leaf = 2};
     walk->next_key = FIRST_KEY;
-    walk->lab = lab_open(&options, err);
+    walk->lab = lab_open(walk->shape ? &other : &tree, err);
     return walk->lab && lab_fabric_start(walk->lab, err) == 0 &&
                    lab_opensm_start(walk->lab, sm, err) == 0 &&
                    lab_standin_start(walk->lab, NULL, err) == 0 &&

@@ -9,7 +9,7 @@
 
 #include "lab.h"
 
-#define WALK_HOSTS 8
+#define WALK_HOSTS 8 /* two for each one of a shape */
 #define WALK_NETWORKS 8
 #define WALK_CLUSTERS 7 /* the last network shares the partition of the first */
 #define WALK_VMS 40
@@ -30,7 +30,8 @@ struct walker_vm {
 
 struct walk {
     struct lab *lab;
-    unsigned random; /* rand_r() state: the seed, to begin with */
+    const struct lab_shape *shape; /* of its fabric; NULL: two leaves and two spines */
+    unsigned random;               /* rand_r() state: the seed, to begin with */
     uint32_t networks[WALK_NETWORKS];
     /* Networks become bridges, as Sunstone makes them: what is in force then decides, so only for a
      * walk that puts each step into force before the next. */
@@ -53,8 +54,8 @@ int walk_raise(struct walk *walk, const struct lab_sm *sm, const struct lab_conf
 int walk_step(struct walk *walk, struct oneib_error *err);
 size_t walk_dice(struct walk *walk, size_t sides);
 
-/* What a compute host's port should hold now: raw keys, sorted, at most WALK_CLUSTERS + 1. */
-size_t walk_expected(const struct walk *walk, size_t host, unsigned *keys);
+/* What a port of a compute host should hold now: raw keys, sorted, at most WALK_CLUSTERS + 1. */
+size_t walk_expected(const struct walk *walk, size_t host, unsigned port, unsigned *keys);
 /* Ports that hold anything else, by the output of fabric-tables, which is overwritten; each is
  * named on stderr. */
 size_t walk_count_wrong(struct walk *walk, char *tables);
