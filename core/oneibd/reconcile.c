@@ -19,6 +19,7 @@
 #define PATIENCE_WITHOUT_CHANGE_MS 2000.0
 /* How long a change comes before a verification that is due. */
 #define LATEST_VERIFY_MS 5000.0
+#define SILENCE_MS 2000.0
 
 void oneib_daemon_alive(struct oneib_daemon *daemon)
 {
@@ -471,6 +472,24 @@ static void fence(struct oneib_daemon *daemon, bool *changed)
         oneib_daemon_complain(daemon, &failure);
 }
 
+static bool has_silent_adapter(const struct oneib_subnet *subnet)
+{
+    for (size_t i = 0; i < subnet->port_count; i++)
+        if (subnet->ports[i].node_type == ONEIB_NODE_CA && !subnet->ports[i].answered)
+            return true;
+    return false;
+}
+
+/* A port that did not answer may hold any key, so none that rests is given again. When it answers,
+ * or has left the fabric, only another reading tells: whoever waits for a key must not wait for
+ * daemon.verify. */
+static void ask_silent_ports_again(struct oneib_daemon *daemon)
+{
+    if (daemon->config.one.writer && daemon->view.desired.wishes_at_rest > 0 &&
+        daemon->view.subnet_known && has_silent_adapter(&daemon->view.subnet))
+        oneib_pace_verify_in(&daemon->pace, oneib_now_ms(), SILENCE_MS);
+}
+
 static int turn(struct oneib_daemon *daemon, const struct oneib_due *due, double event_ms,
                 struct oneib_error *err)
 {
@@ -500,6 +519,7 @@ static int turn(struct oneib_daemon *daemon, const struct oneib_due *due, double
         oneib_view_age_changed(&daemon->view_age);
         return -1;
     }
+    ask_silent_ports_again(daemon);
     return force(daemon, read, event_ms, err);
 }
 

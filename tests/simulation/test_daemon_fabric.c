@@ -213,6 +213,24 @@ static void a_port_that_never_tells_its_table_holds_up_nobody(void **state)
     await_health(200, NULL);
 }
 
+/* What a silent port holds nobody knows: it may be the key. */
+static void a_network_gets_the_key_that_it_waits_for_soon_after_a_silent_port_answers(void **state)
+{
+    (void)state;
+    struct oneib_error err = {0};
+    begin();
+    const uint32_t heir = scene_network("green", "301", NULL);
+    scene_vm(heir, 1);
+    await_holds(1, FULL(OTHER_KEY));
+    fabric_command("Error \"H3\" 100 22"); /* P_KeyTable, as above */
+    MUST(lab_network_update(scene(), network, "VLAN_ID=302", &err));
+    await_holds(0, FULL(302));
+    MUST(lab_network_update(scene(), heir, "VLAN_ID=300", &err));
+    stays_lacking(1, FULL(KEY), DAEMON_DOUBT_MS);
+    fabric_command("Error \"H3\" 0");
+    await_holds(1, FULL(KEY));
+}
+
 static void a_full_table_hurts_nobody_else(void **state)
 {
     (void)state;
@@ -399,6 +417,7 @@ int main(void)
         WATCHING(a_port_that_was_away_comes_back_without_the_key_of_its_ended_vm),
         DAEMON_CASE(raise_two_leaves, tables_are_right_after_a_switch_was_away),
         DAEMON_CASE(daemon_raise, a_port_that_never_tells_its_table_holds_up_nobody),
+        WATCHING(a_network_gets_the_key_that_it_waits_for_soon_after_a_silent_port_answers),
         WATCHING(a_full_table_hurts_nobody_else),
         WATCHING(a_partitions_file_that_was_removed_is_written_again),
         WATCHING(a_partitions_file_that_does_not_parse_any_more_is_put_back),
