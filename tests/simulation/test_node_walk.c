@@ -46,7 +46,8 @@
 #define KILLED_STEPS 3
 #define MOMENT_MS 60
 #define LONGEST_CUT_MS 2500
-#define HALF_FLAP_MS 250
+#define HALF_FLAP_MS 500
+#define LONGEST_DEATH_MS 1000
 
 struct vm {
     bool runs;    /* its domain is there */
@@ -190,9 +191,11 @@ static void ledger_must_be_right(void)
             ok(lab_ledger_key(lab, networks[i], &pkey, &err));
             if (pkey == keys[i])
                 break;
-            if (waited > SETTLE_MS)
+            if (waited > SETTLE_MS) {
+                print_logs(0);
                 fail_msg("after \"%s\": network %zu has key %u in the ledger, and wishes %u",
                          action, i, pkey, keys[i]);
+            }
             lab_sleep_ms(20);
         }
 }
@@ -372,7 +375,7 @@ static void flap_link(void)
     snprintf(action, sizeof action, "the link of %zu flaps", host);
     for (unsigned i = 0; i < 4; i++) {
         ok(lab_fabric_link(lab, host, i % 2, &err));
-        lab_sleep_ms(HALF_FLAP_MS);
+        lab_sleep_ms((unsigned)walk_dice(&dice, HALF_FLAP_MS));
     }
 }
 
@@ -382,7 +385,7 @@ static void kill_switch(void)
     const size_t number = 1 + walk_dice(&dice, lab_switch_count(lab) - 1);
     ok(lab_fabric_switch(lab, number, false, &err));
     change_key();
-    lab_sleep_ms((unsigned)walk_dice(&dice, LONGEST_CUT_MS));
+    lab_sleep_ms((unsigned)walk_dice(&dice, LONGEST_DEATH_MS));
     snprintf(action, sizeof action, "switch %zu was dead meanwhile", number);
     ok(lab_fabric_switch(lab, number, true, &err));
 }
