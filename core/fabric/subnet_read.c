@@ -134,6 +134,24 @@ static bool is_alias(const struct oneib_subnet_port *port, uint8_t *info)
     return port->lid > base && port->lid < base + lids;
 }
 
+static enum oneib_port_m_key compare_m_key(const struct reader *reader, oneib_guid port,
+                                           oneib_m_key shown)
+{
+    if (shown == 0)
+        return ONEIB_M_KEY_NONE;
+    const struct oneib_m_keys *keys = &reader->fabric->port.m_keys.keys;
+    return shown == oneib_m_key_to_try(keys, port, 0) ? ONEIB_M_KEY_FIRST : ONEIB_M_KEY_OTHER;
+}
+
+/* At level 1 a port shows 0 to whoever does not know its key. */
+static void take_m_key(const struct reader *reader, struct oneib_subnet_port *port, uint8_t *info)
+{
+    port->m_key_level = (uint8_t)mad_get_field(info, 0, IB_PORT_MKEY_PROT_BITS_F);
+    port->m_key = compare_m_key(reader, port->guid, mad_get_field64(info, 0, IB_PORT_MKEY_F));
+    if (port->m_key == ONEIB_M_KEY_NONE && port->m_key_level != 0)
+        port->m_key = ONEIB_M_KEY_OTHER;
+}
+
 static int take_port_info(struct reader *reader, size_t index, uint8_t *info,
                           struct oneib_error *err)
 {
@@ -142,6 +160,7 @@ static int take_port_info(struct reader *reader, size_t index, uint8_t *info,
         reader->progress[index].lid_alias = true;
         return 0;
     }
+    take_m_key(reader, port, info);
     port->mtu_cap = (uint8_t)mad_get_field(info, 0, IB_PORT_MTU_CAP_F);
     if (port->node_type != ONEIB_NODE_SWITCH) /* a switch's port 0 has no link */
         port->rate = oneib_rate_code(oneib_port_info_enabled_gbps(info));

@@ -20,6 +20,14 @@ enum oneib_node_type {
     ONEIB_NODE_ROUTER = 3
 }; /* NodeInfo.NodeType */
 
+/* Which M_Key a port showed to whoever asked with a key of oneib's. */
+enum oneib_port_m_key {
+    ONEIB_M_KEY_UNKNOWN, /* it gave no PortInfo */
+    ONEIB_M_KEY_NONE,
+    ONEIB_M_KEY_FIRST, /* that which oneib tries first on it */
+    ONEIB_M_KEY_OTHER,
+};
+
 /* One end port: a port of a CA or router, or port 0 of a switch. */
 struct oneib_subnet_port {
     oneib_guid guid; /* port GUID */
@@ -30,7 +38,9 @@ struct oneib_subnet_port {
     uint16_t partition_cap; /* NodeInfo.PartitionCap: size of its table */
     uint8_t mtu_cap;        /* PortInfo.MTUCap, IB code; 0: not known */
     uint8_t rate;           /* fastest enabled width x speed, IB rate code; 0: not known */
-    bool answered;          /* its whole P_Key table was read */
+    enum oneib_port_m_key m_key;
+    uint8_t m_key_level;  /* PortInfo.M_KeyProtectBits */
+    bool answered;        /* its whole P_Key table was read */
     uint16_t *pkeys;      /* owned; partition_cap raw entries in table order, 0 = empty; NULL unless
                              answered */
     char description[65]; /* NodeDescription, untrusted: print it escaped */

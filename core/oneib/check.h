@@ -40,19 +40,23 @@ void oneib_check_daemons(struct oneib_session *session, struct oneib_checks *che
 void oneib_check_node(struct oneib_checks *checks);
 /* The umad port and the subnet manager on it. */
 void oneib_check_fabric(struct oneib_session *session, struct oneib_checks *checks);
+/* The keys of the management plane: opensm's, oneib's, those of the ports. */
+void oneib_check_keys(struct oneib_session *session, struct oneib_checks *checks);
 /* The opensm process, and whether it reads our file. */
 void oneib_check_opensm(const struct oneib_config *config, struct oneib_checks *checks);
 /* The partitions file and the operator's fragment. */
 void oneib_check_files(const struct oneib_config *config, struct oneib_checks *checks);
 
 /*
- * The partitions file that an opensm process reads, from its command line, else from its
- * configuration file, else opensm's default. *virtual_ports: that configuration has virtual ports
- * on (NVIDIA's subnet manager only). -1 when the process cannot be looked at.
+ * How an opensm process is set up: by its command line, else its configuration file, else opensm's
+ * defaults. -1 when the process cannot be looked at.
  */
 struct oneib_opensm_setup {
-    char *partitions; /* owned, absolute */
-    bool virtual_ports;
+    char *partitions;   /* the partitions file that it reads; owned, absolute */
+    bool virtual_ports; /* its configuration has them on (NVIDIA's subnet manager only) */
+    char *config;       /* the configuration file that it reads, if it is there; owned, absolute */
+    char *cache;        /* where it keeps guid2mkey; owned, absolute */
+    char *sm_key;       /* of its command line, hexadecimal; owned; NULL: not there */
 };
 int oneib_opensm_setup_read(pid_t pid, struct oneib_opensm_setup *setup, struct oneib_error *err);
 void oneib_opensm_setup_clear(struct oneib_opensm_setup *setup);

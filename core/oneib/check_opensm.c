@@ -14,6 +14,8 @@
 /* opensm(8); the key is one of opensm.conf. */
 #define DEFAULT_CONFIG "/etc/opensm/opensm.conf"
 #define DEFAULT_PARTITIONS "/etc/opensm/partitions.conf"
+#define DEFAULT_CACHE "/var/cache/opensm"
+#define CACHE_VARIABLE "OSM_CACHE_DIR="
 #define PARTITIONS_KEY "partition_config_file"
 /* A key of NVIDIA's subnet manager: 0 off, 1 and 2 on. */
 #define VIRTUAL_PORTS_KEY "virt_enabled"
@@ -30,17 +32,17 @@ static int open_proc(pid_t pid, const char *name, FILE **file, struct oneib_erro
     return *file ? 0 : oneib_fail_errno(err, errno, "looking at opensm, process %d: %s", pid, path);
 }
 
-/* NUL-separated words, ended by an empty one. */
-static int read_command_line(pid_t pid, char **words, struct oneib_error *err)
+/* NUL-separated words, ended by an empty one: "cmdline" or "environ". */
+static int read_words(pid_t pid, const char *name, char **words, struct oneib_error *err)
 {
     oneib_autofclose FILE *file = NULL;
-    if (open_proc(pid, "cmdline", &file, err) < 0)
+    if (open_proc(pid, name, &file, err) < 0)
         return -1;
     *words = calloc(1, COMMAND_LINE_MAX + 2);
     if (!*words)
         return oneib_fail_memory(err);
     if (fread(*words, 1, COMMAND_LINE_MAX, file) == 0 && ferror(file))
-        return oneib_fail_errno(err, errno, "reading the command line of process %d", pid);
+        return oneib_fail_errno(err, errno, "reading %s of process %d", name, pid);
     return 0;
 }
 
@@ -127,30 +129,54 @@ static void read_opensm_config(const char *path, struct oneib_opensm_setup *setu
     }
 }
 
+/* Another user's environment is closed to those without privileges: then it counts as empty. */
+static char *cache_of_process(pid_t pid)
+{
+    struct oneib_error ignored;
+    oneib_autofree char *words = NULL;
+    if (read_words(pid, "environ", &words, &ignored) == 0)
+        for (const char *word = words; *word; word = next_word(word))
+            if (strncmp(word, CACHE_VARIABLE, strlen(CACHE_VARIABLE)) == 0 &&
+                word[strlen(CACHE_VARIABLE)])
+                return path_of_process(pid, word + strlen(CACHE_VARIABLE));
+    return strdup(DEFAULT_CACHE);
+}
+
 int oneib_opensm_setup_read(pid_t pid, struct oneib_opensm_setup *setup, struct oneib_error *err)
 {
     *setup = (struct oneib_opensm_setup){0};
     oneib_autofree char *words = NULL;
-    if (read_command_line(pid, &words, err) < 0)
+    if (read_words(pid, "cmdline", &words, err) < 0)
         return -1;
 
     const char *config = find_option(words, 'F', "config");
-    oneib_autofree char *config_path = path_of_process(pid, config ? config : DEFAULT_CONFIG);
-    if (!config_path)
+    const char *sm_key = find_option(words, 'k', "smkey");
+    setup->config = path_of_process(pid, config ? config : DEFAULT_CONFIG);
+    setup->cache = cache_of_process(pid);
+    setup->sm_key = sm_key ? strdup(sm_key) : NULL;
+    if (!setup->config || !setup->cache || (sm_key && !setup->sm_key)) {
+        oneib_opensm_setup_clear(setup);
         return oneib_fail_memory(err);
-    read_opensm_config(config_path, setup);
+    }
+    read_opensm_config(setup->config, setup);
 
     const char *named = find_option(words, 'P', "Pconfig");
     const char *chosen = named ? named : setup->partitions ? setup->partitions : DEFAULT_PARTITIONS;
     char *path = path_of_process(pid, chosen);
     free(setup->partitions);
     setup->partitions = path;
-    return path ? 0 : oneib_fail_memory(err);
+    if (path)
+        return 0;
+    oneib_opensm_setup_clear(setup);
+    return oneib_fail_memory(err);
 }
 
 void oneib_opensm_setup_clear(struct oneib_opensm_setup *setup)
 {
     free(setup->partitions);
+    free(setup->config);
+    free(setup->cache);
+    free(setup->sm_key);
     *setup = (struct oneib_opensm_setup){0};
 }
 

@@ -490,8 +490,15 @@ static void check_of_a_whole_installation_is_ok_and_names_oneds_version(void **s
     must_say(checked, "ok    oned: OpenNebula 7.4.0\n");
     must_say(checked, "ok    subnet-manager: master");
     must_say(checked, "ok    hosts: 4 of 4 report InfiniBand ports");
-    must_not_say(checked, "warn");
     must_not_say(checked, "fail");
+    /* The lab's opensm has no keys, and that is all. */
+    static const char *const warnings[] = {"warn  m-key: ", "warn  sa-key: ", "warn  sm-key: "};
+    const char *rest = checked;
+    for (size_t i = 0; i < sizeof warnings / sizeof *warnings; i++) {
+        must_say(rest, warnings[i]);
+        rest = strstr(rest, warnings[i]) + strlen(warnings[i]);
+    }
+    must_not_say(rest, "warn");
 }
 
 /* oneib is another user of OpenNebula from now on. */
