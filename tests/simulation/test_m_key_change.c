@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 // clang-format off
 #include <cmocka.h>
@@ -43,7 +44,8 @@ struct site {
     struct lab_instance instance; /* the standby's oneib */
     struct lab_daemon daemon;     /* its oneibd */
     uint32_t network;
-    char *tables; /* every port's P_Keys, as they are to stay */
+    char *tables;   /* every port's P_Keys, as they are to stay */
+    char *settings; /* the standby's, when they are not a test's own text */
 };
 
 static struct site site;
@@ -64,6 +66,7 @@ static int close_fabric(void **state)
 {
     (void)state;
     free(site.tables);
+    free(site.settings);
     lab_close(site.lab);
     return 0;
 }
@@ -122,16 +125,17 @@ static void assert_every_port_has(const char *key)
 
 /* ---- the site ------------------------------------------------------------------------------- */
 
-static void configure(void)
+/* key_file: of the lab's folder; NULL: none. */
+static void configure(const char *key_file)
 {
-    char other[320];
+    char other[400], keys[200] = "";
+    if (key_file)
+        snprintf(keys, sizeof keys, "m_key_file = \"%s\";", lab_path(site.lab, key_file, &err));
     snprintf(other, sizeof other,
              "default_partition: { full_members = [\"0x%" PRIx64 "\", \"0x%" PRIx64 "\"]; };\n"
-             "fabric: { m_key_file = \"%s\"; timeout = 200; };",
-             LAB_SM_PORT_GUID, lab_host_port_guid(site.lab, lab_host_count(site.lab)),
-             lab_path(site.lab, "m_key", &err));
+             "fabric: { %s timeout = 200; };",
+             LAB_SM_PORT_GUID, lab_host_port_guid(site.lab, lab_host_count(site.lab)), keys);
     const struct lab_config more = {.daemon = "poll_idle = 1000; verify = 1000;", .other = other};
-    write_file("m_key", OLD_KEY "\n");
     ok(lab_config_write(site.lab, &more, &err));
     ok(lab_config_write_named(site.lab, STANDBY, STANDBY, &more, &site.instance, &err));
 }
@@ -149,13 +153,13 @@ static void start_managers(const char *settings)
     ok(lab_opensm_start(site.lab, &site.standby, &err));
 }
 
-/* A cluster on two hosts, in force; all ports have the old key. */
-static void open_site(const char *settings)
+/* A cluster on two hosts, in force. */
+static void open_cluster(const char *key_file, const char *settings)
 {
     uint32_t vm;
     ok(lab_standin_start(site.lab, NULL, &err));
     ok(lab_add_hosts(site.lab, 7, &err));
-    configure();
+    configure(key_file);
     start_managers(settings);
     ok(lab_network_create(site.lab, "blue", "", NULL, &site.network, &err));
     ok(lab_vm_start(site.lab, "first", &site.network, 1, 0, &vm, &err));
@@ -164,6 +168,13 @@ static void open_site(const char *settings)
     oneib(0, "sync", "--force");
     oneib_at(LAB_SECOND_SM_HCA, site.instance.config, 0, "sync", "--force");
     site.tables = tables_by(OLD_KEY);
+}
+
+/* The same; all ports have the old key. */
+static void open_site(const char *settings)
+{
+    write_file("m_key", OLD_KEY "\n");
+    open_cluster("m_key", settings);
     assert_every_port_has(OLD_KEY);
 }
 
@@ -248,39 +259,113 @@ static void must_not_have_said(const char *daemon, const char *words)
     free(run_on(NULL, 1, (const char *[]){"grep", words, log, NULL}));
 }
 
-/* The steps of docs/operator-keys.md. */
-static void change_key_of_both_managers(void)
+/* ---- the steps that `oneib keys` prints ----------------------------------------------------- */
+
+/* In the folder that `oneib keys` made; to be freed. */
+static char *fresh(const char *folder, const char *name)
 {
-    write_file("m_key", NEW_KEY "\n" OLD_KEY "\n");
+    char path[64];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    return run_on(NULL, 0, (const char *[]){"cat", path, NULL});
+}
+
+static char *make_keys(const char *folder)
+{
+    return run_on(LAB_SM_HCA, 0,
+                  (const char *[]){ONEIB_BINARY, "keys", folder, "--config",
+                                   lab_config_path(site.lab, &err), NULL});
+}
+
+static void install_key(const char *folder, const char *name)
+{
+    oneib_autofree char *key = fresh(folder, name);
+    write_file("m_key", key);
+}
+
+/* A later line of opensm.conf replaces an earlier one. */
+static void put_lines(const char *folder)
+{
+    char command[128];
+    snprintf(command, sizeof command, "cat %s/opensm.conf.keys >>%s/opensm.conf", folder,
+             LAB_SM.name);
+    free(run_on(NULL, 0, (const char *[]){"sh", "-c", command, NULL}));
+}
+
+/* `oneib check`, which may find something wrong with oned, says this of the ports. */
+static bool check_says(const char *hca, const char *config, const char *words)
+{
+    struct lab_output output = {0};
+    const char *argv[] = {ONEIB_BINARY, "check", "--config", config, NULL};
+    ok(lab_run(site.lab, hca, argv, PROGRAM_MS, &output, &err));
+    const bool said = strstr(output.out, words);
+    lab_output_clear(&output);
+    return said;
+}
+
+/* Steps 4 to 6 of a first setting, 3 to 5 of a change. */
+static void change_opensms(const char *folder)
+{
     ok(lab_opensm_stop(site.lab, STANDBY, true, &err));
-    change_setting(LAB_SM.name, "m_key " NEW_KEY);
+    put_lines(folder);
     ok(lab_opensm_signal(site.lab, LAB_SM.name, SIGHUP, &err));
-    for (unsigned waited = 0; !every_port_answers(NEW_KEY); waited += 100) {
+    for (unsigned waited = 0; !check_says(LAB_SM_HCA, lab_config_path(site.lab, &err),
+                                          "m-key-ports: all 9 have the first M_Key");
+         waited += 100) {
         oneib(0, "verify", NULL);
         if (waited > CHANGE_MS)
             fail_msg("not every port has the new key");
         lab_sleep_ms(100);
     }
-    forget_keys(STANDBY);
-    site.standby.options = "m_key " NEW_KEY "\n" SECRETS;
+    if (access(lab_path(site.lab, STANDBY "/guid2mkey", &err), F_OK) == 0)
+        forget_keys(STANDBY);
+    free(site.settings);
+    site.settings = fresh(folder, "opensm.conf.keys");
+    site.standby.options = site.settings;
     ok(lab_opensm_start(site.lab, &site.standby, &err));
-    write_file("m_key", NEW_KEY "\n");
 }
 
-static void a_change_of_the_key_loses_no_port_and_no_partition(void **state)
+static void assert_both_find_nothing(const char *folder)
 {
-    (void)state;
-    open_site("m_key " OLD_KEY "\n" SECRETS);
-    start_daemons();
-    change_key_of_both_managers();
-    assert_every_port_has(NEW_KEY);
+    oneib_autofree char *key = fresh(folder, "m_key");
+    assert_every_port_has(key);
     oneib(0, "verify", NULL);
     oneib_at(LAB_SECOND_SM_HCA, site.instance.config, 0, "verify", NULL);
+    static const char good[] = "m-key: set, at protection level 2, lease 600 s";
+    assert_true(check_says(LAB_SM_HCA, lab_config_path(site.lab, &err), good));
+    assert_true(check_says(LAB_SECOND_SM_HCA, site.instance.config, good));
+}
+
+static void the_master_dies(const char *folder)
+{
+    oneib_autofree char *key = fresh(folder, "m_key");
     ok(lab_opensm_stop(site.lab, LAB_SM.name, false, &err));
     ok(lab_oneibd_stop(site.lab, LAB_DAEMON.name, SIGKILL, &err));
     ok(lab_opensm_await_master(site.lab, STANDBY, CHANGE_MS, &err));
-    assert_every_port_has(NEW_KEY);
+    assert_every_port_has(key);
     oneib_at(LAB_SECOND_SM_HCA, site.instance.config, 0, "verify", NULL);
+}
+
+static void keys_are_set_and_changed_by_the_steps_and_no_port_and_no_partition_is_lost(void **state)
+{
+    (void)state;
+    open_cluster(NULL, "");
+    oneib_autofree char *first = make_keys("first");
+    assert_non_null(strstr(first, "set them for the first time"));
+    configure("first/m_key");
+    change_opensms("first");
+    assert_both_find_nothing("first");
+
+    start_daemons();
+    configure("m_key");
+    install_key("first", "m_key");
+    oneib_autofree char *second = make_keys("second");
+    assert_non_null(strstr(second, "To change to them"));
+    install_key("second", "m_key.both");
+    oneib(0, "verify", NULL);
+    change_opensms("second");
+    install_key("second", "m_key");
+    assert_both_find_nothing("second");
+    the_master_dies("second");
     must_not_have_said(LAB_DAEMON.name, "port-silent");
     must_not_have_said(STANDBY_DAEMON, "port-silent");
 }
@@ -321,6 +406,82 @@ static void a_lost_key_is_found_again_when_the_lease_is_over(void **state)
     assert_every_port_has(NEW_KEY);
 }
 
+/* ---- what `oneib check` finds --------------------------------------------------------------- */
+
+#define GOOD "m_key " OLD_KEY "\nm_key_lease_period 600\n" SECRETS
+
+static void must_be_told(const char *hca, const char *config, const char *words)
+{
+    if (!check_says(hca, config, words))
+        fail_msg("oneib check does not say \"%s\"", words);
+}
+
+static void must_be_told_of(const char *opensm_conf, const char *words)
+{
+    write_file("opensm/opensm.conf", opensm_conf);
+    must_be_told(LAB_SM_HCA, lab_config_path(site.lab, &err), words);
+}
+
+static void set_mode(const char *file, mode_t mode)
+{
+    assert_int_equal(chmod(lab_path(site.lab, file, &err), mode), 0);
+}
+
+static void check_tells_of_each_trap_in_opensms_configuration(void **state)
+{
+    (void)state;
+    open_site(GOOD);
+    must_be_told_of(GOOD,
+                    "ok    m-key: set, at protection level 3, lease 600 s; sa_key and sm_key");
+    must_be_told_of(GOOD, "ok    m-key-ports: all 9");
+    must_be_told_of(SECRETS, "warn  m-key: opensm gives ports no M_Key");
+    must_be_told_of(GOOD "m_key_protection_level 0\n", "warn  m-key: at m_key_protection_level 0");
+    must_be_told_of(GOOD "sa_key 1\n", "warn  sa-key: sa_key is opensm's default");
+    must_be_told_of(GOOD "sm_key 1\n", "warn  sm-key: sm_key is opensm's default");
+    must_be_told_of(GOOD "m_key_lease_period 0\n", "warn  m-key-lease: m_key_lease_period is 0");
+    must_be_told_of(GOOD "sweep_interval 600\n", "not longer than sweep_interval");
+    must_be_told_of(GOOD "m_key_per_port FALSE\n", "(m_key_per_port)");
+    configure(NULL);
+    must_be_told_of(GOOD, "fail  m-key-file: at m_key_protection_level 3 no port answers oneib");
+}
+
+static void check_tells_of_keys_that_everybody_can_read(void **state)
+{
+    (void)state;
+    const char *config = lab_config_path(site.lab, &err);
+    open_site(GOOD);
+    assert_false(check_says(LAB_SM_HCA, config, "everybody on this machine"));
+    set_mode("opensm/opensm.conf", 0644);
+    must_be_told(LAB_SM_HCA, config, "everybody on this machine can read the keys in");
+    set_mode("opensm/opensm.conf", 0600);
+    set_mode("opensm", 0755);
+    must_be_told(LAB_SM_HCA, config, "warn  guid2mkey: everybody on this machine can read");
+    set_mode("opensm", 0700);
+    set_mode("m_key", 0644);
+    must_be_told(LAB_SM_HCA, config, "warn  m-key-file: everybody on this machine can read");
+}
+
+static void check_tells_of_an_opensm_without_a_configuration(void **state)
+{
+    (void)state;
+    open_site(GOOD);
+    assert_int_equal(unlink(lab_path(site.lab, "opensm/opensm.conf", &err)), 0);
+    must_be_told(LAB_SM_HCA, lab_config_path(site.lab, &err),
+                 "warn  opensm-config: opensm has no configuration");
+}
+
+/* It has been the master before the change. */
+static void check_tells_of_a_standby_that_remembers_the_old_key(void **state)
+{
+    (void)state;
+    open_site(GOOD);
+    free(run_on(NULL, 0, (const char *[]){"cp", "opensm/guid2mkey", STANDBY, NULL}));
+    assert_false(check_says(LAB_SECOND_SM_HCA, site.instance.config, "remembers"));
+    change_setting(STANDBY, "m_key " NEW_KEY);
+    must_be_told(LAB_SECOND_SM_HCA, site.instance.config,
+                 "fail  guid2mkey: this opensm, which is not the master, remembers other M_Keys");
+}
+
 #define on_fabric(test) cmocka_unit_test_setup_teardown(test, open_fabric, close_fabric)
 
 int main(void)
@@ -332,9 +493,13 @@ int main(void)
     const struct CMUnitTest tests[] = {
         on_fabric(oneib_works_where_ports_answer_nobody_without_the_key),
         on_fabric(opensms_own_list_of_keys_does_as_well),
-        on_fabric(a_change_of_the_key_loses_no_port_and_no_partition),
+        on_fabric(keys_are_set_and_changed_by_the_steps_and_no_port_and_no_partition_is_lost),
         on_fabric(a_standby_that_remembers_the_old_key_cannot_take_over),
         on_fabric(a_lost_key_is_found_again_when_the_lease_is_over),
+        on_fabric(check_tells_of_each_trap_in_opensms_configuration),
+        on_fabric(check_tells_of_keys_that_everybody_can_read),
+        on_fabric(check_tells_of_an_opensm_without_a_configuration),
+        on_fabric(check_tells_of_a_standby_that_remembers_the_old_key),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
