@@ -7,11 +7,13 @@
 #include "model/grants_internal.h"
 #include "model/host_port.h"
 #include "model/names.h"
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* A grant, and whose it is. */
 struct placed {
+    bool is_virtual; /* the VF is a port with a table of its own */
     uint32_t host_id;
     int64_t since; /* start of the VM on the host: who was there first keeps what it has */
     struct oneib_grant grant;
@@ -21,6 +23,7 @@ struct placed {
 struct guid_holder {
     uint32_t vm_id, host_id;
     uint8_t nic_id;
+    bool is_lost; /* oned has given the host up */
 };
 
 struct work {
@@ -232,6 +235,7 @@ static int grant_seat(struct work *work, const struct oneib_desired_seat *seat,
         return -1;
     placed->host_id = seat->host_id;
     placed->since = attachment->since;
+    placed->is_virtual = port->driver == ONEIB_HCA_MLX5;
     placed->grant = grant_of_seat(work, seat, attachment, port);
     placed->grant.has_vf = attachment->is_pci;
     placed->grant.vf = vf;
@@ -439,14 +443,12 @@ static int compare_holders(const void *a, const void *b)
     return (left->host_id > right->host_id) - (left->host_id < right->host_id);
 }
 
-static int add_holder(struct work *work, uint32_t host_id, uint32_t vm_id, uint8_t nic_id,
-                      struct oneib_error *err)
+static int add_holder(struct work *work, const struct guid_holder *holder, struct oneib_error *err)
 {
     if (oneib_reserve(&work->holders, &work->holder_capacity, work->holder_count + 1,
                       sizeof *work->holders, err) < 0)
         return -1;
-    work->holders[work->holder_count++] =
-        (struct guid_holder){.vm_id = vm_id, .host_id = host_id, .nic_id = nic_id};
+    work->holders[work->holder_count++] = *holder;
     return 0;
 }
 
@@ -489,31 +491,36 @@ static bool may_have_set(const struct oneib_node_view *view, const struct oneib_
 static int add_holders_of(struct work *work, const struct oneib_node_view *view,
                           struct oneib_error *err)
 {
-    for (size_t i = 0; i < view->record_count; i++)
-        if (may_have_set(view, &view->records[i]) &&
-            add_holder(work, view->host_id, view->records[i].vm_id, view->records[i].nic_id, err) <
-                0)
+    struct guid_holder holder = {.host_id = view->host_id, .is_lost = is_lost(work, view)};
+    for (size_t i = 0; i < view->record_count; i++) {
+        holder.vm_id = view->records[i].vm_id;
+        holder.nic_id = view->records[i].nic_id;
+        if (may_have_set(view, &view->records[i]) && add_holder(work, &holder, err) < 0)
             return -1;
-    for (size_t i = 0; view->sent && i < view->sent->count; i++)
-        if (view->sent->items[i].may_set_guid &&
-            add_holder(work, view->host_id, view->sent->items[i].vm_id, view->sent->items[i].nic_id,
-                       err) < 0)
+    }
+    for (size_t i = 0; view->sent && i < view->sent->count; i++) {
+        holder.vm_id = view->sent->items[i].vm_id;
+        holder.nic_id = view->sent->items[i].nic_id;
+        if (view->sent->items[i].may_set_guid && add_holder(work, &holder, err) < 0)
             return -1;
+    }
     return 0;
 }
 
 static int find_holders(struct work *work, struct oneib_error *err)
 {
     for (size_t i = 0; i < work->input->node_count; i++)
-        if (!is_lost(work, &work->input->nodes[i]) &&
-            add_holders_of(work, &work->input->nodes[i], err) < 0)
+        if (add_holders_of(work, &work->input->nodes[i], err) < 0)
             return -1;
     if (work->holder_count)
         qsort(work->holders, work->holder_count, sizeof *work->holders, compare_holders);
     return 0;
 }
 
-static bool is_held_elsewhere(const struct work *work, const struct placed *placed)
+/* Another host that has the NIC's GUID, or may; NULL: none. Where the SM would refuse the second of
+ * two ports, one that oned has given up keeps it from nobody. */
+static const struct guid_holder *held_elsewhere(const struct work *work,
+                                                const struct placed *placed)
 {
     const struct guid_holder first = {.vm_id = placed->grant.vm_id, .nic_id = placed->grant.nic_id};
     size_t low = 0, high = work->holder_count;
@@ -527,9 +534,10 @@ static bool is_held_elsewhere(const struct work *work, const struct placed *plac
     for (; low < work->holder_count && work->holders[low].vm_id == first.vm_id &&
            work->holders[low].nic_id == first.nic_id;
          low++)
-        if (work->holders[low].host_id != placed->host_id)
-            return true;
-    return false;
+        if (work->holders[low].host_id != placed->host_id &&
+            (placed->is_virtual || !work->holders[low].is_lost))
+            return &work->holders[low];
+    return NULL;
 }
 
 static int settle_guids(struct work *work, struct oneib_error *err)
@@ -537,8 +545,98 @@ static int settle_guids(struct work *work, struct oneib_error *err)
     if (find_holders(work, err) < 0)
         return -1;
     for (size_t i = 0; i < work->placed_count; i++)
-        if (is_held_elsewhere(work, &work->placed[i]))
+        if (held_elsewhere(work, &work->placed[i]))
             work->placed[i].grant.may_set_guid = false;
+    return 0;
+}
+
+/* ---- GUIDs that two ports may have ----------------------------------------------------------- */
+
+/* The VM is there too, as it migrates. */
+static bool is_placed_on(const struct work *work, const struct placed *placed, uint32_t host_id)
+{
+    const struct placed wanted = {.host_id = host_id, .grant = placed->grant};
+    return work->placed_count &&
+           bsearch(&wanted, work->placed, work->placed_count, sizeof wanted, compare_placed);
+}
+
+static bool may_have_it(const struct work *work, const struct placed *placed)
+{
+    const struct oneib_node_view *view = view_of(work, placed->host_id);
+    const struct oneib_vf_record *record =
+        reported_of_nic(view, placed->grant.vm_id, placed->grant.nic_id);
+    const struct oneib_grant *sent = sent_of_nic(view, placed->grant.vm_id, placed->grant.nic_id);
+    return (record && record->guid == ONEIB_VF_GUID_SET) || (sent && sent->may_set_guid);
+}
+
+/* It is on one host, or on two while it migrates. */
+static bool may_any_have_it(const struct work *work, const struct placed *placed)
+{
+    for (size_t i = 0; i < work->placed_count; i++)
+        if (work->placed[i].grant.guid == placed->grant.guid && may_have_it(work, &work->placed[i]))
+            return true;
+    return false;
+}
+
+static size_t count_on_fabric(const struct work *work, oneib_guid guid)
+{
+    const struct oneib_subnet *subnet = work->input->subnet;
+    const struct oneib_subnet_port *found = subnet ? oneib_subnet_find(subnet, guid) : NULL;
+    if (!found)
+        return 0;
+    size_t first = (size_t)(found - subnet->ports), end = first;
+    while (first > 0 && subnet->ports[first - 1].guid == guid)
+        first--;
+    while (end < subnet->port_count && subnet->ports[end].guid == guid)
+        end++;
+    return end - first;
+}
+
+static int add_twice(struct work *work, struct placed *placed, struct oneib_grants *grants,
+                     const char *where, struct oneib_error *err)
+{
+    placed->grant.may_set_guid = false;
+    if (oneib_reserve(&grants->twice, &grants->twice_capacity, grants->twice_count + 1,
+                      sizeof *grants->twice, err) < 0)
+        return -1;
+    grants->twice[grants->twice_count++] = placed->grant.guid;
+    oneib_findings_mention(work->findings, ONEIB_SUBJECT_VM, placed->grant.vm_id);
+    oneib_findings_mention(work->findings, ONEIB_SUBJECT_NETWORK, placed->grant.network_id);
+    return oneib_findings_add(
+        work->findings, ONEIB_WARNING, "guid-twice",
+        "when that host has failed: oneib fence; else end what is left of the "
+        "VM there",
+        err, "VM %u NIC %u is on %s now, and %s still has its GUID 0x%016" PRIx64 ": it waits",
+        placed->grant.vm_id, placed->grant.nic_id,
+        oneib_host_id_shown(work->input->cloud, placed->host_id).text, where, placed->grant.guid);
+}
+
+static int judge_twice(struct work *work, struct placed *placed, struct oneib_grants *grants,
+                       struct oneib_error *err)
+{
+    const struct guid_holder *holder = held_elsewhere(work, placed);
+    const size_t seen = count_on_fabric(work, placed->grant.guid);
+    if (holder && !is_placed_on(work, placed, holder->host_id))
+        return add_twice(work, placed, grants,
+                         oneib_host_id_shown(work->input->cloud, holder->host_id).text, err);
+    if (seen > 1 || (seen == 1 && !may_any_have_it(work, placed)))
+        return add_twice(work, placed, grants, "another port of the fabric", err);
+    return 0;
+}
+
+static int compare_guids(const void *a, const void *b)
+{
+    const oneib_guid left = *(const oneib_guid *)a, right = *(const oneib_guid *)b;
+    return (left > right) - (left < right);
+}
+
+static int find_twice(struct work *work, struct oneib_grants *grants, struct oneib_error *err)
+{
+    for (size_t i = 0; i < work->placed_count; i++)
+        if (work->placed[i].is_virtual && judge_twice(work, &work->placed[i], grants, err) < 0)
+            return -1;
+    if (grants->twice_count)
+        qsort(grants->twice, grants->twice_count, sizeof *grants->twice, compare_guids);
     return 0;
 }
 
@@ -637,7 +735,9 @@ static int compute(struct work *work, struct oneib_grants *grants, struct oneib_
         return -1;
     sort_held(work);
     drop_repetitions(work);
-    return settle_guids(work, err) < 0 ? -1 : add_hosts(work, grants, err);
+    if (settle_guids(work, err) < 0 || find_twice(work, grants, err) < 0)
+        return -1;
+    return add_hosts(work, grants, err);
 }
 
 int oneib_grants_compute(const struct oneib_grants_input *input, struct oneib_grants *grants,
@@ -673,6 +773,7 @@ void oneib_grants_clear(struct oneib_grants *grants)
     for (size_t i = 0; i < grants->host_count; i++)
         free(grants->hosts[i].items);
     free(grants->hosts);
+    free(grants->twice);
     *grants = (struct oneib_grants){0};
 }
 

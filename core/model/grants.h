@@ -73,6 +73,9 @@ struct oneib_host_grants {
 struct oneib_grants {
     struct oneib_host_grants *hosts; /* owned; by host id; those with a grant */
     size_t host_count, host_capacity;
+    oneib_guid *twice; /* owned, sorted: of VFs that are ports of their own: another host's table,
+                          or the fabric, still has it, so nobody gets a P_Key by it */
+    size_t twice_count, twice_capacity;
 };
 
 struct oneib_grants_input {
@@ -82,6 +85,7 @@ struct oneib_grants_input {
     size_t held;                         /* removals held back */
     const struct oneib_node_view *nodes; /* by host id */
     size_t node_count;
+    const struct oneib_subnet *subnet; /* NULL: not known; for GUIDs of ports that it has */
 };
 
 /*
@@ -93,7 +97,10 @@ struct oneib_grants_input {
  * NIC; then nobody's, until it follows a list that says so; then the other host's. Where
  * removals are held, what a node was sent (or, when nothing was sent yet, has open) and whose port
  * still has that key in desired->table stays granted, unless the VM's own document says that it has
- * ended or that the NIC is gone. More than ONEIB_GRANTS_MAX for a host: the first by start of the
+ * ended or that the NIC is gone. A VF that is a port of its own (mlx5) has a GUID that the subnet
+ * manager lets two ports have: there a silent host that oned has given up keeps it, too, unless it
+ * is fenced, and so does a port of the fabric that is none of the hosts' that may have it (`twice`,
+ * and the finding guid-twice). More than ONEIB_GRANTS_MAX for a host: the first by start of the
  * VM, and a finding.
  */
 int oneib_grants_compute(const struct oneib_grants_input *input, struct oneib_grants *grants,
@@ -126,6 +133,7 @@ struct oneib_gate {
  *  - an entry desired and not in force is added unless the node is SILENT or UNHEARD and the host
  * has VFs (vfs_total): then nothing is added on any port of it;
  *  - limited to full is a taking and a giving: full comes when the node follows;
+ *  - a GUID that is twice is in no partition, whatever is in force;
  *  - what stays never makes a port hold more than it has room for: additions wait then.
  * All else is as desired. Of the fragment's partitions a port that is listed comes as any other
  * entry does; the default partition is never touched.

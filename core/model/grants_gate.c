@@ -461,8 +461,27 @@ static bool may_widen(const struct gating *gating, const struct entry *entry)
     return true;
 }
 
+static int compare_guids(const void *a, const void *b)
+{
+    const oneib_guid left = *(const oneib_guid *)a, right = *(const oneib_guid *)b;
+    return (left > right) - (left < right);
+}
+
+/* Two ports have the GUID, or may: who gets the key by it nobody knows. */
+static bool is_twice(const struct gating *gating, const struct entry *entry)
+{
+    const struct oneib_grants *grants = gating->input->grants;
+    return grants->twice_count && bsearch(&entry->guid, grants->twice, grants->twice_count,
+                                          sizeof entry->guid, compare_guids);
+}
+
 static void judge(struct gating *gating, struct entry *entry)
 {
+    if (is_twice(gating, entry)) {
+        entry->in_force = entry->desired = false;
+        gating->gate->withheld++;
+        return;
+    }
     if (entry->in_force && entry->desired) {
         const bool waits = entry->after > entry->before && !may_widen(gating, entry);
         entry->membership = waits ? entry->before : entry->after;

@@ -658,8 +658,13 @@ static int compute_grants(struct oneib_daemon *daemon, const struct views *views
         .held = daemon->view.held,
         .nodes = views->items,
         .node_count = views->count,
+        .subnet = daemon->view.subnet_known ? &daemon->view.subnet : NULL,
     };
-    return oneib_grants_compute(&input, grants, &daemon->grant_findings, err);
+    if (oneib_grants_compute(&input, grants, &daemon->grant_findings, err) < 0)
+        return -1;
+    if (grants->twice_count > 0) /* what the fabric has may be gone since it was read */
+        oneib_pace_verify_in(&daemon->pace, oneib_now_ms(), LATER_MS);
+    return 0;
 }
 
 static int grant_and_gate(struct oneib_daemon *daemon, struct oneib_grants *grants,

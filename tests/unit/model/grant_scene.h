@@ -173,7 +173,8 @@ static inline void grant_all(struct grant_scene *played)
                                              .desired = &scene->desired,
                                              .held = played->held,
                                              .nodes = played->views,
-                                             .node_count = played->node_count};
+                                             .node_count = played->node_count,
+                                             .subnet = scene->has_subnet ? &scene->subnet : NULL};
     oneib_grants_clear(&played->grants);
     oneib_findings_clear(&played->findings);
     if (oneib_grants_compute(&input, &played->grants, &played->findings, &scene->err) < 0)

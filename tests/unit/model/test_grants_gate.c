@@ -592,6 +592,94 @@ static void vfs_with_tables_of_their_own_are_as_desired(void **state)
     assert_true(partition_of(&played->gate.table, 0x101)->indx0);
 }
 
+static bool is_said(const struct grant_scene *played, const char *words)
+{
+    for (size_t i = 0; i < played->findings.count; i++)
+        if (strcmp(played->findings.items[i].code, "guid-twice") == 0 &&
+            strstr(played->findings.items[i].text, words))
+            return true;
+    return false;
+}
+
+/* VM 4 was on host 1, is on host 2 now, both with mlx5; its VF's GUID is in force. */
+static void move_vf(struct grant_scene *played)
+{
+    add_network(&played->scene, 7, 0x101);
+    add_node(played, 1);
+    add_node(played, 2);
+    played->scene.cloud.hosts[0].ports[0].driver = ONEIB_HCA_MLX5;
+    played->scene.cloud.hosts[1].ports[0].driver = ONEIB_HCA_MLX5;
+    add_nic(&played->scene, 4, 0, 7, 2);
+    PUT_IN_FORCE(played, "one7", 0x101, oneib_guid_encode(SITE, 4, 0));
+}
+
+static void a_guid_that_another_host_still_has_is_in_no_partition(void **state)
+{
+    struct grant_scene *played = *state;
+    const oneib_guid vf = oneib_guid_encode(SITE, 4, 0);
+    move_vf(played);
+    report(played, 1, 4, 7, 0x101);
+    tell(played, 1, 4, 0);
+    pass(played);
+    assert_gated(played, 0x101, vf, "none");
+    assert_false(granted(played, 2, 4, 0)->may_set_guid);
+    assert_true(is_said(played, "host 1 still has its GUID"));
+    assert_true(played->gate.withheld > 0);
+
+    /* Also when nobody hears of it any more: the SM would let both have it. */
+    node_of(played, 1)->state = ONEIB_NODE_SILENT;
+    played->scene.cloud.hosts[0].state = 3;
+    pass(played);
+    assert_gated(played, 0x101, vf, "none");
+    assert_false(granted(played, 2, 4, 0)->may_set_guid);
+
+    /* Its fence is as good as a report that it has nothing. */
+    *node_of(played, 1) =
+        (struct oneib_node_view){.host_id = 1, .state = ONEIB_NODE_FOLLOWS, .table_known = true};
+    pass(played);
+    assert_gated(played, 0x101, vf, "full");
+    assert_true(granted(played, 2, 4, 0)->may_set_guid);
+    assert_false(is_said(played, ""));
+}
+
+static void a_guid_that_the_fabric_still_has_is_in_no_partition(void **state)
+{
+    struct grant_scene *played = *state;
+    const oneib_guid vf = oneib_guid_encode(SITE, 4, 0);
+    move_vf(played);
+    played->scene.has_subnet = true;
+    add_subnet_port(&played->scene, vf, 0); /* of whom nobody says that he has it */
+    pass(played);
+    assert_gated(played, 0x101, vf, "none");
+    assert_false(granted(played, 2, 4, 0)->may_set_guid);
+    assert_true(is_said(played, "another port of the fabric"));
+
+    report(played, 2, 4, 7, 0x101); /* it is this one's */
+    pass(played);
+    assert_gated(played, 0x101, vf, "full");
+
+    add_subnet_port(&played->scene, vf, 0); /* and somebody else's */
+    pass(played);
+    assert_gated(played, 0x101, vf, "none");
+    assert_true(is_said(played, "another port of the fabric"));
+}
+
+static void a_guid_that_migrates_is_not_twice(void **state)
+{
+    struct grant_scene *played = *state;
+    const oneib_guid vf = oneib_guid_encode(SITE, 4, 0);
+    move_vf(played);
+    played->scene.cloud.attachments[0].presence = ONEIB_MIGRATING;
+    played->scene.cloud.attachments[0].source_host_id = 1;
+    report(played, 1, 4, 7, 0x101);
+    tell(played, 1, 4, 0);
+    pass(played);
+    assert_gated(played, 0x101, vf, "full");
+    assert_false(is_said(played, ""));
+    assert_true(granted(played, 1, 4, 0)->may_set_guid);
+    assert_false(granted(played, 2, 4, 0)->may_set_guid);
+}
+
 /* The network's VMs are on VFs with tables of their own now, and the last of the old ones is still
  * open: at index 0 of its port the key would be every VF's. */
 static void what_is_kept_on_a_port_keeps_its_key_from_index_0(void **state)
@@ -672,6 +760,9 @@ int main(void)
         GRANT_TEST(a_key_that_the_fragment_takes_is_kept_for_nobody),
         GRANT_TEST(a_key_that_the_fragment_takes_is_kept_while_a_host_may_hold_it),
         GRANT_TEST(vfs_with_tables_of_their_own_are_as_desired),
+        GRANT_TEST(a_guid_that_another_host_still_has_is_in_no_partition),
+        GRANT_TEST(a_guid_that_the_fabric_still_has_is_in_no_partition),
+        GRANT_TEST(a_guid_that_migrates_is_not_twice),
         GRANT_TEST(what_is_kept_on_a_port_keeps_its_key_from_index_0),
         GRANT_TEST(partitions_lie_by_key),
         GRANT_TEST(nothing_in_force_and_nobody_there_is_fine),
