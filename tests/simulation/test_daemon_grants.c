@@ -313,6 +313,55 @@ static void what_a_silent_node_may_hold_stays_in_ib_keys(void **state)
     await_host_attribute(HOST, "IB_KEYS", "");
 }
 
+/* Nothing on it reaches the fabric: nobody waits for what it may have open. */
+static void a_silent_node_whose_host_is_fenced_holds_no_key(void **state)
+{
+    (void)state;
+    scene();
+    const uint32_t vm = raise_open_vm();
+    scene_end_vm(vm);
+    await_lacks(HOST, FULL(RED));
+    await_host_attribute(HOST, "IB_KEYS", "0x0101");
+    ONEIB(0, "fence", "H1");
+    await_host_attribute(HOST, "IB_KEYS", "");
+}
+
+static void keep_reporting(unsigned milliseconds)
+{
+    for (unsigned waited = 0; waited < milliseconds; waited += 200) {
+        while (hear(0))
+            played.follows = played.list;
+        report();
+        lab_sleep_ms(200);
+    }
+}
+
+/* A node that says that it has nothing lifts its own host's fence, and only when that was asked
+ * for. */
+static void a_fence_waits_for_the_nodes_empty_table_and_for_the_operator(void **state)
+{
+    (void)state;
+    scene();
+    pid_t pid;
+    const uint32_t vm = raise_open_vm();
+    ONEIB(0, "fence", "H1");
+    played.record_count = 0;
+    keep_reporting(3000); /* it may say so as often as it likes */
+    assert_false(daemon_said("enabled again"));
+
+    has_vf(vm, RED, ONEIB_VF_CLOSED); /* the guest of before is there still */
+    keep_reporting(1000);
+    const char *const argv[] = {
+        ONEIB_BINARY, "unfence", "H1", "--config", lab_config_path(scene(), &err), NULL};
+    MUST(lab_spawn(scene(), "unfence", NULL, argv, &pid, &err));
+    keep_reporting(5000);
+    assert_false(daemon_said("enabled again"));
+    played.record_count = 0;
+    keep_reporting(3000);
+    assert_true(daemon_said("enabled again"));
+    MUST(lab_end(scene(), pid, SIGTERM, SCENE_TIMEOUT_MS, &err));
+}
+
 /* Host attributes come by monitoring, too, and that is not authenticated. */
 static void forged_ib_keys_free_no_key(void **state)
 {
@@ -710,6 +759,8 @@ int main(void)
         test(a_key_leaves_the_port_when_the_node_has_closed),
         test(a_key_of_a_silent_node_leaves_and_nothing_is_added_until_it_reports),
         test(what_a_silent_node_may_hold_stays_in_ib_keys),
+        test(a_silent_node_whose_host_is_fenced_holds_no_key),
+        test(a_fence_waits_for_the_nodes_empty_table_and_for_the_operator),
         test(forged_ib_keys_free_no_key),
         test(a_daemon_that_starts_anew_hears_what_is_open_before_it_takes_anything),
         test(what_is_held_waits_for_a_node_that_is_late),
