@@ -95,7 +95,8 @@ struct oneib_daemon {
     struct oneib_leaves leaves;
     uint64_t leaves_of;                   /* fingerprint of what they were asked for */
     struct oneib_findings fence_findings; /* of ports that came up, when they were looked at last */
-    double fence_at;                      /* when ports of fenced hosts are looked at next */
+    double fence_at;                      /* when ports of fenced hosts are looked at next, */
+    double fence_again;                   /* and when at the earliest, if somebody asks */
     struct oneib_findings host_findings;  /* of writing to hosts */
     bool hosts_wait;                      /* not all were written to, for something else came */
     struct oneib_id_set hosts_later;  /* to be asked about when opensm knows of the VMs on them */

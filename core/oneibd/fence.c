@@ -12,8 +12,10 @@
 #include <stdlib.h>
 #include <time.h>
 
-/* How often ports of fenced hosts are looked at, besides whenever somebody asks. */
+/* How often ports of fenced hosts are looked at, besides whenever somebody asks; and then, when it
+ * comes to nothing. */
 #define LOOK_MS 2000.0
+#define AGAIN_MS 250.0
 
 static const struct oneib_ledger *ledger_of(const struct oneib_daemon *daemon)
 {
@@ -67,19 +69,13 @@ static void clear_look(struct look *look)
     free(look->empty);
 }
 
-/* It follows the list that it was sent last, and has told its whole table. */
-static bool has_nothing(const struct oneib_daemon *daemon, uint32_t host_id)
-{
-    const struct oneib_node *node = oneib_nodes_of_host(&daemon->nodes, host_id);
-    return node && node->table_known && node->record_count == 0 &&
-           oneib_node_state(node, oneib_now_ms()) == ONEIB_NODE_FOLLOWS;
-}
-
 static int list_empty(const struct oneib_daemon *daemon, struct look *look, struct oneib_error *err)
 {
     const struct oneib_ledger *ledger = ledger_of(daemon);
     for (size_t i = 0; i < ledger->fence_count; i++) {
-        if (!has_nothing(daemon, ledger->fences[i].host_id))
+        const struct oneib_node *node =
+            oneib_nodes_of_host(&daemon->nodes, ledger->fences[i].host_id);
+        if (!node || !oneib_node_has_nothing(node, oneib_now_ms()))
             continue;
         if (oneib_reserve(&look->empty, &look->empty_capacity, look->empty_count + 1,
                           sizeof *look->empty, err) < 0)
@@ -229,14 +225,20 @@ static int look_and_do(struct oneib_daemon *daemon, struct look *look, bool *cha
     return write_down(daemon, &look->plan, oneib_fence_note_states, changed, err);
 }
 
+static bool is_due(const struct oneib_daemon *daemon)
+{
+    const double now = oneib_now_ms();
+    return now >= daemon->fence_at || (is_asked(ledger_of(daemon)) && now >= daemon->fence_again);
+}
+
 int oneib_daemon_fence(struct oneib_daemon *daemon, bool *changed, struct oneib_error *err)
 {
     struct look look = {0};
-    if (!is_ours(daemon) || !daemon->fabric || !daemon->view.subnet_known ||
-        (!is_asked(ledger_of(daemon)) && oneib_now_ms() < daemon->fence_at))
+    if (!is_ours(daemon) || !daemon->fabric || !daemon->view.subnet_known || !is_due(daemon))
         return 0;
     const int status = look_and_do(daemon, &look, changed, err);
     daemon->fence_at = oneib_now_ms() + LOOK_MS;
+    daemon->fence_again = oneib_now_ms() + AGAIN_MS;
     clear_look(&look);
     return status < 0 ? oneib_wrap(err, "closing the ports of fenced hosts") : 0;
 }

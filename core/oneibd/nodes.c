@@ -262,6 +262,22 @@ bool oneib_node_is_in_doubt(const struct oneib_node *node)
     return node->identity.is_contested && node->heard_at >= 0 && !node->is_known_machine;
 }
 
+static bool is_given_back(const struct oneib_vf_record *record)
+{
+    return record->stage == ONEIB_VF_RELEASING && record->pkey == 0 &&
+           record->guid == ONEIB_VF_GUID_NONE && !record->in_domain;
+}
+
+bool oneib_node_has_nothing(const struct oneib_node *node, double now)
+{
+    if (!node->table_known || oneib_node_state(node, now) != ONEIB_NODE_FOLLOWS)
+        return false;
+    for (size_t i = 0; i < node->record_count; i++)
+        if (!is_given_back(&node->records[i]))
+            return false;
+    return true;
+}
+
 bool oneib_node_is_doubled(const struct oneib_node *node, double now)
 {
     return node->doubled_at >= 0 && now - node->doubled_at < ONEIB_NODE_DOUBLED_MS;

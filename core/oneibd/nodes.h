@@ -107,6 +107,10 @@ enum oneib_node_state oneib_node_state(const struct oneib_node *node, double now
  * clone. It is AWAITED at best: it is granted what the host is, and nothing that it says it has not
  * counts. */
 bool oneib_node_is_in_doubt(const struct oneib_node *node);
+/* Nothing on it is anybody's: it follows the list that it was sent last, has told its whole table,
+ * and that has nothing but functions that are closed, in no domain, and being given back. Their
+ * GUIDs the SM lets go only when the port is up. */
+bool oneib_node_has_nothing(const struct oneib_node *node, double now);
 /* Two machines have its key. */
 bool oneib_node_is_doubled(const struct oneib_node *node, double now);
 /* Since when nothing was heard of it, at most since it is known. */

@@ -111,6 +111,42 @@ static void a_node_is_unheard_until_it_reports(void **state)
     assert_int_equal(oneib_nodes_unheard(&nodes), 0);
 }
 
+static void a_node_has_nothing_when_all_that_it_has_is_given_back(void **state)
+{
+    (void)state;
+    struct oneib_node *node = one_node();
+    assert_false(oneib_node_has_nothing(node, 0)); /* it has not said so */
+    hear(node, 0, 0);
+    assert_true(oneib_node_has_nothing(node, 10));
+
+    record(0, 42, ONEIB_VF_RELEASING);
+    hear(node, 0, 20);
+    assert_false(oneib_node_has_nothing(node, 30)); /* not closed yet */
+    report.records[0].pkey = 0;
+    hear(node, 0, 40);
+    assert_true(oneib_node_has_nothing(node, 50)); /* the SM has its GUID still */
+    report.records[0].in_domain = true;
+    hear(node, 0, 60);
+    assert_false(oneib_node_has_nothing(node, 70)); /* its guest does not let go */
+    report.records[0].in_domain = false;
+    report.records[0].guid = ONEIB_VF_GUID_SET;
+    hear(node, 0, 80);
+    assert_false(oneib_node_has_nothing(node, 90));
+
+    static const enum oneib_vf_stage owned[] = {ONEIB_VF_PREPARING, ONEIB_VF_CLOSED, ONEIB_VF_OPEN,
+                                                ONEIB_VF_ENDED};
+    for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) {
+        record(0, 42, owned[i]);
+        report.records[0].pkey = 0;
+        hear(node, 0, 100);
+        assert_false(oneib_node_has_nothing(node, 110));
+    }
+    report.count = 0;
+    hear(node, 0, 120);
+    assert_true(oneib_node_has_nothing(node, 130));
+    assert_false(oneib_node_has_nothing(node, 130 + ONEIB_NODE_SILENT_MS + 1)); /* long ago */
+}
+
 static void a_node_without_a_list_follows(void **state)
 {
     (void)state;
@@ -511,6 +547,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         test(a_node_is_unheard_until_it_reports),
+        test(a_node_has_nothing_when_all_that_it_has_is_given_back),
         test(a_node_without_a_list_follows),
         test(while_removals_are_held_a_node_has_to_say_first_what_it_has),
         test(what_a_node_was_sent_is_known_before_it_reports),
