@@ -348,6 +348,40 @@ static void a_master_that_returns_with_an_old_file_is_brought_up_to_date(void **
     run_oneib(site.lab, LAB_SM_HCA, lab_config_path(site.lab, &err), "verify", NULL);
 }
 
+static bool is_off_the_fabric(struct lab *lab, size_t host)
+{
+    uint16_t pkeys[128];
+    size_t count;
+    struct oneib_error ignored;
+    return lab_host_pkeys(lab, host, pkeys, 128, &count, &ignored) < 0;
+}
+
+static void await_off_the_fabric(struct lab *lab, size_t host)
+{
+    for (unsigned waited = 0; !is_off_the_fabric(lab, host); waited += 100) {
+        if (waited >= CHANGE_MS)
+            fail_msg("host %zu is on the fabric", host);
+        lab_sleep_ms(100);
+    }
+}
+
+/* What the first has decided and done stands in oned: the other one goes on from there. */
+static void the_daemon_beside_the_new_master_keeps_a_host_fenced(void **state)
+{
+    struct site site;
+    open_site(&site, *state);
+    run_oneib(site.lab, LAB_SM_HCA, lab_config_path(site.lab, &err), "fence", "H1");
+    assert_true(is_off_the_fabric(site.lab, 0));
+    assert_same_files(&site);
+    the_host_of_the_master_dies(&site);
+    ok(lab_fabric_link(site.lab, 0, false, &err)); /* its switch was started anew */
+    ok(lab_fabric_link(site.lab, 0, true, &err));
+    await_off_the_fabric(site.lab, 0);
+    run_oneib(site.lab, LAB_SECOND_SM_HCA, site.instance.config, "fence", "H1");
+    assert_false(is_off_the_fabric(site.lab, 1));
+    run_oneib(site.lab, LAB_SECOND_SM_HCA, site.instance.config, "unfence", "H1");
+}
+
 #define on_fabric(test) cmocka_unit_test_setup_teardown(test, open_fabric, close_fabric)
 
 int main(void)
@@ -365,6 +399,7 @@ int main(void)
         on_fabric(two_daemons_write_the_same_file_and_the_standbys_says_so),
         on_fabric(clusters_stay_and_change_when_the_host_of_the_master_dies),
         on_fabric(a_master_that_returns_with_an_old_file_is_brought_up_to_date),
+        on_fabric(the_daemon_beside_the_new_master_keeps_a_host_fenced),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

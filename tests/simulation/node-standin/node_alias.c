@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#define DOWN 1u
 #define ACTIVE 4u
 /* In admin_guids, mlx4/alias_GUID.c of the kernel: the alias is to be deleted. */
 #define DELETED UINT64_MAX
@@ -13,6 +14,8 @@ static bool is_taken(const struct nodes *nodes, uint64_t guid)
         const struct node *node = &nodes->items[i];
         if (node->guid == guid)
             return true;
+        if (node->was_away) /* opensm drops a port with all its aliases */
+            continue;
         for (unsigned vf = 0; vf < node->hca.vfs; vf++)
             if (node->aliases[vf] == guid)
                 return true;
@@ -42,10 +45,34 @@ static void settle(const struct nodes *nodes, struct node *node, unsigned vf)
     node_show_alias(node, vf);
 }
 
+/* The driver asks for all of them again when its port is active; what another one has meanwhile is
+ * refused. */
+static void ask_again(const struct nodes *nodes, struct node *node)
+{
+    for (unsigned vf = 0; vf < node->hca.vfs; vf++) {
+        const uint64_t alias = node->aliases[vf];
+        node->aliases[vf] = 0;
+        if (alias != 0 && !is_taken(nodes, alias))
+            node->aliases[vf] = alias;
+        else if (alias != 0)
+            node_show_alias(node, vf);
+    }
+    node->was_away = false;
+}
+
+static void note_absence(const struct nodes *nodes, struct node *node)
+{
+    if (node->link.state == DOWN)
+        node->was_away = true;
+    else if (node->was_away && node->link.state == ACTIVE)
+        ask_again(nodes, node);
+}
+
 void nodes_settle_aliases(struct nodes *nodes)
 {
     for (size_t i = 0; i < nodes->count; i++) {
         struct node *node = &nodes->items[i];
+        note_absence(nodes, node);
         for (unsigned vf = 0;
              node->hca.driver == ONEIB_HCA_MLX4 && node->link.state == ACTIVE && vf < node->hca.vfs;
              vf++)

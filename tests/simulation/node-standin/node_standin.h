@@ -10,7 +10,8 @@
  *     a few milliseconds later; then oneib-node, whose process id is in ROOT/run/service.pid, gets
  * SIGHUP
  *   - mlx4: a GUID in admin_guids appears in gids (the subnet manager has accepted it), unless
- *     another port or VF of the fabric has it; a deleted one disappears, unless ROOT.hold is there:
+ *     another port or VF of the fabric has it (one that is off the fabric has none there, and asks
+ *     again when it is back); a deleted one disappears, unless ROOT.hold is there:
  *     then the subnet manager refuses, as it does while the alias is in a multicast group
  *   - libvirt's test driver has no events: when ROOT/var/lib/live-standin/node.xml, which the
  *     stand-in for libvirt writes (tests/unit/vmm/live_standin.h), is another one, oneib-node gets
@@ -44,6 +45,7 @@ struct node {
     struct node_link link;       /* likewise */
     unsigned silent;             /* rounds that it is not asked, because it did not answer */
     uint64_t aliases[VFS_MAX];   /* mlx4: that the SM has accepted; 0: none */
+    bool was_away;               /* the port was off the fabric: its aliases are nobody's there */
     struct stat domains;         /* of the file that follows, as it was told of */
 };
 
