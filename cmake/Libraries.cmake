@@ -6,7 +6,6 @@ pkg_check_modules(LIBCONFIG REQUIRED IMPORTED_TARGET libconfig)
 pkg_check_modules(JANSSON REQUIRED IMPORTED_TARGET jansson)
 pkg_check_modules(IBUMAD REQUIRED IMPORTED_TARGET libibumad)
 pkg_check_modules(IBMAD REQUIRED IMPORTED_TARGET libibmad)
-pkg_check_modules(IBNETDISC REQUIRED IMPORTED_TARGET libibnetdisc)
 
 pkg_check_modules(MNL REQUIRED IMPORTED_TARGET libmnl)
 pkg_check_modules(IBVERBS REQUIRED IMPORTED_TARGET libibverbs)

@@ -4,73 +4,258 @@
 #include "base/array.h"
 #include "fabric/internal.h"
 #include "fabric/port_info.h"
-#include <infiniband/ibnetdisc.h>
+#include <endian.h>
+
+#define LINK_UP 5          /* PortInfo.PortPhysicalState */
+#define SWITCHES_MAX 16384 /* nobody has more; a switch that makes others up ends there */
+
+/* A node as it was met at the end of one way. One that several ways lead to is met as often. */
+struct sighting {
+    oneib_guid guid, port_guid;
+    uint8_t type, port_count;
+    uint8_t port;      /* by which it was met; of the own node the port that asks */
+    size_t from;       /* the sighting from which; NOWHERE: the own node */
+    uint8_t from_port; /* and by which of its ports */
+    uint16_t rate_gbps;
+    char description[65];
+};
+#define NOWHERE SIZE_MAX
+
+struct job {
+    uint16_t attribute; /* NodeInfo of who is behind the port; NodeDescription; PortInfo of the port
+                         */
+    size_t at;          /* a sighting; NOWHERE: NodeInfo of the own node */
+    uint8_t port;
+    uint16_t rate_gbps; /* of the link there, once PortInfo has told it */
+};
+
+struct walk {
+    struct oneib_mad_port port;
+    oneib_guid own;
+    struct sighting *sightings;
+    size_t count, capacity;
+    struct job *jobs;
+    size_t job_count, job_capacity, job_next;
+    oneib_guid *switches; /* whose ports are asked */
+    size_t switch_count, switch_capacity;
+};
+
+/* --- asking --------------------------------------------------------------------------------- */
+
+static int add_job(struct walk *walk, struct job job, struct oneib_error *err)
+{
+    if (oneib_reserve(&walk->jobs, &walk->job_capacity, walk->job_count + 1, sizeof *walk->jobs,
+                      err) < 0)
+        return -1;
+    walk->jobs[walk->job_count++] = job;
+    return 0;
+}
+
+static uint8_t hops_to(const struct walk *walk, size_t at)
+{
+    uint8_t hops = 0;
+    for (; at != NOWHERE && walk->sightings[at].from != NOWHERE; at = walk->sightings[at].from)
+        hops++;
+    return hops;
+}
+
+/* From the end of the way to its beginning. */
+static void write_path(const struct walk *walk, size_t at, uint8_t hops, uint8_t *path)
+{
+    for (; hops > 0; at = walk->sightings[at].from)
+        path[hops--] = walk->sightings[at].from_port;
+}
+
+static bool leads_on(const struct job *job)
+{
+    return job->attribute == IB_ATTR_NODE_INFO && job->at != NOWHERE;
+}
+
+/* Who is behind a port is not known before the answer: 0. */
+static oneib_guid who_is_asked(const struct walk *walk, const struct job *job)
+{
+    if (job->at == NOWHERE)
+        return walk->own;
+    return leads_on(job) ? 0 : walk->sightings[job->at].port_guid;
+}
+
+static bool next_job(void *context, struct oneib_mad_request *request)
+{
+    struct walk *walk = context;
+    if (walk->job_next == walk->job_count)
+        return false;
+    const struct job *job = &walk->jobs[walk->job_next];
+    const uint8_t hops = hops_to(walk, job->at);
+    *request = (struct oneib_mad_request){
+        .mgmt_class = IB_SMI_DIRECT_CLASS,
+        .method = IB_MAD_METHOD_GET,
+        .attribute = job->attribute,
+        .modifier = job->attribute == IB_ATTR_PORT_INFO ? job->port : 0,
+        .hops = (uint8_t)(hops + leads_on(job)),
+        .to = who_is_asked(walk, job),
+        .tag = walk->job_next++,
+    };
+    write_path(walk, job->at, hops, request->path);
+    if (leads_on(job))
+        request->path[request->hops] = job->port;
+    return true;
+}
+
+/* --- answers -------------------------------------------------------------------------------- */
+
+static bool is_known_switch(const struct walk *walk, oneib_guid guid)
+{
+    for (size_t i = 0; i < walk->switch_count; i++)
+        if (walk->switches[i] == guid)
+            return true;
+    return false;
+}
+
+/* A switch that is met for the first time: each of its ports may lead on. */
+static int ask_ports(struct walk *walk, size_t at, struct oneib_error *err)
+{
+    const struct sighting *met = &walk->sightings[at];
+    const uint8_t ports = met->port_count;
+    if (is_known_switch(walk, met->guid) || walk->switch_count == SWITCHES_MAX ||
+        hops_to(walk, at) + 1 >= ONEIB_PATH_SIZE)
+        return 0;
+    if (oneib_reserve(&walk->switches, &walk->switch_capacity, walk->switch_count + 1,
+                      sizeof *walk->switches, err) < 0)
+        return -1;
+    walk->switches[walk->switch_count++] = met->guid;
+    for (unsigned port = 1; port <= ports; port++)
+        if (add_job(walk, (struct job){IB_ATTR_PORT_INFO, at, (uint8_t)port, 0}, err) < 0)
+            return -1;
+    return 0;
+}
+
+/* No way leads through an adapter, but the first one out of the own. */
+static int ask_further(struct walk *walk, size_t at, struct oneib_error *err)
+{
+    const struct sighting *met = &walk->sightings[at];
+    if (add_job(walk, (struct job){IB_ATTR_NODE_DESC, at, 0, 0}, err) < 0)
+        return -1;
+    if (walk->sightings[at].type == ONEIB_NODE_SWITCH)
+        return ask_ports(walk, at, err);
+    if (met->from != NOWHERE)
+        return 0;
+    return add_job(walk, (struct job){IB_ATTR_PORT_INFO, at, walk->port.number, 0}, err);
+}
+
+static int take_node_info(struct walk *walk, const struct job *job, uint8_t *info,
+                          struct oneib_error *err)
+{
+    if (oneib_reserve(&walk->sightings, &walk->capacity, walk->count + 1, sizeof *walk->sightings,
+                      err) < 0)
+        return -1;
+    walk->sightings[walk->count] = (struct sighting){
+        .guid = mad_get_field64(info, 0, IB_NODE_GUID_F),
+        .port_guid = mad_get_field64(info, 0, IB_NODE_PORT_GUID_F),
+        .type = (uint8_t)mad_get_field(info, 0, IB_NODE_TYPE_F),
+        .port_count = (uint8_t)mad_get_field(info, 0, IB_NODE_NPORTS_F),
+        .port = (uint8_t)mad_get_field(info, 0, IB_NODE_LOCAL_PORT_F),
+        .from = job->at,
+        .from_port = job->port,
+        .rate_gbps = job->rate_gbps,
+    };
+    return ask_further(walk, walk->count++, err);
+}
+
+/* A query through a port whose link is down would only run into its time-out. */
+static int take_port_info(struct walk *walk, const struct job *job, uint8_t *info,
+                          struct oneib_error *err)
+{
+    if (mad_get_field(info, 0, IB_PORT_PHYS_STATE_F) != LINK_UP)
+        return 0;
+    const uint16_t rate = oneib_port_info_active_gbps(info);
+    return add_job(walk, (struct job){IB_ATTR_NODE_INFO, job->at, job->port, rate}, err);
+}
+
+static int take_answer(void *context, const struct oneib_mad_answer *answer,
+                       struct oneib_error *err)
+{
+    struct walk *walk = context;
+    const struct job job = walk->jobs[answer->request->tag];
+    if (answer->error || answer->status)
+        return 0;
+    uint8_t *data = oneib_smp_data(answer);
+    if (job.attribute == IB_ATTR_NODE_INFO)
+        return take_node_info(walk, &job, data, err);
+    if (job.attribute == IB_ATTR_PORT_INFO)
+        return take_port_info(walk, &job, data, err);
+    struct sighting *met = &walk->sightings[job.at];
+    memcpy(met->description, data, sizeof met->description - 1);
+    return 0;
+}
+
+/* --- the graph ------------------------------------------------------------------------------ */
 
 static int compare_nodes(const void *a, const void *b)
 {
     const struct oneib_topology_node *left = a, *right = b;
-    return left->guid < right->guid ? -1 : left->guid > right->guid;
+    return (left->guid > right->guid) - (left->guid < right->guid);
 }
 
-static int add_node(struct oneib_topology *topology, const ibnd_node_t *found,
-                    struct oneib_error *err)
+static int add_nodes(const struct walk *walk, struct oneib_topology *topology,
+                     struct oneib_error *err)
 {
-    if (oneib_reserve(&topology->nodes, &topology->node_capacity, topology->node_count + 1,
-                      sizeof(*topology->nodes), err) < 0)
+    if (oneib_reserve(&topology->nodes, &topology->node_capacity, walk->count,
+                      sizeof *topology->nodes, err) < 0)
         return -1;
-    struct oneib_topology_node *node = &topology->nodes[topology->node_count++];
-    *node = (struct oneib_topology_node){
-        .guid = found->guid,
-        .type = (uint8_t)found->type,
-        .port_count = (uint8_t)found->numports,
-    };
-    memcpy(node->description, found->nodedesc, sizeof(node->description) - 1);
+    for (size_t i = 0; i < walk->count; i++) {
+        const struct sighting *met = &walk->sightings[i];
+        struct oneib_topology_node *node = &topology->nodes[i];
+        *node = (struct oneib_topology_node){met->guid, met->type, met->port_count, ""};
+        memcpy(node->description, met->description, sizeof node->description);
+    }
+    qsort(topology->nodes, walk->count, sizeof *topology->nodes, compare_nodes);
     return 0;
+}
+
+/* Of a node's sightings the first stays, with a description if any of them has one. */
+static void unite_nodes(const struct walk *walk, struct oneib_topology *topology)
+{
+    for (size_t i = 0; i < walk->count; i++) {
+        struct oneib_topology_node *last =
+            topology->node_count ? &topology->nodes[topology->node_count - 1] : NULL;
+        const struct oneib_topology_node node = topology->nodes[i];
+        if (!last || last->guid != node.guid)
+            topology->nodes[topology->node_count++] = node;
+        else if (!last->description[0])
+            memcpy(last->description, node.description, sizeof last->description);
+    }
 }
 
 static size_t index_of(const struct oneib_topology *topology, oneib_guid guid)
 {
     const struct oneib_topology_node key = {.guid = guid};
     const struct oneib_topology_node *node =
-        bsearch(&key, topology->nodes, topology->node_count, sizeof(key), compare_nodes);
-    return (size_t)(node - topology->nodes); /* libibnetdisc links nodes of its list only */
+        bsearch(&key, topology->nodes, topology->node_count, sizeof key, compare_nodes);
+    return (size_t)(node - topology->nodes); /* every sighting is among them */
 }
 
-static oneib_guid guid_of(ibnd_port_t *port)
+static struct oneib_topology_link link_of(const struct walk *walk, const struct sighting *met,
+                                          const struct oneib_topology *topology)
 {
-    if (port->node->type == ONEIB_NODE_SWITCH)
-        return mad_get_field64(port->node->info, 0, IB_NODE_PORT_GUID_F);
-    return port->guid;
-}
-
-static bool is_lower_end(size_t a, int a_port, size_t b, int b_port)
-{
-    return a < b || (a == b && a_port < b_port);
-}
-
-/* Each link is seen from both of its ends, and kept from the lower one. */
-static int add_link(struct oneib_topology *topology, ibnd_port_t *port, struct oneib_error *err)
-{
-    ibnd_port_t *remote = port->remoteport;
-    if (!remote)
-        return 0;
-    size_t a = index_of(topology, port->node->guid);
-    size_t b = index_of(topology, remote->node->guid);
-    if (!is_lower_end(a, port->portnum, b, remote->portnum))
-        return 0;
-    if (oneib_reserve(&topology->links, &topology->link_capacity, topology->link_count + 1,
-                      sizeof(*topology->links), err) < 0)
-        return -1;
-    topology->links[topology->link_count++] = (struct oneib_topology_link){
-        .a = a,
-        .b = b,
-        .a_port = (uint8_t)port->portnum,
-        .b_port = (uint8_t)remote->portnum,
-        .a_guid = guid_of(port),
-        .b_guid = guid_of(remote),
-        .rate_gbps = oneib_port_info_active_gbps(port->info),
+    const struct sighting *from = &walk->sightings[met->from];
+    const struct oneib_topology_link link = {
+        .a = index_of(topology, from->guid),
+        .b = index_of(topology, met->guid),
+        .a_port = met->from_port,
+        .b_port = met->port,
+        .a_guid = from->port_guid,
+        .b_guid = met->port_guid,
+        .rate_gbps = met->rate_gbps,
     };
-    return 0;
+    if (link.a < link.b || (link.a == link.b && link.a_port < link.b_port))
+        return link;
+    return (struct oneib_topology_link){.a = link.b,
+                                        .b = link.a,
+                                        .a_port = link.b_port,
+                                        .b_port = link.a_port,
+                                        .a_guid = link.b_guid,
+                                        .b_guid = link.a_guid,
+                                        .rate_gbps = link.rate_gbps};
 }
 
 static int compare_links(const void *x, const void *y)
@@ -81,58 +266,80 @@ static int compare_links(const void *x, const void *y)
     return (int)left->a_port - (int)right->a_port;
 }
 
-static int convert(const ibnd_fabric_t *found, struct oneib_topology *topology,
-                   struct oneib_error *err)
+/* A link between two switches is met from both of its ends. */
+static void unite_links(struct oneib_topology *topology)
 {
-    for (const ibnd_node_t *node = found->nodes; node; node = node->next)
-        if (add_node(topology, node, err) < 0)
-            return -1;
-    if (topology->node_count)
-        qsort(topology->nodes, topology->node_count, sizeof(*topology->nodes), compare_nodes);
-    for (const ibnd_node_t *node = found->nodes; node; node = node->next)
-        for (int i = 0; node->ports && i <= node->numports; i++)
-            if (node->ports[i] && add_link(topology, node->ports[i], err) < 0)
-                return -1;
+    size_t kept = 0;
+    for (size_t i = 0; i < topology->link_count; i++)
+        if (kept == 0 || compare_links(&topology->links[kept - 1], &topology->links[i]) != 0)
+            topology->links[kept++] = topology->links[i];
+    topology->link_count = kept;
+}
+
+static int add_links(const struct walk *walk, struct oneib_topology *topology,
+                     struct oneib_error *err)
+{
+    if (oneib_reserve(&topology->links, &topology->link_capacity, walk->count,
+                      sizeof *topology->links, err) < 0)
+        return -1;
+    for (size_t i = 0; i < walk->count; i++)
+        if (walk->sightings[i].from != NOWHERE)
+            topology->links[topology->link_count++] = link_of(walk, &walk->sightings[i], topology);
     if (topology->link_count)
-        qsort(topology->links, topology->link_count, sizeof(*topology->links), compare_links);
+        qsort(topology->links, topology->link_count, sizeof *topology->links, compare_links);
+    unite_links(topology);
     return 0;
 }
 
-/* libibnetdisc knows one key for all ports: the first of those that any port may have. */
-static int choose_key(const struct oneib_fabric_options *options, uint64_t *key,
+static int make_graph(const struct walk *walk, struct oneib_topology *topology,
                       struct oneib_error *err)
 {
-    struct oneib_m_key_file file;
-    if (oneib_m_key_file_open(options->m_key_file, &file, err) < 0)
+    if (add_nodes(walk, topology, err) < 0)
         return -1;
-    *key = oneib_m_key_to_try(&file.keys, 0, 0);
-    oneib_m_key_file_close(&file);
-    return 0;
+    unite_nodes(walk, topology);
+    return add_links(walk, topology, err);
+}
+
+/* --- all of it ------------------------------------------------------------------------------ */
+
+static int walk_all(struct walk *walk, struct oneib_error *err)
+{
+    const struct oneib_mad_exchange exchange = {next_job, take_answer, walk};
+    if (add_job(walk, (struct job){IB_ATTR_NODE_INFO, NOWHERE, 0, 0}, err) < 0 ||
+        oneib_mad_run(&walk->port, &exchange, err) < 0)
+        return -1;
+    if (walk->count)
+        return 0;
+    return oneib_fail(err, ONEIB_ERROR_UNREACHABLE,
+                      "%s port %u does not answer a directed-route query: if the subnet's ports "
+                      "have an M_Key, fabric.m_key_file must have the same",
+                      walk->port.ca, walk->port.number);
+}
+
+static void clear_walk(struct walk *walk)
+{
+    oneib_mad_close(&walk->port);
+    free(walk->sightings);
+    free(walk->jobs);
+    free(walk->switches);
 }
 
 int oneib_fabric_discover(const struct oneib_fabric_options *options,
                           struct oneib_topology *topology, struct oneib_error *err)
 {
     *topology = (struct oneib_topology){0};
-    umad_port_t port;
-    if (oneib_port_choose(options, ONEIB_PORT_INITIALIZE, &port, err) < 0)
+    umad_port_t chosen;
+    struct walk walk = {0};
+    if (oneib_port_choose(options, ONEIB_PORT_INITIALIZE, &chosen, err) < 0 ||
+        oneib_mad_open(&walk.port, options, chosen.ca_name, (uint8_t)chosen.portnum, err) < 0)
         return oneib_wrap(err, "discovering the fabric");
-    ibnd_config_t config = {
-        .max_smps = options->window,
-        .timeout_ms = options->timeout_ms,
-        .retries = options->retries,
-    };
-    if (choose_key(options, &config.mkey, err) < 0)
-        return oneib_wrap(err, "discovering the fabric");
-    ibnd_fabric_t *found = ibnd_discover_fabric(port.ca_name, port.portnum, NULL, &config);
-    if (!found)
-        return oneib_fail(err, ONEIB_ERROR_UNREACHABLE,
-                          "discovering the fabric from %s port %d: directed-route queries fail; is "
-                          "ib_umad loaded, and may this user read and write /dev/infiniband/umad*?",
-                          port.ca_name, port.portnum);
-    int result = convert(found, topology, err);
-    ibnd_destroy_fabric(found);
-    if (result < 0)
-        oneib_topology_clear(topology);
-    return result;
+    walk.own = be64toh(chosen.port_guid);
+    int result = walk_all(&walk, err);
+    if (result == 0)
+        result = make_graph(&walk, topology, err);
+    clear_walk(&walk);
+    if (result == 0)
+        return 0;
+    oneib_topology_clear(topology);
+    return oneib_wrap(err, "discovering the fabric");
 }
