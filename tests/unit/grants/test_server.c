@@ -177,7 +177,9 @@ static void a_key_that_is_not_admitted_is_not_heard(void **state)
     admit(1);
     connect_node(2);
     say_challenge(2, 3);
-    expect_nothing();
+    /* Its handshake comes when the machine has time for it. */
+    for (int i = 0; i < 50 && oneib_grants_server_counts(server)->refused_keys == 0; i++)
+        expect_nothing();
     assert_true(oneib_grants_server_counts(server)->refused_keys > 0);
     assert_false(send_life(2, 1));
 }
