@@ -33,6 +33,8 @@ struct work {
     size_t placed_count, placed_capacity;
     struct guid_holder *holders; /* by (VM, NIC, host) */
     size_t holder_count, holder_capacity;
+    oneib_guid *own; /* of VFs that are ports of their own: see find_own() */
+    size_t own_count, own_capacity;
 };
 
 const struct oneib_node_view *oneib_node_view_of(const struct oneib_node_view *nodes, size_t count,
@@ -560,22 +562,43 @@ static bool is_placed_on(const struct work *work, const struct placed *placed, u
            bsearch(&wanted, work->placed, work->placed_count, sizeof wanted, compare_placed);
 }
 
+/* Of a node that has not told its table nobody knows: so a restart of ours takes no key from who
+ * runs. */
 static bool may_have_it(const struct work *work, const struct placed *placed)
 {
     const struct oneib_node_view *view = view_of(work, placed->host_id);
     const struct oneib_vf_record *record =
         reported_of_nic(view, placed->grant.vm_id, placed->grant.nic_id);
     const struct oneib_grant *sent = sent_of_nic(view, placed->grant.vm_id, placed->grant.nic_id);
-    return (record && record->guid == ONEIB_VF_GUID_SET) || (sent && sent->may_set_guid);
+    return !view || !view->table_known || (record && record->guid == ONEIB_VF_GUID_SET) ||
+           (sent && sent->may_set_guid);
 }
 
-/* It is on one host, or on two while it migrates. */
-static bool may_any_have_it(const struct work *work, const struct placed *placed)
+static int compare_guids(const void *a, const void *b)
 {
+    const oneib_guid left = *(const oneib_guid *)a, right = *(const oneib_guid *)b;
+    return (left > right) - (left < right);
+}
+
+/* GUIDs that a host may have on which their VM is; sorted. It is on one, or on two while it
+ * migrates. */
+static int find_own(struct work *work, struct oneib_error *err)
+{
+    if (oneib_reserve(&work->own, &work->own_capacity, work->placed_count, sizeof *work->own, err) <
+        0)
+        return -1;
     for (size_t i = 0; i < work->placed_count; i++)
-        if (work->placed[i].grant.guid == placed->grant.guid && may_have_it(work, &work->placed[i]))
-            return true;
-    return false;
+        if (work->placed[i].is_virtual && may_have_it(work, &work->placed[i]))
+            work->own[work->own_count++] = work->placed[i].grant.guid;
+    if (work->own_count)
+        qsort(work->own, work->own_count, sizeof *work->own, compare_guids);
+    return 0;
+}
+
+static bool is_own(const struct work *work, oneib_guid guid)
+{
+    return work->own_count &&
+           bsearch(&guid, work->own, work->own_count, sizeof guid, compare_guids);
 }
 
 static size_t count_on_fabric(const struct work *work, oneib_guid guid)
@@ -619,19 +642,15 @@ static int judge_twice(struct work *work, struct placed *placed, struct oneib_gr
     if (holder && !is_placed_on(work, placed, holder->host_id))
         return add_twice(work, placed, grants,
                          oneib_host_id_shown(work->input->cloud, holder->host_id).text, err);
-    if (seen > 1 || (seen == 1 && !may_any_have_it(work, placed)))
+    if (seen > 1 || (seen == 1 && !is_own(work, placed->grant.guid)))
         return add_twice(work, placed, grants, "another port of the fabric", err);
     return 0;
 }
 
-static int compare_guids(const void *a, const void *b)
-{
-    const oneib_guid left = *(const oneib_guid *)a, right = *(const oneib_guid *)b;
-    return (left > right) - (left < right);
-}
-
 static int find_twice(struct work *work, struct oneib_grants *grants, struct oneib_error *err)
 {
+    if (find_own(work, err) < 0)
+        return -1;
     for (size_t i = 0; i < work->placed_count; i++)
         if (work->placed[i].is_virtual && judge_twice(work, &work->placed[i], grants, err) < 0)
             return -1;
@@ -748,6 +767,7 @@ int oneib_grants_compute(const struct oneib_grants_input *input, struct oneib_gr
     const int outcome = compute(&work, grants, err);
     free(work.placed);
     free(work.holders);
+    free(work.own);
     if (outcome < 0)
         oneib_grants_clear(grants);
     return outcome;

@@ -664,6 +664,21 @@ static void a_guid_that_the_fabric_still_has_is_in_no_partition(void **state)
     assert_true(is_said(played, "another port of the fabric"));
 }
 
+/* oneibd was started anew, and the node has not reported yet: its VM runs on. */
+static void a_guid_of_a_node_that_has_told_nothing_is_not_twice(void **state)
+{
+    struct grant_scene *played = *state;
+    const oneib_guid vf = oneib_guid_encode(SITE, 4, 0);
+    move_vf(played);
+    played->scene.has_subnet = true;
+    add_subnet_port(&played->scene, vf, 0);
+    node_of(played, 2)->state = ONEIB_NODE_UNHEARD;
+    node_of(played, 2)->table_known = false;
+    pass(played);
+    assert_gated(played, 0x101, vf, "full");
+    assert_false(is_said(played, ""));
+}
+
 static void a_guid_that_migrates_is_not_twice(void **state)
 {
     struct grant_scene *played = *state;
@@ -762,6 +777,7 @@ int main(void)
         GRANT_TEST(vfs_with_tables_of_their_own_are_as_desired),
         GRANT_TEST(a_guid_that_another_host_still_has_is_in_no_partition),
         GRANT_TEST(a_guid_that_the_fabric_still_has_is_in_no_partition),
+        GRANT_TEST(a_guid_of_a_node_that_has_told_nothing_is_not_twice),
         GRANT_TEST(a_guid_that_migrates_is_not_twice),
         GRANT_TEST(what_is_kept_on_a_port_keeps_its_key_from_index_0),
         GRANT_TEST(partitions_lie_by_key),
