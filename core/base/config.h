@@ -92,9 +92,9 @@ struct oneib_config {
         uint8_t retries;
         /* fabric.m_key_file: the M_Keys of the subnet's ports; NULL: they have none */
         char *m_key_file;
-        /* fabric.mtu in bytes: 256 512 1024 2048 4096; 0, the default: the fabric's own */
+        /* fabric.mtu in bytes: 256 512 1024 2048 4096; 0, the default: the site's */
         uint16_t mtu;
-        /* fabric.rate in Gb/s as opensm's rates name it; 0, the default: the fabric's own */
+        /* fabric.rate in Gb/s as opensm's rates name it; 0, the default: the site's */
         uint16_t rate;
     } fabric;
 

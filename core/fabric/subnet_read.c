@@ -162,8 +162,10 @@ static int take_port_info(struct reader *reader, size_t index, uint8_t *info,
     }
     take_m_key(reader, port, info);
     port->mtu_cap = (uint8_t)mad_get_field(info, 0, IB_PORT_MTU_CAP_F);
-    if (port->node_type != ONEIB_NODE_SWITCH) /* a switch's port 0 has no link */
+    if (port->node_type != ONEIB_NODE_SWITCH) { /* a switch's port 0 has no link */
         port->rate = oneib_rate_code(oneib_port_info_enabled_gbps(info));
+        port->active_rate = oneib_rate_code(oneib_port_info_active_gbps(info));
+    }
     return begin_table(reader, index, err);
 }
 

@@ -27,7 +27,7 @@ struct oneib_policy {
     bool default_ipoib;
     const oneib_guid *default_full_members; /* borrowed */
     size_t default_full_count;
-    uint8_t mtu;       /* IB code for networks that say none; 0: the fabric's */
+    uint8_t mtu;       /* IB code for networks that say none; 0: the site's, by the ledger */
     uint8_t rate;      /* likewise */
     double hold_share; /* see oneib_removals_held() */
     uint32_t hold_minimum;
@@ -140,7 +140,9 @@ struct oneib_desired {
     size_t cluster_count, cluster_capacity;
     struct oneib_key_request *requests; /* by network id */
     size_t request_count, request_capacity;
-    oneib_pkey next;               /* the ledger's, once the requests are met */
+    oneib_pkey next;   /* the ledger's, once the requests are met */
+    uint8_t mtu, rate; /* the site's, for the ledger: what it has, or what the fabric's ports have
+                          in common; 0: not known */
     struct oneib_key_copy *copies; /* by network id */
     size_t copy_count, copy_capacity;
     struct oneib_unused_key *unused; /* by network id */

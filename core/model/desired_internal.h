@@ -165,15 +165,23 @@ int oneib_fill_tables(struct oneib_work *work, struct oneib_error *err);
 
 /* desired_ipoib.c */
 struct oneib_ipoib_limits {
-    uint8_t mtu, rate; /* what a network gets that says nothing; 0: opensm's default */
-    uint8_t fabric_mtu, fabric_rate; /* 0: not known */
+    uint8_t mtu, rate;           /* what a network gets that says nothing; 0: opensm's default */
+    uint8_t most_mtu, most_rate; /* that a network can ask for; 0: not known */
 };
+/* Fills desired->mtu and rate, too. */
 int oneib_ipoib_limits(struct oneib_work *work, struct oneib_ipoib_limits *limits,
                        struct oneib_error *err);
 int oneib_ipoib_of_network(struct oneib_work *work, const struct oneib_ipoib_limits *limits,
                            const struct oneib_network *network, struct oneib_partition *partition,
                            struct oneib_error *err);
 int oneib_count_multicast(struct oneib_work *work, struct oneib_error *err);
+
+/* desired_links.c */
+/* Names adapters' ports that run below what they could, or are below these. */
+int oneib_name_slow_ports(struct oneib_work *work, const struct oneib_ipoib_limits *limits,
+                          struct oneib_error *err);
+/* The fastest link of an adapter's port, IB rate code; 0: not known. */
+uint8_t oneib_fastest_link(const struct oneib_subnet *subnet);
 
 /* Shared by all of them. */
 /* Full only when both are. */

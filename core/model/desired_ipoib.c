@@ -5,76 +5,89 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-/* A port whose MTU or rate is below the group's cannot join it (IBTA 1.2.1, 15.2.5.17): the slowest
- * decides. */
-static void measure_fabric(const struct oneib_subnet *subnet, struct oneib_ipoib_limits *limits)
+/* What all adapters' ports support. Adapters that are faster than every switch do not count for
+ * more than the fastest link has: nobody could join such a group. */
+static void measure_fabric(const struct oneib_subnet *subnet, uint8_t *mtu, uint8_t *rate)
 {
+    const uint8_t fastest = oneib_fastest_link(subnet);
+    *mtu = 0;
+    *rate = fastest;
     for (size_t i = 0; i < subnet->port_count; i++) {
         const struct oneib_subnet_port *port = &subnet->ports[i];
         if (port->node_type != ONEIB_NODE_CA)
             continue;
-        if (oneib_mtu_bytes(port->mtu_cap) &&
-            (limits->fabric_mtu == 0 || port->mtu_cap < limits->fabric_mtu))
-            limits->fabric_mtu = port->mtu_cap;
+        if (oneib_mtu_bytes(port->mtu_cap) && (*mtu == 0 || port->mtu_cap < *mtu))
+            *mtu = port->mtu_cap;
         if (oneib_rate_gbps(port->rate) &&
-            (limits->fabric_rate == 0 || oneib_rate_compare(port->rate, limits->fabric_rate) < 0))
-            limits->fabric_rate = port->rate;
+            (*rate == 0 || oneib_rate_compare(port->rate, *rate) < 0))
+            *rate = port->rate;
     }
+}
+
+/* Measured once: a port that comes, goes or runs slowly changes nobody's partition. */
+static void know_site(struct oneib_work *work)
+{
+    struct oneib_desired *desired = work->desired;
+    uint8_t mtu = 0, rate = 0;
+    if (work->subnet)
+        measure_fabric(work->subnet, &mtu, &rate);
+    desired->mtu = work->ledger->mtu ? work->ledger->mtu : mtu;
+    desired->rate = work->ledger->rate ? work->ledger->rate : rate;
 }
 
 static bool exceeds_mtu(uint8_t mtu, const struct oneib_ipoib_limits *limits)
 {
-    return limits->fabric_mtu && mtu > limits->fabric_mtu;
+    return limits->most_mtu && mtu > limits->most_mtu;
 }
 
 static bool exceeds_rate(uint8_t rate, const struct oneib_ipoib_limits *limits)
 {
-    return limits->fabric_rate && rate && oneib_rate_compare(rate, limits->fabric_rate) > 0;
+    return limits->most_rate && rate && oneib_rate_compare(rate, limits->most_rate) > 0;
 }
 
 static int say_mtu(struct oneib_work *work, const char *who, uint8_t mtu,
                    const struct oneib_ipoib_limits *limits, struct oneib_error *err)
 {
     return oneib_findings_add(work->findings, ONEIB_WARNING, "mtu-capped",
-                              "ask for a smaller MTU, or replace what limits the fabric", err,
-                              "%s asks for an InfiniBand MTU of %u bytes, and the fabric has ports "
-                              "with %u: it gets %u",
-                              who, oneib_mtu_bytes(mtu), oneib_mtu_bytes(limits->fabric_mtu),
-                              oneib_mtu_bytes(limits->fabric_mtu));
+                              "ask for a smaller MTU, or, where all ports have it, set fabric.mtu "
+                              "in oneib.conf",
+                              err,
+                              "%s asks for an InfiniBand MTU of %u bytes, and the site's is %u: it "
+                              "gets %u",
+                              who, oneib_mtu_bytes(mtu), oneib_mtu_bytes(limits->most_mtu),
+                              oneib_mtu_bytes(limits->most_mtu));
 }
 
 static int say_rate(struct oneib_work *work, const char *who, uint8_t rate,
                     const struct oneib_ipoib_limits *limits, struct oneib_error *err)
 {
     return oneib_findings_add(work->findings, ONEIB_WARNING, "rate-capped",
-                              "ask for a smaller rate, or replace what limits the fabric", err,
-                              "%s asks for a rate of %u Gb/s, and the fabric has ports with %u: it "
-                              "gets %u",
-                              who, oneib_rate_gbps(rate), oneib_rate_gbps(limits->fabric_rate),
-                              oneib_rate_gbps(limits->fabric_rate));
+                              "ask for a smaller rate, or, where all ports have it, set "
+                              "fabric.rate in oneib.conf",
+                              err,
+                              "%s asks for a rate of %u Gb/s, and the site's is %u: it gets %u",
+                              who, oneib_rate_gbps(rate), oneib_rate_gbps(limits->most_rate),
+                              oneib_rate_gbps(limits->most_rate));
 }
 
+/* The operator's word stands, whatever was measured. */
 int oneib_ipoib_limits(struct oneib_work *work, struct oneib_ipoib_limits *limits,
                        struct oneib_error *err)
 {
-    *limits = (struct oneib_ipoib_limits){.mtu = work->policy->mtu, .rate = work->policy->rate};
-    if (work->subnet)
-        measure_fabric(work->subnet, limits);
-    if (exceeds_mtu(limits->mtu, limits)) {
-        if (say_mtu(work, "fabric.mtu of oneib.conf", limits->mtu, limits, err) < 0)
-            return -1;
-        limits->mtu = limits->fabric_mtu;
-    }
-    if (exceeds_rate(limits->rate, limits)) {
-        if (say_rate(work, "fabric.rate of oneib.conf", limits->rate, limits, err) < 0)
-            return -1;
-        limits->rate = limits->fabric_rate;
-    }
-    if (limits->mtu == 0)
-        limits->mtu = limits->fabric_mtu;
-    if (limits->rate == 0)
-        limits->rate = limits->fabric_rate;
-    return 0;
+    const struct oneib_policy *policy = work->policy;
+    know_site(work);
+    const uint8_t mtu = work->desired->mtu, rate = work->desired->rate;
+    *limits = (struct oneib_ipoib_limits){
+        .mtu = policy->mtu ? policy->mtu : mtu,
+        .rate = policy->rate ? policy->rate : rate,
+        .most_mtu = mtu,
+        .most_rate = rate,
+    };
+    if (exceeds_mtu(policy->mtu, limits))
+        limits->most_mtu = policy->mtu;
+    if (exceeds_rate(policy->rate, limits))
+        limits->most_rate = policy->rate;
+    return oneib_name_slow_ports(work, limits, err);
 }
 
 static int say_invalid_rate(struct oneib_work *work, const struct oneib_network *network,
@@ -104,12 +117,12 @@ int oneib_ipoib_of_network(struct oneib_work *work, const struct oneib_ipoib_lim
     if (exceeds_mtu(mtu, limits)) {
         if (say_mtu(work, oneib_name_network(work, network->id).text, mtu, limits, err) < 0)
             return -1;
-        mtu = limits->fabric_mtu;
+        mtu = limits->most_mtu;
     }
     if (exceeds_rate(rate, limits)) {
         if (say_rate(work, oneib_name_network(work, network->id).text, rate, limits, err) < 0)
             return -1;
-        rate = limits->fabric_rate;
+        rate = limits->most_rate;
     }
     partition->ipoib = true;
     partition->mtu = mtu ? mtu : limits->mtu;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/ledger.h"
 #include "base/array.h"
+#include "model/ipoib.h"
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -331,6 +332,8 @@ int oneib_ledger_copy(const struct oneib_ledger *from, struct oneib_ledger *to,
     *to = (struct oneib_ledger){
         .serial = from->serial,
         .next = from->next,
+        .mtu = from->mtu,
+        .rate = from->rate,
         .networks = networks,
         .network_count = from->network_count,
         .network_capacity = from->network_count,
@@ -408,9 +411,9 @@ static bool daemons_equal(const struct oneib_ledger *a, const struct oneib_ledge
 
 bool oneib_ledger_equal(const struct oneib_ledger *a, const struct oneib_ledger *b)
 {
-    return a->serial == b->serial && a->next == b->next && networks_equal(a, b) &&
-           resting_equal(a, b) && hosts_equal(a, b) && daemons_equal(a, b) &&
-           oneib_ledger_fences_equal(a, b);
+    return a->serial == b->serial && a->next == b->next && a->mtu == b->mtu && a->rate == b->rate &&
+           networks_equal(a, b) && resting_equal(a, b) && hosts_equal(a, b) &&
+           daemons_equal(a, b) && oneib_ledger_fences_equal(a, b);
 }
 
 void oneib_ledger_clear(struct oneib_ledger *ledger)
@@ -442,6 +445,10 @@ void oneib_ledger_render(const struct oneib_ledger *ledger, struct oneib_text *t
 {
     oneib_text_printf(text, "VERSION = \"1\"\nSERIAL = \"%" PRIu64 "\"\nNEXT = \"0x%04x\"\n",
                       ledger->serial, ledger->next);
+    if (ledger->mtu)
+        oneib_text_printf(text, "MTU = \"%u\"\n", oneib_mtu_bytes(ledger->mtu));
+    if (ledger->rate)
+        oneib_text_printf(text, "RATE = \"%u\"\n", oneib_rate_gbps(ledger->rate));
     for (size_t i = 0; i < ledger->network_count; i++) {
         const struct oneib_ledger_network *entry = &ledger->networks[i];
         oneib_text_printf(

@@ -7,7 +7,7 @@
  *
  * The document's template, each vector once per entry:
  *
- *   VERSION = "1"  SERIAL = "17"  NEXT = "0x0104"
+ *   VERSION = "1"  SERIAL = "17"  NEXT = "0x0104"  MTU = "4096"  RATE = "40"
  *   NETWORK = [ ID = "7", PKEY = "0x0101", OWNER = "12", SINCE = "1795223384" ]
  *   RESTING = [ PKEY = "0x0102", NETWORK = "9", OWNER = "12", SINCE = "1795223390" ]
  *   HOST    = [ ID = "3", KEY = "<64 hexadecimal digits>", SINCE = "1795223390" ]
@@ -102,8 +102,10 @@ struct oneib_ledger_fenced_port {
 };
 
 struct oneib_ledger {
-    uint64_t serial; /* one more with each writing */
-    oneib_pkey next; /* where in the ring the next key is looked for first; 0: pkeys.first */
+    uint64_t serial;   /* one more with each writing */
+    oneib_pkey next;   /* where in the ring the next key is looked for first; 0: pkeys.first */
+    uint8_t mtu, rate; /* IB codes: what the ports of this fabric had in common when that was
+                          measured first; 0: not measured yet */
     struct oneib_ledger_network *networks; /* owned; by network id; no id and no key twice */
     size_t network_count, network_capacity;
     struct oneib_ledger_resting *resting; /* owned; by key; none of a network's */

@@ -38,6 +38,7 @@ struct oneib_subnet_port {
     uint16_t partition_cap; /* NodeInfo.PartitionCap: size of its table */
     uint8_t mtu_cap;        /* PortInfo.MTUCap, IB code; 0: not known */
     uint8_t rate;           /* fastest enabled width x speed, IB rate code; 0: not known */
+    uint8_t active_rate;    /* of its link as it runs, IB rate code; 0: not known */
     enum oneib_port_m_key m_key;
     uint8_t m_key_level;  /* PortInfo.M_KeyProtectBits */
     bool answered;        /* its whole P_Key table was read */

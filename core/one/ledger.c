@@ -3,6 +3,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/number.h"
+#include "model/ipoib.h"
 #include "xml/values.h"
 #include <inttypes.h>
 #include <poll.h>
@@ -29,7 +30,7 @@ void oneib_kept_ledger_clear(struct oneib_kept_ledger *kept)
 struct reading {
     struct oneib_value id, uid, gid, type;
     struct oneib_value rights[3]; /* of others */
-    struct oneib_value version, serial, next;
+    struct oneib_value version, serial, next, mtu, rate;
     struct oneib_ledger ledger;
     struct oneib_error wrong; /* the first thing that is; code NONE: nothing */
 };
@@ -272,6 +273,10 @@ static int read_attribute(struct oneib_reader *reader, struct reading *reading,
         return oneib_reader_value(reader, ONEIB_NUMBER_LENGTH, &reading->serial, err);
     if (oneib_reader_at(reader, ONEIB_NAME_NEXT))
         return oneib_reader_value(reader, ONEIB_NUMBER_LENGTH, &reading->next, err);
+    if (oneib_reader_at(reader, ONEIB_NAME_MTU))
+        return oneib_reader_value(reader, ONEIB_NUMBER_LENGTH, &reading->mtu, err);
+    if (oneib_reader_at(reader, ONEIB_NAME_RATE))
+        return oneib_reader_value(reader, ONEIB_NUMBER_LENGTH, &reading->rate, err);
     find_wrong(reading, "an attribute");
     return 0;
 }
@@ -326,6 +331,20 @@ static bool is_administrators(const struct reading *reading)
            (is_number(&reading->uid, ADMINISTRATOR) || is_number(&reading->gid, ADMINISTRATORS));
 }
 
+/* Absent: 0, not measured yet. */
+static uint8_t take_code(struct reading *reading, const struct oneib_value *value,
+                         uint8_t (*code_of)(unsigned number), const char *what)
+{
+    uint64_t number;
+    if (value->state == ONEIB_VALUE_ABSENT)
+        return 0;
+    const uint8_t code =
+        oneib_value_number(value, UINT16_MAX, &number) ? code_of((unsigned)number) : 0;
+    if (code == 0)
+        find_wrong(reading, what);
+    return code;
+}
+
 static void judge(struct reading *reading)
 {
     uint64_t next;
@@ -341,6 +360,8 @@ static void judge(struct reading *reading)
         find_wrong(reading, "its NEXT");
     else
         reading->ledger.next = (oneib_pkey)next;
+    reading->ledger.mtu = take_code(reading, &reading->mtu, oneib_mtu_code, "its MTU");
+    reading->ledger.rate = take_code(reading, &reading->rate, oneib_rate_code, "its RATE");
 }
 
 static void keep_broken(struct oneib_kept_ledger *kept, const struct oneib_error *why)

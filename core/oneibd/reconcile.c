@@ -348,7 +348,7 @@ static int change_keys_once(struct oneib_daemon *daemon, struct oneib_error *err
 static int allocate(struct oneib_daemon *daemon, struct oneib_error *err)
 {
     for (unsigned i = 0; i < KEY_ROUNDS; i++) {
-        if (!daemon->config.one.writer || !oneib_keys_are_due(&daemon->view) ||
+        if (!daemon->config.one.writer || !oneib_ledger_is_due(&daemon->view) ||
             oneib_apply_refuses(&daemon->view, may_restore(daemon)))
             return 0;
         if (change_keys_once(daemon, err) < 0)

@@ -29,10 +29,24 @@ static size_t requests_to_meet(const struct oneib_desired *desired)
     return count;
 }
 
+/* What was measured goes in with the first key, or as soon as there are some. */
+static bool site_is_due(const struct oneib_view *view)
+{
+    const struct oneib_ledger *ledger = &view->kept.ledger;
+    return !view->ledger_lost && ledger->network_count > 0 &&
+           ((ledger->mtu == 0 && view->desired.mtu != 0) ||
+            (ledger->rate == 0 && view->desired.rate != 0));
+}
+
 bool oneib_keys_are_due(const struct oneib_view *view)
 {
     return requests_to_meet(&view->desired) > 0 || view->desired.copy_count > 0 ||
            view->desired.idle_count > 0 || unused_to_confirm(view) > 0;
+}
+
+bool oneib_ledger_is_due(const struct oneib_view *view)
+{
+    return oneib_keys_are_due(view) || site_is_due(view);
 }
 
 static int give_keys(const struct oneib_desired *desired, int64_t now, struct oneib_ledger *next,
@@ -52,6 +66,8 @@ static int give_keys(const struct oneib_desired *desired, int64_t now, struct on
         changes->given++;
     }
     next->next = desired->next;
+    next->mtu = desired->mtu;
+    next->rate = desired->rate;
     return 0;
 }
 

@@ -109,6 +109,8 @@ void oneib_key_changes_clear(struct oneib_key_changes *changes);
 
 /* Whether view->desired has anything for it to do. */
 bool oneib_keys_are_due(const struct oneib_view *view);
+/* Whether the ledger is to be written for them, or to have what was measured of the fabric. */
+bool oneib_ledger_is_due(const struct oneib_view *view);
 /*
  * Does what view->desired says about keys: first the ledger, written whole into view->kept, then
  * VLAN_ID of networks, by one.vn.update. For the writer alone, and only while it is the only one:

@@ -190,6 +190,46 @@ static void tables_are_right_after_a_switch_was_away(void **state)
     await_health(200, NULL);
 }
 
+/* Lanes, at the port itself or at the other end of its cable. */
+static void set_width(size_t host, bool at_the_switch, const char *width)
+{
+    struct oneib_error err = {0};
+    struct lab_output output = {0};
+    char route[16], port[16];
+    snprintf(route, sizeof route, at_the_switch ? "0,1" : "0,1,%zu", host + 2);
+    snprintf(port, sizeof port, "%zu", at_the_switch ? host + 2 : 1);
+    const char *argv[] = {"ibportstate", "-D", route, port, "width", width, NULL};
+    MUST(lab_run(scene(), LAB_SM_HCA, argv, 10000, &output, &err));
+    assert_int_equal(output.status, 0);
+    lab_output_clear(&output);
+}
+
+static void assert_partitions_have(const char *words)
+{
+    oneib_autofree char *file = scene_file();
+    if (!strstr(file, words))
+        fail_msg("%s is not in %s", words, file);
+}
+
+/* All links of ibsim have four lanes of 2.5 Gb/s: rate 3 is 10 Gb/s. */
+static void a_slow_port_is_named_and_changes_no_partitions_rate(void **state)
+{
+    (void)state;
+    daemon_configure(&(struct lab_config){.daemon = DAEMON_QUICK " verify = 1000;"});
+    daemon_start();
+    begin();
+    assert_partitions_have("mtu=4,rate=3");
+    set_width(2, true, "1");
+    await_said("link-slow");
+    set_width(3, false, "1");
+    await_said("port-below");
+    daemon_kill();
+    assert_int_equal(unlink(lab_partitions(scene(), &(struct oneib_error){0})), 0);
+    daemon_start();
+    await_holds(0, FULL(KEY));
+    assert_partitions_have("mtu=4,rate=3");
+}
+
 static void a_port_that_never_tells_its_table_holds_up_nobody(void **state)
 {
     (void)state;
@@ -416,6 +456,7 @@ int main(void)
         WATCHING(another_program_under_opensms_pid_is_not_signalled),
         WATCHING(a_port_that_was_away_comes_back_without_the_key_of_its_ended_vm),
         DAEMON_CASE(raise_two_leaves, tables_are_right_after_a_switch_was_away),
+        DAEMON_CASE(daemon_raise, a_slow_port_is_named_and_changes_no_partitions_rate),
         DAEMON_CASE(daemon_raise, a_port_that_never_tells_its_table_holds_up_nobody),
         WATCHING(a_network_gets_the_key_that_it_waits_for_soon_after_a_silent_port_answers),
         WATCHING(a_full_table_hurts_nobody_else),

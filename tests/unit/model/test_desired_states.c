@@ -207,19 +207,101 @@ static void network_comes_before_policy_before_fabric(void **state)
     assert_int_equal(0, scene->desired.findings.count);
 }
 
-static void nobody_gets_more_than_the_fabric_has(void **state)
+static void no_network_gets_more_than_the_fabric_has(void **state)
 {
     struct scene *scene = *state;
     struct oneib_network *network = add_network_with_member(scene);
     add_fabric(scene, 4, oneib_rate_code(40));
     network->mtu_bytes = 4092;
     network->rate_gbps = 100;
-    scene->policy.mtu = 5;
     const struct oneib_partition *partition = partition_with_member(scene);
     assert_int_equal(4, partition->mtu);
     assert_int_equal(oneib_rate_code(40), partition->rate);
-    assert_int_equal(2, findings_of(scene, "mtu-capped"));
+    assert_int_equal(1, findings_of(scene, "mtu-capped"));
     assert_finding(scene, "rate-capped", ONEIB_WARNING, "network 4 asks for a rate of 100 Gb/s");
+}
+
+static void the_operators_word_stands_and_the_ports_that_are_below_are_named(void **state)
+{
+    struct scene *scene = *state;
+    add_network_with_member(scene)->mtu_bytes = 4092;
+    add_fabric(scene, 4, oneib_rate_code(40));
+    scene->policy.mtu = 5;
+    scene->policy.rate = oneib_rate_code(56);
+    const struct oneib_partition *partition = partition_with_member(scene);
+    assert_int_equal(5, partition->mtu);
+    assert_int_equal(oneib_rate_code(56), partition->rate);
+    assert_int_equal(0, findings_of(scene, "mtu-capped"));
+    assert_finding(scene, "port-below", ONEIB_WARNING,
+                   "port 0x0000000000005000 supports an MTU of 2048 bytes and 40 Gb/s, and "
+                   "partitions have 4096 and 56");
+}
+
+static void what_was_measured_once_stays_whatever_comes_to_the_fabric(void **state)
+{
+    struct scene *scene = *state;
+    add_network_with_member(scene);
+    add_fabric(scene, 5, oneib_rate_code(100));
+    partition_with_member(scene);
+    assert_int_equal(5, scene->desired.mtu);
+    assert_int_equal(oneib_rate_code(100), scene->desired.rate);
+    scene->ledger.mtu = scene->desired.mtu;
+    scene->ledger.rate = scene->desired.rate;
+
+    add_fabric(scene, 4, oneib_rate_code(10));
+    const struct oneib_partition *partition = partition_with_member(scene);
+    assert_int_equal(5, partition->mtu);
+    assert_int_equal(oneib_rate_code(100), partition->rate);
+    assert_int_equal(1, findings_of(scene, "port-below"));
+
+    scene->subnet.port_count = 0;
+    partition = partition_with_member(scene);
+    assert_int_equal(5, partition->mtu);
+    assert_int_equal(oneib_rate_code(100), partition->rate);
+}
+
+static void add_link(struct scene *scene, unsigned enabled_gbps, unsigned runs_at_gbps)
+{
+    add_fabric(scene, 5, oneib_rate_code(enabled_gbps));
+    scene->subnet.ports[scene->subnet.port_count - 1].active_rate = oneib_rate_code(runs_at_gbps);
+}
+
+/* A lane that has failed, say. */
+static void a_link_that_runs_below_what_it_could_is_named_and_changes_nothing(void **state)
+{
+    struct scene *scene = *state;
+    add_network_with_member(scene);
+    add_link(scene, 100, 100);
+    add_link(scene, 100, 25);
+    const struct oneib_partition *partition = partition_with_member(scene);
+    assert_int_equal(oneib_rate_code(100), partition->rate);
+    assert_int_equal(1, findings_of(scene, "link-slow"));
+    assert_finding(scene, "link-slow", ONEIB_WARNING,
+                   "the link of port 0x0000000000005001 runs at 25 Gb/s, and could at 100: "
+                   "meanwhile it cannot join");
+    assert_int_equal(0, findings_of(scene, "port-below"));
+}
+
+static void adapters_that_are_faster_than_all_switches_are_no_finding(void **state)
+{
+    struct scene *scene = *state;
+    add_network_with_member(scene);
+    add_link(scene, 100, 40);
+    add_link(scene, 56, 40);
+    assert_int_equal(oneib_rate_code(40), partition_with_member(scene)->rate);
+    assert_int_equal(0, scene->desired.findings.count);
+}
+
+static void a_slow_link_that_no_partition_asks_more_of_is_named_all_the_same(void **state)
+{
+    struct scene *scene = *state;
+    add_network_with_member(scene);
+    add_link(scene, 40, 40);
+    add_link(scene, 40, 20);
+    scene->policy.rate = oneib_rate_code(10);
+    partition_with_member(scene);
+    assert_finding(scene, "link-slow", ONEIB_WARNING, "runs at 20 Gb/s, and could at 40");
+    assert_null(strstr(finding(scene, "link-slow")->text, "join"));
 }
 
 static void an_odd_rate_is_ignored_and_said(void **state)
@@ -344,7 +426,12 @@ int main(void)
         SCENE_TEST(a_static_members_port_never_gets_the_key_at_index_0),
         SCENE_TEST(the_slowest_port_of_the_fabric_sets_mtu_and_rate),
         SCENE_TEST(network_comes_before_policy_before_fabric),
-        SCENE_TEST(nobody_gets_more_than_the_fabric_has),
+        SCENE_TEST(no_network_gets_more_than_the_fabric_has),
+        SCENE_TEST(the_operators_word_stands_and_the_ports_that_are_below_are_named),
+        SCENE_TEST(what_was_measured_once_stays_whatever_comes_to_the_fabric),
+        SCENE_TEST(a_link_that_runs_below_what_it_could_is_named_and_changes_nothing),
+        SCENE_TEST(adapters_that_are_faster_than_all_switches_are_no_finding),
+        SCENE_TEST(a_slow_link_that_no_partition_asks_more_of_is_named_all_the_same),
         SCENE_TEST(an_odd_rate_is_ignored_and_said),
         SCENE_TEST(too_many_partitions_for_multicast_are_named),
         SCENE_TEST(the_fragment_comes_along_as_it_is),

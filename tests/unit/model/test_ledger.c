@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "model/ipoib.h"
 #include "model/ledger.h"
 #include "random_source.h"
 #include <setjmp.h>
@@ -239,7 +240,8 @@ static void an_address_cannot_end_its_value(void **state)
 
 static void fill(struct oneib_ledger *ledger)
 {
-    *ledger = (struct oneib_ledger){.serial = 17, .next = 0x104};
+    *ledger =
+        (struct oneib_ledger){.serial = 17, .next = 0x104, .mtu = 5, .rate = oneib_rate_code(40)};
     assert_int_equal(give(ledger, 9, 0x102), 0);
     assert_int_equal(give(ledger, 7, 0x101), 0);
     assert_int_equal(oneib_ledger_rest(ledger, 9, 2000, &err), 0);
@@ -264,7 +266,7 @@ static void is_written_as_the_header_says(void **state)
 #define FE8 "fefefefefefefefe"
     assert_string_equal(
         text.data,
-        "VERSION = \"1\"\nSERIAL = \"17\"\nNEXT = \"0x0104\"\n"
+        "VERSION = \"1\"\nSERIAL = \"17\"\nNEXT = \"0x0104\"\nMTU = \"4096\"\nRATE = \"40\"\n"
         "NETWORK = [ ID = \"7\", PKEY = \"0x0101\", OWNER = \"107\", SINCE = \"1000\" ]\n"
         "RESTING = [ PKEY = \"0x0102\", NETWORK = \"9\", OWNER = \"109\", SINCE = \"2000\" ]\n"
         "HOST = [ ID = \"3\", KEY = \"" AB8 AB8 AB8 AB8 "\", SINCE = \"5\" ]\n"
@@ -292,7 +294,7 @@ static void equal_looks_at_every_part(void **state)
     (void)state;
     struct oneib_ledger ledger, copy;
     fill(&ledger);
-    for (unsigned part = 0; part < 6; part++) {
+    for (unsigned part = 0; part < 8; part++) {
         assert_int_equal(oneib_ledger_copy(&ledger, &copy, &err), 0);
         switch (part) {
         case 0:
@@ -312,6 +314,12 @@ static void equal_looks_at_every_part(void **state)
             break;
         case 5:
             copy.daemons[0].sign[31]++;
+            break;
+        case 6:
+            copy.mtu--;
+            break;
+        case 7:
+            copy.rate--;
             break;
         }
         assert_false(oneib_ledger_equal(&ledger, &copy));

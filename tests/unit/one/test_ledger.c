@@ -2,6 +2,7 @@
 /* What counts as a ledger: nothing that somebody else wrote, or that is not as oneib writes it. */
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "model/ipoib.h"
 #include "one/ledger.h"
 #include "recorded.h"
 #include <setjmp.h>
@@ -63,6 +64,17 @@ static void a_ledger_is_read(void **state)
     oneib_kept_ledger_clear(&kept);
 }
 
+static void what_was_measured_of_the_fabric_is_read(void **state)
+{
+    (void)state;
+    struct oneib_kept_ledger kept;
+    parse(LEDGER("<MTU>4096</MTU><RATE>40</RATE>"), &kept);
+    assert_int_equal(kept.state, ONEIB_LEDGER_READ);
+    assert_int_equal(kept.ledger.mtu, 5);
+    assert_int_equal(kept.ledger.rate, oneib_rate_code(40));
+    oneib_kept_ledger_clear(&kept);
+}
+
 static void fences_are_read(void **state)
 {
     (void)state;
@@ -105,6 +117,10 @@ static void what_oneib_does_not_write_breaks_it(void **state)
     static const char *const wrong[] = {
         LEDGER("<COLOR>red</COLOR>"),
         LEDGER("<VERSION>1</VERSION>"),
+        LEDGER("<MTU>1500</MTU>"),
+        LEDGER("<MTU></MTU>"),
+        LEDGER("<RATE>57</RATE>"),
+        LEDGER("<RATE>40</RATE><RATE>10</RATE>"),
         LEDGER(NETWORK("7", "257")),
         LEDGER(NETWORK("7", "0x0000")),
         LEDGER(NETWORK("7", "0x7fff")),
@@ -196,6 +212,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_ledger_is_read),
+        cmocka_unit_test(what_was_measured_of_the_fabric_is_read),
         cmocka_unit_test(fences_are_read),
         cmocka_unit_test(a_ledger_of_a_real_oned_is_read),
         cmocka_unit_test(only_oneadmins_or_its_groups_is_one),
