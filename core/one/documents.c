@@ -14,6 +14,7 @@ void oneib_documents_clear(struct oneib_documents *documents)
     oneib_id_set_clear(&documents->vms_named);
     oneib_id_set_clear(&documents->vms_seen);
     oneib_id_set_clear(&documents->vms_migrating);
+    oneib_id_set_clear(&documents->vms_odd);
     oneib_id_set_clear(&documents->networks_listed);
 }
 
@@ -28,6 +29,7 @@ struct oneib_documents_mark oneib_documents_mark(const struct oneib_documents *d
         .named = documents->vms_named.count,
         .seen = documents->vms_seen.count,
         .migrating = documents->vms_migrating.count,
+        .odd = documents->vms_odd.count,
         .listed = documents->networks_listed.count,
     };
 }
@@ -46,6 +48,7 @@ void oneib_documents_take_back(struct oneib_documents *documents,
     documents->vms_named.count = mark->named;
     documents->vms_seen.count = mark->seen;
     documents->vms_migrating.count = mark->migrating;
+    documents->vms_odd.count = mark->odd;
     documents->networks_listed.count = mark->listed;
 }
 
@@ -181,7 +184,7 @@ int oneib_documents_read(struct oneib_documents *documents, const char *xml, siz
                          const struct oneib_object_kind *kind, struct oneib_error *err)
 {
     const struct oneib_documents_mark mark = oneib_documents_mark(documents);
-    documents->malformed = false;
+    documents->malformed = documents->odd = false;
     struct oneib_reader *reader = oneib_reader_open(xml, length, err);
     if (!reader)
         return -1;

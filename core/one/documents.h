@@ -38,7 +38,11 @@ struct oneib_documents {
     struct oneib_id_set vms_seen;      /* VM ids read */
     struct oneib_id_set vms_migrating; /* of those, in a MIGRATING state: their pool document lacks
                                           the source host */
+    struct oneib_id_set vms_odd; /* of those, whose document says twice what there is once: there
+                                    is another one, in which that may be plain text */
     struct oneib_id_set networks_listed; /* by oneib_documents_list_networks() */
+    bool decides;   /* there is no other document of the VM: what is odd in it is a finding */
+    bool odd;       /* the last document has a VM that was added to vms_odd */
     bool malformed; /* the last document failed for what is written in it, see below */
 };
 void oneib_documents_clear(struct oneib_documents *documents); /* the sets only */

@@ -72,7 +72,7 @@ int oneib_documents_read_ids(struct oneib_reader *reader, struct oneib_id_set *i
 /* What a document adds to `documents`, to take it back. */
 struct oneib_documents_mark {
     size_t networks, hosts, attachments, vms, findings;
-    size_t named, seen, migrating, listed;
+    size_t named, seen, migrating, odd, listed;
 };
 struct oneib_documents_mark oneib_documents_mark(const struct oneib_documents *documents);
 void oneib_documents_take_back(struct oneib_documents *documents,

@@ -301,10 +301,12 @@ static int read_child(struct oneib_reader *reader, struct oneib_documents *docum
 static int note_malformed(struct oneib_documents *documents, uint32_t id, const char *why,
                           struct oneib_error *err)
 {
-    return oneib_findings_add(documents->findings, ONEIB_VIOLATION, "vm-malformed",
-                              "look at what its owner wrote into it (onevm show -x), then "
-                              "terminate it",
-                              err, "VM %" PRIu32 ": %s: it gets no membership", id, why);
+    return oneib_findings_add(
+        documents->findings, ONEIB_VIOLATION, "vm-malformed",
+        "read what its owner wrote into it (onevm show -x), then take it out "
+        "(onevm update) or terminate the VM; where oned refuses both: end its "
+        "domain on the host (virsh destroy)",
+        err, "VM %" PRIu32 ": %s: it gets no membership", id, why);
 }
 
 static void drop_repeated_nics(struct oneib_cloud *cloud, const struct vm *vm)
@@ -449,11 +451,32 @@ static int complete_attachments(struct oneib_documents *documents, struct vm *vm
     return 0;
 }
 
+/* What NICs and history say is worth nothing when there are two of them. */
+static bool is_ambiguous(const struct vm *vm)
+{
+    return vm->id_value.state != ONEIB_VALUE_TEXT || vm->templates > 1 || vm->histories > 1;
+}
+
+static bool is_odd(const struct vm *vm)
+{
+    return is_ambiguous(vm) || vm->history_invalid || vm->state.state == ONEIB_VALUE_REPEATED ||
+           vm->lcm_state.state == ONEIB_VALUE_REPEATED;
+}
+
+static int leave_for_another_document(struct oneib_documents *documents, const struct vm *vm,
+                                      struct oneib_error *err)
+{
+    documents->cloud->attachment_count = vm->first;
+    documents->odd = true;
+    return oneib_id_set_add(&documents->vms_odd, vm->id, err);
+}
+
 static int keep_vm(struct oneib_documents *documents, struct vm *vm, struct oneib_error *err)
 {
     struct oneib_cloud *cloud = documents->cloud;
-    /* What NICs and history say is worth nothing when there are two of them. */
-    if (vm->id_value.state != ONEIB_VALUE_TEXT || vm->templates > 1 || vm->histories > 1) {
+    if (is_odd(vm) && !documents->decides)
+        return leave_for_another_document(documents, vm, err);
+    if (is_ambiguous(vm)) {
         cloud->attachment_count = vm->first;
         return note_malformed(documents, vm->id,
                               "ID, TEMPLATE or HISTORY_RECORDS is given more than once", err);

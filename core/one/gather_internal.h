@@ -33,7 +33,9 @@ struct oneib_gathering {
     struct oneib_documents documents; /* what is read: its cloud is kept sorted */
     bool all_hosts;                   /* their pool was read: nothing of the base's counts */
     struct oneib_id_set vms_asked, networks_asked, hosts_asked; /* sorted */
-    struct oneib_id_set vms_alone; /* whom no window can show: to be asked for by themselves */
+    struct oneib_id_set vms_stored_odd; /* sorted: whose pool document is malformed or odd: what
+                                           they say by themselves decides */
+    struct oneib_id_set vms_alone;      /* whom no window can show: to be asked for by themselves */
     size_t malformed_spans;
     uint32_t vm_end; /* one beyond the highest id that is known to be a VM's; 0: none */
     size_t total;    /* VMs known of, for progress */

@@ -33,6 +33,7 @@ void oneib_gathering_clear(struct oneib_gathering *gathering)
     oneib_id_set_clear(&gathering->networks_asked);
     oneib_id_set_clear(&gathering->hosts_asked);
     oneib_id_set_clear(&gathering->vms_alone);
+    oneib_id_set_clear(&gathering->vms_stored_odd);
 }
 
 /* "a; b; c" of the first lines. */
@@ -178,27 +179,63 @@ void oneib_gathering_report_progress(const struct oneib_gathering *gathering)
                                  gathering->options->progress_context);
 }
 
+/*
+ * As its pool shows it: that is what oned has stored, and a VM by itself is what oned has read of
+ * that and written anew. What a user wrote to look like oned's own is plain text in one of the two,
+ * or else it is in both. One that oned cannot read any more it calls absent, and is stored all the
+ * same.
+ */
+static int read_vm_as_stored(struct oneib_gathering *gathering, uint32_t id,
+                             struct oneib_error *err)
+{
+    struct oneib_documents *documents = &gathering->documents;
+    char *xml = NULL;
+    size_t length;
+    const struct oneib_id_set itself = {.items = &id, .count = 1};
+    forget(documents, ONEIB_SUBJECT_VM, &itself);
+    if (oneib_one_vm_window(gathering->one, id, id, &xml, &length, err) < 0)
+        return err->code == ONEIB_ERROR_TOO_LARGE
+                   ? oneib_documents_keep_unreadable_vm(documents, id, err)
+                   : -1;
+    oneib_gathering_want_vms(documents, id, id);
+    documents->decides = true;
+    int outcome = oneib_documents_read_vms(documents, xml, length, err);
+    documents->decides = false;
+    free(xml);
+    return outcome < 0 && documents->malformed
+               ? oneib_documents_keep_unreadable_vm(documents, id, err)
+               : outcome;
+}
+
 /* Users can write what makes a document malformed into a VM or a network, not into a host. */
-static int keep_unreadable(struct oneib_documents *documents, const struct kind *kind, uint32_t id,
-                           const char *xml, size_t length, struct oneib_error *err)
+static int read_otherwise(struct oneib_gathering *gathering, const struct kind *kind, uint32_t id,
+                          const char *xml, size_t length, struct oneib_error *err)
 {
     switch (kind->subject) {
     case ONEIB_SUBJECT_VM:
-        return oneib_documents_keep_unreadable_vm(documents, id, err);
+        return oneib_id_set_has(&gathering->vms_stored_odd, id)
+                   ? oneib_documents_keep_unreadable_vm(&gathering->documents, id, err)
+                   : read_vm_as_stored(gathering, id, err);
     case ONEIB_SUBJECT_NETWORK:
-        return oneib_documents_keep_unreadable_network(documents, id, xml, length, err);
+        return oneib_documents_keep_unreadable_network(&gathering->documents, id, xml, length, err);
     default:
         return -1;
     }
 }
 
-static int read_alone(struct oneib_documents *documents, const struct kind *kind, uint32_t id,
+static int read_alone(struct oneib_gathering *gathering, const struct kind *kind, uint32_t id,
                       const char *xml, size_t length, struct oneib_error *err)
 {
+    struct oneib_documents *documents = &gathering->documents;
     oneib_gathering_want_vms(documents, id, id);
-    if (kind->read(documents, xml, length, err) == 0)
+    documents->decides = oneib_id_set_has(&gathering->vms_stored_odd, id);
+    int outcome = kind->read(documents, xml, length, err);
+    documents->decides = false;
+    if (outcome == 0 && !documents->odd)
         return 0;
-    return documents->malformed ? keep_unreadable(documents, kind, id, xml, length, err) : -1;
+    return documents->malformed || documents->odd
+               ? read_otherwise(gathering, kind, id, xml, length, err)
+               : -1;
 }
 
 /* Asks for one object by itself; one that is gone is fine. */
@@ -210,13 +247,13 @@ static int ask_one(struct oneib_gathering *gathering, const struct kind *kind, u
     struct oneib_error refusal = {0};
     if (kind->fetch(gathering->one, id, &xml, &length, &refusal) < 0) {
         if (refusal.code == ONEIB_ERROR_NOT_FOUND)
-            return 0;
+            return kind->subject == ONEIB_SUBJECT_VM ? read_vm_as_stored(gathering, id, err) : 0;
         if (refusal.code == ONEIB_ERROR_TOO_LARGE && kind->subject != ONEIB_SUBJECT_HOST)
-            return keep_unreadable(&gathering->documents, kind, id, "", 0, err);
+            return read_otherwise(gathering, kind, id, "", 0, err);
         *err = refusal;
         return -1;
     }
-    int outcome = read_alone(&gathering->documents, kind, id, xml, length, err);
+    int outcome = read_alone(gathering, kind, id, xml, length, err);
     free(xml);
     return outcome < 0 ? oneib_wrap(err, "reading %s %" PRIu32, kind->name, id) : 0;
 }

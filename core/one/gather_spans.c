@@ -174,9 +174,14 @@ int oneib_gathering_read_window(struct oneib_gathering *gathering, int64_t first
                              &gathering->vms_alone, confirm_highest_vm};
     int outcome = last < 0 ? read_open(gathering, &vms, first, err)
                            : read_bounded(gathering, &vms, first, last, err);
-    if (outcome == 0)
-        oneib_gathering_report_progress(gathering);
-    return outcome;
+    if (outcome < 0)
+        return -1;
+    oneib_gathering_report_progress(gathering);
+    return oneib_id_set_join(&gathering->vms_stored_odd, &gathering->vms_alone, err) < 0 ||
+                   oneib_id_set_join(&gathering->vms_stored_odd, &gathering->documents.vms_odd,
+                                     err) < 0
+               ? -1
+               : 0;
 }
 
 /*

@@ -255,6 +255,7 @@ static int ask_leftovers(struct oneib_gathering *gathering, struct oneib_error *
         if (ask_newly_named(gathering, &asked, err) < 0 ||
             ask_set(gathering, &gathering->documents.vms_migrating, &asked, err) < 0 ||
             ask_set(gathering, &gathering->vms_alone, &asked, err) < 0 ||
+            ask_set(gathering, &gathering->documents.vms_odd, &asked, err) < 0 ||
             ask_networks(gathering, &asked, err) < 0 || ask_hosts(gathering, &asked, err) < 0)
             return -1;
     }

@@ -104,6 +104,46 @@ check 'a PCI NIC forged for the function that Vera\'s VM has does not take it aw
   must_change_nothing(hers_vm, hers.key, vm, 'H1')
 end
 
+# Two histories: of these documents of a VM the one shows both, the other has what was forged as text.
+def forged_history(vm)
+  record = "<HISTORY><OID>#{vm.id}</OID><SEQ>0</SEQ><HOSTNAME>H2</HOSTNAME><HID>#{Suite.host_id('H2')}</HID><CID>0</CID>" \
+           '<STIME>1</STIME><ETIME>0</ETIME><VM_MAD>kvm-ib</VM_MAD><TM_MAD>ssh</TM_MAD><DS_ID>0</DS_ID>' \
+           '<PSTIME>1</PSTIME><PETIME>1</PETIME><RSTIME>1</RSTIME><RETIME>0</RETIME></HISTORY>'
+  "<HISTORY_RECORDS>#{record}</HISTORY_RECORDS>"
+end
+
+def write_note(vm, text)
+  vm.update("<TEMPLATE><NOTE>#{escaped(text)}</NOTE></TEMPLATE>")
+end
+
+# Whatever is read and in whichever order: by pools, as the command does, and by itself, as oneibd does.
+def must_stay_a_member(vm, network)
+  3.times do
+    must_refuse('to detach a NIC that is not there') { vm.detach(9) } # oneibd is told, and looks at the VM
+    said = Suite.fabric.oneib('verify').last
+    raise "it is said of the VM: #{said}" if said.include?("VM #{vm.id}:")
+
+    see(vm => [network.key])
+  end
+end
+
+check 'a VM with a forged history is a member in every reading, and can be ended' do
+  _, _, mallory, his = scene
+  stored = "x]]></NOTE></USER_TEMPLATE>%s<USER_TEMPLATE><NOTE><![CDATA[y"
+  vm = mallory.running(his, on: 'H1')
+  write_note(vm, format(stored, forged_history(vm)))
+  must_stay_a_member(vm, his)
+  write_note(vm, breaking_out_anew('USER_TEMPLATE', forged_history(vm)))
+  must_stay_a_member(vm, his)
+  newer = mallory.running(his, on: 'H2') # the newest VM of all is looked at by itself
+  said = Suite.fabric.oneib('verify').last
+  raise "it is said of the VM: #{said}" if said.include?("VM #{vm.id}:")
+
+  see(vm => [his.key], newer => [his.key])
+  vm.act('terminate').await(:done)
+  see(newer => [his.key])
+end
+
 check 'a history forged into a document brings no key to a host on which the VM is not' do
   _, _, mallory, his = scene
   vm = mallory.running(his, on: 'H1')

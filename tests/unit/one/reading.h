@@ -24,6 +24,7 @@ static inline void reading_begin(struct reading *reading)
     reading->documents.cloud = &reading->cloud;
     reading->documents.findings = &reading->findings;
     reading->documents.vn_mad = "ibrec";
+    reading->documents.decides = true;
 }
 
 static inline void reading_end(struct reading *reading)

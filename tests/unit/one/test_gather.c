@@ -22,7 +22,8 @@ struct standing_vm {
     int id;
     const char *pool_document; /* in windows; NULL: no window shows it */
     const char *document;      /* of one.vm.info; NULL: the pool's */
-    bool gone;                 /* one.vm.info: no such VM */
+    bool gone;                 /* one.vm.info: no such VM, and it has ended then */
+    bool unreadable;           /* one.vm.info: no such VM, though it is stored */
     bool hidden;               /* one.vm.info: no permission */
 };
 
@@ -64,6 +65,14 @@ static int argument(const char *request, int n)
     return request ? (int)strtol(request + 4, NULL, 10) : -99;
 }
 
+/* It has, by the time that it is asked for by itself. */
+static bool has_ended(const struct standing_vm *vm)
+{
+    char call[32];
+    snprintf(call, sizeof call, "vm %d\n", vm->id);
+    return vm->gone && strstr(calls, call);
+}
+
 static void answer_window(int connection, int first, int last)
 {
     struct oneib_text pool = {0};
@@ -71,7 +80,8 @@ static void answer_window(int connection, int first, int last)
     oneib_text_append(&pool, "<VM_POOL>");
     for (int i = 0; i < MAX_VMS; i++) {
         const struct standing_vm *vm = &cloud_of_oned.vms[i];
-        if (vm->pool_document && vm->id >= first && (last == -1 || vm->id <= last))
+        if (vm->pool_document && !has_ended(vm) && vm->id >= first &&
+            (last == -1 || vm->id <= last))
             oneib_text_append(&pool, vm->pool_document);
     }
     for (int id = cloud_of_oned.broken_from; id < cloud_of_oned.broken_to; id++)
@@ -93,7 +103,7 @@ static void answer_vm(int connection, int id)
     for (int i = 0; i < MAX_VMS; i++) {
         const struct standing_vm *vm = &cloud_of_oned.vms[i];
         const char *document = vm->document ? vm->document : vm->pool_document;
-        if (vm->id != id || vm->gone || (!document && !vm->hidden))
+        if (vm->id != id || vm->gone || vm->unreadable || (!document && !vm->hidden))
             continue;
         if (vm->hidden)
             stand_in_refuse(connection, 512, "Not authorized to perform USE VM.");
@@ -358,7 +368,7 @@ static void a_named_vm_that_is_gone_is_fine(void **state)
     struct fixture *fixture = *state;
     cloud_of_oned.hosts = "<HOST_POOL>" HOST("1", "<ID>3</ID>") "</HOST_POOL>";
     must_gather(fixture);
-    assert_calls("user\nnetwork 7\nwindow 3 12\nwindow 0 -1\nvm 3\n");
+    assert_calls("user\nnetwork 7\nwindow 3 12\nwindow 0 -1\nvm 3\nwindow 3 3\n");
     assert_int_equal(fixture->cloud.vm_count, 0);
 }
 
@@ -520,6 +530,78 @@ static void a_vm_that_is_too_large_to_be_read_is_left_out_alone(void **state)
     must_leave_vm_5_out(fixture);
 }
 
+/* What a user wrote is stored as it is, and oned escapes it when it reads that and writes it anew;
+ * or it was stored escaped, and comes out so. */
+static void must_have_vm_5(struct fixture *fixture)
+{
+    must_gather(fixture);
+    assert_int_equal(fixture->cloud.attachment_count, 4);
+    assert_int_equal(fixture->cloud.attachments[2].vm_id, 5);
+    assert_int_equal(fixture->cloud.attachments[2].host_id, 1);
+    assert_int_equal(fixture->findings.count, 0);
+    assert_int_equal(fixture->cloud.vm_count, 4);
+    disconnect(fixture);
+}
+
+static void a_vm_that_is_odd_in_one_of_its_documents_is_as_the_other_says(void **state)
+{
+#define FORGED(elements)                                                                           \
+    "<VM><ID>5</ID>" RUNNING                                                                       \
+    "<TEMPLATE>" NIC("7", "0") "</TEMPLATE>" elements                                              \
+                               "<HISTORY_RECORDS>" RECORD("0", "1") "</HISTORY_RECORDS></VM>"
+    static const char *const odd[] = {
+        FORGED("<HISTORY_RECORDS>" RECORD("9", "2") "</HISTORY_RECORDS>"),
+        FORGED("<TEMPLATE>" NIC("7", "1") "</TEMPLATE>"),
+        FORGED("<STATE>6</STATE>"),
+        FORGED("<LCM_STATE>0</LCM_STATE>"),
+        FORGED("<ID>4</ID>"),
+        FORGED("<!-- "),
+        "<VM><ID>5</ID>" RUNNING "<TEMPLATE><A></VM>",
+    };
+    struct fixture *fixture = *state;
+    for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) {
+        stand_four(odd[i]);
+        cloud_of_oned.vms[2].document = FORGED("");
+        must_have_vm_5(fixture);
+
+        stand_four(FORGED(""));
+        cloud_of_oned.vms[2].document = odd[i];
+        cloud_of_oned.networks =
+            "<VNET_POOL>" NETWORK_OF("7", LEASES(LEASE("3", "0") LEASE("4", "0") LEASE("5", "0")
+                                                     LEASE("6", "0"))) "</VNET_POOL>";
+        cloud_of_oned.vms[3].pool_document = NULL; /* so that VM 5, the highest, is asked */
+        must_gather(fixture);
+        assert_int_equal(fixture->cloud.attachment_count, 3);
+        assert_int_equal(fixture->cloud.attachments[2].vm_id, 5);
+        assert_int_equal(fixture->cloud.attachments[2].host_id, 1);
+        assert_int_equal(fixture->findings.count, 0);
+        assert_non_null(strstr(calls, "vm 5\nwindow 5 5\n"));
+        disconnect(fixture);
+    }
+}
+
+/* oned takes what a user has written into a VM and cannot read it afterwards. */
+static void a_vm_that_oned_stores_and_cannot_read_is_as_it_is_stored(void **state)
+{
+    struct fixture *fixture = *state;
+    stand_four(FORGED(""));
+    cloud_of_oned.vms[2].unreadable = true;
+    cloud_of_oned.vms[3].unreadable = true;
+    must_gather(fixture);
+    assert_int_equal(fixture->cloud.attachment_count, 4);
+    assert_int_equal(fixture->cloud.vm_end, 7);
+    assert_int_equal(fixture->findings.count, 0);
+}
+
+static void a_vm_that_is_odd_in_both_of_its_documents_is_left_out(void **state)
+{
+    struct fixture *fixture = *state;
+    stand_four(FORGED("<TEMPLATE/>"));
+    cloud_of_oned.vms[2].document = FORGED("<HISTORY_RECORDS/>");
+    must_leave_vm_5_out(fixture);
+    assert_calls("user\nnetwork 7\nwindow 3 12\nwindow 13 -1\nvm 5\nvm 6\n");
+}
+
 static void more_malformed_vms_than_anybody_counts_are_no_reason_to_stop(void **state)
 {
     struct fixture *fixture = *state;
@@ -600,7 +682,7 @@ static void ids_that_a_network_makes_up_do_not_move_the_open_window(void **state
         (struct standing_vm){.id = 3, .pool_document = "<VM><ID>3</ID>" RUNNING "</VM>"};
     must_gather(*state);
     assert_calls("user\nnetwork 7\nwindow 3 12\nwindow 2147483647 2147483647\nwindow 13 -1\n"
-                 "vm 2147483647\nvm 3\n");
+                 "vm 2147483647\nwindow 2147483647 2147483647\nvm 3\n");
 }
 
 static void a_pool_that_is_malformed_throughout_is_an_error_after_a_while(void **state)
@@ -716,7 +798,7 @@ static void a_migrating_vm_that_ended_meanwhile_leaves_nothing(void **state)
                              .pool_document = VM("3", MIGRATING, NIC("7", "0"), RECORD("4", "2")),
                              .gone = true};
     must_gather(fixture);
-    assert_calls("user\nnetwork 7\nwindow 3 12\nwindow 13 -1\nvm 3\n");
+    assert_calls("user\nnetwork 7\nwindow 3 12\nwindow 13 -1\nvm 3\nwindow 3 3\n");
     assert_int_equal(fixture->cloud.attachment_count, 0);
 }
 
@@ -934,6 +1016,9 @@ int main(void)
         TEST(a_vm_that_breaks_out_of_its_element_is_left_out_alone),
         TEST(markup_beside_a_huge_attribute_leaves_its_vm_out_alone),
         TEST(a_vm_that_is_too_large_to_be_read_is_left_out_alone),
+        TEST(a_vm_that_is_odd_in_one_of_its_documents_is_as_the_other_says),
+        TEST(a_vm_that_oned_stores_and_cannot_read_is_as_it_is_stored),
+        TEST(a_vm_that_is_odd_in_both_of_its_documents_is_left_out),
         TEST(more_malformed_vms_than_anybody_counts_are_no_reason_to_stop),
         TEST(vms_inside_of_an_element_of_anothers_are_found),
         TEST(a_malformed_vm_that_nobody_names_is_found_in_the_open_window),

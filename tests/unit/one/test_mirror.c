@@ -247,7 +247,7 @@ static void a_vm_that_is_gone_loses_its_attachments(void **state)
     gather_first(fixture);
     assert_int_equal(fixture->cloud.vm_count, 1);
     name_vm(fixture, 3);
-    must_refresh(fixture, "vm 3\n");
+    must_refresh(fixture, "vm 3\nwindow 3 3\n");
     assert_true(fixture->changed);
     assert_int_equal(fixture->cloud.attachment_count, 0);
     assert_int_equal(fixture->cloud.vm_count, 0);
