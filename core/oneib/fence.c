@@ -155,8 +155,8 @@ static bool has_succeeded(const struct work *work)
 static const char *state_shown(const struct work *work, const struct oneib_ledger_fenced_port *port)
 {
     static const char *const shown[] = {
-        [ONEIB_FENCE_ASKED] = "nobody has looked at it: does oneibd run beside the master subnet "
-                              "manager?",
+        [ONEIB_FENCE_ASKED] = ("nobody has looked at it: does oneibd run beside the master subnet "
+                               "manager?"),
         [ONEIB_FENCE_DOWN] = "down",
         [ONEIB_FENCE_GONE] = "not on the fabric",
         [ONEIB_FENCE_UP] = "UP, it cannot be disabled",
