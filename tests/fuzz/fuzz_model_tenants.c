@@ -21,6 +21,7 @@
 #define PLACES 6 /* of a port's table */
 #define FIRST_KEY 300
 #define KEYS 8
+#define LONGEST 96 /* bytes of input: some 30 steps */
 #define STORAGE UINT64_C(0x9000)
 #define ROOT_PORT UINT64_C(0x0002c90300000000)
 
@@ -60,7 +61,7 @@ struct node {
     bool connected;
     struct place places[PLACES];
     struct vf vfs[VMS];
-    struct oneib_grant_list follows, sent;
+    struct oneib_grant_list *follows, *sent;
     bool was_sent;
     struct oneib_vf_record records[VMS]; /* as it reported last */
     size_t record_count;
@@ -360,7 +361,7 @@ static void view_nodes(struct world *world, struct oneib_node_view *views)
                                             .table_known = true,
                                             .records = node->records,
                                             .record_count = node->record_count,
-                                            .sent = node->was_sent ? &node->sent : NULL};
+                                            .sent = node->was_sent ? node->sent : NULL};
     }
 }
 
@@ -382,11 +383,19 @@ static void report(struct node *node)
                                          .stage = ONEIB_VF_OPEN};
 }
 
+/* A list is large, and mostly empty. */
+static void copy_list(struct oneib_grant_list *to, const struct oneib_grant *grants, size_t count)
+{
+    to->count = count;
+    if (count)
+        memcpy(to->items, grants, count * sizeof *grants);
+}
+
 static void follow(struct node *node)
 {
-    node->follows = node->sent;
+    copy_list(node->follows, node->sent->items, node->sent->count);
     for (uint32_t i = 0; i < VMS; i++) {
-        const struct oneib_grant *grant = oneib_grant_list_find(&node->follows, i, 0);
+        const struct oneib_grant *grant = oneib_grant_list_find(node->follows, i, 0);
         if (!grant || grant->pkey != node->vfs[i].pkey ||
             grant->network_id != node->vfs[i].network_id ||
             node->places[node->vfs[i].place].pkey != grant->pkey)
@@ -398,8 +407,8 @@ static void follow(struct node *node)
 /* Where the key is, whoever it is for: a node knows no more. */
 static void open_granted(const struct world *world, struct node *node)
 {
-    for (size_t i = 0; i < node->follows.count; i++) {
-        const struct oneib_grant *grant = &node->follows.items[i];
+    for (size_t i = 0; i < node->follows->count; i++) {
+        const struct oneib_grant *grant = &node->follows->items[i];
         struct vf *vf = &node->vfs[grant->vm_id];
         const struct vm *vm = &world->vms[grant->vm_id];
         for (unsigned place = 0; place < PLACES && !vf->open; place++)
@@ -418,9 +427,7 @@ static void send_lists(struct world *world, const struct oneib_grants *grants)
     for (size_t i = 0; i < HOSTS; i++) {
         struct node *node = &world->nodes[i];
         const struct oneib_host_grants *ours = oneib_grants_of_host(grants, (uint32_t)i + 1);
-        node->sent.count = ours ? ours->count : 0;
-        if (ours)
-            memcpy(node->sent.items, ours->items, ours->count * sizeof *ours->items);
+        copy_list(node->sent, ours ? ours->items : NULL, ours ? ours->count : 0);
         node->was_sent = true;
         if (node->connected)
             follow(node);
@@ -586,15 +593,22 @@ static void turn(struct world *world)
     compute_desired(world);
     ports_are_members_for_a_reason(world);
     view_nodes(world, views);
-    const struct oneib_grants_input asked = {&world->cloud, &policy, &world->desired, 0,
-                                             views,         HOSTS};
+    const struct oneib_grants_input asked = {.cloud = &world->cloud,
+                                             .policy = &policy,
+                                             .desired = &world->desired,
+                                             .nodes = views,
+                                             .node_count = HOSTS};
     require(oneib_grants_compute(&asked, &grants, &findings, &err) == 0, "grants failed");
     grants_are_for_their_vms(world, &grants);
     note_keys(world, views, &grants);
     send_lists(world, &grants);
     view_nodes(world, views);
-    const struct oneib_gate_input at_gate = {&world->cloud, &world->desired, &world->in_force,
-                                             &grants,       views,           HOSTS};
+    const struct oneib_gate_input at_gate = {.cloud = &world->cloud,
+                                             .desired = &world->desired,
+                                             .in_force = &world->in_force,
+                                             .grants = &grants,
+                                             .nodes = views,
+                                             .node_count = HOSTS};
     require(oneib_gate_compute(&at_gate, &gate, &err) == 0, "the gate failed");
     copy_table(&gate.table, &world->in_force);
     for (size_t i = 0; i < HOSTS; i++) {
@@ -602,8 +616,6 @@ static void turn(struct world *world)
         if (world->nodes[i].connected)
             open_granted(world, &world->nodes[i]);
     }
-    view_nodes(world, views);
-    note_keys(world, views, &grants);
     vfs_reach_their_own(world);
     strangers_do_not_meet(world);
     oneib_gate_clear(&gate);
@@ -621,12 +633,13 @@ static void clear(struct world *world)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static struct world world; /* lists are large */
-    memset(&world, 0, sizeof world);
-    world.data = data;
-    world.size = size;
-    for (size_t i = 0; i < HOSTS; i++)
-        world.nodes[i].connected = true;
+    static struct oneib_grant_list lists_of[2 * HOSTS];
+    struct world world = {.data = data, .size = size < LONGEST ? size : LONGEST};
+    for (size_t i = 0; i < HOSTS; i++) {
+        world.nodes[i] = (struct node){
+            .connected = true, .follows = &lists_of[2 * i], .sent = &lists_of[2 * i + 1]};
+        world.nodes[i].follows->count = world.nodes[i].sent->count = 0;
+    }
     for (size_t i = 0; i < 4; i++)
         reserve(&world, &world.networks[i]);
     while (world.size > 0) {
