@@ -293,6 +293,17 @@ static void only_an_operators_static_member_is_barred(void **state)
     end(scene);
 }
 
+/* A host that reports a switch's GUID as its own has no links between switches cut. */
+static void a_port_behind_which_a_switch_is_stays_as_it_is(void **state)
+{
+    (void)state;
+    struct scene *scene = begin();
+    scene->links[0].node_type = ONEIB_NODE_SWITCH;
+    plan(scene);
+    assert_only(scene, ONEIB_FENCE_GONE, ONEIB_FENCE_LEAVE);
+    end(scene);
+}
+
 static void a_port_seen_at_two_places_is_disabled_at_neither(void **state)
 {
     (void)state;
@@ -437,6 +448,12 @@ static void a_host_without_ports_is_no_fence_that_holds(void **state)
     assert_int_equal(
         oneib_ledger_set_fence(&ledger, &(struct oneib_ledger_fence){.host_id = HOST}, &err), 0);
     assert_false(oneib_fence_holds(&ledger, HOST));
+
+    const struct oneib_fence_plan nothing = {0};
+    bool changed;
+    assert_int_equal(oneib_fence_note_states(&nothing, NOW, &ledger, &changed, &err), 0);
+    assert_false(changed); /* nor is it lifted by having nothing to enable */
+    assert_non_null(oneib_ledger_fence(&ledger, HOST));
     oneib_ledger_clear(&ledger);
 }
 
@@ -452,6 +469,7 @@ int main(void)
         cmocka_unit_test(who_names_a_fenced_port_later_does_not_open_it),
         cmocka_unit_test(ports_that_all_depend_on_are_barred),
         cmocka_unit_test(only_an_operators_static_member_is_barred),
+        cmocka_unit_test(a_port_behind_which_a_switch_is_stays_as_it_is),
         cmocka_unit_test(a_port_seen_at_two_places_is_disabled_at_neither),
         cmocka_unit_test(the_other_port_of_the_adapter_is_disabled_too),
         cmocka_unit_test(a_port_that_is_nowhere_is_gone_and_one_that_is_somewhere_silent),
