@@ -42,23 +42,32 @@ static int make_closed(struct releasing *releasing, struct oneib_error *err)
     return 0;
 }
 
-/* A release can last, for as long as a guest does not let go: the closed VF holds no key. */
-static int note_closed(struct releasing *releasing, struct oneib_error *err)
-{
-    struct oneib_vf_record after = releasing->record;
-    if (!releasing->has_record || after.pkey == 0)
-        return 0;
-    after.pkey = 0;
-    if (oneib_vfs_put(releasing->vfs, &after, err) < 0)
-        return -1;
-    releasing->record = after;
-    return 0;
-}
-
 /* The GUID of a VF that its domain still has stays: the VF is not free, whatever else it is. */
 static bool is_kept_by_domain(const struct releasing *releasing)
 {
     return releasing->has_record && oneib_vfs_is_running_with(releasing->vfs, &releasing->record);
+}
+
+static bool may_be_in_domain(const struct releasing *releasing)
+{
+    return releasing->record.in_domain &&
+           (!oneib_vfs_domains_known(releasing->vfs) || is_kept_by_domain(releasing));
+}
+
+/* A release can last, for as long as a guest, or the subnet manager, does not let go: the closed VF
+ * holds no key, and is in a domain no longer than one has it. */
+static int note_closed(struct releasing *releasing, struct oneib_error *err)
+{
+    struct oneib_vf_record after = releasing->record;
+    after.pkey = 0;
+    after.in_domain = may_be_in_domain(releasing);
+    if (!releasing->has_record ||
+        (releasing->record.pkey == 0 && releasing->record.in_domain == after.in_domain))
+        return 0;
+    if (oneib_vfs_put(releasing->vfs, &after, err) < 0)
+        return -1;
+    releasing->record = after;
+    return 0;
 }
 
 static int take_guid(struct releasing *releasing, bool *is_gone, struct oneib_error *err)

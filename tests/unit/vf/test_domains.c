@@ -293,6 +293,23 @@ static void what_a_running_domain_has_is_left_alone(void **state)
     assert_closed(&hca, 1);
 }
 
+/* It is being given back, and the SM keeps its GUID: whoever asks for the table is to know that no
+ * guest has it any more. */
+static void a_vf_that_is_given_back_is_in_no_domain_once_that_has_ended(void **state)
+{
+    (void)state;
+    run(42);
+    sm_let_guids_go(false);
+    assert_int_equal(release_at_once(42, 1, ONEIB_RELEASE_NIC_GONE).lingering, 1);
+    assert_int_equal(record_of(42, 1).stage, ONEIB_VF_RELEASING);
+    assert_true(record_of(42, 1).in_domain);
+    tell_of_no_domains();
+    take_step();
+    assert_int_equal(record_of(42, 1).stage, ONEIB_VF_RELEASING);
+    assert_int_equal(record_of(42, 1).pkey, 0);
+    assert_false(record_of(42, 1).in_domain);
+}
+
 static void what_another_domain_names_is_released_all_the_same(void **state)
 {
     (void)state;
@@ -533,6 +550,7 @@ int main(void)
         IN_SCENE(a_step_is_due_when_the_domain_counts_again),
         IN_SCENE(a_domain_that_starts_after_its_vf_was_asked_for_counts_at_once),
         IN_SCENE(what_a_running_domain_has_is_left_alone),
+        IN_SCENE(a_vf_that_is_given_back_is_in_no_domain_once_that_has_ended),
         IN_SCENE(what_another_domain_names_is_released_all_the_same),
         IN_SCENE(a_domain_that_ends_a_moment_after_its_release_leaves_nothing),
         IN_SCENE(a_device_that_is_out_a_moment_after_its_release_leaves_nothing),
