@@ -18,8 +18,10 @@
 #include <string.h>
 #include <time.h>
 
-/* How long an answer is waited for: a change of the master subnet manager, and a poll. */
+/* How long an answer is waited for: a change of the master subnet manager, and a poll; and a node
+ * that gives back what a VM had that has just ended (core/vf/stale.c). */
 #define PATIENCE_S 60
+#define LIFT_PATIENCE_S 180
 #define PAUSE_MS 250
 /* Others write the ledger too: so often it is tried again. */
 #define WRITES 10
@@ -134,7 +136,8 @@ static bool is_answered(const struct work *work)
 /* oned may be away for a moment, as everything can when hosts fail: then the next look tells. */
 static int await_answer(struct work *work, struct oneib_error *err)
 {
-    const double end = oneib_now_ms() + PATIENCE_S * 1000.0;
+    const unsigned seconds = work->wish == ONEIB_FENCE_LIFT ? LIFT_PATIENCE_S : PATIENCE_S;
+    const double end = oneib_now_ms() + seconds * 1000.0;
     int outcome = 0;
     while (!is_answered(work) && oneib_now_ms() < end) {
         poll(NULL, 0, PAUSE_MS);
@@ -359,8 +362,8 @@ const struct oneib_verb oneib_verb_unfence = {
             "\n"
             "  --force  without that report: when you know that HOST is off, or installed anew\n"
             "\n"
-            "Exit status: 0 when it is done; 1 when it has not come about within a minute: it\n"
-            "goes on by itself, and 'oneib unfence' may be said again.\n"
+            "Exit status: 0 when it is done; 1 when it has not come about within three minutes:\n"
+            "it goes on by itself, and 'oneib unfence' may be said again.\n"
             "\n"
             "example:\n"
             "  $ oneib unfence node3\n",

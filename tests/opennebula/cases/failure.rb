@@ -99,12 +99,6 @@ ensure
   watcher.kill.join
 end
 
-# As an operator does it before he lets the host back: what is left of its VMs ends.
-def end_what_is_left(host, *vms)
-  vms.each { |vm| node(host).guest_ends(vm.id) }
-  node(host).run("ONEIB_NODE_ROOT=#{node(host).root} #{Suite::PREFIX}/bin/oneib hca --repair || true")
-end
-
 def let_back(host, *how)
   must_do('unfence', *how, host)
   bring_up(host)
@@ -147,7 +141,7 @@ check 'a host cut off with its VMs running is fenced, its VMs work elsewhere, an
     come_back('H1')
     seen_within(30) { must('H1 has something open') { node('H1').vfs.none?(&:open?) } }
     must('H1 is on the fabric') { !on_the_fabric?('H1') }
-    end_what_is_left('H1', vm)
+    node('H1').guest_ends(vm.id) # as an operator ends what is left there
     off.clear
     let_back('H1')
     see_open('H3', vm => [network.key])
