@@ -53,6 +53,33 @@ static void a_vm_is_a_member_from_prolog_on(void **state)
     await_health(200, NULL);
 }
 
+/* Only a place on a port that becomes free while another key wants one takes two sweeps. */
+static void what_frees_no_place_that_another_takes_costs_one_writing(void **state)
+{
+    (void)state;
+    scene();
+    const uint32_t network = red_network(), blue = scene_network("blue", "258", NULL);
+    daemon_start_with(NULL, DAEMON_EVENTS_ONLY, NULL);
+    const uint32_t first = scene_vm(network, 0);
+    await_holds(0, FULL(RED));
+    await_metric("oneib_members", 1);
+    const double writes = metric("oneib_writes_total"), reloads = metric("oneib_reloads_total");
+
+    scene_vm(blue, 0); /* a place more */
+    await_holds(0, FULL(BLUE));
+    await_metric("oneib_writes_total", writes + 1);
+    const uint32_t second = scene_vm(network, 0); /* none */
+    await_metric("oneib_members", 3);
+    scene_end_vm(second);
+    await_metric("oneib_members", 2);
+    scene_end_vm(first); /* one is free, and nobody takes it */
+    await_lacks(0, FULL(RED));
+    await_metric("oneib_members", 1);
+    lab_sleep_ms(DAEMON_DOUBT_MS);
+    assert_true(metric("oneib_writes_total") == writes + 2);
+    assert_true(metric("oneib_reloads_total") == reloads + 2);
+}
+
 static void a_live_migration_holds_both_hosts(void **state)
 {
     (void)state;
@@ -514,6 +541,7 @@ int main(void)
         WATCHING(reservations_that_share_outlive_their_parents_becoming_a_bridge),
         WATCHING(a_vm_with_another_networks_key_costs_that_network_nothing),
         STOPPED(a_vm_is_a_member_from_prolog_on),
+        STOPPED(what_frees_no_place_that_another_takes_costs_one_writing),
         STOPPED(a_live_migration_holds_both_hosts),
         WATCHING(a_live_migration_outlives_the_daemon),
         WATCHING(a_live_migration_that_begins_while_it_is_away_holds_both_hosts),
