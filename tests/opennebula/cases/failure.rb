@@ -12,13 +12,18 @@ def install_fence
   hooks
 end
 
-# As its hook in OpenNebula calls it when the host is in ERROR; without its wait.
+# What the operator's guide says under "When a host fails".
+def guide
+  text = File.read("#{Suite::PROJECT}/docs/operator.md")
+  text[/^### When a host fails$.*?^### /m] or raise 'the guide has no such section'
+end
+
+# As the guide has the hook run again: as OpenNebula calls it when the host is in ERROR, without its wait.
 def host_error(hooks, host)
-  document = Suite.oneadmin.call('host.info', Suite.host_id(host), false)
-  given = "#{[document].pack('m0')} -r -p 0"
-  path = "PATH=#{Suite::PREFIX}/bin:#{Suite::PATH}"
-  command = Suite.oneadmin_command('env', path, 'ruby', "#{hooks}/host_error.rb")
-  output, status = Dir.chdir(Suite::HOME) { Open3.capture2e(*command, stdin_data: given) }
+  line = guide[/^`(echo .*host_error\.rb)`/, 1] or raise 'the guide does not say how the hook is run again'
+  line = line.sub('HOST', host).sub('~/remotes/hooks/ft', hooks)
+  path = "PATH=#{Suite::PREFIX}/bin:#{Suite.front_end.bin}:#{Suite::PATH}"
+  output, status = Dir.chdir(Suite::HOME) { Open3.capture2e(*Suite.oneadmin_command('env', path, 'sh', '-c', line)) }
   [status.success?, output + hook_log]
 end
 
@@ -110,6 +115,17 @@ end
 def restore(host)
   come_back(host) if File.exist?("#{Suite::HOSTS}/#{host}/cut")
   let_back(host, '--force') unless on_the_fabric?(host)
+end
+
+check 'OpenNebula takes the hook as the guide has it' do
+  template = guide[/^cat >host_error\.tmpl <<'END'\n(.*?)^END$/m, 1] or raise 'the guide has no hook'
+  File.write("#{Suite::HOME}/host_error.tmpl", template)
+  made = Suite.as_oneadmin("#{Suite.front_end.bin}/onehook", 'create', "#{Suite::HOME}/host_error.tmpl")[/ID: (\d+)/, 1]
+  must('onehook create names no hook') { made }
+  hook = Suite.oneadmin.document('hook.info', made.to_i)
+  must("it is #{hook}") { hook.elements['TEMPLATE/COMMAND'].text == 'ft/host_error.rb' && hook.elements['TYPE'].text == 'state' }
+ensure
+  Suite.oneadmin.call('hook.delete', made.to_i) if made
 end
 
 check 'a host cut off with its VMs running is fenced, its VMs work elsewhere, and it comes back' do
