@@ -601,6 +601,7 @@ static void seventy_reservations_of_one_user_leave_room_for_others(void **state)
     assert_finding(scene, "owner-limit", ONEIB_WARNING,
                    "(pkeys.per_owner, 16): no place there for 0x03f8 (network 116), ");
     assert_finding(scene, "owner-limit", ONEIB_WARNING, "(network 123) and 46 more");
+    assert_null(strstr(finding(scene, "owner-limit")->text, "other ports"));
     assert_true(oneib_finding_is_about(finding(scene, "owner-limit"), ONEIB_SUBJECT_NETWORK, 169));
     assert_false(oneib_finding_is_about(finding(scene, "owner-limit"), ONEIB_SUBJECT_NETWORK, 115));
 }
