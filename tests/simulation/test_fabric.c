@@ -566,8 +566,8 @@ static void a_vanished_port_is_silent(void **state)
     ok(lab_fabric_link(lab, VANISHING, true, &err));
 }
 
-/* A port that is enabled stays without a link in ibsim: pulling its cable and putting it back stands
- * for what a switch does by itself. */
+/* A port that is enabled stays without a link in ibsim: pulling its cable and putting it back
+ * stands for what a switch does by itself. */
 static void a_port_is_disabled_and_enabled_again(void **state)
 {
     struct lab *lab = *state;
