@@ -214,6 +214,21 @@ static void oneib_works_where_ports_answer_nobody_without_the_key(void **state)
     oneib(3, "verify", NULL);
 }
 
+static void a_host_is_fenced_where_switches_answer_nobody_without_the_key(void **state)
+{
+    (void)state;
+    open_site("m_key " OLD_KEY "\n" SECRETS);
+    start_daemons();
+    const char *config = lab_config_path(site.lab, &err);
+    oneib_autofree char *said = run_on(
+        LAB_SM_HCA, 0, (const char *[]){ONEIB_BINARY, "fence", "--config", config, "H1", NULL});
+    if (!strstr(said, ": down\n")) /* read back from the switch */
+        fail_msg("%s", said);
+    free(run_on(
+        LAB_SM_HCA, 0,
+        (const char *[]){ONEIB_BINARY, "unfence", "--config", config, "--force", "H1", NULL}));
+}
+
 static void opensms_own_list_of_keys_does_as_well(void **state)
 {
     (void)state;
@@ -506,6 +521,7 @@ int main(void)
     }
     const struct CMUnitTest tests[] = {
         on_fabric(oneib_works_where_ports_answer_nobody_without_the_key),
+        on_fabric(a_host_is_fenced_where_switches_answer_nobody_without_the_key),
         on_fabric(opensms_own_list_of_keys_does_as_well),
         on_fabric(keys_are_set_and_changed_by_the_steps_and_no_port_and_no_partition_is_lost),
         on_fabric(a_standby_that_remembers_the_old_key_cannot_take_over),
