@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 /* Longer than a sweep, and than daemon.verify: docs/operator-keys.md says why. */
 #define LEASE_S 600
@@ -122,12 +123,30 @@ static int write_files(int folder, const struct file *files, size_t count, struc
     return fsync(folder) < 0 ? oneib_fail_errno(err, errno, "writing the folder") : 0;
 }
 
+/* Whoever can write there could put keys of their own in the place of these. */
+static int check_ours(int folder, struct oneib_error *err)
+{
+    struct stat status;
+    if (fstat(folder, &status) < 0)
+        return oneib_fail_errno(err, errno, "looking at the folder");
+    if (status.st_uid != geteuid() || (status.st_mode & (S_IWGRP | S_IWOTH)) != 0)
+        return oneib_fail(err, ONEIB_ERROR_REFUSED,
+                          "others than who runs this may write there: name a folder that does not "
+                          "exist yet, in one of your own");
+    return 0;
+}
+
 static int open_folder(const char *path, struct oneib_error *err)
 {
     if (mkdir(path, 0700) < 0 && errno != EEXIST)
         return oneib_fail_errno(err, errno, "making the folder");
-    const int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    return folder < 0 ? oneib_fail_errno(err, errno, "opening the folder") : folder;
+    const int folder = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (folder < 0)
+        return oneib_fail_errno(err, errno, "opening the folder");
+    if (check_ours(folder, err) == 0)
+        return folder;
+    close(folder);
+    return -1;
 }
 
 static void forget(struct oneib_text *text)

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /* `oneib keys`: what it writes, what it says, and what it keeps to itself. */
 #include "run.h"
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 static char *content(const char *name)
 {
@@ -59,6 +61,21 @@ static void fresh_keys_are_written_for_their_owner_alone_and_are_not_shown(void 
     assert_lacks(run->err, "0x");
     free(key);
     free(lines);
+}
+
+static void a_folder_that_others_may_write_to_is_refused(void **state)
+{
+    (void)state;
+    assert_int_equal(mkdir(in_folder("everybodys"), 0777), 0);
+    assert_int_equal(chmod(in_folder("everybodys"), 0777), 0);
+    const struct outcome *run = make("", "everybodys");
+    assert_int_equal(run->status, 3);
+    assert_contains(run->err, "others than who runs this may write there");
+    assert_int_not_equal(access(in_folder("everybodys/m_key"), F_OK), 0);
+    char place[PATH_MAX];
+    snprintf(place, sizeof place, "%s", in_folder("link"));
+    assert_int_equal(symlink("/", place), 0);
+    assert_int_equal(make("", "link")->status, 3);
 }
 
 static void two_runs_draw_different_keys(void **state)
@@ -152,6 +169,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         CASE(fresh_keys_are_written_for_their_owner_alone_and_are_not_shown),
+        CASE(a_folder_that_others_may_write_to_is_refused),
         CASE(two_runs_draw_different_keys),
         CASE(the_first_time_has_other_steps_than_a_change),
         CASE(nothing_that_is_there_is_replaced),
