@@ -169,7 +169,7 @@ static char *steps_of_a_dry_run(const char *build, const char *role)
 {
     char command[1024];
     snprintf(command, sizeof command,
-             "DESTDIR=%s/d %s/install.sh %s --prefix %s --dry-run %s </dev/null | "
+             "DESTDIR=%s/d '%s/install.sh' %s --prefix %s --dry-run %s </dev/null | "
              "grep -v '^would build'",
              in_folder("."), ONEIB_SOURCES, build, ONEIB_PREFIX, role);
     must(command);
@@ -182,7 +182,7 @@ static void a_dry_run_before_the_build_tells_each_step(void **state)
     static const char *const roles[] = {"--frontend", "--node", "--sm", "--sm --node --frontend"};
     oneib_autofree char *before = picture(".");
     for (size_t i = 0; i < sizeof roles / sizeof *roles; i++) {
-        oneib_autofree char *with = steps_of_a_dry_run("--build " ONEIB_BUILD, roles[i]);
+        oneib_autofree char *with = steps_of_a_dry_run("--build '" ONEIB_BUILD "'", roles[i]);
         oneib_autofree char *without = steps_of_a_dry_run("", roles[i]);
         assert_string_equal(with, without);
     }

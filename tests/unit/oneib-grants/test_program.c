@@ -494,7 +494,7 @@ static void it_takes_no_arguments_and_no_other_input(void **state)
     (void)state;
     close(root);
     assert_int_equal(exit_status(), 0);
-    assert_int_equal(WEXITSTATUS(system(ONEIB_GRANTS_PROGRAM " 2>/dev/null </dev/null")), 2);
+    assert_int_equal(WEXITSTATUS(system("'" ONEIB_GRANTS_PROGRAM "' 2>/dev/null </dev/null")), 2);
     root = -1;
 }
 
