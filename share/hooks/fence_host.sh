@@ -18,7 +18,7 @@ if [ -z "$name" ]; then
     exit 1
 fi
 
-oneib fence "$name" || exit 1
+oneib fence -- "$name" || exit 1
 
 # Power fencing comes here: `|| exit 1` behind each of its commands, too.
 
