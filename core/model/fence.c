@@ -2,6 +2,7 @@
 #include "model/fence.h"
 #include "base/array.h"
 #include "model/names.h"
+#include "model/port_index.h"
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,9 +17,14 @@ static bool reports(const struct oneib_host *host, oneib_guid guid)
     return false;
 }
 
-static bool is_reported_by_another(const struct oneib_cloud *cloud, uint32_t host_id,
-                                   oneib_guid guid)
+/* Or was before: whoever speaks for both hosts to monitord can have each name the other's port. */
+static bool may_be_anothers(const struct oneib_fence_input *input, uint32_t host_id,
+                            oneib_guid guid)
 {
+    const struct oneib_cloud *cloud = input->cloud;
+    const uint32_t first = input->first ? oneib_first_reporter(input->first, guid) : ONEIB_NO_ID;
+    if (first != ONEIB_NO_ID && first != host_id)
+        return true;
     for (size_t i = 0; i < cloud->host_count; i++)
         if (cloud->hosts[i].id != host_id && reports(&cloud->hosts[i], guid))
             return true;
@@ -37,6 +43,28 @@ static bool is_static_member(const struct oneib_cloud *cloud, oneib_guid guid)
                 return true;
     }
     return false;
+}
+
+static bool lists(const struct oneib_partition *partition, oneib_guid guid)
+{
+    for (size_t i = 0; i < partition->member_count; i++)
+        if (partition->members[i].kind == ONEIB_MEMBER_GUID && partition->members[i].guid == guid)
+            return true;
+    return false;
+}
+
+/* A storage server's, say: the operator's partitions name it, and it is in no cluster. */
+static bool is_operators(const struct oneib_fence_input *input, oneib_guid guid)
+{
+    uint32_t cluster;
+    bool is_named = false;
+    for (size_t i = 0; input->fragment && i < input->fragment->count; i++)
+        is_named |= lists(&input->fragment->items[i], guid);
+    for (size_t i = 0; is_named && input->in_force && i < input->in_force->count; i++)
+        if (oneib_partition_cluster(&input->in_force->items[i], &cluster) &&
+            lists(&input->in_force->items[i], guid))
+            return false;
+    return is_named;
 }
 
 /* Ports that hosts' probes could name by mistake or by malice, and that all depend on. */
@@ -100,14 +128,19 @@ static void close_at(struct oneib_fence_step *step, const struct oneib_switch_li
     step->state = is_down ? ONEIB_FENCE_DOWN : ONEIB_FENCE_UP;
 }
 
+/* It was the host's when it was closed: what others report since changes nothing. */
+static bool was_its_own(const struct oneib_fence_step *step)
+{
+    return step->switch_guid != 0 || step->was == ONEIB_FENCE_DOWN || step->was == ONEIB_FENCE_GONE;
+}
+
 /* Its link is up: who is behind it says so. */
 static void close_linked(const struct oneib_fence_input *input,
                          const struct oneib_switch_link *link, struct oneib_fence_step *step)
 {
-    const bool is_known = step->switch_guid != 0;
-    if (is_barred(input, step->guid))
+    if (is_barred(input, step->guid) || (!was_its_own(step) && is_operators(input, step->guid)))
         step->state = ONEIB_FENCE_BARRED;
-    else if (!is_known && is_reported_by_another(input->cloud, step->host_id, step->guid))
+    else if (!was_its_own(step) && may_be_anothers(input, step->host_id, step->guid))
         step->state = ONEIB_FENCE_SHARED;
     else
         close_at(step, link);
@@ -117,6 +150,10 @@ static void close_linked(const struct oneib_fence_input *input,
 static void close_unlinked(const struct oneib_fence_input *input, struct oneib_fence_step *step)
 {
     const struct oneib_switch_link *before = link_at(input, step->switch_guid, step->switch_port);
+    if (!was_its_own(step) && may_be_anothers(input, step->host_id, step->guid)) {
+        step->state = ONEIB_FENCE_SHARED;
+        return;
+    }
     if (before && before->port_guid == 0) {
         close_at(step, before);
     } else if (before) { /* the cable is somebody else's now */
@@ -177,6 +214,7 @@ static int plan_port(const struct oneib_fence_input *input, const struct oneib_l
         return -1;
     step->switch_guid = port->switch_guid;
     step->switch_port = port->switch_port;
+    step->was = port->state;
     if (lifts)
         decide_to_open(input, fence->wish == ONEIB_FENCE_FORCED, step);
     else
@@ -213,6 +251,22 @@ static int plan_siblings(const struct oneib_fence_input *input, uint32_t host_id
     return 0;
 }
 
+/* Ports that it has reported before, whatever it is said to report now. */
+static int plan_former(const struct oneib_fence_input *input, uint32_t host_id,
+                       struct oneib_fence_plan *plan, struct oneib_error *err)
+{
+    for (size_t i = 0; input->first && i < input->first->count; i++) {
+        const struct oneib_first_report *report = &input->first->items[i];
+        if (report->host_id != host_id || is_planned(plan, host_id, report->guid))
+            continue;
+        struct oneib_fence_step *step = add_step(plan, host_id, report->guid, err);
+        if (!step)
+            return -1;
+        decide_to_close(input, step);
+    }
+    return 0;
+}
+
 static int plan_adapters(const struct oneib_fence_input *input, uint32_t host_id, size_t first,
                          struct oneib_fence_plan *plan, struct oneib_error *err)
 {
@@ -238,7 +292,11 @@ static int plan_host(const struct oneib_fence_input *input, const struct oneib_l
         if (ledger->fenced_ports[i].host_id == fence->host_id &&
             plan_port(input, fence, &ledger->fenced_ports[i], plan, err) < 0)
             return -1;
-    return may_be_lifted(input, fence) ? 0 : plan_adapters(input, fence->host_id, first, plan, err);
+    if (may_be_lifted(input, fence))
+        return 0;
+    return plan_former(input, fence->host_id, plan, err) < 0
+               ? -1
+               : plan_adapters(input, fence->host_id, first, plan, err);
 }
 
 int oneib_fence_plan(const struct oneib_fence_input *input, struct oneib_fence_plan *plan,
@@ -387,10 +445,12 @@ static const struct trouble troubles[] = {
                              "see which of the two is the host's, pull the other's cable, and "
                              "fence again",
                              "it is seen at two places of the fabric"},
-    [ONEIB_FENCE_BARRED] = {ONEIB_WARNING, "fence-port-barred",
-                            "see whether the port is the host's at all; if so, pull its cable",
-                            "it is a subnet manager's, a static member's, or a full member of the "
-                            "default partition"},
+    [ONEIB_FENCE_BARRED] =
+        {ONEIB_WARNING, "fence-port-barred",
+         "see whether the port is the host's at all; if so, pull its cable",
+         "it is the master subnet manager's, a static member's, a full member of "
+         "the default partition, or in a partition of the operator's and in no "
+         "cluster"},
 };
 
 static int report_port(const struct oneib_cloud *cloud, const struct oneib_ledger_fenced_port *port,

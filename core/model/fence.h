@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "model/cloud.h"
 #include "model/desired.h"
+#include "model/first_reports.h"
 #include "model/ledger.h"
 #include "model/subnet.h"
 #include <stdbool.h>
@@ -38,10 +39,14 @@ struct oneib_fence_input {
     const struct oneib_cloud *cloud;   /* sorted */
     const struct oneib_ledger *ledger; /* with its fences */
     const struct oneib_policy *policy;
+    const struct oneib_partition_table *fragment; /* the operator's partitions; may be NULL */
+    const struct oneib_partition_table *in_force; /* likewise, ours */
     const struct oneib_subnet *subnet; /* as it was read last; its list of ports and the master */
     oneib_guid own_port;               /* of this daemon, which would cut itself off */
     const struct oneib_switch_link *links; /* all of the fabric, in any order */
     size_t link_count;
+    const struct oneib_first_reports *first; /* of ports, as long as this daemon has known them;
+                                                may be NULL */
     const uint32_t *empty; /* hosts whose nodes have reported an empty table; ascending */
     size_t empty_count;
 };
@@ -59,6 +64,7 @@ struct oneib_fence_step {
     oneib_guid switch_guid; /* where: 0: nowhere */
     uint8_t switch_port;
     enum oneib_fence_act act;
+    enum oneib_fence_state was;   /* by the ledger */
     enum oneib_fence_state state; /* as it is seen now; of what is done, the doer says it anew */
     bool came_up; /* the ledger said that it is down, and it is not: somebody else enabled it */
 };

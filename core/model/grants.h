@@ -15,6 +15,7 @@
 #include "model/cloud.h"
 #include "model/desired.h"
 #include "model/grant.h"
+#include "model/ledger.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -116,6 +117,7 @@ struct oneib_gate_input {
     const struct oneib_grants *grants;            /* as they have just been sent */
     const struct oneib_node_view *nodes;          /* by host id, since then */
     size_t node_count;
+    const struct oneib_ledger *ledger; /* for its fences; NULL: none */
 };
 
 struct oneib_gate {
@@ -132,6 +134,8 @@ struct oneib_gate {
  *    it goes when the node has reported without it, or is SILENT or UNHEARD;
  *  - an entry desired and not in force is added unless the node is SILENT or UNHEARD and the host
  * has VFs (vfs_total): then nothing is added on any port of it;
+ *  - nothing is added at a port of a fenced host, whoever else reports it or lists it: what VFs are
+ * open at there nobody knows;
  *  - limited to full is a taking and a giving: full comes when the node follows;
  *  - a GUID that is twice is in no partition, whatever is in force;
  *  - what stays never makes a port hold more than it has room for: additions wait then.

@@ -438,9 +438,20 @@ static bool is_in_turn(const struct gating *gating, const struct gated_port *por
     return !port->is_behind || is_reported(gating, entry->guid, entry->pkey);
 }
 
+static bool is_fenced(const struct gating *gating, oneib_guid guid)
+{
+    const struct oneib_ledger *ledger = gating->input->ledger;
+    for (size_t i = 0; ledger && i < ledger->fenced_port_count; i++)
+        if (ledger->fenced_ports[i].guid == guid)
+            return true;
+    return false;
+}
+
 static bool may_come(const struct gating *gating, const struct entry *entry)
 {
     size_t count;
+    if (is_fenced(gating, entry->guid))
+        return false;
     const struct gated_port *ports = find_ports(gating, entry->guid, &count);
     for (size_t i = 0; i < count; i++)
         if (ports[i].has_vfs && (!is_heard(&ports[i]) || !ports[i].view->table_known ||
@@ -453,6 +464,8 @@ static bool may_come(const struct gating *gating, const struct entry *entry)
 static bool may_widen(const struct gating *gating, const struct entry *entry)
 {
     size_t count;
+    if (is_fenced(gating, entry->guid))
+        return false;
     const struct gated_port *ports = find_ports(gating, entry->guid, &count);
     for (size_t i = 0; i < count; i++)
         if (ports[i].has_vfs &&
@@ -649,13 +662,20 @@ static bool is_member_in_force(const struct gating *gating, oneib_pkey pkey, one
     return false;
 }
 
-/* What is new on a port takes a free place of its table, to which a VF may be mapped still. */
+static bool is_any_fenced(const struct gating *gating)
+{
+    return gating->input->ledger && gating->input->ledger->fenced_port_count > 0;
+}
+
+/* What is new on a port takes a free place of its table, to which a VF may be mapped still. All
+ * ports are those of fenced hosts, too. */
 static bool may_be_copied(const struct gating *gating, const struct oneib_partition *partition,
                           const struct oneib_member *member)
 {
     const struct entry entry = {.guid = member->guid, .pkey = partition->pkey};
-    return member->kind != ONEIB_MEMBER_GUID ||
-           is_member_in_force(gating, partition->pkey, member->guid) || may_come(gating, &entry);
+    if (is_member_in_force(gating, partition->pkey, member->guid))
+        return true;
+    return member->kind == ONEIB_MEMBER_GUID ? may_come(gating, &entry) : !is_any_fenced(gating);
 }
 
 /* The default partition, which every port has, and the operator's. */

@@ -2,8 +2,8 @@
 /*
  * A host that has failed, and one that is well again: what is to become of its ports is written
  * into the ledger, where the oneibd beside the master subnet manager reads it, and writes what it
- * saw (docs/design/fence.md). For OpenNebula's fence_host.sh: exit status 0 says that nothing on
- * the host reaches the fabric.
+ * saw (docs/design/fence.md). For OpenNebula's fence_host.sh: exit status 0 says that all
+ * ports of the host are disabled, or not on the fabric.
  */
 #include "model/fence.h"
 #include "base/clock.h"
@@ -191,7 +191,8 @@ static const char *outcome_shown(const struct work *work)
 {
     const bool succeeded = has_succeeded(work);
     if (work->wish == ONEIB_FENCE_CLOSED)
-        return succeeded ? "is fenced: nothing on it reaches the fabric. What runs there runs on: "
+        return succeeded ? "is fenced: its ports are disabled, or not on the fabric. What runs "
+                           "there runs on: "
                            "this switches no power off."
                          : "is NOT fenced: do not start its VMs elsewhere.";
     if (succeeded)

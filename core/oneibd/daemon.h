@@ -16,6 +16,7 @@
 #include "base/config.h"
 #include "base/error.h"
 #include "fabric/fabric.h"
+#include "model/first_reports.h"
 #include "model/host_attributes.h"
 #include "one/client.h"
 #include "one/credentials.h"
@@ -93,7 +94,8 @@ struct oneib_daemon {
     bool has_heard; /* nodes have had time to report since the start */
     struct oneib_hosts_attributes host_attributes; /* this turn's; empty: not computed yet */
     struct oneib_leaves leaves;
-    uint64_t leaves_of;                   /* fingerprint of what they were asked for */
+    uint64_t leaves_of; /* fingerprint of what they were asked for */
+    struct oneib_first_reports first_reports;
     struct oneib_findings fence_findings; /* of ports that came up, when they were looked at last */
     double fence_at;                      /* when ports of fenced hosts are looked at next, */
     double fence_again;                   /* and when at the earliest, if somebody asks */

@@ -99,10 +99,13 @@ static int make_plan(const struct oneib_daemon *daemon, struct look *look, struc
     const struct oneib_fence_input input = {.cloud = &view->cloud,
                                             .ledger = ledger_of(daemon),
                                             .policy = &policy,
+                                            .fragment = &view->fragment,
+                                            .in_force = &view->in_force,
                                             .subnet = &view->subnet,
                                             .own_port = oneib_fabric_port_guid(daemon->fabric),
                                             .links = look->links.items,
                                             .link_count = look->links.count,
+                                            .first = &daemon->first_reports,
                                             .empty = look->empty,
                                             .empty_count = look->empty_count};
     const int status = oneib_fence_plan(&input, &look->plan, err);
@@ -234,6 +237,9 @@ static bool is_due(const struct oneib_daemon *daemon)
 int oneib_daemon_fence(struct oneib_daemon *daemon, bool *changed, struct oneib_error *err)
 {
     struct look look = {0};
+    if (daemon->has_cloud &&
+        oneib_first_reports_note(&daemon->first_reports, &daemon->view.cloud, err) < 0)
+        return -1;
     if (!is_ours(daemon) || !daemon->fabric || !daemon->view.subnet_known || !is_due(daemon))
         return 0;
     const int status = look_and_do(daemon, &look, changed, err);

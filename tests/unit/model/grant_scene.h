@@ -199,7 +199,8 @@ static inline void pass_gate(struct grant_scene *played)
                                            .in_force = &scene->in_force,
                                            .grants = &played->grants,
                                            .nodes = played->views,
-                                           .node_count = played->node_count};
+                                           .node_count = played->node_count,
+                                           .ledger = &scene->ledger};
     oneib_gate_clear(&played->gate);
     if (oneib_gate_compute(&input, &played->gate, &played->scene.err) < 0)
         fail_msg("oneib_gate_compute: %s", played->scene.err.text);

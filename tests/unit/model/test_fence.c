@@ -4,6 +4,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,6 +31,8 @@ struct scene {
     size_t link_count;
     uint32_t empty;
     size_t empty_count;
+    struct oneib_first_reports first;
+    const struct oneib_partition_table *fragment, *in_force;
     struct oneib_fence_plan plan;
 };
 
@@ -101,6 +104,9 @@ static void plan(struct scene *scene)
                                             .own_port = 0x100001,
                                             .links = scene->links,
                                             .link_count = scene->link_count,
+                                            .first = &scene->first,
+                                            .fragment = scene->fragment,
+                                            .in_force = scene->in_force,
                                             .empty = &scene->empty,
                                             .empty_count = scene->empty_count};
     oneib_fence_plan_clear(&scene->plan);
@@ -110,6 +116,7 @@ static void plan(struct scene *scene)
 static void end(struct scene *scene)
 {
     oneib_fence_plan_clear(&scene->plan);
+    oneib_first_reports_clear(&scene->first);
     oneib_ledger_clear(&scene->ledger);
     oneib_cloud_clear(&scene->cloud);
     free(scene);
@@ -248,6 +255,87 @@ static void a_port_that_another_host_reports_is_not_disabled(void **state)
     assert_string_equal(findings.items[1].code, "fence-port-shared");
     assert_non_null(strstr(findings.items[1].text, "0x0000000000100007"));
     oneib_findings_clear(&findings);
+    end(scene);
+}
+
+static struct oneib_hca_port *port_of_host(struct scene *scene, uint32_t host_id)
+{
+    return &scene->cloud.hosts[oneib_cloud_host(&scene->cloud, host_id) - scene->cloud.hosts]
+                .ports[0];
+}
+
+/* Whoever speaks to monitord for both: the failed host has the other's port, and that has none that
+ * there is. */
+static void what_probes_say_when_a_host_fails_takes_no_port_and_leaves_none_open(void **state)
+{
+    (void)state;
+    struct scene *scene = begin();
+    assert_int_equal(oneib_first_reports_note(&scene->first, &scene->cloud, &err), 0);
+    oneib_ledger_clear(&scene->ledger);
+    fence(scene, HOST, ONEIB_FENCE_CLOSED);
+    port_of_host(scene, HOST)->port_guid = OTHERS_PORT;
+    port_of_host(scene, OTHER)->port_guid = 0xdead;
+    fence_port(scene, OTHERS_PORT, 0, ONEIB_FENCE_ASKED);
+    assert_int_equal(oneib_first_reports_note(&scene->first, &scene->cloud, &err), 0);
+    plan(scene);
+    assert_int_equal(scene->plan.count, 2);
+    assert_true(scene->plan.items[0].guid == OTHERS_PORT);
+    assert_int_equal(scene->plan.items[0].state, ONEIB_FENCE_SHARED);
+    assert_true(scene->plan.items[1].guid == PORT);
+    assert_int_equal(scene->plan.items[1].act, ONEIB_FENCE_DISABLE);
+    end(scene);
+}
+
+static void a_port_that_was_off_the_fabric_is_closed_when_it_is_back_whoever_names_it(void **state)
+{
+    (void)state;
+    struct scene *scene = begin();
+    bool changed;
+    scene->link_count = 0;
+    plan(scene);
+    assert_only(scene, ONEIB_FENCE_GONE, ONEIB_FENCE_LEAVE);
+    assert_int_equal(oneib_fence_note_states(&scene->plan, NOW, &scene->ledger, &changed, &err), 0);
+    report_port(scene, OTHER, PORT);
+    link_port(scene, 7, PORT, ADAPTER);
+    plan(scene);
+    assert_only(scene, ONEIB_FENCE_UP, ONEIB_FENCE_DISABLE);
+    end(scene);
+}
+
+static void add_partition(struct oneib_partition_table *table, const char *name, oneib_pkey pkey,
+                          oneib_guid guid)
+{
+    const struct oneib_member member = {.guid = guid, .kind = ONEIB_MEMBER_GUID};
+    struct oneib_partition *partition = oneib_partition_table_add(table, &err);
+    assert_non_null(partition);
+    snprintf(partition->name, sizeof partition->name, "%s", name);
+    partition->pkey = pkey;
+    assert_int_equal(oneib_partition_add_member(partition, member, &err), 0);
+}
+
+/* A storage server is no host of OpenNebula's: a forged probe is the first to name it. */
+static void a_port_of_the_operators_partitions_is_closed_only_when_it_is_in_a_cluster(void **state)
+{
+    (void)state;
+    struct scene *scene = begin();
+    struct oneib_partition_table fragment = {0}, in_force = {0};
+    add_partition(&fragment, "store", 0x10, PORT);
+    scene->fragment = &fragment;
+    scene->in_force = &in_force;
+    plan(scene);
+    assert_only(scene, ONEIB_FENCE_BARRED, ONEIB_FENCE_LEAVE);
+
+    add_partition(&in_force, "one7", 0x101, PORT);
+    plan(scene);
+    assert_only(scene, ONEIB_FENCE_UP, ONEIB_FENCE_DISABLE);
+
+    /* Nobody on it is a member any more, and it stays closed. */
+    bool changed;
+    assert_int_equal(oneib_fence_note_places(&scene->plan, NOW, &scene->ledger, &changed, &err), 0);
+    oneib_partition_table_clear(&in_force);
+    plan(scene);
+    assert_only(scene, ONEIB_FENCE_UP, ONEIB_FENCE_DISABLE);
+    oneib_partition_table_clear(&fragment);
     end(scene);
 }
 
@@ -466,6 +554,9 @@ int main(void)
         cmocka_unit_test(a_place_that_has_become_anothers_is_left_alone),
         cmocka_unit_test(a_port_that_moved_is_disabled_where_it_is_now),
         cmocka_unit_test(a_port_that_another_host_reports_is_not_disabled),
+        cmocka_unit_test(a_port_of_the_operators_partitions_is_closed_only_when_it_is_in_a_cluster),
+        cmocka_unit_test(what_probes_say_when_a_host_fails_takes_no_port_and_leaves_none_open),
+        cmocka_unit_test(a_port_that_was_off_the_fabric_is_closed_when_it_is_back_whoever_names_it),
         cmocka_unit_test(who_names_a_fenced_port_later_does_not_open_it),
         cmocka_unit_test(ports_that_all_depend_on_are_barred),
         cmocka_unit_test(only_an_operators_static_member_is_barred),

@@ -679,6 +679,33 @@ static void a_guid_of_a_node_that_has_told_nothing_is_not_twice(void **state)
     assert_false(is_said(played, ""));
 }
 
+/* The fence counts as a report that nothing is open there. But nobody knows what is: a key that
+ * comes could take the place that an open VF is mapped to. */
+static void nothing_comes_to_a_fenced_port_whoever_reports_or_lists_it(void **state)
+{
+    struct grant_scene *played = *state;
+    const struct oneib_ledger_fenced_port fenced = {
+        .host_id = 9, .guid = port_of(1), .state = ONEIB_FENCE_GONE};
+    add_network(&played->scene, 7, 0x101);
+    add_node(played, 1);
+    add_nic(&played->scene, 4, 0, 7, 1);
+    add_guid(&played->scene, add_partition(&played->scene, &played->scene.fragment, "store", 0x10),
+             port_of(1), ONEIB_FULL);
+    pass(played);
+    assert_gated(played, 0x101, port_of(1), "full");
+    assert_gated(played, 0x10, port_of(1), "full");
+    assert_int_equal(oneib_ledger_set_fence(&played->scene.ledger,
+                                            &(struct oneib_ledger_fence){.host_id = 9, .asked = 1},
+                                            &played->scene.err),
+                     0);
+    assert_int_equal(
+        oneib_ledger_set_fenced_port(&played->scene.ledger, &fenced, &played->scene.err), 0);
+    pass_gate(played);
+    assert_gated(played, 0x101, port_of(1), "none");
+    assert_gated(played, 0x10, port_of(1), "none");
+    assert_true(played->gate.withheld > 0);
+}
+
 static void a_guid_that_migrates_is_not_twice(void **state)
 {
     struct grant_scene *played = *state;
@@ -777,6 +804,7 @@ int main(void)
         GRANT_TEST(vfs_with_tables_of_their_own_are_as_desired),
         GRANT_TEST(a_guid_that_another_host_still_has_is_in_no_partition),
         GRANT_TEST(a_guid_that_the_fabric_still_has_is_in_no_partition),
+        GRANT_TEST(nothing_comes_to_a_fenced_port_whoever_reports_or_lists_it),
         GRANT_TEST(a_guid_of_a_node_that_has_told_nothing_is_not_twice),
         GRANT_TEST(a_guid_that_migrates_is_not_twice),
         GRANT_TEST(what_is_kept_on_a_port_keeps_its_key_from_index_0),
