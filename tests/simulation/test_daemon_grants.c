@@ -8,6 +8,7 @@
 #include "daemon_scene.h"
 #include "one/ledger.h"
 #include "played_node.h"
+#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -334,6 +335,39 @@ static void keep_reporting(unsigned milliseconds)
         report();
         lab_sleep_ms(200);
     }
+}
+
+/* What the port's table has at index 1, to which the VF that is open is mapped. */
+static bool is_at_index_1(unsigned key)
+{
+    uint16_t keys[64];
+    size_t count;
+    return lab_host_pkeys(scene(), HOST, keys, 64, &count, &err) == 0 && count > 1 &&
+           keys[1] == key;
+}
+
+/* Found by an attack: the fence had the port's keys go, and the operator's new partition took the
+ * place of one that a VF was open at, from when the link was back until it was disabled. */
+static void nothing_comes_to_the_port_of_a_fenced_host_that_is_back_on_the_fabric(void **state)
+{
+    (void)state;
+    char fragment[128];
+    scene();
+    raise_open_vm();
+    played_node_close(&played.node);
+    played.node = (struct played_node){0};
+    MUST(lab_fabric_link(scene(), HOST, false, &err));
+    lab_sleep_ms(500);
+    ONEIB(0, "fence", "H1");
+    snprintf(fragment, sizeof fragment,
+             "storage=0x0010 : 0x%016" PRIx64 "=full, 0x%016" PRIx64 "=full;\n",
+             lab_host_port_guid(scene(), SCENE_EXTRA), lab_host_port_guid(scene(), HOST));
+    MUST(lab_write(scene(), "partitions.fragment", 0644, fragment, &err));
+    await_holds(SCENE_EXTRA, FULL(0x10));
+    MUST(lab_fabric_link(scene(), HOST, true, &err));
+    const double until = oneib_now_ms() + 4000;
+    while (oneib_now_ms() < until)
+        assert_false(is_at_index_1(FULL(0x10)));
 }
 
 /* A node that says that it has nothing lifts its own host's fence, and only when that was asked
@@ -760,6 +794,7 @@ int main(void)
         test(a_key_of_a_silent_node_leaves_and_nothing_is_added_until_it_reports),
         test(what_a_silent_node_may_hold_stays_in_ib_keys),
         test(a_silent_node_whose_host_is_fenced_holds_no_key),
+        test(nothing_comes_to_the_port_of_a_fenced_host_that_is_back_on_the_fabric),
         test(a_fence_waits_for_the_nodes_empty_table_and_for_the_operator),
         test(forged_ib_keys_free_no_key),
         test(a_daemon_that_starts_anew_hears_what_is_open_before_it_takes_anything),
