@@ -673,6 +673,8 @@ static void await_verified(int status, const char *code)
     struct lab_output output;
     const char *words[] = {"verify", NULL};
     for (unsigned waited = 0;; waited += 1000) {
+        while (hear(0))
+            played.follows = played.list;
         report();
         MUST(lab_oneib(scene(), words, SCENE_TIMEOUT_MS, &output, &err));
         const bool is_so = output.status == status && strstr(output.error, code);
