@@ -72,12 +72,6 @@ void oneib_close_names(struct oneib_text *text, size_t count)
         oneib_text_printf(text, " and %zu more", count - ATTACHMENTS_NAMED);
 }
 
-static int compare_guids(const void *a, const void *b)
-{
-    oneib_guid left = *(const oneib_guid *)a, right = *(const oneib_guid *)b;
-    return (left > right) - (left < right);
-}
-
 static int add_full_member(struct oneib_work *work, struct oneib_partition *partition,
                            oneib_guid guid, struct oneib_error *err)
 {
@@ -105,7 +99,7 @@ static int add_full_members(struct oneib_work *work, struct oneib_partition *par
     if (!guids)
         return oneib_fail_memory(err);
     memcpy(guids, work->policy->default_full_members, count * sizeof *guids);
-    qsort(guids, count, sizeof *guids, compare_guids);
+    qsort(guids, count, sizeof *guids, oneib_guid_compare);
 
     int outcome = 0;
     for (size_t i = 0; outcome == 0 && i < count; i++)

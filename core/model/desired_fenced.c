@@ -62,12 +62,6 @@ static int list_vfs(struct oneib_work *work, struct oneib_error *err)
     return 0;
 }
 
-static int compare_guids(const void *a, const void *b)
-{
-    const oneib_guid left = *(const oneib_guid *)a, right = *(const oneib_guid *)b;
-    return (left > right) - (left < right);
-}
-
 int oneib_judge_fenced(struct oneib_work *work, struct oneib_error *err)
 {
     for (size_t i = 0; i < work->seat_count; i++)
@@ -80,6 +74,6 @@ int oneib_judge_fenced(struct oneib_work *work, struct oneib_error *err)
         return -1;
     if (work->desired->fenced_count)
         qsort(work->desired->fenced, work->desired->fenced_count, sizeof(oneib_guid),
-              compare_guids);
+              oneib_guid_compare);
     return oneib_fence_report(work->cloud, work->ledger, work->findings, err);
 }

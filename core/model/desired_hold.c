@@ -60,12 +60,6 @@ static size_t find_name(const struct name_index *index, uint32_t network_id)
     return found ? found->index : SIZE_MAX;
 }
 
-static int compare_guids(const void *a, const void *b)
-{
-    oneib_guid left = *(const oneib_guid *)a, right = *(const oneib_guid *)b;
-    return (left > right) - (left < right);
-}
-
 /* The GUID members of a partition, sorted. *guids is the caller's to free; 0 members: NULL. */
 static int sorted_guids(const struct oneib_partition *partition, oneib_guid **guids, size_t *count,
                         struct oneib_error *err)
@@ -80,13 +74,8 @@ static int sorted_guids(const struct oneib_partition *partition, oneib_guid **gu
     for (size_t i = 0; i < partition->member_count; i++)
         if (partition->members[i].kind == ONEIB_MEMBER_GUID)
             (*guids)[(*count)++] = partition->members[i].guid;
-    qsort(*guids, *count, sizeof **guids, compare_guids);
+    qsort(*guids, *count, sizeof **guids, oneib_guid_compare);
     return 0;
-}
-
-static bool has_guid(const oneib_guid *guids, size_t count, oneib_guid guid)
-{
-    return count && bsearch(&guid, guids, count, sizeof guid, compare_guids);
 }
 
 /* What the partition of in_force loses: an array of its members' indices, owned by the caller. */
@@ -111,10 +100,11 @@ static int find_loss(const struct hold *hold, const struct oneib_partition *befo
     loss->members = calloc(before->member_count ? before->member_count : 1, sizeof *loss->members);
     for (size_t i = 0; loss->members && i < before->member_count; i++) {
         if (before->members[i].kind != ONEIB_MEMBER_GUID ||
-            has_guid(hold->desired->fenced, hold->desired->fenced_count, before->members[i].guid))
+            oneib_guids_have(hold->desired->fenced, hold->desired->fenced_count,
+                             before->members[i].guid))
             continue;
         loss->total++;
-        if (!has_guid(guids, count, before->members[i].guid))
+        if (!oneib_guids_have(guids, count, before->members[i].guid))
             loss->members[loss->count++] = i;
     }
     free(guids);
@@ -162,7 +152,7 @@ static int index_desired(struct hold *hold, struct oneib_error *err)
     }
     if (hold->virtual_count)
         qsort(hold->virtual_members, hold->virtual_count, sizeof *hold->virtual_members,
-              compare_guids);
+              oneib_guid_compare);
     return 0;
 }
 
@@ -202,7 +192,7 @@ static int put_back(struct hold *hold, const struct oneib_partition *before, uin
 {
     for (size_t i = 0; i < loss->count; i++) {
         struct oneib_member member = before->members[loss->members[i]];
-        if (has_guid(hold->virtual_members, hold->virtual_count, member.guid) ||
+        if (oneib_guids_have(hold->virtual_members, hold->virtual_count, member.guid) ||
             !take_room(hold, member.guid))
             continue;
         member.membership = (uint8_t)held_membership(hold, network_id, &member);

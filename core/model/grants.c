@@ -37,6 +37,11 @@ struct work {
     size_t own_count, own_capacity;
 };
 
+bool oneib_node_is_heard(enum oneib_node_state state)
+{
+    return state == ONEIB_NODE_FOLLOWS || state == ONEIB_NODE_AWAITED;
+}
+
 const struct oneib_node_view *oneib_node_view_of(const struct oneib_node_view *nodes, size_t count,
                                                  uint32_t host_id)
 {
@@ -574,12 +579,6 @@ static bool may_have_it(const struct work *work, const struct placed *placed)
            (sent && sent->may_set_guid);
 }
 
-static int compare_guids(const void *a, const void *b)
-{
-    const oneib_guid left = *(const oneib_guid *)a, right = *(const oneib_guid *)b;
-    return (left > right) - (left < right);
-}
-
 /* GUIDs that a host may have on which their VM is; sorted. It is on one, or on two while it
  * migrates. */
 static int find_own(struct work *work, struct oneib_error *err)
@@ -591,14 +590,13 @@ static int find_own(struct work *work, struct oneib_error *err)
         if (work->placed[i].is_virtual && may_have_it(work, &work->placed[i]))
             work->own[work->own_count++] = work->placed[i].grant.guid;
     if (work->own_count)
-        qsort(work->own, work->own_count, sizeof *work->own, compare_guids);
+        qsort(work->own, work->own_count, sizeof *work->own, oneib_guid_compare);
     return 0;
 }
 
 static bool is_own(const struct work *work, oneib_guid guid)
 {
-    return work->own_count &&
-           bsearch(&guid, work->own, work->own_count, sizeof guid, compare_guids);
+    return oneib_guids_have(work->own, work->own_count, guid);
 }
 
 static size_t count_on_fabric(const struct work *work, oneib_guid guid)
@@ -655,7 +653,7 @@ static int find_twice(struct work *work, struct oneib_grants *grants, struct one
         if (work->placed[i].is_virtual && judge_twice(work, &work->placed[i], grants, err) < 0)
             return -1;
     if (grants->twice_count)
-        qsort(grants->twice, grants->twice_count, sizeof *grants->twice, compare_guids);
+        qsort(grants->twice, grants->twice_count, sizeof *grants->twice, oneib_guid_compare);
     return 0;
 }
 

@@ -58,6 +58,7 @@ struct oneib_held_keys {
     size_t count;
 };
 
+bool oneib_node_is_heard(enum oneib_node_state state);
 /* What it does not report, it has not. */
 bool oneib_node_tells_all(const struct oneib_node_view *view);
 /* A VF that is open at its key, or not known to be closed. */

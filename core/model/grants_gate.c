@@ -410,8 +410,7 @@ static void block_ports(struct gating *gating)
 
 static bool is_heard(const struct gated_port *port)
 {
-    return port->view &&
-           (port->view->state == ONEIB_NODE_FOLLOWS || port->view->state == ONEIB_NODE_AWAITED);
+    return port->view && oneib_node_is_heard(port->view->state);
 }
 
 static bool follows(const struct gated_port *port)
@@ -474,18 +473,11 @@ static bool may_widen(const struct gating *gating, const struct entry *entry)
     return true;
 }
 
-static int compare_guids(const void *a, const void *b)
-{
-    const oneib_guid left = *(const oneib_guid *)a, right = *(const oneib_guid *)b;
-    return (left > right) - (left < right);
-}
-
 /* Two ports have the GUID, or may: who gets the key by it nobody knows. */
 static bool is_twice(const struct gating *gating, const struct entry *entry)
 {
     const struct oneib_grants *grants = gating->input->grants;
-    return grants->twice_count && bsearch(&entry->guid, grants->twice, grants->twice_count,
-                                          sizeof entry->guid, compare_guids);
+    return oneib_guids_have(grants->twice, grants->twice_count, entry->guid);
 }
 
 static void judge(struct gating *gating, struct entry *entry)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/guid.h"
 #include "base/number.h"
+#include <stdlib.h>
 
 /* First byte of an EUI-64 with the U/L bit set and the group bit clear. */
 #define LOCALLY_ADMINISTERED 0x02
@@ -61,4 +62,15 @@ void oneib_guid_format(oneib_guid guid, char text[ONEIB_GUID_TEXT_SIZE])
         guid >>= 4;
     }
     text[18] = '\0';
+}
+
+int oneib_guid_compare(const void *a, const void *b)
+{
+    const oneib_guid left = *(const oneib_guid *)a, right = *(const oneib_guid *)b;
+    return (left > right) - (left < right);
+}
+
+bool oneib_guids_have(const oneib_guid *sorted, size_t count, oneib_guid guid)
+{
+    return count && bsearch(&guid, sorted, count, sizeof guid, oneib_guid_compare);
 }

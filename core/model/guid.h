@@ -39,4 +39,9 @@ bool oneib_guid_parse_n(const char *bytes, size_t length, oneib_guid *guid);
 
 void oneib_guid_format(oneib_guid guid, char text[ONEIB_GUID_TEXT_SIZE]);
 
+/* Of two oneib_guid, for qsort() and bsearch(). */
+int oneib_guid_compare(const void *a, const void *b);
+/* `sorted` is ascending; NULL when there are none. */
+bool oneib_guids_have(const oneib_guid *sorted, size_t count, oneib_guid guid);
+
 #endif

@@ -6,12 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int compare_guids(const void *a, const void *b)
-{
-    oneib_guid left = *(const oneib_guid *)a, right = *(const oneib_guid *)b;
-    return left < right ? -1 : left > right;
-}
-
 static int compare_marks(const void *a, const void *b)
 {
     const struct oneib_mark *left = a, *right = b;
@@ -34,7 +28,7 @@ static size_t collect_ca_ports(const struct oneib_topology *topology, const stru
     for (size_t i = 0; i < ends->count; i++)
         if (!oneib_is_switch(topology, ends->items[i].node))
             guids[count++] = ends->items[i].guid;
-    qsort(guids, count, sizeof(*guids), compare_guids);
+    qsort(guids, count, sizeof(*guids), oneib_guid_compare);
     return count;
 }
 
@@ -90,7 +84,7 @@ static bool mark_members(struct oneib_marks *marks, size_t index, const oneib_gu
     for (size_t i = 0; i < partition->member_count; i++) {
         const struct oneib_member *member = &partition->members[i];
         if (member->kind != ONEIB_MEMBER_GUID || port_count == 0 ||
-            !bsearch(&member->guid, ports, port_count, sizeof(*ports), compare_guids))
+            !oneib_guids_have(ports, port_count, member->guid))
             continue;
         if (!add_mark(marks, member->guid, index))
             return false;

@@ -291,11 +291,6 @@ static struct oneib_node_view nothing_known(uint32_t host_id)
     return (struct oneib_node_view){.host_id = host_id, .state = ONEIB_NODE_UNHEARD};
 }
 
-static bool is_heard(const struct oneib_node_view *view)
-{
-    return view->state == ONEIB_NODE_FOLLOWS || view->state == ONEIB_NODE_AWAITED;
-}
-
 /* Nothing on it reaches the fabric: whatever it has open is as good as closed, unless it says
  * itself what it has. */
 static struct oneib_node_view closed_by_its_fence(uint32_t host_id)
@@ -319,7 +314,7 @@ static int look_at_nodes(struct oneib_daemon *daemon, struct views *views, struc
             next < daemon->nodes.count && known[next].host_id == cloud->hosts[i].id;
         views->items[views->count] = is_known ? known[next] : nothing_known(cloud->hosts[i].id);
         if (oneib_fence_holds(&daemon->view.kept.ledger, cloud->hosts[i].id) &&
-            !is_heard(&views->items[views->count]))
+            !oneib_node_is_heard(views->items[views->count].state))
             views->items[views->count] = closed_by_its_fence(cloud->hosts[i].id);
         views->count++;
         next += is_known;

@@ -338,11 +338,6 @@ int oneib_nodes_look(struct oneib_nodes *nodes, double now, const struct oneib_n
     return 0;
 }
 
-static bool is_heard(enum oneib_node_state state)
-{
-    return state == ONEIB_NODE_FOLLOWS || state == ONEIB_NODE_AWAITED;
-}
-
 enum oneib_nodes_news oneib_nodes_news(const struct oneib_nodes *nodes, double now)
 {
     enum oneib_nodes_news news = nodes->news;
@@ -351,8 +346,9 @@ enum oneib_nodes_news oneib_nodes_news(const struct oneib_nodes *nodes, double n
         const enum oneib_node_state state = oneib_node_state(node, now);
         if (state == node->seen)
             continue;
-        news = nodes->awaited || is_heard(state) != is_heard(node->seen) ? ONEIB_NODES_NOW
-                                                                         : ONEIB_NODES_LATER;
+        news = nodes->awaited || oneib_node_is_heard(state) != oneib_node_is_heard(node->seen)
+                   ? ONEIB_NODES_NOW
+                   : ONEIB_NODES_LATER;
     }
     return news;
 }
