@@ -6,7 +6,6 @@
 #include "fabric/port_info.h"
 #include <endian.h>
 
-#define LINK_UP 5          /* PortInfo.PortPhysicalState */
 #define SWITCHES_MAX 16384 /* nobody has more; a switch that makes others up ends there */
 
 /* A node as it was met at the end of one way. One that several ways lead to is met as often. */
@@ -165,7 +164,7 @@ static int take_node_info(struct walk *walk, const struct job *job, uint8_t *inf
 static int take_port_info(struct walk *walk, const struct job *job, uint8_t *info,
                           struct oneib_error *err)
 {
-    if (mad_get_field(info, 0, IB_PORT_PHYS_STATE_F) != LINK_UP)
+    if (mad_get_field(info, 0, IB_PORT_PHYS_STATE_F) != ONEIB_PHYSICAL_LINK_UP)
         return 0;
     const uint16_t rate = oneib_port_info_active_gbps(info);
     return add_job(walk, (struct job){IB_ATTR_NODE_INFO, job->at, job->port, rate}, err);
