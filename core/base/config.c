@@ -2,6 +2,7 @@
 #include "base/config.h"
 #include "base/cleanup.h"
 #include "base/config_keys.h"
+#include "base/config_qos.h"
 #include "base/config_source.h"
 #include "base/file.h"
 #include <libconfig.h>
@@ -108,8 +109,8 @@ static int refuse_number(const struct load *load, const config_setting_t *settin
     if (key->allowed) {
         oneib_text_append(&what, "must be one of");
         for (const uint16_t *value = key->allowed; *value; value++)
-            oneib_text_printf(&what, " %u,", *value);
-        oneib_text_append(&what, " or 0");
+            oneib_text_printf(&what, "%s %u", value == key->allowed ? "" : ",", *value);
+        oneib_text_append(&what, key->minimum == 0 ? ", or 0" : "");
     } else {
         oneib_text_printf(&what, "must be a whole number from %u to %u", key->minimum,
                           key->maximum);
@@ -312,6 +313,33 @@ static int load_group(const struct load *load, const config_setting_t *group)
     return 0;
 }
 
+/* The setting that is at fault, or the one that made the default a fault. */
+static int refuse_qos(const struct load *load, const char *path, const char *name, const char *what)
+{
+    const config_setting_t *setting = config_lookup(load->file, path);
+    return refuse(load, setting ? setting : config_lookup(load->file, "qos"), find_key("qos", name),
+                  what);
+}
+
+static int check_qos(const struct load *load)
+{
+    oneib_autotext struct oneib_text what = {0};
+    const enum oneib_config_qos_fault fault = oneib_config_qos_check(load->config, &what);
+    if (oneib_text_failed(&what))
+        return oneib_fail_memory(load->err);
+    switch (fault) {
+    case ONEIB_CONFIG_QOS_GOOD:
+        return 0;
+    case ONEIB_CONFIG_QOS_CLASSES:
+        return refuse_qos(load, "qos.classes", "classes", what.data);
+    case ONEIB_CONFIG_QOS_DEFAULT_CLASS:
+        return refuse_qos(load, "qos.default_class", "default_class", what.data);
+    case ONEIB_CONFIG_QOS_ENTRIES:
+        return refuse_qos(load, "qos.entries", "entries", what.data);
+    }
+    return 0;
+}
+
 /* What no key can know alone. The defaults agree with everything that a key may be: the fault has a
  * line. */
 static int check_together(const struct load *load)
@@ -323,7 +351,7 @@ static int check_together(const struct load *load)
     if (config->opensm.method == ONEIB_RELOAD_COMMAND && !config->opensm.reload_command)
         return refuse(load, config_lookup(load->file, "opensm.reload"),
                       find_key("opensm", "reload"), "needs opensm.reload_command");
-    return 0;
+    return check_qos(load);
 }
 
 static int load_settings(const struct load *load)

@@ -115,6 +115,25 @@ struct oneib_config {
     } removal_hold;
 
     struct {
+        /* qos.classes = ["gold: weight 64, SL 1-2"], as base/qos_class.h parses them, no name and
+         * no SL twice, no more SLs than lanes; NULL-terminated, or NULL: there is no quality of
+         * service, and all else here counts for nothing */
+        char **classes;
+        /* qos.default_class: of networks without IB_CLASS; one of the classes, or NULL: they have
+         * SL 0 */
+        char *default_class;
+        /* qos.others, 1-255: the weight of SL 0; default 16 */
+        uint8_t others;
+        /* qos.vls: the data lanes that every port of the fabric has: 2, 4, 8 or 15; default 8 */
+        uint8_t vls;
+        /* qos.entries, 2-64: of the arbitration table of every port; default 8 */
+        uint8_t entries;
+        /* qos.drop_unused: SLs that nobody has are dropped; default false: they are SL 0's lane's
+         */
+        bool drop_unused;
+    } qos;
+
+    struct {
         /* daemon.poll_preparing, milliseconds between two looks at VMs that are being prepared,
          * and, while the event stream cannot be relied on, at everything; 100-5000; default 5000 */
         uint32_t poll_preparing_ms;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/config_keys.h"
 #include "base/number.h"
+#include "base/qos_class.h"
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -143,6 +144,19 @@ static const char *check_guid(const char *string, size_t index)
     return NULL;
 }
 
+static const char *check_class(const char *string, size_t index)
+{
+    struct oneib_qos_class qos_class;
+    (void)index;
+    return oneib_qos_class_parse(string, &qos_class);
+}
+
+static const char *check_class_name(const char *string, size_t index)
+{
+    (void)index;
+    return oneib_qos_name_valid(string) ? NULL : "must be the name of one of qos.classes";
+}
+
 /* ---- the table
  * ----------------------------------------------------------------------------------------- */
 
@@ -152,6 +166,9 @@ static const uint16_t mtus[] = {256, 512, 1024, 2048, 4096, 0};
 /* Gb/s of the static rates of the same specification and of later speeds; 2 stands for 2.5. */
 static const uint16_t rates[] = {2,  5,  10,  14,  20,  25,  28,  30,  40,  50,  56,
                                  60, 80, 100, 112, 120, 168, 200, 300, 400, 600, 0};
+
+/* Data lanes as PortInfo.OperationalVLs counts them, but for one alone: there nothing is apart. */
+static const uint16_t lane_counts[] = {2, 4, 8, 15, 0};
 
 static const struct oneib_config_key_choice reload_methods[] = {
     {"pid_file", ONEIB_RELOAD_PID_FILE},
@@ -233,6 +250,17 @@ const struct oneib_config_key oneib_config_keys[] = {
     {"removal_hold", "share", ONEIB_CONFIG_SHARE, FIELD(removal_hold.share), .default_share = 0.5},
     {"removal_hold", "minimum", ONEIB_CONFIG_NUMBER, FIELD(removal_hold.minimum),
      .maximum = INT32_MAX, .default_number = 16},
+
+    {"qos", "classes", ONEIB_CONFIG_STRINGS, FIELD(qos.classes), .check = check_class},
+    {"qos", "default_class", ONEIB_CONFIG_STRING, FIELD(qos.default_class),
+     .check = check_class_name},
+    {"qos", "others", ONEIB_CONFIG_NUMBER, FIELD(qos.others), .minimum = 1,
+     .maximum = ONEIB_QOS_WEIGHT_MAX, .default_number = 16},
+    {"qos", "vls", ONEIB_CONFIG_NUMBER, FIELD(qos.vls), .minimum = 2, .maximum = 15,
+     .allowed = lane_counts, .default_number = 8},
+    {"qos", "entries", ONEIB_CONFIG_NUMBER, FIELD(qos.entries), .minimum = 2, .maximum = 64,
+     .default_number = 8},
+    {"qos", "drop_unused", ONEIB_CONFIG_BOOLEAN, FIELD(qos.drop_unused)},
 
     {"daemon", "poll_preparing", ONEIB_CONFIG_NUMBER, FIELD(daemon.poll_preparing_ms),
      .minimum = 100, .maximum = 5000, .default_number = 5000},

@@ -34,7 +34,8 @@ struct oneib_config_key {
     size_t offset, size; /* the field in struct oneib_config */
 
     uint32_t minimum, maximum; /* NUMBER */
-    const uint16_t *allowed;   /* NUMBER: nothing but these, 0 at the end is one of them; or NULL */
+    const uint16_t
+        *allowed; /* NUMBER: nothing but these, and, where the minimum is 0, 0; or NULL */
     const struct oneib_config_key_choice *choices; /* CHOICE */
     oneib_config_key_check check;                  /* STRING, STRINGS */
 

@@ -9,12 +9,25 @@
 #include <string.h>
 
 const struct oneib_verb *const oneib_verbs[] = {
-    &oneib_verb_list,    &oneib_verb_show,     &oneib_verb_hosts,
-    &oneib_verb_host,    &oneib_verb_fence,    &oneib_verb_unfence,
-    &oneib_verb_daemons, &oneib_verb_plan,     &oneib_verb_sync,
-    &oneib_verb_verify,  &oneib_verb_topology, &oneib_verb_check,
-    &oneib_verb_keys,    &oneib_verb_hca,      &oneib_verb_mac,
-    &oneib_verb_guid,    &oneib_verb_help,     NULL,
+    &oneib_verb_list,
+    &oneib_verb_show,
+    &oneib_verb_hosts,
+    &oneib_verb_host,
+    &oneib_verb_fence,
+    &oneib_verb_unfence,
+    &oneib_verb_daemons,
+    &oneib_verb_plan,
+    &oneib_verb_sync,
+    &oneib_verb_verify,
+    &oneib_verb_topology,
+    &oneib_verb_check,
+    &oneib_verb_keys,
+    &oneib_verb_qos,
+    &oneib_verb_hca,
+    &oneib_verb_mac,
+    &oneib_verb_guid,
+    &oneib_verb_help,
+    NULL,
 };
 
 static enum oneib_exit run_verb(const struct oneib_run *run, struct oneib_error *err)

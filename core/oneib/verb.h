@@ -71,7 +71,7 @@ struct oneib_verb {
 extern const struct oneib_verb oneib_verb_mac, oneib_verb_guid, oneib_verb_list, oneib_verb_show,
     oneib_verb_plan, oneib_verb_sync, oneib_verb_verify, oneib_verb_topology, oneib_verb_check,
     oneib_verb_hca, oneib_verb_help, oneib_verb_hosts, oneib_verb_host, oneib_verb_daemons,
-    oneib_verb_fence, oneib_verb_unfence, oneib_verb_keys;
+    oneib_verb_fence, oneib_verb_unfence, oneib_verb_keys, oneib_verb_qos;
 
 /* NULL-terminated, in the order of the help. */
 extern const struct oneib_verb *const oneib_verbs[];

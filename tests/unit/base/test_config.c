@@ -93,6 +93,12 @@ static void assert_same(const struct oneib_config *a, const struct oneib_config 
     assert_int_equal(a->default_partition.ipoib, b->default_partition.ipoib);
     assert_true(a->removal_hold.share == b->removal_hold.share);
     assert_int_equal(a->removal_hold.minimum, b->removal_hold.minimum);
+    assert_strings_equal(a->qos.classes, b->qos.classes);
+    assert_string_same(a->qos.default_class, b->qos.default_class);
+    assert_int_equal(a->qos.others, b->qos.others);
+    assert_int_equal(a->qos.vls, b->qos.vls);
+    assert_int_equal(a->qos.entries, b->qos.entries);
+    assert_int_equal(a->qos.drop_unused, b->qos.drop_unused);
     assert_int_equal(a->daemon.poll_preparing_ms, b->daemon.poll_preparing_ms);
     assert_int_equal(a->daemon.poll_idle_ms, b->daemon.poll_idle_ms);
     assert_int_equal(a->daemon.reread_ms, b->daemon.reread_ms);
@@ -145,6 +151,12 @@ static void the_defaults_are_the_documented_ones(void **state)
     assert_false(config.default_partition.ipoib);
     assert_true(config.removal_hold.share == 0.5);
     assert_int_equal(config.removal_hold.minimum, 16);
+    assert_null(config.qos.classes);
+    assert_null(config.qos.default_class);
+    assert_int_equal(config.qos.others, 16);
+    assert_int_equal(config.qos.vls, 8);
+    assert_int_equal(config.qos.entries, 8);
+    assert_false(config.qos.drop_unused);
     assert_int_equal(config.daemon.poll_preparing_ms, 5000);
     assert_int_equal(config.daemon.poll_idle_ms, 15000);
     assert_int_equal(config.daemon.reread_ms, 600000);
@@ -832,6 +844,84 @@ static void any_configuration_loads_back(void **state)
     }
 }
 
+static void classes_are_read_and_render_to_themselves(void **state)
+{
+    (void)state;
+    struct oneib_config config;
+    load_good("qos = { classes = [\"gold: weight 64, SL 1-2\", \" silver :weight 255,SL 4, 9\"];\n"
+              "default_class = \"silver\"; vls = 15; entries = 64; others = 1;\n"
+              "drop_unused = true; };",
+              &config);
+    assert_string_equal(config.qos.classes[0], "gold: weight 64, SL 1-2");
+    assert_string_equal(config.qos.default_class, "silver");
+    assert_int_equal(config.qos.vls, 15);
+    assert_int_equal(config.qos.entries, 64);
+    assert_int_equal(config.qos.others, 1);
+    assert_true(config.qos.drop_unused);
+    assert_renders_to_itself(&config);
+    oneib_config_clear(&config);
+}
+
+#define CLASSES(list) "qos = {\nclasses = [" list "];\n};"
+
+static void a_class_that_is_none_is_refused(void **state)
+{
+    (void)state;
+    assert_refused(CLASSES("\"gold: weight 0, SL 1\""), 2, "must have a weight from 1 to 255");
+    assert_refused(CLASSES("\"gold: weight 256, SL 1\""), 2, "must have a weight from 1 to 255");
+    assert_refused(CLASSES("\"g: weight 99999999999999999999, SL 1\""), 2, "a weight from 1");
+    assert_refused(CLASSES("\"gold: weight 1, SL 0\""), 2, "SL 0 is for management");
+    assert_refused(CLASSES("\"gold: weight 1, SL 16\""), 2, "SLs from 1 to 15");
+    assert_refused(CLASSES("\"gold: weight 1, SL 14-16\""), 2, "SLs from 1 to 15");
+    assert_refused(CLASSES("\"gold: weight 1, SL 3-2\""), 2, "the lower SL first");
+    assert_refused(CLASSES("\"gold: weight 1, SL 2, 1-3\""), 2, "each SL once");
+    const char *const malformed[] = {
+        CLASSES("\"\""),
+        CLASSES("\"gold\""),
+        CLASSES("\"gold:\""),
+        CLASSES("\"gold: weight 1\""),
+        CLASSES("\"a\\nb: weight 1, SL 1\""),
+        CLASSES("\"gold: weight -1, SL 1\""),
+        CLASSES("\"gold: weight 1, SL\""),
+        CLASSES("\"gold: weight 1, SL 1;\""),
+        CLASSES("\"gold: weight 1, SL 1 2\""),
+        CLASSES("\"a b: weight 1, SL 1\""),
+        CLASSES("\"gold: weight 1, SL 1-\""),
+        CLASSES("\"gold: SL 1, weight 1\""),
+        CLASSES("\"abcdefghijklmnopqrstuvwxyzabcdef: weight 1, SL 1\"")};
+    for (size_t i = 0; i < sizeof malformed / sizeof *malformed; i++)
+        assert_refused(malformed[i], 2, "qos.classes must ");
+}
+
+static void classes_that_do_not_go_together_are_refused(void **state)
+{
+    (void)state;
+    assert_refused(CLASSES("\"a: weight 1, SL 1\", \"a: weight 1, SL 2\""), 2,
+                   "must define class a once");
+    assert_refused(CLASSES("\"a: weight 1, SL 1-3\", \"b: weight 1, SL 3\""), 2, "SL 3 is b's");
+    assert_refused("qos = {\nclasses = [\"a: weight 1, SL 1\"];\ndefault_class = \"b\"; };", 3,
+                   "qos.default_class must be one of qos.classes");
+    assert_refused("qos = {\ndefault_class = \"b\"; };", 2, "must be one of qos.classes");
+}
+
+static void more_sls_than_lanes_or_entries_are_refused(void **state)
+{
+    (void)state;
+    struct oneib_config config;
+    load_good(CLASSES("\"a: weight 1, SL 1-7\""), &config);
+    oneib_config_clear(&config);
+    assert_refused(CLASSES("\"a: weight 1, SL 1-8\""), 2,
+                   "have 9 SLs, with SL 0, and each needs a lane of its own: there are 8");
+    assert_refused("qos = {\nvls = 2; classes = [\"a: weight 1, SL 1-2\"]; };", 2, "there are 2");
+    assert_refused("qos = {\nclasses = [\"a: weight 1, SL 1-4\"];\nentries = 4; };", 3,
+                   "qos.entries must be at least 5");
+    assert_refused("qos = { vls = 5; };", 1, "qos.vls must be one of 2, 4, 8, 15");
+    assert_refused("qos = { vls = 0; };", 1, "qos.vls must be one of 2, 4, 8, 15");
+    assert_refused("qos = { entries = 65; };", 1, "qos.entries");
+    assert_refused("qos = { others = 0; };", 1, "qos.others");
+    assert_refused("qos = { others = 256; };", 1, "qos.others");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -841,6 +931,10 @@ int main(void)
         cmocka_unit_test(the_default_file_may_be_absent),
         cmocka_unit_test(a_named_file_must_exist),
         cmocka_unit_test(every_key_is_read),
+        cmocka_unit_test(classes_are_read_and_render_to_themselves),
+        cmocka_unit_test(a_class_that_is_none_is_refused),
+        cmocka_unit_test(classes_that_do_not_go_together_are_refused),
+        cmocka_unit_test(more_sls_than_lanes_or_entries_are_refused),
         cmocka_unit_test(clearing_twice_is_harmless),
         cmocka_unit_test(unknown_keys_are_named_with_file_and_line),
         cmocka_unit_test(a_group_and_a_value_are_not_confused),

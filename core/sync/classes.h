@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The operator's classes, from the configuration to the model. */
+#ifndef ONEIB_SYNC_CLASSES_H
+#define ONEIB_SYNC_CLASSES_H
+
+#include "base/config.h"
+#include "model/qos.h"
+
+struct oneib_classes {
+    struct oneib_qos_class items[ONEIB_QOS_SLS - 1]; /* each has an SL of its own, and SL 0 is
+                                                        nobody's */
+    size_t count;                                    /* 0: there is no quality of service */
+};
+
+/* CONFIG: the configuration was not checked (base/config.h does that when it is loaded). */
+int oneib_classes_read(const struct oneib_config *config, struct oneib_classes *classes,
+                       struct oneib_error *err);
+/* Borrows the classes. No SL is kept: that is known to who has looked. */
+struct oneib_qos_wish oneib_classes_wish(const struct oneib_config *config,
+                                         const struct oneib_classes *classes);
+
+#endif

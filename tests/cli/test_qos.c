@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+/* `oneib qos`: classes, what they promise, and the lines for opensm.conf. */
+#include "run.h"
+#include <string.h>
+
+#define CLASSES "qos = { classes = [\"gold: weight 64, SL 1-2\", \"silver: weight 16, SL 3\"]; };\n"
+
+static const struct outcome *show(const char *settings)
+{
+    write_file("oneib.conf", settings);
+    return RUN("--config", in_folder("oneib.conf"), "qos");
+}
+
+static void without_classes_it_says_so(void **state)
+{
+    (void)state;
+    const struct outcome *run = show("");
+    assert_int_equal(run->status, 0);
+    assert_contains(run->out, "no classes: set qos.classes in oneib.conf");
+    assert_lacks(run->out, "TRUE");
+}
+
+static void shares_are_shown_with_what_opensm_is_to_be_told(void **state)
+{
+    (void)state;
+    const struct outcome *run = show(CLASSES "fabric = { rate = 40; mtu = 2048; };");
+    assert_int_equal(run->status, 0);
+    assert_contains(run->out, "gold       1   1      64  40.0 %");
+    assert_contains(run->out, "silver     3   3      16  10.0 %");
+    assert_contains(run->out, "(others)   0   0      16  10.0 %");
+    assert_contains(run->out, " us\n");
+    assert_contains(run->out, "links of 40 Gb/s (32.0 Gb/s of data)");
+    assert_contains(run->out, "while nothing is congested downstream");
+    assert_contains(run->out, "\nqos TRUE\n");
+    assert_contains(run->out, "\nqos_swe_sl2vl 0,1,2,3,0,");
+}
+
+static void without_a_rate_a_wait_is_bytes_and_no_guess(void **state)
+{
+    (void)state;
+    const struct outcome *run = show(CLASSES);
+    assert_contains(run->out, " bytes\n");
+    assert_lacks(run->out, " us\n");
+    assert_contains(run->out, "Set fabric.rate");
+}
+
+static void json_has_the_same(void **state)
+{
+    (void)state;
+    write_file("oneib.conf", CLASSES "fabric = { rate = 40; };");
+    const struct outcome *run = RUN("--config", in_folder("oneib.conf"), "qos", "--json");
+    assert_int_equal(run->status, 0);
+    assert_contains(run->out, "\"class\": \"gold\"");
+    assert_contains(run->out, "\"share\": 0.4");
+    assert_contains(run->out, "qos_ca_vlarb_low ");
+}
+
+static void more_sls_than_lanes_are_refused_with_the_place(void **state)
+{
+    (void)state;
+    const struct outcome *run = show("qos = { classes = [\"gold: weight 64, SL 1-8\"]; };\n");
+    assert_int_equal(run->status, 3);
+    assert_contains(run->err, "oneib.conf:1: qos.classes have 9 SLs");
+    assert_string_equal(run->out, "");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(without_classes_it_says_so),
+        cmocka_unit_test(shares_are_shown_with_what_opensm_is_to_be_told),
+        cmocka_unit_test(without_a_rate_a_wait_is_bytes_and_no_guess),
+        cmocka_unit_test(json_has_the_same),
+        cmocka_unit_test(more_sls_than_lanes_are_refused_with_the_place),
+    };
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}
