@@ -10,6 +10,7 @@
 #define ONEIB_MODEL_CLOUD_H
 
 #include "base/error.h"
+#include "base/qos_class.h"
 #include "model/device.h"
 #include "model/guid.h"
 #include "model/lifecycle.h"
@@ -20,6 +21,7 @@
 #include <stdint.h>
 
 #define ONEIB_NO_ID UINT32_MAX
+#define ONEIB_SL_INVALID UINT8_MAX
 #define ONEIB_HOST_KEYS_MAX 4096      /* of IB_KEYS */
 #define ONEIB_KEYS_SEAL_TEXT_SIZE 129 /* of IB_KEYS_SEAL, with its 0 */
 #define ONEIB_NODE_KEY_TEXT_SIZE 65   /* with its 0 */
@@ -115,6 +117,10 @@ struct oneib_network {
     bool device_invalid; /* PHYDEV is not of the form DEVICE[:PORT]: no member gets a port */
     uint16_t mtu_bytes;  /* MTU; 0: not said */
     uint16_t rate_gbps;  /* IB_RATE; 0: not said */
+    char qos_class[ONEIB_QOS_NAME_SIZE]; /* IB_CLASS; "": not said */
+    bool class_invalid;                  /* IB_CLASS is no class's name */
+    uint8_t shown_sl; /* IB_SL, a copy for display: 1-15; 0: not said; ONEIB_SL_INVALID: something
+                         else */
     struct oneib_static_member *static_members; /* owned */
     size_t static_count, static_capacity;
     uint32_t *vms; /* owned, sorted: the VMs that the document names, which are to be looked for */

@@ -148,6 +148,8 @@ static size_t add_cluster_partition(struct oneib_work *work,
     snprintf(partition->name, sizeof partition->name, "one%" PRIu32, network->id);
     partition->pkey = line->pkey;
     partition->indx0 = work->first_index[line->cluster];
+    partition->sl = oneib_service_level_of(work, network);
+    partition->has_sl = partition->sl != 0;
     if (oneib_ipoib_of_network(work, limits, network, partition, err) < 0)
         return 0;
 
@@ -387,12 +389,12 @@ static int make_clusters(struct oneib_work *work, struct oneib_error *err)
 static int compute(struct oneib_work *work, struct oneib_error *err)
 {
     if (oneib_fragment_examine(work, err) < 0 || oneib_entitle(work, err) < 0 ||
-        oneib_plan_keys(work, err) < 0 || oneib_examine_attachments(work, err) < 0 ||
-        oneib_collect_statics(work, err) < 0 || oneib_index_ports(work, err) < 0 ||
-        oneib_make_seats(work, err) < 0 || oneib_judge_fenced(work, err) < 0 ||
-        oneib_judge_seats(work, err) < 0 || oneib_fill_tables(work, err) < 0 ||
-        make_partitions(work, err) < 0 || set_verdicts(work, err) < 0 ||
-        keep_seats(work, err) < 0 || make_clusters(work, err) < 0 ||
+        oneib_plan_keys(work, err) < 0 || oneib_plan_service_levels(work, err) < 0 ||
+        oneib_examine_attachments(work, err) < 0 || oneib_collect_statics(work, err) < 0 ||
+        oneib_index_ports(work, err) < 0 || oneib_make_seats(work, err) < 0 ||
+        oneib_judge_fenced(work, err) < 0 || oneib_judge_seats(work, err) < 0 ||
+        oneib_fill_tables(work, err) < 0 || make_partitions(work, err) < 0 ||
+        set_verdicts(work, err) < 0 || keep_seats(work, err) < 0 || make_clusters(work, err) < 0 ||
         oneib_count_multicast(work, err) < 0)
         return -1;
     oneib_findings_sort(work->findings);
@@ -529,6 +531,8 @@ void oneib_desired_clear(struct oneib_desired *desired)
     free(desired->verdicts);
     free(desired->seats);
     free(desired->clusters);
+    free(desired->sl_requests);
+    free(desired->sl_copies);
     free(desired->requests);
     free(desired->copies);
     free(desired->unused);

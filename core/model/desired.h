@@ -31,6 +31,9 @@ struct oneib_policy {
     uint8_t rate;      /* likewise */
     double hold_share; /* see oneib_removals_held() */
     uint32_t hold_minimum;
+    const struct oneib_qos_class *classes; /* borrowed; of the configuration */
+    size_t class_count;                    /* 0: no network gets a service level */
+    const char *default_class; /* borrowed: of networks without IB_CLASS; NULL: they have none */
     const char *vn_mad; /* borrowed: the driver whose networks are InfiniBand, for remedies; NULL:
                            "infiniband" */
 };
@@ -102,6 +105,19 @@ struct oneib_key_request {
     uint32_t owner;  /* its uid */
     oneib_pkey pkey; /* from the ring, or, of an operator's network, what its VLAN_ID wishes; 0:
                         there is none for it, a finding says why */
+    uint8_t sl;      /* of its class; 0: it has none */
+};
+
+/* A network that has its key in the ledger, and is to have this service level there. */
+struct oneib_sl_request {
+    uint32_t network_id;
+    uint8_t sl;
+};
+
+/* A network whose IB_SL is to show this service level; 0: none. */
+struct oneib_sl_copy {
+    uint32_t network_id;
+    uint8_t sl;
 };
 
 /* A network whose VLAN_ID is to show this key, which it has in the ledger. */
@@ -145,6 +161,10 @@ struct oneib_desired {
                           in common; 0: not known */
     struct oneib_key_copy *copies; /* by network id */
     size_t copy_count, copy_capacity;
+    struct oneib_sl_request *sl_requests; /* by network id */
+    size_t sl_request_count, sl_request_capacity;
+    struct oneib_sl_copy *sl_copies; /* by network id */
+    size_t sl_copy_count, sl_copy_capacity;
     struct oneib_unused_key *unused; /* by network id */
     size_t unused_count, unused_capacity;
     oneib_pkey *idle; /* by key: keys that rest and that nobody can hold any more */

@@ -7,6 +7,7 @@
  *   desired_switched.c  networks that another driver serves now: which are kept for NICs' sake
  *   desired_keys.c      entitlement of networks by the ledger
  *   desired_wishes.c    what is to change in the ledger, and in the copies that networks have
+ *   desired_classes.c   service levels, for the ledger and for the copies that networks have
  *   desired_statics.c   static members
  *   desired_ports.c     host ports, and which port an attachment uses: seats
  *   desired_fenced.c    hosts that are fenced: nobody there is a member
@@ -142,6 +143,11 @@ int oneib_examine_attachments(struct oneib_work *work, struct oneib_error *err);
 /* Fills desired->requests, ->next, ->copies, ->unused and ->idle. A network whose operator wishes a
  * key that it cannot have, and that has none, is KEY_CONFLICT. */
 int oneib_plan_keys(struct oneib_work *work, struct oneib_error *err);
+
+/* desired_classes.c, behind desired_wishes.c */
+/* The network's by the ledger; 0: none. */
+uint8_t oneib_service_level_of(const struct oneib_work *work, const struct oneib_network *network);
+int oneib_plan_service_levels(struct oneib_work *work, struct oneib_error *err);
 
 /* desired_statics.c */
 int oneib_collect_statics(struct oneib_work *work, struct oneib_error *err);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/ledger.h"
 #include "base/array.h"
+#include "base/qos_class.h"
 #include "model/ipoib.h"
 #include <ctype.h>
 #include <inttypes.h>
@@ -188,6 +189,18 @@ int oneib_ledger_give(struct oneib_ledger *ledger, const struct oneib_ledger_net
     return 0;
 }
 
+int oneib_ledger_set_sl(struct oneib_ledger *ledger, uint32_t network_id, uint8_t sl,
+                        struct oneib_error *err)
+{
+    const size_t place = network_place(ledger, network_id);
+    if (!has_network_at(ledger, place, network_id) || sl >= ONEIB_QOS_SLS)
+        return oneib_fail(err, ONEIB_ERROR_REFUSED, "SL %u for network %" PRIu32 ": %s", sl,
+                          network_id,
+                          sl >= ONEIB_QOS_SLS ? "there is no such level" : "it has no P_Key");
+    ledger->networks[place].sl = sl;
+    return 0;
+}
+
 int oneib_ledger_rest(struct oneib_ledger *ledger, uint32_t network_id, int64_t now,
                       struct oneib_error *err)
 {
@@ -363,7 +376,7 @@ static bool networks_equal(const struct oneib_ledger *a, const struct oneib_ledg
     for (size_t i = 0; i < a->network_count; i++) {
         const struct oneib_ledger_network *left = &a->networks[i], *right = &b->networks[i];
         if (left->network_id != right->network_id || left->pkey != right->pkey ||
-            left->owner != right->owner || left->since != right->since)
+            left->owner != right->owner || left->since != right->since || left->sl != right->sl)
             return false;
     }
     return true;
@@ -454,6 +467,8 @@ void oneib_ledger_render(const struct oneib_ledger *ledger, struct oneib_text *t
         oneib_text_printf(
             text, "NETWORK = [ ID = \"%" PRIu32 "\", PKEY = \"0x%04x\", OWNER = \"%" PRIu32 "\"",
             entry->network_id, entry->pkey, entry->owner);
+        if (entry->sl)
+            oneib_text_printf(text, ", SL = \"%u\"", entry->sl);
         append_end(entry->since, text);
     }
     for (size_t i = 0; i < ledger->resting_count; i++) {

@@ -8,7 +8,7 @@
  * The document's template, each vector once per entry:
  *
  *   VERSION = "1"  SERIAL = "17"  NEXT = "0x0104"  MTU = "4096"  RATE = "40"
- *   NETWORK = [ ID = "7", PKEY = "0x0101", OWNER = "12", SINCE = "1795223384" ]
+ *   NETWORK = [ ID = "7", PKEY = "0x0101", OWNER = "12", SINCE = "1795223384", SL = "1" ]
  *   RESTING = [ PKEY = "0x0102", NETWORK = "9", OWNER = "12", SINCE = "1795223390" ]
  *   HOST    = [ ID = "3", KEY = "<64 hexadecimal digits>", SINCE = "1795223390" ]
  *   DAEMON  = [ ADDRESS = "tcp://10.0.0.1:9678", CURVE = "<64>", SIGN = "<64>", SINCE = "..." ]
@@ -37,6 +37,7 @@ struct oneib_ledger_network {
     oneib_pkey pkey;
     uint32_t owner; /* the network's uid when it got the key */
     int64_t since;  /* Unix seconds, here and below */
+    uint8_t sl;     /* service level, 1-15; 0: it has none, and so opensm's default */
 };
 
 /* A key that was a network's. It is nobody's, and not given out again until no host may hold it
@@ -133,6 +134,10 @@ struct oneib_ledger_host *oneib_ledger_host(const struct oneib_ledger *ledger, u
  * it rests. */
 int oneib_ledger_give(struct oneib_ledger *ledger, const struct oneib_ledger_network *entry,
                       struct oneib_error *err);
+/* Gives a service level (1-15; 0: none) to a network that has a key. REFUSED: it has none, or there
+ * is no such level. */
+int oneib_ledger_set_sl(struct oneib_ledger *ledger, uint32_t network_id, uint8_t sl,
+                        struct oneib_error *err);
 /* The network is gone: its key rests. Nothing when it has none. */
 int oneib_ledger_rest(struct oneib_ledger *ledger, uint32_t network_id, int64_t now,
                       struct oneib_error *err);

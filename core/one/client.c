@@ -420,6 +420,19 @@ int oneib_one_set_pkey(struct oneib_one *one, uint32_t network_id, uint16_t pkey
     return 0;
 }
 
+int oneib_one_set_sl(struct oneib_one *one, uint32_t network_id, uint8_t sl,
+                     struct oneib_error *err)
+{
+    char attribute[32] = "IB_SL=\"\"";
+    if (sl >= ONEIB_QOS_SLS)
+        return oneib_fail(err, ONEIB_ERROR_INPUT, "%u is no service level", sl);
+    if (check_id("network", network_id, err) < 0)
+        return -1;
+    if (sl)
+        snprintf(attribute, sizeof attribute, "IB_SL=\"%u\"", sl);
+    return object_update(one, "one.vn.update", "network", network_id, attribute, err);
+}
+
 int oneib_one_remove_pkey(struct oneib_one *one, uint32_t network_id, struct oneib_error *err)
 {
     enum oneib_key_state state = ONEIB_KEY_VALID;

@@ -46,6 +46,9 @@ int oneib_one_is_administrator(struct oneib_one *one, bool *is, struct oneib_err
 /* The key that the network has now. */
 int oneib_one_network_key(struct oneib_one *one, uint32_t id, enum oneib_key_state *state,
                           oneib_pkey *pkey, struct oneib_error *err);
+/* one.vn.update with append: sets IB_SL, 1-15, or 0: empty. Not read back. */
+int oneib_one_set_sl(struct oneib_one *one, uint32_t network_id, uint8_t sl,
+                     struct oneib_error *err);
 /* one.vn.update with append: sets VLAN_ID = "KEY" (decimal) of a network, then reads it back: a
  * value that did not take is an error. */
 int oneib_one_set_pkey(struct oneib_one *one, uint32_t network_id, uint16_t pkey,

@@ -24,7 +24,7 @@ struct network_values {
     struct oneib_value id, name, uid, gid, owner, group, state, parent, vn_mad;
     struct oneib_value vlan_id, phydev;                   /* of the element itself */
     struct oneib_value template_vlan_id, template_phydev; /* of its TEMPLATE */
-    struct oneib_value membership, reservation, static_guids, mtu, rate;
+    struct oneib_value membership, reservation, static_guids, mtu, rate, qos_class, sl;
     struct oneib_lease *leases; /* owned */
     size_t lease_count, lease_capacity;
     size_t invalid_vms, invalid_leases;
@@ -48,6 +48,10 @@ static int read_template_child(struct oneib_reader *reader, struct network_value
         return oneib_reader_value(reader, WORD_LENGTH, &values->mtu, err);
     if (oneib_reader_at(reader, ONEIB_NAME_IB_RATE))
         return oneib_reader_value(reader, WORD_LENGTH, &values->rate, err);
+    if (oneib_reader_at(reader, ONEIB_NAME_IB_CLASS))
+        return oneib_reader_value(reader, WORD_LENGTH, &values->qos_class, err);
+    if (oneib_reader_at(reader, ONEIB_NAME_IB_SL))
+        return oneib_reader_value(reader, WORD_LENGTH, &values->sl, err);
     return 0;
 }
 
@@ -314,6 +318,32 @@ static int judge_amount(const struct judged *judged, const char *code, const cha
     return 0;
 }
 
+/* Whether there is such a class the operator's configuration decides. */
+static void judge_class(const struct judged *judged)
+{
+    const struct oneib_value *value = &judged->values->qos_class;
+    struct oneib_network *network = judged->network;
+    if (oneib_value_is_empty(value))
+        return;
+    network->class_invalid = value->state != ONEIB_VALUE_TEXT ||
+                             strlen(value->text) != value->length ||
+                             !oneib_qos_name_valid(value->text);
+    if (!network->class_invalid)
+        memcpy(network->qos_class, value->text, value->length + 1);
+}
+
+/* A copy: whatever somebody wrote there counts for nothing. */
+static void judge_sl(const struct judged *judged)
+{
+    const struct oneib_value *value = &judged->values->sl;
+    uint64_t number;
+    if (oneib_value_is_empty(value))
+        return;
+    judged->network->shown_sl = oneib_value_number(value, ONEIB_QOS_SLS - 1, &number) && number != 0
+                                    ? (uint8_t)number
+                                    : ONEIB_SL_INVALID;
+}
+
 static void trim(const char **bytes, size_t *length)
 {
     while (*length > 0 && memchr(" \t\r\n", **bytes, 4)) {
@@ -437,6 +467,8 @@ static int judge(const struct judged *judged, struct oneib_error *err)
         judge_amount(judged, "rate-invalid", "IB_RATE", &values->rate, &network->rate_gbps, err) <
             0)
         return -1;
+    judge_class(judged);
+    judge_sl(judged);
     return 0;
 }
 

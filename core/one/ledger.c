@@ -3,6 +3,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/number.h"
+#include "base/qos_class.h"
 #include "model/ipoib.h"
 #include "xml/values.h"
 #include <inttypes.h>
@@ -84,12 +85,24 @@ static bool take_public_key(const struct oneib_value *value, uint8_t key[ONEIB_P
     return true;
 }
 
+/* Absent: none. */
+static bool take_sl(const struct oneib_value *value, uint8_t *sl)
+{
+    uint64_t number = 0;
+    if (value->state != ONEIB_VALUE_ABSENT &&
+        (!oneib_value_number(value, ONEIB_QOS_SLS - 1, &number) || number == 0))
+        return false;
+    *sl = (uint8_t)number;
+    return true;
+}
+
 static void take_network(struct reading *reading, const struct oneib_value *values)
 {
     struct oneib_ledger_network entry;
     struct oneib_error ignored;
     if (!oneib_value_id(&values[0], &entry.network_id) || !take_key(&values[1], &entry.pkey) ||
         !take_owner(&values[2], &entry.owner) || !take_time(&values[3], &entry.since) ||
+        !take_sl(&values[4], &entry.sl) ||
         oneib_ledger_network(&reading->ledger, entry.network_id) ||
         oneib_ledger_give(&reading->ledger, &entry, &ignored) < 0)
         find_wrong(reading, "a NETWORK");
@@ -195,11 +208,12 @@ static const struct vector {
     void (*take)(struct reading *reading, const struct oneib_value *values);
 } vectors[] = {
     {ONEIB_NAME_NETWORK,
-     4,
+     5,
      {{ONEIB_NAME_ID, ONEIB_NUMBER_LENGTH},
       {ONEIB_NAME_PKEY, ONEIB_NUMBER_LENGTH},
       {ONEIB_NAME_OWNER, ONEIB_NUMBER_LENGTH},
-      {ONEIB_NAME_SINCE, ONEIB_NUMBER_LENGTH}},
+      {ONEIB_NAME_SINCE, ONEIB_NUMBER_LENGTH},
+      {ONEIB_NAME_SL, ONEIB_NUMBER_LENGTH}},
      take_network},
     {ONEIB_NAME_RESTING,
      4,

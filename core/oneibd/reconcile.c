@@ -323,7 +323,8 @@ static int change_keys(struct oneib_daemon *daemon, struct oneib_key_changes *ch
                        struct oneib_error *err)
 {
     oneib_signals_allow();
-    const int status = oneib_allocate(daemon->one, &daemon->view, changes, err);
+    const int status =
+        oneib_allocate(daemon->one, daemon->config.one.vn_mad, &daemon->view, changes, err);
     oneib_signals_block();
     daemon->ledger_is_due = status < 0;
     return status;

@@ -8,8 +8,10 @@ static int adopt_networks(const struct oneib_view *view, int64_t now, struct one
 {
     const struct oneib_partition_table *table = &view->in_force;
     for (size_t i = 0; view->file_state == ONEIB_FILE_OURS && i < table->count; i++) {
-        struct oneib_ledger_network entry = {
-            .pkey = table->items[i].pkey, .owner = ONEIB_NO_ID, .since = now};
+        struct oneib_ledger_network entry = {.pkey = table->items[i].pkey,
+                                             .owner = ONEIB_NO_ID,
+                                             .since = now,
+                                             .sl = table->items[i].sl};
         if (!oneib_cluster_name_parse(table->items[i].name, &entry.network_id))
             continue;
         const struct oneib_network *network = oneib_cloud_network(&view->cloud, entry.network_id);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What is to change about keys: the ledger first, then what networks show of it. */
+#include "base/cleanup.h"
 #include "model/names.h"
+#include "one/documents.h"
 #include "sync/sync.h"
 #include <inttypes.h>
 #include <stdlib.h>
@@ -29,6 +31,26 @@ static size_t requests_to_meet(const struct oneib_desired *desired)
     return count;
 }
 
+static bool is_noted(const struct oneib_findings *findings, const char *code, uint32_t network_id)
+{
+    for (size_t i = 0; i < findings->count; i++) {
+        const struct oneib_finding *finding = &findings->items[i];
+        if (finding->subject == ONEIB_SUBJECT_NETWORK && finding->subject_id == network_id &&
+            strcmp(finding->code, code) == 0)
+            return true;
+    }
+    return false;
+}
+
+static size_t levels_to_show(const struct oneib_view *view)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < view->desired.sl_copy_count; i++)
+        count +=
+            !is_noted(&view->findings, "sl-not-written", view->desired.sl_copies[i].network_id);
+    return count;
+}
+
 /* What was measured goes in with the first key, or as soon as there are some. */
 static bool site_is_due(const struct oneib_view *view)
 {
@@ -41,7 +63,8 @@ static bool site_is_due(const struct oneib_view *view)
 bool oneib_keys_are_due(const struct oneib_view *view)
 {
     return requests_to_meet(&view->desired) > 0 || view->desired.copy_count > 0 ||
-           view->desired.idle_count > 0 || unused_to_confirm(view) > 0;
+           view->desired.idle_count > 0 || view->desired.sl_request_count > 0 ||
+           levels_to_show(view) > 0 || unused_to_confirm(view) > 0;
 }
 
 bool oneib_ledger_is_due(const struct oneib_view *view)
@@ -57,7 +80,8 @@ static int give_keys(const struct oneib_desired *desired, int64_t now, struct on
         const struct oneib_ledger_network entry = {.network_id = request->network_id,
                                                    .pkey = request->pkey,
                                                    .owner = request->owner,
-                                                   .since = now};
+                                                   .since = now,
+                                                   .sl = request->sl};
         if (request->pkey == 0)
             continue; /* desired->findings says why */
         changes->rested += oneib_ledger_network(next, entry.network_id) != NULL;
@@ -68,6 +92,16 @@ static int give_keys(const struct oneib_desired *desired, int64_t now, struct on
     next->next = desired->next;
     next->mtu = desired->mtu;
     next->rate = desired->rate;
+    return 0;
+}
+
+static int give_levels(const struct oneib_desired *desired, struct oneib_ledger *next,
+                       struct oneib_error *err)
+{
+    for (size_t i = 0; i < desired->sl_request_count; i++)
+        if (oneib_ledger_set_sl(next, desired->sl_requests[i].network_id,
+                                desired->sl_requests[i].sl, err) < 0)
+            return -1;
     return 0;
 }
 
@@ -118,7 +152,8 @@ static int make_next(struct oneib_one *one, struct oneib_view *view, struct onei
 {
     const int64_t now = (int64_t)time(NULL);
     free_keys(&view->desired, next, changes);
-    if (give_keys(&view->desired, now, next, changes, err) < 0)
+    if (give_keys(&view->desired, now, next, changes, err) < 0 ||
+        give_levels(&view->desired, next, err) < 0)
         return -1;
     return rest_keys(one, view, now, next, changes, err);
 }
@@ -136,26 +171,16 @@ static int write_ledger(struct oneib_one *one, struct oneib_view *view,
     return outcome;
 }
 
-static bool is_noted(const struct oneib_findings *findings, uint32_t network_id)
-{
-    for (size_t i = 0; i < findings->count; i++) {
-        const struct oneib_finding *finding = &findings->items[i];
-        if (finding->subject == ONEIB_SUBJECT_NETWORK && finding->subject_id == network_id &&
-            strcmp(finding->code, "pkey-not-written") == 0)
-            return true;
-    }
-    return false;
-}
-
 /* Once for a network, until it is read again: a daemon keeps its view. */
-static int note_failure(struct oneib_view *view, uint32_t network_id,
-                        const struct oneib_error *failure, struct oneib_error *err)
+static int note_failure(struct oneib_view *view, const char *code, const char *attribute,
+                        uint32_t network_id, const struct oneib_error *failure,
+                        struct oneib_error *err)
 {
     if (oneib_findings_add(
-            &view->findings, ONEIB_WARNING, "pkey-not-written",
+            &view->findings, ONEIB_WARNING, code,
             "make oneib's OpenNebula user a member of the group oneadmin (others may not write "
             "a restricted attribute, whatever their rights)",
-            err, "VLAN_ID of %s does not show its P_Key, and could not be written: %s",
+            err, "%s of %s does not show what it has, and could not be written: %s", attribute,
             oneib_network_id_shown(&view->cloud, network_id).text, failure->text) < 0)
         return -1;
     oneib_findings_attribute(&view->findings, view->findings.count - 1, ONEIB_SUBJECT_NETWORK,
@@ -191,7 +216,7 @@ static int show_key(struct oneib_one *one, struct oneib_view *view, uint32_t net
 {
     struct oneib_error failure;
     bool written;
-    if (pkey == 0 || is_noted(&view->findings, network_id))
+    if (pkey == 0 || is_noted(&view->findings, "pkey-not-written", network_id))
         return 0;
     if (oneib_id_set_add(&changes->networks, network_id, err) < 0)
         return -1;
@@ -204,7 +229,61 @@ static int show_key(struct oneib_one *one, struct oneib_view *view, uint32_t net
         return oneib_wrap(err, "writing the P_Key of %s",
                           oneib_network_id_shown(&view->cloud, network_id).text);
     }
-    return note_failure(view, network_id, &failure, err);
+    return note_failure(view, "pkey-not-written", "VLAN_ID", network_id, &failure, err);
+}
+
+/* oned may accept an update and keep the old value: restricted attributes are put back silently. */
+static int check_level(struct oneib_one *one, const struct oneib_sl_copy *copy, const char *vn_mad,
+                       struct oneib_error *err)
+{
+    oneib_autofree char *xml = NULL;
+    size_t length;
+    struct oneib_cloud cloud = {0};
+    struct oneib_findings findings = {0};
+    struct oneib_documents documents = {.cloud = &cloud, .findings = &findings, .vn_mad = vn_mad};
+    if (oneib_one_network(one, copy->network_id, &xml, &length, err) < 0)
+        return -1;
+    int outcome = oneib_documents_read_networks(&documents, xml, length, err);
+    const struct oneib_network *network =
+        outcome == 0 ? oneib_cloud_network(&cloud, copy->network_id) : NULL;
+    if (network && network->shown_sl != copy->sl)
+        outcome = oneib_fail(err, ONEIB_ERROR_PROTOCOL,
+                             "oned accepted IB_SL=\"%u\" and did not keep it: may oneib's user "
+                             "change restricted attributes?",
+                             copy->sl);
+    oneib_documents_clear(&documents);
+    oneib_findings_clear(&findings);
+    oneib_cloud_clear(&cloud);
+    return outcome;
+}
+
+static int set_level(struct oneib_one *one, const struct oneib_sl_copy *copy, const char *vn_mad,
+                     struct oneib_error *err)
+{
+    return oneib_one_set_sl(one, copy->network_id, copy->sl, err) < 0
+               ? -1
+               : check_level(one, copy, vn_mad, err);
+}
+
+static int show_level(struct oneib_one *one, const char *vn_mad, struct oneib_view *view,
+                      const struct oneib_sl_copy *copy, struct oneib_key_changes *changes,
+                      struct oneib_error *err)
+{
+    struct oneib_error failure;
+    if (is_noted(&view->findings, "sl-not-written", copy->network_id))
+        return 0;
+    if (oneib_id_set_add(&changes->networks, copy->network_id, err) < 0)
+        return -1;
+    if (set_level(one, copy, vn_mad, &failure) == 0) {
+        changes->copied++;
+        return 0;
+    }
+    if (oneib_one_error_is_general(failure.code)) {
+        *err = failure;
+        return oneib_wrap(err, "writing the service level of %s",
+                          oneib_network_id_shown(&view->cloud, copy->network_id).text);
+    }
+    return note_failure(view, "sl-not-written", "IB_SL", copy->network_id, &failure, err);
 }
 
 static int show_keys(struct oneib_one *one, struct oneib_view *view,
@@ -222,11 +301,21 @@ static int show_keys(struct oneib_one *one, struct oneib_view *view,
     return 0;
 }
 
-int oneib_allocate(struct oneib_one *one, struct oneib_view *view,
+static int show_levels(struct oneib_one *one, const char *vn_mad, struct oneib_view *view,
+                       struct oneib_key_changes *changes, struct oneib_error *err)
+{
+    for (size_t i = 0; i < view->desired.sl_copy_count; i++)
+        if (show_level(one, vn_mad, view, &view->desired.sl_copies[i], changes, err) < 0)
+            return -1;
+    return 0;
+}
+
+int oneib_allocate(struct oneib_one *one, const char *vn_mad, struct oneib_view *view,
                    struct oneib_key_changes *changes, struct oneib_error *err)
 {
     *changes = (struct oneib_key_changes){0};
     if (write_ledger(one, view, changes, err) < 0)
         return -1;
-    return show_keys(one, view, changes, err);
+    return show_keys(one, view, changes, err) < 0 ? -1
+                                                  : show_levels(one, vn_mad, view, changes, err);
 }

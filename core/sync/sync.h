@@ -102,7 +102,7 @@ struct oneib_key_changes {
     size_t given;                 /* networks that have a key, or another one */
     size_t rested;                /* keys that were some network's and are nobody's now */
     size_t freed;                 /* keys that may be given again */
-    size_t copied;                /* VLAN_IDs that were written */
+    size_t copied;                /* VLAN_IDs and IB_SLs that were written */
     struct oneib_id_set networks; /* owned: those that were written to, to be looked at again */
 };
 void oneib_key_changes_clear(struct oneib_key_changes *changes);
@@ -113,13 +113,13 @@ bool oneib_keys_are_due(const struct oneib_view *view);
 bool oneib_ledger_is_due(const struct oneib_view *view);
 /*
  * Does what view->desired says about keys: first the ledger, written whole into view->kept, then
- * VLAN_ID of networks, by one.vn.update. For the writer alone, and only while it is the only one:
- * the daemon. A network's entry rests only when oned says itself that the network is gone. A
- * VLAN_ID that cannot be written becomes a finding, the others go on; one that somebody has changed
- * since the view was made stays until the next look. The caller computes anew afterwards, also
- * after a failure, and then reads the ledger before.
+ * VLAN_ID and, where there are classes, IB_SL of networks, by one.vn.update. For the writer alone,
+ * and only while it is the only one: the daemon. A network's entry rests only when oned says itself
+ * that the network is gone. A VLAN_ID that cannot be written becomes a finding, the others go on;
+ * one that somebody has changed since the view was made stays until the next look. The caller
+ * computes anew afterwards, also after a failure, and then reads the ledger before.
  */
-int oneib_allocate(struct oneib_one *one, struct oneib_view *view,
+int oneib_allocate(struct oneib_one *one, const char *vn_mad, struct oneib_view *view,
                    struct oneib_key_changes *changes, struct oneib_error *err);
 
 /* What the file in force says of clusters, and hosts' IB_KEYS of other keys, which rest then: the

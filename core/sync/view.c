@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "model/ipoib.h"
 #include "model/port_index.h"
+#include "sync/classes.h"
 #include "sync/sync.h"
 #include <stdlib.h>
 #include <string.h>
@@ -86,7 +87,7 @@ int oneib_full_members(const struct oneib_config *config, oneib_guid **guids, si
 }
 
 static struct oneib_policy policy_of(const struct oneib_config *config, const oneib_guid *full,
-                                     size_t full_count)
+                                     size_t full_count, const struct oneib_classes *classes)
 {
     return (struct oneib_policy){
         .site = config->site,
@@ -101,6 +102,9 @@ static struct oneib_policy policy_of(const struct oneib_config *config, const on
         .rate = oneib_rate_code(config->fabric.rate),
         .hold_share = config->removal_hold.share,
         .hold_minimum = config->removal_hold.minimum,
+        .classes = classes->items,
+        .class_count = classes->count,
+        .default_class = config->qos.default_class,
         .vn_mad = config->one.vn_mad,
     };
 }
@@ -196,11 +200,13 @@ static int compute(const struct oneib_config *config, bool force, bool adopt,
 {
     oneib_autofree oneib_guid *full = NULL;
     size_t full_count;
+    struct oneib_classes classes;
     if (oneib_full_members(config, &full, &full_count, err) < 0 ||
+        oneib_classes_read(config, &classes, err) < 0 ||
         settle_ledger(config, adopt, view, err) < 0)
         return -1;
 
-    const struct oneib_policy policy = policy_of(config, full, full_count);
+    const struct oneib_policy policy = policy_of(config, full, full_count, &classes);
     const bool has_table =
         view->file_state == ONEIB_FILE_OURS || view->file_state == ONEIB_FILE_FOREIGN;
     const struct oneib_desired_input input = {

@@ -52,6 +52,7 @@
     X(HOSTNAME)                                                                                    \
     X(HOST_POOL)                                                                                   \
     X(HOST_SHARE)                                                                                  \
+    X(IB_CLASS)                                                                                    \
     X(IB_HCA)                                                                                      \
     X(IB_HPC)                                                                                      \
     X(IB_KEYS_SEAL)                                                                                \
@@ -61,6 +62,7 @@
     X(IB_PROBLEM)                                                                                  \
     X(IB_RATE)                                                                                     \
     X(IB_RESERVATION)                                                                              \
+    X(IB_SL)                                                                                       \
     X(IB_STATIC_GUIDS)                                                                             \
     X(IB_SWITCH)                                                                                   \
     X(IB_VFS_FREE)                                                                                 \
@@ -104,6 +106,7 @@
     X(SERIAL)                                                                                      \
     X(SIGN)                                                                                        \
     X(SINCE)                                                                                       \
+    X(SL)                                                                                          \
     X(STATE)                                                                                       \
     X(STIME)                                                                                       \
     X(SWITCH)                                                                                      \

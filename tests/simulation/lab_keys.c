@@ -19,7 +19,7 @@ static int give_all(const struct oneib_config *config, struct oneib_one *one,
         if (oneib_apply_refuses(&view, false))
             outcome = oneib_fail(err, ONEIB_ERROR_REFUSED, "the file is somebody else's");
         else if (due)
-            outcome = oneib_allocate(one, &view, &changes, err);
+            outcome = oneib_allocate(one, config->one.vn_mad, &view, &changes, err);
         oneib_key_changes_clear(&changes);
         oneib_view_clear(&view);
         if (outcome < 0 || !due)

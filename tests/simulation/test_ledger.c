@@ -4,6 +4,7 @@
 #include "one/ledger.h"
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -107,6 +108,28 @@ static void what_is_written_is_read_by_others(void **state)
     assert_true(oneib_ledger_equal(&other.ledger, &scene->kept.ledger));
     assert_int_equal(oneib_ledger_network(&other.ledger, 9)->pkey, 0x102);
     oneib_kept_ledger_clear(&other);
+}
+
+static void a_service_level_comes_back_and_one_that_is_none_is_no_ledger(void **state)
+{
+    struct scene *scene = *state;
+    struct oneib_ledger next;
+    write_first(scene);
+    ok(oneib_ledger_copy(&scene->kept.ledger, &next, &err));
+    ok(oneib_ledger_set_sl(&next, 7, 15, &err));
+    ok(oneib_ledger_write(scene->one, &scene->kept, &next, &err));
+    ok(read_it(scene));
+    assert_int_equal(oneib_ledger_network(&scene->kept.ledger, 7)->sl, 15);
+    for (const char *const *sl = (const char *const[]){"0", "16", "x", NULL}; *sl; sl++) {
+        char text[256];
+        snprintf(text, sizeof text,
+                 "VERSION=\"1\"\nSERIAL=\"3\"\nNEXT=\"0x0000\"\nNETWORK=[ID=\"7\",PKEY=\"0x0101\","
+                 "OWNER=\"12\",SINCE=\"5\",SL=\"%s\"]",
+                 *sl);
+        ok(lab_document_replace(scene->lab, scene->kept.document_id, text, &err));
+        must_be_broken(scene, "a NETWORK is not as oneib writes it");
+    }
+    oneib_ledger_clear(&next);
 }
 
 static void every_kind_of_entry_comes_back(void **state)
@@ -317,6 +340,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(where_there_is_none_it_is_absent),
         TEST(what_is_written_is_read_by_others),
+        TEST(a_service_level_comes_back_and_one_that_is_none_is_no_ledger),
         TEST(every_kind_of_entry_comes_back),
         TEST(another_writer_is_an_error),
         TEST(of_several_that_write_at_once_nobody_loses_a_change),

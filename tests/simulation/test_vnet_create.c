@@ -402,7 +402,7 @@ static void give(struct daemon_side *side)
 {
     struct oneib_error err = {0};
     struct oneib_key_changes changes;
-    MUST(oneib_allocate(side->one, &side->view, &changes, &err));
+    MUST(oneib_allocate(side->one, side->config.one.vn_mad, &side->view, &changes, &err));
     oneib_key_changes_clear(&changes);
     look_again(side);
 }
@@ -462,7 +462,7 @@ static void a_pool_that_lacks_a_network_takes_nobodys_key(void **state)
     assert_int_equal(side.view.cloud.network_count, 0);
     assert_true(oneib_keys_are_due(&side.view));
     struct oneib_key_changes changes;
-    MUST(oneib_allocate(side.one, &side.view, &changes, &err));
+    MUST(oneib_allocate(side.one, side.config.one.vn_mad, &side.view, &changes, &err));
     assert_int_equal(changes.rested, 0);
     oneib_key_changes_clear(&changes);
     assert_false(oneib_keys_are_due(&side.view)); /* nor is it asked again and again */
@@ -501,7 +501,8 @@ static void with_another_writer_nothing_is_given(void **state)
     look_again(&side);
     MUST(lab_give_keys(lab, &err)); /* somebody else */
     const unsigned key = key_of(id);
-    assert_int_equal(oneib_allocate(side.one, &side.view, &changes, &err), -1);
+    assert_int_equal(oneib_allocate(side.one, side.config.one.vn_mad, &side.view, &changes, &err),
+                     -1);
     assert_int_equal(err.code, ONEIB_ERROR_REFUSED);
     assert_non_null(strstr(err.text, "one.writer"));
     assert_int_equal(key_of(id), key);

@@ -33,6 +33,29 @@ static void a_network_has_the_key_that_it_was_given(void **state)
     oneib_ledger_clear(&ledger);
 }
 
+static void a_service_level_stands_beside_the_key_and_goes_with_it(void **state)
+{
+    (void)state;
+    struct oneib_ledger ledger = {0}, copy = {0};
+    struct oneib_text text = {0};
+    assert_int_equal(give(&ledger, 7, 0x101), 0);
+    assert_int_equal(oneib_ledger_copy(&ledger, &copy, &err), 0);
+    oneib_ledger_render(&ledger, &text);
+    assert_null(strstr(text.data, "SL"));
+    assert_int_equal(oneib_ledger_set_sl(&ledger, 7, 3, &err), 0);
+    assert_false(oneib_ledger_equal(&ledger, &copy));
+    oneib_ledger_render(&ledger, &text);
+    assert_non_null(strstr(text.data, "OWNER = \"107\", SL = \"3\", SINCE"));
+    assert_int_equal(oneib_ledger_set_sl(&ledger, 8, 3, &err), -1);
+    assert_int_equal(oneib_ledger_set_sl(&ledger, 7, 16, &err), -1);
+    assert_int_equal(oneib_ledger_network(&ledger, 7)->sl, 3);
+    assert_int_equal(oneib_ledger_rest(&ledger, 7, 2000, &err), 0);
+    assert_int_equal(oneib_ledger_set_sl(&ledger, 7, 3, &err), -1);
+    oneib_text_clear(&text);
+    oneib_ledger_clear(&ledger);
+    oneib_ledger_clear(&copy);
+}
+
 static void one_key_is_never_two_networks(void **state)
 {
     (void)state;
@@ -369,6 +392,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_network_has_the_key_that_it_was_given),
         cmocka_unit_test(one_key_is_never_two_networks),
+        cmocka_unit_test(a_service_level_stands_beside_the_key_and_goes_with_it),
         cmocka_unit_test(what_is_no_key_is_given_to_nobody),
         cmocka_unit_test(the_key_of_a_network_that_is_gone_rests),
         cmocka_unit_test(a_network_without_a_key_leaves_nothing_to_rest),

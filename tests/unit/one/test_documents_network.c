@@ -496,6 +496,35 @@ static void mtu_and_rate_are_numbers_or_not_said(void **state)
     reading_end(&reading);
 }
 
+static void a_class_is_a_name_and_a_level_that_is_shown_a_number(void **state)
+{
+    struct reading reading;
+    (void)state;
+    const struct oneib_network *network =
+        network_saying(&reading, "", "<IB_CLASS>gold</IB_CLASS><IB_SL>3</IB_SL>");
+    assert_string_equal(network->qos_class, "gold");
+    assert_false(network->class_invalid);
+    assert_int_equal(network->shown_sl, 3);
+    reading_end(&reading);
+
+    network = network_saying(&reading, "", "<IB_CLASS>a b</IB_CLASS><IB_SL>0</IB_SL>");
+    assert_string_equal(network->qos_class, "");
+    assert_true(network->class_invalid);
+    assert_int_equal(network->shown_sl, ONEIB_SL_INVALID);
+    reading_end(&reading);
+
+    network = network_saying(
+        &reading, "", "<IB_CLASS>abcdefghijklmnopqrstuvwxyzabcdef</IB_CLASS><IB_SL>16</IB_SL>");
+    assert_true(network->class_invalid);
+    assert_int_equal(network->shown_sl, ONEIB_SL_INVALID);
+    reading_end(&reading);
+
+    network = network_saying(&reading, "", "<IB_CLASS></IB_CLASS>");
+    assert_false(network->class_invalid);
+    assert_int_equal(network->shown_sl, 0);
+    reading_end(&reading);
+}
+
 static void a_network_without_an_id_is_left_out(void **state)
 {
     struct reading reading;
@@ -592,6 +621,7 @@ int main(void)
         cmocka_unit_test(a_device_may_have_a_port),
         cmocka_unit_test(a_bad_device_is_invalid_and_shown),
         cmocka_unit_test(mtu_and_rate_are_numbers_or_not_said),
+        cmocka_unit_test(a_class_is_a_name_and_a_level_that_is_shown_a_number),
         cmocka_unit_test(a_network_without_an_id_is_left_out),
         cmocka_unit_test(a_networks_owner_is_read_where_oned_says_it),
         cmocka_unit_test(a_name_full_of_opensm_syntax_is_only_a_name),
