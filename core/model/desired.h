@@ -187,6 +187,10 @@ struct oneib_desired {
 int oneib_desired_compute(const struct oneib_desired_input *input, struct oneib_desired *desired,
                           struct oneib_error *err);
 const char *oneib_verdict_name(enum oneib_verdict verdict); /* "member", "port-full", ... */
+/* The name of the class that the network is to have, defined or not; NULL: none. Borrowed.
+ * default_class: of networks that say none; NULL: they have none. */
+const char *oneib_network_class(const struct oneib_cloud *cloud, const char *default_class,
+                                const struct oneib_network *network);
 /* Neither MEMBER nor ABSENT: a VM that is on a host gets nothing there. */
 bool oneib_verdict_is_refusal(enum oneib_verdict verdict);
 /* The seats of an attachment: the first of *count (0-2), NULL when there is none. */

@@ -13,12 +13,18 @@ struct levels {
     size_t used[ONEIB_QOS_SLS]; /* networks that have each, or get it now */
 };
 
-static const char *class_name_of(const struct oneib_work *work, const struct oneib_network *network)
+const char *oneib_network_class(const struct oneib_cloud *cloud, const char *default_class,
+                                const struct oneib_network *network)
 {
-    const struct oneib_network *rules = oneib_network_rules(work->cloud, network);
+    const struct oneib_network *rules = oneib_network_rules(cloud, network);
     if (rules && (rules->qos_class[0] || rules->class_invalid))
         return rules->qos_class;
-    return work->policy->default_class;
+    return default_class;
+}
+
+static const char *class_name_of(const struct oneib_work *work, const struct oneib_network *network)
+{
+    return oneib_network_class(work->cloud, work->policy->default_class, network);
 }
 
 /* NULL: it has none, or one that there is not. */

@@ -6,6 +6,7 @@
 #include "oneib/open.h"
 #include "oneib/options.h"
 #include "oneib/output.h"
+#include "oneib/qos_move.h"
 #include "sync/classes.h"
 #include <string.h>
 
@@ -141,7 +142,7 @@ static int show(struct shown *shown, struct oneib_error *err)
     return shown->run->json ? print_json(shown, err) : print_text(shown, err);
 }
 
-static enum oneib_exit run_qos(const struct oneib_run *run, struct oneib_error *err)
+static enum oneib_exit run_show(const struct oneib_run *run, struct oneib_error *err)
 {
     struct shown shown = {.run = run};
     if (oneib_session_begin(run, &shown.session, err) < 0)
@@ -151,17 +152,36 @@ static enum oneib_exit run_qos(const struct oneib_run *run, struct oneib_error *
     return outcome < 0 ? ONEIB_EXIT_FAILURE : ONEIB_EXIT_DONE;
 }
 
+static enum oneib_exit run_qos(const struct oneib_run *run, struct oneib_error *err)
+{
+    if (run->word_count == 0)
+        return oneib_given(run, ONEIB_OPTION_FORCE)
+                   ? oneib_usage(run->verb, err, "--force belongs to 'move'")
+                   : run_show(run, err);
+    if (run->word_count != 2 || strcmp(run->words[0], "move") != 0)
+        return oneib_usage(run->verb, err, "expected nothing, or move NETWORK");
+    return oneib_qos_move(run, run->words[1], err);
+}
+
 const struct oneib_verb oneib_verb_qos = {
     .name = "qos",
     .summary = "traffic classes: their shares of links, and what opensm needs",
     .help =
         "usage: oneib qos [--json]\n"
+        "       oneib qos move NETWORK [--force] [--json]\n"
         "\n"
         "Of each class of oneib.conf (qos.classes): its service levels and lanes, the share of\n"
         "a link that it has, what is left of it when all others send the largest packets,\n"
         "and the longest wait at a hop; then the lines that opensm.conf needs. Asks nobody.\n"
         "\n"
+        "move gives NETWORK, which has no members, a service level of the class that it is\n"
+        "to have now, and waits until oneibd computes with it; exit status 1: it does not.\n"
+        "\n"
+        "  --force  though there are members: IPoIB keeps the old level until all have left\n"
+        "\n"
         "example:\n"
         "  $ oneib qos\n",
+    .options = ONEIB_TAKES(ONEIB_OPTION_FORCE),
+    .words_max = 2,
     .run = run_qos,
 };

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What is to change about keys: the ledger first, then what networks show of it. */
-#include "base/cleanup.h"
 #include "model/names.h"
-#include "one/documents.h"
+#include "sync/classes.h"
 #include "sync/sync.h"
 #include <inttypes.h>
 #include <stdlib.h>
@@ -236,25 +235,15 @@ static int show_key(struct oneib_one *one, struct oneib_view *view, uint32_t net
 static int check_level(struct oneib_one *one, const struct oneib_sl_copy *copy, const char *vn_mad,
                        struct oneib_error *err)
 {
-    oneib_autofree char *xml = NULL;
-    size_t length;
-    struct oneib_cloud cloud = {0};
-    struct oneib_findings findings = {0};
-    struct oneib_documents documents = {.cloud = &cloud, .findings = &findings, .vn_mad = vn_mad};
-    if (oneib_one_network(one, copy->network_id, &xml, &length, err) < 0)
+    uint8_t shown;
+    if (oneib_shown_level(one, copy->network_id, vn_mad, &shown, err) < 0)
         return -1;
-    int outcome = oneib_documents_read_networks(&documents, xml, length, err);
-    const struct oneib_network *network =
-        outcome == 0 ? oneib_cloud_network(&cloud, copy->network_id) : NULL;
-    if (network && network->shown_sl != copy->sl)
-        outcome = oneib_fail(err, ONEIB_ERROR_PROTOCOL,
-                             "oned accepted IB_SL=\"%u\" and did not keep it: may oneib's user "
-                             "change restricted attributes?",
-                             copy->sl);
-    oneib_documents_clear(&documents);
-    oneib_findings_clear(&findings);
-    oneib_cloud_clear(&cloud);
-    return outcome;
+    if (shown == copy->sl)
+        return 0;
+    return oneib_fail(err, ONEIB_ERROR_PROTOCOL,
+                      "oned accepted IB_SL=\"%u\" and did not keep it: may oneib's user change "
+                      "restricted attributes?",
+                      copy->sl);
 }
 
 static int set_level(struct oneib_one *one, const struct oneib_sl_copy *copy, const char *vn_mad,

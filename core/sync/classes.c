@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sync/classes.h"
+#include "base/cleanup.h"
+#include "one/documents.h"
+#include <inttypes.h>
 
 int oneib_classes_read(const struct oneib_config *config, struct oneib_classes *classes,
                        struct oneib_error *err)
@@ -27,4 +30,27 @@ struct oneib_qos_wish oneib_classes_wish(const struct oneib_config *config,
         .entries = config->qos.entries,
         .drop_unused = config->qos.drop_unused,
     };
+}
+
+int oneib_shown_level(struct oneib_one *one, uint32_t network_id, const char *vn_mad, uint8_t *sl,
+                      struct oneib_error *err)
+{
+    oneib_autofree char *xml = NULL;
+    size_t length;
+    struct oneib_cloud cloud = {0};
+    struct oneib_findings findings = {0};
+    struct oneib_documents documents = {.cloud = &cloud, .findings = &findings, .vn_mad = vn_mad};
+    if (oneib_one_network(one, network_id, &xml, &length, err) < 0)
+        return -1;
+    int outcome = oneib_documents_read_networks(&documents, xml, length, err);
+    const struct oneib_network *network =
+        outcome == 0 ? oneib_cloud_network(&cloud, network_id) : NULL;
+    if (outcome == 0 && !network)
+        outcome = oneib_fail(err, ONEIB_ERROR_NOT_FOUND,
+                             "network %" PRIu32 " is no InfiniBand network", network_id);
+    *sl = network ? network->shown_sl : 0;
+    oneib_documents_clear(&documents);
+    oneib_findings_clear(&findings);
+    oneib_cloud_clear(&cloud);
+    return outcome;
 }

@@ -5,6 +5,7 @@
 
 #include "base/config.h"
 #include "model/qos.h"
+#include "one/client.h"
 
 struct oneib_classes {
     struct oneib_qos_class items[ONEIB_QOS_SLS - 1]; /* each has an SL of its own, and SL 0 is
@@ -18,5 +19,10 @@ int oneib_classes_read(const struct oneib_config *config, struct oneib_classes *
 /* Borrows the classes. No SL is kept: that is known to who has looked. */
 struct oneib_qos_wish oneib_classes_wish(const struct oneib_config *config,
                                          const struct oneib_classes *classes);
+
+/* What oned shows of a network now as IB_SL: 1-15, 0: nothing, ONEIB_SL_INVALID. NOT_FOUND: it is
+ * no InfiniBand network. */
+int oneib_shown_level(struct oneib_one *one, uint32_t network_id, const char *vn_mad, uint8_t *sl,
+                      struct oneib_error *err);
 
 #endif

@@ -66,6 +66,55 @@ static void another_class_waits_until_nobody_is_in_the_cluster(void **state)
     daemon_end();
 }
 
+static void a_network_is_moved_when_nobody_is_in_it(void **state)
+{
+    (void)state;
+    daemon_start_with(NULL, NULL, CLASSES);
+    const uint32_t network = scene_network("metal", "", "IB_CLASS=gold");
+    const uint32_t vm = scene_vm(network, 0);
+    await_in_file(",sl=1 :");
+    MUST(lab_network_update(scene(), network, "IB_CLASS=silver", &err));
+    await_said("class-waits");
+    must_say(ONEIB(3, "qos", "move", "metal")->error, "its multicast group keeps SL 1");
+
+    const unsigned key = 0x8000u | scene_key_of(network);
+    scene_end_vm(vm);
+    await_lacks(0, key);
+    must_say(ONEIB(0, "qos", "move", "metal")->out, "has SL 3 now, it had 1");
+    must_say(ONEIB(0, "qos", "move", "metal")->out, "nothing to do");
+    scene_vm(network, 0);
+    await_in_file(",sl=3 :");
+    daemon_end();
+}
+
+static void whoever_forces_a_move_is_told_what_breaks(void **state)
+{
+    (void)state;
+    daemon_start_with(NULL, NULL, CLASSES);
+    const uint32_t network = scene_network("metal", "", "IB_CLASS=gold");
+    scene_vm(network, 0);
+    await_in_file(",sl=1 :");
+    MUST(lab_network_update(scene(), network, "IB_CLASS=silver", &err));
+    await_said("class-waits");
+    must_say(ONEIB(0, "qos", "move", "metal", "--force")->out, "IPoIB goes on with the old one");
+    await_in_file(",sl=3 :");
+    daemon_end();
+}
+
+static void a_class_that_is_none_moves_nobody(void **state)
+{
+    (void)state;
+    daemon_start_with(NULL, NULL, CLASSES);
+    const uint32_t network = scene_network("metal", "", "IB_CLASS=lead");
+    scene_vm(network, 0);
+    await_holds(0, 0x8000u | 256);
+    must_say(ONEIB(3, "qos", "move", "metal")->error, "is none of qos.classes");
+    ONEIB(3, "qos", "move", "nobody");
+    ONEIB(2, "qos", "metal");
+    ONEIB(2, "qos", "--force");
+    daemon_end();
+}
+
 static void without_classes_no_level_is_written(void **state)
 {
     (void)state;
@@ -83,6 +132,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         DAEMON_CASE(daemon_raise, a_cluster_has_the_level_of_its_class_from_its_first_member_on),
         DAEMON_CASE(daemon_raise, another_class_waits_until_nobody_is_in_the_cluster),
+        DAEMON_CASE(daemon_raise, a_network_is_moved_when_nobody_is_in_it),
+        DAEMON_CASE(daemon_raise, whoever_forces_a_move_is_told_what_breaks),
+        DAEMON_CASE(daemon_raise, a_class_that_is_none_moves_nobody),
         DAEMON_CASE(daemon_raise, without_classes_no_level_is_written),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
