@@ -44,13 +44,13 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/inotify.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 
 #define TEXT_MAX 1048576
 #define NODES_MAX 256
-#define LOOK_MS 20
 #define GRANTS ".grants"
 #define WANTED ".wanted"
 #define WANTS_MAX 512
@@ -400,13 +400,16 @@ static struct node *find_node(const uint8_t key[ONEIB_PUBLIC_KEY_SIZE])
     return NULL;
 }
 
-static void hear_all(void)
+/* Whether there was something to hear. */
+static bool hear_all(void)
 {
     uint8_t key[ONEIB_PUBLIC_KEY_SIZE];
     const struct oneib_grants_message *message;
+    bool heard = false;
     int status;
     while ((status = oneib_grants_server_next(server, key, &message, &err)) > 0) {
         struct node *node = find_node(key);
+        heard = true;
         if (node && message->kind == ONEIB_GRANTS_CHALLENGE)
             answer_challenge(node, message->challenge.nonce);
         else if (node && message->kind == ONEIB_GRANTS_REPORT)
@@ -415,6 +418,7 @@ static void hear_all(void)
             note_want(node, &message->want);
     }
     require(status);
+    return heard;
 }
 
 /* --- looking at the folder ------------------------------------------------------------------ */
@@ -557,6 +561,25 @@ static void look(void)
         read_grants(nodes[i]);
 }
 
+/* A descriptor that is readable when something in the folder has changed. */
+static int watch_folder(void)
+{
+    const uint32_t changes =
+        IN_CREATE | IN_MODIFY | IN_CLOSE_WRITE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO;
+    const int fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+    if (fd < 0 || inotify_add_watch(fd, ".", changes) < 0)
+        give_up("watching its folder");
+    return fd;
+}
+
+/* What has changed is looked for anyway. */
+static void forget_changes(int changes)
+{
+    char events[4096];
+    while (read(changes, events, sizeof events) > 0)
+        ;
+}
+
 /* --- beginning ------------------------------------------------------------------------------ */
 
 static const char *free_address(void)
@@ -601,13 +624,18 @@ int main(int argc, char **argv)
     oneib_random(&instance, sizeof instance);
     listen_on(address);
     announce(address);
+    const int changes = watch_folder();
     look();
     puts("ready");
     fflush(stdout);
     for (;;) {
-        struct pollfd file = {.fd = oneib_grants_server_fd(server), .events = POLLIN};
-        poll(&file, 1, LOOK_MS);
-        hear_all();
-        look();
+        struct pollfd files[] = {{.fd = oneib_grants_server_fd(server), .events = POLLIN},
+                                 {.fd = changes, .events = POLLIN}};
+        poll(files, 2, -1);
+        forget_changes(changes);
+        /* What comes while something is sent does not make the descriptor readable anew. */
+        do
+            look();
+        while (hear_all());
     }
 }
