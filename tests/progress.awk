@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # How far a stage of tests/run has come, from its log so far: one line,
 #   DONE/ALL +NEW: the slowest programs that have ended since `seen` ("DONE/ALL"), or what runs
-# Nothing where the log does not tell. It knows what ninja, ctest -V and valgrind_all of tests/run print.
+# Nothing where the log does not tell. It knows what ninja, ctest -V and valgrind_listed of tests/run print.
 BEGIN {
     sub(/\/.*/, "", seen)
     seen += 0
@@ -34,7 +34,7 @@ BEGIN {
     failed[done] = $0 ~ /\*\*\*[^S]/
 }
 
-# valgrind_all
+# valgrind_listed
 /^of [0-9]+ programs$/ { all = $2 }
 /^done / && all { names[++done] = $2 }
 
