@@ -191,9 +191,9 @@ domain() {
 	<memory>$((memory * 1024))</memory>
 	<os>
 		<type arch='x86_64' machine='$machine'>hvm</type>
-		<kernel><![CDATA[$boot/vmlinuz]]></kernel>
+		<kernel><![CDATA[/boot/vmlinux]]></kernel>
 		<initrd><![CDATA[$boot/initrd]]></initrd>
-		<cmdline><![CDATA[console=ttyS0 rdinit=/init quiet no_timer_check $options]]></cmdline>
+		<cmdline><![CDATA[console=ttyS0 rdinit=/init quiet no_timer_check mitigations=off rcupdate.rcu_expedited=1 $options]]></cmdline>
 	</os>
 	$cpu
 	<devices>
