@@ -71,6 +71,7 @@ struct oneib_path_query {
     oneib_guid from, to;
     uint16_t pkey;  /* raw */
     bool reachable; /* answer */
+    uint8_t sl;     /* answer, of a path that there is: its service level */
 };
 int oneib_fabric_paths(struct oneib_fabric *fabric, struct oneib_path_query *queries, size_t count,
                        struct oneib_error *err);

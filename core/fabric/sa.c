@@ -24,6 +24,7 @@ enum {
     PATH_SGID = 24,
     PATH_COUNT = 49,
     PATH_PKEY = 50,
+    PATH_SL = 53, /* its lower 4 bits */
 };
 #define PATH_MASK (UINT64_C(1) << 2 | UINT64_C(1) << 3 | UINT64_C(1) << 12 | UINT64_C(1) << 13)
 
@@ -217,6 +218,7 @@ static int take_path(void *context, const struct oneib_mad_answer *answer, struc
     if (!holds_record(answer, IB_SA_PR_RECSZ))
         return sa_silent(run->fabric, EPROTO, err);
     query->reachable = is_path_of(query, answer->mad + IB_SA_DATA_OFFS);
+    query->sl = answer->mad[IB_SA_DATA_OFFS + PATH_SL] & 0xf;
     return 0;
 }
 

@@ -32,6 +32,14 @@ struct oneib_qos_wish oneib_classes_wish(const struct oneib_config *config,
     };
 }
 
+uint16_t oneib_levels_in(const struct oneib_partition_table *table)
+{
+    unsigned levels = 0;
+    for (size_t i = 0; i < table->count; i++)
+        levels |= 1u << (table->items[i].sl & (ONEIB_QOS_SLS - 1));
+    return (uint16_t)levels;
+}
+
 int oneib_shown_level(struct oneib_one *one, uint32_t network_id, const char *vn_mad, uint8_t *sl,
                       struct oneib_error *err)
 {

@@ -4,6 +4,7 @@
 #define ONEIB_SYNC_CLASSES_H
 
 #include "base/config.h"
+#include "model/partition.h"
 #include "model/qos.h"
 #include "one/client.h"
 
@@ -20,6 +21,8 @@ int oneib_classes_read(const struct oneib_config *config, struct oneib_classes *
 struct oneib_qos_wish oneib_classes_wish(const struct oneib_config *config,
                                          const struct oneib_classes *classes);
 
+/* The SLs of partitions, bit n: SL n. Those of the file in force are groups' already. */
+uint16_t oneib_levels_in(const struct oneib_partition_table *table);
 /* What oned shows of a network now as IB_SL: 1-15, 0: nothing, ONEIB_SL_INVALID. NOT_FOUND: it is
  * no InfiniBand network. */
 int oneib_shown_level(struct oneib_one *one, uint32_t network_id, const char *vn_mad, uint8_t *sl,

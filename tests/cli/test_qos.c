@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* `oneib qos`: classes, what they promise, and the lines for opensm.conf. */
 #include "run.h"
+#include <stdio.h>
 #include <string.h>
 
 #define CLASSES "qos = { classes = [\"gold: weight 64, SL 1-2\", \"silver: weight 16, SL 3\"]; };\n"
@@ -64,6 +65,25 @@ static void more_sls_than_lanes_are_refused_with_the_place(void **state)
     assert_string_equal(run->out, "");
 }
 
+static void an_sl_that_a_partition_has_is_not_dropped(void **state)
+{
+    (void)state;
+    char settings[512];
+    snprintf(settings, sizeof settings,
+             "opensm = { partitions = \"%s\"; };\nqos = { classes = [\"gold: weight 64, SL 1\"]; "
+             "drop_unused = true; };",
+             in_folder("partitions.conf"));
+    write_file("partitions.conf", "Default=0x7fff : ALL=limited, SELF=full ;\n"
+                                  "storage=0x0007,sl=5 : 0x0002c90300a1b2c3=full ;\n");
+    assert_contains(show(settings)->out,
+                    "\nqos_swe_sl2vl 0,1,15,15,15,0,15,15,15,15,15,15,15,15,15,15\n");
+    write_file("partitions.conf", "Default=0x7fff : ALL=nonsense ;\n");
+    const struct outcome *run = show(settings);
+    assert_int_equal(run->status, 3);
+    assert_contains(run->err, "qos.drop_unused");
+    assert_string_equal(run->out, "");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -71,6 +91,7 @@ int main(void)
         cmocka_unit_test(shares_are_shown_with_what_opensm_is_to_be_told),
         cmocka_unit_test(without_a_rate_a_wait_is_bytes_and_no_guess),
         cmocka_unit_test(json_has_the_same),
+        cmocka_unit_test(an_sl_that_a_partition_has_is_not_dropped),
         cmocka_unit_test(more_sls_than_lanes_are_refused_with_the_place),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);

@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -115,6 +116,78 @@ static void a_class_that_is_none_moves_nobody(void **state)
     daemon_end();
 }
 
+/* opensm anew, with the lines that `oneib qos` prints, as somebody changed them. */
+static void restart_opensm_with(const char *lines)
+{
+    struct lab_sm sm = LAB_SM;
+    sm.options = lines;
+    MUST(lab_opensm_stop(scene(), sm.name, true, &err));
+    MUST(lab_opensm_start(scene(), &sm, &err));
+}
+
+static char *printed_lines(void)
+{
+    const char *start = strstr(ONEIB(0, "qos")->out, "qos TRUE\n");
+    assert_non_null(start);
+    return strdup(start);
+}
+
+static void tables_and_paths_are_as_printed(void **state)
+{
+    (void)state;
+    scene();
+    daemon_start_with(NULL, NULL, CLASSES);
+    oneib_autofree char *lines = printed_lines();
+    restart_opensm_with(lines);
+    const uint32_t gold = scene_network("gold", "", "IB_CLASS=gold");
+    const uint32_t silver = scene_network("silver", "", "IB_CLASS=silver");
+    scene_vm(gold, 0);
+    scene_vm(gold, 2);
+    scene_vm(silver, 1);
+    scene_vm(silver, 3);
+    await_in_file(",sl=1 :");
+    await_in_file(",sl=3 :");
+    await_holds(3, 0x8000u | scene_key_of(silver));
+    await_holds(2, 0x8000u | scene_key_of(gold));
+    must_say(ONEIB(0, "verify")->out, " and 2 of 2 clusters as oneib.conf says");
+    must_not_say(ONEIB(0, "verify")->error, "qos-");
+    daemon_end();
+}
+
+static void opensm_without_qos_is_found(void **state)
+{
+    (void)state;
+    scene();
+    daemon_start_with(NULL, NULL, CLASSES);
+    const uint32_t gold = scene_network("gold", "", "IB_CLASS=gold");
+    scene_vm(gold, 0);
+    scene_vm(gold, 2);
+    await_in_file(",sl=1 :");
+    await_holds(2, 0x8000u | scene_key_of(gold));
+    const struct lab_output *verify = ONEIB(1, "verify");
+    must_say(verify->error, "qos-vlarb");
+    must_say(verify->error, "qos-path");
+    must_say(verify->out, "classes: 0 of ");
+    daemon_end();
+}
+
+static void a_table_of_another_kind_of_port_is_found_and_counted(void **state)
+{
+    (void)state;
+    scene();
+    daemon_start_with(NULL, NULL, CLASSES);
+    oneib_autofree char *lines = printed_lines();
+    char *map = strstr(lines, "qos_ca_sl2vl 0,1");
+    assert_non_null(map);
+    map[strlen("qos_ca_sl2vl 0,")] = '0';
+    restart_opensm_with(lines);
+    const struct lab_output *verify = ONEIB(1, "verify");
+    must_say(verify->error, "map SLs to other lanes");
+    must_not_say(verify->error, "qos-vlarb");
+    must_say(verify->error, "7 of 14 ports map");
+    daemon_end();
+}
+
 static void without_classes_no_level_is_written(void **state)
 {
     (void)state;
@@ -135,6 +208,9 @@ int main(void)
         DAEMON_CASE(daemon_raise, a_network_is_moved_when_nobody_is_in_it),
         DAEMON_CASE(daemon_raise, whoever_forces_a_move_is_told_what_breaks),
         DAEMON_CASE(daemon_raise, a_class_that_is_none_moves_nobody),
+        DAEMON_CASE(daemon_raise, tables_and_paths_are_as_printed),
+        DAEMON_CASE(daemon_raise, opensm_without_qos_is_found),
+        DAEMON_CASE(daemon_raise, a_table_of_another_kind_of_port_is_found_and_counted),
         DAEMON_CASE(daemon_raise, without_classes_no_level_is_written),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

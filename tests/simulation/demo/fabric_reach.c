@@ -152,8 +152,10 @@ static void collect_queries(struct measurement *m)
     for (size_t a = 0; a < m->count; a++)
         for (size_t b = 0; b < m->count; b++)
             for (size_t i = 0; i < m->vfs[a].key_count; i++)
-                m->queries[m->query_count++] = (struct oneib_path_query){
-                    m->vfs[a].port_guid, m->vfs[b].port_guid, m->vfs[a].raw[i], false};
+                m->queries[m->query_count++] =
+                    (struct oneib_path_query){.from = m->vfs[a].port_guid,
+                                              .to = m->vfs[b].port_guid,
+                                              .pkey = m->vfs[a].raw[i]};
 
     qsort(m->queries, m->query_count, sizeof *m->queries, compare_queries);
     size_t kept = 0;
@@ -165,7 +167,7 @@ static void collect_queries(struct measurement *m)
 
 static bool sa_gives_path(const struct measurement *m, oneib_guid from, oneib_guid to, uint16_t raw)
 {
-    const struct oneib_path_query wanted = {from, to, raw, false};
+    const struct oneib_path_query wanted = {.from = from, .to = to, .pkey = raw};
     const struct oneib_path_query *found =
         bsearch(&wanted, m->queries, m->query_count, sizeof wanted, compare_queries);
     return found && found->reachable;
