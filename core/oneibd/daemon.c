@@ -106,6 +106,7 @@ static void close_everything(struct oneib_daemon *daemon)
     oneib_credentials_clear(&daemon->credentials);
     oneib_agenda_clear(&daemon->agenda);
     oneib_echo_clear(&daemon->echo);
+    oneib_allowance_clear(&daemon->allowance);
     oneib_view_clear(&daemon->view);
     oneib_findings_clear(&daemon->host_findings);
     oneib_first_reports_clear(&daemon->first_reports);
@@ -213,6 +214,38 @@ static void reload(struct oneib_daemon *daemon)
 
 /* ---- events -------------------------------------------------------------------------------- */
 
+static void note_event(struct oneib_daemon *daemon, double now, struct oneib_event event)
+{
+    struct oneib_error failure;
+    if (!oneib_allowance_take(&daemon->allowance, now, event)) {
+        daemon->metrics.events_delayed++;
+        return;
+    }
+    if (oneib_event_note(&daemon->agenda, event, &failure) < 0 ||
+        oneib_echo_note(&daemon->echo, now, event, &failure) < 0)
+        daemon->agenda.everything = true;
+    oneib_pace_event(&daemon->pace, now);
+}
+
+static void note_all(struct oneib_daemon *daemon, double now, enum oneib_event_kind kind,
+                     const struct oneib_id_set *ids)
+{
+    for (size_t i = 0; i < ids->count; i++)
+        note_event(daemon, now, (struct oneib_event){.kind = kind, .id = ids->items[i]});
+}
+
+/* What was named too often to be looked at at once. */
+static void note_what_waited(struct oneib_daemon *daemon)
+{
+    const double now = oneib_now_ms();
+    struct oneib_agenda released = {0};
+    if (oneib_allowance_release(&daemon->allowance, now, &released)) {
+        note_all(daemon, now, ONEIB_EVENT_VM, &released.vms);
+        note_all(daemon, now, ONEIB_EVENT_NETWORK, &released.networks);
+    }
+    oneib_agenda_clear(&released);
+}
+
 bool oneib_daemon_listen(struct oneib_daemon *daemon)
 {
     struct oneib_event event;
@@ -226,10 +259,7 @@ bool oneib_daemon_listen(struct oneib_daemon *daemon)
                 continue; /* whoever writes other documents asks nothing of us */
             daemon->ledger_is_due = true;
         }
-        if (oneib_event_note(&daemon->agenda, event, &failure) < 0 ||
-            oneib_echo_note(&daemon->echo, now, event, &failure) < 0)
-            daemon->agenda.everything = true;
-        oneib_pace_event(&daemon->pace, now);
+        note_event(daemon, now, event);
         something = true;
     }
     if (outcome < 0) {
@@ -309,7 +339,9 @@ static double longest_sleep(const struct oneib_daemon *daemon)
 {
     double longest = may_become_master(daemon) ? STANDBY_SLEEP_MS : LONGEST_SLEEP_MS;
     const double now = oneib_now_ms();
-    const double wait = oneib_echo_wait(&daemon->echo, now, oneib_pace_wait(&daemon->pace, now));
+    const double wait = oneib_allowance_wait(
+        &daemon->allowance, now,
+        oneib_echo_wait(&daemon->echo, now, oneib_pace_wait(&daemon->pace, now)));
     return oneib_daemon_fence_wait(
         daemon, oneib_daemon_heard_wait(
                     daemon, oneib_daemon_grants_wait(daemon, wait < longest ? wait : longest)));
@@ -399,6 +431,7 @@ static void tell_hosts_that_wait(struct oneib_daemon *daemon)
 static int step(struct oneib_daemon *daemon, struct oneib_error *err)
 {
     oneib_daemon_alive(daemon);
+    note_what_waited(daemon);
     oneib_daemon_listen(daemon);
     oneib_daemon_hear(daemon);
     oneib_daemon_tell_role(daemon);

@@ -22,6 +22,7 @@
 #include "one/credentials.h"
 #include "one/events.h"
 #include "one/mirror.h"
+#include "oneibd/allowance.h"
 #include "oneibd/echo.h"
 #include "oneibd/entry.h"
 #include "oneibd/host_keys.h"
@@ -60,6 +61,7 @@ struct oneib_daemon {
 
     struct oneib_agenda agenda;
     struct oneib_echo echo; /* of what events named */
+    struct oneib_allowance allowance;
     struct oneib_pace pace;
     struct oneib_trust trust;
     struct oneib_notify notify;

@@ -155,6 +155,8 @@ static const struct number counters[] = {
     {"oneib_events_total", OF(events), "Messages of oned's event stream."},
     {"oneib_events_unreadable_total", OF(events_unreadable),
      "Messages of the event stream that were not understood."},
+    {"oneib_events_delayed_total", OF(events_delayed),
+     "Events of VMs and networks that change too often to be looked at each time."},
     {"oneib_event_stream_gaps_total", OF(stream_gaps),
      "Times that the connection to the event stream was lost."},
     {"oneib_looks_total", OF(looks), "Times that oned was asked, for everything or a part."},

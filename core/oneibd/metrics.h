@@ -55,7 +55,7 @@ struct oneib_metrics {
     struct oneib_metrics_host *hosts;           /* owned, by id */
     size_t host_count, host_capacity;
     /* counters since the start */
-    uint64_t events, events_unreadable, stream_gaps;
+    uint64_t events, events_unreadable, events_delayed, stream_gaps;
     uint64_t looks; /* at oned, looks_full among them */
     uint64_t looks_full, writes, reloads, retries;
     uint64_t keys_given, host_updates;

@@ -124,6 +124,73 @@ static void events_in_the_wrong_order_end_in_what_is_true(void **state)
     assert_false(port_holds(1, FULL(RED)));
 }
 
+/* ---- a VM or network that changes all the time --------------------------------------------- */
+
+#define EAGER_CHANGES 200u
+#define LCM_RUNNING 3
+#define LCM_HOTPLUG 17
+/* Sixteen events of a VM or network, each with its echo, each echo with a call about the VM and one
+ * about its network; and those of the VM that starts meanwhile. */
+#define EAGER_CALLS_MAX 80u
+
+static unsigned calls_about_the_cloud(void)
+{
+    static const char *const methods[] = {"one.vm.info",   "one.vmpool.infoextended",
+                                          "one.vn.info",   "one.vnpool.info",
+                                          "one.host.info", "one.hostpool.info"};
+    unsigned sum = 0;
+    for (size_t i = 0; i < sizeof methods / sizeof *methods; i++)
+        sum += calls_of(methods[i]);
+    return sum;
+}
+
+/* As a disk that is attached and detached does. */
+static void change_again_and_again(uint32_t vm)
+{
+    for (unsigned i = 0; i < EAGER_CHANGES; i++) {
+        MUST(lab_vm_state(scene(), vm, 3, i % 2 ? LCM_RUNNING : LCM_HOTPLUG, &err));
+        lab_sleep_ms(15);
+    }
+}
+
+static void a_vm_that_its_user_changes_all_the_time_costs_oned_few_calls(void **state)
+{
+    (void)state;
+    scene();
+    uint32_t network = red_network();
+    watch_with(NULL, DAEMON_EVENTS_ONLY);
+    uint32_t eager = scene_vm(network, 0);
+    await_holds(0, FULL(RED));
+    const unsigned before = calls_about_the_cloud();
+    change_again_and_again(eager);
+
+    scene_vm(network, 1); /* somebody else's has its events to itself */
+    await_holds(1, FULL(RED));
+    assert_in_range(calls_about_the_cloud() - before, 1, EAGER_CALLS_MAX);
+    await_metric_at_least("oneib_events_delayed_total", EAGER_CHANGES / 4);
+    MUST(lab_vm_migrate(scene(), eager, 2, 4, &err));
+    await_holds(2, FULL(RED)); /* late, but not lost */
+}
+
+static void a_network_that_changes_all_the_time_is_followed_in_the_end(void **state)
+{
+    (void)state;
+    scene();
+    uint32_t network = red_network();
+    watch_with(NULL, DAEMON_EVENTS_ONLY);
+    scene_vm(network, 0);
+    await_holds(0, FULL(RED));
+    const unsigned before = calls_about_the_cloud();
+    for (unsigned i = 0; i < EAGER_CHANGES; i++) {
+        MUST(lab_network_update(scene(), network, i % 2 ? "NOTE=odd" : "NOTE=even", &err));
+        lab_sleep_ms(15);
+    }
+    assert_in_range(calls_about_the_cloud() - before, 1, EAGER_CALLS_MAX);
+    MUST(lab_network_update(scene(), network, "VLAN_ID=300", &err));
+    await_holds(0, FULL(300));
+    await_lacks(0, FULL(RED));
+}
+
 /* A state's id stands in the key, a call's only in what is broken. */
 static void a_call_that_cannot_be_read_makes_it_look_at_everything(const char *kind)
 {
@@ -299,6 +366,8 @@ int main(void)
         CASE(the_end_of_a_vm_that_is_being_prepared_need_not_be_told),
         CASE(repeated_events_change_nothing_twice),
         CASE(events_in_the_wrong_order_end_in_what_is_true),
+        CASE(a_vm_that_its_user_changes_all_the_time_costs_oned_few_calls),
+        CASE(a_network_that_changes_all_the_time_is_followed_in_the_end),
         CASE(a_call_that_is_no_base64_makes_it_look_at_everything),
         CASE(a_call_that_is_no_xml_makes_it_look_at_everything),
         CASE(an_event_of_50_mib_ends_the_connection_and_costs_no_memory),
