@@ -289,6 +289,9 @@ int lab_network_reserve(struct lab *lab, uint32_t parent, const char *name, uint
                         struct oneib_error *err);
 /* It is that user's from now on, of the group users; networks are made as oneadmin's. */
 int lab_network_give(struct lab *lab, uint32_t id, uint32_t uid, struct oneib_error *err);
+/* Its state is ERROR from now on, as when vnet_create has failed: all else stays as it is, and VMs
+ * start in it. */
+int lab_network_fail(struct lab *lab, uint32_t id, struct oneib_error *err);
 int lab_network_delete(struct lab *lab, uint32_t id, struct oneib_error *err);
 /* one.vn.update with append, as an operator would: "VLAN_ID=300". */
 int lab_network_update(struct lab *lab, uint32_t id, const char *attributes,

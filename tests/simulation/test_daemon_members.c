@@ -319,6 +319,59 @@ static void a_reservation_shares_the_partition_of_its_parent(void **state)
     assert_int_equal(metric("oneib_clusters"), 1);
 }
 
+/* Of a reservation from red. */
+static unsigned await_own_key(uint32_t reservation)
+{
+    for (unsigned waited = 0; waited < DAEMON_PATIENCE_MS; waited += 20) {
+        const unsigned key = scene_key_of(reservation);
+        if (key != 0 && key != RED)
+            return key;
+        lab_sleep_ms(20);
+    }
+    fail_msg("the reservation still shows its parent's key");
+    return 0;
+}
+
+/* oned (IPAMManager::_vnet_create, 7.4.0) keeps a reservation that vnet_create has failed for, with
+ * its parent's VLAN_ID, and no state keeps a VM from a lease (VirtualNetwork::nic_attribute). */
+static void a_vm_in_a_reservation_in_error_is_not_in_its_parents_partition(void **state)
+{
+    (void)state;
+    scene();
+    uint32_t reservation;
+    const uint32_t parent = red_network();
+    MUST(lab_network_reserve(scene(), parent, "part", &reservation, &err));
+    assert_int_equal(scene_key_of(reservation), RED);
+    MUST(lab_network_fail(scene(), reservation, &err));
+    scene_vm(parent, 0);
+    scene_vm(reservation, 1);
+    daemon_start_with(NULL, DAEMON_EVENTS_ONLY, NULL);
+    await_holds(0, FULL(RED));
+    const unsigned own = await_own_key(reservation);
+    await_holds(1, FULL(own));
+    assert_false(port_holds(1, FULL(RED)));
+    assert_false(port_holds(0, FULL(own)));
+    assert_int_equal(metric("oneib_clusters"), 2);
+}
+
+/* One that fails, or is said to have, while everything runs. */
+static void a_reservation_that_fails_later_keeps_its_own_partition(void **state)
+{
+    (void)state;
+    scene();
+    uint32_t reservation;
+    const uint32_t parent = red_network();
+    daemon_start_with(NULL, DAEMON_EVENTS_ONLY, NULL);
+    MUST(lab_network_reserve(scene(), parent, "part", &reservation, &err));
+    scene_vm(parent, 0);
+    await_holds(0, FULL(RED));
+    const unsigned own = await_own_key(reservation);
+    MUST(lab_network_fail(scene(), reservation, &err));
+    scene_vm(reservation, 1);
+    await_holds(1, FULL(own));
+    stays_lacking(1, FULL(RED), DAEMON_DOUBT_MS);
+}
+
 /* What Sunstone's "Update" of oneadmin does, and what sets it back. */
 #define SWITCH "VN_MAD=bridge\nBRIDGE_TYPE=linux\nMTU="
 #define SWITCH_BACK "VN_MAD=infiniband\nBRIDGE_TYPE=none"
@@ -533,6 +586,8 @@ int main(void)
         STOPPED(a_network_whose_vlan_id_is_taken_away_shows_its_key_again),
         WATCHING(of_two_networks_with_one_key_the_newer_gets_nobody_in),
         WATCHING(a_reservation_shares_the_partition_of_its_parent),
+        STOPPED(a_vm_in_a_reservation_in_error_is_not_in_its_parents_partition),
+        STOPPED(a_reservation_that_fails_later_keeps_its_own_partition),
         STOPPED(a_network_that_becomes_a_bridge_keeps_its_members_and_gets_no_new_ones),
         STOPPED(a_member_of_a_network_that_became_a_bridge_moves_and_does_not_come_back),
         STOPPED(a_nic_that_is_forged_for_a_bridge_gets_nothing),

@@ -71,7 +71,8 @@ static const char *const lcm_states[] = {
     [70] = "BACKUP_POWEROFF",
     [71] = "RESTORE",
 };
-static const char *const network_states[] = {"INIT", "READY", "LOCK_CREATE", "LOCK_DELETE", "DONE"};
+static const char *const network_states[] = {"INIT",        "READY", "LOCK_CREATE",
+                                             "LOCK_DELETE", "DONE",  "ERROR"};
 static const char *const host_states[] = {"INIT", NULL, "MONITORED"};
 
 #define NAME_OF(names, number) name_of(names, sizeof(names) / sizeof *(names), number)

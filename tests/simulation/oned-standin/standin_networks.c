@@ -229,6 +229,15 @@ int standin_networks_propagate(struct standin_state *state, struct oneib_error *
     return 0;
 }
 
+int standin_network_fail(struct standin_state *state, uint32_t id, struct oneib_error *err)
+{
+    struct standin_network *network = standin_network_find(state, id, err);
+    if (!network)
+        return -1;
+    change_state(state, network, NETWORK_ERROR);
+    return 0;
+}
+
 int standin_network_delete(struct standin_state *state, uint32_t id, struct oneib_error *err)
 {
     struct standin_network *network = standin_network_find(state, id, err);

@@ -19,7 +19,13 @@
 /* VM states (include/VirtualMachine.h of OpenNebula, as recorded). */
 enum { VM_PENDING = 1, VM_ACTIVE = 3, VM_DONE = 6, VM_POWEROFF = 8 };
 /* Of networks and hosts: include/VirtualNetwork.h and Host.h, as recorded. */
-enum { NETWORK_READY = 1, NETWORK_LOCK_CREATE = 2, NETWORK_LOCK_DELETE = 3, NETWORK_DONE = 4 };
+enum {
+    NETWORK_READY = 1,
+    NETWORK_LOCK_CREATE = 2,
+    NETWORK_LOCK_DELETE = 3,
+    NETWORK_DONE = 4,
+    NETWORK_ERROR = 5
+};
 enum { HOST_INIT = 0, HOST_MONITORED = 2 };
 enum { LCM_INIT = 0, LCM_PROLOG = 1, LCM_RUNNING = 3, LCM_MIGRATE = 4, LCM_HOTPLUG_NIC = 25 };
 
@@ -164,6 +170,8 @@ int standin_network_reserve(struct standin_state *state, uint32_t parent_id, con
                             uint32_t *id, struct oneib_error *err);
 int standin_network_update(struct standin_state *state, uint32_t id, const char *text, bool append,
                            struct oneib_error *err);
+/* The driver's vnet_create has failed: ERROR. */
+int standin_network_fail(struct standin_state *state, uint32_t id, struct oneib_error *err);
 int standin_network_delete(struct standin_state *state, uint32_t id, struct oneib_error *err);
 int standin_networks_propagate(struct standin_state *state, struct oneib_error *err);
 
