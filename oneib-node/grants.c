@@ -49,6 +49,8 @@ struct oneib_grant_feed {
     struct oneib_follow follow;
     bool was_fresh;
     bool is_report_due;
+    oneib_guid ports[ONEIB_HOST_PORTS_MAX]; /* ascending */
+    size_t port_count;
     double reported; /* oneib_now_ms() of the last one */
     struct told_want wants[WANTS_MAX];
     size_t next_want;
@@ -140,6 +142,40 @@ static void take_table(struct oneib_report_message *report, const struct oneib_v
         report->records[i] = table->items[i];
 }
 
+static int compare_guids(const void *left, const void *right)
+{
+    const oneib_guid *a = left, *b = right;
+    return (*a > *b) - (*a < *b);
+}
+
+static size_t list_ports(const struct oneib_hcas *hcas, oneib_guid ports[ONEIB_HOST_PORTS_MAX])
+{
+    size_t count = 0;
+    for (size_t i = 0; i < hcas->count; i++)
+        for (size_t j = 0; j < hcas->items[i].port_count; j++) {
+            const struct oneib_port *port = &hcas->items[i].ports[j];
+            bool known = port->link_layer != ONEIB_LINK_INFINIBAND || port->guid == 0;
+            for (size_t k = 0; k < count; k++)
+                known |= ports[k] == port->guid;
+            if (!known && count < ONEIB_HOST_PORTS_MAX)
+                ports[count++] = port->guid;
+        }
+    qsort(ports, count, sizeof *ports, compare_guids);
+    return count;
+}
+
+void oneib_grant_feed_set_ports(struct oneib_grant_feed *feed, const struct oneib_hcas *hcas)
+{
+    oneib_guid ports[ONEIB_HOST_PORTS_MAX];
+    const size_t count = list_ports(hcas, ports);
+    if (count == feed->port_count &&
+        (count == 0 || memcmp(ports, feed->ports, count * sizeof *ports) == 0))
+        return;
+    memcpy(feed->ports, ports, count * sizeof *ports);
+    feed->port_count = count;
+    feed->is_report_due = true;
+}
+
 static void report_to(struct oneib_grant_feed *feed, size_t daemon)
 {
     struct oneib_report_message *report = &feed->report.report;
@@ -147,6 +183,8 @@ static void report_to(struct oneib_grant_feed *feed, size_t daemon)
     report->follows = oneib_follow_name(&feed->follow, daemon);
     report->believes = feed->follow.believes && feed->follow.believed == daemon;
     memcpy(report->boot, feed->boot, sizeof report->boot);
+    memcpy(report->ports, feed->ports, feed->port_count * sizeof *report->ports);
+    report->port_count = feed->port_count;
     if (say(feed, daemon, &feed->report))
         feed->connections[daemon].next_report = oneib_now_ms() + ONEIB_REPORT_MS;
     else

@@ -18,6 +18,7 @@
 #include "base/error.h"
 #include "grants/daemons.h"
 #include "grants/message.h"
+#include "hca/hca.h"
 #include "oneib-node/supervisor.h"
 #include <stdbool.h>
 #include <stdint.h>
@@ -45,6 +46,9 @@ uint32_t oneib_grant_feed_due_ms(const struct oneib_grant_feed *feed);
  * nobody else can start the child: end, and be started again. */
 int oneib_grant_feed_take(struct oneib_grant_feed *feed, const struct oneib_vf_table *table,
                           bool table_known, bool *changed, struct oneib_error *err);
+/* This host's own InfiniBand ports: reports name them. More than ONEIB_HOST_PORTS_MAX: the first by
+ * GUID. */
+void oneib_grant_feed_set_ports(struct oneib_grant_feed *feed, const struct oneib_hcas *hcas);
 /* The list that is followed; NULL: none. *fresh: it may be opened by. */
 const struct oneib_grant_list *oneib_grant_feed_list(const struct oneib_grant_feed *feed,
                                                      bool *fresh);

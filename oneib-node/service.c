@@ -80,8 +80,10 @@ static void follow_adapters(struct service *service)
 {
     struct oneib_hcas hcas = {0};
     struct oneib_error err = {0};
-    if (oneib_hcas_read(0, &hcas, &err) < 0 ||
-        oneib_adapter_events_follow(&service->events, &hcas, &err) < 0)
+    const int status = oneib_hcas_read(0, &hcas, &err);
+    if (status == 0)
+        oneib_grant_feed_set_ports(service->grants, &hcas);
+    if (status < 0 || oneib_adapter_events_follow(&service->events, &hcas, &err) < 0)
         oneib_complain(&service->of_events,
                        "an adapter's events do not arrive, so it is only looked at now and then",
                        &err);

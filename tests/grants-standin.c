@@ -24,8 +24,8 @@
  *                 so it may be of an earlier run
  *   KEY.report    what the node reported last:
  *                   follows=current|older|other|none serial=3 believes=yes complete=yes boot=DIGITS
- *                 then a line for each VF, as in the node's table
- *   wants         a line for each WANT: KEY vm=42 nic=1 network=7
+ *                 then "port 0xGUID" for each port of its adapters, and a line for each VF, as in
+ * the node's table wants         a line for each WANT: KEY vm=42 nic=1 network=7
  *
  * Without an address it listens on a free port of 127.0.0.1. It says "ready" on standard output
  * when it does, and ends with whoever started it.
@@ -361,6 +361,8 @@ static void keep_report(struct node *node, const struct oneib_report_message *re
     for (size_t i = 0; i < sizeof report->boot; i++)
         oneib_text_printf(&text, "%02x", report->boot[i]);
     oneib_text_append(&text, "\n");
+    for (size_t i = 0; i < report->port_count; i++)
+        oneib_text_printf(&text, "port 0x%016" PRIx64 "\n", report->ports[i]);
     for (size_t i = 0; i < report->count; i++) {
         oneib_vf_record_render(&report->records[i], &text);
         oneib_text_append(&text, "\n");

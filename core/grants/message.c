@@ -10,8 +10,10 @@
 #define GRANT_SIZE 64u
 #define RECORD_SIZE 72u
 #define FIXED_MAX 64u /* of a kind's own, beside its items, and the head */
+#define PORT_SIZE 8u
 
-_Static_assert(HEAD_SIZE + FIXED_MAX + ONEIB_GRANTS_MAX * RECORD_SIZE + ONEIB_SEAL_SIZE <=
+_Static_assert(HEAD_SIZE + FIXED_MAX + ONEIB_HOST_PORTS_MAX * PORT_SIZE +
+                       ONEIB_GRANTS_MAX * RECORD_SIZE + ONEIB_SEAL_SIZE <=
                    ONEIB_GRANTS_MESSAGE_MAX,
                "a whole table is one message");
 
@@ -151,7 +153,10 @@ static void put_report(struct writer *writer, const struct oneib_report_message 
     put_bytes(writer, report->boot, sizeof report->boot);
     put(writer,
         flag_if(report->believes, REPORT_BELIEVES) | flag_if(report->complete, REPORT_COMPLETE), 1);
-    put_zeros(writer, 3);
+    put(writer, report->port_count, 1);
+    put_zeros(writer, 2);
+    for (size_t i = 0; i < report->port_count; i++)
+        put(writer, report->ports[i], PORT_SIZE);
     put(writer, report->count, 4);
     for (size_t i = 0; i < report->count; i++)
         put_record(writer, &report->records[i]);
@@ -467,6 +472,19 @@ static void take_records(struct reader *reader, struct oneib_report_message *rep
     require_nics_once(reader, report);
 }
 
+static void take_ports(struct reader *reader, struct oneib_report_message *report)
+{
+    const size_t count = (size_t)take(reader, 1);
+    take_zeros(reader, 2);
+    require(reader, count <= ONEIB_HOST_PORTS_MAX, "how many ports it has");
+    report->port_count = reader->wrong ? 0 : count;
+    for (size_t i = 0; i < report->port_count; i++) {
+        report->ports[i] = take(reader, PORT_SIZE);
+        require(reader, report->ports[i] > (i == 0 ? 0 : report->ports[i - 1]),
+                "the order of its ports");
+    }
+}
+
 static void take_report(struct reader *reader, struct oneib_report_message *report)
 {
     report->follows = take_name(reader);
@@ -476,7 +494,7 @@ static void take_report(struct reader *reader, struct oneib_report_message *repo
     const unsigned flags = take_flags(reader, REPORT_BELIEVES | REPORT_COMPLETE);
     report->believes = (flags & REPORT_BELIEVES) != 0;
     report->complete = (flags & REPORT_COMPLETE) != 0;
-    take_zeros(reader, 3);
+    take_ports(reader, report);
     take_records(reader, report);
 }
 

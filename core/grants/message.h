@@ -9,10 +9,10 @@
  *   LIST       the node's whole list of grants.
  *   LIFE       the answer to a challenge: which list is the current one.
  * From the node, not signed (CURVE says who it is):
- *   REPORT     the node's whole table, and which list it follows. After each change, after each
- *              LIST, and at least every ONEIB_REPORT_MS.
- *   CHALLENGE  a fresh random number, every ONEIB_CHALLENGE_MS.
- *   WANT       somebody on the node wants a VF for this NIC, and there is no grant.
+ *   REPORT     the node's whole table, its ports, and which list it follows. After each change,
+ * after each LIST, and at least every ONEIB_REPORT_MS. CHALLENGE  a fresh random number, every
+ * ONEIB_CHALLENGE_MS. WANT       somebody on the node wants a VF for this NIC, and there is no
+ * grant.
  */
 #ifndef ONEIB_GRANTS_MESSAGE_H
 #define ONEIB_GRANTS_MESSAGE_H
@@ -24,7 +24,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define ONEIB_GRANTS_VERSION 1
+#define ONEIB_GRANTS_VERSION 2
 #define ONEIB_GRANTS_MESSAGE_MAX (128u * 1024) /* bytes, signature included */
 #define ONEIB_NONCE_SIZE 16
 #define ONEIB_CHALLENGE_MS 2000
@@ -77,10 +77,12 @@ struct oneib_life_message {
 };
 
 struct oneib_report_message {
-    struct oneib_list_name follows; /* of this daemon's lists; {0, 0}: none */
-    bool believes;                  /* this daemon is the one that the node believes */
-    uint8_t boot[ONEIB_NONCE_SIZE]; /* the kernel's boot id */
-    bool complete;                  /* the table is known, and all of it is here */
+    struct oneib_list_name follows;         /* of this daemon's lists; {0, 0}: none */
+    bool believes;                          /* this daemon is the one that the node believes */
+    uint8_t boot[ONEIB_NONCE_SIZE];         /* the kernel's boot id */
+    bool complete;                          /* the table is known, and all of it is here */
+    size_t port_count;                      /* 0: not known, or none */
+    oneib_guid ports[ONEIB_HOST_PORTS_MAX]; /* of its own adapters, InfiniBand; ascending */
     size_t count;
     struct oneib_vf_record records[ONEIB_GRANTS_MAX]; /* by VF */
 };

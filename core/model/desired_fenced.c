@@ -32,6 +32,7 @@ static bool is_its_own(enum oneib_fence_state state)
     case ONEIB_FENCE_SHARED:
     case ONEIB_FENCE_DOUBLED:
     case ONEIB_FENCE_BARRED:
+    case ONEIB_FENCE_UNPROVEN:
         break;
     }
     return false;

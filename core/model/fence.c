@@ -17,14 +17,22 @@ static bool reports(const struct oneib_host *host, oneib_guid guid)
     return false;
 }
 
-/* Or was before: whoever speaks for both hosts to monitord can have each name the other's port. */
+static bool is_pinned(const struct oneib_fence_input *input, uint32_t host_id, oneib_guid guid)
+{
+    const struct oneib_ledger_port *port = oneib_ledger_port(input->ledger, guid);
+    return port && port->host_id == host_id;
+}
+
+/* Nodes' words count; probes' only where no node has spoken. */
 static bool may_be_anothers(const struct oneib_fence_input *input, uint32_t host_id,
                             oneib_guid guid)
 {
     const struct oneib_cloud *cloud = input->cloud;
-    const uint32_t first = input->first ? oneib_first_reporter(input->first, guid) : ONEIB_NO_ID;
-    if (first != ONEIB_NO_ID && first != host_id)
-        return true;
+    for (size_t i = 0; i < input->claim_count; i++)
+        if (input->claims[i].guid == guid && input->claims[i].host_id != host_id)
+            return true;
+    if (oneib_ledger_port(input->ledger, guid))
+        return !is_pinned(input, host_id, guid);
     for (size_t i = 0; i < cloud->host_count; i++)
         if (cloud->hosts[i].id != host_id && reports(&cloud->hosts[i], guid))
             return true;
@@ -134,26 +142,53 @@ static bool was_its_own(const struct oneib_fence_step *step)
     return step->switch_guid != 0 || step->was == ONEIB_FENCE_DOWN || step->was == ONEIB_FENCE_GONE;
 }
 
+/* What keeps a port from being closed that was not closed yet: ONEIB_FENCE_ASKED: nothing.
+ * is_sibling: it is of an adapter that is the host's. */
+static enum oneib_fence_state obstacle(const struct oneib_fence_input *input,
+                                       const struct oneib_fence_step *step, bool is_sibling)
+{
+    if (was_its_own(step))
+        return ONEIB_FENCE_ASKED;
+    if (may_be_anothers(input, step->host_id, step->guid))
+        return ONEIB_FENCE_SHARED;
+    return is_sibling || is_pinned(input, step->host_id, step->guid) ? ONEIB_FENCE_ASKED
+                                                                     : ONEIB_FENCE_UNPROVEN;
+}
+
 /* Its link is up: who is behind it says so. */
 static void close_linked(const struct oneib_fence_input *input,
-                         const struct oneib_switch_link *link, struct oneib_fence_step *step)
+                         const struct oneib_switch_link *link, bool is_sibling,
+                         struct oneib_fence_step *step)
 {
+    const enum oneib_fence_state why_not = obstacle(input, step, is_sibling);
     if (is_barred(input, step->guid) || (!was_its_own(step) && is_operators(input, step->guid)))
         step->state = ONEIB_FENCE_BARRED;
-    else if (!was_its_own(step) && may_be_anothers(input, step->host_id, step->guid))
-        step->state = ONEIB_FENCE_SHARED;
+    else if (why_not != ONEIB_FENCE_ASKED)
+        step->state = why_not;
     else
         close_at(step, link);
+}
+
+/* Where it was seen last before it was fenced. */
+static void place_as_pinned(const struct oneib_fence_input *input, struct oneib_fence_step *step)
+{
+    const struct oneib_ledger_port *port = oneib_ledger_port(input->ledger, step->guid);
+    if (step->switch_guid || !port || step->was == ONEIB_FENCE_GONE)
+        return;
+    step->switch_guid = port->switch_guid;
+    step->switch_port = port->switch_port;
 }
 
 /* Its link is down, or its switch is not found. */
 static void close_unlinked(const struct oneib_fence_input *input, struct oneib_fence_step *step)
 {
-    const struct oneib_switch_link *before = link_at(input, step->switch_guid, step->switch_port);
-    if (!was_its_own(step) && may_be_anothers(input, step->host_id, step->guid)) {
-        step->state = ONEIB_FENCE_SHARED;
+    const enum oneib_fence_state why_not = obstacle(input, step, false);
+    if (why_not != ONEIB_FENCE_ASKED) {
+        step->state = why_not;
         return;
     }
+    place_as_pinned(input, step);
+    const struct oneib_switch_link *before = link_at(input, step->switch_guid, step->switch_port);
     if (before && before->port_guid == 0) {
         close_at(step, before);
     } else if (before) { /* the cable is somebody else's now */
@@ -166,14 +201,15 @@ static void close_unlinked(const struct oneib_fence_input *input, struct oneib_f
     }
 }
 
-static void decide_to_close(const struct oneib_fence_input *input, struct oneib_fence_step *step)
+static void decide_to_close(const struct oneib_fence_input *input, bool is_sibling,
+                            struct oneib_fence_step *step)
 {
     size_t count;
     const struct oneib_switch_link *link = link_of(input, step->guid, &count);
     if (count > 1)
         step->state = ONEIB_FENCE_DOUBLED;
     else if (link)
-        close_linked(input, link, step);
+        close_linked(input, link, is_sibling, step);
     else
         close_unlinked(input, step);
 }
@@ -218,19 +254,20 @@ static int plan_port(const struct oneib_fence_input *input, const struct oneib_l
     if (lifts)
         decide_to_open(input, fence->wish == ONEIB_FENCE_FORCED, step);
     else
-        decide_to_close(input, step);
+        decide_to_close(input, false, step);
     step->came_up = !lifts && port->state == ONEIB_FENCE_DOWN && step->act == ONEIB_FENCE_DISABLE;
     return 0;
 }
 
 /* ---- the other ports of its adapters --------------------------------------------------------- */
 
-static bool is_planned(const struct oneib_fence_plan *plan, uint32_t host_id, oneib_guid guid)
+static struct oneib_fence_step *planned(const struct oneib_fence_plan *plan, uint32_t host_id,
+                                        oneib_guid guid)
 {
     for (size_t i = 0; i < plan->count; i++)
         if (plan->items[i].host_id == host_id && plan->items[i].guid == guid)
-            return true;
-    return false;
+            return &plan->items[i];
+    return NULL;
 }
 
 /* An adapter whose one port the host's probe did not report has it all the same. */
@@ -241,28 +278,30 @@ static int plan_siblings(const struct oneib_fence_input *input, uint32_t host_id
     for (size_t i = 0; i < input->link_count; i++) {
         const struct oneib_switch_link *link = &input->links[i];
         if (link->node_guid != of->node_guid || link->node_type != ONEIB_NODE_CA ||
-            link->port_guid == 0 || is_planned(plan, host_id, link->port_guid))
+            link->port_guid == 0)
             continue;
-        struct oneib_fence_step *step = add_step(plan, host_id, link->port_guid, err);
-        if (!step)
+        struct oneib_fence_step *step = planned(plan, host_id, link->port_guid);
+        if (step && step->state != ONEIB_FENCE_UNPROVEN)
+            continue;
+        if (!step && !(step = add_step(plan, host_id, link->port_guid, err)))
             return -1;
-        decide_to_close(input, step);
+        decide_to_close(input, true, step);
     }
     return 0;
 }
 
-/* Ports that it has reported before, whatever it is said to report now. */
-static int plan_former(const struct oneib_fence_input *input, uint32_t host_id,
+/* Those that are its own, whatever its probe is said to report. */
+static int plan_pinned(const struct oneib_fence_input *input, uint32_t host_id,
                        struct oneib_fence_plan *plan, struct oneib_error *err)
 {
-    for (size_t i = 0; input->first && i < input->first->count; i++) {
-        const struct oneib_first_report *report = &input->first->items[i];
-        if (report->host_id != host_id || is_planned(plan, host_id, report->guid))
+    for (size_t i = 0; i < input->ledger->port_count; i++) {
+        const struct oneib_ledger_port *port = &input->ledger->ports[i];
+        if (port->host_id != host_id || planned(plan, host_id, port->guid))
             continue;
-        struct oneib_fence_step *step = add_step(plan, host_id, report->guid, err);
+        struct oneib_fence_step *step = add_step(plan, host_id, port->guid, err);
         if (!step)
             return -1;
-        decide_to_close(input, step);
+        decide_to_close(input, false, step);
     }
     return 0;
 }
@@ -294,7 +333,7 @@ static int plan_host(const struct oneib_fence_input *input, const struct oneib_l
             return -1;
     if (may_be_lifted(input, fence))
         return 0;
-    return plan_former(input, fence->host_id, plan, err) < 0
+    return plan_pinned(input, fence->host_id, plan, err) < 0
                ? -1
                : plan_adapters(input, fence->host_id, first, plan, err);
 }
@@ -398,7 +437,7 @@ int oneib_fence_note_states(const struct oneib_fence_plan *plan, int64_t now,
 
 bool oneib_fence_is_closed(enum oneib_fence_state state)
 {
-    return state == ONEIB_FENCE_DOWN || state == ONEIB_FENCE_GONE;
+    return state == ONEIB_FENCE_DOWN;
 }
 
 bool oneib_fence_holds(const struct oneib_ledger *ledger, uint32_t host_id)
@@ -429,6 +468,10 @@ static const struct trouble troubles[] = {
     [ONEIB_FENCE_ASKED] = {ONEIB_WARNING, "fence-waits",
                            "see that oneibd runs beside the master subnet manager",
                            "nobody has looked at it yet"},
+    [ONEIB_FENCE_GONE] = {ONEIB_WARNING, "fence-port-gone",
+                          "see that the host has no power, or pull its cable, before you start its "
+                          "VMs elsewhere by hand; is it back on the fabric, it is closed by itself",
+                          "it is not on the fabric, and where it would be linked nobody knows"},
     [ONEIB_FENCE_UP] = {ONEIB_VIOLATION, "fence-open",
                         "look at the switch, and pull the cable; only then start the host's VMs "
                         "elsewhere",
@@ -437,10 +480,11 @@ static const struct trouble troubles[] = {
                             "look at the switch, and pull the cable; only then start the host's "
                             "VMs elsewhere",
                             "its switch's port does not answer"},
-    [ONEIB_FENCE_SHARED] = {ONEIB_WARNING, "fence-port-shared",
-                            "see which of the hosts has the adapter, remove IB_HCA from the other "
-                            "one, and fence again",
-                            "another host reports it too, and must not be cut off"},
+    [ONEIB_FENCE_SHARED] =
+        {ONEIB_WARNING, "fence-port-shared",
+         "see which of the hosts has the adapter, have the ports of the other one "
+         "asked for anew (oneib host accept), and fence again",
+         "another host reports it too, and must not be cut off"},
     [ONEIB_FENCE_DOUBLED] = {ONEIB_WARNING, "fence-port-doubled",
                              "see which of the two is the host's, pull the other's cable, and "
                              "fence again",
@@ -451,6 +495,11 @@ static const struct trouble troubles[] = {
          "it is the master subnet manager's, a static member's, a full member of "
          "the default partition, or in a partition of the operator's and in no "
          "cluster"},
+    [ONEIB_FENCE_UNPROVEN] = {ONEIB_WARNING, "fence-port-unproven",
+                              "see whether the host has such a port at all; if so, pull its cable, "
+                              "if not, remove IB_HCA from the host",
+                              "only IB_HCA of the host names it, which monitoring may have been "
+                              "told by anybody; its oneib-node has never reported it"},
 };
 
 static int report_port(const struct oneib_cloud *cloud, const struct oneib_ledger_fenced_port *port,

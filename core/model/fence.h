@@ -5,7 +5,8 @@
  *
  * A port of a fenced host is disabled at the port of the switch that it is linked to. Which one
  * that is goes into the ledger before it is disabled, for a link that is down tells nobody who was
- * behind it. Never disabled is a port behind which somebody else is.
+ * behind it. Never disabled is a port behind which somebody else is, nor one that is not the
+ * host's by the ledger: who speaks for a host to monitord says what he likes.
  */
 #ifndef ONEIB_MODEL_FENCE_H
 #define ONEIB_MODEL_FENCE_H
@@ -13,7 +14,6 @@
 #include "base/error.h"
 #include "model/cloud.h"
 #include "model/desired.h"
-#include "model/first_reports.h"
 #include "model/ledger.h"
 #include "model/subnet.h"
 #include <stdbool.h>
@@ -45,8 +45,9 @@ struct oneib_fence_input {
     oneib_guid own_port;               /* of this daemon, which would cut itself off */
     const struct oneib_switch_link *links; /* all of the fabric, in any order */
     size_t link_count;
-    const struct oneib_first_reports *first; /* of ports, as long as this daemon has known them;
-                                                may be NULL */
+    const struct oneib_ledger_port *claims; /* which ports nodes say now that they have, in any
+                                               order; places are not looked at */
+    size_t claim_count;
     const uint32_t *empty; /* hosts whose nodes have reported an empty table; ascending */
     size_t empty_count;
 };
@@ -87,7 +88,7 @@ int oneib_fence_note_places(const struct oneib_fence_plan *plan, int64_t now,
 int oneib_fence_note_states(const struct oneib_fence_plan *plan, int64_t now,
                             struct oneib_ledger *ledger, bool *changed, struct oneib_error *err);
 
-/* Down, or not on the fabric. */
+/* Its switch's port was read as disabled. */
 bool oneib_fence_is_closed(enum oneib_fence_state state);
 /* Whether nothing on the host reaches the fabric: it is fenced, and each of its ports is closed. */
 bool oneib_fence_holds(const struct oneib_ledger *ledger, uint32_t host_id);

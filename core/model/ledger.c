@@ -244,7 +244,8 @@ int oneib_ledger_pin(struct oneib_ledger *ledger, const struct oneib_ledger_host
                           sizeof *ledger->hosts, err) < 0)
             return -1;
         open_gap(ledger->hosts, ledger->host_count++, place, sizeof *ledger->hosts);
-    }
+    } else if (memcmp(ledger->hosts[place].key, host->key, sizeof host->key) != 0)
+        oneib_ledger_forget_ports(ledger, host->host_id);
     ledger->hosts[place] = *host;
     return 0;
 }
@@ -254,6 +255,7 @@ void oneib_ledger_unpin(struct oneib_ledger *ledger, uint32_t host_id)
     const size_t place = host_place(ledger, host_id);
     if (has_host_at(ledger, place, host_id))
         close_gap(ledger->hosts, ledger->host_count--, place, sizeof *ledger->hosts);
+    oneib_ledger_forget_ports(ledger, host_id);
 }
 
 /* Nothing gets into the template but what cannot end a value. */
@@ -324,13 +326,14 @@ static int copy_items(const void *items, size_t count, size_t size, void **copy,
 int oneib_ledger_copy(const struct oneib_ledger *from, struct oneib_ledger *to,
                       struct oneib_error *err)
 {
-    void *networks = NULL, *resting = NULL, *hosts = NULL, *daemons = NULL, *fences = NULL,
-         *fenced_ports = NULL;
+    void *networks = NULL, *resting = NULL, *hosts = NULL, *ports = NULL, *daemons = NULL,
+         *fences = NULL, *fenced_ports = NULL;
     *to = (struct oneib_ledger){0};
     if (copy_items(from->networks, from->network_count, sizeof *from->networks, &networks, err) <
             0 ||
         copy_items(from->resting, from->resting_count, sizeof *from->resting, &resting, err) < 0 ||
         copy_items(from->hosts, from->host_count, sizeof *from->hosts, &hosts, err) < 0 ||
+        copy_items(from->ports, from->port_count, sizeof *from->ports, &ports, err) < 0 ||
         copy_items(from->daemons, from->daemon_count, sizeof *from->daemons, &daemons, err) < 0 ||
         copy_items(from->fences, from->fence_count, sizeof *from->fences, &fences, err) < 0 ||
         copy_items(from->fenced_ports, from->fenced_port_count, sizeof *from->fenced_ports,
@@ -338,6 +341,7 @@ int oneib_ledger_copy(const struct oneib_ledger *from, struct oneib_ledger *to,
         free(networks);
         free(resting);
         free(hosts);
+        free(ports);
         free(daemons);
         free(fences);
         return -1;
@@ -356,6 +360,9 @@ int oneib_ledger_copy(const struct oneib_ledger *from, struct oneib_ledger *to,
         .hosts = hosts,
         .host_count = from->host_count,
         .host_capacity = from->host_count,
+        .ports = ports,
+        .port_count = from->port_count,
+        .port_capacity = from->port_count,
         .daemons = daemons,
         .daemon_count = from->daemon_count,
         .daemon_capacity = from->daemon_count,
@@ -426,7 +433,7 @@ bool oneib_ledger_equal(const struct oneib_ledger *a, const struct oneib_ledger 
 {
     return a->serial == b->serial && a->next == b->next && a->mtu == b->mtu && a->rate == b->rate &&
            networks_equal(a, b) && resting_equal(a, b) && hosts_equal(a, b) &&
-           daemons_equal(a, b) && oneib_ledger_fences_equal(a, b);
+           oneib_ledger_ports_equal(a, b) && daemons_equal(a, b) && oneib_ledger_fences_equal(a, b);
 }
 
 void oneib_ledger_clear(struct oneib_ledger *ledger)
@@ -434,6 +441,7 @@ void oneib_ledger_clear(struct oneib_ledger *ledger)
     free(ledger->networks);
     free(ledger->resting);
     free(ledger->hosts);
+    free(ledger->ports);
     free(ledger->daemons);
     free(ledger->fences);
     free(ledger->fenced_ports);
@@ -484,6 +492,7 @@ void oneib_ledger_render(const struct oneib_ledger *ledger, struct oneib_text *t
         append_key("KEY", ledger->hosts[i].key, text);
         append_end(ledger->hosts[i].since, text);
     }
+    oneib_ledger_ports_render(ledger, text);
     for (size_t i = 0; i < ledger->daemon_count; i++) {
         oneib_text_printf(text, "DAEMON = [ ADDRESS = \"%s\"", ledger->daemons[i].address);
         append_key("CURVE", ledger->daemons[i].curve, text);

@@ -11,6 +11,8 @@
  *   NETWORK = [ ID = "7", PKEY = "0x0101", OWNER = "12", SINCE = "1795223384", SL = "1" ]
  *   RESTING = [ PKEY = "0x0102", NETWORK = "9", OWNER = "12", SINCE = "1795223390" ]
  *   HOST    = [ ID = "3", KEY = "<64 hexadecimal digits>", SINCE = "1795223390" ]
+ *   HOST_PORT = [ HOST = "3", GUID = "0x0002c90300a1b2c3", SWITCH = "0x0002c90300d4e5f6",
+ *                 PORT = "7", SINCE = "..." ]
  *   DAEMON  = [ ADDRESS = "tcp://10.0.0.1:9678", CURVE = "<64>", SIGN = "<64>", SINCE = "..." ]
  *   FENCE   = [ HOST = "3", WISH = "closed", ASKED = "2", SINCE = "..." ]
  *   FENCED_PORT = [ HOST = "3", GUID = "0x0002c90300a1b2c3", SWITCH = "0x0002c90300d4e5f6",
@@ -56,6 +58,19 @@ struct oneib_ledger_host {
     int64_t since;
 };
 
+#define ONEIB_HOST_PORTS_MAX 64 /* InfiniBand ports of one host's adapters that are remembered */
+
+/* A port that the host's service was the first to report, by the key that the ledger has of it: it
+ * is that host's, whatever its probe says. Until the host is forgotten, or another key is accepted
+ * (docs/design/fence.md). */
+struct oneib_ledger_port {
+    oneib_guid guid; /* port GUID */
+    uint32_t host_id;
+    oneib_guid switch_guid; /* node GUID of the switch that it was seen at last; 0: never seen */
+    uint8_t switch_port;    /* 0 likewise */
+    int64_t since;
+};
+
 /* A daemon, as nodes and the front-end's remotes are to know it. */
 struct oneib_ledger_daemon {
     char address[ONEIB_ADDRESS_SIZE];
@@ -82,16 +97,18 @@ struct oneib_ledger_fence {
 enum oneib_fence_state {
     ONEIB_FENCE_ASKED,   /* nothing yet */
     ONEIB_FENCE_DOWN,    /* its switch's port is disabled */
-    ONEIB_FENCE_GONE,    /* it is not on the fabric: nothing is linked that could be disabled */
+    ONEIB_FENCE_GONE,    /* it is not on the fabric, and nobody knows where it would be linked */
     ONEIB_FENCE_UP,      /* its switch's port was told to be disabled, and is not */
     ONEIB_FENCE_SILENT,  /* its switch's port does not answer, or is not found */
     ONEIB_FENCE_SHARED,  /* another host reports it too: nobody can say whose it is */
     ONEIB_FENCE_DOUBLED, /* it is seen at two places of the fabric */
     ONEIB_FENCE_BARRED, /* a port that others depend on: a subnet manager's, a static member, a full
                            member of the default partition */
+    ONEIB_FENCE_UNPROVEN, /* its probe alone names it, which anybody may have said: its node has not
+                           */
 };
 
-/* A port of a fenced host's adapter, as it was reported when the host was fenced. */
+/* A port of a fenced host: one that is its own by the ledger, or that its probe named. */
 struct oneib_ledger_fenced_port {
     uint32_t host_id;
     oneib_guid guid;        /* port GUID */
@@ -113,6 +130,8 @@ struct oneib_ledger {
     size_t resting_count, resting_capacity;
     struct oneib_ledger_host *hosts; /* owned; by host id */
     size_t host_count, host_capacity;
+    struct oneib_ledger_port *ports; /* owned; by GUID, each once; of hosts that are there */
+    size_t port_count, port_capacity;
     struct oneib_ledger_daemon *daemons; /* owned; by address */
     size_t daemon_count, daemon_capacity;
     struct oneib_ledger_fence *fences; /* owned; by host id */
@@ -146,7 +165,8 @@ int oneib_ledger_add_resting(struct oneib_ledger *ledger, const struct oneib_led
                              struct oneib_error *err);
 /* No host holds it any more: it may be given again. */
 void oneib_ledger_free_key(struct oneib_ledger *ledger, oneib_pkey pkey);
-/* Pins, or replaces, a host's key; removes it. */
+/* Pins, or replaces, a host's key; removes it. With another key, or none, its ports are nobody's.
+ */
 int oneib_ledger_pin(struct oneib_ledger *ledger, const struct oneib_ledger_host *host,
                      struct oneib_error *err);
 void oneib_ledger_unpin(struct oneib_ledger *ledger, uint32_t host_id);
@@ -154,6 +174,19 @@ void oneib_ledger_unpin(struct oneib_ledger *ledger, uint32_t host_id);
 int oneib_ledger_set_daemon(struct oneib_ledger *ledger, const struct oneib_ledger_daemon *daemon,
                             struct oneib_error *err);
 void oneib_ledger_remove_daemon(struct oneib_ledger *ledger, const char *address);
+
+/* ledger_ports.c. NULL when absent. Valid until the ledger changes. */
+const struct oneib_ledger_port *oneib_ledger_port(const struct oneib_ledger *ledger,
+                                                  oneib_guid guid);
+size_t oneib_ledger_count_ports(const struct oneib_ledger *ledger, uint32_t host_id);
+/* Adds one, or says anew where it is. REFUSED: it is another host's, the host has no key here or
+ * ONEIB_HOST_PORTS_MAX ports already, a GUID of 0, a switch without a port. */
+int oneib_ledger_set_port(struct oneib_ledger *ledger, const struct oneib_ledger_port *port,
+                          struct oneib_error *err);
+void oneib_ledger_forget_ports(struct oneib_ledger *ledger, uint32_t host_id);
+/* For oneib_ledger_equal() and oneib_ledger_render(). */
+bool oneib_ledger_ports_equal(const struct oneib_ledger *a, const struct oneib_ledger *b);
+void oneib_ledger_ports_render(const struct oneib_ledger *ledger, struct oneib_text *text);
 
 /* ledger_fences.c. NULL when absent. Valid until the ledger changes. */
 struct oneib_ledger_fence *oneib_ledger_fence(const struct oneib_ledger *ledger, uint32_t host_id);

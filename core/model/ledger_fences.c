@@ -12,10 +12,11 @@ static const char *const wishes[] = {
 };
 
 static const char *const states[] = {
-    [ONEIB_FENCE_ASKED] = "asked",     [ONEIB_FENCE_DOWN] = "down",
-    [ONEIB_FENCE_GONE] = "gone",       [ONEIB_FENCE_UP] = "up",
-    [ONEIB_FENCE_SILENT] = "silent",   [ONEIB_FENCE_SHARED] = "shared",
-    [ONEIB_FENCE_DOUBLED] = "doubled", [ONEIB_FENCE_BARRED] = "barred",
+    [ONEIB_FENCE_ASKED] = "asked",       [ONEIB_FENCE_DOWN] = "down",
+    [ONEIB_FENCE_GONE] = "gone",         [ONEIB_FENCE_UP] = "up",
+    [ONEIB_FENCE_SILENT] = "silent",     [ONEIB_FENCE_SHARED] = "shared",
+    [ONEIB_FENCE_DOUBLED] = "doubled",   [ONEIB_FENCE_BARRED] = "barred",
+    [ONEIB_FENCE_UNPROVEN] = "unproven",
 };
 
 const char *oneib_fence_wish_name(enum oneib_fence_wish wish)

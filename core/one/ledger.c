@@ -197,6 +197,24 @@ static void take_fenced_port(struct reading *reading, const struct oneib_value *
         find_wrong(reading, "a FENCED_PORT");
 }
 
+/* Behind its HOST, as they are written. */
+static void take_host_port(struct reading *reading, const struct oneib_value *values)
+{
+    struct oneib_ledger_port port;
+    struct oneib_error ignored;
+    uint64_t number;
+    if (!oneib_value_id(&values[0], &port.host_id) || !take_guid(&values[1], &port.guid) ||
+        !take_guid(&values[2], &port.switch_guid) ||
+        !oneib_value_number(&values[3], UINT8_MAX, &number) ||
+        !take_time(&values[4], &port.since) || oneib_ledger_port(&reading->ledger, port.guid)) {
+        find_wrong(reading, "a HOST_PORT");
+        return;
+    }
+    port.switch_port = (uint8_t)number;
+    if (oneib_ledger_set_port(&reading->ledger, &port, &ignored) < 0)
+        find_wrong(reading, "a HOST_PORT");
+}
+
 #define VECTOR_FIELDS 7
 #define KEY_LENGTH (2 * ONEIB_PUBLIC_KEY_SIZE)
 
@@ -228,6 +246,14 @@ static const struct vector {
       {ONEIB_NAME_KEY, KEY_LENGTH},
       {ONEIB_NAME_SINCE, ONEIB_NUMBER_LENGTH}},
      take_host},
+    {ONEIB_NAME_HOST_PORT,
+     5,
+     {{ONEIB_NAME_HOST, ONEIB_NUMBER_LENGTH},
+      {ONEIB_NAME_GUID, ONEIB_NUMBER_LENGTH},
+      {ONEIB_NAME_SWITCH, ONEIB_NUMBER_LENGTH},
+      {ONEIB_NAME_PORT, ONEIB_NUMBER_LENGTH},
+      {ONEIB_NAME_SINCE, ONEIB_NUMBER_LENGTH}},
+     take_host_port},
     {ONEIB_NAME_DAEMON,
      4,
      {{ONEIB_NAME_ADDRESS, ONEIB_ADDRESS_SIZE},

@@ -57,17 +57,29 @@ static int read_ledger(struct work *work, struct oneib_error *err)
 
 /* ---- what is asked for ----------------------------------------------------------------------- */
 
-/* Ports that are there already keep what is known of them. */
+/* One that is there already keeps what is known of it. */
+static int add_port(const struct work *work, oneib_guid guid, struct oneib_ledger *next,
+                    struct oneib_error *err)
+{
+    const struct oneib_ledger_fenced_port port = {
+        .host_id = work->pick.host_id, .guid = guid, .since = (int64_t)time(NULL)};
+    return oneib_ledger_fenced_port(next, port.host_id, guid)
+               ? 0
+               : oneib_ledger_set_fenced_port(next, &port, err);
+}
+
+/* Those that are its own, and those that its probe names: oneibd says why it does not close them.
+ */
 static int add_ports(const struct work *work, struct oneib_ledger *next, struct oneib_error *err)
 {
     const struct oneib_host *host = work->pick.host;
-    for (size_t i = 0; host && i < host->port_count; i++) {
-        const struct oneib_ledger_fenced_port port = {
-            .host_id = host->id, .guid = host->ports[i].port_guid, .since = (int64_t)time(NULL)};
-        if (!oneib_ledger_fenced_port(next, port.host_id, port.guid) &&
-            oneib_ledger_set_fenced_port(next, &port, err) < 0)
+    for (size_t i = 0; i < next->port_count; i++)
+        if (next->ports[i].host_id == work->pick.host_id &&
+            add_port(work, next->ports[i].guid, next, err) < 0)
             return -1;
-    }
+    for (size_t i = 0; host && i < host->port_count; i++)
+        if (add_port(work, host->ports[i].port_guid, next, err) < 0)
+            return -1;
     return 0;
 }
 
@@ -115,7 +127,8 @@ static int ask(struct work *work, struct oneib_error *err)
 static bool is_final(enum oneib_fence_state state)
 {
     return oneib_fence_is_closed(state) || state == ONEIB_FENCE_SHARED ||
-           state == ONEIB_FENCE_DOUBLED || state == ONEIB_FENCE_BARRED;
+           state == ONEIB_FENCE_DOUBLED || state == ONEIB_FENCE_BARRED ||
+           state == ONEIB_FENCE_UNPROVEN || state == ONEIB_FENCE_GONE;
 }
 
 /* Whether all ports were looked at since we asked, with an outcome that waiting does not change. */
@@ -161,12 +174,16 @@ static const char *state_shown(const struct work *work, const struct oneib_ledge
         [ONEIB_FENCE_ASKED] = ("nobody has looked at it: does oneibd run beside the master subnet "
                                "manager?"),
         [ONEIB_FENCE_DOWN] = "down",
-        [ONEIB_FENCE_GONE] = "not on the fabric",
+        [ONEIB_FENCE_GONE] =
+            ("NOT CLOSED, it is not on the fabric, and nobody knows where it would "
+             "be linked (fence-port-gone)"),
         [ONEIB_FENCE_UP] = "UP, it cannot be disabled",
         [ONEIB_FENCE_SILENT] = "UNKNOWN, its switch does not answer",
         [ONEIB_FENCE_SHARED] = "NOT CLOSED, another host reports it too (fence-port-shared)",
         [ONEIB_FENCE_DOUBLED] = "NOT CLOSED, it is seen at two places (fence-port-doubled)",
         [ONEIB_FENCE_BARRED] = "NOT CLOSED, others depend on it (fence-port-barred)",
+        [ONEIB_FENCE_UNPROVEN] = ("NOT CLOSED, only its probe names it, its oneib-node never has "
+                                  "(fence-port-unproven)"),
     };
     const bool is_old = work->wish == ONEIB_FENCE_CLOSED && port->answer != work->asked;
     return shown[is_old ? ONEIB_FENCE_ASKED : port->state];
@@ -191,8 +208,7 @@ static const char *outcome_shown(const struct work *work)
 {
     const bool succeeded = has_succeeded(work);
     if (work->wish == ONEIB_FENCE_CLOSED)
-        return succeeded ? "is fenced: its ports are disabled, or not on the fabric. What runs "
-                           "there runs on: "
+        return succeeded ? "is fenced: its ports are disabled. What runs there runs on: "
                            "this switches no power off."
                          : "is NOT fenced: do not start its VMs elsewhere.";
     if (succeeded)
@@ -264,6 +280,7 @@ static bool never_had_infiniband(const struct work *work)
 static int check_has_ports(const struct work *work, struct oneib_error *err)
 {
     if ((work->pick.host && work->pick.host->port_count > 0) ||
+        oneib_ledger_count_ports(ledger_of(work), work->pick.host_id) > 0 ||
         oneib_ledger_fence(ledger_of(work), work->pick.host_id))
         return 0;
     return oneib_fail(err, ONEIB_ERROR_REFUSED,
@@ -343,7 +360,7 @@ const struct oneib_verb oneib_verb_fence = {
             "\n"
             "It switches no power off: what runs on HOST runs on, without InfiniBand.\n"
             "\n"
-            "Exit status: 0 when all of them are down, or not on the fabric; 1 when one is not,\n"
+            "Exit status: 0 when all of them were seen to be disabled; 1 when one was not,\n"
             "which is said; 3 when it could not be asked.\n"
             "\n"
             "example:\n"

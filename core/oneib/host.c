@@ -92,6 +92,7 @@ static int accept_key(struct work *work, struct oneib_error *err)
     int outcome = 0;
     if (!known || memcmp(known->key, entry.key, sizeof entry.key) != 0)
         outcome = oneib_ledger_pin(&next, &entry, err);
+    oneib_ledger_forget_ports(&next, work->pick.host_id); /* its node reports them again */
     if (outcome == 0)
         outcome = write_ledger(work, &next, err);
     oneib_ledger_clear(&next);

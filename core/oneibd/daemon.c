@@ -109,7 +109,6 @@ static void close_everything(struct oneib_daemon *daemon)
     oneib_allowance_clear(&daemon->allowance);
     oneib_view_clear(&daemon->view);
     oneib_findings_clear(&daemon->host_findings);
-    oneib_first_reports_clear(&daemon->first_reports);
     oneib_findings_clear(&daemon->fence_findings);
     oneib_id_set_clear(&daemon->hosts_later);
     oneib_id_set_clear(&daemon->hosts_failed);

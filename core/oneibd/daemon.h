@@ -16,7 +16,6 @@
 #include "base/config.h"
 #include "base/error.h"
 #include "fabric/fabric.h"
-#include "model/first_reports.h"
 #include "model/host_attributes.h"
 #include "one/client.h"
 #include "one/credentials.h"
@@ -97,7 +96,7 @@ struct oneib_daemon {
     struct oneib_hosts_attributes host_attributes; /* this turn's; empty: not computed yet */
     struct oneib_leaves leaves;
     uint64_t leaves_of; /* fingerprint of what they were asked for */
-    struct oneib_first_reports first_reports;
+    uint64_t places_of; /* fingerprint of what hosts' ports were looked for in last */
     struct oneib_findings fence_findings; /* of ports that came up, when they were looked at last */
     double fence_at;                      /* when ports of fenced hosts are looked at next, */
     double fence_again;                   /* and when at the earliest, if somebody asks */
@@ -167,6 +166,16 @@ double oneib_daemon_fence_wait(const struct oneib_daemon *daemon, double otherwi
  * ledger says what was seen. *changed stays true when it is, and becomes so when something follows
  * from it. Only beside the master subnet manager. */
 int oneib_daemon_fence(struct oneib_daemon *daemon, bool *changed, struct oneib_error *err);
+
+/* ports.c: what nodes report of their adapters' ports, into the ledger: by the writer. Adds
+ * port-anothers and ports-many to grant_findings. */
+int oneib_daemon_pin_ports(struct oneib_daemon *daemon, struct oneib_error *err);
+/* ports.c: at which switches those ports are, into the ledger, when the fabric has changed. Only
+ * beside the master subnet manager. */
+int oneib_daemon_find_places(struct oneib_daemon *daemon, struct oneib_error *err);
+/* ports.c: which ports nodes report now; *claims is the caller's, to be freed. */
+int oneib_daemon_list_claims(const struct oneib_daemon *daemon, struct oneib_ledger_port **claims,
+                             size_t *count, struct oneib_error *err);
 
 /* heard.c: writes down what nodes have said (sync/heard.h), where that is due and it is time;
  * milliseconds until it is. */

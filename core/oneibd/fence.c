@@ -96,6 +96,12 @@ static int make_plan(const struct oneib_daemon *daemon, struct look *look, struc
     if (oneib_full_members(&daemon->config, &full, &policy.default_full_count, err) < 0)
         return -1;
     policy.default_full_members = full;
+    struct oneib_ledger_port *claims;
+    size_t claim_count;
+    if (oneib_daemon_list_claims(daemon, &claims, &claim_count, err) < 0) {
+        free(full);
+        return -1;
+    }
     const struct oneib_fence_input input = {.cloud = &view->cloud,
                                             .ledger = ledger_of(daemon),
                                             .policy = &policy,
@@ -105,10 +111,12 @@ static int make_plan(const struct oneib_daemon *daemon, struct look *look, struc
                                             .own_port = oneib_fabric_port_guid(daemon->fabric),
                                             .links = look->links.items,
                                             .link_count = look->links.count,
-                                            .first = &daemon->first_reports,
+                                            .claims = claims,
+                                            .claim_count = claim_count,
                                             .empty = look->empty,
                                             .empty_count = look->empty_count};
     const int status = oneib_fence_plan(&input, &look->plan, err);
+    free(claims);
     free(full);
     return status;
 }
@@ -237,9 +245,6 @@ static bool is_due(const struct oneib_daemon *daemon)
 int oneib_daemon_fence(struct oneib_daemon *daemon, bool *changed, struct oneib_error *err)
 {
     struct look look = {0};
-    if (daemon->has_cloud &&
-        oneib_first_reports_note(&daemon->first_reports, &daemon->view.cloud, err) < 0)
-        return -1;
     if (!is_ours(daemon) || !daemon->fabric || !daemon->view.subnet_known || !is_due(daemon))
         return 0;
     const int status = look_and_do(daemon, &look, changed, err);

@@ -688,6 +688,14 @@ static int grant_and_gate(struct oneib_daemon *daemon, struct oneib_grants *gran
     return gate(daemon, grants, err);
 }
 
+/* What cannot be written down now is at the next turn. */
+static void pin_ports(struct oneib_daemon *daemon)
+{
+    struct oneib_error failure;
+    if (oneib_daemon_pin_ports(daemon, &failure) < 0)
+        oneib_daemon_complain(daemon, &failure);
+}
+
 int oneib_daemon_grant(struct oneib_daemon *daemon, struct oneib_error *err)
 {
     struct oneib_grants grants = {0};
@@ -700,6 +708,8 @@ int oneib_daemon_grant(struct oneib_daemon *daemon, struct oneib_error *err)
     daemon->heard_is_due = true;
     oneib_daemon_forget_hosts(daemon);
     int status = note_cut_off(daemon, err);
+    if (status == 0)
+        pin_ports(daemon);
     if (status == 0)
         status = grant_and_gate(daemon, &grants, err);
     oneib_grants_clear(&grants);

@@ -10,6 +10,7 @@ static void clear_node(struct oneib_node *node)
 {
     free(node->sent);
     free(node->records);
+    free(node->ports);
     oneib_told_clear(&node->told);
     oneib_key_ages_clear(&node->key_ages);
     *node = (struct oneib_node){0};
@@ -50,6 +51,7 @@ static struct oneib_node take_over(struct oneib_nodes *nodes, const struct oneib
         node.identity = *identity;
         known->sent = NULL;
         known->records = NULL;
+        known->ports = NULL;
         known->told = (struct oneib_told){0};
         known->key_ages = (struct oneib_key_ages){0};
         return node;
@@ -192,6 +194,25 @@ static int keep_table(struct oneib_node *node, const struct oneib_report_message
     return 0;
 }
 
+static int keep_ports(struct oneib_nodes *nodes, struct oneib_node *node,
+                      const struct oneib_report_message *report, struct oneib_error *err)
+{
+    const size_t size = report->port_count * sizeof *report->ports;
+    if (node->port_count == report->port_count &&
+        (size == 0 || memcmp(node->ports, report->ports, size) == 0))
+        return 0;
+    oneib_guid *ports = malloc(size + 1);
+    if (!ports)
+        return oneib_fail_memory(err);
+    memcpy(ports, report->ports, size);
+    free(node->ports);
+    node->ports = ports;
+    node->port_count = report->port_count;
+    if (nodes->news == ONEIB_NODES_NOTHING)
+        nodes->news = ONEIB_NODES_LATER;
+    return 0;
+}
+
 /* What one of them has closed the other may have open. */
 static void note_machine(struct oneib_node *node, const uint8_t boot[ONEIB_NONCE_SIZE], double now)
 {
@@ -227,6 +248,8 @@ int oneib_nodes_hear(struct oneib_nodes *nodes, struct oneib_node *node,
             return -1;
         tell(nodes, nodes->awaited ? ONEIB_NODES_NOW : ONEIB_NODES_LATER);
     }
+    if (keep_ports(nodes, node, report, err) < 0)
+        return -1;
     if (!node->has_told_all && report->complete &&
         oneib_told_before(&node->told, report->records, report->count, now, err) < 0)
         return -1;

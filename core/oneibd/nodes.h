@@ -50,6 +50,8 @@ struct oneib_node {
     bool table_known;
     struct oneib_vf_record *records; /* owned; its table */
     size_t record_count;
+    oneib_guid *ports; /* owned; of its adapters, ascending, as it reported last; NULL: none */
+    size_t port_count;
     enum oneib_node_state seen; /* its state when somebody looked last */
     double wants_since;         /* of whoever bounds what it may ask for: so often since then */
     unsigned wants;

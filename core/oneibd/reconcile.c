@@ -473,6 +473,14 @@ static void fence(struct oneib_daemon *daemon, bool *changed)
         oneib_daemon_complain(daemon, &failure);
 }
 
+/* Without it a host that fails is fenced by what is known of its ports already. */
+static void find_places(struct oneib_daemon *daemon)
+{
+    struct oneib_error failure;
+    if (oneib_daemon_find_places(daemon, &failure) < 0)
+        oneib_daemon_complain(daemon, &failure);
+}
+
 static bool has_silent_adapter(const struct oneib_subnet *subnet)
 {
     for (size_t i = 0; i < subnet->port_count; i++)
@@ -520,6 +528,7 @@ static int turn(struct oneib_daemon *daemon, const struct oneib_due *due, double
         oneib_view_age_changed(&daemon->view_age);
         return -1;
     }
+    find_places(daemon); /* of those, too, that were pinned just now */
     ask_silent_ports_again(daemon);
     return force(daemon, read, event_ms, err);
 }

@@ -51,6 +51,7 @@
     X(HOST)                                                                                        \
     X(HOSTNAME)                                                                                    \
     X(HOST_POOL)                                                                                   \
+    X(HOST_PORT)                                                                                   \
     X(HOST_SHARE)                                                                                  \
     X(IB_CLASS)                                                                                    \
     X(IB_HCA)                                                                                      \

@@ -3,6 +3,7 @@
  */
 #include "grants/message.h"
 #include "node_scene.h"
+#include <inttypes.h>
 
 #define GRANTED "network=7 pkey=0x0005 " AT_MLX4
 #define SHORT_WAIT 700
@@ -52,6 +53,16 @@ static void what_is_wanted_is_told_and_what_is_had_is_reported(void **state)
     await_report("vm=42 nic=1 network=7 site=0 pkey=0x0005 membership=full stage=open");
     await_report("follows=current");
     assert_non_null(strstr(report(), "believes=yes complete=yes"));
+}
+
+/* By what is in the machine, and no probe: a fence closes these. */
+static void a_node_reports_the_ports_of_its_adapters(void **state)
+{
+    (void)state;
+    char line[64];
+    snprintf(line, sizeof line, "\nport 0x%016" PRIx64 "\n", tree_port_guid(&mlx4, 1));
+    give();
+    await_report(line);
 }
 
 static void what_is_taken_back_is_closed_before_its_list_is_reported(void **state)
@@ -202,6 +213,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         SERVED(what_is_wanted_is_told_and_what_is_had_is_reported),
+        SERVED(a_node_reports_the_ports_of_its_adapters),
         SERVED(what_is_taken_back_is_closed_before_its_list_is_reported),
         SERVED(another_key_comes_with_the_list),
         SERVED(a_daemon_that_is_started_anew_changes_nothing),

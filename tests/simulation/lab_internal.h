@@ -126,8 +126,10 @@ void lab_nodes_clear(struct lab *lab);
 #define LAB_MEMORY "/dev/shm" /* where LAB_NODES is a link to, if there is room */
 #define LAB_NODE_PROGRAMS "programs"
 
-/* The host's service is played; played services know of a further daemon. */
-int lab_play_host(struct lab *lab, uint32_t id, struct oneib_error *err);
+/* The host's service is played, and reports these ports, ascending (0: none); played services know
+ * of a further daemon. */
+int lab_play_host(struct lab *lab, uint32_t id, uint64_t first_port, uint64_t second_port,
+                  struct oneib_error *err);
 int lab_played_daemon(struct lab *lab, const struct oneib_ledger_daemon *daemon,
                       struct oneib_error *err);
 

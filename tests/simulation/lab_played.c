@@ -7,6 +7,7 @@
 #include "lab_internal.h"
 #include "played_node.h"
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 
 #define KEYS "played.keys"
@@ -46,13 +47,15 @@ static int start(struct lab *lab, struct oneib_error *err)
     return lab_spawn(lab, "played-hosts", NULL, argv, &pid, err);
 }
 
-int lab_play_host(struct lab *lab, uint32_t id, struct oneib_error *err)
+int lab_play_host(struct lab *lab, uint32_t id, uint64_t first_port, uint64_t second_port,
+                  struct oneib_error *err)
 {
     const struct oneib_curve_pair pair = played_curve_pair();
-    char public[ONEIB_KEY_TEXT_SIZE], secret[ONEIB_KEY_TEXT_SIZE], text[160];
+    char public[ONEIB_KEY_TEXT_SIZE], secret[ONEIB_KEY_TEXT_SIZE], text[240];
     oneib_key_format(pair.public, public);
     oneib_key_format(pair.secret, secret);
-    snprintf(text, sizeof text, "%s %s\n", public, secret);
+    snprintf(text, sizeof text, "%s %s %" PRIx64 " %" PRIx64 "\n", public, secret, first_port,
+             second_port);
     if (append(lab, KEYS, text, err) < 0 ||
         (lab_child_pid(lab, "played-hosts") == 0 && start(lab, err) < 0))
         return -1;

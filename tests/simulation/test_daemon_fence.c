@@ -5,7 +5,9 @@
  */
 #include "base/cleanup.h"
 #include "daemon_scene.h"
+#include "lab_internal.h"
 #include "model/fence.h"
+#include "one/ledger.h"
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
@@ -20,6 +22,34 @@
 static struct oneib_error err;
 static uint32_t network, vm;
 
+/* What the ledger says of a port that is its host's; where: it has been seen at a switch. */
+static bool is_pinned(uint64_t guid, bool where)
+{
+    struct oneib_kept_ledger kept = {0};
+    const struct oneib_credentials credentials = {
+        .endpoint = (char *)(uintptr_t)lab_endpoint(scene()),
+        .session = (char *)(uintptr_t)lab_session(scene())};
+    struct oneib_one *one = oneib_one_open(&credentials, 20000, &err);
+    if (!one || oneib_ledger_read(one, false, &kept, &err) < 0)
+        fail_msg("%s", err.text);
+    const struct oneib_ledger_port *port = oneib_ledger_port(&kept.ledger, guid);
+    const bool is = port && (!where || port->switch_guid);
+    oneib_kept_ledger_clear(&kept);
+    oneib_one_close(one);
+    return is;
+}
+
+static void await_pinned(uint64_t guid)
+{
+    unsigned waited = 0;
+    while (!is_pinned(guid, true)) {
+        if (waited > DAEMON_PATIENCE_MS)
+            fail_msg("port 0x%016" PRIx64 " is not in the ledger", guid);
+        lab_sleep_ms(50);
+        waited += 50;
+    }
+}
+
 /* A cluster with a VM on both hosts, in force. */
 static void begin(void)
 {
@@ -29,6 +59,8 @@ static void begin(void)
     scene_vm(network, OTHER);
     await_holds(FAILED, FULL(KEY));
     await_holds(OTHER, FULL(KEY));
+    await_pinned(lab_host_port_guid(scene(), FAILED));
+    await_pinned(lab_host_port_guid(scene(), OTHER));
 }
 
 /* ---- what the switch says ---------------------------------------------------------------------
@@ -149,9 +181,10 @@ static void a_host_that_has_lost_its_power_is_fenced_too_and_stays_so_when_it_is
     begin();
     MUST(lab_fabric_link(scene(), FAILED, false, &err));
     json_t *port = fence();
-    assert_string_equal(json_text(port, "state"), "gone");
+    assert_string_equal(json_text(port, "state"), "down");
+    assert_true(is_physically(port, "Disabled"));
     MUST(lab_fabric_link(scene(), FAILED, true, &err));
-    await_said("disabled");
+    await_physically(port, "Disabled");
     json_decref(port);
     port = fence();
     assert_string_equal(json_text(port, "state"), "down");
@@ -173,6 +206,27 @@ static void a_port_that_two_hosts_report_is_closed_for_neither(void **state)
     assert_non_null(json_find(ports, "state", "shared"));
     assert_true(port_holds(OTHER, LIMITED(0x7fff))); /* it answers */
     must_say(ONEIB(1, "fence", FAILED_NAME)->out, "fence-port-shared");
+}
+
+/* It was told to monitord before oneibd was there, which cannot know better by itself. */
+static void a_strangers_port_that_a_forged_document_names_is_not_closed(void **state)
+{
+    (void)state;
+    begin();
+    const uint64_t strangers = lab_host_port_guid(scene(), SCENE_HOSTS); /* X1's */
+    daemon_kill();
+    probe_says(FAILED, strangers, 0);
+    daemon_start();
+    json_t *said = ONEIB_JSON(1, "fence", FAILED_NAME);
+    assert_false(json_yes(said, "closed"));
+    json_t *ports = json_field(said, "ports");
+    assert_int_equal(json_array_size(ports), 2);
+    json_t *own = json_find(ports, "state", "down"), *other = json_find(ports, "state", "unproven");
+    assert_non_null(own);
+    assert_non_null(other);
+    assert_true(is_physically(own, "Disabled"));
+    assert_true(port_holds(SCENE_HOSTS, LIMITED(0x7fff)));
+    must_say(ONEIB(1, "fence", FAILED_NAME)->out, "fence-port-unproven");
 }
 
 static void a_subnet_managers_port_is_not_closed_whoever_reports_it(void **state)
@@ -201,26 +255,32 @@ static void a_fence_is_lifted_when_the_node_has_nothing(void **state)
     json_decref(port);
 }
 
-/* Nobody hears of a host without a service: nothing says that it has nothing. */
+/* Nobody hears of a host whose service is stopped: nothing says that it has nothing. */
 static void a_fence_is_not_lifted_for_a_host_that_says_nothing(void **state)
 {
     (void)state;
     pid_t pid;
     uint32_t id;
+    char guid[32];
     begin();
-    MUST(lab_host_create_bare(scene(), "mute", &id, &err));
-    probe_says(id, lab_host_port_guid(scene(), SCENE_HOSTS), 0); /* of X1 */
+    snprintf(guid, sizeof guid, "0x%016" PRIx64, lab_host_port_guid(scene(), SCENE_HOSTS));
+    MUST(lab_host_create(scene(), "mute", "mlx4_0", "mlx4", guid, 63, 7, &id, &err)); /* of X1 */
+    await_pinned(lab_host_port_guid(scene(), SCENE_HOSTS));
+    const pid_t services = lab_child_pid(scene(), "played-hosts");
+    assert_true(services > 0);
+    kill(services, SIGSTOP);
     json_t *port =
         json_deep_copy(json_array_get(json_field(ONEIB_JSON(0, "fence", "mute"), "ports"), 0));
     assert_true(is_physically(port, "Disabled"));
     const char *const argv[] = {
         ONEIB_BINARY, "unfence", "mute", "--config", lab_config_path(scene(), &err), NULL};
     MUST(lab_spawn(scene(), "unfence", NULL, argv, &pid, &err));
-    for (unsigned i = 0; i < 30; i++) {
+    for (unsigned i = 0; i < 100; i++) { /* beyond ONEIB_NODE_SILENT_MS */
         assert_true(is_physically(port, "Disabled"));
         lab_sleep_ms(100);
     }
     MUST(lab_end(scene(), pid, SIGTERM, SCENE_TIMEOUT_MS, &err));
+    kill(services, SIGCONT);
     must_say(ONEIB(0, "unfence", "--force", "mute")->out, "is fenced no more");
     assert_true(is_physically(port, "Polling"));
     json_decref(port);
@@ -263,6 +323,8 @@ int main(void)
         DAEMON_CASE(daemon_raise_watching,
                     a_host_that_has_lost_its_power_is_fenced_too_and_stays_so_when_it_is_back),
         DAEMON_CASE(daemon_raise_watching, a_port_that_two_hosts_report_is_closed_for_neither),
+        DAEMON_CASE(daemon_raise_watching,
+                    a_strangers_port_that_a_forged_document_names_is_not_closed),
         DAEMON_CASE(daemon_raise_watching, a_subnet_managers_port_is_not_closed_whoever_reports_it),
         DAEMON_CASE(daemon_raise_watching, a_fence_is_lifted_when_the_node_has_nothing),
         DAEMON_CASE(daemon_raise_watching, a_fence_is_not_lifted_for_a_host_that_says_nothing),

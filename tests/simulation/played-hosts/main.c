@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * played-hosts KEYS DAEMONS: plays the services of a lab's hosts that have no simulated node: each
- * does at once what it is told. KEYS has a line a host, "PUBLIC SECRET"; DAEMONS is as
+ * does at once what it is told. KEYS has a line a host, "PUBLIC SECRET PORT PORT", with the port
+ * GUIDs of its adapter, ascending, 0: it has no such port; DAEMONS is as
  * grants/daemons.h says. Both are read again when they grow. What a host is granted it reports as
  * open; it believes the daemon whose host has the subnet manager, else the writer.
  */
@@ -10,6 +11,7 @@
 #include "base/file.h"
 #include "grants/daemons.h"
 #include "played_node.h"
+#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,6 +39,7 @@ struct link {
 
 struct host {
     struct oneib_curve_pair pair;
+    oneib_guid ports[2];
     struct link links[ONEIB_DAEMONS_MAX];
     double challenged_at;
 };
@@ -63,13 +66,18 @@ static void read_keys(const char *path)
 {
     char public[ONEIB_KEY_TEXT_SIZE], secret[ONEIB_KEY_TEXT_SIZE];
     size_t count = 0;
+    oneib_guid ports[2];
     oneib_autofclose FILE *file = fopen(path, "re");
-    while (file && count < HOSTS_MAX && fscanf(file, "%64s %64s", public, secret) == 2) {
+    while (file && count < HOSTS_MAX &&
+           fscanf(file, "%64s %64s %" SCNx64 " %" SCNx64, public, secret, &ports[0], &ports[1]) ==
+               4) {
         struct oneib_curve_pair pair;
         if (!oneib_key_parse(public, pair.public) || !oneib_key_parse(secret, pair.secret))
             return;
-        if (count++ == host_count)
+        if (count++ == host_count) {
+            memcpy(hosts[host_count].ports, ports, sizeof ports);
             hosts[host_count++].pair = pair;
+        }
     }
 }
 
@@ -119,6 +127,13 @@ static void add_records(const struct oneib_grant_list *grants, struct oneib_repo
     }
 }
 
+static void add_ports(const struct host *host, struct oneib_report_message *report)
+{
+    for (size_t i = 0; i < 2; i++)
+        if (host->ports[i])
+            report->ports[report->port_count++] = host->ports[i];
+}
+
 static void report(struct host *host)
 {
     const size_t best = believed(host);
@@ -129,6 +144,7 @@ static void report(struct host *host)
             message.report.follows = host->links[i].list;
         message.report.boot[0] = 1;
         message.report.complete = true;
+        add_ports(host, &message.report);
         add_records(host->links[best].grants, &message.report);
         played_node_say(&host->links[i].node, &message);
     }

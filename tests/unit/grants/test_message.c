@@ -75,6 +75,9 @@ static void make_report(size_t count)
     message.report.follows = (struct oneib_list_name){1, 1};
     message.report.believes = message.report.complete = true;
     memset(message.report.boot, 7, sizeof message.report.boot);
+    message.report.port_count = ONEIB_HOST_PORTS_MAX;
+    for (size_t i = 0; i < ONEIB_HOST_PORTS_MAX; i++)
+        message.report.ports[i] = 0x0002c90300100001 + i;
     message.report.count = count;
     for (size_t i = 0; i < count; i++)
         message.report.records[i] = record((uint8_t)(i % 8), (uint32_t)(5000 - i));
@@ -96,6 +99,9 @@ static void make_challenge(void)
     message.kind = ONEIB_GRANTS_CHALLENGE;
     memset(message.challenge.nonce, 6, sizeof message.challenge.nonce);
 }
+
+/* Where a report's flags are: behind the head, the list's name and the boot id. */
+#define HEAD_AND_NAME (4 + 16 + ONEIB_NONCE_SIZE)
 
 /* --- what is taken -------------------------------------------------------------------------- */
 
@@ -202,7 +208,7 @@ static void the_small_ones_are_taken_as_they_were(void **state)
 static void numbers_are_big_endian_and_begin_with_version_and_kind(void **state)
 {
     (void)state;
-    static const uint8_t expected[] = {1, 18, 0, 0, 0, 0, 0, 42, 0, 0, 0, 7, 255, 0, 0, 0};
+    static const uint8_t expected[] = {2, 18, 0, 0, 0, 0, 0, 42, 0, 0, 0, 7, 255, 0, 0, 0};
     make_want();
     assert_int_equal(oneib_grants_pack(&message, bytes), sizeof expected);
     assert_memory_equal(bytes, expected, sizeof expected);
@@ -263,10 +269,10 @@ static void another_version_or_kind_is_refused(void **state)
     (void)state;
     make_challenge();
     const size_t length = assert_taken();
-    bytes[0] = 2;
-    assert_int_equal(unpack(bytes, length), -1);
-    assert_non_null(strstr(err.text, "version 2"));
     bytes[0] = 1;
+    assert_int_equal(unpack(bytes, length), -1);
+    assert_non_null(strstr(err.text, "version 1"));
+    bytes[0] = ONEIB_GRANTS_VERSION;
     for (unsigned kind = 0; kind < 256; kind++) {
         bytes[1] = (uint8_t)kind;
         assert_int_equal(unpack(bytes, length), kind == ONEIB_GRANTS_CHALLENGE ? 0 : -1);
@@ -387,6 +393,21 @@ static void a_table_with_something_twice_is_refused(void **state)
     REFUSE_RECORD(message.report.records[2].vm_id = message.report.records[0].vm_id, "twice");
 }
 
+static void ports_out_of_order_twice_or_too_many_are_refused(void **state)
+{
+    (void)state;
+    make_report(1);
+    message.report.ports[1] = message.report.ports[0];
+    assert_refused("the order of its ports");
+    make_report(1);
+    message.report.ports[0] = 0;
+    assert_refused("the order of its ports");
+    make_report(1);
+    const size_t length = oneib_grants_pack(&message, bytes);
+    bytes[HEAD_AND_NAME + 1] = ONEIB_HOST_PORTS_MAX + 1;
+    assert_int_equal(unpack(bytes, length), -1);
+}
+
 static void only_oneibd_says_lists_and_signs_of_life(void **state)
 {
     (void)state;
@@ -416,6 +437,7 @@ int main(void)
         cmocka_unit_test(a_subnet_manager_without_a_lid_is_refused),
         cmocka_unit_test(a_record_that_cannot_be_is_refused),
         cmocka_unit_test(a_table_with_something_twice_is_refused),
+        cmocka_unit_test(ports_out_of_order_twice_or_too_many_are_refused),
         cmocka_unit_test(only_oneibd_says_lists_and_signs_of_life),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

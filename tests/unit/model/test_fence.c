@@ -31,7 +31,8 @@ struct scene {
     size_t link_count;
     uint32_t empty;
     size_t empty_count;
-    struct oneib_first_reports first;
+    struct oneib_ledger_port claims[2];
+    size_t claim_count;
     const struct oneib_partition_table *fragment, *in_force;
     struct oneib_fence_plan plan;
 };
@@ -45,6 +46,19 @@ static void report_port(struct scene *scene, uint32_t host_id, oneib_guid guid)
     struct oneib_hca_port *port = oneib_host_add_port(host, &err);
     *port = (struct oneib_hca_port){.device = "mlx4_0", .port = 1, .port_guid = guid};
     oneib_cloud_sort(&scene->cloud);
+}
+
+/* Its node was the first to report it; 0: seen at no switch since. */
+static void pin_port(struct scene *scene, uint32_t host_id, oneib_guid guid, uint8_t switch_port)
+{
+    const struct oneib_ledger_host host = {.host_id = host_id, .since = NOW};
+    const struct oneib_ledger_port port = {.guid = guid,
+                                           .host_id = host_id,
+                                           .switch_guid = switch_port ? LEAF : 0,
+                                           .switch_port = switch_port,
+                                           .since = NOW};
+    assert_int_equal(oneib_ledger_pin(&scene->ledger, &host, &err), 0);
+    assert_int_equal(oneib_ledger_set_port(&scene->ledger, &port, &err), 0);
 }
 
 static void fence(struct scene *scene, uint32_t host_id, enum oneib_fence_wish wish)
@@ -88,6 +102,8 @@ static struct scene *begin(void)
     assert_non_null(scene);
     report_port(scene, HOST, PORT);
     report_port(scene, OTHER, OTHERS_PORT);
+    pin_port(scene, HOST, PORT, 0);
+    pin_port(scene, OTHER, OTHERS_PORT, 0);
     link_port(scene, 7, PORT, ADAPTER);
     link_port(scene, 8, OTHERS_PORT, 0x100006);
     fence(scene, HOST, ONEIB_FENCE_CLOSED);
@@ -104,7 +120,8 @@ static void plan(struct scene *scene)
                                             .own_port = 0x100001,
                                             .links = scene->links,
                                             .link_count = scene->link_count,
-                                            .first = &scene->first,
+                                            .claims = scene->claims,
+                                            .claim_count = scene->claim_count,
                                             .fragment = scene->fragment,
                                             .in_force = scene->in_force,
                                             .empty = &scene->empty,
@@ -116,7 +133,6 @@ static void plan(struct scene *scene)
 static void end(struct scene *scene)
 {
     oneib_fence_plan_clear(&scene->plan);
-    oneib_first_reports_clear(&scene->first);
     oneib_ledger_clear(&scene->ledger);
     oneib_cloud_clear(&scene->cloud);
     free(scene);
@@ -270,19 +286,111 @@ static void what_probes_say_when_a_host_fails_takes_no_port_and_leaves_none_open
 {
     (void)state;
     struct scene *scene = begin();
-    assert_int_equal(oneib_first_reports_note(&scene->first, &scene->cloud, &err), 0);
-    oneib_ledger_clear(&scene->ledger);
+    oneib_ledger_lift_fence(&scene->ledger, HOST);
     fence(scene, HOST, ONEIB_FENCE_CLOSED);
     port_of_host(scene, HOST)->port_guid = OTHERS_PORT;
     port_of_host(scene, OTHER)->port_guid = 0xdead;
     fence_port(scene, OTHERS_PORT, 0, ONEIB_FENCE_ASKED);
-    assert_int_equal(oneib_first_reports_note(&scene->first, &scene->cloud, &err), 0);
     plan(scene);
     assert_int_equal(scene->plan.count, 2);
     assert_true(scene->plan.items[0].guid == OTHERS_PORT);
     assert_int_equal(scene->plan.items[0].state, ONEIB_FENCE_SHARED);
     assert_true(scene->plan.items[1].guid == PORT);
     assert_int_equal(scene->plan.items[1].act, ONEIB_FENCE_DISABLE);
+    end(scene);
+}
+
+/* Somebody has told monitord before oneibd was there: a stranger's port is the failed host's. */
+static void a_port_that_only_a_probe_names_is_not_closed_and_no_fence_that_holds(void **state)
+{
+    (void)state;
+    struct scene *scene = begin();
+    struct oneib_findings findings = {0};
+    bool changed;
+    oneib_ledger_forget_ports(&scene->ledger, HOST);
+    plan(scene);
+    assert_only(scene, ONEIB_FENCE_UNPROVEN, ONEIB_FENCE_LEAVE);
+
+    scene->link_count = 0; /* nor does it count when nobody has ever seen it */
+    plan(scene);
+    assert_only(scene, ONEIB_FENCE_UNPROVEN, ONEIB_FENCE_LEAVE);
+    assert_int_equal(oneib_fence_note_states(&scene->plan, NOW, &scene->ledger, &changed, &err), 0);
+    assert_false(oneib_fence_holds(&scene->ledger, HOST));
+    assert_int_equal(oneib_fence_report(&scene->cloud, &scene->ledger, &findings, &err), 0);
+    assert_string_equal(findings.items[1].code, "fence-port-unproven");
+    oneib_findings_clear(&findings);
+    end(scene);
+}
+
+static void a_port_that_its_node_named_is_closed_whatever_its_probe_names(void **state)
+{
+    (void)state;
+    struct scene *scene = begin();
+    oneib_ledger_lift_fence(&scene->ledger, HOST);
+    fence(scene, HOST, ONEIB_FENCE_CLOSED);
+    port_of_host(scene, HOST)->port_guid = 0xdead;
+    port_of_host(scene, OTHER)->port_guid = PORT;
+    plan(scene);
+    assert_only(scene, ONEIB_FENCE_UP, ONEIB_FENCE_DISABLE);
+    assert_true(scene->plan.items[0].guid == PORT);
+    end(scene);
+}
+
+/* One of the two lies, and nobody can say which. */
+static void a_port_that_another_hosts_node_reports_too_is_not_closed(void **state)
+{
+    (void)state;
+    struct scene *scene = begin();
+    scene->claims[0] = (struct oneib_ledger_port){.guid = PORT, .host_id = HOST};
+    scene->claim_count = 1;
+    plan(scene);
+    assert_only(scene, ONEIB_FENCE_UP, ONEIB_FENCE_DISABLE);
+    scene->claims[1] = (struct oneib_ledger_port){.guid = PORT, .host_id = OTHER};
+    scene->claim_count = 2;
+    plan(scene);
+    assert_only(scene, ONEIB_FENCE_SHARED, ONEIB_FENCE_LEAVE);
+    end(scene);
+}
+
+static void a_host_without_power_is_closed_where_it_was_linked(void **state)
+{
+    (void)state;
+    struct scene *scene = begin();
+    pin_port(scene, HOST, PORT, 7);
+    scene->links[0] = (struct oneib_switch_link){
+        .switch_guid = LEAF, .switch_port = 7, .physical = ONEIB_PHYSICAL_POLLING};
+    plan(scene);
+    assert_only(scene, ONEIB_FENCE_UP, ONEIB_FENCE_DISABLE);
+    assert_int_equal(scene->plan.items[0].switch_port, 7);
+
+    scene->links[0].port_guid = 0x100009; /* the cable is another's by now */
+    scene->links[0].node_type = ONEIB_NODE_CA;
+    plan(scene);
+    assert_only(scene, ONEIB_FENCE_GONE, ONEIB_FENCE_LEAVE);
+    end(scene);
+}
+
+/* Its hosts may reach each other behind it. */
+static void a_leaf_that_is_cut_off_is_no_fence_that_holds(void **state)
+{
+    (void)state;
+    struct scene *scene = begin();
+    bool changed;
+    pin_port(scene, HOST, PORT, 7);
+    scene->link_count = 0;
+    plan(scene);
+    assert_only(scene, ONEIB_FENCE_SILENT, ONEIB_FENCE_LEAVE);
+    assert_int_equal(oneib_fence_note_states(&scene->plan, NOW, &scene->ledger, &changed, &err), 0);
+    assert_false(oneib_fence_holds(&scene->ledger, HOST));
+
+    oneib_ledger_forget_ports(&scene->ledger, HOST);
+    pin_port(scene, HOST, PORT, 0); /* nor when nobody knows where it was */
+    oneib_ledger_lift_fence(&scene->ledger, HOST);
+    fence(scene, HOST, ONEIB_FENCE_CLOSED);
+    plan(scene);
+    assert_only(scene, ONEIB_FENCE_GONE, ONEIB_FENCE_LEAVE);
+    assert_int_equal(oneib_fence_note_states(&scene->plan, NOW, &scene->ledger, &changed, &err), 0);
+    assert_false(oneib_fence_holds(&scene->ledger, HOST));
     end(scene);
 }
 
@@ -556,6 +664,11 @@ int main(void)
         cmocka_unit_test(a_port_that_another_host_reports_is_not_disabled),
         cmocka_unit_test(a_port_of_the_operators_partitions_is_closed_only_when_it_is_in_a_cluster),
         cmocka_unit_test(what_probes_say_when_a_host_fails_takes_no_port_and_leaves_none_open),
+        cmocka_unit_test(a_port_that_only_a_probe_names_is_not_closed_and_no_fence_that_holds),
+        cmocka_unit_test(a_port_that_its_node_named_is_closed_whatever_its_probe_names),
+        cmocka_unit_test(a_port_that_another_hosts_node_reports_too_is_not_closed),
+        cmocka_unit_test(a_host_without_power_is_closed_where_it_was_linked),
+        cmocka_unit_test(a_leaf_that_is_cut_off_is_no_fence_that_holds),
         cmocka_unit_test(a_port_that_was_off_the_fabric_is_closed_when_it_is_back_whoever_names_it),
         cmocka_unit_test(who_names_a_fenced_port_later_does_not_open_it),
         cmocka_unit_test(ports_that_all_depend_on_are_barred),

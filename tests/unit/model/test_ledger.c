@@ -187,6 +187,49 @@ static void a_fenced_port_is_no_port_without_a_guid_or_half_a_place(void **state
     oneib_ledger_clear(&ledger);
 }
 
+static int set_port(struct oneib_ledger *ledger, uint32_t host_id, oneib_guid guid)
+{
+    const struct oneib_ledger_port port = {.host_id = host_id, .guid = guid, .since = 5};
+    return oneib_ledger_set_port(ledger, &port, &err);
+}
+
+static void a_port_is_the_first_hosts_until_that_is_forgotten_or_has_another_key(void **state)
+{
+    (void)state;
+    struct oneib_ledger ledger = {0}, copy;
+    struct oneib_ledger_host first = {.host_id = 3}, second = {.host_id = 4};
+    struct oneib_text text = {0};
+    assert_int_equal(set_port(&ledger, 3, 0x100003), -1); /* nobody knows its key */
+    assert_int_equal(oneib_ledger_pin(&ledger, &first, &err), 0);
+    assert_int_equal(oneib_ledger_pin(&ledger, &second, &err), 0);
+    assert_int_equal(set_port(&ledger, 3, 0x100003), 0);
+    assert_int_equal(set_port(&ledger, 4, 0x100003), -1);
+    assert_int_equal(err.code, ONEIB_ERROR_REFUSED);
+    assert_int_equal(set_port(&ledger, 4, 0x100002), 0);
+    assert_int_equal(oneib_ledger_port(&ledger, 0x100003)->host_id, 3);
+    oneib_ledger_render(&ledger, &text);
+    assert_non_null(strstr(text.data, "HOST_PORT = [ HOST = \"4\", GUID = \"0x0000000000100002\", "
+                                      "SWITCH = \"0x0000000000000000\", PORT = \"0\", "
+                                      "SINCE = \"5\" ]\nHOST_PORT = [ HOST = \"3\""));
+    oneib_text_clear(&text);
+
+    assert_int_equal(oneib_ledger_copy(&ledger, &copy, &err), 0);
+    assert_true(oneib_ledger_equal(&ledger, &copy));
+    first.key[0] = 1;
+    assert_int_equal(oneib_ledger_pin(&copy, &first, &err), 0);
+    assert_null(oneib_ledger_port(&copy, 0x100003));
+    assert_false(oneib_ledger_equal(&ledger, &copy));
+    oneib_ledger_unpin(&copy, 4);
+    assert_int_equal(copy.port_count, 0);
+    oneib_ledger_clear(&copy);
+
+    for (size_t i = 1; i < ONEIB_HOST_PORTS_MAX; i++)
+        assert_int_equal(set_port(&ledger, 3, 0x100003 + i), 0);
+    assert_int_equal(set_port(&ledger, 3, 0x100001), -1); /* a node that lies on and on */
+    assert_int_equal(set_port(&ledger, 3, 0x100003), 0);
+    oneib_ledger_clear(&ledger);
+}
+
 static void a_hosts_key_is_pinned_replaced_and_forgotten(void **state)
 {
     (void)state;
@@ -399,6 +442,7 @@ int main(void)
         cmocka_unit_test(the_key_that_another_replaces_rests),
         cmocka_unit_test(a_fence_and_its_ports_are_written_and_lifted_together),
         cmocka_unit_test(a_fenced_port_is_no_port_without_a_guid_or_half_a_place),
+        cmocka_unit_test(a_port_is_the_first_hosts_until_that_is_forgotten_or_has_another_key),
         cmocka_unit_test(a_hosts_key_is_pinned_replaced_and_forgotten),
         cmocka_unit_test(a_daemon_has_one_entry_for_its_address),
         cmocka_unit_test(a_daemon_that_moves_takes_its_keys_along),

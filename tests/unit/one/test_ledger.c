@@ -32,6 +32,11 @@ static struct oneib_error err;
     "<FENCED_PORT><ANSWER>2</ANSWER><GUID>" guid "</GUID><HOST>" host "</HOST><PORT>" port         \
     "</PORT><SINCE>5</SINCE><STATE>" state "</STATE><SWITCH>0x0000000000200000</SWITCH>"           \
     "</FENCED_PORT>"
+#define HOST_KEY "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff"
+#define HOST_AND_PORT(host, guid, port)                                                            \
+    "<HOST><ID>3</ID><KEY>" HOST_KEY "</KEY><SINCE>5</SINCE></HOST>"                               \
+    "<HOST_PORT><GUID>" guid "</GUID><HOST>" host "</HOST><PORT>" port                             \
+    "</PORT><SINCE>5</SINCE><SWITCH>0x0000000000200000</SWITCH></HOST_PORT>"
 #define LEDGER(entries) DOCUMENT("0", "0", "6231", CLOSED, HEAD entries)
 
 static void parse(const char *xml, struct oneib_kept_ledger *kept)
@@ -79,6 +84,10 @@ static void fences_are_read(void **state)
 {
     (void)state;
     struct oneib_kept_ledger kept;
+    parse(LEDGER(HOST_AND_PORT("3", "0x0000000000100003", "7")), &kept);
+    assert_int_equal(kept.state, ONEIB_LEDGER_READ);
+    assert_int_equal(oneib_ledger_port(&kept.ledger, 0x100003)->switch_port, 7);
+    oneib_kept_ledger_clear(&kept);
     parse(LEDGER(FENCE("3") FENCED_PORT("3", "0x0000000000100003", "7", "down")), &kept);
     assert_int_equal(kept.state, ONEIB_LEDGER_READ);
     assert_int_equal(oneib_ledger_fence(&kept.ledger, 3)->asked, 2);
@@ -127,6 +136,10 @@ static void what_oneib_does_not_write_breaks_it(void **state)
         LEDGER(NETWORK("-1", "0x0101")),
         LEDGER("<NETWORK><ID>7</ID><PKEY>0x0101</PKEY></NETWORK>"),
         LEDGER(RESTING("0x8001")),
+        LEDGER(HOST_AND_PORT("4", "0x0000000000100003", "7")), /* of no host that is there */
+        LEDGER(HOST_AND_PORT("3", "0x0000000000100003", "0")),
+        LEDGER(HOST_AND_PORT("3", "0x0000000000000000", "7")),
+        LEDGER(HOST_AND_PORT("3", "0x0000000000100003", "256")),
         LEDGER(FENCED_PORT("3", "0x0000000000100003", "7", "down")), /* of no fenced host */
         LEDGER(FENCE("3") FENCE("3")),
         LEDGER(FENCE("3") FENCED_PORT("3", "0x0000000000100003", "7", "open")),
