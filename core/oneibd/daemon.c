@@ -110,6 +110,7 @@ static void close_everything(struct oneib_daemon *daemon)
     oneib_view_clear(&daemon->view);
     oneib_findings_clear(&daemon->host_findings);
     oneib_findings_clear(&daemon->fence_findings);
+    oneib_ledger_clear(&daemon->fences);
     oneib_id_set_clear(&daemon->hosts_later);
     oneib_id_set_clear(&daemon->hosts_failed);
     oneib_metrics_clear(&daemon->metrics);
@@ -440,6 +441,7 @@ static int step(struct oneib_daemon *daemon, struct oneib_error *err)
     if (may_become_master(daemon))
         oneib_daemon_watch_sm(daemon);
 
+    oneib_daemon_keep_closed(daemon);
     struct oneib_due due = oneib_pace_due(&daemon->pace, oneib_now_ms());
     due.nodes = oneib_daemon_grants_due(daemon);
     due.fences = oneib_daemon_fence_due(daemon);

@@ -98,10 +98,14 @@ struct oneib_daemon {
     uint64_t leaves_of; /* fingerprint of what they were asked for */
     uint64_t places_of; /* fingerprint of what hosts' ports were looked for in last */
     struct oneib_findings fence_findings; /* of ports that came up, when they were looked at last */
-    double fence_at;                      /* when ports of fenced hosts are looked at next, */
-    double fence_again;                   /* and when at the earliest, if somebody asks */
-    struct oneib_findings host_findings;  /* of writing to hosts */
-    bool hosts_wait;                      /* not all were written to, for something else came */
+    struct oneib_ledger fences; /* the ledger with its fences, as it was read last; after a start
+                                   what the daemon before has left (sync/fences.h) */
+    bool fences_known;          /* that was looked for */
+    bool oned_is_away;          /* the last turn could not look at it */
+    double fence_at;            /* when ports of fenced hosts are looked at next, */
+    double fence_again;         /* and when at the earliest, if somebody asks */
+    struct oneib_findings host_findings; /* of writing to hosts */
+    bool hosts_wait;                     /* not all were written to, for something else came */
     struct oneib_id_set hosts_later;  /* to be asked about when opensm knows of the VMs on them */
     struct oneib_id_set hosts_failed; /* could not be written to; not tried again until everything
                                          is read again */
@@ -139,6 +143,8 @@ int oneib_daemon_look_at(struct oneib_daemon *daemon, const struct oneib_agenda 
 /* reconcile.c: one turn under the lock of the partitions file: look, compute, put into force. */
 int oneib_daemon_reconcile(struct oneib_daemon *daemon, const struct oneib_due *due,
                            struct oneib_error *err);
+/* Opens the fabric, if it is not open, and reads its ports into view.subnet. */
+int oneib_daemon_read_ports(struct oneib_daemon *daemon, struct oneib_error *err);
 /* Asks the SM of this port for its state; one that has become master is a reason to look at all
  * ports. */
 void oneib_daemon_watch_sm(struct oneib_daemon *daemon);
@@ -166,6 +172,10 @@ double oneib_daemon_fence_wait(const struct oneib_daemon *daemon, double otherwi
  * ledger says what was seen. *changed stays true when it is, and becomes so when something follows
  * from it. Only beside the master subnet manager. */
 int oneib_daemon_fence(struct oneib_daemon *daemon, bool *changed, struct oneib_error *err);
+
+/* fence.c: while oned is away, or the ledger is lost: ports of fenced hosts that are not disabled
+ * any more are, by what the ledger said last; nothing is enabled, and nothing written down. */
+void oneib_daemon_keep_closed(struct oneib_daemon *daemon);
 
 /* ports.c: what nodes report of their adapters' ports, into the ledger: by the writer. Adds
  * port-anothers and ports-many to grant_findings. */

@@ -8,6 +8,7 @@
 #include "model/names.h"
 #include "oneibd/daemon.h"
 #include "oneibd/signals.h"
+#include "sync/fences.h"
 #include <inttypes.h>
 #include <stdlib.h>
 #include <time.h>
@@ -29,6 +30,12 @@ static bool is_ours(const struct oneib_daemon *daemon)
            ledger_of(daemon)->fence_count > 0;
 }
 
+/* It cannot be read now: what it said last counts. */
+static bool is_ledger_away(const struct oneib_daemon *daemon)
+{
+    return daemon->oned_is_away || (daemon->has_cloud && daemon->view.ledger_lost);
+}
+
 static bool is_asked(const struct oneib_ledger *ledger)
 {
     for (size_t i = 0; i < ledger->fenced_port_count; i++) {
@@ -48,7 +55,8 @@ bool oneib_daemon_fence_due(const struct oneib_daemon *daemon)
 double oneib_daemon_fence_wait(const struct oneib_daemon *daemon, double otherwise)
 {
     const double wait = daemon->fence_at - oneib_now_ms();
-    if (!is_ours(daemon) || wait > otherwise)
+    const bool is_kept_closed = is_ledger_away(daemon) && daemon->fences.fence_count > 0;
+    if ((!is_ours(daemon) && !is_kept_closed) || wait > otherwise)
         return otherwise;
     return wait > 0 ? wait : 0;
 }
@@ -69,9 +77,9 @@ static void clear_look(struct look *look)
     free(look->empty);
 }
 
-static int list_empty(const struct oneib_daemon *daemon, struct look *look, struct oneib_error *err)
+static int list_empty(const struct oneib_daemon *daemon, const struct oneib_ledger *ledger,
+                      struct look *look, struct oneib_error *err)
 {
-    const struct oneib_ledger *ledger = ledger_of(daemon);
     for (size_t i = 0; i < ledger->fence_count; i++) {
         const struct oneib_node *node =
             oneib_nodes_of_host(&daemon->nodes, ledger->fences[i].host_id);
@@ -85,10 +93,11 @@ static int list_empty(const struct oneib_daemon *daemon, struct look *look, stru
     return 0;
 }
 
-static int make_plan(const struct oneib_daemon *daemon, struct look *look, struct oneib_error *err)
+static int make_plan(const struct oneib_daemon *daemon, const struct oneib_ledger *ledger,
+                     struct look *look, struct oneib_error *err)
 {
     const struct oneib_view *view = &daemon->view;
-    if (list_empty(daemon, look, err) < 0 ||
+    if (list_empty(daemon, ledger, look, err) < 0 ||
         oneib_fabric_read_links(daemon->fabric, &view->subnet, &look->links, err) < 0)
         return -1;
     struct oneib_policy policy = {.site = daemon->config.site};
@@ -103,7 +112,7 @@ static int make_plan(const struct oneib_daemon *daemon, struct look *look, struc
         return -1;
     }
     const struct oneib_fence_input input = {.cloud = &view->cloud,
-                                            .ledger = ledger_of(daemon),
+                                            .ledger = ledger,
                                             .policy = &policy,
                                             .fragment = &view->fragment,
                                             .in_force = &view->in_force,
@@ -224,7 +233,7 @@ static int look_and_do(struct oneib_daemon *daemon, struct look *look, bool *cha
                        struct oneib_error *err)
 {
     const size_t said = daemon->fence_findings.count;
-    if (make_plan(daemon, look, err) < 0 ||
+    if (make_plan(daemon, ledger_of(daemon), look, err) < 0 ||
         write_down(daemon, &look->plan, oneib_fence_note_places, changed, err) < 0)
         return -1;
     if (is_missed(&look->plan))
@@ -236,6 +245,75 @@ static int look_and_do(struct oneib_daemon *daemon, struct look *look, bool *cha
     return write_down(daemon, &look->plan, oneib_fence_note_states, changed, err);
 }
 
+/* ---- while oned is away ---------------------------------------------------------------------- */
+
+/* For such times: in memory, and for a daemon that is started then, in a file. */
+static int remember(struct oneib_daemon *daemon, struct oneib_error *err)
+{
+    const struct oneib_ledger *now = ledger_of(daemon);
+    struct oneib_ledger copy;
+    if (!daemon->has_cloud || daemon->view.kept.state != ONEIB_LEDGER_READ ||
+        (daemon->fences_known && oneib_ledger_equal(now, &daemon->fences)))
+        return 0;
+    const bool is_same = daemon->fences_known && oneib_ledger_fences_equal(now, &daemon->fences);
+    if (!is_same && oneib_fences_write(daemon->config.opensm.partitions, now, err) < 0)
+        return -1;
+    if (oneib_ledger_copy(now, &copy, err) < 0)
+        return -1;
+    oneib_ledger_clear(&daemon->fences);
+    daemon->fences = copy;
+    daemon->fences_known = true;
+    return 0;
+}
+
+static void recall(struct oneib_daemon *daemon)
+{
+    struct oneib_error failure;
+    if (daemon->fences_known)
+        return;
+    daemon->fences_known = true;
+    if (oneib_fences_read(daemon->config.opensm.partitions, &daemon->fences, &failure) < 0 &&
+        failure.code != ONEIB_ERROR_NOT_FOUND)
+        oneib_daemon_complain(daemon, &failure);
+}
+
+/* Nothing is let go by what the ledger said some time ago. */
+static void leave_what_is_to_be_opened(struct oneib_fence_plan *plan)
+{
+    for (size_t i = 0; i < plan->count; i++)
+        if (plan->items[i].act == ONEIB_FENCE_ENABLE)
+            plan->items[i].act = ONEIB_FENCE_LEAVE;
+}
+
+static int close_again(struct oneib_daemon *daemon, struct look *look, struct oneib_error *err)
+{
+    if ((!daemon->fabric || !daemon->view.subnet_known) && oneib_daemon_read_ports(daemon, err) < 0)
+        return -1;
+    oneib_daemon_watch_sm(daemon);
+    if (daemon->sm != ONEIB_SM_MASTER)
+        return 0;
+    if (make_plan(daemon, &daemon->fences, look, err) < 0)
+        return -1;
+    leave_what_is_to_be_opened(&look->plan);
+    oneib_findings_clear(&daemon->fence_findings);
+    return do_steps(daemon, look, err);
+}
+
+void oneib_daemon_keep_closed(struct oneib_daemon *daemon)
+{
+    struct look look = {0};
+    struct oneib_error failure;
+    if (!is_ledger_away(daemon) || oneib_now_ms() < daemon->fence_at)
+        return;
+    daemon->fence_at = oneib_now_ms() + LOOK_MS;
+    recall(daemon);
+    if (daemon->fences.fence_count > 0 && close_again(daemon, &look, &failure) < 0)
+        oneib_daemon_complain(daemon, &failure);
+    clear_look(&look);
+}
+
+/* ---- the turn's part ------------------------------------------------------------------------- */
+
 static bool is_due(const struct oneib_daemon *daemon)
 {
     const double now = oneib_now_ms();
@@ -245,6 +323,8 @@ static bool is_due(const struct oneib_daemon *daemon)
 int oneib_daemon_fence(struct oneib_daemon *daemon, bool *changed, struct oneib_error *err)
 {
     struct look look = {0};
+    if (remember(daemon, err) < 0)
+        return oneib_wrap(err, "remembering which hosts are fenced");
     if (!is_ours(daemon) || !daemon->fabric || !daemon->view.subnet_known || !is_due(daemon))
         return 0;
     const int status = look_and_do(daemon, &look, changed, err);

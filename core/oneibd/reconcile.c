@@ -248,7 +248,7 @@ static void close_fabric(struct oneib_daemon *daemon)
     daemon->fabric = NULL;
 }
 
-static int read_ports(struct oneib_daemon *daemon, struct oneib_error *err)
+int oneib_daemon_read_ports(struct oneib_daemon *daemon, struct oneib_error *err)
 {
     if (open_fabric(daemon, err) < 0)
         return -1;
@@ -503,8 +503,9 @@ static int turn(struct oneib_daemon *daemon, const struct oneib_due *due, double
                 struct oneib_error *err)
 {
     bool changed;
-    if (oneib_daemon_look(daemon, due, &changed, err) < 0 ||
-        oneib_daemon_look_at_ledger(daemon, due, &changed, err) < 0)
+    daemon->oned_is_away = oneib_daemon_look(daemon, due, &changed, err) < 0 ||
+                           oneib_daemon_look_at_ledger(daemon, due, &changed, err) < 0;
+    if (daemon->oned_is_away)
         return -1;
     /* What is not settled is the next retry's: not every event may cost the fabric a sweep. */
     fence(daemon, &changed);
@@ -518,7 +519,7 @@ static int turn(struct oneib_daemon *daemon, const struct oneib_due *due, double
     const bool waited_for = changed || due->nodes;
     const bool read = (due->verify && !(waited_for && may_verify_later(daemon))) || due->retry ||
                       !daemon->view.subnet_known;
-    if (read && read_ports(daemon, err) < 0) {
+    if (read && oneib_daemon_read_ports(daemon, err) < 0) {
         grant_without_fabric(daemon);
         return -1;
     }

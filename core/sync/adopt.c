@@ -44,13 +44,26 @@ static int adopt_hosts_keys(const struct oneib_view *view, int64_t now, struct o
     return 0;
 }
 
-int oneib_ledger_adopt(const struct oneib_view *view, struct oneib_ledger *ledger,
-                       struct oneib_error *err)
+/* Whoever was cut off stays so. */
+static int adopt_fences(const struct oneib_ledger *from, struct oneib_ledger *ledger,
+                        struct oneib_error *err)
+{
+    for (size_t i = 0; i < from->fence_count; i++)
+        if (oneib_ledger_set_fence(ledger, &from->fences[i], err) < 0)
+            return -1;
+    for (size_t i = 0; i < from->fenced_port_count; i++)
+        if (oneib_ledger_set_fenced_port(ledger, &from->fenced_ports[i], err) < 0)
+            return -1;
+    return 0;
+}
+
+int oneib_ledger_adopt(const struct oneib_view *view, const struct oneib_ledger *fences,
+                       struct oneib_ledger *ledger, struct oneib_error *err)
 {
     const int64_t now = (int64_t)time(NULL);
     *ledger = (struct oneib_ledger){0};
     if (adopt_networks(view, now, ledger, err) < 0 ||
-        adopt_hosts_keys(view, now, ledger, err) < 0) {
+        adopt_hosts_keys(view, now, ledger, err) < 0 || adopt_fences(fences, ledger, err) < 0) {
         oneib_ledger_clear(ledger);
         return -1;
     }

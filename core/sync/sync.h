@@ -122,10 +122,10 @@ bool oneib_ledger_is_due(const struct oneib_view *view);
 int oneib_allocate(struct oneib_one *one, const char *vn_mad, struct oneib_view *view,
                    struct oneib_key_changes *changes, struct oneib_error *err);
 
-/* What the file in force says of clusters, and hosts' IB_KEYS of other keys, which rest then: the
- * ledger as it must have been. */
-int oneib_ledger_adopt(const struct oneib_view *view, struct oneib_ledger *ledger,
-                       struct oneib_error *err);
+/* What the file in force says of clusters, hosts' IB_KEYS of other keys, which rest then, and
+ * `fences` (sync/fences.h) of hosts that are fenced: the ledger as it must have been. */
+int oneib_ledger_adopt(const struct oneib_view *view, const struct oneib_ledger *fences,
+                       struct oneib_ledger *ledger, struct oneib_error *err);
 
 enum oneib_outcome {
     ONEIB_UNCHANGED, /* nothing to write; verified */

@@ -4,6 +4,7 @@
 #include "model/ipoib.h"
 #include "model/port_index.h"
 #include "sync/classes.h"
+#include "sync/fences.h"
 #include "sync/sync.h"
 #include <stdlib.h>
 #include <string.h>
@@ -159,6 +160,18 @@ static const char *why_lost(const struct oneib_view *view)
                : "the ledger of P_Keys is not in OpenNebula, and keys are in use";
 }
 
+static int adopt_ledger(const struct oneib_config *config, struct oneib_view *view,
+                        struct oneib_error *err)
+{
+    struct oneib_ledger fences;
+    if (oneib_fences_read(config->opensm.partitions, &fences, err) < 0 &&
+        err->code != ONEIB_ERROR_NOT_FOUND)
+        return -1;
+    const int status = oneib_ledger_adopt(view, &fences, &view->adopted, err);
+    oneib_ledger_clear(&fences);
+    return status;
+}
+
 /* Without the ledger the file in force tells which network has which key; without both nobody. */
 static int settle_ledger(const struct oneib_config *config, bool adopt, struct oneib_view *view,
                          struct oneib_error *err)
@@ -171,7 +184,7 @@ static int settle_ledger(const struct oneib_config *config, bool adopt, struct o
                           "%s; and %s, which would tell them, is not oneib's: nothing is changed; "
                           "see 'oneib plan --adopt', then 'oneib sync --adopt'",
                           why_lost(view), config->opensm.partitions);
-    return oneib_ledger_adopt(view, &view->adopted, err);
+    return adopt_ledger(config, view, err);
 }
 
 static int say_lost(struct oneib_view *view, struct oneib_error *err)

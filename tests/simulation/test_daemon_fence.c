@@ -8,6 +8,7 @@
 #include "lab_internal.h"
 #include "model/fence.h"
 #include "one/ledger.h"
+#include "oneibd/nodes.h"
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
@@ -22,8 +23,7 @@
 static struct oneib_error err;
 static uint32_t network, vm;
 
-/* What the ledger says of a port that is its host's; where: it has been seen at a switch. */
-static bool is_pinned(uint64_t guid, bool where)
+static struct oneib_kept_ledger read_ledger(void)
 {
     struct oneib_kept_ledger kept = {0};
     const struct oneib_credentials credentials = {
@@ -32,17 +32,24 @@ static bool is_pinned(uint64_t guid, bool where)
     struct oneib_one *one = oneib_one_open(&credentials, 20000, &err);
     if (!one || oneib_ledger_read(one, false, &kept, &err) < 0)
         fail_msg("%s", err.text);
-    const struct oneib_ledger_port *port = oneib_ledger_port(&kept.ledger, guid);
-    const bool is = port && (!where || port->switch_guid);
-    oneib_kept_ledger_clear(&kept);
     oneib_one_close(one);
+    return kept;
+}
+
+/* The ledger says whose it is, and where. */
+static bool is_pinned(uint64_t guid)
+{
+    struct oneib_kept_ledger kept = read_ledger();
+    const struct oneib_ledger_port *port = oneib_ledger_port(&kept.ledger, guid);
+    const bool is = port && port->switch_guid;
+    oneib_kept_ledger_clear(&kept);
     return is;
 }
 
 static void await_pinned(uint64_t guid)
 {
     unsigned waited = 0;
-    while (!is_pinned(guid, true)) {
+    while (!is_pinned(guid)) {
         if (waited > DAEMON_PATIENCE_MS)
             fail_msg("port 0x%016" PRIx64 " is not in the ledger", guid);
         lab_sleep_ms(50);
@@ -175,6 +182,51 @@ static void a_fence_outlives_oneibd(void **state)
     json_decref(port);
 }
 
+static void a_fence_holds_while_oned_is_away_also_after_a_restart_of_oneibd(void **state)
+{
+    (void)state;
+    begin();
+    json_t *port = fence();
+    MUST(lab_standin_stop(scene(), &err));
+    bring_up(FAILED);
+    await_physically(port, "Disabled");
+    daemon_kill();
+    bring_up(FAILED);
+    assert_false(is_physically(port, "Disabled"));
+    daemon_spawn(); /* it does not come as far as watching */
+    await_physically(port, "Disabled");
+    json_decref(port);
+}
+
+static void a_fence_outlives_the_ledger(void **state)
+{
+    (void)state;
+    begin();
+    json_t *port = fence();
+    struct oneib_kept_ledger kept = read_ledger();
+    MUST(lab_document_delete(scene(), kept.document_id, &err));
+    oneib_kept_ledger_clear(&kept);
+    await_said("ledger-lost");
+    bring_up(FAILED);
+    await_physically(port, "Disabled");
+
+    /* The port was just up, and does not answer now: whether that is said does not matter here. */
+    struct lab_output output = {0};
+    const char *const argv[] = {
+        ONEIB_BINARY, "sync", "--adopt", "--config", lab_config_path(scene(), &err), NULL};
+    MUST(lab_run(scene(), LAB_SM_HCA, argv, SCENE_TIMEOUT_MS, &output, &err));
+    must_say(output.out, "the ledger has 1 P_Key again");
+    lab_output_clear(&output);
+    kept = read_ledger();
+    assert_non_null(oneib_ledger_fence(&kept.ledger, FAILED));
+    assert_int_equal(kept.ledger.fenced_port_count, 1);
+    assert_int_equal(kept.ledger.fenced_ports[0].state, ONEIB_FENCE_DOWN);
+    oneib_kept_ledger_clear(&kept);
+    bring_up(FAILED);
+    await_physically(port, "Disabled");
+    json_decref(port);
+}
+
 static void a_host_that_has_lost_its_power_is_fenced_too_and_stays_so_when_it_is_back(void **state)
 {
     (void)state;
@@ -269,13 +321,14 @@ static void a_fence_is_not_lifted_for_a_host_that_says_nothing(void **state)
     const pid_t services = lab_child_pid(scene(), "played-hosts");
     assert_true(services > 0);
     kill(services, SIGSTOP);
+    lab_sleep_ms(ONEIB_NODE_SILENT_MS + 500); /* what it said before that counts so long */
     json_t *port =
         json_deep_copy(json_array_get(json_field(ONEIB_JSON(0, "fence", "mute"), "ports"), 0));
     assert_true(is_physically(port, "Disabled"));
     const char *const argv[] = {
         ONEIB_BINARY, "unfence", "mute", "--config", lab_config_path(scene(), &err), NULL};
     MUST(lab_spawn(scene(), "unfence", NULL, argv, &pid, &err));
-    for (unsigned i = 0; i < 100; i++) { /* beyond ONEIB_NODE_SILENT_MS */
+    for (unsigned i = 0; i < 30; i++) {
         assert_true(is_physically(port, "Disabled"));
         lab_sleep_ms(100);
     }
@@ -320,6 +373,9 @@ int main(void)
         DAEMON_CASE(daemon_raise_watching, a_fenced_host_is_off_the_fabric_and_nobody_else),
         DAEMON_CASE(daemon_raise_watching, a_fenced_port_that_somebody_enables_is_disabled_again),
         DAEMON_CASE(daemon_raise_watching, a_fence_outlives_oneibd),
+        DAEMON_CASE(daemon_raise_watching,
+                    a_fence_holds_while_oned_is_away_also_after_a_restart_of_oneibd),
+        DAEMON_CASE(daemon_raise_watching, a_fence_outlives_the_ledger),
         DAEMON_CASE(daemon_raise_watching,
                     a_host_that_has_lost_its_power_is_fenced_too_and_stays_so_when_it_is_back),
         DAEMON_CASE(daemon_raise_watching, a_port_that_two_hosts_report_is_closed_for_neither),

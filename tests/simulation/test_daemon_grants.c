@@ -104,6 +104,8 @@ static void report(void)
     played.message.report.boot[0] = 1;
     played.message.report.complete = true;
     played.message.report.believes = true;
+    played.message.report.port_count = 1;
+    played.message.report.ports[0] = lab_host_port_guid(scene(), 0);
     played.message.report.count = played.record_count;
     memcpy(played.message.report.records, played.records, sizeof played.records);
     say();
