@@ -2,12 +2,14 @@
 /* What `oneib check` finds out from the fabric and from the files. */
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "model/m_key.h"
 #include "oneib/check.h"
 #include <errno.h>
 #include <libgen.h>
 #include <string.h>
 #include <unistd.h>
 
+#define KEYS_MAX_SIZE ((size_t)4 << 20)
 #define PARTITIONS_MAX_SIZE ((size_t)256 << 20)
 
 static void check_subnet_manager(struct oneib_session *session, struct oneib_checks *checks)
@@ -43,14 +45,35 @@ static void check_subnet_manager(struct oneib_session *session, struct oneib_che
     }
 }
 
+static bool has_bad_key_file(const struct oneib_session *session)
+{
+    const char *path = session->config.fabric.m_key_file;
+    oneib_autofree char *text = NULL;
+    struct oneib_m_keys keys;
+    struct oneib_error ignored;
+    size_t length;
+    if (!path)
+        return false;
+    if (oneib_file_read(path, KEYS_MAX_SIZE, &text, &length, &ignored) < 0)
+        return true;
+    const bool is_bad = oneib_m_keys_parse(text, length, &keys, &ignored) < 0;
+    explicit_bzero(text, length);
+    if (!is_bad)
+        oneib_m_keys_clear(&keys);
+    return is_bad;
+}
+
 void oneib_check_fabric(struct oneib_session *session, struct oneib_checks *checks)
 {
     struct oneib_error err;
     if (oneib_session_open_fabric(session, &err) < 0) {
         oneib_check_add(
             checks, ONEIB_CHECK_FAIL, "port",
-            "load ib_umad, run as root, and name an active InfiniBand port in fabric.ca and "
-            "fabric.port",
+            has_bad_key_file(session)
+                ? "have it readable, with one M_Key or opensm's guid2mkey in it ('oneib keys' "
+                  "makes them)"
+                : "load ib_umad, run as root, and name an active InfiniBand port in fabric.ca and "
+                  "fabric.port",
             "%s", err.text);
         return;
     }

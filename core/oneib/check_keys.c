@@ -7,13 +7,17 @@
 #include "model/opensm_keys.h"
 #include "oneib/check.h"
 #include <errno.h>
+#include <libgen.h>
+#include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #define CONFIG_MAX ((size_t)1 << 20)
 #define LIST_MAX ((size_t)4 << 20)
 #define LIST_NAME "guid2mkey"
+#define ONEIB_USER "oneib" /* of oneibd (share/systemd/oneibd.service) */
 #define PAGE "'oneib keys' makes them, and says in which order"
 
 static const char m_key_check[] = "m-key";
@@ -68,12 +72,46 @@ static void tell_traps(const struct oneib_opensm_keys *keys, unsigned traps,
                         keys->level, keys->lease_s);
 }
 
-/* Whether others than owner and group can read the file: its mode, and that of its folder. */
-static bool others_can_read(const char *path, const char *folder)
+/* Who, beside its owner, can read the file: by its mode, and that of its folder. NULL: nobody. */
+static const char *who_can_read(const char *path, const char *folder)
 {
     struct stat file, above;
-    return stat(path, &file) == 0 && (file.st_mode & S_IROTH) &&
-           (!folder || (stat(folder, &above) == 0 && (above.st_mode & S_IXOTH)));
+    if (stat(path, &file) < 0 || (folder && stat(folder, &above) < 0))
+        return NULL;
+    if ((file.st_mode & S_IROTH) && (!folder || (above.st_mode & S_IXOTH)))
+        return "everybody on this machine";
+    return (file.st_mode & S_IRGRP) && (!folder || (above.st_mode & S_IXGRP)) ? "its group" : NULL;
+}
+
+/* root's, whoever runs this, and oneibd's: they have the keys anyway. */
+static bool is_ones_own(uid_t owner)
+{
+    const struct passwd *oneib = getpwnam(ONEIB_USER);
+    return owner == 0 || owner == geteuid() || (oneib && owner == oneib->pw_uid);
+}
+
+/* Who owns the file can read it, and who can write to its folder puts another one in its place. */
+static void check_owner(const char *check, const char *path, struct oneib_checks *checks)
+{
+    oneib_autofree char *copy = strdup(path);
+    struct stat file, above;
+    if (!copy) {
+        checks->failed = true;
+        return;
+    }
+    if (stat(path, &file) < 0)
+        return;
+    if (!is_ones_own(file.st_uid))
+        oneib_check_add(checks, ONEIB_CHECK_WARN, check,
+                        "chown it to who reads it, and make new keys",
+                        "another user (uid %u) owns %s", (unsigned)file.st_uid, path);
+    if (stat(dirname(copy), &above) < 0)
+        return;
+    const bool is_open = (above.st_mode & (S_IWGRP | S_IWOTH)) && !(above.st_mode & S_ISVTX);
+    if (is_open || !is_ones_own(above.st_uid))
+        oneib_check_add(checks, ONEIB_CHECK_WARN, check,
+                        "have root own the folder, and chmod go-w it",
+                        "others than root can put another file in the place of %s", path);
 }
 
 /* False: nothing can be said of what opensm has. */
@@ -112,14 +150,17 @@ static void check_modes(const struct oneib_opensm_setup *setup, const char *list
 {
     if (!holds_secrets(keys))
         return;
-    if (others_can_read(setup->config, NULL))
+    const char *who = who_can_read(setup->config, NULL);
+    if (who)
         oneib_check_add(checks, ONEIB_CHECK_WARN, config_check, "chmod 600 it",
-                        "everybody on this machine can read the keys in %s", setup->config);
-    if (others_can_read(list, setup->cache))
+                        "%s can read the keys in %s", who, setup->config);
+    who = who_can_read(list, setup->cache);
+    if (who)
         oneib_check_add(checks, ONEIB_CHECK_WARN, LIST_NAME,
                         "chmod 700 its folder: opensm makes the file anew, for all to read, after "
                         "each sweep",
-                        "everybody on this machine can read the M_Keys in %s", list);
+                        "%s can read the M_Keys in %s", who, list);
+    check_owner(LIST_NAME, list, checks);
 }
 
 /* --- what a standby remembers --------------------------------------------------------------- */
@@ -183,10 +224,12 @@ static void check_opensms(struct oneib_session *session, const struct oneib_open
 static void check_own_file(const struct oneib_config *config, struct oneib_checks *checks)
 {
     const char *path = config->fabric.m_key_file;
-    if (others_can_read(path, NULL))
+    const char *who = who_can_read(path, NULL);
+    if (who)
         oneib_check_add(checks, ONEIB_CHECK_WARN, own_file_check,
-                        "give it to oneib's user, and chmod 400 it",
-                        "everybody on this machine can read the M_Keys in %s", path);
+                        "give it to oneib's user, and chmod 400 it", "%s can read the M_Keys in %s",
+                        who, path);
+    check_owner(own_file_check, path, checks);
 }
 
 static void tell_ports(size_t all, const size_t *counts, struct oneib_checks *checks)

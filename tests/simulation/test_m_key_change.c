@@ -488,6 +488,15 @@ static void check_tells_of_keys_that_everybody_can_read(void **state)
     set_mode("opensm", 0700);
     set_mode("m_key", 0644);
     must_be_told(LAB_SM_HCA, config, "warn  m-key-file: everybody on this machine can read");
+    set_mode("m_key", 0640);
+    must_be_told(LAB_SM_HCA, config, "warn  m-key-file: its group can read");
+    set_mode("m_key", 0600);
+    assert_int_equal(chown(lab_path(site.lab, "m_key", &err), 4242, (gid_t)-1), 0);
+    must_be_told(LAB_SM_HCA, config, "warn  m-key-file: another user (uid 4242) owns");
+    assert_int_equal(chown(lab_path(site.lab, "m_key", &err), geteuid(), (gid_t)-1), 0);
+    set_mode("opensm", 0770);
+    must_be_told(LAB_SM_HCA, config, "warn  guid2mkey: others than root can put another file");
+    set_mode("opensm", 0700);
 }
 
 static void check_tells_of_an_opensm_without_a_configuration(void **state)
