@@ -7,6 +7,7 @@
 #include "model/opensm_keys.h"
 #include "oneib/check.h"
 #include <errno.h>
+#include <grp.h>
 #include <libgen.h>
 #include <pwd.h>
 #include <stdlib.h>
@@ -72,7 +73,15 @@ static void tell_traps(const struct oneib_opensm_keys *keys, unsigned traps,
                         keys->level, keys->lease_s);
 }
 
-/* Who, beside its owner, can read the file: by its mode, and that of its folder. NULL: nobody. */
+/* root's, and oneibd's. */
+static bool is_own_group(gid_t group)
+{
+    const struct group *oneib = getgrnam(ONEIB_USER);
+    return group == 0 || (oneib && group == oneib->gr_gid);
+}
+
+/* Who, beside its owner, can read the file and should not: by its mode, and that of its folder.
+ * NULL: nobody. */
 static const char *who_can_read(const char *path, const char *folder)
 {
     struct stat file, above;
@@ -80,7 +89,10 @@ static const char *who_can_read(const char *path, const char *folder)
         return NULL;
     if ((file.st_mode & S_IROTH) && (!folder || (above.st_mode & S_IXOTH)))
         return "everybody on this machine";
-    return (file.st_mode & S_IRGRP) && (!folder || (above.st_mode & S_IXGRP)) ? "its group" : NULL;
+    if ((file.st_mode & S_IRGRP) && (!folder || (above.st_mode & S_IXGRP)) &&
+        !is_own_group(file.st_gid))
+        return "its group";
+    return NULL;
 }
 
 /* root's, whoever runs this, and oneibd's: they have the keys anyway. */
