@@ -8,7 +8,7 @@
 #define ATTRIBUTE_LENGTH 128
 
 static const char *const attributes[] = {
-    "VLAN_ID", "IB_MEMBERSHIP", "IB_RATE", "IB_RESERVATION", "IB_STATIC_GUIDS",
+    "VLAN_ID", "IB_CLASS", "IB_MEMBERSHIP", "IB_RATE", "IB_RESERVATION", "IB_STATIC_GUIDS",
 };
 #define ATTRIBUTES (sizeof attributes / sizeof *attributes)
 

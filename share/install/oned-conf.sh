@@ -57,7 +57,7 @@ VN_MAD_CONF = [
     BRIDGE_TYPE = "none"
 ]
 END
-    for attribute in VLAN_ID IB_MEMBERSHIP IB_RATE IB_RESERVATION IB_STATIC_GUIDS; do
+    for attribute in VLAN_ID IB_CLASS IB_MEMBERSHIP IB_RATE IB_RESERVATION IB_STATIC_GUIDS; do
         for vector in '' AR/; do
             restrict VNET_RESTRICTED_ATTR "$vector$attribute" "$1"
         done

@@ -36,7 +36,7 @@ check 'ten reservations at once get ten keys' do
   must("keys #{keys.inspect}") { keys.compact.uniq.size == 10 }
 end
 
-%w[VLAN_ID IB_MEMBERSHIP IB_RATE IB_RESERVATION IB_STATIC_GUIDS].each do |attribute|
+%w[VLAN_ID IB_CLASS IB_MEMBERSHIP IB_RATE IB_RESERVATION IB_STATIC_GUIDS].each do |attribute|
   check "a user's NIC with #{attribute} is refused" do
     hers = (alice = user('alice')).reserve(admin.pool, 'hers')
     must_refuse('the VM', attribute) { alice.vm(more: "NIC = [ NETWORK_ID = \"#{hers.id}\", #{attribute} = \"5\" ]") }

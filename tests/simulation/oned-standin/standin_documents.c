@@ -355,8 +355,8 @@ void standin_render_host(const struct standin_state *state, const struct standin
 }
 
 /* What an administrator of InfiniBand networks has restricted, on top of oned's own defaults. */
-static const char *const restricted[] = {"IB_MEMBERSHIP", "IB_RATE", "IB_RESERVATION",
-                                         "IB_STATIC_GUIDS", "VLAN_ID"};
+static const char *const restricted[] = {"IB_CLASS",       "IB_MEMBERSHIP",   "IB_RATE",
+                                         "IB_RESERVATION", "IB_STATIC_GUIDS", "VLAN_ID"};
 
 static void render_restrictions(const char *element, const char *prefix, struct oneib_text *text)
 {

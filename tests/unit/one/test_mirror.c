@@ -648,7 +648,7 @@ static void missing_restrictions_are_refused_when_they_are_required(void **state
                                   &fixture->findings, &fixture->err),
                      -1);
     assert_int_equal(fixture->err.code, ONEIB_ERROR_REFUSED);
-    static const char *const words[] = {"30 attributes", "VNET_RESTRICTED_ATTR = \"VLAN_ID\"",
+    static const char *const words[] = {"36 attributes", "VNET_RESTRICTED_ATTR = \"VLAN_ID\"",
                                         "oneib check"};
     for (size_t i = 0; i < 3; i++)
         if (!strstr(fixture->err.text, words[i]))
@@ -660,9 +660,10 @@ static void restrictions_that_are_there_are_no_hindrance(void **state)
 {
     struct fixture *fixture = *state;
 #define EACH(element, prefix)                                                                      \
-    "<" element ">" prefix "VLAN_ID</" element "><" element ">" prefix "IB_MEMBERSHIP</" element   \
-    "><" element ">" prefix "IB_RATE</" element "><" element ">" prefix "IB_RESERVATION</" element \
-    "><" element ">" prefix "IB_STATIC_GUIDS</" element ">"
+    "<" element ">" prefix "VLAN_ID</" element "><" element ">" prefix "IB_CLASS</" element        \
+    "><" element ">" prefix "IB_MEMBERSHIP</" element "><" element ">" prefix "IB_RATE</" element  \
+    "><" element ">" prefix "IB_RESERVATION</" element "><" element ">" prefix                     \
+    "IB_STATIC_GUIDS</" element ">"
     configuration = "<OPENNEBULA_CONFIGURATION>" EACH("VNET_RESTRICTED_ATTR", "")
         EACH("VNET_RESTRICTED_ATTR", "AR/") EACH("VM_RESTRICTED_ATTR", "NIC/")
             EACH("VM_RESTRICTED_ATTR", "NIC_DEFAULT/") EACH("VM_RESTRICTED_ATTR", "NIC_ALIAS/")

@@ -13,8 +13,8 @@
 #define VNET(name) "<VNET_RESTRICTED_ATTR><![CDATA[" name "]]></VNET_RESTRICTED_ATTR>"
 #define VM(name) "<VM_RESTRICTED_ATTR><![CDATA[" name "]]></VM_RESTRICTED_ATTR>"
 #define EACH(kind, vector)                                                                         \
-    kind(vector "VLAN_ID") kind(vector "IB_MEMBERSHIP") kind(vector "IB_RATE")                     \
-        kind(vector "IB_RESERVATION") kind(vector "IB_STATIC_GUIDS")
+    kind(vector "VLAN_ID") kind(vector "IB_CLASS") kind(vector "IB_MEMBERSHIP")                    \
+        kind(vector "IB_RATE") kind(vector "IB_RESERVATION") kind(vector "IB_STATIC_GUIDS")
 #define VM_SIDE EACH(VM, "NIC/") EACH(VM, "NIC_DEFAULT/") EACH(VM, "NIC_ALIAS/") EACH(VM, "PCI/")
 #define VNET_SIDE EACH(VNET, "") EACH(VNET, "AR/")
 
@@ -38,7 +38,7 @@ static void an_empty_configuration_lacks_every_line(void **state)
 {
     (void)state;
     oneib_autotext struct oneib_text lines = {0};
-    assert_int_equal(missing_in(CONFIG(""), &lines), 30);
+    assert_int_equal(missing_in(CONFIG(""), &lines), 36);
     assert_non_null(strstr(lines.data, "VNET_RESTRICTED_ATTR = \"VLAN_ID\"\n"));
     assert_non_null(strstr(lines.data, "VNET_RESTRICTED_ATTR = \"AR/IB_RATE\"\n"));
     assert_non_null(strstr(lines.data, "VM_RESTRICTED_ATTR = \"NIC_DEFAULT/VLAN_ID\"\n"));
@@ -48,10 +48,11 @@ static void the_one_line_that_is_missing_is_named(void **state)
 {
     (void)state;
     oneib_autotext struct oneib_text lines = {0};
-    assert_int_equal(missing_in(CONFIG(VM_SIDE EACH(VNET, "AR/") VNET("VLAN_ID") VNET(
-                                    "IB_MEMBERSHIP") VNET("IB_RATE") VNET("IB_RESERVATION")),
-                                &lines),
-                     1);
+    assert_int_equal(
+        missing_in(CONFIG(VM_SIDE EACH(VNET, "AR/") VNET("VLAN_ID") VNET("IB_CLASS")
+                              VNET("IB_MEMBERSHIP") VNET("IB_RATE") VNET("IB_RESERVATION")),
+                   &lines),
+        1);
     assert_string_equal(lines.data, "VNET_RESTRICTED_ATTR = \"IB_STATIC_GUIDS\"\n");
 }
 
@@ -72,14 +73,14 @@ static void a_vm_setting_does_not_count_for_networks(void **state)
     assert_int_equal(
         missing_in(CONFIG(VM("VLAN_ID") VNET("NIC/VLAN_ID") VM("XNIC/VLAN_ID") VM("NIC/VLAN_IDX")),
                    &lines),
-        30);
+        36);
 }
 
 static void a_setting_inside_another_does_not_count(void **state)
 {
     (void)state;
     oneib_autotext struct oneib_text lines = {0};
-    assert_int_equal(missing_in(CONFIG("<LOG>" VNET_SIDE VM_SIDE "</LOG>"), &lines), 30);
+    assert_int_equal(missing_in(CONFIG("<LOG>" VNET_SIDE VM_SIDE "</LOG>"), &lines), 36);
 }
 
 static void a_truncated_document_is_an_error(void **state)
