@@ -10,9 +10,9 @@
  *   LIFE       the answer to a challenge: which list is the current one.
  * From the node, not signed (CURVE says who it is):
  *   REPORT     the node's whole table, its ports, and which list it follows. After each change,
- * after each LIST, and at least every ONEIB_REPORT_MS. CHALLENGE  a fresh random number, every
- * ONEIB_CHALLENGE_MS. WANT       somebody on the node wants a VF for this NIC, and there is no
- * grant.
+ *              after each LIST, and at least every ONEIB_REPORT_MS.
+ *   CHALLENGE  a fresh random number, every ONEIB_CHALLENGE_MS.
+ *   WANT       somebody on the node wants a VF for this NIC, and there is no grant.
  */
 #ifndef ONEIB_GRANTS_MESSAGE_H
 #define ONEIB_GRANTS_MESSAGE_H
