@@ -342,8 +342,8 @@ static void plan_keys(struct world *world)
                 "a key does not rest");
     for (size_t i = 0; i < desired->request_count; i++) {
         const struct oneib_key_request *request = &desired->requests[i];
-        const struct oneib_ledger_network entry = {request->network_id, request->pkey,
-                                                   request->owner, 0};
+        const struct oneib_ledger_network entry = {
+            .network_id = request->network_id, .pkey = request->pkey, .owner = request->owner};
         if (request->pkey)
             require(oneib_ledger_give(&world->ledger, &entry, &err) == 0,
                     "a key is given that is somebody's");
