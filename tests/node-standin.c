@@ -415,8 +415,8 @@ __attribute__((noreturn)) static void serve(int fd, bool may_change)
     exit(0);
 }
 
-/* Who serves one caller must not keep the sockets open a moment longer than they are listened at.
- */
+/* Who serves one caller has the sockets open for a moment: whoever wants to know that nobody
+ * listens any more reads standard output to its end, which comes after that moment. */
 static void let_in(const struct pollfd listeners[2], size_t which)
 {
     const int fd = accept(listeners[which].fd, NULL, NULL);
@@ -426,6 +426,7 @@ static void let_in(const struct pollfd listeners[2], size_t which)
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         close(listeners[0].fd);
         close(listeners[1].fd);
+        close(STDOUT_FILENO);
         serve(fd, which == 0);
     }
     close(fd);

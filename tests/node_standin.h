@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 static pid_t node_standin;
+static int node_standin_output = -1;
 
 /* On the node that ONEIB_NODE_ROOT names; it listens when this returns. */
 static inline void start_node_standin(void)
@@ -30,15 +31,20 @@ static inline void start_node_standin(void)
     }
     close(ends[1]);
     assert_true(read(ends[0], word, sizeof word) > 0);
-    close(ends[0]);
+    node_standin_output = ends[0];
 }
 
-/* Nobody answers any more. Without one it does nothing. */
+/* Nobody answers any more when this returns: whom it has just forked for a caller may listen for
+ * a moment longer than itself. Without one it does nothing. */
 static inline void stop_node_standin(void)
 {
+    char byte;
     if (node_standin > 0) {
         kill(node_standin, SIGKILL);
         waitpid(node_standin, NULL, 0);
+        while (read(node_standin_output, &byte, 1) > 0)
+            ;
+        close(node_standin_output);
     }
     node_standin = 0;
 }
