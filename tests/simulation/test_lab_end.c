@@ -11,7 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
+#include <unistd.h>
 // clang-format off
 #include <cmocka.h>
 // clang-format on
@@ -280,14 +282,22 @@ static void a_copy_of_the_process_does_not_hinder_closing(void **state)
     free(folder);
 }
 
+/* Other tests open labs meanwhile, and remove what they find abandoned. */
+static bool have_a_parent_of_our_own(char *parent)
+{
+    return mkdtemp(parent) && chmod(parent, 0755) == 0 && setenv("TMPDIR", parent, 1) == 0;
+}
+
 int main(void)
 {
+    char parent[] = "/tmp/lab-end-XXXXXX";
     if (lab_missing()) {
         fprintf(stderr, "%s is not installed\n", lab_missing());
         return LAB_SKIPPED;
     }
     /* The signal for a whole group is for nobody else's. */
-    if (setpgid(0, 0) < 0 || prctl(PR_SET_CHILD_SUBREAPER, 1) < 0)
+    if (setpgid(0, 0) < 0 || prctl(PR_SET_CHILD_SUBREAPER, 1) < 0 ||
+        !have_a_parent_of_our_own(parent))
         return EXIT_FAILURE;
     /* A shell makes what it starts with "&" ignore it. */
     signal(SIGINT, SIG_DFL);
@@ -300,5 +310,6 @@ int main(void)
         cmocka_unit_test(a_folder_that_is_kept_stays),
         cmocka_unit_test(a_copy_of_the_process_does_not_hinder_closing),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    return rmdir(parent) < 0 ? EXIT_FAILURE : failed;
 }
