@@ -392,6 +392,11 @@ static int load_source(const char *path, const char *bytes, size_t length,
     return result;
 }
 
+const char *oneib_config_state(const struct oneib_config *config)
+{
+    return config->opensm.partitions;
+}
+
 int oneib_config_load(const char *path, struct oneib_config *config, struct oneib_error *err)
 {
     if (oneib_config_defaults(config, err) < 0)

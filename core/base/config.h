@@ -205,6 +205,10 @@ int oneib_config_load(const char *path, struct oneib_config *config, struct onei
  */
 void oneib_config_render(const struct oneib_config *config, struct oneib_text *text);
 
+/* The path beside which is kept what belongs to this installation: locks, fences, what nodes have
+ * said. Whoever writes to the same subnet manager has the same. */
+const char *oneib_config_state(const struct oneib_config *config);
+
 void oneib_config_clear(struct oneib_config *config);
 
 #endif

@@ -30,7 +30,7 @@ static int write_ledger(struct work *work, const struct oneib_ledger *next, stru
         return 0;
     if (oneib_ledger_write(work->session.one, &work->pick.kept, next, err) < 0)
         return -1;
-    return oneib_daemon_call(work->session.config.opensm.partitions, &process, err);
+    return oneib_daemon_call(oneib_config_state(&work->session.config), &process, err);
 }
 
 /* What it holds nobody asks any more: a host that runs would be believed to hold nothing. */

@@ -91,7 +91,7 @@ static void hear(struct oneib_looked *looked)
 {
     oneib_heard_clear(&looked->heard);
     looked->heard_error = (struct oneib_error){0};
-    oneib_heard_read(looked->session.config.opensm.partitions, &looked->heard,
+    oneib_heard_read(oneib_config_state(&looked->session.config), &looked->heard,
                      &looked->heard_error);
 }
 

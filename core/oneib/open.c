@@ -31,7 +31,7 @@ int oneib_session_open_fabric(struct oneib_session *session, struct oneib_error 
 
 int oneib_session_lock(struct oneib_session *session, struct oneib_error *err)
 {
-    return oneib_sync_lock(session->config.opensm.partitions,
+    return oneib_sync_lock(oneib_config_state(&session->config),
                            session->config.opensm.apply_timeout_ms, &session->lock, err);
 }
 

@@ -45,7 +45,7 @@ static int adopt(struct work *work, bool force, struct oneib_error *err)
         return -1;
     work->adopted = true;
     work->entries_adopted = view->adopted.network_count + view->adopted.resting_count;
-    if (oneib_daemon_call(config->opensm.partitions, &process, err) < 0)
+    if (oneib_daemon_call(oneib_config_state(config), &process, err) < 0)
         return -1;
     return oneib_look_again(work->run, force, looked, err);
 }
@@ -81,7 +81,7 @@ static int have_keys_given(struct work *work, bool force, struct oneib_error *er
     const size_t before = keys_to_give(view);
     if (!oneib_keys_are_due(view) || oneib_apply_refuses(view, force))
         return 0;
-    if (config->one.writer && (oneib_daemon_call(config->opensm.partitions, &process, err) < 0 ||
+    if (config->one.writer && (oneib_daemon_call(oneib_config_state(config), &process, err) < 0 ||
                                (process != 0 && wait_for_daemon(work, force, err) < 0)))
         return -1;
     work->keys_waiting = keys_to_give(view);

@@ -44,7 +44,7 @@ static int open_events(struct oneib_daemon *daemon, struct oneib_error *err)
 
 static bool same_file(const struct oneib_daemon *a, const struct oneib_daemon *b)
 {
-    return strcmp(a->config.opensm.partitions, b->config.opensm.partitions) == 0;
+    return strcmp(oneib_config_state(&a->config), oneib_config_state(&b->config)) == 0;
 }
 
 static bool same_metrics(const struct oneib_daemon *a, const struct oneib_daemon *b)
@@ -74,7 +74,7 @@ static int open_everything(struct oneib_daemon *daemon, const struct oneib_daemo
     if (oneib_config_load(daemon->config_path, &daemon->config, err) < 0)
         return -1;
     if (!(before && same_file(daemon, before)) &&
-        oneib_daemon_lock(daemon->config.opensm.partitions, &daemon->lock, err) < 0)
+        oneib_daemon_lock(oneib_config_state(&daemon->config), &daemon->lock, err) < 0)
         return -1;
     if (open_one(daemon, err) < 0 || open_events(daemon, err) < 0)
         return -1;

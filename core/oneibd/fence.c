@@ -256,7 +256,7 @@ static int remember(struct oneib_daemon *daemon, struct oneib_error *err)
         (daemon->fences_known && oneib_ledger_equal(now, &daemon->fences)))
         return 0;
     const bool is_same = daemon->fences_known && oneib_ledger_fences_equal(now, &daemon->fences);
-    if (!is_same && oneib_fences_write(daemon->config.opensm.partitions, now, err) < 0)
+    if (!is_same && oneib_fences_write(oneib_config_state(&daemon->config), now, err) < 0)
         return -1;
     if (oneib_ledger_copy(now, &copy, err) < 0)
         return -1;
@@ -272,7 +272,7 @@ static void recall(struct oneib_daemon *daemon)
     if (daemon->fences_known)
         return;
     daemon->fences_known = true;
-    if (oneib_fences_read(daemon->config.opensm.partitions, &daemon->fences, &failure) < 0 &&
+    if (oneib_fences_read(oneib_config_state(&daemon->config), &daemon->fences, &failure) < 0 &&
         failure.code != ONEIB_ERROR_NOT_FOUND)
         oneib_daemon_complain(daemon, &failure);
 }

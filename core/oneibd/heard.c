@@ -21,7 +21,7 @@ static int write_heard(struct oneib_daemon *daemon, double now, struct oneib_err
             .records = nodes->items[i].records,
             .record_count = nodes->items[i].record_count,
         };
-    const int status = oneib_heard_write(daemon->config.opensm.partitions, views, nodes->count,
+    const int status = oneib_heard_write(oneib_config_state(&daemon->config), views, nodes->count,
                                          &daemon->grant_findings, err);
     free(views);
     return status;

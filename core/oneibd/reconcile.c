@@ -552,7 +552,7 @@ int oneib_daemon_reconcile(struct oneib_daemon *daemon, const struct oneib_due *
 {
     const double event_ms = daemon->pace.event_ms;
     int lock;
-    if (oneib_sync_lock(daemon->config.opensm.partitions, LOCK_PATIENCE_MS, &lock, err) < 0) {
+    if (oneib_sync_lock(oneib_config_state(&daemon->config), LOCK_PATIENCE_MS, &lock, err) < 0) {
         if (err->code != ONEIB_ERROR_TIMEOUT) /* at once: the events are left to the retry */
             oneib_pace_events_taken(&daemon->pace);
         return -1;

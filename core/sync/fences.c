@@ -43,10 +43,10 @@ static void render(const struct oneib_ledger *ledger, struct oneib_text *text)
     oneib_text_append(text, END);
 }
 
-int oneib_fences_write(const char *partitions, const struct oneib_ledger *ledger,
+int oneib_fences_write(const char *state, const struct oneib_ledger *ledger,
                        struct oneib_error *err)
 {
-    oneib_autofree char *path = oneib_path_beside(partitions, SUFFIX);
+    oneib_autofree char *path = oneib_path_beside(state, SUFFIX);
     oneib_autotext struct oneib_text text = {0};
     render(ledger, &text);
     if (!path || oneib_text_failed(&text))
@@ -73,9 +73,9 @@ static int parse(const char *path, const char *data, size_t length, struct oneib
     return 0;
 }
 
-int oneib_fences_read(const char *partitions, struct oneib_ledger *ledger, struct oneib_error *err)
+int oneib_fences_read(const char *state, struct oneib_ledger *ledger, struct oneib_error *err)
 {
-    oneib_autofree char *path = oneib_path_beside(partitions, SUFFIX);
+    oneib_autofree char *path = oneib_path_beside(state, SUFFIX);
     oneib_autofree char *data = NULL;
     size_t length;
     *ledger = (struct oneib_ledger){0};

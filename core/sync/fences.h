@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The fences of the ledger as oneibd has read them last: ".NAME.fences" beside the partitions file.
+ * The fences of the ledger as oneibd has read them last: ".NAME.fences" beside the state's path.
  * Ports stay closed by it while oned is away or the ledger is lost, and `oneib sync --adopt` makes
  * the fences of a lost ledger again from it. The ledger counts wherever it can be read.
  */
@@ -11,10 +11,10 @@
 #include "model/ledger.h"
 
 /* Fences and their ports alone. Mode 0640, replaced at once. */
-int oneib_fences_write(const char *partitions, const struct oneib_ledger *ledger,
+int oneib_fences_write(const char *state, const struct oneib_ledger *ledger,
                        struct oneib_error *err);
 /* *ledger is zeroed first, and has nothing but fences then. NOT_FOUND: there is no such file; other
  * errors: it cannot be read, or is damaged. */
-int oneib_fences_read(const char *partitions, struct oneib_ledger *ledger, struct oneib_error *err);
+int oneib_fences_read(const char *state, struct oneib_ledger *ledger, struct oneib_error *err);
 
 #endif

@@ -99,11 +99,10 @@ static json_t *heard_json(const struct oneib_node_view *nodes, size_t node_count
                      found);
 }
 
-int oneib_heard_write(const char *partitions, const struct oneib_node_view *nodes,
-                      size_t node_count, const struct oneib_findings *findings,
-                      struct oneib_error *err)
+int oneib_heard_write(const char *state, const struct oneib_node_view *nodes, size_t node_count,
+                      const struct oneib_findings *findings, struct oneib_error *err)
 {
-    oneib_autofree char *path = oneib_path_beside(partitions, SUFFIX);
+    oneib_autofree char *path = oneib_path_beside(state, SUFFIX);
     json_t *document = heard_json(nodes, node_count, findings);
     oneib_autofree char *text = document ? json_dumps(document, JSON_COMPACT) : NULL;
     json_decref(document);
@@ -233,15 +232,15 @@ static int take(const json_t *document, const char *path, pid_t daemon, struct o
     return damaged(path, err);
 }
 
-int oneib_heard_read(const char *partitions, struct oneib_heard *heard, struct oneib_error *err)
+int oneib_heard_read(const char *state, struct oneib_heard *heard, struct oneib_error *err)
 {
-    oneib_autofree char *path = oneib_path_beside(partitions, SUFFIX), *text = NULL;
+    oneib_autofree char *path = oneib_path_beside(state, SUFFIX), *text = NULL;
     size_t length;
     int daemon;
     *heard = (struct oneib_heard){0};
     if (!path)
         return oneib_fail_memory(err);
-    if (oneib_daemon_find(partitions, &daemon, err) < 0)
+    if (oneib_daemon_find(state, &daemon, err) < 0)
         return -1;
     if (daemon == 0 || access(path, F_OK) < 0)
         return not_heard(err);

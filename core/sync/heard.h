@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What the services of nodes have told the daemon of this partitions file: ".NAME.nodes" beside it,
+ * What the services of nodes have told the daemon of this state's path: ".NAME.nodes" beside it,
  * a JSON document, which oneibd writes and oneib reads. It counts for as long as the daemon lives
  * that wrote it. For people: nothing is granted, given or taken by it.
  */
@@ -31,15 +31,14 @@ struct oneib_heard {
 };
 
 /* findings: those that are the daemon's. Mode 0640, replaced at once. */
-int oneib_heard_write(const char *partitions, const struct oneib_node_view *nodes,
-                      size_t node_count, const struct oneib_findings *findings,
-                      struct oneib_error *err);
+int oneib_heard_write(const char *state, const struct oneib_node_view *nodes, size_t node_count,
+                      const struct oneib_findings *findings, struct oneib_error *err);
 /*
  * *heard is zeroed first. NOT_FOUND: no daemon keeps these partitions, or it has written nothing
  * yet; other errors: the file cannot be read, or is damaged. On failure *heard is empty. Whoever
  * has copied findings clears the copies first.
  */
-int oneib_heard_read(const char *partitions, struct oneib_heard *heard, struct oneib_error *err);
+int oneib_heard_read(const char *state, struct oneib_heard *heard, struct oneib_error *err);
 const struct oneib_heard_node *oneib_heard_host(const struct oneib_heard *heard,
                                                 uint32_t host_id); /* NULL: none */
 void oneib_heard_clear(struct oneib_heard *heard);

@@ -11,12 +11,12 @@
 
 #define LOCK_FLAGS (O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
 
-char *oneib_path_beside(const char *partitions, const char *suffix)
+char *oneib_path_beside(const char *state, const char *suffix)
 {
-    const char *slash = strrchr(partitions, '/');
-    const char *name = slash ? slash + 1 : partitions;
+    const char *slash = strrchr(state, '/');
+    const char *name = slash ? slash + 1 : state;
     char *path;
-    if (asprintf(&path, "%.*s.%s.%s", (int)(name - partitions), partitions, name, suffix) < 0)
+    if (asprintf(&path, "%.*s.%s.%s", (int)(name - state), state, name, suffix) < 0)
         return NULL;
     return path;
 }
@@ -97,7 +97,7 @@ static int take(int fd, const char *path, uint32_t timeout_ms, struct oneib_erro
                       holder.process, path);
 }
 
-static int take_at_once(int fd, const char *path, const char *partitions, struct oneib_error *err)
+static int take_at_once(int fd, const char *path, const char *state, struct oneib_error *err)
 {
     struct oneib_file_lock_holder holder;
     if (wait_for(fd, path, 0, &holder, err) < 0)
@@ -107,12 +107,12 @@ static int take_at_once(int fd, const char *path, const char *partitions, struct
     return oneib_fail(err, ONEIB_ERROR_REFUSED,
                       "another oneibd (process %d) keeps %s already (lock %s): one is enough; stop "
                       "it first",
-                      holder.process, partitions, path);
+                      holder.process, state, path);
 }
 
-int oneib_sync_lock(const char *partitions, uint32_t timeout_ms, int *lock, struct oneib_error *err)
+int oneib_sync_lock(const char *state, uint32_t timeout_ms, int *lock, struct oneib_error *err)
 {
-    oneib_autofree char *path = oneib_path_beside(partitions, "lock");
+    oneib_autofree char *path = oneib_path_beside(state, "lock");
     if (!path)
         return oneib_fail_memory(err);
     oneib_autoclose int fd = -1;
@@ -123,13 +123,13 @@ int oneib_sync_lock(const char *partitions, uint32_t timeout_ms, int *lock, stru
     return 0;
 }
 
-int oneib_daemon_lock(const char *partitions, int *lock, struct oneib_error *err)
+int oneib_daemon_lock(const char *state, int *lock, struct oneib_error *err)
 {
-    oneib_autofree char *path = oneib_path_beside(partitions, "daemon");
+    oneib_autofree char *path = oneib_path_beside(state, "daemon");
     if (!path)
         return oneib_fail_memory(err);
     oneib_autoclose int fd = -1;
-    if (open_lock(path, &fd, err) < 0 || take_at_once(fd, path, partitions, err) < 0)
+    if (open_lock(path, &fd, err) < 0 || take_at_once(fd, path, state, err) < 0)
         return -1;
     *lock = fd;
     fd = -1;
@@ -160,9 +160,9 @@ static int call(int fd, const char *path, pid_t holder, int *process, struct one
     return 0;
 }
 
-int oneib_daemon_call(const char *partitions, int *process, struct oneib_error *err)
+int oneib_daemon_call(const char *state, int *process, struct oneib_error *err)
 {
-    oneib_autofree char *path = oneib_path_beside(partitions, "daemon");
+    oneib_autofree char *path = oneib_path_beside(state, "daemon");
     *process = 0;
     if (!path)
         return oneib_fail_memory(err);
@@ -175,9 +175,9 @@ int oneib_daemon_call(const char *partitions, int *process, struct oneib_error *
     return holder == 0 ? 0 : call(fd, path, holder, process, err);
 }
 
-int oneib_daemon_find(const char *partitions, int *process, struct oneib_error *err)
+int oneib_daemon_find(const char *state, int *process, struct oneib_error *err)
 {
-    oneib_autofree char *path = oneib_path_beside(partitions, "daemon");
+    oneib_autofree char *path = oneib_path_beside(state, "daemon");
     *process = 0;
     if (!path)
         return oneib_fail_memory(err);

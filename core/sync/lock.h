@@ -11,35 +11,34 @@
 #include <stdint.h>
 
 /*
- * Takes the lock that belongs to the partitions file at `partitions`: ".NAME.lock" beside it, made
+ * Takes the lock that belongs to `state` (oneib_config_state()): ".NAME.lock" beside it, made
  * when absent, mode 0600, for the owner of the folder: root and a daemon without privileges share
  * it. Waits up to timeout_ms for whoever has it; then ONEIB_ERROR_TIMEOUT names
  * that process. *lock is a descriptor for oneib_sync_unlock(). The lock ends with the process,
  * however that ends. It is one for processes: a process must not take it twice.
  */
-int oneib_sync_lock(const char *partitions, uint32_t timeout_ms, int *lock,
-                    struct oneib_error *err);
+int oneib_sync_lock(const char *state, uint32_t timeout_ms, int *lock, struct oneib_error *err);
 void oneib_sync_unlock(int lock);
 
 /*
- * For a daemon, for as long as it lives: ".NAME.daemon" beside the partitions file, so that there
- * is one daemon for a file. ONEIB_ERROR_REFUSED at once when another process has it, which it
+ * For a daemon, for as long as it lives: ".NAME.daemon" beside the state's path, so that there
+ * is one daemon for it. ONEIB_ERROR_REFUSED at once when another process has it, which it
  * names. Independent of the lock above. It ends when the process closes any descriptor of that
  * file: take it once, and after the last fork(), for a child does not inherit it.
  * oneib_sync_unlock() gives it back.
  */
-int oneib_daemon_lock(const char *partitions, int *lock, struct oneib_error *err);
+int oneib_daemon_lock(const char *state, int *lock, struct oneib_error *err);
 
 /* Which process has that lock; 0: none. */
-int oneib_daemon_find(const char *partitions, int *process, struct oneib_error *err);
+int oneib_daemon_find(const char *state, int *process, struct oneib_error *err);
 /*
  * Makes the daemon that has that lock read everything again (SIGHUP). *process is it, 0: there is
  * none. Not for the daemon itself.
  */
-int oneib_daemon_call(const char *partitions, int *process, struct oneib_error *err);
+int oneib_daemon_call(const char *state, int *process, struct oneib_error *err);
 
-/* ".NAME.SUFFIX" beside the partitions file, where what belongs to it is kept. To be freed; NULL:
+/* ".NAME.SUFFIX" beside the state's path, where what belongs to it is kept. To be freed; NULL:
  * no memory. */
-char *oneib_path_beside(const char *partitions, const char *suffix);
+char *oneib_path_beside(const char *state, const char *suffix);
 
 #endif

@@ -164,7 +164,7 @@ static int adopt_ledger(const struct oneib_config *config, struct oneib_view *vi
                         struct oneib_error *err)
 {
     struct oneib_ledger fences;
-    if (oneib_fences_read(config->opensm.partitions, &fences, err) < 0 &&
+    if (oneib_fences_read(oneib_config_state(config), &fences, err) < 0 &&
         err->code != ONEIB_ERROR_NOT_FOUND)
         return -1;
     const int status = oneib_ledger_adopt(view, &fences, &view->adopted, err);
