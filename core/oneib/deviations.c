@@ -28,7 +28,7 @@ static const struct oneib_network *network_of(const struct oneib_places *places,
     const oneib_pkey pkey = oneib_pkey_base(raw);
     const struct oneib_network *network =
         oneib_network_of_key(&view->cloud, &view->desired.table, pkey);
-    return network ? network : oneib_network_of_key(&view->cloud, &view->in_force, pkey);
+    return network ? network : oneib_network_of_key(&view->cloud, &view->seen.table, pkey);
 }
 
 static void add_network_cell(struct oneib_table *table, const struct oneib_places *places,

@@ -78,8 +78,8 @@ int oneib_view_of(const struct oneib_run *run, struct oneib_session *session, bo
         .progress = run->interactive ? show_progress : NULL,
         .progress_context = &progress,
     };
-    const int status =
-        oneib_view_make(&session->config, session->one, session->fabric, &options, view, err);
+    const int status = oneib_view_make(&session->config, session->sm, session->one, session->fabric,
+                                       &options, view, err);
     erase_progress(&progress);
     if (status < 0)
         add_remedy(err);

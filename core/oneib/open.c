@@ -10,7 +10,11 @@ int oneib_session_begin(const struct oneib_run *run, struct oneib_session *sessi
     if (oneib_config_load(run->values[ONEIB_OPTION_CONFIG], &session->config, err) < 0)
         return -1;
     oneib_log_setup(session->config.log.level, session->config.log.format);
-    return 0;
+    session->sm = oneib_sm_open(&session->config, err);
+    if (session->sm)
+        return 0;
+    oneib_config_clear(&session->config);
+    return -1;
 }
 
 int oneib_session_open_one(struct oneib_session *session, struct oneib_error *err)
@@ -46,6 +50,7 @@ void oneib_session_end(struct oneib_session *session)
 {
     oneib_session_unlock(session);
     oneib_fabric_close(session->fabric);
+    oneib_sm_close(session->sm);
     oneib_one_close(session->one);
     oneib_credentials_clear(&session->credentials);
     oneib_config_clear(&session->config);

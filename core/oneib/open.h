@@ -9,10 +9,12 @@
 #include "one/client.h"
 #include "one/credentials.h"
 #include "oneib/verb.h"
+#include "sm/sm.h"
 
 struct oneib_session {
     struct oneib_config config;
     struct oneib_credentials credentials;
+    struct oneib_sm *sm;
     struct oneib_one *one;       /* NULL until opened */
     struct oneib_fabric *fabric; /* NULL until opened */
     int lock;                    /* of the partitions file (sync/lock.h); -1 unless taken */

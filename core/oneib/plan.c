@@ -14,16 +14,16 @@ struct plan {
     size_t ports_to_reload;       /* wrong on the fabric, which a reload mends */
 };
 
-static const char *file_state_name(enum oneib_file_state state)
+static const char *file_state_name(enum oneib_seen_state state)
 {
     switch (state) {
-    case ONEIB_FILE_ABSENT:
+    case ONEIB_SEEN_NOTHING:
         return "absent";
-    case ONEIB_FILE_OURS:
+    case ONEIB_SEEN_OURS:
         return "ours";
-    case ONEIB_FILE_FOREIGN:
+    case ONEIB_SEEN_FOREIGN:
         return "foreign";
-    case ONEIB_FILE_UNREADABLE:
+    case ONEIB_SEEN_UNREADABLE:
         return "unreadable";
     }
     return "unknown";
@@ -31,7 +31,7 @@ static const char *file_state_name(enum oneib_file_state state)
 
 static bool needs_force(const struct oneib_view *view)
 {
-    return view->file_state == ONEIB_FILE_FOREIGN || view->file_state == ONEIB_FILE_UNREADABLE;
+    return view->seen.state == ONEIB_SEEN_FOREIGN || view->seen.state == ONEIB_SEEN_UNREADABLE;
 }
 
 /* Keys that sync would write; none where another instance is the writer. */
@@ -143,8 +143,8 @@ static void append_foreign_line(const char *line, size_t length, struct oneib_te
 static void append_foreign_file(const struct plan *plan, struct oneib_text *text)
 {
     const struct oneib_view *view = &plan->looked->view;
-    const char *line = view->file_data;
-    const char *end = line + view->file_length;
+    const char *line = view->seen.data;
+    const char *end = line + view->seen.length;
 
     oneib_text_append(text, "the file as it is:\n");
     while (line < end) {
@@ -163,31 +163,31 @@ static void append_file(const struct plan *plan, struct oneib_text *text)
     const char *path = plan->looked->session.config.opensm.partitions;
     const bool color = plan->run->color_out;
 
-    switch (view->file_state) {
-    case ONEIB_FILE_ABSENT:
+    switch (view->seen.state) {
+    case ONEIB_SEEN_NOTHING:
         oneib_paint(text, color, ONEIB_GOOD, "+ %s  is absent and will be written", path);
         oneib_text_append(text, "\n");
         break;
-    case ONEIB_FILE_OURS:
+    case ONEIB_SEEN_OURS:
         if (view->changed) {
             oneib_paint(text, color, ONEIB_CHANGED, "~ %s  will be replaced", path);
             oneib_text_append(text, "\n");
         }
         break;
-    case ONEIB_FILE_FOREIGN:
+    case ONEIB_SEEN_FOREIGN:
         oneib_paint(text, color, ONEIB_BAD,
                     "! %s  was not written by oneib: only 'oneib sync --force' replaces it", path);
         oneib_text_append(text, "\n");
         append_foreign_file(plan, text);
         break;
-    case ONEIB_FILE_UNREADABLE:
+    case ONEIB_SEEN_UNREADABLE:
         oneib_paint(
             text, color, ONEIB_BAD,
             "! %s  cannot be parsed, so opensm makes everybody a full member: only 'oneib sync "
             "--force' replaces it",
             path);
         oneib_text_append(text, "\n  ");
-        oneib_append_message(text, view->file_error.text);
+        oneib_append_message(text, view->seen.error.text);
         oneib_text_append(text, "\n");
         append_foreign_file(plan, text);
         break;
@@ -293,13 +293,13 @@ static json_t *adopted_json(const struct plan *plan)
 static json_t *file_json(const struct plan *plan)
 {
     const struct oneib_view *view = &plan->looked->view;
-    const bool unreadable = view->file_state == ONEIB_FILE_UNREADABLE;
+    const bool unreadable = view->seen.state == ONEIB_SEEN_UNREADABLE;
     return json_pack("{s:o, s:s, s:b, s:b, s:o, s:o}", "path",
                      oneib_json_text(plan->looked->session.config.opensm.partitions), "state",
-                     file_state_name(view->file_state), "changed", (int)view->changed,
+                     file_state_name(view->seen.state), "changed", (int)view->changed,
                      "needs_force", (int)needs_force(view), "error",
-                     oneib_json_text(unreadable ? view->file_error.text : NULL), "content",
-                     needs_force(view) ? oneib_json_text(view->file_data) : json_null());
+                     oneib_json_text(unreadable ? view->seen.error.text : NULL), "content",
+                     needs_force(view) ? oneib_json_text(view->seen.data) : json_null());
 }
 
 static int print_json(const struct plan *plan, struct oneib_error *err)
@@ -321,7 +321,7 @@ static int make_plan(struct plan *plan, struct oneib_error *err)
 {
     const struct oneib_view *view = &plan->looked->view;
     if (oneib_places_make(view, plan->looked->session.config.site, &plan->places, err) < 0 ||
-        oneib_partitions_diff(&view->in_force, &view->desired.table, &plan->changes, err) < 0)
+        oneib_partitions_diff(&view->seen.table, &view->desired.table, &plan->changes, err) < 0)
         return -1;
     return count_wrong_ports(plan, err);
 }

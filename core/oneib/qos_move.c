@@ -80,8 +80,8 @@ static bool has_the_right_one(const struct move *move)
 static bool is_empty(const struct move *move)
 {
     const struct oneib_view *view = &move->looked.view;
-    return view->file_state == ONEIB_FILE_OURS &&
-           !oneib_partition_table_find(&view->in_force, move->entry->pkey) &&
+    return view->seen.state == ONEIB_SEEN_OURS &&
+           !oneib_partition_table_find(&view->seen.table, move->entry->pkey) &&
            !oneib_partition_table_find(&view->desired.table, move->entry->pkey);
 }
 

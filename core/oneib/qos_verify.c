@@ -39,7 +39,7 @@ static bool ends_of(const struct oneib_partition *partition, const struct oneib_
 static size_t list_paths(const struct oneib_view *view, struct oneib_path_query *queries,
                          struct oneib_qos_path *paths)
 {
-    const struct oneib_partition_table *table = &view->in_force;
+    const struct oneib_partition_table *table = &view->seen.table;
     size_t count = 0;
     for (size_t i = 0; i < table->count; i++) {
         uint32_t id;
@@ -54,7 +54,7 @@ static size_t list_paths(const struct oneib_view *view, struct oneib_path_query 
 static int judge_paths(struct oneib_looked *looked, struct oneib_qos_verdict *verdict,
                        struct oneib_error *err)
 {
-    const size_t room = looked->view.in_force.count + 1;
+    const size_t room = looked->view.seen.table.count + 1;
     oneib_autofree struct oneib_path_query *queries = calloc(room, sizeof *queries);
     oneib_autofree struct oneib_qos_path *paths = calloc(room, sizeof *paths);
     if (!queries || !paths)
@@ -83,7 +83,7 @@ int oneib_qos_verify(struct oneib_looked *looked, struct oneib_qos_verdict *verd
         return 0;
     verdict->is_configured = true;
     struct oneib_qos_wish wish = oneib_classes_wish(config, &classes);
-    wish.kept = oneib_levels_in(&looked->view.in_force);
+    wish.kept = oneib_levels_in(&looked->view.seen.table);
     if (oneib_qos_make(&wish, &qos, err) < 0 || judge_ports(looked, &qos, verdict, err) < 0 ||
         judge_paths(looked, verdict, err) < 0)
         return -1;

@@ -95,7 +95,7 @@ static enum oneib_cluster_state state_in_file(const struct oneib_view *view,
                                               const struct oneib_partition *partition)
 {
     const struct oneib_partition *in_file =
-        oneib_partition_table_find(&view->in_force, partition->pkey);
+        oneib_partition_table_find(&view->seen.table, partition->pkey);
     return in_file && strcmp(in_file->name, partition->name) == 0 &&
                    same_members(in_file, partition)
                ? ONEIB_STATE_IN_FILE

@@ -97,11 +97,11 @@ static int apply(struct work *work, bool force, struct oneib_error *err)
 
     work->written = view->changed;
     if (oneib_places_make(view, looked->session.config.site, &work->places, err) < 0 ||
-        oneib_partitions_diff(&view->in_force, &view->desired.table, &work->changes, err) < 0)
+        oneib_partitions_diff(&view->seen.table, &view->desired.table, &work->changes, err) < 0)
         return -1;
     const struct oneib_apply_options options = {.force = force, .subnet_is_new = true};
-    if (oneib_apply(&looked->session.config, looked->session.fabric, view, &options, &work->result,
-                    err) < 0)
+    if (oneib_apply(&looked->session.config, looked->session.sm, looked->session.fabric, view,
+                    &options, &work->result, err) < 0)
         return -1;
     return oneib_members_changed(view, &work->changes, &work->members, err);
 }

@@ -83,7 +83,7 @@ static int judge_file(struct oneib_looked *looked, struct oneib_error *err)
 {
     const struct oneib_view *view = &looked->view;
     const char *path = looked->session.config.opensm.partitions;
-    if (view->file_state != ONEIB_FILE_ABSENT && view->file_state != ONEIB_FILE_UNREADABLE)
+    if (view->seen.state != ONEIB_SEEN_NOTHING && view->seen.state != ONEIB_SEEN_UNREADABLE)
         return 0;
     if (oneib_findings_add(
             &looked->findings, ONEIB_VIOLATION, "partitions-unreadable",
@@ -92,7 +92,7 @@ static int judge_file(struct oneib_looked *looked, struct oneib_error *err)
             err,
             "%s %s: when opensm reads it next, it makes everybody a full member of "
             "the default partition",
-            path, view->file_state == ONEIB_FILE_ABSENT ? "is not there" : "does not parse") < 0)
+            path, view->seen.state == ONEIB_SEEN_NOTHING ? "is not there" : "does not parse") < 0)
         return -1;
     oneib_findings_sort(&looked->findings);
     return 0;

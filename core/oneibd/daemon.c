@@ -73,6 +73,9 @@ static int open_everything(struct oneib_daemon *daemon, const struct oneib_daemo
 {
     if (oneib_config_load(daemon->config_path, &daemon->config, err) < 0)
         return -1;
+    daemon->manager = oneib_sm_open(&daemon->config, err);
+    if (!daemon->manager)
+        return -1;
     if (!(before && same_file(daemon, before)) &&
         oneib_daemon_lock(oneib_config_state(&daemon->config), &daemon->lock, err) < 0)
         return -1;
@@ -102,6 +105,7 @@ static void close_everything(struct oneib_daemon *daemon)
     oneib_daemon_forget_hosts(daemon);
     oneib_events_close(daemon->events);
     oneib_fabric_close(daemon->fabric);
+    oneib_sm_close(daemon->manager);
     oneib_one_close(daemon->one);
     oneib_credentials_clear(&daemon->credentials);
     oneib_agenda_clear(&daemon->agenda);
@@ -205,6 +209,7 @@ static void reload(struct oneib_daemon *daemon)
         move_what_stays(daemon, &fresh);
         close_everything(daemon);
         *daemon = fresh;
+        oneib_sm_follow(daemon->manager, &daemon->config);
         begin(daemon);
         oneib_notify_begin(&daemon->notify, daemon->config.one.timeout_ms);
         oneib_log(ONEIB_LOG_INFO, "the configuration was read again");

@@ -15,6 +15,7 @@
 
 #include "base/config.h"
 #include "base/error.h"
+#include "base/stamp.h"
 #include "fabric/fabric.h"
 #include "model/host_attributes.h"
 #include "one/client.h"
@@ -33,7 +34,6 @@
 #include "oneibd/pace.h"
 #include "oneibd/post.h"
 #include "oneibd/report.h"
-#include "oneibd/stamp.h"
 #include "oneibd/strays.h"
 #include "oneibd/trail.h"
 #include "oneibd/trust.h"
@@ -49,6 +49,7 @@ struct oneib_daemon {
     struct oneib_config config;
     struct oneib_credentials credentials;
     struct oneib_one *one;
+    struct oneib_sm *manager;    /* who puts partitions into force */
     struct oneib_fabric *fabric; /* NULL: could not be opened, or broke */
     struct oneib_events *events; /* NULL: one.events is "none" */
     struct oneib_http *http;     /* NULL: daemon.metrics is "none" */
@@ -68,11 +69,11 @@ struct oneib_daemon {
     struct oneib_trail trail;
     struct oneib_metrics metrics;
 
-    struct oneib_view view;                  /* its cloud, ledger and subnet are kept */
-    bool ledger_is_due;                      /* it is to be read again */
-    struct oneib_stamp fragment, partitions; /* as they were when they were read or written last */
-    enum oneib_sm_state sm;                  /* of this port, when it was asked last */
-    struct oneib_stream events_before;       /* counters of subscriptions that were closed */
+    struct oneib_view view;                        /* its cloud, ledger and subnet are kept */
+    bool ledger_is_due;                            /* it is to be read again */
+    struct oneib_stamp fragment;                   /* as it was when it was read last */
+    enum oneib_sm_state sm;                        /* of this port, when it was asked last */
+    struct oneib_stream events_before;             /* counters of subscriptions that were closed */
     bool was_connected, connection_said, watching; /* what was logged */
     bool has_cloud;                                /* all of oned was read, once */
     uint64_t fingerprint;                          /* of the cloud (trust.h) */

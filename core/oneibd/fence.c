@@ -115,7 +115,7 @@ static int make_plan(const struct oneib_daemon *daemon, const struct oneib_ledge
                                             .ledger = ledger,
                                             .policy = &policy,
                                             .fragment = &view->fragment,
-                                            .in_force = &view->in_force,
+                                            .in_force = &view->seen.table,
                                             .subnet = &view->subnet,
                                             .own_port = oneib_fabric_port_guid(daemon->fabric),
                                             .links = look->links.items,

@@ -616,7 +616,7 @@ static int gate(struct oneib_daemon *daemon, const struct oneib_grants *grants,
     const struct oneib_gate_input input = {
         .cloud = &view->cloud,
         .desired = &view->desired,
-        .in_force = &view->in_force,
+        .in_force = &view->seen.table,
         .grants = grants,
         .nodes = views.items,
         .node_count = views.count,
@@ -627,7 +627,7 @@ static int gate(struct oneib_daemon *daemon, const struct oneib_grants *grants,
     if (status == 0) {
         daemon->gated = gate.kept + gate.withheld > 0;
         daemon->nodes.awaited = daemon->gated || waits_for_guid(grants);
-        status = oneib_view_write_only(view, &gate.table, err);
+        status = oneib_view_write_only(daemon->manager, view, &gate.table, err);
     }
     oneib_gate_clear(&gate);
     return status;

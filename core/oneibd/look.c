@@ -11,11 +11,10 @@ static void on_progress(size_t done, size_t total, void *context)
     oneib_daemon_alive(context);
 }
 
-/* Whoever else wrote the file has looked at oned later than we have: what is kept may be old. */
+/* Whoever else wrote partitions has looked at oned later than we have: what is kept may be old. */
 static void distrust_what_others_wrote(struct oneib_daemon *daemon)
 {
-    const struct oneib_stamp now = oneib_stamp_of(daemon->config.opensm.partitions);
-    if (daemon->has_cloud && !oneib_stamp_equal(&now, &daemon->partitions))
+    if (daemon->has_cloud && oneib_sm_has_news(daemon->manager))
         daemon->agenda.everything = true;
 }
 

@@ -39,13 +39,6 @@ static bool has_better_to_do(void *context, double waited_ms)
     return waited_ms > PATIENCE_WITH_PORTS_MS && (oneib_daemon_listen(daemon) || nodes_wait);
 }
 
-/* Now, and not when all ports have it: what somebody writes meanwhile is to be noticed. */
-static void note_file(void *context)
-{
-    struct oneib_daemon *daemon = context;
-    daemon->partitions = oneib_stamp_of(daemon->config.opensm.partitions);
-}
-
 /* The change is in force, or on its way: a log that cannot be written must not hold it up. */
 static void follow_trail(struct oneib_daemon *daemon, const struct oneib_changes *changes,
                          bool fresh)
@@ -150,7 +143,7 @@ static int report(struct oneib_daemon *daemon, const struct oneib_verification *
 /* Without anybody's order only what was oneib's own is put back. */
 static bool may_restore(const struct oneib_daemon *daemon)
 {
-    return daemon->owns_file && daemon->view.file_state == ONEIB_FILE_UNREADABLE;
+    return daemon->owns_file && daemon->view.seen.state == ONEIB_SEEN_UNREADABLE;
 }
 
 static void note_result(struct oneib_daemon *daemon, const struct oneib_apply_result *result,
@@ -199,13 +192,13 @@ static int apply(struct oneib_daemon *daemon, const struct oneib_changes *change
         .force = may_restore(daemon),
         .subnet_is_new = subnet_is_new,
         .give_up = has_better_to_do,
-        .in_place = note_file,
         .context = daemon,
     };
     const bool written = view->changed;
     daemon->insisting = !written;
     struct oneib_apply_result result;
-    if (oneib_apply(&daemon->config, daemon->fabric, view, &options, &result, err) < 0) {
+    if (oneib_apply(&daemon->config, daemon->manager, daemon->fabric, view, &options, &result,
+                    err) < 0) {
         daemon->metrics.in_force = false;
         oneib_pace_verify_in(&daemon->pace, oneib_now_ms(), 0);
         /* Written all the same: the next turn will not find a change in the file. */
@@ -224,7 +217,7 @@ static int force(struct oneib_daemon *daemon, bool subnet_is_new, double event_m
 {
     const struct oneib_view *view = &daemon->view;
     struct oneib_changes changes = {0};
-    if (oneib_partitions_diff(&view->in_force, &view->desired.table, &changes, err) < 0)
+    if (oneib_partitions_diff(&view->seen.table, &view->desired.table, &changes, err) < 0)
         return -1;
     const int status = apply(daemon, &changes, subnet_is_new, event_ms, err);
     oneib_changes_clear(&changes);
@@ -279,11 +272,10 @@ static void note_hold(struct oneib_daemon *daemon)
 static int compute(struct oneib_daemon *daemon, struct oneib_error *err)
 {
     daemon->fragment = oneib_stamp_of(daemon->config.opensm.fragment);
-    daemon->partitions = oneib_stamp_of(daemon->config.opensm.partitions);
     if (oneib_daemon_settle_keys(daemon, err) < 0 ||
-        oneib_view_update(&daemon->config, false, &daemon->view, err) < 0)
+        oneib_view_update(&daemon->config, daemon->manager, false, &daemon->view, err) < 0)
         return -1;
-    if (daemon->view.file_state == ONEIB_FILE_OURS)
+    if (daemon->view.seen.state == ONEIB_SEEN_OURS)
         daemon->owns_file = true;
     note_hold(daemon);
     return 0;
@@ -454,9 +446,7 @@ static void grant_without_fabric(struct oneib_daemon *daemon)
 static bool files_changed(const struct oneib_daemon *daemon)
 {
     const struct oneib_stamp fragment = oneib_stamp_of(daemon->config.opensm.fragment);
-    const struct oneib_stamp partitions = oneib_stamp_of(daemon->config.opensm.partitions);
-    return !oneib_stamp_equal(&fragment, &daemon->fragment) ||
-           !oneib_stamp_equal(&partitions, &daemon->partitions);
+    return !oneib_stamp_equal(&fragment, &daemon->fragment) || oneib_sm_has_news(daemon->manager);
 }
 
 /* Ports that are due to be verified are read in the next turn when somebody waits for this one. */

@@ -6,8 +6,8 @@
 static int adopt_networks(const struct oneib_view *view, int64_t now, struct oneib_ledger *ledger,
                           struct oneib_error *err)
 {
-    const struct oneib_partition_table *table = &view->in_force;
-    for (size_t i = 0; view->file_state == ONEIB_FILE_OURS && i < table->count; i++) {
+    const struct oneib_partition_table *table = &view->seen.table;
+    for (size_t i = 0; view->seen.state == ONEIB_SEEN_OURS && i < table->count; i++) {
         struct oneib_ledger_network entry = {.pkey = table->items[i].pkey,
                                              .owner = ONEIB_NO_ID,
                                              .since = now,

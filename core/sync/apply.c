@@ -33,131 +33,33 @@ static double smaller(double a, double b)
     return a < b ? a : b;
 }
 
-/* --- the file ------------------------------------------------------------------------------- */
-
-static int check_what_was_written(const char *data, size_t length,
-                                  const struct oneib_partition_table *meant,
-                                  struct oneib_error *err)
-{
-    struct oneib_partition_table reread = {0};
-
-    int result = oneib_partitions_parse(data, length, "the new partitions file", &reread, err);
-    if (result == 0 && !oneib_partition_table_equal(&reread, meant))
-        result =
-            oneib_fail(err, ONEIB_ERROR_INPUT,
-                       "the new partitions file does not say what was meant: it is not put "
-                       "into force; please report this with the output of 'oneib plan --json'");
-    oneib_partition_table_clear(&reread);
-    return result;
-}
-
-static int refuse_take_over(const struct oneib_config *config, const struct oneib_view *view,
-                            struct oneib_error *err)
-{
-    if (view->file_state == ONEIB_FILE_FOREIGN)
-        return oneib_fail(
-            err, ONEIB_ERROR_REFUSED,
-            "%s was not written by oneib: look at 'oneib plan', move what must stay to "
-            "%s, then take it over with 'oneib sync --force'",
-            config->opensm.partitions, config->opensm.fragment);
-    return oneib_fail(err, ONEIB_ERROR_REFUSED,
-                      "%s: look at it, then replace it with 'oneib sync --force'",
-                      view->file_error.text);
-}
+/* --- what is put there -------------------------------------------------------------------- */
 
 bool oneib_apply_refuses(const struct oneib_view *view, bool force)
 {
     return !force &&
-           (view->file_state == ONEIB_FILE_FOREIGN || view->file_state == ONEIB_FILE_UNREADABLE);
+           (view->seen.state == ONEIB_SEEN_FOREIGN || view->seen.state == ONEIB_SEEN_UNREADABLE);
 }
 
 /* One step of putting into force, and what it has to work with. */
 struct step {
     const struct oneib_config *config;
+    struct oneib_sm *sm;
     struct oneib_fabric *fabric;
     struct oneib_view *view;
     const struct oneib_apply_options *options;
     struct oneib_apply_result *result;
 };
 
-/* An operator's edit, or the newer file of another oneib, must not be lost to this older view. */
-static int check_that_nobody_else_wrote(const struct step *step, struct oneib_error *err)
-{
-    const char *path = step->config->opensm.partitions;
-    const struct oneib_view *view = step->view;
-    oneib_autofree char *data = NULL;
-    size_t length = 0;
-    struct oneib_error failure = {0};
-
-    const bool read = oneib_file_read(path, view->file_length, &data, &length, &failure) == 0;
-    if (read && view->file_data && length == view->file_length &&
-        memcmp(data, view->file_data, length) == 0)
-        return 0;
-    if (!read && failure.code == ONEIB_ERROR_NOT_FOUND && !view->file_data)
-        return 0;
-    return oneib_fail(err, ONEIB_ERROR_REFUSED,
-                      "%s is not what it was when it was looked at: somebody else writes it too; "
-                      "look at 'oneib plan' and try again",
-                      path);
-}
-
-struct writing {
-    const struct step *step;
-    const struct oneib_partition_table *table;
-    int reloaded;
-    struct oneib_error reload_error;
-};
-
-static int check_before_rename(const char *data, size_t length, void *context,
-                               struct oneib_error *err)
-{
-    const struct writing *writing = context;
-    if (check_what_was_written(data, length, writing->table, err) < 0)
-        return -1;
-    return check_that_nobody_else_wrote(writing->step, err);
-}
-
-static int reload(const struct step *step, struct oneib_error *err)
-{
-    if (oneib_opensm_reload(step->config, err) < 0)
-        return -1;
-    step->result->reloads++;
-    return 0;
-}
-
-static void reload_when_in_place(void *context)
-{
-    struct writing *writing = context;
-    const struct oneib_apply_options *options = writing->step->options;
-    if (options->in_place)
-        options->in_place(options->context);
-    writing->reloaded = reload(writing->step, &writing->reload_error);
-}
-
-/* opensm is told as soon as the file is there; that the rename reaches the disk it need not await.
- */
-static int write_and_reload(const struct step *step, const struct oneib_partition_table *table,
-                            const struct oneib_text *rendered, struct oneib_error *err)
+/* What is there now is what was seen, for the steps that follow. */
+static int put(const struct step *step, const struct oneib_partition_table *table,
+               const struct oneib_text *rendered, struct oneib_error *err)
 {
     struct oneib_view *view = step->view;
-    oneib_autofree char *kept = malloc(rendered->length + 1);
-    if (!kept)
-        return oneib_fail_memory(err);
-    memcpy(kept, rendered->data, rendered->length);
-    kept[rendered->length] = '\0';
-
-    struct writing writing = {.step = step, .table = table};
-    const struct oneib_file_steps steps = {check_before_rename, reload_when_in_place, &writing};
-    if (oneib_file_replace_in_steps(step->config->opensm.partitions, rendered->data,
-                                    rendered->length, 0644, &steps, err) < 0)
-        return -1;
-    free(view->file_data);
-    view->file_data = oneib_steal(&kept);
-    view->file_length = rendered->length;
-    view->changed = rendered != &view->rendered;
-    if (writing.reloaded < 0)
-        *err = writing.reload_error;
-    return writing.reloaded;
+    const struct oneib_sm_put what = {.wanted = table, .text = rendered};
+    const int status = oneib_sm_put(step->sm, &what, &view->seen, &step->result->reloads, err);
+    view->changed = !oneib_seen_is(&view->seen, &view->rendered);
+    return status;
 }
 
 /* --- waiting -------------------------------------------------------------------------------- */
@@ -225,7 +127,7 @@ static int reload_when_due(const struct step *step, const struct oneib_watch *wa
         return 0;
     wait->patience = smaller(wait->patience * 2, LONGEST_PATIENCE_MS);
     wait->next_reload = oneib_now_ms() + wait->patience;
-    return reload(step, err);
+    return oneib_sm_nudge(step->sm, &step->result->reloads, err);
 }
 
 /*
@@ -266,10 +168,9 @@ static int write_first(const struct step *step, const struct oneib_partition_tab
                        struct oneib_error *err)
 {
     oneib_autotext struct oneib_text rendered = {0};
-    oneib_partitions_render(first, &rendered);
-    if (oneib_text_failed(&rendered))
-        return oneib_fail_memory(err);
-    return write_and_reload(step, first, &rendered, err);
+    if (oneib_sm_render(step->sm, first, &rendered, err) < 0)
+        return -1;
+    return put(step, first, &rendered, err);
 }
 
 static int still_held(const struct step *step, const struct oneib_watch *watch,
@@ -322,8 +223,8 @@ static int hand_over_keys(const struct step *step, struct oneib_error *err)
 {
     const struct oneib_view *view = step->view;
     struct oneib_handover handover;
-    if (oneib_handover_make(&view->in_force, &view->desired.table, &view->subnet, &handover, err) <
-        0)
+    if (oneib_handover_make(&view->seen.table, &view->desired.table, &view->subnet, &handover,
+                            err) < 0)
         return -1;
     int status = handover.left_out > 0 ? take_away(step, &handover, err) : 0;
     oneib_handover_clear(&handover);
@@ -340,21 +241,9 @@ static int note_what_is_owed(const struct step *step, struct oneib_watch *watch,
                              struct oneib_error *err)
 {
     const struct oneib_view *view = step->view;
-    const bool has_table =
-        view->file_state == ONEIB_FILE_OURS || view->file_state == ONEIB_FILE_FOREIGN;
-    if (!view->changed || !has_table)
+    if (!view->changed || !oneib_seen_has_table(&view->seen))
         return 0;
-    return oneib_watch_owe(&view->subnet, &view->in_force, watch, err);
-}
-
-/* The fabric follows the master's file alone. */
-static int ask_for_role(const struct step *step, bool *master, struct oneib_error *err)
-{
-    enum oneib_sm_state sm;
-    if (oneib_fabric_local_sm(step->fabric, &sm, err) < 0)
-        return -1;
-    *master = sm != ONEIB_SM_STANDBY;
-    return 0;
+    return oneib_watch_owe(&view->subnet, &view->seen.table, watch, err);
 }
 
 /*
@@ -366,11 +255,11 @@ static int prepare(const struct step *step, struct oneib_watch *watch, struct on
     const struct oneib_view *view = step->view;
     bool handover = false, master;
     if (view->changed &&
-        oneib_handover_possible(&view->in_force, &view->desired.table, &handover, err) < 0)
+        oneib_handover_possible(&view->seen.table, &view->desired.table, &handover, err) < 0)
         return -1;
     if (!handover)
         return note_what_is_owed(step, watch, err);
-    if (ask_for_role(step, &master, err) < 0)
+    if (oneib_sm_leads(step->sm, step->fabric, &master, err) < 0)
         return -1;
     if (!master)
         return 0;
@@ -384,8 +273,8 @@ static int prepare(const struct step *step, struct oneib_watch *watch, struct on
 static int write_desired(const struct step *step, struct oneib_error *err)
 {
     const struct oneib_view *view = step->view;
-    return view->changed ? write_and_reload(step, &view->desired.table, &view->rendered, err)
-                         : reload(step, err);
+    return view->changed ? put(step, &view->desired.table, &view->rendered, err)
+                         : oneib_sm_nudge(step->sm, &step->result->reloads, err);
 }
 
 static int await_change(const struct step *step, double start, struct oneib_watch *watch,
@@ -393,7 +282,7 @@ static int await_change(const struct step *step, double start, struct oneib_watc
 {
     bool master;
     double in_force;
-    if (ask_for_role(step, &master, err) < 0)
+    if (oneib_sm_leads(step->sm, step->fabric, &master, err) < 0)
         return -1;
     step->result->outcome = master ? ONEIB_APPLIED : ONEIB_STANDBY;
     if (!master)
@@ -439,7 +328,7 @@ static bool needs_opensm(const struct oneib_verification *verification)
     return false;
 }
 
-int oneib_apply(const struct oneib_config *config, struct oneib_fabric *fabric,
+int oneib_apply(const struct oneib_config *config, struct oneib_sm *sm, struct oneib_fabric *fabric,
                 struct oneib_view *view, const struct oneib_apply_options *options,
                 struct oneib_apply_result *result, struct oneib_error *err)
 {
@@ -449,7 +338,7 @@ int oneib_apply(const struct oneib_config *config, struct oneib_fabric *fabric,
         return oneib_wrap(err, "nothing is written while the fabric cannot be read");
     }
     if (oneib_apply_refuses(view, options->force))
-        return refuse_take_over(config, view, err);
+        return oneib_sm_refuse(sm, &view->seen, err);
 
     int status =
         oneib_subnet_verify(&view->subnet, &view->desired.table, &result->verification, err);
@@ -457,7 +346,7 @@ int oneib_apply(const struct oneib_config *config, struct oneib_fabric *fabric,
         result->outcome = ONEIB_UNCHANGED;
     } else if (status == 0) {
         oneib_verification_clear(&result->verification);
-        const struct step step = {config, fabric, view, options, result};
+        const struct step step = {config, sm, fabric, view, options, result};
         status = put_into_force(&step, err);
     }
     if (status < 0)

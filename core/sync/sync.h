@@ -16,17 +16,9 @@
 #include "one/client.h"
 #include "one/gather.h"
 #include "one/ledger.h"
+#include "sm/sm.h"
 #include <stdbool.h>
 #include <stddef.h>
-
-/* What the file at opensm.partitions is. */
-enum oneib_file_state {
-    ONEIB_FILE_ABSENT,
-    ONEIB_FILE_OURS,       /* has the mark and parses: in_force holds it */
-    ONEIB_FILE_FOREIGN,    /* parses, but is not ours: the first take-over needs --force */
-    ONEIB_FILE_UNREADABLE, /* does not parse, or defines nothing: opensm would make everybody a full
-                              member. Why: file_error */
-};
 
 /* Everything that was looked at, and what follows from it. */
 struct oneib_view {
@@ -38,18 +30,14 @@ struct oneib_view {
                        */
     struct oneib_ledger adopted; /* what the file in force and the hosts tell instead, when lost */
     struct oneib_partition_table fragment;
-    enum oneib_file_state file_state;
-    struct oneib_partition_table in_force; /* parsed from the file; empty unless OURS or FOREIGN */
-    char *file_data;                       /* the file's bytes, NULL when absent */
-    size_t file_length;
-    struct oneib_error file_error;
+    struct oneib_seen seen; /* what is in force */
     bool subnet_known;
     struct oneib_subnet subnet;
     struct oneib_error subnet_error; /* why not, when it is not known */
     struct oneib_desired desired;    /* table after the removal hold */
     size_t held;                     /* removals held back */
-    struct oneib_text rendered;      /* the file as it should be */
-    bool changed;                    /* rendered differs from file_data */
+    struct oneib_text rendered;      /* what is to be there (oneib_sm_render()) */
+    bool changed;                    /* it differs from what was seen */
 };
 
 struct oneib_view_options {
@@ -63,21 +51,21 @@ struct oneib_view_options {
 
 /* fabric may be NULL (then options->fabric is ignored). A fragment with a syntax error fails:
  * nothing is computed from half of it. */
-int oneib_view_make(const struct oneib_config *config, struct oneib_one *one,
+int oneib_view_make(const struct oneib_config *config, struct oneib_sm *sm, struct oneib_one *one,
                     struct oneib_fabric *fabric, const struct oneib_view_options *options,
                     struct oneib_view *view, struct oneib_error *err);
 /*
  * Computes again from what view->cloud, ->findings, ->kept and ->subnet hold now; the fragment and
  * the file in force are read again. On failure these four stay, and the rest of the view is empty.
  */
-int oneib_view_update(const struct oneib_config *config, bool force, struct oneib_view *view,
-                      struct oneib_error *err);
+int oneib_view_update(const struct oneib_config *config, struct oneib_sm *sm, bool force,
+                      struct oneib_view *view, struct oneib_error *err);
 /*
  * Not view->desired.table may be put into force now, but this one: it takes that one's place, and
  * *table is empty then.
  */
-int oneib_view_write_only(struct oneib_view *view, struct oneib_partition_table *table,
-                          struct oneib_error *err);
+int oneib_view_write_only(const struct oneib_sm *sm, struct oneib_view *view,
+                          struct oneib_partition_table *table, struct oneib_error *err);
 /*
  * Reads the ledger again into the view; what follows from it is oneib_view_update()'s. *changed: it
  * says something else. On failure it is as it was.
@@ -165,12 +153,6 @@ struct oneib_apply_options {
      * the next run goes on from there. NULL: until opensm.apply_timeout.
      */
     bool (*give_up)(void *context, double waited_ms);
-    /*
-     * Called each time the partitions file has been replaced, before anybody is told or waited for:
-     * whoever watches the file looks at it now. Later somebody else may have written it. May be
-     * NULL.
-     */
-    void (*in_place)(void *context);
     void *context;
 };
 
@@ -181,9 +163,9 @@ struct oneib_apply_options {
  * up to 10 s, until config->opensm.apply_timeout_ms), then verify the whole subnet. What was wrong
  * before a change for the same reason is waited for only while ports go on coming right. Refuses
  * (ONEIB_ERROR_REFUSED) a foreign or unreadable file without force, and a file that is not what the
- * view saw. view->subnet must be known; it and view->file_data follow what is done.
+ * view saw. view->subnet must be known; it and view->seen.data follow what is done.
  */
-int oneib_apply(const struct oneib_config *config, struct oneib_fabric *fabric,
+int oneib_apply(const struct oneib_config *config, struct oneib_sm *sm, struct oneib_fabric *fabric,
                 struct oneib_view *view, const struct oneib_apply_options *options,
                 struct oneib_apply_result *result, struct oneib_error *err);
 /* Whether oneib_apply() will refuse the file that the view saw: then nothing should be written to

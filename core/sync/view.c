@@ -27,43 +27,12 @@ static int read_fragment(const struct oneib_config *config, struct oneib_partiti
     return oneib_partitions_parse(data, length, path, fragment, err);
 }
 
-/* opensm makes everybody a full member then, as if it could not read the file. */
-static int defines_nothing(const char *path, struct oneib_view *view)
-{
-    view->file_state = ONEIB_FILE_UNREADABLE;
-    oneib_fail(&view->file_error, ONEIB_ERROR_INPUT, "%s defines no partition", path);
-    return 0;
-}
-
-static int read_file_in_force(const struct oneib_config *config, struct oneib_view *view,
-                              struct oneib_error *err)
-{
-    const char *path = config->opensm.partitions;
-
-    view->file_state = ONEIB_FILE_ABSENT;
-    if (oneib_file_read(path, PARTITIONS_MAX_SIZE, &view->file_data, &view->file_length, err) < 0) {
-        if (err->code == ONEIB_ERROR_NOT_FOUND)
-            return 0;
-        return oneib_wrap(err, "reading opensm's partitions");
-    }
-    if (oneib_partitions_parse(view->file_data, view->file_length, path, &view->in_force,
-                               &view->file_error) < 0)
-        view->file_state = ONEIB_FILE_UNREADABLE;
-    else if (oneib_partitions_is_ours(view->file_data, view->file_length))
-        view->file_state = ONEIB_FILE_OURS;
-    else if (view->in_force.count == 0)
-        return defines_nothing(path, view);
-    else
-        view->file_state = ONEIB_FILE_FOREIGN;
-    return 0;
-}
-
-static int read_files(const struct oneib_config *config, struct oneib_view *view,
-                      struct oneib_error *err)
+static int read_partitions(const struct oneib_config *config, struct oneib_sm *sm,
+                           struct oneib_view *view, struct oneib_error *err)
 {
     if (read_fragment(config, &view->fragment, err) < 0)
         return -1;
-    return read_file_in_force(config, view, err);
+    return oneib_sm_look(sm, &view->seen, err);
 }
 
 /* *guids is allocated; the configuration's strings were checked when it was loaded. */
@@ -110,18 +79,11 @@ static struct oneib_policy policy_of(const struct oneib_config *config, const on
     };
 }
 
-static bool file_is_as_rendered(const struct oneib_view *view)
+static int render(const struct oneib_sm *sm, struct oneib_view *view, struct oneib_error *err)
 {
-    return view->file_data && view->file_length == view->rendered.length &&
-           memcmp(view->file_data, view->rendered.data, view->file_length) == 0;
-}
-
-static int render(struct oneib_view *view, struct oneib_error *err)
-{
-    oneib_partitions_render(&view->desired.table, &view->rendered);
-    if (oneib_text_failed(&view->rendered))
-        return oneib_fail_memory(err);
-    view->changed = !file_is_as_rendered(view);
+    if (oneib_sm_render(sm, &view->desired.table, &view->rendered, err) < 0)
+        return -1;
+    view->changed = !oneib_seen_is(&view->seen, &view->rendered);
     return 0;
 }
 
@@ -147,9 +109,9 @@ static bool is_lost(const struct oneib_view *view)
 {
     if (view->kept.state != ONEIB_LEDGER_ABSENT)
         return view->kept.state == ONEIB_LEDGER_BROKEN;
-    const bool is_damaged = view->file_state == ONEIB_FILE_UNREADABLE &&
-                            oneib_partitions_is_ours(view->file_data, view->file_length);
-    const bool has_ours = view->file_state == ONEIB_FILE_OURS && has_clusters(&view->in_force);
+    const bool is_damaged = view->seen.state == ONEIB_SEEN_UNREADABLE &&
+                            oneib_partitions_is_ours(view->seen.data, view->seen.length);
+    const bool has_ours = view->seen.state == ONEIB_SEEN_OURS && has_clusters(&view->seen.table);
     return is_damaged || has_ours || hosts_hold_keys(&view->cloud);
 }
 
@@ -173,17 +135,17 @@ static int adopt_ledger(const struct oneib_config *config, struct oneib_view *vi
 }
 
 /* Without the ledger the file in force tells which network has which key; without both nobody. */
-static int settle_ledger(const struct oneib_config *config, bool adopt, struct oneib_view *view,
-                         struct oneib_error *err)
+static int settle_ledger(const struct oneib_config *config, const struct oneib_sm *sm, bool adopt,
+                         struct oneib_view *view, struct oneib_error *err)
 {
     view->ledger_lost = is_lost(view);
     if (!view->ledger_lost)
         return 0;
-    if (view->file_state != ONEIB_FILE_OURS && !adopt)
+    if (view->seen.state != ONEIB_SEEN_OURS && !adopt)
         return oneib_fail(err, ONEIB_ERROR_REFUSED,
                           "%s; and %s, which would tell them, is not oneib's: nothing is changed; "
                           "see 'oneib plan --adopt', then 'oneib sync --adopt'",
-                          why_lost(view), config->opensm.partitions);
+                          why_lost(view), oneib_sm_place(sm));
     return adopt_ledger(config, view, err);
 }
 
@@ -208,20 +170,19 @@ const struct oneib_ledger *oneib_view_ledger(const struct oneib_view *view)
     return view->ledger_lost ? &view->adopted : &view->kept.ledger;
 }
 
-static int compute(const struct oneib_config *config, bool force, bool adopt,
-                   struct oneib_view *view, struct oneib_error *err)
+static int compute(const struct oneib_config *config, const struct oneib_sm *sm, bool force,
+                   bool adopt, struct oneib_view *view, struct oneib_error *err)
 {
     oneib_autofree oneib_guid *full = NULL;
     size_t full_count;
     struct oneib_classes classes;
     if (oneib_full_members(config, &full, &full_count, err) < 0 ||
         oneib_classes_read(config, &classes, err) < 0 ||
-        settle_ledger(config, adopt, view, err) < 0)
+        settle_ledger(config, sm, adopt, view, err) < 0)
         return -1;
 
     const struct oneib_policy policy = policy_of(config, full, full_count, &classes);
-    const bool has_table =
-        view->file_state == ONEIB_FILE_OURS || view->file_state == ONEIB_FILE_FOREIGN;
+    const bool has_table = oneib_seen_has_table(&view->seen);
     const struct oneib_desired_input input = {
         .cloud = &view->cloud,
         .ledger = oneib_view_ledger(view),
@@ -229,23 +190,23 @@ static int compute(const struct oneib_config *config, bool force, bool adopt,
         .policy = &policy,
         .fragment = &view->fragment,
         .subnet = view->subnet_known ? &view->subnet : NULL,
-        .in_force = has_table ? &view->in_force : NULL,
+        .in_force = has_table ? &view->seen.table : NULL,
     };
     if (oneib_desired_compute(&input, &view->desired, err) < 0 || say_lost(view, err) < 0)
         return -1;
 
     if (has_table && !force &&
-        oneib_removals_hold(&view->in_force, &policy, &view->desired, &view->held, err) < 0)
+        oneib_removals_hold(&view->seen.table, &policy, &view->desired, &view->held, err) < 0)
         return -1;
-    return render(view, err);
+    return render(sm, view, err);
 }
 
 /* A fragment with a mistake in it is found before oned is asked for everything. */
-static int fill_view(const struct oneib_config *config, struct oneib_one *one,
+static int fill_view(const struct oneib_config *config, struct oneib_sm *sm, struct oneib_one *one,
                      struct oneib_fabric *fabric, const struct oneib_view_options *options,
                      struct oneib_view *view, struct oneib_error *err)
 {
-    if (read_files(config, view, err) < 0)
+    if (read_partitions(config, sm, view, err) < 0)
         return -1;
 
     const struct oneib_gather_options gathering = {
@@ -261,15 +222,15 @@ static int fill_view(const struct oneib_config *config, struct oneib_one *one,
 
     if (fabric && options->fabric)
         oneib_view_read_subnet(fabric, view);
-    return compute(config, options->force, options->adopt, view, err);
+    return compute(config, sm, options->force, options->adopt, view, err);
 }
 
-int oneib_view_make(const struct oneib_config *config, struct oneib_one *one,
+int oneib_view_make(const struct oneib_config *config, struct oneib_sm *sm, struct oneib_one *one,
                     struct oneib_fabric *fabric, const struct oneib_view_options *options,
                     struct oneib_view *view, struct oneib_error *err)
 {
     *view = (struct oneib_view){0};
-    if (fill_view(config, one, fabric, options, view, err) < 0) {
+    if (fill_view(config, sm, one, fabric, options, view, err) < 0) {
         oneib_view_clear(view);
         return -1;
     }
@@ -280,11 +241,10 @@ int oneib_view_make(const struct oneib_config *config, struct oneib_one *one,
 static void forget_conclusions(struct oneib_view *view)
 {
     oneib_partition_table_clear(&view->fragment);
-    oneib_partition_table_clear(&view->in_force);
+    oneib_seen_clear(&view->seen);
     oneib_desired_clear(&view->desired);
     oneib_text_clear(&view->rendered);
     oneib_ledger_clear(&view->adopted);
-    free(view->file_data);
     *view = (struct oneib_view){
         .cloud = view->cloud,
         .findings = view->findings,
@@ -296,25 +256,25 @@ static void forget_conclusions(struct oneib_view *view)
     };
 }
 
-int oneib_view_update(const struct oneib_config *config, bool force, struct oneib_view *view,
-                      struct oneib_error *err)
+int oneib_view_update(const struct oneib_config *config, struct oneib_sm *sm, bool force,
+                      struct oneib_view *view, struct oneib_error *err)
 {
     forget_conclusions(view);
-    if (read_files(config, view, err) < 0 || compute(config, force, false, view, err) < 0) {
+    if (read_partitions(config, sm, view, err) < 0 ||
+        compute(config, sm, force, false, view, err) < 0) {
         forget_conclusions(view);
         return -1;
     }
     return 0;
 }
 
-int oneib_view_write_only(struct oneib_view *view, struct oneib_partition_table *table,
-                          struct oneib_error *err)
+int oneib_view_write_only(const struct oneib_sm *sm, struct oneib_view *view,
+                          struct oneib_partition_table *table, struct oneib_error *err)
 {
     oneib_partition_table_clear(&view->desired.table);
     view->desired.table = *table;
     *table = (struct oneib_partition_table){0};
-    oneib_text_clear(&view->rendered);
-    return render(view, err);
+    return render(sm, view, err);
 }
 
 static bool says_the_same(const struct oneib_kept_ledger *a, const struct oneib_kept_ledger *b)

@@ -5,14 +5,14 @@
 #include <stdio.h>
 
 /* As a turn of the daemon's does: what was given may be what somebody else waits for. */
-static int give_all(const struct oneib_config *config, struct oneib_one *one,
+static int give_all(const struct oneib_config *config, struct oneib_sm *sm, struct oneib_one *one,
                     struct oneib_error *err)
 {
     const struct oneib_view_options options = {0};
     for (unsigned round = 0; round < 3; round++) {
         struct oneib_view view;
         struct oneib_key_changes changes = {0};
-        if (oneib_view_make(config, one, NULL, &options, &view, err) < 0)
+        if (oneib_view_make(config, sm, one, NULL, &options, &view, err) < 0)
             return -1;
         int outcome = 0;
         const bool due = oneib_keys_are_due(&view);
@@ -44,7 +44,9 @@ static int give_keys(struct lab *lab, bool as_writer, struct oneib_error *err)
     int outcome = 0;
     if (as_writer || config.one.writer) {
         struct oneib_one *one = open_one(lab, err);
-        outcome = one ? give_all(&config, one, err) : -1;
+        struct oneib_sm *sm = oneib_sm_open(&config, err);
+        outcome = one && sm ? give_all(&config, sm, one, err) : -1;
+        oneib_sm_close(sm);
         oneib_one_close(one);
     }
     oneib_config_clear(&config);

@@ -361,6 +361,7 @@ static void fifty_reservations_created_at_once_get_fifty_keys(void **state)
 struct daemon_side {
     struct oneib_config config;
     struct oneib_credentials credentials;
+    struct oneib_sm *sm;
     struct oneib_one *one;
     struct oneib_view view;
 };
@@ -369,7 +370,7 @@ static void look(struct daemon_side *side)
 {
     struct oneib_error err = {0};
     const struct oneib_view_options options = {0};
-    MUST(oneib_view_make(&side->config, side->one, NULL, &options, &side->view, &err));
+    MUST(oneib_view_make(&side->config, side->sm, side->one, NULL, &options, &side->view, &err));
 }
 
 static void open_side(struct daemon_side *side)
@@ -380,12 +381,15 @@ static void open_side(struct daemon_side *side)
     MUST(oneib_credentials_find(&side->config, &side->credentials, &err));
     side->one = oneib_one_open(&side->credentials, side->config.one.timeout_ms, &err);
     assert_non_null(side->one);
+    side->sm = oneib_sm_open(&side->config, &err);
+    assert_non_null(side->sm);
     look(side);
 }
 
 static void close_side(struct daemon_side *side)
 {
     oneib_view_clear(&side->view);
+    oneib_sm_close(side->sm);
     oneib_one_close(side->one);
     oneib_credentials_clear(&side->credentials);
     oneib_config_clear(&side->config);
@@ -524,12 +528,12 @@ static void a_lost_ledger_is_not_made_anew_while_a_host_may_hold_keys(void **sta
     MUST(lab_host_update(lab, host, "IB_KEYS=0x012c", &err));
     MUST(lab_document_delete(lab, side.view.kept.document_id, &err));
     oneib_view_clear(&side.view);
-    assert_int_equal(oneib_view_make(&side.config, side.one, NULL, &(struct oneib_view_options){0},
-                                     &side.view, &err),
+    assert_int_equal(oneib_view_make(&side.config, side.sm, side.one, NULL,
+                                     &(struct oneib_view_options){0}, &side.view, &err),
                      -1);
     assert_int_equal(err.code, ONEIB_ERROR_REFUSED);
     assert_non_null(strstr(err.text, "oneib sync --adopt"));
-    MUST(oneib_view_make(&side.config, side.one, NULL, &adopting, &side.view, &err));
+    MUST(oneib_view_make(&side.config, side.sm, side.one, NULL, &adopting, &side.view, &err));
     assert_true(side.view.ledger_lost);
     assert_false(oneib_keys_are_due(&side.view));
     assert_non_null(oneib_ledger_resting(&side.view.adopted, 0x12c));

@@ -11,6 +11,7 @@
 
 static char partitions_path[PATH_MAX], fragment_path[PATH_MAX];
 static struct oneib_config config;
+static struct oneib_sm *sm;
 static struct oneib_view view;
 static struct oneib_error err;
 
@@ -74,6 +75,8 @@ static int begin(void **state)
     config.removal_hold.share = 0.5;
     config.removal_hold.minimum = 1;
     view = (struct oneib_view){0};
+    sm = oneib_sm_open(&config, &err);
+    assert_non_null(sm);
     fill_cloud();
     return 0;
 }
@@ -81,12 +84,13 @@ static int begin(void **state)
 static int end(void **state)
 {
     oneib_view_clear(&view);
+    oneib_sm_close(sm);
     return remove_scratch(state);
 }
 
 static void update(bool force)
 {
-    if (oneib_view_update(&config, force, &view, &err) < 0)
+    if (oneib_view_update(&config, sm, force, &view, &err) < 0)
         fail_msg("%s", err.text);
 }
 
@@ -101,7 +105,7 @@ static void what_is_kept_is_computed_again_as_often_as_one_likes(void **state)
     for (int i = 0; i < 3; i++) {
         update(false);
         assert_true(view.changed);
-        assert_int_equal(view.file_state, ONEIB_FILE_ABSENT);
+        assert_int_equal(view.seen.state, ONEIB_SEEN_NOTHING);
         assert_non_null(strstr(view.rendered.data, "0x0002c90300000003"));
         assert_int_equal(view.findings.count, 1);
         assert_int_equal(view.subnet.port_count, 1);
@@ -115,22 +119,22 @@ static void the_file_in_force_is_read_again(void **state)
     put_into_file();
     update(false);
     assert_false(view.changed);
-    assert_int_equal(view.file_state, ONEIB_FILE_OURS);
-    assert_non_null(oneib_partition_table_find(&view.in_force, KEY));
+    assert_int_equal(view.seen.state, ONEIB_SEEN_OURS);
+    assert_non_null(oneib_partition_table_find(&view.seen.table, KEY));
     write_file(partitions_path, "mine=0x777 : ALL;\n");
     update(false);
     assert_true(view.changed);
-    assert_int_equal(view.file_state, ONEIB_FILE_FOREIGN);
+    assert_int_equal(view.seen.state, ONEIB_SEEN_FOREIGN);
     write_file(partitions_path, "mine\n");
     update(false);
-    assert_int_equal(view.file_state, ONEIB_FILE_UNREADABLE);
-    assert_int_equal(view.in_force.count, 0);
+    assert_int_equal(view.seen.state, ONEIB_SEEN_UNREADABLE);
+    assert_int_equal(view.seen.table.count, 0);
     write_file(partitions_path, "# nothing\n");
     update(false);
-    assert_int_equal(view.file_state, ONEIB_FILE_UNREADABLE);
+    assert_int_equal(view.seen.state, ONEIB_SEEN_UNREADABLE);
     put_into_file();
     update(false);
-    assert_int_equal(view.file_error.code, ONEIB_ERROR_NONE);
+    assert_int_equal(view.seen.error.code, ONEIB_ERROR_NONE);
 }
 
 static void the_fragment_is_read_again(void **state)
@@ -175,11 +179,11 @@ static void after_a_failure_only_what_was_looked_at_is_left(void **state)
     put_into_file();
     update(false);
     write_file(fragment_path, "storage=0x0010 : nonsense;\n");
-    assert_int_equal(oneib_view_update(&config, false, &view, &err), -1);
+    assert_int_equal(oneib_view_update(&config, sm, false, &view, &err), -1);
     assert_non_null(strstr(err.text, "partitions.fragment"));
     assert_null(view.rendered.data);
-    assert_null(view.file_data);
-    assert_int_equal(view.in_force.count, 0);
+    assert_null(view.seen.data);
+    assert_int_equal(view.seen.table.count, 0);
     assert_int_equal(view.desired.table.count, 0);
     assert_int_equal(view.cloud.attachment_count, 1);
     assert_int_equal(view.findings.count, 1);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/file.h"
-#include "oneibd/stamp.h"
+#include "base/stamp.h"
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "oneibd/stamp.h"
+#include "base/stamp.h"
 #include <sys/stat.h>
 
 struct oneib_stamp oneib_stamp_of(const char *path)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Whether a file has been changed or replaced since it was looked at. */
-#ifndef ONEIB_ONEIBD_STAMP_H
-#define ONEIB_ONEIBD_STAMP_H
+#ifndef ONEIB_BASE_STAMP_H
+#define ONEIB_BASE_STAMP_H
 
 #include <stdbool.h>
 #include <sys/types.h>

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sm/sm.h"
+#include "sm/internal.h"
+#include <stdlib.h>
+#include <string.h>
+
+struct oneib_sm *oneib_sm_open(const struct oneib_config *config, struct oneib_error *err)
+{
+    struct oneib_sm *sm = calloc(1, sizeof *sm);
+    if (!sm) {
+        oneib_fail_memory(err);
+        return NULL;
+    }
+    *sm = (struct oneib_sm){.config = config, .way = &oneib_sm_opensm};
+    return sm;
+}
+
+void oneib_sm_follow(struct oneib_sm *sm, const struct oneib_config *config)
+{
+    sm->config = config;
+}
+
+void oneib_sm_close(struct oneib_sm *sm)
+{
+    free(sm);
+}
+
+void oneib_seen_clear(struct oneib_seen *seen)
+{
+    oneib_partition_table_clear(&seen->table);
+    free(seen->data);
+    *seen = (struct oneib_seen){0};
+}
+
+bool oneib_seen_has_table(const struct oneib_seen *seen)
+{
+    return seen->state == ONEIB_SEEN_OURS || seen->state == ONEIB_SEEN_FOREIGN;
+}
+
+bool oneib_seen_is(const struct oneib_seen *seen, const struct oneib_text *text)
+{
+    return seen->data && seen->length == text->length &&
+           memcmp(seen->data, text->data, seen->length) == 0;
+}
+
+int oneib_sm_look(struct oneib_sm *sm, struct oneib_seen *seen, struct oneib_error *err)
+{
+    oneib_seen_clear(seen);
+    if (sm->way->look(sm, seen, err) == 0)
+        return 0;
+    oneib_seen_clear(seen);
+    return -1;
+}
+
+bool oneib_sm_has_news(struct oneib_sm *sm)
+{
+    return sm->way->has_news(sm);
+}
+
+int oneib_sm_render(const struct oneib_sm *sm, const struct oneib_partition_table *wanted,
+                    struct oneib_text *text, struct oneib_error *err)
+{
+    oneib_text_clear(text);
+    return sm->way->render(sm, wanted, text, err);
+}
+
+int oneib_sm_put(struct oneib_sm *sm, const struct oneib_sm_put *put, struct oneib_seen *seen,
+                 unsigned *nudges, struct oneib_error *err)
+{
+    return sm->way->put(sm, put, seen, nudges, err);
+}
+
+int oneib_sm_nudge(struct oneib_sm *sm, unsigned *nudges, struct oneib_error *err)
+{
+    return sm->way->nudge(sm, nudges, err);
+}
+
+int oneib_sm_leads(struct oneib_sm *sm, struct oneib_fabric *fabric, bool *leads,
+                   struct oneib_error *err)
+{
+    return sm->way->leads(sm, fabric, leads, err);
+}
+
+int oneib_sm_refuse(const struct oneib_sm *sm, const struct oneib_seen *seen,
+                    struct oneib_error *err)
+{
+    return sm->way->refuse(sm, seen, err);
+}
+
+const char *oneib_sm_place(const struct oneib_sm *sm)
+{
+    return sm->way->place(sm);
+}

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The subnet manager as whoever puts partitions into force knows it, of whatever kind it is: what
+ * is in force there, what is to be there, putting it there. Which kind differs in what:
+ * docs/design/sm.md.
+ */
+#ifndef ONEIB_SM_SM_H
+#define ONEIB_SM_SM_H
+
+#include "base/config.h"
+#include "base/error.h"
+#include "base/text.h"
+#include "fabric/fabric.h"
+#include "model/partition.h"
+#include <stdbool.h>
+#include <stddef.h>
+
+struct oneib_sm;
+
+/*
+ * The one that the configuration means. Nothing is connected to before something is asked. config:
+ * borrowed for as long as the sm lives, or until oneib_sm_follow(). NULL: no memory. To be closed.
+ */
+struct oneib_sm *oneib_sm_open(const struct oneib_config *config, struct oneib_error *err);
+/* The same configuration is elsewhere now. */
+void oneib_sm_follow(struct oneib_sm *sm, const struct oneib_config *config);
+void oneib_sm_close(struct oneib_sm *sm); /* may be NULL */
+
+/* Whose it is what is in force. */
+enum oneib_seen_state {
+    ONEIB_SEEN_NOTHING,
+    ONEIB_SEEN_OURS,       /* put there by oneib */
+    ONEIB_SEEN_FOREIGN,    /* it is a table, and not ours: the first take-over needs --force */
+    ONEIB_SEEN_UNREADABLE, /* no table, or one that defines nothing: opensm would make everybody a
+                              full member. Why: error */
+};
+
+/* What is in force, as it was looked at. */
+struct oneib_seen {
+    enum oneib_seen_state state;
+    struct oneib_partition_table table; /* owned; empty unless OURS or FOREIGN */
+    char *data; /* owned: what it was read from, in the grammar of partitions.conf where it is one;
+                   NULL: NOTHING */
+    size_t length;
+    struct oneib_error error;
+};
+
+/* Replaces *seen, which is zeroed or valid. On failure *seen is empty. */
+int oneib_sm_look(struct oneib_sm *sm, struct oneib_seen *seen, struct oneib_error *err);
+/* Whether somebody else may have written there since this one has looked, or put something there,
+ * last. Never asks much; true also when that cannot be told. */
+bool oneib_sm_has_news(struct oneib_sm *sm);
+void oneib_seen_clear(struct oneib_seen *seen);
+bool oneib_seen_has_table(const struct oneib_seen *seen); /* OURS or FOREIGN */
+/* Whether it is what is to be there. */
+bool oneib_seen_is(const struct oneib_seen *seen, const struct oneib_text *text);
+
+/* What is to be there for `wanted` to be in force, as oneib_seen.data has it. Replaces *text. */
+int oneib_sm_render(const struct oneib_sm *sm, const struct oneib_partition_table *wanted,
+                    struct oneib_text *text, struct oneib_error *err);
+
+struct oneib_sm_put {
+    const struct oneib_partition_table *wanted;
+    const struct oneib_text *text; /* of oneib_sm_render() */
+};
+/*
+ * Puts it there and tells the subnet manager, *nudges times in all (it is added to). REFUSED: what
+ * is there is not what was seen, so somebody else writes it too. seen->data follows as soon as it
+ * is there, also when telling fails then; seen->table stays what was in force before.
+ */
+int oneib_sm_put(struct oneib_sm *sm, const struct oneib_sm_put *put, struct oneib_seen *seen,
+                 unsigned *nudges, struct oneib_error *err);
+/* Makes it look again at what is there, which can take no effect; *nudges: as above. */
+int oneib_sm_nudge(struct oneib_sm *sm, unsigned *nudges, struct oneib_error *err);
+
+/* Whether the fabric follows what is put there: the SM of this port is no standby. */
+int oneib_sm_leads(struct oneib_sm *sm, struct oneib_fabric *fabric, bool *leads,
+                   struct oneib_error *err);
+
+/* Always -1: what is FOREIGN or UNREADABLE is not replaced without force; *err says how to. */
+int oneib_sm_refuse(const struct oneib_sm *sm, const struct oneib_seen *seen,
+                    struct oneib_error *err);
+
+/* What is written to, for people: a path, or an address. Borrowed from the configuration. */
+const char *oneib_sm_place(const struct oneib_sm *sm);
+
+#endif
