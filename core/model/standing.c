@@ -99,7 +99,7 @@ const char *oneib_standing_text(enum oneib_standing standing)
     case ONEIB_PORT_MUTE:
         return "the port does not answer";
     case ONEIB_PORT_UNSEEN:
-        return "a virtual port, which is not visible here";
+        return "virtual port, not verified";
     }
     return "unknown";
 }

@@ -88,8 +88,8 @@ struct oneib_verification {
     size_t keys;               /* table entries compared */
     size_t violations;         /* EXCESS, WIDENED, LAST_SLOT, NOT_FIRST, SILENT */
     size_t differences;        /* all others */
-    size_t members_off_fabric; /* GUID members whose port is not on the fabric: powered off, or a
-                                  virtual port */
+    size_t members_off_fabric; /* GUID members whose port is not on the fabric: powered off */
+    size_t members_unverified; /* ... which are virtual ports, of which the reading shows nothing */
 };
 
 /*

@@ -7,6 +7,7 @@
  */
 #include "model/subnet_expect.h"
 #include "base/array.h"
+#include "model/standing.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -68,6 +69,15 @@ static bool name_guid(struct expander *expander, oneib_guid guid, uint8_t member
     return port != NULL;
 }
 
+/* A VF's GUID, which oneib makes, may be a virtual port, which this reading does not show. */
+static void note_unseen(struct oneib_expectation *expectation, oneib_guid guid)
+{
+    if (oneib_is_virtual_port(0, guid))
+        expectation->members_unverified++;
+    else
+        expectation->members_off_fabric++;
+}
+
 static void name_member(struct expander *expander, const struct oneib_member *member)
 {
     if (member->kind == ONEIB_MEMBER_SELF)
@@ -75,7 +85,7 @@ static void name_member(struct expander *expander, const struct oneib_member *me
     else if (member->kind != ONEIB_MEMBER_GUID)
         name_kind(expander, member->kind, member->membership);
     else if (!name_guid(expander, member->guid, member->membership))
-        expander->expectation->members_off_fabric++;
+        note_unseen(expander->expectation, member->guid);
 }
 
 static void name_members(struct expander *expander, const struct oneib_partition *partition)

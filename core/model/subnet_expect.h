@@ -16,6 +16,8 @@ struct oneib_expectation {
     uint16_t *raw;             /* owned; of each port by key */
     bool *takes_index0;        /* owned; for each port: a partition with indx0 lists it */
     size_t members_off_fabric; /* GUID members whose port the subnet does not have */
+    size_t
+        members_unverified; /* ... that are virtual ports: they are no part of a subnet's reading */
 };
 
 int oneib_subnet_expect(const struct oneib_subnet *subnet,

@@ -201,6 +201,7 @@ int oneib_subnet_verify(const struct oneib_subnet *subnet,
     if (oneib_subnet_expect(subnet, table, &expectation, err) < 0)
         return -1;
     verification->members_off_fabric = expectation.members_off_fabric;
+    verification->members_unverified = expectation.members_unverified;
     int outcome = compare_ports(subnet, &expectation, verification, err);
     oneib_expectation_clear(&expectation);
     if (outcome < 0)

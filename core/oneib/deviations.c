@@ -135,11 +135,12 @@ json_t *oneib_deviations_json(const struct oneib_places *places,
 json_t *oneib_verification_json(const struct oneib_places *places,
                                 const struct oneib_verification *verification)
 {
-    return json_pack("{s:I, s:I, s:I, s:I, s:I, s:o}", "ports", (json_int_t)verification->ports,
-                     "keys", (json_int_t)verification->keys, "violations",
-                     (json_int_t)verification->violations, "differences",
+    return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "ports",
+                     (json_int_t)verification->ports, "keys", (json_int_t)verification->keys,
+                     "violations", (json_int_t)verification->violations, "differences",
                      (json_int_t)verification->differences, "members_off_fabric",
-                     (json_int_t)verification->members_off_fabric, "deviations",
+                     (json_int_t)verification->members_off_fabric, "members_unverified",
+                     (json_int_t)verification->members_unverified, "deviations",
                      oneib_deviations_json(places, verification));
 }
 
@@ -160,4 +161,7 @@ void oneib_verification_append(const struct oneib_verification *verification,
     if (verification->members_off_fabric > 0)
         oneib_text_printf(text, " (%zu of the members off the fabric)",
                           verification->members_off_fabric);
+    if (verification->members_unverified > 0)
+        oneib_text_printf(text, " (%zu of the members virtual ports, not verified)",
+                          verification->members_unverified);
 }

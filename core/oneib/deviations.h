@@ -17,7 +17,7 @@ void oneib_deviations_append(const struct oneib_run *run, const struct oneib_pla
  * remedy}] */
 json_t *oneib_deviations_json(const struct oneib_places *places,
                               const struct oneib_verification *verification);
-/* {ports, keys, violations, differences, members_off_fabric, deviations} */
+/* {ports, keys, violations, differences, members_off_fabric, members_unverified, deviations} */
 json_t *oneib_verification_json(const struct oneib_places *places,
                                 const struct oneib_verification *verification);
 

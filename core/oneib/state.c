@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "oneib/state.h"
+#include "model/standing.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -73,8 +74,10 @@ static enum oneib_cluster_state state_of_ports(const struct oneib_subnet *subnet
             oneib_subnet_find(subnet, partition->members[i].guid);
         if (port && !port->answered)
             return ONEIB_STATE_SILENT;
-        if (!port)
+        if (!port && !oneib_is_virtual_port(0, partition->members[i].guid))
             state = ONEIB_STATE_OFF_FABRIC;
+        else if (!port && state == ONEIB_STATE_IN_FORCE)
+            state = ONEIB_STATE_UNVERIFIED;
     }
     return state;
 }
@@ -141,6 +144,8 @@ const char *oneib_state_name(enum oneib_cluster_state state)
         return "port silent";
     case ONEIB_STATE_OFF_FABRIC:
         return "off fabric";
+    case ONEIB_STATE_UNVERIFIED:
+        return "not verified";
     case ONEIB_STATE_PARTLY_REFUSED:
         return "part refused";
     case ONEIB_STATE_REFUSED:
@@ -175,6 +180,7 @@ enum oneib_style oneib_state_style(enum oneib_cluster_state state)
     case ONEIB_STATE_NOT_IN_FORCE:
     case ONEIB_STATE_SILENT:
     case ONEIB_STATE_OFF_FABRIC:
+    case ONEIB_STATE_UNVERIFIED:
     case ONEIB_STATE_NOT_IN_FILE:
         return ONEIB_CHANGED;
     }

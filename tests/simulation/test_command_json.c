@@ -100,7 +100,9 @@ static void has_findings(json_t *document)
 static void has_verification(json_t *document)
 {
     json_t *verification = json_field(document, "verification");
-    has_fields(verification, "ports keys violations differences members_off_fabric deviations");
+    has_fields(
+        verification,
+        "ports keys violations differences members_off_fabric members_unverified deviations");
     has_fields(first(json_field(verification, "deviations")),
                "kind violation port_guid node host network network_name lid index found expected "
                "remedy");
@@ -276,8 +278,9 @@ static void sync_has_its_fields(void **state)
     has_fields(document, fields);
     assert_string_equal(json_text(document, "outcome"), "applied");
     assert_true(json_is_real(json_field(document, "in_force_ms")));
-    has_fields(json_field(document, "verification"),
-               "ports keys violations differences members_off_fabric deviations");
+    has_fields(
+        json_field(document, "verification"),
+        "ports keys violations differences members_off_fabric members_unverified deviations");
     has_changes(document);
     has_findings(document);
     json_t *member = json_find(json_field(document, "members"), "host", "H1");

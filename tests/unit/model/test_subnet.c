@@ -120,6 +120,20 @@ static void a_subnet_as_it_should_be_has_no_deviation(void **state)
     assert_int_equal(1, verification->members_off_fabric);
 }
 
+/* Nothing is known of it; a port of an adapter that is not there is off the fabric. */
+static void a_virtual_port_is_counted_apart_until_it_is_seen(void **state)
+{
+    struct fabric *fabric = *state;
+    const oneib_guid virtual_port = oneib_guid_encode(7, 10, 0);
+    CA(fabric, 2, 0x7fff);
+    default_partition(fabric);
+    partition(fabric, "one1", 0x100);
+    member(fabric, ONEIB_MEMBER_GUID, 99, ONEIB_FULL);
+    member(fabric, ONEIB_MEMBER_GUID, virtual_port, ONEIB_FULL);
+    assert_int_equal(1, verify(fabric)->members_off_fabric);
+    assert_int_equal(1, verify(fabric)->members_unverified);
+}
+
 static void every_kind_of_deviation_is_found(void **state)
 {
     struct fabric *fabric = *state;
@@ -291,6 +305,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         FABRIC_TEST(a_subnet_as_it_should_be_has_no_deviation),
+        FABRIC_TEST(a_virtual_port_is_counted_apart_until_it_is_seen),
         FABRIC_TEST(every_kind_of_deviation_is_found),
         FABRIC_TEST(a_key_in_the_last_slot_of_an_adapter_is_a_violation),
         FABRIC_TEST(a_full_default_key_on_a_host_is_a_violation),
