@@ -24,6 +24,14 @@ enum oneib_reload_method {
     ONEIB_RELOAD_COMMAND,  /* opensm.reload_command is run, without a shell */
 };
 
+/* What kind of subnet manager the fabric has: core/sm/kind.h. */
+enum oneib_sm_kind {
+    ONEIB_SM_OPENSM,        /* opensm of Linux distributions */
+    ONEIB_SM_NVIDIA_OPENSM, /* opensm of MLNX_OFED and DOCA: reads the same file, has virtual ports
+                             */
+    ONEIB_SM_UFM,           /* NVIDIA's UFM, by its REST interface; no configuration names it yet */
+};
+
 struct oneib_config {
     /* site: 0-65535, part of every GUID that oneib makes (model/guid.h). Default 0. */
     uint16_t site;
@@ -58,6 +66,11 @@ struct oneib_config {
         uint32_t per_owner; /* pkeys.per_owner, 0-32766: keys of one user's networks that a port
                                takes, more only of VMs that run there; 0: any; default 16 */
     } pkeys;
+
+    struct {
+        /* sm.kind = "opensm" | "nvidia-opensm"; default "opensm" */
+        enum oneib_sm_kind kind;
+    } sm;
 
     struct {
         /* opensm.partitions: the file that opensm reads; default /etc/opensm/partitions.conf */

@@ -170,6 +170,12 @@ static const uint16_t rates[] = {2,  5,  10,  14,  20,  25,  28,  30,  40,  50, 
 /* Data lanes as PortInfo.OperationalVLs counts them, but for one alone: there nothing is apart. */
 static const uint16_t lane_counts[] = {2, 4, 8, 15, 0};
 
+static const struct oneib_config_key_choice sm_kinds[] = {
+    {"opensm", ONEIB_SM_OPENSM},
+    {"nvidia-opensm", ONEIB_SM_NVIDIA_OPENSM},
+    {NULL, 0},
+};
+
 static const struct oneib_config_key_choice reload_methods[] = {
     {"pid_file", ONEIB_RELOAD_PID_FILE},
     {"systemd", ONEIB_RELOAD_SYSTEMD},
@@ -215,6 +221,9 @@ const struct oneib_config_key oneib_config_keys[] = {
      .default_number = 16},
     {"pkeys", "per_owner", ONEIB_CONFIG_NUMBER, FIELD(pkeys.per_owner), .maximum = 32766,
      .default_number = 16},
+
+    {"sm", "kind", ONEIB_CONFIG_CHOICE, FIELD(sm.kind), .choices = sm_kinds,
+     .default_number = ONEIB_SM_OPENSM},
 
     {"opensm", "partitions", ONEIB_CONFIG_STRING, FIELD(opensm.partitions), .check = check_path,
      .default_string = "/etc/opensm/partitions.conf"},

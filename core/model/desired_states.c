@@ -254,11 +254,16 @@ static int judge_adapters(struct oneib_work *work, struct oneib_error *err)
 
 static int say_virtual(struct oneib_work *work, struct oneib_error *err)
 {
+    if (work->policy->virtual_ports)
+        return 0;
     for (size_t i = 0; i < work->seat_count; i++)
         if (work->seats[i].is_virtual)
             return oneib_findings_add(
                 work->findings, ONEIB_NOTICE, "virtual-ports",
-                "use NVIDIA's subnet manager with virt_enabled 2 for mlx5 adapters", err,
+                "use NVIDIA's subnet manager with virt_enabled 2 for mlx5 adapters; where it is "
+                "that, "
+                "set sm.kind = \"nvidia-opensm\"",
+                err,
                 "VMs use VFs of mlx5 adapters, which are virtual ports: opensm without NVIDIA's "
                 "extensions does not know them and gives them no P_Key");
     return 0;

@@ -9,11 +9,14 @@
 #define LINE_MAX_SIZE 1023 /* opensm's own buffer; the rest is a line of its own */
 #define DEFAULT_KEY 1
 #define DEFAULT_SWEEP_S 10
+#define VIRTUAL_PORTS_ON 2
 
 void oneib_opensm_keys_defaults(struct oneib_opensm_keys *keys)
 {
-    *keys = (struct oneib_opensm_keys){
-        .sa_key = DEFAULT_KEY, .sm_key = DEFAULT_KEY, .sweep_s = DEFAULT_SWEEP_S};
+    *keys = (struct oneib_opensm_keys){.sa_key = DEFAULT_KEY,
+                                       .sm_key = DEFAULT_KEY,
+                                       .sweep_s = DEFAULT_SWEEP_S,
+                                       .guids_by_vf = true};
 }
 
 /* --- reading -------------------------------------------------------------------------------- */
@@ -63,6 +66,12 @@ static void take_setting(const char *name, const char *value, struct oneib_opens
         take_small(value, UINT16_MAX, &keys->lease_s);
     else if (strcmp(name, "sweep_interval") == 0)
         take_small(value, UINT32_MAX, &keys->sweep_s);
+    else if (strcmp(name, "virt_enabled") == 0)
+        take_small(value, UINT32_MAX, &keys->virt_enabled);
+    else if (strcmp(name, "sa_enhanced_trust_model") == 0)
+        keys->enhanced_trust = strcmp(value, "TRUE") == 0;
+    else if (strcmp(name, "sa_etm_allow_guidinfo_rec_by_vf") == 0)
+        keys->guids_by_vf = strcmp(value, "FALSE") != 0;
     else if (strcmp(name, "m_key_per_port") == 0) {
         keys->knows_per_port = true;
         keys->per_port = strcmp(value, "TRUE") == 0;
@@ -108,6 +117,13 @@ static unsigned lease_traps(const struct oneib_opensm_keys *keys, uint32_t verif
         return ONEIB_TRAP_NO_LEASE;
     return (keys->lease_s <= keys->sweep_s ? (unsigned)ONEIB_TRAP_LEASE_SWEEP : 0) |
            (keys->lease_s <= verify_s ? (unsigned)ONEIB_TRAP_LEASE_VERIFY : 0);
+}
+
+unsigned oneib_opensm_virtual_traps(const struct oneib_opensm_keys *keys)
+{
+    return (keys->virt_enabled != VIRTUAL_PORTS_ON ? (unsigned)ONEIB_TRAP_VIRT_OFF : 0) |
+           (!keys->enhanced_trust ? (unsigned)ONEIB_TRAP_NO_TRUST : 0) |
+           (keys->guids_by_vf ? (unsigned)ONEIB_TRAP_GUIDS_BY_VF : 0);
 }
 
 unsigned oneib_opensm_key_traps(const struct oneib_opensm_keys *keys, uint32_t verify_s)

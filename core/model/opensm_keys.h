@@ -19,6 +19,11 @@ struct oneib_opensm_keys {
     uint32_t sweep_s;        /* sweep_interval, seconds; default 10 */
     bool knows_per_port;     /* m_key_per_port is there: NVIDIA's subnet manager */
     bool per_port;           /* and TRUE: it gives each port a key of its own */
+    /* Of NVIDIA's subnet manager alone: */
+    uint32_t virt_enabled; /* virt_enabled: 2 on; all else, and the default: off */
+    bool enhanced_trust;   /* sa_enhanced_trust_model TRUE; default FALSE */
+    bool guids_by_vf; /* sa_etm_allow_guidinfo_rec_by_vf is not FALSE: guests may set GUIDs; its
+                         default is not published, and TRUE here */
 };
 
 void oneib_opensm_keys_defaults(struct oneib_opensm_keys *keys);
@@ -42,6 +47,14 @@ enum oneib_key_trap {
 
 /* verify_s: how often oneibd reads all ports (daemon.verify), in seconds. */
 unsigned oneib_opensm_key_traps(const struct oneib_opensm_keys *keys, uint32_t verify_s);
+
+/* Bits: what of it is in the way of virtual ports, or lets a guest be another one. */
+enum oneib_virtual_trap {
+    ONEIB_TRAP_VIRT_OFF = 1 << 0,    /* no VF of mlx5 gets a P_Key */
+    ONEIB_TRAP_NO_TRUST = 1 << 1,    /* the SA does not ask who may set GUIDs of virtual ports */
+    ONEIB_TRAP_GUIDS_BY_VF = 1 << 2, /* it lets VFs do that, which are guests */
+};
+unsigned oneib_opensm_virtual_traps(const struct oneib_opensm_keys *keys);
 
 /* Whether a list of opensm's (guid2mkey) has a port with another key than `m_key`: who starts with
  * it cannot reach that port. */

@@ -7,6 +7,7 @@
 #include "one/restrictions.h"
 #include "oneib/check.h"
 #include "oneib/output.h"
+#include "sm/kind.h"
 #include <string.h>
 
 /* Releases whose documents and calls are known: 6.10 and all of 7. */
@@ -139,10 +140,34 @@ static bool fabric_has_virtual_ports(const struct oneib_config *config)
     return has;
 }
 
+/* What the configuration says the SM is, and what it is. */
+static void tell_virtual_ports(const struct oneib_config *config, size_t count, const char *first,
+                               struct oneib_checks *checks)
+{
+    static const char name[] = "virtual-ports";
+    const bool has = fabric_has_virtual_ports(config);
+    if (oneib_sm_traits(config->sm.kind)->virtual_ports)
+        oneib_check_add(checks, has ? ONEIB_CHECK_OK : ONEIB_CHECK_WARN, name,
+                        has ? NULL : "run this as root where opensm runs; virt_enabled must be 2",
+                        "%zu mlx5 hosts, by sm.kind \"%s\"%s; what their VFs hold is not verified",
+                        count, oneib_sm_traits(config->sm.kind)->name,
+                        has ? "" : ", of which it cannot be seen that it has them on");
+    else if (has)
+        oneib_check_add(checks, ONEIB_CHECK_WARN, name, "set sm.kind = \"nvidia-opensm\"",
+                        "the subnet manager has virtual ports on, for %zu mlx5 hosts, and sm.kind "
+                        "says that it has none",
+                        count);
+    else
+        oneib_check_add(
+            checks, ONEIB_CHECK_WARN, name,
+            "upstream opensm has no virtual ports: VFs of ConnectX-4 and later get no P_Key "
+            "from it; use NVIDIA's subnet manager with virt_enabled 2",
+            "%zu hosts report mlx5 adapters (%s first)", count, first);
+}
+
 static void check_virtual_ports(const struct oneib_session *session,
                                 const struct oneib_cloud *cloud, struct oneib_checks *checks)
 {
-    static const char name[] = "virtual-ports";
     size_t count = 0;
     oneib_autotext struct oneib_text first = {0};
     for (size_t i = 0; i < cloud->host_count; i++) {
@@ -151,17 +176,8 @@ static void check_virtual_ports(const struct oneib_session *session,
         if (count++ == 0)
             oneib_append_quoted(&first, cloud->hosts[i].name);
     }
-    if (count == 0)
-        return;
-    if (fabric_has_virtual_ports(&session->config))
-        oneib_check_add(checks, ONEIB_CHECK_OK, name, NULL,
-                        "the subnet manager has virtual ports on, for %zu mlx5 hosts", count);
-    else
-        oneib_check_add(
-            checks, ONEIB_CHECK_WARN, name,
-            "upstream opensm has no virtual ports: VFs of ConnectX-4 and later get no P_Key "
-            "from it; use NVIDIA's subnet manager with virt_enabled 2",
-            "%zu hosts report mlx5 adapters (%s first)", count, first.data ? first.data : "");
+    if (count > 0)
+        tell_virtual_ports(&session->config, count, first.data ? first.data : "", checks);
 }
 
 static void check_hosts(struct oneib_session *session, struct oneib_checks *checks)

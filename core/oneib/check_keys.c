@@ -6,6 +6,7 @@
 #include "fabric/opensm.h"
 #include "model/opensm_keys.h"
 #include "oneib/check.h"
+#include "sm/kind.h"
 #include <errno.h>
 #include <grp.h>
 #include <libgen.h>
@@ -28,6 +29,7 @@ static const char lease_check[] = "m-key-lease";
 static const char config_check[] = "opensm-config";
 static const char own_file_check[] = "m-key-file";
 static const char ports_check[] = "m-key-ports";
+static const char virtual_check[] = "opensm-virtual-ports";
 
 /* --- what opensm is told -------------------------------------------------------------------- */
 
@@ -71,6 +73,38 @@ static void tell_traps(const struct oneib_opensm_keys *keys, unsigned traps,
         oneib_check_add(checks, ONEIB_CHECK_OK, m_key_check, NULL,
                         "set, at protection level %u, lease %u s; sa_key and sm_key are secret",
                         keys->level, keys->lease_s);
+}
+
+/* What virtual ports need of an SM that has them. */
+static const struct {
+    unsigned trap;
+    enum oneib_check_status status;
+    const char *text, *remedy;
+} virtual_warnings[] = {
+    {ONEIB_TRAP_VIRT_OFF, ONEIB_CHECK_FAIL,
+     "virt_enabled is not 2: VFs of ConnectX-4 and later get no P_Key",
+     "set virt_enabled 2 in opensm.conf and start opensm anew"},
+    {ONEIB_TRAP_GUIDS_BY_VF, ONEIB_CHECK_WARN,
+     "sa_etm_allow_guidinfo_rec_by_vf is not FALSE: a guest may set GUIDs of its VF, and be "
+     "another "
+     "one",
+     "set sa_etm_allow_guidinfo_rec_by_vf FALSE in opensm.conf"},
+    {ONEIB_TRAP_NO_TRUST, ONEIB_CHECK_WARN,
+     "sa_enhanced_trust_model is not TRUE: nothing keeps guests from setting GUIDs of their VFs",
+     "set sa_enhanced_trust_model TRUE and sa_etm_allow_guidinfo_rec_by_vf FALSE in opensm.conf"},
+};
+
+static void tell_virtual_traps(const struct oneib_opensm_keys *keys, struct oneib_checks *checks)
+{
+    const unsigned traps = oneib_opensm_virtual_traps(keys);
+    for (size_t i = 0; i < sizeof virtual_warnings / sizeof *virtual_warnings; i++)
+        if (traps & virtual_warnings[i].trap)
+            oneib_check_add(checks, virtual_warnings[i].status, virtual_check,
+                            virtual_warnings[i].remedy, "%s", virtual_warnings[i].text);
+    if (traps == 0)
+        oneib_check_add(checks, ONEIB_CHECK_OK, virtual_check, NULL,
+                        "opensm has them on, and VFs may not set GUIDs; what ports hold is not "
+                        "verified");
 }
 
 /* root's, and oneibd's. */
@@ -220,6 +254,8 @@ static void check_opensms(struct oneib_session *session, const struct oneib_open
     oneib_autofree char *list = NULL;
     if (!read_options(setup, keys, checks))
         return;
+    if (oneib_sm_traits(session->config.sm.kind)->virtual_ports)
+        tell_virtual_traps(keys, checks);
     tell_traps(keys, oneib_opensm_key_traps(keys, session->config.daemon.verify_ms / 1000), checks);
     if (asprintf(&list, "%s/" LIST_NAME, setup->cache) < 0) {
         list = NULL;

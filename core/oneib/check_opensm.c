@@ -17,7 +17,7 @@
 #define DEFAULT_CACHE "/var/cache/opensm"
 #define CACHE_VARIABLE "OSM_CACHE_DIR="
 #define PARTITIONS_KEY "partition_config_file"
-/* A key of NVIDIA's subnet manager: 0 off, 1 and 2 on. */
+/* A key of NVIDIA's subnet manager: 2 on. */
 #define VIRTUAL_PORTS_KEY "virt_enabled"
 
 #define COMMAND_LINE_MAX 65536
@@ -125,7 +125,7 @@ static void read_opensm_config(const char *path, struct oneib_opensm_setup *setu
             setup->partitions = strdup(partitions);
         }
         if (virtual_ports)
-            setup->virtual_ports = strcmp(virtual_ports, "0") != 0;
+            setup->virtual_ports = strcmp(virtual_ports, "2") == 0;
     }
 }
 

@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "model/ipoib.h"
 #include "model/port_index.h"
+#include "sm/kind.h"
 #include "sync/classes.h"
 #include "sync/fences.h"
 #include "sync/sync.h"
@@ -75,6 +76,7 @@ static struct oneib_policy policy_of(const struct oneib_config *config, const on
         .classes = classes->items,
         .class_count = classes->count,
         .default_class = config->qos.default_class,
+        .virtual_ports = oneib_sm_traits(config->sm.kind)->virtual_ports,
         .vn_mad = config->one.vn_mad,
     };
 }

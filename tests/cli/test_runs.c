@@ -15,6 +15,9 @@
 /* Port 1 of loopback: nobody listens there. */
 #define NOBODY "http://127.0.0.1:1/RPC2"
 
+/* What a test adds to it. */
+static const char *further = "";
+
 /* A configuration of files in the test's folder; opensm is found by a pid file. */
 static const char *configuration(void)
 {
@@ -24,9 +27,9 @@ static const char *configuration(void)
     snprintf(text, sizeof text,
              "one = { endpoint = \"" NOBODY "\"; auth_file = \"%s\"; timeout = 2000; };\n"
              "opensm = { partitions = \"%s\"; fragment = \"%s\"; reload = \"pid_file\";\n"
-             "           pid_file = \"%s\"; };\n",
+             "           pid_file = \"%s\"; };\n%s\n",
              in_folder("auth"), in_folder("partitions.conf"), in_folder("fragment"),
-             in_folder("opensm.pid"));
+             in_folder("opensm.pid"), further);
     write_file("oneib.conf", text);
     return in_folder("oneib.conf");
 }
@@ -307,6 +310,35 @@ static void opensm_with(const char *option, const char *value, bool ignores_sigh
     end_opensm(pid, end);
 }
 
+static void virtual_ports_are(const char *setup, const char *status)
+{
+    int end;
+    write_file("opensm.conf", setup);
+    further = "sm = { kind = \"nvidia-opensm\"; };";
+    const pid_t pid = pretend_opensm("-F", in_folder("opensm.conf"), false, &end);
+    await_name(pid);
+    json_t *document = checks();
+    must_be(document, "opensm-virtual-ports", status);
+    json_decref(document);
+    end_opensm(pid, end);
+    further = "";
+    forget("opensm.conf");
+}
+
+static void check_looks_at_what_virtual_ports_need_of_nvidias_opensm(void **state)
+{
+    (void)state;
+    virtual_ports_are("virt_enabled 2\nsa_enhanced_trust_model TRUE\n"
+                      "sa_etm_allow_guidinfo_rec_by_vf FALSE\n",
+                      "ok");
+    virtual_ports_are("virt_enabled 2\nsa_enhanced_trust_model TRUE\n"
+                      "sa_etm_allow_guidinfo_rec_by_vf TRUE\n",
+                      "warn");
+    virtual_ports_are("virt_enabled 1\nsa_enhanced_trust_model TRUE\n"
+                      "sa_etm_allow_guidinfo_rec_by_vf FALSE\n",
+                      "fail");
+}
+
 static void check_knows_which_file_opensm_reads(void **state)
 {
     (void)state;
@@ -420,6 +452,7 @@ int main(void)
         cmocka_unit_test(check_tells_a_folder_that_is_missing_from_one_that_is_not_writable),
         cmocka_unit_test(check_with_a_wrong_configuration_fails_at_that),
         cmocka_unit_test(check_tells_ours_from_foreign_from_unreadable_files),
+        cmocka_unit_test(check_looks_at_what_virtual_ports_need_of_nvidias_opensm),
         cmocka_unit_test(check_knows_which_file_opensm_reads),
         cmocka_unit_test(check_follows_a_link_to_a_file_that_is_not_there_yet),
         cmocka_unit_test(check_finds_an_opensm_that_ignores_sighup),

@@ -495,6 +495,24 @@ static void on_mlx5_the_vf_itself_is_the_member_and_the_rest_of_the_fabric_stays
     ONEIB(0, "verify");
 }
 
+/* ... and with an SM that has virtual ports nothing is noticed, and nothing claimed either. */
+static void with_nvidias_opensm_virtual_ports_are_no_notice_and_not_verified(void **state)
+{
+    (void)state;
+    struct oneib_error err = {0};
+    const struct lab_config nvidias = {.other = "sm = { kind = \"nvidia-opensm\"; };"};
+    MUST(lab_config_write(scene(), &nvidias, &err));
+    const uint32_t host = add_extra_host(scene(), "mlx5", 63);
+    scene_vm(scene_network("virtual", "300", NULL), host);
+    json_t *synced = ONEIB_JSON(0, "sync");
+    assert_int_equal(json_array_size(json_field(synced, "findings")), 0);
+    assert_int_equal(json_number(json_field(synced, "verification"), "members_unverified"), 1);
+    const char *list = ONEIB(0, "list")->out;
+    must_say(list, "not verified");
+    assert_null(strstr(list, "in force"));
+    MUST(lab_config_write(scene(), NULL, &err));
+}
+
 static void verify_names_what_somebody_else_gave_a_port_and_sync_takes_it_back(void **state)
 {
     (void)state;
@@ -595,6 +613,7 @@ int main(void)
         SCENE_CASE(scene_raise, a_host_that_says_how_many_keys_it_holds_gets_no_more),
         SCENE_CASE(scene_raise,
                    on_mlx5_the_vf_itself_is_the_member_and_the_rest_of_the_fabric_stays_right),
+        SCENE_CASE(scene_raise, with_nvidias_opensm_virtual_ports_are_no_notice_and_not_verified),
         SCENE_CASE(scene_raise, verify_names_what_somebody_else_gave_a_port_and_sync_takes_it_back),
         SCENE_CASE(scene_raise, a_file_put_back_without_a_reload_is_noticed_on_the_fabric),
         SCENE_CASE(scene_raise, sync_does_what_plan_says),

@@ -74,6 +74,7 @@ static void assert_same(const struct oneib_config *a, const struct oneib_config 
     assert_int_equal(a->pkeys.last, b->pkeys.last);
     assert_int_equal(a->pkeys.resting, b->pkeys.resting);
     assert_int_equal(a->pkeys.per_owner, b->pkeys.per_owner);
+    assert_int_equal(a->sm.kind, b->sm.kind);
     assert_string_same(a->opensm.partitions, b->opensm.partitions);
     assert_string_same(a->opensm.fragment, b->opensm.fragment);
     assert_int_equal(a->opensm.method, b->opensm.method);
@@ -132,6 +133,7 @@ static void the_defaults_are_the_documented_ones(void **state)
     assert_int_equal(config.pkeys.last, 32766);
     assert_int_equal(config.pkeys.resting, 16);
     assert_int_equal(config.pkeys.per_owner, 16);
+    assert_int_equal(config.sm.kind, ONEIB_SM_OPENSM);
     assert_string_equal(config.opensm.partitions, "/etc/opensm/partitions.conf");
     assert_string_equal(config.opensm.fragment, "/etc/oneib/partitions.fragment");
     assert_int_equal(config.opensm.method, ONEIB_RELOAD_SYSTEMD);

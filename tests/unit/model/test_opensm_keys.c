@@ -94,6 +94,38 @@ static void a_list_from_before_a_change_is_told_from_one_of_now(void **state)
     assert_true(differs("0x1 0x11\n\n0x2 0x0\n", 0x11));
 }
 
+static unsigned virtual_traps_of(const char *text)
+{
+    const struct oneib_opensm_keys keys = read_keys(text);
+    return oneib_opensm_virtual_traps(&keys);
+}
+
+#define VIRTUAL                                                                                    \
+    "virt_enabled 2\nsa_enhanced_trust_model TRUE\nsa_etm_allow_guidinfo_rec_by_vf FALSE\n"
+
+/* The attacker: root in a guest, who gives its VF another guest's GUID. */
+static void virtual_ports_must_be_on_and_their_guids_out_of_guests_reach(void **state)
+{
+    (void)state;
+    assert_int_equal(virtual_traps_of(VIRTUAL), 0);
+    assert_int_equal(virtual_traps_of(VIRTUAL "virt_enabled 1\n"), ONEIB_TRAP_VIRT_OFF);
+    assert_int_equal(virtual_traps_of(VIRTUAL "virt_enabled 0\n"), ONEIB_TRAP_VIRT_OFF);
+    assert_int_equal(virtual_traps_of(VIRTUAL "sa_enhanced_trust_model FALSE\n"),
+                     ONEIB_TRAP_NO_TRUST);
+    assert_int_equal(virtual_traps_of(VIRTUAL "sa_etm_allow_guidinfo_rec_by_vf TRUE\n"),
+                     ONEIB_TRAP_GUIDS_BY_VF);
+}
+
+static void what_is_not_said_of_virtual_ports_is_taken_for_the_worse(void **state)
+{
+    (void)state;
+    assert_int_equal(virtual_traps_of(""),
+                     ONEIB_TRAP_VIRT_OFF | ONEIB_TRAP_NO_TRUST | ONEIB_TRAP_GUIDS_BY_VF);
+    assert_int_equal(virtual_traps_of("# virt_enabled 2\nsa_enhanced_trust_model yes\n"
+                                      "sa_etm_allow_guidinfo_rec_by_vf no\n"),
+                     ONEIB_TRAP_VIRT_OFF | ONEIB_TRAP_NO_TRUST | ONEIB_TRAP_GUIDS_BY_VF);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -102,6 +134,8 @@ int main(void)
         cmocka_unit_test(each_trap_is_found_alone),
         cmocka_unit_test(a_key_for_each_port_needs_none_for_all),
         cmocka_unit_test(lines_are_read_as_opensm_reads_them),
+        cmocka_unit_test(virtual_ports_must_be_on_and_their_guids_out_of_guests_reach),
+        cmocka_unit_test(what_is_not_said_of_virtual_ports_is_taken_for_the_worse),
         cmocka_unit_test(a_list_from_before_a_change_is_told_from_one_of_now),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
