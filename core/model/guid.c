@@ -22,6 +22,12 @@ bool oneib_guid_decode(oneib_guid guid, struct oneib_guid_parts *parts)
     return true;
 }
 
+bool oneib_is_virtual_port(oneib_guid port, oneib_guid member)
+{
+    struct oneib_guid_parts parts;
+    return port ? member != port : oneib_guid_decode(member, &parts);
+}
+
 bool oneib_guid_in_site(oneib_guid guid, uint16_t site)
 {
     struct oneib_guid_parts parts;

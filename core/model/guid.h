@@ -30,6 +30,10 @@ oneib_guid oneib_guid_encode(uint16_t site, uint32_t vm_id, uint8_t nic_id);
 /* false when guid was not made by oneib_guid_encode() (its first byte is not 02). */
 bool oneib_guid_decode(oneib_guid guid, struct oneib_guid_parts *parts);
 
+/* Whether the member is a VF with a table of its own. Where the host's port is not known, a GUID
+ * says it that oneib makes. */
+bool oneib_is_virtual_port(oneib_guid port, oneib_guid member);
+
 /* true when guid lies in the range that `site` makes GUIDs in. */
 bool oneib_guid_in_site(oneib_guid guid, uint16_t site);
 

@@ -10,12 +10,6 @@ static bool has_entry(const struct oneib_subnet_port *port, uint16_t raw)
     return false;
 }
 
-bool oneib_is_virtual_port(oneib_guid port, oneib_guid member)
-{
-    struct oneib_guid_parts parts;
-    return port ? member != port : oneib_guid_decode(member, &parts);
-}
-
 enum oneib_standing oneib_standing_of(const struct oneib_subnet *subnet,
                                       const struct oneib_wanted_key *wanted)
 {

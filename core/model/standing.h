@@ -26,9 +26,6 @@ struct oneib_wanted_key {
     enum oneib_membership membership;
 };
 
-/* Whether the member is a VF with a table of its own. Where the host's port is not known, a GUID
- * says it that oneib makes. */
-bool oneib_is_virtual_port(oneib_guid port, oneib_guid member);
 /* By the last reading; subnet: known and sorted. */
 enum oneib_standing oneib_standing_of(const struct oneib_subnet *subnet,
                                       const struct oneib_wanted_key *wanted);

@@ -7,7 +7,7 @@
  */
 #include "model/subnet_expect.h"
 #include "base/array.h"
-#include "model/standing.h"
+#include "model/guid.h"
 #include <stdlib.h>
 #include <string.h>
 
