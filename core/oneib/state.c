@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "oneib/state.h"
-#include "model/standing.h"
+#include "model/guid.h"
 #include <stdlib.h>
 #include <string.h>
 
