@@ -7,6 +7,7 @@
 #include "sync/lock.h"
 #include <inttypes.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #define SUFFIX "fences"
 #define MODE 0640
@@ -52,6 +53,12 @@ int oneib_fences_write(const char *state, const struct oneib_ledger *ledger,
     if (!path || oneib_text_failed(&text))
         return oneib_fail_memory(err);
     return oneib_file_replace(path, text.data, text.length, MODE, NULL, NULL, err);
+}
+
+bool oneib_fences_are_there(const char *state)
+{
+    oneib_autofree char *path = oneib_path_beside(state, SUFFIX);
+    return path && access(path, F_OK) == 0;
 }
 
 static int parse(const char *path, const char *data, size_t length, struct oneib_ledger *ledger,

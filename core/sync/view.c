@@ -106,22 +106,24 @@ static bool hosts_hold_keys(const struct oneib_cloud *cloud)
     return false;
 }
 
-/* Where keys are in use there has been one. */
-static bool is_lost(const struct oneib_view *view)
+/* Where keys are in use there has been one, and where one was read; with all hosts fenced no key is
+ * in use. */
+static bool is_lost(const struct oneib_config *config, const struct oneib_view *view)
 {
     if (view->kept.state != ONEIB_LEDGER_ABSENT)
         return view->kept.state == ONEIB_LEDGER_BROKEN;
     const bool is_damaged = view->seen.state == ONEIB_SEEN_UNREADABLE &&
                             oneib_partitions_is_ours(view->seen.data, view->seen.length);
     const bool has_ours = view->seen.state == ONEIB_SEEN_OURS && has_clusters(&view->seen.table);
-    return is_damaged || has_ours || hosts_hold_keys(&view->cloud);
+    return is_damaged || has_ours || hosts_hold_keys(&view->cloud) ||
+           oneib_fences_are_there(oneib_config_state(config));
 }
 
 static const char *why_lost(const struct oneib_view *view)
 {
     return view->kept.state == ONEIB_LEDGER_BROKEN
                ? view->kept.why.text
-               : "the ledger of P_Keys is not in OpenNebula, and keys are in use";
+               : "the ledger of P_Keys is not in OpenNebula, where there has been one";
 }
 
 static int adopt_ledger(const struct oneib_config *config, struct oneib_view *view,
@@ -140,7 +142,7 @@ static int adopt_ledger(const struct oneib_config *config, struct oneib_view *vi
 static int settle_ledger(const struct oneib_config *config, const struct oneib_sm *sm, bool adopt,
                          struct oneib_view *view, struct oneib_error *err)
 {
-    view->ledger_lost = is_lost(view);
+    view->ledger_lost = is_lost(config, view);
     if (!view->ledger_lost)
         return 0;
     if (view->seen.state != ONEIB_SEEN_OURS && !adopt)
