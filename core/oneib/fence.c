@@ -131,7 +131,13 @@ static bool is_final(enum oneib_fence_state state)
            state == ONEIB_FENCE_UNPROVEN || state == ONEIB_FENCE_GONE;
 }
 
-/* Whether all ports were looked at since we asked, with an outcome that waiting does not change. */
+/* Since we asked, or since somebody after us did. */
+static bool was_looked_at(const struct work *work, const struct oneib_ledger_fenced_port *port)
+{
+    return (int32_t)(port->answer - work->asked) >= 0;
+}
+
+/* Whether all ports were looked at, with an outcome that waiting does not change. */
 static bool is_answered(const struct work *work)
 {
     const struct oneib_ledger *ledger = ledger_of(work);
@@ -140,7 +146,7 @@ static bool is_answered(const struct work *work)
     for (size_t i = 0; i < ledger->fenced_port_count; i++) {
         const struct oneib_ledger_fenced_port *port = &ledger->fenced_ports[i];
         if (port->host_id == work->pick.host_id &&
-            (port->answer != work->asked || !is_final(port->state)))
+            (!was_looked_at(work, port) || !is_final(port->state)))
             return false;
     }
     return true;
@@ -185,7 +191,7 @@ static const char *state_shown(const struct work *work, const struct oneib_ledge
         [ONEIB_FENCE_UNPROVEN] = ("NOT CLOSED, only its probe names it, its oneib-node never has "
                                   "(fence-port-unproven)"),
     };
-    const bool is_old = work->wish == ONEIB_FENCE_CLOSED && port->answer != work->asked;
+    const bool is_old = work->wish == ONEIB_FENCE_CLOSED && !was_looked_at(work, port);
     return shown[is_old ? ONEIB_FENCE_ASKED : port->state];
 }
 
@@ -233,7 +239,7 @@ static json_t *json_ports(const struct work *work)
                     "{s:o, s:o, s:i, s:s, s:b}", "port_guid", oneib_json_guid(port->guid), "switch",
                     port->switch_guid ? oneib_json_guid(port->switch_guid) : json_null(),
                     "switch_port", (int)port->switch_port, "state",
-                    oneib_fence_state_name(port->state), "answered", port->answer == work->asked));
+                    oneib_fence_state_name(port->state), "answered", was_looked_at(work, port)));
     }
     return ports;
 }
@@ -296,7 +302,9 @@ static int open_host(struct work *work, struct oneib_error *err)
         return -1;
     if (work->pick.kept.state == ONEIB_LEDGER_ABSENT)
         return oneib_fail(err, ONEIB_ERROR_NOT_FOUND,
-                          "there is no ledger in OpenNebula: has oneibd ever run?");
+                          "there is no ledger in OpenNebula: oneibd makes it when it runs for the "
+                          "first time; one that was lost: oneib sync --adopt, beside the subnet "
+                          "manager");
     return oneib_host_pick_find(&work->pick, work->run->words[0], err);
 }
 

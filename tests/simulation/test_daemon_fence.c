@@ -158,6 +158,32 @@ static void a_fenced_host_is_off_the_fabric_and_nobody_else(void **state)
     json_decref(port);
 }
 
+/* OpenNebula's hook and an operator, who both have asked before oneibd looks. */
+static void two_who_fence_at_once_are_both_told_that_it_is_done(void **state)
+{
+    (void)state;
+    begin();
+    char pid[16];
+    struct lab_output output = {0};
+    snprintf(pid, sizeof pid, "%d", (int)daemon_pid());
+    const char *const argv[] = {"sh",
+                                "-c",
+                                "\"$0\" fence \"$1\" --config \"$2\" & first=$!\n"
+                                "\"$0\" fence \"$1\" --config \"$2\" & second=$!\n"
+                                "sleep 2; kill -CONT \"$3\"\n"
+                                "wait $first; echo first $?; wait $second; echo second $?",
+                                ONEIB_BINARY,
+                                FAILED_NAME,
+                                lab_config_path(scene(), &err),
+                                pid,
+                                NULL};
+    daemon_signal(SIGSTOP);
+    MUST(lab_run(scene(), LAB_SM_HCA, argv, SCENE_TIMEOUT_MS, &output, &err));
+    must_say(output.out, "first 0");
+    must_say(output.out, "second 0");
+    lab_output_clear(&output);
+}
+
 static void a_fenced_port_that_somebody_enables_is_disabled_again(void **state)
 {
     (void)state;
@@ -198,14 +224,19 @@ static void a_fence_holds_while_oned_is_away_also_after_a_restart_of_oneibd(void
     json_decref(port);
 }
 
+static void forget_ledger(void)
+{
+    struct oneib_kept_ledger kept = read_ledger();
+    MUST(lab_document_delete(scene(), kept.document_id, &err));
+    oneib_kept_ledger_clear(&kept);
+}
+
 static void a_fence_outlives_the_ledger(void **state)
 {
     (void)state;
     begin();
     json_t *port = fence();
-    struct oneib_kept_ledger kept = read_ledger();
-    MUST(lab_document_delete(scene(), kept.document_id, &err));
-    oneib_kept_ledger_clear(&kept);
+    forget_ledger();
     await_said("ledger-lost");
     bring_up(FAILED);
     await_physically(port, "Disabled");
@@ -217,10 +248,51 @@ static void a_fence_outlives_the_ledger(void **state)
     MUST(lab_run(scene(), LAB_SM_HCA, argv, SCENE_TIMEOUT_MS, &output, &err));
     must_say(output.out, "the ledger has 1 P_Key again");
     lab_output_clear(&output);
-    kept = read_ledger();
+    struct oneib_kept_ledger kept = read_ledger();
     assert_non_null(oneib_ledger_fence(&kept.ledger, FAILED));
     assert_int_equal(kept.ledger.fenced_port_count, 1);
     assert_int_equal(kept.ledger.fenced_ports[0].state, ONEIB_FENCE_DOWN);
+    oneib_kept_ledger_clear(&kept);
+    bring_up(FAILED);
+    await_physically(port, "Disabled");
+    json_decref(port);
+}
+
+static void await_no_member(void)
+{
+    unsigned waited = 0;
+    for (bool has = true; has; waited += 50) {
+        char *partitions = scene_file();
+        has = strstr(partitions, "0x012c") || strstr(partitions, "0x812c") ||
+              strstr(partitions, "0x12c");
+        free(partitions);
+        if (waited > DAEMON_PATIENCE_MS)
+            fail_msg("a cluster is still in force");
+        lab_sleep_ms(50);
+    }
+}
+
+/* No key is in force then, by which a lost ledger is known otherwise. */
+static void fences_of_all_hosts_outlive_the_ledger_too(void **state)
+{
+    (void)state;
+    begin();
+    json_t *port = fence();
+    must_say(ONEIB(0, "fence", "H2")->out, "is fenced");
+    await_no_member();
+    forget_ledger();
+    await_said("ledger-lost");
+    bring_up(FAILED);
+    await_physically(port, "Disabled");
+    must_say(ONEIB(3, "fence", FAILED_NAME)->error, "oneib sync --adopt");
+
+    struct lab_output output = {0};
+    const char *const argv[] = {
+        ONEIB_BINARY, "sync", "--adopt", "--config", lab_config_path(scene(), &err), NULL};
+    MUST(lab_run(scene(), LAB_SM_HCA, argv, SCENE_TIMEOUT_MS, &output, &err));
+    lab_output_clear(&output);
+    struct oneib_kept_ledger kept = read_ledger();
+    assert_int_equal(kept.ledger.fence_count, 2);
     oneib_kept_ledger_clear(&kept);
     bring_up(FAILED);
     await_physically(port, "Disabled");
@@ -376,6 +448,8 @@ int main(void)
         DAEMON_CASE(daemon_raise_watching,
                     a_fence_holds_while_oned_is_away_also_after_a_restart_of_oneibd),
         DAEMON_CASE(daemon_raise_watching, a_fence_outlives_the_ledger),
+        DAEMON_CASE(daemon_raise_watching, fences_of_all_hosts_outlive_the_ledger_too),
+        DAEMON_CASE(daemon_raise_watching, two_who_fence_at_once_are_both_told_that_it_is_done),
         DAEMON_CASE(daemon_raise_watching,
                     a_host_that_has_lost_its_power_is_fenced_too_and_stays_so_when_it_is_back),
         DAEMON_CASE(daemon_raise_watching, a_port_that_two_hosts_report_is_closed_for_neither),
