@@ -49,11 +49,13 @@ static const char *switch_name(const struct survey *survey, oneib_guid switch_gu
 
 /* ---- what is wrong -------------------------------------------------------------------------- */
 
-/* NULL: nothing. */
-static const char *port_problem(const struct survey *survey, const struct oneib_hca_port *port)
+/* NULL: nothing, or what a fence is there for. */
+static const char *port_problem(const struct survey *survey, const struct oneib_host *host,
+                                const struct oneib_hca_port *port)
 {
+    const struct oneib_view *view = &survey->looked->view;
     const struct oneib_subnet_port *found = on_fabric(survey, port->port_guid);
-    if (!survey->looked->view.subnet_known)
+    if (!view->subnet_known || oneib_ledger_fence(oneib_view_ledger(view), host->id))
         return NULL;
     if (!found)
         return "is off the fabric: is the host up, and cabled?";
@@ -64,6 +66,8 @@ static const char *host_problem(const struct survey *survey, const struct oneib_
 {
     const struct oneib_host_attributes *item =
         oneib_host_attributes_of(&survey->attributes, host->id);
+    if (oneib_ledger_fence(oneib_view_ledger(&survey->looked->view), host->id))
+        return "it is fenced: when its VMs of before are gone, 'oneib unfence'";
     if (host->state >= 0 && !oneib_host_is_heard(host->state))
         return "OpenNebula does not hear of it: what it reported last may be old (onehost show)";
     if (host->port_count == 0 && host->vfs_limit < 0)
@@ -84,7 +88,7 @@ static void tell_problems(const struct survey *survey, const struct oneib_host *
     if (what)
         say(host, NULL, what, context);
     for (size_t i = 0; i < host->port_count; i++)
-        if ((what = port_problem(survey, &host->ports[i])))
+        if ((what = port_problem(survey, host, &host->ports[i])))
             say(host, &host->ports[i], what, context);
 }
 
@@ -186,9 +190,9 @@ static void add_keys(struct oneib_table *table, const struct survey *survey,
 }
 
 static void add_port(struct oneib_table *table, const struct survey *survey,
-                     const struct oneib_hca_port *port)
+                     const struct oneib_host *host, const struct oneib_hca_port *port)
 {
-    const bool is_wrong = port_problem(survey, port) != NULL;
+    const bool is_wrong = port_problem(survey, host, port) != NULL;
     char guid[ONEIB_GUID_TEXT_SIZE];
     oneib_guid_format(port->port_guid, guid);
     oneib_table_cell(table, is_wrong ? ONEIB_BAD : ONEIB_PLAIN, "%s/%u", port->device, port->port);
@@ -208,7 +212,7 @@ static void add_host(struct oneib_table *table, const struct survey *survey,
                          oneib_host_state_name(host->state));
         add_node(table, survey, host->id);
         if (host->port_count > 0)
-            add_port(table, survey, &host->ports[i]);
+            add_port(table, survey, host, &host->ports[i]);
         else
             add_nothing(table, 3);
         if (item && i == 0)

@@ -155,6 +155,9 @@ static void a_fenced_host_is_off_the_fabric_and_nobody_else(void **state)
     json_decref(again);
     must_say(ONEIB(0, "fence", FAILED_NAME)->out, "switches no power off");
     must_say(ONEIB(0, "show", "blue")->out, "fenced");
+    const char *hosts = ONEIB(0, "hosts")->out;
+    must_say(hosts, "oneib unfence");
+    must_not_say(hosts, "off the fabric");
     json_decref(port);
 }
 
