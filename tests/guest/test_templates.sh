@@ -137,11 +137,17 @@ test_networks_are_infiniband_and_have_no_bridge_and_no_key() {
     loads pool shared storage >/dev/null 2>&1
     for name in ib-pool ib-shared ib-storage; do
         has "$(body "$name")" '^VN_MAD = "infiniband"$'
-        has_not "$(body "$name")" '^(BRIDGE|VLAN_ID|PHYDEV|#)|@'
+        has_not "$(body "$name")" '^(BRIDGE|VLAN_ID|PHYDEV|IB_CLASS|#)|@'
         # The partition's, and the guests'.
         has "$(body "$name")" '^MTU = "2044"$'
         has "$(body "$name")" '^GUEST_MTU = "2044"$'
     done
+}
+
+test_networks_are_of_the_class_that_is_named() {
+    front_end
+    loads --class gold pool shared storage >/dev/null 2>&1
+    for name in ib-pool ib-shared ib-storage; do has "$(body "$name")" '^IB_CLASS = "gold"$'; done
 }
 
 test_members_of_storage_are_limited_and_its_servers_full() {
@@ -187,6 +193,7 @@ test_a_range_outside_its_network_is_refused() {
 test_what_is_no_name_never_reaches_a_template() {
     front_end
     refuses 'is not HCA' --phydev 'mlx5_0", BRIDGE = "br0'
+    refuses 'is no name of a class' --class 'gold", VLAN_ID = "7'
     refuses 'can be given; give its id' --image 'x" ]'
     refuses 'can be given; give its id' --access '--help'
     refuses 'not a port GUID' --servers 0x0002c90300aabbcc=full
