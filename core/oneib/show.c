@@ -283,6 +283,14 @@ static void append_network(const struct oneib_cloud *cloud, const struct oneib_n
     append_static_members(rules, text);
 }
 
+/* 0: no class's. */
+static uint8_t level_of(const struct subject *subject)
+{
+    const struct oneib_ledger_network *holder =
+        oneib_ledger_holder(oneib_view_ledger(subject->view), subject->cluster->pkey);
+    return holder ? holder->sl : 0;
+}
+
 static void append_summary(const struct subject *subject, struct oneib_text *text)
 {
     const struct oneib_cluster *cluster = subject->cluster;
@@ -300,6 +308,8 @@ static void append_summary(const struct subject *subject, struct oneib_text *tex
                           cluster->pkey);
     else
         oneib_text_append(text, "none");
+    if (level_of(subject))
+        oneib_text_printf(text, "\n  SL          %u (oneib qos)", level_of(subject));
     oneib_text_append(text, "\n  state       ");
     oneib_paint(text, subject->run->color_out, oneib_state_style(state), "%s",
                 oneib_state_name(state));
@@ -450,10 +460,11 @@ static int print_json(const struct subject *subject, struct oneib_error *err)
 
     return oneib_json_write(
         json_pack(
-            "{s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:I, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:o}",
+            "{s:I, s:o, s:o, s:o, s:i, s:o, s:o, s:o, s:s, s:I, s:I, s:I, s:I, s:I, s:o, s:o, s:o, "
+            "s:o}",
             "id", (json_int_t)cluster->network_id, "name",
             oneib_json_text(network ? network->name : NULL), "owner", oneib_json_owner(network),
-            "pkey", oneib_json_key(cluster->pkey), "membership",
+            "pkey", oneib_json_key(cluster->pkey), "sl", (int)level_of(subject), "membership",
             oneib_json_text(network ? oneib_membership_name(
                                           oneib_network_membership(&subject->view->cloud, network))
                                     : NULL),

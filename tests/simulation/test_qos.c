@@ -49,6 +49,8 @@ static void a_cluster_has_the_level_of_its_class_from_its_first_member_on(void *
     await_holds(2, 0x8000u | scene_key_of(plain));
     oneib_autofree char *file = scene_file();
     assert_null(strstr(file, ",sl=0"));
+    must_say(ONEIB(0, "show", "gold")->out, "SL          1");
+    assert_int_equal((int)json_number(ONEIB_JSON(0, "show", "gold"), "sl"), 1);
     daemon_end();
 }
 
