@@ -172,7 +172,7 @@ static void show_has_its_fields(void **state)
     ONEIB(0, "sync");
     json_t *document = ONEIB_JSON(0, "show", "1");
     char fields[256];
-    snprintf(fields, sizeof fields, "%s parent fabric static_members attachments findings",
+    snprintf(fields, sizeof fields, "%s parent sl fabric static_members attachments findings",
              cluster_fields);
     has_fields(document, fields);
     assert_true(json_is_null(json_field(document, "parent")));
