@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sm/ufm_plan.h"
+#include "base/array.h"
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- what UFM is to have ---------------------------------------------------------------------- */
+
+static int refuse(struct oneib_ufm_wanted *result, struct oneib_ufm_refused refused,
+                  struct oneib_error *err)
+{
+    if (oneib_reserve(&result->refused, &result->refused_capacity, result->refused_count + 1,
+                      sizeof *result->refused, err) < 0)
+        return -1;
+    result->refused[result->refused_count++] = refused;
+    return 0;
+}
+
+static bool has_wildcard(const struct oneib_partition *partition)
+{
+    for (size_t i = 0; i < partition->member_count; i++)
+        if (partition->members[i].kind != ONEIB_MEMBER_GUID)
+            return true;
+    return false;
+}
+
+static size_t count_limited(const struct oneib_partition *partition)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < partition->member_count; i++)
+        count += partition->members[i].membership != ONEIB_FULL;
+    return count;
+}
+
+static int copy_members(const struct oneib_partition *from, bool with_limited,
+                        struct oneib_partition *to, struct oneib_error *err)
+{
+    for (size_t i = 0; i < from->member_count; i++)
+        if ((with_limited || from->members[i].membership == ONEIB_FULL) &&
+            oneib_partition_add_member(to, from->members[i], err) < 0)
+            return -1;
+    return 0;
+}
+
+/* A partition without members is none to UFM. */
+static int take(const struct oneib_partition *partition, struct oneib_ufm_abilities abilities,
+                struct oneib_ufm_wanted *result, struct oneib_error *err)
+{
+    const size_t limited = count_limited(partition);
+    const size_t left_out = abilities.memberships ? 0 : limited;
+    if (left_out > 0 &&
+        refuse(result, (struct oneib_ufm_refused){ONEIB_UFM_LIMITED, partition->pkey, left_out},
+               err) < 0)
+        return -1;
+    if (partition->member_count == left_out)
+        return 0;
+    struct oneib_partition *taken = oneib_partition_table_add(&result->table, err);
+    if (!taken)
+        return -1;
+    memcpy(taken->name, partition->name, sizeof taken->name);
+    taken->pkey = partition->pkey;
+    taken->indx0 = partition->indx0;
+    taken->ipoib = partition->ipoib;
+    return copy_members(partition, left_out == 0, taken, err);
+}
+
+static int want_one(const struct oneib_partition *partition, struct oneib_ufm_range range,
+                    struct oneib_ufm_abilities abilities, struct oneib_ufm_wanted *result,
+                    struct oneib_error *err)
+{
+    if (partition->pkey == ONEIB_PKEY_DEFAULT)
+        return 0;
+    if (partition->pkey < range.first || partition->pkey > range.last)
+        return refuse(result,
+                      (struct oneib_ufm_refused){ONEIB_UFM_OUT_OF_RANGE, partition->pkey, 0}, err);
+    if (has_wildcard(partition))
+        return refuse(result, (struct oneib_ufm_refused){ONEIB_UFM_WILDCARD, partition->pkey, 0},
+                      err);
+    return take(partition, abilities, result, err);
+}
+
+int oneib_ufm_want(const struct oneib_partition_table *wanted, struct oneib_ufm_range range,
+                   struct oneib_ufm_abilities abilities, struct oneib_ufm_wanted *result,
+                   struct oneib_error *err)
+{
+    *result = (struct oneib_ufm_wanted){0};
+    for (size_t i = 0; i < wanted->count; i++) {
+        if (want_one(&wanted->items[i], range, abilities, result, err) < 0) {
+            oneib_ufm_wanted_clear(result);
+            return -1;
+        }
+    }
+    oneib_partition_table_sort(&result->table);
+    return 0;
+}
+
+void oneib_ufm_wanted_clear(struct oneib_ufm_wanted *wanted)
+{
+    oneib_partition_table_clear(&wanted->table);
+    free(wanted->refused);
+    *wanted = (struct oneib_ufm_wanted){0};
+}
+
+/* --- comparing -------------------------------------------------------------------------------- */
+
+static void compare_member(const struct oneib_member *wanted, const struct oneib_member *seen,
+                           struct oneib_ufm_difference *difference)
+{
+    const bool is_full = seen->membership == ONEIB_FULL,
+               is_meant = wanted->membership == ONEIB_FULL;
+    difference->widened += is_full && !is_meant;
+    difference->lacking += is_meant && !is_full;
+}
+
+static const struct oneib_partition nobody;
+
+struct oneib_ufm_difference oneib_ufm_compare(const struct oneib_partition *wanted,
+                                              const struct oneib_partition *seen)
+{
+    struct oneib_ufm_difference difference = {0};
+    const struct oneib_partition *left = wanted ? wanted : &nobody, *right = seen ? seen : &nobody;
+    size_t i = 0, j = 0;
+    while (i < left->member_count && j < right->member_count) {
+        const struct oneib_member *a = &left->members[i], *b = &right->members[j];
+        if (a->guid == b->guid)
+            compare_member(a, b, &difference);
+        difference.lacking += a->guid < b->guid;
+        difference.excess += b->guid < a->guid;
+        i += a->guid <= b->guid;
+        j += b->guid <= a->guid;
+    }
+    difference.lacking += left->member_count - i;
+    difference.excess += right->member_count - j;
+    difference.settings = left->member_count > 0 && right->member_count > 0 &&
+                          (left->ipoib != right->ipoib || left->indx0 != right->indx0);
+    return difference;
+}
+
+bool oneib_ufm_differs(const struct oneib_ufm_difference *difference)
+{
+    return difference->excess > 0 || difference->widened > 0 || difference->lacking > 0 ||
+           difference->settings;
+}
+
+/* --- requests --------------------------------------------------------------------------------- */
+
+static enum oneib_ufm_step step_of(const struct oneib_ufm_difference *difference)
+{
+    const bool less = difference->excess > 0 || difference->widened > 0;
+    if (!less)
+        return ONEIB_UFM_PUT_MORE;
+    return difference->lacking > 0 ? ONEIB_UFM_PUT_CHANGE : ONEIB_UFM_PUT_LESS;
+}
+
+static int add_request(const struct oneib_partition *wanted, const struct oneib_partition *seen,
+                       struct oneib_ufm_plan *plan, struct oneib_error *err)
+{
+    const struct oneib_ufm_difference difference = oneib_ufm_compare(wanted, seen);
+    if (wanted && !oneib_ufm_differs(&difference))
+        return 0;
+    if (oneib_reserve(&plan->items, &plan->capacity, plan->count + 1, sizeof *plan->items, err) < 0)
+        return -1;
+    plan->items[plan->count++] =
+        (struct oneib_ufm_request){.step = wanted ? step_of(&difference) : ONEIB_UFM_DELETE,
+                                   .pkey = wanted ? wanted->pkey : seen->pkey,
+                                   .wanted = wanted,
+                                   .seen = seen};
+    return 0;
+}
+
+static int compare_requests(const void *a, const void *b)
+{
+    const struct oneib_ufm_request *left = a, *right = b;
+    if (left->step != right->step)
+        return left->step < right->step ? -1 : 1;
+    return (left->pkey > right->pkey) - (left->pkey < right->pkey);
+}
+
+static int add_requests(const struct oneib_partition_table *wanted,
+                        const struct oneib_partition_table *seen, struct oneib_ufm_plan *plan,
+                        struct oneib_error *err)
+{
+    size_t i = 0, j = 0;
+    while (i < wanted->count || j < seen->count) {
+        const struct oneib_partition *a = i < wanted->count ? &wanted->items[i] : NULL;
+        const struct oneib_partition *b = j < seen->count ? &seen->items[j] : NULL;
+        if (a && b && a->pkey != b->pkey) {
+            if (a->pkey < b->pkey)
+                b = NULL;
+            else
+                a = NULL;
+        }
+        if (add_request(a, b, plan, err) < 0)
+            return -1;
+        i += a != NULL;
+        j += b != NULL;
+    }
+    return 0;
+}
+
+int oneib_ufm_plan(const struct oneib_partition_table *wanted,
+                   const struct oneib_partition_table *seen, struct oneib_ufm_plan *plan,
+                   struct oneib_error *err)
+{
+    *plan = (struct oneib_ufm_plan){0};
+    if (add_requests(wanted, seen, plan, err) < 0) {
+        oneib_ufm_plan_clear(plan);
+        return -1;
+    }
+    if (plan->count > 1)
+        qsort(plan->items, plan->count, sizeof *plan->items, compare_requests);
+    return 0;
+}
+
+void oneib_ufm_plan_clear(struct oneib_ufm_plan *plan)
+{
+    free(plan->items);
+    *plan = (struct oneib_ufm_plan){0};
+}
+
+static const char *yes_or_no(bool value)
+{
+    return value ? "true" : "false";
+}
+
+void oneib_ufm_render_put(const struct oneib_partition *wanted, struct oneib_text *text)
+{
+    oneib_text_printf(text, "{\"pkey\":\"0x%x\",\"ip_over_ib\":%s,\"index0\":%s,\"guids\":[",
+                      wanted->pkey, yes_or_no(wanted->ipoib), yes_or_no(wanted->indx0));
+    for (size_t i = 0; i < wanted->member_count; i++)
+        oneib_text_printf(text, "%s\"%016" PRIx64 "\"", i > 0 ? "," : "", wanted->members[i].guid);
+    oneib_text_append(text, "],\"memberships\":[");
+    for (size_t i = 0; i < wanted->member_count; i++)
+        oneib_text_printf(text, "%s\"%s\"", i > 0 ? "," : "",
+                          wanted->members[i].membership == ONEIB_FULL ? "full" : "limited");
+    oneib_text_append(text, "]}");
+}
