@@ -3,6 +3,7 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "base/number.h"
+#include "base/secret.h"
 #include "base/text.h"
 #include <errno.h>
 #include <sodium.h>
@@ -187,26 +188,10 @@ static int write_secrets(const char *path, struct oneib_text *text, struct oneib
     return status < 0 ? oneib_wrap(err, "writing a new key") : 0;
 }
 
-/* *found is false when there is none. What others may read is no secret. */
-static int read_secrets(const char *path, char **data, size_t *length, bool *found, bool *is_secret,
-                        struct oneib_error *err)
+/* What others may read is no secret, and what others own is not one's own. */
+static bool is_secret(const struct oneib_secret *file)
 {
-    struct stat status;
-    *found = false;
-    if (stat(path, &status) < 0)
-        return errno == ENOENT ? 0 : oneib_fail_errno(err, errno, "examining %s", path);
-    *is_secret = (status.st_mode & (S_IRWXG | S_IRWXO)) == 0 && status.st_uid == geteuid();
-    if (oneib_file_read(path, KEY_FILE_MAX, data, length, err) < 0)
-        return err->code == ONEIB_ERROR_NOT_FOUND ? 0 : -1;
-    *found = true;
-    return 0;
-}
-
-static void forget_data(char *data, size_t length)
-{
-    if (data)
-        sodium_memzero(data, length);
-    free(data);
+    return file->is_closed && file->owner == geteuid();
 }
 
 /* --- a node's ------------------------------------------------------------------------------- */
@@ -244,21 +229,19 @@ static int check_machine_id(const char *machine_id, struct oneib_error *err)
 int oneib_node_pair(const char *path, const char *machine_id, struct oneib_curve_pair *pair,
                     bool *made, struct oneib_error *err)
 {
-    char *data = NULL;
-    size_t length = 0;
-    bool found, is_secret = false;
+    struct oneib_secret file;
     struct oneib_error failure;
     start_sodium();
     if (check_machine_id(machine_id, err) < 0)
         return -1;
     /* INPUT: it is no file of keys, and is replaced by one. */
-    if (read_secrets(path, &data, &length, &found, &is_secret, &failure) < 0 &&
+    if (oneib_secret_read(path, KEY_FILE_MAX, &file, &failure) < 0 &&
         failure.code != ONEIB_ERROR_INPUT) {
         *err = failure;
         return -1;
     }
-    *made = !found || !is_secret || !take_node(data, length, machine_id, pair);
-    forget_data(data, length);
+    *made = !file.data || !is_secret(&file) || !take_node(file.data, file.length, machine_id, pair);
+    oneib_secret_forget(&file);
     if (*made && make_node(path, machine_id, pair, err) < 0)
         return -1;
     crypto_scalarmult_base(pair->public, pair->secret);
@@ -271,11 +254,11 @@ struct daemon_secrets {
     uint8_t curve[32], sign[crypto_sign_SEEDBYTES];
 };
 
-static int take_daemon(const char *path, const char *data, size_t length, bool is_secret,
+static int take_daemon(const char *path, const struct oneib_secret *kept,
                        struct daemon_secrets *secrets, struct oneib_error *err)
 {
-    struct key_file file = {data, data + length};
-    if (!is_secret)
+    struct key_file file = {kept->data, kept->data + kept->length};
+    if (!is_secret(kept))
         return oneib_fail(err, ONEIB_ERROR_REFUSED,
                           "%s holds oneibd's keys, and others may read it: if nobody has, chown it "
                           "to oneibd's user and chmod 0600, else remove it",
@@ -301,15 +284,13 @@ static int make_daemon(const char *path, struct daemon_secrets *secrets, struct 
 static int daemon_secrets(const char *path, struct daemon_secrets *secrets, bool *made,
                           struct oneib_error *err)
 {
-    char *data = NULL;
-    size_t length = 0;
-    bool found, is_secret = false;
-    if (read_secrets(path, &data, &length, &found, &is_secret, err) < 0)
+    struct oneib_secret file;
+    if (oneib_secret_read(path, KEY_FILE_MAX, &file, err) < 0)
         return -1;
-    *made = !found;
-    const int status = found ? take_daemon(path, data, length, is_secret, secrets, err)
-                             : make_daemon(path, secrets, err);
-    forget_data(data, length);
+    *made = !file.data;
+    const int status =
+        file.data ? take_daemon(path, &file, secrets, err) : make_daemon(path, secrets, err);
+    oneib_secret_forget(&file);
     return status;
 }
 
