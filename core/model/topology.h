@@ -37,10 +37,10 @@ size_t oneib_topology_switch_of(const struct oneib_topology *topology, oneib_gui
 
 /*
  * Drawings. `table` may be NULL; with it each CA port is marked with the virtual clusters
- * (partitions "one<ID>") that list its GUID: in text by network, in dot and SVG by colour, with a
- * legend. `cloud` (sorted) knows the networks' names; NULL, or a network that it lacks: the number
- * alone. Descriptions and names are untrusted: escaped for the format, and cut. The SVG stands
- * alone (no script, no font, no link), levels from the leaves up.
+ * (partitions "one<ID>") that list its GUID, or a VF's of a VM on its host: in text by network, in
+ * dot and SVG by colour, with a legend. `cloud` (sorted) knows the networks' names; NULL, or a
+ * network that it lacks: the number alone. Descriptions and names are untrusted: escaped for the
+ * format, and cut. The SVG stands alone (no script, no font, no link), levels from the leaves up.
  */
 void oneib_topology_text(const struct oneib_topology *topology,
                          const struct oneib_partition_table *table, const struct oneib_cloud *cloud,

@@ -3,6 +3,7 @@
 
 #include "base/array.h"
 #include "base/number.h"
+#include "model/host_port.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -77,16 +78,74 @@ static bool list_clusters(const struct oneib_partition_table *table,
     return true;
 }
 
-static bool mark_members(struct oneib_marks *marks, size_t index, const oneib_guid *ports,
-                         size_t port_count)
+/* What marks are made of. */
+struct scene {
+    const oneib_guid *ports; /* of hosts, linked; sorted */
+    size_t port_count;
+    const struct oneib_cloud *cloud; /* NULL: not known */
+};
+
+static bool is_linked(const struct scene *scene, oneib_guid port)
+{
+    return scene->port_count > 0 && oneib_guids_have(scene->ports, scene->port_count, port);
+}
+
+static const struct oneib_attachment *find_attachment(const struct oneib_cloud *cloud,
+                                                      const struct oneib_guid_parts *parts)
+{
+    size_t first = 0, end = cloud->attachment_count;
+    while (first < end) {
+        const size_t middle = first + (end - first) / 2;
+        const struct oneib_attachment *item = &cloud->attachments[middle];
+        if (item->vm_id < parts->vm_id ||
+            (item->vm_id == parts->vm_id && item->nic_id < parts->nic_id))
+            first = middle + 1;
+        else
+            end = middle;
+    }
+    const struct oneib_attachment *found = &cloud->attachments[first];
+    return first < cloud->attachment_count && found->vm_id == parts->vm_id &&
+                   found->nic_id == parts->nic_id
+               ? found
+               : NULL;
+}
+
+static bool mark_on_host(struct oneib_marks *marks, size_t index, const struct scene *scene,
+                         const struct oneib_attachment *attachment, uint32_t host_id)
+{
+    const struct oneib_network *network = oneib_cloud_network(scene->cloud, attachment->network_id);
+    const struct oneib_hca_port *port;
+    if (!network || host_id == ONEIB_NO_ID ||
+        oneib_host_port(oneib_cloud_host(scene->cloud, host_id), network, &port) !=
+            ONEIB_PORT_FOUND ||
+        !is_linked(scene, port->port_guid))
+        return true;
+    return add_mark(marks, port->port_guid, index);
+}
+
+/* A VF's virtual port is no end of a cable: it is drawn where its host is, while it migrates where
+ * both are. */
+static bool mark_virtual(struct oneib_marks *marks, size_t index, const struct scene *scene,
+                         oneib_guid guid)
+{
+    struct oneib_guid_parts parts;
+    const struct oneib_attachment *attachment = scene->cloud && oneib_guid_decode(guid, &parts)
+                                                    ? find_attachment(scene->cloud, &parts)
+                                                    : NULL;
+    return !attachment ||
+           (mark_on_host(marks, index, scene, attachment, attachment->host_id) &&
+            mark_on_host(marks, index, scene, attachment, attachment->source_host_id));
+}
+
+static bool mark_members(struct oneib_marks *marks, size_t index, const struct scene *scene)
 {
     const struct oneib_partition *partition = marks->clusters[index].partition;
     for (size_t i = 0; i < partition->member_count; i++) {
         const struct oneib_member *member = &partition->members[i];
-        if (member->kind != ONEIB_MEMBER_GUID || port_count == 0 ||
-            !oneib_guids_have(ports, port_count, member->guid))
+        if (member->kind != ONEIB_MEMBER_GUID)
             continue;
-        if (!add_mark(marks, member->guid, index))
+        if (!(is_linked(scene, member->guid) ? add_mark(marks, member->guid, index)
+                                             : mark_virtual(marks, index, scene, member->guid)))
             return false;
     }
     return true;
@@ -130,11 +189,11 @@ static bool mark_all(const struct oneib_topology *topology, const struct oneib_e
                      const struct oneib_partition_table *table, const struct oneib_cloud *cloud,
                      oneib_guid *ports, struct oneib_marks *marks)
 {
-    size_t port_count = collect_ca_ports(topology, ends, ports);
+    const struct scene scene = {ports, collect_ca_ports(topology, ends, ports), cloud};
     if (!list_clusters(table, cloud, marks))
         return false;
     for (size_t i = 0; i < marks->cluster_count; i++)
-        if (!mark_members(marks, i, ports, port_count))
+        if (!mark_members(marks, i, &scene))
             return false;
     sort_and_count(marks);
     return drop_absent_clusters(marks);

@@ -407,6 +407,60 @@ static void a_cluster_without_a_port_here_takes_no_colour(void **state)
     clear(&fabric);
 }
 
+static void place_vm(struct fabric *fabric, uint32_t vm_id, uint32_t network, uint32_t host,
+                     uint32_t source, oneib_guid port_guid_of_host)
+{
+    struct oneib_error err;
+    struct oneib_host *added = oneib_cloud_add_host(&fabric->cloud, &err);
+    assert_non_null(added);
+    added->id = host;
+    struct oneib_hca_port *port = oneib_host_add_port(added, &err);
+    assert_non_null(port);
+    *port = (struct oneib_hca_port){.port_guid = port_guid_of_host, .port = 1};
+    struct oneib_attachment *attachment = oneib_cloud_add_attachment(&fabric->cloud, &err);
+    assert_non_null(attachment);
+    *attachment = (struct oneib_attachment){.vm_id = vm_id,
+                                            .nic_id = 1,
+                                            .network_id = network,
+                                            .host_id = host,
+                                            .source_host_id = source};
+    oneib_cloud_sort(&fabric->cloud);
+}
+
+/* ConnectX-4 and later: the member is the VF, which no cable ends at. */
+static void a_vfs_virtual_port_is_drawn_where_its_host_is(void **state)
+{
+    (void)state;
+    struct fabric fabric;
+    build_tree(&fabric, 1, 2, 0);
+    name_network(&fabric, 5, "red");
+    place_vm(&fabric, 10, 5, 1, ONEIB_NO_ID, port_guid(&fabric, 0, 1));
+    add_member(add_partition(&fabric, "one5", 1), oneib_guid_encode(7, 10, 1));
+    char *svg = draw(oneib_topology_svg, &fabric);
+    assert_has(svg, "1 virtual cluster<");
+    assert_has(svg, "red");
+    free(svg);
+    clear(&fabric);
+}
+
+/* Another NIC's, another VM's, or one whose host has no port here. */
+static void a_virtual_port_that_is_nobodys_here_is_not_drawn(void **state)
+{
+    (void)state;
+    struct fabric fabric;
+    build_tree(&fabric, 1, 2, 0);
+    name_network(&fabric, 5, "red");
+    place_vm(&fabric, 10, 5, 1, ONEIB_NO_ID, UINT64_C(0xdead));
+    struct oneib_partition *partition = add_partition(&fabric, "one5", 1);
+    add_member(partition, oneib_guid_encode(7, 10, 1));
+    add_member(partition, oneib_guid_encode(7, 10, 2));
+    add_member(partition, oneib_guid_encode(7, 99, 1));
+    char *svg = draw(oneib_topology_svg, &fabric);
+    assert_has(svg, "0 virtual clusters");
+    free(svg);
+    clear(&fabric);
+}
+
 static void a_port_in_several_clusters_has_as_many_segments(void **state)
 {
     (void)state;
@@ -717,6 +771,8 @@ int main(void)
         cmocka_unit_test(a_host_without_a_switch_has_a_block_of_its_own),
         cmocka_unit_test(only_virtual_clusters_are_marked),
         cmocka_unit_test(a_cluster_without_a_port_here_takes_no_colour),
+        cmocka_unit_test(a_vfs_virtual_port_is_drawn_where_its_host_is),
+        cmocka_unit_test(a_virtual_port_that_is_nobodys_here_is_not_drawn),
         cmocka_unit_test(a_port_in_several_clusters_has_as_many_segments),
         cmocka_unit_test(without_a_partition_table_there_is_no_legend),
         cmocka_unit_test(the_svg_is_well_formed_and_stands_alone_at_every_size),
