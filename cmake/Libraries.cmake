@@ -4,6 +4,7 @@ find_package(PkgConfig REQUIRED)
 pkg_check_modules(LIBXML2 REQUIRED IMPORTED_TARGET libxml-2.0)
 pkg_check_modules(LIBCONFIG REQUIRED IMPORTED_TARGET libconfig)
 pkg_check_modules(JANSSON REQUIRED IMPORTED_TARGET jansson)
+pkg_check_modules(CURL REQUIRED IMPORTED_TARGET libcurl>=7.85)
 pkg_check_modules(IBUMAD REQUIRED IMPORTED_TARGET libibumad)
 pkg_check_modules(IBMAD REQUIRED IMPORTED_TARGET libibmad)
 
