@@ -3,17 +3,20 @@
  * A random walk over simulated nodes: VMs of three networks start, end and migrate through the real
  * network driver, their networks move to other keys, which others had before, the nodes' services,
  * oneibd and opensm are killed and started again, a service in the middle of any other step too.
- * Owners forge their VMs' documents. Nodes lose their connection, and oneibd is down, while keys
- * change hands and VMs become orphans (their NIC is gone in oned, and no driver was called) or
- * zombies (the VM is gone there, and runs). After each step every VF of every host must be what
- * this file's own bookkeeping says: a VM's one, open to its network's key and nothing else, under
- * its GUID; that of an orphan or zombie, closed; or nobody's, closed and without a GUID. And all
- * the while another process looks (vf_watch.h).
+ * Owners forge their VMs' documents, and attach NICs that claim others' networks; users reserve
+ * operators' networks and write into these what they like (hostile_users.h). Nodes lose their
+ * connection, and oneibd is down, while keys change hands and VMs become orphans (their NIC is gone
+ * in oned, and no driver was called) or zombies (the VM is gone there, and runs). After each step
+ * every VF of every host must be what this file's own bookkeeping says: a VM's one, open to its
+ * network's key and nothing else, under its GUID; that of an orphan or zombie, closed; or nobody's,
+ * closed and without a GUID. No port has the key of a network that has no VM there. And all the
+ * while another process looks (vf_watch.h).
  *
  * Replay: ONEIB_WALK_SEED=N (printed at start); ONEIB_WALK_STEPS=N walks further or shorter;
  * ONEIB_WALK_FABRIC=NAME on another kind of fabric (lab_shape.h).
  */
 #include "base/cleanup.h"
+#include "hostile_users.h"
 #include "lab_internal.h"
 #include "lab_node.h"
 #include "vf_watch.h"
@@ -44,6 +47,7 @@
 #define SETTLE_MS 40000u /* on a machine that is busy with other things too */
 /* Of every so many steps one has a service killed within so many milliseconds. */
 #define KILLED_STEPS 3
+#define PORTS_EVERY 5
 #define MOMENT_MS 60
 #define LONGEST_CUT_MS 2500
 #define HALF_FLAP_MS 500
@@ -64,6 +68,7 @@ static struct walk dice; /* only its random state */
 static uint32_t networks[NETWORKS];
 static unsigned keys[NETWORKS];
 static struct vm vms[VMS];
+static struct hostile_users users = {.dice = &dice};
 static struct vf_watch *watch;
 static char action[160];
 static char actions[12][sizeof action]; /* the last ones, by number of the step */
@@ -127,6 +132,30 @@ static bool is_as_claimed(const struct lab_node_vf *vf, const struct lab_node_cl
     if (!vm || vm->is_lost)
         return is_shut(vf);
     return is_open(vf, claim, vm) || (vm->is_forged && is_shut(vf));
+}
+
+/* A network has VMs there, be they lost or forged. */
+static bool is_used(size_t host, unsigned key)
+{
+    for (size_t i = 0; i < VMS; i++)
+        if (vms[i].runs && vms[i].host == host && keys[vms[i].network] == key)
+            return true;
+    return false;
+}
+
+/* What reservations' owners write brings no key to a port. */
+static void judge_port(size_t host, char *wrong, size_t size)
+{
+    uint16_t pkeys[LAB_NODE_ENTRIES];
+    size_t count;
+    *wrong = '\0';
+    ok(lab_host_pkeys(lab, host, pkeys, LAB_NODE_ENTRIES, &count, &err));
+    for (size_t i = 0; i < count; i++) {
+        const unsigned key = pkeys[i] & 0x7fffu;
+        if (key >= FIRST_KEY && key < FIRST_KEY + KEYS && !is_used(host, key))
+            snprintf(wrong, size, "the port of host %zu has key %u, and no VM of its network", host,
+                     key);
+    }
 }
 
 /* What is wrong about the host's VFs, "" when nothing is. */
@@ -214,6 +243,20 @@ static void every_vf_must_be_right(void)
             lab_sleep_ms(5);
         }
     nothing_may_have_been_wrong();
+}
+
+/* Not after each step: a program is run for each port. */
+static void every_port_must_be_right(void)
+{
+    char wrong[256];
+    for (size_t host = 0; host < HOSTS; host++)
+        for (unsigned waited = 0; judge_port(host, wrong, sizeof wrong), *wrong; waited += 50) {
+            if (waited > SETTLE_MS) {
+                print_logs(host);
+                fail_msg("after \"%s\": %s", action, wrong);
+            }
+            lab_sleep_ms(50);
+        }
 }
 
 /* ---- steps ---------------------------------------------------------------------------------- */
@@ -410,25 +453,55 @@ static void repeat(void)
 
 /* ---- what tenants, and lost connections, do -------------------------------------------------- */
 
+static struct hostile_aim some_aim(uint32_t vm)
+{
+    const size_t network = walk_dice(&dice, NETWORKS), host = some_host();
+    return (struct hostile_aim){.network = networks[network],
+                                .key = keys[network],
+                                .vm = vm,
+                                .port = lab_host_port_guid(lab, host),
+                                .host = (uint32_t)host};
+}
+
 static void forge(void)
 {
+    char text[HOSTILE_TEXT_SIZE];
     struct vm *vm = some_vm();
     if (!vm || vm->is_gone)
         return;
-    const size_t kind = walk_dice(&dice, 3), network = walk_dice(&dice, NETWORKS);
-    char text[320] = "]]></NOTE><A><NOTE><![CDATA[";
-    if (kind == 1)
-        strcpy(text, "]]></NOTE><VM><ID>1</ID></VM><NOTE><![CDATA[");
-    else if (kind == 2)
-        snprintf(text, sizeof text,
-                 "]]></NOTE></USER_TEMPLATE><TEMPLATE><NIC><NIC_ID>1</NIC_ID>"
-                 "<NETWORK_ID>%" PRIu32 "</NETWORK_ID><VN_MAD>infiniband</VN_MAD>"
-                 "<VLAN_ID>%u</VLAN_ID></NIC></TEMPLATE><USER_TEMPLATE><NOTE><![CDATA[",
-                 networks[network], keys[network]);
-    snprintf(action, sizeof action, "the owner of VM %" PRIu32 " forges it, by text %zu", vm->id,
-             kind);
+    const struct hostile_aim aim = some_aim(vm->id);
+    snprintf(action, sizeof action, "the owner of VM %" PRIu32 " writes %s", vm->id,
+             hostile_vm_text(&dice, &aim, text));
     ok(lab_vm_write(lab, vm->id, text, &err));
     vm->is_forged = true;
+}
+
+static void forge_network(void)
+{
+    const uint32_t parent = networks[walk_dice(&dice, NETWORKS)];
+    const struct hostile_aim aim = some_aim(0);
+    ok(hostile_reserve(&users, parent, &aim, action, sizeof action, &err));
+}
+
+/* Whether `pre` gives it a VF of its own network or refuses, OpenNebula gives it up then. */
+static void attach_forged(void)
+{
+    char text[HOSTILE_TEXT_SIZE];
+    uint32_t nic;
+    struct vm *vm = some_member();
+    if (!vm || count_taken(vm->host) == VFS)
+        return;
+    const struct hostile_aim aim = some_aim(vm->id);
+    ok(lab_vm_attach(lab, vm->id, networks[vm->network], &nic, &err));
+    snprintf(action, sizeof action, "VM %" PRIu32 " attaches a NIC with %s", vm->id,
+             hostile_nic_text(&dice, &aim, text));
+    ok(lab_vm_set_nic(lab, vm->id, nic, text, &err));
+    lab_node_driver(lab, vm->host, "pre", vm->id, &err);
+    lab_node_driver(lab, vm->host, "clean", vm->id, &err);
+    nothing_may_have_been_wrong();
+    ok(lab_vm_running(lab, vm->id, &err));
+    ok(lab_vm_detach(lab, vm->id, nic, &err));
+    ok(lab_vm_running(lab, vm->id, &err));
 }
 
 /* An attach that OpenNebula gave up after `post`, say. */
@@ -456,8 +529,8 @@ static void lose_vm(void)
  * the file. */
 static void change_cloud(void)
 {
-    static void (*const changes[])(void) = {lose_nic,   lose_vm, change_key,
-                                            change_key, forge,   restart_opensm};
+    static void (*const changes[])(void) = {lose_nic, lose_vm,       change_key,    change_key,
+                                            forge,    forge_network, restart_opensm};
     for (size_t i = 1 + walk_dice(&dice, 3); i > 0; i--)
         changes[walk_dice(&dice, sizeof changes / sizeof *changes)]();
     lab_sleep_ms((unsigned)walk_dice(&dice, LONGEST_CUT_MS));
@@ -500,10 +573,11 @@ static void kill_service_in_a_moment(void)
 static void step(void)
 {
     static void (*const steps[])(void) = {
-        start,       start,          start,     end,         end,        migrate,
-        migrate,     migrate,        probe,     repeat,      repeat,     forge,
-        be_orphaned, cut_off,        cut_off,   stop_oneibd, change_key, restart_service,
-        probe,       restart_opensm, flap_link, kill_switch};
+        start,         start,          start,        end,         end,        migrate,
+        migrate,       migrate,        probe,        repeat,      repeat,     forge,
+        be_orphaned,   cut_off,        cut_off,      stop_oneibd, change_key, restart_service,
+        probe,         restart_opensm, flap_link,    kill_switch, forge,      attach_forged,
+        forge_network, forge_network,  forge_network};
     lab_node_meanwhile(lab, walk_dice(&dice, KILLED_STEPS) == 0 ? kill_service_in_a_moment : NULL);
     steps[walk_dice(&dice, sizeof steps / sizeof *steps)]();
     lab_node_meanwhile(lab, NULL);
@@ -539,6 +613,7 @@ static void raise_all(void)
     ok(lab_nodes_start(lab, &nodes, &err));
     ok(lab_add_nodes(lab, &err));
     raise_networks();
+    users.lab = lab;
     ok(lab_oneib(lab, (const char *[]){"sync", "--force", NULL}, PROGRAM_MS, &output, &err));
     assert_int_equal(output.status, 0);
     lab_output_clear(&output);
@@ -560,6 +635,8 @@ static void every_vf_is_as_it_should_be_after_every_step(void **state)
         snprintf(actions[i % (sizeof actions / sizeof *actions)], sizeof action, "%s", action);
         steps_done = i + 1;
         every_vf_must_be_right();
+        if (i % PORTS_EVERY == 0)
+            every_port_must_be_right();
     }
     uint64_t looks, open;
     vf_watch_count(watch, &looks, &open);
