@@ -90,10 +90,10 @@ bool oneib_allowance_take(struct oneib_allowance *allowance, double now, struct 
             (*events)++;
         return true;
     }
-    if (*events == ONEIB_ALLOWANCE_EVENTS && !let_wait(allowance, event))
-        return true;
-    *events = ONEIB_ALLOWANCE_EVENTS + 1;
-    return false;
+    const bool waits = *events > ONEIB_ALLOWANCE_EVENTS || let_wait(allowance, event);
+    if (waits)
+        *events = ONEIB_ALLOWANCE_EVENTS + 1;
+    return !waits;
 }
 
 bool oneib_allowance_release(struct oneib_allowance *allowance, double now,
