@@ -123,10 +123,11 @@ int oneib_fabric_read_links(struct oneib_fabric *fabric, const struct oneib_subn
 /*
  * Disables or enables links->items[index] at its switch (Set of PortInfo: PortPhysicalState
  * Disabled, or Polling), and reads back what it is then: *physical. The switch is asked first
- * whether it is the one. UNREACHABLE: it does not answer, or does not do it.
+ * whether it is the one, and, where a link is up, who is behind it whether he is `who` (port GUID).
+ * UNREACHABLE: it does not answer, or somebody else is linked there.
  */
 int oneib_fabric_enable_link(struct oneib_fabric *fabric, const struct oneib_fabric_links *links,
-                             size_t index, bool enabled, uint8_t *physical,
+                             size_t index, oneib_guid who, bool enabled, uint8_t *physical,
                              struct oneib_error *err);
 void oneib_fabric_links_clear(struct oneib_fabric_links *links);
 

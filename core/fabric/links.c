@@ -310,6 +310,26 @@ static int check_switch(struct oneib_fabric *fabric, const struct oneib_route *r
     return 0;
 }
 
+/* A cable may have been moved since the walk. Of who does not answer it is known no better than
+ * then. */
+static int check_who(struct oneib_fabric *fabric, const struct oneib_route *route, uint8_t port,
+                     oneib_guid who, struct oneib_error *err)
+{
+    uint8_t info[IB_SMP_DATA_SIZE] = {0};
+    struct oneib_route behind = *route;
+    struct oneib_error silent;
+    behind.path[++behind.hops] = port;
+    behind.to = who;
+    if (ask_switch(fabric, &behind, IB_MAD_METHOD_GET, IB_ATTR_NODE_INFO, 0, info, &silent) < 0)
+        return 0;
+    const oneib_guid found = mad_get_field64(info, 0, IB_NODE_PORT_GUID_F);
+    if (found != who)
+        return oneib_fail(err, ONEIB_ERROR_UNREACHABLE,
+                          "not 0x%016" PRIx64 ", but 0x%016" PRIx64 " is linked there now", who,
+                          found);
+    return 0;
+}
+
 /* What a zero stands for is "no change": the enabled widths and speeds. */
 static void tell_to_be(uint8_t *info, uint8_t physical)
 {
@@ -321,13 +341,16 @@ static void tell_to_be(uint8_t *info, uint8_t physical)
 }
 
 static int set_physical(struct oneib_fabric *fabric, const struct oneib_switch_link *link,
-                        const struct oneib_route *route, uint8_t wanted, uint8_t *physical,
-                        struct oneib_error *err)
+                        const struct oneib_route *route, oneib_guid who, uint8_t wanted,
+                        uint8_t *physical, struct oneib_error *err)
 {
     uint8_t info[IB_SMP_DATA_SIZE] = {0}, now[IB_SMP_DATA_SIZE] = {0};
     const uint8_t port = link->switch_port;
     if (check_switch(fabric, route, link->switch_guid, err) < 0 ||
         ask_switch(fabric, route, IB_MAD_METHOD_GET, IB_ATTR_PORT_INFO, port, info, err) < 0)
+        return -1;
+    const bool is_linked = mad_get_field(info, 0, IB_PORT_PHYS_STATE_F) == ONEIB_PHYSICAL_LINK_UP;
+    if (is_linked && check_who(fabric, route, port, who, err) < 0)
         return -1;
     tell_to_be(info, wanted);
     if (ask_switch(fabric, route, IB_MAD_METHOD_SET, IB_ATTR_PORT_INFO, port, info, err) < 0 ||
@@ -338,10 +361,11 @@ static int set_physical(struct oneib_fabric *fabric, const struct oneib_switch_l
 }
 
 int oneib_fabric_enable_link(struct oneib_fabric *fabric, const struct oneib_fabric_links *links,
-                             size_t index, bool enabled, uint8_t *physical, struct oneib_error *err)
+                             size_t index, oneib_guid who, bool enabled, uint8_t *physical,
+                             struct oneib_error *err)
 {
     const struct oneib_switch_link *link = &links->items[index];
-    if (set_physical(fabric, link, &links->routes[index],
+    if (set_physical(fabric, link, &links->routes[index], who,
                      enabled ? ONEIB_PHYSICAL_POLLING : ONEIB_PHYSICAL_DISABLED, physical, err) < 0)
         return oneib_wrap(err, "%s port %u of switch 0x%016" PRIx64,
                           enabled ? "enabling" : "disabling", link->switch_port, link->switch_guid);

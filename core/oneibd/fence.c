@@ -200,7 +200,8 @@ static int do_step(struct oneib_daemon *daemon, const struct look *look,
     struct oneib_error failure;
     uint8_t physical;
     if (oneib_fabric_enable_link(daemon->fabric, &look->links, index_of_link(&look->links, step),
-                                 step->act == ONEIB_FENCE_ENABLE, &physical, &failure) == 0) {
+                                 step->guid, step->act == ONEIB_FENCE_ENABLE, &physical,
+                                 &failure) == 0) {
         step->state = physical == ONEIB_PHYSICAL_DISABLED ? ONEIB_FENCE_DOWN : ONEIB_FENCE_UP;
     } else {
         oneib_daemon_complain(daemon, &failure);

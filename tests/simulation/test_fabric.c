@@ -435,7 +435,17 @@ static void a_port_is_disabled_at_its_switch(void **state)
     const struct oneib_switch_link place = links.items[index];
     assert_int_equal(place.physical, ONEIB_PHYSICAL_LINK_UP);
     assert_int_equal(place.node_type, ONEIB_NODE_CA);
-    ok(oneib_fabric_enable_link(fabric, &links, index, false, &physical, &err));
+    /* A cable that was moved since: somebody else is linked there than who is meant. */
+    assert_int_equal(
+        oneib_fabric_enable_link(fabric, &links, index, host_guid(0), false, &physical, &err), -1);
+    assert_int_equal(err.code, ONEIB_ERROR_UNREACHABLE);
+    assert_non_null(strstr(err.text, "is linked there now"));
+    oneib_fabric_links_clear(&links);
+    ok(oneib_fabric_read_links(fabric, &subnet, &links, &err));
+    assert_int_equal(links.items[link_at(&links, &place)].physical, ONEIB_PHYSICAL_LINK_UP);
+    assert_int_equal(link_of(&links, host_guid(VANISHING)), index);
+    ok(oneib_fabric_enable_link(fabric, &links, index, host_guid(VANISHING), false, &physical,
+                                &err));
     assert_int_equal(physical, ONEIB_PHYSICAL_DISABLED);
 
     oneib_fabric_links_clear(&links);
@@ -444,7 +454,8 @@ static void a_port_is_disabled_at_its_switch(void **state)
     assert_int_not_equal(link_of(&links, host_guid(0)), links.count);
     assert_int_equal(links.items[link_at(&links, &place)].physical, ONEIB_PHYSICAL_DISABLED);
 
-    ok(oneib_fabric_enable_link(fabric, &links, link_at(&links, &place), true, &physical, &err));
+    ok(oneib_fabric_enable_link(fabric, &links, link_at(&links, &place), host_guid(VANISHING), true,
+                                &physical, &err));
     assert_int_equal(physical, ONEIB_PHYSICAL_POLLING);
     oneib_fabric_links_clear(&links);
     oneib_subnet_clear(&subnet);
