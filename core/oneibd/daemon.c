@@ -450,6 +450,7 @@ static int step(struct oneib_daemon *daemon, struct oneib_error *err)
     struct oneib_due due = oneib_pace_due(&daemon->pace, oneib_now_ms());
     due.nodes = oneib_daemon_grants_due(daemon);
     due.fences = oneib_daemon_fence_due(daemon);
+    due.places = oneib_daemon_places_due(daemon);
     if (oneib_pace_anything(&due)) {
         if (act(daemon, &due, err) < 0)
             return -1;

@@ -98,6 +98,7 @@ struct oneib_daemon {
     struct oneib_leaves leaves;
     uint64_t leaves_of; /* fingerprint of what they were asked for */
     uint64_t places_of; /* fingerprint of what hosts' ports were looked for in last */
+    double places_at;   /* and when they are looked for again, be it the same */
     struct oneib_findings fence_findings; /* of ports that came up, when they were looked at last */
     struct oneib_ledger fences; /* the ledger with its fences, as it was read last; after a start
                                    what the daemon before has left (sync/fences.h) */
@@ -181,8 +182,9 @@ void oneib_daemon_keep_closed(struct oneib_daemon *daemon);
 /* ports.c: what nodes report of their adapters' ports, into the ledger: by the writer. Adds
  * port-anothers and ports-many to grant_findings. */
 int oneib_daemon_pin_ports(struct oneib_daemon *daemon, struct oneib_error *err);
-/* ports.c: at which switches those ports are, into the ledger, when the fabric has changed. Only
- * beside the master subnet manager. */
+/* ports.c: at which switches those ports are, into the ledger, when the fabric has changed, and now
+ * and then: a cable that was moved changes nothing else. Only beside the master subnet manager. */
+bool oneib_daemon_places_due(const struct oneib_daemon *daemon);
 int oneib_daemon_find_places(struct oneib_daemon *daemon, struct oneib_error *err);
 /* ports.c: which ports nodes report now; *claims is the caller's, to be freed. */
 int oneib_daemon_list_claims(const struct oneib_daemon *daemon, struct oneib_ledger_port **claims,

@@ -80,7 +80,7 @@ struct oneib_due oneib_pace_due(const struct oneib_pace *pace, double now)
 bool oneib_pace_anything(const struct oneib_due *due)
 {
     return due->events || due->poll || due->reread || due->verify || due->retry || due->nodes ||
-           due->fences;
+           due->fences || due->places;
 }
 
 double oneib_pace_wait(const struct oneib_pace *pace, double now)

@@ -26,6 +26,7 @@ struct oneib_due {
     bool retry;  /* what went wrong */
     bool nodes;  /* what nodes have said: not known here, for whoever adds it */
     bool fences; /* ports of fenced hosts; likewise */
+    bool places; /* where hosts' ports are linked; likewise */
 };
 
 struct oneib_pace {

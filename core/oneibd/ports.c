@@ -11,6 +11,10 @@
 #include <stdlib.h>
 #include <time.h>
 
+/* How long a place may be old: a cable that is moved at once leaves all ports as they were, with
+ * their LIDs. */
+#define PLACES_MS 5000.0
+
 static int write_ports(struct oneib_daemon *daemon, const struct oneib_ledger *next,
                        struct oneib_error *err)
 {
@@ -185,15 +189,26 @@ static int find_places(struct oneib_daemon *daemon, const struct oneib_fabric_li
 }
 
 /* Whoever has the master subnet manager beside it: as with fences. */
+static bool is_ours(const struct oneib_daemon *daemon)
+{
+    return daemon->has_cloud && daemon->sm == ONEIB_SM_MASTER && !daemon->view.ledger_lost &&
+           daemon->fabric && daemon->view.subnet_known && daemon->view.kept.ledger.port_count > 0;
+}
+
+bool oneib_daemon_places_due(const struct oneib_daemon *daemon)
+{
+    return is_ours(daemon) && oneib_now_ms() >= daemon->places_at;
+}
+
 int oneib_daemon_find_places(struct oneib_daemon *daemon, struct oneib_error *err)
 {
     struct oneib_fabric_links links;
-    if (!daemon->has_cloud || daemon->sm != ONEIB_SM_MASTER || daemon->view.ledger_lost ||
-        !daemon->fabric || !daemon->view.subnet_known || daemon->view.kept.ledger.port_count == 0)
+    if (!is_ours(daemon))
         return 0;
     const uint64_t now = fingerprint(&daemon->view);
-    if (now == daemon->places_of)
+    if (now == daemon->places_of && oneib_now_ms() < daemon->places_at)
         return 0;
+    daemon->places_at = oneib_now_ms() + PLACES_MS;
     if (oneib_fabric_read_links(daemon->fabric, &daemon->view.subnet, &links, err) < 0)
         return -1;
     const int status = find_places(daemon, &links, err);

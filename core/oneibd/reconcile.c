@@ -499,6 +499,8 @@ static int turn(struct oneib_daemon *daemon, const struct oneib_due *due, double
         return -1;
     /* What is not settled is the next retry's: not every event may cost the fabric a sweep. */
     fence(daemon, &changed);
+    if (due->places)
+        find_places(daemon);
     const bool at_rest = daemon->settled || daemon->pace.retry_at >= 0;
     const bool enters_again = daemon->entry_error.code != ONEIB_ERROR_NONE && due->poll;
     if (!changed && at_rest && !enters_again && !due->verify && !due->retry && !due->nodes &&

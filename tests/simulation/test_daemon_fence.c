@@ -319,6 +319,81 @@ static void a_host_that_has_lost_its_power_is_fenced_too_and_stays_so_when_it_is
     json_decref(port);
 }
 
+/* ---- cables that are moved --------------------------------------------------------------------
+ */
+
+struct place {
+    oneib_guid switch_guid;
+    uint8_t switch_port;
+};
+
+/* By the ledger. */
+static struct place place_of(size_t host)
+{
+    struct oneib_kept_ledger kept = read_ledger();
+    const struct oneib_ledger_port *port =
+        oneib_ledger_port(&kept.ledger, lab_host_port_guid(scene(), host));
+    const struct place place = {port ? port->switch_guid : 0, port ? port->switch_port : 0};
+    oneib_kept_ledger_clear(&kept);
+    return place;
+}
+
+static bool is_same_place(struct place a, struct place b)
+{
+    return a.switch_guid == b.switch_guid && a.switch_port == b.switch_port;
+}
+
+static void await_place(size_t host, struct place wanted)
+{
+    unsigned waited = 0;
+    while (!is_same_place(place_of(host), wanted)) {
+        if (waited > DAEMON_PATIENCE_MS)
+            fail_msg("the ledger says where host %zu was before its cable was moved", host);
+        lab_sleep_ms(200);
+        waited += 200;
+    }
+}
+
+/* Both on the first leaf, in the instant. */
+static void swap_cables(struct place first, struct place second)
+{
+    char to_first[64], to_second[64];
+    snprintf(to_first, sizeof to_first, "Link \"H2\"[1] \"L1\"[%u]", first.switch_port);
+    snprintf(to_second, sizeof to_second, "Link \"H1\"[1] \"L1\"[%u]", second.switch_port);
+    MUST(lab_fabric_link(scene(), FAILED, false, &err));
+    MUST(lab_fabric_link(scene(), OTHER, false, &err));
+    MUST(lab_fabric_command(scene(), to_first, &err));
+    MUST(lab_fabric_command(scene(), to_second, &err));
+}
+
+static bool is_place_physically(struct place place, const char *wanted)
+{
+    char guid[32];
+    snprintf(guid, sizeof guid, "0x%016" PRIx64, place.switch_guid);
+    json_t *port = json_pack("{s:s, s:i}", "switch", guid, "switch_port", (int)place.switch_port);
+    const bool is = is_physically(port, wanted);
+    json_decref(port);
+    return is;
+}
+
+static void a_fence_closes_no_place_at_which_another_host_is_linked_by_now(void **state)
+{
+    (void)state;
+    begin();
+    const struct place first = place_of(FAILED), second = place_of(OTHER);
+    assert_true(first.switch_guid == second.switch_guid);
+    swap_cables(first, second);
+    await_place(FAILED, second);
+    await_place(OTHER, first);
+    MUST(lab_fabric_link(scene(), FAILED, false, &err)); /* both lose their power */
+    MUST(lab_fabric_link(scene(), OTHER, false, &err));
+    json_t *port = fence();
+    assert_int_equal(json_number(port, "switch_port"), second.switch_port);
+    assert_true(is_place_physically(second, "Disabled"));
+    assert_false(is_place_physically(first, "Disabled"));
+    json_decref(port);
+}
+
 static void a_port_that_two_hosts_report_is_closed_for_neither(void **state)
 {
     (void)state;
@@ -455,6 +530,8 @@ int main(void)
         DAEMON_CASE(daemon_raise_watching, two_who_fence_at_once_are_both_told_that_it_is_done),
         DAEMON_CASE(daemon_raise_watching,
                     a_host_that_has_lost_its_power_is_fenced_too_and_stays_so_when_it_is_back),
+        DAEMON_CASE(daemon_raise_watching,
+                    a_fence_closes_no_place_at_which_another_host_is_linked_by_now),
         DAEMON_CASE(daemon_raise_watching, a_port_that_two_hosts_report_is_closed_for_neither),
         DAEMON_CASE(daemon_raise_watching,
                     a_strangers_port_that_a_forged_document_names_is_not_closed),
