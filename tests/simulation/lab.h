@@ -275,6 +275,8 @@ int lab_add_hosts(struct lab *lab, unsigned vfs_total, struct oneib_error *err);
 int lab_host_create(struct lab *lab, const char *name, const char *hca, const char *driver,
                     const char *port_guid, unsigned pkeys_max, unsigned vfs_total, uint32_t *id,
                     struct oneib_error *err);
+/* That service is not well any more, or is again: a line of MOODS in played-hosts/main.c. */
+int lab_host_mood(struct lab *lab, uint64_t first_port, const char *mood, struct oneib_error *err);
 int lab_host_create_bare(struct lab *lab, const char *name, uint32_t *id, struct oneib_error *err);
 /* What the host's probes printed, as monitord adds it to the host's document. */
 int lab_host_monitor(struct lab *lab, uint32_t id, const char *text, struct oneib_error *err);

@@ -12,6 +12,7 @@
 
 #define KEYS "played.keys"
 #define DAEMONS "played.daemons"
+#define MOODS "played.moods"
 
 static int append(struct lab *lab, const char *name, const char *text, struct oneib_error *err)
 {
@@ -39,9 +40,9 @@ static int start(struct lab *lab, struct oneib_error *err)
 {
     struct oneib_ledger_daemon daemon;
     const char *argv[] = {LAB_PLAYED_HOSTS, lab_path(lab, KEYS, err), lab_path(lab, DAEMONS, err),
-                          NULL};
+                          lab_path(lab, MOODS, err), NULL};
     pid_t pid;
-    if (!argv[1] || !argv[2] || lab_daemon_known_as(lab, &daemon, err) < 0 ||
+    if (!argv[1] || !argv[2] || !argv[3] || lab_daemon_known_as(lab, &daemon, err) < 0 ||
         lab_played_daemon(lab, &daemon, err) < 0)
         return -1;
     return lab_spawn(lab, "played-hosts", NULL, argv, &pid, err);
@@ -61,4 +62,11 @@ int lab_play_host(struct lab *lab, uint32_t id, uint64_t first_port, uint64_t se
         return -1;
     snprintf(text, sizeof text, "IB_NODE_KEY=\"%s\"\n", public);
     return lab_host_monitor(lab, id, text, err);
+}
+
+int lab_host_mood(struct lab *lab, uint64_t first_port, const char *mood, struct oneib_error *err)
+{
+    char text[64];
+    snprintf(text, sizeof text, "%" PRIx64 " %s\n", first_port, mood);
+    return append(lab, MOODS, text, err);
 }

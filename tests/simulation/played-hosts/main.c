@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * played-hosts KEYS DAEMONS: plays the services of a lab's hosts that have no simulated node: each
- * does at once what it is told. KEYS has a line a host, "PUBLIC SECRET PORT PORT", with the port
- * GUIDs of its adapter, ascending, 0: it has no such port; DAEMONS is as
- * grants/daemons.h says. Both are read again when they grow. What a host is granted it reports as
- * open; it believes the daemon whose host has the subnet manager, else the writer.
+ * played-hosts KEYS DAEMONS MOODS: plays the services of a lab's hosts that have no simulated node:
+ * each does at once what it is told. KEYS has a line a host, "PUBLIC SECRET PORT PORT", with the
+ * port GUIDs of its adapter, ascending, 0: it has no such port; DAEMONS is as grants/daemons.h
+ * says. Both are read again when they grow. What a host is granted it reports as open, with its
+ * GUID where it may be set; it believes the daemon whose host has the subnet manager, else the
+ * writer. MOODS has a line for each host that is not well, "PORT MOOD", of which the last counts:
+ * "keeps", it gives back nothing that it has; "silent", it says nothing; "well".
+ *
+ * On its output: which GUID was set at which host, by the GUID of its first port.
  */
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -31,14 +35,22 @@
 /* A host's connection to one daemon. */
 struct link {
     struct played_node node;
-    struct oneib_list_name list; /* that came last */
-    struct oneib_grant_list *grants;
+    struct oneib_list_name list;     /* that came last */
+    struct oneib_grant_list *told;   /* by it, and not done yet; NULL: nothing */
+    struct oneib_grant_list *grants; /* what it has */
     bool has_sm, is_writer;
     double heard_at;
 };
 
+enum mood {
+    WELL,
+    KEEPS,
+    SILENT,
+};
+
 struct host {
     struct oneib_curve_pair pair;
+    enum mood mood;
     oneib_guid ports[2];
     struct link links[ONEIB_DAEMONS_MAX];
     double challenged_at;
@@ -81,6 +93,28 @@ static void read_keys(const char *path)
     }
 }
 
+static struct host *host_at(oneib_guid port)
+{
+    for (size_t i = 0; i < host_count; i++)
+        if (hosts[i].ports[0] == port)
+            return &hosts[i];
+    return NULL;
+}
+
+static void read_moods(const char *path)
+{
+    oneib_guid port;
+    char mood[16];
+    oneib_autofclose FILE *file = fopen(path, "re");
+    while (file && fscanf(file, "%" SCNx64 " %15s", &port, mood) == 2) {
+        struct host *host = host_at(port);
+        if (host)
+            host->mood = strcmp(mood, "keeps") == 0    ? KEEPS
+                         : strcmp(mood, "silent") == 0 ? SILENT
+                                                       : WELL;
+    }
+}
+
 /* ---- a host -------------------------------------------------------------------------------- */
 
 static void connect_link(struct host *host, size_t daemon)
@@ -120,7 +154,7 @@ static void add_records(const struct oneib_grant_list *grants, struct oneib_repo
             .pkey = grant->pkey,
             .limited = grant->limited,
             .stage = ONEIB_VF_OPEN,
-            .guid = ONEIB_VF_GUID_SET,
+            .guid = grant->may_set_guid ? ONEIB_VF_GUID_SET : ONEIB_VF_GUID_DEFERRED,
             .in_domain = true,
         };
         memcpy(record->device, grant->device, sizeof record->device);
@@ -150,14 +184,35 @@ static void report(struct host *host)
     }
 }
 
+static void say_guids(const struct host *host, const struct oneib_grant_list *grants)
+{
+    for (size_t i = 0; i < grants->count; i++)
+        if (grants->items[i].may_set_guid)
+            printf("0x%016" PRIx64 " at 0x%016" PRIx64 "\n", grants->items[i].guid, host->ports[0]);
+    fflush(stdout);
+}
+
 static void keep_list(struct link *link, const struct oneib_list_message *list)
 {
     link->list = list->name;
-    if (!link->grants)
-        link->grants = malloc(sizeof *link->grants);
-    if (!link->grants)
+    if (!link->told)
+        link->told = malloc(sizeof *link->told);
+    if (!link->told)
         abort();
-    *link->grants = list->grants;
+    *link->told = list->grants;
+}
+
+static void do_as_told(struct host *host)
+{
+    for (size_t i = 0; i < daemons.count; i++) {
+        struct link *link = &host->links[i];
+        if (!link->told || (host->mood == KEEPS && link->grants))
+            continue;
+        free(link->grants);
+        link->grants = link->told;
+        link->told = NULL;
+        say_guids(host, link->grants);
+    }
 }
 
 /* Whether its list, or whom the host believes, is another. */
@@ -196,9 +251,12 @@ static void challenge(struct host *host)
 static void go_on(struct host *host)
 {
     bool due = false;
+    if (host->mood == SILENT)
+        return;
     for (size_t i = 0; i < daemons.count; i++)
         if (host->links[i].node.socket)
             due |= hear(&host->links[i], &daemons.items[i]);
+    do_as_told(host);
     if (oneib_now_ms() - host->challenged_at >= REPORT_MS) {
         host->challenged_at = oneib_now_ms();
         challenge(host);
@@ -222,12 +280,13 @@ static void await_something(void)
 
 int main(int argc, char **argv)
 {
-    if (argc != 3)
+    if (argc != 4)
         return 2;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     for (;;) {
         read_daemons(argv[2]);
         read_keys(argv[1]);
+        read_moods(argv[3]);
         for (size_t i = 0; i < host_count; i++)
             go_on(&hosts[i]);
         await_something();
