@@ -30,10 +30,10 @@ oneib_find_xmlrpc(xmlrpc_util xmlrpc_util xmlrpc-c/util.h)
 oneib_find_xmlrpc(xmlrpc_base xmlrpc xmlrpc-c/base.h xmlrpc_util)
 oneib_find_xmlrpc(xmlrpc_client xmlrpc_client xmlrpc-c/client.h xmlrpc_base)
 
-# One library of core/: all sources of its folder, and what it may use. The dependency rule of the design
+# A library: its sources, what it may use and shows in its headers, what it uses within. The dependency rule of the design
 # lives here: a library that is not named cannot be linked.
 function(oneib_library name)
-  file(GLOB sources CONFIGURE_DEPENDS *.c)
-  add_library(${name} STATIC ${sources})
-  target_link_libraries(${name} PUBLIC ${ARGN})
+  cmake_parse_arguments(PARSE_ARGV 1 library "" "" "SOURCES;USES;PRIVATE")
+  add_library(${name} STATIC ${library_SOURCES})
+  target_link_libraries(${name} PUBLIC ${library_USES} PRIVATE ${library_PRIVATE})
 endfunction()

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * The information driver's probe: what this host has, as lines of an OpenNebula template
- * (node/probe.h). Whatever is wrong with adapters, libvirt or oneib itself is told in IB_PROBLEM;
- * the exit status is 0 always, because another would make OpenNebula drop all that is known of the
- * host.
+ * (node/host_probe.h). Whatever is wrong with adapters, libvirt or oneib itself is told in
+ * IB_PROBLEM; the exit status is 0 always, because another would make OpenNebula drop all that is
+ * known of the host.
  */
-#include "node/probe.h"
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "grants/daemons.h"
 #include "grants/seal.h"
 #include "hca/attribute.h"
 #include "hca/place.h"
+#include "node/host_probe.h"
 #include "node/inventory.h"
-#include "service/client.h"
+#include "service/service_client.h"
 #include <stdio.h>
 #include <string.h>
 

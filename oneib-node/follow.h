@@ -12,7 +12,7 @@
 #define ONEIB_NODE_FOLLOW_H
 
 #include "grants/daemons.h"
-#include "grants/message.h"
+#include "grants/grants_message.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

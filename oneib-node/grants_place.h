@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The files of a node's end of grants: its key, the daemons that it knows, its ports' sm_lid. For
- * oneib-node/grants.c. */
+ * oneib-node/grants_feed.c. */
 #ifndef ONEIB_NODE_GRANTS_PLACE_H
 #define ONEIB_NODE_GRANTS_PLACE_H
 
 #include "base/error.h"
 #include "grants/daemons.h"
-#include "grants/message.h"
+#include "grants/grants_message.h"
 #include "grants/seal.h"
 #include <stddef.h>
 #include <stdint.h>

@@ -7,9 +7,9 @@
 #ifndef ONEIB_NODE_LISTING_H
 #define ONEIB_NODE_LISTING_H
 
-#include "model/vf_record.h"
-#include "oneib-node/grants.h"
-#include "service/message.h"
+#include "host/vf_record.h"
+#include "oneib-node/grants_feed.h"
+#include "service/service_message.h"
 #include "vf/domain_list.h"
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "oneib-node/privileges.h"
-#include "base/config.h"
 #include "base/number.h"
+#include "config/config.h"
 #include "hca/place.h"
 #include "oneib-node/internet.h"
 #include <cap-ng.h>

@@ -2,7 +2,7 @@
 #include "oneib-node/requests.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "model/pkey.h"
+#include "ib/pkey.h"
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
 #ifndef ONEIB_NODE_REQUESTS_H
 #define ONEIB_NODE_REQUESTS_H
 
-#include "oneib-node/grants.h"
+#include "oneib-node/grants_feed.h"
 #include "oneib-node/listing.h"
 #include "vf/vfs.h"
 #include <stdbool.h>

@@ -2,7 +2,7 @@
 #include "oneib-node/sockets.h"
 #include "base/cleanup.h"
 #include "hca/place.h"
-#include "service/message.h"
+#include "service/service_message.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>

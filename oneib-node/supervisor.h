@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * The process without privileges that starts and ends one program, oneib-domains or oneib-grants:
- * see oneib-node/domains.h and oneib-node/grants.h. Of oneib-node it hears one thing: start it,
- * with this socket. It then ends the one before, however that is. It sleeps otherwise, and ends
- * when oneib-node does.
+ * see oneib-node/domains_feed.h and oneib-node/grants_feed.h. Of oneib-node it hears one thing:
+ * start it, with this socket. It then ends the one before, however that is. It sleeps otherwise,
+ * and ends when oneib-node does.
  */
 #ifndef ONEIB_NODE_SUPERVISOR_H
 #define ONEIB_NODE_SUPERVISOR_H

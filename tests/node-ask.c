@@ -17,7 +17,7 @@
 #include "base/clock.h"
 #include "base/escape.h"
 #include "base/number.h"
-#include "service/client.h"
+#include "service/service_client.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -23,10 +23,10 @@
  */
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "cluster/grant.h"
 #include "domain/domains.h"
-#include "model/grant.h"
 #include "node_socket.h"
-#include "service/message.h"
+#include "service/service_message.h"
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>

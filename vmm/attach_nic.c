@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Gives a running VM a NIC. */
-#include "action.h"
+#include "vmm_action.h"
 
 static int attach_nic(struct action *action, int *status, struct oneib_error *err)
 {

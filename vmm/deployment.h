@@ -4,7 +4,7 @@
 #ifndef ONEIB_VMM_DEPLOYMENT_H
 #define ONEIB_VMM_DEPLOYMENT_H
 
-#include "action.h"
+#include "vmm_action.h"
 
 /* The VM's document, as action_read_vm(). */
 int deployment_read_vm(struct action *action, struct oneib_error *err);

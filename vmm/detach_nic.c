@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Takes a NIC from a running VM. */
-#include "action.h"
+#include "vmm_action.h"
 
 static bool knows_the_nic(const struct oneib_node_vm *vm)
 {

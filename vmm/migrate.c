@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Moves a running VM to another host, or its disks to another datastore of this host, which is
  * nothing that a VF could hinder. */
-#include "action.h"
+#include "vmm_action.h"
 #include <string.h>
 
 static bool stays_here(char *const *arguments)

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * No action of OpenNebula's: gives a running VM the VFs that it lacks. 'post' calls it where a VM
- * arrives, and 'oneib hca --repair' (node/reattach.h). Standard input is the VM's document, the
- * reduced or the full one, or nothing: without it only guest addresses are not known.
+ * arrives, and 'oneib hca --repair' (node/start_reattach.h). Standard input is the VM's document,
+ * the reduced or the full one, or nothing: without it only guest addresses are not known.
  */
-#include "action.h"
+#include "vmm_action.h"
 #include <stdlib.h>
 
 static int read_vm(struct action *action, struct oneib_error *err)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Starts a VM from its state in a file. */
-#include "action.h"
+#include "vmm_action.h"
 
 static int restore(struct action *action, int *status, struct oneib_error *err)
 {

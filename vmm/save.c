@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Stops a VM and keeps its state in a file: suspend, stop, cold migration. */
-#include "action.h"
+#include "vmm_action.h"
 
 static int save(struct action *action, int *status, struct oneib_error *err)
 {

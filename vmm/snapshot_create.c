@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Keeps a running VM's state in its disks. */
-#include "action.h"
+#include "vmm_action.h"
 
 static int snapshot_create(struct action *action, int *status, struct oneib_error *err)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Puts a VM back to a state that it had. */
-#include "action.h"
+#include "vmm_action.h"
 
 static int snapshot_revert(struct action *action, int *status, struct oneib_error *err)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* After a VM has left this host, or lost a NIC. */
-#include "action.h"
 #include "node/driver.h"
+#include "vnm_action.h"
 
 /* The VM has been shut down or saved, the NIC detached, when this is called. OpenNebula would take
  * all that for failed if this failed: what only takes longer is no reason. */

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /* After a VM has started, was restored or migrated here, or got a NIC. */
-#include "action.h"
 #include "base/base64.h"
 #include "base/cleanup.h"
 #include "node/driver.h"
+#include "vnm_action.h"
 
 static int arrive(struct action *action, struct oneib_error *err)
 {

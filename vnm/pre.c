@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Before a VM starts, is restored or migrated here, or gets a NIC. */
-#include "action.h"
 #include "node/driver.h"
+#include "vnm_action.h"
 
 static int pre(struct action *action, struct oneib_error *err)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* A network was updated while a VM with a NIC of it runs here. Which key it has now is oneibd's to
  * say, and comes with its grants. */
-#include "action.h"
+#include "vnm_action.h"
 
 static int update_nic(struct action *action, struct oneib_error *err)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* A security group was updated: they filter IP on Ethernet, and have nothing to say about
  * InfiniBand. */
-#include "action.h"
+#include "vnm_action.h"
 
 static int update_sg(struct action *action, struct oneib_error *err)
 {

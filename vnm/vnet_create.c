@@ -8,7 +8,7 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "base/number.h"
-#include "one/credentials.h"
+#include "opennebula/credentials.h"
 #include "sync/keys.h"
 #include <stdio.h>
 #include <string.h>

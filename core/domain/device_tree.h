@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "domain/document.h"
 #include "domain/xml_tree.h"
-#include "model/pci.h"
+#include "ib/pci.h"
 #include <stdbool.h>
 
 /* Over the elements of all <devices>: oned writes two, and users more. NULL: no more. */

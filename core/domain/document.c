@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "domain/document.h"
-#include "model/dummy_mac.h"
+#include "ib/dummy_mac.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -8,7 +8,7 @@
 #define ONEIB_DOMAIN_DOCUMENT_H
 
 #include "base/error.h"
-#include "model/pci.h"
+#include "ib/pci.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -20,7 +20,7 @@
 #define ONEIB_ALIAS_VF "ua-oneib-"          /* + NIC id: the <hostdev> */
 #define ONEIB_ALIAS_DUMMY "ua-oneib-dummy-" /* + NIC id: the <interface> */
 #define ONEIB_ALIAS_SIZE 24
-/* Index of the InfiniBand interface in the VM: model/dummy_mac.h, 0-15. */
+/* Index of the InfiniBand interface in the VM: ib/dummy_mac.h, 0-15. */
 #define ONEIB_DOMAIN_NICS_MAX 16
 
 /* What the domain has of one of our NICs. */

@@ -6,7 +6,7 @@
 #include "domain/document.h"
 #include "domain/domains.h"
 #include "domain/tuning_internal.h"
-#include "model/dummy_mac.h"
+#include "ib/dummy_mac.h"
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Which libvirt domains there are on this node, and which PCI devices they name, as oneib-node
- * tells its callers: service/client.h. Nobody asks libvirt for it but oneib-domains. Pure.
+ * tells its callers: service/service_client.h. Nobody asks libvirt for it but oneib-domains. Pure.
  */
 #ifndef ONEIB_DOMAIN_DOMAINS_H
 #define ONEIB_DOMAIN_DOMAINS_H
 
-#include "model/pci.h"
+#include "ib/pci.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -9,8 +9,8 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "domain/document.h"
-#include "model/dummy_mac.h"
-#include "model/pci.h"
+#include "ib/dummy_mac.h"
+#include "ib/pci.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

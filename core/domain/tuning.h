@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "model/cores.h"
+#include "host/cores.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -11,7 +11,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "model/pci.h"
+#include "ib/pci.h"
 #include <libxml/tree.h>
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Which end ports there are. */
-#include "fabric/internal.h"
+#include "fabric/fabric_internal.h"
 
 #include "base/array.h"
-#include "model/pkey.h"
+#include "ib/pkey.h"
 #include <errno.h>
 #include <inttypes.h>
 

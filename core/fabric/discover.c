@@ -2,7 +2,7 @@
 #include "fabric/discover.h"
 
 #include "base/array.h"
-#include "fabric/internal.h"
+#include "fabric/fabric_internal.h"
 #include "fabric/port_info.h"
 #include <endian.h>
 

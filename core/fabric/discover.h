@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 #include "fabric/fabric.h"
-#include "model/topology.h"
+#include "topology/topology.h"
 
 /* Who does not answer is left out; that the own port does not is an error. On failure *topology
  * holds nothing. */

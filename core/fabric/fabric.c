@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Opening a port, and what that port says of itself. */
-#include "fabric/internal.h"
+#include "fabric/fabric_internal.h"
 
 #include <endian.h>
 

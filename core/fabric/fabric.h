@@ -6,10 +6,10 @@
 #ifndef ONEIB_FABRIC_FABRIC_H
 #define ONEIB_FABRIC_FABRIC_H
 
-#include "base/config.h"
 #include "base/error.h"
-#include "model/fence.h"
-#include "model/subnet.h"
+#include "cluster/fence.h"
+#include "config/config.h"
+#include "partitions/subnet.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -22,7 +22,7 @@ struct oneib_fabric_options {
     uint16_t window;     /* MADs in flight, >= 1 */
     uint32_t timeout_ms; /* of one MAD */
     uint8_t retries;
-    const char *m_key_file; /* model/m_key.h; NULL: none, SMPs carry the M_Key 0 */
+    const char *m_key_file; /* ib/m_key.h; NULL: none, SMPs carry the M_Key 0 */
     /* Asked whenever a MAD was not answered in time; true: what is under way fails. NULL: never. */
     bool (*interrupted)(void);
 };

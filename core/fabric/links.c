@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Which port of which switch each end port is linked to, and switching such ports off and on. */
-#include "fabric/internal.h"
+#include "fabric/fabric_internal.h"
 
 #include "base/array.h"
 

@@ -5,7 +5,7 @@
 #define ONEIB_FABRIC_M_KEY_FILE_H
 
 #include "base/error.h"
-#include "model/m_key.h"
+#include "ib/m_key.h"
 #include <stdbool.h>
 #include <sys/stat.h>
 

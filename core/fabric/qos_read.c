@@ -3,7 +3,7 @@
  * 9). */
 #include "fabric/qos_read.h"
 #include "base/array.h"
-#include "fabric/internal.h"
+#include "fabric/fabric_internal.h"
 
 #define ENTRIES_PER_BLOCK 32
 /* Blocks of VLArbitrationTable, in the modifier's upper half: 1 and 2 are the low-priority table's,

@@ -3,7 +3,7 @@
 #define ONEIB_FABRIC_QOS_READ_H
 
 #include "fabric/fabric.h"
-#include "model/qos_verify.h"
+#include "partitions/qos_verify.h"
 
 /*
  * Of every adapter's port and every linked external port of a switch: PortInfo, its arbitration

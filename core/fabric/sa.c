@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Queries of the subnet administration. */
-#include "fabric/internal.h"
+#include "fabric/fabric_internal.h"
 
 #include "base/array.h"
 #include <errno.h>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Reading end ports: who they are, what they can, which P_Keys they hold. */
-#include "fabric/internal.h"
+#include "fabric/fabric_internal.h"
 
 #include "base/array.h"
 #include "fabric/port_info.h"
-#include "model/ipoib.h"
+#include "ib/ipoib.h"
 
 #define KEYS_PER_BLOCK 32 /* of a P_KeyTable (IBA 1.2.1, 14.2.5.7) */
 

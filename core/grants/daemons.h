@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "model/ledger.h"
+#include "cluster/ledger.h"
 #include <stddef.h>
 
 #define ONEIB_DAEMONS_FILE "/var/lib/oneib-node/daemons" /* below oneib_node_root() */

@@ -8,8 +8,8 @@
 #define ONEIB_GRANTS_SEAL_H
 
 #include "base/error.h"
-#include "model/cloud.h"
-#include "model/ledger.h"
+#include "cluster/cloud.h"
+#include "cluster/ledger.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -8,7 +8,7 @@
 #define ONEIB_GRANTS_SERVER_H
 
 #include "base/error.h"
-#include "grants/message.h"
+#include "grants/grants_message.h"
 #include "grants/seal.h"
 #include <stdbool.h>
 #include <stddef.h>

@@ -12,10 +12,10 @@
 #define ONEIB_HCA_HCA_H
 
 #include "base/error.h"
-#include "model/cloud.h"
-#include "model/device.h"
-#include "model/guid.h"
-#include "model/pci.h"
+#include "cluster/cloud.h"
+#include "ib/device.h"
+#include "ib/guid.h"
+#include "ib/pci.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -65,7 +65,7 @@ struct oneib_hcas {
     struct oneib_hca *items; /* owned, by name */
     size_t count, capacity;
     struct oneib_error refused; /* code NONE, or the first device that is left out because its name
-                                   is none of ours (model/device.h) */
+                                   is none of ours (ib/device.h) */
 };
 
 /* What to read: each costs system calls. */
@@ -91,9 +91,9 @@ const struct oneib_hca *oneib_hcas_of_vf(const struct oneib_hcas *hcas, const st
                                          const struct oneib_vf **vf);
 
 /*
- * Which adapter and port a NIC uses, by the same rule as the front-end's (model/host_port.h), which
- * is told of InfiniBand ports only: the device that is named, else the only one that has such a
- * port; the port that is named, else port 1, else its only one, of those that are InfiniBand.
+ * Which adapter and port a NIC uses, by the same rule as the front-end's (cluster/host_port.h),
+ * which is told of InfiniBand ports only: the device that is named, else the only one that has such
+ * a port; the port that is named, else port 1, else its only one, of those that are InfiniBand.
  * device "" and port 0: not named. INPUT or NOT_FOUND says what there is instead.
  */
 int oneib_hcas_choose_port(const struct oneib_hcas *hcas, const char *device, uint8_t port_number,

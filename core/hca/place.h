@@ -9,8 +9,8 @@
 #ifndef ONEIB_HCA_PLACE_H
 #define ONEIB_HCA_PLACE_H
 
-#include "base/config.h"
 #include "base/error.h"
+#include "config/config.h"
 #include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -33,7 +33,7 @@ int oneib_node_path(char *path, size_t size, struct oneib_error *err, const char
  * Where one of oneib's own programs is. On a real node: where it was installed, in a folder of
  * root's, and nowhere else; `installed` is its place there ("oneib-domains"). Only a simulated
  * node, which nobody runs as root, looks around first: its programs are run from the folder where
- * they were built, and `built` is its place there ("core/oneib-domains/oneib-domains").
+ * they were built, and `built` is its place there ("oneib-node/oneib-domains/oneib-domains").
  */
 void oneib_node_program(const char *installed, const char *built, char path[PATH_MAX]);
 

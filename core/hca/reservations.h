@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The table of VFs in oneib's hands (model/vf_record.h) on disk: /run/oneib/vfs, root's, readable
+ * The table of VFs in oneib's hands (host/vf_record.h) on disk: /run/oneib/vfs, root's, readable
  * by all, gone after a reboot, as the adapters' maps are. It has one writer, oneib-node, which
  * replaces it atomically, and keeps a lock (/run/oneib/vfs.lock, flock) for as long as it lives:
  * readers need none. The lock has mode 0600, because whoever can open it can keep it; it is never
@@ -10,7 +10,7 @@
 #define ONEIB_HCA_RESERVATIONS_H
 
 #include "base/error.h"
-#include "model/vf_record.h"
+#include "host/vf_record.h"
 #include <stdbool.h>
 #include <stdint.h>
 

@@ -9,7 +9,7 @@
 #define ONEIB_HCA_VF_NETLINK_H
 
 #include "base/error.h"
-#include "model/guid.h"
+#include "ib/guid.h"
 #include <stddef.h>
 #include <stdint.h>
 

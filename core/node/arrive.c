@@ -2,8 +2,8 @@
 #include "base/clock.h"
 #include "hca/reservations.h"
 #include "node/driver.h"
-#include "node/reattach.h"
-#include "service/client.h"
+#include "node/start_reattach.h"
+#include "service/service_client.h"
 #include <time.h>
 
 /* Within which the service hears of a domain that has started. */

@@ -3,7 +3,7 @@
 #include "base/cleanup.h"
 #include "hca/reservations.h"
 #include "node/driver_nics.h"
-#include "node/service.h"
+#include "node/node_service.h"
 #include <inttypes.h>
 
 #define oneib_autotable __attribute__((cleanup(oneib_vf_table_clear)))

@@ -9,8 +9,8 @@
 #ifndef ONEIB_NODE_DRIVER_H
 #define ONEIB_NODE_DRIVER_H
 
-#include "base/config.h"
 #include "base/error.h"
+#include "config/config.h"
 #include "node/vm_document.h"
 #include <stddef.h>
 #include <stdint.h>
@@ -32,7 +32,7 @@ int oneib_driver_post(const struct oneib_config *config, struct oneib_node_vm *v
 
 /*
  * post of anything but an attach: completes what pre deferred, and gives the domain the VFs that it
- * lacks (node/reattach.h). document: the VM's, decoded.
+ * lacks (node/start_reattach.h). document: the VM's, decoded.
  *
  * OpenNebula cancels a VM whose post fails after a restore, and its state is lost; and a restore
  * cannot be told from a deployment of a VM that ran before. So what fails for such a VM while its

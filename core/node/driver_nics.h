@@ -5,9 +5,9 @@
 #define ONEIB_NODE_DRIVER_NICS_H
 
 #include "base/error.h"
-#include "model/vf_record.h"
+#include "host/vf_record.h"
 #include "node/vm_document.h"
-#include "service/message.h"
+#include "service/service_message.h"
 #include <stdbool.h>
 
 /* During an attach or detach of whatever driver: only the NIC that it is about. */

@@ -9,8 +9,8 @@
 #define ONEIB_NODE_HOST_CPUS_H
 
 #include "base/error.h"
-#include "model/cores.h"
-#include "model/pci.h"
+#include "host/cores.h"
+#include "ib/pci.h"
 #include <stdint.h>
 
 int oneib_host_cpus_read(struct oneib_host_cpus *host, struct oneib_error *err);

@@ -2,7 +2,7 @@
 #include "node/inventory.h"
 #include "hca/reservations.h"
 #include "node/inventory_internal.h"
-#include "service/client.h"
+#include "service/service_client.h"
 #include <stdlib.h>
 
 bool oneib_is_host_vf(char *const *host_vfs, const struct oneib_pci *vf)

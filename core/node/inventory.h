@@ -6,14 +6,14 @@
 #ifndef ONEIB_NODE_INVENTORY_H
 #define ONEIB_NODE_INVENTORY_H
 
-#include "base/config.h"
 #include "base/error.h"
+#include "base/finding.h"
+#include "config/config.h"
 #include "domain/domains.h"
 #include "hca/hca.h"
 #include "hca/vf_control.h"
-#include "model/finding.h"
-#include "model/vf_choice.h"
-#include "model/vf_record.h"
+#include "host/vf_choice.h"
+#include "host/vf_record.h"
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -73,7 +73,7 @@ bool oneib_record_is_not_plugged(const struct oneib_vf_record *record,
 /*
  * Closes VFs that are NOT_CLOSED, drops records whose VF is gone, finishes what post could not
  * (oneib_record_is_unfinished()), and gives VMs what they lack of their VFs
- * (oneib_record_is_not_plugged(), node/reattach.h). *done counts what was put right; failures
+ * (oneib_record_is_not_plugged(), node/start_reattach.h). *done counts what was put right; failures
  * become findings. Through oneib-node.
  */
 int oneib_inventory_repair(const struct oneib_config *config, struct oneib_inventory *inventory,

@@ -2,8 +2,8 @@
 #include "hca/reservations.h"
 #include "node/driver_nics.h"
 #include "node/inventory_internal.h"
-#include "node/reattach.h"
-#include "node/service.h"
+#include "node/node_service.h"
+#include "node/start_reattach.h"
 
 /* As the VM of a VF that is nobody's: the last id that oned could give, and so the last VM that
  * would ever have it recorded. */

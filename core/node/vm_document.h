@@ -12,9 +12,9 @@
 #define ONEIB_NODE_VM_DOCUMENT_H
 
 #include "base/error.h"
-#include "model/cloud.h"
-#include "model/dummy_mac.h"
-#include "model/pci.h"
+#include "cluster/cloud.h"
+#include "ib/dummy_mac.h"
+#include "ib/pci.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Asking again on a new connection, for the requests of service/client.h. */
+/* Asking again on a new connection, for the requests of service/service_client.h. */
 #ifndef ONEIB_SERVICE_CLIENT_INTERNAL_H
 #define ONEIB_SERVICE_CLIENT_INTERNAL_H
 
-#include "service/client.h"
 #include "service/connection.h"
+#include "service/service_client.h"
 
 struct oneib_client {
     const char *socket;

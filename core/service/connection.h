@@ -5,7 +5,7 @@
 #define ONEIB_SERVICE_CONNECTION_H
 
 #include "base/error.h"
-#include "service/message.h"
+#include "service/service_message.h"
 
 enum oneib_connection_outcome {
     ONEIB_CONNECTION_FINE,

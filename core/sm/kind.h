@@ -4,7 +4,7 @@
 #ifndef ONEIB_SM_KIND_H
 #define ONEIB_SM_KIND_H
 
-#include "base/config.h"
+#include "config/config.h"
 #include <stdbool.h>
 
 /* What becomes of a part of the wanted table. */

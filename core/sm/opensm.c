@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /* A subnet manager that reads partitions.conf, and reads it again at SIGHUP: opensm, and
  * NVIDIA's. */
-#include "fabric/opensm.h"
 #include "base/cleanup.h"
 #include "base/file.h"
-#include "sm/internal.h"
+#include "fabric/opensm_process.h"
+#include "sm/sm_internal.h"
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sm/sm.h"
-#include "sm/internal.h"
+#include "sm/sm_internal.h"
 #include <stdlib.h>
 #include <string.h>
 

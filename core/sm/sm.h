@@ -7,11 +7,11 @@
 #ifndef ONEIB_SM_SM_H
 #define ONEIB_SM_SM_H
 
-#include "base/config.h"
 #include "base/error.h"
 #include "base/text.h"
+#include "config/config.h"
 #include "fabric/fabric.h"
-#include "model/partition.h"
+#include "partitions/partition.h"
 #include <stdbool.h>
 #include <stddef.h>
 

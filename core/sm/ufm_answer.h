@@ -8,7 +8,7 @@
 #define ONEIB_SM_UFM_ANSWER_H
 
 #include "base/error.h"
-#include "model/partition.h"
+#include "partitions/partition.h"
 #include "sm/ufm_release.h"
 #include <stdbool.h>
 #include <stddef.h>

@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "model/partition.h"
+#include "partitions/partition.h"
 #include "sm/ufm_answer.h"
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/port_index.h"
+#include "cluster/port_index.h"
 #include "sync/sync.h"
 #include <time.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What is to change about keys: the ledger first, then what networks show of it. */
-#include "model/names.h"
+#include "cluster/names.h"
 #include "sync/classes.h"
 #include "sync/sync.h"
 #include <inttypes.h>

@@ -2,7 +2,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/file.h"
-#include "fabric/opensm.h"
+#include "fabric/opensm_process.h"
 #include "sync/handover.h"
 #include "sync/sync.h"
 #include "sync/watch.h"

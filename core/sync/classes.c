@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sync/classes.h"
 #include "base/cleanup.h"
-#include "one/documents.h"
+#include "opennebula/documents.h"
 #include <inttypes.h>
 
 int oneib_classes_read(const struct oneib_config *config, struct oneib_classes *classes,

@@ -3,10 +3,10 @@
 #ifndef ONEIB_SYNC_CLASSES_H
 #define ONEIB_SYNC_CLASSES_H
 
-#include "base/config.h"
-#include "model/partition.h"
-#include "model/qos.h"
-#include "one/client.h"
+#include "config/config.h"
+#include "opennebula/one_client.h"
+#include "partitions/partition.h"
+#include "partitions/qos.h"
 
 struct oneib_classes {
     struct oneib_qos_class items[ONEIB_QOS_SLS - 1]; /* each has an SL of its own, and SL 0 is
@@ -14,7 +14,7 @@ struct oneib_classes {
     size_t count;                                    /* 0: there is no quality of service */
 };
 
-/* CONFIG: the configuration was not checked (base/config.h does that when it is loaded). */
+/* CONFIG: the configuration was not checked (config/config.h does that when it is loaded). */
 int oneib_classes_read(const struct oneib_config *config, struct oneib_classes *classes,
                        struct oneib_error *err);
 /* Borrows the classes. No SL is kept: that is known to who has looked. */

@@ -3,7 +3,7 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "base/text.h"
-#include "one/ledger.h"
+#include "opennebula/ledger_document.h"
 #include "sync/lock.h"
 #include <inttypes.h>
 #include <stdlib.h>

@@ -9,7 +9,7 @@
 #define ONEIB_SYNC_FENCES_H
 
 #include "base/error.h"
-#include "model/ledger.h"
+#include "cluster/ledger.h"
 #include <stdbool.h>
 
 /* Fences and their ports alone. Mode 0640, replaced at once. */

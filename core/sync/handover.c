@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sync/handover.h"
-#include "model/port_index.h"
+#include "cluster/port_index.h"
 #include <stdlib.h>
 #include <string.h>
 

@@ -8,8 +8,8 @@
 #define ONEIB_SYNC_HANDOVER_H
 
 #include "base/error.h"
-#include "model/partition.h"
-#include "model/subnet.h"
+#include "partitions/partition.h"
+#include "partitions/subnet.h"
 #include <stdbool.h>
 #include <stddef.h>
 

@@ -8,9 +8,9 @@
 #define ONEIB_SYNC_HEARD_H
 
 #include "base/error.h"
-#include "model/finding.h"
-#include "model/grants.h"
-#include "model/vf_record.h"
+#include "base/finding.h"
+#include "cluster/grants.h"
+#include "host/vf_record.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sync/keys.h"
 #include "base/cleanup.h"
-#include "one/documents.h"
+#include "opennebula/documents.h"
 #include "xml/reader.h"
 #include "xml/values.h"
 #include <inttypes.h>

@@ -7,7 +7,7 @@
 #define ONEIB_SYNC_KEYS_H
 
 #include "base/error.h"
-#include "one/client.h"
+#include "opennebula/one_client.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

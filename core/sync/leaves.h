@@ -3,9 +3,9 @@
 #ifndef ONEIB_SYNC_LEAVES_H
 #define ONEIB_SYNC_LEAVES_H
 
+#include "cluster/cloud.h"
+#include "cluster/host_attributes.h"
 #include "fabric/fabric.h"
-#include "model/cloud.h"
-#include "model/host_attributes.h"
 
 struct oneib_leaves {
     struct oneib_leaf *items; /* owned; by port GUID */

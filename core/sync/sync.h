@@ -6,16 +6,16 @@
 #ifndef ONEIB_SYNC_SYNC_H
 #define ONEIB_SYNC_SYNC_H
 
-#include "base/config.h"
 #include "base/error.h"
+#include "cluster/cloud.h"
+#include "cluster/desired.h"
+#include "config/config.h"
 #include "fabric/fabric.h"
-#include "model/cloud.h"
-#include "model/desired.h"
-#include "model/partition.h"
-#include "model/subnet.h"
-#include "one/client.h"
-#include "one/gather.h"
-#include "one/ledger.h"
+#include "opennebula/gather.h"
+#include "opennebula/ledger_document.h"
+#include "opennebula/one_client.h"
+#include "partitions/partition.h"
+#include "partitions/subnet.h"
 #include "sm/sm.h"
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/cleanup.h"
 #include "base/file.h"
-#include "model/ipoib.h"
-#include "model/port_index.h"
+#include "cluster/port_index.h"
+#include "ib/ipoib.h"
 #include "sm/kind.h"
 #include "sync/classes.h"
 #include "sync/fences.h"

@@ -7,8 +7,8 @@
 #define ONEIB_SYNC_WATCH_H
 
 #include "base/error.h"
-#include "model/partition.h"
-#include "model/subnet.h"
+#include "partitions/partition.h"
+#include "partitions/subnet.h"
 #include <stdbool.h>
 #include <stddef.h>
 

@@ -7,7 +7,7 @@
 #include "base/cleanup.h"
 #include "hca/attribute.h"
 #include "hca/place.h"
-#include "vf/internal.h"
+#include "vf/vf_internal.h"
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>

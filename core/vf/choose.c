@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/cleanup.h"
-#include "model/vf_choice.h"
-#include "vf/internal.h"
+#include "host/vf_choice.h"
+#include "vf/vf_internal.h"
 #include <stdlib.h>
 #include <string.h>
 

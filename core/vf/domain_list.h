@@ -8,7 +8,7 @@
 #define ONEIB_VF_DOMAIN_LIST_H
 
 #include "base/error.h"
-#include "service/message.h"
+#include "service/service_message.h"
 #include <stdbool.h>
 #include <stddef.h>
 

@@ -2,7 +2,7 @@
 /* Giving a VF to a NIC of a VM. */
 #include "base/clock.h"
 #include "hca/reservations.h"
-#include "vf/internal.h"
+#include "vf/vf_internal.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* From a closed VF that its record is for to one that is as it was asked for. */
 #include "base/clock.h"
-#include "vf/internal.h"
+#include "vf/vf_internal.h"
 #include <inttypes.h>
 
 #define LONGEST_MS 250

@@ -3,7 +3,7 @@
 #include "base/array.h"
 #include "hca/place.h"
 #include "hca/reservations.h"
-#include "vf/internal.h"
+#include "vf/vf_internal.h"
 #include <inttypes.h>
 #include <string.h>
 #include <sys/stat.h>

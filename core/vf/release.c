@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Taking a VF back. */
 #include "base/clock.h"
-#include "vf/internal.h"
+#include "vf/vf_internal.h"
 #include <inttypes.h>
 
 #define RELEASED_MEANWHILE "the VF was released meanwhile"

@@ -2,7 +2,7 @@
 /* When a record is nobody's any more. */
 #include "base/clock.h"
 #include "hca/reservations.h"
-#include "vf/internal.h"
+#include "vf/vf_internal.h"
 #include <math.h>
 
 #define SETTLED_S 120          /* between pre and the moment when libvirt knows the domain */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Who waits for what. */
 #include "base/clock.h"
-#include "vf/internal.h"
+#include "vf/vf_internal.h"
 
 #define PLACE_BITS 13 /* of a ticket: its place in the table, from 1 on; above it, its turn */
 

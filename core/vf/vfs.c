@@ -2,7 +2,7 @@
 #include "vf/vfs.h"
 #include "base/clock.h"
 #include "hca/reservations.h"
-#include "vf/internal.h"
+#include "vf/vf_internal.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

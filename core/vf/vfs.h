@@ -14,10 +14,10 @@
 #define ONEIB_VF_VFS_H
 
 #include "base/error.h"
-#include "model/grant.h"
-#include "model/pci.h"
-#include "model/vf_record.h"
-#include "service/message.h"
+#include "cluster/grant.h"
+#include "host/vf_record.h"
+#include "ib/pci.h"
+#include "service/service_message.h"
 #include "vf/domain_list.h"
 #include <stdbool.h>
 #include <stddef.h>
@@ -137,11 +137,11 @@ uint32_t oneib_vfs_due_ms(const struct oneib_vfs *vfs);
  * no grant for the NIC, or one of another network, key, port, or VF, or a limited one where a full
  * one was. A record whose grant has another key goes on by itself, closed, until that key is there:
  * CLOSED with the new key; one without a grant has no key. `fresh`: the list is young enough to
- * open by (grants/message.h). While it is not, nothing is opened but what is OPEN by its record,
- * was granted by this list, and only has to follow an index that has moved, or a key or port that
- * was gone. At first there is no list: what an earlier run of the service opened stays open where
- * it is, and nothing is opened. -1: something could not be closed, or not noted; the rest was all
- * the same, and it is tried again.
+ * open by (grants/grants_message.h). While it is not, nothing is opened but what is OPEN by its
+ * record, was granted by this list, and only has to follow an index that has moved, or a key or
+ * port that was gone. At first there is no list: what an earlier run of the service opened stays
+ * open where it is, and nothing is opened. -1: something could not be closed, or not noted; the
+ * rest was all the same, and it is tried again.
  */
 int oneib_vfs_set_grants(struct oneib_vfs *vfs, const struct oneib_grant_list *grants, bool fresh,
                          struct oneib_error *err);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What is under way, and what is remembered for a while: tables of fixed size. */
 #include "base/clock.h"
-#include "vf/internal.h"
+#include "vf/vf_internal.h"
 #include <math.h>
 
 #define FIRST_MS 20

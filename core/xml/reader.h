@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A strict walk over one document of oned on top of libxml2's reader; for core/one alone.
+ * A strict walk over one document of oned on top of libxml2's reader; for core/opennebula alone.
  *
  * oned's documents are elements and text: no prolog, no document type, no comments, no processing
  * instructions. The walk refuses a document type before libxml2 sees it (so there is no entity to

@@ -3,7 +3,7 @@
 #ifndef ONEIB_XML_VALUES_H
 #define ONEIB_XML_VALUES_H
 
-#include "model/cloud.h"
+#include "cluster/cloud.h"
 #include "xml/reader.h"
 #include <stdbool.h>
 #include <stdint.h>

@@ -5,7 +5,7 @@
 #define ONEIB_NODE_ONEIB_GRANTS_LINK_H
 
 #include "base/error.h"
-#include "oneib-node/oneib-grants/message.h"
+#include "oneib-node/oneib-grants/relay_message.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -11,7 +11,7 @@
  */
 #include "base/clock.h"
 #include "base/error.h"
-#include "grants/message.h"
+#include "grants/grants_message.h"
 #include "grants/seal.h"
 #include "grants/server.h"
 #include <errno.h>

@@ -2,7 +2,7 @@
 #include "bench_tools.h"
 #include "base/array.h"
 #include "base/clock.h"
-#include "one/events.h"
+#include "opennebula/events.h"
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>

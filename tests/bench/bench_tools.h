@@ -7,7 +7,7 @@
 #include "../simulation/lab.h"
 #include "base/error.h"
 #include "fabric/fabric.h"
-#include "model/subnet.h"
+#include "partitions/subnet.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

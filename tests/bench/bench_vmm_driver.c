@@ -18,7 +18,7 @@
 #include "base/text.h"
 #include "bench_process.h"
 #include "domain/edit.h"
-#include "model/vf_record.h"
+#include "host/vf_record.h"
 #include <libxml/parser.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 #include "hca/tree.h"
-#include "service/client.h"
+#include "service/service_client.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>

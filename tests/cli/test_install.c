@@ -5,7 +5,7 @@
  */
 #include "../skip.h"
 #include "base/cleanup.h"
-#include "one/restrictions.h"
+#include "opennebula/restrictions.h"
 #include "run.h"
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What oneib-node opens, and closes, by the word of oneibd alone: one that is honest, gone, or not.
  */
-#include "grants/message.h"
+#include "grants/grants_message.h"
 #include "node_scene.h"
 #include <inttypes.h>
 

@@ -11,7 +11,7 @@
 #include "base/text.h"
 #include "domain/document.h"
 #include "fault_scene.h"
-#include "model/vf_record.h"
+#include "host/vf_record.h"
 #include "vmm/live_standin.h"
 
 #define DEPLOY_1 "0002-vmm.kvm.deploy.vm1"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What oneib-domains says: what is taken is exactly what came, and can be shown and compared. */
-#include "oneib-domains/message.h"
+#include "oneib-node/oneib-domains/domains_message.h"
 #include <stdlib.h>
 #include <string.h>
 

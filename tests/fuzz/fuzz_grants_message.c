@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* A message that is taken is packed again exactly as it came: nothing in it is without a meaning,
  * and nothing that it says is beyond what it may say. */
-#include "grants/message.h"
+#include "grants/grants_message.h"
 #include "grants/seal.h"
 #include <stdlib.h>
 #include <string.h>

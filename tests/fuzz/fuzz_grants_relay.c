@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Whatever oneib-grants tells root's part, or the other way, is taken whole or refused. */
-#include "oneib-node/oneib-grants/message.h"
+#include "oneib-node/oneib-grants/relay_message.h"
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>

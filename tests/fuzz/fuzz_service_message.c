@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* A message that is taken, in either direction, is sent again exactly as it came: nothing in it is
  * without a meaning. */
-#include "service/message.h"
+#include "service/service_message.h"
 #include <stdlib.h>
 #include <string.h>
 

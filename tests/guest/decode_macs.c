@@ -4,7 +4,7 @@
  * index 0", or "-" for what is no dummy MAC. Starting the command for each of thousands would take
  * minutes.
  */
-#include "model/dummy_mac.h"
+#include "ib/dummy_mac.h"
 #include <stdio.h>
 #include <string.h>
 

@@ -26,7 +26,7 @@
 #include "lab.h"
 #include "lab_internal.h"
 #include "lab_node.h"
-#include "service/message.h"
+#include "service/service_message.h"
 #include <errno.h>
 #include <limits.h>
 #include <signal.h>

@@ -23,8 +23,8 @@
 #define ONEIB_LAB_H
 
 #include "base/error.h"
+#include "cluster/ledger.h"
 #include "lab_shape.h"
-#include "model/ledger.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

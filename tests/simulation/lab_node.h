@@ -16,14 +16,14 @@
 #ifndef ONEIB_LAB_NODE_H
 #define ONEIB_LAB_NODE_H
 
+#include "cluster/cloud.h"
+#include "ib/pci.h"
 #include "lab.h"
-#include "model/cloud.h"
-#include "model/pci.h"
 
 struct lab_node_options {
     enum oneib_hca_driver driver;                  /* MLX4, or MLX5 (NVIDIA's sysfs files) */
     unsigned vfs;                                  /* of each adapter, 0-63 */
-    unsigned pkey_wait_ms, guid_wait_ms, watch_ms; /* base/config.h, node.* */
+    unsigned pkey_wait_ms, guid_wait_ms, watch_ms; /* config/config.h, node.* */
     const struct oneib_ledger_daemon *second;      /* a daemon that they know besides the lab's own;
                                                       NULL: none */
 };

@@ -124,7 +124,7 @@ int lab_standin_stop(struct lab *lab, struct oneib_error *err)
     return lab_end(lab, lab->standin, SIGTERM, READY_MS, err);
 }
 
-/* oned's codes, as core/one turns them into errors. */
+/* oned's codes, as core/opennebula turns them into errors. */
 static enum oneib_error_code error_code(int code)
 {
     switch (code) {

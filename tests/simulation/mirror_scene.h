@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A kept cloud beside the truth, for the tests of one/mirror.h: what a refresh leaves has to equal
- * what a whole reading gives, field by field. The one exception are the networks' lists of VMs,
- * which are as old as the last NIC that needed them; what depends on them (`unleased`) is compared.
+ * A kept cloud beside the truth, for the tests of opennebula/mirror.h: what a refresh leaves has to
+ * equal what a whole reading gives, field by field. The one exception are the networks' lists of
+ * VMs, which are as old as the last NIC that needed them; what depends on them (`unleased`) is
+ * compared.
  */
 #ifndef ONEIB_TESTS_MIRROR_SCENE_H
 #define ONEIB_TESTS_MIRROR_SCENE_H
 
 #include "lab.h"
-#include "one/mirror.h"
-#include "one/mirror_merge.h"
+#include "opennebula/mirror.h"
+#include "opennebula/mirror_merge.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

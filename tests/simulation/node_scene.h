@@ -4,8 +4,8 @@
 #define ONEIB_TESTS_NODE_SCENE_H
 
 #include "base/text.h"
+#include "ib/guid.h"
 #include "lab_node.h"
-#include "model/guid.h"
 #include <inttypes.h>
 #include <setjmp.h>
 #include <signal.h>

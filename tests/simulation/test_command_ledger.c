@@ -2,7 +2,7 @@
 /* The ledger by the command: one that is lost, and hosts that only people can tell about. */
 #include "base/cleanup.h"
 #include "command_scene.h"
-#include "one/ledger.h"
+#include "opennebula/ledger_document.h"
 #include "two_clusters.h"
 #include <setjmp.h>
 #include <stdarg.h>

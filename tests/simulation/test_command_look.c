@@ -4,8 +4,8 @@
  * that looking changes nothing.
  */
 #include "base/cleanup.h"
+#include "cluster/ledger.h"
 #include "command_scene.h"
-#include "model/ledger.h"
 #include <inttypes.h>
 #include <libxml/parser.h>
 #include <stdio.h>

@@ -4,11 +4,11 @@
  * opensm. What counts is what the switch says of its port, and who is on the fabric.
  */
 #include "base/cleanup.h"
+#include "cluster/fence.h"
 #include "daemon_scene.h"
 #include "lab_internal.h"
-#include "model/fence.h"
-#include "one/ledger.h"
 #include "oneibd/nodes.h"
+#include "opennebula/ledger_document.h"
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>

@@ -6,7 +6,7 @@
  */
 #include "base/clock.h"
 #include "daemon_scene.h"
-#include "one/ledger.h"
+#include "opennebula/ledger_document.h"
 #include "played_node.h"
 #include <inttypes.h>
 #include <signal.h>

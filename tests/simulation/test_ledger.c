@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The ledger in a document of oned's, against the stand-in. Needs no fabric. */
 #include "lab.h"
-#include "one/ledger.h"
+#include "opennebula/ledger_document.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>

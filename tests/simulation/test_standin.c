@@ -7,8 +7,8 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "lab.h"
-#include "one/gather.h"
-#include "one/restrictions.h"
+#include "opennebula/gather.h"
+#include "opennebula/restrictions.h"
 #include "structure.h"
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * The events of the stand-in for oned against those recorded from oned 7.4.0: keys, their order,
- * the elements of payloads; and each fault of the stream, seen through core/one/events.h. Needs no
- * fabric.
+ * the elements of payloads; and each fault of the stream, seen through core/opennebula/events.h.
+ * Needs no fabric.
  */
 #include "../base64.h"
 #include "base/clock.h"
 #include "lab.h"
-#include "one/events.h"
+#include "opennebula/events.h"
 #include "structure.h"
 #include <arpa/inet.h>
 #include <errno.h>

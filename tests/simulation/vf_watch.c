@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "vf_watch.h"
 #include "lab_internal.h"
-#include "one/client.h"
-#include "one/ledger.h"
+#include "opennebula/ledger_document.h"
+#include "opennebula/one_client.h"
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>

@@ -155,7 +155,7 @@ export function sunstoneTabs(...options) {
 
 // oneib's output, whatever its exit status.
 export function oneib(...words) {
-  return spawnSync(`${BUILD}/core/oneib/oneib`, words, { env: ENVIRONMENT, encoding: 'utf8' }).stdout
+  return spawnSync(`${BUILD}/oneib/oneib`, words, { env: ENVIRONMENT, encoding: 'utf8' }).stdout
 }
 
 // Files that tell why something went wrong.

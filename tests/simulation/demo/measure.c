@@ -13,7 +13,7 @@
 
 #define PROGRAM_TIMEOUT_MS 60000
 #define GUID_PATIENCE_MS 20000
-#define VM_GUIDS (UINT64_C(2) << 56) /* 02 SS SS VV VV VV VV NN: core/model/guid.h */
+#define VM_GUIDS (UINT64_C(2) << 56) /* 02 SS SS VV VV VV VV NN: core/ib/guid.h */
 
 /* By host and VF. */
 struct owners {

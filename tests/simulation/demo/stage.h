@@ -11,7 +11,7 @@
 #include "../lab.h"
 #include "base/error.h"
 #include "base/text.h"
-#include "model/pkey.h"
+#include "ib/pkey.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

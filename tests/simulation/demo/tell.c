@@ -10,7 +10,7 @@
 
 #define WHAT_SIZE 96
 
-/* Colours that differ for colour-blind eyes too, in the order of core/model/topology_palette.c:
+/* Colours that differ for colour-blind eyes too, in the order of core/topology/topology_palette.c:
  * blue, orange, green of the 256. */
 static const int tenant_colors[DEMO_TENANTS] = {33, 208, 35};
 

@@ -4,7 +4,7 @@
  * and run with
  * "--stand-in", which reports each SIGHUP on its standard output.
  */
-#include "fabric/opensm.h"
+#include "fabric/opensm_process.h"
 
 #include "../../skip.h"
 #include "../base/scratch.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "fabric/port_info.h"
 
-#include "model/ipoib.h"
+#include "ib/ipoib.h"
 #include <infiniband/mad.h>
 #include <setjmp.h>
 #include <stdarg.h>

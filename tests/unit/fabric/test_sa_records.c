@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Answers of the SA as they could arrive: their sizes and offsets are not believed. */
-#include "fabric/internal.h"
+#include "fabric/fabric_internal.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

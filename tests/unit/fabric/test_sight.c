@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "fabric/internal.h"
+#include "fabric/fabric_internal.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -5,7 +5,7 @@
  * luck. So what subnet_read.c asks of the wire and of the SA has stand-ins here: the SA's list is
  * `listed`, and whoever has a LID answers there for itself.
  */
-#include "fabric/internal.h"
+#include "fabric/fabric_internal.h"
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -3,7 +3,7 @@
 #ifndef ONEIB_TESTS_PLAYED_NODE_H
 #define ONEIB_TESTS_PLAYED_NODE_H
 
-#include "grants/message.h"
+#include "grants/grants_message.h"
 #include "grants/seal.h"
 #include <stdbool.h>
 #include <stddef.h>

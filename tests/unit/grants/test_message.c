@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* A message has one form of bytes; every other is refused. */
-#include "grants/message.h"
+#include "grants/grants_message.h"
 #include "grants/seal.h"
 #include <stdlib.h>
 #include <string.h>

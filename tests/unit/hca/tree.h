@@ -13,8 +13,8 @@
 #ifndef ONEIB_UNIT_TREE_H
 #define ONEIB_UNIT_TREE_H
 
-#include "model/cloud.h"
-#include "model/pci.h"
+#include "cluster/cloud.h"
+#include "ib/pci.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -10,7 +10,7 @@
 #include "domain/domains.h"
 #include "hca/reservations.h"
 #include "node/driver.h"
-#include "service/client.h"
+#include "service/service_client.h"
 #include <inttypes.h>
 #include <string.h>
 

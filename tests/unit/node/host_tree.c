@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "host_tree.h"
 #include "../hca/tree.h"
-#include "model/cores.h"
+#include "host/cores.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

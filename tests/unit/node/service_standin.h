@@ -11,7 +11,7 @@
 #include "../hca/tree.h"
 #include "base/file.h"
 #include "hca/reservations.h"
-#include "service/client.h"
+#include "service/service_client.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

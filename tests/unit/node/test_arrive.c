@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What 'post' does where a VM has started, was restored or has migrated to. */
 #include "driver_scene.h"
-#include "node/reattach.h"
+#include "node/start_reattach.h"
 
 static const char document[] = "<VM/>";
 static bool reattach_fails;

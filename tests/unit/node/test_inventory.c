@@ -7,8 +7,8 @@
 #include "../hca/tree.h"
 #include "hca/reservations.h"
 #include "node/inventory.h"
-#include "node/reattach.h"
-#include "service/client.h"
+#include "node/start_reattach.h"
+#include "service/service_client.h"
 #include <inttypes.h>
 #include <limits.h>
 #include <setjmp.h>

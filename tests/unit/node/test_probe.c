@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What the probe prints. */
-#include "node/probe.h"
+#include "node/host_probe.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Calling the program that plugs VFs in, with scripts that stand in for it. */
 #include "base/clock.h"
-#include "node/reattach.h"
+#include "node/start_reattach.h"
 #include "scratch.h"
 
 static struct oneib_error err;

@@ -4,7 +4,7 @@
 #define ONEIB_UNIT_LISTENER_H
 
 #include "../base/scratch.h"
-#include "oneib-domains/message.h"
+#include "oneib-node/oneib-domains/domains_message.h"
 #include <errno.h>
 #include <poll.h>
 #include <stdbool.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What oneib-domains says is taken whole or not at all. */
 #include "../base/scratch.h"
-#include "oneib-domains/message.h"
+#include "oneib-node/oneib-domains/domains_message.h"
 
 static struct oneib_domain_news taken;
 static struct oneib_error err;

@@ -8,7 +8,7 @@
 #include "../../valgrind.h"
 #include "listener.h"
 #include "node_file.h"
-#include "oneib-domains/watch.h"
+#include "oneib-node/oneib-domains/domain_watch.h"
 #include <dlfcn.h>
 #include <libvirt/libvirt.h>
 #include <signal.h>

@@ -3,7 +3,7 @@
 #include "../../ports.h"
 #include "base/clock.h"
 #include "grants/server.h"
-#include "oneib-node/oneib-grants/message.h"
+#include "oneib-node/oneib-grants/relay_message.h"
 #include "played_node.h"
 #include <fcntl.h>
 #include <netinet/in.h>

@@ -3,7 +3,7 @@
  * A stand-in for oneib-domains: says what the URI names, and then lives on, or not. Its first
  * domain's name is its process id.
  */
-#include "oneib-domains/message.h"
+#include "oneib-node/oneib-domains/domains_message.h"
 #include "vf/domain_list.h"
 #include <stdio.h>
 #include <stdlib.h>

@@ -9,7 +9,7 @@
 #include "../oneib-domains/node_file.h"
 #include "base/clock.h"
 #include "family.h"
-#include "oneib-node/domains.h"
+#include "oneib-node/domains_feed.h"
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>

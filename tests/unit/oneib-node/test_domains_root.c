@@ -6,7 +6,7 @@
 #include "../hca/reach.h"
 #include "base/clock.h"
 #include "family.h"
-#include "oneib-node/domains.h"
+#include "oneib-node/domains_feed.h"
 #include <grp.h>
 #include <poll.h>
 #include <pwd.h>

@@ -17,7 +17,7 @@
 
 static struct oneib_requests requests;
 
-/* ---- in the place of oneib-node/grants.c ---------------------------------------------------- */
+/* ---- in the place of oneib-node/grants_feed.c ------------------------------------------------ */
 
 struct oneib_grant_feed {
     struct oneib_grant_list list;

@@ -2,7 +2,7 @@
 /* What the post's thread does by itself: while the daemon's, which is the test's, does nothing. */
 #include "../../ports.h"
 #include "base/clock.h"
-#include "oneibd/post.h"
+#include "oneibd/poster.h"
 #include "played_node.h"
 #include <netinet/in.h>
 #include <poll.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/log.h"
-#include "oneibd/report.h"
+#include "oneibd/daemon_report.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -6,7 +6,7 @@
 #include "../../node_socket.h"
 #include "../hca/tree.h"
 #include "base/clock.h"
-#include "service/client.h"
+#include "service/service_client.h"
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "service/message.h"
+#include "service/service_message.h"
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The stand-in for oneib-node, as callers of oneib-node see it: they are tested with it. */
 #include "../hca/tree.h"
-#include "service/client.h"
+#include "service/service_client.h"
 #include <stdio.h>
 #include <string.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What is sent to UFM. A make-believe one here does what a PUT and a DELETE say, and no more. */
-#include "../model/random_source.h"
+#include "../base/random_source.h"
 #include "sm/ufm_plan.h"
 #include <setjmp.h>
 #include <stdarg.h>

@@ -5,7 +5,7 @@
 #include "../base/scratch.h"
 #include "base/command.h"
 #include "base/file.h"
-#include "ufm/client.h"
+#include "ufm/ufm_client.h"
 #include <fcntl.h>
 #include <microhttpd.h>
 #include <signal.h>

@@ -10,7 +10,7 @@
 #include "../hca/tree.h"
 #include "base/clock.h"
 #include "hca/reservations.h"
-#include "vf/internal.h"
+#include "vf/vf_internal.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

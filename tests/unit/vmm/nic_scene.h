@@ -10,8 +10,8 @@
 #include "../node/service_standin.h"
 #include "base/file.h"
 #include "domain/document.h"
+#include "host/vf_record.h"
 #include "live_standin.h"
-#include "model/vf_record.h"
 #include "vmm/actions.h"
 
 #include <setjmp.h>

@@ -9,9 +9,9 @@
 #include "base/cleanup.h"
 #include "base/command.h"
 #include "base/file.h"
+#include "ib/pci.h"
 #include "live/live.h"
 #include "live_standin.h"
-#include "model/pci.h"
 #include <signal.h>
 #include <sys/wait.h>
 

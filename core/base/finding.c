@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/finding.h"
+#include "base/array.h"
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void clear_finding(struct oneib_finding *finding)
+{
+    free(finding->text);
+    free(finding->remedy);
+    free(finding->mentions);
+}
+
+void oneib_findings_mention(struct oneib_findings *findings, enum oneib_subject subject,
+                            uint32_t id)
+{
+    struct oneib_error ignored;
+    if (oneib_reserve(&findings->pending, &findings->pending_capacity, findings->pending_count + 1,
+                      sizeof *findings->pending, &ignored) < 0)
+        findings->failed = true;
+    else
+        findings->pending[findings->pending_count++] = (struct oneib_mention){subject, id};
+}
+
+static bool mentions(const struct oneib_finding *finding, enum oneib_subject subject, uint32_t id)
+{
+    for (size_t i = 0; i < finding->mention_count; i++)
+        if (finding->mentions[i].subject == subject && finding->mentions[i].id == id)
+            return true;
+    return false;
+}
+
+bool oneib_finding_is_about(const struct oneib_finding *finding, enum oneib_subject subject,
+                            uint32_t id)
+{
+    return (finding->subject == subject && finding->subject_id == id) ||
+           mentions(finding, subject, id);
+}
+
+/* Gives the finding a copy of so many mentions. */
+static int set_mentions(struct oneib_finding *finding, const struct oneib_mention *mentions,
+                        size_t count)
+{
+    if (count == 0)
+        return 0;
+    finding->mentions = malloc(count * sizeof *mentions);
+    if (!finding->mentions)
+        return -1;
+    memcpy(finding->mentions, mentions, count * sizeof *mentions);
+    finding->mention_count = count;
+    return 0;
+}
+
+/* What was mentioned belongs to one finding, also when that one fails. */
+static int take_pending(struct oneib_findings *findings, struct oneib_finding *finding)
+{
+    const size_t count = findings->pending_count;
+    const bool failed = findings->failed;
+    findings->pending_count = 0;
+    findings->failed = false;
+    return failed ? -1 : set_mentions(finding, findings->pending, count);
+}
+
+int oneib_findings_add(struct oneib_findings *findings, enum oneib_severity severity,
+                       const char *code, const char *remedy, struct oneib_error *err,
+                       const char *format, ...)
+{
+    if (oneib_reserve(&findings->items, &findings->capacity, findings->count + 1,
+                      sizeof *findings->items, err) < 0)
+        return -1;
+
+    struct oneib_finding finding = {.severity = severity, .code = code};
+    va_list arguments;
+    va_start(arguments, format);
+    int length = vasprintf(&finding.text, format, arguments);
+    va_end(arguments);
+    if (length < 0)
+        return oneib_fail_memory(err);
+
+    if ((remedy && !(finding.remedy = strdup(remedy))) || take_pending(findings, &finding) < 0) {
+        clear_finding(&finding);
+        return oneib_fail_memory(err);
+    }
+    findings->items[findings->count++] = finding;
+    return 0;
+}
+
+void oneib_findings_attribute(struct oneib_findings *findings, size_t from,
+                              enum oneib_subject subject, uint32_t id)
+{
+    for (size_t i = from; i < findings->count; i++) {
+        findings->items[i].subject = subject;
+        findings->items[i].subject_id = id;
+    }
+}
+
+static int compare_ids(const void *left, const void *right)
+{
+    const uint32_t a = *(const uint32_t *)left;
+    const uint32_t b = *(const uint32_t *)right;
+    return (a > b) - (a < b);
+}
+
+void oneib_findings_forget(struct oneib_findings *findings, enum oneib_subject subject,
+                           const uint32_t *ids, size_t count)
+{
+    size_t kept = 0;
+    if (count == 0)
+        return;
+    for (size_t i = 0; i < findings->count; i++) {
+        struct oneib_finding *finding = &findings->items[i];
+        if (finding->subject == subject &&
+            bsearch(&finding->subject_id, ids, count, sizeof *ids, compare_ids))
+            clear_finding(finding);
+        else
+            findings->items[kept++] = *finding;
+    }
+    findings->count = kept;
+}
+
+int oneib_findings_copy(const struct oneib_findings *findings, size_t from,
+                        struct oneib_findings *to, struct oneib_error *err)
+{
+    for (size_t i = from; i < findings->count; i++) {
+        const struct oneib_finding *finding = &findings->items[i];
+        if (oneib_findings_add(to, finding->severity, finding->code, finding->remedy, err, "%s",
+                               finding->text) < 0)
+            return -1;
+        struct oneib_finding *copy = &to->items[to->count - 1];
+        copy->subject = finding->subject;
+        copy->subject_id = finding->subject_id;
+        if (set_mentions(copy, finding->mentions, finding->mention_count) < 0)
+            return oneib_fail_memory(err);
+    }
+    return 0;
+}
+
+void oneib_findings_truncate(struct oneib_findings *findings, size_t count)
+{
+    while (findings->count > count)
+        clear_finding(&findings->items[--findings->count]);
+}
+
+void oneib_findings_keep(struct oneib_findings *findings,
+                         bool (*keeps)(const struct oneib_finding *finding, const void *context),
+                         const void *context)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < findings->count; i++) {
+        if (keeps(&findings->items[i], context))
+            findings->items[kept++] = findings->items[i];
+        else
+            clear_finding(&findings->items[i]);
+    }
+    findings->count = kept;
+}
+
+static int compare_remedies(const char *a, const char *b)
+{
+    if (!a || !b)
+        return (a != NULL) - (b != NULL);
+    return strcmp(a, b);
+}
+
+int oneib_finding_compare(const struct oneib_finding *a, const struct oneib_finding *b)
+{
+    if (a->severity != b->severity)
+        return a->severity > b->severity ? -1 : 1;
+
+    int order = strcmp(a->code, b->code);
+    if (order == 0)
+        order = strcmp(a->text, b->text);
+    if (order == 0)
+        order = compare_remedies(a->remedy, b->remedy);
+    return order;
+}
+
+/* Whoever puts a name into a text puts it in quotes, and has those that are in it escaped. */
+static const char *skip_quoted(const char *text)
+{
+    while (*text == '"') {
+        const char *end = strchr(text + 1, '"');
+        text = end ? end + 1 : text + strlen(text);
+    }
+    return text;
+}
+
+static int compare_unquoted(const char *a, const char *b)
+{
+    for (;; a++, b++) {
+        a = skip_quoted(a);
+        b = skip_quoted(b);
+        if (*a != *b || !*a)
+            return (unsigned char)*a - (unsigned char)*b;
+    }
+}
+
+static int compare_numbers(size_t a, size_t b)
+{
+    return (a > b) - (a < b);
+}
+
+static int compare_mentions(const struct oneib_finding *a, const struct oneib_finding *b)
+{
+    int order = compare_numbers(a->mention_count, b->mention_count);
+    for (size_t i = 0; order == 0 && i < a->mention_count; i++) {
+        order = compare_numbers(a->mentions[i].subject, b->mentions[i].subject);
+        if (order == 0)
+            order = compare_numbers(a->mentions[i].id, b->mentions[i].id);
+    }
+    return order;
+}
+
+int oneib_finding_compare_unnamed(const struct oneib_finding *a, const struct oneib_finding *b)
+{
+    if (a->severity != b->severity)
+        return a->severity > b->severity ? -1 : 1;
+
+    int order = strcmp(a->code, b->code);
+    if (order == 0)
+        order = compare_numbers(a->subject, b->subject);
+    if (order == 0)
+        order = compare_numbers(a->subject_id, b->subject_id);
+    if (order == 0)
+        order = compare_mentions(a, b);
+    if (order == 0)
+        order = compare_unquoted(a->text, b->text);
+    if (order == 0)
+        order = compare_unquoted(a->remedy ? a->remedy : "", b->remedy ? b->remedy : "");
+    return order;
+}
+
+static int compare_unnamed(const void *left, const void *right)
+{
+    return oneib_finding_compare_unnamed(left, right);
+}
+
+static int compare_findings(const void *left, const void *right)
+{
+    return oneib_finding_compare(left, right);
+}
+
+static void drop_repetitions(struct oneib_findings *findings)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < findings->count; i++) {
+        if (kept > 0 && compare_findings(&findings->items[kept - 1], &findings->items[i]) == 0)
+            clear_finding(&findings->items[i]);
+        else
+            findings->items[kept++] = findings->items[i];
+    }
+    findings->count = kept;
+}
+
+void oneib_findings_sort(struct oneib_findings *findings)
+{
+    if (findings->count < 2)
+        return;
+    qsort(findings->items, findings->count, sizeof *findings->items, compare_findings);
+    drop_repetitions(findings);
+}
+
+void oneib_findings_sort_unnamed(struct oneib_findings *findings)
+{
+    if (findings->count > 1)
+        qsort(findings->items, findings->count, sizeof *findings->items, compare_unnamed);
+}
+
+size_t oneib_findings_count(const struct oneib_findings *findings, enum oneib_severity at_least)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < findings->count; i++)
+        count += findings->items[i].severity >= at_least;
+    return count;
+}
+
+const char *oneib_severity_name(enum oneib_severity severity)
+{
+    switch (severity) {
+    case ONEIB_NOTICE:
+        return "notice";
+    case ONEIB_WARNING:
+        return "warning";
+    case ONEIB_VIOLATION:
+        return "violation";
+    }
+    return "unknown";
+}
+
+void oneib_findings_clear(struct oneib_findings *findings)
+{
+    for (size_t i = 0; i < findings->count; i++)
+        clear_finding(&findings->items[i]);
+    free(findings->items);
+    free(findings->pending);
+    *findings = (struct oneib_findings){0};
+}

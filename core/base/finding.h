@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Findings: what is wrong with one VM, network, host, port or file without stopping the rest.
+ * Whoever finds something names the object and the remedy, adds it here, goes on, and fails closed
+ * for that object alone.
+ */
+#ifndef ONEIB_BASE_FINDING_H
+#define ONEIB_BASE_FINDING_H
+
+#include "base/error.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum oneib_severity {
+    ONEIB_NOTICE,    /* worth knowing */
+    ONEIB_WARNING,   /* somebody does not get what they asked for */
+    ONEIB_VIOLATION, /* isolation is, or could be, broken */
+};
+
+/* The object of oned's whose document a finding is about, so that it can be dropped when that is
+ * read again. */
+enum oneib_subject {
+    ONEIB_SUBJECT_NONE,
+    ONEIB_SUBJECT_VM,
+    ONEIB_SUBJECT_NETWORK,
+    ONEIB_SUBJECT_HOST
+};
+
+/* An object that a finding names. */
+struct oneib_mention {
+    enum oneib_subject subject;
+    uint32_t id;
+};
+
+struct oneib_finding {
+    enum oneib_severity severity;
+    const char *code; /* static, words joined by '-': "pkey-conflict"; docs/operator.md has one
+                         entry for each */
+    char *text;       /* owned: object, place and what is wrong */
+    char *remedy;     /* owned, may be NULL */
+    enum oneib_subject subject; /* NONE until oneib_findings_attribute() */
+    uint32_t subject_id;
+    struct oneib_mention *mentions; /* owned; what it names besides its subject */
+    size_t mention_count;
+};
+
+struct oneib_findings {
+    struct oneib_finding *items;
+    size_t count;
+    size_t capacity;
+    struct oneib_mention *pending; /* owned; of the finding that is added next */
+    size_t pending_count, pending_capacity;
+    bool failed; /* a mention found no memory: the next finding fails */
+};
+
+/* Adds one; text is printf-formatted, remedy copied (NULL: none). Returns 0, or -1 when out of
+ * memory. */
+int oneib_findings_add(struct oneib_findings *findings, enum oneib_severity severity,
+                       const char *code, const char *remedy, struct oneib_error *err,
+                       const char *format, ...) __attribute__((format(printf, 6, 7)));
+
+/*
+ * The next finding names this object. Written so that it can be called while the arguments of
+ * oneib_findings_add() are made: whoever names an object in a text says by that what the finding is
+ * about.
+ */
+void oneib_findings_mention(struct oneib_findings *findings, enum oneib_subject subject,
+                            uint32_t id);
+/* Whether the finding's document is that object's, or the finding names it. */
+bool oneib_finding_is_about(const struct oneib_finding *finding, enum oneib_subject subject,
+                            uint32_t id);
+
+/* Says of all findings from index `from` on what they are about. */
+void oneib_findings_attribute(struct oneib_findings *findings, size_t from,
+                              enum oneib_subject subject, uint32_t id);
+/* Drops those about the objects of a kind whose ids are in ids (sorted). */
+void oneib_findings_forget(struct oneib_findings *findings, enum oneib_subject subject,
+                           const uint32_t *ids, size_t count);
+
+/* Drops all from index `count` on. */
+void oneib_findings_truncate(struct oneib_findings *findings, size_t count);
+
+/* Drops all others than those that `keeps` says; their order stays. */
+void oneib_findings_keep(struct oneib_findings *findings,
+                         bool (*keeps)(const struct oneib_finding *finding, const void *context),
+                         const void *context);
+
+/* Copies those from index `from` on, with what they are about. */
+int oneib_findings_copy(const struct oneib_findings *findings, size_t from,
+                        struct oneib_findings *to, struct oneib_error *err);
+/* By severity (worst first), code, text, remedy. */
+int oneib_finding_compare(const struct oneib_finding *a, const struct oneib_finding *b);
+/* 0 when both are the same finding about the same objects, whatever these are called now: as
+ * oneib_finding_compare(), but by subject and mentions, and without what stands in quotes. */
+int oneib_finding_compare_unnamed(const struct oneib_finding *a, const struct oneib_finding *b);
+/* Sorts by severity (worst first), code, text; removes exact repetitions. */
+void oneib_findings_sort(struct oneib_findings *findings);
+/* Sorts by oneib_finding_compare_unnamed(). */
+void oneib_findings_sort_unnamed(struct oneib_findings *findings);
+/* How many are at least this severe. */
+size_t oneib_findings_count(const struct oneib_findings *findings, enum oneib_severity at_least);
+const char *oneib_severity_name(enum oneib_severity severity);
+void oneib_findings_clear(struct oneib_findings *findings);
+
+#endif

@@ -1,0 +1,380 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cluster/cloud.h"
+#include "base/array.h"
+#include "base/number.h"
+#include "base/stable_sort.h"
+#include <stdlib.h>
+#include <string.h>
+
+struct oneib_network *oneib_cloud_add_network(struct oneib_cloud *cloud, struct oneib_error *err)
+{
+    if (oneib_reserve(&cloud->networks, &cloud->network_capacity, cloud->network_count + 1,
+                      sizeof *cloud->networks, err) < 0)
+        return NULL;
+    struct oneib_network *network = &cloud->networks[cloud->network_count++];
+    *network = (struct oneib_network){.uid = ONEIB_NO_ID, .gid = ONEIB_NO_ID};
+    return network;
+}
+
+struct oneib_host *oneib_cloud_add_host(struct oneib_cloud *cloud, struct oneib_error *err)
+{
+    if (oneib_reserve(&cloud->hosts, &cloud->host_capacity, cloud->host_count + 1,
+                      sizeof *cloud->hosts, err) < 0)
+        return NULL;
+    struct oneib_host *host = &cloud->hosts[cloud->host_count++];
+    *host = (struct oneib_host){.vfs_limit = -1, .vfs_free = -1, .state = -1};
+    return host;
+}
+
+struct oneib_attachment *oneib_cloud_add_attachment(struct oneib_cloud *cloud,
+                                                    struct oneib_error *err)
+{
+    if (oneib_reserve(&cloud->attachments, &cloud->attachment_capacity, cloud->attachment_count + 1,
+                      sizeof *cloud->attachments, err) < 0)
+        return NULL;
+    struct oneib_attachment *attachment = &cloud->attachments[cloud->attachment_count++];
+    memset(attachment, 0, sizeof *attachment);
+    return attachment;
+}
+
+struct oneib_hca_port *oneib_host_add_port(struct oneib_host *host, struct oneib_error *err)
+{
+    if (oneib_reserve(&host->ports, &host->port_capacity, host->port_count + 1, sizeof *host->ports,
+                      err) < 0)
+        return NULL;
+    struct oneib_hca_port *port = &host->ports[host->port_count++];
+    memset(port, 0, sizeof *port);
+    return port;
+}
+
+static struct oneib_given_device *find_given(const struct oneib_host *host,
+                                             const struct oneib_pci *address)
+{
+    for (size_t i = 0; i < host->given_count; i++)
+        if (oneib_pci_compare(&host->given[i].address, address) == 0)
+            return &host->given[i];
+    return NULL;
+}
+
+int oneib_host_give(struct oneib_host *host, const struct oneib_pci *address, uint32_t vm_id,
+                    struct oneib_error *err)
+{
+    struct oneib_given_device *given = find_given(host, address);
+    if (given) {
+        if (given->vm_id != vm_id)
+            given->vm_id = ONEIB_NO_ID;
+        return 0;
+    }
+    if (oneib_reserve(&host->given, &host->given_capacity, host->given_count + 1,
+                      sizeof *host->given, err) < 0)
+        return -1;
+    host->given[host->given_count++] =
+        (struct oneib_given_device){.address = *address, .vm_id = vm_id};
+    return 0;
+}
+
+uint32_t oneib_host_given_to(const struct oneib_host *host, const struct oneib_pci *address)
+{
+    const struct oneib_given_device *given = find_given(host, address);
+    return given ? given->vm_id : ONEIB_NO_ID;
+}
+
+int oneib_network_add_static(struct oneib_network *network, oneib_guid guid,
+                             enum oneib_membership membership, struct oneib_error *err)
+{
+    if (oneib_reserve(&network->static_members, &network->static_capacity,
+                      network->static_count + 1, sizeof *network->static_members, err) < 0)
+        return -1;
+    network->static_members[network->static_count++] =
+        (struct oneib_static_member){.guid = guid, .membership = membership};
+    return 0;
+}
+
+static int compare_ids(uint32_t a, uint32_t b)
+{
+    return (a > b) - (a < b);
+}
+
+static int compare_id_items(const void *a, const void *b)
+{
+    return compare_ids(*(const uint32_t *)a, *(const uint32_t *)b);
+}
+
+int oneib_network_set_vms(struct oneib_network *network, const uint32_t *ids, size_t count,
+                          struct oneib_error *err)
+{
+    if (oneib_reserve(&network->vms, &network->vm_capacity, count, sizeof *network->vms, err) < 0)
+        return -1;
+    if (count)
+        memcpy(network->vms, ids, count * sizeof *ids);
+    network->vm_count = count;
+    if (count)
+        qsort(network->vms, count, sizeof *network->vms, compare_id_items);
+    return 0;
+}
+
+bool oneib_network_names_vm(const struct oneib_network *network, uint32_t vm_id)
+{
+    return network->vm_count &&
+           bsearch(&vm_id, network->vms, network->vm_count, sizeof *network->vms, compare_id_items);
+}
+
+static int compare_leases(const void *a, const void *b)
+{
+    const struct oneib_lease *left = a, *right = b;
+    if (left->vm_id != right->vm_id)
+        return compare_ids(left->vm_id, right->vm_id);
+    return (left->mac > right->mac) - (left->mac < right->mac);
+}
+
+void oneib_network_take_leases(struct oneib_network *network, struct oneib_lease **leases,
+                               size_t count)
+{
+    free(network->leases);
+    network->leases = *leases;
+    network->lease_count = network->lease_capacity = count;
+    *leases = NULL;
+    oneib_stable_sort(network->leases, count, sizeof *network->leases, compare_leases);
+}
+
+bool oneib_network_leases_to(const struct oneib_network *network, uint32_t vm_id, uint64_t mac)
+{
+    const struct oneib_lease wanted = {.mac = mac, .vm_id = vm_id};
+    return mac != 0 && network->lease_count &&
+           bsearch(&wanted, network->leases, network->lease_count, sizeof wanted, compare_leases);
+}
+
+static int compare_networks(const void *a, const void *b)
+{
+    const struct oneib_network *left = a, *right = b;
+    return compare_ids(left->id, right->id);
+}
+
+static int compare_hosts(const void *a, const void *b)
+{
+    const struct oneib_host *left = a, *right = b;
+    return compare_ids(left->id, right->id);
+}
+
+static int compare_attachments(const void *a, const void *b)
+{
+    const struct oneib_attachment *left = a, *right = b;
+    if (left->vm_id != right->vm_id)
+        return compare_ids(left->vm_id, right->vm_id);
+    return compare_ids(left->nic_id, right->nic_id);
+}
+
+void oneib_network_clear(struct oneib_network *network)
+{
+    free(network->name);
+    free(network->other_driver);
+    free(network->owner);
+    free(network->group);
+    free(network->static_members);
+    free(network->vms);
+    free(network->leases);
+}
+
+void oneib_host_clear(struct oneib_host *host)
+{
+    free(host->name);
+    free(host->ports);
+    free(host->given);
+    free(host->switches);
+    free(host->problem);
+    free(host->keys);
+}
+
+bool oneib_host_may_hold(const struct oneib_host *host, oneib_pkey pkey)
+{
+    for (size_t i = 0; i < host->key_count; i++)
+        if (host->keys[i] == pkey)
+            return true;
+    return host->keys_invalid;
+}
+
+/* One key, with the comma before it unless it is the first. */
+static bool parse_key(const char **text, const char *end, bool first, oneib_pkey *pkey)
+{
+    uint64_t number;
+    if (!first && *(*text)++ != ',')
+        return false;
+    const char *comma = memchr(*text, ',', (size_t)(end - *text));
+    const size_t length = (size_t)((comma ? comma : end) - *text);
+    if (!oneib_parse_hex_n(*text, length, ONEIB_PKEY_LAST, &number) || number == 0)
+        return false;
+    *pkey = (oneib_pkey)number;
+    *text += length;
+    return true;
+}
+
+int oneib_host_keys_parse(const char *text, size_t length, oneib_pkey **keys, size_t *count,
+                          struct oneib_error *err)
+{
+    const char *end = text + length;
+    size_t capacity = 0;
+    *keys = NULL;
+    *count = 0;
+    while (text < end) {
+        oneib_pkey pkey = 0;
+        const bool fits = *count < ONEIB_HOST_KEYS_MAX &&
+                          parse_key(&text, end, *count == 0, &pkey) &&
+                          (*count == 0 || pkey > (*keys)[*count - 1]);
+        if (!fits || oneib_reserve(keys, &capacity, *count + 1, sizeof **keys, err) < 0) {
+            free(*keys);
+            *keys = NULL;
+            *count = 0;
+            return fits ? -1
+                        : oneib_fail(err, ONEIB_ERROR_INPUT,
+                                     "IB_KEYS is not a list of P_Keys in ascending order");
+        }
+        (*keys)[(*count)++] = pkey;
+    }
+    return 0;
+}
+
+/* OpenNebula's Host.h, and OpenNebulaHelper's short names. */
+static const struct {
+    const char *name;
+    bool heard;
+} host_states[] = {
+    {"init", false},    /* INIT */
+    {"update", true},   /* MONITORING_MONITORED */
+    {"on", true},       /* MONITORED */
+    {"error", false},   /* ERROR */
+    {"disabled", true}, /* DISABLED */
+    {"retry", false},   /* MONITORING_ERROR */
+    {"init", false},    /* MONITORING_INIT */
+    {"disabled", true}, /* MONITORING_DISABLED */
+    {"off", false},     /* OFFLINE */
+};
+#define HOST_STATES ((int8_t)(sizeof host_states / sizeof *host_states))
+
+const char *oneib_host_state_name(int8_t state)
+{
+    return state >= 0 && state < HOST_STATES ? host_states[state].name : "unknown";
+}
+
+bool oneib_host_is_heard(int8_t state)
+{
+    return state >= 0 && state < HOST_STATES && host_states[state].heard;
+}
+
+/* Each drops all but the last of equal neighbours: a stable sort has left them in the order they
+ * were read. */
+static void drop_older_networks(struct oneib_cloud *cloud)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < cloud->network_count; i++) {
+        if (i + 1 < cloud->network_count && cloud->networks[i].id == cloud->networks[i + 1].id)
+            oneib_network_clear(&cloud->networks[i]);
+        else
+            cloud->networks[kept++] = cloud->networks[i];
+    }
+    cloud->network_count = kept;
+}
+
+static void drop_older_hosts(struct oneib_cloud *cloud)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < cloud->host_count; i++) {
+        if (i + 1 < cloud->host_count && cloud->hosts[i].id == cloud->hosts[i + 1].id)
+            oneib_host_clear(&cloud->hosts[i]);
+        else
+            cloud->hosts[kept++] = cloud->hosts[i];
+    }
+    cloud->host_count = kept;
+}
+
+static void drop_older_attachments(struct oneib_cloud *cloud)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < cloud->attachment_count; i++) {
+        if (i + 1 < cloud->attachment_count &&
+            compare_attachments(&cloud->attachments[i], &cloud->attachments[i + 1]) == 0)
+            continue;
+        cloud->attachments[kept++] = cloud->attachments[i];
+    }
+    cloud->attachment_count = kept;
+}
+
+void oneib_cloud_sort(struct oneib_cloud *cloud)
+{
+    oneib_stable_sort(cloud->networks, cloud->network_count, sizeof *cloud->networks,
+                      compare_networks);
+    drop_older_networks(cloud);
+    oneib_stable_sort(cloud->hosts, cloud->host_count, sizeof *cloud->hosts, compare_hosts);
+    drop_older_hosts(cloud);
+    oneib_stable_sort(cloud->attachments, cloud->attachment_count, sizeof *cloud->attachments,
+                      compare_attachments);
+    drop_older_attachments(cloud);
+}
+
+const struct oneib_network *oneib_cloud_network(const struct oneib_cloud *cloud, uint32_t id)
+{
+    const struct oneib_network wanted = {.id = id};
+    if (cloud->network_count == 0)
+        return NULL;
+    return bsearch(&wanted, cloud->networks, cloud->network_count, sizeof wanted, compare_networks);
+}
+
+const struct oneib_host *oneib_cloud_host(const struct oneib_cloud *cloud, uint32_t id)
+{
+    const struct oneib_host wanted = {.id = id};
+    if (cloud->host_count == 0)
+        return NULL;
+    return bsearch(&wanted, cloud->hosts, cloud->host_count, sizeof wanted, compare_hosts);
+}
+
+size_t oneib_cloud_count_infiniband(const struct oneib_cloud *cloud)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < cloud->network_count; i++)
+        count += !cloud->networks[i].other_driver;
+    return count;
+}
+
+void oneib_cloud_clear(struct oneib_cloud *cloud)
+{
+    for (size_t i = 0; i < cloud->network_count; i++)
+        oneib_network_clear(&cloud->networks[i]);
+    for (size_t i = 0; i < cloud->host_count; i++)
+        oneib_host_clear(&cloud->hosts[i]);
+    free(cloud->networks);
+    free(cloud->hosts);
+    free(cloud->attachments);
+    free(cloud->vm_ids);
+    *cloud = (struct oneib_cloud){0};
+}
+
+bool oneib_network_is_operators(const struct oneib_network *network)
+{
+    return network->uid == 0 || network->gid == 0;
+}
+
+/* Reservations of reservations; a circle has no end that could say anything. */
+#define GENERATIONS_MAX 8
+
+const struct oneib_network *oneib_network_rules(const struct oneib_cloud *cloud,
+                                                const struct oneib_network *network)
+{
+    for (int i = 0; i < GENERATIONS_MAX; i++) {
+        const struct oneib_network *parent =
+            network->parent_id == ONEIB_NO_ID || network->parent_id == network->id
+                ? NULL
+                : oneib_cloud_network(cloud, network->parent_id);
+        if (!parent)
+            return oneib_network_is_operators(network) ? network : NULL;
+        network = parent;
+    }
+    return NULL;
+}
+
+enum oneib_membership oneib_network_membership(const struct oneib_cloud *cloud,
+                                               const struct oneib_network *network)
+{
+    const struct oneib_network *rules = oneib_network_rules(cloud, network);
+    const bool is_full =
+        network->membership == ONEIB_FULL && (!rules || rules->membership == ONEIB_FULL);
+    return is_full ? ONEIB_FULL : ONEIB_LIMITED;
+}

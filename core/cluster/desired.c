@@ -1,0 +1,545 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The steps in their order, and from the lines of ports to partitions, clusters and verdicts. */
+#include "cluster/desired.h"
+#include "base/array.h"
+#include "cluster/desired_internal.h"
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ATTACHMENTS_NAMED 8
+
+enum oneib_membership oneib_narrower(enum oneib_membership a, enum oneib_membership b)
+{
+    return a == ONEIB_FULL && b == ONEIB_FULL ? ONEIB_FULL : ONEIB_LIMITED;
+}
+
+bool oneib_guid_is_foreign(const struct oneib_work *work, oneib_guid guid)
+{
+    return guid != 0 && guid != UINT64_MAX && !oneib_guid_in_site(guid, work->policy->site);
+}
+
+struct oneib_shown oneib_name_network(struct oneib_work *work, uint32_t id)
+{
+    oneib_findings_mention(work->findings, ONEIB_SUBJECT_NETWORK, id);
+    return oneib_network_id_shown(work->cloud, id);
+}
+
+struct oneib_shown oneib_name_host(struct oneib_work *work, uint32_t id)
+{
+    oneib_findings_mention(work->findings, ONEIB_SUBJECT_HOST, id);
+    return oneib_host_id_shown(work->cloud, id);
+}
+
+struct oneib_shown oneib_name_port(struct oneib_work *work, oneib_guid guid)
+{
+    const struct oneib_port_owner *owner = oneib_port_owner(work, guid);
+    struct oneib_shown shown;
+    snprintf(shown.text, sizeof shown.text, "port 0x%016" PRIx64 "%s%.210s", guid,
+             owner ? " of " : "", owner ? oneib_name_host(work, owner->host_id).text : "");
+    return shown;
+}
+
+static void mention_nic(struct oneib_work *work, const struct oneib_attachment *attachment)
+{
+    oneib_findings_mention(work->findings, ONEIB_SUBJECT_VM, attachment->vm_id);
+    oneib_findings_mention(work->findings, ONEIB_SUBJECT_NETWORK, attachment->network_id);
+}
+
+struct oneib_shown oneib_name_nic(struct oneib_work *work,
+                                  const struct oneib_attachment *attachment)
+{
+    struct oneib_shown shown;
+    mention_nic(work, attachment);
+    snprintf(shown.text, sizeof shown.text, "VM %" PRIu32 " NIC %u", attachment->vm_id,
+             attachment->nic_id);
+    return shown;
+}
+
+void oneib_name_attachment(struct oneib_work *work, struct oneib_text *text,
+                           const struct oneib_attachment *attachment, size_t already_named)
+{
+    mention_nic(work, attachment);
+    if (already_named < ATTACHMENTS_NAMED)
+        oneib_text_printf(text, "%sVM %" PRIu32 " NIC %u", already_named ? ", " : "",
+                          attachment->vm_id, attachment->nic_id);
+}
+
+void oneib_close_names(struct oneib_text *text, size_t count)
+{
+    if (count > ATTACHMENTS_NAMED)
+        oneib_text_printf(text, " and %zu more", count - ATTACHMENTS_NAMED);
+}
+
+static int add_full_member(struct oneib_work *work, struct oneib_partition *partition,
+                           oneib_guid guid, struct oneib_error *err)
+{
+    if (!oneib_guid_is_foreign(work, guid))
+        return oneib_findings_add(work->findings, ONEIB_WARNING, "default-guid-site",
+                                  "remove it from default_partition.full_members of oneib.conf",
+                                  err,
+                                  "0x%016" PRIx64 " is to be a full member of the default "
+                                  "partition, and is no adapter's GUID but one of those that oneib "
+                                  "gives to VFs: it is refused",
+                                  guid);
+    return oneib_partition_add_member(
+        partition,
+        (struct oneib_member){.guid = guid, .kind = ONEIB_MEMBER_GUID, .membership = ONEIB_FULL},
+        err);
+}
+
+static int add_full_members(struct oneib_work *work, struct oneib_partition *partition,
+                            struct oneib_error *err)
+{
+    size_t count = work->policy->default_full_count;
+    if (count == 0)
+        return 0;
+    oneib_guid *guids = calloc(count, sizeof *guids);
+    if (!guids)
+        return oneib_fail_memory(err);
+    memcpy(guids, work->policy->default_full_members, count * sizeof *guids);
+    qsort(guids, count, sizeof *guids, oneib_guid_compare);
+
+    int outcome = 0;
+    for (size_t i = 0; outcome == 0 && i < count; i++)
+        if (i == 0 || guids[i] != guids[i - 1])
+            outcome = add_full_member(work, partition, guids[i], err);
+    free(guids);
+    return outcome;
+}
+
+/* Written in every case: without a rule of its own opensm makes one that ignores the configured
+ * full members. */
+static int add_default(struct oneib_work *work, const struct oneib_ipoib_limits *limits,
+                       struct oneib_error *err)
+{
+    struct oneib_partition *partition = oneib_partition_table_add(&work->desired->table, err);
+    if (!partition)
+        return -1;
+    snprintf(partition->name, sizeof partition->name, "Default");
+    partition->pkey = ONEIB_PKEY_DEFAULT;
+    if (work->policy->default_ipoib) {
+        partition->ipoib = true;
+        partition->mtu = limits->mtu;
+        partition->rate = limits->rate;
+    }
+    if (oneib_partition_add_member(
+            partition, (struct oneib_member){.kind = ONEIB_MEMBER_ALL, .membership = ONEIB_LIMITED},
+            err) < 0 ||
+        oneib_partition_add_member(
+            partition, (struct oneib_member){.kind = ONEIB_MEMBER_SELF, .membership = ONEIB_FULL},
+            err) < 0)
+        return -1;
+    return add_full_members(work, partition, err);
+}
+
+/* The partition of the cluster whose lines begin at `first`; returns where they end, or 0 on
+ * failure. */
+static size_t add_cluster_partition(struct oneib_work *work,
+                                    const struct oneib_ipoib_limits *limits, size_t first,
+                                    struct oneib_error *err)
+{
+    const struct oneib_line *line = &work->lines[first];
+    const struct oneib_network *network = &work->cloud->networks[line->cluster];
+    struct oneib_partition *partition = oneib_partition_table_add(&work->desired->table, err);
+    if (!partition)
+        return 0;
+    snprintf(partition->name, sizeof partition->name, "one%" PRIu32, network->id);
+    partition->pkey = line->pkey;
+    partition->indx0 = work->first_index[line->cluster];
+    partition->sl = oneib_service_level_of(work, network);
+    partition->has_sl = partition->sl != 0;
+    if (oneib_ipoib_of_network(work, limits, network, partition, err) < 0)
+        return 0;
+
+    size_t end = first;
+    for (; end < work->line_count && work->lines[end].pkey == line->pkey; end++)
+        if (oneib_partition_add_member(
+                partition,
+                (struct oneib_member){.guid = work->lines[end].guid,
+                                      .kind = ONEIB_MEMBER_GUID,
+                                      .membership = work->lines[end].membership},
+                err) < 0)
+            return 0;
+    return end;
+}
+
+static int compare_partitions(const void *a, const void *b)
+{
+    const struct oneib_partition *const *left = a, *const *right = b;
+    return ((*left)->pkey > (*right)->pkey) - ((*left)->pkey < (*right)->pkey);
+}
+
+static int append_of_fragment(struct oneib_work *work, const struct oneib_partition *partition,
+                              struct oneib_error *err)
+{
+    bool waits;
+    if (oneib_fragment_must_wait(work, partition, &waits, err) < 0)
+        return -1;
+    return waits ? 0 : oneib_fragment_append(work, partition, err);
+}
+
+/* The fragment's partitions and the clusters' in one row, by key: no key is in both. */
+static int merge_partitions(struct oneib_work *work, const struct oneib_ipoib_limits *limits,
+                            const struct oneib_partition **fragment, struct oneib_error *err)
+{
+    size_t line = 0, next = 0;
+    while (line < work->line_count || next < work->fragment->count) {
+        bool fragment_first =
+            line == work->line_count ||
+            (next < work->fragment->count && fragment[next]->pkey < work->lines[line].pkey);
+        if (fragment_first) {
+            if (append_of_fragment(work, fragment[next++], err) < 0)
+                return -1;
+        } else if ((line = add_cluster_partition(work, limits, line, err)) == 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static int make_partitions(struct oneib_work *work, struct oneib_error *err)
+{
+    struct oneib_ipoib_limits limits;
+    if (oneib_ipoib_limits(work, &limits, err) < 0 || add_default(work, &limits, err) < 0)
+        return -1;
+
+    size_t count = work->fragment->count;
+    const struct oneib_partition **fragment = calloc(count ? count : 1, sizeof *fragment);
+    if (!fragment)
+        return oneib_fail_memory(err);
+    for (size_t i = 0; i < count; i++)
+        fragment[i] = &work->fragment->items[i];
+    qsort(fragment, count, sizeof *fragment, compare_partitions);
+    int outcome = merge_partitions(work, &limits, fragment, err);
+    free(fragment);
+    return outcome;
+}
+
+/* A migrating attachment has two seats: the one on its new host decides. */
+static int set_verdicts(struct oneib_work *work, struct oneib_error *err)
+{
+    size_t count = work->cloud->attachment_count;
+    work->desired->verdicts = calloc(count ? count : 1, sizeof *work->desired->verdicts);
+    if (!work->desired->verdicts)
+        return oneib_fail_memory(err);
+    for (size_t i = 0; i < work->seat_count; i++)
+        if (!work->seats[i].is_source)
+            work->desired->verdicts[work->seats[i].attachment] = work->seats[i].verdict;
+    return 0;
+}
+
+/* begins: zeroed; where the seats of each attachment begin among all, by attachment. */
+static void find_places(const struct oneib_work *work, uint32_t *begins)
+{
+    uint32_t place = 0;
+    for (size_t i = 0; i < work->seat_count; i++)
+        begins[work->seats[i].attachment]++;
+    for (size_t i = 0; i < work->cloud->attachment_count; i++) {
+        const uint32_t count = begins[i];
+        begins[i] = place;
+        place += count;
+    }
+}
+
+static struct oneib_desired_seat seat_of(const struct oneib_seat *seat)
+{
+    return (struct oneib_desired_seat){.port = seat->port,
+                                       .member = seat->member,
+                                       .attachment = seat->attachment,
+                                       .host_id = seat->host_id,
+                                       .pkey = seat->pkey,
+                                       .membership = seat->membership,
+                                       .verdict = seat->verdict,
+                                       .is_source = seat->is_source};
+}
+
+/* Seats lie by host: each goes to its attachment's place, without a sort. */
+static void place_seats(struct oneib_work *work, const uint32_t *begins)
+{
+    struct oneib_desired *desired = work->desired;
+    for (size_t i = 0; i < work->seat_count; i++) {
+        const struct oneib_seat *seat = &work->seats[i];
+        desired->seats[begins[seat->attachment] + seat->is_source] = seat_of(seat);
+    }
+    desired->seat_count = work->seat_count;
+}
+
+static int keep_seats(struct oneib_work *work, struct oneib_error *err)
+{
+    const size_t count = work->cloud->attachment_count;
+    uint32_t *begins = calloc(count + 1, sizeof *begins);
+    work->desired->seats = malloc((work->seat_count + 1) * sizeof *work->desired->seats);
+    const bool has_room = begins && work->desired->seats;
+    if (has_room) {
+        find_places(work, begins);
+        place_seats(work, begins);
+    }
+    free(begins);
+    return has_room ? 0 : oneib_fail_memory(err);
+}
+
+/* clusters: for each network the index of the cluster that it is the network of. */
+static int add_clusters(struct oneib_work *work, uint32_t *clusters, struct oneib_error *err)
+{
+    struct oneib_desired *desired = work->desired;
+    size_t count = work->cloud->network_count;
+    if (oneib_reserve(&desired->clusters, &desired->cluster_capacity, count,
+                      sizeof *desired->clusters, err) < 0)
+        return -1;
+    for (size_t i = 0; i < count; i++) {
+        const struct oneib_entitlement *entitlement = &work->entitlements[i];
+        if (entitlement->cluster != i)
+            continue;
+        clusters[i] = (uint32_t)desired->cluster_count;
+        desired->clusters[desired->cluster_count++] =
+            (struct oneib_cluster){.network_id = work->cloud->networks[i].id,
+                                   .pkey = entitlement->pkey,
+                                   .membership = entitlement->membership};
+    }
+    return 0;
+}
+
+static int join_cluster(struct oneib_cluster *cluster, size_t index, struct oneib_error *err)
+{
+    if (oneib_reserve(&cluster->attachments, &cluster->attachment_capacity,
+                      cluster->attachment_count + 1, sizeof *cluster->attachments, err) < 0)
+        return -1;
+    cluster->attachments[cluster->attachment_count++] = index;
+    return 0;
+}
+
+/* The VMs of a cluster that were counted last. */
+struct last_vms {
+    uint32_t member, refused;
+};
+
+/* Attachments come by VM: a VM is new when it is not that of the last member. */
+static void count_attachment(struct oneib_work *work, struct oneib_cluster *cluster, size_t index,
+                             struct last_vms *last)
+{
+    const uint32_t vm_id = work->cloud->attachments[index].vm_id;
+    const enum oneib_verdict verdict = (enum oneib_verdict)work->desired->verdicts[index];
+    if (verdict == ONEIB_VERDICT_MEMBER) {
+        cluster->vms += cluster->members == 0 || last->member != vm_id;
+        cluster->members++;
+        last->member = vm_id;
+    } else if (oneib_verdict_is_refusal(verdict)) {
+        cluster->refused_vms += cluster->refused == 0 || last->refused != vm_id;
+        cluster->refused++;
+        last->refused = vm_id;
+    }
+}
+
+static int fill_clusters(struct oneib_work *work, const uint32_t *clusters,
+                         struct last_vms *last_vms, struct oneib_error *err)
+{
+    for (size_t i = 0; i < work->cloud->attachment_count; i++) {
+        const struct oneib_network *network =
+            oneib_cloud_network(work->cloud, work->cloud->attachments[i].network_id);
+        if (!network)
+            continue;
+        uint32_t owner = work->entitlements[network - work->cloud->networks].cluster;
+        if (owner == ONEIB_NO_INDEX)
+            continue;
+        struct oneib_cluster *cluster = &work->desired->clusters[clusters[owner]];
+        if (join_cluster(cluster, i, err) < 0)
+            return -1;
+        count_attachment(work, cluster, i, &last_vms[clusters[owner]]);
+    }
+    return 0;
+}
+
+/* Seats lie by host and then by network, so a cluster meets each of its hosts in one stretch. */
+static void count_hosts(struct oneib_work *work, const uint32_t *clusters, uint32_t *last_hosts)
+{
+    for (size_t i = 0; i < work->seat_count; i++) {
+        const struct oneib_seat *seat = &work->seats[i];
+        if (seat->verdict != ONEIB_VERDICT_MEMBER ||
+            work->desired->verdicts[seat->attachment] != ONEIB_VERDICT_MEMBER)
+            continue;
+        uint32_t index = clusters[work->entitlements[seat->network].cluster];
+        struct oneib_cluster *cluster = &work->desired->clusters[index];
+        if (cluster->hosts == 0 || last_hosts[index] != seat->host_id)
+            cluster->hosts++;
+        last_hosts[index] = seat->host_id;
+    }
+}
+
+static int make_clusters(struct oneib_work *work, struct oneib_error *err)
+{
+    size_t count = work->cloud->network_count ? work->cloud->network_count : 1;
+    uint32_t *clusters = calloc(count, sizeof *clusters);
+    uint32_t *last_hosts = calloc(count, sizeof *last_hosts);
+    struct last_vms *last_vms = calloc(count, sizeof *last_vms);
+    int outcome = clusters && last_hosts && last_vms ? 0 : oneib_fail_memory(err);
+    if (outcome == 0)
+        outcome = add_clusters(work, clusters, err);
+    if (outcome == 0)
+        outcome = fill_clusters(work, clusters, last_vms, err);
+    if (outcome == 0)
+        count_hosts(work, clusters, last_hosts);
+    free(clusters);
+    free(last_hosts);
+    free(last_vms);
+    return outcome;
+}
+
+static int compute(struct oneib_work *work, struct oneib_error *err)
+{
+    if (oneib_fragment_examine(work, err) < 0 || oneib_entitle(work, err) < 0 ||
+        oneib_plan_keys(work, err) < 0 || oneib_plan_service_levels(work, err) < 0 ||
+        oneib_examine_attachments(work, err) < 0 || oneib_collect_statics(work, err) < 0 ||
+        oneib_index_ports(work, err) < 0 || oneib_make_seats(work, err) < 0 ||
+        oneib_judge_fenced(work, err) < 0 || oneib_judge_seats(work, err) < 0 ||
+        oneib_fill_tables(work, err) < 0 || make_partitions(work, err) < 0 ||
+        set_verdicts(work, err) < 0 || keep_seats(work, err) < 0 || make_clusters(work, err) < 0 ||
+        oneib_count_multicast(work, err) < 0)
+        return -1;
+    oneib_findings_sort(work->findings);
+    return 0;
+}
+
+static void work_clear(struct oneib_work *work)
+{
+    free(work->fragment_use.guids);
+    free(work->kept);
+    free(work->entitlements);
+    free(work->statics);
+    free(work->ports);
+    free(work->seats);
+    free(work->first_index);
+    free(work->lines);
+    free(work);
+}
+
+int oneib_desired_compute(const struct oneib_desired_input *input, struct oneib_desired *desired,
+                          struct oneib_error *err)
+{
+    static const struct oneib_partition_table no_fragment;
+    *desired = (struct oneib_desired){0};
+    struct oneib_work *work = calloc(1, sizeof *work);
+    if (!work)
+        return oneib_fail_memory(err);
+    work->cloud = input->cloud;
+    work->policy = input->policy;
+    work->fragment = input->fragment ? input->fragment : &no_fragment;
+    work->subnet = input->subnet;
+    work->in_force = input->in_force;
+    work->ledger = input->ledger;
+    work->keys_stay = input->keys_stay;
+    work->desired = desired;
+    work->findings = &desired->findings;
+
+    int outcome = compute(work, err);
+    work_clear(work);
+    if (outcome < 0)
+        oneib_desired_clear(desired);
+    return outcome;
+}
+
+const char *oneib_verdict_name(enum oneib_verdict verdict)
+{
+    switch (verdict) {
+    case ONEIB_VERDICT_ABSENT:
+        return "absent";
+    case ONEIB_VERDICT_MEMBER:
+        return "member";
+    case ONEIB_VERDICT_NO_NETWORK:
+        return "no-network";
+    case ONEIB_VERDICT_NO_LEASE:
+        return "no-lease";
+    case ONEIB_VERDICT_NO_KEY:
+        return "no-key";
+    case ONEIB_VERDICT_KEY_CONFLICT:
+        return "key-conflict";
+    case ONEIB_VERDICT_NO_HCA:
+        return "no-hca";
+    case ONEIB_VERDICT_PORT_CONFLICT:
+        return "port-conflict";
+    case ONEIB_VERDICT_PORT_FULL:
+        return "port-full";
+    case ONEIB_VERDICT_OWNER_LIMIT:
+        return "owner-limit";
+    case ONEIB_VERDICT_UNKNOWN_STATE:
+        return "unknown-state";
+    case ONEIB_VERDICT_FENCED:
+        return "fenced";
+    case ONEIB_VERDICT_SWITCHED:
+        return "switched";
+    }
+    return "unknown";
+}
+
+bool oneib_verdict_is_refusal(enum oneib_verdict verdict)
+{
+    return verdict != ONEIB_VERDICT_MEMBER && verdict != ONEIB_VERDICT_ABSENT;
+}
+
+const struct oneib_desired_seat *oneib_desired_seats(const struct oneib_desired *desired,
+                                                     size_t attachment, size_t *count)
+{
+    size_t low = 0, high = desired->seat_count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (desired->seats[middle].attachment < attachment)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    *count = 0;
+    while (low + *count < desired->seat_count &&
+           desired->seats[low + *count].attachment == attachment)
+        ++*count;
+    return *count ? &desired->seats[low] : NULL;
+}
+
+static int compare_sharers(const void *a, const void *b)
+{
+    const struct oneib_sharer *left = a, *right = b;
+    return (left->network_id > right->network_id) - (left->network_id < right->network_id);
+}
+
+static int compare_clusters(const void *a, const void *b)
+{
+    const struct oneib_cluster *left = a, *right = b;
+    return (left->network_id > right->network_id) - (left->network_id < right->network_id);
+}
+
+const struct oneib_cluster *oneib_desired_cluster(const struct oneib_desired *desired,
+                                                  uint32_t network_id)
+{
+    const struct oneib_sharer wanted_sharer = {.network_id = network_id};
+    const struct oneib_sharer *sharer =
+        desired->sharer_count ? bsearch(&wanted_sharer, desired->sharers, desired->sharer_count,
+                                        sizeof wanted_sharer, compare_sharers)
+                              : NULL;
+    const struct oneib_cluster wanted = {.network_id = sharer ? sharer->cluster_id : network_id};
+    if (desired->cluster_count == 0)
+        return NULL;
+    return bsearch(&wanted, desired->clusters, desired->cluster_count, sizeof wanted,
+                   compare_clusters);
+}
+
+void oneib_desired_clear(struct oneib_desired *desired)
+{
+    for (size_t i = 0; i < desired->cluster_count; i++)
+        free(desired->clusters[i].attachments);
+    oneib_partition_table_clear(&desired->table);
+    oneib_findings_clear(&desired->findings);
+    free(desired->verdicts);
+    free(desired->seats);
+    free(desired->clusters);
+    free(desired->sl_requests);
+    free(desired->sl_copies);
+    free(desired->requests);
+    free(desired->copies);
+    free(desired->unused);
+    free(desired->idle);
+    free(desired->sharers);
+    free(desired->waiting);
+    free(desired->rooms);
+    free(desired->fenced);
+    *desired = (struct oneib_desired){0};
+}

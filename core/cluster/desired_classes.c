@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Service levels: which one a network gets with its key, and the copies that networks show. One
+ * that a network has stays until the operator moves it: its IPoIB group keeps the level that it was
+ * made with.
+ */
+#include "base/array.h"
+#include "cluster/desired_internal.h"
+#include "partitions/qos.h"
+#include <string.h>
+
+struct levels {
+    size_t used[ONEIB_QOS_SLS]; /* networks that have each, or get it now */
+};
+
+const char *oneib_network_class(const struct oneib_cloud *cloud, const char *default_class,
+                                const struct oneib_network *network)
+{
+    const struct oneib_network *rules = oneib_network_rules(cloud, network);
+    if (rules && (rules->qos_class[0] || rules->class_invalid))
+        return rules->qos_class;
+    return default_class;
+}
+
+static const char *class_name_of(const struct oneib_work *work, const struct oneib_network *network)
+{
+    return oneib_network_class(work->cloud, work->policy->default_class, network);
+}
+
+/* NULL: it has none, or one that there is not. */
+static const struct oneib_qos_class *class_of(const struct oneib_work *work,
+                                              const struct oneib_network *network)
+{
+    const char *name = class_name_of(work, network);
+    return name ? oneib_qos_find(work->policy->classes, work->policy->class_count, name) : NULL;
+}
+
+uint8_t oneib_service_level_of(const struct oneib_work *work, const struct oneib_network *network)
+{
+    const struct oneib_ledger_network *entry = oneib_ledger_network(work->ledger, network->id);
+    return entry ? entry->sl : 0;
+}
+
+static bool is_of(const struct oneib_qos_class *qos_class, uint8_t sl)
+{
+    return sl != 0 && (qos_class->sls & 1u << sl) != 0;
+}
+
+/* A network that gets another key keeps its level. */
+static uint8_t level_for(struct levels *levels, const struct oneib_qos_class *qos_class, uint8_t sl)
+{
+    if (!qos_class || is_of(qos_class, sl))
+        return qos_class ? sl : 0;
+    sl = oneib_qos_choose(qos_class, levels->used);
+    levels->used[sl]++;
+    return sl;
+}
+
+static int say_unknown(struct oneib_work *work, const struct oneib_network *network,
+                       struct oneib_error *err)
+{
+    const struct oneib_network *rules = oneib_network_rules(work->cloud, network);
+    return oneib_findings_add(
+        work->findings, ONEIB_WARNING, "class-unknown",
+        "set IB_CLASS to one of qos.classes in oneib.conf, or define the class there", err,
+        "%s is to be of a class%s%s%s that qos.classes do not have: it gets no service level",
+        oneib_name_network(work, network->id).text, rules->class_invalid ? "" : " \"",
+        rules->class_invalid ? "" : rules->qos_class, rules->class_invalid ? "" : "\"");
+}
+
+/* A tenant's word: whoever could choose the class would choose the best. */
+static int say_ignored(struct oneib_work *work, const struct oneib_network *network,
+                       struct oneib_error *err)
+{
+    const struct oneib_network *rules = oneib_network_rules(work->cloud, network);
+    if (network == rules || !network->qos_class[0] ||
+        (rules && strcmp(network->qos_class, rules->qos_class) == 0))
+        return 0;
+    return oneib_findings_add(
+        work->findings, ONEIB_NOTICE, "attribute-ignored",
+        "set it on the network that it is reserved from, or give the network to oneadmin", err,
+        "%s says IB_CLASS, which does not count: %s", oneib_name_network(work, network->id).text,
+        rules ? "a reservation has what its parent says" : "the network is not oneadmin's");
+}
+
+/* Its partition may have members, and its group the level that it was made with. */
+static bool is_in_force(const struct oneib_work *work, oneib_pkey pkey)
+{
+    return !work->in_force || oneib_partition_table_find(work->in_force, pkey);
+}
+
+static int say_waits(struct oneib_work *work, const struct oneib_network *network,
+                     const struct oneib_qos_class *qos_class, uint8_t sl, struct oneib_error *err)
+{
+    return oneib_findings_add(
+        work->findings, ONEIB_NOTICE, "class-waits",
+        "when none of its VMs runs: oneib qos move NETWORK", err,
+        "%s is of class \"%s\", and has SL %u, which is not that class's: it changes when the "
+        "network is moved, for its multicast group keeps the SL that it was made with",
+        oneib_name_network(work, network->id).text, qos_class->name, sl);
+}
+
+static int request_level(struct oneib_work *work, uint32_t network_id, uint8_t sl,
+                         struct oneib_error *err)
+{
+    struct oneib_desired *desired = work->desired;
+    if (oneib_reserve(&desired->sl_requests, &desired->sl_request_capacity,
+                      desired->sl_request_count + 1, sizeof *desired->sl_requests, err) < 0)
+        return -1;
+    desired->sl_requests[desired->sl_request_count++] =
+        (struct oneib_sl_request){.network_id = network_id, .sl = sl};
+    return 0;
+}
+
+static struct oneib_key_request *key_request_of(const struct oneib_work *work, uint32_t network_id)
+{
+    for (size_t i = 0; i < work->desired->request_count; i++)
+        if (work->desired->requests[i].network_id == network_id)
+            return &work->desired->requests[i];
+    return NULL;
+}
+
+static int plan_network(struct oneib_work *work, const struct oneib_network *network,
+                        struct levels *levels, struct oneib_error *err)
+{
+    const struct oneib_ledger_network *entry = oneib_ledger_network(work->ledger, network->id);
+    const struct oneib_qos_class *qos_class = class_of(work, network);
+    struct oneib_key_request *request = key_request_of(work, network->id);
+    if (say_ignored(work, network, err) < 0 ||
+        (class_name_of(work, network) && !qos_class && say_unknown(work, network, err) < 0))
+        return -1;
+    if (request) {
+        request->sl = level_for(levels, qos_class, entry ? entry->sl : 0);
+        return 0;
+    }
+    if (!entry || !qos_class || is_of(qos_class, entry->sl))
+        return 0;
+    if (entry->sl != 0 || is_in_force(work, entry->pkey))
+        return say_waits(work, network, qos_class, entry->sl, err);
+    return request_level(work, network->id, level_for(levels, qos_class, 0), err);
+}
+
+static bool is_planned(const struct oneib_work *work, const struct oneib_network *network)
+{
+    return !network->other_driver && !network->unreadable && !network->being_created &&
+           !oneib_shares_its_parents(work, network);
+}
+
+static int plan_all(struct oneib_work *work, struct levels *levels, struct oneib_error *err)
+{
+    for (size_t i = 0; i < work->cloud->network_count; i++)
+        if (is_planned(work, &work->cloud->networks[i]) &&
+            plan_network(work, &work->cloud->networks[i], levels, err) < 0)
+            return -1;
+    return 0;
+}
+
+static bool is_copied(const struct oneib_network *network)
+{
+    return !network->other_driver && !network->unreadable && !network->being_created;
+}
+
+static int list_copies(struct oneib_work *work, struct oneib_error *err)
+{
+    struct oneib_desired *desired = work->desired;
+    for (size_t i = 0; i < work->cloud->network_count; i++) {
+        const struct oneib_network *network = &work->cloud->networks[i];
+        const uint8_t sl = oneib_service_level_of(work, oneib_key_giver(work, network));
+        if (!is_copied(network) || sl == network->shown_sl)
+            continue;
+        if (oneib_reserve(&desired->sl_copies, &desired->sl_copy_capacity,
+                          desired->sl_copy_count + 1, sizeof *desired->sl_copies, err) < 0)
+            return -1;
+        desired->sl_copies[desired->sl_copy_count++] =
+            (struct oneib_sl_copy){.network_id = network->id, .sl = sl};
+    }
+    return 0;
+}
+
+int oneib_plan_service_levels(struct oneib_work *work, struct oneib_error *err)
+{
+    struct levels levels = {0};
+    if (work->keys_stay || work->policy->class_count == 0)
+        return 0;
+    for (size_t i = 0; i < work->ledger->network_count; i++)
+        levels.used[work->ledger->networks[i].sl & (ONEIB_QOS_SLS - 1)]++;
+    return plan_all(work, &levels, err) < 0 ? -1 : list_copies(work, err);
+}

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Hosts that are fenced. Their ports are disabled at the switches; and whatever runs there is no
+ * member of anything, so that a port that comes up all the same, until it is closed again, finds
+ * itself in no cluster.
+ */
+#include "base/array.h"
+#include "cluster/desired_internal.h"
+#include "cluster/fence.h"
+#include <stdlib.h>
+
+static int add_member(struct oneib_work *work, oneib_guid guid, struct oneib_error *err)
+{
+    struct oneib_desired *desired = work->desired;
+    if (oneib_reserve(&desired->fenced, &desired->fenced_capacity, desired->fenced_count + 1,
+                      sizeof *desired->fenced, err) < 0)
+        return -1;
+    desired->fenced[desired->fenced_count++] = guid;
+    return 0;
+}
+
+/* Of a port that may be another host's nothing is said: its members are not the fenced host's. */
+static bool is_its_own(enum oneib_fence_state state)
+{
+    switch (state) {
+    case ONEIB_FENCE_DOWN:
+    case ONEIB_FENCE_GONE:
+    case ONEIB_FENCE_UP:
+    case ONEIB_FENCE_SILENT:
+        return true;
+    case ONEIB_FENCE_ASKED:
+    case ONEIB_FENCE_SHARED:
+    case ONEIB_FENCE_DOUBLED:
+    case ONEIB_FENCE_BARRED:
+    case ONEIB_FENCE_UNPROVEN:
+        break;
+    }
+    return false;
+}
+
+static int list_ports(struct oneib_work *work, struct oneib_error *err)
+{
+    const struct oneib_ledger *ledger = work->ledger;
+    for (size_t i = 0; i < ledger->fenced_port_count; i++)
+        if (is_its_own(ledger->fenced_ports[i].state) &&
+            add_member(work, ledger->fenced_ports[i].guid, err) < 0)
+            return -1;
+    return 0;
+}
+
+/* VFs that are ports of their own. A VM that is to be started elsewhere names the host that it was
+ * on until it is. */
+static int list_vfs(struct oneib_work *work, struct oneib_error *err)
+{
+    for (size_t i = 0; work->ledger->fence_count > 0 && i < work->cloud->attachment_count; i++) {
+        const struct oneib_attachment *attachment = &work->cloud->attachments[i];
+        if (oneib_ledger_fence(work->ledger, attachment->host_id) &&
+            add_member(work,
+                       oneib_guid_encode(work->policy->site, attachment->vm_id, attachment->nic_id),
+                       err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+int oneib_judge_fenced(struct oneib_work *work, struct oneib_error *err)
+{
+    for (size_t i = 0; i < work->seat_count; i++)
+        if (oneib_ledger_fence(work->ledger, work->seats[i].host_id)) {
+            work->seats[i].verdict = ONEIB_VERDICT_FENCED;
+            work->seats[i].is_virtual = false;
+            work->seats[i].port = work->seats[i].member = 0;
+        }
+    if (list_ports(work, err) < 0 || list_vfs(work, err) < 0)
+        return -1;
+    if (work->desired->fenced_count)
+        qsort(work->desired->fenced, work->desired->fenced_count, sizeof(oneib_guid),
+              oneib_guid_compare);
+    return oneib_fence_report(work->cloud, work->ledger, work->findings, err);
+}

@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The removal hold: an answer that would empty a large part of the fabric at once waits for a
+ * human. */
+#include "base/array.h"
+#include "cluster/desired_internal.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* A cluster's partition in one of the two tables, by network id. */
+struct cluster_partition {
+    uint32_t network_id;
+    size_t index;
+};
+
+struct name_index {
+    struct cluster_partition *items;
+    size_t count, capacity;
+};
+
+struct hold {
+    const struct oneib_partition_table *in_force;
+    const struct oneib_policy *policy;
+    struct oneib_desired *desired;
+    struct name_index before, after; /* in_force's and desired's clusters */
+    bool taken[ONEIB_PKEY_COUNT];    /* keys that a partition of desired has, or waits for */
+    oneib_guid *virtual_members;     /* VFs' own GUIDs in desired; sorted */
+    size_t virtual_count, virtual_capacity;
+    size_t held;
+};
+
+static int compare_names(const void *a, const void *b)
+{
+    const struct cluster_partition *left = a, *right = b;
+    return (left->network_id > right->network_id) - (left->network_id < right->network_id);
+}
+
+static int index_names(const struct oneib_partition_table *table, struct name_index *index,
+                       struct oneib_error *err)
+{
+    for (size_t i = 0; i < table->count; i++) {
+        uint32_t network_id;
+        if (!oneib_cluster_name_parse(table->items[i].name, &network_id))
+            continue;
+        if (oneib_reserve(&index->items, &index->capacity, index->count + 1, sizeof *index->items,
+                          err) < 0)
+            return -1;
+        index->items[index->count++] = (struct cluster_partition){network_id, i};
+    }
+    if (index->count)
+        qsort(index->items, index->count, sizeof *index->items, compare_names);
+    return 0;
+}
+
+static size_t find_name(const struct name_index *index, uint32_t network_id)
+{
+    const struct cluster_partition wanted = {.network_id = network_id};
+    const struct cluster_partition *found =
+        index->count ? bsearch(&wanted, index->items, index->count, sizeof wanted, compare_names)
+                     : NULL;
+    return found ? found->index : SIZE_MAX;
+}
+
+/* The GUID members of a partition, sorted. *guids is the caller's to free; 0 members: NULL. */
+static int sorted_guids(const struct oneib_partition *partition, oneib_guid **guids, size_t *count,
+                        struct oneib_error *err)
+{
+    *count = 0;
+    *guids = NULL;
+    if (partition->member_count == 0)
+        return 0;
+    *guids = calloc(partition->member_count, sizeof **guids);
+    if (!*guids)
+        return oneib_fail_memory(err);
+    for (size_t i = 0; i < partition->member_count; i++)
+        if (partition->members[i].kind == ONEIB_MEMBER_GUID)
+            (*guids)[(*count)++] = partition->members[i].guid;
+    qsort(*guids, *count, sizeof **guids, oneib_guid_compare);
+    return 0;
+}
+
+/* What the partition of in_force loses: an array of its members' indices, owned by the caller. */
+struct loss {
+    size_t *members;
+    size_t count;
+    size_t total; /* GUID members that it has */
+};
+
+/* after: the partition of the same name in desired, NULL when there is none. What fenced hosts have
+ * lost is meant. */
+static int find_loss(const struct hold *hold, const struct oneib_partition *before,
+                     const struct oneib_partition *after, struct loss *loss,
+                     struct oneib_error *err)
+{
+    static const struct oneib_partition nobody;
+    oneib_guid *guids;
+    size_t count;
+    *loss = (struct loss){0};
+    if (sorted_guids(after ? after : &nobody, &guids, &count, err) < 0)
+        return -1;
+    loss->members = calloc(before->member_count ? before->member_count : 1, sizeof *loss->members);
+    for (size_t i = 0; loss->members && i < before->member_count; i++) {
+        if (before->members[i].kind != ONEIB_MEMBER_GUID ||
+            oneib_guids_have(hold->desired->fenced, hold->desired->fenced_count,
+                             before->members[i].guid))
+            continue;
+        loss->total++;
+        if (!oneib_guids_have(guids, count, before->members[i].guid))
+            loss->members[loss->count++] = i;
+    }
+    free(guids);
+    return loss->members ? 0 : oneib_fail_memory(err);
+}
+
+static const struct oneib_partition *desired_partition(const struct hold *hold, uint32_t network_id)
+{
+    size_t index = find_name(&hold->after, network_id);
+    return index == SIZE_MAX ? NULL : &hold->desired->table.items[index];
+}
+
+static int measure(const struct hold *hold, size_t *removed, size_t *total, struct oneib_error *err)
+{
+    *removed = *total = 0;
+    for (size_t i = 0; i < hold->before.count; i++) {
+        const struct cluster_partition *cluster = &hold->before.items[i];
+        struct loss loss;
+        if (find_loss(hold, &hold->in_force->items[cluster->index],
+                      desired_partition(hold, cluster->network_id), &loss, err) < 0)
+            return -1;
+        *removed += loss.count;
+        *total += loss.total;
+        free(loss.members);
+    }
+    return 0;
+}
+
+static int index_desired(struct hold *hold, struct oneib_error *err)
+{
+    const struct oneib_partition_table *table = &hold->desired->table;
+    for (size_t i = 0; i < hold->desired->waiting_count; i++)
+        hold->taken[hold->desired->waiting[i]] = true;
+    for (size_t i = 0; i < table->count; i++) {
+        const struct oneib_partition *partition = &table->items[i];
+        hold->taken[partition->pkey & ONEIB_PKEY_DEFAULT] = true;
+        for (size_t j = 0; j < partition->member_count; j++) {
+            if (!oneib_guid_in_site(partition->members[j].guid, hold->policy->site))
+                continue;
+            if (oneib_reserve(&hold->virtual_members, &hold->virtual_capacity,
+                              hold->virtual_count + 1, sizeof *hold->virtual_members, err) < 0)
+                return -1;
+            hold->virtual_members[hold->virtual_count++] = partition->members[j].guid;
+        }
+    }
+    if (hold->virtual_count)
+        qsort(hold->virtual_members, hold->virtual_count, sizeof *hold->virtual_members,
+              oneib_guid_compare);
+    return 0;
+}
+
+static int compare_rooms(const void *a, const void *b)
+{
+    const struct oneib_port_room *left = a, *right = b;
+    return (left->port_guid > right->port_guid) - (left->port_guid < right->port_guid);
+}
+
+/* Takes one place of the port's table; false when there is none. Other ports get nothing new:
+ * theirs fit before. */
+static bool take_room(struct hold *hold, oneib_guid guid)
+{
+    const struct oneib_port_room wanted = {.port_guid = guid};
+    struct oneib_desired *desired = hold->desired;
+    struct oneib_port_room *room =
+        desired->room_count
+            ? bsearch(&wanted, desired->rooms, desired->room_count, sizeof wanted, compare_rooms)
+            : NULL;
+    if (!room)
+        return true;
+    if (room->room == 0)
+        return false;
+    room->room--;
+    return true;
+}
+
+static enum oneib_membership held_membership(const struct hold *hold, uint32_t network_id,
+                                             const struct oneib_member *member)
+{
+    const struct oneib_cluster *cluster = oneib_desired_cluster(hold->desired, network_id);
+    return oneib_narrower(cluster ? cluster->membership : ONEIB_FULL, member->membership);
+}
+
+static int put_back(struct hold *hold, const struct oneib_partition *before, uint32_t network_id,
+                    const struct loss *loss, size_t target, struct oneib_error *err)
+{
+    for (size_t i = 0; i < loss->count; i++) {
+        struct oneib_member member = before->members[loss->members[i]];
+        if (oneib_guids_have(hold->virtual_members, hold->virtual_count, member.guid) ||
+            !take_room(hold, member.guid))
+            continue;
+        member.membership = (uint8_t)held_membership(hold, network_id, &member);
+        if (oneib_partition_add_member(&hold->desired->table.items[target], member, err) < 0)
+            return -1;
+        hold->held++;
+    }
+    oneib_partition_sort_members(&hold->desired->table.items[target]);
+    return 0;
+}
+
+/* A partition that is to stay, still empty. Returns its index, SIZE_MAX on failure. */
+static size_t keep_partition(struct hold *hold, const struct oneib_partition *before,
+                             struct oneib_error *err)
+{
+    struct oneib_partition *copy = oneib_partition_table_add(&hold->desired->table, err);
+    if (!copy)
+        return SIZE_MAX;
+    *copy = *before;
+    copy->members = NULL;
+    copy->member_count = copy->member_capacity = 0;
+    hold->taken[before->pkey & ONEIB_PKEY_DEFAULT] = true;
+    return hold->desired->table.count - 1;
+}
+
+static bool is_same(const struct oneib_partition *before, const struct oneib_partition *after)
+{
+    /* With another indx0 the key would move to index 0 of ports that were never asked to have it
+     * there. */
+    return before->pkey == after->pkey && before->indx0 == after->indx0;
+}
+
+/* Its network may be without members, or gone: but not have another key, and nobody else may have
+ * this one. */
+static bool may_stay(const struct hold *hold, const struct oneib_partition *before,
+                     uint32_t network_id)
+{
+    const struct oneib_cluster *cluster = oneib_desired_cluster(hold->desired, network_id);
+    if (cluster && cluster->pkey != 0 && cluster->pkey != before->pkey)
+        return false;
+    return !hold->taken[before->pkey & ONEIB_PKEY_DEFAULT];
+}
+
+static int hold_partition(struct hold *hold, const struct cluster_partition *cluster,
+                          struct oneib_error *err)
+{
+    const struct oneib_partition *before = &hold->in_force->items[cluster->index];
+    size_t target = find_name(&hold->after, cluster->network_id);
+    const struct oneib_partition *after =
+        target == SIZE_MAX ? NULL : &hold->desired->table.items[target];
+    if (after ? !is_same(before, after) : !may_stay(hold, before, cluster->network_id))
+        return 0;
+
+    struct loss loss;
+    if (find_loss(hold, before, after, &loss, err) < 0)
+        return -1;
+    int outcome = 0;
+    if (loss.count && !after && (target = keep_partition(hold, before, err)) == SIZE_MAX)
+        outcome = -1;
+    if (outcome == 0 && loss.count)
+        outcome = put_back(hold, before, cluster->network_id, &loss, target, err);
+    free(loss.members);
+    return outcome;
+}
+
+static int compare_keys(const void *a, const void *b)
+{
+    const struct oneib_partition *left = a, *right = b;
+    bool left_default = left->pkey == ONEIB_PKEY_DEFAULT;
+    bool right_default = right->pkey == ONEIB_PKEY_DEFAULT;
+    if (left_default != right_default)
+        return left_default ? -1 : 1;
+    return (left->pkey > right->pkey) - (left->pkey < right->pkey);
+}
+
+/* By key alone: the order of members within the fragment's partitions has a meaning. */
+static void restore_order(struct oneib_partition_table *table)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < table->count; i++) {
+        if (table->items[i].member_count)
+            table->items[kept++] = table->items[i];
+        else
+            free(table->items[i].members);
+    }
+    table->count = kept;
+    if (kept)
+        qsort(table->items, kept, sizeof *table->items, compare_keys);
+}
+
+static int hold_removals(struct hold *hold, struct oneib_error *err)
+{
+    size_t removed, total;
+    if (index_names(hold->in_force, &hold->before, err) < 0 ||
+        index_names(&hold->desired->table, &hold->after, err) < 0 ||
+        measure(hold, &removed, &total, err) < 0)
+        return -1;
+    if (removed == 0 || removed < hold->policy->hold_minimum ||
+        (double)removed <= hold->policy->hold_share * (double)total)
+        return 0;
+
+    int outcome = index_desired(hold, err);
+    for (size_t i = 0; outcome == 0 && i < hold->before.count; i++)
+        outcome = hold_partition(hold, &hold->before.items[i], err);
+    restore_order(&hold->desired->table);
+    return outcome;
+}
+
+int oneib_removals_hold(const struct oneib_partition_table *in_force,
+                        const struct oneib_policy *policy, struct oneib_desired *desired,
+                        size_t *held, struct oneib_error *err)
+{
+    struct hold *hold = calloc(1, sizeof *hold);
+    if (!hold)
+        return oneib_fail_memory(err);
+    hold->in_force = in_force;
+    hold->policy = policy;
+    hold->desired = desired;
+    int outcome = hold_removals(hold, err);
+    *held = hold->held;
+    free(hold->before.items);
+    free(hold->after.items);
+    free(hold->virtual_members);
+    free(hold);
+    return outcome;
+}

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Which network may use which key, and which NICs have no network. */
+#include "base/array.h"
+#include "cluster/desired_internal.h"
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool may_be_a_clusters(oneib_pkey pkey)
+{
+    return pkey >= ONEIB_PKEY_FIRST && pkey <= ONEIB_PKEY_LAST;
+}
+
+oneib_pkey oneib_stated_key(const struct oneib_network *network)
+{
+    if (network->key_state != ONEIB_KEY_VALID || !may_be_a_clusters(network->pkey))
+        return 0;
+    return network->pkey;
+}
+
+const struct oneib_network *oneib_parent_of(const struct oneib_work *work,
+                                            const struct oneib_network *network)
+{
+    if (network->parent_id == ONEIB_NO_ID || network->parent_id == network->id)
+        return NULL;
+    return oneib_cloud_network(work->cloud, network->parent_id);
+}
+
+bool oneib_shares_its_parents(const struct oneib_work *work, const struct oneib_network *network)
+{
+    const struct oneib_network *parent = oneib_parent_of(work, network);
+    const struct oneib_network *rules = parent ? oneib_network_rules(work->cloud, parent) : NULL;
+    return rules && rules->reservations_share;
+}
+
+const struct oneib_network *oneib_key_giver(const struct oneib_work *work,
+                                            const struct oneib_network *network)
+{
+    return oneib_shares_its_parents(work, network) ? oneib_parent_of(work, network) : network;
+}
+
+oneib_pkey oneib_key_of(const struct oneib_work *work, const struct oneib_network *network)
+{
+    const struct oneib_ledger_network *entry = oneib_ledger_network(work->ledger, network->id);
+    return entry ? entry->pkey : 0;
+}
+
+static int entitle_nested(struct oneib_work *work, const struct oneib_network *network,
+                          struct oneib_entitlement *entitlement, struct oneib_error *err)
+{
+    *entitlement =
+        (struct oneib_entitlement){.cluster = ONEIB_NO_INDEX, .verdict = ONEIB_VERDICT_NO_KEY};
+    return oneib_findings_add(
+        work->findings, ONEIB_WARNING, "reservation-nested",
+        "reserve from the first network, or remove IB_RESERVATION from the one between", err,
+        "%s shares the partition of %s, which is itself a reservation without a partition of its "
+        "own: its VMs get no P_Key",
+        oneib_name_network(work, network->id).text,
+        oneib_name_network(work, network->parent_id).text);
+}
+
+static int say_reserved(struct oneib_work *work, const struct oneib_network *network,
+                        oneib_pkey pkey, struct oneib_error *err)
+{
+    return oneib_findings_add(work->findings, ONEIB_WARNING, "pkey-reserved",
+                              "give the network another VLAN_ID, or take the partition out of the "
+                              "fragment",
+                              err,
+                              "%s has P_Key 0x%04x (VLAN_ID %u), which the "
+                              "operator's fragment uses: it gets no members",
+                              oneib_name_network(work, network->id).text, pkey, pkey);
+}
+
+static bool may_be_entitled(const struct oneib_work *work, size_t index)
+{
+    return !work->cloud->networks[index].other_driver || work->kept[index];
+}
+
+/* The ledger gives no key to two networks. */
+static int entitle_own(struct oneib_work *work, uint32_t index, struct oneib_error *err)
+{
+    const struct oneib_network *network = &work->cloud->networks[index];
+    struct oneib_entitlement *entitlement = &work->entitlements[index];
+    const oneib_pkey pkey = oneib_key_of(work, network);
+    *entitlement = (struct oneib_entitlement){
+        .cluster = index,
+        .verdict = ONEIB_VERDICT_NO_KEY,
+        .membership = (uint8_t)oneib_network_membership(work->cloud, network)};
+    if (pkey == 0)
+        return 0;
+    if (work->fragment_use.keys[pkey]) {
+        entitlement->verdict = ONEIB_VERDICT_KEY_CONFLICT;
+        return say_reserved(work, network, pkey, err);
+    }
+    /* One that is unreadable keeps the key, and uses it not. */
+    entitlement->pkey = pkey;
+    if (!network->unreadable)
+        entitlement->verdict = ONEIB_VERDICT_MEMBER;
+    return 0;
+}
+
+static int entitle_owners(struct oneib_work *work, struct oneib_error *err)
+{
+    for (size_t i = 0; i < work->cloud->network_count; i++)
+        if (may_be_entitled(work, i) &&
+            !oneib_shares_its_parents(work, &work->cloud->networks[i]) &&
+            entitle_own(work, (uint32_t)i, err) < 0)
+            return -1;
+    return 0;
+}
+
+/* It has no key of its own, whatever its document says: the parent's, or none. */
+static int entitle_sharer(struct oneib_work *work, uint32_t index, struct oneib_error *err)
+{
+    const struct oneib_network *network = &work->cloud->networks[index];
+    const struct oneib_network *parent = oneib_parent_of(work, network);
+    struct oneib_entitlement *entitlement = &work->entitlements[index];
+    if (oneib_shares_its_parents(work, parent))
+        return entitle_nested(work, network, entitlement, err);
+
+    *entitlement = work->entitlements[parent - work->cloud->networks];
+    entitlement->membership =
+        (uint8_t)oneib_narrower(oneib_network_membership(work->cloud, parent),
+                                oneib_network_membership(work->cloud, network));
+
+    struct oneib_desired *desired = work->desired;
+    if (oneib_reserve(&desired->sharers, &desired->sharer_capacity, desired->sharer_count + 1,
+                      sizeof *desired->sharers, err) < 0)
+        return -1;
+    desired->sharers[desired->sharer_count++] =
+        (struct oneib_sharer){.network_id = network->id, .cluster_id = parent->id};
+    return 0;
+}
+
+static int entitle_sharers(struct oneib_work *work, struct oneib_error *err)
+{
+    for (size_t i = 0; i < work->cloud->network_count; i++)
+        if (may_be_entitled(work, i) && oneib_shares_its_parents(work, &work->cloud->networks[i]) &&
+            entitle_sharer(work, (uint32_t)i, err) < 0)
+            return -1;
+    return 0;
+}
+
+int oneib_entitle(struct oneib_work *work, struct oneib_error *err)
+{
+    const size_t count = work->cloud->network_count;
+    work->entitlements = calloc(count ? count : 1, sizeof *work->entitlements);
+    if (!work->entitlements)
+        return oneib_fail_memory(err);
+    for (size_t i = 0; i < count; i++)
+        work->entitlements[i] = (struct oneib_entitlement){.cluster = ONEIB_NO_INDEX,
+                                                           .verdict = ONEIB_VERDICT_NO_NETWORK};
+    if (oneib_find_switched(work, err) < 0 || entitle_owners(work, err) < 0 ||
+        entitle_sharers(work, err) < 0)
+        return -1;
+    return oneib_say_switched(work, err);
+}
+
+static int say_unleased(struct oneib_work *work, const struct oneib_attachment *attachment,
+                        struct oneib_error *err)
+{
+    return oneib_findings_add(work->findings, ONEIB_VIOLATION, "nic-unleased",
+                              "read the VM's document (onevm show -x): if oned did not make this "
+                              "NIC, somebody forged it; "
+                              "terminate the VM",
+                              err,
+                              "%s says that it is of %s"
+                              ", and that network leases it no address: it gets nothing",
+                              oneib_name_nic(work, attachment).text,
+                              oneib_network_id_shown(work->cloud, attachment->network_id).text);
+}
+
+static int say_network_missing(struct oneib_work *work, const struct oneib_attachment *attachment,
+                               struct oneib_error *err)
+{
+    return oneib_findings_add(
+        work->findings, ONEIB_WARNING, "network-missing",
+        "detach the NIC, or make the network an InfiniBand one again", err,
+        "%s is of %s, which is gone, or not InfiniBand any more: it gets nothing",
+        oneib_name_nic(work, attachment).text,
+        oneib_network_id_shown(work->cloud, attachment->network_id).text);
+}
+
+static bool has_no_network(const struct oneib_work *work, const struct oneib_attachment *attachment)
+{
+    const struct oneib_network *network = oneib_cloud_network(work->cloud, attachment->network_id);
+    if (!network)
+        return true;
+    return work->entitlements[network - work->cloud->networks].verdict == ONEIB_VERDICT_NO_NETWORK;
+}
+
+int oneib_examine_attachments(struct oneib_work *work, struct oneib_error *err)
+{
+    for (size_t i = 0; i < work->cloud->attachment_count; i++) {
+        const struct oneib_attachment *attachment = &work->cloud->attachments[i];
+        if (attachment->presence == ONEIB_ABSENT)
+            continue;
+        if (attachment->unleased ? say_unleased(work, attachment, err) < 0
+                                 : has_no_network(work, attachment) &&
+                                       say_network_missing(work, attachment, err) < 0)
+            return -1;
+    }
+    return 0;
+}

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Ports of adapters that are slower than they could be, or than partitions ask for. */
+#include "cluster/desired_internal.h"
+#include "ib/ipoib.h"
+#include <inttypes.h>
+
+uint8_t oneib_fastest_link(const struct oneib_subnet *subnet)
+{
+    uint8_t fastest = 0;
+    for (size_t i = 0; i < subnet->port_count; i++) {
+        const struct oneib_subnet_port *port = &subnet->ports[i];
+        if (port->node_type == ONEIB_NODE_CA && oneib_rate_gbps(port->active_rate) &&
+            (fastest == 0 || oneib_rate_compare(port->active_rate, fastest) > 0))
+            fastest = port->active_rate;
+    }
+    return fastest;
+}
+
+static bool is_below(uint8_t rate, uint8_t wanted)
+{
+    return oneib_rate_gbps(rate) && oneib_rate_gbps(wanted) && oneib_rate_compare(rate, wanted) < 0;
+}
+
+/* What its link should run at: not more than any link of the fabric does, for adapters can be
+ * faster than their switches. */
+static uint8_t possible_rate(const struct oneib_subnet_port *port, uint8_t fastest)
+{
+    return is_below(port->rate, fastest) ? port->rate : fastest;
+}
+
+static int say_link(struct oneib_work *work, const struct oneib_subnet_port *port, uint8_t possible,
+                    const struct oneib_ipoib_limits *limits, struct oneib_error *err)
+{
+    return oneib_findings_add(
+        work->findings, ONEIB_WARNING, "link-slow",
+        "reseat or replace its cable; look at the port of the switch", err,
+        "the link of %s runs at %u Gb/s, and could at %u%s", oneib_name_port(work, port->guid).text,
+        oneib_rate_gbps(port->active_rate), oneib_rate_gbps(possible),
+        is_below(port->active_rate, limits->rate)
+            ? ": meanwhile it cannot join multicast groups of partitions that have more"
+            : "");
+}
+
+static int say_port(struct oneib_work *work, const struct oneib_subnet_port *port,
+                    const struct oneib_ipoib_limits *limits, struct oneib_error *err)
+{
+    return oneib_findings_add(
+        work->findings, ONEIB_WARNING, "port-below",
+        "set fabric.mtu and fabric.rate in oneib.conf to what it has, or replace the adapter", err,
+        "%s supports an MTU of %u bytes and %u Gb/s, and partitions have %u and %u: IPoIB does not "
+        "come up there",
+        oneib_name_port(work, port->guid).text, oneib_mtu_bytes(port->mtu_cap),
+        oneib_rate_gbps(port->rate), oneib_mtu_bytes(limits->mtu), oneib_rate_gbps(limits->rate));
+}
+
+static int judge_port(struct oneib_work *work, const struct oneib_subnet_port *port,
+                      uint8_t fastest, const struct oneib_ipoib_limits *limits,
+                      struct oneib_error *err)
+{
+    const uint8_t possible = possible_rate(port, fastest);
+    const bool has_small_mtu = oneib_mtu_bytes(port->mtu_cap) && port->mtu_cap < limits->mtu;
+    if (is_below(port->active_rate, possible) && say_link(work, port, possible, limits, err) < 0)
+        return -1;
+    if (!has_small_mtu && !is_below(port->rate, limits->rate))
+        return 0;
+    return say_port(work, port, limits, err);
+}
+
+int oneib_name_slow_ports(struct oneib_work *work, const struct oneib_ipoib_limits *limits,
+                          struct oneib_error *err)
+{
+    const size_t count = work->subnet ? work->subnet->port_count : 0;
+    const uint8_t fastest = work->subnet ? oneib_fastest_link(work->subnet) : 0;
+    for (size_t i = 0; i < count; i++)
+        if (work->subnet->ports[i].node_type == ONEIB_NODE_CA &&
+            judge_port(work, &work->subnet->ports[i], fastest, limits, err) < 0)
+            return -1;
+    return 0;
+}

@@ -1,0 +1,389 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Host ports, and which of them an attachment uses. */
+#include "base/array.h"
+#include "base/escape.h"
+#include "cluster/desired_internal.h"
+#include "cluster/host_port.h"
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int compare_owners(const void *a, const void *b)
+{
+    const struct oneib_port_owner *left = a, *right = b;
+    if (left->guid != right->guid)
+        return left->guid < right->guid ? -1 : 1;
+    return (left->host_id > right->host_id) - (left->host_id < right->host_id);
+}
+
+static int list_ports(struct oneib_work *work, struct oneib_error *err)
+{
+    for (size_t i = 0; i < work->cloud->host_count; i++) {
+        const struct oneib_host *host = &work->cloud->hosts[i];
+        if (oneib_reserve(&work->ports, &work->port_capacity, work->port_count + host->port_count,
+                          sizeof *work->ports, err) < 0)
+            return -1;
+        for (size_t j = 0; j < host->port_count; j++)
+            work->ports[work->port_count++] =
+                (struct oneib_port_owner){.guid = host->ports[j].port_guid,
+                                          .host_id = host->id,
+                                          .pkeys_max = host->ports[j].pkeys_max};
+    }
+    if (work->port_count)
+        qsort(work->ports, work->port_count, sizeof *work->ports, compare_owners);
+    return 0;
+}
+
+static uint16_t smaller_known(uint16_t a, uint16_t b)
+{
+    if (a == 0 || b == 0)
+        return a ? a : b;
+    return a < b ? a : b;
+}
+
+static int say_port_conflict(struct oneib_work *work, const struct oneib_port_owner *owner,
+                             uint32_t other, struct oneib_error *err)
+{
+    return oneib_findings_add(work->findings, ONEIB_VIOLATION, "port-conflict",
+                              "run the probes of both hosts again (onehost forceupdate); when an "
+                              "adapter has moved, remove "
+                              "IB_HCA from the host that has lost it",
+                              err,
+                              "%s and %s both report port 0x%016" PRIx64
+                              ": the first has it, VMs on the other get no members there",
+                              oneib_name_host(work, owner->host_id).text,
+                              oneib_name_host(work, other).text, owner->guid);
+}
+
+/* Of several hosts with one GUID the lowest keeps it. */
+static int settle_owners(struct oneib_work *work, struct oneib_error *err)
+{
+    size_t kept = 0;
+    uint32_t last_host = ONEIB_NO_ID;
+    for (size_t i = 0; i < work->port_count; i++) {
+        const struct oneib_port_owner *port = &work->ports[i];
+        struct oneib_port_owner *owner = kept ? &work->ports[kept - 1] : NULL;
+        if (!owner || owner->guid != port->guid) {
+            work->ports[kept++] = *port;
+        } else if (owner->host_id == port->host_id) {
+            owner->pkeys_max = smaller_known(owner->pkeys_max, port->pkeys_max);
+        } else if (last_host != port->host_id &&
+                   say_port_conflict(work, owner, port->host_id, err) < 0) {
+            return -1;
+        }
+        last_host = port->host_id;
+    }
+    work->port_count = kept;
+    return 0;
+}
+
+static bool is_full_member_of_default(const struct oneib_work *work, oneib_guid guid)
+{
+    for (size_t i = 0; i < work->policy->default_full_count; i++)
+        if (work->policy->default_full_members[i] == guid)
+            return true;
+    return work->subnet && work->subnet->sm_port_guid == guid;
+}
+
+static bool has_nics(const struct oneib_work *work, uint32_t host_id)
+{
+    for (size_t i = 0; i < work->cloud->attachment_count; i++) {
+        const struct oneib_attachment *attachment = &work->cloud->attachments[i];
+        if (attachment->presence != ONEIB_ABSENT &&
+            (attachment->host_id == host_id || attachment->source_host_id == host_id))
+            return true;
+    }
+    return false;
+}
+
+/* Where no VM could have been let in, there is only something to know. */
+static enum oneib_severity severity_of_port(const struct oneib_work *work,
+                                            const struct oneib_port_owner *port)
+{
+    return has_nics(work, port->host_id) ? ONEIB_VIOLATION : ONEIB_NOTICE;
+}
+
+static int refuse_port(struct oneib_work *work, struct oneib_port_owner *port,
+                       enum oneib_severity severity, const char *code, const char *remedy,
+                       const char *why, struct oneib_error *err)
+{
+    port->refused = true;
+    return oneib_findings_add(work->findings, severity, code, remedy, err,
+                              "%s serves no virtual cluster: %s",
+                              oneib_name_port(work, port->guid).text, why);
+}
+
+/*
+ * Whatever index 0 of an mlx4 port holds, every VF of it has: unused entries of a VF's map lead
+ * there. Only the limited default key is harmless to share.
+ */
+static int examine_index0(struct oneib_work *work, struct oneib_port_owner *port,
+                          struct oneib_error *err)
+{
+    if (is_full_member_of_default(work, port->guid))
+        return refuse_port(work, port, severity_of_port(work, port), "port-full-member",
+                           "run VMs on other hosts than the subnet manager and gateways, or take "
+                           "the port out of default_partition.full_members",
+                           "it is a full member of the default partition, and so would every VF "
+                           "of it be",
+                           err);
+    if (oneib_fragment_takes_index0(work, port->guid))
+        return refuse_port(work, port, severity_of_port(work, port), "port-index0",
+                           "remove indx0 from the fragment's partition, or the port from it",
+                           "a partition of the fragment with indx0 lists it, and every VF of it "
+                           "would be a member",
+                           err);
+    return 0;
+}
+
+static bool is_mlx4(const struct oneib_hca_port *port)
+{
+    return port->driver == ONEIB_HCA_MLX4;
+}
+
+static struct oneib_port_owner *find_owner(const struct oneib_work *work, oneib_guid guid)
+{
+    size_t first = 0, end = work->port_count;
+    while (first < end) {
+        size_t middle = first + (end - first) / 2;
+        if (work->ports[middle].guid < guid)
+            first = middle + 1;
+        else
+            end = middle;
+    }
+    return first < work->port_count && work->ports[first].guid == guid ? &work->ports[first] : NULL;
+}
+
+const struct oneib_port_owner *oneib_port_owner(const struct oneib_work *work, oneib_guid guid)
+{
+    return find_owner(work, guid);
+}
+
+static int examine_port(struct oneib_work *work, const struct oneib_hca_port *hca_port,
+                        struct oneib_error *err)
+{
+    struct oneib_port_owner *port = find_owner(work, hca_port->port_guid);
+    if (port->refused)
+        return 0;
+    if (!oneib_guid_is_foreign(work, port->guid))
+        return refuse_port(work, port, ONEIB_VIOLATION, "port-guid-site",
+                           "look at what the host's probe prints (IB_HCA), and for another use of "
+                           "this site id",
+                           "its GUID is no adapter's, but one of those that oneib gives to VFs",
+                           err);
+    return is_mlx4(hca_port) ? examine_index0(work, port, err) : 0;
+}
+
+int oneib_index_ports(struct oneib_work *work, struct oneib_error *err)
+{
+    if (list_ports(work, err) < 0 || settle_owners(work, err) < 0)
+        return -1;
+    for (size_t i = 0; i < work->cloud->host_count; i++)
+        for (size_t j = 0; j < work->cloud->hosts[i].port_count; j++)
+            if (examine_port(work, &work->cloud->hosts[i].ports[j], err) < 0)
+                return -1;
+    return 0;
+}
+
+static void add_seat(struct oneib_work *work, uint32_t index, uint32_t host_id, bool is_source)
+{
+    const struct oneib_attachment *attachment = &work->cloud->attachments[index];
+    const struct oneib_network *network = oneib_cloud_network(work->cloud, attachment->network_id);
+    struct oneib_seat seat = {.attachment = index,
+                              .network = ONEIB_NO_INDEX,
+                              .host_id = host_id,
+                              .verdict = attachment->unleased ? ONEIB_VERDICT_NO_LEASE
+                                                              : ONEIB_VERDICT_NO_NETWORK,
+                              .is_source = is_source};
+    if (network && !attachment->unleased) {
+        seat.network = (uint32_t)(network - work->cloud->networks);
+        const struct oneib_entitlement *entitlement = &work->entitlements[seat.network];
+        seat.pkey = entitlement->pkey;
+        seat.verdict = entitlement->verdict;
+        seat.membership = attachment->narrowed ? ONEIB_LIMITED : entitlement->membership;
+    }
+    work->seats[work->seat_count++] = seat;
+}
+
+static int list_seats(struct oneib_work *work, struct oneib_error *err)
+{
+    if (oneib_reserve(&work->seats, &work->seat_capacity, 2 * work->cloud->attachment_count,
+                      sizeof *work->seats, err) < 0)
+        return -1;
+    for (size_t i = 0; i < work->cloud->attachment_count; i++) {
+        const struct oneib_attachment *attachment = &work->cloud->attachments[i];
+        if (attachment->presence == ONEIB_ABSENT)
+            continue;
+        add_seat(work, (uint32_t)i, attachment->host_id, false);
+        if (attachment->presence == ONEIB_MIGRATING &&
+            attachment->source_host_id != attachment->host_id)
+            add_seat(work, (uint32_t)i, attachment->source_host_id, true);
+    }
+    return 0;
+}
+
+static int compare_places(const void *a, const void *b)
+{
+    const struct oneib_seat *left = a, *right = b;
+    if (left->host_id != right->host_id)
+        return left->host_id < right->host_id ? -1 : 1;
+    if (left->network != right->network)
+        return left->network < right->network ? -1 : 1;
+    return (left->attachment > right->attachment) - (left->attachment < right->attachment);
+}
+
+/* "port 2 of mlx4_0", as far as the network says it. */
+static void append_wish(struct oneib_text *text, const struct oneib_network *network)
+{
+    if (network->device_port)
+        oneib_text_printf(text, "port %u of ", network->device_port);
+    if (network->device[0])
+        oneib_text_append_escaped(text, network->device, sizeof network->device);
+    else
+        oneib_text_append(text, "its only adapter");
+}
+
+static int say_no_port(struct oneib_work *work, const struct oneib_network *network,
+                       const struct oneib_seat *seat, enum oneib_severity severity,
+                       enum oneib_port_answer answer, struct oneib_error *err)
+{
+    oneib_autotext struct oneib_text wish = {0};
+    append_wish(&wish, network);
+    if (oneib_text_failed(&wish))
+        return oneib_fail_memory(err);
+    if (seat->host_id == ONEIB_NO_ID)
+        return oneib_findings_add(work->findings, severity, "hca-missing",
+                                  "look at the VM's history records", err,
+                                  "VMs of %s should be on a host, and their documents name none",
+                                  oneib_name_network(work, network->id).text);
+    if (answer == ONEIB_PORT_AMBIGUOUS)
+        return oneib_findings_add(
+            work->findings, severity, "hca-ambiguous",
+            "name the adapter, and its port, in the network's PHYDEV", err,
+            "%s has more than one port that %s (%s) may mean: its VMs get none there",
+            oneib_name_host(work, seat->host_id).text, oneib_name_network(work, network->id).text,
+            wish.data);
+    return oneib_findings_add(
+        work->findings, severity, "hca-missing",
+        "run the host's probes again (onehost forceupdate) and compare IB_HCA "
+        "with the network's PHYDEV",
+        err, "%s reports no InfiniBand port for %s (%s): its VMs get no members there",
+        oneib_name_host(work, seat->host_id).text, oneib_name_network(work, network->id).text,
+        wish.data);
+}
+
+static int say_unsupported(struct oneib_work *work, const struct oneib_network *network,
+                           const struct oneib_seat *seat, const struct oneib_hca_port *port,
+                           struct oneib_error *err)
+{
+    oneib_autotext struct oneib_text device = {0};
+    oneib_text_append_escaped(&device, port->device, sizeof port->device);
+    if (oneib_text_failed(&device))
+        return oneib_fail_memory(err);
+    return oneib_findings_add(work->findings, ONEIB_WARNING, "hca-unsupported",
+                              "use an adapter with driver mlx4 or mlx5 for this network", err,
+                              "%s: how the VFs of %s (port 0x%016" PRIx64
+                              ") are kept apart is not known, so VMs of %s get no members there",
+                              oneib_name_host(work, seat->host_id).text,
+                              device.data ? device.data : "", port->port_guid,
+                              oneib_name_network(work, network->id).text);
+}
+
+/* Some host reports the VF's GUID as an adapter's: listed, it would give the key to that whole
+ * adapter. */
+static bool has_an_adapters_guid(const struct oneib_work *work, const struct oneib_seat *seat)
+{
+    return seat->is_virtual && find_owner(work, seat->member) != NULL;
+}
+
+static void take_port(const struct oneib_work *work, struct oneib_seat *seat,
+                      const struct oneib_hca_port *port)
+{
+    const struct oneib_attachment *attachment = &work->cloud->attachments[seat->attachment];
+    const struct oneib_port_owner *owner = find_owner(work, port->port_guid);
+    seat->port = port->port_guid;
+    seat->is_virtual = port->driver == ONEIB_HCA_MLX5;
+    seat->member = seat->is_virtual ? oneib_guid_encode(work->policy->site, attachment->vm_id,
+                                                        attachment->nic_id)
+                                    : port->port_guid;
+    if (owner->refused)
+        seat->verdict = ONEIB_VERDICT_NO_HCA;
+    else if (owner->host_id != seat->host_id || has_an_adapters_guid(work, seat))
+        seat->verdict = ONEIB_VERDICT_PORT_CONFLICT;
+}
+
+static void leave_without_port(struct oneib_seat *seats, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        seats[i].verdict = ONEIB_VERDICT_NO_HCA;
+}
+
+/* A source host that is not known any more costs a migrating VM nothing but its last moments there.
+ */
+static enum oneib_severity severity_of(const struct oneib_seat *seats, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!seats[i].is_source)
+            return ONEIB_WARNING;
+    return ONEIB_NOTICE;
+}
+
+/* All seats of one network on one host: they use the same port. */
+static int seat_group(struct oneib_work *work, struct oneib_seat *seats, size_t count,
+                      struct oneib_error *err)
+{
+    if (seats->verdict != ONEIB_VERDICT_MEMBER)
+        return 0;
+    const struct oneib_network *network = &work->cloud->networks[seats->network];
+    const struct oneib_host *host =
+        seats->host_id == ONEIB_NO_ID ? NULL : oneib_cloud_host(work->cloud, seats->host_id);
+    const struct oneib_hca_port *port;
+
+    if (network->device_invalid) {
+        leave_without_port(seats, count);
+        return 0;
+    }
+    enum oneib_port_answer answer = oneib_host_port(host, network, &port);
+    if (answer != ONEIB_PORT_FOUND) {
+        leave_without_port(seats, count);
+        return say_no_port(work, network, seats, severity_of(seats, count), answer, err);
+    }
+    if (port->driver != ONEIB_HCA_MLX4 && port->driver != ONEIB_HCA_MLX5) {
+        leave_without_port(seats, count);
+        return say_unsupported(work, network, seats, port, err);
+    }
+    for (size_t i = 0; i < count; i++)
+        take_port(work, &seats[i], port);
+    return 0;
+}
+
+static int say_invalid_devices(struct oneib_work *work, struct oneib_error *err)
+{
+    for (size_t i = 0; i < work->cloud->network_count; i++)
+        if (work->cloud->networks[i].device_invalid &&
+            work->entitlements[i].verdict != ONEIB_VERDICT_NO_NETWORK &&
+            oneib_findings_add(work->findings, ONEIB_WARNING, "phydev-invalid",
+                               "set PHYDEV to DEVICE or DEVICE:PORT, as in mlx4_0 or mlx5_1:2", err,
+                               "%s has a PHYDEV that names no adapter: its VMs get no members",
+                               oneib_name_network(work, work->cloud->networks[i].id).text) < 0)
+            return -1;
+    return 0;
+}
+
+int oneib_make_seats(struct oneib_work *work, struct oneib_error *err)
+{
+    if (list_seats(work, err) < 0 || say_invalid_devices(work, err) < 0)
+        return -1;
+    if (work->seat_count)
+        qsort(work->seats, work->seat_count, sizeof *work->seats, compare_places);
+    size_t end;
+    for (size_t i = 0; i < work->seat_count; i = end) {
+        for (end = i + 1; end < work->seat_count &&
+                          work->seats[end].host_id == work->seats[i].host_id &&
+                          work->seats[end].network == work->seats[i].network;)
+            end++;
+        if (seat_group(work, &work->seats[i], end - i, err) < 0)
+            return -1;
+    }
+    return 0;
+}

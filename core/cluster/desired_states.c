@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What stands against a seat although its network has a key and its host a port. */
+#include "base/array.h"
+#include "cluster/desired_internal.h"
+#include <inttypes.h>
+#include <stdlib.h>
+
+/* A member of a cluster's partition in the file that is in force. */
+struct present_member {
+    oneib_guid guid;
+    uint32_t network_id;
+    oneib_pkey pkey;
+    uint8_t membership;
+};
+
+struct present_members {
+    struct present_member *items;
+    size_t count, capacity;
+};
+
+static int compare_present(const void *a, const void *b)
+{
+    const struct present_member *left = a, *right = b;
+    if (left->network_id != right->network_id)
+        return left->network_id < right->network_id ? -1 : 1;
+    if (left->pkey != right->pkey)
+        return left->pkey < right->pkey ? -1 : 1;
+    return (left->guid > right->guid) - (left->guid < right->guid);
+}
+
+static int list_partition(const struct oneib_partition *partition, struct present_members *present,
+                          struct oneib_error *err)
+{
+    uint32_t network_id;
+    if (!oneib_cluster_name_parse(partition->name, &network_id))
+        return 0;
+    if (oneib_reserve(&present->items, &present->capacity, present->count + partition->member_count,
+                      sizeof *present->items, err) < 0)
+        return -1;
+    for (size_t i = 0; i < partition->member_count; i++)
+        if (partition->members[i].kind == ONEIB_MEMBER_GUID)
+            present->items[present->count++] =
+                (struct present_member){.guid = partition->members[i].guid,
+                                        .network_id = network_id,
+                                        .pkey = partition->pkey,
+                                        .membership = partition->members[i].membership};
+    return 0;
+}
+
+/* One entry a member; a member that a foreign file lists twice counts with the narrower of the two.
+ */
+static void merge_present(struct present_members *present)
+{
+    if (present->count == 0)
+        return;
+    qsort(present->items, present->count, sizeof *present->items, compare_present);
+    size_t kept = 0;
+    for (size_t i = 1; i < present->count; i++) {
+        struct present_member *last = &present->items[kept];
+        if (compare_present(last, &present->items[i]) != 0)
+            present->items[++kept] = present->items[i];
+        else
+            last->membership =
+                (uint8_t)oneib_narrower(last->membership, present->items[i].membership);
+    }
+    present->count = kept + 1;
+}
+
+static int list_present(const struct oneib_work *work, struct present_members *present,
+                        struct oneib_error *err)
+{
+    for (size_t i = 0; work->in_force && i < work->in_force->count; i++)
+        if (list_partition(&work->in_force->items[i], present, err) < 0)
+            return -1;
+    merge_present(present);
+    return 0;
+}
+
+static const struct oneib_network *cluster_of(const struct oneib_work *work,
+                                              const struct oneib_seat *seat)
+{
+    return &work->cloud->networks[work->entitlements[seat->network].cluster];
+}
+
+static const struct present_member *find_present(const struct oneib_work *work,
+                                                 const struct present_members *present,
+                                                 const struct oneib_seat *seat)
+{
+    const struct present_member wanted = {
+        .guid = seat->member, .network_id = cluster_of(work, seat)->id, .pkey = seat->pkey};
+    if (present->count == 0)
+        return NULL;
+    return bsearch(&wanted, present->items, present->count, sizeof wanted, compare_present);
+}
+
+static int say_unknown(struct oneib_work *work, const struct oneib_attachment *attachment,
+                       bool kept, struct oneib_error *err)
+{
+    return oneib_findings_add(
+        work->findings, kept ? ONEIB_NOTICE : ONEIB_WARNING, "state-unknown",
+        "update oneib: this release of OpenNebula has states that it does not "
+        "know",
+        err, "%s is in state %d/%d, which is not known: it %s",
+        oneib_name_nic(work, attachment).text, attachment->state, attachment->lcm_state,
+        kept ? "keeps the membership that is in force"
+             : "gets no membership, for none is in force");
+}
+
+/* It keeps what is in force, if that is still its own; nothing new, and nothing wider. */
+static int judge_unknown(struct oneib_work *work, const struct present_members *present,
+                         struct oneib_seat *seat, struct oneib_error *err)
+{
+    const struct oneib_attachment *attachment = &work->cloud->attachments[seat->attachment];
+    if (attachment->presence != ONEIB_PRESENCE_UNKNOWN || seat->verdict != ONEIB_VERDICT_MEMBER)
+        return 0;
+    const struct present_member *member = find_present(work, present, seat);
+    if (member)
+        seat->membership = (uint8_t)oneib_narrower(seat->membership, member->membership);
+    else
+        seat->verdict = ONEIB_VERDICT_UNKNOWN_STATE;
+    return say_unknown(work, attachment, member != NULL, err);
+}
+
+static bool is_switched(const struct oneib_work *work, const struct oneib_seat *seat)
+{
+    return seat->verdict == ONEIB_VERDICT_MEMBER &&
+           work->cloud->networks[seat->network].other_driver;
+}
+
+/* stayed: of each attachment whether it is leaving a host on which it was a member. */
+static void find_sources(const struct oneib_work *work, const struct present_members *present,
+                         bool *stayed)
+{
+    for (size_t i = 0; i < work->seat_count; i++)
+        if (work->seats[i].is_source && is_switched(work, &work->seats[i]) &&
+            find_present(work, present, &work->seats[i]))
+            stayed[work->seats[i].attachment] = true;
+}
+
+/* What is in force stays, and moves along; nothing new. */
+static int judge_switched(struct oneib_work *work, const struct present_members *present,
+                          const bool *stayed, struct oneib_seat *seat, struct oneib_error *err)
+{
+    if (!is_switched(work, seat) || find_present(work, present, seat) ||
+        (!seat->is_source && stayed[seat->attachment]))
+        return 0;
+    seat->verdict = ONEIB_VERDICT_SWITCHED;
+    if (seat->is_source)
+        return 0;
+    return oneib_say_new_on_switched(work, &work->cloud->attachments[seat->attachment], err);
+}
+
+static int judge_by(struct oneib_work *work, const struct present_members *present, bool *stayed,
+                    struct oneib_error *err)
+{
+    find_sources(work, present, stayed);
+    for (size_t i = 0; i < work->seat_count; i++)
+        if (judge_unknown(work, present, &work->seats[i], err) < 0 ||
+            judge_switched(work, present, stayed, &work->seats[i], err) < 0)
+            return -1;
+    return 0;
+}
+
+static bool any_depends_on_the_past(const struct oneib_cloud *cloud)
+{
+    for (size_t i = 0; i < cloud->network_count; i++)
+        if (cloud->networks[i].other_driver)
+            return true;
+    for (size_t i = 0; i < cloud->attachment_count; i++)
+        if (cloud->attachments[i].presence == ONEIB_PRESENCE_UNKNOWN)
+            return true;
+    return false;
+}
+
+/* Those that keep what is in force, and get nothing new. */
+static int judge_by_the_past(struct oneib_work *work, struct oneib_error *err)
+{
+    if (!any_depends_on_the_past(work->cloud))
+        return 0;
+    struct present_members present = {0};
+    bool *stayed = calloc(work->cloud->attachment_count + 1, sizeof *stayed);
+    int outcome = stayed ? list_present(work, &present, err) : oneib_fail_memory(err);
+    if (outcome == 0)
+        outcome = judge_by(work, &present, stayed, err);
+    free(stayed);
+    free(present.items);
+    return outcome;
+}
+
+static int say_mixed(struct oneib_work *work, uint32_t cluster, size_t refused,
+                     struct oneib_error *err)
+{
+    return oneib_findings_add(
+        work->findings, ONEIB_WARNING, "mixed-adapters",
+        "run the VMs of one network on hosts with adapters of one kind, and give networks of mlx5 "
+        "hosts no static members",
+        err,
+        "%s has members on physical ports (mlx4 adapters or static members): %zu "
+        "of its NICs on mlx5 adapters are refused, for they need the key at index 0, where it "
+        "would "
+        "reach all VFs of those ports",
+        oneib_name_network(work, work->cloud->networks[cluster].id).text, refused);
+}
+
+/* Which clusters have members whose P_Key table is a physical port's. */
+static void mark_physical(const struct oneib_work *work, bool *physical)
+{
+    for (size_t i = 0; i < work->static_count; i++)
+        physical[work->statics[i].cluster] = true;
+    for (size_t i = 0; i < work->seat_count; i++)
+        if (work->seats[i].verdict == ONEIB_VERDICT_MEMBER && !work->seats[i].is_virtual)
+            physical[work->entitlements[work->seats[i].network].cluster] = true;
+}
+
+/*
+ * indx0 is a flag of the whole partition. On a virtual port it is what the guest needs; on a
+ * physical port it would put a tenant's key where every closed map entry of every VF leads.
+ */
+static int separate_adapters(struct oneib_work *work, bool *physical, size_t *refused,
+                             struct oneib_error *err)
+{
+    mark_physical(work, physical);
+    for (size_t i = 0; i < work->seat_count; i++) {
+        struct oneib_seat *seat = &work->seats[i];
+        if (seat->verdict != ONEIB_VERDICT_MEMBER || !seat->is_virtual)
+            continue;
+        uint32_t cluster = work->entitlements[seat->network].cluster;
+        if (physical[cluster]) {
+            seat->verdict = ONEIB_VERDICT_NO_HCA;
+            refused[cluster] += !seat->is_source;
+        } else {
+            work->first_index[cluster] = true;
+        }
+    }
+    for (size_t i = 0; i < work->cloud->network_count; i++)
+        if (refused[i] && say_mixed(work, (uint32_t)i, refused[i], err) < 0)
+            return -1;
+    return 0;
+}
+
+static int judge_adapters(struct oneib_work *work, struct oneib_error *err)
+{
+    size_t count = work->cloud->network_count ? work->cloud->network_count : 1;
+    bool *physical = calloc(count, sizeof *physical);
+    size_t *refused = calloc(count, sizeof *refused);
+    work->first_index = calloc(count, sizeof *work->first_index);
+    int outcome = physical && refused && work->first_index
+                      ? separate_adapters(work, physical, refused, err)
+                      : oneib_fail_memory(err);
+    free(physical);
+    free(refused);
+    return outcome;
+}
+
+static int say_virtual(struct oneib_work *work, struct oneib_error *err)
+{
+    if (work->policy->virtual_ports)
+        return 0;
+    for (size_t i = 0; i < work->seat_count; i++)
+        if (work->seats[i].is_virtual)
+            return oneib_findings_add(
+                work->findings, ONEIB_NOTICE, "virtual-ports",
+                "use NVIDIA's subnet manager with virt_enabled 2 for mlx5 adapters; where it is "
+                "that, "
+                "set sm.kind = \"nvidia-opensm\"",
+                err,
+                "VMs use VFs of mlx5 adapters, which are virtual ports: opensm without NVIDIA's "
+                "extensions does not know them and gives them no P_Key");
+    return 0;
+}
+
+int oneib_judge_seats(struct oneib_work *work, struct oneib_error *err)
+{
+    if (judge_by_the_past(work, err) < 0 || judge_adapters(work, err) < 0)
+        return -1;
+    return say_virtual(work, err);
+}

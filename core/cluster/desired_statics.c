@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Static members: storage servers and gateways that a network's document names. */
+#include "base/array.h"
+#include "cluster/desired_internal.h"
+#include <inttypes.h>
+#include <stdlib.h>
+
+/* One mention of a GUID. */
+struct mentions {
+    struct oneib_line *items;
+    size_t count, capacity;
+};
+
+static int say_site_guid(struct oneib_work *work, const struct oneib_network *network,
+                         oneib_guid guid, struct oneib_error *err)
+{
+    return oneib_findings_add(
+        work->findings, ONEIB_WARNING, "static-guid-site",
+        "remove it from IB_STATIC_GUIDS: VMs join a network by being attached to it", err,
+        "%s names 0x%016" PRIx64
+        " as a static member, which is no adapter's GUID but one of those that oneib gives to VFs: "
+        "it is refused",
+        oneib_name_network(work, network->id).text, guid);
+}
+
+static int mention(struct oneib_work *work, uint32_t index, const struct oneib_network *rules,
+                   const struct oneib_static_member *member, struct mentions *mentions,
+                   struct oneib_error *err)
+{
+    const struct oneib_entitlement *entitlement = &work->entitlements[index];
+    if (!oneib_guid_is_foreign(work, member->guid))
+        return rules == &work->cloud->networks[index]
+                   ? say_site_guid(work, rules, member->guid, err)
+                   : 0;
+    if (entitlement->pkey)
+        mentions->items[mentions->count++] = (struct oneib_line){
+            .guid = member->guid,
+            .cluster = entitlement->cluster,
+            .pkey = entitlement->pkey,
+            .membership = (uint8_t)oneib_narrower(ONEIB_FULL, member->membership)};
+    return 0;
+}
+
+/* Those of the network, or of what it is reserved from. A reservation that shares a partition adds
+ * nobody to it, and one that cannot be read has no members. */
+static int mention_statics(struct oneib_work *work, uint32_t index, struct mentions *mentions,
+                           struct oneib_error *err)
+{
+    const struct oneib_network *rules =
+        oneib_network_rules(work->cloud, &work->cloud->networks[index]);
+    const struct oneib_entitlement *entitlement = &work->entitlements[index];
+    if (!rules || work->cloud->networks[index].unreadable ||
+        entitlement->verdict == ONEIB_VERDICT_NO_NETWORK || entitlement->cluster != index)
+        return 0;
+    if (oneib_reserve(&mentions->items, &mentions->capacity, mentions->count + rules->static_count,
+                      sizeof *mentions->items, err) < 0)
+        return -1;
+    for (size_t i = 0; i < rules->static_count; i++)
+        if (mention(work, index, rules, &rules->static_members[i], mentions, err) < 0)
+            return -1;
+    return 0;
+}
+
+/* The narrowest first. */
+static int compare_mentions(const void *a, const void *b)
+{
+    const struct oneib_line *left = a, *right = b;
+    if (left->cluster != right->cluster)
+        return left->cluster < right->cluster ? -1 : 1;
+    if (left->guid != right->guid)
+        return left->guid < right->guid ? -1 : 1;
+    return (left->membership > right->membership) - (left->membership < right->membership);
+}
+
+static int keep_first_of_each(struct oneib_work *work, const struct mentions *mentions,
+                              struct oneib_error *err)
+{
+    if (oneib_reserve(&work->statics, &work->static_capacity, mentions->count,
+                      sizeof *work->statics, err) < 0)
+        return -1;
+    for (size_t i = 0; i < mentions->count; i++) {
+        const struct oneib_line *line = &mentions->items[i];
+        if (i == 0 || line->cluster != line[-1].cluster || line->guid != line[-1].guid)
+            work->statics[work->static_count++] = *line;
+    }
+    return 0;
+}
+
+/* The same for the same members in any order. */
+static uint64_t fingerprint(const struct oneib_network *network)
+{
+    uint64_t sum = network->static_count;
+    for (size_t i = 0; i < network->static_count; i++)
+        sum +=
+            network->static_members[i].guid * 31 + (uint64_t)network->static_members[i].membership;
+    return sum;
+}
+
+/* What it says besides its rules, and what does not count. */
+static const char *ignored(const struct oneib_network *network, const struct oneib_network *rules)
+{
+    if (network->static_count && (!rules || fingerprint(network) != fingerprint(rules)))
+        return "IB_STATIC_GUIDS";
+    if (network->rate_gbps && (!rules || network->rate_gbps != rules->rate_gbps))
+        return "IB_RATE";
+    if (network->reservations_share && !(rules && rules->reservations_share))
+        return "IB_RESERVATION";
+    return NULL;
+}
+
+static int say_ignored(struct oneib_work *work, const struct oneib_network *network,
+                       struct oneib_error *err)
+{
+    const struct oneib_network *rules = oneib_network_rules(work->cloud, network);
+    const char *attribute = rules == network ? NULL : ignored(network, rules);
+    if (!attribute || network->other_driver)
+        return 0;
+    return oneib_findings_add(
+        work->findings, ONEIB_NOTICE, "attribute-ignored",
+        "set it on the network that it is reserved from, or give the network to oneadmin", err,
+        "%s says %s, which does not count: %s", oneib_name_network(work, network->id).text,
+        attribute,
+        rules ? "a reservation has what its parent says" : "the network is not oneadmin's");
+}
+
+int oneib_collect_statics(struct oneib_work *work, struct oneib_error *err)
+{
+    struct mentions mentions = {0};
+    int outcome = 0;
+    for (size_t i = 0; outcome == 0 && i < work->cloud->network_count; i++) {
+        outcome = mention_statics(work, (uint32_t)i, &mentions, err);
+        if (outcome == 0)
+            outcome = say_ignored(work, &work->cloud->networks[i], err);
+    }
+    if (outcome == 0 && mentions.count) {
+        qsort(mentions.items, mentions.count, sizeof *mentions.items, compare_mentions);
+        outcome = keep_first_of_each(work, &mentions, err);
+    }
+    free(mentions.items);
+    return outcome;
+}

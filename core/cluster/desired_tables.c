@@ -1,0 +1,602 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * P_Key tables of ports: which keys go onto each, with which membership, what finds no room, and
+ * what is beyond an owner's part.
+ */
+#include "base/array.h"
+#include "cluster/desired_internal.h"
+#include "cluster/host_port.h"
+#include <inttypes.h>
+#include <stdlib.h>
+
+#define KEYS_NAMED 32
+#define EXCESS_NAMED 8 /* of an owner's keys on a port */
+
+/* One reason why a key should be on a port. */
+struct wish {
+    oneib_guid guid;
+    uint32_t cluster;
+    uint32_t seat; /* ONEIB_NO_INDEX: a static member */
+    oneib_pkey pkey;
+    uint8_t membership;
+    uint8_t verdict; /* MEMBER: wanted; others only narrow */
+};
+
+/* By what a key has its place in a port's table, the first right first. */
+enum claim { RUNNING, STATIC, ARRIVING };
+
+/* All wishes for one key on one port. */
+struct entry {
+    struct wish *wishes;
+    size_t count;
+    const struct oneib_seat *earliest; /* of the members; NULL when there is none */
+    bool wanted, has_static;
+    bool is_excess; /* its network's owner has as many there as one may */
+    enum claim claim;
+    uint8_t membership;
+};
+
+/* A key that is not on a port, for its network's owner has as many there as one may. */
+struct excess {
+    oneib_guid guid;
+    uint32_t owner;
+    uint32_t cluster;
+    oneib_pkey pkey;
+};
+
+struct table {
+    struct wish *wishes; /* by GUID, then key */
+    size_t wish_count, wish_capacity;
+    struct entry *entries; /* of the port at hand */
+    size_t entry_count, entry_capacity;
+    struct excess *excess; /* of all ports */
+    size_t excess_count, excess_capacity;
+};
+
+static int add_wish(struct table *table, struct wish wish, struct oneib_error *err)
+{
+    if (oneib_reserve(&table->wishes, &table->wish_capacity, table->wish_count + 1,
+                      sizeof *table->wishes, err) < 0)
+        return -1;
+    table->wishes[table->wish_count++] = wish;
+    return 0;
+}
+
+static int wish_for_static(struct table *table, const struct oneib_line *line,
+                           struct oneib_error *err)
+{
+    return add_wish(table,
+                    (struct wish){.guid = line->guid,
+                                  .cluster = line->cluster,
+                                  .seat = ONEIB_NO_INDEX,
+                                  .pkey = line->pkey,
+                                  .membership = line->membership,
+                                  .verdict = ONEIB_VERDICT_MEMBER},
+                    err);
+}
+
+/* A limited NIC narrows its key on every port of its host: which one its VF sits on only the node
+ * knows. */
+static int narrow_host(const struct oneib_work *work, struct table *table, struct wish wish,
+                       uint32_t host_id, struct oneib_error *err)
+{
+    const struct oneib_host *host = oneib_cloud_host(work->cloud, host_id);
+    wish.verdict = ONEIB_VERDICT_NO_HCA;
+    for (size_t i = 0; host && i < host->port_count; i++) {
+        wish.guid = host->ports[i].port_guid;
+        if (add_wish(table, wish, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int wish_for_seat(const struct oneib_work *work, struct table *table, uint32_t index,
+                         struct oneib_error *err)
+{
+    const struct oneib_seat *seat = &work->seats[index];
+    if (seat->pkey == 0)
+        return 0;
+    const struct wish wish = {.guid = seat->member,
+                              .cluster = work->entitlements[seat->network].cluster,
+                              .seat = index,
+                              .pkey = seat->pkey,
+                              .membership = seat->membership,
+                              .verdict = seat->verdict};
+    if (seat->port != 0 && add_wish(table, wish, err) < 0)
+        return -1;
+    return seat->membership == ONEIB_LIMITED ? narrow_host(work, table, wish, seat->host_id, err)
+                                             : 0;
+}
+
+static int list_wishes(struct oneib_work *work, struct table *table, struct oneib_error *err)
+{
+    if (oneib_reserve(&table->wishes, &table->wish_capacity, work->static_count + work->seat_count,
+                      sizeof *table->wishes, err) < 0)
+        return -1;
+    for (size_t i = 0; i < work->static_count; i++)
+        if (wish_for_static(table, &work->statics[i], err) < 0)
+            return -1;
+    for (size_t i = 0; i < work->seat_count; i++)
+        if (wish_for_seat(work, table, (uint32_t)i, err) < 0)
+            return -1;
+    return 0;
+}
+
+static int compare_wishes(const void *a, const void *b)
+{
+    const struct wish *left = a, *right = b;
+    if (left->guid != right->guid)
+        return left->guid < right->guid ? -1 : 1;
+    if (left->pkey != right->pkey)
+        return left->pkey < right->pkey ? -1 : 1;
+    return (left->seat > right->seat) - (left->seat < right->seat);
+}
+
+/* Not settled yet: what runs already has the first right to the port's table. */
+static bool is_arriving(const struct oneib_attachment *attachment, const struct oneib_seat *seat)
+{
+    return attachment->presence == ONEIB_ARRIVING || attachment->attaching ||
+           (attachment->presence == ONEIB_MIGRATING && !seat->is_source);
+}
+
+static bool is_earlier(const struct oneib_work *work, const struct oneib_seat *seat,
+                       const struct oneib_seat *than)
+{
+    const struct oneib_attachment *a = &work->cloud->attachments[seat->attachment];
+    const struct oneib_attachment *b = &work->cloud->attachments[than->attachment];
+    if (is_arriving(a, seat) != is_arriving(b, than))
+        return is_arriving(b, than);
+    if (a->since != b->since)
+        return a->since < b->since;
+    if (a->vm_id != b->vm_id)
+        return a->vm_id < b->vm_id;
+    return a->nic_id < b->nic_id;
+}
+
+static void count_wish(const struct oneib_work *work, struct entry *entry, const struct wish *wish)
+{
+    entry->membership = (uint8_t)oneib_narrower(entry->membership, wish->membership);
+    if (wish->verdict != ONEIB_VERDICT_MEMBER)
+        return;
+    entry->wanted = true;
+    if (wish->seat == ONEIB_NO_INDEX) {
+        entry->has_static = true;
+        return;
+    }
+    const struct oneib_seat *seat = &work->seats[wish->seat];
+    if (!entry->earliest || is_earlier(work, seat, entry->earliest))
+        entry->earliest = seat;
+}
+
+static enum claim claim_of(const struct oneib_work *work, const struct entry *entry)
+{
+    const struct oneib_seat *seat = entry->earliest;
+    if (seat && !is_arriving(&work->cloud->attachments[seat->attachment], seat))
+        return RUNNING;
+    return entry->has_static ? STATIC : ARRIVING;
+}
+
+static int add_entry(const struct oneib_work *work, struct table *table, struct wish *wishes,
+                     size_t count, struct oneib_error *err)
+{
+    struct entry entry = {.wishes = wishes, .count = count, .membership = ONEIB_FULL};
+    for (size_t i = 0; i < count; i++)
+        count_wish(work, &entry, &wishes[i]);
+    entry.claim = claim_of(work, &entry);
+    if (oneib_reserve(&table->entries, &table->entry_capacity, table->entry_count + 1,
+                      sizeof *table->entries, err) < 0)
+        return -1;
+    table->entries[table->entry_count++] = entry;
+    return 0;
+}
+
+/* The entries of one port, from its `count` wishes. */
+static int make_entries(const struct oneib_work *work, struct table *table, struct wish *wishes,
+                        size_t count, struct oneib_error *err)
+{
+    table->entry_count = 0;
+    size_t end;
+    for (size_t i = 0; i < count; i = end) {
+        for (end = i + 1; end < count && wishes[end].pkey == wishes[i].pkey;)
+            end++;
+        if (add_entry(work, table, &wishes[i], end - i, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static void set_verdict(struct oneib_work *work, const struct entry *entry,
+                        enum oneib_verdict verdict)
+{
+    for (size_t i = 0; i < entry->count; i++) {
+        struct wish *wish = &entry->wishes[i];
+        if (wish->verdict != ONEIB_VERDICT_MEMBER || wish->seat == ONEIB_NO_INDEX)
+            continue;
+        work->seats[wish->seat].verdict = (uint8_t)verdict;
+    }
+}
+
+/* Keys that the port can hold, the default partition's included. */
+static uint32_t capacity_of(const struct oneib_work *work, const struct wish *wish)
+{
+    const struct oneib_port_owner *owner = oneib_port_owner(work, wish->guid);
+    if (!owner && wish->seat != ONEIB_NO_INDEX)
+        owner = oneib_port_owner(work, work->seats[wish->seat].port); /* a VF's: as its adapter's */
+    const struct oneib_subnet_port *port =
+        work->subnet ? oneib_subnet_find(work->subnet, wish->guid) : NULL;
+    return oneib_port_key_capacity(owner ? owner->pkeys_max : 0, port ? port->partition_cap : 0);
+}
+
+/* In the order in which they get room: who runs there by who was there first, then static members
+ * by network, then who arrives. */
+static int compare_entries(const void *a, const void *b, void *context)
+{
+    const struct entry *left = a, *right = b;
+    if (left->claim != right->claim)
+        return left->claim < right->claim ? -1 : 1;
+    if (left->claim == STATIC)
+        return (left->wishes->cluster > right->wishes->cluster) -
+               (left->wishes->cluster < right->wishes->cluster);
+    return is_earlier(context, left->earliest, right->earliest) ? -1 : 1;
+}
+
+static size_t keep_wanted(struct table *table)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < table->entry_count; i++)
+        if (table->entries[i].wanted)
+            table->entries[kept++] = table->entries[i];
+    return table->entry_count = kept;
+}
+
+/* ` of host "node3"` where the port is a host's. */
+static void append_host(struct oneib_work *work, struct oneib_text *text, const struct entry *entry)
+{
+    oneib_guid physical = entry->earliest ? entry->earliest->port : entry->wishes->guid;
+    const struct oneib_port_owner *owner = oneib_port_owner(work, physical);
+    if (owner)
+        oneib_text_printf(text, " of %s", oneib_name_host(work, owner->host_id).text);
+}
+
+static int say_narrowed(struct oneib_work *work, const struct entry *entry, struct oneib_error *err)
+{
+    oneib_autotext struct oneib_text names = {0}, host = {0};
+    size_t count = 0;
+    for (size_t i = 0; i < entry->count; i++) {
+        const struct wish *wish = &entry->wishes[i];
+        if (wish->verdict != ONEIB_VERDICT_MEMBER || wish->membership == ONEIB_LIMITED)
+            continue;
+        if (wish->seat == ONEIB_NO_INDEX)
+            oneib_text_append(&names, "the static member");
+        else
+            oneib_name_attachment(
+                work, &names, &work->cloud->attachments[work->seats[wish->seat].attachment], count);
+        count++;
+    }
+    if (count == 0)
+        return 0;
+    oneib_close_names(&names, count);
+    oneib_text_append(&host, "");
+    append_host(work, &host, entry);
+    if (oneib_text_failed(&names) || oneib_text_failed(&host))
+        return oneib_fail_memory(err);
+    return oneib_findings_add(
+        work->findings, ONEIB_WARNING, "membership-narrowed",
+        "run limited and full members of one network on different hosts", err,
+        "port 0x%016" PRIx64 "%s has one entry for P_Key 0x%04x of %s"
+        ", and one of those there is limited: limited are also %s",
+        entry->wishes->guid, host.data, entry->wishes->pkey,
+        oneib_name_network(work, work->cloud->networks[entry->wishes->cluster].id).text,
+        names.data);
+}
+
+/* What the port has, all of its NICs have. */
+static void narrow_seats(struct oneib_work *work, const struct entry *entry)
+{
+    for (size_t i = 0; i < entry->count; i++)
+        if (entry->wishes[i].seat != ONEIB_NO_INDEX)
+            work->seats[entry->wishes[i].seat].membership = ONEIB_LIMITED;
+}
+
+static int accept(struct oneib_work *work, const struct entry *entry, struct oneib_error *err)
+{
+    if (oneib_reserve(&work->lines, &work->line_capacity, work->line_count + 1, sizeof *work->lines,
+                      err) < 0)
+        return -1;
+    work->lines[work->line_count++] = (struct oneib_line){.guid = entry->wishes->guid,
+                                                          .cluster = entry->wishes->cluster,
+                                                          .pkey = entry->wishes->pkey,
+                                                          .membership = entry->membership};
+    if (entry->membership != ONEIB_LIMITED)
+        return 0;
+    const int outcome = say_narrowed(work, entry, err);
+    narrow_seats(work, entry);
+    return outcome;
+}
+
+static const struct oneib_network *cluster_of(const struct oneib_work *work,
+                                              const struct entry *entry)
+{
+    return &work->cloud->networks[entry->wishes->cluster];
+}
+
+static uint32_t owner_of(const struct oneib_work *work, const struct entry *entry)
+{
+    return cluster_of(work, entry)->uid;
+}
+
+/* By owner, and each owner's in the order in which they get room. */
+static int compare_owned(const void *a, const void *b, void *context)
+{
+    const uint32_t left = owner_of(context, a), right = owner_of(context, b);
+    if (left != right)
+        return left < right ? -1 : 1;
+    return compare_entries(a, b, context);
+}
+
+static int note_excess(struct oneib_work *work, struct table *table, const struct entry *entry,
+                       struct oneib_error *err)
+{
+    if (oneib_reserve(&table->excess, &table->excess_capacity, table->excess_count + 1,
+                      sizeof *table->excess, err) < 0)
+        return -1;
+    table->excess[table->excess_count++] = (struct excess){.guid = entry->wishes->guid,
+                                                           .owner = owner_of(work, entry),
+                                                           .cluster = entry->wishes->cluster,
+                                                           .pkey = entry->wishes->pkey};
+    set_verdict(work, entry, ONEIB_VERDICT_OWNER_LIMIT);
+    return 0;
+}
+
+/* What runs stays, however many there are: only what is to come is held to the limit. */
+static void mark_excess(struct oneib_work *work, struct table *table)
+{
+    size_t of_owner = 0;
+    qsort_r(table->entries, table->entry_count, sizeof *table->entries, compare_owned, work);
+    for (size_t i = 0; i < table->entry_count; i++) {
+        struct entry *entry = &table->entries[i];
+        if (i == 0 || owner_of(work, entry) != owner_of(work, &entry[-1]))
+            of_owner = 0;
+        entry->is_excess = of_owner++ >= work->policy->per_owner_max && entry->claim != RUNNING &&
+                           !oneib_network_is_operators(cluster_of(work, entry));
+    }
+}
+
+/* Of one tenant's keys a port takes only so many, that its table does not become one user's. */
+static int limit_owners(struct oneib_work *work, struct table *table, struct oneib_error *err)
+{
+    size_t kept = 0;
+    if (work->policy->per_owner_max == 0 || table->entry_count <= work->policy->per_owner_max)
+        return 0;
+    mark_excess(work, table);
+    for (size_t i = 0; i < table->entry_count; i++) {
+        if (!table->entries[i].is_excess)
+            table->entries[kept++] = table->entries[i];
+        else if (note_excess(work, table, &table->entries[i], err) < 0)
+            return -1;
+    }
+    table->entry_count = kept;
+    return 0;
+}
+
+static void append_keys(const struct oneib_work *work, struct oneib_text *text,
+                        const struct entry *entries, size_t count)
+{
+    for (size_t i = 0; i < count && i < KEYS_NAMED; i++)
+        oneib_text_printf(text, "%s0x%04x (%s)", i ? ", " : "", entries[i].wishes->pkey,
+                          oneib_network_shown(cluster_of(work, &entries[i])).text);
+    if (count == 0)
+        oneib_text_append(text, "none of a virtual cluster");
+    if (count > KEYS_NAMED)
+        oneib_text_printf(text, " and %zu more", count - KEYS_NAMED);
+}
+
+static int say_full(struct oneib_work *work, const struct table *table, size_t accepted,
+                    uint32_t capacity, struct oneib_error *err)
+{
+    oneib_autotext struct oneib_text host = {0}, fit = {0}, rest = {0};
+    oneib_text_append(&host, "");
+    append_host(work, &host, table->entries);
+    append_keys(work, &fit, table->entries, accepted);
+    append_keys(work, &rest, table->entries + accepted, table->entry_count - accepted);
+    if (oneib_text_failed(&host) || oneib_text_failed(&fit) || oneib_text_failed(&rest))
+        return oneib_fail_memory(err);
+    for (size_t i = accepted; i < table->entry_count; i++)
+        oneib_findings_mention(work->findings, ONEIB_SUBJECT_NETWORK,
+                               cluster_of(work, &table->entries[i])->id);
+    return oneib_findings_add(
+        work->findings, ONEIB_WARNING, "port-full",
+        "move VMs of some of these networks to other hosts", err,
+        "port 0x%016" PRIx64 "%s holds %" PRIu32
+        " P_Keys at most, those of the default partition and the fragment included; it has %s; no "
+        "room for %s",
+        table->entries->wishes->guid, host.data, capacity, fit.data, rest.data);
+}
+
+static int note_room(struct oneib_work *work, oneib_guid guid, uint32_t room,
+                     struct oneib_error *err)
+{
+    struct oneib_desired *desired = work->desired;
+    if (oneib_reserve(&desired->rooms, &desired->room_capacity, desired->room_count + 1,
+                      sizeof *desired->rooms, err) < 0)
+        return -1;
+    desired->rooms[desired->room_count++] = (struct oneib_port_room){
+        .port_guid = guid, .room = room > UINT16_MAX ? UINT16_MAX : (uint16_t)room};
+    return 0;
+}
+
+static int share_room(struct oneib_work *work, struct table *table, oneib_guid guid, uint32_t room,
+                      uint32_t capacity, struct oneib_error *err)
+{
+    size_t accepted = table->entry_count;
+    if (accepted > room) {
+        qsort_r(table->entries, table->entry_count, sizeof *table->entries, compare_entries, work);
+        accepted = room;
+        if (say_full(work, table, accepted, capacity, err) < 0)
+            return -1;
+    }
+    for (size_t i = 0; i < accepted; i++)
+        if (accept(work, &table->entries[i], err) < 0)
+            return -1;
+    for (size_t i = accepted; i < table->entry_count; i++)
+        set_verdict(work, &table->entries[i], ONEIB_VERDICT_PORT_FULL);
+    return note_room(work, guid, room - (uint32_t)accepted, err);
+}
+
+/* One port: its wishes lie at `first`, up to `end`. */
+static int fill_table(struct oneib_work *work, struct table *table, size_t first, size_t end,
+                      struct oneib_error *err)
+{
+    struct wish *wishes = &table->wishes[first];
+    if (make_entries(work, table, wishes, end - first, err) < 0)
+        return -1;
+
+    uint32_t capacity = capacity_of(work, wishes);
+    uint32_t taken = 1 + oneib_fragment_keys_on(work, wishes->guid);
+    uint32_t room = capacity > taken ? capacity - taken : 0;
+    keep_wanted(table);
+    if (limit_owners(work, table, err) < 0)
+        return -1;
+    return share_room(work, table, wishes->guid, room, capacity, err);
+}
+
+static int compare_lines(const void *a, const void *b)
+{
+    const struct oneib_line *left = a, *right = b;
+    if (left->pkey != right->pkey)
+        return left->pkey < right->pkey ? -1 : 1;
+    return (left->guid > right->guid) - (left->guid < right->guid);
+}
+
+static int compare_rooms(const void *a, const void *b)
+{
+    const struct oneib_port_room *left = a, *right = b;
+    if (left->port_guid != right->port_guid)
+        return left->port_guid < right->port_guid ? -1 : 1;
+    return (left->room > right->room) - (left->room < right->room);
+}
+
+/* The removal hold must not put anybody back onto a port that must not serve anybody. */
+static int close_refused_ports(struct oneib_work *work, struct oneib_error *err)
+{
+    struct oneib_desired *desired = work->desired;
+    for (size_t i = 0; i < work->port_count; i++)
+        if (work->ports[i].refused && note_room(work, work->ports[i].guid, 0, err) < 0)
+            return -1;
+    if (desired->room_count == 0)
+        return 0;
+    qsort(desired->rooms, desired->room_count, sizeof *desired->rooms, compare_rooms);
+    size_t kept = 1;
+    for (size_t i = 1; i < desired->room_count; i++)
+        if (desired->rooms[i].port_guid != desired->rooms[kept - 1].port_guid)
+            desired->rooms[kept++] = desired->rooms[i];
+    desired->room_count = kept;
+    return 0;
+}
+
+/* By owner, then port and network. */
+static int compare_excess(const void *a, const void *b)
+{
+    const struct excess *left = a, *right = b;
+    if (left->owner != right->owner)
+        return left->owner < right->owner ? -1 : 1;
+    if (left->guid != right->guid)
+        return left->guid < right->guid ? -1 : 1;
+    return (left->cluster > right->cluster) - (left->cluster < right->cluster);
+}
+
+/* How many of them are on the first one's port. */
+static size_t on_one_port(const struct excess *excess, size_t count)
+{
+    size_t end = 1;
+    while (end < count && excess[end].guid == excess->guid)
+        end++;
+    return end;
+}
+
+static size_t count_ports(const struct excess *excess, size_t count)
+{
+    size_t ports = 0;
+    for (size_t i = 0; i < count; i += on_one_port(&excess[i], count - i))
+        ports++;
+    return ports;
+}
+
+static void append_excess(struct oneib_work *work, struct oneib_text *text,
+                          const struct excess *excess, size_t count)
+{
+    const size_t here = on_one_port(excess, count), ports = count_ports(excess, count);
+    for (size_t i = 0; i < here && i < EXCESS_NAMED; i++)
+        oneib_text_printf(text, "%s0x%04x (%s)", i ? ", " : "", excess[i].pkey,
+                          oneib_network_shown(&work->cloud->networks[excess[i].cluster]).text);
+    if (here > EXCESS_NAMED)
+        oneib_text_printf(text, " and %zu more", here - EXCESS_NAMED);
+    if (ports > 1)
+        oneib_text_printf(text, "; other ports like this: %zu", ports - 1);
+}
+
+/* The excess of one owner: one finding, on however many ports it is. */
+static int say_excess(struct oneib_work *work, const struct excess *excess, size_t count,
+                      struct oneib_error *err)
+{
+    oneib_autotext struct oneib_text keys = {0};
+    append_excess(work, &keys, excess, count);
+    if (oneib_text_failed(&keys))
+        return oneib_fail_memory(err);
+    for (size_t i = 0; i < count; i++)
+        oneib_findings_mention(work->findings, ONEIB_SUBJECT_NETWORK,
+                               work->cloud->networks[excess[i].cluster].id);
+    return oneib_findings_add(
+        work->findings, ONEIB_WARNING, "owner-limit",
+        "let VMs of fewer of that user's networks run on one host, or raise pkeys.per_owner", err,
+        "%s holds as many P_Keys of networks of user %" PRIu32
+        " as it may (pkeys.per_owner, %" PRIu32 "): no place there for %s",
+        oneib_name_port(work, excess->guid).text, excess->owner, work->policy->per_owner_max,
+        keys.data);
+}
+
+static int say_each_excess(struct oneib_work *work, struct table *table, struct oneib_error *err)
+{
+    size_t end;
+    if (table->excess_count)
+        qsort(table->excess, table->excess_count, sizeof *table->excess, compare_excess);
+    for (size_t i = 0; i < table->excess_count; i = end) {
+        for (end = i + 1;
+             end < table->excess_count && table->excess[end].owner == table->excess[i].owner;)
+            end++;
+        if (say_excess(work, &table->excess[i], end - i, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int fill_each(struct oneib_work *work, struct table *table, struct oneib_error *err)
+{
+    if (list_wishes(work, table, err) < 0)
+        return -1;
+    if (table->wish_count)
+        qsort(table->wishes, table->wish_count, sizeof *table->wishes, compare_wishes);
+    size_t end;
+    for (size_t i = 0; i < table->wish_count; i = end) {
+        for (end = i + 1;
+             end < table->wish_count && table->wishes[end].guid == table->wishes[i].guid;)
+            end++;
+        if (fill_table(work, table, i, end, err) < 0)
+            return -1;
+    }
+    if (say_each_excess(work, table, err) < 0)
+        return -1;
+    return close_refused_ports(work, err);
+}
+
+int oneib_fill_tables(struct oneib_work *work, struct oneib_error *err)
+{
+    struct table table = {0};
+    int outcome = fill_each(work, &table, err);
+    free(table.wishes);
+    free(table.entries);
+    free(table.excess);
+    if (outcome == 0 && work->line_count)
+        qsort(work->lines, work->line_count, sizeof *work->lines, compare_lines);
+    return outcome;
+}

@@ -1,0 +1,542 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cluster/fence.h"
+#include "base/array.h"
+#include "cluster/names.h"
+#include "cluster/port_index.h"
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- whose a port is ------------------------------------------------------------------------- */
+
+static bool reports(const struct oneib_host *host, oneib_guid guid)
+{
+    for (size_t i = 0; i < host->port_count; i++)
+        if (host->ports[i].port_guid == guid)
+            return true;
+    return false;
+}
+
+static bool is_pinned(const struct oneib_fence_input *input, uint32_t host_id, oneib_guid guid)
+{
+    const struct oneib_ledger_port *port = oneib_ledger_port(input->ledger, guid);
+    return port && port->host_id == host_id;
+}
+
+/* Nodes' words count; probes' only where no node has spoken. */
+static bool may_be_anothers(const struct oneib_fence_input *input, uint32_t host_id,
+                            oneib_guid guid)
+{
+    const struct oneib_cloud *cloud = input->cloud;
+    for (size_t i = 0; i < input->claim_count; i++)
+        if (input->claims[i].guid == guid && input->claims[i].host_id != host_id)
+            return true;
+    if (oneib_ledger_port(input->ledger, guid))
+        return !is_pinned(input, host_id, guid);
+    for (size_t i = 0; i < cloud->host_count; i++)
+        if (cloud->hosts[i].id != host_id && reports(&cloud->hosts[i], guid))
+            return true;
+    return false;
+}
+
+/* Only where an operator says so: a tenant must not keep a host from being fenced. */
+static bool is_static_member(const struct oneib_cloud *cloud, oneib_guid guid)
+{
+    for (size_t i = 0; i < cloud->network_count; i++) {
+        const struct oneib_network *network = &cloud->networks[i];
+        if (!oneib_network_is_operators(network))
+            continue;
+        for (size_t j = 0; j < network->static_count; j++)
+            if (network->static_members[j].guid == guid)
+                return true;
+    }
+    return false;
+}
+
+static bool lists(const struct oneib_partition *partition, oneib_guid guid)
+{
+    for (size_t i = 0; i < partition->member_count; i++)
+        if (partition->members[i].kind == ONEIB_MEMBER_GUID && partition->members[i].guid == guid)
+            return true;
+    return false;
+}
+
+/* A storage server's, say: the operator's partitions name it, and it is in no cluster. */
+static bool is_operators(const struct oneib_fence_input *input, oneib_guid guid)
+{
+    uint32_t cluster;
+    bool is_named = false;
+    for (size_t i = 0; input->fragment && i < input->fragment->count; i++)
+        is_named |= lists(&input->fragment->items[i], guid);
+    for (size_t i = 0; is_named && input->in_force && i < input->in_force->count; i++)
+        if (oneib_partition_cluster(&input->in_force->items[i], &cluster) &&
+            lists(&input->in_force->items[i], guid))
+            return false;
+    return is_named;
+}
+
+/* Ports that hosts' probes could name by mistake or by malice, and that all depend on. */
+static bool is_barred(const struct oneib_fence_input *input, oneib_guid guid)
+{
+    for (size_t i = 0; i < input->policy->default_full_count; i++)
+        if (input->policy->default_full_members[i] == guid)
+            return true;
+    return guid == input->own_port || guid == input->subnet->sm_port_guid ||
+           is_static_member(input->cloud, guid);
+}
+
+/* ---- what is seen of it ---------------------------------------------------------------------- */
+
+/* Where the port is linked: NULL: nowhere. *count: at how many places it is seen. */
+static const struct oneib_switch_link *link_of(const struct oneib_fence_input *input,
+                                               oneib_guid guid, size_t *count)
+{
+    const struct oneib_switch_link *found = NULL;
+    *count = 0;
+    for (size_t i = 0; i < input->link_count; i++)
+        if (input->links[i].port_guid == guid && input->links[i].node_type == ONEIB_NODE_CA) {
+            found = &input->links[i];
+            ++*count;
+        }
+    return found;
+}
+
+static const struct oneib_switch_link *link_at(const struct oneib_fence_input *input,
+                                               oneib_guid switch_guid, uint8_t switch_port)
+{
+    for (size_t i = 0; switch_guid && i < input->link_count; i++)
+        if (input->links[i].switch_guid == switch_guid &&
+            input->links[i].switch_port == switch_port)
+            return &input->links[i];
+    return NULL;
+}
+
+static bool may_be_lifted(const struct oneib_fence_input *input,
+                          const struct oneib_ledger_fence *fence)
+{
+    for (size_t i = 0; fence->wish == ONEIB_FENCE_LIFT && i < input->empty_count; i++)
+        if (input->empty[i] == fence->host_id)
+            return true;
+    return fence->wish == ONEIB_FENCE_FORCED;
+}
+
+/* ---- one port -------------------------------------------------------------------------------- */
+
+static void place(struct oneib_fence_step *step, const struct oneib_switch_link *link)
+{
+    step->switch_guid = link->switch_guid;
+    step->switch_port = link->switch_port;
+}
+
+static void close_at(struct oneib_fence_step *step, const struct oneib_switch_link *link)
+{
+    const bool is_down = link->physical == ONEIB_PHYSICAL_DISABLED;
+    place(step, link);
+    step->act = is_down ? ONEIB_FENCE_LEAVE : ONEIB_FENCE_DISABLE;
+    step->state = is_down ? ONEIB_FENCE_DOWN : ONEIB_FENCE_UP;
+}
+
+/* It was the host's when it was closed: what others report since changes nothing. */
+static bool was_its_own(const struct oneib_fence_step *step)
+{
+    return step->switch_guid != 0 || step->was == ONEIB_FENCE_DOWN || step->was == ONEIB_FENCE_GONE;
+}
+
+/* What keeps a port from being closed that was not closed yet: ONEIB_FENCE_ASKED: nothing.
+ * is_sibling: it is of an adapter that is the host's. */
+static enum oneib_fence_state obstacle(const struct oneib_fence_input *input,
+                                       const struct oneib_fence_step *step, bool is_sibling)
+{
+    if (was_its_own(step))
+        return ONEIB_FENCE_ASKED;
+    if (may_be_anothers(input, step->host_id, step->guid))
+        return ONEIB_FENCE_SHARED;
+    return is_sibling || is_pinned(input, step->host_id, step->guid) ? ONEIB_FENCE_ASKED
+                                                                     : ONEIB_FENCE_UNPROVEN;
+}
+
+/* Its link is up: who is behind it says so. */
+static void close_linked(const struct oneib_fence_input *input,
+                         const struct oneib_switch_link *link, bool is_sibling,
+                         struct oneib_fence_step *step)
+{
+    const enum oneib_fence_state why_not = obstacle(input, step, is_sibling);
+    if (is_barred(input, step->guid) || (!was_its_own(step) && is_operators(input, step->guid)))
+        step->state = ONEIB_FENCE_BARRED;
+    else if (why_not != ONEIB_FENCE_ASKED)
+        step->state = why_not;
+    else
+        close_at(step, link);
+}
+
+/* Where it was seen last before it was fenced. */
+static void place_as_pinned(const struct oneib_fence_input *input, struct oneib_fence_step *step)
+{
+    const struct oneib_ledger_port *port = oneib_ledger_port(input->ledger, step->guid);
+    if (step->switch_guid || !port || step->was == ONEIB_FENCE_GONE)
+        return;
+    step->switch_guid = port->switch_guid;
+    step->switch_port = port->switch_port;
+}
+
+/* Its link is down, or its switch is not found. */
+static void close_unlinked(const struct oneib_fence_input *input, struct oneib_fence_step *step)
+{
+    const enum oneib_fence_state why_not = obstacle(input, step, false);
+    if (why_not != ONEIB_FENCE_ASKED) {
+        step->state = why_not;
+        return;
+    }
+    place_as_pinned(input, step);
+    const struct oneib_switch_link *before = link_at(input, step->switch_guid, step->switch_port);
+    if (before && before->port_guid == 0) {
+        close_at(step, before);
+    } else if (before) { /* the cable is somebody else's now */
+        step->switch_guid = step->switch_port = 0;
+        step->state = ONEIB_FENCE_GONE;
+    } else if (step->switch_guid || oneib_subnet_find(input->subnet, step->guid)) {
+        step->state = ONEIB_FENCE_SILENT;
+    } else {
+        step->state = ONEIB_FENCE_GONE;
+    }
+}
+
+static void decide_to_close(const struct oneib_fence_input *input, bool is_sibling,
+                            struct oneib_fence_step *step)
+{
+    size_t count;
+    const struct oneib_switch_link *link = link_of(input, step->guid, &count);
+    if (count > 1)
+        step->state = ONEIB_FENCE_DOUBLED;
+    else if (link)
+        close_linked(input, link, is_sibling, step);
+    else
+        close_unlinked(input, step);
+}
+
+/* A port that is disabled is enabled, what is up already stays so. Of a switch that is not found
+ * nobody knows what its port is, and who forces it does not want to. */
+static void decide_to_open(const struct oneib_fence_input *input, bool is_forced,
+                           struct oneib_fence_step *step)
+{
+    const struct oneib_switch_link *link = link_at(input, step->switch_guid, step->switch_port);
+    const bool is_down = link && link->physical == ONEIB_PHYSICAL_DISABLED;
+    step->act = is_down ? ONEIB_FENCE_ENABLE : ONEIB_FENCE_LEAVE;
+    if (is_down)
+        step->state = ONEIB_FENCE_DOWN;
+    else if (step->switch_guid && !link && !is_forced)
+        step->state = ONEIB_FENCE_SILENT;
+    else
+        step->state = ONEIB_FENCE_UP;
+}
+
+static struct oneib_fence_step *add_step(struct oneib_fence_plan *plan, uint32_t host_id,
+                                         oneib_guid guid, struct oneib_error *err)
+{
+    if (oneib_reserve(&plan->items, &plan->capacity, plan->count + 1, sizeof *plan->items, err) < 0)
+        return NULL;
+    struct oneib_fence_step *step = &plan->items[plan->count++];
+    *step = (struct oneib_fence_step){.host_id = host_id, .guid = guid};
+    return step;
+}
+
+static int plan_port(const struct oneib_fence_input *input, const struct oneib_ledger_fence *fence,
+                     const struct oneib_ledger_fenced_port *port, struct oneib_fence_plan *plan,
+                     struct oneib_error *err)
+{
+    const bool lifts = may_be_lifted(input, fence);
+    struct oneib_fence_step *step = add_step(plan, port->host_id, port->guid, err);
+    if (!step)
+        return -1;
+    step->switch_guid = port->switch_guid;
+    step->switch_port = port->switch_port;
+    step->was = port->state;
+    if (lifts)
+        decide_to_open(input, fence->wish == ONEIB_FENCE_FORCED, step);
+    else
+        decide_to_close(input, false, step);
+    step->came_up = !lifts && port->state == ONEIB_FENCE_DOWN && step->act == ONEIB_FENCE_DISABLE;
+    return 0;
+}
+
+/* ---- the other ports of its adapters --------------------------------------------------------- */
+
+static struct oneib_fence_step *planned(const struct oneib_fence_plan *plan, uint32_t host_id,
+                                        oneib_guid guid)
+{
+    for (size_t i = 0; i < plan->count; i++)
+        if (plan->items[i].host_id == host_id && plan->items[i].guid == guid)
+            return &plan->items[i];
+    return NULL;
+}
+
+/* An adapter whose one port the host's probe did not report has it all the same. */
+static int plan_siblings(const struct oneib_fence_input *input, uint32_t host_id,
+                         const struct oneib_switch_link *of, struct oneib_fence_plan *plan,
+                         struct oneib_error *err)
+{
+    for (size_t i = 0; i < input->link_count; i++) {
+        const struct oneib_switch_link *link = &input->links[i];
+        if (link->node_guid != of->node_guid || link->node_type != ONEIB_NODE_CA ||
+            link->port_guid == 0)
+            continue;
+        struct oneib_fence_step *step = planned(plan, host_id, link->port_guid);
+        if (step && step->state != ONEIB_FENCE_UNPROVEN)
+            continue;
+        if (!step && !(step = add_step(plan, host_id, link->port_guid, err)))
+            return -1;
+        decide_to_close(input, true, step);
+    }
+    return 0;
+}
+
+/* Those that are its own, whatever its probe is said to report. */
+static int plan_pinned(const struct oneib_fence_input *input, uint32_t host_id,
+                       struct oneib_fence_plan *plan, struct oneib_error *err)
+{
+    for (size_t i = 0; i < input->ledger->port_count; i++) {
+        const struct oneib_ledger_port *port = &input->ledger->ports[i];
+        if (port->host_id != host_id || planned(plan, host_id, port->guid))
+            continue;
+        struct oneib_fence_step *step = add_step(plan, host_id, port->guid, err);
+        if (!step)
+            return -1;
+        decide_to_close(input, false, step);
+    }
+    return 0;
+}
+
+static int plan_adapters(const struct oneib_fence_input *input, uint32_t host_id, size_t first,
+                         struct oneib_fence_plan *plan, struct oneib_error *err)
+{
+    const size_t end = plan->count;
+    for (size_t i = first; i < end; i++) {
+        size_t count;
+        const struct oneib_switch_link *link = link_of(input, plan->items[i].guid, &count);
+        const bool is_its_own = plan->items[i].state == ONEIB_FENCE_UP;
+        if (is_its_own && count == 1 && plan_siblings(input, host_id, link, plan, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* ---- all of them ----------------------------------------------------------------------------- */
+
+static int plan_host(const struct oneib_fence_input *input, const struct oneib_ledger_fence *fence,
+                     struct oneib_fence_plan *plan, struct oneib_error *err)
+{
+    const struct oneib_ledger *ledger = input->ledger;
+    const size_t first = plan->count;
+    for (size_t i = 0; i < ledger->fenced_port_count; i++)
+        if (ledger->fenced_ports[i].host_id == fence->host_id &&
+            plan_port(input, fence, &ledger->fenced_ports[i], plan, err) < 0)
+            return -1;
+    if (may_be_lifted(input, fence))
+        return 0;
+    return plan_pinned(input, fence->host_id, plan, err) < 0
+               ? -1
+               : plan_adapters(input, fence->host_id, first, plan, err);
+}
+
+int oneib_fence_plan(const struct oneib_fence_input *input, struct oneib_fence_plan *plan,
+                     struct oneib_error *err)
+{
+    *plan = (struct oneib_fence_plan){0};
+    for (size_t i = 0; i < input->ledger->fence_count; i++)
+        if (plan_host(input, &input->ledger->fences[i], plan, err) < 0) {
+            oneib_fence_plan_clear(plan);
+            return -1;
+        }
+    return 0;
+}
+
+void oneib_fence_plan_clear(struct oneib_fence_plan *plan)
+{
+    free(plan->items);
+    *plan = (struct oneib_fence_plan){0};
+}
+
+/* ---- what the ledger is to say --------------------------------------------------------------- */
+
+static struct oneib_ledger_fenced_port said_of(const struct oneib_ledger *ledger,
+                                               const struct oneib_fence_step *step, int64_t now)
+{
+    const struct oneib_ledger_fenced_port *before =
+        oneib_ledger_fenced_port(ledger, step->host_id, step->guid);
+    return before ? *before
+                  : (struct oneib_ledger_fenced_port){
+                        .host_id = step->host_id, .guid = step->guid, .since = now};
+}
+
+static int put(struct oneib_ledger *ledger, const struct oneib_ledger_fenced_port *port,
+               bool *changed, struct oneib_error *err)
+{
+    const struct oneib_ledger_fenced_port *before =
+        oneib_ledger_fenced_port(ledger, port->host_id, port->guid);
+    if (before && before->switch_guid == port->switch_guid &&
+        before->switch_port == port->switch_port && before->state == port->state &&
+        before->answer == port->answer)
+        return 0;
+    *changed = true;
+    return oneib_ledger_set_fenced_port(ledger, port, err);
+}
+
+int oneib_fence_note_places(const struct oneib_fence_plan *plan, int64_t now,
+                            struct oneib_ledger *ledger, bool *changed, struct oneib_error *err)
+{
+    *changed = false;
+    for (size_t i = 0; i < plan->count; i++) {
+        const struct oneib_fence_step *step = &plan->items[i];
+        struct oneib_ledger_fenced_port port = said_of(ledger, step, now);
+        port.switch_guid = step->switch_guid;
+        port.switch_port = step->switch_port;
+        if (put(ledger, &port, changed, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* Enabled, or not to be found any more. */
+static bool is_lifted(const struct oneib_fence_plan *plan, const struct oneib_ledger_fence *fence)
+{
+    if (fence->wish == ONEIB_FENCE_CLOSED)
+        return false;
+    for (size_t i = 0; i < plan->count; i++)
+        if (plan->items[i].host_id == fence->host_id &&
+            (plan->items[i].state != ONEIB_FENCE_UP || plan->items[i].act == ONEIB_FENCE_DISABLE))
+            return false;
+    return true;
+}
+
+int oneib_fence_note_states(const struct oneib_fence_plan *plan, int64_t now,
+                            struct oneib_ledger *ledger, bool *changed, struct oneib_error *err)
+{
+    *changed = false;
+    for (size_t i = 0; i < plan->count; i++) {
+        const struct oneib_fence_step *step = &plan->items[i];
+        const struct oneib_ledger_fence *fence = oneib_ledger_fence(ledger, step->host_id);
+        struct oneib_ledger_fenced_port port = said_of(ledger, step, now);
+        if (!fence)
+            continue;
+        if (port.state != step->state)
+            port.since = now;
+        port.state = step->state;
+        port.answer = fence->asked;
+        if (put(ledger, &port, changed, err) < 0)
+            return -1;
+    }
+    for (size_t i = ledger->fence_count; i-- > 0;)
+        if (is_lifted(plan, &ledger->fences[i])) {
+            *changed = true;
+            oneib_ledger_lift_fence(ledger, ledger->fences[i].host_id);
+        }
+    return 0;
+}
+
+/* ---- what follows from it -------------------------------------------------------------------- */
+
+bool oneib_fence_is_closed(enum oneib_fence_state state)
+{
+    return state == ONEIB_FENCE_DOWN;
+}
+
+bool oneib_fence_holds(const struct oneib_ledger *ledger, uint32_t host_id)
+{
+    size_t closed = 0;
+    if (!oneib_ledger_fence(ledger, host_id))
+        return false;
+    for (size_t i = 0; i < ledger->fenced_port_count; i++) {
+        const struct oneib_ledger_fenced_port *port = &ledger->fenced_ports[i];
+        if (port->host_id != host_id)
+            continue;
+        if (!oneib_fence_is_closed(port->state))
+            return false;
+        closed++;
+    }
+    return closed > 0;
+}
+
+/* ---- for people ------------------------------------------------------------------------------ */
+
+/* What is wrong with a port, in findings and on the command line alike. */
+struct trouble {
+    enum oneib_severity severity;
+    const char *code, *remedy, *why;
+};
+
+static const struct trouble troubles[] = {
+    [ONEIB_FENCE_ASKED] = {ONEIB_WARNING, "fence-waits",
+                           "see that oneibd runs beside the master subnet manager",
+                           "nobody has looked at it yet"},
+    [ONEIB_FENCE_GONE] = {ONEIB_WARNING, "fence-port-gone",
+                          "see that the host has no power, or pull its cable, before you start its "
+                          "VMs elsewhere by hand; is it back on the fabric, it is closed by itself",
+                          "it is not on the fabric, and where it would be linked nobody knows"},
+    [ONEIB_FENCE_UP] = {ONEIB_VIOLATION, "fence-open",
+                        "look at the switch, and pull the cable; only then start the host's VMs "
+                        "elsewhere",
+                        "its switch's port does not stay disabled"},
+    [ONEIB_FENCE_SILENT] = {ONEIB_VIOLATION, "fence-open",
+                            "look at the switch, and pull the cable; only then start the host's "
+                            "VMs elsewhere",
+                            "its switch's port does not answer"},
+    [ONEIB_FENCE_SHARED] =
+        {ONEIB_WARNING, "fence-port-shared",
+         "see which of the hosts has the adapter, have the ports of the other one "
+         "asked for anew (oneib host accept), and fence again",
+         "another host reports it too, and must not be cut off"},
+    [ONEIB_FENCE_DOUBLED] = {ONEIB_WARNING, "fence-port-doubled",
+                             "see which of the two is the host's, pull the other's cable, and "
+                             "fence again",
+                             "it is seen at two places of the fabric"},
+    [ONEIB_FENCE_BARRED] =
+        {ONEIB_WARNING, "fence-port-barred",
+         "see whether the port is the host's at all; if so, pull its cable",
+         "it is the master subnet manager's, a static member's, a full member of "
+         "the default partition, or in a partition of the operator's and in no "
+         "cluster"},
+    [ONEIB_FENCE_UNPROVEN] = {ONEIB_WARNING, "fence-port-unproven",
+                              "see whether the host has such a port at all; if so, pull its cable, "
+                              "if not, remove IB_HCA from the host",
+                              "only IB_HCA of the host names it, which monitoring may have been "
+                              "told by anybody; its oneib-node has never reported it"},
+};
+
+static int report_port(const struct oneib_cloud *cloud, const struct oneib_ledger_fenced_port *port,
+                       struct oneib_findings *findings, struct oneib_error *err)
+{
+    if (oneib_fence_is_closed(port->state))
+        return 0;
+    const struct trouble *trouble = &troubles[port->state];
+    oneib_findings_mention(findings, ONEIB_SUBJECT_HOST, port->host_id);
+    return oneib_findings_add(findings, trouble->severity, trouble->code, trouble->remedy, err,
+                              "%s is fenced, and its port 0x%016" PRIx64 " is not closed: %s",
+                              oneib_host_id_shown(cloud, port->host_id).text, port->guid,
+                              trouble->why);
+}
+
+static int report_host(const struct oneib_cloud *cloud, const struct oneib_ledger_fence *fence,
+                       struct oneib_findings *findings, struct oneib_error *err)
+{
+    oneib_findings_mention(findings, ONEIB_SUBJECT_HOST, fence->host_id);
+    return oneib_findings_add(
+        findings, ONEIB_NOTICE, "host-fenced",
+        "when it is well again: oneib unfence, on the front-end as oneadmin", err,
+        "%s is fenced: no VM on it is a member of any cluster%s",
+        oneib_host_id_shown(cloud, fence->host_id).text,
+        fence->wish == ONEIB_FENCE_LIFT
+            ? "; that is lifted once its oneib-node has reported an empty table"
+            : "");
+}
+
+int oneib_fence_report(const struct oneib_cloud *cloud, const struct oneib_ledger *ledger,
+                       struct oneib_findings *findings, struct oneib_error *err)
+{
+    for (size_t i = 0; i < ledger->fence_count; i++)
+        if (report_host(cloud, &ledger->fences[i], findings, err) < 0)
+            return -1;
+    for (size_t i = 0; i < ledger->fenced_port_count; i++)
+        if (report_port(cloud, &ledger->fenced_ports[i], findings, err) < 0)
+            return -1;
+    return 0;
+}

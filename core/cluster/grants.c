@@ -1,0 +1,852 @@
+// SPDX-License-Identifier: Apache-2.0
+/* From the desired state to what each host is granted, and which keys a node may hold. The gate is
+ * in grants_gate.c. */
+#include "cluster/grants.h"
+#include "base/array.h"
+#include "base/stable_sort.h"
+#include "cluster/grants_internal.h"
+#include "cluster/host_port.h"
+#include "cluster/names.h"
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A grant, and whose it is. */
+struct placed {
+    bool is_virtual; /* the VF is a port with a table of its own */
+    uint32_t host_id;
+    int64_t since; /* start of the VM on the host: who was there first keeps what it has */
+    struct oneib_grant grant;
+};
+
+/* A host whose port may carry a NIC's GUID. */
+struct guid_holder {
+    uint32_t vm_id, host_id;
+    uint8_t nic_id;
+    bool is_lost; /* oned has given the host up */
+};
+
+struct work {
+    const struct oneib_grants_input *input;
+    struct oneib_findings *findings;
+    struct placed *placed; /* by (host, VM, NIC), each once */
+    size_t placed_count, placed_capacity;
+    struct guid_holder *holders; /* by (VM, NIC, host) */
+    size_t holder_count, holder_capacity;
+    oneib_guid *own; /* of VFs that are ports of their own: see find_own() */
+    size_t own_count, own_capacity;
+};
+
+bool oneib_node_is_heard(enum oneib_node_state state)
+{
+    return state == ONEIB_NODE_FOLLOWS || state == ONEIB_NODE_AWAITED;
+}
+
+const struct oneib_node_view *oneib_node_view_of(const struct oneib_node_view *nodes, size_t count,
+                                                 uint32_t host_id)
+{
+    size_t low = 0, high = count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (nodes[middle].host_id < host_id)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < count && nodes[low].host_id == host_id ? &nodes[low] : NULL;
+}
+
+bool oneib_record_may_be_open(const struct oneib_vf_record *record)
+{
+    return record->pkey != 0 && record->stage != ONEIB_VF_CLOSED && record->stage != ONEIB_VF_ENDED;
+}
+
+bool oneib_partition_is_networks(const struct oneib_desired *desired,
+                                 const struct oneib_partition *partition, uint32_t network_id)
+{
+    uint32_t owner;
+    if (!oneib_partition_cluster(partition, &owner))
+        return false;
+    const struct oneib_cluster *cluster = oneib_desired_cluster(desired, network_id);
+    return owner == network_id || (cluster && cluster->network_id == owner);
+}
+
+static const struct oneib_node_view *view_of(const struct work *work, uint32_t host_id)
+{
+    return oneib_node_view_of(work->input->nodes, work->input->node_count, host_id);
+}
+
+/* ---- what somebody on the host may be open by ------------------------------------------------ */
+
+static const struct oneib_vf_record *reported_of_nic(const struct oneib_node_view *view,
+                                                     uint32_t vm_id, uint8_t nic_id)
+{
+    for (size_t i = 0; view && i < view->record_count; i++)
+        if (view->records[i].vm_id == vm_id && view->records[i].nic_id == nic_id)
+            return &view->records[i];
+    return NULL;
+}
+
+static const struct oneib_grant *sent_of_nic(const struct oneib_node_view *view, uint32_t vm_id,
+                                             uint8_t nic_id)
+{
+    return view && view->sent ? oneib_grant_list_find(view->sent, vm_id, nic_id) : NULL;
+}
+
+/* ---- seats ----------------------------------------------------------------------------------- */
+
+/* The port of the seat: the network's PHYDEV on that host, as the desired state has it. */
+static const struct oneib_hca_port *port_of_seat(const struct oneib_cloud *cloud,
+                                                 const struct oneib_desired_seat *seat,
+                                                 const struct oneib_attachment *attachment)
+{
+    const struct oneib_network *network = oneib_cloud_network(cloud, attachment->network_id);
+    const struct oneib_host *host = oneib_cloud_host(cloud, seat->host_id);
+    const struct oneib_hca_port *port;
+    if (!network || oneib_host_port(host, network, &port) != ONEIB_PORT_FOUND)
+        return NULL;
+    return port->port_guid == seat->port ? port : NULL;
+}
+
+/* The host that a migration leaves: ADDRESS is the other host's already, so the VF is the one that
+ * the node was granted, unless oned has given that to somebody else. */
+static bool find_vf_of_source(const struct oneib_node_view *view, const struct oneib_host *host,
+                              const struct oneib_attachment *attachment, struct oneib_pci *vf)
+{
+    const struct oneib_grant *sent = sent_of_nic(view, attachment->vm_id, attachment->nic_id);
+    const struct oneib_vf_record *record =
+        reported_of_nic(view, attachment->vm_id, attachment->nic_id);
+    if (sent && sent->has_vf)
+        *vf = sent->vf;
+    else if (record)
+        *vf = record->vf;
+    else
+        return false;
+    const uint32_t owner = oneib_host_given_to(host, vf);
+    return owner == ONEIB_NO_ID || owner == attachment->vm_id;
+}
+
+/* The VF of a PCI NIC is the one that the host's own document gives to that VM. */
+static bool find_vf(const struct work *work, const struct oneib_desired_seat *seat,
+                    const struct oneib_attachment *attachment, struct oneib_pci *vf)
+{
+    const struct oneib_host *host = oneib_cloud_host(work->input->cloud, seat->host_id);
+    if (!host)
+        return false;
+    if (seat->is_source)
+        return find_vf_of_source(view_of(work, seat->host_id), host, attachment, vf);
+    *vf = attachment->address;
+    return attachment->has_address &&
+           oneib_host_given_to(host, &attachment->address) == attachment->vm_id;
+}
+
+static int say_no_vf(struct work *work, const struct oneib_attachment *attachment, uint32_t host_id,
+                     struct oneib_error *err)
+{
+    oneib_findings_mention(work->findings, ONEIB_SUBJECT_VM, attachment->vm_id);
+    oneib_findings_mention(work->findings, ONEIB_SUBJECT_NETWORK, attachment->network_id);
+    oneib_findings_mention(work->findings, ONEIB_SUBJECT_HOST, host_id);
+    return oneib_findings_add(
+        work->findings, ONEIB_WARNING, "vf-not-given",
+        "compare the NIC's ADDRESS (onevm show) with the host's PCI_DEVICES (onehost show); "
+        "right after a start it comes by itself",
+        err,
+        "VM %u NIC %u is a PCI device of %s that PCI_DEVICES does not give to this VM: it "
+        "gets nothing there",
+        attachment->vm_id, attachment->nic_id,
+        oneib_host_id_shown(work->input->cloud, host_id).text);
+}
+
+static struct placed *add_placed(struct work *work, struct oneib_error *err)
+{
+    if (oneib_reserve(&work->placed, &work->placed_capacity, work->placed_count + 1,
+                      sizeof *work->placed, err) < 0)
+        return NULL;
+    struct placed *placed = &work->placed[work->placed_count++];
+    memset(placed, 0, sizeof *placed);
+    return placed;
+}
+
+/* Where the GUID of a NIC is that migrates. */
+enum guid_place { GUID_AT_SOURCE, GUID_BETWEEN, GUID_AT_DESTINATION };
+
+/* OpenNebula says that a VM migrates until `post` is done, which sets the GUID at the destination.
+ * So it is the node that it leaves that tells: when it has nothing of the NIC any more, it is told
+ * to set the GUID no more; when it follows that, the other one may. */
+static enum guid_place guid_of_migration(const struct oneib_node_view *source, uint32_t vm_id,
+                                         uint8_t nic_id)
+{
+    const struct oneib_vf_record *record = reported_of_nic(source, vm_id, nic_id);
+    const struct oneib_grant *sent = sent_of_nic(source, vm_id, nic_id);
+    if (!source || (record && record->guid != ONEIB_VF_GUID_DEFERRED))
+        return GUID_AT_SOURCE;
+    const bool has_told = source->state == ONEIB_NODE_FOLLOWS && source->table_known;
+    if (!source->sent || (sent && sent->may_set_guid))
+        return has_told ? GUID_BETWEEN : GUID_AT_SOURCE;
+    return has_told ? GUID_AT_DESTINATION : GUID_BETWEEN;
+}
+
+/* The seat at the host that the attachment of this one leaves: it comes last; NULL: it leaves none.
+ */
+static const struct oneib_desired_seat *source_of_seat(const struct oneib_desired *desired,
+                                                       const struct oneib_desired_seat *seat)
+{
+    const struct oneib_desired_seat *next = seat + 1;
+    if (seat->is_source)
+        return seat;
+    return next < desired->seats + desired->seat_count && next->attachment == seat->attachment
+               ? next
+               : NULL;
+}
+
+static bool may_set_guid(const struct work *work, const struct oneib_desired_seat *seat,
+                         const struct oneib_attachment *attachment)
+{
+    const struct oneib_desired_seat *source = source_of_seat(work->input->desired, seat);
+    return !source || guid_of_migration(view_of(work, source->host_id), attachment->vm_id,
+                                        attachment->nic_id) ==
+                          (seat->is_source ? GUID_AT_SOURCE : GUID_AT_DESTINATION);
+}
+
+static struct oneib_grant grant_of_seat(const struct work *work,
+                                        const struct oneib_desired_seat *seat,
+                                        const struct oneib_attachment *attachment,
+                                        const struct oneib_hca_port *port)
+{
+    struct oneib_grant grant = {
+        .vm_id = attachment->vm_id,
+        .network_id = attachment->network_id,
+        .nic_id = attachment->nic_id,
+        .port = port->port,
+        .pkey = seat->pkey,
+        .limited = seat->membership != ONEIB_FULL,
+        .may_set_guid = may_set_guid(work, seat, attachment),
+        .guid = oneib_guid_encode(work->input->policy->site, attachment->vm_id, attachment->nic_id),
+    };
+    memcpy(grant.device, port->device, sizeof grant.device);
+    return grant;
+}
+
+static int grant_seat(struct work *work, const struct oneib_desired_seat *seat,
+                      struct oneib_error *err)
+{
+    const struct oneib_attachment *attachment = &work->input->cloud->attachments[seat->attachment];
+    const struct oneib_hca_port *port = port_of_seat(work->input->cloud, seat, attachment);
+    if (!port || seat->pkey == 0)
+        return 0;
+    struct oneib_pci vf = {0};
+    if (attachment->is_pci && !find_vf(work, seat, attachment, &vf))
+        return say_no_vf(work, attachment, seat->host_id, err);
+    struct placed *placed = add_placed(work, err);
+    if (!placed)
+        return -1;
+    placed->host_id = seat->host_id;
+    placed->since = attachment->since;
+    placed->is_virtual = port->driver == ONEIB_HCA_MLX5;
+    placed->grant = grant_of_seat(work, seat, attachment, port);
+    placed->grant.has_vf = attachment->is_pci;
+    placed->grant.vf = vf;
+    return 0;
+}
+
+static int grant_seats(struct work *work, struct oneib_error *err)
+{
+    const struct oneib_desired *desired = work->input->desired;
+    for (size_t i = 0; i < desired->seat_count; i++)
+        if (desired->seats[i].verdict == ONEIB_VERDICT_MEMBER &&
+            grant_seat(work, &desired->seats[i], err) < 0)
+            return -1;
+    return 0;
+}
+
+static int compare_placed(const void *a, const void *b)
+{
+    const struct placed *left = a, *right = b;
+    if (left->host_id != right->host_id)
+        return left->host_id < right->host_id ? -1 : 1;
+    return oneib_grant_compare(&left->grant, &right->grant);
+}
+
+static bool is_placed(const struct work *work, size_t count, const struct placed *wanted)
+{
+    return count && bsearch(wanted, work->placed, count, sizeof *wanted, compare_placed);
+}
+
+/* ---- held removals --------------------------------------------------------------------------- */
+
+static const struct oneib_attachment *find_attachment(const struct oneib_cloud *cloud,
+                                                      uint32_t vm_id, uint8_t nic_id)
+{
+    size_t low = 0, high = cloud->attachment_count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        const struct oneib_attachment *there = &cloud->attachments[middle];
+        if (there->vm_id < vm_id || (there->vm_id == vm_id && there->nic_id < nic_id))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    const struct oneib_attachment *found =
+        low < cloud->attachment_count ? &cloud->attachments[low] : NULL;
+    return found && found->vm_id == vm_id && found->nic_id == nic_id ? found : NULL;
+}
+
+static int compare_ids(const void *a, const void *b)
+{
+    const uint32_t left = *(const uint32_t *)a, right = *(const uint32_t *)b;
+    return (left > right) - (left < right);
+}
+
+static bool has_vm(const struct oneib_cloud *cloud, uint32_t vm_id)
+{
+    return cloud->vm_ids && cloud->vm_count &&
+           bsearch(&vm_id, cloud->vm_ids, cloud->vm_count, sizeof vm_id, compare_ids);
+}
+
+/* A positive sign that the host has it no more: the VM's own document says so, or the network's
+ * leases do. A VM or a network that is missing from a reading is none. */
+static bool has_ended(const struct oneib_cloud *cloud, const struct oneib_grant *grant,
+                      uint32_t host_id)
+{
+    if (!has_vm(cloud, grant->vm_id))
+        return false;
+    const struct oneib_attachment *attachment = find_attachment(cloud, grant->vm_id, grant->nic_id);
+    if (!attachment || attachment->network_id != grant->network_id || attachment->unleased ||
+        attachment->presence == ONEIB_ABSENT)
+        return true;
+    return attachment->host_id != host_id &&
+           !(attachment->presence == ONEIB_MIGRATING && attachment->source_host_id == host_id);
+}
+
+/* The partition that the removal hold kept for the grant's network. A reservation that is gone
+ * together with its parent cannot tell whose partition it shared: they are missing together. */
+static bool is_still_its(const struct oneib_grants_input *input,
+                         const struct oneib_partition *partition, uint32_t network_id)
+{
+    uint32_t owner;
+    if (oneib_partition_is_networks(input->desired, partition, network_id))
+        return true;
+    return oneib_partition_cluster(partition, &owner) &&
+           !oneib_cloud_network(input->cloud, network_id) &&
+           !oneib_cloud_network(input->cloud, owner);
+}
+
+static oneib_guid guid_of_port(const struct oneib_cloud *cloud, uint32_t host_id,
+                               const struct oneib_grant *grant)
+{
+    const struct oneib_host *host = oneib_cloud_host(cloud, host_id);
+    for (size_t i = 0; host && i < host->port_count; i++)
+        if (host->ports[i].port == grant->port &&
+            strncmp(host->ports[i].device, grant->device, sizeof grant->device) == 0)
+            return host->ports[i].port_guid;
+    return 0;
+}
+
+/* As what the port, or the VF, is in the partition: in *membership. */
+static bool is_listed(const struct oneib_partition *partition, oneib_guid port, oneib_guid vf,
+                      uint8_t *membership)
+{
+    for (size_t i = 0; i < partition->member_count; i++) {
+        const struct oneib_member *member = &partition->members[i];
+        if (member->kind != ONEIB_MEMBER_GUID || (member->guid != port && member->guid != vf))
+            continue;
+        *membership = member->membership;
+        return true;
+    }
+    return false;
+}
+
+/* Whether the port still has the key; a host that is missing from a reading has no port that could
+ * be looked for, and its members were held with all others. */
+static bool keeps_its_key(const struct oneib_grants_input *input, uint32_t host_id,
+                          struct oneib_grant *grant)
+{
+    const struct oneib_partition *partition =
+        oneib_partition_table_find(&input->desired->table, grant->pkey);
+    if (!partition || !is_still_its(input, partition, grant->network_id))
+        return false;
+    uint8_t membership = ONEIB_FULL;
+    if (oneib_cloud_host(input->cloud, host_id) &&
+        !is_listed(partition, guid_of_port(input->cloud, host_id, grant), grant->guid, &membership))
+        return false;
+    grant->limited |= membership != ONEIB_FULL;
+    return true;
+}
+
+static bool is_whole(const struct oneib_grant *grant)
+{
+    return grant->pkey != 0 && grant->pkey < ONEIB_PKEY_DEFAULT && grant->port != 0 &&
+           grant->device[0];
+}
+
+/* seats: how many of work->placed were there before, sorted. */
+static int hold_grant(struct work *work, size_t seats, uint32_t host_id, struct oneib_grant grant,
+                      struct oneib_error *err)
+{
+    const struct placed wanted = {.host_id = host_id, .since = INT64_MIN, .grant = grant};
+    if (!is_whole(&grant) || is_placed(work, seats, &wanted) ||
+        has_ended(work->input->cloud, &grant, host_id) ||
+        !keeps_its_key(work->input, host_id, &grant))
+        return 0;
+    struct placed *placed = add_placed(work, err);
+    if (!placed)
+        return -1;
+    *placed = wanted;
+    placed->grant = grant;
+    return 0;
+}
+
+/* What a daemon before this one has granted, as the node tells it: of that VF alone. */
+static struct oneib_grant grant_of_record(const struct work *work,
+                                          const struct oneib_vf_record *record)
+{
+    struct oneib_grant grant = {
+        .vm_id = record->vm_id,
+        .network_id = record->network_id,
+        .nic_id = record->nic_id,
+        .port = record->port,
+        .pkey = record->pkey,
+        .limited = record->limited,
+        .has_vf = true,
+        .may_set_guid = record->guid == ONEIB_VF_GUID_SET,
+        .vf = record->vf,
+        .guid = oneib_guid_encode(work->input->policy->site, record->vm_id, record->nic_id)};
+    memcpy(grant.device, record->device, sizeof grant.device);
+    return grant;
+}
+
+static int hold_node(struct work *work, size_t seats, const struct oneib_node_view *view,
+                     struct oneib_error *err)
+{
+    for (size_t i = 0; view->sent && i < view->sent->count; i++)
+        if (hold_grant(work, seats, view->host_id, view->sent->items[i], err) < 0)
+            return -1;
+    for (size_t i = 0; !view->sent && i < view->record_count; i++)
+        if (view->records[i].stage == ONEIB_VF_OPEN &&
+            hold_grant(work, seats, view->host_id, grant_of_record(work, &view->records[i]), err) <
+                0)
+            return -1;
+    return 0;
+}
+
+static int hold_grants(struct work *work, struct oneib_error *err)
+{
+    const size_t seats = work->placed_count;
+    for (size_t i = 0; work->input->held > 0 && i < work->input->node_count; i++)
+        if (hold_node(work, seats, &work->input->nodes[i], err) < 0)
+            return -1;
+    return 0;
+}
+
+/* ---- GUIDs ----------------------------------------------------------------------------------- */
+
+static int compare_holders(const void *a, const void *b)
+{
+    const struct guid_holder *left = a, *right = b;
+    if (left->vm_id != right->vm_id)
+        return left->vm_id < right->vm_id ? -1 : 1;
+    if (left->nic_id != right->nic_id)
+        return left->nic_id < right->nic_id ? -1 : 1;
+    return (left->host_id > right->host_id) - (left->host_id < right->host_id);
+}
+
+static int add_holder(struct work *work, const struct guid_holder *holder, struct oneib_error *err)
+{
+    if (oneib_reserve(&work->holders, &work->holder_capacity, work->holder_count + 1,
+                      sizeof *work->holders, err) < 0)
+        return -1;
+    work->holders[work->holder_count++] = *holder;
+    return 0;
+}
+
+/* oned itself has given the host up: what its VMs were is started elsewhere, with their GUIDs. */
+static bool is_lost(const struct work *work, const struct oneib_node_view *view)
+{
+    if (view->state != ONEIB_NODE_SILENT && view->state != ONEIB_NODE_UNHEARD)
+        return false;
+    const struct oneib_host *host = oneib_cloud_host(work->input->cloud, view->host_id);
+    return !host || !oneib_host_is_heard(host->state);
+}
+
+int oneib_nic_name_compare(const struct oneib_nic_name *a, const struct oneib_nic_name *b)
+{
+    if (a->vm_id != b->vm_id)
+        return a->vm_id < b->vm_id ? -1 : 1;
+    return (a->nic_id > b->nic_id) - (a->nic_id < b->nic_id);
+}
+
+static int compare_nics(const void *a, const void *b)
+{
+    return oneib_nic_name_compare(a, b);
+}
+
+bool oneib_node_was_told(const struct oneib_node_view *view, const struct oneib_vf_record *record)
+{
+    const struct oneib_nic_name nic = {.vm_id = record->vm_id, .nic_id = record->nic_id};
+    return view->told_count &&
+           bsearch(&nic, view->told, view->told_count, sizeof nic, compare_nics);
+}
+
+/* A node that has not reported since it was sent a list may have set what it had not set before.
+ * One that lies can keep from others what was given to itself, and nothing else. */
+static bool may_have_set(const struct oneib_node_view *view, const struct oneib_vf_record *record)
+{
+    return oneib_node_was_told(view, record) &&
+           (record->guid == ONEIB_VF_GUID_SET || view->state == ONEIB_NODE_AWAITED);
+}
+
+static int add_holders_of(struct work *work, const struct oneib_node_view *view,
+                          struct oneib_error *err)
+{
+    struct guid_holder holder = {.host_id = view->host_id, .is_lost = is_lost(work, view)};
+    for (size_t i = 0; i < view->record_count; i++) {
+        holder.vm_id = view->records[i].vm_id;
+        holder.nic_id = view->records[i].nic_id;
+        if (may_have_set(view, &view->records[i]) && add_holder(work, &holder, err) < 0)
+            return -1;
+    }
+    for (size_t i = 0; view->sent && i < view->sent->count; i++) {
+        holder.vm_id = view->sent->items[i].vm_id;
+        holder.nic_id = view->sent->items[i].nic_id;
+        if (view->sent->items[i].may_set_guid && add_holder(work, &holder, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int find_holders(struct work *work, struct oneib_error *err)
+{
+    for (size_t i = 0; i < work->input->node_count; i++)
+        if (add_holders_of(work, &work->input->nodes[i], err) < 0)
+            return -1;
+    if (work->holder_count)
+        qsort(work->holders, work->holder_count, sizeof *work->holders, compare_holders);
+    return 0;
+}
+
+/* Another host that has the NIC's GUID, or may; NULL: none. Where the SM would refuse the second of
+ * two ports, one that oned has given up keeps it from nobody. */
+static const struct guid_holder *held_elsewhere(const struct work *work,
+                                                const struct placed *placed)
+{
+    const struct guid_holder first = {.vm_id = placed->grant.vm_id, .nic_id = placed->grant.nic_id};
+    size_t low = 0, high = work->holder_count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (compare_holders(&work->holders[middle], &first) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (; low < work->holder_count && work->holders[low].vm_id == first.vm_id &&
+           work->holders[low].nic_id == first.nic_id;
+         low++)
+        if (work->holders[low].host_id != placed->host_id &&
+            (placed->is_virtual || !work->holders[low].is_lost))
+            return &work->holders[low];
+    return NULL;
+}
+
+static int settle_guids(struct work *work, struct oneib_error *err)
+{
+    if (find_holders(work, err) < 0)
+        return -1;
+    for (size_t i = 0; i < work->placed_count; i++)
+        if (held_elsewhere(work, &work->placed[i]))
+            work->placed[i].grant.may_set_guid = false;
+    return 0;
+}
+
+/* ---- GUIDs that two ports may have ----------------------------------------------------------- */
+
+/* The VM is there too, as it migrates. */
+static bool is_placed_on(const struct work *work, const struct placed *placed, uint32_t host_id)
+{
+    const struct placed wanted = {.host_id = host_id, .grant = placed->grant};
+    return work->placed_count &&
+           bsearch(&wanted, work->placed, work->placed_count, sizeof wanted, compare_placed);
+}
+
+/* Of a node that has not told its table nobody knows: so a restart of ours takes no key from who
+ * runs. */
+static bool may_have_it(const struct work *work, const struct placed *placed)
+{
+    const struct oneib_node_view *view = view_of(work, placed->host_id);
+    const struct oneib_vf_record *record =
+        reported_of_nic(view, placed->grant.vm_id, placed->grant.nic_id);
+    const struct oneib_grant *sent = sent_of_nic(view, placed->grant.vm_id, placed->grant.nic_id);
+    return !view || !view->table_known || (record && record->guid == ONEIB_VF_GUID_SET) ||
+           (sent && sent->may_set_guid);
+}
+
+/* GUIDs that a host may have on which their VM is; sorted. It is on one, or on two while it
+ * migrates. */
+static int find_own(struct work *work, struct oneib_error *err)
+{
+    if (oneib_reserve(&work->own, &work->own_capacity, work->placed_count, sizeof *work->own, err) <
+        0)
+        return -1;
+    for (size_t i = 0; i < work->placed_count; i++)
+        if (work->placed[i].is_virtual && may_have_it(work, &work->placed[i]))
+            work->own[work->own_count++] = work->placed[i].grant.guid;
+    if (work->own_count)
+        qsort(work->own, work->own_count, sizeof *work->own, oneib_guid_compare);
+    return 0;
+}
+
+static bool is_own(const struct work *work, oneib_guid guid)
+{
+    return oneib_guids_have(work->own, work->own_count, guid);
+}
+
+static size_t count_on_fabric(const struct work *work, oneib_guid guid)
+{
+    const struct oneib_subnet *subnet = work->input->subnet;
+    const struct oneib_subnet_port *found = subnet ? oneib_subnet_find(subnet, guid) : NULL;
+    if (!found)
+        return 0;
+    size_t first = (size_t)(found - subnet->ports), end = first;
+    while (first > 0 && subnet->ports[first - 1].guid == guid)
+        first--;
+    while (end < subnet->port_count && subnet->ports[end].guid == guid)
+        end++;
+    return end - first;
+}
+
+static int add_twice(struct work *work, struct placed *placed, struct oneib_grants *grants,
+                     const char *where, struct oneib_error *err)
+{
+    placed->grant.may_set_guid = false;
+    if (oneib_reserve(&grants->twice, &grants->twice_capacity, grants->twice_count + 1,
+                      sizeof *grants->twice, err) < 0)
+        return -1;
+    grants->twice[grants->twice_count++] = placed->grant.guid;
+    oneib_findings_mention(work->findings, ONEIB_SUBJECT_VM, placed->grant.vm_id);
+    oneib_findings_mention(work->findings, ONEIB_SUBJECT_NETWORK, placed->grant.network_id);
+    return oneib_findings_add(
+        work->findings, ONEIB_WARNING, "guid-twice",
+        "when that host has failed: oneib fence; else end what is left of the "
+        "VM there",
+        err, "VM %u NIC %u is on %s now, and %s still has its GUID 0x%016" PRIx64 ": it waits",
+        placed->grant.vm_id, placed->grant.nic_id,
+        oneib_host_id_shown(work->input->cloud, placed->host_id).text, where, placed->grant.guid);
+}
+
+static int judge_twice(struct work *work, struct placed *placed, struct oneib_grants *grants,
+                       struct oneib_error *err)
+{
+    const struct guid_holder *holder = held_elsewhere(work, placed);
+    const size_t seen = count_on_fabric(work, placed->grant.guid);
+    if (holder && !is_placed_on(work, placed, holder->host_id))
+        return add_twice(work, placed, grants,
+                         oneib_host_id_shown(work->input->cloud, holder->host_id).text, err);
+    if (seen > 1 || (seen == 1 && !is_own(work, placed->grant.guid)))
+        return add_twice(work, placed, grants, "another port of the fabric", err);
+    return 0;
+}
+
+static int find_twice(struct work *work, struct oneib_grants *grants, struct oneib_error *err)
+{
+    if (find_own(work, err) < 0)
+        return -1;
+    for (size_t i = 0; i < work->placed_count; i++)
+        if (work->placed[i].is_virtual && judge_twice(work, &work->placed[i], grants, err) < 0)
+            return -1;
+    if (grants->twice_count)
+        qsort(grants->twice, grants->twice_count, sizeof *grants->twice, oneib_guid_compare);
+    return 0;
+}
+
+/* ---- hosts ----------------------------------------------------------------------------------- */
+
+static int compare_starts(const void *a, const void *b)
+{
+    const struct placed *left = a, *right = b;
+    if (left->since != right->since)
+        return left->since < right->since ? -1 : 1;
+    return oneib_grant_compare(&left->grant, &right->grant);
+}
+
+static int say_too_many(struct work *work, uint32_t host_id, size_t count, struct oneib_error *err)
+{
+    oneib_findings_mention(work->findings, ONEIB_SUBJECT_HOST, host_id);
+    return oneib_findings_add(
+        work->findings, ONEIB_WARNING, "grants-full", "run fewer InfiniBand NICs on one host", err,
+        "%s has %zu InfiniBand NICs, and a list has room for %d: those that "
+        "came last get nothing",
+        oneib_host_id_shown(work->input->cloud, host_id).text, count, ONEIB_GRANTS_MAX);
+}
+
+/* All grants of one host; those that have no room are dropped. */
+static int choose(struct work *work, struct placed *placed, size_t *count, struct oneib_error *err)
+{
+    if (*count <= ONEIB_GRANTS_MAX)
+        return 0;
+    if (say_too_many(work, placed->host_id, *count, err) < 0)
+        return -1;
+    oneib_stable_sort(placed, *count, sizeof *placed, compare_starts);
+    *count = ONEIB_GRANTS_MAX;
+    oneib_stable_sort(placed, *count, sizeof *placed, compare_placed);
+    return 0;
+}
+
+static int add_host(struct oneib_grants *grants, const struct placed *placed, size_t count,
+                    struct oneib_error *err)
+{
+    if (oneib_reserve(&grants->hosts, &grants->host_capacity, grants->host_count + 1,
+                      sizeof *grants->hosts, err) < 0)
+        return -1;
+    struct oneib_host_grants *host = &grants->hosts[grants->host_count];
+    *host = (struct oneib_host_grants){.host_id = placed->host_id};
+    if (oneib_reserve(&host->items, &host->capacity, count, sizeof *host->items, err) < 0)
+        return -1;
+    for (size_t i = 0; i < count; i++)
+        host->items[host->count++] = placed[i].grant;
+    grants->host_count++;
+    return 0;
+}
+
+static int add_hosts(struct work *work, struct oneib_grants *grants, struct oneib_error *err)
+{
+    size_t end;
+    for (size_t i = 0; i < work->placed_count; i = end) {
+        for (end = i + 1;
+             end < work->placed_count && work->placed[end].host_id == work->placed[i].host_id;)
+            end++;
+        size_t count = end - i;
+        if (choose(work, &work->placed[i], &count, err) < 0 ||
+            add_host(grants, &work->placed[i], count, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static void sort_seats(struct work *work)
+{
+    if (work->placed_count)
+        qsort(work->placed, work->placed_count, sizeof *work->placed, compare_placed);
+}
+
+/* What is held comes behind what is sorted, and there is little of it, mostly none. */
+static void sort_held(struct work *work)
+{
+    oneib_stable_sort(work->placed, work->placed_count, sizeof *work->placed, compare_placed);
+}
+
+/* A node could name one NIC twice: that is held once. */
+static void drop_repetitions(struct work *work)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < work->placed_count; i++)
+        if (kept == 0 || compare_placed(&work->placed[kept - 1], &work->placed[i]) != 0)
+            work->placed[kept++] = work->placed[i];
+    work->placed_count = kept;
+}
+
+static int compute(struct work *work, struct oneib_grants *grants, struct oneib_error *err)
+{
+    if (grant_seats(work, err) < 0)
+        return -1;
+    sort_seats(work);
+    if (hold_grants(work, err) < 0)
+        return -1;
+    sort_held(work);
+    drop_repetitions(work);
+    if (settle_guids(work, err) < 0 || find_twice(work, grants, err) < 0)
+        return -1;
+    return add_hosts(work, grants, err);
+}
+
+int oneib_grants_compute(const struct oneib_grants_input *input, struct oneib_grants *grants,
+                         struct oneib_findings *findings, struct oneib_error *err)
+{
+    struct work work = {.input = input, .findings = findings};
+    *grants = (struct oneib_grants){0};
+    const int outcome = compute(&work, grants, err);
+    free(work.placed);
+    free(work.holders);
+    free(work.own);
+    if (outcome < 0)
+        oneib_grants_clear(grants);
+    return outcome;
+}
+
+static int compare_host_grants(const void *a, const void *b)
+{
+    const struct oneib_host_grants *left = a, *right = b;
+    return (left->host_id > right->host_id) - (left->host_id < right->host_id);
+}
+
+const struct oneib_host_grants *oneib_grants_of_host(const struct oneib_grants *grants,
+                                                     uint32_t host_id)
+{
+    const struct oneib_host_grants wanted = {.host_id = host_id};
+    return grants->host_count ? bsearch(&wanted, grants->hosts, grants->host_count, sizeof wanted,
+                                        compare_host_grants)
+                              : NULL;
+}
+
+void oneib_grants_clear(struct oneib_grants *grants)
+{
+    for (size_t i = 0; i < grants->host_count; i++)
+        free(grants->hosts[i].items);
+    free(grants->hosts);
+    free(grants->twice);
+    *grants = (struct oneib_grants){0};
+}
+
+/* ---- the keys of a node ---------------------------------------------------------------------- */
+
+#define KEYS (ONEIB_PKEY_DEFAULT + 1)
+
+/* One bit a key. */
+struct key_set {
+    uint8_t bits[KEYS / 8];
+};
+
+static void note_key(struct key_set *set, oneib_pkey pkey)
+{
+    if (pkey != 0 && pkey < ONEIB_PKEY_DEFAULT)
+        set->bits[pkey / 8] |= (uint8_t)(1u << pkey % 8);
+}
+
+static bool has_key(const struct key_set *set, oneib_pkey pkey)
+{
+    return set->bits[(pkey & ONEIB_PKEY_DEFAULT) / 8] & 1u << pkey % 8;
+}
+
+static size_t list_keys(const struct key_set *set, oneib_pkey *keys, size_t room)
+{
+    size_t count = 0;
+    for (unsigned pkey = 1; pkey < ONEIB_PKEY_DEFAULT; pkey++) {
+        if (!has_key(set, (oneib_pkey)pkey))
+            continue;
+        if (count < room)
+            keys[count] = (oneib_pkey)pkey;
+        count++;
+    }
+    return count;
+}
+
+bool oneib_node_tells_all(const struct oneib_node_view *node)
+{
+    return node->state == ONEIB_NODE_FOLLOWS && node->table_known;
+}
+
+size_t oneib_keys_of_node(const struct oneib_node_view *node,
+                          const struct oneib_host_grants *grants,
+                          const struct oneib_held_keys *before, oneib_pkey *keys, size_t room)
+{
+    struct key_set set = {0}, reported = {0};
+    for (size_t i = 0; grants && i < grants->count; i++)
+        note_key(&set, grants->items[i].pkey);
+    for (size_t i = 0; node->sent && i < node->sent->count; i++)
+        note_key(&set, node->sent->items[i].pkey);
+    for (size_t i = 0; i < node->record_count; i++)
+        if (oneib_record_may_be_open(&node->records[i]) || !oneib_node_tells_all(node))
+            note_key(before->known ? &reported : &set, node->records[i].pkey);
+    for (size_t i = 0; i < before->count; i++)
+        if (!oneib_node_tells_all(node) || has_key(&reported, before->keys[i]))
+            note_key(&set, before->keys[i]);
+    return list_keys(&set, keys, room);
+}

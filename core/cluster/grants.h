@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * From the desired state and what nodes have said to what each node is granted, and to what may be
+ * put into the partitions file now. Pure. docs/design/grants.md tells the rules and why.
+ *
+ * Giving: the grant at the node and the key in the port's table come in either order; the node
+ * opens when it has both. Taking: a list without the grant goes out; the node closes and reports
+ * that it follows that list; only then the key leaves the port's entry, or the entry changes; only
+ * when that was seen may the key be another network's.
+ */
+#ifndef ONEIB_CLUSTER_GRANTS_H
+#define ONEIB_CLUSTER_GRANTS_H
+
+#include "base/error.h"
+#include "cluster/cloud.h"
+#include "cluster/desired.h"
+#include "cluster/grant.h"
+#include "cluster/ledger.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* What is known of one host's node. */
+enum oneib_node_state {
+    ONEIB_NODE_UNHEARD, /* it has not reported since this daemon started */
+    ONEIB_NODE_FOLLOWS, /* its last report is younger than ONEIB_REPORT_MS and some, and follows the
+                           list that was sent last (or no list was sent yet) */
+    ONEIB_NODE_AWAITED, /* it was sent a list less than ONEIB_SILENCE_MS ago, and has not reported
+                           that it follows it */
+    ONEIB_NODE_SILENT,  /* it should have, and has not; or it has not reported for too long. A new
+                           list does not make it AWAITED again: only a report does */
+};
+
+struct oneib_nic_name {
+    uint32_t vm_id;
+    uint8_t nic_id;
+};
+
+/* By VM, NIC. <0, 0, >0. */
+int oneib_nic_name_compare(const struct oneib_nic_name *a, const struct oneib_nic_name *b);
+
+struct oneib_node_view {
+    uint32_t host_id;
+    enum oneib_node_state state;
+    bool table_known;                      /* `records` is its whole table */
+    const struct oneib_vf_record *records; /* borrowed; what it reported last */
+    size_t record_count;
+    const struct oneib_grant_list *sent; /* borrowed; NULL: none yet */
+    const struct oneib_nic_name *told;   /* borrowed; by NIC: those that it was sent now or before,
+                                            as far as it has not reported without them since */
+    size_t told_count;
+};
+
+/* What a host may hold by its IB_KEYS: every key that it was ever sent and has not given back. */
+struct oneib_held_keys {
+    bool known; /* else nobody knows */
+    const oneib_pkey *keys;
+    size_t count;
+};
+
+bool oneib_node_is_heard(enum oneib_node_state state);
+/* What it does not report, it has not. */
+bool oneib_node_tells_all(const struct oneib_node_view *view);
+/* A VF that is open at its key, or not known to be closed. */
+bool oneib_record_may_be_open(const struct oneib_vf_record *record);
+/* Whether the node was told of the record's NIC. */
+bool oneib_node_was_told(const struct oneib_node_view *view, const struct oneib_vf_record *record);
+
+struct oneib_host_grants {
+    uint32_t host_id;
+    struct oneib_grant *items; /* owned; by (VM, NIC) */
+    size_t count, capacity;
+};
+
+struct oneib_grants {
+    struct oneib_host_grants *hosts; /* owned; by host id; those with a grant */
+    size_t host_count, host_capacity;
+    oneib_guid *twice; /* owned, sorted: of VFs that are ports of their own: another host's table,
+                          or the fabric, still has it, so nobody gets a P_Key by it */
+    size_t twice_count, twice_capacity;
+};
+
+struct oneib_grants_input {
+    const struct oneib_cloud *cloud;     /* sorted */
+    const struct oneib_policy *policy;   /* the site, for GUIDs */
+    const struct oneib_desired *desired; /* after the removal hold */
+    size_t held;                         /* removals held back */
+    const struct oneib_node_view *nodes; /* by host id */
+    size_t node_count;
+    const struct oneib_subnet *subnet; /* NULL: not known; for GUIDs of ports that it has */
+};
+
+/*
+ * The grants of every host: one for each seat whose verdict is MEMBER, of both hosts while it
+ * migrates. may_set_guid: no other node that was told of that NIC reports a record of it with a
+ * GUID that is not NONE or DEFERRED, nor was another host granted it before and has not reported
+ * since. While
+ * a VM migrates it is the host's that it leaves, until that has reported that it has nothing of the
+ * NIC; then nobody's, until it follows a list that says so; then the other host's. Where
+ * removals are held, what a node was sent (or, when nothing was sent yet, has open) and whose port
+ * still has that key in desired->table stays granted, unless the VM's own document says that it has
+ * ended or that the NIC is gone. A VF that is a port of its own (mlx5) has a GUID that the subnet
+ * manager lets two ports have: there a silent host that oned has given up keeps it, too, unless it
+ * is fenced, and so does a port of the fabric that is none of the hosts' that may have it (`twice`,
+ * and the finding guid-twice). More than ONEIB_GRANTS_MAX for a host: the first by start of the
+ * VM, and a finding.
+ */
+int oneib_grants_compute(const struct oneib_grants_input *input, struct oneib_grants *grants,
+                         struct oneib_findings *findings, struct oneib_error *err);
+const struct oneib_host_grants *oneib_grants_of_host(const struct oneib_grants *grants,
+                                                     uint32_t host_id); /* NULL: none */
+void oneib_grants_clear(struct oneib_grants *grants);
+
+struct oneib_gate_input {
+    const struct oneib_cloud *cloud;
+    const struct oneib_desired *desired;
+    const struct oneib_partition_table *in_force; /* ours, by the file; empty at first */
+    const struct oneib_grants *grants;            /* as they have just been sent */
+    const struct oneib_node_view *nodes;          /* by host id, since then */
+    size_t node_count;
+    const struct oneib_ledger *ledger; /* for its fences; NULL: none */
+};
+
+struct oneib_gate {
+    struct oneib_partition_table table; /* what may be written now */
+    size_t kept;                        /* entries that wait for their node's report */
+    size_t withheld; /* entries that are not added, because a node is silent or not heard yet */
+};
+
+/*
+ * The partitions file that may be written now. For a port that a host reports (IB_HCA), and that is
+ * not a static member's alone:
+ *  - an entry (port, key) in force and not desired stays while its node is AWAITED, and while its
+ *    node, heard, reports a VF that is open (or not known to be closed) at that key on that port;
+ *    it goes when the node has reported without it, or is SILENT or UNHEARD;
+ *  - an entry desired and not in force is added unless the node is SILENT or UNHEARD and the host
+ * has VFs (vfs_total): then nothing is added on any port of it;
+ *  - nothing is added at a port of a fenced host, whoever else reports it or lists it: what VFs are
+ * open at there nobody knows;
+ *  - limited to full is a taking and a giving: full comes when the node follows;
+ *  - a GUID that is twice is in no partition, whatever is in force;
+ *  - what stays never makes a port hold more than it has room for: additions wait then.
+ * All else is as desired. Of the fragment's partitions a port that is listed comes as any other
+ * entry does; the default partition is never touched.
+ */
+int oneib_gate_compute(const struct oneib_gate_input *input, struct oneib_gate *gate,
+                       struct oneib_error *err);
+void oneib_gate_clear(struct oneib_gate *gate);
+
+/*
+ * The keys that a host holds, or may: of what it was sent and is about to be (grants: may be NULL),
+ * and, of those that it was ever sent (before), of its reported table; ascending, each once. before
+ * stays whole until the node FOLLOWS and its table is known, for only then it can be told what it
+ * may have opened since it reported last. A key that it was never sent cannot be open there,
+ * whatever it reports. At most `room` are written to *keys; returns how many there are.
+ * For the host's attribute IB_KEYS.
+ */
+size_t oneib_keys_of_node(const struct oneib_node_view *node,
+                          const struct oneib_host_grants *grants,
+                          const struct oneib_held_keys *before, oneib_pkey *keys, size_t room);
+
+#endif

@@ -1,0 +1,831 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * What may be put into the partitions file now. An entry is a key on a port for a cluster: the same
+ * key for another cluster is another entry, although the port could not tell them apart.
+ */
+#include "base/array.h"
+#include "base/stable_sort.h"
+#include "cluster/grants_internal.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A key that a VF of the port may be open at, or may come to be. */
+struct port_use {
+    oneib_guid port;
+    uint32_t network_id;
+    oneib_pkey pkey;
+    bool reported; /* the node's table says so; else it has been granted it */
+    bool limited;  /* ... to a limited member */
+};
+
+/* A port that a host reports. Two hosts may report one: two of these, and both must agree. */
+struct gated_port {
+    oneib_guid guid;
+    const struct oneib_node_view *view; /* NULL: nothing is known of the node */
+    bool has_vfs;                       /* else no VF can be open on it */
+    bool is_blocked; /* a VF may be open at what its port does not hold for it: a new key could
+                        take the place that the VF is mapped to */
+    bool is_behind;  /* ... and is to hold again: that comes first, alone */
+};
+
+struct entry {
+    oneib_guid guid;
+    uint32_t cluster; /* network id */
+    oneib_pkey pkey;
+    uint8_t before, after; /* membership in force, and desired */
+    bool in_force, desired;
+    bool is_kept;       /* is there until its node has reported */
+    bool is_added;      /* comes with this file */
+    uint8_t membership; /* of what is kept or stays */
+};
+
+struct gating {
+    const struct oneib_gate_input *input;
+    struct oneib_gate *gate;
+    struct gated_port *ports; /* by GUID */
+    size_t port_count;
+    struct port_use *uses; /* by port, then key */
+    size_t use_count, use_capacity;
+    struct entry *entries; /* by key, cluster, GUID */
+    size_t entry_count, entry_capacity;
+    bool taken[ONEIB_PKEY_DEFAULT + 1]; /* the fragment's keys, which are none of ours */
+};
+
+/* ---- ports and what is open on them ---------------------------------------------------------- */
+
+/* VFs of mlx5 are ports with tables of their own. */
+static bool has_table_of_vfs(const struct oneib_hca_port *port)
+{
+    return port->driver != ONEIB_HCA_MLX5;
+}
+
+static bool has_vfs(const struct gating *gating, const struct oneib_host *host,
+                    const struct oneib_node_view *view)
+{
+    if (host->vfs_limit > 0 || host->key_count > 0 ||
+        oneib_grants_of_host(gating->input->grants, host->id) ||
+        (view && (view->record_count > 0 || (view->sent && view->sent->count > 0))))
+        return true;
+    for (size_t i = 0; i < host->port_count; i++)
+        if (host->ports[i].vfs_total > 0)
+            return true;
+    return false;
+}
+
+static int list_ports(struct gating *gating, struct oneib_error *err)
+{
+    struct oneib_port_index index;
+    if (oneib_port_index_make(gating->input->cloud, &index, err) < 0)
+        return -1;
+    gating->ports = calloc(index.count + 1, sizeof *gating->ports);
+    for (size_t i = 0; gating->ports && i < index.count; i++) {
+        const struct oneib_host *host = index.items[i].host;
+        const struct oneib_node_view *view =
+            oneib_node_view_of(gating->input->nodes, gating->input->node_count, host->id);
+        gating->ports[gating->port_count++] = (struct gated_port){
+            .guid = index.items[i].guid,
+            .view = view,
+            .has_vfs = has_table_of_vfs(index.items[i].port) && has_vfs(gating, host, view)};
+    }
+    oneib_port_index_clear(&index);
+    return gating->ports ? 0 : oneib_fail_memory(err);
+}
+
+/* The first of the GUID's; how many there are is *count. */
+static struct gated_port *find_ports(const struct gating *gating, oneib_guid guid, size_t *count)
+{
+    size_t low = 0, high = gating->port_count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (gating->ports[middle].guid < guid)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (*count = 0; low + *count < gating->port_count && gating->ports[low + *count].guid == guid;)
+        ++*count;
+    return &gating->ports[low];
+}
+
+static int add_use(struct gating *gating, const struct port_use *use, struct oneib_error *err)
+{
+    if (oneib_reserve(&gating->uses, &gating->use_capacity, gating->use_count + 1,
+                      sizeof *gating->uses, err) < 0)
+        return -1;
+    gating->uses[gating->use_count++] = *use;
+    return 0;
+}
+
+/* On the port that is named so; where the host reports none, on any of its ports. */
+static int add_use_on(struct gating *gating, const struct oneib_host *host, const char *device,
+                      uint8_t number, struct port_use use, struct oneib_error *err)
+{
+    bool found = false;
+    for (int any = 0; any < 2 && !found; any++)
+        for (size_t i = 0; i < host->port_count; i++) {
+            const struct oneib_hca_port *port = &host->ports[i];
+            if (!any &&
+                (port->port != number || strncmp(port->device, device, sizeof port->device) != 0))
+                continue;
+            found = true;
+            use.port = port->port_guid;
+            if (has_table_of_vfs(port) && add_use(gating, &use, err) < 0)
+                return -1;
+        }
+    return 0;
+}
+
+static int add_granted(struct gating *gating, const struct oneib_host *host,
+                       const struct oneib_grant *grants, size_t count, struct oneib_error *err)
+{
+    for (size_t i = 0; i < count; i++)
+        if (add_use_on(
+                gating, host, grants[i].device, grants[i].port,
+                (struct port_use){.network_id = grants[i].network_id, .pkey = grants[i].pkey},
+                err) < 0)
+            return -1;
+    return 0;
+}
+
+static int add_reported(struct gating *gating, const struct oneib_host *host,
+                        const struct oneib_vf_record *records, size_t count,
+                        struct oneib_error *err)
+{
+    for (size_t i = 0; i < count; i++)
+        if (oneib_record_may_be_open(&records[i]) &&
+            add_use_on(gating, host, records[i].device, records[i].port,
+                       (struct port_use){.network_id = records[i].network_id,
+                                         .pkey = records[i].pkey,
+                                         .reported = true,
+                                         .limited = records[i].limited},
+                       err) < 0)
+            return -1;
+    return 0;
+}
+
+static int add_uses_of(struct gating *gating, const struct oneib_host *host,
+                       struct oneib_error *err)
+{
+    const struct oneib_host_grants *grants = oneib_grants_of_host(gating->input->grants, host->id);
+    const struct oneib_node_view *view =
+        oneib_node_view_of(gating->input->nodes, gating->input->node_count, host->id);
+    if (grants && add_granted(gating, host, grants->items, grants->count, err) < 0)
+        return -1;
+    if (!view)
+        return 0;
+    if (view->sent && add_granted(gating, host, view->sent->items, view->sent->count, err) < 0)
+        return -1;
+    return add_reported(gating, host, view->records, view->record_count, err);
+}
+
+static int compare_uses(const void *a, const void *b)
+{
+    const struct port_use *left = a, *right = b;
+    if (left->port != right->port)
+        return left->port < right->port ? -1 : 1;
+    return (left->pkey > right->pkey) - (left->pkey < right->pkey);
+}
+
+static int list_uses(struct gating *gating, struct oneib_error *err)
+{
+    const struct oneib_cloud *cloud = gating->input->cloud;
+    for (size_t i = 0; i < cloud->host_count; i++)
+        if (add_uses_of(gating, &cloud->hosts[i], err) < 0)
+            return -1;
+    if (gating->use_count)
+        qsort(gating->uses, gating->use_count, sizeof *gating->uses, compare_uses);
+    return 0;
+}
+
+/* The first of the port and key, NULL: none; how many there are is *count. */
+static const struct port_use *find_uses(const struct gating *gating, oneib_guid port,
+                                        oneib_pkey pkey, size_t *count)
+{
+    const struct port_use wanted = {.port = port, .pkey = pkey};
+    size_t low = 0, high = gating->use_count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (compare_uses(&gating->uses[middle], &wanted) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (*count = 0; low + *count < gating->use_count &&
+                     compare_uses(&gating->uses[low + *count], &wanted) == 0;)
+        ++*count;
+    return *count ? &gating->uses[low] : NULL;
+}
+
+/* Of a network that is gone nobody knows whose partition it shared. */
+static bool may_be_of(const struct gating *gating, const struct port_use *use, uint32_t cluster)
+{
+    const struct oneib_cluster *own =
+        oneib_desired_cluster(gating->input->desired, use->network_id);
+    return !own || own->network_id == cluster || use->network_id == cluster;
+}
+
+/* By whoever is of that cluster: for another one the key may be granted already. */
+static bool is_used(const struct gating *gating, const struct entry *entry)
+{
+    size_t count;
+    const struct port_use *uses = find_uses(gating, entry->guid, entry->pkey, &count);
+    for (size_t i = 0; i < count; i++)
+        if (may_be_of(gating, &uses[i], entry->cluster))
+            return true;
+    return false;
+}
+
+static bool is_reported(const struct gating *gating, oneib_guid port, oneib_pkey pkey)
+{
+    size_t count;
+    const struct port_use *uses = find_uses(gating, port, pkey, &count);
+    for (size_t i = 0; i < count; i++)
+        if (uses[i].reported)
+            return true;
+    return false;
+}
+
+static bool is_open_to_limited(const struct gating *gating, oneib_guid port, oneib_pkey pkey)
+{
+    size_t count;
+    const struct port_use *uses = find_uses(gating, port, pkey, &count);
+    for (size_t i = 0; i < count; i++)
+        if (uses[i].reported && uses[i].limited)
+            return true;
+    return false;
+}
+
+/* ---- entries --------------------------------------------------------------------------------- */
+
+static int compare_entries(const void *a, const void *b)
+{
+    const struct entry *left = a, *right = b;
+    if (left->pkey != right->pkey)
+        return left->pkey < right->pkey ? -1 : 1;
+    if (left->cluster != right->cluster)
+        return left->cluster < right->cluster ? -1 : 1;
+    return (left->guid > right->guid) - (left->guid < right->guid);
+}
+
+static struct entry entry_of(const struct oneib_partition *partition, uint32_t cluster,
+                             const struct oneib_member *member, bool desired)
+{
+    struct entry entry = {.guid = member->guid, .cluster = cluster, .pkey = partition->pkey};
+    if (desired) {
+        entry.desired = true;
+        entry.after = member->membership;
+    } else {
+        entry.in_force = true;
+        entry.before = member->membership;
+    }
+    return entry;
+}
+
+static int add_entries(struct gating *gating, const struct oneib_partition_table *table,
+                       bool desired, struct oneib_error *err)
+{
+    for (size_t i = 0; i < table->count; i++) {
+        const struct oneib_partition *partition = &table->items[i];
+        uint32_t cluster;
+        if (!oneib_partition_cluster(partition, &cluster))
+            continue;
+        if (oneib_reserve(&gating->entries, &gating->entry_capacity,
+                          gating->entry_count + partition->member_count, sizeof *gating->entries,
+                          err) < 0)
+            return -1;
+        for (size_t j = 0; j < partition->member_count; j++)
+            if (partition->members[j].kind == ONEIB_MEMBER_GUID)
+                gating->entries[gating->entry_count++] =
+                    entry_of(partition, cluster, &partition->members[j], desired);
+    }
+    return 0;
+}
+
+/* Of what is said twice of an entry the narrower counts. */
+static void merge_into(struct entry *entry, const struct entry *other)
+{
+    if (other->in_force)
+        entry->before =
+            entry->in_force && entry->before < other->before ? entry->before : other->before;
+    if (other->desired)
+        entry->after = entry->desired && entry->after < other->after ? entry->after : other->after;
+    entry->in_force |= other->in_force;
+    entry->desired |= other->desired;
+}
+
+static void merge_entries(struct gating *gating)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < gating->entry_count; i++) {
+        struct entry *last = kept ? &gating->entries[kept - 1] : NULL;
+        if (last && compare_entries(last, &gating->entries[i]) == 0)
+            merge_into(last, &gating->entries[i]);
+        else
+            gating->entries[kept++] = gating->entries[i];
+    }
+    gating->entry_count = kept;
+}
+
+static void note_taken(struct gating *gating)
+{
+    const struct oneib_partition_table *table = &gating->input->desired->table;
+    uint32_t cluster;
+    for (size_t i = 0; i < table->count; i++)
+        if (!oneib_partition_cluster(&table->items[i], &cluster))
+            gating->taken[table->items[i].pkey & ONEIB_PKEY_DEFAULT] = true;
+}
+
+static int list_entries(struct gating *gating, struct oneib_error *err)
+{
+    static const struct oneib_partition_table empty;
+    const struct oneib_partition_table *in_force =
+        gating->input->in_force ? gating->input->in_force : &empty;
+    if (add_entries(gating, in_force, false, err) < 0 ||
+        add_entries(gating, &gating->input->desired->table, true, err) < 0)
+        return -1;
+    oneib_stable_sort(gating->entries, gating->entry_count, sizeof *gating->entries,
+                      compare_entries);
+    merge_entries(gating);
+    note_taken(gating);
+    return 0;
+}
+
+/* The first entry with that key, NULL: none; how many there are, of all clusters and ports, is
+ * *count. */
+static struct entry *entries_of_key(const struct gating *gating, oneib_pkey pkey, size_t *count)
+{
+    size_t low = 0, high = gating->entry_count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (gating->entries[middle].pkey < pkey)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (*count = 0;
+         low + *count < gating->entry_count && gating->entries[low + *count].pkey == pkey;)
+        ++*count;
+    return *count ? &gating->entries[low] : NULL;
+}
+
+static const struct entry *find_entry(const struct gating *gating, oneib_pkey pkey,
+                                      uint32_t cluster, oneib_guid guid)
+{
+    const struct entry wanted = {.pkey = pkey, .cluster = cluster, .guid = guid};
+    return gating->entry_count ? bsearch(&wanted, gating->entries, gating->entry_count,
+                                         sizeof wanted, compare_entries)
+                               : NULL;
+}
+
+/* ---- what each port allows ------------------------------------------------------------------- */
+
+static const struct entry *home_of(const struct gating *gating, const struct port_use *use)
+{
+    const struct oneib_cluster *cluster =
+        oneib_desired_cluster(gating->input->desired, use->network_id);
+    const struct entry *home = NULL;
+    if (cluster)
+        home = find_entry(gating, use->pkey, cluster->network_id, use->port);
+    return home ? home : find_entry(gating, use->pkey, use->network_id, use->port);
+}
+
+/* A VF that may be open at what its port does not hold for its cluster is mapped to a place that is
+ * empty, or another's: nothing new comes to that port until it is closed. */
+static void block_ports(struct gating *gating)
+{
+    for (size_t i = 0; i < gating->use_count; i++) {
+        const struct port_use *use = &gating->uses[i];
+        if (!use->reported)
+            continue;
+        const struct entry *home = home_of(gating, use);
+        size_t count;
+        struct gated_port *ports = find_ports(gating, use->port, &count);
+        for (size_t j = 0; j < count; j++) {
+            ports[j].is_blocked |= !home;
+            ports[j].is_behind |= home && !home->in_force;
+        }
+    }
+}
+
+static bool is_heard(const struct gated_port *port)
+{
+    return port->view && oneib_node_is_heard(port->view->state);
+}
+
+static bool follows(const struct gated_port *port)
+{
+    return port->view && port->view->state == ONEIB_NODE_FOLLOWS && port->view->table_known;
+}
+
+/* In force, and to go. */
+static bool must_stay(const struct gating *gating, const struct entry *entry)
+{
+    size_t count;
+    const struct gated_port *ports = find_ports(gating, entry->guid, &count);
+    for (size_t i = 0; i < count; i++)
+        if (ports[i].has_vfs && is_heard(&ports[i]) &&
+            (!follows(&ports[i]) || is_used(gating, entry)))
+            return true;
+    return false;
+}
+
+/* Nothing but what VFs are open at already comes to a port that is behind them. */
+static bool is_in_turn(const struct gating *gating, const struct gated_port *port,
+                       const struct entry *entry)
+{
+    return !port->is_behind || is_reported(gating, entry->guid, entry->pkey);
+}
+
+static bool is_fenced(const struct gating *gating, oneib_guid guid)
+{
+    const struct oneib_ledger *ledger = gating->input->ledger;
+    for (size_t i = 0; ledger && i < ledger->fenced_port_count; i++)
+        if (ledger->fenced_ports[i].guid == guid)
+            return true;
+    return false;
+}
+
+static bool may_come(const struct gating *gating, const struct entry *entry)
+{
+    size_t count;
+    if (is_fenced(gating, entry->guid))
+        return false;
+    const struct gated_port *ports = find_ports(gating, entry->guid, &count);
+    for (size_t i = 0; i < count; i++)
+        if (ports[i].has_vfs && (!is_heard(&ports[i]) || !ports[i].view->table_known ||
+                                 ports[i].is_blocked || !is_in_turn(gating, &ports[i], entry)))
+            return false;
+    return true;
+}
+
+/* From limited to full: whoever was to be a limited member has been told, and is one no more. */
+static bool may_widen(const struct gating *gating, const struct entry *entry)
+{
+    size_t count;
+    if (is_fenced(gating, entry->guid))
+        return false;
+    const struct gated_port *ports = find_ports(gating, entry->guid, &count);
+    for (size_t i = 0; i < count; i++)
+        if (ports[i].has_vfs &&
+            (!follows(&ports[i]) || is_open_to_limited(gating, entry->guid, entry->pkey)))
+            return false;
+    return true;
+}
+
+/* Two ports have the GUID, or may: who gets the key by it nobody knows. */
+static bool is_twice(const struct gating *gating, const struct entry *entry)
+{
+    const struct oneib_grants *grants = gating->input->grants;
+    return oneib_guids_have(grants->twice, grants->twice_count, entry->guid);
+}
+
+static void judge(struct gating *gating, struct entry *entry)
+{
+    if (is_twice(gating, entry)) {
+        entry->in_force = entry->desired = false;
+        gating->gate->withheld++;
+        return;
+    }
+    if (entry->in_force && entry->desired) {
+        const bool waits = entry->after > entry->before && !may_widen(gating, entry);
+        entry->membership = waits ? entry->before : entry->after;
+        gating->gate->kept += waits;
+    } else if (entry->desired) {
+        entry->membership = entry->after;
+        entry->is_added = may_come(gating, entry);
+        gating->gate->withheld += !entry->is_added;
+    } else if (!gating->taken[entry->pkey] && must_stay(gating, entry)) {
+        entry->membership = entry->before;
+        entry->is_kept = true;
+        gating->gate->kept++;
+    }
+}
+
+/* While one cluster's VFs may be open at a key it is nobody else's, on no port. */
+static void part_clusters(struct gating *gating)
+{
+    size_t end;
+    for (size_t i = 0; i < gating->entry_count; i = end) {
+        uint32_t keeper = ONEIB_NO_ID;
+        for (end = i;
+             end < gating->entry_count && gating->entries[end].pkey == gating->entries[i].pkey;
+             end++)
+            if (gating->entries[end].is_kept)
+                keeper = gating->entries[end].cluster;
+        for (size_t j = i; keeper != ONEIB_NO_ID && j < end; j++)
+            if (gating->entries[j].cluster != keeper && gating->entries[j].is_added) {
+                gating->entries[j].is_added = false;
+                gating->gate->withheld++;
+            }
+    }
+}
+
+/* ---- room ------------------------------------------------------------------------------------ */
+
+static int compare_rooms(const void *a, const void *b)
+{
+    const struct oneib_port_room *left = a, *right = b;
+    return (left->port_guid > right->port_guid) - (left->port_guid < right->port_guid);
+}
+
+/* What the desired table leaves free on a port, less what is kept there besides. */
+struct shortage {
+    oneib_guid guid;
+    size_t room, kept;
+};
+
+static int compare_shortages(const void *a, const void *b)
+{
+    const struct shortage *left = a, *right = b;
+    return (left->guid > right->guid) - (left->guid < right->guid);
+}
+
+static size_t room_of(const struct oneib_desired *desired, oneib_guid guid)
+{
+    const struct oneib_port_room wanted = {.port_guid = guid};
+    const struct oneib_port_room *room =
+        desired->room_count
+            ? bsearch(&wanted, desired->rooms, desired->room_count, sizeof wanted, compare_rooms)
+            : NULL;
+    return room ? room->room : 0;
+}
+
+/* One for each port that keeps something, by GUID. */
+static size_t list_shortages(const struct gating *gating, struct shortage *shortages)
+{
+    size_t count = 0, kept = 0;
+    for (size_t i = 0; i < gating->entry_count; i++)
+        if (gating->entries[i].is_kept)
+            shortages[count++] = (struct shortage){.guid = gating->entries[i].guid, .kept = 1};
+    oneib_stable_sort(shortages, count, sizeof *shortages, compare_shortages);
+    for (size_t i = 0; i < count; i++) {
+        if (kept && shortages[kept - 1].guid == shortages[i].guid)
+            shortages[kept - 1].kept++;
+        else
+            shortages[kept++] = shortages[i];
+    }
+    for (size_t i = 0; i < kept; i++)
+        shortages[i].room = room_of(gating->input->desired, shortages[i].guid);
+    return kept;
+}
+
+/* What is not added leaves its place to what is kept. */
+static void credit(const struct gating *gating, struct shortage *shortages, size_t count)
+{
+    for (size_t i = 0; i < gating->entry_count; i++) {
+        const struct entry *entry = &gating->entries[i];
+        const struct shortage wanted = {.guid = entry->guid};
+        if (!entry->desired || entry->in_force || entry->is_added)
+            continue;
+        struct shortage *found =
+            bsearch(&wanted, shortages, count, sizeof wanted, compare_shortages);
+        if (found)
+            found->room++;
+    }
+}
+
+static void withhold_beyond(struct gating *gating, struct shortage *shortages, size_t count)
+{
+    for (size_t i = gating->entry_count; i-- > 0;) {
+        struct entry *entry = &gating->entries[i];
+        const struct shortage wanted = {.guid = entry->guid};
+        if (!entry->is_added)
+            continue;
+        struct shortage *found =
+            bsearch(&wanted, shortages, count, sizeof wanted, compare_shortages);
+        if (!found || found->kept <= found->room)
+            continue;
+        found->room++;
+        entry->is_added = false;
+        gating->gate->withheld++;
+    }
+}
+
+static int make_room(struct gating *gating, struct oneib_error *err)
+{
+    if (gating->gate->kept == 0)
+        return 0;
+    struct shortage *shortages = calloc(gating->entry_count + 1, sizeof *shortages);
+    if (!shortages)
+        return oneib_fail_memory(err);
+    const size_t count = list_shortages(gating, shortages);
+    if (count > 0) {
+        credit(gating, shortages, count);
+        withhold_beyond(gating, shortages, count);
+    }
+    free(shortages);
+    return 0;
+}
+
+/* ---- the table ------------------------------------------------------------------------------- */
+
+static bool is_written(const struct entry *entry)
+{
+    return entry->is_kept || entry->is_added || (entry->in_force && entry->desired);
+}
+
+static struct oneib_partition *
+add_head(struct gating *gating, const struct oneib_partition *partition, struct oneib_error *err)
+{
+    struct oneib_partition *copy = oneib_partition_table_add(&gating->gate->table, err);
+    if (!copy)
+        return NULL;
+    *copy = *partition;
+    copy->members = NULL;
+    copy->member_count = copy->member_capacity = 0;
+    return copy;
+}
+
+/* As the operator's, in force now. */
+static bool is_member_in_force(const struct gating *gating, oneib_pkey pkey, oneib_guid guid)
+{
+    const struct oneib_partition_table *table = gating->input->in_force;
+    uint32_t cluster;
+    for (size_t i = 0; table && i < table->count; i++) {
+        const struct oneib_partition *partition = &table->items[i];
+        if (partition->pkey != pkey || oneib_partition_cluster(partition, &cluster))
+            continue;
+        for (size_t j = 0; j < partition->member_count; j++)
+            if (partition->members[j].kind != ONEIB_MEMBER_GUID ||
+                partition->members[j].guid == guid)
+                return true;
+    }
+    return false;
+}
+
+static bool is_any_fenced(const struct gating *gating)
+{
+    return gating->input->ledger && gating->input->ledger->fenced_port_count > 0;
+}
+
+/* What is new on a port takes a free place of its table, to which a VF may be mapped still. All
+ * ports are those of fenced hosts, too. */
+static bool may_be_copied(const struct gating *gating, const struct oneib_partition *partition,
+                          const struct oneib_member *member)
+{
+    const struct entry entry = {.guid = member->guid, .pkey = partition->pkey};
+    if (is_member_in_force(gating, partition->pkey, member->guid))
+        return true;
+    return member->kind == ONEIB_MEMBER_GUID ? may_come(gating, &entry) : !is_any_fenced(gating);
+}
+
+/* The default partition, which every port has, and the operator's. */
+static int copy_others(struct gating *gating, const struct oneib_partition *partition,
+                       struct oneib_error *err)
+{
+    struct oneib_partition *copy = add_head(gating, partition, err);
+    if (!copy)
+        return -1;
+    for (size_t i = 0; i < partition->member_count; i++) {
+        const bool comes = partition->pkey == ONEIB_PKEY_DEFAULT ||
+                           may_be_copied(gating, partition, &partition->members[i]);
+        gating->gate->withheld += !comes;
+        if (comes && oneib_partition_add_member(copy, partition->members[i], err) < 0)
+            return -1;
+    }
+    if (copy->member_count == 0 && partition->member_count > 0) {
+        free(copy->members);
+        gating->gate->table.count--;
+    }
+    return 0;
+}
+
+/* With what is kept the key must not come to index 0 of a port that it was not at index 0 of: every
+ * closed map entry leads there. */
+static int write_cluster(struct gating *gating, const struct oneib_partition *head,
+                         uint32_t cluster, struct oneib_error *err)
+{
+    size_t count, written = 0;
+    const struct entry *entries = entries_of_key(gating, head->pkey, &count);
+    for (size_t i = 0; i < count; i++)
+        written += entries[i].cluster == cluster && is_written(&entries[i]);
+    if (written == 0)
+        return 0;
+    struct oneib_partition *partition = add_head(gating, head, err);
+    if (!partition)
+        return -1;
+    for (size_t i = 0; i < count; i++)
+        if (entries[i].cluster == cluster && is_written(&entries[i])) {
+            if (entries[i].is_kept)
+                partition->indx0 = false;
+            if (oneib_partition_add_member(
+                    partition,
+                    (struct oneib_member){.guid = entries[i].guid,
+                                          .kind = ONEIB_MEMBER_GUID,
+                                          .membership = entries[i].membership},
+                    err) < 0)
+                return -1;
+        }
+    return 0;
+}
+
+static bool has_name(const struct oneib_partition_table *table, const char *name, oneib_pkey pkey)
+{
+    for (size_t i = 0; i < table->count; i++)
+        if (table->items[i].pkey != pkey && strcmp(table->items[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+/* The partition as it is in force, under a name that is nobody's: the network may have another one
+ * under its own, and two of the past. */
+static struct oneib_partition head_of_old(const struct gating *gating,
+                                          const struct oneib_partition *before, uint32_t cluster)
+{
+    struct oneib_partition head = *before;
+    uint32_t exact;
+    if (!oneib_cluster_name_parse(head.name, &exact) ||
+        has_name(&gating->input->desired->table, head.name, head.pkey))
+        snprintf(head.name, sizeof head.name, "one%u-%04x", cluster, head.pkey);
+    return head;
+}
+
+static int write_desired(struct gating *gating, struct oneib_error *err)
+{
+    const struct oneib_partition_table *table = &gating->input->desired->table;
+    for (size_t i = 0; i < table->count; i++) {
+        uint32_t cluster;
+        const int outcome = oneib_partition_cluster(&table->items[i], &cluster)
+                                ? write_cluster(gating, &table->items[i], cluster, err)
+                                : copy_others(gating, &table->items[i], err);
+        if (outcome < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static bool is_desired(const struct gating *gating, oneib_pkey pkey, uint32_t cluster)
+{
+    const struct oneib_partition *partition =
+        oneib_partition_table_find(&gating->input->desired->table, pkey);
+    uint32_t owner;
+    return partition && oneib_partition_cluster(partition, &owner) && owner == cluster;
+}
+
+/* Partitions that are not desired any more, as far as something of them is kept. */
+static int write_old(struct gating *gating, struct oneib_error *err)
+{
+    const struct oneib_partition_table *table = gating->input->in_force;
+    for (size_t i = 0; table && i < table->count; i++) {
+        const struct oneib_partition *before = &table->items[i];
+        uint32_t cluster;
+        if (!oneib_partition_cluster(before, &cluster) || is_desired(gating, before->pkey, cluster))
+            continue;
+        const struct oneib_partition head = head_of_old(gating, before, cluster);
+        if (write_cluster(gating, &head, cluster, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* By key alone: the order of members within the fragment's partitions has a meaning. */
+static int compare_keys(const void *a, const void *b)
+{
+    const struct oneib_partition *left = a, *right = b;
+    const bool left_default = left->pkey == ONEIB_PKEY_DEFAULT;
+    const bool right_default = right->pkey == ONEIB_PKEY_DEFAULT;
+    if (left_default != right_default)
+        return left_default ? -1 : 1;
+    return (left->pkey > right->pkey) - (left->pkey < right->pkey);
+}
+
+static int compute(struct gating *gating, struct oneib_error *err)
+{
+    if (list_ports(gating, err) < 0 || list_uses(gating, err) < 0 || list_entries(gating, err) < 0)
+        return -1;
+    block_ports(gating);
+    for (size_t i = 0; i < gating->entry_count; i++)
+        judge(gating, &gating->entries[i]);
+    part_clusters(gating);
+    if (make_room(gating, err) < 0 || write_desired(gating, err) < 0 || write_old(gating, err) < 0)
+        return -1;
+    oneib_stable_sort(gating->gate->table.items, gating->gate->table.count,
+                      sizeof *gating->gate->table.items, compare_keys);
+    return 0;
+}
+
+int oneib_gate_compute(const struct oneib_gate_input *input, struct oneib_gate *gate,
+                       struct oneib_error *err)
+{
+    *gate = (struct oneib_gate){0};
+    struct gating *gating = calloc(1, sizeof *gating);
+    if (!gating)
+        return oneib_fail_memory(err);
+    gating->input = input;
+    gating->gate = gate;
+    const int outcome = compute(gating, err);
+    free(gating->ports);
+    free(gating->uses);
+    free(gating->entries);
+    free(gating);
+    if (outcome < 0)
+        oneib_gate_clear(gate);
+    return outcome;
+}
+
+void oneib_gate_clear(struct oneib_gate *gate)
+{
+    oneib_partition_table_clear(&gate->table);
+    *gate = (struct oneib_gate){0};
+}

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cluster/host_attributes.h"
+#include "base/array.h"
+#include "base/text.h"
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- VFs ------------------------------------------------------------------------------------ */
+
+static bool is_same_device(const struct oneib_hca_port *a, const struct oneib_hca_port *b)
+{
+    return strcmp(a->device, b->device) == 0;
+}
+
+/* The most that one port of the adapter says, for the first of its ports; 0 for the others. */
+static uint32_t vfs_of_adapter(const struct oneib_host *host, size_t index)
+{
+    uint32_t most = 0;
+    for (size_t i = 0; i < host->port_count; i++) {
+        if (!is_same_device(&host->ports[i], &host->ports[index]))
+            continue;
+        if (i < index)
+            return 0;
+        if (host->ports[i].vfs_total > most)
+            most = host->ports[i].vfs_total;
+    }
+    return most;
+}
+
+static uint32_t count_vfs(const struct oneib_host *host)
+{
+    uint32_t total = 0;
+    for (size_t i = 0; i < host->port_count; i++)
+        total += vfs_of_adapter(host, i);
+    /* What the probe counts now is less when an adapter is gone. */
+    return host->vfs_limit >= 0 && (uint32_t)host->vfs_limit < total ? (uint32_t)host->vfs_limit
+                                                                     : total;
+}
+
+static int compare_ids(const void *a, const void *b)
+{
+    const struct oneib_host_attributes *left = a, *right = b;
+    return (left->host_id > right->host_id) - (left->host_id < right->host_id);
+}
+
+struct oneib_host_attributes *
+oneib_host_attributes_of(const struct oneib_hosts_attributes *attributes, uint32_t host_id)
+{
+    const struct oneib_host_attributes wanted = {.host_id = host_id};
+    return attributes->count
+               ? bsearch(&wanted, attributes->items, attributes->count, sizeof wanted, compare_ids)
+               : NULL;
+}
+
+static void take_vf(const struct oneib_hosts_attributes *attributes, uint32_t host_id)
+{
+    struct oneib_host_attributes *host = oneib_host_attributes_of(attributes, host_id);
+    if (!host)
+        return;
+    host->vfs_used++;
+    if (host->vfs_free > 0)
+        host->vfs_free--;
+}
+
+/* A VM that migrates has one on both hosts. */
+static void take_vfs(const struct oneib_cloud *cloud,
+                     const struct oneib_hosts_attributes *attributes)
+{
+    for (size_t i = 0; i < cloud->attachment_count; i++) {
+        const struct oneib_attachment *attachment = &cloud->attachments[i];
+        if (attachment->presence == ONEIB_ABSENT)
+            continue;
+        take_vf(attributes, attachment->host_id);
+        if (attachment->presence == ONEIB_MIGRATING &&
+            attachment->source_host_id != attachment->host_id)
+            take_vf(attributes, attachment->source_host_id);
+    }
+}
+
+/* --- switches ------------------------------------------------------------------------------- */
+
+struct leaves {
+    const struct oneib_leaf *items;
+    size_t count;
+};
+
+static int compare_leaves(const void *a, const void *b)
+{
+    const struct oneib_leaf *left = a, *right = b;
+    return (left->port_guid > right->port_guid) - (left->port_guid < right->port_guid);
+}
+
+static oneib_guid switch_of(const struct leaves *leaves, const struct oneib_hca_port *port)
+{
+    const struct oneib_leaf wanted = {.port_guid = port->port_guid};
+    if (leaves->count == 0)
+        return 0;
+    const struct oneib_leaf *leaf =
+        bsearch(&wanted, leaves->items, leaves->count, sizeof wanted, compare_leaves);
+    return leaf ? leaf->switch_guid : 0;
+}
+
+/* Whether the list, as it is written here, names the switch. */
+static bool names(const char *list, oneib_guid guid)
+{
+    char text[ONEIB_GUID_TEXT_SIZE];
+    oneib_guid_format(guid, text);
+    const size_t length = strlen(text);
+    for (const char *found = list ? strstr(list, text) : NULL; found;
+         found = strstr(found + length, text)) {
+        const bool begins = found == list || found[-1] == ',';
+        if (begins && (found[length] == ',' || found[length] == '\0'))
+            return true;
+    }
+    return false;
+}
+
+/* What is known of a host's switches. */
+struct known_switches {
+    struct oneib_text list;
+    bool complete;     /* the switch of every port is known */
+    bool all_in_oneds; /* each that is known, oned has as well */
+};
+
+static void find_switches(const struct oneib_host *host, const struct leaves *leaves,
+                          struct known_switches *known)
+{
+    known->complete = known->all_in_oneds = true;
+    for (size_t i = 0; i < host->port_count; i++) {
+        const oneib_guid guid = switch_of(leaves, &host->ports[i]);
+        if (guid == 0) {
+            known->complete = false;
+            continue;
+        }
+        known->all_in_oneds &= names(host->switches, guid);
+        if (!names(known->list.data, guid))
+            oneib_text_printf(&known->list, "%s0x%016" PRIx64, known->list.length ? "," : "", guid);
+    }
+}
+
+/* A switch that is not known just now may well be the one that oned has besides. */
+static bool differs(const struct known_switches *known, const char *oneds)
+{
+    if (known->list.length == 0)
+        return false;
+    if (!known->complete)
+        return !known->all_in_oneds;
+    return !oneds || strcmp(known->list.data, oneds) != 0;
+}
+
+static int note_switches(const struct oneib_host *host, const struct leaves *leaves,
+                         struct oneib_host_attributes *item, struct oneib_error *err)
+{
+    struct known_switches known = {0};
+    find_switches(host, leaves, &known);
+    item->switches = known.list.data;
+    item->differs_switches = differs(&known, host->switches);
+    return oneib_text_failed(&known.list) ? oneib_fail_memory(err) : 0;
+}
+
+/* --- all hosts ------------------------------------------------------------------------------ */
+
+/* A host that lost its adapters must not look as if it still had VFs. */
+static bool concerns(const struct oneib_host *host)
+{
+    return host->port_count > 0 || host->vfs_free >= 0;
+}
+
+static int add_host(const struct oneib_host *host, const struct leaves *leaves,
+                    struct oneib_hosts_attributes *attributes, struct oneib_error *err)
+{
+    if (oneib_reserve(&attributes->items, &attributes->capacity, attributes->count + 1,
+                      sizeof *attributes->items, err) < 0)
+        return -1;
+    struct oneib_host_attributes *item = &attributes->items[attributes->count++];
+    *item = (struct oneib_host_attributes){.host_id = host->id, .vfs_total = count_vfs(host)};
+    item->vfs_free = item->vfs_total;
+    return note_switches(host, leaves, item, err);
+}
+
+/* items and the cloud's hosts come in the same order, by id. */
+static void compare_with_oned(const struct oneib_cloud *cloud,
+                              struct oneib_hosts_attributes *attributes)
+{
+    size_t index = 0;
+    for (size_t i = 0; i < cloud->host_count; i++) {
+        const struct oneib_host *host = &cloud->hosts[i];
+        if (!concerns(host))
+            continue;
+        struct oneib_host_attributes *item = &attributes->items[index++];
+        item->differs_free = host->vfs_free < 0 || (uint32_t)host->vfs_free != item->vfs_free;
+        attributes->vfs_total += item->vfs_total;
+        attributes->vfs_free += item->vfs_free;
+    }
+}
+
+int oneib_host_attributes_compute(const struct oneib_cloud *cloud, const struct oneib_leaf *leaves,
+                                  size_t leaf_count, struct oneib_hosts_attributes *attributes,
+                                  struct oneib_error *err)
+{
+    const struct leaves known = {leaves, leaf_count};
+    *attributes = (struct oneib_hosts_attributes){0};
+    for (size_t i = 0; i < cloud->host_count; i++) {
+        const struct oneib_host *host = &cloud->hosts[i];
+        if (concerns(host) && add_host(host, &known, attributes, err) < 0) {
+            oneib_host_attributes_clear(attributes);
+            return -1;
+        }
+    }
+    take_vfs(cloud, attributes);
+    compare_with_oned(cloud, attributes);
+    return 0;
+}
+
+void oneib_host_attributes_clear(struct oneib_hosts_attributes *attributes)
+{
+    for (size_t i = 0; i < attributes->count; i++)
+        free(attributes->items[i].switches);
+    free(attributes->items);
+    *attributes = (struct oneib_hosts_attributes){0};
+}

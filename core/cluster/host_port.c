@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cluster/host_port.h"
+#include <string.h>
+
+/* The device that the network names, or the host's only one; NULL: it has several. */
+static const char *wanted_device(const struct oneib_host *host, const struct oneib_network *network)
+{
+    if (network->device[0])
+        return network->device;
+    for (size_t i = 1; i < host->port_count; i++) {
+        if (strcmp(host->ports[0].device, host->ports[i].device) != 0)
+            return NULL;
+    }
+    return host->ports[0].device;
+}
+
+/* Port 1 when the device has one, else its only port; 0: it has none, or several and none is the
+ * first. */
+static uint8_t only_port(const struct oneib_host *host, const char *device)
+{
+    uint8_t only = 0;
+    bool several = false;
+    for (size_t i = 0; i < host->port_count; i++) {
+        const struct oneib_hca_port *port = &host->ports[i];
+        if (strcmp(port->device, device) != 0)
+            continue;
+        if (port->port == 1)
+            return 1;
+        several |= only != 0 && only != port->port;
+        only = port->port;
+    }
+    return several ? 0 : only;
+}
+
+static bool is_the_same(const struct oneib_hca_port *a, const struct oneib_hca_port *b)
+{
+    return a->port_guid == b->port_guid && a->driver == b->driver;
+}
+
+static enum oneib_port_answer find_port(const struct oneib_host *host, const char *device,
+                                        uint8_t number, const struct oneib_hca_port **found)
+{
+    for (size_t i = 0; i < host->port_count; i++) {
+        const struct oneib_hca_port *port = &host->ports[i];
+        if (port->port != number || strcmp(port->device, device) != 0)
+            continue;
+        if (*found && !is_the_same(*found, port))
+            return ONEIB_PORT_AMBIGUOUS;
+        *found = port;
+    }
+    return *found ? ONEIB_PORT_FOUND : ONEIB_PORT_MISSING;
+}
+
+enum oneib_port_answer oneib_host_port(const struct oneib_host *host,
+                                       const struct oneib_network *network,
+                                       const struct oneib_hca_port **found)
+{
+    *found = NULL;
+    if (!host || host->port_count == 0 || network->device_invalid)
+        return ONEIB_PORT_MISSING;
+    const char *device = wanted_device(host, network);
+    if (!device)
+        return ONEIB_PORT_AMBIGUOUS;
+
+    const uint8_t number = network->device_port ? network->device_port : only_port(host, device);
+    const enum oneib_port_answer answer = find_port(host, device, number, found);
+    if (answer != ONEIB_PORT_FOUND)
+        *found = NULL;
+    return answer;
+}
+
+#define CAPACITY_UNLESS_KNOWN 63
+
+uint32_t oneib_port_key_capacity(uint16_t pkeys_max, uint16_t partition_cap)
+{
+    const uint32_t room = partition_cap > 1 ? partition_cap - 1u : partition_cap;
+    if (pkeys_max && room)
+        return pkeys_max < room ? pkeys_max : room;
+    return pkeys_max ? pkeys_max : room ? room : CAPACITY_UNLESS_KNOWN;
+}

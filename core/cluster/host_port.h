@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Which port of a host the NICs of a network use: the one rule, for computing partitions and for
+ * showing them. */
+#ifndef ONEIB_CLUSTER_HOST_PORT_H
+#define ONEIB_CLUSTER_HOST_PORT_H
+
+#include "cluster/cloud.h"
+
+enum oneib_port_answer {
+    ONEIB_PORT_FOUND,
+    ONEIB_PORT_MISSING,   /* the host reports no such port */
+    ONEIB_PORT_AMBIGUOUS, /* more than one may be meant */
+};
+
+/*
+ * PHYDEV's device, else the host's only one; PHYDEV's port, else port 1, else the device's only
+ * one. host may be NULL. *found is NULL unless FOUND.
+ */
+enum oneib_port_answer oneib_host_port(const struct oneib_host *host,
+                                       const struct oneib_network *network,
+                                       const struct oneib_hca_port **found);
+
+/*
+ * Keys that a port can hold, the default partition included: the least of what its host says
+ * (pkeys_max) and what its table has room for with the last slot empty (partition_cap - 1); 0: not
+ * said. When nobody says, 63: 64 entries (mlx4 and ibsim).
+ */
+uint32_t oneib_port_key_capacity(uint16_t pkeys_max, uint16_t partition_cap);
+
+#endif

@@ -1,0 +1,503 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cluster/ledger.h"
+#include "base/array.h"
+#include "ib/ipoib.h"
+#include "ib/qos_class.h"
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The four arrays are alike: sorted by what stands first in their items, which is looked for by
+ * halving. Each search gives the place where the item is, or would be. */
+
+static size_t network_place(const struct oneib_ledger *ledger, uint32_t network_id)
+{
+    size_t low = 0, high = ledger->network_count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (ledger->networks[middle].network_id < network_id)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static size_t resting_place(const struct oneib_ledger *ledger, oneib_pkey pkey)
+{
+    size_t low = 0, high = ledger->resting_count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (ledger->resting[middle].pkey < pkey)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static size_t host_place(const struct oneib_ledger *ledger, uint32_t host_id)
+{
+    size_t low = 0, high = ledger->host_count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (ledger->hosts[middle].host_id < host_id)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static size_t daemon_place(const struct oneib_ledger *ledger, const char *address)
+{
+    size_t place = 0;
+    while (place < ledger->daemon_count && strcmp(ledger->daemons[place].address, address) < 0)
+        place++;
+    return place;
+}
+
+static bool has_network_at(const struct oneib_ledger *ledger, size_t place, uint32_t network_id)
+{
+    return place < ledger->network_count && ledger->networks[place].network_id == network_id;
+}
+
+static bool has_resting_at(const struct oneib_ledger *ledger, size_t place, oneib_pkey pkey)
+{
+    return place < ledger->resting_count && ledger->resting[place].pkey == pkey;
+}
+
+static bool has_host_at(const struct oneib_ledger *ledger, size_t place, uint32_t host_id)
+{
+    return place < ledger->host_count && ledger->hosts[place].host_id == host_id;
+}
+
+static bool has_daemon_at(const struct oneib_ledger *ledger, size_t place, const char *address)
+{
+    return place < ledger->daemon_count && strcmp(ledger->daemons[place].address, address) == 0;
+}
+
+const struct oneib_ledger_network *oneib_ledger_network(const struct oneib_ledger *ledger,
+                                                        uint32_t network_id)
+{
+    const size_t place = network_place(ledger, network_id);
+    return has_network_at(ledger, place, network_id) ? &ledger->networks[place] : NULL;
+}
+
+const struct oneib_ledger_network *oneib_ledger_holder(const struct oneib_ledger *ledger,
+                                                       oneib_pkey pkey)
+{
+    for (size_t i = 0; i < ledger->network_count; i++)
+        if (ledger->networks[i].pkey == pkey)
+            return &ledger->networks[i];
+    return NULL;
+}
+
+const struct oneib_ledger_resting *oneib_ledger_resting(const struct oneib_ledger *ledger,
+                                                        oneib_pkey pkey)
+{
+    const size_t place = resting_place(ledger, pkey);
+    return has_resting_at(ledger, place, pkey) ? &ledger->resting[place] : NULL;
+}
+
+struct oneib_ledger_host *oneib_ledger_host(const struct oneib_ledger *ledger, uint32_t host_id)
+{
+    const size_t place = host_place(ledger, host_id);
+    return has_host_at(ledger, place, host_id) ? &ledger->hosts[place] : NULL;
+}
+
+/* Makes a gap of one item at `place` of an array that has room for it; closes one. */
+static void open_gap(void *items, size_t count, size_t place, size_t size)
+{
+    char *at = (char *)items + place * size;
+    memmove(at + size, at, (count - place) * size);
+}
+
+static void close_gap(void *items, size_t count, size_t place, size_t size)
+{
+    char *at = (char *)items + place * size;
+    memmove(at, at + size, (count - place - 1) * size);
+}
+
+static int add_network(struct oneib_ledger *ledger, const struct oneib_ledger_network *entry,
+                       struct oneib_error *err)
+{
+    const size_t place = network_place(ledger, entry->network_id);
+    if (oneib_reserve(&ledger->networks, &ledger->network_capacity, ledger->network_count + 1,
+                      sizeof *ledger->networks, err) < 0)
+        return -1;
+    open_gap(ledger->networks, ledger->network_count++, place, sizeof *ledger->networks);
+    ledger->networks[place] = *entry;
+    return 0;
+}
+
+static int insert_resting(struct oneib_ledger *ledger, const struct oneib_ledger_resting *entry,
+                          struct oneib_error *err)
+{
+    const size_t place = resting_place(ledger, entry->pkey);
+    if (oneib_reserve(&ledger->resting, &ledger->resting_capacity, ledger->resting_count + 1,
+                      sizeof *ledger->resting, err) < 0)
+        return -1;
+    open_gap(ledger->resting, ledger->resting_count++, place, sizeof *ledger->resting);
+    ledger->resting[place] = *entry;
+    return 0;
+}
+
+static int lay_to_rest(struct oneib_ledger *ledger, const struct oneib_ledger_network *entry,
+                       int64_t now, struct oneib_error *err)
+{
+    const struct oneib_ledger_resting resting = {
+        .pkey = entry->pkey, .network_id = entry->network_id, .owner = entry->owner, .since = now};
+    return insert_resting(ledger, &resting, err);
+}
+
+static int check_free(const struct oneib_ledger *ledger, const struct oneib_ledger_network *entry,
+                      struct oneib_error *err)
+{
+    const struct oneib_ledger_network *holder = oneib_ledger_holder(ledger, entry->pkey);
+    const struct oneib_ledger_resting *resting = oneib_ledger_resting(ledger, entry->pkey);
+    if (entry->pkey < ONEIB_PKEY_FIRST || entry->pkey > ONEIB_PKEY_LAST)
+        return oneib_fail(err, ONEIB_ERROR_REFUSED, "network %" PRIu32 ": 0x%04x is no P_Key",
+                          entry->network_id, entry->pkey);
+    if (holder && holder->network_id != entry->network_id)
+        return oneib_fail(err, ONEIB_ERROR_REFUSED,
+                          "P_Key 0x%04x for network %" PRIu32 ": network %" PRIu32 " has it",
+                          entry->pkey, entry->network_id, holder->network_id);
+    if (resting)
+        return oneib_fail(err, ONEIB_ERROR_REFUSED,
+                          "P_Key 0x%04x for network %" PRIu32 ": it was network %" PRIu32
+                          "'s, and rests until no host can hold it any more",
+                          entry->pkey, entry->network_id, resting->network_id);
+    return 0;
+}
+
+int oneib_ledger_give(struct oneib_ledger *ledger, const struct oneib_ledger_network *entry,
+                      struct oneib_error *err)
+{
+    const size_t place = network_place(ledger, entry->network_id);
+    if (check_free(ledger, entry, err) < 0)
+        return -1;
+    if (!has_network_at(ledger, place, entry->network_id))
+        return add_network(ledger, entry, err);
+    struct oneib_ledger_network *present = &ledger->networks[place];
+    if (present->pkey == entry->pkey)
+        return 0;
+    if (lay_to_rest(ledger, present, entry->since, err) < 0)
+        return -1;
+    *present = *entry;
+    return 0;
+}
+
+int oneib_ledger_set_sl(struct oneib_ledger *ledger, uint32_t network_id, uint8_t sl,
+                        struct oneib_error *err)
+{
+    const size_t place = network_place(ledger, network_id);
+    if (!has_network_at(ledger, place, network_id) || sl >= ONEIB_QOS_SLS)
+        return oneib_fail(err, ONEIB_ERROR_REFUSED, "SL %u for network %" PRIu32 ": %s", sl,
+                          network_id,
+                          sl >= ONEIB_QOS_SLS ? "there is no such level" : "it has no P_Key");
+    ledger->networks[place].sl = sl;
+    return 0;
+}
+
+int oneib_ledger_rest(struct oneib_ledger *ledger, uint32_t network_id, int64_t now,
+                      struct oneib_error *err)
+{
+    const size_t place = network_place(ledger, network_id);
+    if (!has_network_at(ledger, place, network_id))
+        return 0;
+    if (lay_to_rest(ledger, &ledger->networks[place], now, err) < 0)
+        return -1;
+    close_gap(ledger->networks, ledger->network_count--, place, sizeof *ledger->networks);
+    return 0;
+}
+
+int oneib_ledger_add_resting(struct oneib_ledger *ledger, const struct oneib_ledger_resting *entry,
+                             struct oneib_error *err)
+{
+    const struct oneib_ledger_network as_network = {.network_id = entry->network_id,
+                                                    .pkey = entry->pkey};
+    const struct oneib_ledger_network *holder = oneib_ledger_holder(ledger, entry->pkey);
+    if (check_free(ledger, &as_network, err) < 0)
+        return -1;
+    if (holder)
+        return oneib_fail(err, ONEIB_ERROR_REFUSED,
+                          "P_Key 0x%04x rests, and network %" PRIu32 " has it", entry->pkey,
+                          holder->network_id);
+    return insert_resting(ledger, entry, err);
+}
+
+void oneib_ledger_free_key(struct oneib_ledger *ledger, oneib_pkey pkey)
+{
+    const size_t place = resting_place(ledger, pkey);
+    if (has_resting_at(ledger, place, pkey))
+        close_gap(ledger->resting, ledger->resting_count--, place, sizeof *ledger->resting);
+}
+
+int oneib_ledger_pin(struct oneib_ledger *ledger, const struct oneib_ledger_host *host,
+                     struct oneib_error *err)
+{
+    const size_t place = host_place(ledger, host->host_id);
+    if (!has_host_at(ledger, place, host->host_id)) {
+        if (oneib_reserve(&ledger->hosts, &ledger->host_capacity, ledger->host_count + 1,
+                          sizeof *ledger->hosts, err) < 0)
+            return -1;
+        open_gap(ledger->hosts, ledger->host_count++, place, sizeof *ledger->hosts);
+    } else if (memcmp(ledger->hosts[place].key, host->key, sizeof host->key) != 0)
+        oneib_ledger_forget_ports(ledger, host->host_id);
+    ledger->hosts[place] = *host;
+    return 0;
+}
+
+void oneib_ledger_unpin(struct oneib_ledger *ledger, uint32_t host_id)
+{
+    const size_t place = host_place(ledger, host_id);
+    if (has_host_at(ledger, place, host_id))
+        close_gap(ledger->hosts, ledger->host_count--, place, sizeof *ledger->hosts);
+    oneib_ledger_forget_ports(ledger, host_id);
+}
+
+/* Nothing gets into the template but what cannot end a value. */
+static bool is_address(const char *address)
+{
+    static const char scheme[] = "tcp://";
+    const size_t length = strnlen(address, ONEIB_ADDRESS_SIZE);
+    if (length == ONEIB_ADDRESS_SIZE || length <= sizeof scheme - 1 ||
+        strncmp(address, scheme, sizeof scheme - 1) != 0)
+        return false;
+    for (const char *c = address + sizeof scheme - 1; *c; c++)
+        if (!isalnum((unsigned char)*c) && !strchr(".-_:[]%", *c))
+            return false;
+    return true;
+}
+
+/* The daemon has come to another address: nodes that are told two of one key believe neither. */
+static void remove_namesakes(struct oneib_ledger *ledger, const struct oneib_ledger_daemon *daemon)
+{
+    for (size_t i = ledger->daemon_count; i-- > 0;) {
+        const struct oneib_ledger_daemon *entry = &ledger->daemons[i];
+        if (strcmp(entry->address, daemon->address) != 0 &&
+            (memcmp(entry->curve, daemon->curve, sizeof daemon->curve) == 0 ||
+             memcmp(entry->sign, daemon->sign, sizeof daemon->sign) == 0))
+            close_gap(ledger->daemons, ledger->daemon_count--, i, sizeof *ledger->daemons);
+    }
+}
+
+int oneib_ledger_set_daemon(struct oneib_ledger *ledger, const struct oneib_ledger_daemon *daemon,
+                            struct oneib_error *err)
+{
+    if (!is_address(daemon->address))
+        return oneib_fail(err, ONEIB_ERROR_INPUT,
+                          "the address of a daemon is not of the form tcp://HOST:PORT");
+    remove_namesakes(ledger, daemon);
+    const size_t place = daemon_place(ledger, daemon->address);
+    if (!has_daemon_at(ledger, place, daemon->address)) {
+        if (oneib_reserve(&ledger->daemons, &ledger->daemon_capacity, ledger->daemon_count + 1,
+                          sizeof *ledger->daemons, err) < 0)
+            return -1;
+        open_gap(ledger->daemons, ledger->daemon_count++, place, sizeof *ledger->daemons);
+    }
+    ledger->daemons[place] = *daemon;
+    return 0;
+}
+
+void oneib_ledger_remove_daemon(struct oneib_ledger *ledger, const char *address)
+{
+    const size_t place = daemon_place(ledger, address);
+    if (has_daemon_at(ledger, place, address))
+        close_gap(ledger->daemons, ledger->daemon_count--, place, sizeof *ledger->daemons);
+}
+
+/* A copy of `count` items, with room for no more; *copy is NULL when there are none. */
+static int copy_items(const void *items, size_t count, size_t size, void **copy,
+                      struct oneib_error *err)
+{
+    *copy = NULL;
+    if (count == 0)
+        return 0;
+    *copy = malloc(count * size);
+    if (!*copy)
+        return oneib_fail_memory(err);
+    memcpy(*copy, items, count * size);
+    return 0;
+}
+
+int oneib_ledger_copy(const struct oneib_ledger *from, struct oneib_ledger *to,
+                      struct oneib_error *err)
+{
+    void *networks = NULL, *resting = NULL, *hosts = NULL, *ports = NULL, *daemons = NULL,
+         *fences = NULL, *fenced_ports = NULL;
+    *to = (struct oneib_ledger){0};
+    if (copy_items(from->networks, from->network_count, sizeof *from->networks, &networks, err) <
+            0 ||
+        copy_items(from->resting, from->resting_count, sizeof *from->resting, &resting, err) < 0 ||
+        copy_items(from->hosts, from->host_count, sizeof *from->hosts, &hosts, err) < 0 ||
+        copy_items(from->ports, from->port_count, sizeof *from->ports, &ports, err) < 0 ||
+        copy_items(from->daemons, from->daemon_count, sizeof *from->daemons, &daemons, err) < 0 ||
+        copy_items(from->fences, from->fence_count, sizeof *from->fences, &fences, err) < 0 ||
+        copy_items(from->fenced_ports, from->fenced_port_count, sizeof *from->fenced_ports,
+                   &fenced_ports, err) < 0) {
+        free(networks);
+        free(resting);
+        free(hosts);
+        free(ports);
+        free(daemons);
+        free(fences);
+        return -1;
+    }
+    *to = (struct oneib_ledger){
+        .serial = from->serial,
+        .next = from->next,
+        .mtu = from->mtu,
+        .rate = from->rate,
+        .networks = networks,
+        .network_count = from->network_count,
+        .network_capacity = from->network_count,
+        .resting = resting,
+        .resting_count = from->resting_count,
+        .resting_capacity = from->resting_count,
+        .hosts = hosts,
+        .host_count = from->host_count,
+        .host_capacity = from->host_count,
+        .ports = ports,
+        .port_count = from->port_count,
+        .port_capacity = from->port_count,
+        .daemons = daemons,
+        .daemon_count = from->daemon_count,
+        .daemon_capacity = from->daemon_count,
+        .fences = fences,
+        .fence_count = from->fence_count,
+        .fence_capacity = from->fence_count,
+        .fenced_ports = fenced_ports,
+        .fenced_port_count = from->fenced_port_count,
+        .fenced_port_capacity = from->fenced_port_count,
+    };
+    return 0;
+}
+
+static bool networks_equal(const struct oneib_ledger *a, const struct oneib_ledger *b)
+{
+    if (a->network_count != b->network_count)
+        return false;
+    for (size_t i = 0; i < a->network_count; i++) {
+        const struct oneib_ledger_network *left = &a->networks[i], *right = &b->networks[i];
+        if (left->network_id != right->network_id || left->pkey != right->pkey ||
+            left->owner != right->owner || left->since != right->since || left->sl != right->sl)
+            return false;
+    }
+    return true;
+}
+
+static bool resting_equal(const struct oneib_ledger *a, const struct oneib_ledger *b)
+{
+    if (a->resting_count != b->resting_count)
+        return false;
+    for (size_t i = 0; i < a->resting_count; i++) {
+        const struct oneib_ledger_resting *left = &a->resting[i], *right = &b->resting[i];
+        if (left->pkey != right->pkey || left->network_id != right->network_id ||
+            left->owner != right->owner || left->since != right->since)
+            return false;
+    }
+    return true;
+}
+
+static bool hosts_equal(const struct oneib_ledger *a, const struct oneib_ledger *b)
+{
+    if (a->host_count != b->host_count)
+        return false;
+    for (size_t i = 0; i < a->host_count; i++) {
+        const struct oneib_ledger_host *left = &a->hosts[i], *right = &b->hosts[i];
+        if (left->host_id != right->host_id || left->since != right->since ||
+            memcmp(left->key, right->key, sizeof left->key) != 0)
+            return false;
+    }
+    return true;
+}
+
+static bool daemons_equal(const struct oneib_ledger *a, const struct oneib_ledger *b)
+{
+    if (a->daemon_count != b->daemon_count)
+        return false;
+    for (size_t i = 0; i < a->daemon_count; i++) {
+        const struct oneib_ledger_daemon *left = &a->daemons[i], *right = &b->daemons[i];
+        if (strcmp(left->address, right->address) != 0 || left->since != right->since ||
+            memcmp(left->curve, right->curve, sizeof left->curve) != 0 ||
+            memcmp(left->sign, right->sign, sizeof left->sign) != 0)
+            return false;
+    }
+    return true;
+}
+
+bool oneib_ledger_equal(const struct oneib_ledger *a, const struct oneib_ledger *b)
+{
+    return a->serial == b->serial && a->next == b->next && a->mtu == b->mtu && a->rate == b->rate &&
+           networks_equal(a, b) && resting_equal(a, b) && hosts_equal(a, b) &&
+           oneib_ledger_ports_equal(a, b) && daemons_equal(a, b) && oneib_ledger_fences_equal(a, b);
+}
+
+void oneib_ledger_clear(struct oneib_ledger *ledger)
+{
+    free(ledger->networks);
+    free(ledger->resting);
+    free(ledger->hosts);
+    free(ledger->ports);
+    free(ledger->daemons);
+    free(ledger->fences);
+    free(ledger->fenced_ports);
+    *ledger = (struct oneib_ledger){0};
+}
+
+static void append_key(const char *name, const uint8_t key[ONEIB_PUBLIC_KEY_SIZE],
+                       struct oneib_text *text)
+{
+    oneib_text_printf(text, ", %s = \"", name);
+    for (size_t i = 0; i < ONEIB_PUBLIC_KEY_SIZE; i++)
+        oneib_text_printf(text, "%02x", key[i]);
+    oneib_text_append(text, "\"");
+}
+
+static void append_end(int64_t since, struct oneib_text *text)
+{
+    oneib_text_printf(text, ", SINCE = \"%" PRId64 "\" ]\n", since);
+}
+
+void oneib_ledger_render(const struct oneib_ledger *ledger, struct oneib_text *text)
+{
+    oneib_text_printf(text, "VERSION = \"1\"\nSERIAL = \"%" PRIu64 "\"\nNEXT = \"0x%04x\"\n",
+                      ledger->serial, ledger->next);
+    if (ledger->mtu)
+        oneib_text_printf(text, "MTU = \"%u\"\n", oneib_mtu_bytes(ledger->mtu));
+    if (ledger->rate)
+        oneib_text_printf(text, "RATE = \"%u\"\n", oneib_rate_gbps(ledger->rate));
+    for (size_t i = 0; i < ledger->network_count; i++) {
+        const struct oneib_ledger_network *entry = &ledger->networks[i];
+        oneib_text_printf(
+            text, "NETWORK = [ ID = \"%" PRIu32 "\", PKEY = \"0x%04x\", OWNER = \"%" PRIu32 "\"",
+            entry->network_id, entry->pkey, entry->owner);
+        if (entry->sl)
+            oneib_text_printf(text, ", SL = \"%u\"", entry->sl);
+        append_end(entry->since, text);
+    }
+    for (size_t i = 0; i < ledger->resting_count; i++) {
+        const struct oneib_ledger_resting *entry = &ledger->resting[i];
+        oneib_text_printf(text,
+                          "RESTING = [ PKEY = \"0x%04x\", NETWORK = \"%" PRIu32
+                          "\", OWNER = \"%" PRIu32 "\"",
+                          entry->pkey, entry->network_id, entry->owner);
+        append_end(entry->since, text);
+    }
+    for (size_t i = 0; i < ledger->host_count; i++) {
+        oneib_text_printf(text, "HOST = [ ID = \"%" PRIu32 "\"", ledger->hosts[i].host_id);
+        append_key("KEY", ledger->hosts[i].key, text);
+        append_end(ledger->hosts[i].since, text);
+    }
+    oneib_ledger_ports_render(ledger, text);
+    for (size_t i = 0; i < ledger->daemon_count; i++) {
+        oneib_text_printf(text, "DAEMON = [ ADDRESS = \"%s\"", ledger->daemons[i].address);
+        append_key("CURVE", ledger->daemons[i].curve, text);
+        append_key("SIGN", ledger->daemons[i].sign, text);
+        append_end(ledger->daemons[i].since, text);
+    }
+    oneib_ledger_fences_render(ledger, text);
+}

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The ledger's entries of ports: which are which host's. */
+#include "base/array.h"
+#include "cluster/ledger.h"
+#include <inttypes.h>
+#include <string.h>
+
+static size_t port_place(const struct oneib_ledger *ledger, oneib_guid guid)
+{
+    size_t low = 0, high = ledger->port_count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (ledger->ports[middle].guid < guid)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+const struct oneib_ledger_port *oneib_ledger_port(const struct oneib_ledger *ledger,
+                                                  oneib_guid guid)
+{
+    const size_t place = port_place(ledger, guid);
+    return place < ledger->port_count && ledger->ports[place].guid == guid ? &ledger->ports[place]
+                                                                           : NULL;
+}
+
+size_t oneib_ledger_count_ports(const struct oneib_ledger *ledger, uint32_t host_id)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < ledger->port_count; i++)
+        count += ledger->ports[i].host_id == host_id;
+    return count;
+}
+
+static int check_port(const struct oneib_ledger *ledger, const struct oneib_ledger_port *port,
+                      struct oneib_error *err)
+{
+    const struct oneib_ledger_port *known = oneib_ledger_port(ledger, port->guid);
+    if (port->guid == 0 || (port->switch_guid == 0) != (port->switch_port == 0))
+        return oneib_fail(err, ONEIB_ERROR_REFUSED,
+                          "host %" PRIu32 ": 0x%016" PRIx64 " at port %u of switch 0x%016" PRIx64
+                          " is no port",
+                          port->host_id, port->guid, port->switch_port, port->switch_guid);
+    if (!oneib_ledger_host(ledger, port->host_id))
+        return oneib_fail(err, ONEIB_ERROR_REFUSED, "no key is known of host %" PRIu32,
+                          port->host_id);
+    if (known && known->host_id != port->host_id)
+        return oneib_fail(err, ONEIB_ERROR_REFUSED, "port 0x%016" PRIx64 " is host %" PRIu32 "'s",
+                          port->guid, known->host_id);
+    if (!known && oneib_ledger_count_ports(ledger, port->host_id) >= ONEIB_HOST_PORTS_MAX)
+        return oneib_fail(err, ONEIB_ERROR_REFUSED, "host %" PRIu32 " has %d ports already",
+                          port->host_id, ONEIB_HOST_PORTS_MAX);
+    return 0;
+}
+
+int oneib_ledger_set_port(struct oneib_ledger *ledger, const struct oneib_ledger_port *port,
+                          struct oneib_error *err)
+{
+    const size_t place = port_place(ledger, port->guid);
+    if (check_port(ledger, port, err) < 0)
+        return -1;
+    if (!oneib_ledger_port(ledger, port->guid)) {
+        if (oneib_reserve(&ledger->ports, &ledger->port_capacity, ledger->port_count + 1,
+                          sizeof *ledger->ports, err) < 0)
+            return -1;
+        memmove(ledger->ports + place + 1, ledger->ports + place,
+                (ledger->port_count++ - place) * sizeof *ledger->ports);
+    }
+    ledger->ports[place] = *port;
+    return 0;
+}
+
+void oneib_ledger_forget_ports(struct oneib_ledger *ledger, uint32_t host_id)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < ledger->port_count; i++)
+        if (ledger->ports[i].host_id != host_id)
+            ledger->ports[kept++] = ledger->ports[i];
+    ledger->port_count = kept;
+}
+
+static bool is_same(const struct oneib_ledger_port *a, const struct oneib_ledger_port *b)
+{
+    return a->guid == b->guid && a->host_id == b->host_id && a->switch_guid == b->switch_guid &&
+           a->switch_port == b->switch_port && a->since == b->since;
+}
+
+bool oneib_ledger_ports_equal(const struct oneib_ledger *a, const struct oneib_ledger *b)
+{
+    if (a->port_count != b->port_count)
+        return false;
+    for (size_t i = 0; i < a->port_count; i++)
+        if (!is_same(&a->ports[i], &b->ports[i]))
+            return false;
+    return true;
+}
+
+void oneib_ledger_ports_render(const struct oneib_ledger *ledger, struct oneib_text *text)
+{
+    for (size_t i = 0; i < ledger->port_count; i++) {
+        const struct oneib_ledger_port *port = &ledger->ports[i];
+        oneib_text_printf(
+            text,
+            "HOST_PORT = [ HOST = \"%" PRIu32 "\", GUID = \"0x%016" PRIx64
+            "\", SWITCH = \"0x%016" PRIx64 "\", PORT = \"%u\", SINCE = \"%" PRId64 "\" ]\n",
+            port->host_id, port->guid, port->switch_guid, port->switch_port, port->since);
+    }
+}

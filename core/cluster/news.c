@@ -1,0 +1,523 @@
+// SPDX-License-Identifier: Apache-2.0
+/* From two rosters, and the change of the partitions file, to who was added, removed or refused. */
+#include "cluster/news.h"
+#include "base/array.h"
+#include "cluster/port_index.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct work {
+    const struct oneib_news_input *input;
+    struct oneib_news *news;
+};
+
+/* The lines of one NIC in one roster: at most two. */
+struct group {
+    const struct oneib_roster_line *lines;
+    size_t count;
+};
+
+int oneib_news_add(struct oneib_news *news, const struct oneib_news_item *item,
+                   struct oneib_error *err)
+{
+    if (oneib_reserve(&news->items, &news->capacity, news->count + 1, sizeof *news->items, err) < 0)
+        return -1;
+    news->items[news->count++] = *item;
+    return 0;
+}
+
+void oneib_news_clear(struct oneib_news *news)
+{
+    free(news->items);
+    *news = (struct oneib_news){0};
+}
+
+static int compare_numbers(uint64_t a, uint64_t b)
+{
+    return (a > b) - (a < b);
+}
+
+static int compare_items(const void *left, const void *right)
+{
+    const struct oneib_news_item *a = left, *b = right;
+    int order = compare_numbers(a->kind, b->kind);
+    if (order == 0)
+        order = compare_numbers(a->line.network_id, b->line.network_id);
+    if (order == 0)
+        order = compare_numbers(!a->has_vm, !b->has_vm);
+    if (order == 0)
+        order = oneib_roster_compare(&a->line, &b->line);
+    return order ? order : compare_numbers(a->line.member, b->line.member);
+}
+
+void oneib_news_sort(struct oneib_news *news)
+{
+    if (news->count > 1)
+        qsort(news->items, news->count, sizeof *news->items, compare_items);
+}
+
+/* ---- what is known of a VM ------------------------------------------------------------------ */
+
+static int compare_ids(const void *a, const void *b)
+{
+    return compare_numbers(*(const uint32_t *)a, *(const uint32_t *)b);
+}
+
+static bool has_vm(const struct oneib_cloud *cloud, uint32_t vm_id)
+{
+    return cloud->vm_ids &&
+           bsearch(&vm_id, cloud->vm_ids, cloud->vm_count, sizeof vm_id, compare_ids) != NULL;
+}
+
+static int compare_nics(const void *left, const void *right)
+{
+    const struct oneib_attachment *a = left, *b = right;
+    const int order = compare_numbers(a->vm_id, b->vm_id);
+    return order ? order : compare_numbers(a->nic_id, b->nic_id);
+}
+
+static const struct oneib_attachment *attachment_of(const struct oneib_cloud *cloud,
+                                                    const struct oneib_roster_line *line)
+{
+    const struct oneib_attachment wanted = {.vm_id = line->vm_id, .nic_id = line->nic_id};
+    return cloud->attachment_count ? bsearch(&wanted, cloud->attachments, cloud->attachment_count,
+                                             sizeof wanted, compare_nics)
+                                   : NULL;
+}
+
+static void note_state(const struct oneib_attachment *attachment, struct oneib_news_item *item)
+{
+    item->state = attachment ? attachment->state : -1;
+    item->lcm_state = attachment ? attachment->lcm_state : -1;
+}
+
+/* ---- one NIC -------------------------------------------------------------------------------- */
+
+static const struct oneib_roster_line *on_host(const struct group *group, uint32_t host_id)
+{
+    for (size_t i = 0; i < group->count; i++)
+        if (group->lines[i].host_id == host_id)
+            return &group->lines[i];
+    return NULL;
+}
+
+static const struct oneib_roster_line *member_elsewhere(const struct group *group, uint32_t host_id)
+{
+    for (size_t i = 0; i < group->count; i++)
+        if (group->lines[i].host_id != host_id && oneib_roster_is_member(&group->lines[i]))
+            return &group->lines[i];
+    return NULL;
+}
+
+static bool is_same_member(const struct oneib_roster_line *a, const struct oneib_roster_line *b)
+{
+    return oneib_roster_is_member(a) && oneib_roster_is_member(b) && a->pkey == b->pkey &&
+           a->member == b->member && a->network_id == b->network_id;
+}
+
+/* The two lines of one NIC on one host differ: by what. */
+static void compare_lines(const struct oneib_roster_line *line,
+                          const struct oneib_roster_line *other, struct oneib_news_item *item)
+{
+    if (line->network_id != other->network_id) {
+        item->reason = ONEIB_BECAUSE_NETWORK;
+        item->other_network = other->network_id;
+    } else if (line->pkey != other->pkey) {
+        item->reason = ONEIB_BECAUSE_KEY;
+        item->other_pkey = other->pkey;
+    } else {
+        item->reason = ONEIB_BECAUSE_PORT;
+        item->other_guid = other->member;
+    }
+}
+
+/* Lines of one VM are neighbours. */
+static bool vm_was_there(const struct work *work, const struct group *before, uint32_t vm_id)
+{
+    const struct oneib_roster *roster = work->input->before;
+    const struct oneib_roster_line *end = roster->lines + roster->count;
+    const struct oneib_roster_line *behind = before->lines + before->count;
+    return (before->lines > roster->lines && before->lines[-1].vm_id == vm_id) ||
+           (behind < end && behind->vm_id == vm_id) || before->count > 0;
+}
+
+static void explain_addition(const struct work *work, const struct group *before,
+                             const struct oneib_roster_line *line, struct oneib_news_item *item)
+{
+    const struct oneib_roster_line *old = on_host(before, line->host_id);
+    const struct oneib_roster_line *elsewhere = member_elsewhere(before, line->host_id);
+    const struct oneib_attachment *attachment = attachment_of(work->input->cloud, line);
+    note_state(attachment, item);
+    if (old && oneib_roster_is_member(old)) {
+        compare_lines(line, old, item);
+    } else if (old) {
+        item->reason = ONEIB_BECAUSE_VERDICT;
+        item->verdict = old->verdict;
+    } else if (elsewhere) {
+        item->reason = ONEIB_BECAUSE_MIGRATION;
+        item->other_host = elsewhere->host_id;
+    } else {
+        const bool is_there =
+            (attachment && attachment->attaching) || vm_was_there(work, before, line->vm_id);
+        item->reason = is_there ? ONEIB_BECAUSE_ATTACHED : ONEIB_BECAUSE_VM_CAME;
+    }
+}
+
+/* It is on this host no more: where is it? */
+static void explain_absence(const struct work *work, const struct group *after,
+                            const struct oneib_roster_line *line, struct oneib_news_item *item)
+{
+    const struct oneib_cloud *cloud = work->input->cloud;
+    const struct oneib_attachment *attachment = attachment_of(cloud, line);
+    note_state(attachment, item);
+    if (after->count > 0) {
+        item->reason = ONEIB_BECAUSE_MIGRATION;
+        item->other_host = after->lines[0].host_id;
+    } else if (attachment) {
+        item->reason = ONEIB_BECAUSE_VM_STOPPED;
+    } else {
+        item->reason = has_vm(cloud, line->vm_id) ? ONEIB_BECAUSE_DETACHED : ONEIB_BECAUSE_VM_ENDED;
+    }
+}
+
+static void explain_removal(const struct work *work, const struct group *after,
+                            const struct oneib_roster_line *line, struct oneib_news_item *item)
+{
+    const struct oneib_roster_line *now = on_host(after, line->host_id);
+    if (!now) {
+        explain_absence(work, after, line, item);
+    } else if (oneib_roster_is_member(now)) {
+        compare_lines(line, now, item);
+    } else {
+        item->reason = ONEIB_BECAUSE_VERDICT;
+        item->verdict = now->verdict;
+    }
+}
+
+static struct oneib_news_item item_of(enum oneib_news_kind kind,
+                                      const struct oneib_roster_line *line)
+{
+    return (struct oneib_news_item){.kind = kind,
+                                    .has_vm = true,
+                                    .line = *line,
+                                    .member_kind = ONEIB_MEMBER_GUID,
+                                    .other_host = ONEIB_NO_ID,
+                                    .other_network = ONEIB_NO_ID};
+}
+
+static int tell_change(const struct work *work, const struct oneib_roster_line *line,
+                       const struct oneib_roster_line *old, struct oneib_error *err)
+{
+    struct oneib_news_item item = item_of(ONEIB_NEWS_CHANGED, line);
+    item.reason = ONEIB_BECAUSE_NARROWING;
+    item.old_membership = old->membership;
+    return oneib_news_add(work->news, &item, err);
+}
+
+static int tell_new_member(const struct work *work, const struct group *before,
+                           const struct oneib_roster_line *line, struct oneib_error *err)
+{
+    const struct oneib_roster_line *old = on_host(before, line->host_id);
+    if (old && is_same_member(line, old))
+        return line->membership == old->membership ? 0 : tell_change(work, line, old, err);
+    struct oneib_news_item item = item_of(ONEIB_NEWS_ADDED, line);
+    explain_addition(work, before, line, &item);
+    return oneib_news_add(work->news, &item, err);
+}
+
+/* One that was a member is said to be removed, and one that is refused as before is no news. What a
+ * migration leaves behind needs nothing there. */
+static int tell_refused(const struct work *work, const struct group *before,
+                        const struct oneib_roster_line *line, struct oneib_error *err)
+{
+    const struct oneib_roster_line *old = on_host(before, line->host_id);
+    if (line->is_source ||
+        (old && (oneib_roster_is_member(old) ||
+                 (old->verdict == line->verdict && old->network_id == line->network_id))))
+        return 0;
+    struct oneib_news_item item = item_of(ONEIB_NEWS_REFUSED, line);
+    item.reason = ONEIB_BECAUSE_VERDICT;
+    item.verdict = line->verdict;
+    return oneib_news_add(work->news, &item, err);
+}
+
+static int tell_old_line(const struct work *work, const struct group *after,
+                         const struct oneib_roster_line *line, struct oneib_error *err)
+{
+    const struct oneib_roster_line *now = on_host(after, line->host_id);
+    const bool was_member = oneib_roster_is_member(line);
+    if (was_member ? now && is_same_member(line, now) : now != NULL || line->is_source)
+        return 0;
+    struct oneib_news_item item =
+        item_of(was_member ? ONEIB_NEWS_REMOVED : ONEIB_NEWS_NOT_REFUSED, line);
+    if (was_member)
+        explain_removal(work, after, line, &item);
+    else
+        explain_absence(work, after, line, &item);
+    return oneib_news_add(work->news, &item, err);
+}
+
+static int compare_groups(const struct work *work, const struct group *before,
+                          const struct group *after, struct oneib_error *err)
+{
+    for (size_t i = 0; i < after->count; i++) {
+        const struct oneib_roster_line *line = &after->lines[i];
+        const int status = oneib_roster_is_member(line) ? tell_new_member(work, before, line, err)
+                                                        : tell_refused(work, before, line, err);
+        if (status < 0)
+            return -1;
+    }
+    for (size_t i = 0; i < before->count; i++)
+        if (tell_old_line(work, after, &before->lines[i], err) < 0)
+            return -1;
+    return 0;
+}
+
+/* How it stood is how it stands, until the ports are asked. */
+static void carry_over(const struct group *before, struct oneib_roster_line *lines, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct oneib_roster_line *old = on_host(before, lines[i].host_id);
+        if (old && is_same_member(&lines[i], old))
+            lines[i].standing = old->standing;
+    }
+}
+
+/* ---- two rosters ---------------------------------------------------------------------------- */
+
+static int compare_nic(const struct oneib_roster_line *a, const struct oneib_roster_line *b)
+{
+    const int order = compare_numbers(a->vm_id, b->vm_id);
+    return order ? order : compare_numbers(a->nic_id, b->nic_id);
+}
+
+static size_t lines_of_nic(const struct oneib_roster *roster, size_t from,
+                           const struct oneib_roster_line *nic)
+{
+    size_t end = from;
+    while (end < roster->count && compare_nic(&roster->lines[end], nic) == 0)
+        end++;
+    return end - from;
+}
+
+static bool is_unchanged(const struct oneib_roster_line *a, const struct oneib_roster_line *b)
+{
+    return a->host_id == b->host_id && a->network_id == b->network_id && a->pkey == b->pkey &&
+           a->member == b->member && a->membership == b->membership && a->verdict == b->verdict;
+}
+
+/* Whichever NIC comes first in either. */
+static const struct oneib_roster_line *next_nic(const struct oneib_roster *before, size_t i,
+                                                const struct oneib_roster *after, size_t j)
+{
+    if (i == before->count)
+        return &after->lines[j];
+    if (j == after->count)
+        return &before->lines[i];
+    return compare_nic(&before->lines[i], &after->lines[j]) <= 0 ? &before->lines[i]
+                                                                 : &after->lines[j];
+}
+
+static int compare_rosters(const struct work *work, struct oneib_error *err)
+{
+    const struct oneib_roster *before = work->input->before;
+    struct oneib_roster *after = work->input->after;
+    size_t i = 0, j = 0;
+    while (i < before->count || j < after->count) {
+        const struct oneib_roster_line *nic = next_nic(before, i, after, j);
+        const struct group old = {before->lines + i, lines_of_nic(before, i, nic)};
+        const struct group new = {after->lines + j, lines_of_nic(after, j, nic)};
+        carry_over(&old, after->lines + j, new.count);
+        if ((old.count != 1 || new.count != 1 || !is_unchanged(old.lines, new.lines)) &&
+            compare_groups(work, &old, &new, err) < 0)
+            return -1;
+        i += old.count;
+        j += new.count;
+    }
+    return 0;
+}
+
+/* ---- what the file alone tells -------------------------------------------------------------- */
+
+/* A place in the partitions: a key on a port. */
+struct place {
+    oneib_guid guid;
+    oneib_pkey pkey;
+    size_t index; /* of an item, or of a line */
+};
+
+struct places {
+    struct place *items;
+    size_t count;
+};
+
+static int compare_places(const void *left, const void *right)
+{
+    const struct place *a = left, *b = right;
+    const int order = compare_numbers(a->pkey, b->pkey);
+    return order ? order : compare_numbers(a->guid, b->guid);
+}
+
+/* The first of that key on that port; NULL: none. */
+static const struct place *find_place(const struct places *places, oneib_pkey pkey, oneib_guid guid)
+{
+    const struct place wanted = {.guid = guid, .pkey = pkey};
+    size_t low = 0, high = places->count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (compare_places(&places->items[middle], &wanted) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < places->count && compare_places(&places->items[low], &wanted) == 0
+               ? &places->items[low]
+               : NULL;
+}
+
+/* Those that the rosters have told of. Who is, or was, refused had no key. */
+static int list_told(const struct oneib_news *news, struct places *places, struct oneib_error *err)
+{
+    places->items = malloc((news->count + 1) * sizeof *places->items);
+    if (!places->items)
+        return oneib_fail_memory(err);
+    for (size_t i = 0; i < news->count; i++)
+        if (news->items[i].kind != ONEIB_NEWS_REFUSED &&
+            news->items[i].kind != ONEIB_NEWS_NOT_REFUSED)
+            places->items[places->count++] =
+                (struct place){news->items[i].line.member, news->items[i].line.pkey, i};
+    if (places->count > 1)
+        qsort(places->items, places->count, sizeof *places->items, compare_places);
+    return 0;
+}
+
+/* The members of the roster. */
+static int list_members(const struct oneib_roster *roster, struct places *places,
+                        struct oneib_error *err)
+{
+    places->items = malloc((roster->count + 1) * sizeof *places->items);
+    if (!places->items)
+        return oneib_fail_memory(err);
+    for (size_t i = 0; i < roster->count; i++)
+        if (oneib_roster_is_member(&roster->lines[i]))
+            places->items[places->count++] =
+                (struct place){roster->lines[i].member, roster->lines[i].pkey, i};
+    if (places->count > 1)
+        qsort(places->items, places->count, sizeof *places->items, compare_places);
+    return 0;
+}
+
+static bool is_of_members(const struct oneib_change *change)
+{
+    return change->kind == ONEIB_MEMBER_ADDED || change->kind == ONEIB_MEMBER_REMOVED ||
+           change->kind == ONEIB_MEMBER_CHANGED;
+}
+
+static enum oneib_news_kind kind_of(enum oneib_change_kind kind)
+{
+    return kind == ONEIB_MEMBER_ADDED     ? ONEIB_NEWS_ADDED
+           : kind == ONEIB_MEMBER_REMOVED ? ONEIB_NEWS_REMOVED
+                                          : ONEIB_NEWS_CHANGED;
+}
+
+static const struct oneib_partition *partition_of(const struct oneib_change *change)
+{
+    return change->after ? change->after : change->before;
+}
+
+static int tell_member_of_file(const struct work *work, const struct oneib_change *change,
+                               struct oneib_error *err)
+{
+    const struct oneib_partition *partition = partition_of(change);
+    uint32_t network_id = ONEIB_NO_ID;
+    oneib_cluster_name_parse(partition->name, &network_id);
+    struct oneib_news_item item = {.kind = kind_of(change->kind),
+                                   .line = {.member = change->member.guid,
+                                            .pkey = partition->pkey,
+                                            .network_id = network_id,
+                                            .host_id = ONEIB_NO_ID,
+                                            .vm_id = ONEIB_NO_ID,
+                                            .membership = change->member.membership},
+                                   .member_kind = change->member.kind,
+                                   .old_membership = change->old_membership,
+                                   .other_host = ONEIB_NO_ID,
+                                   .other_network = ONEIB_NO_ID};
+    snprintf(item.partition, sizeof item.partition, "%s", partition->name);
+    return oneib_news_add(work->news, &item, err);
+}
+
+/* The VMs on whose behalf the port is a member now. */
+static int tell_vms_of_file(const struct work *work, const struct oneib_change *change,
+                            const struct places *members, const struct place *first,
+                            struct oneib_error *err)
+{
+    const struct place *end = members->items + members->count;
+    for (const struct place *place = first; place < end && compare_places(place, first) == 0;
+         place++) {
+        struct oneib_news_item item =
+            item_of(kind_of(change->kind), &work->input->after->lines[place->index]);
+        item.reason = ONEIB_BECAUSE_VM_THERE;
+        item.old_membership = change->old_membership;
+        note_state(attachment_of(work->input->cloud, &item.line), &item);
+        if (oneib_news_add(work->news, &item, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* Nobody knows who was there before: of additions the roster says whose they are. */
+static int tell_change_of_file(const struct work *work, const struct oneib_change *change,
+                               const struct places *known, struct oneib_error *err)
+{
+    const bool has_guid = change->member.kind == ONEIB_MEMBER_GUID;
+    const struct place *place =
+        has_guid ? find_place(known, partition_of(change)->pkey, change->member.guid) : NULL;
+    if (!place)
+        return tell_member_of_file(work, change, err);
+    if (work->input->before)
+        return 0;
+    return tell_vms_of_file(work, change, known, place, err);
+}
+
+static int compare_files(const struct work *work, struct oneib_error *err)
+{
+    const struct oneib_changes *changes = work->input->changes;
+    struct places known = {0};
+    if (changes->count == 0)
+        return 0;
+    int status = work->input->before ? list_told(work->news, &known, err)
+                                     : list_members(work->input->after, &known, err);
+    for (size_t i = 0; status == 0 && i < changes->count; i++)
+        if (is_of_members(&changes->items[i]))
+            status = tell_change_of_file(work, &changes->items[i], &known, err);
+    free(known.items);
+    return status;
+}
+
+/* ---- all ------------------------------------------------------------------------------------ */
+
+static int tell_all_refused(const struct work *work, struct oneib_error *err)
+{
+    const struct group nobody = {0};
+    for (size_t i = 0; work->input->refusals && i < work->input->after->count; i++)
+        if (!oneib_roster_is_member(&work->input->after->lines[i]) &&
+            tell_refused(work, &nobody, &work->input->after->lines[i], err) < 0)
+            return -1;
+    return 0;
+}
+
+int oneib_news_make(const struct oneib_news_input *input, struct oneib_news *news,
+                    struct oneib_error *err)
+{
+    const struct work work = {input, news};
+    *news = (struct oneib_news){0};
+    int status = input->before ? compare_rosters(&work, err) : tell_all_refused(&work, err);
+    if (status == 0)
+        status = compare_files(&work, err);
+    if (status < 0)
+        oneib_news_clear(news);
+    else
+        oneib_news_sort(news);
+    return status;
+}

@@ -1,0 +1,422 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What the ports say of the news: no claim before it is proved. */
+#include "base/array.h"
+#include "base/stable_sort.h"
+#include "cluster/news.h"
+#include "cluster/port_index.h"
+#include <stdlib.h>
+#include <string.h>
+
+#define KEYS 0x8000
+
+struct work {
+    const struct oneib_news_evidence *evidence;
+    struct oneib_roster *roster;
+    struct oneib_news *news;
+    struct oneib_news still;                   /* removals that are waited for from now on */
+    const struct oneib_partition **partitions; /* of the table, by key */
+};
+
+/* ---- members -------------------------------------------------------------------------------- */
+
+static enum oneib_news_proof proof_of_standing(enum oneib_standing standing)
+{
+    switch (standing) {
+    case ONEIB_IN_FORCE:
+        return ONEIB_PROOF_IN_FORCE;
+    case ONEIB_PORT_ABSENT:
+        return ONEIB_PROOF_ABSENT;
+    case ONEIB_PORT_MUTE:
+        return ONEIB_PROOF_MUTE;
+    case ONEIB_PORT_UNSEEN:
+        return ONEIB_PROOF_UNSEEN;
+    case ONEIB_KEY_LACKING:
+    case ONEIB_KEY_OTHERWISE:
+        break;
+    }
+    return ONEIB_PROOF_AWAITED;
+}
+
+/* The first line that is not before that one. */
+static struct oneib_roster_line *lower_bound(const struct oneib_roster *roster,
+                                             const struct oneib_roster_line *wanted)
+{
+    size_t low = 0, high = roster->count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (oneib_roster_compare(&roster->lines[middle], wanted) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return roster->lines + low;
+}
+
+static struct oneib_roster_line *find_line(const struct oneib_roster *roster,
+                                           const struct oneib_roster_line *wanted)
+{
+    struct oneib_roster_line *line = lower_bound(roster, wanted);
+    return line < roster->lines + roster->count && oneib_roster_compare(line, wanted) == 0 ? line
+                                                                                           : NULL;
+}
+
+static bool is_virtual(const struct oneib_roster_line *line)
+{
+    return oneib_is_virtual_port(line->port, line->member);
+}
+
+/* The member that the same NIC is on another host, with the same GUID: a VF's goes with the VM.
+ * NULL: none. A NIC has two lines at most. */
+static const struct oneib_roster_line *twin_of(const struct oneib_roster *roster,
+                                               const struct oneib_roster_line *line)
+{
+    const struct oneib_roster_line first = {.vm_id = line->vm_id, .nic_id = line->nic_id};
+    const struct oneib_roster_line *end = roster->lines + roster->count;
+    const struct oneib_roster_line *other = is_virtual(line) ? lower_bound(roster, &first) : end;
+    for (; other < end && other->vm_id == line->vm_id && other->nic_id == line->nic_id; other++)
+        if (other->host_id != line->host_id && other->member == line->member &&
+            oneib_roster_is_member(other))
+            return other;
+    return NULL;
+}
+
+static enum oneib_standing standing_as(const struct work *work,
+                                       const struct oneib_roster_line *line,
+                                       enum oneib_membership membership)
+{
+    const struct oneib_wanted_key wanted = {
+        .port = line->port, .member = line->member, .pkey = line->pkey, .membership = membership};
+    return oneib_standing_of(work->evidence->subnet, &wanted);
+}
+
+static enum oneib_standing standing_of(const struct work *work,
+                                       const struct oneib_roster_line *line)
+{
+    return standing_as(work, line, (enum oneib_membership)line->membership);
+}
+
+/* By a port that is not certainly its own nothing is proved: it may be that of the host where the
+ * VM was. */
+static bool is_provable(const struct work *work, const struct oneib_news_item *item)
+{
+    const bool has_moved = item->reason == ONEIB_BECAUSE_MIGRATION && is_virtual(&item->line);
+    return !item->has_vm || (!has_moved && !twin_of(work->roster, &item->line));
+}
+
+static void prove_member(const struct work *work, struct oneib_news_item *item)
+{
+    const bool is_certain = is_provable(work, item);
+    const enum oneib_standing standing =
+        is_certain ? standing_of(work, &item->line) : ONEIB_PORT_UNSEEN;
+    struct oneib_roster_line *line = item->has_vm ? find_line(work->roster, &item->line) : NULL;
+    item->line.standing = (uint8_t)standing;
+    item->proof = is_certain ? proof_of_standing(standing) : ONEIB_PROOF_NONE;
+    if (line)
+        line->standing = (uint8_t)standing;
+}
+
+/* ---- those that were removed ---------------------------------------------------------------- */
+
+static int compare_members(const void *left, const void *right)
+{
+    return oneib_member_compare(left, right);
+}
+
+/* A cluster's members are in canonical order; those of the operator's partitions in any. */
+static bool table_lists(const struct work *work, const struct oneib_roster_line *line)
+{
+    const struct oneib_partition *partition = work->partitions[line->pkey & (KEYS - 1)];
+    const struct oneib_member wanted = {.guid = line->member, .kind = ONEIB_MEMBER_GUID};
+    uint32_t network_id;
+    if (partition && oneib_cluster_name_parse(partition->name, &network_id))
+        return partition->member_count > 0 &&
+               bsearch(&wanted, partition->members, partition->member_count, sizeof wanted,
+                       compare_members) != NULL;
+    for (size_t i = 0; partition && i < partition->member_count; i++)
+        if (partition->members[i].kind == ONEIB_MEMBER_GUID &&
+            partition->members[i].guid == line->member)
+            return true;
+    return false;
+}
+
+/* Whatever the membership: a port that has the key lets the VM in. */
+static enum oneib_news_proof proof_of_removal(const struct work *work,
+                                              const struct oneib_roster_line *line)
+{
+    const enum oneib_standing standing = standing_as(work, line, ONEIB_LIMITED);
+    if (standing == ONEIB_KEY_LACKING)
+        return ONEIB_PROOF_IN_FORCE;
+    return standing == ONEIB_IN_FORCE ? ONEIB_PROOF_AWAITED : proof_of_standing(standing);
+}
+
+struct place {
+    oneib_guid guid;
+    oneib_pkey pkey;
+};
+
+static int compare_places(const void *left, const void *right)
+{
+    const struct place *a = left, *b = right;
+    if (a->guid != b->guid)
+        return a->guid < b->guid ? -1 : 1;
+    return (a->pkey > b->pkey) - (a->pkey < b->pkey);
+}
+
+/* Whether a NIC is a member by that port: the places of the roster's members, listed when they are
+ * asked for first. */
+struct member_ports {
+    struct place *items; /* sorted */
+    size_t count;
+    bool listed;
+};
+
+static int list_ports(const struct work *work, struct member_ports *ports, struct oneib_error *err)
+{
+    if (ports->listed)
+        return 0;
+    ports->items = malloc((work->roster->count + 1) * sizeof *ports->items);
+    if (!ports->items)
+        return oneib_fail_memory(err);
+    for (size_t i = 0; i < work->roster->count; i++)
+        if (oneib_roster_is_member(&work->roster->lines[i]))
+            ports->items[ports->count++] =
+                (struct place){work->roster->lines[i].member, work->roster->lines[i].pkey};
+    if (ports->count > 1)
+        qsort(ports->items, ports->count, sizeof *ports->items, compare_places);
+    ports->listed = true;
+    return 0;
+}
+
+static bool others_have(const struct member_ports *ports, const struct oneib_roster_line *line)
+{
+    const struct place wanted = {line->member, line->pkey};
+    return ports->count &&
+           bsearch(&wanted, ports->items, ports->count, sizeof wanted, compare_places) != NULL;
+}
+
+static bool names_static(const struct oneib_cloud *cloud, uint32_t network_id, oneib_guid guid)
+{
+    const struct oneib_network *network = oneib_cloud_network(cloud, network_id);
+    const struct oneib_network *rules = network ? oneib_network_rules(cloud, network) : NULL;
+    for (size_t i = 0; rules && i < rules->static_count; i++)
+        if (rules->static_members[i].guid == guid)
+            return true;
+    return false;
+}
+
+/* Whom the hold puts back, it puts into the partition of the same name. There a port is listed for
+ * a NIC or as a static member, too. */
+static bool is_held(const struct work *work, const struct member_ports *ports,
+                    const struct oneib_roster_line *line)
+{
+    const struct oneib_partition *partition = work->partitions[line->pkey & (KEYS - 1)];
+    uint32_t network_id;
+    return work->evidence->held > 0 && partition &&
+           oneib_cluster_name_parse(partition->name, &network_id) && !others_have(ports, line) &&
+           !names_static(work->evidence->cloud, network_id, line->member);
+}
+
+static int prove_removal(const struct work *work, struct member_ports *ports,
+                         struct oneib_news_item *item, struct oneib_error *err)
+{
+    const struct oneib_roster_line *twin = item->has_vm ? twin_of(work->roster, &item->line) : NULL;
+    if (twin) {
+        item->proof = twin->pkey == item->line.pkey ? ONEIB_PROOF_WITH_VM : ONEIB_PROOF_NONE;
+        return 0;
+    }
+    if (!table_lists(work, &item->line)) {
+        item->proof = proof_of_removal(work, &item->line);
+        return 0;
+    }
+    if (list_ports(work, ports, err) < 0)
+        return -1;
+    item->proof = is_held(work, ports, &item->line) ? ONEIB_PROOF_HELD_BACK : ONEIB_PROOF_OTHERS;
+    return 0;
+}
+
+static bool is_waited_for(const struct oneib_news_item *item)
+{
+    return item->proof == ONEIB_PROOF_AWAITED || item->proof == ONEIB_PROOF_MUTE ||
+           item->proof == ONEIB_PROOF_HELD_BACK;
+}
+
+/* ---- removals that are waited for ----------------------------------------------------------- */
+
+static int compare_places_of_items(const void *left, const void *right)
+{
+    const struct oneib_news_item *a = left, *b = right;
+    const struct place first = {a->line.member, a->line.pkey};
+    const struct place second = {b->line.member, b->line.pkey};
+    return compare_places(&first, &second);
+}
+
+static bool is_told_by_file(const struct oneib_news *leaving, const struct oneib_news_item *item)
+{
+    return item->kind == ONEIB_NEWS_REMOVED && !item->has_vm && leaving->count > 0 &&
+           bsearch(item, leaving->items, leaving->count, sizeof *item, compare_places_of_items);
+}
+
+/* The file knows the port alone; of what was waited for more is known. */
+static void forget_what_is_known_better(const struct oneib_news *leaving, struct oneib_news *news)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < news->count; i++)
+        if (!is_told_by_file(leaving, &news->items[i]))
+            news->items[kept++] = news->items[i];
+    news->count = kept;
+}
+
+static int find_departures(struct work *work, const struct oneib_news *leaving,
+                           struct member_ports *ports, struct oneib_error *err)
+{
+    for (size_t i = 0; i < leaving->count; i++) {
+        struct oneib_news_item item = leaving->items[i];
+        if (prove_removal(work, ports, &item, err) < 0)
+            return -1;
+        const bool stays = is_waited_for(&item);
+        if (!stays)
+            item.kind = ONEIB_NEWS_GONE;
+        if (oneib_news_add(stays ? &work->still : work->news, &item, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int keep_leaving(struct work *work, size_t count, struct oneib_error *err)
+{
+    for (size_t i = 0; i < count; i++)
+        if (work->news->items[i].kind == ONEIB_NEWS_REMOVED &&
+            is_waited_for(&work->news->items[i]) &&
+            oneib_news_add(&work->still, &work->news->items[i], err) < 0)
+            return -1;
+    return 0;
+}
+
+/* Ports that stay mute do not fill the memory. */
+static void keep_newest_of_each(struct oneib_news *still)
+{
+    size_t kept = 0;
+    oneib_stable_sort(still->items, still->count, sizeof *still->items, compare_places_of_items);
+    for (size_t i = 0; i < still->count; i++) {
+        if (kept > 0 && compare_places_of_items(&still->items[kept - 1], &still->items[i]) == 0)
+            kept--;
+        still->items[kept++] = still->items[i];
+    }
+    still->count = kept;
+}
+
+/* ---- all ------------------------------------------------------------------------------------ */
+
+static bool has_port(const struct oneib_news_item *item)
+{
+    return item->member_kind == ONEIB_MEMBER_GUID && item->line.member != 0;
+}
+
+static int prove_item(const struct work *work, struct member_ports *ports,
+                      struct oneib_news_item *item, struct oneib_error *err)
+{
+    if (!has_port(item))
+        return 0;
+    switch (item->kind) {
+    case ONEIB_NEWS_ADDED:
+    case ONEIB_NEWS_CHANGED:
+        prove_member(work, item);
+        return 0;
+    case ONEIB_NEWS_REMOVED:
+        return prove_removal(work, ports, item, err);
+    case ONEIB_NEWS_REFUSED:
+    case ONEIB_NEWS_NOT_REFUSED:
+    case ONEIB_NEWS_ARRIVED:
+    case ONEIB_NEWS_GONE:
+        break;
+    }
+    return 0;
+}
+
+static int prove_items(const struct work *work, struct member_ports *ports, size_t count,
+                       struct oneib_error *err)
+{
+    for (size_t i = 0; i < count; i++)
+        if (prove_item(work, ports, &work->news->items[i], err) < 0)
+            return -1;
+    return 0;
+}
+
+/* Additions that were waited for: their lines are looked at again. Those of this news have been. */
+static int find_arrivals(const struct work *work, struct oneib_error *err)
+{
+    for (size_t i = 0; i < work->roster->count; i++) {
+        struct oneib_roster_line *line = &work->roster->lines[i];
+        const bool begins = work->evidence->begins;
+        if (!oneib_roster_is_member(line) || (line->standing == ONEIB_IN_FORCE && !begins))
+            continue;
+        const uint8_t before = line->standing;
+        line->standing =
+            (uint8_t)(twin_of(work->roster, line) ? ONEIB_PORT_UNSEEN : standing_of(work, line));
+        if (before == ONEIB_IN_FORCE || line->standing != ONEIB_IN_FORCE)
+            continue;
+        const struct oneib_news_item item = {.kind = ONEIB_NEWS_ARRIVED,
+                                             .proof = ONEIB_PROOF_IN_FORCE,
+                                             .has_vm = true,
+                                             .line = *line,
+                                             .member_kind = ONEIB_MEMBER_GUID,
+                                             .other_host = ONEIB_NO_ID,
+                                             .other_network = ONEIB_NO_ID};
+        if (oneib_news_add(work->news, &item, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int prove(struct work *work, const struct oneib_news *leaving, struct oneib_error *err)
+{
+    struct member_ports ports = {0};
+    forget_what_is_known_better(leaving, work->news);
+    const size_t count = work->news->count;
+    /* Arrivals first: what is new has not been waited for. */
+    int status = find_arrivals(work, err);
+    if (status == 0)
+        status = find_departures(work, leaving, &ports, err);
+    if (status == 0)
+        status = prove_items(work, &ports, count, err);
+    if (status == 0)
+        status = keep_leaving(work, count, err);
+    free(ports.items);
+    return status;
+}
+
+static void index_partitions(const struct oneib_partition_table *table,
+                             const struct oneib_partition **partitions)
+{
+    for (size_t i = 0; i < table->count; i++)
+        partitions[table->items[i].pkey & (KEYS - 1)] = &table->items[i];
+}
+
+static int prove_and_share(struct work *work, const struct oneib_news *leaving,
+                           struct oneib_error *err)
+{
+    if (prove(work, leaving, err) < 0)
+        return -1;
+    oneib_news_sort(work->news);
+    return oneib_news_share_lines(work->news, err);
+}
+
+int oneib_news_prove(const struct oneib_news_evidence *evidence, struct oneib_roster *roster,
+                     struct oneib_news *leaving, struct oneib_news *news, struct oneib_error *err)
+{
+    struct work work = {.evidence = evidence, .roster = roster, .news = news};
+    work.partitions = calloc(KEYS, sizeof(*work.partitions));
+    if (!work.partitions)
+        return oneib_fail_memory(err);
+    index_partitions(&evidence->desired->table, work.partitions);
+    const int status = prove_and_share(&work, leaving, err);
+    free(work.partitions);
+    if (status < 0) {
+        oneib_news_clear(&work.still);
+        return -1;
+    }
+    keep_newest_of_each(&work.still);
+    oneib_news_clear(leaving);
+    *leaving = work.still;
+    return 0;
+}

@@ -1,0 +1,519 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * What is to change in the ledger: networks that need a key, operators' wishes, entries that nobody
+ * needs, keys that have rested long enough; and the copies of keys that networks show as VLAN_ID.
+ */
+#include "base/array.h"
+#include "cluster/desired_internal.h"
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Who stands between a key and a network that would like to have it. */
+enum hold { FREE, OF_NETWORK, RESTS, OF_FRAGMENT, IN_FORCE };
+
+struct key_use {
+    uint8_t hold;        /* enum hold */
+    uint32_t network_id; /* of OF_NETWORK, RESTS, IN_FORCE; ONEIB_NO_ID: of several, or of none */
+};
+
+struct key_uses {
+    struct key_use items[ONEIB_PKEY_COUNT];
+    bool shown[ONEIB_PKEY_COUNT]; /* as VLAN_ID of an operator's network, which may wish it when it
+                                     can be read, or was made: nothing new is given there */
+};
+
+static void hold(struct key_uses *uses, oneib_pkey pkey, enum hold how, uint32_t network_id)
+{
+    struct key_use *use = &uses->items[pkey & ONEIB_PKEY_DEFAULT];
+    if (use->hold != FREE && use->network_id == network_id)
+        return;
+    *use = (struct key_use){.hold = (uint8_t)how,
+                            .network_id = use->hold == FREE ? network_id : ONEIB_NO_ID};
+}
+
+static void hold_in_force(struct key_uses *uses, const struct oneib_partition_table *table)
+{
+    for (size_t i = 0; table && i < table->count; i++) {
+        uint32_t id;
+        const bool is_cluster = oneib_cluster_name_parse(table->items[i].name, &id);
+        hold(uses, table->items[i].pkey, IN_FORCE, is_cluster ? id : ONEIB_NO_ID);
+    }
+}
+
+/* A ledger of yesterday, or one that two have written at once, does not know of it: as if it
+ * rested. */
+static void hold_what_hosts_tell_of(const struct oneib_cloud *cloud, struct key_uses *uses)
+{
+    for (size_t i = 0; i < cloud->host_count; i++)
+        for (size_t j = 0; j < cloud->hosts[i].key_count; j++) {
+            struct key_use *use = &uses->items[cloud->hosts[i].keys[j] & ONEIB_PKEY_DEFAULT];
+            if (use->hold == FREE)
+                *use = (struct key_use){RESTS, ONEIB_NO_ID};
+        }
+}
+
+static void fill_uses(const struct oneib_work *work, struct key_uses *uses)
+{
+    const struct oneib_ledger *ledger = work->ledger;
+    hold_in_force(uses, work->in_force);
+    for (size_t i = 0; i < work->fragment->count; i++)
+        hold(uses, work->fragment->items[i].pkey, OF_FRAGMENT, ONEIB_NO_ID);
+    for (size_t i = 0; i < ledger->network_count; i++)
+        uses->items[ledger->networks[i].pkey] =
+            (struct key_use){OF_NETWORK, ledger->networks[i].network_id};
+    for (size_t i = 0; i < ledger->resting_count; i++)
+        uses->items[ledger->resting[i].pkey] =
+            (struct key_use){RESTS, ledger->resting[i].network_id};
+    hold_what_hosts_tell_of(work->cloud, uses);
+    for (size_t i = 0; i < work->cloud->network_count; i++)
+        if (oneib_network_is_operators(&work->cloud->networks[i]))
+            uses->shown[oneib_stated_key(&work->cloud->networks[i])] = true;
+}
+
+/* What is in force for a network is its own. */
+static bool is_free_for(const struct key_uses *uses, oneib_pkey pkey, uint32_t network_id)
+{
+    const struct key_use *use = &uses->items[pkey];
+    return use->hold == FREE || (use->hold == IN_FORCE && use->network_id == network_id);
+}
+
+/* Of what cannot be read nobody knows whether it shares or needs a key; of what is being created
+ * oned's word is not final. */
+static bool has_own_key(const struct oneib_work *work, const struct oneib_network *network)
+{
+    const struct oneib_network *parent = oneib_parent_of(work, network);
+    return !network->being_created && !network->other_driver && !network->unreadable &&
+           !(parent && parent->unreadable) && !oneib_shares_its_parents(work, network);
+}
+
+/* oned copies the parent's VLAN_ID into a reservation: that is nobody's decision. */
+static bool states_its_parents_key(const struct oneib_work *work,
+                                   const struct oneib_network *network)
+{
+    const struct oneib_network *parent = oneib_parent_of(work, network);
+    const oneib_pkey stated = oneib_stated_key(network);
+    return parent && stated != 0 &&
+           (stated == oneib_stated_key(parent) || stated == oneib_key_of(work, parent));
+}
+
+/* The key that the operator wishes for the network, and that it does not have; 0: none. A tenant's
+ * wishes nothing. */
+static oneib_pkey wish_of(const struct oneib_work *work, const struct oneib_network *network)
+{
+    const oneib_pkey stated = oneib_stated_key(network);
+    if (!has_own_key(work, network) || !oneib_network_is_operators(network) ||
+        states_its_parents_key(work, network) || stated == oneib_key_of(work, network))
+        return 0;
+    return stated;
+}
+
+/* Somebody typed something: it is not overwritten. */
+static bool is_mistyped(const struct oneib_network *network)
+{
+    return oneib_network_is_operators(network) && network->key_state != ONEIB_KEY_MISSING &&
+           oneib_stated_key(network) == 0;
+}
+
+static void append_holder(struct oneib_work *work, const struct key_use *use,
+                          struct oneib_text *text)
+{
+    switch ((enum hold)use->hold) {
+    case OF_NETWORK:
+        oneib_text_printf(text, "%s has", oneib_name_network(work, use->network_id).text);
+        break;
+    case RESTS:
+        if (use->network_id == ONEIB_NO_ID)
+            oneib_text_append(text, "a host may hold still");
+        else
+            oneib_text_printf(text, "was network %" PRIu32 "'s, and a host may hold still",
+                              use->network_id);
+        break;
+    case OF_FRAGMENT:
+        oneib_text_append(text, "the operator's fragment has");
+        break;
+    case IN_FORCE:
+    case FREE:
+        oneib_text_append(text, "is in force for others");
+        break;
+    }
+}
+
+static int say_conflict(struct oneib_work *work, const struct oneib_network *network,
+                        oneib_pkey wish, const struct key_uses *uses, struct oneib_error *err)
+{
+    oneib_autotext struct oneib_text holder = {0}, outcome = {0};
+    const oneib_pkey pkey = oneib_key_of(work, network);
+    append_holder(work, &uses->items[wish], &holder);
+    if (pkey)
+        oneib_text_printf(&outcome, "it keeps 0x%04x", pkey);
+    else
+        oneib_text_append(&outcome, "it gets no members");
+    if (oneib_text_failed(&holder) || oneib_text_failed(&outcome))
+        return oneib_fail_memory(err);
+    if (uses->items[wish].hold == OF_FRAGMENT)
+        return oneib_findings_add(work->findings, ONEIB_WARNING, "pkey-reserved",
+                                  "give the network another VLAN_ID, or take the partition out of "
+                                  "the fragment",
+                                  err,
+                                  "%s has P_Key 0x%04x (VLAN_ID %u), which the operator's fragment "
+                                  "uses: %s",
+                                  oneib_name_network(work, network->id).text, wish, wish,
+                                  outcome.data);
+    return oneib_findings_add(work->findings, ONEIB_WARNING, "pkey-conflict",
+                              "give it another VLAN_ID, or wait until the key is nobody's", err,
+                              "%s is to have P_Key 0x%04x (VLAN_ID %u), which %s: %s",
+                              oneib_name_network(work, network->id).text, wish, wish, holder.data,
+                              outcome.data);
+}
+
+static int say_mistyped(struct oneib_work *work, const struct oneib_network *network,
+                        struct oneib_error *err)
+{
+    const oneib_pkey pkey = oneib_key_of(work, network);
+    oneib_autotext struct oneib_text outcome = {0};
+    if (pkey)
+        oneib_text_printf(&outcome, "it keeps P_Key 0x%04x", pkey);
+    else
+        oneib_text_append(&outcome, "it gets no members");
+    if (oneib_text_failed(&outcome))
+        return oneib_fail_memory(err);
+    return oneib_findings_add(
+        work->findings, ONEIB_WARNING, "pkey-invalid",
+        "set VLAN_ID to a decimal number from 1 to 32766, or remove it to have a P_Key chosen", err,
+        "%s has a VLAN_ID that is no P_Key: %s", oneib_name_network(work, network->id).text,
+        outcome.data);
+}
+
+static int request(struct oneib_work *work, const struct oneib_network *network, oneib_pkey pkey,
+                   struct key_uses *uses, struct oneib_error *err)
+{
+    struct oneib_desired *desired = work->desired;
+    if (oneib_reserve(&desired->requests, &desired->request_capacity, desired->request_count + 1,
+                      sizeof *desired->requests, err) < 0)
+        return -1;
+    desired->requests[desired->request_count++] =
+        (struct oneib_key_request){.network_id = network->id, .owner = network->uid, .pkey = pkey};
+    if (pkey)
+        uses->items[pkey] = (struct key_use){OF_NETWORK, network->id};
+    return 0;
+}
+
+/* Wishes first: a key from the ring can be another one. */
+static int meet_wishes(struct oneib_work *work, struct key_uses *uses, struct oneib_error *err)
+{
+    for (size_t i = 0; i < work->cloud->network_count; i++) {
+        const struct oneib_network *network = &work->cloud->networks[i];
+        const oneib_pkey wish = wish_of(work, network);
+        if (wish == 0)
+            continue;
+        if (is_free_for(uses, wish, network->id)) {
+            if (request(work, network, wish, uses, err) < 0)
+                return -1;
+            continue;
+        }
+        if (work->entitlements[i].pkey == 0)
+            work->entitlements[i].verdict = ONEIB_VERDICT_KEY_CONFLICT;
+        work->desired->wishes_at_rest += uses->items[wish].hold == RESTS;
+        if (say_conflict(work, network, wish, uses, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static bool needs_a_key(const struct oneib_work *work, const struct oneib_network *network)
+{
+    return has_own_key(work, network) && oneib_key_of(work, network) == 0 &&
+           wish_of(work, network) == 0 && !is_mistyped(network);
+}
+
+static int say_needs_key(struct oneib_work *work, const struct oneib_network *network,
+                         struct oneib_error *err)
+{
+    if (!states_its_parents_key(work, network))
+        return 0;
+    return oneib_findings_add(work->findings, ONEIB_NOTICE, "reservation-needs-key", NULL, err,
+                              "%s is a reservation from %s and still has a copy of its P_Key "
+                              "0x%04x: it is waiting for one of its own",
+                              oneib_name_network(work, network->id).text,
+                              oneib_name_network(work, network->parent_id).text, network->pkey);
+}
+
+/* Keys are taken in a ring, so that one that was a network's comes again as late as can be. */
+static oneib_pkey next_in_ring(const struct oneib_work *work, const struct key_uses *uses)
+{
+    const unsigned first =
+        work->policy->pkey_first > ONEIB_PKEY_FIRST ? work->policy->pkey_first : ONEIB_PKEY_FIRST;
+    const unsigned last =
+        work->policy->pkey_last < ONEIB_PKEY_LAST ? work->policy->pkey_last : ONEIB_PKEY_LAST;
+    const unsigned begin = work->desired->next;
+    const bool is_within = begin >= first && begin <= last;
+    for (unsigned step = 0; first <= last && step <= last - first; step++) {
+        const unsigned start = is_within ? begin - first : 0;
+        const unsigned key = first + (start + step) % (last - first + 1);
+        if (uses->items[key].hold == FREE && !uses->shown[key])
+            return (oneib_pkey)key;
+    }
+    return 0;
+}
+
+static bool has_too_many_at_rest(const struct oneib_work *work, const struct oneib_network *network)
+{
+    size_t count = 0;
+    if (oneib_network_is_operators(network))
+        return false;
+    for (size_t i = 0; i < work->ledger->resting_count; i++)
+        count += work->ledger->resting[i].owner == network->uid;
+    return count >= work->policy->resting_max;
+}
+
+static int say_too_many(struct oneib_work *work, const struct oneib_network *network,
+                        struct oneib_error *err)
+{
+    return oneib_findings_add(
+        work->findings, ONEIB_WARNING, "pkeys-resting",
+        "wait until the hosts that had them have answered; of a host that is gone for good: oneib "
+        "host forget HOST",
+        err,
+        "%s gets no P_Key: %" PRIu32 " keys of networks that its owner, user %" PRIu32
+        ", has deleted may still be held by hosts (pkeys.resting)",
+        oneib_name_network(work, network->id).text, work->policy->resting_max, network->uid);
+}
+
+static int say_exhausted(struct oneib_work *work, size_t without, uint32_t first_id,
+                         struct oneib_error *err)
+{
+    if (without == 0)
+        return 0;
+    return oneib_findings_add(work->findings, ONEIB_WARNING, "pkeys-exhausted",
+                              "widen pkeys.first and pkeys.last in oneib.conf, or remove networks "
+                              "that are not used",
+                              err,
+                              "no free P_Key is left in %u-%u: %zu networks are without one, the "
+                              "first is %s",
+                              work->policy->pkey_first, work->policy->pkey_last, without,
+                              oneib_name_network(work, first_id).text);
+}
+
+static int give_from_ring(struct oneib_work *work, struct key_uses *uses, struct oneib_error *err)
+{
+    size_t without = 0;
+    uint32_t first_without = 0;
+    for (size_t i = 0; i < work->cloud->network_count; i++) {
+        const struct oneib_network *network = &work->cloud->networks[i];
+        if (!needs_a_key(work, network))
+            continue;
+        const bool waits = has_too_many_at_rest(work, network);
+        const oneib_pkey pkey = waits ? 0 : next_in_ring(work, uses);
+        if (waits && say_too_many(work, network, err) < 0)
+            return -1;
+        if (!waits && pkey == 0 && without++ == 0)
+            first_without = network->id;
+        if (pkey)
+            work->desired->next = (oneib_pkey)(pkey + 1);
+        if (request(work, network, pkey, uses, err) < 0 || say_needs_key(work, network, err) < 0)
+            return -1;
+    }
+    return say_exhausted(work, without, first_without, err);
+}
+
+static int say_all_mistyped(struct oneib_work *work, struct oneib_error *err)
+{
+    for (size_t i = 0; i < work->cloud->network_count; i++)
+        if (has_own_key(work, &work->cloud->networks[i]) &&
+            is_mistyped(&work->cloud->networks[i]) &&
+            say_mistyped(work, &work->cloud->networks[i], err) < 0)
+            return -1;
+    return 0;
+}
+
+/* The key that VLAN_ID is to show; 0: it stays as it is. A wish that cannot be met stays, too: it
+ * may be met later. */
+static oneib_pkey copy_for(const struct oneib_work *work, size_t index)
+{
+    const struct oneib_network *network = &work->cloud->networks[index];
+    const struct oneib_network *parent = oneib_parent_of(work, network);
+    oneib_pkey pkey = oneib_key_of(work, network);
+    if (network->being_created || network->other_driver || network->unreadable ||
+        (parent && parent->unreadable))
+        return 0;
+    if (oneib_shares_its_parents(work, network))
+        pkey = work->entitlements[index].pkey;
+    else if (wish_of(work, network) != 0 || is_mistyped(network))
+        return 0;
+    return pkey == oneib_stated_key(network) ? 0 : pkey;
+}
+
+static int list_copies(struct oneib_work *work, struct oneib_error *err)
+{
+    struct oneib_desired *desired = work->desired;
+    for (size_t i = 0; i < work->cloud->network_count; i++) {
+        const oneib_pkey pkey = copy_for(work, i);
+        if (pkey == 0)
+            continue;
+        if (oneib_reserve(&desired->copies, &desired->copy_capacity, desired->copy_count + 1,
+                          sizeof *desired->copies, err) < 0)
+            return -1;
+        desired->copies[desired->copy_count++] =
+            (struct oneib_key_copy){.network_id = work->cloud->networks[i].id, .pkey = pkey};
+    }
+    return 0;
+}
+
+static bool is_sharer(const struct oneib_work *work, const struct oneib_network *network)
+{
+    return !network->unreadable && !network->being_created &&
+           oneib_shares_its_parents(work, network);
+}
+
+static int list_unused(struct oneib_work *work, struct oneib_error *err)
+{
+    struct oneib_desired *desired = work->desired;
+    for (size_t i = 0; i < work->ledger->network_count; i++) {
+        const uint32_t id = work->ledger->networks[i].network_id;
+        const struct oneib_network *network = oneib_cloud_network(work->cloud, id);
+        if (network && !is_sharer(work, network))
+            continue;
+        if (oneib_reserve(&desired->unused, &desired->unused_capacity, desired->unused_count + 1,
+                          sizeof *desired->unused, err) < 0)
+            return -1;
+        desired->unused[desired->unused_count++] =
+            (struct oneib_unused_key){.network_id = id, .is_sharer = network != NULL};
+    }
+    return 0;
+}
+
+/* A host that the ledger knows and oned does not: what it holds nobody can say. */
+static int find_lost_hosts(struct oneib_work *work, bool *any, struct oneib_error *err)
+{
+    for (size_t i = 0; i < work->ledger->host_count; i++) {
+        const uint32_t id = work->ledger->hosts[i].host_id;
+        oneib_autotext struct oneib_text remedy = {0};
+        if (oneib_cloud_host(work->cloud, id))
+            continue;
+        *any = true;
+        oneib_text_printf(&remedy, "when it is off for good: oneib host forget %" PRIu32, id);
+        if (oneib_text_failed(&remedy))
+            return oneib_fail_memory(err);
+        if (oneib_findings_add(work->findings, ONEIB_WARNING, "host-gone", remedy.data, err,
+                               "%s is not in OpenNebula any more, and may still hold P_Keys: none "
+                               "that was in use is given again",
+                               oneib_name_host(work, id).text) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* An adapter's port that did not say what it holds may hold it. */
+static bool may_be_on_a_port(const struct oneib_subnet *subnet, oneib_pkey pkey)
+{
+    for (size_t i = 0; i < subnet->port_count; i++) {
+        const struct oneib_subnet_port *port = &subnet->ports[i];
+        if (!port->answered && port->node_type == ONEIB_NODE_CA)
+            return true;
+        for (size_t j = 0; port->answered && j < port->partition_cap; j++)
+            if (oneib_pkey_base(port->pkeys[j]) == pkey)
+                return true;
+    }
+    return false;
+}
+
+static bool may_be_held(const struct oneib_work *work, oneib_pkey pkey)
+{
+    for (size_t i = 0; i < work->cloud->host_count; i++)
+        if (oneib_host_may_hold(&work->cloud->hosts[i], pkey))
+            return true;
+    return oneib_partition_table_find(work->in_force, pkey) || may_be_on_a_port(work->subnet, pkey);
+}
+
+/* Without the file or the fabric nobody knows. */
+static int list_idle(struct oneib_work *work, struct oneib_error *err)
+{
+    struct oneib_desired *desired = work->desired;
+    bool lost = false;
+    if (find_lost_hosts(work, &lost, err) < 0)
+        return -1;
+    if (lost || !work->in_force || !work->subnet)
+        return 0;
+    for (size_t i = 0; i < work->ledger->resting_count; i++) {
+        const oneib_pkey pkey = work->ledger->resting[i].pkey;
+        if (may_be_held(work, pkey))
+            continue;
+        if (oneib_reserve(&desired->idle, &desired->idle_capacity, desired->idle_count + 1,
+                          sizeof *desired->idle, err) < 0)
+            return -1;
+        desired->idle[desired->idle_count++] = pkey;
+    }
+    return 0;
+}
+
+/* ---- the operator's fragment ----------------------------------------------------------------- */
+
+static bool is_fragments_in_force(const struct oneib_work *work, oneib_pkey pkey)
+{
+    uint32_t cluster;
+    for (size_t i = 0; work->in_force && i < work->in_force->count; i++)
+        if (work->in_force->items[i].pkey == pkey &&
+            !oneib_partition_cluster(&work->in_force->items[i], &cluster))
+            return true;
+    return false;
+}
+
+static const struct oneib_host *first_that_may_hold(const struct oneib_cloud *cloud,
+                                                    oneib_pkey pkey)
+{
+    for (size_t i = 0; i < cloud->host_count; i++)
+        if (oneib_host_may_hold(&cloud->hosts[i], pkey))
+            return &cloud->hosts[i];
+    return NULL;
+}
+
+/* A VF that is open at the key would be in the operator's partition. */
+int oneib_fragment_must_wait(struct oneib_work *work, const struct oneib_partition *partition,
+                             bool *waits, struct oneib_error *err)
+{
+    const struct oneib_host *holder = first_that_may_hold(work->cloud, partition->pkey);
+    *waits = holder && !is_fragments_in_force(work, partition->pkey);
+    if (!*waits)
+        return 0;
+    struct oneib_desired *desired = work->desired;
+    if (oneib_reserve(&desired->waiting, &desired->waiting_capacity, desired->waiting_count + 1,
+                      sizeof *desired->waiting, err) < 0)
+        return -1;
+    desired->waiting[desired->waiting_count++] = partition->pkey;
+    desired->wishes_at_rest++;
+    return oneib_findings_add(
+        work->findings, ONEIB_WARNING, "fragment-waits",
+        "wait until the host's oneib-node has reported; of one that is gone for good: oneib host "
+        "forget",
+        err,
+        "partition \"%.31s\" (0x%04x) of the fragment is not put into force yet: %s may hold that "
+        "P_Key still, as a network's",
+        partition->name, partition->pkey, oneib_name_host(work, holder->id).text);
+}
+
+/* ---- all of it ------------------------------------------------------------------------------- */
+
+static int plan(struct oneib_work *work, struct key_uses *uses, struct oneib_error *err)
+{
+    fill_uses(work, uses);
+    if (say_all_mistyped(work, err) < 0 || meet_wishes(work, uses, err) < 0 ||
+        give_from_ring(work, uses, err) < 0 || list_copies(work, err) < 0 ||
+        list_unused(work, err) < 0)
+        return -1;
+    return list_idle(work, err);
+}
+
+int oneib_plan_keys(struct oneib_work *work, struct oneib_error *err)
+{
+    work->desired->next = work->ledger->next;
+    if (work->keys_stay)
+        return 0;
+    struct key_uses *uses = calloc(1, sizeof *uses);
+    if (!uses)
+        return oneib_fail_memory(err);
+    const int outcome = plan(work, uses, err);
+    free(uses);
+    return outcome;
+}

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cluster/port_index.h"
+#include "base/array.h"
+#include "base/number.h"
+#include <stdlib.h>
+#include <string.h>
+
+static int compare_ports(const void *a, const void *b)
+{
+    const struct oneib_known_port *x = a, *y = b;
+    if (x->guid != y->guid)
+        return x->guid < y->guid ? -1 : 1;
+    return (x->host->id > y->host->id) - (x->host->id < y->host->id);
+}
+
+static int add_ports(struct oneib_port_index *index, const struct oneib_host *host,
+                     struct oneib_error *err)
+{
+    if (oneib_reserve(&index->items, &index->capacity, index->count + host->port_count,
+                      sizeof *index->items, err) < 0)
+        return -1;
+    for (size_t i = 0; i < host->port_count; i++)
+        index->items[index->count++] =
+            (struct oneib_known_port){host->ports[i].port_guid, host, &host->ports[i]};
+    return 0;
+}
+
+int oneib_port_index_make(const struct oneib_cloud *cloud, struct oneib_port_index *index,
+                          struct oneib_error *err)
+{
+    *index = (struct oneib_port_index){0};
+    for (size_t i = 0; i < cloud->host_count; i++) {
+        if (add_ports(index, &cloud->hosts[i], err) == 0)
+            continue;
+        oneib_port_index_clear(index);
+        return -1;
+    }
+    if (index->count > 0)
+        qsort(index->items, index->count, sizeof *index->items, compare_ports);
+    return 0;
+}
+
+const struct oneib_known_port *oneib_port_index_find(const struct oneib_port_index *index,
+                                                     oneib_guid guid)
+{
+    size_t low = 0, high = index->count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (index->items[middle].guid < guid)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < index->count && index->items[low].guid == guid ? &index->items[low] : NULL;
+}
+
+void oneib_port_index_clear(struct oneib_port_index *index)
+{
+    free(index->items);
+    *index = (struct oneib_port_index){0};
+}
+
+bool oneib_cluster_name_parse(const char *name, uint32_t *network_id)
+{
+    uint64_t id;
+    if (strncmp(name, "one", 3) != 0 || !oneib_parse_decimal(name + 3, ONEIB_NO_ID - 1, &id))
+        return false;
+    *network_id = (uint32_t)id;
+    return true;
+}
+
+bool oneib_partition_cluster(const struct oneib_partition *partition, uint32_t *network_id)
+{
+    char name[ONEIB_PARTITION_NAME_SIZE];
+    memcpy(name, partition->name, sizeof name);
+    name[sizeof name - 1] = 0;
+    name[strcspn(name, "-")] = 0;
+    return oneib_cluster_name_parse(name, network_id);
+}
+
+const struct oneib_network *oneib_network_of(const struct oneib_cloud *cloud,
+                                             const struct oneib_partition *partition)
+{
+    uint32_t id;
+    return oneib_cluster_name_parse(partition->name, &id) ? oneib_cloud_network(cloud, id) : NULL;
+}
+
+const struct oneib_network *oneib_network_of_key(const struct oneib_cloud *cloud,
+                                                 const struct oneib_partition_table *table,
+                                                 oneib_pkey pkey)
+{
+    const struct oneib_partition *partition = oneib_partition_table_find(table, pkey);
+    return partition ? oneib_network_of(cloud, partition) : NULL;
+}

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cluster/roster.h"
+#include <stdlib.h>
+
+int oneib_roster_compare(const struct oneib_roster_line *a, const struct oneib_roster_line *b)
+{
+    if (a->vm_id != b->vm_id)
+        return a->vm_id < b->vm_id ? -1 : 1;
+    if (a->nic_id != b->nic_id)
+        return a->nic_id < b->nic_id ? -1 : 1;
+    return (a->host_id > b->host_id) - (a->host_id < b->host_id);
+}
+
+bool oneib_roster_is_member(const struct oneib_roster_line *line)
+{
+    return line->verdict == ONEIB_VERDICT_MEMBER;
+}
+
+static struct oneib_roster_line line_of(const struct oneib_cloud *cloud,
+                                        const struct oneib_desired_seat *seat)
+{
+    const struct oneib_attachment *attachment = &cloud->attachments[seat->attachment];
+    return (struct oneib_roster_line){.port = seat->port,
+                                      .member = seat->member,
+                                      .vm_id = attachment->vm_id,
+                                      .network_id = attachment->network_id,
+                                      .host_id = seat->host_id,
+                                      .pkey = seat->pkey,
+                                      .nic_id = attachment->nic_id,
+                                      .membership = seat->membership,
+                                      .verdict = seat->verdict,
+                                      .standing = ONEIB_IN_FORCE,
+                                      .is_source = seat->is_source};
+}
+
+/* A migration's two seats come destination first. */
+static void add_line(struct oneib_roster *roster, struct oneib_roster_line line)
+{
+    size_t place = roster->count++;
+    if (place > 0 && oneib_roster_compare(&roster->lines[place - 1], &line) > 0) {
+        roster->lines[place] = roster->lines[place - 1];
+        place--;
+    }
+    roster->lines[place] = line;
+}
+
+int oneib_roster_make(const struct oneib_cloud *cloud, const struct oneib_desired *desired,
+                      struct oneib_roster *roster, struct oneib_error *err)
+{
+    *roster = (struct oneib_roster){0};
+    roster->lines = malloc((desired->seat_count + 1) * sizeof *roster->lines);
+    if (!roster->lines)
+        return oneib_fail_memory(err);
+    for (size_t i = 0; i < desired->seat_count; i++)
+        add_line(roster, line_of(cloud, &desired->seats[i]));
+    return 0;
+}
+
+void oneib_roster_clear(struct oneib_roster *roster)
+{
+    free(roster->lines);
+    *roster = (struct oneib_roster){0};
+}

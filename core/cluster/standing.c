@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cluster/standing.h"
+#include <stddef.h>
+
+static bool has_entry(const struct oneib_subnet_port *port, uint16_t raw)
+{
+    for (unsigned i = 0; i < port->partition_cap; i++)
+        if (port->pkeys[i] == raw)
+            return true;
+    return false;
+}
+
+enum oneib_standing oneib_standing_of(const struct oneib_subnet *subnet,
+                                      const struct oneib_wanted_key *wanted)
+{
+    const oneib_pkey pkey = wanted->pkey;
+    const bool full = wanted->membership == ONEIB_FULL;
+    const struct oneib_subnet_port *port = oneib_subnet_find(subnet, wanted->member);
+    if (!port)
+        return oneib_is_virtual_port(wanted->port, wanted->member) ? ONEIB_PORT_UNSEEN
+                                                                   : ONEIB_PORT_ABSENT;
+    if (!port->answered)
+        return ONEIB_PORT_MUTE;
+    /* The other entry beside the right one is another membership too: limited was meant. */
+    if (has_entry(port, oneib_pkey_raw(pkey, full ? ONEIB_LIMITED : ONEIB_FULL)))
+        return full && has_entry(port, oneib_pkey_raw(pkey, ONEIB_FULL)) ? ONEIB_IN_FORCE
+                                                                         : ONEIB_KEY_OTHERWISE;
+    return has_entry(port, oneib_pkey_raw(pkey, wanted->membership)) ? ONEIB_IN_FORCE
+                                                                     : ONEIB_KEY_LACKING;
+}
+
+static enum oneib_standing standing_of_seat(const struct oneib_subnet *subnet,
+                                            const struct oneib_desired_seat *seat)
+{
+    const struct oneib_wanted_key wanted = {.port = seat->port,
+                                            .member = seat->member,
+                                            .pkey = seat->pkey,
+                                            .membership = (enum oneib_membership)seat->membership};
+    return oneib_standing_of(subnet, &wanted);
+}
+
+/* A VF's GUID goes with the VM: whose it is while it migrates, the reading does not tell. */
+static bool share_a_virtual_port(const struct oneib_desired_seat *a,
+                                 const struct oneib_desired_seat *b)
+{
+    return b->verdict == ONEIB_VERDICT_MEMBER && a->member == b->member &&
+           oneib_is_virtual_port(a->port, a->member);
+}
+
+enum oneib_standing oneib_standing_of_seats(const struct oneib_subnet *subnet,
+                                            const struct oneib_desired_seat *seats, size_t count)
+{
+    enum oneib_standing standing = standing_of_seat(subnet, &seats[0]);
+    for (size_t i = 1; i < count && standing == ONEIB_IN_FORCE; i++) {
+        if (share_a_virtual_port(&seats[0], &seats[i]))
+            standing = ONEIB_PORT_UNSEEN;
+        else if (seats[i].verdict == ONEIB_VERDICT_MEMBER)
+            standing = standing_of_seat(subnet, &seats[i]);
+    }
+    return standing;
+}
+
+const char *oneib_standing_name(enum oneib_standing standing)
+{
+    switch (standing) {
+    case ONEIB_IN_FORCE:
+        return "in-force";
+    case ONEIB_KEY_LACKING:
+        return "key-lacking";
+    case ONEIB_KEY_OTHERWISE:
+        return "other-membership";
+    case ONEIB_PORT_ABSENT:
+        return "port-off-fabric";
+    case ONEIB_PORT_MUTE:
+        return "port-silent";
+    case ONEIB_PORT_UNSEEN:
+        return "not-visible";
+    }
+    return "unknown";
+}
+
+const char *oneib_standing_text(enum oneib_standing standing)
+{
+    switch (standing) {
+    case ONEIB_IN_FORCE:
+        return "in force";
+    case ONEIB_KEY_LACKING:
+        return "the port lacks the key";
+    case ONEIB_KEY_OTHERWISE:
+        return "the port has the other membership";
+    case ONEIB_PORT_ABSENT:
+        return "the port is off the fabric";
+    case ONEIB_PORT_MUTE:
+        return "the port does not answer";
+    case ONEIB_PORT_UNSEEN:
+        return "virtual port, not verified";
+    }
+    return "unknown";
+}

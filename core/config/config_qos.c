@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "config/config_qos.h"
+#include "ib/qos_class.h"
+#include <string.h>
+
+static bool is_in(char *const *classes, size_t count, const char *name)
+{
+    struct oneib_qos_class qos_class;
+    for (size_t i = 0; i < count; i++)
+        if (!oneib_qos_class_parse(classes[i], &qos_class) && strcmp(qos_class.name, name) == 0)
+            return true;
+    return false;
+}
+
+/* Each class has been parsed once already. */
+static bool check_classes(char *const *classes, size_t *count, unsigned *sls,
+                          struct oneib_text *what)
+{
+    for (*count = 0; classes[*count]; ++*count) {
+        struct oneib_qos_class qos_class;
+        (void)oneib_qos_class_parse(classes[*count], &qos_class);
+        if (is_in(classes, *count, qos_class.name)) {
+            oneib_text_printf(what, "must define class %s once", qos_class.name);
+            return false;
+        }
+        if (*sls & qos_class.sls) {
+            oneib_text_printf(what, "must give each SL to one class: SL %d is %s's and another's",
+                              __builtin_ctz(*sls & qos_class.sls), qos_class.name);
+            return false;
+        }
+        *sls |= qos_class.sls;
+    }
+    return true;
+}
+
+static enum oneib_config_qos_fault check_default(const struct oneib_config *config, size_t count,
+                                                 struct oneib_text *what)
+{
+    const char *name = config->qos.default_class;
+    if (!name || is_in(config->qos.classes, count, name))
+        return ONEIB_CONFIG_QOS_GOOD;
+    oneib_text_append(what, "must be one of qos.classes, and none of these has that name");
+    return ONEIB_CONFIG_QOS_DEFAULT_CLASS;
+}
+
+enum oneib_config_qos_fault oneib_config_qos_check(const struct oneib_config *config,
+                                                   struct oneib_text *what)
+{
+    char *none[] = {NULL};
+    size_t count;
+    unsigned sls = 0;
+    if (!check_classes(config->qos.classes ? config->qos.classes : none, &count, &sls, what))
+        return ONEIB_CONFIG_QOS_CLASSES;
+
+    /* SL 0 has one too. */
+    const unsigned lanes = 1 + (unsigned)__builtin_popcount(sls);
+    if (lanes > config->qos.vls) {
+        oneib_text_printf(what,
+                          "have %u SLs, with SL 0, and each needs a lane of its own: there are %u "
+                          "(qos.vls)",
+                          lanes, config->qos.vls);
+        return ONEIB_CONFIG_QOS_CLASSES;
+    }
+    if (lanes > config->qos.entries) {
+        oneib_text_printf(what, "must be at least %u, one for each lane", lanes);
+        return ONEIB_CONFIG_QOS_ENTRIES;
+    }
+    return check_default(config, count, what);
+}

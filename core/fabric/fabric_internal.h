@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What the files of core/fabric share. */
+#ifndef ONEIB_FABRIC_FABRIC_INTERNAL_H
+#define ONEIB_FABRIC_FABRIC_INTERNAL_H
+
+#include "fabric/fabric.h"
+#include "fabric/mad.h"
+
+struct oneib_fabric {
+    struct oneib_mad_port port;
+    oneib_guid port_guid;
+    /* From the port itself, renewed by oneib_fabric_refresh(): a subnet manager may change them at
+     * any time. */
+    uint64_t gid_prefix;
+    uint16_t lid, sm_lid;
+    uint8_t sm_sl;
+    bool may_run_sm; /* PortInfo's IsSM; true while it is not known */
+};
+
+/* PortInfo.PortState: directed routes need a link, LIDs an SM that has made the port active. */
+#define ONEIB_PORT_INITIALIZE 2
+#define ONEIB_PORT_ACTIVE 4
+
+/* The port that the options mean, or the first: an InfiniBand port in least_state or beyond. */
+int oneib_port_choose(const struct oneib_fabric_options *options, unsigned least_state,
+                      umad_port_t *chosen, struct oneib_error *err);
+
+/* Asks the own port for its LID, its SM's LID and so on. One MAD. */
+int oneib_fabric_refresh(struct oneib_fabric *fabric, struct oneib_error *err);
+/* The same, and an error when no subnet manager is known. */
+int oneib_fabric_require_sm(struct oneib_fabric *fabric, struct oneib_error *err);
+
+/* One LID of an end port, and who the SA says it is. guid 0: not said. */
+struct oneib_census_entry {
+    uint16_t lid;
+    oneib_guid guid, node_guid;
+    uint8_t node_type;
+    uint8_t port_number;
+    uint16_t partition_cap;
+    char description[65];
+};
+
+struct oneib_census {
+    struct oneib_census_entry *items;
+    size_t count, capacity;
+    bool from_sa; /* opensm's SA leaves out who shares no P_Key with the asking port */
+};
+
+/* Appends a zeroed entry, valid until the next one; NULL when out of memory. */
+struct oneib_census_entry *oneib_census_add(struct oneib_census *census, struct oneib_error *err);
+void oneib_census_clear(struct oneib_census *census);
+
+/*
+ * All end ports: from the SA's NodeRecords. Where its long answers arrive cut (ibsim's umad2sim
+ * passes the first segment only) the LIDs come from a switch's forwarding table instead, and guid
+ * is 0.
+ */
+int oneib_census_take(struct oneib_fabric *fabric, struct oneib_census *census,
+                      struct oneib_error *err);
+int oneib_census_from_switch(struct oneib_fabric *fabric, struct oneib_census *census,
+                             struct oneib_error *err);
+
+/*
+ * Fails when the SA may have left ports out of its answer to the port `own`: two limited members of
+ * a partition share no P_Key, so all of them are shown to a full member of the default partition
+ * only. An own port that did not answer is its own violation.
+ */
+int oneib_check_sight(const struct oneib_subnet *subnet, oneib_guid own, struct oneib_error *err);
+
+/*
+ * Sets subnet->sm_port_guid. Fails when no port has the master's LID: which port SELF is, and so
+ * which one must not serve VMs, must not be guessed.
+ */
+int oneib_note_master(struct oneib_subnet *subnet, uint16_t sm_lid, struct oneib_error *err);
+
+/*
+ * The records of an SA answer: `count` of them, `stride` bytes apart, each of at least record_size
+ * bytes. *whole is false when the answer is the first segment of several.
+ */
+struct oneib_sa_records {
+    uint8_t *first;
+    size_t stride, count;
+    bool whole;
+};
+int oneib_sa_records(uint8_t *mad, size_t length, size_t record_size,
+                     struct oneib_sa_records *records, struct oneib_error *err);
+
+/* NodeRecord of one LID. *found is false when the SA knows none. */
+int oneib_sa_node_of_lid(struct oneib_fabric *fabric, uint16_t lid,
+                         struct oneib_census_entry *entry, bool *found, struct oneib_error *err);
+/* Appends all NodeRecords. */
+int oneib_sa_nodes(struct oneib_fabric *fabric, struct oneib_census *census, bool *whole,
+                   struct oneib_error *err);
+
+#endif

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "node/host_probe.h"
+#include "base/escape.h"
+#include "node/inventory_internal.h"
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+#define PROBLEM_MAX 1000 /* bytes */
+
+static bool has_fault(const struct oneib_hca *hca)
+{
+    return hca->fault.code != ONEIB_ERROR_NONE;
+}
+
+static unsigned count_vfs(const struct oneib_hca *hca, char *const *host_vfs)
+{
+    unsigned count = 0;
+    for (size_t i = 0; i < hca->vf_count && !has_fault(hca); i++)
+        if (!hca->vfs[i].interface_up && !oneib_is_host_vf(host_vfs, &hca->vfs[i].pci))
+            count++;
+    return count;
+}
+
+/* The entries that can hold keys. */
+static unsigned count_pkeys(const struct oneib_hca *hca, const struct oneib_port *port)
+{
+    return port->pkey_count - (oneib_port_shows_last_slot(hca, port) ? 1u : 0u);
+}
+
+static const char *driver_name(enum oneib_hca_driver driver)
+{
+    return driver == ONEIB_HCA_MLX4 ? "mlx4" : driver == ONEIB_HCA_MLX5 ? "mlx5" : "other";
+}
+
+/* NAME = "value": what the kernel, or a driver, calls something must not end the quotes around it.
+ */
+static void append_value(struct oneib_text *text, const char *name, const char *value)
+{
+    oneib_text_printf(text, "%s = \"", name);
+    oneib_text_append_escaped(text, value, PROBLEM_MAX);
+    oneib_text_append(text, "\"");
+}
+
+static void append_number(struct oneib_text *text, const char *name, int number)
+{
+    oneib_text_printf(text, "%s = \"%d\"", name, number);
+}
+
+static void append_guid(struct oneib_text *text, const char *name, oneib_guid guid)
+{
+    char shown[ONEIB_GUID_TEXT_SIZE];
+    oneib_guid_format(guid, shown);
+    append_value(text, name, shown);
+}
+
+static void append_state(struct oneib_text *text, uint8_t state)
+{
+    char shown[16];
+    snprintf(shown, sizeof shown, "%s", oneib_port_state_name(state));
+    for (char *letter = shown; *letter; letter++)
+        *letter = (char)toupper((unsigned char)*letter);
+    append_value(text, "STATE", shown);
+}
+
+static void append_port(struct oneib_text *text, const struct oneib_hca *hca,
+                        const struct oneib_port *port, unsigned vfs)
+{
+    char pci[ONEIB_PCI_TEXT_SIZE];
+    oneib_pci_format(&hca->pci, pci);
+    oneib_text_append(text, "IB_HCA = [ ");
+    append_value(text, "NAME", hca->name);
+    oneib_text_append(text, ", ");
+    append_value(text, "DRIVER", driver_name(hca->driver));
+    oneib_text_append(text, ", ");
+    append_value(text, "PCI", pci);
+    oneib_text_append(text, ", ");
+    append_guid(text, "NODE_GUID", hca->node_guid);
+    oneib_text_append(text, ", ");
+    append_number(text, "PORT", port->number);
+    oneib_text_append(text, ", ");
+    append_guid(text, "PORT_GUID", port->guid);
+    oneib_text_append(text, ", ");
+    append_number(text, "LID", port->lid);
+    oneib_text_append(text, ", ");
+    append_state(text, port->state);
+    oneib_text_append(text, ", ");
+    append_number(text, "RATE", port->rate_gbps);
+    oneib_text_append(text, ", ");
+    append_number(text, "PKEYS_MAX", (int)count_pkeys(hca, port));
+    oneib_text_append(text, ", ");
+    append_number(text, "VFS_TOTAL", (int)vfs);
+    oneib_text_append(text, ", ");
+    append_number(text, "NUMA_NODE", hca->numa_node);
+    oneib_text_append(text, " ]\n");
+}
+
+/* A port without a GUID cannot be told from others: the front-end has no use for it. */
+static bool is_told(const struct oneib_port *port)
+{
+    return port->link_layer == ONEIB_LINK_INFINIBAND && port->guid != 0;
+}
+
+static bool is_active(const struct oneib_port *port)
+{
+    return strcmp(oneib_port_state_name(port->state), "active") == 0;
+}
+
+/* Totals of the host. */
+struct totals {
+    unsigned vfs, active;
+};
+
+static void append_hca(struct oneib_text *text, const struct oneib_hca *hca, char *const *host_vfs,
+                       struct totals *totals)
+{
+    const unsigned vfs = count_vfs(hca, host_vfs);
+    bool any = false;
+    for (size_t i = 0; i < hca->port_count; i++) {
+        const struct oneib_port *port = &hca->ports[i];
+        if (!is_told(port))
+            continue;
+        append_port(text, hca, port, vfs);
+        any = true;
+        totals->active += is_active(port);
+    }
+    totals->vfs += any ? vfs : 0;
+}
+
+void oneib_probe_render(const struct oneib_hcas *hcas, char *const *host_vfs, bool given,
+                        const char *node_key, const char *problem, struct oneib_text *text)
+{
+    struct totals totals = {0, 0};
+    for (size_t i = 0; i < hcas->count; i++)
+        append_hca(text, &hcas->items[i], host_vfs, &totals);
+    append_number(text, "IB_VFS_TOTAL", given ? (int)totals.vfs : 0);
+    oneib_text_append(text, "\n");
+    append_number(text, "IB_PORTS_ACTIVE", (int)totals.active);
+    oneib_text_append(text, "\n");
+    append_value(text, "IB_NODE_KEY", node_key ? node_key : "");
+    oneib_text_append(text, "\n");
+    append_value(text, "IB_PROBLEM", problem);
+    oneib_text_append(text, "\n");
+}

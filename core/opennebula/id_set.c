@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/array.h"
+#include "opennebula/documents.h"
+#include <stdlib.h>
+
+int oneib_id_set_add(struct oneib_id_set *set, uint32_t id, struct oneib_error *err)
+{
+    if (oneib_reserve(&set->items, &set->capacity, set->count + 1, sizeof *set->items, err) < 0)
+        return -1;
+    set->items[set->count++] = id;
+    return 0;
+}
+
+static int compare_ids(const void *left, const void *right)
+{
+    uint32_t a = *(const uint32_t *)left;
+    uint32_t b = *(const uint32_t *)right;
+    return (a > b) - (a < b);
+}
+
+void oneib_id_set_sort(struct oneib_id_set *set)
+{
+    if (set->count == 0)
+        return;
+
+    qsort(set->items, set->count, sizeof *set->items, compare_ids);
+    size_t kept = 1;
+    for (size_t i = 1; i < set->count; i++)
+        if (set->items[i] != set->items[kept - 1])
+            set->items[kept++] = set->items[i];
+    set->count = kept;
+}
+
+bool oneib_id_set_has(const struct oneib_id_set *set, uint32_t id)
+{
+    return set->count > 0 &&
+           bsearch(&id, set->items, set->count, sizeof *set->items, compare_ids) != NULL;
+}
+
+void oneib_id_set_clear(struct oneib_id_set *set)
+{
+    free(set->items);
+    *set = (struct oneib_id_set){0};
+}

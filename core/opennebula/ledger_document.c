@@ -1,0 +1,737 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "opennebula/ledger_document.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/number.h"
+#include "ib/ipoib.h"
+#include "ib/qos_class.h"
+#include "xml/values.h"
+#include <inttypes.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define VERSION "1"
+/* Writing takes three calls. */
+#define LOCK_PATIENCE_MS 10000.0
+#define LOCK_PAUSE_MS 20
+/* UserPool::ONEADMIN_ID and GroupPool::ONEADMIN_ID. */
+#define ADMINISTRATOR 0
+#define ADMINISTRATORS 0
+
+static const char remedy[] = "look who changed it, then see 'oneib plan --adopt'";
+
+void oneib_kept_ledger_clear(struct oneib_kept_ledger *kept)
+{
+    oneib_ledger_clear(&kept->ledger);
+    *kept = (struct oneib_kept_ledger){0};
+}
+
+/* One document while it is read. Of its entries each has been seen once: twice is no ledger. */
+struct reading {
+    struct oneib_value id, uid, gid, type;
+    struct oneib_value rights[3]; /* of others */
+    struct oneib_value version, serial, next, mtu, rate;
+    struct oneib_ledger ledger;
+    struct oneib_error wrong; /* the first thing that is; code NONE: nothing */
+};
+
+static void find_wrong(struct reading *reading, const char *what)
+{
+    if (reading->wrong.code == ONEIB_ERROR_NONE)
+        oneib_fail(&reading->wrong, ONEIB_ERROR_INPUT, "%s is not as oneib writes it", what);
+}
+
+static bool take_key(const struct oneib_value *value, oneib_pkey *pkey)
+{
+    uint64_t number;
+    if (value->state != ONEIB_VALUE_TEXT ||
+        !oneib_parse_hex_n(value->text, value->length, ONEIB_PKEY_LAST, &number))
+        return false;
+    *pkey = (oneib_pkey)number;
+    return true;
+}
+
+static bool take_time(const struct oneib_value *value, int64_t *since)
+{
+    uint64_t number;
+    if (!oneib_value_number(value, INT64_MAX, &number))
+        return false;
+    *since = (int64_t)number;
+    return true;
+}
+
+/* Ids, or, where it was not known, ONEIB_NO_ID. */
+static bool take_owner(const struct oneib_value *value, uint32_t *owner)
+{
+    uint64_t number;
+    if (!oneib_value_number(value, UINT32_MAX, &number))
+        return false;
+    *owner = (uint32_t)number;
+    return true;
+}
+
+static bool take_public_key(const struct oneib_value *value, uint8_t key[ONEIB_PUBLIC_KEY_SIZE])
+{
+    if (value->state != ONEIB_VALUE_TEXT || value->length != 2 * ONEIB_PUBLIC_KEY_SIZE)
+        return false;
+    for (size_t i = 0; i < ONEIB_PUBLIC_KEY_SIZE; i++) {
+        const unsigned high = oneib_hex_digit(value->text[2 * i]);
+        const unsigned low = oneib_hex_digit(value->text[2 * i + 1]);
+        if (high > 15 || low > 15)
+            return false;
+        key[i] = (uint8_t)(high << 4 | low);
+    }
+    return true;
+}
+
+/* Absent: none. */
+static bool take_sl(const struct oneib_value *value, uint8_t *sl)
+{
+    uint64_t number = 0;
+    if (value->state != ONEIB_VALUE_ABSENT &&
+        (!oneib_value_number(value, ONEIB_QOS_SLS - 1, &number) || number == 0))
+        return false;
+    *sl = (uint8_t)number;
+    return true;
+}
+
+static void take_network(struct reading *reading, const struct oneib_value *values)
+{
+    struct oneib_ledger_network entry;
+    struct oneib_error ignored;
+    if (!oneib_value_id(&values[0], &entry.network_id) || !take_key(&values[1], &entry.pkey) ||
+        !take_owner(&values[2], &entry.owner) || !take_time(&values[3], &entry.since) ||
+        !take_sl(&values[4], &entry.sl) ||
+        oneib_ledger_network(&reading->ledger, entry.network_id) ||
+        oneib_ledger_give(&reading->ledger, &entry, &ignored) < 0)
+        find_wrong(reading, "a NETWORK");
+}
+
+static void take_resting(struct reading *reading, const struct oneib_value *values)
+{
+    struct oneib_ledger_resting entry;
+    struct oneib_error ignored;
+    if (!take_key(&values[0], &entry.pkey) || !take_owner(&values[1], &entry.network_id) ||
+        !take_owner(&values[2], &entry.owner) || !take_time(&values[3], &entry.since) ||
+        oneib_ledger_add_resting(&reading->ledger, &entry, &ignored) < 0)
+        find_wrong(reading, "a RESTING");
+}
+
+static void take_host(struct reading *reading, const struct oneib_value *values)
+{
+    struct oneib_ledger_host host;
+    struct oneib_error ignored;
+    if (!oneib_value_id(&values[0], &host.host_id) || !take_public_key(&values[1], host.key) ||
+        !take_time(&values[2], &host.since) || oneib_ledger_host(&reading->ledger, host.host_id) ||
+        oneib_ledger_pin(&reading->ledger, &host, &ignored) < 0)
+        find_wrong(reading, "a HOST");
+}
+
+static void take_daemon(struct reading *reading, const struct oneib_value *values)
+{
+    struct oneib_ledger_daemon daemon = {0};
+    struct oneib_error ignored;
+    const size_t before = reading->ledger.daemon_count;
+    const bool fits = values[0].state == ONEIB_VALUE_TEXT &&
+                      values[0].length < sizeof daemon.address &&
+                      strlen(values[0].text) == values[0].length;
+    if (fits)
+        memcpy(daemon.address, values[0].text, values[0].length + 1);
+    if (!fits || !take_public_key(&values[1], daemon.curve) ||
+        !take_public_key(&values[2], daemon.sign) || !take_time(&values[3], &daemon.since) ||
+        oneib_ledger_set_daemon(&reading->ledger, &daemon, &ignored) < 0 ||
+        reading->ledger.daemon_count == before)
+        find_wrong(reading, "a DAEMON");
+}
+
+/* A name of ours: lower case letters. */
+static const char *word_of(const struct oneib_value *value)
+{
+    return value->state == ONEIB_VALUE_TEXT ? value->text : "";
+}
+
+static bool take_guid(const struct oneib_value *value, oneib_guid *guid)
+{
+    return value->state == ONEIB_VALUE_TEXT &&
+           oneib_parse_hex_n(value->text, value->length, UINT64_MAX, guid);
+}
+
+static void take_fence(struct reading *reading, const struct oneib_value *values)
+{
+    struct oneib_ledger_fence fence;
+    struct oneib_error ignored;
+    uint64_t asked;
+    if (!oneib_value_id(&values[0], &fence.host_id) ||
+        !oneib_fence_wish_parse(word_of(&values[1]), &fence.wish) ||
+        !oneib_value_number(&values[2], UINT32_MAX, &asked) ||
+        !take_time(&values[3], &fence.since) ||
+        oneib_ledger_fence(&reading->ledger, fence.host_id)) {
+        find_wrong(reading, "a FENCE");
+        return;
+    }
+    fence.asked = (uint32_t)asked;
+    if (oneib_ledger_set_fence(&reading->ledger, &fence, &ignored) < 0)
+        find_wrong(reading, "a FENCE");
+}
+
+/* Behind its host's FENCE, as they are written. */
+static void take_fenced_port(struct reading *reading, const struct oneib_value *values)
+{
+    struct oneib_ledger_fenced_port port;
+    struct oneib_error ignored;
+    uint64_t number, answer;
+    if (!oneib_value_id(&values[0], &port.host_id) || !take_guid(&values[1], &port.guid) ||
+        !take_guid(&values[2], &port.switch_guid) ||
+        !oneib_value_number(&values[3], UINT8_MAX, &number) ||
+        !oneib_fence_state_parse(word_of(&values[4]), &port.state) ||
+        !oneib_value_number(&values[5], UINT32_MAX, &answer) ||
+        !take_time(&values[6], &port.since) ||
+        oneib_ledger_fenced_port(&reading->ledger, port.host_id, port.guid)) {
+        find_wrong(reading, "a FENCED_PORT");
+        return;
+    }
+    port.switch_port = (uint8_t)number;
+    port.answer = (uint32_t)answer;
+    if (oneib_ledger_set_fenced_port(&reading->ledger, &port, &ignored) < 0)
+        find_wrong(reading, "a FENCED_PORT");
+}
+
+/* Behind its HOST, as they are written. */
+static void take_host_port(struct reading *reading, const struct oneib_value *values)
+{
+    struct oneib_ledger_port port;
+    struct oneib_error ignored;
+    uint64_t number;
+    if (!oneib_value_id(&values[0], &port.host_id) || !take_guid(&values[1], &port.guid) ||
+        !take_guid(&values[2], &port.switch_guid) ||
+        !oneib_value_number(&values[3], UINT8_MAX, &number) ||
+        !take_time(&values[4], &port.since) || oneib_ledger_port(&reading->ledger, port.guid)) {
+        find_wrong(reading, "a HOST_PORT");
+        return;
+    }
+    port.switch_port = (uint8_t)number;
+    if (oneib_ledger_set_port(&reading->ledger, &port, &ignored) < 0)
+        find_wrong(reading, "a HOST_PORT");
+}
+
+#define VECTOR_FIELDS 7
+#define KEY_LENGTH (2 * ONEIB_PUBLIC_KEY_SIZE)
+
+/* The entries, and who takes them. */
+static const struct vector {
+    enum oneib_name name;
+    size_t count;
+    struct oneib_field fields[VECTOR_FIELDS];
+    void (*take)(struct reading *reading, const struct oneib_value *values);
+} vectors[] = {
+    {ONEIB_NAME_NETWORK,
+     5,
+     {{ONEIB_NAME_ID, ONEIB_NUMBER_LENGTH},
+      {ONEIB_NAME_PKEY, ONEIB_NUMBER_LENGTH},
+      {ONEIB_NAME_OWNER, ONEIB_NUMBER_LENGTH},
+      {ONEIB_NAME_SINCE, ONEIB_NUMBER_LENGTH},
+      {ONEIB_NAME_SL, ONEIB_NUMBER_LENGTH}},
+     take_network},
+    {ONEIB_NAME_RESTING,
+     4,
+     {{ONEIB_NAME_PKEY, ONEIB_NUMBER_LENGTH},
+      {ONEIB_NAME_NETWORK, ONEIB_NUMBER_LENGTH},
+      {ONEIB_NAME_OWNER, ONEIB_NUMBER_LENGTH},
+      {ONEIB_NAME_SINCE, ONEIB_NUMBER_LENGTH}},
+     take_resting},
+    {ONEIB_NAME_HOST,
+     3,
+     {{ONEIB_NAME_ID, ONEIB_NUMBER_LENGTH},
+      {ONEIB_NAME_KEY, KEY_LENGTH},
+      {ONEIB_NAME_SINCE, ONEIB_NUMBER_LENGTH}},
+     take_host},
+    {ONEIB_NAME_HOST_PORT,
+     5,
+     {{ONEIB_NAME_HOST, ONEIB_NUMBER_LENGTH},
+      {ONEIB_NAME_GUID, ONEIB_NUMBER_LENGTH},
+      {ONEIB_NAME_SWITCH, ONEIB_NUMBER_LENGTH},
+      {ONEIB_NAME_PORT, ONEIB_NUMBER_LENGTH},
+      {ONEIB_NAME_SINCE, ONEIB_NUMBER_LENGTH}},
+     take_host_port},
+    {ONEIB_NAME_DAEMON,
+     4,
+     {{ONEIB_NAME_ADDRESS, ONEIB_ADDRESS_SIZE},
+      {ONEIB_NAME_CURVE, KEY_LENGTH},
+      {ONEIB_NAME_SIGN, KEY_LENGTH},
+      {ONEIB_NAME_SINCE, ONEIB_NUMBER_LENGTH}},
+     take_daemon},
+    {ONEIB_NAME_FENCE,
+     4,
+     {{ONEIB_NAME_HOST, ONEIB_NUMBER_LENGTH},
+      {ONEIB_NAME_WISH, ONEIB_NUMBER_LENGTH},
+      {ONEIB_NAME_ASKED, ONEIB_NUMBER_LENGTH},
+      {ONEIB_NAME_SINCE, ONEIB_NUMBER_LENGTH}},
+     take_fence},
+    {ONEIB_NAME_FENCED_PORT,
+     7,
+     {{ONEIB_NAME_HOST, ONEIB_NUMBER_LENGTH},
+      {ONEIB_NAME_GUID, ONEIB_NUMBER_LENGTH},
+      {ONEIB_NAME_SWITCH, ONEIB_NUMBER_LENGTH},
+      {ONEIB_NAME_PORT, ONEIB_NUMBER_LENGTH},
+      {ONEIB_NAME_STATE, ONEIB_NUMBER_LENGTH},
+      {ONEIB_NAME_ANSWER, ONEIB_NUMBER_LENGTH},
+      {ONEIB_NAME_SINCE, ONEIB_NUMBER_LENGTH}},
+     take_fenced_port},
+};
+
+static const struct vector *vector_at(const struct oneib_reader *reader)
+{
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
+        if (oneib_reader_at(reader, vectors[i].name))
+            return &vectors[i];
+    return NULL;
+}
+
+static int read_vector(struct oneib_reader *reader, const struct vector *vector,
+                       struct reading *reading, struct oneib_error *err)
+{
+    struct oneib_value values[VECTOR_FIELDS];
+    const size_t mark = oneib_reader_mark(reader);
+    if (oneib_reader_fields(reader, vector->fields, vector->count, values, err) < 0)
+        return -1;
+    vector->take(reading, values);
+    oneib_reader_forget(reader, mark);
+    return 0;
+}
+
+/* What is not known here is of a newer oneib, or of somebody's hand. */
+static int read_attribute(struct oneib_reader *reader, struct reading *reading,
+                          struct oneib_error *err)
+{
+    const struct vector *vector = vector_at(reader);
+    if (vector)
+        return read_vector(reader, vector, reading, err);
+    if (oneib_reader_at(reader, ONEIB_NAME_VERSION))
+        return oneib_reader_value(reader, ONEIB_NUMBER_LENGTH, &reading->version, err);
+    if (oneib_reader_at(reader, ONEIB_NAME_SERIAL))
+        return oneib_reader_value(reader, ONEIB_NUMBER_LENGTH, &reading->serial, err);
+    if (oneib_reader_at(reader, ONEIB_NAME_NEXT))
+        return oneib_reader_value(reader, ONEIB_NUMBER_LENGTH, &reading->next, err);
+    if (oneib_reader_at(reader, ONEIB_NAME_MTU))
+        return oneib_reader_value(reader, ONEIB_NUMBER_LENGTH, &reading->mtu, err);
+    if (oneib_reader_at(reader, ONEIB_NAME_RATE))
+        return oneib_reader_value(reader, ONEIB_NUMBER_LENGTH, &reading->rate, err);
+    find_wrong(reading, "an attribute");
+    return 0;
+}
+
+static int read_template(struct oneib_reader *reader, struct reading *reading,
+                         struct oneib_error *err)
+{
+    struct oneib_element element = oneib_reader_enter(reader);
+    int outcome;
+    while ((outcome = oneib_reader_child(reader, &element, err)) > 0)
+        if (read_attribute(reader, reading, err) < 0)
+            return -1;
+    return outcome;
+}
+
+static int read_rights(struct oneib_reader *reader, struct reading *reading,
+                       struct oneib_error *err)
+{
+    static const struct oneib_field fields[] = {{ONEIB_NAME_OTHER_U, ONEIB_NUMBER_LENGTH},
+                                                {ONEIB_NAME_OTHER_M, ONEIB_NUMBER_LENGTH},
+                                                {ONEIB_NAME_OTHER_A, ONEIB_NUMBER_LENGTH}};
+    return oneib_reader_fields(reader, fields, 3, reading->rights, err);
+}
+
+static int read_child(struct oneib_reader *reader, struct reading *reading, struct oneib_error *err)
+{
+    if (oneib_reader_at(reader, ONEIB_NAME_ID))
+        return oneib_reader_value(reader, ONEIB_NUMBER_LENGTH, &reading->id, err);
+    if (oneib_reader_at(reader, ONEIB_NAME_UID))
+        return oneib_reader_value(reader, ONEIB_NUMBER_LENGTH, &reading->uid, err);
+    if (oneib_reader_at(reader, ONEIB_NAME_GID))
+        return oneib_reader_value(reader, ONEIB_NUMBER_LENGTH, &reading->gid, err);
+    if (oneib_reader_at(reader, ONEIB_NAME_TYPE))
+        return oneib_reader_value(reader, ONEIB_NUMBER_LENGTH, &reading->type, err);
+    if (oneib_reader_at(reader, ONEIB_NAME_PERMISSIONS))
+        return read_rights(reader, reading, err);
+    if (oneib_reader_at(reader, ONEIB_NAME_TEMPLATE))
+        return read_template(reader, reading, err);
+    return 0;
+}
+
+static bool is_number(const struct oneib_value *value, uint64_t wanted)
+{
+    uint64_t number;
+    return oneib_value_number(value, UINT32_MAX, &number) && number == wanted;
+}
+
+/* Users can make documents of this type too. */
+static bool is_administrators(const struct reading *reading)
+{
+    return is_number(&reading->type, ONEIB_LEDGER_TYPE) &&
+           (is_number(&reading->uid, ADMINISTRATOR) || is_number(&reading->gid, ADMINISTRATORS));
+}
+
+/* Absent: 0, not measured yet. */
+static uint8_t take_code(struct reading *reading, const struct oneib_value *value,
+                         uint8_t (*code_of)(unsigned number), const char *what)
+{
+    uint64_t number;
+    if (value->state == ONEIB_VALUE_ABSENT)
+        return 0;
+    const uint8_t code =
+        oneib_value_number(value, UINT16_MAX, &number) ? code_of((unsigned)number) : 0;
+    if (code == 0)
+        find_wrong(reading, what);
+    return code;
+}
+
+static void judge(struct reading *reading)
+{
+    uint64_t next;
+    for (size_t i = 0; i < 3; i++)
+        if (!is_number(&reading->rights[i], 0) && reading->wrong.code == ONEIB_ERROR_NONE)
+            oneib_fail(&reading->wrong, ONEIB_ERROR_INPUT, "others have rights to it");
+    if (!oneib_value_equals(&reading->version, VERSION))
+        find_wrong(reading, "its VERSION");
+    if (!oneib_value_number(&reading->serial, UINT64_MAX, &reading->ledger.serial))
+        find_wrong(reading, "its SERIAL");
+    if (reading->next.state != ONEIB_VALUE_TEXT ||
+        !oneib_parse_hex_n(reading->next.text, reading->next.length, ONEIB_PKEY_DEFAULT, &next))
+        find_wrong(reading, "its NEXT");
+    else
+        reading->ledger.next = (oneib_pkey)next;
+    reading->ledger.mtu = take_code(reading, &reading->mtu, oneib_mtu_code, "its MTU");
+    reading->ledger.rate = take_code(reading, &reading->rate, oneib_rate_code, "its RATE");
+}
+
+static void keep_broken(struct oneib_kept_ledger *kept, const struct oneib_error *why)
+{
+    oneib_ledger_clear(&kept->ledger);
+    kept->state = ONEIB_LEDGER_BROKEN;
+    oneib_fail(&kept->why, ONEIB_ERROR_INPUT, "the ledger, document %" PRIu32 ": %s; %s",
+               kept->document_id, why->text, remedy);
+}
+
+static void keep(struct oneib_kept_ledger *kept, uint32_t id, struct reading *reading)
+{
+    kept->document_id = kept->highest_id = id;
+    if (reading->wrong.code != ONEIB_ERROR_NONE) {
+        keep_broken(kept, &reading->wrong);
+        return;
+    }
+    kept->state = ONEIB_LEDGER_READ;
+    kept->ledger = reading->ledger;
+    reading->ledger = (struct oneib_ledger){0};
+}
+
+static void keep_several(struct oneib_kept_ledger *kept, uint32_t id)
+{
+    struct oneib_error why;
+    if (id < kept->document_id)
+        kept->document_id = id;
+    if (id > kept->highest_id)
+        kept->highest_id = id;
+    oneib_fail(&why, ONEIB_ERROR_INPUT,
+               "there is another one, document %" PRIu32 ", and nobody can say which one counts",
+               kept->highest_id);
+    keep_broken(kept, &why);
+}
+
+static int read_document(struct oneib_reader *reader, struct oneib_kept_ledger *kept, size_t *count,
+                         struct oneib_error *err)
+{
+    struct reading reading = {0};
+    struct oneib_element element = oneib_reader_enter(reader);
+    uint32_t id;
+    int outcome;
+    while ((outcome = oneib_reader_child(reader, &element, err)) > 0)
+        if ((outcome = read_child(reader, &reading, err)) < 0)
+            break;
+    if (outcome == 0 && is_administrators(&reading) && oneib_value_id(&reading.id, &id)) {
+        judge(&reading);
+        if (++*count == 1)
+            keep(kept, id, &reading);
+        else
+            keep_several(kept, id);
+    }
+    oneib_ledger_clear(&reading.ledger);
+    return outcome;
+}
+
+static int read_pool(struct oneib_reader *reader, struct oneib_kept_ledger *kept, size_t *count,
+                     struct oneib_error *err)
+{
+    struct oneib_element pool = oneib_reader_enter(reader);
+    int outcome;
+    while ((outcome = oneib_reader_child(reader, &pool, err)) > 0) {
+        if (oneib_reader_at(reader, ONEIB_NAME_DOCUMENT) &&
+            read_document(reader, kept, count, err) < 0)
+            return -1;
+        oneib_reader_forget(reader, 0);
+    }
+    return outcome;
+}
+
+static int read_root(struct oneib_reader *reader, struct oneib_kept_ledger *kept, size_t *count,
+                     struct oneib_error *err)
+{
+    if (oneib_reader_root(reader, err) < 0)
+        return -1;
+    oneib_reader_guard(reader, ONEIB_NAME_DOCUMENT,
+                       oneib_reader_at(reader, ONEIB_NAME_DOCUMENT_POOL) ? 1 : 0);
+    if (oneib_reader_at(reader, ONEIB_NAME_DOCUMENT_POOL))
+        return read_pool(reader, kept, count, err);
+    if (oneib_reader_at(reader, ONEIB_NAME_DOCUMENT))
+        return read_document(reader, kept, count, err);
+    return oneib_fail(err, ONEIB_ERROR_PROTOCOL, "the document is of another kind");
+}
+
+int oneib_ledger_parse(const char *xml, size_t length, struct oneib_kept_ledger *kept,
+                       size_t *count, struct oneib_error *err)
+{
+    *kept = (struct oneib_kept_ledger){0};
+    *count = 0;
+    struct oneib_reader *reader = oneib_reader_open(xml, length, err);
+    if (!reader)
+        return -1;
+    int outcome = read_root(reader, kept, count, err);
+    if (outcome == 0)
+        outcome = oneib_reader_finish(reader, err);
+    oneib_reader_close(reader);
+    if (outcome < 0)
+        oneib_kept_ledger_clear(kept);
+    return outcome;
+}
+
+static int look_for_it(struct oneib_one *one, bool all, struct oneib_kept_ledger *found,
+                       struct oneib_error *err)
+{
+    oneib_autofree char *xml = NULL;
+    size_t length, count;
+    if (oneib_one_documents(one, ONEIB_LEDGER_TYPE, all, &xml, &length, err) < 0)
+        return -1;
+    return oneib_ledger_parse(xml, length, found, &count, err);
+}
+
+/* One that has become somebody else's is none. */
+static int look_at_it(struct oneib_one *one, uint32_t id, struct oneib_kept_ledger *found,
+                      struct oneib_error *err)
+{
+    oneib_autofree char *xml = NULL;
+    size_t length, count;
+    if (oneib_one_document(one, id, &xml, &length, err) < 0)
+        return -1;
+    return oneib_ledger_parse(xml, length, found, &count, err);
+}
+
+static int read_again(struct oneib_one *one, bool all, const struct oneib_kept_ledger *kept,
+                      struct oneib_kept_ledger *found, struct oneib_error *err)
+{
+    *found = (struct oneib_kept_ledger){0};
+    if (kept->state != ONEIB_LEDGER_READ)
+        return look_for_it(one, all, found, err);
+    struct oneib_error failure;
+    if (look_at_it(one, kept->document_id, found, &failure) == 0)
+        return 0;
+    if (failure.code == ONEIB_ERROR_NOT_FOUND)
+        return look_for_it(one, all, found, err);
+    *err = failure;
+    return -1;
+}
+
+int oneib_ledger_read(struct oneib_one *one, bool all, struct oneib_kept_ledger *kept,
+                      struct oneib_error *err)
+{
+    struct oneib_kept_ledger found;
+    if (read_again(one, all, kept, &found, err) < 0)
+        return oneib_wrap(err, "reading the ledger");
+    oneib_kept_ledger_clear(kept);
+    *kept = found;
+    return 0;
+}
+
+static int check_unchanged(struct oneib_one *one, const struct oneib_kept_ledger *kept,
+                           struct oneib_error *err)
+{
+    struct oneib_kept_ledger now;
+    if (read_again(one, false, kept, &now, err) < 0)
+        return -1;
+    const bool same =
+        now.state == kept->state &&
+        (kept->state == ONEIB_LEDGER_ABSENT ||
+         (now.document_id == kept->document_id && oneib_ledger_equal(&now.ledger, &kept->ledger)));
+    oneib_kept_ledger_clear(&now);
+    if (same)
+        return 0;
+    return oneib_fail(err, ONEIB_ERROR_REFUSED,
+                      "somebody else has written the ledger since it was read: is more than one "
+                      "oneibd allowed to write (one.writer)?");
+}
+
+static int render(const struct oneib_ledger *ledger, struct oneib_text *text,
+                  struct oneib_error *err)
+{
+    oneib_ledger_render(ledger, text);
+    return oneib_text_failed(text) ? oneib_fail_memory(err) : 0;
+}
+
+static int make_document(struct oneib_one *one, const struct oneib_ledger *ledger, uint32_t *id,
+                         struct oneib_error *err)
+{
+    oneib_autotext struct oneib_text text = {0};
+    oneib_text_append(&text, "NAME = \"" ONEIB_LEDGER_NAME "\"\n");
+    if (render(ledger, &text, err) < 0 ||
+        oneib_one_make_document(one, ONEIB_LEDGER_TYPE, text.data, id, err) < 0)
+        return -1;
+    return oneib_one_close_document(one, *id, err);
+}
+
+static int replace_document(struct oneib_one *one, const struct oneib_ledger *ledger, uint32_t id,
+                            struct oneib_error *err)
+{
+    oneib_autotext struct oneib_text text = {0};
+    if (render(ledger, &text, err) < 0)
+        return -1;
+    return oneib_one_replace_document(one, id, text.data, err);
+}
+
+/* Takes `wanted`, which is kept from here on, or cleared. */
+static int read_back(struct oneib_one *one, uint32_t id, struct oneib_ledger *wanted,
+                     struct oneib_kept_ledger *kept, struct oneib_error *err)
+{
+    struct oneib_kept_ledger now = {0};
+    int outcome = look_at_it(one, id, &now, err);
+    if (outcome == 0 && now.state == ONEIB_LEDGER_BROKEN) {
+        *err = now.why;
+        outcome = -1;
+    }
+    if (outcome == 0 &&
+        (now.state != ONEIB_LEDGER_READ || !oneib_ledger_equal(&now.ledger, wanted)))
+        outcome = oneib_fail(err, ONEIB_ERROR_REFUSED,
+                             "the ledger, document %" PRIu32
+                             ", is not what was just written: is more than one oneibd allowed to "
+                             "write (one.writer)?",
+                             id);
+    oneib_ledger_clear(wanted);
+    if (outcome == 0) {
+        oneib_kept_ledger_clear(kept);
+        *kept = now;
+    } else {
+        oneib_kept_ledger_clear(&now);
+    }
+    return outcome;
+}
+
+static int put(struct oneib_one *one, struct oneib_kept_ledger *kept, uint64_t serial,
+               const struct oneib_ledger *next, struct oneib_error *err)
+{
+    struct oneib_ledger wanted;
+    uint32_t id = kept->document_id;
+    if (oneib_ledger_copy(next, &wanted, err) < 0)
+        return -1;
+    wanted.serial = serial;
+    const int outcome = kept->state == ONEIB_LEDGER_ABSENT
+                            ? make_document(one, &wanted, &id, err)
+                            : replace_document(one, &wanted, id, err);
+    if (outcome < 0) {
+        oneib_ledger_clear(&wanted);
+        return -1;
+    }
+    return read_back(one, id, &wanted, kept, err);
+}
+
+/* Whoever writes has oned's lock of the document: between looking whether it is unchanged and
+ * having read it back nobody else writes. Who has ended with the lock in hand loses it. */
+static int lock(struct oneib_one *one, const struct oneib_kept_ledger *kept,
+                struct oneib_error *err)
+{
+    const double end = oneib_now_ms() + LOCK_PATIENCE_MS;
+    bool taken = false, broken = false;
+    while (!taken) {
+        if (oneib_one_lock_document(one, kept->document_id, &taken, err) < 0)
+            return -1;
+        if (taken || oneib_now_ms() < end) {
+            if (!taken)
+                poll(NULL, 0, LOCK_PAUSE_MS);
+            continue;
+        }
+        if (broken)
+            return oneib_fail(err, ONEIB_ERROR_REFUSED,
+                              "document %" PRIu32 " stays locked: onedocument unlock does not help",
+                              kept->document_id);
+        broken = true;
+        if (oneib_one_unlock_document(one, kept->document_id, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* A lock that cannot be given back is taken from us in a while. */
+static void unlock(struct oneib_one *one, uint32_t id)
+{
+    struct oneib_error ignored;
+    (void)oneib_one_unlock_document(one, id, &ignored);
+}
+
+static int write_unchanged(struct oneib_one *one, struct oneib_kept_ledger *kept,
+                           const struct oneib_ledger *next, struct oneib_error *err)
+{
+    return check_unchanged(one, kept, err) < 0 ? -1
+                                               : put(one, kept, kept->ledger.serial + 1, next, err);
+}
+
+/* One that is not there has no lock: two that make it are two documents, which nobody believes. */
+static int write_locked(struct oneib_one *one, struct oneib_kept_ledger *kept,
+                        const struct oneib_ledger *next, struct oneib_error *err)
+{
+    const uint32_t id = kept->document_id;
+    if (kept->state == ONEIB_LEDGER_ABSENT)
+        return write_unchanged(one, kept, next, err);
+    if (lock(one, kept, err) < 0)
+        return -1;
+    const int outcome = write_unchanged(one, kept, next, err);
+    unlock(one, id);
+    return outcome;
+}
+
+int oneib_ledger_write(struct oneib_one *one, struct oneib_kept_ledger *kept,
+                       const struct oneib_ledger *next, struct oneib_error *err)
+{
+    if (kept->state == ONEIB_LEDGER_BROKEN) {
+        *err = kept->why;
+        return oneib_wrap(err, "writing the ledger");
+    }
+    return write_locked(one, kept, next, err) < 0 ? oneib_wrap(err, "writing the ledger") : 0;
+}
+
+/* Until there is one, the lowest. */
+static int remove_others(struct oneib_one *one, struct oneib_error *err)
+{
+    for (;;) {
+        oneib_autofree char *xml = NULL;
+        size_t length, count;
+        struct oneib_kept_ledger found;
+        if (oneib_one_documents(one, ONEIB_LEDGER_TYPE, false, &xml, &length, err) < 0 ||
+            oneib_ledger_parse(xml, length, &found, &count, err) < 0)
+            return -1;
+        const uint32_t highest = found.highest_id;
+        oneib_kept_ledger_clear(&found);
+        if (count < 2)
+            return 0;
+        if (oneib_one_delete_document(one, highest, err) < 0)
+            return -1;
+    }
+}
+
+int oneib_ledger_overwrite(struct oneib_one *one, struct oneib_kept_ledger *kept,
+                           const struct oneib_ledger *next, struct oneib_error *err)
+{
+    if (oneib_ledger_read(one, false, kept, err) < 0)
+        return -1;
+    const uint64_t serial =
+        kept->state == ONEIB_LEDGER_READ ? kept->ledger.serial + 1 : next->serial + 1;
+    if (kept->state == ONEIB_LEDGER_BROKEN &&
+        (remove_others(one, err) < 0 || oneib_one_close_document(one, kept->document_id, err) < 0))
+        return oneib_wrap(err, "writing the ledger");
+    return put(one, kept, serial, next, err) < 0 ? oneib_wrap(err, "writing the ledger") : 0;
+}

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "opennebula/mirror.h"
+#include "opennebula/documents_internal.h"
+#include "opennebula/gather_internal.h"
+#include "opennebula/mirror_merge.h"
+
+static int copy_ids(const struct oneib_id_set *ids, struct oneib_id_set *copy,
+                    struct oneib_error *err)
+{
+    int outcome = oneib_id_set_join(copy, ids, err);
+    if (outcome < 0)
+        oneib_id_set_clear(copy);
+    return outcome;
+}
+
+static int read_named_networks(struct oneib_gathering *gathering, const struct oneib_agenda *agenda,
+                               struct oneib_error *err)
+{
+    struct oneib_id_set wanted = {0};
+    bool asked = false;
+    if (copy_ids(&agenda->networks, &wanted, err) < 0)
+        return -1;
+    return oneib_gathering_ask_networks(gathering, &wanted, &asked, err);
+}
+
+static int read_named_hosts(struct oneib_gathering *gathering, const struct oneib_agenda *agenda,
+                            struct oneib_error *err)
+{
+    struct oneib_id_set wanted = {0};
+    bool asked = false;
+    if (copy_ids(&agenda->hosts, &wanted, err) < 0)
+        return -1;
+    return oneib_gathering_ask_hosts(gathering, &wanted, &asked, err);
+}
+
+/* How many of the ids from index `first` on lie within `width` of the first, and below `limit`. */
+static size_t count_within(const struct oneib_id_set *ids, size_t first, int64_t width,
+                           int64_t limit)
+{
+    size_t end = first;
+    while (end < ids->count && ids->items[end] - ids->items[first] < width &&
+           ids->items[end] < limit)
+        end++;
+    return end - first;
+}
+
+/* The windows below `limit` that many of the ids lie in; each from the first to the last of them.
+ */
+static int read_windows(struct oneib_gathering *gathering, const struct oneib_id_set *ids,
+                        int64_t limit, struct oneib_error *err)
+{
+    const int64_t width = gathering->options->window > 0 ? gathering->options->window : 1;
+    for (size_t i = 0; i < ids->count && ids->items[i] < limit;) {
+        const size_t count = count_within(ids, i, width, limit);
+        const uint32_t first = ids->items[i], last = ids->items[i + count - 1];
+        if (count > ONEIB_MANY && oneib_gathering_read_window(gathering, first, last, err) < 0)
+            return -1;
+        i += count;
+    }
+    return 0;
+}
+
+static int read_new_vms(struct oneib_gathering *gathering, struct oneib_error *err)
+{
+    const int64_t first = gathering->base->vm_end;
+    return first <= ONEIB_ID_MAX ? oneib_gathering_read_window(gathering, first, -1, err) : 0;
+}
+
+/* Those that the agenda names, or that networks and hosts, read again, name now. */
+static int collect_vms(struct oneib_gathering *gathering, const struct oneib_agenda *agenda,
+                       struct oneib_id_set *wanted, struct oneib_error *err)
+{
+    if (oneib_gathering_newly_named(gathering, wanted, err) < 0)
+        return -1;
+    return oneib_id_set_join(wanted, &agenda->vms, err);
+}
+
+/* First by windows, the one for new VMs included; whom they did not show is asked for alone. */
+static int read_vms(struct oneib_gathering *gathering, const struct oneib_agenda *agenda,
+                    struct oneib_error *err)
+{
+    const int64_t limit = agenda->new_vms ? gathering->base->vm_end : INT64_MAX;
+    struct oneib_id_set wanted = {0};
+    bool asked = false;
+    if (collect_vms(gathering, agenda, &wanted, err) < 0 ||
+        read_windows(gathering, &wanted, limit, err) < 0 ||
+        (agenda->new_vms && read_new_vms(gathering, err) < 0)) {
+        oneib_id_set_clear(&wanted);
+        return -1;
+    }
+    oneib_id_set_sort(&gathering->documents.vms_seen);
+    oneib_id_set_drop(&wanted, &gathering->documents.vms_seen);
+    return oneib_gathering_ask_vms(gathering, &wanted, &asked, err);
+}
+
+static int read_agenda(struct oneib_gathering *gathering, const struct oneib_agenda *agenda,
+                       struct oneib_error *err)
+{
+    if (read_named_hosts(gathering, agenda, err) < 0 ||
+        read_named_networks(gathering, agenda, err) < 0 || read_vms(gathering, agenda, err) < 0)
+        return -1;
+    return oneib_gathering_complete(gathering, err);
+}
+
+static int refresh(struct oneib_one *one, const struct oneib_gather_options *options,
+                   const struct oneib_agenda *agenda, struct oneib_cloud *cloud,
+                   struct oneib_findings *findings, bool *changed, struct oneib_error *err)
+{
+    struct oneib_cloud read = {0};
+    struct oneib_findings read_findings = {0};
+    struct oneib_gathering gathering = {
+        .one = one,
+        .options = options,
+        .base = cloud,
+        .documents = {.cloud = &read, .findings = &read_findings, .vn_mad = options->vn_mad},
+    };
+    int outcome = read_agenda(&gathering, agenda, err);
+    if (outcome == 0)
+        outcome = oneib_mirror_merge(&gathering, cloud, findings, changed, err);
+    oneib_gathering_clear(&gathering);
+    oneib_cloud_clear(&read);
+    oneib_findings_clear(&read_findings);
+    return outcome;
+}
+
+static int gather_again(struct oneib_one *one, const struct oneib_gather_options *options,
+                        struct oneib_cloud *cloud, struct oneib_findings *findings, bool *changed,
+                        struct oneib_error *err)
+{
+    struct oneib_cloud fresh;
+    struct oneib_findings fresh_findings;
+    if (oneib_gather(one, options, &fresh, &fresh_findings, err) < 0)
+        return -1;
+    *changed = oneib_mirror_differs(cloud, &fresh);
+    oneib_cloud_clear(cloud);
+    oneib_findings_clear(findings);
+    *cloud = fresh;
+    *findings = fresh_findings;
+    return 0;
+}
+
+int oneib_mirror_refresh(struct oneib_one *one, const struct oneib_gather_options *options,
+                         const struct oneib_agenda *agenda, struct oneib_cloud *cloud,
+                         struct oneib_findings *findings, bool *changed, struct oneib_error *err)
+{
+    return agenda->everything ? gather_again(one, options, cloud, findings, changed, err)
+                              : refresh(one, options, agenda, cloud, findings, changed, err);
+}

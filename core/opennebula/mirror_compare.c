@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What partitions and host attributes depend on, and therefore not names, addresses, and the
+ * numbers of a state within the same presence. */
+#include "opennebula/mirror_merge.h"
+#include <string.h>
+
+static bool same_static(const struct oneib_static_member *a, const struct oneib_static_member *b)
+{
+    return a->guid == b->guid && a->membership == b->membership;
+}
+
+static bool same_statics(const struct oneib_network *a, const struct oneib_network *b)
+{
+    if (a->static_count != b->static_count)
+        return false;
+    for (size_t i = 0; i < a->static_count; i++)
+        if (!same_static(&a->static_members[i], &b->static_members[i]))
+            return false;
+    return true;
+}
+
+static bool same_driver(const struct oneib_network *a, const struct oneib_network *b)
+{
+    if (!a->other_driver || !b->other_driver)
+        return a->other_driver == b->other_driver;
+    return strcmp(a->other_driver, b->other_driver) == 0;
+}
+
+/* Both documents state the same one, or both none. */
+static bool same_key(const struct oneib_network *a, const struct oneib_network *b)
+{
+    return a->key_state == b->key_state && (a->key_state != ONEIB_KEY_VALID || a->pkey == b->pkey);
+}
+
+bool oneib_mirror_same_network(const struct oneib_network *a, const struct oneib_network *b)
+{
+    return a->id == b->id && a->parent_id == b->parent_id && same_key(a, b) && same_driver(a, b) &&
+           a->unreadable == b->unreadable && a->being_created == b->being_created &&
+           a->reservations_share == b->reservations_share &&
+           oneib_network_is_operators(a) == oneib_network_is_operators(b) &&
+           a->membership == b->membership && strcmp(a->device, b->device) == 0 &&
+           a->device_port == b->device_port && a->device_invalid == b->device_invalid &&
+           a->mtu_bytes == b->mtu_bytes && a->rate_gbps == b->rate_gbps &&
+           strcmp(a->qos_class, b->qos_class) == 0 && a->class_invalid == b->class_invalid &&
+           a->shown_sl == b->shown_sl && same_statics(a, b);
+}
+
+static bool same_port(const struct oneib_hca_port *a, const struct oneib_hca_port *b)
+{
+    return strcmp(a->device, b->device) == 0 && a->port == b->port && a->driver == b->driver &&
+           a->port_guid == b->port_guid && a->pkeys_max == b->pkeys_max &&
+           a->vfs_total == b->vfs_total && a->rate_gbps == b->rate_gbps;
+}
+
+static bool same_ports(const struct oneib_host *a, const struct oneib_host *b)
+{
+    if (a->port_count != b->port_count)
+        return false;
+    for (size_t i = 0; i < a->port_count; i++)
+        if (!same_port(&a->ports[i], &b->ports[i]))
+            return false;
+    return true;
+}
+
+/* In any order: each address is there once. */
+static bool same_devices(const struct oneib_host *a, const struct oneib_host *b)
+{
+    if (a->given_count != b->given_count)
+        return false;
+    for (size_t i = 0; i < a->given_count; i++)
+        if (oneib_host_given_to(b, &a->given[i].address) != a->given[i].vm_id)
+            return false;
+    return true;
+}
+
+static bool same_switches(const struct oneib_host *a, const struct oneib_host *b)
+{
+    if (!a->switches || !b->switches)
+        return a->switches == b->switches;
+    return strcmp(a->switches, b->switches) == 0;
+}
+
+static bool same_keys(const struct oneib_host *a, const struct oneib_host *b)
+{
+    return a->keys_invalid == b->keys_invalid && a->keys_written == b->keys_written &&
+           strcmp(a->keys_seal, b->keys_seal) == 0 && a->key_count == b->key_count &&
+           (a->key_count == 0 || memcmp(a->keys, b->keys, a->key_count * sizeof *a->keys) == 0);
+}
+
+bool oneib_mirror_same_host(const struct oneib_host *a, const struct oneib_host *b)
+{
+    return a->id == b->id && a->vfs_limit == b->vfs_limit && a->vfs_free == b->vfs_free &&
+           strcmp(a->node_key, b->node_key) == 0 && same_switches(a, b) && same_keys(a, b) &&
+           same_ports(a, b) && same_devices(a, b);
+}
+
+static bool same_address(const struct oneib_attachment *a, const struct oneib_attachment *b)
+{
+    return a->has_address == b->has_address &&
+           (!a->has_address || oneib_pci_compare(&a->address, &b->address) == 0);
+}
+
+bool oneib_mirror_same_attachment(const struct oneib_attachment *a,
+                                  const struct oneib_attachment *b)
+{
+    return a->vm_id == b->vm_id && a->nic_id == b->nic_id && a->network_id == b->network_id &&
+           a->host_id == b->host_id && a->source_host_id == b->source_host_id &&
+           a->since == b->since && a->presence == b->presence && a->narrowed == b->narrowed &&
+           a->attaching == b->attaching && a->is_pci == b->is_pci && a->mac == b->mac &&
+           same_address(a, b) && a->unleased == b->unleased;
+}
+
+bool oneib_mirror_differs(const struct oneib_cloud *before, const struct oneib_cloud *after)
+{
+    if (before->network_count != after->network_count || before->host_count != after->host_count ||
+        before->attachment_count != after->attachment_count)
+        return true;
+    for (size_t i = 0; i < before->network_count; i++)
+        if (!oneib_mirror_same_network(&before->networks[i], &after->networks[i]))
+            return true;
+    for (size_t i = 0; i < before->host_count; i++)
+        if (!oneib_mirror_same_host(&before->hosts[i], &after->hosts[i]))
+            return true;
+    for (size_t i = 0; i < before->attachment_count; i++)
+        if (!oneib_mirror_same_attachment(&before->attachments[i], &after->attachments[i]))
+            return true;
+    return false;
+}

@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "opennebula/mirror_merge.h"
+#include "base/array.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* The ids, sorted, of what does not count any more as it was known. */
+struct replaced {
+    struct oneib_id_set vms, networks, hosts;
+};
+
+static void clear_replaced(struct replaced *replaced)
+{
+    oneib_id_set_clear(&replaced->vms);
+    oneib_id_set_clear(&replaced->networks);
+    oneib_id_set_clear(&replaced->hosts);
+}
+
+static int add_networks(struct oneib_id_set *ids, const struct oneib_cloud *cloud,
+                        struct oneib_error *err)
+{
+    for (size_t i = 0; i < cloud->network_count; i++)
+        if (oneib_id_set_add(ids, cloud->networks[i].id, err) < 0)
+            return -1;
+    return 0;
+}
+
+static int add_hosts(struct oneib_id_set *ids, const struct oneib_cloud *cloud,
+                     struct oneib_error *err)
+{
+    for (size_t i = 0; i < cloud->host_count; i++)
+        if (oneib_id_set_add(ids, cloud->hosts[i].id, err) < 0)
+            return -1;
+    return 0;
+}
+
+static int find_replaced(const struct oneib_gathering *gathering, struct replaced *replaced,
+                         struct oneib_error *err)
+{
+    const struct oneib_cloud *read = gathering->documents.cloud;
+    if (gathering->all_hosts && add_hosts(&replaced->hosts, gathering->base, err) < 0)
+        return -1;
+    if (add_networks(&replaced->networks, read, err) < 0 ||
+        add_hosts(&replaced->hosts, read, err) < 0)
+        return -1;
+    return oneib_id_set_join(&replaced->networks, &gathering->networks_asked, err) < 0 ||
+                   oneib_id_set_join(&replaced->hosts, &gathering->hosts_asked, err) < 0 ||
+                   oneib_id_set_join(&replaced->vms, &gathering->vms_asked, err) < 0 ||
+                   oneib_id_set_join(&replaced->vms, &gathering->documents.vms_seen, err) < 0
+               ? -1
+               : 0;
+}
+
+static int make_room(const struct oneib_documents *documents, struct oneib_cloud *cloud,
+                     struct oneib_findings *findings, struct oneib_error *err)
+{
+    const struct oneib_cloud *read = documents->cloud;
+    if (oneib_reserve(&cloud->networks, &cloud->network_capacity,
+                      cloud->network_count + read->network_count, sizeof *cloud->networks,
+                      err) < 0 ||
+        oneib_reserve(&cloud->hosts, &cloud->host_capacity, cloud->host_count + read->host_count,
+                      sizeof *cloud->hosts, err) < 0 ||
+        oneib_reserve(&cloud->attachments, &cloud->attachment_capacity,
+                      cloud->attachment_count + read->attachment_count, sizeof *cloud->attachments,
+                      err) < 0)
+        return -1;
+    return oneib_reserve(&findings->items, &findings->capacity,
+                         findings->count + documents->findings->count, sizeof *findings->items,
+                         err);
+}
+
+/* The ids of all VMs as they will be, sorted. */
+static int merge_vm_ids(const struct oneib_gathering *gathering, const struct replaced *replaced,
+                        struct oneib_id_set *ids, struct oneib_error *err)
+{
+    const struct oneib_cloud *base = gathering->base;
+    const struct oneib_id_set *seen = &gathering->documents.vms_seen;
+    const size_t known = base->vm_ids ? base->vm_count : 0;
+    size_t next = 0;
+    for (size_t i = 0; i < known; i++) {
+        const uint32_t id = base->vm_ids[i];
+        if (oneib_id_set_has(&replaced->vms, id))
+            continue;
+        for (; next < seen->count && seen->items[next] < id; next++)
+            if (oneib_id_set_add(ids, seen->items[next], err) < 0)
+                return -1;
+        if (oneib_id_set_add(ids, id, err) < 0)
+            return -1;
+    }
+    for (; next < seen->count; next++)
+        if (oneib_id_set_add(ids, seen->items[next], err) < 0)
+            return -1;
+    return 0;
+}
+
+static bool networks_differ(const struct oneib_gathering *gathering,
+                            const struct oneib_id_set *replaced)
+{
+    for (size_t i = 0; i < replaced->count; i++) {
+        const struct oneib_network *before =
+            oneib_cloud_network(gathering->base, replaced->items[i]);
+        const struct oneib_network *after =
+            oneib_cloud_network(gathering->documents.cloud, replaced->items[i]);
+        if (before && after ? !oneib_mirror_same_network(before, after) : before != after)
+            return true;
+    }
+    return false;
+}
+
+static bool hosts_differ(const struct oneib_gathering *gathering,
+                         const struct oneib_id_set *replaced)
+{
+    for (size_t i = 0; i < replaced->count; i++) {
+        const struct oneib_host *before = oneib_cloud_host(gathering->base, replaced->items[i]);
+        const struct oneib_host *after =
+            oneib_cloud_host(gathering->documents.cloud, replaced->items[i]);
+        if (before && after ? !oneib_mirror_same_host(before, after) : before != after)
+            return true;
+    }
+    return false;
+}
+
+/* Of a NIC whose VM was not read again, but whose network may have been. */
+static bool is_unleased_now(const struct oneib_gathering *gathering,
+                            const struct replaced *replaced,
+                            const struct oneib_attachment *attachment)
+{
+    return oneib_id_set_has(&replaced->networks, attachment->network_id)
+               ? oneib_gathering_is_doubtful(gathering, attachment)
+               : attachment->unleased;
+}
+
+static bool attachments_differ(const struct oneib_gathering *gathering,
+                               const struct replaced *replaced)
+{
+    const struct oneib_cloud *base = gathering->base, *read = gathering->documents.cloud;
+    size_t next = 0;
+    for (size_t i = 0; i < base->attachment_count; i++) {
+        const struct oneib_attachment *before = &base->attachments[i];
+        if (!oneib_id_set_has(&replaced->vms, before->vm_id)) {
+            if (before->unleased != is_unleased_now(gathering, replaced, before))
+                return true;
+            continue;
+        }
+        if (next == read->attachment_count ||
+            !oneib_mirror_same_attachment(before, &read->attachments[next++]))
+            return true;
+    }
+    return next != read->attachment_count;
+}
+
+/* Two sorted lists of different VMs become one, from the end. There is room. */
+static void merge_attachments(struct oneib_cloud *cloud, const struct oneib_cloud *more)
+{
+    size_t left = cloud->attachment_count, right = more->attachment_count;
+    cloud->attachment_count = left + right;
+    while (right > 0) {
+        struct oneib_attachment *place = &cloud->attachments[left + right - 1];
+        if (left > 0 && cloud->attachments[left - 1].vm_id > more->attachments[right - 1].vm_id)
+            *place = cloud->attachments[--left];
+        else
+            *place = more->attachments[--right];
+    }
+}
+
+static void move_attachments(const struct oneib_gathering *gathering,
+                             const struct replaced *replaced, struct oneib_cloud *cloud)
+{
+    struct oneib_cloud *read = gathering->documents.cloud;
+    size_t kept = 0;
+    for (size_t i = 0; i < cloud->attachment_count; i++) {
+        struct oneib_attachment *attachment = &cloud->attachments[i];
+        if (oneib_id_set_has(&replaced->vms, attachment->vm_id))
+            continue;
+        attachment->unleased = is_unleased_now(gathering, replaced, attachment);
+        cloud->attachments[kept++] = *attachment;
+    }
+    cloud->attachment_count = kept;
+    merge_attachments(cloud, read);
+    read->attachment_count = 0;
+}
+
+static void move_networks(struct oneib_cloud *read, const struct oneib_id_set *replaced,
+                          struct oneib_cloud *cloud)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < cloud->network_count; i++) {
+        if (oneib_id_set_has(replaced, cloud->networks[i].id))
+            oneib_network_clear(&cloud->networks[i]);
+        else
+            cloud->networks[kept++] = cloud->networks[i];
+    }
+    if (read->network_count)
+        memcpy(cloud->networks + kept, read->networks,
+               read->network_count * sizeof *read->networks);
+    cloud->network_count = kept + read->network_count;
+    read->network_count = 0;
+}
+
+static void move_hosts(struct oneib_cloud *read, const struct oneib_id_set *replaced,
+                       struct oneib_cloud *cloud)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < cloud->host_count; i++) {
+        if (oneib_id_set_has(replaced, cloud->hosts[i].id))
+            oneib_host_clear(&cloud->hosts[i]);
+        else
+            cloud->hosts[kept++] = cloud->hosts[i];
+    }
+    if (read->host_count)
+        memcpy(cloud->hosts + kept, read->hosts, read->host_count * sizeof *read->hosts);
+    cloud->host_count = kept + read->host_count;
+    read->host_count = 0;
+}
+
+/* Sorting drops what is said again about objects without an id. */
+static void move_findings(struct oneib_findings *read, const struct replaced *replaced,
+                          struct oneib_findings *findings)
+{
+    oneib_findings_forget(findings, ONEIB_SUBJECT_VM, replaced->vms.items, replaced->vms.count);
+    oneib_findings_forget(findings, ONEIB_SUBJECT_NETWORK, replaced->networks.items,
+                          replaced->networks.count);
+    oneib_findings_forget(findings, ONEIB_SUBJECT_HOST, replaced->hosts.items,
+                          replaced->hosts.count);
+    if (read->count == 0)
+        return;
+    memcpy(findings->items + findings->count, read->items, read->count * sizeof *read->items);
+    findings->count += read->count;
+    read->count = 0;
+    oneib_findings_sort(findings);
+}
+
+static void move_vm_ids(const struct oneib_gathering *gathering, struct oneib_id_set *ids,
+                        struct oneib_cloud *cloud)
+{
+    const uint32_t end = oneib_gathering_vm_end(gathering, ids->items, ids->count);
+    free(cloud->vm_ids);
+    cloud->vm_ids = ids->items;
+    cloud->vm_count = ids->count;
+    cloud->vm_end = end;
+    *ids = (struct oneib_id_set){0};
+}
+
+/* The attachments first: they are judged by networks of both clouds. */
+static void move_all(struct oneib_gathering *gathering, const struct replaced *replaced,
+                     struct oneib_id_set *vm_ids, struct oneib_cloud *cloud,
+                     struct oneib_findings *findings)
+{
+    struct oneib_cloud *read = gathering->documents.cloud;
+    move_attachments(gathering, replaced, cloud);
+    move_networks(read, &replaced->networks, cloud);
+    move_hosts(read, &replaced->hosts, cloud);
+    move_findings(gathering->documents.findings, replaced, findings);
+    move_vm_ids(gathering, vm_ids, cloud);
+    oneib_cloud_sort(cloud);
+}
+
+/* A poll that has shown nothing must cost nothing, however large the cloud is. */
+static bool nothing_was_read(const struct oneib_gathering *gathering,
+                             const struct replaced *replaced)
+{
+    return replaced->vms.count == 0 && replaced->networks.count == 0 &&
+           replaced->hosts.count == 0 && gathering->documents.findings->count == 0;
+}
+
+int oneib_mirror_merge(struct oneib_gathering *gathering, struct oneib_cloud *cloud,
+                       struct oneib_findings *findings, bool *changed, struct oneib_error *err)
+{
+    struct replaced replaced = {0};
+    struct oneib_id_set vm_ids = {0}, named = {0};
+    int outcome = find_replaced(gathering, &replaced, err);
+    if (outcome == 0 && nothing_was_read(gathering, &replaced)) {
+        *changed = false;
+        clear_replaced(&replaced);
+        return 0;
+    }
+    if (outcome == 0)
+        outcome = merge_vm_ids(gathering, &replaced, &vm_ids, err);
+    if (outcome == 0)
+        outcome = oneib_gathering_name_others(gathering, &named, err);
+    if (outcome == 0)
+        outcome = make_room(&gathering->documents, cloud, findings, err);
+    if (outcome == 0) {
+        *changed = networks_differ(gathering, &replaced.networks) ||
+                   hosts_differ(gathering, &replaced.hosts) ||
+                   attachments_differ(gathering, &replaced);
+        move_all(gathering, &replaced, &vm_ids, cloud, findings);
+        oneib_gathering_drop_others(cloud, &named);
+    }
+    oneib_id_set_clear(&vm_ids);
+    oneib_id_set_clear(&named);
+    clear_replaced(&replaced);
+    return outcome;
+}

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "partitions/opensm_keys.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LINE_MAX_SIZE 1023 /* opensm's own buffer; the rest is a line of its own */
+#define DEFAULT_KEY 1
+#define DEFAULT_SWEEP_S 10
+#define VIRTUAL_PORTS_ON 2
+
+void oneib_opensm_keys_defaults(struct oneib_opensm_keys *keys)
+{
+    *keys = (struct oneib_opensm_keys){.sa_key = DEFAULT_KEY,
+                                       .sm_key = DEFAULT_KEY,
+                                       .sweep_s = DEFAULT_SWEEP_S,
+                                       .guids_by_vf = true};
+}
+
+/* --- reading -------------------------------------------------------------------------------- */
+
+/* Without blanks around it and, inside of them, quotes. */
+static char *trim(char *value)
+{
+    while (isspace((unsigned char)*value))
+        value++;
+    size_t length = strlen(value);
+    while (length > 0 && isspace((unsigned char)value[length - 1]))
+        value[--length] = '\0';
+    if (length >= 2 && (value[0] == '"' || value[0] == '\'') && value[length - 1] == value[0]) {
+        value[length - 1] = '\0';
+        value++;
+    }
+    return value;
+}
+
+static void take_number(const char *value, uint64_t max, uint64_t *number)
+{
+    char *end;
+    errno = 0;
+    const uint64_t read = strtoull(value, &end, 0);
+    if (*value && !*end && errno == 0 && read <= max)
+        *number = read;
+}
+
+static void take_small(const char *value, uint32_t max, uint32_t *number)
+{
+    uint64_t wide = *number;
+    take_number(value, max, &wide);
+    *number = (uint32_t)wide;
+}
+
+static void take_setting(const char *name, const char *value, struct oneib_opensm_keys *keys)
+{
+    if (strcmp(name, "m_key") == 0)
+        take_number(value, UINT64_MAX, &keys->m_key);
+    else if (strcmp(name, "sa_key") == 0)
+        take_number(value, UINT64_MAX, &keys->sa_key);
+    else if (strcmp(name, "sm_key") == 0)
+        take_number(value, UINT64_MAX, &keys->sm_key);
+    else if (strcmp(name, "m_key_protection_level") == 0)
+        take_small(value, UINT8_MAX, &keys->level);
+    else if (strcmp(name, "m_key_lease_period") == 0)
+        take_small(value, UINT16_MAX, &keys->lease_s);
+    else if (strcmp(name, "sweep_interval") == 0)
+        take_small(value, UINT32_MAX, &keys->sweep_s);
+    else if (strcmp(name, "virt_enabled") == 0)
+        take_small(value, UINT32_MAX, &keys->virt_enabled);
+    else if (strcmp(name, "sa_enhanced_trust_model") == 0)
+        keys->enhanced_trust = strcmp(value, "TRUE") == 0;
+    else if (strcmp(name, "sa_etm_allow_guidinfo_rec_by_vf") == 0)
+        keys->guids_by_vf = strcmp(value, "FALSE") != 0;
+    else if (strcmp(name, "m_key_per_port") == 0) {
+        keys->knows_per_port = true;
+        keys->per_port = strcmp(value, "TRUE") == 0;
+    }
+}
+
+static void take_line(char *line, struct oneib_opensm_keys *keys)
+{
+    char *rest = NULL;
+    line[strcspn(line, "#")] = '\0';
+    const char *name = strtok_r(line, " \t\n", &rest);
+    if (name)
+        take_setting(name, trim(rest), keys);
+}
+
+void oneib_opensm_keys_read(const char *text, size_t length, struct oneib_opensm_keys *keys)
+{
+    char line[LINE_MAX_SIZE + 1];
+    for (size_t begin = 0; begin < length;) {
+        const size_t left = length - begin;
+        const char *end = memchr(text + begin, '\n', left);
+        size_t size = end ? (size_t)(end - (text + begin)) + 1 : left;
+        if (size > LINE_MAX_SIZE)
+            size = LINE_MAX_SIZE;
+        memcpy(line, text + begin, size);
+        line[size] = '\0';
+        take_line(line, keys);
+        begin += size;
+    }
+    explicit_bzero(line, sizeof line);
+}
+
+/* --- traps ---------------------------------------------------------------------------------- */
+
+static bool is_known_to_all(uint64_t key)
+{
+    return key == 0 || key == DEFAULT_KEY;
+}
+
+static unsigned lease_traps(const struct oneib_opensm_keys *keys, uint32_t verify_s)
+{
+    if (keys->lease_s == 0)
+        return ONEIB_TRAP_NO_LEASE;
+    return (keys->lease_s <= keys->sweep_s ? (unsigned)ONEIB_TRAP_LEASE_SWEEP : 0) |
+           (keys->lease_s <= verify_s ? (unsigned)ONEIB_TRAP_LEASE_VERIFY : 0);
+}
+
+unsigned oneib_opensm_virtual_traps(const struct oneib_opensm_keys *keys)
+{
+    return (keys->virt_enabled != VIRTUAL_PORTS_ON ? (unsigned)ONEIB_TRAP_VIRT_OFF : 0) |
+           (!keys->enhanced_trust ? (unsigned)ONEIB_TRAP_NO_TRUST : 0) |
+           (keys->guids_by_vf ? (unsigned)ONEIB_TRAP_GUIDS_BY_VF : 0);
+}
+
+unsigned oneib_opensm_key_traps(const struct oneib_opensm_keys *keys, uint32_t verify_s)
+{
+    unsigned traps = (is_known_to_all(keys->sa_key) ? (unsigned)ONEIB_TRAP_SA_KEY : 0) |
+                     (is_known_to_all(keys->sm_key) ? (unsigned)ONEIB_TRAP_SM_KEY : 0) |
+                     (keys->knows_per_port && !keys->per_port ? (unsigned)ONEIB_TRAP_ONE_KEY : 0);
+    if (keys->m_key == 0 && !keys->per_port)
+        return traps | ONEIB_TRAP_NO_M_KEY;
+    return traps | (keys->level == 0 ? (unsigned)ONEIB_TRAP_LEVEL : 0) |
+           lease_traps(keys, verify_s);
+}
+
+bool oneib_m_keys_differ(const struct oneib_m_keys *list, oneib_m_key m_key)
+{
+    for (size_t i = 0; i < list->port_count; i++)
+        if (list->ports[i].key != m_key)
+            return true;
+    return false;
+}

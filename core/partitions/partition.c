@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "partitions/partition.h"
+#include "base/array.h"
+#include <stdlib.h>
+#include <string.h>
+
+static bool is_letter(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+static bool is_name_character(char c)
+{
+    return is_letter(c) || (c >= '0' && c <= '9') || c == '_' || c == '-' || c == '.';
+}
+
+bool oneib_partition_name_valid(const char *name)
+{
+    if (!is_name_character(name[0]) || (name[0] >= '0' && name[0] <= '9'))
+        return false;
+    size_t length = 1;
+    while (length < ONEIB_PARTITION_NAME_SIZE && is_name_character(name[length]))
+        length++;
+    return length < ONEIB_PARTITION_NAME_SIZE && name[length] == '\0';
+}
+
+const char *oneib_member_kind_name(enum oneib_member_kind kind)
+{
+    switch (kind) {
+    case ONEIB_MEMBER_ALL:
+        return "ALL";
+    case ONEIB_MEMBER_ALL_CAS:
+        return "ALL_CAS";
+    case ONEIB_MEMBER_ALL_SWITCHES:
+        return "ALL_SWITCHES";
+    case ONEIB_MEMBER_ALL_ROUTERS:
+        return "ALL_ROUTERS";
+    case ONEIB_MEMBER_SELF:
+        return "SELF";
+    case ONEIB_MEMBER_GUID:
+        break;
+    }
+    return NULL;
+}
+
+struct oneib_partition *oneib_partition_table_add(struct oneib_partition_table *table,
+                                                  struct oneib_error *err)
+{
+    if (oneib_reserve(&table->items, &table->capacity, table->count + 1, sizeof *table->items,
+                      err) < 0)
+        return NULL;
+    struct oneib_partition *added = &table->items[table->count++];
+    *added = (struct oneib_partition){0};
+    return added;
+}
+
+int oneib_partition_add_member(struct oneib_partition *partition, struct oneib_member member,
+                               struct oneib_error *err)
+{
+    if (oneib_reserve(&partition->members, &partition->member_capacity, partition->member_count + 1,
+                      sizeof *partition->members, err) < 0)
+        return -1;
+    partition->members[partition->member_count++] = member;
+    return 0;
+}
+
+int oneib_member_compare(const struct oneib_member *a, const struct oneib_member *b)
+{
+    if (a->kind != b->kind)
+        return a->kind < b->kind ? -1 : 1;
+    return (a->guid > b->guid) - (a->guid < b->guid);
+}
+
+static int compare_members_narrow_first(const void *left, const void *right)
+{
+    const struct oneib_member *a = left;
+    const struct oneib_member *b = right;
+    int order = oneib_member_compare(a, b);
+    return order ? order : (a->membership > b->membership) - (a->membership < b->membership);
+}
+
+void oneib_partition_sort_members(struct oneib_partition *partition)
+{
+    struct oneib_member *members = partition->members;
+    if (partition->member_count < 2)
+        return;
+    qsort(members, partition->member_count, sizeof *members, compare_members_narrow_first);
+
+    size_t kept = 1;
+    for (size_t i = 1; i < partition->member_count; i++)
+        if (oneib_member_compare(&members[kept - 1], &members[i]) != 0)
+            members[kept++] = members[i];
+    partition->member_count = kept;
+}
+
+int oneib_partition_compare(const struct oneib_partition *a, const struct oneib_partition *b)
+{
+    bool a_default = a->pkey == ONEIB_PKEY_DEFAULT;
+    bool b_default = b->pkey == ONEIB_PKEY_DEFAULT;
+    if (a_default != b_default)
+        return a_default ? -1 : 1;
+    if (a->pkey != b->pkey)
+        return a->pkey < b->pkey ? -1 : 1;
+    return strncmp(a->name, b->name, sizeof a->name);
+}
+
+static int compare_partitions(const void *left, const void *right)
+{
+    return oneib_partition_compare(left, right);
+}
+
+void oneib_partition_table_sort(struct oneib_partition_table *table)
+{
+    for (size_t i = 0; i < table->count; i++)
+        oneib_partition_sort_members(&table->items[i]);
+    if (table->count > 1)
+        qsort(table->items, table->count, sizeof *table->items, compare_partitions);
+}
+
+void oneib_partition_table_clear(struct oneib_partition_table *table)
+{
+    for (size_t i = 0; i < table->count; i++)
+        free(table->items[i].members);
+    free(table->items);
+    *table = (struct oneib_partition_table){0};
+}
+
+const struct oneib_partition *oneib_partition_table_find(const struct oneib_partition_table *table,
+                                                         oneib_pkey pkey)
+{
+    for (size_t i = 0; i < table->count; i++)
+        if (table->items[i].pkey == pkey)
+            return &table->items[i];
+    return NULL;
+}
+
+bool oneib_partition_heads_equal(const struct oneib_partition *a, const struct oneib_partition *b)
+{
+    return strncmp(a->name, b->name, sizeof a->name) == 0 && a->pkey == b->pkey &&
+           a->indx0 == b->indx0 && a->ipoib == b->ipoib && a->mtu == b->mtu && a->rate == b->rate &&
+           a->sl == b->sl && a->has_sl == b->has_sl && a->scopes == b->scopes &&
+           a->q_key == b->q_key && a->t_class == b->t_class && a->flow_label == b->flow_label &&
+           a->default_membership == b->default_membership;
+}
+
+static bool members_equal(const struct oneib_partition *a, const struct oneib_partition *b)
+{
+    if (a->member_count != b->member_count)
+        return false;
+    for (size_t i = 0; i < a->member_count; i++)
+        if (oneib_member_compare(&a->members[i], &b->members[i]) != 0 ||
+            a->members[i].membership != b->members[i].membership)
+            return false;
+    return true;
+}
+
+bool oneib_partition_table_equal(const struct oneib_partition_table *a,
+                                 const struct oneib_partition_table *b)
+{
+    if (a->count != b->count)
+        return false;
+    for (size_t i = 0; i < a->count; i++)
+        if (!oneib_partition_heads_equal(&a->items[i], &b->items[i]) ||
+            !members_equal(&a->items[i], &b->items[i]))
+            return false;
+    return true;
+}

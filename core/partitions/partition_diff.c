@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/array.h"
+#include "partitions/partition.h"
+#include <stdlib.h>
+
+/* A member and how many wildcards stand before it: a later entry overrides an earlier one in
+ * opensm. */
+struct place {
+    const struct oneib_member *member;
+    size_t wildcards_before;
+};
+
+struct places {
+    struct place *items;
+    size_t count, capacity;
+};
+
+struct comparison {
+    struct places before, after; /* scratch of the pair of partitions at hand */
+    struct oneib_changes *changes;
+    struct oneib_error *err;
+};
+
+static int compare_places(const void *left, const void *right)
+{
+    const struct place *a = left;
+    const struct place *b = right;
+    int order = oneib_member_compare(a->member, b->member);
+    /* Equal ones in the order of the file. */
+    return order ? order : (a->member > b->member) - (a->member < b->member);
+}
+
+static void keep_last_of_equals(struct places *places)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < places->count; i++) {
+        if (kept > 0 &&
+            oneib_member_compare(places->items[kept - 1].member, places->items[i].member) == 0)
+            kept--;
+        places->items[kept++] = places->items[i];
+    }
+    places->count = kept;
+}
+
+/* The members of a partition (NULL: none) in canonical order, each once. */
+static int collect_places(const struct oneib_partition *partition, struct places *places,
+                          struct oneib_error *err)
+{
+    places->count = 0;
+    if (!partition || partition->member_count == 0)
+        return 0;
+    if (oneib_reserve(&places->items, &places->capacity, partition->member_count,
+                      sizeof *places->items, err) < 0)
+        return -1;
+
+    size_t wildcards = 0;
+    for (size_t i = 0; i < partition->member_count; i++) {
+        const struct oneib_member *member = &partition->members[i];
+        places->items[places->count++] = (struct place){member, wildcards};
+        wildcards += member->kind != ONEIB_MEMBER_GUID;
+    }
+    qsort(places->items, places->count, sizeof *places->items, compare_places);
+    keep_last_of_equals(places);
+    return 0;
+}
+
+static bool same_wildcards(const struct places *a, const struct places *b)
+{
+    for (size_t i = 0;; i++) {
+        bool a_has = i < a->count && a->items[i].member->kind != ONEIB_MEMBER_GUID;
+        bool b_has = i < b->count && b->items[i].member->kind != ONEIB_MEMBER_GUID;
+        if (!a_has && !b_has)
+            return true;
+        if (a_has != b_has || a->items[i].member->kind != b->items[i].member->kind)
+            return false;
+    }
+}
+
+/* <0, 0, >0; a list that is used up comes after everything. */
+static int compare_heads(const struct places *a, size_t i, const struct places *b, size_t j)
+{
+    if (i == a->count)
+        return 1;
+    if (j == b->count)
+        return -1;
+    return oneib_member_compare(a->items[i].member, b->items[j].member);
+}
+
+/*
+ * Whether a member that both have stands elsewhere among the wildcards. Where the wildcards
+ * themselves differ, that difference is reported, and places cannot be compared.
+ */
+static bool order_differs(const struct places *before, const struct places *after)
+{
+    if (!same_wildcards(before, after))
+        return false;
+
+    size_t i = 0;
+    size_t j = 0;
+    while (i < before->count && j < after->count) {
+        int order = compare_heads(before, i, after, j);
+        if (order == 0 && before->items[i].wildcards_before != after->items[j].wildcards_before)
+            return true;
+        i += order <= 0;
+        j += order >= 0;
+    }
+    return false;
+}
+
+static int add_change(struct comparison *comparison, struct oneib_change change)
+{
+    struct oneib_changes *changes = comparison->changes;
+    if (oneib_reserve(&changes->items, &changes->capacity, changes->count + 1,
+                      sizeof *changes->items, comparison->err) < 0)
+        return -1;
+    changes->items[changes->count++] = change;
+    changes->members_added += change.kind == ONEIB_MEMBER_ADDED;
+    changes->members_removed += change.kind == ONEIB_MEMBER_REMOVED;
+    changes->members_changed += change.kind == ONEIB_MEMBER_CHANGED;
+    return 0;
+}
+
+static int compare_members(struct comparison *comparison, const struct oneib_partition *before,
+                           const struct oneib_partition *after)
+{
+    const struct places *old = &comparison->before;
+    const struct places *new = &comparison->after;
+    size_t i = 0;
+    size_t j = 0;
+    while (i < old->count || j < new->count) {
+        struct oneib_change change = {.before = before, .after = after};
+        int order = compare_heads(old, i, new, j);
+        bool changed = true;
+        if (order < 0) {
+            change.kind = ONEIB_MEMBER_REMOVED;
+            change.member = *old->items[i].member;
+        } else if (order > 0) {
+            change.kind = ONEIB_MEMBER_ADDED;
+            change.member = *new->items[j].member;
+        } else {
+            change.kind = ONEIB_MEMBER_CHANGED;
+            change.member = *new->items[j].member;
+            change.old_membership = old->items[i].member->membership;
+            changed = change.old_membership != change.member.membership;
+        }
+        if (changed && add_change(comparison, change) < 0)
+            return -1;
+        i += order <= 0;
+        j += order >= 0;
+    }
+    return 0;
+}
+
+/* One of the two may be NULL. */
+static int compare_pair(struct comparison *comparison, const struct oneib_partition *before,
+                        const struct oneib_partition *after)
+{
+    if (collect_places(before, &comparison->before, comparison->err) < 0 ||
+        collect_places(after, &comparison->after, comparison->err) < 0)
+        return -1;
+
+    struct oneib_change change = {.before = before, .after = after};
+    if (!before)
+        change.kind = ONEIB_PARTITION_ADDED;
+    else if (!after)
+        change.kind = ONEIB_PARTITION_REMOVED;
+    else
+        change.kind = ONEIB_PARTITION_CHANGED;
+
+    bool same = before && after && oneib_partition_heads_equal(before, after) &&
+                !order_differs(&comparison->before, &comparison->after);
+    if (!same && add_change(comparison, change) < 0)
+        return -1;
+    return compare_members(comparison, before, after);
+}
+
+static int compare_partition_pointers(const void *left, const void *right)
+{
+    const struct oneib_partition *const *a = left;
+    const struct oneib_partition *const *b = right;
+    return oneib_partition_compare(*a, *b);
+}
+
+/* The partitions of a table in canonical order; the table itself stays as it is. NULL when out of
+ * memory. */
+static const struct oneib_partition **sorted_partitions(const struct oneib_partition_table *table)
+{
+    const struct oneib_partition **sorted = calloc(table->count + 1, sizeof *sorted);
+    if (!sorted)
+        return NULL;
+    for (size_t i = 0; i < table->count; i++)
+        sorted[i] = &table->items[i];
+    qsort(sorted, table->count, sizeof *sorted, compare_partition_pointers);
+    return sorted;
+}
+
+/* Both lists end in NULL. A name is a property, not an identity: pairs are made by key alone. */
+static int compare_lists(struct comparison *comparison, const struct oneib_partition **before,
+                         const struct oneib_partition **after)
+{
+    while (*before || *after) {
+        bool same_key = *before && *after && (*before)->pkey == (*after)->pkey;
+        bool take_before =
+            same_key || !*after || (*before && oneib_partition_compare(*before, *after) < 0);
+        bool take_after = same_key || !take_before;
+        if (compare_pair(comparison, take_before ? *before : NULL, take_after ? *after : NULL) < 0)
+            return -1;
+        before += take_before;
+        after += take_after;
+    }
+    return 0;
+}
+
+int oneib_partitions_diff(const struct oneib_partition_table *before,
+                          const struct oneib_partition_table *after, struct oneib_changes *changes,
+                          struct oneib_error *err)
+{
+    struct comparison comparison = {.changes = changes, .err = err};
+    const struct oneib_partition **old = sorted_partitions(before);
+    const struct oneib_partition **new = sorted_partitions(after);
+
+    oneib_changes_clear(changes);
+    int result = old && new ? compare_lists(&comparison, old, new) : oneib_fail_memory(err);
+    if (result < 0)
+        oneib_changes_clear(changes);
+
+    free(old);
+    free(new);
+    free(comparison.before.items);
+    free(comparison.after.items);
+    return result;
+}
+
+void oneib_changes_clear(struct oneib_changes *changes)
+{
+    free(changes->items);
+    *changes = (struct oneib_changes){0};
+}

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "partitions/qos_verify.h"
+#include "base/cleanup.h"
+#include <inttypes.h>
+#include <stdlib.h>
+
+#define PORTS_NAMED 8
+#define OPENSM_REMEDY                                                                              \
+    "put the lines that 'oneib qos' prints into opensm.conf of every subnet manager, and send "    \
+    "them "                                                                                        \
+    "SIGHUP"
+
+struct judged {
+    const struct oneib_qos *qos;
+    uint8_t entries;
+};
+
+typedef bool (*fault)(const struct judged *judged, const struct oneib_qos_port *port);
+
+uint8_t oneib_qos_vls(unsigned code)
+{
+    static const uint8_t lanes[] = {0, 1, 2, 4, 8, 15};
+    return code < sizeof lanes ? lanes[code] : 0;
+}
+
+bool oneib_qos_table_is(const struct oneib_qos *qos, const struct oneib_qos_port *port)
+{
+    for (size_t i = 0; i < ONEIB_QOS_ENTRIES_MAX; i++) {
+        const struct oneib_qos_entry *found = &port->low[i];
+        if (i >= qos->entry_count ? found->weight != 0
+                                  : found->vl != qos->arbitration[i].vl ||
+                                        found->weight != qos->arbitration[i].weight)
+            return false;
+    }
+    return port->high_is_empty;
+}
+
+static bool is_silent(const struct judged *judged, const struct oneib_qos_port *port)
+{
+    (void)judged;
+    return !port->answered;
+}
+
+static bool is_narrow(const struct judged *judged, const struct oneib_qos_port *port)
+{
+    return port->answered && (port->vls < judged->qos->vls || port->entries < judged->entries);
+}
+
+static bool maps_otherwise(const struct judged *judged, const struct oneib_qos_port *port)
+{
+    (void)judged;
+    return port->answered && port->wrong_sls != 0;
+}
+
+static bool arbitrates_otherwise(const struct judged *judged, const struct oneib_qos_port *port)
+{
+    return port->answered && !oneib_qos_table_is(judged->qos, port);
+}
+
+static const struct kind {
+    fault has;
+    const char *code, *what, *remedy;
+} kinds[] = {
+    {is_silent, "qos-silent",
+     "did not say which tables they have: nothing is known of shares there",
+     "look at the switch or adapter; with M_Keys, at fabric.m_key_file"},
+    {is_narrow, "qos-lanes",
+     "have fewer lanes in use, or shorter arbitration tables, than oneib.conf says (qos.vls, "
+     "qos.entries): what is promised does not hold there",
+     "set qos.vls and qos.entries to what all ports have, and have opensm give them that many "
+     "(qos TRUE, qos_*_max_vls)"},
+    {maps_otherwise, "qos-sl2vl", "map SLs to other lanes than the classes say", OPENSM_REMEDY},
+    {arbitrates_otherwise, "qos-vlarb",
+     "have another arbitration table than the classes say: shares are not as promised there",
+     OPENSM_REMEDY},
+};
+
+static void name_port(const struct oneib_qos_port *port, size_t named, struct oneib_text *text)
+{
+    if (named >= PORTS_NAMED)
+        return;
+    oneib_text_printf(text, "%s0x%016" PRIx64, named ? ", " : "", port->guid);
+    if (port->is_switch)
+        oneib_text_printf(text, " port %u", port->number);
+}
+
+static int judge_kind(const struct judged *judged, const struct kind *kind,
+                      const struct oneib_qos_reading *reading, struct oneib_findings *findings,
+                      struct oneib_error *err)
+{
+    oneib_autotext struct oneib_text names = {0};
+    size_t count = 0;
+    for (size_t i = 0; i < reading->count; i++)
+        if (kind->has(judged, &reading->items[i]))
+            name_port(&reading->items[i], count++, &names);
+    if (count == 0)
+        return 0;
+    if (oneib_text_failed(&names))
+        return oneib_fail_memory(err);
+    return oneib_findings_add(findings, ONEIB_WARNING, kind->code, kind->remedy, err,
+                              "%zu of %zu ports %s: %s%s", count, reading->count, kind->what,
+                              names.data, count > PORTS_NAMED ? ", ..." : "");
+}
+
+static bool deviates(const struct judged *judged, const struct oneib_qos_port *port)
+{
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (kinds[i].has(judged, port))
+            return true;
+    return false;
+}
+
+int oneib_qos_judge_ports(const struct oneib_qos *qos, uint8_t entries,
+                          const struct oneib_qos_reading *reading, struct oneib_findings *findings,
+                          size_t *drift, struct oneib_error *err)
+{
+    const struct judged judged = {.qos = qos, .entries = entries};
+    *drift = 0;
+    for (size_t i = 0; i < reading->count; i++)
+        *drift += deviates(&judged, &reading->items[i]);
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (judge_kind(&judged, &kinds[i], reading, findings, err) < 0)
+            return -1;
+    return 0;
+}
+
+int oneib_qos_judge_paths(const struct oneib_qos_path *paths, size_t count,
+                          struct oneib_findings *findings, size_t *drift, struct oneib_error *err)
+{
+    *drift = 0;
+    for (size_t i = 0; i < count; i++) {
+        const struct oneib_qos_path *path = &paths[i];
+        if (!path->answered || path->found == path->wanted)
+            continue;
+        ++*drift;
+        oneib_findings_mention(findings, ONEIB_SUBJECT_NETWORK, path->network_id);
+        if (oneib_findings_add(findings, ONEIB_WARNING, "qos-path",
+                               "see that opensm.conf has the lines that 'oneib qos' prints, qos "
+                               "TRUE among them, and send opensm SIGHUP",
+                               err,
+                               "the subnet manager gives paths of network %" PRIu32
+                               " SL %u, and it has SL %u",
+                               path->network_id, path->found, path->wanted) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+void oneib_qos_reading_clear(struct oneib_qos_reading *reading)
+{
+    free(reading->items);
+    *reading = (struct oneib_qos_reading){0};
+}

@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/array.h"
+#include "partitions/subnet.h"
+#include "partitions/subnet_expect.h"
+#include <stdlib.h>
+
+#define NO_INDEX 0xffff
+
+/* One port while it is compared. */
+struct comparison {
+    const struct oneib_subnet_port *port;
+    const uint16_t *expected; /* raw, by key */
+    size_t expected_count;
+    bool takes_index0;
+    struct oneib_verification *verification;
+};
+
+static int add_deviation(struct comparison *comparison, enum oneib_deviation_kind kind,
+                         uint16_t expected, uint16_t found, uint16_t index, struct oneib_error *err)
+{
+    struct oneib_verification *verification = comparison->verification;
+    if (oneib_reserve(&verification->items, &verification->capacity, verification->count + 1,
+                      sizeof *verification->items, err) < 0)
+        return -1;
+    verification->items[verification->count++] =
+        (struct oneib_deviation){.kind = kind,
+                                 .port_guid = comparison->port->guid,
+                                 .expected = expected,
+                                 .found = found,
+                                 .index = index};
+    if (oneib_deviation_is_violation(kind))
+        verification->violations++;
+    else
+        verification->differences++;
+    return 0;
+}
+
+/* The raw value that the port should have for this key, 0 for none. */
+static uint16_t expected_for(const struct comparison *comparison, oneib_pkey pkey)
+{
+    size_t first = 0, end = comparison->expected_count;
+    while (first < end) {
+        size_t middle = first + (end - first) / 2;
+        if (oneib_pkey_base(comparison->expected[middle]) < pkey)
+            first = middle + 1;
+        else
+            end = middle;
+    }
+    if (first == comparison->expected_count || oneib_pkey_base(comparison->expected[first]) != pkey)
+        return 0;
+    return comparison->expected[first];
+}
+
+/* An entry whose key is 0 is empty, whatever its top bit (IBTA 1.2.1, 10.9.1.1). */
+static bool is_empty(uint16_t raw)
+{
+    return oneib_pkey_base(raw) == 0;
+}
+
+static int compare_entry(struct comparison *comparison, uint16_t index, struct oneib_error *err)
+{
+    uint16_t found = comparison->port->pkeys[index];
+    if (is_empty(found))
+        return 0;
+    comparison->verification->keys++;
+    uint16_t expected = expected_for(comparison, oneib_pkey_base(found));
+    if (expected == 0) {
+        if (add_deviation(comparison, ONEIB_KEY_EXCESS, 0, found, index, err) < 0)
+            return -1;
+    } else if (oneib_pkey_is_full(found) && !oneib_pkey_is_full(expected)) {
+        if (add_deviation(comparison, ONEIB_KEY_WIDENED, expected, found, index, err) < 0)
+            return -1;
+    }
+    bool last = index > 0 && index + 1 == comparison->port->partition_cap;
+    if (last && comparison->port->node_type == ONEIB_NODE_CA)
+        return add_deviation(comparison, ONEIB_KEY_LAST_SLOT, expected, found, index, err);
+    return 0;
+}
+
+/* Where the key is in the table, its full entry before its limited one; NO_INDEX when it is not. */
+static uint16_t find_widest(const struct oneib_subnet_port *port, const uint16_t *by_key,
+                            size_t count, oneib_pkey pkey)
+{
+    uint16_t widest = NO_INDEX;
+    size_t first = 0, end = count;
+    while (first < end) {
+        size_t middle = first + (end - first) / 2;
+        if (oneib_pkey_base(port->pkeys[by_key[middle]]) < pkey)
+            first = middle + 1;
+        else
+            end = middle;
+    }
+    for (; first < count && oneib_pkey_base(port->pkeys[by_key[first]]) == pkey; first++)
+        if (widest == NO_INDEX || (!oneib_pkey_is_full(port->pkeys[widest]) &&
+                                   oneib_pkey_is_full(port->pkeys[by_key[first]])))
+            widest = by_key[first];
+    return widest;
+}
+
+static int compare_expected(struct comparison *comparison, const uint16_t *by_key, size_t count,
+                            uint16_t expected, struct oneib_error *err)
+{
+    uint16_t index = find_widest(comparison->port, by_key, count, oneib_pkey_base(expected));
+    if (index == NO_INDEX)
+        return add_deviation(comparison, ONEIB_KEY_ABSENT, expected, 0, NO_INDEX, err);
+    uint16_t found = comparison->port->pkeys[index];
+    if (oneib_pkey_is_full(expected) && !oneib_pkey_is_full(found))
+        return add_deviation(comparison, ONEIB_KEY_NARROWED, expected, found, index, err);
+    return 0;
+}
+
+static int compare_first(struct comparison *comparison, struct oneib_error *err)
+{
+    const struct oneib_subnet_port *port = comparison->port;
+    if (comparison->takes_index0 || port->partition_cap == 0 ||
+        oneib_pkey_base(port->pkeys[0]) == ONEIB_PKEY_DEFAULT)
+        return 0;
+    return add_deviation(comparison, ONEIB_KEY_NOT_FIRST,
+                         expected_for(comparison, ONEIB_PKEY_DEFAULT), port->pkeys[0], 0, err);
+}
+
+static int compare_index_keys(const void *a, const void *b, void *context)
+{
+    const uint16_t *pkeys = context;
+    oneib_pkey left = oneib_pkey_base(pkeys[*(const uint16_t *)a]);
+    oneib_pkey right = oneib_pkey_base(pkeys[*(const uint16_t *)b]);
+    if (left != right)
+        return left < right ? -1 : 1;
+    return *(const uint16_t *)a < *(const uint16_t *)b ? -1 : 1;
+}
+
+/* by_key: room for one index of each entry of the table. */
+static int compare_table(struct comparison *comparison, uint16_t *by_key, struct oneib_error *err)
+{
+    const struct oneib_subnet_port *port = comparison->port;
+    size_t count = 0;
+    for (unsigned i = 0; i < port->partition_cap; i++) {
+        if (compare_entry(comparison, (uint16_t)i, err) < 0)
+            return -1;
+        if (!is_empty(port->pkeys[i]))
+            by_key[count++] = (uint16_t)i;
+    }
+    qsort_r(by_key, count, sizeof *by_key, compare_index_keys, port->pkeys);
+    for (size_t i = 0; i < comparison->expected_count; i++)
+        if (compare_expected(comparison, by_key, count, comparison->expected[i], err) < 0)
+            return -1;
+    comparison->verification->ports++;
+    return compare_first(comparison, err);
+}
+
+static int compare_deviations(const void *a, const void *b)
+{
+    const struct oneib_deviation *left = a, *right = b;
+    if (left->kind != right->kind)
+        return left->kind < right->kind ? -1 : 1;
+    if (left->index != right->index)
+        return left->index < right->index ? -1 : 1;
+    return (left->expected > right->expected) - (left->expected < right->expected);
+}
+
+static int compare_port(struct comparison *comparison, uint16_t *by_key, struct oneib_error *err)
+{
+    struct oneib_verification *verification = comparison->verification;
+    size_t first = verification->count;
+    int outcome = comparison->port->answered && comparison->port->pkeys
+                      ? compare_table(comparison, by_key, err)
+                      : add_deviation(comparison, ONEIB_PORT_SILENT, 0, 0, NO_INDEX, err);
+    if (verification->count - first > 1)
+        qsort(verification->items + first, verification->count - first, sizeof *verification->items,
+              compare_deviations);
+    return outcome;
+}
+
+static int compare_ports(const struct oneib_subnet *subnet,
+                         const struct oneib_expectation *expectation,
+                         struct oneib_verification *verification, struct oneib_error *err)
+{
+    uint16_t *by_key = calloc(UINT16_MAX + 1, sizeof *by_key);
+    if (!by_key)
+        return oneib_fail_memory(err);
+    int outcome = 0;
+    for (size_t i = 0; outcome == 0 && i < subnet->port_count; i++) {
+        struct comparison comparison = {.port = &subnet->ports[i],
+                                        .expected = expectation->raw + expectation->first[i],
+                                        .expected_count =
+                                            expectation->first[i + 1] - expectation->first[i],
+                                        .takes_index0 = expectation->takes_index0[i],
+                                        .verification = verification};
+        outcome = compare_port(&comparison, by_key, err);
+    }
+    free(by_key);
+    return outcome;
+}
+
+int oneib_subnet_verify(const struct oneib_subnet *subnet,
+                        const struct oneib_partition_table *table,
+                        struct oneib_verification *verification, struct oneib_error *err)
+{
+    *verification = (struct oneib_verification){0};
+    struct oneib_expectation expectation;
+    if (oneib_subnet_expect(subnet, table, &expectation, err) < 0)
+        return -1;
+    verification->members_off_fabric = expectation.members_off_fabric;
+    verification->members_unverified = expectation.members_unverified;
+    int outcome = compare_ports(subnet, &expectation, verification, err);
+    oneib_expectation_clear(&expectation);
+    if (outcome < 0)
+        oneib_verification_clear(verification);
+    return outcome;
+}
+
+const char *oneib_deviation_name(enum oneib_deviation_kind kind)
+{
+    switch (kind) {
+    case ONEIB_KEY_EXCESS:
+        return "key-excess";
+    case ONEIB_KEY_WIDENED:
+        return "key-widened";
+    case ONEIB_KEY_LAST_SLOT:
+        return "key-last-slot";
+    case ONEIB_KEY_ABSENT:
+        return "key-absent";
+    case ONEIB_KEY_NARROWED:
+        return "key-narrowed";
+    case ONEIB_KEY_NOT_FIRST:
+        return "key-not-first";
+    case ONEIB_PORT_SILENT:
+        return "port-silent";
+    }
+    return "unknown";
+}
+
+bool oneib_deviation_is_opensms(enum oneib_deviation_kind kind)
+{
+    switch (kind) {
+    case ONEIB_KEY_EXCESS:
+    case ONEIB_KEY_WIDENED:
+    case ONEIB_KEY_ABSENT:
+    case ONEIB_KEY_NARROWED:
+    case ONEIB_KEY_NOT_FIRST:
+        return true;
+    case ONEIB_KEY_LAST_SLOT:
+    case ONEIB_PORT_SILENT:
+        return false;
+    }
+    return false;
+}
+
+const char *oneib_deviation_remedy(enum oneib_deviation_kind kind)
+{
+    switch (kind) {
+    case ONEIB_KEY_EXCESS:
+    case ONEIB_KEY_WIDENED:
+        return "run 'oneib sync'; if it stays, 'oneib check' tells whether opensm reads another "
+               "file";
+    case ONEIB_KEY_LAST_SLOT:
+        return "start no new VM on this host; once it is empty, reset its adapter so that opensm "
+               "fills "
+               "the table from its start";
+    case ONEIB_KEY_ABSENT:
+    case ONEIB_KEY_NARROWED:
+        return "run 'oneib sync'; if it stays, look for ERR 0512 (table full) in opensm's log";
+    case ONEIB_KEY_NOT_FIRST:
+        return "take 'indx0' from other partitions of the fragment, then restart opensm";
+    case ONEIB_PORT_SILENT:
+        return "look at the host and its cable: nothing is proved about this port";
+    }
+    return "";
+}
+
+bool oneib_deviation_is_violation(enum oneib_deviation_kind kind)
+{
+    switch (kind) {
+    case ONEIB_KEY_EXCESS:
+    case ONEIB_KEY_WIDENED:
+    case ONEIB_KEY_LAST_SLOT:
+    case ONEIB_KEY_NOT_FIRST:
+    case ONEIB_PORT_SILENT:
+        return true;
+    case ONEIB_KEY_ABSENT:
+    case ONEIB_KEY_NARROWED:
+        return false;
+    }
+    return true;
+}
+
+void oneib_verification_clear(struct oneib_verification *verification)
+{
+    free(verification->items);
+    *verification = (struct oneib_verification){0};
+}

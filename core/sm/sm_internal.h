@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+/* For core/sm alone: what a kind of subnet manager is made of. */
+#ifndef ONEIB_SM_SM_INTERNAL_H
+#define ONEIB_SM_SM_INTERNAL_H
+
+#include "base/stamp.h"
+#include "sm/sm.h"
+
+/* As sm.h says of each. */
+struct oneib_sm_way {
+    int (*look)(struct oneib_sm *sm, struct oneib_seen *seen, struct oneib_error *err);
+    bool (*has_news)(struct oneib_sm *sm);
+    int (*render)(const struct oneib_sm *sm, const struct oneib_partition_table *wanted,
+                  struct oneib_text *text, struct oneib_error *err);
+    int (*put)(struct oneib_sm *sm, const struct oneib_sm_put *put, struct oneib_seen *seen,
+               unsigned *nudges, struct oneib_error *err);
+    int (*nudge)(struct oneib_sm *sm, unsigned *nudges, struct oneib_error *err);
+    int (*leads)(struct oneib_sm *sm, struct oneib_fabric *fabric, bool *leads,
+                 struct oneib_error *err);
+    int (*refuse)(const struct oneib_sm *sm, const struct oneib_seen *seen,
+                  struct oneib_error *err);
+    const char *(*place)(const struct oneib_sm *sm);
+};
+
+struct oneib_sm {
+    const struct oneib_config *config; /* borrowed */
+    const struct oneib_sm_way *way;
+    struct oneib_stamp stamp; /* opensm.c: of the file, when it was read or put there last */
+};
+
+extern const struct oneib_sm_way oneib_sm_opensm; /* opensm.c */
+
+#endif

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The fabric's graph and its drawings. core/fabric/discover.h fills it. */
+#ifndef ONEIB_TOPOLOGY_TOPOLOGY_H
+#define ONEIB_TOPOLOGY_TOPOLOGY_H
+
+#include "base/error.h"
+#include "base/text.h"
+#include "cluster/cloud.h"
+#include "partitions/partition.h"
+#include "partitions/subnet.h"
+#include <stddef.h>
+#include <stdint.h>
+
+struct oneib_topology_node {
+    oneib_guid guid; /* node GUID */
+    uint8_t type;    /* enum oneib_node_type */
+    uint8_t port_count;
+    char description[65]; /* untrusted */
+};
+
+struct oneib_topology_link { /* each link once: a < b by (node index, port) */
+    size_t a, b;             /* indices of nodes */
+    uint8_t a_port, b_port;
+    oneib_guid a_guid, b_guid; /* port GUIDs; a switch's external port has its port 0's */
+    uint16_t rate_gbps;        /* 0: not known */
+};
+
+struct oneib_topology {
+    struct oneib_topology_node *nodes; /* by guid */
+    size_t node_count, node_capacity;
+    struct oneib_topology_link *links;
+    size_t link_count, link_capacity;
+};
+
+/* The leaf switch of a CA port: index of the node, or SIZE_MAX. */
+size_t oneib_topology_switch_of(const struct oneib_topology *topology, oneib_guid port_guid);
+
+/*
+ * Drawings. `table` may be NULL; with it each CA port is marked with the virtual clusters
+ * (partitions "one<ID>") that list its GUID, or a VF's of a VM on its host: in text by network, in
+ * dot and SVG by colour, with a legend. `cloud` (sorted) knows the networks' names; NULL, or a
+ * network that it lacks: the number alone. Descriptions and names are untrusted: escaped for the
+ * format, and cut. The SVG stands alone (no script, no font, no link), levels from the leaves up.
+ */
+void oneib_topology_text(const struct oneib_topology *topology,
+                         const struct oneib_partition_table *table, const struct oneib_cloud *cloud,
+                         struct oneib_text *text);
+void oneib_topology_dot(const struct oneib_topology *topology,
+                        const struct oneib_partition_table *table, const struct oneib_cloud *cloud,
+                        struct oneib_text *text);
+void oneib_topology_svg(const struct oneib_topology *topology,
+                        const struct oneib_partition_table *table, const struct oneib_cloud *cloud,
+                        struct oneib_text *text);
+void oneib_topology_clear(struct oneib_topology *topology);
+
+#endif

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "topology/topology_ends.h"
+
+#include <stdlib.h>
+
+bool oneib_is_switch(const struct oneib_topology *topology, size_t node)
+{
+    return topology->nodes[node].type == ONEIB_NODE_SWITCH;
+}
+
+static int compare_ends(const void *a, const void *b)
+{
+    const struct oneib_end *left = a, *right = b;
+    if (left->node != right->node)
+        return left->node < right->node ? -1 : 1;
+    return (int)left->port - (int)right->port;
+}
+
+static void add_both_ends(struct oneib_ends *ends, const struct oneib_topology_link *link)
+{
+    ends->items[ends->count++] = (struct oneib_end){
+        link->a, link->a_port, link->a_guid, link->b, link->b_port, link->b_guid, link->rate_gbps};
+    ends->items[ends->count++] = (struct oneib_end){
+        link->b, link->b_port, link->b_guid, link->a, link->a_port, link->a_guid, link->rate_gbps};
+}
+
+bool oneib_ends_make(const struct oneib_topology *topology, struct oneib_ends *ends)
+{
+    *ends =
+        (struct oneib_ends){.items = calloc(2 * topology->link_count + 1, sizeof(*ends->items))};
+    if (!ends->items)
+        return false;
+    for (size_t i = 0; i < topology->link_count; i++) {
+        const struct oneib_topology_link *link = &topology->links[i];
+        if (link->a < topology->node_count && link->b < topology->node_count)
+            add_both_ends(ends, link);
+    }
+    qsort(ends->items, ends->count, sizeof(*ends->items), compare_ends);
+    return true;
+}
+
+const struct oneib_end *oneib_ends_of(const struct oneib_ends *ends, size_t node, size_t *count)
+{
+    size_t low = 0, high = ends->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (ends->items[middle].node < node)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    *count = 0;
+    while (low + *count < ends->count && ends->items[low + *count].node == node)
+        ++*count;
+    return &ends->items[low];
+}
+
+void oneib_ends_clear(struct oneib_ends *ends)
+{
+    free(ends->items);
+    *ends = (struct oneib_ends){0};
+}

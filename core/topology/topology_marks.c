@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "topology/topology_marks.h"
+
+#include "base/array.h"
+#include "base/number.h"
+#include "cluster/host_port.h"
+#include <stdlib.h>
+#include <string.h>
+
+static int compare_marks(const void *a, const void *b)
+{
+    const struct oneib_mark *left = a, *right = b;
+    if (left->port_guid != right->port_guid)
+        return left->port_guid < right->port_guid ? -1 : 1;
+    return left->cluster < right->cluster ? -1 : left->cluster > right->cluster;
+}
+
+static int compare_clusters(const void *a, const void *b)
+{
+    const struct oneib_marked_cluster *left = a, *right = b;
+    return (int)left->partition->pkey - (int)right->partition->pkey;
+}
+
+/* The GUIDs of all linked CA ports, sorted. */
+static size_t collect_ca_ports(const struct oneib_topology *topology, const struct oneib_ends *ends,
+                               oneib_guid *guids)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < ends->count; i++)
+        if (!oneib_is_switch(topology, ends->items[i].node))
+            guids[count++] = ends->items[i].guid;
+    qsort(guids, count, sizeof(*guids), oneib_guid_compare);
+    return count;
+}
+
+/* The partitions of virtual clusters are named "one" and the network's id. */
+static bool is_cluster(const struct oneib_partition *partition, uint64_t *id)
+{
+    return strncmp(partition->name, "one", 3) == 0 &&
+           oneib_parse_decimal(partition->name + 3, UINT32_MAX, id);
+}
+
+static bool add_mark(struct oneib_marks *marks, oneib_guid guid, size_t cluster)
+{
+    struct oneib_error ignored;
+    if (oneib_reserve(&marks->items, &marks->capacity, marks->count + 1, sizeof(*marks->items),
+                      &ignored) < 0)
+        return false;
+    marks->items[marks->count++] = (struct oneib_mark){guid, cluster};
+    return true;
+}
+
+static bool add_cluster(struct oneib_marks *marks, const struct oneib_partition *partition,
+                        uint32_t id, const struct oneib_cloud *cloud)
+{
+    const struct oneib_network *network = cloud ? oneib_cloud_network(cloud, id) : NULL;
+    struct oneib_error ignored;
+    if (oneib_reserve(&marks->clusters, &marks->cluster_capacity, marks->cluster_count + 1,
+                      sizeof(*marks->clusters), &ignored) < 0)
+        return false;
+    marks->clusters[marks->cluster_count++] = (struct oneib_marked_cluster){
+        .partition = partition,
+        .network_id = id,
+        .name = network && network->name && *network->name ? network->name : NULL};
+    return true;
+}
+
+static bool list_clusters(const struct oneib_partition_table *table,
+                          const struct oneib_cloud *cloud, struct oneib_marks *marks)
+{
+    uint64_t id;
+    for (size_t i = 0; i < table->count; i++)
+        if (is_cluster(&table->items[i], &id) &&
+            !add_cluster(marks, &table->items[i], (uint32_t)id, cloud))
+            return false;
+    if (marks->cluster_count)
+        qsort(marks->clusters, marks->cluster_count, sizeof(*marks->clusters), compare_clusters);
+    return true;
+}
+
+/* What marks are made of. */
+struct scene {
+    const oneib_guid *ports; /* of hosts, linked; sorted */
+    size_t port_count;
+    const struct oneib_cloud *cloud; /* NULL: not known */
+};
+
+static bool is_linked(const struct scene *scene, oneib_guid port)
+{
+    return scene->port_count > 0 && oneib_guids_have(scene->ports, scene->port_count, port);
+}
+
+static const struct oneib_attachment *find_attachment(const struct oneib_cloud *cloud,
+                                                      const struct oneib_guid_parts *parts)
+{
+    size_t first = 0, end = cloud->attachment_count;
+    while (first < end) {
+        const size_t middle = first + (end - first) / 2;
+        const struct oneib_attachment *item = &cloud->attachments[middle];
+        if (item->vm_id < parts->vm_id ||
+            (item->vm_id == parts->vm_id && item->nic_id < parts->nic_id))
+            first = middle + 1;
+        else
+            end = middle;
+    }
+    const struct oneib_attachment *found = &cloud->attachments[first];
+    return first < cloud->attachment_count && found->vm_id == parts->vm_id &&
+                   found->nic_id == parts->nic_id
+               ? found
+               : NULL;
+}
+
+static bool mark_on_host(struct oneib_marks *marks, size_t index, const struct scene *scene,
+                         const struct oneib_attachment *attachment, uint32_t host_id)
+{
+    const struct oneib_network *network = oneib_cloud_network(scene->cloud, attachment->network_id);
+    const struct oneib_hca_port *port;
+    if (!network || host_id == ONEIB_NO_ID ||
+        oneib_host_port(oneib_cloud_host(scene->cloud, host_id), network, &port) !=
+            ONEIB_PORT_FOUND ||
+        !is_linked(scene, port->port_guid))
+        return true;
+    return add_mark(marks, port->port_guid, index);
+}
+
+/* A VF's virtual port is no end of a cable: it is drawn where its host is, while it migrates where
+ * both are. */
+static bool mark_virtual(struct oneib_marks *marks, size_t index, const struct scene *scene,
+                         oneib_guid guid)
+{
+    struct oneib_guid_parts parts;
+    const struct oneib_attachment *attachment = scene->cloud && oneib_guid_decode(guid, &parts)
+                                                    ? find_attachment(scene->cloud, &parts)
+                                                    : NULL;
+    return !attachment ||
+           (mark_on_host(marks, index, scene, attachment, attachment->host_id) &&
+            mark_on_host(marks, index, scene, attachment, attachment->source_host_id));
+}
+
+static bool mark_members(struct oneib_marks *marks, size_t index, const struct scene *scene)
+{
+    const struct oneib_partition *partition = marks->clusters[index].partition;
+    for (size_t i = 0; i < partition->member_count; i++) {
+        const struct oneib_member *member = &partition->members[i];
+        if (member->kind != ONEIB_MEMBER_GUID)
+            continue;
+        if (!(is_linked(scene, member->guid) ? add_mark(marks, member->guid, index)
+                                             : mark_virtual(marks, index, scene, member->guid)))
+            return false;
+    }
+    return true;
+}
+
+/* A fragment may name a port twice. */
+static void sort_and_count(struct oneib_marks *marks)
+{
+    size_t kept = 0;
+    if (marks->count)
+        qsort(marks->items, marks->count, sizeof(*marks->items), compare_marks);
+    for (size_t i = 0; i < marks->count; i++) {
+        if (kept && compare_marks(&marks->items[kept - 1], &marks->items[i]) == 0)
+            continue;
+        marks->items[kept++] = marks->items[i];
+        marks->clusters[marks->items[i].cluster].ports++;
+    }
+    marks->count = kept;
+}
+
+/* Clusters without a port here are left out of the legend: colours are few. */
+static bool drop_absent_clusters(struct oneib_marks *marks)
+{
+    size_t *places = calloc(marks->cluster_count + 1, sizeof(*places));
+    if (!places)
+        return false;
+    size_t kept = 0;
+    for (size_t i = 0; i < marks->cluster_count; i++) {
+        places[i] = kept;
+        if (marks->clusters[i].ports)
+            marks->clusters[kept++] = marks->clusters[i];
+    }
+    for (size_t i = 0; i < marks->count; i++)
+        marks->items[i].cluster = places[marks->items[i].cluster];
+    marks->cluster_count = kept;
+    free(places);
+    return true;
+}
+
+static bool mark_all(const struct oneib_topology *topology, const struct oneib_ends *ends,
+                     const struct oneib_partition_table *table, const struct oneib_cloud *cloud,
+                     oneib_guid *ports, struct oneib_marks *marks)
+{
+    const struct scene scene = {ports, collect_ca_ports(topology, ends, ports), cloud};
+    if (!list_clusters(table, cloud, marks))
+        return false;
+    for (size_t i = 0; i < marks->cluster_count; i++)
+        if (!mark_members(marks, i, &scene))
+            return false;
+    sort_and_count(marks);
+    return drop_absent_clusters(marks);
+}
+
+bool oneib_marks_make(const struct oneib_topology *topology, const struct oneib_ends *ends,
+                      const struct oneib_partition_table *table, const struct oneib_cloud *cloud,
+                      struct oneib_marks *marks)
+{
+    *marks = (struct oneib_marks){0};
+    if (!table)
+        return true;
+    oneib_guid *ports = calloc(ends->count + 1, sizeof(*ports));
+    bool made = ports && mark_all(topology, ends, table, cloud, ports, marks);
+    free(ports);
+    if (!made)
+        oneib_marks_clear(marks);
+    return made;
+}
+
+const struct oneib_mark *oneib_marks_of(const struct oneib_marks *marks, oneib_guid port_guid,
+                                        size_t *count)
+{
+    size_t low = 0, high = marks->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (marks->items[middle].port_guid < port_guid)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    *count = 0;
+    while (low + *count < marks->count && marks->items[low + *count].port_guid == port_guid)
+        ++*count;
+    return *count ? &marks->items[low] : NULL;
+}
+
+const char *oneib_cluster_label(const struct oneib_marked_cluster *cluster)
+{
+    return cluster->name ? cluster->name : cluster->partition->name;
+}
+
+void oneib_marks_clear(struct oneib_marks *marks)
+{
+    free(marks->clusters);
+    free(marks->items);
+    *marks = (struct oneib_marks){0};
+}

@@ -1,0 +1,614 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "oneib-node/grants_feed.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "hca/place.h"
+#include "oneib-node/child.h"
+#include "oneib-node/domains_feed.h"
+#include "oneib-node/follow.h"
+#include "oneib-node/grants_place.h"
+#include "oneib-node/oneib-grants/relay_message.h"
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PROGRAM "oneib-grants"
+#define BUILT "oneib-node/oneib-grants/" PROGRAM
+#define SILENCE_MS 15000 /* without a word: it hangs */
+#define TAKEN_MAX 64     /* packets at once: others want to be heard too */
+#define REPORT_PAUSE_MS 25
+#define WANTS_MAX 64      /* NICs that are remembered to have been told of, */
+#define WANT_PAUSE_MS 500 /* for so long; */
+/* And so many are told of in that time: oneibd does not hear who says more than a hundred things a
+ * second. */
+#define WANTS_AT_ONCE 20
+
+struct connection {
+    bool is_up;
+    char why[ONEIB_RELAY_TEXT]; /* it is not */
+    double next_challenge;
+    double next_report; /* at the latest */
+};
+
+struct told_want {
+    struct oneib_want_message want;
+    double at;
+};
+
+struct oneib_grant_feed {
+    struct oneib_child child;
+    bool has_pair;
+    struct oneib_curve_pair pair;
+    uint8_t boot[ONEIB_NONCE_SIZE];
+    struct oneib_daemons daemons;
+    struct connection connections[ONEIB_DAEMONS_MAX];
+    struct oneib_error trouble; /* with keys, files or oneib-grants; code NONE: none */
+    struct oneib_follow follow;
+    bool was_fresh;
+    bool is_report_due;
+    oneib_guid ports[ONEIB_HOST_PORTS_MAX]; /* ascending */
+    size_t port_count;
+    double reported; /* oneib_now_ms() of the last one */
+    struct told_want wants[WANTS_MAX];
+    size_t next_want;
+    double wants_since;
+    unsigned wants_told;
+    /* Large ones, so that none is on a stack. */
+    struct oneib_grants_message message, report; /* `report`: what was reported last */
+    struct oneib_relay_packet packet;
+    uint8_t bytes[ONEIB_GRANTS_MESSAGE_MAX];
+};
+
+/* ---- saying --------------------------------------------------------------------------------- */
+
+static void start_later(struct oneib_grant_feed *feed);
+
+static void note_trouble(struct oneib_grant_feed *feed, const struct oneib_error *trouble)
+{
+    if (strcmp(feed->trouble.text, trouble->text) != 0)
+        oneib_log(ONEIB_LOG_WARNING, "%s", trouble->text);
+    feed->trouble = *trouble;
+}
+
+/* False: it was not taken. What ends oneib-grants has it started again. */
+static bool say(struct oneib_grant_feed *feed, size_t daemon,
+                const struct oneib_grants_message *message)
+{
+    struct oneib_error err = {0};
+    bool sent = false;
+    if (feed->child.socket < 0)
+        return false;
+    const size_t length = oneib_grants_pack(message, feed->bytes);
+    if (oneib_relay_send_frame(feed->child.socket, ONEIB_RELAY_SEND, daemon, feed->bytes, length,
+                               &sent, &err) < 0)
+        start_later(feed);
+    return sent;
+}
+
+static void challenge(struct oneib_grant_feed *feed, size_t daemon)
+{
+    struct oneib_grants_message *message = &feed->message;
+    message->kind = ONEIB_GRANTS_CHALLENGE;
+    oneib_random(message->challenge.nonce, sizeof message->challenge.nonce);
+    oneib_follow_challenge(&feed->follow, daemon, message->challenge.nonce, oneib_now_ms());
+    say(feed, daemon, message);
+    feed->connections[daemon].next_challenge = oneib_now_ms() + ONEIB_CHALLENGE_MS;
+}
+
+static void challenge_who_is_due(struct oneib_grant_feed *feed)
+{
+    for (size_t i = 0; i < feed->daemons.count; i++)
+        if (feed->connections[i].is_up && oneib_now_ms() >= feed->connections[i].next_challenge)
+            challenge(feed, i);
+}
+
+/* ---- reports -------------------------------------------------------------------------------- */
+
+/* But for how long it has been so. */
+static bool is_same_record(const struct oneib_vf_record *a, const struct oneib_vf_record *b)
+{
+    return oneib_pci_compare(&a->vf, &b->vf) == 0 && strcmp(a->device, b->device) == 0 &&
+           a->port == b->port && a->vm_id == b->vm_id && a->nic_id == b->nic_id &&
+           a->network_id == b->network_id && a->site == b->site && a->pkey == b->pkey &&
+           a->limited == b->limited && a->stage == b->stage && a->guid == b->guid &&
+           a->in_domain == b->in_domain && a->index == b->index;
+}
+
+static bool has_table_changed(const struct oneib_grant_feed *feed,
+                              const struct oneib_vf_table *table, bool table_known)
+{
+    const struct oneib_report_message *last = &feed->report.report;
+    const bool complete = table_known && table->count <= ONEIB_GRANTS_MAX;
+    if (last->complete != complete)
+        return true;
+    const size_t count = table->count < ONEIB_GRANTS_MAX ? table->count : ONEIB_GRANTS_MAX;
+    if (last->count != count)
+        return true;
+    for (size_t i = 0; i < count; i++)
+        if (!is_same_record(&last->records[i], &table->items[i]))
+            return true;
+    return false;
+}
+
+static void take_table(struct oneib_report_message *report, const struct oneib_vf_table *table,
+                       bool table_known)
+{
+    report->complete = table_known && table->count <= ONEIB_GRANTS_MAX;
+    report->count = table->count < ONEIB_GRANTS_MAX ? table->count : ONEIB_GRANTS_MAX;
+    for (size_t i = 0; i < report->count; i++)
+        report->records[i] = table->items[i];
+}
+
+static int compare_guids(const void *left, const void *right)
+{
+    const oneib_guid *a = left, *b = right;
+    return (*a > *b) - (*a < *b);
+}
+
+static size_t list_ports(const struct oneib_hcas *hcas, oneib_guid ports[ONEIB_HOST_PORTS_MAX])
+{
+    size_t count = 0;
+    for (size_t i = 0; i < hcas->count; i++)
+        for (size_t j = 0; j < hcas->items[i].port_count; j++) {
+            const struct oneib_port *port = &hcas->items[i].ports[j];
+            bool known = port->link_layer != ONEIB_LINK_INFINIBAND || port->guid == 0;
+            for (size_t k = 0; k < count; k++)
+                known |= ports[k] == port->guid;
+            if (!known && count < ONEIB_HOST_PORTS_MAX)
+                ports[count++] = port->guid;
+        }
+    qsort(ports, count, sizeof *ports, compare_guids);
+    return count;
+}
+
+void oneib_grant_feed_set_ports(struct oneib_grant_feed *feed, const struct oneib_hcas *hcas)
+{
+    oneib_guid ports[ONEIB_HOST_PORTS_MAX];
+    const size_t count = list_ports(hcas, ports);
+    if (count == feed->port_count &&
+        (count == 0 || memcmp(ports, feed->ports, count * sizeof *ports) == 0))
+        return;
+    memcpy(feed->ports, ports, count * sizeof *ports);
+    feed->port_count = count;
+    feed->is_report_due = true;
+}
+
+static void report_to(struct oneib_grant_feed *feed, size_t daemon)
+{
+    struct oneib_report_message *report = &feed->report.report;
+    feed->report.kind = ONEIB_GRANTS_REPORT;
+    report->follows = oneib_follow_name(&feed->follow, daemon);
+    report->believes = feed->follow.believes && feed->follow.believed == daemon;
+    memcpy(report->boot, feed->boot, sizeof report->boot);
+    memcpy(report->ports, feed->ports, feed->port_count * sizeof *report->ports);
+    report->port_count = feed->port_count;
+    if (say(feed, daemon, &feed->report))
+        feed->connections[daemon].next_report = oneib_now_ms() + ONEIB_REPORT_MS;
+    else
+        feed->is_report_due = true;
+}
+
+/* What has been followed is what the engine was told of by now: this comes before anything else is
+ * taken. */
+static void report(struct oneib_grant_feed *feed, const struct oneib_vf_table *table,
+                   bool table_known)
+{
+    const double now = oneib_now_ms();
+    feed->is_report_due = feed->is_report_due || has_table_changed(feed, table, table_known);
+    const bool to_all = feed->is_report_due && now >= feed->reported + REPORT_PAUSE_MS;
+    if (to_all) {
+        feed->is_report_due = false;
+        feed->reported = now;
+        take_table(&feed->report.report, table, table_known);
+    }
+    for (size_t i = 0; i < feed->daemons.count; i++)
+        if (feed->connections[i].is_up && (to_all || now >= feed->connections[i].next_report))
+            report_to(feed, i);
+}
+
+void oneib_grant_feed_report(struct oneib_grant_feed *feed)
+{
+    feed->is_report_due = true;
+}
+
+/* ---- hearing -------------------------------------------------------------------------------- */
+
+/* Nothing that an unprivileged child says is believed without oneibd's signature. */
+static void take_frame(struct oneib_grant_feed *feed, const struct oneib_relay_packet *packet)
+{
+    const struct oneib_ledger_daemon *daemon = &feed->daemons.items[packet->daemon];
+    struct oneib_grants_message *message = &feed->message;
+    struct oneib_error err = {0};
+    size_t length;
+    if (!oneib_unseal(daemon->sign, packet->bytes, packet->length, &length) ||
+        oneib_grants_unpack(packet->bytes, length, message, &err) < 0)
+        return;
+    if (message->kind == ONEIB_GRANTS_LIST &&
+        memcmp(message->list.node, feed->pair.public, ONEIB_PUBLIC_KEY_SIZE) == 0)
+        oneib_follow_take_list(&feed->follow, packet->daemon, &message->list);
+    if (message->kind == ONEIB_GRANTS_LIFE &&
+        memcmp(message->life.node, feed->pair.public, ONEIB_PUBLIC_KEY_SIZE) == 0)
+        oneib_follow_take_life(&feed->follow, packet->daemon, &message->life);
+}
+
+/* Who is connected is told at once what there is, and asked. */
+static void take_connected(struct oneib_grant_feed *feed, size_t daemon)
+{
+    struct connection *connection = &feed->connections[daemon];
+    if (!connection->is_up)
+        oneib_log(ONEIB_LOG_INFO, "connected to oneibd at %s", feed->daemons.items[daemon].address);
+    *connection = (struct connection){.is_up = true};
+    oneib_child_is_well(&feed->child);
+    feed->next_want = 0;
+    memset(feed->wants, 0, sizeof feed->wants);
+}
+
+static void take_disconnected(struct oneib_grant_feed *feed,
+                              const struct oneib_relay_packet *packet)
+{
+    struct connection *connection = &feed->connections[packet->daemon];
+    if (connection->is_up || strcmp(connection->why, packet->text) != 0)
+        oneib_log(ONEIB_LOG_WARNING, "not connected to oneibd at %s: %s",
+                  feed->daemons.items[packet->daemon].address, packet->text);
+    connection->is_up = false;
+    memcpy(connection->why, packet->text, sizeof connection->why);
+}
+
+static void take_packet(struct oneib_grant_feed *feed, const struct oneib_relay_packet *packet)
+{
+    struct oneib_error err = {0};
+    oneib_child_heard(&feed->child);
+    if (packet->daemon >= feed->daemons.count)
+        return;
+    switch (packet->kind) {
+    case ONEIB_RELAY_FRAME:
+        take_frame(feed, packet);
+        break;
+    case ONEIB_RELAY_CONNECTED:
+        take_connected(feed, packet->daemon);
+        break;
+    case ONEIB_RELAY_DISCONNECTED:
+        take_disconnected(feed, packet);
+        break;
+    case ONEIB_RELAY_FAILED:
+        oneib_fail(&err, ONEIB_ERROR_UNREACHABLE, PROGRAM " cannot work: %s", packet->text);
+        note_trouble(feed, &err);
+        break;
+    default:
+        break;
+    }
+}
+
+static void take_packets(struct oneib_grant_feed *feed)
+{
+    for (int taken = 0; taken < TAKEN_MAX && feed->child.socket >= 0; taken++) {
+        struct oneib_error err = {0};
+        const int status = oneib_relay_take_news(feed->child.socket, &feed->packet, &err);
+        if (status == 0)
+            return;
+        if (status < 0) {
+            if (feed->trouble.code == ONEIB_ERROR_NONE)
+                note_trouble(feed, &err);
+            start_later(feed);
+            return;
+        }
+        take_packet(feed, &feed->packet);
+    }
+}
+
+/* ---- oneib-grants runs, or does not --------------------------------------------------------- */
+
+/* Nobody is connected then. */
+static void start_later(struct oneib_grant_feed *feed)
+{
+    oneib_child_start_later(&feed->child);
+    for (size_t i = 0; i < ONEIB_DAEMONS_MAX; i++) {
+        feed->connections[i].is_up = false;
+        strcpy(feed->connections[i].why, PROGRAM " has ended, and is started again");
+    }
+}
+
+static int start_with_setup(struct oneib_grant_feed *feed, struct oneib_error *err)
+{
+    if (oneib_child_start(&feed->child, ONEIB_RELAY_ROOM, err) < 0)
+        return -1;
+    return oneib_relay_send_setup(feed->child.socket, &feed->pair, &feed->daemons, err);
+}
+
+static bool is_to_run(const struct oneib_grant_feed *feed)
+{
+    return feed->has_pair && feed->daemons.count > 0;
+}
+
+static void start(struct oneib_grant_feed *feed)
+{
+    struct oneib_error err = {0};
+    feed->trouble = (struct oneib_error){0};
+    if (start_with_setup(feed, &err) == 0)
+        return;
+    note_trouble(feed, &err);
+    start_later(feed);
+}
+
+static void keep_running(struct oneib_grant_feed *feed)
+{
+    struct oneib_error err = {0};
+    if (!is_to_run(feed) || !oneib_child_is_due(&feed->child))
+        return;
+    if (feed->child.socket < 0) {
+        start(feed);
+        return;
+    }
+    oneib_fail(&err, ONEIB_ERROR_TIMEOUT,
+               PROGRAM " has not said anything for %u s, and is started "
+                       "again",
+               SILENCE_MS / 1000);
+    note_trouble(feed, &err);
+    start_later(feed);
+}
+
+/* Told by supervisor, in the words of whoever listens. */
+static void tell_failure(int socket, const struct oneib_error *why)
+{
+    struct oneib_error unsent;
+    bool sent;
+    oneib_relay_send_news(socket, ONEIB_RELAY_FAILED, 0, why->text, &sent, &unsent);
+}
+
+/* ---- the loop's ----------------------------------------------------------------------------- */
+
+int oneib_grant_feed_take(struct oneib_grant_feed *feed, const struct oneib_vf_table *table,
+                          bool table_known, bool *changed, struct oneib_error *err)
+{
+    uint16_t lids[ONEIB_GRANTS_LIDS_MAX];
+    if (oneib_child_check_supervisor(&feed->child, err) < 0)
+        return -1;
+    report(feed, table, table_known);
+    take_packets(feed);
+    challenge_who_is_due(feed);
+    keep_running(feed);
+    const size_t lid_count = feed->daemons.count > 1 ? oneib_grants_read_lids(lids) : 0;
+    const bool is_other = oneib_follow_choose(&feed->follow, lids, lid_count, oneib_now_ms());
+    const bool is_fresh = oneib_follow_is_fresh(&feed->follow, oneib_now_ms());
+    *changed = is_other || is_fresh != feed->was_fresh;
+    feed->was_fresh = is_fresh;
+    return 0;
+}
+
+const struct oneib_grant_list *oneib_grant_feed_list(const struct oneib_grant_feed *feed,
+                                                     bool *fresh)
+{
+    *fresh = oneib_follow_is_fresh(&feed->follow, oneib_now_ms());
+    return feed->follow.has_list ? &feed->follow.list.grants : NULL;
+}
+
+uint32_t oneib_grant_feed_age_ms(const struct oneib_grant_feed *feed)
+{
+    const double since = oneib_follow_current_at(&feed->follow);
+    const double age = oneib_now_ms() - since;
+    return since > 0 ? (uint32_t)oneib_sooner(age, UINT32_MAX) : 0;
+}
+
+int oneib_grant_feed_fd(const struct oneib_grant_feed *feed)
+{
+    return feed->child.poll_fd;
+}
+
+static double next_of_connections(const struct oneib_grant_feed *feed)
+{
+    double next = HUGE_VAL;
+    for (size_t i = 0; i < feed->daemons.count; i++)
+        if (feed->connections[i].is_up)
+            next = oneib_sooner(next, oneib_sooner(feed->connections[i].next_challenge,
+                                                   feed->connections[i].next_report));
+    return next;
+}
+
+uint32_t oneib_grant_feed_due_ms(const struct oneib_grant_feed *feed)
+{
+    const double now = oneib_now_ms();
+    const double stale = oneib_follow_fresh_until(&feed->follow, now);
+    double next = next_of_connections(feed);
+    if (is_to_run(feed))
+        next = oneib_sooner(next, feed->child.due);
+    if (feed->is_report_due)
+        next = oneib_sooner(next, feed->reported + REPORT_PAUSE_MS);
+    if (stale > 0)
+        next = oneib_sooner(next, stale);
+    const double left = next - now;
+    if (left <= 0)
+        return 0;
+    return left < UINT32_MAX - 1 ? (uint32_t)left + 1 : UINT32_MAX;
+}
+
+/* ---- wants ---------------------------------------------------------------------------------- */
+
+static bool is_same_want(const struct oneib_want_message *a, const struct oneib_want_message *b)
+{
+    return a->vm_id == b->vm_id && a->nic_id == b->nic_id && a->network_id == b->network_id;
+}
+
+static bool was_told(const struct oneib_grant_feed *feed, const struct oneib_want_message *want,
+                     double now)
+{
+    for (size_t i = 0; i < WANTS_MAX; i++)
+        if (feed->wants[i].at > 0 && now - feed->wants[i].at < WANT_PAUSE_MS &&
+            is_same_want(&feed->wants[i].want, want))
+            return true;
+    return false;
+}
+
+static bool may_tell(struct oneib_grant_feed *feed, double now)
+{
+    if (now - feed->wants_since > WANT_PAUSE_MS) {
+        feed->wants_since = now;
+        feed->wants_told = 0;
+    }
+    return feed->wants_told++ < WANTS_AT_ONCE;
+}
+
+void oneib_grant_feed_want(struct oneib_grant_feed *feed, const struct oneib_want_message *want)
+{
+    const double now = oneib_now_ms();
+    const struct oneib_follow *follow = &feed->follow;
+    bool was_said = false;
+    if (was_told(feed, want, now) || !may_tell(feed, now))
+        return;
+    feed->message.kind = ONEIB_GRANTS_WANT;
+    feed->message.want = *want;
+    for (size_t i = 0; i < feed->daemons.count; i++)
+        if (feed->connections[i].is_up && (!follow->believes || follow->believed == i))
+            was_said |= say(feed, i, &feed->message);
+    if (was_said)
+        feed->wants[feed->next_want++ % WANTS_MAX] = (struct told_want){*want, now};
+}
+
+/* ---- why not -------------------------------------------------------------------------------- */
+
+static void tell_unconnected(const struct oneib_grant_feed *feed, size_t daemon,
+                             struct oneib_error *why)
+{
+    const char *reason = feed->connections[daemon].why;
+    oneib_fail(why, ONEIB_ERROR_UNREACHABLE, "this host is not connected to oneibd at %s: %s",
+               feed->daemons.items[daemon].address, *reason ? reason : "no answer yet");
+}
+
+static bool is_any_connected(const struct oneib_grant_feed *feed)
+{
+    for (size_t i = 0; i < feed->daemons.count; i++)
+        if (feed->connections[i].is_up)
+            return true;
+    return false;
+}
+
+void oneib_grant_feed_why(const struct oneib_grant_feed *feed, struct oneib_error *why)
+{
+    const size_t believed = feed->follow.believed;
+    *why = (struct oneib_error){0};
+    if (oneib_follow_is_fresh(&feed->follow, oneib_now_ms()))
+        return;
+    if (feed->daemons.count == 0)
+        oneib_fail(why, ONEIB_ERROR_UNREACHABLE,
+                   "this host knows no oneibd yet: the probe tells it of one after 'onehost sync', "
+                   "or 'oneib hca --trust FILE' here does");
+    else if (feed->trouble.code != ONEIB_ERROR_NONE)
+        *why = feed->trouble;
+    else if (!is_any_connected(feed))
+        tell_unconnected(feed, feed->follow.believes ? believed : 0, why);
+    else if (!feed->follow.believes)
+        oneib_fail(why, ONEIB_ERROR_UNREACHABLE,
+                   "no oneibd that this host is connected to is the writer, or has the subnet "
+                   "manager of this host's fabric");
+    else if (!feed->connections[believed].is_up)
+        tell_unconnected(feed, believed, why);
+    else
+        oneib_fail(why, ONEIB_ERROR_TIMEOUT,
+                   "oneibd at %s has not said for too long what is granted, or does not know "
+                   "itself: see its log",
+                   feed->daemons.items[believed].address);
+}
+
+/* ---- daemons -------------------------------------------------------------------------------- */
+
+static bool are_same(const struct oneib_daemons *a, const struct oneib_daemons *b)
+{
+    oneib_autotext struct oneib_text first = {0}, second = {0};
+    oneib_daemons_render(a, &first);
+    oneib_daemons_render(b, &second);
+    return first.length == second.length &&
+           (first.length == 0 || memcmp(first.data, second.data, first.length) == 0);
+}
+
+static int check_daemons(struct oneib_daemons *daemons, struct oneib_error *err)
+{
+    oneib_autotext struct oneib_text text = {0};
+    oneib_daemons_render(daemons, &text);
+    if (oneib_text_failed(&text))
+        return oneib_fail_memory(err);
+    return oneib_daemons_parse(text.data, text.length, "what is announced", daemons, err);
+}
+
+int oneib_grant_feed_announce(struct oneib_grant_feed *feed, const struct oneib_daemons *announced,
+                              bool by_root, struct oneib_error *err)
+{
+    struct oneib_daemons daemons = *announced;
+    if (check_daemons(&daemons, err) < 0)
+        return -1;
+    if (are_same(&daemons, &feed->daemons))
+        return 0;
+    if (feed->daemons.count > 0 && !by_root)
+        return oneib_fail(
+            err, ONEIB_ERROR_REFUSED,
+            "this host believes another oneibd already (%s): 'oneib hca --trust FILE' "
+            "here, by root, has it believe others",
+            feed->daemons.items[0].address);
+    if (oneib_grants_write_daemons(&daemons, err) < 0)
+        return -1;
+    oneib_log(ONEIB_LOG_INFO, "believes oneibd at %s from now on", daemons.items[0].address);
+    feed->daemons = daemons;
+    oneib_follow_begin(&feed->follow, daemons.count);
+    oneib_child_is_well(&feed->child);
+    start_later(feed);
+    for (size_t i = 0; i < ONEIB_DAEMONS_MAX; i++)
+        feed->connections[i] = (struct connection){0};
+    feed->child.due = 0;
+    return 0;
+}
+
+/* ---- beginning and end ---------------------------------------------------------------------- */
+
+/* Without a key, or with a file that cannot be read, nothing is opened, and what is open is still
+ * watched. */
+static void read_files(struct oneib_grant_feed *feed)
+{
+    struct oneib_error err = {0};
+    feed->has_pair = oneib_grants_read_pair(&feed->pair, &err) == 0;
+    if (!feed->has_pair || oneib_grants_read_daemons(&feed->daemons, &err) < 0)
+        note_trouble(feed, &err);
+    oneib_grants_read_boot(feed->boot);
+    oneib_follow_begin(&feed->follow, feed->daemons.count);
+}
+
+static int begin(struct oneib_grant_feed *feed, const struct oneib_grant_feed_options *options,
+                 struct oneib_error *err)
+{
+    char program[PATH_MAX];
+    oneib_node_program(PROGRAM, BUILT, program);
+    const struct oneib_supervisor_options supervisor = {
+        .name = PROGRAM,
+        .program = options->program ? options->program : program,
+        .user = options->user ? options->user : ONEIB_DOMAINS_USER,
+        .tell_failure = tell_failure,
+    };
+    if (oneib_child_open(&supervisor, SILENCE_MS, &feed->child, err) < 0)
+        return -1;
+    read_files(feed);
+    keep_running(feed);
+    return 0;
+}
+
+int oneib_grant_feed_open(const struct oneib_grant_feed_options *options,
+                          struct oneib_grant_feed **feed, struct oneib_error *err)
+{
+    *feed = calloc(1, sizeof **feed);
+    if (!*feed)
+        return oneib_fail_memory(err);
+    (*feed)->child = ONEIB_CHILD_NONE;
+    if (begin(*feed, options, err) == 0)
+        return 0;
+    oneib_grant_feed_close(*feed);
+    *feed = NULL;
+    return -1;
+}
+
+void oneib_grant_feed_close(struct oneib_grant_feed *feed)
+{
+    if (!feed)
+        return;
+    oneib_child_close(&feed->child);
+    explicit_bzero(&feed->pair, sizeof feed->pair);
+    free(feed);
+}

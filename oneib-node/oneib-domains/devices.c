@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "oneib-node/oneib-domains/devices.h"
+#include "base/array.h"
+#include "domain/device_tree.h"
+#include "domain/xml_tree.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* Each once: one that runs often is defined with the devices that it has. */
+static int add_device(const struct oneib_pci *device, struct oneib_devices *devices,
+                      struct oneib_error *err)
+{
+    for (size_t i = 0; i < devices->count; i++)
+        if (oneib_pci_compare(&devices->items[i], device) == 0)
+            return 0;
+    if (oneib_reserve(&devices->items, &devices->capacity, devices->count + 1,
+                      sizeof *devices->items, err) < 0)
+        return -1;
+    devices->items[devices->count++] = *device;
+    return 0;
+}
+
+/* The host's device behind a device of the domain. */
+static int add_source(const xmlNode *node, struct oneib_devices *devices, struct oneib_error *err)
+{
+    struct oneib_pci source;
+    if (!oneib_device_source(node, &source))
+        return oneib_fail(err, ONEIB_ERROR_PROTOCOL,
+                          "its <%s> names no PCI address that can be read", node->name);
+    return add_device(&source, devices, err);
+}
+
+int oneib_devices_add(const char *xml, struct oneib_devices *devices, struct oneib_error *err)
+{
+    oneib_autotree xmlDoc *document = NULL;
+    if (oneib_tree_parse(xml, strlen(xml), &document, err) < 0)
+        return -1;
+    for (const xmlNode *node = oneib_device_first(document); node; node = oneib_device_next(node))
+        if (oneib_device_takes_pci(node) && add_source(node, devices, err) < 0)
+            return -1;
+    return 0;
+}
+
+bool oneib_devices_are_equal(const struct oneib_devices *a, const struct oneib_devices *b)
+{
+    bool are_equal = a->count == b->count;
+    for (size_t i = 0; are_equal && i < a->count; i++)
+        are_equal = oneib_pci_compare(&a->items[i], &b->items[i]) == 0;
+    return are_equal;
+}
+
+void oneib_devices_clear(struct oneib_devices *devices)
+{
+    free(devices->items);
+    *devices = (struct oneib_devices){0};
+}

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What `oneib check` finds out from oned. */
+#include "base/cleanup.h"
+#include "base/number.h"
+#include "fabric/opensm_process.h"
+#include "oneib/output.h"
+#include "oneib/verb_check.h"
+#include "opennebula/documents.h"
+#include "opennebula/restrictions.h"
+#include "sm/kind.h"
+#include <string.h>
+
+/* Releases whose documents and calls are known: 6.10 and all of 7. */
+static bool is_known_version(const char *version)
+{
+    uint64_t major, minor;
+    const size_t major_length = strcspn(version, ".");
+    if (!oneib_parse_decimal_n(version, major_length, 99, &major) || version[major_length] != '.')
+        return false;
+    const char *rest = version + major_length + 1;
+    if (!oneib_parse_decimal_n(rest, strcspn(rest, "."), 99, &minor))
+        return false;
+    return major == 7 || (major == 6 && minor >= 10);
+}
+
+static bool check_credentials(struct oneib_session *session, struct oneib_checks *checks)
+{
+    struct oneib_error err;
+    if (oneib_session_open_one(session, &err) == 0) {
+        oneib_check_add(checks, ONEIB_CHECK_OK, "credentials", NULL, "found, for %s",
+                        session->credentials.endpoint);
+        return true;
+    }
+    oneib_check_add(checks, ONEIB_CHECK_FAIL, "credentials", NULL, "%s", err.text);
+    return false;
+}
+
+static bool check_version(struct oneib_session *session, struct oneib_checks *checks)
+{
+    struct oneib_error err;
+    oneib_autofree char *version = NULL;
+    if (oneib_one_system_version(session->one, &version, &err) < 0) {
+        oneib_check_add(checks, ONEIB_CHECK_FAIL, "oned",
+                        err.code == ONEIB_ERROR_AUTH
+                            ? "put the password that oned knows into the session file"
+                            : "is oned running there, and is one.endpoint right?",
+                        "%s", err.text);
+        return false;
+    }
+    if (is_known_version(version))
+        oneib_check_add(checks, ONEIB_CHECK_OK, "oned", NULL, "OpenNebula %s", version);
+    else
+        oneib_check_add(checks, ONEIB_CHECK_WARN, "oned",
+                        "oneib knows OpenNebula 6.10 and 7; try others on a test system first",
+                        "OpenNebula %s", version);
+    return true;
+}
+
+/* oned leaves out of its answers what a user may not see. */
+static void check_sight(struct oneib_session *session, struct oneib_checks *checks)
+{
+    static const char name[] = "user";
+    struct oneib_error err;
+    bool sees_all = false;
+    if (oneib_one_is_administrator(session->one, &sees_all, &err) < 0)
+        oneib_check_add(checks, ONEIB_CHECK_FAIL, name, NULL, "%s", err.text);
+    else if (sees_all)
+        oneib_check_add(checks, ONEIB_CHECK_OK, name, NULL,
+                        "a member of OpenNebula's group oneadmin, who sees every VM");
+    else if (session->config.one.acl_user)
+        oneib_check_add(checks, ONEIB_CHECK_OK, name, NULL,
+                        "no member of OpenNebula's group oneadmin; one.acl_user says that it has "
+                        "USE rights on all VMs, hosts and networks");
+    else
+        oneib_check_add(checks, ONEIB_CHECK_FAIL, name,
+                        "make it a member of the group oneadmin, or give it USE rights on all VMs, "
+                        "hosts and networks by ACL and set one.acl_user = true",
+                        "no member of OpenNebula's group oneadmin: oned may hide VMs from it");
+}
+
+static void check_restrictions(struct oneib_session *session, struct oneib_checks *checks)
+{
+    static const char name[] = "restrictions";
+    struct oneib_error err;
+    oneib_autofree char *xml = NULL;
+    size_t length, missing;
+    oneib_autotext struct oneib_text remedy = {0};
+
+    oneib_text_append(&remedy, "add to /etc/one/oned.conf and restart oned:\n");
+    if (oneib_one_system_config(session->one, &xml, &length, &err) < 0 ||
+        oneib_restrictions_missing(xml, length, &remedy, &missing, &err) < 0)
+        oneib_check_add(checks, ONEIB_CHECK_WARN, name, NULL, "%s", err.text);
+    else if (missing > 0)
+        oneib_check_add(
+            checks, ONEIB_CHECK_WARN, name, remedy.data,
+            "%zu attributes by which tenants could choose whom they share a partition with "
+            "are not restricted",
+            missing);
+    else
+        oneib_check_add(checks, ONEIB_CHECK_OK, name, NULL,
+                        "tenants cannot set P_Keys or IB_* attributes");
+}
+
+static int read_hosts(struct oneib_session *session, struct oneib_cloud *cloud,
+                      struct oneib_error *err)
+{
+    oneib_autofree char *xml = NULL;
+    size_t length;
+    struct oneib_findings findings = {0};
+    struct oneib_documents documents = {
+        .cloud = cloud, .findings = &findings, .vn_mad = session->config.one.vn_mad};
+
+    int status = oneib_one_host_pool(session->one, &xml, &length, err);
+    if (status == 0)
+        status = oneib_documents_read_hosts(&documents, xml, length, err);
+    oneib_documents_clear(&documents);
+    oneib_findings_clear(&findings);
+    return status;
+}
+
+static bool has_driver(const struct oneib_host *host, enum oneib_hca_driver driver)
+{
+    for (size_t i = 0; i < host->port_count; i++) {
+        if (host->ports[i].driver == driver)
+            return true;
+    }
+    return false;
+}
+
+static bool fabric_has_virtual_ports(const struct oneib_config *config)
+{
+    struct oneib_error ignored;
+    struct oneib_opensm_setup setup = {0};
+    pid_t pid;
+    if (oneib_opensm_find(config, &pid, &ignored) < 0 || pid == 0 ||
+        oneib_opensm_setup_read(pid, &setup, &ignored) < 0)
+        return false;
+    const bool has = setup.virtual_ports;
+    oneib_opensm_setup_clear(&setup);
+    return has;
+}
+
+/* What the configuration says the SM is, and what it is. */
+static void tell_virtual_ports(const struct oneib_config *config, size_t count, const char *first,
+                               struct oneib_checks *checks)
+{
+    static const char name[] = "virtual-ports";
+    const bool has = fabric_has_virtual_ports(config);
+    if (oneib_sm_traits(config->sm.kind)->virtual_ports)
+        oneib_check_add(checks, has ? ONEIB_CHECK_OK : ONEIB_CHECK_WARN, name,
+                        has ? NULL : "run this as root where opensm runs; virt_enabled must be 2",
+                        "%zu mlx5 hosts, by sm.kind \"%s\"%s; what their VFs hold is not verified",
+                        count, oneib_sm_traits(config->sm.kind)->name,
+                        has ? "" : ", of which it cannot be seen that it has them on");
+    else if (has)
+        oneib_check_add(checks, ONEIB_CHECK_WARN, name, "set sm.kind = \"nvidia-opensm\"",
+                        "the subnet manager has virtual ports on, for %zu mlx5 hosts, and sm.kind "
+                        "says that it has none",
+                        count);
+    else
+        oneib_check_add(
+            checks, ONEIB_CHECK_WARN, name,
+            "upstream opensm has no virtual ports: VFs of ConnectX-4 and later get no P_Key "
+            "from it; use NVIDIA's subnet manager with virt_enabled 2",
+            "%zu hosts report mlx5 adapters (%s first)", count, first);
+}
+
+static void check_virtual_ports(const struct oneib_session *session,
+                                const struct oneib_cloud *cloud, struct oneib_checks *checks)
+{
+    size_t count = 0;
+    oneib_autotext struct oneib_text first = {0};
+    for (size_t i = 0; i < cloud->host_count; i++) {
+        if (!has_driver(&cloud->hosts[i], ONEIB_HCA_MLX5))
+            continue;
+        if (count++ == 0)
+            oneib_append_quoted(&first, cloud->hosts[i].name);
+    }
+    if (count > 0)
+        tell_virtual_ports(&session->config, count, first.data ? first.data : "", checks);
+}
+
+static void check_hosts(struct oneib_session *session, struct oneib_checks *checks)
+{
+    static const char name[] = "hosts";
+    struct oneib_cloud cloud = {0};
+    struct oneib_error err;
+    size_t with_ports = 0;
+
+    if (read_hosts(session, &cloud, &err) < 0) {
+        oneib_check_add(checks, ONEIB_CHECK_FAIL, name,
+                        "oneib's user must be allowed to see all hosts", "%s", err.text);
+        oneib_cloud_clear(&cloud);
+        return;
+    }
+    oneib_cloud_sort(&cloud);
+    for (size_t i = 0; i < cloud.host_count; i++)
+        with_ports += cloud.hosts[i].port_count > 0;
+    if (with_ports > 0)
+        oneib_check_add(checks, ONEIB_CHECK_OK, name, NULL, "%zu of %zu report InfiniBand ports",
+                        with_ports, cloud.host_count);
+    else
+        oneib_check_add(checks, ONEIB_CHECK_WARN, name,
+                        "describe their ports in IB_HCA vectors of the hosts (onehost update)",
+                        "none of %zu reports an InfiniBand port (IB_HCA)", cloud.host_count);
+    check_virtual_ports(session, &cloud, checks);
+    oneib_cloud_clear(&cloud);
+}
+
+void oneib_check_cloud(struct oneib_session *session, struct oneib_checks *checks)
+{
+    if (!check_credentials(session, checks) || !check_version(session, checks))
+        return;
+    check_sight(session, checks);
+    check_restrictions(session, checks);
+    check_hosts(session, checks);
+}

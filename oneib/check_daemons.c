@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What `oneib check` finds out on a front-end: nodes learn from OpenNebula's remotes which daemons
+ * there are, so the remotes must have what the ledger has. */
+#include "base/cleanup.h"
+#include "base/file.h"
+#include "grants/daemons.h"
+#include "oneib/verb_check.h"
+#include "opennebula/ledger_document.h"
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define FILE_MAX 65536
+
+static const char check_name[] = "daemons";
+static const char remedy[] =
+    "oneib daemons | su - oneadmin -c 'cat >~/remotes/etc/oneib/daemons && onehost sync -f'";
+
+static void find_remotes(struct oneib_text *path)
+{
+    const char *location = getenv("ONE_LOCATION");
+    if (location && *location)
+        oneib_text_printf(path, "%s/var/remotes", location);
+    else
+        oneib_text_append(path, "/var/lib/one/remotes");
+}
+
+static bool has_daemon(const struct oneib_daemons *daemons,
+                       const struct oneib_ledger_daemon *wanted)
+{
+    for (size_t i = 0; i < daemons->count; i++) {
+        const struct oneib_ledger_daemon *daemon = &daemons->items[i];
+        if (strcmp(daemon->address, wanted->address) == 0)
+            return memcmp(daemon->curve, wanted->curve, sizeof daemon->curve) == 0 &&
+                   memcmp(daemon->sign, wanted->sign, sizeof daemon->sign) == 0;
+    }
+    return false;
+}
+
+/* Both have no daemon twice. */
+static bool are_the_ledgers(const struct oneib_daemons *daemons, const struct oneib_ledger *ledger)
+{
+    for (size_t i = 0; i < ledger->daemon_count; i++)
+        if (!has_daemon(daemons, &ledger->daemons[i]))
+            return false;
+    return daemons->count == ledger->daemon_count;
+}
+
+static void compare(const char *path, const struct oneib_ledger *ledger,
+                    struct oneib_checks *checks)
+{
+    struct oneib_error err;
+    struct oneib_daemons daemons;
+    oneib_autofree char *text = NULL;
+    size_t length;
+    if (oneib_file_read(path, FILE_MAX, &text, &length, &err) < 0 &&
+        err.code != ONEIB_ERROR_NOT_FOUND)
+        oneib_check_add(checks, ONEIB_CHECK_WARN, check_name, "run this as root, or as oneadmin",
+                        "%s", err.text);
+    else if (!text)
+        oneib_check_add(checks, ONEIB_CHECK_FAIL, check_name, remedy,
+                        "nodes learn of no oneibd, and open nothing: %s is absent", path);
+    else if (oneib_daemons_parse(text, length, path, &daemons, &err) < 0)
+        oneib_check_add(checks, ONEIB_CHECK_FAIL, check_name, remedy, "%s", err.text);
+    else if (!are_the_ledgers(&daemons, ledger))
+        oneib_check_add(checks, ONEIB_CHECK_FAIL, check_name, remedy,
+                        "%s has not the daemons of the ledger: nodes that come new will not hear "
+                        "them",
+                        path);
+    else
+        oneib_check_add(checks, ONEIB_CHECK_OK, check_name, NULL, "%s has the %zu of the ledger",
+                        path, daemons.count);
+}
+
+static void check_remotes(const char *path, const struct oneib_kept_ledger *kept,
+                          struct oneib_checks *checks)
+{
+    if (kept->state == ONEIB_LEDGER_BROKEN)
+        oneib_check_add(checks, ONEIB_CHECK_FAIL, check_name, NULL, "%s", kept->why.text);
+    else if (kept->ledger.daemon_count == 0)
+        oneib_check_add(checks, ONEIB_CHECK_WARN, check_name, "systemctl start oneibd",
+                        "no oneibd has entered itself into the ledger yet");
+    else
+        compare(path, &kept->ledger, checks);
+}
+
+void oneib_check_daemons(struct oneib_session *session, struct oneib_checks *checks)
+{
+    struct oneib_error err;
+    struct oneib_kept_ledger kept = {0};
+    struct stat remotes;
+    oneib_autotext struct oneib_text path = {0};
+    find_remotes(&path);
+    /* Why oned does not answer has been said. */
+    if (oneib_text_failed(&path) || stat(path.data, &remotes) < 0 || !S_ISDIR(remotes.st_mode) ||
+        !session->one)
+        return;
+    oneib_text_append(&path, "/etc/oneib/daemons");
+    if (oneib_text_failed(&path))
+        return;
+    if (oneib_ledger_read(session->one, session->config.one.acl_user, &kept, &err) < 0)
+        oneib_check_add(checks, ONEIB_CHECK_WARN, check_name, NULL, "%s", err.text);
+    else
+        check_remotes(path.data, &kept, checks);
+    oneib_kept_ledger_clear(&kept);
+}

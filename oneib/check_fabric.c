@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What `oneib check` finds out from the fabric and from the files. */
+#include "base/cleanup.h"
+#include "base/file.h"
+#include "ib/m_key.h"
+#include "oneib/verb_check.h"
+#include <errno.h>
+#include <libgen.h>
+#include <string.h>
+#include <unistd.h>
+
+#define KEYS_MAX_SIZE ((size_t)4 << 20)
+#define PARTITIONS_MAX_SIZE ((size_t)256 << 20)
+
+static void check_subnet_manager(struct oneib_session *session, struct oneib_checks *checks)
+{
+    static const char name[] = "subnet-manager";
+    struct oneib_error err;
+    enum oneib_sm_state state;
+
+    if (oneib_fabric_local_sm(session->fabric, &state, &err) < 0) {
+        oneib_check_add(checks, ONEIB_CHECK_FAIL, name, "look at the port with ibstat(8)", "%s",
+                        err.text);
+        return;
+    }
+    switch (state) {
+    case ONEIB_SM_MASTER:
+        oneib_check_add(checks, ONEIB_CHECK_OK, name, NULL, "master, on this port");
+        return;
+    case ONEIB_SM_STANDBY:
+        oneib_check_add(checks, ONEIB_CHECK_OK, name, NULL,
+                        "standby, on this port: what oneib writes here counts once it is master");
+        return;
+    case ONEIB_SM_NOT_ACTIVE:
+    case ONEIB_SM_DISCOVERING:
+        oneib_check_add(checks, ONEIB_CHECK_WARN, name, "wait until it is master or standby",
+                        "on this port, but not ready yet");
+        return;
+    case ONEIB_SM_NONE:
+        oneib_check_add(
+            checks, ONEIB_CHECK_WARN, name,
+            "run oneib where opensm runs, and name its port in fabric.ca and fabric.port",
+            "none on this port");
+        return;
+    }
+}
+
+static bool has_bad_key_file(const struct oneib_session *session)
+{
+    const char *path = session->config.fabric.m_key_file;
+    oneib_autofree char *text = NULL;
+    struct oneib_m_keys keys;
+    struct oneib_error ignored;
+    size_t length;
+    if (!path)
+        return false;
+    if (oneib_file_read(path, KEYS_MAX_SIZE, &text, &length, &ignored) < 0)
+        return true;
+    const bool is_bad = oneib_m_keys_parse(text, length, &keys, &ignored) < 0;
+    explicit_bzero(text, length);
+    if (!is_bad)
+        oneib_m_keys_clear(&keys);
+    return is_bad;
+}
+
+void oneib_check_fabric(struct oneib_session *session, struct oneib_checks *checks)
+{
+    struct oneib_error err;
+    if (oneib_session_open_fabric(session, &err) < 0) {
+        oneib_check_add(
+            checks, ONEIB_CHECK_FAIL, "port",
+            has_bad_key_file(session)
+                ? "have it readable, with one M_Key or opensm's guid2mkey in it ('oneib keys' "
+                  "makes them)"
+                : "load ib_umad, run as root, and name an active InfiniBand port in fabric.ca and "
+                  "fabric.port",
+            "%s", err.text);
+        return;
+    }
+    char guid[ONEIB_GUID_TEXT_SIZE];
+    oneib_guid_format(oneib_fabric_port_guid(session->fabric), guid);
+    oneib_check_add(checks, ONEIB_CHECK_OK, "port", NULL, "%s", guid);
+    check_subnet_manager(session, checks);
+}
+
+/* The file is replaced by renaming: its folder must be writable. */
+static void check_folder(const char *path, struct oneib_checks *checks)
+{
+    oneib_autofree char *copy = strdup(path);
+    if (!copy) {
+        checks->failed = true;
+        return;
+    }
+    const char *folder = dirname(copy);
+    if (access(folder, F_OK) < 0)
+        oneib_check_add(checks, ONEIB_CHECK_WARN, "partitions",
+                        "make the folder, for opensm to read and for root to write", "%s: %s",
+                        folder, strerror(errno));
+    else if (access(folder, W_OK | X_OK) < 0)
+        oneib_check_add(checks, ONEIB_CHECK_WARN, "partitions",
+                        "run 'oneib sync' as a user who may write there",
+                        "%s cannot be written by this user", folder);
+}
+
+static void check_content(const char *path, const char *data, size_t length,
+                          struct oneib_checks *checks)
+{
+    static const char name[] = "partitions";
+    struct oneib_error err;
+    struct oneib_partition_table table = {0};
+
+    if (oneib_partitions_parse(data, length, path, &table, &err) < 0)
+        oneib_check_add(
+            checks, ONEIB_CHECK_FAIL, name,
+            "opensm makes everybody a full member of the default partition while it cannot "
+            "parse its file: repair it, or replace it with 'oneib sync --force'",
+            "%s", err.text);
+    else if (oneib_partitions_is_ours(data, length))
+        oneib_check_add(checks, ONEIB_CHECK_OK, name, NULL, "%s, written by oneib", path);
+    else
+        oneib_check_add(
+            checks, ONEIB_CHECK_WARN, name,
+            "look at 'oneib plan', move what must stay to the fragment, then take the file "
+            "over with 'oneib sync --force'",
+            "%s was not written by oneib", path);
+    oneib_partition_table_clear(&table);
+}
+
+static void check_partitions(const char *path, struct oneib_checks *checks)
+{
+    struct oneib_error err;
+    oneib_autofree char *data = NULL;
+    size_t length;
+    if (oneib_file_read(path, PARTITIONS_MAX_SIZE, &data, &length, &err) == 0)
+        check_content(path, data, length, checks);
+    else if (err.code == ONEIB_ERROR_NOT_FOUND)
+        oneib_check_add(
+            checks, ONEIB_CHECK_WARN, "partitions",
+            "without it opensm makes everybody a full member of the default partition: run "
+            "'oneib sync'",
+            "%s is absent", path);
+    else
+        oneib_check_add(checks, ONEIB_CHECK_FAIL, "partitions", NULL, "%s", err.text);
+    check_folder(path, checks);
+}
+
+static void check_fragment(const char *path, struct oneib_checks *checks)
+{
+    static const char name[] = "fragment";
+    struct oneib_error err;
+    oneib_autofree char *data = NULL;
+    size_t length;
+    struct oneib_partition_table table = {0};
+
+    if (oneib_file_read(path, PARTITIONS_MAX_SIZE, &data, &length, &err) < 0) {
+        if (err.code == ONEIB_ERROR_NOT_FOUND)
+            oneib_check_add(checks, ONEIB_CHECK_OK, name, NULL, "%s is absent: none", path);
+        else
+            oneib_check_add(checks, ONEIB_CHECK_FAIL, name, NULL, "%s", err.text);
+        return;
+    }
+    if (oneib_partitions_parse(data, length, path, &table, &err) < 0)
+        oneib_check_add(checks, ONEIB_CHECK_FAIL, name,
+                        "repair it: oneib changes nothing until it parses", "%s", err.text);
+    else
+        oneib_check_add(checks, ONEIB_CHECK_OK, name, NULL, "%s, %zu partition%s", path,
+                        table.count, table.count == 1 ? "" : "s");
+    oneib_partition_table_clear(&table);
+}
+
+void oneib_check_files(const struct oneib_config *config, struct oneib_checks *checks)
+{
+    check_partitions(config->opensm.partitions, checks);
+    check_fragment(config->opensm.fragment, checks);
+}

@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What `oneib check` finds out about the keys of the management plane (docs/operator-keys.md). No
+ * key is ever printed. */
+#include "base/cleanup.h"
+#include "base/file.h"
+#include "fabric/opensm_process.h"
+#include "oneib/verb_check.h"
+#include "partitions/opensm_keys.h"
+#include "sm/kind.h"
+#include <errno.h>
+#include <grp.h>
+#include <libgen.h>
+#include <pwd.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define CONFIG_MAX ((size_t)1 << 20)
+#define LIST_MAX ((size_t)4 << 20)
+#define LIST_NAME "guid2mkey"
+#define ONEIB_USER "oneib" /* of oneibd (share/systemd/oneibd.service) */
+#define PAGE "'oneib keys' makes them, and says in which order"
+
+static const char m_key_check[] = "m-key";
+static const char sa_key_check[] = "sa-key";
+static const char sm_key_check[] = "sm-key";
+static const char lease_check[] = "m-key-lease";
+static const char config_check[] = "opensm-config";
+static const char own_file_check[] = "m-key-file";
+static const char ports_check[] = "m-key-ports";
+static const char virtual_check[] = "opensm-virtual-ports";
+
+/* --- what opensm is told -------------------------------------------------------------------- */
+
+static const struct {
+    unsigned trap;
+    const char *name, *text, *remedy;
+} warnings[] = {
+    {ONEIB_TRAP_NO_M_KEY, m_key_check,
+     "opensm gives ports no M_Key: whoever can send an SMP sets their P_Keys", PAGE},
+    {ONEIB_TRAP_LEVEL, m_key_check, "at m_key_protection_level 0 every port shows its M_Key",
+     "set m_key_protection_level 2 in opensm.conf, and fabric.m_key_file in oneib.conf before"},
+    {ONEIB_TRAP_SA_KEY, sa_key_check,
+     "sa_key is opensm's default, or 0: the SA gives every guest the M_Key and all P_Key tables",
+     PAGE},
+    {ONEIB_TRAP_SM_KEY, sm_key_check,
+     "sm_key is opensm's default, or 0: a foreign subnet manager counts as one of yours", PAGE},
+    {ONEIB_TRAP_NO_LEASE, lease_check,
+     "m_key_lease_period is 0: a subnet manager that lost the M_Key never gets a port back until "
+     "the port has lost its power",
+     "set m_key_lease_period 600 in opensm.conf"},
+    {ONEIB_TRAP_LEASE_SWEEP, lease_check,
+     "m_key_lease_period is not longer than sweep_interval: the protection ends between two sweeps",
+     "set m_key_lease_period 600 in opensm.conf"},
+    {ONEIB_TRAP_LEASE_VERIFY, lease_check,
+     "m_key_lease_period is not longer than daemon.verify: opensm's light sweeps ask switches "
+     "alone, so it is oneibd that keeps the lease of hosts from ending",
+     "set m_key_lease_period 600 in opensm.conf, or daemon.verify lower"},
+    {ONEIB_TRAP_ONE_KEY, m_key_check,
+     "this subnet manager could give each port an M_Key of its own (m_key_per_port)",
+     "set m_key_per_port TRUE, and fabric.m_key_file to its guid2mkey"},
+};
+
+static void tell_traps(const struct oneib_opensm_keys *keys, unsigned traps,
+                       struct oneib_checks *checks)
+{
+    for (size_t i = 0; i < sizeof warnings / sizeof *warnings; i++)
+        if (traps & warnings[i].trap)
+            oneib_check_add(checks, ONEIB_CHECK_WARN, warnings[i].name, warnings[i].remedy, "%s",
+                            warnings[i].text);
+    if (traps == 0)
+        oneib_check_add(checks, ONEIB_CHECK_OK, m_key_check, NULL,
+                        "set, at protection level %u, lease %u s; sa_key and sm_key are secret",
+                        keys->level, keys->lease_s);
+}
+
+/* What virtual ports need of an SM that has them. */
+static const struct {
+    unsigned trap;
+    enum oneib_check_status status;
+    const char *text, *remedy;
+} virtual_warnings[] = {
+    {ONEIB_TRAP_VIRT_OFF, ONEIB_CHECK_FAIL,
+     "virt_enabled is not 2: VFs of ConnectX-4 and later get no P_Key",
+     "set virt_enabled 2 in opensm.conf and start opensm anew"},
+    {ONEIB_TRAP_GUIDS_BY_VF, ONEIB_CHECK_WARN,
+     "sa_etm_allow_guidinfo_rec_by_vf is not FALSE: a guest may set GUIDs of its VF, and be "
+     "another "
+     "one",
+     "set sa_etm_allow_guidinfo_rec_by_vf FALSE in opensm.conf"},
+    {ONEIB_TRAP_NO_TRUST, ONEIB_CHECK_WARN,
+     "sa_enhanced_trust_model is not TRUE: nothing keeps guests from setting GUIDs of their VFs",
+     "set sa_enhanced_trust_model TRUE and sa_etm_allow_guidinfo_rec_by_vf FALSE in opensm.conf"},
+};
+
+static void tell_virtual_traps(const struct oneib_opensm_keys *keys, struct oneib_checks *checks)
+{
+    const unsigned traps = oneib_opensm_virtual_traps(keys);
+    for (size_t i = 0; i < sizeof virtual_warnings / sizeof *virtual_warnings; i++)
+        if (traps & virtual_warnings[i].trap)
+            oneib_check_add(checks, virtual_warnings[i].status, virtual_check,
+                            virtual_warnings[i].remedy, "%s", virtual_warnings[i].text);
+    if (traps == 0)
+        oneib_check_add(checks, ONEIB_CHECK_OK, virtual_check, NULL,
+                        "opensm has them on, and VFs may not set GUIDs; what ports hold is not "
+                        "verified");
+}
+
+/* root's, and oneibd's. */
+static bool is_own_group(gid_t group)
+{
+    const struct group *oneib = getgrnam(ONEIB_USER);
+    return group == 0 || (oneib && group == oneib->gr_gid);
+}
+
+/* Who, beside its owner, can read the file and should not: by its mode, and that of its folder.
+ * NULL: nobody. */
+static const char *who_can_read(const char *path, const char *folder)
+{
+    struct stat file, above;
+    if (stat(path, &file) < 0 || (folder && stat(folder, &above) < 0))
+        return NULL;
+    if ((file.st_mode & S_IROTH) && (!folder || (above.st_mode & S_IXOTH)))
+        return "everybody on this machine";
+    if ((file.st_mode & S_IRGRP) && (!folder || (above.st_mode & S_IXGRP)) &&
+        !is_own_group(file.st_gid))
+        return "its group";
+    return NULL;
+}
+
+/* root's, whoever runs this, and oneibd's: they have the keys anyway. */
+static bool is_ones_own(uid_t owner)
+{
+    const struct passwd *oneib = getpwnam(ONEIB_USER);
+    return owner == 0 || owner == geteuid() || (oneib && owner == oneib->pw_uid);
+}
+
+/* Who owns the file can read it, and who can write to its folder puts another one in its place. */
+static void check_owner(const char *check, const char *path, struct oneib_checks *checks)
+{
+    oneib_autofree char *copy = strdup(path);
+    struct stat file, above;
+    if (!copy) {
+        checks->failed = true;
+        return;
+    }
+    if (stat(path, &file) < 0)
+        return;
+    if (!is_ones_own(file.st_uid))
+        oneib_check_add(checks, ONEIB_CHECK_WARN, check,
+                        "chown it to who reads it, and make new keys",
+                        "another user (uid %u) owns %s", (unsigned)file.st_uid, path);
+    if (stat(dirname(copy), &above) < 0)
+        return;
+    const bool is_open = (above.st_mode & (S_IWGRP | S_IWOTH)) && !(above.st_mode & S_ISVTX);
+    if (is_open || !is_ones_own(above.st_uid))
+        oneib_check_add(checks, ONEIB_CHECK_WARN, check,
+                        "have root own the folder, and chmod go-w it",
+                        "others than root can put another file in the place of %s", path);
+}
+
+/* False: nothing can be said of what opensm has. */
+static bool read_options(const struct oneib_opensm_setup *setup, struct oneib_opensm_keys *keys,
+                         struct oneib_checks *checks)
+{
+    struct oneib_error err;
+    oneib_autofree char *text = NULL;
+    size_t length;
+    oneib_opensm_keys_defaults(keys);
+    if (oneib_file_read(setup->config, CONFIG_MAX, &text, &length, &err) == 0) {
+        oneib_opensm_keys_read(text, length, keys);
+        explicit_bzero(text, length);
+    } else if (err.code == ONEIB_ERROR_NOT_FOUND) {
+        oneib_check_add(checks, ONEIB_CHECK_WARN, config_check,
+                        "make it, readable by root alone, and start opensm anew: one that started "
+                        "without reads none at SIGHUP",
+                        "opensm has no configuration (%s): it has no secret key", setup->config);
+    } else {
+        oneib_check_add(checks, ONEIB_CHECK_WARN, config_check, "run this as root", "%s", err.text);
+        return false;
+    }
+    if (setup->sm_key)
+        keys->sm_key = strtoull(setup->sm_key, NULL, 16);
+    return true;
+}
+
+static bool holds_secrets(const struct oneib_opensm_keys *keys)
+{
+    const unsigned traps = oneib_opensm_key_traps(keys, 0);
+    return !(traps & ONEIB_TRAP_NO_M_KEY) || !(traps & ONEIB_TRAP_SA_KEY);
+}
+
+static void check_modes(const struct oneib_opensm_setup *setup, const char *list,
+                        const struct oneib_opensm_keys *keys, struct oneib_checks *checks)
+{
+    if (!holds_secrets(keys))
+        return;
+    const char *who = who_can_read(setup->config, NULL);
+    if (who)
+        oneib_check_add(checks, ONEIB_CHECK_WARN, config_check, "chmod 600 it",
+                        "%s can read the keys in %s", who, setup->config);
+    who = who_can_read(list, setup->cache);
+    if (who)
+        oneib_check_add(checks, ONEIB_CHECK_WARN, LIST_NAME,
+                        "chmod 700 its folder: opensm makes the file anew, for all to read, after "
+                        "each sweep",
+                        "%s can read the M_Keys in %s", who, list);
+    check_owner(LIST_NAME, list, checks);
+}
+
+/* --- what a standby remembers --------------------------------------------------------------- */
+
+/* opensm reads its list when it starts, and asks each port with the key that stands there. */
+static void check_memory(const char *path, oneib_m_key m_key, struct oneib_checks *checks)
+{
+    struct oneib_error err;
+    struct oneib_m_keys list;
+    oneib_autofree char *text = NULL;
+    size_t length;
+    if (oneib_file_read(path, LIST_MAX, &text, &length, &err) < 0) {
+        if (err.code != ONEIB_ERROR_NOT_FOUND)
+            oneib_check_add(checks, ONEIB_CHECK_WARN, LIST_NAME, "run this as root", "%s",
+                            err.text);
+        return;
+    }
+    if (oneib_m_keys_parse(text, length, &list, &err) < 0) {
+        oneib_check_add(checks, ONEIB_CHECK_WARN, LIST_NAME,
+                        "stop this opensm, remove the file, start it", "%s: %s", path, err.text);
+        return;
+    }
+    if (oneib_m_keys_differ(&list, m_key))
+        oneib_check_add(checks, ONEIB_CHECK_FAIL, LIST_NAME,
+                        "stop this opensm, remove the file, start it",
+                        "this opensm, which is not the master, remembers other M_Keys than its "
+                        "m_key (%s): it cannot take over",
+                        path);
+    explicit_bzero(text, length);
+    oneib_m_keys_clear(&list);
+}
+
+/* One that cannot reach the ports for its old keys does not come as far as standby. */
+static bool is_not_master(struct oneib_session *session)
+{
+    struct oneib_error ignored;
+    enum oneib_sm_state state;
+    return session->fabric && oneib_fabric_local_sm(session->fabric, &state, &ignored) == 0 &&
+           state != ONEIB_SM_MASTER;
+}
+
+static void check_opensms(struct oneib_session *session, const struct oneib_opensm_setup *setup,
+                          struct oneib_opensm_keys *keys, struct oneib_checks *checks)
+{
+    oneib_autofree char *list = NULL;
+    if (!read_options(setup, keys, checks))
+        return;
+    if (oneib_sm_traits(session->config.sm.kind)->virtual_ports)
+        tell_virtual_traps(keys, checks);
+    tell_traps(keys, oneib_opensm_key_traps(keys, session->config.daemon.verify_ms / 1000), checks);
+    if (asprintf(&list, "%s/" LIST_NAME, setup->cache) < 0) {
+        list = NULL;
+        checks->failed = true;
+        return;
+    }
+    check_modes(setup, list, keys, checks);
+    if (is_not_master(session) && !keys->per_port)
+        check_memory(list, keys->m_key, checks);
+}
+
+/* --- what oneib has, and what ports have ---------------------------------------------------- */
+
+static void check_own_file(const struct oneib_config *config, struct oneib_checks *checks)
+{
+    const char *path = config->fabric.m_key_file;
+    const char *who = who_can_read(path, NULL);
+    if (who)
+        oneib_check_add(checks, ONEIB_CHECK_WARN, own_file_check,
+                        "give it to oneib's user, and chmod 400 it", "%s can read the M_Keys in %s",
+                        who, path);
+    check_owner(own_file_check, path, checks);
+}
+
+static void tell_ports(size_t all, const size_t *counts, struct oneib_checks *checks)
+{
+    const size_t first = counts[ONEIB_M_KEY_FIRST];
+    if (first == all)
+        oneib_check_add(checks, ONEIB_CHECK_OK, ports_check, NULL,
+                        "all %zu have the first M_Key of fabric.m_key_file", all);
+    else
+        oneib_check_add(checks, ONEIB_CHECK_WARN, ports_check,
+                        "wait for opensm's sweep; if it stays, compare m_key of opensm.conf with "
+                        "fabric.m_key_file",
+                        "%zu of %zu have the first M_Key of fabric.m_key_file, %zu another, %zu "
+                        "none, %zu say nothing",
+                        first, all, counts[ONEIB_M_KEY_OTHER], counts[ONEIB_M_KEY_NONE],
+                        counts[ONEIB_M_KEY_UNKNOWN]);
+}
+
+static void check_ports(struct oneib_session *session, struct oneib_checks *checks)
+{
+    struct oneib_error err;
+    struct oneib_subnet subnet;
+    size_t counts[ONEIB_M_KEY_OTHER + 1] = {0};
+    if (oneib_fabric_read(session->fabric, &subnet, &err) < 0) {
+        oneib_check_add(checks, ONEIB_CHECK_WARN, ports_check, NULL, "%s", err.text);
+        return;
+    }
+    for (size_t i = 0; i < subnet.port_count; i++)
+        counts[subnet.ports[i].m_key]++;
+    tell_ports(subnet.port_count, counts, checks);
+    oneib_subnet_clear(&subnet);
+}
+
+static void check_oneibs(struct oneib_session *session, const struct oneib_opensm_keys *keys,
+                         struct oneib_checks *checks)
+{
+    if (session->config.fabric.m_key_file) {
+        check_own_file(&session->config, checks);
+        if (session->fabric)
+            check_ports(session, checks);
+    } else if (keys->level > 1 && (keys->m_key || keys->per_port)) {
+        oneib_check_add(checks, ONEIB_CHECK_FAIL, own_file_check,
+                        "set fabric.m_key_file to a file with the M_Key",
+                        "at m_key_protection_level %u no port answers oneib, which has no M_Key",
+                        keys->level);
+    }
+}
+
+void oneib_check_keys(struct oneib_session *session, struct oneib_checks *checks)
+{
+    struct oneib_error ignored;
+    struct oneib_opensm_setup setup;
+    struct oneib_opensm_keys keys;
+    pid_t pid;
+    oneib_opensm_keys_defaults(&keys);
+    if (oneib_opensm_find(&session->config, &pid, &ignored) == 0 && pid != 0 &&
+        oneib_opensm_setup_read(pid, &setup, &ignored) == 0) {
+        check_opensms(session, &setup, &keys, checks);
+        oneib_opensm_setup_clear(&setup);
+    }
+    check_oneibs(session, &keys, checks);
+    explicit_bzero(&keys, sizeof keys);
+}

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What `oneib check` finds out on a node: whether oneib-node, which gives VFs to VMs, is there. */
+#include "hca/hca.h"
+#include "oneib/verb_check.h"
+#include "service/service_client.h"
+
+static const char check_name[] = "node";
+
+static bool has_vfs(void)
+{
+    struct oneib_hcas hcas = {0};
+    struct oneib_error unread;
+    bool any = false;
+    if (oneib_hcas_read(ONEIB_HCA_VFS, &hcas, &unread) < 0)
+        return false;
+    for (size_t i = 0; i < hcas.count; i++)
+        any = any || hcas.items[i].vf_count > 0;
+    oneib_hcas_clear(&hcas);
+    return any;
+}
+
+void oneib_check_node(struct oneib_checks *checks)
+{
+    struct oneib_service_list list = {0};
+    struct oneib_error err = {0};
+    if (!has_vfs())
+        return;
+    if (oneib_client_list(&list, &err) < 0)
+        oneib_check_add(checks, ONEIB_CHECK_FAIL, check_name,
+                        "as root: systemctl start oneib-node; journalctl -u oneib-node says why "
+                        "it ended",
+                        "no VM gets a virtual function here: %s", err.text);
+    else if (!list.domains_known)
+        oneib_check_add(checks, ONEIB_CHECK_FAIL, check_name,
+                        "see that libvirtd runs, and that node.libvirt in the configuration names "
+                        "it",
+                        "no VM gets a new virtual function here: %s", list.why.text);
+    else if (list.stale.code != ONEIB_ERROR_NONE)
+        oneib_check_add(checks, ONEIB_CHECK_FAIL, check_name,
+                        "see that oneibd runs, and that this host reaches its port",
+                        "no VM gets a new virtual function here: %s", list.stale.text);
+    else
+        oneib_check_add(checks, ONEIB_CHECK_OK, check_name, NULL,
+                        "oneib-node answers: %zu virtual functions are given, %zu domains",
+                        list.table.count, list.domains.count);
+    oneib_service_list_clear(&list);
+}

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+/* One look at everything: how list, show, plan, sync and verify begin. */
+#ifndef ONEIB_ONEIB_COMMAND_LOOK_H
+#define ONEIB_ONEIB_COMMAND_LOOK_H
+
+#include "oneib/json.h"
+#include "oneib/open.h"
+#include "sync/heard.h"
+#include "sync/sync.h"
+#include <stdbool.h>
+#include <stddef.h>
+
+enum oneib_look_fabric {
+    ONEIB_FABRIC_LEFT_ALONE,
+    ONEIB_FABRIC_IF_POSSIBLE, /* a note says why not */
+    ONEIB_FABRIC_NEEDED,
+};
+
+struct oneib_looked {
+    struct oneib_session session; /* still open */
+    struct oneib_view view;
+    struct oneib_findings
+        findings;             /* all of the view's, and of oneibd's about nodes, worst first */
+    struct oneib_heard heard; /* what nodes have said */
+    struct oneib_error heard_error; /* why that is not known; code NONE: it is */
+};
+
+/*
+ * Reads the configuration, opens what is wanted and looks, with progress on a terminal; leaves the
+ * fabric alone when --no-fabric is given. On failure *looked holds nothing that must be cleared.
+ */
+int oneib_look_at_all(const struct oneib_run *run, enum oneib_look_fabric fabric, bool force,
+                      struct oneib_looked *looked, struct oneib_error *err);
+/* The same for those who are going to write: first it waits until nobody else is. */
+int oneib_look_to_write(const struct oneib_run *run, bool force, struct oneib_looked *looked,
+                        struct oneib_error *err);
+/* Looks again with what is open; what was seen before is forgotten. The caller clears *looked in
+ * any case. */
+int oneib_look_again(const struct oneib_run *run, bool force, struct oneib_looked *looked,
+                     struct oneib_error *err);
+void oneib_looked_clear(struct oneib_looked *looked);
+
+/* The verdict of sync and verify: isolation could be broken, or is not what OpenNebula wants. */
+bool oneib_deviates(const struct oneib_looked *looked,
+                    const struct oneib_verification *verification);
+
+/* A view of what a session has open, with progress on a terminal. */
+int oneib_view_of(const struct oneib_run *run, struct oneib_session *session, bool force,
+                  struct oneib_view *view, struct oneib_error *err);
+
+/* {known, error}: whether the fabric was read. */
+json_t *oneib_fabric_json(const struct oneib_view *view);
+
+#endif

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "oneib/host_pick.h"
+#include "base/cleanup.h"
+#include "base/number.h"
+#include "opennebula/documents.h"
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int read_hosts(const struct oneib_session *session, struct oneib_host_pick *pick,
+                      struct oneib_error *err)
+{
+    oneib_autofree char *xml = NULL;
+    size_t length;
+    struct oneib_documents documents = {
+        .cloud = &pick->cloud, .findings = &pick->findings, .vn_mad = ""};
+    if (oneib_one_host_pool(session->one, &xml, &length, err) < 0)
+        return -1;
+    const int outcome = oneib_documents_read_hosts(&documents, xml, length, err);
+    oneib_documents_clear(&documents);
+    oneib_cloud_sort(&pick->cloud);
+    return outcome;
+}
+
+int oneib_host_pick_read(const struct oneib_session *session, struct oneib_host_pick *pick,
+                         struct oneib_error *err)
+{
+    if (read_hosts(session, pick, err) < 0 ||
+        oneib_ledger_read(session->one, session->config.one.acl_user, &pick->kept, err) < 0)
+        return -1;
+    if (pick->kept.state != ONEIB_LEDGER_BROKEN)
+        return 0;
+    *err = pick->kept.why;
+    return -1;
+}
+
+static bool is_in_the_ledger(const struct oneib_host_pick *pick)
+{
+    return oneib_ledger_host(&pick->kept.ledger, pick->host_id) ||
+           oneib_ledger_fence(&pick->kept.ledger, pick->host_id);
+}
+
+int oneib_host_pick_find(struct oneib_host_pick *pick, const char *word, struct oneib_error *err)
+{
+    uint64_t id;
+    for (size_t i = 0; i < pick->cloud.host_count; i++)
+        if (pick->cloud.hosts[i].name && strcmp(pick->cloud.hosts[i].name, word) == 0) {
+            pick->host = &pick->cloud.hosts[i];
+            pick->host_id = pick->host->id;
+            return 0;
+        }
+    if (!oneib_parse_decimal(word, INT32_MAX, &id))
+        return oneib_fail(err, ONEIB_ERROR_NOT_FOUND,
+                          "there is no host \"%s\": see 'oneib hosts'; of one that is gone say "
+                          "the id",
+                          word);
+    pick->host_id = (uint32_t)id;
+    pick->host = oneib_cloud_host(&pick->cloud, pick->host_id);
+    if (!pick->host && !is_in_the_ledger(pick))
+        return oneib_fail(err, ONEIB_ERROR_NOT_FOUND,
+                          "host %" PRIu32 " is neither in OpenNebula nor in the ledger",
+                          pick->host_id);
+    return 0;
+}
+
+void oneib_host_pick_clear(struct oneib_host_pick *pick)
+{
+    oneib_kept_ledger_clear(&pick->kept);
+    oneib_findings_clear(&pick->findings);
+    oneib_cloud_clear(&pick->cloud);
+    *pick = (struct oneib_host_pick){0};
+}

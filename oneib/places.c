@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "oneib/places.h"
+#include "base/array.h"
+#include "cluster/host_port.h"
+#include "oneib/output.h"
+#include <stdlib.h>
+
+/* Of the VMs behind one port so many are named; the others are counted. */
+#define VMS_NAMED 8
+
+const struct oneib_hca_port *oneib_port_of(const struct oneib_cloud *cloud,
+                                           const struct oneib_attachment *attachment,
+                                           uint32_t host_id)
+{
+    const struct oneib_network *network = oneib_cloud_network(cloud, attachment->network_id);
+    const struct oneib_hca_port *port = NULL;
+    if (network && host_id != ONEIB_NO_ID)
+        oneib_host_port(oneib_cloud_host(cloud, host_id), network, &port);
+    return port;
+}
+
+static int compare(uint64_t a, uint64_t b)
+{
+    return (a > b) - (a < b);
+}
+
+static int compare_places(const void *a, const void *b)
+{
+    const struct oneib_place *x = a, *y = b;
+    if (x->pkey != y->pkey)
+        return compare(x->pkey, y->pkey);
+    if (x->guid != y->guid)
+        return compare(x->guid, y->guid);
+    return compare(x->vm_id, y->vm_id);
+}
+
+static int add_place(struct oneib_places *places, const struct oneib_desired_seat *seat,
+                     struct oneib_error *err)
+{
+    const struct oneib_view *view = places->view;
+    if (seat->verdict != ONEIB_VERDICT_MEMBER)
+        return 0;
+    if (oneib_reserve(&places->items, &places->capacity, places->count + 1, sizeof *places->items,
+                      err) < 0)
+        return -1;
+    places->items[places->count++] = (struct oneib_place){
+        seat->pkey, seat->member, view->cloud.attachments[seat->attachment].vm_id};
+    return 0;
+}
+
+/* A VM with two NICs in one cluster is in one place twice. */
+static void drop_repetitions(struct oneib_places *places)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < places->count; i++)
+        if (kept == 0 || compare_places(&places->items[i], &places->items[kept - 1]) != 0)
+            places->items[kept++] = places->items[i];
+    places->count = kept;
+}
+
+static int fill(struct oneib_places *places, struct oneib_error *err)
+{
+    const struct oneib_view *view = places->view;
+    if (oneib_port_index_make(&view->cloud, &places->ports, err) < 0)
+        return -1;
+    for (size_t i = 0; i < view->desired.seat_count; i++)
+        if (add_place(places, &view->desired.seats[i], err) < 0)
+            return -1;
+    if (places->count > 0)
+        qsort(places->items, places->count, sizeof *places->items, compare_places);
+    drop_repetitions(places);
+    return 0;
+}
+
+int oneib_places_make(const struct oneib_view *view, uint16_t site, struct oneib_places *places,
+                      struct oneib_error *err)
+{
+    *places = (struct oneib_places){.view = view, .site = site};
+    if (fill(places, err) < 0) {
+        oneib_places_clear(places);
+        return -1;
+    }
+    return 0;
+}
+
+void oneib_places_clear(struct oneib_places *places)
+{
+    free(places->items);
+    oneib_port_index_clear(&places->ports);
+    *places = (struct oneib_places){0};
+}
+
+const struct oneib_known_port *oneib_places_port(const struct oneib_places *places, oneib_guid guid)
+{
+    return oneib_port_index_find(&places->ports, guid);
+}
+
+const struct oneib_place *oneib_places_find(const struct oneib_places *places, oneib_pkey pkey,
+                                            oneib_guid guid, size_t *count)
+{
+    const struct oneib_place wanted = {.pkey = pkey, .guid = guid};
+    size_t low = 0, high = places->count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (compare_places(&places->items[middle], &wanted) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    *count = 0;
+    while (low + *count < places->count && places->items[low + *count].pkey == pkey &&
+           places->items[low + *count].guid == guid)
+        ++*count;
+    return *count ? &places->items[low] : NULL;
+}
+
+void oneib_places_append_port(const struct oneib_places *places, oneib_guid guid,
+                              struct oneib_text *text)
+{
+    const struct oneib_known_port *known = oneib_places_port(places, guid);
+    const struct oneib_subnet_port *on_fabric = oneib_subnet_find(&places->view->subnet, guid);
+    struct oneib_guid_parts parts;
+
+    if (known) {
+        oneib_append_untrusted(text, known->host->name, 0);
+        oneib_text_printf(text, " %s/%u", known->port->device, known->port->port);
+    } else if (on_fabric) {
+        oneib_append_quoted(text, on_fabric->description);
+    } else if (oneib_guid_in_site(guid, places->site) && oneib_guid_decode(guid, &parts)) {
+        oneib_text_printf(text, "VM %u NIC %u", parts.vm_id, parts.nic_id);
+    }
+}
+
+void oneib_places_append_vms(const struct oneib_places *places, oneib_pkey pkey, oneib_guid guid,
+                             struct oneib_text *text)
+{
+    size_t count;
+    const struct oneib_place *place = oneib_places_find(places, pkey, guid, &count);
+    for (size_t i = 0; i < count && i < VMS_NAMED; i++)
+        oneib_text_printf(text, "%s%u", i ? ", " : "VM ", place[i].vm_id);
+    if (count > VMS_NAMED)
+        oneib_text_printf(text, " and %zu more", count - VMS_NAMED);
+}

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The SL is written into the ledger, where oneibd finds it; that oneibd computes with it is seen by
+ * the copy that it writes, IB_SL. Until then a VM that is started might still make the multicast
+ * group with the old one.
+ */
+#include "oneib/qos_move.h"
+#include "base/clock.h"
+#include "base/number.h"
+#include "cluster/names.h"
+#include "oneib/command_look.h"
+#include "oneib/options.h"
+#include "oneib/output.h"
+#include "oneib/pick.h"
+#include "sync/classes.h"
+#include <inttypes.h>
+#include <poll.h>
+
+/* oneibd looks at the ledger at each poll (daemon.poll_idle, 15 s unless somebody changed it). */
+#define PATIENCE_MS 60000.0
+#define PAUSE_MS 250
+
+struct move {
+    const struct oneib_run *run;
+    struct oneib_looked looked;
+    struct oneib_classes classes;
+    const struct oneib_network *network;
+    const struct oneib_ledger_network *entry;
+    const struct oneib_qos_class *qos_class; /* NULL: it is to have none */
+    bool is_forced;
+    uint8_t before, sl;
+    bool is_shown; /* by oneibd, in time */
+};
+
+static int find_network(struct move *move, const char *word, struct oneib_error *err)
+{
+    const struct oneib_cloud *cloud = &move->looked.view.cloud;
+    uint64_t number;
+    uint32_t id = 0;
+    if (oneib_parse_decimal(word, UINT32_MAX - 1, &number) &&
+        oneib_cloud_network(cloud, (uint32_t)number))
+        id = (uint32_t)number;
+    else if (oneib_pick_network(cloud, word, &id, err) < 0)
+        return -1;
+    move->network = oneib_cloud_network(cloud, id);
+    move->entry = oneib_ledger_network(oneib_view_ledger(&move->looked.view), id);
+    if (move->entry)
+        return 0;
+    return oneib_fail(err, ONEIB_ERROR_REFUSED,
+                      "%s has no P_Key of its own, and so no SL: a reservation that shares its "
+                      "parent's partition has that one's",
+                      oneib_network_shown(move->network).text);
+}
+
+static int find_class(struct move *move, struct oneib_error *err)
+{
+    const struct oneib_config *config = &move->looked.session.config;
+    if (oneib_classes_read(config, &move->classes, err) < 0)
+        return -1;
+    if (move->classes.count == 0)
+        return oneib_fail(err, ONEIB_ERROR_REFUSED,
+                          "there are no classes: set qos.classes in oneib.conf");
+    const char *name =
+        oneib_network_class(&move->looked.view.cloud, config->qos.default_class, move->network);
+    move->qos_class = name ? oneib_qos_find(move->classes.items, move->classes.count, name) : NULL;
+    if (name && !move->qos_class)
+        return oneib_fail(err, ONEIB_ERROR_REFUSED,
+                          "the IB_CLASS of %s is none of qos.classes in oneib.conf",
+                          oneib_network_shown(move->network).text);
+    return 0;
+}
+
+static bool has_the_right_one(const struct move *move)
+{
+    const uint8_t sl = move->entry->sl;
+    return move->qos_class ? (move->qos_class->sls & 1u << sl) != 0 : sl == 0;
+}
+
+/* What is in force, and what is about to be: VMs, static members, removals that are held. */
+static bool is_empty(const struct move *move)
+{
+    const struct oneib_view *view = &move->looked.view;
+    return view->seen.state == ONEIB_SEEN_OURS &&
+           !oneib_partition_table_find(&view->seen.table, move->entry->pkey) &&
+           !oneib_partition_table_find(&view->desired.table, move->entry->pkey);
+}
+
+static uint8_t choose(const struct move *move)
+{
+    const struct oneib_ledger *ledger = oneib_view_ledger(&move->looked.view);
+    size_t used[ONEIB_QOS_SLS] = {0};
+    for (size_t i = 0; i < ledger->network_count; i++)
+        used[ledger->networks[i].sl & (ONEIB_QOS_SLS - 1)]++;
+    return move->qos_class ? oneib_qos_choose(move->qos_class, used) : 0;
+}
+
+static int write_level(struct move *move, struct oneib_error *err)
+{
+    struct oneib_view *view = &move->looked.view;
+    struct oneib_ledger next;
+    if (view->ledger_lost)
+        return oneib_fail(err, ONEIB_ERROR_REFUSED,
+                          "the ledger is lost: see 'oneib plan --adopt' first");
+    if (oneib_ledger_copy(&view->kept.ledger, &next, err) < 0)
+        return -1;
+    int outcome = oneib_ledger_set_sl(&next, move->network->id, move->sl, err);
+    if (outcome == 0)
+        outcome = oneib_ledger_write(move->looked.session.one, &view->kept, &next, err);
+    oneib_ledger_clear(&next);
+    return outcome;
+}
+
+static int await_oneibd(struct move *move, struct oneib_error *err)
+{
+    const double end = oneib_now_ms() + PATIENCE_MS;
+    for (;;) {
+        uint8_t shown;
+        if (oneib_shown_level(move->looked.session.one, move->network->id,
+                              move->looked.session.config.one.vn_mad, &shown, err) < 0)
+            return -1;
+        move->is_shown = shown == move->sl;
+        if (move->is_shown || oneib_now_ms() >= end)
+            return 0;
+        poll(NULL, 0, PAUSE_MS);
+    }
+}
+
+static int print(const struct move *move, bool moved, struct oneib_error *err)
+{
+    oneib_autotext struct oneib_text text = {0};
+    if (move->run->json)
+        return oneib_json_write(json_pack("{s:I, s:b, s:i, s:i, s:b}", "network",
+                                          (json_int_t)move->network->id, "moved", (int)moved,
+                                          "before", (int)move->before, "sl", (int)move->sl,
+                                          "in_force", (int)(!moved || move->is_shown)),
+                                err);
+    oneib_text_append(&text, oneib_network_shown(move->network).text);
+    if (!moved)
+        oneib_text_printf(&text, " has SL %u, which is its class's: nothing to do\n", move->sl);
+    else if (!move->is_shown)
+        oneib_text_printf(&text,
+                          " has SL %u in the ledger instead of %u, and no oneibd has taken it up: "
+                          "does it run? Start no VM of it until its IB_SL says so\n",
+                          move->sl, move->before);
+    else
+        oneib_text_printf(&text, " has SL %u now, it had %u\n", move->sl, move->before);
+    if (moved && move->is_forced)
+        oneib_text_append(&text, "There were members: new paths have the new SL, and IPoIB goes on "
+                                 "with the old one until all\nof its VMs have been stopped at one "
+                                 "time.\n");
+    return oneib_write_out(&text, err);
+}
+
+static int refuse_members(const struct move *move, struct oneib_error *err)
+{
+    return oneib_fail(err, ONEIB_ERROR_REFUSED,
+                      "%s has members, or its partition is in force still: its multicast group "
+                      "keeps SL %u as long as it is there. Stop its VMs, or use --force: then "
+                      "new paths have another SL than IPoIB's group, until all VMs were stopped at "
+                      "one time",
+                      oneib_network_shown(move->network).text, move->entry->sl);
+}
+
+static int move_it(struct move *move, const char *word, enum oneib_exit *status,
+                   struct oneib_error *err)
+{
+    if (find_network(move, word, err) < 0 || find_class(move, err) < 0)
+        return -1;
+    move->before = move->sl = move->entry->sl;
+    if (has_the_right_one(move))
+        return print(move, false, err);
+    move->is_forced = !is_empty(move);
+    if (move->is_forced && !oneib_given(move->run, ONEIB_OPTION_FORCE))
+        return refuse_members(move, err);
+    move->sl = choose(move);
+    if (write_level(move, err) < 0 || await_oneibd(move, err) < 0)
+        return -1;
+    *status = move->is_shown ? ONEIB_EXIT_DONE : ONEIB_EXIT_DIFFERENCE;
+    return print(move, true, err);
+}
+
+enum oneib_exit oneib_qos_move(const struct oneib_run *run, const char *word,
+                               struct oneib_error *err)
+{
+    struct move move = {.run = run};
+    enum oneib_exit status = ONEIB_EXIT_DONE;
+    if (oneib_look_at_all(run, ONEIB_FABRIC_LEFT_ALONE, false, &move.looked, err) < 0)
+        return ONEIB_EXIT_FAILURE;
+    const int outcome = move_it(&move, word, &status, err);
+    oneib_looked_clear(&move.looked);
+    return outcome < 0 ? ONEIB_EXIT_FAILURE : status;
+}

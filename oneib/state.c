@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "oneib/state.h"
+#include "ib/guid.h"
+#include <stdlib.h>
+#include <string.h>
+
+#define KEYS 0x8000
+
+/* What can be wrong with a key on the fabric. */
+enum { KEY_VIOLATED = 1, KEY_MISSING = 2 };
+
+static void note_deviation(uint8_t *keys, const struct oneib_deviation *deviation)
+{
+    switch (deviation->kind) {
+    case ONEIB_KEY_EXCESS:
+    case ONEIB_KEY_WIDENED:
+    case ONEIB_KEY_LAST_SLOT:
+        keys[oneib_pkey_base(deviation->found)] |= KEY_VIOLATED;
+        break;
+    case ONEIB_KEY_ABSENT:
+    case ONEIB_KEY_NARROWED:
+        keys[oneib_pkey_base(deviation->expected)] |= KEY_MISSING;
+        break;
+    case ONEIB_KEY_NOT_FIRST:
+    case ONEIB_PORT_SILENT:
+        break; /* of the port, not of one key */
+    }
+}
+
+int oneib_states_make(const struct oneib_view *view, struct oneib_states *states,
+                      struct oneib_error *err)
+{
+    *states = (struct oneib_states){.view = view};
+    states->keys = calloc(KEYS, sizeof *states->keys);
+    if (!states->keys)
+        return oneib_fail_memory(err);
+    if (!view->subnet_known)
+        return 0;
+    if (oneib_subnet_verify(&view->subnet, &view->desired.table, &states->verification, err) < 0) {
+        oneib_states_clear(states);
+        return -1;
+    }
+    for (size_t i = 0; i < states->verification.count; i++)
+        note_deviation(states->keys, &states->verification.items[i]);
+    return 0;
+}
+
+void oneib_states_clear(struct oneib_states *states)
+{
+    oneib_verification_clear(&states->verification);
+    free(states->keys);
+    *states = (struct oneib_states){0};
+}
+
+static enum oneib_cluster_state state_without_key(const struct oneib_view *view,
+                                                  const struct oneib_cluster *cluster)
+{
+    const struct oneib_network *network = oneib_cloud_network(&view->cloud, cluster->network_id);
+    if (network && network->key_state == ONEIB_KEY_VALID)
+        return ONEIB_STATE_CONFLICT;
+    if (network && network->key_state == ONEIB_KEY_INVALID)
+        return ONEIB_STATE_INVALID_KEY;
+    return ONEIB_STATE_NO_KEY;
+}
+
+static enum oneib_cluster_state state_of_ports(const struct oneib_subnet *subnet,
+                                               const struct oneib_partition *partition)
+{
+    enum oneib_cluster_state state = ONEIB_STATE_IN_FORCE;
+    for (size_t i = 0; i < partition->member_count; i++) {
+        if (partition->members[i].kind != ONEIB_MEMBER_GUID)
+            continue;
+        const struct oneib_subnet_port *port =
+            oneib_subnet_find(subnet, partition->members[i].guid);
+        if (port && !port->answered)
+            return ONEIB_STATE_SILENT;
+        if (!port && !oneib_is_virtual_port(0, partition->members[i].guid))
+            state = ONEIB_STATE_OFF_FABRIC;
+        else if (!port && state == ONEIB_STATE_IN_FORCE)
+            state = ONEIB_STATE_UNVERIFIED;
+    }
+    return state;
+}
+
+static bool same_members(const struct oneib_partition *a, const struct oneib_partition *b)
+{
+    if (a->member_count != b->member_count)
+        return false;
+    for (size_t i = 0; i < a->member_count; i++) {
+        if (a->members[i].guid != b->members[i].guid || a->members[i].kind != b->members[i].kind ||
+            a->members[i].membership != b->members[i].membership)
+            return false;
+    }
+    return true;
+}
+
+static enum oneib_cluster_state state_in_file(const struct oneib_view *view,
+                                              const struct oneib_partition *partition)
+{
+    const struct oneib_partition *in_file =
+        oneib_partition_table_find(&view->seen.table, partition->pkey);
+    return in_file && strcmp(in_file->name, partition->name) == 0 &&
+                   same_members(in_file, partition)
+               ? ONEIB_STATE_IN_FILE
+               : ONEIB_STATE_NOT_IN_FILE;
+}
+
+enum oneib_cluster_state oneib_state_of(const struct oneib_states *states,
+                                        const struct oneib_cluster *cluster)
+{
+    const struct oneib_view *view = states->view;
+    if (cluster->pkey == 0)
+        return state_without_key(view, cluster);
+    if (states->keys[cluster->pkey] & KEY_VIOLATED)
+        return ONEIB_STATE_VIOLATED;
+    if (states->keys[cluster->pkey] & KEY_MISSING)
+        return ONEIB_STATE_NOT_IN_FORCE;
+
+    const struct oneib_partition *partition =
+        oneib_partition_table_find(&view->desired.table, cluster->pkey);
+    if (!partition || partition->member_count == 0)
+        return cluster->refused > 0 ? ONEIB_STATE_REFUSED : ONEIB_STATE_EMPTY;
+    const enum oneib_cluster_state state = view->subnet_known
+                                               ? state_of_ports(&view->subnet, partition)
+                                               : state_in_file(view, partition);
+    const bool is_well = state == ONEIB_STATE_IN_FORCE || state == ONEIB_STATE_IN_FILE;
+    return is_well && cluster->refused > 0 ? ONEIB_STATE_PARTLY_REFUSED : state;
+}
+
+const char *oneib_state_name(enum oneib_cluster_state state)
+{
+    switch (state) {
+    case ONEIB_STATE_NO_KEY:
+        return "no key";
+    case ONEIB_STATE_INVALID_KEY:
+        return "invalid key";
+    case ONEIB_STATE_CONFLICT:
+        return "conflict";
+    case ONEIB_STATE_VIOLATED:
+        return "violated";
+    case ONEIB_STATE_NOT_IN_FORCE:
+        return "not in force";
+    case ONEIB_STATE_SILENT:
+        return "port silent";
+    case ONEIB_STATE_OFF_FABRIC:
+        return "off fabric";
+    case ONEIB_STATE_UNVERIFIED:
+        return "not verified";
+    case ONEIB_STATE_PARTLY_REFUSED:
+        return "part refused";
+    case ONEIB_STATE_REFUSED:
+        return "refused";
+    case ONEIB_STATE_IN_FORCE:
+        return "in force";
+    case ONEIB_STATE_NOT_IN_FILE:
+        return "not in file";
+    case ONEIB_STATE_IN_FILE:
+        return "in file";
+    case ONEIB_STATE_EMPTY:
+        return "empty";
+    }
+    return "unknown";
+}
+
+enum oneib_style oneib_state_style(enum oneib_cluster_state state)
+{
+    switch (state) {
+    case ONEIB_STATE_IN_FORCE:
+    case ONEIB_STATE_IN_FILE:
+        return ONEIB_GOOD;
+    case ONEIB_STATE_EMPTY:
+        return ONEIB_FAINT;
+    case ONEIB_STATE_VIOLATED:
+    case ONEIB_STATE_REFUSED:
+    case ONEIB_STATE_PARTLY_REFUSED:
+    case ONEIB_STATE_CONFLICT:
+    case ONEIB_STATE_INVALID_KEY:
+        return ONEIB_BAD;
+    case ONEIB_STATE_NO_KEY:
+    case ONEIB_STATE_NOT_IN_FORCE:
+    case ONEIB_STATE_SILENT:
+    case ONEIB_STATE_OFF_FABRIC:
+    case ONEIB_STATE_UNVERIFIED:
+    case ONEIB_STATE_NOT_IN_FILE:
+        return ONEIB_CHANGED;
+    }
+    return ONEIB_PLAIN;
+}

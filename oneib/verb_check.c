@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "oneib/verb_check.h"
+#include "base/array.h"
+#include "oneib/json.h"
+#include "oneib/options.h"
+#include "oneib/output.h"
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+void oneib_check_add(struct oneib_checks *checks, enum oneib_check_status status, const char *name,
+                     const char *remedy, const char *format, ...)
+{
+    struct oneib_error ignored;
+    struct oneib_check check = {.status = status, .name = name};
+    va_list arguments;
+    va_start(arguments, format);
+    const int length = vasprintf(&check.text, format, arguments);
+    va_end(arguments);
+    if (length < 0)
+        check.text = NULL;
+    check.remedy = remedy ? strdup(remedy) : NULL;
+
+    if (!check.text || (remedy && !check.remedy) ||
+        oneib_reserve(&checks->items, &checks->capacity, checks->count + 1, sizeof *checks->items,
+                      &ignored) < 0) {
+        free(check.text);
+        free(check.remedy);
+        checks->failed = true;
+        return;
+    }
+    checks->items[checks->count++] = check;
+}
+
+void oneib_checks_clear(struct oneib_checks *checks)
+{
+    for (size_t i = 0; i < checks->count; i++) {
+        free(checks->items[i].text);
+        free(checks->items[i].remedy);
+    }
+    free(checks->items);
+    *checks = (struct oneib_checks){0};
+}
+
+static const struct {
+    const char *name;
+    enum oneib_style style;
+} statuses[] = {
+    [ONEIB_CHECK_OK] = {"ok", ONEIB_GOOD},
+    [ONEIB_CHECK_WARN] = {"warn", ONEIB_CHANGED},
+    [ONEIB_CHECK_FAIL] = {"fail", ONEIB_BAD},
+};
+
+static void append_remedy(const char *remedy, struct oneib_text *text)
+{
+    const char *line = remedy;
+    while (line && *line) {
+        const size_t length = strcspn(line, "\n");
+        oneib_autotext struct oneib_text copy = {0};
+        oneib_text_append_bytes(&copy, line, length);
+        oneib_text_append(text, "      ");
+        oneib_append_message(text, copy.data ? copy.data : "");
+        oneib_text_append(text, "\n");
+        line += length + (line[length] == '\n');
+    }
+}
+
+static int print_text(const struct oneib_run *run, const struct oneib_checks *checks,
+                      struct oneib_error *err)
+{
+    oneib_autotext struct oneib_text text = {0};
+    for (size_t i = 0; i < checks->count; i++) {
+        const struct oneib_check *check = &checks->items[i];
+        const char *name = statuses[check->status].name;
+        oneib_paint(&text, run->color_out, statuses[check->status].style, "%s", name);
+        oneib_text_printf(&text, "%*s%s: ", (int)(6 - strlen(name)), "", check->name);
+        oneib_append_message(&text, check->text);
+        oneib_text_append(&text, "\n");
+        append_remedy(check->remedy, &text);
+    }
+    return oneib_write_out(&text, err);
+}
+
+static bool any_failed(const struct oneib_checks *checks)
+{
+    for (size_t i = 0; i < checks->count; i++) {
+        if (checks->items[i].status == ONEIB_CHECK_FAIL)
+            return true;
+    }
+    return false;
+}
+
+static int print_json(const struct oneib_checks *checks, struct oneib_error *err)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; i < checks->count; i++) {
+        const struct oneib_check *check = &checks->items[i];
+        oneib_json_append(&array,
+                          json_pack("{s:s, s:s, s:o, s:o}", "status", statuses[check->status].name,
+                                    "check", check->name, "text", oneib_json_text(check->text),
+                                    "remedy", oneib_json_text(check->remedy)));
+    }
+    return oneib_json_write(
+        json_pack("{s:b, s:o}", "ok", (int)!any_failed(checks), "checks", array), err);
+}
+
+/* Without a configuration nobody knows where to look further. */
+static void check_everything(const struct oneib_run *run, struct oneib_checks *checks)
+{
+    static const char name[] = "configuration";
+    const char *path = run->values[ONEIB_OPTION_CONFIG];
+    struct oneib_session session;
+    struct oneib_error err;
+
+    if (oneib_session_begin(run, &session, &err) < 0) {
+        oneib_check_add(checks, ONEIB_CHECK_FAIL, name,
+                        "oneib.conf(5) has every key with its range and default", "%s", err.text);
+        return;
+    }
+    const bool absent = !path && access(ONEIB_CONFIG_DEFAULT_PATH, F_OK) < 0;
+    oneib_check_add(checks, ONEIB_CHECK_OK, name, NULL, "%s%s",
+                    path ? path : ONEIB_CONFIG_DEFAULT_PATH, absent ? " is absent: defaults" : "");
+    oneib_check_cloud(&session, checks);
+    oneib_check_sunstone(checks);
+    oneib_check_daemons(&session, checks);
+    oneib_check_node(checks);
+    oneib_check_fabric(&session, checks);
+    oneib_check_opensm(&session.config, checks);
+    oneib_check_keys(&session, checks);
+    oneib_check_files(&session.config, checks);
+    oneib_session_end(&session);
+}
+
+static enum oneib_exit print_config(const struct oneib_run *run, struct oneib_error *err)
+{
+    if (run->json)
+        return oneib_usage(run->verb, err, "'check --config' prints no JSON");
+
+    struct oneib_session session;
+    oneib_autotext struct oneib_text text = {0};
+    if (oneib_session_begin(run, &session, err) < 0)
+        return ONEIB_EXIT_FAILURE;
+    oneib_config_render(&session.config, &text);
+    oneib_session_end(&session);
+    return oneib_write_out(&text, err) < 0 ? ONEIB_EXIT_FAILURE : ONEIB_EXIT_DONE;
+}
+
+static enum oneib_exit run_check(const struct oneib_run *run, struct oneib_error *err)
+{
+    if (run->shows_config)
+        return print_config(run, err);
+
+    struct oneib_checks checks = {0};
+    check_everything(run, &checks);
+    int status = checks.failed ? oneib_fail_memory(err) : 0;
+    if (status == 0)
+        status = run->json ? print_json(&checks, err) : print_text(run, &checks, err);
+    const bool failed = any_failed(&checks);
+    oneib_checks_clear(&checks);
+    if (status < 0)
+        return ONEIB_EXIT_FAILURE;
+    return failed ? ONEIB_EXIT_DIFFERENCE : ONEIB_EXIT_DONE;
+}
+
+const struct oneib_verb oneib_verb_check = {
+    .name = "check",
+    .summary = "what is wrong with this installation, each with its mend",
+    .help = "usage: oneib check [--json]\n"
+            "       oneib [--config FILE] check --config\n"
+            "\n"
+            "Looks at the configuration, OpenNebula, this host's virtual functions, the\n"
+            "fabric, opensm and its files.\n"
+            "Changes nothing. Exits 1 when something fails.\n"
+            "\n"
+            "  --config  as the last word: print the effective configuration and nothing else\n"
+            "\n"
+            "example:\n"
+            "  $ oneib check --config | less\n",
+    .lone_config = true,
+    .run = run_check,
+};

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The list that `oneib check` prints: one line a thing looked at, each with its mend. */
+#ifndef ONEIB_ONEIB_VERB_CHECK_H
+#define ONEIB_ONEIB_VERB_CHECK_H
+
+#include "oneib/open.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+enum oneib_check_status { ONEIB_CHECK_OK, ONEIB_CHECK_WARN, ONEIB_CHECK_FAIL };
+
+struct oneib_check {
+    enum oneib_check_status status;
+    const char *name; /* static */
+    char *text;       /* owned */
+    char *remedy;     /* owned, may be NULL; lines are separated by newlines */
+};
+
+struct oneib_checks {
+    struct oneib_check *items;
+    size_t count, capacity;
+    bool failed; /* out of memory, sticky */
+};
+
+void oneib_check_add(struct oneib_checks *checks, enum oneib_check_status status, const char *name,
+                     const char *remedy, const char *format, ...)
+    __attribute__((format(printf, 5, 6)));
+void oneib_checks_clear(struct oneib_checks *checks);
+
+/* Credentials, oned, its version and restrictions, what hosts report. */
+void oneib_check_cloud(struct oneib_session *session, struct oneib_checks *checks);
+/* Whether users of Sunstone see service templates; nothing is said where Sunstone's server is not.
+ */
+void oneib_check_sunstone(struct oneib_checks *checks);
+/* Whether OpenNebula's remotes, where they are on this machine, tell nodes of the ledger's daemons.
+ */
+void oneib_check_daemons(struct oneib_session *session, struct oneib_checks *checks);
+/* The service that gives VFs to VMs; nothing is said on a machine without VFs. */
+void oneib_check_node(struct oneib_checks *checks);
+/* The umad port and the subnet manager on it. */
+void oneib_check_fabric(struct oneib_session *session, struct oneib_checks *checks);
+/* The keys of the management plane: opensm's, oneib's, those of the ports. */
+void oneib_check_keys(struct oneib_session *session, struct oneib_checks *checks);
+/* The opensm process, and whether it reads our file. */
+void oneib_check_opensm(const struct oneib_config *config, struct oneib_checks *checks);
+/* The partitions file and the operator's fragment. */
+void oneib_check_files(const struct oneib_config *config, struct oneib_checks *checks);
+
+/*
+ * How an opensm process is set up: by its command line, else its configuration file, else opensm's
+ * defaults. -1 when the process cannot be looked at.
+ */
+struct oneib_opensm_setup {
+    char *partitions;   /* the partitions file that it reads; owned, absolute */
+    bool virtual_ports; /* its configuration has them on (NVIDIA's subnet manager only) */
+    char *config;       /* the configuration file that it reads, if it is there; owned, absolute */
+    char *cache;        /* where it keeps guid2mkey; owned, absolute */
+    char *sm_key;       /* of its command line, hexadecimal; owned; NULL: not there */
+};
+int oneib_opensm_setup_read(pid_t pid, struct oneib_opensm_setup *setup, struct oneib_error *err);
+void oneib_opensm_setup_clear(struct oneib_opensm_setup *setup);
+
+#endif

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What only people can decide about a host: that it is gone for good, and that the key that its
+ * service is heard with now is its own. */
+#include "base/cleanup.h"
+#include "base/number.h"
+#include "cluster/names.h"
+#include "oneib/host_pick.h"
+#include "oneib/json.h"
+#include "oneib/open.h"
+#include "oneib/options.h"
+#include "oneib/output.h"
+#include "opennebula/documents.h"
+#include "opennebula/ledger_document.h"
+#include "sync/lock.h"
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+struct work {
+    const struct oneib_run *run;
+    struct oneib_session session;
+    struct oneib_host_pick pick;
+};
+
+static int write_ledger(struct work *work, const struct oneib_ledger *next, struct oneib_error *err)
+{
+    int process;
+    if (oneib_ledger_equal(next, &work->pick.kept.ledger))
+        return 0;
+    if (oneib_ledger_write(work->session.one, &work->pick.kept, next, err) < 0)
+        return -1;
+    return oneib_daemon_call(oneib_config_state(&work->session.config), &process, err);
+}
+
+/* What it holds nobody asks any more: a host that runs would be believed to hold nothing. */
+static int forget(struct work *work, struct oneib_error *err)
+{
+    struct oneib_ledger next;
+    if (work->pick.host && oneib_host_is_heard(work->pick.host->state) &&
+        !oneib_given(work->run, ONEIB_OPTION_FORCE))
+        return oneib_fail(err, ONEIB_ERROR_REFUSED,
+                          "host %" PRIu32
+                          " is in OpenNebula, and heard of: only a host that is off "
+                          "for good is to be forgotten (--force, when you know that it is)",
+                          work->pick.host_id);
+    if (work->pick.host && (work->pick.host->key_count > 0 || work->pick.host->keys_invalid) &&
+        oneib_one_set_host_keys(work->session.one, work->pick.host_id, NULL, 0, "", -1, err) < 0)
+        return -1;
+    if (oneib_ledger_copy(&work->pick.kept.ledger, &next, err) < 0)
+        return -1;
+    oneib_ledger_unpin(&next, work->pick.host_id);
+    const int outcome = write_ledger(work, &next, err);
+    oneib_ledger_clear(&next);
+    return outcome;
+}
+
+static bool decode_key(const char *text, uint8_t key[ONEIB_PUBLIC_KEY_SIZE])
+{
+    if (strlen(text) != 2 * ONEIB_PUBLIC_KEY_SIZE)
+        return false;
+    for (size_t i = 0; i < ONEIB_PUBLIC_KEY_SIZE; i++)
+        key[i] = (uint8_t)(oneib_hex_digit(text[2 * i]) << 4 | oneib_hex_digit(text[2 * i + 1]));
+    return true;
+}
+
+static int check_is_alone(const struct work *work, struct oneib_error *err)
+{
+    for (size_t i = 0; i < work->pick.cloud.host_count; i++) {
+        const struct oneib_host *other = &work->pick.cloud.hosts[i];
+        if (other != work->pick.host && strcmp(other->node_key, work->pick.host->node_key) == 0)
+            return oneib_fail(err, ONEIB_ERROR_REFUSED,
+                              "host %" PRIu32 " reports the same key: of a cloned machine remove "
+                              "/var/lib/oneib-node/key on one of the two and restart oneib-node",
+                              other->id);
+    }
+    return 0;
+}
+
+static int accept_key(struct work *work, struct oneib_error *err)
+{
+    struct oneib_ledger_host entry = {.host_id = work->pick.host_id, .since = (int64_t)time(NULL)};
+    struct oneib_ledger next;
+    if (!work->pick.host || !decode_key(work->pick.host->node_key, entry.key))
+        return oneib_fail(err, ONEIB_ERROR_NOT_FOUND,
+                          "host %" PRIu32 " reports no key of oneib-node: does it run there, and "
+                          "has the host been monitored since?",
+                          work->pick.host_id);
+    if (check_is_alone(work, err) < 0 || oneib_ledger_copy(&work->pick.kept.ledger, &next, err) < 0)
+        return -1;
+    const struct oneib_ledger_host *known = oneib_ledger_host(&next, work->pick.host_id);
+    int outcome = 0;
+    if (!known || memcmp(known->key, entry.key, sizeof entry.key) != 0)
+        outcome = oneib_ledger_pin(&next, &entry, err);
+    oneib_ledger_forget_ports(&next, work->pick.host_id); /* its node reports them again */
+    if (outcome == 0)
+        outcome = write_ledger(work, &next, err);
+    oneib_ledger_clear(&next);
+    return outcome;
+}
+
+static int look(struct work *work, struct oneib_error *err)
+{
+    const struct oneib_config *config = &work->session.config;
+    if (!config->one.writer)
+        return oneib_fail(err, ONEIB_ERROR_REFUSED,
+                          "one.writer is false here: say it where it is true");
+    if (oneib_session_lock(&work->session, err) < 0 ||
+        oneib_session_open_one(&work->session, err) < 0)
+        return -1;
+    return oneib_host_pick_read(&work->session, &work->pick, err);
+}
+
+static int print(const struct work *work, const char *done, struct oneib_error *err)
+{
+    oneib_autotext struct oneib_text text = {0};
+    if (work->run->json)
+        return oneib_json_write(
+            json_pack("{s:I, s:s}", "host", (json_int_t)work->pick.host_id, "done", done), err);
+    oneib_text_printf(
+        &text, "%s %s\n",
+        oneib_host_called(work->pick.host_id, work->pick.host ? work->pick.host->name : NULL).text,
+        done);
+    return oneib_write_out(&text, err);
+}
+
+static int do_it(struct work *work, bool forgets, struct oneib_error *err)
+{
+    if (look(work, err) < 0 || oneib_host_pick_find(&work->pick, work->run->words[1], err) < 0)
+        return -1;
+    if ((forgets ? forget(work, err) : accept_key(work, err)) < 0)
+        return -1;
+    return print(work, forgets ? "forgotten" : "accepted", err);
+}
+
+static enum oneib_exit run_host(const struct oneib_run *run, struct oneib_error *err)
+{
+    const bool forgets = strcmp(run->words[0], "forget") == 0;
+    if (!forgets && strcmp(run->words[0], "accept") != 0)
+        return oneib_usage(run->verb, err, "'host %s': forget or accept", run->words[0]);
+    struct work work = {.run = run};
+    if (oneib_session_begin(run, &work.session, err) < 0)
+        return ONEIB_EXIT_FAILURE;
+    const int status = do_it(&work, forgets, err);
+    oneib_host_pick_clear(&work.pick);
+    oneib_session_end(&work.session);
+    return status < 0 ? ONEIB_EXIT_FAILURE : ONEIB_EXIT_DONE;
+}
+
+const struct oneib_verb oneib_verb_host = {
+    .name = "host",
+    .summary = "forget a host that is gone for good, or accept its new key",
+    .help = "usage: oneib host forget|accept [--force] [--json] HOST\n"
+            "\n"
+            "forget: HOST is off for good. What it may hold nobody waits for any more, and its\n"
+            "        service's key is forgotten.\n"
+            "accept: the key that HOST's service reports now is its own, and no longer the one\n"
+            "        that it was first heard with: the machine was installed anew.\n"
+            "\n"
+            "HOST is a name or an id; of a host that OpenNebula does not have any more, the id.\n"
+            "\n"
+            "  --force  forget a host that OpenNebula still hears of\n"
+            "\n"
+            "example:\n"
+            "  $ oneib host forget 3\n",
+    .options = ONEIB_TAKES(ONEIB_OPTION_FORCE),
+    .words_min = 2,
+    .words_max = 2,
+    .run = run_host,
+};

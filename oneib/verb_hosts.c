@@ -1,0 +1,404 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cluster/host_attributes.h"
+#include "cluster/host_port.h"
+#include "cluster/names.h"
+#include "oneib/command_look.h"
+#include "oneib/json.h"
+#include "oneib/options.h"
+#include "oneib/output.h"
+#include "sync/leaves.h"
+#include <stdlib.h>
+#include <string.h>
+
+#define COLUMN_HOST (1u << 0)
+#define COLUMN_SWITCH (1u << 5)
+
+/* What there is to say of all hosts. */
+struct survey {
+    const struct oneib_run *run;
+    struct oneib_looked *looked;
+    struct oneib_leaves leaves;
+    struct oneib_hosts_attributes attributes;  /* the numbers of IB_VFS_FREE */
+    const struct oneib_subnet_port **switches; /* owned: their ports 0 */
+    size_t switch_count;
+};
+
+/* NULL: the fabric was not read, or has no such port. */
+static const struct oneib_subnet_port *on_fabric(const struct survey *survey, oneib_guid guid)
+{
+    const struct oneib_view *view = &survey->looked->view;
+    return view->subnet_known ? oneib_subnet_find(&view->subnet, guid) : NULL;
+}
+
+static unsigned keys_on(const struct oneib_subnet_port *port)
+{
+    unsigned count = 0;
+    for (unsigned i = 0; port->answered && i < port->partition_cap; i++)
+        count += port->pkeys[i] != 0;
+    return count;
+}
+
+/* What the fabric calls a switch; NULL: it is not known. */
+static const char *switch_name(const struct survey *survey, oneib_guid switch_guid)
+{
+    for (size_t i = 0; switch_guid && i < survey->switch_count; i++)
+        if (survey->switches[i]->node_guid == switch_guid)
+            return survey->switches[i]->description;
+    return NULL;
+}
+
+/* ---- what is wrong -------------------------------------------------------------------------- */
+
+/* NULL: nothing, or what a fence is there for. */
+static const char *port_problem(const struct survey *survey, const struct oneib_host *host,
+                                const struct oneib_hca_port *port)
+{
+    const struct oneib_view *view = &survey->looked->view;
+    const struct oneib_subnet_port *found = on_fabric(survey, port->port_guid);
+    if (!view->subnet_known || oneib_ledger_fence(oneib_view_ledger(view), host->id))
+        return NULL;
+    if (!found)
+        return "is off the fabric: is the host up, and cabled?";
+    return found->answered ? NULL : "does not answer: what it holds is not known";
+}
+
+static const char *host_problem(const struct survey *survey, const struct oneib_host *host)
+{
+    const struct oneib_host_attributes *item =
+        oneib_host_attributes_of(&survey->attributes, host->id);
+    if (oneib_ledger_fence(oneib_view_ledger(&survey->looked->view), host->id))
+        return "it is fenced: when its VMs of before are gone, 'oneib unfence'";
+    if (host->state >= 0 && !oneib_host_is_heard(host->state))
+        return "OpenNebula does not hear of it: what it reported last may be old (onehost show)";
+    if (host->port_count == 0 && host->vfs_limit < 0)
+        return "its probe is silent: is oneib installed there? Then 'onehost forceupdate'";
+    if (host->port_count > 0 && (!item || item->vfs_total == 0))
+        return "it has no virtual functions: set up SR-IOV there";
+    return NULL;
+}
+
+/* Calls `say` for each thing that is wrong with a host; where: "" or the port. */
+typedef void (*say_problem)(const struct oneib_host *host, const struct oneib_hca_port *port,
+                            const char *what, void *context);
+
+static void tell_problems(const struct survey *survey, const struct oneib_host *host,
+                          say_problem say, void *context)
+{
+    const char *what = host_problem(survey, host);
+    if (what)
+        say(host, NULL, what, context);
+    for (size_t i = 0; i < host->port_count; i++)
+        if ((what = port_problem(survey, host, &host->ports[i])))
+            say(host, &host->ports[i], what, context);
+}
+
+static void append_problem(const struct oneib_host *host, const struct oneib_hca_port *port,
+                           const char *what, void *context)
+{
+    struct oneib_text *text = context;
+    oneib_text_printf(text, "%s", oneib_host_called(host->id, host->name).text);
+    if (port)
+        oneib_text_printf(text, " port %s/%u", port->device, port->port);
+    oneib_text_printf(text, port ? " %s\n" : ": %s\n", what);
+}
+
+static void append_problems(const struct survey *survey, struct oneib_text *text)
+{
+    const struct oneib_cloud *cloud = &survey->looked->view.cloud;
+    oneib_autotext struct oneib_text problems = {0};
+    for (size_t i = 0; i < cloud->host_count; i++) {
+        const struct oneib_host *host = &cloud->hosts[i];
+        tell_problems(survey, host, append_problem, &problems);
+        if (!host->problem)
+            continue;
+        oneib_text_printf(&problems,
+                          "%s: its probe says: ", oneib_host_called(host->id, host->name).text);
+        oneib_append_untrusted(&problems, host->problem, 0);
+        oneib_text_append(&problems, "\n");
+    }
+    if (problems.data)
+        oneib_text_printf(text, "\n%s", problems.data);
+}
+
+/* ---- the table ------------------------------------------------------------------------------ */
+
+static void add_titles(struct oneib_table *table)
+{
+    static const char *const titles[] = {"HOST",   "STATE", "NODE", "PORT", "GUID",
+                                         "SWITCH", "USED",  "FREE", "VFS",  "P_KEYS"};
+    table->columns = sizeof titles / sizeof *titles;
+    table->right = 1u << 6 | 1u << 7 | 1u << 8 | 1u << 9;
+    for (size_t i = 0; i < table->columns; i++)
+        oneib_table_cell(table, ONEIB_STRONG, "%s", titles[i]);
+}
+
+static void add_nothing(struct oneib_table *table, size_t columns)
+{
+    while (columns-- > 0)
+        oneib_table_cell(table, ONEIB_FAINT, "-");
+}
+
+static void add_switch(struct oneib_table *table, const struct survey *survey,
+                       const struct oneib_hca_port *port)
+{
+    const oneib_guid guid = oneib_leaf_of(&survey->leaves, port->port_guid);
+    const char *name = switch_name(survey, guid);
+    char text[ONEIB_GUID_TEXT_SIZE] = "-";
+    if (guid)
+        oneib_guid_format(guid, text);
+    oneib_table_untrusted(table, name && *name ? name : text, 0);
+}
+
+/* Whether its oneib-node is heard: "-" where nobody listens. */
+static const char *node_said(const struct survey *survey, uint32_t host_id)
+{
+    const struct oneib_heard_node *node = oneib_heard_host(&survey->looked->heard, host_id);
+    if (survey->looked->heard_error.code)
+        return NULL;
+    return node ? oneib_node_state_name(node->state) : "unknown";
+}
+
+static void add_node(struct oneib_table *table, const struct survey *survey, uint32_t host_id)
+{
+    const char *said = node_said(survey, host_id);
+    const bool is_well = said && (strcmp(said, "follows") == 0 || strcmp(said, "awaited") == 0);
+    if (!said)
+        add_nothing(table, 1);
+    else
+        oneib_table_cell(table, is_well ? ONEIB_PLAIN : ONEIB_BAD, "%s", said);
+}
+
+static void add_vfs(struct oneib_table *table, const struct oneib_host_attributes *item)
+{
+    oneib_table_cell(table, ONEIB_PLAIN, "%u", item->vfs_used);
+    oneib_table_cell(table, item->vfs_free ? ONEIB_GOOD : ONEIB_CHANGED, "%u", item->vfs_free);
+    oneib_table_cell(table, ONEIB_PLAIN, "%u", item->vfs_total);
+}
+
+static void add_keys(struct oneib_table *table, const struct survey *survey,
+                     const struct oneib_hca_port *port)
+{
+    const struct oneib_subnet_port *found = on_fabric(survey, port->port_guid);
+    if (!found || !found->answered) {
+        add_nothing(table, 1);
+        return;
+    }
+    const uint32_t capacity = oneib_port_key_capacity(port->pkeys_max, found->partition_cap);
+    const unsigned count = keys_on(found);
+    oneib_table_cell(table, count < capacity ? ONEIB_PLAIN : ONEIB_CHANGED, "%u/%u", count,
+                     capacity);
+}
+
+static void add_port(struct oneib_table *table, const struct survey *survey,
+                     const struct oneib_host *host, const struct oneib_hca_port *port)
+{
+    const bool is_wrong = port_problem(survey, host, port) != NULL;
+    char guid[ONEIB_GUID_TEXT_SIZE];
+    oneib_guid_format(port->port_guid, guid);
+    oneib_table_cell(table, is_wrong ? ONEIB_BAD : ONEIB_PLAIN, "%s/%u", port->device, port->port);
+    oneib_table_cell(table, ONEIB_PLAIN, "%s", guid);
+    add_switch(table, survey, port);
+}
+
+/* A line for each port; VFs are the host's, so they stand in its first line alone. */
+static void add_host(struct oneib_table *table, const struct survey *survey,
+                     const struct oneib_host *host)
+{
+    const struct oneib_host_attributes *item =
+        oneib_host_attributes_of(&survey->attributes, host->id);
+    for (size_t i = 0; i < host->port_count || i == 0; i++) {
+        oneib_table_untrusted(table, host->name, 0);
+        oneib_table_cell(table, oneib_host_is_heard(host->state) ? ONEIB_PLAIN : ONEIB_BAD, "%s",
+                         oneib_host_state_name(host->state));
+        add_node(table, survey, host->id);
+        if (host->port_count > 0)
+            add_port(table, survey, host, &host->ports[i]);
+        else
+            add_nothing(table, 3);
+        if (item && i == 0)
+            add_vfs(table, item);
+        else
+            add_nothing(table, 3);
+        if (host->port_count > 0)
+            add_keys(table, survey, &host->ports[i]);
+        else
+            add_nothing(table, 1);
+    }
+}
+
+static int print_text(const struct survey *survey, struct oneib_error *err)
+{
+    const struct oneib_cloud *cloud = &survey->looked->view.cloud;
+    struct oneib_table table = {0};
+    oneib_autotext struct oneib_text text = {0};
+
+    add_titles(&table);
+    for (size_t i = 0; i < cloud->host_count; i++)
+        add_host(&table, survey, &cloud->hosts[i]);
+    oneib_table_fit(&table, COLUMN_HOST | COLUMN_SWITCH);
+    oneib_table_render(&table, survey->run->color_out, "", &text);
+    oneib_table_clear(&table);
+    append_problems(survey, &text);
+    oneib_print_findings(survey->run, &survey->looked->findings);
+    return oneib_write_out(&text, err);
+}
+
+/* ---- JSON ----------------------------------------------------------------------------------- */
+
+static json_t *guid_json(oneib_guid guid)
+{
+    return guid ? oneib_json_guid(guid) : json_null();
+}
+
+static json_t *port_json(const struct survey *survey, const struct oneib_hca_port *port)
+{
+    const struct oneib_subnet_port *found = on_fabric(survey, port->port_guid);
+    const oneib_guid leaf = oneib_leaf_of(&survey->leaves, port->port_guid);
+    const bool known = found && found->answered;
+    return json_pack(
+        "{s:o, s:i, s:o, s:o, s:o, s:o, s:I, s:o}", "device", oneib_json_text(port->device), "port",
+        (int)port->port, "guid", oneib_json_guid(port->port_guid), "switch_guid", guid_json(leaf),
+        "switch", oneib_json_text(switch_name(survey, leaf)), "pkeys",
+        known ? json_integer(keys_on(found)) : json_null(), "pkeys_max",
+        (json_int_t)oneib_port_key_capacity(port->pkeys_max, known ? found->partition_cap : 0),
+        "on_fabric", survey->looked->view.subnet_known ? json_boolean(found != NULL) : json_null());
+}
+
+static void append_problem_json(const struct oneib_host *host, const struct oneib_hca_port *port,
+                                const char *what, void *context)
+{
+    json_t **array = context;
+    (void)host;
+    oneib_json_append(array, port ? json_sprintf("port %s/%u %s", port->device, port->port, what)
+                                  : json_string(what));
+}
+
+static json_t *vf_json(const struct oneib_vf_record *record)
+{
+    char pci[ONEIB_PCI_TEXT_SIZE];
+    oneib_pci_format(&record->vf, pci);
+    return json_pack("{s:s, s:s, s:i, s:I, s:i, s:I, s:o, s:s, s:b}", "vf", pci, "device",
+                     record->device, "port", (int)record->port, "vm", (json_int_t)record->vm_id,
+                     "nic", (int)record->nic_id, "network", (json_int_t)record->network_id, "pkey",
+                     oneib_json_key(record->pkey), "stage", oneib_vf_stage_name(record->stage),
+                     "in_domain", (int)record->in_domain);
+}
+
+/* As its node reports them; null: it was not heard. */
+static json_t *vfs_json(const struct survey *survey, uint32_t host_id)
+{
+    const struct oneib_heard_node *node = oneib_heard_host(&survey->looked->heard, host_id);
+    json_t *vfs = json_array();
+    for (size_t i = 0; node && i < node->record_count; i++)
+        oneib_json_append(&vfs, vf_json(&node->records[i]));
+    if (node && node->state != ONEIB_NODE_UNHEARD)
+        return vfs;
+    json_decref(vfs);
+    return json_null();
+}
+
+static json_t *host_json(const struct survey *survey, const struct oneib_host *host)
+{
+    const struct oneib_host_attributes *item =
+        oneib_host_attributes_of(&survey->attributes, host->id);
+    json_t *ports = json_array(), *problems = json_array();
+    for (size_t i = 0; i < host->port_count; i++)
+        oneib_json_append(&ports, port_json(survey, &host->ports[i]));
+    tell_problems(survey, host, append_problem_json, &problems);
+    return json_pack(
+        "{s:I, s:o, s:s, s:o, s:o, s:o, s:I, s:I, s:I, s:o, s:o}", "id", (json_int_t)host->id,
+        "name", oneib_json_text(host->name), "state", oneib_host_state_name(host->state), "node",
+        oneib_json_text(node_said(survey, host->id)), "vfs", vfs_json(survey, host->id), "ports",
+        ports, "vfs_used", (json_int_t)(item ? item->vfs_used : 0), "vfs_free",
+        (json_int_t)(item ? item->vfs_free : 0), "vfs_total",
+        (json_int_t)(item ? item->vfs_total : 0), "probe_says", oneib_json_text(host->problem),
+        "problems", problems);
+}
+
+static int print_json(const struct survey *survey, struct oneib_error *err)
+{
+    const struct oneib_view *view = &survey->looked->view;
+    json_t *hosts = json_array();
+    for (size_t i = 0; i < view->cloud.host_count; i++)
+        oneib_json_append(&hosts, host_json(survey, &view->cloud.hosts[i]));
+    return oneib_json_write(json_pack("{s:o, s:o, s:o}", "hosts", hosts, "fabric",
+                                      oneib_fabric_json(view), "findings",
+                                      oneib_json_findings(&survey->looked->findings)),
+                            err);
+}
+
+/* ---- the verb ------------------------------------------------------------------------------- */
+
+/* Without the switches all else can still be told. */
+static void find_leaves(struct survey *survey)
+{
+    const struct oneib_view *view = &survey->looked->view;
+    struct oneib_error failure;
+    if (view->subnet_known && oneib_leaves_find(survey->looked->session.fabric, &view->cloud,
+                                                &view->subnet, &survey->leaves, &failure) < 0)
+        oneib_print_note("%s", failure.text);
+}
+
+static int list_switches(struct survey *survey, struct oneib_error *err)
+{
+    const struct oneib_subnet *subnet = &survey->looked->view.subnet;
+    survey->switches = calloc(subnet->port_count + 1, sizeof(*survey->switches));
+    if (!survey->switches)
+        return oneib_fail_memory(err);
+    for (size_t i = 0; i < subnet->port_count; i++)
+        if (subnet->ports[i].node_type == ONEIB_NODE_SWITCH)
+            survey->switches[survey->switch_count++] = &subnet->ports[i];
+    return 0;
+}
+
+static bool is_about_a_host(const struct oneib_finding *finding, const void *context)
+{
+    (void)context;
+    for (size_t i = 0; i < finding->mention_count; i++)
+        if (finding->mentions[i].subject == ONEIB_SUBJECT_HOST)
+            return true;
+    return finding->subject == ONEIB_SUBJECT_HOST;
+}
+
+static int survey_and_print(struct survey *survey, struct oneib_error *err)
+{
+    oneib_findings_keep(&survey->looked->findings, is_about_a_host, NULL);
+    find_leaves(survey);
+    if (list_switches(survey, err) < 0 ||
+        oneib_host_attributes_compute(&survey->looked->view.cloud, survey->leaves.items,
+                                      survey->leaves.count, &survey->attributes, err) < 0)
+        return -1;
+    return survey->run->json ? print_json(survey, err) : print_text(survey, err);
+}
+
+static enum oneib_exit run_hosts(const struct oneib_run *run, struct oneib_error *err)
+{
+    struct oneib_looked looked;
+    if (oneib_look_at_all(run, ONEIB_FABRIC_IF_POSSIBLE, false, &looked, err) < 0)
+        return ONEIB_EXIT_FAILURE;
+    struct survey survey = {.run = run, .looked = &looked};
+    const int status = survey_and_print(&survey, err);
+    free(survey.switches);
+    oneib_host_attributes_clear(&survey.attributes);
+    oneib_leaves_clear(&survey.leaves);
+    oneib_looked_clear(&looked);
+    return status < 0 ? ONEIB_EXIT_FAILURE : ONEIB_EXIT_DONE;
+}
+
+const struct oneib_verb oneib_verb_hosts = {
+    .name = "hosts",
+    .summary = "hosts: adapter ports, virtual functions, switch, and what is wrong",
+    .help = "usage: oneib hosts [--no-fabric] [--json]\n"
+            "\n"
+            "A line for each port of each host. USED, FREE and VFS count the host's virtual\n"
+            "functions; FREE is what the scheduler is told (IB_VFS_FREE). P_KEYS: entries of\n"
+            "the port's table in use, and how many it holds. NODE: whether its service reports\n"
+            "to oneibd; --json has the VFs that it reports. What is wrong stands below.\n"
+            "\n"
+            "  --no-fabric  do not ask the fabric: no SWITCH, no P_KEYS\n"
+            "\n"
+            "example:\n"
+            "  $ oneib hosts\n",
+    .options = ONEIB_TAKES(ONEIB_OPTION_NO_FABRIC),
+    .run = run_hosts,
+};

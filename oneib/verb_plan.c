@@ -1,0 +1,371 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "oneib/changes.h"
+#include "oneib/command_look.h"
+#include "oneib/options.h"
+#include "oneib/places.h"
+#include <string.h>
+
+/* All that a plan says. */
+struct plan {
+    const struct oneib_run *run;
+    const struct oneib_looked *looked;
+    struct oneib_places places;
+    struct oneib_changes changes; /* from the file in force to the desired table */
+    size_t ports_to_reload;       /* wrong on the fabric, which a reload mends */
+};
+
+static const char *file_state_name(enum oneib_seen_state state)
+{
+    switch (state) {
+    case ONEIB_SEEN_NOTHING:
+        return "absent";
+    case ONEIB_SEEN_OURS:
+        return "ours";
+    case ONEIB_SEEN_FOREIGN:
+        return "foreign";
+    case ONEIB_SEEN_UNREADABLE:
+        return "unreadable";
+    }
+    return "unknown";
+}
+
+static bool needs_force(const struct oneib_view *view)
+{
+    return view->seen.state == ONEIB_SEEN_FOREIGN || view->seen.state == ONEIB_SEEN_UNREADABLE;
+}
+
+/* Keys that sync would write; none where another instance is the writer. */
+static size_t keys_to_give(const struct plan *plan)
+{
+    const struct oneib_desired *desired = &plan->looked->view.desired;
+    size_t count = 0;
+    if (!plan->looked->session.config.one.writer)
+        return 0;
+    for (size_t i = 0; i < desired->request_count; i++)
+        count += desired->requests[i].pkey != 0;
+    return count;
+}
+
+/* The ledger that sync would make again; NULL: it makes none. */
+static const struct oneib_ledger *ledger_to_adopt(const struct plan *plan)
+{
+    const struct oneib_view *view = &plan->looked->view;
+    return oneib_given(plan->run, ONEIB_OPTION_ADOPT) && view->ledger_lost ? &view->adopted : NULL;
+}
+
+static bool has_something_to_do(const struct plan *plan)
+{
+    const struct oneib_view *view = &plan->looked->view;
+    return ledger_to_adopt(plan) || view->changed || view->held > 0 || keys_to_give(plan) > 0 ||
+           plan->ports_to_reload > 0;
+}
+
+static bool is_mended_by_reload(enum oneib_deviation_kind kind)
+{
+    return kind != ONEIB_PORT_SILENT && kind != ONEIB_KEY_LAST_SLOT;
+}
+
+/* Deviations come by port. */
+static int count_wrong_ports(struct plan *plan, struct oneib_error *err)
+{
+    const struct oneib_view *view = &plan->looked->view;
+    struct oneib_verification verification = {0};
+    oneib_guid last = 0;
+
+    if (!view->subnet_known || view->changed)
+        return 0;
+    if (oneib_subnet_verify(&view->subnet, &view->desired.table, &verification, err) < 0)
+        return -1;
+    for (size_t i = 0; i < verification.count; i++) {
+        const struct oneib_deviation *deviation = &verification.items[i];
+        if (is_mended_by_reload(deviation->kind) && deviation->port_guid != last) {
+            plan->ports_to_reload++;
+            last = deviation->port_guid;
+        }
+    }
+    oneib_verification_clear(&verification);
+    return 0;
+}
+
+static void append_keys(const struct plan *plan, struct oneib_text *text)
+{
+    const struct oneib_view *view = &plan->looked->view;
+    const bool writes = plan->looked->session.config.one.writer;
+    for (size_t i = 0; i < view->desired.request_count; i++) {
+        const struct oneib_key_request *request = &view->desired.requests[i];
+        const struct oneib_network *network =
+            oneib_cloud_network(&view->cloud, request->network_id);
+        if (request->pkey == 0)
+            continue;
+        oneib_autotext struct oneib_text line = {0};
+        oneib_text_printf(&line, "* network %u ", request->network_id);
+        oneib_append_quoted(&line, network ? network->name : "");
+        if (writes)
+            oneib_text_printf(&line, " gets P_Key 0x%04x, and its members with it", request->pkey);
+        else
+            oneib_text_append(&line, " waits for a P_Key: one.writer is false here");
+        oneib_paint(text, plan->run->color_out, writes ? ONEIB_GOOD : ONEIB_CHANGED, "%s",
+                    line.data ? line.data : "");
+        oneib_text_append(text, "\n");
+    }
+}
+
+static void append_adopted(const struct plan *plan, struct oneib_text *text)
+{
+    const struct oneib_ledger *ledger = ledger_to_adopt(plan);
+    for (size_t i = 0; ledger && i < ledger->network_count; i++) {
+        const struct oneib_ledger_network *entry = &ledger->networks[i];
+        const struct oneib_network *network =
+            oneib_cloud_network(&plan->looked->view.cloud, entry->network_id);
+        oneib_text_printf(text, "= network %u ", entry->network_id);
+        oneib_append_quoted(text, network ? network->name : "");
+        oneib_text_printf(text, " has P_Key %s in the ledger\n",
+                          oneib_pkey_shown(entry->pkey).text);
+    }
+    for (size_t i = 0; ledger && i < ledger->resting_count; i++)
+        oneib_text_printf(text, "= P_Key %s rests: a host may hold it\n",
+                          oneib_pkey_shown(ledger->resting[i].pkey).text);
+    if (oneib_given(plan->run, ONEIB_OPTION_ADOPT) && !ledger)
+        oneib_text_append(text, "the ledger is as it should be: there is nothing to adopt\n");
+}
+
+/* Tabs as blanks, for escaped they would make the file unreadable. */
+static void append_foreign_line(const char *line, size_t length, struct oneib_text *text)
+{
+    oneib_autotext struct oneib_text copy = {0};
+    for (size_t i = 0; i < length; i++)
+        oneib_text_append_bytes(&copy, line[i] == '\t' ? " " : &line[i], 1);
+    if (copy.data)
+        oneib_append_message(text, copy.data);
+}
+
+/* The whole of a file that is not ours, as it is: after a take-over it is gone. */
+static void append_foreign_file(const struct plan *plan, struct oneib_text *text)
+{
+    const struct oneib_view *view = &plan->looked->view;
+    const char *line = view->seen.data;
+    const char *end = line + view->seen.length;
+
+    oneib_text_append(text, "the file as it is:\n");
+    while (line < end) {
+        const char *newline = memchr(line, '\n', (size_t)(end - line));
+        const size_t length = (size_t)((newline ? newline : end) - line);
+        oneib_text_append(text, "  | ");
+        append_foreign_line(line, length, text);
+        oneib_text_append(text, "\n");
+        line += length + 1;
+    }
+}
+
+static void append_file(const struct plan *plan, struct oneib_text *text)
+{
+    const struct oneib_view *view = &plan->looked->view;
+    const char *path = plan->looked->session.config.opensm.partitions;
+    const bool color = plan->run->color_out;
+
+    switch (view->seen.state) {
+    case ONEIB_SEEN_NOTHING:
+        oneib_paint(text, color, ONEIB_GOOD, "+ %s  is absent and will be written", path);
+        oneib_text_append(text, "\n");
+        break;
+    case ONEIB_SEEN_OURS:
+        if (view->changed) {
+            oneib_paint(text, color, ONEIB_CHANGED, "~ %s  will be replaced", path);
+            oneib_text_append(text, "\n");
+        }
+        break;
+    case ONEIB_SEEN_FOREIGN:
+        oneib_paint(text, color, ONEIB_BAD,
+                    "! %s  was not written by oneib: only 'oneib sync --force' replaces it", path);
+        oneib_text_append(text, "\n");
+        append_foreign_file(plan, text);
+        break;
+    case ONEIB_SEEN_UNREADABLE:
+        oneib_paint(
+            text, color, ONEIB_BAD,
+            "! %s  cannot be parsed, so opensm makes everybody a full member: only 'oneib sync "
+            "--force' replaces it",
+            path);
+        oneib_text_append(text, "\n  ");
+        oneib_append_message(text, view->seen.error.text);
+        oneib_text_append(text, "\n");
+        append_foreign_file(plan, text);
+        break;
+    }
+}
+
+static void append_held(const struct plan *plan, struct oneib_text *text)
+{
+    if (plan->looked->view.held == 0)
+        return;
+    oneib_autotext struct oneib_text count = {0};
+    oneib_append_count(&count, plan->looked->view.held, "removal");
+    oneib_paint(text, plan->run->color_out, ONEIB_CHANGED,
+                "! %s held: more than removal_hold.share at once; see them with 'oneib plan "
+                "--force', do them with 'oneib sync --force'",
+                count.data ? count.data : "");
+    oneib_text_append(text, "\n");
+}
+
+static void append_reload(const struct plan *plan, struct oneib_text *text)
+{
+    if (plan->ports_to_reload == 0)
+        return;
+    oneib_autotext struct oneib_text count = {0};
+    oneib_append_count(&count, plan->ports_to_reload, "port");
+    oneib_paint(text, plan->run->color_out, ONEIB_CHANGED,
+                "~ fabric  %s not as the file says: opensm is made to read it again",
+                count.data ? count.data : "");
+    oneib_text_append(text, "\n");
+}
+
+static void append_summary(const struct plan *plan, struct oneib_text *text)
+{
+    static const struct oneib_change_words words = {"to add", "to remove", "to change"};
+    const size_t keys = keys_to_give(plan);
+    oneib_autotext struct oneib_text phrases = {0};
+
+    oneib_changes_append_summary(&plan->changes, &words, &phrases);
+    if (keys) {
+        oneib_append_comma(&phrases);
+        oneib_append_count(&phrases, keys, "P_Key");
+        oneib_text_append(&phrases, " to give");
+    }
+    if (plan->ports_to_reload) {
+        oneib_append_comma(&phrases);
+        oneib_append_count(&phrases, plan->ports_to_reload, "port");
+        oneib_text_append(&phrases, " to put right");
+    }
+    if (phrases.length == 0 && plan->looked->view.changed)
+        oneib_text_append(&phrases, "the file to rewrite");
+    if (plan->looked->view.held) {
+        oneib_append_comma(&phrases);
+        oneib_append_count(&phrases, plan->looked->view.held, "removal");
+        oneib_text_append(&phrases, " held");
+    }
+    oneib_text_printf(text, "plan: %s\n", phrases.length ? phrases.data : "nothing to do");
+}
+
+static int print_text(const struct plan *plan, struct oneib_error *err)
+{
+    oneib_autotext struct oneib_text text = {0};
+    append_adopted(plan, &text);
+    append_keys(plan, &text);
+    oneib_changes_append(plan->run, &plan->places, &plan->changes, &text);
+    append_file(plan, &text);
+    append_reload(plan, &text);
+    append_held(plan, &text);
+    append_summary(plan, &text);
+    oneib_print_findings(plan->run, &plan->looked->findings);
+    return oneib_write_out(&text, err);
+}
+
+static json_t *requests_json(const struct plan *plan)
+{
+    const struct oneib_view *view = &plan->looked->view;
+    json_t *array = json_array();
+    for (size_t i = 0; i < view->desired.request_count; i++) {
+        const struct oneib_key_request *request = &view->desired.requests[i];
+        const struct oneib_network *network =
+            oneib_cloud_network(&view->cloud, request->network_id);
+        oneib_json_append(&array,
+                          json_pack("{s:I, s:o, s:o}", "network", (json_int_t)request->network_id,
+                                    "name", oneib_json_text(network ? network->name : NULL), "pkey",
+                                    oneib_json_key(request->pkey)));
+    }
+    return array;
+}
+
+static json_t *adopted_json(const struct plan *plan)
+{
+    const struct oneib_ledger *ledger = ledger_to_adopt(plan);
+    json_t *array = json_array();
+    for (size_t i = 0; ledger && i < ledger->network_count; i++)
+        oneib_json_append(&array, json_pack("{s:I, s:o}", "network",
+                                            (json_int_t)ledger->networks[i].network_id, "pkey",
+                                            oneib_json_key(ledger->networks[i].pkey)));
+    for (size_t i = 0; ledger && i < ledger->resting_count; i++)
+        oneib_json_append(&array, json_pack("{s:n, s:o}", "network", "pkey",
+                                            oneib_json_key(ledger->resting[i].pkey)));
+    return array;
+}
+
+static json_t *file_json(const struct plan *plan)
+{
+    const struct oneib_view *view = &plan->looked->view;
+    const bool unreadable = view->seen.state == ONEIB_SEEN_UNREADABLE;
+    return json_pack("{s:o, s:s, s:b, s:b, s:o, s:o}", "path",
+                     oneib_json_text(plan->looked->session.config.opensm.partitions), "state",
+                     file_state_name(view->seen.state), "changed", (int)view->changed,
+                     "needs_force", (int)needs_force(view), "error",
+                     oneib_json_text(unreadable ? view->seen.error.text : NULL), "content",
+                     needs_force(view) ? oneib_json_text(view->seen.data) : json_null());
+}
+
+static int print_json(const struct plan *plan, struct oneib_error *err)
+{
+    const struct oneib_view *view = &plan->looked->view;
+    return oneib_json_write(
+        json_pack("{s:b, s:o, s:o, s:b, s:o, s:o, s:o, s:I, s:I, s:b, s:o}", "ledger_lost",
+                  (int)view->ledger_lost, "adopted", adopted_json(plan), "keys",
+                  requests_json(plan), "allocates", (int)plan->looked->session.config.one.writer,
+                  "changes", oneib_changes_json(&plan->places, &plan->changes), "file",
+                  file_json(plan), "fabric", oneib_fabric_json(view), "held",
+                  (json_int_t)view->held, "ports_to_reload", (json_int_t)plan->ports_to_reload,
+                  "to_do", (int)has_something_to_do(plan), "findings",
+                  oneib_json_findings(&plan->looked->findings)),
+        err);
+}
+
+static int make_plan(struct plan *plan, struct oneib_error *err)
+{
+    const struct oneib_view *view = &plan->looked->view;
+    if (oneib_places_make(view, plan->looked->session.config.site, &plan->places, err) < 0 ||
+        oneib_partitions_diff(&view->seen.table, &view->desired.table, &plan->changes, err) < 0)
+        return -1;
+    return count_wrong_ports(plan, err);
+}
+
+static int make_and_print(struct plan *plan, struct oneib_error *err)
+{
+    if (make_plan(plan, err) < 0)
+        return -1;
+    return plan->run->json ? print_json(plan, err) : print_text(plan, err);
+}
+
+static enum oneib_exit run_plan(const struct oneib_run *run, struct oneib_error *err)
+{
+    struct oneib_looked looked;
+    if (oneib_look_at_all(run, ONEIB_FABRIC_IF_POSSIBLE, oneib_given(run, ONEIB_OPTION_FORCE),
+                          &looked, err) < 0)
+        return ONEIB_EXIT_FAILURE;
+
+    struct plan plan = {.run = run, .looked = &looked};
+    enum oneib_exit status = ONEIB_EXIT_DONE;
+    if (make_and_print(&plan, err) < 0)
+        status = ONEIB_EXIT_FAILURE;
+    else if (oneib_given(run, ONEIB_OPTION_EXIT_CODE) && has_something_to_do(&plan))
+        status = ONEIB_EXIT_DIFFERENCE;
+    oneib_changes_clear(&plan.changes);
+    oneib_places_clear(&plan.places);
+    oneib_looked_clear(&looked);
+    return status;
+}
+
+const struct oneib_verb oneib_verb_plan = {
+    .name = "plan",
+    .summary = "what sync would change, as a diff; changes nothing",
+    .help = "usage: oneib plan [--adopt] [--exit-code] [--force] [--json]\n"
+            "\n"
+            "+ is added, - removed, ~ changed, * gets a P_Key, ! needs your attention.\n"
+            "\n"
+            "  --adopt      what sync --adopt would put into a lost ledger of P_Keys (=)\n"
+            "  --exit-code  exit 1 when there is something to do\n"
+            "  --force      what sync --force would change: removals are not held\n"
+            "\n"
+            "example:\n"
+            "  $ oneib plan --exit-code || oneib sync\n",
+    .options = ONEIB_TAKES(ONEIB_OPTION_EXIT_CODE) | ONEIB_TAKES(ONEIB_OPTION_FORCE) |
+               ONEIB_TAKES(ONEIB_OPTION_ADOPT),
+    .run = run_plan,
+};

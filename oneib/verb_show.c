@@ -1,0 +1,567 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cluster/names.h"
+#include "cluster/standing.h"
+#include "ib/dummy_mac.h"
+#include "oneib/command_look.h"
+#include "oneib/command_owner.h"
+#include "oneib/deviations.h"
+#include "oneib/options.h"
+#include "oneib/pick.h"
+#include "oneib/places.h"
+#include "oneib/state.h"
+#include <string.h>
+
+#define COLUMN_HOST (1u << 3)
+
+/* Everything that the printing of one cluster needs. */
+struct subject {
+    const struct oneib_run *run;
+    const struct oneib_view *view;
+    const struct oneib_cluster *cluster;
+    const struct oneib_network *network; /* NULL when it is gone */
+    const struct oneib_findings *findings;
+    const struct oneib_heard *heard;
+    struct oneib_places places;
+    struct oneib_states states;
+};
+
+/* Why an attachment that is no member is none, and what to do; NULL: nothing is wrong. */
+static const char *reason(enum oneib_verdict verdict)
+{
+    switch (verdict) {
+    case ONEIB_VERDICT_ABSENT:
+    case ONEIB_VERDICT_MEMBER:
+        return NULL;
+    case ONEIB_VERDICT_NO_NETWORK:
+        return "its network is gone, or is not InfiniBand any more and has another P_Key: detach "
+               "the NIC";
+    case ONEIB_VERDICT_NO_LEASE:
+        return "the network does not know of this VM, so oned did not make this NIC: see the "
+               "findings";
+    case ONEIB_VERDICT_NO_KEY:
+        return "the network has no usable P_Key: 'oneib sync' on the front-end gives one to a "
+               "network "
+               "without VLAN_ID";
+    case ONEIB_VERDICT_KEY_CONFLICT:
+        return "another network, or the operator's fragment, has this P_Key: give this network "
+               "another "
+               "VLAN_ID";
+    case ONEIB_VERDICT_NO_HCA:
+        return "the host reports no such InfiniBand port, or one that must not serve VMs: see the "
+               "findings, its probes and the network's PHYDEV";
+    case ONEIB_VERDICT_PORT_CONFLICT:
+        return "another host reports the same port GUID: look at both hosts' adapters";
+    case ONEIB_VERDICT_PORT_FULL:
+        return "the port's P_Key table is full: move VMs of other clusters to other hosts";
+    case ONEIB_VERDICT_OWNER_LIMIT:
+        return "the port holds as many P_Keys of the owner's clusters as it may: move VMs of some "
+               "of these to other hosts, or raise pkeys.per_owner";
+    case ONEIB_VERDICT_UNKNOWN_STATE:
+        return "the VM is in a state that this version of oneib does not know: it keeps what it "
+               "has";
+    case ONEIB_VERDICT_FENCED:
+        return "the host is fenced: start the VM on another one, or lift that ('oneib unfence')";
+    case ONEIB_VERDICT_SWITCHED:
+        return "another driver serves the network now, and the VM had no membership to keep: see "
+               "the findings";
+    }
+    return NULL;
+}
+
+/* Why a member's key is not in force, and what to do. */
+static const char *standing_reason(enum oneib_standing standing)
+{
+    switch (standing) {
+    case ONEIB_IN_FORCE:
+        break;
+    case ONEIB_KEY_LACKING:
+        return "the port's table lacks the key: 'oneib sync' puts it there, or look whether oneibd "
+               "runs";
+    case ONEIB_KEY_OTHERWISE:
+        return "the port holds the key with the other membership: 'oneib sync', or look whether "
+               "oneibd runs";
+    case ONEIB_PORT_ABSENT:
+        return "the fabric has no such port: look whether the host is up and cabled; it gets the "
+               "key when it comes back";
+    case ONEIB_PORT_MUTE:
+        return "the port did not answer, so nothing is known of it: look at the host and its cable";
+    case ONEIB_PORT_UNSEEN:
+        return "a virtual port's table cannot be read here, or while the VM migrates not be told "
+               "from the other host's: look in the VM";
+    }
+    return NULL;
+}
+
+/* Where an attachment is: on which seats, and how it stands there. */
+struct place {
+    const struct oneib_attachment *attachment;
+    enum oneib_verdict verdict;
+    const struct oneib_desired_seat *seat; /* on its host; NULL: on none */
+    bool standing_known;
+    enum oneib_standing standing; /* of a member; while it migrates that of the worse host */
+};
+
+static struct place place_of(const struct subject *subject, size_t index)
+{
+    const struct oneib_view *view = subject->view;
+    size_t count;
+    const struct oneib_desired_seat *seats = oneib_desired_seats(&view->desired, index, &count);
+    struct place place = {.attachment = &view->cloud.attachments[index],
+                          .verdict = (enum oneib_verdict)view->desired.verdicts[index],
+                          .seat = seats};
+    place.standing_known = view->subnet_known && count > 0 && place.verdict == ONEIB_VERDICT_MEMBER;
+    if (place.standing_known)
+        place.standing = oneib_standing_of_seats(&view->subnet, seats, count);
+    return place;
+}
+
+/* What its host's node has for it; NULL: nothing, or nobody has heard that node. */
+static const struct oneib_vf_record *vf_of(const struct subject *subject,
+                                           const struct oneib_attachment *attachment)
+{
+    const struct oneib_heard_node *node = oneib_heard_host(subject->heard, attachment->host_id);
+    for (size_t i = 0; node && i < node->record_count; i++)
+        if (node->records[i].vm_id == attachment->vm_id &&
+            node->records[i].nic_id == attachment->nic_id)
+            return &node->records[i];
+    return NULL;
+}
+
+/* A reservation that shares its parent's partition may be limited where the parent is not. */
+static const char *membership_of(const struct subject *subject, const struct place *place)
+{
+    const struct oneib_network *own =
+        oneib_cloud_network(&subject->view->cloud, place->attachment->network_id);
+    const bool full = own && oneib_network_membership(&subject->view->cloud, own) == ONEIB_FULL &&
+                      subject->cluster->membership == ONEIB_FULL && !place->attachment->narrowed;
+    if (place->verdict == ONEIB_VERDICT_MEMBER)
+        return oneib_membership_name((enum oneib_membership)place->seat->membership);
+    return oneib_membership_name(full ? ONEIB_FULL : ONEIB_LIMITED);
+}
+
+static void append_state_name(const struct oneib_attachment *attachment, struct oneib_text *text)
+{
+    const char *name = oneib_vm_state_name(attachment->state, attachment->lcm_state);
+    if (name)
+        oneib_text_append(text, name);
+    else
+        oneib_text_printf(text, "UNKNOWN-%d/%d", attachment->state, attachment->lcm_state);
+}
+
+/* NULL: not migrating, or the host it comes from is gone. */
+static const struct oneib_host *source_host(const struct oneib_cloud *cloud,
+                                            const struct oneib_attachment *attachment)
+{
+    return attachment->presence == ONEIB_MIGRATING
+               ? oneib_cloud_host(cloud, attachment->source_host_id)
+               : NULL;
+}
+
+/* While a VM migrates both hosts are members. */
+static void add_host_cell(struct oneib_table *table, const struct oneib_cloud *cloud,
+                          const struct oneib_attachment *attachment)
+{
+    const struct oneib_host *host = oneib_cloud_host(cloud, attachment->host_id);
+    const struct oneib_host *source = source_host(cloud, attachment);
+    oneib_autotext struct oneib_text name = {0};
+    if (source)
+        oneib_text_printf(&name, "%s -> ", source->name);
+    oneib_text_append(&name, host ? host->name : "-");
+    oneib_table_untrusted(table, name.data ? name.data : "", 0);
+}
+
+static void add_port_cell(struct oneib_table *table, const struct place *place)
+{
+    char guid[ONEIB_GUID_TEXT_SIZE] = "-";
+    if (place->seat && place->seat->member)
+        oneib_guid_format(place->seat->member, guid);
+    oneib_table_cell(table, ONEIB_PLAIN, "%s", guid);
+}
+
+static void add_standing_cell(struct oneib_table *table, const struct place *place)
+{
+    if (place->verdict == ONEIB_VERDICT_ABSENT)
+        oneib_table_cell(table, ONEIB_FAINT, "-");
+    else if (place->verdict != ONEIB_VERDICT_MEMBER)
+        oneib_table_cell(table, ONEIB_BAD, "no: %s", oneib_verdict_name(place->verdict));
+    else if (!place->standing_known)
+        oneib_table_cell(table, ONEIB_PLAIN, "not asked");
+    else if (place->standing == ONEIB_IN_FORCE)
+        oneib_table_cell(table, ONEIB_GOOD, "yes");
+    else if (place->standing == ONEIB_PORT_UNSEEN)
+        oneib_table_cell(table, ONEIB_PLAIN, "not visible");
+    else
+        oneib_table_cell(table, ONEIB_BAD, "no: %s", oneib_standing_name(place->standing));
+}
+
+static void add_vf_cell(struct oneib_table *table, const struct oneib_vf_record *vf)
+{
+    if (vf)
+        oneib_table_cell(table, vf->stage == ONEIB_VF_OPEN ? ONEIB_GOOD : ONEIB_CHANGED, "%s",
+                         oneib_vf_stage_name(vf->stage));
+    else
+        oneib_table_cell(table, ONEIB_FAINT, "-");
+}
+
+static void add_attachment(struct oneib_table *table, const struct subject *subject, size_t index)
+{
+    const struct place place = place_of(subject, index);
+    const struct oneib_attachment *attachment = place.attachment;
+    char address[ONEIB_IPV4_TEXT_SIZE] = "-";
+    oneib_autotext struct oneib_text state = {0};
+
+    append_state_name(attachment, &state);
+    if (attachment->ipv4)
+        oneib_ipv4_format(attachment->ipv4, address);
+
+    oneib_table_cell(table, ONEIB_PLAIN, "%u", attachment->vm_id);
+    oneib_table_cell(table, ONEIB_PLAIN, "%u", attachment->nic_id);
+    oneib_table_cell(table, ONEIB_PLAIN, "%s", state.data ? state.data : "");
+    add_host_cell(table, &subject->view->cloud, attachment);
+    add_port_cell(table, &place);
+    oneib_table_cell(table, ONEIB_PLAIN, "%s", address);
+    oneib_table_cell(table, ONEIB_PLAIN, "%s", membership_of(subject, &place));
+    add_standing_cell(table, &place);
+    add_vf_cell(table, vf_of(subject, attachment));
+}
+
+static void append_attachments(const struct subject *subject, struct oneib_text *text)
+{
+    static const char *const titles[] = {"VM", "NIC",        "STATE",    "HOST", "PORT",
+                                         "IP", "MEMBERSHIP", "IN FORCE", "VF"};
+    struct oneib_table table = {.columns = sizeof titles / sizeof *titles,
+                                .right = 1u << 0 | 1u << 1};
+    for (size_t i = 0; i < table.columns; i++)
+        oneib_table_cell(&table, ONEIB_STRONG, "%s", titles[i]);
+    for (size_t i = 0; i < subject->cluster->attachment_count; i++)
+        add_attachment(&table, subject, subject->cluster->attachments[i]);
+
+    oneib_text_append(text, "\n");
+    oneib_table_fit(&table, COLUMN_HOST);
+    oneib_table_render(&table, subject->run->color_out, "", text);
+    oneib_table_clear(&table);
+}
+
+/* rules: whose attributes count; NULL: nobody's. */
+static void append_static_members(const struct oneib_network *rules, struct oneib_text *text)
+{
+    for (size_t i = 0; rules && i < rules->static_count; i++) {
+        char guid[ONEIB_GUID_TEXT_SIZE];
+        oneib_guid_format(rules->static_members[i].guid, guid);
+        oneib_text_printf(text, "  %-11s %s %s\n", i ? "" : "static", guid,
+                          oneib_membership_name(rules->static_members[i].membership));
+    }
+}
+
+static void append_network(const struct oneib_cloud *cloud, const struct oneib_network *network,
+                           struct oneib_text *text)
+{
+    const struct oneib_network *rules = oneib_network_rules(cloud, network);
+    if (network->other_driver) {
+        oneib_text_append(text, "  driver      ");
+        oneib_append_quoted(text, network->other_driver);
+        oneib_text_append(text, ": InfiniBand only for VMs that run with it\n");
+    }
+    oneib_text_printf(text, "  membership  %s\n",
+                      oneib_membership_name(oneib_network_membership(cloud, network)));
+    if (network->device_invalid)
+        oneib_text_append(text, "  HCA         PHYDEV is not of the form DEVICE[:PORT]\n");
+    else if (!*network->device)
+        oneib_text_append(text, "  HCA         the host's only one\n");
+    else if (network->device_port)
+        oneib_text_printf(text, "  HCA         %s port %u\n", network->device,
+                          network->device_port);
+    else
+        oneib_text_printf(text, "  HCA         %s\n", network->device);
+    if (network->mtu_bytes)
+        oneib_text_printf(text, "  MTU         %u\n", network->mtu_bytes);
+    if (rules && rules->rate_gbps)
+        oneib_text_printf(text, "  rate        %u Gb/s\n", rules->rate_gbps);
+    if (network->parent_id != ONEIB_NO_ID)
+        oneib_text_printf(text, "  reserved    from %s\n",
+                          oneib_network_id_shown(cloud, network->parent_id).text);
+    append_static_members(rules, text);
+}
+
+/* 0: no class's. */
+static uint8_t level_of(const struct subject *subject)
+{
+    const struct oneib_ledger_network *holder =
+        oneib_ledger_holder(oneib_view_ledger(subject->view), subject->cluster->pkey);
+    return holder ? holder->sl : 0;
+}
+
+static void append_summary(const struct subject *subject, struct oneib_text *text)
+{
+    const struct oneib_cluster *cluster = subject->cluster;
+    const enum oneib_cluster_state state = oneib_state_of(&subject->states, cluster);
+
+    oneib_text_printf(text, "virtual cluster %u ", cluster->network_id);
+    oneib_append_quoted(text, subject->network ? subject->network->name : "");
+    if (subject->network) {
+        oneib_text_append(text, "\n  owner       ");
+        oneib_append_owner(text, subject->network);
+    }
+    oneib_text_append(text, "\n  P_Key       ");
+    if (cluster->pkey)
+        oneib_text_printf(text, "%s (VLAN_ID %u)", oneib_pkey_shown(cluster->pkey).text,
+                          cluster->pkey);
+    else
+        oneib_text_append(text, "none");
+    if (level_of(subject))
+        oneib_text_printf(text, "\n  SL          %u (oneib qos)", level_of(subject));
+    oneib_text_append(text, "\n  state       ");
+    oneib_paint(text, subject->run->color_out, oneib_state_style(state), "%s",
+                oneib_state_name(state));
+    oneib_text_append(text, "\n");
+    if (subject->network)
+        append_network(&subject->view->cloud, subject->network, text);
+    oneib_text_append(text, "  size        ");
+    oneib_append_count(text, cluster->vms, "VM");
+    oneib_text_append(text, " on ");
+    oneib_append_count(text, cluster->hosts, "host");
+    if (cluster->refused_vms) {
+        oneib_text_append(text, "; ");
+        oneib_append_count(text, cluster->refused_vms, "VM");
+        oneib_text_append(text, " refused");
+    }
+    oneib_text_append(text, "\n");
+}
+
+static void append_reason(struct oneib_text *text, const char *name, const char *why)
+{
+    oneib_text_printf(text, "%s: %s\n", name, why);
+}
+
+/* Each reason once. */
+static void append_reasons(const struct subject *subject, struct oneib_text *text)
+{
+    unsigned refusals = 0, standings = 0;
+    for (size_t i = 0; i < subject->cluster->attachment_count; i++) {
+        const struct place place = place_of(subject, subject->cluster->attachments[i]);
+        const char *why = standing_reason(place.standing);
+        if (reason(place.verdict) && !(refusals & (1u << place.verdict)))
+            append_reason(text, oneib_verdict_name(place.verdict), reason(place.verdict));
+        if (place.standing_known && why && !(standings & (1u << place.standing)))
+            append_reason(text, oneib_standing_name(place.standing), why);
+        refusals |= 1u << place.verdict;
+        standings |= place.standing_known ? 1u << place.standing : 0;
+    }
+}
+
+/* What is in the way: of VMs, then what the ports hold that they should not, or lack. */
+static void append_obstacles(const struct subject *subject, struct oneib_text *text)
+{
+    oneib_autotext struct oneib_text reasons = {0}, deviations = {0};
+    append_reasons(subject, &reasons);
+    if (subject->cluster->pkey)
+        oneib_deviations_append(subject->run, &subject->places, &subject->states.verification,
+                                subject->cluster->pkey, &deviations);
+    if (reasons.data)
+        oneib_text_printf(text, "\n%s", reasons.data);
+    if (deviations.data)
+        oneib_text_printf(text, "\n%s", deviations.data);
+}
+
+static int print_text(const struct subject *subject, struct oneib_error *err)
+{
+    oneib_autotext struct oneib_text text = {0};
+    append_summary(subject, &text);
+    if (subject->cluster->attachment_count > 0)
+        append_attachments(subject, &text);
+    append_obstacles(subject, &text);
+    oneib_print_findings(subject->run, subject->findings);
+    return oneib_write_out(&text, err);
+}
+
+static json_t *in_force_json(const struct place *place)
+{
+    if (place->verdict != ONEIB_VERDICT_MEMBER)
+        return json_false();
+    if (!place->standing_known || place->standing == ONEIB_PORT_UNSEEN)
+        return json_null();
+    return json_boolean(place->standing == ONEIB_IN_FORCE);
+}
+
+/* Why it is not in force; NULL: it is, or nobody asked. */
+static const char *what_is_wrong(const struct place *place)
+{
+    if (place->verdict != ONEIB_VERDICT_MEMBER)
+        return reason(place->verdict);
+    return place->standing_known ? standing_reason(place->standing) : NULL;
+}
+
+static json_t *port_guid_json(oneib_guid guid)
+{
+    return guid ? oneib_json_guid(guid) : json_null();
+}
+
+/* null: its node reports none, or is not heard. */
+static json_t *vf_json(const struct oneib_vf_record *vf)
+{
+    char pci[ONEIB_PCI_TEXT_SIZE];
+    if (!vf)
+        return json_null();
+    oneib_pci_format(&vf->vf, pci);
+    return json_pack("{s:s, s:s, s:o}", "vf", pci, "stage", oneib_vf_stage_name(vf->stage), "pkey",
+                     oneib_json_key(vf->pkey));
+}
+
+static json_t *attachment_json(const struct subject *subject, size_t index)
+{
+    const struct oneib_cloud *cloud = &subject->view->cloud;
+    const struct place place = place_of(subject, index);
+    const struct oneib_attachment *attachment = place.attachment;
+    const struct oneib_host *host = oneib_cloud_host(cloud, attachment->host_id);
+    const struct oneib_host *source = source_host(cloud, attachment);
+    const struct oneib_hca_port *port = oneib_port_of(cloud, attachment, attachment->host_id);
+    oneib_autotext struct oneib_text state = {0};
+
+    append_state_name(attachment, &state);
+    return json_pack(
+        "{s:I, s:i, s:I, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:s, s:o, s:o, s:o, "
+        "s:o}",
+        "vm", (json_int_t)attachment->vm_id, "nic", (int)attachment->nic_id, "network",
+        (json_int_t)attachment->network_id, "state", oneib_json_text(state.data), "presence",
+        oneib_presence_name(attachment->presence), "host",
+        oneib_json_text(host ? host->name : NULL), "source_host",
+        oneib_json_text(source ? source->name : NULL), "device",
+        oneib_json_text(port ? port->device : NULL), "port_guid",
+        port_guid_json(port ? port->port_guid : 0), "member_guid",
+        port_guid_json(place.seat ? place.seat->member : 0), "guid",
+        oneib_json_guid(
+            oneib_guid_encode(subject->places.site, attachment->vm_id, attachment->nic_id)),
+        "ip", oneib_json_ipv4(attachment->ipv4), "membership", membership_of(subject, &place),
+        "verdict", oneib_verdict_name(place.verdict), "in_force", in_force_json(&place), "standing",
+        oneib_json_text(place.standing_known ? oneib_standing_name(place.standing) : NULL),
+        "reason", oneib_json_text(what_is_wrong(&place)), "vf",
+        vf_json(vf_of(subject, attachment)));
+}
+
+/* rules: whose attributes count; NULL: nobody's. */
+static json_t *static_members_json(const struct oneib_network *rules)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; rules && i < rules->static_count; i++)
+        oneib_json_append(&array,
+                          json_pack("{s:o, s:s}", "guid",
+                                    oneib_json_guid(rules->static_members[i].guid), "membership",
+                                    oneib_membership_name(rules->static_members[i].membership)));
+    return array;
+}
+
+static int print_json(const struct subject *subject, struct oneib_error *err)
+{
+    const struct oneib_cluster *cluster = subject->cluster;
+    const struct oneib_network *network = subject->network;
+    json_t *attachments = json_array();
+    for (size_t i = 0; i < cluster->attachment_count; i++)
+        oneib_json_append(&attachments, attachment_json(subject, cluster->attachments[i]));
+
+    return oneib_json_write(
+        json_pack(
+            "{s:I, s:o, s:o, s:o, s:i, s:o, s:o, s:o, s:s, s:I, s:I, s:I, s:I, s:I, s:o, s:o, s:o, "
+            "s:o}",
+            "id", (json_int_t)cluster->network_id, "name",
+            oneib_json_text(network ? network->name : NULL), "owner", oneib_json_owner(network),
+            "pkey", oneib_json_key(cluster->pkey), "sl", (int)level_of(subject), "membership",
+            oneib_json_text(network ? oneib_membership_name(
+                                          oneib_network_membership(&subject->view->cloud, network))
+                                    : NULL),
+            "other_driver", oneib_json_text(network ? network->other_driver : NULL), "parent",
+            network && network->parent_id != ONEIB_NO_ID ? json_integer(network->parent_id)
+                                                         : json_null(),
+            "state", oneib_state_name(oneib_state_of(&subject->states, cluster)), "members",
+            (json_int_t)cluster->members, "vms", (json_int_t)cluster->vms, "refused",
+            (json_int_t)cluster->refused, "refused_vms", (json_int_t)cluster->refused_vms, "hosts",
+            (json_int_t)cluster->hosts, "fabric", oneib_fabric_json(subject->view),
+            "static_members",
+            static_members_json(network ? oneib_network_rules(&subject->view->cloud, network)
+                                        : NULL),
+            "attachments", attachments, "findings", oneib_json_findings(subject->findings)),
+        err);
+}
+
+static int print(const struct oneib_run *run, const struct oneib_looked *looked,
+                 const struct oneib_cluster *cluster, struct oneib_error *err)
+{
+    struct subject subject = {
+        .run = run,
+        .view = &looked->view,
+        .cluster = cluster,
+        .network = oneib_cloud_network(&looked->view.cloud, cluster->network_id),
+        .findings = &looked->findings,
+        .heard = &looked->heard,
+    };
+    if (oneib_places_make(&looked->view, looked->session.config.site, &subject.places, err) < 0)
+        return -1;
+    int status = oneib_states_make(&looked->view, &subject.states, err);
+    if (status == 0)
+        status = run->json ? print_json(&subject, err) : print_text(&subject, err);
+    oneib_states_clear(&subject.states);
+    oneib_places_clear(&subject.places);
+    return status;
+}
+
+/* ---- the verb ------------------------------------------------------------------------------- */
+
+static int find_and_print(const struct oneib_run *run, struct oneib_looked *looked, bool has_id,
+                          uint32_t id, struct oneib_error *err)
+{
+    const struct oneib_cloud *cloud = &looked->view.cloud;
+    if (!has_id && oneib_pick_network(cloud, run->words[0], &id, err) < 0)
+        return -1;
+    const struct oneib_cluster *cluster = oneib_desired_cluster(&looked->view.desired, id);
+    if (!cluster)
+        return oneib_fail(err, ONEIB_ERROR_NOT_FOUND,
+                          "there is no InfiniBand network %u; 'oneib list' shows those there are",
+                          id);
+    if (cluster->network_id != id)
+        oneib_print_note("%s shares the partition of %s", oneib_network_id_shown(cloud, id).text,
+                         oneib_network_id_shown(cloud, cluster->network_id).text);
+    oneib_keep_findings_of(&looked->view, cluster, &looked->findings);
+    return print(run, looked, cluster, err);
+}
+
+/* A word of digits is an id, whatever networks are called. */
+static bool is_number(const char *word)
+{
+    return *word && strspn(word, "0123456789") == strlen(word);
+}
+
+static enum oneib_exit run_show(const struct oneib_run *run, struct oneib_error *err)
+{
+    uint64_t id = 0;
+    const bool has_id = is_number(run->words[0]);
+    if (has_id && oneib_usage_number(run->verb, "ID", run->words[0], INT32_MAX, &id, err))
+        return ONEIB_EXIT_USAGE;
+    if (*run->words[0] == '\0')
+        return oneib_usage(run->verb, err, "'show' needs the id or the name of a network, not ''");
+
+    struct oneib_looked looked;
+    if (oneib_look_at_all(run, ONEIB_FABRIC_IF_POSSIBLE, false, &looked, err) < 0)
+        return ONEIB_EXIT_FAILURE;
+    const int status = find_and_print(run, &looked, has_id, (uint32_t)id, err);
+    oneib_looked_clear(&looked);
+    return status < 0 ? ONEIB_EXIT_FAILURE : ONEIB_EXIT_DONE;
+}
+
+const struct oneib_verb oneib_verb_show = {
+    .name = "show",
+    .summary = "one virtual cluster: its VMs, which are in force, and why not",
+    .help = "usage: oneib show ID|NAME [--no-fabric] [--json]\n"
+            "\n"
+            "The virtual network, by its id or its name; a number is an id. IN FORCE says of\n"
+            "each VM whether its port holds the key, or why not; VF what its host's node\n"
+            "reports. Only findings about this cluster are shown.\n"
+            "\n"
+            "  --no-fabric  do not ask the fabric\n"
+            "\n"
+            "example:\n"
+            "  $ oneib show 12\n"
+            "  $ oneib show red\n",
+    .options = ONEIB_TAKES(ONEIB_OPTION_NO_FABRIC),
+    .words_min = 1,
+    .words_max = 1,
+    .run = run_show,
+};

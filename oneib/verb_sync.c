@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "oneib/changes.h"
+#include "oneib/command_look.h"
+#include "oneib/deviations.h"
+#include "oneib/members.h"
+#include "oneib/options.h"
+#include "oneib/places.h"
+#include "sync/lock.h"
+#include <math.h>
+#include <unistd.h>
+
+/* How long oneibd is waited for: it answers a signal at once, and may read all of oned first. */
+#define KEY_PAUSE_MS 200
+#define KEY_TRIES 25
+
+/* What was done, for the report. */
+struct work {
+    const struct oneib_run *run;
+    struct oneib_looked *looked;
+    bool adopted;
+    size_t entries_adopted;
+    size_t keys_given, keys_waiting; /* by oneibd, meanwhile; not yet */
+    bool has_daemon;                 /* one that gives them runs here */
+    struct oneib_places places;
+    struct oneib_changes changes;
+    bool written; /* the file was not as it should be */
+    struct oneib_apply_result result;
+    struct oneib_news members; /* whom it concerned */
+};
+
+/* A lost ledger is there again from now on; who runs beside us reads it. */
+static int adopt(struct work *work, bool force, struct oneib_error *err)
+{
+    struct oneib_looked *looked = work->looked;
+    struct oneib_view *view = &looked->view;
+    const struct oneib_config *config = &looked->session.config;
+    int process;
+    if (!config->one.writer)
+        return oneib_fail(err, ONEIB_ERROR_REFUSED,
+                          "one.writer is false here: adopt where it is true");
+    if (!view->ledger_lost)
+        return oneib_fail(err, ONEIB_ERROR_REFUSED,
+                          "the ledger is as it should be: there is nothing to adopt");
+    if (oneib_ledger_overwrite(looked->session.one, &view->kept, &view->adopted, err) < 0)
+        return -1;
+    work->adopted = true;
+    work->entries_adopted = view->adopted.network_count + view->adopted.resting_count;
+    if (oneib_daemon_call(oneib_config_state(config), &process, err) < 0)
+        return -1;
+    return oneib_look_again(work->run, force, looked, err);
+}
+
+static size_t keys_to_give(const struct oneib_view *view)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < view->desired.request_count; i++)
+        count += view->desired.requests[i].pkey != 0;
+    return count;
+}
+
+/* oneibd alone gives keys. What it does it does while nobody else has the lock. */
+static int wait_for_daemon(struct work *work, bool force, struct oneib_error *err)
+{
+    struct oneib_session *session = &work->looked->session;
+    for (unsigned tries = 0; tries < KEY_TRIES && oneib_keys_are_due(&work->looked->view);
+         tries++) {
+        oneib_session_unlock(session);
+        usleep(KEY_PAUSE_MS * 1000);
+        if (oneib_session_lock(session, err) < 0 ||
+            oneib_look_again(work->run, force, work->looked, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int have_keys_given(struct work *work, bool force, struct oneib_error *err)
+{
+    const struct oneib_config *config = &work->looked->session.config;
+    const struct oneib_view *view = &work->looked->view;
+    int process = 0;
+    const size_t before = keys_to_give(view);
+    if (!oneib_keys_are_due(view) || oneib_apply_refuses(view, force))
+        return 0;
+    if (config->one.writer && (oneib_daemon_call(oneib_config_state(config), &process, err) < 0 ||
+                               (process != 0 && wait_for_daemon(work, force, err) < 0)))
+        return -1;
+    work->keys_waiting = keys_to_give(view);
+    work->keys_given = before > work->keys_waiting ? before - work->keys_waiting : 0;
+    work->has_daemon = process != 0;
+    return 0;
+}
+
+static int apply(struct work *work, bool force, struct oneib_error *err)
+{
+    struct oneib_looked *looked = work->looked;
+    struct oneib_view *view = &looked->view;
+
+    work->written = view->changed;
+    if (oneib_places_make(view, looked->session.config.site, &work->places, err) < 0 ||
+        oneib_partitions_diff(&view->seen.table, &view->desired.table, &work->changes, err) < 0)
+        return -1;
+    const struct oneib_apply_options options = {.force = force, .subnet_is_new = true};
+    if (oneib_apply(&looked->session.config, looked->session.sm, looked->session.fabric, view,
+                    &options, &work->result, err) < 0)
+        return -1;
+    return oneib_members_changed(view, &work->changes, &work->members, err);
+}
+
+static void append_file(const struct work *work, struct oneib_text *text)
+{
+    static const struct oneib_change_words words = {"added", "removed", "changed"};
+    const char *path = work->looked->session.config.opensm.partitions;
+    if (!work->written) {
+        oneib_text_printf(text, "%s is as it should be; opensm was made to read it again\n", path);
+        return;
+    }
+    oneib_autotext struct oneib_text phrases = {0};
+    oneib_changes_append_summary(&work->changes, &words, &phrases);
+    oneib_text_printf(text, "%s written: %s\n", path,
+                      phrases.length ? phrases.data : "the same partitions");
+}
+
+static void append_outcome(const struct work *work, struct oneib_text *text)
+{
+    const struct oneib_apply_result *result = &work->result;
+    switch (result->outcome) {
+    case ONEIB_UNCHANGED:
+        oneib_text_append(text, "sync: nothing to do; ");
+        oneib_append_count(text, result->verification.ports, "port");
+        oneib_text_append(text, " verified\n");
+        return;
+    case ONEIB_APPLIED:
+        append_file(work, text);
+        oneib_text_printf(text, "in force after %.0f ms and ", result->in_force_ms);
+        oneib_append_count(text, result->reloads, "reload");
+        oneib_text_append(text, "\n");
+        return;
+    case ONEIB_STANDBY:
+        append_file(work, text);
+        oneib_text_append(text,
+                          "the subnet manager of this port is standby: the fabric follows the "
+                          "master's file\n");
+        return;
+    }
+}
+
+static void append_verification(const struct work *work, struct oneib_text *text)
+{
+    const struct oneib_verification *verification = &work->result.verification;
+    oneib_deviations_append(work->run, &work->places, verification, 0, text);
+    if (work->result.outcome == ONEIB_UNCHANGED && verification->count == 0)
+        return;
+    oneib_text_append(text, "sync: ");
+    oneib_verification_append(verification, text);
+    oneib_text_append(text, "\n");
+}
+
+static void append_keys(const struct work *work, struct oneib_text *text)
+{
+    if (work->adopted) {
+        oneib_text_append(text, "the ledger has ");
+        oneib_append_count(text, work->entries_adopted, "P_Key");
+        oneib_text_append(text, " again\n");
+    }
+    if (work->keys_given > 0) {
+        oneib_append_count(text, work->keys_given, "network");
+        oneib_text_append(text, " given a P_Key by oneibd\n");
+    }
+    if (work->keys_waiting > 0) {
+        oneib_append_count(text, work->keys_waiting, "network");
+        oneib_text_printf(text, " without %s%s\n",
+                          work->keys_waiting == 1 ? "its P_Key: oneibd gives it"
+                                                  : "their P_Keys: oneibd gives them",
+                          work->has_daemon ? ", and has not yet"
+                                           : ", and none that does runs here");
+    }
+}
+
+static int print_text(const struct work *work, struct oneib_error *err)
+{
+    oneib_autotext struct oneib_text text = {0};
+    append_keys(work, &text);
+    oneib_members_append(&work->looked->view.cloud, &work->members, &text);
+    append_outcome(work, &text);
+    if (work->looked->view.held > 0) {
+        oneib_append_count(&text, work->looked->view.held, "removal");
+        oneib_text_append(&text, " held: see 'oneib plan --force', then 'oneib sync --force'\n");
+    }
+    append_verification(work, &text);
+    return oneib_write_out(&text, err);
+}
+
+static const char *outcome_name(enum oneib_outcome outcome)
+{
+    switch (outcome) {
+    case ONEIB_UNCHANGED:
+        return "unchanged";
+    case ONEIB_APPLIED:
+        return "applied";
+    case ONEIB_STANDBY:
+        return "standby";
+    }
+    return "unknown";
+}
+
+/* Microseconds are enough, and all that a clock is good for here. */
+static json_t *milliseconds_json(double milliseconds)
+{
+    return json_real(round(milliseconds * 1e3) / 1e3);
+}
+
+static int print_json(const struct work *work, struct oneib_error *err)
+{
+    const struct oneib_apply_result *result = &work->result;
+    const struct oneib_session *session = &work->looked->session;
+    return oneib_json_write(
+        json_pack("{s:s, s:b, s:b, s:I, s:I, s:I, s:I, s:o, s:I, s:b, s:o, s:o, s:o, s:o}",
+                  "outcome", outcome_name(result->outcome), "written",
+                  (int)(work->written && result->outcome != ONEIB_UNCHANGED), "adopted",
+                  (int)work->adopted, "keys_given", (json_int_t)work->keys_given, "keys_waiting",
+                  (json_int_t)work->keys_waiting, "reloads", (json_int_t)result->reloads,
+                  "mads_sent", (json_int_t)oneib_fabric_mads_sent(session->fabric), "in_force_ms",
+                  result->outcome == ONEIB_APPLIED ? milliseconds_json(result->in_force_ms)
+                                                   : json_null(),
+                  "held", (json_int_t)work->looked->view.held, "in_force",
+                  (int)!oneib_deviates(work->looked, &work->result.verification), "changes",
+                  oneib_changes_json(&work->places, &work->changes), "members",
+                  oneib_members_json(&work->looked->view.cloud, &work->members), "verification",
+                  oneib_verification_json(&work->places, &result->verification), "findings",
+                  oneib_json_findings(&work->looked->findings)),
+        err);
+}
+
+static int do_it(struct work *work, bool force, struct oneib_error *err)
+{
+    if ((oneib_given(work->run, ONEIB_OPTION_ADOPT) && adopt(work, force, err) < 0) ||
+        have_keys_given(work, force, err) < 0)
+        return -1;
+    /* Before applying: a failure of that is easier to understand with them. */
+    if (!work->run->json)
+        oneib_print_findings(work->run, &work->looked->findings);
+    if (apply(work, force, err) < 0)
+        return -1;
+    return work->run->json ? print_json(work, err) : print_text(work, err);
+}
+
+static enum oneib_exit run_sync(const struct oneib_run *run, struct oneib_error *err)
+{
+    const bool force = oneib_given(run, ONEIB_OPTION_FORCE);
+    struct oneib_looked looked;
+    if (oneib_look_to_write(run, force, &looked, err) < 0)
+        return ONEIB_EXIT_FAILURE;
+
+    struct work work = {.run = run, .looked = &looked};
+    enum oneib_exit status = ONEIB_EXIT_DONE;
+    if (do_it(&work, force, err) < 0)
+        status = ONEIB_EXIT_FAILURE;
+    else if (oneib_deviates(&looked, &work.result.verification))
+        status = ONEIB_EXIT_DIFFERENCE;
+    oneib_apply_result_clear(&work.result);
+    oneib_news_clear(&work.members);
+    oneib_changes_clear(&work.changes);
+    oneib_places_clear(&work.places);
+    oneib_looked_clear(&looked);
+    return status;
+}
+
+const struct oneib_verb oneib_verb_sync = {
+    .name = "sync",
+    .summary = "put the plan into force and verify it on the fabric",
+    .help = "usage: oneib sync [--adopt] [--force] [--json]\n"
+            "\n"
+            "Has oneibd give P_Keys to networks without one, writes opensm's partitions,\n"
+            "makes opensm read them, waits until the ports hold them and verifies every port.\n"
+            "Exits 1 when the fabric is not as OpenNebula wants it.\n"
+            "\n"
+            "  --adopt  make a lost ledger of P_Keys again, from the partitions in force and\n"
+            "           what hosts hold: see it with 'oneib plan --adopt' first\n"
+            "  --force  replace a file that oneib did not write, and do held removals\n"
+            "\n"
+            "example:\n"
+            "  $ oneib sync\n"
+            "  sync: nothing to do; 38 ports verified\n",
+    .options = ONEIB_TAKES(ONEIB_OPTION_FORCE) | ONEIB_TAKES(ONEIB_OPTION_ADOPT),
+    .run = run_sync,
+};

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "oneib/command_look.h"
+#include "oneib/command_qos_verify.h"
+#include "oneib/deviations.h"
+#include "oneib/options.h"
+#include "oneib/places.h"
+
+struct comparison {
+    const struct oneib_run *run;
+    struct oneib_looked *looked;
+    struct oneib_places places;
+    struct oneib_verification verification;
+    struct oneib_qos_verdict qos;
+};
+
+static bool has_drift(const struct oneib_qos_verdict *qos)
+{
+    return qos->port_drift > 0 || qos->path_drift > 0;
+}
+
+static void append_qos(const struct oneib_qos_verdict *qos, struct oneib_text *text)
+{
+    if (!qos->is_configured)
+        return;
+    oneib_text_printf(text, "classes: %zu of ", qos->ports - qos->port_drift);
+    oneib_append_count(text, qos->ports, "port");
+    oneib_text_printf(text, " and %zu of ", qos->paths - qos->path_drift);
+    oneib_append_count(text, qos->paths, "cluster");
+    oneib_text_append(text, " as oneib.conf says\n");
+}
+
+static json_t *qos_json(const struct oneib_qos_verdict *qos)
+{
+    return json_pack("{s:I, s:I, s:I, s:I}", "ports", (json_int_t)qos->ports, "port_drift",
+                     (json_int_t)qos->port_drift, "paths", (json_int_t)qos->paths, "path_drift",
+                     (json_int_t)qos->path_drift);
+}
+
+static int print_text(const struct comparison *comparison, struct oneib_error *err)
+{
+    const size_t held = comparison->looked->view.held;
+    oneib_autotext struct oneib_text text = {0};
+
+    oneib_deviations_append(comparison->run, &comparison->places, &comparison->verification, 0,
+                            &text);
+    oneib_text_append(&text, "verify: ");
+    oneib_verification_append(&comparison->verification, &text);
+    if (held > 0) {
+        oneib_text_append(&text, "; ");
+        oneib_append_count(&text, held, "removal");
+        oneib_text_append(&text, " held (see 'oneib plan')");
+    }
+    oneib_text_append(&text, "\n");
+    append_qos(&comparison->qos, &text);
+    oneib_print_findings(comparison->run, &comparison->looked->findings);
+    if (comparison->looked->heard_error.code)
+        oneib_print_note("only ports were verified: %s", comparison->looked->heard_error.text);
+    return oneib_write_out(&text, err);
+}
+
+/* null: not known. */
+static json_t *nodes_json(const struct oneib_looked *looked)
+{
+    return looked->heard_error.code ? json_null() : json_integer((json_int_t)looked->heard.count);
+}
+
+static int print_json(const struct comparison *comparison, struct oneib_error *err)
+{
+    json_t *document = json_pack(
+        "{s:b, s:I, s:I, s:o, s:o, s:o}", "in_force",
+        (int)!oneib_deviates(comparison->looked, &comparison->verification), "mads_sent",
+        (json_int_t)oneib_fabric_mads_sent(comparison->looked->session.fabric), "held",
+        (json_int_t)comparison->looked->view.held, "nodes", nodes_json(comparison->looked),
+        "verification", oneib_verification_json(&comparison->places, &comparison->verification),
+        "findings", oneib_json_findings(&comparison->looked->findings));
+    if (document && comparison->qos.is_configured)
+        json_object_set_new(document, "qos", qos_json(&comparison->qos));
+    return oneib_json_write(document, err);
+}
+
+/* The fabric may be right as it is, and everybody a full member at opensm's next look. */
+static int judge_file(struct oneib_looked *looked, struct oneib_error *err)
+{
+    const struct oneib_view *view = &looked->view;
+    const char *path = looked->session.config.opensm.partitions;
+    if (view->seen.state != ONEIB_SEEN_NOTHING && view->seen.state != ONEIB_SEEN_UNREADABLE)
+        return 0;
+    if (oneib_findings_add(
+            &looked->findings, ONEIB_VIOLATION, "partitions-unreadable",
+            "put it right with 'oneib sync', or 'oneib sync --force' when it was "
+            "somebody else's",
+            err,
+            "%s %s: when opensm reads it next, it makes everybody a full member of "
+            "the default partition",
+            path, view->seen.state == ONEIB_SEEN_NOTHING ? "is not there" : "does not parse") < 0)
+        return -1;
+    oneib_findings_sort(&looked->findings);
+    return 0;
+}
+
+static int compare_and_print(struct comparison *comparison, struct oneib_error *err)
+{
+    const struct oneib_view *view = &comparison->looked->view;
+    if (judge_file(comparison->looked, err) < 0 ||
+        oneib_places_make(view, comparison->looked->session.config.site, &comparison->places, err) <
+            0 ||
+        oneib_subnet_verify(&view->subnet, &view->desired.table, &comparison->verification, err) <
+            0 ||
+        oneib_qos_verify(comparison->looked, &comparison->qos, err) < 0)
+        return -1;
+    return comparison->run->json ? print_json(comparison, err) : print_text(comparison, err);
+}
+
+static enum oneib_exit run_verify(const struct oneib_run *run, struct oneib_error *err)
+{
+    struct oneib_looked looked;
+    if (oneib_look_at_all(run, ONEIB_FABRIC_NEEDED, false, &looked, err) < 0)
+        return ONEIB_EXIT_FAILURE;
+
+    struct comparison comparison = {.run = run, .looked = &looked};
+    enum oneib_exit status = ONEIB_EXIT_DONE;
+    if (compare_and_print(&comparison, err) < 0)
+        status = ONEIB_EXIT_FAILURE;
+    else if (oneib_deviates(&looked, &comparison.verification) || has_drift(&comparison.qos))
+        status = ONEIB_EXIT_DIFFERENCE;
+    oneib_verification_clear(&comparison.verification);
+    oneib_places_clear(&comparison.places);
+    oneib_looked_clear(&looked);
+    return status;
+}
+
+const struct oneib_verb oneib_verb_verify = {
+    .name = "verify",
+    .summary = "every port of the fabric against what OpenNebula wants",
+    .help = "usage: oneib verify [--json]\n"
+            "\n"
+            "Reads the P_Key table of every port and compares it with the desired partitions.\n"
+            "What nodes report it has from oneibd, where that runs: a virtual function that\n"
+            "is open and not granted is a violation. Writes nothing. Exits 1 when a port\n"
+            "deviates, removals are held, or a finding is a violation; where there are\n"
+            "traffic classes, also when lanes or service levels are not as they say.\n"
+            "\n"
+            "example:\n"
+            "  $ oneib verify && echo isolated\n",
+    .run = run_verify,
+};

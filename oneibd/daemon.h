@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The daemon: what it keeps between two looks, and its steps. One thread; only http.h and post.h
+ * have others.
+ *
+ *   events, polls, nodes ─▶ agenda ─▶ look (mirror) ─▶ compute (view) ─▶ grant ─▶ force (apply) ─▶
+ *   hosts, metrics
+ *
+ * Everything but the cloud, the subnet and counters is computed anew each time.
+ * docs/design/daemon.md tells when what is looked at, and why a lost event, a crash or a second
+ * instance does no harm.
+ */
+#ifndef ONEIB_ONEIBD_DAEMON_H
+#define ONEIB_ONEIBD_DAEMON_H
+
+#include "base/error.h"
+#include "base/stamp.h"
+#include "cluster/host_attributes.h"
+#include "config/config.h"
+#include "fabric/fabric.h"
+#include "oneibd/allowance.h"
+#include "oneibd/daemon_report.h"
+#include "oneibd/echo.h"
+#include "oneibd/entry.h"
+#include "oneibd/host_keys.h"
+#include "oneibd/http.h"
+#include "oneibd/identity.h"
+#include "oneibd/metrics.h"
+#include "oneibd/nodes.h"
+#include "oneibd/notify.h"
+#include "oneibd/pace.h"
+#include "oneibd/poster.h"
+#include "oneibd/strays.h"
+#include "oneibd/trail.h"
+#include "oneibd/trust.h"
+#include "oneibd/view_age.h"
+#include "opennebula/credentials.h"
+#include "opennebula/events.h"
+#include "opennebula/mirror.h"
+#include "opennebula/one_client.h"
+#include "sync/leaves.h"
+#include "sync/sync.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct oneib_daemon {
+    const char *config_path; /* NULL: the default */
+    struct oneib_config config;
+    struct oneib_credentials credentials;
+    struct oneib_one *one;
+    struct oneib_sm *manager;    /* who puts partitions into force */
+    struct oneib_fabric *fabric; /* NULL: could not be opened, or broke */
+    struct oneib_events *events; /* NULL: one.events is "none" */
+    struct oneib_http *http;     /* NULL: daemon.metrics is "none" */
+    int lock; /* that this is the only daemon of its partitions file; -1: not yet */
+
+    struct oneib_post *post;            /* to and from nodes */
+    char host_name[ONEIB_ADDRESS_SIZE]; /* of this host, unless daemon.address is set; else "" */
+    struct oneib_error entry_error; /* why nodes cannot learn of this daemon; code NONE: they can */
+
+    struct oneib_agenda agenda;
+    struct oneib_echo echo; /* of what events named */
+    struct oneib_allowance allowance;
+    struct oneib_pace pace;
+    struct oneib_trust trust;
+    struct oneib_notify notify;
+    struct oneib_report report;
+    struct oneib_trail trail;
+    struct oneib_metrics metrics;
+
+    struct oneib_view view;                        /* its cloud, ledger and subnet are kept */
+    bool ledger_is_due;                            /* it is to be read again */
+    struct oneib_stamp fragment;                   /* as it was when it was read last */
+    enum oneib_sm_state sm;                        /* of this port, when it was asked last */
+    struct oneib_stream events_before;             /* counters of subscriptions that were closed */
+    bool was_connected, connection_said, watching; /* what was logged */
+    bool has_cloud;                                /* all of oned was read, once */
+    uint64_t fingerprint;                          /* of the cloud (trust.h) */
+    bool owns_file; /* the partitions file was oneib's own, once: then it is put back when lost */
+    bool insisting; /* what is being put into force is in the file already */
+    bool settled;   /* what was computed last is in force, as far as opensm can bring it there */
+    struct oneib_nodes nodes;           /* what they have said and were sent */
+    struct oneib_identities identities; /* whom the post hears */
+    struct oneib_ledger pins;           /* what the ledger said when it could be read last */
+    struct oneib_host_keys host_keys;   /* what IB_KEYS is to say */
+    struct oneib_findings grant_findings;
+    struct oneib_strays strays; /* of what nodes report */
+    size_t strays_said;
+    struct oneib_view_age view_age; /* of what lists are made of */
+    double granted_ms;              /* when grants were computed last */
+    bool heard_is_due;              /* what nodes have said is to be written down, */
+    double heard_after_ms;          /* not before */
+    size_t cut_off;                 /* hosts that were named as cut off then */
+    bool gated;     /* view.desired.table lacks, or still has, what waits for nodes */
+    bool has_heard; /* nodes have had time to report since the start */
+    struct oneib_hosts_attributes host_attributes; /* this turn's; empty: not computed yet */
+    struct oneib_leaves leaves;
+    uint64_t leaves_of; /* fingerprint of what they were asked for */
+    uint64_t places_of; /* fingerprint of what hosts' ports were looked for in last */
+    double places_at;   /* and when they are looked for again, be it the same */
+    struct oneib_findings fence_findings; /* of ports that came up, when they were looked at last */
+    struct oneib_ledger fences; /* the ledger with its fences, as it was read last; after a start
+                                   what the daemon before has left (sync/fences.h) */
+    bool fences_known;          /* that was looked for */
+    bool oned_is_away;          /* the last turn could not look at it */
+    double fence_at;            /* when ports of fenced hosts are looked at next, */
+    double fence_again;         /* and when at the earliest, if somebody asks */
+    struct oneib_findings host_findings; /* of writing to hosts */
+    bool hosts_wait;                     /* not all were written to, for something else came */
+    struct oneib_id_set hosts_later;  /* to be asked about when opensm knows of the VMs on them */
+    struct oneib_id_set hosts_failed; /* could not be written to; not tried again until everything
+                                         is read again */
+};
+
+/* Reads the configuration, takes the daemon's lock, opens what must be there. On failure nothing
+ * must be closed. */
+int oneib_daemon_open(struct oneib_daemon *daemon, const char *config_path,
+                      struct oneib_error *err);
+/* Until a signal ends it: 0. -1: it must not run, *err says why (restrictions are missing). */
+int oneib_daemon_run(struct oneib_daemon *daemon, struct oneib_error *err);
+void oneib_daemon_close(struct oneib_daemon *daemon);
+
+/* ---- steps; for oneibd alone ---------------------------------------------------------- */
+
+/* Puts what the event stream has told onto the agenda; true when there was something. */
+bool oneib_daemon_listen(struct oneib_daemon *daemon);
+/* A sign of life, for whoever waits long. */
+void oneib_daemon_alive(struct oneib_daemon *daemon);
+
+/* look.c: brings view.cloud up to date with the agenda, which is empty then. After a failure
+ * everything is on it. *changed: it is not what it was. */
+int oneib_daemon_look(struct oneib_daemon *daemon, const struct oneib_due *due, bool *changed,
+                      struct oneib_error *err);
+
+/* look.c: the same for the ledger, where that is due: the writer knows what it has written.
+ * *changed stays true when it is. */
+int oneib_daemon_look_at_ledger(struct oneib_daemon *daemon, const struct oneib_due *due,
+                                bool *changed, struct oneib_error *err);
+
+/* The same for some objects alone. */
+int oneib_daemon_look_at(struct oneib_daemon *daemon, const struct oneib_agenda *agenda,
+                         bool *changed, struct oneib_error *err);
+
+/* reconcile.c: one turn under the lock of the partitions file: look, compute, put into force. */
+int oneib_daemon_reconcile(struct oneib_daemon *daemon, const struct oneib_due *due,
+                           struct oneib_error *err);
+/* Opens the fabric, if it is not open, and reads its ports into view.subnet. */
+int oneib_daemon_read_ports(struct oneib_daemon *daemon, struct oneib_error *err);
+/* Asks the SM of this port for its state; one that has become master is a reason to look at all
+ * ports. */
+void oneib_daemon_watch_sm(struct oneib_daemon *daemon);
+
+/* grants.c. Of what oned says that hosts may hold what is believed, before anything is computed by
+ * it. */
+int oneib_daemon_settle_keys(struct oneib_daemon *daemon, struct oneib_error *err);
+/* Takes what nodes have said; true when somebody waits for that. */
+bool oneib_daemon_hear(struct oneib_daemon *daemon);
+/* Whether a turn is due by what nodes have said, or not said; milliseconds until that is to be
+ * asked again. */
+bool oneib_daemon_grants_due(struct oneib_daemon *daemon);
+double oneib_daemon_grants_wait(const struct oneib_daemon *daemon, double otherwise);
+/* What nodes are told of this daemon with each sign of life. */
+void oneib_daemon_tell_role(struct oneib_daemon *daemon);
+/* A turn's part: sends lists, and leaves in view.desired.table what may be put into force now. */
+int oneib_daemon_grant(struct oneib_daemon *daemon, struct oneib_error *err);
+/* Its service was not heard for a minute. */
+bool oneib_daemon_is_cut_off(const struct oneib_daemon *daemon, uint32_t host_id);
+
+/* fence.c. Whether the ports of fenced hosts are to be looked at now; milliseconds until then. */
+bool oneib_daemon_fence_due(const struct oneib_daemon *daemon);
+double oneib_daemon_fence_wait(const struct oneib_daemon *daemon, double otherwise);
+/* Looks at them, if that is due or somebody has asked, and closes or opens what is to be; the
+ * ledger says what was seen. *changed stays true when it is, and becomes so when something follows
+ * from it. Only beside the master subnet manager. */
+int oneib_daemon_fence(struct oneib_daemon *daemon, bool *changed, struct oneib_error *err);
+
+/* fence.c: while oned is away, or the ledger is lost: ports of fenced hosts that are not disabled
+ * any more are, by what the ledger said last; nothing is enabled, and nothing written down. */
+void oneib_daemon_keep_closed(struct oneib_daemon *daemon);
+
+/* ports.c: what nodes report of their adapters' ports, into the ledger: by the writer. Adds
+ * port-anothers and ports-many to grant_findings. */
+int oneib_daemon_pin_ports(struct oneib_daemon *daemon, struct oneib_error *err);
+/* ports.c: at which switches those ports are, into the ledger, when the fabric has changed, and now
+ * and then: a cable that was moved changes nothing else. Only beside the master subnet manager. */
+bool oneib_daemon_places_due(const struct oneib_daemon *daemon);
+int oneib_daemon_find_places(struct oneib_daemon *daemon, struct oneib_error *err);
+/* ports.c: which ports nodes report now; *claims is the caller's, to be freed. */
+int oneib_daemon_list_claims(const struct oneib_daemon *daemon, struct oneib_ledger_port **claims,
+                             size_t *count, struct oneib_error *err);
+
+/* heard.c: writes down what nodes have said (sync/heard.h), where that is due and it is time;
+ * milliseconds until it is. */
+void oneib_daemon_write_heard(struct oneib_daemon *daemon);
+double oneib_daemon_heard_wait(const struct oneib_daemon *daemon, double otherwise);
+
+/* hosts.c: IB_VFS_FREE and IB_SWITCH, computed, and written where this instance is the writer.
+ * Stops when an event comes: the rest is written next time. */
+int oneib_daemon_tell_hosts(struct oneib_daemon *daemon, struct oneib_error *err);
+
+/* hosts.c: IB_VFS_FREE of a host, for whoever writes to it anyway; -1: it is as it should be, or
+ * another instance's to write. Computed once for all hosts, until oneib_daemon_forget_hosts(). */
+int32_t oneib_daemon_vfs_free(struct oneib_daemon *daemon, uint32_t host_id);
+void oneib_daemon_forget_hosts(struct oneib_daemon *daemon);
+
+/* hosts.c: the host could not be written to, which is noted; it is left alone from now on. */
+int oneib_daemon_host_failed(struct oneib_daemon *daemon, uint32_t host_id,
+                             const struct oneib_error *failure, struct oneib_error *err);
+
+/* health.c: metrics and health, filled in and published. */
+void oneib_daemon_publish(struct oneib_daemon *daemon);
+/* Counts an error, and logs it unless it is the one that was logged last. */
+void oneib_daemon_complain(struct oneib_daemon *daemon, const struct oneib_error *err);
+
+#endif

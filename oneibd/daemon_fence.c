@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Ports of fenced hosts: looked at again and again, and disabled at their switches. What there is
+ * to do says cluster/fence.h; docs/design/fence.md. */
+#include "base/array.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "cluster/fence.h"
+#include "cluster/names.h"
+#include "oneibd/daemon.h"
+#include "oneibd/signals.h"
+#include "sync/fences.h"
+#include <inttypes.h>
+#include <stdlib.h>
+#include <time.h>
+
+/* How often ports of fenced hosts are looked at, besides whenever somebody asks; and then, when it
+ * comes to nothing. */
+#define LOOK_MS 2000.0
+#define AGAIN_MS 250.0
+
+static const struct oneib_ledger *ledger_of(const struct oneib_daemon *daemon)
+{
+    return &daemon->view.kept.ledger;
+}
+
+/* Whoever has the master subnet manager beside it does it: two would undo each other's work. */
+static bool is_ours(const struct oneib_daemon *daemon)
+{
+    return daemon->has_cloud && daemon->sm == ONEIB_SM_MASTER && !daemon->view.ledger_lost &&
+           ledger_of(daemon)->fence_count > 0;
+}
+
+/* It cannot be read now: what it said last counts. */
+static bool is_ledger_away(const struct oneib_daemon *daemon)
+{
+    return daemon->oned_is_away || (daemon->has_cloud && daemon->view.ledger_lost);
+}
+
+static bool is_asked(const struct oneib_ledger *ledger)
+{
+    for (size_t i = 0; i < ledger->fenced_port_count; i++) {
+        const struct oneib_ledger_fence *fence =
+            oneib_ledger_fence(ledger, ledger->fenced_ports[i].host_id);
+        if (fence && fence->asked != ledger->fenced_ports[i].answer)
+            return true;
+    }
+    return false;
+}
+
+bool oneib_daemon_fence_due(const struct oneib_daemon *daemon)
+{
+    return is_ours(daemon) && oneib_now_ms() >= daemon->fence_at;
+}
+
+double oneib_daemon_fence_wait(const struct oneib_daemon *daemon, double otherwise)
+{
+    const double wait = daemon->fence_at - oneib_now_ms();
+    const bool is_kept_closed = is_ledger_away(daemon) && daemon->fences.fence_count > 0;
+    if ((!is_ours(daemon) && !is_kept_closed) || wait > otherwise)
+        return otherwise;
+    return wait > 0 ? wait : 0;
+}
+
+/* ---- looking --------------------------------------------------------------------------------- */
+
+struct look {
+    struct oneib_fabric_links links;
+    struct oneib_fence_plan plan;
+    uint32_t *empty; /* hosts whose nodes have nothing */
+    size_t empty_count, empty_capacity;
+};
+
+static void clear_look(struct look *look)
+{
+    oneib_fabric_links_clear(&look->links);
+    oneib_fence_plan_clear(&look->plan);
+    free(look->empty);
+}
+
+static int list_empty(const struct oneib_daemon *daemon, const struct oneib_ledger *ledger,
+                      struct look *look, struct oneib_error *err)
+{
+    for (size_t i = 0; i < ledger->fence_count; i++) {
+        const struct oneib_node *node =
+            oneib_nodes_of_host(&daemon->nodes, ledger->fences[i].host_id);
+        if (!node || !oneib_node_has_nothing(node, oneib_now_ms()))
+            continue;
+        if (oneib_reserve(&look->empty, &look->empty_capacity, look->empty_count + 1,
+                          sizeof *look->empty, err) < 0)
+            return -1;
+        look->empty[look->empty_count++] = ledger->fences[i].host_id;
+    }
+    return 0;
+}
+
+static int make_plan(const struct oneib_daemon *daemon, const struct oneib_ledger *ledger,
+                     struct look *look, struct oneib_error *err)
+{
+    const struct oneib_view *view = &daemon->view;
+    if (list_empty(daemon, ledger, look, err) < 0 ||
+        oneib_fabric_read_links(daemon->fabric, &view->subnet, &look->links, err) < 0)
+        return -1;
+    struct oneib_policy policy = {.site = daemon->config.site};
+    oneib_guid *full;
+    if (oneib_full_members(&daemon->config, &full, &policy.default_full_count, err) < 0)
+        return -1;
+    policy.default_full_members = full;
+    struct oneib_ledger_port *claims;
+    size_t claim_count;
+    if (oneib_daemon_list_claims(daemon, &claims, &claim_count, err) < 0) {
+        free(full);
+        return -1;
+    }
+    const struct oneib_fence_input input = {.cloud = &view->cloud,
+                                            .ledger = ledger,
+                                            .policy = &policy,
+                                            .fragment = &view->fragment,
+                                            .in_force = &view->seen.table,
+                                            .subnet = &view->subnet,
+                                            .own_port = oneib_fabric_port_guid(daemon->fabric),
+                                            .links = look->links.items,
+                                            .link_count = look->links.count,
+                                            .claims = claims,
+                                            .claim_count = claim_count,
+                                            .empty = look->empty,
+                                            .empty_count = look->empty_count};
+    const int status = oneib_fence_plan(&input, &look->plan, err);
+    free(claims);
+    free(full);
+    return status;
+}
+
+/* ---- what was seen --------------------------------------------------------------------------- */
+
+/* note: oneib_fence_note_places() or oneib_fence_note_states(). */
+static int write_down(struct oneib_daemon *daemon, const struct oneib_fence_plan *plan,
+                      int (*note)(const struct oneib_fence_plan *, int64_t, struct oneib_ledger *,
+                                  bool *, struct oneib_error *),
+                      bool *changed, struct oneib_error *err)
+{
+    struct oneib_ledger next;
+    bool differs = false;
+    if (oneib_ledger_copy(ledger_of(daemon), &next, err) < 0)
+        return -1;
+    int status = note(plan, time(NULL), &next, &differs, err);
+    if (status == 0 && differs) {
+        oneib_signals_allow();
+        status = oneib_ledger_write(daemon->one, &daemon->view.kept, &next, err);
+        oneib_signals_block();
+        daemon->ledger_is_due |= status < 0;
+        *changed = true;
+    }
+    oneib_ledger_clear(&next);
+    return status;
+}
+
+static int say_came_up(struct oneib_daemon *daemon, const struct oneib_fence_step *step,
+                       struct oneib_error *err)
+{
+    const bool is_down = step->state == ONEIB_FENCE_DOWN;
+    oneib_findings_mention(&daemon->fence_findings, ONEIB_SUBJECT_HOST, step->host_id);
+    return oneib_findings_add(
+        &daemon->fence_findings, ONEIB_VIOLATION, "fence-open",
+        "see whether the switch was started anew, or who enabled the port", err,
+        "%s is fenced, and its port 0x%016" PRIx64
+        " was up again at port %u of switch 0x%016" PRIx64 ": %s",
+        oneib_host_id_shown(&daemon->view.cloud, step->host_id).text, step->guid, step->switch_port,
+        step->switch_guid, is_down ? "it was disabled again" : "it cannot be disabled");
+}
+
+static void log_step(const struct oneib_daemon *daemon, const struct oneib_fence_step *step)
+{
+    oneib_log(ONEIB_LOG_INFO,
+              "port 0x%016" PRIx64 " of %s, at port %u of switch 0x%016" PRIx64 ": %s", step->guid,
+              oneib_host_id_shown(&daemon->view.cloud, step->host_id).text, step->switch_port,
+              step->switch_guid,
+              step->state == ONEIB_FENCE_DOWN
+                  ? "disabled"
+                  : (step->act == ONEIB_FENCE_ENABLE && step->state == ONEIB_FENCE_UP
+                         ? "enabled again"
+                         : "it does not do what it is told"));
+}
+
+/* ---- doing ----------------------------------------------------------------------------------- */
+
+static size_t index_of_link(const struct oneib_fabric_links *links,
+                            const struct oneib_fence_step *step)
+{
+    size_t index = 0;
+    while (index < links->count && (links->items[index].switch_guid != step->switch_guid ||
+                                    links->items[index].switch_port != step->switch_port))
+        index++;
+    return index;
+}
+
+/* A switch that does not answer keeps nobody else's port from being closed. */
+static int do_step(struct oneib_daemon *daemon, const struct look *look,
+                   struct oneib_fence_step *step, struct oneib_error *err)
+{
+    struct oneib_error failure;
+    uint8_t physical;
+    if (oneib_fabric_enable_link(daemon->fabric, &look->links, index_of_link(&look->links, step),
+                                 step->guid, step->act == ONEIB_FENCE_ENABLE, &physical,
+                                 &failure) == 0) {
+        step->state = physical == ONEIB_PHYSICAL_DISABLED ? ONEIB_FENCE_DOWN : ONEIB_FENCE_UP;
+    } else {
+        oneib_daemon_complain(daemon, &failure);
+        step->state = ONEIB_FENCE_SILENT;
+    }
+    log_step(daemon, step);
+    return step->came_up ? say_came_up(daemon, step, err) : 0;
+}
+
+static int do_steps(struct oneib_daemon *daemon, struct look *look, struct oneib_error *err)
+{
+    for (size_t i = 0; i < look->plan.count; i++)
+        if (look->plan.items[i].act != ONEIB_FENCE_LEAVE &&
+            do_step(daemon, look, &look->plan.items[i], err) < 0)
+            return -1;
+    return 0;
+}
+
+/* Where a port is that the SA names and no switch shows, a new reading tells: mostly it is gone. */
+static bool is_missed(const struct oneib_fence_plan *plan)
+{
+    for (size_t i = 0; i < plan->count; i++)
+        if (plan->items[i].state == ONEIB_FENCE_SILENT && plan->items[i].switch_guid == 0)
+            return true;
+    return false;
+}
+
+/* Where a port is stands in oned before it is disabled: who comes after us knows what to watch. */
+static int look_and_do(struct oneib_daemon *daemon, struct look *look, bool *changed,
+                       struct oneib_error *err)
+{
+    const size_t said = daemon->fence_findings.count;
+    if (make_plan(daemon, ledger_of(daemon), look, err) < 0 ||
+        write_down(daemon, &look->plan, oneib_fence_note_places, changed, err) < 0)
+        return -1;
+    if (is_missed(&look->plan))
+        oneib_pace_verify_in(&daemon->pace, oneib_now_ms(), 0);
+    oneib_findings_clear(&daemon->fence_findings);
+    if (do_steps(daemon, look, err) < 0)
+        return -1;
+    *changed |= said != daemon->fence_findings.count;
+    return write_down(daemon, &look->plan, oneib_fence_note_states, changed, err);
+}
+
+/* ---- while oned is away ---------------------------------------------------------------------- */
+
+/* For such times: in memory, and for a daemon that is started then, in a file. */
+static int remember(struct oneib_daemon *daemon, struct oneib_error *err)
+{
+    const struct oneib_ledger *now = ledger_of(daemon);
+    struct oneib_ledger copy;
+    if (!daemon->has_cloud || daemon->view.kept.state != ONEIB_LEDGER_READ ||
+        (daemon->fences_known && oneib_ledger_equal(now, &daemon->fences)))
+        return 0;
+    const bool is_same = daemon->fences_known && oneib_ledger_fences_equal(now, &daemon->fences);
+    if (!is_same && oneib_fences_write(oneib_config_state(&daemon->config), now, err) < 0)
+        return -1;
+    if (oneib_ledger_copy(now, &copy, err) < 0)
+        return -1;
+    oneib_ledger_clear(&daemon->fences);
+    daemon->fences = copy;
+    daemon->fences_known = true;
+    return 0;
+}
+
+static void recall(struct oneib_daemon *daemon)
+{
+    struct oneib_error failure;
+    if (daemon->fences_known)
+        return;
+    daemon->fences_known = true;
+    if (oneib_fences_read(oneib_config_state(&daemon->config), &daemon->fences, &failure) < 0 &&
+        failure.code != ONEIB_ERROR_NOT_FOUND)
+        oneib_daemon_complain(daemon, &failure);
+}
+
+/* Nothing is let go by what the ledger said some time ago. */
+static void leave_what_is_to_be_opened(struct oneib_fence_plan *plan)
+{
+    for (size_t i = 0; i < plan->count; i++)
+        if (plan->items[i].act == ONEIB_FENCE_ENABLE)
+            plan->items[i].act = ONEIB_FENCE_LEAVE;
+}
+
+static int close_again(struct oneib_daemon *daemon, struct look *look, struct oneib_error *err)
+{
+    if ((!daemon->fabric || !daemon->view.subnet_known) && oneib_daemon_read_ports(daemon, err) < 0)
+        return -1;
+    oneib_daemon_watch_sm(daemon);
+    if (daemon->sm != ONEIB_SM_MASTER)
+        return 0;
+    if (make_plan(daemon, &daemon->fences, look, err) < 0)
+        return -1;
+    leave_what_is_to_be_opened(&look->plan);
+    oneib_findings_clear(&daemon->fence_findings);
+    return do_steps(daemon, look, err);
+}
+
+void oneib_daemon_keep_closed(struct oneib_daemon *daemon)
+{
+    struct look look = {0};
+    struct oneib_error failure;
+    if (!is_ledger_away(daemon) || oneib_now_ms() < daemon->fence_at)
+        return;
+    daemon->fence_at = oneib_now_ms() + LOOK_MS;
+    recall(daemon);
+    if (daemon->fences.fence_count > 0 && close_again(daemon, &look, &failure) < 0)
+        oneib_daemon_complain(daemon, &failure);
+    clear_look(&look);
+}
+
+/* ---- the turn's part ------------------------------------------------------------------------- */
+
+static bool is_due(const struct oneib_daemon *daemon)
+{
+    const double now = oneib_now_ms();
+    return now >= daemon->fence_at || (is_asked(ledger_of(daemon)) && now >= daemon->fence_again);
+}
+
+int oneib_daemon_fence(struct oneib_daemon *daemon, bool *changed, struct oneib_error *err)
+{
+    struct look look = {0};
+    if (remember(daemon, err) < 0)
+        return oneib_wrap(err, "remembering which hosts are fenced");
+    if (!is_ours(daemon) || !daemon->fabric || !daemon->view.subnet_known || !is_due(daemon))
+        return 0;
+    const int status = look_and_do(daemon, &look, changed, err);
+    daemon->fence_at = oneib_now_ms() + LOOK_MS;
+    daemon->fence_again = oneib_now_ms() + AGAIN_MS;
+    clear_look(&look);
+    return status < 0 ? oneib_wrap(err, "closing the ports of fenced hosts") : 0;
+}

@@ -1,0 +1,721 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What nodes are told that they may open, and what may be put into force meanwhile:
+ * docs/design/grants.md. */
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "cluster/fence.h"
+#include "cluster/names.h"
+#include "oneibd/daemon.h"
+#include "oneibd/signals.h"
+#include "opennebula/documents.h"
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* At the start: how long nodes have time to say which lists they follow and what they have. */
+#define FIRST_REPORTS_MS 2000.0
+/* How often one host may have VMs looked at. */
+#define WANTS_A_SECOND 16
+/* News for which nobody waits. */
+#define LATER_MS 1000.0
+/* Since when a host is one that is cut off: a finding, and not for the scheduler. */
+#define CUT_OFF_MS 60000.0
+
+/* ---- hearing ------------------------------------------------------------------------------- */
+
+/* Whatever a node asks for, oned is not asked more than so often. */
+static bool may_ask(struct oneib_node *node, double now)
+{
+    if (now - node->wants_since >= 1000) {
+        node->wants_since = now;
+        node->wants = 0;
+    }
+    return node->wants++ < WANTS_A_SECOND;
+}
+
+/* At once, and again half a second later: oned publishes before it writes down. */
+static void look_at_wanted(struct oneib_daemon *daemon, struct oneib_node *node,
+                           const struct oneib_want_message *want)
+{
+    const double now = oneib_now_ms();
+    const struct oneib_event event = {.kind = ONEIB_EVENT_VM, .id = want->vm_id};
+    struct oneib_error ignored;
+    if (!may_ask(node, now))
+        return;
+    if (oneib_event_note(&daemon->agenda, event, &ignored) < 0 ||
+        oneib_echo_note(&daemon->echo, now, event, &ignored) < 0)
+        daemon->agenda.everything = true;
+    oneib_pace_event(&daemon->pace, now);
+}
+
+static void hear_item(struct oneib_daemon *daemon, struct oneib_node *node,
+                      const struct oneib_post_item *item)
+{
+    struct oneib_error failure;
+    if (!item->report)
+        look_at_wanted(daemon, node, &item->want);
+    else if (oneib_nodes_hear(&daemon->nodes, node, item->report, oneib_now_ms(), &failure) < 0)
+        oneib_daemon_complain(daemon, &failure);
+}
+
+bool oneib_daemon_hear(struct oneib_daemon *daemon)
+{
+    struct oneib_post_item item;
+    while (oneib_post_take(daemon->post, &item)) {
+        struct oneib_node *node = oneib_nodes_of_key(&daemon->nodes, item.key);
+        if (node)
+            hear_item(daemon, node, &item);
+        free(item.report);
+    }
+    return oneib_nodes_news(&daemon->nodes, oneib_now_ms()) == ONEIB_NODES_NOW;
+}
+
+/* ---- who is cut off ------------------------------------------------------------------------ */
+
+bool oneib_daemon_is_cut_off(const struct oneib_daemon *daemon, uint32_t host_id)
+{
+    const struct oneib_node *node = oneib_nodes_of_host(&daemon->nodes, host_id);
+    return node && oneib_node_unheard_ms(node, oneib_now_ms()) >= CUT_OFF_MS;
+}
+
+static size_t count_cut_off(const struct oneib_daemon *daemon)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < daemon->nodes.count; i++)
+        count += oneib_daemon_is_cut_off(daemon, daemon->nodes.items[i].identity.host_id);
+    return count;
+}
+
+static int note_doubled(struct oneib_daemon *daemon, const struct oneib_node *node,
+                        struct oneib_error *err)
+{
+    if (!oneib_node_is_doubled(node, oneib_now_ms()))
+        return 0;
+    return oneib_findings_add(
+        &daemon->grant_findings, ONEIB_WARNING, "node-key-twice",
+        "on the machine that was made from the host's disk: remove /var/lib/oneib-node/key, "
+        "restart "
+        "oneib-node",
+        err, "%s: two machines report with its key of oneib-node's: neither counts",
+        oneib_host_id_shown(&daemon->view.cloud, node->identity.host_id).text);
+}
+
+static int note_cut_off(struct oneib_daemon *daemon, struct oneib_error *err)
+{
+    daemon->cut_off = count_cut_off(daemon);
+    daemon->metrics.nodes = daemon->nodes.count;
+    daemon->metrics.nodes_cut_off = daemon->cut_off;
+    for (size_t i = 0; i < daemon->nodes.count; i++) {
+        const uint32_t host_id = daemon->nodes.items[i].identity.host_id;
+        if (note_doubled(daemon, &daemon->nodes.items[i], err) < 0)
+            return -1;
+        if (oneib_daemon_is_cut_off(daemon, host_id) &&
+            oneib_findings_add(&daemon->grant_findings, ONEIB_WARNING, "node-silent",
+                               "look at oneib-node's log there, and whether the firewall lets it "
+                               "through to daemon.grants here",
+                               err, "%s: its oneib-node has not been heard for a minute",
+                               oneib_host_id_shown(&daemon->view.cloud, host_id).text) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* ---- when ---------------------------------------------------------------------------------- */
+
+/* What came off the last port in the turn before may be given now, and nothing else says so. */
+static bool waits_for_rest(const struct oneib_daemon *daemon)
+{
+    return daemon->config.one.writer && daemon->view.desired.wishes_at_rest > 0;
+}
+
+bool oneib_daemon_grants_due(struct oneib_daemon *daemon)
+{
+    const double now = oneib_now_ms();
+    if (!daemon->has_cloud)
+        return false;
+    const enum oneib_nodes_news news = oneib_nodes_news(&daemon->nodes, now);
+    return news == ONEIB_NODES_NOW || count_cut_off(daemon) != daemon->cut_off ||
+           oneib_strays_lasting(&daemon->strays, now) != daemon->strays_said ||
+           ((news == ONEIB_NODES_LATER || waits_for_rest(daemon)) &&
+            now - daemon->granted_ms >= LATER_MS);
+}
+
+double oneib_daemon_grants_wait(const struct oneib_daemon *daemon, double otherwise)
+{
+    const double now = oneib_now_ms();
+    double wait = oneib_nodes_wait(&daemon->nodes, now, otherwise);
+    const bool later = oneib_nodes_news(&daemon->nodes, now) != ONEIB_NODES_NOTHING;
+    if ((later || waits_for_rest(daemon)) && wait > LATER_MS)
+        wait = LATER_MS;
+    return wait;
+}
+
+/* ---- who is believed ----------------------------------------------------------------------- */
+
+static bool is_anybody_new(const struct oneib_identities *identities)
+{
+    for (size_t i = 0; i < identities->count; i++)
+        if (!identities->items[i].is_pinned)
+            return true;
+    return false;
+}
+
+static int add_pins(const struct oneib_identities *identities, struct oneib_ledger *ledger,
+                    struct oneib_error *err)
+{
+    for (size_t i = 0; i < identities->count; i++) {
+        const struct oneib_identity *identity = &identities->items[i];
+        struct oneib_ledger_host host = {.host_id = identity->host_id, .since = time(NULL)};
+        memcpy(host.key, identity->key, sizeof host.key);
+        if (!identity->is_pinned && oneib_ledger_pin(ledger, &host, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int write_ledger(struct oneib_daemon *daemon, const struct oneib_ledger *next,
+                        struct oneib_error *err)
+{
+    oneib_signals_allow();
+    const int status = oneib_ledger_write(daemon->one, &daemon->view.kept, next, err);
+    oneib_signals_block();
+    daemon->ledger_is_due |= status < 0;
+    return status < 0 ? oneib_wrap(err, "writing down by which key hosts are known") : 0;
+}
+
+/* The first key of a host is the one that it is known by from now on. One that cannot be written
+ * down is believed all the same, for now. */
+static void pin(struct oneib_daemon *daemon, struct oneib_identities *identities)
+{
+    struct oneib_ledger next = {0};
+    struct oneib_error failure;
+    if (!daemon->config.one.writer || daemon->view.ledger_lost || !is_anybody_new(identities))
+        return;
+    int status = oneib_ledger_copy(&daemon->view.kept.ledger, &next, &failure);
+    if (status == 0)
+        status = add_pins(identities, &next, &failure);
+    if (status == 0)
+        status = write_ledger(daemon, &next, &failure);
+    if (status < 0)
+        oneib_daemon_complain(daemon, &failure);
+    for (size_t i = 0; status == 0 && i < identities->count; i++)
+        identities->items[i].is_pinned = true;
+    oneib_ledger_clear(&next);
+}
+
+/* While the ledger is lost hosts are known as they were: whoever damages it pins nobody anew. */
+static int remember_pins(struct oneib_daemon *daemon, struct oneib_error *err)
+{
+    const struct oneib_ledger *now = &daemon->view.kept.ledger;
+    struct oneib_ledger pins;
+    if (daemon->view.ledger_lost || oneib_ledger_equal(now, &daemon->pins))
+        return 0;
+    if (oneib_ledger_copy(now, &pins, err) < 0)
+        return -1;
+    oneib_ledger_clear(&daemon->pins);
+    daemon->pins = pins;
+    return 0;
+}
+
+static int believe(struct oneib_daemon *daemon, struct oneib_error *err)
+{
+    struct oneib_identities identities;
+    if (remember_pins(daemon, err) < 0 ||
+        oneib_identities_find(&daemon->view.cloud, &daemon->pins, daemon->view.ledger_lost,
+                              &identities, &daemon->grant_findings, err) < 0)
+        return -1;
+    int status = 0;
+    pin(daemon, &identities);
+    const bool first = !daemon->has_heard; /* then the post waits to be told, whoever it is */
+    if (status == 0 && (first || !oneib_identities_equal(&identities, &daemon->identities))) {
+        status = oneib_nodes_believe(&daemon->nodes, &identities, oneib_now_ms(), err);
+        if (status == 0)
+            status = oneib_post_admit(daemon->post, &identities, err);
+    }
+    if (status < 0) {
+        oneib_identities_clear(&identities);
+        return -1;
+    }
+    oneib_identities_clear(&daemon->identities);
+    daemon->identities = identities;
+    return 0;
+}
+
+static uint16_t lid_of_this_port(const struct oneib_daemon *daemon)
+{
+    if (!daemon->fabric || !daemon->view.subnet_known)
+        return 0;
+    const struct oneib_subnet_port *port =
+        oneib_subnet_find(&daemon->view.subnet, oneib_fabric_port_guid(daemon->fabric));
+    return port ? port->lid : 0;
+}
+
+void oneib_daemon_tell_role(struct oneib_daemon *daemon)
+{
+    const uint16_t lid = daemon->sm == ONEIB_SM_MASTER ? lid_of_this_port(daemon) : 0;
+    const struct oneib_daemon_role role = {
+        .is_writer = daemon->config.one.writer,
+        .has_sm = lid != 0,
+        .sm_lid = lid,
+    };
+    if (daemon->has_cloud)
+        oneib_post_set_role(daemon->post, &role, oneib_view_age_of_lists(&daemon->view_age));
+}
+
+/* What nodes have open is asked for before anything is decided that may take it from them. */
+static void await_first_reports(struct oneib_daemon *daemon)
+{
+    const double end = oneib_now_ms() + FIRST_REPORTS_MS;
+    while (!daemon->has_heard && oneib_nodes_unheard(&daemon->nodes) > 0 && oneib_now_ms() < end &&
+           !oneib_signals_waiting()) {
+        struct pollfd descriptor = {.fd = oneib_post_fd(daemon->post), .events = POLLIN};
+        oneib_signals_poll(&descriptor, 1, end - oneib_now_ms());
+        oneib_daemon_hear(daemon);
+        oneib_daemon_alive(daemon);
+    }
+    daemon->has_heard = true;
+}
+
+/* ---- views --------------------------------------------------------------------------------- */
+
+struct views {
+    struct oneib_node_view *items; /* owned; by host id */
+    size_t count;
+};
+
+/* A host whose service has no key that is believed: nobody knows what it has open. */
+static struct oneib_node_view nothing_known(uint32_t host_id)
+{
+    return (struct oneib_node_view){.host_id = host_id, .state = ONEIB_NODE_UNHEARD};
+}
+
+/* Nothing on it reaches the fabric: whatever it has open is as good as closed, unless it says
+ * itself what it has. */
+static struct oneib_node_view closed_by_its_fence(uint32_t host_id)
+{
+    return (struct oneib_node_view){
+        .host_id = host_id, .state = ONEIB_NODE_FOLLOWS, .table_known = true};
+}
+
+static int look_at_nodes(struct oneib_daemon *daemon, struct views *views, struct oneib_error *err)
+{
+    const struct oneib_cloud *cloud = &daemon->view.cloud;
+    const struct oneib_node_view *known;
+    size_t next = 0;
+    if (oneib_nodes_look(&daemon->nodes, oneib_now_ms(), &known, err) < 0)
+        return -1;
+    *views = (struct views){.items = calloc(cloud->host_count + 1, sizeof *views->items)};
+    if (!views->items)
+        return oneib_fail_memory(err);
+    for (size_t i = 0; i < cloud->host_count; i++) {
+        const bool is_known =
+            next < daemon->nodes.count && known[next].host_id == cloud->hosts[i].id;
+        views->items[views->count] = is_known ? known[next] : nothing_known(cloud->hosts[i].id);
+        if (oneib_fence_holds(&daemon->view.kept.ledger, cloud->hosts[i].id) &&
+            !oneib_node_is_heard(views->items[views->count].state))
+            views->items[views->count] = closed_by_its_fence(cloud->hosts[i].id);
+        views->count++;
+        next += is_known;
+    }
+    return 0;
+}
+
+/* ---- keys that a host may hold ------------------------------------------------------------- */
+
+static bool has_key(const struct oneib_host *host, oneib_pkey pkey)
+{
+    for (size_t i = 0; i < host->key_count; i++)
+        if (host->keys[i] == pkey)
+            return true;
+    return false;
+}
+
+/* own: room for this daemon's keys. A ledger that is lost forgets no host. */
+static struct oneib_host_keys_trust trust_now(const struct oneib_daemon *daemon,
+                                              struct oneib_ledger_daemon *own)
+{
+    const struct oneib_kept_ledger *kept = &daemon->view.kept;
+    oneib_post_keys(daemon->post, own);
+    return (struct oneib_host_keys_trust){
+        .ledger = kept->state == ONEIB_LEDGER_READ ? &kept->ledger : NULL,
+        .sign = own->sign,
+        .is_writer = daemon->config.one.writer,
+    };
+}
+
+int oneib_daemon_settle_keys(struct oneib_daemon *daemon, struct oneib_error *err)
+{
+    struct oneib_ledger_daemon own;
+    const struct oneib_host_keys_trust trust = trust_now(daemon, &own);
+    return oneib_host_keys_settle_all(&daemon->host_keys, &trust, &daemon->view.cloud, err);
+}
+
+static int write_keys(struct oneib_daemon *daemon, struct oneib_host *host, const oneib_pkey *keys,
+                      size_t count, struct oneib_error *err)
+{
+    struct oneib_error failure;
+    struct oneib_ledger_daemon own;
+    const struct oneib_host_keys_trust trust = trust_now(daemon, &own);
+    char seal[ONEIB_KEYS_SEAL_TEXT_SIZE];
+    oneib_post_seal_keys(daemon->post, host->id, keys, count, seal);
+    const int32_t vfs_free = oneib_daemon_vfs_free(daemon, host->id);
+    oneib_signals_allow();
+    const int status =
+        oneib_one_set_host_keys(daemon->one, host->id, keys, count, seal, vfs_free, &failure);
+    oneib_signals_block();
+    if (status < 0 && oneib_one_error_is_general(failure.code)) {
+        *err = failure;
+        return oneib_wrap(err, "writing IB_KEYS of %s",
+                          oneib_host_called(host->id, host->name).text);
+    }
+    if (status < 0)
+        return oneib_daemon_host_failed(daemon, host->id, &failure, err);
+    daemon->metrics.host_updates++;
+    oneib_pkey *kept = malloc((count + 1) * sizeof *kept);
+    if (!kept)
+        return oneib_fail_memory(err);
+    memcpy(kept, keys, count * sizeof *kept);
+    free(host->keys);
+    host->keys = kept;
+    host->key_count = count;
+    memcpy(host->keys_seal, seal, sizeof seal);
+    if (vfs_free >= 0)
+        host->vfs_free = vfs_free;
+    return oneib_host_keys_wrote(&daemon->host_keys, &trust, host, err);
+}
+
+static int compare_keys(const void *left, const void *right)
+{
+    const oneib_pkey *a = left, *b = right;
+    return (*a > *b) - (*a < *b);
+}
+
+static int parse_host(struct oneib_daemon *daemon, const char *xml, size_t length,
+                      struct oneib_host *host, struct oneib_error *err)
+{
+    struct oneib_cloud now = {0};
+    struct oneib_findings findings = {0};
+    struct oneib_documents documents = {
+        .cloud = &now, .findings = &findings, .vn_mad = daemon->config.one.vn_mad};
+    int status = oneib_documents_read_hosts(&documents, xml, length, err);
+    if (status == 0 && (now.host_count != 1 || now.hosts[0].id != host->id))
+        status = oneib_fail(err, ONEIB_ERROR_INPUT, "oned's answer is not that host's document");
+    if (status == 0) {
+        free(host->keys);
+        host->keys = now.hosts[0].keys;
+        host->key_count = now.hosts[0].key_count;
+        host->keys_invalid = now.hosts[0].keys_invalid;
+        host->keys_written = now.hosts[0].keys_written;
+        memcpy(host->keys_seal, now.hosts[0].keys_seal, sizeof host->keys_seal);
+        host->keys_settled = false;
+        now.hosts[0].keys = NULL;
+        now.hosts[0].key_count = 0;
+    }
+    oneib_documents_clear(&documents);
+    oneib_findings_clear(&findings);
+    oneib_cloud_clear(&now);
+    return status;
+}
+
+/* What the writer has written meanwhile. */
+static int read_keys_again(struct oneib_daemon *daemon, struct oneib_host *host,
+                           struct oneib_error *err)
+{
+    oneib_autofree char *xml = NULL;
+    struct oneib_ledger_daemon own;
+    const struct oneib_host_keys_trust trust = trust_now(daemon, &own);
+    size_t length;
+    oneib_signals_allow();
+    int status = oneib_one_host(daemon->one, host->id, &xml, &length, err);
+    oneib_signals_block();
+    if (status == 0)
+        status = parse_host(daemon, xml, length, host, err);
+    if (status == 0)
+        status = oneib_host_keys_settle(&daemon->host_keys, &trust, host, err);
+    return status < 0 ? oneib_wrap(err, "reading IB_KEYS of %s",
+                                   oneib_host_called(host->id, host->name).text)
+                      : 0;
+}
+
+/* Taking a key out is the writer's. */
+static size_t keep_keys(const struct oneib_host *host, oneib_pkey *keys, size_t count)
+{
+    const size_t wanted = count;
+    for (size_t i = 0; i < host->key_count && count < ONEIB_HOST_KEYS_MAX; i++) {
+        bool known = false;
+        for (size_t j = 0; j < wanted; j++)
+            known |= keys[j] == host->keys[i];
+        if (!known)
+            keys[count++] = host->keys[i];
+    }
+    qsort(keys, count, sizeof *keys, compare_keys);
+    return count;
+}
+
+static bool has_keys(const struct oneib_host *host, const oneib_pkey *keys, size_t count)
+{
+    return !host->keys_invalid && !host->keys_stale && count == host->key_count &&
+           (count == 0 || memcmp(keys, host->keys, count * sizeof *keys) == 0);
+}
+
+/* Of what is written and not wanted what may be another daemon's. */
+static int keep_others(const struct oneib_daemon *daemon, struct oneib_node *node,
+                       const struct oneib_host *host, oneib_pkey *keys, size_t *count,
+                       struct oneib_error *err)
+{
+    if (daemon->config.one.writer)
+        return oneib_key_ages_keep(&node->key_ages, host->keys, host->key_count, oneib_now_ms(),
+                                   keys, count, ONEIB_HOST_KEYS_MAX, err);
+    *count = keep_keys(host, keys, *count);
+    return 0;
+}
+
+/* Beside another daemon, which may be at work, nothing is written by an old reading. */
+static int write_beside_another(struct oneib_daemon *daemon, struct oneib_node *node,
+                                struct oneib_host *host, const oneib_pkey *wanted,
+                                size_t wanted_count, struct oneib_error *err)
+{
+    struct oneib_error failure;
+    oneib_pkey keys[ONEIB_HOST_KEYS_MAX];
+    for (bool is_fresh = false;; is_fresh = true) {
+        size_t count = wanted_count;
+        memcpy(keys, wanted, wanted_count * sizeof *keys);
+        if (keep_others(daemon, node, host, keys, &count, err) < 0)
+            return -1;
+        if (has_keys(host, keys, count))
+            return 0;
+        if (is_fresh)
+            return host->keys_invalid && !daemon->config.one.writer
+                       ? 0
+                       : write_keys(daemon, host, keys, count, err);
+        if (read_keys_again(daemon, host, &failure) == 0)
+            continue;
+        if (!oneib_one_error_is_general(failure.code))
+            return oneib_daemon_host_failed(daemon, host->id, &failure, err);
+        *err = failure;
+        return -1;
+    }
+}
+
+static int tell_keys_of_host(struct oneib_daemon *daemon, const struct oneib_grants *grants,
+                             struct oneib_host *host, const struct oneib_node_view *view,
+                             struct oneib_error *err)
+{
+    oneib_pkey keys[ONEIB_HOST_KEYS_MAX];
+    struct oneib_node *node = oneib_nodes_of_host(&daemon->nodes, host->id);
+    if (!node || oneib_id_set_has(&daemon->hosts_failed, host->id) ||
+        (host->keys_invalid && !oneib_node_tells_all(view)))
+        return 0; /* while nobody knows what it may hold, nothing may look as if somebody did */
+    const struct oneib_held_keys before = {
+        .known = !host->keys_invalid, .keys = host->keys, .count = host->key_count};
+    size_t count = oneib_keys_of_node(view, oneib_grants_of_host(grants, host->id), &before, keys,
+                                      ONEIB_HOST_KEYS_MAX);
+    if (count > ONEIB_HOST_KEYS_MAX)
+        count = ONEIB_HOST_KEYS_MAX;
+    if (!daemon->config.one.writer || !node->believes)
+        return write_beside_another(daemon, node, host, keys, count, err);
+    oneib_key_ages_clear(&node->key_ages);
+    return has_keys(host, keys, count) ? 0 : write_keys(daemon, host, keys, count, err);
+}
+
+/* Nodes believe the daemon beside the master SM: where that is not the writer, which may be dead,
+ * it adds what it is about to grant. */
+static bool tells_keys(const struct oneib_daemon *daemon)
+{
+    return daemon->config.one.writer || daemon->sm == ONEIB_SM_MASTER;
+}
+
+/* Somebody has written it while no daemon was there that remembers what it was. */
+static int note_unsigned(struct oneib_daemon *daemon, struct oneib_error *err)
+{
+    const struct oneib_cloud *cloud = &daemon->view.cloud;
+    for (size_t i = 0; i < cloud->host_count; i++)
+        if (cloud->hosts[i].keys_invalid && cloud->hosts[i].keys_written &&
+            oneib_findings_add(&daemon->grant_findings, ONEIB_WARNING, "host-keys-unsigned",
+                               "it is written again once the host's oneib-node has reported; of a "
+                               "host that is gone for good: oneib host forget",
+                               err,
+                               "%s: IB_KEYS is not what an oneibd of the ledger has written, so "
+                               "nobody knows which P_Keys it may hold: none that rests is given "
+                               "again",
+                               oneib_host_called(cloud->hosts[i].id, cloud->hosts[i].name).text) <
+                0)
+            return -1;
+    return 0;
+}
+
+/* What a host is about to be sent, oned has to know first: whoever comes after us does not know
+ * what we have sent. */
+static int tell_keys(struct oneib_daemon *daemon, const struct oneib_grants *grants,
+                     const struct views *views, struct oneib_error *err)
+{
+    struct oneib_cloud *cloud = &daemon->view.cloud;
+    for (size_t i = 0; tells_keys(daemon) && i < cloud->host_count; i++)
+        if (tell_keys_of_host(daemon, grants, &cloud->hosts[i], &views->items[i], err) < 0)
+            return -1;
+    return 0;
+}
+
+/* ---- lists --------------------------------------------------------------------------------- */
+
+static int send_list(struct oneib_daemon *daemon, const struct oneib_grants *grants,
+                     struct oneib_node *node, struct oneib_grant_list *list,
+                     struct oneib_error *err)
+{
+    const uint32_t host_id = node->identity.host_id;
+    const struct oneib_host_grants *granted = oneib_grants_of_host(grants, host_id);
+    const struct oneib_host *host = oneib_cloud_host(&daemon->view.cloud, host_id);
+    bool changed;
+    if (!oneib_node_may_be_told(node, daemon->view.held))
+        return 0;
+    list->count = 0;
+    for (size_t i = 0; granted && host && i < granted->count; i++)
+        if (has_key(host, granted->items[i].pkey) && list->count < ONEIB_GRANTS_MAX)
+            list->items[list->count++] = granted->items[i];
+    if (oneib_nodes_list(&daemon->nodes, node, list->items, list->count, oneib_now_ms(), &changed,
+                         err) < 0)
+        return -1;
+    return changed
+               ? oneib_post_send(daemon->post, node->identity.key, node->serial, node->sent, err)
+               : 0;
+}
+
+static int send_lists(struct oneib_daemon *daemon, const struct oneib_grants *grants,
+                      struct oneib_error *err)
+{
+    struct oneib_grant_list *list = malloc(sizeof *list);
+    int status = list ? 0 : oneib_fail_memory(err);
+    for (size_t i = 0; status == 0 && i < daemon->nodes.count; i++)
+        status = send_list(daemon, grants, &daemon->nodes.items[i], list, err);
+    free(list);
+    return status;
+}
+
+/* ---- the gate ------------------------------------------------------------------------------ */
+
+static bool waits_for_guid(const struct oneib_grants *grants)
+{
+    for (size_t i = 0; i < grants->host_count; i++)
+        for (size_t j = 0; j < grants->hosts[i].count; j++)
+            if (!grants->hosts[i].items[j].may_set_guid)
+                return true;
+    return false;
+}
+
+static int gate(struct oneib_daemon *daemon, const struct oneib_grants *grants,
+                struct oneib_error *err)
+{
+    struct oneib_view *view = &daemon->view;
+    struct views views;
+    struct oneib_gate gate = {0};
+    oneib_daemon_hear(daemon);
+    if (look_at_nodes(daemon, &views, err) < 0)
+        return -1;
+    const struct oneib_gate_input input = {
+        .cloud = &view->cloud,
+        .desired = &view->desired,
+        .in_force = &view->seen.table,
+        .grants = grants,
+        .nodes = views.items,
+        .node_count = views.count,
+        .ledger = &view->kept.ledger,
+    };
+    int status = oneib_gate_compute(&input, &gate, err);
+    free(views.items);
+    if (status == 0) {
+        daemon->gated = gate.kept + gate.withheld > 0;
+        daemon->nodes.awaited = daemon->gated || waits_for_guid(grants);
+        status = oneib_view_write_only(daemon->manager, view, &gate.table, err);
+    }
+    oneib_gate_clear(&gate);
+    return status;
+}
+
+/* ---- what nodes have that they should not -------------------------------------------------- */
+
+static int note_strays(struct oneib_daemon *daemon, const struct views *views,
+                       struct oneib_error *err)
+{
+    const double now = oneib_now_ms();
+    const struct oneib_cloud *cloud = &daemon->view.cloud;
+    if (oneib_strays_follow(&daemon->strays, cloud, views->items, views->count, now, err) < 0)
+        return -1;
+    daemon->strays_said = oneib_strays_lasting(&daemon->strays, now);
+    daemon->metrics.strays = daemon->strays_said;
+    return oneib_strays_report(&daemon->strays, cloud, now, &daemon->grant_findings, err);
+}
+
+/* ---- a turn's part ------------------------------------------------------------------------- */
+
+static int compute_grants(struct oneib_daemon *daemon, const struct views *views,
+                          struct oneib_grants *grants, struct oneib_error *err)
+{
+    const struct oneib_policy policy = {.site = daemon->config.site};
+    const struct oneib_grants_input input = {
+        .cloud = &daemon->view.cloud,
+        .policy = &policy,
+        .desired = &daemon->view.desired,
+        .held = daemon->view.held,
+        .nodes = views->items,
+        .node_count = views->count,
+        .subnet = daemon->view.subnet_known ? &daemon->view.subnet : NULL,
+    };
+    if (oneib_grants_compute(&input, grants, &daemon->grant_findings, err) < 0)
+        return -1;
+    if (grants->twice_count > 0) /* what the fabric has may be gone since it was read */
+        oneib_pace_verify_in(&daemon->pace, oneib_now_ms(), LATER_MS);
+    return 0;
+}
+
+static int grant_and_gate(struct oneib_daemon *daemon, struct oneib_grants *grants,
+                          struct oneib_error *err)
+{
+    struct views views;
+    if (look_at_nodes(daemon, &views, err) < 0)
+        return -1;
+    int status = note_strays(daemon, &views, err);
+    if (status == 0)
+        status = compute_grants(daemon, &views, grants, err);
+    if (status == 0)
+        status = tell_keys(daemon, grants, &views, err);
+    if (status == 0)
+        status = note_unsigned(daemon, err);
+    free(views.items);
+    if (status < 0 || send_lists(daemon, grants, err) < 0)
+        return -1;
+    return gate(daemon, grants, err);
+}
+
+/* What cannot be written down now is at the next turn. */
+static void pin_ports(struct oneib_daemon *daemon)
+{
+    struct oneib_error failure;
+    if (oneib_daemon_pin_ports(daemon, &failure) < 0)
+        oneib_daemon_complain(daemon, &failure);
+}
+
+int oneib_daemon_grant(struct oneib_daemon *daemon, struct oneib_error *err)
+{
+    struct oneib_grants grants = {0};
+    oneib_findings_clear(&daemon->grant_findings);
+    if (believe(daemon, err) < 0)
+        return -1;
+    oneib_daemon_tell_role(daemon);
+    await_first_reports(daemon);
+    daemon->granted_ms = oneib_now_ms();
+    daemon->heard_is_due = true;
+    oneib_daemon_forget_hosts(daemon);
+    int status = note_cut_off(daemon, err);
+    if (status == 0)
+        pin_ports(daemon);
+    if (status == 0)
+        status = grant_and_gate(daemon, &grants, err);
+    oneib_grants_clear(&grants);
+    if (status < 0)
+        return -1;
+    oneib_view_age_listed(&daemon->view_age);
+    oneib_daemon_tell_role(daemon);
+    return 0;
+}

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "oneibd/daemon_report.h"
+#include "base/escape.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "cluster/names.h"
+#include "cluster/port_index.h"
+#include <string.h>
+
+#define LINES_MAX 100
+#define NOTHING_FOUND 0xffff
+#define DESCRIPTION_SHOWN 64
+
+static enum oneib_log_level level_of(enum oneib_severity severity)
+{
+    switch (severity) {
+    case ONEIB_NOTICE:
+        return ONEIB_LOG_INFO;
+    case ONEIB_WARNING:
+        return ONEIB_LOG_WARNING;
+    case ONEIB_VIOLATION:
+        return ONEIB_LOG_ERROR;
+    }
+    return ONEIB_LOG_ERROR;
+}
+
+static void say_new(const struct oneib_finding *finding)
+{
+    oneib_log(level_of(finding->severity), "%s: %s%s%s", finding->code, finding->text,
+              finding->remedy ? "; " : "", finding->remedy ? finding->remedy : "");
+}
+
+static void say_gone(const struct oneib_finding *finding)
+{
+    oneib_log(ONEIB_LOG_INFO, "no more %s: %s", finding->code, finding->text);
+}
+
+/* Logs what `these` has and `others` has not; both are sorted. One of which only a name has changed
+ * is no other: who may rename a network must not make a violation look as if it had ended. */
+static void say_difference(const struct oneib_findings *these, const struct oneib_findings *others,
+                           void (*say)(const struct oneib_finding *finding), const char *rest)
+{
+    size_t other = 0, said = 0;
+    for (size_t i = 0; i < these->count; i++) {
+        while (other < others->count &&
+               oneib_finding_compare_unnamed(&others->items[other], &these->items[i]) < 0)
+            other++;
+        if (other < others->count &&
+            oneib_finding_compare_unnamed(&others->items[other], &these->items[i]) == 0)
+            continue;
+        if (++said <= LINES_MAX)
+            say(&these->items[i]);
+    }
+    if (said > LINES_MAX)
+        oneib_log(ONEIB_LOG_WARNING, "%zu more findings %s: see 'oneib plan'", said - LINES_MAX,
+                  rest);
+}
+
+void oneib_report_findings(struct oneib_report *report, struct oneib_findings *now)
+{
+    oneib_findings_sort(now);
+    oneib_findings_sort_unnamed(now);
+    say_difference(now, &report->known, say_new, "are new");
+    say_difference(&report->known, now, say_gone, "are gone");
+    oneib_findings_clear(&report->known);
+    report->known = *now;
+    *now = (struct oneib_findings){0};
+}
+
+static void append_key(struct oneib_text *text, const char *word, uint16_t key)
+{
+    if (key)
+        oneib_text_printf(text, ", %s %s", word, oneib_pkey_raw_shown(key).text);
+}
+
+/* ` of host "node3" "H1"`: the host that reports the port, and what the fabric calls it. */
+static void append_place(const struct oneib_report_names *names,
+                         const struct oneib_port_index *ports, oneib_guid guid,
+                         struct oneib_findings *findings, struct oneib_text *text)
+{
+    const struct oneib_known_port *known = oneib_port_index_find(ports, guid);
+    const struct oneib_subnet_port *port = oneib_subnet_find(names->subnet, guid);
+    if (known) {
+        oneib_findings_mention(findings, ONEIB_SUBJECT_HOST, known->host->id);
+        oneib_text_printf(text, " of %s",
+                          oneib_host_called(known->host->id, known->host->name).text);
+    }
+    oneib_text_append(text, " \"");
+    oneib_text_append_escaped(text, port ? port->description : "", DESCRIPTION_SHOWN);
+    oneib_text_append(text, "\"");
+}
+
+static void append_network(const struct oneib_report_names *names, uint16_t raw,
+                           struct oneib_findings *findings, struct oneib_text *text)
+{
+    const struct oneib_network *network =
+        raw ? oneib_network_of_key(names->cloud, names->table, oneib_pkey_base(raw)) : NULL;
+    if (!network)
+        return;
+    oneib_findings_mention(findings, ONEIB_SUBJECT_NETWORK, network->id);
+    oneib_text_printf(text, ", key of %s", oneib_network_shown(network).text);
+}
+
+static int add_deviation(const struct oneib_report_names *names,
+                         const struct oneib_port_index *ports,
+                         const struct oneib_deviation *deviation, struct oneib_findings *findings,
+                         struct oneib_error *err)
+{
+    char guid[ONEIB_GUID_TEXT_SIZE];
+    oneib_autotext struct oneib_text text = {0};
+
+    oneib_guid_format(deviation->port_guid, guid);
+    oneib_text_printf(&text, "port %s", guid);
+    append_place(names, ports, deviation->port_guid, findings, &text);
+    append_network(names, deviation->found ? deviation->found : deviation->expected, findings,
+                   &text);
+    append_key(&text, "wanted", deviation->expected);
+    append_key(&text, "found", deviation->found);
+    if (deviation->index != NOTHING_FOUND)
+        oneib_text_printf(&text, " at index %u", deviation->index);
+    if (oneib_text_failed(&text))
+        return oneib_fail_memory(err);
+    return oneib_findings_add(
+        findings, oneib_deviation_is_violation(deviation->kind) ? ONEIB_VIOLATION : ONEIB_WARNING,
+        oneib_deviation_name(deviation->kind), oneib_deviation_remedy(deviation->kind), err, "%s",
+        text.data);
+}
+
+int oneib_report_add_deviations(const struct oneib_report_names *names,
+                                const struct oneib_verification *verification,
+                                struct oneib_findings *findings, struct oneib_error *err)
+{
+    struct oneib_port_index ports;
+    if (verification->count == 0)
+        return 0;
+    if (oneib_port_index_make(names->cloud, &ports, err) < 0)
+        return -1;
+    int status = 0;
+    for (size_t i = 0; status == 0 && i < verification->count; i++)
+        status = add_deviation(names, &ports, &verification->items[i], findings, err);
+    oneib_port_index_clear(&ports);
+    return status;
+}
+
+void oneib_report_clear(struct oneib_report *report)
+{
+    oneib_findings_clear(&report->known);
+}

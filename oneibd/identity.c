@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "oneibd/identity.h"
+#include "base/array.h"
+#include "cluster/names.h"
+#include "grants/seal.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* What speaks for a host's having a key. */
+enum claim_kind {
+    PINNED,    /* the ledger */
+    FRESH,     /* its probe, and the ledger has none of it */
+    WORTHLESS, /* its probe, and the ledger has another one of it, or is lost */
+};
+
+struct claim {
+    uint8_t key[ONEIB_PUBLIC_KEY_SIZE];
+    uint32_t host_id;
+    enum claim_kind kind;
+};
+
+struct claims {
+    struct claim *items; /* owned */
+    size_t count;
+};
+
+/* By key; of one key what speaks best first, then by host. */
+static int compare_claims(const void *left, const void *right)
+{
+    const struct claim *a = left, *b = right;
+    const int order = memcmp(a->key, b->key, sizeof a->key);
+    if (order != 0)
+        return order;
+    if (a->kind != b->kind)
+        return a->kind < b->kind ? -1 : 1;
+    return (a->host_id > b->host_id) - (a->host_id < b->host_id);
+}
+
+static const struct oneib_ledger_host *pinned(const struct oneib_ledger *ledger, uint32_t host_id)
+{
+    return oneib_ledger_host(ledger, host_id);
+}
+
+static int note_changed_key(const struct oneib_host *host, struct oneib_findings *findings,
+                            struct oneib_error *err)
+{
+    return oneib_findings_add(
+        findings, ONEIB_WARNING, "node-key-changed",
+        "if the host was installed anew: oneib host accept; else somebody else reports for it", err,
+        "%s: its probe reports another key of oneib-node's than the one that it is known by, which "
+        "stays in force",
+        oneib_host_called(host->id, host->name).text);
+}
+
+static int add_claims(const struct oneib_host *host, const struct oneib_ledger *ledger,
+                      bool is_lost, struct claims *claims, struct oneib_findings *findings,
+                      struct oneib_error *err)
+{
+    const struct oneib_ledger_host *pin = pinned(ledger, host->id);
+    struct claim said = {.host_id = host->id, .kind = pin || is_lost ? WORTHLESS : FRESH};
+    const bool says = host->node_key[0] && oneib_key_parse(host->node_key, said.key);
+    if (pin) {
+        struct claim *claim = &claims->items[claims->count++];
+        *claim = (struct claim){.host_id = host->id, .kind = PINNED};
+        memcpy(claim->key, pin->key, sizeof claim->key);
+    }
+    if (!says || (pin && memcmp(pin->key, said.key, sizeof said.key) == 0))
+        return 0;
+    claims->items[claims->count++] = said;
+    return pin ? note_changed_key(host, findings, err) : 0;
+}
+
+/* The end of the claims to the same key. */
+static size_t end_of_key(const struct claims *claims, size_t first)
+{
+    size_t end = first + 1;
+    while (end < claims->count &&
+           memcmp(claims->items[end].key, claims->items[first].key, ONEIB_PUBLIC_KEY_SIZE) == 0)
+        end++;
+    return end;
+}
+
+#define CLONES_REMEDY                                                                              \
+    "on the host that was made from the other's image: remove /var/lib/oneib-node/key, restart "   \
+    "oneib-node"
+
+static int note_twice(const struct oneib_cloud *cloud, const struct claim *first,
+                      const struct claim *second, struct oneib_findings *findings,
+                      struct oneib_error *err)
+{
+    return oneib_findings_add(findings, ONEIB_WARNING, "node-key-twice", CLONES_REMEDY, err,
+                              "%s and %s have the same key of oneib-node's: neither is heard",
+                              oneib_host_id_shown(cloud, first->host_id).text,
+                              oneib_host_id_shown(cloud, second->host_id).text);
+}
+
+static int note_refused(const struct oneib_cloud *cloud, const struct claim *heard,
+                        const struct claim *refused, struct oneib_findings *findings,
+                        struct oneib_error *err)
+{
+    return oneib_findings_add(
+        findings, ONEIB_WARNING, "node-key-twice",
+        CLONES_REMEDY "; if there is none, somebody else reports for it", err,
+        "%s: its probe reports %s's key of oneib-node's, by which %s stays heard, and nobody else",
+        oneib_host_id_shown(cloud, refused->host_id).text,
+        oneib_host_id_shown(cloud, heard->host_id).text,
+        oneib_host_id_shown(cloud, heard->host_id).text);
+}
+
+static void believe(const struct claim *claim, bool contested, struct oneib_identities *identities)
+{
+    struct oneib_identity *identity = &identities->items[identities->count++];
+    *identity = (struct oneib_identity){
+        .host_id = claim->host_id, .is_pinned = claim->kind == PINNED, .is_contested = contested};
+    memcpy(identity->key, claim->key, sizeof identity->key);
+}
+
+/* How many claims of the first one's kind there are. */
+static size_t count_equals(const struct claim *claims, size_t count)
+{
+    size_t equals = 1;
+    while (equals < count && claims[equals].kind == claims[0].kind)
+        equals++;
+    return equals;
+}
+
+/* All claims to one key. The one that speaks best is believed when it is the only one of its kind:
+ * what probes report must cut off nobody who is pinned. */
+static int judge_key(const struct oneib_cloud *cloud, const struct claim *claims, size_t count,
+                     struct oneib_identities *identities, struct oneib_findings *findings,
+                     struct oneib_error *err)
+{
+    if (claims[0].kind == WORTHLESS)
+        return 0;
+    if (count_equals(claims, count) > 1)
+        return note_twice(cloud, &claims[0], &claims[1], findings, err);
+    believe(&claims[0], count > 1, identities);
+    for (size_t i = 1; i < count; i++)
+        if (note_refused(cloud, &claims[0], &claims[i], findings, err) < 0)
+            return -1;
+    return 0;
+}
+
+static int judge(const struct oneib_cloud *cloud, const struct claims *claims,
+                 struct oneib_identities *identities, struct oneib_findings *findings,
+                 struct oneib_error *err)
+{
+    for (size_t first = 0, end; first < claims->count; first = end) {
+        end = end_of_key(claims, first);
+        if (judge_key(cloud, &claims->items[first], end - first, identities, findings, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int compare_hosts(const void *left, const void *right)
+{
+    const struct oneib_identity *a = left, *b = right;
+    return (a->host_id > b->host_id) - (a->host_id < b->host_id);
+}
+
+int oneib_identities_find(const struct oneib_cloud *cloud, const struct oneib_ledger *ledger,
+                          bool is_lost, struct oneib_identities *identities,
+                          struct oneib_findings *findings, struct oneib_error *err)
+{
+    struct claims claims = {.items = calloc(2 * cloud->host_count + 1, sizeof *claims.items)};
+    *identities = (struct oneib_identities){0};
+    if (!claims.items)
+        return oneib_fail_memory(err);
+    int status = oneib_reserve(&identities->items, &identities->capacity, cloud->host_count + 1,
+                               sizeof *identities->items, err);
+    for (size_t i = 0; status == 0 && i < cloud->host_count; i++)
+        status = add_claims(&cloud->hosts[i], ledger, is_lost, &claims, findings, err);
+    qsort(claims.items, claims.count, sizeof *claims.items, compare_claims);
+    if (status == 0)
+        status = judge(cloud, &claims, identities, findings, err);
+    free(claims.items);
+    if (status < 0)
+        oneib_identities_clear(identities);
+    else
+        qsort(identities->items, identities->count, sizeof *identities->items, compare_hosts);
+    return status;
+}
+
+bool oneib_identities_equal(const struct oneib_identities *a, const struct oneib_identities *b)
+{
+    if (a->count != b->count)
+        return false;
+    for (size_t i = 0; i < a->count; i++)
+        if (a->items[i].host_id != b->items[i].host_id ||
+            a->items[i].is_pinned != b->items[i].is_pinned ||
+            a->items[i].is_contested != b->items[i].is_contested ||
+            memcmp(a->items[i].key, b->items[i].key, ONEIB_PUBLIC_KEY_SIZE) != 0)
+            return false;
+    return true;
+}
+
+void oneib_identities_clear(struct oneib_identities *identities)
+{
+    free(identities->items);
+    *identities = (struct oneib_identities){0};
+}

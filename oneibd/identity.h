@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * By which key the service of each host is believed: the one that the ledger has pinned, or, where
+ * it has none, the one that the host's probe reports (IB_NODE_KEY). Monitoring is not
+ * authenticated, so another key than the pinned one is a finding and nothing else, and so is the
+ * pinned key of another host. A key that two hosts are pinned to, or, where nobody is pinned to it,
+ * two hosts report, is nobody's. Pure.
+ */
+#ifndef ONEIB_ONEIBD_IDENTITY_H
+#define ONEIB_ONEIBD_IDENTITY_H
+
+#include "base/error.h"
+#include "base/finding.h"
+#include "cluster/cloud.h"
+#include "cluster/ledger.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct oneib_identity {
+    uint32_t host_id;
+    bool is_pinned;    /* else its key was seen for the first time */
+    bool is_contested; /* another host's probe reports its key: a clone of it may connect */
+    uint8_t key[ONEIB_PUBLIC_KEY_SIZE];
+};
+
+struct oneib_identities {
+    struct oneib_identity *items; /* owned; by host id; no key twice */
+    size_t count, capacity;
+};
+
+/* *identities is empty before, and after a failure. cloud: sorted. is_lost: the ledger cannot be
+ * read now, and `ledger` is what it said last: who is not pinned by it is not believed. Adds
+ * node-key-changed and node-key-twice to *findings. */
+int oneib_identities_find(const struct oneib_cloud *cloud, const struct oneib_ledger *ledger,
+                          bool is_lost, struct oneib_identities *identities,
+                          struct oneib_findings *findings, struct oneib_error *err);
+bool oneib_identities_equal(const struct oneib_identities *a, const struct oneib_identities *b);
+void oneib_identities_clear(struct oneib_identities *identities);
+
+#endif

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The writer takes a key out of a host's IB_KEYS when the host can hold it no more. A node that
+ * believes another daemon follows that one's lists: what it has closed it may open again by one
+ * that the writer does not know of. Such a list is of a view of oned that is a minute old at most,
+ * and is opened by for ten seconds: so a key stays for as long as that after the writer has known
+ * of no use for it. Pure; times are oneib_now_ms()'s, given.
+ */
+#ifndef ONEIB_ONEIBD_KEY_AGES_H
+#define ONEIB_ONEIBD_KEY_AGES_H
+
+#include "base/error.h"
+#include "grants/grants_message.h"
+#include "ib/pkey.h"
+#include <stddef.h>
+
+#define ONEIB_KEY_DOUBT_MS (ONEIB_VIEW_AGE_MS + ONEIB_LIST_AGE_MS)
+
+struct oneib_key_age {
+    oneib_pkey pkey;
+    double since; /* no use is known for it */
+};
+
+/* Of one host; zeroed: none. */
+struct oneib_key_ages {
+    struct oneib_key_age *items; /* owned; by key */
+    size_t count, capacity;
+};
+
+/* written: what IB_KEYS names. keys: what the host may hold by what is known, *count of them, room
+ * for `room`. Adds of what is written and not known what may still be another daemon's. Both are
+ * ascending, each key once, before and after; what has no room is left out. */
+int oneib_key_ages_keep(struct oneib_key_ages *ages, const oneib_pkey *written,
+                        size_t written_count, double now, oneib_pkey *keys, size_t *count,
+                        size_t room, struct oneib_error *err);
+void oneib_key_ages_clear(struct oneib_key_ages *ages);
+
+#endif

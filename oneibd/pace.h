@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * When to look. Pure: the time is given, in milliseconds of the monotonic clock (oneib_now_ms()),
+ * so a wall clock that jumps changes nothing.
+ *
+ * The first event after a quiet time is looked at at once; one that comes while the last change has
+ * just been put into force waits ONEIB_COALESCE_MS, so that a burst of changes becomes few reloads.
+ */
+#ifndef ONEIB_ONEIBD_PACE_H
+#define ONEIB_ONEIBD_PACE_H
+
+#include "config/config.h"
+#include <stdbool.h>
+
+/* Longest wait of an event for others. */
+#define ONEIB_COALESCE_MS 20.0
+/* A change this long after the last one was put into force is not part of a burst. */
+#define ONEIB_BURST_MS 100.0
+
+/* Why to look now. */
+struct oneib_due {
+    bool events; /* something named has waited long enough */
+    bool poll;   /* unsettled and new VMs, the files */
+    bool reread; /* everything in oned */
+    bool verify; /* every port */
+    bool retry;  /* what went wrong */
+    bool nodes;  /* what nodes have said: not known here, for whoever adds it */
+    bool fences; /* ports of fenced hosts; likewise */
+    bool places; /* where hosts' ports are linked; likewise */
+};
+
+struct oneib_pace {
+    double poll_preparing_ms, poll_idle_ms, reread_ms, verify_ms; /* from the configuration */
+    double event_ms;                                              /* the oldest that waits; < 0 */
+    double applied_ms; /* last time that a change was put into force */
+    double poll_at, reread_at, verify_at;
+    double retry_at; /* < 0: nothing went wrong */
+    bool failed;     /* polls would fail again, so they wait for the retry too */
+    double retry_pause;
+};
+
+/* Everything is due at once. */
+void oneib_pace_begin(struct oneib_pace *pace, const struct oneib_config *config, double now);
+void oneib_pace_event(struct oneib_pace *pace, double now);
+/* What was told by events is being looked at now. */
+void oneib_pace_events_taken(struct oneib_pace *pace);
+struct oneib_due oneib_pace_due(const struct oneib_pace *pace, double now);
+bool oneib_pace_anything(const struct oneib_due *due);
+/* Milliseconds until something is due, at least 0. */
+double oneib_pace_wait(const struct oneib_pace *pace, double now);
+
+/* A poll was done; preparing: a VM is arriving or migrating. */
+void oneib_pace_polled(struct oneib_pace *pace, double now, bool preparing);
+/* A VM began to arrive or migrate: the next poll comes as soon as after one that saw it. */
+void oneib_pace_preparing(struct oneib_pace *pace, double now);
+/*
+ * Everything was read, in so many milliseconds. trusted: events tell what changes; then it comes
+ * again after daemon.reread, but it takes at most a thousandth of the time (at least once an hour,
+ * though), else after daemon.poll_preparing, but it takes at most a third of the time.
+ */
+void oneib_pace_reread(struct oneib_pace *pace, double now, double took, bool trusted);
+/* Events cannot be trusted any more: everything is read again soon. */
+void oneib_pace_distrust(struct oneib_pace *pace, double now);
+void oneib_pace_verified(struct oneib_pace *pace, double now);
+/* Ports should be read again in so many milliseconds, if not sooner. */
+void oneib_pace_verify_in(struct oneib_pace *pace, double now, double milliseconds);
+void oneib_pace_applied(struct oneib_pace *pace, double now);
+/* Something went wrong: again after 500 ms, then twice as long each time, up to 15 s. */
+void oneib_pace_failed(struct oneib_pace *pace, double now);
+/* Ports do not take what opensm gives them: likewise, but up to five minutes, because each try
+ * costs the whole fabric a sweep. */
+void oneib_pace_unfinished(struct oneib_pace *pace, double now);
+void oneib_pace_succeeded(struct oneib_pace *pace);
+
+#endif

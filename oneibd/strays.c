@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "oneibd/strays.h"
+#include "base/array.h"
+#include "cluster/names.h"
+#include <inttypes.h>
+#include <stdlib.h>
+
+/* ---- what is one --------------------------------------------------------------------------- */
+
+static bool is_granted(const struct oneib_node_view *node, const struct oneib_vf_record *record)
+{
+    const struct oneib_grant *grant =
+        node->sent ? oneib_grant_list_find(node->sent, record->vm_id, record->nic_id) : NULL;
+    return grant && oneib_grant_allows(grant, record);
+}
+
+/* The first attachment of the VM, or of one with a higher id. */
+static size_t place_of_vm(const struct oneib_cloud *cloud, uint32_t vm_id)
+{
+    size_t low = 0, high = cloud->attachment_count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (cloud->attachments[middle].vm_id < vm_id)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static bool is_at(const struct oneib_attachment *attachment, uint32_t host_id)
+{
+    return attachment->presence != ONEIB_ABSENT &&
+           (attachment->host_id == host_id || attachment->source_host_id == host_id);
+}
+
+static bool knows_vm(const struct oneib_cloud *cloud, uint32_t vm_id)
+{
+    size_t low = 0, high = cloud->vm_count;
+    while (cloud->vm_ids && low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (cloud->vm_ids[middle] < vm_id)
+            low = middle + 1;
+        else if (cloud->vm_ids[middle] > vm_id)
+            high = middle;
+        else
+            return true;
+    }
+    return false;
+}
+
+/* What OpenNebula says of a VF that a domain has: false, it knows of it. A VM all of whose NICs are
+ * elsewhere is elsewhere; one that has none left is taken to be where it was. */
+static bool is_unknown(const struct oneib_cloud *cloud, uint32_t host_id,
+                       const struct oneib_vf_record *record, enum oneib_stray_kind *kind)
+{
+    bool here = false, elsewhere = false;
+    for (size_t i = place_of_vm(cloud, record->vm_id);
+         i < cloud->attachment_count && cloud->attachments[i].vm_id == record->vm_id; i++) {
+        const struct oneib_attachment *attachment = &cloud->attachments[i];
+        if (is_at(attachment, host_id) && attachment->nic_id == record->nic_id)
+            return false;
+        here |= is_at(attachment, host_id);
+        elsewhere |= !is_at(attachment, host_id);
+    }
+    *kind = knows_vm(cloud, record->vm_id) && (here || !elsewhere) ? ONEIB_STRAY_ORPHAN
+                                                                   : ONEIB_STRAY_ZOMBIE;
+    return true;
+}
+
+/* Whatever the VM does, its NIC is that host's. */
+static bool is_of_host(const struct oneib_cloud *cloud, uint32_t host_id,
+                       const struct oneib_vf_record *record)
+{
+    for (size_t i = place_of_vm(cloud, record->vm_id);
+         i < cloud->attachment_count && cloud->attachments[i].vm_id == record->vm_id; i++)
+        if (cloud->attachments[i].nic_id == record->nic_id &&
+            (cloud->attachments[i].host_id == host_id ||
+             cloud->attachments[i].source_host_id == host_id))
+            return true;
+    return false;
+}
+
+static bool is_stray(const struct oneib_cloud *cloud, const struct oneib_node_view *node,
+                     const struct oneib_vf_record *record, enum oneib_stray_kind *kind)
+{
+    if (record->stage == ONEIB_VF_OPEN && node->state == ONEIB_NODE_FOLLOWS && node->sent &&
+        !is_granted(node, record)) {
+        *kind = ONEIB_STRAY_OPEN;
+        return true;
+    }
+    if (record->in_domain && is_unknown(cloud, node->host_id, record, kind))
+        return true;
+    *kind = ONEIB_STRAY_UNTOLD;
+    return node->state == ONEIB_NODE_FOLLOWS && node->sent && !oneib_node_was_told(node, record) &&
+           (record->guid == ONEIB_VF_GUID_SET || oneib_record_may_be_open(record)) &&
+           !is_of_host(cloud, node->host_id, record);
+}
+
+/* ---- following ----------------------------------------------------------------------------- */
+
+static bool is_same(const struct oneib_stray *a, const struct oneib_stray *b)
+{
+    return a->host_id == b->host_id && a->kind == b->kind && a->record.vm_id == b->record.vm_id &&
+           a->record.nic_id == b->record.nic_id &&
+           oneib_pci_compare(&a->record.vf, &b->record.vf) == 0;
+}
+
+static double since(const struct oneib_strays *before, const struct oneib_stray *stray, double now)
+{
+    for (size_t i = 0; i < before->count; i++)
+        if (is_same(&before->items[i], stray))
+            return before->items[i].since;
+    return now;
+}
+
+static int add(struct oneib_strays *strays, const struct oneib_strays *before,
+               struct oneib_stray stray, double now, struct oneib_error *err)
+{
+    if (oneib_reserve(&strays->items, &strays->capacity, strays->count + 1, sizeof *strays->items,
+                      err) < 0)
+        return -1;
+    stray.since = since(before, &stray, now);
+    strays->items[strays->count++] = stray;
+    return 0;
+}
+
+int oneib_strays_follow(struct oneib_strays *strays, const struct oneib_cloud *cloud,
+                        const struct oneib_node_view *nodes, size_t node_count, double now,
+                        struct oneib_error *err)
+{
+    struct oneib_strays found = {0};
+    int status = 0;
+    for (size_t i = 0; i < node_count; i++)
+        for (size_t j = 0; status == 0 && j < nodes[i].record_count; j++) {
+            struct oneib_stray stray = {.host_id = nodes[i].host_id, .record = nodes[i].records[j]};
+            if (is_stray(cloud, &nodes[i], &stray.record, &stray.kind))
+                status = add(&found, strays, stray, now, err);
+        }
+    if (status < 0) {
+        oneib_strays_clear(&found);
+        return -1;
+    }
+    oneib_strays_clear(strays);
+    *strays = found;
+    return 0;
+}
+
+/* ---- telling ------------------------------------------------------------------------------- */
+
+size_t oneib_strays_of_host(const struct oneib_strays *strays, uint32_t host_id)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < strays->count; i++)
+        count +=
+            strays->items[i].host_id == host_id && (strays->items[i].kind == ONEIB_STRAY_ORPHAN ||
+                                                    strays->items[i].kind == ONEIB_STRAY_ZOMBIE);
+    return count;
+}
+
+static bool lasts(const struct oneib_stray *stray, double now)
+{
+    return now - stray->since >= ONEIB_STRAY_MS;
+}
+
+size_t oneib_strays_lasting(const struct oneib_strays *strays, double now)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < strays->count; i++)
+        count += lasts(&strays->items[i], now);
+    return count;
+}
+
+static int report(const struct oneib_stray *stray, const struct oneib_cloud *cloud,
+                  struct oneib_findings *findings, struct oneib_error *err)
+{
+    const struct oneib_shown host = oneib_host_id_shown(cloud, stray->host_id);
+    const struct oneib_vf_record *record = &stray->record;
+    char vf[ONEIB_PCI_TEXT_SIZE];
+    oneib_pci_format(&record->vf, vf);
+    switch (stray->kind) {
+    case ONEIB_STRAY_OPEN:
+        return oneib_findings_add(findings, ONEIB_VIOLATION, "vf-not-granted",
+                                  "on the host: oneib hca; journalctl -u oneib-node", err,
+                                  "%s: VF %s of VM %" PRIu32
+                                  " NIC %u is open at 0x%04x, which it has not been granted",
+                                  host.text, vf, record->vm_id, record->nic_id, record->pkey);
+    case ONEIB_STRAY_UNTOLD:
+        return oneib_findings_add(findings, ONEIB_WARNING, "vf-untold",
+                                  "on the host: oneib hca; journalctl -u oneib-node", err,
+                                  "%s: it reports VF %s of VM %" PRIu32
+                                  " NIC %u, which it was never told of: that counts for nothing",
+                                  host.text, vf, record->vm_id, record->nic_id);
+    case ONEIB_STRAY_ORPHAN:
+        return oneib_findings_add(findings, ONEIB_WARNING, "vf-orphan",
+                                  "detach it there with virsh, or power the VM off", err,
+                                  "%s: the domain of VM %" PRIu32
+                                  " has VF %s of a NIC %u that OpenNebula does not know; it is "
+                                  "closed",
+                                  host.text, record->vm_id, vf, record->nic_id);
+    case ONEIB_STRAY_ZOMBIE:
+        return oneib_findings_add(findings, ONEIB_WARNING, "vf-zombie",
+                                  "look at the domain on the host, then end it with virsh destroy",
+                                  err,
+                                  "%s: a domain of VM %" PRIu32
+                                  " runs with VF %s, and OpenNebula has no such VM there; it is "
+                                  "closed",
+                                  host.text, record->vm_id, vf);
+    }
+    return 0;
+}
+
+int oneib_strays_report(const struct oneib_strays *strays, const struct oneib_cloud *cloud,
+                        double now, struct oneib_findings *findings, struct oneib_error *err)
+{
+    for (size_t i = 0; i < strays->count; i++)
+        if (lasts(&strays->items[i], now) && report(&strays->items[i], cloud, findings, err) < 0)
+            return -1;
+    return 0;
+}
+
+void oneib_strays_clear(struct oneib_strays *strays)
+{
+    free(strays->items);
+    *strays = (struct oneib_strays){0};
+}

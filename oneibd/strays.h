@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Virtual functions that nodes report and OpenNebula knows nothing of, or that are open though they
+ * are not granted. Pure; times are oneib_now_ms()'s, given. What is on its way takes some seconds:
+ * only what lasts is one.
+ */
+#ifndef ONEIB_ONEIBD_STRAYS_H
+#define ONEIB_ONEIBD_STRAYS_H
+
+#include "base/error.h"
+#include "base/finding.h"
+#include "cluster/cloud.h"
+#include "cluster/grants.h"
+#include <stddef.h>
+#include <stdint.h>
+
+/* How long it lasts before it is said. */
+#define ONEIB_STRAY_MS 10000.0
+
+enum oneib_stray_kind {
+    ONEIB_STRAY_OPEN,   /* open, and not granted by the list that its node follows */
+    ONEIB_STRAY_ORPHAN, /* a domain has it, and OpenNebula's VM has no such NIC */
+    ONEIB_STRAY_UNTOLD, /* it says that it has what this host was never told of */
+    ONEIB_STRAY_ZOMBIE, /* a domain has it whose VM is not on that host for OpenNebula */
+};
+
+struct oneib_stray {
+    uint32_t host_id;
+    struct oneib_vf_record record;
+    enum oneib_stray_kind kind;
+    double since;
+};
+
+struct oneib_strays {
+    struct oneib_stray *items; /* owned; by host, VF */
+    size_t count, capacity;
+};
+
+/* What there is now; `since` of what was there stays. nodes: by host id. */
+int oneib_strays_follow(struct oneib_strays *strays, const struct oneib_cloud *cloud,
+                        const struct oneib_node_view *nodes, size_t node_count, double now,
+                        struct oneib_error *err);
+/* VFs of that host that are no longer free without OpenNebula knowing of it. */
+size_t oneib_strays_of_host(const struct oneib_strays *strays, uint32_t host_id);
+/* Adds vf-not-granted, vf-untold, vf-orphan and vf-zombie for those that last. */
+int oneib_strays_report(const struct oneib_strays *strays, const struct oneib_cloud *cloud,
+                        double now, struct oneib_findings *findings, struct oneib_error *err);
+/* How many last. */
+size_t oneib_strays_lasting(const struct oneib_strays *strays, double now);
+void oneib_strays_clear(struct oneib_strays *strays);
+
+#endif

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Which NICs a node was told of: what it reports of others does not keep a GUID from anybody. A
+ * daemon that has just started does not know what the one before has sent, so of the first table of
+ * a node all NICs count for a while. Pure; times are oneib_now_ms()'s, given.
+ */
+#ifndef ONEIB_ONEIBD_TOLD_H
+#define ONEIB_ONEIBD_TOLD_H
+
+#include "base/error.h"
+#include "cluster/grants.h"
+#include <stdbool.h>
+#include <stddef.h>
+
+/* How long what the daemon before may have sent counts: a node that follows a list without it has
+ * let go of it long before. */
+#define ONEIB_TOLD_BEFORE_MS 60000.0
+
+struct oneib_told_nic {
+    struct oneib_nic_name nic;
+    double until; /* 0: as long as the node has not reported without it */
+};
+
+/* Of one node; zeroed: none. */
+struct oneib_told {
+    struct oneib_told_nic *items; /* owned; by NIC, each once */
+    size_t count, capacity;
+};
+
+/* The first table of the node's that this daemon has heard. */
+int oneib_told_before(struct oneib_told *told, const struct oneib_vf_record *records, size_t count,
+                      double now, struct oneib_error *err);
+/* It is sent this list. */
+int oneib_told_send(struct oneib_told *told, const struct oneib_grant *grants, size_t count,
+                    struct oneib_error *err);
+/* It follows the list that it was sent last (NULL: none), and this is its whole table: what is in
+ * neither is forgotten. */
+void oneib_told_report(struct oneib_told *told, const struct oneib_grant_list *sent,
+                       const struct oneib_vf_record *records, size_t count);
+/* What counts now; *nics has room for told->count. Returns how many they are. */
+size_t oneib_told_list(const struct oneib_told *told, double now, struct oneib_nic_name *nics);
+void oneib_told_clear(struct oneib_told *told);
+
+#endif

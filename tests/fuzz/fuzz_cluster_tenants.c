@@ -1,0 +1,651 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Whole clouds with hostile users, from the documents to what VFs reach. Two users write into their
+ * reservations and VMs what they like: keys, static members, sharing, NICs of others' networks,
+ * documents that cannot be read. VMs come, go and migrate, networks are deleted and reserved, hosts
+ * are cut off and do nothing then. After each step the desired state, the ledger, the grants and
+ * the gate are computed as oneibd does it, nodes that are connected open what they are granted, and
+ * no VF may reach what its VM's own network is not: judged by who truly has leased what, which is
+ * in no document here.
+ */
+#include "cluster/desired.h"
+#include "cluster/grants.h"
+#include "partitions/subnet.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define HOSTS 3
+#define NETWORKS 8 /* at a time; 0 and 1 are the operator's */
+#define VMS 8
+#define PLACES 6 /* of a port's table */
+#define FIRST_KEY 300
+#define KEYS 8
+#define LONGEST 96 /* bytes of input: some 30 steps */
+#define STORAGE UINT64_C(0x9000)
+#define ROOT_PORT UINT64_C(0x0002c90300000000)
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* ---- the truth ------------------------------------------------------------------------------- */
+
+struct vm {
+    uint32_t host, source; /* 0: none */
+    size_t network;        /* that has truly leased to it */
+    uint32_t claimed;      /* the network's id in its document */
+    bool is_there, unreadable;
+};
+
+struct network {
+    uint32_t id, parent; /* parent: index of an operator's; NETWORKS: none */
+    uint32_t user;       /* 0: the operator */
+    bool is_there, unreadable, other_driver, shares, limited;
+    oneib_pkey stated;
+    oneib_guid statics;
+};
+
+/* A VF, as it really is, and where its map leads. */
+struct vf {
+    bool open;
+    uint32_t cluster, network_id;
+    oneib_pkey pkey;
+    unsigned place;
+};
+
+struct place {
+    oneib_pkey pkey; /* 0: free */
+    uint32_t cluster;
+};
+
+struct node {
+    bool connected;
+    struct place places[PLACES];
+    struct vf vfs[VMS];
+    struct oneib_grant_list *follows, *sent;
+    bool was_sent;
+    struct oneib_vf_record records[VMS]; /* as it reported last */
+    size_t record_count;
+    struct oneib_nic_name told[VMS];
+    oneib_pkey keys[64]; /* IB_KEYS */
+    size_t key_count;
+};
+
+struct world {
+    const uint8_t *data;
+    size_t size;
+    struct network networks[NETWORKS];
+    struct vm vms[VMS];
+    struct node nodes[HOSTS];
+    uint32_t next_id;
+    struct oneib_cloud cloud;
+    struct oneib_ledger ledger;
+    struct oneib_partition_table in_force, fragment;
+    struct oneib_desired desired;
+};
+
+static void require(bool held, const char *what)
+{
+    if (held)
+        return;
+    fprintf(stderr, "%s\n", what);
+    abort();
+}
+
+static unsigned take(struct world *world, unsigned below)
+{
+    if (world->size == 0)
+        return 0;
+    world->size--;
+    return *world->data++ % below;
+}
+
+static oneib_guid port_of(size_t host)
+{
+    return ROOT_PORT + host;
+}
+
+/* The network whose partition the members of one are in. */
+static const struct network *home_of(const struct world *world, const struct network *network)
+{
+    const struct network *parent =
+        network->parent < NETWORKS ? &world->networks[network->parent] : NULL;
+    return parent && parent->is_there && parent->shares ? parent : network;
+}
+
+/* ---- what happens ---------------------------------------------------------------------------- */
+
+static void reserve(struct world *world, struct network *network)
+{
+    const bool is_operators = network < &world->networks[2];
+    if (network->is_there)
+        return;
+    *network = (struct network){.id = world->next_id++,
+                                .is_there = true,
+                                .parent = is_operators ? NETWORKS : take(world, 2),
+                                .user = is_operators ? 0 : 5 + take(world, 2)};
+}
+
+static void delete (struct world *world, size_t index)
+{
+    for (size_t i = 0; i < VMS; i++)
+        if (world->vms[i].is_there && world->vms[i].network == index)
+            return; /* oned deletes no network with leases */
+    for (size_t i = 2; i < NETWORKS; i++)
+        if (world->networks[i].is_there && world->networks[i].parent == index)
+            return;
+    world->networks[index].is_there = false;
+}
+
+/* What an owner can write, restricted or not. */
+static void write_into(struct world *world, struct network *network)
+{
+    switch (take(world, 7)) {
+    case 0:
+        network->stated = (oneib_pkey)(FIRST_KEY - 1 + take(world, KEYS + 2));
+        break;
+    case 1:
+        network->statics = take(world, 2) ? STORAGE : port_of(1 + take(world, HOSTS));
+        break;
+    case 2:
+        network->shares = take(world, 2);
+        break;
+    case 3:
+        network->unreadable = take(world, 2);
+        break;
+    case 4:
+        network->limited = take(world, 2);
+        break;
+    case 5:
+        network->other_driver = take(world, 2);
+        break;
+    default:
+        network->statics = 0;
+    }
+}
+
+static void change_vm(struct world *world, struct vm *vm)
+{
+    const uint32_t host = 1 + take(world, HOSTS);
+    const size_t network = take(world, NETWORKS);
+    if (!vm->is_there && world->networks[network].is_there)
+        *vm = (struct vm){.is_there = true,
+                          .host = host,
+                          .network = network,
+                          .claimed = world->networks[network].id};
+    else if (vm->source)
+        vm->source = 0;
+    else if (vm->is_there && host != vm->host && take(world, 2)) {
+        vm->source = vm->host;
+        vm->host = host;
+    } else
+        vm->is_there = false;
+}
+
+static void forge(struct world *world, struct vm *vm)
+{
+    vm->claimed = take(world, 2) ? take(world, world->next_id) : world->networks[vm->network].id;
+    vm->unreadable = take(world, 8) == 0;
+}
+
+static void happen(struct world *world)
+{
+    switch (take(world, 8)) {
+    case 0:
+    case 1:
+    case 2:
+        change_vm(world, &world->vms[take(world, VMS)]);
+        break;
+    case 3:
+        forge(world, &world->vms[take(world, VMS)]);
+        break;
+    case 4:
+        write_into(world, &world->networks[take(world, NETWORKS)]);
+        break;
+    case 5:
+        reserve(world, &world->networks[take(world, NETWORKS)]);
+        break;
+    case 6:
+        delete (world, take(world, NETWORKS));
+        break;
+    default:
+        world->nodes[take(world, HOSTS)].connected ^= true;
+    }
+}
+
+/* ---- what documents say ---------------------------------------------------------------------- */
+
+static void add_network(struct world *world, const struct network *network)
+{
+    struct oneib_error err;
+    struct oneib_network *added = oneib_cloud_add_network(&world->cloud, &err);
+    require(added, "no memory");
+    added->id = network->id;
+    added->parent_id =
+        network->parent < NETWORKS ? world->networks[network->parent].id : ONEIB_NO_ID;
+    added->uid = added->gid = network->user;
+    added->key_state = network->stated ? ONEIB_KEY_VALID : ONEIB_KEY_MISSING;
+    added->pkey = network->stated;
+    added->unreadable = network->unreadable;
+    added->membership = network->limited || network->unreadable ? ONEIB_LIMITED : ONEIB_FULL;
+    added->reservations_share = network->shares && !network->unreadable;
+    if (network->other_driver)
+        require((added->other_driver = strdup("bridge")), "no memory");
+    if (network->statics && !network->unreadable)
+        require(oneib_network_add_static(added, network->statics, ONEIB_FULL, &err) == 0,
+                "no memory");
+}
+
+static void add_host(struct world *world, size_t index)
+{
+    struct oneib_error err;
+    struct node *node = &world->nodes[index];
+    struct oneib_host *host = oneib_cloud_add_host(&world->cloud, &err);
+    struct oneib_hca_port *port = host ? oneib_host_add_port(host, &err) : NULL;
+    require(port, "no memory");
+    host->id = (uint32_t)index + 1;
+    *port = (struct oneib_hca_port){.device = "mlx4_0",
+                                    .port = 1,
+                                    .driver = ONEIB_HCA_MLX4,
+                                    .port_guid = port_of(index + 1),
+                                    .pkeys_max = PLACES,
+                                    .vfs_total = VMS};
+    host->keys = calloc(node->key_count + 1, sizeof *host->keys);
+    require(host->keys, "no memory");
+    memcpy(host->keys, node->keys, node->key_count * sizeof *host->keys);
+    host->key_count = node->key_count;
+}
+
+static void add_vm(struct world *world, uint32_t id)
+{
+    struct oneib_error err;
+    const struct vm *vm = &world->vms[id];
+    const struct network *leased = &world->networks[vm->network];
+    if (!vm->is_there || vm->unreadable)
+        return;
+    struct oneib_attachment *nic = oneib_cloud_add_attachment(&world->cloud, &err);
+    require(nic, "no memory");
+    *nic = (struct oneib_attachment){.since = id,
+                                     .vm_id = id,
+                                     .network_id = vm->claimed,
+                                     .host_id = vm->host,
+                                     .source_host_id = vm->source ? vm->source : ONEIB_NO_ID,
+                                     .state = 3,
+                                     .lcm_state = vm->source ? 4 : 3,
+                                     .presence = vm->source ? ONEIB_MIGRATING : ONEIB_SETTLED,
+                                     .unleased = vm->claimed != leased->id || leased->unreadable};
+}
+
+static void build_cloud(struct world *world)
+{
+    oneib_cloud_clear(&world->cloud);
+    for (size_t i = 0; i < NETWORKS; i++)
+        if (world->networks[i].is_there)
+            add_network(world, &world->networks[i]);
+    for (size_t i = 0; i < HOSTS; i++)
+        add_host(world, i);
+    for (uint32_t i = 0; i < VMS; i++)
+        add_vm(world, i);
+    oneib_cloud_sort(&world->cloud);
+}
+
+/* ---- oneibd ---------------------------------------------------------------------------------- */
+
+static void build_subnet(const struct world *world, struct oneib_subnet *subnet,
+                         struct oneib_subnet_port *ports, uint16_t (*tables)[PLACES + 2])
+{
+    for (size_t i = 0; i < HOSTS; i++) {
+        tables[i][0] = 0x7fff;
+        for (size_t j = 0; j < PLACES; j++)
+            tables[i][j + 1] = world->nodes[i].places[j].pkey;
+        ports[i] = (struct oneib_subnet_port){.guid = port_of(i + 1),
+                                              .node_type = ONEIB_NODE_CA,
+                                              .partition_cap = PLACES + 2,
+                                              .pkeys = tables[i],
+                                              .answered = true};
+    }
+    *subnet = (struct oneib_subnet){.ports = ports, .port_count = HOSTS, .sm_port_guid = 1};
+}
+
+static const struct oneib_policy policy = {.site = 7,
+                                           .pkey_first = FIRST_KEY,
+                                           .pkey_last = FIRST_KEY + KEYS,
+                                           .resting_max = 3,
+                                           .per_owner_max = 2,
+                                           .hold_share = 1,
+                                           .hold_minimum = 100};
+
+static void compute_desired(struct world *world)
+{
+    struct oneib_subnet subnet;
+    struct oneib_subnet_port ports[HOSTS];
+    uint16_t tables[HOSTS][PLACES + 2];
+    struct oneib_error err;
+    build_subnet(world, &subnet, ports, tables);
+    const struct oneib_desired_input input = {.cloud = &world->cloud,
+                                              .ledger = &world->ledger,
+                                              .policy = &policy,
+                                              .fragment = &world->fragment,
+                                              .subnet = &subnet,
+                                              .in_force = &world->in_force};
+    oneib_desired_clear(&world->desired);
+    require(oneib_desired_compute(&input, &world->desired, &err) == 0, "desired failed");
+}
+
+static void plan_keys(struct world *world)
+{
+    struct oneib_error err;
+    const struct oneib_desired *desired = &world->desired;
+    for (size_t i = 0; i < desired->idle_count; i++)
+        oneib_ledger_free_key(&world->ledger, desired->idle[i]);
+    for (size_t i = 0; i < desired->unused_count; i++)
+        require(oneib_ledger_rest(&world->ledger, desired->unused[i].network_id, 0, &err) == 0,
+                "a key does not rest");
+    for (size_t i = 0; i < desired->request_count; i++) {
+        const struct oneib_key_request *request = &desired->requests[i];
+        const struct oneib_ledger_network entry = {
+            .network_id = request->network_id, .pkey = request->pkey, .owner = request->owner};
+        if (request->pkey)
+            require(oneib_ledger_give(&world->ledger, &entry, &err) == 0,
+                    "a key is given that is somebody's");
+    }
+    world->ledger.next = desired->next;
+}
+
+static void view_nodes(struct world *world, struct oneib_node_view *views)
+{
+    for (size_t i = 0; i < HOSTS; i++) {
+        struct node *node = &world->nodes[i];
+        views[i] = (struct oneib_node_view){.host_id = (uint32_t)i + 1,
+                                            .state = node->connected ? ONEIB_NODE_FOLLOWS
+                                                                     : ONEIB_NODE_SILENT,
+                                            .table_known = true,
+                                            .records = node->records,
+                                            .record_count = node->record_count,
+                                            .sent = node->was_sent ? node->sent : NULL};
+    }
+}
+
+/* ---- nodes ----------------------------------------------------------------------------------- */
+
+static void report(struct node *node)
+{
+    node->record_count = 0;
+    for (uint32_t i = 0; i < VMS; i++)
+        if (node->vfs[i].open)
+            node->records[node->record_count++] =
+                (struct oneib_vf_record){.vf = {.bus = 0x81, .function = (uint8_t)(i % 8)},
+                                         .device = "mlx4_0",
+                                         .index = (uint16_t)i,
+                                         .port = 1,
+                                         .vm_id = i,
+                                         .network_id = node->vfs[i].network_id,
+                                         .pkey = node->vfs[i].pkey,
+                                         .stage = ONEIB_VF_OPEN};
+}
+
+/* A list is large, and mostly empty. */
+static void copy_list(struct oneib_grant_list *to, const struct oneib_grant *grants, size_t count)
+{
+    to->count = count;
+    if (count)
+        memcpy(to->items, grants, count * sizeof *grants);
+}
+
+static void follow(struct node *node)
+{
+    copy_list(node->follows, node->sent->items, node->sent->count);
+    for (uint32_t i = 0; i < VMS; i++) {
+        const struct oneib_grant *grant = oneib_grant_list_find(node->follows, i, 0);
+        if (!grant || grant->pkey != node->vfs[i].pkey ||
+            grant->network_id != node->vfs[i].network_id ||
+            node->places[node->vfs[i].place].pkey != grant->pkey)
+            node->vfs[i].open = false;
+    }
+    report(node);
+}
+
+/* Where the key is, whoever it is for: a node knows no more. */
+static void open_granted(const struct world *world, struct node *node)
+{
+    for (size_t i = 0; i < node->follows->count; i++) {
+        const struct oneib_grant *grant = &node->follows->items[i];
+        struct vf *vf = &node->vfs[grant->vm_id];
+        const struct vm *vm = &world->vms[grant->vm_id];
+        for (unsigned place = 0; place < PLACES && !vf->open; place++)
+            if (node->places[place].pkey == grant->pkey)
+                *vf = (struct vf){.open = true,
+                                  .cluster = home_of(world, &world->networks[vm->network])->id,
+                                  .network_id = grant->network_id,
+                                  .pkey = grant->pkey,
+                                  .place = place};
+    }
+    report(node);
+}
+
+static void send_lists(struct world *world, const struct oneib_grants *grants)
+{
+    for (size_t i = 0; i < HOSTS; i++) {
+        struct node *node = &world->nodes[i];
+        const struct oneib_host_grants *ours = oneib_grants_of_host(grants, (uint32_t)i + 1);
+        copy_list(node->sent, ours ? ours->items : NULL, ours ? ours->count : 0);
+        node->was_sent = true;
+        if (node->connected)
+            follow(node);
+    }
+}
+
+static void note_keys(struct world *world, const struct oneib_node_view *views,
+                      const struct oneib_grants *grants)
+{
+    for (size_t i = 0; i < HOSTS; i++) {
+        struct node *node = &world->nodes[i];
+        oneib_pkey keys[64];
+        const struct oneib_held_keys before = {true, node->keys, node->key_count};
+        const size_t count = oneib_keys_of_node(
+            &views[i], oneib_grants_of_host(grants, (uint32_t)i + 1), &before, keys, 64);
+        require(count <= 64, "more keys than there are");
+        memcpy(node->keys, keys, count * sizeof *keys);
+        node->key_count = count;
+    }
+}
+
+/* ---- the subnet manager ---------------------------------------------------------------------- */
+
+static bool lists(const struct oneib_partition *partition, oneib_guid guid)
+{
+    for (size_t i = 0; partition && i < partition->member_count; i++)
+        if (partition->members[i].kind == ONEIB_MEMBER_GUID && partition->members[i].guid == guid)
+            return true;
+    return false;
+}
+
+static struct place *place_of(struct node *node, oneib_pkey pkey)
+{
+    for (size_t i = 0; i < PLACES; i++)
+        if (node->places[i].pkey == pkey)
+            return &node->places[i];
+    return NULL;
+}
+
+/* What is new takes the first place that is free. */
+static void program(struct world *world, size_t index)
+{
+    struct node *node = &world->nodes[index];
+    const oneib_guid guid = port_of(index + 1);
+    for (size_t i = 0; i < PLACES; i++)
+        if (!lists(oneib_partition_table_find(&world->in_force, node->places[i].pkey), guid))
+            node->places[i] = (struct place){0};
+    for (size_t i = 0; i < world->in_force.count; i++) {
+        const struct oneib_partition *partition = &world->in_force.items[i];
+        unsigned cluster = 0;
+        if (!lists(partition, guid))
+            continue;
+        struct place *place = place_of(node, partition->pkey);
+        if (!place)
+            place = place_of(node, 0);
+        require(place, "a port gets more keys than it holds");
+        require(sscanf(partition->name, "one%u", &cluster) == 1, "whose partition is it?");
+        *place = (struct place){partition->pkey, cluster};
+    }
+}
+
+/* ---- what must be so ------------------------------------------------------------------------- */
+
+static void vfs_reach_their_own(const struct world *world)
+{
+    for (size_t i = 0; i < HOSTS; i++)
+        for (size_t j = 0; j < VMS; j++) {
+            const struct vf *vf = &world->nodes[i].vfs[j];
+            const struct place *place = &world->nodes[i].places[vf->place];
+            if (vf->open && place->pkey)
+                require(place->cluster == vf->cluster, "a VF reaches a stranger's cluster");
+        }
+}
+
+static void strangers_do_not_meet(const struct world *world)
+{
+    for (size_t i = 0; i < HOSTS * VMS; i++)
+        for (size_t j = 0; j < i; j++) {
+            const struct node *left = &world->nodes[i / VMS], *right = &world->nodes[j / VMS];
+            const struct vf *a = &left->vfs[i % VMS], *b = &right->vfs[j % VMS];
+            if (a->open && b->open && a->cluster != b->cluster && left->places[a->place].pkey)
+                require(left->places[a->place].pkey != right->places[b->place].pkey,
+                        "two clusters meet by one key");
+        }
+}
+
+static const struct network *with_id(const struct world *world, uint32_t id)
+{
+    for (size_t i = 0; i < NETWORKS; i++)
+        if (world->networks[i].is_there && world->networks[i].id == id)
+            return &world->networks[i];
+    return NULL;
+}
+
+/* A grant is for who has truly leased, on the host where the VM is. */
+static void grants_are_for_their_vms(const struct world *world, const struct oneib_grants *grants)
+{
+    for (size_t i = 0; i < grants->host_count; i++)
+        for (size_t j = 0; j < grants->hosts[i].count; j++) {
+            const struct oneib_grant *grant = &grants->hosts[i].items[j];
+            const struct vm *vm = &world->vms[grant->vm_id];
+            const struct network *leased = &world->networks[vm->network];
+            require(vm->is_there && grant->network_id == leased->id, "a grant without a lease");
+            require(!vm->unreadable && !leased->unreadable, "a grant by what cannot be read");
+            require(vm->host == grants->hosts[i].host_id || vm->source == grants->hosts[i].host_id,
+                    "a grant for a host where the VM is not");
+            const struct oneib_ledger_network *entry =
+                oneib_ledger_network(&world->ledger, home_of(world, leased)->id);
+            require(entry && entry->pkey == grant->pkey, "a grant of another's key");
+        }
+}
+
+/* Static members are an operator's, and no port is in a partition without a reason. */
+static void ports_are_members_for_a_reason(const struct world *world)
+{
+    for (size_t i = 0; i < world->desired.table.count; i++) {
+        const struct oneib_partition *partition = &world->desired.table.items[i];
+        unsigned id;
+        if (sscanf(partition->name, "one%u", &id) != 1)
+            continue;
+        const struct network *home = with_id(world, id);
+        require(home != NULL, "a partition of a network that is not there");
+        const struct network *rules =
+            home->parent < NETWORKS ? &world->networks[home->parent] : home;
+        for (size_t j = 0; j < partition->member_count; j++) {
+            const oneib_guid guid = partition->members[j].guid;
+            bool has_reason = rules->user == 0 && rules->statics == guid && !home->unreadable;
+            for (size_t k = 0; k < VMS; k++) {
+                const struct vm *vm = &world->vms[k];
+                has_reason |=
+                    vm->is_there && !vm->unreadable &&
+                    home_of(world, &world->networks[vm->network]) == home &&
+                    (port_of(vm->host) == guid || (vm->source && port_of(vm->source) == guid));
+            }
+            require(has_reason, "a port is in a partition for nobody");
+        }
+    }
+}
+
+/* ---- a turn ---------------------------------------------------------------------------------- */
+
+static void copy_table(const struct oneib_partition_table *from, struct oneib_partition_table *to)
+{
+    struct oneib_text text = {0};
+    struct oneib_error err;
+    oneib_partition_table_clear(to);
+    oneib_partitions_render(from, &text);
+    require(oneib_partitions_parse(text.data, text.length, "file", to, &err) == 0,
+            "the file does not read back");
+    oneib_text_clear(&text);
+}
+
+static void turn(struct world *world)
+{
+    struct oneib_node_view views[HOSTS];
+    struct oneib_grants grants = {0};
+    struct oneib_gate gate = {0};
+    struct oneib_findings findings = {0};
+    struct oneib_error err;
+    build_cloud(world);
+    compute_desired(world);
+    plan_keys(world);
+    compute_desired(world);
+    ports_are_members_for_a_reason(world);
+    view_nodes(world, views);
+    const struct oneib_grants_input asked = {.cloud = &world->cloud,
+                                             .policy = &policy,
+                                             .desired = &world->desired,
+                                             .nodes = views,
+                                             .node_count = HOSTS};
+    require(oneib_grants_compute(&asked, &grants, &findings, &err) == 0, "grants failed");
+    grants_are_for_their_vms(world, &grants);
+    note_keys(world, views, &grants);
+    send_lists(world, &grants);
+    view_nodes(world, views);
+    const struct oneib_gate_input at_gate = {.cloud = &world->cloud,
+                                             .desired = &world->desired,
+                                             .in_force = &world->in_force,
+                                             .grants = &grants,
+                                             .nodes = views,
+                                             .node_count = HOSTS};
+    require(oneib_gate_compute(&at_gate, &gate, &err) == 0, "the gate failed");
+    copy_table(&gate.table, &world->in_force);
+    for (size_t i = 0; i < HOSTS; i++) {
+        program(world, i);
+        if (world->nodes[i].connected)
+            open_granted(world, &world->nodes[i]);
+    }
+    vfs_reach_their_own(world);
+    strangers_do_not_meet(world);
+    oneib_gate_clear(&gate);
+    oneib_grants_clear(&grants);
+    oneib_findings_clear(&findings);
+}
+
+static void clear(struct world *world)
+{
+    oneib_cloud_clear(&world->cloud);
+    oneib_ledger_clear(&world->ledger);
+    oneib_partition_table_clear(&world->in_force);
+    oneib_desired_clear(&world->desired);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static struct oneib_grant_list lists_of[2 * HOSTS];
+    struct world world = {.data = data, .size = size < LONGEST ? size : LONGEST};
+    for (size_t i = 0; i < HOSTS; i++) {
+        world.nodes[i] = (struct node){
+            .connected = true, .follows = &lists_of[2 * i], .sent = &lists_of[2 * i + 1]};
+        world.nodes[i].follows->count = world.nodes[i].sent->count = 0;
+    }
+    for (size_t i = 0; i < 4; i++)
+        reserve(&world, &world.networks[i]);
+    while (world.size > 0) {
+        happen(&world);
+        turn(&world);
+    }
+    clear(&world);
+    return 0;
+}

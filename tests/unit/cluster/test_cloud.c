@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "../base/random_source.h"
+#include "cloud_builder.h"
+
+static void sorting_orders_networks_hosts_and_attachments(void **state)
+{
+    struct scene *scene = *state;
+    add_network(scene, 9, 0);
+    add_network(scene, 2, 0);
+    add_host(scene, 5);
+    add_host(scene, 1);
+    add_nic(scene, 4, 1, 2, 1);
+    add_nic(scene, 4, 0, 2, 1);
+    add_nic(scene, 3, 7, 2, 1);
+    oneib_cloud_sort(&scene->cloud);
+
+    assert_int_equal(2, scene->cloud.networks[0].id);
+    assert_int_equal(9, scene->cloud.networks[1].id);
+    assert_int_equal(1, scene->cloud.hosts[0].id);
+    assert_int_equal(5, scene->cloud.hosts[1].id);
+    assert_int_equal(3, scene->cloud.attachments[0].vm_id);
+    assert_int_equal(0, scene->cloud.attachments[1].nic_id);
+    assert_int_equal(1, scene->cloud.attachments[2].nic_id);
+}
+
+static void of_what_was_read_twice_the_later_stays(void **state)
+{
+    struct scene *scene = *state;
+    add_network(scene, 1, 100);
+    add_host(scene, 1);
+    add_nic(scene, 1, 0, 1, 1);
+    add_network(scene, 1, 200);
+    add_host(scene, 1)->ports[0].port_guid = 0x99;
+    add_nic(scene, 1, 0, 1, 8);
+    oneib_cloud_sort(&scene->cloud);
+
+    assert_int_equal(1, scene->cloud.network_count);
+    assert_int_equal(200, scene->cloud.networks[0].pkey);
+    assert_int_equal(1, scene->cloud.host_count);
+    assert_int_equal(0x99, scene->cloud.hosts[0].ports[0].port_guid);
+    assert_int_equal(1, scene->cloud.attachment_count);
+    assert_int_equal(8, scene->cloud.attachments[0].host_id);
+}
+
+static void sorting_a_large_cloud_keeps_the_last_of_each(void **state)
+{
+    struct scene *scene = *state;
+    struct random_source source = random_seeded(11);
+    enum { VMS = 500, READ = 20000 };
+    uint32_t last_host[VMS] = {0};
+    for (uint32_t i = 0; i < READ; i++) {
+        uint32_t vm_id = (uint32_t)random_below(&source, VMS);
+        add_nic(scene, vm_id, 0, 1, i + 1);
+        last_host[vm_id] = i + 1;
+    }
+    oneib_cloud_sort(&scene->cloud);
+    assert_int_equal(VMS, scene->cloud.attachment_count);
+    for (uint32_t i = 0; i < VMS; i++) {
+        assert_int_equal(i, scene->cloud.attachments[i].vm_id);
+        assert_int_equal(last_host[i], scene->cloud.attachments[i].host_id);
+    }
+}
+
+static void looking_up_finds_what_is_there_and_nothing_else(void **state)
+{
+    struct scene *scene = *state;
+    assert_null(oneib_cloud_network(&scene->cloud, 0));
+    assert_null(oneib_cloud_host(&scene->cloud, 0));
+    for (uint32_t id = 0; id < 40; id += 2) {
+        add_network(scene, id, id);
+        add_host(scene, id);
+    }
+    oneib_cloud_sort(&scene->cloud);
+    for (uint32_t id = 0; id < 40; id++) {
+        const struct oneib_network *network = oneib_cloud_network(&scene->cloud, id);
+        const struct oneib_host *host = oneib_cloud_host(&scene->cloud, id);
+        assert_int_equal(id % 2 == 0, network != NULL);
+        assert_int_equal(id % 2 == 0, host != NULL);
+        if (network && host) {
+            assert_int_equal(id, network->id);
+            assert_int_equal(id, host->id);
+        }
+    }
+}
+
+static void an_empty_cloud_can_be_sorted_and_cleared_twice(void **state)
+{
+    struct scene *scene = *state;
+    oneib_cloud_sort(&scene->cloud);
+    oneib_cloud_clear(&scene->cloud);
+    oneib_cloud_clear(&scene->cloud);
+    assert_int_equal(0, scene->cloud.network_count);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        SCENE_TEST(sorting_orders_networks_hosts_and_attachments),
+        SCENE_TEST(of_what_was_read_twice_the_later_stays),
+        SCENE_TEST(sorting_a_large_cloud_keeps_the_last_of_each),
+        SCENE_TEST(looking_up_finds_what_is_there_and_nothing_else),
+        SCENE_TEST(an_empty_cloud_can_be_sorted_and_cleared_twice),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,863 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Who was added, removed or refused, why, and what the ports say: two states of a small cloud, and
+ * between them a reconciliation.
+ */
+#include "cloud_builder.h"
+#include "cluster/news.h"
+
+#define RED 4u
+#define RED_KEY 0x0100u
+
+/* What is kept from one reconciliation to the next, as a daemon keeps it. */
+struct story {
+    struct scene *scene;
+    struct oneib_roster before, after;
+    struct oneib_news news, leaving;
+    struct oneib_changes changes;
+    size_t held;
+    bool knows_before;
+};
+
+static struct story story;
+
+static int begin(void **state)
+{
+    static uint32_t vm_ids[4096];
+    if (scene_make(state) < 0)
+        return -1;
+    story = (struct story){.scene = *state};
+    for (uint32_t i = 0; i < 4096; i++)
+        vm_ids[i] = i;
+    story.scene->cloud.vm_ids = malloc(sizeof vm_ids);
+    memcpy(story.scene->cloud.vm_ids, vm_ids, sizeof vm_ids);
+    story.scene->cloud.vm_count = 4096;
+    return 0;
+}
+
+static int end(void **state)
+{
+    oneib_roster_clear(&story.before);
+    oneib_roster_clear(&story.after);
+    oneib_news_clear(&story.news);
+    oneib_news_clear(&story.leaving);
+    oneib_changes_clear(&story.changes);
+    return scene_free(state);
+}
+
+#define STORY(function) cmocka_unit_test_setup_teardown(function, begin, end)
+
+/* ---- the fabric ----------------------------------------------------------------------------- */
+
+static void forget_ports(void)
+{
+    oneib_subnet_clear(&story.scene->subnet);
+}
+
+/* The port is there, and holds what the partitions say. */
+static void obey_on(oneib_guid guid)
+{
+    struct scene *scene = story.scene;
+    struct oneib_subnet_port *port = add_subnet_port(scene, guid, 8);
+    port->answered = true;
+    port->pkeys = calloc(8, sizeof *port->pkeys);
+    unsigned used = 0;
+    for (size_t i = 0; i < scene->desired.table.count; i++) {
+        const struct oneib_partition *partition = &scene->desired.table.items[i];
+        for (size_t j = 0; j < partition->member_count; j++)
+            if (partition->members[j].guid == guid)
+                port->pkeys[used++] = oneib_pkey_raw(
+                    partition->pkey, (enum oneib_membership)partition->members[j].membership);
+    }
+    scene->has_subnet = false; /* computing does without */
+}
+
+/* Those of hosts 1-9. */
+static void obey(void)
+{
+    forget_ports();
+    for (uint32_t host = 1; host <= 9; host++)
+        obey_on(port_of(host));
+}
+
+/* ---- one reconciliation ---------------------------------------------------------------------- */
+
+static void copy_table(const struct oneib_partition_table *from, struct oneib_partition_table *to)
+{
+    struct oneib_error err;
+    oneib_autotext struct oneib_text text = {0};
+    oneib_partitions_render(from, &text);
+    assert_int_equal(oneib_partitions_parse(text.data, text.length, "copy", to, &err), 0);
+}
+
+static void compare(bool refusals)
+{
+    struct scene *scene = story.scene;
+    oneib_roster_clear(&story.after);
+    oneib_changes_clear(&story.changes);
+    oneib_news_clear(&story.news);
+    compute(scene);
+    if (story.held == 0 && scene->has_in_force)
+        assert_int_equal(oneib_removals_hold(&scene->in_force, &scene->policy, &scene->desired,
+                                             &story.held, &scene->err),
+                         0);
+    assert_int_equal(oneib_roster_make(&scene->cloud, &scene->desired, &story.after, &scene->err),
+                     0);
+    assert_int_equal(
+        oneib_partitions_diff(&scene->in_force, &scene->desired.table, &story.changes, &scene->err),
+        0);
+    const struct oneib_news_input input = {.before = story.knows_before ? &story.before : NULL,
+                                           .after = &story.after,
+                                           .cloud = &scene->cloud,
+                                           .changes = &story.changes,
+                                           .refusals = refusals};
+    assert_int_equal(oneib_news_make(&input, &story.news, &scene->err), 0);
+}
+
+static void prove(void)
+{
+    struct scene *scene = story.scene;
+    const struct oneib_news_evidence evidence = {.subnet = &scene->subnet,
+                                                 .cloud = &scene->cloud,
+                                                 .desired = &scene->desired,
+                                                 .held = story.held,
+                                                 .begins = !story.knows_before};
+    assert_int_equal(
+        oneib_news_prove(&evidence, &story.after, &story.leaving, &story.news, &scene->err), 0);
+}
+
+/* What is now, is what was before the next one; the file is in force. */
+static void turn_over(void)
+{
+    struct scene *scene = story.scene;
+    oneib_roster_clear(&story.before);
+    story.before = story.after;
+    story.after = (struct oneib_roster){0};
+    story.knows_before = true;
+    oneib_changes_clear(&story.changes);
+    copy_table(&scene->desired.table, &scene->in_force);
+    scene->has_in_force = true;
+    scene->policy.hold_minimum = 1000;
+    story.held = 0;
+}
+
+static void reconcile(void)
+{
+    compare(true);
+    obey();
+    prove();
+}
+
+static void settle(void)
+{
+    reconcile();
+    turn_over();
+}
+
+/* ---- questions ------------------------------------------------------------------------------ */
+
+static const char *said(size_t index)
+{
+    static char line[1024];
+    oneib_autotext struct oneib_text text = {0};
+    assert_true(index < story.news.count);
+    oneib_news_append(&story.scene->cloud, &story.news.items[index], true, &text);
+    snprintf(line, sizeof line, "%s", text.data);
+    return line;
+}
+
+static void print_news(void)
+{
+    for (size_t i = 0; i < story.news.count; i++)
+        print_message("  %s\n", said(i));
+}
+
+#define ASSERT_NEWS(number)                                                                        \
+    do {                                                                                           \
+        if (story.news.count != (number)) {                                                        \
+            print_news();                                                                          \
+            fail_msg("%zu news, not %d", story.news.count, (number));                              \
+        }                                                                                          \
+    } while (0)
+
+static void red_on(uint32_t hosts)
+{
+    struct scene *scene = story.scene;
+    add_network(scene, RED, RED_KEY)->name = strdup("red");
+    for (uint32_t host = 1; host <= hosts; host++) {
+        char name[16];
+        snprintf(name, sizeof name, "node%u", host);
+        add_host(scene, host)->name = strdup(name);
+    }
+}
+
+static struct oneib_attachment *nic_of(uint32_t vm_id, unsigned nic_id)
+{
+    struct oneib_cloud *cloud = &story.scene->cloud;
+    for (size_t i = 0; i < cloud->attachment_count; i++)
+        if (cloud->attachments[i].vm_id == vm_id && cloud->attachments[i].nic_id == nic_id)
+            return &cloud->attachments[i];
+    fail_msg("no VM %u NIC %u", vm_id, nic_id);
+    return NULL;
+}
+
+static void forget_nic(uint32_t vm_id, unsigned nic_id)
+{
+    struct oneib_cloud *cloud = &story.scene->cloud;
+    const size_t index = (size_t)(nic_of(vm_id, nic_id) - cloud->attachments);
+    memmove(&cloud->attachments[index], &cloud->attachments[index + 1],
+            (cloud->attachment_count - index - 1) * sizeof *cloud->attachments);
+    cloud->attachment_count--;
+}
+
+/* oned has no such VM any more. */
+static void forget_vm(uint32_t vm_id)
+{
+    struct oneib_cloud *cloud = &story.scene->cloud;
+    memmove(&cloud->vm_ids[vm_id], &cloud->vm_ids[vm_id + 1],
+            (cloud->vm_count - vm_id - 1) * sizeof *cloud->vm_ids);
+    cloud->vm_count--;
+}
+
+/* ---- grow and shrink ------------------------------------------------------------------------ */
+
+static void a_vm_that_comes_is_added_with_all_that_is_known(void **state)
+{
+    struct scene *scene = *state;
+    red_on(2);
+    add_nic(scene, 10, 0, RED, 1);
+    settle();
+    struct oneib_attachment *nic = add_nic(scene, 42, 1, RED, 2);
+    nic->presence = ONEIB_ARRIVING;
+    nic->lcm_state = 1;
+    reconcile();
+    ASSERT_NEWS(1);
+    assert_string_equal(said(0), "member added: network 4 \"red\" 0x0100 full, VM 42 NIC 1 on host "
+                                 "\"node2\", port 0x0002c90300000002: VM came to the host "
+                                 "(PROLOG); in force");
+}
+
+static void nothing_that_stays_is_news(void **state)
+{
+    struct scene *scene = *state;
+    red_on(2);
+    add_nic(scene, 10, 0, RED, 1);
+    add_nic(scene, 11, 0, RED, 2);
+    settle();
+    nic_of(10, 0)->lcm_state = 20;
+    reconcile();
+    ASSERT_NEWS(0);
+}
+
+static void a_vm_that_goes_is_removed_and_it_is_said_how(void **state)
+{
+    struct scene *scene = *state;
+    red_on(4);
+    for (uint32_t i = 1; i <= 4; i++)
+        add_nic(scene, 10 + i, 0, RED, i);
+    add_nic(scene, 13, 1, RED, 3);
+    add_nic(scene, 13, 2, 9, 3);
+    settle();
+    forget_nic(11, 0);
+    forget_vm(11);
+    nic_of(12, 0)->presence = ONEIB_ABSENT;
+    nic_of(12, 0)->state = 8;
+    forget_nic(13, 0);
+    reconcile();
+    ASSERT_NEWS(3);
+    assert_non_null(strstr(said(0), "VM 11 NIC 0 on host \"node1\", port 0x0002c90300000001: VM "
+                                    "ended; gone from the port"));
+    assert_non_null(strstr(said(1), "VM 12 NIC 0 on host \"node2\""));
+    assert_non_null(strstr(said(1), ": VM left the host (POWEROFF); gone from the port"));
+    assert_non_null(strstr(said(2), "VM 13 NIC 0 on host \"node3\""));
+    assert_non_null(strstr(said(2), ": NIC detached; the port keeps the key for its other "
+                                    "members"));
+}
+
+static void a_nic_of_a_vm_that_is_there_is_attached(void **state)
+{
+    struct scene *scene = *state;
+    red_on(1);
+    add_nic(scene, 10, 0, RED, 1);
+    settle();
+    add_nic(scene, 10, 1, RED, 1);
+    add_nic(scene, 11, 0, RED, 1)->attaching = true;
+    reconcile();
+    ASSERT_NEWS(2);
+    assert_non_null(strstr(said(0), "VM 10 NIC 1 on host \"node1\""));
+    assert_non_null(strstr(said(0), ": NIC attached; in force"));
+    assert_non_null(strstr(said(1), ": NIC attached; in force"));
+}
+
+static void a_migration_adds_one_host_and_then_removes_the_other(void **state)
+{
+    struct scene *scene = *state;
+    red_on(2);
+    add_nic(scene, 10, 0, RED, 1);
+    settle();
+    nic_of(10, 0)->host_id = 2;
+    migrate(nic_of(10, 0), 1);
+    reconcile();
+    ASSERT_NEWS(1);
+    assert_non_null(strstr(said(0), "member added: network 4 \"red\" 0x0100 full, VM 10 NIC 0 on "
+                                    "host \"node2\""));
+    assert_non_null(strstr(said(0), ": migration from host \"node1\"; in force"));
+    turn_over();
+    nic_of(10, 0)->presence = ONEIB_SETTLED;
+    nic_of(10, 0)->source_host_id = ONEIB_NO_ID;
+    reconcile();
+    ASSERT_NEWS(1);
+    assert_non_null(strstr(said(0), "member removed: network 4 \"red\" 0x0100 full, VM 10 NIC 0 on "
+                                    "host \"node1\""));
+    assert_non_null(strstr(said(0), ": migrated to host \"node2\"; gone from the port"));
+}
+
+/* What the ledger says from now on. */
+static void change_key(struct scene *scene, size_t network, oneib_pkey pkey)
+{
+    scene->cloud.networks[network].pkey = pkey;
+    oneib_ledger_clear(&scene->ledger);
+}
+
+static void another_key_is_a_removal_and_an_addition(void **state)
+{
+    struct scene *scene = *state;
+    red_on(1);
+    add_nic(scene, 10, 0, RED, 1);
+    settle();
+    change_key(scene, 0, 0x0101);
+    reconcile();
+    ASSERT_NEWS(2);
+    assert_non_null(strstr(said(0), "member removed: network 4 \"red\" 0x0100 full"));
+    assert_non_null(strstr(said(0), ": key changed to 0x0101; gone from the port"));
+    assert_non_null(strstr(said(1), "member added: network 4 \"red\" 0x0101 full"));
+    assert_non_null(strstr(said(1), ": key changed from 0x0100; in force"));
+}
+
+static void another_membership_is_a_change(void **state)
+{
+    struct scene *scene = *state;
+    red_on(1);
+    add_nic(scene, 10, 0, RED, 1);
+    settle();
+    scene->cloud.networks[0].membership = ONEIB_LIMITED;
+    reconcile();
+    ASSERT_NEWS(1);
+    assert_non_null(strstr(said(0), "member changed: network 4 \"red\" 0x0100 limited, VM 10"));
+    assert_non_null(strstr(said(0), ": was full; in force"));
+}
+
+/* ---- refusals ------------------------------------------------------------------------------- */
+
+static void a_refusal_is_said_when_it_comes_and_when_it_goes(void **state)
+{
+    struct scene *scene = *state;
+    red_on(2);
+    add_network(scene, 5, RED_KEY);
+    settle();
+    add_nic(scene, 10, 0, 5, 1);
+    reconcile();
+    ASSERT_NEWS(1);
+    assert_string_equal(said(0), "member refused: network 5, VM 10 NIC 0 on host \"node1\": "
+                                 "key-conflict");
+    turn_over();
+    reconcile();
+    ASSERT_NEWS(0);
+    turn_over();
+    change_key(scene, 1, 0x0105);
+    reconcile();
+    ASSERT_NEWS(1);
+    assert_non_null(strstr(said(0), "member added: network 5 0x0105 full"));
+    assert_non_null(strstr(said(0), ": was refused before, key-conflict; in force"));
+    turn_over();
+    change_key(scene, 1, RED_KEY);
+    reconcile();
+    ASSERT_NEWS(1);
+    assert_non_null(strstr(said(0), "member removed: network 5 0x0105 full"));
+    assert_non_null(strstr(said(0), ": is refused now, key-conflict; gone from the port"));
+    turn_over();
+    forget_nic(10, 0);
+    forget_vm(10);
+    reconcile();
+    ASSERT_NEWS(1);
+    assert_string_equal(said(0), "member no longer refused: network 5, VM 10 NIC 0 on host "
+                                 "\"node1\": VM ended");
+}
+
+/* What a refused NIC would have had is nobody's removal. */
+static void the_end_of_a_refusal_hides_nobody_else_on_the_port(void **state)
+{
+    struct scene *scene = *state;
+    red_on(1);
+    assert_int_equal(
+        oneib_network_add_static(&scene->cloud.networks[0], port_of(1), ONEIB_FULL, &scene->err),
+        0);
+    add_nic(scene, 10, 0, RED, 1);
+    settle();
+    story.before.lines[0].verdict = ONEIB_VERDICT_PORT_FULL;
+    forget_nic(10, 0);
+    scene->cloud.networks[0].static_count = 0;
+    reconcile();
+    ASSERT_NEWS(2);
+    assert_string_equal(said(0), "member removed: network 4 \"red\" 0x0100 full, port "
+                                 "0x0002c90300000001; gone from the port");
+    assert_non_null(strstr(said(1), "member no longer refused: network 4 \"red\""));
+}
+
+/* ---- a start -------------------------------------------------------------------------------- */
+
+static void after_a_start_nobody_is_added_who_was_there(void **state)
+{
+    struct scene *scene = *state;
+    red_on(3);
+    add_nic(scene, 10, 0, RED, 1);
+    add_nic(scene, 11, 0, RED, 2);
+    settle();
+    story.knows_before = false;
+    reconcile();
+    ASSERT_NEWS(0);
+    turn_over();
+    story.knows_before = false;
+    forget_nic(10, 0);
+    add_nic(scene, 12, 0, RED, 3);
+    reconcile();
+    ASSERT_NEWS(2);
+    assert_string_equal(said(0), "member removed: network 4 \"red\" 0x0100 full, port "
+                                 "0x0002c90300000001; gone from the port");
+    assert_string_equal(said(1), "member added: network 4 \"red\" 0x0100 full, VM 12 NIC 0 on host "
+                                 "\"node3\", port 0x0002c90300000003: VM is on the host (RUNNING); "
+                                 "in force");
+}
+
+static void static_members_and_the_operators_are_news_too(void **state)
+{
+    struct scene *scene = *state;
+    red_on(1);
+    settle();
+    assert_int_equal(
+        oneib_network_add_static(&scene->cloud.networks[0], 0x77, ONEIB_LIMITED, &scene->err), 0);
+    add_wildcard(scene, add_partition(scene, &scene->fragment, "storage", 0x200), ONEIB_MEMBER_ALL,
+                 ONEIB_LIMITED);
+    reconcile();
+    ASSERT_NEWS(2);
+    assert_string_equal(said(0), "member added: network 4 \"red\" 0x0100 limited, port "
+                                 "0x0000000000000077; the port is off the fabric");
+    assert_string_equal(said(1), "member added: partition storage 0x0200 limited, ALL");
+}
+
+/* ---- proof ---------------------------------------------------------------------------------- */
+
+static void nothing_is_claimed_before_a_port_bears_it_out(void **state)
+{
+    struct scene *scene = *state;
+    red_on(2);
+    add_nic(scene, 10, 0, RED, 1);
+    settle();
+    add_nic(scene, 11, 0, RED, 2);
+    forget_nic(10, 0);
+    forget_vm(10);
+    compare(true);
+    prove(); /* the ports are as they were */
+    ASSERT_NEWS(2);
+    assert_non_null(strstr(said(0), "; waited for: the port still holds the key"));
+    assert_non_null(strstr(said(1), "; waited for: the port does not hold it yet"));
+    turn_over();
+    compare(true);
+    prove();
+    ASSERT_NEWS(0);
+    turn_over();
+    reconcile();
+    ASSERT_NEWS(2);
+    assert_string_equal(said(0), "member in force: network 4 \"red\" 0x0100 full, VM 11 NIC 0 on "
+                                 "host \"node2\", port 0x0002c90300000002");
+    assert_non_null(strstr(said(1), "member gone: network 4 \"red\" 0x0100 full, VM 10 NIC 0"));
+    assert_non_null(strstr(said(1), "; gone from the port"));
+    turn_over();
+    reconcile();
+    ASSERT_NEWS(0);
+}
+
+static void a_port_that_is_off_or_mute_is_said_to_be(void **state)
+{
+    struct scene *scene = *state;
+    red_on(3);
+    settle();
+    add_nic(scene, 10, 0, RED, 1);
+    add_nic(scene, 11, 0, RED, 2);
+    compare(true);
+    obey();
+    scene->subnet.ports[0].guid = 1;
+    scene->subnet.ports[1].answered = false;
+    prove();
+    ASSERT_NEWS(2);
+    assert_non_null(strstr(said(0), "; the port is off the fabric"));
+    assert_non_null(strstr(said(1), "; waited for: the port does not answer"));
+}
+
+static void removals_that_are_held_back_are_not_claimed(void **state)
+{
+    struct scene *scene = *state;
+    red_on(4);
+    for (uint32_t i = 1; i <= 4; i++)
+        add_nic(scene, 10 + i, 0, RED, i);
+    settle();
+    scene->policy.hold_minimum = 2;
+    for (uint32_t i = 1; i <= 3; i++)
+        forget_nic(10 + i, 0);
+    reconcile();
+    assert_int_equal(story.held, 3);
+    ASSERT_NEWS(3);
+    for (size_t i = 0; i < 3; i++)
+        assert_non_null(strstr(said(i), "; held back: too many removals at once"));
+    turn_over();
+    scene->policy.hold_minimum = 2;
+    reconcile();
+    assert_int_equal(story.held, 3);
+    ASSERT_NEWS(0);
+    /* The hold is lifted; the ports do not obey at once. */
+    turn_over();
+    compare(true);
+    prove();
+    ASSERT_NEWS(0);
+    turn_over();
+    reconcile();
+    ASSERT_NEWS(3);
+    assert_string_equal(said(0), "member gone: network 4 \"red\" 0x0100 full, VM 11 NIC 0 on host "
+                                 "\"node1\", port 0x0002c90300000001: NIC detached; gone from the "
+                                 "port");
+    turn_over();
+    reconcile();
+    ASSERT_NEWS(0);
+}
+
+static void what_is_a_static_members_is_not_held_back(void **state)
+{
+    struct scene *scene = *state;
+    red_on(5);
+    assert_int_equal(
+        oneib_network_add_static(&scene->cloud.networks[0], port_of(1), ONEIB_FULL, &scene->err),
+        0);
+    for (uint32_t i = 1; i <= 5; i++)
+        add_nic(scene, 10 + i, 0, RED, i);
+    settle();
+    scene->policy.hold_minimum = 2;
+    for (uint32_t i = 1; i <= 4; i++)
+        forget_nic(10 + i, 0);
+    reconcile();
+    assert_int_equal(story.held, 3);
+    ASSERT_NEWS(4);
+    assert_non_null(strstr(said(0), "; the port keeps the key for its other members"));
+    assert_non_null(strstr(said(1), "; held back: too many removals at once"));
+}
+
+static void what_is_the_operators_is_not_held_back(void **state)
+{
+    struct scene *scene = *state;
+    red_on(5);
+    add_network(scene, 5, RED_KEY + 5);
+    add_nic(scene, 11, 0, RED, 1);
+    for (uint32_t i = 2; i <= 5; i++)
+        add_nic(scene, 10 + i, 0, 5, i);
+    settle();
+    scene->policy.hold_minimum = 2;
+    add_guid(scene, add_partition(scene, &scene->fragment, "storage", RED_KEY), port_of(1),
+             ONEIB_FULL);
+    for (uint32_t i = 1; i <= 4; i++)
+        forget_nic(10 + i, 0);
+    reconcile();
+    assert_int_equal(story.held, 3);
+    assert_non_null(strstr(said(0), "member removed: network 4 \"red\""));
+    assert_non_null(strstr(said(0), "; the port keeps the key for its other members"));
+    assert_non_null(strstr(said(1), "; held back: too many removals at once"));
+}
+
+static void a_removal_that_others_overtake_is_waited_for_no_more(void **state)
+{
+    struct scene *scene = *state;
+    red_on(2);
+    add_nic(scene, 10, 0, RED, 1);
+    settle();
+    forget_nic(10, 0);
+    compare(true);
+    prove(); /* the port is as it was */
+    ASSERT_NEWS(1);
+    turn_over();
+    add_nic(scene, 11, 0, RED, 1);
+    reconcile();
+    ASSERT_NEWS(2);
+    assert_non_null(strstr(said(0), "member added: network 4 \"red\" 0x0100 full, VM 11"));
+    assert_string_equal(said(1),
+                        "member no longer waited for: network 4 \"red\" 0x0100 full, VM 10 "
+                        "NIC 0 on host \"node1\", port 0x0002c90300000001: NIC detached; "
+                        "the port keeps the key for its other members");
+    assert_int_equal(story.leaving.count, 0);
+}
+
+static void of_each_port_and_key_one_removal_is_waited_for(void **state)
+{
+    struct scene *scene = *state;
+    red_on(1);
+    for (uint32_t i = 0; i < 50; i++)
+        add_nic(scene, 10 + i, 0, RED, 1);
+    settle();
+    for (uint32_t i = 0; i < 50; i++)
+        forget_nic(10 + i, 0);
+    compare(true);
+    prove(); /* the port is as it was */
+    ASSERT_NEWS(50);
+    assert_int_equal(story.leaving.count, 1);
+    assert_int_equal(story.leaving.items[0].line.vm_id, 59);
+    turn_over();
+    reconcile();
+    ASSERT_NEWS(1);
+}
+
+/* ---- virtual ports -------------------------------------------------------------------------- */
+
+static void red_on_virtual_ports(uint32_t hosts)
+{
+    red_on(hosts);
+    for (uint32_t i = 0; i < hosts; i++)
+        story.scene->cloud.hosts[i].ports[0].driver = ONEIB_HCA_MLX5;
+}
+
+static void reconcile_and_see(uint32_t vm_id, unsigned nic_id)
+{
+    compare(true);
+    obey();
+    obey_on(oneib_guid_encode(SITE, vm_id, (uint8_t)nic_id));
+    oneib_subnet_sort(&story.scene->subnet);
+    prove();
+}
+
+static void of_a_virtual_port_that_is_not_seen_nothing_is_claimed(void **state)
+{
+    struct scene *scene = *state;
+    red_on_virtual_ports(1);
+    settle();
+    add_nic(scene, 10, 0, RED, 1);
+    reconcile();
+    ASSERT_NEWS(1);
+    assert_string_equal(said(0),
+                        "member added: network 4 \"red\" 0x0100 full, VM 10 NIC 0 on host "
+                        "\"node1\", port 0x0200070000000a00: VM came to the host (RUNNING); "
+                        "a virtual port, which cannot be seen here");
+    assert_string_equal(oneib_news_proof_name(story.news.items[0].proof), "not-visible");
+    turn_over();
+    reconcile();
+    ASSERT_NEWS(0);
+    turn_over();
+    forget_nic(10, 0);
+    reconcile();
+    ASSERT_NEWS(1);
+    assert_non_null(strstr(said(0), ": NIC detached; a virtual port, which cannot be seen here"));
+    assert_int_equal(story.leaving.count, 0);
+    /* Nor where the file alone knows of it. */
+    story.knows_before = false;
+    reconcile();
+    ASSERT_NEWS(1);
+    assert_string_equal(said(0), "member removed: network 4 \"red\" 0x0100 full, port "
+                                 "0x0200070000000a00; a virtual port, which cannot be seen here");
+}
+
+static void a_virtual_port_that_is_seen_is_believed(void **state)
+{
+    struct scene *scene = *state;
+    red_on_virtual_ports(1);
+    settle();
+    add_nic(scene, 10, 0, RED, 1);
+    reconcile_and_see(10, 0);
+    ASSERT_NEWS(1);
+    assert_non_null(strstr(said(0), "; in force"));
+    turn_over();
+    forget_nic(10, 0);
+    reconcile_and_see(10, 0);
+    ASSERT_NEWS(1);
+    assert_non_null(strstr(said(0), "; gone from the port"));
+}
+
+/* A VF's GUID goes with the VM: one host's virtual port says nothing of the other's. */
+static void while_a_vm_migrates_its_virtual_port_proves_nothing(void **state)
+{
+    struct scene *scene = *state;
+    red_on_virtual_ports(2);
+    add_nic(scene, 10, 0, RED, 1);
+    reconcile_and_see(10, 0);
+    turn_over();
+    nic_of(10, 0)->host_id = 2;
+    migrate(nic_of(10, 0), 1);
+    reconcile_and_see(10, 0);
+    ASSERT_NEWS(1);
+    assert_string_equal(said(0), "member added: network 4 \"red\" 0x0100 full, VM 10 NIC 0 on host "
+                                 "\"node2\", port 0x0200070000000a00: migration from host "
+                                 "\"node1\"");
+    turn_over();
+    reconcile_and_see(10, 0);
+    ASSERT_NEWS(0);
+    turn_over();
+    nic_of(10, 0)->presence = ONEIB_SETTLED;
+    nic_of(10, 0)->source_host_id = ONEIB_NO_ID;
+    reconcile_and_see(10, 0);
+    ASSERT_NEWS(2);
+    assert_string_equal(said(0), "member removed: network 4 \"red\" 0x0100 full, VM 10 NIC 0 on "
+                                 "host \"node1\", port 0x0200070000000a00: migrated to host "
+                                 "\"node2\"; its virtual port is with the VM");
+    assert_string_equal(said(1), "member in force: network 4 \"red\" 0x0100 full, VM 10 NIC 0 on "
+                                 "host \"node2\", port 0x0200070000000a00");
+    assert_int_equal(story.leaving.count, 0);
+}
+
+/* Nobody saw it migrate: the virtual port may still be that of the host where it was. */
+static void a_virtual_port_that_has_moved_is_believed_later(void **state)
+{
+    struct scene *scene = *state;
+    red_on_virtual_ports(2);
+    add_nic(scene, 10, 0, RED, 1);
+    reconcile_and_see(10, 0);
+    turn_over();
+    nic_of(10, 0)->host_id = 2;
+    reconcile_and_see(10, 0);
+    ASSERT_NEWS(2);
+    assert_non_null(strstr(said(0), ": migrated to host \"node2\"; its virtual port is with the "
+                                    "VM"));
+    assert_null(strstr(said(1), "in force"));
+    turn_over();
+    reconcile_and_see(10, 0);
+    ASSERT_NEWS(1);
+    assert_non_null(strstr(said(0), "member in force: network 4 \"red\""));
+}
+
+/* ---- bounds --------------------------------------------------------------------------------- */
+
+static size_t lines_of_kind(uint32_t network_id, enum oneib_news_kind kind)
+{
+    size_t lines = 0;
+    for (size_t i = 0; i < story.news.count; i++)
+        lines += story.news.items[i].has_line && story.news.items[i].kind == kind &&
+                 story.news.items[i].line.network_id == network_id;
+    return lines;
+}
+
+static size_t lines_of(uint32_t network_id)
+{
+    size_t lines = 0;
+    for (unsigned kind = 0; kind < ONEIB_NEWS_KINDS; kind++)
+        lines += lines_of_kind(network_id, (enum oneib_news_kind)kind);
+    return lines;
+}
+
+static void what_is_beyond_the_bound_is_counted_by_network(void **state)
+{
+    struct scene *scene = *state;
+    oneib_autotext struct oneib_text rest = {0}, nothing = {0};
+    red_on(2);
+    add_network(scene, 5, 0x0105);
+    settle();
+    for (uint32_t i = 0; i < 2000; i++)
+        add_nic(scene, 100 + i, 0, i % 4 ? RED : 5, 1 + i % 2);
+    reconcile();
+    assert_int_equal(story.news.count, 2000);
+    oneib_news_append_rest(&scene->cloud, &story.news, &rest);
+    assert_string_equal(rest.data,
+                        "and 1800 more: network 4 \"red\" 1400 added; network 5 400 added");
+    assert_int_equal(lines_of(RED) + lines_of(5), ONEIB_NEWS_LINES);
+    turn_over();
+    reconcile();
+    oneib_news_append_rest(&scene->cloud, &story.news, &nothing);
+    assert_null(nothing.data);
+}
+
+static void all_have_a_line_where_there_are_no_more_than_the_bound(void **state)
+{
+    struct scene *scene = *state;
+    oneib_autotext struct oneib_text rest = {0};
+    red_on(1);
+    settle();
+    for (uint32_t i = 0; i < ONEIB_NEWS_LINES; i++)
+        add_nic(scene, 100 + i, 0, RED, 1);
+    reconcile();
+    assert_int_equal(lines_of(RED), ONEIB_NEWS_LINES);
+    oneib_news_append_rest(&scene->cloud, &story.news, &rest);
+    assert_null(rest.data);
+}
+
+/* Somebody's hundreds of refusals push out nobody's members, neither of the own network nor of
+ * another one. */
+static void each_network_has_its_share_of_the_lines(void **state)
+{
+    struct scene *scene = *state;
+    oneib_autotext struct oneib_text rest = {0};
+    red_on(2);
+    add_network(scene, 3, RED_KEY + 3);
+    add_nic(scene, 90, 0, RED, 1);
+    add_nic(scene, 91, 0, 3, 1);
+    settle();
+    forget_nic(90, 0);
+    forget_nic(91, 0);
+    add_nic(scene, 92, 0, RED, 2);
+    add_nic(scene, 93, 0, 3, 2);
+    for (uint32_t i = 0; i < 250; i++)
+        add_nic(scene, 100 + i, 0, 3, 7); /* a host that nobody knows */
+    for (uint32_t i = 0; i < 250; i++)
+        add_nic(scene, 1000 + i, 0, 2, 1); /* a network that is gone */
+    reconcile();
+    assert_int_equal(story.news.count, 504);
+    assert_int_equal(lines_of_kind(RED, ONEIB_NEWS_REMOVED), 1);
+    assert_int_equal(lines_of_kind(RED, ONEIB_NEWS_ADDED), 1);
+    assert_int_equal(lines_of_kind(3, ONEIB_NEWS_REMOVED), 1);
+    assert_int_equal(lines_of_kind(3, ONEIB_NEWS_ADDED), 1);
+    assert_int_equal(lines_of_kind(3, ONEIB_NEWS_REFUSED), 97);
+    assert_int_equal(lines_of_kind(2, ONEIB_NEWS_REFUSED), 99);
+    oneib_news_append_rest(&scene->cloud, &story.news, &rest);
+    assert_string_equal(rest.data, "and 304 more: network 3 153 refused; network 2 151 refused");
+}
+
+static void many_networks_are_counted_together(void **state)
+{
+    struct scene *scene = *state;
+    oneib_autotext struct oneib_text rest = {0};
+    red_on(1);
+    settle();
+    scene->policy.site = SITE;
+    for (uint32_t i = 0; i < 300; i++)
+        add_nic(scene, 100 + i, 0, 1000 + i, 1); /* networks that are gone */
+    reconcile();
+    assert_int_equal(story.news.count, 300);
+    oneib_news_append_rest(&scene->cloud, &story.news, &rest);
+    assert_non_null(strstr(rest.data, "and 100 more: network 1200 1 refused; network 1201"));
+    assert_non_null(strstr(rest.data, "; 84 more networks 84 refused"));
+    assert_true(rest.length < 1024);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        STORY(a_vm_that_comes_is_added_with_all_that_is_known),
+        STORY(nothing_that_stays_is_news),
+        STORY(a_vm_that_goes_is_removed_and_it_is_said_how),
+        STORY(a_nic_of_a_vm_that_is_there_is_attached),
+        STORY(a_migration_adds_one_host_and_then_removes_the_other),
+        STORY(another_key_is_a_removal_and_an_addition),
+        STORY(another_membership_is_a_change),
+        STORY(a_refusal_is_said_when_it_comes_and_when_it_goes),
+        STORY(the_end_of_a_refusal_hides_nobody_else_on_the_port),
+        STORY(after_a_start_nobody_is_added_who_was_there),
+        STORY(static_members_and_the_operators_are_news_too),
+        STORY(nothing_is_claimed_before_a_port_bears_it_out),
+        STORY(a_port_that_is_off_or_mute_is_said_to_be),
+        STORY(removals_that_are_held_back_are_not_claimed),
+        STORY(what_is_a_static_members_is_not_held_back),
+        STORY(what_is_the_operators_is_not_held_back),
+        STORY(a_removal_that_others_overtake_is_waited_for_no_more),
+        STORY(of_each_port_and_key_one_removal_is_waited_for),
+        STORY(of_a_virtual_port_that_is_not_seen_nothing_is_claimed),
+        STORY(a_virtual_port_that_is_seen_is_believed),
+        STORY(while_a_vm_migrates_its_virtual_port_proves_nothing),
+        STORY(a_virtual_port_that_has_moved_is_believed_later),
+        STORY(what_is_beyond_the_bound_is_counted_by_network),
+        STORY(all_have_a_line_where_there_are_no_more_than_the_bound),
+        STORY(each_network_has_its_share_of_the_lines),
+        STORY(many_networks_are_counted_together),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

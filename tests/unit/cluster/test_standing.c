@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What the reading says of one key in one table, and what it cannot say. */
+#include "cloud_builder.h"
+#include "cluster/standing.h"
+
+#define KEY 0x0100u
+#define HOSTS_PORT UINT64_C(0x0002c90300000001)
+#define OTHER_HOSTS_PORT UINT64_C(0x0002c90300000002)
+
+static oneib_guid vf(void)
+{
+    return oneib_guid_encode(SITE, 10, 0);
+}
+
+static void add_table(struct scene *scene, oneib_guid guid, uint16_t raw)
+{
+    struct oneib_subnet_port *port = add_subnet_port(scene, guid, 4);
+    port->answered = true;
+    port->pkeys = calloc(4, sizeof *port->pkeys);
+    port->pkeys[1] = raw;
+    oneib_subnet_sort(&scene->subnet);
+}
+
+static enum oneib_standing standing(const struct scene *scene, oneib_guid port, oneib_guid member)
+{
+    const struct oneib_wanted_key wanted = {
+        .port = port, .member = member, .pkey = KEY, .membership = ONEIB_FULL};
+    return oneib_standing_of(&scene->subnet, &wanted);
+}
+
+#define assert_standing(scene, port, member, expected)                                             \
+    assert_string_equal(oneib_standing_name(standing(scene, port, member)),                        \
+                        oneib_standing_name(expected))
+
+static void a_port_says_what_its_table_holds(void **state)
+{
+    struct scene *scene = *state;
+    add_table(scene, HOSTS_PORT, oneib_pkey_raw(KEY, ONEIB_FULL));
+    add_table(scene, OTHER_HOSTS_PORT, oneib_pkey_raw(KEY, ONEIB_LIMITED));
+    add_table(scene, 3, 0);
+    add_table(scene, vf(), oneib_pkey_raw(KEY, ONEIB_FULL));
+    assert_standing(scene, HOSTS_PORT, HOSTS_PORT, ONEIB_IN_FORCE);
+    assert_standing(scene, OTHER_HOSTS_PORT, OTHER_HOSTS_PORT, ONEIB_KEY_OTHERWISE);
+    assert_standing(scene, 3, 3, ONEIB_KEY_LACKING);
+    assert_standing(scene, HOSTS_PORT, vf(), ONEIB_IN_FORCE);
+}
+
+static void a_virtual_port_that_is_not_seen_is_not_off_the_fabric(void **state)
+{
+    struct scene *scene = *state;
+    assert_standing(scene, HOSTS_PORT, HOSTS_PORT, ONEIB_PORT_ABSENT);
+    assert_standing(scene, HOSTS_PORT, vf(), ONEIB_PORT_UNSEEN);
+    assert_standing(scene, 0, vf(), ONEIB_PORT_UNSEEN);
+    assert_standing(scene, 0, HOSTS_PORT, ONEIB_PORT_ABSENT);
+    assert_string_equal(oneib_standing_name(ONEIB_PORT_UNSEEN), "not-visible");
+}
+
+static struct oneib_desired_seat seat(oneib_guid port, oneib_guid member)
+{
+    return (struct oneib_desired_seat){.port = port,
+                                       .member = member,
+                                       .pkey = KEY,
+                                       .membership = ONEIB_FULL,
+                                       .verdict = ONEIB_VERDICT_MEMBER};
+}
+
+static void while_it_migrates_the_worse_host_counts(void **state)
+{
+    struct scene *scene = *state;
+    struct oneib_desired_seat seats[2] = {seat(HOSTS_PORT, HOSTS_PORT),
+                                          seat(OTHER_HOSTS_PORT, OTHER_HOSTS_PORT)};
+    add_table(scene, HOSTS_PORT, oneib_pkey_raw(KEY, ONEIB_FULL));
+    add_table(scene, OTHER_HOSTS_PORT, 0);
+    assert_int_equal(oneib_standing_of_seats(&scene->subnet, seats, 1), ONEIB_IN_FORCE);
+    assert_int_equal(oneib_standing_of_seats(&scene->subnet, seats, 2), ONEIB_KEY_LACKING);
+    seats[1].verdict = ONEIB_VERDICT_PORT_FULL;
+    assert_int_equal(oneib_standing_of_seats(&scene->subnet, seats, 2), ONEIB_IN_FORCE);
+}
+
+static void while_it_migrates_one_virtual_port_does_not_speak_for_two(void **state)
+{
+    struct scene *scene = *state;
+    const struct oneib_desired_seat seats[2] = {seat(HOSTS_PORT, vf()),
+                                                seat(OTHER_HOSTS_PORT, vf())};
+    add_table(scene, vf(), oneib_pkey_raw(KEY, ONEIB_FULL));
+    assert_int_equal(oneib_standing_of_seats(&scene->subnet, seats, 1), ONEIB_IN_FORCE);
+    assert_int_equal(oneib_standing_of_seats(&scene->subnet, seats, 2), ONEIB_PORT_UNSEEN);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        SCENE_TEST(a_port_says_what_its_table_holds),
+        SCENE_TEST(a_virtual_port_that_is_not_seen_is_not_off_the_fabric),
+        SCENE_TEST(while_it_migrates_the_worse_host_counts),
+        SCENE_TEST(while_it_migrates_one_virtual_port_does_not_speak_for_two),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

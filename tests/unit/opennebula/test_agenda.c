@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "opennebula/mirror.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+static void an_agenda_is_empty_until_something_is_named(void **state)
+{
+    struct oneib_agenda agenda = {0};
+    struct oneib_error err;
+    (void)state;
+    assert_true(oneib_agenda_is_empty(&agenda));
+    assert_int_equal(oneib_agenda_host(&agenda, 3, &err), 0);
+    assert_false(oneib_agenda_is_empty(&agenda));
+    oneib_agenda_clear(&agenda);
+    assert_true(oneib_agenda_is_empty(&agenda));
+    assert_int_equal(oneib_agenda_network(&agenda, 3, &err), 0);
+    assert_false(oneib_agenda_is_empty(&agenda));
+    oneib_agenda_clear(&agenda);
+    assert_int_equal(oneib_agenda_vm(&agenda, 3, &err), 0);
+    assert_false(oneib_agenda_is_empty(&agenda));
+    oneib_agenda_clear(&agenda);
+    assert_false(oneib_agenda_is_empty(&(struct oneib_agenda){.new_vms = true}));
+    assert_false(oneib_agenda_is_empty(&(struct oneib_agenda){.everything = true}));
+}
+
+static void names_are_kept_by_kind_as_they_come(void **state)
+{
+    struct oneib_agenda agenda = {0};
+    struct oneib_error err;
+    (void)state;
+    assert_int_equal(oneib_agenda_vm(&agenda, 5, &err), 0);
+    assert_int_equal(oneib_agenda_vm(&agenda, 4, &err), 0);
+    assert_int_equal(oneib_agenda_vm(&agenda, 5, &err), 0);
+    assert_int_equal(oneib_agenda_network(&agenda, 6, &err), 0);
+    assert_int_equal(oneib_agenda_host(&agenda, 7, &err), 0);
+    assert_int_equal(agenda.vms.count, 3);
+    assert_int_equal(agenda.vms.items[1], 4);
+    assert_int_equal(agenda.networks.count, 1);
+    assert_int_equal(agenda.networks.items[0], 6);
+    assert_int_equal(agenda.hosts.items[0], 7);
+    oneib_agenda_clear(&agenda);
+}
+
+/* One VM with two NICs in that state. *preparing: as told. True: it is named, once. */
+static bool is_unsettled(int vm_state, int lcm_state, bool *preparing)
+{
+    struct oneib_attachment nics[2] = {0};
+    for (int i = 0; i < 2; i++)
+        nics[i] = (struct oneib_attachment){
+            .vm_id = 9,
+            .nic_id = (uint8_t)i,
+            .state = (int16_t)vm_state,
+            .lcm_state = (int16_t)lcm_state,
+            .presence = (uint8_t)oneib_vm_presence(vm_state, lcm_state),
+        };
+    const struct oneib_cloud cloud = {.attachments = nics, .attachment_count = 2};
+    struct oneib_agenda agenda = {0};
+    struct oneib_error err;
+    assert_int_equal(oneib_agenda_unsettled(&cloud, &agenda, &err), 0);
+    *preparing = oneib_cloud_is_preparing(&cloud);
+    assert_true(agenda.vms.count <= 1);
+    assert_true(agenda.vms.count == 0 || agenda.vms.items[0] == 9);
+    bool named = agenda.vms.count == 1;
+    oneib_agenda_clear(&agenda);
+    return named;
+}
+
+static void vms_whose_state_cannot_last_are_unsettled(void **state)
+{
+    static const struct {
+        int state, lcm_state;
+        bool unsettled, preparing;
+    } cases[] = {
+        {0, 0, true, false},   /* INIT */
+        {1, 0, true, false},   /* PENDING */
+        {2, 0, false, false},  /* HOLD */
+        {10, 0, true, false},  /* CLONING */
+        {11, 0, false, false}, /* CLONING_FAILURE */
+        {3, 0, true, false},   /* LCM_INIT */
+        {3, 1, true, true},    /* PROLOG */
+        {3, 3, false, false},  /* RUNNING */
+        {3, 16, false, false}, /* UNKNOWN */
+        {3, 25, false, false}, /* HOTPLUG_NIC */
+        {3, 4, true, true},    /* MIGRATE */
+        {3, 12, true, false},  /* SHUTDOWN */
+        {3, 900, true, false}, /* a number of a later release */
+        {8, 0, false, false},  /* POWEROFF */
+        {4, 0, false, false},  /* STOPPED */
+        {3, 11, false, false}, /* EPILOG */
+        {-1, -1, true, false}, /* a state that could not be read */
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        bool preparing;
+        if (is_unsettled(cases[i].state, cases[i].lcm_state, &preparing) != cases[i].unsettled ||
+            preparing != cases[i].preparing)
+            fail_msg("state %d/%d", cases[i].state, cases[i].lcm_state);
+    }
+}
+
+static void an_empty_cloud_is_settled(void **state)
+{
+    const struct oneib_cloud cloud = {0};
+    struct oneib_agenda agenda = {0};
+    struct oneib_error err;
+    (void)state;
+    assert_int_equal(oneib_agenda_unsettled(&cloud, &agenda, &err), 0);
+    assert_false(oneib_cloud_is_preparing(&cloud));
+    assert_true(oneib_agenda_is_empty(&agenda));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_agenda_is_empty_until_something_is_named),
+        cmocka_unit_test(names_are_kept_by_kind_as_they_come),
+        cmocka_unit_test(vms_whose_state_cannot_last_are_unsettled),
+        cmocka_unit_test(an_empty_cloud_is_settled),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
