@@ -14,6 +14,8 @@
 /* How long a place may be old: a cable that is moved at once leaves all ports as they were, with
  * their LIDs. */
 #define PLACES_MS 5000.0
+/* Of a fabric that takes long to walk, at most a twentieth of the time. */
+#define PLACES_SHARE 20
 
 static int write_ports(struct oneib_daemon *daemon, const struct oneib_ledger *next,
                        struct oneib_error *err)
@@ -200,6 +202,16 @@ bool oneib_daemon_places_due(const struct oneib_daemon *daemon)
     return is_ours(daemon) && oneib_now_ms() >= daemon->places_at;
 }
 
+static int read_links(struct oneib_daemon *daemon, struct oneib_fabric_links *links,
+                      struct oneib_error *err)
+{
+    const double began = oneib_now_ms();
+    const int status = oneib_fabric_read_links(daemon->fabric, &daemon->view.subnet, links, err);
+    const double ended = oneib_now_ms(), rest = (ended - began) * PLACES_SHARE;
+    daemon->places_at = ended + (rest > PLACES_MS ? rest : PLACES_MS);
+    return status;
+}
+
 int oneib_daemon_find_places(struct oneib_daemon *daemon, struct oneib_error *err)
 {
     struct oneib_fabric_links links;
@@ -208,8 +220,7 @@ int oneib_daemon_find_places(struct oneib_daemon *daemon, struct oneib_error *er
     const uint64_t now = fingerprint(&daemon->view);
     if (now == daemon->places_of && oneib_now_ms() < daemon->places_at)
         return 0;
-    daemon->places_at = oneib_now_ms() + PLACES_MS;
-    if (oneib_fabric_read_links(daemon->fabric, &daemon->view.subnet, &links, err) < 0)
+    if (read_links(daemon, &links, err) < 0)
         return -1;
     const int status = find_places(daemon, &links, err);
     oneib_fabric_links_clear(&links);
