@@ -78,7 +78,7 @@ END
 
 libvirt_may_be_restarted() {
     on 1 systemctl restart libvirtd
-    on 1 "$inside/wait-for 20 sh -c '! oneib hca 2>&1 | grep -q libvirt-unreachable'"
+    on 1 "$inside/wait-for 90 sh -c '! oneib hca 2>&1 | grep -q libvirt-unreachable'"
     has_its_nic
 }
 
@@ -110,7 +110,7 @@ without_the_service_nothing_is_given_and_the_command_is_named() {
     has "$(on 1 /usr/libexec/oneib/im/probe)" '^IB_PROBLEM.*systemctl start oneib-node'
     has "$(on 1 'oneib check || true')" '^fail  *node: '
     on 1 systemctl start oneib-node.service
-    on 1 "$inside/wait-for 20 sh -c '! oneib hca 2>&1 | grep -q -e libvirt-unreachable -e node-service'"
+    on 1 "$inside/wait-for 90 sh -c '! oneib hca 2>&1 | grep -q -e libvirt-unreachable -e node-service'"
     has_its_nic
 }
 
