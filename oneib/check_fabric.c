@@ -49,17 +49,17 @@ static bool has_bad_key_file(const struct oneib_session *session)
 {
     const char *path = session->config.fabric.m_key_file;
     oneib_autofree char *text = NULL;
-    struct onepartitions_m_keys keys;
+    struct oneib_m_keys keys;
     struct oneib_error ignored;
     size_t length;
     if (!path)
         return false;
     if (oneib_file_read(path, KEYS_MAX_SIZE, &text, &length, &ignored) < 0)
         return true;
-    const bool is_bad = onepartitions_m_keys_parse(text, length, &keys, &ignored) < 0;
+    const bool is_bad = oneib_m_keys_parse(text, length, &keys, &ignored) < 0;
     explicit_bzero(text, length);
     if (!is_bad)
-        onepartitions_m_keys_clear(&keys);
+        oneib_m_keys_clear(&keys);
     return is_bad;
 }
 

@@ -215,7 +215,7 @@ static void check_modes(const struct oneib_opensm_setup *setup, const char *list
 static void check_memory(const char *path, oneib_m_key m_key, struct oneib_checks *checks)
 {
     struct oneib_error err;
-    struct onepartitions_m_keys list;
+    struct oneib_m_keys list;
     oneib_autofree char *text = NULL;
     size_t length;
     if (oneib_file_read(path, LIST_MAX, &text, &length, &err) < 0) {
@@ -224,19 +224,19 @@ static void check_memory(const char *path, oneib_m_key m_key, struct oneib_check
                             err.text);
         return;
     }
-    if (onepartitions_m_keys_parse(text, length, &list, &err) < 0) {
+    if (oneib_m_keys_parse(text, length, &list, &err) < 0) {
         oneib_check_add(checks, ONEIB_CHECK_WARN, LIST_NAME,
                         "stop this opensm, remove the file, start it", "%s: %s", path, err.text);
         return;
     }
-    if (onepartitions_m_keys_differ(&list, m_key))
+    if (oneib_m_keys_differ(&list, m_key))
         oneib_check_add(checks, ONEIB_CHECK_FAIL, LIST_NAME,
                         "stop this opensm, remove the file, start it",
                         "this opensm, which is not the master, remembers other M_Keys than its "
                         "m_key (%s): it cannot take over",
                         path);
     explicit_bzero(text, length);
-    onepartitions_m_keys_clear(&list);
+    oneib_m_keys_clear(&list);
 }
 
 /* One that cannot reach the ports for its old keys does not come as far as standby. */

@@ -60,7 +60,7 @@ static void render_key(uint64_t key, struct oneib_text *text)
 }
 
 /* As many as a file may have, the new one among them. */
-static void render_both(const struct fresh *keys, const struct onepartitions_m_keys *old,
+static void render_both(const struct fresh *keys, const struct oneib_m_keys *old,
                         struct oneib_text *text)
 {
     render_key(keys->m_key, text);
@@ -156,7 +156,7 @@ static void forget(struct oneib_text *text)
     oneib_text_clear(text);
 }
 
-static int make_in(int folder, const struct onepartitions_m_keys *old, struct oneib_error *err)
+static int make_in(int folder, const struct oneib_m_keys *old, struct oneib_error *err)
 {
     struct fresh keys;
     if (draw_all(&keys, err) < 0)
@@ -174,7 +174,7 @@ static int make_in(int folder, const struct onepartitions_m_keys *old, struct on
     return result;
 }
 
-int oneib_key_files_make(const char *path, const struct onepartitions_m_keys *old, struct oneib_error *err)
+int oneib_key_files_make(const char *path, const struct oneib_m_keys *old, struct oneib_error *err)
 {
     oneib_autoclose int folder = open_folder(path, err);
     if (folder < 0 || make_in(folder, old, err) < 0)

@@ -15,7 +15,7 @@
  * ONEIB_KEY_FILE_BOTH. Replaces nothing: a file that is there already is an error, and none is
  * left behind then. Keys come from the kernel's random numbers.
  */
-int oneib_key_files_make(const char *folder, const struct onepartitions_m_keys *old,
+int oneib_key_files_make(const char *folder, const struct oneib_m_keys *old,
                          struct oneib_error *err);
 
 #endif

@@ -25,16 +25,16 @@ static bool is_what_was_read(const struct oneib_m_key_file *file, const struct s
 
 static int read_keys(struct oneib_m_key_file *file, struct oneib_error *err)
 {
-    struct onepartitions_m_keys keys;
+    struct oneib_m_keys keys;
     oneib_autofree char *text = NULL;
     size_t length;
     if (oneib_file_read(file->path, FILE_MAX, &text, &length, err) < 0)
         return refuse(file, err);
-    const int result = onepartitions_m_keys_parse(text, length, &keys, err);
+    const int result = oneib_m_keys_parse(text, length, &keys, err);
     explicit_bzero(text, length);
     if (result < 0)
         return refuse(file, err);
-    onepartitions_m_keys_clear(&file->keys);
+    oneib_m_keys_clear(&file->keys);
     file->keys = keys;
     return 0;
 }
@@ -74,7 +74,7 @@ int oneib_m_key_file_open(const char *path, struct oneib_m_key_file *file, struc
 
 void oneib_m_key_file_close(struct oneib_m_key_file *file)
 {
-    onepartitions_m_keys_clear(&file->keys);
+    oneib_m_keys_clear(&file->keys);
     free(file->path);
     *file = (struct oneib_m_key_file){0};
 }

@@ -14,7 +14,7 @@ struct oneib_m_key_file {
     char *path; /* owned */
     bool read;
     struct stat status; /* of what was read */
-    struct onepartitions_m_keys keys;
+    struct oneib_m_keys keys;
 };
 
 /* Reads the file at `path`; NULL: there is none. On failure *file holds nothing. */

@@ -359,7 +359,7 @@ struct run {
 /* A port that is asked with a wrong key says nothing (14.2.4.1): each key has its try. */
 static unsigned tries(const struct oneib_mad_port *port, const struct oneib_mad_request *request)
 {
-    const unsigned keys = (unsigned)onepartitions_m_keys_for(&port->m_keys.keys, request->to);
+    const unsigned keys = (unsigned)oneib_m_keys_for(&port->m_keys.keys, request->to);
     const unsigned wanted = port->retries + 1u;
     return request->mgmt_class != IB_SA_CLASS && keys > wanted ? keys : wanted;
 }

@@ -139,7 +139,7 @@ static enum oneib_port_m_key compare_m_key(const struct reader *reader, oneib_gu
 {
     if (shown == 0)
         return ONEIB_M_KEY_NONE;
-    const struct onepartitions_m_keys *keys = &reader->fabric->port.m_keys.keys;
+    const struct oneib_m_keys *keys = &reader->fabric->port.m_keys.keys;
     return shown == oneib_m_key_to_try(keys, port, 0) ? ONEIB_M_KEY_FIRST : ONEIB_M_KEY_OTHER;
 }
 

@@ -32,7 +32,7 @@ static size_t split(const char *line, size_t length, struct word *words, size_t 
     return count;
 }
 
-static bool is_listed(const struct onepartitions_m_keys *keys, oneib_m_key key)
+static bool is_listed(const struct oneib_m_keys *keys, oneib_m_key key)
 {
     for (size_t i = 0; i < keys->key_count; i++)
         if (keys->keys[i] == key)
@@ -40,13 +40,13 @@ static bool is_listed(const struct onepartitions_m_keys *keys, oneib_m_key key)
     return false;
 }
 
-static void add_key(struct onepartitions_m_keys *keys, oneib_m_key key)
+static void add_key(struct oneib_m_keys *keys, oneib_m_key key)
 {
     if (key != 0 && keys->key_count < ONEIB_M_KEYS_TRIED && !is_listed(keys, key))
         keys->keys[keys->key_count++] = key;
 }
 
-static int add_port(struct onepartitions_m_keys *keys, oneib_guid port, oneib_m_key key,
+static int add_port(struct oneib_m_keys *keys, oneib_guid port, oneib_m_key key,
                     struct oneib_error *err)
 {
     if (oneib_reserve(&keys->ports, &keys->port_capacity, keys->port_count + 1, sizeof *keys->ports,
@@ -61,7 +61,7 @@ static int refuse_line(size_t number, const char *why, struct oneib_error *err)
     return oneib_fail(err, ONEIB_ERROR_INPUT, "line %zu %s", number, why);
 }
 
-static int take_line(struct onepartitions_m_keys *keys, const char *line, size_t length, size_t number,
+static int take_line(struct oneib_m_keys *keys, const char *line, size_t length, size_t number,
                      struct oneib_error *err)
 {
     struct word words[2];
@@ -88,7 +88,7 @@ static int take_line(struct onepartitions_m_keys *keys, const char *line, size_t
     return 0;
 }
 
-static int take_lines(struct onepartitions_m_keys *keys, const char *text, size_t length,
+static int take_lines(struct oneib_m_keys *keys, const char *text, size_t length,
                       struct oneib_error *err)
 {
     size_t number = 0;
@@ -117,7 +117,7 @@ static int compare_keys(const void *a, const void *b)
     return (*left > *right) - (*left < *right);
 }
 
-static int sort_ports(struct onepartitions_m_keys *keys, struct oneib_error *err)
+static int sort_ports(struct oneib_m_keys *keys, struct oneib_error *err)
 {
     if (keys->port_count)
         qsort(keys->ports, keys->port_count, sizeof *keys->ports, compare_ports);
@@ -129,7 +129,7 @@ static int sort_ports(struct onepartitions_m_keys *keys, struct oneib_error *err
 }
 
 /* The key of most of the sorted `all` that is not listed yet; 0: there is none. */
-static oneib_m_key most_frequent(const struct onepartitions_m_keys *keys, const oneib_m_key *all)
+static oneib_m_key most_frequent(const struct oneib_m_keys *keys, const oneib_m_key *all)
 {
     oneib_m_key found = 0;
     size_t most = 0;
@@ -144,7 +144,7 @@ static oneib_m_key most_frequent(const struct onepartitions_m_keys *keys, const 
     return found;
 }
 
-static int list_frequent(struct onepartitions_m_keys *keys, struct oneib_error *err)
+static int list_frequent(struct oneib_m_keys *keys, struct oneib_error *err)
 {
     if (keys->port_count == 0)
         return 0;
@@ -164,26 +164,26 @@ static int list_frequent(struct onepartitions_m_keys *keys, struct oneib_error *
     return 0;
 }
 
-int onepartitions_m_keys_parse(const char *text, size_t length, struct onepartitions_m_keys *keys,
+int oneib_m_keys_parse(const char *text, size_t length, struct oneib_m_keys *keys,
                        struct oneib_error *err)
 {
-    *keys = (struct onepartitions_m_keys){0};
+    *keys = (struct oneib_m_keys){0};
     if (take_lines(keys, text, length, err) == 0 && sort_ports(keys, err) == 0 &&
         list_frequent(keys, err) == 0)
         return 0;
-    onepartitions_m_keys_clear(keys);
+    oneib_m_keys_clear(keys);
     return -1;
 }
 
-void onepartitions_m_keys_clear(struct onepartitions_m_keys *keys)
+void oneib_m_keys_clear(struct oneib_m_keys *keys)
 {
     free(keys->ports);
-    *keys = (struct onepartitions_m_keys){0};
+    *keys = (struct oneib_m_keys){0};
 }
 
 /* --- which one ------------------------------------------------------------------------------ */
 
-static const struct oneib_m_key_of_port *find(const struct onepartitions_m_keys *keys, oneib_guid port)
+static const struct oneib_m_key_of_port *find(const struct oneib_m_keys *keys, oneib_guid port)
 {
     const struct oneib_m_key_of_port wanted = {.port = port};
     if (port == 0 || keys->port_count == 0)
@@ -191,17 +191,17 @@ static const struct oneib_m_key_of_port *find(const struct onepartitions_m_keys 
     return bsearch(&wanted, keys->ports, keys->port_count, sizeof wanted, compare_ports);
 }
 
-size_t onepartitions_m_keys_for(const struct onepartitions_m_keys *keys, oneib_guid port)
+size_t oneib_m_keys_for(const struct oneib_m_keys *keys, oneib_guid port)
 {
     const struct oneib_m_key_of_port *own = find(keys, port);
     const size_t count = keys->key_count + (own && !is_listed(keys, own->key));
     return count ? count : 1;
 }
 
-oneib_m_key oneib_m_key_to_try(const struct onepartitions_m_keys *keys, oneib_guid port, size_t attempt)
+oneib_m_key oneib_m_key_to_try(const struct oneib_m_keys *keys, oneib_guid port, size_t attempt)
 {
     const struct oneib_m_key_of_port *own = find(keys, port);
-    size_t turn = attempt % onepartitions_m_keys_for(keys, port);
+    size_t turn = attempt % oneib_m_keys_for(keys, port);
     if (own && turn == 0)
         return own->key;
     for (size_t i = 0; i < keys->key_count; i++)

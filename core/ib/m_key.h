@@ -23,7 +23,7 @@ struct oneib_m_key_of_port {
 };
 
 /* All zero: none, and 0 goes to everybody. */
-struct onepartitions_m_keys {
+struct oneib_m_keys {
     struct oneib_m_key_of_port *ports; /* owned; sorted by GUID */
     size_t port_count, port_capacity;
     /* For ports that are not listed, and for those that do not answer to their own: keys without a
@@ -37,14 +37,14 @@ struct onepartitions_m_keys {
  * and its key, as opensm's guid2mkey has them. Empty lines and those that begin with '#' say
  * nothing. An error names the line and never what is in it. On failure *keys holds nothing.
  */
-int onepartitions_m_keys_parse(const char *text, size_t length, struct onepartitions_m_keys *keys,
+int oneib_m_keys_parse(const char *text, size_t length, struct oneib_m_keys *keys,
                        struct oneib_error *err);
-void onepartitions_m_keys_clear(struct onepartitions_m_keys *keys);
+void oneib_m_keys_clear(struct oneib_m_keys *keys);
 
 /* How many different keys there are to try on a port; at least 1. port 0: not known which. */
-size_t onepartitions_m_keys_for(const struct onepartitions_m_keys *keys, oneib_guid port);
+size_t oneib_m_keys_for(const struct oneib_m_keys *keys, oneib_guid port);
 /* The key for the attempt 0, 1, ... at reaching it: its own first, then the others, round and
  * round. */
-oneib_m_key oneib_m_key_to_try(const struct onepartitions_m_keys *keys, oneib_guid port, size_t attempt);
+oneib_m_key oneib_m_key_to_try(const struct oneib_m_keys *keys, oneib_guid port, size_t attempt);
 
 #endif

@@ -137,7 +137,7 @@ unsigned oneib_opensm_key_traps(const struct oneib_opensm_keys *keys, uint32_t v
            lease_traps(keys, verify_s);
 }
 
-bool onepartitions_m_keys_differ(const struct onepartitions_m_keys *list, oneib_m_key m_key)
+bool oneib_m_keys_differ(const struct oneib_m_keys *list, oneib_m_key m_key)
 {
     for (size_t i = 0; i < list->port_count; i++)
         if (list->ports[i].key != m_key)

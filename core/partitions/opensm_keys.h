@@ -58,6 +58,6 @@ unsigned oneib_opensm_virtual_traps(const struct oneib_opensm_keys *keys);
 
 /* Whether a list of opensm's (guid2mkey) has a port with another key than `m_key`: who starts with
  * it cannot reach that port. */
-bool onepartitions_m_keys_differ(const struct onepartitions_m_keys *list, oneib_m_key m_key);
+bool oneib_m_keys_differ(const struct oneib_m_keys *list, oneib_m_key m_key);
 
 #endif

@@ -13,26 +13,26 @@
 #define PORT_C UINT64_C(0x100005)
 #define STRANGER UINT64_C(0x100007)
 
-static struct onepartitions_m_keys parsed;
+static struct oneib_m_keys parsed;
 
 static void parse(const char *text)
 {
     struct oneib_error err = {0};
-    if (onepartitions_m_keys_parse(text, strlen(text), &parsed, &err) < 0)
+    if (oneib_m_keys_parse(text, strlen(text), &parsed, &err) < 0)
         fail_msg("%s", err.text);
 }
 
 static int forget(void **state)
 {
     (void)state;
-    onepartitions_m_keys_clear(&parsed);
+    oneib_m_keys_clear(&parsed);
     return 0;
 }
 
 static void must_refuse(const char *text, const char *words)
 {
     struct oneib_error err = {0};
-    assert_int_equal(onepartitions_m_keys_parse(text, strlen(text), &parsed, &err), -1);
+    assert_int_equal(oneib_m_keys_parse(text, strlen(text), &parsed, &err), -1);
     assert_int_equal(err.code, ONEIB_ERROR_INPUT);
     if (!strstr(err.text, words))
         fail_msg("\"%s\" is not said: %s", words, err.text);
@@ -43,7 +43,7 @@ static void must_refuse(const char *text, const char *words)
 /* The keys for a port, one after the other, must be these; then they begin again. */
 static void must_try(oneib_guid port, size_t count, const oneib_m_key *keys)
 {
-    assert_int_equal(onepartitions_m_keys_for(&parsed, port), count);
+    assert_int_equal(oneib_m_keys_for(&parsed, port), count);
     for (size_t i = 0; i < 2 * count; i++)
         assert_int_equal(oneib_m_key_to_try(&parsed, port, i), keys[i % count]);
 }
@@ -54,7 +54,7 @@ static void must_try(oneib_guid port, size_t count, const oneib_m_key *keys)
 static void without_a_file_the_key_is_0(void **state)
 {
     (void)state;
-    parsed = (struct onepartitions_m_keys){0};
+    parsed = (struct oneib_m_keys){0};
     MUST_TRY(0, 0);
     MUST_TRY(PORT_A, 0);
 }
@@ -109,8 +109,8 @@ static void where_every_port_has_another_key_only_some_are_tried(void **state)
 {
     (void)state;
     parse("0x1 0x11\n0x2 0x12\n0x3 0x13\n0x4 0x14\n0x5 0x15\n0x6 0x16\n");
-    assert_int_equal(onepartitions_m_keys_for(&parsed, STRANGER), ONEIB_M_KEYS_TRIED);
-    assert_int_equal(onepartitions_m_keys_for(&parsed, 6), ONEIB_M_KEYS_TRIED + 1);
+    assert_int_equal(oneib_m_keys_for(&parsed, STRANGER), ONEIB_M_KEYS_TRIED);
+    assert_int_equal(oneib_m_keys_for(&parsed, 6), ONEIB_M_KEYS_TRIED + 1);
     assert_int_equal(oneib_m_key_to_try(&parsed, 6, 0), 0x16);
 }
 
@@ -128,7 +128,7 @@ static void what_is_no_key_is_refused_and_not_repeated(void **state)
     must_refuse("0x1\n0x2\n0x3\n0x4\n0x5\n", "line 5 has one key without a port too many");
     struct oneib_error err = {0};
     static const char text[] = "0xsecret\n";
-    assert_int_equal(onepartitions_m_keys_parse(text, strlen(text), &parsed, &err), -1);
+    assert_int_equal(oneib_m_keys_parse(text, strlen(text), &parsed, &err), -1);
     assert_null(strstr(err.text, "secret"));
 }
 

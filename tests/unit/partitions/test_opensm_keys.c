@@ -77,11 +77,11 @@ static void lines_are_read_as_opensm_reads_them(void **state)
 
 static bool differs(const char *list, oneib_m_key key)
 {
-    struct onepartitions_m_keys keys;
+    struct oneib_m_keys keys;
     struct oneib_error err;
-    assert_int_equal(onepartitions_m_keys_parse(list, strlen(list), &keys, &err), 0);
-    const bool differ = onepartitions_m_keys_differ(&keys, key);
-    onepartitions_m_keys_clear(&keys);
+    assert_int_equal(oneib_m_keys_parse(list, strlen(list), &keys, &err), 0);
+    const bool differ = oneib_m_keys_differ(&keys, key);
+    oneib_m_keys_clear(&keys);
     return differ;
 }
 
