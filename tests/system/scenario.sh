@@ -49,7 +49,7 @@ start_guest() {
 # console_gets N NAME PATTERN [TIMES]: waits until that many lines of its console begin with "guest: " and that; once, if
 # not said.
 console_gets() {
-    on "$1" "$inside/wait-for 300 sh -c 'test \$(grep -c \"^guest: $3\" /var/lib/one/$2.console) -ge ${4-1}'" || {
+    on "$1" "$inside/console-gets 300 $2 ${4-1} '$3'" || {
         on "$1" "tail -n 20 /var/lib/one/$2.console" >&2
         return 1
     }
