@@ -18,23 +18,24 @@ behind_port() { # INDEX
     printf '0000:%02x:00.0' $((17 - $1))
 }
 
+# Scenarios run side by side: each has a file for what was said.
 one() { # VM OPERATION...: as 'call', which tells what it did only when it fails
-    if ! "$LAB/call" "$@" >"$ONEIB_LAB_RUN/said" 2>&1; then
-        cat "$ONEIB_LAB_RUN/said"
+    if ! "$LAB/call" "$@" >"$ONEIB_LAB_RUN/said-$$" 2>&1; then
+        cat "$ONEIB_LAB_RUN/said-$$"
         return 1
     fi
 }
 
 # fails VM OPERATION...: it must fail; what was said is in $said.
 fails() {
-    ! "$LAB/call" "$@" >"$ONEIB_LAB_RUN/said" 2>&1 || fail "'$*' should have failed"
-    said=$(cat "$ONEIB_LAB_RUN/said")
+    ! "$LAB/call" "$@" >"$ONEIB_LAB_RUN/said-$$" 2>&1 || fail "'$*' should have failed"
+    said=$(cat "$ONEIB_LAB_RUN/said-$$")
 }
 
 # succeeds VM OPERATION...: for what is said in spite of it.
 succeeds() {
     one "$@"
-    said=$(cat "$ONEIB_LAB_RUN/said")
+    said=$(cat "$ONEIB_LAB_RUN/said-$$")
 }
 
 # vm_is N VM: on node N it has what standard input says, as inside/vm tells it; nothing when that is empty.
@@ -71,6 +72,29 @@ forget_console() { # N VM
 
 guest_told() { # N VM PATTERN
     console_gets "$1" "one-$2" "$3"
+}
+
+guid_of() { # VM NIC, of guests whose image has oneib's guest side: they tell of interfaces by GUID
+    printf '020000%08x%02x' "$1" "$2"
+}
+
+# vm_has N VM NIC ADDRESS...: its interface of that NIC is switched on and has these addresses, and no others.
+vm_has() {
+    n=$1 vm=$2 nic=$3
+    shift 3
+    guest_told "$n" "$vm" "ib $(guid_of "$vm" "$nic") [^ ]* up 2044 $* @"
+}
+
+vm_lacks() { # N VM NIC
+    guest_told "$1" "$2" "ib $(guid_of "$2" "$3") gone"
+}
+
+# Since its console was forgotten.
+vm_has_lost_only() { # N VM ADDRESS...
+    n=$1 vm=$2
+    shift 2
+    lost=$(on "$n" "sed -n 's/^guest: lost [^ ]* \([^ ]*\) .*/\1/p' /var/lib/one/one-$vm.console | sort -u")
+    is "$(printf '%s\n' "$@")" "$lost" "addresses that VM $vm has lost"
 }
 
 # change_table N EXPRESSION: what sed makes of the table, for a service that begins with it and knows the domains.
