@@ -2,7 +2,7 @@
 /*
  * The SL is written into the ledger, where oneibd finds it; that oneibd computes with it is seen by
  * the copy that it writes, IB_SL. Until then a VM that is started might still make the multicast
- * group with the old one.
+ * group with the old one: what the subnet manager says of that group is asked last.
  */
 #include "oneib/qos_move.h"
 #include "base/clock.h"
@@ -25,11 +25,13 @@ struct move {
     struct oneib_looked looked;
     struct oneib_classes classes;
     const struct oneib_network *network;
-    const struct oneib_ledger_network *entry;
-    const struct oneib_qos_class *qos_class; /* NULL: it is to have none */
+    const struct oneib_ledger_network *entry; /* until the ledger is written */
+    const struct oneib_qos_class *qos_class;  /* NULL: it is to have none */
     bool is_forced;
     uint8_t before, sl;
-    bool is_shown; /* by oneibd, in time */
+    bool is_shown;                  /* by oneibd, in time */
+    struct oneib_group_query group; /* as it is then */
+    bool group_is_known;            /* else subnet_error of the view says why not */
 };
 
 static int find_network(struct move *move, const char *word, struct oneib_error *err)
@@ -44,8 +46,10 @@ static int find_network(struct move *move, const char *word, struct oneib_error 
         return -1;
     move->network = oneib_cloud_network(cloud, id);
     move->entry = oneib_ledger_network(oneib_view_ledger(&move->looked.view), id);
-    if (move->entry)
+    if (move->entry) {
+        move->group.pkey = move->entry->pkey;
         return 0;
+    }
     return oneib_fail(err, ONEIB_ERROR_REFUSED,
                       "%s has no P_Key of its own, and so no SL: a reservation that shares its "
                       "parent's partition has that one's",
@@ -125,15 +129,63 @@ static int await_oneibd(struct move *move, struct oneib_error *err)
     }
 }
 
+static void ask_for_group(struct move *move)
+{
+    struct oneib_view *view = &move->looked.view;
+    move->group_is_known =
+        move->looked.session.fabric &&
+        oneib_fabric_groups(move->looked.session.fabric, &move->group, 1, &view->subnet_error) == 0;
+}
+
+/* A partition that has members has a group, which opensm does not tell of in the middle of a sweep.
+ */
+static void await_group(struct move *move)
+{
+    const double end = oneib_now_ms() + PATIENCE_MS;
+    for (;;) {
+        ask_for_group(move);
+        if (!move->is_forced || !move->group_is_known || move->group.exists ||
+            oneib_now_ms() >= end)
+            return;
+        poll(NULL, 0, PAUSE_MS);
+    }
+}
+
+static bool group_is_old(const struct move *move)
+{
+    return move->group_is_known && move->group.exists && move->group.sl != move->sl;
+}
+
+static const char *group_json(const struct move *move)
+{
+    if (!move->group_is_known)
+        return "not known";
+    return !move->group.exists ? "none" : group_is_old(move) ? "old" : "new";
+}
+
+static void append_group(const struct move *move, struct oneib_text *text)
+{
+    if (!move->group_is_known)
+        oneib_text_printf(text, "What SL its multicast group has is not known: %s\n",
+                          move->looked.view.subnet_error.text);
+    else if (group_is_old(move))
+        oneib_text_printf(
+            text,
+            "Its multicast group has SL %u: new paths have the new SL, and IPoIB goes "
+            "on with the old one until all\nof its VMs have been stopped at one "
+            "time.\n",
+            move->group.sl);
+}
+
 static int print(const struct move *move, bool moved, struct oneib_error *err)
 {
     oneib_autotext struct oneib_text text = {0};
     if (move->run->json)
-        return oneib_json_write(json_pack("{s:I, s:b, s:i, s:i, s:b}", "network",
-                                          (json_int_t)move->network->id, "moved", (int)moved,
-                                          "before", (int)move->before, "sl", (int)move->sl,
-                                          "in_force", (int)(!moved || move->is_shown)),
-                                err);
+        return oneib_json_write(
+            json_pack("{s:I, s:b, s:i, s:i, s:b, s:s}", "network", (json_int_t)move->network->id,
+                      "moved", (int)moved, "before", (int)move->before, "sl", (int)move->sl,
+                      "in_force", (int)(!moved || move->is_shown), "group", group_json(move)),
+            err);
     oneib_text_append(&text, oneib_network_shown(move->network).text);
     if (!moved)
         oneib_text_printf(&text, " has SL %u, which is its class's: nothing to do\n", move->sl);
@@ -144,10 +196,7 @@ static int print(const struct move *move, bool moved, struct oneib_error *err)
                           move->sl, move->before);
     else
         oneib_text_printf(&text, " has SL %u now, it had %u\n", move->sl, move->before);
-    if (moved && move->is_forced)
-        oneib_text_append(&text, "There were members: new paths have the new SL, and IPoIB goes on "
-                                 "with the old one until all\nof its VMs have been stopped at one "
-                                 "time.\n");
+    append_group(move, &text);
     return oneib_write_out(&text, err);
 }
 
@@ -167,15 +216,19 @@ static int move_it(struct move *move, const char *word, enum oneib_exit *status,
     if (find_network(move, word, err) < 0 || find_class(move, err) < 0)
         return -1;
     move->before = move->sl = move->entry->sl;
-    if (has_the_right_one(move))
+    if (has_the_right_one(move)) {
+        ask_for_group(move);
+        *status = group_is_old(move) ? ONEIB_EXIT_DIFFERENCE : ONEIB_EXIT_DONE;
         return print(move, false, err);
+    }
     move->is_forced = !is_empty(move);
     if (move->is_forced && !oneib_given(move->run, ONEIB_OPTION_FORCE))
         return refuse_members(move, err);
     move->sl = choose(move);
     if (write_level(move, err) < 0 || await_oneibd(move, err) < 0)
         return -1;
-    *status = move->is_shown ? ONEIB_EXIT_DONE : ONEIB_EXIT_DIFFERENCE;
+    await_group(move);
+    *status = move->is_shown && !group_is_old(move) ? ONEIB_EXIT_DONE : ONEIB_EXIT_DIFFERENCE;
     return print(move, true, err);
 }
 
@@ -184,7 +237,7 @@ enum oneib_exit oneib_qos_move(const struct oneib_run *run, const char *word,
 {
     struct move move = {.run = run};
     enum oneib_exit status = ONEIB_EXIT_DONE;
-    if (oneib_look_at_all(run, ONEIB_FABRIC_LEFT_ALONE, false, &move.looked, err) < 0)
+    if (oneib_look_at_all(run, ONEIB_FABRIC_IF_POSSIBLE, false, &move.looked, err) < 0)
         return ONEIB_EXIT_FAILURE;
     const int outcome = move_it(&move, word, &status, err);
     oneib_looked_clear(&move.looked);

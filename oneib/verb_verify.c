@@ -1,39 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "oneib/command_look.h"
-#include "oneib/command_qos_verify.h"
 #include "oneib/deviations.h"
 #include "oneib/options.h"
 #include "oneib/places.h"
+#include "sync/levels.h"
 
 struct comparison {
     const struct oneib_run *run;
     struct oneib_looked *looked;
     struct oneib_places places;
     struct oneib_verification verification;
-    struct oneib_qos_verdict qos;
+    struct oneib_levels_verdict qos;
 };
 
-static bool has_drift(const struct oneib_qos_verdict *qos)
+static bool has_drift(const struct oneib_levels_verdict *qos)
 {
-    return qos->port_drift > 0 || qos->path_drift > 0;
+    return qos->port_drift > 0 || qos->cluster_drift > 0;
 }
 
-static void append_qos(const struct oneib_qos_verdict *qos, struct oneib_text *text)
+static void append_qos(const struct oneib_levels_verdict *qos, struct oneib_text *text)
 {
     if (!qos->is_configured)
         return;
     oneib_text_printf(text, "classes: %zu of ", qos->ports - qos->port_drift);
     oneib_append_count(text, qos->ports, "port");
-    oneib_text_printf(text, " and %zu of ", qos->paths - qos->path_drift);
-    oneib_append_count(text, qos->paths, "cluster");
+    oneib_text_printf(text, " and %zu of ", qos->clusters - qos->cluster_drift);
+    oneib_append_count(text, qos->clusters, "cluster");
     oneib_text_append(text, " as oneib.conf says\n");
 }
 
-static json_t *qos_json(const struct oneib_qos_verdict *qos)
+static json_t *qos_json(const struct oneib_levels_verdict *qos)
 {
     return json_pack("{s:I, s:I, s:I, s:I}", "ports", (json_int_t)qos->ports, "port_drift",
-                     (json_int_t)qos->port_drift, "paths", (json_int_t)qos->paths, "path_drift",
-                     (json_int_t)qos->path_drift);
+                     (json_int_t)qos->port_drift, "clusters", (json_int_t)qos->clusters,
+                     "cluster_drift", (json_int_t)qos->cluster_drift);
 }
 
 static int print_text(const struct comparison *comparison, struct oneib_error *err)
@@ -106,7 +106,8 @@ static int compare_and_print(struct comparison *comparison, struct oneib_error *
             0 ||
         oneib_subnet_verify(&view->subnet, &view->desired.table, &comparison->verification, err) <
             0 ||
-        oneib_qos_verify(comparison->looked, &comparison->qos, err) < 0)
+        oneib_levels_verify(&comparison->looked->session.config, comparison->looked->session.fabric,
+                            view, &comparison->looked->findings, &comparison->qos, err) < 0)
         return -1;
     return comparison->run->json ? print_json(comparison, err) : print_text(comparison, err);
 }

@@ -114,6 +114,7 @@ static void close_everything(struct oneib_daemon *daemon)
     oneib_view_clear(&daemon->view);
     oneib_findings_clear(&daemon->host_findings);
     oneib_findings_clear(&daemon->fence_findings);
+    oneib_findings_clear(&daemon->level_findings);
     oneib_ledger_clear(&daemon->fences);
     oneib_id_set_clear(&daemon->hosts_later);
     oneib_id_set_clear(&daemon->hosts_failed);

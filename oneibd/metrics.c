@@ -149,6 +149,10 @@ static const struct number gauges[] = {
     {"oneib_nodes_silent", OF(nodes_cut_off), "Of these, not heard for a minute."},
     {"oneib_vfs_stray", OF(strays),
      "VFs that nodes report, and that OpenNebula does not know of or that are not granted."},
+    {"oneib_qos_ports_deviating", OF(level_ports),
+     "Ports whose lanes or tables are not as qos.classes say."},
+    {"oneib_qos_clusters_deviating", OF(level_clusters),
+     "Clusters whose paths or multicast group have another SL than theirs."},
 };
 
 static const struct number counters[] = {

@@ -42,6 +42,7 @@ struct oneib_metrics {
     uint64_t members_held;         /* removals that wait for `oneib sync --force` */
     uint64_t nodes, nodes_cut_off; /* whose services are believed; not heard for a minute */
     uint64_t strays;               /* VFs that nodes report and that should not be so */
+    uint64_t level_ports, level_clusters; /* that are not as the classes say */
     uint64_t findings[ONEIB_SEVERITIES];
     uint64_t deviations[ONEIB_DEVIATION_KINDS]; /* of the last verification */
     bool in_force;                              /* the last verification showed what oned wants */

@@ -122,6 +122,7 @@ static int report(struct oneib_daemon *daemon, const struct oneib_verification *
         oneib_findings_copy(&daemon->host_findings, 0, &now, err) < 0 ||
         oneib_findings_copy(&daemon->grant_findings, 0, &now, err) < 0 ||
         oneib_findings_copy(&daemon->fence_findings, 0, &now, err) < 0 ||
+        oneib_findings_copy(&daemon->level_findings, 0, &now, err) < 0 ||
         note_entry(daemon, &now, err) < 0) {
         oneib_findings_clear(&now);
         return -1;
@@ -162,6 +163,16 @@ static void note_result(struct oneib_daemon *daemon, const struct oneib_apply_re
     oneib_pace_unfinished(&daemon->pace, now);
 }
 
+/* With all ports read anew, and nothing under way that would change what the SA answers. Who has
+ * been put into force does not depend on it. */
+static void look_at_levels(struct oneib_daemon *daemon, const struct oneib_apply_result *result)
+{
+    struct oneib_error failure;
+    if (daemon->settled && result->outcome != ONEIB_STANDBY &&
+        oneib_daemon_look_at_levels(daemon, &failure) < 0)
+        oneib_daemon_complain(daemon, &failure);
+}
+
 /* What was applied, for metrics and the log. What a standby has just written the master has not
  * brought into force yet: what deviates then is no news. */
 static int note_applied(struct oneib_daemon *daemon, struct oneib_apply_result *result,
@@ -177,6 +188,8 @@ static int note_applied(struct oneib_daemon *daemon, struct oneib_apply_result *
     follow_trail(daemon, changes, fresh);
     log_outcome(daemon, changes, result, since_event_ms);
     note_result(daemon, result, written);
+    if (subnet_is_new)
+        look_at_levels(daemon, result);
     const bool too_early = result->outcome == ONEIB_STANDBY && written;
     if (too_early)
         oneib_verification_clear(&result->verification);

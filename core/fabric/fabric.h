@@ -76,6 +76,19 @@ struct oneib_path_query {
 int oneib_fabric_paths(struct oneib_fabric *fabric, struct oneib_path_query *queries, size_t count,
                        struct oneib_error *err);
 
+/*
+ * The broadcast group of IPoIB in a partition, ff12:401b:<P_Key>::ffff:ffff with the P_Key's
+ * membership bit set (RFC 4391, section 4). Asked for as a path to it: opensm shows a group's
+ * MCMemberRecord only to ports that have its P_Key, and its path to anybody.
+ */
+struct oneib_group_query {
+    uint16_t pkey; /* with or without membership bit */
+    bool exists;   /* answer */
+    uint8_t sl;    /* answer, of one that exists: the SL that it was made with */
+};
+int oneib_fabric_groups(struct oneib_fabric *fabric, struct oneib_group_query *queries,
+                        size_t count, struct oneib_error *err);
+
 /* SMInfo.SMState of the SM on this port itself (SMP attribute 0x20; PortInfo's IsSM says first
  * whether there is one): 0 not active, 1 discovering, 2 standby, 3 master. */
 enum oneib_sm_state {

@@ -26,6 +26,7 @@ enum {
     PATH_PKEY = 50,
     PATH_SL = 53, /* its lower 4 bits */
 };
+#define PATH_DGID_MASK (UINT64_C(1) << 2)
 #define PATH_MASK (UINT64_C(1) << 2 | UINT64_C(1) << 3 | UINT64_C(1) << 12 | UINT64_C(1) << 13)
 
 #define CLASS_STATUS_MASK                                                                          \
@@ -240,4 +241,70 @@ int oneib_fabric_path(struct oneib_fabric *fabric, oneib_guid from, oneib_guid t
         return -1;
     *reachable = query.reachable;
     return 0;
+}
+
+/* --- multicast groups ----------------------------------------------------------------------- */
+
+/* ff12:401b:<P_Key>::ffff:ffff */
+#define IPOIB_PREFIX UINT64_C(0xff12401b00000000)
+#define IPOIB_BROADCAST UINT64_C(0xffffffff)
+
+struct group_run {
+    struct oneib_fabric *fabric;
+    struct oneib_group_query *queries;
+    size_t count, asked;
+};
+
+static void put_mgid(uint8_t *gid, uint16_t pkey)
+{
+    oneib_put64(gid, IPOIB_PREFIX | (uint64_t)(oneib_pkey_base(pkey) | 0x8000u) << 16);
+    oneib_put64(gid + 8, IPOIB_BROADCAST);
+}
+
+static bool next_group(void *context, struct oneib_mad_request *request)
+{
+    struct group_run *run = context;
+    if (run->asked == run->count)
+        return false;
+    *request = sa_request(run->fabric, IB_MAD_METHOD_GET, IB_SA_ATTR_PATHRECORD);
+    request->component_mask = PATH_DGID_MASK;
+    put_mgid(request->record + PATH_DGID, run->queries[run->asked].pkey);
+    request->tag = run->asked++;
+    return true;
+}
+
+static bool is_path_to_group(const uint8_t *record, uint16_t pkey)
+{
+    uint8_t mgid[16];
+    put_mgid(mgid, pkey);
+    return memcmp(record + PATH_DGID, mgid, sizeof mgid) == 0 &&
+           oneib_pkey_base(oneib_get16(record + PATH_PKEY)) == oneib_pkey_base(pkey);
+}
+
+static int take_group(void *context, const struct oneib_mad_answer *answer, struct oneib_error *err)
+{
+    struct group_run *run = context;
+    struct oneib_group_query *query = &run->queries[answer->request->tag];
+    query->exists = false;
+    if (answer->error)
+        return sa_silent(run->fabric, answer->error, err);
+    if (is_refusal(answer->status))
+        return 0;
+    if (answer->status)
+        return sa_status(run->fabric, answer->status, err);
+    if (!holds_record(answer, IB_SA_PR_RECSZ))
+        return sa_silent(run->fabric, EPROTO, err);
+    query->exists = is_path_to_group(answer->mad + IB_SA_DATA_OFFS, query->pkey);
+    query->sl = answer->mad[IB_SA_DATA_OFFS + PATH_SL] & 0xf;
+    return 0;
+}
+
+int oneib_fabric_groups(struct oneib_fabric *fabric, struct oneib_group_query *queries,
+                        size_t count, struct oneib_error *err)
+{
+    if (oneib_fabric_require_sm(fabric, err) < 0)
+        return -1;
+    struct group_run run = {.fabric = fabric, .queries = queries, .count = count};
+    const struct oneib_mad_exchange exchange = {next_group, take_group, &run};
+    return oneib_mad_run(&fabric->port, &exchange, err);
 }

@@ -124,26 +124,51 @@ int oneib_qos_judge_ports(const struct oneib_qos *qos, uint8_t entries,
     return 0;
 }
 
-int oneib_qos_judge_paths(const struct oneib_qos_path *paths, size_t count,
-                          struct oneib_findings *findings, size_t *drift, struct oneib_error *err)
+bool oneib_qos_path_deviates(const struct oneib_qos_path *path)
 {
-    *drift = 0;
+    return path->answered && path->found != path->wanted;
+}
+
+/* What is said of each that has another SL. */
+struct path_kind {
+    const char *code, *what, *remedy;
+};
+
+static int judge_levels(const struct path_kind *kind, const struct oneib_qos_path *paths,
+                        size_t count, struct oneib_findings *findings, struct oneib_error *err)
+{
     for (size_t i = 0; i < count; i++) {
         const struct oneib_qos_path *path = &paths[i];
-        if (!path->answered || path->found == path->wanted)
+        if (!oneib_qos_path_deviates(path))
             continue;
-        ++*drift;
         oneib_findings_mention(findings, ONEIB_SUBJECT_NETWORK, path->network_id);
-        if (oneib_findings_add(findings, ONEIB_WARNING, "qos-path",
-                               "see that opensm.conf has the lines that 'oneib qos' prints, qos "
-                               "TRUE among them, and send opensm SIGHUP",
-                               err,
-                               "the subnet manager gives paths of network %" PRIu32
-                               " SL %u, and it has SL %u",
+        if (oneib_findings_add(findings, ONEIB_WARNING, kind->code, kind->remedy, err,
+                               "%s network %" PRIu32 " SL %u, and it has SL %u", kind->what,
                                path->network_id, path->found, path->wanted) < 0)
             return -1;
     }
     return 0;
+}
+
+int oneib_qos_judge_paths(const struct oneib_qos_path *paths, size_t count,
+                          struct oneib_findings *findings, struct oneib_error *err)
+{
+    static const struct path_kind kind = {
+        "qos-path", "the subnet manager gives paths of",
+        "see that opensm.conf has the lines that 'oneib qos' prints, qos TRUE among them, and "
+        "send opensm SIGHUP"};
+    return judge_levels(&kind, paths, count, findings, err);
+}
+
+int oneib_qos_judge_groups(const struct oneib_qos_path *groups, size_t count,
+                           struct oneib_findings *findings, struct oneib_error *err)
+{
+    static const struct path_kind kind = {
+        "qos-group", "the subnet manager gives the multicast group (IPoIB) of",
+        "with qos TRUE in opensm.conf stop all VMs of the network at one time, and start them "
+        "again: "
+        "a group keeps the SL that it was made with for as long as it is there"};
+    return judge_levels(&kind, groups, count, findings, err);
 }
 
 void oneib_qos_reading_clear(struct oneib_qos_reading *reading)

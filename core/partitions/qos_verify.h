@@ -28,7 +28,7 @@ struct oneib_qos_reading {
     size_t count, capacity;
 };
 
-/* A path within a cluster. */
+/* The SL of a path within a cluster, or of its multicast group. */
 struct oneib_qos_path {
     uint32_t network_id;
     uint8_t wanted, found;
@@ -48,9 +48,14 @@ bool oneib_qos_table_is(const struct oneib_qos *qos, const struct oneib_qos_port
 int oneib_qos_judge_ports(const struct oneib_qos *qos, uint8_t entries,
                           const struct oneib_qos_reading *reading, struct oneib_findings *findings,
                           size_t *drift, struct oneib_error *err);
-/* The same of paths, one finding each: qos-path. */
+/* Whether the SA gave another SL than it should. */
+bool oneib_qos_path_deviates(const struct oneib_qos_path *path);
+/* Adds a finding for each path that deviates: qos-path. */
 int oneib_qos_judge_paths(const struct oneib_qos_path *paths, size_t count,
-                          struct oneib_findings *findings, size_t *drift, struct oneib_error *err);
+                          struct oneib_findings *findings, struct oneib_error *err);
+/* The same of IPoIB's multicast groups: qos-group. */
+int oneib_qos_judge_groups(const struct oneib_qos_path *groups, size_t count,
+                           struct oneib_findings *findings, struct oneib_error *err);
 void oneib_qos_reading_clear(struct oneib_qos_reading *reading);
 
 #endif

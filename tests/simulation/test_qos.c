@@ -90,17 +90,47 @@ static void a_network_is_moved_when_nobody_is_in_it(void **state)
     daemon_end();
 }
 
+/* opensm anew, with the lines that `oneib qos` prints, as somebody changed them. */
+static void restart_opensm_with(const char *lines)
+{
+    struct lab_sm sm = LAB_SM;
+    sm.options = lines;
+    MUST(lab_opensm_stop(scene(), sm.name, true, &err));
+    MUST(lab_opensm_start(scene(), &sm, &err));
+}
+
+static char *printed_lines(void)
+{
+    const char *start = strstr(ONEIB(0, "qos")->out, "qos TRUE\n");
+    assert_non_null(start);
+    return strdup(start);
+}
+
+/* Without `qos TRUE` opensm makes each group with SL 0. */
 static void whoever_forces_a_move_is_told_what_breaks(void **state)
 {
     (void)state;
     daemon_start_with(NULL, NULL, CLASSES);
+    oneib_autofree char *lines = printed_lines();
+    restart_opensm_with(lines);
     const uint32_t network = scene_network("metal", "", "IB_CLASS=gold");
-    scene_vm(network, 0);
+    const uint32_t vm = scene_vm(network, 0);
     await_in_file(",sl=1 :");
     MUST(lab_network_update(scene(), network, "IB_CLASS=silver", &err));
     await_said("class-waits");
-    must_say(ONEIB(0, "qos", "move", "metal", "--force")->out, "IPoIB goes on with the old one");
+    must_say(ONEIB(1, "qos", "move", "metal", "--force")->out, "IPoIB goes on with the old one");
     await_in_file(",sl=3 :");
+    must_say(ONEIB(1, "verify")->error, "(IPoIB) of network 1 SL 1, and it has SL 3");
+    must_say(ONEIB(1, "qos", "move", "metal")->out, "Its multicast group has SL 1");
+
+    scene_end_vm(vm);
+    await_lacks(0, 0x8000u | scene_key_of(network));
+    must_not_say(ONEIB(0, "qos", "move", "metal")->out, "multicast group");
+    scene_vm(network, 0);
+    await_in_file(",sl=3 :");
+    await_holds(0, 0x8000u | scene_key_of(network));
+    must_not_say(ONEIB(0, "verify")->error, "qos-group");
+    must_not_say(ONEIB(0, "qos", "move", "metal")->out, "multicast group");
     daemon_end();
 }
 
@@ -118,20 +148,12 @@ static void a_class_that_is_none_moves_nobody(void **state)
     daemon_end();
 }
 
-/* opensm anew, with the lines that `oneib qos` prints, as somebody changed them. */
-static void restart_opensm_with(const char *lines)
+/* SL 1 of adapters has lane 0. */
+static void put_on_another_lane(char *lines)
 {
-    struct lab_sm sm = LAB_SM;
-    sm.options = lines;
-    MUST(lab_opensm_stop(scene(), sm.name, true, &err));
-    MUST(lab_opensm_start(scene(), &sm, &err));
-}
-
-static char *printed_lines(void)
-{
-    const char *start = strstr(ONEIB(0, "qos")->out, "qos TRUE\n");
-    assert_non_null(start);
-    return strdup(start);
+    char *map = strstr(lines, "qos_ca_sl2vl 0,1");
+    assert_non_null(map);
+    map[strlen("qos_ca_sl2vl 0,")] = '0';
 }
 
 static void tables_and_paths_are_as_printed(void **state)
@@ -179,14 +201,39 @@ static void a_table_of_another_kind_of_port_is_found_and_counted(void **state)
     scene();
     daemon_start_with(NULL, NULL, CLASSES);
     oneib_autofree char *lines = printed_lines();
-    char *map = strstr(lines, "qos_ca_sl2vl 0,1");
-    assert_non_null(map);
-    map[strlen("qos_ca_sl2vl 0,")] = '0';
+    put_on_another_lane(lines);
     restart_opensm_with(lines);
     const struct lab_output *verify = ONEIB(1, "verify");
     must_say(verify->error, "map SLs to other lanes");
     must_not_say(verify->error, "qos-vlarb");
     must_say(verify->error, "7 of 14 ports map");
+    daemon_end();
+}
+
+/* opensm is told other tables than `oneib qos` prints, behind oneibd's back, and the right ones. */
+static void oneibd_finds_tables_that_were_changed_and_says_when_they_are_right_again(void **state)
+{
+    (void)state;
+    scene();
+    daemon_start_with(NULL, "verify = 1000;", CLASSES);
+    oneib_autofree char *lines = printed_lines();
+    restart_opensm_with(lines);
+    const uint32_t gold = scene_network("gold", "", "IB_CLASS=gold");
+    scene_vm(gold, 0);
+    scene_vm(gold, 2);
+    await_in_file(",sl=1 :");
+    await_holds(2, 0x8000u | scene_key_of(gold));
+    await_metric("oneib_qos_ports_deviating", 0);
+    await_metric("oneib_qos_clusters_deviating", 0);
+
+    oneib_autofree char *others = strdup(lines);
+    put_on_another_lane(others);
+    restart_opensm_with(others);
+    await_metric_at_least("oneib_qos_ports_deviating", 7);
+    await_said("7 of 14 ports map");
+    restart_opensm_with(lines);
+    await_metric("oneib_qos_ports_deviating", 0);
+    await_metric("oneib_qos_clusters_deviating", 0);
     daemon_end();
 }
 
@@ -213,6 +260,8 @@ int main(void)
         DAEMON_CASE(daemon_raise, tables_and_paths_are_as_printed),
         DAEMON_CASE(daemon_raise, opensm_without_qos_is_found),
         DAEMON_CASE(daemon_raise, a_table_of_another_kind_of_port_is_found_and_counted),
+        DAEMON_CASE(daemon_raise,
+                    oneibd_finds_tables_that_were_changed_and_says_when_they_are_right_again),
         DAEMON_CASE(daemon_raise, without_classes_no_level_is_written),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

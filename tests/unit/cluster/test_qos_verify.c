@@ -134,11 +134,29 @@ static void a_path_of_another_level_is_named_and_none_that_nobody_gave(void **st
         {.network_id = 7, .wanted = 3, .found = 0},
     };
     struct oneib_findings findings = {0};
-    size_t drift;
-    assert_int_equal(oneib_qos_judge_paths(paths, 3, &findings, &drift, &err), 0);
-    assert_int_equal(drift, 1);
+    assert_false(oneib_qos_path_deviates(&paths[0]));
+    assert_true(oneib_qos_path_deviates(&paths[1]));
+    assert_false(oneib_qos_path_deviates(&paths[2]));
+    assert_int_equal(oneib_qos_judge_paths(paths, 3, &findings, &err), 0);
+    assert_int_equal(findings.count, 1);
     assert_string_equal(findings.items[0].code, "qos-path");
     assert_non_null(strstr(findings.items[0].text, "network 6"));
+    oneib_findings_clear(&findings);
+}
+
+static void a_group_of_another_level_is_named_and_none_that_is_not_there(void **state)
+{
+    (void)state;
+    const struct oneib_qos_path groups[] = {
+        {.network_id = 5, .wanted = 1, .found = 1, .answered = true},
+        {.network_id = 6, .wanted = 3, .found = 1, .answered = true},
+        {.network_id = 7, .wanted = 3, .found = 0},
+    };
+    struct oneib_findings findings = {0};
+    assert_int_equal(oneib_qos_judge_groups(groups, 3, &findings, &err), 0);
+    assert_int_equal(findings.count, 1);
+    assert_string_equal(findings.items[0].code, "qos-group");
+    assert_non_null(strstr(findings.items[0].text, "network 6 SL 1, and it has SL 3"));
     oneib_findings_clear(&findings);
 }
 
@@ -160,6 +178,7 @@ int main(void)
         cmocka_unit_test(a_port_that_is_silent_is_nothing_else),
         cmocka_unit_test(a_port_counts_once_and_eight_are_named),
         cmocka_unit_test(a_path_of_another_level_is_named_and_none_that_nobody_gave),
+        cmocka_unit_test(a_group_of_another_level_is_named_and_none_that_is_not_there),
         cmocka_unit_test(lanes_are_counted_by_their_code),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

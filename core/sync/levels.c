@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sync/levels.h"
+#include "cluster/port_index.h"
+#include "fabric/qos_read.h"
+#include "sync/classes.h"
+#include <stdlib.h>
+
+struct looking {
+    const struct oneib_config *config;
+    struct oneib_fabric *fabric;
+    const struct oneib_view *view;
+    struct oneib_findings *findings;
+    struct oneib_levels_verdict *verdict;
+};
+
+static int judge_ports(const struct looking *looking, const struct oneib_qos *qos,
+                       struct oneib_error *err)
+{
+    struct oneib_levels_verdict *verdict = looking->verdict;
+    struct oneib_qos_reading reading;
+    if (oneib_fabric_read_qos(looking->fabric, &looking->view->subnet, qos, &reading, err) < 0)
+        return -1;
+    verdict->ports = reading.count;
+    const int outcome = oneib_qos_judge_ports(qos, looking->config->qos.entries, &reading,
+                                              looking->findings, &verdict->port_drift, err);
+    oneib_qos_reading_clear(&reading);
+    return outcome;
+}
+
+/* The first of the partition's members that are on the fabric, and the next one, or the same. */
+static bool ends_of(const struct oneib_partition *partition, const struct oneib_subnet *subnet,
+                    struct oneib_path_query *query)
+{
+    size_t found = 0;
+    for (size_t i = 0; i < partition->member_count && found < 2; i++) {
+        const oneib_guid guid = partition->members[i].guid;
+        if (!oneib_subnet_find(subnet, guid))
+            continue;
+        if (found++ == 0)
+            query->from = guid;
+        query->to = guid;
+    }
+    query->pkey = (uint16_t)(0x8000u | partition->pkey);
+    return found > 0;
+}
+
+/* Of each cluster with a member on the fabric one of each; owned. */
+struct clusters {
+    struct oneib_path_query *path_queries;
+    struct oneib_group_query *group_queries;
+    struct oneib_qos_path *paths, *groups;
+    size_t count;
+};
+
+static int make_room(struct clusters *clusters, size_t room, struct oneib_error *err)
+{
+    clusters->path_queries = calloc(room, sizeof *clusters->path_queries);
+    clusters->group_queries = calloc(room, sizeof *clusters->group_queries);
+    clusters->paths = calloc(room, sizeof *clusters->paths);
+    clusters->groups = calloc(room, sizeof *clusters->groups);
+    return clusters->path_queries && clusters->group_queries && clusters->paths && clusters->groups
+               ? 0
+               : oneib_fail_memory(err);
+}
+
+static void clear(struct clusters *clusters)
+{
+    free(clusters->path_queries);
+    free(clusters->group_queries);
+    free(clusters->paths);
+    free(clusters->groups);
+}
+
+static int list(const struct oneib_view *view, struct clusters *clusters, struct oneib_error *err)
+{
+    const struct oneib_partition_table *table = &view->seen.table;
+    if (make_room(clusters, table->count + 1, err) < 0)
+        return -1;
+    for (size_t i = 0; i < table->count; i++) {
+        const struct oneib_partition *partition = &table->items[i];
+        const size_t at = clusters->count;
+        uint32_t id;
+        if (!oneib_partition_cluster(partition, &id) ||
+            !ends_of(partition, &view->subnet, &clusters->path_queries[at]))
+            continue;
+        clusters->group_queries[at].pkey = partition->pkey;
+        clusters->paths[at] = (struct oneib_qos_path){.network_id = id, .wanted = partition->sl};
+        clusters->groups[at] = clusters->paths[at];
+        clusters->count++;
+    }
+    return 0;
+}
+
+static int ask(struct oneib_fabric *fabric, struct clusters *clusters, struct oneib_error *err)
+{
+    if (oneib_fabric_paths(fabric, clusters->path_queries, clusters->count, err) < 0 ||
+        oneib_fabric_groups(fabric, clusters->group_queries, clusters->count, err) < 0)
+        return -1;
+    for (size_t i = 0; i < clusters->count; i++) {
+        clusters->paths[i].found = clusters->path_queries[i].sl;
+        clusters->paths[i].answered = clusters->path_queries[i].reachable;
+        clusters->groups[i].found = clusters->group_queries[i].sl;
+        clusters->groups[i].answered = clusters->group_queries[i].exists;
+    }
+    return 0;
+}
+
+static void count_drift(const struct clusters *clusters, struct oneib_levels_verdict *verdict)
+{
+    verdict->clusters = clusters->count;
+    for (size_t i = 0; i < clusters->count; i++)
+        verdict->cluster_drift += oneib_qos_path_deviates(&clusters->paths[i]) ||
+                                  oneib_qos_path_deviates(&clusters->groups[i]);
+}
+
+static int judge_clusters(const struct looking *looking, struct oneib_error *err)
+{
+    struct clusters clusters = {0};
+    int outcome = list(looking->view, &clusters, err);
+    if (outcome == 0)
+        outcome = ask(looking->fabric, &clusters, err);
+    if (outcome == 0) {
+        count_drift(&clusters, looking->verdict);
+        outcome = oneib_qos_judge_paths(clusters.paths, clusters.count, looking->findings, err);
+    }
+    if (outcome == 0)
+        outcome = oneib_qos_judge_groups(clusters.groups, clusters.count, looking->findings, err);
+    clear(&clusters);
+    return outcome;
+}
+
+int oneib_levels_verify(const struct oneib_config *config, struct oneib_fabric *fabric,
+                        const struct oneib_view *view, struct oneib_findings *findings,
+                        struct oneib_levels_verdict *verdict, struct oneib_error *err)
+{
+    const struct looking looking = {config, fabric, view, findings, verdict};
+    struct oneib_classes classes;
+    struct oneib_qos qos;
+    *verdict = (struct oneib_levels_verdict){0};
+    if (oneib_classes_read(config, &classes, err) < 0)
+        return -1;
+    if (classes.count == 0)
+        return 0;
+    verdict->is_configured = true;
+    struct oneib_qos_wish wish = oneib_classes_wish(config, &classes);
+    wish.kept = oneib_levels_in(&view->seen.table);
+    if (oneib_qos_make(&wish, &qos, err) < 0 || judge_ports(&looking, &qos, err) < 0 ||
+        judge_clusters(&looking, err) < 0)
+        return -1;
+    oneib_findings_sort(findings);
+    return 0;
+}

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Service levels on the fabric, against what the operator's classes say. */
+#ifndef ONEIB_SYNC_LEVELS_H
+#define ONEIB_SYNC_LEVELS_H
+
+#include "fabric/fabric.h"
+#include "sync/sync.h"
+
+struct oneib_levels_verdict {
+    bool is_configured; /* else nothing was asked, and nothing follows */
+    size_t ports, port_drift;
+    size_t clusters, cluster_drift; /* of those with a member on the fabric */
+};
+
+/*
+ * Where there are classes: reads what the ports of view->subnet do with service levels, asks the SA
+ * for a path within each cluster of view->seen, and for the SL of its multicast group, and adds findings (partitions/qos_verify.h) to
+ * *findings, which are sorted then. Costs no packet where there are none. After a failure the
+ * verdict is of what was read so far.
+ */
+int oneib_levels_verify(const struct oneib_config *config, struct oneib_fabric *fabric,
+                        const struct oneib_view *view, struct oneib_findings *findings,
+                        struct oneib_levels_verdict *verdict, struct oneib_error *err);
+
+#endif

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Whether the fabric treats service levels as the operator's classes say. */
+#include "base/clock.h"
+#include "oneibd/daemon.h"
+#include "sync/levels.h"
+
+/* A large fabric has many tables: reading them takes no more than a twentieth of the time. */
+#define SHARE 20
+
+/* What was found last holds until the next look; a look that failed has found nothing out. */
+static int look(struct oneib_daemon *daemon, struct oneib_levels_verdict *verdict,
+                struct oneib_error *err)
+{
+    struct oneib_findings found = {0};
+    if (oneib_levels_verify(&daemon->config, daemon->fabric, &daemon->view, &found, verdict, err) <
+        0) {
+        oneib_findings_clear(&found);
+        return -1;
+    }
+    oneib_findings_clear(&daemon->level_findings);
+    daemon->level_findings = found;
+    return 0;
+}
+
+int oneib_daemon_look_at_levels(struct oneib_daemon *daemon, struct oneib_error *err)
+{
+    struct oneib_levels_verdict verdict;
+    const double began = oneib_now_ms();
+    if (!daemon->fabric || began < daemon->levels_at)
+        return 0;
+    const int outcome = look(daemon, &verdict, err);
+    const double ended = oneib_now_ms();
+    daemon->levels_at = ended + (ended - began) * SHARE;
+    if (outcome < 0)
+        return -1;
+    daemon->metrics.level_ports = verdict.port_drift;
+    daemon->metrics.level_clusters = verdict.cluster_drift;
+    return 0;
+}
