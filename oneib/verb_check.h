@@ -44,6 +44,8 @@ void oneib_check_fabric(struct oneib_session *session, struct oneib_checks *chec
 void oneib_check_keys(struct oneib_session *session, struct oneib_checks *checks);
 /* The opensm process, and whether it reads our file. */
 void oneib_check_opensm(const struct oneib_config *config, struct oneib_checks *checks);
+/* Whether opensm is told of the traffic classes; nothing is said where there are none. */
+void oneib_check_qos(const struct oneib_config *config, struct oneib_checks *checks);
 /* The partitions file and the operator's fragment. */
 void oneib_check_files(const struct oneib_config *config, struct oneib_checks *checks);
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/cleanup.h"
-#include "base/file.h"
 #include "ib/ipoib.h"
 #include "oneib/json.h"
 #include "oneib/open.h"
@@ -128,30 +127,6 @@ static int print_nothing(const struct shown *shown, struct oneib_error *err)
     return oneib_write_out(&text, err);
 }
 
-#define PARTITIONS_MAX_SIZE ((size_t)256 << 20)
-
-/* SLs that groups have must not be dropped. A file that is not there has none. */
-static int read_levels(const struct oneib_config *config, uint16_t *levels, struct oneib_error *err)
-{
-    const char *path = config->opensm.partitions;
-    oneib_autofree char *data = NULL;
-    size_t length;
-    struct oneib_error failure;
-    struct oneib_partition_table table = {0};
-    *levels = 0;
-    if (oneib_file_read(path, PARTITIONS_MAX_SIZE, &data, &length, &failure) < 0) {
-        if (failure.code == ONEIB_ERROR_NOT_FOUND)
-            return 0;
-        *err = failure;
-        return oneib_wrap(err, "finding out which SLs are in use (qos.drop_unused)");
-    }
-    if (oneib_partitions_parse(data, length, path, &table, err) < 0)
-        return oneib_wrap(err, "finding out which SLs are in use (qos.drop_unused)");
-    *levels = oneib_levels_in(&table);
-    oneib_partition_table_clear(&table);
-    return 0;
-}
-
 static int show(struct shown *shown, struct oneib_error *err)
 {
     const struct oneib_config *config = &shown->session.config;
@@ -159,10 +134,7 @@ static int show(struct shown *shown, struct oneib_error *err)
         return -1;
     if (shown->classes.count == 0)
         return print_nothing(shown, err);
-    struct oneib_qos_wish wish = oneib_classes_wish(config, &shown->classes);
-    if (wish.drop_unused && read_levels(config, &wish.kept, err) < 0)
-        return -1;
-    if (oneib_qos_make(&wish, &shown->qos, err) < 0)
+    if (oneib_classes_plan(config, &shown->classes, &shown->qos, err) < 0)
         return -1;
     shown->mtu = config->fabric.mtu ? config->fabric.mtu : DEFAULT_MTU;
     shown->gbps = oneib_qos_data_gbps(oneib_rate_code(config->fabric.rate));

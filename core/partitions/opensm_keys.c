@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "partitions/opensm_keys.h"
+#include "partitions/opensm_options.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define LINE_MAX_SIZE 1023 /* opensm's own buffer; the rest is a line of its own */
 #define DEFAULT_KEY 1
 #define DEFAULT_SWEEP_S 10
 #define VIRTUAL_PORTS_ON 2
@@ -20,21 +19,6 @@ void oneib_opensm_keys_defaults(struct oneib_opensm_keys *keys)
 }
 
 /* --- reading -------------------------------------------------------------------------------- */
-
-/* Without blanks around it and, inside of them, quotes. */
-static char *trim(char *value)
-{
-    while (isspace((unsigned char)*value))
-        value++;
-    size_t length = strlen(value);
-    while (length > 0 && isspace((unsigned char)value[length - 1]))
-        value[--length] = '\0';
-    if (length >= 2 && (value[0] == '"' || value[0] == '\'') && value[length - 1] == value[0]) {
-        value[length - 1] = '\0';
-        value++;
-    }
-    return value;
-}
 
 static void take_number(const char *value, uint64_t max, uint64_t *number)
 {
@@ -52,8 +36,9 @@ static void take_small(const char *value, uint32_t max, uint32_t *number)
     *number = (uint32_t)wide;
 }
 
-static void take_setting(const char *name, const char *value, struct oneib_opensm_keys *keys)
+static void take_setting(void *context, const char *name, const char *value)
 {
+    struct oneib_opensm_keys *keys = context;
     if (strcmp(name, "m_key") == 0)
         take_number(value, UINT64_MAX, &keys->m_key);
     else if (strcmp(name, "sa_key") == 0)
@@ -78,30 +63,9 @@ static void take_setting(const char *name, const char *value, struct oneib_opens
     }
 }
 
-static void take_line(char *line, struct oneib_opensm_keys *keys)
-{
-    char *rest = NULL;
-    line[strcspn(line, "#")] = '\0';
-    const char *name = strtok_r(line, " \t\n", &rest);
-    if (name)
-        take_setting(name, trim(rest), keys);
-}
-
 void oneib_opensm_keys_read(const char *text, size_t length, struct oneib_opensm_keys *keys)
 {
-    char line[LINE_MAX_SIZE + 1];
-    for (size_t begin = 0; begin < length;) {
-        const size_t left = length - begin;
-        const char *end = memchr(text + begin, '\n', left);
-        size_t size = end ? (size_t)(end - (text + begin)) + 1 : left;
-        if (size > LINE_MAX_SIZE)
-            size = LINE_MAX_SIZE;
-        memcpy(line, text + begin, size);
-        line[size] = '\0';
-        take_line(line, keys);
-        begin += size;
-    }
-    explicit_bzero(line, sizeof line);
+    oneib_opensm_options_read(text, length, take_setting, keys);
 }
 
 /* --- traps ---------------------------------------------------------------------------------- */

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sync/classes.h"
 #include "base/cleanup.h"
+#include "base/file.h"
 #include "opennebula/documents.h"
 #include <inttypes.h>
+
+#define PARTITIONS_MAX_SIZE ((size_t)256 << 20)
 
 int oneib_classes_read(const struct oneib_config *config, struct oneib_classes *classes,
                        struct oneib_error *err)
@@ -38,6 +41,36 @@ uint16_t oneib_levels_in(const struct oneib_partition_table *table)
     for (size_t i = 0; i < table->count; i++)
         levels |= 1u << (table->items[i].sl & (ONEIB_QOS_SLS - 1));
     return (uint16_t)levels;
+}
+
+/* SLs that groups have must not be dropped. A file that is not there has none. */
+static int read_levels(const char *path, uint16_t *levels, struct oneib_error *err)
+{
+    oneib_autofree char *data = NULL;
+    size_t length;
+    struct oneib_error failure;
+    struct oneib_partition_table table = {0};
+    *levels = 0;
+    if (oneib_file_read(path, PARTITIONS_MAX_SIZE, &data, &length, &failure) < 0) {
+        if (failure.code == ONEIB_ERROR_NOT_FOUND)
+            return 0;
+        *err = failure;
+        return oneib_wrap(err, "finding out which SLs are in use (qos.drop_unused)");
+    }
+    if (oneib_partitions_parse(data, length, path, &table, err) < 0)
+        return oneib_wrap(err, "finding out which SLs are in use (qos.drop_unused)");
+    *levels = oneib_levels_in(&table);
+    oneib_partition_table_clear(&table);
+    return 0;
+}
+
+int oneib_classes_plan(const struct oneib_config *config, const struct oneib_classes *classes,
+                       struct oneib_qos *qos, struct oneib_error *err)
+{
+    struct oneib_qos_wish wish = oneib_classes_wish(config, classes);
+    if (wish.drop_unused && read_levels(config->opensm.partitions, &wish.kept, err) < 0)
+        return -1;
+    return oneib_qos_make(&wish, qos, err);
 }
 
 int oneib_shown_level(struct oneib_one *one, uint32_t network_id, const char *vn_mad, uint8_t *sl,

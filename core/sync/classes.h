@@ -21,6 +21,11 @@ int oneib_classes_read(const struct oneib_config *config, struct oneib_classes *
 struct oneib_qos_wish oneib_classes_wish(const struct oneib_config *config,
                                          const struct oneib_classes *classes);
 
+/* Lanes and tables of the classes. With qos.drop_unused the file in force is read: its SLs are
+ * kept. */
+int oneib_classes_plan(const struct oneib_config *config, const struct oneib_classes *classes,
+                       struct oneib_qos *qos, struct oneib_error *err);
+
 /* The SLs of partitions, bit n: SL n. Those of the file in force are groups' already. */
 uint16_t oneib_levels_in(const struct oneib_partition_table *table);
 /* What oned shows of a network now as IB_SL: 1-15, 0: nothing, ONEIB_SL_INVALID. NOT_FOUND: it is

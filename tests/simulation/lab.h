@@ -300,6 +300,9 @@ int lab_network_update(struct lab *lab, uint32_t id, const char *attributes,
                        struct oneib_error *err);
 int lab_network_vlan_id(struct lab *lab, uint32_t id, char *vlan_id, size_t size,
                         struct oneib_error *err); /* "" when it has none */
+/* The text of an element of its document, in CDATA: "IB_SL". */
+int lab_network_says(struct lab *lab, uint32_t id, const char *element, char *said, size_t size,
+                     struct oneib_error *err);
 /* Started with --lazy-nics: running VMs' copies follow their networks now. */
 int lab_networks_propagate(struct lab *lab, struct oneib_error *err);
 

@@ -358,16 +358,23 @@ int lab_network_update(struct lab *lab, uint32_t id, const char *attributes,
 int lab_network_vlan_id(struct lab *lab, uint32_t id, char *vlan_id, size_t size,
                         struct oneib_error *err)
 {
-    static const char begin[] = "<VLAN_ID><![CDATA[";
+    return lab_network_says(lab, id, "VLAN_ID", vlan_id, size, err);
+}
+
+int lab_network_says(struct lab *lab, uint32_t id, const char *element, char *said, size_t size,
+                     struct oneib_error *err)
+{
+    char begin[64];
     oneib_autofree char *document = NULL;
     int network = (int)id;
     if (lab_call_document(lab, "one.vn.info", lab->session, &network, 1, &document, err) < 0)
         return -1;
+    snprintf(begin, sizeof begin, "<%s><![CDATA[", element);
     const char *value = strstr(document, begin);
-    *vlan_id = '\0';
+    *said = '\0';
     if (value) {
-        value += sizeof begin - 1;
-        snprintf(vlan_id, size, "%.*s", (int)strcspn(value, "]"), value);
+        value += strlen(begin);
+        snprintf(said, size, "%.*s", (int)strcspn(value, "]"), value);
     }
     return 0;
 }

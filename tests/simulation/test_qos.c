@@ -34,6 +34,20 @@ static void await_in_file(const char *words)
     }
 }
 
+/* Until oned shows that as the network's IB_SL. */
+static void await_shown_level(uint32_t network, const char *wanted)
+{
+    for (unsigned waited = 0;; waited += 50) {
+        char shown[16];
+        MUST(lab_network_says(scene(), network, "IB_SL", shown, sizeof shown, &err));
+        if (strcmp(shown, wanted) == 0)
+            return;
+        if (waited > DAEMON_PATIENCE_MS)
+            fail_msg("IB_SL is %s, not %s", shown, wanted);
+        lab_sleep_ms(50);
+    }
+}
+
 static void a_cluster_has_the_level_of_its_class_from_its_first_member_on(void **state)
 {
     (void)state;
@@ -175,6 +189,7 @@ static void tables_and_paths_are_as_printed(void **state)
     await_holds(2, 0x8000u | scene_key_of(gold));
     must_say(ONEIB(0, "verify")->out, " and 2 of 2 clusters as oneib.conf says");
     must_not_say(ONEIB(0, "verify")->error, "qos-");
+    must_say(ONEIB(0, "check")->out, "has the lines of 'oneib qos'");
     daemon_end();
 }
 
@@ -203,6 +218,7 @@ static void a_table_of_another_kind_of_port_is_found_and_counted(void **state)
     oneib_autofree char *lines = printed_lines();
     put_on_another_lane(lines);
     restart_opensm_with(lines);
+    must_say(ONEIB(0, "check")->out, "is not as the classes need it: qos_ca_sl2vl");
     const struct lab_output *verify = ONEIB(1, "verify");
     must_say(verify->error, "map SLs to other lanes");
     must_not_say(verify->error, "qos-vlarb");
@@ -237,6 +253,21 @@ static void oneibd_finds_tables_that_were_changed_and_says_when_they_are_right_a
     daemon_end();
 }
 
+static void an_edited_copy_of_the_level_moves_nobody_and_is_put_right(void **state)
+{
+    (void)state;
+    daemon_start_with(NULL, NULL, CLASSES);
+    const uint32_t network = scene_network("metal", "", "IB_CLASS=gold");
+    scene_vm(network, 0);
+    await_shown_level(network, "1");
+    MUST(lab_network_update(scene(), network, "IB_SL=3", &err));
+    await_shown_level(network, "1");
+    oneib_autofree char *file = scene_file();
+    assert_non_null(strstr(file, ",sl=1 :"));
+    assert_null(strstr(file, ",sl=3 :"));
+    daemon_end();
+}
+
 static void without_classes_no_level_is_written(void **state)
 {
     (void)state;
@@ -262,6 +293,7 @@ int main(void)
         DAEMON_CASE(daemon_raise, a_table_of_another_kind_of_port_is_found_and_counted),
         DAEMON_CASE(daemon_raise,
                     oneibd_finds_tables_that_were_changed_and_says_when_they_are_right_again),
+        DAEMON_CASE(daemon_raise, an_edited_copy_of_the_level_moves_nobody_and_is_put_right),
         DAEMON_CASE(daemon_raise, without_classes_no_level_is_written),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What `oneib check` finds out about traffic classes: whether opensm is told of them. What ports do
+ * is asked by `oneib verify`. */
+#include "base/cleanup.h"
+#include "base/file.h"
+#include "fabric/opensm_process.h"
+#include "oneib/verb_check.h"
+#include "partitions/qos_options.h"
+#include "sync/classes.h"
+
+#define CONFIG_MAX ((size_t)1 << 20)
+
+static const char name[] = "qos";
+
+static void compare(const struct oneib_qos *qos, const char *path, struct oneib_checks *checks)
+{
+    struct oneib_error err;
+    oneib_autofree char *text = NULL;
+    oneib_autotext struct oneib_text names = {0};
+    size_t length = 0;
+    if (oneib_file_read(path, CONFIG_MAX, &text, &length, &err) < 0 &&
+        err.code != ONEIB_ERROR_NOT_FOUND) {
+        oneib_check_add(checks, ONEIB_CHECK_WARN, name, "run this as root", "%s", err.text);
+        return;
+    }
+    const size_t count = oneib_qos_options_differ(qos, text ? text : "", length, &names);
+    if (count == 0)
+        oneib_check_add(checks, ONEIB_CHECK_OK, name, NULL, "%s has the lines of 'oneib qos'",
+                        path);
+    else
+        oneib_check_add(checks, ONEIB_CHECK_WARN, name,
+                        "put the lines that 'oneib qos' prints into it, on every subnet manager's "
+                        "host, and send opensm SIGHUP",
+                        "%s is not as the classes need it: %s", path, names.data ? names.data : "");
+}
+
+static void check_classes(const struct oneib_config *config, const struct oneib_classes *classes,
+                          const char *path, struct oneib_checks *checks)
+{
+    struct oneib_error err;
+    struct oneib_qos qos;
+    if (oneib_classes_plan(config, classes, &qos, &err) < 0)
+        oneib_check_add(checks, ONEIB_CHECK_FAIL, name, "see what 'oneib qos' says", "%s",
+                        err.text);
+    else
+        compare(&qos, path, checks);
+}
+
+void oneib_check_qos(const struct oneib_config *config, struct oneib_checks *checks)
+{
+    struct oneib_error ignored;
+    struct oneib_classes classes;
+    struct oneib_opensm_setup setup;
+    pid_t pid;
+    if (oneib_classes_read(config, &classes, &ignored) < 0 || classes.count == 0 ||
+        oneib_opensm_find(config, &pid, &ignored) < 0 || pid == 0 ||
+        oneib_opensm_setup_read(pid, &setup, &ignored) < 0)
+        return;
+    check_classes(config, &classes, setup.config, checks);
+    oneib_opensm_setup_clear(&setup);
+}
