@@ -195,6 +195,8 @@ void lab_let_keys_wait(struct lab *lab);
 int lab_swap_keys(struct lab *lab, uint32_t a, uint32_t b, struct oneib_error *err);
 /* *pkey: the network's in the ledger; 0: none. */
 int lab_ledger_key(struct lab *lab, uint32_t network, unsigned *pkey, struct oneib_error *err);
+/* What the ledger says now; to be cleared. */
+int lab_ledger_read(struct lab *lab, struct oneib_ledger *ledger, struct oneib_error *err);
 /* The `oneib` of this build on the SM's host with --config FOLDER/oneib.conf appended after the
  * verb; arguments end with NULL. Before it, without a daemon, it is lab_give_keys(), when something
  * has changed about networks and one.writer is true. */

@@ -99,6 +99,18 @@ int lab_swap_keys(struct lab *lab, uint32_t a, uint32_t b, struct oneib_error *e
     return outcome;
 }
 
+int lab_ledger_read(struct lab *lab, struct oneib_ledger *ledger, struct oneib_error *err)
+{
+    struct oneib_kept_ledger kept = {0};
+    struct oneib_one *one = open_one(lab, err);
+    const int outcome = one ? oneib_ledger_read(one, false, &kept, err) : -1;
+    oneib_one_close(one);
+    *ledger = kept.ledger;
+    kept.ledger = (struct oneib_ledger){0};
+    oneib_kept_ledger_clear(&kept);
+    return outcome;
+}
+
 int lab_ledger_key(struct lab *lab, uint32_t network, unsigned *pkey, struct oneib_error *err)
 {
     struct oneib_kept_ledger kept = {0};
