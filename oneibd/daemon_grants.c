@@ -9,6 +9,7 @@
 #include "oneibd/daemon.h"
 #include "oneibd/signals.h"
 #include "opennebula/documents.h"
+#include "sm/kind.h"
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -254,7 +255,9 @@ static uint16_t lid_of_this_port(const struct oneib_daemon *daemon)
 
 void oneib_daemon_tell_role(struct oneib_daemon *daemon)
 {
-    const uint16_t lid = daemon->sm == ONEIB_SM_MASTER ? lid_of_this_port(daemon) : 0;
+    const bool is_here =
+        daemon->sm == ONEIB_SM_MASTER && !oneib_sm_traits(daemon->config.sm.kind)->is_elsewhere;
+    const uint16_t lid = is_here ? lid_of_this_port(daemon) : 0;
     const struct oneib_daemon_role role = {
         .is_writer = daemon->config.one.writer,
         .has_sm = lid != 0,

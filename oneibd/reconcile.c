@@ -3,6 +3,7 @@
 #include "base/log.h"
 #include "oneibd/daemon.h"
 #include "oneibd/signals.h"
+#include "sm/kind.h"
 #include "sync/lock.h"
 #include <time.h>
 
@@ -259,6 +260,7 @@ int oneib_daemon_read_ports(struct oneib_daemon *daemon, struct oneib_error *err
     if (open_fabric(daemon, err) < 0)
         return -1;
     oneib_view_read_subnet(daemon->fabric, &daemon->view);
+    oneib_sm_doubt(daemon->manager);
     if (!daemon->view.subnet_known) {
         *err = daemon->view.subnet_error;
         close_fabric(daemon);
@@ -569,16 +571,28 @@ int oneib_daemon_reconcile(struct oneib_daemon *daemon, const struct oneib_due *
     return status;
 }
 
+/* One that is not on this host leads the fabric wherever it is. */
+static int ask_for_sm(const struct oneib_daemon *daemon, enum oneib_sm_state *sm)
+{
+    struct oneib_error ignored;
+    if (!daemon->fabric)
+        return -1;
+    *sm = ONEIB_SM_MASTER;
+    return oneib_sm_traits(daemon->config.sm.kind)->is_elsewhere
+               ? 0
+               : oneib_fabric_local_sm(daemon->fabric, sm, &ignored);
+}
+
 void oneib_daemon_watch_sm(struct oneib_daemon *daemon)
 {
     enum oneib_sm_state sm;
-    struct oneib_error ignored;
-    if (!daemon->fabric || oneib_fabric_local_sm(daemon->fabric, &sm, &ignored) < 0)
-        return;
-    if (sm == daemon->sm)
+    if (ask_for_sm(daemon, &sm) < 0 || sm == daemon->sm)
         return;
     if (sm == ONEIB_SM_MASTER) {
-        oneib_log(ONEIB_LOG_INFO, "the subnet manager here is master");
+        oneib_log(ONEIB_LOG_INFO, "%s",
+                  oneib_sm_traits(daemon->config.sm.kind)->is_elsewhere
+                      ? "the subnet manager is asked over the network"
+                      : "the subnet manager here is master");
         oneib_pace_succeeded(&daemon->pace);
         oneib_pace_verify_in(&daemon->pace, oneib_now_ms(), 0);
     }

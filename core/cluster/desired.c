@@ -174,7 +174,11 @@ static int compare_partitions(const void *a, const void *b)
 static int append_of_fragment(struct oneib_work *work, const struct oneib_partition *partition,
                               struct oneib_error *err)
 {
-    bool waits;
+    bool waits, refused;
+    if (oneib_fragment_is_refused(work, partition, &refused, err) < 0)
+        return -1;
+    if (refused)
+        return 0;
     if (oneib_fragment_must_wait(work, partition, &waits, err) < 0)
         return -1;
     return waits ? 0 : oneib_fragment_append(work, partition, err);

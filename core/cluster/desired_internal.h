@@ -11,6 +11,7 @@
  *   desired_statics.c   static members
  *   desired_ports.c     host ports, and which port an attachment uses: seats
  *   desired_fenced.c    hosts that are fenced: nobody there is a member
+ *   desired_refused.c   what the subnet manager is not to be given
  *   desired_states.c    what stands against a seat: unknown state, adapters of two kinds
  *   desired_tables.c    P_Key tables of ports: who gets a line, room
  *   desired_ipoib.c     MTU, rate, multicast groups
@@ -160,6 +161,17 @@ int oneib_make_seats(struct oneib_work *work, struct oneib_error *err);
 /* desired_fenced.c */
 /* Takes all seats on fenced hosts away, says which hosts are fenced, and fills desired->fenced. */
 int oneib_judge_fenced(struct oneib_work *work, struct oneib_error *err);
+
+/* desired_refused.c */
+/* Whether the subnet manager takes the key: with policy->only_range not every one. */
+bool oneib_key_is_taken(const struct oneib_work *work, oneib_pkey pkey);
+int oneib_say_key_refused(struct oneib_work *work, const struct oneib_network *network,
+                          oneib_pkey pkey, struct oneib_error *err);
+int oneib_say_limited_refused(struct oneib_work *work, const struct oneib_network *network,
+                              struct oneib_error *err);
+/* *refused: the fragment's partition is not for this subnet manager; adds a finding. */
+int oneib_fragment_is_refused(struct oneib_work *work, const struct oneib_partition *partition,
+                              bool *refused, struct oneib_error *err);
 
 /* desired_states.c */
 /* Attachments of unknown state or of switched networks keep what is in force, adapters of two kinds

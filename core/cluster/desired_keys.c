@@ -93,6 +93,10 @@ static int entitle_own(struct oneib_work *work, uint32_t index, struct oneib_err
         entitlement->verdict = ONEIB_VERDICT_KEY_CONFLICT;
         return say_reserved(work, network, pkey, err);
     }
+    if (!oneib_key_is_taken(work, pkey)) {
+        entitlement->verdict = ONEIB_VERDICT_KEY_CONFLICT;
+        return oneib_say_key_refused(work, network, pkey, err);
+    }
     /* One that is unreadable keeps the key, and uses it not. */
     entitlement->pkey = pkey;
     if (!network->unreadable)

@@ -298,8 +298,19 @@ static void narrow_seats(struct oneib_work *work, const struct entry *entry)
             work->seats[entry->wishes[i].seat].membership = ONEIB_LIMITED;
 }
 
+/* Nothing is less than it was meant to be; full is more. */
+static int refuse_limited(struct oneib_work *work, const struct entry *entry,
+                          struct oneib_error *err)
+{
+    narrow_seats(work, entry);
+    set_verdict(work, entry, ONEIB_VERDICT_NO_KEY);
+    return oneib_say_limited_refused(work, &work->cloud->networks[entry->wishes->cluster], err);
+}
+
 static int accept(struct oneib_work *work, const struct entry *entry, struct oneib_error *err)
 {
+    if (work->policy->no_limited && entry->membership == ONEIB_LIMITED)
+        return refuse_limited(work, entry, err);
     if (oneib_reserve(&work->lines, &work->line_capacity, work->line_count + 1, sizeof *work->lines,
                       err) < 0)
         return -1;

@@ -340,6 +340,20 @@ static int check_qos(const struct load *load)
     return 0;
 }
 
+static int check_ufm(const struct load *load)
+{
+    const struct oneib_config *config = load->config;
+    if (config->sm.kind != ONEIB_SM_UFM)
+        return 0;
+    if (!config->ufm.url)
+        return refuse(load, config_lookup(load->file, "sm.kind"), find_key("sm", "kind"),
+                      "needs ufm.url: https://HOST of UFM");
+    if (config->ufm.auth == ONEIB_CONFIG_UFM_CERTIFICATE && !config->ufm.certificate)
+        return refuse(load, config_lookup(load->file, "ufm.auth"), find_key("ufm", "auth"),
+                      "needs ufm.certificate, the client's");
+    return 0;
+}
+
 /* What no key can know alone. The defaults agree with everything that a key may be: the fault has a
  * line. */
 static int check_together(const struct load *load)
@@ -351,7 +365,7 @@ static int check_together(const struct load *load)
     if (config->opensm.method == ONEIB_RELOAD_COMMAND && !config->opensm.reload_command)
         return refuse(load, config_lookup(load->file, "opensm.reload"),
                       find_key("opensm", "reload"), "needs opensm.reload_command");
-    return check_qos(load);
+    return check_ufm(load) < 0 ? -1 : check_qos(load);
 }
 
 static int load_settings(const struct load *load)
@@ -394,7 +408,7 @@ static int load_source(const char *path, const char *bytes, size_t length,
 
 const char *oneib_config_state(const struct oneib_config *config)
 {
-    return config->opensm.partitions;
+    return config->sm.kind == ONEIB_SM_UFM ? config->ufm.record : config->opensm.partitions;
 }
 
 int oneib_config_load(const char *path, struct oneib_config *config, struct oneib_error *err)

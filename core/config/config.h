@@ -29,7 +29,14 @@ enum oneib_sm_kind {
     ONEIB_SM_OPENSM,        /* opensm of Linux distributions */
     ONEIB_SM_NVIDIA_OPENSM, /* opensm of MLNX_OFED and DOCA: reads the same file, has virtual ports
                              */
-    ONEIB_SM_UFM,           /* NVIDIA's UFM, by its REST interface; no configuration names it yet */
+    ONEIB_SM_UFM,           /* NVIDIA's UFM, by its REST interface */
+};
+
+/* How UFM knows who asks: ufm/ufm_client.h. */
+enum oneib_config_ufm_auth {
+    ONEIB_CONFIG_UFM_BASIC,       /* a user and a password */
+    ONEIB_CONFIG_UFM_TOKEN,       /* a token of UFM's */
+    ONEIB_CONFIG_UFM_CERTIFICATE, /* a client's certificate */
 };
 
 struct oneib_config {
@@ -68,9 +75,35 @@ struct oneib_config {
     } pkeys;
 
     struct {
-        /* sm.kind = "opensm" | "nvidia-opensm"; default "opensm" */
+        /* sm.kind = "opensm" | "nvidia-opensm" | "ufm"; default "opensm" */
         enum oneib_sm_kind kind;
     } sm;
+
+    /* What counts when sm.kind is "ufm". */
+    struct {
+        /* ufm.url, https://HOST or https://HOST:PORT; needed then */
+        char *url;
+        /* ufm.ca: a file of certificates that prove who UFM is; NULL: the system's */
+        char *ca;
+        /* ufm.auth = "basic" | "token" | "certificate"; default "token" */
+        enum oneib_config_ufm_auth auth;
+        /* ufm.secret: the file with USER:PASSWORD, the token or the certificate's key; default
+         * /etc/oneib/ufm.secret */
+        char *secret;
+        /* ufm.certificate: the client's, for auth "certificate" */
+        char *certificate;
+        /* ufm.timeout, milliseconds for one call, 1000-600000; default 30000 */
+        uint32_t timeout_ms;
+        /* ufm.release: what it is taken for, whatever it says, such as "6.15.1"; NULL: it is asked
+         */
+        char *release;
+        /* ufm.default_limited: the operator vouches for 0x7fff where a release does not let its
+         * memberships be read; default false */
+        bool default_limited;
+        /* ufm.record: what oneib has put there, and under which names; default
+         * /var/lib/oneib/ufm-partitions.conf */
+        char *record;
+    } ufm;
 
     struct {
         /* opensm.partitions: the file that opensm reads; default /etc/opensm/partitions.conf */

@@ -66,6 +66,35 @@ static const char *check_endpoint(const char *string, size_t index)
     return "must begin with http:// or https://";
 }
 
+/* A host and no more, as ufm/ufm_client.h takes it. */
+static const char *check_ufm_url(const char *string, size_t index)
+{
+    static const char scheme[] = "https://";
+    const char *host = string + strlen(scheme);
+    (void)index;
+    if (strncmp(string, scheme, strlen(scheme)) == 0 && *host && !host[strcspn(host, "/?#@ ")])
+        return NULL;
+    return "must be https://HOST or https://HOST:PORT: whoever asks UFM has to know that it is UFM";
+}
+
+/* As sm/ufm_release.h reads it, which this library does not know. */
+static const char *check_ufm_release(const char *string, size_t index)
+{
+    uint64_t number;
+    (void)index;
+    for (unsigned i = 0; i < 3; i++) {
+        const size_t length = strcspn(string, ".");
+        if (!oneib_parse_decimal_n(string, length, 9999, &number))
+            break;
+        if (!string[length] && i > 0)
+            return NULL;
+        if (!string[length])
+            break;
+        string += length + 1;
+    }
+    return "must be a release of UFM's: two or three numbers, such as 6.15.1";
+}
+
 static const char *check_events(const char *string, size_t index)
 {
     (void)index;
@@ -173,6 +202,14 @@ static const uint16_t lane_counts[] = {2, 4, 8, 15, 0};
 static const struct oneib_config_key_choice sm_kinds[] = {
     {"opensm", ONEIB_SM_OPENSM},
     {"nvidia-opensm", ONEIB_SM_NVIDIA_OPENSM},
+    {"ufm", ONEIB_SM_UFM},
+    {NULL, 0},
+};
+
+static const struct oneib_config_key_choice ufm_auths[] = {
+    {"basic", ONEIB_CONFIG_UFM_BASIC},
+    {"token", ONEIB_CONFIG_UFM_TOKEN},
+    {"certificate", ONEIB_CONFIG_UFM_CERTIFICATE},
     {NULL, 0},
 };
 
@@ -224,6 +261,20 @@ const struct oneib_config_key oneib_config_keys[] = {
 
     {"sm", "kind", ONEIB_CONFIG_CHOICE, FIELD(sm.kind), .choices = sm_kinds,
      .default_number = ONEIB_SM_OPENSM},
+
+    {"ufm", "url", ONEIB_CONFIG_STRING, FIELD(ufm.url), .check = check_ufm_url},
+    {"ufm", "ca", ONEIB_CONFIG_STRING, FIELD(ufm.ca), .check = check_path},
+    {"ufm", "auth", ONEIB_CONFIG_CHOICE, FIELD(ufm.auth), .choices = ufm_auths,
+     .default_number = ONEIB_CONFIG_UFM_TOKEN},
+    {"ufm", "secret", ONEIB_CONFIG_STRING, FIELD(ufm.secret), .check = check_path,
+     .default_string = "/etc/oneib/ufm.secret"},
+    {"ufm", "certificate", ONEIB_CONFIG_STRING, FIELD(ufm.certificate), .check = check_path},
+    {"ufm", "timeout", ONEIB_CONFIG_NUMBER, FIELD(ufm.timeout_ms), .minimum = 1000,
+     .maximum = 600000, .default_number = 30000},
+    {"ufm", "release", ONEIB_CONFIG_STRING, FIELD(ufm.release), .check = check_ufm_release},
+    {"ufm", "default_limited", ONEIB_CONFIG_BOOLEAN, FIELD(ufm.default_limited)},
+    {"ufm", "record", ONEIB_CONFIG_STRING, FIELD(ufm.record), .check = check_path,
+     .default_string = "/var/lib/oneib/ufm-partitions.conf"},
 
     {"opensm", "partitions", ONEIB_CONFIG_STRING, FIELD(opensm.partitions), .check = check_path,
      .default_string = "/etc/opensm/partitions.conf"},

@@ -10,6 +10,7 @@ static const struct oneib_sm_traits kinds[] = {
     [ONEIB_SM_UFM] = {.name = "ufm",
                       .virtual_ports = true,
                       .m_key_per_port = true,
+                      .is_elsewhere = true,
                       .default_partition = ONEIB_SM_LEAVES,
                       .others = ONEIB_SM_REFUSES,
                       .wildcards = ONEIB_SM_REFUSES,

@@ -18,6 +18,7 @@ struct oneib_sm_traits {
     const char *name;    /* sm.kind */
     bool virtual_ports;  /* it is one that has them; no more than that */
     bool m_key_per_port; /* it can give each port an M_Key of its own */
+    bool is_elsewhere;   /* it is told over the network, and need not be on this host's port */
     bool vport_rates;    /* it can limit the rate of one virtual port */
     enum oneib_sm_does default_partition;
     enum oneib_sm_does others;    /* partitions outside of pkeys.first to pkeys.last */

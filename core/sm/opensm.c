@@ -180,5 +180,11 @@ static int leads(struct oneib_sm *sm, struct oneib_fabric *fabric, bool *master,
     return 0;
 }
 
-const struct oneib_sm_way oneib_sm_opensm = {look,  has_news, render, put,
-                                             nudge, leads,    refuse, place};
+const struct oneib_sm_way oneib_sm_opensm = {.look = look,
+                                             .has_news = has_news,
+                                             .render = render,
+                                             .put = put,
+                                             .nudge = nudge,
+                                             .leads = leads,
+                                             .refuse = refuse,
+                                             .place = place};

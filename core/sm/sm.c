@@ -4,15 +4,33 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct oneib_sm *oneib_sm_open(const struct oneib_config *config, struct oneib_error *err)
+static struct oneib_sm *make(const struct oneib_config *config, const struct oneib_sm_way *way,
+                             struct oneib_error *err)
 {
     struct oneib_sm *sm = calloc(1, sizeof *sm);
     if (!sm) {
         oneib_fail_memory(err);
         return NULL;
     }
-    *sm = (struct oneib_sm){.config = config, .way = &oneib_sm_opensm};
+    *sm = (struct oneib_sm){.config = config, .way = way};
     return sm;
+}
+
+struct oneib_sm *oneib_sm_open_over(const struct oneib_config *config,
+                                    const struct oneib_ufm_link *link, struct oneib_error *err)
+{
+    struct oneib_sm *sm = make(config, &oneib_sm_ufm, err);
+    if (!sm || oneib_ufm_open(sm, link, err) == 0)
+        return sm;
+    oneib_sm_close(sm);
+    return NULL;
+}
+
+struct oneib_sm *oneib_sm_open(const struct oneib_config *config, struct oneib_error *err)
+{
+    if (config->sm.kind == ONEIB_SM_UFM)
+        return oneib_sm_open_over(config, NULL, err);
+    return make(config, &oneib_sm_opensm, err);
 }
 
 void oneib_sm_follow(struct oneib_sm *sm, const struct oneib_config *config)
@@ -22,6 +40,8 @@ void oneib_sm_follow(struct oneib_sm *sm, const struct oneib_config *config)
 
 void oneib_sm_close(struct oneib_sm *sm)
 {
+    if (sm && sm->way->close)
+        sm->way->close(sm);
     free(sm);
 }
 
@@ -55,6 +75,24 @@ int oneib_sm_look(struct oneib_sm *sm, struct oneib_seen *seen, struct oneib_err
 bool oneib_sm_has_news(struct oneib_sm *sm)
 {
     return sm->way->has_news(sm);
+}
+
+void oneib_sm_doubt(struct oneib_sm *sm)
+{
+    if (sm->way->doubt)
+        sm->way->doubt(sm);
+}
+
+struct oneib_sm_limits oneib_sm_limits(const struct oneib_sm *sm)
+{
+    return sm->way->limits ? sm->way->limits(sm) : (struct oneib_sm_limits){0};
+}
+
+int oneib_sm_settle(struct oneib_sm *sm, struct oneib_seen *seen,
+                    struct oneib_partition_table *wanted, struct oneib_findings *findings,
+                    struct oneib_error *err)
+{
+    return sm->way->settle ? sm->way->settle(sm, seen, wanted, findings, err) : 0;
 }
 
 int oneib_sm_render(const struct oneib_sm *sm, const struct oneib_partition_table *wanted,

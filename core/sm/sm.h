@@ -8,6 +8,7 @@
 #define ONEIB_SM_SM_H
 
 #include "base/error.h"
+#include "base/finding.h"
 #include "base/text.h"
 #include "config/config.h"
 #include "fabric/fabric.h"
@@ -19,7 +20,8 @@ struct oneib_sm;
 
 /*
  * The one that the configuration means. Nothing is connected to before something is asked. config:
- * borrowed for as long as the sm lives, or until oneib_sm_follow(). NULL: no memory. To be closed.
+ * borrowed for as long as the sm lives, or until oneib_sm_follow(), and its strings for longer.
+ * NULL: no memory, or CONFIG. To be closed.
  */
 struct oneib_sm *oneib_sm_open(const struct oneib_config *config, struct oneib_error *err);
 /* The same configuration is elsewhere now. */
@@ -50,10 +52,28 @@ int oneib_sm_look(struct oneib_sm *sm, struct oneib_seen *seen, struct oneib_err
 /* Whether somebody else may have written there since this one has looked, or put something there,
  * last. Never asks much; true also when that cannot be told. */
 bool oneib_sm_has_news(struct oneib_sm *sm);
+/* What was seen is not relied on any more: the next look asks for everything. */
+void oneib_sm_doubt(struct oneib_sm *sm);
 void oneib_seen_clear(struct oneib_seen *seen);
 bool oneib_seen_has_table(const struct oneib_seen *seen); /* OURS or FOREIGN */
 /* Whether it is what is to be there. */
 bool oneib_seen_is(const struct oneib_seen *seen, const struct oneib_text *text);
+
+/* What it is not to be given, for whoever computes what is wanted. Known once it was looked at. */
+struct oneib_sm_limits {
+    bool only_range; /* no key but pkeys.first to pkeys.last, and GUIDs alone */
+    bool no_limited; /* it would make full members of limited ones */
+};
+struct oneib_sm_limits oneib_sm_limits(const struct oneib_sm *sm);
+
+/*
+ * Between looking and rendering: what this kind leaves to the subnet manager is not wanted any more
+ * and counts as seen, so that it makes no difference; and what is wrong with the subnet manager
+ * itself becomes findings. `wanted`: in canonical order.
+ */
+int oneib_sm_settle(struct oneib_sm *sm, struct oneib_seen *seen,
+                    struct oneib_partition_table *wanted, struct oneib_findings *findings,
+                    struct oneib_error *err);
 
 /* What is to be there for `wanted` to be in force, as oneib_seen.data has it. Replaces *text. */
 int oneib_sm_render(const struct oneib_sm *sm, const struct oneib_partition_table *wanted,

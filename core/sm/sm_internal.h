@@ -5,9 +5,18 @@
 
 #include "base/stamp.h"
 #include "sm/sm.h"
+#include "ufm/ufm_link.h"
 
-/* As sm.h says of each. */
+struct oneib_ufm;
+
+/* As sm.h says of each; those that may be NULL do nothing then. */
 struct oneib_sm_way {
+    void (*close)(struct oneib_sm *sm);                          /* may be NULL */
+    void (*doubt)(struct oneib_sm *sm);                          /* may be NULL */
+    struct oneib_sm_limits (*limits)(const struct oneib_sm *sm); /* may be NULL */
+    int (*settle)(struct oneib_sm *sm, struct oneib_seen *seen,
+                  struct oneib_partition_table *wanted, struct oneib_findings *findings,
+                  struct oneib_error *err); /* may be NULL */
     int (*look)(struct oneib_sm *sm, struct oneib_seen *seen, struct oneib_error *err);
     bool (*has_news)(struct oneib_sm *sm);
     int (*render)(const struct oneib_sm *sm, const struct oneib_partition_table *wanted,
@@ -26,8 +35,16 @@ struct oneib_sm {
     const struct oneib_config *config; /* borrowed */
     const struct oneib_sm_way *way;
     struct oneib_stamp stamp; /* opensm.c: of the file, when it was read or put there last */
+    struct oneib_ufm *ufm;    /* ufm.c: owned */
 };
 
 extern const struct oneib_sm_way oneib_sm_opensm; /* opensm.c */
+extern const struct oneib_sm_way oneib_sm_ufm;    /* ufm.c */
+
+/* ufm.c. link NULL: HTTPS, as the configuration says; else what carries calls. */
+int oneib_ufm_open(struct oneib_sm *sm, const struct oneib_ufm_link *link, struct oneib_error *err);
+/* sm.c: the same as oneib_sm_open(), of kind ufm, over that link; for tests. */
+struct oneib_sm *oneib_sm_open_over(const struct oneib_config *config,
+                                    const struct oneib_ufm_link *link, struct oneib_error *err);
 
 #endif

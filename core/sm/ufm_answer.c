@@ -186,16 +186,29 @@ int oneib_ufm_read_one(const char *data, size_t length, long status, oneib_pkey 
 
 /* --- all keys --------------------------------------------------------------------------------- */
 
+void oneib_ufm_default_clear(struct oneib_ufm_default *management)
+{
+    free(management->guids);
+    *management = (struct oneib_ufm_default){0};
+}
+
+static void take_full(const struct oneib_partition *partition, struct oneib_ufm_default *management)
+{
+    management->guids = calloc(partition->member_count + 1, sizeof *management->guids);
+    management->is_known = management->guids != NULL;
+    for (size_t i = 0; management->guids && i < partition->member_count; i++)
+        if (partition->members[i].membership == ONEIB_FULL)
+            management->guids[management->full++] = partition->members[i].guid;
+}
+
+/* What cannot be read of it is not known: that is no failure of the whole. */
 static void read_management(const json_t *object, struct oneib_ufm_default *management)
 {
     struct oneib_error ignored;
     struct oneib_partition partition = {0};
-    *management = (struct oneib_ufm_default){0};
-    if (read_key(object, ONEIB_PKEY_DEFAULT, &partition, &ignored) == 0) {
-        management->is_known = true;
-        for (size_t i = 0; i < partition.member_count; i++)
-            management->full += partition.members[i].membership == ONEIB_FULL;
-    }
+    oneib_ufm_default_clear(management);
+    if (read_key(object, ONEIB_PKEY_DEFAULT, &partition, &ignored) == 0)
+        take_full(&partition, management);
     oneib_ufm_partition_clear(&partition);
 }
 
@@ -240,9 +253,11 @@ int oneib_ufm_read_all(const char *data, size_t length, struct oneib_ufm_range r
         return oneib_fail(err, ONEIB_ERROR_PROTOCOL, "UFM's answer about all P_Keys is no object");
     if (read_keys(document, range, &read, &seen, err) < 0) {
         oneib_partition_table_clear(&read);
+        oneib_ufm_default_clear(&seen);
         return -1;
     }
     oneib_partition_table_clear(table);
+    oneib_ufm_default_clear(management);
     *table = read;
     *management = seen;
     return 0;

@@ -20,16 +20,19 @@ struct oneib_ufm_range {
 
 /* 0x7fff, which is UFM's own. */
 struct oneib_ufm_default {
-    bool is_known; /* the answer has it, and a membership for each of its members */
-    size_t full;   /* members that are full */
+    bool is_known;     /* the answer has it, and a membership for each of its members */
+    oneib_guid *guids; /* owned; sorted: members that are full */
+    size_t full;       /* how many these are */
 };
+void oneib_ufm_default_clear(struct oneib_ufm_default *management);
 
 /*
- * GET /resources/pkeys?guids_data=true. *table is replaced (zeroed or valid): keys in the range
- * alone, sorted, with members, ipoib and indx0, and without names: UFM's are not believed, for they
- * could be those of clusters. PROTOCOL: not of a known shape, a key twice, a GUID twice under one
- * key, a membership that is neither "full" nor "limited", members of one key that differ in index0.
- * Of keys out of the range nothing is read. On failure *table and *management are as they were.
+ * GET /resources/pkeys?guids_data=true. *table and *management are replaced (zeroed or valid): keys
+ * in the range alone, sorted, with members, ipoib and indx0, and without names: UFM's are not
+ * believed, for they could be those of clusters. PROTOCOL: not of a known shape, a key twice, a
+ * GUID twice under one key, a membership that is neither "full" nor "limited", members of one key
+ * that differ in index0. Of keys out of the range nothing is read. On failure *table and
+ * *management are as they were.
  */
 int oneib_ufm_read_all(const char *data, size_t length, struct oneib_ufm_range range,
                        struct oneib_partition_table *table, struct oneib_ufm_default *management,

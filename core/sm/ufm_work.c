@@ -3,15 +3,8 @@
 #include "base/text.h"
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #define PATH_SIZE 64
-
-void oneib_ufm_reply_clear(struct oneib_ufm_reply *reply)
-{
-    free(reply->data);
-    *reply = (struct oneib_ufm_reply){0};
-}
 
 static int ask(const struct oneib_ufm_link *link, const char *method, const char *path,
                const char *body, struct oneib_ufm_reply *reply, struct oneib_error *err)

@@ -9,28 +9,8 @@
 #include "base/error.h"
 #include "sm/ufm_answer.h"
 #include "sm/ufm_plan.h"
+#include "ufm/ufm_link.h"
 #include <stddef.h>
-
-struct oneib_ufm_call {
-    const char *method; /* "GET", "PUT", "DELETE" */
-    const char *path;   /* behind the prefix that the authentication decides: "/resources/..." */
-    const char *body;   /* JSON; NULL: none */
-};
-
-struct oneib_ufm_reply {
-    long status; /* of HTTP */
-    char *data;  /* owned; never NULL after success, and NUL-terminated beyond length */
-    size_t length;
-};
-
-/* Whoever carries calls to UFM. -1: there is no whole answer, and whether UFM did what it was asked
- * for nobody knows. */
-struct oneib_ufm_link {
-    int (*ask)(void *context, const struct oneib_ufm_call *call, struct oneib_ufm_reply *reply,
-               struct oneib_error *err);
-    void *context;
-};
-void oneib_ufm_reply_clear(struct oneib_ufm_reply *reply);
 
 /* All keys, as oneib_ufm_read_all() has them. One call. */
 int oneib_ufm_look(const struct oneib_ufm_link *link, struct oneib_ufm_range range,

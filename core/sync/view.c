@@ -57,9 +57,11 @@ int oneib_full_members(const struct oneib_config *config, oneib_guid **guids, si
     return 0;
 }
 
-static struct oneib_policy policy_of(const struct oneib_config *config, const oneib_guid *full,
-                                     size_t full_count, const struct oneib_classes *classes)
+static struct oneib_policy policy_of(const struct oneib_config *config, const struct oneib_sm *sm,
+                                     const oneib_guid *full, size_t full_count,
+                                     const struct oneib_classes *classes)
 {
+    const struct oneib_sm_limits limits = oneib_sm_limits(sm);
     return (struct oneib_policy){
         .site = config->site,
         .pkey_first = config->pkeys.first,
@@ -77,6 +79,8 @@ static struct oneib_policy policy_of(const struct oneib_config *config, const on
         .class_count = classes->count,
         .default_class = config->qos.default_class,
         .virtual_ports = oneib_sm_traits(config->sm.kind)->virtual_ports,
+        .only_range = limits.only_range,
+        .no_limited = limits.no_limited,
         .vn_mad = config->one.vn_mad,
     };
 }
@@ -174,8 +178,17 @@ const struct oneib_ledger *oneib_view_ledger(const struct oneib_view *view)
     return view->ledger_lost ? &view->adopted : &view->kept.ledger;
 }
 
-static int compute(const struct oneib_config *config, const struct oneib_sm *sm, bool force,
-                   bool adopt, struct oneib_view *view, struct oneib_error *err)
+/* What the kind of subnet manager makes of it all. */
+static int settle(struct oneib_sm *sm, struct oneib_view *view, struct oneib_error *err)
+{
+    if (oneib_sm_settle(sm, &view->seen, &view->desired.table, &view->desired.findings, err) < 0)
+        return -1;
+    oneib_findings_sort(&view->desired.findings);
+    return render(sm, view, err);
+}
+
+static int compute(const struct oneib_config *config, struct oneib_sm *sm, bool force, bool adopt,
+                   struct oneib_view *view, struct oneib_error *err)
 {
     oneib_autofree oneib_guid *full = NULL;
     size_t full_count;
@@ -185,7 +198,7 @@ static int compute(const struct oneib_config *config, const struct oneib_sm *sm,
         settle_ledger(config, sm, adopt, view, err) < 0)
         return -1;
 
-    const struct oneib_policy policy = policy_of(config, full, full_count, &classes);
+    const struct oneib_policy policy = policy_of(config, sm, full, full_count, &classes);
     const bool has_table = oneib_seen_has_table(&view->seen);
     const struct oneib_desired_input input = {
         .cloud = &view->cloud,
@@ -202,7 +215,7 @@ static int compute(const struct oneib_config *config, const struct oneib_sm *sm,
     if (has_table && !force &&
         oneib_removals_hold(&view->seen.table, &policy, &view->desired, &view->held, err) < 0)
         return -1;
-    return render(sm, view, err);
+    return settle(sm, view, err);
 }
 
 /* A fragment with a mistake in it is found before oned is asked for everything. */

@@ -8,7 +8,7 @@
 #define ONEIB_UFM_UFM_CLIENT_H
 
 #include "base/error.h"
-#include "sm/ufm_work.h"
+#include "ufm/ufm_link.h"
 #include <stdint.h>
 
 /* Who it is that asks, and so under which prefix UFM is asked. */
@@ -38,10 +38,10 @@ struct oneib_ufm_client *oneib_ufm_client_open(const struct oneib_ufm_access *ac
 void oneib_ufm_client_close(struct oneib_ufm_client *client); /* may be NULL */
 
 /*
- * For sm/ufm_work.h; it is good for as long as the client is. Errors: REFUSED, the secret is not
- * there, is no secret, or is not one line; AUTH, UFM's certificate is not to be trusted; TIMEOUT;
- * TOO_LARGE, an answer of more than 64 MiB; UNREACHABLE, all else that keeps an answer from coming
- * whole.
+ * For sm/ufm_work.h, which knows what to ask; it is good for as long as the client is. Errors:
+ * REFUSED, the secret is not there, is no secret, or is not one line; AUTH, UFM's certificate is
+ * not to be trusted; TIMEOUT; TOO_LARGE, an answer of more than 64 MiB; UNREACHABLE, all else that
+ * keeps an answer from coming whole.
  */
 struct oneib_ufm_link oneib_ufm_client_link(struct oneib_ufm_client *client);
 

@@ -48,7 +48,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const char *text = (const char *)data;
     struct oneib_error err;
     struct oneib_partition_table table = {0};
-    struct oneib_ufm_default management;
+    struct oneib_ufm_default management = {0};
     struct oneib_partition partition;
     struct oneib_ufm_release release;
     struct oneib_ufm_sm_keys keys;
@@ -56,6 +56,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (oneib_ufm_read_all(text, size, range, &table, &management, &err) == 0)
         check_table(&table);
     oneib_partition_table_clear(&table);
+    oneib_ufm_default_clear(&management);
     if (oneib_ufm_read_one(text, size, 200, 0x31a, &partition, &is_there, &err) == 0)
         check_partition(&partition);
     oneib_ufm_partition_clear(&partition);

@@ -261,6 +261,60 @@ static void a_key_of_the_fragment_is_no_networks(void **state)
     assert_int_equal(0, scene->desired.request_count);
 }
 
+/* ---- what the subnet manager is not to be given ------------------------------------------------
+ */
+
+static void a_key_outside_of_the_range_is_not_for_a_subnet_manager_that_has_others(void **state)
+{
+    struct scene *scene = *state;
+    add_network(scene, 4, 0x101);
+    add_network(scene, 5, 0x55);
+    add_host(scene, 1);
+    add_nic(scene, 10, 0, 4, 1);
+    add_nic(scene, 11, 0, 5, 1);
+    add_guid(scene, add_partition(scene, &scene->fragment, "storage", 0x20), 0x55, ONEIB_FULL);
+    add_guid(scene, add_partition(scene, &scene->fragment, "backup", 0x200), 0x55, ONEIB_FULL);
+    scene->policy.only_range = true;
+    compute(scene);
+    assert_listed(scene, 0x101, port_of(1), "full");
+    assert_verdict(scene, 11, 0, ONEIB_VERDICT_KEY_CONFLICT);
+    assert_finding(scene, "pkey-outside", ONEIB_WARNING, "network 5");
+    assert_null(partition_of(&scene->desired.table, 0x55));
+    assert_null(partition_of(&scene->desired.table, 0x20));
+    assert_finding(scene, "fragment-refused", ONEIB_WARNING, "storage");
+    assert_listed(scene, 0x200, 0x55, "full");
+}
+
+static void a_fragment_of_everybody_is_not_for_it_either(void **state)
+{
+    struct scene *scene = *state;
+    add_wildcard(scene, add_partition(scene, &scene->fragment, "all", 0x200), ONEIB_MEMBER_ALL,
+                 ONEIB_LIMITED);
+    scene->policy.only_range = true;
+    compute(scene);
+    assert_null(partition_of(&scene->desired.table, 0x200));
+    assert_finding(scene, "fragment-refused", ONEIB_WARNING, "no GUIDs");
+}
+
+static void limited_members_get_nothing_where_they_would_be_made_full(void **state)
+{
+    struct scene *scene = *state;
+    add_network(scene, 4, 0x101);
+    add_network(scene, 5, 0x102)->membership = ONEIB_LIMITED;
+    add_host(scene, 1);
+    add_host(scene, 2);
+    add_nic(scene, 10, 0, 4, 1);
+    add_nic(scene, 11, 0, 5, 2);
+    scene->policy.no_limited = true;
+    compute(scene);
+    assert_listed(scene, 0x101, port_of(1), "full");
+    assert_verdict(scene, 11, 0, ONEIB_VERDICT_NO_KEY);
+    assert_null(partition_of(&scene->desired.table, 0x102));
+    assert_finding(scene, "limited-refused", ONEIB_WARNING, "network 5");
+    assert_int_equal(0, oneib_desired_cluster(&scene->desired, 5)->members);
+    assert_int_equal(1, oneib_desired_cluster(&scene->desired, 5)->refused);
+}
+
 /* ---- the fragment takes a key ---------------------------------------------------------------- */
 
 static void a_fragments_key_waits_while_a_host_may_hold_it(void **state)
@@ -868,6 +922,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         SCENE_TEST(a_network_has_the_key_of_the_ledger_whatever_its_vlan_id),
+        SCENE_TEST(a_key_outside_of_the_range_is_not_for_a_subnet_manager_that_has_others),
+        SCENE_TEST(a_fragment_of_everybody_is_not_for_it_either),
+        SCENE_TEST(limited_members_get_nothing_where_they_would_be_made_full),
         SCENE_TEST(a_tenant_wishes_nothing),
         SCENE_TEST(an_operators_wish_is_met_when_the_key_is_nobodys),
         SCENE_TEST(a_wish_for_another_networks_key_is_refused),

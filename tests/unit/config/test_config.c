@@ -75,6 +75,15 @@ static void assert_same(const struct oneib_config *a, const struct oneib_config 
     assert_int_equal(a->pkeys.resting, b->pkeys.resting);
     assert_int_equal(a->pkeys.per_owner, b->pkeys.per_owner);
     assert_int_equal(a->sm.kind, b->sm.kind);
+    assert_string_same(a->ufm.url, b->ufm.url);
+    assert_string_same(a->ufm.ca, b->ufm.ca);
+    assert_int_equal(a->ufm.auth, b->ufm.auth);
+    assert_string_same(a->ufm.secret, b->ufm.secret);
+    assert_string_same(a->ufm.certificate, b->ufm.certificate);
+    assert_int_equal(a->ufm.timeout_ms, b->ufm.timeout_ms);
+    assert_string_same(a->ufm.release, b->ufm.release);
+    assert_int_equal(a->ufm.default_limited, b->ufm.default_limited);
+    assert_string_same(a->ufm.record, b->ufm.record);
     assert_string_same(a->opensm.partitions, b->opensm.partitions);
     assert_string_same(a->opensm.fragment, b->opensm.fragment);
     assert_int_equal(a->opensm.method, b->opensm.method);
@@ -134,6 +143,15 @@ static void the_defaults_are_the_documented_ones(void **state)
     assert_int_equal(config.pkeys.resting, 16);
     assert_int_equal(config.pkeys.per_owner, 16);
     assert_int_equal(config.sm.kind, ONEIB_SM_OPENSM);
+    assert_null(config.ufm.url);
+    assert_null(config.ufm.ca);
+    assert_int_equal(config.ufm.auth, ONEIB_CONFIG_UFM_TOKEN);
+    assert_string_equal(config.ufm.secret, "/etc/oneib/ufm.secret");
+    assert_null(config.ufm.certificate);
+    assert_int_equal(config.ufm.timeout_ms, 30000);
+    assert_null(config.ufm.release);
+    assert_false(config.ufm.default_limited);
+    assert_string_equal(config.ufm.record, "/var/lib/oneib/ufm-partitions.conf");
     assert_string_equal(config.opensm.partitions, "/etc/opensm/partitions.conf");
     assert_string_equal(config.opensm.fragment, "/etc/oneib/partitions.fragment");
     assert_int_equal(config.opensm.method, ONEIB_RELOAD_SYSTEMD);
@@ -226,42 +244,49 @@ static void a_named_file_must_exist(void **state)
 /* ---- every key
  * ----------------------------------------------------------------------------------------- */
 
-static const char everything[] = "site = 65535;\n"
-                                 "one = {\n"
-                                 "    endpoint = \"https://one.example:2633/RPC2\";\n"
-                                 "    auth_file = \"/var/lib/one/.one/oneib_auth\";\n"
-                                 "    vn_mad = \"ib-2\";\n"
-                                 "    timeout = 100;\n"
-                                 "    window = 100000;\n"
-                                 "    writer = false;\n"
-                                 "    acl_user = true;\n"
-                                 "    events = \"ipc:///run/one/events\";\n"
-                                 "};\n"
-                                 "pkeys : { first = 0x1; last = 0x7ffe }\n"
-                                 "opensm = {\n"
-                                 "    partitions = \"/tmp/p\";\n"
-                                 "    fragment = \"/tmp/f\";\n"
-                                 "    reload = \"command\";\n"
-                                 "    pid_file = \"/tmp/pid\";\n"
-                                 "    unit = \"opensm@mlx4_0\\\\x2d1.service\";\n"
-                                 "    reload_command = [\"/usr/bin/env\", \"\", \"a b\"];\n"
-                                 "    apply_timeout = 600000;\n"
-                                 "};\n"
-                                 "fabric = {\n"
-                                 "    ca = \"mlx5_1\"; port = 2; window = 256; timeout = 10;\n"
-                                 "    retries = 15; mtu = 4096; rate = 56;\n"
-                                 "};\n"
-                                 "default_partition = {\n"
-                                 "    full_members = [\"0x0002c90300112233\", \"0xF\"];\n"
-                                 "    ipoib = true;\n"
-                                 "};\n"
-                                 "removal_hold = { share = 0.1; minimum = 0; };\n"
-                                 "daemon = {\n"
-                                 "    poll_preparing = 100; poll_idle = 600000;\n"
-                                 "    reread = 86400000; verify = 1000; metrics = \"[::1]:1\";\n"
-                                 "    grants = \"tcp://10.0.0.1:26\"; key = \"/k\";\n"
-                                 "};\n"
-                                 "log = { level = \"debug\"; format = \"json\"; };\n";
+static const char everything[] =
+    "site = 65535;\n"
+    "one = {\n"
+    "    endpoint = \"https://one.example:2633/RPC2\";\n"
+    "    auth_file = \"/var/lib/one/.one/oneib_auth\";\n"
+    "    vn_mad = \"ib-2\";\n"
+    "    timeout = 100;\n"
+    "    window = 100000;\n"
+    "    writer = false;\n"
+    "    acl_user = true;\n"
+    "    events = \"ipc:///run/one/events\";\n"
+    "};\n"
+    "pkeys : { first = 0x1; last = 0x7ffe }\n"
+    "sm = { kind = \"ufm\"; };\n"
+    "ufm = {\n"
+    "    url = \"https://ufm:8443\"; ca = \"/ca\"; auth = \"certificate\";\n"
+    "    secret = \"/key\"; certificate = \"/crt\"; timeout = 1000;\n"
+    "    release = \"6.15\"; default_limited = true; record = \"/r\";\n"
+    "};\n"
+    "opensm = {\n"
+    "    partitions = \"/tmp/p\";\n"
+    "    fragment = \"/tmp/f\";\n"
+    "    reload = \"command\";\n"
+    "    pid_file = \"/tmp/pid\";\n"
+    "    unit = \"opensm@mlx4_0\\\\x2d1.service\";\n"
+    "    reload_command = [\"/usr/bin/env\", \"\", \"a b\"];\n"
+    "    apply_timeout = 600000;\n"
+    "};\n"
+    "fabric = {\n"
+    "    ca = \"mlx5_1\"; port = 2; window = 256; timeout = 10;\n"
+    "    retries = 15; mtu = 4096; rate = 56;\n"
+    "};\n"
+    "default_partition = {\n"
+    "    full_members = [\"0x0002c90300112233\", \"0xF\"];\n"
+    "    ipoib = true;\n"
+    "};\n"
+    "removal_hold = { share = 0.1; minimum = 0; };\n"
+    "daemon = {\n"
+    "    poll_preparing = 100; poll_idle = 600000;\n"
+    "    reread = 86400000; verify = 1000; metrics = \"[::1]:1\";\n"
+    "    grants = \"tcp://10.0.0.1:26\"; key = \"/k\";\n"
+    "};\n"
+    "log = { level = \"debug\"; format = \"json\"; };\n";
 
 static void every_key_is_read(void **state)
 {
@@ -279,6 +304,16 @@ static void every_key_is_read(void **state)
     assert_string_equal(config.one.events, "ipc:///run/one/events");
     assert_int_equal(config.pkeys.first, 1);
     assert_int_equal(config.pkeys.last, 32766);
+    assert_int_equal(config.sm.kind, ONEIB_SM_UFM);
+    assert_string_equal(config.ufm.url, "https://ufm:8443");
+    assert_string_equal(config.ufm.ca, "/ca");
+    assert_int_equal(config.ufm.auth, ONEIB_CONFIG_UFM_CERTIFICATE);
+    assert_string_equal(config.ufm.secret, "/key");
+    assert_string_equal(config.ufm.certificate, "/crt");
+    assert_int_equal(config.ufm.timeout_ms, 1000);
+    assert_string_equal(config.ufm.release, "6.15");
+    assert_true(config.ufm.default_limited);
+    assert_string_equal(config.ufm.record, "/r");
     assert_string_equal(config.opensm.partitions, "/tmp/p");
     assert_string_equal(config.opensm.fragment, "/tmp/f");
     assert_int_equal(config.opensm.method, ONEIB_RELOAD_COMMAND);
@@ -604,6 +639,40 @@ static void the_reload_command_is_a_program_with_arguments(void **state)
                    "opensm.reload needs opensm.reload_command");
     assert_refused("opensm = { reload = \"command\"; reload_command = []; };", 1,
                    "opensm.reload needs opensm.reload_command");
+}
+
+static void ufm_is_asked_over_https_alone_and_has_all_that_it_takes(void **state)
+{
+    (void)state;
+    const char *const bad[] = {"http://ufm",    "https://", "https://ufm/",
+                               "https://u@ufm", "ufm",      "https://ufm?x"};
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        char text[128];
+        snprintf(text, sizeof text, "ufm = {\nurl = \"%s\"; };", bad[i]);
+        assert_refused(text, 2, "ufm.url must be https://HOST or https://HOST:PORT");
+    }
+    assert_refused("\nsm = { kind = \"ufm\"; };", 2, "sm.kind needs ufm.url");
+    assert_refused("sm = { kind = \"ufm\"; };\nufm = { url = \"https://ufm\";\n"
+                   "auth = \"certificate\"; };",
+                   3, "ufm.auth needs ufm.certificate");
+    const char *const releases[] = {"", "6", "6.", "6.x", "6.1.2.3", "6.15-2", "v6.15"};
+    for (size_t i = 0; i < sizeof releases / sizeof releases[0]; i++) {
+        char text[128];
+        snprintf(text, sizeof text, "ufm = { release = \"%s\"; };", releases[i]);
+        assert_refused(text, 1, "ufm.release must be a release of UFM's");
+    }
+}
+
+/* Locks and fences are beside it: two that write to one subnet manager find each other. */
+static void the_state_is_beside_what_the_kind_of_subnet_manager_writes(void **state)
+{
+    (void)state;
+    struct oneib_config config;
+    load_good(everything, &config);
+    assert_string_equal(oneib_config_state(&config), "/r");
+    config.sm.kind = ONEIB_SM_NVIDIA_OPENSM;
+    assert_string_equal(oneib_config_state(&config), "/tmp/p");
+    oneib_config_clear(&config);
 }
 
 static void full_members_are_guids(void **state)
@@ -937,6 +1006,8 @@ int main(void)
         cmocka_unit_test(a_class_that_is_none_is_refused),
         cmocka_unit_test(classes_that_do_not_go_together_are_refused),
         cmocka_unit_test(more_sls_than_lanes_or_entries_are_refused),
+        cmocka_unit_test(ufm_is_asked_over_https_alone_and_has_all_that_it_takes),
+        cmocka_unit_test(the_state_is_beside_what_the_kind_of_subnet_manager_writes),
         cmocka_unit_test(clearing_twice_is_harmless),
         cmocka_unit_test(unknown_keys_are_named_with_file_and_line),
         cmocka_unit_test(a_group_and_a_value_are_not_confused),

@@ -27,6 +27,7 @@ static int end(void **state)
 {
     (void)state;
     oneib_partition_table_clear(&table);
+    oneib_ufm_default_clear(&management);
     return 0;
 }
 

@@ -228,11 +228,12 @@ static void look_and_plan(void)
 {
     const struct oneib_ufm_range range = {256, 32766};
     const struct oneib_ufm_abilities able = {.memberships = true};
-    struct oneib_ufm_default management;
+    struct oneib_ufm_default management = {0};
     oneib_ufm_plan_clear(&plan);
     oneib_ufm_wanted_clear(&meant);
     if (oneib_ufm_look(&fake, range, &seen, &management, &err) < 0)
         fail_msg("%s", err.text);
+    oneib_ufm_default_clear(&management);
     oneib_partition_table_sort(&wanted);
     assert_int_equal(oneib_ufm_want(&wanted, range, able, &meant, &err), 0);
     assert_int_equal(oneib_ufm_plan(&meant.table, &seen, &plan, &err), 0);
