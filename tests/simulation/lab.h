@@ -75,7 +75,8 @@ void lab_sleep_ms(unsigned milliseconds);
  * (extra hosts), switches "L1", ... and "S1", .... ibsim numbers GUIDs in the order of the file:
  * 0x100000 + 2 per HCA, port 1 one higher. So the SM's port is 0x100001, host 0's 0x100003 and so
  * on. Where adapters have two ports there is one more of each. On a shape (lab_shape.h) switches
- * have the names that stand there.
+ * have the names that stand there. With ONEIB_LAB_SM=ufm in the environment the stand-in for UFM is
+ * started besides (lab_ufm.h).
  */
 int lab_fabric_start(struct lab *lab, struct oneib_error *err);
 /* One line to ibsim's console, for instance `Unlink "H1"[1]`; returns after ibsim has carried it

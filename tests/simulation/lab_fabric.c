@@ -3,10 +3,12 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "lab_internal.h"
+#include "lab_ufm.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -116,11 +118,20 @@ static int start_ibsim(struct lab *lab, struct oneib_error *err)
     return result;
 }
 
+/* Whoever runs the lab wants to see all of it on the stand-in for UFM. */
+static int start_what_leads_it(struct lab *lab, struct oneib_error *err)
+{
+    const char *wanted = getenv("ONEIB_LAB_SM");
+    return wanted && strcmp(wanted, "ufm") == 0 ? lab_ufm_start(lab, NULL, err) : 0;
+}
+
 int lab_fabric_start(struct lab *lab, struct oneib_error *err)
 {
     if (lab_missing())
         return oneib_fail(err, ONEIB_ERROR_NOT_FOUND, "starting the fabric: %s is not installed",
                           lab_missing());
+    if (start_what_leads_it(lab, err) < 0)
+        return -1;
     char name[80];
     lab_behind(lab, name);
     if (write_net_file(lab, err) < 0 || start_ibsim(lab, err) < 0 ||

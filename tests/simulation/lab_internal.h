@@ -3,6 +3,7 @@
 #ifndef ONEIB_LAB_INTERNAL_H
 #define ONEIB_LAB_INTERNAL_H
 
+#include "base/text.h"
 #include "lab.h"
 #include "lab_plan.h"
 #include <limits.h>
@@ -44,6 +45,8 @@ struct lab {
     struct lab_nodes *nodes; /* NULL: not started */
     bool keys_are_given;     /* nothing has changed about networks since */
     bool keys_wait;          /* lab_let_keys_wait() */
+    unsigned ufm_port;       /* of the stand-in for UFM; 0: there is none */
+    const char *ufm_more;    /* lab_ufm_more() */
     bool is_faulty;          /* lab_fault() was called: what comes of it is the test's alone */
 };
 
@@ -83,6 +86,9 @@ bool lab_wait(struct lab *lab, pid_t pid, unsigned timeout_ms, int *status);
 bool lab_is_running(struct lab *lab, pid_t pid);
 void lab_kill_children(struct lab *lab);
 long lab_clock_ms(void);
+
+/* The groups sm and ufm of a configuration; nothing without the stand-in for UFM. */
+void lab_ufm_settings(const struct lab *lab, struct oneib_text *config);
 
 /* Between programs and ibsim; lab_behind() is the name by which it finds ibsim then. */
 int lab_m_keys_start(struct lab *lab, struct oneib_error *err);

@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * oneibd with sm.kind = "ufm", on a stand-in for UFM: what it believes a real opensm brings to the
+ * ports of ibsim, and what counts is what these hold. UFM itself was never seen.
+ */
+#include "../skip.h"
+#include "base/cleanup.h"
+#include "daemon_scene.h"
+#include "lab_ufm.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define BLUE 258u
+
+static struct oneib_error err;
+
+static int raise_ufm(void **state)
+{
+    setenv("ONEIB_LAB_SM", "ufm", 1);
+    return daemon_raise(state);
+}
+
+static void order(const char *orders)
+{
+    MUST(lab_ufm_order(scene(), orders, &err));
+}
+
+static void stranger(const char *method, const char *path, const char *body)
+{
+    MUST(lab_ufm_ask(scene(), method, path, body, NULL, &err));
+}
+
+static unsigned calls(const char *begin)
+{
+    unsigned count;
+    MUST(lab_ufm_calls(scene(), begin, &count, &err));
+    return count;
+}
+
+/* GUIDs of hosts 0 and 1 as the lab has them. */
+#define PUT_OF(key, guid)                                                                          \
+    "{\"pkey\":\"" key "\",\"guids\":[\"" guid "\"],\"memberships\":[\"full\"],"                   \
+    "\"ip_over_ib\":true,\"index0\":false}"
+#define SECOND_HOST "0000000000100005"
+
+/* --- members ---------------------------------------------------------------------------------- */
+
+static void a_cluster_grows_and_shrinks_and_the_ports_follow(void **state)
+{
+    (void)state;
+    scene();
+    daemon_start_with(NULL, DAEMON_EVENTS_ONLY, NULL);
+    const uint32_t network = red_network();
+    const uint32_t first = scene_vm(network, 0), second = scene_vm(network, 1);
+    await_holds(0, FULL(RED));
+    await_holds(1, FULL(RED));
+    stays_lacking(2, FULL(RED), DAEMON_DOUBT_MS);
+    scene_end_vm(first);
+    await_lacks(0, FULL(RED));
+    assert_true(port_holds(1, FULL(RED)));
+    scene_end_vm(second);
+    await_lacks(1, FULL(RED));
+    await_health(200, NULL);
+    ONEIB(0, "verify");
+}
+
+static void two_clusters_are_apart_and_a_limited_member_is_limited(void **state)
+{
+    (void)state;
+    scene();
+    daemon_start();
+    scene_vm(red_network(), 0);
+    scene_vm(scene_network("blue", "258", "IB_MEMBERSHIP=\"limited\""), 1);
+    await_holds(0, FULL(RED));
+    await_holds(1, BLUE);
+    assert_false(port_holds(1, FULL(BLUE)));
+    assert_false(port_holds(1, FULL(RED)));
+    assert_false(port_holds(0, BLUE));
+}
+
+static void it_is_known_again_after_a_restart_of_oneibd(void **state)
+{
+    (void)state;
+    scene();
+    daemon_start();
+    scene_vm(red_network(), 0);
+    await_holds(0, FULL(RED));
+    const unsigned puts = calls("PUT");
+    daemon_kill();
+    daemon_start();
+    stays_holding(0, FULL(RED), DAEMON_DOUBT_MS);
+    assert_int_equal(calls("PUT"), puts);
+    assert_int_equal(calls("DELETE"), 0);
+    assert_int_equal(calls("POST"), 0);
+}
+
+/* --- others ----------------------------------------------------------------------------------- */
+
+static void a_strangers_member_is_taken_out_again(void **state)
+{
+    (void)state;
+    scene();
+    daemon_start();
+    scene_vm(red_network(), 0);
+    await_holds(0, FULL(RED));
+    lab_sleep_ms(1100); /* last_updated is whole seconds */
+    stranger("POST", "/resources/pkeys/", PUT_OF("0x101", SECOND_HOST));
+    await_holds(1, FULL(RED));
+    await_lacks(1, FULL(RED));
+    assert_true(port_holds(0, FULL(RED)));
+}
+
+static void a_key_that_vanishes_comes_back(void **state)
+{
+    (void)state;
+    scene();
+    daemon_start();
+    scene_vm(red_network(), 0);
+    await_holds(0, FULL(RED));
+    lab_sleep_ms(1100);
+    stranger("DELETE", "/resources/pkeys/0x101", NULL);
+    await_lacks(0, FULL(RED));
+    await_holds(0, FULL(RED));
+}
+
+static void what_nothing_tells_of_is_found_by_the_full_reading(void **state)
+{
+    (void)state;
+    scene();
+    order("stamp off\n");
+    daemon_start_with(NULL, "poll_preparing = 5000; poll_idle = 600000; verify = 2000;", NULL);
+    scene_vm(red_network(), 0);
+    await_holds(0, FULL(RED));
+    stranger("DELETE", "/resources/pkeys/0x101", NULL);
+    await_lacks(0, FULL(RED));
+    await_holds(0, FULL(RED));
+}
+
+static void keys_outside_of_the_range_are_left_alone(void **state)
+{
+    (void)state;
+    scene();
+    stranger("PUT", "/resources/pkeys/", PUT_OF("0x50", SECOND_HOST));
+    daemon_start_with(NULL, "verify = 1000;" DAEMON_QUICK, NULL);
+    scene_vm(red_network(), 0);
+    await_holds(0, FULL(RED));
+    await_holds(1, FULL(0x50));
+    stays_holding(1, FULL(0x50), 3000);
+    assert_int_equal(calls("DELETE"), 0);
+}
+
+static void keys_that_were_there_before_are_taken_over_by_order_alone(void **state)
+{
+    (void)state;
+    scene();
+    stranger("PUT", "/resources/pkeys/", PUT_OF("0x300", SECOND_HOST));
+    scene_vm(red_network(), 0);
+    daemon_start();
+    await_said("oneib sync --force");
+    stays_lacking(0, FULL(RED), DAEMON_DOUBT_MS);
+    assert_true(port_holds(1, FULL(0x300)));
+    daemon_end();
+    ONEIB(0, "sync", "--force");
+    assert_false(port_holds(1, FULL(0x300)));
+    daemon_start();
+    await_holds(0, FULL(RED));
+}
+
+/* --- faults ----------------------------------------------------------------------------------- */
+
+/* Whoever comes and goes meanwhile is there, and gone, in the end. */
+static void outlives(const char *orders)
+{
+    daemon_start();
+    const uint32_t network = red_network();
+    const uint32_t first = scene_vm(network, 0);
+    await_holds(0, FULL(RED));
+    order(orders);
+    scene_vm(network, 1);
+    scene_end_vm(first);
+    await_holds(1, FULL(RED));
+    await_lacks(0, FULL(RED));
+    await_health(200, NULL);
+    stays_holding(1, FULL(RED), DAEMON_DOUBT_MS);
+}
+
+static void it_outlives_a_ufm_that_is_busy(void **state)
+{
+    (void)state;
+    scene();
+    outlives("refuse any 6\n");
+}
+
+static void it_outlives_answers_that_are_cut(void **state)
+{
+    (void)state;
+    scene();
+    outlives("cut any 5\n");
+}
+
+static void it_outlives_calls_that_are_lost(void **state)
+{
+    (void)state;
+    scene();
+    outlives("lose any 5\n");
+}
+
+static void it_outlives_changes_that_are_done_by_half(void **state)
+{
+    (void)state;
+    scene();
+    outlives("half PUT 2\n");
+}
+
+static void it_outlives_a_ufm_that_is_slow(void **state)
+{
+    (void)state;
+    scene();
+    outlives("slow any 6 400\n");
+}
+
+static void it_outlives_a_ufm_that_starts_anew_in_the_middle(void **state)
+{
+    (void)state;
+    scene();
+    outlives("restart PUT 1 2500\n");
+}
+
+/* All that it believed is gone: it is brought there again. */
+static void it_outlives_a_ufm_that_has_forgotten_everything(void **state)
+{
+    (void)state;
+    scene();
+    daemon_start();
+    scene_vm(red_network(), 0);
+    await_holds(0, FULL(RED));
+    MUST(lab_ufm_stop(scene(), &err));
+    await_health(503, NULL);
+    MUST(lab_ufm_start(scene(), NULL, &err));
+    await_health(200, NULL);
+    await_holds(0, FULL(RED));
+}
+
+static void a_user_and_a_password_will_do_and_are_in_no_log(void **state)
+{
+    (void)state;
+    static char settings[512];
+    snprintf(settings, sizeof settings, "auth = \"basic\"; secret = \"%s/ufm.password\";",
+             lab_folder(scene()));
+    lab_ufm_more(scene(), settings);
+    daemon_start_with(NULL, DAEMON_QUICK, "log = { level = \"debug\"; };");
+    scene_vm(red_network(), 0);
+    await_holds(0, FULL(RED));
+    order("refuse any 2\n");
+    await_said("UFM answers 503");
+    assert_false(daemon_said("123456"));
+    assert_false(daemon_said("YWRtaW"));
+}
+
+static void every_shape_of_an_answer_will_do(void **state)
+{
+    (void)state;
+    scene();
+    order("shape wraps on\nshape pads on\nshape 404 on\n");
+    daemon_start();
+    const uint32_t vm = scene_vm(red_network(), 0);
+    await_holds(0, FULL(RED));
+    order("shape lists on\nshape 404 off\n");
+    scene_end_vm(vm);
+    await_lacks(0, FULL(RED));
+}
+
+/* --- what is wrong with it -------------------------------------------------------------------- */
+
+static void nobody_is_added_while_the_default_partition_is_open(void **state)
+{
+    (void)state;
+    scene();
+    daemon_start_with(NULL, "verify = 1000;" DAEMON_QUICK, NULL);
+    const uint32_t network = red_network();
+    const uint32_t first = scene_vm(network, 0);
+    await_holds(0, FULL(RED));
+    order("default 0x100005\n");
+    await_said("full members of the default partition");
+    scene_vm(network, 2);
+    stays_lacking(2, FULL(RED), 2000);
+    scene_end_vm(first);
+    await_lacks(0, FULL(RED));
+    assert_false(port_holds(2, FULL(RED)));
+    order("default none\n");
+    await_holds(2, FULL(RED));
+}
+
+static void limited_members_get_nothing_from_a_release_that_makes_them_full(void **state)
+{
+    (void)state;
+    scene();
+    MUST(lab_ufm_stop(scene(), &err));
+    MUST(lab_ufm_start(scene(), "release 6.14\n", &err));
+    lab_ufm_more(scene(), "default_limited = true;");
+    daemon_start_with(NULL, DAEMON_QUICK, NULL);
+    scene_vm(red_network(), 0);
+    scene_vm(scene_network("blue", "258", "IB_MEMBERSHIP=\"limited\""), 1);
+    await_holds(0, FULL(RED));
+    stays_lacking(1, BLUE, DAEMON_DOUBT_MS);
+    assert_false(port_holds(1, FULL(BLUE)));
+    await_said("limited");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        DAEMON_CASE(raise_ufm, a_cluster_grows_and_shrinks_and_the_ports_follow),
+        DAEMON_CASE(raise_ufm, two_clusters_are_apart_and_a_limited_member_is_limited),
+        DAEMON_CASE(raise_ufm, it_is_known_again_after_a_restart_of_oneibd),
+        DAEMON_CASE(raise_ufm, a_strangers_member_is_taken_out_again),
+        DAEMON_CASE(raise_ufm, a_key_that_vanishes_comes_back),
+        DAEMON_CASE(raise_ufm, what_nothing_tells_of_is_found_by_the_full_reading),
+        DAEMON_CASE(raise_ufm, keys_outside_of_the_range_are_left_alone),
+        DAEMON_CASE(raise_ufm, keys_that_were_there_before_are_taken_over_by_order_alone),
+        DAEMON_CASE(raise_ufm, it_outlives_a_ufm_that_is_busy),
+        DAEMON_CASE(raise_ufm, it_outlives_answers_that_are_cut),
+        DAEMON_CASE(raise_ufm, it_outlives_calls_that_are_lost),
+        DAEMON_CASE(raise_ufm, it_outlives_changes_that_are_done_by_half),
+        DAEMON_CASE(raise_ufm, it_outlives_a_ufm_that_is_slow),
+        DAEMON_CASE(raise_ufm, it_outlives_a_ufm_that_starts_anew_in_the_middle),
+        DAEMON_CASE(raise_ufm, it_outlives_a_ufm_that_has_forgotten_everything),
+        DAEMON_CASE(raise_ufm, a_user_and_a_password_will_do_and_are_in_no_log),
+        DAEMON_CASE(raise_ufm, every_shape_of_an_answer_will_do),
+        DAEMON_CASE(raise_ufm, nobody_is_added_while_the_default_partition_is_open),
+        DAEMON_CASE(raise_ufm, limited_members_get_nothing_from_a_release_that_makes_them_full),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
