@@ -348,6 +348,11 @@ static int check_ufm(const struct load *load)
     if (!config->ufm.url)
         return refuse(load, config_lookup(load->file, "sm.kind"), find_key("sm", "kind"),
                       "needs ufm.url: https://HOST of UFM");
+    if (!config->one.writer)
+        return refuse(
+            load, config_lookup(load->file, "one.writer"), find_key("one", "writer"),
+            "must be true with sm.kind \"ufm\": one oneibd alone tells UFM; start another "
+            "one when the first is gone");
     if (config->ufm.auth == ONEIB_CONFIG_UFM_CERTIFICATE && !config->ufm.certificate)
         return refuse(load, config_lookup(load->file, "ufm.auth"), find_key("ufm", "auth"),
                       "needs ufm.certificate, the client's");

@@ -252,7 +252,6 @@ static const char everything[] =
     "    vn_mad = \"ib-2\";\n"
     "    timeout = 100;\n"
     "    window = 100000;\n"
-    "    writer = false;\n"
     "    acl_user = true;\n"
     "    events = \"ipc:///run/one/events\";\n"
     "};\n"
@@ -299,7 +298,6 @@ static void every_key_is_read(void **state)
     assert_string_equal(config.one.vn_mad, "ib-2");
     assert_int_equal(config.one.timeout_ms, 100);
     assert_int_equal(config.one.window, 100000);
-    assert_false(config.one.writer);
     assert_true(config.one.acl_user);
     assert_string_equal(config.one.events, "ipc:///run/one/events");
     assert_int_equal(config.pkeys.first, 1);
@@ -652,6 +650,9 @@ static void ufm_is_asked_over_https_alone_and_has_all_that_it_takes(void **state
         assert_refused(text, 2, "ufm.url must be https://HOST or https://HOST:PORT");
     }
     assert_refused("\nsm = { kind = \"ufm\"; };", 2, "sm.kind needs ufm.url");
+    assert_refused("sm = { kind = \"ufm\"; };\nufm = { url = \"https://ufm\"; };\n"
+                   "one = { writer = false; };",
+                   3, "one.writer must be true with sm.kind");
     assert_refused("sm = { kind = \"ufm\"; };\nufm = { url = \"https://ufm\";\n"
                    "auth = \"certificate\"; };",
                    3, "ufm.auth needs ufm.certificate");
