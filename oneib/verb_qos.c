@@ -5,6 +5,7 @@
 #include "oneib/open.h"
 #include "oneib/options.h"
 #include "oneib/output.h"
+#include "oneib/qos_links.h"
 #include "oneib/qos_move.h"
 #include "partitions/qos.h"
 #include "sync/classes.h"
@@ -153,10 +154,13 @@ static enum oneib_exit run_show(const struct oneib_run *run, struct oneib_error 
 
 static enum oneib_exit run_qos(const struct oneib_run *run, struct oneib_error *err)
 {
+    const bool links = oneib_given(run, ONEIB_OPTION_LINKS);
+    if (run->word_count == 0 && oneib_given(run, ONEIB_OPTION_FORCE))
+        return oneib_usage(run->verb, err, "--force belongs to 'move'");
     if (run->word_count == 0)
-        return oneib_given(run, ONEIB_OPTION_FORCE)
-                   ? oneib_usage(run->verb, err, "--force belongs to 'move'")
-                   : run_show(run, err);
+        return links ? oneib_qos_links(run, err) : run_show(run, err);
+    if (links)
+        return oneib_usage(run->verb, err, "--links does not go with 'move'");
     if (run->word_count != 2 || strcmp(run->words[0], "move") != 0)
         return oneib_usage(run->verb, err, "expected nothing, or move NETWORK");
     return oneib_qos_move(run, run->words[1], err);
@@ -166,12 +170,15 @@ const struct oneib_verb oneib_verb_qos = {
     .name = "qos",
     .summary = "traffic classes: their shares of links, and what opensm needs",
     .help =
-        "usage: oneib qos [--json]\n"
+        "usage: oneib qos [--links] [--json]\n"
         "       oneib qos move NETWORK [--force] [--json]\n"
         "\n"
         "Of each class of oneib.conf (qos.classes): its service levels and lanes, the share of\n"
         "a link that it has, what is left of it when all others send the largest packets,\n"
         "and the longest wait at a hop; then the lines that opensm.conf needs. Asks nobody.\n"
+        "\n"
+        "  --links  of each link, in each direction, the service levels that it carries, and\n"
+        "           the clusters that have them, by the switches' forwarding tables\n"
         "\n"
         "move gives NETWORK, which has no members, a service level of the class that it is\n"
         "to have now, and waits until oneibd computes with it; exit status 1: it does not.\n"
@@ -180,7 +187,7 @@ const struct oneib_verb oneib_verb_qos = {
         "\n"
         "example:\n"
         "  $ oneib qos\n",
-    .options = ONEIB_TAKES(ONEIB_OPTION_FORCE),
+    .options = ONEIB_TAKES(ONEIB_OPTION_FORCE) | ONEIB_TAKES(ONEIB_OPTION_LINKS),
     .words_max = 2,
     .run = run_qos,
 };

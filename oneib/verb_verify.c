@@ -98,6 +98,21 @@ static int judge_file(struct oneib_looked *looked, struct oneib_error *err)
     return 0;
 }
 
+/* Of clusters that meet is told, and nothing else follows. */
+static int judge_levels(struct comparison *comparison, struct oneib_error *err)
+{
+    struct oneib_looked *looked = comparison->looked;
+    struct oneib_routes routes;
+    int outcome =
+        oneib_levels_verify(&looked->session.config, looked->session.fabric, &looked->view,
+                            &looked->findings, &comparison->qos, &routes, err);
+    if (outcome == 0)
+        outcome = oneib_levels_judge_sharing(&looked->view, &routes, &looked->findings, err);
+    oneib_findings_sort(&looked->findings);
+    oneib_routes_clear(&routes);
+    return outcome;
+}
+
 static int compare_and_print(struct comparison *comparison, struct oneib_error *err)
 {
     const struct oneib_view *view = &comparison->looked->view;
@@ -106,8 +121,7 @@ static int compare_and_print(struct comparison *comparison, struct oneib_error *
             0 ||
         oneib_subnet_verify(&view->subnet, &view->desired.table, &comparison->verification, err) <
             0 ||
-        oneib_levels_verify(&comparison->looked->session.config, comparison->looked->session.fabric,
-                            view, &comparison->looked->findings, &comparison->qos, err) < 0)
+        judge_levels(comparison, err) < 0)
         return -1;
     return comparison->run->json ? print_json(comparison, err) : print_text(comparison, err);
 }

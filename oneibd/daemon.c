@@ -115,6 +115,8 @@ static void close_everything(struct oneib_daemon *daemon)
     oneib_findings_clear(&daemon->host_findings);
     oneib_findings_clear(&daemon->fence_findings);
     oneib_findings_clear(&daemon->level_findings);
+    oneib_findings_clear(&daemon->sharing_findings);
+    oneib_routes_clear(&daemon->routes);
     oneib_ledger_clear(&daemon->fences);
     oneib_id_set_clear(&daemon->hosts_later);
     oneib_id_set_clear(&daemon->hosts_failed);

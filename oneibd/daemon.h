@@ -40,6 +40,7 @@
 #include "opennebula/one_client.h"
 #include "sync/leaves.h"
 #include "sync/sync.h"
+#include "topology/routes.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -106,10 +107,12 @@ struct oneib_daemon {
     bool oned_is_away;          /* the last turn could not look at it */
     double fence_at;            /* when ports of fenced hosts are looked at next, */
     double fence_again;         /* and when at the earliest, if somebody asks */
-    struct oneib_findings level_findings; /* of service levels, when they were looked at last, */
-    double levels_at;                     /* and when they are looked at next, at the earliest */
-    struct oneib_findings host_findings;  /* of writing to hosts */
-    bool hosts_wait;                     /* not all were written to, for something else came */
+    struct oneib_findings level_findings;   /* of service levels, when they were looked at last, */
+    double levels_at;                       /* and when they are looked at next, at the earliest */
+    struct oneib_routes routes;             /* likewise; empty where there are no classes */
+    struct oneib_findings sharing_findings; /* of clusters that meet on them */
+    struct oneib_findings host_findings;    /* of writing to hosts */
+    bool hosts_wait;                        /* not all were written to, for something else came */
     struct oneib_id_set hosts_later;  /* to be asked about when opensm knows of the VMs on them */
     struct oneib_id_set hosts_failed; /* could not be written to; not tried again until everything
                                          is read again */
@@ -195,6 +198,9 @@ int oneib_daemon_list_claims(const struct oneib_daemon *daemon, struct oneib_led
 /* levels.c: whether ports and paths have the service levels of the classes (sync/levels.h): into
  * level_findings and metrics. Nothing where there are no classes, or it was looked not long ago. */
 int oneib_daemon_look_at_levels(struct oneib_daemon *daemon, struct oneib_error *err);
+/* levels.c: which clusters in force meet on the links that were seen then, into sharing_findings.
+ * Asks nobody. */
+int oneib_daemon_find_sharing(struct oneib_daemon *daemon, struct oneib_error *err);
 
 /* heard.c: writes down what nodes have said (sync/heard.h), where that is due and it is time;
  * milliseconds until it is. */

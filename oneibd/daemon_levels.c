@@ -12,13 +12,16 @@ static int look(struct oneib_daemon *daemon, struct oneib_levels_verdict *verdic
                 struct oneib_error *err)
 {
     struct oneib_findings found = {0};
-    if (oneib_levels_verify(&daemon->config, daemon->fabric, &daemon->view, &found, verdict, err) <
-        0) {
+    struct oneib_routes routes;
+    if (oneib_levels_verify(&daemon->config, daemon->fabric, &daemon->view, &found, verdict,
+                            &routes, err) < 0) {
         oneib_findings_clear(&found);
         return -1;
     }
     oneib_findings_clear(&daemon->level_findings);
+    oneib_routes_clear(&daemon->routes);
     daemon->level_findings = found;
+    daemon->routes = routes;
     return 0;
 }
 
@@ -36,4 +39,11 @@ int oneib_daemon_look_at_levels(struct oneib_daemon *daemon, struct oneib_error 
     daemon->metrics.level_ports = verdict.port_drift;
     daemon->metrics.level_clusters = verdict.cluster_drift;
     return 0;
+}
+
+int oneib_daemon_find_sharing(struct oneib_daemon *daemon, struct oneib_error *err)
+{
+    oneib_findings_clear(&daemon->sharing_findings);
+    return oneib_levels_judge_sharing(&daemon->view, &daemon->routes, &daemon->sharing_findings,
+                                      err);
 }

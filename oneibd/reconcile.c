@@ -124,6 +124,7 @@ static int report(struct oneib_daemon *daemon, const struct oneib_verification *
         oneib_findings_copy(&daemon->grant_findings, 0, &now, err) < 0 ||
         oneib_findings_copy(&daemon->fence_findings, 0, &now, err) < 0 ||
         oneib_findings_copy(&daemon->level_findings, 0, &now, err) < 0 ||
+        oneib_findings_copy(&daemon->sharing_findings, 0, &now, err) < 0 ||
         note_entry(daemon, &now, err) < 0) {
         oneib_findings_clear(&now);
         return -1;
@@ -164,13 +165,16 @@ static void note_result(struct oneib_daemon *daemon, const struct oneib_apply_re
     oneib_pace_unfinished(&daemon->pace, now);
 }
 
-/* With all ports read anew, and nothing under way that would change what the SA answers. Who has
- * been put into force does not depend on it. */
-static void look_at_levels(struct oneib_daemon *daemon, const struct oneib_apply_result *result)
+/* Tables with all ports read anew, clusters each time; and nothing under way that would change what
+ * the SA answers. Who has been put into force does not depend on it. */
+static void look_at_levels(struct oneib_daemon *daemon, const struct oneib_apply_result *result,
+                           bool subnet_is_new)
 {
     struct oneib_error failure;
-    if (daemon->settled && result->outcome != ONEIB_STANDBY &&
-        oneib_daemon_look_at_levels(daemon, &failure) < 0)
+    if (!daemon->settled || result->outcome == ONEIB_STANDBY)
+        return;
+    if ((subnet_is_new && oneib_daemon_look_at_levels(daemon, &failure) < 0) ||
+        oneib_daemon_find_sharing(daemon, &failure) < 0)
         oneib_daemon_complain(daemon, &failure);
 }
 
@@ -189,8 +193,7 @@ static int note_applied(struct oneib_daemon *daemon, struct oneib_apply_result *
     follow_trail(daemon, changes, fresh);
     log_outcome(daemon, changes, result, since_event_ms);
     note_result(daemon, result, written);
-    if (subnet_is_new)
-        look_at_levels(daemon, result);
+    look_at_levels(daemon, result, subnet_is_new);
     const bool too_early = result->outcome == ONEIB_STANDBY && written;
     if (too_early)
         oneib_verification_clear(&result->verification);

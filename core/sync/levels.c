@@ -2,7 +2,9 @@
 #include "sync/levels.h"
 #include "cluster/port_index.h"
 #include "fabric/qos_read.h"
+#include "fabric/routes_read.h"
 #include "sync/classes.h"
+#include "sync/sharing.h"
 #include <stdlib.h>
 
 struct looking {
@@ -131,8 +133,11 @@ static int judge_clusters(const struct looking *looking, struct oneib_error *err
 
 int oneib_levels_verify(const struct oneib_config *config, struct oneib_fabric *fabric,
                         const struct oneib_view *view, struct oneib_findings *findings,
-                        struct oneib_levels_verdict *verdict, struct oneib_error *err)
+                        struct oneib_levels_verdict *verdict, struct oneib_routes *routes,
+                        struct oneib_error *err)
 {
+    size_t silent; /* the ports of such a switch are qos-silent */
+    *routes = (struct oneib_routes){0};
     const struct looking looking = {config, fabric, view, findings, verdict};
     struct oneib_classes classes;
     struct oneib_qos qos;
@@ -145,8 +150,20 @@ int oneib_levels_verify(const struct oneib_config *config, struct oneib_fabric *
     struct oneib_qos_wish wish = oneib_classes_wish(config, &classes);
     wish.kept = oneib_levels_in(&view->seen.table);
     if (oneib_qos_make(&wish, &qos, err) < 0 || judge_ports(&looking, &qos, err) < 0 ||
-        judge_clusters(&looking, err) < 0)
+        judge_clusters(&looking, err) < 0 ||
+        oneib_fabric_read_routes(fabric, &view->subnet, routes, &silent, err) < 0)
         return -1;
     oneib_findings_sort(findings);
     return 0;
+}
+
+int oneib_levels_judge_sharing(const struct oneib_view *view, struct oneib_routes *routes,
+                               struct oneib_findings *findings, struct oneib_error *err)
+{
+    struct oneib_sharing sharing;
+    if (oneib_sharing_make(&view->seen.table, routes, &sharing, err) < 0)
+        return -1;
+    const int outcome = oneib_sharing_judge(&sharing, routes, &view->cloud, findings, err);
+    oneib_sharing_clear(&sharing);
+    return outcome;
 }

@@ -5,6 +5,7 @@
 
 #include "fabric/fabric.h"
 #include "sync/sync.h"
+#include "topology/routes.h"
 
 struct oneib_levels_verdict {
     bool is_configured; /* else nothing was asked, and nothing follows */
@@ -14,12 +15,17 @@ struct oneib_levels_verdict {
 
 /*
  * Where there are classes: reads what the ports of view->subnet do with service levels, asks the SA
- * for a path within each cluster of view->seen, and for the SL of its multicast group, and adds findings (partitions/qos_verify.h) to
- * *findings, which are sorted then. Costs no packet where there are none. After a failure the
- * verdict is of what was read so far.
+ * for a path within each cluster of view->seen, and for the SL of its multicast group, and adds
+ * findings (partitions/qos_verify.h) to *findings, which are sorted then. *routes, made anew, are
+ * how packets go; they are empty where there are no classes. Costs no packet where there are none.
+ * After a failure the verdict is of what was read so far.
  */
 int oneib_levels_verify(const struct oneib_config *config, struct oneib_fabric *fabric,
                         const struct oneib_view *view, struct oneib_findings *findings,
-                        struct oneib_levels_verdict *verdict, struct oneib_error *err);
+                        struct oneib_levels_verdict *verdict, struct oneib_routes *routes,
+                        struct oneib_error *err);
+/* Of clusters in force that share a level and a link: sl-shared (sync/sharing.h). */
+int oneib_levels_judge_sharing(const struct oneib_view *view, struct oneib_routes *routes,
+                               struct oneib_findings *findings, struct oneib_error *err);
 
 #endif

@@ -268,6 +268,38 @@ static void an_edited_copy_of_the_level_moves_nobody_and_is_put_right(void **sta
     daemon_end();
 }
 
+/* One class with one SL, so that two clusters have the same one. */
+static void two_clusters_of_one_level_are_named_while_they_meet_on_a_link(void **state)
+{
+    (void)state;
+    daemon_start_with(NULL, "verify = 1000;", CLASSES);
+    const uint32_t metal = scene_network("metal", "", "IB_CLASS=silver");
+    const uint32_t copper = scene_network("copper", "", "IB_CLASS=silver");
+    const size_t hosts[] = {0, 1, 2, 3};
+    scene_vm(metal, hosts[0]);
+    scene_vm(metal, hosts[1]);
+    scene_vm(copper, hosts[2]);
+    scene_vm(copper, hosts[3]);
+    const unsigned key = await_key_of(copper);
+    await_holds(3, 0x8000u | key);
+    await_holds(1, 0x8000u | await_key_of(metal));
+    must_not_say(ONEIB(0, "qos", "--links")->out, "metal, copper");
+    must_not_say(ONEIB(1, "verify")->error, "sl-shared");
+
+    const uint32_t joiner = scene_vm(copper, hosts[0]);
+    await_said("sl-shared: network 1 \"metal\" and network 2");
+    await_holds(0, 0x8000u | key);
+    const struct lab_output *links = ONEIB(0, "qos", "--links");
+    must_say(links->out, "H1");
+    must_say(links->out, "3  metal, copper");
+    must_say(links->error, "\"metal\" and network 2 \"copper\" both have SL 3");
+    must_say(ONEIB(1, "verify")->error, "sl-shared");
+
+    scene_end_vm(joiner);
+    await_said("no more sl-shared");
+    daemon_end();
+}
+
 static void without_classes_no_level_is_written(void **state)
 {
     (void)state;
@@ -294,6 +326,7 @@ int main(void)
         DAEMON_CASE(daemon_raise,
                     oneibd_finds_tables_that_were_changed_and_says_when_they_are_right_again),
         DAEMON_CASE(daemon_raise, an_edited_copy_of_the_level_moves_nobody_and_is_put_right),
+        DAEMON_CASE(daemon_raise, two_clusters_of_one_level_are_named_while_they_meet_on_a_link),
         DAEMON_CASE(daemon_raise, without_classes_no_level_is_written),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

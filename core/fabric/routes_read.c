@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Reading forwarding tables (IBA 1.2.1, 14.2.5.4 and 10). */
+#include "fabric/routes_read.h"
+#include "base/array.h"
+#include "fabric/fabric_internal.h"
+
+#define LIDS_PER_BLOCK 64u
+#define LID_LAST 0xbfffu
+#define NO_EXIT 0xff
+
+struct job {
+    size_t at; /* the switch */
+    uint16_t attribute;
+    uint32_t block;
+};
+
+struct reader {
+    struct oneib_fabric *fabric;
+    struct oneib_exits *exits;
+    const struct oneib_subnet_port **ports; /* of the switches; parallel to exits */
+    bool *is_silent;
+    size_t count;
+    struct job *jobs;
+    size_t job_count, job_capacity, job_next;
+};
+
+static int add_job(struct reader *reader, struct job job, struct oneib_error *err)
+{
+    if (oneib_reserve(&reader->jobs, &reader->job_capacity, reader->job_count + 1,
+                      sizeof *reader->jobs, err) < 0)
+        return -1;
+    reader->jobs[reader->job_count++] = job;
+    return 0;
+}
+
+static int make_room(struct reader *reader, size_t room, struct oneib_error *err)
+{
+    reader->exits = calloc(room, sizeof *reader->exits);
+    reader->ports = calloc(room, sizeof *reader->ports);
+    reader->is_silent = calloc(room, sizeof *reader->is_silent);
+    return reader->exits && reader->ports && reader->is_silent ? 0 : oneib_fail_memory(err);
+}
+
+static int list_switches(struct reader *reader, const struct oneib_subnet *subnet,
+                         struct oneib_error *err)
+{
+    if (make_room(reader, subnet->port_count + 1, err) < 0)
+        return -1;
+    for (size_t i = 0; i < subnet->port_count; i++) {
+        const struct oneib_subnet_port *port = &subnet->ports[i];
+        if (port->node_type != ONEIB_NODE_SWITCH)
+            continue;
+        reader->exits[reader->count].switch_guid = port->node_guid;
+        reader->ports[reader->count] = port;
+        if (add_job(reader, (struct job){reader->count++, IB_ATTR_SWITCH_INFO, 0}, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static bool next_job(void *context, struct oneib_mad_request *request)
+{
+    struct reader *reader = context;
+    if (reader->job_next == reader->job_count)
+        return false;
+    const struct job *job = &reader->jobs[reader->job_next];
+    *request = (struct oneib_mad_request){
+        .mgmt_class = IB_SMI_CLASS,
+        .method = IB_MAD_METHOD_GET,
+        .attribute = job->attribute,
+        .modifier = job->block,
+        .lid = reader->ports[job->at]->lid,
+        .to = reader->ports[job->at]->guid,
+        .tag = reader->job_next++,
+    };
+    return true;
+}
+
+/* Until a block is there it leads nowhere. */
+static int take_switch_info(struct reader *reader, size_t at, uint8_t *info,
+                            struct oneib_error *err)
+{
+    const uint32_t top = mad_get_field(info, 0, IB_SW_LINEAR_FDB_TOP_F);
+    const uint32_t blocks = (top < LID_LAST ? top : LID_LAST) / LIDS_PER_BLOCK + 1;
+    struct oneib_exits *exits = &reader->exits[at];
+    exits->ports = malloc((size_t)blocks * LIDS_PER_BLOCK);
+    if (!exits->ports)
+        return oneib_fail_memory(err);
+    exits->count = (size_t)blocks * LIDS_PER_BLOCK;
+    memset(exits->ports, NO_EXIT, exits->count);
+    for (uint32_t block = 0; block < blocks; block++)
+        if (add_job(reader, (struct job){at, IB_ATTR_LINEARFORWTBL, block}, err) < 0)
+            return -1;
+    return 0;
+}
+
+static int take_answer(void *context, const struct oneib_mad_answer *answer,
+                       struct oneib_error *err)
+{
+    struct reader *reader = context;
+    const struct job job = reader->jobs[answer->request->tag];
+    if (answer->error || answer->status) {
+        reader->is_silent[job.at] = true;
+        return 0;
+    }
+    uint8_t *data = oneib_smp_data(answer);
+    if (job.attribute == IB_ATTR_SWITCH_INFO)
+        return take_switch_info(reader, job.at, data, err);
+    memcpy(reader->exits[job.at].ports + (size_t)job.block * LIDS_PER_BLOCK, data, LIDS_PER_BLOCK);
+    return 0;
+}
+
+static size_t count_silent(const struct reader *reader)
+{
+    size_t silent = 0;
+    for (size_t i = 0; i < reader->count; i++)
+        silent += reader->is_silent[i];
+    return silent;
+}
+
+static void clear(struct reader *reader)
+{
+    for (size_t i = 0; i < reader->count; i++)
+        free(reader->exits[i].ports);
+    free(reader->exits);
+    free(reader->ports);
+    free(reader->is_silent);
+    free(reader->jobs);
+}
+
+static int read_all(struct reader *reader, const struct oneib_subnet *subnet,
+                    struct oneib_routes *routes, struct oneib_error *err)
+{
+    struct oneib_fabric_links links;
+    const struct oneib_mad_exchange exchange = {next_job, take_answer, reader};
+    if (list_switches(reader, subnet, err) < 0 ||
+        oneib_mad_run(&reader->fabric->port, &exchange, err) < 0 ||
+        oneib_fabric_read_links(reader->fabric, subnet, &links, err) < 0)
+        return -1;
+    const int outcome = oneib_routes_make(links.items, links.count, subnet, reader->exits,
+                                          reader->count, routes, err);
+    oneib_fabric_links_clear(&links);
+    return outcome;
+}
+
+int oneib_fabric_read_routes(struct oneib_fabric *fabric, const struct oneib_subnet *subnet,
+                             struct oneib_routes *routes, size_t *silent, struct oneib_error *err)
+{
+    struct reader reader = {.fabric = fabric};
+    *routes = (struct oneib_routes){0};
+    const int outcome = read_all(&reader, subnet, routes, err);
+    *silent = count_silent(&reader);
+    clear(&reader);
+    return outcome < 0 ? oneib_wrap(err, "reading the switches' forwarding tables") : 0;
+}

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sync/sharing.h"
+#include "cluster/names.h"
+#include "cluster/port_index.h"
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static int list_ports(const struct oneib_partition *partition, oneib_guid **ports,
+                      struct oneib_error *err)
+{
+    *ports = malloc((partition->member_count + 1) * sizeof **ports);
+    if (!*ports)
+        return oneib_fail_memory(err);
+    for (size_t i = 0; i < partition->member_count; i++)
+        (*ports)[i] = partition->members[i].guid;
+    return 0;
+}
+
+static int add_cluster(struct oneib_sharing *sharing, const struct oneib_partition *partition,
+                       uint32_t network_id, struct oneib_routes *routes, struct oneib_error *err)
+{
+    oneib_guid *ports;
+    uint64_t *set = sharing->sets + sharing->count * oneib_routes_words(routes);
+    if (list_ports(partition, &ports, err) < 0)
+        return -1;
+    oneib_routes_of(routes, ports, partition->member_count, set);
+    free(ports);
+    sharing->clusters[sharing->count++] =
+        (struct oneib_routed_cluster){.network_id = network_id, .sl = partition->sl, .set = set};
+    return 0;
+}
+
+static int add_all(const struct oneib_partition_table *table, struct oneib_routes *routes,
+                   struct oneib_sharing *sharing, struct oneib_error *err)
+{
+    sharing->clusters = calloc(table->count + 1, sizeof *sharing->clusters);
+    sharing->sets =
+        calloc(table->count + 1, (oneib_routes_words(routes) + 1) * sizeof *sharing->sets);
+    if (!sharing->clusters || !sharing->sets)
+        return oneib_fail_memory(err);
+    for (size_t i = 0; i < table->count; i++) {
+        uint32_t id;
+        if (table->items[i].sl != 0 && oneib_partition_cluster(&table->items[i], &id) &&
+            add_cluster(sharing, &table->items[i], id, routes, err) < 0)
+            return -1;
+    }
+    return oneib_routes_shared(routes, sharing->clusters, sharing->count, &sharing->shared,
+                               &sharing->shared_count, err);
+}
+
+int oneib_sharing_make(const struct oneib_partition_table *table, struct oneib_routes *routes,
+                       struct oneib_sharing *sharing, struct oneib_error *err)
+{
+    *sharing = (struct oneib_sharing){0};
+    if (add_all(table, routes, sharing, err) == 0)
+        return 0;
+    oneib_sharing_clear(sharing);
+    return -1;
+}
+
+void oneib_sharing_clear(struct oneib_sharing *sharing)
+{
+    free(sharing->clusters);
+    free(sharing->sets);
+    free(sharing->shared);
+    *sharing = (struct oneib_sharing){0};
+}
+
+struct oneib_hop_text oneib_hop_shown(const struct oneib_hop *hop)
+{
+    struct oneib_hop_text shown;
+    snprintf(shown.text, sizeof shown.text,
+             hop->from_host ? "from %s 0x%016" PRIx64 " to port %u of switch 0x%016" PRIx64
+                            : "to %s 0x%016" PRIx64 " from port %u of switch 0x%016" PRIx64,
+             hop->other_type == ONEIB_NODE_SWITCH ? "switch" : "port", hop->other, hop->switch_port,
+             hop->switch_guid);
+    return shown;
+}
+
+int oneib_sharing_judge(const struct oneib_sharing *sharing, const struct oneib_routes *routes,
+                        const struct oneib_cloud *cloud, struct oneib_findings *findings,
+                        struct oneib_error *err)
+{
+    for (size_t i = 0; i < sharing->shared_count; i++) {
+        const struct oneib_shared_level *shared = &sharing->shared[i];
+        oneib_findings_mention(findings, ONEIB_SUBJECT_NETWORK, shared->network_id);
+        oneib_findings_mention(findings, ONEIB_SUBJECT_NETWORK, shared->other_id);
+        if (oneib_findings_add(
+                findings, ONEIB_NOTICE, "sl-shared",
+                "give the class more SLs, place their VMs apart, or take it that "
+                "they share what the class has",
+                err, "%s and %s both have SL %u, and meet on %zu links, first on that %s",
+                oneib_network_id_shown(cloud, shared->network_id).text,
+                oneib_network_id_shown(cloud, shared->other_id).text, shared->sl, shared->hops,
+                oneib_hop_shown(&routes->hops[shared->first]).text) < 0)
+            return -1;
+    }
+    return 0;
+}

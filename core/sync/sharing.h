@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Which links the clusters use that are in force, and which two of one service level meet. */
+#ifndef ONEIB_SYNC_SHARING_H
+#define ONEIB_SYNC_SHARING_H
+
+#include "base/finding.h"
+#include "cluster/cloud.h"
+#include "partitions/partition.h"
+#include "topology/routes.h"
+
+/* The clusters with an SL other than 0, in the order of the table. */
+struct oneib_sharing {
+    struct oneib_routed_cluster *clusters; /* owned */
+    uint64_t *sets;                        /* owned; what clusters[].set points into */
+    size_t count;
+    struct oneib_shared_level *shared; /* owned */
+    size_t shared_count;
+};
+
+/* By the members that the table lists. On failure *sharing is empty. */
+int oneib_sharing_make(const struct oneib_partition_table *table, struct oneib_routes *routes,
+                       struct oneib_sharing *sharing, struct oneib_error *err);
+void oneib_sharing_clear(struct oneib_sharing *sharing);
+
+/* Adds sl-shared for each two, with both networks and the first of the links that they share. The
+ * cloud (sorted) knows their names. */
+int oneib_sharing_judge(const struct oneib_sharing *sharing, const struct oneib_routes *routes,
+                        const struct oneib_cloud *cloud, struct oneib_findings *findings,
+                        struct oneib_error *err);
+
+/* "switch 0x... from port 3 of switch 0x...", with its direction. */
+struct oneib_hop_text {
+    char text[128];
+};
+struct oneib_hop_text oneib_hop_shown(const struct oneib_hop *hop);
+
+#endif

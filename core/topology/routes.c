@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "topology/routes.h"
+#include "base/array.h"
+#include <stdlib.h>
+#include <string.h>
+
+#define NONE SIZE_MAX
+#define PORTS 256 /* of a switch, by number */
+#define WORD_BITS 64
+
+struct oneib_route_switch {
+    oneib_guid guid;
+    struct oneib_exits exits;
+    size_t hops[PORTS]; /* by port that it is left by; NONE: leads nowhere */
+    size_t walked_for;  /* the LID that a walk has come through for last */
+};
+
+struct oneib_route_host {
+    oneib_guid guid; /* port GUID */
+    uint16_t lid;
+    size_t leaf;   /* index of the switch */
+    size_t uplink; /* index of the hop to it */
+};
+
+/* --- looking up ----------------------------------------------------------------------------- */
+
+static int compare_switches(const void *a, const void *b)
+{
+    const struct oneib_route_switch *left = a, *right = b;
+    return (left->guid > right->guid) - (left->guid < right->guid);
+}
+
+static int compare_hosts(const void *a, const void *b)
+{
+    const struct oneib_route_host *left = a, *right = b;
+    return (left->guid > right->guid) - (left->guid < right->guid);
+}
+
+static size_t find_switch(const struct oneib_routes *routes, oneib_guid guid)
+{
+    size_t low = 0, high = routes->switch_count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (routes->switches[middle].guid < guid)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < routes->switch_count && routes->switches[low].guid == guid ? low : NONE;
+}
+
+static const struct oneib_route_host *find_host(const struct oneib_routes *routes, oneib_guid guid)
+{
+    const struct oneib_route_host wanted = {.guid = guid};
+    return routes->host_count ? bsearch(&wanted, routes->hosts, routes->host_count,
+                                        sizeof *routes->hosts, compare_hosts)
+                              : NULL;
+}
+
+/* --- making --------------------------------------------------------------------------------- */
+
+static void take_switches(struct oneib_exits *exits, size_t count, struct oneib_routes *routes)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct oneib_route_switch *at = &routes->switches[routes->switch_count++];
+        at->guid = exits[i].switch_guid;
+        at->exits = exits[i];
+        at->walked_for = NONE;
+        for (size_t port = 0; port < PORTS; port++)
+            at->hops[port] = NONE;
+        exits[i].ports = NULL;
+        exits[i].count = 0;
+    }
+    if (count)
+        qsort(routes->switches, count, sizeof *routes->switches, compare_switches);
+}
+
+static size_t add_hop(struct oneib_routes *routes, const struct oneib_switch_link *link,
+                      bool from_host, size_t next)
+{
+    routes->hops[routes->hop_count] = (struct oneib_hop){.switch_guid = link->switch_guid,
+                                                         .switch_port = link->switch_port,
+                                                         .from_host = from_host,
+                                                         .other_type = link->node_type,
+                                                         .other = link->port_guid,
+                                                         .next = next};
+    return routes->hop_count++;
+}
+
+static void add_host(struct oneib_routes *routes, const struct oneib_switch_link *link,
+                     const struct oneib_subnet *subnet, size_t leaf)
+{
+    const struct oneib_subnet_port *port = oneib_subnet_find(subnet, link->port_guid);
+    if (!port)
+        return;
+    routes->hosts[routes->host_count++] =
+        (struct oneib_route_host){.guid = link->port_guid,
+                                  .lid = port->lid,
+                                  .leaf = leaf,
+                                  .uplink = add_hop(routes, link, true, leaf)};
+}
+
+static void add_link(struct oneib_routes *routes, const struct oneib_switch_link *link,
+                     const struct oneib_subnet *subnet)
+{
+    const size_t at = find_switch(routes, link->switch_guid);
+    if (at == NONE || link->physical != ONEIB_PHYSICAL_LINK_UP || link->port_guid == 0)
+        return;
+    const bool to_switch = link->node_type == ONEIB_NODE_SWITCH;
+    const size_t next = to_switch ? find_switch(routes, link->node_guid) : NONE;
+    if (to_switch && next == NONE)
+        return;
+    routes->switches[at].hops[link->switch_port] = add_hop(routes, link, false, next);
+    if (!to_switch)
+        add_host(routes, link, subnet, at);
+}
+
+int oneib_routes_make(const struct oneib_switch_link *links, size_t link_count,
+                      const struct oneib_subnet *subnet, struct oneib_exits *exits,
+                      size_t exit_count, struct oneib_routes *routes, struct oneib_error *err)
+{
+    *routes = (struct oneib_routes){
+        .hops = calloc(2 * link_count + 1, sizeof *routes->hops),
+        .switches = calloc(exit_count + 1, sizeof *routes->switches),
+        .hosts = calloc(link_count + 1, sizeof *routes->hosts),
+    };
+    if (!routes->hops || !routes->switches || !routes->hosts) {
+        oneib_routes_clear(routes);
+        return oneib_fail_memory(err);
+    }
+    take_switches(exits, exit_count, routes);
+    for (size_t i = 0; i < link_count; i++)
+        add_link(routes, &links[i], subnet);
+    if (routes->host_count)
+        qsort(routes->hosts, routes->host_count, sizeof *routes->hosts, compare_hosts);
+    return 0;
+}
+
+void oneib_routes_clear(struct oneib_routes *routes)
+{
+    for (size_t i = 0; i < routes->switch_count; i++)
+        free(routes->switches[i].exits.ports);
+    free(routes->switches);
+    free(routes->hosts);
+    free(routes->hops);
+    *routes = (struct oneib_routes){0};
+}
+
+/* --- walking -------------------------------------------------------------------------------- */
+
+size_t oneib_routes_words(const struct oneib_routes *routes)
+{
+    return (routes->hop_count + WORD_BITS - 1) / WORD_BITS;
+}
+
+static void set_bit(uint64_t *set, size_t hop)
+{
+    set[hop / WORD_BITS] |= UINT64_C(1) << hop % WORD_BITS;
+}
+
+static size_t exit_of(const struct oneib_route_switch *at, uint16_t lid)
+{
+    return lid < at->exits.count ? at->hops[at->exits.ports[lid]] : NONE;
+}
+
+/* Where another one has come through on the way to this LID, the rest of the path is known. */
+static void walk_from(struct oneib_routes *routes, size_t at, uint16_t lid, uint64_t *set)
+{
+    while (at != NONE && routes->switches[at].walked_for != lid) {
+        routes->switches[at].walked_for = lid;
+        const size_t hop = exit_of(&routes->switches[at], lid);
+        if (hop == NONE)
+            return;
+        set_bit(set, hop);
+        at = routes->hops[hop].next;
+    }
+}
+
+static void walk_to(struct oneib_routes *routes, const struct oneib_route_host *to,
+                    const oneib_guid *ports, size_t count, uint64_t *set)
+{
+    for (size_t i = 0; i < routes->switch_count; i++)
+        routes->switches[i].walked_for = NONE;
+    for (size_t i = 0; i < count; i++) {
+        const struct oneib_route_host *from = find_host(routes, ports[i]);
+        if (!from || from == to)
+            continue;
+        set_bit(set, from->uplink);
+        walk_from(routes, from->leaf, to->lid, set);
+    }
+}
+
+void oneib_routes_of(struct oneib_routes *routes, const oneib_guid *ports, size_t count,
+                     uint64_t *set)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct oneib_route_host *to = find_host(routes, ports[i]);
+        if (to)
+            walk_to(routes, to, ports, count, set);
+    }
+}
+
+/* --- what is shared ------------------------------------------------------------------------- */
+
+struct common {
+    size_t first, hops;
+};
+
+static struct common common_of(const uint64_t *a, const uint64_t *b, size_t words)
+{
+    struct common common = {0};
+    for (size_t i = 0; i < words; i++) {
+        const uint64_t both = a[i] & b[i];
+        if (both && common.hops == 0)
+            common.first = i * WORD_BITS + (size_t)__builtin_ctzll(both);
+        common.hops += (size_t)__builtin_popcountll(both);
+    }
+    return common;
+}
+
+struct sharing {
+    struct oneib_shared_level *items;
+    size_t count, capacity;
+};
+
+static int compare(struct sharing *sharing, const struct oneib_routed_cluster *a,
+                   const struct oneib_routed_cluster *b, size_t words, struct oneib_error *err)
+{
+    if (a->sl == 0 || a->sl != b->sl)
+        return 0;
+    const struct common common = common_of(a->set, b->set, words);
+    if (common.hops == 0)
+        return 0;
+    if (oneib_reserve(&sharing->items, &sharing->capacity, sharing->count + 1,
+                      sizeof *sharing->items, err) < 0)
+        return -1;
+    const bool in_order = a->network_id < b->network_id;
+    sharing->items[sharing->count++] =
+        (struct oneib_shared_level){.network_id = in_order ? a->network_id : b->network_id,
+                                    .other_id = in_order ? b->network_id : a->network_id,
+                                    .sl = a->sl,
+                                    .first = common.first,
+                                    .hops = common.hops};
+    return 0;
+}
+
+int oneib_routes_shared(const struct oneib_routes *routes,
+                        const struct oneib_routed_cluster *clusters, size_t cluster_count,
+                        struct oneib_shared_level **shared, size_t *count, struct oneib_error *err)
+{
+    const size_t words = oneib_routes_words(routes);
+    struct sharing sharing = {0};
+    for (size_t i = 0; i < cluster_count; i++)
+        for (size_t j = i + 1; j < cluster_count; j++)
+            if (compare(&sharing, &clusters[i], &clusters[j], words, err) < 0) {
+                free(sharing.items);
+                return -1;
+            }
+    *shared = sharing.items;
+    *count = sharing.count;
+    return 0;
+}
