@@ -4,6 +4,7 @@
 #include "oneibd/daemon.h"
 #include "oneibd/signals.h"
 #include "sm/kind.h"
+#include "sync/level_choice.h"
 #include "sync/lock.h"
 #include <time.h>
 
@@ -359,6 +360,8 @@ static int change_keys_once(struct oneib_daemon *daemon, struct oneib_error *err
 static int allocate(struct oneib_daemon *daemon, struct oneib_error *err)
 {
     for (unsigned i = 0; i < KEY_ROUNDS; i++) {
+        if (oneib_choose_levels(&daemon->config, &daemon->view, &daemon->routes, err) < 0)
+            return -1;
         if (!daemon->config.one.writer || !oneib_ledger_is_due(&daemon->view) ||
             oneib_apply_refuses(&daemon->view, may_restore(daemon)))
             return 0;

@@ -131,7 +131,7 @@ bool oneib_qos_path_deviates(const struct oneib_qos_path *path)
 
 /* What is said of each that has another SL. */
 struct path_kind {
-    const char *code, *what, *remedy;
+    const char *what, *code, *remedy;
 };
 
 static int judge_levels(const struct path_kind *kind, const struct oneib_qos_path *paths,
@@ -154,7 +154,7 @@ int oneib_qos_judge_paths(const struct oneib_qos_path *paths, size_t count,
                           struct oneib_findings *findings, struct oneib_error *err)
 {
     static const struct path_kind kind = {
-        "qos-path", "the subnet manager gives paths of",
+        "the subnet manager gives paths of", "qos-path",
         "see that opensm.conf has the lines that 'oneib qos' prints, qos TRUE among them, and "
         "send opensm SIGHUP"};
     return judge_levels(&kind, paths, count, findings, err);
@@ -164,7 +164,7 @@ int oneib_qos_judge_groups(const struct oneib_qos_path *groups, size_t count,
                            struct oneib_findings *findings, struct oneib_error *err)
 {
     static const struct path_kind kind = {
-        "qos-group", "the subnet manager gives the multicast group (IPoIB) of",
+        "the subnet manager gives the multicast group (IPoIB) of", "qos-group",
         "with qos TRUE in opensm.conf stop all VMs of the network at one time, and start them "
         "again: "
         "a group keeps the SL that it was made with for as long as it is there"};

@@ -218,6 +218,14 @@ static struct common common_of(const uint64_t *a, const uint64_t *b, size_t word
     return common;
 }
 
+bool oneib_routes_meet(const uint64_t *a, const uint64_t *b, size_t words)
+{
+    for (size_t i = 0; i < words; i++)
+        if (a[i] & b[i])
+            return true;
+    return false;
+}
+
 struct sharing {
     struct oneib_shared_level *items;
     size_t count, capacity;

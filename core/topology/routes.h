@@ -60,6 +60,9 @@ size_t oneib_routes_words(const struct oneib_routes *routes);
 void oneib_routes_of(struct oneib_routes *routes, const oneib_guid *ports, size_t count,
                      uint64_t *set);
 
+/* Whether two sets of as many words have a hop in common. */
+bool oneib_routes_meet(const uint64_t *a, const uint64_t *b, size_t words);
+
 /* A cluster, and what it uses. */
 struct oneib_routed_cluster {
     uint32_t network_id;

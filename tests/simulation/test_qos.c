@@ -300,6 +300,35 @@ static void two_clusters_of_one_level_are_named_while_they_meet_on_a_link(void *
     daemon_end();
 }
 
+static void two_vms(uint32_t network, size_t host, size_t other)
+{
+    scene_vm(network, host);
+    scene_vm(network, other);
+    await_holds(host, 0x8000u | await_key_of(network));
+    await_holds(other, 0x8000u | await_key_of(network));
+}
+
+/* Of gold's two levels the third network is given the first one with its key, as the first has. */
+static void a_cluster_comes_into_force_with_the_level_on_which_it_meets_nobody(void **state)
+{
+    (void)state;
+    daemon_start_with(NULL, "verify = 1000;", CLASSES);
+    const uint32_t first = scene_network("first", "", "IB_CLASS=gold");
+    two_vms(first, 0, 1);
+    const uint32_t second = scene_network("second", "", "IB_CLASS=gold");
+    two_vms(second, 2, 3);
+    await_shown_level(first, "1");
+    await_shown_level(second, "2");
+    await_metric("oneib_qos_clusters_deviating", 2); /* oneibd has read tables and routes */
+
+    const uint32_t third = scene_network("third", "", "IB_CLASS=gold");
+    await_shown_level(third, "1");
+    two_vms(third, 0, 1);
+    await_shown_level(third, "2");
+    must_not_say(ONEIB(0, "qos", "--links")->error, "sl-shared");
+    daemon_end();
+}
+
 static void without_classes_no_level_is_written(void **state)
 {
     (void)state;
@@ -327,6 +356,8 @@ int main(void)
                     oneibd_finds_tables_that_were_changed_and_says_when_they_are_right_again),
         DAEMON_CASE(daemon_raise, an_edited_copy_of_the_level_moves_nobody_and_is_put_right),
         DAEMON_CASE(daemon_raise, two_clusters_of_one_level_are_named_while_they_meet_on_a_link),
+        DAEMON_CASE(daemon_raise,
+                    a_cluster_comes_into_force_with_the_level_on_which_it_meets_nobody),
         DAEMON_CASE(daemon_raise, without_classes_no_level_is_written),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

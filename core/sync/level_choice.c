@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sync/level_choice.h"
+#include "base/array.h"
+#include "cluster/port_index.h"
+#include "sync/classes.h"
+#include "sync/sharing.h"
+#include <stdlib.h>
+
+struct choice {
+    struct oneib_view *view;
+    struct oneib_routes *routes;
+    const char *default_class;
+    struct oneib_classes classes;
+    struct oneib_sharing in_force, coming; /* coming: by the levels that they have now */
+    size_t decided;                        /* of coming, the first */
+};
+
+/* NULL: it has none, or one that there is not. */
+static const struct oneib_qos_class *class_of(const struct choice *choice, uint32_t network_id)
+{
+    const struct oneib_cloud *cloud = &choice->view->cloud;
+    const struct oneib_network *network = oneib_cloud_network(cloud, network_id);
+    const char *name = network ? oneib_network_class(cloud, choice->default_class, network) : NULL;
+    return name ? oneib_qos_find(choice->classes.items, choice->classes.count, name) : NULL;
+}
+
+static size_t count_meeting(const struct choice *choice, const struct oneib_sharing *others,
+                            size_t count, const uint64_t *set, uint8_t sl)
+{
+    const size_t words = oneib_routes_words(choice->routes);
+    size_t meeting = 0;
+    for (size_t i = 0; i < count; i++)
+        meeting +=
+            others->clusters[i].sl == sl && oneib_routes_meet(others->clusters[i].set, set, words);
+    return meeting;
+}
+
+static size_t cost_of(const struct choice *choice, const uint64_t *set, uint8_t sl)
+{
+    return count_meeting(choice, &choice->in_force, choice->in_force.count, set, sl) +
+           count_meeting(choice, &choice->coming, choice->decided, set, sl);
+}
+
+static uint8_t best_of(const struct choice *choice, const struct oneib_qos_class *qos_class,
+                       const struct oneib_routed_cluster *cluster)
+{
+    uint8_t best = cluster->sl;
+    size_t least = cost_of(choice, cluster->set, best);
+    for (uint8_t sl = 1; sl < ONEIB_QOS_SLS && least > 0; sl++) {
+        const size_t cost =
+            qos_class->sls & 1u << sl ? cost_of(choice, cluster->set, sl) : SIZE_MAX;
+        if (cost < least) {
+            least = cost;
+            best = sl;
+        }
+    }
+    return best;
+}
+
+static int compare_requests(const void *a, const void *b)
+{
+    const struct oneib_sl_request *left = a, *right = b;
+    return (left->network_id > right->network_id) - (left->network_id < right->network_id);
+}
+
+static int request(struct oneib_desired *desired, uint32_t network_id, uint8_t sl,
+                   struct oneib_error *err)
+{
+    if (oneib_reserve(&desired->sl_requests, &desired->sl_request_capacity,
+                      desired->sl_request_count + 1, sizeof *desired->sl_requests, err) < 0)
+        return -1;
+    desired->sl_requests[desired->sl_request_count++] =
+        (struct oneib_sl_request){.network_id = network_id, .sl = sl};
+    qsort(desired->sl_requests, desired->sl_request_count, sizeof *desired->sl_requests,
+          compare_requests);
+    return 0;
+}
+
+/* A level that is not its class's is the operator's to move. */
+static int decide(struct choice *choice, struct oneib_routed_cluster *cluster,
+                  struct oneib_error *err)
+{
+    const struct oneib_qos_class *qos_class = class_of(choice, cluster->network_id);
+    if (!qos_class || !(qos_class->sls & 1u << cluster->sl))
+        return 0;
+    const uint8_t best = best_of(choice, qos_class, cluster);
+    if (best == cluster->sl)
+        return 0;
+    cluster->sl = best;
+    return request(&choice->view->desired, cluster->network_id, best, err);
+}
+
+/* The partitions that come are few, and borrow all that they have. */
+static int find_coming(struct choice *choice, struct oneib_error *err)
+{
+    const struct oneib_partition_table *desired = &choice->view->desired.table;
+    struct oneib_partition_table coming = {.items =
+                                               calloc(desired->count + 1, sizeof *coming.items)};
+    if (!coming.items)
+        return oneib_fail_memory(err);
+    for (size_t i = 0; i < desired->count; i++)
+        if (!oneib_partition_table_find(&choice->view->seen.table, desired->items[i].pkey))
+            coming.items[coming.count++] = desired->items[i];
+    const int outcome = oneib_sharing_make(&coming, choice->routes, &choice->coming, err);
+    free(coming.items);
+    return outcome;
+}
+
+static int choose(struct choice *choice, struct oneib_error *err)
+{
+    if (find_coming(choice, err) < 0)
+        return -1;
+    if (choice->coming.count == 0)
+        return 0;
+    if (oneib_sharing_make(&choice->view->seen.table, choice->routes, &choice->in_force, err) < 0)
+        return -1;
+    for (; choice->decided < choice->coming.count; choice->decided++)
+        if (decide(choice, &choice->coming.clusters[choice->decided], err) < 0)
+            return -1;
+    return 0;
+}
+
+int oneib_choose_levels(const struct oneib_config *config, struct oneib_view *view,
+                        struct oneib_routes *routes, struct oneib_error *err)
+{
+    struct choice choice = {
+        .view = view, .routes = routes, .default_class = config->qos.default_class};
+    if (routes->hop_count == 0 || view->seen.state != ONEIB_SEEN_OURS ||
+        oneib_classes_read(config, &choice.classes, err) < 0 || choice.classes.count == 0)
+        return 0;
+    const int outcome = choose(&choice, err);
+    oneib_sharing_clear(&choice.in_force);
+    oneib_sharing_clear(&choice.coming);
+    return outcome;
+}

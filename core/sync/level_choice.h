@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Which of its class's service levels a cluster gets that comes into force. */
+#ifndef ONEIB_SYNC_LEVEL_CHOICE_H
+#define ONEIB_SYNC_LEVEL_CHOICE_H
+
+#include "sync/sync.h"
+#include "topology/routes.h"
+
+/*
+ * For each cluster of view->desired whose partition is not in force, and whose class has several
+ * SLs: that on which the fewest of the clusters in force, and of those before it, meet it on a link;
+ * the one that it has where none is better, else the lowest. What is to change becomes an
+ * sl_request of view->desired, for oneib_allocate(): nobody has a group of it yet. Nothing where
+ * routes are empty, or what is in force is not oneib's.
+ */
+int oneib_choose_levels(const struct oneib_config *config, struct oneib_view *view,
+                        struct oneib_routes *routes, struct oneib_error *err);
+
+#endif
