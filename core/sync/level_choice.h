@@ -8,8 +8,8 @@
 
 /*
  * For each cluster of view->desired whose partition is not in force, and whose class has several
- * SLs: that on which the fewest of the clusters in force, and of those before it, meet it on a link;
- * the one that it has where none is better, else the lowest. What is to change becomes an
+ * SLs: that on which the fewest of the clusters in force, and of those before it, meet it on a
+ * link; the one that it has where none is better, else the lowest. What is to change becomes an
  * sl_request of view->desired, for oneib_allocate(): nobody has a group of it yet. Nothing where
  * routes are empty, or what is in force is not oneib's.
  */
