@@ -174,8 +174,9 @@ static void look_at_levels(struct oneib_daemon *daemon, const struct oneib_apply
     struct oneib_error failure;
     if (!daemon->settled || result->outcome == ONEIB_STANDBY)
         return;
+    const bool is_new = subnet_is_new || result->outcome != ONEIB_UNCHANGED;
     if ((subnet_is_new && oneib_daemon_look_at_levels(daemon, &failure) < 0) ||
-        oneib_daemon_find_sharing(daemon, &failure) < 0)
+        (is_new && oneib_daemon_find_sharing(daemon, &failure) < 0))
         oneib_daemon_complain(daemon, &failure);
 }
 

@@ -6,6 +6,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+/* Where clusters lie anywhere, nearly every two meet. */
+#define NAMED_MAX 100
+#define REMEDY                                                                                     \
+    "give the class more SLs, place their VMs apart, or take it that they share what the class "   \
+    "has"
+
 static int list_ports(const struct oneib_partition *partition, oneib_guid **ports,
                       struct oneib_error *err)
 {
@@ -78,23 +84,31 @@ struct oneib_hop_text oneib_hop_shown(const struct oneib_hop *hop)
     return shown;
 }
 
+static int name_two(const struct oneib_shared_level *shared, const struct oneib_routes *routes,
+                    const struct oneib_cloud *cloud, struct oneib_findings *findings,
+                    struct oneib_error *err)
+{
+    oneib_findings_mention(findings, ONEIB_SUBJECT_NETWORK, shared->network_id);
+    oneib_findings_mention(findings, ONEIB_SUBJECT_NETWORK, shared->other_id);
+    return oneib_findings_add(findings, ONEIB_NOTICE, "sl-shared", REMEDY, err,
+                              "%s and %s both have SL %u, and meet on %zu links, first on that %s",
+                              oneib_network_id_shown(cloud, shared->network_id).text,
+                              oneib_network_id_shown(cloud, shared->other_id).text, shared->sl,
+                              shared->hops, oneib_hop_shown(&routes->hops[shared->first]).text);
+}
+
 int oneib_sharing_judge(const struct oneib_sharing *sharing, const struct oneib_routes *routes,
                         const struct oneib_cloud *cloud, struct oneib_findings *findings,
                         struct oneib_error *err)
 {
-    for (size_t i = 0; i < sharing->shared_count; i++) {
-        const struct oneib_shared_level *shared = &sharing->shared[i];
-        oneib_findings_mention(findings, ONEIB_SUBJECT_NETWORK, shared->network_id);
-        oneib_findings_mention(findings, ONEIB_SUBJECT_NETWORK, shared->other_id);
-        if (oneib_findings_add(
-                findings, ONEIB_NOTICE, "sl-shared",
-                "give the class more SLs, place their VMs apart, or take it that "
-                "they share what the class has",
-                err, "%s and %s both have SL %u, and meet on %zu links, first on that %s",
-                oneib_network_id_shown(cloud, shared->network_id).text,
-                oneib_network_id_shown(cloud, shared->other_id).text, shared->sl, shared->hops,
-                oneib_hop_shown(&routes->hops[shared->first]).text) < 0)
+    for (size_t i = 0; i < sharing->shared_count && i < NAMED_MAX; i++)
+        if (name_two(&sharing->shared[i], routes, cloud, findings, err) < 0)
             return -1;
-    }
-    return 0;
+    if (sharing->shared_count <= NAMED_MAX)
+        return 0;
+    return oneib_findings_add(
+        findings, ONEIB_NOTICE, "sl-shared", REMEDY, err,
+        "%zu more pairs of clusters have one SL and a common link: see 'oneib "
+        "qos --links'",
+        sharing->shared_count - NAMED_MAX);
 }

@@ -22,8 +22,8 @@ int oneib_sharing_make(const struct oneib_partition_table *table, struct oneib_r
                        struct oneib_sharing *sharing, struct oneib_error *err);
 void oneib_sharing_clear(struct oneib_sharing *sharing);
 
-/* Adds sl-shared for each two, with both networks and the first of the links that they share. The
- * cloud (sorted) knows their names. */
+/* Adds sl-shared for each of the first 100 pairs, with both networks and the first of the links
+ * that they share, and one for how many more there are. The cloud (sorted) knows their names. */
 int oneib_sharing_judge(const struct oneib_sharing *sharing, const struct oneib_routes *routes,
                         const struct oneib_cloud *cloud, struct oneib_findings *findings,
                         struct oneib_error *err);
