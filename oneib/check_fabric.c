@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "ib/m_key.h"
 #include "oneib/verb_check.h"
+#include "sm/kind.h"
 #include <errno.h>
 #include <libgen.h>
 #include <string.h>
@@ -18,6 +19,8 @@ static void check_subnet_manager(struct oneib_session *session, struct oneib_che
     struct oneib_error err;
     enum oneib_sm_state state;
 
+    if (oneib_sm_traits(session->config.sm.kind)->is_elsewhere)
+        return; /* check_ufm.c */
     if (oneib_fabric_local_sm(session->fabric, &state, &err) < 0) {
         oneib_check_add(checks, ONEIB_CHECK_FAIL, name, "look at the port with ibstat(8)", "%s",
                         err.text);
@@ -170,6 +173,7 @@ static void check_fragment(const char *path, struct oneib_checks *checks)
 
 void oneib_check_files(const struct oneib_config *config, struct oneib_checks *checks)
 {
-    check_partitions(config->opensm.partitions, checks);
+    if (!oneib_sm_traits(config->sm.kind)->is_elsewhere)
+        check_partitions(config->opensm.partitions, checks);
     check_fragment(config->opensm.fragment, checks);
 }

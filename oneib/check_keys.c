@@ -333,7 +333,8 @@ void oneib_check_keys(struct oneib_session *session, struct oneib_checks *checks
     struct oneib_opensm_keys keys;
     pid_t pid;
     oneib_opensm_keys_defaults(&keys);
-    if (oneib_opensm_find(&session->config, &pid, &ignored) == 0 && pid != 0 &&
+    if (!oneib_sm_traits(session->config.sm.kind)->is_elsewhere &&
+        oneib_opensm_find(&session->config, &pid, &ignored) == 0 && pid != 0 &&
         oneib_opensm_setup_read(pid, &setup, &ignored) == 0) {
         check_opensms(session, &setup, &keys, checks);
         oneib_opensm_setup_clear(&setup);

@@ -3,6 +3,7 @@
 #include "base/cleanup.h"
 #include "fabric/opensm_process.h"
 #include "oneib/verb_check.h"
+#include "sm/kind.h"
 #include <ctype.h>
 #include <errno.h>
 #include <limits.h>
@@ -293,6 +294,8 @@ void oneib_check_opensm(const struct oneib_config *config, struct oneib_checks *
 {
     struct oneib_error err;
     pid_t pid;
+    if (oneib_sm_traits(config->sm.kind)->is_elsewhere)
+        return;
     if (config->opensm.method == ONEIB_RELOAD_COMMAND) {
         check_command(config, checks);
         return;

@@ -127,6 +127,7 @@ static void check_everything(const struct oneib_run *run, struct oneib_checks *c
     oneib_check_daemons(&session, checks);
     oneib_check_node(checks);
     oneib_check_fabric(&session, checks);
+    oneib_check_ufm(&session, checks);
     oneib_check_opensm(&session.config, checks);
     oneib_check_keys(&session, checks);
     oneib_check_qos(&session.config, checks);

@@ -42,6 +42,8 @@ void oneib_check_node(struct oneib_checks *checks);
 void oneib_check_fabric(struct oneib_session *session, struct oneib_checks *checks);
 /* The keys of the management plane: opensm's, oneib's, those of the ports. */
 void oneib_check_keys(struct oneib_session *session, struct oneib_checks *checks);
+/* UFM: whether it answers, and what is wrong with it; nothing is said of other subnet managers. */
+void oneib_check_ufm(struct oneib_session *session, struct oneib_checks *checks);
 /* The opensm process, and whether it reads our file. */
 void oneib_check_opensm(const struct oneib_config *config, struct oneib_checks *checks);
 /* Whether opensm is told of the traffic classes; nothing is said where there are none. */

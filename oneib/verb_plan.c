@@ -3,6 +3,7 @@
 #include "oneib/command_look.h"
 #include "oneib/options.h"
 #include "oneib/places.h"
+#include "sm/kind.h"
 #include <string.h>
 
 /* All that a plan says. */
@@ -27,6 +28,12 @@ static const char *file_state_name(enum oneib_seen_state state)
         return "unreadable";
     }
     return "unknown";
+}
+
+/* It has no file that it could be made to read. */
+static bool is_elsewhere(const struct plan *plan)
+{
+    return oneib_sm_traits(plan->looked->session.config.sm.kind)->is_elsewhere;
 }
 
 static bool needs_force(const struct oneib_view *view)
@@ -160,7 +167,7 @@ static void append_foreign_file(const struct plan *plan, struct oneib_text *text
 static void append_file(const struct plan *plan, struct oneib_text *text)
 {
     const struct oneib_view *view = &plan->looked->view;
-    const char *path = plan->looked->session.config.opensm.partitions;
+    const char *path = oneib_sm_place(plan->looked->session.sm);
     const bool color = plan->run->color_out;
 
     switch (view->seen.state) {
@@ -170,13 +177,18 @@ static void append_file(const struct plan *plan, struct oneib_text *text)
         break;
     case ONEIB_SEEN_OURS:
         if (view->changed) {
-            oneib_paint(text, color, ONEIB_CHANGED, "~ %s  will be replaced", path);
+            oneib_paint(text, color, ONEIB_CHANGED, "~ %s  will be %s", path,
+                        is_elsewhere(plan) ? "changed" : "replaced");
             oneib_text_append(text, "\n");
         }
         break;
     case ONEIB_SEEN_FOREIGN:
         oneib_paint(text, color, ONEIB_BAD,
-                    "! %s  was not written by oneib: only 'oneib sync --force' replaces it", path);
+                    is_elsewhere(plan)
+                        ? "! %s  has P_Keys that oneib has not put there: only 'oneib sync "
+                          "--force' takes them over"
+                        : "! %s  was not written by oneib: only 'oneib sync --force' replaces it",
+                    path);
         oneib_text_append(text, "\n");
         append_foreign_file(plan, text);
         break;
@@ -214,7 +226,9 @@ static void append_reload(const struct plan *plan, struct oneib_text *text)
     oneib_autotext struct oneib_text count = {0};
     oneib_append_count(&count, plan->ports_to_reload, "port");
     oneib_paint(text, plan->run->color_out, ONEIB_CHANGED,
-                "~ fabric  %s not as the file says: opensm is made to read it again",
+                is_elsewhere(plan)
+                    ? "~ fabric  %s not as UFM says: it is to see to that"
+                    : "~ fabric  %s not as the file says: opensm is made to read it again",
                 count.data ? count.data : "");
     oneib_text_append(text, "\n");
 }
@@ -295,7 +309,7 @@ static json_t *file_json(const struct plan *plan)
     const struct oneib_view *view = &plan->looked->view;
     const bool unreadable = view->seen.state == ONEIB_SEEN_UNREADABLE;
     return json_pack("{s:o, s:s, s:b, s:b, s:o, s:o}", "path",
-                     oneib_json_text(plan->looked->session.config.opensm.partitions), "state",
+                     oneib_json_text(oneib_sm_place(plan->looked->session.sm)), "state",
                      file_state_name(view->seen.state), "changed", (int)view->changed,
                      "needs_force", (int)needs_force(view), "error",
                      oneib_json_text(unreadable ? view->seen.error.text : NULL), "content",

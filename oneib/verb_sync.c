@@ -5,6 +5,7 @@
 #include "oneib/members.h"
 #include "oneib/options.h"
 #include "oneib/places.h"
+#include "sm/kind.h"
 #include "sync/lock.h"
 #include <math.h>
 #include <unistd.h>
@@ -109,14 +110,17 @@ static int apply(struct work *work, bool force, struct oneib_error *err)
 static void append_file(const struct work *work, struct oneib_text *text)
 {
     static const struct oneib_change_words words = {"added", "removed", "changed"};
-    const char *path = work->looked->session.config.opensm.partitions;
+    const struct oneib_session *session = &work->looked->session;
+    const char *path = oneib_sm_place(session->sm);
+    const bool is_elsewhere = oneib_sm_traits(session->config.sm.kind)->is_elsewhere;
     if (!work->written) {
-        oneib_text_printf(text, "%s is as it should be; opensm was made to read it again\n", path);
+        oneib_text_printf(text, "%s is as it should be%s\n", path,
+                          is_elsewhere ? "" : "; opensm was made to read it again");
         return;
     }
     oneib_autotext struct oneib_text phrases = {0};
     oneib_changes_append_summary(&work->changes, &words, &phrases);
-    oneib_text_printf(text, "%s written: %s\n", path,
+    oneib_text_printf(text, "%s %s: %s\n", path, is_elsewhere ? "changed" : "written",
                       phrases.length ? phrases.data : "the same partitions");
 }
 

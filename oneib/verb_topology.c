@@ -6,6 +6,7 @@
 #include "oneib/command_look.h"
 #include "oneib/options.h"
 #include "oneib/output.h"
+#include "sm/kind.h"
 #include "topology/topology.h"
 #include <string.h>
 
@@ -66,8 +67,28 @@ static bool take_from_one(const struct oneib_run *run, struct picture *picture)
     return true;
 }
 
+/* What the subnet manager says that is in force. */
+static bool take_from_sm(struct picture *picture)
+{
+    struct oneib_seen seen = {0};
+    struct oneib_error why;
+    if (oneib_sm_look(picture->session.sm, &seen, &why) < 0) {
+        oneib_print_note("nor from the subnet manager: %s", why.text);
+        return false;
+    }
+    picture->in_force = seen.table;
+    seen.table = (struct oneib_partition_table){0};
+    oneib_seen_clear(&seen);
+    oneib_print_note("virtual clusters are from %s", oneib_sm_place(picture->session.sm));
+    picture->table = &picture->in_force;
+    picture->source = "file";
+    return true;
+}
+
 static bool take_from_file(struct picture *picture)
 {
+    if (oneib_sm_traits(picture->session.config.sm.kind)->is_elsewhere)
+        return take_from_sm(picture);
     const char *path = picture->session.config.opensm.partitions;
     oneib_autofree char *data = NULL;
     size_t length;

@@ -82,7 +82,7 @@ static int print_json(const struct comparison *comparison, struct oneib_error *e
 static int judge_file(struct oneib_looked *looked, struct oneib_error *err)
 {
     const struct oneib_view *view = &looked->view;
-    const char *path = looked->session.config.opensm.partitions;
+    const char *path = oneib_sm_place(looked->session.sm);
     if (view->seen.state != ONEIB_SEEN_NOTHING && view->seen.state != ONEIB_SEEN_UNREADABLE)
         return 0;
     if (oneib_findings_add(

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What `oneib check` finds out from UFM. */
+#include "cluster/desired.h"
+#include "oneib/verb_check.h"
+#include "sm/kind.h"
+#include "sync/sync.h"
+#include <stdio.h>
+#include <stdlib.h>
+
+#define NAME "ufm"
+
+/* The default partition as it is to be: who is full there is meant. */
+static int want_default(const struct oneib_config *config, struct oneib_partition_table *wanted,
+                        struct oneib_error *err)
+{
+    oneib_guid *guids = NULL;
+    size_t count = 0;
+    struct oneib_partition *partition = oneib_partition_table_add(wanted, err);
+    if (!partition || oneib_full_members(config, &guids, &count, err) < 0) {
+        free(guids);
+        return -1;
+    }
+    snprintf(partition->name, sizeof partition->name, "Default");
+    partition->pkey = ONEIB_PKEY_DEFAULT;
+    int status = 0;
+    for (size_t i = 0; status == 0 && i < count; i++)
+        status = oneib_partition_add_member(
+            partition, (struct oneib_member){guids[i], ONEIB_MEMBER_GUID, ONEIB_FULL}, err);
+    free(guids);
+    return status;
+}
+
+static void tell_findings(const struct oneib_findings *findings, struct oneib_checks *checks)
+{
+    for (size_t i = 0; i < findings->count; i++)
+        oneib_check_add(checks,
+                        findings->items[i].severity == ONEIB_VIOLATION ? ONEIB_CHECK_FAIL
+                                                                       : ONEIB_CHECK_WARN,
+                        NAME, findings->items[i].remedy, "%s", findings->items[i].text);
+}
+
+static void tell_state(const struct oneib_session *session, const struct oneib_seen *seen,
+                       size_t partitions, struct oneib_checks *checks)
+{
+    if (seen->state == ONEIB_SEEN_FOREIGN)
+        oneib_check_add(checks, ONEIB_CHECK_WARN, NAME,
+                        "look at 'oneib plan', give oneib a range that is nobody else's, or take "
+                        "them over with 'oneib sync --force'",
+                        "%s answers, and has %zu P_Keys from pkeys.first to pkeys.last that oneib "
+                        "has not put there",
+                        oneib_sm_place(session->sm), partitions);
+    else
+        oneib_check_add(checks, ONEIB_CHECK_OK, NAME, NULL,
+                        "%s answers, and has %zu P_Keys of oneib's", oneib_sm_place(session->sm),
+                        partitions);
+}
+
+static void look_and_tell(struct oneib_session *session, struct oneib_checks *checks)
+{
+    struct oneib_seen seen = {0};
+    struct oneib_partition_table wanted = {0};
+    struct oneib_findings findings = {0};
+    struct oneib_error err;
+    size_t partitions = 0;
+    int status = oneib_sm_look(session->sm, &seen, &err);
+    if (status == 0) {
+        partitions = seen.table.count;
+        status = want_default(&session->config, &wanted, &err);
+    }
+    if (status == 0)
+        status = oneib_sm_settle(session->sm, &seen, &wanted, &findings, &err);
+    if (status == 0) {
+        tell_state(session, &seen, partitions, checks);
+        tell_findings(&findings, checks);
+    } else {
+        oneib_check_add(checks, ONEIB_CHECK_FAIL, NAME,
+                        "look at the group ufm of oneib.conf: docs/operator-ufm.md", "%s",
+                        err.text);
+    }
+    oneib_findings_clear(&findings);
+    oneib_partition_table_clear(&wanted);
+    oneib_seen_clear(&seen);
+}
+
+void oneib_check_ufm(struct oneib_session *session, struct oneib_checks *checks)
+{
+    if (session->config.sm.kind == ONEIB_SM_UFM)
+        look_and_tell(session, checks);
+}
