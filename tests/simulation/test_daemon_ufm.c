@@ -44,6 +44,16 @@ static unsigned calls(const char *begin)
     return count;
 }
 
+/* oneibd may be quicker than the fabric is: what it has undone no port may ever have had. */
+static void await_calls(const char *begin, unsigned wanted)
+{
+    for (unsigned waited = 0; calls(begin) < wanted; waited += 20) {
+        if (waited > DAEMON_PATIENCE_MS)
+            fail_msg("there is no further %s", begin);
+        lab_sleep_ms(20);
+    }
+}
+
 /* GUIDs of hosts 0 and 1 as the lab has them. */
 #define PUT_OF(key, guid)                                                                          \
     "{\"pkey\":\"" key "\",\"guids\":[\"" guid "\"],\"memberships\":[\"full\"],"                   \
@@ -111,9 +121,11 @@ static void a_strangers_member_is_taken_out_again(void **state)
     scene_vm(red_network(), 0);
     await_holds(0, FULL(RED));
     lab_sleep_ms(1100); /* last_updated is whole seconds */
+    const unsigned puts = calls("PUT");
     stranger("POST", "/resources/pkeys/", PUT_OF("0x101", SECOND_HOST));
-    await_holds(1, FULL(RED));
+    await_calls("PUT", puts + 1);
     await_lacks(1, FULL(RED));
+    stays_lacking(1, FULL(RED), DAEMON_DOUBT_MS);
     assert_true(port_holds(0, FULL(RED)));
 }
 
@@ -125,9 +137,11 @@ static void a_key_that_vanishes_comes_back(void **state)
     scene_vm(red_network(), 0);
     await_holds(0, FULL(RED));
     lab_sleep_ms(1100);
+    const unsigned puts = calls("PUT");
     stranger("DELETE", "/resources/pkeys/0x101", NULL);
-    await_lacks(0, FULL(RED));
+    await_calls("PUT", puts + 1);
     await_holds(0, FULL(RED));
+    stays_holding(0, FULL(RED), DAEMON_DOUBT_MS);
 }
 
 static void what_nothing_tells_of_is_found_by_the_full_reading(void **state)
@@ -138,8 +152,9 @@ static void what_nothing_tells_of_is_found_by_the_full_reading(void **state)
     daemon_start_with(NULL, "poll_preparing = 5000; poll_idle = 600000; verify = 2000;", NULL);
     scene_vm(red_network(), 0);
     await_holds(0, FULL(RED));
+    const unsigned puts = calls("PUT");
     stranger("DELETE", "/resources/pkeys/0x101", NULL);
-    await_lacks(0, FULL(RED));
+    await_calls("PUT", puts + 1);
     await_holds(0, FULL(RED));
 }
 
@@ -277,6 +292,47 @@ static void every_shape_of_an_answer_will_do(void **state)
     await_lacks(0, FULL(RED));
 }
 
+/* --- what people are told --------------------------------------------------------------------- */
+
+static void commands_name_ufm_and_no_file_of_opensms(void **state)
+{
+    (void)state;
+    scene();
+    scene_vm(red_network(), 0);
+    const struct lab_output *said = ONEIB(0, "plan");
+    must_say(said->out, "~ https://127.0.0.1:");
+    must_say(said->out, "will be changed");
+    must_not_say(said->out, "opensm");
+    said = ONEIB(0, "sync");
+    must_say(said->out, "changed: ");
+    must_not_say(said->out, "opensm");
+    assert_true(port_holds(0, FULL(RED)));
+    must_not_say(ONEIB(0, "verify")->out, "opensm");
+}
+
+static const char *check_of_ufm(void)
+{
+    static struct lab_output output;
+    lab_output_clear(&output);
+    MUST(lab_oneib(scene(), (const char *[]){"check", NULL}, 30000, &output, &err));
+    must_not_say(output.out, "partitions.conf");
+    must_not_say(output.out, "opensm-file");
+    return output.out;
+}
+
+static void check_says_how_ufm_is(void **state)
+{
+    (void)state;
+    scene();
+    must_say(check_of_ufm(), "answers, and has 0 P_Keys of oneib's");
+    order("sa_key 0x1\nm_key_per_port off\ndefault 0x100005\nrelease 6.19\n");
+    must_say(check_of_ufm(), "UFM's sa_key is the default one");
+    must_say(check_of_ufm(), "UFM gives all ports one M_Key");
+    must_say(check_of_ufm(), "port 0x0000000000100005 for one");
+    MUST(lab_ufm_stop(scene(), &err));
+    must_say(check_of_ufm(), "docs/operator-ufm.md");
+}
+
 /* --- what is wrong with it -------------------------------------------------------------------- */
 
 static void nobody_is_added_while_the_default_partition_is_open(void **state)
@@ -334,6 +390,8 @@ int main(void)
         DAEMON_CASE(raise_ufm, it_outlives_a_ufm_that_has_forgotten_everything),
         DAEMON_CASE(raise_ufm, a_user_and_a_password_will_do_and_are_in_no_log),
         DAEMON_CASE(raise_ufm, every_shape_of_an_answer_will_do),
+        DAEMON_CASE(raise_ufm, commands_name_ufm_and_no_file_of_opensms),
+        DAEMON_CASE(raise_ufm, check_says_how_ufm_is),
         DAEMON_CASE(raise_ufm, nobody_is_added_while_the_default_partition_is_open),
         DAEMON_CASE(raise_ufm, limited_members_get_nothing_from_a_release_that_makes_them_full),
     };
