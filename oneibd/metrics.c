@@ -140,6 +140,8 @@ struct number {
 static const struct number gauges[] = {
     {"oneib_clusters", OF(clusters), "Virtual clusters."},
     {"oneib_members", OF(members), "Attachments of VMs that are members of their cluster."},
+    {"oneib_members_unverified", OF(members_unverified),
+     "Members that are virtual ports (VFs on mlx5), of which nobody has read what they hold."},
     {"oneib_members_held", OF(members_held),
      "Members whose removal waits for 'oneib sync --force'."},
     {"oneib_vms", OF(vms), "VMs read from oned, with and without InfiniBand."},

@@ -93,6 +93,7 @@ static void count_outcome(struct oneib_daemon *daemon, const struct oneib_apply_
     if (written)
         metrics->last_write = now;
     metrics->ports = result->verification.ports;
+    metrics->members_unverified = result->verification.members_unverified;
     for (size_t i = 0; i < ONEIB_DEVIATION_KINDS; i++)
         metrics->deviations[i] = 0;
     for (size_t i = 0; i < result->verification.count; i++)
