@@ -42,7 +42,7 @@ struct oneib_seen {
     enum oneib_seen_state state;
     struct oneib_partition_table table; /* owned; empty unless OURS or FOREIGN */
     char *data; /* owned: what it was read from, in the grammar of partitions.conf where it is one;
-                   NULL: NOTHING */
+                   NULL: NOTHING, or of kind ufm not settled yet */
     size_t length;
     struct oneib_error error;
 };

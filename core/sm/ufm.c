@@ -197,7 +197,8 @@ static int render_seen(struct oneib_seen *seen, struct oneib_error *err)
     return 0;
 }
 
-/* Keys that are there before oneib ever was are somebody's. */
+/* Keys that are there before oneib ever was are somebody's. The text is made when it is settled
+ * what is left to UFM. */
 static int look(struct oneib_sm *sm, struct oneib_seen *seen, struct oneib_error *err)
 {
     struct oneib_partition_table record;
@@ -208,10 +209,8 @@ static int look(struct oneib_sm *sm, struct oneib_seen *seen, struct oneib_error
     if (oneib_ufm_record_read(sm->config->ufm.record, &record, &has_record, err) < 0)
         return -1;
     int status = copy_table(&sm->ufm->table, &seen->table, err);
-    if (status == 0) {
+    if (status == 0)
         oneib_ufm_record_name(&record, &seen->table);
-        status = render_seen(seen, err);
-    }
     oneib_partition_table_clear(&record);
     seen->state = has_record || seen->table.count == 0 ? ONEIB_SEEN_OURS : ONEIB_SEEN_FOREIGN;
     return status;
