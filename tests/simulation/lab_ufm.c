@@ -72,8 +72,16 @@ static int start(struct lab *lab, struct oneib_error *err)
     char port[16];
     pid_t pid;
     snprintf(port, sizeof port, "%u", lab->ufm_port);
-    const char *argv[] = {LAB_UFM_STANDIN, port, "ufm-ca.pem",      "ufm-key.pem", "ufm.secrets",
-                          ORDERS,          LOG,  "partitions.conf", "opensm.pid",  NULL};
+    const char *argv[] = {LAB_UFM_STANDIN,
+                          port,
+                          "ufm-ca.pem",
+                          "ufm-key.pem",
+                          "ufm.secrets",
+                          ORDERS,
+                          LOG,
+                          "partitions.conf",
+                          "opensm.pid,standby.pid",
+                          NULL};
     const long begin = lab_size(lab, NAME ".log");
     return lab_spawn(lab, NAME, NULL, argv, &pid, err) < 0 ||
                    lab_await_text(lab, NAME ".log", begin, "ready", pid, TIMEOUT_MS, err) < 0

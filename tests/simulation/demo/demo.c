@@ -8,6 +8,7 @@
  * With --keep the cloud then stays up for a second terminal. Exit 0 only if every check held.
  */
 #include "../lab_node.h"
+#include "../lab_ufm.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "options.h"
@@ -16,6 +17,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -150,6 +152,30 @@ static uint64_t standby_port_guid(const struct demo_stage *stage)
     return lab_host_port_guid(stage->lab, HOSTS);
 }
 
+/* A stand-in for UFM leads the fabric: both opensm follow it, and one oneibd tells it. */
+static bool is_led_by_ufm(void)
+{
+    const char *wanted = getenv("ONEIB_LAB_SM");
+    return wanted && strcmp(wanted, "ufm") == 0;
+}
+
+/* The oneibd that is started on the other host when the first is lost has all that it had. */
+static int configure_successor(struct demo_stage *stage, struct lab_instance *standby,
+                               struct oneib_error *err)
+{
+    char full_members[128];
+    snprintf(full_members, sizeof full_members, "default 0x%" PRIx64 "\ndefault 0x%" PRIx64 "\n",
+             LAB_SM_PORT_GUID, standby_port_guid(stage));
+    standby->config = lab_config_path(stage->lab, err);
+    standby->partitions = lab_partitions(stage->lab, err);
+    snprintf(standby->metrics_address, sizeof standby->metrics_address, "%s",
+             lab_metrics_address(stage->lab));
+    return standby->config && standby->partitions &&
+                   lab_daemon_known_as(stage->lab, &standby->known_as, err) == 0
+               ? lab_ufm_order(stage->lab, full_members, err)
+               : -1;
+}
+
 static int configure(struct demo_stage *stage, struct lab_instance *standby,
                      struct oneib_error *err)
 {
@@ -158,6 +184,10 @@ static int configure(struct demo_stage *stage, struct lab_instance *standby,
              "default_partition: { full_members = [\"0x%" PRIx64 "\", \"0x%" PRIx64 "\"]; };",
              LAB_SM_PORT_GUID, standby_port_guid(stage));
     const struct lab_config more = {.other = full_members};
+    if (is_led_by_ufm())
+        return lab_config_write(stage->lab, &more, err) < 0
+                   ? -1
+                   : configure_successor(stage, standby, err);
     return lab_config_write(stage->lab, &more, err) < 0 ||
                    lab_config_write_named(stage->lab, STANDBY, STANDBY, &more, standby, err) < 0
                ? -1
@@ -182,10 +212,9 @@ static int start_daemons(struct demo_stage *stage, const struct lab_instance *st
 {
     const struct lab_daemon second = {
         .name = STANDBY_DAEMON, .hca = LAB_SECOND_SM_HCA, .config = standby->config};
-    return lab_oneibd_start(stage->lab, &LAB_DAEMON, err) < 0 ||
-                   lab_oneibd_start(stage->lab, &second, err) < 0
-               ? -1
-               : 0;
+    if (lab_oneibd_start(stage->lab, &LAB_DAEMON, err) < 0)
+        return -1;
+    return is_led_by_ufm() ? 0 : lab_oneibd_start(stage->lab, &second, err);
 }
 
 static void introduce(struct demo_stage *stage)
@@ -201,9 +230,12 @@ static void introduce(struct demo_stage *stage)
               "switches, 2 hosts for\n"
               "             subnet managers (ibsim); the hosts' adapters; libvirt; OpenNebula "
               "(oned-standin)\n"
-              "  real       two opensm, one of them standby, with an oneibd beside each; on the "
-              "hosts oneib's\n"
-              "             probe, network driver and oneib-node\n\n");
+              "  real       %s\n"
+              "             probe, network driver and oneib-node\n\n",
+              is_led_by_ufm()
+                  ? "an oneibd, and two opensm that follow a stand-in for UFM; on the hosts oneib's"
+                  : "two opensm, one of them standby, with an oneibd beside each; on the hosts "
+                    "oneib's");
 }
 
 /* Before there was a partitions file all ports were full members of the default partition: a probe
@@ -236,7 +268,7 @@ static int set_the_stage(struct demo_stage *stage, struct lab_instance *standby,
                          struct oneib_error *err)
 {
     struct lab_node_options nodes = LAB_NODES_DEFAULTS;
-    nodes.second = &standby->known_as;
+    nodes.second = is_led_by_ufm() ? NULL : &standby->known_as;
     introduce(stage);
     if (lab_fabric_start(stage->lab, err) < 0 || lab_standin_start(stage->lab, NULL, err) < 0 ||
         configure(stage, standby, err) < 0 || start_subnet_managers(stage, standby, err) < 0 ||
@@ -246,8 +278,9 @@ static int set_the_stage(struct demo_stage *stage, struct lab_instance *standby,
         return -1;
     /* Taking over the file that opensm reads is asked for once, on each host of an SM. */
     if (run(stage, (const char *[]){"sync", "--force", NULL}, false, err) < 0 ||
-        run_on_standby(stage, standby, "sync", "--force", err) < 0 || add_hosts(stage, err) < 0 ||
-        start_daemons(stage, standby, err) < 0 || demo_learn_keys(stage, err) < 0)
+        (!is_led_by_ufm() && run_on_standby(stage, standby, "sync", "--force", err) < 0) ||
+        add_hosts(stage, err) < 0 || start_daemons(stage, standby, err) < 0 ||
+        demo_learn_keys(stage, err) < 0)
         return -1;
     demo_tell(stage,
               "The cloud is up after %.1f s. From here on oneibd follows OpenNebula; nobody "
@@ -257,7 +290,8 @@ static int set_the_stage(struct demo_stage *stage, struct lab_instance *standby,
 }
 
 /* Its programs end without a word; its port is no SM's any more. */
-static int kill_the_master(struct demo_stage *stage, struct oneib_error *err)
+static int kill_the_master(struct demo_stage *stage, const struct lab_instance *standby,
+                           struct oneib_error *err)
 {
     const double killed_ms = oneib_now_ms();
     if (lab_opensm_stop(stage->lab, LAB_SM.name, false, err) < 0 ||
@@ -265,6 +299,15 @@ static int kill_the_master(struct demo_stage *stage, struct oneib_error *err)
         lab_opensm_await_master(stage->lab, STANDBY, TAKE_OVER_MS, err) < 0)
         return -1;
     stage->take_over_ms = oneib_now_ms() - killed_ms;
+    if (is_led_by_ufm()) {
+        const struct lab_daemon successor = {
+            .name = STANDBY_DAEMON, .hca = LAB_SECOND_SM_HCA, .config = standby->config};
+        demo_tell(stage,
+                  "\nThe subnet manager and the oneibd are killed. %.0f ms later the standby "
+                  "is master, and an oneibd is\nstarted on the other host.\n",
+                  stage->take_over_ms);
+        return lab_oneibd_start(stage->lab, &successor, err);
+    }
     demo_tell(stage,
               "\nThe subnet manager and the oneibd beside it are killed. %.0f ms later the "
               "standby is master, with\nits own file of the same partitions in force.\n",
@@ -277,7 +320,8 @@ static int fail_over(struct demo_stage *stage, const struct lab_instance *standb
 {
     size_t host;
     stage->group_size = 1;
-    if (kill_the_master(stage, err) < 0 || demo_step(stage, DEMO_STAYS, NULL, -1, err) < 0 ||
+    if (kill_the_master(stage, standby, err) < 0 ||
+        demo_step(stage, DEMO_STAYS, NULL, -1, err) < 0 ||
         demo_vm_remove(stage, demo_vm_newest(stage, BIOLOGY), err) < 0)
         return -1;
     if (!demo_find_room(stage, &host))

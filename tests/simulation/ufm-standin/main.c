@@ -3,11 +3,11 @@
  * A stand-in for NVIDIA's UFM: its REST interface over HTTPS, on this machine alone, as far as
  * oneib and its tests use it, by what is published. It is no UFM, and was compared with none.
  *
- *   ufm-standin PORT CERT KEY SECRETS ORDERS LOG [PARTITIONS PID_FILE]
+ *   ufm-standin PORT CERT KEY SECRETS ORDERS LOG [PARTITIONS PID_FILES]
  *
  * SECRETS: a file of "Basic ..." lines, what an Authorization header may be: base64 of a user and a
  * password under /ufmRest, a token under /ufmRestV3. ORDERS: ufm_orders.h. LOG: a line for each
- * call, "METHOD PATH STATUS". PARTITIONS and PID_FILE: ufm_follow.h.
+ * call, "METHOD PATH STATUS". PARTITIONS and PID_FILES: ufm_follow.h.
  */
 #include "ufm_follow.h"
 #include "ufm_orders.h"
@@ -254,7 +254,7 @@ static void end(int signal_number)
 int main(int argc, char **argv)
 {
     if (argc != 7 && argc != 9) {
-        fputs("usage: ufm-standin PORT CERT KEY SECRETS ORDERS LOG [PARTITIONS PID_FILE]\n",
+        fputs("usage: ufm-standin PORT CERT KEY SECRETS ORDERS LOG [PARTITIONS PID_FILES]\n",
               stderr);
         return 2;
     }

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static void write_key(const struct ufm_key *key, FILE *file)
 {
@@ -43,13 +44,21 @@ void ufm_follow_write(const struct ufm_model *model, const char *partitions)
     }
 }
 
-void ufm_follow_tell(const char *pid_file)
+static void tell(const char *pid_file)
 {
     int pid = 0;
-    FILE *file = pid_file ? fopen(pid_file, "re") : NULL;
+    FILE *file = fopen(pid_file, "re");
     if (!file)
         return;
     if (fscanf(file, "%d", &pid) == 1 && pid > 1)
         kill(pid, SIGHUP);
     fclose(file);
+}
+
+void ufm_follow_tell(const char *pid_files)
+{
+    char names[PATH_MAX], *place = NULL;
+    snprintf(names, sizeof names, "%s", pid_files ? pid_files : "");
+    for (char *name = strtok_r(names, ",", &place); name; name = strtok_r(NULL, ",", &place))
+        tell(name);
 }

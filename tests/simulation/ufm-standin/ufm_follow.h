@@ -10,7 +10,8 @@
 
 /* Replaces the file, unless partitions is NULL. Ends the program where it cannot. */
 void ufm_follow_write(const struct ufm_model *model, const char *partitions);
-/* SIGHUP to whose process id the file holds; nothing when there is none. */
-void ufm_follow_tell(const char *pid_file);
+/* SIGHUP to whose process ids the files hold, whose names are joined by commas; one that is not
+ * there is left out. */
+void ufm_follow_tell(const char *pid_files);
 
 #endif

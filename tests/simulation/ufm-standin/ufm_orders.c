@@ -31,6 +31,7 @@ static bool take_shape(struct ufm_model *model, const char *shape, const char *v
 
 static void take_default(struct ufm_model *model, const char *guid)
 {
+    model->has_changed = true;
     if (strcmp(guid, "none") == 0)
         model->default_count = 0;
     else if (model->default_count < sizeof model->default_full / sizeof model->default_full[0])
