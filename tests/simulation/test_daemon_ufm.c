@@ -310,6 +310,30 @@ static void commands_name_ufm_and_no_file_of_opensms(void **state)
     must_not_say(ONEIB(0, "verify")->out, "opensm");
 }
 
+/* The GUID of the VF is in UFM's key; that it is in force nobody has seen, and nobody says. */
+static void a_vf_on_mlx5_is_a_member_and_is_called_not_verified(void **state)
+{
+    (void)state;
+    uint32_t host;
+    char *answer = NULL;
+    MUST(
+        lab_host_create(scene(), "X1", "mlx5_0", "mlx5", "0x000000000010000b", 63, 7, &host, &err));
+    daemon_start();
+    scene_vm(red_network(), host);
+    await_calls("PUT", 1);
+    await_metric("oneib_members_unverified", 1);
+    await_metric("oneib_violations", 0);
+    MUST(
+        lab_ufm_ask(scene(), "GET", "/resources/pkeys/0x101?guids_data=true", NULL, &answer, &err));
+    must_say(answer, "\"index0\":true,\"membership\":\"full\"");
+    free(answer);
+    must_say(ONEIB(0, "list")->out, "not verified");
+    must_say(ONEIB(0, "verify")->out, "1 of the members virtual ports, not verified");
+    const struct lab_output *topology = ONEIB(0, "topology");
+    must_say(topology->out, "red");
+    must_not_say(topology->error, "virtual ports");
+}
+
 static const char *check_of_ufm(void)
 {
     static struct lab_output output;
@@ -391,6 +415,7 @@ int main(void)
         DAEMON_CASE(raise_ufm, a_user_and_a_password_will_do_and_are_in_no_log),
         DAEMON_CASE(raise_ufm, every_shape_of_an_answer_will_do),
         DAEMON_CASE(raise_ufm, commands_name_ufm_and_no_file_of_opensms),
+        DAEMON_CASE(raise_ufm, a_vf_on_mlx5_is_a_member_and_is_called_not_verified),
         DAEMON_CASE(raise_ufm, check_says_how_ufm_is),
         DAEMON_CASE(raise_ufm, nobody_is_added_while_the_default_partition_is_open),
         DAEMON_CASE(raise_ufm, limited_members_get_nothing_from_a_release_that_makes_them_full),
