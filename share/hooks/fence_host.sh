@@ -12,7 +12,12 @@ else
     xpath=/var/lib/one/remotes/datastore/xpath.rb
 fi
 
-name=$(base64 -d | "$xpath" /HOST/NAME | tr -d '\000')
+# One that was cut off may name another host.
+if ! document=$(base64 -d); then
+    echo "standard input is no base64" >&2
+    exit 1
+fi
+name=$(printf '%s\n' "$document" | "$xpath" /HOST/NAME | tr -d '\000')
 if [ -z "$name" ]; then
     echo "standard input names no host" >&2
     exit 1
