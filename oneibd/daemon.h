@@ -161,6 +161,10 @@ void oneib_daemon_watch_sm(struct oneib_daemon *daemon);
 int oneib_daemon_settle_keys(struct oneib_daemon *daemon, struct oneib_error *err);
 /* Takes what nodes have said; true when somebody waits for that. */
 bool oneib_daemon_hear(struct oneib_daemon *daemon);
+/* Whether the host's node has said, since somebody asked to lift this fence, that it has nothing.
+ */
+bool oneib_daemon_has_nothing(const struct oneib_daemon *daemon,
+                              const struct oneib_ledger_fence *fence);
 /* Whether a turn is due by what nodes have said, or not said; milliseconds until that is to be
  * asked again. */
 bool oneib_daemon_grants_due(struct oneib_daemon *daemon);
@@ -172,6 +176,11 @@ int oneib_daemon_grant(struct oneib_daemon *daemon, struct oneib_error *err);
 /* Its service was not heard for a minute. */
 bool oneib_daemon_is_cut_off(const struct oneib_daemon *daemon, uint32_t host_id);
 
+/* ledger.c: puts `next` into the ledger's place. *written: false, with 0: somebody else has written
+ * it since it was read; then it is read again first thing in the next turn. */
+int oneib_daemon_write_ledger(struct oneib_daemon *daemon, const struct oneib_ledger *next,
+                              bool *written, struct oneib_error *err);
+
 /* fence.c. Whether the ports of fenced hosts are to be looked at now; milliseconds until then. */
 bool oneib_daemon_fence_due(const struct oneib_daemon *daemon);
 double oneib_daemon_fence_wait(const struct oneib_daemon *daemon, double otherwise);
@@ -180,8 +189,9 @@ double oneib_daemon_fence_wait(const struct oneib_daemon *daemon, double otherwi
  * from it. Only beside the master subnet manager. */
 int oneib_daemon_fence(struct oneib_daemon *daemon, bool *changed, struct oneib_error *err);
 
-/* fence.c: while oned is away, or the ledger is lost: ports of fenced hosts that are not disabled
- * any more are, by what the ledger said last; nothing is enabled, and nothing written down. */
+/* fence.c: while oned is away, or the ledger is lost, or no turn comes to it: ports of fenced hosts
+ * that are not disabled any more are, by what the ledger said last; nothing is enabled, and nothing
+ * written down. From now on the same is done during calls of oned's, which may hang. */
 void oneib_daemon_keep_closed(struct oneib_daemon *daemon);
 
 /* ports.c: what nodes report of their adapters' ports, into the ledger: by the writer. Adds

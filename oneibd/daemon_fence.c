@@ -7,7 +7,6 @@
 #include "cluster/fence.h"
 #include "cluster/names.h"
 #include "oneibd/daemon.h"
-#include "oneibd/signals.h"
 #include "sync/fences.h"
 #include <inttypes.h>
 #include <stdlib.h>
@@ -17,6 +16,8 @@
  * comes to nothing. */
 #define LOOK_MS 2000.0
 #define AGAIN_MS 250.0
+/* How often, during a call of oned's, it is seen whether that is due. */
+#define DURING_CALL_MS 500
 
 static const struct oneib_ledger *ledger_of(const struct oneib_daemon *daemon)
 {
@@ -81,9 +82,7 @@ static int list_empty(const struct oneib_daemon *daemon, const struct oneib_ledg
                       struct look *look, struct oneib_error *err)
 {
     for (size_t i = 0; i < ledger->fence_count; i++) {
-        const struct oneib_node *node =
-            oneib_nodes_of_host(&daemon->nodes, ledger->fences[i].host_id);
-        if (!node || !oneib_node_has_nothing(node, oneib_now_ms()))
+        if (!oneib_daemon_has_nothing(daemon, &ledger->fences[i]))
             continue;
         if (oneib_reserve(&look->empty, &look->empty_capacity, look->empty_count + 1,
                           sizeof *look->empty, err) < 0)
@@ -132,22 +131,21 @@ static int make_plan(const struct oneib_daemon *daemon, const struct oneib_ledge
 
 /* ---- what was seen --------------------------------------------------------------------------- */
 
-/* note: oneib_fence_note_places() or oneib_fence_note_states(). */
+/* note: oneib_fence_note_places() or oneib_fence_note_states(). *written: it stands there; false:
+ * somebody else has written the ledger, so all is to be looked at again. */
 static int write_down(struct oneib_daemon *daemon, const struct oneib_fence_plan *plan,
                       int (*note)(const struct oneib_fence_plan *, int64_t, struct oneib_ledger *,
                                   bool *, struct oneib_error *),
-                      bool *changed, struct oneib_error *err)
+                      bool *changed, bool *written, struct oneib_error *err)
 {
     struct oneib_ledger next;
     bool differs = false;
+    *written = true;
     if (oneib_ledger_copy(ledger_of(daemon), &next, err) < 0)
         return -1;
     int status = note(plan, time(NULL), &next, &differs, err);
     if (status == 0 && differs) {
-        oneib_signals_allow();
-        status = oneib_ledger_write(daemon->one, &daemon->view.kept, &next, err);
-        oneib_signals_block();
-        daemon->ledger_is_due |= status < 0;
+        status = oneib_daemon_write_ledger(daemon, &next, written, err);
         *changed = true;
     }
     oneib_ledger_clear(&next);
@@ -229,21 +227,24 @@ static bool is_missed(const struct oneib_fence_plan *plan)
     return false;
 }
 
-/* Where a port is stands in oned before it is disabled: who comes after us knows what to watch. */
-static int look_and_do(struct oneib_daemon *daemon, struct look *look, bool *changed,
+/* Where a port is stands in oned before it is disabled: who comes after us knows what to watch.
+ * *looked: false: that could not be written beside somebody else. */
+static int look_and_do(struct oneib_daemon *daemon, struct look *look, bool *changed, bool *looked,
                        struct oneib_error *err)
 {
     const size_t said = daemon->fence_findings.count;
     if (make_plan(daemon, ledger_of(daemon), look, err) < 0 ||
-        write_down(daemon, &look->plan, oneib_fence_note_places, changed, err) < 0)
+        write_down(daemon, &look->plan, oneib_fence_note_places, changed, looked, err) < 0)
         return -1;
+    if (!*looked)
+        return 0;
     if (is_missed(&look->plan))
         oneib_pace_verify_in(&daemon->pace, oneib_now_ms(), 0);
     oneib_findings_clear(&daemon->fence_findings);
     if (do_steps(daemon, look, err) < 0)
         return -1;
     *changed |= said != daemon->fence_findings.count;
-    return write_down(daemon, &look->plan, oneib_fence_note_states, changed, err);
+    return write_down(daemon, &look->plan, oneib_fence_note_states, changed, looked, err);
 }
 
 /* ---- while oned is away ---------------------------------------------------------------------- */
@@ -286,6 +287,14 @@ static void leave_what_is_to_be_opened(struct oneib_fence_plan *plan)
             plan->items[i].act = ONEIB_FENCE_LEAVE;
 }
 
+/* No turn will report it: the next look is another one. */
+static void say_at_once(const struct oneib_findings *findings)
+{
+    for (size_t i = 0; i < findings->count; i++)
+        oneib_log(ONEIB_LOG_ERROR, "%s: %s; %s", findings->items[i].code, findings->items[i].text,
+                  findings->items[i].remedy);
+}
+
 static int close_again(struct oneib_daemon *daemon, struct look *look, struct oneib_error *err)
 {
     if ((!daemon->fabric || !daemon->view.subnet_known) && oneib_daemon_read_ports(daemon, err) < 0)
@@ -297,20 +306,52 @@ static int close_again(struct oneib_daemon *daemon, struct look *look, struct on
         return -1;
     leave_what_is_to_be_opened(&look->plan);
     oneib_findings_clear(&daemon->fence_findings);
-    return do_steps(daemon, look, err);
+    const int status = do_steps(daemon, look, err);
+    say_at_once(&daemon->fence_findings);
+    return status;
 }
 
-void oneib_daemon_keep_closed(struct oneib_daemon *daemon)
+static void keep_closed(struct oneib_daemon *daemon)
 {
     struct look look = {0};
     struct oneib_error failure;
-    if (!is_ledger_away(daemon) || oneib_now_ms() < daemon->fence_at)
-        return;
     daemon->fence_at = oneib_now_ms() + LOOK_MS;
     recall(daemon);
     if (daemon->fences.fence_count > 0 && close_again(daemon, &look, &failure) < 0)
         oneib_daemon_complain(daemon, &failure);
     clear_look(&look);
+}
+
+/* During a call of oned's, which may hang. Nothing is kept open or read then but what the daemon
+ * has already. */
+static void look_during_call(void *context)
+{
+    struct oneib_daemon *daemon = context;
+    if (daemon->fabric && daemon->view.subnet_known && oneib_now_ms() >= daemon->fence_at)
+        keep_closed(daemon);
+}
+
+/* Only while there is something to keep closed: it costs a thread for each call. */
+static void watch_calls(struct oneib_daemon *daemon)
+{
+    const struct oneib_meanwhile meanwhile = {
+        .look = look_during_call, .context = daemon, .every_ms = DURING_CALL_MS};
+    const bool is_wanted =
+        daemon->fences_known && daemon->fences.fence_count > 0 && daemon->sm == ONEIB_SM_MASTER;
+    oneib_one_set_meanwhile(daemon->one, is_wanted ? &meanwhile : NULL);
+}
+
+/* `oneib sync` has the lock, or something else takes long: the turn's part is not come to. */
+static bool is_overdue(const struct oneib_daemon *daemon)
+{
+    return is_ours(daemon) && oneib_now_ms() >= daemon->fence_at + LOOK_MS;
+}
+
+void oneib_daemon_keep_closed(struct oneib_daemon *daemon)
+{
+    watch_calls(daemon);
+    if (is_overdue(daemon) || (is_ledger_away(daemon) && oneib_now_ms() >= daemon->fence_at))
+        keep_closed(daemon);
 }
 
 /* ---- the turn's part ------------------------------------------------------------------------- */
@@ -324,13 +365,16 @@ static bool is_due(const struct oneib_daemon *daemon)
 int oneib_daemon_fence(struct oneib_daemon *daemon, bool *changed, struct oneib_error *err)
 {
     struct look look = {0};
+    bool looked = true;
     if (remember(daemon, err) < 0)
         return oneib_wrap(err, "remembering which hosts are fenced");
     if (!is_ours(daemon) || !daemon->fabric || !daemon->view.subnet_known || !is_due(daemon))
         return 0;
-    const int status = look_and_do(daemon, &look, changed, err);
-    daemon->fence_at = oneib_now_ms() + LOOK_MS;
+    const int status = look_and_do(daemon, &look, changed, &looked, err);
+    daemon->fence_at = oneib_now_ms() + (looked ? LOOK_MS : AGAIN_MS);
     daemon->fence_again = oneib_now_ms() + AGAIN_MS;
     clear_look(&look);
-    return status < 0 ? oneib_wrap(err, "closing the ports of fenced hosts") : 0;
+    if (status < 0 || remember(daemon, err) < 0)
+        return oneib_wrap(err, "closing the ports of fenced hosts");
+    return 0;
 }

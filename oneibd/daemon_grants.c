@@ -563,6 +563,22 @@ static int tell_keys(struct oneib_daemon *daemon, const struct oneib_grants *gra
 
 /* ---- lists --------------------------------------------------------------------------------- */
 
+/* Each time that somebody asks to lift a fence is another question. */
+static uint64_t question_of(const struct oneib_ledger_fence *fence)
+{
+    return fence && fence->wish == ONEIB_FENCE_LIFT ? (uint64_t)fence->since << 32 | fence->asked
+                                                    : 0;
+}
+
+bool oneib_daemon_has_nothing(const struct oneib_daemon *daemon,
+                              const struct oneib_ledger_fence *fence)
+{
+    const struct oneib_node *node = oneib_nodes_of_host(&daemon->nodes, fence->host_id);
+    const uint64_t question = question_of(fence);
+    return node && question != 0 && oneib_node_has_answered(node, question) &&
+           oneib_node_has_nothing(node, oneib_now_ms());
+}
+
 static int send_list(struct oneib_daemon *daemon, const struct oneib_grants *grants,
                      struct oneib_node *node, struct oneib_grant_list *list,
                      struct oneib_error *err)
@@ -573,6 +589,7 @@ static int send_list(struct oneib_daemon *daemon, const struct oneib_grants *gra
     bool changed;
     if (!oneib_node_may_be_told(node, daemon->view.held))
         return 0;
+    oneib_node_question(node, question_of(oneib_ledger_fence(&daemon->view.kept.ledger, host_id)));
     list->count = 0;
     for (size_t i = 0; granted && host && i < granted->count; i++)
         if (has_key(host, granted->items[i].pkey) && list->count < ONEIB_GRANTS_MAX)

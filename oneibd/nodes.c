@@ -103,11 +103,16 @@ static void owe(struct oneib_node *node, double now)
         node->owed[node->owed_count++] = (struct oneib_node_owed){node->serial, now};
 }
 
+static bool is_question_due(const struct oneib_node *node)
+{
+    return node->question != 0 && node->answer_from == 0;
+}
+
 int oneib_nodes_list(struct oneib_nodes *nodes, struct oneib_node *node,
                      const struct oneib_grant *grants, size_t count, double now, bool *changed,
                      struct oneib_error *err)
 {
-    *changed = !is_same_list(node->sent, grants, count);
+    *changed = is_question_due(node) || !is_same_list(node->sent, grants, count);
     if (!*changed)
         return 0;
     if (oneib_told_send(&node->told, grants, count, err) < 0)
@@ -123,6 +128,8 @@ int oneib_nodes_list(struct oneib_nodes *nodes, struct oneib_node *node,
     free(node->sent);
     node->sent = list;
     node->serial = ++nodes->serial;
+    if (is_question_due(node))
+        node->answer_from = node->serial;
     owe(node, now);
     return 0;
 }
@@ -299,6 +306,20 @@ bool oneib_node_has_nothing(const struct oneib_node *node, double now)
         if (!is_given_back(&node->records[i]))
             return false;
     return true;
+}
+
+void oneib_node_question(struct oneib_node *node, uint64_t question)
+{
+    if (node->question == question)
+        return;
+    node->question = question;
+    node->answer_from = 0;
+}
+
+bool oneib_node_has_answered(const struct oneib_node *node, uint64_t question)
+{
+    return node->question == question && node->answer_from > 0 &&
+           node->follows >= node->answer_from;
 }
 
 bool oneib_node_is_doubled(const struct oneib_node *node, double now)

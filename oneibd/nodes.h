@@ -46,6 +46,8 @@ struct oneib_node {
     double doubled_at;              /* another one had just been heard then; < 0: never */
     uint64_t follows;               /* serial of the list of ours that it follows; 0: none */
     bool believes;                  /* that this daemon is the one */
+    uint64_t question;              /* put last (oneib_node_question()); 0: none */
+    uint64_t answer_from;           /* serial of the list with which it was put; 0: not sent yet */
     bool has_told_all;              /* once at least */
     bool table_known;
     struct oneib_vf_record *records; /* owned; its table */
@@ -91,7 +93,8 @@ struct oneib_node *oneib_nodes_of_key(const struct oneib_nodes *nodes,
                                       const uint8_t key[ONEIB_PUBLIC_KEY_SIZE]);
 
 /* These are its grants from now on (by VM and NIC; at most ONEIB_GRANTS_MAX). *changed: another
- * list than the one before, or the first: node->sent is to be sent as node->serial. */
+ * list than the one before, the first, or one with which a question is put: node->sent is to be
+ * sent as node->serial. */
 int oneib_nodes_list(struct oneib_nodes *nodes, struct oneib_node *node,
                      const struct oneib_grant *grants, size_t count, double now, bool *changed,
                      struct oneib_error *err);
@@ -113,6 +116,12 @@ bool oneib_node_is_in_doubt(const struct oneib_node *node);
  * and that has nothing but functions that are closed, in no domain, and being given back. Their
  * GUIDs the SM lets go only when the port is up. */
 bool oneib_node_has_nothing(const struct oneib_node *node, double now);
+/* What it has, it is to say anew, by a report that follows a list which is made from now on: one
+ * that was under way, or that was its last, is no answer. question: which one, not 0; what was
+ * asked already is not asked again. 0: nothing is asked. */
+void oneib_node_question(struct oneib_node *node, uint64_t question);
+/* It has reported since. */
+bool oneib_node_has_answered(const struct oneib_node *node, uint64_t question);
 /* Two machines have its key. */
 bool oneib_node_is_doubled(const struct oneib_node *node, double now);
 /* Since when nothing was heard of it, at most since it is known. */

@@ -6,7 +6,6 @@
 #include "cluster/fence.h"
 #include "cluster/names.h"
 #include "oneibd/daemon.h"
-#include "oneibd/signals.h"
 #include <inttypes.h>
 #include <stdlib.h>
 #include <time.h>
@@ -17,14 +16,13 @@
 /* Of a fabric that takes long to walk, at most a twentieth of the time. */
 #define PLACES_SHARE 20
 
-static int write_ports(struct oneib_daemon *daemon, const struct oneib_ledger *next,
+/* What somebody else was faster than is in the next turn. */
+static int write_ports(struct oneib_daemon *daemon, const struct oneib_ledger *next, bool *written,
                        struct oneib_error *err)
 {
-    oneib_signals_allow();
-    const int status = oneib_ledger_write(daemon->one, &daemon->view.kept, next, err);
-    oneib_signals_block();
-    daemon->ledger_is_due |= status < 0;
-    return status < 0 ? oneib_wrap(err, "writing down which ports are which host's") : 0;
+    return oneib_daemon_write_ledger(daemon, next, written, err) < 0
+               ? oneib_wrap(err, "writing down which ports are which host's")
+               : 0;
 }
 
 /* ---- whose they are -------------------------------------------------------------------------- */
@@ -99,14 +97,14 @@ static int pin_all(struct oneib_daemon *daemon, struct oneib_ledger *next, bool 
 int oneib_daemon_pin_ports(struct oneib_daemon *daemon, struct oneib_error *err)
 {
     struct oneib_ledger next;
-    bool changed = false;
+    bool changed = false, written;
     if (!daemon->config.one.writer || daemon->view.ledger_lost)
         return 0;
     if (oneib_ledger_copy(&daemon->view.kept.ledger, &next, err) < 0)
         return -1;
     int status = pin_all(daemon, &next, &changed, err);
     if (status == 0 && changed)
-        status = write_ports(daemon, &next, err);
+        status = write_ports(daemon, &next, &written, err);
     oneib_ledger_clear(&next);
     return status;
 }
@@ -177,7 +175,7 @@ static void find_place(struct oneib_ledger_port *port, const struct oneib_fabric
 }
 
 static int find_places(struct oneib_daemon *daemon, const struct oneib_fabric_links *links,
-                       struct oneib_error *err)
+                       bool *written, struct oneib_error *err)
 {
     struct oneib_ledger next;
     bool changed = false;
@@ -185,7 +183,8 @@ static int find_places(struct oneib_daemon *daemon, const struct oneib_fabric_li
         return -1;
     for (size_t i = 0; i < next.port_count; i++)
         find_place(&next.ports[i], links, &changed);
-    const int status = changed ? write_ports(daemon, &next, err) : 0;
+    *written = true;
+    const int status = changed ? write_ports(daemon, &next, written, err) : 0;
     oneib_ledger_clear(&next);
     return status;
 }
@@ -222,9 +221,10 @@ int oneib_daemon_find_places(struct oneib_daemon *daemon, struct oneib_error *er
         return 0;
     if (read_links(daemon, &links, err) < 0)
         return -1;
-    const int status = find_places(daemon, &links, err);
+    bool written;
+    const int status = find_places(daemon, &links, &written, err);
     oneib_fabric_links_clear(&links);
-    if (status == 0)
+    if (status == 0 && written)
         daemon->places_of = now;
     return status;
 }

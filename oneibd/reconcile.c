@@ -19,6 +19,8 @@
 /* With something else to do, ports that are slow are left to the next turn after this. */
 #define PATIENCE_WITH_PORTS_MS 1000.0
 #define PATIENCE_WITHOUT_CHANGE_MS 2000.0
+/* While there are fenced hosts, whose ports are looked at between two turns. */
+#define PATIENCE_WITH_FENCES_MS 5000.0
 /* How long a change comes before a verification that is due. */
 #define LATEST_VERIFY_MS 5000.0
 #define SILENCE_MS 2000.0
@@ -36,6 +38,8 @@ static bool has_better_to_do(void *context, double waited_ms)
     struct oneib_daemon *daemon = context;
     oneib_daemon_alive(daemon);
     if (oneib_signals_waiting() || (daemon->insisting && waited_ms > PATIENCE_WITHOUT_CHANGE_MS))
+        return true;
+    if (waited_ms > PATIENCE_WITH_FENCES_MS && oneib_daemon_fence_due(daemon))
         return true;
     const bool nodes_wait = oneib_daemon_hear(daemon);
     return waited_ms > PATIENCE_WITH_PORTS_MS && (oneib_daemon_listen(daemon) || nodes_wait);

@@ -563,9 +563,11 @@ static int check_unchanged(struct oneib_one *one, const struct oneib_kept_ledger
     oneib_kept_ledger_clear(&now);
     if (same)
         return 0;
-    return oneib_fail(err, ONEIB_ERROR_REFUSED,
-                      "somebody else has written the ledger since it was read: is more than one "
-                      "oneibd allowed to write (one.writer)?");
+    return oneib_fail(
+        err, ONEIB_ERROR_REFUSED,
+        "somebody else has written the ledger since it was read, as 'oneib fence', "
+        "'oneib host' and the oneibd beside another subnet manager do; where it goes on for "
+        "long, is more than one oneibd the writer (one.writer)?");
 }
 
 static int render(const struct oneib_ledger *ledger, struct oneib_text *text,
@@ -656,7 +658,7 @@ static int lock(struct oneib_one *one, const struct oneib_kept_ledger *kept,
             continue;
         }
         if (broken)
-            return oneib_fail(err, ONEIB_ERROR_REFUSED,
+            return oneib_fail(err, ONEIB_ERROR_TIMEOUT,
                               "document %" PRIu32 " stays locked: onedocument unlock does not help",
                               kept->document_id);
         broken = true;

@@ -43,7 +43,7 @@ int oneib_ledger_read(struct oneib_one *one, bool all, struct oneib_kept_ledger 
 /*
  * Puts `next` in the place of kept->ledger; next->serial is not looked at: it becomes one more than
  * the serial before. kept must be READ, or ABSENT: then the document is made. REFUSED: somebody
- * else has written it since it was read, or it cannot be believed any more. On failure it is not
+ * else has written it since it was read. On failure it is not
  * known what oned has: read it again.
  */
 int oneib_ledger_write(struct oneib_one *one, struct oneib_kept_ledger *kept,

@@ -62,6 +62,11 @@ void oneib_one_set_interrupt(struct oneib_one *one, int *flag)
     oneib_transport_set_interrupt(one->transport, flag);
 }
 
+void oneib_one_set_meanwhile(struct oneib_one *one, const struct oneib_meanwhile *meanwhile)
+{
+    oneib_transport_set_meanwhile(one->transport, meanwhile);
+}
+
 void oneib_one_close(struct oneib_one *one)
 {
     if (!one)

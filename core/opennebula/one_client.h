@@ -98,6 +98,18 @@ int oneib_one_delete_document(struct oneib_one *one, uint32_t id, struct oneib_e
  */
 void oneib_one_set_interrupt(struct oneib_one *one, int *flag);
 
+/*
+ * look(context) is called every every_ms while a call is under way, in the thread that calls: for
+ * what must not wait for an oned that hangs. The call itself is made by another thread meanwhile.
+ * look() must make no call of this client. NULL: nothing is done, and there is no other thread.
+ */
+struct oneib_meanwhile {
+    void (*look)(void *context);
+    void *context;
+    uint32_t every_ms;
+};
+void oneib_one_set_meanwhile(struct oneib_one *one, const struct oneib_meanwhile *meanwhile);
+
 /* Whether an error is not about the object that was asked for: the next one will fail likewise. */
 bool oneib_one_error_is_general(enum oneib_error_code code);
 

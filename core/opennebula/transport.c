@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "opennebula/transport.h"
 #include "base/escape.h"
+#include "opennebula/call_apart.h"
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -20,7 +21,8 @@ struct oneib_transport {
     xmlrpc_server_info *server;
     const char *endpoint;
     uint32_t timeout_ms;
-    const int *interrupt; /* NULL: none */
+    const int *interrupt;             /* NULL: none */
+    struct oneib_meanwhile meanwhile; /* look NULL: none */
 };
 
 /* xmlrpc-c and libcurl have process-wide state, which the first transport sets up and the last
@@ -110,6 +112,12 @@ void oneib_transport_set_interrupt(struct oneib_transport *transport, int *flag)
 {
     transport->interrupt = flag;
     xmlrpc_client_set_interrupt(transport->client, flag);
+}
+
+void oneib_transport_set_meanwhile(struct oneib_transport *transport,
+                                   const struct oneib_meanwhile *meanwhile)
+{
+    transport->meanwhile = meanwhile ? *meanwhile : (struct oneib_meanwhile){0};
 }
 
 static bool is_interrupted(const struct oneib_transport *transport)
@@ -316,27 +324,43 @@ static xmlrpc_mem_block *make_request(const char *method, xmlrpc_value *paramete
     return request;
 }
 
+struct exchange {
+    struct oneib_transport *transport;
+    xmlrpc_mem_block *request, *answer;
+    xmlrpc_env env;
+};
+
+static void do_exchange(void *context)
+{
+    struct exchange *exchange = context;
+    struct pipe_guard guard;
+    guard_begin(&guard);
+    xmlrpc_client_transport_call2(&exchange->env, exchange->transport->client,
+                                  exchange->transport->server, exchange->request,
+                                  &exchange->answer);
+    guard_end(&guard);
+}
+
 /* Sends the request; NULL and *err on failure. */
 static xmlrpc_mem_block *exchange(struct oneib_transport *transport, xmlrpc_mem_block *request,
                                   const char *secret, struct oneib_error *err)
 {
-    xmlrpc_env env;
-    xmlrpc_mem_block *answer = NULL;
-    struct pipe_guard guard;
+    struct exchange exchange = {.transport = transport, .request = request};
     if (is_interrupted(transport)) {
         oneib_fail(err, ONEIB_ERROR_TIMEOUT, "not asked: oneib was told to stop");
         return NULL;
     }
-    xmlrpc_env_init(&env);
-    guard_begin(&guard);
-    xmlrpc_client_transport_call2(&env, transport->client, transport->server, request, &answer);
-    guard_end(&guard);
-    if (env.fault_occurred) {
-        fail_transfer(transport, &env, secret, err);
-        answer = NULL;
+    xmlrpc_env_init(&exchange.env);
+    if (transport->meanwhile.look)
+        oneib_call_apart(&transport->meanwhile, do_exchange, &exchange);
+    else
+        do_exchange(&exchange);
+    if (exchange.env.fault_occurred) {
+        fail_transfer(transport, &exchange.env, secret, err);
+        exchange.answer = NULL;
     }
-    xmlrpc_env_clean(&env);
-    return answer;
+    xmlrpc_env_clean(&exchange.env);
+    return exchange.answer;
 }
 
 xmlrpc_value *oneib_transport_call(struct oneib_transport *transport, const char *method,

@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <xmlrpc-c/base.h>
 
+struct oneib_meanwhile;
 struct oneib_transport;
 
 /* endpoint is borrowed and must outlive the transport. */
@@ -17,6 +18,10 @@ void oneib_transport_close(struct oneib_transport *transport);
 
 /* A call ends as TIMEOUT while *flag is not 0; NULL: never. */
 void oneib_transport_set_interrupt(struct oneib_transport *transport, int *flag);
+
+/* What is done while a call is under way, by the caller's thread (copied); NULL: nothing. */
+void oneib_transport_set_meanwhile(struct oneib_transport *transport,
+                                   const struct oneib_meanwhile *meanwhile);
 
 /* Calls and returns the result (owned by the caller), or NULL. `secret` appears in no error. */
 xmlrpc_value *oneib_transport_call(struct oneib_transport *transport, const char *method,

@@ -39,6 +39,8 @@ struct lab_options {
     unsigned spines;         /* each linked once to every leaf; 0 only with a single leaf */
     unsigned extra_hosts;    /* hosts on the first leaf after all others: a second SM's place, a
                                 storage server */
+    uint64_t last_guid;      /* node GUID of the last extra host, whose port has one more; 0: as all
+                                others are numbered */
     const struct lab_shape *shape; /* instead of leaves and spines; NULL: these */
     bool m_keys;                   /* ports have M_Keys: m-key-standin stands before ibsim */
     bool keep;                     /* lab_close() leaves the folder */
@@ -280,6 +282,8 @@ int lab_host_create(struct lab *lab, const char *name, const char *hca, const ch
                     struct oneib_error *err);
 /* That service is not well any more, or is again: a line of MOODS in played-hosts/main.c. */
 int lab_host_mood(struct lab *lab, uint64_t first_port, const char *mood, struct oneib_error *err);
+/* Its state is ERROR from now on, as when monitoring has failed: all else stays as it is. */
+int lab_host_fail(struct lab *lab, uint32_t id, struct oneib_error *err);
 int lab_host_create_bare(struct lab *lab, const char *name, uint32_t *id, struct oneib_error *err);
 /* What the host's probes printed, as monitord adds it to the host's document. */
 int lab_host_monitor(struct lab *lab, uint32_t id, const char *text, struct oneib_error *err);

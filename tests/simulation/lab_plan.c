@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lab_plan.h"
 #include "base/array.h"
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -244,7 +245,7 @@ static void find_ways(struct lab_plan *plan)
 
 int lab_plan_make(const struct lab_options *options, struct lab_plan *plan, struct oneib_error *err)
 {
-    *plan = (struct lab_plan){.extra_hosts = options->extra_hosts};
+    *plan = (struct lab_plan){.extra_hosts = options->extra_hosts, .last_guid = options->last_guid};
     const int outcome =
         options->shape ? plan_shape(options, plan, err) : plan_tree(options, plan, err);
     if (outcome < 0) {
@@ -252,6 +253,8 @@ int lab_plan_make(const struct lab_options *options, struct lab_plan *plan, stru
         return -1;
     }
     give_guids(plan);
+    if (plan->last_guid)
+        plan->nodes[plan->hosts + plan->extra_hosts].guid = plan->last_guid;
     find_ways(plan);
     return 0;
 }
@@ -294,6 +297,8 @@ void lab_plan_render(const struct lab_plan *plan, struct oneib_text *net)
 {
     for (size_t i = 0; i < plan->node_count; i++) {
         const struct plan_node *node = &plan->nodes[i];
+        if (plan->last_guid && node->guid == plan->last_guid)
+            oneib_text_printf(net, "caguid=0x%" PRIx64 "\n", plan->last_guid);
         oneib_text_printf(net, "%s %u \"%s\"\n", node->is_switch ? "Switch" : "Hca", ports_of(node),
                           node->name);
         render_cables(plan, i, net);

@@ -33,6 +33,7 @@ struct lab_plan {
     struct plan_cable *cables; /* owned: those of HCAs, in their order, first */
     size_t cable_count, cable_capacity;
     size_t hosts, extra_hosts, switches;
+    uint64_t last_guid;      /* as in lab_options */
     unsigned ports_per_host; /* of a compute host */
 };
 

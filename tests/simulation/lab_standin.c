@@ -337,6 +337,11 @@ int lab_network_give(struct lab *lab, uint32_t id, uint32_t uid, struct oneib_er
                    1);
 }
 
+int lab_host_fail(struct lab *lab, uint32_t id, struct oneib_error *err)
+{
+    return control(lab, NULL, err, "standin.host.fail", "(si)", lab->session, (int)id);
+}
+
 int lab_network_fail(struct lab *lab, uint32_t id, struct oneib_error *err)
 {
     return control(lab, NULL, err, "standin.net.fail", "(si)", lab->session, (int)id);

@@ -111,6 +111,15 @@ static xmlrpc_value *network_delete(struct standin_call *call)
     return answer(call, standin_network_delete(call->state, id, &err), id, &err);
 }
 
+static xmlrpc_value *host_fail(struct standin_call *call)
+{
+    uint32_t id;
+    if (!standin_take_id(call, 1, &id))
+        return NULL;
+    struct oneib_error err = {0};
+    return answer(call, standin_host_fail(call->state, id, &err), id, &err);
+}
+
 static xmlrpc_value *network_fail(struct standin_call *call)
 {
     uint32_t id;
@@ -328,6 +337,7 @@ const struct standin_method standin_control_methods[] = {
     {"standin.net.reserve", network_reserve},
     {"standin.net.give", network_give},
     {"standin.net.delete", network_delete},
+    {"standin.host.fail", host_fail},
     {"standin.net.fail", network_fail},
     {"standin.vn.propagate", network_propagate},
     {"standin.vm.create", vm_create},

@@ -73,7 +73,7 @@ static const char *const lcm_states[] = {
 };
 static const char *const network_states[] = {"INIT",        "READY", "LOCK_CREATE",
                                              "LOCK_DELETE", "DONE",  "ERROR"};
-static const char *const host_states[] = {"INIT", NULL, "MONITORED"};
+static const char *const host_states[] = {"INIT", NULL, "MONITORED", "ERROR"};
 
 #define NAME_OF(names, number) name_of(names, sizeof(names) / sizeof *(names), number)
 

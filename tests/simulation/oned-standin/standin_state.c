@@ -104,6 +104,17 @@ int standin_host_create(struct standin_state *state, const char *name,
     return 0;
 }
 
+int standin_host_fail(struct standin_state *state, uint32_t id, struct oneib_error *err)
+{
+    struct standin_host *host = standin_host_find(state, id, err);
+    if (!host)
+        return -1;
+    host->previous_state = host->state;
+    host->state = HOST_ERROR;
+    standin_event_host(state, host);
+    return 0;
+}
+
 int standin_host_update(struct standin_state *state, uint32_t id, const char *text, bool append,
                         struct oneib_error *err)
 {

@@ -26,7 +26,7 @@ enum {
     NETWORK_DONE = 4,
     NETWORK_ERROR = 5
 };
-enum { HOST_INIT = 0, HOST_MONITORED = 2 };
+enum { HOST_INIT = 0, HOST_MONITORED = 2, HOST_ERROR = 3 };
 enum { LCM_INIT = 0, LCM_PROLOG = 1, LCM_RUNNING = 3, LCM_MIGRATE = 4, LCM_HOTPLUG_NIC = 25 };
 
 struct standin_nic {
@@ -163,6 +163,8 @@ void standin_host_clear_hcas(struct standin_host *host);
  * IB_HCA = [ NAME = "VALUE", ... ]. The vectors replace those that there were. */
 int standin_host_monitor(struct standin_state *state, uint32_t id, const char *text,
                          struct oneib_error *err);
+/* Its monitoring has failed. */
+int standin_host_fail(struct standin_state *state, uint32_t id, struct oneib_error *err);
 
 int standin_network_create(struct standin_state *state, const char *name, const char *vlan_id,
                            const char *extra, uint32_t *id, struct oneib_error *err);

@@ -147,6 +147,34 @@ static void a_node_has_nothing_when_all_that_it_has_is_given_back(void **state)
     assert_false(oneib_node_has_nothing(node, 130 + ONEIB_NODE_SILENT_MS + 1)); /* long ago */
 }
 
+/* What was under way when it was asked, or was its last before it died, is no answer. */
+static void a_question_is_answered_by_a_report_that_follows_a_later_list(void **state)
+{
+    (void)state;
+    struct oneib_node *node = one_node();
+    assert_true(list(node, 42, 0));
+    const uint64_t before = node->serial;
+    hear(node, before, 10);
+    oneib_node_question(node, 7);
+    assert_false(oneib_node_has_answered(node, 7));
+    hear(node, before, 20);
+    assert_false(oneib_node_has_answered(node, 7)); /* nobody has asked it yet */
+    assert_true(list(node, 42, 30));                /* the same list, as another one */
+    hear(node, before, 40);
+    assert_false(oneib_node_has_answered(node, 7));
+    hear(node, node->serial, 50);
+    assert_true(oneib_node_has_answered(node, 7));
+    oneib_node_question(node, 7);
+    assert_true(oneib_node_has_answered(node, 7)); /* it was asked that already */
+    assert_false(list(node, 42, 60));
+    assert_false(oneib_node_has_answered(node, 8));
+    oneib_node_question(node, 8);
+    assert_false(oneib_node_has_answered(node, 7));
+    assert_false(oneib_node_has_answered(node, 8));
+    oneib_node_question(node, 0);
+    assert_false(list(node, 42, 70)); /* nobody asks any more */
+}
+
 static void a_node_without_a_list_follows(void **state)
 {
     (void)state;
@@ -548,6 +576,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         test(a_node_is_unheard_until_it_reports),
         test(a_node_has_nothing_when_all_that_it_has_is_given_back),
+        test(a_question_is_answered_by_a_report_that_follows_a_later_list),
         test(a_node_without_a_list_follows),
         test(while_removals_are_held_a_node_has_to_say_first_what_it_has),
         test(what_a_node_was_sent_is_known_before_it_reports),

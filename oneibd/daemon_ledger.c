@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Writing the ledger beside others who do: the other daemon, `oneib fence`, `oneib host`. */
+#include "base/log.h"
+#include "oneibd/daemon.h"
+#include "oneibd/signals.h"
+
+/* Nobody has done anything wrong: what is to be written follows from what the other one wrote. */
+static void yield_to_others(const struct oneib_error *err)
+{
+    oneib_log(ONEIB_LOG_INFO, "%s: it is read again", err->text);
+}
+
+int oneib_daemon_write_ledger(struct oneib_daemon *daemon, const struct oneib_ledger *next,
+                              bool *written, struct oneib_error *err)
+{
+    oneib_signals_allow();
+    const int status = oneib_ledger_write(daemon->one, &daemon->view.kept, next, err);
+    oneib_signals_block();
+    *written = status == 0;
+    daemon->ledger_is_due |= status < 0;
+    if (status == 0 || err->code != ONEIB_ERROR_REFUSED)
+        return status;
+    yield_to_others(err);
+    return 0;
+}
