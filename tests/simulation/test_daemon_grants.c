@@ -350,12 +350,26 @@ static bool is_at_index_1(unsigned key)
 
 /* Found by an attack: the fence had the port's keys go, and the operator's new partition took the
  * place of one that a VF was open at, from when the link was back until it was disabled. */
+/* The ledger says at which switch the host's port is: a fence closes it there. */
+static void await_place(void)
+{
+    for (bool is_known = false; !is_known; lab_sleep_ms(50)) {
+        struct oneib_ledger ledger;
+        MUST(lab_ledger_read(scene(), &ledger, &err));
+        const struct oneib_ledger_port *port =
+            oneib_ledger_port(&ledger, lab_host_port_guid(scene(), HOST));
+        is_known = port && port->switch_guid;
+        oneib_ledger_clear(&ledger);
+    }
+}
+
 static void nothing_comes_to_the_port_of_a_fenced_host_that_is_back_on_the_fabric(void **state)
 {
     (void)state;
     char fragment[128];
     scene();
     raise_open_vm();
+    await_place();
     played_node_close(&played.node);
     played.node = (struct played_node){0};
     MUST(lab_fabric_link(scene(), HOST, false, &err));
