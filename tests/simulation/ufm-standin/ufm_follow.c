@@ -44,13 +44,28 @@ void ufm_follow_write(const struct ufm_model *model, const char *partitions)
     }
 }
 
+/* One that has just been started would die of it. */
+static bool catches_sighup(int pid)
+{
+    char path[64], line[256];
+    unsigned long long caught = 0;
+    snprintf(path, sizeof path, "/proc/%d/status", pid);
+    FILE *file = fopen(path, "re");
+    while (file && fgets(line, sizeof line, file))
+        if (sscanf(line, "SigCgt: %llx", &caught) == 1)
+            break;
+    if (file)
+        fclose(file);
+    return caught & 1ULL << (SIGHUP - 1);
+}
+
 static void tell(const char *pid_file)
 {
     int pid = 0;
     FILE *file = fopen(pid_file, "re");
     if (!file)
         return;
-    if (fscanf(file, "%d", &pid) == 1 && pid > 1)
+    if (fscanf(file, "%d", &pid) == 1 && pid > 1 && catches_sighup(pid))
         kill(pid, SIGHUP);
     fclose(file);
 }
