@@ -38,7 +38,8 @@
 #define VFS 7
 #define NETWORKS 3
 #define VMS 12
-#define FIRST_KEY 300
+/* Reservations get theirs from pkeys.first on: after many steps they would have lower ones. */
+#define FIRST_KEY 30000
 #define DEFAULT_KEY 0x7fffu
 #define KEYS 5 /* that networks have by turns */
 #define LCM_BOOT 2
@@ -207,6 +208,18 @@ static void print_logs(size_t host)
     print_end(name);
 }
 
+/* Which host may still have a key open, and which port holds it. */
+static void print_what_is_waited_for(void)
+{
+    static const char *const verbs[] = {"plan", "hosts", "verify"};
+    for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++) {
+        struct lab_output output = {0};
+        if (lab_oneib(lab, (const char *[]){verbs[i], NULL}, PROGRAM_MS, &output, &err) == 0)
+            print_error("---- oneib %s\n%s%s\n", verbs[i], output.out, output.error);
+        lab_output_clear(&output);
+    }
+}
+
 static void nothing_may_have_been_wrong(void)
 {
     char wrong[256];
@@ -224,6 +237,7 @@ static void ledger_must_be_right(void)
                 break;
             if (waited > SETTLE_MS) {
                 print_logs(0);
+                print_what_is_waited_for();
                 fail_msg("after \"%s\": network %zu has key %u in the ledger, and wishes %u",
                          action, i, pkey, keys[i]);
             }
