@@ -171,7 +171,8 @@ static int find(struct links *links, struct oneib_error *err)
     oneib_findings_clear(&links->looked.findings);
     if (oneib_fabric_read_routes(links->looked.session.fabric, &view->subnet, &links->routes,
                                  &links->silent, err) < 0 ||
-        oneib_sharing_make(&view->seen.table, &links->routes, &links->sharing, err) < 0)
+        oneib_sharing_make(&view->seen.table, &links->routes, ONEIB_SHARED_NOW, &links->sharing,
+                           err) < 0)
         return -1;
     return oneib_sharing_judge(&links->sharing, &links->routes, &view->cloud,
                                &links->looked.findings, err);

@@ -9,9 +9,10 @@
 /*
  * For each cluster of view->desired whose partition is not in force, and whose class has several
  * SLs: that on which the fewest of the clusters in force, and of those before it, meet it on a
- * link; the one that it has where none is better, else the lowest. What is to change becomes an
- * sl_request of view->desired, for oneib_allocate(): nobody has a group of it yet. Nothing where
- * routes are empty, or what is in force is not oneib's.
+ * link, the own links of its members among them in any case, for clusters begin with one; the one
+ * that it has where none is better, else the lowest. What is to change becomes an sl_request of
+ * view->desired, for oneib_allocate(): nobody has a group of it yet. Nothing where routes are
+ * empty, or what is in force is not oneib's.
  */
 int oneib_choose_levels(const struct oneib_config *config, struct oneib_view *view,
                         struct oneib_routes *routes, struct oneib_error *err);

@@ -161,7 +161,7 @@ int oneib_levels_judge_sharing(const struct oneib_view *view, struct oneib_route
                                struct oneib_findings *findings, struct oneib_error *err)
 {
     struct oneib_sharing sharing;
-    if (oneib_sharing_make(&view->seen.table, routes, &sharing, err) < 0)
+    if (oneib_sharing_make(&view->seen.table, routes, ONEIB_SHARED_NOW, &sharing, err) < 0)
         return -1;
     const int outcome = oneib_sharing_judge(&sharing, routes, &view->cloud, findings, err);
     oneib_sharing_clear(&sharing);

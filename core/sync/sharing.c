@@ -24,13 +24,16 @@ static int list_ports(const struct oneib_partition *partition, oneib_guid **port
 }
 
 static int add_cluster(struct oneib_sharing *sharing, const struct oneib_partition *partition,
-                       uint32_t network_id, struct oneib_routes *routes, struct oneib_error *err)
+                       uint32_t network_id, struct oneib_routes *routes, enum oneib_sharing_of of,
+                       struct oneib_error *err)
 {
     oneib_guid *ports;
     uint64_t *set = sharing->sets + sharing->count * oneib_routes_words(routes);
     if (list_ports(partition, &ports, err) < 0)
         return -1;
     oneib_routes_of(routes, ports, partition->member_count, set);
+    if (of == ONEIB_SHARED_LATER)
+        oneib_routes_ends_of(routes, ports, partition->member_count, set);
     free(ports);
     sharing->clusters[sharing->count++] =
         (struct oneib_routed_cluster){.network_id = network_id, .sl = partition->sl, .set = set};
@@ -38,7 +41,7 @@ static int add_cluster(struct oneib_sharing *sharing, const struct oneib_partiti
 }
 
 static int add_all(const struct oneib_partition_table *table, struct oneib_routes *routes,
-                   struct oneib_sharing *sharing, struct oneib_error *err)
+                   enum oneib_sharing_of of, struct oneib_sharing *sharing, struct oneib_error *err)
 {
     sharing->clusters = calloc(table->count + 1, sizeof *sharing->clusters);
     sharing->sets =
@@ -48,7 +51,7 @@ static int add_all(const struct oneib_partition_table *table, struct oneib_route
     for (size_t i = 0; i < table->count; i++) {
         uint32_t id;
         if (table->items[i].sl != 0 && oneib_partition_cluster(&table->items[i], &id) &&
-            add_cluster(sharing, &table->items[i], id, routes, err) < 0)
+            add_cluster(sharing, &table->items[i], id, routes, of, err) < 0)
             return -1;
     }
     return oneib_routes_shared(routes, sharing->clusters, sharing->count, &sharing->shared,
@@ -56,10 +59,11 @@ static int add_all(const struct oneib_partition_table *table, struct oneib_route
 }
 
 int oneib_sharing_make(const struct oneib_partition_table *table, struct oneib_routes *routes,
-                       struct oneib_sharing *sharing, struct oneib_error *err)
+                       enum oneib_sharing_of of, struct oneib_sharing *sharing,
+                       struct oneib_error *err)
 {
     *sharing = (struct oneib_sharing){0};
-    if (add_all(table, routes, sharing, err) == 0)
+    if (add_all(table, routes, of, sharing, err) == 0)
         return 0;
     oneib_sharing_clear(sharing);
     return -1;

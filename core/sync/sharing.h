@@ -17,9 +17,15 @@ struct oneib_sharing {
     size_t shared_count;
 };
 
+enum oneib_sharing_of {
+    ONEIB_SHARED_NOW,   /* between the members that there are */
+    ONEIB_SHARED_LATER, /* and their own links in any case, that of a lone one, too */
+};
+
 /* By the members that the table lists. On failure *sharing is empty. */
 int oneib_sharing_make(const struct oneib_partition_table *table, struct oneib_routes *routes,
-                       struct oneib_sharing *sharing, struct oneib_error *err);
+                       enum oneib_sharing_of of, struct oneib_sharing *sharing,
+                       struct oneib_error *err);
 void oneib_sharing_clear(struct oneib_sharing *sharing);
 
 /* Adds sl-shared for each of the first 100 pairs, with both networks and the first of the links

@@ -200,6 +200,19 @@ void oneib_routes_of(struct oneib_routes *routes, const oneib_guid *ports, size_
     }
 }
 
+void oneib_routes_ends_of(const struct oneib_routes *routes, const oneib_guid *ports, size_t count,
+                          uint64_t *set)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct oneib_route_host *host = find_host(routes, ports[i]);
+        if (!host)
+            continue;
+        const uint8_t port = routes->hops[host->uplink].switch_port;
+        set_bit(set, host->uplink);
+        set_bit(set, routes->switches[host->leaf].hops[port]);
+    }
+}
+
 /* --- what is shared ------------------------------------------------------------------------- */
 
 struct common {

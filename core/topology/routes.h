@@ -60,6 +60,11 @@ size_t oneib_routes_words(const struct oneib_routes *routes);
 void oneib_routes_of(struct oneib_routes *routes, const oneib_guid *ports, size_t count,
                      uint64_t *set);
 
+/* Sets the bits of both directions of each of these ports' own links: what a cluster of which one
+ * is a member will use, with whomever. */
+void oneib_routes_ends_of(const struct oneib_routes *routes, const oneib_guid *ports, size_t count,
+                          uint64_t *set);
+
 /* Whether two sets of as many words have a hop in common. */
 bool oneib_routes_meet(const uint64_t *a, const uint64_t *b, size_t words);
 

@@ -139,7 +139,7 @@ static double best_of_rounds(const struct oneib_partition_table *table, struct o
         struct oneib_sharing sharing;
         struct oneib_error err;
         const double began = now_ms();
-        if (oneib_sharing_make(table, routes, &sharing, &err) < 0)
+        if (oneib_sharing_make(table, routes, ONEIB_SHARED_NOW, &sharing, &err) < 0)
             stop(err.text);
         const double took = now_ms() - began;
         best = took < best ? took : best;

@@ -356,6 +356,18 @@ static int play(struct demo_stage *stage, const struct demo_options *options,
     return fail_over(stage, standby, err);
 }
 
+/* A subnet manager that starts with an old file puts that into force, until the oneibd beside it
+ * has written another. */
+static int await_all_ports(struct demo_stage *stage, struct oneib_error *err)
+{
+    for (size_t host = 0; host < DEMO_HOSTS; host++) {
+        stage->held[host] = ~0u;
+        if (demo_settle(stage, host, oneib_now_ms(), NULL, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
 /* The subnet manager's host is repaired: what a second terminal looks at. Its oneibd comes first:
  * the file there is as old as the host's failure, and opensm would put it into force. */
 static int repair_the_master(struct demo_stage *stage, const struct lab_instance *standby,
@@ -366,7 +378,8 @@ static int repair_the_master(struct demo_stage *stage, const struct lab_instance
         lab_opensm_await_master(stage->lab, LAB_SM.name, TAKE_OVER_MS, err) < 0 ||
         lab_await_metric(lab_metrics_address(stage->lab), "oneib_sm_master", 1, TAKE_OVER_MS, err) <
             0 ||
-        lab_await_metric(standby->metrics_address, "oneib_sm_master", 0, TAKE_OVER_MS, err) < 0)
+        lab_await_metric(standby->metrics_address, "oneib_sm_master", 0, TAKE_OVER_MS, err) < 0 ||
+        await_all_ports(stage, err) < 0)
         return -1;
     demo_tell(stage, "\nThe failed host is repaired, and its subnet manager is master again.\n");
     /* So that there is room to start some. */

@@ -140,6 +140,16 @@ static void one_alone_and_strangers_use_nothing(void **state)
     assert_int_equal(bits(set), 0);
 }
 
+static void a_lone_ones_own_link_is_its_end_in_both_directions(void **state)
+{
+    (void)state;
+    uint64_t set[SET_WORDS] = {0};
+    oneib_routes_ends_of(&routes, (const oneib_guid[]){3, 99}, 2, set);
+    assert_int_equal(bits(set), 2);
+    assert_true(uses(set, LEAF_B, 1, true));
+    assert_true(uses(set, LEAF_B, 1, false));
+}
+
 static void a_table_that_leads_in_a_circle_ends(void **state)
 {
     (void)state;
@@ -228,6 +238,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(two_on_one_leaf_use_its_ports_alone, begin, end),
         cmocka_unit_test_setup_teardown(each_direction_goes_by_the_tables, begin, end),
         cmocka_unit_test_setup_teardown(one_alone_and_strangers_use_nothing, begin, end),
+        cmocka_unit_test_setup_teardown(a_lone_ones_own_link_is_its_end_in_both_directions, begin,
+                                        end),
         cmocka_unit_test_setup_teardown(a_table_that_leads_in_a_circle_ends, begin, end),
         cmocka_unit_test_setup_teardown(a_link_that_is_down_is_no_way, begin, end),
         cmocka_unit_test_setup_teardown(clusters_on_leaves_of_their_own_share_nothing, begin, end),

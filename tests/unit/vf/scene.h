@@ -31,7 +31,7 @@
 #define NETWORK 7
 #define SITE 7
 #define PKEY_WAIT_MS 150
-#define GUID_WAIT_MS 2000
+#define GUID_WAIT_MS 5000
 
 /* Small tables: every test touches every entry. */
 static const struct tree_hca hca = {.driver = ONEIB_HCA_MLX4, .vfs = 4, .pkeys = 7};
