@@ -432,7 +432,10 @@ static void who_is_silent_or_does_not_read_is_parted_from(void **state)
         assert_serves();
         pause_ms(500);
     }
-    assert_int_equal(recv(silent, &answer, 1, MSG_DONTWAIT), -1);
+    /* On a machine that is busy it may be later than that by now. */
+    const ssize_t heard = recv(silent, &answer, 1, MSG_DONTWAIT);
+    if (oneib_now_ms() - began < PATIENCE_MS)
+        assert_int_equal(heard, -1);
     pause_ms(1500);
     assert_true(has_gone(silent));
     assert_true(has_gone(forgetful));
