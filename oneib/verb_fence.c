@@ -184,7 +184,7 @@ static const char *state_shown(const struct work *work, const struct oneib_ledge
             ("NOT CLOSED, it is not on the fabric, and nobody knows where it would "
              "be linked (fence-port-gone)"),
         [ONEIB_FENCE_UP] = "UP, it cannot be disabled",
-        [ONEIB_FENCE_SILENT] = "UNKNOWN, its switch does not answer",
+        [ONEIB_FENCE_SILENT] = "UNKNOWN, not all of the fabric answers",
         [ONEIB_FENCE_SHARED] = "NOT CLOSED, another host reports it too (fence-port-shared)",
         [ONEIB_FENCE_DOUBLED] = "NOT CLOSED, it is seen at two places (fence-port-doubled)",
         [ONEIB_FENCE_BARRED] = "NOT CLOSED, others depend on it (fence-port-barred)",

@@ -179,6 +179,15 @@ static void place_as_pinned(const struct oneib_fence_input *input, struct oneib_
     step->switch_port = port->switch_port;
 }
 
+/* A link is up, and who is behind it has not said so: on a busy fabric an answer is lost. */
+static bool is_somebody_unknown(const struct oneib_fence_input *input)
+{
+    for (size_t i = 0; i < input->link_count; i++)
+        if (input->links[i].physical == ONEIB_PHYSICAL_LINK_UP && input->links[i].port_guid == 0)
+            return true;
+    return false;
+}
+
 /* Its link is down, or its switch is not found. */
 static void close_unlinked(const struct oneib_fence_input *input, struct oneib_fence_step *step)
 {
@@ -194,7 +203,8 @@ static void close_unlinked(const struct oneib_fence_input *input, struct oneib_f
     } else if (before) { /* the cable is somebody else's now */
         step->switch_guid = step->switch_port = 0;
         step->state = ONEIB_FENCE_GONE;
-    } else if (step->switch_guid || oneib_subnet_find(input->subnet, step->guid)) {
+    } else if (step->switch_guid || oneib_subnet_find(input->subnet, step->guid) ||
+               is_somebody_unknown(input)) {
         step->state = ONEIB_FENCE_SILENT;
     } else {
         step->state = ONEIB_FENCE_GONE;

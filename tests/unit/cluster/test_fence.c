@@ -394,6 +394,21 @@ static void a_leaf_that_is_cut_off_is_no_fence_that_holds(void **state)
     end(scene);
 }
 
+/* It may be the one behind the link that is up: the next reading tells. */
+static void a_port_is_not_gone_while_somebody_who_is_linked_has_not_answered(void **state)
+{
+    (void)state;
+    struct scene *scene = begin();
+    scene->links[0].port_guid = scene->links[0].node_guid = scene->links[0].node_type = 0;
+    plan(scene);
+    assert_only(scene, ONEIB_FENCE_SILENT, ONEIB_FENCE_LEAVE);
+
+    scene->links[0].physical = ONEIB_PHYSICAL_POLLING;
+    plan(scene);
+    assert_only(scene, ONEIB_FENCE_GONE, ONEIB_FENCE_LEAVE);
+    end(scene);
+}
+
 static void a_port_that_was_off_the_fabric_is_closed_when_it_is_back_whoever_names_it(void **state)
 {
     (void)state;
@@ -669,6 +684,7 @@ int main(void)
         cmocka_unit_test(a_port_that_another_hosts_node_reports_too_is_not_closed),
         cmocka_unit_test(a_host_without_power_is_closed_where_it_was_linked),
         cmocka_unit_test(a_leaf_that_is_cut_off_is_no_fence_that_holds),
+        cmocka_unit_test(a_port_is_not_gone_while_somebody_who_is_linked_has_not_answered),
         cmocka_unit_test(a_port_that_was_off_the_fabric_is_closed_when_it_is_back_whoever_names_it),
         cmocka_unit_test(who_names_a_fenced_port_later_does_not_open_it),
         cmocka_unit_test(ports_that_all_depend_on_are_barred),
