@@ -60,7 +60,7 @@ static void a_cluster_has_the_level_of_its_class_from_its_first_member_on(void *
     scene_vm(plain, 2);
     await_in_file(",sl=1 :");
     await_in_file(",sl=3 :");
-    await_holds(2, 0x8000u | scene_key_of(plain));
+    await_holds(2, 0x8000u | await_key_of(plain));
     oneib_autofree char *file = scene_file();
     assert_null(strstr(file, ",sl=0"));
     must_say(ONEIB(0, "show", "gold")->out, "SL          1");
@@ -94,7 +94,7 @@ static void a_network_is_moved_when_nobody_is_in_it(void **state)
     await_said("class-waits");
     must_say(ONEIB(3, "qos", "move", "metal")->error, "its multicast group keeps SL 1");
 
-    const unsigned key = 0x8000u | scene_key_of(network);
+    const unsigned key = 0x8000u | await_key_of(network);
     scene_end_vm(vm);
     await_lacks(0, key);
     must_say(ONEIB(0, "qos", "move", "metal")->out, "has SL 3 now, it had 1");
@@ -138,11 +138,11 @@ static void whoever_forces_a_move_is_told_what_breaks(void **state)
     must_say(ONEIB(1, "qos", "move", "metal")->out, "Its multicast group has SL 1");
 
     scene_end_vm(vm);
-    await_lacks(0, 0x8000u | scene_key_of(network));
+    await_lacks(0, 0x8000u | await_key_of(network));
     must_not_say(ONEIB(0, "qos", "move", "metal")->out, "multicast group");
     scene_vm(network, 0);
     await_in_file(",sl=3 :");
-    await_holds(0, 0x8000u | scene_key_of(network));
+    await_holds(0, 0x8000u | await_key_of(network));
     must_not_say(ONEIB(0, "verify")->error, "qos-group");
     must_not_say(ONEIB(0, "qos", "move", "metal")->out, "multicast group");
     daemon_end();
@@ -185,8 +185,8 @@ static void tables_and_paths_are_as_printed(void **state)
     scene_vm(silver, 3);
     await_in_file(",sl=1 :");
     await_in_file(",sl=3 :");
-    await_holds(3, 0x8000u | scene_key_of(silver));
-    await_holds(2, 0x8000u | scene_key_of(gold));
+    await_holds(3, 0x8000u | await_key_of(silver));
+    await_holds(2, 0x8000u | await_key_of(gold));
     must_say(ONEIB(0, "verify")->out, " and 2 of 2 clusters as oneib.conf says");
     must_not_say(ONEIB(0, "verify")->error, "qos-");
     must_say(ONEIB(0, "check")->out, "has the lines of 'oneib qos'");
@@ -202,7 +202,7 @@ static void opensm_without_qos_is_found(void **state)
     scene_vm(gold, 0);
     scene_vm(gold, 2);
     await_in_file(",sl=1 :");
-    await_holds(2, 0x8000u | scene_key_of(gold));
+    await_holds(2, 0x8000u | await_key_of(gold));
     const struct lab_output *verify = ONEIB(1, "verify");
     must_say(verify->error, "qos-vlarb");
     must_say(verify->error, "qos-path");
@@ -238,7 +238,7 @@ static void oneibd_finds_tables_that_were_changed_and_says_when_they_are_right_a
     scene_vm(gold, 0);
     scene_vm(gold, 2);
     await_in_file(",sl=1 :");
-    await_holds(2, 0x8000u | scene_key_of(gold));
+    await_holds(2, 0x8000u | await_key_of(gold));
     await_metric("oneib_qos_ports_deviating", 0);
     await_metric("oneib_qos_clusters_deviating", 0);
 
