@@ -46,3 +46,28 @@ char *oneib_base64_decode(const char *text, size_t length, size_t *decoded)
     *decoded = count;
     return oneib_steal(&bytes);
 }
+
+static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+/* Up to three bytes as four characters. */
+static void encode_group(const unsigned char *bytes, size_t count, char *out)
+{
+    const uint32_t bits = (uint32_t)bytes[0] << 16 | (count > 1 ? (uint32_t)bytes[1] << 8 : 0) |
+                          (count > 2 ? bytes[2] : 0u);
+    out[0] = alphabet[bits >> 18];
+    out[1] = alphabet[bits >> 12 & 63];
+    out[2] = count > 1 ? alphabet[bits >> 6 & 63] : '=';
+    out[3] = count > 2 ? alphabet[bits & 63] : '=';
+}
+
+char *oneib_base64_encode(const char *bytes, size_t length, size_t *encoded)
+{
+    char *text = malloc(length / 3 * 4 + 5);
+    *encoded = 0;
+    if (!text)
+        return NULL;
+    for (size_t i = 0; i < length; i += 3, *encoded += 4)
+        encode_group((const unsigned char *)bytes + i, length - i, text + *encoded);
+    text[*encoded] = '\0';
+    return text;
+}

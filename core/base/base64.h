@@ -12,4 +12,7 @@
  */
 char *oneib_base64_decode(const char *text, size_t length, size_t *decoded);
 
+/* In one line. NULL: there is no memory; the result is the caller's, and has a NUL behind it. */
+char *oneib_base64_encode(const char *bytes, size_t length, size_t *encoded);
+
 #endif

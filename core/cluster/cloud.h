@@ -93,6 +93,13 @@ struct oneib_lease {
     uint32_t vm_id;
 };
 
+/* Where the VMs of a network are to be, seen from each other: IB_PLACEMENT. */
+enum oneib_placement {
+    ONEIB_PLACEMENT_PACK, /* on few leaf switches */
+    ONEIB_PLACEMENT_SPREAD,
+    ONEIB_PLACEMENT_ANY,
+};
+
 struct oneib_network {
     uint32_t id;
     uint32_t parent_id; /* ONEIB_NO_ID unless it is a reservation */
@@ -119,6 +126,7 @@ struct oneib_network {
     uint16_t rate_gbps;  /* IB_RATE; 0: not said */
     char qos_class[ONEIB_QOS_NAME_SIZE]; /* IB_CLASS; "": not said */
     bool class_invalid;                  /* IB_CLASS is no class's name */
+    enum oneib_placement placement;      /* IB_PLACEMENT; a value that is none is PACK */
     uint8_t shown_sl; /* IB_SL, a copy for display: 1-15; 0: not said; ONEIB_SL_INVALID: something
                          else */
     struct oneib_static_member *static_members; /* owned */

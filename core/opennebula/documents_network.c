@@ -24,7 +24,7 @@ struct network_values {
     struct oneib_value id, name, uid, gid, owner, group, state, parent, vn_mad;
     struct oneib_value vlan_id, phydev;                   /* of the element itself */
     struct oneib_value template_vlan_id, template_phydev; /* of its TEMPLATE */
-    struct oneib_value membership, reservation, static_guids, mtu, rate, qos_class, sl;
+    struct oneib_value membership, reservation, static_guids, mtu, rate, qos_class, placement, sl;
     struct oneib_lease *leases; /* owned */
     size_t lease_count, lease_capacity;
     size_t invalid_vms, invalid_leases;
@@ -50,6 +50,8 @@ static int read_template_child(struct oneib_reader *reader, struct network_value
         return oneib_reader_value(reader, WORD_LENGTH, &values->rate, err);
     if (oneib_reader_at(reader, ONEIB_NAME_IB_CLASS))
         return oneib_reader_value(reader, WORD_LENGTH, &values->qos_class, err);
+    if (oneib_reader_at(reader, ONEIB_NAME_IB_PLACEMENT))
+        return oneib_reader_value(reader, WORD_LENGTH, &values->placement, err);
     if (oneib_reader_at(reader, ONEIB_NAME_IB_SL))
         return oneib_reader_value(reader, WORD_LENGTH, &values->sl, err);
     return 0;
@@ -332,6 +334,26 @@ static void judge_class(const struct judged *judged)
         memcpy(network->qos_class, value->text, value->length + 1);
 }
 
+/* Whose VMs they are may say so: it moves nobody else's. */
+static int judge_placement(const struct judged *judged, struct oneib_error *err)
+{
+    static const char *const names[] = {
+        [ONEIB_PLACEMENT_PACK] = "pack",
+        [ONEIB_PLACEMENT_SPREAD] = "spread",
+        [ONEIB_PLACEMENT_ANY] = "any",
+    };
+    const struct oneib_value *value = &judged->values->placement;
+    if (oneib_value_is_empty(value))
+        return 0;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (oneib_value_equals(value, names[i])) {
+            judged->network->placement = (enum oneib_placement)i;
+            return 0;
+        }
+    return note(judged, "placement-invalid", "write pack, spread or any, or remove it",
+                "IB_PLACEMENT", value, "is none of pack, spread and any, it counts as pack", err);
+}
+
 /* A copy: whatever somebody wrote there counts for nothing. */
 static void judge_sl(const struct judged *judged)
 {
@@ -469,7 +491,7 @@ static int judge(const struct judged *judged, struct oneib_error *err)
         return -1;
     judge_class(judged);
     judge_sl(judged);
-    return 0;
+    return judge_placement(judged, err);
 }
 
 /* vms: the ids that the document names. */

@@ -42,7 +42,7 @@ bool oneib_mirror_same_network(const struct oneib_network *a, const struct oneib
            a->device_port == b->device_port && a->device_invalid == b->device_invalid &&
            a->mtu_bytes == b->mtu_bytes && a->rate_gbps == b->rate_gbps &&
            strcmp(a->qos_class, b->qos_class) == 0 && a->class_invalid == b->class_invalid &&
-           a->shown_sl == b->shown_sl && same_statics(a, b);
+           a->placement == b->placement && a->shown_sl == b->shown_sl && same_statics(a, b);
 }
 
 static bool same_port(const struct oneib_hca_port *a, const struct oneib_hca_port *b)

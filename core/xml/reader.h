@@ -27,6 +27,7 @@
     X(ANSWER)                                                                                      \
     X(AR)                                                                                          \
     X(AR_POOL)                                                                                     \
+    X(ARGUMENTS)                                                                                   \
     X(ASKED)                                                                                       \
     X(ATTACH)                                                                                      \
     X(BRIDGE)                                                                                      \
@@ -38,6 +39,7 @@
     X(DOCUMENT_POOL)                                                                               \
     X(DRIVER)                                                                                      \
     X(ERROR_VMS)                                                                                   \
+    X(ETIME)                                                                                       \
     X(FENCE)                                                                                       \
     X(FENCED_PORT)                                                                                 \
     X(GID)                                                                                         \
@@ -60,6 +62,7 @@
     X(IB_KEYS)                                                                                     \
     X(IB_MEMBERSHIP)                                                                               \
     X(IB_NODE_KEY)                                                                                 \
+    X(IB_PLACEMENT)                                                                                \
     X(IB_PROBLEM)                                                                                  \
     X(IB_RATE)                                                                                     \
     X(IB_RESERVATION)                                                                              \
@@ -103,6 +106,7 @@
     X(PREV_ADDRESS)                                                                                \
     X(RATE)                                                                                        \
     X(RESTING)                                                                                     \
+    X(SCHED_MAD)                                                                                   \
     X(SEQ)                                                                                         \
     X(SERIAL)                                                                                      \
     X(SIGN)                                                                                        \
@@ -126,6 +130,7 @@
     X(VLAN_ID)                                                                                     \
     X(VM)                                                                                          \
     X(VMM_DRIVER_ACTION_DATA)                                                                      \
+    X(VMGROUP)                                                                                     \
     X(VMID)                                                                                        \
     X(VMS)                                                                                         \
     X(VM_BUS)                                                                                      \

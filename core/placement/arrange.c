@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "placement/arrange.h"
+#include "base/array.h"
+#include "ib/guid.h"
+#include <stdlib.h>
+#include <string.h>
+
+#define STATE_ACTIVE 3 /* oned's VirtualMachine::VmState */
+
+/* ---- a VM's NICs ----------------------------------------------------------------------------- */
+
+/* The first one; *count: how many follow it, itself among them. NULL: it has none. */
+static const struct oneib_attachment *nics_of(const struct oneib_cloud *cloud, uint32_t vm_id,
+                                              size_t *count)
+{
+    size_t low = 0, high = cloud->attachment_count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (cloud->attachments[middle].vm_id < vm_id)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    *count = 0;
+    while (low + *count < cloud->attachment_count &&
+           cloud->attachments[low + *count].vm_id == vm_id)
+        ++*count;
+    return *count ? &cloud->attachments[low] : NULL;
+}
+
+/* ---- which networks -------------------------------------------------------------------------- */
+
+static int compare_ids(const void *a, const void *b)
+{
+    const uint32_t left = *(const uint32_t *)a, right = *(const uint32_t *)b;
+    return (left > right) - (left < right);
+}
+
+static size_t without_repetitions(uint32_t *ids, size_t count)
+{
+    size_t kept = 0;
+    if (count)
+        qsort(ids, count, sizeof *ids, compare_ids);
+    for (size_t i = 0; i < count; i++)
+        if (kept == 0 || ids[kept - 1] != ids[i])
+            ids[kept++] = ids[i];
+    return kept;
+}
+
+int oneib_waiting_networks(const struct oneib_sched_message *message, uint32_t **networks,
+                           size_t *count, struct oneib_error *err)
+{
+    size_t nics, found = 0;
+    *count = 0;
+    *networks = calloc(message->requirement_count + 1, sizeof **networks);
+    if (!*networks)
+        return oneib_fail_memory(err);
+    for (size_t i = 0; i < message->requirement_count; i++) {
+        const struct oneib_attachment *nic =
+            nics_of(&message->cloud, message->requirements[i].vm_id, &nics);
+        if (nic)
+            (*networks)[found++] = nic->network_id;
+    }
+    *count = without_repetitions(*networks, found);
+    return 0;
+}
+
+/* ---- where hosts are ------------------------------------------------------------------------- */
+
+/* IB_SWITCH lists the switch of each of its ports: the first one's. */
+static oneib_guid leaf_of(const struct oneib_host *host)
+{
+    oneib_guid guid;
+    if (!host || !host->switches)
+        return 0;
+    return oneib_guid_parse_n(host->switches, strcspn(host->switches, ","), &guid) ? guid : 0;
+}
+
+static oneib_guid leaf_called(const struct oneib_sched_message *message,
+                              const struct oneib_cloud *running, uint32_t host_id)
+{
+    const struct oneib_host *host = oneib_cloud_host(&message->cloud, host_id);
+    return leaf_of(host ? host : oneib_cloud_host(running, host_id));
+}
+
+static int add_hosts(const struct oneib_sched_message *message, struct oneib_window *window,
+                     struct oneib_error *err)
+{
+    bool is_told = false;
+    const size_t count = message->cloud.host_count;
+    if (oneib_reserve(&window->hosts, &window->host_capacity, count + 1, sizeof *window->hosts,
+                      err) < 0)
+        return -1;
+    for (size_t i = 0; i < count; i++) {
+        const struct oneib_host *host = &message->cloud.hosts[i];
+        is_told |= host->vfs_free >= 0;
+        window->hosts[window->host_count++] = (struct oneib_open_host){
+            .id = host->id,
+            .leaf = leaf_of(host),
+            .vfs_free = host->vfs_free > 0 ? (uint32_t)host->vfs_free : 0,
+        };
+    }
+    return is_told ? 0
+                   : oneib_fail(err, ONEIB_ERROR_REFUSED,
+                                "no host says IB_VFS_FREE: oneibd is not at work");
+}
+
+/* ---- where clusters are ---------------------------------------------------------------------- */
+
+static int add_settled(struct oneib_window *window, uint32_t network_id, oneib_guid leaf,
+                       struct oneib_error *err)
+{
+    for (size_t i = 0; i < window->settled_count; i++)
+        if (window->settled[i].network_id == network_id && window->settled[i].leaf == leaf) {
+            window->settled[i].vms++;
+            return 0;
+        }
+    if (oneib_reserve(&window->settled, &window->settled_capacity, window->settled_count + 1,
+                      sizeof *window->settled, err) < 0)
+        return -1;
+    window->settled[window->settled_count++] =
+        (struct oneib_settled){.network_id = network_id, .leaf = leaf, .vms = 1};
+    return 0;
+}
+
+/* Several NICs of a VM in one network are one VM. */
+static bool is_counted(const struct oneib_cloud *running, size_t index)
+{
+    const struct oneib_attachment *nic = &running->attachments[index];
+    for (size_t i = index; i-- > 0 && running->attachments[i].vm_id == nic->vm_id;)
+        if (running->attachments[i].network_id == nic->network_id)
+            return true;
+    return false;
+}
+
+static int add_running(const struct oneib_sched_message *message, const struct oneib_cloud *running,
+                       struct oneib_window *window, struct oneib_error *err)
+{
+    for (size_t i = 0; i < running->attachment_count; i++) {
+        const struct oneib_attachment *nic = &running->attachments[i];
+        if (nic->presence == ONEIB_ABSENT || nic->host_id == ONEIB_NO_ID || is_counted(running, i))
+            continue;
+        const oneib_guid leaf = leaf_called(message, running, nic->host_id);
+        if (leaf != 0 && add_settled(window, nic->network_id, leaf, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* ---- who waits ------------------------------------------------------------------------------- */
+
+/* Indices of the hosts that it may have; the message's hosts that are none of oned's are nobody's.
+ */
+static int take_hosts(const struct oneib_requirement *requirement,
+                      const struct oneib_window *window, struct oneib_waiting_vm *vm,
+                      struct oneib_error *err)
+{
+    size_t host = 0;
+    vm->hosts = calloc(requirement->host_count + 1, sizeof *vm->hosts);
+    if (!vm->hosts)
+        return oneib_fail_memory(err);
+    for (size_t i = 0; i < requirement->host_count; i++) {
+        while (host < window->host_count && window->hosts[host].id < requirement->hosts[i])
+            host++;
+        if (host < window->host_count && window->hosts[host].id == requirement->hosts[i])
+            vm->hosts[vm->host_count++] = (uint32_t)host;
+    }
+    return 0;
+}
+
+/* It waits since long ago, other rules than ours say where it may go, or it runs and is moved. */
+static bool is_free(const struct oneib_sched_message *message, const struct oneib_attachment *nic,
+                    int64_t now)
+{
+    const struct oneib_asking_vm *vm = oneib_sched_vm(message, nic->vm_id);
+    const bool has_waited = vm && now - vm->since >= ONEIB_PLACEMENT_PATIENCE_S;
+    return !vm || has_waited || vm->is_grouped || nic->state == STATE_ACTIVE;
+}
+
+static int add_vm(const struct oneib_sched_message *message, const struct oneib_cloud *running,
+                  const struct oneib_requirement *requirement, int64_t now,
+                  struct oneib_window *window, struct oneib_error *err)
+{
+    size_t nics;
+    const struct oneib_attachment *nic = nics_of(&message->cloud, requirement->vm_id, &nics);
+    if (!nic)
+        return 0;
+    if (oneib_reserve(&window->vms, &window->vm_capacity, window->vm_count + 1, sizeof *window->vms,
+                      err) < 0)
+        return -1;
+    const struct oneib_network *network = oneib_cloud_network(running, nic->network_id);
+    struct oneib_waiting_vm *vm = &window->vms[window->vm_count++];
+    *vm = (struct oneib_waiting_vm){
+        .id = requirement->vm_id,
+        .network_id = nic->network_id,
+        .nics = (uint32_t)nics,
+        .placement = network ? network->placement : ONEIB_PLACEMENT_PACK,
+        .has_waited = is_free(message, nic, now),
+    };
+    return take_hosts(requirement, window, vm, err);
+}
+
+static int arrange(const struct oneib_sched_message *message, const struct oneib_cloud *running,
+                   int64_t now, struct oneib_window *window, struct oneib_error *err)
+{
+    if (add_hosts(message, window, err) < 0 || add_running(message, running, window, err) < 0)
+        return -1;
+    for (size_t i = 0; i < message->requirement_count; i++)
+        if (add_vm(message, running, &message->requirements[i], now, window, err) < 0)
+            return -1;
+    return 0;
+}
+
+int oneib_window_arrange(const struct oneib_sched_message *message,
+                         const struct oneib_cloud *running, int64_t now,
+                         struct oneib_window *window, struct oneib_error *err)
+{
+    *window = (struct oneib_window){0};
+    if (arrange(message, running, now, window, err) == 0)
+        return 0;
+    oneib_window_clear(window);
+    return -1;
+}

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+/* From the scheduler's message and what runs already to a window (placement/window.h). Pure. */
+#ifndef ONEIB_PLACEMENT_ARRANGE_H
+#define ONEIB_PLACEMENT_ARRANGE_H
+
+#include "base/error.h"
+#include "cluster/cloud.h"
+#include "placement/message.h"
+#include "placement/window.h"
+#include <stddef.h>
+#include <stdint.h>
+
+/* A VM that has waited for as long is offered every host with room: what is not looked at here, as
+ * affinity, datastores and SCHED_RANK, must keep nobody waiting for ever. Some six windows of
+ * SCHED_MAX_WND_TIME (oned.conf). */
+#define ONEIB_PLACEMENT_PATIENCE_S 60
+
+/*
+ * The networks of those that wait and have InfiniBand, ascending, each once; *networks is the
+ * caller's to free. *count 0: nobody.
+ */
+int oneib_waiting_networks(const struct oneib_sched_message *message, uint32_t **networks,
+                           size_t *count, struct oneib_error *err);
+/*
+ * running: these networks, VMs that have NICs there, and the hosts where these are; sorted. A host
+ * that neither it nor the message has, or that says no switch, is nowhere. now: Unix seconds.
+ * REFUSED when no host of the message says how many virtual functions are free: then oneibd is
+ * not at work, and nobody is to be kept from any host. On failure *window holds nothing.
+ */
+int oneib_window_arrange(const struct oneib_sched_message *message,
+                         const struct oneib_cloud *running, int64_t now,
+                         struct oneib_window *window, struct oneib_error *err);
+
+#endif

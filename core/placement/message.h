@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * What OpenNebula 7 asks a placer (remotes/scheduler/PLACER/place, on standard input, in base64),
+ * and the same with fewer hosts for some VMs. Pure. The form is that of oned's
+ * SchedulerManagerDriver.cc and SchedulerManagerMatch.h (7.4.0):
+ *
+ *   <SCHEDULER_DRIVER_ACTION><VM_POOL>..</VM_POOL><HOST_POOL>..</HOST_POOL><DATASTORE_POOL>..
+ *   <REQUIREMENTS><VM><ID>1</ID><HOSTS><ID>0</ID>..</HOSTS><DATASTORES>..</DATASTORES>..</VM>..
+ *   </REQUIREMENTS></SCHEDULER_DRIVER_ACTION>
+ *
+ * VMs' documents hold what their owners wrote, which oned does not escape: whatever is not exactly
+ * so is PROTOCOL, and the message is to be left as it is.
+ */
+#ifndef ONEIB_PLACEMENT_MESSAGE_H
+#define ONEIB_PLACEMENT_MESSAGE_H
+
+#include "base/error.h"
+#include "base/text.h"
+#include "cluster/cloud.h"
+#include "placement/window.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Which hosts a VM may have. */
+struct oneib_requirement {
+    uint32_t vm_id;
+    uint32_t *hosts; /* owned: ids, ascending */
+    size_t host_count, host_capacity;
+    const char *rest; /* borrowed: the text from </HOSTS> to </VM> */
+    size_t rest_length;
+};
+
+/* A VM of the message, whether it has InfiniBand or not. */
+struct oneib_asking_vm {
+    uint32_t id;
+    int64_t since;   /* Unix seconds: when it was made, or has left its last host; 0: not said */
+    bool is_grouped; /* it is in a VM group, whose rules of affinity count */
+};
+
+struct oneib_sched_message {
+    const char *xml;                        /* borrowed, while the message is in use */
+    size_t head;                            /* bytes before <REQUIREMENTS> */
+    struct oneib_requirement *requirements; /* owned; by VM id, each once */
+    size_t requirement_count, requirement_capacity;
+    struct oneib_asking_vm *vms; /* owned; by id, each once */
+    size_t vm_count, vm_capacity;
+    struct oneib_cloud cloud; /* its hosts, and its VMs' InfiniBand NICs; sorted */
+};
+
+/* vn_mad: whose NICs are InfiniBand ones. On failure *message holds nothing. */
+int oneib_sched_message_read(const char *xml, size_t length, const char *vn_mad,
+                             struct oneib_sched_message *message, struct oneib_error *err);
+/* NULL: the message does not have it. */
+const struct oneib_requirement *oneib_sched_requirement(const struct oneib_sched_message *message,
+                                                        uint32_t vm_id);
+const struct oneib_asking_vm *oneib_sched_vm(const struct oneib_sched_message *message,
+                                             uint32_t vm_id);
+/* The message in which the window's VMs may have the hosts that they are offered and no others. */
+int oneib_sched_message_write(const struct oneib_sched_message *message,
+                              const struct oneib_window *window, struct oneib_text *text,
+                              struct oneib_error *err);
+void oneib_sched_message_clear(struct oneib_sched_message *message);
+
+#endif

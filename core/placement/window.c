@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "placement/window.h"
+#include "base/array.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* Beside the host that is meant for it: where another one of the leaf will do when OpenNebula
+ * refuses that one, for reasons that are not looked at here. */
+#define MORE_OFFERS 15
+#define NOWHERE SIZE_MAX
+
+/* A leaf while a VM is placed: what there is for it. */
+struct leaf {
+    oneib_guid guid;
+    uint64_t room; /* free virtual functions on hosts that are fit for the VM */
+};
+
+struct work {
+    struct oneib_window *window;
+    struct leaf *leaves; /* by GUID */
+    size_t *leaf_of;     /* of each host, its leaf's index */
+    uint32_t *settled;   /* of each leaf, how many VMs of the cluster at hand are there */
+    uint32_t *left;      /* of each host, what is not meant for anybody yet */
+    uint32_t *unoffered; /* of each host, what it is offered to nobody yet */
+    uint32_t *meant;     /* of each host, how many VMs of this window it is meant for */
+    size_t *choice;      /* of each VM, the host that is meant for it */
+    size_t leaf_count;
+};
+
+/* ---- leaves ---------------------------------------------------------------------------------- */
+
+static int compare_leaves(const void *a, const void *b)
+{
+    const struct leaf *left = a, *right = b;
+    return (left->guid > right->guid) - (left->guid < right->guid);
+}
+
+static size_t find_leaf(const struct work *work, oneib_guid guid)
+{
+    const struct leaf wanted = {.guid = guid};
+    const struct leaf *found =
+        bsearch(&wanted, work->leaves, work->leaf_count, sizeof wanted, compare_leaves);
+    return found ? (size_t)(found - work->leaves) : NOWHERE;
+}
+
+static void list_leaves(struct work *work)
+{
+    const struct oneib_window *window = work->window;
+    for (size_t i = 0; i < window->host_count; i++)
+        work->leaves[i] = (struct leaf){.guid = window->hosts[i].leaf};
+    if (window->host_count)
+        qsort(work->leaves, window->host_count, sizeof *work->leaves, compare_leaves);
+    for (size_t i = 0; i < window->host_count; i++)
+        if (work->leaf_count == 0 ||
+            work->leaves[work->leaf_count - 1].guid != work->leaves[i].guid)
+            work->leaves[work->leaf_count++] = work->leaves[i];
+    for (size_t i = 0; i < window->host_count; i++)
+        work->leaf_of[i] = find_leaf(work, window->hosts[i].leaf);
+}
+
+/* Where the members of the cluster are, leaf by leaf. */
+static void recall(struct work *work, uint32_t network_id)
+{
+    memset(work->settled, 0, (work->leaf_count + 1) * sizeof *work->settled);
+    for (size_t i = 0; i < work->window->settled_count; i++) {
+        const struct oneib_settled *settled = &work->window->settled[i];
+        const size_t leaf =
+            settled->network_id == network_id ? find_leaf(work, settled->leaf) : NOWHERE;
+        if (leaf != NOWHERE)
+            work->settled[leaf] += settled->vms;
+    }
+}
+
+/* ---- which leaf ------------------------------------------------------------------------------ */
+
+static bool has_room(const struct work *work, const struct oneib_waiting_vm *vm, size_t host)
+{
+    return work->left[host] >= vm->nics;
+}
+
+static void measure_room(struct work *work, const struct oneib_waiting_vm *vm)
+{
+    for (size_t i = 0; i < work->leaf_count; i++)
+        work->leaves[i].room = 0;
+    for (size_t i = 0; i < vm->host_count; i++)
+        if (has_room(work, vm, vm->hosts[i]))
+            work->leaves[work->leaf_of[vm->hosts[i]]].room += work->left[vm->hosts[i]];
+}
+
+/* Few leaves for all of them: where the cluster is; else the smallest that takes all who wait; else
+ * the largest. wanted: virtual functions. */
+static bool packs_better(const struct work *work, size_t a, size_t b, uint64_t wanted)
+{
+    const uint64_t room_a = work->leaves[a].room, room_b = work->leaves[b].room;
+    if (work->settled[a] != work->settled[b])
+        return work->settled[a] > work->settled[b];
+    if ((room_a >= wanted) != (room_b >= wanted))
+        return room_a >= wanted;
+    return room_a >= wanted ? room_a < room_b : room_a > room_b;
+}
+
+static bool spreads_better(const struct work *work, size_t a, size_t b)
+{
+    if (work->settled[a] != work->settled[b])
+        return work->settled[a] < work->settled[b];
+    return work->leaves[a].room > work->leaves[b].room;
+}
+
+/* Hosts of which it is not known where they are come last. */
+static bool is_better(const struct work *work, const struct oneib_waiting_vm *vm, size_t a,
+                      size_t b, uint64_t wanted)
+{
+    if ((work->leaves[a].guid == 0) != (work->leaves[b].guid == 0))
+        return work->leaves[b].guid == 0;
+    return vm->placement == ONEIB_PLACEMENT_SPREAD ? spreads_better(work, a, b)
+                                                   : packs_better(work, a, b, wanted);
+}
+
+static size_t choose_leaf(struct work *work, const struct oneib_waiting_vm *vm, uint64_t wanted)
+{
+    size_t best = NOWHERE;
+    measure_room(work, vm);
+    for (size_t i = 0; i < work->leaf_count; i++)
+        if (work->leaves[i].room > 0 && (best == NOWHERE || is_better(work, vm, i, best, wanted)))
+            best = i;
+    return best;
+}
+
+/* ---- which host ------------------------------------------------------------------------------ */
+
+static bool is_near(const struct work *work, const struct oneib_waiting_vm *vm, size_t host,
+                    size_t leaf)
+{
+    return vm->placement == ONEIB_PLACEMENT_ANY || work->leaf_of[host] == leaf;
+}
+
+/* OpenNebula gives a host few VMs at a time (MAX_HOST): one that nobody else is meant for; and
+ * what has little room is filled first. */
+static size_t choose_host(const struct work *work, const struct oneib_waiting_vm *vm, size_t leaf)
+{
+    size_t best = NOWHERE;
+    for (size_t i = 0; i < vm->host_count; i++) {
+        const size_t host = vm->hosts[i];
+        if (!has_room(work, vm, host) || !is_near(work, vm, host, leaf))
+            continue;
+        if (best == NOWHERE || work->meant[host] < work->meant[best] ||
+            (work->meant[host] == work->meant[best] && work->left[host] < work->left[best]))
+            best = host;
+    }
+    return best;
+}
+
+static int settle(struct work *work, const struct oneib_waiting_vm *vm, size_t host,
+                  struct oneib_error *err)
+{
+    struct oneib_window *window = work->window;
+    const oneib_guid leaf = window->hosts[host].leaf;
+    work->left[host] -= vm->nics;
+    work->meant[host]++;
+    if (leaf == 0)
+        return 0;
+    for (size_t i = 0; i < window->settled_count; i++)
+        if (window->settled[i].network_id == vm->network_id && window->settled[i].leaf == leaf) {
+            window->settled[i].vms++;
+            return 0;
+        }
+    if (oneib_reserve(&window->settled, &window->settled_capacity, window->settled_count + 1,
+                      sizeof *window->settled, err) < 0)
+        return -1;
+    window->settled[window->settled_count++] =
+        (struct oneib_settled){.network_id = vm->network_id, .leaf = leaf, .vms = 1};
+    return 0;
+}
+
+/* What this one and those of its cluster who come after it want. */
+static uint64_t wanted_from(const struct oneib_window *window, size_t index)
+{
+    uint64_t wanted = 0;
+    for (size_t i = index; i < window->vm_count; i++)
+        if (window->vms[i].network_id == window->vms[index].network_id)
+            wanted += window->vms[i].nics;
+    return wanted;
+}
+
+static int choose(struct work *work, size_t index, struct oneib_error *err)
+{
+    struct oneib_waiting_vm *vm = &work->window->vms[index];
+    recall(work, vm->network_id);
+    const size_t leaf = choose_leaf(work, vm, wanted_from(work->window, index));
+    work->choice[index] = leaf == NOWHERE ? NOWHERE : choose_host(work, vm, leaf);
+    return work->choice[index] == NOWHERE ? 0 : settle(work, vm, work->choice[index], err);
+}
+
+/* ---- what is offered ------------------------------------------------------------------------- */
+
+static int begin_offers(struct work *work, struct oneib_error *err)
+{
+    for (size_t i = 0; i < work->window->vm_count; i++) {
+        struct oneib_waiting_vm *vm = &work->window->vms[i];
+        free(vm->offered);
+        vm->offered_count = 0;
+        vm->offered = calloc(vm->host_count + 1, sizeof *vm->offered);
+        if (!vm->offered)
+            return oneib_fail_memory(err);
+        if (work->choice[i] == NOWHERE)
+            continue;
+        vm->offered[vm->offered_count++] = (uint32_t)work->choice[i];
+        work->unoffered[work->choice[i]] -= vm->nics;
+    }
+    return 0;
+}
+
+static bool may_be_offered(const struct work *work, size_t index, size_t host)
+{
+    const struct oneib_waiting_vm *vm = &work->window->vms[index];
+    const size_t choice = work->choice[index];
+    return host != choice && work->unoffered[host] >= vm->nics &&
+           (vm->has_waited || is_near(work, vm, host, work->leaf_of[choice]));
+}
+
+/* The next one after `from` of its hosts; where that was. */
+static size_t offer_one(struct work *work, size_t index, size_t from)
+{
+    struct oneib_waiting_vm *vm = &work->window->vms[index];
+    for (size_t i = from; i < vm->host_count; i++)
+        if (may_be_offered(work, index, vm->hosts[i])) {
+            work->unoffered[vm->hosts[i]] -= vm->nics;
+            vm->offered[vm->offered_count++] = vm->hosts[i];
+            return i + 1;
+        }
+    return vm->host_count;
+}
+
+static bool wants_more(const struct oneib_waiting_vm *vm)
+{
+    return vm->offered_count > 0 && (vm->has_waited || vm->placement == ONEIB_PLACEMENT_ANY ||
+                                     vm->offered_count <= MORE_OFFERS);
+}
+
+/* In turn, one host each, so that those who are served first do not take all. */
+static int offer_more(struct work *work, struct oneib_error *err)
+{
+    const size_t count = work->window->vm_count;
+    size_t *next = calloc(count + 1, sizeof *next);
+    if (!next)
+        return oneib_fail_memory(err);
+    for (bool is_done = false; !is_done;) {
+        is_done = true;
+        for (size_t i = 0; i < count; i++) {
+            const struct oneib_waiting_vm *vm = &work->window->vms[i];
+            if (next[i] == vm->host_count || !wants_more(vm))
+                continue;
+            next[i] = offer_one(work, i, next[i]);
+            is_done = false;
+        }
+    }
+    free(next);
+    return 0;
+}
+
+static int compare_indices(const void *a, const void *b)
+{
+    const uint32_t left = *(const uint32_t *)a, right = *(const uint32_t *)b;
+    return (left > right) - (left < right);
+}
+
+static void sort_offers(const struct oneib_window *window)
+{
+    for (size_t i = 0; i < window->vm_count; i++)
+        if (window->vms[i].offered_count)
+            qsort(window->vms[i].offered, window->vms[i].offered_count,
+                  sizeof *window->vms[i].offered, compare_indices);
+}
+
+/* ---- all of it ------------------------------------------------------------------------------- */
+
+static void clear_work(struct work *work)
+{
+    free(work->leaves);
+    free(work->leaf_of);
+    free(work->settled);
+    free(work->left);
+    free(work->unoffered);
+    free(work->meant);
+    free(work->choice);
+}
+
+static int begin(struct work *work, struct oneib_error *err)
+{
+    const size_t hosts = work->window->host_count + 1;
+    work->leaves = calloc(hosts, sizeof *work->leaves);
+    work->leaf_of = calloc(hosts, sizeof *work->leaf_of);
+    work->settled = calloc(hosts, sizeof *work->settled);
+    work->left = calloc(hosts, sizeof *work->left);
+    work->unoffered = calloc(hosts, sizeof *work->unoffered);
+    work->meant = calloc(hosts, sizeof *work->meant);
+    work->choice = calloc(work->window->vm_count + 1, sizeof *work->choice);
+    if (!work->leaves || !work->leaf_of || !work->settled || !work->left || !work->unoffered ||
+        !work->meant || !work->choice)
+        return oneib_fail_memory(err);
+    for (size_t i = 0; i < work->window->host_count; i++)
+        work->left[i] = work->unoffered[i] = work->window->hosts[i].vfs_free;
+    list_leaves(work);
+    return 0;
+}
+
+int oneib_window_offer(struct oneib_window *window, struct oneib_error *err)
+{
+    struct work work = {.window = window};
+    int status = begin(&work, err);
+    for (size_t i = 0; status == 0 && i < window->vm_count; i++)
+        status = choose(&work, i, err);
+    if (status == 0 && (status = begin_offers(&work, err)) == 0)
+        status = offer_more(&work, err);
+    if (status == 0)
+        sort_offers(window);
+    clear_work(&work);
+    return status;
+}
+
+void oneib_window_clear(struct oneib_window *window)
+{
+    for (size_t i = 0; i < window->vm_count; i++) {
+        free(window->vms[i].hosts);
+        free(window->vms[i].offered);
+    }
+    free(window->vms);
+    free(window->hosts);
+    free(window->settled);
+    *window = (struct oneib_window){0};
+}

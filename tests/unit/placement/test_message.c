@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The scheduler's message, read and written with fewer hosts; and what is done with one that is
+ * not as oned writes it. */
+#include "placement/arrange.h"
+#include "placement/message.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define NIC(id, network)                                                                           \
+    "<NIC><NIC_ID>" id "</NIC_ID><NETWORK_ID>" network "</NETWORK_ID><VN_MAD>infiniband</VN_MAD>"  \
+    "<MAC>02:00:0a:00:00:0" id "</MAC></NIC>"
+#define VM(id, made, text)                                                                         \
+    "<VM><ID>" id "</ID><UID>2</UID><NAME>vm</NAME><STATE>1</STATE><LCM_STATE>0</LCM_STATE>"       \
+    "<STIME>" made "</STIME><TEMPLATE>" text "</TEMPLATE><USER_TEMPLATE/><HISTORY_RECORDS/></VM>"
+#define HOST(id, text)                                                                             \
+    "<HOST><ID>" id "</ID><NAME>n" id "</NAME><STATE>2</STATE><TEMPLATE>" text                     \
+    "</TEMPLATE><MONITORING/></HOST>"
+#define AT(leaf, vfs)                                                                              \
+    "<IB_SWITCH><![CDATA[" leaf "]]></IB_SWITCH><IB_VFS_FREE><![CDATA[" vfs "]]></IB_VFS_FREE>"
+#define MAY(vm, hosts)                                                                             \
+    "<VM><ID>" vm "</ID><HOSTS>" hosts "</HOSTS><DATASTORES><ID>0</ID></DATASTORES></VM>"
+#define ID(id) "<ID>" id "</ID>"
+#define MESSAGE(vms, hosts, requirements)                                                          \
+    "<SCHEDULER_DRIVER_ACTION><VM_POOL>" vms "</VM_POOL><HOST_POOL>" hosts                         \
+    "</HOST_POOL><DATASTORE_POOL><DATASTORE><ID>0</ID></DATASTORE></DATASTORE_POOL><VNET_POOL>"    \
+    "</VNET_POOL><VM_GROUP_POOL/><CLUSTER_POOL></CLUSTER_POOL><REQUIREMENTS>" requirements         \
+    "</REQUIREMENTS></SCHEDULER_DRIVER_ACTION>"
+
+#define BEFORE "<CLUSTER_POOL></CLUSTER_POOL><REQUIREMENTS>"
+#define HOSTS HOST("0", AT("0x1", "2")) HOST("1", AT("0x1,0x9", "1")) HOST("4", AT("0x2", "7"))
+#define ALL ID("0") ID("1") ID("4")
+#define PLAIN                                                                                      \
+    MESSAGE(VM("7", "900", NIC("0", "3")) VM("8", "900", "") VM("9", "900", NIC("0", "3")), HOSTS, \
+            MAY("7", ALL) MAY("8", ALL) MAY("9", ALL))
+#define NOW 910
+
+static struct oneib_error err;
+
+/* ---- reading and writing --------------------------------------------------------------------- */
+
+static struct oneib_sched_message read_message(const char *xml)
+{
+    struct oneib_sched_message message;
+    if (oneib_sched_message_read(xml, strlen(xml), "infiniband", &message, &err) < 0)
+        fail_msg("%s", err.text);
+    return message;
+}
+
+/* Members of network 3: how many there are on host 0, and on a host of leaf 0x2 that is full. */
+static void put_members(struct oneib_cloud *running, unsigned here, unsigned there)
+{
+    struct oneib_network *network = oneib_cloud_add_network(running, &err);
+    network->id = 3;
+    struct oneib_host *host = oneib_cloud_add_host(running, &err);
+    host->id = 11;
+    host->switches = strdup("0x2");
+    for (unsigned i = 0; i < here + there; i++) {
+        struct oneib_attachment *nic = oneib_cloud_add_attachment(running, &err);
+        *nic = (struct oneib_attachment){.vm_id = 20 + i,
+                                         .network_id = 3,
+                                         .host_id = i < here ? 0 : 11,
+                                         .presence = ONEIB_SETTLED};
+    }
+    oneib_cloud_sort(running);
+}
+
+static struct oneib_window arrange(const struct oneib_sched_message *message,
+                                   const struct oneib_cloud *running, int64_t now)
+{
+    struct oneib_window window;
+    if (oneib_window_arrange(message, running, now, &window, &err) < 0 ||
+        oneib_window_offer(&window, &err) < 0)
+        fail_msg("%s", err.text);
+    return window;
+}
+
+/* The message as the placer gets it; freed by the caller. */
+static char *narrowed(const char *xml, const struct oneib_cloud *running, int64_t now)
+{
+    struct oneib_sched_message message = read_message(xml);
+    struct oneib_window window = arrange(&message, running, now);
+    struct oneib_text text = {0};
+    assert_int_equal(oneib_sched_message_write(&message, &window, &text, &err), 0);
+    oneib_window_clear(&window);
+    oneib_sched_message_clear(&message);
+    return text.data;
+}
+
+static void must_become(const char *xml, const struct oneib_cloud *running, int64_t now,
+                        const char *wanted)
+{
+    char *seen = narrowed(xml, running, now);
+    assert_string_equal(strstr(seen, BEFORE), strstr(wanted, BEFORE));
+    assert_memory_equal(seen, xml, (size_t)(strstr(xml, BEFORE) - xml));
+    free(seen);
+}
+
+/* ---- what is understood ---------------------------------------------------------------------- */
+
+static void a_message_that_nobody_changes_is_written_as_it_was(void **state)
+{
+    (void)state;
+    struct oneib_sched_message message = read_message(PLAIN);
+    struct oneib_window window = {0};
+    struct oneib_text text = {0};
+    assert_int_equal(oneib_sched_message_write(&message, &window, &text, &err), 0);
+    assert_string_equal(text.data, PLAIN);
+    oneib_text_clear(&text);
+    oneib_sched_message_clear(&message);
+}
+
+static void only_vms_with_infiniband_have_fewer_hosts(void **state)
+{
+    (void)state;
+    struct oneib_cloud running = {0};
+    put_members(&running, 2, 1);
+    must_become(PLAIN, &running, NOW,
+                MESSAGE("", "", MAY("7", ID("0") ID("1")) MAY("8", ALL) MAY("9", ID("0"))));
+    oneib_cloud_clear(&running);
+}
+
+/* A full host is in no message: where it is is asked of oned. */
+static void members_on_hosts_that_the_message_lacks_count(void **state)
+{
+    (void)state;
+    struct oneib_cloud running = {0};
+    put_members(&running, 1, 2);
+    must_become(PLAIN, &running, NOW,
+                MESSAGE("", "", MAY("7", ID("4")) MAY("8", ALL) MAY("9", ID("4"))));
+    oneib_cloud_clear(&running);
+}
+
+static void who_has_waited_for_a_minute_may_go_anywhere(void **state)
+{
+    (void)state;
+    struct oneib_cloud running = {0};
+    put_members(&running, 2, 1);
+    const char *xml = MESSAGE(VM("7", "900", NIC("0", "3")), HOSTS, MAY("7", ALL));
+    must_become(xml, &running, 959, MESSAGE("", "", MAY("7", ID("0") ID("1"))));
+    must_become(xml, &running, 960, MESSAGE("", "", MAY("7", ALL)));
+    oneib_cloud_clear(&running);
+}
+
+/* It was made long ago, and has left its last host just now. */
+static void a_vm_waits_since_it_left_its_last_host(void **state)
+{
+    (void)state;
+    struct oneib_cloud running = {0};
+    put_members(&running, 2, 1);
+    const char *xml = MESSAGE(
+        "<VM><ID>7</ID><STATE>1</STATE><LCM_STATE>0</LCM_STATE><STIME>5</STIME><TEMPLATE>" NIC(
+            "0", "3") "</TEMPLATE><HISTORY_RECORDS><HISTORY><OID>7</OID><SEQ>0</SEQ><HID>4</HID>"
+                      "<STIME>6</STIME><ETIME>900</ETIME></HISTORY></HISTORY_RECORDS></VM>",
+        HOSTS, MAY("7", ALL));
+    must_become(xml, &running, NOW, MESSAGE("", "", MAY("7", ID("0") ID("1"))));
+    oneib_cloud_clear(&running);
+}
+
+static void a_vm_of_a_group_is_left_all_hosts_with_room(void **state)
+{
+    (void)state;
+    struct oneib_cloud running = {0};
+    put_members(&running, 2, 1);
+    const char *xml = MESSAGE(VM("7", "900", NIC("0", "3") "<VMGROUP><ROLE>a</ROLE></VMGROUP>"),
+                              HOSTS HOST("5", AT("0x2", "0")), MAY("7", ALL ID("5")));
+    must_become(xml, &running, NOW, MESSAGE("", "", MAY("7", ALL)));
+    oneib_cloud_clear(&running);
+}
+
+static void a_vm_for_which_there_is_no_function_waits(void **state)
+{
+    (void)state;
+    struct oneib_cloud running = {0};
+    const char *xml = MESSAGE(VM("7", "900", NIC("0", "3") NIC("1", "3")),
+                              HOST("0", AT("0x1", "1")), MAY("7", ID("0")));
+    must_become(xml, &running, NOW, MESSAGE("", "", MAY("7", "")));
+    oneib_cloud_clear(&running);
+}
+
+static void networks_and_datastores_are_passed_on(void **state)
+{
+    (void)state;
+    struct oneib_cloud running = {0};
+    put_members(&running, 2, 1);
+    const char *rest = "</HOSTS><DATASTORES><ID>0</ID><ID>100</ID></DATASTORES><NIC><ID>0</ID>"
+                       "<VNETS><ID>3</ID></VNETS></NIC></VM></REQUIREMENTS>";
+    char xml[4096];
+    snprintf(xml, sizeof xml, "%s", MESSAGE(VM("7", "900", NIC("0", "3")), HOSTS, ""));
+    snprintf(strstr(xml, "</REQUIREMENTS>"), 512, "<VM><ID>7</ID><HOSTS>" ALL "%s%s", rest,
+             "</SCHEDULER_DRIVER_ACTION>");
+    char *seen = narrowed(xml, &running, NOW);
+    assert_non_null(strstr(seen, rest));
+    assert_null(strstr(seen, "<ID>4</ID></HOSTS>"));
+    free(seen);
+    oneib_cloud_clear(&running);
+}
+
+static void the_networks_that_are_waited_for_are_each_named_once(void **state)
+{
+    (void)state;
+    uint32_t *networks;
+    size_t count;
+    struct oneib_sched_message message = read_message(MESSAGE(
+        VM("7", "900", NIC("0", "9")) VM("8", "900", NIC("0", "3")) VM("9", "9", NIC("0", "9")),
+        HOSTS, MAY("7", ALL) MAY("8", ALL) MAY("9", ALL)));
+    assert_int_equal(oneib_waiting_networks(&message, &networks, &count, &err), 0);
+    assert_int_equal(count, 2);
+    assert_int_equal(networks[0], 3);
+    assert_int_equal(networks[1], 9);
+    free(networks);
+    oneib_sched_message_clear(&message);
+}
+
+/* ---- what is left alone ---------------------------------------------------------------------- */
+
+static void must_be_left(const char *xml, size_t length, const char *why)
+{
+    struct oneib_sched_message message;
+    assert_int_equal(oneib_sched_message_read(xml, length, "infiniband", &message, &err), -1);
+    assert_int_equal(err.code, ONEIB_ERROR_PROTOCOL);
+    if (!strstr(err.text, why))
+        fail_msg("\"%s\" does not say \"%s\"", err.text, why);
+}
+
+static void a_message_that_is_cut_anywhere_is_left_alone(void **state)
+{
+    (void)state;
+    const char *xml = PLAIN;
+    for (size_t length = 0; length < strlen(xml); length++) {
+        struct oneib_sched_message message;
+        char *cut = malloc(length + 1);
+        assert_non_null(cut);
+        memcpy(cut, xml, length);
+        assert_int_equal(oneib_sched_message_read(cut, length, "infiniband", &message, &err), -1);
+        free(cut);
+    }
+}
+
+static void one_that_is_not_as_oned_writes_it_is_left_alone(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *xml, *why;
+    } cases[] = {
+        {"nonsense", "is none"},
+        {"<PLAN><REQUIREMENTS></REQUIREMENTS></PLAN>", "is none"},
+        {MESSAGE("", "", MAY("8", ALL) MAY("7", ALL)), "not in order"},
+        {MESSAGE("", "", MAY("7", ID("4") ID("1"))), "not in order"},
+        {MESSAGE("", "", MAY("7", ID("99999999999"))), "without an end"},
+        {MESSAGE("", "", MAY("x", ALL)), "no VM's"},
+        {MESSAGE("", "", "<VM><ID>7</ID><HOSTS></HOSTS><DATASTORES>a</DATASTORES></VM>"),
+         "without an end"},
+        {MESSAGE("", "", "") "<REQUIREMENTS></REQUIREMENTS></SCHEDULER_DRIVER_ACTION>x",
+         "behind its end"},
+        {MESSAGE(VM("9", "1", "") VM("8", "1", ""), "", ""), "not in order"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        must_be_left(cases[i].xml, strlen(cases[i].xml), cases[i].why);
+}
+
+/* What a user writes into his VM stands there as he wrote it. */
+static void what_a_user_writes_moves_nobody_elses_vm(void **state)
+{
+    (void)state;
+    struct oneib_cloud running = {0};
+    put_members(&running, 2, 1);
+    const char *seam =
+        MESSAGE(VM("7", "900", "<A><![CDATA[</VM_POOL><HOST_POOL>]]></A>"), HOSTS, MAY("7", ALL));
+    must_be_left(seam, strlen(seam), "twice");
+    must_become(MESSAGE(VM("7", "900",
+                           NIC("0", "3") "<A><![CDATA[<REQUIREMENTS><VM><ID>9</ID>"
+                                         "<HOSTS></HOSTS></VM>]]></A>"),
+                        HOSTS, MAY("7", ALL)),
+                &running, NOW, MESSAGE("", "", MAY("7", ID("0") ID("1"))));
+    const char *twice =
+        MESSAGE(VM("7", "900", "<A/></TEMPLATE></VM><VM><ID>9</ID><TEMPLATE>" NIC("0", "3"))
+                    VM("9", "900", ""),
+                HOSTS, MAY("7", ALL) MAY("9", ALL));
+    must_be_left(twice, strlen(twice), "not in order");
+    oneib_cloud_clear(&running);
+}
+
+static void without_oneibd_nobody_is_kept_from_any_host(void **state)
+{
+    (void)state;
+    struct oneib_cloud running = {0};
+    struct oneib_window window;
+    struct oneib_sched_message message = read_message(MESSAGE(
+        VM("7", "900", NIC("0", "3")), HOST("0", "") HOST("1", ""), MAY("7", ID("0") ID("1"))));
+    assert_int_equal(oneib_window_arrange(&message, &running, NOW, &window, &err), -1);
+    assert_int_equal(err.code, ONEIB_ERROR_REFUSED);
+    oneib_sched_message_clear(&message);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_message_that_nobody_changes_is_written_as_it_was),
+        cmocka_unit_test(only_vms_with_infiniband_have_fewer_hosts),
+        cmocka_unit_test(members_on_hosts_that_the_message_lacks_count),
+        cmocka_unit_test(who_has_waited_for_a_minute_may_go_anywhere),
+        cmocka_unit_test(a_vm_waits_since_it_left_its_last_host),
+        cmocka_unit_test(a_vm_of_a_group_is_left_all_hosts_with_room),
+        cmocka_unit_test(a_vm_for_which_there_is_no_function_waits),
+        cmocka_unit_test(networks_and_datastores_are_passed_on),
+        cmocka_unit_test(the_networks_that_are_waited_for_are_each_named_once),
+        cmocka_unit_test(a_message_that_is_cut_anywhere_is_left_alone),
+        cmocka_unit_test(one_that_is_not_as_oned_writes_it_is_left_alone),
+        cmocka_unit_test(what_a_user_writes_moves_nobody_elses_vm),
+        cmocka_unit_test(without_oneibd_nobody_is_kept_from_any_host),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
