@@ -287,6 +287,29 @@ int oneib_one_vm_window(struct oneib_one *one, int64_t first, int64_t last, char
     return finish_document(one, &call, parameters, xml, length, err);
 }
 
+/* "3,5,8" */
+static int name_vms(const uint32_t *ids, size_t count, struct oneib_text *text,
+                    struct oneib_error *err)
+{
+    for (size_t i = 0; i < count; i++)
+        oneib_text_printf(text, "%s%" PRIu32, i ? "," : "", ids[i]);
+    return oneib_text_failed(text) ? oneib_fail_memory(err) : 0;
+}
+
+int oneib_one_vms(struct oneib_one *one, const uint32_t *ids, size_t count, char **xml,
+                  size_t *length, struct oneib_error *err)
+{
+    struct call call;
+    oneib_autotext struct oneib_text names = {0};
+    if (name_vms(ids, count, &names, err) < 0)
+        return -1;
+    call_begin(&call, "one.vmpool.infoset");
+    snprintf(call.object, sizeof call.object, "%zu VMs", count);
+    xmlrpc_value *parameters = xmlrpc_build_value(&call.env, "(ssb)", one->session,
+                                                  names.data ? names.data : "", (xmlrpc_bool)1);
+    return finish_document(one, &call, parameters, xml, length, err);
+}
+
 static int check_id(const char *kind, uint32_t id, struct oneib_error *err)
 {
     if (id > ONEIB_ID_MAX)

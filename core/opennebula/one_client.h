@@ -34,6 +34,9 @@ int oneib_one_network_window(struct oneib_one *one, int64_t first, int64_t last,
  * end. */
 int oneib_one_vm_window(struct oneib_one *one, int64_t first, int64_t last, char **xml,
                         size_t *length, struct oneib_error *err);
+/* one.vmpool.infoset, with all attributes: those of these VMs that there are. */
+int oneib_one_vms(struct oneib_one *one, const uint32_t *ids, size_t count, char **xml,
+                  size_t *length, struct oneib_error *err);
 int oneib_one_vm(struct oneib_one *one, uint32_t id, char **xml, size_t *length,
                  struct oneib_error *err);
 int oneib_one_network(struct oneib_one *one, uint32_t id, char **xml, size_t *length,

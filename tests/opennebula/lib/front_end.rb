@@ -168,9 +168,17 @@ class FrontEnd
 
   def configure
     edit('monitord.conf', 'STATE_VM' => 2, 'SYSTEM_HOST' => 10, 'MONITOR_HOST' => 20)
+    use_placer
     FileUtils.mkdir_p("#{Suite::HOME}/.one")
     File.write("#{Suite::HOME}/.one/one_auth", "oneadmin:#{Suite::PASSWORD}\n", perm: 0o600)
     Suite.system('chown', '-R', "#{Suite::USER}:#{Suite::USER}", Suite::HOME)
+  end
+
+  # As docs/operator-placement.md says; 6.10 has no placers.
+  def use_placer
+    path = "#{etc}/oned.conf"
+    text = File.read(path)
+    File.write(path, text) if text.sub!(/^(\s*ARGUMENTS\s*=\s*"-t \d+ )-p rank /, '\1-p ib ')
   end
 
   def edit(file, settings)

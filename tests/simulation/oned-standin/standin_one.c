@@ -210,6 +210,33 @@ static xmlrpc_value *vm_pool_info_extended(struct standin_call *call)
     return vm_pool(call, true);
 }
 
+/* Of ids that are none nothing is said. */
+static void render_vm_set(const struct standin_state *state, const char *ids,
+                          struct oneib_text *text)
+{
+    for (char *end; *ids; ids = *end == ',' ? end + 1 : end) {
+        const unsigned long id = strtoul(ids, &end, 10);
+        if (end == ids)
+            return;
+        for (size_t i = 0; i < state->vm_count; i++)
+            if (state->vms[i]->id == id)
+                standin_render_vm(state, state->vms[i], STANDIN_POOL, text);
+    }
+}
+
+static xmlrpc_value *vm_pool_info_set(struct standin_call *call)
+{
+    oneib_autofree char *ids = NULL;
+    if (!standin_take_string(call, 1, &ids))
+        return NULL;
+    struct oneib_text text = {0};
+    oneib_text_append(&text, "<VM_POOL>");
+    if (call->rights & RIGHT_VMS)
+        render_vm_set(call->state, ids, &text);
+    oneib_text_append(&text, "</VM_POOL>");
+    return standin_answer_text(call, &text);
+}
+
 static xmlrpc_value *host_pool_info(struct standin_call *call)
 {
     const struct standin_state *state = call->state;
@@ -293,6 +320,7 @@ const struct standin_method standin_one_methods[] = {
     {"one.user.info", user_info},
     {"one.vmpool.info", vm_pool_info},
     {"one.vmpool.infoextended", vm_pool_info_extended},
+    {"one.vmpool.infoset", vm_pool_info_set},
     {"one.vm.info", info},
     {"one.hostpool.info", host_pool_info},
     {"one.host.info", info},

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * place, run by OpenNebula 7's one_sched on the front-end: gets the VMs that wait and the hosts
+ * that fit them, leaves those with InfiniBand the hosts that are near their cluster and have room,
+ * and has OpenNebula's own placer decide (docs/design/placement.md). Whatever is in doubt or takes
+ * too long, the placer gets what OpenNebula said, to the letter.
+ */
+#include "base/base64.h"
+#include "base/cleanup.h"
+#include "base/command.h"
+#include "base/file.h"
+#include "config/config.h"
+#include "opennebula/credentials.h"
+#include "placement/arrange.h"
+#include "scheduler/running.h"
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/time.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { DONE = 0, USAGE = 2, FAILURE = 3 };
+
+#define INPUT_MAX ((size_t)512 << 20)
+/* one_sched waits as long as we do, and so does everybody whose VM waits. */
+#define PATIENCE_S 5
+#define PLACER_MS 120000
+#define PLAN_MAX ((size_t)64 << 20)
+
+static const char usage[] = "usage: place [--config FILE] PLACER <BASE64-MESSAGE\n"
+                            "PLACER: OpenNebula's own, as remotes/scheduler/rank/place\n";
+
+/* ---- time ------------------------------------------------------------------------------------ */
+
+static int time_is_up;
+
+static void note_time(int number)
+{
+    (void)number;
+    time_is_up = 1;
+}
+
+static void begin_time(void)
+{
+    const struct sigaction action = {.sa_handler = note_time};
+    const struct itimerval timer = {.it_value = {.tv_sec = PATIENCE_S}};
+    sigaction(SIGALRM, &action, NULL);
+    setitimer(ITIMER_REAL, &timer, NULL);
+}
+
+static void end_time(void)
+{
+    const struct itimerval none = {0};
+    setitimer(ITIMER_REAL, &none, NULL);
+}
+
+static int check_time(struct oneib_error *err)
+{
+    return time_is_up ? oneib_fail(err, ONEIB_ERROR_TIMEOUT, "it took longer than %d s", PATIENCE_S)
+                      : 0;
+}
+
+/* ---- narrowing ------------------------------------------------------------------------------- */
+
+/* The configured session is oneibd's, whose file oneadmin may be unable to read: oneadmin has its
+ * own. */
+static void use_own_session(struct oneib_config *config)
+{
+    free(config->one.auth_file);
+    config->one.auth_file = NULL;
+}
+
+static int ask_oned(const struct oneib_config *config, const struct oneib_sched_message *message,
+                    const uint32_t *networks, size_t count, struct oneib_cloud *running,
+                    struct oneib_error *err)
+{
+    struct oneib_credentials credentials = {0};
+    if (oneib_credentials_find(config, &credentials, err) < 0)
+        return -1;
+    struct oneib_one *one = oneib_one_open(&credentials, PATIENCE_S * 1000, err);
+    oneib_credentials_clear(&credentials);
+    if (!one)
+        return -1;
+    oneib_one_set_interrupt(one, &time_is_up);
+    const int status =
+        oneib_read_running(one, config->one.vn_mad, message, networks, count, running, err);
+    oneib_one_close(one);
+    return status;
+}
+
+static int arrange(const struct oneib_sched_message *message, const struct oneib_cloud *running,
+                   struct oneib_text *changed, struct oneib_error *err)
+{
+    struct oneib_window window;
+    if (oneib_window_arrange(message, running, time(NULL), &window, err) < 0)
+        return -1;
+    int status = check_time(err);
+    if (status == 0)
+        status = oneib_window_offer(&window, err);
+    if (status == 0)
+        status = oneib_sched_message_write(message, &window, changed, err);
+    oneib_window_clear(&window);
+    return status;
+}
+
+/* Nothing in *changed: nobody with InfiniBand waits. */
+static int narrow_message(const struct oneib_config *config,
+                          const struct oneib_sched_message *message, struct oneib_text *changed,
+                          struct oneib_error *err)
+{
+    oneib_autofree uint32_t *networks = NULL;
+    size_t count;
+    if (check_time(err) < 0 || oneib_waiting_networks(message, &networks, &count, err) < 0)
+        return -1;
+    if (count == 0)
+        return 0;
+    struct oneib_cloud running = {0};
+    if (ask_oned(config, message, networks, count, &running, err) < 0)
+        return -1;
+    const int status = arrange(message, &running, changed, err);
+    oneib_cloud_clear(&running);
+    return status;
+}
+
+static int narrow(const char *config_path, const char *input, size_t length,
+                  struct oneib_text *changed, struct oneib_error *err)
+{
+    struct oneib_config config;
+    struct oneib_sched_message message;
+    size_t decoded;
+    oneib_autofree char *xml = oneib_base64_decode(input, length, &decoded);
+    if (!xml)
+        return decoded ? oneib_fail_memory(err)
+                       : oneib_fail(err, ONEIB_ERROR_INPUT, "the message is not base64");
+    if (oneib_config_load(config_path, &config, err) < 0)
+        return -1;
+    use_own_session(&config);
+    int status = oneib_sched_message_read(xml, decoded, config.one.vn_mad, &message, err);
+    if (status == 0) {
+        status = narrow_message(&config, &message, changed, err);
+        oneib_sched_message_clear(&message);
+    }
+    oneib_config_clear(&config);
+    return status < 0 ? -1 : check_time(err);
+}
+
+/* ---- OpenNebula's own placer ----------------------------------------------------------------- */
+
+static int write_all(const char *bytes, size_t length, struct oneib_error *err)
+{
+    while (length > 0) {
+        const ssize_t written = write(STDOUT_FILENO, bytes, length);
+        if (written <= 0)
+            return oneib_fail_errno(err, errno, "writing the plan");
+        bytes += written;
+        length -= (size_t)written;
+    }
+    return 0;
+}
+
+/* Its plan, its words and its status are ours. */
+static int run_placer(const char *placer, const char *input, size_t length, int *status,
+                      struct oneib_error *err)
+{
+    const char *const argv[] = {placer, NULL};
+    oneib_autotext struct oneib_text plan = {0};
+    oneib_autotext struct oneib_text words = {0};
+    const struct oneib_command command = {.argv = argv,
+                                          .input = input,
+                                          .input_length = length,
+                                          .timeout_ms = PLACER_MS,
+                                          .output_max = PLAN_MAX};
+    const int outcome = oneib_command_capture(&command, &plan, &words, status, err);
+    if (words.data)
+        fputs(words.data, stderr);
+    if (outcome < 0)
+        return -1;
+    if (plan.length >= PLAN_MAX)
+        return oneib_fail(err, ONEIB_ERROR_PROTOCOL, "%s: its plan has no end", placer);
+    return plan.data ? write_all(plan.data, plan.length, err) : 0;
+}
+
+/* ---- the program ----------------------------------------------------------------------------- */
+
+/* What the placer is given: changed, or as it came. *encoded is the caller's, when it is changed.
+ */
+static const char *decide(const char *config, const char *input, size_t *length, char **encoded)
+{
+    struct oneib_error err;
+    oneib_autotext struct oneib_text changed = {0};
+    size_t encoded_length = 0;
+    begin_time();
+    if (narrow(config, input, *length, &changed, &err) < 0)
+        fprintf(stderr, "oneib: placement is OpenNebula's alone this time: %s\n", err.text);
+    else if (changed.data)
+        *encoded = oneib_base64_encode(changed.data, changed.length, &encoded_length);
+    end_time();
+    if (*encoded)
+        *length = encoded_length;
+    return *encoded ? *encoded : input;
+}
+
+static int place(const char *config, const char *placer, int *status, struct oneib_error *err)
+{
+    oneib_autofree char *input = NULL;
+    oneib_autofree char *encoded = NULL;
+    size_t length;
+    if (oneib_stream_read(STDIN_FILENO, "the scheduler's message on standard input", INPUT_MAX,
+                          &input, &length, err) < 0)
+        return -1;
+    const char *given = decide(config, input, &length, &encoded);
+    return run_placer(placer, given, length, status, err);
+}
+
+int main(int argc, char **argv)
+{
+    const bool has_config = argc == 4 && strcmp(argv[1], "--config") == 0;
+    struct oneib_error err;
+    int status;
+    if (argc != 2 && !has_config) {
+        fputs(usage, stderr);
+        return USAGE;
+    }
+    if (place(has_config ? argv[2] : NULL, argv[argc - 1], &status, &err) == 0)
+        return status;
+    fprintf(stderr, "oneib: %s\n", err.text);
+    return FAILURE;
+}

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scheduler/running.h"
+#include "base/cleanup.h"
+#include "base/finding.h"
+#include "opennebula/documents.h"
+#include <stdlib.h>
+
+#define VMS_A_CALL 200u
+
+struct work {
+    struct oneib_one *one;
+    const struct oneib_sched_message *message;
+    struct oneib_documents documents;
+    struct oneib_findings findings; /* oneibd says what is odd: here they are dropped */
+    struct oneib_id_set hosts;      /* asked for */
+};
+
+static int read_network(struct work *work, uint32_t id, struct oneib_error *err)
+{
+    oneib_autofree char *xml = NULL;
+    size_t length;
+    if (oneib_one_network(work->one, id, &xml, &length, err) == 0)
+        return oneib_documents_read_networks(&work->documents, xml, length, err);
+    return err->code == ONEIB_ERROR_NOT_FOUND ? 0 : -1;
+}
+
+static int read_vms(struct work *work, struct oneib_error *err)
+{
+    struct oneib_id_set *named = &work->documents.vms_named;
+    oneib_id_set_sort(named);
+    for (size_t i = 0; i < named->count; i += VMS_A_CALL) {
+        oneib_autofree char *xml = NULL;
+        size_t length;
+        const size_t rest = named->count - i, count = rest < VMS_A_CALL ? rest : VMS_A_CALL;
+        if (oneib_one_vms(work->one, named->items + i, count, &xml, &length, err) < 0 ||
+            oneib_documents_read_vms(&work->documents, xml, length, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int read_host(struct work *work, uint32_t id, struct oneib_error *err)
+{
+    oneib_autofree char *xml = NULL;
+    size_t length;
+    if (oneib_one_host(work->one, id, &xml, &length, err) == 0)
+        return oneib_documents_read_hosts(&work->documents, xml, length, err);
+    return err->code == ONEIB_ERROR_NOT_FOUND ? 0 : -1;
+}
+
+/* A full one is in no message: nobody fits there. */
+static int read_hosts(struct work *work, struct oneib_error *err)
+{
+    const struct oneib_cloud *cloud = work->documents.cloud;
+    for (size_t i = 0; i < cloud->attachment_count; i++) {
+        const struct oneib_attachment *nic = &cloud->attachments[i];
+        if (nic->presence != ONEIB_ABSENT && nic->host_id != ONEIB_NO_ID &&
+            !oneib_cloud_host(&work->message->cloud, nic->host_id) &&
+            oneib_id_set_add(&work->hosts, nic->host_id, err) < 0)
+            return -1;
+    }
+    oneib_id_set_sort(&work->hosts);
+    for (size_t i = 0; i < work->hosts.count; i++)
+        if (read_host(work, work->hosts.items[i], err) < 0)
+            return -1;
+    return 0;
+}
+
+static int read_all(struct work *work, const uint32_t *networks, size_t network_count,
+                    struct oneib_error *err)
+{
+    for (size_t i = 0; i < network_count; i++)
+        if (networks[i] != ONEIB_NO_ID && read_network(work, networks[i], err) < 0)
+            return -1;
+    return read_vms(work, err) < 0 ? -1 : read_hosts(work, err);
+}
+
+int oneib_read_running(struct oneib_one *one, const char *vn_mad,
+                       const struct oneib_sched_message *message, const uint32_t *networks,
+                       size_t network_count, struct oneib_cloud *cloud, struct oneib_error *err)
+{
+    struct work work = {.one = one, .message = message};
+    work.documents =
+        (struct oneib_documents){.cloud = cloud, .findings = &work.findings, .vn_mad = vn_mad};
+    *cloud = (struct oneib_cloud){0};
+    const int status = read_all(&work, networks, network_count, err);
+    oneib_id_set_clear(&work.hosts);
+    oneib_documents_clear(&work.documents);
+    oneib_findings_clear(&work.findings);
+    oneib_cloud_sort(cloud);
+    if (status < 0)
+        oneib_cloud_clear(cloud);
+    return status;
+}

@@ -1,0 +1,364 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The scheduler's placer "ib" as one_sched runs it on the front-end, with the stand-in for oned and
+ * a stand-in for OpenNebula's own placer "rank", which keeps what it is given. There is no fabric:
+ * hosts 0 and 1 are at one leaf, host 2 is at another one.
+ */
+#include "base/base64.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "lab_internal.h"
+#include <inttypes.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+#define TIMEOUT_MS 120000
+#define HOSTS 3u
+#define ALL "<ID>0</ID><ID>1</ID><ID>2</ID>"
+#define PLAN "<PLAN><ID>-1</ID></PLAN>"
+
+#define MUST(call)                                                                                 \
+    do {                                                                                           \
+        if ((call) < 0)                                                                            \
+            fail_msg("%s", err.text);                                                              \
+    } while (0)
+
+static struct oneib_error err;
+static struct lab *lab;
+static uint32_t red;
+static struct lab_output output;
+
+/* ---- the front-end --------------------------------------------------------------------------- */
+
+/* The environment that oned's drivers have, with the lab's folder as ONE_LOCATION. */
+static void set_environment(void)
+{
+    assert_int_equal(setenv("ONE_LOCATION", lab_folder(lab), 1), 0);
+    assert_int_equal(setenv("ONE_AUTH", lab_path(lab, "oneadmin_auth", &err), 1), 0);
+    assert_int_equal(mkdir(lab_path(lab, "var", &err), 0700), 0);
+    oneib_autotext struct oneib_text session = {0};
+    oneib_text_printf(&session, "%s\n", lab_session(lab));
+    MUST(lab_write(lab, "oneadmin_auth", 0600, session.data, &err));
+}
+
+static void write_placer(const char *script)
+{
+    MUST(lab_write(lab, "rank-standin", 0700, script, &err));
+}
+
+static void place_host(uint32_t id, const char *leaf, unsigned vfs)
+{
+    char text[96];
+    snprintf(text, sizeof text, "IB_SWITCH=\"%s\"\nIB_VFS_FREE=\"%u\"\n", leaf, vfs);
+    MUST(lab_host_update(lab, id, text, &err));
+}
+
+static int raise_lab(void **state)
+{
+    (void)state;
+    struct lab_options options = LAB_DEFAULTS;
+    lab = lab_open(&options, &err);
+    if (!lab)
+        fail_msg("%s", err.text);
+    MUST(lab_standin_start(lab, NULL, &err));
+    MUST(lab_config_write(lab, NULL, &err));
+    set_environment();
+    for (uint32_t i = 0; i < HOSTS; i++) {
+        uint32_t id;
+        char name[8];
+        snprintf(name, sizeof name, "n%" PRIu32, i);
+        MUST(lab_host_create_bare(lab, name, &id, &err));
+        assert_int_equal(id, i);
+        place_host(i, i < 2 ? "0x0000000000200001" : "0x0000000000200002", 7);
+    }
+    MUST(lab_network_create(lab, "red", "257", NULL, &red, &err));
+    write_placer("#!/bin/sh\ncat >given\necho 'rank was here' >&2\nprintf '" PLAN "'\n");
+    return 0;
+}
+
+static int end_lab(void **state)
+{
+    (void)state;
+    lab_output_clear(&output);
+    lab_close(lab);
+    lab = NULL;
+    return 0;
+}
+
+#define CASE(test) cmocka_unit_test_setup_teardown(test, raise_lab, end_lab)
+
+/* ---- what oned sends ------------------------------------------------------------------------- */
+
+static void append_object(const char *method, uint32_t id, struct oneib_text *text)
+{
+    const int integers[] = {(int)id, 0};
+    oneib_autofree char *document = NULL;
+    MUST(lab_call_document(lab, method, lab_session(lab), integers, 2, &document, &err));
+    oneib_text_append(text, strstr(document, "<"));
+}
+
+/* The stand-in's VMs were made long ago, and nobody waits for so long in a test. */
+static void append_vm(uint32_t id, struct oneib_text *text)
+{
+    oneib_autotext struct oneib_text document = {0};
+    append_object("one.vm.info", id, &document);
+    char *made = strstr(document.data, "<STIME>"), *end = strstr(document.data, "</STIME>");
+    assert_non_null(made);
+    assert_non_null(end);
+    oneib_text_append_bytes(text, document.data, (size_t)(made - document.data));
+    oneib_text_printf(text, "<STIME>%lld%s", (long long)time(NULL), end);
+}
+
+/* In base64, freed by the caller: these VMs may go to all hosts. */
+static char *message_for(const uint32_t *vms, size_t count)
+{
+    oneib_autotext struct oneib_text text = {0};
+    oneib_text_append(&text, "<SCHEDULER_DRIVER_ACTION><VM_POOL>");
+    for (size_t i = 0; i < count; i++)
+        append_vm(vms[i], &text);
+    oneib_text_append(&text, "</VM_POOL><HOST_POOL>");
+    for (uint32_t i = 0; i < HOSTS; i++)
+        append_object("one.host.info", i, &text);
+    oneib_text_append(&text, "</HOST_POOL><DATASTORE_POOL></DATASTORE_POOL><VNET_POOL></VNET_POOL>"
+                             "<VM_GROUP_POOL/><CLUSTER_POOL></CLUSTER_POOL><REQUIREMENTS>");
+    for (size_t i = 0; i < count; i++)
+        oneib_text_printf(&text,
+                          "<VM><ID>%" PRIu32 "</ID><HOSTS>" ALL
+                          "</HOSTS><DATASTORES><ID>0</ID></DATASTORES></VM>",
+                          vms[i]);
+    oneib_text_append(&text, "</REQUIREMENTS></SCHEDULER_DRIVER_ACTION>");
+    size_t length;
+    char *encoded = oneib_base64_encode(text.data, text.length, &length);
+    assert_non_null(encoded);
+    return encoded;
+}
+
+static uint32_t pending(const uint32_t *network)
+{
+    uint32_t id;
+    MUST(lab_vm_create(lab, "waits", network, network ? 1 : 0, &id, &err));
+    return id;
+}
+
+/* ---- the placer ------------------------------------------------------------------------------ */
+
+static void place_with(const char *placer, const char *message, int status)
+{
+    MUST(lab_write(lab, "message", 0600, message, &err));
+    const char *const argv[] = {"/bin/sh",
+                                "-c",
+                                "exec \"$0\" --config \"$1\" \"$2\" <message",
+                                SCHEDULER_PLACE,
+                                lab_config_path(lab, &err),
+                                placer,
+                                NULL};
+    lab_output_clear(&output);
+    MUST(lab_run(lab, NULL, argv, TIMEOUT_MS, &output, &err));
+    if (output.status != status)
+        fail_msg("status %d: %s%s", output.status, output.out, output.error);
+}
+
+static void place(const char *message, int status)
+{
+    place_with("./rank-standin", message, status);
+}
+
+/* What OpenNebula's own placer was given, decoded; to be freed. */
+static char *given(void)
+{
+    oneib_autofree char *text = lab_read_from(lab, "given", 0, &err);
+    size_t length;
+    if (!text)
+        fail_msg("%s", err.text);
+    char *decoded = oneib_base64_decode(text, strlen(text), &length);
+    assert_non_null(decoded);
+    return decoded;
+}
+
+static void must_be_given(const char *message)
+{
+    oneib_autofree char *text = lab_read_from(lab, "given", 0, &err);
+    assert_non_null(text);
+    assert_string_equal(text, message);
+}
+
+/* The hosts that the VM may have by what the placer was given. */
+static void must_have(uint32_t vm, const char *hosts)
+{
+    oneib_autofree char *text = given();
+    char wanted[160];
+    snprintf(wanted, sizeof wanted, "<VM><ID>%" PRIu32 "</ID><HOSTS>%s</HOSTS>", vm, hosts);
+    if (!strstr(strstr(text, "<REQUIREMENTS>"), wanted))
+        fail_msg("%s is not in %s", wanted, strstr(text, "<REQUIREMENTS>"));
+}
+
+/* ---- cases ----------------------------------------------------------------------------------- */
+
+static void a_vm_comes_to_the_leaf_where_its_cluster_runs(void **state)
+{
+    (void)state;
+    uint32_t member;
+    MUST(lab_vm_start(lab, "runs", &red, 1, 2, &member, &err));
+    const uint32_t vms[] = {pending(&red), pending(NULL)};
+    oneib_autofree char *message = message_for(vms, 2);
+    place(message, 0);
+    must_have(vms[0], "<ID>2</ID>");
+    must_have(vms[1], ALL);
+    assert_string_equal(output.out, PLAN);
+    assert_string_equal(output.error, "rank was here\n");
+}
+
+/* The leaf of a full host is asked of oned: nobody fits there, so no message has it. */
+static void the_leaf_of_a_full_host_counts(void **state)
+{
+    (void)state;
+    uint32_t member, full;
+    MUST(lab_host_create_bare(lab, "full", &full, &err));
+    place_host(full, "0x0000000000200002", 0);
+    MUST(lab_vm_start(lab, "runs", &red, 1, full, &member, &err));
+    const uint32_t vm = pending(&red);
+    oneib_autofree char *message = message_for(&vm, 1);
+    place(message, 0);
+    must_have(vm, "<ID>2</ID>");
+}
+
+static void two_vms_do_not_meet_at_the_last_function(void **state)
+{
+    (void)state;
+    place_host(0, "0x0000000000200001", 1);
+    place_host(1, "0x0000000000200001", 0);
+    place_host(2, "0x0000000000200002", 0);
+    const uint32_t vms[] = {pending(&red), pending(&red)};
+    oneib_autofree char *message = message_for(vms, 2);
+    place(message, 0);
+    must_have(vms[0], "<ID>0</ID>");
+    must_have(vms[1], "");
+}
+
+static void a_network_that_is_to_be_anywhere_is(void **state)
+{
+    (void)state;
+    uint32_t member;
+    MUST(lab_network_update(lab, red, "IB_PLACEMENT=any", &err));
+    MUST(lab_vm_start(lab, "runs", &red, 1, 2, &member, &err));
+    const uint32_t vm = pending(&red);
+    oneib_autofree char *message = message_for(&vm, 1);
+    place(message, 0);
+    must_have(vm, ALL);
+}
+
+static void without_infiniband_oned_is_not_asked(void **state)
+{
+    (void)state;
+    unsigned before, after;
+    const uint32_t vm = pending(NULL);
+    oneib_autofree char *message = message_for(&vm, 1);
+    MUST(lab_calls(lab, "", &before, &err));
+    place(message, 0);
+    MUST(lab_calls(lab, "", &after, &err));
+    assert_int_equal(after, before);
+    must_be_given(message);
+    assert_string_equal(output.error, "rank was here\n");
+}
+
+/* ---- doubt ----------------------------------------------------------------------------------- */
+
+static void must_be_left(const char *message, const char *why)
+{
+    place(message, 0);
+    must_be_given(message);
+    if (!strstr(output.error, why) || !strstr(output.error, "OpenNebula's alone this time"))
+        fail_msg("\"%s\" does not say \"%s\"", output.error, why);
+    assert_string_equal(output.out, PLAN);
+}
+
+static void a_message_that_is_none_is_passed_on_as_it_came(void **state)
+{
+    (void)state;
+    const uint32_t vm = pending(&red);
+    oneib_autofree char *message = message_for(&vm, 1);
+    must_be_left("?", "is not base64");
+    must_be_left("bm9uc2Vuc2U=", "is none");
+    message[strlen(message) / 8 * 4] = '\0';
+    must_be_left(message, "the scheduler's message");
+}
+
+static void without_oned_the_message_is_passed_on_as_it_came(void **state)
+{
+    (void)state;
+    const uint32_t vm = pending(&red);
+    oneib_autofree char *message = message_for(&vm, 1);
+    MUST(lab_standin_stop(lab, &err));
+    must_be_left(message, "one.vn.info");
+}
+
+static void an_oned_that_hangs_costs_five_seconds(void **state)
+{
+    (void)state;
+    const uint32_t vm = pending(&red);
+    oneib_autofree char *message = message_for(&vm, 1);
+    MUST(lab_fault(lab, "hang", 1000, 60, &err));
+    const double began = oneib_now_ms();
+    must_be_left(message, "");
+    assert_true(oneib_now_ms() - began >= 4000);
+    assert_true(oneib_now_ms() - began < 30000);
+    MUST(lab_fault(lab, "hang", 0, 0, &err));
+}
+
+static void without_oneibd_the_message_is_passed_on_as_it_came(void **state)
+{
+    (void)state;
+    for (uint32_t i = 0; i < HOSTS; i++)
+        MUST(lab_host_update(lab, i, "IB_VFS_FREE=\"\"", &err));
+    const uint32_t vm = pending(&red);
+    oneib_autofree char *message = message_for(&vm, 1);
+    must_be_left(message, "oneibd is not at work");
+}
+
+static void what_the_placer_says_and_ends_with_is_passed_on(void **state)
+{
+    (void)state;
+    const uint32_t vm = pending(&red);
+    oneib_autofree char *message = message_for(&vm, 1);
+    write_placer("#!/bin/sh\ncat >given\necho nonsense\necho 'no licence' >&2\nexit 7\n");
+    place(message, 7);
+    assert_string_equal(output.out, "nonsense\n");
+    assert_string_equal(output.error, "no licence\n");
+}
+
+static void without_a_placer_nobody_is_placed_and_it_is_named(void **state)
+{
+    (void)state;
+    const uint32_t vm = pending(&red);
+    oneib_autofree char *message = message_for(&vm, 1);
+    place_with("./no-such-placer", message, 3);
+    assert_string_equal(output.out, "");
+    assert_non_null(strstr(output.error, "no-such-placer"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CASE(a_vm_comes_to_the_leaf_where_its_cluster_runs),
+        CASE(the_leaf_of_a_full_host_counts),
+        CASE(two_vms_do_not_meet_at_the_last_function),
+        CASE(a_network_that_is_to_be_anywhere_is),
+        CASE(without_infiniband_oned_is_not_asked),
+        CASE(a_message_that_is_none_is_passed_on_as_it_came),
+        CASE(without_oned_the_message_is_passed_on_as_it_came),
+        CASE(an_oned_that_hangs_costs_five_seconds),
+        CASE(without_oneibd_the_message_is_passed_on_as_it_came),
+        CASE(what_the_placer_says_and_ends_with_is_passed_on),
+        CASE(without_a_placer_nobody_is_placed_and_it_is_named),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
