@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What `oneib check` finds out from oned. */
 #include "base/cleanup.h"
+#include "base/escape.h"
 #include "base/number.h"
 #include "fabric/opensm_process.h"
 #include "oneib/output.h"
 #include "oneib/verb_check.h"
 #include "opennebula/documents.h"
+#include "opennebula/placer.h"
 #include "opennebula/restrictions.h"
 #include "sm/kind.h"
 #include <string.h>
@@ -99,6 +101,31 @@ static void check_restrictions(struct oneib_session *session, struct oneib_check
     else
         oneib_check_add(checks, ONEIB_CHECK_OK, name, NULL,
                         "tenants cannot set P_Keys or IB_* attributes");
+}
+
+/* Either will do: an operator is told which it is. OpenNebula 6.10 has none. */
+static void check_placer(struct oneib_session *session, struct oneib_checks *checks)
+{
+    static const char check[] = "placement";
+    struct oneib_error err;
+    oneib_autofree char *xml = NULL;
+    size_t length;
+    char name[ONEIB_PLACER_SIZE];
+    oneib_autotext struct oneib_text shown = {0};
+    if (oneib_one_system_config(session->one, &xml, &length, &err) < 0 ||
+        oneib_placer_of(xml, length, name, &err) < 0)
+        oneib_check_add(checks, ONEIB_CHECK_WARN, check, NULL, "%s", err.text);
+    else if (strcmp(name, "ib") == 0)
+        oneib_check_add(checks, ONEIB_CHECK_OK, check, NULL,
+                        "OpenNebula's scheduler asks the placer \"ib\": VMs of a cluster come near "
+                        "each other");
+    else if (name[0]) {
+        oneib_text_append_escaped(&shown, name, ONEIB_PLACER_SIZE);
+        oneib_check_add(checks, ONEIB_CHECK_OK, check, NULL,
+                        "OpenNebula's scheduler asks the placer \"%s\", which does not look where "
+                        "a cluster is (docs/operator-placement.md)",
+                        shown.data ? shown.data : "");
+    }
 }
 
 static int read_hosts(struct oneib_session *session, struct oneib_cloud *cloud,
@@ -219,5 +246,6 @@ void oneib_check_cloud(struct oneib_session *session, struct oneib_checks *check
         return;
     check_sight(session, checks);
     check_restrictions(session, checks);
+    check_placer(session, checks);
     check_hosts(session, checks);
 }

@@ -524,6 +524,7 @@ static void check_says_whether_oneibs_user_sees_everything(void **state)
     must_say(checked, "fail  user: no member of OpenNebula's group oneadmin");
     must_say(checked, "one.acl_user = true");
     must_say(checked, "ok    restrictions: ");
+    must_say(checked, "ok    placement: OpenNebula's scheduler asks the placer \"rank\"");
     become(lab_acl_session(lab), "acl_user = true;");
     checked = ONEIB(0, "check")->out;
     must_say(checked, "ok    user: no member of OpenNebula's group oneadmin; one.acl_user says");

@@ -384,6 +384,8 @@ void standin_render_config(const struct standin_state *state, bool unrestricted,
                       state->ascending ? "ASC" : "DESC");
     if (!unrestricted)
         render_all_restrictions(text);
+    oneib_text_append(text, "<SCHED_MAD><ARGUMENTS><![CDATA[-t 15 -p rank -o one_drs]]></ARGUMENTS>"
+                            "<EXECUTABLE><![CDATA[one_sched]]></EXECUTABLE></SCHED_MAD>");
     oneib_text_append(text, "<VN_MAD_CONF><BRIDGE_TYPE><![CDATA[none]]></BRIDGE_TYPE>"
                             "<NAME><![CDATA[infiniband]]></NAME></VN_MAD_CONF>"
                             "</OPENNEBULA_CONFIGURATION>");
