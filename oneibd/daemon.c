@@ -118,6 +118,7 @@ static void close_everything(struct oneib_daemon *daemon)
     oneib_findings_clear(&daemon->sharing_findings);
     oneib_routes_clear(&daemon->routes);
     oneib_ledger_clear(&daemon->fences);
+    oneib_fence_plan_clear(&daemon->reclosed);
     oneib_id_set_clear(&daemon->hosts_later);
     oneib_id_set_clear(&daemon->hosts_failed);
     oneib_metrics_clear(&daemon->metrics);

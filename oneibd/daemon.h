@@ -104,12 +104,15 @@ struct oneib_daemon {
     struct oneib_ledger fences; /* the ledger with its fences, as it was read last; after a start
                                    what the daemon before has left (sync/fences.h) */
     bool fences_known;          /* that was looked for */
-    bool oned_is_away;          /* the last turn could not look at it */
-    double fence_at;            /* when ports of fenced hosts are looked at next, */
-    double fence_again;         /* and when at the earliest, if somebody asks */
-    struct oneib_findings level_findings;   /* of service levels, when they were looked at last, */
-    double levels_at;                       /* and when they are looked at next, at the earliest */
-    struct oneib_routes routes;             /* likewise; empty where there are no classes */
+    struct oneib_fence_plan reclosed;     /* ports that were disabled by it while oned was away: its
+                                             fences may have been lifted meanwhile */
+    double reclosed_at;                   /* when these are looked at next */
+    bool oned_is_away;                    /* the last turn could not look at it */
+    double fence_at;                      /* when ports of fenced hosts are looked at next, */
+    double fence_again;                   /* and when at the earliest, if somebody asks */
+    struct oneib_findings level_findings; /* of service levels, when they were looked at last, */
+    double levels_at;                     /* and when they are looked at next, at the earliest */
+    struct oneib_routes routes;           /* likewise; empty where there are no classes */
     struct oneib_findings sharing_findings; /* of clusters that meet on them */
     struct oneib_findings host_findings;    /* of writing to hosts */
     bool hosts_wait;                        /* not all were written to, for something else came */

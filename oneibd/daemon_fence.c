@@ -295,6 +295,33 @@ static void say_at_once(const struct oneib_findings *findings)
                   findings->items[i].remedy);
 }
 
+/* Each once: what is up time and again is disabled time and again. */
+static int remember_reclosed(struct oneib_daemon *daemon, const struct oneib_fence_step *step,
+                             struct oneib_error *err)
+{
+    struct oneib_fence_plan *reclosed = &daemon->reclosed;
+    for (size_t i = 0; i < reclosed->count; i++)
+        if (reclosed->items[i].guid == step->guid &&
+            reclosed->items[i].switch_guid == step->switch_guid &&
+            reclosed->items[i].switch_port == step->switch_port)
+            return 0;
+    if (oneib_reserve(&reclosed->items, &reclosed->capacity, reclosed->count + 1,
+                      sizeof *reclosed->items, err) < 0)
+        return -1;
+    reclosed->items[reclosed->count++] = *step;
+    return 0;
+}
+
+static int remember_all_reclosed(struct oneib_daemon *daemon, const struct oneib_fence_plan *plan,
+                                 struct oneib_error *err)
+{
+    for (size_t i = 0; i < plan->count; i++)
+        if (plan->items[i].act == ONEIB_FENCE_DISABLE && plan->items[i].state == ONEIB_FENCE_DOWN &&
+            remember_reclosed(daemon, &plan->items[i], err) < 0)
+            return -1;
+    return 0;
+}
+
 static int close_again(struct oneib_daemon *daemon, struct look *look, struct oneib_error *err)
 {
     if ((!daemon->fabric || !daemon->view.subnet_known) && oneib_daemon_read_ports(daemon, err) < 0)
@@ -306,8 +333,10 @@ static int close_again(struct oneib_daemon *daemon, struct look *look, struct on
         return -1;
     leave_what_is_to_be_opened(&look->plan);
     oneib_findings_clear(&daemon->fence_findings);
-    const int status = do_steps(daemon, look, err);
+    int status = do_steps(daemon, look, err);
     say_at_once(&daemon->fence_findings);
+    if (status == 0)
+        status = remember_all_reclosed(daemon, &look->plan, err);
     return status;
 }
 
@@ -354,6 +383,81 @@ void oneib_daemon_keep_closed(struct oneib_daemon *daemon)
         keep_closed(daemon);
 }
 
+/* ---- oned is back ----------------------------------------------------------------------------
+ *
+ * A fence that the other daemon has lifted meanwhile is not in the ledger: what was disabled by it
+ * since then nobody would enable.
+ */
+
+/* A fence of the ledger's keeps the port as it is, of whichever host. */
+static bool is_fenced(const struct oneib_ledger *ledger, const struct oneib_fence_step *step)
+{
+    for (size_t i = 0; i < ledger->fenced_port_count; i++)
+        if (ledger->fenced_ports[i].switch_guid == step->switch_guid &&
+            ledger->fenced_ports[i].switch_port == step->switch_port)
+            return true;
+    return oneib_ledger_fence(ledger, step->host_id) != NULL;
+}
+
+/* *is_done: it is enabled, or was by somebody else. */
+static int reopen(struct oneib_daemon *daemon, const struct look *look,
+                  struct oneib_fence_step *step, bool *is_done, struct oneib_error *err)
+{
+    const size_t link = index_of_link(&look->links, step);
+    *is_done = false;
+    if (link == look->links.count)
+        return 0;
+    step->came_up = false;
+    step->act = ONEIB_FENCE_ENABLE;
+    if (look->links.items[link].physical == ONEIB_PHYSICAL_DISABLED &&
+        do_step(daemon, look, step, err) < 0)
+        return -1;
+    *is_done = look->links.items[link].physical != ONEIB_PHYSICAL_DISABLED ||
+               step->state == ONEIB_FENCE_UP;
+    return 0;
+}
+
+static int reopen_those_lifted(struct oneib_daemon *daemon, struct look *look,
+                               struct oneib_error *err)
+{
+    struct oneib_fence_plan *reclosed = &daemon->reclosed;
+    if (oneib_fabric_read_links(daemon->fabric, &daemon->view.subnet, &look->links, err) < 0)
+        return -1;
+    for (size_t i = reclosed->count; i-- > 0;) {
+        bool is_done;
+        if (is_fenced(ledger_of(daemon), &reclosed->items[i]))
+            continue;
+        if (reopen(daemon, look, &reclosed->items[i], &is_done, err) < 0)
+            return -1;
+        if (is_done)
+            reclosed->items[i] = reclosed->items[--reclosed->count];
+    }
+    return 0;
+}
+
+static bool is_reopening_due(const struct oneib_daemon *daemon)
+{
+    if (daemon->sm != ONEIB_SM_MASTER || !daemon->has_cloud || is_ledger_away(daemon) ||
+        daemon->view.kept.state != ONEIB_LEDGER_READ || !daemon->fabric ||
+        !daemon->view.subnet_known || oneib_now_ms() < daemon->reclosed_at)
+        return false;
+    for (size_t i = 0; i < daemon->reclosed.count; i++)
+        if (!is_fenced(ledger_of(daemon), &daemon->reclosed.items[i]))
+            return true;
+    return false;
+}
+
+static int reopen_what_was_lifted(struct oneib_daemon *daemon, struct oneib_error *err)
+{
+    struct look look = {0};
+    if (!is_reopening_due(daemon))
+        return 0;
+    daemon->reclosed_at = oneib_now_ms() + LOOK_MS;
+    const int status = reopen_those_lifted(daemon, &look, err);
+    clear_look(&look);
+    return status;
+}
+
 /* ---- the turn's part ------------------------------------------------------------------------- */
 
 static bool is_due(const struct oneib_daemon *daemon)
@@ -368,6 +472,8 @@ int oneib_daemon_fence(struct oneib_daemon *daemon, bool *changed, struct oneib_
     bool looked = true;
     if (remember(daemon, err) < 0)
         return oneib_wrap(err, "remembering which hosts are fenced");
+    if (reopen_what_was_lifted(daemon, err) < 0)
+        return oneib_wrap(err, "opening ports of hosts that are fenced no more");
     if (!is_ours(daemon) || !daemon->fabric || !daemon->view.subnet_known || !is_due(daemon))
         return 0;
     const int status = look_and_do(daemon, &look, changed, &looked, err);

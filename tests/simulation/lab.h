@@ -155,6 +155,8 @@ struct lab_daemon {
 /* Starts the `oneibd` of this build and waits until it has looked at all of oned and says that it
  * is watching. */
 int lab_oneibd_start(struct lab *lab, const struct lab_daemon *daemon, struct oneib_error *err);
+/* The same, without waiting until it watches: oned does not answer. */
+int lab_oneibd_begin(struct lab *lab, const struct lab_daemon *daemon, struct oneib_error *err);
 pid_t lab_oneibd_pid(const struct lab *lab, const char *name); /* 0: not running */
 int lab_oneibd_signal(struct lab *lab, const char *name, int signal, struct oneib_error *err);
 /* SIGTERM, after which it must end with status 0, or SIGKILL; waits for its end. */

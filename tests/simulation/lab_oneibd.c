@@ -35,6 +35,13 @@ static int start_daemon(struct lab *lab, const struct lab_daemon *daemon, const 
     return lab_start(lab, &program, pid, err);
 }
 
+int lab_oneibd_begin(struct lab *lab, const struct lab_daemon *daemon, struct oneib_error *err)
+{
+    const char *config = daemon->config ? daemon->config : lab_config_path(lab, err);
+    pid_t pid;
+    return config ? start_daemon(lab, daemon, config, &pid, err) : -1;
+}
+
 int lab_oneibd_start(struct lab *lab, const struct lab_daemon *daemon, struct oneib_error *err)
 {
     const char *config = daemon->config ? daemon->config : lab_config_path(lab, err);

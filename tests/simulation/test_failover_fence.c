@@ -195,6 +195,28 @@ static void a_fence_that_is_lifted_is_lifted_for_a_daemon_that_was_away(void **s
     assert_same_files(&site);
 }
 
+/* It goes by the file, for oned does not answer: as soon as oned does, it undoes what it did. */
+static void what_was_closed_by_an_old_list_while_oned_was_away_is_opened_again(void **state)
+{
+    struct site site;
+    open_site(&site, *state);
+    on_masters(&site, "fence");
+    the_host_of_the_master_dies(&site);
+    on_standbys(&site, "unfence");
+    bring_up(site.lab, FAILED);
+    assert_true(comes_to_have(site.lab, FAILED, site.pkey, true));
+    ok(lab_fault(site.lab, "http500", 100000, 0, &err));
+    const long from = lab_size(site.lab, MASTERS_LOG);
+    ok(lab_opensm_start(site.lab, &LAB_SM, &err));
+    ok(lab_oneibd_begin(site.lab, &LAB_DAEMON, &err));
+    await_off_the_fabric(site.lab, FAILED);
+    assert_true(log_says(site.lab, MASTERS_LOG, from, ": disabled"));
+    ok(lab_fault(site.lab, "http500", 0, 0, &err));
+    await_log(site.lab, MASTERS_LOG, from, ": enabled again");
+    bring_up(site.lab, FAILED);
+    assert_true(comes_to_have(site.lab, FAILED, site.pkey, true));
+}
+
 static void a_fence_is_brought_to_an_end_when_the_master_dies(struct lab *lab,
                                                               enum progress progress)
 {
@@ -249,6 +271,7 @@ int main(void)
         ON_TWO_SMS(the_daemon_beside_the_new_master_keeps_a_host_fenced),
         ON_TWO_SMS(a_fence_that_is_asked_for_beside_the_standby_is_both_daemons),
         ON_TWO_SMS(a_fence_that_is_lifted_is_lifted_for_a_daemon_that_was_away),
+        ON_TWO_SMS(what_was_closed_by_an_old_list_while_oned_was_away_is_opened_again),
         ON_TWO_SMS(a_fence_that_nobody_has_looked_at_is_the_new_masters_daemons),
         ON_TWO_SMS(a_fence_whose_daemon_dies_in_the_middle_is_brought_to_an_end),
         ON_TWO_SMS(a_fence_waits_for_the_daemon_beside_the_master),
