@@ -115,6 +115,7 @@ static void close_everything(struct oneib_daemon *daemon)
     oneib_findings_clear(&daemon->host_findings);
     oneib_findings_clear(&daemon->fence_findings);
     oneib_findings_clear(&daemon->level_findings);
+    oneib_findings_clear(&daemon->twin_findings);
     oneib_findings_clear(&daemon->sharing_findings);
     oneib_routes_clear(&daemon->routes);
     oneib_ledger_clear(&daemon->fences);

@@ -97,7 +97,8 @@ struct oneib_daemon {
     bool has_heard; /* nodes have had time to report since the start */
     struct oneib_hosts_attributes host_attributes; /* this turn's; empty: not computed yet */
     struct oneib_leaves leaves;
-    uint64_t leaves_of; /* fingerprint of what they were asked for */
+    uint64_t leaves_of;                  /* fingerprint of what they were asked for */
+    struct oneib_findings twin_findings; /* port GUIDs at two places, when links were walked last */
     uint64_t places_of; /* fingerprint of what hosts' ports were looked for in last */
     double places_at;   /* and when they are looked for again, be it the same */
     struct oneib_findings fence_findings; /* of ports that came up, when they were looked at last */
@@ -201,9 +202,10 @@ void oneib_daemon_keep_closed(struct oneib_daemon *daemon);
  * port-anothers and ports-many to grant_findings. */
 int oneib_daemon_pin_ports(struct oneib_daemon *daemon, struct oneib_error *err);
 /* ports.c: at which switches those ports are, into the ledger, when the fabric has changed, and now
- * and then: a cable that was moved changes nothing else. Only beside the master subnet manager. */
+ * and then: a cable that was moved changes nothing else. Only beside the master subnet manager.
+ * twin_findings come along; *changed is set when there are others than before. */
 bool oneib_daemon_places_due(const struct oneib_daemon *daemon);
-int oneib_daemon_find_places(struct oneib_daemon *daemon, struct oneib_error *err);
+int oneib_daemon_find_places(struct oneib_daemon *daemon, bool *changed, struct oneib_error *err);
 /* ports.c: which ports nodes report now; *claims is the caller's, to be freed. */
 int oneib_daemon_list_claims(const struct oneib_daemon *daemon, struct oneib_ledger_port **claims,
                              size_t *count, struct oneib_error *err);

@@ -5,6 +5,7 @@
 #include "base/hash.h"
 #include "cluster/fence.h"
 #include "cluster/names.h"
+#include "cluster/twin_ports.h"
 #include "oneibd/daemon.h"
 #include <inttypes.h>
 #include <stdlib.h>
@@ -211,7 +212,22 @@ static int read_links(struct oneib_daemon *daemon, struct oneib_fabric_links *li
     return status;
 }
 
-int oneib_daemon_find_places(struct oneib_daemon *daemon, struct oneib_error *err)
+/* *changed: there are others than before. */
+static int find_twins(struct oneib_daemon *daemon, const struct oneib_fabric_links *links,
+                      bool *changed, struct oneib_error *err)
+{
+    struct oneib_findings found = {0};
+    if (oneib_twin_ports_report(links->items, links->count, &daemon->view.cloud, &found, err) < 0) {
+        oneib_findings_clear(&found);
+        return -1;
+    }
+    *changed |= found.count != daemon->twin_findings.count;
+    oneib_findings_clear(&daemon->twin_findings);
+    daemon->twin_findings = found;
+    return 0;
+}
+
+int oneib_daemon_find_places(struct oneib_daemon *daemon, bool *changed, struct oneib_error *err)
 {
     struct oneib_fabric_links links;
     if (!is_ours(daemon))
@@ -222,7 +238,9 @@ int oneib_daemon_find_places(struct oneib_daemon *daemon, struct oneib_error *er
     if (read_links(daemon, &links, err) < 0)
         return -1;
     bool written;
-    const int status = find_places(daemon, &links, &written, err);
+    int status = find_places(daemon, &links, &written, err);
+    if (status == 0)
+        status = find_twins(daemon, &links, changed, err);
     oneib_fabric_links_clear(&links);
     if (status == 0 && written)
         daemon->places_of = now;

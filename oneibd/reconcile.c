@@ -130,6 +130,7 @@ static int report(struct oneib_daemon *daemon, const struct oneib_verification *
         oneib_findings_copy(&daemon->grant_findings, 0, &now, err) < 0 ||
         oneib_findings_copy(&daemon->fence_findings, 0, &now, err) < 0 ||
         oneib_findings_copy(&daemon->level_findings, 0, &now, err) < 0 ||
+        oneib_findings_copy(&daemon->twin_findings, 0, &now, err) < 0 ||
         oneib_findings_copy(&daemon->sharing_findings, 0, &now, err) < 0 ||
         note_entry(daemon, &now, err) < 0) {
         oneib_findings_clear(&now);
@@ -491,10 +492,10 @@ static void fence(struct oneib_daemon *daemon, bool *changed)
 }
 
 /* Without it a host that fails is fenced by what is known of its ports already. */
-static void find_places(struct oneib_daemon *daemon)
+static void find_places(struct oneib_daemon *daemon, bool *changed)
 {
     struct oneib_error failure;
-    if (oneib_daemon_find_places(daemon, &failure) < 0)
+    if (oneib_daemon_find_places(daemon, changed, &failure) < 0)
         oneib_daemon_complain(daemon, &failure);
 }
 
@@ -527,7 +528,7 @@ static int turn(struct oneib_daemon *daemon, const struct oneib_due *due, double
     /* What is not settled is the next retry's: not every event may cost the fabric a sweep. */
     fence(daemon, &changed);
     if (due->places)
-        find_places(daemon);
+        find_places(daemon, &changed);
     const bool at_rest = daemon->settled || daemon->pace.retry_at >= 0;
     const bool enters_again = daemon->entry_error.code != ONEIB_ERROR_NONE && due->poll;
     if (!changed && at_rest && !enters_again && !due->verify && !due->retry && !due->nodes &&
@@ -548,7 +549,7 @@ static int turn(struct oneib_daemon *daemon, const struct oneib_due *due, double
         oneib_view_age_changed(&daemon->view_age);
         return -1;
     }
-    find_places(daemon); /* of those, too, that were pinned just now */
+    find_places(daemon, &changed); /* of those, too, that were pinned just now */
     ask_silent_ports_again(daemon);
     return force(daemon, read, event_ms, err);
 }

@@ -30,13 +30,21 @@ struct lab *scene(void)
     return stage.lab;
 }
 
+static int start_fabric(const struct lab_options *options, struct oneib_error *err)
+{
+    if (lab_fabric_start(stage.lab, err) < 0)
+        return -1;
+    const size_t last = lab_host_count(stage.lab) + options->extra_hosts - 1;
+    return options->last_is_unlinked ? lab_fabric_link(stage.lab, last, false, err) : 0;
+}
+
 int scene_raise_on(const struct lab_options *options, const char *const *standin)
 {
     struct oneib_error err = {0};
     if (lab_missing())
         return 0;
     stage.lab = lab_open(options, &err);
-    if (!stage.lab || lab_fabric_start(stage.lab, &err) < 0 ||
+    if (!stage.lab || start_fabric(options, &err) < 0 ||
         lab_opensm_start(stage.lab, &LAB_SM, &err) < 0 ||
         lab_standin_start(stage.lab, standin, &err) < 0 ||
         lab_add_hosts(stage.lab, VFS, &err) < 0 || lab_config_write(stage.lab, NULL, &err) < 0) {

@@ -41,6 +41,7 @@ struct lab_options {
                                 storage server */
     uint64_t last_guid;      /* node GUID of the last extra host, whose port has one more; 0: as all
                                 others are numbered */
+    bool last_is_unlinked;   /* that host's link is down at first: for command_scene.h */
     const struct lab_shape *shape; /* instead of leaves and spines; NULL: these */
     bool m_keys;                   /* ports have M_Keys: m-key-standin stands before ibsim */
     bool keep;                     /* lab_close() leaves the folder */

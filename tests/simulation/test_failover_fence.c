@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FENCE_MS 70000u
+#define FENCE_MS 90000u
 #define FAILED 0u /* the host that fails, and its name */
 #define FAILED_NAME "H1"
 #define MASTERS_LOG "oneibd.log"

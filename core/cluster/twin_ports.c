@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cluster/twin_ports.h"
+#include "cluster/names.h"
+#include <inttypes.h>
+#include <stdlib.h>
+
+static int compare(const void *a, const void *b)
+{
+    const struct oneib_switch_link *left = *(const struct oneib_switch_link *const *)a;
+    const struct oneib_switch_link *right = *(const struct oneib_switch_link *const *)b;
+    if (left->port_guid != right->port_guid)
+        return left->port_guid > right->port_guid ? 1 : -1;
+    if (left->switch_guid != right->switch_guid)
+        return left->switch_guid > right->switch_guid ? 1 : -1;
+    return (left->switch_port > right->switch_port) - (left->switch_port < right->switch_port);
+}
+
+/* Adapters' alone: a switch has one port GUID for all its links. */
+static size_t list_adapters(const struct oneib_switch_link *links, size_t count,
+                            const struct oneib_switch_link **adapters)
+{
+    size_t found = 0;
+    for (size_t i = 0; i < count; i++)
+        if (links[i].node_type == ONEIB_NODE_CA && links[i].port_guid != 0)
+            adapters[found++] = &links[i];
+    if (found)
+        qsort(adapters, found, sizeof *adapters, compare);
+    return found;
+}
+
+static void mention_hosts(const struct oneib_cloud *cloud, oneib_guid guid,
+                          struct oneib_findings *findings)
+{
+    for (size_t i = 0; i < cloud->host_count; i++)
+        for (size_t j = 0; j < cloud->hosts[i].port_count; j++)
+            if (cloud->hosts[i].ports[j].port_guid == guid)
+                oneib_findings_mention(findings, ONEIB_SUBJECT_HOST, cloud->hosts[i].id);
+}
+
+static int add(const struct oneib_switch_link *first, const struct oneib_switch_link *second,
+               const struct oneib_cloud *cloud, struct oneib_findings *findings,
+               struct oneib_error *err)
+{
+    mention_hosts(cloud, first->port_guid, findings);
+    return oneib_findings_add(
+        findings, ONEIB_VIOLATION, "port-twice",
+        "pull the cable of the one that is not to be there, then give it a GUID of its own", err,
+        "two adapters have the port GUID 0x%016" PRIx64 ": at port %u of switch 0x%016" PRIx64
+        ", and at port %u of switch 0x%016" PRIx64
+        ": the subnet manager takes either for the other",
+        first->port_guid, first->switch_port, first->switch_guid, second->switch_port,
+        second->switch_guid);
+}
+
+int oneib_twin_ports_report(const struct oneib_switch_link *links, size_t count,
+                            const struct oneib_cloud *cloud, struct oneib_findings *findings,
+                            struct oneib_error *err)
+{
+    const struct oneib_switch_link **adapters = calloc(count + 1, sizeof *adapters);
+    if (!adapters)
+        return oneib_fail_memory(err);
+    const size_t found = list_adapters(links, count, adapters);
+    int status = 0;
+    for (size_t i = 1; status == 0 && i < found; i++) {
+        const oneib_guid guid = adapters[i]->port_guid;
+        const bool is_second =
+            adapters[i - 1]->port_guid == guid && (i == 1 || adapters[i - 2]->port_guid != guid);
+        if (is_second)
+            status = add(adapters[i - 1], adapters[i], cloud, findings, err);
+    }
+    free(adapters);
+    return status;
+}

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Port GUIDs behind two switches' ports. */
+#include "cluster/twin_ports.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define PORT UINT64_C(0x100003)
+
+static struct oneib_error err;
+
+static const struct oneib_switch_link links[] = {
+    {.switch_guid = 0x2, .switch_port = 7, .node_type = ONEIB_NODE_CA, .port_guid = PORT},
+    {.switch_guid = 0x2, .switch_port = 8, .node_type = ONEIB_NODE_CA, .port_guid = 0x100005},
+    {.switch_guid = 0x2, .switch_port = 1, .node_type = ONEIB_NODE_SWITCH, .port_guid = 0x9},
+    {.switch_guid = 0x2, .switch_port = 2, .node_type = ONEIB_NODE_SWITCH, .port_guid = 0x9},
+    {.switch_guid = 0x2, .switch_port = 3},
+    {.switch_guid = 0x2, .switch_port = 4},
+    {.switch_guid = 0x1, .switch_port = 5, .node_type = ONEIB_NODE_CA, .port_guid = PORT},
+    {.switch_guid = 0x3, .switch_port = 6, .node_type = ONEIB_NODE_CA, .port_guid = PORT},
+};
+
+static struct oneib_findings report(size_t count)
+{
+    struct oneib_findings findings = {0};
+    struct oneib_hca_port port = {.port_guid = PORT};
+    struct oneib_host host = {.id = 3, .ports = &port, .port_count = 1};
+    const struct oneib_cloud cloud = {.hosts = &host, .host_count = 1};
+    assert_int_equal(oneib_twin_ports_report(links, count, &cloud, &findings, &err), 0);
+    return findings;
+}
+
+static void a_guid_at_two_places_is_named_once_with_both(void **state)
+{
+    (void)state;
+    for (size_t count = 7; count <= 8; count++) {
+        struct oneib_findings findings = report(count);
+        assert_int_equal(findings.count, 1);
+        assert_string_equal(findings.items[0].code, "port-twice");
+        assert_int_equal(findings.items[0].severity, ONEIB_VIOLATION);
+        assert_non_null(strstr(findings.items[0].text, "0x0000000000100003"));
+        assert_non_null(strstr(findings.items[0].text, "port 5 of switch 0x0000000000000001"));
+        assert_non_null(strstr(findings.items[0].text, "port 7 of switch 0x0000000000000002"));
+        oneib_findings_clear(&findings);
+    }
+}
+
+/* A switch has one for all its ports, and who does not answer has none. */
+static void switches_and_who_does_not_answer_are_no_twins(void **state)
+{
+    (void)state;
+    struct oneib_findings findings = report(6);
+    assert_int_equal(findings.count, 0);
+    findings = report(0);
+    assert_int_equal(findings.count, 0);
+    oneib_findings_clear(&findings);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_guid_at_two_places_is_named_once_with_both),
+        cmocka_unit_test(switches_and_who_does_not_answer_are_no_twins),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
