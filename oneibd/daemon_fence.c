@@ -435,9 +435,10 @@ static int reopen_those_lifted(struct oneib_daemon *daemon, struct look *look,
     return 0;
 }
 
+/* Also when it is beside the standby by now: nobody else knows of it. */
 static bool is_reopening_due(const struct oneib_daemon *daemon)
 {
-    if (daemon->sm != ONEIB_SM_MASTER || !daemon->has_cloud || is_ledger_away(daemon) ||
+    if (!daemon->has_cloud || is_ledger_away(daemon) ||
         daemon->view.kept.state != ONEIB_LEDGER_READ || !daemon->fabric ||
         !daemon->view.subnet_known || oneib_now_ms() < daemon->reclosed_at)
         return false;
