@@ -33,6 +33,8 @@
 /* Milliseconds, for what does not come. */
 #define SOON 150
 #define LONG 20000
+/* For what comes by itself, on a busy machine too: a grant, before a key that never comes. */
+#define ENOUGH 5000
 
 /* ---- documents ----------------------------------------------------------------------------- */
 

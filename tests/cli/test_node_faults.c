@@ -379,7 +379,7 @@ static void attributes_of_an_mlx5_that_are_spoiled(void **state)
 static void a_guid_that_the_sm_does_not_accept(void **state)
 {
     (void)state;
-    configure(SOON, SOON);
+    configure(LONG, SOON);
     sm_accept_guids(false);
     must_fail(PRE, VM_42, "GUID");
     sm_accept_guids(true);
@@ -390,7 +390,7 @@ static void a_guid_that_the_sm_does_not_delete(void **state)
 {
     (void)state;
     must(PRE, VM_42);
-    configure(SOON, SOON);
+    configure(LONG, SOON);
     sm_let_guids_go(false);
     must(CLEAN, VM_42);
     assert_contains(said, "WARN: VM 42 NIC 1");
@@ -405,7 +405,7 @@ static void a_guid_that_the_sm_does_not_delete(void **state)
 static void a_key_that_is_not_there_at_the_deadline(void **state)
 {
     (void)state;
-    configure(SOON, SOON);
+    configure(ENOUGH, LONG);
     must_fail(PRE, VM("42", NIC("1", OTHER_KEY)), "0x0006");
     assert_nothing_is_left();
 }
@@ -413,7 +413,7 @@ static void a_key_that_is_not_there_at_the_deadline(void **state)
 static void a_second_nic_that_fails_undoes_the_first(void **state)
 {
     (void)state;
-    configure(SOON, LONG);
+    configure(ENOUGH, LONG);
     must_fail(PRE, VM("42", NIC("1", KEY) NIC("2", OTHER_KEY)), "NIC 2");
     assert_nothing_is_left();
 }
