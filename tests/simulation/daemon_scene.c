@@ -280,10 +280,13 @@ static bool health_is(unsigned status, const char *words, char *seen, size_t siz
     return now == status && (!words || strstr(body, words));
 }
 
+/* What is not settled is looked at again after as long as it has lasted (oneibd/pace.c): on a slow
+ * machine that alone is longer than others are waited for. */
 void await_health(unsigned status, const char *words)
 {
     char seen[1100] = "";
-    const struct wait wait = begin_wait(seen);
+    struct wait wait = begin_wait(seen);
+    wait.end += 2 * DAEMON_PATIENCE_MS;
     while (!health_is(status, words, seen, sizeof seen))
         wait_on(&wait);
 }
