@@ -14,20 +14,6 @@ static bool is_granted(const struct oneib_node_view *node, const struct oneib_vf
     return grant && oneib_grant_allows(grant, record);
 }
 
-/* The first attachment of the VM, or of one with a higher id. */
-static size_t place_of_vm(const struct oneib_cloud *cloud, uint32_t vm_id)
-{
-    size_t low = 0, high = cloud->attachment_count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (cloud->attachments[middle].vm_id < vm_id)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 static bool is_at(const struct oneib_attachment *attachment, uint32_t host_id)
 {
     return attachment->presence != ONEIB_ABSENT &&
@@ -55,9 +41,10 @@ static bool is_unknown(const struct oneib_cloud *cloud, uint32_t host_id,
                        const struct oneib_vf_record *record, enum oneib_stray_kind *kind)
 {
     bool here = false, elsewhere = false;
-    for (size_t i = place_of_vm(cloud, record->vm_id);
-         i < cloud->attachment_count && cloud->attachments[i].vm_id == record->vm_id; i++) {
-        const struct oneib_attachment *attachment = &cloud->attachments[i];
+    size_t count;
+    const struct oneib_attachment *nics = oneib_cloud_nics(cloud, record->vm_id, &count);
+    for (size_t i = 0; i < count; i++) {
+        const struct oneib_attachment *attachment = &nics[i];
         if (is_at(attachment, host_id) && attachment->nic_id == record->nic_id)
             return false;
         here |= is_at(attachment, host_id);
@@ -72,11 +59,11 @@ static bool is_unknown(const struct oneib_cloud *cloud, uint32_t host_id,
 static bool is_of_host(const struct oneib_cloud *cloud, uint32_t host_id,
                        const struct oneib_vf_record *record)
 {
-    for (size_t i = place_of_vm(cloud, record->vm_id);
-         i < cloud->attachment_count && cloud->attachments[i].vm_id == record->vm_id; i++)
-        if (cloud->attachments[i].nic_id == record->nic_id &&
-            (cloud->attachments[i].host_id == host_id ||
-             cloud->attachments[i].source_host_id == host_id))
+    size_t count;
+    const struct oneib_attachment *nics = oneib_cloud_nics(cloud, record->vm_id, &count);
+    for (size_t i = 0; i < count; i++)
+        if (nics[i].nic_id == record->nic_id &&
+            (nics[i].host_id == host_id || nics[i].source_host_id == host_id))
             return true;
     return false;
 }

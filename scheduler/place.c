@@ -74,7 +74,7 @@ static void use_own_session(struct oneib_config *config)
 }
 
 static int ask_oned(const struct oneib_config *config, const struct oneib_sched_message *message,
-                    const uint32_t *networks, size_t count, struct oneib_cloud *running,
+                    const struct oneib_id_set *networks, struct oneib_cloud *running,
                     struct oneib_error *err)
 {
     struct oneib_credentials credentials = {0};
@@ -85,8 +85,7 @@ static int ask_oned(const struct oneib_config *config, const struct oneib_sched_
     if (!one)
         return -1;
     oneib_one_set_interrupt(one, &time_is_up);
-    const int status =
-        oneib_read_running(one, config->one.vn_mad, message, networks, count, running, err);
+    const int status = oneib_read_running(one, config->one.vn_mad, message, networks, running, err);
     oneib_one_close(one);
     return status;
 }
@@ -106,22 +105,31 @@ static int arrange(const struct oneib_sched_message *message, const struct oneib
     return status;
 }
 
+static int narrow_among(const struct oneib_config *config,
+                        const struct oneib_sched_message *message,
+                        const struct oneib_id_set *networks, struct oneib_text *changed,
+                        struct oneib_error *err)
+{
+    struct oneib_cloud running;
+    if (ask_oned(config, message, networks, &running, err) < 0)
+        return -1;
+    const int status = arrange(message, &running, changed, err);
+    oneib_cloud_clear(&running);
+    return status;
+}
+
 /* Nothing in *changed: nobody with InfiniBand waits. */
 static int narrow_message(const struct oneib_config *config,
                           const struct oneib_sched_message *message, struct oneib_text *changed,
                           struct oneib_error *err)
 {
-    oneib_autofree uint32_t *networks = NULL;
-    size_t count;
-    if (check_time(err) < 0 || oneib_waiting_networks(message, &networks, &count, err) < 0)
-        return -1;
-    if (count == 0)
-        return 0;
-    struct oneib_cloud running = {0};
-    if (ask_oned(config, message, networks, count, &running, err) < 0)
-        return -1;
-    const int status = arrange(message, &running, changed, err);
-    oneib_cloud_clear(&running);
+    struct oneib_id_set networks = {0};
+    int status = check_time(err);
+    if (status == 0)
+        status = oneib_waiting_networks(message, &networks, err);
+    if (status == 0 && networks.count > 0)
+        status = narrow_among(config, message, &networks, changed, err);
+    oneib_id_set_clear(&networks);
     return status;
 }
 

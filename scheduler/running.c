@@ -66,24 +66,24 @@ static int read_hosts(struct work *work, struct oneib_error *err)
     return 0;
 }
 
-static int read_all(struct work *work, const uint32_t *networks, size_t network_count,
-                    struct oneib_error *err)
+static int read_all(struct work *work, const struct oneib_id_set *networks, struct oneib_error *err)
 {
-    for (size_t i = 0; i < network_count; i++)
-        if (networks[i] != ONEIB_NO_ID && read_network(work, networks[i], err) < 0)
+    for (size_t i = 0; i < networks->count; i++)
+        if (networks->items[i] != ONEIB_NO_ID && read_network(work, networks->items[i], err) < 0)
             return -1;
     return read_vms(work, err) < 0 ? -1 : read_hosts(work, err);
 }
 
 int oneib_read_running(struct oneib_one *one, const char *vn_mad,
-                       const struct oneib_sched_message *message, const uint32_t *networks,
-                       size_t network_count, struct oneib_cloud *cloud, struct oneib_error *err)
+                       const struct oneib_sched_message *message,
+                       const struct oneib_id_set *networks, struct oneib_cloud *cloud,
+                       struct oneib_error *err)
 {
     struct work work = {.one = one, .message = message};
     work.documents =
         (struct oneib_documents){.cloud = cloud, .findings = &work.findings, .vn_mad = vn_mad};
     *cloud = (struct oneib_cloud){0};
-    const int status = read_all(&work, networks, network_count, err);
+    const int status = read_all(&work, networks, err);
     oneib_id_set_clear(&work.hosts);
     oneib_documents_clear(&work.documents);
     oneib_findings_clear(&work.findings);

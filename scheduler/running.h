@@ -5,10 +5,9 @@
 
 #include "base/error.h"
 #include "cluster/cloud.h"
+#include "opennebula/documents.h"
 #include "opennebula/one_client.h"
 #include "placement/message.h"
-#include <stddef.h>
-#include <stdint.h>
 
 /*
  * Those networks, the VMs that they name, and the hosts of these that the message lacks; sorted.
@@ -16,7 +15,8 @@
  * out. *cloud is zeroed before; on failure it holds nothing.
  */
 int oneib_read_running(struct oneib_one *one, const char *vn_mad,
-                       const struct oneib_sched_message *message, const uint32_t *networks,
-                       size_t network_count, struct oneib_cloud *cloud, struct oneib_error *err);
+                       const struct oneib_sched_message *message,
+                       const struct oneib_id_set *networks, struct oneib_cloud *cloud,
+                       struct oneib_error *err);
 
 #endif

@@ -326,6 +326,24 @@ const struct oneib_host *oneib_cloud_host(const struct oneib_cloud *cloud, uint3
     return bsearch(&wanted, cloud->hosts, cloud->host_count, sizeof wanted, compare_hosts);
 }
 
+const struct oneib_attachment *oneib_cloud_nics(const struct oneib_cloud *cloud, uint32_t vm_id,
+                                                size_t *count)
+{
+    size_t low = 0, high = cloud->attachment_count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (cloud->attachments[middle].vm_id < vm_id)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    *count = 0;
+    while (low + *count < cloud->attachment_count &&
+           cloud->attachments[low + *count].vm_id == vm_id)
+        ++*count;
+    return *count ? &cloud->attachments[low] : NULL;
+}
+
 size_t oneib_cloud_count_infiniband(const struct oneib_cloud *cloud)
 {
     size_t count = 0;

@@ -204,6 +204,9 @@ void oneib_cloud_sort(struct oneib_cloud *cloud);
 /* Binary search; NULL when absent. */
 const struct oneib_network *oneib_cloud_network(const struct oneib_cloud *cloud, uint32_t id);
 const struct oneib_host *oneib_cloud_host(const struct oneib_cloud *cloud, uint32_t id);
+/* The VM's NICs, one behind the other; *count: how many. NULL: it has none. */
+const struct oneib_attachment *oneib_cloud_nics(const struct oneib_cloud *cloud, uint32_t vm_id,
+                                                size_t *count);
 /* oneadmin's, or of the group oneadmin: what it says of InfiniBand is an operator's word. */
 bool oneib_network_is_operators(const struct oneib_network *network);
 /*

@@ -7,61 +7,19 @@
 
 #define STATE_ACTIVE 3 /* oned's VirtualMachine::VmState */
 
-/* ---- a VM's NICs ----------------------------------------------------------------------------- */
-
-/* The first one; *count: how many follow it, itself among them. NULL: it has none. */
-static const struct oneib_attachment *nics_of(const struct oneib_cloud *cloud, uint32_t vm_id,
-                                              size_t *count)
-{
-    size_t low = 0, high = cloud->attachment_count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (cloud->attachments[middle].vm_id < vm_id)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    *count = 0;
-    while (low + *count < cloud->attachment_count &&
-           cloud->attachments[low + *count].vm_id == vm_id)
-        ++*count;
-    return *count ? &cloud->attachments[low] : NULL;
-}
-
 /* ---- which networks -------------------------------------------------------------------------- */
 
-static int compare_ids(const void *a, const void *b)
+int oneib_waiting_networks(const struct oneib_sched_message *message, struct oneib_id_set *networks,
+                           struct oneib_error *err)
 {
-    const uint32_t left = *(const uint32_t *)a, right = *(const uint32_t *)b;
-    return (left > right) - (left < right);
-}
-
-static size_t without_repetitions(uint32_t *ids, size_t count)
-{
-    size_t kept = 0;
-    if (count)
-        qsort(ids, count, sizeof *ids, compare_ids);
-    for (size_t i = 0; i < count; i++)
-        if (kept == 0 || ids[kept - 1] != ids[i])
-            ids[kept++] = ids[i];
-    return kept;
-}
-
-int oneib_waiting_networks(const struct oneib_sched_message *message, uint32_t **networks,
-                           size_t *count, struct oneib_error *err)
-{
-    size_t nics, found = 0;
-    *count = 0;
-    *networks = calloc(message->requirement_count + 1, sizeof **networks);
-    if (!*networks)
-        return oneib_fail_memory(err);
+    size_t nics;
     for (size_t i = 0; i < message->requirement_count; i++) {
         const struct oneib_attachment *nic =
-            nics_of(&message->cloud, message->requirements[i].vm_id, &nics);
-        if (nic)
-            (*networks)[found++] = nic->network_id;
+            oneib_cloud_nics(&message->cloud, message->requirements[i].vm_id, &nics);
+        if (nic && oneib_id_set_add(networks, nic->network_id, err) < 0)
+            return -1;
     }
-    *count = without_repetitions(*networks, found);
+    oneib_id_set_sort(networks);
     return 0;
 }
 
@@ -107,22 +65,6 @@ static int add_hosts(const struct oneib_sched_message *message, struct oneib_win
 
 /* ---- where clusters are ---------------------------------------------------------------------- */
 
-static int add_settled(struct oneib_window *window, uint32_t network_id, oneib_guid leaf,
-                       struct oneib_error *err)
-{
-    for (size_t i = 0; i < window->settled_count; i++)
-        if (window->settled[i].network_id == network_id && window->settled[i].leaf == leaf) {
-            window->settled[i].vms++;
-            return 0;
-        }
-    if (oneib_reserve(&window->settled, &window->settled_capacity, window->settled_count + 1,
-                      sizeof *window->settled, err) < 0)
-        return -1;
-    window->settled[window->settled_count++] =
-        (struct oneib_settled){.network_id = network_id, .leaf = leaf, .vms = 1};
-    return 0;
-}
-
 /* Several NICs of a VM in one network are one VM. */
 static bool is_counted(const struct oneib_cloud *running, size_t index)
 {
@@ -141,7 +83,7 @@ static int add_running(const struct oneib_sched_message *message, const struct o
         if (nic->presence == ONEIB_ABSENT || nic->host_id == ONEIB_NO_ID || is_counted(running, i))
             continue;
         const oneib_guid leaf = leaf_called(message, running, nic->host_id);
-        if (leaf != 0 && add_settled(window, nic->network_id, leaf, err) < 0)
+        if (leaf != 0 && oneib_window_settle(window, nic->network_id, leaf, err) < 0)
             return -1;
     }
     return 0;
@@ -182,7 +124,8 @@ static int add_vm(const struct oneib_sched_message *message, const struct oneib_
                   struct oneib_window *window, struct oneib_error *err)
 {
     size_t nics;
-    const struct oneib_attachment *nic = nics_of(&message->cloud, requirement->vm_id, &nics);
+    const struct oneib_attachment *nic =
+        oneib_cloud_nics(&message->cloud, requirement->vm_id, &nics);
     if (!nic)
         return 0;
     if (oneib_reserve(&window->vms, &window->vm_capacity, window->vm_count + 1, sizeof *window->vms,

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "cluster/cloud.h"
+#include "opennebula/documents.h"
 #include "placement/message.h"
 #include "placement/window.h"
 #include <stddef.h>
@@ -15,12 +16,9 @@
  * SCHED_MAX_WND_TIME (oned.conf). */
 #define ONEIB_PLACEMENT_PATIENCE_S 60
 
-/*
- * The networks of those that wait and have InfiniBand, ascending, each once; *networks is the
- * caller's to free. *count 0: nobody.
- */
-int oneib_waiting_networks(const struct oneib_sched_message *message, uint32_t **networks,
-                           size_t *count, struct oneib_error *err);
+/* Adds the networks of those that wait and have InfiniBand, and sorts the set. */
+int oneib_waiting_networks(const struct oneib_sched_message *message, struct oneib_id_set *networks,
+                           struct oneib_error *err);
 /*
  * running: these networks, VMs that have NICs there, and the hosts where these are; sorted. A host
  * that neither it nor the message has, or that says no switch, is nowhere. now: Unix seconds.

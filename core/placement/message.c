@@ -305,22 +305,6 @@ int oneib_sched_message_read(const char *xml, size_t length, const char *vn_mad,
     return -1;
 }
 
-static int compare_requirement(const void *id, const void *requirement)
-{
-    const uint32_t left = *(const uint32_t *)id;
-    const uint32_t right = ((const struct oneib_requirement *)requirement)->vm_id;
-    return (left > right) - (left < right);
-}
-
-const struct oneib_requirement *oneib_sched_requirement(const struct oneib_sched_message *message,
-                                                        uint32_t vm_id)
-{
-    return message->requirement_count == 0
-               ? NULL
-               : bsearch(&vm_id, message->requirements, message->requirement_count,
-                         sizeof *message->requirements, compare_requirement);
-}
-
 static int compare_vm(const void *id, const void *vm)
 {
     const uint32_t left = *(const uint32_t *)id, right = ((const struct oneib_asking_vm *)vm)->id;

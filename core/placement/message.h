@@ -52,8 +52,6 @@ struct oneib_sched_message {
 int oneib_sched_message_read(const char *xml, size_t length, const char *vn_mad,
                              struct oneib_sched_message *message, struct oneib_error *err);
 /* NULL: the message does not have it. */
-const struct oneib_requirement *oneib_sched_requirement(const struct oneib_sched_message *message,
-                                                        uint32_t vm_id);
 const struct oneib_asking_vm *oneib_sched_vm(const struct oneib_sched_message *message,
                                              uint32_t vm_id);
 /* The message in which the window's VMs may have the hosts that they are offered and no others. */

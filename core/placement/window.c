@@ -153,23 +153,10 @@ static size_t choose_host(const struct work *work, const struct oneib_waiting_vm
 static int settle(struct work *work, const struct oneib_waiting_vm *vm, size_t host,
                   struct oneib_error *err)
 {
-    struct oneib_window *window = work->window;
-    const oneib_guid leaf = window->hosts[host].leaf;
+    const oneib_guid leaf = work->window->hosts[host].leaf;
     work->left[host] -= vm->nics;
     work->meant[host]++;
-    if (leaf == 0)
-        return 0;
-    for (size_t i = 0; i < window->settled_count; i++)
-        if (window->settled[i].network_id == vm->network_id && window->settled[i].leaf == leaf) {
-            window->settled[i].vms++;
-            return 0;
-        }
-    if (oneib_reserve(&window->settled, &window->settled_capacity, window->settled_count + 1,
-                      sizeof *window->settled, err) < 0)
-        return -1;
-    window->settled[window->settled_count++] =
-        (struct oneib_settled){.network_id = vm->network_id, .leaf = leaf, .vms = 1};
-    return 0;
+    return leaf == 0 ? 0 : oneib_window_settle(work->window, vm->network_id, leaf, err);
 }
 
 /* What this one and those of its cluster who come after it want. */
@@ -301,6 +288,22 @@ static int begin(struct work *work, struct oneib_error *err)
     for (size_t i = 0; i < work->window->host_count; i++)
         work->left[i] = work->unoffered[i] = work->window->hosts[i].vfs_free;
     list_leaves(work);
+    return 0;
+}
+
+int oneib_window_settle(struct oneib_window *window, uint32_t network_id, oneib_guid leaf,
+                        struct oneib_error *err)
+{
+    for (size_t i = 0; i < window->settled_count; i++)
+        if (window->settled[i].network_id == network_id && window->settled[i].leaf == leaf) {
+            window->settled[i].vms++;
+            return 0;
+        }
+    if (oneib_reserve(&window->settled, &window->settled_capacity, window->settled_count + 1,
+                      sizeof *window->settled, err) < 0)
+        return -1;
+    window->settled[window->settled_count++] =
+        (struct oneib_settled){.network_id = network_id, .leaf = leaf, .vms = 1};
     return 0;
 }
 

@@ -51,6 +51,9 @@ struct oneib_window {
     size_t vm_count, vm_capacity;
 };
 
+/* One more VM of the cluster is at the leaf, which is not 0. */
+int oneib_window_settle(struct oneib_window *window, uint32_t network_id, oneib_guid leaf,
+                        struct oneib_error *err);
 /*
  * Fills what each VM is offered: nothing when no fit host has room beside the VMs before it.
  * hosts' order decides between equals. settled is changed: it holds these VMs too then.

@@ -204,16 +204,15 @@ static void networks_and_datastores_are_passed_on(void **state)
 static void the_networks_that_are_waited_for_are_each_named_once(void **state)
 {
     (void)state;
-    uint32_t *networks;
-    size_t count;
+    struct oneib_id_set networks = {0};
     struct oneib_sched_message message = read_message(MESSAGE(
         VM("7", "900", NIC("0", "9")) VM("8", "900", NIC("0", "3")) VM("9", "9", NIC("0", "9")),
         HOSTS, MAY("7", ALL) MAY("8", ALL) MAY("9", ALL)));
-    assert_int_equal(oneib_waiting_networks(&message, &networks, &count, &err), 0);
-    assert_int_equal(count, 2);
-    assert_int_equal(networks[0], 3);
-    assert_int_equal(networks[1], 9);
-    free(networks);
+    assert_int_equal(oneib_waiting_networks(&message, &networks, &err), 0);
+    assert_int_equal(networks.count, 2);
+    assert_int_equal(networks.items[0], 3);
+    assert_int_equal(networks.items[1], 9);
+    oneib_id_set_clear(&networks);
     oneib_sched_message_clear(&message);
 }
 
