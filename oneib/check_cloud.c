@@ -80,17 +80,15 @@ static void check_sight(struct oneib_session *session, struct oneib_checks *chec
                         "no member of OpenNebula's group oneadmin: oned may hide VMs from it");
 }
 
-static void check_restrictions(struct oneib_session *session, struct oneib_checks *checks)
+static void check_restrictions(const char *xml, size_t length, struct oneib_checks *checks)
 {
     static const char name[] = "restrictions";
     struct oneib_error err;
-    oneib_autofree char *xml = NULL;
-    size_t length, missing;
+    size_t missing;
     oneib_autotext struct oneib_text remedy = {0};
 
     oneib_text_append(&remedy, "add to /etc/one/oned.conf and restart oned:\n");
-    if (oneib_one_system_config(session->one, &xml, &length, &err) < 0 ||
-        oneib_restrictions_missing(xml, length, &remedy, &missing, &err) < 0)
+    if (oneib_restrictions_missing(xml, length, &remedy, &missing, &err) < 0)
         oneib_check_add(checks, ONEIB_CHECK_WARN, name, NULL, "%s", err.text);
     else if (missing > 0)
         oneib_check_add(
@@ -104,16 +102,13 @@ static void check_restrictions(struct oneib_session *session, struct oneib_check
 }
 
 /* Either will do: an operator is told which it is. OpenNebula 6.10 has none. */
-static void check_placer(struct oneib_session *session, struct oneib_checks *checks)
+static void check_placer(const char *xml, size_t length, struct oneib_checks *checks)
 {
     static const char check[] = "placement";
     struct oneib_error err;
-    oneib_autofree char *xml = NULL;
-    size_t length;
     char name[ONEIB_PLACER_SIZE];
     oneib_autotext struct oneib_text shown = {0};
-    if (oneib_one_system_config(session->one, &xml, &length, &err) < 0 ||
-        oneib_placer_of(xml, length, name, &err) < 0)
+    if (oneib_placer_of(xml, length, name, &err) < 0)
         oneib_check_add(checks, ONEIB_CHECK_WARN, check, NULL, "%s", err.text);
     else if (strcmp(name, "ib") == 0)
         oneib_check_add(checks, ONEIB_CHECK_OK, check, NULL,
@@ -126,6 +121,20 @@ static void check_placer(struct oneib_session *session, struct oneib_checks *che
                         "a cluster is (docs/operator-placement.md)",
                         shown.data ? shown.data : "");
     }
+}
+
+static void check_configuration(struct oneib_session *session, struct oneib_checks *checks)
+{
+    struct oneib_error err;
+    oneib_autofree char *xml = NULL;
+    size_t length;
+    if (oneib_one_system_config(session->one, &xml, &length, &err) < 0) {
+        oneib_check_add(checks, ONEIB_CHECK_WARN, "restrictions", NULL, "%s", err.text);
+        oneib_check_add(checks, ONEIB_CHECK_WARN, "placement", NULL, "%s", err.text);
+        return;
+    }
+    check_restrictions(xml, length, checks);
+    check_placer(xml, length, checks);
 }
 
 static int read_hosts(struct oneib_session *session, struct oneib_cloud *cloud,
@@ -245,7 +254,6 @@ void oneib_check_cloud(struct oneib_session *session, struct oneib_checks *check
     if (!check_credentials(session, checks) || !check_version(session, checks))
         return;
     check_sight(session, checks);
-    check_restrictions(session, checks);
-    check_placer(session, checks);
+    check_configuration(session, checks);
     check_hosts(session, checks);
 }
