@@ -6,13 +6,13 @@
  * exits 1 when one is missed.
  */
 #include "base/base64.h"
+#include "base/clock.h"
 #include "placement/arrange.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -32,13 +32,6 @@ static void stop(const char *what)
 {
     fprintf(stderr, "bench_placement_window: %s\n", what);
     exit(3);
-}
-
-static double now_ms(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec * 1e3 + (double)time.tv_nsec / 1e6;
 }
 
 /* ---- the message ----------------------------------------------------------------------------- */
@@ -154,9 +147,9 @@ static int measure(FILE *file)
     struct rusage usage;
     size_t length;
     char *input = read_back(file, &length);
-    const double began = now_ms();
+    const double began = oneib_now_ms();
     narrow(input, length);
-    const double took = now_ms() - began;
+    const double took = oneib_now_ms() - began;
     getrusage(RUSAGE_SELF, &usage);
     const double memory = (double)usage.ru_maxrss / 1024;
     printf("%.0f ms, %.0f MiB\n", took, memory);

@@ -4,11 +4,11 @@
  * one level meet: less than 100 ms. And when one cluster comes, the level that it gets: no more.
  * One PASS or FAIL line for each goal; exits 1 when one is missed.
  */
+#include "base/clock.h"
 #include "sync/sharing.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum {
     LEAVES = 32,
@@ -29,13 +29,6 @@ static void stop(const char *what)
 {
     fprintf(stderr, "bench_sync_sharing: %s\n", what);
     exit(3);
-}
-
-static double now_ms(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec * 1e3 + (double)time.tv_nsec / 1e6;
 }
 
 static oneib_guid host_guid(unsigned host)
@@ -138,10 +131,10 @@ static double best_of_rounds(const struct oneib_partition_table *table, struct o
     for (int round = 0; round < ROUNDS; round++) {
         struct oneib_sharing sharing;
         struct oneib_error err;
-        const double began = now_ms();
+        const double began = oneib_now_ms();
         if (oneib_sharing_make(table, routes, ONEIB_SHARED_NOW, &sharing, &err) < 0)
             stop(err.text);
-        const double took = now_ms() - began;
+        const double took = oneib_now_ms() - began;
         best = took < best ? took : best;
         *shared = sharing.shared_count;
         oneib_sharing_clear(&sharing);
