@@ -109,8 +109,9 @@ const struct lab_output *scene_run(int status, const char *const *arguments)
     forget_last_run();
     MUST(lab_oneib(stage.lab, arguments, SCENE_TIMEOUT_MS, &stage.output, &err));
     if (stage.output.timed_out || stage.output.status != status)
-        fail_msg("oneib %s ended with %d, not %d: %s%s", arguments[0], stage.output.status, status,
-                 stage.output.out, stage.output.error);
+        fail_msg("oneib %s %s %d, not %d: %s%s", arguments[0],
+                 stage.output.timed_out ? "did not end by itself:" : "ended with",
+                 stage.output.status, status, stage.output.out, stage.output.error);
     return &stage.output;
 }
 

@@ -140,9 +140,10 @@ int lab_await_text(struct lab *lab, const char *file, long start, const char *te
         if (strstr(content, text))
             return 0;
         oneib_autofree char *said = lab_log_end(lab, file);
+        oneib_autofree char *how = running ? NULL : lab_how_it_ended(lab, pid);
         if (!running)
             return oneib_fail(err, ONEIB_ERROR_UNREACHABLE,
-                              "waiting for \"%s\" in %s: the program has ended; %s", text, file,
+                              "waiting for \"%s\" in %s: the program has %s; %s", text, file, how,
                               said);
         if (lab_clock_ms() > end)
             return oneib_fail(err, ONEIB_ERROR_TIMEOUT, "waiting for \"%s\" in %s for %u ms; %s",

@@ -13,6 +13,8 @@
 struct lab_child {
     char *name;
     pid_t pid;      /* 0: ended and waited for */
+    pid_t was;      /* the same, after its end, too */
+    int status;     /* at its end, as waitpid() gives it */
     bool on_fabric; /* has a place in ibsim */
 };
 
@@ -84,6 +86,9 @@ int lab_run_program(struct lab *lab, struct lab_program *program, const char *in
  * waitpid() gives it. */
 bool lab_wait(struct lab *lab, pid_t pid, unsigned timeout_ms, int *status);
 bool lab_is_running(struct lab *lab, pid_t pid);
+/* For an error's text: "ended by signal 11", "ended with status 2", "still running". To be freed;
+ * NULL: out of memory. */
+char *lab_how_it_ended(const struct lab *lab, pid_t pid);
 void lab_kill_children(struct lab *lab);
 long lab_clock_ms(void);
 

@@ -44,16 +44,13 @@ int lab_oneibd_begin(struct lab *lab, const struct lab_daemon *daemon, struct on
 
 int lab_oneibd_start(struct lab *lab, const struct lab_daemon *daemon, struct oneib_error *err)
 {
-    const char *config = daemon->config ? daemon->config : lab_config_path(lab, err);
-    if (!config)
-        return -1;
     char log[64];
     snprintf(log, sizeof log, "%s.log", daemon->name);
     long start = lab_size(lab, log);
-    pid_t pid;
-    if (start_daemon(lab, daemon, config, &pid, err) < 0)
+    if (lab_oneibd_begin(lab, daemon, err) < 0)
         return -1;
-    return lab_await_text(lab, log, start, "watching ", pid, READY_MS, err);
+    return lab_await_text(lab, log, start, "watching ", lab_oneibd_pid(lab, daemon->name), READY_MS,
+                          err);
 }
 
 pid_t lab_oneibd_pid(const struct lab *lab, const char *name)

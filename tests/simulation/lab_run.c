@@ -233,7 +233,7 @@ static int add_child(struct lab *lab, const struct lab_program *program, pid_t p
         return oneib_fail_memory(err);
     }
     lab->children[lab->child_count++] =
-        (struct lab_child){.name = copy, .pid = pid, .on_fabric = program->hca};
+        (struct lab_child){.name = copy, .pid = pid, .was = pid, .on_fabric = program->hca};
     return 0;
 }
 
@@ -336,6 +336,7 @@ bool lab_wait(struct lab *lab, pid_t pid, unsigned timeout_ms, int *status)
         pid_t ended = waitpid(pid, status, WNOHANG);
         if (ended != 0) {
             child->pid = 0;
+            child->status = ended > 0 ? *status : 0;
             /* One that ended well has given its place back itself. */
             if (ended > 0 && *status != 0 && child->on_fabric && !lab->closing)
                 lab_fabric_reclaim(lab);
@@ -353,6 +354,22 @@ bool lab_is_running(struct lab *lab, pid_t pid)
 {
     int status;
     return find_child(lab, pid) && !lab_wait(lab, pid, 0, &status);
+}
+
+char *lab_how_it_ended(const struct lab *lab, pid_t pid)
+{
+    char *how = NULL;
+    const struct lab_child *child = NULL;
+    for (size_t i = lab->child_count; !child && i-- > 0;)
+        if (lab->children[i].was == pid)
+            child = &lab->children[i];
+    if (!child || child->pid > 0)
+        return strdup("still running");
+    return asprintf(&how, "ended %s %d", WIFSIGNALED(child->status) ? "by signal" : "with status",
+                    WIFSIGNALED(child->status) ? WTERMSIG(child->status)
+                                               : WEXITSTATUS(child->status)) < 0
+               ? NULL
+               : how;
 }
 
 int lab_end(struct lab *lab, pid_t pid, int signal_number, unsigned timeout_ms,

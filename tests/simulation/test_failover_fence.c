@@ -175,16 +175,22 @@ static void a_fence_that_is_asked_for_beside_the_standby_is_both_daemons(void **
     assert_same_files(&site);
 }
 
+/* The master's host is dead then. */
+static void lift_what_the_master_had_fenced(struct site *site)
+{
+    on_masters(site, "fence");
+    the_host_of_the_master_dies(site);
+    on_standbys(site, "unfence");
+    bring_up(site->lab, FAILED);
+    assert_true(comes_to_have(site->lab, FAILED, site->pkey, true));
+}
+
 /* The file of fences that the host left behind when it died is old. */
 static void a_fence_that_is_lifted_is_lifted_for_a_daemon_that_was_away(void **state)
 {
     struct site site;
     open_site(&site, *state);
-    on_masters(&site, "fence");
-    the_host_of_the_master_dies(&site);
-    on_standbys(&site, "unfence");
-    bring_up(site.lab, FAILED);
-    assert_true(comes_to_have(site.lab, FAILED, site.pkey, true));
+    lift_what_the_master_had_fenced(&site);
     const long from = lab_size(site.lab, MASTERS_LOG);
     the_host_of_the_master_returns(&site);
     for (unsigned i = 0; i < 50; i++) {
@@ -200,11 +206,7 @@ static void what_was_closed_by_an_old_list_while_oned_was_away_is_opened_again(v
 {
     struct site site;
     open_site(&site, *state);
-    on_masters(&site, "fence");
-    the_host_of_the_master_dies(&site);
-    on_standbys(&site, "unfence");
-    bring_up(site.lab, FAILED);
-    assert_true(comes_to_have(site.lab, FAILED, site.pkey, true));
+    lift_what_the_master_had_fenced(&site);
     ok(lab_fault(site.lab, "http500", 100000, 0, &err));
     const long from = lab_size(site.lab, MASTERS_LOG);
     ok(lab_opensm_start(site.lab, &LAB_SM, &err));
