@@ -32,6 +32,12 @@ enum oneib_sm_kind {
     ONEIB_SM_UFM,           /* NVIDIA's UFM, by its REST interface */
 };
 
+/* Which comes first when a VF of mlx5 is opened, where its own port can be read on the host. */
+enum oneib_config_virtual_ports {
+    ONEIB_VIRTUAL_PORTS_LINK_FIRST, /* its link: the SM gives keys to ports that are up */
+    ONEIB_VIRTUAL_PORTS_KEY_FIRST,  /* its key: the SM gives keys to GUIDs, up or not */
+};
+
 /* How UFM knows who asks: ufm/ufm_client.h. */
 enum oneib_config_ufm_auth {
     ONEIB_CONFIG_UFM_BASIC,       /* a user and a password */
@@ -220,6 +226,8 @@ struct oneib_config {
         /* node.guid_wait, milliseconds for the subnet manager to accept a GUID, or to let it go,
          * 100-300000; default 15000 */
         uint32_t guid_wait_ms;
+        /* node.virtual_ports = "link_first" | "key_first"; default "link_first" */
+        enum oneib_config_virtual_ports virtual_ports;
         /* node.unplug_wait, milliseconds for a guest to let go of a virtual function that is
          * unplugged, 1000-600000; default 30000 */
         uint32_t unplug_wait_ms;

@@ -206,6 +206,12 @@ static const struct oneib_config_key_choice sm_kinds[] = {
     {NULL, 0},
 };
 
+static const struct oneib_config_key_choice virtual_ports_orders[] = {
+    {"link_first", ONEIB_VIRTUAL_PORTS_LINK_FIRST},
+    {"key_first", ONEIB_VIRTUAL_PORTS_KEY_FIRST},
+    {NULL, 0},
+};
+
 static const struct oneib_config_key_choice ufm_auths[] = {
     {"basic", ONEIB_CONFIG_UFM_BASIC},
     {"token", ONEIB_CONFIG_UFM_TOKEN},
@@ -345,6 +351,8 @@ const struct oneib_config_key oneib_config_keys[] = {
      .maximum = 300000, .default_number = 30000},
     {"node", "guid_wait", ONEIB_CONFIG_NUMBER, FIELD(node.guid_wait_ms), .minimum = 100,
      .maximum = 300000, .default_number = 15000},
+    {"node", "virtual_ports", ONEIB_CONFIG_CHOICE, FIELD(node.virtual_ports),
+     .choices = virtual_ports_orders, .default_number = ONEIB_VIRTUAL_PORTS_LINK_FIRST},
     {"node", "unplug_wait", ONEIB_CONFIG_NUMBER, FIELD(node.unplug_wait_ms), .minimum = 1000,
      .maximum = 600000, .default_number = 30000},
     {"node", "watch", ONEIB_CONFIG_NUMBER, FIELD(node.watch_ms), .minimum = 100, .maximum = 600000,

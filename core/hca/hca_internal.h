@@ -15,6 +15,10 @@ void oneib_hca_note_fault(struct oneib_hca *hca, const struct oneib_error *err);
 void oneib_hca_read_ports(struct oneib_hca *hca, bool with_pkeys);
 void oneib_hca_read_vfs(struct oneib_hca *hca);
 
+/* port->guid of the port that hca->name and port->number name. */
+int oneib_port_read_guid(const struct oneib_hca *hca, struct oneib_port *port,
+                         struct oneib_error *err);
+
 /* -1 also where there is no such file: the kernel then knows of no nodes. */
 int oneib_numa_node_read(const char *pci, int16_t *node, struct oneib_error *err);
 

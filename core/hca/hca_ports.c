@@ -85,7 +85,8 @@ static int read_lid(const struct oneib_hca *hca, struct oneib_port *port, struct
     return 0;
 }
 
-static int read_guid(const struct oneib_hca *hca, struct oneib_port *port, struct oneib_error *err)
+int oneib_port_read_guid(const struct oneib_hca *hca, struct oneib_port *port,
+                         struct oneib_error *err)
 {
     char text[ONEIB_ATTRIBUTE_SIZE];
     if (read_text(hca, port, "gids/0", text, err) < 0)
@@ -165,7 +166,7 @@ static void read_port(struct oneib_hca *hca, struct oneib_port *port, bool with_
     read_rate(hca, port);
     if (port->link_layer != ONEIB_LINK_INFINIBAND)
         return;
-    if (read_guid(hca, port, &err) < 0)
+    if (oneib_port_read_guid(hca, port, &err) < 0)
         oneib_hca_note_fault(hca, &err);
     if (read_lid(hca, port, &err) < 0)
         oneib_hca_note_fault(hca, &err);

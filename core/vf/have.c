@@ -261,6 +261,16 @@ static bool has_guid_that_is_wanted(const struct have *have)
     return oneib_vfs_was_given_guid(&giving->place, &giving->state, &giving->record);
 }
 
+/* Nothing is seen that is not so. */
+static bool has_right_port(const struct oneib_vf_giving *giving)
+{
+    struct oneib_error unseen;
+    enum oneib_vf_sight sight;
+    return oneib_vfs_see_port(giving->vfs, &giving->place, &giving->record, &sight, &unseen,
+                              &unseen) == 0 &&
+           (sight == ONEIB_VF_UNSEEN || sight == ONEIB_VF_RIGHT);
+}
+
 static bool is_open_as_wanted(const struct oneib_vf_giving *giving)
 {
     const struct oneib_vf_record *record = &giving->record;
@@ -269,7 +279,7 @@ static bool is_open_as_wanted(const struct oneib_vf_giving *giving)
     return record->stage == ONEIB_VF_OPEN &&
            oneib_vfs_key_index(&giving->place, record->pkey, record->limited, &index, &unsafe) ==
                0 &&
-           oneib_vfs_is_open_at(&giving->place, &giving->state, index);
+           oneib_vfs_is_open_at(&giving->place, &giving->state, index) && has_right_port(giving);
 }
 
 static bool is_as_wanted(const struct have *have)

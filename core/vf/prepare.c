@@ -108,9 +108,17 @@ static int see_guid_accepted(struct look *look, struct oneib_error *err)
 
 /* ---- the key -------------------------------------------------------------------------------- */
 
-static int fail_without_key(const struct oneib_vf_giving *giving, struct oneib_error *err)
+/* why: what a VF's own port shows instead; code NONE: nothing is seen of it. */
+static int fail_without_key(const struct oneib_vf_giving *giving, const struct oneib_error *why,
+                            struct oneib_error *err)
 {
     const struct oneib_vf_record *record = &giving->record;
+    if (why->code != ONEIB_ERROR_NONE)
+        return oneib_fail(err, ONEIB_ERROR_TIMEOUT,
+                          "%s, after %" PRIu32 " ms: see that oneibd and the subnet manager run, "
+                          "that it has virtual ports, and which of link and key it needs first "
+                          "(node.virtual_ports)",
+                          why->text, giving->vfs->pkey_wait_ms);
     return oneib_fail(err, ONEIB_ERROR_TIMEOUT,
                       "P_Key 0x%04x (%s) is not in the table of %s port %u after %" PRIu32
                       " ms: see that oneibd and the subnet manager run; 'oneib show' and 'oneib "
@@ -145,13 +153,17 @@ static int open_when_key_is_there(struct look *look, struct oneib_error *err)
 {
     struct oneib_vf_giving *giving = look->giving;
     const bool may_open = oneib_vfs_may_open(giving->vfs, &giving->record);
+    struct oneib_error why = {0};
     bool is_open = false;
-    if (may_open && oneib_vfs_open_where_key_is(&giving->place, &giving->record, &is_open, err) < 0)
+    if (!may_open && oneib_vfs_take_link_down(&giving->place, err) < 0)
+        return -1;
+    if (may_open && oneib_vfs_open_where_key_is(giving->vfs, &giving->place, &giving->record,
+                                                &is_open, &why, err) < 0)
         return -1;
     if (is_open)
         return write_done(look, err);
     if (oneib_now_ms() >= look->work->key_until)
-        return may_open ? fail_without_key(giving, err) : fail_stale(err);
+        return may_open ? fail_without_key(giving, &why, err) : fail_stale(err);
     look->waits = true;
     return 0;
 }
@@ -219,6 +231,14 @@ static struct oneib_vf_work *begin_work(const struct oneib_vf_giving *giving, ui
     work->key_until = now + vfs->pkey_wait_ms;
     work->guid_until = now + vfs->guid_wait_ms;
     return work;
+}
+
+void oneib_vfs_wait_for_key(struct oneib_vfs *vfs, const struct oneib_vf_record *record)
+{
+    const struct oneib_vf_giving giving = {.vfs = vfs, .record = *record, .had = true};
+    struct oneib_vf_work *work = begin_work(&giving, 0);
+    if (work)
+        work->phase = ONEIB_VF_KEY_COMES;
 }
 
 int oneib_vfs_prepare(struct oneib_vf_giving *giving, uint32_t wish, bool *waits,

@@ -11,6 +11,7 @@
 #define ONEIB_VF_VF_INTERNAL_H
 
 #include "base/clock.h"
+#include "config/config.h"
 #include "hca/hca.h"
 #include "hca/vf_control.h"
 #include "vf/vfs.h"
@@ -18,6 +19,7 @@
 
 #define ONEIB_VF_TICKETS_MAX 4096
 #define ONEIB_VF_HELD_MS 2000 /* see oneib_vfs_hold_domain() */
+#define ONEIB_VF_REST_MS 2000 /* ONEIB_VF_RESTS */
 
 /* ---- what is under way --------------------------------------------------------------------- */
 
@@ -59,9 +61,11 @@ enum oneib_vf_memory {
                           for */
     ONEIB_VF_LEAVING,  /* its release was asked for while a running domain named it */
     ONEIB_VF_WAS_OPEN, /* by the grant that it still has: only its key, or its port, has gone */
+    ONEIB_VF_RESTS,    /* its link was taken down a moment ago: its guest is to see that */
+    ONEIB_VF_SEEN,     /* its own port could be read when it was looked at last */
 };
 
-#define ONEIB_VF_MEMORIES 3
+#define ONEIB_VF_MEMORIES 5
 
 struct oneib_vf_timer {
     struct oneib_pci vf;
@@ -85,6 +89,7 @@ struct oneib_vf_ticket {
 
 struct oneib_vfs {
     uint32_t pkey_wait_ms, guid_wait_ms;
+    enum oneib_config_virtual_ports virtual_ports;
     struct oneib_pci *host_vfs; /* owned */
     size_t host_vf_count;
     int lock; /* of the table, as long as this lives */
@@ -194,9 +199,8 @@ int oneib_vfs_find_place(const struct oneib_vfs *vfs, const struct oneib_vf_reco
 /*
  * Looks at the port's table as it is now: the index of that key, -1 while it is not there. Only the
  * entries that matter are read again where the key was there before. REFUSED when the port is not
- * safe. mlx5: always 0. Its virtual ports have tables of their own, which only the SM knows and
- * fills: there is nothing to look at on the host, and a virtual port that is in no partition
- * reaches nobody.
+ * safe. mlx5: always 0. Its virtual ports have tables of their own, which the SM fills: see
+ * oneib_vfs_see_port().
  */
 int oneib_vfs_key_index(const struct oneib_vf_place *place, oneib_pkey pkey, bool limited,
                         int32_t *index, struct oneib_error *err);
@@ -212,10 +216,40 @@ bool oneib_vfs_is_open_at(const struct oneib_vf_place *place, const struct oneib
  * Opens a closed VF where the record's key is now, then looks whether the key is still there: the
  * SM may have moved it meanwhile, and then the VF is closed again at once. *is_open says how it
  * ended. After -1 the VF may be open: the caller closes it.
+ *
+ * mlx5: by what the VF's own port shows, where it is seen (below). When that holds what is not the
+ * NIC's, the link is down afterwards. Where the link comes first it is up, without *is_open, while
+ * the port only lacks its key or its GUID: it reaches nobody then, and whoever waits goes on
+ * looking, and closes it when he gives up. *why says what is not right of a port that is seen; its
+ * code is NONE otherwise.
  */
-int oneib_vfs_open_where_key_is(const struct oneib_vf_place *place,
+int oneib_vfs_open_where_key_is(struct oneib_vfs *vfs, const struct oneib_vf_place *place,
                                 const struct oneib_vf_record *record, bool *is_open,
-                                struct oneib_error *err);
+                                struct oneib_error *why, struct oneib_error *err);
+
+/* ---- a VF's own port (vf_sight.c) ----------------------------------------------------------- */
+
+enum oneib_vf_sight {
+    ONEIB_VF_UNSEEN, /* the host cannot read it, or it has none: what opens it is its grant alone */
+    ONEIB_VF_RIGHT,
+    ONEIB_VF_LACKS, /* its key or its GUID; see host/virtual_port.h */
+    ONEIB_VF_HARMS,
+};
+
+/* What the VF's own port shows for its record's NIC. While its GUID is deferred the SM cannot know
+ * it and gives it no key: then only harm is looked for. *why: of LACKS and HARMS. -1: there is a
+ * way to read it, and it failed. */
+int oneib_vfs_see_port(struct oneib_vfs *vfs, const struct oneib_vf_place *place,
+                       const struct oneib_vf_record *record, enum oneib_vf_sight *sight,
+                       struct oneib_error *why, struct oneib_error *err);
+/* Of mlx5, whose link may have been up while its key was waited for; any other VF is closed then.
+ */
+int oneib_vfs_take_link_down(const struct oneib_vf_place *place, struct oneib_error *err);
+/* oneib_vfs_open_where_key_is() of mlx5, where the adapter's port is safe. */
+int oneib_vfs_open_virtual_port(struct oneib_vfs *vfs, const struct oneib_vf_place *place,
+                                const struct oneib_vf_record *record, bool *is_open,
+                                struct oneib_error *why, struct oneib_error *err);
+
 /* REFUSED: its owner may send management packets. */
 int oneib_vfs_check_unprivileged(const struct oneib_vf_state *state, struct oneib_error *err);
 
@@ -306,6 +340,9 @@ struct oneib_vf_giving {
                    asks for it any more */
 };
 
+/* Waits for the key of a VF that a record of its NIC's has, whose link is up: whoever looks has
+ * brought it up (vf_look.c). It is closed when the key does not come. */
+void oneib_vfs_wait_for_key(struct oneib_vfs *vfs, const struct oneib_vf_record *record);
 /* Begins with what is to be done for a closed VF, and goes as far as possible without waiting.
  * *waits: the work goes on for this wish. On failure the VF may be in any state: undo. */
 int oneib_vfs_prepare(struct oneib_vf_giving *giving, uint32_t wish, bool *waits,

@@ -8,6 +8,7 @@ struct one {
     struct oneib_vf_record record; /* as the table has it */
     struct oneib_vf_place place;
     struct oneib_vf_state state;
+    enum oneib_vf_sight sight; /* of its own port */
 };
 
 /* ---- closing -------------------------------------------------------------------------------- */
@@ -76,15 +77,27 @@ static int give_guid(struct one *one, struct oneib_error *err)
     return 0;
 }
 
+/* Only where a virtual port's link comes before its key. */
+static void wait_if_link_is_up(struct one *one)
+{
+    if (oneib_vf_state_read(one->place.hca, one->place.vf, &one->state, &(struct oneib_error){0}) <
+            0 ||
+        !one->state.closed)
+        oneib_vfs_wait_for_key(one->vfs, &one->record);
+}
+
 static int open_vf(struct one *one, struct oneib_error *err)
 {
+    struct oneib_error why;
     bool is_open;
     if (give_guid(one, err) < 0)
         return -1;
-    if (oneib_vfs_open_where_key_is(&one->place, &one->record, &is_open, err) < 0 ||
+    if (oneib_vfs_open_where_key_is(one->vfs, &one->place, &one->record, &is_open, &why, err) < 0 ||
         note_stage(one, is_open ? ONEIB_VF_OPEN : ONEIB_VF_CLOSED, err) < 0)
         return close_after_failure(one, err);
     one->vfs->noted.opened += is_open;
+    if (why.code != ONEIB_ERROR_NONE)
+        wait_if_link_is_up(one);
     return 0;
 }
 
@@ -116,7 +129,8 @@ static int open_if_granted(struct one *one, struct oneib_error *err)
 
 static int keep_open(struct one *one, int32_t index, struct oneib_error *err)
 {
-    if (lacks_guid(one) || !oneib_vfs_is_open_at(&one->place, &one->state, index))
+    if (one->sight == ONEIB_VF_LACKS || lacks_guid(one) ||
+        !oneib_vfs_is_open_at(&one->place, &one->state, index))
         return open_if_granted(one, err);
     if (!oneib_vfs_may_stay_open(one->vfs, &one->record))
         return keep_closed(one, err);
@@ -125,11 +139,30 @@ static int keep_open(struct one *one, int32_t index, struct oneib_error *err)
     return note_stage(one, ONEIB_VF_OPEN, err);
 }
 
-static int find_key(const struct one *one, int32_t *index, struct oneib_error *err)
+/* What is opened with its link before its key is tried again where it only lacks that. */
+static bool is_to_be_tried(const struct one *one)
 {
-    if (oneib_vfs_check_unprivileged(&one->state, err) < 0)
+    return one->sight == ONEIB_VF_LACKS && one->record.stage == ONEIB_VF_CLOSED &&
+           one->vfs->virtual_ports == ONEIB_VIRTUAL_PORTS_LINK_FIRST &&
+           !oneib_vfs_remembers(one->vfs, &one->record.vf, ONEIB_VF_RESTS);
+}
+
+static bool is_to_be_closed(const struct one *one)
+{
+    return (one->sight == ONEIB_VF_LACKS || one->sight == ONEIB_VF_HARMS) && !is_to_be_tried(one);
+}
+
+/* -1 in *index: nowhere that the VF may be open at. */
+static int find_key(struct one *one, int32_t *index, struct oneib_error *err)
+{
+    struct oneib_error why;
+    if (oneib_vfs_check_unprivileged(&one->state, err) < 0 ||
+        oneib_vfs_key_index(&one->place, one->record.pkey, one->record.limited, index, err) < 0 ||
+        oneib_vfs_see_port(one->vfs, &one->place, &one->record, &one->sight, &why, err) < 0)
         return -1;
-    return oneib_vfs_key_index(&one->place, one->record.pkey, one->record.limited, index, err);
+    if (is_to_be_closed(one))
+        *index = -1;
+    return 0;
 }
 
 /* What another domain will have at its start is not opened by itself. */
@@ -159,6 +192,8 @@ static int look_at_key(struct one *one, struct oneib_error *err)
     if (is_safe && index >= 0)
         return keep_open(one, index, err);
     remember_open(one);
+    if (!one->state.closed)
+        oneib_vfs_remember(one->vfs, &one->record.vf, ONEIB_VF_RESTS, ONEIB_VF_REST_MS);
     if (keep_closed(one, err) < 0)
         return -1;
     if (is_safe)

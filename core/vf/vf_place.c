@@ -123,14 +123,17 @@ int oneib_vfs_check_unprivileged(const struct oneib_vf_state *state, struct onei
                       "of: write 0 into enable_smi_admin of each of its ports");
 }
 
-int oneib_vfs_open_where_key_is(const struct oneib_vf_place *place,
+int oneib_vfs_open_where_key_is(struct oneib_vfs *vfs, const struct oneib_vf_place *place,
                                 const struct oneib_vf_record *record, bool *is_open,
-                                struct oneib_error *err)
+                                struct oneib_error *why, struct oneib_error *err)
 {
     int32_t index = -1, now_at = -1;
     *is_open = false;
+    *why = (struct oneib_error){0};
     if (oneib_vfs_key_index(place, record->pkey, record->limited, &index, err) < 0)
         return -1;
+    if (place->hca->driver == ONEIB_HCA_MLX5)
+        return oneib_vfs_open_virtual_port(vfs, place, record, is_open, why, err);
     if (index < 0)
         return 0;
     if (oneib_vf_open(place->hca, place->vf, record->port, (uint16_t)index, err) < 0 ||

@@ -16,6 +16,7 @@ static int take_options(struct oneib_vfs *vfs, const struct oneib_vfs_options *o
 {
     vfs->pkey_wait_ms = options->pkey_wait_ms;
     vfs->guid_wait_ms = options->guid_wait_ms;
+    vfs->virtual_ports = options->virtual_ports;
     vfs->host_vf_count = options->host_vf_count;
     vfs->host_vfs = calloc(options->host_vf_count + 1, sizeof *vfs->host_vfs);
     if (vfs->host_vfs && options->host_vf_count > 0)

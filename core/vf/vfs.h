@@ -15,6 +15,7 @@
 
 #include "base/error.h"
 #include "cluster/grant.h"
+#include "config/config.h"
 #include "host/vf_record.h"
 #include "ib/pci.h"
 #include "service/service_message.h"
@@ -26,9 +27,10 @@
 struct oneib_vfs;
 
 struct oneib_vfs_options {
-    uint32_t pkey_wait_ms;            /* for a key to be in the port's table */
-    uint32_t guid_wait_ms;            /* for the SM to accept a GUID, or to let go of one */
-    const struct oneib_pci *host_vfs; /* kept for the host (node.host_vfs); copied */
+    uint32_t pkey_wait_ms; /* for a key to be in the port's table */
+    uint32_t guid_wait_ms; /* for the SM to accept a GUID, or to let go of one */
+    enum oneib_config_virtual_ports virtual_ports; /* node.virtual_ports */
+    const struct oneib_pci *host_vfs;              /* kept for the host (node.host_vfs); copied */
     size_t host_vf_count;
 };
 
@@ -153,6 +155,9 @@ bool oneib_vfs_is_granted(const struct oneib_vfs *vfs, const struct oneib_reques
 
 /* Borrowed until the next call of anything above. */
 const struct oneib_vf_table *oneib_vfs_table(const struct oneib_vfs *vfs);
+/* VFs of mlx5 that are open, and of which this host could not read what their own ports hold when
+ * it looked last: that is the subnet manager's word alone. */
+size_t oneib_vfs_unseen(const struct oneib_vfs *vfs);
 /* Whether that is the node's table: not while its file is damaged. */
 bool oneib_vfs_knows_table(const struct oneib_vfs *vfs);
 
