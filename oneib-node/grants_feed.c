@@ -51,6 +51,7 @@ struct oneib_grant_feed {
     bool is_report_due;
     oneib_guid ports[ONEIB_HOST_PORTS_MAX]; /* ascending */
     size_t port_count;
+    uint16_t unseen; /* oneib_vfs_unseen() */
     double reported; /* oneib_now_ms() of the last one */
     struct told_want wants[WANTS_MAX];
     size_t next_want;
@@ -176,6 +177,13 @@ void oneib_grant_feed_set_ports(struct oneib_grant_feed *feed, const struct onei
     feed->is_report_due = true;
 }
 
+void oneib_grant_feed_set_unseen(struct oneib_grant_feed *feed, size_t unseen)
+{
+    const uint16_t told = unseen < UINT16_MAX ? (uint16_t)unseen : UINT16_MAX;
+    feed->is_report_due = feed->is_report_due || told != feed->unseen;
+    feed->unseen = told;
+}
+
 static void report_to(struct oneib_grant_feed *feed, size_t daemon)
 {
     struct oneib_report_message *report = &feed->report.report;
@@ -185,6 +193,7 @@ static void report_to(struct oneib_grant_feed *feed, size_t daemon)
     memcpy(report->boot, feed->boot, sizeof report->boot);
     memcpy(report->ports, feed->ports, feed->port_count * sizeof *report->ports);
     report->port_count = feed->port_count;
+    report->unseen = feed->unseen;
     if (say(feed, daemon, &feed->report))
         feed->connections[daemon].next_report = oneib_now_ms() + ONEIB_REPORT_MS;
     else

@@ -49,6 +49,8 @@ int oneib_grant_feed_take(struct oneib_grant_feed *feed, const struct oneib_vf_t
 /* This host's own InfiniBand ports: reports name them. More than ONEIB_HOST_PORTS_MAX: the first by
  * GUID. */
 void oneib_grant_feed_set_ports(struct oneib_grant_feed *feed, const struct oneib_hcas *hcas);
+/* Reports name it from now on: oneib_vfs_unseen(). */
+void oneib_grant_feed_set_unseen(struct oneib_grant_feed *feed, size_t unseen);
 /* The list that is followed; NULL: none. *fresh: it may be opened by. */
 const struct oneib_grant_list *oneib_grant_feed_list(const struct oneib_grant_feed *feed,
                                                      bool *fresh);

@@ -14,7 +14,8 @@ void oneib_listing_take(struct oneib_listing *listing, const struct oneib_vf_tab
     memcpy(listing->domains.items, domains->items, listing->domains.count * sizeof *domains->items);
 }
 
-void oneib_listing_take_grants(struct oneib_listing *listing, const struct oneib_grant_feed *feed)
+void oneib_listing_take_grants(struct oneib_listing *listing, const struct oneib_grant_feed *feed,
+                               size_t unseen)
 {
     bool fresh = false;
     const struct oneib_grant_list *grants = oneib_grant_feed_list(feed, &fresh);
@@ -25,6 +26,7 @@ void oneib_listing_take_grants(struct oneib_listing *listing, const struct oneib
         .has_list = grants != NULL,
         .fresh = fresh,
         .age_ms = grants ? oneib_grant_feed_age_ms(feed) : 0,
+        .unseen = (uint32_t)unseen,
     };
     listing->stale = (struct oneib_error){0};
     oneib_grant_feed_why(feed, &listing->stale);

@@ -29,7 +29,9 @@ struct oneib_listing {
 /* While nobody reads it. */
 void oneib_listing_take(struct oneib_listing *listing, const struct oneib_vf_table *table,
                         const struct oneib_domain_list *domains);
-void oneib_listing_take_grants(struct oneib_listing *listing, const struct oneib_grant_feed *feed);
+/* unseen: oneib_vfs_unseen(). */
+void oneib_listing_take_grants(struct oneib_listing *listing, const struct oneib_grant_feed *feed,
+                               size_t unseen);
 /* Answer number `at`, from 0; the last one is END. */
 struct oneib_answer oneib_listing_answer(const struct oneib_listing *listing, size_t at);
 

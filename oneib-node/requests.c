@@ -262,7 +262,7 @@ static void list(struct oneib_requests *requests, struct oneib_peer *peer)
     struct oneib_listing *listing = listing_of(requests, peer);
     if (listing->readers == 0) {
         oneib_listing_take(listing, oneib_vfs_table(requests->vfs), requests->domains);
-        oneib_listing_take_grants(listing, requests->feed);
+        oneib_listing_take_grants(listing, requests->feed, oneib_vfs_unseen(requests->vfs));
         /* Of a service that has only just been started nobody is to notice that it was. */
         if (oneib_now_ms() < requests->hold_until)
             listing->stale = (struct oneib_error){0};

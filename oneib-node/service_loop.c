@@ -67,6 +67,7 @@ static void step(struct service *service, enum oneib_vfs_look how)
     struct oneib_vfs_changes changes = {0};
     struct oneib_error err = {0};
     const bool sound = oneib_vfs_step(service->vfs, how, &changes, &err) == 0;
+    oneib_grant_feed_set_unseen(service->grants, oneib_vfs_unseen(service->vfs));
     oneib_requests_moved(&requests);
     tell(&changes);
     if (!sound)
@@ -330,6 +331,7 @@ static int open_engine(struct service *service, struct oneib_error *err)
     struct oneib_vfs_options options = {
         .pkey_wait_ms = config->node.pkey_wait_ms,
         .guid_wait_ms = config->node.guid_wait_ms,
+        .virtual_ports = config->node.virtual_ports,
     };
     struct oneib_error why;
     if (read_host_vfs(config->node.host_vfs, &host_vfs, &options.host_vf_count, err) < 0)

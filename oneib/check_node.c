@@ -3,6 +3,7 @@
 #include "hca/hca.h"
 #include "oneib/verb_check.h"
 #include "service/service_client.h"
+#include <inttypes.h>
 
 static const char check_name[] = "node";
 
@@ -43,5 +44,10 @@ void oneib_check_node(struct oneib_checks *checks)
         oneib_check_add(checks, ONEIB_CHECK_OK, check_name, NULL,
                         "oneib-node answers: %zu virtual functions are given, %zu domains",
                         list.table.count, list.domains.count);
+    if (list.follows.unseen > 0)
+        oneib_check_add(checks, ONEIB_CHECK_WARN, "virtual-ports-unread",
+                        "ask the subnet manager what these virtual ports hold",
+                        "what %" PRIu32 " open virtual functions of mlx5 hold cannot be read here",
+                        list.follows.unseen);
     oneib_service_list_clear(&list);
 }

@@ -4,6 +4,8 @@
 
 uint16_t oneib_inventory_vf_key(const struct oneib_inventory_vf *item)
 {
+    if (item->port.way != ONEIB_VIRTUAL_PORT_UNSEEN && item->state_known && !item->state.closed)
+        return item->port.pkey_count > 0 ? item->port.pkeys[0] : 0;
     if (!item->state_known || item->state.index < 0)
         return 0;
     const struct oneib_port *port = oneib_hca_find_port(item->hca, item->state.open_port);
@@ -94,14 +96,18 @@ static const char *membership_of(uint16_t raw)
     return oneib_membership_name(oneib_pkey_is_full(raw) ? ONEIB_FULL : ONEIB_LIMITED);
 }
 
+static json_t *key_json(unsigned index, uint16_t raw)
+{
+    return json_pack("{s:I, s:o, s:s}", "index", (json_int_t)index, "pkey",
+                     oneib_json_key(oneib_pkey_base(raw)), "membership", membership_of(raw));
+}
+
 static json_t *keys_json(const struct oneib_port *port)
 {
     json_t *keys = json_array();
     for (unsigned i = 0; i < port->pkey_count; i++)
         if (port->pkeys[i])
-            oneib_json_append(&keys, json_pack("{s:I, s:o, s:s}", "index", (json_int_t)i, "pkey",
-                                               oneib_json_key(oneib_pkey_base(port->pkeys[i])),
-                                               "membership", membership_of(port->pkeys[i])));
+            oneib_json_append(&keys, key_json(i, port->pkeys[i]));
     return keys;
 }
 
@@ -159,14 +165,30 @@ static json_t *state_json(const struct oneib_inventory_vf *item)
                      "guid_gone", (int)state->guid_gone);
 }
 
+/* null where it has none, or none that can be read. */
+static json_t *virtual_port_json(const struct oneib_virtual_port *port)
+{
+    json_t *keys = json_array();
+    if (port->way == ONEIB_VIRTUAL_PORT_UNSEEN) {
+        json_decref(keys);
+        return json_null();
+    }
+    for (unsigned i = 0; i < port->pkey_count; i++)
+        if (port->pkeys[i])
+            oneib_json_append(&keys, key_json(i, port->pkeys[i]));
+    return json_pack("{s:s, s:o, s:o}", "read_by", oneib_virtual_port_way_name(port->way), "guid",
+                     guid_json(port->guid), "pkeys", keys);
+}
+
 static json_t *vf_json(const struct oneib_inventory_vf *item)
 {
     const struct oneib_vf *vf = item->vf;
-    return json_pack(
-        "{s:o, s:I, s:o, s:o, s:s, s:o, s:o, s:o}", "pci", pci_json(&vf->pci), "index",
-        (json_int_t)vf->index, "driver", *vf->driver ? oneib_json_text(vf->driver) : json_null(),
-        "numa_node", numa_json(vf->numa_node), "use", oneib_inventory_vf_use(item), "record",
-        record_json(item->record), "domain", domain_json(item->domain), "state", state_json(item));
+    return json_pack("{s:o, s:I, s:o, s:o, s:s, s:o, s:o, s:o, s:o}", "pci", pci_json(&vf->pci),
+                     "index", (json_int_t)vf->index, "driver",
+                     *vf->driver ? oneib_json_text(vf->driver) : json_null(), "numa_node",
+                     numa_json(vf->numa_node), "use", oneib_inventory_vf_use(item), "record",
+                     record_json(item->record), "domain", domain_json(item->domain), "state",
+                     state_json(item), "virtual_port", virtual_port_json(&item->port));
 }
 
 static json_t *vfs_json(const struct oneib_inventory *inventory, const struct oneib_hca *hca)

@@ -10,7 +10,8 @@
 int oneib_hca_json_write(const struct oneib_inventory *inventory, int64_t repaired,
                          struct oneib_error *err);
 
-/* The raw P_Key that an open VF of mlx4 is mapped to; 0: none, or not known. */
+/* The raw P_Key that an open VF of mlx4 is mapped to, or that an open one of mlx5 has at index 0 of
+ * its own table, where that can be read; 0: none, or not known. */
 uint16_t oneib_inventory_vf_key(const struct oneib_inventory_vf *item);
 /*
  * Who has a VF, and how: "in use" (in a running VM, and open for it), "closed" (a running VM's, and

@@ -103,11 +103,21 @@ static int note_doubled(struct oneib_daemon *daemon, const struct oneib_node *no
         oneib_host_id_shown(&daemon->view.cloud, node->identity.host_id).text);
 }
 
+/* By what each node has reported last. */
+static uint64_t count_unseen(const struct oneib_daemon *daemon)
+{
+    uint64_t count = 0;
+    for (size_t i = 0; i < daemon->nodes.count; i++)
+        count += daemon->nodes.items[i].unseen;
+    return count;
+}
+
 static int note_cut_off(struct oneib_daemon *daemon, struct oneib_error *err)
 {
     daemon->cut_off = count_cut_off(daemon);
     daemon->metrics.nodes = daemon->nodes.count;
     daemon->metrics.nodes_cut_off = daemon->cut_off;
+    daemon->metrics.virtual_ports_unread = count_unseen(daemon);
     for (size_t i = 0; i < daemon->nodes.count; i++) {
         const uint32_t host_id = daemon->nodes.items[i].identity.host_id;
         if (note_doubled(daemon, &daemon->nodes.items[i], err) < 0)

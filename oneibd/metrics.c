@@ -142,6 +142,8 @@ static const struct number gauges[] = {
     {"oneib_members", OF(members), "Attachments of VMs that are members of their cluster."},
     {"oneib_members_unverified", OF(members_unverified),
      "Members that are virtual ports (VFs on mlx5), of which nobody has read what they hold."},
+    {"oneib_virtual_ports_unread", OF(virtual_ports_unread),
+     "VFs on mlx5 that are open, and whose own P_Key tables their hosts cannot read."},
     {"oneib_members_held", OF(members_held),
      "Members whose removal waits for 'oneib sync --force'."},
     {"oneib_vms", OF(vms), "VMs read from oned, with and without InfiniBand."},

@@ -265,6 +265,7 @@ int oneib_nodes_hear(struct oneib_nodes *nodes, struct oneib_node *node,
     follow(node, follows, now);
     begin_to_believe(node, report->believes, now);
     node->heard_at = now;
+    node->unseen = report->unseen;
     forget_told(node, now);
     return 0;
 }

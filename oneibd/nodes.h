@@ -54,6 +54,7 @@ struct oneib_node {
     size_t record_count;
     oneib_guid *ports; /* owned; of its adapters, ascending, as it reported last; NULL: none */
     size_t port_count;
+    uint16_t unseen; /* as it reported last: VFs of mlx5 whose own ports it cannot read */
     enum oneib_node_state seen; /* its state when somebody looked last */
     double wants_since;         /* of whoever bounds what it may ask for: so often since then */
     unsigned wants;

@@ -154,7 +154,7 @@ static void put_report(struct writer *writer, const struct oneib_report_message 
     put(writer,
         flag_if(report->believes, REPORT_BELIEVES) | flag_if(report->complete, REPORT_COMPLETE), 1);
     put(writer, report->port_count, 1);
-    put_zeros(writer, 2);
+    put(writer, report->unseen, 2);
     for (size_t i = 0; i < report->port_count; i++)
         put(writer, report->ports[i], PORT_SIZE);
     put(writer, report->count, 4);
@@ -475,7 +475,7 @@ static void take_records(struct reader *reader, struct oneib_report_message *rep
 static void take_ports(struct reader *reader, struct oneib_report_message *report)
 {
     const size_t count = (size_t)take(reader, 1);
-    take_zeros(reader, 2);
+    report->unseen = (uint16_t)take(reader, 2);
     require(reader, count <= ONEIB_HOST_PORTS_MAX, "how many ports it has");
     report->port_count = reader->wrong ? 0 : count;
     for (size_t i = 0; i < report->port_count; i++) {

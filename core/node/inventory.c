@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "node/inventory.h"
 #include "hca/reservations.h"
+#include "hca/vf_port.h"
 #include "node/inventory_internal.h"
 #include "service/service_client.h"
 #include <stdlib.h>
@@ -43,6 +44,14 @@ static enum oneib_vf_use use_of(const struct oneib_inventory *inventory,
     return with_states ? use_by_state(item) : ONEIB_VF_FREE;
 }
 
+/* Who is not root sees less than the service, which has opened the adapter's device. */
+static void read_port(struct oneib_inventory_vf *item)
+{
+    struct oneib_error unread;
+    if (oneib_vf_port_read(item->hca, item->vf, &item->port, &unread) < 0)
+        item->port = (struct oneib_virtual_port){.why = unread};
+}
+
 static void look_at_vf(const struct oneib_inventory *inventory, const struct oneib_config *config,
                        bool with_states, struct oneib_inventory_vf *item)
 {
@@ -51,6 +60,8 @@ static void look_at_vf(const struct oneib_inventory *inventory, const struct one
     item->state_known = with_states && oneib_vf_state_read(item->hca, item->vf, &item->state,
                                                            &item->unreadable) == 0;
     item->use = use_of(inventory, config, item, with_states);
+    if (with_states)
+        read_port(item);
 }
 
 static size_t count_vfs(const struct oneib_hcas *hcas)
@@ -115,6 +126,7 @@ static void take_list(struct oneib_inventory *inventory, struct oneib_service_li
     inventory->domains = list->domains;
     inventory->domains_known = list->domains_known;
     inventory->domains_error = list->why;
+    inventory->unseen = list->follows.unseen;
     list->domains = (struct oneib_domains){0};
     if (!inventory->table_known)
         return;

@@ -14,6 +14,7 @@
 #include "hca/vf_control.h"
 #include "host/vf_choice.h"
 #include "host/vf_record.h"
+#include "host/virtual_port.h"
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -28,8 +29,10 @@ struct oneib_inventory_vf {
     const struct oneib_domain *domain;    /* into inventory->domains; NULL: none */
     enum oneib_vf_use use;
     bool state_known;
-    struct oneib_vf_state state;   /* when it was asked for and could be read */
-    struct oneib_error unreadable; /* why it could not; code NONE otherwise */
+    struct oneib_vf_state state;    /* when it was asked for and could be read */
+    struct oneib_virtual_port port; /* likewise; UNSEEN: it has none, or this caller cannot read it
+                                     */
+    struct oneib_error unreadable;  /* why it could not; code NONE otherwise */
 };
 
 struct oneib_inventory {
@@ -42,6 +45,7 @@ struct oneib_inventory {
     struct oneib_error domains_error;
     struct oneib_inventory_vf *vfs; /* owned: all VFs of all adapters, in their order */
     size_t vf_count;
+    size_t unseen;                  /* open VFs of mlx5 whose own ports the service cannot read */
     struct oneib_findings findings; /* hca-unreadable, port-not-safe, node-service-..., vf-...:
                                        docs/operator.md has them all */
 };

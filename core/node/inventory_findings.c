@@ -274,12 +274,27 @@ static int judge_vfs(const struct judge *judge, struct oneib_error *err)
     return 0;
 }
 
+/* Nothing is wrong: but what keeps these VMs apart is not proved here. */
+static int judge_unseen(const struct judge *judge, struct oneib_error *err)
+{
+    const size_t unseen = judge->inventory->unseen;
+    if (!judge->with_states || unseen == 0)
+        return 0;
+    return oneib_findings_add(judge->findings, ONEIB_NOTICE, "virtual-ports-unread",
+                              "ask the subnet manager what these virtual ports hold", err,
+                              "what %zu open virtual function%s of mlx5 hold%s cannot be read on "
+                              "this host: %s P_Keys are the subnet manager's word alone",
+                              unseen, unseen == 1 ? "" : "s", unseen == 1 ? "s" : "",
+                              unseen == 1 ? "its" : "their");
+}
+
 int oneib_inventory_judge(struct oneib_inventory *inventory, bool with_states,
                           struct oneib_error *err)
 {
     const struct judge judge = {inventory, &inventory->findings, oneib_seconds_since_boot(),
                                 with_states};
-    if (judge_hcas(&judge, err) < 0 || judge_records(&judge, err) < 0 || judge_vfs(&judge, err) < 0)
+    if (judge_hcas(&judge, err) < 0 || judge_records(&judge, err) < 0 ||
+        judge_vfs(&judge, err) < 0 || judge_unseen(&judge, err) < 0)
         return -1;
     oneib_findings_sort(&inventory->findings);
     return 0;

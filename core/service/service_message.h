@@ -118,6 +118,7 @@ struct oneib_follows {
     bool has_list;
     bool fresh;      /* it may be opened by */
     uint32_t age_ms; /* since oneibd's challenge for it was made; 0 without a list */
+    uint32_t unseen; /* oneib_vfs_unseen() */
 };
 
 struct oneib_answer {

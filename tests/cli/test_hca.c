@@ -273,6 +273,49 @@ static void what_is_in_use_is_not_what_is_reserved_leaked_or_free(void **state)
     assert_contains(line_of(RUN("hca")->out, "0000:81:00.1"), " closed: VM 42 NIC 1 closed ");
 }
 
+/* ---- virtual ports -------------------------------------------------------------------------- */
+
+static int make_node_with_mlx5(void **state)
+{
+    make_node(state);
+    tree_add_hca(&mlx5);
+    start_grants_standin();
+    grant_nic(42, 1, "network=0 pkey=0x0005 device=mlx5_0 port=1 setguid vf=0000:41:00.1");
+    start_node();
+    return 0;
+}
+
+static void what_a_virtual_port_holds_is_shown_or_said_not_to_be_read(void **state)
+{
+    (void)state;
+    tree_bind_vf(&mlx5, 0, "mlx5_core");
+    tree_add_vf_device(&mlx5, 0, "mlx5_1");
+    tree_write("0x8005", "/sys/class/infiniband/mlx5_1/ports/1/pkeys/0");
+    tree_write("fe80:0000:0000:0000:0200:0000:0000:2a01",
+               "/sys/class/infiniband/mlx5_1/ports/1/gids/0");
+    assign();
+    assert_contains(line_of(RUN("hca")->out, "0000:41:00.1"), " 0x0005 full");
+    json_t *document = hca_json(0);
+    json_t *port = get(vf(document, 0), "virtual_port");
+    assert_string_equal(text_of(port, "read_by"), "sysfs");
+    assert_string_equal(text_of(port, "guid"), "0x0200000000002a01");
+    assert_string_equal(text_of(json_array_get(get(port, "pkeys"), 0), "pkey"), "0x0005");
+    assert_false(has_finding(document, "virtual-ports-unread"));
+    json_decref(document);
+
+    tree_bind_vf(&mlx5, 0, "vfio-pci");
+    tree_remove("/sys/class/infiniband/mlx5_1");
+    tree_remove("/sys/bus/pci/devices/0000:41:00.1/infiniband");
+    restart_node();
+    const struct outcome *outcome = RUN("hca");
+    assert_contains(line_of(outcome->out, "0000:41:00.1"), " open, no GUID vfio-pci");
+    assert_contains(outcome->err, "what 1 open virtual function of mlx5 holds cannot be read");
+    document = hca_json(0);
+    assert_true(json_is_null(get(vf(document, 0), "virtual_port")));
+    assert_true(has_finding(document, "virtual-ports-unread"));
+    json_decref(document);
+}
+
 static void an_adapter_without_vfs_has_one_table(void **state)
 {
     (void)state;
@@ -580,6 +623,8 @@ int main(void)
         WITH_ADAPTER(the_document_has_the_same),
         WITH_ADAPTER(what_is_in_use_is_not_what_is_reserved_leaked_or_free),
         BARE(an_adapter_without_vfs_has_one_table),
+        cmocka_unit_test_setup_teardown(what_a_virtual_port_holds_is_shown_or_said_not_to_be_read,
+                                        make_node_with_mlx5, end_node),
         WITH_ADAPTER(a_broken_adapter_is_a_finding_beside_the_others),
         WITH_ADAPTER(without_libvirt_no_vf_is_called_free),
         WITH_ADAPTER(without_the_service_no_vf_is_called_free),

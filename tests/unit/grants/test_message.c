@@ -76,6 +76,7 @@ static void make_report(size_t count)
     message.report.believes = message.report.complete = true;
     memset(message.report.boot, 7, sizeof message.report.boot);
     message.report.port_count = ONEIB_HOST_PORTS_MAX;
+    message.report.unseen = 0x0102;
     for (size_t i = 0; i < ONEIB_HOST_PORTS_MAX; i++)
         message.report.ports[i] = 0x0002c90300100001 + i;
     message.report.count = count;
@@ -208,7 +209,7 @@ static void the_small_ones_are_taken_as_they_were(void **state)
 static void numbers_are_big_endian_and_begin_with_version_and_kind(void **state)
 {
     (void)state;
-    static const uint8_t expected[] = {2, 18, 0, 0, 0, 0, 0, 42, 0, 0, 0, 7, 255, 0, 0, 0};
+    static const uint8_t expected[] = {3, 18, 0, 0, 0, 0, 0, 42, 0, 0, 0, 7, 255, 0, 0, 0};
     make_want();
     assert_int_equal(oneib_grants_pack(&message, bytes), sizeof expected);
     assert_memory_equal(bytes, expected, sizeof expected);
