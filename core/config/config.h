@@ -38,6 +38,12 @@ enum oneib_config_virtual_ports {
     ONEIB_VIRTUAL_PORTS_KEY_FIRST,  /* its key: the SM gives keys to GUIDs, up or not */
 };
 
+/* Whether ports are asked about their virtual ports: fabric/virtual_ports_read.h. */
+enum oneib_config_vports {
+    ONEIB_VPORTS_OFF,
+    ONEIB_VPORTS_TRY, /* what they answer counts when it shows what is known otherwise */
+};
+
 /* How UFM knows who asks: ufm/ufm_client.h. */
 enum oneib_config_ufm_auth {
     ONEIB_CONFIG_UFM_BASIC,       /* a user and a password */
@@ -144,6 +150,8 @@ struct oneib_config {
         uint8_t retries;
         /* fabric.m_key_file: the M_Keys of the subnet's ports; NULL: they have none */
         char *m_key_file;
+        /* fabric.virtual_ports = "off" | "try"; default "off" */
+        enum oneib_config_vports virtual_ports;
         /* fabric.mtu in bytes: 256 512 1024 2048 4096; 0, the default: the site's */
         uint16_t mtu;
         /* fabric.rate in Gb/s as opensm's rates name it; 0, the default: the site's */

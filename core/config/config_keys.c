@@ -212,6 +212,12 @@ static const struct oneib_config_key_choice virtual_ports_orders[] = {
     {NULL, 0},
 };
 
+static const struct oneib_config_key_choice vports_choices[] = {
+    {"off", ONEIB_VPORTS_OFF},
+    {"try", ONEIB_VPORTS_TRY},
+    {NULL, 0},
+};
+
 static const struct oneib_config_key_choice ufm_auths[] = {
     {"basic", ONEIB_CONFIG_UFM_BASIC},
     {"token", ONEIB_CONFIG_UFM_TOKEN},
@@ -306,6 +312,8 @@ const struct oneib_config_key oneib_config_keys[] = {
     {"fabric", "retries", ONEIB_CONFIG_NUMBER, FIELD(fabric.retries), .maximum = 15,
      .default_number = 3},
     {"fabric", "m_key_file", ONEIB_CONFIG_STRING, FIELD(fabric.m_key_file), .check = check_path},
+    {"fabric", "virtual_ports", ONEIB_CONFIG_CHOICE, FIELD(fabric.virtual_ports),
+     .choices = vports_choices, .default_number = ONEIB_VPORTS_OFF},
     {"fabric", "mtu", ONEIB_CONFIG_NUMBER, FIELD(fabric.mtu), .maximum = 4096, .allowed = mtus},
     {"fabric", "rate", ONEIB_CONFIG_NUMBER, FIELD(fabric.rate), .maximum = 600, .allowed = rates},
 

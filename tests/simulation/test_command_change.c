@@ -510,6 +510,16 @@ static void with_nvidias_opensm_virtual_ports_are_no_notice_and_not_verified(voi
     const char *list = ONEIB(0, "list")->out;
     must_say(list, "not verified");
     assert_null(strstr(list, "in force"));
+    /* Asked about on the fabric, they are not verified either: nothing shows that what would come
+     * back is an answer to that. */
+    const struct lab_config asking = {.other = "sm = { kind = \"nvidia-opensm\"; };"
+                                               "fabric = { virtual_ports = \"try\"; };"};
+    MUST(lab_config_write(scene(), &asking, &err));
+    must_say(ONEIB(0, "verify")->out, "virtual ports: not verified: no host has reported");
+    json_t *verified = ONEIB_JSON(0, "verify");
+    json_finding(verified, "virtual-ports-unproven");
+    assert_true(json_is_false(json_field(json_field(verified, "virtual_ports"), "proven")));
+    assert_int_equal(json_number(json_field(verified, "verification"), "members_unverified"), 1);
     MUST(lab_config_write(scene(), NULL, &err));
 }
 

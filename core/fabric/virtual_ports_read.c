@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "fabric/virtual_ports_read.h"
+#include "base/array.h"
+#include "fabric/fabric_internal.h"
+#include <stdlib.h>
+
+#define VIRTUALIZATION_INFO 0xffb0
+#define VPORT_INFO 0xffb1
+#define VNODE_INFO 0xffb2
+#define VPORT_PKEY_TABLE 0xffb6
+#define KEYS_PER_BLOCK 32
+
+/* VirtualizationInfo: be16 cap, be16 highest index, u8 of which the top bit says that it is on. */
+#define INDEX_TOP 2
+#define ENABLED 4
+#define ENABLED_BIT 0x80
+/* VPortInfo: u8 whose upper half is the state, ..., be64 port GUID. */
+#define PORT_GUID 12
+/* VNodeInfo begins with be16 the table's size. */
+
+struct job {
+    size_t owner, vport;
+    uint16_t attribute;
+    uint16_t block;
+};
+
+struct reader {
+    struct oneib_fabric *fabric;
+    struct oneib_vport_reading *reading;
+    struct job *jobs;
+    size_t job_count, job_capacity, job_next;
+};
+
+static int add_job(struct reader *reader, size_t owner, size_t vport, uint16_t attribute,
+                   struct oneib_error *err)
+{
+    if (oneib_reserve(&reader->jobs, &reader->job_capacity, reader->job_count + 1,
+                      sizeof *reader->jobs, err) < 0)
+        return -1;
+    reader->jobs[reader->job_count++] =
+        (struct job){.owner = owner, .vport = vport, .attribute = attribute};
+    return 0;
+}
+
+static struct oneib_vport *vport_of(const struct reader *reader, const struct job *job)
+{
+    return &reader->reading->items[job->owner].items[job->vport];
+}
+
+static uint16_t block_count(const struct oneib_vport *vport)
+{
+    return (uint16_t)((vport->pkey_cap + KEYS_PER_BLOCK - 1u) / KEYS_PER_BLOCK);
+}
+
+/* ---- asking --------------------------------------------------------------------------------- */
+
+static uint32_t modifier_of(const struct job *job)
+{
+    if (job->attribute == VPORT_PKEY_TABLE)
+        return (uint32_t)job->vport << 16 | job->block;
+    return (uint32_t)job->vport;
+}
+
+/* A table stays one job until its last block is asked for. */
+static void advance(struct reader *reader, struct job *job)
+{
+    job->block++;
+    if (job->attribute != VPORT_PKEY_TABLE || job->block == block_count(vport_of(reader, job)))
+        reader->job_next++;
+}
+
+static bool next_job(void *context, struct oneib_mad_request *request)
+{
+    struct reader *reader = context;
+    if (reader->job_next == reader->job_count)
+        return false;
+    struct job *job = &reader->jobs[reader->job_next];
+    const struct oneib_vport_owner *owner = &reader->reading->items[job->owner];
+    *request = (struct oneib_mad_request){
+        .mgmt_class = IB_SMI_CLASS,
+        .method = IB_MAD_METHOD_GET,
+        .attribute = job->attribute,
+        .modifier = modifier_of(job),
+        .lid = owner->lid,
+        .to = owner->guid,
+        .tag = reader->job_next,
+        .subtag = job->block,
+    };
+    advance(reader, job);
+    return true;
+}
+
+/* ---- answers -------------------------------------------------------------------------------- */
+
+static int take_virtualization(struct reader *reader, const struct job *job, const uint8_t *data,
+                               struct oneib_error *err)
+{
+    struct oneib_vport_owner *owner = &reader->reading->items[job->owner];
+    const size_t count = oneib_get16(data + INDEX_TOP) + (size_t)1;
+    if (!(data[ENABLED] & ENABLED_BIT) || count > ONEIB_VPORTS_MAX || owner->items)
+        return 0;
+    owner->items = calloc(count, sizeof *owner->items);
+    if (!owner->items)
+        return oneib_fail_memory(err);
+    owner->count = count;
+    for (size_t i = 0; i < count; i++)
+        if (add_job(reader, job->owner, i, VPORT_INFO, err) < 0)
+            return -1;
+    return 0;
+}
+
+static int take_vport(struct reader *reader, const struct job *job, const uint8_t *data,
+                      struct oneib_error *err)
+{
+    struct oneib_vport *vport = vport_of(reader, job);
+    vport->state = data[0] >> 4;
+    vport->guid = oneib_get64(data + PORT_GUID);
+    return add_job(reader, job->owner, job->vport, VNODE_INFO, err);
+}
+
+static int take_vnode(struct reader *reader, const struct job *job, const uint8_t *data,
+                      struct oneib_error *err)
+{
+    struct oneib_vport *vport = vport_of(reader, job);
+    const uint16_t cap = oneib_get16(data);
+    if (cap == 0 || cap > ONEIB_VPORT_PKEYS_MAX || vport->pkeys)
+        return 0;
+    vport->pkeys = calloc(cap, sizeof *vport->pkeys);
+    if (!vport->pkeys)
+        return oneib_fail_memory(err);
+    vport->pkey_cap = cap;
+    vport->blocks_due = block_count(vport);
+    return add_job(reader, job->owner, job->vport, VPORT_PKEY_TABLE, err);
+}
+
+static void take_block(struct reader *reader, const struct job *job, size_t block,
+                       const uint8_t *data)
+{
+    struct oneib_vport *vport = vport_of(reader, job);
+    const size_t begin = block * KEYS_PER_BLOCK;
+    for (size_t i = begin; i < begin + KEYS_PER_BLOCK && i < vport->pkey_cap; i++)
+        vport->pkeys[i] = oneib_get16(data + 2 * (i - begin));
+    vport->blocks_due--;
+}
+
+static int take_answer(void *context, const struct oneib_mad_answer *answer,
+                       struct oneib_error *err)
+{
+    struct reader *reader = context;
+    const struct oneib_mad_request *request = answer->request;
+    const struct job job = reader->jobs[request->tag];
+    if (answer->error || answer->status)
+        return 0;
+    const uint8_t *data = oneib_smp_data(answer);
+    switch (request->attribute) {
+    case VIRTUALIZATION_INFO:
+        return take_virtualization(reader, &job, data, err);
+    case VPORT_INFO:
+        return take_vport(reader, &job, data, err);
+    case VNODE_INFO:
+        return take_vnode(reader, &job, data, err);
+    default:
+        take_block(reader, &job, request->subtag, data);
+        return 0;
+    }
+}
+
+/* ---- all of it ------------------------------------------------------------------------------ */
+
+static int add_owner(struct reader *reader, const struct oneib_subnet_port *port,
+                     struct oneib_error *err)
+{
+    struct oneib_vport_reading *reading = reader->reading;
+    if (oneib_reserve(&reading->items, &reading->capacity, reading->count + 1,
+                      sizeof *reading->items, err) < 0)
+        return -1;
+    reading->items[reading->count++] = (struct oneib_vport_owner){
+        .guid = port->guid, .node_guid = port->node_guid, .lid = port->lid};
+    return add_job(reader, reading->count - 1, 0, VIRTUALIZATION_INFO, err);
+}
+
+/* Who has not said that virtual ports are on there is none of them. */
+static void drop_others(struct oneib_vport_reading *reading)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < reading->count; i++)
+        if (reading->items[i].items)
+            reading->items[kept++] = reading->items[i];
+    reading->count = kept;
+}
+
+static bool has_owner(const struct reader *reader, oneib_guid port)
+{
+    for (size_t i = 0; i < reader->reading->count; i++)
+        if (reader->reading->items[i].guid == port)
+            return true;
+    return false;
+}
+
+static int read_all(struct reader *reader, const struct oneib_subnet *subnet,
+                    const struct oneib_vport_report *reports, size_t report_count,
+                    struct oneib_error *err)
+{
+    const struct oneib_mad_exchange exchange = {next_job, take_answer, reader};
+    for (size_t i = 0; i < report_count; i++) {
+        const struct oneib_subnet_port *port = oneib_subnet_find(subnet, reports[i].port);
+        if (port && port->answered && !has_owner(reader, port->guid) &&
+            add_owner(reader, port, err) < 0)
+            return -1;
+    }
+    return oneib_mad_run(&reader->fabric->port, &exchange, err);
+}
+
+int oneib_fabric_read_vports(struct oneib_fabric *fabric, const struct oneib_subnet *subnet,
+                             const struct oneib_vport_report *reports, size_t report_count,
+                             struct oneib_vport_reading *reading, struct oneib_error *err)
+{
+    struct reader reader = {.fabric = fabric, .reading = reading};
+    *reading = (struct oneib_vport_reading){0};
+    const int status = read_all(&reader, subnet, reports, report_count, err);
+    free(reader.jobs);
+    drop_others(reading);
+    if (status == 0)
+        return 0;
+    oneib_vport_reading_clear(reading);
+    return oneib_wrap(err, "reading virtual ports");
+}

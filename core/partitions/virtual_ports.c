@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "partitions/virtual_ports.h"
+#include "base/array.h"
+#include "base/cleanup.h"
+#include <stdlib.h>
+#include <string.h>
+
+#define PORT_DOWN 1
+
+/* ---- one physical port ---------------------------------------------------------------------- */
+
+static bool is_up(const struct oneib_vport *vport)
+{
+    return vport->state > PORT_DOWN && vport->guid != 0 && vport->guid != UINT64_MAX;
+}
+
+static const struct oneib_vport *find_vport(const struct oneib_vport_owner *owner, oneib_guid guid)
+{
+    for (size_t i = 0; i < owner->count; i++)
+        if (owner->items[i].guid == guid && is_up(&owner->items[i]))
+            return &owner->items[i];
+    return NULL;
+}
+
+/* By port. */
+struct reports {
+    const struct oneib_vport_report *items;
+    size_t count;
+};
+
+/* Those of one port. */
+static struct reports of_port(const struct reports *all, oneib_guid port)
+{
+    size_t low = 0, high = all->count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (all->items[middle].port < port)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    struct reports of = {all->items + low, 0};
+    while (low + of.count < all->count && of.items[of.count].port == port)
+        of.count++;
+    return of;
+}
+
+static bool shows_all(const struct oneib_vport_owner *owner, const struct reports *all)
+{
+    const struct reports own = of_port(all, owner->guid);
+    for (size_t i = 0; i < own.count; i++)
+        if (!find_vport(owner, own.items[i].guid))
+            return false;
+    return own.count > 0;
+}
+
+/* ---- its tables ----------------------------------------------------------------------------- */
+
+static bool is_read(const struct oneib_vport *vport)
+{
+    return vport->pkeys && vport->blocks_due == 0;
+}
+
+static bool holds(const struct oneib_vport *vport, oneib_pkey pkey)
+{
+    for (size_t i = 0; i < vport->pkey_cap; i++)
+        if (oneib_pkey_base(vport->pkeys[i]) == pkey)
+            return true;
+    return false;
+}
+
+static bool holds_own_alone(const struct oneib_vport_owner *owner,
+                            const struct oneib_vport_report *report,
+                            const struct oneib_vport_report *other)
+{
+    const struct oneib_vport *vport = find_vport(owner, report->guid);
+    return vport && is_read(vport) && holds(vport, report->pkey) && !holds(vport, other->pkey);
+}
+
+static bool differ_as_they_must(const struct oneib_vport_owner *owner,
+                                const struct oneib_vport_report *a,
+                                const struct oneib_vport_report *b)
+{
+    return a->pkey != b->pkey && holds_own_alone(owner, a, b) && holds_own_alone(owner, b, a);
+}
+
+static bool has_proved_tables(const struct oneib_vport_owner *owner, const struct reports *all)
+{
+    const struct reports own = of_port(all, owner->guid);
+    for (size_t i = 0; i < own.count; i++)
+        for (size_t j = i + 1; j < own.count; j++)
+            if (differ_as_they_must(owner, &own.items[i], &own.items[j]))
+                return true;
+    return false;
+}
+
+/* ---- the proof ------------------------------------------------------------------------------ */
+
+static size_t count_owners(const struct reports *reports)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < reports->count; i++)
+        count += i == 0 || reports->items[i].port != reports->items[i - 1].port;
+    return count;
+}
+
+static bool answers(const struct oneib_vport_reading *reading, const struct reports *all)
+{
+    for (size_t i = 0; i < reading->count; i++)
+        if (of_port(all, reading->items[i].guid).count > 0)
+            return true;
+    return false;
+}
+
+static void prove(const struct oneib_vport_reading *reading, const struct reports *reports,
+                  struct oneib_vport_verdict *verdict)
+{
+    bool has_keys = false;
+    *verdict = (struct oneib_vport_verdict){.owners = count_owners(reports)};
+    for (size_t i = 0; i < reading->count; i++) {
+        if (!shows_all(&reading->items[i], reports))
+            continue;
+        verdict->believed++;
+        has_keys = has_keys || has_proved_tables(&reading->items[i], reports);
+    }
+    if (reports->count == 0)
+        verdict->proof = ONEIB_VPORTS_NONE_REPORTED;
+    else if (!answers(reading, reports))
+        verdict->proof = ONEIB_VPORTS_NO_ANSWER;
+    else if (verdict->believed == 0)
+        verdict->proof = ONEIB_VPORTS_NO_GUIDS;
+    else if (!has_keys)
+        verdict->proof = ONEIB_VPORTS_NO_KEYS;
+}
+
+const char *oneib_vport_proof_words(enum oneib_vport_proof proof)
+{
+    switch (proof) {
+    case ONEIB_VPORTS_PROVEN:
+        return "the ports show what hosts have reported";
+    case ONEIB_VPORTS_NONE_REPORTED:
+        return "no host has reported an open virtual function of mlx5 to compare them with";
+    case ONEIB_VPORTS_NO_ANSWER:
+        return "no port of theirs says that it has virtual ports";
+    case ONEIB_VPORTS_NO_GUIDS:
+        return "no port shows the GUIDs that its host has reported";
+    case ONEIB_VPORTS_NO_KEYS:
+        break;
+    }
+    return "no two virtual ports of one adapter show tables that differ as their keys do";
+}
+
+/* ---- into the subnet ------------------------------------------------------------------------ */
+
+static int add_vport(const struct oneib_vport_owner *owner, const struct oneib_vport *vport,
+                     struct oneib_subnet *subnet, struct oneib_error *err)
+{
+    if (oneib_reserve(&subnet->ports, &subnet->port_capacity, subnet->port_count + 1,
+                      sizeof *subnet->ports, err) < 0)
+        return -1;
+    struct oneib_subnet_port port = {.guid = vport->guid,
+                                     .node_guid = owner->node_guid,
+                                     .lid = owner->lid,
+                                     .node_type = ONEIB_NODE_CA,
+                                     .partition_cap = vport->pkey_cap,
+                                     .answered = is_read(vport)};
+    if (port.answered) {
+        port.pkeys = calloc(vport->pkey_cap, sizeof *port.pkeys);
+        if (!port.pkeys)
+            return oneib_fail_memory(err);
+        memcpy(port.pkeys, vport->pkeys, vport->pkey_cap * sizeof *port.pkeys);
+    }
+    subnet->ports[subnet->port_count++] = port;
+    return 0;
+}
+
+/* The function that is the physical port itself has its GUID. */
+static int add_owner(const struct oneib_vport_owner *owner, struct oneib_subnet *subnet,
+                     size_t *added, struct oneib_error *err)
+{
+    for (size_t i = 0; i < owner->count; i++) {
+        const struct oneib_vport *vport = &owner->items[i];
+        if (!is_up(vport) || vport->guid == owner->guid)
+            continue;
+        if (add_vport(owner, vport, subnet, err) < 0)
+            return -1;
+        ++*added;
+    }
+    return 0;
+}
+
+static void distrust(struct oneib_subnet_port *port)
+{
+    free(port->pkeys);
+    port->pkeys = NULL;
+    port->answered = false;
+}
+
+/* Of two with one GUID nobody knows which is meant. */
+static void distrust_twins(struct oneib_subnet *subnet)
+{
+    for (size_t i = 1; i < subnet->port_count; i++)
+        if (subnet->ports[i].guid == subnet->ports[i - 1].guid) {
+            distrust(&subnet->ports[i - 1]);
+            distrust(&subnet->ports[i]);
+        }
+}
+
+static int add_believed(const struct oneib_vport_reading *reading, const struct reports *all,
+                        struct oneib_subnet *subnet, struct oneib_vport_verdict *verdict,
+                        struct oneib_error *err)
+{
+    int status = 0;
+    for (size_t i = 0; status == 0 && i < reading->count; i++)
+        if (shows_all(&reading->items[i], all))
+            status = add_owner(&reading->items[i], subnet, &verdict->added, err);
+    oneib_subnet_sort(subnet);
+    distrust_twins(subnet);
+    return status;
+}
+
+static int compare_reports(const void *a, const void *b)
+{
+    const struct oneib_vport_report *left = a, *right = b;
+    return (left->port > right->port) - (left->port < right->port);
+}
+
+int oneib_vports_add(const struct oneib_vport_reading *reading,
+                     const struct oneib_vport_report *reports, size_t report_count,
+                     struct oneib_subnet *subnet, struct oneib_vport_verdict *verdict,
+                     struct oneib_error *err)
+{
+    oneib_autofree struct oneib_vport_report *sorted = calloc(report_count + 1, sizeof *sorted);
+    if (!sorted)
+        return oneib_fail_memory(err);
+    if (report_count > 0)
+        memcpy(sorted, reports, report_count * sizeof *sorted);
+    qsort(sorted, report_count, sizeof *sorted, compare_reports);
+    const struct reports all = {sorted, report_count};
+    prove(reading, &all, verdict);
+    return verdict->proof == ONEIB_VPORTS_PROVEN ? add_believed(reading, &all, subnet, verdict, err)
+                                                 : 0;
+}
+
+void oneib_vport_reading_clear(struct oneib_vport_reading *reading)
+{
+    for (size_t i = 0; i < reading->count; i++) {
+        struct oneib_vport_owner *owner = &reading->items[i];
+        for (size_t j = 0; j < owner->count; j++)
+            free(owner->items[j].pkeys);
+        free(owner->items);
+    }
+    free(reading->items);
+    *reading = (struct oneib_vport_reading){0};
+}
