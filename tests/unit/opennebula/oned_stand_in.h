@@ -50,8 +50,8 @@ static inline void stand_in_http(int connection, const char *status, const char 
     oneib_text_clear(&head);
 }
 
-/* [true, document, 0], as oned writes it. */
-static inline void stand_in_document(int connection, const char *document)
+/* [true, document, 0], as oned writes it; to be cleared. */
+static inline struct oneib_text stand_in_body(const char *document)
 {
     struct oneib_text body = {0};
     oneib_text_append(&body,
@@ -70,8 +70,23 @@ static inline void stand_in_document(int connection, const char *document)
     }
     oneib_text_append(&body, "</string></value>\n<value><i4>0</i4></value>\n"
                              "</data></array></value></param>\n</params>\n</methodResponse>\n");
+    return body;
+}
+
+static inline void stand_in_document(int connection, const char *document)
+{
+    struct oneib_text body = stand_in_body(document);
     stand_in_http(connection, "200 OK", body.data);
     oneib_text_clear(&body);
+}
+
+/* The bytes of that answer. */
+static inline size_t stand_in_document_length(const char *document)
+{
+    struct oneib_text body = stand_in_body(document);
+    const size_t length = body.length;
+    oneib_text_clear(&body);
+    return length;
 }
 
 /* [false, text, code, id, -1] */

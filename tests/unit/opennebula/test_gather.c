@@ -45,7 +45,7 @@ static struct {
 
 /* Calls, one a line: shared with the stand-in's process. */
 static char *calls;
-#define CALLS_SIZE 65536
+#define CALLS_SIZE (1u << 20)
 
 static void note_call(const char *format, ...) __attribute__((format(printf, 1, 2)));
 static void note_call(const char *format, ...)
@@ -530,6 +530,57 @@ static void a_vm_that_is_too_large_to_be_read_is_left_out_alone(void **state)
     must_leave_vm_5_out(fixture);
 }
 
+/* How many answers with VMs were asked for before oned was asked for nobody's; all, when it never
+ * was. */
+static size_t windows_before_nobodys(bool *nobodys)
+{
+    const char *end = strstr(calls, "window 2147483647 2147483647\n");
+    size_t count = 0;
+    *nobodys = end != NULL;
+    for (const char *at = calls; (at = strstr(at, "window ")) && (!end || at < end); at++)
+        count++;
+    return count;
+}
+
+static size_t body_of_four(const char *document)
+{
+    struct oneib_text pool = {0};
+    oneib_text_append(&pool, "<VM_POOL>");
+    for (int i = 0; i < 4; i++)
+        oneib_text_append(&pool, i == 2 ? document : cloud_of_oned.vms[i].pool_document);
+    oneib_text_append(&pool, "</VM_POOL>");
+    const size_t length = stand_in_document_length(pool.data);
+    oneib_text_clear(&pool);
+    return length;
+}
+
+static void an_answer_is_halved_from_one_byte_above_the_limit_on(void **state)
+{
+    struct fixture *fixture = *state;
+    oneib_autotext struct oneib_text document = {0};
+    oneib_text_append(&document, "<VM><ID>5</ID>" RUNNING "<TEMPLATE>" NIC("7", "0") "<A>");
+    for (size_t i = 0; i < 1u << 10; i++)
+        oneib_text_append(&document, "much");
+    oneib_text_append(
+        &document, "</A></TEMPLATE><HISTORY_RECORDS>" RECORD("0", "1") "</HISTORY_RECORDS></VM>");
+    for (size_t above = 0; above < 2; above++) {
+        stand_four(document.data);
+        fixture->largest = body_of_four(document.data) - above;
+        must_gather(fixture);
+        assert_int_equal(fixture->cloud.attachment_count, 4);
+        assert_int_equal(fixture->findings.count, 0);
+        assert_int_equal(strstr(calls, "window 3 7\n") != NULL, above);
+        disconnect(fixture);
+    }
+}
+
+static void no_more_than_512_mib_of_an_answer_are_read(void **state)
+{
+    struct fixture *fixture = *state;
+    must_gather(fixture);
+    assert_int_equal(xmlrpc_limit_get(XMLRPC_XML_SIZE_LIMIT_ID), 512u << 20);
+}
+
 /* What a user wrote is stored as it is, and oned escapes it when it reads that and writes it anew;
  * or it was stored escaped, and comes out so. */
 static void must_have_vm_5(struct fixture *fixture)
@@ -605,6 +656,7 @@ static void a_vm_that_is_odd_in_both_of_its_documents_is_left_out(void **state)
 static void more_malformed_vms_than_anybody_counts_are_no_reason_to_stop(void **state)
 {
     struct fixture *fixture = *state;
+    bool asked;
     stand_four(VM("5", RUNNING, NIC("7", "0"), RECORD("0", "1")));
     cloud_of_oned.broken_from = 100;
     cloud_of_oned.broken_to = on_valgrind() ? 200 : 2200;
@@ -612,6 +664,8 @@ static void more_malformed_vms_than_anybody_counts_are_no_reason_to_stop(void **
     assert_int_equal(fixture->cloud.attachment_count, 4);
     assert_int_equal(fixture->findings.count, cloud_of_oned.broken_to - 100);
     assert_int_equal(fixture->cloud.vm_end, cloud_of_oned.broken_to);
+    windows_before_nobodys(&asked);
+    assert_int_equal(asked, !on_valgrind());
 }
 
 static void vms_inside_of_an_element_of_anothers_are_found(void **state)
@@ -685,10 +739,13 @@ static void ids_that_a_network_makes_up_do_not_move_the_open_window(void **state
                  "vm 2147483647\nwindow 2147483647 2147483647\nvm 3\n");
 }
 
-static void a_pool_that_is_malformed_throughout_is_an_error_after_a_while(void **state)
+static void a_pool_that_is_malformed_throughout_is_an_error_after_4096_answers(void **state)
 {
+    bool asked;
     cloud_of_oned.cut_off = true;
     must_fail(*state, ONEIB_ERROR_PROTOCOL, "reading VMs from ");
+    assert_int_equal(windows_before_nobodys(&asked), 4096);
+    assert_true(asked);
 }
 
 /* A network's owner may be a tenant, by reserving it. */
@@ -1016,6 +1073,8 @@ int main(void)
         TEST(a_vm_that_breaks_out_of_its_element_is_left_out_alone),
         TEST(markup_beside_a_huge_attribute_leaves_its_vm_out_alone),
         TEST(a_vm_that_is_too_large_to_be_read_is_left_out_alone),
+        TEST(an_answer_is_halved_from_one_byte_above_the_limit_on),
+        TEST(no_more_than_512_mib_of_an_answer_are_read),
         TEST(a_vm_that_is_odd_in_one_of_its_documents_is_as_the_other_says),
         TEST(a_vm_that_oned_stores_and_cannot_read_is_as_it_is_stored),
         TEST(a_vm_that_is_odd_in_both_of_its_documents_is_left_out),
@@ -1025,7 +1084,7 @@ int main(void)
         TEST(a_made_up_vm_with_a_huge_id_hides_no_new_ones),
         TEST(many_made_up_vms_do_not_move_the_end_either),
         TEST(ids_that_a_network_makes_up_do_not_move_the_open_window),
-        TEST(a_pool_that_is_malformed_throughout_is_an_error_after_a_while),
+        TEST(a_pool_that_is_malformed_throughout_is_an_error_after_4096_answers),
         TEST(a_malformed_network_keeps_its_key_and_everybody_else_is_read),
         TEST(a_network_that_breaks_out_of_its_element_is_unreadable),
         TEST(a_network_that_only_a_pool_shows_is_nobodys),
