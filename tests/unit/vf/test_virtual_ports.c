@@ -153,10 +153,13 @@ static void while_the_port_holds_what_is_others_its_link_is_down(void **state)
     struct wanted wanted = wanted_port();
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         set_port(GIVEN, FULL | KEY, others[i]);
+        /* Not for a moment is it up: whoever would set it now fails. */
+        tree_set_mode(0444, "/sys/class/infiniband/mlx5_0/device/sriov/0/policy");
         const oneib_vfs_ticket ticket = begin(&wanted);
         assert_false(is_link_up());
         wait_a_moment();
         assert_true(is_busy(ticket) && !is_link_up());
+        tree_set_mode(0644, "/sys/class/infiniband/mlx5_0/device/sriov/0/policy");
         set_port(GIVEN, FULL | KEY, DEFAULT);
         finish_open(ticket);
         assert_int_equal(release(42, 1), 1);
