@@ -80,8 +80,8 @@ static void plan_first(struct steps *steps, const char *folder, const char *unit
                       "Both hosts: chmod 700 /var/cache/opensm, where opensm keeps the ports' "
                       "M_Keys in a file that all may read.");
     install_key(steps, folder, ONEIB_KEY_FILE, DEFAULT_FILE,
-                "; fabric.m_key_file = \"" DEFAULT_FILE
-                "\" in oneib.conf; systemctl restart oneibd; 'oneib verify' finds nothing.");
+                "; fabric = { m_key_file = \"" DEFAULT_FILE
+                "\"; }; in oneib.conf; systemctl restart oneibd; 'oneib verify' finds nothing.");
     change_opensms(steps, folder, unit);
     end_steps(steps, folder);
 }

@@ -110,6 +110,40 @@ static void the_first_time_has_other_steps_than_a_change(void **state)
     free(new);
 }
 
+/* What stands between two marks of what was printed, into that file. */
+static void put_into(const char *file, const char *text, const char *from, const char *until)
+{
+    char line[200];
+    const char *start = strstr(text, from);
+    const char *end = start ? strstr(start, until) : NULL;
+    if (!end)
+        fail_msg("there is no \"%s\" before \"%s\": %s", from, until, text);
+    snprintf(line, sizeof line, "%.*s\n", (int)(end - start), start);
+    write_file(file, line);
+}
+
+static void assert_names_the_key_file(const char *config)
+{
+    const struct outcome *run = RUN("--config", in_folder(config), "check", "--config");
+    assert_int_equal(run->status, 0);
+    assert_contains(run->out, "m_key_file = \"/etc/oneib/m_key\"");
+}
+
+/* Also who copies it word by word has a configuration. */
+static void the_line_for_the_configuration_is_one(void **state)
+{
+    (void)state;
+    put_into("said.conf", make("", "new")->out, "fabric = ", " in oneib.conf");
+    assert_names_the_key_file("said.conf");
+    char *page = calloc(1, 65536);
+    FILE *file = fopen(ONEIB_KEYS_PAGE, "r");
+    assert_true(page && file && fread(page, 1, 65535, file) > 0);
+    fclose(file);
+    put_into("page.conf", page, "fabric = ", "` into oneib.conf");
+    free(page);
+    assert_names_the_key_file("page.conf");
+}
+
 static void nothing_that_is_there_is_replaced(void **state)
 {
     (void)state;
@@ -172,6 +206,7 @@ int main(void)
         CASE(a_folder_that_others_may_write_to_is_refused),
         CASE(two_runs_draw_different_keys),
         CASE(the_first_time_has_other_steps_than_a_change),
+        CASE(the_line_for_the_configuration_is_one),
         CASE(nothing_that_is_there_is_replaced),
         CASE(a_run_that_fails_leaves_no_file),
         CASE(old_keys_that_cannot_be_read_stop_it),
