@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # A host that fails: OpenNebula's own hook has it fenced by oneib, and starts its VMs elsewhere.
 
-# The hook with oneib's fence_host.sh beside it, and what oneadmin's oneib on the front-end needs to know.
+# The hook with oneib's fence_host.sh beside it, by the guide's own line, and what oneadmin's oneib on the front-end needs to
+# know.
 def install_fence
   hooks = "#{Suite.front_end.remotes}/hooks/ft"
-  FileUtils.install("#{Suite::PREFIX}/share/oneib/hooks/fence_host.sh", "#{hooks}/fence_host.sh", mode: 0o755)
+  line = guide[%r{`(cp /usr/share/.*/fence_host\.sh)`}, 1] or raise 'the guide does not say how the hook is put there'
+  line = line.sub('/usr/', "#{Suite::PREFIX}/").sub('~/remotes', Suite.front_end.remotes)
+  Suite.as_oneadmin('sh', '-c', line)
   FileUtils.mkdir_p('/etc/oneib')
   File.write('/etc/oneib/oneib.conf', "one: {\n  endpoint = \"http://127.0.0.1:2633/RPC2\";\n" \
                                       "  auth_file = \"#{Suite::HOME}/.one/one_auth\";\n};\n")
