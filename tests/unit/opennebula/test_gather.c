@@ -39,6 +39,7 @@ static struct {
     bool network_2_is_made_up;   /* one.vn.info: no such network */
     const char *user;
     bool cut_off; /* all windows are truncated */
+    int refused;  /* the window that begins with this VM; 0: none */
     /* VMs from one id to another, this one excluded, that users have broken. */
     int broken_from, broken_to;
 } cloud_of_oned;
@@ -77,6 +78,10 @@ static void answer_window(int connection, int first, int last)
 {
     struct oneib_text pool = {0};
     note_call("window %d %d\n", first, last);
+    if (cloud_of_oned.refused > 0 && first == cloud_of_oned.refused) {
+        stand_in_refuse(connection, 8192, "out of order");
+        return;
+    }
     oneib_text_append(&pool, "<VM_POOL>");
     for (int i = 0; i < MAX_VMS; i++) {
         const struct standing_vm *vm = &cloud_of_oned.vms[i];
@@ -425,6 +430,27 @@ static void what_is_wrong_with_our_user_never_shows_its_password(void **state)
             fail_msg("%s", fixture->err.text);
         disconnect(fixture);
     }
+}
+
+/* Who gathered half a cloud would take the other half's keys away. */
+static void a_window_that_oned_does_not_give_is_an_error(void **state)
+{
+    static const int windows[] = {3, 25, 35}; /* the last one is open */
+    struct fixture *fixture = *state;
+    cloud_of_oned.networks =
+        "<VNET_POOL>" NETWORK_OF("7", LEASES(LEASE("3", "0") LEASE("25", "0"))) "</VNET_POOL>";
+    cloud_of_oned.vms[0] =
+        (struct standing_vm){.id = 3, .pool_document = "<VM><ID>3</ID>" RUNNING "</VM>"};
+    cloud_of_oned.vms[1] =
+        (struct standing_vm){.id = 25, .pool_document = "<VM><ID>25</ID>" RUNNING "</VM>"};
+    for (size_t i = 0; i < sizeof windows / sizeof *windows; i++) {
+        cloud_of_oned.refused = windows[i];
+        must_fail(fixture, ONEIB_ERROR_PROTOCOL, "out of order");
+        disconnect(fixture);
+    }
+    cloud_of_oned.refused = 0;
+    must_gather(fixture);
+    assert_int_equal(fixture->cloud.vm_count, 2);
 }
 
 /* ---- malformed documents ------------------------------------------------------------------ */
@@ -1069,6 +1095,7 @@ int main(void)
         TEST(a_member_of_oneadmin_by_a_further_group_is_an_administrator),
         TEST(a_user_with_rights_by_acl_is_not_asked_who_it_is),
         TEST(what_is_wrong_with_our_user_never_shows_its_password),
+        TEST(a_window_that_oned_does_not_give_is_an_error),
         TEST(a_malformed_vm_is_found_by_halves_and_left_out_alone),
         TEST(a_vm_that_breaks_out_of_its_element_is_left_out_alone),
         TEST(markup_beside_a_huge_attribute_leaves_its_vm_out_alone),
