@@ -308,6 +308,31 @@ static void the_host_of_an_arriving_vm_is_read_again(void **state)
     must_refresh(fixture, "vm 3\nnetwork 7\nhost 1\n");
 }
 
+/* Whoever says where to put it off to may have it later, and nobody else. */
+static void a_host_with_ports_is_read_again_later_where_that_is_wanted(void **state)
+{
+#define HOST_WITH_PORT                                                                             \
+    "<HOST><ID>1</ID><NAME>node</NAME><VMS><ID>3</ID></VMS><TEMPLATE><IB_HCA><NAME>mlx4_0</NAME>"  \
+    "<PORT>1</PORT><DRIVER>mlx4</DRIVER><PORT_GUID>0x0002c90300112233</PORT_GUID></IB_HCA>"        \
+    "</TEMPLATE></HOST>"
+    struct fixture *fixture = *state;
+    struct oneib_id_set later = {0};
+    stands(HOST_OBJECT, 1, HOST_WITH_PORT, HOST_WITH_PORT);
+    stands(NETWORK_OBJECT, 7, NETWORK("7", LEASES(LESSEE("3"))), NETWORK("7", LEASES(LESSEE("3"))));
+    stands(VM_OBJECT, 3, VM("3", RUNNING, NIC("7", "0")), VM("3", ACTIVE("2"), NIC("7", "0")));
+    gather_first(fixture);
+    name_vm(fixture, 3);
+    must_refresh(fixture, "vm 3\nnetwork 7\nhost 1\n");
+    fixture->options.hosts_later = &later;
+    shared->calls[0] = '\0';
+    name_vm(fixture, 3);
+    must_refresh(fixture, "vm 3\nnetwork 7\n");
+    oneib_id_set_sort(&later);
+    assert_int_equal(later.count, 1);
+    assert_int_equal(later.items[0], 1);
+    oneib_id_set_clear(&later);
+}
+
 static void an_id_that_is_named_often_is_asked_for_once(void **state)
 {
     struct fixture *fixture = *state;
@@ -684,6 +709,7 @@ int main(void)
         TEST(a_state_of_the_same_presence_is_kept_and_changes_nothing),
         TEST(a_presence_that_changes_is_a_change),
         TEST(the_host_of_an_arriving_vm_is_read_again),
+        TEST(a_host_with_ports_is_read_again_later_where_that_is_wanted),
         TEST(an_id_that_is_named_often_is_asked_for_once),
         TEST(a_host_that_is_gone_is_removed_with_what_was_said_of_it),
         TEST(a_network_of_another_driver_now_is_removed_with_what_was_said_of_it),
