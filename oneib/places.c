@@ -15,7 +15,7 @@ const struct oneib_hca_port *oneib_port_of(const struct oneib_cloud *cloud,
     const struct oneib_network *network = oneib_cloud_network(cloud, attachment->network_id);
     const struct oneib_hca_port *port = NULL;
     if (network && host_id != ONEIB_NO_ID)
-        oneib_host_port(oneib_cloud_host(cloud, host_id), network, &port);
+        oneib_host_port(cloud, oneib_cloud_host(cloud, host_id), network, &port);
     return port;
 }
 

@@ -343,7 +343,7 @@ static int seat_group(struct oneib_work *work, struct oneib_seat *seats, size_t 
         leave_without_port(seats, count);
         return 0;
     }
-    enum oneib_port_answer answer = oneib_host_port(host, network, &port);
+    enum oneib_port_answer answer = oneib_host_port(work->cloud, host, network, &port);
     if (answer != ONEIB_PORT_FOUND) {
         leave_without_port(seats, count);
         return say_no_port(work, network, seats, severity_of(seats, count), answer, err);

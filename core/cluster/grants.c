@@ -103,7 +103,7 @@ static const struct oneib_hca_port *port_of_seat(const struct oneib_cloud *cloud
     const struct oneib_network *network = oneib_cloud_network(cloud, attachment->network_id);
     const struct oneib_host *host = oneib_cloud_host(cloud, seat->host_id);
     const struct oneib_hca_port *port;
-    if (!network || oneib_host_port(host, network, &port) != ONEIB_PORT_FOUND)
+    if (!network || oneib_host_port(cloud, host, network, &port) != ONEIB_PORT_FOUND)
         return NULL;
     return port->port_guid == seat->port ? port : NULL;
 }

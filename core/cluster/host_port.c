@@ -51,11 +51,21 @@ static enum oneib_port_answer find_port(const struct oneib_host *host, const cha
     return *found ? ONEIB_PORT_FOUND : ONEIB_PORT_MISSING;
 }
 
-enum oneib_port_answer oneib_host_port(const struct oneib_host *host,
+/* Its owner, a tenant, can forge what a reservation says itself. */
+static const struct oneib_network *who_names_the_device(const struct oneib_cloud *cloud,
+                                                        const struct oneib_network *network)
+{
+    const struct oneib_network *rules = oneib_network_rules(cloud, network);
+    return rules ? rules : network;
+}
+
+enum oneib_port_answer oneib_host_port(const struct oneib_cloud *cloud,
+                                       const struct oneib_host *host,
                                        const struct oneib_network *network,
                                        const struct oneib_hca_port **found)
 {
     *found = NULL;
+    network = who_names_the_device(cloud, network);
     if (!host || host->port_count == 0 || network->device_invalid)
         return ONEIB_PORT_MISSING;
     const char *device = wanted_device(host, network);

@@ -14,9 +14,11 @@ enum oneib_port_answer {
 
 /*
  * PHYDEV's device, else the host's only one; PHYDEV's port, else port 1, else the device's only
- * one. host may be NULL. *found is NULL unless FOUND.
+ * one. A reservation's PHYDEV is its parent's (oneib_network_rules()). host may be NULL. *found is
+ * NULL unless FOUND.
  */
-enum oneib_port_answer oneib_host_port(const struct oneib_host *host,
+enum oneib_port_answer oneib_host_port(const struct oneib_cloud *cloud,
+                                       const struct oneib_host *host,
                                        const struct oneib_network *network,
                                        const struct oneib_hca_port **found);
 

@@ -116,7 +116,7 @@ static bool mark_on_host(struct oneib_marks *marks, size_t index, const struct s
     const struct oneib_network *network = oneib_cloud_network(scene->cloud, attachment->network_id);
     const struct oneib_hca_port *port;
     if (!network || host_id == ONEIB_NO_ID ||
-        oneib_host_port(oneib_cloud_host(scene->cloud, host_id), network, &port) !=
+        oneib_host_port(scene->cloud, oneib_cloud_host(scene->cloud, host_id), network, &port) !=
             ONEIB_PORT_FOUND ||
         !is_linked(scene, port->port_guid))
         return true;

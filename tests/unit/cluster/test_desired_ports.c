@@ -280,7 +280,7 @@ static void a_limited_nic_narrows_its_key_on_every_port_of_its_host(void **state
     struct scene *scene = *state;
     add_network(scene, 4, 256)->reservations_share = true;
     snprintf(scene->cloud.networks[0].device, 32, "mlx4_1");
-    add_reservation(scene, 5, 4, 256); /* without PHYDEV: of two adapters none is its */
+    add_reservation(scene, 5, 4, 256)->device_invalid = true; /* so it has no port */
     add_port(scene, add_host(scene, 1), "mlx4_1", 1, 0x71);
     add_nic(scene, 10, 0, 4, 1);
     add_nic(scene, 11, 0, 5, 1)->narrowed = true;

@@ -64,6 +64,23 @@ static void the_port_is_the_one_of_the_networks_phydev(void **state)
     assert_int_equal(granted(played, 1, 4, 0)->port, 2);
 }
 
+/* A tenant who forges PHYDEV into a reservation: another adapter may be on another rail, or have no
+ * port for tenants. */
+static void a_reservation_is_on_its_parents_adapter_whatever_it_says(void **state)
+{
+    struct grant_scene *played = *state;
+    strcpy(add_network(&played->scene, 6, 0x100)->device, "mlx4_1");
+    struct oneib_network *reservation = add_reservation(&played->scene, 7, 6, 0x101);
+    strcpy(reservation->device, "mlx4_0");
+    reservation->device_port = 1;
+    reservation->uid = reservation->gid = 5;
+    add_node(played, 1);
+    add_port(&played->scene, &played->scene.cloud.hosts[0], "mlx4_1", 1, port_of(77));
+    add_nic(&played->scene, 4, 0, 7, 1);
+    grant_all(played);
+    assert_string_equal(granted(played, 1, 4, 0)->device, "mlx4_1");
+}
+
 static void grants_of_a_host_lie_by_vm_and_nic(void **state)
 {
     struct grant_scene *played = *state;
@@ -612,6 +629,7 @@ int main(void)
         GRANT_TEST(who_is_refused_is_granted_nothing),
         GRANT_TEST(a_limited_member_is_granted_no_more),
         GRANT_TEST(the_port_is_the_one_of_the_networks_phydev),
+        GRANT_TEST(a_reservation_is_on_its_parents_adapter_whatever_it_says),
         GRANT_TEST(grants_of_a_host_lie_by_vm_and_nic),
         GRANT_TEST(a_pci_nic_is_granted_the_vf_that_its_host_gives_it),
         GRANT_TEST(a_pci_nic_with_another_vms_vf_is_granted_nothing),
