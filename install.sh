@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Puts oneib on a machine, or takes it away again: './install.sh --help', and docs/operator.md, "Installing". Its parts are
+# Puts oneib on a machine, or takes it away again: './install.sh --help', and docs/operator-install.md. Its parts are
 # in share/install.
 #
 # Whose rights: what lies in folders of OpenNebula's user (the remotes; below ONE_LOCATION also oned.conf) is written as
@@ -194,7 +194,7 @@ END
         ;;
     node) cat <<'END'
 
-Next, on this host: SR-IOV for its adapter (docs/operator.md), then 'oneib hca' shows it.
+Next, on this host: SR-IOV for its adapter (docs/operator-node.md), then 'oneib hca' shows it.
 END
         ;;
     sm) cat <<'END'

@@ -35,7 +35,7 @@ struct oneib_mention {
 
 struct oneib_finding {
     enum oneib_severity severity;
-    const char *code; /* static, words joined by '-': "pkey-conflict"; docs/operator.md has one
+    const char *code; /* static, words joined by '-': "pkey-conflict"; docs/operator-messages.md has one
                          entry for each */
     char *text;       /* owned: object, place and what is wrong */
     char *remedy;     /* owned, may be NULL */

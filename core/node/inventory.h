@@ -47,7 +47,7 @@ struct oneib_inventory {
     size_t vf_count;
     size_t unseen;                  /* open VFs of mlx5 whose own ports the service cannot read */
     struct oneib_findings findings; /* hca-unreadable, port-not-safe, node-service-..., vf-...:
-                                       docs/operator.md has them all */
+                                       docs/operator-messages.md has them all */
 };
 
 /* with_states: also reads every VF's maps and GUIDs; the probe does without. A VF of which the

@@ -15,10 +15,9 @@ def install_fence
   hooks
 end
 
-# What the operator's guide says under "When a host fails".
+# What the operator's guide says of a host that fails.
 def guide
-  text = File.read("#{Suite::PROJECT}/docs/operator.md")
-  text[/^### When a host fails$.*?^### /m] or raise 'the guide has no such section'
+  File.read("#{Suite::PROJECT}/docs/operator-failure.md")
 end
 
 # As the guide has the hook run again: as OpenNebula calls it when the host is in ERROR, without its wait.
