@@ -59,7 +59,7 @@ static bool check_version(struct oneib_session *session, struct oneib_checks *ch
 }
 
 /* oned leaves out of its answers what a user may not see. */
-static void check_sight(struct oneib_session *session, struct oneib_checks *checks)
+static void check_visibility(struct oneib_session *session, struct oneib_checks *checks)
 {
     static const char name[] = "user";
     struct oneib_error err;
@@ -253,7 +253,7 @@ void oneib_check_cloud(struct oneib_session *session, struct oneib_checks *check
 {
     if (!check_credentials(session, checks) || !check_version(session, checks))
         return;
-    check_sight(session, checks);
+    check_visibility(session, checks);
     check_configuration(session, checks);
     check_hosts(session, checks);
 }

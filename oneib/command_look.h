@@ -40,7 +40,8 @@ int oneib_look_again(const struct oneib_run *run, bool force, struct oneib_looke
                      struct oneib_error *err);
 void oneib_looked_clear(struct oneib_looked *looked);
 
-/* The verdict of sync and verify: isolation could be broken, or is not what OpenNebula wants. */
+/* The result of sync and verify: isolation could be broken, or is not what OpenNebula wants.
+ */
 bool oneib_deviates(const struct oneib_looked *looked,
                     const struct oneib_verification *verification);
 

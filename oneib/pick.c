@@ -96,7 +96,8 @@ static bool is_about_a_host_of(const struct oneib_finding *finding, const struct
 {
     for (size_t i = 0; i < cluster->attachment_count; i++) {
         const size_t index = cluster->attachments[i];
-        if (oneib_verdict_is_refusal((enum oneib_verdict)view->desired.verdicts[index]) &&
+        if (oneib_member_status_is_refusal(
+                (enum oneib_member_status)view->desired.member_statuses[index]) &&
             oneib_finding_is_about(finding, ONEIB_SUBJECT_HOST,
                                    view->cloud.attachments[index].host_id))
             return true;

@@ -34,17 +34,17 @@ static int compare_places(const void *a, const void *b)
     return compare(x->vm_id, y->vm_id);
 }
 
-static int add_place(struct oneib_places *places, const struct oneib_desired_seat *seat,
+static int add_place(struct oneib_places *places, const struct oneib_desired_binding *binding,
                      struct oneib_error *err)
 {
     const struct oneib_view *view = places->view;
-    if (seat->verdict != ONEIB_VERDICT_MEMBER)
+    if (binding->member_status != ONEIB_MEMBER_STATUS_MEMBER)
         return 0;
     if (oneib_reserve(&places->items, &places->capacity, places->count + 1, sizeof *places->items,
                       err) < 0)
         return -1;
     places->items[places->count++] = (struct oneib_place){
-        seat->pkey, seat->member, view->cloud.attachments[seat->attachment].vm_id};
+        binding->pkey, binding->member, view->cloud.attachments[binding->attachment].vm_id};
     return 0;
 }
 
@@ -63,8 +63,8 @@ static int fill(struct oneib_places *places, struct oneib_error *err)
     const struct oneib_view *view = places->view;
     if (oneib_port_index_make(&view->cloud, &places->ports, err) < 0)
         return -1;
-    for (size_t i = 0; i < view->desired.seat_count; i++)
-        if (add_place(places, &view->desired.seats[i], err) < 0)
+    for (size_t i = 0; i < view->desired.binding_count; i++)
+        if (add_place(places, &view->desired.bindings[i], err) < 0)
             return -1;
     if (places->count > 0)
         qsort(places->items, places->count, sizeof *places->items, compare_places);

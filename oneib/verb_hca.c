@@ -231,8 +231,8 @@ static int print(const struct oneib_run *run, const struct oneib_inventory *inve
 }
 
 /* A repair that was asked for and not done is a difference, whatever it was about. */
-static enum oneib_exit verdict(const struct oneib_inventory *inventory,
-                               const struct repairs *repairs)
+static enum oneib_exit result(const struct oneib_inventory *inventory,
+                              const struct repairs *repairs)
 {
     const bool is_broken = oneib_findings_count(&inventory->findings, ONEIB_VIOLATION) > 0;
     return is_broken || repairs->any_failed ? ONEIB_EXIT_DIFFERENCE : ONEIB_EXIT_DONE;
@@ -246,7 +246,7 @@ static enum oneib_exit show(const struct oneib_run *run, const struct oneib_conf
     enum oneib_exit status = ONEIB_EXIT_FAILURE;
     if (look(run, config, &inventory, &repairs, err) == 0 &&
         print(run, &inventory, repairs.done, err) == 0)
-        status = verdict(&inventory, &repairs);
+        status = result(&inventory, &repairs);
     oneib_inventory_clear(&inventory);
     return status;
 }

@@ -26,42 +26,42 @@ struct subject {
 };
 
 /* Why an attachment that is no member is none, and what to do; NULL: nothing is wrong. */
-static const char *reason(enum oneib_verdict verdict)
+static const char *reason(enum oneib_member_status member_status)
 {
-    switch (verdict) {
-    case ONEIB_VERDICT_ABSENT:
-    case ONEIB_VERDICT_MEMBER:
+    switch (member_status) {
+    case ONEIB_MEMBER_STATUS_ABSENT:
+    case ONEIB_MEMBER_STATUS_MEMBER:
         return NULL;
-    case ONEIB_VERDICT_NO_NETWORK:
+    case ONEIB_MEMBER_STATUS_NO_NETWORK:
         return "its network is gone, or is not InfiniBand any more and has another P_Key: detach "
                "the NIC";
-    case ONEIB_VERDICT_NO_LEASE:
+    case ONEIB_MEMBER_STATUS_NO_LEASE:
         return "the network does not know of this VM, so oned did not make this NIC: see the "
                "findings";
-    case ONEIB_VERDICT_NO_KEY:
+    case ONEIB_MEMBER_STATUS_NO_KEY:
         return "the network has no usable P_Key: 'oneib sync' on the front-end gives one to a "
                "network "
                "without VLAN_ID";
-    case ONEIB_VERDICT_KEY_CONFLICT:
+    case ONEIB_MEMBER_STATUS_KEY_CONFLICT:
         return "another network, or the operator's fragment, has this P_Key: give this network "
                "another "
                "VLAN_ID";
-    case ONEIB_VERDICT_NO_HCA:
+    case ONEIB_MEMBER_STATUS_NO_HCA:
         return "the host reports no such InfiniBand port, or one that must not serve VMs: see the "
                "findings, its probes and the network's PHYDEV";
-    case ONEIB_VERDICT_PORT_CONFLICT:
+    case ONEIB_MEMBER_STATUS_PORT_CONFLICT:
         return "another host reports the same port GUID: look at both hosts' adapters";
-    case ONEIB_VERDICT_PORT_FULL:
+    case ONEIB_MEMBER_STATUS_PORT_FULL:
         return "the port's P_Key table is full: move VMs of other clusters to other hosts";
-    case ONEIB_VERDICT_OWNER_LIMIT:
+    case ONEIB_MEMBER_STATUS_OWNER_LIMIT:
         return "the port holds as many P_Keys of the owner's clusters as it may: move VMs of some "
                "of these to other hosts, or raise pkeys.per_owner";
-    case ONEIB_VERDICT_UNKNOWN_STATE:
+    case ONEIB_MEMBER_STATUS_UNKNOWN_STATE:
         return "the VM is in a state that this version of oneib does not know: it keeps what it "
                "has";
-    case ONEIB_VERDICT_FENCED:
+    case ONEIB_MEMBER_STATUS_FENCED:
         return "the host is fenced: start the VM on another one, or lift that ('oneib unfence')";
-    case ONEIB_VERDICT_SWITCHED:
+    case ONEIB_MEMBER_STATUS_SWITCHED:
         return "another driver serves the network now, and the VM had no membership to keep: see "
                "the findings";
     }
@@ -92,11 +92,11 @@ static const char *standing_reason(enum oneib_standing standing)
     return NULL;
 }
 
-/* Where an attachment is: on which seats, and how it stands there. */
+/* Where an attachment is: on which bindings, and how it stands there. */
 struct place {
     const struct oneib_attachment *attachment;
-    enum oneib_verdict verdict;
-    const struct oneib_desired_seat *seat; /* on its host; NULL: on none */
+    enum oneib_member_status member_status;
+    const struct oneib_desired_binding *binding; /* on its host; NULL: on none */
     bool standing_known;
     enum oneib_standing standing; /* of a member; while it migrates that of the worse host */
 };
@@ -105,13 +105,16 @@ static struct place place_of(const struct subject *subject, size_t index)
 {
     const struct oneib_view *view = subject->view;
     size_t count;
-    const struct oneib_desired_seat *seats = oneib_desired_seats(&view->desired, index, &count);
+    const struct oneib_desired_binding *bindings =
+        oneib_desired_bindings(&view->desired, index, &count);
     struct place place = {.attachment = &view->cloud.attachments[index],
-                          .verdict = (enum oneib_verdict)view->desired.verdicts[index],
-                          .seat = seats};
-    place.standing_known = view->subnet_known && count > 0 && place.verdict == ONEIB_VERDICT_MEMBER;
+                          .member_status =
+                              (enum oneib_member_status)view->desired.member_statuses[index],
+                          .binding = bindings};
+    place.standing_known =
+        view->subnet_known && count > 0 && place.member_status == ONEIB_MEMBER_STATUS_MEMBER;
     if (place.standing_known)
-        place.standing = oneib_standing_of_seats(&view->subnet, seats, count);
+        place.standing = oneib_standing_of_bindings(&view->subnet, bindings, count);
     return place;
 }
 
@@ -134,8 +137,8 @@ static const char *membership_of(const struct subject *subject, const struct pla
         oneib_cloud_network(&subject->view->cloud, place->attachment->network_id);
     const bool full = own && oneib_network_membership(&subject->view->cloud, own) == ONEIB_FULL &&
                       subject->cluster->membership == ONEIB_FULL && !place->attachment->narrowed;
-    if (place->verdict == ONEIB_VERDICT_MEMBER)
-        return oneib_membership_name((enum oneib_membership)place->seat->membership);
+    if (place->member_status == ONEIB_MEMBER_STATUS_MEMBER)
+        return oneib_membership_name((enum oneib_membership)place->binding->membership);
     return oneib_membership_name(full ? ONEIB_FULL : ONEIB_LIMITED);
 }
 
@@ -152,7 +155,7 @@ static void append_state_name(const struct oneib_attachment *attachment, struct 
 static const struct oneib_host *source_host(const struct oneib_cloud *cloud,
                                             const struct oneib_attachment *attachment)
 {
-    return attachment->presence == ONEIB_MIGRATING
+    return attachment->phase == ONEIB_MIGRATING
                ? oneib_cloud_host(cloud, attachment->source_host_id)
                : NULL;
 }
@@ -173,17 +176,18 @@ static void add_host_cell(struct oneib_table *table, const struct oneib_cloud *c
 static void add_port_cell(struct oneib_table *table, const struct place *place)
 {
     char guid[ONEIB_GUID_TEXT_SIZE] = "-";
-    if (place->seat && place->seat->member)
-        oneib_guid_format(place->seat->member, guid);
+    if (place->binding && place->binding->member)
+        oneib_guid_format(place->binding->member, guid);
     oneib_table_cell(table, ONEIB_PLAIN, "%s", guid);
 }
 
 static void add_standing_cell(struct oneib_table *table, const struct place *place)
 {
-    if (place->verdict == ONEIB_VERDICT_ABSENT)
+    if (place->member_status == ONEIB_MEMBER_STATUS_ABSENT)
         oneib_table_cell(table, ONEIB_FAINT, "-");
-    else if (place->verdict != ONEIB_VERDICT_MEMBER)
-        oneib_table_cell(table, ONEIB_BAD, "no: %s", oneib_verdict_name(place->verdict));
+    else if (place->member_status != ONEIB_MEMBER_STATUS_MEMBER)
+        oneib_table_cell(table, ONEIB_BAD, "no: %s",
+                         oneib_member_status_name(place->member_status));
     else if (!place->standing_known)
         oneib_table_cell(table, ONEIB_PLAIN, "not asked");
     else if (place->standing == ONEIB_IN_FORCE)
@@ -340,11 +344,12 @@ static void append_reasons(const struct subject *subject, struct oneib_text *tex
     for (size_t i = 0; i < subject->cluster->attachment_count; i++) {
         const struct place place = place_of(subject, subject->cluster->attachments[i]);
         const char *why = standing_reason(place.standing);
-        if (reason(place.verdict) && !(refusals & (1u << place.verdict)))
-            append_reason(text, oneib_verdict_name(place.verdict), reason(place.verdict));
+        if (reason(place.member_status) && !(refusals & (1u << place.member_status)))
+            append_reason(text, oneib_member_status_name(place.member_status),
+                          reason(place.member_status));
         if (place.standing_known && why && !(standings & (1u << place.standing)))
             append_reason(text, oneib_standing_name(place.standing), why);
-        refusals |= 1u << place.verdict;
+        refusals |= 1u << place.member_status;
         standings |= place.standing_known ? 1u << place.standing : 0;
     }
 }
@@ -376,7 +381,7 @@ static int print_text(const struct subject *subject, struct oneib_error *err)
 
 static json_t *in_force_json(const struct place *place)
 {
-    if (place->verdict != ONEIB_VERDICT_MEMBER)
+    if (place->member_status != ONEIB_MEMBER_STATUS_MEMBER)
         return json_false();
     if (!place->standing_known || place->standing == ONEIB_PORT_UNSEEN)
         return json_null();
@@ -386,8 +391,8 @@ static json_t *in_force_json(const struct place *place)
 /* Why it is not in force; NULL: it is, or nobody asked. */
 static const char *what_is_wrong(const struct place *place)
 {
-    if (place->verdict != ONEIB_VERDICT_MEMBER)
-        return reason(place->verdict);
+    if (place->member_status != ONEIB_MEMBER_STATUS_MEMBER)
+        return reason(place->member_status);
     return place->standing_known ? standing_reason(place->standing) : NULL;
 }
 
@@ -422,17 +427,17 @@ static json_t *attachment_json(const struct subject *subject, size_t index)
         "{s:I, s:i, s:I, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:s, s:o, s:o, s:o, "
         "s:o}",
         "vm", (json_int_t)attachment->vm_id, "nic", (int)attachment->nic_id, "network",
-        (json_int_t)attachment->network_id, "state", oneib_json_text(state.data), "presence",
-        oneib_presence_name(attachment->presence), "host",
-        oneib_json_text(host ? host->name : NULL), "source_host",
-        oneib_json_text(source ? source->name : NULL), "device",
+        (json_int_t)attachment->network_id, "state", oneib_json_text(state.data), "phase",
+        oneib_phase_name(attachment->phase), "host", oneib_json_text(host ? host->name : NULL),
+        "source_host", oneib_json_text(source ? source->name : NULL), "device",
         oneib_json_text(port ? port->device : NULL), "port_guid",
         port_guid_json(port ? port->port_guid : 0), "member_guid",
-        port_guid_json(place.seat ? place.seat->member : 0), "guid",
+        port_guid_json(place.binding ? place.binding->member : 0), "guid",
         oneib_json_guid(
             oneib_guid_encode(subject->places.site, attachment->vm_id, attachment->nic_id)),
         "ip", oneib_json_ipv4(attachment->ipv4), "membership", membership_of(subject, &place),
-        "verdict", oneib_verdict_name(place.verdict), "in_force", in_force_json(&place), "standing",
+        "member_status", oneib_member_status_name(place.member_status), "in_force",
+        in_force_json(&place), "standing",
         oneib_json_text(place.standing_known ? oneib_standing_name(place.standing) : NULL),
         "reason", oneib_json_text(what_is_wrong(&place)), "vf",
         vf_json(vf_of(subject, attachment)));

@@ -11,16 +11,16 @@ struct comparison {
     struct oneib_looked *looked;
     struct oneib_places places;
     struct oneib_verification verification;
-    struct oneib_levels_verdict qos;
+    struct oneib_levels_result qos;
     struct oneib_vports vports;
 };
 
-static bool has_drift(const struct oneib_levels_verdict *qos)
+static bool has_drift(const struct oneib_levels_result *qos)
 {
     return qos->port_drift > 0 || qos->cluster_drift > 0;
 }
 
-static void append_qos(const struct oneib_levels_verdict *qos, struct oneib_text *text)
+static void append_qos(const struct oneib_levels_result *qos, struct oneib_text *text)
 {
     if (!qos->is_configured)
         return;
@@ -31,7 +31,7 @@ static void append_qos(const struct oneib_levels_verdict *qos, struct oneib_text
     oneib_text_append(text, " as oneib.conf says\n");
 }
 
-static json_t *qos_json(const struct oneib_levels_verdict *qos)
+static json_t *qos_json(const struct oneib_levels_result *qos)
 {
     return json_pack("{s:I, s:I, s:I, s:I}", "ports", (json_int_t)qos->ports, "port_drift",
                      (json_int_t)qos->port_drift, "clusters", (json_int_t)qos->clusters,

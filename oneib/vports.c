@@ -64,21 +64,21 @@ static int collect(const struct oneib_looked *looked, struct reports *reports,
 
 /* ---- reading -------------------------------------------------------------------------------- */
 
-static int note_unproven(struct oneib_looked *looked, const struct oneib_vport_verdict *verdict,
+static int note_unproven(struct oneib_looked *looked, const struct oneib_vport_result *result,
                          struct oneib_error *err)
 {
-    if (verdict->proof == ONEIB_VPORTS_PROVEN && verdict->believed == verdict->owners)
+    if (result->proof == ONEIB_VPORTS_PROVEN && result->believed == result->owners)
         return 0;
     if (oneib_findings_add(
             &looked->findings, ONEIB_NOTICE, "virtual-ports-unproven",
             "ask the subnet manager what they hold, and tell oneib's developers what "
             "the adapters are",
             err, "virtual ports of %zu of %zu adapters are not verified: %s",
-            verdict->proof == ONEIB_VPORTS_PROVEN ? verdict->owners - verdict->believed
-                                                  : verdict->owners,
-            verdict->owners,
-            verdict->proof == ONEIB_VPORTS_PROVEN ? oneib_vport_proof_words(ONEIB_VPORTS_NO_GUIDS)
-                                                  : oneib_vport_proof_words(verdict->proof)) < 0)
+            result->proof == ONEIB_VPORTS_PROVEN ? result->owners - result->believed
+                                                 : result->owners,
+            result->owners,
+            result->proof == ONEIB_VPORTS_PROVEN ? oneib_vport_proof_words(ONEIB_VPORTS_NO_GUIDS)
+                                                 : oneib_vport_proof_words(result->proof)) < 0)
         return -1;
     oneib_findings_sort(&looked->findings);
     return 0;
@@ -101,35 +101,35 @@ int oneib_vports_look(struct oneib_looked *looked, struct oneib_vports *vports,
                                           reports.count, &reading, err);
     if (status == 0)
         status =
-            oneib_vports_add(&reading, reports.items, reports.count, subnet, &vports->verdict, err);
+            oneib_vports_add(&reading, reports.items, reports.count, subnet, &vports->result, err);
     oneib_vport_reading_clear(&reading);
     free(reports.items);
-    return status < 0 ? -1 : note_unproven(looked, &vports->verdict, err);
+    return status < 0 ? -1 : note_unproven(looked, &vports->result, err);
 }
 
 /* ---- what is said --------------------------------------------------------------------------- */
 
 void oneib_vports_append(const struct oneib_vports *vports, struct oneib_text *text)
 {
-    const struct oneib_vport_verdict *verdict = &vports->verdict;
+    const struct oneib_vport_result *result = &vports->result;
     if (!vports->was_tried)
         return;
-    if (verdict->proof == ONEIB_VPORTS_PROVEN)
-        oneib_text_printf(text, "virtual ports: %zu read, of %zu of %zu adapters\n", verdict->added,
-                          verdict->believed, verdict->owners);
+    if (result->proof == ONEIB_VPORTS_PROVEN)
+        oneib_text_printf(text, "virtual ports: %zu read, of %zu of %zu adapters\n", result->added,
+                          result->believed, result->owners);
     else
         oneib_text_printf(text, "virtual ports: not verified: %s\n",
-                          oneib_vport_proof_words(verdict->proof));
+                          oneib_vport_proof_words(result->proof));
 }
 
 json_t *oneib_vports_json(const struct oneib_vports *vports)
 {
-    const struct oneib_vport_verdict *verdict = &vports->verdict;
-    const bool is_proven = verdict->proof == ONEIB_VPORTS_PROVEN;
+    const struct oneib_vport_result *result = &vports->result;
+    const bool is_proven = result->proof == ONEIB_VPORTS_PROVEN;
     if (!vports->was_tried)
         return json_null();
     return json_pack("{s:b, s:o, s:I, s:I, s:I}", "proven", (int)is_proven, "why",
-                     is_proven ? json_null() : json_string(oneib_vport_proof_words(verdict->proof)),
-                     "adapters", (json_int_t)verdict->owners, "believed",
-                     (json_int_t)verdict->believed, "read", (json_int_t)verdict->added);
+                     is_proven ? json_null() : json_string(oneib_vport_proof_words(result->proof)),
+                     "adapters", (json_int_t)result->owners, "believed",
+                     (json_int_t)result->believed, "read", (json_int_t)result->added);
 }

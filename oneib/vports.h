@@ -8,7 +8,7 @@
 
 struct oneib_vports {
     bool was_tried;
-    struct oneib_vport_verdict verdict; /* of what was tried */
+    struct oneib_vport_result result; /* of what was tried */
 };
 
 /* Where it is to be tried: reads them, and puts those that can be believed into the view's subnet,

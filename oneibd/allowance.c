@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "oneibd/allowance.h"
-#include "oneibd/echo.h"
+#include "oneibd/reread.h"
 #include <stdlib.h>
 
 #define FIRST_PLACES 64
@@ -79,7 +79,7 @@ bool oneib_allowance_take(struct oneib_allowance *allowance, double now, struct 
 {
     if (!is_bounded(event))
         return true;
-    if (has_ended(allowance, now) && oneib_agenda_is_empty(&allowance->waiting))
+    if (has_ended(allowance, now) && oneib_work_queue_is_empty(&allowance->waiting))
         forget_counts(allowance);
     if (allowance->taken == 0)
         allowance->began = now;
@@ -97,19 +97,19 @@ bool oneib_allowance_take(struct oneib_allowance *allowance, double now, struct 
 }
 
 bool oneib_allowance_release(struct oneib_allowance *allowance, double now,
-                             struct oneib_agenda *released)
+                             struct oneib_work_queue *released)
 {
     if (allowance->taken == 0 || !has_ended(allowance, now))
         return false;
     *released = allowance->waiting;
-    allowance->waiting = (struct oneib_agenda){0};
+    allowance->waiting = (struct oneib_work_queue){0};
     forget_counts(allowance);
-    return !oneib_agenda_is_empty(released);
+    return !oneib_work_queue_is_empty(released);
 }
 
 double oneib_allowance_wait(const struct oneib_allowance *allowance, double now, double otherwise)
 {
-    if (oneib_agenda_is_empty(&allowance->waiting))
+    if (oneib_work_queue_is_empty(&allowance->waiting))
         return otherwise;
     const double end = allowance->began + ONEIB_ALLOWANCE_MS;
     const double wait = end > now ? end - now : 0;
@@ -119,5 +119,5 @@ double oneib_allowance_wait(const struct oneib_allowance *allowance, double now,
 void oneib_allowance_clear(struct oneib_allowance *allowance)
 {
     forget_counts(allowance);
-    oneib_agenda_clear(&allowance->waiting);
+    oneib_work_queue_clear(&allowance->waiting);
 }

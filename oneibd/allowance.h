@@ -2,19 +2,19 @@
 /*
  * How often events make the daemon look at one VM or network. Its owner can change it as often as
  * oned takes calls, and oned must not answer us as often: in ONEIB_ALLOWANCE_MS events of one
- * object count ONEIB_ALLOWANCE_EVENTS times, each for a look and its echo (echo.h); a further one
- * waits for the end of that time. None is lost: what is looked at then is what is there then. What
- * waits is that object alone.
+ * object count ONEIB_ALLOWANCE_EVENTS times, each for a look and its re-read (reread.h); a further
+ * one waits for the end of that time. None is lost: what is looked at then is what is there then.
+ * What waits is that object alone.
  *
  * Of hosts every event counts: no user changes one. What a node wants has a bound of its own
  * (grants.c), so a lying node cannot use up what a VM elsewhere is allowed. Pure; times as in
- * pace.h.
+ * poll_schedule.h.
  */
 #ifndef ONEIB_ONEIBD_ALLOWANCE_H
 #define ONEIB_ONEIBD_ALLOWANCE_H
 
+#include "opennebula/cache.h"
 #include "opennebula/events.h"
-#include "opennebula/mirror.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -32,8 +32,8 @@ struct oneib_allowance_entry {
 struct oneib_allowance {
     struct oneib_allowance_entry *places; /* owned; a hash table, at most half full */
     size_t place_count, taken;
-    double began;                /* of the time that is counted now; places are taken in it */
-    struct oneib_agenda waiting; /* for its end */
+    double began;                    /* of the time that is counted now; places are taken in it */
+    struct oneib_work_queue waiting; /* for its end */
 };
 
 /* Whether the event counts now. If not, its object waits (allowance->waiting); for want of memory
@@ -43,7 +43,7 @@ bool oneib_allowance_take(struct oneib_allowance *allowance, double now, struct 
  * moves to `released`, which is empty and the caller's to clear. Returns whether there was
  * something. */
 bool oneib_allowance_release(struct oneib_allowance *allowance, double now,
-                             struct oneib_agenda *released);
+                             struct oneib_work_queue *released);
 /* Milliseconds until something that waits is released; `otherwise` when nothing waits. */
 double oneib_allowance_wait(const struct oneib_allowance *allowance, double now, double otherwise);
 void oneib_allowance_clear(struct oneib_allowance *allowance);

@@ -108,8 +108,8 @@ static void close_everything(struct oneib_daemon *daemon)
     oneib_sm_close(daemon->manager);
     oneib_one_close(daemon->one);
     oneib_credentials_clear(&daemon->credentials);
-    oneib_agenda_clear(&daemon->agenda);
-    oneib_echo_clear(&daemon->echo);
+    oneib_work_queue_clear(&daemon->queue);
+    oneib_reread_clear(&daemon->reread);
     oneib_allowance_clear(&daemon->allowance);
     oneib_view_clear(&daemon->view);
     oneib_findings_clear(&daemon->host_findings);
@@ -134,10 +134,10 @@ static void close_everything(struct oneib_daemon *daemon)
 static void begin(struct oneib_daemon *daemon)
 {
     oneib_log_setup(daemon->config.log.level, daemon->config.log.format);
-    oneib_pace_begin(&daemon->pace, &daemon->config, oneib_now_ms());
-    oneib_trust_begin(&daemon->trust);
+    oneib_poll_schedule_begin(&daemon->schedule, &daemon->config, oneib_now_ms());
+    oneib_stream_health_begin(&daemon->stream_health);
     daemon->sm = ONEIB_SM_NONE;
-    daemon->agenda.everything = true;
+    daemon->queue.everything = true;
 }
 
 int oneib_daemon_open(struct oneib_daemon *daemon, const char *config_path, struct oneib_error *err)
@@ -231,10 +231,10 @@ static void note_event(struct oneib_daemon *daemon, double now, struct oneib_eve
         daemon->metrics.events_delayed++;
         return;
     }
-    if (oneib_event_note(&daemon->agenda, event, &failure) < 0 ||
-        oneib_echo_note(&daemon->echo, now, event, &failure) < 0)
-        daemon->agenda.everything = true;
-    oneib_pace_event(&daemon->pace, now);
+    if (oneib_event_note(&daemon->queue, event, &failure) < 0 ||
+        oneib_reread_note(&daemon->reread, now, event, &failure) < 0)
+        daemon->queue.everything = true;
+    oneib_poll_schedule_event(&daemon->schedule, now);
 }
 
 static void note_all(struct oneib_daemon *daemon, double now, enum oneib_event_kind kind,
@@ -248,12 +248,12 @@ static void note_all(struct oneib_daemon *daemon, double now, enum oneib_event_k
 static void note_what_waited(struct oneib_daemon *daemon)
 {
     const double now = oneib_now_ms();
-    struct oneib_agenda released = {0};
+    struct oneib_work_queue released = {0};
     if (oneib_allowance_release(&daemon->allowance, now, &released)) {
         note_all(daemon, now, ONEIB_EVENT_VM, &released.vms);
         note_all(daemon, now, ONEIB_EVENT_NETWORK, &released.networks);
     }
-    oneib_agenda_clear(&released);
+    oneib_work_queue_clear(&released);
 }
 
 bool oneib_daemon_listen(struct oneib_daemon *daemon)
@@ -276,7 +276,7 @@ bool oneib_daemon_listen(struct oneib_daemon *daemon)
         oneib_daemon_complain(daemon, &failure);
         oneib_events_close(daemon->events);
         daemon->events = NULL;
-        oneib_pace_distrust(&daemon->pace, oneib_now_ms());
+        oneib_poll_schedule_distrust(&daemon->schedule, oneib_now_ms());
     }
     return something;
 }
@@ -296,7 +296,7 @@ static void say_connection(struct oneib_daemon *daemon)
               "no events from %s: %s; everything is polled every %u ms (or seldomer, if that takes "
               "long)",
               daemon->config.one.events, stream->trouble, daemon->config.daemon.poll_preparing_ms);
-    oneib_pace_distrust(&daemon->pace, oneib_now_ms());
+    oneib_poll_schedule_distrust(&daemon->schedule, oneib_now_ms());
 }
 
 static void judge_stream(struct oneib_daemon *daemon)
@@ -305,20 +305,21 @@ static void judge_stream(struct oneib_daemon *daemon)
         return;
     say_connection(daemon);
     const double now = oneib_now_ms();
-    switch (oneib_trust_judge(&daemon->trust, now, oneib_events_stream(daemon->events)->messages)) {
-    case ONEIB_TRUST_SAME:
+    switch (oneib_stream_health_judge(&daemon->stream_health, now,
+                                      oneib_events_stream(daemon->events)->messages)) {
+    case ONEIB_STREAM_HEALTH_SAME:
         return;
-    case ONEIB_TRUST_LOST:
+    case ONEIB_STREAM_HEALTH_LOST:
         oneib_log(ONEIB_LOG_WARNING,
                   "VMs change, and %s does not say so: everything is polled every %u ms (or "
                   "seldomer, if that takes long) until it does; is oned's hook manager well?",
                   daemon->config.one.events, daemon->config.daemon.poll_preparing_ms);
-        oneib_pace_distrust(&daemon->pace, now);
+        oneib_poll_schedule_distrust(&daemon->schedule, now);
         return;
-    case ONEIB_TRUST_REGAINED:
+    case ONEIB_STREAM_HEALTH_REGAINED:
         oneib_log(ONEIB_LOG_INFO, "%s tells what changes again", daemon->config.one.events);
-        daemon->agenda.everything = true;
-        oneib_pace_event(&daemon->pace, now);
+        daemon->queue.everything = true;
+        oneib_poll_schedule_event(&daemon->schedule, now);
         return;
     }
 }
@@ -351,7 +352,7 @@ static double longest_sleep(const struct oneib_daemon *daemon)
     const double now = oneib_now_ms();
     const double wait = oneib_allowance_wait(
         &daemon->allowance, now,
-        oneib_echo_wait(&daemon->echo, now, oneib_pace_wait(&daemon->pace, now)));
+        oneib_reread_wait(&daemon->reread, now, oneib_poll_schedule_wait(&daemon->schedule, now)));
     return oneib_daemon_fence_wait(
         daemon, oneib_daemon_heard_wait(
                     daemon, oneib_daemon_grants_wait(daemon, wait < longest ? wait : longest)));
@@ -415,12 +416,12 @@ static int act(struct oneib_daemon *daemon, const struct oneib_due *due, struct 
     if (status == 0)
         status = oneib_daemon_tell_hosts(daemon, &failure);
     if (status == 0 && daemon->settled) {
-        oneib_pace_succeeded(&daemon->pace);
+        oneib_poll_schedule_succeeded(&daemon->schedule);
         works_again(daemon);
         say_status(daemon);
     } else if (status < 0 && !oneib_signals_ending()) {
         oneib_daemon_complain(daemon, &failure);
-        oneib_pace_failed(&daemon->pace, oneib_now_ms());
+        oneib_poll_schedule_failed(&daemon->schedule, oneib_now_ms());
     }
     oneib_daemon_publish(daemon);
     return 0;
@@ -433,7 +434,7 @@ static void tell_hosts_that_wait(struct oneib_daemon *daemon)
     if (oneib_daemon_tell_hosts(daemon, &failure) < 0) {
         daemon->hosts_wait = false;
         oneib_daemon_complain(daemon, &failure);
-        oneib_pace_failed(&daemon->pace, oneib_now_ms());
+        oneib_poll_schedule_failed(&daemon->schedule, oneib_now_ms());
     }
     oneib_daemon_publish(daemon);
 }
@@ -445,18 +446,18 @@ static int step(struct oneib_daemon *daemon, struct oneib_error *err)
     oneib_daemon_listen(daemon);
     oneib_daemon_hear(daemon);
     oneib_daemon_tell_role(daemon);
-    if (oneib_echo_take(&daemon->echo, oneib_now_ms(), &daemon->agenda))
-        oneib_pace_event(&daemon->pace, oneib_now_ms());
+    if (oneib_reread_take(&daemon->reread, oneib_now_ms(), &daemon->queue))
+        oneib_poll_schedule_event(&daemon->schedule, oneib_now_ms());
     judge_stream(daemon);
     if (may_become_master(daemon))
         oneib_daemon_watch_sm(daemon);
 
     oneib_daemon_keep_closed(daemon);
-    struct oneib_due due = oneib_pace_due(&daemon->pace, oneib_now_ms());
+    struct oneib_due due = oneib_poll_schedule_due(&daemon->schedule, oneib_now_ms());
     due.nodes = oneib_daemon_grants_due(daemon);
     due.fences = oneib_daemon_fence_due(daemon);
     due.places = oneib_daemon_places_due(daemon);
-    if (oneib_pace_anything(&due)) {
+    if (oneib_poll_schedule_anything(&due)) {
         if (act(daemon, &due, err) < 0)
             return -1;
         if (due.poll || due.verify || due.retry)

@@ -3,8 +3,8 @@
  * The daemon: what it keeps between two looks, and its steps. One thread; only http.h and post.h
  * have others.
  *
- *   events, polls, nodes ─▶ agenda ─▶ look (mirror) ─▶ compute (view) ─▶ grant ─▶ force (apply) ─▶
- *   hosts, metrics
+ *   events, polls, nodes ─▶ work queue ─▶ look (cache) ─▶ compute (view) ─▶ grant ─▶ force (apply)
+ * ─▶ hosts, metrics
  *
  * Everything but the cloud, the subnet and counters is computed anew each time.
  * docs/design/daemon.md tells when what is looked at, and why a lost event, a crash or a second
@@ -20,7 +20,6 @@
 #include "fabric/fabric.h"
 #include "oneibd/allowance.h"
 #include "oneibd/daemon_report.h"
-#include "oneibd/echo.h"
 #include "oneibd/entry.h"
 #include "oneibd/host_keys.h"
 #include "oneibd/http.h"
@@ -28,15 +27,16 @@
 #include "oneibd/metrics.h"
 #include "oneibd/nodes.h"
 #include "oneibd/notify.h"
-#include "oneibd/pace.h"
+#include "oneibd/poll_schedule.h"
 #include "oneibd/poster.h"
+#include "oneibd/reread.h"
 #include "oneibd/strays.h"
+#include "oneibd/stream_health.h"
 #include "oneibd/trail.h"
-#include "oneibd/trust.h"
 #include "oneibd/view_age.h"
+#include "opennebula/cache.h"
 #include "opennebula/credentials.h"
 #include "opennebula/events.h"
-#include "opennebula/mirror.h"
 #include "opennebula/one_client.h"
 #include "sync/leaves.h"
 #include "sync/sync.h"
@@ -60,11 +60,11 @@ struct oneib_daemon {
     char host_name[ONEIB_ADDRESS_SIZE]; /* of this host, unless daemon.address is set; else "" */
     struct oneib_error entry_error; /* why nodes cannot learn of this daemon; code NONE: they can */
 
-    struct oneib_agenda agenda;
-    struct oneib_echo echo; /* of what events named */
+    struct oneib_work_queue queue;
+    struct oneib_reread reread; /* of what events named */
     struct oneib_allowance allowance;
-    struct oneib_pace pace;
-    struct oneib_trust trust;
+    struct oneib_poll_schedule schedule;
+    struct oneib_stream_health stream_health;
     struct oneib_notify notify;
     struct oneib_report report;
     struct oneib_trail trail;
@@ -77,7 +77,7 @@ struct oneib_daemon {
     struct oneib_stream events_before;             /* counters of subscriptions that were closed */
     bool was_connected, connection_said, watching; /* what was logged */
     bool has_cloud;                                /* all of oned was read, once */
-    uint64_t fingerprint;                          /* of the cloud (trust.h) */
+    uint64_t fingerprint;                          /* of the cloud (stream_health.h) */
     bool owns_file; /* the partitions file was oneib's own, once: then it is put back when lost */
     bool insisting; /* what is being put into force is in the file already */
     bool settled;   /* what was computed last is in force, as far as opensm can bring it there */
@@ -132,12 +132,12 @@ void oneib_daemon_close(struct oneib_daemon *daemon);
 
 /* ---- steps; for oneibd alone ---------------------------------------------------------- */
 
-/* Puts what the event stream has told onto the agenda; true when there was something. */
+/* Puts what the event stream has told onto the work queue; true when there was something. */
 bool oneib_daemon_listen(struct oneib_daemon *daemon);
 /* A sign of life, for whoever waits long. */
 void oneib_daemon_alive(struct oneib_daemon *daemon);
 
-/* look.c: brings view.cloud up to date with the agenda, which is empty then. After a failure
+/* look.c: brings view.cloud up to date with the work queue, which is empty then. After a failure
  * everything is on it. *changed: it is not what it was. */
 int oneib_daemon_look(struct oneib_daemon *daemon, const struct oneib_due *due, bool *changed,
                       struct oneib_error *err);
@@ -148,7 +148,7 @@ int oneib_daemon_look_at_ledger(struct oneib_daemon *daemon, const struct oneib_
                                 bool *changed, struct oneib_error *err);
 
 /* The same for some objects alone. */
-int oneib_daemon_look_at(struct oneib_daemon *daemon, const struct oneib_agenda *agenda,
+int oneib_daemon_look_at(struct oneib_daemon *daemon, const struct oneib_work_queue *queue,
                          bool *changed, struct oneib_error *err);
 
 /* reconcile.c: one turn under the lock of the partitions file: look, compute, put into force. */

@@ -239,7 +239,7 @@ static int look_and_do(struct oneib_daemon *daemon, struct look *look, bool *cha
     if (!*looked)
         return 0;
     if (is_missed(&look->plan))
-        oneib_pace_verify_in(&daemon->pace, oneib_now_ms(), 0);
+        oneib_poll_schedule_verify_in(&daemon->schedule, oneib_now_ms(), 0);
     oneib_findings_clear(&daemon->fence_findings);
     if (do_steps(daemon, look, err) < 0)
         return -1;

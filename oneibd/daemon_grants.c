@@ -45,10 +45,10 @@ static void look_at_wanted(struct oneib_daemon *daemon, struct oneib_node *node,
     struct oneib_error ignored;
     if (!may_ask(node, now))
         return;
-    if (oneib_event_note(&daemon->agenda, event, &ignored) < 0 ||
-        oneib_echo_note(&daemon->echo, now, event, &ignored) < 0)
-        daemon->agenda.everything = true;
-    oneib_pace_event(&daemon->pace, now);
+    if (oneib_event_note(&daemon->queue, event, &ignored) < 0 ||
+        oneib_reread_note(&daemon->reread, now, event, &ignored) < 0)
+        daemon->queue.everything = true;
+    oneib_poll_schedule_event(&daemon->schedule, now);
 }
 
 static void hear_item(struct oneib_daemon *daemon, struct oneib_node *node,
@@ -695,7 +695,7 @@ static int compute_grants(struct oneib_daemon *daemon, const struct views *views
     if (oneib_grants_compute(&input, grants, &daemon->grant_findings, err) < 0)
         return -1;
     if (grants->twice_count > 0) /* what the fabric has may be gone since it was read */
-        oneib_pace_verify_in(&daemon->pace, oneib_now_ms(), LATER_MS);
+        oneib_poll_schedule_verify_in(&daemon->schedule, oneib_now_ms(), LATER_MS);
     return 0;
 }
 

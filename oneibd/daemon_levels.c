@@ -8,13 +8,13 @@
 #define SHARE 20
 
 /* What was found last holds until the next look; a look that failed has found nothing out. */
-static int look(struct oneib_daemon *daemon, struct oneib_levels_verdict *verdict,
+static int look(struct oneib_daemon *daemon, struct oneib_levels_result *result,
                 struct oneib_error *err)
 {
     struct oneib_findings found = {0};
     struct oneib_routes routes;
-    if (oneib_levels_verify(&daemon->config, daemon->fabric, &daemon->view, &found, verdict,
-                            &routes, err) < 0) {
+    if (oneib_levels_verify(&daemon->config, daemon->fabric, &daemon->view, &found, result, &routes,
+                            err) < 0) {
         oneib_findings_clear(&found);
         return -1;
     }
@@ -27,17 +27,17 @@ static int look(struct oneib_daemon *daemon, struct oneib_levels_verdict *verdic
 
 int oneib_daemon_look_at_levels(struct oneib_daemon *daemon, struct oneib_error *err)
 {
-    struct oneib_levels_verdict verdict;
+    struct oneib_levels_result result;
     const double began = oneib_now_ms();
     if (!daemon->fabric || began < daemon->levels_at)
         return 0;
-    const int outcome = look(daemon, &verdict, err);
+    const int outcome = look(daemon, &result, err);
     const double ended = oneib_now_ms();
     daemon->levels_at = ended + (ended - began) * SHARE;
     if (outcome < 0)
         return -1;
-    daemon->metrics.level_ports = verdict.port_drift;
-    daemon->metrics.level_clusters = verdict.cluster_drift;
+    daemon->metrics.level_ports = result.port_drift;
+    daemon->metrics.level_clusters = result.cluster_drift;
     return 0;
 }
 

@@ -15,7 +15,7 @@ static void on_progress(size_t done, size_t total, void *context)
 static void distrust_what_others_wrote(struct oneib_daemon *daemon)
 {
     if (daemon->has_cloud && oneib_sm_has_news(daemon->manager))
-        daemon->agenda.everything = true;
+        daemon->queue.everything = true;
 }
 
 static int add_what_is_due(struct oneib_daemon *daemon, const struct oneib_due *due,
@@ -23,15 +23,15 @@ static int add_what_is_due(struct oneib_daemon *daemon, const struct oneib_due *
 {
     distrust_what_others_wrote(daemon);
     if (due->reread || !daemon->has_cloud)
-        daemon->agenda.everything = true;
-    if (!due->poll || daemon->agenda.everything)
+        daemon->queue.everything = true;
+    if (!due->poll || daemon->queue.everything)
         return 0;
-    daemon->agenda.new_vms = true;
-    return oneib_agenda_unsettled(&daemon->view.cloud, &daemon->agenda, err);
+    daemon->queue.new_vms = true;
+    return oneib_work_queue_unsettled(&daemon->view.cloud, &daemon->queue, err);
 }
 
 /* Only a call of oned's may be interrupted. */
-int oneib_daemon_look_at(struct oneib_daemon *daemon, const struct oneib_agenda *agenda,
+int oneib_daemon_look_at(struct oneib_daemon *daemon, const struct oneib_work_queue *queue,
                          bool *changed, struct oneib_error *err)
 {
     const struct oneib_gather_options options = {
@@ -42,11 +42,11 @@ int oneib_daemon_look_at(struct oneib_daemon *daemon, const struct oneib_agenda 
         .acl_user = daemon->config.one.acl_user,
         .require_restrictions = true,
         /* Polls make up for what was put off. */
-        .hosts_later = agenda->new_vms ? NULL : &daemon->hosts_later,
+        .hosts_later = queue->new_vms ? NULL : &daemon->hosts_later,
     };
     oneib_signals_allow();
-    const int status = oneib_mirror_refresh(daemon->one, &options, agenda, &daemon->view.cloud,
-                                            &daemon->view.findings, changed, err);
+    const int status = oneib_cache_refresh(daemon->one, &options, queue, &daemon->view.cloud,
+                                           &daemon->view.findings, changed, err);
     oneib_signals_block();
     return status;
 }
@@ -59,9 +59,9 @@ static uint64_t messages(const struct oneib_daemon *daemon)
 static void note_everything_was_read(struct oneib_daemon *daemon, double began)
 {
     const double now = oneib_now_ms();
-    const bool trusted =
-        daemon->events && oneib_events_stream(daemon->events)->connected && daemon->trust.trusted;
-    oneib_pace_reread(&daemon->pace, now, now - began, trusted);
+    const bool trusted = daemon->events && oneib_events_stream(daemon->events)->connected &&
+                         daemon->stream_health.trusted;
+    oneib_poll_schedule_reread(&daemon->schedule, now, now - began, trusted);
     oneib_id_set_clear(&daemon->hosts_failed);
     oneib_findings_clear(&daemon->host_findings);
     daemon->has_cloud = true;
@@ -73,7 +73,7 @@ static void note_everything_was_read(struct oneib_daemon *daemon, double began)
 static bool vms_moved(struct oneib_daemon *daemon)
 {
     const uint64_t before = daemon->fingerprint;
-    daemon->fingerprint = oneib_trust_fingerprint(&daemon->view.cloud);
+    daemon->fingerprint = oneib_stream_health_fingerprint(&daemon->view.cloud);
     return before != daemon->fingerprint;
 }
 
@@ -97,29 +97,30 @@ int oneib_daemon_look(struct oneib_daemon *daemon, const struct oneib_due *due, 
         return 0;
     if (add_what_is_due(daemon, due, err) < 0)
         return -1;
-    if (oneib_agenda_is_empty(&daemon->agenda))
+    if (oneib_work_queue_is_empty(&daemon->queue))
         return 0;
 
-    const bool everything = daemon->agenda.everything;
-    if (oneib_daemon_look_at(daemon, &daemon->agenda, changed, err) < 0) {
-        daemon->agenda.everything = true;
+    const bool everything = daemon->queue.everything;
+    if (oneib_daemon_look_at(daemon, &daemon->queue, changed, err) < 0) {
+        daemon->queue.everything = true;
         oneib_view_age_changed(&daemon->view_age); /* who knows */
         return oneib_wrap(err, "looking at OpenNebula");
     }
     if (*changed)
         oneib_view_age_changed(&daemon->view_age);
-    oneib_agenda_clear(&daemon->agenda);
+    oneib_work_queue_clear(&daemon->queue);
     if (everything)
         note_everything_was_read(daemon, began);
     if (everything || due->poll)
         oneib_view_age_looked(&daemon->view_age, began);
     if (everything || due->poll)
-        oneib_pace_polled(&daemon->pace, oneib_now_ms(),
-                          oneib_cloud_is_preparing(&daemon->view.cloud));
+        oneib_poll_schedule_polled(&daemon->schedule, oneib_now_ms(),
+                                   oneib_cloud_is_preparing(&daemon->view.cloud));
     else if (*changed && oneib_cloud_is_preparing(&daemon->view.cloud))
-        oneib_pace_preparing(&daemon->pace, oneib_now_ms());
+        oneib_poll_schedule_preparing(&daemon->schedule, oneib_now_ms());
     const bool moved = *changed && vms_moved(daemon);
-    oneib_trust_looked(&daemon->trust, oneib_now_ms(), told, moved && untold && !first);
+    oneib_stream_health_looked(&daemon->stream_health, oneib_now_ms(), told,
+                               moved && untold && !first);
     daemon->metrics.looks++;
     daemon->metrics.last_look = (double)time(NULL);
     return 0;

@@ -33,7 +33,7 @@ static void count_cloud(struct oneib_daemon *daemon)
 static void count_events(struct oneib_daemon *daemon)
 {
     struct oneib_metrics *metrics = &daemon->metrics;
-    metrics->stream_trusted = daemon->trust.trusted;
+    metrics->stream_trusted = daemon->stream_health.trusted;
     metrics->stream_connected = false;
     if (!daemon->events)
         return;

@@ -161,15 +161,17 @@ static void note_result(struct oneib_daemon *daemon, const struct oneib_apply_re
 {
     const double now = oneib_now_ms();
     if (result->outcome == ONEIB_STANDBY && result->verification.count > 0)
-        oneib_pace_verify_in(&daemon->pace, now, written ? MASTERS_TIME_MS : MASTERS_LONG_TIME_MS);
+        oneib_poll_schedule_verify_in(&daemon->schedule, now,
+                                      written ? MASTERS_TIME_MS : MASTERS_LONG_TIME_MS);
     daemon->settled = !is_unfinished(result);
     if (result->outcome != ONEIB_UNCHANGED)
-        oneib_pace_applied(&daemon->pace, now);
+        oneib_poll_schedule_applied(&daemon->schedule, now);
     if (daemon->settled)
         return;
     if (written)
-        oneib_pace_succeeded(&daemon->pace); /* a new change is not as hopeless as the one before */
-    oneib_pace_unfinished(&daemon->pace, now);
+        oneib_poll_schedule_succeeded(
+            &daemon->schedule); /* a new change is not as hopeless as the one before */
+    oneib_poll_schedule_unfinished(&daemon->schedule, now);
 }
 
 /* Tables with all ports read anew, clusters each time; and nothing under way that would change what
@@ -225,7 +227,7 @@ static int apply(struct oneib_daemon *daemon, const struct oneib_changes *change
     if (oneib_apply(&daemon->config, daemon->manager, daemon->fabric, view, &options, &result,
                     err) < 0) {
         daemon->metrics.in_force = false;
-        oneib_pace_verify_in(&daemon->pace, oneib_now_ms(), 0);
+        oneib_poll_schedule_verify_in(&daemon->schedule, oneib_now_ms(), 0);
         /* Written all the same: the next turn will not find a change in the file. */
         if (written && !view->changed)
             follow_trail(daemon, changes, false);
@@ -277,7 +279,7 @@ int oneib_daemon_read_ports(struct oneib_daemon *daemon, struct oneib_error *err
         close_fabric(daemon);
         return oneib_wrap(err, "reading the fabric");
     }
-    oneib_pace_verified(&daemon->pace, oneib_now_ms());
+    oneib_poll_schedule_verified(&daemon->schedule, oneib_now_ms());
     return 0;
 }
 
@@ -311,14 +313,14 @@ static int compute(struct oneib_daemon *daemon, struct oneib_error *err)
 static int look_at_networks(struct oneib_daemon *daemon, const struct oneib_id_set *networks,
                             struct oneib_error *err)
 {
-    struct oneib_agenda agenda = {0};
+    struct oneib_work_queue queue = {0};
     bool changed;
     int status = 0;
     for (size_t i = 0; i < networks->count && status == 0; i++)
-        status = oneib_agenda_network(&agenda, networks->items[i], err);
+        status = oneib_work_queue_network(&queue, networks->items[i], err);
     if (status == 0 && networks->count > 0)
-        status = oneib_daemon_look_at(daemon, &agenda, &changed, err);
-    oneib_agenda_clear(&agenda);
+        status = oneib_daemon_look_at(daemon, &queue, &changed, err);
+    oneib_work_queue_clear(&queue);
     return status;
 }
 
@@ -480,7 +482,7 @@ static bool files_changed(const struct oneib_daemon *daemon)
 /* Ports that are due to be verified are read in the next turn when somebody waits for this one. */
 static bool may_verify_later(const struct oneib_daemon *daemon)
 {
-    return oneib_now_ms() < daemon->pace.verify_at + LATEST_VERIFY_MS;
+    return oneib_now_ms() < daemon->schedule.verify_at + LATEST_VERIFY_MS;
 }
 
 /* Whose ports these are waits for nobody, and holds up nobody. */
@@ -514,7 +516,7 @@ static void ask_silent_ports_again(struct oneib_daemon *daemon)
 {
     if (daemon->config.one.writer && daemon->view.desired.wishes_at_rest > 0 &&
         daemon->view.subnet_known && has_silent_adapter(&daemon->view.subnet))
-        oneib_pace_verify_in(&daemon->pace, oneib_now_ms(), SILENCE_MS);
+        oneib_poll_schedule_verify_in(&daemon->schedule, oneib_now_ms(), SILENCE_MS);
 }
 
 static int turn(struct oneib_daemon *daemon, const struct oneib_due *due, double event_ms,
@@ -529,7 +531,7 @@ static int turn(struct oneib_daemon *daemon, const struct oneib_due *due, double
     fence(daemon, &changed);
     if (due->places)
         find_places(daemon, &changed);
-    const bool at_rest = daemon->settled || daemon->pace.retry_at >= 0;
+    const bool at_rest = daemon->settled || daemon->schedule.retry_at >= 0;
     const bool enters_again = daemon->entry_error.code != ONEIB_ERROR_NONE && due->poll;
     if (!changed && at_rest && !enters_again && !due->verify && !due->retry && !due->nodes &&
         !files_changed(daemon))
@@ -561,23 +563,23 @@ static void look_at_hosts_next(struct oneib_daemon *daemon)
     if (daemon->hosts_later.count == 0)
         return;
     for (size_t i = 0; i < daemon->hosts_later.count; i++)
-        if (oneib_agenda_host(&daemon->agenda, daemon->hosts_later.items[i], &ignored) < 0)
-            daemon->agenda.everything = true;
+        if (oneib_work_queue_host(&daemon->queue, daemon->hosts_later.items[i], &ignored) < 0)
+            daemon->queue.everything = true;
     daemon->hosts_later.count = 0;
-    oneib_pace_event(&daemon->pace, oneib_now_ms());
+    oneib_poll_schedule_event(&daemon->schedule, oneib_now_ms());
 }
 
 int oneib_daemon_reconcile(struct oneib_daemon *daemon, const struct oneib_due *due,
                            struct oneib_error *err)
 {
-    const double event_ms = daemon->pace.event_ms;
+    const double event_ms = daemon->schedule.event_ms;
     int lock;
     if (oneib_sync_lock(oneib_config_state(&daemon->config), LOCK_PATIENCE_MS, &lock, err) < 0) {
         if (err->code != ONEIB_ERROR_TIMEOUT) /* at once: the events are left to the retry */
-            oneib_pace_events_taken(&daemon->pace);
+            oneib_poll_schedule_events_taken(&daemon->schedule);
         return -1;
     }
-    oneib_pace_events_taken(&daemon->pace);
+    oneib_poll_schedule_events_taken(&daemon->schedule);
     const int status = turn(daemon, due, event_ms, err);
     oneib_sync_unlock(lock);
     look_at_hosts_next(daemon);
@@ -606,8 +608,8 @@ void oneib_daemon_watch_sm(struct oneib_daemon *daemon)
                   oneib_sm_traits(daemon->config.sm.kind)->is_elsewhere
                       ? "the subnet manager is asked over the network"
                       : "the subnet manager here is master");
-        oneib_pace_succeeded(&daemon->pace);
-        oneib_pace_verify_in(&daemon->pace, oneib_now_ms(), 0);
+        oneib_poll_schedule_succeeded(&daemon->schedule);
+        oneib_poll_schedule_verify_in(&daemon->schedule, oneib_now_ms(), 0);
     }
     if (sm == ONEIB_SM_STANDBY)
         oneib_log(ONEIB_LOG_INFO, "the subnet manager here is standby");

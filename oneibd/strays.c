@@ -16,7 +16,7 @@ static bool is_granted(const struct oneib_node_view *node, const struct oneib_vf
 
 static bool is_at(const struct oneib_attachment *attachment, uint32_t host_id)
 {
-    return attachment->presence != ONEIB_ABSENT &&
+    return attachment->phase != ONEIB_ABSENT &&
            (attachment->host_id == host_id || attachment->source_host_id == host_id);
 }
 

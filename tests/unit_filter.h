@@ -167,8 +167,7 @@ static inline void must_be_allowed(const struct unit *unit, const char *trace)
     assert_int_equal(wrong, 0);
 }
 
-/* ---- tools -------------------------------------------------------------------------------------
- */
+/* ---- tools ----------------------------------------------------------------------------------- */
 
 static inline void need(const char *tool)
 {

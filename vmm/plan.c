@@ -68,8 +68,8 @@ static int check_choice(const struct oneib_node_vm *vm, const struct oneib_node_
                       vm->id, nic->nic_id, chosen, recorded);
 }
 
-static int check_presence(const struct oneib_node_vm *vm, const struct oneib_node_nic *nic,
-                          const struct oneib_pci *vf, struct oneib_error *err)
+static int check_phase(const struct oneib_node_vm *vm, const struct oneib_node_nic *nic,
+                       const struct oneib_pci *vf, struct oneib_error *err)
 {
     char address[ONEIB_PCI_TEXT_SIZE], path[PATH_MAX];
     oneib_pci_format(vf, address);
@@ -99,7 +99,7 @@ int oneib_plan_nic(const struct oneib_node_vm *vm, const struct oneib_node_nic *
 {
     const struct oneib_vf_record *record = oneib_vf_table_of_nic(table, vm->id, nic->nic_id);
     if (check_record(vm, nic, record, err) < 0 || check_choice(vm, nic, &record->vf, err) < 0 ||
-        check_presence(vm, nic, &record->vf, err) < 0)
+        check_phase(vm, nic, &record->vf, err) < 0)
         return -1;
     *planned = (struct oneib_domain_nic){
         .nic_id = nic->nic_id,

@@ -35,8 +35,8 @@ struct oneib_mention {
 
 struct oneib_finding {
     enum oneib_severity severity;
-    const char *code; /* static, words joined by '-': "pkey-conflict"; docs/operator-messages.md has one
-                         entry for each */
+    const char *code; /* static, words joined by '-': "pkey-conflict"; docs/operator-messages.md has
+                         one entry for each */
     char *text;       /* owned: object, place and what is wrong */
     char *remedy;     /* owned, may be NULL */
     enum oneib_subject subject; /* NONE until oneib_findings_attribute() */

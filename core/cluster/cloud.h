@@ -149,7 +149,7 @@ struct oneib_attachment {
     uint32_t ipv4;           /* host byte order, 0: none */
     int16_t state, lcm_state;
     uint8_t nic_id;
-    uint8_t presence; /* enum oneib_presence */
+    uint8_t phase;    /* enum oneib_phase */
     bool narrowed;    /* the NIC says IB_MEMBERSHIP = limited */
     bool attaching;   /* ATTACH = YES: hot-plug under way */
     bool is_pci;      /* a PCI of TYPE=NIC */

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The steps in their order, and from the lines of ports to partitions, clusters and verdicts. */
+/* The steps in their order, and from the lines of ports to partitions, clusters and member
+ * statuses. */
 #include "cluster/desired.h"
 #include "base/array.h"
 #include "cluster/desired_internal.h"
@@ -221,25 +222,27 @@ static int make_partitions(struct oneib_work *work, struct oneib_error *err)
     return outcome;
 }
 
-/* A migrating attachment has two seats: the one on its new host decides. */
-static int set_verdicts(struct oneib_work *work, struct oneib_error *err)
+/* A migrating attachment has two bindings: the one on its new host decides. */
+static int set_member_statuses(struct oneib_work *work, struct oneib_error *err)
 {
     size_t count = work->cloud->attachment_count;
-    work->desired->verdicts = calloc(count ? count : 1, sizeof *work->desired->verdicts);
-    if (!work->desired->verdicts)
+    work->desired->member_statuses =
+        calloc(count ? count : 1, sizeof *work->desired->member_statuses);
+    if (!work->desired->member_statuses)
         return oneib_fail_memory(err);
-    for (size_t i = 0; i < work->seat_count; i++)
-        if (!work->seats[i].is_source)
-            work->desired->verdicts[work->seats[i].attachment] = work->seats[i].verdict;
+    for (size_t i = 0; i < work->binding_count; i++)
+        if (!work->bindings[i].is_source)
+            work->desired->member_statuses[work->bindings[i].attachment] =
+                work->bindings[i].member_status;
     return 0;
 }
 
-/* begins: zeroed; where the seats of each attachment begin among all, by attachment. */
+/* begins: zeroed; where the bindings of each attachment begin among all, by attachment. */
 static void find_places(const struct oneib_work *work, uint32_t *begins)
 {
     uint32_t place = 0;
-    for (size_t i = 0; i < work->seat_count; i++)
-        begins[work->seats[i].attachment]++;
+    for (size_t i = 0; i < work->binding_count; i++)
+        begins[work->bindings[i].attachment]++;
     for (size_t i = 0; i < work->cloud->attachment_count; i++) {
         const uint32_t count = begins[i];
         begins[i] = place;
@@ -247,38 +250,38 @@ static void find_places(const struct oneib_work *work, uint32_t *begins)
     }
 }
 
-static struct oneib_desired_seat seat_of(const struct oneib_seat *seat)
+static struct oneib_desired_binding binding_of(const struct oneib_binding *binding)
 {
-    return (struct oneib_desired_seat){.port = seat->port,
-                                       .member = seat->member,
-                                       .attachment = seat->attachment,
-                                       .host_id = seat->host_id,
-                                       .pkey = seat->pkey,
-                                       .membership = seat->membership,
-                                       .verdict = seat->verdict,
-                                       .is_source = seat->is_source};
+    return (struct oneib_desired_binding){.port = binding->port,
+                                          .member = binding->member,
+                                          .attachment = binding->attachment,
+                                          .host_id = binding->host_id,
+                                          .pkey = binding->pkey,
+                                          .membership = binding->membership,
+                                          .member_status = binding->member_status,
+                                          .is_source = binding->is_source};
 }
 
-/* Seats lie by host: each goes to its attachment's place, without a sort. */
-static void place_seats(struct oneib_work *work, const uint32_t *begins)
+/* Bindings lie by host: each goes to its attachment's place, without a sort. */
+static void place_bindings(struct oneib_work *work, const uint32_t *begins)
 {
     struct oneib_desired *desired = work->desired;
-    for (size_t i = 0; i < work->seat_count; i++) {
-        const struct oneib_seat *seat = &work->seats[i];
-        desired->seats[begins[seat->attachment] + seat->is_source] = seat_of(seat);
+    for (size_t i = 0; i < work->binding_count; i++) {
+        const struct oneib_binding *binding = &work->bindings[i];
+        desired->bindings[begins[binding->attachment] + binding->is_source] = binding_of(binding);
     }
-    desired->seat_count = work->seat_count;
+    desired->binding_count = work->binding_count;
 }
 
-static int keep_seats(struct oneib_work *work, struct oneib_error *err)
+static int keep_bindings(struct oneib_work *work, struct oneib_error *err)
 {
     const size_t count = work->cloud->attachment_count;
     uint32_t *begins = calloc(count + 1, sizeof *begins);
-    work->desired->seats = malloc((work->seat_count + 1) * sizeof *work->desired->seats);
-    const bool has_room = begins && work->desired->seats;
+    work->desired->bindings = malloc((work->binding_count + 1) * sizeof *work->desired->bindings);
+    const bool has_room = begins && work->desired->bindings;
     if (has_room) {
         find_places(work, begins);
-        place_seats(work, begins);
+        place_bindings(work, begins);
     }
     free(begins);
     return has_room ? 0 : oneib_fail_memory(err);
@@ -324,12 +327,13 @@ static void count_attachment(struct oneib_work *work, struct oneib_cluster *clus
                              struct last_vms *last)
 {
     const uint32_t vm_id = work->cloud->attachments[index].vm_id;
-    const enum oneib_verdict verdict = (enum oneib_verdict)work->desired->verdicts[index];
-    if (verdict == ONEIB_VERDICT_MEMBER) {
+    const enum oneib_member_status member_status =
+        (enum oneib_member_status)work->desired->member_statuses[index];
+    if (member_status == ONEIB_MEMBER_STATUS_MEMBER) {
         cluster->vms += cluster->members == 0 || last->member != vm_id;
         cluster->members++;
         last->member = vm_id;
-    } else if (oneib_verdict_is_refusal(verdict)) {
+    } else if (oneib_member_status_is_refusal(member_status)) {
         cluster->refused_vms += cluster->refused == 0 || last->refused != vm_id;
         cluster->refused++;
         last->refused = vm_id;
@@ -355,19 +359,19 @@ static int fill_clusters(struct oneib_work *work, const uint32_t *clusters,
     return 0;
 }
 
-/* Seats lie by host and then by network, so a cluster meets each of its hosts in one stretch. */
+/* Bindings lie by host and then by network, so a cluster meets each of its hosts in one stretch. */
 static void count_hosts(struct oneib_work *work, const uint32_t *clusters, uint32_t *last_hosts)
 {
-    for (size_t i = 0; i < work->seat_count; i++) {
-        const struct oneib_seat *seat = &work->seats[i];
-        if (seat->verdict != ONEIB_VERDICT_MEMBER ||
-            work->desired->verdicts[seat->attachment] != ONEIB_VERDICT_MEMBER)
+    for (size_t i = 0; i < work->binding_count; i++) {
+        const struct oneib_binding *binding = &work->bindings[i];
+        if (binding->member_status != ONEIB_MEMBER_STATUS_MEMBER ||
+            work->desired->member_statuses[binding->attachment] != ONEIB_MEMBER_STATUS_MEMBER)
             continue;
-        uint32_t index = clusters[work->entitlements[seat->network].cluster];
+        uint32_t index = clusters[work->entitlements[binding->network].cluster];
         struct oneib_cluster *cluster = &work->desired->clusters[index];
-        if (cluster->hosts == 0 || last_hosts[index] != seat->host_id)
+        if (cluster->hosts == 0 || last_hosts[index] != binding->host_id)
             cluster->hosts++;
-        last_hosts[index] = seat->host_id;
+        last_hosts[index] = binding->host_id;
     }
 }
 
@@ -395,11 +399,11 @@ static int compute(struct oneib_work *work, struct oneib_error *err)
     if (oneib_fragment_examine(work, err) < 0 || oneib_entitle(work, err) < 0 ||
         oneib_plan_keys(work, err) < 0 || oneib_plan_service_levels(work, err) < 0 ||
         oneib_examine_attachments(work, err) < 0 || oneib_collect_statics(work, err) < 0 ||
-        oneib_index_ports(work, err) < 0 || oneib_make_seats(work, err) < 0 ||
-        oneib_judge_fenced(work, err) < 0 || oneib_judge_seats(work, err) < 0 ||
+        oneib_index_ports(work, err) < 0 || oneib_make_bindings(work, err) < 0 ||
+        oneib_judge_fenced(work, err) < 0 || oneib_judge_bindings(work, err) < 0 ||
         oneib_fill_tables(work, err) < 0 || make_partitions(work, err) < 0 ||
-        set_verdicts(work, err) < 0 || keep_seats(work, err) < 0 || make_clusters(work, err) < 0 ||
-        oneib_count_multicast(work, err) < 0)
+        set_member_statuses(work, err) < 0 || keep_bindings(work, err) < 0 ||
+        make_clusters(work, err) < 0 || oneib_count_multicast(work, err) < 0)
         return -1;
     oneib_findings_sort(work->findings);
     return 0;
@@ -412,7 +416,7 @@ static void work_clear(struct oneib_work *work)
     free(work->entitlements);
     free(work->statics);
     free(work->ports);
-    free(work->seats);
+    free(work->bindings);
     free(work->first_index);
     free(work->lines);
     free(work);
@@ -443,60 +447,61 @@ int oneib_desired_compute(const struct oneib_desired_input *input, struct oneib_
     return outcome;
 }
 
-const char *oneib_verdict_name(enum oneib_verdict verdict)
+const char *oneib_member_status_name(enum oneib_member_status member_status)
 {
-    switch (verdict) {
-    case ONEIB_VERDICT_ABSENT:
+    switch (member_status) {
+    case ONEIB_MEMBER_STATUS_ABSENT:
         return "absent";
-    case ONEIB_VERDICT_MEMBER:
+    case ONEIB_MEMBER_STATUS_MEMBER:
         return "member";
-    case ONEIB_VERDICT_NO_NETWORK:
+    case ONEIB_MEMBER_STATUS_NO_NETWORK:
         return "no-network";
-    case ONEIB_VERDICT_NO_LEASE:
+    case ONEIB_MEMBER_STATUS_NO_LEASE:
         return "no-lease";
-    case ONEIB_VERDICT_NO_KEY:
+    case ONEIB_MEMBER_STATUS_NO_KEY:
         return "no-key";
-    case ONEIB_VERDICT_KEY_CONFLICT:
+    case ONEIB_MEMBER_STATUS_KEY_CONFLICT:
         return "key-conflict";
-    case ONEIB_VERDICT_NO_HCA:
+    case ONEIB_MEMBER_STATUS_NO_HCA:
         return "no-hca";
-    case ONEIB_VERDICT_PORT_CONFLICT:
+    case ONEIB_MEMBER_STATUS_PORT_CONFLICT:
         return "port-conflict";
-    case ONEIB_VERDICT_PORT_FULL:
+    case ONEIB_MEMBER_STATUS_PORT_FULL:
         return "port-full";
-    case ONEIB_VERDICT_OWNER_LIMIT:
+    case ONEIB_MEMBER_STATUS_OWNER_LIMIT:
         return "owner-limit";
-    case ONEIB_VERDICT_UNKNOWN_STATE:
+    case ONEIB_MEMBER_STATUS_UNKNOWN_STATE:
         return "unknown-state";
-    case ONEIB_VERDICT_FENCED:
+    case ONEIB_MEMBER_STATUS_FENCED:
         return "fenced";
-    case ONEIB_VERDICT_SWITCHED:
+    case ONEIB_MEMBER_STATUS_SWITCHED:
         return "switched";
     }
     return "unknown";
 }
 
-bool oneib_verdict_is_refusal(enum oneib_verdict verdict)
+bool oneib_member_status_is_refusal(enum oneib_member_status member_status)
 {
-    return verdict != ONEIB_VERDICT_MEMBER && verdict != ONEIB_VERDICT_ABSENT;
+    return member_status != ONEIB_MEMBER_STATUS_MEMBER &&
+           member_status != ONEIB_MEMBER_STATUS_ABSENT;
 }
 
-const struct oneib_desired_seat *oneib_desired_seats(const struct oneib_desired *desired,
-                                                     size_t attachment, size_t *count)
+const struct oneib_desired_binding *oneib_desired_bindings(const struct oneib_desired *desired,
+                                                           size_t attachment, size_t *count)
 {
-    size_t low = 0, high = desired->seat_count;
+    size_t low = 0, high = desired->binding_count;
     while (low < high) {
         const size_t middle = low + (high - low) / 2;
-        if (desired->seats[middle].attachment < attachment)
+        if (desired->bindings[middle].attachment < attachment)
             low = middle + 1;
         else
             high = middle;
     }
     *count = 0;
-    while (low + *count < desired->seat_count &&
-           desired->seats[low + *count].attachment == attachment)
+    while (low + *count < desired->binding_count &&
+           desired->bindings[low + *count].attachment == attachment)
         ++*count;
-    return *count ? &desired->seats[low] : NULL;
+    return *count ? &desired->bindings[low] : NULL;
 }
 
 static int compare_sharers(const void *a, const void *b)
@@ -532,8 +537,8 @@ void oneib_desired_clear(struct oneib_desired *desired)
         free(desired->clusters[i].attachments);
     oneib_partition_table_clear(&desired->table);
     oneib_findings_clear(&desired->findings);
-    free(desired->verdicts);
-    free(desired->seats);
+    free(desired->member_statuses);
+    free(desired->bindings);
     free(desired->clusters);
     free(desired->sl_requests);
     free(desired->sl_copies);

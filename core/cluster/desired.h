@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * The desired state: from the cloud, the operator's fragment and the policy to the partitions, with
- * a verdict on every attachment and a finding for everything that cannot be had. Pure,
+ * a member status on every attachment and a finding for everything that cannot be had. Pure,
  * deterministic: the same input in any order gives the same bytes. docs/design/desired.md tells the
  * rules and why.
  */
@@ -55,23 +55,25 @@ struct oneib_desired_input {
                       out again */
 };
 
-enum oneib_verdict {
-    ONEIB_VERDICT_ABSENT, /* the VM is on no host: nothing to be a member with */
-    ONEIB_VERDICT_MEMBER,
-    ONEIB_VERDICT_NO_NETWORK,   /* the network is gone, or is not InfiniBand any more */
-    ONEIB_VERDICT_NO_LEASE,     /* the network does not know of the VM: the NIC is forged */
-    ONEIB_VERDICT_NO_KEY,       /* the network has no usable key (yet) */
-    ONEIB_VERDICT_KEY_CONFLICT, /* another network, or the fragment, has the key */
-    ONEIB_VERDICT_NO_HCA, /* the host reports no such InfiniBand port, or one that must not serve it
-                           */
-    ONEIB_VERDICT_PORT_CONFLICT, /* another host reports the same port GUID */
-    ONEIB_VERDICT_PORT_FULL,     /* the port's P_Key table has no room */
-    ONEIB_VERDICT_OWNER_LIMIT,   /* ... holds as many keys of that owner's networks as it may */
-    ONEIB_VERDICT_UNKNOWN_STATE, /* a state number not known: keeps what is in force, here nothing
-                                  */
-    ONEIB_VERDICT_FENCED,        /* its host is fenced: whatever runs there is nobody's member */
-    ONEIB_VERDICT_SWITCHED,      /* another driver serves the network now: keeps what is in force,
-                                    here nothing */
+enum oneib_member_status {
+    ONEIB_MEMBER_STATUS_ABSENT, /* the VM is on no host: nothing to be a member with */
+    ONEIB_MEMBER_STATUS_MEMBER,
+    ONEIB_MEMBER_STATUS_NO_NETWORK,   /* the network is gone, or is not InfiniBand any more */
+    ONEIB_MEMBER_STATUS_NO_LEASE,     /* the network does not know of the VM: the NIC is forged */
+    ONEIB_MEMBER_STATUS_NO_KEY,       /* the network has no usable key (yet) */
+    ONEIB_MEMBER_STATUS_KEY_CONFLICT, /* another network, or the fragment, has the key */
+    ONEIB_MEMBER_STATUS_NO_HCA, /* the host reports no such InfiniBand port, or one that must not
+                                 * serve it
+                                 */
+    ONEIB_MEMBER_STATUS_PORT_CONFLICT, /* another host reports the same port GUID */
+    ONEIB_MEMBER_STATUS_PORT_FULL,     /* the port's P_Key table has no room */
+    ONEIB_MEMBER_STATUS_OWNER_LIMIT, /* ... holds as many keys of that owner's networks as it may */
+    ONEIB_MEMBER_STATUS_UNKNOWN_STATE, /* a state number not known: keeps what is in force, here
+                                        * nothing
+                                        */
+    ONEIB_MEMBER_STATUS_FENCED,   /* its host is fenced: whatever runs there is nobody's member */
+    ONEIB_MEMBER_STATUS_SWITCHED, /* another driver serves the network now: keeps what is in force,
+                               here nothing */
 };
 
 /* One virtual cluster: a network with a partition of its own, and the reservations that share it.
@@ -80,26 +82,25 @@ struct oneib_cluster {
     uint32_t network_id;
     oneib_pkey pkey;                  /* 0: none in force */
     enum oneib_membership membership; /* the widest that its attachments may have */
-    size_t
-        *attachments; /* owned; indices into cloud->attachments, by (VM, NIC); of all presences */
+    size_t *attachments; /* owned; indices into cloud->attachments, by (VM, NIC); of all phases */
     size_t attachment_count, attachment_capacity;
-    size_t members;    /* verdict MEMBER */
+    size_t members;    /* member status MEMBER */
     size_t vms, hosts; /* distinct, of those members */
     size_t refused;    /* neither MEMBER nor ABSENT: NICs of VMs on a host that get nothing there */
     size_t refused_vms; /* distinct, of those */
 };
 
 /* One NIC on one host: two while it migrates. */
-struct oneib_desired_seat {
+struct oneib_desired_binding {
     oneib_guid port; /* GUID of the host's port; 0: there is none */
     oneib_guid
         member; /* whose P_Key table gets the key: the port's own, or the VF's; 0: nobody's */
     uint32_t attachment; /* index into cloud->attachments */
     uint32_t host_id;
-    oneib_pkey pkey;    /* what it is entitled to; 0: nothing */
-    uint8_t membership; /* of a member: as in the table, where others may have narrowed it */
-    uint8_t verdict;    /* enum oneib_verdict; of the host that it leaves too */
-    bool is_source;     /* the host that a migration leaves */
+    oneib_pkey pkey;       /* what it is entitled to; 0: nothing */
+    uint8_t membership;    /* of a member: as in the table, where others may have narrowed it */
+    uint8_t member_status; /* enum oneib_member_status; of the host that it leaves too */
+    bool is_source;        /* the host that a migration leaves */
 };
 
 /* A network that is to have this key in the ledger. */
@@ -150,11 +151,11 @@ struct oneib_port_room {
 
 struct oneib_desired {
     struct oneib_partition_table
-        table;         /* default partition, the fragment's, the clusters', in canonical order */
-    uint8_t *verdicts; /* owned; enum oneib_verdict for each of cloud->attachments */
-    struct oneib_desired_seat *seats; /* owned; by attachment, a migration's source last; those of
-                                         ABSENT attachments have none */
-    size_t seat_count;
+        table; /* default partition, the fragment's, the clusters', in canonical order */
+    uint8_t *member_statuses; /* owned; enum oneib_member_status for each of cloud->attachments */
+    struct oneib_desired_binding *bindings; /* owned; by attachment, a migration's source last;
+                                         those of ABSENT attachments have none */
+    size_t binding_count;
     struct oneib_cluster *clusters; /* by network id */
     size_t cluster_count, cluster_capacity;
     struct oneib_key_request *requests; /* by network id */
@@ -189,16 +190,17 @@ struct oneib_desired {
 
 int oneib_desired_compute(const struct oneib_desired_input *input, struct oneib_desired *desired,
                           struct oneib_error *err);
-const char *oneib_verdict_name(enum oneib_verdict verdict); /* "member", "port-full", ... */
+const char *
+oneib_member_status_name(enum oneib_member_status member_status); /* "member", "port-full", ... */
 /* The name of the class that the network is to have, defined or not; NULL: none. Borrowed.
  * default_class: of networks that say none; NULL: they have none. */
 const char *oneib_network_class(const struct oneib_cloud *cloud, const char *default_class,
                                 const struct oneib_network *network);
 /* Neither MEMBER nor ABSENT: a VM that is on a host gets nothing there. */
-bool oneib_verdict_is_refusal(enum oneib_verdict verdict);
-/* The seats of an attachment: the first of *count (0-2), NULL when there is none. */
-const struct oneib_desired_seat *oneib_desired_seats(const struct oneib_desired *desired,
-                                                     size_t attachment, size_t *count);
+bool oneib_member_status_is_refusal(enum oneib_member_status member_status);
+/* The bindings of an attachment: the first of *count (0-2), NULL when there is none. */
+const struct oneib_desired_binding *oneib_desired_bindings(const struct oneib_desired *desired,
+                                                           size_t attachment, size_t *count);
 /* By network id; a reservation that shares its parent's partition finds its parent's. NULL when
  * absent. */
 const struct oneib_cluster *oneib_desired_cluster(const struct oneib_desired *desired,

@@ -65,11 +65,11 @@ static int list_vfs(struct oneib_work *work, struct oneib_error *err)
 
 int oneib_judge_fenced(struct oneib_work *work, struct oneib_error *err)
 {
-    for (size_t i = 0; i < work->seat_count; i++)
-        if (oneib_ledger_fence(work->ledger, work->seats[i].host_id)) {
-            work->seats[i].verdict = ONEIB_VERDICT_FENCED;
-            work->seats[i].is_virtual = false;
-            work->seats[i].port = work->seats[i].member = 0;
+    for (size_t i = 0; i < work->binding_count; i++)
+        if (oneib_ledger_fence(work->ledger, work->bindings[i].host_id)) {
+            work->bindings[i].member_status = ONEIB_MEMBER_STATUS_FENCED;
+            work->bindings[i].is_virtual = false;
+            work->bindings[i].port = work->bindings[i].member = 0;
         }
     if (list_ports(work, err) < 0 || list_vfs(work, err) < 0)
         return -1;

@@ -9,13 +9,13 @@
  *   pkey_choice.c    what is to change in the ledger, and in the copies that networks have
  *   desired_classes.c   service levels, for the ledger and for the copies that networks have
  *   desired_statics.c   static members
- *   desired_ports.c     host ports, and which port an attachment uses: seats
+ *   desired_ports.c     host ports, and which port an attachment uses: bindings
  *   desired_fenced.c    hosts that are fenced: nobody there is a member
  *   desired_refused.c   what the subnet manager is not to be given
- *   desired_states.c    what stands against a seat: unknown state, adapters of two kinds
+ *   desired_states.c    what stands against a binding: unknown state, adapters of two kinds
  *   desired_tables.c    P_Key tables of ports: who gets a line, room
  *   desired_ipoib.c     MTU, rate, multicast groups
- *   desired.c           partitions, clusters, verdicts
+ *   desired.c           partitions, clusters, member statuses
  */
 #ifndef ONEIB_CLUSTER_DESIRED_INTERNAL_H
 #define ONEIB_CLUSTER_DESIRED_INTERNAL_H
@@ -35,10 +35,11 @@
 
 /* What a network may use. One for each of cloud->networks, at the same index. */
 struct oneib_entitlement {
-    uint32_t cluster;   /* index of the network whose partition it uses; ONEIB_NO_INDEX: of none */
-    oneib_pkey pkey;    /* the one key that its attachments may have; 0: none */
-    uint8_t verdict;    /* enum oneib_verdict: MEMBER when there is a key, else why there is none */
-    uint8_t membership; /* the widest that its attachments may have */
+    uint32_t cluster; /* index of the network whose partition it uses; ONEIB_NO_INDEX: of none */
+    oneib_pkey pkey;  /* the one key that its attachments may have; 0: none */
+    uint8_t member_status; /* enum oneib_member_status: MEMBER when there is a key, else why there
+                              is none */
+    uint8_t membership;    /* the widest that its attachments may have */
 };
 
 /* One port of one host, or of several that report it. */
@@ -50,7 +51,7 @@ struct oneib_port_owner {
 };
 
 /* One attachment on one host: two of them while it migrates. */
-struct oneib_seat {
+struct oneib_binding {
     oneib_guid port;   /* GUID of the physical port; 0: it has none */
     oneib_guid member; /* whose P_Key table gets the key: the port's own, or the VF's */
     uint32_t attachment;
@@ -58,10 +59,10 @@ struct oneib_seat {
     uint32_t host_id;
     oneib_pkey pkey; /* what it is entitled to */
     uint8_t
-        membership;  /* the widest that it may have; of a member, in the end, what its port has */
-    uint8_t verdict; /* enum oneib_verdict */
-    bool is_source;  /* the host that a migration leaves */
-    bool is_virtual; /* the VF is a port with a table of its own */
+        membership; /* the widest that it may have; of a member, in the end, what its port has */
+    uint8_t member_status; /* enum oneib_member_status */
+    bool is_source;        /* the host that a migration leaves */
+    bool is_virtual;       /* the VF is a port with a table of its own */
 };
 
 /* A member of a cluster's partition, or a static member that may become one. */
@@ -105,8 +106,8 @@ struct oneib_work {
     size_t static_count, static_capacity;
     struct oneib_port_owner *ports; /* by GUID; each GUID once, with the host that has it */
     size_t port_count, port_capacity;
-    struct oneib_seat *seats;
-    size_t seat_count, seat_capacity;
+    struct oneib_binding *bindings;
+    size_t binding_count, binding_capacity;
     bool *first_index;        /* of each network: its partition has indx0 */
     struct oneib_line *lines; /* by key, then GUID; each once */
     size_t line_count, line_capacity;
@@ -156,10 +157,11 @@ int oneib_collect_statics(struct oneib_work *work, struct oneib_error *err);
 /* desired_ports.c */
 int oneib_index_ports(struct oneib_work *work, struct oneib_error *err);
 const struct oneib_port_owner *oneib_port_owner(const struct oneib_work *work, oneib_guid guid);
-int oneib_make_seats(struct oneib_work *work, struct oneib_error *err);
+int oneib_make_bindings(struct oneib_work *work, struct oneib_error *err);
 
 /* desired_fenced.c */
-/* Takes all seats on fenced hosts away, says which hosts are fenced, and fills desired->fenced. */
+/* Takes all bindings on fenced hosts away, says which hosts are fenced, and fills desired->fenced.
+ */
 int oneib_judge_fenced(struct oneib_work *work, struct oneib_error *err);
 
 /* desired_refused.c */
@@ -176,7 +178,7 @@ int oneib_fragment_is_refused(struct oneib_work *work, const struct oneib_partit
 /* desired_states.c */
 /* Attachments of unknown state or of switched networks keep what is in force, adapters of two kinds
  * are kept apart. */
-int oneib_judge_seats(struct oneib_work *work, struct oneib_error *err);
+int oneib_judge_bindings(struct oneib_work *work, struct oneib_error *err);
 
 /* desired_tables.c */
 int oneib_fill_tables(struct oneib_work *work, struct oneib_error *err);

@@ -49,8 +49,8 @@ oneib_pkey oneib_key_of(const struct oneib_work *work, const struct oneib_networ
 static int entitle_nested(struct oneib_work *work, const struct oneib_network *network,
                           struct oneib_entitlement *entitlement, struct oneib_error *err)
 {
-    *entitlement =
-        (struct oneib_entitlement){.cluster = ONEIB_NO_INDEX, .verdict = ONEIB_VERDICT_NO_KEY};
+    *entitlement = (struct oneib_entitlement){.cluster = ONEIB_NO_INDEX,
+                                              .member_status = ONEIB_MEMBER_STATUS_NO_KEY};
     return oneib_findings_add(
         work->findings, ONEIB_WARNING, "reservation-nested",
         "reserve from the first network, or remove IB_RESERVATION from the one between", err,
@@ -85,22 +85,22 @@ static int entitle_own(struct oneib_work *work, uint32_t index, struct oneib_err
     const oneib_pkey pkey = oneib_key_of(work, network);
     *entitlement = (struct oneib_entitlement){
         .cluster = index,
-        .verdict = ONEIB_VERDICT_NO_KEY,
+        .member_status = ONEIB_MEMBER_STATUS_NO_KEY,
         .membership = (uint8_t)oneib_network_membership(work->cloud, network)};
     if (pkey == 0)
         return 0;
     if (work->fragment_use.keys[pkey]) {
-        entitlement->verdict = ONEIB_VERDICT_KEY_CONFLICT;
+        entitlement->member_status = ONEIB_MEMBER_STATUS_KEY_CONFLICT;
         return say_reserved(work, network, pkey, err);
     }
     if (!oneib_key_is_taken(work, pkey)) {
-        entitlement->verdict = ONEIB_VERDICT_KEY_CONFLICT;
+        entitlement->member_status = ONEIB_MEMBER_STATUS_KEY_CONFLICT;
         return oneib_say_key_refused(work, network, pkey, err);
     }
     /* One that is unreadable keeps the key, and uses it not. */
     entitlement->pkey = pkey;
     if (!network->unreadable)
-        entitlement->verdict = ONEIB_VERDICT_MEMBER;
+        entitlement->member_status = ONEIB_MEMBER_STATUS_MEMBER;
     return 0;
 }
 
@@ -153,8 +153,8 @@ int oneib_entitle(struct oneib_work *work, struct oneib_error *err)
     if (!work->entitlements)
         return oneib_fail_memory(err);
     for (size_t i = 0; i < count; i++)
-        work->entitlements[i] = (struct oneib_entitlement){.cluster = ONEIB_NO_INDEX,
-                                                           .verdict = ONEIB_VERDICT_NO_NETWORK};
+        work->entitlements[i] = (struct oneib_entitlement){
+            .cluster = ONEIB_NO_INDEX, .member_status = ONEIB_MEMBER_STATUS_NO_NETWORK};
     if (oneib_find_switched(work, err) < 0 || entitle_owners(work, err) < 0 ||
         entitle_sharers(work, err) < 0)
         return -1;
@@ -191,14 +191,15 @@ static bool has_no_network(const struct oneib_work *work, const struct oneib_att
     const struct oneib_network *network = oneib_cloud_network(work->cloud, attachment->network_id);
     if (!network)
         return true;
-    return work->entitlements[network - work->cloud->networks].verdict == ONEIB_VERDICT_NO_NETWORK;
+    return work->entitlements[network - work->cloud->networks].member_status ==
+           ONEIB_MEMBER_STATUS_NO_NETWORK;
 }
 
 int oneib_examine_attachments(struct oneib_work *work, struct oneib_error *err)
 {
     for (size_t i = 0; i < work->cloud->attachment_count; i++) {
         const struct oneib_attachment *attachment = &work->cloud->attachments[i];
-        if (attachment->presence == ONEIB_ABSENT)
+        if (attachment->phase == ONEIB_ABSENT)
             continue;
         if (attachment->unleased ? say_unleased(work, attachment, err) < 0
                                  : has_no_network(work, attachment) &&

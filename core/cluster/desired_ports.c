@@ -89,7 +89,7 @@ static bool has_nics(const struct oneib_work *work, uint32_t host_id)
 {
     for (size_t i = 0; i < work->cloud->attachment_count; i++) {
         const struct oneib_attachment *attachment = &work->cloud->attachments[i];
-        if (attachment->presence != ONEIB_ABSENT &&
+        if (attachment->phase != ONEIB_ABSENT &&
             (attachment->host_id == host_id || attachment->source_host_id == host_id))
             return true;
     }
@@ -185,46 +185,47 @@ int oneib_index_ports(struct oneib_work *work, struct oneib_error *err)
     return 0;
 }
 
-static void add_seat(struct oneib_work *work, uint32_t index, uint32_t host_id, bool is_source)
+static void add_binding(struct oneib_work *work, uint32_t index, uint32_t host_id, bool is_source)
 {
     const struct oneib_attachment *attachment = &work->cloud->attachments[index];
     const struct oneib_network *network = oneib_cloud_network(work->cloud, attachment->network_id);
-    struct oneib_seat seat = {.attachment = index,
-                              .network = ONEIB_NO_INDEX,
-                              .host_id = host_id,
-                              .verdict = attachment->unleased ? ONEIB_VERDICT_NO_LEASE
-                                                              : ONEIB_VERDICT_NO_NETWORK,
-                              .is_source = is_source};
+    struct oneib_binding binding = {.attachment = index,
+                                    .network = ONEIB_NO_INDEX,
+                                    .host_id = host_id,
+                                    .member_status = attachment->unleased
+                                                         ? ONEIB_MEMBER_STATUS_NO_LEASE
+                                                         : ONEIB_MEMBER_STATUS_NO_NETWORK,
+                                    .is_source = is_source};
     if (network && !attachment->unleased) {
-        seat.network = (uint32_t)(network - work->cloud->networks);
-        const struct oneib_entitlement *entitlement = &work->entitlements[seat.network];
-        seat.pkey = entitlement->pkey;
-        seat.verdict = entitlement->verdict;
-        seat.membership = attachment->narrowed ? ONEIB_LIMITED : entitlement->membership;
+        binding.network = (uint32_t)(network - work->cloud->networks);
+        const struct oneib_entitlement *entitlement = &work->entitlements[binding.network];
+        binding.pkey = entitlement->pkey;
+        binding.member_status = entitlement->member_status;
+        binding.membership = attachment->narrowed ? ONEIB_LIMITED : entitlement->membership;
     }
-    work->seats[work->seat_count++] = seat;
+    work->bindings[work->binding_count++] = binding;
 }
 
-static int list_seats(struct oneib_work *work, struct oneib_error *err)
+static int list_bindings(struct oneib_work *work, struct oneib_error *err)
 {
-    if (oneib_reserve(&work->seats, &work->seat_capacity, 2 * work->cloud->attachment_count,
-                      sizeof *work->seats, err) < 0)
+    if (oneib_reserve(&work->bindings, &work->binding_capacity, 2 * work->cloud->attachment_count,
+                      sizeof *work->bindings, err) < 0)
         return -1;
     for (size_t i = 0; i < work->cloud->attachment_count; i++) {
         const struct oneib_attachment *attachment = &work->cloud->attachments[i];
-        if (attachment->presence == ONEIB_ABSENT)
+        if (attachment->phase == ONEIB_ABSENT)
             continue;
-        add_seat(work, (uint32_t)i, attachment->host_id, false);
-        if (attachment->presence == ONEIB_MIGRATING &&
+        add_binding(work, (uint32_t)i, attachment->host_id, false);
+        if (attachment->phase == ONEIB_MIGRATING &&
             attachment->source_host_id != attachment->host_id)
-            add_seat(work, (uint32_t)i, attachment->source_host_id, true);
+            add_binding(work, (uint32_t)i, attachment->source_host_id, true);
     }
     return 0;
 }
 
 static int compare_places(const void *a, const void *b)
 {
-    const struct oneib_seat *left = a, *right = b;
+    const struct oneib_binding *left = a, *right = b;
     if (left->host_id != right->host_id)
         return left->host_id < right->host_id ? -1 : 1;
     if (left->network != right->network)
@@ -244,14 +245,14 @@ static void append_wish(struct oneib_text *text, const struct oneib_network *net
 }
 
 static int say_no_port(struct oneib_work *work, const struct oneib_network *network,
-                       const struct oneib_seat *seat, enum oneib_severity severity,
+                       const struct oneib_binding *binding, enum oneib_severity severity,
                        enum oneib_port_answer answer, struct oneib_error *err)
 {
     oneib_autotext struct oneib_text wish = {0};
     append_wish(&wish, network);
     if (oneib_text_failed(&wish))
         return oneib_fail_memory(err);
-    if (seat->host_id == ONEIB_NO_ID)
+    if (binding->host_id == ONEIB_NO_ID)
         return oneib_findings_add(work->findings, severity, "hca-missing",
                                   "look at the VM's history records", err,
                                   "VMs of %s should be on a host, and their documents name none",
@@ -261,19 +262,19 @@ static int say_no_port(struct oneib_work *work, const struct oneib_network *netw
             work->findings, severity, "hca-ambiguous",
             "name the adapter, and its port, in the network's PHYDEV", err,
             "%s has more than one port that %s (%s) may mean: its VMs get none there",
-            oneib_name_host(work, seat->host_id).text, oneib_name_network(work, network->id).text,
-            wish.data);
+            oneib_name_host(work, binding->host_id).text,
+            oneib_name_network(work, network->id).text, wish.data);
     return oneib_findings_add(
         work->findings, severity, "hca-missing",
         "run the host's probes again (onehost forceupdate) and compare IB_HCA "
         "with the network's PHYDEV",
         err, "%s reports no InfiniBand port for %s (%s): its VMs get no members there",
-        oneib_name_host(work, seat->host_id).text, oneib_name_network(work, network->id).text,
+        oneib_name_host(work, binding->host_id).text, oneib_name_network(work, network->id).text,
         wish.data);
 }
 
 static int say_unsupported(struct oneib_work *work, const struct oneib_network *network,
-                           const struct oneib_seat *seat, const struct oneib_hca_port *port,
+                           const struct oneib_binding *binding, const struct oneib_hca_port *port,
                            struct oneib_error *err)
 {
     oneib_autotext struct oneib_text device = {0};
@@ -284,76 +285,76 @@ static int say_unsupported(struct oneib_work *work, const struct oneib_network *
                               "use an adapter with driver mlx4 or mlx5 for this network", err,
                               "%s: how the VFs of %s (port 0x%016" PRIx64
                               ") are kept apart is not known, so VMs of %s get no members there",
-                              oneib_name_host(work, seat->host_id).text,
+                              oneib_name_host(work, binding->host_id).text,
                               device.data ? device.data : "", port->port_guid,
                               oneib_name_network(work, network->id).text);
 }
 
 /* Some host reports the VF's GUID as an adapter's: listed, it would give the key to that whole
  * adapter. */
-static bool has_an_adapters_guid(const struct oneib_work *work, const struct oneib_seat *seat)
+static bool has_an_adapters_guid(const struct oneib_work *work, const struct oneib_binding *binding)
 {
-    return seat->is_virtual && find_owner(work, seat->member) != NULL;
+    return binding->is_virtual && find_owner(work, binding->member) != NULL;
 }
 
-static void take_port(const struct oneib_work *work, struct oneib_seat *seat,
+static void take_port(const struct oneib_work *work, struct oneib_binding *binding,
                       const struct oneib_hca_port *port)
 {
-    const struct oneib_attachment *attachment = &work->cloud->attachments[seat->attachment];
+    const struct oneib_attachment *attachment = &work->cloud->attachments[binding->attachment];
     const struct oneib_port_owner *owner = find_owner(work, port->port_guid);
-    seat->port = port->port_guid;
-    seat->is_virtual = port->driver == ONEIB_HCA_MLX5;
-    seat->member = seat->is_virtual ? oneib_guid_encode(work->policy->site, attachment->vm_id,
-                                                        attachment->nic_id)
-                                    : port->port_guid;
+    binding->port = port->port_guid;
+    binding->is_virtual = port->driver == ONEIB_HCA_MLX5;
+    binding->member = binding->is_virtual ? oneib_guid_encode(work->policy->site, attachment->vm_id,
+                                                              attachment->nic_id)
+                                          : port->port_guid;
     if (owner->refused)
-        seat->verdict = ONEIB_VERDICT_NO_HCA;
-    else if (owner->host_id != seat->host_id || has_an_adapters_guid(work, seat))
-        seat->verdict = ONEIB_VERDICT_PORT_CONFLICT;
+        binding->member_status = ONEIB_MEMBER_STATUS_NO_HCA;
+    else if (owner->host_id != binding->host_id || has_an_adapters_guid(work, binding))
+        binding->member_status = ONEIB_MEMBER_STATUS_PORT_CONFLICT;
 }
 
-static void leave_without_port(struct oneib_seat *seats, size_t count)
+static void leave_without_port(struct oneib_binding *bindings, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        seats[i].verdict = ONEIB_VERDICT_NO_HCA;
+        bindings[i].member_status = ONEIB_MEMBER_STATUS_NO_HCA;
 }
 
 /* A source host that is not known any more costs a migrating VM nothing but its last moments there.
  */
-static enum oneib_severity severity_of(const struct oneib_seat *seats, size_t count)
+static enum oneib_severity severity_of(const struct oneib_binding *bindings, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        if (!seats[i].is_source)
+        if (!bindings[i].is_source)
             return ONEIB_WARNING;
     return ONEIB_NOTICE;
 }
 
-/* All seats of one network on one host: they use the same port. */
-static int seat_group(struct oneib_work *work, struct oneib_seat *seats, size_t count,
-                      struct oneib_error *err)
+/* All bindings of one network on one host: they use the same port. */
+static int binding_group(struct oneib_work *work, struct oneib_binding *bindings, size_t count,
+                         struct oneib_error *err)
 {
-    if (seats->verdict != ONEIB_VERDICT_MEMBER)
+    if (bindings->member_status != ONEIB_MEMBER_STATUS_MEMBER)
         return 0;
-    const struct oneib_network *network = &work->cloud->networks[seats->network];
+    const struct oneib_network *network = &work->cloud->networks[bindings->network];
     const struct oneib_host *host =
-        seats->host_id == ONEIB_NO_ID ? NULL : oneib_cloud_host(work->cloud, seats->host_id);
+        bindings->host_id == ONEIB_NO_ID ? NULL : oneib_cloud_host(work->cloud, bindings->host_id);
     const struct oneib_hca_port *port;
 
     if (network->device_invalid) {
-        leave_without_port(seats, count);
+        leave_without_port(bindings, count);
         return 0;
     }
     enum oneib_port_answer answer = oneib_host_port(work->cloud, host, network, &port);
     if (answer != ONEIB_PORT_FOUND) {
-        leave_without_port(seats, count);
-        return say_no_port(work, network, seats, severity_of(seats, count), answer, err);
+        leave_without_port(bindings, count);
+        return say_no_port(work, network, bindings, severity_of(bindings, count), answer, err);
     }
     if (port->driver != ONEIB_HCA_MLX4 && port->driver != ONEIB_HCA_MLX5) {
-        leave_without_port(seats, count);
-        return say_unsupported(work, network, seats, port, err);
+        leave_without_port(bindings, count);
+        return say_unsupported(work, network, bindings, port, err);
     }
     for (size_t i = 0; i < count; i++)
-        take_port(work, &seats[i], port);
+        take_port(work, &bindings[i], port);
     return 0;
 }
 
@@ -361,7 +362,7 @@ static int say_invalid_devices(struct oneib_work *work, struct oneib_error *err)
 {
     for (size_t i = 0; i < work->cloud->network_count; i++)
         if (work->cloud->networks[i].device_invalid &&
-            work->entitlements[i].verdict != ONEIB_VERDICT_NO_NETWORK &&
+            work->entitlements[i].member_status != ONEIB_MEMBER_STATUS_NO_NETWORK &&
             oneib_findings_add(work->findings, ONEIB_WARNING, "phydev-invalid",
                                "set PHYDEV to DEVICE or DEVICE:PORT, as in mlx4_0 or mlx5_1:2", err,
                                "%s has a PHYDEV that names no adapter: its VMs get no members",
@@ -370,19 +371,19 @@ static int say_invalid_devices(struct oneib_work *work, struct oneib_error *err)
     return 0;
 }
 
-int oneib_make_seats(struct oneib_work *work, struct oneib_error *err)
+int oneib_make_bindings(struct oneib_work *work, struct oneib_error *err)
 {
-    if (list_seats(work, err) < 0 || say_invalid_devices(work, err) < 0)
+    if (list_bindings(work, err) < 0 || say_invalid_devices(work, err) < 0)
         return -1;
-    if (work->seat_count)
-        qsort(work->seats, work->seat_count, sizeof *work->seats, compare_places);
+    if (work->binding_count)
+        qsort(work->bindings, work->binding_count, sizeof *work->bindings, compare_places);
     size_t end;
-    for (size_t i = 0; i < work->seat_count; i = end) {
-        for (end = i + 1; end < work->seat_count &&
-                          work->seats[end].host_id == work->seats[i].host_id &&
-                          work->seats[end].network == work->seats[i].network;)
+    for (size_t i = 0; i < work->binding_count; i = end) {
+        for (end = i + 1; end < work->binding_count &&
+                          work->bindings[end].host_id == work->bindings[i].host_id &&
+                          work->bindings[end].network == work->bindings[i].network;)
             end++;
-        if (seat_group(work, &work->seats[i], end - i, err) < 0)
+        if (binding_group(work, &work->bindings[i], end - i, err) < 0)
             return -1;
     }
     return 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What stands against a seat although its network has a key and its host a port. */
+/* What stands against a binding although its network has a key and its host a port. */
 #include "base/array.h"
 #include "cluster/desired_internal.h"
 #include <inttypes.h>
@@ -77,17 +77,18 @@ static int list_present(const struct oneib_work *work, struct present_members *p
 }
 
 static const struct oneib_network *cluster_of(const struct oneib_work *work,
-                                              const struct oneib_seat *seat)
+                                              const struct oneib_binding *binding)
 {
-    return &work->cloud->networks[work->entitlements[seat->network].cluster];
+    return &work->cloud->networks[work->entitlements[binding->network].cluster];
 }
 
 static const struct present_member *find_present(const struct oneib_work *work,
                                                  const struct present_members *present,
-                                                 const struct oneib_seat *seat)
+                                                 const struct oneib_binding *binding)
 {
-    const struct present_member wanted = {
-        .guid = seat->member, .network_id = cluster_of(work, seat)->id, .pkey = seat->pkey};
+    const struct present_member wanted = {.guid = binding->member,
+                                          .network_id = cluster_of(work, binding)->id,
+                                          .pkey = binding->pkey};
     if (present->count == 0)
         return NULL;
     return bsearch(&wanted, present->items, present->count, sizeof wanted, compare_present);
@@ -108,55 +109,57 @@ static int say_unknown(struct oneib_work *work, const struct oneib_attachment *a
 
 /* It keeps what is in force, if that is still its own; nothing new, and nothing wider. */
 static int judge_unknown(struct oneib_work *work, const struct present_members *present,
-                         struct oneib_seat *seat, struct oneib_error *err)
+                         struct oneib_binding *binding, struct oneib_error *err)
 {
-    const struct oneib_attachment *attachment = &work->cloud->attachments[seat->attachment];
-    if (attachment->presence != ONEIB_PRESENCE_UNKNOWN || seat->verdict != ONEIB_VERDICT_MEMBER)
+    const struct oneib_attachment *attachment = &work->cloud->attachments[binding->attachment];
+    if (attachment->phase != ONEIB_PHASE_UNKNOWN ||
+        binding->member_status != ONEIB_MEMBER_STATUS_MEMBER)
         return 0;
-    const struct present_member *member = find_present(work, present, seat);
+    const struct present_member *member = find_present(work, present, binding);
     if (member)
-        seat->membership = (uint8_t)oneib_narrower(seat->membership, member->membership);
+        binding->membership = (uint8_t)oneib_narrower(binding->membership, member->membership);
     else
-        seat->verdict = ONEIB_VERDICT_UNKNOWN_STATE;
+        binding->member_status = ONEIB_MEMBER_STATUS_UNKNOWN_STATE;
     return say_unknown(work, attachment, member != NULL, err);
 }
 
-static bool is_switched(const struct oneib_work *work, const struct oneib_seat *seat)
+static bool is_switched(const struct oneib_work *work, const struct oneib_binding *binding)
 {
-    return seat->verdict == ONEIB_VERDICT_MEMBER &&
-           work->cloud->networks[seat->network].other_driver;
+    return binding->member_status == ONEIB_MEMBER_STATUS_MEMBER &&
+           work->cloud->networks[binding->network].other_driver;
 }
 
 /* stayed: of each attachment whether it is leaving a host on which it was a member. */
 static void find_sources(const struct oneib_work *work, const struct present_members *present,
                          bool *stayed)
 {
-    for (size_t i = 0; i < work->seat_count; i++)
-        if (work->seats[i].is_source && is_switched(work, &work->seats[i]) &&
-            find_present(work, present, &work->seats[i]))
-            stayed[work->seats[i].attachment] = true;
+    for (size_t i = 0; i < work->binding_count; i++)
+        if (work->bindings[i].is_source && is_switched(work, &work->bindings[i]) &&
+            find_present(work, present, &work->bindings[i]))
+            stayed[work->bindings[i].attachment] = true;
 }
 
 /* What is in force stays, and moves along; nothing new. */
 static int judge_switched(struct oneib_work *work, const struct present_members *present,
-                          const bool *stayed, struct oneib_seat *seat, struct oneib_error *err)
+                          const bool *stayed, struct oneib_binding *binding,
+                          struct oneib_error *err)
 {
-    if (!is_switched(work, seat) || find_present(work, present, seat) ||
-        (!seat->is_source && stayed[seat->attachment]))
+    if (!is_switched(work, binding) || find_present(work, present, binding) ||
+        (!binding->is_source && stayed[binding->attachment]))
         return 0;
-    seat->verdict = ONEIB_VERDICT_SWITCHED;
-    if (seat->is_source)
+    binding->member_status = ONEIB_MEMBER_STATUS_SWITCHED;
+    if (binding->is_source)
         return 0;
-    return oneib_say_new_on_switched(work, &work->cloud->attachments[seat->attachment], err);
+    return oneib_say_new_on_switched(work, &work->cloud->attachments[binding->attachment], err);
 }
 
 static int judge_by(struct oneib_work *work, const struct present_members *present, bool *stayed,
                     struct oneib_error *err)
 {
     find_sources(work, present, stayed);
-    for (size_t i = 0; i < work->seat_count; i++)
-        if (judge_unknown(work, present, &work->seats[i], err) < 0 ||
-            judge_switched(work, present, stayed, &work->seats[i], err) < 0)
+    for (size_t i = 0; i < work->binding_count; i++)
+        if (judge_unknown(work, present, &work->bindings[i], err) < 0 ||
+            judge_switched(work, present, stayed, &work->bindings[i], err) < 0)
             return -1;
     return 0;
 }
@@ -167,7 +170,7 @@ static bool any_depends_on_the_past(const struct oneib_cloud *cloud)
         if (cloud->networks[i].other_driver)
             return true;
     for (size_t i = 0; i < cloud->attachment_count; i++)
-        if (cloud->attachments[i].presence == ONEIB_PRESENCE_UNKNOWN)
+        if (cloud->attachments[i].phase == ONEIB_PHASE_UNKNOWN)
             return true;
     return false;
 }
@@ -207,9 +210,10 @@ static void mark_physical(const struct oneib_work *work, bool *physical)
 {
     for (size_t i = 0; i < work->static_count; i++)
         physical[work->statics[i].cluster] = true;
-    for (size_t i = 0; i < work->seat_count; i++)
-        if (work->seats[i].verdict == ONEIB_VERDICT_MEMBER && !work->seats[i].is_virtual)
-            physical[work->entitlements[work->seats[i].network].cluster] = true;
+    for (size_t i = 0; i < work->binding_count; i++)
+        if (work->bindings[i].member_status == ONEIB_MEMBER_STATUS_MEMBER &&
+            !work->bindings[i].is_virtual)
+            physical[work->entitlements[work->bindings[i].network].cluster] = true;
 }
 
 /*
@@ -220,14 +224,14 @@ static int separate_adapters(struct oneib_work *work, bool *physical, size_t *re
                              struct oneib_error *err)
 {
     mark_physical(work, physical);
-    for (size_t i = 0; i < work->seat_count; i++) {
-        struct oneib_seat *seat = &work->seats[i];
-        if (seat->verdict != ONEIB_VERDICT_MEMBER || !seat->is_virtual)
+    for (size_t i = 0; i < work->binding_count; i++) {
+        struct oneib_binding *binding = &work->bindings[i];
+        if (binding->member_status != ONEIB_MEMBER_STATUS_MEMBER || !binding->is_virtual)
             continue;
-        uint32_t cluster = work->entitlements[seat->network].cluster;
+        uint32_t cluster = work->entitlements[binding->network].cluster;
         if (physical[cluster]) {
-            seat->verdict = ONEIB_VERDICT_NO_HCA;
-            refused[cluster] += !seat->is_source;
+            binding->member_status = ONEIB_MEMBER_STATUS_NO_HCA;
+            refused[cluster] += !binding->is_source;
         } else {
             work->first_index[cluster] = true;
         }
@@ -256,8 +260,8 @@ static int say_virtual(struct oneib_work *work, struct oneib_error *err)
 {
     if (work->policy->virtual_ports)
         return 0;
-    for (size_t i = 0; i < work->seat_count; i++)
-        if (work->seats[i].is_virtual)
+    for (size_t i = 0; i < work->binding_count; i++)
+        if (work->bindings[i].is_virtual)
             return oneib_findings_add(
                 work->findings, ONEIB_NOTICE, "virtual-ports",
                 "use NVIDIA's subnet manager with virt_enabled 2 for mlx5 adapters; where it is "
@@ -269,7 +273,7 @@ static int say_virtual(struct oneib_work *work, struct oneib_error *err)
     return 0;
 }
 
-int oneib_judge_seats(struct oneib_work *work, struct oneib_error *err)
+int oneib_judge_bindings(struct oneib_work *work, struct oneib_error *err)
 {
     if (judge_by_the_past(work, err) < 0 || judge_adapters(work, err) < 0)
         return -1;

@@ -50,7 +50,8 @@ static int mention_statics(struct oneib_work *work, uint32_t index, struct menti
         oneib_network_rules(work->cloud, &work->cloud->networks[index]);
     const struct oneib_entitlement *entitlement = &work->entitlements[index];
     if (!rules || work->cloud->networks[index].unreadable ||
-        entitlement->verdict == ONEIB_VERDICT_NO_NETWORK || entitlement->cluster != index)
+        entitlement->member_status == ONEIB_MEMBER_STATUS_NO_NETWORK ||
+        entitlement->cluster != index)
         return 0;
     if (oneib_reserve(&mentions->items, &mentions->capacity, mentions->count + rules->static_count,
                       sizeof *mentions->items, err) < 0)

@@ -37,7 +37,7 @@ static void keep_networks_of(struct oneib_work *work, const bool *in_force,
                              const struct oneib_attachment *attachment)
 {
     const struct oneib_network *network = oneib_cloud_network(work->cloud, attachment->network_id);
-    if (!network || attachment->presence == ONEIB_ABSENT || attachment->unleased)
+    if (!network || attachment->phase == ONEIB_ABSENT || attachment->unleased)
         return;
     const size_t giver = (size_t)(oneib_key_giver(work, network) - work->cloud->networks);
     if (oneib_key_of(work, &work->cloud->networks[giver]) == 0 ||

@@ -16,10 +16,10 @@
 struct wish {
     oneib_guid guid;
     uint32_t cluster;
-    uint32_t seat; /* ONEIB_NO_INDEX: a static member */
+    uint32_t binding; /* ONEIB_NO_INDEX: a static member */
     oneib_pkey pkey;
     uint8_t membership;
-    uint8_t verdict; /* MEMBER: wanted; others only narrow */
+    uint8_t member_status; /* MEMBER: wanted; others only narrow */
 };
 
 /* By what a key has its place in a port's table, the first right first. */
@@ -29,7 +29,7 @@ enum claim { RUNNING, STATIC, ARRIVING };
 struct entry {
     struct wish *wishes;
     size_t count;
-    const struct oneib_seat *earliest; /* of the members; NULL when there is none */
+    const struct oneib_binding *earliest; /* of the members; NULL when there is none */
     bool wanted, has_static;
     bool is_excess; /* its network's owner has as many there as one may */
     enum claim claim;
@@ -68,10 +68,10 @@ static int wish_for_static(struct table *table, const struct oneib_line *line,
     return add_wish(table,
                     (struct wish){.guid = line->guid,
                                   .cluster = line->cluster,
-                                  .seat = ONEIB_NO_INDEX,
+                                  .binding = ONEIB_NO_INDEX,
                                   .pkey = line->pkey,
                                   .membership = line->membership,
-                                  .verdict = ONEIB_VERDICT_MEMBER},
+                                  .member_status = ONEIB_MEMBER_STATUS_MEMBER},
                     err);
 }
 
@@ -81,7 +81,7 @@ static int narrow_host(const struct oneib_work *work, struct table *table, struc
                        uint32_t host_id, struct oneib_error *err)
 {
     const struct oneib_host *host = oneib_cloud_host(work->cloud, host_id);
-    wish.verdict = ONEIB_VERDICT_NO_HCA;
+    wish.member_status = ONEIB_MEMBER_STATUS_NO_HCA;
     for (size_t i = 0; host && i < host->port_count; i++) {
         wish.guid = host->ports[i].port_guid;
         if (add_wish(table, wish, err) < 0)
@@ -90,34 +90,35 @@ static int narrow_host(const struct oneib_work *work, struct table *table, struc
     return 0;
 }
 
-static int wish_for_seat(const struct oneib_work *work, struct table *table, uint32_t index,
-                         struct oneib_error *err)
+static int wish_for_binding(const struct oneib_work *work, struct table *table, uint32_t index,
+                            struct oneib_error *err)
 {
-    const struct oneib_seat *seat = &work->seats[index];
-    if (seat->pkey == 0)
+    const struct oneib_binding *binding = &work->bindings[index];
+    if (binding->pkey == 0)
         return 0;
-    const struct wish wish = {.guid = seat->member,
-                              .cluster = work->entitlements[seat->network].cluster,
-                              .seat = index,
-                              .pkey = seat->pkey,
-                              .membership = seat->membership,
-                              .verdict = seat->verdict};
-    if (seat->port != 0 && add_wish(table, wish, err) < 0)
+    const struct wish wish = {.guid = binding->member,
+                              .cluster = work->entitlements[binding->network].cluster,
+                              .binding = index,
+                              .pkey = binding->pkey,
+                              .membership = binding->membership,
+                              .member_status = binding->member_status};
+    if (binding->port != 0 && add_wish(table, wish, err) < 0)
         return -1;
-    return seat->membership == ONEIB_LIMITED ? narrow_host(work, table, wish, seat->host_id, err)
-                                             : 0;
+    return binding->membership == ONEIB_LIMITED
+               ? narrow_host(work, table, wish, binding->host_id, err)
+               : 0;
 }
 
 static int list_wishes(struct oneib_work *work, struct table *table, struct oneib_error *err)
 {
-    if (oneib_reserve(&table->wishes, &table->wish_capacity, work->static_count + work->seat_count,
-                      sizeof *table->wishes, err) < 0)
+    if (oneib_reserve(&table->wishes, &table->wish_capacity,
+                      work->static_count + work->binding_count, sizeof *table->wishes, err) < 0)
         return -1;
     for (size_t i = 0; i < work->static_count; i++)
         if (wish_for_static(table, &work->statics[i], err) < 0)
             return -1;
-    for (size_t i = 0; i < work->seat_count; i++)
-        if (wish_for_seat(work, table, (uint32_t)i, err) < 0)
+    for (size_t i = 0; i < work->binding_count; i++)
+        if (wish_for_binding(work, table, (uint32_t)i, err) < 0)
             return -1;
     return 0;
 }
@@ -129,22 +130,23 @@ static int compare_wishes(const void *a, const void *b)
         return left->guid < right->guid ? -1 : 1;
     if (left->pkey != right->pkey)
         return left->pkey < right->pkey ? -1 : 1;
-    return (left->seat > right->seat) - (left->seat < right->seat);
+    return (left->binding > right->binding) - (left->binding < right->binding);
 }
 
 /* Not settled yet: what runs already has the first right to the port's table. */
-static bool is_arriving(const struct oneib_attachment *attachment, const struct oneib_seat *seat)
+static bool is_arriving(const struct oneib_attachment *attachment,
+                        const struct oneib_binding *binding)
 {
-    return attachment->presence == ONEIB_ARRIVING || attachment->attaching ||
-           (attachment->presence == ONEIB_MIGRATING && !seat->is_source);
+    return attachment->phase == ONEIB_ARRIVING || attachment->attaching ||
+           (attachment->phase == ONEIB_MIGRATING && !binding->is_source);
 }
 
-static bool is_earlier(const struct oneib_work *work, const struct oneib_seat *seat,
-                       const struct oneib_seat *than)
+static bool is_earlier(const struct oneib_work *work, const struct oneib_binding *binding,
+                       const struct oneib_binding *than)
 {
-    const struct oneib_attachment *a = &work->cloud->attachments[seat->attachment];
+    const struct oneib_attachment *a = &work->cloud->attachments[binding->attachment];
     const struct oneib_attachment *b = &work->cloud->attachments[than->attachment];
-    if (is_arriving(a, seat) != is_arriving(b, than))
+    if (is_arriving(a, binding) != is_arriving(b, than))
         return is_arriving(b, than);
     if (a->since != b->since)
         return a->since < b->since;
@@ -156,22 +158,22 @@ static bool is_earlier(const struct oneib_work *work, const struct oneib_seat *s
 static void count_wish(const struct oneib_work *work, struct entry *entry, const struct wish *wish)
 {
     entry->membership = (uint8_t)oneib_narrower(entry->membership, wish->membership);
-    if (wish->verdict != ONEIB_VERDICT_MEMBER)
+    if (wish->member_status != ONEIB_MEMBER_STATUS_MEMBER)
         return;
     entry->wanted = true;
-    if (wish->seat == ONEIB_NO_INDEX) {
+    if (wish->binding == ONEIB_NO_INDEX) {
         entry->has_static = true;
         return;
     }
-    const struct oneib_seat *seat = &work->seats[wish->seat];
-    if (!entry->earliest || is_earlier(work, seat, entry->earliest))
-        entry->earliest = seat;
+    const struct oneib_binding *binding = &work->bindings[wish->binding];
+    if (!entry->earliest || is_earlier(work, binding, entry->earliest))
+        entry->earliest = binding;
 }
 
 static enum claim claim_of(const struct oneib_work *work, const struct entry *entry)
 {
-    const struct oneib_seat *seat = entry->earliest;
-    if (seat && !is_arriving(&work->cloud->attachments[seat->attachment], seat))
+    const struct oneib_binding *binding = entry->earliest;
+    if (binding && !is_arriving(&work->cloud->attachments[binding->attachment], binding))
         return RUNNING;
     return entry->has_static ? STATIC : ARRIVING;
 }
@@ -205,14 +207,14 @@ static int make_entries(const struct oneib_work *work, struct table *table, stru
     return 0;
 }
 
-static void set_verdict(struct oneib_work *work, const struct entry *entry,
-                        enum oneib_verdict verdict)
+static void set_member_status(struct oneib_work *work, const struct entry *entry,
+                              enum oneib_member_status member_status)
 {
     for (size_t i = 0; i < entry->count; i++) {
         struct wish *wish = &entry->wishes[i];
-        if (wish->verdict != ONEIB_VERDICT_MEMBER || wish->seat == ONEIB_NO_INDEX)
+        if (wish->member_status != ONEIB_MEMBER_STATUS_MEMBER || wish->binding == ONEIB_NO_INDEX)
             continue;
-        work->seats[wish->seat].verdict = (uint8_t)verdict;
+        work->bindings[wish->binding].member_status = (uint8_t)member_status;
     }
 }
 
@@ -220,8 +222,9 @@ static void set_verdict(struct oneib_work *work, const struct entry *entry,
 static uint32_t capacity_of(const struct oneib_work *work, const struct wish *wish)
 {
     const struct oneib_port_owner *owner = oneib_port_owner(work, wish->guid);
-    if (!owner && wish->seat != ONEIB_NO_INDEX)
-        owner = oneib_port_owner(work, work->seats[wish->seat].port); /* a VF's: as its adapter's */
+    if (!owner && wish->binding != ONEIB_NO_INDEX)
+        owner = oneib_port_owner(work,
+                                 work->bindings[wish->binding].port); /* a VF's: as its adapter's */
     const struct oneib_subnet_port *port =
         work->subnet ? oneib_subnet_find(work->subnet, wish->guid) : NULL;
     return oneib_port_key_capacity(owner ? owner->pkeys_max : 0, port ? port->partition_cap : 0);
@@ -264,13 +267,14 @@ static int say_narrowed(struct oneib_work *work, const struct entry *entry, stru
     size_t count = 0;
     for (size_t i = 0; i < entry->count; i++) {
         const struct wish *wish = &entry->wishes[i];
-        if (wish->verdict != ONEIB_VERDICT_MEMBER || wish->membership == ONEIB_LIMITED)
+        if (wish->member_status != ONEIB_MEMBER_STATUS_MEMBER || wish->membership == ONEIB_LIMITED)
             continue;
-        if (wish->seat == ONEIB_NO_INDEX)
+        if (wish->binding == ONEIB_NO_INDEX)
             oneib_text_append(&names, "the static member");
         else
             oneib_name_attachment(
-                work, &names, &work->cloud->attachments[work->seats[wish->seat].attachment], count);
+                work, &names, &work->cloud->attachments[work->bindings[wish->binding].attachment],
+                count);
         count++;
     }
     if (count == 0)
@@ -291,19 +295,19 @@ static int say_narrowed(struct oneib_work *work, const struct entry *entry, stru
 }
 
 /* What the port has, all of its NICs have. */
-static void narrow_seats(struct oneib_work *work, const struct entry *entry)
+static void narrow_bindings(struct oneib_work *work, const struct entry *entry)
 {
     for (size_t i = 0; i < entry->count; i++)
-        if (entry->wishes[i].seat != ONEIB_NO_INDEX)
-            work->seats[entry->wishes[i].seat].membership = ONEIB_LIMITED;
+        if (entry->wishes[i].binding != ONEIB_NO_INDEX)
+            work->bindings[entry->wishes[i].binding].membership = ONEIB_LIMITED;
 }
 
 /* Nothing is less than it was meant to be; full is more. */
 static int refuse_limited(struct oneib_work *work, const struct entry *entry,
                           struct oneib_error *err)
 {
-    narrow_seats(work, entry);
-    set_verdict(work, entry, ONEIB_VERDICT_NO_KEY);
+    narrow_bindings(work, entry);
+    set_member_status(work, entry, ONEIB_MEMBER_STATUS_NO_KEY);
     return oneib_say_limited_refused(work, &work->cloud->networks[entry->wishes->cluster], err);
 }
 
@@ -321,7 +325,7 @@ static int accept(struct oneib_work *work, const struct entry *entry, struct one
     if (entry->membership != ONEIB_LIMITED)
         return 0;
     const int outcome = say_narrowed(work, entry, err);
-    narrow_seats(work, entry);
+    narrow_bindings(work, entry);
     return outcome;
 }
 
@@ -355,7 +359,7 @@ static int note_excess(struct oneib_work *work, struct table *table, const struc
                                                            .owner = owner_of(work, entry),
                                                            .cluster = entry->wishes->cluster,
                                                            .pkey = entry->wishes->pkey};
-    set_verdict(work, entry, ONEIB_VERDICT_OWNER_LIMIT);
+    set_member_status(work, entry, ONEIB_MEMBER_STATUS_OWNER_LIMIT);
     return 0;
 }
 
@@ -450,7 +454,7 @@ static int share_room(struct oneib_work *work, struct table *table, oneib_guid g
         if (accept(work, &table->entries[i], err) < 0)
             return -1;
     for (size_t i = accepted; i < table->entry_count; i++)
-        set_verdict(work, &table->entries[i], ONEIB_VERDICT_PORT_FULL);
+        set_member_status(work, &table->entries[i], ONEIB_MEMBER_STATUS_PORT_FULL);
     return note_room(work, guid, room - (uint32_t)accepted, err);
 }
 

@@ -93,19 +93,19 @@ static const struct oneib_grant *sent_of_nic(const struct oneib_node_view *view,
     return view && view->sent ? oneib_grant_list_find(view->sent, vm_id, nic_id) : NULL;
 }
 
-/* ---- seats ----------------------------------------------------------------------------------- */
+/* ---- bindings -------------------------------------------------------------------------------- */
 
-/* The port of the seat: the network's PHYDEV on that host, as the desired state has it. */
-static const struct oneib_hca_port *port_of_seat(const struct oneib_cloud *cloud,
-                                                 const struct oneib_desired_seat *seat,
-                                                 const struct oneib_attachment *attachment)
+/* The port of the binding: the network's PHYDEV on that host, as the desired state has it. */
+static const struct oneib_hca_port *port_of_binding(const struct oneib_cloud *cloud,
+                                                    const struct oneib_desired_binding *binding,
+                                                    const struct oneib_attachment *attachment)
 {
     const struct oneib_network *network = oneib_cloud_network(cloud, attachment->network_id);
-    const struct oneib_host *host = oneib_cloud_host(cloud, seat->host_id);
+    const struct oneib_host *host = oneib_cloud_host(cloud, binding->host_id);
     const struct oneib_hca_port *port;
     if (!network || oneib_host_port(cloud, host, network, &port) != ONEIB_PORT_FOUND)
         return NULL;
-    return port->port_guid == seat->port ? port : NULL;
+    return port->port_guid == binding->port ? port : NULL;
 }
 
 /* The host that a migration leaves: ADDRESS is the other host's already, so the VF is the one that
@@ -127,14 +127,14 @@ static bool find_vf_of_source(const struct oneib_node_view *view, const struct o
 }
 
 /* The VF of a PCI NIC is the one that the host's own document gives to that VM. */
-static bool find_vf(const struct work *work, const struct oneib_desired_seat *seat,
+static bool find_vf(const struct work *work, const struct oneib_desired_binding *binding,
                     const struct oneib_attachment *attachment, struct oneib_pci *vf)
 {
-    const struct oneib_host *host = oneib_cloud_host(work->input->cloud, seat->host_id);
+    const struct oneib_host *host = oneib_cloud_host(work->input->cloud, binding->host_id);
     if (!host)
         return false;
-    if (seat->is_source)
-        return find_vf_of_source(view_of(work, seat->host_id), host, attachment, vf);
+    if (binding->is_source)
+        return find_vf_of_source(view_of(work, binding->host_id), host, attachment, vf);
     *vf = attachment->address;
     return attachment->has_address &&
            oneib_host_given_to(host, &attachment->address) == attachment->vm_id;
@@ -186,75 +186,78 @@ static enum guid_place guid_of_migration(const struct oneib_node_view *source, u
     return has_told ? GUID_AT_DESTINATION : GUID_BETWEEN;
 }
 
-/* The seat at the host that the attachment of this one leaves: it comes last; NULL: it leaves none.
+/* The binding at the host that the attachment of this one leaves: it comes last; NULL: it leaves
+ * none.
  */
-static const struct oneib_desired_seat *source_of_seat(const struct oneib_desired *desired,
-                                                       const struct oneib_desired_seat *seat)
+static const struct oneib_desired_binding *
+source_of_binding(const struct oneib_desired *desired, const struct oneib_desired_binding *binding)
 {
-    const struct oneib_desired_seat *next = seat + 1;
-    if (seat->is_source)
-        return seat;
-    return next < desired->seats + desired->seat_count && next->attachment == seat->attachment
+    const struct oneib_desired_binding *next = binding + 1;
+    if (binding->is_source)
+        return binding;
+    return next < desired->bindings + desired->binding_count &&
+                   next->attachment == binding->attachment
                ? next
                : NULL;
 }
 
-static bool may_set_guid(const struct work *work, const struct oneib_desired_seat *seat,
+static bool may_set_guid(const struct work *work, const struct oneib_desired_binding *binding,
                          const struct oneib_attachment *attachment)
 {
-    const struct oneib_desired_seat *source = source_of_seat(work->input->desired, seat);
+    const struct oneib_desired_binding *source = source_of_binding(work->input->desired, binding);
     return !source || guid_of_migration(view_of(work, source->host_id), attachment->vm_id,
                                         attachment->nic_id) ==
-                          (seat->is_source ? GUID_AT_SOURCE : GUID_AT_DESTINATION);
+                          (binding->is_source ? GUID_AT_SOURCE : GUID_AT_DESTINATION);
 }
 
-static struct oneib_grant grant_of_seat(const struct work *work,
-                                        const struct oneib_desired_seat *seat,
-                                        const struct oneib_attachment *attachment,
-                                        const struct oneib_hca_port *port)
+static struct oneib_grant grant_of_binding(const struct work *work,
+                                           const struct oneib_desired_binding *binding,
+                                           const struct oneib_attachment *attachment,
+                                           const struct oneib_hca_port *port)
 {
     struct oneib_grant grant = {
         .vm_id = attachment->vm_id,
         .network_id = attachment->network_id,
         .nic_id = attachment->nic_id,
         .port = port->port,
-        .pkey = seat->pkey,
-        .limited = seat->membership != ONEIB_FULL,
-        .may_set_guid = may_set_guid(work, seat, attachment),
+        .pkey = binding->pkey,
+        .limited = binding->membership != ONEIB_FULL,
+        .may_set_guid = may_set_guid(work, binding, attachment),
         .guid = oneib_guid_encode(work->input->policy->site, attachment->vm_id, attachment->nic_id),
     };
     memcpy(grant.device, port->device, sizeof grant.device);
     return grant;
 }
 
-static int grant_seat(struct work *work, const struct oneib_desired_seat *seat,
-                      struct oneib_error *err)
+static int grant_binding(struct work *work, const struct oneib_desired_binding *binding,
+                         struct oneib_error *err)
 {
-    const struct oneib_attachment *attachment = &work->input->cloud->attachments[seat->attachment];
-    const struct oneib_hca_port *port = port_of_seat(work->input->cloud, seat, attachment);
-    if (!port || seat->pkey == 0)
+    const struct oneib_attachment *attachment =
+        &work->input->cloud->attachments[binding->attachment];
+    const struct oneib_hca_port *port = port_of_binding(work->input->cloud, binding, attachment);
+    if (!port || binding->pkey == 0)
         return 0;
     struct oneib_pci vf = {0};
-    if (attachment->is_pci && !find_vf(work, seat, attachment, &vf))
-        return say_no_vf(work, attachment, seat->host_id, err);
+    if (attachment->is_pci && !find_vf(work, binding, attachment, &vf))
+        return say_no_vf(work, attachment, binding->host_id, err);
     struct placed *placed = add_placed(work, err);
     if (!placed)
         return -1;
-    placed->host_id = seat->host_id;
+    placed->host_id = binding->host_id;
     placed->since = attachment->since;
     placed->is_virtual = port->driver == ONEIB_HCA_MLX5;
-    placed->grant = grant_of_seat(work, seat, attachment, port);
+    placed->grant = grant_of_binding(work, binding, attachment, port);
     placed->grant.has_vf = attachment->is_pci;
     placed->grant.vf = vf;
     return 0;
 }
 
-static int grant_seats(struct work *work, struct oneib_error *err)
+static int grant_bindings(struct work *work, struct oneib_error *err)
 {
     const struct oneib_desired *desired = work->input->desired;
-    for (size_t i = 0; i < desired->seat_count; i++)
-        if (desired->seats[i].verdict == ONEIB_VERDICT_MEMBER &&
-            grant_seat(work, &desired->seats[i], err) < 0)
+    for (size_t i = 0; i < desired->binding_count; i++)
+        if (desired->bindings[i].member_status == ONEIB_MEMBER_STATUS_MEMBER &&
+            grant_binding(work, &desired->bindings[i], err) < 0)
             return -1;
     return 0;
 }
@@ -312,10 +315,10 @@ static bool has_ended(const struct oneib_cloud *cloud, const struct oneib_grant 
         return false;
     const struct oneib_attachment *attachment = find_attachment(cloud, grant->vm_id, grant->nic_id);
     if (!attachment || attachment->network_id != grant->network_id || attachment->unleased ||
-        attachment->presence == ONEIB_ABSENT)
+        attachment->phase == ONEIB_ABSENT)
         return true;
     return attachment->host_id != host_id &&
-           !(attachment->presence == ONEIB_MIGRATING && attachment->source_host_id == host_id);
+           !(attachment->phase == ONEIB_MIGRATING && attachment->source_host_id == host_id);
 }
 
 /* The partition that the removal hold kept for the grant's network. A reservation that is gone
@@ -379,12 +382,12 @@ static bool is_whole(const struct oneib_grant *grant)
            grant->device[0];
 }
 
-/* seats: how many of work->placed were there before, sorted. */
-static int hold_grant(struct work *work, size_t seats, uint32_t host_id, struct oneib_grant grant,
-                      struct oneib_error *err)
+/* bindings: how many of work->placed were there before, sorted. */
+static int hold_grant(struct work *work, size_t bindings, uint32_t host_id,
+                      struct oneib_grant grant, struct oneib_error *err)
 {
     const struct placed wanted = {.host_id = host_id, .since = INT64_MIN, .grant = grant};
-    if (!is_whole(&grant) || is_placed(work, seats, &wanted) ||
+    if (!is_whole(&grant) || is_placed(work, bindings, &wanted) ||
         has_ended(work->input->cloud, &grant, host_id) ||
         !keeps_its_key(work->input, host_id, &grant))
         return 0;
@@ -415,25 +418,25 @@ static struct oneib_grant grant_of_record(const struct work *work,
     return grant;
 }
 
-static int hold_node(struct work *work, size_t seats, const struct oneib_node_view *view,
+static int hold_node(struct work *work, size_t bindings, const struct oneib_node_view *view,
                      struct oneib_error *err)
 {
     for (size_t i = 0; view->sent && i < view->sent->count; i++)
-        if (hold_grant(work, seats, view->host_id, view->sent->items[i], err) < 0)
+        if (hold_grant(work, bindings, view->host_id, view->sent->items[i], err) < 0)
             return -1;
     for (size_t i = 0; !view->sent && i < view->record_count; i++)
         if (view->records[i].stage == ONEIB_VF_OPEN &&
-            hold_grant(work, seats, view->host_id, grant_of_record(work, &view->records[i]), err) <
-                0)
+            hold_grant(work, bindings, view->host_id, grant_of_record(work, &view->records[i]),
+                       err) < 0)
             return -1;
     return 0;
 }
 
 static int hold_grants(struct work *work, struct oneib_error *err)
 {
-    const size_t seats = work->placed_count;
+    const size_t bindings = work->placed_count;
     for (size_t i = 0; work->input->held > 0 && i < work->input->node_count; i++)
-        if (hold_node(work, seats, &work->input->nodes[i], err) < 0)
+        if (hold_node(work, bindings, &work->input->nodes[i], err) < 0)
             return -1;
     return 0;
 }
@@ -721,7 +724,7 @@ static int add_hosts(struct work *work, struct oneib_grants *grants, struct onei
     return 0;
 }
 
-static void sort_seats(struct work *work)
+static void sort_bindings(struct work *work)
 {
     if (work->placed_count)
         qsort(work->placed, work->placed_count, sizeof *work->placed, compare_placed);
@@ -745,9 +748,9 @@ static void drop_repetitions(struct work *work)
 
 static int compute(struct work *work, struct oneib_grants *grants, struct oneib_error *err)
 {
-    if (grant_seats(work, err) < 0)
+    if (grant_bindings(work, err) < 0)
         return -1;
-    sort_seats(work);
+    sort_bindings(work);
     if (hold_grants(work, err) < 0)
         return -1;
     sort_held(work);

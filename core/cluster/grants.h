@@ -91,8 +91,8 @@ struct oneib_grants_input {
 };
 
 /*
- * The grants of every host: one for each seat whose verdict is MEMBER, of both hosts while it
- * migrates. may_set_guid: no other node that was told of that NIC reports a record of it with a
+ * The grants of every host: one for each binding whose member status is MEMBER, of both hosts while
+ * it migrates. may_set_guid: no other node that was told of that NIC reports a record of it with a
  * GUID that is not NONE or DEFERRED, nor was another host granted it before and has not reported
  * since. While
  * a VM migrates it is the host's that it leaves, until that has reported that it has nothing of the

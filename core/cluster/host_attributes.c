@@ -69,10 +69,10 @@ static void take_vfs(const struct oneib_cloud *cloud,
 {
     for (size_t i = 0; i < cloud->attachment_count; i++) {
         const struct oneib_attachment *attachment = &cloud->attachments[i];
-        if (attachment->presence == ONEIB_ABSENT)
+        if (attachment->phase == ONEIB_ABSENT)
             continue;
         take_vf(attributes, attachment->host_id);
-        if (attachment->presence == ONEIB_MIGRATING &&
+        if (attachment->phase == ONEIB_MIGRATING &&
             attachment->source_host_id != attachment->host_id)
             take_vf(attributes, attachment->source_host_id);
     }

@@ -25,7 +25,7 @@ struct oneib_host_attributes {
                            at most IB_VFS_TOTAL */
     uint32_t vfs_used;  /* the attachments that are on the host, see vfs_free */
     uint32_t vfs_free;  /* total less the attachments that are on the host, at least 0: every
-                           presence but ABSENT counts, on both hosts of a migration */
+                           phase but ABSENT counts, on both hosts of a migration */
     char *switches;     /* owned: "0x...,0x...", distinct, in order of the host's ports; NULL when
                            none is known */
     bool differs_free;  /* from what oned has */

@@ -6,7 +6,7 @@
  * nobody uses. */
 struct meaning {
     const char *name;
-    enum oneib_presence presence;
+    enum oneib_phase phase;
 };
 
 #define STATE_ACTIVE 3 /* the one state in which LCM_STATE counts */
@@ -115,16 +115,16 @@ const char *oneib_vm_state_name(int state, int lcm_state)
     return state >= 0 && state < STATES ? state_names[state] : NULL;
 }
 
-enum oneib_presence oneib_vm_presence(int state, int lcm_state)
+enum oneib_phase oneib_vm_phase(int state, int lcm_state)
 {
     if (!oneib_vm_state_name(state, lcm_state))
-        return ONEIB_PRESENCE_UNKNOWN;
-    return state == STATE_ACTIVE ? lcm_states[lcm_state].presence : ONEIB_ABSENT;
+        return ONEIB_PHASE_UNKNOWN;
+    return state == STATE_ACTIVE ? lcm_states[lcm_state].phase : ONEIB_ABSENT;
 }
 
-const char *oneib_presence_name(enum oneib_presence presence)
+const char *oneib_phase_name(enum oneib_phase phase)
 {
-    switch (presence) {
+    switch (phase) {
     case ONEIB_ABSENT:
         return "absent";
     case ONEIB_ARRIVING:
@@ -135,7 +135,7 @@ const char *oneib_presence_name(enum oneib_presence presence)
         return "leaving";
     case ONEIB_MIGRATING:
         return "migrating";
-    case ONEIB_PRESENCE_UNKNOWN:
+    case ONEIB_PHASE_UNKNOWN:
         break;
     }
     return "unknown";

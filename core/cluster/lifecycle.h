@@ -8,22 +8,22 @@
 #ifndef ONEIB_CLUSTER_LIFECYCLE_H
 #define ONEIB_CLUSTER_LIFECYCLE_H
 
-enum oneib_presence {
+enum oneib_phase {
     ONEIB_ABSENT,    /* no VF: not placed, stored, powered off, gone */
     ONEIB_ARRIVING,  /* placed on its host; the VF is being prepared or will be: a member already */
     ONEIB_SETTLED,   /* runs on its host, or may (UNKNOWN) */
     ONEIB_LEAVING,   /* its VF is on its way out: a member until it is gone */
     ONEIB_MIGRATING, /* both the host of the last history record and the one before */
-    ONEIB_PRESENCE_UNKNOWN, /* a state number that this version does not know */
+    ONEIB_PHASE_UNKNOWN, /* a state number that this version does not know */
 };
 
-enum oneib_presence oneib_vm_presence(int state, int lcm_state);
+enum oneib_phase oneib_vm_phase(int state, int lcm_state);
 
 /* "RUNNING", "POWEROFF", ...: the LCM name in ACTIVE, else the state's. "UNKNOWN-72" style is the
  * caller's: NULL for a number that is not known. */
 const char *oneib_vm_state_name(int state, int lcm_state);
 
-/* The presence as `oneib show` prints it: "absent", "arriving", ... */
-const char *oneib_presence_name(enum oneib_presence presence);
+/* The phase as `oneib show` prints it: "absent", "arriving", ... */
+const char *oneib_phase_name(enum oneib_phase phase);
 
 #endif

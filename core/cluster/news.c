@@ -152,8 +152,8 @@ static void explain_addition(const struct work *work, const struct group *before
     if (old && oneib_roster_is_member(old)) {
         compare_lines(line, old, item);
     } else if (old) {
-        item->reason = ONEIB_BECAUSE_VERDICT;
-        item->verdict = old->verdict;
+        item->reason = ONEIB_BECAUSE_MEMBER_STATUS;
+        item->member_status = old->member_status;
     } else if (elsewhere) {
         item->reason = ONEIB_BECAUSE_MIGRATION;
         item->other_host = elsewhere->host_id;
@@ -190,8 +190,8 @@ static void explain_removal(const struct work *work, const struct group *after,
     } else if (oneib_roster_is_member(now)) {
         compare_lines(line, now, item);
     } else {
-        item->reason = ONEIB_BECAUSE_VERDICT;
-        item->verdict = now->verdict;
+        item->reason = ONEIB_BECAUSE_MEMBER_STATUS;
+        item->member_status = now->member_status;
     }
 }
 
@@ -233,12 +233,12 @@ static int tell_refused(const struct work *work, const struct group *before,
 {
     const struct oneib_roster_line *old = on_host(before, line->host_id);
     if (line->is_source ||
-        (old && (oneib_roster_is_member(old) ||
-                 (old->verdict == line->verdict && old->network_id == line->network_id))))
+        (old && (oneib_roster_is_member(old) || (old->member_status == line->member_status &&
+                                                 old->network_id == line->network_id))))
         return 0;
     struct oneib_news_item item = item_of(ONEIB_NEWS_REFUSED, line);
-    item.reason = ONEIB_BECAUSE_VERDICT;
-    item.verdict = line->verdict;
+    item.reason = ONEIB_BECAUSE_MEMBER_STATUS;
+    item.member_status = line->member_status;
     return oneib_news_add(work->news, &item, err);
 }
 
@@ -304,7 +304,8 @@ static size_t lines_of_nic(const struct oneib_roster *roster, size_t from,
 static bool is_unchanged(const struct oneib_roster_line *a, const struct oneib_roster_line *b)
 {
     return a->host_id == b->host_id && a->network_id == b->network_id && a->pkey == b->pkey &&
-           a->member == b->member && a->membership == b->membership && a->verdict == b->verdict;
+           a->member == b->member && a->membership == b->membership &&
+           a->member_status == b->member_status;
 }
 
 /* Whichever NIC comes first in either. */

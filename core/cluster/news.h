@@ -35,19 +35,19 @@ enum oneib_news_kind { /* in the order in which they are said */
 
 /* What the documents say of why; no more than that is known. */
 enum oneib_news_reason {
-    ONEIB_BECAUSE_UNKNOWN,    /* only the partitions file tells of it */
-    ONEIB_BECAUSE_VM_CAME,    /* state: the VM was on no host before */
-    ONEIB_BECAUSE_VM_THERE,   /* state: nobody knows what was before */
-    ONEIB_BECAUSE_VM_ENDED,   /* oned has no such VM any more */
-    ONEIB_BECAUSE_VM_STOPPED, /* state: the VM is on no host any more */
-    ONEIB_BECAUSE_ATTACHED,   /* the NIC is new to a VM that was there */
-    ONEIB_BECAUSE_DETACHED,   /* the VM is there, and has no such NIC any more */
-    ONEIB_BECAUSE_MIGRATION,  /* other_host: where it comes from, or has gone */
-    ONEIB_BECAUSE_KEY,        /* other_pkey: what its network's key was, or is */
-    ONEIB_BECAUSE_NETWORK,    /* other_network: of which the NIC was, or is */
-    ONEIB_BECAUSE_PORT,       /* other_guid: the port that it had, or has */
-    ONEIB_BECAUSE_VERDICT,    /* verdict: why it is, or was, refused */
-    ONEIB_BECAUSE_NARROWING,  /* the membership of network, NIC or others on the port changed */
+    ONEIB_BECAUSE_UNKNOWN,       /* only the partitions file tells of it */
+    ONEIB_BECAUSE_VM_CAME,       /* state: the VM was on no host before */
+    ONEIB_BECAUSE_VM_THERE,      /* state: nobody knows what was before */
+    ONEIB_BECAUSE_VM_ENDED,      /* oned has no such VM any more */
+    ONEIB_BECAUSE_VM_STOPPED,    /* state: the VM is on no host any more */
+    ONEIB_BECAUSE_ATTACHED,      /* the NIC is new to a VM that was there */
+    ONEIB_BECAUSE_DETACHED,      /* the VM is there, and has no such NIC any more */
+    ONEIB_BECAUSE_MIGRATION,     /* other_host: where it comes from, or has gone */
+    ONEIB_BECAUSE_KEY,           /* other_pkey: what its network's key was, or is */
+    ONEIB_BECAUSE_NETWORK,       /* other_network: of which the NIC was, or is */
+    ONEIB_BECAUSE_PORT,          /* other_guid: the port that it had, or has */
+    ONEIB_BECAUSE_MEMBER_STATUS, /* member status: why it is, or was, refused */
+    ONEIB_BECAUSE_NARROWING,     /* the membership of network, NIC or others on the port changed */
 };
 
 /* What the ports say of it. */
@@ -74,7 +74,7 @@ struct oneib_news_item {
     uint8_t member_kind;           /* enum oneib_member_kind, without a VM */
     char partition[ONEIB_PARTITION_NAME_SIZE]; /* without a VM: its name in opensm's file */
     uint8_t old_membership;                    /* CHANGED */
-    uint8_t verdict;                           /* BECAUSE_VERDICT */
+    uint8_t member_status;                     /* BECAUSE_MEMBER_STATUS */
     oneib_pkey other_pkey;
     uint32_t other_host, other_network;
     oneib_guid other_guid;

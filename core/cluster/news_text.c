@@ -120,9 +120,9 @@ static bool is_leaving(const struct oneib_news_item *item)
            item->kind == ONEIB_NEWS_GONE;
 }
 
-static void append_verdict(const struct oneib_news_item *item, struct oneib_text *text)
+static void append_member_status(const struct oneib_news_item *item, struct oneib_text *text)
 {
-    const char *name = oneib_verdict_name((enum oneib_verdict)item->verdict);
+    const char *name = oneib_member_status_name((enum oneib_member_status)item->member_status);
     if (item->kind == ONEIB_NEWS_ADDED)
         oneib_text_printf(text, "was refused before, %s", name);
     else if (item->kind == ONEIB_NEWS_REMOVED)
@@ -175,8 +175,8 @@ void oneib_news_append_reason(const struct oneib_cloud *cloud, const struct onei
         oneib_text_printf(text, "port changed %s 0x%016" PRIx64, leaves ? "to" : "from",
                           item->other_guid);
         break;
-    case ONEIB_BECAUSE_VERDICT:
-        append_verdict(item, text);
+    case ONEIB_BECAUSE_MEMBER_STATUS:
+        append_member_status(item, text);
         break;
     case ONEIB_BECAUSE_NARROWING:
         oneib_text_printf(text, "was %s",

@@ -214,7 +214,7 @@ static int meet_wishes(struct oneib_work *work, struct key_uses *uses, struct on
             continue;
         }
         if (work->entitlements[i].pkey == 0)
-            work->entitlements[i].verdict = ONEIB_VERDICT_KEY_CONFLICT;
+            work->entitlements[i].member_status = ONEIB_MEMBER_STATUS_KEY_CONFLICT;
         work->desired->wishes_at_rest += uses->items[wish].hold == RESTS;
         if (say_conflict(work, network, wish, uses, err) < 0)
             return -1;

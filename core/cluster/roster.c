@@ -13,27 +13,27 @@ int oneib_roster_compare(const struct oneib_roster_line *a, const struct oneib_r
 
 bool oneib_roster_is_member(const struct oneib_roster_line *line)
 {
-    return line->verdict == ONEIB_VERDICT_MEMBER;
+    return line->member_status == ONEIB_MEMBER_STATUS_MEMBER;
 }
 
 static struct oneib_roster_line line_of(const struct oneib_cloud *cloud,
-                                        const struct oneib_desired_seat *seat)
+                                        const struct oneib_desired_binding *binding)
 {
-    const struct oneib_attachment *attachment = &cloud->attachments[seat->attachment];
-    return (struct oneib_roster_line){.port = seat->port,
-                                      .member = seat->member,
+    const struct oneib_attachment *attachment = &cloud->attachments[binding->attachment];
+    return (struct oneib_roster_line){.port = binding->port,
+                                      .member = binding->member,
                                       .vm_id = attachment->vm_id,
                                       .network_id = attachment->network_id,
-                                      .host_id = seat->host_id,
-                                      .pkey = seat->pkey,
+                                      .host_id = binding->host_id,
+                                      .pkey = binding->pkey,
                                       .nic_id = attachment->nic_id,
-                                      .membership = seat->membership,
-                                      .verdict = seat->verdict,
+                                      .membership = binding->membership,
+                                      .member_status = binding->member_status,
                                       .standing = ONEIB_IN_FORCE,
-                                      .is_source = seat->is_source};
+                                      .is_source = binding->is_source};
 }
 
-/* A migration's two seats come destination first. */
+/* A migration's two bindings come destination first. */
 static void add_line(struct oneib_roster *roster, struct oneib_roster_line line)
 {
     size_t place = roster->count++;
@@ -48,11 +48,11 @@ int oneib_roster_make(const struct oneib_cloud *cloud, const struct oneib_desire
                       struct oneib_roster *roster, struct oneib_error *err)
 {
     *roster = (struct oneib_roster){0};
-    roster->lines = malloc((desired->seat_count + 1) * sizeof *roster->lines);
+    roster->lines = malloc((desired->binding_count + 1) * sizeof *roster->lines);
     if (!roster->lines)
         return oneib_fail_memory(err);
-    for (size_t i = 0; i < desired->seat_count; i++)
-        add_line(roster, line_of(cloud, &desired->seats[i]));
+    for (size_t i = 0; i < desired->binding_count; i++)
+        add_line(roster, line_of(cloud, &desired->bindings[i]));
     return 0;
 }
 

@@ -21,8 +21,8 @@ struct oneib_roster_line {
     uint32_t vm_id, network_id, host_id;
     oneib_pkey pkey;
     uint8_t nic_id;
-    uint8_t membership, verdict; /* enum oneib_membership, enum oneib_verdict */
-    uint8_t standing;            /* enum oneib_standing of a member, as it was said last */
+    uint8_t membership, member_status; /* enum oneib_membership, enum oneib_member_status */
+    uint8_t standing;                  /* enum oneib_standing of a member, as it was said last */
     bool is_source;
 };
 
@@ -31,7 +31,7 @@ struct oneib_roster {
     size_t count;
 };
 
-/* All seats of the desired state, which come by VM and NIC: nothing is sorted. Lines begin
+/* All bindings of the desired state, which come by VM and NIC: nothing is sorted. Lines begin
  * IN_FORCE, until somebody says how they stand. */
 int oneib_roster_make(const struct oneib_cloud *cloud, const struct oneib_desired *desired,
                       struct oneib_roster *roster, struct oneib_error *err);

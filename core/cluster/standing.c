@@ -29,33 +29,35 @@ enum oneib_standing oneib_standing_of(const struct oneib_subnet *subnet,
                                                                      : ONEIB_KEY_LACKING;
 }
 
-static enum oneib_standing standing_of_seat(const struct oneib_subnet *subnet,
-                                            const struct oneib_desired_seat *seat)
+static enum oneib_standing standing_of_binding(const struct oneib_subnet *subnet,
+                                               const struct oneib_desired_binding *binding)
 {
-    const struct oneib_wanted_key wanted = {.port = seat->port,
-                                            .member = seat->member,
-                                            .pkey = seat->pkey,
-                                            .membership = (enum oneib_membership)seat->membership};
+    const struct oneib_wanted_key wanted = {.port = binding->port,
+                                            .member = binding->member,
+                                            .pkey = binding->pkey,
+                                            .membership =
+                                                (enum oneib_membership)binding->membership};
     return oneib_standing_of(subnet, &wanted);
 }
 
 /* A VF's GUID goes with the VM: whose it is while it migrates, the reading does not tell. */
-static bool share_a_virtual_port(const struct oneib_desired_seat *a,
-                                 const struct oneib_desired_seat *b)
+static bool share_a_virtual_port(const struct oneib_desired_binding *a,
+                                 const struct oneib_desired_binding *b)
 {
-    return b->verdict == ONEIB_VERDICT_MEMBER && a->member == b->member &&
+    return b->member_status == ONEIB_MEMBER_STATUS_MEMBER && a->member == b->member &&
            oneib_is_virtual_port(a->port, a->member);
 }
 
-enum oneib_standing oneib_standing_of_seats(const struct oneib_subnet *subnet,
-                                            const struct oneib_desired_seat *seats, size_t count)
+enum oneib_standing oneib_standing_of_bindings(const struct oneib_subnet *subnet,
+                                               const struct oneib_desired_binding *bindings,
+                                               size_t count)
 {
-    enum oneib_standing standing = standing_of_seat(subnet, &seats[0]);
+    enum oneib_standing standing = standing_of_binding(subnet, &bindings[0]);
     for (size_t i = 1; i < count && standing == ONEIB_IN_FORCE; i++) {
-        if (share_a_virtual_port(&seats[0], &seats[i]))
+        if (share_a_virtual_port(&bindings[0], &bindings[i]))
             standing = ONEIB_PORT_UNSEEN;
-        else if (seats[i].verdict == ONEIB_VERDICT_MEMBER)
-            standing = standing_of_seat(subnet, &seats[i]);
+        else if (bindings[i].member_status == ONEIB_MEMBER_STATUS_MEMBER)
+            standing = standing_of_binding(subnet, &bindings[i]);
     }
     return standing;
 }

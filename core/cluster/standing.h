@@ -29,11 +29,12 @@ struct oneib_wanted_key {
 /* By the last reading; subnet: known and sorted. */
 enum oneib_standing oneib_standing_of(const struct oneib_subnet *subnet,
                                       const struct oneib_wanted_key *wanted);
-/* Of all seats of one NIC: that of the first, while it migrates that of the worse. count: 1 or
+/* Of all bindings of one NIC: that of the first, while it migrates that of the worse. count: 1 or
  * more.
  */
-enum oneib_standing oneib_standing_of_seats(const struct oneib_subnet *subnet,
-                                            const struct oneib_desired_seat *seats, size_t count);
+enum oneib_standing oneib_standing_of_bindings(const struct oneib_subnet *subnet,
+                                               const struct oneib_desired_binding *bindings,
+                                               size_t count);
 /* "in-force", "key-lacking", ...: for JSON. */
 const char *oneib_standing_name(enum oneib_standing standing);
 /* "in force", "the port lacks the key", ...: for people. */

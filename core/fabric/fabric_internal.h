@@ -31,7 +31,7 @@ int oneib_fabric_refresh(struct oneib_fabric *fabric, struct oneib_error *err);
 int oneib_fabric_require_sm(struct oneib_fabric *fabric, struct oneib_error *err);
 
 /* One LID of an end port, and who the SA says it is. guid 0: not said. */
-struct oneib_census_entry {
+struct oneib_port_list_entry {
     uint16_t lid;
     oneib_guid guid, node_guid;
     uint8_t node_type;
@@ -40,32 +40,34 @@ struct oneib_census_entry {
     char description[65];
 };
 
-struct oneib_census {
-    struct oneib_census_entry *items;
+struct oneib_port_list {
+    struct oneib_port_list_entry *items;
     size_t count, capacity;
     bool from_sa; /* opensm's SA leaves out who shares no P_Key with the asking port */
 };
 
 /* Appends a zeroed entry, valid until the next one; NULL when out of memory. */
-struct oneib_census_entry *oneib_census_add(struct oneib_census *census, struct oneib_error *err);
-void oneib_census_clear(struct oneib_census *census);
+struct oneib_port_list_entry *oneib_port_list_add(struct oneib_port_list *port_list,
+                                                  struct oneib_error *err);
+void oneib_port_list_clear(struct oneib_port_list *port_list);
 
 /*
  * All end ports: from the SA's NodeRecords. Where its long answers arrive cut (ibsim's umad2sim
  * passes the first segment only) the LIDs come from a switch's forwarding table instead, and guid
  * is 0.
  */
-int oneib_census_take(struct oneib_fabric *fabric, struct oneib_census *census,
-                      struct oneib_error *err);
-int oneib_census_from_switch(struct oneib_fabric *fabric, struct oneib_census *census,
-                             struct oneib_error *err);
+int oneib_port_list_take(struct oneib_fabric *fabric, struct oneib_port_list *port_list,
+                         struct oneib_error *err);
+int oneib_port_list_from_switch(struct oneib_fabric *fabric, struct oneib_port_list *port_list,
+                                struct oneib_error *err);
 
 /*
  * Fails when the SA may have left ports out of its answer to the port `own`: two limited members of
  * a partition share no P_Key, so all of them are shown to a full member of the default partition
  * only. An own port that did not answer is its own violation.
  */
-int oneib_check_sight(const struct oneib_subnet *subnet, oneib_guid own, struct oneib_error *err);
+int oneib_check_visibility(const struct oneib_subnet *subnet, oneib_guid own,
+                           struct oneib_error *err);
 
 /*
  * Sets subnet->sm_port_guid. Fails when no port has the master's LID: which port SELF is, and so
@@ -87,9 +89,9 @@ int oneib_sa_records(uint8_t *mad, size_t length, size_t record_size,
 
 /* NodeRecord of one LID. *found is false when the SA knows none. */
 int oneib_sa_node_of_lid(struct oneib_fabric *fabric, uint16_t lid,
-                         struct oneib_census_entry *entry, bool *found, struct oneib_error *err);
+                         struct oneib_port_list_entry *entry, bool *found, struct oneib_error *err);
 /* Appends all NodeRecords. */
-int oneib_sa_nodes(struct oneib_fabric *fabric, struct oneib_census *census, bool *whole,
+int oneib_sa_nodes(struct oneib_fabric *fabric, struct oneib_port_list *port_list, bool *whole,
                    struct oneib_error *err);
 
 #endif

@@ -101,10 +101,10 @@ static int sa_status(const struct oneib_fabric *fabric, uint16_t status, struct 
 
 /* --- NodeRecords ---------------------------------------------------------------------------- */
 
-static void decode_node(uint8_t *record, struct oneib_census_entry *entry)
+static void decode_node(uint8_t *record, struct oneib_port_list_entry *entry)
 {
     uint8_t *info = record + NODE_RECORD_INFO;
-    *entry = (struct oneib_census_entry){
+    *entry = (struct oneib_port_list_entry){
         .lid = oneib_get16(record),
         .guid = mad_get_field64(info, 0, IB_NODE_PORT_GUID_F),
         .node_guid = mad_get_field64(info, 0, IB_NODE_GUID_F),
@@ -118,7 +118,7 @@ static void decode_node(uint8_t *record, struct oneib_census_entry *entry)
 }
 
 int oneib_sa_node_of_lid(struct oneib_fabric *fabric, uint16_t lid,
-                         struct oneib_census_entry *entry, bool *found, struct oneib_error *err)
+                         struct oneib_port_list_entry *entry, bool *found, struct oneib_error *err)
 {
     struct oneib_mad_request request = sa_request(fabric, IB_MAD_METHOD_GET, IB_SA_ATTR_NODERECORD);
     request.component_mask = NODE_RECORD_LID_MASK;
@@ -141,7 +141,7 @@ int oneib_sa_node_of_lid(struct oneib_fabric *fabric, uint16_t lid,
     return 0;
 }
 
-int oneib_sa_nodes(struct oneib_fabric *fabric, struct oneib_census *census, bool *whole,
+int oneib_sa_nodes(struct oneib_fabric *fabric, struct oneib_port_list *port_list, bool *whole,
                    struct oneib_error *err)
 {
     struct oneib_mad_request request =
@@ -159,7 +159,7 @@ int oneib_sa_nodes(struct oneib_fabric *fabric, struct oneib_census *census, boo
         return oneib_wrap(err, "reading the NodeRecords of the SA at LID %u", fabric->sm_lid);
     *whole = records.whole;
     for (size_t i = 0; records.whole && i < records.count; i++) {
-        struct oneib_census_entry *entry = oneib_census_add(census, err);
+        struct oneib_port_list_entry *entry = oneib_port_list_add(port_list, err);
         if (!entry)
             return -1;
         decode_node(records.first + i * records.stride, entry);

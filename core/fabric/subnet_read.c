@@ -229,7 +229,7 @@ static int run_jobs(struct reader *reader, struct oneib_error *err)
 
 /* --- the whole subnet ----------------------------------------------------------------------- */
 
-static void describe(struct oneib_subnet_port *port, const struct oneib_census_entry *entry)
+static void describe(struct oneib_subnet_port *port, const struct oneib_port_list_entry *entry)
 {
     *port = (struct oneib_subnet_port){
         .guid = entry->guid,
@@ -242,32 +242,32 @@ static void describe(struct oneib_subnet_port *port, const struct oneib_census_e
     memcpy(port->description, entry->description, sizeof(port->description));
 }
 
-static int start_with(struct reader *reader, const struct oneib_census *census,
+static int start_with(struct reader *reader, const struct oneib_port_list *port_list,
                       struct oneib_error *err)
 {
     struct oneib_subnet *subnet = reader->subnet;
-    reader->progress = calloc(census->count + 1, sizeof(*reader->progress));
+    reader->progress = calloc(port_list->count + 1, sizeof(*reader->progress));
     if (!reader->progress)
         return oneib_fail_memory(err);
-    if (oneib_reserve(&subnet->ports, &subnet->port_capacity, census->count, sizeof(*subnet->ports),
-                      err) < 0)
+    if (oneib_reserve(&subnet->ports, &subnet->port_capacity, port_list->count,
+                      sizeof(*subnet->ports), err) < 0)
         return -1;
-    for (size_t i = 0; i < census->count; i++) {
-        describe(&subnet->ports[subnet->port_count++], &census->items[i]);
-        reader->progress[i].claimed = census->items[i].guid;
+    for (size_t i = 0; i < port_list->count; i++) {
+        describe(&subnet->ports[subnet->port_count++], &port_list->items[i]);
+        reader->progress[i].claimed = port_list->items[i].guid;
         if (add_job(reader, i, IB_ATTR_NODE_INFO, err) < 0)
             return -1;
     }
     return 0;
 }
 
-/* A LID that did not answer and that no census named: the SA knows whose it is, or that it is
- * nobody's. */
+/* A LID that did not answer and that no list of ports named: the SA knows whose it is, or that it
+ * is nobody's. */
 static int name_silent_ports(struct reader *reader, struct oneib_error *err)
 {
     for (size_t i = 0; i < reader->subnet->port_count; i++) {
         struct oneib_subnet_port *port = &reader->subnet->ports[i];
-        struct oneib_census_entry entry;
+        struct oneib_port_list_entry entry;
         bool found = false;
         if (port->guid)
             continue;
@@ -311,11 +311,13 @@ static void distrust_duplicates(struct oneib_subnet *subnet)
     }
 }
 
-static int read_subnet(struct reader *reader, struct oneib_census *census, struct oneib_error *err)
+static int read_subnet(struct reader *reader, struct oneib_port_list *port_list,
+                       struct oneib_error *err)
 {
     if (oneib_fabric_require_sm(reader->fabric, err) < 0 ||
-        oneib_census_take(reader->fabric, census, err) < 0 || start_with(reader, census, err) < 0 ||
-        run_jobs(reader, err) < 0 || name_silent_ports(reader, err) < 0)
+        oneib_port_list_take(reader->fabric, port_list, err) < 0 ||
+        start_with(reader, port_list, err) < 0 || run_jobs(reader, err) < 0 ||
+        name_silent_ports(reader, err) < 0)
         return -1;
     drop_aliases_and_strays(reader);
     drop_unfinished(reader->subnet);
@@ -323,7 +325,9 @@ static int read_subnet(struct reader *reader, struct oneib_census *census, struc
     distrust_duplicates(reader->subnet);
     if (oneib_note_master(reader->subnet, reader->fabric->sm_lid, err) < 0)
         return -1;
-    return census->from_sa ? oneib_check_sight(reader->subnet, reader->fabric->port_guid, err) : 0;
+    return port_list->from_sa
+               ? oneib_check_visibility(reader->subnet, reader->fabric->port_guid, err)
+               : 0;
 }
 
 static void clear_reader(struct reader *reader)
@@ -337,9 +341,9 @@ int oneib_fabric_read(struct oneib_fabric *fabric, struct oneib_subnet *subnet,
 {
     *subnet = (struct oneib_subnet){0};
     struct reader reader = {.fabric = fabric, .subnet = subnet};
-    struct oneib_census census = {0};
-    int result = read_subnet(&reader, &census, err);
-    oneib_census_clear(&census);
+    struct oneib_port_list port_list = {0};
+    int result = read_subnet(&reader, &port_list, err);
+    oneib_port_list_clear(&port_list);
     clear_reader(&reader);
     if (result < 0) {
         oneib_subnet_clear(subnet);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The kernel driver that holds a VF: files of Documentation/ABI/testing/sysfs-bus-pci. */
-#include "hca/vf_ways.h"
+#include "hca/vf_ops.h"
 
 #include "base/cleanup.h"
 #include "hca/attribute.h"

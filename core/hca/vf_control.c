@@ -2,7 +2,7 @@
 #include "hca/vf_control.h"
 
 #include "base/escape.h"
-#include "hca/vf_ways.h"
+#include "hca/vf_ops.h"
 
 #define SHOWN 64 /* bytes of a wrong value in an error */
 

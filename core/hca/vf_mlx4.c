@@ -5,7 +5,7 @@
  * partitions, and their maps cannot be written: they are left out everywhere, and has_ethernet
  * keeps such a VF from being given to anybody.
  */
-#include "hca/vf_ways.h"
+#include "hca/vf_ops.h"
 
 #include "base/cleanup.h"
 #include "base/number.h"

@@ -4,7 +4,7 @@
  * is netlink to an IPoIB interface of the physical function; files of NVIDIA's driver are used
  * where that cannot be.
  */
-#include "hca/vf_ways.h"
+#include "hca/vf_ops.h"
 
 #include "base/cleanup.h"
 #include "hca/attribute.h"

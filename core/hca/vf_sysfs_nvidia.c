@@ -3,7 +3,7 @@
  * mlx5 with NVIDIA's driver (MLNX_OFED): node, port and policy of each virtual function below
  * DEVICE/device/sriov/N/. GUIDs are eight colon-separated bytes, the policy is Up, Down or Follow.
  */
-#include "hca/vf_ways.h"
+#include "hca/vf_ops.h"
 
 #include "base/number.h"
 #include "hca/attribute.h"

@@ -34,7 +34,7 @@ static void tell_of_key(const struct oneib_virtual_port *port,
                port->pkey_count > 0 ? port->pkeys[0] : 0);
 }
 
-enum oneib_virtual_port_verdict
+enum oneib_virtual_port_result
 oneib_virtual_port_judge(const struct oneib_virtual_port *port,
                          const struct oneib_virtual_port_wanted *wanted, struct oneib_error *why)
 {

@@ -37,7 +37,7 @@ struct oneib_virtual_port_wanted {
     bool limited; /* a full entry would widen it; else a full or a limited one will do */
 };
 
-enum oneib_virtual_port_verdict {
+enum oneib_virtual_port_result {
     ONEIB_VIRTUAL_PORT_RIGHT, /* the GUID, the key at index 0, and nothing more than the limited
                                  default partition */
     ONEIB_VIRTUAL_PORT_LACKS, /* nothing more than that, but the GUID or the key is not there: it
@@ -51,7 +51,7 @@ enum oneib_virtual_port_verdict {
  * harm, a key of the operator's too: a NIC has one key. *why says what is not right, without whose
  * VF it is; untouched when all is.
  */
-enum oneib_virtual_port_verdict
+enum oneib_virtual_port_result
 oneib_virtual_port_judge(const struct oneib_virtual_port *port,
                          const struct oneib_virtual_port_wanted *wanted, struct oneib_error *why);
 

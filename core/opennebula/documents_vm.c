@@ -383,7 +383,7 @@ static int note_more_nics(struct oneib_documents *documents, const struct vm *vm
 
 struct vm_state {
     int state, lcm_state;
-    enum oneib_presence presence;
+    enum oneib_phase phase;
 };
 
 /* A state that cannot be read is as good as one that nobody knows. */
@@ -395,11 +395,11 @@ static int judge_state(struct oneib_documents *documents, const struct vm *vm,
         oneib_value_number(&vm->lcm_state, INT16_MAX, &lcm_number)) {
         state->state = (int)number;
         state->lcm_state = (int)lcm_number;
-        state->presence = oneib_vm_presence(state->state, state->lcm_state);
+        state->phase = oneib_vm_phase(state->state, state->lcm_state);
         return 0;
     }
 
-    *state = (struct vm_state){-1, -1, ONEIB_PRESENCE_UNKNOWN};
+    *state = (struct vm_state){-1, -1, ONEIB_PHASE_UNKNOWN};
     bool is_state = !oneib_value_number(&vm->state, INT16_MAX, &number);
     return oneib_documents_note_value(
         documents, ONEIB_WARNING, "vm-state-invalid", ONEIB_REMEDY_NOT_ONED, vm->object,
@@ -434,13 +434,13 @@ static int complete_attachments(struct oneib_documents *documents, struct vm *vm
     if (judge_state(documents, vm, &state, err) < 0 || judge_history(documents, vm, err) < 0)
         return -1;
 
-    bool is_migrating = state.presence == ONEIB_MIGRATING;
+    bool is_migrating = state.phase == ONEIB_MIGRATING;
     struct oneib_cloud *cloud = documents->cloud;
     for (size_t i = vm->first; i < cloud->attachment_count; i++) {
         struct oneib_attachment *attachment = &cloud->attachments[i];
         attachment->state = (int16_t)state.state;
         attachment->lcm_state = (int16_t)state.lcm_state;
-        attachment->presence = (uint8_t)state.presence;
+        attachment->phase = (uint8_t)state.phase;
         attachment->since = vm->last.since;
         attachment->host_id = vm->last.host_id;
         attachment->source_host_id =

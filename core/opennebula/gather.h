@@ -36,8 +36,8 @@ struct oneib_gather_options {
     bool require_restrictions;
     /*
      * Not NULL: a host with ports that is known from before need not be asked about each time that
-     * a VM arrives there. Those that were not are added here, to be named in the next agenda: what
-     * is known of them is what was right when anybody looked last.
+     * a VM arrives there. Those that were not are added here, to be named in the next work queue:
+     * what is known of them is what was right when anybody looked last.
      */
     struct oneib_id_set *hosts_later;
     oneib_gather_progress progress;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * What reading the whole cloud (opennebula/gather.h) and reading pieces of it again
- * (opennebula/mirror.h) share; for core/opennebula alone.
+ * (opennebula/cache.h) share; for core/opennebula alone.
  *
  * What is read is collected aside. Where nothing was read, what is known from before counts (the
  * base), so that a piece is judged within the whole.
@@ -36,7 +36,7 @@ struct oneib_gathering {
     struct oneib_id_set vms_stored_odd; /* sorted: whose pool document is malformed or odd: what
                                            they say by themselves decides */
     struct oneib_id_set vms_alone;      /* whom no window can show: to be asked for by themselves */
-    size_t malformed_spans;
+    size_t malformed_id_ranges;
     uint32_t vm_end; /* one beyond the highest id that is known to be a VM's; 0: none */
     size_t total;    /* VMs known of, for progress */
 };

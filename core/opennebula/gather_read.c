@@ -66,7 +66,7 @@ static int check_restrictions(const char *xml, size_t length, struct oneib_error
 }
 
 /* Pools show a user what the user may see, without a word about the rest. */
-static int check_sight(const struct oneib_gathering *gathering, struct oneib_error *err)
+static int check_visibility(const struct oneib_gathering *gathering, struct oneib_error *err)
 {
     bool sees_all = false;
     if (gathering->options->acl_user)
@@ -96,7 +96,7 @@ static int check_configuration(const struct oneib_gathering *gathering, struct o
 
 int oneib_gathering_check_oned(const struct oneib_gathering *gathering, struct oneib_error *err)
 {
-    return check_sight(gathering, err) < 0 || check_configuration(gathering, err) < 0 ? -1 : 0;
+    return check_visibility(gathering, err) < 0 || check_configuration(gathering, err) < 0 ? -1 : 0;
 }
 
 static void forget_networks(struct oneib_cloud *cloud, const struct oneib_id_set *ids)

@@ -136,7 +136,7 @@ static int want_network(const struct oneib_gathering *gathering,
     const uint32_t id = attachment->network_id;
     if (id == ONEIB_NO_ID)
         return 0;
-    const bool is_stale = attachment->presence != ONEIB_ABSENT && !network_is_fresh(gathering, id);
+    const bool is_stale = attachment->phase != ONEIB_ABSENT && !network_is_fresh(gathering, id);
     return is_stale || !oneib_gathering_network(gathering, id) ? oneib_id_set_add(wanted, id, err)
                                                                : 0;
 }
@@ -194,7 +194,7 @@ static int ask_networks(struct oneib_gathering *gathering, bool *asked, struct o
 /* What is known of its host may be older than its way there. */
 static bool is_on_its_way(const struct oneib_attachment *attachment)
 {
-    return attachment->presence == ONEIB_ARRIVING || attachment->presence == ONEIB_MIGRATING;
+    return attachment->phase == ONEIB_ARRIVING || attachment->phase == ONEIB_MIGRATING;
 }
 
 /* The device of a PCI NIC that came while the VM ran: what is known of the host may be older. */
@@ -217,7 +217,7 @@ static int want_host(const struct oneib_gathering *gathering,
                      struct oneib_id_set *wanted, struct oneib_error *err)
 {
     /* A stored VM's last host may be long gone, and does not matter. */
-    if (id == ONEIB_NO_ID || attachment->presence == ONEIB_ABSENT)
+    if (id == ONEIB_NO_ID || attachment->phase == ONEIB_ABSENT)
         return 0;
     if (!host_is_known(gathering, id))
         return oneib_id_set_add(wanted, id, err);
@@ -265,7 +265,7 @@ static int ask_leftovers(struct oneib_gathering *gathering, struct oneib_error *
 bool oneib_gathering_is_doubtful(const struct oneib_gathering *gathering,
                                  const struct oneib_attachment *attachment)
 {
-    if (attachment->presence == ONEIB_ABSENT)
+    if (attachment->phase == ONEIB_ABSENT)
         return false;
     const struct oneib_network *network =
         oneib_gathering_network(gathering, attachment->network_id);

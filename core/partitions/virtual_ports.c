@@ -113,24 +113,24 @@ static bool answers(const struct oneib_vport_reading *reading, const struct repo
 }
 
 static void prove(const struct oneib_vport_reading *reading, const struct reports *reports,
-                  struct oneib_vport_verdict *verdict)
+                  struct oneib_vport_result *result)
 {
     bool has_keys = false;
-    *verdict = (struct oneib_vport_verdict){.owners = count_owners(reports)};
+    *result = (struct oneib_vport_result){.owners = count_owners(reports)};
     for (size_t i = 0; i < reading->count; i++) {
         if (!shows_all(&reading->items[i], reports))
             continue;
-        verdict->believed++;
+        result->believed++;
         has_keys = has_keys || has_proved_tables(&reading->items[i], reports);
     }
     if (reports->count == 0)
-        verdict->proof = ONEIB_VPORTS_NONE_REPORTED;
+        result->proof = ONEIB_VPORTS_NONE_REPORTED;
     else if (!answers(reading, reports))
-        verdict->proof = ONEIB_VPORTS_NO_ANSWER;
-    else if (verdict->believed == 0)
-        verdict->proof = ONEIB_VPORTS_NO_GUIDS;
+        result->proof = ONEIB_VPORTS_NO_ANSWER;
+    else if (result->believed == 0)
+        result->proof = ONEIB_VPORTS_NO_GUIDS;
     else if (!has_keys)
-        verdict->proof = ONEIB_VPORTS_NO_KEYS;
+        result->proof = ONEIB_VPORTS_NO_KEYS;
 }
 
 const char *oneib_vport_proof_words(enum oneib_vport_proof proof)
@@ -207,13 +207,13 @@ static void distrust_twins(struct oneib_subnet *subnet)
 }
 
 static int add_believed(const struct oneib_vport_reading *reading, const struct reports *all,
-                        struct oneib_subnet *subnet, struct oneib_vport_verdict *verdict,
+                        struct oneib_subnet *subnet, struct oneib_vport_result *result,
                         struct oneib_error *err)
 {
     int status = 0;
     for (size_t i = 0; status == 0 && i < reading->count; i++)
         if (shows_all(&reading->items[i], all))
-            status = add_owner(&reading->items[i], subnet, &verdict->added, err);
+            status = add_owner(&reading->items[i], subnet, &result->added, err);
     oneib_subnet_sort(subnet);
     distrust_twins(subnet);
     return status;
@@ -227,7 +227,7 @@ static int compare_reports(const void *a, const void *b)
 
 int oneib_vports_add(const struct oneib_vport_reading *reading,
                      const struct oneib_vport_report *reports, size_t report_count,
-                     struct oneib_subnet *subnet, struct oneib_vport_verdict *verdict,
+                     struct oneib_subnet *subnet, struct oneib_vport_result *result,
                      struct oneib_error *err)
 {
     oneib_autofree struct oneib_vport_report *sorted = calloc(report_count + 1, sizeof *sorted);
@@ -237,9 +237,9 @@ int oneib_vports_add(const struct oneib_vport_reading *reading,
         memcpy(sorted, reports, report_count * sizeof *sorted);
     qsort(sorted, report_count, sizeof *sorted, compare_reports);
     const struct reports all = {sorted, report_count};
-    prove(reading, &all, verdict);
-    return verdict->proof == ONEIB_VPORTS_PROVEN ? add_believed(reading, &all, subnet, verdict, err)
-                                                 : 0;
+    prove(reading, &all, result);
+    return result->proof == ONEIB_VPORTS_PROVEN ? add_believed(reading, &all, subnet, result, err)
+                                                : 0;
 }
 
 void oneib_vport_reading_clear(struct oneib_vport_reading *reading)

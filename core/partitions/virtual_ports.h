@@ -58,7 +58,7 @@ enum oneib_vport_proof {
     ONEIB_VPORTS_NO_KEYS,       /* no two tables of one port differ as they must */
 };
 
-struct oneib_vport_verdict {
+struct oneib_vport_result {
     enum oneib_vport_proof proof;
     size_t owners;   /* ports with reports */
     size_t believed; /* ... that show all of these GUIDs */
@@ -75,7 +75,7 @@ struct oneib_vport_verdict {
  */
 int oneib_vports_add(const struct oneib_vport_reading *reading,
                      const struct oneib_vport_report *reports, size_t report_count,
-                     struct oneib_subnet *subnet, struct oneib_vport_verdict *verdict,
+                     struct oneib_subnet *subnet, struct oneib_vport_result *result,
                      struct oneib_error *err);
 /* What of a proof is missing, as words. */
 const char *oneib_vport_proof_words(enum oneib_vport_proof proof);

@@ -80,7 +80,7 @@ static int add_running(const struct oneib_sched_message *message, const struct o
 {
     for (size_t i = 0; i < running->attachment_count; i++) {
         const struct oneib_attachment *nic = &running->attachments[i];
-        if (nic->presence == ONEIB_ABSENT || nic->host_id == ONEIB_NO_ID || is_counted(running, i))
+        if (nic->phase == ONEIB_ABSENT || nic->host_id == ONEIB_NO_ID || is_counted(running, i))
             continue;
         const oneib_guid leaf = leaf_called(message, running, nic->host_id);
         if (leaf != 0 && oneib_window_settle(window, nic->network_id, leaf, err) < 0)

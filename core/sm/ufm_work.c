@@ -184,7 +184,7 @@ static int fail_undone(const struct oneib_ufm_request *request, const struct one
     return -1;
 }
 
-/* The verdict is what UFM has; `why`: what it said. */
+/* The result is what UFM has; `why`: what it said. */
 static int prove(const struct oneib_ufm_link *link, const struct oneib_ufm_request *request,
                  const struct oneib_error *why, struct oneib_error *err)
 {

@@ -3,7 +3,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "fabric/opensm_process.h"
-#include "sync/handover.h"
+#include "sync/reassignment.h"
 #include "sync/sync.h"
 #include "sync/watch.h"
 #include <stdlib.h>
@@ -82,7 +82,7 @@ static struct wait begin_wait(const struct step *step, const struct oneib_watch 
         .next_reload = now + FIRST_PATIENCE_MS,
         .pause = FIRST_PAUSE_MS,
         .progress = now,
-        .in_force = watch->concerned == 0 ? now : 0,
+        .in_force = watch->caused == 0 ? now : 0,
     };
 }
 
@@ -91,7 +91,7 @@ static bool has_to_go_on(const struct wait *wait, const struct oneib_watch *watc
     const double now = oneib_now_ms();
     if (watch->count == 0 || now >= wait->deadline)
         return false;
-    return watch->concerned > 0 || now < wait->progress + GRACE_MS;
+    return watch->caused > 0 || now < wait->progress + GRACE_MS;
 }
 
 static bool gives_up(const struct step *step, const struct wait *wait)
@@ -115,7 +115,7 @@ static int ask_some(const struct step *step, const struct oneib_partition_table 
         wait->pause = FIRST_PAUSE_MS;
         wait->progress = oneib_now_ms();
     }
-    if (watch->concerned == 0 && wait->in_force == 0)
+    if (watch->caused == 0 && wait->in_force == 0)
         wait->in_force = oneib_now_ms();
     return 0;
 }
@@ -123,7 +123,7 @@ static int ask_some(const struct step *step, const struct oneib_partition_table 
 static int reload_when_due(const struct step *step, const struct oneib_watch *watch,
                            struct wait *wait, struct oneib_error *err)
 {
-    if (watch->concerned == 0 || oneib_now_ms() < wait->next_reload)
+    if (watch->caused == 0 || oneib_now_ms() < wait->next_reload)
         return 0;
     wait->patience = smaller(wait->patience * 2, LONGEST_PATIENCE_MS);
     wait->next_reload = oneib_now_ms() + wait->patience;
@@ -188,9 +188,9 @@ static int still_held(const struct step *step, const struct oneib_watch *watch,
 }
 
 /*
- * Waits until the old ports lost their keys. The verdict is a new reading of the whole fabric: a
- * port that came meanwhile counts as well. One that has left it does not, for opensm writes a
- * port's table before it lets the port in.
+ * Waits until the old ports lost their keys. The result is a new reading of the whole
+ * fabric: a port that came meanwhile counts as well. One that has left it does not, for opensm
+ * writes a port's table before it lets the port in.
  */
 static int await_loss(const struct step *step, const struct oneib_partition_table *first,
                       struct oneib_watch *watch, struct oneib_error *err)
@@ -206,15 +206,15 @@ static int await_loss(const struct step *step, const struct oneib_partition_tabl
     return watch->count > 0 ? still_held(step, watch, err) : 0;
 }
 
-static int take_away(const struct step *step, const struct oneib_handover *handover,
+static int take_away(const struct step *step, const struct oneib_reassignment *reassignment,
                      struct oneib_error *err)
 {
-    struct oneib_watch watch = {.keys = handover->keys};
-    int status = oneib_watch_look(&step->view->subnet, &handover->first, &watch, err);
+    struct oneib_watch watch = {.keys = reassignment->keys};
+    int status = oneib_watch_look(&step->view->subnet, &reassignment->first, &watch, err);
     if (status == 0)
-        status = write_first(step, &handover->first, err);
+        status = write_first(step, &reassignment->first, err);
     if (status == 0)
-        status = await_loss(step, &handover->first, &watch, err);
+        status = await_loss(step, &reassignment->first, &watch, err);
     oneib_watch_clear(&watch);
     return status;
 }
@@ -222,12 +222,12 @@ static int take_away(const struct step *step, const struct oneib_handover *hando
 static int hand_over_keys(const struct step *step, struct oneib_error *err)
 {
     const struct oneib_view *view = step->view;
-    struct oneib_handover handover;
-    if (oneib_handover_make(&view->seen.table, &view->desired.table, &view->subnet, &handover,
-                            err) < 0)
+    struct oneib_reassignment reassignment;
+    if (oneib_reassignment_make(&view->seen.table, &view->desired.table, &view->subnet,
+                                &reassignment, err) < 0)
         return -1;
-    int status = handover.left_out > 0 ? take_away(step, &handover, err) : 0;
-    oneib_handover_clear(&handover);
+    int status = reassignment.left_out > 0 ? take_away(step, &reassignment, err) : 0;
+    oneib_reassignment_clear(&reassignment);
     return status;
 }
 
@@ -237,8 +237,8 @@ static int hand_over_keys(const struct step *step, struct oneib_error *err)
  * What was wrong already by the file in force, and is wrong in the same way by the new one, does
  * not concern this change. Without a change, or without such a file, everything does.
  */
-static int note_what_is_owed(const struct step *step, struct oneib_watch *watch,
-                             struct oneib_error *err)
+static int note_what_is_preexisting(const struct step *step, struct oneib_watch *watch,
+                                    struct oneib_error *err)
 {
     const struct oneib_view *view = step->view;
     if (!view->changed || !oneib_seen_has_table(&view->seen))
@@ -253,12 +253,12 @@ static int note_what_is_owed(const struct step *step, struct oneib_watch *watch,
 static int prepare(const struct step *step, struct oneib_watch *watch, struct oneib_error *err)
 {
     const struct oneib_view *view = step->view;
-    bool handover = false, master;
-    if (view->changed &&
-        oneib_handover_possible(&view->seen.table, &view->desired.table, &handover, err) < 0)
+    bool reassignment = false, master;
+    if (view->changed && oneib_reassignment_possible(&view->seen.table, &view->desired.table,
+                                                     &reassignment, err) < 0)
         return -1;
-    if (!handover)
-        return note_what_is_owed(step, watch, err);
+    if (!reassignment)
+        return note_what_is_preexisting(step, watch, err);
     if (oneib_sm_leads(step->sm, step->fabric, &master, err) < 0)
         return -1;
     if (!master)
@@ -266,7 +266,7 @@ static int prepare(const struct step *step, struct oneib_watch *watch, struct on
     if (!step->options->subnet_is_new &&
         read_fabric_again(step, "looking whose P_Keys the ports hold", err) < 0)
         return -1;
-    return note_what_is_owed(step, watch, err) < 0 ? -1 : hand_over_keys(step, err);
+    return note_what_is_preexisting(step, watch, err) < 0 ? -1 : hand_over_keys(step, err);
 }
 
 /* What is right in the file may still have to be brought to the ports. */
@@ -289,7 +289,7 @@ static int await_change(const struct step *step, double start, struct oneib_watc
         return 0;
     if (await_ports(step, &step->view->desired.table, watch, &in_force, err) < 0)
         return -1;
-    step->result->late = watch->concerned;
+    step->result->late = watch->caused;
     step->result->in_force_ms = in_force - start;
     step->result->in_force_at_ms = in_force;
     return 0;

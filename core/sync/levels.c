@@ -12,19 +12,19 @@ struct looking {
     struct oneib_fabric *fabric;
     const struct oneib_view *view;
     struct oneib_findings *findings;
-    struct oneib_levels_verdict *verdict;
+    struct oneib_levels_result *result;
 };
 
 static int judge_ports(const struct looking *looking, const struct oneib_qos *qos,
                        struct oneib_error *err)
 {
-    struct oneib_levels_verdict *verdict = looking->verdict;
+    struct oneib_levels_result *result = looking->result;
     struct oneib_qos_reading reading;
     if (oneib_fabric_read_qos(looking->fabric, &looking->view->subnet, qos, &reading, err) < 0)
         return -1;
-    verdict->ports = reading.count;
+    result->ports = reading.count;
     const int outcome = oneib_qos_judge_ports(qos, looking->config->qos.entries, &reading,
-                                              looking->findings, &verdict->port_drift, err);
+                                              looking->findings, &result->port_drift, err);
     oneib_qos_reading_clear(&reading);
     return outcome;
 }
@@ -107,12 +107,12 @@ static int ask(struct oneib_fabric *fabric, struct clusters *clusters, struct on
     return 0;
 }
 
-static void count_drift(const struct clusters *clusters, struct oneib_levels_verdict *verdict)
+static void count_drift(const struct clusters *clusters, struct oneib_levels_result *result)
 {
-    verdict->clusters = clusters->count;
+    result->clusters = clusters->count;
     for (size_t i = 0; i < clusters->count; i++)
-        verdict->cluster_drift += oneib_qos_path_deviates(&clusters->paths[i]) ||
-                                  oneib_qos_path_deviates(&clusters->groups[i]);
+        result->cluster_drift += oneib_qos_path_deviates(&clusters->paths[i]) ||
+                                 oneib_qos_path_deviates(&clusters->groups[i]);
 }
 
 static int judge_clusters(const struct looking *looking, struct oneib_error *err)
@@ -122,7 +122,7 @@ static int judge_clusters(const struct looking *looking, struct oneib_error *err
     if (outcome == 0)
         outcome = ask(looking->fabric, &clusters, err);
     if (outcome == 0) {
-        count_drift(&clusters, looking->verdict);
+        count_drift(&clusters, looking->result);
         outcome = oneib_qos_judge_paths(clusters.paths, clusters.count, looking->findings, err);
     }
     if (outcome == 0)
@@ -133,20 +133,20 @@ static int judge_clusters(const struct looking *looking, struct oneib_error *err
 
 int oneib_levels_verify(const struct oneib_config *config, struct oneib_fabric *fabric,
                         const struct oneib_view *view, struct oneib_findings *findings,
-                        struct oneib_levels_verdict *verdict, struct oneib_routes *routes,
+                        struct oneib_levels_result *result, struct oneib_routes *routes,
                         struct oneib_error *err)
 {
     size_t silent; /* the ports of such a switch are qos-silent */
     *routes = (struct oneib_routes){0};
-    const struct looking looking = {config, fabric, view, findings, verdict};
+    const struct looking looking = {config, fabric, view, findings, result};
     struct oneib_classes classes;
     struct oneib_qos qos;
-    *verdict = (struct oneib_levels_verdict){0};
+    *result = (struct oneib_levels_result){0};
     if (oneib_classes_read(config, &classes, err) < 0)
         return -1;
     if (classes.count == 0)
         return 0;
-    verdict->is_configured = true;
+    result->is_configured = true;
     struct oneib_qos_wish wish = oneib_classes_wish(config, &classes);
     wish.kept = oneib_levels_in(&view->seen.table);
     if (oneib_qos_make(&wish, &qos, err) < 0 || judge_ports(&looking, &qos, err) < 0 ||

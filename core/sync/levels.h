@@ -7,7 +7,7 @@
 #include "sync/sync.h"
 #include "topology/routes.h"
 
-struct oneib_levels_verdict {
+struct oneib_levels_result {
     bool is_configured; /* else nothing was asked, and nothing follows */
     size_t ports, port_drift;
     size_t clusters, cluster_drift; /* of those with a member on the fabric */
@@ -18,11 +18,11 @@ struct oneib_levels_verdict {
  * for a path within each cluster of view->seen, and for the SL of its multicast group, and adds
  * findings (partitions/qos_verify.h) to *findings, which are sorted then. *routes, made anew, are
  * how packets go; they are empty where there are no classes. Costs no packet where there are none.
- * After a failure the verdict is of what was read so far.
+ * After a failure the result is of what was read so far.
  */
 int oneib_levels_verify(const struct oneib_config *config, struct oneib_fabric *fabric,
                         const struct oneib_view *view, struct oneib_findings *findings,
-                        struct oneib_levels_verdict *verdict, struct oneib_routes *routes,
+                        struct oneib_levels_result *result, struct oneib_routes *routes,
                         struct oneib_error *err);
 /* Of clusters in force that share a level and a link: sl-shared (sync/sharing.h). */
 int oneib_levels_judge_sharing(const struct oneib_view *view, struct oneib_routes *routes,

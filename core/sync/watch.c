@@ -21,20 +21,20 @@ static int compare_reasons(const void *a, const void *b)
 int oneib_watch_owe(const struct oneib_subnet *subnet, const struct oneib_partition_table *before,
                     struct oneib_watch *watch, struct oneib_error *err)
 {
-    struct oneib_verification *owed = &watch->owed;
-    oneib_verification_clear(owed);
-    if (oneib_subnet_verify(subnet, before, owed, err) < 0)
+    struct oneib_verification *preexisting = &watch->preexisting;
+    oneib_verification_clear(preexisting);
+    if (oneib_subnet_verify(subnet, before, preexisting, err) < 0)
         return -1;
-    if (owed->count > 0)
-        qsort(owed->items, owed->count, sizeof *owed->items, compare_reasons);
+    if (preexisting->count > 0)
+        qsort(preexisting->items, preexisting->count, sizeof *preexisting->items, compare_reasons);
     return 0;
 }
 
-static bool is_owed(const struct oneib_watch *watch, const struct oneib_deviation *deviation)
+static bool is_preexisting(const struct oneib_watch *watch, const struct oneib_deviation *deviation)
 {
-    const struct oneib_verification *owed = &watch->owed;
-    return owed->count > 0 && bsearch(deviation, owed->items, owed->count, sizeof *owed->items,
-                                      compare_reasons) != NULL;
+    const struct oneib_verification *preexisting = &watch->preexisting;
+    return preexisting->count > 0 && bsearch(deviation, preexisting->items, preexisting->count,
+                                             sizeof *preexisting->items, compare_reasons) != NULL;
 }
 
 /* --- which ports are wrong ------------------------------------------------------------------ */
@@ -63,7 +63,7 @@ static enum standing judge_port(const struct oneib_watch *watch,
             break;
         if (!is_awaited(watch, deviation))
             continue;
-        if (!is_owed(watch, deviation))
+        if (!is_preexisting(watch, deviation))
             standing = CONCERNED;
         else if (standing == RIGHT)
             standing = OWED;
@@ -89,12 +89,12 @@ static int collect_wrong_ports(const struct oneib_subnet *subnet,
                                struct oneib_watch *watch, struct oneib_error *err)
 {
     free(watch->ports);
-    watch->count = watch->concerned = 0;
+    watch->count = watch->caused = 0;
     watch->ports = calloc(verification->count + 1, sizeof *watch->ports);
     if (!watch->ports)
         return oneib_fail_memory(err);
     collect(subnet, verification, CONCERNED, watch);
-    watch->concerned = watch->count;
+    watch->caused = watch->count;
     collect(subnet, verification, OWED, watch);
     return 0;
 }
@@ -123,7 +123,7 @@ static size_t place_to_go_on(const struct oneib_watch *watch, size_t count)
 
 size_t oneib_watch_next(struct oneib_watch *watch, size_t ports[ONEIB_PORTS_WATCHED])
 {
-    const size_t count = watch->concerned > 0 ? watch->concerned : watch->count;
+    const size_t count = watch->caused > 0 ? watch->caused : watch->count;
     const size_t asked = count < ONEIB_PORTS_WATCHED ? count : ONEIB_PORTS_WATCHED;
     const size_t place = place_to_go_on(watch, count);
     for (size_t i = 0; i < asked; i++)
@@ -137,7 +137,7 @@ size_t oneib_watch_next(struct oneib_watch *watch, size_t ports[ONEIB_PORTS_WATC
 
 void oneib_watch_clear(struct oneib_watch *watch)
 {
-    oneib_verification_clear(&watch->owed);
+    oneib_verification_clear(&watch->preexisting);
     free(watch->ports);
     *watch = (struct oneib_watch){0};
 }

@@ -19,12 +19,12 @@
 struct oneib_watch {
     const bool *keys; /* borrowed; by key: only these have to go, and from everywhere; NULL: all
                          that opensm can mend has to be mended */
-    struct oneib_verification owed; /* what was wrong before this change already; sorted so that
-                                       one is found quickly */
+    struct oneib_verification preexisting; /* what was wrong before this change already; sorted so
+                                       that one is found quickly */
     /* owned; indices into the subnet's ports, ascending within each of the two groups: */
     size_t *ports;
-    size_t concerned; /* first come the ports that this change has to put right, */
-    size_t count;     /* then those where all that is wrong is owed */
+    size_t caused; /* first come the ports that this change has to put right, */
+    size_t count;  /* then those where all that is wrong is owed */
     bool begun;
     size_t last; /* the port that was asked last */
 };

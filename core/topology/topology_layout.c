@@ -54,8 +54,7 @@ void oneib_layout_clear(struct oneib_layout *layout)
     *layout = (struct oneib_layout){0};
 }
 
-/* --- levels: a switch with hosts is a leaf, its neighbours are one level up, and so on -----------
- */
+/* --- levels: a switch with hosts is a leaf, its neighbours are one level up, and so on -------- */
 
 static bool touches_level(const struct oneib_topology *topology, const struct oneib_ends *ends,
                           const unsigned *levels, size_t node, unsigned level)

@@ -41,8 +41,7 @@ void oneib_vfs_note_failure(struct oneib_vfs *vfs, const struct oneib_error *err
     vfs->failure = *err;
 }
 
-/* ---- the table --------------------------------------------------------------------------------
- */
+/* ---- the table ------------------------------------------------------------------------------- */
 
 int oneib_vfs_check_table(const struct oneib_vfs *vfs, struct oneib_error *err)
 {

@@ -103,7 +103,7 @@ static void add_attachments(struct oneib_cloud *cloud, uint32_t count, uint32_t 
         attachment->host_id = scatter(i) % hosts;
         attachment->source_host_id = ONEIB_NO_ID;
         attachment->since = i;
-        attachment->presence = ONEIB_SETTLED;
+        attachment->phase = ONEIB_SETTLED;
     }
 }
 

@@ -2,8 +2,8 @@
 /*
  * From the event to the P_Keys in force on the ports, against what opensm alone takes from SIGHUP
  * to the changed table; arguments: numbers of nodes. One observer for both sides: this program asks
- * the port for its table, at the same pace. 25 additions and 25 removals a side, in alternating
- * blocks, from rest.
+ * the port for its table, at the same poll schedule. 25 additions and 25 removals a side, in
+ * alternating blocks, from rest.
  *
  * opensm alone: oneibd is stopped, the file was replaced before; the time begins just before the
  * signal. oneibd: the VM was made before, in PENDING; the time begins when the message that it is
@@ -211,19 +211,19 @@ static int run_one(unsigned nodes)
     struct oneib_error err = {0};
     struct bench bench = {0};
     const int status = run(&bench, nodes, &err);
-    const int verdict = status == 0 ? judge(&bench, nodes) : EXIT_FAILURE;
+    const int result = status == 0 ? judge(&bench, nodes) : EXIT_FAILURE;
     if (status < 0)
         fprintf(stderr, "bench_oneibd_in_force: %s\n", err.text);
     bench_listener_close(bench.listener);
     bench_observer_close(&bench.observer);
     lab_close(bench.lab);
-    return verdict;
+    return result;
 }
 
 /* A process enters one fabric only. */
 static int run_each(char **sizes)
 {
-    int verdict = EXIT_SUCCESS;
+    int result = EXIT_SUCCESS;
     for (; *sizes; sizes++) {
         int status = -1;
         const pid_t child = fork();
@@ -232,9 +232,9 @@ static int run_each(char **sizes)
             _exit(127);
         }
         if (child < 0 || waitpid(child, &status, 0) < 0 || status != 0)
-            verdict = EXIT_FAILURE;
+            result = EXIT_FAILURE;
     }
-    return verdict;
+    return result;
 }
 
 int main(int argc, char **argv)

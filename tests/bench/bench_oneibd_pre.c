@@ -200,9 +200,9 @@ int main(int argc, char **argv)
         lab_close(bench.lab);
         return EXIT_FAILURE;
     }
-    const int verdict = judge(&bench, (unsigned)nodes);
+    const int result = judge(&bench, (unsigned)nodes);
     bench_listener_close(bench.listener);
     bench_observer_close(&bench.observer);
     lab_close(bench.lab);
-    return verdict;
+    return result;
 }

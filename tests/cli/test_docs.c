@@ -212,7 +212,8 @@ static void every_message_has_an_entry_and_every_entry_a_message(void **state)
         }
     for (size_t i = 0; i < told->count; i++)
         if (!has_code(said, told->items[i])) {
-            print_error("docs/operator-messages.md explains %s, which no source says\n", told->items[i]);
+            print_error("docs/operator-messages.md explains %s, which no source says\n",
+                        told->items[i]);
             wrong++;
         }
     assert_int_equal(wrong, 0);

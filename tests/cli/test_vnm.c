@@ -529,8 +529,7 @@ static void a_hook_that_fails_undoes_the_post_of_an_attach(void **state)
     free(hooks);
 }
 
-/* --- what is installed below OpenNebula's remotes ----------------------------------------------
- */
+/* --- what is installed below OpenNebula's remotes --------------------------------------------- */
 
 static void scripts_say_what_is_missing(void **state)
 {

@@ -271,7 +271,7 @@ static void add_vm(struct world *world, uint32_t id)
                                      .source_host_id = vm->source ? vm->source : ONEIB_NO_ID,
                                      .state = 3,
                                      .lcm_state = vm->source ? 4 : 3,
-                                     .presence = vm->source ? ONEIB_MIGRATING : ONEIB_SETTLED,
+                                     .phase = vm->source ? ONEIB_MIGRATING : ONEIB_SETTLED,
                                      .unleased = vm->claimed != leased->id || leased->unreadable};
 }
 

@@ -50,9 +50,8 @@ static void check_attachments(const struct oneib_cloud *cloud)
     for (size_t i = 0; i < cloud->attachment_count; i++) {
         const struct oneib_attachment *attachment = &cloud->attachments[i];
         require(attachment->vm_id <= ONEIB_ID_MAX);
-        require(attachment->presence <= ONEIB_PRESENCE_UNKNOWN);
-        require(attachment->source_host_id == ONEIB_NO_ID ||
-                attachment->presence == ONEIB_MIGRATING);
+        require(attachment->phase <= ONEIB_PHASE_UNKNOWN);
+        require(attachment->source_host_id == ONEIB_NO_ID || attachment->phase == ONEIB_MIGRATING);
         for (size_t k = 0; k < i; k++)
             require(cloud->attachments[k].vm_id != attachment->vm_id ||
                     cloud->attachments[k].nic_id != attachment->nic_id);

@@ -4,7 +4,7 @@
 # shellcheck disable=SC1091,SC2154,SC2317 # $work and $project are of check.sh, which calls the tests by name
 . "$(dirname "$0")/check.sh"
 
-product='core oneib oneibd oneib-node im vnm vmm'
+product='core oneib oneibd oneib-node im vnm vmm scheduler'
 
 sources() {
     # shellcheck disable=SC2086 # folders

@@ -280,8 +280,8 @@ static bool health_is(unsigned status, const char *words, char *seen, size_t siz
     return now == status && (!words || strstr(body, words));
 }
 
-/* What is not settled is looked at again after as long as it has lasted (oneibd/pace.c): on a slow
- * machine that alone is longer than others are waited for. */
+/* What is not settled is looked at again after as long as it has lasted (oneibd/poll_schedule.c):
+ * on a slow machine that alone is longer than others are waited for. */
 void await_health(unsigned status, const char *words)
 {
     char seen[1100] = "";

@@ -55,8 +55,7 @@ void begin_fence(void)
     await_pinned(lab_host_port_guid(scene(), OTHER));
 }
 
-/* ---- what the switch says ---------------------------------------------------------------------
- */
+/* ---- what the switch says -------------------------------------------------------------------- */
 
 /* PortPhysicalState of the switch's port that JSON names, by its name. */
 bool is_physically(json_t *port, const char *wanted)

@@ -237,7 +237,7 @@ static bool go_further(struct lab_plan *plan, unsigned hops)
     return reached;
 }
 
-static void find_ways(struct lab_plan *plan)
+static void find_ops(struct lab_plan *plan)
 {
     for (unsigned hops = 0; go_further(plan, hops); hops++)
         ;
@@ -255,7 +255,7 @@ int lab_plan_make(const struct lab_options *options, struct lab_plan *plan, stru
     give_guids(plan);
     if (plan->last_guid)
         plan->nodes[plan->hosts + plan->extra_hosts].guid = plan->last_guid;
-    find_ways(plan);
+    find_ops(plan);
     return 0;
 }
 

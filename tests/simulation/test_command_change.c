@@ -371,11 +371,11 @@ static void what_does_not_fit_into_a_port_is_named_and_nobody_else_suffers(void 
 
     json_t *cluster = ONEIB_JSON(0, "show", "65");
     json_t *attachments = json_field(cluster, "attachments");
-    assert_non_null(json_find(attachments, "verdict", "port-full"));
-    assert_non_null(json_find(attachments, "verdict", "member"));
+    assert_non_null(json_find(attachments, "member_status", "port-full"));
+    assert_non_null(json_find(attachments, "member_status", "member"));
     assert_string_equal(json_text(cluster, "state"), "part refused");
-    assert_false(json_yes(json_find(attachments, "verdict", "port-full"), "in_force"));
-    assert_true(json_yes(json_find(attachments, "verdict", "member"), "in_force"));
+    assert_false(json_yes(json_find(attachments, "member_status", "port-full"), "in_force"));
+    assert_true(json_yes(json_find(attachments, "member_status", "member"), "in_force"));
 
     cluster = json_array_get(json_field(ONEIB_JSON(0, "list"), "clusters"), 62);
     assert_string_equal(json_text(cluster, "state"), "refused");

@@ -5,7 +5,7 @@
  */
 #include "base/cleanup.h"
 #include "daemon_scene.h"
-#include "oneibd/echo.h"
+#include "oneibd/reread.h"
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>

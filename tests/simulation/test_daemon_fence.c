@@ -16,8 +16,7 @@
 
 static struct oneib_error err;
 
-/* ---- cases ------------------------------------------------------------------------------------
- */
+/* ---- cases ----------------------------------------------------------------------------------- */
 
 static void a_fenced_host_is_off_the_fabric_and_nobody_else(void **state)
 {
@@ -199,8 +198,7 @@ static void a_host_that_has_lost_its_power_is_fenced_too_and_stays_so_when_it_is
     json_decref(port);
 }
 
-/* ---- cables that are moved --------------------------------------------------------------------
- */
+/* ---- cables that are moved ------------------------------------------------------------------- */
 
 struct place {
     oneib_guid switch_guid;
@@ -369,8 +367,7 @@ static void a_fence_is_not_lifted_for_a_host_that_says_nothing(void **state)
     json_decref(port);
 }
 
-/* ---- who cannot make or lift one --------------------------------------------------------------
- */
+/* ---- who cannot make or lift one ------------------------------------------------------------- */
 
 static void a_host_without_infiniband_has_nothing_to_fence(void **state)
 {

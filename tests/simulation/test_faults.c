@@ -302,7 +302,7 @@ static void a_hostile_name_never_reaches_opensms_file(void **state)
     sync_must_end(0, NULL);
 }
 
-static void a_user_with_limited_sight_cannot_empty_partitions(void **state)
+static void a_user_with_limited_visibility_cannot_empty_partitions(void **state)
 {
     (void)state;
     struct lab *lab = scene();
@@ -566,7 +566,7 @@ int main(void)
         CLUSTERS_CASE(a_vlan_id_that_is_no_key_changes_nothing),
         CLUSTERS_CASE(two_networks_never_share_a_key),
         CLUSTERS_CASE(a_hostile_name_never_reaches_opensms_file),
-        CLUSTERS_CASE(a_user_with_limited_sight_cannot_empty_partitions),
+        CLUSTERS_CASE(a_user_with_limited_visibility_cannot_empty_partitions),
         CLUSTERS_CASE(a_user_with_rights_by_acl_cannot_empty_partitions_by_what_it_does_not_see),
         CLUSTERS_CASE(a_tenants_malformed_documents_cost_nobody_else_anything),
         CLUSTERS_CASE(sync_killed_within_12_ms_leaves_a_whole_file),

@@ -311,7 +311,7 @@ static void refusals_have_the_recorded_words_and_codes(void **state)
                    "[one.vm.info] User [2] : Not authorized to perform USE VM [0].");
 }
 
-static void a_user_with_limited_sight_gets_empty_pools_of_hosts_and_vms(void **state)
+static void a_user_with_limited_visibility_gets_empty_pools_of_hosts_and_vms(void **state)
 {
     struct lab *lab = *state;
     int all[] = {-2, -1, -1, -1};
@@ -549,7 +549,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(pools_can_be_listed_from_the_lowest_id_up, open_ascending,
                                         close_cloud),
         with_cloud(refusals_have_the_recorded_words_and_codes),
-        with_cloud(a_user_with_limited_sight_gets_empty_pools_of_hosts_and_vms),
+        with_cloud(a_user_with_limited_visibility_gets_empty_pools_of_hosts_and_vms),
         with_cloud(every_user_gets_the_configuration_and_its_own_document),
         with_cloud(what_an_owner_writes_into_a_vm_is_not_escaped),
         with_cloud(only_the_owner_moves_the_cloud),

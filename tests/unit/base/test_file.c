@@ -384,10 +384,10 @@ static void a_name_too_long_for_a_temporary_file_is_an_error(void **state)
 /* ---- faults, tried in children: cmocka's own assertions must not run there
  * ------------------------------- */
 
-enum verdict { GOOD = 0, WRONG = 1, CANNOT = 77 };
+enum result { GOOD = 0, WRONG = 1, CANNOT = 77 };
 
-/* Runs `attempt` in a child. Returns its verdict; a child that crashed is WRONG. */
-static int in_child(enum verdict (*attempt)(void))
+/* Runs `attempt` in a child. Returns its result; a child that crashed is WRONG. */
+static int in_child(enum result (*attempt)(void))
 {
     fflush(NULL);
     pid_t child = fork();
@@ -412,7 +412,7 @@ static bool fails_with(const char *path, int errnum)
     return err.system_errno == errnum;
 }
 
-static enum verdict try_as_nobody(void)
+static enum result try_as_nobody(void)
 {
     const struct passwd *nobody = getpwnam("nobody");
     if (geteuid() == 0 && (!nobody || setgroups(0, NULL) < 0 || setgid(nobody->pw_gid) < 0 ||
@@ -427,12 +427,12 @@ static void an_unwritable_folder_keeps_the_old_file(void **state)
     remove_entries();
     put_text(in_scratch("p.conf"), old_text);
     assert_int_equal(chmod(scratch, 0555), 0);
-    int verdict = in_child(try_as_nobody);
+    int result = in_child(try_as_nobody);
     assert_int_equal(chmod(scratch, 0755), 0);
-    if (verdict == CANNOT) {
+    if (result == CANNOT) {
         skip_because("cannot become the user nobody");
     }
-    assert_int_equal(verdict, GOOD);
+    assert_int_equal(result, GOOD);
     assert_file_is(in_scratch("p.conf"), old_text);
     assert_int_equal(count_entries(scratch), 1);
 }
@@ -498,7 +498,7 @@ static bool unshare_mounts(void)
            write_proc("/proc/self/gid_map", groups);
 }
 
-static enum verdict try_full_disk(void)
+static enum result try_full_disk(void)
 {
     struct oneib_error err;
     if (!unshare_mounts() || mount("none", "/", "none", MS_REC | MS_PRIVATE, NULL) < 0 ||
@@ -522,14 +522,14 @@ static void a_full_disk_keeps_the_old_file(void **state)
 {
     (void)state;
     remove_entries();
-    int verdict = in_child(try_full_disk);
-    if (verdict == CANNOT) {
+    int result = in_child(try_full_disk);
+    if (result == CANNOT) {
         skip_because("cannot mount a small file system of its own");
     }
-    assert_int_equal(verdict, GOOD);
+    assert_int_equal(result, GOOD);
 }
 
-static enum verdict try_file_size_limit(void)
+static enum result try_file_size_limit(void)
 {
     const struct rlimit limit = {.rlim_cur = 8, .rlim_max = 8};
     if (signal(SIGXFSZ, SIG_IGN) == SIG_ERR || setrlimit(RLIMIT_FSIZE, &limit) < 0)
@@ -597,7 +597,7 @@ static void a_link_named_like_a_left_over_is_not_followed(void **state)
     assert_file_is(in_scratch("precious"), old_text);
 }
 
-static enum verdict replace_many_times(void)
+static enum result replace_many_times(void)
 {
     struct oneib_error err = {0};
     for (int i = 0; i < 200; i++)

@@ -143,7 +143,7 @@ static inline struct oneib_attachment *add_nic(struct scene *scene, uint32_t vm_
     nic->source_host_id = ONEIB_NO_ID;
     nic->state = 3;
     nic->lcm_state = 3;
-    nic->presence = ONEIB_SETTLED;
+    nic->phase = ONEIB_SETTLED;
     nic->since = 1000 + vm_id;
     return nic;
 }
@@ -160,7 +160,7 @@ static inline void hold_key(struct oneib_host *host, unsigned key)
 
 static inline void migrate(struct oneib_attachment *nic, uint32_t source_host_id)
 {
-    nic->presence = ONEIB_MIGRATING;
+    nic->phase = ONEIB_MIGRATING;
     nic->lcm_state = 4;
     nic->source_host_id = source_host_id;
 }
@@ -270,20 +270,20 @@ static inline void compute(struct scene *scene)
         fail_msg("oneib_desired_compute: %s", scene->err.text);
 }
 
-static inline enum oneib_verdict verdict_of(const struct scene *scene, uint32_t vm_id,
-                                            unsigned nic_id)
+static inline enum oneib_member_status member_status_of(const struct scene *scene, uint32_t vm_id,
+                                                        unsigned nic_id)
 {
     for (size_t i = 0; i < scene->cloud.attachment_count; i++)
         if (scene->cloud.attachments[i].vm_id == vm_id &&
             scene->cloud.attachments[i].nic_id == nic_id)
-            return scene->desired.verdicts[i];
+            return scene->desired.member_statuses[i];
     fail_msg("no VM %u NIC %u", vm_id, nic_id);
-    return ONEIB_VERDICT_ABSENT;
+    return ONEIB_MEMBER_STATUS_ABSENT;
 }
 
-#define assert_verdict(scene, vm_id, nic_id, verdict)                                              \
-    assert_string_equal(oneib_verdict_name(verdict),                                               \
-                        oneib_verdict_name(verdict_of(scene, vm_id, nic_id)))
+#define assert_member_status(scene, vm_id, nic_id, member_status)                                  \
+    assert_string_equal(oneib_member_status_name(member_status),                                   \
+                        oneib_member_status_name(member_status_of(scene, vm_id, nic_id)))
 
 static inline const struct oneib_partition *partition_of(const struct oneib_partition_table *table,
                                                          oneib_pkey key)

@@ -61,7 +61,7 @@ static void a_vanished_network_keeps_its_members_among_themselves(void **state)
     scene->cloud.network_count = 0;
     free(scene->cloud.networks[0].static_members);
     compute(scene);
-    assert_verdict(scene, 11, 0, ONEIB_VERDICT_NO_NETWORK);
+    assert_member_status(scene, 11, 0, ONEIB_MEMBER_STATUS_NO_NETWORK);
     assert_int_equal(4, hold(scene));
     assert_listed(scene, 256, port_of(3), "full");
 }
@@ -108,14 +108,14 @@ static void what_fenced_hosts_lose_is_not_held(void **state)
     for (uint32_t host = 1; host <= 3; host++)
         fence(scene, host, host == 1 ? ONEIB_FENCE_DOWN : ONEIB_FENCE_GONE);
     compute(scene);
-    assert_verdict(scene, 11, 0, ONEIB_VERDICT_FENCED);
-    assert_verdict(scene, 14, 0, ONEIB_VERDICT_MEMBER);
+    assert_member_status(scene, 11, 0, ONEIB_MEMBER_STATUS_FENCED);
+    assert_member_status(scene, 14, 0, ONEIB_MEMBER_STATUS_MEMBER);
     assert_int_equal(0, hold(scene));
     assert_int_equal(1, partition_of(&scene->desired.table, 256)->member_count);
     assert_listed(scene, 256, port_of(4), "full");
 
     /* Their VMs have been recreated, and are not placed yet: likewise. */
-    scene->cloud.attachments[0].presence = ONEIB_ABSENT;
+    scene->cloud.attachments[0].phase = ONEIB_ABSENT;
     compute(scene);
     assert_int_equal(0, hold(scene));
     assert_int_equal(1, partition_of(&scene->desired.table, 256)->member_count);
@@ -137,7 +137,7 @@ static void what_vfs_of_fenced_hosts_lose_is_not_held(void **state)
     }
     scene->has_in_force = true;
     for (size_t i = 0; i < 3; i++)
-        scene->cloud.attachments[i].presence = ONEIB_ABSENT;
+        scene->cloud.attachments[i].phase = ONEIB_ABSENT;
     compute(scene);
     assert_int_equal(0, hold(scene));
     assert_listed(scene, 256, oneib_guid_encode(SITE, 11, 0), "none");
@@ -162,7 +162,7 @@ static void what_hosts_in_error_lose_is_held(void **state)
     in_force_with_members(scene, 4);
     for (size_t i = 0; i < 4; i++) {
         scene->cloud.hosts[i].state = 3; /* MONITORING_ERROR: the management network is down */
-        scene->cloud.attachments[i].presence = ONEIB_ABSENT;
+        scene->cloud.attachments[i].phase = ONEIB_ABSENT;
     }
     compute(scene);
     assert_int_equal(4, hold(scene));

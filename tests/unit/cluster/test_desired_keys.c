@@ -28,7 +28,7 @@ static void members_of_a_network_are_the_ports_of_their_hosts(void **state)
     assert_int_equal(2, partition->member_count);
     assert_listed(scene, 0x101, port_of(1), "full");
     assert_listed(scene, 0x101, port_of(2), "full");
-    assert_verdict(scene, 10, 0, ONEIB_VERDICT_MEMBER);
+    assert_member_status(scene, 10, 0, ONEIB_MEMBER_STATUS_MEMBER);
     assert_int_equal(0, scene->desired.findings.count);
 }
 
@@ -73,7 +73,7 @@ static void an_invalid_key_gives_no_members_and_no_new_key(void **state)
     add_nic(scene, 10, 0, 5, 1);
     compute(scene);
 
-    assert_verdict(scene, 10, 0, ONEIB_VERDICT_NO_KEY);
+    assert_member_status(scene, 10, 0, ONEIB_MEMBER_STATUS_NO_KEY);
     assert_finding(scene, "pkey-invalid", ONEIB_WARNING, "network 5");
     assert_non_null(finding(scene, "pkey-invalid")->remedy);
     assert_int_equal(0, scene->desired.request_count);
@@ -89,8 +89,8 @@ static void the_default_key_is_never_a_networks(void **state)
     add_nic(scene, 10, 0, 5, 1);
     add_nic(scene, 10, 1, 6, 1);
     compute(scene);
-    assert_verdict(scene, 10, 0, ONEIB_VERDICT_NO_KEY);
-    assert_verdict(scene, 10, 1, ONEIB_VERDICT_NO_KEY);
+    assert_member_status(scene, 10, 0, ONEIB_MEMBER_STATUS_NO_KEY);
+    assert_member_status(scene, 10, 1, ONEIB_MEMBER_STATUS_NO_KEY);
     assert_int_equal(2, findings_of(scene, "pkey-invalid"));
     assert_int_equal(1, scene->desired.table.count);
 }
@@ -107,7 +107,7 @@ static void a_network_without_a_key_asks_for_the_lowest_free_one(void **state)
     assert_int_equal(256, requested(scene, 3));
     assert_int_equal(258, requested(scene, 5));
     assert_int_equal(-1, requested(scene, 4));
-    assert_verdict(scene, 10, 0, ONEIB_VERDICT_NO_KEY);
+    assert_member_status(scene, 10, 0, ONEIB_MEMBER_STATUS_NO_KEY);
 }
 
 static void a_network_that_is_being_created_is_left_to_whoever_creates_it(void **state)
@@ -146,8 +146,8 @@ static void an_unreadable_network_has_no_members_and_keeps_its_key_from_others(v
     add_nic(scene, 10, 0, 5, 1);
     add_nic(scene, 11, 0, 6, 1);
     compute(scene);
-    assert_verdict(scene, 10, 0, ONEIB_VERDICT_NO_KEY);
-    assert_verdict(scene, 11, 0, ONEIB_VERDICT_KEY_CONFLICT);
+    assert_member_status(scene, 10, 0, ONEIB_MEMBER_STATUS_NO_KEY);
+    assert_member_status(scene, 11, 0, ONEIB_MEMBER_STATUS_KEY_CONFLICT);
     assert_int_equal(1, scene->desired.table.count);
     assert_int_equal(257, requested(scene, 7));
 }
@@ -162,7 +162,7 @@ static void an_unreadable_network_opens_no_partition_of_the_operators(void **sta
     add_host(scene, 1);
     add_nic(scene, 10, 0, 5, 1);
     compute(scene);
-    assert_verdict(scene, 10, 0, ONEIB_VERDICT_KEY_CONFLICT);
+    assert_member_status(scene, 10, 0, ONEIB_MEMBER_STATUS_KEY_CONFLICT);
     assert_listed(scene, 256, port_of(1), "none");
     assert_listed(scene, 256, 0x55, "full");
     assert_finding(scene, "pkey-reserved", ONEIB_WARNING, "network 5");
@@ -234,8 +234,8 @@ static void of_two_networks_with_one_key_the_lower_id_has_it(void **state)
     assert_string_equal("one4", partition_of(&scene->desired.table, 0x101)->name);
     assert_listed(scene, 0x101, port_of(2), "full");
     assert_listed(scene, 0x101, port_of(1), "none");
-    assert_verdict(scene, 10, 0, ONEIB_VERDICT_KEY_CONFLICT);
-    assert_verdict(scene, 11, 0, ONEIB_VERDICT_MEMBER);
+    assert_member_status(scene, 10, 0, ONEIB_MEMBER_STATUS_KEY_CONFLICT);
+    assert_member_status(scene, 11, 0, ONEIB_MEMBER_STATUS_MEMBER);
     assert_finding(scene, "pkey-conflict", ONEIB_WARNING, "network 8");
     assert_finding(scene, "pkey-conflict", ONEIB_WARNING, "network 4");
     const struct oneib_finding *conflict = finding(scene, "pkey-conflict");
@@ -254,15 +254,14 @@ static void a_key_of_the_fragment_is_no_networks(void **state)
     add_nic(scene, 10, 0, 4, 1);
     add_guid(scene, add_partition(scene, &scene->fragment, "storage", 0x101), 0x55, ONEIB_FULL);
     compute(scene);
-    assert_verdict(scene, 10, 0, ONEIB_VERDICT_KEY_CONFLICT);
+    assert_member_status(scene, 10, 0, ONEIB_MEMBER_STATUS_KEY_CONFLICT);
     assert_finding(scene, "pkey-reserved", ONEIB_WARNING, "network 4");
     assert_string_equal("storage", partition_of(&scene->desired.table, 0x101)->name);
     assert_listed(scene, 0x101, port_of(1), "none");
     assert_int_equal(0, scene->desired.request_count);
 }
 
-/* ---- what the subnet manager is not to be given ------------------------------------------------
- */
+/* ---- what the subnet manager is not to be given ---------------------------------------------- */
 
 static void a_key_outside_of_the_range_is_not_for_a_subnet_manager_that_has_others(void **state)
 {
@@ -277,7 +276,7 @@ static void a_key_outside_of_the_range_is_not_for_a_subnet_manager_that_has_othe
     scene->policy.only_range = true;
     compute(scene);
     assert_listed(scene, 0x101, port_of(1), "full");
-    assert_verdict(scene, 11, 0, ONEIB_VERDICT_KEY_CONFLICT);
+    assert_member_status(scene, 11, 0, ONEIB_MEMBER_STATUS_KEY_CONFLICT);
     assert_finding(scene, "pkey-outside", ONEIB_WARNING, "network 5");
     assert_null(partition_of(&scene->desired.table, 0x55));
     assert_null(partition_of(&scene->desired.table, 0x20));
@@ -308,7 +307,7 @@ static void limited_members_get_nothing_where_they_would_be_made_full(void **sta
     scene->policy.no_limited = true;
     compute(scene);
     assert_listed(scene, 0x101, port_of(1), "full");
-    assert_verdict(scene, 11, 0, ONEIB_VERDICT_NO_KEY);
+    assert_member_status(scene, 11, 0, ONEIB_MEMBER_STATUS_NO_KEY);
     assert_null(partition_of(&scene->desired.table, 0x102));
     assert_finding(scene, "limited-refused", ONEIB_WARNING, "network 5");
     assert_int_equal(0, oneib_desired_cluster(&scene->desired, 5)->members);
@@ -334,7 +333,7 @@ static void a_fragments_key_waits_while_a_host_may_hold_it(void **state)
     assert_finding(scene, "fragment-waits", ONEIB_WARNING, "storage");
     assert_int_equal(scene->desired.wishes_at_rest, 1);
     assert_string_equal("other", partition_of(&scene->desired.table, 0x102)->name);
-    assert_verdict(scene, 10, 0, ONEIB_VERDICT_KEY_CONFLICT);
+    assert_member_status(scene, 10, 0, ONEIB_MEMBER_STATUS_KEY_CONFLICT);
 
     host->key_count = 0;
     host->keys_invalid = true; /* nobody knows */
@@ -370,8 +369,8 @@ static void a_copy_of_the_parents_key_is_no_key(void **state)
     add_nic(scene, 11, 0, 5, 2);
     compute(scene);
 
-    assert_verdict(scene, 10, 0, ONEIB_VERDICT_MEMBER);
-    assert_verdict(scene, 11, 0, ONEIB_VERDICT_NO_KEY);
+    assert_member_status(scene, 10, 0, ONEIB_MEMBER_STATUS_MEMBER);
+    assert_member_status(scene, 11, 0, ONEIB_MEMBER_STATUS_NO_KEY);
     assert_listed(scene, 256, port_of(2), "none");
     assert_int_equal(257, requested(scene, 5));
     assert_finding(scene, "reservation-needs-key", ONEIB_NOTICE, "network 5");
@@ -387,8 +386,8 @@ static void a_reservation_with_a_key_of_its_own_is_a_cluster_of_its_own(void **s
     add_nic(scene, 10, 0, 4, 1);
     add_nic(scene, 11, 0, 5, 1);
     compute(scene);
-    assert_verdict(scene, 10, 0, ONEIB_VERDICT_MEMBER);
-    assert_verdict(scene, 11, 0, ONEIB_VERDICT_MEMBER);
+    assert_member_status(scene, 10, 0, ONEIB_MEMBER_STATUS_MEMBER);
+    assert_member_status(scene, 11, 0, ONEIB_MEMBER_STATUS_MEMBER);
     assert_string_equal("one5", partition_of(&scene->desired.table, 257)->name);
     assert_int_equal(5, oneib_desired_cluster(&scene->desired, 5)->network_id);
 }
@@ -463,12 +462,12 @@ static void sharing_goes_one_level_and_never_in_circles(void **state)
     for (uint32_t i = 0; i < 6; i++)
         add_nic(scene, 10 + i, 0, (const uint32_t[]){1, 2, 3, 6, 7, 8}[i], 1);
     compute(scene);
-    assert_verdict(scene, 10, 0, ONEIB_VERDICT_MEMBER);
-    assert_verdict(scene, 11, 0, ONEIB_VERDICT_MEMBER);
-    assert_verdict(scene, 12, 0, ONEIB_VERDICT_NO_KEY);
-    assert_verdict(scene, 13, 0, ONEIB_VERDICT_NO_KEY);
-    assert_verdict(scene, 14, 0, ONEIB_VERDICT_NO_KEY);
-    assert_verdict(scene, 15, 0, ONEIB_VERDICT_MEMBER);
+    assert_member_status(scene, 10, 0, ONEIB_MEMBER_STATUS_MEMBER);
+    assert_member_status(scene, 11, 0, ONEIB_MEMBER_STATUS_MEMBER);
+    assert_member_status(scene, 12, 0, ONEIB_MEMBER_STATUS_NO_KEY);
+    assert_member_status(scene, 13, 0, ONEIB_MEMBER_STATUS_NO_KEY);
+    assert_member_status(scene, 14, 0, ONEIB_MEMBER_STATUS_NO_KEY);
+    assert_member_status(scene, 15, 0, ONEIB_MEMBER_STATUS_MEMBER);
     assert_int_equal(1, findings_of(scene, "reservation-nested"));
     assert_null(oneib_desired_cluster(&scene->desired, 3));
 }
@@ -480,7 +479,7 @@ static void a_reservation_whose_parent_is_gone_is_an_ordinary_network(void **sta
     add_host(scene, 1);
     add_nic(scene, 10, 0, 5, 1);
     compute(scene);
-    assert_verdict(scene, 10, 0, ONEIB_VERDICT_MEMBER);
+    assert_member_status(scene, 10, 0, ONEIB_MEMBER_STATUS_MEMBER);
     assert_listed(scene, 300, port_of(1), "full");
 }
 
@@ -494,8 +493,8 @@ static void a_nic_that_its_network_does_not_know_of_gets_nothing(void **state)
     add_nic(scene, 11, 7, 4, 2)->unleased = true;
     compute(scene);
 
-    assert_verdict(scene, 10, 0, ONEIB_VERDICT_MEMBER);
-    assert_verdict(scene, 11, 7, ONEIB_VERDICT_NO_LEASE);
+    assert_member_status(scene, 10, 0, ONEIB_MEMBER_STATUS_MEMBER);
+    assert_member_status(scene, 11, 7, ONEIB_MEMBER_STATUS_NO_LEASE);
     assert_listed(scene, 256, port_of(1), "full");
     assert_listed(scene, 256, port_of(2), "none");
     assert_finding(scene, "nic-unleased", ONEIB_VIOLATION, "VM 11 NIC 7");
@@ -512,9 +511,9 @@ static void a_nic_that_its_network_does_not_know_of_bars_nobody_on_its_host(void
     add_nic(scene, 12, 0, 99, 1); /* which is gone */
     compute(scene);
 
-    assert_verdict(scene, 10, 0, ONEIB_VERDICT_MEMBER);
-    assert_verdict(scene, 11, 7, ONEIB_VERDICT_NO_LEASE);
-    assert_verdict(scene, 12, 0, ONEIB_VERDICT_NO_NETWORK);
+    assert_member_status(scene, 10, 0, ONEIB_MEMBER_STATUS_MEMBER);
+    assert_member_status(scene, 11, 7, ONEIB_MEMBER_STATUS_NO_LEASE);
+    assert_member_status(scene, 12, 0, ONEIB_MEMBER_STATUS_NO_NETWORK);
     assert_listed(scene, 256, port_of(1), "full");
     assert_finding(scene, "nic-unleased", ONEIB_VIOLATION, "VM 11 NIC 7");
 }
@@ -525,7 +524,7 @@ static void a_nic_whose_network_is_gone_is_named(void **state)
     add_host(scene, 1);
     add_nic(scene, 10, 0, 4, 1);
     compute(scene);
-    assert_verdict(scene, 10, 0, ONEIB_VERDICT_NO_NETWORK);
+    assert_member_status(scene, 10, 0, ONEIB_MEMBER_STATUS_NO_NETWORK);
     assert_finding(scene, "network-missing", ONEIB_WARNING, "VM 10 NIC 0");
 }
 
@@ -538,7 +537,7 @@ static void members_follow_their_networks_new_key(void **state)
     add_guid(scene, add_partition(scene, &scene->in_force, "one4", 256), port_of(1), ONEIB_FULL);
     scene->has_in_force = true;
     compute(scene);
-    assert_verdict(scene, 10, 0, ONEIB_VERDICT_MEMBER);
+    assert_member_status(scene, 10, 0, ONEIB_MEMBER_STATUS_MEMBER);
     assert_listed(scene, 300, port_of(1), "full");
     assert_listed(scene, 256, port_of(1), "none");
 }
@@ -552,7 +551,7 @@ static void a_network_whose_key_was_taken_away_reaches_nobody(void **state)
     add_guid(scene, add_partition(scene, &scene->in_force, "one4", 256), port_of(1), ONEIB_FULL);
     scene->has_in_force = true;
     compute(scene);
-    assert_verdict(scene, 10, 0, ONEIB_VERDICT_NO_KEY);
+    assert_member_status(scene, 10, 0, ONEIB_MEMBER_STATUS_NO_KEY);
     assert_int_equal(1, scene->desired.table.count);
     assert_int_equal(257, requested(scene, 4)); /* 256 is still in force */
 }
@@ -619,7 +618,7 @@ static void a_network_has_the_key_of_the_ledger_whatever_its_vlan_id(void **stat
     for (uint32_t id = 4; id <= 7; id++) {
         char name[16];
         snprintf(name, sizeof name, "one%u", id);
-        assert_verdict(scene, id, 0, ONEIB_VERDICT_MEMBER);
+        assert_member_status(scene, id, 0, ONEIB_MEMBER_STATUS_MEMBER);
         assert_string_equal(name,
                             partition_of(&scene->desired.table, (oneib_pkey)(252 + id))->name);
         assert_int_equal(id == 4 ? -1 : (int)(252 + id), copied(scene, id));
@@ -654,7 +653,8 @@ static void an_operators_wish_is_met_when_the_key_is_nobodys(void **state)
     assert_int_equal(302, requested(scene, 7));
     assert_int_equal(303, requested(scene, 8));
     assert_int_equal(0, scene->desired.copy_count);
-    assert_verdict(scene, 10, 0, ONEIB_VERDICT_MEMBER); /* with the old one, until then */
+    assert_member_status(scene, 10, 0,
+                         ONEIB_MEMBER_STATUS_MEMBER); /* with the old one, until then */
     assert_string_equal("one5", partition_of(&scene->desired.table, 257)->name);
 }
 
@@ -745,7 +745,7 @@ static void of_two_wishes_for_one_key_the_lower_id_has_it(void **state)
     assert_int_equal(300, requested(scene, 4));
     assert_int_equal(-1, requested(scene, 8));
     assert_finding(scene, "pkey-conflict", ONEIB_WARNING, "network 8");
-    assert_verdict(scene, 10, 0, ONEIB_VERDICT_KEY_CONFLICT);
+    assert_member_status(scene, 10, 0, ONEIB_MEMBER_STATUS_KEY_CONFLICT);
 }
 
 static void what_an_operator_mistyped_stays_and_changes_nothing(void **state)
@@ -915,7 +915,7 @@ static void without_a_ledger_to_rely_on_nothing_is_given_and_nothing_taken(void 
     assert_int_equal(0, scene->desired.copy_count);
     assert_int_equal(0, scene->desired.unused_count);
     assert_int_equal(0, scene->desired.idle_count);
-    assert_verdict(scene, 10, 0, ONEIB_VERDICT_MEMBER);
+    assert_member_status(scene, 10, 0, ONEIB_MEMBER_STATUS_MEMBER);
 }
 
 int main(void)

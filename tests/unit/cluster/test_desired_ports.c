@@ -27,7 +27,8 @@ static void sixty_four_nics_of_one_vm_fill_a_table_with_room_for_63(void **state
     compute(scene);
     /* 63 usable entries, one of them the default partition's. */
     for (unsigned i = 0; i < 64; i++)
-        assert_verdict(scene, 10, i, i < 62 ? ONEIB_VERDICT_MEMBER : ONEIB_VERDICT_PORT_FULL);
+        assert_member_status(scene, 10, i,
+                             i < 62 ? ONEIB_MEMBER_STATUS_MEMBER : ONEIB_MEMBER_STATUS_PORT_FULL);
     assert_listed(scene, 1061, port_of(1), "full");
     assert_listed(scene, 1062, port_of(1), "none");
     assert_int_equal(1, findings_of(scene, "port-full"));
@@ -48,8 +49,8 @@ static void a_host_without_hca_data_is_said_once_for_each_network(void **state)
         add_nic(scene, vm, 0, 4, 1);
     add_nic(scene, 20, 0, 4, 77);
     compute(scene);
-    assert_verdict(scene, 10, 0, ONEIB_VERDICT_NO_HCA);
-    assert_verdict(scene, 20, 0, ONEIB_VERDICT_NO_HCA);
+    assert_member_status(scene, 10, 0, ONEIB_MEMBER_STATUS_NO_HCA);
+    assert_member_status(scene, 20, 0, ONEIB_MEMBER_STATUS_NO_HCA);
     assert_int_equal(2, findings_of(scene, "hca-missing"));
     assert_finding(scene, "hca-missing", ONEIB_WARNING, "host 1 reports no InfiniBand port");
     assert_int_equal(1, scene->desired.table.count);
@@ -61,7 +62,7 @@ static void a_vm_of_a_vanished_network_gets_nothing(void **state)
     add_host(scene, 1);
     add_nic(scene, 10, 0, 4, 1);
     compute(scene);
-    assert_verdict(scene, 10, 0, ONEIB_VERDICT_NO_NETWORK);
+    assert_member_status(scene, 10, 0, ONEIB_MEMBER_STATUS_NO_NETWORK);
     assert_int_equal(1, scene->desired.table.count);
 }
 
@@ -70,9 +71,9 @@ static void an_absent_vm_is_no_member(void **state)
     struct scene *scene = *state;
     add_network(scene, 4, 256);
     add_host(scene, 1);
-    add_nic(scene, 10, 0, 4, 1)->presence = ONEIB_ABSENT;
+    add_nic(scene, 10, 0, 4, 1)->phase = ONEIB_ABSENT;
     compute(scene);
-    assert_verdict(scene, 10, 0, ONEIB_VERDICT_ABSENT);
+    assert_member_status(scene, 10, 0, ONEIB_MEMBER_STATUS_ABSENT);
     assert_int_equal(1, scene->desired.table.count);
     assert_int_equal(1, oneib_desired_cluster(&scene->desired, 4)->attachment_count);
     assert_int_equal(0, oneib_desired_cluster(&scene->desired, 4)->members);
@@ -84,11 +85,11 @@ static void arriving_and_leaving_vms_are_members(void **state)
     add_network(scene, 4, 256);
     add_host(scene, 1);
     add_host(scene, 2);
-    add_nic(scene, 10, 0, 4, 1)->presence = ONEIB_ARRIVING;
-    add_nic(scene, 11, 0, 4, 2)->presence = ONEIB_LEAVING;
+    add_nic(scene, 10, 0, 4, 1)->phase = ONEIB_ARRIVING;
+    add_nic(scene, 11, 0, 4, 2)->phase = ONEIB_LEAVING;
     compute(scene);
-    assert_verdict(scene, 10, 0, ONEIB_VERDICT_MEMBER);
-    assert_verdict(scene, 11, 0, ONEIB_VERDICT_MEMBER);
+    assert_member_status(scene, 10, 0, ONEIB_MEMBER_STATUS_MEMBER);
+    assert_member_status(scene, 11, 0, ONEIB_MEMBER_STATUS_MEMBER);
 }
 
 static void a_migrating_vm_is_a_member_on_both_hosts(void **state)
@@ -107,7 +108,7 @@ static void a_migrating_vm_is_a_member_on_both_hosts(void **state)
     assert_int_equal(2, cluster->hosts);
 }
 
-static void a_migrations_verdict_is_that_of_the_destination(void **state)
+static void a_migrations_member_status_is_that_of_the_destination(void **state)
 {
     struct scene *scene = *state;
     add_network(scene, 4, 256);
@@ -115,8 +116,8 @@ static void a_migrations_verdict_is_that_of_the_destination(void **state)
     migrate(add_nic(scene, 10, 0, 4, 1), 66);
     migrate(add_nic(scene, 11, 0, 4, 67), 1);
     compute(scene);
-    assert_verdict(scene, 10, 0, ONEIB_VERDICT_MEMBER);
-    assert_verdict(scene, 11, 0, ONEIB_VERDICT_NO_HCA);
+    assert_member_status(scene, 10, 0, ONEIB_MEMBER_STATUS_MEMBER);
+    assert_member_status(scene, 11, 0, ONEIB_MEMBER_STATUS_NO_HCA);
     assert_int_equal(2, findings_of(scene, "hca-missing"));
     assert_finding(scene, "hca-missing", ONEIB_WARNING, "host 67");
     assert_int_equal(ONEIB_NOTICE, scene->desired.findings.items[1].severity);
@@ -142,7 +143,7 @@ static void the_network_chooses_device_and_port(void **state)
 
     scene->cloud.networks[0].device_port = 3;
     compute(scene);
-    assert_verdict(scene, 10, 0, ONEIB_VERDICT_NO_HCA);
+    assert_member_status(scene, 10, 0, ONEIB_MEMBER_STATUS_NO_HCA);
     assert_finding(scene, "hca-missing", ONEIB_WARNING, "port 3 of mlx4_1");
 }
 
@@ -164,7 +165,7 @@ static void of_several_adapters_none_is_guessed(void **state)
     add_port(scene, add_host(scene, 1), "mlx4_1", 1, 0x71);
     add_nic(scene, 10, 0, 4, 1);
     compute(scene);
-    assert_verdict(scene, 10, 0, ONEIB_VERDICT_NO_HCA);
+    assert_member_status(scene, 10, 0, ONEIB_MEMBER_STATUS_NO_HCA);
     assert_finding(scene, "hca-ambiguous", ONEIB_WARNING, "host 1");
     assert_int_equal(1, scene->desired.table.count);
 }
@@ -176,7 +177,7 @@ static void an_invalid_phydev_gives_no_member_a_port(void **state)
     add_host(scene, 1);
     add_nic(scene, 10, 0, 4, 1);
     compute(scene);
-    assert_verdict(scene, 10, 0, ONEIB_VERDICT_NO_HCA);
+    assert_member_status(scene, 10, 0, ONEIB_MEMBER_STATUS_NO_HCA);
     assert_finding(scene, "phydev-invalid", ONEIB_WARNING, "network 4");
 }
 
@@ -187,7 +188,7 @@ static void a_driver_that_is_not_known_is_refused(void **state)
     add_host_with(scene, 1, "qib0");
     add_nic(scene, 10, 0, 4, 1);
     compute(scene);
-    assert_verdict(scene, 10, 0, ONEIB_VERDICT_NO_HCA);
+    assert_member_status(scene, 10, 0, ONEIB_MEMBER_STATUS_NO_HCA);
     assert_finding(scene, "hca-unsupported", ONEIB_WARNING, "qib0");
     assert_int_equal(1, scene->desired.table.count);
 }
@@ -202,8 +203,8 @@ static void of_two_hosts_with_one_port_the_lower_id_has_it(void **state)
     add_nic(scene, 10, 0, 4, 1);
     add_nic(scene, 11, 0, 5, 2);
     compute(scene);
-    assert_verdict(scene, 10, 0, ONEIB_VERDICT_MEMBER);
-    assert_verdict(scene, 11, 0, ONEIB_VERDICT_PORT_CONFLICT);
+    assert_member_status(scene, 10, 0, ONEIB_MEMBER_STATUS_MEMBER);
+    assert_member_status(scene, 11, 0, ONEIB_MEMBER_STATUS_PORT_CONFLICT);
     assert_listed(scene, 256, port_of(1), "full");
     assert_null(partition_of(&scene->desired.table, 257));
     assert_finding(scene, "port-conflict", ONEIB_VIOLATION, "host 1 and host 2");
@@ -218,8 +219,8 @@ static void a_port_with_one_of_our_own_guids_is_refused(void **state)
     add_nic(scene, 10, 0, 4, 1);
     add_nic(scene, 11, 0, 4, 2);
     compute(scene);
-    assert_verdict(scene, 10, 0, ONEIB_VERDICT_NO_HCA);
-    assert_verdict(scene, 11, 0, ONEIB_VERDICT_NO_HCA);
+    assert_member_status(scene, 10, 0, ONEIB_MEMBER_STATUS_NO_HCA);
+    assert_member_status(scene, 11, 0, ONEIB_MEMBER_STATUS_NO_HCA);
     assert_int_equal(2, findings_of(scene, "port-guid-site"));
     assert_int_equal(1, scene->desired.table.count);
 }
@@ -238,9 +239,9 @@ static void a_port_that_is_full_member_of_the_default_partition_serves_nobody(vo
     add_subnet_port(scene, port_of(2), 64);
     scene->subnet.sm_port_guid = port_of(2);
     compute(scene);
-    assert_verdict(scene, 11, 0, ONEIB_VERDICT_NO_HCA);
-    assert_verdict(scene, 12, 0, ONEIB_VERDICT_NO_HCA);
-    assert_verdict(scene, 13, 0, ONEIB_VERDICT_MEMBER);
+    assert_member_status(scene, 11, 0, ONEIB_MEMBER_STATUS_NO_HCA);
+    assert_member_status(scene, 12, 0, ONEIB_MEMBER_STATUS_NO_HCA);
+    assert_member_status(scene, 13, 0, ONEIB_MEMBER_STATUS_MEMBER);
     assert_int_equal(2, findings_of(scene, "port-full-member"));
     assert_finding(scene, "port-full-member", ONEIB_VIOLATION, "host 1");
 }
@@ -270,7 +271,7 @@ static void limited_and_full_nics_of_one_key_on_one_mlx4_port_are_limited(void *
     compute(scene);
     assert_listed(scene, 256, port_of(1), "limited");
     assert_listed(scene, 256, port_of(2), "full");
-    assert_verdict(scene, 10, 0, ONEIB_VERDICT_MEMBER);
+    assert_member_status(scene, 10, 0, ONEIB_MEMBER_STATUS_MEMBER);
     assert_finding(scene, "membership-narrowed", ONEIB_WARNING, "VM 10 NIC 0");
     assert_null(strstr(finding(scene, "membership-narrowed")->text, "VM 11"));
 }
@@ -285,7 +286,7 @@ static void a_limited_nic_narrows_its_key_on_every_port_of_its_host(void **state
     add_nic(scene, 10, 0, 4, 1);
     add_nic(scene, 11, 0, 5, 1)->narrowed = true;
     compute(scene);
-    assert_verdict(scene, 11, 0, ONEIB_VERDICT_NO_HCA);
+    assert_member_status(scene, 11, 0, ONEIB_MEMBER_STATUS_NO_HCA);
     assert_listed(scene, 256, 0x71, "limited");
 }
 
@@ -369,7 +370,7 @@ static void vms_on_a_refused_port_still_narrow_its_static_member(void **state)
     add_host(scene, 1);
     add_nic(scene, 10, 0, 4, 1)->narrowed = true;
     compute(scene);
-    assert_verdict(scene, 10, 0, ONEIB_VERDICT_NO_HCA);
+    assert_member_status(scene, 10, 0, ONEIB_MEMBER_STATUS_NO_HCA);
     assert_listed(scene, 256, port_of(1), "limited");
 }
 
@@ -487,18 +488,18 @@ static void keys_get_room_in_the_order_of_their_earliest_vm(void **state)
     add_nic(scene, 10, 0, 1, 1)->since = 500;
     add_nic(scene, 11, 0, 2, 1)->since = 400;
     add_nic(scene, 12, 0, 3, 1)->since = 100;
-    scene->cloud.attachments[2].presence = ONEIB_ARRIVING;
+    scene->cloud.attachments[2].phase = ONEIB_ARRIVING;
     add_nic(scene, 13, 0, 4, 1)->since = 600;
     add_nic(scene, 14, 0, 5, 1)->since = 90;
     scene->cloud.attachments[4].attaching = true;
     add_nic(scene, 15, 0, 1, 1)->since = 9000; /* rides on VM 10's entry */
     compute(scene);
-    assert_verdict(scene, 10, 0, ONEIB_VERDICT_MEMBER);
-    assert_verdict(scene, 11, 0, ONEIB_VERDICT_MEMBER);
-    assert_verdict(scene, 13, 0, ONEIB_VERDICT_MEMBER);
-    assert_verdict(scene, 15, 0, ONEIB_VERDICT_MEMBER);
-    assert_verdict(scene, 12, 0, ONEIB_VERDICT_PORT_FULL);
-    assert_verdict(scene, 14, 0, ONEIB_VERDICT_PORT_FULL);
+    assert_member_status(scene, 10, 0, ONEIB_MEMBER_STATUS_MEMBER);
+    assert_member_status(scene, 11, 0, ONEIB_MEMBER_STATUS_MEMBER);
+    assert_member_status(scene, 13, 0, ONEIB_MEMBER_STATUS_MEMBER);
+    assert_member_status(scene, 15, 0, ONEIB_MEMBER_STATUS_MEMBER);
+    assert_member_status(scene, 12, 0, ONEIB_MEMBER_STATUS_PORT_FULL);
+    assert_member_status(scene, 14, 0, ONEIB_MEMBER_STATUS_PORT_FULL);
     assert_listed(scene, 303, port_of(1), "none");
 }
 
@@ -513,9 +514,9 @@ static void a_full_port_costs_nobody_else_anything(void **state)
     add_nic(scene, 11, 0, 2, 1);
     add_nic(scene, 12, 0, 2, 2);
     compute(scene);
-    assert_verdict(scene, 10, 0, ONEIB_VERDICT_MEMBER);
-    assert_verdict(scene, 11, 0, ONEIB_VERDICT_PORT_FULL);
-    assert_verdict(scene, 12, 0, ONEIB_VERDICT_MEMBER);
+    assert_member_status(scene, 10, 0, ONEIB_MEMBER_STATUS_MEMBER);
+    assert_member_status(scene, 11, 0, ONEIB_MEMBER_STATUS_PORT_FULL);
+    assert_member_status(scene, 12, 0, ONEIB_MEMBER_STATUS_MEMBER);
     assert_listed(scene, 301, port_of(2), "full");
 }
 
@@ -531,8 +532,8 @@ static void the_fragment_gets_room_first(void **state)
     add_nic(scene, 10, 0, 1, 1);
     add_nic(scene, 11, 0, 2, 1);
     compute(scene);
-    assert_verdict(scene, 10, 0, ONEIB_VERDICT_MEMBER);
-    assert_verdict(scene, 11, 0, ONEIB_VERDICT_PORT_FULL);
+    assert_member_status(scene, 10, 0, ONEIB_MEMBER_STATUS_MEMBER);
+    assert_member_status(scene, 11, 0, ONEIB_MEMBER_STATUS_PORT_FULL);
 }
 
 static void who_runs_there_has_room_before_static_members_and_these_before_who_arrives(void **state)
@@ -545,18 +546,18 @@ static void who_runs_there_has_room_before_static_members_and_these_before_who_a
     add_network(scene, 4, 304);
     add_nic(scene, 10, 0, 3, 1)->since = 500;
     add_nic(scene, 11, 0, 4, 1)->since = 100;
-    scene->cloud.attachments[1].presence = ONEIB_ARRIVING;
+    scene->cloud.attachments[1].phase = ONEIB_ARRIVING;
     add_nic(scene, 12, 0, 2, 1)->since = 900; /* its network has a static member there, too */
     compute(scene);
-    assert_verdict(scene, 10, 0, ONEIB_VERDICT_MEMBER);
-    assert_verdict(scene, 12, 0, ONEIB_VERDICT_MEMBER);
+    assert_member_status(scene, 10, 0, ONEIB_MEMBER_STATUS_MEMBER);
+    assert_member_status(scene, 12, 0, ONEIB_MEMBER_STATUS_MEMBER);
     assert_listed(scene, 301, port_of(1), "full");
-    assert_verdict(scene, 11, 0, ONEIB_VERDICT_PORT_FULL);
+    assert_member_status(scene, 11, 0, ONEIB_MEMBER_STATUS_PORT_FULL);
 
     scene->cloud.hosts[0].ports[0].pkeys_max = 3;
     compute(scene);
-    assert_verdict(scene, 10, 0, ONEIB_VERDICT_MEMBER);
-    assert_verdict(scene, 12, 0, ONEIB_VERDICT_MEMBER);
+    assert_member_status(scene, 10, 0, ONEIB_MEMBER_STATUS_MEMBER);
+    assert_member_status(scene, 12, 0, ONEIB_MEMBER_STATUS_MEMBER);
     assert_listed(scene, 301, port_of(1), "none");
     assert_finding(scene, "port-full", ONEIB_WARNING, "no room for 0x012d (network 1)");
 }
@@ -568,14 +569,14 @@ static void reserve_for_user_5(struct scene *scene, unsigned count)
         struct oneib_network *network = add_network(scene, 100 + i, 1000 + i);
         network->uid = 5;
         network->gid = 1;
-        add_nic(scene, 10 + i, 0, 100 + i, 1)->presence = ONEIB_ARRIVING;
+        add_nic(scene, 10 + i, 0, 100 + i, 1)->phase = ONEIB_ARRIVING;
     }
 }
 
 static void settle(struct scene *scene)
 {
     for (size_t i = 0; i < scene->cloud.attachment_count; i++)
-        scene->cloud.attachments[i].presence = ONEIB_SETTLED;
+        scene->cloud.attachments[i].phase = ONEIB_SETTLED;
 }
 
 static void seventy_reservations_of_one_user_leave_room_for_others(void **state)
@@ -587,13 +588,14 @@ static void seventy_reservations_of_one_user_leave_room_for_others(void **state)
     reserve_for_user_5(scene, 70);
     add_network(scene, 200, 2000)->uid = 6;
     scene->cloud.networks[70].gid = 1;
-    add_nic(scene, 100, 0, 200, 1)->presence = ONEIB_ARRIVING; /* the last to come */
+    add_nic(scene, 100, 0, 200, 1)->phase = ONEIB_ARRIVING; /* the last to come */
     add_nic(scene, 101, 0, 160, 2);
     compute(scene);
     for (unsigned i = 0; i < 70; i++)
-        assert_verdict(scene, 10 + i, 0, i < 16 ? ONEIB_VERDICT_MEMBER : ONEIB_VERDICT_OWNER_LIMIT);
-    assert_verdict(scene, 100, 0, ONEIB_VERDICT_MEMBER);
-    assert_verdict(scene, 101, 0, ONEIB_VERDICT_MEMBER);
+        assert_member_status(scene, 10 + i, 0,
+                             i < 16 ? ONEIB_MEMBER_STATUS_MEMBER : ONEIB_MEMBER_STATUS_OWNER_LIMIT);
+    assert_member_status(scene, 100, 0, ONEIB_MEMBER_STATUS_MEMBER);
+    assert_member_status(scene, 101, 0, ONEIB_MEMBER_STATUS_MEMBER);
     assert_no_finding(scene, "port-full");
     assert_int_equal(1, findings_of(scene, "owner-limit"));
     assert_finding(scene, "owner-limit", ONEIB_WARNING,
@@ -613,10 +615,11 @@ static void what_runs_is_not_taken_away_by_the_limit(void **state)
     add_host(scene, 1);
     reserve_for_user_5(scene, 5);
     settle(scene);
-    scene->cloud.attachments[1].presence = ONEIB_ARRIVING;
+    scene->cloud.attachments[1].phase = ONEIB_ARRIVING;
     compute(scene);
     for (unsigned i = 0; i < 5; i++)
-        assert_verdict(scene, 10 + i, 0, i == 1 ? ONEIB_VERDICT_OWNER_LIMIT : ONEIB_VERDICT_MEMBER);
+        assert_member_status(scene, 10 + i, 0,
+                             i == 1 ? ONEIB_MEMBER_STATUS_OWNER_LIMIT : ONEIB_MEMBER_STATUS_MEMBER);
 }
 
 static void an_operators_networks_and_no_limit_are_not_counted(void **state)
@@ -637,7 +640,7 @@ static void an_operators_networks_and_no_limit_are_not_counted(void **state)
     assert_no_finding(scene, "owner-limit");
     scene->policy.per_owner_max = 4;
     compute(scene);
-    assert_verdict(scene, 14, 0, ONEIB_VERDICT_OWNER_LIMIT);
+    assert_member_status(scene, 14, 0, ONEIB_MEMBER_STATUS_OWNER_LIMIT);
 }
 
 static void a_storage_servers_port_is_not_one_users_either(void **state)
@@ -672,7 +675,8 @@ static void nothing_said_about_a_port_means_room_for_63(void **state)
     }
     compute(scene);
     for (unsigned i = 0; i < 70; i++)
-        assert_verdict(scene, 10 + i, 0, i < 62 ? ONEIB_VERDICT_MEMBER : ONEIB_VERDICT_PORT_FULL);
+        assert_member_status(scene, 10 + i, 0,
+                             i < 62 ? ONEIB_MEMBER_STATUS_MEMBER : ONEIB_MEMBER_STATUS_PORT_FULL);
 }
 
 static void clusters_count_distinct_vms_and_hosts(void **state)
@@ -705,7 +709,7 @@ int main(void)
         SCENE_TEST(an_absent_vm_is_no_member),
         SCENE_TEST(arriving_and_leaving_vms_are_members),
         SCENE_TEST(a_migrating_vm_is_a_member_on_both_hosts),
-        SCENE_TEST(a_migrations_verdict_is_that_of_the_destination),
+        SCENE_TEST(a_migrations_member_status_is_that_of_the_destination),
         SCENE_TEST(the_network_chooses_device_and_port),
         SCENE_TEST(an_adapter_whose_only_port_is_not_the_first_serves_with_it),
         SCENE_TEST(of_several_adapters_none_is_guessed),

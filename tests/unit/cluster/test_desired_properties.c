@@ -114,20 +114,20 @@ static void add_random_host(struct scene *scene, struct random_source *source, u
 
 static void add_random_nic(struct scene *scene, struct random_source *source, uint32_t vm_id)
 {
-    static const uint8_t presences[] = {ONEIB_ABSENT,  ONEIB_ARRIVING,        ONEIB_SETTLED,
-                                        ONEIB_SETTLED, ONEIB_LEAVING,         ONEIB_MIGRATING,
-                                        ONEIB_SETTLED, ONEIB_PRESENCE_UNKNOWN};
+    static const uint8_t phases[] = {ONEIB_ABSENT,  ONEIB_ARRIVING,     ONEIB_SETTLED,
+                                     ONEIB_SETTLED, ONEIB_LEAVING,      ONEIB_MIGRATING,
+                                     ONEIB_SETTLED, ONEIB_PHASE_UNKNOWN};
     struct oneib_attachment *nic =
         add_nic(scene, vm_id, 0, (uint32_t)random_below(source, NETWORKS + 1),
                 (uint32_t)random_below(source, HOSTS + 1));
-    nic->presence = presences[random_below(source, sizeof presences)];
-    if (nic->presence == ONEIB_MIGRATING)
+    nic->phase = phases[random_below(source, sizeof phases)];
+    if (nic->phase == ONEIB_MIGRATING)
         nic->source_host_id =
             chance(source, 4) ? nic->host_id : (uint32_t)random_below(source, HOSTS);
     nic->since = (int64_t)random_below(source, 5);
     nic->narrowed = chance(source, 8);
     nic->attaching = chance(source, 8);
-    nic->unleased = chance(source, 30) && nic->presence != ONEIB_ABSENT;
+    nic->unleased = chance(source, 30) && nic->phase != ONEIB_ABSENT;
 }
 
 static void add_random_fragment(struct scene *scene, struct random_source *source)
@@ -257,7 +257,7 @@ static bool keeps(const struct scene *scene, const struct oneib_attachment *nic,
                   const struct oneib_network *network)
 {
     const struct oneib_network *own = network_by_id(scene, nic->network_id);
-    if (!own || nic->presence == ONEIB_ABSENT || nic->unleased)
+    if (!own || nic->phase == ONEIB_ABSENT || nic->unleased)
         return false;
     const struct oneib_network *giver = is_sharer(scene, own) ? parent_in(scene, own) : own;
     return (network == own || network == giver) && valid_key(scene, giver) != 0 &&
@@ -304,7 +304,7 @@ static bool may_bring(const struct scene *scene, const struct oneib_attachment *
     if (!network->other_driver)
         return true;
     const struct oneib_network *home = home_of(scene, network);
-    return nic->presence == ONEIB_MIGRATING ||
+    return nic->phase == ONEIB_MIGRATING ||
            strcmp(listed_in(&scene->in_force, valid_key(scene, home), guid), "none") != 0;
 }
 
@@ -322,15 +322,15 @@ static bool host_has(const struct scene *scene, uint32_t host_id, oneib_guid gui
 
 static bool is_on(const struct oneib_attachment *nic, uint32_t host_id)
 {
-    return nic->presence != ONEIB_ABSENT &&
+    return nic->phase != ONEIB_ABSENT &&
            (nic->host_id == host_id ||
-            (nic->presence == ONEIB_MIGRATING && nic->source_host_id == host_id));
+            (nic->phase == ONEIB_MIGRATING && nic->source_host_id == host_id));
 }
 
 /* The NIC may be on a host that has the mlx4 port, or is the virtual port itself. */
 static bool uses(const struct scene *scene, const struct oneib_attachment *nic, oneib_guid guid)
 {
-    if (nic->presence == ONEIB_ABSENT)
+    if (nic->phase == ONEIB_ABSENT)
         return false;
     if (oneib_guid_in_site(guid, SITE))
         return guid == oneib_guid_encode(SITE, nic->vm_id, nic->nic_id);
@@ -450,9 +450,9 @@ static void assert_room(const struct scene *scene, oneib_guid guid)
 /* The NIC is on the port and does not only arrive there. */
 static bool runs_on(const struct scene *scene, const struct oneib_attachment *nic, oneib_guid guid)
 {
-    if (nic->presence == ONEIB_ARRIVING || nic->attaching || !uses(scene, nic, guid))
+    if (nic->phase == ONEIB_ARRIVING || nic->attaching || !uses(scene, nic, guid))
         return false;
-    return nic->presence != ONEIB_MIGRATING ||
+    return nic->phase != ONEIB_MIGRATING ||
            host_has(scene, nic->source_host_id, guid, ONEIB_HCA_MLX4);
 }
 
@@ -517,12 +517,12 @@ static void assert_members_are_listed(const struct scene *scene)
             partition_of(&scene->desired.table, (oneib_pkey)right_key(scene, nic->network_id));
         for (size_t j = 0; partition && j < partition->member_count; j++)
             listed |= uses(scene, nic, partition->members[j].guid);
-        if (scene->desired.verdicts[i] == ONEIB_VERDICT_MEMBER)
+        if (scene->desired.member_statuses[i] == ONEIB_MEMBER_STATUS_MEMBER)
             assert_int_not_equal(0, right_key_of(scene, nic));
-        if (scene->desired.verdicts[i] == ONEIB_VERDICT_MEMBER && !listed)
+        if (scene->desired.member_statuses[i] == ONEIB_MEMBER_STATUS_MEMBER && !listed)
             fail_msg("VM %u is said to be a member and is none", nic->vm_id);
-        assert_true((nic->presence == ONEIB_ABSENT) ==
-                    (scene->desired.verdicts[i] == ONEIB_VERDICT_ABSENT));
+        assert_true((nic->phase == ONEIB_ABSENT) ==
+                    (scene->desired.member_statuses[i] == ONEIB_MEMBER_STATUS_ABSENT));
     }
 }
 
@@ -611,7 +611,7 @@ static void every_key_on_every_port_is_justified(void **state)
         put_into_force(scene);
         for (size_t j = 0; j < scene->cloud.attachment_count; j++)
             if (chance(&source, 4))
-                scene->cloud.attachments[j].presence = ONEIB_PRESENCE_UNKNOWN;
+                scene->cloud.attachments[j].phase = ONEIB_PHASE_UNKNOWN;
         switch_some(scene, &source);
         break_some(scene, &source);
         compute(scene);
@@ -643,7 +643,7 @@ static void nobody_leaves_when_a_network_gets_another_driver(void **state)
     for (unsigned i = 0; i < CLOUDS; i++) {
         make_random(scene, &source);
         compute(scene);
-        memcpy(before, scene->desired.verdicts, sizeof before);
+        memcpy(before, scene->desired.member_statuses, sizeof before);
         put_into_force(scene);
         struct oneib_network *network =
             &scene->cloud.networks[random_below(&source, scene->cloud.network_count)];
@@ -651,10 +651,10 @@ static void nobody_leaves_when_a_network_gets_another_driver(void **state)
             network->other_driver = strdup("802.1Q");
             compute(scene);
             for (size_t j = 0; j < scene->cloud.attachment_count; j++) {
-                if (before[j] != ONEIB_VERDICT_MEMBER ||
+                if (before[j] != ONEIB_MEMBER_STATUS_MEMBER ||
                     !keeps(scene, &scene->cloud.attachments[j], network))
                     continue;
-                assert_int_equal(ONEIB_VERDICT_MEMBER, scene->desired.verdicts[j]);
+                assert_int_equal(ONEIB_MEMBER_STATUS_MEMBER, scene->desired.member_statuses[j]);
                 kept++;
             }
         }
@@ -696,7 +696,7 @@ static void the_hold_lets_nobody_in(void **state)
         for (size_t j = 0; j < scene->cloud.attachment_count; j++) {
             struct oneib_attachment *nic = &scene->cloud.attachments[j];
             if (chance(&source, 2))
-                nic->presence = ONEIB_ABSENT;
+                nic->phase = ONEIB_ABSENT;
             else if (chance(&source, 8))
                 nic->network_id = (uint32_t)random_below(&source, NETWORKS + 1);
         }
@@ -762,7 +762,7 @@ static void describe(const struct scene *scene, struct oneib_text *text)
     oneib_partitions_render(&scene->desired.table, text);
     for (size_t i = 0; i < scene->cloud.attachment_count; i++)
         oneib_text_printf(text, "VM %u %s\n", scene->cloud.attachments[i].vm_id,
-                          oneib_verdict_name(scene->desired.verdicts[i]));
+                          oneib_member_status_name(scene->desired.member_statuses[i]));
     for (size_t i = 0; i < scene->desired.request_count; i++)
         oneib_text_printf(text, "request %u %u\n", scene->desired.requests[i].network_id,
                           scene->desired.requests[i].pkey);

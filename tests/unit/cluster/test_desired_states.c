@@ -6,7 +6,7 @@ static struct oneib_attachment *add_unknown(struct scene *scene, uint32_t vm_id,
                                             uint32_t network_id, uint32_t host_id)
 {
     struct oneib_attachment *nic = add_nic(scene, vm_id, 0, network_id, host_id);
-    nic->presence = ONEIB_PRESENCE_UNKNOWN;
+    nic->phase = ONEIB_PHASE_UNKNOWN;
     nic->lcm_state = 99;
     return nic;
 }
@@ -26,7 +26,7 @@ static void a_vm_of_unknown_state_keeps_what_is_in_force(void **state)
     add_unknown(scene, 10, 4, 1);
     force(scene, "one4", 256, port_of(1), ONEIB_FULL);
     compute(scene);
-    assert_verdict(scene, 10, 0, ONEIB_VERDICT_MEMBER);
+    assert_member_status(scene, 10, 0, ONEIB_MEMBER_STATUS_MEMBER);
     assert_listed(scene, 256, port_of(1), "full");
     assert_finding(scene, "state-unknown", ONEIB_NOTICE, "VM 10 NIC 0 is in state 3/99");
 }
@@ -38,7 +38,7 @@ static void a_vm_of_unknown_state_gets_nothing_new(void **state)
     add_host(scene, 1);
     add_unknown(scene, 10, 4, 1);
     compute(scene);
-    assert_verdict(scene, 10, 0, ONEIB_VERDICT_UNKNOWN_STATE);
+    assert_member_status(scene, 10, 0, ONEIB_MEMBER_STATUS_UNKNOWN_STATE);
     assert_finding(scene, "state-unknown", ONEIB_WARNING, "3/99");
 
     force(scene, "one4", 257, port_of(1), ONEIB_FULL);  /* another key */
@@ -46,7 +46,7 @@ static void a_vm_of_unknown_state_gets_nothing_new(void **state)
     force(scene, "storage", 9, port_of(1), ONEIB_FULL); /* another's partition */
     force(scene, "one44", 258, port_of(1), ONEIB_FULL);
     compute(scene);
-    assert_verdict(scene, 10, 0, ONEIB_VERDICT_UNKNOWN_STATE);
+    assert_member_status(scene, 10, 0, ONEIB_MEMBER_STATUS_UNKNOWN_STATE);
     assert_int_equal(1, scene->desired.table.count);
 }
 
@@ -74,7 +74,7 @@ static void a_limited_vm_of_unknown_state_narrows_its_port(void **state)
     add_nic(scene, 10, 0, 4, 1);
     add_unknown(scene, 11, 4, 1)->narrowed = true;
     compute(scene);
-    assert_verdict(scene, 11, 0, ONEIB_VERDICT_UNKNOWN_STATE);
+    assert_member_status(scene, 11, 0, ONEIB_MEMBER_STATUS_UNKNOWN_STATE);
     assert_listed(scene, 256, port_of(1), "limited");
 }
 
@@ -127,7 +127,7 @@ static void a_vf_whose_guid_a_host_reports_as_an_adapters_is_refused(void **stat
     add_host(scene, 2)->ports[0].port_guid = oneib_guid_encode(SITE, 10, 0);
     add_nic(scene, 10, 0, 4, 1);
     compute(scene);
-    assert_verdict(scene, 10, 0, ONEIB_VERDICT_PORT_CONFLICT);
+    assert_member_status(scene, 10, 0, ONEIB_MEMBER_STATUS_PORT_CONFLICT);
     assert_finding(scene, "port-guid-site", ONEIB_VIOLATION, "host 2");
     assert_int_equal(1, scene->desired.table.count);
 }
@@ -144,9 +144,9 @@ static void mlx5_members_are_refused_beside_mlx4_ports(void **state)
     add_nic(scene, 12, 0, 5, 2);
     compute(scene);
     assert_false(partition_of(&scene->desired.table, 256)->indx0);
-    assert_verdict(scene, 10, 0, ONEIB_VERDICT_MEMBER);
-    assert_verdict(scene, 11, 0, ONEIB_VERDICT_NO_HCA);
-    assert_verdict(scene, 12, 0, ONEIB_VERDICT_MEMBER);
+    assert_member_status(scene, 10, 0, ONEIB_MEMBER_STATUS_MEMBER);
+    assert_member_status(scene, 11, 0, ONEIB_MEMBER_STATUS_NO_HCA);
+    assert_member_status(scene, 12, 0, ONEIB_MEMBER_STATUS_MEMBER);
     assert_true(partition_of(&scene->desired.table, 257)->indx0);
     assert_finding(scene, "mixed-adapters", ONEIB_WARNING, "network 4");
 }
@@ -160,7 +160,7 @@ static void a_static_members_port_never_gets_the_key_at_index_0(void **state)
     add_nic(scene, 11, 0, 4, 2);
     compute(scene);
     assert_false(partition_of(&scene->desired.table, 256)->indx0);
-    assert_verdict(scene, 11, 0, ONEIB_VERDICT_NO_HCA);
+    assert_member_status(scene, 11, 0, ONEIB_MEMBER_STATUS_NO_HCA);
 }
 
 static void add_fabric(struct scene *scene, uint8_t mtu, uint8_t rate)
@@ -420,8 +420,8 @@ static void a_fragment_with_indx0_closes_the_ports_that_it_lists(void **state)
     add_host(scene, 2);
     add_nic(scene, 11, 0, 4, 2);
     compute(scene);
-    assert_verdict(scene, 10, 0, ONEIB_VERDICT_NO_HCA);
-    assert_verdict(scene, 11, 0, ONEIB_VERDICT_MEMBER);
+    assert_member_status(scene, 10, 0, ONEIB_MEMBER_STATUS_NO_HCA);
+    assert_member_status(scene, 11, 0, ONEIB_MEMBER_STATUS_MEMBER);
     assert_finding(scene, "port-index0", ONEIB_VIOLATION, "host 1");
 }
 

@@ -56,8 +56,8 @@ static void members_stay_when_their_network_gets_another_driver(void **state)
     add_nic(scene, 11, 0, 4, 2);
     switch_to(scene, 4, "bridge");
     compute(scene);
-    assert_verdict(scene, 10, 0, ONEIB_VERDICT_MEMBER);
-    assert_verdict(scene, 11, 0, ONEIB_VERDICT_MEMBER);
+    assert_member_status(scene, 10, 0, ONEIB_MEMBER_STATUS_MEMBER);
+    assert_member_status(scene, 11, 0, ONEIB_MEMBER_STATUS_MEMBER);
     assert_true(oneib_partition_table_equal(&scene->in_force, &scene->desired.table));
     assert_no_finding(scene, "network-missing");
 }
@@ -71,7 +71,7 @@ static void a_nic_of_a_network_that_never_was_infiniband_gets_nothing(void **sta
     switch_to(scene, 9, "802.1Q");
     add_nic(scene, 10, 0, 9, 1);
     compute(scene);
-    assert_verdict(scene, 10, 0, ONEIB_VERDICT_NO_NETWORK);
+    assert_member_status(scene, 10, 0, ONEIB_MEMBER_STATUS_NO_NETWORK);
     assert_null(partition_of(&scene->desired.table, 300));
     assert_finding(scene, "network-missing", ONEIB_WARNING, "VM 10 NIC 0");
     assert_no_finding(scene, "network-switched");
@@ -87,8 +87,8 @@ static void it_costs_an_infiniband_network_with_that_key_nothing(void **state)
     switch_alone(scene, 4, "802.1Q");
     add_nic(scene, 11, 0, 4, 1);
     compute(scene);
-    assert_verdict(scene, 10, 0, ONEIB_VERDICT_MEMBER);
-    assert_verdict(scene, 11, 0, ONEIB_VERDICT_NO_NETWORK);
+    assert_member_status(scene, 10, 0, ONEIB_MEMBER_STATUS_MEMBER);
+    assert_member_status(scene, 11, 0, ONEIB_MEMBER_STATUS_NO_NETWORK);
     assert_string_equal("one5", partition_of(&scene->desired.table, 300)->name);
     assert_listed(scene, 300, port_of(1), "full");
 }
@@ -103,8 +103,8 @@ static void a_nic_that_comes_where_the_key_is_not_in_force_gets_nothing(void **s
     switch_to(scene, 4, "bridge");
     add_nic(scene, 11, 0, 4, 2);
     compute(scene);
-    assert_verdict(scene, 10, 0, ONEIB_VERDICT_MEMBER);
-    assert_verdict(scene, 11, 0, ONEIB_VERDICT_SWITCHED);
+    assert_member_status(scene, 10, 0, ONEIB_MEMBER_STATUS_MEMBER);
+    assert_member_status(scene, 11, 0, ONEIB_MEMBER_STATUS_SWITCHED);
     assert_listed(scene, 256, port_of(2), "none");
     assert_finding(scene, "network-switched", ONEIB_WARNING, "VM 11 NIC 0");
 }
@@ -119,8 +119,8 @@ static void a_nic_that_comes_to_a_members_port_costs_the_member_nothing(void **s
     switch_to(scene, 4, "bridge");
     add_nic(scene, 11, 0, 4, 1);
     compute(scene);
-    assert_verdict(scene, 10, 0, ONEIB_VERDICT_MEMBER);
-    assert_verdict(scene, 11, 0, ONEIB_VERDICT_MEMBER);
+    assert_member_status(scene, 10, 0, ONEIB_MEMBER_STATUS_MEMBER);
+    assert_member_status(scene, 11, 0, ONEIB_MEMBER_STATUS_MEMBER);
 }
 
 static void a_virtual_port_of_its_own_is_new_wherever_it_comes(void **state)
@@ -132,8 +132,8 @@ static void a_virtual_port_of_its_own_is_new_wherever_it_comes(void **state)
     switch_to(scene, 4, "bridge");
     add_nic(scene, 11, 0, 4, 1);
     compute(scene);
-    assert_verdict(scene, 10, 0, ONEIB_VERDICT_MEMBER);
-    assert_verdict(scene, 11, 0, ONEIB_VERDICT_SWITCHED);
+    assert_member_status(scene, 10, 0, ONEIB_MEMBER_STATUS_MEMBER);
+    assert_member_status(scene, 11, 0, ONEIB_MEMBER_STATUS_SWITCHED);
 }
 
 static void without_knowing_what_is_in_force_nobody_stays(void **state)
@@ -145,7 +145,7 @@ static void without_knowing_what_is_in_force_nobody_stays(void **state)
     switch_to(scene, 4, "bridge");
     scene->has_in_force = false;
     compute(scene);
-    assert_verdict(scene, 10, 0, ONEIB_VERDICT_NO_NETWORK);
+    assert_member_status(scene, 10, 0, ONEIB_MEMBER_STATUS_NO_NETWORK);
     assert_null(partition_of(&scene->desired.table, 256));
 }
 
@@ -159,7 +159,7 @@ static void a_key_that_was_changed_since_is_not_followed(void **state)
     switch_to(scene, 4, "802.1Q");
     network_of(scene, 4)->pkey = 300;
     compute(scene);
-    assert_verdict(scene, 10, 0, ONEIB_VERDICT_MEMBER);
+    assert_member_status(scene, 10, 0, ONEIB_MEMBER_STATUS_MEMBER);
     assert_null(partition_of(&scene->desired.table, 300));
     assert_listed(scene, 256, port_of(1), "full");
 }
@@ -204,12 +204,12 @@ static void a_member_moves_on_to_another_host(void **state)
     nic_of(scene, 10)->host_id = 2;
     migrate(nic_of(scene, 10), 1);
     put_into_force(scene);
-    assert_verdict(scene, 10, 0, ONEIB_VERDICT_MEMBER);
+    assert_member_status(scene, 10, 0, ONEIB_MEMBER_STATUS_MEMBER);
     assert_string_equal("full", listed_in(&scene->in_force, 256, port_of(1)));
     assert_string_equal("full", listed_in(&scene->in_force, 256, port_of(2)));
-    nic_of(scene, 10)->presence = ONEIB_SETTLED;
+    nic_of(scene, 10)->phase = ONEIB_SETTLED;
     compute(scene);
-    assert_verdict(scene, 10, 0, ONEIB_VERDICT_MEMBER);
+    assert_member_status(scene, 10, 0, ONEIB_MEMBER_STATUS_MEMBER);
     assert_listed(scene, 256, port_of(1), "none");
     assert_listed(scene, 256, port_of(2), "full");
 }
@@ -224,7 +224,7 @@ static void a_nic_that_comes_from_nowhere_does_not_move_in(void **state)
     switch_to(scene, 4, "bridge");
     migrate(add_nic(scene, 11, 0, 4, 2), 1);
     compute(scene);
-    assert_verdict(scene, 11, 0, ONEIB_VERDICT_SWITCHED);
+    assert_member_status(scene, 11, 0, ONEIB_MEMBER_STATUS_SWITCHED);
     assert_listed(scene, 256, port_of(1), "none");
     assert_listed(scene, 256, port_of(2), "none");
 }
@@ -236,13 +236,13 @@ static void who_was_powered_off_waits_until_the_network_is_set_back(void **state
     add_host(scene, 1);
     add_nic(scene, 10, 0, 4, 1);
     switch_to(scene, 4, "bridge");
-    nic_of(scene, 10)->presence = ONEIB_ABSENT;
+    nic_of(scene, 10)->phase = ONEIB_ABSENT;
     put_into_force(scene);
     assert_null(partition_of(&scene->in_force, 256));
     assert_no_finding(scene, "network-switched");
-    nic_of(scene, 10)->presence = ONEIB_ARRIVING;
+    nic_of(scene, 10)->phase = ONEIB_ARRIVING;
     compute(scene);
-    assert_verdict(scene, 10, 0, ONEIB_VERDICT_NO_NETWORK);
+    assert_member_status(scene, 10, 0, ONEIB_MEMBER_STATUS_NO_NETWORK);
     assert_finding(scene, "network-missing", ONEIB_WARNING, "VM 10 NIC 0");
 }
 
@@ -254,7 +254,7 @@ static void it_keeps_its_key_from_others(void **state)
     add_host(scene, 1);
     add_nic(scene, 10, 0, 4, 1);
     switch_to(scene, 4, "bridge");
-    nic_of(scene, 10)->presence = ONEIB_ABSENT;
+    nic_of(scene, 10)->phase = ONEIB_ABSENT;
     scene->has_in_force = false;
     compute(scene);
     assert_int_equal(257, requested(scene, 5));
@@ -269,7 +269,7 @@ static void it_asks_for_no_key_itself(void **state)
     switch_to(scene, 4, "802.1Q");
     compute(scene);
     assert_int_equal(-1, requested(scene, 4));
-    assert_verdict(scene, 10, 0, ONEIB_VERDICT_NO_NETWORK);
+    assert_member_status(scene, 10, 0, ONEIB_MEMBER_STATUS_NO_NETWORK);
     assert_finding(scene, "network-missing", ONEIB_WARNING, "VM 10 NIC 0");
 }
 
@@ -282,7 +282,7 @@ static void a_nic_that_the_network_leases_nothing_keeps_nothing_alive(void **sta
     switch_to(scene, 4, "bridge");
     nic_of(scene, 10)->unleased = true;
     compute(scene);
-    assert_verdict(scene, 10, 0, ONEIB_VERDICT_NO_LEASE);
+    assert_member_status(scene, 10, 0, ONEIB_MEMBER_STATUS_NO_LEASE);
     assert_null(partition_of(&scene->desired.table, 256));
     assert_no_finding(scene, "network-switched");
     assert_finding(scene, "nic-unleased", ONEIB_VIOLATION, "VM 10 NIC 0");
@@ -300,8 +300,8 @@ static void an_ethernet_network_of_lower_id_has_no_key(void **state)
     add_network(scene, 9, 256);
     add_nic(scene, 11, 0, 9, 2);
     compute(scene);
-    assert_verdict(scene, 10, 0, ONEIB_VERDICT_NO_NETWORK);
-    assert_verdict(scene, 11, 0, ONEIB_VERDICT_MEMBER);
+    assert_member_status(scene, 10, 0, ONEIB_MEMBER_STATUS_NO_NETWORK);
+    assert_member_status(scene, 11, 0, ONEIB_MEMBER_STATUS_MEMBER);
     assert_string_equal("one9", partition_of(&scene->desired.table, 256)->name);
     assert_listed(scene, 256, port_of(1), "none");
 }
@@ -316,7 +316,7 @@ static void static_members_stay_with_the_vms(void **state)
     switch_to(scene, 4, "bridge");
     compute(scene);
     assert_listed(scene, 256, 0x9001, "full");
-    nic_of(scene, 10)->presence = ONEIB_ABSENT;
+    nic_of(scene, 10)->phase = ONEIB_ABSENT;
     compute(scene);
     assert_listed(scene, 256, 0x9001, "none");
 }
@@ -333,8 +333,8 @@ static void reservations_that_share_stay_in_the_switched_networks_partition(void
     add_nic(scene, 11, 0, 6, 2);
     switch_to(scene, 4, "bridge");
     compute(scene);
-    assert_verdict(scene, 10, 0, ONEIB_VERDICT_MEMBER);
-    assert_verdict(scene, 11, 0, ONEIB_VERDICT_MEMBER);
+    assert_member_status(scene, 10, 0, ONEIB_MEMBER_STATUS_MEMBER);
+    assert_member_status(scene, 11, 0, ONEIB_MEMBER_STATUS_MEMBER);
     assert_string_equal("one4", partition_of(&scene->desired.table, 256)->name);
     assert_no_finding(scene, "pkey-conflict");
     assert_finding(scene, "network-switched", ONEIB_WARNING, "network 4");
@@ -350,7 +350,7 @@ static void a_reservation_that_shares_brings_its_parents_partition_back(void **s
     switch_to(scene, 4, "bridge");
     add_nic(scene, 10, 0, 5, 1);
     compute(scene);
-    assert_verdict(scene, 10, 0, ONEIB_VERDICT_MEMBER);
+    assert_member_status(scene, 10, 0, ONEIB_MEMBER_STATUS_MEMBER);
     assert_string_equal("one4", partition_of(&scene->desired.table, 256)->name);
 }
 
@@ -365,8 +365,8 @@ static void a_switched_reservation_keeps_its_members_in_its_parents_partition(vo
     switch_to(scene, 5, "bridge");
     add_nic(scene, 11, 0, 5, 2);
     compute(scene);
-    assert_verdict(scene, 10, 0, ONEIB_VERDICT_MEMBER);
-    assert_verdict(scene, 11, 0, ONEIB_VERDICT_SWITCHED);
+    assert_member_status(scene, 10, 0, ONEIB_MEMBER_STATUS_MEMBER);
+    assert_member_status(scene, 11, 0, ONEIB_MEMBER_STATUS_SWITCHED);
     assert_listed(scene, 256, port_of(2), "none");
 }
 
@@ -380,8 +380,8 @@ static void a_switched_reservation_costs_its_parent_no_port(void **state)
     add_nic(scene, 10, 0, 4, 1);
     add_nic(scene, 11, 0, 5, 1);
     compute(scene);
-    assert_verdict(scene, 10, 0, ONEIB_VERDICT_MEMBER);
-    assert_verdict(scene, 11, 0, ONEIB_VERDICT_NO_NETWORK);
+    assert_member_status(scene, 10, 0, ONEIB_MEMBER_STATUS_MEMBER);
+    assert_member_status(scene, 11, 0, ONEIB_MEMBER_STATUS_NO_NETWORK);
 }
 
 static void a_reservation_that_has_its_parents_key_does_not_inherit_the_partition(void **state)
@@ -395,8 +395,8 @@ static void a_reservation_that_has_its_parents_key_does_not_inherit_the_partitio
     add_nic(scene, 11, 0, 5, 2);
     switch_to(scene, 4, "bridge");
     compute(scene);
-    assert_verdict(scene, 10, 0, ONEIB_VERDICT_MEMBER);
-    assert_verdict(scene, 11, 0, ONEIB_VERDICT_NO_KEY);
+    assert_member_status(scene, 10, 0, ONEIB_MEMBER_STATUS_MEMBER);
+    assert_member_status(scene, 11, 0, ONEIB_MEMBER_STATUS_NO_KEY);
     assert_listed(scene, 256, port_of(2), "none");
     assert_int_equal(257, requested(scene, 5));
 }
@@ -436,8 +436,8 @@ static void switched_back_it_is_as_it_was(void **state)
     add_host(scene, 2);
     add_nic(scene, 11, 0, 4, 2);
     compute(scene);
-    assert_verdict(scene, 10, 0, ONEIB_VERDICT_MEMBER);
-    assert_verdict(scene, 11, 0, ONEIB_VERDICT_MEMBER);
+    assert_member_status(scene, 10, 0, ONEIB_MEMBER_STATUS_MEMBER);
+    assert_member_status(scene, 11, 0, ONEIB_MEMBER_STATUS_MEMBER);
     assert_no_finding(scene, "network-switched");
 }
 

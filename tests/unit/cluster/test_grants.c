@@ -30,7 +30,7 @@ static void who_is_refused_is_granted_nothing(void **state)
     add_nic(&played->scene, 4, 0, 7, 1)->unleased = true;
     add_nic(&played->scene, 5, 0, 8, 1);
     add_nic(&played->scene, 6, 0, 9, 1);
-    add_nic(&played->scene, 7, 0, 7, 1)->presence = ONEIB_ABSENT;
+    add_nic(&played->scene, 7, 0, 7, 1)->phase = ONEIB_ABSENT;
     add_nic(&played->scene, 8, 0, 7, 2);
     grant_all(played);
     assert_null(oneib_grants_of_host(&played->grants, 1));
@@ -428,7 +428,7 @@ static void a_vm_that_says_that_it_has_ended_is_not_held(void **state)
     begin_hold(played);
     know_vms(played, NULL, 0);
     lose_networks(played);
-    played->scene.cloud.attachments[0].presence = ONEIB_ABSENT;
+    played->scene.cloud.attachments[0].phase = ONEIB_ABSENT;
     grant_all(played);
     assert_null(granted(played, 1, 4, 0));
     assert_non_null(granted(played, 2, 5, 0));

@@ -17,7 +17,7 @@ static void settle(struct grant_scene *played)
 
 static void end_vm(struct grant_scene *played)
 {
-    played->scene.cloud.attachments[0].presence = ONEIB_ABSENT;
+    played->scene.cloud.attachments[0].phase = ONEIB_ABSENT;
     grant_all(played);
     send_grants(played, 1);
 }
@@ -76,7 +76,7 @@ static void an_unreadable_vm_loses_its_grant_and_its_key_stays_until_its_vf_is_c
     assert_int_equal(granted(played, 1, 5, 0)->pkey, 0x101);
     assert_int_equal(granted(played, 1, 6, 0)->pkey, 0x102);
 
-    played->scene.cloud.attachments[0].presence = ONEIB_ABSENT; /* VM 5 ends */
+    played->scene.cloud.attachments[0].phase = ONEIB_ABSENT; /* VM 5 ends */
     played->nodes[0].records[1].stage = ONEIB_VF_CLOSED;
     grant_all(played);
     send_grants(played, 1);
@@ -150,7 +150,7 @@ static void what_a_node_was_sent_last_stays(void **state)
 {
     struct grant_scene *played = *state;
     settle(played);
-    played->scene.cloud.attachments[0].presence = ONEIB_ABSENT;
+    played->scene.cloud.attachments[0].phase = ONEIB_ABSENT;
     node_of(played, 1)->record_count = 0;
     pass(played);
     assert_gated(played, 0x101, port_of(1), "full");
@@ -711,7 +711,7 @@ static void a_guid_that_migrates_is_not_twice(void **state)
     struct grant_scene *played = *state;
     const oneib_guid vf = oneib_guid_encode(SITE, 4, 0);
     move_vf(played);
-    played->scene.cloud.attachments[0].presence = ONEIB_MIGRATING;
+    played->scene.cloud.attachments[0].phase = ONEIB_MIGRATING;
     played->scene.cloud.attachments[0].source_host_id = 1;
     report(played, 1, 4, 7, 0x101);
     tell(played, 1, 4, 0);

@@ -507,11 +507,11 @@ static void come_to_rest(struct world *world)
     assert_int_equal(world->played->gate.withheld, 0);
     assert_true(oneib_partition_table_equal(&world->played->gate.table,
                                             &world->played->scene.desired.table));
-    for (size_t i = 0; i < world->played->scene.desired.seat_count; i++) {
-        const struct oneib_desired_seat *seat = &world->played->scene.desired.seats[i];
-        const uint32_t vm_id = world->played->scene.cloud.attachments[seat->attachment].vm_id;
-        assert_int_equal(world->real[seat->host_id - 1].vfs[vm_id].open,
-                         seat->verdict == ONEIB_VERDICT_MEMBER);
+    for (size_t i = 0; i < world->played->scene.desired.binding_count; i++) {
+        const struct oneib_desired_binding *binding = &world->played->scene.desired.bindings[i];
+        const uint32_t vm_id = world->played->scene.cloud.attachments[binding->attachment].vm_id;
+        assert_int_equal(world->real[binding->host_id - 1].vfs[vm_id].open,
+                         binding->member_status == ONEIB_MEMBER_STATUS_MEMBER);
     }
 }
 

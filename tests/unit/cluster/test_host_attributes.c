@@ -93,9 +93,9 @@ static void each_vm_on_a_host_takes_one_vf(void **state)
     host_with_vfs(room, 1, 7);
     add_nic(room->scene, 10, 1, 5, 1);
     add_nic(room->scene, 10, 2, 6, 1);
-    add_nic(room->scene, 11, 1, 5, 1)->presence = ONEIB_LEAVING;
-    add_nic(room->scene, 12, 1, 5, 1)->presence = ONEIB_ARRIVING;
-    add_nic(room->scene, 13, 1, 5, 1)->presence = ONEIB_PRESENCE_UNKNOWN;
+    add_nic(room->scene, 11, 1, 5, 1)->phase = ONEIB_LEAVING;
+    add_nic(room->scene, 12, 1, 5, 1)->phase = ONEIB_ARRIVING;
+    add_nic(room->scene, 13, 1, 5, 1)->phase = ONEIB_PHASE_UNKNOWN;
     compute_attributes(room);
     assert_free(room, 1, 2);
     assert_int_equal(attributes_of(room, 1)->vfs_total, 7);
@@ -106,7 +106,7 @@ static void a_vm_that_is_on_no_host_takes_none(void **state)
 {
     struct room *room = *state;
     host_with_vfs(room, 1, 7);
-    add_nic(room->scene, 10, 1, 5, 1)->presence = ONEIB_ABSENT;
+    add_nic(room->scene, 10, 1, 5, 1)->phase = ONEIB_ABSENT;
     add_nic(room->scene, 11, 1, 5, ONEIB_NO_ID);
     add_nic(room->scene, 12, 1, 5, 99);
     compute_attributes(room);

@@ -35,7 +35,7 @@ static bool contains(const int *numbers, size_t count, int number)
 }
 #define CONTAINS(numbers, number) contains(numbers, sizeof(numbers) / sizeof *(numbers), number)
 
-static enum oneib_presence expected_in_active(int lcm_state)
+static enum oneib_phase expected_in_active(int lcm_state)
 {
     if (CONTAINS(arriving, lcm_state))
         return ONEIB_ARRIVING;
@@ -45,14 +45,14 @@ static enum oneib_presence expected_in_active(int lcm_state)
         return ONEIB_LEAVING;
     if (CONTAINS(migrating, lcm_state))
         return ONEIB_MIGRATING;
-    return CONTAINS(absent, lcm_state) ? ONEIB_ABSENT : ONEIB_PRESENCE_UNKNOWN;
+    return CONTAINS(absent, lcm_state) ? ONEIB_ABSENT : ONEIB_PHASE_UNKNOWN;
 }
 
-static enum oneib_presence expected(int state, int lcm_state)
+static enum oneib_phase expected(int state, int lcm_state)
 {
     if (state == ACTIVE)
         return expected_in_active(lcm_state);
-    return CONTAINS(absent_states, state) ? ONEIB_ABSENT : ONEIB_PRESENCE_UNKNOWN;
+    return CONTAINS(absent_states, state) ? ONEIB_ABSENT : ONEIB_PHASE_UNKNOWN;
 }
 
 static void every_pair_of_numbers_has_its_answer(void **unused)
@@ -60,9 +60,9 @@ static void every_pair_of_numbers_has_its_answer(void **unused)
     (void)unused;
     for (int state = LOWEST; state <= HIGHEST; state++)
         for (int lcm_state = LOWEST; lcm_state <= HIGHEST; lcm_state++)
-            if (oneib_vm_presence(state, lcm_state) != expected(state, lcm_state))
+            if (oneib_vm_phase(state, lcm_state) != expected(state, lcm_state))
                 fail_msg("STATE %d LCM_STATE %d is %s", state, lcm_state,
-                         oneib_presence_name(oneib_vm_presence(state, lcm_state)));
+                         oneib_phase_name(oneib_vm_phase(state, lcm_state)));
 }
 
 static void the_ends_of_int_are_unknown(void **unused)
@@ -70,8 +70,8 @@ static void the_ends_of_int_are_unknown(void **unused)
     (void)unused;
     static const int ends[] = {INT32_MIN, INT32_MAX};
     for (int i = 0; i < 2; i++) {
-        assert_int_equal(oneib_vm_presence(ends[i], 3), ONEIB_PRESENCE_UNKNOWN);
-        assert_int_equal(oneib_vm_presence(ACTIVE, ends[i]), ONEIB_PRESENCE_UNKNOWN);
+        assert_int_equal(oneib_vm_phase(ends[i], 3), ONEIB_PHASE_UNKNOWN);
+        assert_int_equal(oneib_vm_phase(ACTIVE, ends[i]), ONEIB_PHASE_UNKNOWN);
         assert_null(oneib_vm_state_name(ACTIVE, ends[i]));
         assert_null(oneib_vm_state_name(ends[i], 3));
     }
@@ -80,22 +80,22 @@ static void the_ends_of_int_are_unknown(void **unused)
 static void a_vm_that_is_being_prepared_is_a_member_already(void **unused)
 {
     (void)unused;
-    assert_int_equal(oneib_vm_presence(ACTIVE, 1), ONEIB_ARRIVING); /* PROLOG */
-    assert_int_equal(oneib_vm_presence(ACTIVE, 2), ONEIB_ARRIVING); /* BOOT */
+    assert_int_equal(oneib_vm_phase(ACTIVE, 1), ONEIB_ARRIVING); /* PROLOG */
+    assert_int_equal(oneib_vm_phase(ACTIVE, 2), ONEIB_ARRIVING); /* BOOT */
 }
 
 static void a_vm_of_a_lost_host_stays_a_member(void **unused)
 {
     (void)unused;
-    assert_int_equal(oneib_vm_presence(ACTIVE, 16), ONEIB_SETTLED);   /* UNKNOWN */
-    assert_int_equal(oneib_vm_presence(ACTIVE, 60), ONEIB_MIGRATING); /* PROLOG_MIGRATE_UNKNOWN */
+    assert_int_equal(oneib_vm_phase(ACTIVE, 16), ONEIB_SETTLED);   /* UNKNOWN */
+    assert_int_equal(oneib_vm_phase(ACTIVE, 60), ONEIB_MIGRATING); /* PROLOG_MIGRATE_UNKNOWN */
 }
 
 static void lcm_state_counts_in_active_only(void **unused)
 {
     (void)unused;
-    assert_int_equal(oneib_vm_presence(8, 3), ONEIB_ABSENT);
-    assert_int_equal(oneib_vm_presence(6, 999), ONEIB_ABSENT);
+    assert_int_equal(oneib_vm_phase(8, 3), ONEIB_ABSENT);
+    assert_int_equal(oneib_vm_phase(6, 999), ONEIB_ABSENT);
     assert_string_equal(oneib_vm_state_name(8, 3), "POWEROFF");
 }
 
@@ -200,7 +200,7 @@ static void states_have_opennebulas_names(void **unused)
 
 /* Where the name alone tells that no domain is on a host, nothing may be said to be there, and the
  * other way round. */
-static void the_name_of_a_state_agrees_with_its_presence(void **unused)
+static void the_name_of_a_state_agrees_with_its_phase(void **unused)
 {
     (void)unused;
     static const char *const stored[] = {"_POWEROFF", "_SUSPENDED", "_UNDEPLOYED", "_STOPPED",
@@ -211,23 +211,23 @@ static void the_name_of_a_state_agrees_with_its_presence(void **unused)
             continue;
         for (size_t i = 0; i < sizeof stored / sizeof stored[0]; i++)
             if (strstr(name, stored[i]))
-                assert_int_equal(oneib_vm_presence(ACTIVE, lcm_state), ONEIB_ABSENT);
+                assert_int_equal(oneib_vm_phase(ACTIVE, lcm_state), ONEIB_ABSENT);
     }
     for (int lcm_state = 0; lcm_state < LCM_NAMES; lcm_state++)
         if (lcm_names[lcm_state] && (strncmp(lcm_names[lcm_state], "BOOT", 4) == 0 ||
                                      strncmp(lcm_names[lcm_state], "SHUTDOWN", 8) == 0))
-            assert_int_not_equal(oneib_vm_presence(ACTIVE, lcm_state), ONEIB_ABSENT);
+            assert_int_not_equal(oneib_vm_phase(ACTIVE, lcm_state), ONEIB_ABSENT);
 }
 
-static void presences_have_names(void **unused)
+static void phases_have_names(void **unused)
 {
     (void)unused;
-    assert_string_equal(oneib_presence_name(ONEIB_ABSENT), "absent");
-    assert_string_equal(oneib_presence_name(ONEIB_ARRIVING), "arriving");
-    assert_string_equal(oneib_presence_name(ONEIB_SETTLED), "settled");
-    assert_string_equal(oneib_presence_name(ONEIB_LEAVING), "leaving");
-    assert_string_equal(oneib_presence_name(ONEIB_MIGRATING), "migrating");
-    assert_string_equal(oneib_presence_name(ONEIB_PRESENCE_UNKNOWN), "unknown");
+    assert_string_equal(oneib_phase_name(ONEIB_ABSENT), "absent");
+    assert_string_equal(oneib_phase_name(ONEIB_ARRIVING), "arriving");
+    assert_string_equal(oneib_phase_name(ONEIB_SETTLED), "settled");
+    assert_string_equal(oneib_phase_name(ONEIB_LEAVING), "leaving");
+    assert_string_equal(oneib_phase_name(ONEIB_MIGRATING), "migrating");
+    assert_string_equal(oneib_phase_name(ONEIB_PHASE_UNKNOWN), "unknown");
 }
 
 int main(void)
@@ -239,8 +239,8 @@ int main(void)
         cmocka_unit_test(a_vm_of_a_lost_host_stays_a_member),
         cmocka_unit_test(lcm_state_counts_in_active_only),
         cmocka_unit_test(states_have_opennebulas_names),
-        cmocka_unit_test(the_name_of_a_state_agrees_with_its_presence),
-        cmocka_unit_test(presences_have_names),
+        cmocka_unit_test(the_name_of_a_state_agrees_with_its_phase),
+        cmocka_unit_test(phases_have_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -228,7 +228,7 @@ static void a_vm_that_comes_is_added_with_all_that_is_known(void **state)
     add_nic(scene, 10, 0, RED, 1);
     settle();
     struct oneib_attachment *nic = add_nic(scene, 42, 1, RED, 2);
-    nic->presence = ONEIB_ARRIVING;
+    nic->phase = ONEIB_ARRIVING;
     nic->lcm_state = 1;
     reconcile();
     ASSERT_NEWS(1);
@@ -260,7 +260,7 @@ static void a_vm_that_goes_is_removed_and_it_is_said_how(void **state)
     settle();
     forget_nic(11, 0);
     forget_vm(11);
-    nic_of(12, 0)->presence = ONEIB_ABSENT;
+    nic_of(12, 0)->phase = ONEIB_ABSENT;
     nic_of(12, 0)->state = 8;
     forget_nic(13, 0);
     reconcile();
@@ -303,7 +303,7 @@ static void a_migration_adds_one_host_and_then_removes_the_other(void **state)
                                     "host \"node2\""));
     assert_non_null(strstr(said(0), ": migration from host \"node1\"; in force"));
     turn_over();
-    nic_of(10, 0)->presence = ONEIB_SETTLED;
+    nic_of(10, 0)->phase = ONEIB_SETTLED;
     nic_of(10, 0)->source_host_id = ONEIB_NO_ID;
     reconcile();
     ASSERT_NEWS(1);
@@ -394,7 +394,7 @@ static void the_end_of_a_refusal_hides_nobody_else_on_the_port(void **state)
         0);
     add_nic(scene, 10, 0, RED, 1);
     settle();
-    story.before.lines[0].verdict = ONEIB_VERDICT_PORT_FULL;
+    story.before.lines[0].member_status = ONEIB_MEMBER_STATUS_PORT_FULL;
     forget_nic(10, 0);
     scene->cloud.networks[0].static_count = 0;
     reconcile();
@@ -695,7 +695,7 @@ static void while_a_vm_migrates_its_virtual_port_proves_nothing(void **state)
     reconcile_and_see(10, 0);
     ASSERT_NEWS(0);
     turn_over();
-    nic_of(10, 0)->presence = ONEIB_SETTLED;
+    nic_of(10, 0)->phase = ONEIB_SETTLED;
     nic_of(10, 0)->source_host_id = ONEIB_NO_ID;
     reconcile_and_see(10, 0);
     ASSERT_NEWS(2);

@@ -55,36 +55,36 @@ static void a_virtual_port_that_is_not_seen_is_not_off_the_fabric(void **state)
     assert_string_equal(oneib_standing_name(ONEIB_PORT_UNSEEN), "not-visible");
 }
 
-static struct oneib_desired_seat seat(oneib_guid port, oneib_guid member)
+static struct oneib_desired_binding binding(oneib_guid port, oneib_guid member)
 {
-    return (struct oneib_desired_seat){.port = port,
-                                       .member = member,
-                                       .pkey = KEY,
-                                       .membership = ONEIB_FULL,
-                                       .verdict = ONEIB_VERDICT_MEMBER};
+    return (struct oneib_desired_binding){.port = port,
+                                          .member = member,
+                                          .pkey = KEY,
+                                          .membership = ONEIB_FULL,
+                                          .member_status = ONEIB_MEMBER_STATUS_MEMBER};
 }
 
 static void while_it_migrates_the_worse_host_counts(void **state)
 {
     struct scene *scene = *state;
-    struct oneib_desired_seat seats[2] = {seat(HOSTS_PORT, HOSTS_PORT),
-                                          seat(OTHER_HOSTS_PORT, OTHER_HOSTS_PORT)};
+    struct oneib_desired_binding bindings[2] = {binding(HOSTS_PORT, HOSTS_PORT),
+                                                binding(OTHER_HOSTS_PORT, OTHER_HOSTS_PORT)};
     add_table(scene, HOSTS_PORT, oneib_pkey_raw(KEY, ONEIB_FULL));
     add_table(scene, OTHER_HOSTS_PORT, 0);
-    assert_int_equal(oneib_standing_of_seats(&scene->subnet, seats, 1), ONEIB_IN_FORCE);
-    assert_int_equal(oneib_standing_of_seats(&scene->subnet, seats, 2), ONEIB_KEY_LACKING);
-    seats[1].verdict = ONEIB_VERDICT_PORT_FULL;
-    assert_int_equal(oneib_standing_of_seats(&scene->subnet, seats, 2), ONEIB_IN_FORCE);
+    assert_int_equal(oneib_standing_of_bindings(&scene->subnet, bindings, 1), ONEIB_IN_FORCE);
+    assert_int_equal(oneib_standing_of_bindings(&scene->subnet, bindings, 2), ONEIB_KEY_LACKING);
+    bindings[1].member_status = ONEIB_MEMBER_STATUS_PORT_FULL;
+    assert_int_equal(oneib_standing_of_bindings(&scene->subnet, bindings, 2), ONEIB_IN_FORCE);
 }
 
 static void while_it_migrates_one_virtual_port_does_not_speak_for_two(void **state)
 {
     struct scene *scene = *state;
-    const struct oneib_desired_seat seats[2] = {seat(HOSTS_PORT, vf()),
-                                                seat(OTHER_HOSTS_PORT, vf())};
+    const struct oneib_desired_binding bindings[2] = {binding(HOSTS_PORT, vf()),
+                                                      binding(OTHER_HOSTS_PORT, vf())};
     add_table(scene, vf(), oneib_pkey_raw(KEY, ONEIB_FULL));
-    assert_int_equal(oneib_standing_of_seats(&scene->subnet, seats, 1), ONEIB_IN_FORCE);
-    assert_int_equal(oneib_standing_of_seats(&scene->subnet, seats, 2), ONEIB_PORT_UNSEEN);
+    assert_int_equal(oneib_standing_of_bindings(&scene->subnet, bindings, 1), ONEIB_IN_FORCE);
+    assert_int_equal(oneib_standing_of_bindings(&scene->subnet, bindings, 2), ONEIB_PORT_UNSEEN);
 }
 
 int main(void)

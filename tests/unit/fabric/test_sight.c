@@ -20,7 +20,7 @@ static int check(oneib_guid guid, uint16_t key, bool answered, struct oneib_erro
         port.pkeys = keys;
     const struct oneib_subnet subnet = {.ports = &port, .port_count = 1};
     *err = (struct oneib_error){0};
-    return oneib_check_sight(&subnet, OWN, err);
+    return oneib_check_visibility(&subnet, OWN, err);
 }
 
 static void a_full_member_of_the_default_partition_sees_all(void **state)

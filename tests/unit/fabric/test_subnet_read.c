@@ -62,36 +62,37 @@ int oneib_note_master(struct oneib_subnet *of, uint16_t sm_lid, struct oneib_err
     return 0;
 }
 
-int oneib_check_sight(const struct oneib_subnet *of, oneib_guid own, struct oneib_error *err)
+int oneib_check_visibility(const struct oneib_subnet *of, oneib_guid own, struct oneib_error *err)
 {
     (void)of, (void)own, (void)err;
     return 0;
 }
 
-int oneib_census_take(struct oneib_fabric *fabric, struct oneib_census *census,
-                      struct oneib_error *err)
+int oneib_port_list_take(struct oneib_fabric *fabric, struct oneib_port_list *port_list,
+                         struct oneib_error *err)
 {
     (void)fabric, (void)err;
-    census->items = calloc(PORTS_MAX, sizeof *census->items);
-    assert_non_null(census->items);
-    census->from_sa = true;
+    port_list->items = calloc(PORTS_MAX, sizeof *port_list->items);
+    assert_non_null(port_list->items);
+    port_list->from_sa = true;
     for (size_t i = 0; i < port_count; i++)
-        census->items[census->count++] = (struct oneib_census_entry){.lid = ports[i].lid,
-                                                                     .guid = ports[i].listed,
-                                                                     .node_type = ONEIB_NODE_CA,
-                                                                     .port_number = 1,
-                                                                     .partition_cap = CAP,
-                                                                     .description = "node"};
+        port_list->items[port_list->count++] =
+            (struct oneib_port_list_entry){.lid = ports[i].lid,
+                                           .guid = ports[i].listed,
+                                           .node_type = ONEIB_NODE_CA,
+                                           .port_number = 1,
+                                           .partition_cap = CAP,
+                                           .description = "node"};
     return 0;
 }
 
-void oneib_census_clear(struct oneib_census *census)
+void oneib_port_list_clear(struct oneib_port_list *port_list)
 {
-    free(census->items);
+    free(port_list->items);
 }
 
 int oneib_sa_node_of_lid(struct oneib_fabric *fabric, uint16_t lid,
-                         struct oneib_census_entry *entry, bool *found, struct oneib_error *err)
+                         struct oneib_port_list_entry *entry, bool *found, struct oneib_error *err)
 {
     (void)fabric, (void)entry, (void)err;
     *found = false;

@@ -197,25 +197,25 @@ static int end(void **state)
     return 0;
 }
 
-static struct oneib_vport_verdict look(void)
+static struct oneib_vport_result look(void)
 {
     struct oneib_fabric fabric = {0};
     struct oneib_error err = {0};
     struct oneib_vport_reading reading;
-    struct oneib_vport_verdict verdict;
+    struct oneib_vport_result result;
     if (oneib_fabric_read_vports(&fabric, &subnet, reports, report_count, &reading, &err) < 0 ||
-        oneib_vports_add(&reading, reports, report_count, &subnet, &verdict, &err) < 0)
+        oneib_vports_add(&reading, reports, report_count, &subnet, &result, &err) < 0)
         fail_msg("%s", err.text);
     oneib_vport_reading_clear(&reading);
-    return verdict;
+    return result;
 }
 
 /* Not verified, and nothing is in the subnet that was not before. */
 static void assert_unproven(enum oneib_vport_proof proof)
 {
-    const struct oneib_vport_verdict verdict = look();
-    assert_int_equal(verdict.proof, proof);
-    assert_int_equal(verdict.added, 0);
+    const struct oneib_vport_result result = look();
+    assert_int_equal(result.proof, proof);
+    assert_int_equal(result.added, 0);
     assert_int_equal(subnet.port_count, 2);
 }
 
@@ -233,11 +233,11 @@ static void virtual_ports_that_show_what_hosts_reported_become_ports(void **stat
 {
     (void)state;
     adapters[0].vports[2].keys[40] = FULL | 77;
-    const struct oneib_vport_verdict verdict = look();
-    assert_int_equal(verdict.proof, ONEIB_VPORTS_PROVEN);
-    assert_int_equal(verdict.owners, 2);
-    assert_int_equal(verdict.believed, 2);
-    assert_int_equal(verdict.added, 3);
+    const struct oneib_vport_result result = look();
+    assert_int_equal(result.proof, ONEIB_VPORTS_PROVEN);
+    assert_int_equal(result.owners, 2);
+    assert_int_equal(result.believed, 2);
+    assert_int_equal(result.added, 3);
     assert_int_equal(subnet.port_count, 5);
     const struct oneib_subnet_port *port = read_port(VM_B);
     assert_true(port->answered);
@@ -282,11 +282,11 @@ static void a_port_that_does_not_show_what_its_host_reported_is_left_out_alone(v
 {
     (void)state;
     adapters[1].vports[1].guid = VM_C + 1;
-    const struct oneib_vport_verdict verdict = look();
-    assert_int_equal(verdict.proof, ONEIB_VPORTS_PROVEN);
-    assert_int_equal(verdict.owners, 2);
-    assert_int_equal(verdict.believed, 1);
-    assert_int_equal(verdict.added, 2);
+    const struct oneib_vport_result result = look();
+    assert_int_equal(result.proof, ONEIB_VPORTS_PROVEN);
+    assert_int_equal(result.owners, 2);
+    assert_int_equal(result.believed, 1);
+    assert_int_equal(result.added, 2);
     assert_null(oneib_subnet_find(&subnet, VM_C + 1));
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "hca/vf_ways.h"
+#include "hca/vf_ops.h"
 #include "tree.h"
 #include <stdio.h>
 #include <stdlib.h>

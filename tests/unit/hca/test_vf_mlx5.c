@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/cleanup.h"
-#include "hca/vf_ways.h"
+#include "hca/vf_ops.h"
 #include "scripted.h"
 #include "tree.h"
 #include <stdio.h>

@@ -16,7 +16,7 @@
 struct example {
     uint16_t pkeys[3];
     bool limited;
-    enum oneib_virtual_port_verdict verdict;
+    enum oneib_virtual_port_result result;
     const char *words; /* NULL: nothing is told */
 };
 
@@ -27,7 +27,7 @@ static void judge(const struct example *example, oneib_guid shown, oneib_guid wa
     const struct oneib_virtual_port_wanted wanted = {wanted_guid, KEY, example->limited};
     struct oneib_error why = {0};
     memcpy(port.pkeys, example->pkeys, sizeof example->pkeys);
-    assert_int_equal(oneib_virtual_port_judge(&port, &wanted, &why), example->verdict);
+    assert_int_equal(oneib_virtual_port_judge(&port, &wanted, &why), example->result);
     if (!example->words)
         assert_int_equal(why.code, ONEIB_ERROR_NONE);
     else if (!strstr(why.text, example->words))

@@ -25,7 +25,7 @@ static void the_seventeenth_event_of_a_vm_waits_for_the_end_of_ten_seconds(void 
 {
     (void)state;
     struct oneib_allowance allowance = {0};
-    struct oneib_agenda released = {0};
+    struct oneib_work_queue released = {0};
     use_up(&allowance, ONEIB_EVENT_VM, 7);
     assert_true(oneib_allowance_wait(&allowance, START, 5000) == 5000);
     assert_false(event_of(&allowance, START + 9000, ONEIB_EVENT_VM, 7));
@@ -35,7 +35,7 @@ static void the_seventeenth_event_of_a_vm_waits_for_the_end_of_ten_seconds(void 
     assert_true(oneib_allowance_release(&allowance, START + 10000, &released));
     assert_int_equal(released.vms.count, 1);
     assert_int_equal(released.vms.items[0], 7);
-    oneib_agenda_clear(&released);
+    oneib_work_queue_clear(&released);
     assert_false(oneib_allowance_release(&allowance, START + 30000, &released));
     oneib_allowance_clear(&allowance);
 }
@@ -44,14 +44,14 @@ static void however_many_wait_it_is_looked_at_once(void **state)
 {
     (void)state;
     struct oneib_allowance allowance = {0};
-    struct oneib_agenda released = {0};
+    struct oneib_work_queue released = {0};
     use_up(&allowance, ONEIB_EVENT_NETWORK, 3);
     for (unsigned i = 0; i < 100000; i++)
         assert_false(event_of(&allowance, START + 1, ONEIB_EVENT_NETWORK, 3));
     assert_true(oneib_allowance_release(&allowance, START + 10000, &released));
     assert_int_equal(released.networks.count, 1);
     assert_int_equal(released.vms.count, 0);
-    oneib_agenda_clear(&released);
+    oneib_work_queue_clear(&released);
     oneib_allowance_clear(&allowance);
 }
 
@@ -60,7 +60,7 @@ static void what_waits_is_never_lost(void **state)
 {
     (void)state;
     struct oneib_allowance allowance = {0};
-    struct oneib_agenda released = {0};
+    struct oneib_work_queue released = {0};
     use_up(&allowance, ONEIB_EVENT_VM, 7);
     assert_false(event_of(&allowance, START, ONEIB_EVENT_VM, 7));
     event_of(&allowance, START + 20000, ONEIB_EVENT_VM, 8);
@@ -68,7 +68,7 @@ static void what_waits_is_never_lost(void **state)
     assert_true(oneib_allowance_release(&allowance, START + 20000, &released));
     assert_int_equal(released.vms.count, 1);
     assert_int_equal(released.vms.items[0], 7);
-    oneib_agenda_clear(&released);
+    oneib_work_queue_clear(&released);
     oneib_allowance_clear(&allowance);
 }
 
@@ -90,14 +90,14 @@ static void ten_seconds_later_it_is_allowed_as_much_again(void **state)
 {
     (void)state;
     struct oneib_allowance allowance = {0};
-    struct oneib_agenda released = {0};
+    struct oneib_work_queue released = {0};
     use_up(&allowance, ONEIB_EVENT_VM, 7);
     for (unsigned i = 0; i < ONEIB_ALLOWANCE_EVENTS; i++)
         assert_true(event_of(&allowance, START + 10000, ONEIB_EVENT_VM, 7));
     assert_false(event_of(&allowance, START + 19999, ONEIB_EVENT_VM, 7));
     assert_true(oneib_allowance_release(&allowance, START + 20000, &released));
     assert_true(event_of(&allowance, START + 20000, ONEIB_EVENT_VM, 7));
-    oneib_agenda_clear(&released);
+    oneib_work_queue_clear(&released);
     oneib_allowance_clear(&allowance);
 }
 

@@ -34,8 +34,12 @@ static int end(void **state)
 
 static void add(struct oneib_roster *roster, uint32_t vm, oneib_guid port, oneib_pkey pkey)
 {
-    roster->lines[roster->count++] = (struct oneib_roster_line){
-        .port = port, .member = port, .vm_id = vm, .pkey = pkey, .verdict = ONEIB_VERDICT_MEMBER};
+    roster->lines[roster->count++] =
+        (struct oneib_roster_line){.port = port,
+                                   .member = port,
+                                   .vm_id = vm,
+                                   .pkey = pkey,
+                                   .member_status = ONEIB_MEMBER_STATUS_MEMBER};
 }
 
 static void write_entry(oneib_guid port, oneib_pkey pkey)
@@ -103,10 +107,10 @@ static void who_is_refused_is_no_entry(void **state)
     (void)state;
     add(&before, 1, 0x11, 5);
     add(&now, 1, 0x11, 5);
-    now.lines[0].verdict = ONEIB_VERDICT_NO_KEY;
+    now.lines[0].member_status = ONEIB_MEMBER_STATUS_NO_KEY;
     postpone();
     assert_int_equal(now.count, 1);
-    assert_int_equal(now.lines[0].verdict, ONEIB_VERDICT_NO_KEY);
+    assert_int_equal(now.lines[0].member_status, ONEIB_MEMBER_STATUS_NO_KEY);
 }
 
 #define test(name) cmocka_unit_test_setup_teardown(name, begin, end)

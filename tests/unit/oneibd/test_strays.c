@@ -64,7 +64,7 @@ static void vm_is_known(void)
     cloud.vm_count = 1;
 }
 
-static void vm_has_nic(uint8_t nic, uint32_t host, enum oneib_presence presence)
+static void vm_has_nic(uint8_t nic, uint32_t host, enum oneib_phase phase)
 {
     struct oneib_attachment *attachment = oneib_cloud_add_attachment(&cloud, &err);
     assert_non_null(attachment);
@@ -73,7 +73,7 @@ static void vm_has_nic(uint8_t nic, uint32_t host, enum oneib_presence presence)
                                             .host_id = host,
                                             .source_host_id = ONEIB_NO_ID,
                                             .nic_id = nic,
-                                            .presence = (uint8_t)presence};
+                                            .phase = (uint8_t)phase};
     vm_is_known();
 }
 

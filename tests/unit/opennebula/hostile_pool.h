@@ -198,7 +198,7 @@ static inline unsigned hostile_pool_wrong(const struct oneib_cloud *cloud,
     for (unsigned id = 0; id < hostile_pool.vms; id++) {
         const bool is_there = at < cloud->attachment_count && cloud->attachments[at].vm_id == id &&
                               cloud->attachments[at].network_id == 7 &&
-                              cloud->attachments[at].presence == ONEIB_SETTLED;
+                              cloud->attachments[at].phase == ONEIB_SETTLED;
         const bool is_malformed = hostile_pool_is_malformed(id);
         if (is_there == is_malformed || (is_malformed && !hostile_pool_is_named(findings, id)))
             return id;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "opennebula/mirror_merge.h"
+#include "opennebula/cache_merge.h"
 #include "reading.h"
 
 #define RUNNING "<STATE>3</STATE><LCM_STATE>3</LCM_STATE>"
@@ -42,7 +42,7 @@ static void the_recorded_running_vm_has_a_nic_and_a_pci_nic(void **state)
     assert_int_equal(nic->ipv4, 0x0a14000a);
     assert_int_equal(nic->state, 3);
     assert_int_equal(nic->lcm_state, 3);
-    assert_int_equal(nic->presence, ONEIB_SETTLED);
+    assert_int_equal(nic->phase, ONEIB_SETTLED);
     assert_false(nic->narrowed);
     assert_false(nic->attaching);
     assert_false(nic->is_pci);
@@ -124,7 +124,7 @@ static void a_migrating_vm_with_its_last_record_alone_is_to_be_asked_for(void **
                    "0", "") "</TEMPLATE><HISTORY_RECORDS>"
                             "<HISTORY><SEQ>2</SEQ><HID>12</HID><STIME>30</STIME></HISTORY>"
                             "</HISTORY_RECORDS></VM></VM_POOL>");
-    assert_int_equal(reading.cloud.attachments[0].presence, ONEIB_MIGRATING);
+    assert_int_equal(reading.cloud.attachments[0].phase, ONEIB_MIGRATING);
     assert_int_equal(reading.cloud.attachments[0].host_id, 12);
     assert_int_equal(reading.cloud.attachments[0].source_host_id, ONEIB_NO_ID);
     assert_int_equal(reading.documents.vms_migrating.count, 1);
@@ -161,7 +161,7 @@ static void a_vm_on_hold_is_on_no_host(void **state)
     begin_recorded(&reading, "vm.info-1-hold.doc");
     assert_int_equal(reading.cloud.attachment_count, 2);
     assert_int_equal(reading.cloud.attachments[0].host_id, ONEIB_NO_ID);
-    assert_int_equal(reading.cloud.attachments[0].presence, ONEIB_ABSENT);
+    assert_int_equal(reading.cloud.attachments[0].phase, ONEIB_ABSENT);
     reading_end(&reading);
 }
 
@@ -365,7 +365,7 @@ static void a_nics_own_copy_of_the_key_says_nothing(void **state)
     reading_end(&reading);
     for (size_t i = 0; i < sizeof copies / sizeof *copies; i++) {
         const struct oneib_attachment with = nic_saying(&reading, copies[i]);
-        assert_true(oneib_mirror_same_attachment(&with, &without));
+        assert_true(oneib_cache_same_attachment(&with, &without));
         assert_int_equal(reading.findings.count, 0);
         reading_end(&reading);
     }
@@ -419,7 +419,7 @@ static void vm_saying(struct reading *reading, const char *before, const char *b
     begin_with(reading, xml.data);
 }
 
-static void a_state_that_is_no_number_is_an_unknown_presence(void **state)
+static void a_state_that_is_no_number_is_an_unknown_phase(void **state)
 {
     static const char *const bad[] = {
         "<ID>9</ID><LCM_STATE>3</LCM_STATE>",
@@ -435,18 +435,18 @@ static void a_state_that_is_no_number_is_an_unknown_presence(void **state)
         vm_saying(&reading, bad[i], ON_HOST_7);
         assert_int_equal(reading.cloud.attachment_count, 1);
         assert_int_equal(reading.cloud.attachments[0].state, -1);
-        assert_int_equal(reading.cloud.attachments[0].presence, ONEIB_PRESENCE_UNKNOWN);
+        assert_int_equal(reading.cloud.attachments[0].phase, ONEIB_PHASE_UNKNOWN);
         must_find(&reading, "vm-state-invalid", "VM 9: ");
         reading_end(&reading);
     }
 }
 
-static void a_state_of_a_later_release_is_an_unknown_presence(void **state)
+static void a_state_of_a_later_release_is_an_unknown_phase(void **state)
 {
     struct reading reading;
     (void)state;
     vm_saying(&reading, "<ID>9</ID><STATE>3</STATE><LCM_STATE>999</LCM_STATE>", ON_HOST_7);
-    assert_int_equal(reading.cloud.attachments[0].presence, ONEIB_PRESENCE_UNKNOWN);
+    assert_int_equal(reading.cloud.attachments[0].phase, ONEIB_PHASE_UNKNOWN);
     assert_int_equal(reading.cloud.attachments[0].lcm_state, 999);
     reading_end(&reading);
 }
@@ -652,8 +652,8 @@ int main(void)
         cmocka_unit_test(a_nic_may_narrow_its_membership),
         cmocka_unit_test(an_unknown_membership_of_a_nic_narrows_it),
         cmocka_unit_test(an_address_that_is_no_ipv4_counts_as_none),
-        cmocka_unit_test(a_state_that_is_no_number_is_an_unknown_presence),
-        cmocka_unit_test(a_state_of_a_later_release_is_an_unknown_presence),
+        cmocka_unit_test(a_state_that_is_no_number_is_an_unknown_phase),
+        cmocka_unit_test(a_state_of_a_later_release_is_an_unknown_phase),
         cmocka_unit_test(a_vm_without_an_id_makes_the_document_malformed),
         cmocka_unit_test(an_object_where_none_belongs_makes_the_document_malformed),
         cmocka_unit_test(users_attributes_may_be_called_as_objects_are),

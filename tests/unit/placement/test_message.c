@@ -62,10 +62,8 @@ static void put_members(struct oneib_cloud *running, unsigned here, unsigned the
     host->switches = strdup("0x2");
     for (unsigned i = 0; i < here + there; i++) {
         struct oneib_attachment *nic = oneib_cloud_add_attachment(running, &err);
-        *nic = (struct oneib_attachment){.vm_id = 20 + i,
-                                         .network_id = 3,
-                                         .host_id = i < here ? 0 : 11,
-                                         .presence = ONEIB_SETTLED};
+        *nic = (struct oneib_attachment){
+            .vm_id = 20 + i, .network_id = 3, .host_id = i < here ? 0 : 11, .phase = ONEIB_SETTLED};
     }
     oneib_cloud_sort(running);
 }

@@ -44,7 +44,7 @@ static void fill_cloud(void)
                                      .source_host_id = ONEIB_NO_ID,
                                      .state = 3,
                                      .lcm_state = 3,
-                                     .presence = ONEIB_SETTLED};
+                                     .phase = ONEIB_SETTLED};
     oneib_cloud_sort(&view.cloud);
     const struct oneib_ledger_network entry = {.network_id = 1, .pkey = KEY};
     view.kept.state = ONEIB_LEDGER_READ;
@@ -152,7 +152,7 @@ static void a_change_of_what_is_kept_is_seen(void **state)
     (void)state;
     update(false);
     put_into_file();
-    view.cloud.attachments[0].presence = ONEIB_ABSENT;
+    view.cloud.attachments[0].phase = ONEIB_ABSENT;
     update(true);
     assert_true(view.changed);
     assert_int_equal(view.held, 0);
@@ -164,7 +164,7 @@ static void removals_are_held_back_again_at_each_update(void **state)
     (void)state;
     update(false);
     put_into_file();
-    view.cloud.attachments[0].presence = ONEIB_ABSENT;
+    view.cloud.attachments[0].phase = ONEIB_ABSENT;
     for (int i = 0; i < 2; i++) {
         update(false);
         assert_int_equal(view.held, 1);

@@ -85,7 +85,7 @@ static void ports_that_are_right_are_not_waited_for(void **state)
     hold(0, KEY);
     look(&watch, members_of(&table, KEY, 0, 2));
     assert_int_equal(watch.count, 1);
-    assert_int_equal(watch.concerned, 1);
+    assert_int_equal(watch.caused, 1);
     assert_int_equal(watch.ports[0], 1);
     hold(1, KEY);
     look(&watch, &table.table);
@@ -93,7 +93,7 @@ static void ports_that_are_right_are_not_waited_for(void **state)
     oneib_watch_clear(&watch);
 }
 
-static void a_port_that_was_wrong_before_is_owed(void **state)
+static void a_port_that_was_wrong_before_is_preexisting(void **state)
 {
     (void)state;
     struct table before, after;
@@ -103,7 +103,7 @@ static void a_port_that_was_wrong_before_is_owed(void **state)
     hold(2, KEY);
     look(&watch, members_of(&after, KEY, 0, 4));
     assert_int_equal(watch.count, 2); /* port 0, and port 3, which is new */
-    assert_int_equal(watch.concerned, 1);
+    assert_int_equal(watch.caused, 1);
     assert_int_equal(watch.ports[0], 3);
     assert_int_equal(watch.ports[1], 0);
     oneib_watch_clear(&watch);
@@ -117,16 +117,16 @@ static void a_port_with_a_new_reason_is_concerned_whatever_it_owes(void **state)
     hold(5, OTHER_KEY); /* nobody's, before and after */
     owe(&watch, members_of(&before, KEY, 0, 0));
     look(&watch, members_of(&after, KEY, 5, 6));
-    assert_int_equal(watch.concerned, 1);
+    assert_int_equal(watch.caused, 1);
     assert_int_equal(watch.ports[0], 5);
     hold(5, KEY);
     look(&watch, &after.table);
-    assert_int_equal(watch.concerned, 0);
+    assert_int_equal(watch.caused, 0);
     assert_int_equal(watch.count, 1);
     oneib_watch_clear(&watch);
 }
 
-static void a_key_that_only_moved_in_its_table_is_still_owed(void **state)
+static void a_key_that_only_moved_in_its_table_is_still_preexisting(void **state)
 {
     (void)state;
     struct table before, after;
@@ -136,12 +136,12 @@ static void a_key_that_only_moved_in_its_table_is_still_owed(void **state)
     keys[5][1] = 0;
     keys[5][3] = oneib_pkey_raw(OTHER_KEY, ONEIB_FULL);
     look(&watch, members_of(&after, KEY, 0, 0));
-    assert_int_equal(watch.concerned, 0);
+    assert_int_equal(watch.caused, 0);
     assert_int_equal(watch.count, 1);
     oneib_watch_clear(&watch);
 }
 
-static void a_key_that_the_change_takes_away_is_not_owed(void **state)
+static void a_key_that_the_change_takes_away_is_not_preexisting(void **state)
 {
     (void)state;
     struct table before, after;
@@ -150,7 +150,7 @@ static void a_key_that_the_change_takes_away_is_not_owed(void **state)
     hold(1, KEY);
     owe(&watch, members_of(&before, KEY, 0, 2));
     look(&watch, members_of(&after, KEY, 0, 1));
-    assert_int_equal(watch.concerned, 1);
+    assert_int_equal(watch.caused, 1);
     assert_int_equal(watch.ports[0], 1);
     oneib_watch_clear(&watch);
 }
@@ -177,7 +177,7 @@ static void of_keys_that_change_hands_only_those_are_waited_for(void **state)
     hold(1, OTHER_KEY);
     ports[2].answered = false;
     look(&watch, members_of(&table, OTHER_KEY, 5, 6));
-    assert_int_equal(watch.concerned, 2);
+    assert_int_equal(watch.caused, 2);
     assert_int_equal(watch.ports[0], 0);
     assert_int_equal(watch.ports[1], 2);
     oneib_watch_clear(&watch);
@@ -232,7 +232,7 @@ static void ports_that_came_right_do_not_hold_up_the_turn(void **state)
     oneib_watch_clear(&watch);
 }
 
-static void what_is_owed_is_asked_only_when_nothing_else_is_wrong(void **state)
+static void what_is_preexisting_is_asked_only_when_nothing_else_is_wrong(void **state)
 {
     (void)state;
     struct table before, after;
@@ -246,7 +246,7 @@ static void what_is_owed_is_asked_only_when_nothing_else_is_wrong(void **state)
     }
     hold(30, KEY);
     look(&watch, &after.table);
-    assert_int_equal(watch.concerned, 0);
+    assert_int_equal(watch.caused, 0);
     assert_int_equal(oneib_watch_next(&watch, batch), ONEIB_PORTS_WATCHED);
     oneib_watch_clear(&watch);
 }
@@ -268,16 +268,16 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         CASE(ports_that_are_right_are_not_waited_for),
-        CASE(a_port_that_was_wrong_before_is_owed),
+        CASE(a_port_that_was_wrong_before_is_preexisting),
         CASE(a_port_with_a_new_reason_is_concerned_whatever_it_owes),
-        CASE(a_key_that_only_moved_in_its_table_is_still_owed),
-        CASE(a_key_that_the_change_takes_away_is_not_owed),
+        CASE(a_key_that_only_moved_in_its_table_is_still_preexisting),
+        CASE(a_key_that_the_change_takes_away_is_not_preexisting),
         CASE(opensm_cannot_make_a_silent_port_speak),
         CASE(of_keys_that_change_hands_only_those_are_waited_for),
         CASE(every_wrong_port_is_asked_in_its_turn),
         CASE(no_port_is_asked_twice_at_a_time),
         CASE(ports_that_came_right_do_not_hold_up_the_turn),
-        CASE(what_is_owed_is_asked_only_when_nothing_else_is_wrong),
+        CASE(what_is_preexisting_is_asked_only_when_nothing_else_is_wrong),
         CASE(nothing_wrong_asks_nobody),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What the files behind hca/vf_control.h share. Private to core/hca. */
-#ifndef ONEIB_HCA_VF_WAYS_H
-#define ONEIB_HCA_VF_WAYS_H
+#ifndef ONEIB_HCA_VF_OPS_H
+#define ONEIB_HCA_VF_OPS_H
 
 #include "hca/hca_internal.h"
 #include "hca/vf_control.h"

@@ -5,7 +5,7 @@
  * time.
  */
 #include "../simulation/lab.h"
-#include "opennebula/mirror.h"
+#include "opennebula/cache.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -96,13 +96,13 @@ static int measure_gathers(struct bench *bench, struct cost *each, struct oneib_
 
 static int refresh_one(struct bench *bench, uint32_t vm, struct oneib_error *err)
 {
-    struct oneib_agenda agenda = {0};
+    struct oneib_work_queue queue = {0};
     bool changed = false;
-    int outcome = oneib_agenda_vm(&agenda, vm, err);
+    int outcome = oneib_work_queue_vm(&queue, vm, err);
     if (outcome == 0)
-        outcome = oneib_mirror_refresh(bench->one, &bench->options, &agenda, &bench->cloud,
-                                       &bench->findings, &changed, err);
-    oneib_agenda_clear(&agenda);
+        outcome = oneib_cache_refresh(bench->one, &bench->options, &queue, &bench->cloud,
+                                      &bench->findings, &changed, err);
+    oneib_work_queue_clear(&queue);
     if (outcome == 0 && !changed)
         return oneib_fail(err, ONEIB_ERROR_PROTOCOL, "VM %u was said not to have changed", vm);
     return outcome;
@@ -147,7 +147,7 @@ int main(void)
     oneib_one_close(bench.one);
     lab_close(bench.lab);
     if (status < 0) {
-        fprintf(stderr, "bench_opennebula_mirror: %s\n", err.text);
+        fprintf(stderr, "bench_opennebula_cache: %s\n", err.text);
         return EXIT_FAILURE;
     }
     printf("%d VMs, all:     %9.2f ms, CPU %9.2f ms\n", VMS, gather.wall_ms, gather.cpu_ms);

@@ -4,8 +4,8 @@
  * enters another in one reload is, for a moment, shared by ports of both. Such a key is taken away
  * everywhere first.
  */
-#ifndef ONEIB_SYNC_HANDOVER_H
-#define ONEIB_SYNC_HANDOVER_H
+#ifndef ONEIB_SYNC_REASSIGNMENT_H
+#define ONEIB_SYNC_REASSIGNMENT_H
 
 #include "base/error.h"
 #include "partitions/partition.h"
@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-struct oneib_handover {
+struct oneib_reassignment {
     struct oneib_partition_table first; /* desired without the partitions whose key has to be taken
                                            away first; borrows everything but its items array */
     bool *keys;                         /* owned; by key, ONEIB_PKEY_DEFAULT + 1 of them: theirs */
@@ -25,18 +25,19 @@ struct oneib_handover {
  * same cluster, or under the same name, with that key. Only then does it matter what the ports hold
  * this very moment.
  */
-int oneib_handover_possible(const struct oneib_partition_table *in_force,
-                            const struct oneib_partition_table *desired, bool *possible,
-                            struct oneib_error *err);
+int oneib_reassignment_possible(const struct oneib_partition_table *in_force,
+                                const struct oneib_partition_table *desired, bool *possible,
+                                struct oneib_error *err);
 
 /*
  * Left out are those that are not in force so, while some port of the
- * subnet holds the key without being meant to. `desired` must stay alive while *handover is used.
+ * subnet holds the key without being meant to. `desired` must stay alive while *reassignment is
+ * used.
  */
-int oneib_handover_make(const struct oneib_partition_table *in_force,
-                        const struct oneib_partition_table *desired,
-                        const struct oneib_subnet *subnet, struct oneib_handover *handover,
-                        struct oneib_error *err);
-void oneib_handover_clear(struct oneib_handover *handover);
+int oneib_reassignment_make(const struct oneib_partition_table *in_force,
+                            const struct oneib_partition_table *desired,
+                            const struct oneib_subnet *subnet,
+                            struct oneib_reassignment *reassignment, struct oneib_error *err);
+void oneib_reassignment_clear(struct oneib_reassignment *reassignment);
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What partitions and host attributes depend on, and therefore not names, addresses, and the
- * numbers of a state within the same presence. */
-#include "opennebula/mirror_merge.h"
+ * numbers of a state within the same phase. */
+#include "opennebula/cache_merge.h"
 #include <string.h>
 
 static bool same_static(const struct oneib_static_member *a, const struct oneib_static_member *b)
@@ -32,7 +32,7 @@ static bool same_key(const struct oneib_network *a, const struct oneib_network *
     return a->key_state == b->key_state && (a->key_state != ONEIB_KEY_VALID || a->pkey == b->pkey);
 }
 
-bool oneib_mirror_same_network(const struct oneib_network *a, const struct oneib_network *b)
+bool oneib_cache_same_network(const struct oneib_network *a, const struct oneib_network *b)
 {
     return a->id == b->id && a->parent_id == b->parent_id && same_key(a, b) && same_driver(a, b) &&
            a->unreadable == b->unreadable && a->being_created == b->being_created &&
@@ -87,7 +87,7 @@ static bool same_keys(const struct oneib_host *a, const struct oneib_host *b)
            (a->key_count == 0 || memcmp(a->keys, b->keys, a->key_count * sizeof *a->keys) == 0);
 }
 
-bool oneib_mirror_same_host(const struct oneib_host *a, const struct oneib_host *b)
+bool oneib_cache_same_host(const struct oneib_host *a, const struct oneib_host *b)
 {
     return a->id == b->id && a->vfs_limit == b->vfs_limit && a->vfs_free == b->vfs_free &&
            strcmp(a->node_key, b->node_key) == 0 && same_switches(a, b) && same_keys(a, b) &&
@@ -100,29 +100,28 @@ static bool same_address(const struct oneib_attachment *a, const struct oneib_at
            (!a->has_address || oneib_pci_compare(&a->address, &b->address) == 0);
 }
 
-bool oneib_mirror_same_attachment(const struct oneib_attachment *a,
-                                  const struct oneib_attachment *b)
+bool oneib_cache_same_attachment(const struct oneib_attachment *a, const struct oneib_attachment *b)
 {
     return a->vm_id == b->vm_id && a->nic_id == b->nic_id && a->network_id == b->network_id &&
            a->host_id == b->host_id && a->source_host_id == b->source_host_id &&
-           a->since == b->since && a->presence == b->presence && a->narrowed == b->narrowed &&
+           a->since == b->since && a->phase == b->phase && a->narrowed == b->narrowed &&
            a->attaching == b->attaching && a->is_pci == b->is_pci && a->mac == b->mac &&
            same_address(a, b) && a->unleased == b->unleased;
 }
 
-bool oneib_mirror_differs(const struct oneib_cloud *before, const struct oneib_cloud *after)
+bool oneib_cache_differs(const struct oneib_cloud *before, const struct oneib_cloud *after)
 {
     if (before->network_count != after->network_count || before->host_count != after->host_count ||
         before->attachment_count != after->attachment_count)
         return true;
     for (size_t i = 0; i < before->network_count; i++)
-        if (!oneib_mirror_same_network(&before->networks[i], &after->networks[i]))
+        if (!oneib_cache_same_network(&before->networks[i], &after->networks[i]))
             return true;
     for (size_t i = 0; i < before->host_count; i++)
-        if (!oneib_mirror_same_host(&before->hosts[i], &after->hosts[i]))
+        if (!oneib_cache_same_host(&before->hosts[i], &after->hosts[i]))
             return true;
     for (size_t i = 0; i < before->attachment_count; i++)
-        if (!oneib_mirror_same_attachment(&before->attachments[i], &after->attachments[i]))
+        if (!oneib_cache_same_attachment(&before->attachments[i], &after->attachments[i]))
             return true;
     return false;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What a refresh asks for, and what it leaves when something goes wrong half-way. */
-#include "mirror_scene.h"
+#include "cache_scene.h"
 
 static void populate(struct scene *scene, size_t vms)
 {
@@ -16,7 +16,7 @@ static void populate(struct scene *scene, size_t vms)
         must(lab_vm_start(scene->lab, "vm", &scene->networks[i % 20], 1, (uint32_t)(i % HOSTS), &id,
                           &err),
              scene, &err);
-    scene->agenda.everything = true;
+    scene->queue.everything = true;
     refresh(scene);
 }
 
@@ -41,11 +41,11 @@ static void one_vm_of_many_needs_no_pool(void **state)
     bool changed = false;
     populate(scene, 500);
     must(lab_vm_migrate(scene->lab, 250, 1, 4, &err), scene, &err);
-    must(oneib_agenda_vm(&scene->agenda, 250, &err), scene, &err);
+    must(oneib_work_queue_vm(&scene->queue, 250, &err), scene, &err);
     const unsigned pools = pool_calls(scene), vms = calls(scene, "one.vm.info");
     const unsigned networks = calls(scene, "one.vn.info"), hosts = calls(scene, "one.host.info");
-    must(oneib_mirror_refresh(scene->one, &options, &scene->agenda, &scene->kept,
-                              &scene->kept_findings, &changed, &err),
+    must(oneib_cache_refresh(scene->one, &options, &scene->queue, &scene->kept,
+                             &scene->kept_findings, &changed, &err),
          scene, &err);
     assert_true(changed);
     assert_int_equal(pool_calls(scene), pools);
@@ -63,7 +63,7 @@ static void many_vms_are_read_by_windows(void **state)
     populate(scene, 100);
     for (uint32_t vm = 0; vm < 100; vm++) {
         must(lab_vm_state(scene->lab, vm, 8, 0, &err), scene, &err);
-        must(oneib_agenda_vm(&scene->agenda, vm, &err), scene, &err);
+        must(oneib_work_queue_vm(&scene->queue, vm, &err), scene, &err);
     }
     const unsigned alone = calls(scene, "one.vm.info");
     refresh(scene);
@@ -79,11 +79,11 @@ static void vms_that_a_window_leaves_out_are_asked_for_alone(void **state)
     bool changed = false;
     populate(scene, 40);
     for (uint32_t vm = 0; vm < 40; vm++)
-        must(oneib_agenda_vm(&scene->agenda, vm, &err), scene, &err);
+        must(oneib_work_queue_vm(&scene->queue, vm, &err), scene, &err);
     const unsigned alone = calls(scene, "one.vm.info");
     must(lab_fault(scene->lab, "shrink-window", 1, 0, &err), scene, &err);
-    must(oneib_mirror_refresh(scene->one, &options, &scene->agenda, &scene->kept,
-                              &scene->kept_findings, &changed, &err),
+    must(oneib_cache_refresh(scene->one, &options, &scene->queue, &scene->kept,
+                             &scene->kept_findings, &changed, &err),
          scene, &err);
     assert_int_equal(calls(scene, "one.vm.info"), alone + 20);
     assert_false(changed);
@@ -96,8 +96,8 @@ static void change_something(struct scene *scene)
     struct oneib_error err = {0};
     must(lab_network_update(scene->lab, scene->networks[0], "VLAN_ID=500", &err), scene, &err);
     must(lab_vm_state(scene->lab, 0, 8, 0, &err), scene, &err);
-    must(oneib_agenda_network(&scene->agenda, scene->networks[0], &err), scene, &err);
-    must(oneib_agenda_vm(&scene->agenda, 0, &err), scene, &err);
+    must(oneib_work_queue_network(&scene->queue, scene->networks[0], &err), scene, &err);
+    must(oneib_work_queue_vm(&scene->queue, 0, &err), scene, &err);
 }
 
 static void must_leave_all_as_it_was(struct scene *scene, struct oneib_one *one,
@@ -105,8 +105,8 @@ static void must_leave_all_as_it_was(struct scene *scene, struct oneib_one *one,
 {
     struct oneib_error err = {0};
     bool changed = false;
-    assert_int_equal(oneib_mirror_refresh(one, &options, &scene->agenda, &scene->kept,
-                                          &scene->kept_findings, &changed, &err),
+    assert_int_equal(oneib_cache_refresh(one, &options, &scene->queue, &scene->kept,
+                                         &scene->kept_findings, &changed, &err),
                      -1);
     assert_string_equal(oneib_error_code_name(err.code), oneib_error_code_name(code));
     compare(scene);
@@ -161,7 +161,7 @@ static void a_lease_that_ended_vouches_for_no_forged_nic(void **state)
     char forged[64];
     snprintf(forged, sizeof forged, "NETWORK_ID=%u\nNIC_ID=1", scene->networks[0]);
     must(lab_vm_set_nic(scene->lab, 0, nic, forged, &err), scene, &err);
-    must(oneib_agenda_vm(&scene->agenda, 0, &err), scene, &err);
+    must(oneib_work_queue_vm(&scene->queue, 0, &err), scene, &err);
     refresh(scene);
     assert_int_equal(scene->kept.attachments[0].vm_id, 0);
     assert_true(scene->kept.attachments[0].unleased);
@@ -194,7 +194,7 @@ static void a_user_who_sees_all_by_acl_is_believed_only_when_the_operator_says_s
     assert_int_equal(err.code, ONEIB_ERROR_PERMISSION);
     assert_non_null(strstr(err.text, "one.acl_user"));
     must(gather_as(one, &by_acl, &cloud, &err), scene, &err);
-    assert_false(oneib_mirror_differs(&scene->truth, &cloud));
+    assert_false(oneib_cache_differs(&scene->truth, &cloud));
     oneib_cloud_clear(&cloud);
     oneib_one_close(one);
 }
@@ -220,7 +220,7 @@ static void what_is_hidden_from_a_user_with_rights_by_acl_is_an_error(void **sta
         assert_int_equal(err.code, ONEIB_ERROR_PERMISSION);
         if (!strstr(err.text, cases[i].hidden))
             fail_msg("%s: %s", cases[i].rights, err.text);
-        scene->agenda.everything = true;
+        scene->queue.everything = true;
         must_leave_all_as_it_was(scene, one, ONEIB_ERROR_PERMISSION);
     }
     oneib_one_close(one);
@@ -262,14 +262,14 @@ static void a_tenants_malformed_vm_costs_that_vm_alone(void **state)
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         snprintf(scene->action, sizeof scene->action, "%s", texts[i]);
         must(lab_vm_write(scene->lab, 50, texts[i], &err), scene, &err);
-        must(oneib_agenda_vm(&scene->agenda, 50, &err), scene, &err);
+        must(oneib_work_queue_vm(&scene->queue, 50, &err), scene, &err);
         refresh(scene); /* compares with a whole reading */
         assert_int_equal(scene->kept.attachment_count, all - 1);
         assert_int_equal(nics_of(&scene->kept, 50), 0);
         must_have_one_violation(scene, "vm-malformed", 50);
 
         must(lab_vm_write(scene->lab, 50, "well", &err), scene, &err);
-        must(oneib_agenda_vm(&scene->agenda, 50, &err), scene, &err);
+        must(oneib_work_queue_vm(&scene->queue, 50, &err), scene, &err);
         refresh(scene);
         assert_int_equal(scene->kept.attachment_count, all);
         assert_int_equal(scene->kept_findings.count, 0);
@@ -283,10 +283,10 @@ static void a_malformed_vm_costs_few_calls(void **state)
     populate(scene, 100);
     must(lab_vm_write(scene->lab, 50, BREAK, &err), scene, &err);
     const unsigned windows = calls(scene, "one.vmpool.infoextended");
-    scene->agenda.everything = true;
+    scene->queue.everything = true;
     bool changed;
-    must(oneib_mirror_refresh(scene->one, &options, &scene->agenda, &scene->kept,
-                              &scene->kept_findings, &changed, &err),
+    must(oneib_cache_refresh(scene->one, &options, &scene->queue, &scene->kept,
+                             &scene->kept_findings, &changed, &err),
          scene, &err);
     /* Three windows of 40 and the open one; 40 are halved six times. */
     assert_in_range(calls(scene, "one.vmpool.infoextended") - windows, 4, 4 + 2 * 6);
@@ -301,7 +301,7 @@ static void new_vms_are_found_beside_a_malformed_one(void **state)
     must(lab_vm_start(scene->lab, "bad", &scene->networks[0], 1, 0, &bad, &err), scene, &err);
     must(lab_vm_start(scene->lab, "good", &scene->networks[0], 1, 0, &good, &err), scene, &err);
     must(lab_vm_write(scene->lab, bad, BREAK_OUT("2147483647"), &err), scene, &err);
-    scene->agenda.new_vms = true;
+    scene->queue.new_vms = true;
     refresh(scene);
     assert_int_equal(nics_of(&scene->kept, good), 1);
     assert_int_equal(nics_of(&scene->kept, bad), 0);
@@ -326,7 +326,7 @@ static void two_vms_that_hide_those_between_them_hide_nobody(void **state)
         snprintf(scene->action, sizeof scene->action, "%s", pairs[i][0]);
         must(lab_vm_write(scene->lab, 20, pairs[i][0], &err), scene, &err);
         must(lab_vm_write(scene->lab, 10, pairs[i][1], &err), scene, &err);
-        scene->agenda.everything = true;
+        scene->queue.everything = true;
         refresh(scene);
         for (uint32_t vm = 11; vm < 20; vm++)
             assert_int_equal(nics_of(&scene->kept, vm), 1);
@@ -343,7 +343,7 @@ static void a_tenants_malformed_network_costs_that_network_alone(void **state)
     populate(scene, 40);
     const size_t all = scene->kept.attachment_count, networks = scene->kept.network_count;
     must(lab_network_update(scene->lab, scene->networks[3], "NOTE=" BREAK, &err), scene, &err);
-    must(oneib_agenda_network(&scene->agenda, scene->networks[3], &err), scene, &err);
+    must(oneib_work_queue_network(&scene->queue, scene->networks[3], &err), scene, &err);
     refresh(scene);
     const struct oneib_network *network = oneib_cloud_network(&scene->kept, scene->networks[3]);
     assert_non_null(network);
@@ -354,7 +354,7 @@ static void a_tenants_malformed_network_costs_that_network_alone(void **state)
     must_have_one_violation(scene, "network-malformed", scene->networks[3]);
 
     must(lab_network_update(scene->lab, scene->networks[3], "NOTE=well", &err), scene, &err);
-    must(oneib_agenda_network(&scene->agenda, scene->networks[3], &err), scene, &err);
+    must(oneib_work_queue_network(&scene->queue, scene->networks[3], &err), scene, &err);
     refresh(scene);
     assert_false(oneib_cloud_network(&scene->kept, scene->networks[3])->unreadable);
     assert_int_equal(scene->kept_findings.count, 0);
@@ -372,7 +372,7 @@ static void a_network_that_a_tenant_makes_up_is_nobodys(void **state)
     populate(scene, 40);
     const size_t networks = scene->kept.network_count;
     must(lab_network_update(scene->lab, scene->networks[3], text, &err), scene, &err);
-    scene->agenda.everything = true;
+    scene->queue.everything = true;
     refresh(scene);
     assert_int_equal(scene->kept.network_count, networks);
     assert_null(oneib_cloud_network(&scene->kept, 2000));

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A kept cloud beside the truth, for the tests of opennebula/mirror.h: what a refresh leaves has to
+ * A kept cloud beside the truth, for the tests of opennebula/cache.h: what a refresh leaves has to
  * equal what a whole reading gives, field by field. The one exception are the networks' lists of
  * VMs, which are as old as the last NIC that needed them; what depends on them (`unleased`) is
  * compared.
  */
-#ifndef ONEIB_TESTS_MIRROR_SCENE_H
-#define ONEIB_TESTS_MIRROR_SCENE_H
+#ifndef ONEIB_TESTS_CACHE_SCENE_H
+#define ONEIB_TESTS_CACHE_SCENE_H
 
 #include "lab.h"
-#include "opennebula/mirror.h"
-#include "opennebula/mirror_merge.h"
+#include "opennebula/cache.h"
+#include "opennebula/cache_merge.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -40,7 +40,7 @@ struct scene {
     size_t network_count;
     uint32_t vms[VMS_MAX];
     size_t vm_count;
-    struct oneib_agenda agenda;
+    struct oneib_work_queue queue;
     struct oneib_cloud kept, truth;
     struct oneib_findings kept_findings, true_findings;
     char action[160];
@@ -102,7 +102,7 @@ static inline int set_up(void **state)
 static inline int tear_down(void **state)
 {
     struct scene *scene = *state;
-    oneib_agenda_clear(&scene->agenda);
+    oneib_work_queue_clear(&scene->queue);
     oneib_cloud_clear(&scene->kept);
     oneib_cloud_clear(&scene->truth);
     oneib_findings_clear(&scene->kept_findings);
@@ -131,7 +131,7 @@ static inline void compare_networks(const struct scene *scene)
     for (size_t i = 0; i < scene->truth.network_count; i++) {
         const struct oneib_network *kept = &scene->kept.networks[i];
         const struct oneib_network *truth = &scene->truth.networks[i];
-        if (!oneib_mirror_same_network(kept, truth) || !same_text(kept->name, truth->name))
+        if (!oneib_cache_same_network(kept, truth) || !same_text(kept->name, truth->name))
             fail_msg("%s: network %u differs", scene->action, truth->id);
     }
 }
@@ -141,7 +141,7 @@ static inline void compare_hosts(const struct scene *scene)
     assert_int_equal(scene->kept.host_count, scene->truth.host_count);
     for (size_t i = 0; i < scene->truth.host_count; i++) {
         const struct oneib_host *kept = &scene->kept.hosts[i], *truth = &scene->truth.hosts[i];
-        if (!oneib_mirror_same_host(kept, truth) || !same_text(kept->name, truth->name))
+        if (!oneib_cache_same_host(kept, truth) || !same_text(kept->name, truth->name))
             fail_msg("%s: host %u differs", scene->action, truth->id);
     }
 }
@@ -151,7 +151,7 @@ static inline void compare_attachments(const struct scene *scene)
     for (size_t i = 0; i < scene->kept.attachment_count && i < scene->truth.attachment_count; i++) {
         const struct oneib_attachment *kept = &scene->kept.attachments[i];
         const struct oneib_attachment *truth = &scene->truth.attachments[i];
-        if (!oneib_mirror_same_attachment(kept, truth) || kept->state != truth->state ||
+        if (!oneib_cache_same_attachment(kept, truth) || kept->state != truth->state ||
             kept->lcm_state != truth->lcm_state || kept->ipv4 != truth->ipv4)
             fail_msg("%s: VM %u NIC %u (network %u, state %d/%d, unleased %d) is VM %u NIC %u "
                      "(network %u, state %d/%d, unleased %d) in truth",
@@ -200,16 +200,16 @@ static inline void refresh(struct scene *scene)
 {
     struct oneib_error err = {0};
     bool changed = false;
-    must(oneib_mirror_refresh(scene->one, &options, &scene->agenda, &scene->kept,
-                              &scene->kept_findings, &changed, &err),
+    must(oneib_cache_refresh(scene->one, &options, &scene->queue, &scene->kept,
+                             &scene->kept_findings, &changed, &err),
          scene, &err);
-    oneib_agenda_clear(&scene->agenda);
+    oneib_work_queue_clear(&scene->queue);
 
     struct oneib_cloud before = scene->truth;
     scene->truth = (struct oneib_cloud){0};
     read_truth(scene);
     compare(scene);
-    if (changed != oneib_mirror_differs(&before, &scene->truth))
+    if (changed != oneib_cache_differs(&before, &scene->truth))
         fail_msg("%s: said to have %s", scene->action, changed ? "changed" : "not changed");
     oneib_cloud_clear(&before);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "opennebula/mirror.h"
+#include "opennebula/cache.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,42 +7,42 @@
 
 #include <cmocka.h>
 
-static void an_agenda_is_empty_until_something_is_named(void **state)
+static void an_work_queue_is_empty_until_something_is_named(void **state)
 {
-    struct oneib_agenda agenda = {0};
+    struct oneib_work_queue queue = {0};
     struct oneib_error err;
     (void)state;
-    assert_true(oneib_agenda_is_empty(&agenda));
-    assert_int_equal(oneib_agenda_host(&agenda, 3, &err), 0);
-    assert_false(oneib_agenda_is_empty(&agenda));
-    oneib_agenda_clear(&agenda);
-    assert_true(oneib_agenda_is_empty(&agenda));
-    assert_int_equal(oneib_agenda_network(&agenda, 3, &err), 0);
-    assert_false(oneib_agenda_is_empty(&agenda));
-    oneib_agenda_clear(&agenda);
-    assert_int_equal(oneib_agenda_vm(&agenda, 3, &err), 0);
-    assert_false(oneib_agenda_is_empty(&agenda));
-    oneib_agenda_clear(&agenda);
-    assert_false(oneib_agenda_is_empty(&(struct oneib_agenda){.new_vms = true}));
-    assert_false(oneib_agenda_is_empty(&(struct oneib_agenda){.everything = true}));
+    assert_true(oneib_work_queue_is_empty(&queue));
+    assert_int_equal(oneib_work_queue_host(&queue, 3, &err), 0);
+    assert_false(oneib_work_queue_is_empty(&queue));
+    oneib_work_queue_clear(&queue);
+    assert_true(oneib_work_queue_is_empty(&queue));
+    assert_int_equal(oneib_work_queue_network(&queue, 3, &err), 0);
+    assert_false(oneib_work_queue_is_empty(&queue));
+    oneib_work_queue_clear(&queue);
+    assert_int_equal(oneib_work_queue_vm(&queue, 3, &err), 0);
+    assert_false(oneib_work_queue_is_empty(&queue));
+    oneib_work_queue_clear(&queue);
+    assert_false(oneib_work_queue_is_empty(&(struct oneib_work_queue){.new_vms = true}));
+    assert_false(oneib_work_queue_is_empty(&(struct oneib_work_queue){.everything = true}));
 }
 
 static void names_are_kept_by_kind_as_they_come(void **state)
 {
-    struct oneib_agenda agenda = {0};
+    struct oneib_work_queue queue = {0};
     struct oneib_error err;
     (void)state;
-    assert_int_equal(oneib_agenda_vm(&agenda, 5, &err), 0);
-    assert_int_equal(oneib_agenda_vm(&agenda, 4, &err), 0);
-    assert_int_equal(oneib_agenda_vm(&agenda, 5, &err), 0);
-    assert_int_equal(oneib_agenda_network(&agenda, 6, &err), 0);
-    assert_int_equal(oneib_agenda_host(&agenda, 7, &err), 0);
-    assert_int_equal(agenda.vms.count, 3);
-    assert_int_equal(agenda.vms.items[1], 4);
-    assert_int_equal(agenda.networks.count, 1);
-    assert_int_equal(agenda.networks.items[0], 6);
-    assert_int_equal(agenda.hosts.items[0], 7);
-    oneib_agenda_clear(&agenda);
+    assert_int_equal(oneib_work_queue_vm(&queue, 5, &err), 0);
+    assert_int_equal(oneib_work_queue_vm(&queue, 4, &err), 0);
+    assert_int_equal(oneib_work_queue_vm(&queue, 5, &err), 0);
+    assert_int_equal(oneib_work_queue_network(&queue, 6, &err), 0);
+    assert_int_equal(oneib_work_queue_host(&queue, 7, &err), 0);
+    assert_int_equal(queue.vms.count, 3);
+    assert_int_equal(queue.vms.items[1], 4);
+    assert_int_equal(queue.networks.count, 1);
+    assert_int_equal(queue.networks.items[0], 6);
+    assert_int_equal(queue.hosts.items[0], 7);
+    oneib_work_queue_clear(&queue);
 }
 
 /* One VM with two NICs in that state. *preparing: as told. True: it is named, once. */
@@ -55,17 +55,17 @@ static bool is_unsettled(int vm_state, int lcm_state, bool *preparing)
             .nic_id = (uint8_t)i,
             .state = (int16_t)vm_state,
             .lcm_state = (int16_t)lcm_state,
-            .presence = (uint8_t)oneib_vm_presence(vm_state, lcm_state),
+            .phase = (uint8_t)oneib_vm_phase(vm_state, lcm_state),
         };
     const struct oneib_cloud cloud = {.attachments = nics, .attachment_count = 2};
-    struct oneib_agenda agenda = {0};
+    struct oneib_work_queue queue = {0};
     struct oneib_error err;
-    assert_int_equal(oneib_agenda_unsettled(&cloud, &agenda, &err), 0);
+    assert_int_equal(oneib_work_queue_unsettled(&cloud, &queue, &err), 0);
     *preparing = oneib_cloud_is_preparing(&cloud);
-    assert_true(agenda.vms.count <= 1);
-    assert_true(agenda.vms.count == 0 || agenda.vms.items[0] == 9);
-    bool named = agenda.vms.count == 1;
-    oneib_agenda_clear(&agenda);
+    assert_true(queue.vms.count <= 1);
+    assert_true(queue.vms.count == 0 || queue.vms.items[0] == 9);
+    bool named = queue.vms.count == 1;
+    oneib_work_queue_clear(&queue);
     return named;
 }
 
@@ -105,18 +105,18 @@ static void vms_whose_state_cannot_last_are_unsettled(void **state)
 static void an_empty_cloud_is_settled(void **state)
 {
     const struct oneib_cloud cloud = {0};
-    struct oneib_agenda agenda = {0};
+    struct oneib_work_queue queue = {0};
     struct oneib_error err;
     (void)state;
-    assert_int_equal(oneib_agenda_unsettled(&cloud, &agenda, &err), 0);
+    assert_int_equal(oneib_work_queue_unsettled(&cloud, &queue, &err), 0);
     assert_false(oneib_cloud_is_preparing(&cloud));
-    assert_true(oneib_agenda_is_empty(&agenda));
+    assert_true(oneib_work_queue_is_empty(&queue));
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_agenda_is_empty_until_something_is_named),
+        cmocka_unit_test(an_work_queue_is_empty_until_something_is_named),
         cmocka_unit_test(names_are_kept_by_kind_as_they_come),
         cmocka_unit_test(vms_whose_state_cannot_last_are_unsettled),
         cmocka_unit_test(an_empty_cloud_is_settled),

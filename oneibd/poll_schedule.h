@@ -6,8 +6,8 @@
  * The first event after a quiet time is looked at at once; one that comes while the last change has
  * just been put into force waits ONEIB_COALESCE_MS, so that a burst of changes becomes few reloads.
  */
-#ifndef ONEIB_ONEIBD_PACE_H
-#define ONEIB_ONEIBD_PACE_H
+#ifndef ONEIB_ONEIBD_POLL_SCHEDULE_H
+#define ONEIB_ONEIBD_POLL_SCHEDULE_H
 
 #include "config/config.h"
 #include <stdbool.h>
@@ -29,7 +29,7 @@ struct oneib_due {
     bool places; /* where hosts' ports are linked; likewise */
 };
 
-struct oneib_pace {
+struct oneib_poll_schedule {
     double poll_preparing_ms, poll_idle_ms, reread_ms, verify_ms; /* from the configuration */
     double event_ms;                                              /* the oldest that waits; < 0 */
     double applied_ms; /* last time that a change was put into force */
@@ -40,36 +40,39 @@ struct oneib_pace {
 };
 
 /* Everything is due at once. */
-void oneib_pace_begin(struct oneib_pace *pace, const struct oneib_config *config, double now);
-void oneib_pace_event(struct oneib_pace *pace, double now);
+void oneib_poll_schedule_begin(struct oneib_poll_schedule *schedule,
+                               const struct oneib_config *config, double now);
+void oneib_poll_schedule_event(struct oneib_poll_schedule *schedule, double now);
 /* What was told by events is being looked at now. */
-void oneib_pace_events_taken(struct oneib_pace *pace);
-struct oneib_due oneib_pace_due(const struct oneib_pace *pace, double now);
-bool oneib_pace_anything(const struct oneib_due *due);
+void oneib_poll_schedule_events_taken(struct oneib_poll_schedule *schedule);
+struct oneib_due oneib_poll_schedule_due(const struct oneib_poll_schedule *schedule, double now);
+bool oneib_poll_schedule_anything(const struct oneib_due *due);
 /* Milliseconds until something is due, at least 0. */
-double oneib_pace_wait(const struct oneib_pace *pace, double now);
+double oneib_poll_schedule_wait(const struct oneib_poll_schedule *schedule, double now);
 
 /* A poll was done; preparing: a VM is arriving or migrating. */
-void oneib_pace_polled(struct oneib_pace *pace, double now, bool preparing);
+void oneib_poll_schedule_polled(struct oneib_poll_schedule *schedule, double now, bool preparing);
 /* A VM began to arrive or migrate: the next poll comes as soon as after one that saw it. */
-void oneib_pace_preparing(struct oneib_pace *pace, double now);
+void oneib_poll_schedule_preparing(struct oneib_poll_schedule *schedule, double now);
 /*
  * Everything was read, in so many milliseconds. trusted: events tell what changes; then it comes
  * again after daemon.reread, but it takes at most a thousandth of the time (at least once an hour,
  * though), else after daemon.poll_preparing, but it takes at most a third of the time.
  */
-void oneib_pace_reread(struct oneib_pace *pace, double now, double took, bool trusted);
+void oneib_poll_schedule_reread(struct oneib_poll_schedule *schedule, double now, double took,
+                                bool trusted);
 /* Events cannot be trusted any more: everything is read again soon. */
-void oneib_pace_distrust(struct oneib_pace *pace, double now);
-void oneib_pace_verified(struct oneib_pace *pace, double now);
+void oneib_poll_schedule_distrust(struct oneib_poll_schedule *schedule, double now);
+void oneib_poll_schedule_verified(struct oneib_poll_schedule *schedule, double now);
 /* Ports should be read again in so many milliseconds, if not sooner. */
-void oneib_pace_verify_in(struct oneib_pace *pace, double now, double milliseconds);
-void oneib_pace_applied(struct oneib_pace *pace, double now);
+void oneib_poll_schedule_verify_in(struct oneib_poll_schedule *schedule, double now,
+                                   double milliseconds);
+void oneib_poll_schedule_applied(struct oneib_poll_schedule *schedule, double now);
 /* Something went wrong: again after 500 ms, then twice as long each time, up to 15 s. */
-void oneib_pace_failed(struct oneib_pace *pace, double now);
+void oneib_poll_schedule_failed(struct oneib_poll_schedule *schedule, double now);
 /* Ports do not take what opensm gives them: likewise, but up to five minutes, because each try
  * costs the whole fabric a sweep. */
-void oneib_pace_unfinished(struct oneib_pace *pace, double now);
-void oneib_pace_succeeded(struct oneib_pace *pace);
+void oneib_poll_schedule_unfinished(struct oneib_poll_schedule *schedule, double now);
+void oneib_poll_schedule_succeeded(struct oneib_poll_schedule *schedule);
 
 #endif

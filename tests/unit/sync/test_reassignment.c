@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sync/handover.h"
+#include "sync/reassignment.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -53,16 +53,16 @@ static void fill(struct fabric *fabric, oneib_pkey on_a, oneib_pkey on_b)
 }
 
 /* From `before` in force to `after`, one partition each; before NULL: nothing is in force. */
-static struct oneib_handover hand_over(struct oneib_partition *before,
-                                       struct oneib_partition *after, struct fabric *fabric)
+static struct oneib_reassignment hand_over(struct oneib_partition *before,
+                                           struct oneib_partition *after, struct fabric *fabric)
 {
     struct oneib_error err = {0};
-    struct oneib_handover handover;
+    struct oneib_reassignment reassignment;
     const struct oneib_partition_table in_force = {.items = before, .count = before ? 1 : 0};
     const struct oneib_partition_table desired = {.items = after, .count = 1};
-    if (oneib_handover_make(&in_force, &desired, &fabric->subnet, &handover, &err) < 0)
+    if (oneib_reassignment_make(&in_force, &desired, &fabric->subnet, &reassignment, &err) < 0)
         fail_msg("%s", err.text);
-    return handover;
+    return reassignment;
 }
 
 static void a_key_of_another_cluster_is_taken_away_first(void **state)
@@ -72,11 +72,11 @@ static void a_key_of_another_cluster_is_taken_away_first(void **state)
     struct oneib_member a = member_of(PORT_A), b = member_of(PORT_B);
     struct oneib_partition before = partition("one1", KEY, &a), after = partition("one2", KEY, &b);
     fill(&fabric, KEY, 0);
-    struct oneib_handover handover = hand_over(&before, &after, &fabric);
-    assert_int_equal(handover.left_out, 1);
-    assert_int_equal(handover.first.count, 0);
-    assert_true(handover.keys[KEY]);
-    oneib_handover_clear(&handover);
+    struct oneib_reassignment reassignment = hand_over(&before, &after, &fabric);
+    assert_int_equal(reassignment.left_out, 1);
+    assert_int_equal(reassignment.first.count, 0);
+    assert_true(reassignment.keys[KEY]);
+    oneib_reassignment_clear(&reassignment);
 }
 
 static void a_key_that_no_port_holds_needs_no_first_step(void **state)
@@ -86,10 +86,10 @@ static void a_key_that_no_port_holds_needs_no_first_step(void **state)
     struct oneib_member a = member_of(PORT_A), b = member_of(PORT_B);
     struct oneib_partition before = partition("one1", KEY, &a), after = partition("one2", KEY, &b);
     fill(&fabric, 0, 0);
-    struct oneib_handover handover = hand_over(&before, &after, &fabric);
-    assert_int_equal(handover.left_out, 0);
-    assert_int_equal(handover.first.count, 1);
-    oneib_handover_clear(&handover);
+    struct oneib_reassignment reassignment = hand_over(&before, &after, &fabric);
+    assert_int_equal(reassignment.left_out, 0);
+    assert_int_equal(reassignment.first.count, 1);
+    oneib_reassignment_clear(&reassignment);
 }
 
 static void a_cluster_that_loses_a_member_keeps_the_others(void **state)
@@ -99,10 +99,10 @@ static void a_cluster_that_loses_a_member_keeps_the_others(void **state)
     struct oneib_member a = member_of(PORT_A), b = member_of(PORT_B);
     struct oneib_partition before = partition("one1", KEY, &a), after = partition("one1", KEY, &b);
     fill(&fabric, KEY, KEY);
-    struct oneib_handover handover = hand_over(&before, &after, &fabric);
-    assert_int_equal(handover.left_out, 0);
-    assert_false(handover.keys[KEY]);
-    oneib_handover_clear(&handover);
+    struct oneib_reassignment reassignment = hand_over(&before, &after, &fabric);
+    assert_int_equal(reassignment.left_out, 0);
+    assert_false(reassignment.keys[KEY]);
+    oneib_reassignment_clear(&reassignment);
 }
 
 /* Its VFs are open there: an empty place would be the next key's. */
@@ -114,12 +114,12 @@ static void what_is_kept_under_an_old_key_stays_while_others_leave(void **state)
     struct oneib_partition before = partition("one1", KEY, &a),
                            after = partition("one1-0101", KEY, &b);
     fill(&fabric, KEY, KEY);
-    struct oneib_handover handover = hand_over(&before, &after, &fabric);
-    assert_int_equal(handover.left_out, 0);
-    oneib_handover_clear(&handover);
-    handover = hand_over(&after, &before, &fabric); /* and when it has that key again */
-    assert_int_equal(handover.left_out, 0);
-    oneib_handover_clear(&handover);
+    struct oneib_reassignment reassignment = hand_over(&before, &after, &fabric);
+    assert_int_equal(reassignment.left_out, 0);
+    oneib_reassignment_clear(&reassignment);
+    reassignment = hand_over(&after, &before, &fabric); /* and when it has that key again */
+    assert_int_equal(reassignment.left_out, 0);
+    oneib_reassignment_clear(&reassignment);
 }
 
 static void nobody_waits_for_a_key_that_only_goes(void **state)
@@ -130,10 +130,10 @@ static void nobody_waits_for_a_key_that_only_goes(void **state)
     struct oneib_partition before = partition("one1", KEY, &a),
                            after = partition("one2", OTHER_KEY, &b);
     fill(&fabric, KEY, 0);
-    struct oneib_handover handover = hand_over(&before, &after, &fabric);
-    assert_int_equal(handover.left_out, 0);
-    assert_false(handover.keys[KEY]);
-    oneib_handover_clear(&handover);
+    struct oneib_reassignment reassignment = hand_over(&before, &after, &fabric);
+    assert_int_equal(reassignment.left_out, 0);
+    assert_false(reassignment.keys[KEY]);
+    oneib_reassignment_clear(&reassignment);
 }
 
 static void without_a_file_in_force_a_strangers_key_is_taken_away_first(void **state)
@@ -143,9 +143,9 @@ static void without_a_file_in_force_a_strangers_key_is_taken_away_first(void **s
     struct oneib_member b = member_of(PORT_B);
     struct oneib_partition after = partition("one2", KEY, &b);
     fill(&fabric, KEY, KEY);
-    struct oneib_handover handover = hand_over(NULL, &after, &fabric);
-    assert_int_equal(handover.left_out, 1);
-    oneib_handover_clear(&handover);
+    struct oneib_reassignment reassignment = hand_over(NULL, &after, &fabric);
+    assert_int_equal(reassignment.left_out, 1);
+    oneib_reassignment_clear(&reassignment);
 }
 
 static void the_default_partition_is_never_left_out(void **state)
@@ -156,10 +156,10 @@ static void the_default_partition_is_never_left_out(void **state)
     struct oneib_partition before = partition("one1", KEY, &a),
                            after = partition("Default", ONEIB_PKEY_DEFAULT, &nobody);
     fill(&fabric, ONEIB_PKEY_DEFAULT, ONEIB_PKEY_DEFAULT);
-    struct oneib_handover handover = hand_over(&before, &after, &fabric);
-    assert_int_equal(handover.left_out, 0);
-    assert_int_equal(handover.first.count, 1);
-    oneib_handover_clear(&handover);
+    struct oneib_reassignment reassignment = hand_over(&before, &after, &fabric);
+    assert_int_equal(reassignment.left_out, 0);
+    assert_int_equal(reassignment.first.count, 1);
+    oneib_reassignment_clear(&reassignment);
 }
 
 static bool possible(struct oneib_partition *before, struct oneib_partition *after)
@@ -168,7 +168,7 @@ static bool possible(struct oneib_partition *before, struct oneib_partition *aft
     bool answer;
     const struct oneib_partition_table in_force = {.items = before, .count = before ? 1 : 0};
     const struct oneib_partition_table desired = {.items = after, .count = after ? 1 : 0};
-    if (oneib_handover_possible(&in_force, &desired, &answer, &err) < 0)
+    if (oneib_reassignment_possible(&in_force, &desired, &answer, &err) < 0)
         fail_msg("%s", err.text);
     return answer;
 }

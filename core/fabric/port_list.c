@@ -11,20 +11,21 @@
 #define LID_LAST 0xbfff   /* the last unicast LID */
 #define NO_EXIT 0xff      /* forwarding table: no such LID */
 
-struct oneib_census_entry *oneib_census_add(struct oneib_census *census, struct oneib_error *err)
+struct oneib_port_list_entry *oneib_port_list_add(struct oneib_port_list *port_list,
+                                                  struct oneib_error *err)
 {
-    if (oneib_reserve(&census->items, &census->capacity, census->count + 1, sizeof(*census->items),
-                      err) < 0)
+    if (oneib_reserve(&port_list->items, &port_list->capacity, port_list->count + 1,
+                      sizeof(*port_list->items), err) < 0)
         return NULL;
-    struct oneib_census_entry *entry = &census->items[census->count++];
-    *entry = (struct oneib_census_entry){0};
+    struct oneib_port_list_entry *entry = &port_list->items[port_list->count++];
+    *entry = (struct oneib_port_list_entry){0};
     return entry;
 }
 
-void oneib_census_clear(struct oneib_census *census)
+void oneib_port_list_clear(struct oneib_port_list *port_list)
 {
-    free(census->items);
-    *census = (struct oneib_census){0};
+    free(port_list->items);
+    *port_list = (struct oneib_port_list){0};
 }
 
 /* The switch that this port hangs on, or that this port belongs to, addressed by directed route. */
@@ -32,7 +33,7 @@ struct near_switch {
     struct oneib_fabric *fabric;
     uint8_t hops;
     oneib_guid guid; /* of who is asked; 0: not known yet */
-    struct oneib_census *census;
+    struct oneib_port_list *port_list;
     size_t blocks, asked;
 };
 
@@ -114,7 +115,7 @@ static int take_block(void *context, const struct oneib_mad_answer *answer, stru
         uint32_t lid = base + i;
         if (exits[i] == NO_EXIT || lid == 0 || lid > LID_LAST)
             continue;
-        struct oneib_census_entry *entry = oneib_census_add(near->census, err);
+        struct oneib_port_list_entry *entry = oneib_port_list_add(near->port_list, err);
         if (!entry)
             return -1;
         entry->lid = (uint16_t)lid;
@@ -122,10 +123,10 @@ static int take_block(void *context, const struct oneib_mad_answer *answer, stru
     return 0;
 }
 
-int oneib_census_from_switch(struct oneib_fabric *fabric, struct oneib_census *census,
-                             struct oneib_error *err)
+int oneib_port_list_from_switch(struct oneib_fabric *fabric, struct oneib_port_list *port_list,
+                                struct oneib_error *err)
 {
-    struct near_switch near = {.fabric = fabric, .census = census};
+    struct near_switch near = {.fabric = fabric, .port_list = port_list};
     struct oneib_mad_answer answer;
     if (find_switch(&near, err) < 0 ||
         ask_near(&near, IB_ATTR_SWITCH_INFO, "SwitchInfo", &answer, err) < 0)
@@ -136,14 +137,14 @@ int oneib_census_from_switch(struct oneib_fabric *fabric, struct oneib_census *c
     return oneib_mad_run(&fabric->port, &exchange, err);
 }
 
-int oneib_census_take(struct oneib_fabric *fabric, struct oneib_census *census,
-                      struct oneib_error *err)
+int oneib_port_list_take(struct oneib_fabric *fabric, struct oneib_port_list *port_list,
+                         struct oneib_error *err)
 {
     bool whole;
-    if (oneib_sa_nodes(fabric, census, &whole, err) < 0)
+    if (oneib_sa_nodes(fabric, port_list, &whole, err) < 0)
         return -1;
-    census->from_sa = whole;
-    return whole ? 0 : oneib_census_from_switch(fabric, census, err);
+    port_list->from_sa = whole;
+    return whole ? 0 : oneib_port_list_from_switch(fabric, port_list, err);
 }
 
 static bool is_full_member(const struct oneib_subnet_port *port)
@@ -154,7 +155,8 @@ static bool is_full_member(const struct oneib_subnet_port *port)
     return false;
 }
 
-int oneib_check_sight(const struct oneib_subnet *subnet, oneib_guid own, struct oneib_error *err)
+int oneib_check_visibility(const struct oneib_subnet *subnet, oneib_guid own,
+                           struct oneib_error *err)
 {
     const struct oneib_subnet_port *port = oneib_subnet_find(subnet, own);
     if (!port)

@@ -5,8 +5,8 @@
  * reading the one that changed takes milliseconds. oneib_gather() stays the truth: a refresh gives
  * what it would have given, had nothing changed but what was named (tests compare the two).
  */
-#ifndef ONEIB_OPENNEBULA_MIRROR_H
-#define ONEIB_OPENNEBULA_MIRROR_H
+#ifndef ONEIB_OPENNEBULA_CACHE_H
+#define ONEIB_OPENNEBULA_CACHE_H
 
 #include "base/error.h"
 #include "base/finding.h"
@@ -17,26 +17,26 @@
 #include <stdbool.h>
 
 /* What to look at again. Zeroed: nothing. */
-struct oneib_agenda {
+struct oneib_work_queue {
     struct oneib_id_set vms, networks, hosts; /* unsorted, with repetitions, as they come */
     bool new_vms;                             /* everything beyond the highest VM id known */
     bool everything;
 };
 
-int oneib_agenda_vm(struct oneib_agenda *agenda, uint32_t id, struct oneib_error *err);
-int oneib_agenda_network(struct oneib_agenda *agenda, uint32_t id, struct oneib_error *err);
-int oneib_agenda_host(struct oneib_agenda *agenda, uint32_t id, struct oneib_error *err);
+int oneib_work_queue_vm(struct oneib_work_queue *queue, uint32_t id, struct oneib_error *err);
+int oneib_work_queue_network(struct oneib_work_queue *queue, uint32_t id, struct oneib_error *err);
+int oneib_work_queue_host(struct oneib_work_queue *queue, uint32_t id, struct oneib_error *err);
 /* Adds all that is on another one. */
-int oneib_agenda_join(struct oneib_agenda *agenda, const struct oneib_agenda *more,
-                      struct oneib_error *err);
-bool oneib_agenda_is_empty(const struct oneib_agenda *agenda);
+int oneib_work_queue_join(struct oneib_work_queue *queue, const struct oneib_work_queue *more,
+                          struct oneib_error *err);
+bool oneib_work_queue_is_empty(const struct oneib_work_queue *queue);
 /* The VMs whose state cannot last (arriving, leaving, migrating, of unknown state), or that wait to
  * be placed: to be looked at without being told. */
-int oneib_agenda_unsettled(const struct oneib_cloud *cloud, struct oneib_agenda *agenda,
-                           struct oneib_error *err);
+int oneib_work_queue_unsettled(const struct oneib_cloud *cloud, struct oneib_work_queue *queue,
+                               struct oneib_error *err);
 /* Whether a VM is arriving or migrating. */
 bool oneib_cloud_is_preparing(const struct oneib_cloud *cloud);
-void oneib_agenda_clear(struct oneib_agenda *agenda);
+void oneib_work_queue_clear(struct oneib_work_queue *queue);
 
 /*
  * Brings *cloud and *findings, which oneib_gather() or this function filled, up to date:
@@ -52,11 +52,11 @@ void oneib_agenda_clear(struct oneib_agenda *agenda);
  *   that are not known, NICs whose networks do not know of their VM.
  * Findings about an object that is read again are replaced. *changed: the cloud is not what it was
  * (attachments, networks or hosts differ in what partitions or host attributes depend on).
- * agenda->everything: oneib_gather() into the same place. On failure *cloud and *findings are as
- * they were before.
+ * work queue->everything: oneib_gather() into the same place. On failure *cloud and *findings are
+ * as they were before.
  */
-int oneib_mirror_refresh(struct oneib_one *one, const struct oneib_gather_options *options,
-                         const struct oneib_agenda *agenda, struct oneib_cloud *cloud,
-                         struct oneib_findings *findings, bool *changed, struct oneib_error *err);
+int oneib_cache_refresh(struct oneib_one *one, const struct oneib_gather_options *options,
+                        const struct oneib_work_queue *queue, struct oneib_cloud *cloud,
+                        struct oneib_findings *findings, bool *changed, struct oneib_error *err);
 
 #endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "opennebula/mirror.h"
+#include "opennebula/cache.h"
+#include "opennebula/cache_merge.h"
 #include "opennebula/documents_internal.h"
 #include "opennebula/gather_internal.h"
-#include "opennebula/mirror_merge.h"
 
 static int copy_ids(const struct oneib_id_set *ids, struct oneib_id_set *copy,
                     struct oneib_error *err)
@@ -13,22 +13,22 @@ static int copy_ids(const struct oneib_id_set *ids, struct oneib_id_set *copy,
     return outcome;
 }
 
-static int read_named_networks(struct oneib_gathering *gathering, const struct oneib_agenda *agenda,
-                               struct oneib_error *err)
+static int read_named_networks(struct oneib_gathering *gathering,
+                               const struct oneib_work_queue *queue, struct oneib_error *err)
 {
     struct oneib_id_set wanted = {0};
     bool asked = false;
-    if (copy_ids(&agenda->networks, &wanted, err) < 0)
+    if (copy_ids(&queue->networks, &wanted, err) < 0)
         return -1;
     return oneib_gathering_ask_networks(gathering, &wanted, &asked, err);
 }
 
-static int read_named_hosts(struct oneib_gathering *gathering, const struct oneib_agenda *agenda,
+static int read_named_hosts(struct oneib_gathering *gathering, const struct oneib_work_queue *queue,
                             struct oneib_error *err)
 {
     struct oneib_id_set wanted = {0};
     bool asked = false;
-    if (copy_ids(&agenda->hosts, &wanted, err) < 0)
+    if (copy_ids(&queue->hosts, &wanted, err) < 0)
         return -1;
     return oneib_gathering_ask_hosts(gathering, &wanted, &asked, err);
 }
@@ -66,25 +66,25 @@ static int read_new_vms(struct oneib_gathering *gathering, struct oneib_error *e
     return first <= ONEIB_ID_MAX ? oneib_gathering_read_window(gathering, first, -1, err) : 0;
 }
 
-/* Those that the agenda names, or that networks and hosts, read again, name now. */
-static int collect_vms(struct oneib_gathering *gathering, const struct oneib_agenda *agenda,
+/* Those that the work queue names, or that networks and hosts, read again, name now. */
+static int collect_vms(struct oneib_gathering *gathering, const struct oneib_work_queue *queue,
                        struct oneib_id_set *wanted, struct oneib_error *err)
 {
     if (oneib_gathering_newly_named(gathering, wanted, err) < 0)
         return -1;
-    return oneib_id_set_join(wanted, &agenda->vms, err);
+    return oneib_id_set_join(wanted, &queue->vms, err);
 }
 
 /* First by windows, the one for new VMs included; whom they did not show is asked for alone. */
-static int read_vms(struct oneib_gathering *gathering, const struct oneib_agenda *agenda,
+static int read_vms(struct oneib_gathering *gathering, const struct oneib_work_queue *queue,
                     struct oneib_error *err)
 {
-    const int64_t limit = agenda->new_vms ? gathering->base->vm_end : INT64_MAX;
+    const int64_t limit = queue->new_vms ? gathering->base->vm_end : INT64_MAX;
     struct oneib_id_set wanted = {0};
     bool asked = false;
-    if (collect_vms(gathering, agenda, &wanted, err) < 0 ||
+    if (collect_vms(gathering, queue, &wanted, err) < 0 ||
         read_windows(gathering, &wanted, limit, err) < 0 ||
-        (agenda->new_vms && read_new_vms(gathering, err) < 0)) {
+        (queue->new_vms && read_new_vms(gathering, err) < 0)) {
         oneib_id_set_clear(&wanted);
         return -1;
     }
@@ -93,17 +93,17 @@ static int read_vms(struct oneib_gathering *gathering, const struct oneib_agenda
     return oneib_gathering_ask_vms(gathering, &wanted, &asked, err);
 }
 
-static int read_agenda(struct oneib_gathering *gathering, const struct oneib_agenda *agenda,
-                       struct oneib_error *err)
+static int read_work_queue(struct oneib_gathering *gathering, const struct oneib_work_queue *queue,
+                           struct oneib_error *err)
 {
-    if (read_named_hosts(gathering, agenda, err) < 0 ||
-        read_named_networks(gathering, agenda, err) < 0 || read_vms(gathering, agenda, err) < 0)
+    if (read_named_hosts(gathering, queue, err) < 0 ||
+        read_named_networks(gathering, queue, err) < 0 || read_vms(gathering, queue, err) < 0)
         return -1;
     return oneib_gathering_complete(gathering, err);
 }
 
 static int refresh(struct oneib_one *one, const struct oneib_gather_options *options,
-                   const struct oneib_agenda *agenda, struct oneib_cloud *cloud,
+                   const struct oneib_work_queue *queue, struct oneib_cloud *cloud,
                    struct oneib_findings *findings, bool *changed, struct oneib_error *err)
 {
     struct oneib_cloud read = {0};
@@ -114,9 +114,9 @@ static int refresh(struct oneib_one *one, const struct oneib_gather_options *opt
         .base = cloud,
         .documents = {.cloud = &read, .findings = &read_findings, .vn_mad = options->vn_mad},
     };
-    int outcome = read_agenda(&gathering, agenda, err);
+    int outcome = read_work_queue(&gathering, queue, err);
     if (outcome == 0)
-        outcome = oneib_mirror_merge(&gathering, cloud, findings, changed, err);
+        outcome = oneib_cache_merge(&gathering, cloud, findings, changed, err);
     oneib_gathering_clear(&gathering);
     oneib_cloud_clear(&read);
     oneib_findings_clear(&read_findings);
@@ -131,7 +131,7 @@ static int gather_again(struct oneib_one *one, const struct oneib_gather_options
     struct oneib_findings fresh_findings;
     if (oneib_gather(one, options, &fresh, &fresh_findings, err) < 0)
         return -1;
-    *changed = oneib_mirror_differs(cloud, &fresh);
+    *changed = oneib_cache_differs(cloud, &fresh);
     oneib_cloud_clear(cloud);
     oneib_findings_clear(findings);
     *cloud = fresh;
@@ -139,10 +139,10 @@ static int gather_again(struct oneib_one *one, const struct oneib_gather_options
     return 0;
 }
 
-int oneib_mirror_refresh(struct oneib_one *one, const struct oneib_gather_options *options,
-                         const struct oneib_agenda *agenda, struct oneib_cloud *cloud,
-                         struct oneib_findings *findings, bool *changed, struct oneib_error *err)
+int oneib_cache_refresh(struct oneib_one *one, const struct oneib_gather_options *options,
+                        const struct oneib_work_queue *queue, struct oneib_cloud *cloud,
+                        struct oneib_findings *findings, bool *changed, struct oneib_error *err)
 {
-    return agenda->everything ? gather_again(one, options, cloud, findings, changed, err)
-                              : refresh(one, options, agenda, cloud, findings, changed, err);
+    return queue->everything ? gather_again(one, options, cloud, findings, changed, err)
+                             : refresh(one, options, queue, cloud, findings, changed, err);
 }

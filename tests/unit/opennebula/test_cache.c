@@ -4,7 +4,7 @@
  * they are, and writes one line for each call it gets.
  */
 #include "oned_stand_in.h"
-#include "opennebula/mirror.h"
+#include "opennebula/cache.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -125,7 +125,7 @@ struct fixture {
     struct stand_in server;
     struct oneib_one *one;
     struct oneib_gather_options options;
-    struct oneib_agenda agenda;
+    struct oneib_work_queue queue;
     struct oneib_cloud cloud;
     struct oneib_findings findings;
     struct oneib_error err;
@@ -163,7 +163,7 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     struct fixture *fixture = *state;
-    oneib_agenda_clear(&fixture->agenda);
+    oneib_work_queue_clear(&fixture->queue);
     oneib_cloud_clear(&fixture->cloud);
     oneib_findings_clear(&fixture->findings);
     oneib_one_close(fixture->one);
@@ -196,8 +196,8 @@ static void gather_first(struct fixture *fixture)
 
 static int refresh(struct fixture *fixture)
 {
-    return oneib_mirror_refresh(fixture->one, &fixture->options, &fixture->agenda, &fixture->cloud,
-                                &fixture->findings, &fixture->changed, &fixture->err);
+    return oneib_cache_refresh(fixture->one, &fixture->options, &fixture->queue, &fixture->cloud,
+                               &fixture->findings, &fixture->changed, &fixture->err);
 }
 
 static void must_refresh(struct fixture *fixture, const char *expected_calls)
@@ -209,17 +209,17 @@ static void must_refresh(struct fixture *fixture, const char *expected_calls)
 
 static void name_vm(struct fixture *fixture, uint32_t id)
 {
-    assert_int_equal(oneib_agenda_vm(&fixture->agenda, id, &fixture->err), 0);
+    assert_int_equal(oneib_work_queue_vm(&fixture->queue, id, &fixture->err), 0);
 }
 
 static void name_network(struct fixture *fixture, uint32_t id)
 {
-    assert_int_equal(oneib_agenda_network(&fixture->agenda, id, &fixture->err), 0);
+    assert_int_equal(oneib_work_queue_network(&fixture->queue, id, &fixture->err), 0);
 }
 
 static void name_host(struct fixture *fixture, uint32_t id)
 {
-    assert_int_equal(oneib_agenda_host(&fixture->agenda, id, &fixture->err), 0);
+    assert_int_equal(oneib_work_queue_host(&fixture->queue, id, &fixture->err), 0);
 }
 
 /* VM 3 runs on host 1 with a NIC of network 7. */
@@ -230,7 +230,7 @@ static void stand_one_vm(const char *now)
     stands(VM_OBJECT, 3, VM("3", RUNNING, NIC("7", "0")), now);
 }
 
-static void an_empty_agenda_asks_for_nothing(void **state)
+static void an_empty_work_queue_asks_for_nothing(void **state)
 {
     struct fixture *fixture = *state;
     stand_one_vm(GONE);
@@ -277,7 +277,7 @@ static void a_vm_that_may_not_be_seen_is_an_error_that_changes_nothing(void **st
     assert_int_equal(fixture->cloud.vm_count, 1);
 }
 
-static void a_state_of_the_same_presence_is_kept_and_changes_nothing(void **state)
+static void a_state_of_the_same_phase_is_kept_and_changes_nothing(void **state)
 {
     struct fixture *fixture = *state;
     stand_one_vm(VM("3", ACTIVE("16"), NIC("7", "0")));
@@ -288,7 +288,7 @@ static void a_state_of_the_same_presence_is_kept_and_changes_nothing(void **stat
     assert_int_equal(fixture->cloud.attachments[0].lcm_state, 16);
 }
 
-static void a_presence_that_changes_is_a_change(void **state)
+static void a_phase_that_changes_is_a_change(void **state)
 {
     struct fixture *fixture = *state;
     stand_one_vm(VM("3", ACTIVE("12"), NIC("7", "0")));
@@ -296,7 +296,7 @@ static void a_presence_that_changes_is_a_change(void **state)
     name_vm(fixture, 3);
     must_refresh(fixture, "vm 3\nnetwork 7\n");
     assert_true(fixture->changed);
-    assert_int_equal(fixture->cloud.attachments[0].presence, ONEIB_LEAVING);
+    assert_int_equal(fixture->cloud.attachments[0].phase, ONEIB_LEAVING);
 }
 
 static void the_host_of_an_arriving_vm_is_read_again(void **state)
@@ -594,7 +594,7 @@ static void new_vms_are_found_beyond_the_highest_known(void **state)
     stand_one_vm(VM("3", RUNNING, NIC("7", "0")));
     stands(VM_OBJECT, 8, GONE, VM("8", RUNNING, ""));
     gather_first(fixture);
-    fixture->agenda.new_vms = true;
+    fixture->queue.new_vms = true;
     must_refresh(fixture, "window 4 -1\nvm 8\n");
     assert_int_equal(fixture->cloud.vm_count, 2);
     assert_int_equal(fixture->cloud.vm_end, 9);
@@ -658,7 +658,7 @@ static void everything_is_a_whole_reading(void **state)
     struct fixture *fixture = *state;
     stand_one_vm(VM("3", RUNNING, NIC("7", "0")));
     gather_first(fixture);
-    fixture->agenda.everything = true;
+    fixture->queue.everything = true;
     must_refresh(fixture, "hosts\nnetworks\nnetwork 7\nwindow 3 102\nwindow 103 -1\nvm 3\n");
     assert_false(fixture->changed);
     assert_int_equal(fixture->cloud.attachment_count, 1);
@@ -702,12 +702,12 @@ static void restrictions_that_are_there_are_no_hindrance(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(an_empty_agenda_asks_for_nothing),
+        TEST(an_empty_work_queue_asks_for_nothing),
         TEST(a_vm_that_is_gone_loses_its_attachments),
         TEST(a_vm_that_is_done_loses_its_attachments),
         TEST(a_vm_that_may_not_be_seen_is_an_error_that_changes_nothing),
-        TEST(a_state_of_the_same_presence_is_kept_and_changes_nothing),
-        TEST(a_presence_that_changes_is_a_change),
+        TEST(a_state_of_the_same_phase_is_kept_and_changes_nothing),
+        TEST(a_phase_that_changes_is_a_change),
         TEST(the_host_of_an_arriving_vm_is_read_again),
         TEST(a_host_with_ports_is_read_again_later_where_that_is_wanted),
         TEST(an_id_that_is_named_often_is_asked_for_once),

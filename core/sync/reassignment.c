@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sync/handover.h"
+#include "sync/reassignment.h"
 #include "cluster/port_index.h"
 #include <stdlib.h>
 #include <string.h>
@@ -61,9 +61,9 @@ static bool is_new(const struct oneib_partition *const *in_force,
     return partition->pkey != ONEIB_PKEY_DEFAULT && !is_in_force(in_force, partition);
 }
 
-int oneib_handover_possible(const struct oneib_partition_table *in_force,
-                            const struct oneib_partition_table *desired, bool *possible,
-                            struct oneib_error *err)
+int oneib_reassignment_possible(const struct oneib_partition_table *in_force,
+                                const struct oneib_partition_table *desired, bool *possible,
+                                struct oneib_error *err)
 {
     const struct oneib_partition **by_key = index_by_key(in_force, err);
     if (!by_key)
@@ -77,46 +77,46 @@ int oneib_handover_possible(const struct oneib_partition_table *in_force,
 
 static void leave_out(const struct oneib_partition *const *in_force,
                       const struct oneib_partition_table *desired, const bool *excess,
-                      struct oneib_handover *handover)
+                      struct oneib_reassignment *reassignment)
 {
     for (size_t i = 0; i < desired->count; i++) {
         const struct oneib_partition *partition = &desired->items[i];
         if (excess[partition->pkey] && is_new(in_force, partition)) {
-            handover->keys[partition->pkey] = true;
-            handover->left_out++;
+            reassignment->keys[partition->pkey] = true;
+            reassignment->left_out++;
         } else {
-            handover->first.items[handover->first.count++] = *partition;
+            reassignment->first.items[reassignment->first.count++] = *partition;
         }
     }
 }
 
-int oneib_handover_make(const struct oneib_partition_table *in_force,
-                        const struct oneib_partition_table *desired,
-                        const struct oneib_subnet *subnet, struct oneib_handover *handover,
-                        struct oneib_error *err)
+int oneib_reassignment_make(const struct oneib_partition_table *in_force,
+                            const struct oneib_partition_table *desired,
+                            const struct oneib_subnet *subnet,
+                            struct oneib_reassignment *reassignment, struct oneib_error *err)
 {
-    *handover = (struct oneib_handover){
-        .first = {.items = calloc(desired->count + 1, sizeof *handover->first.items),
+    *reassignment = (struct oneib_reassignment){
+        .first = {.items = calloc(desired->count + 1, sizeof *reassignment->first.items),
                   .capacity = desired->count + 1},
-        .keys = calloc(KEYS, sizeof *handover->keys),
+        .keys = calloc(KEYS, sizeof *reassignment->keys),
     };
     bool *excess = calloc(KEYS, sizeof *excess);
     const struct oneib_partition **by_key = index_by_key(in_force, err);
-    int result = handover->first.items && handover->keys && excess && by_key
+    int result = reassignment->first.items && reassignment->keys && excess && by_key
                      ? find_excess_keys(desired, subnet, excess, err)
                      : oneib_fail_memory(err);
     if (result == 0)
-        leave_out(by_key, desired, excess, handover);
+        leave_out(by_key, desired, excess, reassignment);
     else
-        oneib_handover_clear(handover);
+        oneib_reassignment_clear(reassignment);
     free(by_key);
     free(excess);
     return result;
 }
 
-void oneib_handover_clear(struct oneib_handover *handover)
+void oneib_reassignment_clear(struct oneib_reassignment *reassignment)
 {
-    free(handover->first.items);
-    free(handover->keys);
-    *handover = (struct oneib_handover){0};
+    free(reassignment->first.items);
+    free(reassignment->keys);
+    *reassignment = (struct oneib_reassignment){0};
 }

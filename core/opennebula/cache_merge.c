@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "opennebula/mirror_merge.h"
+#include "opennebula/cache_merge.h"
 #include "base/array.h"
 #include <stdlib.h>
 #include <string.h>
@@ -101,7 +101,7 @@ static bool networks_differ(const struct oneib_gathering *gathering,
             oneib_cloud_network(gathering->base, replaced->items[i]);
         const struct oneib_network *after =
             oneib_cloud_network(gathering->documents.cloud, replaced->items[i]);
-        if (before && after ? !oneib_mirror_same_network(before, after) : before != after)
+        if (before && after ? !oneib_cache_same_network(before, after) : before != after)
             return true;
     }
     return false;
@@ -114,7 +114,7 @@ static bool hosts_differ(const struct oneib_gathering *gathering,
         const struct oneib_host *before = oneib_cloud_host(gathering->base, replaced->items[i]);
         const struct oneib_host *after =
             oneib_cloud_host(gathering->documents.cloud, replaced->items[i]);
-        if (before && after ? !oneib_mirror_same_host(before, after) : before != after)
+        if (before && after ? !oneib_cache_same_host(before, after) : before != after)
             return true;
     }
     return false;
@@ -143,7 +143,7 @@ static bool attachments_differ(const struct oneib_gathering *gathering,
             continue;
         }
         if (next == read->attachment_count ||
-            !oneib_mirror_same_attachment(before, &read->attachments[next++]))
+            !oneib_cache_same_attachment(before, &read->attachments[next++]))
             return true;
     }
     return next != read->attachment_count;
@@ -263,8 +263,8 @@ static bool nothing_was_read(const struct oneib_gathering *gathering,
            replaced->hosts.count == 0 && gathering->documents.findings->count == 0;
 }
 
-int oneib_mirror_merge(struct oneib_gathering *gathering, struct oneib_cloud *cloud,
-                       struct oneib_findings *findings, bool *changed, struct oneib_error *err)
+int oneib_cache_merge(struct oneib_gathering *gathering, struct oneib_cloud *cloud,
+                      struct oneib_findings *findings, bool *changed, struct oneib_error *err)
 {
     struct replaced replaced = {0};
     struct oneib_id_set vm_ids = {0}, named = {0};

@@ -37,8 +37,8 @@ void oneib_gathering_want_vms(struct oneib_documents *documents, int64_t first, 
 }
 
 /* last -1: open end. *malformed: nothing of it was kept, for what users may have written. */
-static int try_span(struct oneib_gathering *gathering, const struct pool *pool, int64_t first,
-                    int64_t last, bool *malformed, struct oneib_error *err)
+static int try_id_range(struct oneib_gathering *gathering, const struct pool *pool, int64_t first,
+                        int64_t last, bool *malformed, struct oneib_error *err)
 {
     char *xml = NULL;
     size_t length;
@@ -59,18 +59,18 @@ static bool may_be_users_doing(struct oneib_gathering *gathering, const struct p
 {
     struct oneib_error ignored = {0};
     bool malformed;
-    if (++gathering->malformed_spans % SUSPICIOUS_SPANS != 0)
+    if (++gathering->malformed_id_ranges % SUSPICIOUS_SPANS != 0)
         return true;
-    try_span(gathering, pool, NOBODYS_ID, NOBODYS_ID, &malformed, &ignored);
+    try_id_range(gathering, pool, NOBODYS_ID, NOBODYS_ID, &malformed, &ignored);
     return !malformed;
 }
 
 /* As try_span(), where malformed is no failure unless it is oned's. */
-static int read_span(struct oneib_gathering *gathering, const struct pool *pool, int64_t first,
-                     int64_t last, bool *malformed, struct oneib_error *err)
+static int read_id_range(struct oneib_gathering *gathering, const struct pool *pool, int64_t first,
+                         int64_t last, bool *malformed, struct oneib_error *err)
 {
     struct oneib_error why = {0};
-    if (try_span(gathering, pool, first, last, malformed, &why) == 0)
+    if (try_id_range(gathering, pool, first, last, malformed, &why) == 0)
         return 0;
     if (*malformed && may_be_users_doing(gathering, pool))
         return 0;
@@ -83,7 +83,7 @@ static int read_bounded(struct oneib_gathering *gathering, const struct pool *po
                         int64_t last, struct oneib_error *err)
 {
     bool malformed;
-    if (read_span(gathering, pool, first, last, &malformed, err) < 0)
+    if (read_id_range(gathering, pool, first, last, &malformed, err) < 0)
         return -1;
     if (!malformed)
         return 0;
@@ -128,12 +128,12 @@ static int confirm_highest_vm(struct oneib_gathering *gathering, size_t from, bo
 }
 
 /* As read_span(); malformed as well when it shows somebody who is not there. */
-static int read_open_span(struct oneib_gathering *gathering, const struct pool *pool, int64_t first,
-                          bool *malformed, struct oneib_error *err)
+static int read_open_id_range(struct oneib_gathering *gathering, const struct pool *pool,
+                              int64_t first, bool *malformed, struct oneib_error *err)
 {
     const struct oneib_documents_mark mark = oneib_documents_mark(&gathering->documents);
     bool confirmed = true;
-    if (read_span(gathering, pool, first, -1, malformed, err) < 0)
+    if (read_id_range(gathering, pool, first, -1, malformed, err) < 0)
         return -1;
     if (*malformed || !pool->confirm)
         return 0;
@@ -153,7 +153,7 @@ static int read_open(struct oneib_gathering *gathering, const struct pool *pool,
     int64_t width = gathering->options->window > 0 ? gathering->options->window : 1;
     while (first <= ONEIB_ID_MAX) {
         bool malformed;
-        if (read_open_span(gathering, pool, first, &malformed, err) < 0)
+        if (read_open_id_range(gathering, pool, first, &malformed, err) < 0)
             return -1;
         if (!malformed)
             return 0;

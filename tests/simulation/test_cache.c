@@ -6,7 +6,7 @@
  * Replay: ONEIB_WALK_SEED=N (printed at start); ONEIB_WALK_STEPS=N walks further or shorter.
  */
 #include "base/number.h"
-#include "mirror_scene.h"
+#include "cache_scene.h"
 #include <time.h>
 
 #define STEPS 400
@@ -15,7 +15,7 @@
 
 static int name_vm(struct scene *scene, uint32_t vm, struct oneib_error *err)
 {
-    return oneib_agenda_vm(&scene->agenda, vm, err);
+    return oneib_work_queue_vm(&scene->queue, vm, err);
 }
 
 static uint32_t some_network(struct scene *scene)
@@ -39,7 +39,7 @@ static int create_network(struct scene *scene, struct oneib_error *err)
                            dice(scene, 4) ? NULL : "IB_MEMBERSHIP=bogus", id, err) < 0)
         return -1;
     scene->network_count++;
-    return oneib_agenda_network(&scene->agenda, *id, err);
+    return oneib_work_queue_network(&scene->queue, *id, err);
 }
 
 static int reserve(struct scene *scene, struct oneib_error *err)
@@ -51,7 +51,7 @@ static int reserve(struct scene *scene, struct oneib_error *err)
         return -1;
     snprintf(scene->action, sizeof scene->action, "reserve network %u", *id);
     scene->network_count++;
-    return oneib_agenda_network(&scene->agenda, *id, err);
+    return oneib_work_queue_network(&scene->queue, *id, err);
 }
 
 static int update_network(struct scene *scene, struct oneib_error *err)
@@ -66,7 +66,7 @@ static int update_network(struct scene *scene, struct oneib_error *err)
     snprintf(scene->action, sizeof scene->action, "network %u: %s", network, change);
     if (lab_network_update(scene->lab, network, change, err) < 0)
         return -1;
-    return oneib_agenda_network(&scene->agenda, network, err);
+    return oneib_work_queue_network(&scene->queue, network, err);
 }
 
 /* oned copies attributes of networks into the NICs, and tells so of each VM. */
@@ -89,7 +89,7 @@ static int delete_network(struct scene *scene, struct oneib_error *err)
     scene->networks[at] = scene->networks[--scene->network_count];
     return lab_network_delete(scene->lab, network, err) < 0
                ? -1
-               : oneib_agenda_network(&scene->agenda, network, err);
+               : oneib_work_queue_network(&scene->queue, network, err);
 }
 
 static int update_host(struct scene *scene, struct oneib_error *err)
@@ -101,7 +101,7 @@ static int update_host(struct scene *scene, struct oneib_error *err)
     snprintf(scene->action, sizeof scene->action, "host %u: %s", host, change);
     return lab_host_update(scene->lab, host, change, err) < 0
                ? -1
-               : oneib_agenda_host(&scene->agenda, host, err);
+               : oneib_work_queue_host(&scene->queue, host, err);
 }
 
 static int create_vm(struct scene *scene, struct oneib_error *err)
@@ -117,7 +117,7 @@ static int create_vm(struct scene *scene, struct oneib_error *err)
     scene->vm_count++;
     snprintf(scene->action, sizeof scene->action, "create VM %u", *id);
     if (dice(scene, 2)) {
-        scene->agenda.new_vms = true;
+        scene->queue.new_vms = true;
         return 0;
     }
     return name_vm(scene, *id, err);

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "oneibd/poll_schedule.h"
+
+#define NEVER (-1.0)
+
+#define FIRST_RETRY_MS 500.0
+#define LONGEST_RETRY_MS 15000.0
+#define LONGEST_UNFINISHED_MS 300000.0
+
+/* What reading everything may cost: of a site that tells what changes, and of one that does not. */
+#define TRUSTED_SHARE 1000.0
+#define DISTRUSTED_SHARE 3.0
+#define LONGEST_REREAD_MS 3600000.0
+
+static double smaller(double a, double b)
+{
+    return a < b ? a : b;
+}
+
+static double larger(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+void oneib_poll_schedule_begin(struct oneib_poll_schedule *schedule,
+                               const struct oneib_config *config, double now)
+{
+    *schedule = (struct oneib_poll_schedule){
+        .poll_preparing_ms = config->daemon.poll_preparing_ms,
+        .poll_idle_ms = config->daemon.poll_idle_ms,
+        .reread_ms = config->daemon.reread_ms,
+        .verify_ms = config->daemon.verify_ms,
+        .event_ms = NEVER,
+        .applied_ms = now - ONEIB_BURST_MS,
+        .poll_at = now,
+        .reread_at = now,
+        .verify_at = now,
+        .retry_at = NEVER,
+        .retry_pause = FIRST_RETRY_MS,
+    };
+}
+
+void oneib_poll_schedule_event(struct oneib_poll_schedule *schedule, double now)
+{
+    if (schedule->event_ms < 0)
+        schedule->event_ms = now;
+}
+
+void oneib_poll_schedule_events_taken(struct oneib_poll_schedule *schedule)
+{
+    schedule->event_ms = NEVER;
+}
+
+static double events_at(const struct oneib_poll_schedule *schedule)
+{
+    if (schedule->event_ms - schedule->applied_ms >= ONEIB_BURST_MS)
+        return schedule->event_ms;
+    return larger(schedule->event_ms, schedule->applied_ms) + ONEIB_COALESCE_MS;
+}
+
+static bool waits_to_retry(const struct oneib_poll_schedule *schedule, double now)
+{
+    return schedule->retry_at >= 0 && now < schedule->retry_at;
+}
+
+struct oneib_due oneib_poll_schedule_due(const struct oneib_poll_schedule *schedule, double now)
+{
+    struct oneib_due due = {
+        .events = schedule->event_ms >= 0 && now >= events_at(schedule),
+    };
+    const bool waits = waits_to_retry(schedule, now);
+    if (waits && schedule->failed)
+        return due;
+    due.poll = now >= schedule->poll_at;
+    due.reread = now >= schedule->reread_at;
+    due.verify = !waits && now >= schedule->verify_at;
+    due.retry = schedule->retry_at >= 0 && !waits;
+    return due;
+}
+
+bool oneib_poll_schedule_anything(const struct oneib_due *due)
+{
+    return due->events || due->poll || due->reread || due->verify || due->retry || due->nodes ||
+           due->fences || due->places;
+}
+
+double oneib_poll_schedule_wait(const struct oneib_poll_schedule *schedule, double now)
+{
+    double next = smaller(schedule->poll_at, schedule->reread_at);
+    if (schedule->retry_at < 0)
+        next = smaller(next, schedule->verify_at);
+    else
+        next = schedule->failed ? schedule->retry_at : smaller(next, schedule->retry_at);
+    if (schedule->event_ms >= 0)
+        next = smaller(next, events_at(schedule));
+    return larger(next - now, 0);
+}
+
+void oneib_poll_schedule_polled(struct oneib_poll_schedule *schedule, double now, bool preparing)
+{
+    schedule->poll_at = now + (preparing ? schedule->poll_preparing_ms : schedule->poll_idle_ms);
+}
+
+void oneib_poll_schedule_preparing(struct oneib_poll_schedule *schedule, double now)
+{
+    schedule->poll_at = smaller(schedule->poll_at, now + schedule->poll_preparing_ms);
+}
+
+void oneib_poll_schedule_reread(struct oneib_poll_schedule *schedule, double now, double took,
+                                bool trusted)
+{
+    const double least = trusted ? schedule->reread_ms : schedule->poll_preparing_ms;
+    const double affordable = took * (trusted ? TRUSTED_SHARE : DISTRUSTED_SHARE);
+    schedule->reread_at = now + larger(least, smaller(affordable, LONGEST_REREAD_MS));
+}
+
+void oneib_poll_schedule_distrust(struct oneib_poll_schedule *schedule, double now)
+{
+    schedule->reread_at = smaller(schedule->reread_at, now + schedule->poll_preparing_ms);
+}
+
+void oneib_poll_schedule_verified(struct oneib_poll_schedule *schedule, double now)
+{
+    schedule->verify_at = now + schedule->verify_ms;
+}
+
+void oneib_poll_schedule_verify_in(struct oneib_poll_schedule *schedule, double now,
+                                   double milliseconds)
+{
+    schedule->verify_at = smaller(schedule->verify_at, now + milliseconds);
+}
+
+void oneib_poll_schedule_applied(struct oneib_poll_schedule *schedule, double now)
+{
+    schedule->applied_ms = now;
+}
+
+static void try_again(struct oneib_poll_schedule *schedule, double now, double longest)
+{
+    const double pause = smaller(schedule->retry_pause, longest);
+    schedule->retry_at = now + pause;
+    schedule->retry_pause = pause * 2;
+}
+
+void oneib_poll_schedule_failed(struct oneib_poll_schedule *schedule, double now)
+{
+    try_again(schedule, now, LONGEST_RETRY_MS);
+    schedule->failed = true;
+}
+
+void oneib_poll_schedule_unfinished(struct oneib_poll_schedule *schedule, double now)
+{
+    try_again(schedule, now, LONGEST_UNFINISHED_MS);
+    schedule->failed = false;
+}
+
+void oneib_poll_schedule_succeeded(struct oneib_poll_schedule *schedule)
+{
+    schedule->retry_at = NEVER;
+    schedule->retry_pause = FIRST_RETRY_MS;
+}

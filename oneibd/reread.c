@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "oneibd/reread.h"
+
+/* Events of a burst repeat themselves. */
+#define TIDY 65536
+
+static void tidy(struct oneib_id_set *ids)
+{
+    if (ids->count > 0 && ids->count % TIDY == 0)
+        oneib_id_set_sort(ids);
+}
+
+int oneib_event_note(struct oneib_work_queue *queue, struct oneib_event event,
+                     struct oneib_error *err)
+{
+    switch (event.kind) {
+    case ONEIB_EVENT_NOTHING:
+    case ONEIB_EVENT_DOCUMENT: /* of no object in the cloud */
+        return 0;
+    case ONEIB_EVENT_VM:
+        tidy(&queue->vms);
+        return oneib_work_queue_vm(queue, event.id, err);
+    case ONEIB_EVENT_NETWORK:
+        tidy(&queue->networks);
+        return oneib_work_queue_network(queue, event.id, err);
+    case ONEIB_EVENT_HOST:
+        tidy(&queue->hosts);
+        return oneib_work_queue_host(queue, event.id, err);
+    case ONEIB_EVENT_GAP:
+        queue->everything = true;
+        return 0;
+    }
+    return 0;
+}
+
+static bool is_silent(const struct oneib_reread *reread)
+{
+    return oneib_work_queue_is_empty(&reread->young) && oneib_work_queue_is_empty(&reread->old);
+}
+
+int oneib_reread_note(struct oneib_reread *reread, double now, struct oneib_event event,
+                      struct oneib_error *err)
+{
+    if (event.kind == ONEIB_EVENT_GAP)
+        return 0;
+    if (is_silent(reread))
+        reread->turn_at = now + ONEIB_ECHO_MS;
+    return oneib_event_note(&reread->young, event, err);
+}
+
+bool oneib_reread_take(struct oneib_reread *reread, double now, struct oneib_work_queue *queue)
+{
+    if (is_silent(reread) || now < reread->turn_at)
+        return false;
+
+    const bool something = !oneib_work_queue_is_empty(&reread->old);
+    struct oneib_error failure;
+    if (oneib_work_queue_join(queue, &reread->old, &failure) < 0)
+        queue->everything = true;
+    oneib_work_queue_clear(&reread->old);
+    reread->old = reread->young;
+    reread->young = (struct oneib_work_queue){0};
+    reread->turn_at = now + ONEIB_ECHO_MS;
+    return something;
+}
+
+double oneib_reread_wait(const struct oneib_reread *reread, double now, double otherwise)
+{
+    if (is_silent(reread))
+        return otherwise;
+    const double wait = reread->turn_at > now ? reread->turn_at - now : 0;
+    return wait < otherwise ? wait : otherwise;
+}
+
+void oneib_reread_clear(struct oneib_reread *reread)
+{
+    oneib_work_queue_clear(&reread->young);
+    oneib_work_queue_clear(&reread->old);
+}
