@@ -336,6 +336,9 @@ static int check_qos(const struct load *load)
         return refuse_qos(load, "qos.default_class", "default_class", what.data);
     case ONEIB_CONFIG_QOS_ENTRIES:
         return refuse_qos(load, "qos.entries", "entries", what.data);
+    case ONEIB_CONFIG_QOS_POLICY:
+        return refuse(load, config_lookup(load->file, "opensm.qos_policy"),
+                      find_key("opensm", "qos_policy"), what.data);
     }
     return 0;
 }

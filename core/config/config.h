@@ -123,6 +123,9 @@ struct oneib_config {
         /* opensm.fragment: the operator's own partitions, may be absent; default
          * /etc/oneib/partitions.fragment */
         char *fragment;
+        /* opensm.qos_policy: the file of opensm's option qos_policy_file, which oneib writes; NULL:
+         * it writes none */
+        char *qos_policy;
         /* opensm.reload = "pid_file" | "systemd" | "command"; default "systemd" */
         enum oneib_reload_method method;
         /* opensm.pid_file; default /run/opensm.pid */

@@ -292,6 +292,7 @@ const struct oneib_config_key oneib_config_keys[] = {
      .default_string = "/etc/opensm/partitions.conf"},
     {"opensm", "fragment", ONEIB_CONFIG_STRING, FIELD(opensm.fragment), .check = check_path,
      .default_string = "/etc/oneib/partitions.fragment"},
+    {"opensm", "qos_policy", ONEIB_CONFIG_STRING, FIELD(opensm.qos_policy), .check = check_path},
     {"opensm", "reload", ONEIB_CONFIG_CHOICE, FIELD(opensm.method), .choices = reload_methods,
      .default_number = ONEIB_RELOAD_SYSTEMD},
     {"opensm", "pid_file", ONEIB_CONFIG_STRING, FIELD(opensm.pid_file), .check = check_path,

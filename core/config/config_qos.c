@@ -65,5 +65,9 @@ enum oneib_config_qos_fault oneib_config_qos_check(const struct oneib_config *co
         oneib_text_printf(what, "must be at least %u, one for each lane", lanes);
         return ONEIB_CONFIG_QOS_ENTRIES;
     }
+    if (config->opensm.qos_policy && count == 0) {
+        oneib_text_append(what, "is for clusters with service levels: define qos.classes, too");
+        return ONEIB_CONFIG_QOS_POLICY;
+    }
     return check_default(config, count, what);
 }

@@ -12,6 +12,7 @@ enum oneib_config_qos_fault {
     ONEIB_CONFIG_QOS_CLASSES,
     ONEIB_CONFIG_QOS_DEFAULT_CLASS,
     ONEIB_CONFIG_QOS_ENTRIES,
+    ONEIB_CONFIG_QOS_POLICY,
 };
 
 /* Appends what is wrong, "must ..." or the like, unless GOOD. */

@@ -105,7 +105,7 @@ static void place_entries(struct oneib_qos *qos)
 int oneib_qos_make(const struct oneib_qos_wish *wish, struct oneib_qos *qos,
                    struct oneib_error *err)
 {
-    *qos = (struct oneib_qos){.vls = wish->vls};
+    *qos = (struct oneib_qos){.vls = wish->vls, .policy_file = wish->policy_file};
     if (wish->class_count == 0)
         return oneib_fail(err, ONEIB_ERROR_INPUT, "there are no classes");
     if (make_lanes(wish, qos, err) < 0)
@@ -216,6 +216,8 @@ void oneib_qos_render(const struct oneib_qos *qos, struct oneib_text *text)
 {
     static const char *const kinds[] = {"ca", "sw0", "swe", "rtr"};
     oneib_text_append(text, "qos TRUE\nsm_sl 0\n");
+    if (qos->policy_file)
+        oneib_text_printf(text, "qos_policy_file %s\n", qos->policy_file);
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         oneib_text_printf(text, "qos_%s_max_vls %u\nqos_%s_high_limit 0\n", kinds[i], qos->vls,
                           kinds[i]);

@@ -31,7 +31,8 @@ struct oneib_qos_wish {
     uint8_t vls;     /* 2, 4, 8, 15; no fewer than SLs, with SL 0 */
     uint8_t entries; /* of the ports' tables; no fewer than SLs, with SL 0 */
     bool drop_unused;
-    uint16_t kept; /* bit n: SL n is some group's already, and must not be dropped */
+    uint16_t kept;           /* bit n: SL n is some group's already, and must not be dropped */
+    const char *policy_file; /* borrowed: of opensm.qos_policy; NULL: none */
 };
 
 struct oneib_qos_entry {
@@ -53,6 +54,7 @@ struct oneib_qos {
     size_t lane_count;
     struct oneib_qos_entry arbitration[ONEIB_QOS_ENTRIES_MAX]; /* the low-priority table */
     size_t entry_count;
+    const char *policy_file; /* borrowed, as in the wish */
 };
 
 /* What a lane is promised, while packets that it may send wait for nothing downstream. */

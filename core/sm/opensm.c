@@ -64,6 +64,15 @@ static int refuse(const struct oneib_sm *sm, const struct oneib_seen *seen, stru
                       seen->error.text);
 }
 
+static int settle(struct oneib_sm *sm, struct oneib_seen *seen,
+                  struct oneib_partition_table *wanted, struct oneib_findings *findings,
+                  struct oneib_error *err)
+{
+    (void)seen;
+    (void)wanted;
+    return oneib_policy_settle(sm, findings, err);
+}
+
 /* --- writing ---------------------------------------------------------------------------------- */
 
 static int render(const struct oneib_sm *sm, const struct oneib_partition_table *wanted,
@@ -156,6 +165,8 @@ static int put(struct oneib_sm *sm, const struct oneib_sm_put *what, struct onei
     memcpy(kept, text->data, text->length);
     kept[text->length] = '\0';
 
+    /* opensm reads both when it is told. */
+    oneib_policy_put(sm, what->wanted);
     struct writing writing = {.sm = sm, .put = what, .seen = seen, .nudges = nudges};
     const struct oneib_file_steps steps = {check_before_rename, tell_when_in_place, &writing};
     if (oneib_file_replace_in_steps(place(sm), text->data, text->length, 0644, &steps, err) < 0)
@@ -180,7 +191,9 @@ static int leads(struct oneib_sm *sm, struct oneib_fabric *fabric, bool *master,
     return 0;
 }
 
-const struct oneib_sm_way oneib_sm_opensm = {.look = look,
+const struct oneib_sm_way oneib_sm_opensm = {.close = oneib_policy_close,
+                                             .settle = settle,
+                                             .look = look,
                                              .has_news = has_news,
                                              .render = render,
                                              .put = put,

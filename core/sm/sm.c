@@ -63,6 +63,12 @@ bool oneib_seen_is(const struct oneib_seen *seen, const struct oneib_text *text)
            memcmp(seen->data, text->data, seen->length) == 0;
 }
 
+bool oneib_sm_is_put(const struct oneib_sm *sm, const struct oneib_seen *seen,
+                     const struct oneib_sm_put *what)
+{
+    return oneib_seen_is(seen, what->text) && oneib_policy_is_put(sm, what->wanted);
+}
+
 int oneib_sm_look(struct oneib_sm *sm, struct oneib_seen *seen, struct oneib_error *err)
 {
     oneib_seen_clear(seen);

@@ -83,6 +83,9 @@ struct oneib_sm_put {
     const struct oneib_partition_table *wanted;
     const struct oneib_text *text; /* of oneib_sm_render() */
 };
+/* Whether all that is to be there is: what was seen, and what oneib_sm_settle() found beside it. */
+bool oneib_sm_is_put(const struct oneib_sm *sm, const struct oneib_seen *seen,
+                     const struct oneib_sm_put *what);
 /*
  * Puts it there and tells the subnet manager, *nudges times in all (it is added to). REFUSED: what
  * is there is not what was seen, so somebody else writes it too. seen->data follows as soon as it

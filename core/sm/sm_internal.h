@@ -31,15 +31,35 @@ struct oneib_sm_way {
     const char *(*place)(const struct oneib_sm *sm);
 };
 
+/* The file of opensm.qos_policy. */
+struct oneib_policy_file {
+    bool is_ours;              /* it is named, and nobody else's: what is there may be replaced */
+    struct oneib_text there;   /* as it was looked at, or written, last; "": absent */
+    struct oneib_text refused; /* what could not be written; why */
+    struct oneib_error why;
+};
+
 struct oneib_sm {
     const struct oneib_config *config; /* borrowed */
     const struct oneib_sm_way *way;
+    struct oneib_policy_file policy;
     struct oneib_stamp stamp; /* opensm.c: of the file, when it was read or put there last */
     struct oneib_ufm *ufm;    /* ufm.c: owned */
 };
 
 extern const struct oneib_sm_way oneib_sm_opensm; /* opensm.c */
 extern const struct oneib_sm_way oneib_sm_ufm;    /* ufm.c */
+
+/* opensm_policy.c: the file of opensm.qos_policy. */
+/* Looks at it; findings where it cannot be oneib's, or could not be written. */
+int oneib_policy_settle(struct oneib_sm *sm, struct oneib_findings *findings,
+                        struct oneib_error *err);
+/* Whether it says the levels of these partitions, as far as it can be made to. */
+bool oneib_policy_is_put(const struct oneib_sm *sm, const struct oneib_partition_table *wanted);
+/* Makes it say them. That it cannot be written keeps no partition from being put into force: it is
+ * a finding of the next oneib_policy_settle(). */
+void oneib_policy_put(struct oneib_sm *sm, const struct oneib_partition_table *wanted);
+void oneib_policy_close(struct oneib_sm *sm);
 
 /* ufm.c. link NULL: HTTPS, as the configuration says; else what carries calls. */
 int oneib_ufm_open(struct oneib_sm *sm, const struct oneib_ufm_link *link, struct oneib_error *err);

@@ -58,7 +58,8 @@ static int put(const struct step *step, const struct oneib_partition_table *tabl
     struct oneib_view *view = step->view;
     const struct oneib_sm_put what = {.wanted = table, .text = rendered};
     const int status = oneib_sm_put(step->sm, &what, &view->seen, &step->result->reloads, err);
-    view->changed = !oneib_seen_is(&view->seen, &view->rendered);
+    const struct oneib_sm_put meant = {.wanted = &view->desired.table, .text = &view->rendered};
+    view->changed = !oneib_sm_is_put(step->sm, &view->seen, &meant);
     return status;
 }
 

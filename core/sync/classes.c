@@ -32,6 +32,7 @@ struct oneib_qos_wish oneib_classes_wish(const struct oneib_config *config,
         .vls = config->qos.vls,
         .entries = config->qos.entries,
         .drop_unused = config->qos.drop_unused,
+        .policy_file = config->opensm.qos_policy,
     };
 }
 

@@ -89,7 +89,8 @@ static int render(const struct oneib_sm *sm, struct oneib_view *view, struct one
 {
     if (oneib_sm_render(sm, &view->desired.table, &view->rendered, err) < 0)
         return -1;
-    view->changed = !oneib_seen_is(&view->seen, &view->rendered);
+    const struct oneib_sm_put what = {.wanted = &view->desired.table, .text = &view->rendered};
+    view->changed = !oneib_sm_is_put(sm, &view->seen, &what);
     return 0;
 }
 

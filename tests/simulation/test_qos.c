@@ -5,7 +5,9 @@
  * tables.
  */
 #include "base/cleanup.h"
+#include "base/file.h"
 #include "daemon_scene.h"
+#include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -170,6 +173,28 @@ static void put_on_another_lane(char *lines)
     map[strlen("qos_ca_sl2vl 0,")] = '0';
 }
 
+/* What the SA says of a path from host 0 to host 2 within the partition, with that level: whether
+ * there is one. */
+static bool has_path(unsigned pkey, unsigned level)
+{
+    char from[64], to[64], key[16], sl[16];
+    struct lab_output output = {0};
+    snprintf(from, sizeof from, "fe80::%" PRIx64 ":%" PRIx64,
+             lab_host_port_guid(scene(), 0) >> 16 & 0xffff,
+             lab_host_port_guid(scene(), 0) & 0xffff);
+    snprintf(to, sizeof to, "fe80::%" PRIx64 ":%" PRIx64,
+             lab_host_port_guid(scene(), 2) >> 16 & 0xffff,
+             lab_host_port_guid(scene(), 2) & 0xffff);
+    snprintf(key, sizeof key, "0x%04x", pkey);
+    snprintf(sl, sizeof sl, "%u", level);
+    const char *argv[] = {"saquery", "-p", "--sgid", from, "--dgid", to,
+                          "--pkey",  key,  "--sl",   sl,   NULL};
+    MUST(lab_run(scene(), LAB_SM_HCA, argv, SCENE_TIMEOUT_MS, &output, &err));
+    const bool has = output.status == 0 && strstr(output.out, "PathRecord dump");
+    lab_output_clear(&output);
+    return has;
+}
+
 static void tables_and_paths_are_as_printed(void **state)
 {
     (void)state;
@@ -190,6 +215,104 @@ static void tables_and_paths_are_as_printed(void **state)
     must_say(ONEIB(0, "verify")->out, " and 2 of 2 clusters as oneib.conf says");
     must_not_say(ONEIB(0, "verify")->error, "qos-");
     must_say(ONEIB(0, "check")->out, "has the lines of 'oneib qos'");
+    /* Whoever asks for another level gets it: opensm.qos_policy is not set. */
+    assert_true(has_path(0x8000u | await_key_of(gold), 1));
+    assert_true(has_path(0x8000u | await_key_of(gold), 3));
+    daemon_end();
+}
+
+/* ---- who asks for another level ---------------------------------------------------------------
+ */
+
+static void await_path(unsigned pkey, unsigned level, bool wanted)
+{
+    for (unsigned waited = 0; has_path(pkey, level) != wanted; waited += 200) {
+        if (waited > DAEMON_PATIENCE_MS)
+            fail_msg("a path with SL %u is %s", level, wanted ? "refused" : "granted");
+        lab_sleep_ms(200);
+    }
+}
+
+static const char *policy_path(void)
+{
+    return lab_path(scene(), "qos-policy.conf", &err);
+}
+
+/* Two VMs of gold, which has SL 1 then, with opensm by the lines of `oneib qos`; its key. */
+static unsigned raise_gold_with_policy(const char *there)
+{
+    char more[512];
+    if (there)
+        MUST(lab_write(scene(), "qos-policy.conf", 0644, there, &err));
+    snprintf(more, sizeof more, "qos_policy = \"%s\";", policy_path());
+    daemon_configure(&(struct lab_config){.opensm = more, .other = CLASSES});
+    daemon_start();
+    oneib_autofree char *lines = printed_lines();
+    assert_non_null(strstr(lines, "qos_policy_file "));
+    restart_opensm_with(lines);
+    const uint32_t gold = scene_network("gold", "", "IB_CLASS=gold");
+    scene_vm(gold, 0);
+    scene_vm(gold, 2);
+    await_in_file(",sl=1 :");
+    const unsigned key = 0x8000u | await_key_of(gold);
+    await_holds(0, key);
+    await_holds(2, key);
+    return key;
+}
+
+static void who_asks_for_another_level_than_the_clusters_is_refused(void **state)
+{
+    (void)state;
+    scene();
+    const unsigned key = raise_gold_with_policy(NULL);
+    await_path(key, 1, true);
+    await_path(key, 3, false);
+    assert_true(has_path(key, 1));
+    must_say(ONEIB(0, "plan")->out, "nothing to do");
+    must_say(ONEIB(0, "check")->out, "has the lines of 'oneib qos'");
+    daemon_end();
+}
+
+/* It is written again by the next look. */
+static void a_policy_that_somebody_took_away_is_written_again(void **state)
+{
+    (void)state;
+    scene();
+    const unsigned key = raise_gold_with_policy(NULL);
+    await_path(key, 3, false);
+    assert_int_equal(unlink(policy_path()), 0);
+    for (unsigned waited = 0; access(policy_path(), F_OK) != 0; waited += 100) {
+        assert_true(waited < DAEMON_PATIENCE_MS);
+        lab_sleep_ms(100);
+    }
+    daemon_end();
+}
+
+static void a_policy_of_the_operators_stays_and_is_named(void **state)
+{
+    (void)state;
+    static const char own[] = "qos-ulps\n    default : 0\nend-qos-ulps\n";
+    scene();
+    raise_gold_with_policy(own);
+    await_said("qos-policy-foreign");
+    oneib_autofree char *file = NULL;
+    size_t length;
+    MUST(oneib_file_read(policy_path(), 4096, &file, &length, &err));
+    assert_string_equal(file, own);
+    daemon_end();
+}
+
+static void a_policy_that_cannot_be_written_keeps_nobody_out(void **state)
+{
+    (void)state;
+    scene();
+    daemon_configure(
+        &(struct lab_config){.opensm = "qos_policy = \"/nonexistent/policy\";", .other = CLASSES});
+    daemon_start();
+    const uint32_t gold = scene_network("gold", "", "IB_CLASS=gold");
+    scene_vm(gold, 0);
+    await_holds(0, 0x8000u | await_key_of(gold));
+    await_said("qos-policy-not-written");
     daemon_end();
 }
 
@@ -350,6 +473,10 @@ int main(void)
         DAEMON_CASE(daemon_raise, whoever_forces_a_move_is_told_what_breaks),
         DAEMON_CASE(daemon_raise, a_class_that_is_none_moves_nobody),
         DAEMON_CASE(daemon_raise, tables_and_paths_are_as_printed),
+        DAEMON_CASE(daemon_raise, who_asks_for_another_level_than_the_clusters_is_refused),
+        DAEMON_CASE(daemon_raise, a_policy_that_somebody_took_away_is_written_again),
+        DAEMON_CASE(daemon_raise, a_policy_of_the_operators_stays_and_is_named),
+        DAEMON_CASE(daemon_raise, a_policy_that_cannot_be_written_keeps_nobody_out),
         DAEMON_CASE(daemon_raise, opensm_without_qos_is_found),
         DAEMON_CASE(daemon_raise, a_table_of_another_kind_of_port_is_found_and_counted),
         DAEMON_CASE(daemon_raise,

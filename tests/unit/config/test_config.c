@@ -97,6 +97,7 @@ static void assert_same(const struct oneib_config *a, const struct oneib_config 
     assert_int_equal(a->fabric.timeout_ms, b->fabric.timeout_ms);
     assert_int_equal(a->fabric.retries, b->fabric.retries);
     assert_string_same(a->fabric.m_key_file, b->fabric.m_key_file);
+    assert_string_same(a->opensm.qos_policy, b->opensm.qos_policy);
     assert_int_equal(a->fabric.mtu, b->fabric.mtu);
     assert_int_equal(a->fabric.rate, b->fabric.rate);
     assert_strings_equal(a->default_partition.full_members, b->default_partition.full_members);
@@ -165,6 +166,7 @@ static void the_defaults_are_the_documented_ones(void **state)
     assert_int_equal(config.fabric.timeout_ms, 500);
     assert_int_equal(config.fabric.retries, 3);
     assert_null(config.fabric.m_key_file);
+    assert_null(config.opensm.qos_policy);
     assert_int_equal(config.fabric.mtu, 0);
     assert_int_equal(config.fabric.rate, 0);
     assert_null(config.default_partition.full_members);
