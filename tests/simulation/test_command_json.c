@@ -178,10 +178,9 @@ static void show_has_its_fields(void **state)
     assert_true(json_is_null(json_field(document, "parent")));
     has_fields(first(json_field(document, "static_members")), "guid membership");
     json_t *attachment = first(json_field(document, "attachments"));
-    has_fields(
-        attachment,
-        "vm nic network state presence host source_host device port_guid member_guid guid ip "
-        "membership verdict in_force standing reason vf");
+    has_fields(attachment,
+               "vm nic network state phase host source_host device port_guid member_guid guid ip "
+               "membership member_status in_force standing reason vf");
     assert_true(json_yes(attachment, "in_force"));
     assert_string_equal(json_text(attachment, "standing"), "in-force");
     assert_string_equal(json_text(attachment, "member_guid"), "0x0000000000100003");
