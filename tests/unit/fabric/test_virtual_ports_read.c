@@ -201,8 +201,8 @@ static struct oneib_vport_result look(void)
 {
     struct oneib_fabric fabric = {0};
     struct oneib_error err = {0};
-    struct oneib_vport_reading reading;
-    struct oneib_vport_result result;
+    struct oneib_vport_reading reading = {0};
+    struct oneib_vport_result result = {0};
     if (oneib_fabric_read_vports(&fabric, &subnet, reports, report_count, &reading, &err) < 0 ||
         oneib_vports_add(&reading, reports, report_count, &subnet, &result, &err) < 0)
         fail_msg("%s", err.text);
