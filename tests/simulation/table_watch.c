@@ -12,6 +12,7 @@
 #define READY_MS 10000u
 #define SMP_MS 500u
 #define BLOCK_ENTRIES 32u /* of P_KeyTable, InfiniBand specification 14.2.5.7 */
+#define PORT_ACTIVE 4u    /* PortInfo's PortState, 14.2.5.6 */
 /* ibsim answers one at a time: opensm must get its turn. */
 #define PAUSE_MS 1u
 
@@ -104,6 +105,7 @@ struct reading {
         size_t count;
     } tables[TABLE_WATCH_HOSTS];
     unsigned entries[TABLE_WATCH_HOSTS];
+    uint32_t active; /* a bit a host: its port passes data */
     bool upwards;
 };
 
@@ -118,6 +120,22 @@ static bool ask_size(const struct ibmad_port *port, ib_portid_t *target, unsigne
     if (!smp_query_via(data, target, IB_ATTR_NODE_INFO, 0, SMP_MS, port))
         return false;
     *entries = mad_get_field(data, 0, IB_NODE_PARTITION_CAP_F);
+    return true;
+}
+
+/* A port that was unplugged keeps its table, and passes no data before the subnet manager, which
+ * writes the table first, has set it active (InfiniBand specification 7.2.7). */
+static bool ask_whether_active(const struct ibmad_port *port, const char *route, bool *is_active)
+{
+    ib_portid_t target = {0};
+    uint8_t data[IB_SMP_DATA_SIZE] = {0};
+    char copy[TABLE_WATCH_ROUTE]; /* str2drpath() writes to it */
+    memcpy(copy, route, sizeof copy);
+    /* Port 0: that at which the packet comes in. */
+    if (str2drpath(&target.drpath, copy, 0, 0) < 0 ||
+        !smp_query_via(data, &target, IB_ATTR_PORT_INFO, 0, SMP_MS, port))
+        return false;
+    *is_active = mad_get_field(data, 0, IB_PORT_STATE_F) == PORT_ACTIVE;
     return true;
 }
 
@@ -150,13 +168,17 @@ static bool read_all(const struct ibmad_port *port, struct table_watch *watch,
                      struct reading *reading)
 {
     reading->upwards = !reading->upwards;
+    reading->active = 0;
     for (size_t i = 0; i < watch->hosts; i++) {
         const size_t host = reading->upwards ? i : watch->hosts - 1 - i;
         char route[TABLE_WATCH_ROUTE]; /* str2drpath() writes to it */
+        bool is_active;
         memcpy(route, watch->routes[host], sizeof route);
-        if (!read_table(port, route, &reading->entries[host], reading->tables[host].keys,
+        if (!ask_whether_active(port, route, &is_active) ||
+            !read_table(port, route, &reading->entries[host], reading->tables[host].keys,
                         &reading->tables[host].count))
             return false;
+        reading->active |= (uint32_t)is_active << host;
     }
     return true;
 }
@@ -167,7 +189,7 @@ static void collect_holders(const struct reading *reading, size_t hosts, uint32_
 {
     memset(holders, 0, 0x10000 * sizeof *holders);
     for (size_t host = 0; host < hosts; host++)
-        for (size_t i = 0; i < reading->tables[host].count; i++)
+        for (size_t i = 0; reading->active >> host & 1 && i < reading->tables[host].count; i++)
             holders[reading->tables[host].keys[i]] |= UINT32_C(1) << host;
 }
 
@@ -202,16 +224,18 @@ static bool were_read_in_order(uint32_t first, uint32_t then, bool upwards)
  * cluster never gets the key again: when it holds it after a host of the new cluster was seen to
  * hold it, both had it. And a key that opensm moves to another block of a table may be missed once.
  */
-static void judge_key(struct table_watch *watch, unsigned key, uint32_t holders, bool upwards)
+static void judge_key(struct table_watch *watch, unsigned key, uint32_t holders,
+                      const struct reading *reading)
 {
     struct table_rule *rule = &watch->rules[key];
+    const uint32_t lacking = rule->must & ~holders & reading->active;
     if (holders & ~rule->may)
         complain(watch, "is where it does not belong", key, holders & ~rule->may);
-    if (rule->must & ~holders & rule->missed)
-        complain(watch, "was taken from who should have kept it", key, rule->must & ~holders);
-    rule->missed = rule->must & ~holders;
+    if (lacking & rule->missed)
+        complain(watch, "was taken from who should have kept it", key, lacking);
+    rule->missed = lacking;
     if ((rule->arrived && holders & rule->leaving) ||
-        were_read_in_order(holders & rule->arriving, holders & rule->leaving, upwards))
+        were_read_in_order(holders & rule->arriving, holders & rule->leaving, reading->upwards))
         complain(watch, "was in two clusters at once, still", key, holders & rule->leaving);
     rule->arrived = rule->arrived || holders & rule->arriving;
 }
@@ -224,7 +248,7 @@ static void take(struct table_watch *watch, const struct reading *reading)
     watch->readings++;
     memcpy(watch->tables, reading->tables, sizeof watch->tables);
     for (unsigned key = 1; watch->judging && key < 0x10000; key++)
-        judge_key(watch, key, holders[key], reading->upwards);
+        judge_key(watch, key, holders[key], reading);
     table_watch_unlock(watch);
 }
 
