@@ -175,6 +175,7 @@ static int begin(void **state)
         1,
         CAP,
         {make_vport(OTHER_HOST, DEFAULT, 0), make_vport(VM_C, FULL | KEY_A, DEFAULT)}};
+    oneib_subnet_clear(&subnet);
     subnet = (struct oneib_subnet){.ports = calloc(4, sizeof *subnet.ports), .port_capacity = 4};
     assert_non_null(subnet.ports);
     for (uint16_t i = 0; i < 2; i++)
