@@ -43,6 +43,23 @@ static enum oneib_config_qos_fault check_default(const struct oneib_config *conf
     return ONEIB_CONFIG_QOS_DEFAULT_CLASS;
 }
 
+static bool check_policy(const struct oneib_config *config, size_t classes, struct oneib_text *what)
+{
+    const char *path = config->opensm.qos_policy;
+    if (classes == 0)
+        oneib_text_append(what, "is for clusters with service levels: define qos.classes, too");
+    else if (config->sm.kind == ONEIB_SM_UFM)
+        oneib_text_append(what, "is a file of opensm's, and UFM reads none: take it out, or have "
+                                "sm.kind \"opensm\" or \"nvidia-opensm\"");
+    else if (strcmp(path, config->opensm.partitions) == 0 ||
+             strcmp(path, config->opensm.fragment) == 0)
+        oneib_text_append(what, "must be a file of its own, neither opensm.partitions nor "
+                                "opensm.fragment");
+    else
+        return true;
+    return false;
+}
+
 enum oneib_config_qos_fault oneib_config_qos_check(const struct oneib_config *config,
                                                    struct oneib_text *what)
 {
@@ -65,9 +82,7 @@ enum oneib_config_qos_fault oneib_config_qos_check(const struct oneib_config *co
         oneib_text_printf(what, "must be at least %u, one for each lane", lanes);
         return ONEIB_CONFIG_QOS_ENTRIES;
     }
-    if (config->opensm.qos_policy && count == 0) {
-        oneib_text_append(what, "is for clusters with service levels: define qos.classes, too");
+    if (config->opensm.qos_policy && !check_policy(config, count, what))
         return ONEIB_CONFIG_QOS_POLICY;
-    }
     return check_default(config, count, what);
 }

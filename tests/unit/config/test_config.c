@@ -978,6 +978,25 @@ static void classes_that_do_not_go_together_are_refused(void **state)
     assert_refused("qos = {\ndefault_class = \"b\"; };", 2, "must be one of qos.classes");
 }
 
+static void a_qos_policy_that_nobody_would_read_is_refused(void **state)
+{
+    (void)state;
+    static const char classes[] = "qos = { classes = [\"a: weight 1, SL 1\"]; };";
+    char source[512];
+    assert_refused("opensm = { qos_policy = \"/p\"; };", 1, "define qos.classes, too");
+    snprintf(source, sizeof source, "%s\nopensm = { qos_policy = \"/p\"; partitions = \"/p\"; };",
+             classes);
+    assert_refused(source, 2, "opensm.qos_policy must be a file of its own");
+    snprintf(source, sizeof source, "%s\nopensm = { qos_policy = \"/p\"; fragment = \"/p\"; };",
+             classes);
+    assert_refused(source, 2, "opensm.qos_policy must be a file of its own");
+    snprintf(source, sizeof source,
+             "%s\nopensm = { qos_policy = \"/p\"; };\nsm = { kind = \"ufm\"; };\n"
+             "ufm = { url = \"https://ufm.example.org\"; };\none = { writer = true; };",
+             classes);
+    assert_refused(source, 2, "opensm.qos_policy is a file of opensm's, and UFM reads none");
+}
+
 static void more_sls_than_lanes_or_entries_are_refused(void **state)
 {
     (void)state;
@@ -1008,6 +1027,7 @@ int main(void)
         cmocka_unit_test(classes_are_read_and_render_to_themselves),
         cmocka_unit_test(a_class_that_is_none_is_refused),
         cmocka_unit_test(classes_that_do_not_go_together_are_refused),
+        cmocka_unit_test(a_qos_policy_that_nobody_would_read_is_refused),
         cmocka_unit_test(more_sls_than_lanes_or_entries_are_refused),
         cmocka_unit_test(ufm_is_asked_over_https_alone_and_has_all_that_it_takes),
         cmocka_unit_test(the_state_is_beside_what_the_kind_of_subnet_manager_writes),
