@@ -8,6 +8,7 @@
 #ifndef ONEIB_PARTITIONS_QOS_POLICY_H
 #define ONEIB_PARTITIONS_QOS_POLICY_H
 
+#include "base/error.h"
 #include "base/text.h"
 #include "partitions/partition.h"
 #include <stdbool.h>
@@ -23,6 +24,13 @@
  * of the table.
  */
 void oneib_qos_policy_render(const struct oneib_partition_table *table, struct oneib_text *text);
+/*
+ * Reads such a file again: 0 when it has a rule for each partition with a level of its own, with
+ * that level, and no other; else -1 with INPUT and the line where it differs. Nothing of the
+ * rendering is used for it.
+ */
+int oneib_qos_policy_check(const char *data, size_t length,
+                           const struct oneib_partition_table *table, struct oneib_error *err);
 /* true when the text begins with the mark's line. */
 bool oneib_qos_policy_is_ours(const char *data, size_t length);
 

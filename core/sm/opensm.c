@@ -29,6 +29,7 @@ static int look(struct oneib_sm *sm, struct oneib_seen *seen, struct oneib_error
 {
     const char *path = place(sm);
     sm->stamp = oneib_stamp_of(path);
+    oneib_policy_stamp(sm);
     if (oneib_file_read(path, PARTITIONS_MAX_SIZE, &seen->data, &seen->length, err) < 0) {
         if (err->code == ONEIB_ERROR_NOT_FOUND)
             return 0;
@@ -48,7 +49,7 @@ static int look(struct oneib_sm *sm, struct oneib_seen *seen, struct oneib_error
 static bool has_news(struct oneib_sm *sm)
 {
     const struct oneib_stamp now = oneib_stamp_of(place(sm));
-    return !oneib_stamp_equal(&now, &sm->stamp);
+    return !oneib_stamp_equal(&now, &sm->stamp) || oneib_policy_has_news(sm);
 }
 
 static int refuse(const struct oneib_sm *sm, const struct oneib_seen *seen, struct oneib_error *err)
@@ -145,11 +146,13 @@ static int nudge(struct oneib_sm *sm, unsigned *nudges, struct oneib_error *err)
 }
 
 /* The stamp is taken now, and not when all ports have it: what somebody writes meanwhile is to be
- * noticed. */
+ * noticed. opensm reads the policy when it is told, too; where the partitions could not be put in
+ * place, those before keep theirs. */
 static void tell_when_in_place(void *context)
 {
     struct writing *writing = context;
     writing->sm->stamp = oneib_stamp_of(place(writing->sm));
+    oneib_policy_put(writing->sm, writing->put->wanted);
     writing->told = nudge(writing->sm, writing->nudges, &writing->why_not_told);
 }
 
@@ -165,8 +168,6 @@ static int put(struct oneib_sm *sm, const struct oneib_sm_put *what, struct onei
     memcpy(kept, text->data, text->length);
     kept[text->length] = '\0';
 
-    /* opensm reads both when it is told. */
-    oneib_policy_put(sm, what->wanted);
     struct writing writing = {.sm = sm, .put = what, .seen = seen, .nudges = nudges};
     const struct oneib_file_steps steps = {check_before_rename, tell_when_in_place, &writing};
     if (oneib_file_replace_in_steps(place(sm), text->data, text->length, 0644, &steps, err) < 0)

@@ -15,6 +15,22 @@ static const char *place(const struct oneib_sm *sm)
     return sm->config->opensm.qos_policy;
 }
 
+static struct oneib_stamp stamp_of(const struct oneib_sm *sm)
+{
+    return place(sm) ? oneib_stamp_of(place(sm)) : (struct oneib_stamp){0};
+}
+
+void oneib_policy_stamp(struct oneib_sm *sm)
+{
+    sm->policy.stamp = stamp_of(sm);
+}
+
+bool oneib_policy_has_news(const struct oneib_sm *sm)
+{
+    const struct oneib_stamp now = stamp_of(sm);
+    return !oneib_stamp_equal(&now, &sm->policy.stamp);
+}
+
 static bool is_same(const struct oneib_text *a, const struct oneib_text *b)
 {
     return a->data && b->data && a->length == b->length && memcmp(a->data, b->data, a->length) == 0;
@@ -83,14 +99,22 @@ bool oneib_policy_is_put(const struct oneib_sm *sm, const struct oneib_partition
 
 /* --- writing ---------------------------------------------------------------------------------- */
 
+struct writing {
+    const struct oneib_sm *sm;
+    const struct oneib_partition_table *wanted;
+};
+
 /* Somebody else's file that has come since it was looked at stays. */
-static int check_whose(const char *data, size_t length, void *sm, struct oneib_error *err)
+static int check_before_rename(const char *data, size_t length, void *context,
+                               struct oneib_error *err)
 {
+    const struct writing *writing = context;
+    const struct oneib_sm *sm = writing->sm;
     oneib_autofree char *there = NULL;
     size_t size = 0;
     struct oneib_error absent;
-    (void)data;
-    (void)length;
+    if (oneib_qos_policy_check(data, length, writing->wanted, err) < 0)
+        return -1;
     if (oneib_file_read(place(sm), POLICY_MAX_SIZE, &there, &size, &absent) == 0 &&
         !oneib_qos_policy_is_ours(there, size))
         return oneib_fail(err, ONEIB_ERROR_REFUSED, "%s is somebody else's now", place(sm));
@@ -108,8 +132,10 @@ void oneib_policy_put(struct oneib_sm *sm, const struct oneib_partition_table *w
         oneib_text_clear(&text);
         return;
     }
-    const bool is_written = oneib_file_replace(place(sm), text.data, text.length, 0644, check_whose,
-                                               sm, &policy->why) == 0;
+    struct writing writing = {sm, wanted};
+    const bool is_written = oneib_file_replace(place(sm), text.data, text.length, 0644,
+                                               check_before_rename, &writing, &policy->why) == 0;
+    oneib_policy_stamp(sm);
     oneib_text_clear(&policy->refused);
     if (is_written)
         oneib_text_clear(&policy->there);

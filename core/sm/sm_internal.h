@@ -37,6 +37,7 @@ struct oneib_policy_file {
     struct oneib_text there;   /* as it was looked at, or written, last; "": absent */
     struct oneib_text refused; /* what could not be written; why */
     struct oneib_error why;
+    struct oneib_stamp stamp; /* when partitions were looked at, or it was written, last */
 };
 
 struct oneib_sm {
@@ -51,6 +52,9 @@ extern const struct oneib_sm_way oneib_sm_opensm; /* opensm.c */
 extern const struct oneib_sm_way oneib_sm_ufm;    /* ufm.c */
 
 /* opensm_policy.c: the file of opensm.qos_policy. */
+/* From now on whatever happens to it is news; before it is looked at. */
+void oneib_policy_stamp(struct oneib_sm *sm);
+bool oneib_policy_has_news(const struct oneib_sm *sm);
 /* Looks at it; findings where it cannot be oneib's, or could not be written. */
 int oneib_policy_settle(struct oneib_sm *sm, struct oneib_findings *findings,
                         struct oneib_error *err);

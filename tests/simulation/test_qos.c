@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "daemon_scene.h"
+#include "partitions/qos_policy.h"
 #include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -174,7 +175,7 @@ static void put_on_another_lane(char *lines)
 }
 
 /* What the SA says of a path from host 0 to host 2 within the partition, with that level: whether
- * there is one. */
+ * there is one. A refusal is an answer without a record, for which saquery has no words. */
 static bool has_path(unsigned pkey, unsigned level)
 {
     char from[64], to[64], key[16], sl[16];
@@ -191,6 +192,8 @@ static bool has_path(unsigned pkey, unsigned level)
                           "--pkey",  key,  "--sl",   sl,   NULL};
     MUST(lab_run(scene(), LAB_SM_HCA, argv, SCENE_TIMEOUT_MS, &output, &err));
     const bool has = output.status == 0 && strstr(output.out, "PathRecord dump");
+    if (!has && (output.status != 0 || *output.out || *output.error))
+        fail_msg("saquery ends with %d: %s%s", output.status, output.out, output.error);
     lab_output_clear(&output);
     return has;
 }
@@ -238,14 +241,33 @@ static const char *policy_path(void)
     return lab_path(scene(), "qos-policy.conf", &err);
 }
 
+/* Until the policy has these words. */
+static void await_in_policy(const char *words)
+{
+    for (unsigned waited = 0;; waited += 50) {
+        oneib_autofree char *file = NULL;
+        size_t length;
+        if (oneib_file_read(policy_path(), 65536, &file, &length, &err) == 0 && strstr(file, words))
+            return;
+        if (waited > DAEMON_PATIENCE_MS)
+            fail_msg("\"%s\" is not in: %s", words, file ? file : "(no file)");
+        lab_sleep_ms(50);
+    }
+}
+
+static void daemon_configure_policy(void)
+{
+    char more[512];
+    snprintf(more, sizeof more, "qos_policy = \"%s\";", policy_path());
+    daemon_configure(&(struct lab_config){.opensm = more, .other = CLASSES});
+}
+
 /* Two VMs of gold, which has SL 1 then, with opensm by the lines of `oneib qos`; its key. */
 static unsigned raise_gold_with_policy(const char *there)
 {
-    char more[512];
     if (there)
         MUST(lab_write(scene(), "qos-policy.conf", 0644, there, &err));
-    snprintf(more, sizeof more, "qos_policy = \"%s\";", policy_path());
-    daemon_configure(&(struct lab_config){.opensm = more, .other = CLASSES});
+    daemon_configure_policy();
     daemon_start();
     oneib_autofree char *lines = printed_lines();
     assert_non_null(strstr(lines, "qos_policy_file "));
@@ -285,6 +307,48 @@ static void a_policy_that_somebody_took_away_is_written_again(void **state)
         assert_true(waited < DAEMON_PATIENCE_MS);
         lab_sleep_ms(100);
     }
+    daemon_end();
+}
+
+/* An edit is none of oned's events: it is noticed by itself, within a second or two. */
+static void a_policy_that_somebody_edited_is_written_again(void **state)
+{
+    (void)state;
+    scene();
+    const unsigned key = raise_gold_with_policy(NULL);
+    char rule[64];
+    snprintf(rule, sizeof rule, "any, pkey 0x%04x : 1\n", key & 0x7fff);
+    await_in_policy(rule);
+    MUST(lab_write(scene(), "qos-policy.conf", 0644,
+                   ONEIB_QOS_POLICY_MARK "\nqos-ulps\n    default : 3\nend-qos-ulps\n", &err));
+    await_in_policy(rule);
+    await_path(key, 3, false);
+    daemon_end();
+}
+
+static void a_cluster_that_moves_has_its_new_level_refused_to_nobody(void **state)
+{
+    (void)state;
+    scene();
+    daemon_configure_policy();
+    daemon_start();
+    oneib_autofree char *lines = printed_lines();
+    restart_opensm_with(lines);
+    const uint32_t gold = scene_network("gold", "", "IB_CLASS=gold");
+    const uint32_t vm = scene_vm(gold, 0);
+    await_in_file(",sl=1 :");
+    const unsigned key = 0x8000u | await_key_of(gold);
+    await_holds(0, key);
+    scene_end_vm(vm);
+    await_lacks(0, key);
+    MUST(lab_network_update(scene(), gold, "IB_CLASS=silver", &err));
+    must_say(ONEIB(0, "qos", "move", "gold")->out, "has SL 3 now, it had 1");
+    scene_vm(gold, 0);
+    scene_vm(gold, 2);
+    await_holds(0, key);
+    await_holds(2, key);
+    await_path(key, 3, true);
+    await_path(key, 1, false);
     daemon_end();
 }
 
@@ -475,6 +539,8 @@ int main(void)
         DAEMON_CASE(daemon_raise, tables_and_paths_are_as_printed),
         DAEMON_CASE(daemon_raise, who_asks_for_another_level_than_the_clusters_is_refused),
         DAEMON_CASE(daemon_raise, a_policy_that_somebody_took_away_is_written_again),
+        DAEMON_CASE(daemon_raise, a_policy_that_somebody_edited_is_written_again),
+        DAEMON_CASE(daemon_raise, a_cluster_that_moves_has_its_new_level_refused_to_nobody),
         DAEMON_CASE(daemon_raise, a_policy_of_the_operators_stays_and_is_named),
         DAEMON_CASE(daemon_raise, a_policy_that_cannot_be_written_keeps_nobody_out),
         DAEMON_CASE(daemon_raise, opensm_without_qos_is_found),
