@@ -24,8 +24,13 @@ bool lab_ufm_can_be_had(void)
     return lab_find_program("openssl", LAB_PATH, path, &ignored) == 0;
 }
 
-static int make_certificate(struct lab *lab, struct oneib_error *err)
+/* Its own authority: NAME-ca.pem, NAME-key.pem. */
+static int make_certificate(struct lab *lab, const char *name, struct oneib_error *err)
 {
+    char key[32], certificate[32], subject[32];
+    snprintf(key, sizeof key, "%s-key.pem", name);
+    snprintf(certificate, sizeof certificate, "%s-ca.pem", name);
+    snprintf(subject, sizeof subject, "/CN=%s", name);
     const char *argv[] = {"openssl",
                           "req",
                           "-x509",
@@ -37,13 +42,13 @@ static int make_certificate(struct lab *lab, struct oneib_error *err)
                           "-days",
                           "2",
                           "-subj",
-                          "/CN=ufm",
+                          subject,
                           "-addext",
                           "subjectAltName=IP:127.0.0.1",
                           "-keyout",
-                          "ufm-key.pem",
+                          key,
                           "-out",
-                          "ufm-ca.pem",
+                          certificate,
                           NULL};
     struct lab_output output = {0};
     if (lab_run(lab, NULL, argv, TIMEOUT_MS, &output, err) < 0)
@@ -77,6 +82,7 @@ static int start(struct lab *lab, struct oneib_error *err)
                           "ufm-ca.pem",
                           "ufm-key.pem",
                           "ufm.secrets",
+                          "client-ca.pem",
                           ORDERS,
                           LOG,
                           "partitions.conf",
@@ -93,7 +99,8 @@ int lab_ufm_start(struct lab *lab, const char *orders, struct oneib_error *err)
 {
     if (lab->ufm_port == 0) {
         lab->ufm_port = free_port();
-        if (make_certificate(lab, err) < 0 || write_secrets(lab, err) < 0)
+        if (make_certificate(lab, "ufm", err) < 0 || make_certificate(lab, "client", err) < 0 ||
+            make_certificate(lab, "stranger", err) < 0 || write_secrets(lab, err) < 0)
             return -1;
     }
     return (orders && lab_ufm_order(lab, orders, err) < 0) || start(lab, err) < 0 ? -1 : 0;

@@ -279,6 +279,59 @@ static void a_user_and_a_password_will_do_and_are_in_no_log(void **state)
     assert_false(daemon_said("YWRtaW"));
 }
 
+static void configure_certificate(const char *whose)
+{
+    static char settings[512];
+    snprintf(settings, sizeof settings,
+             "auth = \"certificate\"; certificate = \"%s/%s-ca.pem\"; secret = \"%s/%s-key.pem\";",
+             lab_folder(scene()), whose, lab_folder(scene()), whose);
+    lab_ufm_more(scene(), settings);
+}
+
+static void a_clients_certificate_will_do(void **state)
+{
+    (void)state;
+    configure_certificate("client");
+    daemon_start_with(NULL, DAEMON_QUICK, NULL);
+    const uint32_t vm = scene_vm(red_network(), 0);
+    await_holds(0, FULL(RED));
+    must_say(ONEIB(0, "check")->out, "ok    ufm");
+    scene_end_vm(vm);
+    await_lacks(0, FULL(RED));
+}
+
+static void with_a_strangers_certificate_nothing_is_changed_and_it_is_said(void **state)
+{
+    (void)state;
+    configure_certificate("stranger");
+    daemon_start_with(NULL, DAEMON_QUICK, NULL);
+    scene_vm(red_network(), 0);
+    await_health(503, NULL);
+    await_said("401");
+    assert_int_equal(calls("PUT"), 0);
+}
+
+/*
+ * Two UFMs behind one name. The one that was active goes; the other, which takes its place, has
+ * what it was told before some change (here: nothing), and another release.
+ */
+static void the_other_ufm_of_two_is_brought_to_what_is_to_be(void **state)
+{
+    (void)state;
+    scene();
+    daemon_start();
+    const uint32_t network = red_network(), first = scene_vm(network, 0);
+    await_holds(0, FULL(RED));
+    MUST(lab_ufm_stop(scene(), &err));
+    await_health(503, NULL);
+    scene_end_vm(first);
+    scene_vm(network, 1);
+    MUST(lab_ufm_start(scene(), "release 6.22.0\n", &err));
+    await_health(200, NULL);
+    await_holds(1, FULL(RED));
+    await_lacks(0, FULL(RED));
+}
+
 static void every_shape_of_an_answer_will_do(void **state)
 {
     (void)state;
@@ -413,6 +466,9 @@ int main(void)
         DAEMON_CASE(raise_ufm, it_outlives_a_ufm_that_starts_anew_in_the_middle),
         DAEMON_CASE(raise_ufm, it_outlives_a_ufm_that_has_forgotten_everything),
         DAEMON_CASE(raise_ufm, a_user_and_a_password_will_do_and_are_in_no_log),
+        DAEMON_CASE(raise_ufm, a_clients_certificate_will_do),
+        DAEMON_CASE(raise_ufm, with_a_strangers_certificate_nothing_is_changed_and_it_is_said),
+        DAEMON_CASE(raise_ufm, the_other_ufm_of_two_is_brought_to_what_is_to_be),
         DAEMON_CASE(raise_ufm, every_shape_of_an_answer_will_do),
         DAEMON_CASE(raise_ufm, commands_name_ufm_and_no_file_of_opensms),
         DAEMON_CASE(raise_ufm, a_vf_on_mlx5_is_a_member_and_is_called_not_verified),

@@ -3,15 +3,17 @@
  * A stand-in for NVIDIA's UFM: its REST interface over HTTPS, on this machine alone, as far as
  * oneib and its tests use it, by what is published. It is no UFM, and was compared with none.
  *
- *   ufm-standin PORT CERT KEY SECRETS ORDERS LOG [PARTITIONS PID_FILES]
+ *   ufm-standin PORT CERT KEY SECRETS CLIENTS ORDERS LOG [PARTITIONS PID_FILES]
  *
  * SECRETS: a file of "Basic ..." lines, what an Authorization header may be: base64 of a user and a
- * password under /ufmRest, a token under /ufmRestV3. ORDERS: ufm_orders.h. LOG: a line for each
+ * password under /ufmRest, a token under /ufmRestV3. CLIENTS: certificates; whoever shows one of
+ * them needs no header. ORDERS: ufm_orders.h. LOG: a line for each
  * call, "METHOD PATH STATUS". PARTITIONS and PID_FILES: ufm_follow.h.
  */
 #include "ufm_follow.h"
 #include "ufm_orders.h"
 #include <arpa/inet.h>
+#include <gnutls/gnutls.h>
 #include <microhttpd.h>
 #include <netinet/in.h>
 #include <pthread.h>
@@ -65,7 +67,17 @@ struct call {
     size_t length;
 };
 
-static bool may_ask(const char *authorization)
+/* Whoever shows none is still asked for a header. */
+static bool shows_a_certificate(struct MHD_Connection *connection)
+{
+    unsigned why_not;
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION);
+    return info && gnutls_certificate_verify_peers2(info->tls_session, &why_not) == 0 &&
+           why_not == 0;
+}
+
+static bool says_a_secret(const char *authorization)
 {
     char *secrets = read_all(standin.secrets), *place = NULL;
     bool may = false;
@@ -126,11 +138,10 @@ static bool is_done(enum ufm_fault fault)
     return fault != UFM_REFUSE && fault != UFM_LOSE;
 }
 
-static struct answer answer_to(const char *method, const char *path, const char *authorization,
+static struct answer answer_to(const char *method, const char *path, bool may,
                                const struct call *call)
 {
     struct answer answer = {.status = 401};
-    const bool may = may_ask(authorization);
     pthread_mutex_lock(&standin.lock);
     ufm_orders_take(&standin.orders, standin.orders_path, &standin.model);
     const bool is_away = now_ms() < standin.away_until;
@@ -211,9 +222,10 @@ static enum MHD_Result serve(void *context, struct MHD_Connection *connection, c
     const char *behind = behind_prefix(url);
     snprintf(path, sizeof path, "%s", behind ? behind : "/");
     MHD_get_connection_values(connection, MHD_GET_ARGUMENT_KIND, append_argument, path);
-    struct answer answer =
-        answer_to(method, path,
-                  MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Authorization"), call);
+    const bool may =
+        says_a_secret(MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Authorization")) ||
+        shows_a_certificate(connection);
+    struct answer answer = answer_to(method, path, may, call);
     return reply(connection, &answer);
 }
 
@@ -253,28 +265,31 @@ static void end(int signal_number)
 
 int main(int argc, char **argv)
 {
-    if (argc != 7 && argc != 9) {
-        fputs("usage: ufm-standin PORT CERT KEY SECRETS ORDERS LOG [PARTITIONS PID_FILES]\n",
-              stderr);
+    if (argc != 8 && argc != 10) {
+        fputs(
+            "usage: ufm-standin PORT CERT KEY SECRETS CLIENTS ORDERS LOG [PARTITIONS PID_FILES]\n",
+            stderr);
         return 2;
     }
     const struct sockaddr_in address = {.sin_family = AF_INET,
                                         .sin_port = htons((uint16_t)atoi(argv[1])),
                                         .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     standin.secrets = argv[4];
-    standin.orders_path = argv[5];
-    standin.log = argv[6];
-    standin.partitions = argc > 7 ? argv[7] : NULL;
-    standin.pid_file = argc > 7 ? argv[8] : NULL;
+    standin.orders_path = argv[6];
+    standin.log = argv[7];
+    standin.partitions = argc > 8 ? argv[8] : NULL;
+    standin.pid_file = argc > 8 ? argv[9] : NULL;
     ufm_model_begin(&standin.model);
     ufm_orders_take(&standin.orders, standin.orders_path, &standin.model);
-    ufm_follow_write(&standin.model, standin.partitions);
+    standin.model.has_changed = true; /* a subnet manager that has just started reads its files */
+    follow();
     signal(SIGTERM, end);
     struct MHD_Daemon *daemon = MHD_start_daemon(
         MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_THREAD_PER_CONNECTION | MHD_USE_TLS,
         (uint16_t)atoi(argv[1]), NULL, NULL, serve, NULL, MHD_OPTION_SOCK_ADDR, &address,
         MHD_OPTION_HTTPS_MEM_CERT, read_all(argv[2]), MHD_OPTION_HTTPS_MEM_KEY, read_all(argv[3]),
-        MHD_OPTION_NOTIFY_COMPLETED, end_call, NULL, MHD_OPTION_END);
+        MHD_OPTION_HTTPS_MEM_TRUST, read_all(argv[5]), MHD_OPTION_NOTIFY_COMPLETED, end_call, NULL,
+        MHD_OPTION_END);
     if (!daemon) {
         fputs("ufm-standin: no HTTPS there\n", stderr);
         return 1;
