@@ -165,7 +165,7 @@ static int add_switches(const struct lab_options *options, struct lab_plan *plan
 static int cable_all_hosts(const struct lab_options *options, struct lab_plan *plan,
                            struct oneib_error *err)
 {
-    size_t first = 0, here, second;
+    size_t first = 0, here = 0, second = 0;
     for (const struct lab_switch *place = options->shape->switches; place->name; place++) {
         const unsigned hosts = hosts_of(options, place);
         if (find_switch(plan, place->name, &here, err) < 0 ||
@@ -180,7 +180,7 @@ static int cable_all_hosts(const struct lab_options *options, struct lab_plan *p
 static int cable_switches(const struct lab_options *options, struct lab_plan *plan,
                           struct oneib_error *err)
 {
-    size_t here, there;
+    size_t here = 0, there = 0;
     for (const struct lab_switch *place = options->shape->switches; place->name; place++)
         for (size_t i = 0; i < LAB_SHAPE_CABLES && place->cables[i]; i++)
             if (find_switch(plan, place->name, &here, err) < 0 ||
