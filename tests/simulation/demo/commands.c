@@ -5,6 +5,7 @@
  */
 #include "../lab_node.h"
 #include "base/number.h"
+#include "cluster/ledger.h"
 #include <inttypes.h>
 #include <string.h>
 
@@ -183,16 +184,39 @@ static int migrate(const struct call *call)
     return DONE;
 }
 
+/* Of whatever a VM does all hosts are measured, and nobody reaches one that is fenced. */
+static int count_fences(const struct call *call, size_t *fences)
+{
+    struct oneib_ledger ledger = {0};
+    if (lab_ledger_read(call->stage->lab, &ledger, call->err) < 0)
+        return -1;
+    *fences = ledger.fence_count;
+    oneib_ledger_clear(&ledger);
+    return 0;
+}
+
+static int change(const struct call *call, int (*act)(const struct call *call))
+{
+    size_t fences;
+    if (count_fences(call, &fences) < 0)
+        return BROKEN;
+    if (fences > 0)
+        return refuse(call, "a host is fenced, and each step measures all hosts: no ",
+                      call->argv[1], " before 'oneib unfence' ('oneib hosts' says which)");
+    return act(call);
+}
+
 static int vm_standin(const struct call *call)
 {
     static const struct {
         const char *verb;
         int (*act)(const struct call *call);
-    } verbs[] = {{"list", list},
-                 {"networks", networks},
-                 {"start", start},
-                 {"stop", stop},
-                 {"migrate", migrate}};
+        bool changes;
+    } verbs[] = {{"list", list, false},
+                 {"networks", networks, false},
+                 {"start", start, true},
+                 {"stop", stop, true},
+                 {"migrate", migrate, true}};
     const char *verb = call->argc > 1 ? call->argv[1] : "";
     if (strcmp(verb, "--help") == 0) {
         oneib_text_append(call->out, vm_help);
@@ -200,7 +224,7 @@ static int vm_standin(const struct call *call)
     }
     for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++)
         if (strcmp(verb, verbs[i].verb) == 0)
-            return verbs[i].act(call);
+            return verbs[i].changes ? change(call, verbs[i].act) : verbs[i].act(call);
     return misused(call, vm_help);
 }
 

@@ -294,6 +294,18 @@ static void others_read_no_secret_and_call_nothing(void **state)
     assert_int_equal(mode_of(folder, ".") & 0066, 0);
 }
 
+/* The demo goes on, and ends as it should. */
+static void while_a_host_is_fenced_no_vm_changes(void **state)
+{
+    (void)state;
+    const unsigned before = vms_of("climate");
+    type("oneib fence H8", 0);
+    type("vm-standin start climate", 1);
+    must_say(output.error, "a host is fenced");
+    type("vm-standin list", 0);
+    assert_int_equal(vms_of("climate"), before);
+}
+
 static void at_its_end_nothing_is_left(void **state)
 {
     (void)state;
@@ -462,6 +474,7 @@ int main(void)
         cmocka_unit_test(vms_start_migrate_and_stop_and_oneibd_follows),
         cmocka_unit_test(the_page_about_the_demo_is_what_it_prints),
         cmocka_unit_test(others_read_no_secret_and_call_nothing),
+        cmocka_unit_test(while_a_host_is_fenced_no_vm_changes),
         cmocka_unit_test(at_its_end_nothing_is_left),
     };
     const struct CMUnitTest by_itself[] = {
