@@ -534,7 +534,9 @@ static void the_front_end_gets_templates_and_what_images_get(void **state)
     must("cd \"${FOLDER:?}\"/d" ONEIB_PREFIX "/share/oneib && image/oneib-image --help | grep -q "
          "IMAGE && templates/load --help | grep -q OBJECT && mkdir -p root/etc root/usr/lib && "
          "context/install --root root && test -x root/usr/sbin/oneib-guest && "
-         "diff -r context '" ONEIB_SOURCES "/share/context'");
+         "diff -r context '" ONEIB_SOURCES "/share/context' && "
+         "acceptance/run --help | grep -q HOST1 && "
+         "diff -r acceptance '" ONEIB_SOURCES "/share/acceptance'");
 }
 
 static void a_build_for_another_prefix_is_refused(void **state)
