@@ -325,6 +325,64 @@ static void an_alias_beyond_the_vfs_is_nobodys(void **state)
     read_one(ONEIB_HCA_VFS);
 }
 
+/* ---- what else mlx5's driver makes of an adapter -------------------------------------------- */
+
+/* It stands on a device of the auxiliary bus below the PF, and has an RDMA device like any other.
+ */
+static void a_sub_function_is_no_adapter_and_no_vf(void **state)
+{
+#define SUB_FUNCTION "/sys/bus/pci/devices/0000:05:00.0/mlx5_core.sf.4"
+    (void)state;
+    tree_add_hca(&second);
+    tree_write("1: CA", SUB_FUNCTION "/infiniband/mlx5_7/node_type");
+    tree_write("0200:0700:0000:2a01", SUB_FUNCTION "/infiniband/mlx5_7/node_guid");
+    tree_write("InfiniBand", SUB_FUNCTION "/infiniband/mlx5_7/ports/1/link_layer");
+    tree_write("4: ACTIVE", SUB_FUNCTION "/infiniband/mlx5_7/ports/1/state");
+    tree_link(SUB_FUNCTION, SUB_FUNCTION "/infiniband/mlx5_7/device");
+    tree_link(SUB_FUNCTION "/infiniband/mlx5_7", "/sys/class/infiniband/mlx5_7");
+    const struct oneib_hca *read = read_one(EVERYTHING);
+    assert_string_equal(read->name, "mlx5_0");
+    assert_int_equal(read->vf_count, 2);
+}
+
+/* In switchdev mode the RDMA device has a port for each function's representor, all Ethernet. */
+static void an_adapter_in_switchdev_mode_has_no_port_for_anybody(void **state)
+{
+    const struct tree_hca uplink = {
+        .driver = ONEIB_HCA_MLX5, .vfs = 2, .pkeys = 4, .ethernet_ports = 1u << 1};
+    const struct oneib_hca *chosen;
+    const struct oneib_port *port;
+    struct oneib_error err = {0};
+    (void)state;
+    tree_add_hca(&uplink);
+    for (unsigned i = 2; i <= 40; i++) {
+        tree_write("Ethernet", "/sys/class/infiniband/mlx5_0/ports/%u/link_layer", i);
+        tree_write("4: ACTIVE", "/sys/class/infiniband/mlx5_0/ports/%u/state", i);
+        tree_write("100 Gb/sec (4X EDR)", "/sys/class/infiniband/mlx5_0/ports/%u/rate", i);
+    }
+    const struct oneib_hca *read = read_one(EVERYTHING);
+    assert_int_equal(read->port_count, 40);
+    assert_false(oneib_hca_has_infiniband(read));
+    assert_int_equal(oneib_hcas_choose_port(&hcas, "mlx5_0", 40, &chosen, &port, &err), -1);
+    assert_int_equal(oneib_hcas_choose_port(&hcas, "", 0, &chosen, &port, &err), -1);
+    assert_null(port);
+}
+
+static void of_more_than_127_vfs_each_has_its_own_address(void **state)
+{
+    const struct tree_hca many = {.driver = ONEIB_HCA_MLX5, .vfs = 254, .pkeys = 4};
+    (void)state;
+    tree_add_hca(&many);
+    const struct oneib_hca *read = read_one(ONEIB_HCA_VFS);
+    assert_int_equal(read->vf_count, 254);
+    for (unsigned i = 0; i < 254; i++) {
+        const struct oneib_pci address = tree_vf_pci(&many, i);
+        assert_int_equal(read->vfs[i].index, i);
+        assert_int_equal(oneib_pci_compare(&read->vfs[i].pci, &address), 0);
+        assert_ptr_equal(oneib_hca_find_vf(read, &address), &read->vfs[i]);
+    }
+}
+
 static void mlx5_has_no_iov_folders(void **state)
 {
     (void)state;
@@ -359,6 +417,9 @@ int main(void)
         HCA_TEST(a_vf_without_a_folder_has_none),
         HCA_TEST(two_folders_of_one_vf_are_a_fault),
         HCA_TEST(an_alias_beyond_the_vfs_is_nobodys),
+        HCA_TEST(a_sub_function_is_no_adapter_and_no_vf),
+        HCA_TEST(an_adapter_in_switchdev_mode_has_no_port_for_anybody),
+        HCA_TEST(of_more_than_127_vfs_each_has_its_own_address),
         HCA_TEST(mlx5_has_no_iov_folders),
     };
     tree_open();

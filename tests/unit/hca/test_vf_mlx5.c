@@ -329,6 +329,40 @@ static void a_vf_with_an_ethernet_port_says_so_and_is_not_opened(void **state)
     file_is("policy", "Down");
 }
 
+/* Whose number does not fit into seven bits. */
+static void the_last_of_254_vfs_is_opened_and_no_other(void **state)
+{
+    (void)state;
+    const struct tree_hca many = {.driver = ONEIB_HCA_MLX5, .vfs = 254};
+    char value[32];
+    SCENE(scene, &many);
+    scene.vf = &scene.hca->vfs[253];
+    must_open(&scene);
+    must_set_guid(&scene);
+    for (unsigned vf = 0; vf < 254; vf++) {
+        tree_read(value, sizeof value, SRIOV "/%u/policy", vf);
+        assert_string_equal(value, vf == 253 ? "Follow" : "Down");
+        tree_read(value, sizeof value, SRIOV "/%u/port", vf);
+        assert_string_equal(value, vf == 253 ? GUID_TEXT : NEVER_SET_TEXT);
+    }
+}
+
+/* As the driver shows the PF's port in switchdev mode. */
+static void no_vf_of_an_adapter_in_switchdev_mode_is_opened_or_gets_a_guid(void **state)
+{
+    (void)state;
+    static const struct tree_hca uplink = {
+        .driver = ONEIB_HCA_MLX5, .vfs = 3, .ethernet_ports = 1u << 1};
+    SCENE(scene, &uplink);
+    struct oneib_error err = {0};
+    assert_true(state_of(&scene).has_ethernet);
+    assert_int_equal(oneib_vf_open(scene.hca, scene.vf, 1, 0, &err), -1);
+    assert_int_equal(err.code, ONEIB_ERROR_REFUSED);
+    must_not_set_guid(&scene, "it has no InfiniBand port 1");
+    file_is("policy", "Down");
+    file_is("port", NEVER_SET_TEXT);
+}
+
 static void a_read_only_policy_is_an_error(void **state)
 {
     (void)state;
@@ -558,6 +592,8 @@ int main(void)
         CASE(opening_lets_the_link_follow_the_ports),
         CASE(a_port_that_there_is_not_is_not_opened),
         CASE(a_vf_with_an_ethernet_port_says_so_and_is_not_opened),
+        CASE(the_last_of_254_vfs_is_opened_and_no_other),
+        CASE(no_vf_of_an_adapter_in_switchdev_mode_is_opened_or_gets_a_guid),
         CASE(a_read_only_policy_is_an_error),
         CASE(closing_without_effect_is_an_error),
         CASE(opening_without_effect_is_an_error_and_closes_again),

@@ -219,7 +219,7 @@ static void link_states_are_what_the_installed_iproute2_sends(void **state)
 
 /* An answer, written as the kernel nests it. */
 struct answer {
-    _Alignas(struct nlmsghdr) uint8_t bytes[1024];
+    _Alignas(struct nlmsghdr) uint8_t bytes[32768];
     size_t length;
 };
 
@@ -346,6 +346,26 @@ static void a_vf_is_read_out_of_an_answer(void **state)
     assert_int_equal(parse(answer.bytes, answer.length, 2, &vf, &err), 0);
     assert_true(vf.node_guid == UINT64_MAX && vf.port_guid == UINT64_MAX);
     assert_int_equal(vf.link, ONEIB_VF_LINK_DISABLE);
+}
+
+static void the_last_of_254_vfs_is_read(void **state)
+{
+    (void)state;
+    struct answer answer;
+    struct oneib_error err = {0};
+    struct oneib_netlink_vf read;
+    begin_answer(&answer, RTM_NEWLINK);
+    const size_t list = begin(&answer, IFLA_VFINFO_LIST);
+    for (uint32_t vf = 0; vf < 254; vf++)
+        put_vf(&answer, vf, IFLA_VF_LINK_STATE_AUTO, GUID + vf, GUID + vf);
+    end(&answer, list);
+    end_answer(&answer);
+    for (uint32_t vf = 125; vf < 254; vf += 128) {
+        assert_int_equal(parse(answer.bytes, answer.length, vf, &read, &err), 0);
+        assert_true(read.node_guid == (oneib_guid)GUID + vf &&
+                    read.port_guid == (oneib_guid)GUID + vf);
+    }
+    must_not_parse(&answer, 254, ONEIB_ERROR_NOT_FOUND);
 }
 
 static void nested_attributes_may_say_that_they_are(void **state)
@@ -588,6 +608,7 @@ int main(void)
         cmocka_unit_test(guids_are_what_the_installed_iproute2_sends),
         cmocka_unit_test(link_states_are_what_the_installed_iproute2_sends),
         cmocka_unit_test(a_vf_is_read_out_of_an_answer),
+        cmocka_unit_test(the_last_of_254_vfs_is_read),
         cmocka_unit_test(nested_attributes_may_say_that_they_are),
         cmocka_unit_test(guids_that_the_kernel_does_not_tell_are_0),
         cmocka_unit_test(a_vf_that_is_not_told_of_is_not_found),

@@ -89,6 +89,16 @@ static void a_port_that_answers_to_another_guid_is_not_right(void **state)
 }
 
 /* A NIC without a key (0) has none of its own: an entry 0x8000 must not be taken for it. */
+/* What a port shows that was never told a GUID, or lost it. */
+static void a_port_with_guid_0_or_all_ones_is_not_right(void **state)
+{
+    static const struct example example = {
+        {FULL | KEY, 0x7fff}, false, ONEIB_VIRTUAL_PORT_LACKS, "0x"};
+    (void)state;
+    judge(&example, 0, GUID);
+    judge(&example, UINT64_MAX, GUID);
+}
+
 static void nothing_is_right_for_who_has_no_key(void **state)
 {
     const struct oneib_virtual_port port = {.pkey_count = 1, .pkeys = {0x8000}};
@@ -114,6 +124,7 @@ int main(void)
         cmocka_unit_test(a_key_that_is_not_first_is_lacking),
         cmocka_unit_test(whatever_reaches_others_is_harm_wherever_it_is),
         cmocka_unit_test(a_port_that_answers_to_another_guid_is_not_right),
+        cmocka_unit_test(a_port_with_guid_0_or_all_ones_is_not_right),
         cmocka_unit_test(nothing_is_right_for_who_has_no_key),
         cmocka_unit_test(a_table_without_entries_lacks_the_key),
     };

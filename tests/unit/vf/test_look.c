@@ -335,6 +335,35 @@ static void an_mlx5_vf_that_a_reset_emptied_gets_its_guid_and_link_again(void **
     tree_remove_hca(&mlx5);
 }
 
+/* A reload of the driver (devlink): the RDMA device goes, and comes back with the VFs' GUIDs and
+ * links forgotten. */
+static void a_vf_is_its_nics_while_the_driver_is_reloaded_and_comes_back_as_it_was(void **state)
+{
+    (void)state;
+    const struct tree_hca mlx5 = {.driver = ONEIB_HCA_MLX5, .pci = "0000:04:00.0", .vfs = 2};
+    struct oneib_error err = {0};
+    struct oneib_vf_record record, other;
+    struct wanted wanted = wanted_of(42, 1, OTHER_KEY), next = wanted_of(43, 1, OTHER_KEY);
+    char text[64];
+    tree_add_hca(&mlx5);
+    strcpy(wanted.grant.device, "mlx5_0");
+    strcpy(next.grant.device, "mlx5_0");
+    give(&wanted, &record);
+    tree_remove("/sys/class/infiniband/mlx5_0");
+    look_fails(ONEIB_ERROR_NOT_FOUND, "no InfiniBand adapter of this host shows");
+    assert_int_equal(record_of(42, 1).stage, ONEIB_VF_OPEN);
+    assert_int_equal(try_to_give(&next, &other, &err), -1);
+    tree_remove_hca(&mlx5);
+    tree_add_hca(&mlx5);
+    const struct oneib_vfs_changes changes = look();
+    assert_int_equal(changes.reapplied, 1);
+    tree_read(text, sizeof text, "/sys/class/infiniband/mlx5_0/device/sriov/0/policy");
+    assert_string_equal(text, "Follow");
+    tree_read(text, sizeof text, "/sys/class/infiniband/mlx5_0/device/sriov/0/port");
+    assert_string_equal(text, "02:00:07:00:00:00:2a:01");
+    tree_remove_hca(&mlx5);
+}
+
 static void a_host_without_adapters_has_nothing_to_repair(void **state)
 {
     (void)state;
@@ -373,6 +402,7 @@ int main(void)
         IN_SCENE(one_vf_that_fails_keeps_no_other_from_being_closed),
         IN_SCENE(a_table_that_cannot_be_read_closes_the_vfs_of_its_port),
         IN_SCENE(an_mlx5_vf_that_a_reset_emptied_gets_its_guid_and_link_again),
+        IN_SCENE(a_vf_is_its_nics_while_the_driver_is_reloaded_and_comes_back_as_it_was),
         IN_SCENE(a_host_without_adapters_has_nothing_to_repair),
     };
     tree_open();
