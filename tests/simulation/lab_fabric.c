@@ -137,7 +137,7 @@ int lab_fabric_start(struct lab *lab, struct oneib_error *err)
     if (write_net_file(lab, err) < 0 || start_ibsim(lab, err) < 0 ||
         lab_await_listening(lab, name, lab->ibsim, "ibsim.log", err) < 0)
         return -1;
-    return lab->options.m_keys ? lab_m_keys_start(lab, err) : 0;
+    return lab_has_behind(lab) ? lab_m_keys_start(lab, err) : 0;
 }
 
 /* ibsim echoes comments: one after the command tells that the command has been carried out. */

@@ -41,10 +41,9 @@ static struct lab *lab;
 
 /* ---- scenes -------------------------------------------------------------------------------- */
 
-static inline int start(const struct lab_node_options *options)
+static inline int start_on(const struct lab_options *fabric, const struct lab_node_options *options)
 {
-    const struct lab_options fabric = {.leaves = 1, .hosts_per_leaf = 2, .spines = 0};
-    lab = lab_open(&fabric, &err);
+    lab = lab_open(fabric, &err);
     if (lab && lab_write(lab, "partitions.conf", 0644, DEFAULT_PARTITION, &err) == 0 &&
         lab_fabric_start(lab, &err) == 0 && lab_opensm_start(lab, &LAB_SM, &err) == 0 &&
         lab_standin_start(lab, NULL, &err) == 0 && lab_nodes_start(lab, options, &err) == 0)
@@ -52,6 +51,12 @@ static inline int start(const struct lab_node_options *options)
     print_error("%s\n", err.text);
     lab_close(lab);
     return -1;
+}
+
+static inline int start(const struct lab_node_options *options)
+{
+    const struct lab_options fabric = {.leaves = 1, .hosts_per_leaf = 2, .spines = 0};
+    return start_on(&fabric, options);
 }
 
 static inline int with_short_waits(void **state)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * m-key-standin NAME BEHIND: stands between programs and ibsim for what ibsim's ports lack, M_Keys
- * (rules.h). Programs find it where they look for ibsim (IBSIM_SOCKNAME=NAME); ibsim itself runs
- * with IBSIM_SOCKNAME=BEHIND.
+ * m-key-standin NAME BEHIND [FOLDER]: stands between programs and ibsim for what ibsim's ports
+ * lack, M_Keys (rules.h) and, with a lab's FOLDER, virtual ports (vports.h). Programs find it where
+ * they look for ibsim (IBSIM_SOCKNAME=NAME); ibsim itself runs with IBSIM_SOCKNAME=BEHIND.
  *
  * The protocol is ibsim's own (its include/ibsim.h and umad2sim): a control socket NAME:ctl with a
  * reply to each request; for the client with the number N and the process PID the packet sockets
@@ -14,6 +14,7 @@
  * SMInfo, which ports hand to their SM without a look at the key.
  */
 #include "rules.h"
+#include "vports.h"
 
 #include <endian.h>
 #include <errno.h>
@@ -275,6 +276,27 @@ static void await_answer(struct client *client, const struct packet *request,
     memcpy(awaited->set, request->mad + IB_SMP_DATA_OFFS, sizeof awaited->set);
 }
 
+/* Instead of ibsim, in the answer that the probe has got along the same way. */
+static void answer_as_vports(struct client *client, const struct packet *request,
+                             const struct packet *probe, uint64_t port)
+{
+    struct packet answer = *probe;
+    uint8_t *data = answer.mad + IB_SMP_DATA_OFFS;
+    memset(data, 0, IB_SMP_DATA_SIZE);
+    const int status = vports_answer(port, (uint16_t)attribute_of(request),
+                                     (uint32_t)number_at(request, 20, 4), data);
+    if (status == VPORTS_SILENT) {
+        answer = *request;
+        answer.status = htobe32(TIMED_OUT);
+    } else {
+        /* The client's number, which ibsim puts on top of a transaction, stays. */
+        memcpy(answer.mad + 10, request->mad + 10, 6);
+        memcpy(answer.mad + 16, request->mad + 16, 8);
+        mad_set_field(answer.mad, 0, IB_MAD_STATUS_F, (uint32_t)status);
+    }
+    push(&client->down, &answer);
+}
+
 /* The way to the port of the first request is known now. */
 static void judge(struct client *client, struct packet *probe)
 {
@@ -289,10 +311,16 @@ static void judge(struct client *client, struct packet *probe)
     }
     const bool is_set = method_of(request) == IB_MAD_METHOD_SET;
     const uint64_t key = mad_get_field64(request->mad, 0, IB_MAD_MKEY_F);
-    struct m_key_port *port = port_of(mad_get_field64(node_info, 0, IB_NODE_PORT_GUID_F));
+    const uint64_t guid = mad_get_field64(node_info, 0, IB_NODE_PORT_GUID_F);
+    struct m_key_port *port = port_of(guid);
     if (!m_key_admits(port, is_set, key, now_ms())) {
         request->status = htobe32(TIMED_OUT);
         push(&client->down, request);
+        pop(&client->up);
+        return;
+    }
+    if (vports_are_asked((uint16_t)attribute_of(request))) {
+        answer_as_vports(client, request, probe, guid);
         pop(&client->up);
         return;
     }
@@ -491,10 +519,11 @@ static void serve(void)
 
 int main(int argc, char **argv)
 {
-    if (argc != 3) {
-        fprintf(stderr, "usage: m-key-standin NAME BEHIND\n");
+    if (argc != 3 && argc != 4) {
+        fprintf(stderr, "usage: m-key-standin NAME BEHIND [FOLDER]\n");
         return 2;
     }
+    vports_begin(argv[3]);
     front_name = argv[1];
     back_name = argv[2];
     open_all();

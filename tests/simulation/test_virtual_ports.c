@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Virtual ports end to end: VFs of mlx5 on simulated nodes, given by the real programs, whose
+ * adapters are asked about them over the fabric. Adapters and the subnet manager's part in this are
+ * a stand-in's (m-key-standin/vports.h), of which each guess is a switch: where an adapter does
+ * otherwise nothing may be called verified.
+ */
+#include "../skip.h"
+#include "base/cleanup.h"
+#include "node_scene.h"
+
+#define BLUE 258
+#define VFS 2 /* all of them are used: who misses the last one misses something */
+#define TRY "sm: { kind = \"nvidia-opensm\"; }; fabric: { virtual_ports = \"try\"; };"
+#define OFF "sm: { kind = \"nvidia-opensm\"; };"
+
+/* ---- the scene ------------------------------------------------------------------------------ */
+
+static uint32_t red, blue;
+static uint32_t vms[3]; /* of red and blue on host 0, of red on host 1 */
+
+static int raise_nodes(void **state)
+{
+    const struct lab_options fabric = {.leaves = 1, .hosts_per_leaf = 2, .virtual_ports = true};
+    struct lab_node_options options = LAB_NODES_DEFAULTS;
+    (void)state;
+    options.driver = ONEIB_HCA_MLX5;
+    options.vfs = VFS;
+    return lab_missing() ? 0 : start_on(&fabric, &options);
+}
+
+static int end_nodes(void **state)
+{
+    (void)state;
+    lab_close(lab);
+    lab = NULL;
+    return 0;
+}
+
+static void run(int status, struct lab_output *output, const char *const *arguments)
+{
+    lab_output_clear(output);
+    ok(lab_oneib(lab, arguments, CHANGE_MS, output, &err));
+    if (output->status != status)
+        fail_msg("oneib %s ended with %d, not %d: %s%s", arguments[0], output->status, status,
+                 output->out, output->error);
+}
+#define ONEIB(status, output, ...) run(status, output, (const char *[]){__VA_ARGS__, NULL})
+
+static void boot(uint32_t network, size_t host, uint32_t *vm)
+{
+    ok(lab_vm_create(lab, "vm", &network, 1, vm, &err));
+    ok(lab_vm_deploy(lab, *vm, (uint32_t)host, &err));
+    ok(lab_node_boot(lab, host, *vm, &err));
+}
+
+/* What oneib-node has reported is known a moment later. */
+static void await_words(const char *words, int status, const char *const *arguments)
+{
+    struct lab_output output = {0};
+    for (unsigned waited = 0;; waited += 100) {
+        lab_output_clear(&output);
+        ok(lab_oneib(lab, arguments, CHANGE_MS, &output, &err));
+        if (output.status == status && strstr(output.out, words))
+            break;
+        if (waited > SEEN_MS)
+            fail_msg("oneib %s ended with %d and does not say \"%s\": %s%s", arguments[0],
+                     output.status, words, output.out, output.error);
+        lab_sleep_ms(100);
+    }
+    lab_output_clear(&output);
+}
+#define AWAIT(words, status, ...) await_words(words, status, (const char *[]){__VA_ARGS__, NULL})
+
+static void begin(const char *settings)
+{
+    const struct lab_config config = {.daemon = "poll_preparing = 300; poll_idle = 1000;",
+                                      .other = settings};
+    struct lab_output output = {0};
+    if (lab_missing())
+        skip_because("%s is not installed", lab_missing());
+    ok(lab_add_nodes(lab, &err));
+    ok(lab_network_create(lab, "red", "257", NULL, &red, &err));
+    ok(lab_network_create(lab, "blue", "258", NULL, &blue, &err));
+    ok(lab_config_write(lab, &config, &err));
+    ONEIB(0, &output, "sync", "--force");
+    lab_output_clear(&output);
+    ok(lab_oneibd_start(lab, &LAB_DAEMON, &err));
+    ok(lab_nodes_await_grants(lab, &err));
+    boot(red, 0, &vms[0]);
+    boot(blue, 0, &vms[1]);
+    boot(red, 1, &vms[2]);
+}
+
+/* Lines of the stand-in's own file. */
+static void set_adapters(const char *text)
+{
+    ok(lab_write(lab, "virtual-ports", 0644, text, &err));
+}
+
+static oneib_guid guid_of(size_t host, uint32_t vm)
+{
+    return oneib_guid_encode(0, vm, (uint8_t)claim_of(host, vm).nic);
+}
+
+/* In the table of the third VM's virtual port. */
+static void set_entry(unsigned index, unsigned raw)
+{
+    char line[96];
+    snprintf(line, sizeof line, "key 0x%016" PRIx64 " %u 0x%04x\n", guid_of(1, vms[2]), index, raw);
+    set_adapters(line);
+}
+
+static void must_say(const char *text, const char *words)
+{
+    if (!strstr(text, words))
+        fail_msg("\"%s\" is not in: %s", words, text);
+}
+
+static void must_not_say(const char *text, const char *words)
+{
+    if (strstr(text, words))
+        fail_msg("\"%s\" is in: %s", words, text);
+}
+
+/* ---- verify --------------------------------------------------------------------------------- */
+
+#define PROVEN "virtual ports: 3 read, of 2 of 2 adapters\n"
+
+static void virtual_ports_that_answer_as_guessed_are_verified(void **state)
+{
+    struct lab_output output = {0};
+    (void)state;
+    begin(TRY);
+    AWAIT(PROVEN, 0, "verify");
+    ONEIB(0, &output, "verify");
+    must_say(output.out, "no deviation\n");
+    must_not_say(output.error, "virtual-ports-unproven");
+    lab_output_clear(&output);
+}
+
+static void a_wrong_key_in_a_virtual_ports_table_is_named_as_any_ports(void **state)
+{
+    struct lab_output output = {0};
+    char guid[ONEIB_GUID_TEXT_SIZE], network[32];
+    (void)state;
+    begin(TRY);
+    AWAIT(PROVEN, 0, "verify");
+    set_entry(9, 0x8000 | BLUE);
+    oneib_guid_format(guid_of(1, vms[2]), guid);
+    ONEIB(1, &output, "verify");
+    must_say(output.out, PROVEN);
+    must_say(output.out, "1 violation");
+    const char *line = strstr(output.out, "key-excess");
+    assert_non_null(line);
+    must_say(line, guid);
+    snprintf(network, sizeof network, "%" PRIu32 " \"blue\"", blue);
+    must_say(line, network);
+    lab_output_clear(&output);
+}
+
+static void a_key_that_a_virtual_port_lacks_is_named(void **state)
+{
+    struct lab_output output = {0};
+    (void)state;
+    begin(TRY);
+    AWAIT(PROVEN, 0, "verify");
+    set_entry(0, 0);
+    ONEIB(1, &output, "verify");
+    must_say(output.out, "key-absent");
+    must_say(output.out, PROVEN);
+    lab_output_clear(&output);
+}
+
+static void with_each_wrong_layout_nothing_is_verified(void **state)
+{
+    static const struct {
+        const char *layout, *why;
+    } wrong[] = {
+        {"number-low", "no two virtual ports of one adapter"},
+        {"number-high", "no port shows the GUIDs"},
+        {"numbers-from-1", "no two virtual ports of one adapter"}, /* at host 0 one is missed */
+        {"one-table", "no two virtual ports of one adapter"},
+        {"top-elsewhere", "no port shows the GUIDs"},
+        {"enabled-elsewhere", "no port of theirs says"},
+        {"state-elsewhere", "no port shows the GUIDs"},
+        {"guid-elsewhere", "no port shows the GUIDs"},
+        {"capacity-elsewhere", "no two virtual ports of one adapter"},
+        {"bytes-swapped", "no two virtual ports of one adapter"},
+        {"unsupported", "no port of theirs says"},
+        {"silent", "no port of theirs says"},
+        {"switched-off", "no port of theirs says"},
+    };
+    struct lab_output output = {0};
+    (void)state;
+    begin(TRY);
+    AWAIT(PROVEN, 0, "verify");
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        char text[64];
+        snprintf(text, sizeof text, "layout %s\n", wrong[i].layout);
+        set_adapters(text);
+        ONEIB(0, &output, "verify");
+        if (!strstr(output.out, "virtual ports: not verified: ") ||
+            !strstr(output.out, wrong[i].why))
+            fail_msg("%s: %s", wrong[i].layout, output.out);
+        must_say(output.out, "(3 of the members virtual ports, not verified)");
+        must_say(output.error, "virtual-ports-unproven");
+    }
+    lab_output_clear(&output);
+}
+
+static void switched_off_nobody_is_asked(void **state)
+{
+    struct lab_output output = {0};
+    (void)state;
+    begin(OFF);
+    AWAIT("(3 of the members virtual ports, not verified)\n", 0, "verify");
+    ONEIB(0, &output, "verify");
+    must_not_say(output.out, "virtual ports: ");
+    must_not_say(output.error, "virtual-ports-unproven");
+    lab_output_clear(&output);
+}
+
+int main(void)
+{
+#define ON_NODES(test) cmocka_unit_test_setup_teardown(test, raise_nodes, end_nodes)
+    const struct CMUnitTest tests[] = {
+        ON_NODES(virtual_ports_that_answer_as_guessed_are_verified),
+        ON_NODES(a_wrong_key_in_a_virtual_ports_table_is_named_as_any_ports),
+        ON_NODES(a_key_that_a_virtual_port_lacks_is_named),
+        ON_NODES(with_each_wrong_layout_nothing_is_verified),
+        ON_NODES(switched_off_nobody_is_asked),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
