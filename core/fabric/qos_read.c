@@ -4,6 +4,7 @@
 #include "fabric/qos_read.h"
 #include "base/array.h"
 #include "fabric/fabric_internal.h"
+#include "fabric/smp_jobs.h"
 
 #define ENTRIES_PER_BLOCK 32
 /* Blocks of VLArbitrationTable, in the modifier's upper half: 1 and 2 are the low-priority table's,
@@ -19,31 +20,24 @@ struct place {
     oneib_guid to;
 };
 
-struct job {
-    size_t port;
-    uint16_t attribute;
-    uint32_t modifier;
-};
-
 struct reader {
     struct oneib_fabric *fabric;
     const struct oneib_qos *qos;
     struct oneib_qos_reading *reading;
     struct place *places; /* parallel to reading->items */
     size_t place_capacity;
-    struct job *jobs;
-    size_t job_count, job_capacity, job_next;
+    struct oneib_smp_jobs jobs;
 };
 
 static int add_job(struct reader *reader, size_t port, uint16_t attribute, uint32_t modifier,
                    struct oneib_error *err)
 {
-    if (oneib_reserve(&reader->jobs, &reader->job_capacity, reader->job_count + 1,
-                      sizeof *reader->jobs, err) < 0)
-        return -1;
-    reader->jobs[reader->job_count++] =
-        (struct job){.port = port, .attribute = attribute, .modifier = modifier};
-    return 0;
+    const struct oneib_smp_job job = {.lid = reader->places[port].lid,
+                                      .to = reader->places[port].to,
+                                      .attribute = attribute,
+                                      .modifier = modifier,
+                                      .tag = port};
+    return oneib_smp_jobs_add(&reader->jobs, &job, err);
 }
 
 static int add_port(struct reader *reader, const struct oneib_subnet_port *end, uint8_t number,
@@ -132,20 +126,7 @@ static int add_switches(struct reader *reader, const struct oneib_subnet *subnet
 static bool next_job(void *context, struct oneib_mad_request *request)
 {
     struct reader *reader = context;
-    if (reader->job_next == reader->job_count)
-        return false;
-    const struct job *job = &reader->jobs[reader->job_next];
-    *request = (struct oneib_mad_request){
-        .mgmt_class = IB_SMI_CLASS,
-        .method = IB_MAD_METHOD_GET,
-        .attribute = job->attribute,
-        .modifier = job->modifier,
-        .lid = reader->places[job->port].lid,
-        .to = reader->places[job->port].to,
-        .tag = job->port,
-    };
-    reader->job_next++;
-    return true;
+    return oneib_smp_jobs_next(&reader->jobs, request);
 }
 
 /* 16 times 4 bits, SL 0 first. */
@@ -210,7 +191,7 @@ int oneib_fabric_read_qos(struct oneib_fabric *fabric, const struct oneib_subnet
     if (outcome == 0)
         outcome = oneib_mad_run(&fabric->port, &exchange, err);
     free(reader.places);
-    free(reader.jobs);
+    oneib_smp_jobs_clear(&reader.jobs);
     if (outcome < 0) {
         oneib_qos_reading_clear(reading);
         return oneib_wrap(err, "reading the ports' tables for service levels");

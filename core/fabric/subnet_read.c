@@ -4,6 +4,7 @@
 
 #include "base/array.h"
 #include "fabric/port_info.h"
+#include "fabric/smp_jobs.h"
 #include "ib/ipoib.h"
 
 #define KEYS_PER_BLOCK 32 /* of a P_KeyTable (IBA 1.2.1, 14.2.5.7) */
@@ -16,61 +17,36 @@ struct progress {
     bool lid_alias;       /* another LID of a port that has an entry of its own */
 };
 
-struct job {
-    uint16_t attribute;
-    uint16_t block; /* P_KeyTable: the next one to ask for */
-    size_t port;
-};
-
 struct reader {
     struct oneib_fabric *fabric;
     struct oneib_subnet *subnet;
     struct progress *progress; /* parallel to subnet->ports */
-    struct job *jobs;
-    size_t job_count, job_capacity, job_next;
+    struct oneib_smp_jobs jobs;
 };
 
-static int add_job(struct reader *reader, size_t port, uint16_t attribute, struct oneib_error *err)
+static int ask_blocks(struct reader *reader, size_t index, uint16_t attribute, unsigned blocks,
+                      struct oneib_error *err)
 {
-    if (oneib_reserve(&reader->jobs, &reader->job_capacity, reader->job_count + 1,
-                      sizeof(*reader->jobs), err) < 0)
-        return -1;
-    reader->jobs[reader->job_count++] = (struct job){.attribute = attribute, .port = port};
-    return 0;
+    const struct oneib_subnet_port *port = &reader->subnet->ports[index];
+    const struct oneib_smp_job job = {
+        .lid = port->lid, .to = port->guid, .attribute = attribute, .blocks = blocks, .tag = index};
+    return oneib_smp_jobs_add(&reader->jobs, &job, err);
 }
 
-static unsigned block_count(const struct oneib_subnet_port *port)
+static int add_job(struct reader *reader, size_t index, uint16_t attribute, struct oneib_error *err)
 {
-    return (port->partition_cap + KEYS_PER_BLOCK - 1u) / KEYS_PER_BLOCK;
-}
-
-/* A table stays one job until its last block is asked for, however long a port says that it is. */
-static void advance(struct reader *reader, struct job *job)
-{
-    const struct oneib_subnet_port *port = &reader->subnet->ports[job->port];
-    job->block++;
-    if (job->attribute != IB_ATTR_PKEY_TBL || job->block == block_count(port))
-        reader->job_next++;
+    return ask_blocks(reader, index, attribute, 0, err);
 }
 
 static bool next_job(void *context, struct oneib_mad_request *request)
 {
     struct reader *reader = context;
-    if (reader->job_next == reader->job_count)
-        return false;
-    struct job *job = &reader->jobs[reader->job_next];
-    const struct oneib_subnet_port *port = &reader->subnet->ports[job->port];
-    *request = (struct oneib_mad_request){
-        .mgmt_class = IB_SMI_CLASS,
-        .method = IB_MAD_METHOD_GET,
-        .attribute = job->attribute,
-        .modifier = job->block,
-        .lid = port->lid,
-        .to = port->guid,
-        .tag = job->port,
-    };
-    advance(reader, job);
-    return true;
+    return oneib_smp_jobs_next(&reader->jobs, request);
+}
+
+static unsigned block_count(const struct oneib_subnet_port *port)
+{
+    return (port->partition_cap + KEYS_PER_BLOCK - 1u) / KEYS_PER_BLOCK;
 }
 
 static void forget_table(struct oneib_subnet_port *port)
@@ -93,7 +69,7 @@ static int begin_table(struct reader *reader, size_t index, struct oneib_error *
     if (!port->pkeys)
         return oneib_fail_memory(err);
     reader->progress[index].blocks_left = block_count(port);
-    return add_job(reader, index, IB_ATTR_PKEY_TBL, err);
+    return ask_blocks(reader, index, IB_ATTR_PKEY_TBL, block_count(port), err);
 }
 
 static int ask_further(struct reader *reader, size_t index, struct oneib_error *err)
@@ -176,10 +152,10 @@ static void take_switch_info(struct oneib_subnet *subnet, uint8_t *info)
         subnet->multicast_cap = cap;
 }
 
-static void take_block(struct reader *reader, size_t index, unsigned block, const uint8_t *data)
+static void take_block(struct reader *reader, size_t index, size_t block, const uint8_t *data)
 {
     struct oneib_subnet_port *port = &reader->subnet->ports[index];
-    size_t begin = (size_t)block * KEYS_PER_BLOCK;
+    size_t begin = block * KEYS_PER_BLOCK;
     for (size_t i = begin; i < begin + KEYS_PER_BLOCK && i < port->partition_cap; i++)
         port->pkeys[i] = oneib_get16(data + 2 * (i - begin));
     if (--reader->progress[index].blocks_left == 0)
@@ -210,7 +186,7 @@ static int take_answer(void *context, const struct oneib_mad_answer *answer,
     case IB_ATTR_PORT_INFO:
         return take_port_info(reader, request->tag, data, err);
     case IB_ATTR_PKEY_TBL:
-        take_block(reader, request->tag, request->modifier, data);
+        take_block(reader, request->tag, request->subtag, data);
         return 0;
     case IB_ATTR_SWITCH_INFO:
         take_switch_info(reader->subnet, data);
@@ -333,7 +309,7 @@ static int read_subnet(struct reader *reader, struct oneib_port_list *port_list,
 static void clear_reader(struct reader *reader)
 {
     free(reader->progress);
-    free(reader->jobs);
+    oneib_smp_jobs_clear(&reader->jobs);
 }
 
 int oneib_fabric_read(struct oneib_fabric *fabric, struct oneib_subnet *subnet,

@@ -2,6 +2,7 @@
 #include "fabric/virtual_ports_read.h"
 #include "base/array.h"
 #include "fabric/fabric_internal.h"
+#include "fabric/smp_jobs.h"
 #include <stdlib.h>
 
 #define VIRTUALIZATION_INFO 0xffb0
@@ -18,33 +19,30 @@
 #define PORT_GUID 12
 /* VNodeInfo begins with be16 the table's size. */
 
-struct job {
-    size_t owner, vport;
-    uint16_t attribute;
-    uint16_t block;
-};
-
 struct reader {
     struct oneib_fabric *fabric;
     struct oneib_vport_reading *reading;
-    struct job *jobs;
-    size_t job_count, job_capacity, job_next;
+    struct oneib_smp_jobs jobs;
 };
 
-static int add_job(struct reader *reader, size_t owner, size_t vport, uint16_t attribute,
-                   struct oneib_error *err)
+/* Which virtual port a question is about. */
+struct subject {
+    size_t owner, vport;
+};
+
+static size_t tag_of(const struct subject *subject)
 {
-    if (oneib_reserve(&reader->jobs, &reader->job_capacity, reader->job_count + 1,
-                      sizeof *reader->jobs, err) < 0)
-        return -1;
-    reader->jobs[reader->job_count++] =
-        (struct job){.owner = owner, .vport = vport, .attribute = attribute};
-    return 0;
+    return subject->owner * ONEIB_VPORTS_MAX + subject->vport;
 }
 
-static struct oneib_vport *vport_of(const struct reader *reader, const struct job *job)
+static struct subject subject_of(size_t tag)
 {
-    return &reader->reading->items[job->owner].items[job->vport];
+    return (struct subject){.owner = tag / ONEIB_VPORTS_MAX, .vport = tag % ONEIB_VPORTS_MAX};
+}
+
+static struct oneib_vport *vport_of(const struct reader *reader, const struct subject *subject)
+{
+    return &reader->reading->items[subject->owner].items[subject->vport];
 }
 
 static uint16_t block_count(const struct oneib_vport *vport)
@@ -54,48 +52,44 @@ static uint16_t block_count(const struct oneib_vport *vport)
 
 /* ---- asking --------------------------------------------------------------------------------- */
 
-static uint32_t modifier_of(const struct job *job)
+static int ask_blocks(struct reader *reader, const struct subject *subject, uint16_t attribute,
+                      uint32_t modifier, unsigned blocks, struct oneib_error *err)
 {
-    if (job->attribute == VPORT_PKEY_TABLE)
-        return (uint32_t)job->vport << 16 | job->block;
-    return (uint32_t)job->vport;
+    const struct oneib_vport_owner *owner = &reader->reading->items[subject->owner];
+    const struct oneib_smp_job job = {.lid = owner->lid,
+                                      .to = owner->guid,
+                                      .attribute = attribute,
+                                      .modifier = modifier,
+                                      .blocks = blocks,
+                                      .tag = tag_of(subject)};
+    return oneib_smp_jobs_add(&reader->jobs, &job, err);
 }
 
-/* A table stays one job until its last block is asked for. */
-static void advance(struct reader *reader, struct job *job)
+static int ask(struct reader *reader, const struct subject *subject, uint16_t attribute,
+               struct oneib_error *err)
 {
-    job->block++;
-    if (job->attribute != VPORT_PKEY_TABLE || job->block == block_count(vport_of(reader, job)))
-        reader->job_next++;
+    return ask_blocks(reader, subject, attribute, (uint32_t)subject->vport, 0, err);
+}
+
+static int ask_for_table(struct reader *reader, const struct subject *subject,
+                         struct oneib_error *err)
+{
+    return ask_blocks(reader, subject, VPORT_PKEY_TABLE, (uint32_t)subject->vport << 16,
+                      block_count(vport_of(reader, subject)), err);
 }
 
 static bool next_job(void *context, struct oneib_mad_request *request)
 {
     struct reader *reader = context;
-    if (reader->job_next == reader->job_count)
-        return false;
-    struct job *job = &reader->jobs[reader->job_next];
-    const struct oneib_vport_owner *owner = &reader->reading->items[job->owner];
-    *request = (struct oneib_mad_request){
-        .mgmt_class = IB_SMI_CLASS,
-        .method = IB_MAD_METHOD_GET,
-        .attribute = job->attribute,
-        .modifier = modifier_of(job),
-        .lid = owner->lid,
-        .to = owner->guid,
-        .tag = reader->job_next,
-        .subtag = job->block,
-    };
-    advance(reader, job);
-    return true;
+    return oneib_smp_jobs_next(&reader->jobs, request);
 }
 
 /* ---- answers -------------------------------------------------------------------------------- */
 
-static int take_virtualization(struct reader *reader, const struct job *job, const uint8_t *data,
-                               struct oneib_error *err)
+static int take_virtualization(struct reader *reader, const struct subject *subject,
+                               const uint8_t *data, struct oneib_error *err)
 {
-    struct oneib_vport_owner *owner = &reader->reading->items[job->owner];
+    struct oneib_vport_owner *owner = &reader->reading->items[subject->owner];
     const size_t count = oneib_get16(data + INDEX_TOP) + (size_t)1;
     if (!(data[ENABLED] & ENABLED_BIT) || count > ONEIB_VPORTS_MAX || owner->items)
         return 0;
@@ -103,25 +97,27 @@ static int take_virtualization(struct reader *reader, const struct job *job, con
     if (!owner->items)
         return oneib_fail_memory(err);
     owner->count = count;
-    for (size_t i = 0; i < count; i++)
-        if (add_job(reader, job->owner, i, VPORT_INFO, err) < 0)
+    for (size_t i = 0; i < count; i++) {
+        const struct subject each = {subject->owner, i};
+        if (ask(reader, &each, VPORT_INFO, err) < 0)
             return -1;
+    }
     return 0;
 }
 
-static int take_vport(struct reader *reader, const struct job *job, const uint8_t *data,
+static int take_vport(struct reader *reader, const struct subject *subject, const uint8_t *data,
                       struct oneib_error *err)
 {
-    struct oneib_vport *vport = vport_of(reader, job);
+    struct oneib_vport *vport = vport_of(reader, subject);
     vport->state = data[0] >> 4;
     vport->guid = oneib_get64(data + PORT_GUID);
-    return add_job(reader, job->owner, job->vport, VNODE_INFO, err);
+    return ask(reader, subject, VNODE_INFO, err);
 }
 
-static int take_vnode(struct reader *reader, const struct job *job, const uint8_t *data,
+static int take_vnode(struct reader *reader, const struct subject *subject, const uint8_t *data,
                       struct oneib_error *err)
 {
-    struct oneib_vport *vport = vport_of(reader, job);
+    struct oneib_vport *vport = vport_of(reader, subject);
     const uint16_t cap = oneib_get16(data);
     if (cap == 0 || cap > ONEIB_VPORT_PKEYS_MAX || vport->pkeys)
         return 0;
@@ -130,13 +126,13 @@ static int take_vnode(struct reader *reader, const struct job *job, const uint8_
         return oneib_fail_memory(err);
     vport->pkey_cap = cap;
     vport->blocks_due = block_count(vport);
-    return add_job(reader, job->owner, job->vport, VPORT_PKEY_TABLE, err);
+    return ask_for_table(reader, subject, err);
 }
 
-static void take_block(struct reader *reader, const struct job *job, size_t block,
+static void take_block(struct reader *reader, const struct subject *subject, size_t block,
                        const uint8_t *data)
 {
-    struct oneib_vport *vport = vport_of(reader, job);
+    struct oneib_vport *vport = vport_of(reader, subject);
     const size_t begin = block * KEYS_PER_BLOCK;
     for (size_t i = begin; i < begin + KEYS_PER_BLOCK && i < vport->pkey_cap; i++)
         vport->pkeys[i] = oneib_get16(data + 2 * (i - begin));
@@ -148,19 +144,19 @@ static int take_answer(void *context, const struct oneib_mad_answer *answer,
 {
     struct reader *reader = context;
     const struct oneib_mad_request *request = answer->request;
-    const struct job job = reader->jobs[request->tag];
+    const struct subject subject = subject_of(request->tag);
     if (answer->error || answer->status)
         return 0;
     const uint8_t *data = oneib_smp_data(answer);
     switch (request->attribute) {
     case VIRTUALIZATION_INFO:
-        return take_virtualization(reader, &job, data, err);
+        return take_virtualization(reader, &subject, data, err);
     case VPORT_INFO:
-        return take_vport(reader, &job, data, err);
+        return take_vport(reader, &subject, data, err);
     case VNODE_INFO:
-        return take_vnode(reader, &job, data, err);
+        return take_vnode(reader, &subject, data, err);
     default:
-        take_block(reader, &job, request->subtag, data);
+        take_block(reader, &subject, request->subtag, data);
         return 0;
     }
 }
@@ -176,7 +172,7 @@ static int add_owner(struct reader *reader, const struct oneib_subnet_port *port
         return -1;
     reading->items[reading->count++] = (struct oneib_vport_owner){
         .guid = port->guid, .node_guid = port->node_guid, .lid = port->lid};
-    return add_job(reader, reading->count - 1, 0, VIRTUALIZATION_INFO, err);
+    return ask(reader, &(struct subject){.owner = reading->count - 1}, VIRTUALIZATION_INFO, err);
 }
 
 /* Who has not said that virtual ports are on there is none of them. */
@@ -218,7 +214,7 @@ int oneib_fabric_read_vports(struct oneib_fabric *fabric, const struct oneib_sub
     struct reader reader = {.fabric = fabric, .reading = reading};
     *reading = (struct oneib_vport_reading){0};
     const int status = read_all(&reader, subnet, reports, report_count, err);
-    free(reader.jobs);
+    oneib_smp_jobs_clear(&reader.jobs);
     drop_others(reading);
     if (status == 0)
         return 0;

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "fabric/smp_jobs.h"
+#include "base/array.h"
+#include <stdlib.h>
+
+int oneib_smp_jobs_add(struct oneib_smp_jobs *jobs, const struct oneib_smp_job *job,
+                       struct oneib_error *err)
+{
+    if (oneib_reserve(&jobs->items, &jobs->capacity, jobs->count + 1, sizeof *jobs->items, err) < 0)
+        return -1;
+    jobs->items[jobs->count++] = *job;
+    return 0;
+}
+
+static void advance(struct oneib_smp_jobs *jobs, unsigned blocks)
+{
+    if (++jobs->block < blocks)
+        return;
+    jobs->block = 0;
+    jobs->next++;
+}
+
+bool oneib_smp_jobs_next(struct oneib_smp_jobs *jobs, struct oneib_mad_request *request)
+{
+    if (jobs->next == jobs->count)
+        return false;
+    const struct oneib_smp_job *job = &jobs->items[jobs->next];
+    *request = (struct oneib_mad_request){
+        .mgmt_class = IB_SMI_CLASS,
+        .method = IB_MAD_METHOD_GET,
+        .attribute = job->attribute,
+        .modifier = job->modifier + jobs->block,
+        .lid = job->lid,
+        .to = job->to,
+        .tag = job->tag,
+        .subtag = jobs->block,
+    };
+    advance(jobs, job->blocks);
+    return true;
+}
+
+void oneib_smp_jobs_clear(struct oneib_smp_jobs *jobs)
+{
+    free(jobs->items);
+    *jobs = (struct oneib_smp_jobs){0};
+}
