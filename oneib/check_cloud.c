@@ -176,24 +176,31 @@ static bool fabric_has_virtual_ports(const struct oneib_config *config)
     return has;
 }
 
+static const char *words_on_reading(const struct oneib_config *config)
+{
+    return config->fabric.virtual_ports == ONEIB_VPORTS_TRY
+               ? "'oneib verify' says whether what their VFs hold can be read"
+               : "what their VFs hold is not verified";
+}
+
 /* What the configuration says the SM is, and what it is. */
 static void tell_virtual_ports(const struct oneib_config *config, size_t count, const char *first,
                                struct oneib_checks *checks)
 {
     static const char name[] = "virtual-ports";
     if (oneib_sm_traits(config->sm.kind)->is_elsewhere) {
-        oneib_check_add(checks, ONEIB_CHECK_OK, name, NULL,
-                        "%zu mlx5 hosts, by sm.kind \"%s\"; what their VFs hold is not verified",
-                        count, oneib_sm_traits(config->sm.kind)->name);
+        oneib_check_add(checks, ONEIB_CHECK_OK, name, NULL, "%zu mlx5 hosts, by sm.kind \"%s\"; %s",
+                        count, oneib_sm_traits(config->sm.kind)->name, words_on_reading(config));
         return;
     }
     const bool has = fabric_has_virtual_ports(config);
     if (oneib_sm_traits(config->sm.kind)->virtual_ports)
         oneib_check_add(checks, has ? ONEIB_CHECK_OK : ONEIB_CHECK_WARN, name,
                         has ? NULL : "run this as root where opensm runs; virt_enabled must be 2",
-                        "%zu mlx5 hosts, by sm.kind \"%s\"%s; what their VFs hold is not verified",
-                        count, oneib_sm_traits(config->sm.kind)->name,
-                        has ? "" : ", of which it cannot be seen that it has them on");
+                        "%zu mlx5 hosts, by sm.kind \"%s\"%s; %s", count,
+                        oneib_sm_traits(config->sm.kind)->name,
+                        has ? "" : ", of which it cannot be seen that it has them on",
+                        words_on_reading(config));
     else if (has)
         oneib_check_add(checks, ONEIB_CHECK_WARN, name, "set sm.kind = \"nvidia-opensm\"",
                         "the subnet manager has virtual ports on, for %zu mlx5 hosts, and sm.kind "

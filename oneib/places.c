@@ -114,6 +114,12 @@ const struct oneib_place *oneib_places_find(const struct oneib_places *places, o
     return *count ? &places->items[low] : NULL;
 }
 
+static void append_known(const struct oneib_known_port *known, struct oneib_text *text)
+{
+    oneib_append_untrusted(text, known->host->name, 0);
+    oneib_text_printf(text, " %s/%u", known->port->device, known->port->port);
+}
+
 void oneib_places_append_port(const struct oneib_places *places, oneib_guid guid,
                               struct oneib_text *text)
 {
@@ -122,8 +128,12 @@ void oneib_places_append_port(const struct oneib_places *places, oneib_guid guid
     struct oneib_guid_parts parts;
 
     if (known) {
-        oneib_append_untrusted(text, known->host->name, 0);
-        oneib_text_printf(text, " %s/%u", known->port->device, known->port->port);
+        append_known(known, text);
+    } else if (on_fabric && on_fabric->owner) {
+        known = oneib_places_port(places, on_fabric->owner);
+        if (known)
+            append_known(known, text);
+        oneib_text_printf(text, "%svirtual port %u", known ? " " : "", on_fabric->vport);
     } else if (on_fabric) {
         oneib_append_quoted(text, on_fabric->description);
     } else if (oneib_guid_in_site(guid, places->site) && oneib_guid_decode(guid, &parts)) {

@@ -3,7 +3,7 @@
 #include "oneib/deviations.h"
 #include "oneib/options.h"
 #include "oneib/places.h"
-#include "oneib/vports.h"
+#include "oneib/vport_words.h"
 #include "sync/levels.h"
 
 struct comparison {
@@ -12,7 +12,6 @@ struct comparison {
     struct oneib_places places;
     struct oneib_verification verification;
     struct oneib_levels_result qos;
-    struct oneib_vports vports;
 };
 
 static bool has_drift(const struct oneib_levels_result *qos)
@@ -53,7 +52,7 @@ static int print_text(const struct comparison *comparison, struct oneib_error *e
         oneib_text_append(&text, " held (see 'oneib plan')");
     }
     oneib_text_append(&text, "\n");
-    oneib_vports_append(&comparison->vports, &text);
+    oneib_vports_append(&comparison->looked->view.vports, &text);
     append_qos(&comparison->qos, &text);
     oneib_print_findings(comparison->run, &comparison->looked->findings);
     if (comparison->looked->heard_error.code)
@@ -78,8 +77,9 @@ static int print_json(const struct comparison *comparison, struct oneib_error *e
         "findings", oneib_json_findings(&comparison->looked->findings));
     if (document && comparison->qos.is_configured)
         json_object_set_new(document, "qos", qos_json(&comparison->qos));
-    if (document && comparison->vports.was_tried)
-        json_object_set_new(document, "virtual_ports", oneib_vports_json(&comparison->vports));
+    if (document && comparison->looked->view.vports.was_tried)
+        json_object_set_new(document, "virtual_ports",
+                            oneib_vports_json(&comparison->looked->view.vports));
     return oneib_json_write(document, err);
 }
 
@@ -122,7 +122,7 @@ static int compare_and_print(struct comparison *comparison, struct oneib_error *
 {
     const struct oneib_view *view = &comparison->looked->view;
     if (judge_file(comparison->looked, err) < 0 ||
-        oneib_vports_look(comparison->looked, &comparison->vports, err) < 0 ||
+        oneib_vports_note_unproven(&view->vports, &comparison->looked->findings, err) < 0 ||
         oneib_places_make(view, comparison->looked->session.config.site, &comparison->places, err) <
             0 ||
         oneib_subnet_verify(&view->subnet, &view->desired.table, &comparison->verification, err) <

@@ -20,8 +20,9 @@ static uint64_t fingerprint(const struct oneib_view *view)
         for (size_t j = 0; j < view->cloud.hosts[i].port_count; j++)
             hash = oneib_hash_mix(hash, view->cloud.hosts[i].ports[j].port_guid);
     for (size_t i = 0; i < view->subnet.port_count; i++)
-        hash = oneib_hash_mix(oneib_hash_mix(hash, view->subnet.ports[i].guid),
-                              view->subnet.ports[i].lid);
+        if (view->subnet.ports[i].owner == 0) /* a virtual port is linked where its owner is */
+            hash = oneib_hash_mix(oneib_hash_mix(hash, view->subnet.ports[i].guid),
+                                  view->subnet.ports[i].lid);
     return hash;
 }
 

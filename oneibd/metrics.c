@@ -142,6 +142,9 @@ static const struct number gauges[] = {
     {"oneib_members", OF(members), "Attachments of VMs that are members of their cluster."},
     {"oneib_members_unverified", OF(members_unverified),
      "Members that are virtual ports (VFs on mlx5), of which nobody has read what they hold."},
+    {"oneib_virtual_ports_verified", OF(virtual_ports_verified),
+     "Virtual ports (VFs on mlx5) that the last reading of the fabric compared with the "
+     "partitions."},
     {"oneib_virtual_ports_unread", OF(virtual_ports_unread),
      "VFs on mlx5 that are open, and whose own P_Key tables their hosts cannot read."},
     {"oneib_members_held", OF(members_held),

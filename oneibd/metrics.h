@@ -39,11 +39,12 @@ struct oneib_metrics_host {
 struct oneib_metrics {
     /* gauges: of the last look that succeeded */
     uint64_t clusters, members, vms, networks, ports;
-    uint64_t members_unverified;   /* virtual ports: the last reading showed nothing of them */
-    uint64_t virtual_ports_unread; /* VFs of mlx5 whose own ports their hosts cannot read */
-    uint64_t members_held;         /* removals that wait for `oneib sync --force` */
-    uint64_t nodes, nodes_cut_off; /* whose services are believed; not heard for a minute */
-    uint64_t strays;               /* VFs that nodes report and that should not be so */
+    uint64_t members_unverified;     /* virtual ports: the last reading showed nothing of them */
+    uint64_t virtual_ports_verified; /* that the last reading showed and compared */
+    uint64_t virtual_ports_unread;   /* VFs of mlx5 whose own ports their hosts cannot read */
+    uint64_t members_held;           /* removals that wait for `oneib sync --force` */
+    uint64_t nodes, nodes_cut_off;   /* whose services are believed; not heard for a minute */
+    uint64_t strays;                 /* VFs that nodes report and that should not be so */
     uint64_t level_ports, level_clusters; /* that are not as the classes say */
     uint64_t findings[ONEIB_SEVERITIES];
     uint64_t deviations[ONEIB_DEVIATION_KINDS]; /* of the last verification */

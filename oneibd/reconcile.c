@@ -98,6 +98,7 @@ static void count_outcome(struct oneib_daemon *daemon, const struct oneib_apply_
         metrics->last_write = now;
     metrics->ports = result->verification.ports;
     metrics->members_unverified = result->verification.members_unverified;
+    metrics->virtual_ports_verified = daemon->view.vports.result.added;
     for (size_t i = 0; i < ONEIB_DEVIATION_KINDS; i++)
         metrics->deviations[i] = 0;
     for (size_t i = 0; i < result->verification.count; i++)
@@ -211,6 +212,24 @@ static int note_applied(struct oneib_daemon *daemon, struct oneib_apply_result *
     return report(daemon, &result->verification, err);
 }
 
+/* What virtual ports are compared with, as of now. */
+static int take_reports(struct oneib_daemon *daemon, struct oneib_error *err)
+{
+    struct oneib_view *view = &daemon->view;
+    const double now = oneib_now_ms();
+    oneib_vports_forget_reports(&view->vports);
+    if (!oneib_vports_are_wanted(&daemon->config))
+        return 0;
+    for (size_t i = 0; i < daemon->nodes.count; i++) {
+        const struct oneib_node *node = &daemon->nodes.items[i];
+        const struct oneib_host *host = oneib_cloud_host(&view->cloud, node->identity.host_id);
+        if (host && oneib_node_is_heard(oneib_node_state(node, now)) &&
+            oneib_vports_report(&view->vports, host, node->records, node->record_count, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
 static int apply(struct oneib_daemon *daemon, const struct oneib_changes *changes,
                  bool subnet_is_new, double event_ms, struct oneib_error *err)
 {
@@ -222,6 +241,8 @@ static int apply(struct oneib_daemon *daemon, const struct oneib_changes *change
         .context = daemon,
     };
     const bool written = view->changed;
+    if (take_reports(daemon, err) < 0)
+        return -1;
     daemon->insisting = !written;
     struct oneib_apply_result result;
     if (oneib_apply(&daemon->config, daemon->manager, daemon->fabric, view, &options, &result,
@@ -272,7 +293,9 @@ int oneib_daemon_read_ports(struct oneib_daemon *daemon, struct oneib_error *err
 {
     if (open_fabric(daemon, err) < 0)
         return -1;
-    oneib_view_read_subnet(daemon->fabric, &daemon->view);
+    if (take_reports(daemon, err) < 0)
+        return -1;
+    oneib_view_read_subnet(&daemon->config, daemon->fabric, &daemon->view);
     oneib_sm_doubt(daemon->manager);
     if (!daemon->view.subnet_known) {
         *err = daemon->view.subnet_error;

@@ -602,6 +602,8 @@ static bool is_own(const struct work *work, oneib_guid guid)
     return oneib_guids_have(work->own, work->own_count, guid);
 }
 
+/* Virtual ports of hosts' adapters aside: what those have their services say themselves, and what
+ * was read of the fabric may be older than that. */
 static size_t count_on_fabric(const struct work *work, oneib_guid guid)
 {
     const struct oneib_subnet *subnet = work->input->subnet;
@@ -613,7 +615,10 @@ static size_t count_on_fabric(const struct work *work, oneib_guid guid)
         first--;
     while (end < subnet->port_count && subnet->ports[end].guid == guid)
         end++;
-    return end - first;
+    size_t count = 0;
+    for (size_t i = first; i < end; i++)
+        count += subnet->ports[i].owner == 0;
+    return count;
 }
 
 static int add_twice(struct work *work, struct placed *placed, struct oneib_grants *grants,

@@ -53,7 +53,8 @@ int oneib_fabric_read(struct oneib_fabric *fabric, struct oneib_subnet *subnet,
  * Reads again the P_Key tables of some ports of *subnet (indices into subnet->ports), in place; for
  * waiting until a change is in force without reading everything. A port that had answered costs its
  * blocks alone: that its LID is still its own is what oneib_fabric_read() checks. One that had not
- * is asked who it is first. After a failure no table is left half read.
+ * is asked who it is first, and a virtual one, by VPortInfo, whether it is still what it was: else
+ * it has not answered. After a failure no table is left half read.
  */
 int oneib_fabric_read_tables(struct oneib_fabric *fabric, struct oneib_subnet *subnet,
                              const size_t *ports, size_t count, struct oneib_error *err);

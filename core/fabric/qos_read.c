@@ -74,7 +74,7 @@ static int add_adapters(struct reader *reader, const struct oneib_subnet *subnet
                         struct oneib_error *err)
 {
     for (size_t i = 0; i < subnet->port_count; i++)
-        if (subnet->ports[i].node_type == ONEIB_NODE_CA &&
+        if (subnet->ports[i].node_type == ONEIB_NODE_CA && !subnet->ports[i].owner &&
             add_port(reader, &subnet->ports[i], subnet->ports[i].port_number, err) < 0)
             return -1;
     return 0;

@@ -5,6 +5,7 @@
 #include "base/array.h"
 #include "fabric/port_info.h"
 #include "fabric/smp_jobs.h"
+#include "fabric/virtual_ports_read.h"
 #include "ib/ipoib.h"
 
 #define KEYS_PER_BLOCK 32 /* of a P_KeyTable (IBA 1.2.1, 14.2.5.7) */
@@ -24,18 +25,20 @@ struct reader {
     struct oneib_smp_jobs jobs;
 };
 
-static int ask_blocks(struct reader *reader, size_t index, uint16_t attribute, unsigned blocks,
-                      struct oneib_error *err)
+/* A virtual port is asked through its owner. */
+static struct oneib_smp_job job_for(const struct reader *reader, size_t index, uint16_t attribute)
 {
     const struct oneib_subnet_port *port = &reader->subnet->ports[index];
-    const struct oneib_smp_job job = {
-        .lid = port->lid, .to = port->guid, .attribute = attribute, .blocks = blocks, .tag = index};
-    return oneib_smp_jobs_add(&reader->jobs, &job, err);
+    return (struct oneib_smp_job){.lid = port->lid,
+                                  .to = port->owner ? port->owner : port->guid,
+                                  .attribute = attribute,
+                                  .tag = index};
 }
 
 static int add_job(struct reader *reader, size_t index, uint16_t attribute, struct oneib_error *err)
 {
-    return ask_blocks(reader, index, attribute, 0, err);
+    const struct oneib_smp_job job = job_for(reader, index, attribute);
+    return oneib_smp_jobs_add(&reader->jobs, &job, err);
 }
 
 static bool next_job(void *context, struct oneib_mad_request *request)
@@ -47,6 +50,16 @@ static bool next_job(void *context, struct oneib_mad_request *request)
 static unsigned block_count(const struct oneib_subnet_port *port)
 {
     return (port->partition_cap + KEYS_PER_BLOCK - 1u) / KEYS_PER_BLOCK;
+}
+
+static int ask_for_table(struct reader *reader, size_t index, struct oneib_error *err)
+{
+    const struct oneib_subnet_port *port = &reader->subnet->ports[index];
+    struct oneib_smp_job job =
+        job_for(reader, index, port->owner ? ONEIB_VPORT_PKEY_TABLE : IB_ATTR_PKEY_TBL);
+    job.modifier = port->owner ? oneib_vport_table_modifier(port->vport) : 0;
+    job.blocks = block_count(port);
+    return oneib_smp_jobs_add(&reader->jobs, &job, err);
 }
 
 static void forget_table(struct oneib_subnet_port *port)
@@ -69,7 +82,7 @@ static int begin_table(struct reader *reader, size_t index, struct oneib_error *
     if (!port->pkeys)
         return oneib_fail_memory(err);
     reader->progress[index].blocks_left = block_count(port);
-    return ask_blocks(reader, index, IB_ATTR_PKEY_TBL, block_count(port), err);
+    return ask_for_table(reader, index, err);
 }
 
 static int ask_further(struct reader *reader, size_t index, struct oneib_error *err)
@@ -145,6 +158,18 @@ static int take_port_info(struct reader *reader, size_t index, uint8_t *info,
     return begin_table(reader, index, err);
 }
 
+/* Another function may have that number by now. */
+static int take_vport_info(struct reader *reader, size_t index, const uint8_t *info,
+                           struct oneib_error *err)
+{
+    struct oneib_subnet_port *port = &reader->subnet->ports[index];
+    if (oneib_vport_info_guid(info) == port->guid &&
+        oneib_vport_info_state(info) >= ONEIB_PORT_INITIALIZE)
+        return begin_table(reader, index, err);
+    forget_table(port);
+    return 0;
+}
+
 static void take_switch_info(struct oneib_subnet *subnet, uint8_t *info)
 {
     uint16_t cap = (uint16_t)mad_get_field(info, 0, IB_SW_MCAST_FDB_CAP_F);
@@ -185,7 +210,10 @@ static int take_answer(void *context, const struct oneib_mad_answer *answer,
         return take_node_info(reader, request->tag, data, err);
     case IB_ATTR_PORT_INFO:
         return take_port_info(reader, request->tag, data, err);
+    case ONEIB_VPORT_INFO:
+        return take_vport_info(reader, request->tag, data, err);
     case IB_ATTR_PKEY_TBL:
+    case ONEIB_VPORT_PKEY_TABLE:
         take_block(reader, request->tag, request->subtag, data);
         return 0;
     case IB_ATTR_SWITCH_INFO:
@@ -330,8 +358,16 @@ int oneib_fabric_read(struct oneib_fabric *fabric, struct oneib_subnet *subnet,
 
 /* --- some tables again ---------------------------------------------------------------------- */
 
-/* A port that was read is asked for its table alone; one that was not has to say first who it is.
- */
+static int ask_for_vport(struct reader *reader, size_t index, struct oneib_error *err)
+{
+    struct oneib_smp_job job = job_for(reader, index, ONEIB_VPORT_INFO);
+    job.modifier = reader->subnet->ports[index].vport;
+    forget_table(&reader->subnet->ports[index]);
+    return oneib_smp_jobs_add(&reader->jobs, &job, err);
+}
+
+/* A port that was read is asked for its table alone; one that was not has to say first who it is,
+ * and so has a virtual one. */
 static int queue_again(struct reader *reader, size_t index, struct oneib_error *err)
 {
     struct oneib_subnet_port *port = &reader->subnet->ports[index];
@@ -339,6 +375,8 @@ static int queue_again(struct reader *reader, size_t index, struct oneib_error *
         return 0;
     reader->progress[index].queued = true;
     reader->progress[index].claimed = port->guid;
+    if (port->owner)
+        return ask_for_vport(reader, index, err);
     return port->answered ? begin_table(reader, index, err)
                           : add_job(reader, index, IB_ATTR_NODE_INFO, err);
 }

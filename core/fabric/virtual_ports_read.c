@@ -6,18 +6,27 @@
 #include <stdlib.h>
 
 #define VIRTUALIZATION_INFO 0xffb0
-#define VPORT_INFO 0xffb1
 #define VNODE_INFO 0xffb2
-#define VPORT_PKEY_TABLE 0xffb6
 #define KEYS_PER_BLOCK 32
 
 /* VirtualizationInfo: be16 cap, be16 highest index, u8 of which the top bit says that it is on. */
 #define INDEX_TOP 2
 #define ENABLED 4
 #define ENABLED_BIT 0x80
+/* VNodeInfo begins with be16 the table's size. */
+
 /* VPortInfo: u8 whose upper half is the state, ..., be64 port GUID. */
 #define PORT_GUID 12
-/* VNodeInfo begins with be16 the table's size. */
+
+oneib_guid oneib_vport_info_guid(const uint8_t *info)
+{
+    return oneib_get64(info + PORT_GUID);
+}
+
+uint8_t oneib_vport_info_state(const uint8_t *info)
+{
+    return info[0] >> 4;
+}
 
 struct reader {
     struct oneib_fabric *fabric;
@@ -74,7 +83,8 @@ static int ask(struct reader *reader, const struct subject *subject, uint16_t at
 static int ask_for_table(struct reader *reader, const struct subject *subject,
                          struct oneib_error *err)
 {
-    return ask_blocks(reader, subject, VPORT_PKEY_TABLE, (uint32_t)subject->vport << 16,
+    return ask_blocks(reader, subject, ONEIB_VPORT_PKEY_TABLE,
+                      oneib_vport_table_modifier(subject->vport),
                       block_count(vport_of(reader, subject)), err);
 }
 
@@ -99,7 +109,7 @@ static int take_virtualization(struct reader *reader, const struct subject *subj
     owner->count = count;
     for (size_t i = 0; i < count; i++) {
         const struct subject each = {subject->owner, i};
-        if (ask(reader, &each, VPORT_INFO, err) < 0)
+        if (ask(reader, &each, ONEIB_VPORT_INFO, err) < 0)
             return -1;
     }
     return 0;
@@ -109,8 +119,8 @@ static int take_vport(struct reader *reader, const struct subject *subject, cons
                       struct oneib_error *err)
 {
     struct oneib_vport *vport = vport_of(reader, subject);
-    vport->state = data[0] >> 4;
-    vport->guid = oneib_get64(data + PORT_GUID);
+    vport->state = oneib_vport_info_state(data);
+    vport->guid = oneib_vport_info_guid(data);
     return ask(reader, subject, VNODE_INFO, err);
 }
 
@@ -151,7 +161,7 @@ static int take_answer(void *context, const struct oneib_mad_answer *answer,
     switch (request->attribute) {
     case VIRTUALIZATION_INFO:
         return take_virtualization(reader, &subject, data, err);
-    case VPORT_INFO:
+    case ONEIB_VPORT_INFO:
         return take_vport(reader, &subject, data, err);
     case VNODE_INFO:
         return take_vnode(reader, &subject, data, err);

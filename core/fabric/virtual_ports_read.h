@@ -12,6 +12,17 @@
 #include "fabric/fabric.h"
 #include "partitions/virtual_ports.h"
 
+#define ONEIB_VPORT_INFO 0xffb1
+#define ONEIB_VPORT_PKEY_TABLE 0xffb6
+/* The modifier for the first block of a virtual port's table. */
+static inline uint32_t oneib_vport_table_modifier(size_t number)
+{
+    return (uint32_t)number << 16;
+}
+/* What VPortInfo, 64 bytes, says: its GUID, and PortInfo.PortState. */
+oneib_guid oneib_vport_info_guid(const uint8_t *info);
+uint8_t oneib_vport_info_state(const uint8_t *info);
+
 /*
  * Of every port of *subnet that answered and that a report names: VirtualizationInfo (0xFFB0), and
  * where virtual ports are on, of each from index 0 to the highest VPortInfo, VNodeInfo and its

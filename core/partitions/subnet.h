@@ -28,10 +28,14 @@ enum oneib_port_m_key {
     ONEIB_M_KEY_OTHER,
 };
 
-/* One end port: a port of a CA or router, or port 0 of a switch. */
+/* One end port: a port of a CA or router, or port 0 of a switch; or a virtual port of such a CA's
+ * port, which has no LID and no link of its own, and was asked through it. */
 struct oneib_subnet_port {
     oneib_guid guid; /* port GUID */
     oneib_guid node_guid;
+    oneib_guid
+        owner;      /* of a virtual port: the physical one, whose LID it has here; 0: it is none */
+    uint16_t vport; /* likewise its number there (fabric/virtual_ports_read.h) */
     uint16_t lid;
     uint8_t port_number;    /* 0 for a switch */
     uint8_t node_type;      /* enum oneib_node_type */

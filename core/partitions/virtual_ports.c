@@ -152,14 +152,17 @@ const char *oneib_vport_proof_words(enum oneib_vport_proof proof)
 
 /* ---- into the subnet ------------------------------------------------------------------------ */
 
-static int add_vport(const struct oneib_vport_owner *owner, const struct oneib_vport *vport,
+static int add_vport(const struct oneib_vport_owner *owner, size_t number,
                      struct oneib_subnet *subnet, struct oneib_error *err)
 {
+    const struct oneib_vport *vport = &owner->items[number];
     if (oneib_reserve(&subnet->ports, &subnet->port_capacity, subnet->port_count + 1,
                       sizeof *subnet->ports, err) < 0)
         return -1;
     struct oneib_subnet_port port = {.guid = vport->guid,
                                      .node_guid = owner->node_guid,
+                                     .owner = owner->guid,
+                                     .vport = (uint16_t)number,
                                      .lid = owner->lid,
                                      .node_type = ONEIB_NODE_CA,
                                      .partition_cap = vport->pkey_cap,
@@ -182,7 +185,7 @@ static int add_owner(const struct oneib_vport_owner *owner, struct oneib_subnet 
         const struct oneib_vport *vport = &owner->items[i];
         if (!is_up(vport) || vport->guid == owner->guid)
             continue;
-        if (add_vport(owner, vport, subnet, err) < 0)
+        if (add_vport(owner, i, subnet, err) < 0)
             return -1;
         ++*added;
     }

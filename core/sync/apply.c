@@ -155,7 +155,7 @@ static int await_ports(const struct step *step, const struct oneib_partition_tab
 static int read_fabric_again(const struct step *step, const char *purpose, struct oneib_error *err)
 {
     struct oneib_subnet subnet = {0};
-    if (oneib_fabric_read(step->fabric, &subnet, err) < 0)
+    if (oneib_vports_read_subnet(step->config, step->fabric, &step->view->vports, &subnet, err) < 0)
         return oneib_wrap(err, "%s", purpose);
     oneib_subnet_clear(&step->view->subnet);
     step->view->subnet = subnet;

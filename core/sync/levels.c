@@ -36,7 +36,8 @@ static bool ends_of(const struct oneib_partition *partition, const struct oneib_
     size_t found = 0;
     for (size_t i = 0; i < partition->member_count && found < 2; i++) {
         const oneib_guid guid = partition->members[i].guid;
-        if (!oneib_subnet_find(subnet, guid))
+        const struct oneib_subnet_port *port = oneib_subnet_find(subnet, guid);
+        if (!port || port->owner) /* of virtual ports it is not known what the SA says */
             continue;
         if (found++ == 0)
             query->from = guid;

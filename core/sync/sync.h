@@ -17,6 +17,7 @@
 #include "partitions/partition.h"
 #include "partitions/subnet.h"
 #include "sm/sm.h"
+#include "sync/vports.h"
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -34,6 +35,7 @@ struct oneib_view {
     bool subnet_known;
     struct oneib_subnet subnet;
     struct oneib_error subnet_error; /* why not, when it is not known */
+    struct oneib_vports vports;      /* of it; what hosts have reported is the caller's to say */
     struct oneib_desired desired;    /* table after the removal hold */
     size_t held;                     /* removals held back */
     struct oneib_text rendered;      /* what is to be there (oneib_sm_render()) */
@@ -76,9 +78,11 @@ int oneib_view_read_ledger(const struct oneib_config *config, struct oneib_one *
 const struct oneib_ledger *oneib_view_ledger(const struct oneib_view *view);
 /*
  * Reads the subnet again into the view; on failure view->subnet_known is false and subnet_error
- * says why. What follows from it (view->desired and all after it) is oneib_view_update()'s.
+ * says why. Virtual ports come by view->vports.reports. What follows from it (view->desired and all
+ * after it) is oneib_view_update()'s.
  */
-void oneib_view_read_subnet(struct oneib_fabric *fabric, struct oneib_view *view);
+void oneib_view_read_subnet(const struct oneib_config *config, struct oneib_fabric *fabric,
+                            struct oneib_view *view);
 void oneib_view_clear(struct oneib_view *view);
 
 /* default_partition.full_members; *guids is the caller's to free. CONFIG: one is no GUID. */

@@ -239,7 +239,7 @@ static int fill_view(const struct oneib_config *config, struct oneib_sm *sm, str
         return -1;
 
     if (fabric && options->fabric)
-        oneib_view_read_subnet(fabric, view);
+        oneib_view_read_subnet(config, fabric, view);
     return compute(config, sm, options->force, options->adopt, view, err);
 }
 
@@ -255,7 +255,8 @@ int oneib_view_make(const struct oneib_config *config, struct oneib_sm *sm, stru
     return 0;
 }
 
-/* All but what was looked at: the cloud, its findings, the ledger and the subnet. */
+/* All but what was looked at: the cloud, its findings, the ledger and the subnet with its virtual
+ * ports. */
 static void forget_conclusions(struct oneib_view *view)
 {
     oneib_partition_table_clear(&view->fragment);
@@ -271,6 +272,7 @@ static void forget_conclusions(struct oneib_view *view)
         .subnet_known = view->subnet_known,
         .subnet = view->subnet,
         .subnet_error = view->subnet_error,
+        .vports = view->vports,
     };
 }
 
@@ -314,11 +316,13 @@ int oneib_view_read_ledger(const struct oneib_config *config, struct oneib_one *
     return 0;
 }
 
-void oneib_view_read_subnet(struct oneib_fabric *fabric, struct oneib_view *view)
+void oneib_view_read_subnet(const struct oneib_config *config, struct oneib_fabric *fabric,
+                            struct oneib_view *view)
 {
     oneib_subnet_clear(&view->subnet);
     view->subnet_error = (struct oneib_error){0};
-    view->subnet_known = oneib_fabric_read(fabric, &view->subnet, &view->subnet_error) == 0;
+    view->subnet_known = oneib_vports_read_subnet(config, fabric, &view->vports, &view->subnet,
+                                                  &view->subnet_error) == 0;
 }
 
 void oneib_view_clear(struct oneib_view *view)
@@ -329,5 +333,6 @@ void oneib_view_clear(struct oneib_view *view)
     oneib_kept_ledger_clear(&view->kept);
     oneib_id_set_clear(&view->there);
     oneib_subnet_clear(&view->subnet);
+    oneib_vports_clear(&view->vports);
     *view = (struct oneib_view){0};
 }

@@ -74,7 +74,7 @@ static void want(const char *text)
 
 static void look(void)
 {
-    oneib_view_read_subnet(kept.fabric, &kept.view);
+    oneib_view_read_subnet(&kept.config, kept.fabric, &kept.view);
     if (!kept.view.subnet_known)
         fail_msg("%s", kept.view.subnet_error.text);
 }

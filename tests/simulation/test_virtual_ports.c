@@ -72,10 +72,11 @@ static void await_words(const char *words, int status, const char *const *argume
 }
 #define AWAIT(words, status, ...) await_words(words, status, (const char *[]){__VA_ARGS__, NULL})
 
-static void begin(const char *settings)
+static void begin_with(const char *settings, const char *daemon)
 {
-    const struct lab_config config = {.daemon = "poll_preparing = 300; poll_idle = 1000;",
-                                      .other = settings};
+    char polls[96];
+    snprintf(polls, sizeof polls, "poll_preparing = 300; poll_idle = 1000; %s", daemon);
+    const struct lab_config config = {.daemon = polls, .other = settings};
     struct lab_output output = {0};
     if (lab_missing())
         skip_because("%s is not installed", lab_missing());
@@ -90,6 +91,11 @@ static void begin(const char *settings)
     boot(red, 0, &vms[0]);
     boot(blue, 0, &vms[1]);
     boot(red, 1, &vms[2]);
+}
+
+static void begin(const char *settings)
+{
+    begin_with(settings, "");
 }
 
 /* Lines of the stand-in's own file. */
@@ -121,6 +127,14 @@ static void must_not_say(const char *text, const char *words)
 {
     if (strstr(text, words))
         fail_msg("\"%s\" is in: %s", words, text);
+}
+
+static size_t count_words(const char *text, const char *words)
+{
+    size_t count = 0;
+    for (; (text = strstr(text, words)); text++)
+        count++;
+    return count;
 }
 
 /* ---- verify --------------------------------------------------------------------------------- */
@@ -221,6 +235,119 @@ static void switched_off_nobody_is_asked(void **state)
     lab_output_clear(&output);
 }
 
+/* ---- everybody else ------------------------------------------------------------------------- */
+
+static void list_and_show_say_what_virtual_ports_hold(void **state)
+{
+    struct lab_output output = {0};
+    char id[16];
+    (void)state;
+    begin(TRY);
+    AWAIT(PROVEN, 0, "verify");
+    ONEIB(0, &output, "list");
+    assert_int_equal(count_words(output.out, "in force"), 2);
+    snprintf(id, sizeof id, "%" PRIu32, red);
+    ONEIB(0, &output, "show", id);
+    must_say(output.out, "state       in force");
+    assert_int_equal(count_words(output.out, " yes "), 2);
+    set_entry(9, 0x8000 | BLUE);
+    ONEIB(0, &output, "list");
+    must_say(output.out, "violated");
+    lab_output_clear(&output);
+}
+
+/* Said once, in verify: elsewhere the word stands for itself. */
+static void what_is_not_verified_is_a_word_in_a_list_and_no_alarm(void **state)
+{
+    struct lab_output output = {0};
+    (void)state;
+    begin(TRY);
+    AWAIT(PROVEN, 0, "verify");
+    /* opensm here has no virtual ports, which is a failure of its own. */
+    AWAIT("'oneib verify' says whether what their VFs hold can be read", 1, "check");
+    set_adapters("layout one-table\n");
+    ONEIB(0, &output, "list");
+    assert_int_equal(count_words(output.out, "not verified"), 2);
+    must_not_say(output.error, "virtual");
+    ONEIB(0, &output, "sync");
+    must_not_say(output.error, "virtual");
+    ONEIB(0, &output, "plan");
+    must_not_say(output.error, "virtual");
+    lab_output_clear(&output);
+}
+
+static void await(const char *sample, double wanted)
+{
+    ok(lab_await_metric(lab_metrics_address(lab), sample, wanted, CHANGE_MS, &err));
+}
+
+static void oneibd_counts_and_compares_virtual_ports(void **state)
+{
+    (void)state;
+    begin_with(TRY, "verify = 1000;");
+    await("oneib_virtual_ports_verified", 3);
+    await("oneib_members_unverified", 0);
+    await("oneib_in_force", 1);
+    set_entry(9, 0x8000 | BLUE);
+    await("oneib_deviations{kind=\"key-excess\"}", 1);
+    await("oneib_in_force", 0);
+    set_adapters("");
+    await("oneib_in_force", 1);
+    set_adapters("layout number-low\n");
+    await("oneib_virtual_ports_verified", 0);
+    await("oneib_members_unverified", 3);
+    await("oneib_in_force", 1);
+}
+
+/* What was read of a port that is gone is nobody's, and holds up nobody. */
+static void a_virtual_port_that_goes_and_one_that_comes_hold_up_nobody(void **state)
+{
+    uint32_t next;
+    (void)state;
+    begin_with(TRY, "verify = 1000;");
+    await("oneib_virtual_ports_verified", 3);
+    ok(lab_vm_state(lab, vms[2], 3, LCM_SHUTDOWN, &err));
+    ok(lab_node_domain(lab, 1, vms[2], false, &err));
+    ok(lab_node_driver(lab, 1, "clean", vms[2], &err));
+    ok(lab_vm_delete(lab, vms[2], &err));
+    await("oneib_virtual_ports_verified", 2);
+    await("oneib_in_force", 1);
+    boot(blue, 1, &next);
+    await("oneib_virtual_ports_verified", 3);
+    await("oneib_members_unverified", 0);
+    await("oneib_in_force", 1);
+}
+
+/* The subnet manager takes its time. */
+static void mend_later(void)
+{
+    const char *argv[] = {"sh", "-c", "sleep 1; : > virtual-ports", NULL};
+    pid_t pid;
+    ok(lab_spawn(lab, "mend", NULL, argv, &pid, &err));
+}
+
+/* Who waits for a change waits for virtual ports too, and a key that one still has is not another's
+ * before it has gone. */
+static void sync_waits_for_virtual_ports(void **state)
+{
+    struct lab_output output = {0};
+    (void)state;
+    begin(TRY);
+    AWAIT(PROVEN, 0, "verify");
+    ONEIB(0, &output, "sync");
+    must_say(output.out, "7 ports verified");
+    set_entry(9, 0x8000 | BLUE);
+    mend_later();
+    ONEIB(0, &output, "sync");
+    double took;
+    const char *line = strstr(output.out, "in force after ");
+    assert_non_null(line);
+    assert_int_equal(sscanf(line, "in force after %lf", &took), 1);
+    assert_true(took >= 300);
+    must_say(output.out, "7 ports and 10 keys compared, no deviation");
+    lab_output_clear(&output);
+}
+
 int main(void)
 {
 #define ON_NODES(test) cmocka_unit_test_setup_teardown(test, raise_nodes, end_nodes)
@@ -230,6 +357,11 @@ int main(void)
         ON_NODES(a_key_that_a_virtual_port_lacks_is_named),
         ON_NODES(with_each_wrong_layout_nothing_is_verified),
         ON_NODES(switched_off_nobody_is_asked),
+        ON_NODES(list_and_show_say_what_virtual_ports_hold),
+        ON_NODES(what_is_not_verified_is_a_word_in_a_list_and_no_alarm),
+        ON_NODES(oneibd_counts_and_compares_virtual_ports),
+        ON_NODES(a_virtual_port_that_goes_and_one_that_comes_hold_up_nobody),
+        ON_NODES(sync_waits_for_virtual_ports),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
