@@ -96,34 +96,36 @@ static void hear(struct oneib_looked *looked)
 }
 
 /* A host that is not heard may have something else by now. */
-static int take_reports(struct oneib_looked *looked, struct oneib_error *err)
+static int take_reports(const struct oneib_heard *heard, struct oneib_view *view,
+                        struct oneib_error *err)
 {
-    for (size_t i = 0; i < looked->heard.count; i++) {
-        const struct oneib_heard_node *node = &looked->heard.nodes[i];
-        const struct oneib_host *host = oneib_cloud_host(&looked->view.cloud, node->host_id);
+    for (size_t i = 0; i < heard->count; i++) {
+        const struct oneib_heard_node *node = &heard->nodes[i];
+        const struct oneib_host *host = oneib_cloud_host(&view->cloud, node->host_id);
         if (host && oneib_node_is_heard(node->state) &&
-            oneib_vports_report(&looked->view.vports, host, node->records, node->record_count,
-                                err) < 0)
+            oneib_vports_report(&view->vports, host, node->records, node->record_count, err) < 0)
             return -1;
     }
     return 0;
 }
 
-static int look_at_virtual_ports(struct oneib_looked *looked, struct oneib_error *err)
+int oneib_look_at_virtual_ports(const struct oneib_session *session,
+                                const struct oneib_heard *heard, struct oneib_view *view,
+                                struct oneib_error *err)
 {
-    struct oneib_view *view = &looked->view;
-    const struct oneib_config *config = &looked->session.config;
-    if (!view->subnet_known || !oneib_vports_are_wanted(config))
+    if (!oneib_vports_are_wanted(&session->config))
         return 0;
-    return take_reports(looked, err) < 0 ? -1
-                                         : oneib_vports_read(config, looked->session.fabric,
-                                                             &view->vports, &view->subnet, err);
+    return take_reports(heard, view, err) < 0
+               ? -1
+               : oneib_vports_read(&session->config, session->fabric, &view->vports, &view->subnet,
+                                   err);
 }
 
 static int collect_findings(struct oneib_looked *looked, struct oneib_error *err)
 {
     hear(looked);
-    if (look_at_virtual_ports(looked, err) < 0 ||
+    if ((looked->view.subnet_known &&
+         oneib_look_at_virtual_ports(&looked->session, &looked->heard, &looked->view, err) < 0) ||
         oneib_findings_copy(&looked->view.findings, 0, &looked->findings, err) < 0 ||
         oneib_findings_copy(&looked->view.desired.findings, 0, &looked->findings, err) < 0 ||
         oneib_findings_copy(&looked->heard.findings, 0, &looked->findings, err) < 0)

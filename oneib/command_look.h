@@ -49,6 +49,14 @@ bool oneib_deviates(const struct oneib_looked *looked,
 int oneib_view_of(const struct oneib_run *run, struct oneib_session *session, bool force,
                   struct oneib_view *view, struct oneib_error *err);
 
+/*
+ * Reads virtual ports into view->subnet, which is known, where that is wanted, by what nodes have
+ * said.
+ */
+int oneib_look_at_virtual_ports(const struct oneib_session *session,
+                                const struct oneib_heard *heard, struct oneib_view *view,
+                                struct oneib_error *err);
+
 /* {known, error}: whether the fabric was read. */
 json_t *oneib_fabric_json(const struct oneib_view *view);
 

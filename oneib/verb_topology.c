@@ -67,6 +67,24 @@ static bool take_from_one(const struct oneib_run *run, struct picture *picture)
     return true;
 }
 
+/* Where virtual ports were seen. Without it they are drawn where OpenNebula has their VMs. */
+static void add_virtual_ports(struct picture *picture)
+{
+    struct oneib_session *session = &picture->session;
+    struct oneib_view *view = &picture->view;
+    struct oneib_heard heard;
+    struct oneib_error why;
+    if (!oneib_vports_are_wanted(&session->config) ||
+        oneib_heard_read(oneib_config_state(&session->config), &heard, &why) < 0)
+        return;
+    if (oneib_session_open_fabric(session, &why) < 0 ||
+        oneib_fabric_read(session->fabric, &view->subnet, &why) < 0 ||
+        oneib_look_at_virtual_ports(session, &heard, view, &why) < 0 ||
+        oneib_topology_add_vports(&picture->topology, &view->subnet, &why) < 0)
+        oneib_print_note("virtual ports were not read: %s", why.text);
+    oneib_heard_clear(&heard);
+}
+
 /* What the subnet manager says that is in force. */
 static bool take_from_sm(struct picture *picture)
 {
@@ -170,15 +188,32 @@ static json_t *clusters_json(const struct picture *picture)
     return array;
 }
 
+static json_t *virtual_ports_json(const struct oneib_topology *topology)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; i < topology->vport_count; i++)
+        oneib_json_append(&array,
+                          json_pack("{s:o, s:o}", "guid", oneib_json_guid(topology->vports[i].guid),
+                                    "port_guid", oneib_json_guid(topology->vports[i].port_guid)));
+    return array;
+}
+
+static json_t *picture_json(const struct picture *picture)
+{
+    json_t *document =
+        json_pack("{s:o, s:o, s:o, s:o}", "nodes", nodes_json(&picture->topology), "links",
+                  links_json(&picture->topology), "partitions", clusters_json(picture),
+                  "partitions_from", oneib_json_text(picture->source));
+    if (document && picture->view.vports.was_tried)
+        json_object_set_new(document, "virtual_ports", virtual_ports_json(&picture->topology));
+    return document;
+}
+
 static int print(const struct oneib_run *run, const struct picture *picture, drawing draw,
                  struct oneib_error *err)
 {
     if (run->json)
-        return oneib_json_write(
-            json_pack("{s:o, s:o, s:o, s:o}", "nodes", nodes_json(&picture->topology), "links",
-                      links_json(&picture->topology), "partitions", clusters_json(picture),
-                      "partitions_from", oneib_json_text(picture->source)),
-            err);
+        return oneib_json_write(picture_json(picture), err);
     oneib_autotext struct oneib_text text = {0};
     draw(&picture->topology, picture->table, picture->cloud, &text);
     return oneib_write_out(&text, err);
@@ -192,6 +227,8 @@ static int draw_fabric(const struct oneib_run *run, struct picture *picture, dra
         return -1;
     if (!take_from_one(run, picture))
         take_from_file(picture);
+    else
+        add_virtual_ports(picture);
     return print(run, picture, draw, err);
 }
 

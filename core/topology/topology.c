@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "topology/topology.h"
+#include "base/array.h"
 
 #include "topology/topology_ends.h"
 #include <stdlib.h>
@@ -22,9 +23,27 @@ size_t oneib_topology_switch_of(const struct oneib_topology *topology, oneib_gui
     return SIZE_MAX;
 }
 
+/* A subnet's ports are sorted. */
+int oneib_topology_add_vports(struct oneib_topology *topology, const struct oneib_subnet *subnet,
+                              struct oneib_error *err)
+{
+    for (size_t i = 0; i < subnet->port_count; i++) {
+        const struct oneib_subnet_port *port = &subnet->ports[i];
+        if (!port->owner || !port->answered)
+            continue;
+        if (oneib_reserve(&topology->vports, &topology->vport_capacity, topology->vport_count + 1,
+                          sizeof *topology->vports, err) < 0)
+            return -1;
+        topology->vports[topology->vport_count++] =
+            (struct oneib_topology_vport){port->guid, port->owner};
+    }
+    return 0;
+}
+
 void oneib_topology_clear(struct oneib_topology *topology)
 {
     free(topology->nodes);
     free(topology->links);
+    free(topology->vports);
     *topology = (struct oneib_topology){0};
 }

@@ -25,22 +25,34 @@ struct oneib_topology_link { /* each link once: a < b by (node index, port) */
     uint16_t rate_gbps;        /* 0: not known */
 };
 
+/* A virtual port, which no link ends at, and the port of an adapter that has shown it. */
+struct oneib_topology_vport {
+    oneib_guid guid, port_guid;
+};
+
 struct oneib_topology {
     struct oneib_topology_node *nodes; /* by guid */
     size_t node_count, node_capacity;
     struct oneib_topology_link *links;
     size_t link_count, link_capacity;
+    struct oneib_topology_vport *vports; /* by guid; those that could be believed */
+    size_t vport_count, vport_capacity;
 };
+
+/* Adds the virtual ports that were read with the subnet. */
+int oneib_topology_add_vports(struct oneib_topology *topology, const struct oneib_subnet *subnet,
+                              struct oneib_error *err);
 
 /* The leaf switch of a CA port: index of the node, or SIZE_MAX. */
 size_t oneib_topology_switch_of(const struct oneib_topology *topology, oneib_guid port_guid);
 
 /*
  * Drawings. `table` may be NULL; with it each CA port is marked with the virtual clusters
- * (partitions "one<ID>") that list its GUID, or a VF's of a VM on its host: in text by network, in
- * dot and SVG by colour, with a legend. `cloud` (sorted) knows the networks' names; NULL, or a
- * network that it lacks: the number alone. Descriptions and names are untrusted: escaped for the
- * format, and cut. The SVG stands alone (no script, no font, no link), levels from the leaves up.
+ * (partitions "one<ID>") that list its GUID, or a virtual port's that it has shown, or else a VF's
+ * of a VM on its host: in text by network, in dot and SVG by colour, with a legend. `cloud`
+ * (sorted) knows the networks' names; NULL, or a network that it lacks: the number alone.
+ * Descriptions and names are untrusted: escaped for the format, and cut. The SVG stands alone (no
+ * script, no font, no link), levels from the leaves up.
  */
 void oneib_topology_text(const struct oneib_topology *topology,
                          const struct oneib_partition_table *table, const struct oneib_cloud *cloud,

@@ -83,6 +83,7 @@ struct scene {
     const oneib_guid *ports; /* of hosts, linked; sorted */
     size_t port_count;
     const struct oneib_cloud *cloud; /* NULL: not known */
+    const struct oneib_topology *topology;
 };
 
 static bool is_linked(const struct scene *scene, oneib_guid port)
@@ -123,12 +124,30 @@ static bool mark_on_host(struct oneib_marks *marks, size_t index, const struct s
     return add_mark(marks, port->port_guid, index);
 }
 
-/* A VF's virtual port is no end of a cable: it is drawn where its host is, while it migrates where
- * both are. */
+static int compare_vports(const void *a, const void *b)
+{
+    const struct oneib_topology_vport *left = a, *right = b;
+    return oneib_guid_compare(&left->guid, &right->guid);
+}
+
+static const struct oneib_topology_vport *find_vport(const struct oneib_topology *topology,
+                                                     oneib_guid guid)
+{
+    const struct oneib_topology_vport wanted = {.guid = guid};
+    return topology->vport_count ? bsearch(&wanted, topology->vports, topology->vport_count,
+                                           sizeof wanted, compare_vports)
+                                 : NULL;
+}
+
+/* A VF's virtual port is no end of a cable: it is drawn where an adapter has shown it, else where
+ * its host is, while it migrates where both are. */
 static bool mark_virtual(struct oneib_marks *marks, size_t index, const struct scene *scene,
                          oneib_guid guid)
 {
     struct oneib_guid_parts parts;
+    const struct oneib_topology_vport *seen = find_vport(scene->topology, guid);
+    if (seen && is_linked(scene, seen->port_guid))
+        return add_mark(marks, seen->port_guid, index);
     const struct oneib_attachment *attachment = scene->cloud && oneib_guid_decode(guid, &parts)
                                                     ? find_attachment(scene->cloud, &parts)
                                                     : NULL;
@@ -189,7 +208,7 @@ static bool mark_all(const struct oneib_topology *topology, const struct oneib_e
                      const struct oneib_partition_table *table, const struct oneib_cloud *cloud,
                      oneib_guid *ports, struct oneib_marks *marks)
 {
-    const struct scene scene = {ports, collect_ca_ports(topology, ends, ports), cloud};
+    const struct scene scene = {ports, collect_ca_ports(topology, ends, ports), cloud, topology};
     if (!list_clusters(table, cloud, marks))
         return false;
     for (size_t i = 0; i < marks->cluster_count; i++)

@@ -129,6 +129,15 @@ static void must_not_say(const char *text, const char *words)
         fail_msg("\"%s\" is in: %s", words, text);
 }
 
+static void drop_blanks(char *text)
+{
+    char *to = text;
+    for (; *text; text++)
+        if (*text != ' ' && *text != '\n')
+            *to++ = *text;
+    *to = '\0';
+}
+
 static size_t count_words(const char *text, const char *words)
 {
     size_t count = 0;
@@ -256,6 +265,30 @@ static void list_and_show_say_what_virtual_ports_hold(void **state)
     lab_output_clear(&output);
 }
 
+static void topology_shows_where_virtual_ports_were_seen(void **state)
+{
+    struct lab_output output = {0};
+    char guid[ONEIB_GUID_TEXT_SIZE], seen[128];
+    (void)state;
+    begin(TRY);
+    AWAIT(PROVEN, 0, "verify");
+    ONEIB(0, &output, "topology");
+    must_say(output.out, "red");
+    must_say(output.out, "blue");
+    oneib_guid_format(guid_of(1, vms[2]), guid);
+    snprintf(seen, sizeof seen, "\"guid\":\"%s\",\"port_guid\":\"0x%016" PRIx64 "\"", guid,
+             lab_host_port_guid(lab, 1));
+    ONEIB(0, &output, "topology", "--json");
+    drop_blanks(output.out);
+    must_say(output.out, seen);
+    set_adapters("layout one-table\n");
+    ONEIB(0, &output, "topology", "--json");
+    drop_blanks(output.out);
+    must_say(output.out, "\"virtual_ports\":[]");
+    must_not_say(output.error, "virtual");
+    lab_output_clear(&output);
+}
+
 /* Said once, in verify: elsewhere the word stands for itself. */
 static void what_is_not_verified_is_a_word_in_a_list_and_no_alarm(void **state)
 {
@@ -358,6 +391,7 @@ int main(void)
         ON_NODES(with_each_wrong_layout_nothing_is_verified),
         ON_NODES(switched_off_nobody_is_asked),
         ON_NODES(list_and_show_say_what_virtual_ports_hold),
+        ON_NODES(topology_shows_where_virtual_ports_were_seen),
         ON_NODES(what_is_not_verified_is_a_word_in_a_list_and_no_alarm),
         ON_NODES(oneibd_counts_and_compares_virtual_ports),
         ON_NODES(a_virtual_port_that_goes_and_one_that_comes_hold_up_nobody),

@@ -443,6 +443,28 @@ static void a_vfs_virtual_port_is_drawn_where_its_host_is(void **state)
     clear(&fabric);
 }
 
+/* The fabric's word counts for more than where OpenNebula has the VM. */
+static void a_virtual_port_that_was_read_is_drawn_where_it_was_seen(void **state)
+{
+    (void)state;
+    struct fabric fabric;
+    struct oneib_error err;
+    build_tree(&fabric, 1, 2, 0);
+    name_network(&fabric, 5, "red");
+    struct oneib_subnet_port ports[] = {
+        {.guid = oneib_guid_encode(7, 10, 1), .owner = port_guid(&fabric, 0, 1), .answered = true},
+        {.guid = oneib_guid_encode(7, 11, 1), .owner = port_guid(&fabric, 0, 2)},
+    };
+    const struct oneib_subnet subnet = {.ports = ports, .port_count = 2};
+    assert_int_equal(oneib_topology_add_vports(&fabric.topology, &subnet, &err), 0);
+    assert_int_equal(fabric.topology.vport_count, 1); /* the other one has not answered */
+    add_member(add_partition(&fabric, "one5", 1), oneib_guid_encode(7, 10, 1));
+    char *svg = draw(oneib_topology_svg, &fabric);
+    assert_has(svg, "1 virtual cluster<");
+    free(svg);
+    clear(&fabric);
+}
+
 /* Another NIC's, another VM's, or one whose host has no port here. */
 static void a_virtual_port_that_is_nobodys_here_is_not_drawn(void **state)
 {
@@ -772,6 +794,7 @@ int main(void)
         cmocka_unit_test(only_virtual_clusters_are_marked),
         cmocka_unit_test(a_cluster_without_a_port_here_takes_no_colour),
         cmocka_unit_test(a_vfs_virtual_port_is_drawn_where_its_host_is),
+        cmocka_unit_test(a_virtual_port_that_was_read_is_drawn_where_it_was_seen),
         cmocka_unit_test(a_virtual_port_that_is_nobodys_here_is_not_drawn),
         cmocka_unit_test(a_port_in_several_clusters_has_as_many_segments),
         cmocka_unit_test(without_a_partition_table_there_is_no_legend),
