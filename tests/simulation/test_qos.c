@@ -495,6 +495,50 @@ static void two_vms(uint32_t network, size_t host, size_t other)
     await_holds(other, 0x8000u | await_key_of(network));
 }
 
+/* Two leaves and the one spine between them, which has both clusters' packets. Hosts 0 and 1 are on
+ * the first leaf, with the subnet manager. */
+#define SPINE 2
+
+static int raise_leaves(void **state)
+{
+    const struct lab_options options = {
+        .leaves = 2, .hosts_per_leaf = 2, .spines = 1, .extra_hosts = 2};
+    (void)state;
+    if (daemon_raise_on(&options, NULL) < 0)
+        return -1;
+    if (!lab_missing())
+        ONEIB(0, "sync", "--force");
+    return 0;
+}
+
+static void sharing_ends_with_the_switch_that_carried_both_and_comes_back_with_it(void **state)
+{
+    (void)state;
+    scene();
+    daemon_start_with(NULL, "verify = 1000;", CLASSES);
+    const uint32_t metal = scene_network("metal", "", "IB_CLASS=silver");
+    const uint32_t copper = scene_network("copper", "", "IB_CLASS=silver");
+    two_vms(metal, 0, 2);
+    two_vms(copper, 1, 3);
+    await_said("sl-shared: network 1 \"metal\" and network 2");
+    must_say(ONEIB(0, "qos", "--links")->out, "3  metal, copper");
+
+    daemon_forget_log();
+    MUST(lab_fabric_switch(scene(), SPINE, false, &err));
+    await_said("no more sl-shared");
+    const struct lab_output *parted = ONEIB(0, "qos", "--links");
+    must_not_say(parted->out, "metal, copper");
+    must_not_say(parted->error, "sl-shared");
+
+    daemon_forget_log();
+    MUST(lab_fabric_switch(scene(), SPINE, true, &err));
+    await_said("sl-shared: network 1 \"metal\" and network 2");
+    const struct lab_output *met = ONEIB(0, "qos", "--links");
+    must_say(met->out, "3  metal, copper");
+    must_say(met->error, "both have SL 3, and meet on ");
+    daemon_end();
+}
+
 /* Of gold's two levels the third network is given the first one with its key, as the first has. */
 static void a_cluster_comes_into_force_with_the_level_on_which_it_meets_nobody(void **state)
 {
@@ -551,6 +595,8 @@ int main(void)
         DAEMON_CASE(daemon_raise, two_clusters_of_one_level_are_named_while_they_meet_on_a_link),
         DAEMON_CASE(daemon_raise,
                     a_cluster_comes_into_force_with_the_level_on_which_it_meets_nobody),
+        DAEMON_CASE(raise_leaves,
+                    sharing_ends_with_the_switch_that_carried_both_and_comes_back_with_it),
         DAEMON_CASE(daemon_raise, without_classes_no_level_is_written),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
