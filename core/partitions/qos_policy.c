@@ -3,14 +3,18 @@
 #include "base/number.h"
 #include <string.h>
 
+#define HEAD ONEIB_QOS_POLICY_MARK "\nqos-ulps\n    default : 0\n"
+#define HEAD_LINES 3
+#define END "end-qos-ulps\n"
+
 void oneib_qos_policy_render(const struct oneib_partition_table *table, struct oneib_text *text)
 {
-    oneib_text_append(text, ONEIB_QOS_POLICY_MARK "\nqos-ulps\n    default : 0\n");
+    oneib_text_append(text, HEAD);
     for (size_t i = 0; i < table->count; i++)
         if (table->items[i].has_sl)
             oneib_text_printf(text, "    any, pkey 0x%04x : %u\n", table->items[i].pkey,
                               table->items[i].sl);
-    oneib_text_append(text, "end-qos-ulps\n");
+    oneib_text_append(text, END);
 }
 
 /* --- reading it again ------------------------------------------------------------------------- */
@@ -43,13 +47,6 @@ static bool begins_with(const char **line, size_t *length, const char *words)
     return true;
 }
 
-static bool takes_line(struct lines *lines, const char *words)
-{
-    const char *line;
-    size_t length;
-    return take_line(lines, &line, &length) && begins_with(&line, &length, words) && length == 0;
-}
-
 static bool takes_rule(struct lines *lines, const struct oneib_partition *partition)
 {
     const char *line;
@@ -66,15 +63,28 @@ static bool takes_rule(struct lines *lines, const struct oneib_partition *partit
            pkey == partition->pkey && sl == partition->sl;
 }
 
+static bool takes_head(struct lines *lines)
+{
+    size_t length = (size_t)(lines->end - lines->next);
+    lines->number = HEAD_LINES;
+    return begins_with(&lines->next, &length, HEAD);
+}
+
+static bool is_at_the_end(struct lines *lines)
+{
+    lines->number++;
+    return (size_t)(lines->end - lines->next) == strlen(END) &&
+           memcmp(lines->next, END, strlen(END)) == 0;
+}
+
 static bool says_the_levels_of(struct lines *lines, const struct oneib_partition_table *table)
 {
-    if (!takes_line(lines, ONEIB_QOS_POLICY_MARK) || !takes_line(lines, "qos-ulps") ||
-        !takes_line(lines, "    default : 0"))
+    if (!takes_head(lines))
         return false;
     for (size_t i = 0; i < table->count; i++)
         if (table->items[i].has_sl && !takes_rule(lines, &table->items[i]))
             return false;
-    return takes_line(lines, "end-qos-ulps") && lines->next == lines->end;
+    return is_at_the_end(lines);
 }
 
 int oneib_qos_policy_check(const char *data, size_t length,
@@ -84,7 +94,7 @@ int oneib_qos_policy_check(const char *data, size_t length,
     if (says_the_levels_of(&lines, table))
         return 0;
     return oneib_fail(err, ONEIB_ERROR_INPUT,
-                      "line %zu of the new QoS policy does not say what was meant: it is not put "
+                      "the new QoS policy, at line %zu, does not say what was meant: it is not put "
                       "into force; please report this with the output of 'oneib plan --json'",
                       lines.number);
 }

@@ -26,8 +26,7 @@
 void oneib_qos_policy_render(const struct oneib_partition_table *table, struct oneib_text *text);
 /*
  * Reads such a file again: 0 when it has a rule for each partition with a level of its own, with
- * that level, and no other; else -1 with INPUT and the line where it differs. Nothing of the
- * rendering is used for it.
+ * that level, and no other; else -1 with INPUT and the line where it differs.
  */
 int oneib_qos_policy_check(const char *data, size_t length,
                            const struct oneib_partition_table *table, struct oneib_error *err);

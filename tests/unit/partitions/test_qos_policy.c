@@ -59,8 +59,8 @@ static void a_file_that_says_other_levels_than_the_table_is_refused_with_its_lin
     static const struct {
         const char *file, *words;
     } others[] = {
-        {"", "line 0"},
-        {"qos-ulps\n", "line 1"},
+        {"", "line 3"},
+        {"qos-ulps\n", "line 3"},
         {ONEIB_QOS_POLICY_MARK "\nqos-ulps\n    default : 1\n", "line 3"},
         {HEAD "    any, pkey 0x0101 : 2\n    any, pkey 0x7001 : 14\nend-qos-ulps\n", "line 4"},
         {HEAD "    any, pkey 0x0102 : 1\n    any, pkey 0x7001 : 14\nend-qos-ulps\n", "line 4"},
