@@ -56,6 +56,9 @@ static const char *reason(enum oneib_member_status member_status)
     case ONEIB_MEMBER_STATUS_OWNER_LIMIT:
         return "the port holds as many P_Keys of the owner's clusters as it may: move VMs of some "
                "of these to other hosts, or raise pkeys.per_owner";
+    case ONEIB_MEMBER_STATUS_GIVES_WAY:
+        return "it is limited by its own word, and others on its port are full members: start it "
+               "on another host, or take its IB_MEMBERSHIP away";
     case ONEIB_MEMBER_STATUS_UNKNOWN_STATE:
         return "the VM is in a state that this version of oneib does not know: it keeps what it "
                "has";

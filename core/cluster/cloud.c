@@ -396,3 +396,12 @@ enum oneib_membership oneib_network_membership(const struct oneib_cloud *cloud,
         network->membership == ONEIB_FULL && (!rules || rules->membership == ONEIB_FULL);
     return is_full ? ONEIB_FULL : ONEIB_LIMITED;
 }
+
+enum oneib_membership oneib_network_given(const struct oneib_cloud *cloud,
+                                          const struct oneib_network *network)
+{
+    if (oneib_network_is_operators(network))
+        return oneib_network_membership(cloud, network);
+    const struct oneib_network *rules = oneib_network_rules(cloud, network);
+    return !rules || rules->membership == ONEIB_FULL ? ONEIB_FULL : ONEIB_LIMITED;
+}

@@ -219,6 +219,10 @@ const struct oneib_network *oneib_network_rules(const struct oneib_cloud *cloud,
 /* What its members may be at most: by those rules, and narrowed by what it says itself. */
 enum oneib_membership oneib_network_membership(const struct oneib_cloud *cloud,
                                                const struct oneib_network *network);
+/* Likewise by operators' words alone: without what a user's network, which it may be, says itself.
+ */
+enum oneib_membership oneib_network_given(const struct oneib_cloud *cloud,
+                                          const struct oneib_network *network);
 /* How many networks are InfiniBand ones. */
 size_t oneib_cloud_count_infiniband(const struct oneib_cloud *cloud);
 

@@ -470,6 +470,8 @@ const char *oneib_member_status_name(enum oneib_member_status member_status)
         return "port-full";
     case ONEIB_MEMBER_STATUS_OWNER_LIMIT:
         return "owner-limit";
+    case ONEIB_MEMBER_STATUS_GIVES_WAY:
+        return "gives-way";
     case ONEIB_MEMBER_STATUS_UNKNOWN_STATE:
         return "unknown-state";
     case ONEIB_MEMBER_STATUS_FENCED:

@@ -40,6 +40,7 @@ struct oneib_entitlement {
     uint8_t member_status; /* enum oneib_member_status: MEMBER when there is a key, else why there
                               is none */
     uint8_t membership;    /* the widest that its attachments may have */
+    uint8_t given;         /* ... by operators' words alone */
 };
 
 /* One port of one host, or of several that report it. */
@@ -63,6 +64,7 @@ struct oneib_binding {
     uint8_t member_status; /* enum oneib_member_status */
     bool is_source;        /* the host that a migration leaves */
     bool is_virtual;       /* the VF is a port with a table of its own */
+    bool is_self_limited;  /* limited by what users can write, where operators give full */
 };
 
 /* A member of a cluster's partition, or a static member that may become one. */

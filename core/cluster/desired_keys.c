@@ -86,7 +86,8 @@ static int entitle_own(struct oneib_work *work, uint32_t index, struct oneib_err
     *entitlement = (struct oneib_entitlement){
         .cluster = index,
         .member_status = ONEIB_MEMBER_STATUS_NO_KEY,
-        .membership = (uint8_t)oneib_network_membership(work->cloud, network)};
+        .membership = (uint8_t)oneib_network_membership(work->cloud, network),
+        .given = (uint8_t)oneib_network_given(work->cloud, network)};
     if (pkey == 0)
         return 0;
     if (work->fragment_use.keys[pkey]) {
@@ -127,6 +128,8 @@ static int entitle_sharer(struct oneib_work *work, uint32_t index, struct oneib_
     entitlement->membership =
         (uint8_t)oneib_narrower(oneib_network_membership(work->cloud, parent),
                                 oneib_network_membership(work->cloud, network));
+    entitlement->given = (uint8_t)oneib_narrower(oneib_network_given(work->cloud, parent),
+                                                 oneib_network_given(work->cloud, network));
 
     struct oneib_desired *desired = work->desired;
     if (oneib_reserve(&desired->sharers, &desired->sharer_capacity, desired->sharer_count + 1,

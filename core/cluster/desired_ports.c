@@ -202,6 +202,8 @@ static void add_binding(struct oneib_work *work, uint32_t index, uint32_t host_i
         binding.pkey = entitlement->pkey;
         binding.member_status = entitlement->member_status;
         binding.membership = attachment->narrowed ? ONEIB_LIMITED : entitlement->membership;
+        binding.is_self_limited =
+            binding.membership == ONEIB_LIMITED && entitlement->given == ONEIB_FULL;
     }
     work->bindings[work->binding_count++] = binding;
 }

@@ -155,8 +155,65 @@ static bool is_earlier(const struct oneib_work *work, const struct oneib_binding
     return a->nic_id < b->nic_id;
 }
 
+static bool is_self_limited(const struct oneib_work *work, const struct wish *wish)
+{
+    return wish->binding != ONEIB_NO_INDEX && work->bindings[wish->binding].is_self_limited;
+}
+
+static bool any_is_full(const struct wish *wishes, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (wishes[i].member_status == ONEIB_MEMBER_STATUS_MEMBER &&
+            wishes[i].membership == ONEIB_FULL)
+            return true;
+    return false;
+}
+
+static int say_refused(struct oneib_work *work, const struct wish *wish, const char *names,
+                       struct oneib_error *err)
+{
+    return oneib_findings_add(
+        work->findings, ONEIB_WARNING, "membership-refused",
+        "run them on other hosts, or take IB_MEMBERSHIP from NICs and reservations and make the "
+        "operator's network limited",
+        err,
+        "%s has one entry for P_Key 0x%04x of %s, and full members: users have made limited, and "
+        "get nothing there: %s",
+        oneib_name_port(work, wish->guid).text, wish->pkey,
+        oneib_name_network(work, work->cloud->networks[wish->cluster].id).text, names);
+}
+
+/* Users can write that a NIC of theirs is limited. In a partition that they share with others it
+ * is not these who lose by that: the wishes, of one key on one port, are nobody's then. */
+static int give_way(struct oneib_work *work, struct wish *wishes, size_t count,
+                    struct oneib_error *err)
+{
+    oneib_autotext struct oneib_text names = {0};
+    const bool full = any_is_full(wishes, count);
+    size_t refused = 0;
+    for (size_t i = 0; full && i < count; i++) {
+        struct wish *wish = &wishes[i];
+        if (!is_self_limited(work, wish))
+            continue;
+        struct oneib_binding *binding = &work->bindings[wish->binding];
+        if (wish->member_status == ONEIB_MEMBER_STATUS_MEMBER) {
+            binding->member_status = ONEIB_MEMBER_STATUS_GIVES_WAY;
+            oneib_name_attachment(work, &names, &work->cloud->attachments[binding->attachment],
+                                  refused++);
+        }
+        wish->member_status = ONEIB_MEMBER_STATUS_GIVES_WAY;
+    }
+    if (refused == 0)
+        return 0;
+    oneib_close_names(&names, refused);
+    return oneib_text_failed(&names) ? oneib_fail_memory(err)
+                                     : say_refused(work, wishes, names.data, err);
+}
+
 static void count_wish(const struct oneib_work *work, struct entry *entry, const struct wish *wish)
 {
+    if (wish->member_status == ONEIB_MEMBER_STATUS_GIVES_WAY)
+        return;
     entry->membership = (uint8_t)oneib_narrower(entry->membership, wish->membership);
     if (wish->member_status != ONEIB_MEMBER_STATUS_MEMBER)
         return;
@@ -178,10 +235,12 @@ static enum claim claim_of(const struct oneib_work *work, const struct entry *en
     return entry->has_static ? STATIC : ARRIVING;
 }
 
-static int add_entry(const struct oneib_work *work, struct table *table, struct wish *wishes,
+static int add_entry(struct oneib_work *work, struct table *table, struct wish *wishes,
                      size_t count, struct oneib_error *err)
 {
     struct entry entry = {.wishes = wishes, .count = count, .membership = ONEIB_FULL};
+    if (give_way(work, wishes, count, err) < 0)
+        return -1;
     for (size_t i = 0; i < count; i++)
         count_wish(work, &entry, &wishes[i]);
     entry.claim = claim_of(work, &entry);
@@ -193,7 +252,7 @@ static int add_entry(const struct oneib_work *work, struct table *table, struct 
 }
 
 /* The entries of one port, from its `count` wishes. */
-static int make_entries(const struct oneib_work *work, struct table *table, struct wish *wishes,
+static int make_entries(struct oneib_work *work, struct table *table, struct wish *wishes,
                         size_t count, struct oneib_error *err)
 {
     table->entry_count = 0;

@@ -319,6 +319,31 @@ static void a_reservation_shares_the_partition_of_its_parent(void **state)
     assert_int_equal(metric("oneib_clusters"), 1);
 }
 
+static void who_makes_his_reservation_or_nic_limited_narrows_nobody_else(void **state)
+{
+    (void)state;
+    uint32_t victims, theirs, vm;
+    const uint32_t parent = scene_network("red", "257", "IB_RESERVATION=shared\n");
+    MUST(lab_network_reserve(scene(), parent, "victims", &victims, &err));
+    MUST(lab_network_give(scene(), victims, 7, &err));
+    MUST(lab_network_reserve(scene(), parent, "theirs", &theirs, &err));
+    MUST(lab_network_give(scene(), theirs, 8, &err));
+    scene_vm(victims, 0);
+    await_holds(0, FULL(RED));
+    MUST(lab_network_update(scene(), theirs, "IB_MEMBERSHIP=limited", &err));
+    scene_vm(theirs, 0);
+    scene_vm(theirs, 1); /* looked at after the one before it */
+    await_holds(1, LIMITED(RED));
+    assert_true(port_holds(0, FULL(RED)));
+
+    MUST(lab_vm_create(scene(), "vm", &parent, 1, &vm, &err));
+    MUST(lab_vm_set_nic(scene(), vm, 1, "IB_MEMBERSHIP=limited", &err));
+    MUST(lab_vm_deploy(scene(), vm, 0, &err));
+    scene_vm(theirs, 2);
+    await_holds(2, LIMITED(RED));
+    assert_true(port_holds(0, FULL(RED)));
+}
+
 /* Of a reservation from red. */
 static unsigned await_own_key(uint32_t reservation)
 {
@@ -586,6 +611,7 @@ int main(void)
         STOPPED(a_network_whose_vlan_id_is_taken_away_shows_its_key_again),
         WATCHING(of_two_networks_with_one_key_the_newer_gets_nobody_in),
         WATCHING(a_reservation_shares_the_partition_of_its_parent),
+        WATCHING(who_makes_his_reservation_or_nic_limited_narrows_nobody_else),
         STOPPED(a_vm_in_a_reservation_in_error_is_not_in_its_parents_partition),
         STOPPED(a_reservation_that_fails_later_keeps_its_own_partition),
         STOPPED(a_network_that_becomes_a_bridge_keeps_its_members_and_gets_no_new_ones),

@@ -262,21 +262,79 @@ static void a_port_that_must_not_serve_vms_and_has_none_is_only_noticed(void **s
 static void limited_and_full_nics_of_one_key_on_one_mlx4_port_are_limited(void **state)
 {
     struct scene *scene = *state;
-    add_network(scene, 4, 256);
+    add_network(scene, 4, 256)->reservations_share = true;
+    add_reservation(scene, 5, 4, 256)->membership = ONEIB_LIMITED; /* an operator's word */
     add_host(scene, 1);
     add_host(scene, 2);
     add_nic(scene, 10, 0, 4, 1);
-    add_nic(scene, 11, 0, 4, 1)->narrowed = true;
+    add_nic(scene, 11, 0, 5, 1);
     add_nic(scene, 12, 0, 4, 2);
     compute(scene);
     assert_listed(scene, 256, port_of(1), "limited");
     assert_listed(scene, 256, port_of(2), "full");
     assert_member_status(scene, 10, 0, ONEIB_MEMBER_STATUS_MEMBER);
+    assert_member_status(scene, 11, 0, ONEIB_MEMBER_STATUS_MEMBER);
     assert_finding(scene, "membership-narrowed", ONEIB_WARNING, "VM 10 NIC 0");
     assert_null(strstr(finding(scene, "membership-narrowed")->text, "VM 11"));
 }
 
+static void who_makes_his_own_nic_limited_narrows_nobody_else(void **state)
+{
+    struct scene *scene = *state;
+    add_network(scene, 4, 256);
+    add_host(scene, 1);
+    add_host(scene, 2);
+    add_nic(scene, 10, 0, 4, 1);
+    add_nic(scene, 11, 0, 4, 1)->narrowed = true;
+    add_nic(scene, 12, 0, 4, 2)->narrowed = true;
+    compute(scene);
+    assert_listed(scene, 256, port_of(1), "full");
+    assert_listed(scene, 256, port_of(2), "limited");
+    assert_member_status(scene, 10, 0, ONEIB_MEMBER_STATUS_MEMBER);
+    assert_member_status(scene, 11, 0, ONEIB_MEMBER_STATUS_GIVES_WAY);
+    assert_member_status(scene, 12, 0, ONEIB_MEMBER_STATUS_MEMBER);
+    assert_no_finding(scene, "membership-narrowed");
+    assert_finding(scene, "membership-refused", ONEIB_WARNING, "VM 11 NIC 0");
+    assert_null(strstr(finding(scene, "membership-refused")->text, "VM 12"));
+}
+
+static void who_makes_his_reservation_limited_narrows_no_other_one(void **state)
+{
+    struct scene *scene = *state;
+    add_network(scene, 4, 256)->reservations_share = true;
+    add_reservation(scene, 5, 4, 256)->uid = 5;
+    struct oneib_network *theirs = add_reservation(scene, 6, 4, 256);
+    theirs->uid = 6;
+    theirs->gid = 1;
+    theirs->membership = ONEIB_LIMITED;
+    add_host(scene, 1);
+    add_host(scene, 2);
+    add_nic(scene, 10, 0, 5, 1);
+    add_nic(scene, 11, 0, 6, 1);
+    add_nic(scene, 12, 0, 6, 2);
+    compute(scene);
+    assert_listed(scene, 256, port_of(1), "full");
+    assert_listed(scene, 256, port_of(2), "limited");
+    assert_member_status(scene, 11, 0, ONEIB_MEMBER_STATUS_GIVES_WAY);
+    assert_member_status(scene, 12, 0, ONEIB_MEMBER_STATUS_MEMBER);
+}
+
 static void a_limited_nic_narrows_its_key_on_every_port_of_its_host(void **state)
+{
+    struct scene *scene = *state;
+    add_network(scene, 4, 256)->reservations_share = true;
+    snprintf(scene->cloud.networks[0].device, 32, "mlx4_1");
+    add_reservation(scene, 5, 4, 256)->device_invalid = true; /* so it has no port */
+    scene->cloud.networks[1].membership = ONEIB_LIMITED;
+    add_port(scene, add_host(scene, 1), "mlx4_1", 1, 0x71);
+    add_nic(scene, 10, 0, 4, 1);
+    add_nic(scene, 11, 0, 5, 1);
+    compute(scene);
+    assert_member_status(scene, 11, 0, ONEIB_MEMBER_STATUS_NO_HCA);
+    assert_listed(scene, 256, 0x71, "limited");
+}
+
+static void who_makes_his_own_nic_limited_narrows_nobody_on_another_port_either(void **state)
 {
     struct scene *scene = *state;
     add_network(scene, 4, 256)->reservations_share = true;
@@ -287,7 +345,7 @@ static void a_limited_nic_narrows_its_key_on_every_port_of_its_host(void **state
     add_nic(scene, 11, 0, 5, 1)->narrowed = true;
     compute(scene);
     assert_member_status(scene, 11, 0, ONEIB_MEMBER_STATUS_NO_HCA);
-    assert_listed(scene, 256, 0x71, "limited");
+    assert_listed(scene, 256, 0x71, "full");
 }
 
 static void a_limited_networks_members_are_limited(void **state)
@@ -352,12 +410,23 @@ static void a_static_member_that_hosts_limited_nics_is_limited(void **state)
     oneib_network_add_static(network, port_of(2), ONEIB_FULL, &scene->err);
     add_host(scene, 1);
     add_host(scene, 2);
-    add_nic(scene, 10, 0, 4, 1)->narrowed = true;
-    add_nic(scene, 11, 0, 4, 2);
+    network->membership = ONEIB_LIMITED;
+    add_nic(scene, 10, 0, 4, 1);
     compute(scene);
     assert_listed(scene, 256, port_of(1), "limited");
     assert_listed(scene, 256, port_of(2), "full");
     assert_finding(scene, "membership-narrowed", ONEIB_WARNING, "the static member");
+}
+
+static void a_static_member_stays_full_beside_nics_that_users_have_made_limited(void **state)
+{
+    struct scene *scene = *state;
+    oneib_network_add_static(add_network(scene, 4, 256), port_of(1), ONEIB_FULL, &scene->err);
+    add_host(scene, 1);
+    add_nic(scene, 10, 0, 4, 1)->narrowed = true;
+    compute(scene);
+    assert_listed(scene, 256, port_of(1), "full");
+    assert_member_status(scene, 10, 0, ONEIB_MEMBER_STATUS_GIVES_WAY);
 }
 
 static void vms_on_a_refused_port_still_narrow_its_static_member(void **state)
@@ -366,9 +435,11 @@ static void vms_on_a_refused_port_still_narrow_its_static_member(void **state)
     const oneib_guid full[] = {port_of(1)};
     scene->policy.default_full_members = full;
     scene->policy.default_full_count = 1;
-    oneib_network_add_static(add_network(scene, 4, 256), port_of(1), ONEIB_FULL, &scene->err);
+    struct oneib_network *network = add_network(scene, 4, 256);
+    network->membership = ONEIB_LIMITED;
+    oneib_network_add_static(network, port_of(1), ONEIB_FULL, &scene->err);
     add_host(scene, 1);
-    add_nic(scene, 10, 0, 4, 1)->narrowed = true;
+    add_nic(scene, 10, 0, 4, 1);
     compute(scene);
     assert_member_status(scene, 10, 0, ONEIB_MEMBER_STATUS_NO_HCA);
     assert_listed(scene, 256, port_of(1), "limited");
@@ -720,12 +791,16 @@ int main(void)
         SCENE_TEST(a_port_that_is_full_member_of_the_default_partition_serves_nobody),
         SCENE_TEST(a_port_that_must_not_serve_vms_and_has_none_is_only_noticed),
         SCENE_TEST(limited_and_full_nics_of_one_key_on_one_mlx4_port_are_limited),
+        SCENE_TEST(who_makes_his_own_nic_limited_narrows_nobody_else),
+        SCENE_TEST(who_makes_his_reservation_limited_narrows_no_other_one),
         SCENE_TEST(a_limited_nic_narrows_its_key_on_every_port_of_its_host),
+        SCENE_TEST(who_makes_his_own_nic_limited_narrows_nobody_on_another_port_either),
         SCENE_TEST(a_limited_networks_members_are_limited),
         SCENE_TEST(static_members_join_as_stated),
         SCENE_TEST(static_members_alone_make_a_partition),
         SCENE_TEST(a_static_member_is_no_vfs_guid),
         SCENE_TEST(a_static_member_that_hosts_limited_nics_is_limited),
+        SCENE_TEST(a_static_member_stays_full_beside_nics_that_users_have_made_limited),
         SCENE_TEST(vms_on_a_refused_port_still_narrow_its_static_member),
         SCENE_TEST(a_sharing_reservation_adds_no_static_members),
         SCENE_TEST(a_tenants_network_names_no_static_members),

@@ -380,6 +380,32 @@ static bool is_limited(const struct scene *scene, const struct oneib_attachment 
            (rules && rules->membership == ONEIB_LIMITED);
 }
 
+static bool operator_limits(const struct oneib_network *network)
+{
+    return network && (network->uid == 0 || network->gid == 0) &&
+           network->membership == ONEIB_LIMITED;
+}
+
+/* What users can write is limited for them alone. */
+static bool is_limited_by_operators(const struct scene *scene, const struct oneib_attachment *nic)
+{
+    const struct oneib_network *network = network_by_id(scene, nic->network_id);
+    const struct oneib_network *rules = rules_in(scene, network);
+    return operator_limits(network) || operator_limits(home_of(scene, network)) ||
+           (rules && rules->membership == ONEIB_LIMITED);
+}
+
+static bool is_member_at(const struct scene *scene, size_t attachment, oneib_guid guid)
+{
+    size_t count;
+    const struct oneib_desired_binding *bindings =
+        oneib_desired_bindings(&scene->desired, attachment, &count);
+    for (size_t i = 0; i < count; i++)
+        if (bindings[i].member == guid && bindings[i].member_status == ONEIB_MEMBER_STATUS_MEMBER)
+            return true;
+    return false;
+}
+
 static void assert_not_wider(const struct scene *scene, const struct oneib_network *home,
                              const struct oneib_member *member)
 {
@@ -387,7 +413,8 @@ static void assert_not_wider(const struct scene *scene, const struct oneib_netwo
         const struct oneib_attachment *nic = &scene->cloud.attachments[i];
         if (is_of(scene, nic, home->id) && right_key_of(scene, nic) != 0 &&
             uses(scene, nic, member->guid) && is_limited(scene, nic) &&
-            member->membership != ONEIB_LIMITED)
+            member->membership != ONEIB_LIMITED &&
+            (is_limited_by_operators(scene, nic) || is_member_at(scene, i, member->guid)))
             fail_msg("VM %u is limited in network %u, and port 0x%016" PRIx64 " is full",
                      nic->vm_id, home->id, member->guid);
     }

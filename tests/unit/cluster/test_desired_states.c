@@ -69,10 +69,11 @@ static void a_vm_of_unknown_state_is_never_widened(void **state)
 static void a_limited_vm_of_unknown_state_narrows_its_port(void **state)
 {
     struct scene *scene = *state;
-    add_network(scene, 4, 256);
+    add_network(scene, 4, 256)->reservations_share = true;
+    add_reservation(scene, 5, 4, 256)->membership = ONEIB_LIMITED;
     add_host(scene, 1);
     add_nic(scene, 10, 0, 4, 1);
-    add_unknown(scene, 11, 4, 1)->narrowed = true;
+    add_unknown(scene, 11, 5, 1);
     compute(scene);
     assert_member_status(scene, 11, 0, ONEIB_MEMBER_STATUS_UNKNOWN_STATE);
     assert_listed(scene, 256, port_of(1), "limited");

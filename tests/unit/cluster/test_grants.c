@@ -41,13 +41,26 @@ static void who_is_refused_is_granted_nothing(void **state)
 static void a_limited_member_is_granted_no_more(void **state)
 {
     struct grant_scene *played = *state;
-    add_network(&played->scene, 7, 0x101);
+    add_network(&played->scene, 7, 0x101)->reservations_share = true;
+    add_reservation(&played->scene, 8, 7, 0x101)->membership = ONEIB_LIMITED;
     add_node(played, 1);
-    add_nic(&played->scene, 4, 0, 7, 1)->narrowed = true;
+    add_nic(&played->scene, 4, 0, 8, 1);
     add_nic(&played->scene, 5, 0, 7, 1); /* one port, one entry: limited for both */
     grant_all(played);
     assert_true(granted(played, 1, 4, 0)->limited);
     assert_true(granted(played, 1, 5, 0)->limited);
+}
+
+static void who_makes_his_nic_limited_is_granted_nothing_beside_full_members(void **state)
+{
+    struct grant_scene *played = *state;
+    add_network(&played->scene, 7, 0x101);
+    add_node(played, 1);
+    add_nic(&played->scene, 4, 0, 7, 1)->narrowed = true;
+    add_nic(&played->scene, 5, 0, 7, 1);
+    grant_all(played);
+    assert_null(granted(played, 1, 4, 0));
+    assert_false(granted(played, 1, 5, 0)->limited);
 }
 
 static void the_port_is_the_one_of_the_networks_phydev(void **state)
@@ -628,6 +641,7 @@ int main(void)
         GRANT_TEST(a_member_is_granted_its_networks_key),
         GRANT_TEST(who_is_refused_is_granted_nothing),
         GRANT_TEST(a_limited_member_is_granted_no_more),
+        GRANT_TEST(who_makes_his_nic_limited_is_granted_nothing_beside_full_members),
         GRANT_TEST(the_port_is_the_one_of_the_networks_phydev),
         GRANT_TEST(a_reservation_is_on_its_parents_adapter_whatever_it_says),
         GRANT_TEST(grants_of_a_host_lie_by_vm_and_nic),
