@@ -178,6 +178,12 @@ int oneib_fragment_is_refused(struct oneib_work *work, const struct oneib_partit
                               bool *refused, struct oneib_error *err);
 
 /* desired_states.c */
+/* Not settled yet: what runs already has the first right to what others want, too. */
+bool oneib_is_arriving(const struct oneib_work *work, const struct oneib_binding *binding);
+/* Who was there first: who runs, before who arrives; then by the start of the history record, VM
+ * and NIC. */
+bool oneib_is_earlier(const struct oneib_work *work, const struct oneib_binding *binding,
+                      const struct oneib_binding *than);
 /* Attachments of unknown state or of switched networks keep what is in force, adapters of two kinds
  * are kept apart. */
 int oneib_judge_bindings(struct oneib_work *work, struct oneib_error *err);

@@ -190,54 +190,92 @@ static int judge_by_the_past(struct oneib_work *work, struct oneib_error *err)
     return outcome;
 }
 
-static int say_mixed(struct oneib_work *work, uint32_t cluster, size_t refused,
+bool oneib_is_arriving(const struct oneib_work *work, const struct oneib_binding *binding)
+{
+    const struct oneib_attachment *attachment = &work->cloud->attachments[binding->attachment];
+    return attachment->phase == ONEIB_ARRIVING || attachment->attaching ||
+           (attachment->phase == ONEIB_MIGRATING && !binding->is_source);
+}
+
+bool oneib_is_earlier(const struct oneib_work *work, const struct oneib_binding *binding,
+                      const struct oneib_binding *than)
+{
+    const struct oneib_attachment *a = &work->cloud->attachments[binding->attachment];
+    const struct oneib_attachment *b = &work->cloud->attachments[than->attachment];
+    if (oneib_is_arriving(work, binding) != oneib_is_arriving(work, than))
+        return oneib_is_arriving(work, than);
+    if (a->since != b->since)
+        return a->since < b->since;
+    if (a->vm_id != b->vm_id)
+        return a->vm_id < b->vm_id;
+    return a->nic_id < b->nic_id;
+}
+
+/* Of which kind of ports a cluster is, and what that costs. */
+struct kind {
+    const struct oneib_binding *first; /* of its members; NULL: none */
+    bool has_static;
+    size_t refused; /* NICs on adapters of the other kind */
+};
+
+/* A partition of virtual ports has indx0. Static members are operators' word; else it is as who was
+ * there first, and nobody loses a member that runs to one that somebody starts. */
+static bool is_virtual(const struct kind *kind)
+{
+    return !kind->has_static && kind->first && kind->first->is_virtual;
+}
+
+static int say_mixed(struct oneib_work *work, uint32_t cluster, const struct kind *kind,
                      struct oneib_error *err)
 {
     return oneib_findings_add(
         work->findings, ONEIB_WARNING, "mixed-adapters",
-        "run the VMs of one network on hosts with adapters of one kind, and give networks of mlx5 "
-        "hosts no static members",
+        "name the adapters of one kind in the network's PHYDEV, or run its VMs on hosts with one "
+        "kind; give networks of mlx5 hosts no static members",
         err,
-        "%s has members on physical ports (mlx4 adapters or static members): %zu "
-        "of its NICs on mlx5 adapters are refused, for they need the key at index 0, where it "
-        "would "
-        "reach all VFs of those ports",
-        oneib_name_network(work, work->cloud->networks[cluster].id).text, refused);
+        "%s has members on %s: %zu of its NICs on %s adapters are refused, for those on mlx5 need "
+        "the key at index 0, where on a physical port it would reach all VFs",
+        oneib_name_network(work, work->cloud->networks[cluster].id).text,
+        is_virtual(kind) ? "virtual ports (mlx5 adapters)"
+                         : "physical ports (mlx4 adapters or static members)",
+        kind->refused, is_virtual(kind) ? "mlx4" : "mlx5");
 }
 
-/* Which clusters have members whose P_Key table is a physical port's. */
-static void mark_physical(const struct oneib_work *work, bool *physical)
+static void find_kinds(const struct oneib_work *work, struct kind *kinds)
 {
     for (size_t i = 0; i < work->static_count; i++)
-        physical[work->statics[i].cluster] = true;
-    for (size_t i = 0; i < work->binding_count; i++)
-        if (work->bindings[i].member_status == ONEIB_MEMBER_STATUS_MEMBER &&
-            !work->bindings[i].is_virtual)
-            physical[work->entitlements[work->bindings[i].network].cluster] = true;
+        kinds[work->statics[i].cluster].has_static = true;
+    for (size_t i = 0; i < work->binding_count; i++) {
+        const struct oneib_binding *binding = &work->bindings[i];
+        if (binding->member_status != ONEIB_MEMBER_STATUS_MEMBER)
+            continue;
+        struct kind *kind = &kinds[work->entitlements[binding->network].cluster];
+        if (!kind->first || oneib_is_earlier(work, binding, kind->first))
+            kind->first = binding;
+    }
 }
 
 /*
  * indx0 is a flag of the whole partition. On a virtual port it is what the guest needs; on a
  * physical port it would put a tenant's key where every closed map entry of every VF leads.
  */
-static int separate_adapters(struct oneib_work *work, bool *physical, size_t *refused,
-                             struct oneib_error *err)
+static int separate_adapters(struct oneib_work *work, struct kind *kinds, struct oneib_error *err)
 {
-    mark_physical(work, physical);
+    find_kinds(work, kinds);
+    for (size_t i = 0; i < work->cloud->network_count; i++)
+        work->first_index[i] = is_virtual(&kinds[i]);
     for (size_t i = 0; i < work->binding_count; i++) {
         struct oneib_binding *binding = &work->bindings[i];
-        if (binding->member_status != ONEIB_MEMBER_STATUS_MEMBER || !binding->is_virtual)
+        if (binding->member_status != ONEIB_MEMBER_STATUS_MEMBER)
             continue;
-        uint32_t cluster = work->entitlements[binding->network].cluster;
-        if (physical[cluster]) {
-            binding->member_status = ONEIB_MEMBER_STATUS_NO_HCA;
-            refused[cluster] += !binding->is_source;
-        } else {
-            work->first_index[cluster] = true;
-        }
+        const uint32_t cluster = work->entitlements[binding->network].cluster;
+        if (binding->is_virtual == work->first_index[cluster])
+            continue;
+        binding->member_status = ONEIB_MEMBER_STATUS_NO_HCA;
+        kinds[cluster].refused += !binding->is_source;
     }
     for (size_t i = 0; i < work->cloud->network_count; i++)
-        if (refused[i] && say_mixed(work, (uint32_t)i, refused[i], err) < 0)
+        if (kinds[i].refused && say_mixed(work, (uint32_t)i, &kinds[i], err) < 0)
             return -1;
     return 0;
 }
@@ -245,14 +283,11 @@ static int separate_adapters(struct oneib_work *work, bool *physical, size_t *re
 static int judge_adapters(struct oneib_work *work, struct oneib_error *err)
 {
     size_t count = work->cloud->network_count ? work->cloud->network_count : 1;
-    bool *physical = calloc(count, sizeof *physical);
-    size_t *refused = calloc(count, sizeof *refused);
+    struct kind *kinds = calloc(count, sizeof *kinds);
     work->first_index = calloc(count, sizeof *work->first_index);
-    int outcome = physical && refused && work->first_index
-                      ? separate_adapters(work, physical, refused, err)
-                      : oneib_fail_memory(err);
-    free(physical);
-    free(refused);
+    int outcome =
+        kinds && work->first_index ? separate_adapters(work, kinds, err) : oneib_fail_memory(err);
+    free(kinds);
     return outcome;
 }
 

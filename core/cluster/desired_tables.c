@@ -133,28 +133,6 @@ static int compare_wishes(const void *a, const void *b)
     return (left->binding > right->binding) - (left->binding < right->binding);
 }
 
-/* Not settled yet: what runs already has the first right to the port's table. */
-static bool is_arriving(const struct oneib_attachment *attachment,
-                        const struct oneib_binding *binding)
-{
-    return attachment->phase == ONEIB_ARRIVING || attachment->attaching ||
-           (attachment->phase == ONEIB_MIGRATING && !binding->is_source);
-}
-
-static bool is_earlier(const struct oneib_work *work, const struct oneib_binding *binding,
-                       const struct oneib_binding *than)
-{
-    const struct oneib_attachment *a = &work->cloud->attachments[binding->attachment];
-    const struct oneib_attachment *b = &work->cloud->attachments[than->attachment];
-    if (is_arriving(a, binding) != is_arriving(b, than))
-        return is_arriving(b, than);
-    if (a->since != b->since)
-        return a->since < b->since;
-    if (a->vm_id != b->vm_id)
-        return a->vm_id < b->vm_id;
-    return a->nic_id < b->nic_id;
-}
-
 static bool is_self_limited(const struct oneib_work *work, const struct wish *wish)
 {
     return wish->binding != ONEIB_NO_INDEX && work->bindings[wish->binding].is_self_limited;
@@ -223,14 +201,14 @@ static void count_wish(const struct oneib_work *work, struct entry *entry, const
         return;
     }
     const struct oneib_binding *binding = &work->bindings[wish->binding];
-    if (!entry->earliest || is_earlier(work, binding, entry->earliest))
+    if (!entry->earliest || oneib_is_earlier(work, binding, entry->earliest))
         entry->earliest = binding;
 }
 
 static enum claim claim_of(const struct oneib_work *work, const struct entry *entry)
 {
     const struct oneib_binding *binding = entry->earliest;
-    if (binding && !is_arriving(&work->cloud->attachments[binding->attachment], binding))
+    if (binding && !oneib_is_arriving(work, binding))
         return RUNNING;
     return entry->has_static ? STATIC : ARRIVING;
 }
@@ -299,7 +277,7 @@ static int compare_entries(const void *a, const void *b, void *context)
     if (left->claim == STATIC)
         return (left->wishes->cluster > right->wishes->cluster) -
                (left->wishes->cluster < right->wishes->cluster);
-    return is_earlier(context, left->earliest, right->earliest) ? -1 : 1;
+    return oneib_is_earlier(context, left->earliest, right->earliest) ? -1 : 1;
 }
 
 static size_t keep_wanted(struct table *table)

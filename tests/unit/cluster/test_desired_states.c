@@ -152,6 +152,26 @@ static void mlx5_members_are_refused_beside_mlx4_ports(void **state)
     assert_finding(scene, "mixed-adapters", ONEIB_WARNING, "network 4");
 }
 
+/* In a shared partition it is another user's VM that would be cut off. */
+static void who_runs_on_mlx5_stays_when_somebody_starts_on_mlx4(void **state)
+{
+    struct scene *scene = *state;
+    add_network(scene, 4, 256);
+    add_host(scene, 1);
+    add_host_with(scene, 2, "mlx5_0");
+    add_nic(scene, 10, 0, 4, 1)->since = 50;
+    scene->cloud.attachments[0].phase = ONEIB_ARRIVING;
+    add_nic(scene, 11, 0, 4, 2)->since = 100;
+    add_nic(scene, 12, 0, 4, 1)->since = 200;
+    compute(scene);
+    assert_true(partition_of(&scene->desired.table, 256)->indx0);
+    assert_int_equal(1, partition_of(&scene->desired.table, 256)->member_count);
+    assert_member_status(scene, 10, 0, ONEIB_MEMBER_STATUS_NO_HCA);
+    assert_member_status(scene, 11, 0, ONEIB_MEMBER_STATUS_MEMBER);
+    assert_member_status(scene, 12, 0, ONEIB_MEMBER_STATUS_NO_HCA);
+    assert_finding(scene, "mixed-adapters", ONEIB_WARNING, "2 of its NICs on mlx4");
+}
+
 static void a_static_members_port_never_gets_the_key_at_index_0(void **state)
 {
     struct scene *scene = *state;
@@ -438,6 +458,7 @@ int main(void)
         SCENE_TEST(a_migrating_mlx5_vm_is_listed_once),
         SCENE_TEST(a_vf_whose_guid_a_host_reports_as_an_adapters_is_refused),
         SCENE_TEST(mlx5_members_are_refused_beside_mlx4_ports),
+        SCENE_TEST(who_runs_on_mlx5_stays_when_somebody_starts_on_mlx4),
         SCENE_TEST(a_static_members_port_never_gets_the_key_at_index_0),
         SCENE_TEST(the_slowest_port_of_the_fabric_sets_mtu_and_rate),
         SCENE_TEST(network_comes_before_policy_before_fabric),
