@@ -296,13 +296,95 @@ static int say_exhausted(struct oneib_work *work, size_t without, uint32_t first
                               oneib_name_network(work, first_id).text);
 }
 
-static int give_from_ring(struct oneib_work *work, struct key_uses *uses, struct oneib_error *err)
+/* A tenant, and what the networks of the tenant have. */
+struct key_owner {
+    uint32_t uid;
+    size_t keys;
+    size_t beyond;         /* networks that get none, for `keys` are as many as one may have */
+    uint32_t first_beyond; /* of these; the id */
+};
+
+struct key_owners {
+    struct key_owner *items; /* by uid, each once */
+    size_t count;
+};
+
+static int compare_owners(const void *a, const void *b)
+{
+    const struct key_owner *left = a, *right = b;
+    return (left->uid > right->uid) - (left->uid < right->uid);
+}
+
+static int list_owners(const struct oneib_work *work, struct key_owners *owners,
+                       struct oneib_error *err)
+{
+    *owners =
+        (struct key_owners){.items = calloc(work->cloud->network_count + 1, sizeof *owners->items)};
+    if (!owners->items)
+        return oneib_fail_memory(err);
+    size_t count = 0;
+    for (size_t i = 0; i < work->cloud->network_count; i++) {
+        const struct oneib_network *network = &work->cloud->networks[i];
+        owners->items[count++] =
+            (struct key_owner){.uid = network->uid, .keys = oneib_key_of(work, network) != 0};
+    }
+    qsort(owners->items, count, sizeof *owners->items, compare_owners);
+    for (size_t i = 0; i < count; i++) {
+        struct key_owner *last = owners->count ? &owners->items[owners->count - 1] : NULL;
+        if (last && last->uid == owners->items[i].uid)
+            last->keys += owners->items[i].keys;
+        else
+            owners->items[owners->count++] = owners->items[i];
+    }
+    return 0;
+}
+
+/* Whether the network may have one more; if so, it counts as given. The range is everybody's: who
+ * makes networks must not use it up. */
+static bool may_own_another(const struct oneib_work *work, struct key_owners *owners,
+                            const struct oneib_network *network)
+{
+    const struct key_owner wanted = {.uid = network->uid};
+    struct key_owner *owner =
+        bsearch(&wanted, owners->items, owners->count, sizeof *owners->items, compare_owners);
+    if (!owner || work->policy->owned_max == 0 || oneib_network_is_operators(network))
+        return true;
+    if (owner->keys < work->policy->owned_max) {
+        owner->keys++;
+        return true;
+    }
+    if (owner->beyond++ == 0)
+        owner->first_beyond = network->id;
+    return false;
+}
+
+static int say_owned(struct oneib_work *work, const struct key_owners *owners,
+                     struct oneib_error *err)
+{
+    for (size_t i = 0; i < owners->count; i++) {
+        const struct key_owner *owner = &owners->items[i];
+        if (owner->beyond == 0)
+            continue;
+        if (oneib_findings_add(work->findings, ONEIB_WARNING, "pkeys-owned",
+                               "let the user delete networks, or raise pkeys.owned in oneib.conf",
+                               err,
+                               "networks of user %" PRIu32 " have as many P_Keys as they may "
+                               "(pkeys.owned, %" PRIu32 "): %zu get none, the first is %s",
+                               owner->uid, work->policy->owned_max, owner->beyond,
+                               oneib_name_network(work, owner->first_beyond).text) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int give_to_each(struct oneib_work *work, struct key_uses *uses, struct key_owners *owners,
+                        struct oneib_error *err)
 {
     size_t without = 0;
     uint32_t first_without = 0;
     for (size_t i = 0; i < work->cloud->network_count; i++) {
         const struct oneib_network *network = &work->cloud->networks[i];
-        if (!needs_a_key(work, network))
+        if (!needs_a_key(work, network) || !may_own_another(work, owners, network))
             continue;
         const bool waits = has_too_many_at_rest(work, network);
         const oneib_pkey pkey = waits ? 0 : next_in_ring(work, uses);
@@ -316,6 +398,18 @@ static int give_from_ring(struct oneib_work *work, struct key_uses *uses, struct
             return -1;
     }
     return say_exhausted(work, without, first_without, err);
+}
+
+static int give_from_ring(struct oneib_work *work, struct key_uses *uses, struct oneib_error *err)
+{
+    struct key_owners owners;
+    if (list_owners(work, &owners, err) < 0)
+        return -1;
+    int outcome = give_to_each(work, uses, &owners, err);
+    if (outcome == 0)
+        outcome = say_owned(work, &owners, err);
+    free(owners.items);
+    return outcome;
 }
 
 static int say_all_mistyped(struct oneib_work *work, struct oneib_error *err)

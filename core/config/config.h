@@ -82,6 +82,8 @@ struct oneib_config {
         uint16_t last;    /* pkeys.last, first-32766; default 32766 */
         uint32_t resting; /* pkeys.resting, 1-32766: keys of one user's deleted networks that hosts
                              may still hold, before the user gets no new one; default 16 */
+        uint32_t owned;   /* pkeys.owned, 0-32766: keys that networks of one user have at most; 0:
+                             any; default 1024 */
         uint32_t per_owner; /* pkeys.per_owner, 0-32766: keys of one user's networks that a port
                                takes, more only of VMs that run there; 0: any; default 16 */
     } pkeys;

@@ -268,6 +268,8 @@ const struct oneib_config_key oneib_config_keys[] = {
      .default_number = 32766},
     {"pkeys", "resting", ONEIB_CONFIG_NUMBER, FIELD(pkeys.resting), .minimum = 1, .maximum = 32766,
      .default_number = 16},
+    {"pkeys", "owned", ONEIB_CONFIG_NUMBER, FIELD(pkeys.owned), .maximum = 32766,
+     .default_number = 1024},
     {"pkeys", "per_owner", ONEIB_CONFIG_NUMBER, FIELD(pkeys.per_owner), .maximum = 32766,
      .default_number = 16},
 

@@ -67,6 +67,7 @@ static struct oneib_policy policy_of(const struct oneib_config *config, const st
         .pkey_first = config->pkeys.first,
         .pkey_last = config->pkeys.last,
         .resting_max = config->pkeys.resting,
+        .owned_max = config->pkeys.owned,
         .per_owner_max = config->pkeys.per_owner,
         .default_ipoib = config->default_partition.ipoib,
         .default_full_members = full,

@@ -779,6 +779,45 @@ static void keys_are_taken_in_a_ring(void **state)
     assert_finding(scene, "pkeys-exhausted", ONEIB_WARNING, "1 networks");
 }
 
+static void one_users_networks_do_not_use_up_the_range(void **state)
+{
+    struct scene *scene = *state;
+    scene->policy.owned_max = 3;
+    scene->policy.pkey_last = 261;
+    add_tenants(scene, 10, 256, 256);
+    for (uint32_t id = 11; id < 16; id++)
+        add_tenants(scene, id, 0, 0);
+    add_tenants(scene, 20, 0, 0)->uid = 13;
+    add_operators(scene, 21, 0, 0);
+    compute(scene);
+    assert_int_equal(257, requested(scene, 11));
+    assert_int_equal(258, requested(scene, 12));
+    assert_int_equal(259, requested(scene, 20));
+    assert_int_equal(260, requested(scene, 21));
+    assert_int_equal(4, scene->desired.request_count);
+    assert_int_equal(1, findings_of(scene, "pkeys-owned"));
+    assert_finding(scene, "pkeys-owned", ONEIB_WARNING,
+                   "(pkeys.owned, 3): 3 get none, the first is network 13");
+    assert_no_finding(scene, "pkeys-exhausted");
+}
+
+static void an_operator_has_any_number_of_keys_and_so_has_everybody_with_a_limit_of_0(void **state)
+{
+    struct scene *scene = *state;
+    scene->policy.owned_max = 1;
+    add_operators(scene, 10, 0, 0);
+    add_operators(scene, 11, 0, 0);
+    compute(scene);
+    assert_int_equal(2, scene->desired.request_count);
+    scene->policy.owned_max = 0;
+    add_tenants(scene, 12, 0, 0);
+    add_tenants(scene, 13, 0, 0);
+    oneib_desired_clear(&scene->desired);
+    compute(scene);
+    assert_int_equal(4, scene->desired.request_count);
+    assert_no_finding(scene, "pkeys-owned");
+}
+
 static void who_lets_many_keys_rest_gets_no_more(void **state)
 {
     struct scene *scene = *state;
@@ -937,6 +976,8 @@ int main(void)
         SCENE_TEST(of_two_wishes_for_one_key_the_lower_id_has_it),
         SCENE_TEST(what_an_operator_mistyped_stays_and_changes_nothing),
         SCENE_TEST(keys_are_taken_in_a_ring),
+        SCENE_TEST(one_users_networks_do_not_use_up_the_range),
+        SCENE_TEST(an_operator_has_any_number_of_keys_and_so_has_everybody_with_a_limit_of_0),
         SCENE_TEST(who_lets_many_keys_rest_gets_no_more),
         SCENE_TEST(an_entry_whose_network_is_not_there_is_unused),
         SCENE_TEST(a_key_that_nobody_can_hold_has_rested_enough),

@@ -73,6 +73,7 @@ static void assert_same(const struct oneib_config *a, const struct oneib_config 
     assert_int_equal(a->pkeys.first, b->pkeys.first);
     assert_int_equal(a->pkeys.last, b->pkeys.last);
     assert_int_equal(a->pkeys.resting, b->pkeys.resting);
+    assert_int_equal(a->pkeys.owned, b->pkeys.owned);
     assert_int_equal(a->pkeys.per_owner, b->pkeys.per_owner);
     assert_int_equal(a->sm.kind, b->sm.kind);
     assert_string_same(a->ufm.url, b->ufm.url);
@@ -142,6 +143,7 @@ static void the_defaults_are_the_documented_ones(void **state)
     assert_int_equal(config.pkeys.first, 256);
     assert_int_equal(config.pkeys.last, 32766);
     assert_int_equal(config.pkeys.resting, 16);
+    assert_int_equal(config.pkeys.owned, 1024);
     assert_int_equal(config.pkeys.per_owner, 16);
     assert_int_equal(config.sm.kind, ONEIB_SM_OPENSM);
     assert_null(config.ufm.url);
@@ -435,6 +437,7 @@ static void numbers_have_their_documented_ranges(void **state)
     assert_range("one", "window", 1, 100000);
     assert_range("pkeys", "first", 1, 32766);
     assert_range("pkeys", "resting", 1, 32766);
+    assert_range("pkeys", "owned", 0, 32766);
     assert_range("pkeys", "per_owner", 0, 32766);
     assert_range("opensm", "apply_timeout", 1000, 600000);
     assert_range("fabric", "port", 0, 255);
@@ -901,6 +904,7 @@ static void any_configuration_loads_back(void **state)
         config.pkeys.first = (uint16_t)(1 + next_random(&seed) % 1000);
         config.pkeys.last = (uint16_t)(1000 + next_random(&seed) % 1000);
         config.pkeys.resting = (uint32_t)(1 + next_random(&seed) % 1000);
+        config.pkeys.owned = next_random(&seed) % 1000;
         config.pkeys.per_owner = next_random(&seed) % 1000;
         replace_string(&config.opensm.partitions, random_string(&seed, "/", "p"));
         config.opensm.method = (enum oneib_reload_method)(next_random(&seed) % 3);
