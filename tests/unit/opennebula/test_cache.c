@@ -23,7 +23,7 @@ struct standing {
     enum kind kind;
     int id;
     const char *first, *now;
-    bool hidden; /* now: no permission */
+    bool hidden; /* now: no permission, and no pool shows it */
 };
 
 static struct standing objects[OBJECTS_MAX];
@@ -72,7 +72,8 @@ static void answer_pool(int connection, enum kind kind, const char *name, int fi
         const struct standing *object = &objects[i];
         const char *document = document_of(object);
         if (object->kind == kind && document && !strstr(document, "<STATE>6<") &&
-            object->id >= first && (last == -1 || object->id <= last))
+            !(object->hidden && shared->is_now) && object->id >= first &&
+            (last == -1 || object->id <= last))
             oneib_text_append(&pool, document);
     }
     oneib_text_printf(&pool, "</%s>", name);
@@ -697,6 +698,185 @@ static void restrictions_that_are_there_are_no_hindrance(void **state)
     gather_first(fixture);
 }
 
+/* ---- what is not asked --------------------------------------------------------------------- */
+
+/* It does not matter where it is, so nothing needs to vouch for its NICs. */
+static void the_networks_of_a_stored_vm_are_not_read_again(void **state)
+{
+    struct fixture *fixture = *state;
+    stand_one_vm(VM("3", "<STATE>9</STATE><LCM_STATE>0</LCM_STATE>", NIC("7", "0")));
+    gather_first(fixture);
+    name_vm(fixture, 3);
+    must_refresh(fixture, "vm 3\n");
+    assert_int_equal(fixture->cloud.attachments[0].phase, ONEIB_ABSENT);
+}
+
+static void an_old_doubt_is_looked_into_only_with_its_network(void **state)
+{
+    struct fixture *fixture = *state;
+    stand_one_vm(VM("3", RUNNING, NIC("7", "0")));
+    objects[1].first = objects[1].now = NETWORK("7", "");
+    gather_first(fixture);
+    assert_true(fixture->cloud.attachments[0].unleased);
+    name_host(fixture, 1);
+    must_refresh(fixture, "host 1\n");
+}
+
+static void the_parent_of_a_switched_reservation_without_nics_is_no_matter(void **state)
+{
+    struct fixture *fixture = *state;
+    stands(NETWORK_OBJECT, 8, GONE,
+           "<VNET><ID>8</ID><PARENT_NETWORK_ID>7</PARENT_NETWORK_ID><VN_MAD>bridge</VN_MAD>"
+           "</VNET>");
+    gather_first(fixture);
+    name_network(fixture, 8);
+    must_refresh(fixture, "network 8\n");
+    assert_int_equal(fixture->cloud.network_count, 0);
+}
+
+/* ---- what is ------------------------------------------------------------------------------- */
+
+static void a_vm_that_was_not_known_beside_others_is_read(void **state)
+{
+    struct fixture *fixture = *state;
+    stand_one_vm(VM("3", RUNNING, NIC("7", "0")));
+    objects[0].now = HOST("1", "<ID>3</ID><ID>5</ID>");
+    stands(VM_OBJECT, 5, GONE, VM("5", RUNNING, ""));
+    gather_first(fixture);
+    name_host(fixture, 1);
+    must_refresh(fixture, "host 1\nvm 5\n");
+    assert_int_equal(fixture->cloud.vm_count, 2);
+}
+
+/* Its NIC was there before anything was known of the network. */
+static void the_vms_with_a_nic_of_a_switched_network_that_appears_are_read_again(void **state)
+{
+    struct fixture *fixture = *state;
+    stand_one_vm(VM("3", RUNNING, NIC("7", "0") NIC("9", "1")));
+    objects[1].first = objects[1].now = NETWORK("7", LEASES(LESSEE("3") LESSEE("4")));
+    objects[2].first = objects[2].now;
+    stands(VM_OBJECT, 4, VM("4", RUNNING, NIC("7", "0")), VM("4", RUNNING, NIC("7", "0")));
+    stands(NETWORK_OBJECT, 9, GONE, "<VNET><ID>9</ID><VN_MAD>802.1Q</VN_MAD></VNET>");
+    gather_first(fixture);
+    name_network(fixture, 9);
+    assert_int_equal(refresh(fixture), 0);
+    const char *expected = "network 9\nvm 3\n";
+    assert_memory_equal(shared->calls, expected, strlen(expected));
+    assert_null(strstr(shared->calls, "vm 4\n"));
+}
+
+static void a_switched_network_is_known_while_a_reservation_of_a_known_nic_names_it(void **state)
+{
+    struct fixture *fixture = *state;
+    static const char reservation[] =
+        "<VNET><ID>8</ID><PARENT_NETWORK_ID>7</PARENT_NETWORK_ID>"
+        "<VN_MAD>bridge</VN_MAD><VLAN_ID>300</VLAN_ID>" LEASES(LESSEE("3")) "</VNET>";
+    stands(HOST_OBJECT, 1, HOST("1", "<ID>3</ID>"), HOST("1", "<ID>3</ID>"));
+    stands(NETWORK_OBJECT, 7, SWITCHED("7"), SWITCHED("7"));
+    stands(NETWORK_OBJECT, 8, reservation, reservation);
+    stands(VM_OBJECT, 3, VM("3", RUNNING, NIC("8", "0")), VM("3", RUNNING, NIC("8", "0")));
+    gather_first(fixture);
+    name_network(fixture, 7);
+    must_refresh(fixture, "network 7\n");
+    assert_int_equal(fixture->cloud.network_count, 2);
+}
+
+/* ---- hosts --------------------------------------------------------------------------------- */
+
+#define ARRIVES(first_host)                                                                        \
+    do {                                                                                           \
+        stands(HOST_OBJECT, 1, first_host, first_host);                                            \
+        stands(NETWORK_OBJECT, 7, NETWORK("7", LEASES(LESSEE("3"))),                               \
+               NETWORK("7", LEASES(LESSEE("3"))));                                                 \
+        stands(VM_OBJECT, 3, VM("3", RUNNING, NIC("7", "0")),                                      \
+               VM("3", ACTIVE("2"), NIC("7", "0")));                                               \
+    } while (0)
+
+static void a_host_without_ports_is_not_put_off(void **state)
+{
+    struct fixture *fixture = *state;
+    struct oneib_id_set later = {0};
+    ARRIVES(HOST("1", "<ID>3</ID>"));
+    gather_first(fixture);
+    fixture->options.hosts_later = &later;
+    name_vm(fixture, 3);
+    must_refresh(fixture, "vm 3\nnetwork 7\nhost 1\n");
+    assert_int_equal(later.count, 0);
+    oneib_id_set_clear(&later);
+}
+
+static void a_host_that_is_found_to_be_gone_is_not_put_off(void **state)
+{
+    struct fixture *fixture = *state;
+    struct oneib_id_set later = {0};
+    ARRIVES(HOST_WITH_PORT);
+    objects[0].now = GONE;
+    gather_first(fixture);
+    fixture->options.hosts_later = &later;
+    name_vm(fixture, 3);
+    name_host(fixture, 1);
+    must_refresh(fixture, "host 1\nvm 3\nnetwork 7\n");
+    assert_int_equal(later.count, 0);
+    oneib_id_set_clear(&later);
+}
+
+/* Hosts 1 to count, all of them named. */
+static void name_hosts(struct fixture *fixture, uint32_t count)
+{
+    static char documents[32][64];
+    for (uint32_t id = 1; id <= count; id++) {
+        snprintf(documents[id], sizeof documents[id], "<HOST><ID>%u</ID><NAME>node</NAME></HOST>",
+                 id);
+        stands(HOST_OBJECT, (int)id, documents[id], documents[id]);
+        name_host(fixture, id);
+    }
+}
+
+static void up_to_16_hosts_are_asked_one_by_one(void **state)
+{
+    struct fixture *fixture = *state;
+    name_hosts(fixture, 16);
+    gather_first(fixture);
+    assert_int_equal(refresh(fixture), 0);
+    assert_null(strstr(shared->calls, "hosts\n"));
+    assert_non_null(strstr(shared->calls, "host 16\n"));
+    assert_false(fixture->changed);
+}
+
+static void more_are_read_by_their_pool_and_whom_it_does_not_show_is_asked_for(void **state)
+{
+    struct fixture *fixture = *state;
+    name_hosts(fixture, 17);
+    objects[4].now = GONE;
+    gather_first(fixture);
+    must_refresh(fixture, "hosts\nhost 5\n");
+    assert_int_equal(fixture->cloud.host_count, 16);
+    assert_null(oneib_cloud_host(&fixture->cloud, 5));
+}
+
+static void a_known_host_that_the_pool_hides_is_an_error(void **state)
+{
+    struct fixture *fixture = *state;
+    name_hosts(fixture, 17);
+    objects[4].hidden = true;
+    gather_first(fixture);
+    assert_int_equal(refresh(fixture), -1);
+    assert_int_equal(fixture->err.code, ONEIB_ERROR_PERMISSION);
+    assert_int_equal(fixture->cloud.host_count, 17);
+}
+
+static void restrictions_that_cannot_be_read_are_an_error(void **state)
+{
+    struct fixture *fixture = *state;
+    fixture->options.require_restrictions = true;
+    configuration = "<OPENNEBULA_CONFIGURATION><A>";
+    connect_to_oned(fixture);
+    assert_int_equal(oneib_gather(fixture->one, &fixture->options, &fixture->cloud,
+                                  &fixture->findings, &fixture->err),
+                     -1);
+    assert_int_equal(fixture->err.code, ONEIB_ERROR_PROTOCOL);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -733,6 +913,18 @@ int main(void)
         TEST(everything_is_a_whole_reading),
         TEST(missing_restrictions_are_refused_when_they_are_required),
         TEST(restrictions_that_are_there_are_no_hindrance),
+        TEST(the_networks_of_a_stored_vm_are_not_read_again),
+        TEST(an_old_doubt_is_looked_into_only_with_its_network),
+        TEST(the_parent_of_a_switched_reservation_without_nics_is_no_matter),
+        TEST(a_vm_that_was_not_known_beside_others_is_read),
+        TEST(the_vms_with_a_nic_of_a_switched_network_that_appears_are_read_again),
+        TEST(a_switched_network_is_known_while_a_reservation_of_a_known_nic_names_it),
+        TEST(a_host_without_ports_is_not_put_off),
+        TEST(a_host_that_is_found_to_be_gone_is_not_put_off),
+        TEST(up_to_16_hosts_are_asked_one_by_one),
+        TEST(more_are_read_by_their_pool_and_whom_it_does_not_show_is_asked_for),
+        TEST(a_known_host_that_the_pool_hides_is_an_error),
+        TEST(restrictions_that_cannot_be_read_are_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

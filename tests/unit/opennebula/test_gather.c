@@ -29,7 +29,7 @@ struct standing_vm {
 
 /* What the stand-in answers; set before it is started. */
 static struct {
-    const char *hosts, *networks;
+    const char *hosts, *networks; /* NULL: the pool is refused */
     /* one.vn.info of a network that the pool does not show, or that is asked for again; NULL: no
      * such network. The pool's document else. */
     const char *network_alone;
@@ -38,8 +38,9 @@ static struct {
     const char *network_8_alone; /* one.vn.info of network 8; NULL: as for any */
     bool network_2_is_made_up;   /* one.vn.info: no such network */
     const char *user;
-    bool cut_off; /* all windows are truncated */
-    int refused;  /* the window that begins with this VM; 0: none */
+    bool cut_off;              /* all windows are truncated */
+    int refused;               /* the window that begins with this VM; 0: none */
+    const char *refused_again; /* this call, its second time; NULL: none */
     /* VMs from one id to another, this one excluded, that users have broken. */
     int broken_from, broken_to;
 } cloud_of_oned;
@@ -64,6 +65,18 @@ static int argument(const char *request, int n)
     for (int i = 0; i <= n && request; i++)
         request = strstr(i == 0 ? request : request + 4, "<i4>");
     return request ? (int)strtol(request + 4, NULL, 10) : -99;
+}
+
+/* Refuses the call that was noted last, if it is the second of its kind and to be refused. */
+static bool refuse_again(int connection)
+{
+    const char *call = cloud_of_oned.refused_again;
+    const char *first = call ? strstr(calls, call) : NULL;
+    if (!first || strlen(calls) < strlen(call) ||
+        strcmp(calls + strlen(calls) - strlen(call), call) != 0 || !strstr(first + 1, call))
+        return false;
+    stand_in_refuse(connection, 8192, "out of order");
+    return true;
 }
 
 /* It has, by the time that it is asked for by itself. */
@@ -101,6 +114,8 @@ static void answer_window(int connection, int first, int last)
 static void answer_vm(int connection, int id)
 {
     note_call("vm %d\n", id);
+    if (refuse_again(connection))
+        return;
     if (id >= cloud_of_oned.broken_from && id < cloud_of_oned.broken_to) {
         stand_in_document(connection, "<VM><ID>");
         return;
@@ -122,6 +137,8 @@ static void answer_vm(int connection, int id)
 static void answer_alone(int connection, const char *kind, int id, const char *document)
 {
     note_call("%s %d\n", kind, id);
+    if (refuse_again(connection))
+        return;
     if (document)
         stand_in_document(connection, document);
     else
@@ -145,11 +162,19 @@ static char *pooled_network(int id)
     return end ? strndup(element, (size_t)(end - element) + strlen("</VNET>")) : NULL;
 }
 
+static void answer_pool(int connection, const char *document)
+{
+    if (document)
+        stand_in_document(connection, document);
+    else
+        stand_in_refuse(connection, 8192, "out of order");
+}
+
 /* The whole pool, or those of its elements that begin with an id of the range. */
 static void answer_networks(int connection, int first, int last)
 {
     if (first == 0 && last == -1) {
-        stand_in_document(connection, cloud_of_oned.networks);
+        answer_pool(connection, cloud_of_oned.networks);
         return;
     }
     struct oneib_text pool = {0};
@@ -184,7 +209,7 @@ static void answer(int connection, const char *request)
     if (strstr(request, ">one.user.info<"))
         answer_user(connection, argument(request, 0));
     else if (strstr(request, ">one.hostpool.info<"))
-        stand_in_document(connection, cloud_of_oned.hosts);
+        answer_pool(connection, cloud_of_oned.hosts);
     else if (strstr(request, ">one.vnpool.info<"))
         answer_networks(connection, argument(request, 1), argument(request, 2));
     else if (strstr(request, ">one.vmpool.infoextended<"))
@@ -206,7 +231,8 @@ struct fixture {
     struct oneib_findings findings;
     struct oneib_error err;
     bool acl_user;
-    size_t largest; /* answer that is read; 0: as it is */
+    uint32_t window; /* ids a call */
+    size_t largest;  /* answer that is read; 0: as it is */
     size_t progress_calls, done, total;
 };
 
@@ -238,6 +264,7 @@ static int set_up(void **state)
     calls = mmap(NULL, CALLS_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (!fixture || calls == MAP_FAILED)
         return -1;
+    fixture->window = 10;
     memset(&cloud_of_oned, 0, sizeof cloud_of_oned);
     cloud_of_oned.user = USER("0", "<ID>0</ID>");
     cloud_of_oned.hosts = "<HOST_POOL>" HOST("1", "") HOST("2", "") "</HOST_POOL>";
@@ -274,13 +301,13 @@ static void count_progress(size_t done, size_t total, void *context)
     fixture->total = total;
 }
 
-/* Starts the stand-in with cloud_of_oned as it is and gathers by windows of ten. */
+/* Starts the stand-in with cloud_of_oned as it is and gathers, by windows of ten in most tests. */
 static int gather(struct fixture *fixture)
 {
     char session[] = "oneadmin:open-sesame";
     const struct oneib_gather_options options = {
         .vn_mad = "ibrec",
-        .window = 10,
+        .window = fixture->window,
         .acl_user = fixture->acl_user,
         .progress = count_progress,
         .progress_context = fixture,
@@ -1081,6 +1108,125 @@ static void the_recorded_cloud_is_gathered(void **state)
     free(pool);
 }
 
+/* ---- what is asked, and how often --------------------------------------------------------- */
+
+#define PLAIN_VM(id) "<VM><ID>" id "</ID>" RUNNING "</VM>"
+
+static void who_is_read_alone_makes_nobody_else_be_asked(void **state)
+{
+    cloud_of_oned.networks = "<VNET_POOL>" NETWORK_OF(
+        "7", "<UPDATED_VMS><ID>3</ID><ID>5</ID><ID>6</ID><ID>7</ID><ID>12</ID><ID>20</ID>"
+             "</UPDATED_VMS>") "</VNET_POOL>";
+    cloud_of_oned.vms[0] = (struct standing_vm){.id = 12, .pool_document = PLAIN_VM("12")};
+    cloud_of_oned.vms[1] = (struct standing_vm){.id = 3, .pool_document = PLAIN_VM("3")};
+    cloud_of_oned.vms[2] = (struct standing_vm){.id = 20, .pool_document = PLAIN_VM("20")};
+    cloud_of_oned.vms[3] = (struct standing_vm){.id = 5, .document = PLAIN_VM("5")};
+    cloud_of_oned.vms[4] = (struct standing_vm){.id = 6, .document = PLAIN_VM("6")};
+    cloud_of_oned.vms[5] = (struct standing_vm){.id = 7, .document = PLAIN_VM("7")};
+    must_gather(*state);
+    assert_calls("user\nnetwork 7\nwindow 3 12\nwindow 20 29\nwindow 30 -1\nvm 5\nvm 6\nvm 7\n"
+                 "vm 20\n");
+}
+
+static void a_network_that_many_nics_doubt_is_asked_again_once(void **state)
+{
+    struct fixture *fixture = *state;
+    stand_in_doubt(NETWORK_OF("7", LEASES(LEASE("3", "0") LEASE("4", "0"))), NULL);
+    cloud_of_oned.vms[1] = (struct standing_vm){
+        .id = 4, .pool_document = VM("4", RUNNING, NIC("7", "0"), RECORD("0", "1"))};
+    must_gather(fixture);
+    assert_calls("user\nnetwork 7\nwindow 0 -1\nvm 4\nnetwork 7\n");
+    for (size_t i = 0; i < 2; i++)
+        assert_false(fixture->cloud.attachments[i].unleased);
+}
+
+static void windows_of_no_ids_are_windows_of_one(void **state)
+{
+    struct fixture *fixture = *state;
+    fixture->window = 0;
+    cloud_of_oned.networks =
+        "<VNET_POOL>" NETWORK_OF("7", "<UPDATED_VMS><ID>25</ID></UPDATED_VMS>") "</VNET_POOL>";
+    cloud_of_oned.vms[0] = (struct standing_vm){.id = 25, .pool_document = PLAIN_VM("25")};
+    cloud_of_oned.vms[1] = (struct standing_vm){.id = 29, .pool_document = BROKEN_VM("29")};
+    must_gather(fixture);
+    assert_calls("user\nnetwork 7\nwindow 25 25\nwindow 26 -1\nwindow 26 26\nwindow 27 -1\n"
+                 "window 27 28\nwindow 29 -1\nwindow 29 32\nwindow 29 30\nwindow 29 29\n"
+                 "window 30 30\nwindow 31 32\nwindow 33 -1\nvm 29\n");
+    assert_int_equal(fixture->cloud.vm_count, 2);
+}
+
+static void the_window_of_vm_0_shows_vm_0_alone(void **state)
+{
+    struct fixture *fixture = *state;
+    fixture->window = 1;
+    cloud_of_oned.networks =
+        "<VNET_POOL>" NETWORK_OF("7", "<UPDATED_VMS><ID>0</ID></UPDATED_VMS>") "</VNET_POOL>";
+    cloud_of_oned.vms[0] = (struct standing_vm){
+        .id = 0, .pool_document = PLAIN_VM("0") "<VM><ID>70</ID></VM>", .document = PLAIN_VM("0")};
+    must_gather(fixture);
+    assert_calls("user\nnetwork 7\nwindow 0 0\nwindow 1 -1\nvm 0\n");
+    assert_int_equal(fixture->cloud.vm_count, 1);
+}
+
+static void a_highest_vm_that_is_confirmed_is_not_asked_for_twice(void **state)
+{
+    struct fixture *fixture = *state;
+    cloud_of_oned.vms[0] = (struct standing_vm){.id = 0, .pool_document = PLAIN_VM("0")};
+    cloud_of_oned.networks = "<VNET_POOL></VNET_POOL>";
+    must_gather(fixture);
+    assert_calls("user\nwindow 0 -1\nvm 0\n");
+    assert_int_equal(fixture->cloud.vm_end, 1);
+}
+
+static void a_new_vm_that_may_not_be_seen_alone_is_an_error_at_once(void **state)
+{
+    cloud_of_oned.networks = "<VNET_POOL></VNET_POOL>";
+    cloud_of_oned.vms[0] =
+        (struct standing_vm){.id = 40, .pool_document = PLAIN_VM("40"), .hidden = true};
+    must_fail(*state, ONEIB_ERROR_PERMISSION, "USE VM");
+    assert_calls("user\nwindow 0 -1\nvm 40\n");
+}
+
+static void the_highest_vm_that_may_not_be_seen_alone_is_an_error(void **state)
+{
+    cloud_of_oned.vms[0] =
+        (struct standing_vm){.id = 3, .pool_document = PLAIN_VM("3"), .hidden = true};
+    must_fail(*state, ONEIB_ERROR_PERMISSION, "VM 3");
+}
+
+static void a_pool_that_oned_does_not_give_is_an_error(void **state)
+{
+    struct fixture *fixture = *state;
+    const char *hosts = cloud_of_oned.hosts;
+    cloud_of_oned.hosts = NULL;
+    must_fail(fixture, ONEIB_ERROR_PROTOCOL, "out of order");
+    disconnect(fixture);
+    cloud_of_oned.hosts = hosts;
+    cloud_of_oned.networks = NULL;
+    must_fail(fixture, ONEIB_ERROR_PROTOCOL, "reading networks");
+}
+
+static void a_host_that_is_malformed_by_itself_is_an_error(void **state)
+{
+    cloud_of_oned.host_alone = "<HOST><ID>9</ID><A></HOST>";
+    cloud_of_oned.vms[0] = (struct standing_vm){
+        .id = 3, .pool_document = VM("3", RUNNING, NIC("7", "0"), RECORD("0", "9"))};
+    must_fail(*state, ONEIB_ERROR_PROTOCOL, "host 9");
+}
+
+/* Who left it there would take the key from whom the answer was about. */
+static void a_doubt_that_oned_does_not_settle_is_an_error(void **state)
+{
+    struct fixture *fixture = *state;
+    stand_in_doubt(NETWORK("7"), NULL);
+    cloud_of_oned.refused_again = "network 7\n";
+    must_fail(fixture, ONEIB_ERROR_PROTOCOL, "out of order");
+    disconnect(fixture);
+    stand_in_doubt(NETWORK_OF("7", ""), NULL);
+    cloud_of_oned.refused_again = "vm 3\n";
+    must_fail(fixture, ONEIB_ERROR_PROTOCOL, "out of order");
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -1133,6 +1279,16 @@ int main(void)
         TEST(a_host_that_the_pool_did_not_show_is_asked_for_alone),
         TEST(the_last_host_of_a_stored_vm_is_not_asked_for),
         TEST(the_recorded_cloud_is_gathered),
+        TEST(who_is_read_alone_makes_nobody_else_be_asked),
+        TEST(a_network_that_many_nics_doubt_is_asked_again_once),
+        TEST(windows_of_no_ids_are_windows_of_one),
+        TEST(the_window_of_vm_0_shows_vm_0_alone),
+        TEST(a_highest_vm_that_is_confirmed_is_not_asked_for_twice),
+        TEST(a_new_vm_that_may_not_be_seen_alone_is_an_error_at_once),
+        TEST(the_highest_vm_that_may_not_be_seen_alone_is_an_error),
+        TEST(a_pool_that_oned_does_not_give_is_an_error),
+        TEST(a_host_that_is_malformed_by_itself_is_an_error),
+        TEST(a_doubt_that_oned_does_not_settle_is_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
