@@ -28,6 +28,8 @@ static void count_cloud(struct oneib_daemon *daemon)
     metrics->members = 0;
     for (size_t i = 0; i < view->desired.cluster_count; i++)
         metrics->members += view->desired.clusters[i].members;
+    oneib_metrics_count_refused(metrics, view->desired.member_statuses,
+                                view->cloud.attachment_count);
 }
 
 static void count_events(struct oneib_daemon *daemon)

@@ -27,6 +27,15 @@ void oneib_histogram_add(struct oneib_histogram *histogram, double seconds)
     histogram->sum += seconds;
 }
 
+void oneib_metrics_count_refused(struct oneib_metrics *metrics, const uint8_t *member_statuses,
+                                 size_t count)
+{
+    memset(metrics->refused, 0, sizeof metrics->refused);
+    for (size_t i = 0; i < count; i++)
+        if (member_statuses[i] < ONEIB_MEMBER_STATUSES)
+            metrics->refused[member_statuses[i]]++;
+}
+
 uint64_t oneib_metrics_violations(const struct oneib_metrics *metrics)
 {
     uint64_t sum = metrics->findings[ONEIB_VIOLATION];
@@ -212,6 +221,17 @@ static void append_states(struct oneib_text *text, const struct oneib_metrics *m
                   metrics->stream_trusted);
 }
 
+static void append_refused(struct oneib_text *text, const struct oneib_metrics *metrics)
+{
+    begin(text, "oneib_members_refused", "gauge",
+          "Attachments of VMs on a host that get nothing there, by why.");
+    for (size_t i = 0; i < ONEIB_MEMBER_STATUSES; i++)
+        if (oneib_member_status_is_refusal((enum oneib_member_status)i))
+            append_labelled(text, "oneib_members_refused", "why",
+                            oneib_member_status_name((enum oneib_member_status)i),
+                            metrics->refused[i]);
+}
+
 static void append_findings(struct oneib_text *text, const struct oneib_metrics *metrics)
 {
     begin(text, "oneib_findings", "gauge", "What is wrong with single objects, by severity.");
@@ -308,6 +328,7 @@ void oneib_metrics_render(const struct oneib_metrics *metrics, struct oneib_text
     append_labelled(text, "oneib_build_info", "version", ONEIB_VERSION, 1);
     append_all(text, metrics, gauges, sizeof gauges / sizeof *gauges, "gauge");
     append_states(text, metrics);
+    append_refused(text, metrics);
     append_findings(text, metrics);
     append_vfs(text, metrics);
     append_times(text, metrics);

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/finding.h"
 #include "base/text.h"
+#include "cluster/desired.h"
 #include "partitions/subnet.h"
 #include <stdbool.h>
 #include <stddef.h>
@@ -35,6 +36,7 @@ struct oneib_metrics_host {
 #define ONEIB_ERROR_CODES (ONEIB_ERROR_REFUSED + 1)
 #define ONEIB_DEVIATION_KINDS (ONEIB_PORT_SILENT + 1)
 #define ONEIB_SEVERITIES (ONEIB_VIOLATION + 1)
+#define ONEIB_MEMBER_STATUSES (ONEIB_MEMBER_STATUS_SWITCHED + 1)
 
 struct oneib_metrics {
     /* gauges: of the last look that succeeded */
@@ -46,6 +48,8 @@ struct oneib_metrics {
     uint64_t nodes, nodes_cut_off;   /* whose services are believed; not heard for a minute */
     uint64_t strays;                 /* VFs that nodes report and that should not be so */
     uint64_t level_ports, level_clusters; /* that are not as the classes say */
+    uint64_t
+        refused[ONEIB_MEMBER_STATUSES]; /* attachments that get nothing on their host, by why */
     uint64_t findings[ONEIB_SEVERITIES];
     uint64_t deviations[ONEIB_DEVIATION_KINDS]; /* of the last verification */
     bool in_force;                              /* the last verification showed what oned wants */
@@ -73,6 +77,10 @@ struct oneib_metrics {
  * process_start_time_seconds. Numbers do not depend on the locale.
  */
 void oneib_metrics_render(const struct oneib_metrics *metrics, struct oneib_text *text);
+/* Sets how many attachments are refused: of each one's enum oneib_member_status, as struct
+ * oneib_desired has them. */
+void oneib_metrics_count_refused(struct oneib_metrics *metrics, const uint8_t *member_statuses,
+                                 size_t count);
 /* Violating deviations, and findings that are violations. */
 uint64_t oneib_metrics_violations(const struct oneib_metrics *metrics);
 void oneib_metrics_clear(struct oneib_metrics *metrics);

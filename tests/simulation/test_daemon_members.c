@@ -17,6 +17,7 @@
 
 enum { ACTIVE = 3, POWEROFF = 8 };
 enum {
+    BOOT = 2,
     RUNNING = 3,
     MIGRATE = 4,
     SAVE_MIGRATE = 7,
@@ -599,6 +600,33 @@ static void a_host_whose_probe_overwrites_what_it_was_told_is_told_again(void **
     await_host_attribute(0, "IB_SWITCH", of_3);
 }
 
+static uint32_t network_of_user_5(const char *name)
+{
+    const uint32_t network = scene_network(name, "", NULL);
+    MUST(lab_network_give(scene(), network, 5, &err));
+    return network;
+}
+
+static void who_is_beyond_the_owners_limit_is_counted_while_it_waits(void **state)
+{
+    (void)state;
+    scene();
+    const uint32_t first = network_of_user_5("first");
+    const uint32_t second = network_of_user_5("second");
+    daemon_start_with(NULL, DAEMON_QUICK, "pkeys = { per_owner = 1; };");
+    const unsigned key = await_key_of(second);
+    const uint32_t vm = scene_vm(first, 0);
+    await_holds(0, FULL(await_key_of(first)));
+    await_metric("oneib_members_refused{why=\"owner-limit\"}", 0);
+    set_state(scene_vm(second, 0), ACTIVE, BOOT);
+    await_metric("oneib_members_refused{why=\"owner-limit\"}", 1);
+    await_metric("oneib_members_refused{why=\"port-full\"}", 0);
+    assert_false(port_holds(0, FULL(key)));
+    scene_end_vm(vm);
+    await_holds(0, FULL(key));
+    await_metric("oneib_members_refused{why=\"owner-limit\"}", 0);
+}
+
 #define STOPPED(test) DAEMON_CASE(daemon_raise, test)
 #define WATCHING(test) DAEMON_CASE(daemon_raise_watching, test)
 
@@ -630,6 +658,7 @@ int main(void)
         STOPPED(a_vm_that_is_powered_off_is_no_member_until_it_resumes),
         STOPPED(a_nic_that_is_attached_is_a_member_until_it_is_detached),
         WATCHING(a_vm_in_an_unknown_state_keeps_what_it_has_and_gets_nothing_new),
+        STOPPED(who_is_beyond_the_owners_limit_is_counted_while_it_waits),
         STOPPED(a_mass_removal_is_held_until_sync_force_then_it_goes_on),
         WATCHING(hosts_are_told_their_free_vfs_and_their_switch),
         WATCHING(a_migrating_vm_takes_a_vf_of_both_hosts),

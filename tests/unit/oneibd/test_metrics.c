@@ -367,6 +367,26 @@ static void violations_are_those_of_ports_and_of_findings(void **state)
         "oneib_deviations{kind=\"port-silent\"} 20");
 }
 
+static void refused_attachments_are_counted_by_why(void **state)
+{
+    (void)state;
+    static const uint8_t statuses[] = {
+        ONEIB_MEMBER_STATUS_OWNER_LIMIT, ONEIB_MEMBER_STATUS_MEMBER,
+        ONEIB_MEMBER_STATUS_OWNER_LIMIT, ONEIB_MEMBER_STATUS_ABSENT,
+        ONEIB_MEMBER_STATUS_SWITCHED,    UINT8_MAX,
+    };
+    struct oneib_metrics metrics = {.refused = {[ONEIB_MEMBER_STATUS_PORT_FULL] = 7}};
+    oneib_metrics_count_refused(&metrics, statuses, sizeof statuses);
+    ASSERT_SAYS(&metrics, "oneib_members_refused{why=\"owner-limit\"} 2",
+                "oneib_members_refused{why=\"switched\"} 1",
+                "oneib_members_refused{why=\"port-full\"} 0");
+    struct oneib_text text = {0};
+    oneib_metrics_render(&metrics, &text);
+    assert_null(strstr(text.data, "why=\"member\""));
+    assert_null(strstr(text.data, "why=\"absent\""));
+    oneib_text_clear(&text);
+}
+
 static void errors_are_counted_by_kind(void **state)
 {
     (void)state;
@@ -566,6 +586,7 @@ int main(void)
         cmocka_unit_test(a_daemon_that_has_done_nothing_tells_zeros),
         cmocka_unit_test(every_value_has_its_own_line),
         cmocka_unit_test(violations_are_those_of_ports_and_of_findings),
+        cmocka_unit_test(refused_attachments_are_counted_by_why),
         cmocka_unit_test(errors_are_counted_by_kind),
         cmocka_unit_test(times_are_unix_seconds_to_the_microsecond),
         cmocka_unit_test(a_histogram_adds_up),
