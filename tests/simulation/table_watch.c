@@ -163,6 +163,14 @@ static bool read_table(const struct ibmad_port *port, char *route, unsigned *ent
     return true;
 }
 
+static bool is_away(struct table_watch *watch, size_t host)
+{
+    table_watch_lock(watch);
+    const bool away = watch->away >> host & 1;
+    table_watch_unlock(watch);
+    return away;
+}
+
 /* Upwards and downwards in turn. */
 static bool read_all(const struct ibmad_port *port, struct table_watch *watch,
                      struct reading *reading)
@@ -171,6 +179,8 @@ static bool read_all(const struct ibmad_port *port, struct table_watch *watch,
     reading->active = 0;
     for (size_t i = 0; i < watch->hosts; i++) {
         const size_t host = reading->upwards ? i : watch->hosts - 1 - i;
+        if (is_away(watch, host))
+            continue;
         char route[TABLE_WATCH_ROUTE]; /* str2drpath() writes to it */
         bool is_active;
         memcpy(route, watch->routes[host], sizeof route);

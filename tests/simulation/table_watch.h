@@ -29,6 +29,7 @@ struct table_watch {
     pthread_mutex_t lock; /* of what follows */
     struct table_rule rules[0x10000];
     bool judging;
+    uint32_t away; /* a bit a host: off the fabric, and not asked; tables[] stays as it was read */
     uint64_t readings;
     struct {
         uint16_t keys[TABLE_WATCH_ENTRIES]; /* that are set, sorted */
