@@ -806,33 +806,33 @@ void oneib_grants_clear(struct oneib_grants *grants)
 /* ---- the keys of a node ---------------------------------------------------------------------- */
 
 #define KEYS (ONEIB_PKEY_DEFAULT + 1)
+#define WORD_BITS 64u
 
-/* One bit a key. */
+/* One bit a key; words, because most are empty: every host has a set in every turn. */
 struct key_set {
-    uint8_t bits[KEYS / 8];
+    uint64_t words[KEYS / WORD_BITS];
 };
 
 static void note_key(struct key_set *set, oneib_pkey pkey)
 {
     if (pkey != 0 && pkey < ONEIB_PKEY_DEFAULT)
-        set->bits[pkey / 8] |= (uint8_t)(1u << pkey % 8);
+        set->words[pkey / WORD_BITS] |= UINT64_C(1) << pkey % WORD_BITS;
 }
 
 static bool has_key(const struct key_set *set, oneib_pkey pkey)
 {
-    return set->bits[(pkey & ONEIB_PKEY_DEFAULT) / 8] & 1u << pkey % 8;
+    return set->words[(pkey & ONEIB_PKEY_DEFAULT) / WORD_BITS] >> pkey % WORD_BITS & 1;
 }
 
 static size_t list_keys(const struct key_set *set, oneib_pkey *keys, size_t room)
 {
     size_t count = 0;
-    for (unsigned pkey = 1; pkey < ONEIB_PKEY_DEFAULT; pkey++) {
-        if (!has_key(set, (oneib_pkey)pkey))
-            continue;
-        if (count < room)
-            keys[count] = (oneib_pkey)pkey;
-        count++;
-    }
+    for (size_t i = 0; i < KEYS / WORD_BITS; i++)
+        for (uint64_t word = set->words[i]; word; word &= word - 1) {
+            if (count < room)
+                keys[count] = (oneib_pkey)(i * WORD_BITS + (unsigned)__builtin_ctzll(word));
+            count++;
+        }
     return count;
 }
 
