@@ -674,9 +674,10 @@ static void missing_restrictions_are_refused_when_they_are_required(void **state
                                   &fixture->findings, &fixture->err),
                      -1);
     assert_int_equal(fixture->err.code, ONEIB_ERROR_REFUSED);
-    static const char *const words[] = {"36 attributes", "VNET_RESTRICTED_ATTR = \"VLAN_ID\"",
-                                        "oneib check"};
-    for (size_t i = 0; i < 3; i++)
+    static const char *const words[] = {
+        "36 attributes", "VNET_RESTRICTED_ATTR = \"VLAN_ID\"", "oneib check",
+        "VNET_RESTRICTED_ATTR = \"IB_MEMBERSHIP\"; ..., and restart oned"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (!strstr(fixture->err.text, words[i]))
             fail_msg("\"%s\" is not in: %s", words[i], fixture->err.text);
     assert_int_equal(strlen(shared->calls), 0);
@@ -865,6 +866,35 @@ static void a_known_host_that_the_pool_hides_is_an_error(void **state)
     assert_int_equal(fixture->cloud.host_count, 17);
 }
 
+static void must_be_refused(struct fixture *fixture, const char *words)
+{
+    assert_int_equal(oneib_gather(fixture->one, &fixture->options, &fixture->cloud,
+                                  &fixture->findings, &fixture->err),
+                     -1);
+    assert_int_equal(fixture->err.code, ONEIB_ERROR_REFUSED);
+    if (!strstr(fixture->err.text, words))
+        fail_msg("\"%s\" is not in: %s", words, fixture->err.text);
+}
+
+static void of_missing_restrictions_three_are_shown(void **state)
+{
+    struct fixture *fixture = *state;
+    fixture->options.require_restrictions = true;
+    configuration = "<OPENNEBULA_CONFIGURATION>" EACH("VNET_RESTRICTED_ATTR", "AR/")
+        EACH("VM_RESTRICTED_ATTR", "NIC/") EACH("VM_RESTRICTED_ATTR", "NIC_DEFAULT/")
+            EACH("VM_RESTRICTED_ATTR", "NIC_ALIAS/")
+                EACH("VM_RESTRICTED_ATTR",
+                     "PCI/") "<VNET_RESTRICTED_ATTR>IB_CLASS</VNET_RESTRICTED_ATTR>"
+                             "<VNET_RESTRICTED_ATTR>IB_RATE</VNET_RESTRICTED_ATTR>"
+                             "<VNET_RESTRICTED_ATTR>IB_RESERVATION</VNET_RESTRICTED_ATTR>"
+                             "</OPENNEBULA_CONFIGURATION>";
+    connect_to_oned(fixture);
+    must_be_refused(fixture, "3 attributes that decide about partitions: add to oned.conf "
+                             "VNET_RESTRICTED_ATTR = \"VLAN_ID\"; "
+                             "VNET_RESTRICTED_ATTR = \"IB_MEMBERSHIP\"; "
+                             "VNET_RESTRICTED_ATTR = \"IB_STATIC_GUIDS\", and restart oned");
+}
+
 static void restrictions_that_cannot_be_read_are_an_error(void **state)
 {
     struct fixture *fixture = *state;
@@ -924,6 +954,7 @@ int main(void)
         TEST(up_to_16_hosts_are_asked_one_by_one),
         TEST(more_are_read_by_their_pool_and_whom_it_does_not_show_is_asked_for),
         TEST(a_known_host_that_the_pool_hides_is_an_error),
+        TEST(of_missing_restrictions_three_are_shown),
         TEST(restrictions_that_cannot_be_read_are_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
