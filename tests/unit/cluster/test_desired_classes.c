@@ -205,6 +205,24 @@ static void a_copy_that_was_edited_is_put_right_and_counts_for_nothing(void **st
     assert_int_equal(wanted(scene, 5), -1);
 }
 
+/* What it shows is not known, or its creation shows it. */
+static void a_network_that_cannot_be_read_or_is_being_created_is_shown_nothing(void **state)
+{
+    struct scene *scene = *state;
+    define_classes(scene);
+    for (unsigned id = 5; id <= 7; id++) {
+        add_network_of(scene, id, 0x0fc + id, "gold");
+        give_key(scene, id, 0x0fc + id);
+        set_level(scene, id, 1);
+    }
+    scene->cloud.networks[0].unreadable = true;
+    scene->cloud.networks[1].being_created = true;
+    compute(scene);
+    assert_int_equal(shown(scene, 5), -1);
+    assert_int_equal(shown(scene, 6), -1);
+    assert_int_equal(shown(scene, 7), 1);
+}
+
 static void a_ledger_that_is_lost_gives_no_level(void **state)
 {
     struct scene *scene = *state;
@@ -230,6 +248,7 @@ int main(void)
         SCENE_TEST(a_reservation_has_its_pools_class_whatever_it_says),
         SCENE_TEST(a_reservation_that_shares_shows_its_parents_level),
         SCENE_TEST(a_copy_that_was_edited_is_put_right_and_counts_for_nothing),
+        SCENE_TEST(a_network_that_cannot_be_read_or_is_being_created_is_shown_nothing),
         SCENE_TEST(a_ledger_that_is_lost_gives_no_level),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -182,6 +182,17 @@ static void the_finding_has_the_command_that_puts_it_right(void **state)
     assert_int_equal(1, findings_of(scene, "network-switched"));
 }
 
+static void a_network_that_names_no_driver_is_said_to_name_none(void **state)
+{
+    struct scene *scene = *state;
+    add_network(scene, 4, 256);
+    add_host(scene, 1);
+    add_nic(scene, 10, 0, 4, 1);
+    switch_to(scene, 4, "");
+    compute(scene);
+    assert_finding(scene, "network-switched", ONEIB_WARNING, "its VN_MAD is \"\"");
+}
+
 static void a_hostile_driver_name_is_shown_escaped(void **state)
 {
     struct scene *scene = *state;
@@ -446,6 +457,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         SCENE_TEST(members_stay_when_their_network_gets_another_driver),
         SCENE_TEST(the_finding_has_the_command_that_puts_it_right),
+        SCENE_TEST(a_network_that_names_no_driver_is_said_to_name_none),
         SCENE_TEST(a_hostile_driver_name_is_shown_escaped),
         SCENE_TEST(a_member_moves_on_to_another_host),
         SCENE_TEST(a_nic_of_a_network_that_never_was_infiniband_gets_nothing),

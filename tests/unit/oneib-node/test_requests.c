@@ -365,6 +365,16 @@ static void who_has_asked_for_nothing_waits_for_nothing(void **state)
     assert_int_equal(peers[0].state, ONEIB_PEER_HEARING);
 }
 
+static void a_release_of_a_nic_gives_back_what_the_nic_has(void **state)
+{
+    (void)state;
+    const struct oneib_request request = release_of(42, 1, 0);
+    assert_held(&request, false);
+    const struct oneib_answer answer = oneib_requests_answer(&requests, &peers[2]);
+    assert_int_equal(answer.kind, ONEIB_ANSWER_RELEASED);
+    assert_int_equal(answer.released.freed + answer.released.lingering, 1);
+}
+
 /* ---- grants -------------------------------------------------------------------------------- */
 
 /* Asked for by the third. */
@@ -486,6 +496,7 @@ int main(void)
         NODE(a_release_of_what_no_domain_has_named_does_not_wait),
         NODE(and_not_for_ever),
         NODE(who_has_asked_for_nothing_waits_for_nothing),
+        NODE(a_release_of_a_nic_gives_back_what_the_nic_has),
         NODE(a_have_waits_for_its_grant_and_oneibd_is_told),
         NODE(what_is_granted_for_another_network_is_waited_for_too),
         NODE(an_old_list_is_waited_for_to_be_fresh),
