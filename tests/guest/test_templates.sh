@@ -284,6 +284,16 @@ test_users_choose_hpc_only_where_they_may() {
     has_not "$(body c-node)" 'IB_HPC'
 }
 
+test_machines_that_may_be_tuned_are_none_of_drs() {
+    front_end
+    loads --image guest-image node >/dev/null
+    has "$(body ib-node)" '^ONEDRS_BLOCKED = "YES"$'
+    loads --image guest-image --prefix b --hpc yes node >/dev/null
+    has "$(body b-node)" '^ONEDRS_BLOCKED = "YES"$'
+    loads --image guest-image --prefix c --hpc no node >/dev/null
+    has_not "$(body c-node)" ONEDRS
+}
+
 # What each asks by the names CPU, VCPU and MEMORY cannot be instantiated in Sunstone: of a machine oned restricts these
 # questions (and Sunstone sends the template back without those that have no default in a list), of a service Sunstone asks
 # none of them, while OneFlow wants an answer to each question that there is.
