@@ -101,21 +101,36 @@ static void check_restrictions(const char *xml, size_t length, struct oneib_chec
                         "tenants cannot set P_Keys or IB_* attributes");
 }
 
+/* shown: the placer that the first SCHED_MAD names. */
+static void tell_late_ib(const struct oneib_text *shown, struct oneib_checks *checks)
+{
+    oneib_check_add(checks, ONEIB_CHECK_WARN, "placement",
+                    "take that SCHED_MAD out of oned.conf, run install.sh --frontend --scheduler "
+                    "or put it in front of all others, and restart oned",
+                    "OpenNebula's scheduler asks the placer \"%s\": a SCHED_MAD that names \"ib\" "
+                    "stands behind another in oned.conf, and oned takes the first one",
+                    shown->data ? shown->data : "");
+}
+
 /* Either will do: an operator is told which it is. OpenNebula 6.10 has none. */
 static void check_placer(const char *xml, size_t length, struct oneib_checks *checks)
 {
     static const char check[] = "placement";
     struct oneib_error err;
-    char name[ONEIB_PLACER_SIZE];
+    struct oneib_placer placer;
     oneib_autotext struct oneib_text shown = {0};
-    if (oneib_placer_of(xml, length, name, &err) < 0)
+    if (oneib_placer_of(xml, length, &placer, &err) < 0)
         oneib_check_add(checks, ONEIB_CHECK_WARN, check, NULL, "%s", err.text);
-    else if (strcmp(name, "ib") == 0)
+    else if (strcmp(placer.name, "ib") == 0)
         oneib_check_add(checks, ONEIB_CHECK_OK, check, NULL,
                         "OpenNebula's scheduler asks the placer \"ib\": VMs of a cluster come near "
                         "each other");
-    else if (name[0]) {
-        oneib_text_append_escaped(&shown, name, ONEIB_PLACER_SIZE);
+    else if (placer.name[0]) {
+        oneib_text_append_escaped(&shown, placer.name, ONEIB_PLACER_SIZE);
+        if (placer.has_late_ib) {
+            tell_late_ib(&shown, checks);
+            return;
+        }
         oneib_check_add(checks, ONEIB_CHECK_OK, check, NULL,
                         "OpenNebula's scheduler asks the placer \"%s\", which does not look where "
                         "a cluster is (docs/operator-placement.md)",

@@ -43,7 +43,20 @@ static int read_setting(struct oneib_reader *reader, char name[ONEIB_PLACER_SIZE
     return 0;
 }
 
-static int read_document(struct oneib_reader *reader, char name[ONEIB_PLACER_SIZE],
+static int take_setting(struct oneib_reader *reader, struct oneib_placer *placer,
+                        struct oneib_error *err)
+{
+    char name[ONEIB_PLACER_SIZE];
+    if (read_setting(reader, name, err) < 0)
+        return -1;
+    if (!placer->name[0])
+        snprintf(placer->name, sizeof placer->name, "%s", name);
+    else if (strcmp(name, "ib") == 0 && strcmp(placer->name, "ib") != 0)
+        placer->has_late_ib = true;
+    return 0;
+}
+
+static int read_document(struct oneib_reader *reader, struct oneib_placer *placer,
                          struct oneib_error *err)
 {
     if (oneib_reader_root(reader, err) < 0)
@@ -51,20 +64,19 @@ static int read_document(struct oneib_reader *reader, char name[ONEIB_PLACER_SIZ
     struct oneib_element root = oneib_reader_enter(reader);
     int outcome;
     while ((outcome = oneib_reader_child(reader, &root, err)) > 0)
-        if (!name[0] && oneib_reader_at(reader, ONEIB_NAME_SCHED_MAD) &&
-            read_setting(reader, name, err) < 0)
+        if (oneib_reader_at(reader, ONEIB_NAME_SCHED_MAD) && take_setting(reader, placer, err) < 0)
             return -1;
     return outcome < 0 ? -1 : oneib_reader_finish(reader, err);
 }
 
-int oneib_placer_of(const char *xml, size_t length, char name[ONEIB_PLACER_SIZE],
+int oneib_placer_of(const char *xml, size_t length, struct oneib_placer *placer,
                     struct oneib_error *err)
 {
     struct oneib_reader *reader = oneib_reader_open(xml, length, err);
     if (!reader)
         return -1;
-    name[0] = '\0';
-    const int outcome = read_document(reader, name, err);
+    *placer = (struct oneib_placer){0};
+    const int outcome = read_document(reader, placer, err);
     oneib_reader_close(reader);
     return outcome < 0 ? oneib_wrap(err, "reading oned's configuration") : 0;
 }

@@ -531,6 +531,18 @@ static void check_says_whether_oneibs_user_sees_everything(void **state)
     must_say(checked, "ok    restrictions: ");
 }
 
+static void check_warns_of_a_placer_that_stands_behind_another(void **state)
+{
+    (void)state;
+    struct oneib_error err = {0};
+    MUST(lab_fault(scene(), "late-placer", 1, 0, &err));
+    const char *checked = ONEIB(0, "check")->out;
+    must_say(checked, "warn  placement: OpenNebula's scheduler asks the placer \"rank\": a "
+                      "SCHED_MAD that names \"ib\" stands behind another in oned.conf");
+    must_say(checked, "run install.sh --frontend --scheduler");
+    must_not_say(ONEIB(0, "check")->out, "warn  placement");
+}
+
 static void check_warns_of_mlx5_adapters_that_opensm_does_not_serve(void **state)
 {
     (void)state;
@@ -677,6 +689,7 @@ int main(void)
         SCENE_CASE(scene_raise, topology_falls_back_to_the_file_when_oned_is_silent),
         SCENE_CASE(scene_raise, check_of_a_whole_installation_is_ok_and_names_oneds_version),
         SCENE_CASE(scene_raise, check_says_whether_oneibs_user_sees_everything),
+        SCENE_CASE(scene_raise, check_warns_of_a_placer_that_stands_behind_another),
         SCENE_CASE(scene_raise, check_warns_of_mlx5_adapters_that_opensm_does_not_serve),
         SCENE_CASE(scene_raise, check_fails_and_tells_the_mend_when_parts_are_missing),
     };

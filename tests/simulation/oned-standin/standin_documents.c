@@ -375,7 +375,7 @@ static void render_all_restrictions(struct oneib_text *text)
     render_restrictions("VNET_RESTRICTED_ATTR", "AR/", text);
 }
 
-void standin_render_config(const struct standin_state *state, bool unrestricted,
+void standin_render_config(const struct standin_state *state, bool unrestricted, bool late_placer,
                            struct oneib_text *text)
 {
     oneib_text_printf(text,
@@ -386,6 +386,8 @@ void standin_render_config(const struct standin_state *state, bool unrestricted,
         render_all_restrictions(text);
     oneib_text_append(text, "<SCHED_MAD><ARGUMENTS><![CDATA[-t 15 -p rank -o one_drs]]></ARGUMENTS>"
                             "<EXECUTABLE><![CDATA[one_sched]]></EXECUTABLE></SCHED_MAD>");
+    if (late_placer)
+        oneib_text_append(text, "<SCHED_MAD><ARGUMENTS><![CDATA[-p ib]]></ARGUMENTS></SCHED_MAD>");
     oneib_text_append(text, "<VN_MAD_CONF><BRIDGE_TYPE><![CDATA[none]]></BRIDGE_TYPE>"
                             "<NAME><![CDATA[infiniband]]></NAME></VN_MAD_CONF>"
                             "</OPENNEBULA_CONFIGURATION>");

@@ -21,8 +21,9 @@ void standin_render_network(const struct standin_network *network, enum standin_
                             struct oneib_text *text);
 void standin_render_host(const struct standin_state *state, const struct standin_host *host,
                          enum standin_form form, struct oneib_text *text);
-/* unrestricted: without the restricted attributes that oneib asks for. */
-void standin_render_config(const struct standin_state *state, bool unrestricted,
+/* unrestricted: without the restricted attributes that oneib asks for; late_placer: with a second
+ * SCHED_MAD, which names the placer "ib". */
+void standin_render_config(const struct standin_state *state, bool unrestricted, bool late_placer,
                            struct oneib_text *text);
 
 /* Shared by the documents. */

@@ -35,7 +35,8 @@ static xmlrpc_value *system_version(struct standin_call *call)
 static xmlrpc_value *system_config(struct standin_call *call)
 {
     struct oneib_text text = {0};
-    standin_render_config(call->state, document_fault(call->state, FAULT_UNRESTRICTED), &text);
+    standin_render_config(call->state, document_fault(call->state, FAULT_UNRESTRICTED),
+                          document_fault(call->state, FAULT_LATE_PLACER), &text);
     return standin_answer_text(call, &text);
 }
 

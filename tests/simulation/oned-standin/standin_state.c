@@ -145,6 +145,7 @@ static const struct {
     {"empty-pools", FAULT_EMPTY_POOLS},
     {"shrink-window", FAULT_SHRINK_WINDOW},
     {"unrestricted", FAULT_UNRESTRICTED},
+    {"late-placer", FAULT_LATE_PLACER},
 };
 
 int standin_fault_set(struct standin_state *state, const char *kind, unsigned calls,

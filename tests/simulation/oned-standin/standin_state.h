@@ -101,6 +101,7 @@ enum standin_fault {
     FAULT_EMPTY_POOLS,
     FAULT_SHRINK_WINDOW,
     FAULT_UNRESTRICTED,
+    FAULT_LATE_PLACER,
 };
 
 struct standin_calls {
