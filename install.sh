@@ -18,6 +18,8 @@ usage: ./install.sh [--frontend] [--node] [--sm] [OPTION...]
   --node          a KVM host: programs, and the service that gives virtual functions to VMs
   --sm            the host of the subnet manager: oneibd
   --bundle FILE   makes a tar with the finished programs and this script, for machines without a compiler
+  --scheduler     with --frontend: OpenNebula 7's scheduler asks the placer ib, docs/operator-placement.md; without it,
+                  what is there stays
   --prefix DIR    where programs go, /usr if not said
   --build DIR     a finished build that was configured for the same prefix; else build/release is made
   --dry-run       says what would be done, and does nothing
@@ -36,6 +38,7 @@ bundle=
 roles=
 dry_run=false
 uninstall=false
+scheduler=false
 destdir=${DESTDIR-}
 work=
 
@@ -49,6 +52,8 @@ work=
 . "$here/share/install/bundle.sh"
 # shellcheck source=share/install/opennebula.sh
 . "$here/share/install/opennebula.sh"
+# shellcheck source=share/install/placer.sh
+. "$here/share/install/placer.sh"
 # shellcheck source=share/install/oned-conf.sh
 . "$here/share/install/oned-conf.sh"
 # shellcheck source=share/install/sunstone-tabs.sh
@@ -182,7 +187,10 @@ say_next() {
     frontend)
         echo
         echo "Next, on the front-end:"
-        ! $is_package || echo "  settings into oned.conf, as root:      $prefix/share/oneib/install/oned-conf"
+        if $is_package; then
+            ! $scheduler || set -- --scheduler
+            echo "  settings into oned.conf, as root:      $prefix/share/oneib/install/oned-conf${1+ $1}"
+        fi
         cat <<END
   restart oned:                          systemctl restart opennebula
   once oneibd runs, name it for hosts:   oneib daemons | su - oneadmin -c 'cat >~/remotes/etc/oneib/daemons'
@@ -222,6 +230,7 @@ while [ $# -gt 0 ]; do
         ;;
     --dry-run) dry_run=true ;;
     --uninstall) uninstall=true ;;
+    --scheduler) scheduler=true ;;
     --help)
         usage
         exit 0
@@ -238,6 +247,10 @@ case $bundle in
     ;;
 *) refuse "the bundle's name must end in .tar.gz" ;;
 esac
+if $scheduler; then
+    case $roles in *frontend*) ;; *) refuse "--scheduler is for --frontend" ;; esac
+    ! $uninstall || refuse "--uninstall takes the placer away without --scheduler"
+fi
 [ -n "$prefix" ] || prefix=$(default_prefix)
 case $prefix in
 *[!A-Za-z0-9/._-]* | *//* | */) refuse "--prefix must be a plain path without a slash at its end" ;;
