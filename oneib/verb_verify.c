@@ -4,6 +4,7 @@
 #include "oneib/options.h"
 #include "oneib/places.h"
 #include "oneib/vport_words.h"
+#include "sm/kind.h"
 #include "sync/levels.h"
 
 struct comparison {
@@ -12,6 +13,10 @@ struct comparison {
     struct oneib_places places;
     struct oneib_verification verification;
     struct oneib_levels_result qos;
+    bool sm_was_asked; /* about virtual ports */
+    struct oneib_said_members said;
+    struct oneib_error
+        said_error; /* why what it says is not known; code NONE: it is, or is not said */
 };
 
 static bool has_drift(const struct oneib_levels_result *qos)
@@ -53,10 +58,14 @@ static int print_text(const struct comparison *comparison, struct oneib_error *e
     }
     oneib_text_append(&text, "\n");
     oneib_vports_append(&comparison->looked->view.vports, &text);
+    oneib_said_members_append(&comparison->said, &text);
     append_qos(&comparison->qos, &text);
     oneib_print_findings(comparison->run, &comparison->looked->findings);
     if (comparison->looked->heard_error.code)
         oneib_print_note("only ports were verified: %s", comparison->looked->heard_error.text);
+    if (comparison->said_error.code)
+        oneib_print_note("what UFM knows of virtual ports is not known: %s",
+                         comparison->said_error.text);
     return oneib_write_out(&text, err);
 }
 
@@ -80,7 +89,25 @@ static int print_json(const struct comparison *comparison, struct oneib_error *e
     if (document && comparison->looked->view.vports.was_tried)
         json_object_set_new(document, "virtual_ports",
                             oneib_vports_json(&comparison->looked->view.vports));
+    if (document && comparison->sm_was_asked)
+        json_object_set_new(document, "ufm_virtual_ports",
+                            oneib_said_members_json(&comparison->said));
     return oneib_json_write(document, err);
+}
+
+/* What it says proves nothing, and that it does not say anything is nobody's failure. */
+static void ask_about_virtual_ports(struct comparison *comparison)
+{
+    struct oneib_session *session = &comparison->looked->session;
+    const struct oneib_desired *desired = &comparison->looked->view.desired;
+    struct oneib_said_vports said = {0};
+    if (!oneib_sm_traits(session->config.sm.kind)->is_elsewhere ||
+        !oneib_has_virtual_members(desired))
+        return;
+    comparison->sm_was_asked = true;
+    if (oneib_sm_ask_vports(session->sm, &said, &comparison->said_error) == 0)
+        comparison->said = oneib_said_members_of(&said, desired);
+    oneib_said_vports_clear(&said);
 }
 
 /* The fabric may be right as it is, and everybody a full member at opensm's next look. */
@@ -129,6 +156,7 @@ static int compare_and_print(struct comparison *comparison, struct oneib_error *
             0 ||
         judge_levels(comparison, err) < 0)
         return -1;
+    ask_about_virtual_ports(comparison);
     return comparison->run->json ? print_json(comparison, err) : print_text(comparison, err);
 }
 

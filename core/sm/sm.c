@@ -131,6 +131,15 @@ int oneib_sm_refuse(const struct oneib_sm *sm, const struct oneib_seen *seen,
     return sm->way->refuse(sm, seen, err);
 }
 
+int oneib_sm_ask_vports(struct oneib_sm *sm, struct oneib_said_vports *said,
+                        struct oneib_error *err)
+{
+    if (sm->way->ask_vports)
+        return sm->way->ask_vports(sm, said, err);
+    oneib_said_vports_clear(said);
+    return 0;
+}
+
 const char *oneib_sm_place(const struct oneib_sm *sm)
 {
     return sm->way->place(sm);

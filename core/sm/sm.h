@@ -13,6 +13,7 @@
 #include "config/config.h"
 #include "fabric/fabric.h"
 #include "partitions/partition.h"
+#include "sm/said_vports.h"
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -103,6 +104,11 @@ int oneib_sm_leads(struct oneib_sm *sm, struct oneib_fabric *fabric, bool *leads
 /* Always -1: what is FOREIGN or UNREADABLE is not replaced without force; *err says how to. */
 int oneib_sm_refuse(const struct oneib_sm *sm, const struct oneib_seen *seen,
                     struct oneib_error *err);
+
+/* What it says of virtual ports; *said is replaced (zeroed or valid). A kind that cannot be asked
+ * does not say. */
+int oneib_sm_ask_vports(struct oneib_sm *sm, struct oneib_said_vports *said,
+                        struct oneib_error *err);
 
 /* What is written to, for people: a path, or an address. Borrowed from the configuration. */
 const char *oneib_sm_place(const struct oneib_sm *sm);

@@ -28,6 +28,8 @@ struct oneib_sm_way {
                  struct oneib_error *err);
     int (*refuse)(const struct oneib_sm *sm, const struct oneib_seen *seen,
                   struct oneib_error *err);
+    int (*ask_vports)(struct oneib_sm *sm, struct oneib_said_vports *said,
+                      struct oneib_error *err); /* may be NULL */
     const char *(*place)(const struct oneib_sm *sm);
 };
 

@@ -444,6 +444,18 @@ static int leads(struct oneib_sm *sm, struct oneib_fabric *fabric, bool *leads,
     return 0;
 }
 
+static int ask_vports(struct oneib_sm *sm, struct oneib_said_vports *said, struct oneib_error *err)
+{
+    static const struct oneib_ufm_call call = {"GET", "/resources/vports", NULL};
+    const struct oneib_ufm_link *link = &sm->ufm->link;
+    struct oneib_ufm_reply reply = {0};
+    if (link->ask(link->context, &call, &reply, err) < 0)
+        return -1;
+    const int status = oneib_ufm_read_vports(reply.data, reply.length, reply.status, said, err);
+    oneib_ufm_reply_clear(&reply);
+    return status;
+}
+
 const struct oneib_sm_way oneib_sm_ufm = {.close = close_ufm,
                                           .doubt = doubt,
                                           .limits = limits,
@@ -455,4 +467,5 @@ const struct oneib_sm_way oneib_sm_ufm = {.close = close_ufm,
                                           .nudge = nudge,
                                           .leads = leads,
                                           .refuse = refuse,
+                                          .ask_vports = ask_vports,
                                           .place = place};

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sm/ufm_answer.h"
+#include "base/array.h"
 #include "base/number.h"
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #define GUID_DIGITS 16
 
@@ -290,5 +292,71 @@ int oneib_ufm_read_sm_keys(const char *data, size_t length, struct oneib_ufm_sm_
         return oneib_fail(err, ONEIB_ERROR_PROTOCOL, "UFM does not say what its sa_key is");
     *keys = (struct oneib_ufm_sm_keys){.sa_key_is_known_to_all = sa_key <= 1,
                                        .m_key_per_port = json_is_true(per_port)};
+    return 0;
+}
+
+/* --- virtual ports ---------------------------------------------------------------------------- */
+
+static int add_vport(const json_t *item, struct oneib_said_vports *said, struct oneib_error *err)
+{
+    struct oneib_said_vport vport = {0};
+    const char *state = json_string_value(json_object_get(item, "virtual_port_state"));
+    if (!parse_guid(json_object_get(item, "virtual_port_guid"), &vport.guid)) {
+        said->not_understood++;
+        return 0;
+    }
+    vport.is_active = state && strcasecmp(state, "active") == 0;
+    if (!parse_guid(json_object_get(item, "port_guid"), &vport.port_guid))
+        vport.port_guid = 0;
+    if (oneib_reserve(&said->items, &said->capacity, said->count + 1, sizeof *said->items, err) < 0)
+        return -1;
+    said->items[said->count++] = vport;
+    return 0;
+}
+
+static int compare_vports(const void *a, const void *b)
+{
+    const struct oneib_said_vport *left = a, *right = b;
+    return oneib_guid_compare(&left->guid, &right->guid);
+}
+
+static int read_vport_items(json_t *document, struct oneib_said_vports *said,
+                            struct oneib_error *err)
+{
+    const char *name;
+    json_t *value;
+    for (size_t i = 0; i < json_array_size(document); i++)
+        if (add_vport(json_array_get(document, i), said, err) < 0)
+            return -1;
+    json_object_foreach(document, name, value) if (add_vport(value, said, err) < 0) return -1;
+    if (said->count > 1)
+        qsort(said->items, said->count, sizeof *said->items, compare_vports);
+    return 0;
+}
+
+static int read_vports(const char *data, size_t length, struct oneib_said_vports *said,
+                       struct oneib_error *err)
+{
+    AUTO_JSON *document = load(data, length, err);
+    if (!document)
+        return -1;
+    if (!json_is_array(document) && !json_is_object(document))
+        return oneib_fail(err, ONEIB_ERROR_PROTOCOL, "UFM's answer about virtual ports is no list");
+    return read_vport_items(document, said, err);
+}
+
+int oneib_ufm_read_vports(const char *data, size_t length, long status,
+                          struct oneib_said_vports *said, struct oneib_error *err)
+{
+    struct oneib_said_vports read = {.is_known = status == 200};
+    if (status != 200 && status != 404)
+        return oneib_fail(err, ONEIB_ERROR_UNREACHABLE,
+                          "UFM answers %ld when it is asked for its virtual ports", status);
+    if (read.is_known && read_vports(data, length, &read, err) < 0) {
+        oneib_said_vports_clear(&read);
+        return -1;
+    }
+    oneib_said_vports_clear(said);
+    *said = read;
     return 0;
 }

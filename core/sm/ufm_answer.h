@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "partitions/partition.h"
+#include "sm/said_vports.h"
 #include "sm/ufm_release.h"
 #include <stdbool.h>
 #include <stddef.h>
@@ -59,5 +60,15 @@ struct oneib_ufm_sm_keys {
 };
 int oneib_ufm_read_sm_keys(const char *data, size_t length, struct oneib_ufm_sm_keys *keys,
                            struct oneib_error *err);
+
+/*
+ * GET /resources/vports, which UFM answered with `status`. *said is replaced (zeroed or valid). A
+ * list of {"virtual_port_guid", "virtual_port_state", "port_guid", ...}, as is published, or an
+ * object of such. Since nothing follows from it, what lacks a GUID is counted, and the rest is
+ * taken: a state that is not "Active" is not active, a port's GUID may be missing. 404: it does not
+ * say. Other statuses and shapes are errors; then *said is as it was.
+ */
+int oneib_ufm_read_vports(const char *data, size_t length, long status,
+                          struct oneib_said_vports *said, struct oneib_error *err);
 
 #endif

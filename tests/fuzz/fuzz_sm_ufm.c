@@ -52,11 +52,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct oneib_partition partition;
     struct oneib_ufm_release release;
     struct oneib_ufm_sm_keys keys;
+    struct oneib_said_vports said = {0};
     bool is_there;
     if (oneib_ufm_read_all(text, size, range, &table, &management, &err) == 0)
         check_table(&table);
     oneib_partition_table_clear(&table);
     oneib_ufm_default_clear(&management);
+    if (oneib_ufm_read_vports(text, size, 200, &said, &err) == 0)
+        for (size_t i = 1; i < said.count; i++)
+            require(said.items[i].guid >= said.items[i - 1].guid);
+    oneib_said_vports_clear(&said);
     if (oneib_ufm_read_one(text, size, 200, 0x31a, &partition, &is_there, &err) == 0)
         check_partition(&partition);
     oneib_ufm_partition_clear(&partition);

@@ -6,7 +6,9 @@
 #include "../skip.h"
 #include "base/cleanup.h"
 #include "daemon_scene.h"
+#include "ib/guid.h"
 #include "lab_ufm.h"
+#include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -387,6 +389,32 @@ static void a_vf_on_mlx5_is_a_member_and_is_called_not_verified(void **state)
     must_not_say(topology->error, "virtual ports");
 }
 
+/* Whatever it says: verified is what was read from the ports. */
+static void verify_says_what_ufm_says_of_virtual_ports_and_that_it_proves_nothing(void **state)
+{
+    (void)state;
+    uint32_t host;
+    char line[96];
+    MUST(
+        lab_host_create(scene(), "X1", "mlx5_0", "mlx5", "0x000000000010000b", 63, 7, &host, &err));
+    daemon_start();
+    const uint32_t vm = scene_vm(red_network(), host);
+    await_calls("PUT", 1);
+    await_metric("oneib_members_unverified", 1);
+    must_say(ONEIB(0, "verify")->out,
+             "UFM says, and nobody has verified: 0 of 1 virtual ports active, 1 unknown to it\n");
+    snprintf(line, sizeof line, "vport 0x%016" PRIx64 " 0x10000b\n", oneib_guid_encode(0, vm, 1));
+    order(line);
+    const struct lab_output *verify = ONEIB(0, "verify");
+    must_say(verify->out, "UFM says, and nobody has verified: 1 of 1 virtual ports active\n");
+    must_say(verify->out, "1 of the members virtual ports, not verified");
+    must_say(ONEIB(0, "list")->out, "not verified");
+    json_t *said = json_field(ONEIB_JSON(0, "verify"), "ufm_virtual_ports");
+    assert_int_equal(json_number(said, "active"), 1);
+    order("vports off\n");
+    must_not_say(ONEIB(0, "verify")->out, "UFM says");
+}
+
 static const char *check_of_ufm(void)
 {
     static struct lab_output output;
@@ -472,6 +500,8 @@ int main(void)
         DAEMON_CASE(raise_ufm, every_shape_of_an_answer_will_do),
         DAEMON_CASE(raise_ufm, commands_name_ufm_and_no_file_of_opensms),
         DAEMON_CASE(raise_ufm, a_vf_on_mlx5_is_a_member_and_is_called_not_verified),
+        DAEMON_CASE(raise_ufm,
+                    verify_says_what_ufm_says_of_virtual_ports_and_that_it_proves_nothing),
         DAEMON_CASE(raise_ufm, check_says_how_ufm_is),
         DAEMON_CASE(raise_ufm, nobody_is_added_while_the_default_partition_is_open),
         DAEMON_CASE(raise_ufm, limited_members_get_nothing_from_a_release_that_makes_them_full),

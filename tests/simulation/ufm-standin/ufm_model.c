@@ -410,6 +410,30 @@ static long get_mapping(const struct ufm_model *model, char **answer)
     return 200;
 }
 
+static json_t *vport_json(const struct ufm_vport *vport)
+{
+    char guid[20], port[20];
+    snprintf(guid, sizeof guid, "%016" PRIx64, vport->guid);
+    snprintf(port, sizeof port, "%016" PRIx64, vport->port);
+    json_t *item =
+        json_pack("{s:s, s:i, s:s, s:s, s:i}", "virtual_port_state",
+                  vport->is_down ? "Down" : "Active", "virtual_port_lid", 0, "system_name",
+                  "a host", "virtual_port_guid", guid, "physical_port_number", 1);
+    if (item && vport->port)
+        json_object_set_new(item, "port_guid", json_string(port));
+    return item;
+}
+
+static long get_vports(const struct ufm_model *model, char **answer)
+{
+    if (model->has_no_vports)
+        return say(404, NULL, answer);
+    json_t *list = json_array();
+    for (size_t i = 0; i < model->vport_count; i++)
+        json_array_append_new(list, vport_json(&model->vports[i]));
+    return say(200, list, answer);
+}
+
 static long get_at(struct ufm_model *model, const char *path, char **answer)
 {
     uint16_t pkey;
@@ -426,8 +450,10 @@ static long get_at(struct ufm_model *model, const char *path, char **answer)
     if (strncmp(path, KEYS "/", strlen(KEYS "/")) == 0 &&
         parse_pkey(path + strlen(KEYS "/"), &pkey))
         return get_one(model, pkey, answer);
-    if (is_path(path, "/resources/ports") || is_path(path, "/resources/vports"))
+    if (is_path(path, "/resources/ports"))
         return say(200, json_array(), answer);
+    if (is_path(path, "/resources/vports"))
+        return get_vports(model, answer);
     return say(404, NULL, answer);
 }
 

@@ -40,7 +40,13 @@ struct ufm_model {
     int64_t now;             /* seconds; 0: the clock's */
     int64_t changed;         /* when a key was, for last_updated; 0: never */
     bool has_changed;        /* since somebody set it to false: the fabric is to follow */
-    char *mapping;           /* owned: physical_virtual_mapping as it was set; NULL: none */
+    struct ufm_vport {
+        uint64_t guid, port; /* port 0: it is not said */
+        bool is_down;
+    } vports[16]; /* that UFM has seen */
+    size_t vport_count;
+    bool has_no_vports; /* /resources/vports is 404 */
+    char *mapping;      /* owned: physical_virtual_mapping as it was set; NULL: none */
 };
 
 /* 6.22.1, sa_key and M_Keys as they should be, all ports limited in 0x7fff. */

@@ -38,6 +38,15 @@ static void take_default(struct ufm_model *model, const char *guid)
         model->default_full[model->default_count++] = strtoull(guid, NULL, 16);
 }
 
+static bool take_vport(struct ufm_model *model, const char *guid, const char *port, bool is_down)
+{
+    if (model->vport_count == sizeof model->vports / sizeof model->vports[0])
+        return false;
+    model->vports[model->vport_count++] = (struct ufm_vport){
+        .guid = strtoull(guid, NULL, 16), .port = strtoull(port, NULL, 16), .is_down = is_down};
+    return true;
+}
+
 static bool take_release(struct ufm_model *model, const char *text)
 {
     model->patch = 0;
@@ -58,6 +67,10 @@ static bool take_state(struct ufm_model *model, const char *name, const char *fi
         model->sa_key = strtoull(first, NULL, 16);
     else if (strcmp(name, "m_key_per_port") == 0)
         model->one_m_key = !is_on(first);
+    else if (strcmp(name, "vports") == 0)
+        model->has_no_vports = !is_on(first);
+    else if (strcmp(name, "vport") == 0 || strcmp(name, "vport_down") == 0)
+        return take_vport(model, first, second, strcmp(name, "vport") != 0);
     else if (strcmp(name, "stamp") == 0)
         model->has_no_stamp = !is_on(first);
     else

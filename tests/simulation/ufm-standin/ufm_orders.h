@@ -8,6 +8,10 @@
  *   default GUID|none     one more full member of 0x7fff; none at all
  *   sa_key 0x1
  *   m_key_per_port on|off
+ *   vport GUID PORT       one more virtual port that UFM has seen, active; PORT 0: it does not say
+ *                         where
+ *   vport_down GUID PORT  the same, down
+ *   vports on|off         /resources/vports is there
  *   stamp on|off          last_updated is there
  *   refuse METHOD N       the next N calls are answered 503, and not done; METHOD "any": all
  *   cut METHOD N          done, and the answer breaks off in the middle

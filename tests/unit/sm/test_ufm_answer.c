@@ -236,6 +236,95 @@ static void an_sa_key_that_everybody_knows_is_noticed(void **state)
     assert_false(sm_keys("{\"sa_key\":\"0x5ec2e7\",\"m_key_per_port\":\"true\"}").m_key_per_port);
 }
 
+/* --- virtual ports ---------------------------------------------------------------------------- */
+
+#define VPORT(guid, state, port)                                                                   \
+    "{\"virtual_port_state\":\"" state "\",\"virtual_port_lid\":3434,\"system_name\":\"a\","       \
+    "\"port_guid\":\"" port "\",\"physical_port_number\":1,\"virtual_port_guid\":\"" guid "\"}"
+#define PORT "248a0703008a850a"
+
+static struct oneib_said_vports said;
+
+static void vports_are(const char *text, long status)
+{
+    if (oneib_ufm_read_vports(text, strlen(text), status, &said, &err) < 0)
+        fail_msg("%s", err.text);
+}
+
+static void virtual_ports_are_read_as_published(void **state)
+{
+    (void)state;
+    vports_are("[" VPORT(GUID_B, "Active", PORT) "," VPORT(GUID_A, "Down", PORT) "]", 200);
+    assert_true(said.is_known);
+    assert_int_equal(said.count, 2);
+    assert_int_equal(said.not_understood, 0);
+    assert_false(said.items[0].is_active);
+    const struct oneib_said_vport *found =
+        oneib_said_vport_find(&said, UINT64_C(0x946dae03005985c9));
+    assert_non_null(found);
+    assert_true(found->is_active);
+    assert_true(found->port_guid == UINT64_C(0x248a0703008a850a));
+    assert_null(oneib_said_vport_find(&said, 1));
+    vports_are("[]", 200);
+    assert_true(said.is_known);
+    assert_int_equal(said.count, 0);
+    oneib_said_vports_clear(&said);
+}
+
+/* An active one is the one that counts. */
+static void of_two_virtual_ports_with_one_guid_the_active_one_is_found(void **state)
+{
+    (void)state;
+    vports_are("[" VPORT(GUID_A, "Down", PORT) "," VPORT(GUID_A, "ACTIVE",
+                                                         PORT) "," VPORT(GUID_A, "Down", PORT) "]",
+               200);
+    assert_true(oneib_said_vport_find(&said, UINT64_C(0x946dae03005985c8))->is_active);
+    oneib_said_vports_clear(&said);
+}
+
+static void odd_shapes_of_virtual_ports_are_taken_as_far_as_they_go(void **state)
+{
+    (void)state;
+    /* By name; with 0x; without a port; a state that is a number, or missing. */
+    vports_are("{\"x\":{\"virtual_port_guid\":\"0x" GUID_A "\",\"virtual_port_state\":4}}", 200);
+    assert_int_equal(said.count, 1);
+    assert_true(said.items[0].port_guid == 0 && !said.items[0].is_active);
+    vports_are("[{\"virtual_port_guid\":\"" GUID_A "\",\"port_guid\":7}]", 200);
+    assert_int_equal(said.count, 1);
+    assert_true(said.items[0].port_guid == 0);
+    /* What has no GUID is counted. */
+    vports_are("[1,null,[],{},{\"virtual_port_guid\":12},{\"virtual_port_guid\":\"12\"},"
+               "{\"virtual_port_guid\":\"" GUID_B "\"}]",
+               200);
+    assert_int_equal(said.count, 1);
+    assert_int_equal(said.not_understood, 6);
+    oneib_said_vports_clear(&said);
+}
+
+static void a_ufm_without_virtual_ports_does_not_say(void **state)
+{
+    (void)state;
+    vports_are("not JSON", 404);
+    assert_false(said.is_known);
+}
+
+static void what_is_no_answer_about_virtual_ports_leaves_what_was(void **state)
+{
+    static const struct {
+        const char *text;
+        long status;
+    } bad[] = {{"", 200}, {"[", 200}, {"7", 200}, {"\"x\"", 200}, {"[]", 500}, {"[]", 401}};
+    (void)state;
+    vports_are("[" VPORT(GUID_B, "Active", PORT) "]", 200);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        assert_int_equal(
+            oneib_ufm_read_vports(bad[i].text, strlen(bad[i].text), bad[i].status, &said, &err),
+            -1);
+        assert_int_equal(said.count, 1);
+    }
+    oneib_said_vports_clear(&said);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -250,6 +339,11 @@ int main(void)
             the_default_partition_is_known_when_each_member_says_its_membership, end),
         cmocka_unit_test(the_release_is_read),
         cmocka_unit_test(an_sa_key_that_everybody_knows_is_noticed),
+        cmocka_unit_test(virtual_ports_are_read_as_published),
+        cmocka_unit_test(of_two_virtual_ports_with_one_guid_the_active_one_is_found),
+        cmocka_unit_test(odd_shapes_of_virtual_ports_are_taken_as_far_as_they_go),
+        cmocka_unit_test(a_ufm_without_virtual_ports_does_not_say),
+        cmocka_unit_test(what_is_no_answer_about_virtual_ports_leaves_what_was),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
