@@ -664,6 +664,19 @@ static void a_guid_that_the_fabric_still_has_is_in_no_partition(void **state)
     assert_true(is_said(played, "another port of the fabric"));
 }
 
+/* What was read of a host's adapter may be older than what the host says. */
+static void a_guid_that_an_adapter_has_shown_is_its_hosts_to_report(void **state)
+{
+    struct grant_scene *played = *state;
+    const oneib_guid vf = oneib_guid_encode(SITE, 4, 0);
+    move_vf(played);
+    played->scene.has_subnet = true;
+    add_subnet_port(&played->scene, vf, 0)->owner = UINT64_C(0x0002c90300000001);
+    pass(played);
+    assert_gated(played, 0x101, vf, "full");
+    assert_false(is_said(played, "another port of the fabric"));
+}
+
 /* oneibd was started anew, and the node has not reported yet: its VM runs on. */
 static void a_guid_of_a_node_that_has_told_nothing_is_not_twice(void **state)
 {
@@ -805,6 +818,7 @@ int main(void)
         GRANT_TEST(a_guid_that_another_host_still_has_is_in_no_partition),
         GRANT_TEST(a_guid_that_the_fabric_still_has_is_in_no_partition),
         GRANT_TEST(nothing_comes_to_a_fenced_port_whoever_reports_or_lists_it),
+        GRANT_TEST(a_guid_that_an_adapter_has_shown_is_its_hosts_to_report),
         GRANT_TEST(a_guid_of_a_node_that_has_told_nothing_is_not_twice),
         GRANT_TEST(a_guid_that_migrates_is_not_twice),
         GRANT_TEST(what_is_kept_on_a_port_keeps_its_key_from_index_0),
