@@ -6,6 +6,7 @@
 #include "oneib/options.h"
 #include "oneib/output.h"
 #include "oneib/qos_links.h"
+#include "oneib/qos_measured.h"
 #include "oneib/qos_move.h"
 #include "partitions/qos.h"
 #include "sync/classes.h"
@@ -152,15 +153,32 @@ static enum oneib_exit run_show(const struct oneib_run *run, struct oneib_error 
     return outcome < 0 ? ONEIB_EXIT_FAILURE : ONEIB_EXIT_DONE;
 }
 
+/* Options that belong to another form of the verb; NULL: none does. */
+static const char *misplaced(const struct oneib_run *run, bool is_move, bool is_measured)
+{
+    if (!is_move && oneib_given(run, ONEIB_OPTION_FORCE))
+        return "--force belongs to 'move'";
+    if (!is_measured && oneib_given(run, ONEIB_OPTION_SECONDS))
+        return "--seconds belongs to --measured";
+    if (is_move && oneib_given(run, ONEIB_OPTION_LINKS))
+        return "--links does not go with 'move'";
+    if (is_measured && oneib_given(run, ONEIB_OPTION_LINKS))
+        return "--links and --measured exclude each other";
+    return NULL;
+}
+
 static enum oneib_exit run_qos(const struct oneib_run *run, struct oneib_error *err)
 {
-    const bool links = oneib_given(run, ONEIB_OPTION_LINKS);
-    if (run->word_count == 0 && oneib_given(run, ONEIB_OPTION_FORCE))
-        return oneib_usage(run->verb, err, "--force belongs to 'move'");
-    if (run->word_count == 0)
-        return links ? oneib_qos_links(run, err) : run_show(run, err);
-    if (links)
-        return oneib_usage(run->verb, err, "--links does not go with 'move'");
+    const bool is_measured = oneib_given(run, ONEIB_OPTION_MEASURED);
+    const bool is_move = !is_measured && run->word_count > 0;
+    const char *wrong = misplaced(run, is_move, is_measured);
+    if (wrong)
+        return oneib_usage(run->verb, err, "%s", wrong);
+    if (is_measured)
+        return oneib_qos_measured(run, err);
+    if (!is_move)
+        return oneib_given(run, ONEIB_OPTION_LINKS) ? oneib_qos_links(run, err)
+                                                    : run_show(run, err);
     if (run->word_count != 2 || strcmp(run->words[0], "move") != 0)
         return oneib_usage(run->verb, err, "expected nothing, or move NETWORK");
     return oneib_qos_move(run, run->words[1], err);
@@ -171,6 +189,7 @@ const struct oneib_verb oneib_verb_qos = {
     .summary = "traffic classes: their shares of links, and what opensm needs",
     .help =
         "usage: oneib qos [--links] [--json]\n"
+        "       oneib qos --measured [--seconds N] [--json] [NETWORK ...]\n"
         "       oneib qos move NETWORK [--force] [--json]\n"
         "\n"
         "Of each class of oneib.conf (qos.classes): its service levels and lanes, the share of\n"
@@ -179,6 +198,10 @@ const struct oneib_verb oneib_verb_qos = {
         "\n"
         "  --links  of each link, in each direction, the service levels that it carries, and\n"
         "           the clusters that have them, by the switches' forwarding tables\n"
+        "  --measured  reads the counters of these links (of three NETWORKs at most; without one,\n"
+        "           of all clusters) twice, and shows beside what is promised how much of each\n"
+        "           was used, and how much waited; resets nothing\n"
+        "  --seconds N  between the two readings, 1-3600; 10 without it\n"
         "\n"
         "move gives NETWORK, which has no members, a service level of the class that it is\n"
         "to have now, and waits until oneibd computes with it; exit status 1: it does not.\n"
@@ -187,7 +210,8 @@ const struct oneib_verb oneib_verb_qos = {
         "\n"
         "example:\n"
         "  $ oneib qos\n",
-    .options = ONEIB_TAKES(ONEIB_OPTION_FORCE) | ONEIB_TAKES(ONEIB_OPTION_LINKS),
-    .words_max = 2,
+    .options = ONEIB_TAKES(ONEIB_OPTION_FORCE) | ONEIB_TAKES(ONEIB_OPTION_LINKS) |
+               ONEIB_TAKES(ONEIB_OPTION_MEASURED) | ONEIB_TAKES(ONEIB_OPTION_SECONDS),
+    .words_max = ONEIB_WORDS_MAX,
     .run = run_qos,
 };

@@ -28,7 +28,8 @@ enum {
 #define SMI_CLASS_VERSION 1
 #define SA_CLASS_VERSION 2
 #define SA_RMPP_VERSION 1
-#define SA_QP 1
+#define GENERAL_QP 1 /* of the SA and of PerfMgt */
+#define PERF_CLASS_VERSION 1
 #define DIRECTED_STATUS_MASK 0x7fff /* the top bit is the direction (14.2.1.2) */
 
 /* More than the NodeRecords of all 49,151 unicast LIDs. */
@@ -117,6 +118,7 @@ int oneib_mad_open(struct oneib_mad_port *port, const struct oneib_fabric_option
         .lid_agent = -1,
         .directed_agent = -1,
         .sa_agent = -1,
+        .perf_agent = -1,
         .window = window < ONEIB_SLOTS_MAX ? window : ONEIB_SLOTS_MAX,
         .timeout_ms = options->timeout_ms,
         .interrupted = options->interrupted,
@@ -140,6 +142,13 @@ int oneib_mad_open(struct oneib_mad_port *port, const struct oneib_fabric_option
     return 0;
 }
 
+int oneib_mad_prepare_perf(struct oneib_mad_port *port, struct oneib_error *err)
+{
+    return port->perf_agent >= 0 ? 0
+                                 : register_agent(port, IB_PERFORMANCE_CLASS, PERF_CLASS_VERSION, 0,
+                                                  &port->perf_agent, err);
+}
+
 /* The kernel unregisters them with the port, ibsim's stand-in for it does not, and has few. */
 static void unregister_agent(const struct oneib_mad_port *port, int agent)
 {
@@ -152,6 +161,7 @@ void oneib_mad_close(struct oneib_mad_port *port)
     unregister_agent(port, port->lid_agent);
     unregister_agent(port, port->directed_agent);
     unregister_agent(port, port->sa_agent);
+    unregister_agent(port, port->perf_agent);
     umad_close_port(port->fd);
     oneib_m_key_file_close(&port->m_keys);
     free(port->slots);
@@ -167,6 +177,8 @@ static int agent_of(const struct oneib_mad_port *port, uint8_t mgmt_class)
 {
     if (mgmt_class == IB_SA_CLASS)
         return port->sa_agent;
+    if (mgmt_class == IB_PERFORMANCE_CLASS)
+        return port->perf_agent;
     return mgmt_class == IB_SMI_DIRECT_CLASS ? port->directed_agent : port->lid_agent;
 }
 
@@ -183,11 +195,20 @@ static void write_header(uint8_t *mad, const struct oneib_mad_request *request,
     oneib_put32(mad + MODIFIER, request->modifier);
 }
 
+static bool is_smp(const struct oneib_mad_request *request)
+{
+    return request->mgmt_class == IB_SMI_CLASS || request->mgmt_class == IB_SMI_DIRECT_CLASS;
+}
+
 static void write_body(uint8_t *mad, const struct oneib_mad_request *request, oneib_m_key key)
 {
     if (request->mgmt_class == IB_SA_CLASS) {
         oneib_put64(mad + COMPONENT_MASK, request->component_mask);
         memcpy(mad + IB_SA_DATA_OFFS, request->record, sizeof(request->record));
+        return;
+    }
+    if (request->mgmt_class == IB_PERFORMANCE_CLASS) {
+        memcpy(mad + IB_PC_DATA_OFFS, request->record, IB_PC_DATA_SZ);
         return;
     }
     oneib_put64(mad + M_KEY, key);
@@ -203,9 +224,9 @@ static void write_body(uint8_t *mad, const struct oneib_mad_request *request, on
 static void address(void *umad, const struct oneib_mad_request *request)
 {
     bool directed = request->mgmt_class == IB_SMI_DIRECT_CLASS;
-    bool sa = request->mgmt_class == IB_SA_CLASS;
-    umad_set_addr(umad, directed ? PERMISSIVE_LID : request->lid, sa ? SA_QP : 0,
-                  sa ? request->sl : 0, sa ? (int)IB_DEFAULT_QP1_QKEY : 0);
+    bool general = !is_smp(request);
+    umad_set_addr(umad, directed ? PERMISSIVE_LID : request->lid, general ? GENERAL_QP : 0,
+                  general ? request->sl : 0, general ? (int)IB_DEFAULT_QP1_QKEY : 0);
     umad_set_pkey(umad, 0);
 }
 
@@ -304,6 +325,8 @@ static struct oneib_mad_slot *slot_of(struct oneib_mad_port *port, int agent, co
  * says. */
 static size_t answer_size(uint8_t mgmt_class)
 {
+    if (mgmt_class == IB_PERFORMANCE_CLASS)
+        return IB_PC_DATA_OFFS + IB_PC_DATA_SZ;
     return mgmt_class == IB_SA_CLASS ? IB_SA_DATA_OFFS : IB_SMP_DATA_OFFS + IB_SMP_DATA_SIZE;
 }
 
@@ -361,7 +384,7 @@ static unsigned tries(const struct oneib_mad_port *port, const struct oneib_mad_
 {
     const unsigned keys = (unsigned)oneib_m_keys_for(&port->m_keys.keys, request->to);
     const unsigned wanted = port->retries + 1u;
-    return request->mgmt_class != IB_SA_CLASS && keys > wanted ? keys : wanted;
+    return is_smp(request) && keys > wanted ? keys : wanted;
 }
 
 static int fill_window(struct run *run, struct oneib_error *err)

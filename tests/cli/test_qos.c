@@ -84,6 +84,33 @@ static void an_sl_that_a_partition_has_is_not_dropped(void **state)
     assert_string_equal(run->out, "");
 }
 
+/* Before anything is read. */
+static void must_refuse(const struct outcome *run, const char *words)
+{
+    assert_int_equal(run->status, 2);
+    assert_contains(run->err, words);
+    assert_string_equal(run->out, "");
+}
+
+static void options_of_a_measurement_go_with_nothing_else(void **state)
+{
+    (void)state;
+    must_refuse(RUN("qos", "--seconds", "5"), "--seconds belongs to --measured");
+    must_refuse(RUN("qos", "move", "metal", "--seconds", "5"), "--seconds belongs to --measured");
+    must_refuse(RUN("qos", "--measured", "--links"), "--links and --measured exclude each other");
+    must_refuse(RUN("qos", "--measured", "metal", "--force"), "--force belongs to 'move'");
+    must_refuse(RUN("qos", "--links", "move", "metal"), "--links does not go with 'move'");
+    must_refuse(RUN("qos", "metal"), "expected nothing, or move NETWORK");
+}
+
+static void a_measurement_takes_a_second_to_an_hour(void **state)
+{
+    (void)state;
+    must_refuse(RUN("qos", "--measured", "--seconds", "0"), "1-3600, not '0'");
+    must_refuse(RUN("qos", "--measured", "--seconds", "3601"), "1-3600, not '3601'");
+    must_refuse(RUN("qos", "--measured", "--seconds", "-1"), "1-3600, not '-1'");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -92,6 +119,8 @@ int main(void)
         cmocka_unit_test(without_a_rate_a_wait_is_bytes_and_no_guess),
         cmocka_unit_test(json_has_the_same),
         cmocka_unit_test(an_sl_that_a_partition_has_is_not_dropped),
+        cmocka_unit_test(options_of_a_measurement_go_with_nothing_else),
+        cmocka_unit_test(a_measurement_takes_a_second_to_an_hour),
         cmocka_unit_test(more_sls_than_lanes_are_refused_with_the_place),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
