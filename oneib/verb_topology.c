@@ -3,11 +3,14 @@
 #include "base/file.h"
 #include "cluster/port_index.h"
 #include "fabric/discover.h"
+#include "fabric/routes_read.h"
 #include "oneib/command_look.h"
 #include "oneib/options.h"
 #include "oneib/output.h"
 #include "sm/kind.h"
-#include "topology/topology.h"
+#include "sync/classes.h"
+#include "sync/sharing.h"
+#include "topology/topology_levels.h"
 #include <string.h>
 
 #define PARTITIONS_MAX_SIZE ((size_t)256 << 20)
@@ -35,6 +38,8 @@ struct picture {
     const struct oneib_partition_table *table; /* one of both, or NULL */
     const struct oneib_cloud *cloud;           /* that names the networks, or NULL */
     const char *source;
+    struct oneib_classes classes;
+    const char *class_of[ONEIB_QOS_SLS]; /* what topology.classes is then */
 };
 
 static enum oneib_exit choose_format(const struct oneib_run *run, drawing *draw,
@@ -122,6 +127,87 @@ static bool take_from_file(struct picture *picture)
     return true;
 }
 
+/* --- classes -------------------------------------------------------------------------------- */
+
+static int take_classes(struct picture *picture, struct oneib_error *err)
+{
+    if (oneib_classes_read(&picture->session.config, &picture->classes, err) < 0)
+        return -1;
+    for (size_t i = 0; i < picture->classes.count; i++)
+        for (uint8_t sl = 0; sl < ONEIB_QOS_SLS; sl++)
+            if (picture->classes.items[i].sls >> sl & 1)
+                picture->class_of[sl] = picture->classes.items[i].name;
+    if (picture->classes.count)
+        picture->topology.classes = picture->class_of;
+    return 0;
+}
+
+static int carry(struct picture *picture, struct oneib_routes *routes, struct oneib_error *err)
+{
+    struct oneib_sharing sharing;
+    if (oneib_sharing_make(picture->table, routes, ONEIB_SHARED_NOW, &sharing, err) < 0)
+        return -1;
+    oneib_topology_carry(&picture->topology, routes, sharing.clusters, sharing.count);
+    oneib_sharing_clear(&sharing);
+    return 0;
+}
+
+static int read_links(struct picture *picture, struct oneib_error *err)
+{
+    struct oneib_subnet subnet;
+    struct oneib_routes routes;
+    size_t silent = 0;
+    if (oneib_session_open_fabric(&picture->session, err) < 0 ||
+        oneib_fabric_read(picture->session.fabric, &subnet, err) < 0)
+        return -1;
+    int outcome = oneib_fabric_read_routes(picture->session.fabric, &subnet, &routes, &silent, err);
+    if (outcome == 0)
+        outcome = carry(picture, &routes, err);
+    oneib_routes_clear(&routes);
+    oneib_subnet_clear(&subnet);
+    if (silent)
+        oneib_print_note("%zu switches did not show their forwarding tables: what links carry is "
+                         "known in part",
+                         silent);
+    return outcome;
+}
+
+/* The picture is good without. */
+static void take_levels_of_links(struct picture *picture)
+{
+    struct oneib_error why;
+    if (picture->topology.classes && picture->table && read_links(picture, &why) < 0)
+        oneib_print_note("which classes links carry is not known: %s", why.text);
+}
+
+/* --- as JSON -------------------------------------------------------------------------------- */
+
+static json_t *level_json(const struct oneib_topology *topology, uint8_t sl)
+{
+    const char *name = topology->classes[sl];
+    return json_pack("{s:i, s:o}", "sl", (int)sl, "class", name ? json_string(name) : json_null());
+}
+
+static json_t *levels_json(const struct oneib_topology *topology, uint16_t levels)
+{
+    json_t *array = json_array();
+    for (uint8_t sl = 0; sl < ONEIB_QOS_SLS; sl++)
+        if (levels >> sl & 1)
+            oneib_json_append(&array, level_json(topology, sl));
+    return array;
+}
+
+/* Adds the field where there are classes: without them documents are as they always were. */
+static json_t *with_level(json_t *object, const struct oneib_topology *topology, const char *name,
+                          bool is_one, uint16_t levels)
+{
+    if (object && topology->classes)
+        json_object_set_new(object, name,
+                            is_one ? level_json(topology, (uint8_t)levels)
+                                   : levels_json(topology, levels));
+    return object;
+}
+
 static json_t *nodes_json(const struct oneib_topology *topology)
 {
     static const char *const types[] = {
@@ -150,11 +236,11 @@ static json_t *links_json(const struct oneib_topology *topology)
     json_t *array = json_array();
     for (size_t i = 0; i < topology->link_count; i++) {
         const struct oneib_topology_link *link = &topology->links[i];
-        oneib_json_append(
-            &array, json_pack("{s:o, s:o, s:o}", "a",
-                              end_json(topology, link->a, link->a_port, link->a_guid), "b",
-                              end_json(topology, link->b, link->b_port, link->b_guid), "rate_gbps",
-                              link->rate_gbps ? json_integer(link->rate_gbps) : json_null()));
+        json_t *object = json_pack(
+            "{s:o, s:o, s:o}", "a", end_json(topology, link->a, link->a_port, link->a_guid), "b",
+            end_json(topology, link->b, link->b_port, link->b_guid), "rate_gbps",
+            link->rate_gbps ? json_integer(link->rate_gbps) : json_null());
+        oneib_json_append(&array, with_level(object, topology, "carries", false, link->levels));
     }
     return array;
 }
@@ -180,10 +266,11 @@ static json_t *clusters_json(const struct picture *picture)
             if (partition->members[j].kind == ONEIB_MEMBER_GUID)
                 oneib_json_append(&ports, oneib_json_guid(partition->members[j].guid));
         }
+        json_t *object = json_pack("{s:s, s:o, s:o, s:o}", "name", partition->name, "pkey",
+                                   oneib_json_key(partition->pkey), "network",
+                                   network_json(picture->cloud, partition), "port_guids", ports);
         oneib_json_append(&array,
-                          json_pack("{s:s, s:o, s:o, s:o}", "name", partition->name, "pkey",
-                                    oneib_json_key(partition->pkey), "network",
-                                    network_json(picture->cloud, partition), "port_guids", ports));
+                          with_level(object, &picture->topology, "level", true, partition->sl));
     }
     return array;
 }
@@ -229,6 +316,9 @@ static int draw_fabric(const struct oneib_run *run, struct picture *picture, dra
         take_from_file(picture);
     else
         add_virtual_ports(picture);
+    if (take_classes(picture, err) < 0)
+        return -1;
+    take_levels_of_links(picture);
     return print(run, picture, draw, err);
 }
 
@@ -257,7 +347,8 @@ const struct oneib_verb oneib_verb_topology = {
             "  --format F  text (default), dot (for graphviz) or svg\n"
             "\n"
             "Clusters are OpenNebula's when oned answers, else those of the file in force,\n"
-            "which knows the networks' numbers alone.\n"
+            "which knows the networks' numbers alone. With qos.classes in oneib.conf each has\n"
+            "its class and service level, and each link those of the clusters that use it.\n"
             "\n"
             "example:\n"
             "  $ oneib topology --format svg > fabric.svg\n",

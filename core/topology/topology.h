@@ -23,6 +23,7 @@ struct oneib_topology_link { /* each link once: a < b by (node index, port) */
     uint8_t a_port, b_port;
     oneib_guid a_guid, b_guid; /* port GUIDs; a switch's external port has its port 0's */
     uint16_t rate_gbps;        /* 0: not known */
+    uint16_t levels; /* bit n: some cluster of SL n uses it; topology_levels.h sets it, else 0 */
 };
 
 /* A virtual port, which no link ends at, and the port of an adapter that has shown it. */
@@ -37,6 +38,9 @@ struct oneib_topology {
     size_t link_count, link_capacity;
     struct oneib_topology_vport *vports; /* by guid; those that could be believed */
     size_t vport_count, vport_capacity;
+    /* Borrowed: by SL (ONEIB_QOS_SLS of them) the name of its class, NULL where it is none's. NULL:
+     * there are no classes, and drawings are silent about levels. */
+    const char *const *classes;
 };
 
 /* Adds the virtual ports that were read with the subnet. */
@@ -50,9 +54,11 @@ size_t oneib_topology_switch_of(const struct oneib_topology *topology, oneib_gui
  * Drawings. `table` may be NULL; with it each CA port is marked with the virtual clusters
  * (partitions "one<ID>") that list its GUID, or a virtual port's that it has shown, or else a VF's
  * of a VM on its host: in text by network, in dot and SVG by colour, with a legend. `cloud`
- * (sorted) knows the networks' names; NULL, or a network that it lacks: the number alone.
- * Descriptions and names are untrusted: escaped for the format, and cut. The SVG stands alone (no
- * script, no font, no link), levels from the leaves up.
+ * (sorted) knows the networks' names; NULL, or a network that it lacks: the number alone. With
+ * topology->classes clusters are shown with their class and SL, and links with those of the
+ * clusters that use them; dot and SVG have the links' in their titles. Descriptions and names are
+ * untrusted: escaped for the format, and cut. The SVG stands alone (no script, no font, no link),
+ * levels from the leaves up.
  */
 void oneib_topology_text(const struct oneib_topology *topology,
                          const struct oneib_partition_table *table, const struct oneib_cloud *cloud,

@@ -2,6 +2,7 @@
 #include "topology/topology.h"
 
 #include "topology/topology_layout.h"
+#include "topology/topology_levels.h"
 #include "topology/topology_marks.h"
 #include "topology/topology_palette.h"
 #include <inttypes.h>
@@ -59,9 +60,11 @@ static void append_link(struct dot_drawing *drawing, const struct oneib_topology
     if (link->a >= drawing->topology->node_count || link->b >= drawing->topology->node_count)
         return;
     bool swap = drawing->layout.levels[link->a] < drawing->layout.levels[link->b];
-    oneib_text_printf(drawing->text, "  n%zu -- n%zu [tooltip=\"port %u to port %u\"];\n",
+    oneib_text_printf(drawing->text, "  n%zu -- n%zu [tooltip=\"port %u to port %u",
                       swap ? link->b : link->a, swap ? link->a : link->b,
                       swap ? link->b_port : link->a_port, swap ? link->a_port : link->b_port);
+    oneib_append_levels(drawing->text, drawing->topology, link->levels, ", carries ");
+    oneib_text_append(drawing->text, "\"];\n");
 }
 
 static void append_legend(struct dot_drawing *drawing)
@@ -75,9 +78,10 @@ static void append_legend(struct dot_drawing *drawing)
         oneib_text_printf(drawing->text, "<tr><td bgcolor=\"%s\">    </td><td align=\"left\">",
                           oneib_palette_colour(i));
         oneib_append_xml(drawing->text, oneib_cluster_label(cluster), NAME_COLUMNS);
-        oneib_text_printf(drawing->text,
-                          "</td><td align=\"left\">network %" PRIu32 ", 0x%04x</td></tr>",
+        oneib_text_printf(drawing->text, "</td><td align=\"left\">network %" PRIu32 ", 0x%04x",
                           cluster->network_id, cluster->partition->pkey);
+        oneib_append_level(drawing->text, drawing->topology, cluster->partition->sl, ", ");
+        oneib_text_append(drawing->text, "</td></tr>");
     }
     oneib_text_append(drawing->text, "</table>>];\n");
 }

@@ -18,10 +18,12 @@ static int compare_ends(const void *a, const void *b)
 
 static void add_both_ends(struct oneib_ends *ends, const struct oneib_topology_link *link)
 {
-    ends->items[ends->count++] = (struct oneib_end){
-        link->a, link->a_port, link->a_guid, link->b, link->b_port, link->b_guid, link->rate_gbps};
-    ends->items[ends->count++] = (struct oneib_end){
-        link->b, link->b_port, link->b_guid, link->a, link->a_port, link->a_guid, link->rate_gbps};
+    ends->items[ends->count++] =
+        (struct oneib_end){link->a,      link->a_port, link->a_guid,    link->b,
+                           link->b_port, link->b_guid, link->rate_gbps, link->levels};
+    ends->items[ends->count++] =
+        (struct oneib_end){link->b,      link->b_port, link->b_guid,    link->a,
+                           link->a_port, link->a_guid, link->rate_gbps, link->levels};
 }
 
 bool oneib_ends_make(const struct oneib_topology *topology, struct oneib_ends *ends)

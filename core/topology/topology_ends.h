@@ -14,7 +14,7 @@ struct oneib_end {
     size_t other; /* node */
     uint8_t other_port;
     oneib_guid other_guid;
-    uint16_t rate_gbps;
+    uint16_t rate_gbps, levels; /* the link's */
 };
 
 struct oneib_ends {

@@ -2,6 +2,7 @@
 #include "topology/topology.h"
 
 #include "topology/topology_layout.h"
+#include "topology/topology_levels.h"
 #include "topology/topology_marks.h"
 #include "topology/topology_palette.h"
 #include <inttypes.h>
@@ -11,6 +12,7 @@
 #define MARGIN 32
 #define LEGEND_TITLE 30
 #define LEGEND_ROW 38
+#define LEGEND_CLASS 14 /* more, with a line for the class */
 #define LEGEND_COLUMN 250
 #define SEGMENT_NAME_MIN 4 /* columns: less of a longer name says nothing */
 #define LEGEND_NAME 26     /* columns of text */
@@ -77,11 +79,24 @@ static void put_textures(struct svg_drawing *drawing)
 
 /* --- links ---------------------------------------------------------------------------------- */
 
-static void put_curve(struct svg_drawing *drawing, int x1, int y1, int x2, int y2)
+/* Ends a path; what the link carries is its title. */
+static void close_link(struct svg_drawing *drawing, uint16_t levels)
+{
+    if (drawing->topology->classes && levels) {
+        put(drawing, "><title>");
+        oneib_append_levels(drawing->text, drawing->topology, levels, "carries ");
+        put(drawing, "</title></path>\n");
+        return;
+    }
+    put(drawing, "/>\n");
+}
+
+static void put_curve(struct svg_drawing *drawing, int x1, int y1, int x2, int y2, uint16_t levels)
 {
     int middle = y1 == y2 ? y1 - 48 : (y1 + y2) / 2; /* between equals it bows upwards */
-    oneib_text_printf(drawing->text, "<path d=\"M%d %dC%d %d %d %d %d %d\"/>\n", x1, y1, x1, middle,
-                      x2, middle, x2, y2);
+    oneib_text_printf(drawing->text, "<path d=\"M%d %dC%d %d %d %d %d %d\"", x1, y1, x1, middle, x2,
+                      middle, x2, y2);
+    close_link(drawing, levels);
 }
 
 static int centre(const struct oneib_box *box)
@@ -120,7 +135,7 @@ static void put_switch_link(struct svg_drawing *drawing, const struct oneib_end 
     size_t high_count = switch_ends(drawing, end->other, end->node, &high_before);
     int bottom = upper->y == lower->y ? upper->y : upper->y + upper->height;
     put_curve(drawing, spread(lower, low_before + nth, low_count), lower->y,
-              spread(upper, high_before + nth, high_count), bottom);
+              spread(upper, high_before + nth, high_count), bottom, end->levels);
 }
 
 /* Each link from its lower end; of two equal ones from the first. */
@@ -166,12 +181,25 @@ static const struct oneib_group *group_of(const struct svg_drawing *drawing, siz
 /* Down the gutter beside its column and into its side: a cable from above would seem to come from
  * the host there. */
 static void put_cable_by_gutter(struct svg_drawing *drawing, const struct oneib_box *host, int top,
-                                int gutter)
+                                int gutter, uint16_t levels)
 {
     const int x = host->x - gutter / 2, y = host->y + host->height / 2;
     const int bend = gutter / 2 < host->height / 4 ? gutter / 2 : host->height / 4;
-    oneib_text_printf(drawing->text, "<path d=\"M%d %dV%dQ%d %d %d %dH%d\"/>\n", x, top, y - bend,
-                      x, y, x + bend, y, host->x);
+    oneib_text_printf(drawing->text, "<path d=\"M%d %dV%dQ%d %d %d %dH%d\"", x, top, y - bend, x, y,
+                      x + bend, y, host->x);
+    close_link(drawing, levels);
+}
+
+/* What the links of a host to its leaf carry. */
+static uint16_t levels_to(const struct svg_drawing *drawing, size_t host, size_t leaf)
+{
+    size_t count;
+    const struct oneib_end *ends = oneib_ends_of(&drawing->ends, host, &count);
+    uint16_t levels = 0;
+    for (size_t i = 0; i < count; i++)
+        if (ends[i].other == leaf)
+            levels |= ends[i].levels;
+    return levels;
 }
 
 /* Each host of a leaf has a cable of its own to it. */
@@ -182,33 +210,38 @@ static void put_cables(struct svg_drawing *drawing, const struct oneib_group *gr
     const struct oneib_box *leaf = &drawing->layout.boxes[group->leaf];
     const int bottom = leaf->y + leaf->height;
     for (size_t i = 0; i < group->count; i++) {
-        const struct oneib_box *host =
-            &drawing->layout.boxes[drawing->layout.hosts[group->first + i]];
-        if (group->gutter)
-            put_cable_by_gutter(drawing, host, bottom - CORNER, group->gutter);
-        else
-            oneib_text_printf(drawing->text, "<path d=\"M%d %dV%d\"/>\n", centre(host), bottom,
-                              host->y);
+        const size_t node = drawing->layout.hosts[group->first + i];
+        const struct oneib_box *host = &drawing->layout.boxes[node];
+        const uint16_t levels = levels_to(drawing, node, group->leaf);
+        if (group->gutter) {
+            put_cable_by_gutter(drawing, host, bottom - CORNER, group->gutter, levels);
+            continue;
+        }
+        oneib_text_printf(drawing->text, "<path d=\"M%d %dV%d\"", centre(host), bottom, host->y);
+        close_link(drawing, levels);
     }
 }
 
 /* A link of a host to another node than its leaf. In a group of several rows it leaves by the
  * gutter, beside the first cable, and turns away above the cards. */
-static void put_further_link(struct svg_drawing *drawing, size_t host, size_t other)
+static void put_further_link(struct svg_drawing *drawing, size_t host, const struct oneib_end *end)
 {
+    const size_t other = end->other;
     const struct oneib_layout *layout = &drawing->layout;
     const struct oneib_group *group = group_of(drawing, host);
     const struct oneib_box *from = &layout->boxes[host], *to = &layout->boxes[other];
     const int bottom = from->y == to->y ? to->y : to->y + to->height;
     if (group->gutter == 0) {
-        put_curve(drawing, centre(from) + from->width / 4, from->y, centre(to), bottom);
+        put_curve(drawing, centre(from) + from->width / 4, from->y, centre(to), bottom,
+                  end->levels);
         return;
     }
     const int x = from->x - group->gutter / 4, y = from->y + from->height * 3 / 4;
     const int top = layout->boxes[layout->hosts[group->first]].y;
     const int middle = (top + bottom) / 2;
-    oneib_text_printf(drawing->text, "<path d=\"M%d %dH%dV%dC%d %d %d %d %d %d\"/>\n", from->x, y,
-                      x, top, x, middle, centre(to), middle, centre(to), bottom);
+    oneib_text_printf(drawing->text, "<path d=\"M%d %dH%dV%dC%d %d %d %d %d %d\"", from->x, y, x,
+                      top, x, middle, centre(to), middle, centre(to), bottom);
+    close_link(drawing, end->levels);
 }
 
 /* Links of a host beyond the one that its place shows: a second port, or a host linked to a host.
@@ -221,7 +254,7 @@ static void put_further_links(struct svg_drawing *drawing, size_t host)
     for (size_t i = 0; i < count; i++) {
         size_t other = ends[i].other;
         if (other != leaf && (oneib_is_switch(drawing->topology, other) || other > host))
-            put_further_link(drawing, host, other);
+            put_further_link(drawing, host, &ends[i]);
     }
 }
 
@@ -461,11 +494,27 @@ static size_t legend_columns(const struct svg_drawing *drawing)
     return (size_t)(drawing->layout.width - 2 * MARGIN) / LEGEND_COLUMN;
 }
 
+static int legend_row(const struct svg_drawing *drawing)
+{
+    return LEGEND_ROW + (drawing->topology->classes ? LEGEND_CLASS : 0);
+}
+
 static int legend_height(const struct svg_drawing *drawing)
 {
     size_t columns = legend_columns(drawing);
     size_t rows = (legend_entries(drawing) + columns - 1) / columns;
-    return rows ? LEGEND_TITLE + (int)rows * LEGEND_ROW : 0;
+    return rows ? LEGEND_TITLE + (int)rows * legend_row(drawing) : 0;
+}
+
+/* A line of its own below the rest. */
+static void put_legend_class(struct svg_drawing *drawing, uint8_t sl, int x)
+{
+    if (!drawing->topology->classes)
+        return;
+    oneib_text_printf(drawing->text, "<tspan x=\"%d\" dy=\"%d\" font-size=\"11\" fill=\"#64748b\">",
+                      x, LEGEND_CLASS);
+    oneib_append_level(drawing->text, drawing->topology, sl, "");
+    put(drawing, "</tspan>");
 }
 
 static void put_legend_entry(struct svg_drawing *drawing, size_t index, int x, int y)
@@ -488,6 +537,7 @@ static void put_legend_entry(struct svg_drawing *drawing, size_t index, int x, i
                           "network %" PRIu32 ", P_Key 0x%04x, %zu port%s</tspan>",
                           x + 30, cluster->network_id, cluster->partition->pkey, cluster->ports,
                           plural(cluster->ports));
+        put_legend_class(drawing, cluster->partition->sl, x + 30);
     } else if (drawing->marks.cluster_count > LEGEND_MAX) {
         oneib_text_printf(drawing->text, "none; %zu more are not listed",
                           drawing->marks.cluster_count - LEGEND_MAX);
@@ -509,7 +559,7 @@ static void put_legend(struct svg_drawing *drawing)
                       MARGIN, top);
     for (size_t i = 0; i < entries; i++)
         put_legend_entry(drawing, i, MARGIN + (int)(i % columns) * LEGEND_COLUMN,
-                         top + 14 + (int)(i / columns) * LEGEND_ROW);
+                         top + 14 + (int)(i / columns) * legend_row(drawing));
 }
 
 /* --- all of it ------------------------------------------------------------------------------ */

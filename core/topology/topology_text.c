@@ -2,6 +2,7 @@
 #include "topology/topology.h"
 
 #include "base/escape.h"
+#include "topology/topology_levels.h"
 #include "topology/topology_marks.h"
 #include <inttypes.h>
 
@@ -62,6 +63,7 @@ static void append_end(struct text_drawing *drawing, const struct oneib_end *end
         oneib_text_printf(drawing->text, "  %u Gb/s", end->rate_gbps);
     if (!to_switch)
         append_clusters(drawing, end->other_guid);
+    oneib_append_levels(drawing->text, drawing->topology, end->levels, "  carries ");
     oneib_text_append(drawing->text, "\n");
 }
 
@@ -95,8 +97,10 @@ static void append_legend(struct text_drawing *drawing)
         const struct oneib_marked_cluster *cluster = &drawing->marks.clusters[i];
         oneib_text_append(drawing->text, "network ");
         append_network(drawing, cluster);
-        oneib_text_printf(drawing->text, "  P_Key 0x%04x  %zu port%s\n", cluster->partition->pkey,
+        oneib_text_printf(drawing->text, "  P_Key 0x%04x  %zu port%s", cluster->partition->pkey,
                           cluster->ports, cluster->ports == 1 ? "" : "s");
+        oneib_append_level(drawing->text, drawing->topology, cluster->partition->sl, "  ");
+        oneib_text_append(drawing->text, "\n");
     }
 }
 

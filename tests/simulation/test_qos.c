@@ -487,12 +487,46 @@ static void two_clusters_of_one_level_are_named_while_they_meet_on_a_link(void *
     daemon_end();
 }
 
+/* The line of the text that has these words. */
+static const char *line_with(const char *text, const char *words)
+{
+    static char line[256];
+    const char *found = strstr(text, words);
+    if (!found)
+        fail_msg("\"%s\" is not in: %s", words, text);
+    snprintf(line, sizeof line, "%.*s", (int)strcspn(found, "\n"), found);
+    return line;
+}
+
 static void two_vms(uint32_t network, size_t host, size_t other)
 {
     scene_vm(network, host);
     scene_vm(network, other);
     await_holds(host, 0x8000u | await_key_of(network));
     await_holds(other, 0x8000u | await_key_of(network));
+}
+
+static void the_topology_shows_classes_of_clusters_and_what_links_carry(void **state)
+{
+    (void)state;
+    daemon_start_with(NULL, NULL, CLASSES);
+    two_vms(scene_network("metal", "", "IB_CLASS=gold"), 0, 1);
+    two_vms(scene_network("copper", "", "IB_CLASS=silver"), 1, 2);
+    const char *text = ONEIB(0, "topology")->out;
+    must_say(line_with(text, "host \"H1\""), "carries gold SL 1");
+    must_say(line_with(text, "host \"H2\""), "carries gold SL 1, silver SL 3");
+    must_not_say(line_with(text, "host \"H4\""), "carries");
+    must_say(line_with(text, "network 1 \"metal\"  P_Key"), "ports  gold SL 1");
+    must_say(line_with(text, "network 2 \"copper\"  P_Key"), "ports  silver SL 3");
+    const char *svg = ONEIB(0, "topology", "--format", "svg")->out;
+    must_say(svg, "<title>carries gold SL 1, silver SL 3</title>");
+    must_say(svg, ">silver SL 3</tspan>");
+    json_t *document = ONEIB_JSON(0, "topology");
+    json_t *cluster = json_array_get(json_field(document, "partitions"), 1);
+    assert_string_equal(json_text(json_field(cluster, "level"), "class"), "gold");
+    daemon_configure(NULL);
+    must_not_say(ONEIB(0, "topology")->out, " SL ");
+    daemon_end();
 }
 
 /* Two leaves and the one spine between them, which has both clusters' packets. Hosts 0 and 1 are on
@@ -595,6 +629,7 @@ int main(void)
         DAEMON_CASE(daemon_raise, two_clusters_of_one_level_are_named_while_they_meet_on_a_link),
         DAEMON_CASE(daemon_raise,
                     a_cluster_comes_into_force_with_the_level_on_which_it_meets_nobody),
+        DAEMON_CASE(daemon_raise, the_topology_shows_classes_of_clusters_and_what_links_carry),
         DAEMON_CASE(raise_leaves,
                     sharing_ends_with_the_switch_that_carried_both_and_comes_back_with_it),
         DAEMON_CASE(daemon_raise, without_classes_no_level_is_written),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "topology/topology.h"
+#include "topology/topology_levels.h"
 
 #include <ctype.h>
 #include <setjmp.h>
@@ -345,6 +345,87 @@ static void the_text_has_one_block_a_switch_with_its_hosts_and_their_clusters(vo
                               "hosts 4, switches 3, links 6\n");
     free(text);
     clear(&fabric);
+}
+
+/* Gold has SL 2; SL 4 was some class's once. H1-H4 by leaf L1 or L2; gold is on both. */
+static const char *const classes[ONEIB_QOS_SLS] = {[2] = "gold"};
+
+static void build_with_classes(struct fabric *fabric)
+{
+    const uint64_t everywhere = 0x7, at_h2 = 0x8;
+    struct oneib_hop hops[] = {
+        {.switch_guid = SWITCH_GUID + 8, .switch_port = 1, .from_host = true},
+        {.switch_guid = SWITCH_GUID + 8, .switch_port = 3},
+        {.switch_guid = SWITCH_GUID + 10, .switch_port = 1},
+        {.switch_guid = SWITCH_GUID + 8, .switch_port = 2},
+    };
+    const struct oneib_routes routes = {.hops = hops, .hop_count = 4};
+    const struct oneib_routed_cluster clusters[] = {
+        {.sl = 2, .set = &everywhere}, {.sl = 4, .set = &at_h2}, {.sl = 4, .set = &everywhere}};
+    build_tree(fabric, 2, 2, 1);
+    add_partition(fabric, "one5", 0x105)->sl = 2;
+    add_member(&fabric->table.items[0], port_guid(fabric, 0, 1));
+    add_partition(fabric, "one6", 0x106)->sl = 4;
+    add_member(&fabric->table.items[1], port_guid(fabric, 1, 1));
+    add_partition(fabric, "one7", 0x107);
+    add_member(&fabric->table.items[2], port_guid(fabric, 1, 1));
+    fabric->topology.classes = classes;
+    oneib_topology_carry(&fabric->topology, &routes, clusters, 3);
+    oneib_topology_carry(&fabric->topology, &routes, clusters, 2); /* forgets what was */
+}
+
+static void the_text_says_which_class_clusters_have_and_links_carry(void **state)
+{
+    (void)state;
+    struct fabric fabric;
+    build_with_classes(&fabric);
+    char *text = draw(oneib_topology_text, &fabric);
+    assert_has(text, "host \"H1\" port 1  0x0000000000100001  40 Gb/s  network 5  "
+                     "carries gold SL 2\n");
+    assert_has(text, "networks 6, 7  carries no class SL 4\n");
+    assert_has(text, "    3  switch \"S1\" port 1  40 Gb/s  carries gold SL 2\n");
+    assert_has(text, "    1  switch \"L1\" port 3  40 Gb/s  carries gold SL 2\n");
+    assert_has(text, "    3  switch \"S1\" port 2  40 Gb/s\n");
+    assert_has(text, "host \"H4\" port 1  0x0000000000100007  40 Gb/s\n");
+    assert_has(text, "\nnetwork 5  P_Key 0x0105  1 port  gold SL 2\n");
+    assert_has(text, "\nnetwork 6  P_Key 0x0106  1 port  no class SL 4\n");
+    assert_has(text, "\nnetwork 7  P_Key 0x0107  1 port  no class SL 0\n");
+    free(text);
+    clear(&fabric);
+}
+
+static void pictures_say_which_class_clusters_have_and_links_carry(void **state)
+{
+    (void)state;
+    struct fabric fabric;
+    build_with_classes(&fabric);
+    char *dot = draw(oneib_topology_dot, &fabric), *svg = draw(oneib_topology_svg, &fabric);
+    assert_has(dot, "port 1, carries gold SL 2\"];");
+    assert_has(dot, "network 5, 0x0105, gold SL 2<");
+    assert_int_equal(occurrences(svg, "<title>carries gold SL 2</title></path>"), 3);
+    assert_int_equal(occurrences(svg, "<title>carries no class SL 4</title></path>"), 1);
+    assert_has(svg, ">gold SL 2</tspan>");
+    assert_has(svg, ">no class SL 0</tspan>");
+    free(dot);
+    free(svg);
+    clear(&fabric);
+}
+
+/* Though the partitions have levels, and the links carry them. */
+static void without_classes_drawings_are_silent_about_levels(void **state)
+{
+    (void)state;
+    static const drawer drawers[] = {oneib_topology_text, oneib_topology_dot, oneib_topology_svg};
+    for (size_t i = 0; i < sizeof drawers / sizeof *drawers; i++) {
+        struct fabric fabric;
+        build_with_classes(&fabric);
+        fabric.topology.classes = NULL;
+        char *drawn = draw(drawers[i], &fabric);
+        assert_lacks(drawn, "carries");
+        assert_lacks(drawn, " SL ");
+        free(drawn);
+        clear(&fabric);
+    }
 }
 
 static void a_description_cannot_forge_a_line_of_the_text(void **state)
@@ -789,6 +870,9 @@ int main(void)
         cmocka_unit_test(each_port_of_a_host_has_its_own_leaf),
         cmocka_unit_test(what_is_no_linked_host_port_has_no_leaf),
         cmocka_unit_test(the_text_has_one_block_a_switch_with_its_hosts_and_their_clusters),
+        cmocka_unit_test(the_text_says_which_class_clusters_have_and_links_carry),
+        cmocka_unit_test(pictures_say_which_class_clusters_have_and_links_carry),
+        cmocka_unit_test(without_classes_drawings_are_silent_about_levels),
         cmocka_unit_test(a_description_cannot_forge_a_line_of_the_text),
         cmocka_unit_test(a_host_without_a_switch_has_a_block_of_its_own),
         cmocka_unit_test(only_virtual_clusters_are_marked),
