@@ -68,7 +68,7 @@ static int newcomer(struct demo_stage *stage, struct oneib_error *err)
 {
     size_t host;
     stage->group_size = DEMO_GROUP;
-    if (demo_tenant_add(stage, "biology", err) < 0 || demo_learn_keys(stage, err) < 0)
+    if (demo_tenant_add(stage, "biology", "silver", err) < 0 || demo_learn_keys(stage, err) < 0)
         return -1;
     while (demo_find_room(stage, &host))
         if (demo_vm_add(stage, BIOLOGY, host, err) < 0)
@@ -176,22 +176,49 @@ static int configure_successor(struct demo_stage *stage, struct lab_instance *st
                : -1;
 }
 
+/* Each tenant has an SL of its own, and so a lane on each link. UFM's opensm is told nothing. */
+#define CLASSES                                                                                    \
+    "qos: { classes = [\"gold: weight 64, SL 1\", \"silver: weight 32, SL 2-3\"]; vls = 8; };"
+
+/* What opensm is to be told of them. */
+static int learn_qos_lines(struct demo_stage *stage, struct oneib_error *err)
+{
+    struct lab_output output = {0};
+    if (lab_oneib(stage->lab, (const char *[]){"qos", NULL}, PROGRAM_MS, &output, err) < 0)
+        return -1;
+    int status = check_output("qos", &output, err);
+    const char *lines = status == 0 ? strstr(output.out, "qos TRUE\n") : NULL;
+    if (status == 0 && !lines)
+        status = oneib_fail(err, ONEIB_ERROR_PROTOCOL, "'oneib qos' says nothing for opensm.conf");
+    snprintf(stage->qos_lines, sizeof stage->qos_lines, "%s", lines ? lines : "");
+    lab_output_clear(&output);
+    return status;
+}
+
 static int configure(struct demo_stage *stage, struct lab_instance *standby,
                      struct oneib_error *err)
 {
-    char full_members[128];
+    char full_members[512];
     snprintf(full_members, sizeof full_members,
-             "default_partition: { full_members = [\"0x%" PRIx64 "\", \"0x%" PRIx64 "\"]; };",
-             LAB_SM_PORT_GUID, standby_port_guid(stage));
+             "default_partition: { full_members = [\"0x%" PRIx64 "\", \"0x%" PRIx64 "\"]; };\n%s",
+             LAB_SM_PORT_GUID, standby_port_guid(stage), is_led_by_ufm() ? "" : CLASSES);
     const struct lab_config more = {.other = full_members};
     if (is_led_by_ufm())
         return lab_config_write(stage->lab, &more, err) < 0
                    ? -1
                    : configure_successor(stage, standby, err);
     return lab_config_write(stage->lab, &more, err) < 0 ||
-                   lab_config_write_named(stage->lab, STANDBY, STANDBY, &more, standby, err) < 0
+                   lab_config_write_named(stage->lab, STANDBY, STANDBY, &more, standby, err) < 0 ||
+                   learn_qos_lines(stage, err) < 0
                ? -1
                : 0;
+}
+
+static struct lab_sm first_sm(const struct demo_stage *stage)
+{
+    struct lab_sm first = LAB_SM;
+    first.options = stage->qos_lines;
+    return first;
 }
 
 static int start_subnet_managers(struct demo_stage *stage, const struct lab_instance *standby,
@@ -200,8 +227,10 @@ static int start_subnet_managers(struct demo_stage *stage, const struct lab_inst
     const struct lab_sm second = {.name = STANDBY,
                                   .hca = LAB_SECOND_SM_HCA,
                                   .priority = LAB_SM.priority - 1,
-                                  .partitions = standby->partitions};
-    return lab_opensm_start(stage->lab, &LAB_SM, err) < 0 ||
+                                  .partitions = standby->partitions,
+                                  .options = stage->qos_lines};
+    const struct lab_sm first = first_sm(stage);
+    return lab_opensm_start(stage->lab, &first, err) < 0 ||
                    lab_opensm_start(stage->lab, &second, err) < 0
                ? -1
                : 0;
@@ -219,23 +248,28 @@ static int start_daemons(struct demo_stage *stage, const struct lab_instance *st
 
 static void introduce(struct demo_stage *stage)
 {
-    demo_tell(stage,
-              "oneib demo: tenants' virtual InfiniBand clusters on one fabric\n\n"
-              "Each tenant has a network in OpenNebula. A VM on it gets a virtual function (VF) of "
-              "its host's\n"
-              "adapter, reaches the tenant's other VMs over InfiniBand, and nobody else: the "
-              "network has a key\n"
-              "(P_Key), and oneib sees to it that a VF can use that of its VM's network alone.\n\n"
-              "  simulated  the fabric: 8 hosts H1 to H8 with 7 VFs each, 2 leaf and 2 spine "
-              "switches, 2 hosts for\n"
-              "             subnet managers (ibsim); the hosts' adapters; libvirt; OpenNebula "
-              "(oned-standin)\n"
-              "  real       %s\n"
-              "             probe, network driver and oneib-node\n\n",
-              is_led_by_ufm()
-                  ? "an oneibd, and two opensm that follow a stand-in for UFM; on the hosts oneib's"
-                  : "two opensm, one of them standby, with an oneibd beside each; on the hosts "
-                    "oneib's");
+    demo_tell(
+        stage,
+        "oneib demo: tenants' virtual InfiniBand clusters on one fabric\n\n"
+        "Each tenant has a network in OpenNebula. A VM on it gets a virtual function (VF) of "
+        "its host's\n"
+        "adapter, reaches the tenant's other VMs over InfiniBand, and nobody else: the "
+        "network has a key\n"
+        "(P_Key), and oneib sees to it that a VF can use that of its VM's network alone.\n%s\n"
+        "  simulated  the fabric: 8 hosts H1 to H8 with 7 VFs each, 2 leaf and 2 spine "
+        "switches, 2 hosts for\n"
+        "             subnet managers (ibsim); the hosts' adapters; libvirt; OpenNebula "
+        "(oned-standin)\n"
+        "  real       %s\n"
+        "             probe, network driver and oneib-node\n\n",
+        is_led_by_ufm() ? ""
+                        : "Networks have classes: climate gold, physics and biology silver. "
+                          "Each has a service level (SL)\nof its own, and so a guaranteed "
+                          "share of every link.\n",
+        is_led_by_ufm()
+            ? "an oneibd, and two opensm that follow a stand-in for UFM; on the hosts oneib's"
+            : "two opensm, one of them standby, with an oneibd beside each; on the hosts "
+              "oneib's");
 }
 
 /* Before there was a partitions file all ports were full members of the default partition: a probe
@@ -274,7 +308,8 @@ static int set_the_stage(struct demo_stage *stage, struct lab_instance *standby,
         configure(stage, standby, err) < 0 || start_subnet_managers(stage, standby, err) < 0 ||
         lab_nodes_start(stage->lab, &nodes, err) < 0)
         return -1;
-    if (demo_tenant_add(stage, "climate", err) < 0 || demo_tenant_add(stage, "physics", err) < 0)
+    if (demo_tenant_add(stage, "climate", "gold", err) < 0 ||
+        demo_tenant_add(stage, "physics", "silver", err) < 0)
         return -1;
     /* Taking over the file that opensm reads is asked for once, on each host of an SM. */
     if (run(stage, (const char *[]){"sync", "--force", NULL}, false, err) < 0 ||
@@ -373,8 +408,9 @@ static int await_all_ports(struct demo_stage *stage, struct oneib_error *err)
 static int repair_the_master(struct demo_stage *stage, const struct lab_instance *standby,
                              struct oneib_error *err)
 {
+    const struct lab_sm first = first_sm(stage);
     if (lab_oneibd_start(stage->lab, &LAB_DAEMON, err) < 0 ||
-        lab_opensm_start(stage->lab, &LAB_SM, err) < 0 ||
+        lab_opensm_start(stage->lab, &first, err) < 0 ||
         lab_opensm_await_master(stage->lab, LAB_SM.name, TAKE_OVER_MS, err) < 0 ||
         lab_await_metric(lab_metrics_address(stage->lab), "oneib_sm_master", 1, TAKE_OVER_MS, err) <
             0 ||

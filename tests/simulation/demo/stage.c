@@ -2,6 +2,7 @@
 #include "stage.h"
 #include "../lab_node.h"
 #include "base/clock.h"
+#include <stdio.h>
 #include <string.h>
 
 #define SETTLE_MS 20000u
@@ -73,11 +74,14 @@ int demo_settle(struct demo_stage *stage, size_t host, double began_ms, struct d
     return 0;
 }
 
-int demo_tenant_add(struct demo_stage *stage, const char *name, struct oneib_error *err)
+int demo_tenant_add(struct demo_stage *stage, const char *name, const char *qos_class,
+                    struct oneib_error *err)
 {
+    char extra[64];
     struct demo_tenant *tenant = &stage->tenants[stage->tenant_count];
     *tenant = (struct demo_tenant){.name = name};
-    if (lab_network_create(stage->lab, name, "", NULL, &tenant->network, err) < 0)
+    snprintf(extra, sizeof extra, "IB_CLASS=%s", qos_class);
+    if (lab_network_create(stage->lab, name, "", extra, &tenant->network, err) < 0)
         return -1;
     stage->tenant_count++;
     return 0;

@@ -74,6 +74,7 @@ struct demo_group {
 
 struct demo_stage {
     struct lab *lab;
+    char qos_lines[4096]; /* what 'oneib qos' prints for opensm.conf; "": there are no classes */
     bool color;
     bool animate; /* standard output is a terminal with room: matrices are drawn over each other */
     unsigned drawn_lines;
@@ -105,8 +106,10 @@ struct demo_stage {
 int demo_settle(struct demo_stage *stage, size_t host, double began_ms, struct demo_times *times,
                 struct oneib_error *err);
 
-/* A new network without a P_Key; oneib gives it one (demo_learn_keys() waits for it). */
-int demo_tenant_add(struct demo_stage *stage, const char *name, struct oneib_error *err);
+/* A new network of that class, without a P_Key; oneib gives it one (demo_learn_keys() waits for
+ * it). Where there are no classes that is no more than a word. */
+int demo_tenant_add(struct demo_stage *stage, const char *name, const char *qos_class,
+                    struct oneib_error *err);
 int demo_learn_keys(struct demo_stage *stage, struct oneib_error *err);
 
 /*

@@ -127,6 +127,10 @@ static void the_pictures_have_the_tenants_names(void **state)
     must_say(svg, ">climate</tspan>");
     must_say(svg, ">physics</tspan>");
     must_say(svg, ">biology</tspan>");
+    must_say(svg, ">gold SL 1</tspan>");
+    must_say(svg, ">silver SL 2</tspan>");
+    must_say(svg, ">silver SL 3</tspan>");
+    must_say(svg, "<title>carries gold SL 1, silver SL 2, silver SL 3</title>");
 }
 
 /* The commands of README's block: what stands before two blanks. */
