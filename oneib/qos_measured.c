@@ -58,8 +58,13 @@ static int find_network(struct measured *measured, size_t word, struct oneib_err
         *id = (uint32_t)number;
     else if (oneib_pick_network(cloud, measured->run->words[word], id, err) < 0)
         return -1;
-    if (find_cluster(measured, *id))
+    /* A reservation may share its parent's partition. */
+    const struct oneib_cluster *cluster =
+        oneib_desired_cluster(&measured->links.looked.view.desired, *id);
+    if (cluster && find_cluster(measured, cluster->network_id)) {
+        *id = cluster->network_id;
         return 0;
+    }
     return oneib_fail(err, ONEIB_ERROR_REFUSED,
                       "%s is not in force, or has no SL of a class: 'oneib show' says which",
                       oneib_network_id_shown(cloud, *id).text);
@@ -168,6 +173,8 @@ static void compare(struct measured_hop *item)
 
 static int measure(struct measured *measured, struct oneib_error *err)
 {
+    if (measured->hop_count == 0)
+        return 0;
     if (read_once(measured, true, err) < 0)
         return -1;
     if (measured->run->interactive)
@@ -304,6 +311,10 @@ static size_t count_still(const struct measured *measured)
 static void append_meaning(const struct measured *measured, struct oneib_text *text)
 {
     size_t several = 0;
+    if (measured->hop_count == 0) {
+        oneib_text_append(text, "\nno cluster with an SL of a class uses a link\n");
+        return;
+    }
     const size_t still = count_still(measured);
     for (size_t i = 0; i < measured->hop_count; i++)
         several += has_several_levels(measured, &measured->hops[i]);

@@ -155,6 +155,19 @@ static void a_port_that_does_not_answer_is_named_and_spoils_no_other(void **stat
     daemon_end();
 }
 
+/* Nor does it take the time. */
+static void a_lone_member_uses_no_link(void **state)
+{
+    (void)state;
+    daemon_start_with(NULL, NULL, CLASSES);
+    gold = scene_network("gold", "", "IB_CLASS=gold");
+    scene_vm(gold, 0);
+    await_holds(0, 0x8000u | await_key_of(gold));
+    must_say(ONEIB(0, "qos", "--measured", "--seconds", "3600", "gold")->out,
+             "no cluster with an SL of a class uses a link");
+    daemon_end();
+}
+
 static void without_classes_nothing_was_promised(void **state)
 {
     (void)state;
@@ -169,6 +182,7 @@ int main(void)
         DAEMON_CASE(daemon_raise, use_and_waits_stand_beside_what_is_promised),
         DAEMON_CASE(daemon_raise, only_the_links_of_networks_that_are_named_are_read),
         DAEMON_CASE(daemon_raise, a_port_that_does_not_answer_is_named_and_spoils_no_other),
+        DAEMON_CASE(daemon_raise, a_lone_member_uses_no_link),
         DAEMON_CASE(daemon_raise, without_classes_nothing_was_promised),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
