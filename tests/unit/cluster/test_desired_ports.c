@@ -35,6 +35,7 @@ static void sixty_four_nics_of_one_vm_fill_a_table_with_room_for_63(void **state
     assert_finding(scene, "port-full", ONEIB_WARNING, "of host 1 holds 63 P_Keys");
     assert_finding(scene, "port-full", ONEIB_WARNING, "no room for 0x0426 (network 162), 0x0427");
     const struct oneib_finding *full = finding(scene, "port-full");
+    assert_null(strstr(full->text, "none of a virtual cluster"));
     assert_true(oneib_finding_is_about(full, ONEIB_SUBJECT_NETWORK, 162));
     assert_false(oneib_finding_is_about(full, ONEIB_SUBJECT_NETWORK, 101));
     assert_true(oneib_finding_is_about(full, ONEIB_SUBJECT_HOST, 1));

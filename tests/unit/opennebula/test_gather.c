@@ -1140,6 +1140,15 @@ static void a_network_that_many_nics_doubt_is_asked_again_once(void **state)
         assert_false(fixture->cloud.attachments[i].unleased);
 }
 
+static void a_network_that_is_gone_when_it_is_asked_for_again_is_known_no_more(void **state)
+{
+    struct fixture *fixture = *state;
+    stand_in_doubt(NULL, NULL);
+    must_gather(fixture);
+    assert_calls("user\nnetwork 7\nwindow 0 -1\nvm 3\nnetwork 7\n");
+    assert_null(oneib_cloud_network(&fixture->cloud, 7));
+}
+
 static void windows_of_no_ids_are_windows_of_one(void **state)
 {
     struct fixture *fixture = *state;
@@ -1281,6 +1290,7 @@ int main(void)
         TEST(the_recorded_cloud_is_gathered),
         TEST(who_is_read_alone_makes_nobody_else_be_asked),
         TEST(a_network_that_many_nics_doubt_is_asked_again_once),
+        TEST(a_network_that_is_gone_when_it_is_asked_for_again_is_known_no_more),
         TEST(windows_of_no_ids_are_windows_of_one),
         TEST(the_window_of_vm_0_shows_vm_0_alone),
         TEST(a_highest_vm_that_is_confirmed_is_not_asked_for_twice),
