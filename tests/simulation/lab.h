@@ -44,8 +44,8 @@ struct lab_options {
     bool last_is_unlinked;   /* that host's link is down at first: for command_scene.h */
     const struct lab_shape *shape; /* instead of leaves and spines; NULL: these */
     bool m_keys;                   /* ports have M_Keys: m-key-standin stands before ibsim */
-    bool virtual_ports;            /* simulated nodes' mlx5 adapters answer about theirs; likewise */
-    bool keep;                     /* lab_close() leaves the folder */
+    bool virtual_ports; /* simulated nodes' mlx5 adapters answer about theirs; likewise */
+    bool keep;          /* lab_close() leaves the folder */
 };
 /* 8 compute hosts on 2 leaves and 2 spines, and the SM's host. */
 #define LAB_DEFAULTS                                                                               \

@@ -95,8 +95,8 @@ long lab_clock_ms(void);
 /* The groups sm and ufm of a configuration; nothing without the stand-in for UFM. */
 void lab_ufm_settings(const struct lab *lab, struct oneib_text *config);
 
-/* Between programs and ibsim, where that lacks something; lab_behind() is the name by which it finds
- * ibsim then. */
+/* Between programs and ibsim, where that lacks something; lab_behind() is the name by which it
+ * finds ibsim then. */
 bool lab_has_behind(const struct lab *lab);
 int lab_m_keys_start(struct lab *lab, struct oneib_error *err);
 void lab_behind(const struct lab *lab, char name[80]);
