@@ -511,6 +511,24 @@ static void what_a_node_has_open_is_held_by_a_new_daemon(void **state)
     assert_null(granted(played, 2, 5, 0));
 }
 
+/* Where the hosts are missing from the reading nothing else says that there is no such port. */
+static void what_a_node_tells_half_of_is_not_held(void **state)
+{
+    struct grant_scene *played = *state;
+    begin_hold(played);
+    know_vms(played, NULL, 0);
+    struct oneib_cloud *cloud = &played->scene.cloud;
+    while (cloud->host_count)
+        oneib_host_clear(&cloud->hosts[--cloud->host_count]);
+    node_of(played, 1)->sent = node_of(played, 2)->sent = NULL;
+    report(played, 1, 4, 7, 0x101)->port = 0;
+    report(played, 2, 5, 7, 0x101)->device[0] = '\0';
+    grant_all(played);
+    assert_true(played->held > 0);
+    assert_null(granted(played, 1, 4, 0));
+    assert_null(granted(played, 2, 5, 0));
+}
+
 static void a_node_that_tells_of_one_nic_twice_is_granted_it_once(void **state)
 {
     struct grant_scene *played = *state;
@@ -667,6 +685,7 @@ int main(void)
         GRANT_TEST(a_vm_that_has_moved_is_not_held_where_it_was),
         GRANT_TEST(a_key_that_is_anothers_now_is_not_held),
         GRANT_TEST(what_a_node_has_open_is_held_by_a_new_daemon),
+        GRANT_TEST(what_a_node_tells_half_of_is_not_held),
         GRANT_TEST(a_node_that_tells_of_one_nic_twice_is_granted_it_once),
         GRANT_TEST(a_node_cannot_have_itself_granted_a_key_that_its_port_has_not),
         GRANT_TEST(those_that_came_last_find_no_room_in_a_list),
