@@ -3,7 +3,7 @@
 # programs, which wait for each other on a machine that may be busy. Never what tells of more than time: a walk (a seed that finds
 # something finds it once), a unit test of a library, a program that crashed, a sanitizer's report. system.nodes does it itself.
 function may_be_late(program) {
-    return program ~ /^(simulation[.]|unit[.]cli[.]|install[.]|system[.])/ && program !~ /walk/ && program != "system.nodes"
+    return program ~ /^(simulation[.]|unit[.]cli[.]|install[.]|guest[.]|scripts[.]test_acceptance|system[.])/ && program !~ /walk/ && program != "system.nodes"
 }
 
 # As sanitizers, cmocka and the simulated fabric say it; a shell adds 128 to the signal.

@@ -42,6 +42,17 @@ passed|dev unit.cli.test_b: it_works|
 skipped|dev simulation.test_a: the first try|it failed: it_works: too late; what counts is the second, alone' results
 }
 
+test_what_waits_for_stand_ins_is_tried_again() {
+    for name in guest.test_a.dash scripts.test_acceptance; do
+        rm -rf build
+        program "$name" fail pass
+        results | grep -q "^passed|dev $name: it_works" || fail "$name was not tried again: $(cat said)"
+    done
+    rm -rf build
+    program scripts.test_layout fail pass
+    results | grep -q "^failed|dev scripts.test_layout: " || fail "a script that waits for nobody was tried again"
+}
+
 test_what_fails_alone_too_has_failed() {
     program install.test_a 'too late' 'too late again'
     prints 'failed|dev install.test_a: it_works|too late again' results
