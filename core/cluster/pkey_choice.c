@@ -400,9 +400,20 @@ static int give_to_each(struct oneib_work *work, struct key_uses *uses, struct k
     return say_exhausted(work, without, first_without, err);
 }
 
+static bool anybody_needs_a_key(const struct oneib_work *work)
+{
+    for (size_t i = 0; i < work->cloud->network_count; i++)
+        if (needs_a_key(work, &work->cloud->networks[i]))
+            return true;
+    return false;
+}
+
+/* Nearly always nobody needs one: what owners have is not counted then. */
 static int give_from_ring(struct oneib_work *work, struct key_uses *uses, struct oneib_error *err)
 {
     struct key_owners owners;
+    if (!anybody_needs_a_key(work))
+        return 0;
     if (list_owners(work, &owners, err) < 0)
         return -1;
     int outcome = give_to_each(work, uses, &owners, err);
