@@ -25,17 +25,24 @@
 
 static struct oneib_error err;
 
-/* Until the file in force has these words. */
-static void await_in_file(const char *words)
+/* Until what is read, which the caller of `read` owns and which is NULL when there is none, has
+ * these words. */
+static void await_words(char *(*read)(void), const char *words)
 {
     for (unsigned waited = 0;; waited += 50) {
-        oneib_autofree char *file = scene_file();
+        oneib_autofree char *file = read();
         if (file && strstr(file, words))
             return;
         if (waited > DAEMON_PATIENCE_MS)
             fail_msg("\"%s\" is not in: %s", words, file ? file : "(no file)");
         lab_sleep_ms(50);
     }
+}
+
+/* Until the file in force has these words. */
+static void await_in_file(const char *words)
+{
+    await_words(scene_file, words);
 }
 
 /* Until oned shows that as the network's IB_SL. */
@@ -241,37 +248,39 @@ static const char *policy_path(void)
     return lab_path(scene(), "qos-policy.conf", &err);
 }
 
+static char *read_policy(void)
+{
+    char *file;
+    size_t length;
+    return oneib_file_read(policy_path(), 65536, &file, &length, &err) == 0 ? file : NULL;
+}
+
 /* Until the policy has these words. */
 static void await_in_policy(const char *words)
 {
-    for (unsigned waited = 0;; waited += 50) {
-        oneib_autofree char *file = NULL;
-        size_t length;
-        if (oneib_file_read(policy_path(), 65536, &file, &length, &err) == 0 && strstr(file, words))
-            return;
-        if (waited > DAEMON_PATIENCE_MS)
-            fail_msg("\"%s\" is not in: %s", words, file ? file : "(no file)");
-        lab_sleep_ms(50);
-    }
+    await_words(read_policy, words);
 }
 
-static void daemon_configure_policy(void)
+/* oneibd with a policy, and opensm by the lines of `oneib qos`. */
+static void begin_with_policy(void)
 {
     char more[512];
     snprintf(more, sizeof more, "qos_policy = \"%s\";", policy_path());
     daemon_configure(&(struct lab_config){.opensm = more, .other = CLASSES});
-}
-
-/* Two VMs of gold, which has SL 1 then, with opensm by the lines of `oneib qos`; its key. */
-static unsigned raise_gold_with_policy(const char *there)
-{
-    if (there)
-        MUST(lab_write(scene(), "qos-policy.conf", 0644, there, &err));
-    daemon_configure_policy();
     daemon_start();
     oneib_autofree char *lines = printed_lines();
     assert_non_null(strstr(lines, "qos_policy_file "));
     restart_opensm_with(lines);
+}
+
+/* Two VMs of gold, which has SL 1 then; its key. there: the policy that is there before, NULL:
+ * none.
+ */
+static unsigned raise_gold_with_policy(const char *there)
+{
+    if (there)
+        MUST(lab_write(scene(), "qos-policy.conf", 0644, there, &err));
+    begin_with_policy();
     const uint32_t gold = scene_network("gold", "", "IB_CLASS=gold");
     scene_vm(gold, 0);
     scene_vm(gold, 2);
@@ -330,10 +339,7 @@ static void a_cluster_that_moves_has_its_new_level_refused_to_nobody(void **stat
 {
     (void)state;
     scene();
-    daemon_configure_policy();
-    daemon_start();
-    oneib_autofree char *lines = printed_lines();
-    restart_opensm_with(lines);
+    begin_with_policy();
     const uint32_t gold = scene_network("gold", "", "IB_CLASS=gold");
     const uint32_t vm = scene_vm(gold, 0);
     await_in_file(",sl=1 :");
