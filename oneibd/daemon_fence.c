@@ -119,6 +119,7 @@ static int make_plan(const struct oneib_daemon *daemon, const struct oneib_ledge
                                             .own_port = oneib_fabric_port_guid(daemon->fabric),
                                             .links = look->links.items,
                                             .link_count = look->links.count,
+                                            .links_are_missing = look->links.unanswered > 0,
                                             .claims = claims,
                                             .claim_count = claim_count,
                                             .empty = look->empty,

@@ -179,9 +179,12 @@ static void place_as_pinned(const struct oneib_fence_input *input, struct oneib_
     step->switch_port = port->switch_port;
 }
 
-/* A link is up, and who is behind it has not said so: on a busy fabric an answer is lost. */
+/* On a busy fabric an answer is lost: a switch's of its port, or, where a link is up, of who is
+ * behind it. */
 static bool is_somebody_unknown(const struct oneib_fence_input *input)
 {
+    if (input->links_are_missing)
+        return true;
     for (size_t i = 0; i < input->link_count; i++)
         if (input->links[i].physical == ONEIB_PHYSICAL_LINK_UP && input->links[i].port_guid == 0)
             return true;

@@ -129,6 +129,7 @@ struct oneib_fabric_links {
     struct oneib_switch_link *items; /* owned */
     struct oneib_route *routes;      /* owned; to each one's switch */
     size_t count;
+    size_t unanswered; /* questions of the walk; 0: these are all ports of all switches */
 };
 
 /* By the same walk as oneib_fabric_switches(). On failure *links is empty. */

@@ -33,6 +33,7 @@ struct walk {
     size_t link_count, link_capacity;
     size_t *link_switches; /* whose it is, for each of them */
     size_t link_switch_capacity;
+    size_t unanswered; /* questions */
 };
 
 static int add_job(struct walk *walk, struct job job, struct oneib_error *err)
@@ -181,8 +182,10 @@ static int take_answer(void *context, const struct oneib_mad_answer *answer,
 {
     struct walk *walk = context;
     const struct job job = walk->jobs[answer->request->tag];
-    if (answer->error || answer->status)
+    if (answer->error || answer->status) {
+        walk->unanswered++;
         return 0;
+    }
     uint8_t *info = oneib_smp_data(answer);
     return job.attribute == IB_ATTR_NODE_INFO ? take_node_info(walk, &job, info, err)
                                               : take_port_info(walk, &job, info, err);
@@ -250,6 +253,7 @@ static int keep_links(struct walk *walk, struct oneib_fabric_links *links, struc
     }
     links->items = walk->links;
     links->count = walk->link_count;
+    links->unanswered = walk->unanswered;
     walk->links = NULL;
     return 0;
 }

@@ -462,6 +462,32 @@ static void a_port_is_disabled_at_its_switch(void **state)
     oneib_fabric_close(fabric);
 }
 
+static size_t unanswered_by_the_walk(void)
+{
+    struct oneib_fabric *fabric = open_fabric();
+    struct oneib_subnet subnet;
+    struct oneib_fabric_links links;
+    ok(oneib_fabric_read(fabric, &subnet, &err));
+    ok(oneib_fabric_read_links(fabric, &subnet, &links, &err));
+    const size_t unanswered = links.unanswered;
+    oneib_fabric_links_clear(&links);
+    oneib_subnet_clear(&subnet);
+    oneib_fabric_close(fabric);
+    return unanswered;
+}
+
+static void the_walk_says_that_all_was_answered(void **state)
+{
+    (void)state;
+    assert_int_equal(unanswered_by_the_walk(), 0);
+}
+
+static void the_walk_says_that_something_was_not_answered(void **state)
+{
+    (void)state;
+    assert_int_not_equal(unanswered_by_the_walk(), 0);
+}
+
 static void without_an_sm_the_error_names_its_lid(void **state)
 {
     (void)state;
@@ -493,6 +519,8 @@ static const struct CMUnitTest roles[] = {
     role(every_host_hangs_on_the_leaf_of_the_net_file),
     role(a_port_that_vanished_is_not_answered),
     role(a_port_is_disabled_at_its_switch),
+    role(the_walk_says_that_all_was_answered),
+    role(the_walk_says_that_something_was_not_answered),
     role(without_an_sm_the_error_names_its_lid),
 };
 
@@ -588,6 +616,17 @@ static void a_port_is_disabled_and_enabled_again(void **state)
     on_host(lab, LAB_SM_HCA, "every_host_hangs_on_the_leaf_of_the_net_file");
 }
 
+/* Of PortInfo, attribute 0x15: the switch is there, and its ports are not. */
+static void a_switch_that_does_not_tell_of_its_ports_is_not_taken_for_one_without_any(void **state)
+{
+    struct lab *lab = *state;
+    on_host(lab, LAB_SM_HCA, "the_walk_says_that_all_was_answered");
+    ok(lab_fabric_command(lab, "Error \"L1\" 100 21", &err));
+    on_host(lab, LAB_SM_HCA, "the_walk_says_that_something_was_not_answered");
+    ok(lab_fabric_command(lab, "Error \"L1\" 0", &err));
+    on_host(lab, LAB_SM_HCA, "the_walk_says_that_all_was_answered");
+}
+
 static void a_dead_sm_is_an_error(void **state)
 {
     struct lab *lab = *state;
@@ -634,6 +673,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(each_sm_is_told_by_its_state),
         cmocka_unit_test(a_vanished_port_is_silent),
         cmocka_unit_test(a_port_is_disabled_and_enabled_again),
+        cmocka_unit_test(a_switch_that_does_not_tell_of_its_ports_is_not_taken_for_one_without_any),
         cmocka_unit_test(a_dead_sm_is_an_error),
     };
     return cmocka_run_group_tests(tests, start, stop);

@@ -29,6 +29,7 @@ struct scene {
     struct oneib_subnet_port ports[4];
     struct oneib_switch_link links[8];
     size_t link_count;
+    bool links_are_missing;
     uint32_t empty;
     size_t empty_count;
     struct oneib_ledger_port claims[2];
@@ -120,6 +121,7 @@ static void plan(struct scene *scene)
                                             .own_port = 0x100001,
                                             .links = scene->links,
                                             .link_count = scene->link_count,
+                                            .links_are_missing = scene->links_are_missing,
                                             .claims = scene->claims,
                                             .claim_count = scene->claim_count,
                                             .fragment = scene->fragment,
@@ -409,6 +411,22 @@ static void a_port_is_not_gone_while_somebody_who_is_linked_has_not_answered(voi
     end(scene);
 }
 
+/* Its switch, or all that is behind that one. */
+static void a_port_is_not_gone_while_a_switch_has_not_answered(void **state)
+{
+    (void)state;
+    struct scene *scene = begin();
+    scene->link_count = 0;
+    scene->links_are_missing = true;
+    plan(scene);
+    assert_only(scene, ONEIB_FENCE_SILENT, ONEIB_FENCE_LEAVE);
+
+    scene->links_are_missing = false;
+    plan(scene);
+    assert_only(scene, ONEIB_FENCE_GONE, ONEIB_FENCE_LEAVE);
+    end(scene);
+}
+
 static void a_port_that_was_off_the_fabric_is_closed_when_it_is_back_whoever_names_it(void **state)
 {
     (void)state;
@@ -685,6 +703,7 @@ int main(void)
         cmocka_unit_test(a_host_without_power_is_closed_where_it_was_linked),
         cmocka_unit_test(a_leaf_that_is_cut_off_is_no_fence_that_holds),
         cmocka_unit_test(a_port_is_not_gone_while_somebody_who_is_linked_has_not_answered),
+        cmocka_unit_test(a_port_is_not_gone_while_a_switch_has_not_answered),
         cmocka_unit_test(a_port_that_was_off_the_fabric_is_closed_when_it_is_back_whoever_names_it),
         cmocka_unit_test(who_names_a_fenced_port_later_does_not_open_it),
         cmocka_unit_test(ports_that_all_depend_on_are_barred),
