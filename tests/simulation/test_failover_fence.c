@@ -137,13 +137,37 @@ static void await_progress(struct lab *lab, enum progress wanted)
     }
 }
 
+/* The daemon beside the master has written down whose the port is, and where: what it is asked
+ * before that it answers otherwise (fence-port-unproven). */
+static void await_pinned(struct lab *lab, size_t host)
+{
+    const double end = oneib_now_ms() + CHANGE_MS;
+    for (bool is_pinned = false; !is_pinned;) {
+        struct oneib_ledger ledger;
+        if (oneib_now_ms() > end)
+            fail_msg("the ledger does not say where host %zu is", host);
+        ok(lab_ledger_read(lab, &ledger, &err));
+        const struct oneib_ledger_port *port =
+            oneib_ledger_port(&ledger, lab_host_port_guid(lab, host));
+        is_pinned = port && port->switch_guid;
+        oneib_ledger_clear(&ledger);
+        lab_sleep_ms(50);
+    }
+}
+
+static void open_fence_site(struct site *site, struct lab *lab)
+{
+    open_site(site, lab);
+    await_pinned(lab, FAILED);
+}
+
 /* ---- cases ----------------------------------------------------------------------------------- */
 
 /* What the first has decided and done stands in oned: the other one goes on from there. */
 static void the_daemon_beside_the_new_master_keeps_a_host_fenced(void **state)
 {
     struct site site;
-    open_site(&site, *state);
+    open_fence_site(&site, *state);
     run_oneib(site.lab, LAB_SM_HCA, lab_config_path(site.lab, &err), "fence", "H1");
     assert_true(is_off_the_fabric(site.lab, 0));
     assert_same_files(&site);
@@ -160,7 +184,7 @@ static void the_daemon_beside_the_new_master_keeps_a_host_fenced(void **state)
 static void a_fence_that_is_asked_for_beside_the_standby_is_both_daemons(void **state)
 {
     struct site site;
-    open_site(&site, *state);
+    open_fence_site(&site, *state);
     on_standbys(&site, "fence");
     assert_true(is_off_the_fabric(site.lab, FAILED));
     await_log(site.lab, MASTERS_LOG, 0, "host-fenced");
@@ -189,7 +213,7 @@ static void lift_what_the_master_had_fenced(struct site *site)
 static void a_fence_that_is_lifted_is_lifted_for_a_daemon_that_was_away(void **state)
 {
     struct site site;
-    open_site(&site, *state);
+    open_fence_site(&site, *state);
     lift_what_the_master_had_fenced(&site);
     const long from = lab_size(site.lab, MASTERS_LOG);
     the_host_of_the_master_returns(&site);
@@ -205,7 +229,7 @@ static void a_fence_that_is_lifted_is_lifted_for_a_daemon_that_was_away(void **s
 static void what_was_closed_by_an_old_list_while_oned_was_away_is_opened_again(void **state)
 {
     struct site site;
-    open_site(&site, *state);
+    open_fence_site(&site, *state);
     lift_what_the_master_had_fenced(&site);
     ok(lab_fault(site.lab, "http500", 100000, 0, &err));
     const long from = lab_size(site.lab, MASTERS_LOG);
@@ -223,7 +247,7 @@ static void a_fence_is_brought_to_an_end_when_the_master_dies(struct lab *lab,
                                                               enum progress progress)
 {
     struct site site;
-    open_site(&site, lab);
+    open_fence_site(&site, lab);
     if (progress == IS_ASKED)
         ok(lab_oneibd_signal(lab, LAB_DAEMON.name, SIGSTOP, &err));
     begin_at_standbys(&site, "fence");
@@ -251,7 +275,7 @@ static void a_fence_whose_daemon_dies_in_the_middle_is_brought_to_an_end(void **
 static void a_fence_waits_for_the_daemon_beside_the_master(void **state)
 {
     struct site site;
-    open_site(&site, *state);
+    open_fence_site(&site, *state);
     ok(lab_oneibd_signal(site.lab, LAB_DAEMON.name, SIGSTOP, &err));
     begin_at_standbys(&site, "fence");
     await_progress(site.lab, IS_ASKED);
