@@ -30,21 +30,21 @@ up_for() {
     echo "$1.50 0.00" >"$root/proc/uptime"
 }
 
-# start_onegate: a stand-in that answers from $work/onegate; make_machine has been called.
+# start_onegate [CERTIFICATE KEY]: a stand-in that answers from $work/onegate, with them over HTTPS; make_machine has been called.
 start_onegate() {
     # shellcheck disable=SC2154 # check.sh has set it
     mkdir -p "$work/onegate"
-    ruby --disable=gems "$GUEST_TESTS/onegate-standin" "$work/onegate" &
+    ruby --disable=gems "$GUEST_TESTS/onegate-standin" "$work/onegate" "$@" &
     onegate=$!
     # The test's own shell ends here, also when it fails.
     trap 'kill "$onegate" 2>/dev/null || true' EXIT
     tries=0
     until [ -s "$work/onegate/port" ]; do
         tries=$((tries + 1))
-        [ "$tries" -lt 100 ] || fail "the stand-in for OneGate does not start"
+        [ "$tries" -lt 600 ] || fail "the stand-in for OneGate does not start"
         sleep 0.1
     done
-    printf '%s\n' "ONEGATE_ENDPOINT='http://127.0.0.1:$(cat "$work/onegate/port")'" "VMID='5'" >>"$root/run/oneib/context"
+    printf '%s\n' "ONEGATE_ENDPOINT='http${1:+s}://127.0.0.1:$(cat "$work/onegate/port")'" "VMID='5'" >>"$root/run/oneib/context"
     printf 'U2VjcmV0VG9rZW4=\n' >"$root/run/oneib/token"
 }
 

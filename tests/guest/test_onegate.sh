@@ -123,20 +123,14 @@ test_a_token_with_other_characters_is_not_sent() {
 
 test_https_is_verified() {
     make_machine
-    mkdir -p "$work/onegate" "$root/etc/oneib"
+    mkdir -p "$root/etc/oneib"
     openssl req -x509 -newkey rsa:2048 -nodes -days 1 -subj /CN=127.0.0.1 -addext subjectAltName=IP:127.0.0.1 \
         -keyout "$work/key" -out "$root/etc/oneib/ca.pem" 2>/dev/null
-    printf 'HTTP/1.1 200 x\r\nContent-Length: 22\r\nConnection: close\r\n\r\n{"SERVICE":{"id":"4"}}' >"$work/raw"
-    port=$(ruby -rsocket -e 's = TCPServer.new("127.0.0.1", 0); puts s.addr[1]')
-    timeout 60 socat "OPENSSL-LISTEN:$port,bind=127.0.0.1,reuseaddr,fork,verify=0,cert=$root/etc/oneib/ca.pem,key=$work/key" \
-        "SYSTEM:cat $work/raw" 2>/dev/null &
-    onegate=$!
-    trap 'kill "$onegate" 2>/dev/null || true' EXIT
-    printf '%s\n' "ONEGATE_ENDPOINT='https://127.0.0.1:$port'" "VMID='5'" >>"$root/run/oneib/context"
-    echo U2VjcmV0 >"$root/run/oneib/token"
-    sleep 1
+    start_onegate "$root/etc/oneib/ca.pem" "$work/key"
+    service '5 a 10.20.0.10 3 3'
     fails onegate_service "$work"
     says 'OneGate: no answer: .*certificate' onegate_service "$work"
+    [ ! -f "$work/onegate/requests" ] || fail "a stranger was told the token"
     echo ONEGATE_CA=/etc/oneib/ca.pem >"$root/etc/oneib/guest.conf"
     succeeds onegate_service "$work"
 }
