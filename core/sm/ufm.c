@@ -124,14 +124,16 @@ static void doubt(struct oneib_sm *sm)
     sm->ufm->is_known = false;
 }
 
-/* An answer is good until the next poll. One that cannot be asked is news once; when it answers
- * again it is asked for everything. */
+/* An answer is good until the next poll, and news until somebody has looked: who asks twice in a
+ * turn is not told that there is none, though UFM went away meanwhile. One that cannot be asked is
+ * news once; when it answers again it is asked for everything. */
 static bool has_news(struct oneib_sm *sm)
 {
     struct oneib_ufm *ufm = sm->ufm;
     struct stamp now;
     struct oneib_error ignored;
-    if (oneib_now_ms() < ufm->asked_at + (double)sm->config->daemon.poll_preparing_ms / 2)
+    if (ufm->has_news ||
+        oneib_now_ms() < ufm->asked_at + (double)sm->config->daemon.poll_preparing_ms / 2)
         return ufm->has_news;
     const bool answers = read_stamp(ufm, &now, &ignored) == 0;
     ufm->asked_at = oneib_now_ms();
@@ -203,9 +205,9 @@ static int look(struct oneib_sm *sm, struct oneib_seen *seen, struct oneib_error
 {
     struct oneib_partition_table record;
     bool has_record;
+    sm->ufm->has_news = false;
     if (!sm->ufm->is_known && ask_for_everything(sm, err) < 0)
         return oneib_wrap(err, "reading UFM's partitions");
-    sm->ufm->has_news = false;
     if (oneib_ufm_record_read(sm->config->ufm.record, &record, &has_record, err) < 0)
         return -1;
     int status = copy_table(&sm->ufm->table, &seen->table, err);

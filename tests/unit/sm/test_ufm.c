@@ -337,6 +337,18 @@ static void a_ufm_that_is_away_is_an_error_and_news_once_it_is_back(void **state
     assert_false(view(DEFAULT "one5=0x0101 : " A "=full ;"));
 }
 
+/* The daemon asks at the begin of a turn and at its end, and oned may have been slow meanwhile. */
+static void news_stay_news_until_somebody_has_looked(void **state)
+{
+    (void)state;
+    bring(DEFAULT "one5=0x0101 : " A "=full ;");
+    is_away = true;
+    assert_true(oneib_sm_has_news(sm));
+    assert_true(oneib_sm_has_news(sm));
+    assert_int_equal(oneib_sm_look(sm, &seen, &err), -1);
+    assert_false(oneib_sm_has_news(sm));
+}
+
 static void a_change_whose_answer_was_cut_is_one_when_it_was_done(void **state)
 {
     (void)state;
@@ -498,6 +510,7 @@ int main(void)
         TEST(keys_that_oneib_has_not_put_there_are_somebodys),
         TEST(a_damaged_record_is_an_error_that_names_it),
         TEST(a_ufm_that_is_away_is_an_error_and_news_once_it_is_back),
+        TEST(news_stay_news_until_somebody_has_looked),
         TEST(a_change_whose_answer_was_cut_is_one_when_it_was_done),
         TEST(a_change_that_was_done_by_half_is_done_the_next_time),
         TEST(nobody_is_added_while_the_default_partition_has_full_members),
