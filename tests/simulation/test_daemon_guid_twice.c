@@ -37,16 +37,36 @@ static uint32_t add_mlx5_host(const char *name, size_t place)
     return id;
 }
 
+static bool hosts_said(const char *words)
+{
+    oneib_autofree char *log = lab_read_from(scene(), "played-hosts.log", 0, &err);
+    if (!log)
+        fail_msg("%s", err.text);
+    return strstr(log, words) != NULL;
+}
+
 /* A host's service says so: the function may have its GUID there. */
 static bool is_set_at(const struct move *move, size_t place)
 {
     char words[96];
     snprintf(words, sizeof words, "%s at 0x%016" PRIx64, move->guid,
              lab_host_port_guid(scene(), place));
-    oneib_autofree char *log = lab_read_from(scene(), "played-hosts.log", 0, &err);
-    if (!log)
-        fail_msg("%s", err.text);
-    return strstr(log, words) != NULL;
+    return hosts_said(words);
+}
+
+/* Until its service is so. */
+static void make(size_t place, const char *mood)
+{
+    char words[64];
+    snprintf(words, sizeof words, "0x%016" PRIx64 " is %s", lab_host_port_guid(scene(), place),
+             mood);
+    MUST(lab_host_mood(scene(), lab_host_port_guid(scene(), place), mood, &err));
+    const long end = lab_clock_ms() + DAEMON_PATIENCE_MS;
+    while (!hosts_said(words)) {
+        if (lab_clock_ms() > end)
+            fail_msg("host %zu does not become %s", place, mood);
+        lab_sleep_ms(50);
+    }
 }
 
 static bool is_member(const struct move *move)
@@ -67,8 +87,13 @@ static void await_works_at(const struct move *move, size_t place)
     }
 }
 
+/* From when it has left its old place: that it has to wait is said before that. */
 static void waits(const struct move *move, size_t place, unsigned milliseconds)
 {
+    const long end = lab_clock_ms() + DAEMON_PATIENCE_MS;
+    for (; is_member(move); lab_sleep_ms(50))
+        if (lab_clock_ms() > end)
+            fail_msg("the virtual machine is still a member");
     for (unsigned waited = 0; waited < milliseconds; waited += 100) {
         assert_false(is_member(move));
         assert_false(is_set_at(move, place));
@@ -101,11 +126,10 @@ static void a_guid_that_another_host_still_has_is_nobodys_until_it_is_given_back
 {
     (void)state;
     const struct move move = begin_on_mlx5();
-    MUST(lab_host_mood(scene(), lab_host_port_guid(scene(), OLD), "keeps", &err));
-    lab_sleep_ms(500); /* its service has read that */
+    make(OLD, "keeps");
     recreate_elsewhere(&move);
     waits(&move, NEW, 4000);
-    MUST(lab_host_mood(scene(), lab_host_port_guid(scene(), OLD), "well", &err));
+    make(OLD, "well");
     await_works_at(&move, NEW);
 }
 
@@ -113,7 +137,7 @@ static void a_guid_of_a_host_that_is_silent_is_nobodys_until_it_is_fenced(void *
 {
     (void)state;
     const struct move move = begin_on_mlx5();
-    MUST(lab_host_mood(scene(), lab_host_port_guid(scene(), OLD), "silent", &err));
+    make(OLD, "silent");
     lab_sleep_ms(ONEIB_NODE_SILENT_MS + 500);
     recreate_elsewhere(&move);
     waits(&move, NEW, 4000);

@@ -8,7 +8,8 @@
  * writer. MOODS has a line for each host that is not well, "PORT MOOD", of which the last counts:
  * "keeps", it gives back nothing that it has; "silent", it says nothing; "well".
  *
- * On its output: which GUID was set at which host, by the GUID of its first port.
+ * On its output: which GUID was set at which host, by the GUID of its first port, and which mood it
+ * was seen to be in.
  */
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -50,7 +51,7 @@ enum mood {
 
 struct host {
     struct oneib_curve_pair pair;
-    enum mood mood;
+    enum mood mood, last_mood; /* as it is; as the file says */
     oneib_guid ports[2];
     struct link links[ONEIB_DAEMONS_MAX];
     double challenged_at;
@@ -101,6 +102,19 @@ static struct host *host_at(oneib_guid port)
     return NULL;
 }
 
+static enum mood mood_named(const char *name)
+{
+    if (strcmp(name, "keeps") == 0)
+        return KEEPS;
+    return strcmp(name, "silent") == 0 ? SILENT : WELL;
+}
+
+static const char *mood_name(enum mood mood)
+{
+    static const char *const names[] = {[WELL] = "well", [KEEPS] = "keeps", [SILENT] = "silent"};
+    return names[mood];
+}
+
 static void read_moods(const char *path)
 {
     oneib_guid port;
@@ -109,9 +123,14 @@ static void read_moods(const char *path)
     while (file && fscanf(file, "%" SCNx64 " %15s", &port, mood) == 2) {
         struct host *host = host_at(port);
         if (host)
-            host->mood = strcmp(mood, "keeps") == 0    ? KEEPS
-                         : strcmp(mood, "silent") == 0 ? SILENT
-                                                       : WELL;
+            host->last_mood = mood_named(mood);
+    }
+    for (size_t i = 0; i < host_count; i++) {
+        if (hosts[i].mood == hosts[i].last_mood)
+            continue;
+        hosts[i].mood = hosts[i].last_mood;
+        printf("0x%016" PRIx64 " is %s\n", hosts[i].ports[0], mood_name(hosts[i].mood));
+        fflush(stdout);
     }
 }
 
