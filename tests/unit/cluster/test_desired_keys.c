@@ -314,6 +314,21 @@ static void limited_members_get_nothing_where_they_would_be_made_full(void **sta
     assert_int_equal(1, oneib_desired_cluster(&scene->desired, 5)->refused);
 }
 
+static void a_fragment_of_many_partitions_is_in_force_as_a_whole(void **state)
+{
+    struct scene *scene = *state;
+    for (unsigned i = 0; i < 20; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "storage%u", i);
+        add_guid(scene, add_partition(scene, &scene->fragment, name, 0x201 + i), 0x55 + i,
+                 ONEIB_FULL);
+    }
+    compute(scene);
+    assert_int_equal(21, scene->desired.table.count);
+    for (unsigned i = 0; i < 20; i++)
+        assert_listed(scene, 0x201 + i, 0x55 + i, "full");
+}
+
 /* ---- the fragment takes a key ---------------------------------------------------------------- */
 
 static void a_fragments_key_waits_while_a_host_may_hold_it(void **state)
@@ -1002,6 +1017,7 @@ int main(void)
         SCENE_TEST(a_key_outside_the_range_is_the_operators_choice),
         SCENE_TEST(of_two_networks_with_one_key_the_lower_id_has_it),
         SCENE_TEST(a_key_of_the_fragment_is_no_networks),
+        SCENE_TEST(a_fragment_of_many_partitions_is_in_force_as_a_whole),
         SCENE_TEST(a_fragments_key_waits_while_a_host_may_hold_it),
         SCENE_TEST(a_fragments_partition_that_is_in_force_stays),
         SCENE_TEST(a_copy_of_the_parents_key_is_no_key),
