@@ -121,6 +121,27 @@ static void what_fenced_hosts_lose_is_not_held(void **state)
     assert_int_equal(1, partition_of(&scene->desired.table, 256)->member_count);
 }
 
+/* The ledger names ports by host, whatever their GUIDs are. */
+static void so_it_is_whatever_order_their_ports_lie_in(void **state)
+{
+    struct scene *scene = *state;
+    in_force_with_members(scene, 4);
+    for (uint32_t host = 1; host <= 3; host++) {
+        const struct oneib_ledger_fence entry = {.host_id = 10 - host, .asked = 1};
+        const struct oneib_ledger_fenced_port port = {
+            .host_id = 10 - host, .guid = port_of(host), .state = ONEIB_FENCE_DOWN};
+        assert_int_equal(oneib_ledger_set_fence(&scene->ledger, &entry, &scene->err), 0);
+        assert_int_equal(oneib_ledger_set_fenced_port(&scene->ledger, &port, &scene->err), 0);
+    }
+    forget_attachments(scene, 0);
+    scene->policy.hold_minimum = 1;
+    compute(scene);
+    assert_int_equal(1, hold(scene));
+    assert_listed(scene, 256, port_of(4), "full");
+    for (uint32_t host = 1; host <= 3; host++)
+        assert_listed(scene, 256, port_of(host), "none");
+}
+
 /* VFs of mlx5 are members themselves; their VMs name the host until they are placed again. */
 static void what_vfs_of_fenced_hosts_lose_is_not_held(void **state)
 {
@@ -338,6 +359,7 @@ int main(void)
         SCENE_TEST(half_is_not_more_than_half),
         SCENE_TEST(few_removals_are_never_held),
         SCENE_TEST(what_fenced_hosts_lose_is_not_held),
+        SCENE_TEST(so_it_is_whatever_order_their_ports_lie_in),
         SCENE_TEST(what_vfs_of_fenced_hosts_lose_is_not_held),
         SCENE_TEST(beside_what_fenced_hosts_lose_a_mass_removal_is_held),
         SCENE_TEST(what_hosts_in_error_lose_is_held),

@@ -299,6 +299,18 @@ static void who_makes_his_own_nic_limited_narrows_nobody_else(void **state)
     assert_null(strstr(finding(scene, "membership-refused")->text, "VM 12"));
 }
 
+static void of_many_who_give_way_eight_are_named_and_the_others_counted(void **state)
+{
+    struct scene *scene = *state;
+    add_network(scene, 4, 256);
+    add_host(scene, 1);
+    add_nic(scene, 10, 0, 4, 1);
+    for (uint32_t vm = 11; vm <= 20; vm++)
+        add_nic(scene, vm, 0, 4, 1)->narrowed = true;
+    compute(scene);
+    assert_finding(scene, "membership-refused", ONEIB_WARNING, "VM 18 NIC 0 and 2 more");
+}
+
 static void who_makes_his_reservation_limited_narrows_no_other_one(void **state)
 {
     struct scene *scene = *state;
@@ -793,6 +805,7 @@ int main(void)
         SCENE_TEST(a_port_that_must_not_serve_vms_and_has_none_is_only_noticed),
         SCENE_TEST(limited_and_full_nics_of_one_key_on_one_mlx4_port_are_limited),
         SCENE_TEST(who_makes_his_own_nic_limited_narrows_nobody_else),
+        SCENE_TEST(of_many_who_give_way_eight_are_named_and_the_others_counted),
         SCENE_TEST(who_makes_his_reservation_limited_narrows_no_other_one),
         SCENE_TEST(a_limited_nic_narrows_its_key_on_every_port_of_its_host),
         SCENE_TEST(who_makes_his_own_nic_limited_narrows_nobody_on_another_port_either),

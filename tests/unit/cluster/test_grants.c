@@ -122,6 +122,14 @@ static struct oneib_attachment *add_pci_nic(struct grant_scene *played, uint32_t
     return nic;
 }
 
+static bool is_about(const struct oneib_finding *finding, enum oneib_subject subject, uint32_t id)
+{
+    for (size_t i = 0; i < finding->mention_count; i++)
+        if (finding->mentions[i].subject == subject && finding->mentions[i].id == id)
+            return true;
+    return false;
+}
+
 static void a_pci_nic_is_granted_the_vf_that_its_host_gives_it(void **state)
 {
     struct grant_scene *played = *state;
@@ -146,6 +154,9 @@ static void a_pci_nic_with_another_vms_vf_is_granted_nothing(void **state)
     assert_null(granted(played, 1, 4, 0));
     assert_int_equal(played->findings.count, 1);
     assert_string_equal(played->findings.items[0].code, "vf-not-given");
+    assert_true(is_about(&played->findings.items[0], ONEIB_SUBJECT_VM, 4));
+    assert_true(is_about(&played->findings.items[0], ONEIB_SUBJECT_NETWORK, 7));
+    assert_true(is_about(&played->findings.items[0], ONEIB_SUBJECT_HOST, 1));
 }
 
 static void a_pci_nic_of_a_device_that_nobody_gave_is_granted_nothing(void **state)
@@ -284,6 +295,22 @@ static void a_guid_that_another_host_still_has_may_not_be_set(void **state)
     record->guid = ONEIB_VF_GUID_DEFERRED;
     grant_all(played);
     assert_true(granted(played, 2, 4, 0)->may_set_guid);
+}
+
+static void each_guid_that_another_host_still_has_may_not_be_set(void **state)
+{
+    struct grant_scene *played = *state;
+    add_network(&played->scene, 7, 0x101);
+    add_node(played, 1);
+    add_node(played, 2);
+    for (uint32_t vm = 4; vm <= 8; vm++) {
+        add_nic(&played->scene, vm, 0, 7, 2);
+        report(played, 1, vm, 7, 0x101);
+        tell(played, 1, vm, 0);
+    }
+    grant_all(played);
+    for (uint32_t vm = 4; vm <= 8; vm++)
+        assert_false(granted(played, 2, vm, 0)->may_set_guid);
 }
 
 /* Root on one host could keep each VM of the site from starting. */
@@ -496,6 +523,20 @@ static void a_key_that_is_anothers_now_is_not_held(void **state)
     assert_null(granted(played, 2, 5, 0));
 }
 
+static void a_key_that_is_the_fragments_now_is_not_held(void **state)
+{
+    struct grant_scene *played = *state;
+    begin_hold(played);
+    know_vms(played, NULL, 0);
+    lose_networks(played);
+    add_guid(&played->scene, add_partition(&played->scene, &played->scene.fragment, "mine", 0x101),
+             port_of(1), ONEIB_FULL);
+    PUT_IN_FORCE(played, "one10", 0x102, port_of(1), port_of(2), port_of(3), port_of(4));
+    grant_all(played);
+    assert_true(played->held > 0);
+    assert_null(granted(played, 1, 4, 0));
+}
+
 static void what_a_node_has_open_is_held_by_a_new_daemon(void **state)
 {
     struct grant_scene *played = *state;
@@ -672,6 +713,7 @@ int main(void)
         GRANT_TEST(a_guid_moves_when_the_host_that_a_vm_leaves_follows_that_it_has_it_no_more),
         GRANT_TEST(a_guid_stays_with_a_host_that_does_not_say_that_it_has_it_no_more),
         GRANT_TEST(a_guid_that_another_host_still_has_may_not_be_set),
+        GRANT_TEST(each_guid_that_another_host_still_has_may_not_be_set),
         GRANT_TEST(a_host_that_was_never_told_of_a_nic_keeps_no_guid_from_it),
         GRANT_TEST(what_the_host_itself_has_set_it_may_set),
         GRANT_TEST(a_guid_that_another_host_was_allowed_to_set_may_not_be_set),
@@ -684,6 +726,7 @@ int main(void)
         GRANT_TEST(a_nic_or_a_lease_that_is_gone_is_not_held),
         GRANT_TEST(a_vm_that_has_moved_is_not_held_where_it_was),
         GRANT_TEST(a_key_that_is_anothers_now_is_not_held),
+        GRANT_TEST(a_key_that_is_the_fragments_now_is_not_held),
         GRANT_TEST(what_a_node_has_open_is_held_by_a_new_daemon),
         GRANT_TEST(what_a_node_tells_half_of_is_not_held),
         GRANT_TEST(a_node_that_tells_of_one_nic_twice_is_granted_it_once),
