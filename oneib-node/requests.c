@@ -134,10 +134,7 @@ static void release(struct oneib_requests *requests, struct oneib_peer *peer,
         request->kind == ONEIB_REQUEST_RELEASE
             ? oneib_vfs_release(requests->vfs, request, &answer.released, &ticket, &err)
             : oneib_vfs_release_vf(requests->vfs, request, &answer.released, &ticket, &err);
-    if (outcome < 0) {
-        /* What could be released is, and nobody waits for it. */
-        if (ticket)
-            oneib_vfs_forget(requests->vfs, ticket);
+    if (outcome < 0) { /* what could be released is, and nobody waits for it */
         refuse(peer, &err);
         return;
     }
