@@ -12,6 +12,9 @@
 
 /* The call number `nth` from now on, from 1 on, fails. 0: none does. */
 void shortage_begin(size_t nth);
+/* The same, but memory for a text never lacks: where a name in words may be left out, and the rest
+ * goes on. */
+void shortage_begin_but_of_text(size_t nth);
 /* No call fails any more. Whether one has. */
 bool shortage_end(void);
 
