@@ -60,6 +60,31 @@ static void a_caller_that_gives_up_has_what_it_began_undone(void **state)
     assert_nothing_is_left();
 }
 
+static void set_mode_of_guid(unsigned vf, mode_t mode)
+{
+    tree_set_mode(mode, "/sys/class/infiniband/mlx4_0/iov/ports/1/admin_guids/%u", vf + 1);
+}
+
+/* Who asked is told both: why he got nothing, and why nobody else gets it yet. */
+static void a_guid_that_cannot_be_taken_back_is_told_besides(void **state)
+{
+    (void)state;
+    struct oneib_error err = {0};
+    struct oneib_vf_record record;
+    const struct wanted wanted = wanted_of(42, 1, OTHER_KEY);
+    const oneib_vfs_ticket ticket = begin(&wanted);
+    while (!has_guid(0))
+        assert_true(take_step());
+    set_mode_of_guid(0, 0444);
+    assert_int_equal(finish(ticket, &record, &err), -1);
+    assert_is_about(&err, ONEIB_ERROR_TIMEOUT, "P_Key 0x0006");
+    assert_is_about(&err, ONEIB_ERROR_TIMEOUT, "; besides, ");
+    assert_closed(&hca, 0);
+    set_mode_of_guid(0, 0644);
+    settle();
+    assert_nothing_is_left();
+}
+
 int main(void)
 {
 #define IN_SCENE(test) cmocka_unit_test_setup_teardown(test, open_scene, close_scene)
@@ -67,6 +92,7 @@ int main(void)
         IN_SCENE(a_map_that_cannot_be_opened_leaves_the_vf_free),
         IN_SCENE(a_vf_that_cannot_be_closed_stays_releasing),
         IN_SCENE(a_vf_that_cannot_be_read_is_not_handed_out),
+        IN_SCENE(a_guid_that_cannot_be_taken_back_is_told_besides),
         IN_SCENE(a_caller_that_gives_up_has_what_it_began_undone),
     };
     tree_open();

@@ -53,6 +53,22 @@ static void without_a_grant_nothing_is_given(void **state)
     assert_nothing_is_left();
 }
 
+/* Not at the time at which it would have been looked at next. */
+static void what_waits_for_a_key_is_looked_at_once_a_list_comes(void **state)
+{
+    (void)state;
+    struct wanted wanted = wanted_of(42, 1, OTHER_KEY);
+    wanted.pkey_wait_ms = 20000;
+    const oneib_vfs_ticket ticket = begin(&wanted);
+    for (unsigned i = 0; i < 6; i++)
+        take_step();
+    assert_true(oneib_vfs_due_ms(vfs) > 0);
+    tell_grants(true);
+    assert_int_equal(oneib_vfs_due_ms(vfs), 0);
+    oneib_vfs_forget(vfs, ticket);
+    settle();
+}
+
 static void before_the_first_list_nothing_is_given(void **state)
 {
     (void)state;
@@ -389,6 +405,7 @@ int main(void)
 #define IN_SCENE(test) cmocka_unit_test_setup_teardown(test, open_scene, close_scene)
     const struct CMUnitTest tests[] = {
         IN_SCENE(without_a_grant_nothing_is_given),
+        IN_SCENE(what_waits_for_a_key_is_looked_at_once_a_list_comes),
         IN_SCENE(before_the_first_list_nothing_is_given),
         IN_SCENE(what_is_granted_for_another_network_is_not_given),
         IN_SCENE(the_guid_is_the_one_that_is_granted),
