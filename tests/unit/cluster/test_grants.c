@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What nodes are granted, and which keys they may hold. */
+#include "cluster/grants_internal.h"
 #include "grant_scene.h"
 
 static void a_member_is_granted_its_networks_key(void **state)
@@ -258,6 +259,18 @@ static void a_guid_moves_when_the_host_that_a_vm_leaves_follows_that_it_has_it_n
     assert_who_may_set_guid(played, false, true);
 }
 
+static void another_nics_vf_keeps_no_guid_where_it_was(void **state)
+{
+    struct grant_scene *played = *state;
+    begin_migration(played);
+    grant_and_send(played);
+    played->nodes[0].records[0].nic_id = 1;
+    grant_and_send(played);
+    assert_who_may_set_guid(played, false, false);
+    grant_and_send(played);
+    assert_who_may_set_guid(played, false, true);
+}
+
 static void a_guid_stays_with_a_host_that_does_not_say_that_it_has_it_no_more(void **state)
 {
     struct grant_scene *played = *state;
@@ -423,6 +436,55 @@ static void held_members_stay_granted(void **state)
     assert_int_equal(played->held, 2);
     assert_int_equal(granted(played, 1, 4, 0)->pkey, 0x101);
     assert_int_equal(granted(played, 2, 5, 0)->pkey, 0x101);
+    assert_false(granted(played, 1, 4, 0)->limited);
+}
+
+static void held_members_stay_granted_beside_those_that_are_desired(void **state)
+{
+    struct grant_scene *played = *state;
+    begin_hold(played);
+    know_vms(played, NULL, 0);
+    lose_networks(played);
+    add_network(&played->scene, 10, 0x102);
+    add_node(played, 3);
+    add_nic(&played->scene, 7, 0, 10, 3);
+    know_vms(played, NULL, 0);
+    grant_all(played);
+    assert_int_equal(played->held, 2);
+    assert_non_null(granted(played, 1, 4, 0));
+    assert_non_null(granted(played, 2, 5, 0));
+    assert_non_null(granted(played, 3, 7, 0));
+}
+
+static void drop_nic(struct grant_scene *played, uint32_t vm_id, uint8_t nic_id)
+{
+    struct oneib_cloud *cloud = &played->scene.cloud;
+    size_t kept = 0;
+    for (size_t i = 0; i < cloud->attachment_count; i++)
+        if (cloud->attachments[i].vm_id != vm_id || cloud->attachments[i].nic_id != nic_id)
+            cloud->attachments[kept++] = cloud->attachments[i];
+    cloud->attachment_count = kept;
+}
+
+static void of_a_vms_nics_those_that_are_gone_are_not_held(void **state)
+{
+    struct grant_scene *played = *state;
+    for (unsigned nic_id = 1; nic_id <= 4; nic_id++)
+        add_nic(&played->scene, 4, nic_id, 7, 1);
+    begin_hold(played);
+    know_vms(played, NULL, 0);
+    lose_networks(played);
+    drop_nic(played, 4, 2);
+    for (size_t i = 0; i < played->scene.cloud.attachment_count; i++)
+        if (played->scene.cloud.attachments[i].nic_id == 4)
+            played->scene.cloud.attachments[i].phase = ONEIB_ABSENT;
+    grant_all(played);
+    assert_int_equal(played->held, 2);
+    assert_non_null(granted(played, 1, 4, 0));
+    assert_non_null(granted(played, 1, 4, 1));
+    assert_null(granted(played, 1, 4, 2));
+    assert_non_null(granted(played, 1, 4, 3));
+    assert_null(granted(played, 1, 4, 4));
 }
 
 static void an_empty_answer_about_vms_takes_no_grants(void **state)
@@ -615,6 +677,38 @@ static void those_that_came_last_find_no_room_in_a_list(void **state)
     assert_string_equal(played->findings.items[0].code, "grants-full");
 }
 
+/* ---- whose it is ----------------------------------------------------------------------------- */
+
+static void a_host_of_which_no_node_is_known_has_no_view(void **state)
+{
+    const struct oneib_node_view views[] = {{.host_id = 1}, {.host_id = 3}, {.host_id = 4}};
+    (void)state;
+    assert_ptr_equal(oneib_node_view_of(views, 2, 1), &views[0]);
+    assert_ptr_equal(oneib_node_view_of(views, 2, 3), &views[1]);
+    assert_null(oneib_node_view_of(views, 2, 0));
+    assert_null(oneib_node_view_of(views, 2, 2));
+    assert_null(oneib_node_view_of(views, 2, 4));
+}
+
+static void a_partition_is_its_networks_and_that_of_who_shares_it(void **state)
+{
+    struct grant_scene *played = *state;
+    const struct oneib_partition theirs = {.name = "one7", .pkey = 0x101};
+    const struct oneib_partition gone = {.name = "one99", .pkey = 0x109};
+    add_network(&played->scene, 7, 0x101)->reservations_share = true;
+    add_reservation(&played->scene, 8, 7, 0x101);
+    add_network(&played->scene, 9, 0x102);
+    add_node(played, 1);
+    add_nic(&played->scene, 4, 0, 7, 1);
+    add_nic(&played->scene, 5, 0, 9, 1);
+    grant_all(played);
+    assert_true(oneib_partition_is_networks(&played->scene.desired, &theirs, 7));
+    assert_true(oneib_partition_is_networks(&played->scene.desired, &theirs, 8));
+    assert_false(oneib_partition_is_networks(&played->scene.desired, &theirs, 9));
+    assert_false(oneib_partition_is_networks(&played->scene.desired, &theirs, 99));
+    assert_true(oneib_partition_is_networks(&played->scene.desired, &gone, 99));
+}
+
 /* ---- keys ------------------------------------------------------------------------------------ */
 
 /* before: NULL: nobody knows. */
@@ -711,6 +805,7 @@ int main(void)
         GRANT_TEST(the_host_that_a_pci_nic_leaves_keeps_the_vf_that_it_had),
         GRANT_TEST(both_hosts_of_a_migration_are_granted),
         GRANT_TEST(a_guid_moves_when_the_host_that_a_vm_leaves_follows_that_it_has_it_no_more),
+        GRANT_TEST(another_nics_vf_keeps_no_guid_where_it_was),
         GRANT_TEST(a_guid_stays_with_a_host_that_does_not_say_that_it_has_it_no_more),
         GRANT_TEST(a_guid_that_another_host_still_has_may_not_be_set),
         GRANT_TEST(each_guid_that_another_host_still_has_may_not_be_set),
@@ -719,6 +814,8 @@ int main(void)
         GRANT_TEST(a_guid_that_another_host_was_allowed_to_set_may_not_be_set),
         GRANT_TEST(a_host_that_oned_has_given_up_keeps_no_guid),
         GRANT_TEST(held_members_stay_granted),
+        GRANT_TEST(held_members_stay_granted_beside_those_that_are_desired),
+        GRANT_TEST(of_a_vms_nics_those_that_are_gone_are_not_held),
         GRANT_TEST(an_empty_answer_about_vms_takes_no_grants),
         GRANT_TEST(an_empty_answer_about_hosts_takes_no_grants),
         GRANT_TEST(without_a_hold_nothing_stays),
@@ -732,6 +829,8 @@ int main(void)
         GRANT_TEST(a_node_that_tells_of_one_nic_twice_is_granted_it_once),
         GRANT_TEST(a_node_cannot_have_itself_granted_a_key_that_its_port_has_not),
         GRANT_TEST(those_that_came_last_find_no_room_in_a_list),
+        GRANT_TEST(a_host_of_which_no_node_is_known_has_no_view),
+        GRANT_TEST(a_partition_is_its_networks_and_that_of_who_shares_it),
         GRANT_TEST(a_node_may_hold_what_it_is_granted_was_sent_and_reports),
         GRANT_TEST(a_node_holds_no_key_that_it_was_never_sent),
         GRANT_TEST(what_it_may_hold_is_counted_beyond_the_room),

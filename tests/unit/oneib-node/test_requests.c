@@ -175,6 +175,8 @@ static void so_does_a_release_that_may_be_left(void **state)
     forget_domains();
     struct oneib_request request = release_of(42, 3, 0);
     assert_held(&request, false);
+    request = release_of(42, 0, 0);
+    assert_held(&request, false);
     request = release_of(41, -1, 0);
     assert_held(&request, false);
     request = release_of(42, 1, 0);
@@ -194,6 +196,14 @@ static void a_release_of_what_no_domain_has_named_does_not_wait(void **state)
     request = oneib_request_new(ONEIB_REQUEST_RELEASE_VF);
     request.vf = (struct oneib_pci){.bus = 0x81, .function = 7};
     assert_held(&request, true);
+}
+
+static void who_waits_for_what_he_asked_waits_for_no_domains(void **state)
+{
+    (void)state;
+    forget_domains();
+    ask(&peers[0], ONEIB_REQUEST_WAIT);
+    assert_int_equal(next_answer(&peers[0]), ONEIB_ANSWER_END);
 }
 
 static void and_not_for_ever(void **state)
@@ -357,6 +367,7 @@ int main(void)
         NODE(so_does_what_was_closed_because_of_a_domain),
         NODE(so_does_a_release_that_may_be_left),
         NODE(a_release_of_what_no_domain_has_named_does_not_wait),
+        NODE(who_waits_for_what_he_asked_waits_for_no_domains),
         NODE(and_not_for_ever),
         NODE(who_has_asked_for_nothing_waits_for_nothing),
         NODE(a_release_of_a_nic_gives_back_what_the_nic_has),

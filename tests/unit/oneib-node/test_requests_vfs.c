@@ -184,7 +184,12 @@ static void a_have_is_answered_at_once_and_its_wait_when_the_vf_is_open(void **s
 static void what_is_had_already_is_told_and_not_logged(void **state)
 {
     (void)state;
-    give(1);
+    ask_to_have(&peers[0], 1);
+    ask_to_have(&peers[0], 2);
+    wait_for_all(&peers[0]);
+    assert_told_of(&peers[0], 1, ONEIB_VF_OPEN);
+    assert_told_of(&peers[0], 2, ONEIB_VF_OPEN);
+    assert_end(&peers[0]);
     begin_log();
     const struct oneib_answer again = ask_to_have(&peers[0], 1);
     wait_for_all(&peers[0]);
@@ -312,9 +317,9 @@ static void a_release_that_fails_is_told_and_waited_for_by_nobody(void **state)
 static void of_what_was_asked_haves_alone_are_told_in_their_order(void **state)
 {
     (void)state;
-    ask_to_release(&peers[0], 41, -1);
+    ask_to_release(&peers[0], 42, 2);
     ask_to_have(&peers[0], 2);
-    ask_to_release(&peers[0], 41, -1);
+    ask_to_release(&peers[0], 42, 1);
     ask_to_have(&peers[0], 1);
     ask_to_release(&peers[0], 41, -1);
     wait_for_all(&peers[0]);
