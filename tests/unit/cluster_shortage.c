@@ -163,12 +163,24 @@ int __wrap_oneib_removals_hold(const struct oneib_partition_table *in_force,
 
 /* ---- grants ---------------------------------------------------------------------------------- */
 
+static bool are_hosts_alike(const struct oneib_host_grants *a, const struct oneib_host_grants *b)
+{
+    if (a->host_id != b->host_id || a->count != b->count)
+        return false;
+    for (size_t i = 0; i < a->count; i++)
+        if (oneib_grant_compare(&a->items[i], &b->items[i]) != 0 ||
+            a->items[i].may_set_guid != b->items[i].may_set_guid ||
+            a->items[i].limited != b->items[i].limited)
+            return false;
+    return true;
+}
+
 static bool are_grants_alike(const struct oneib_grants *a, const struct oneib_grants *b)
 {
     if (a->host_count != b->host_count || a->twice_count != b->twice_count)
         return false;
     for (size_t i = 0; i < a->host_count; i++)
-        if (a->hosts[i].count != b->hosts[i].count)
+        if (!are_hosts_alike(&a->hosts[i], &b->hosts[i]))
             return false;
     return true;
 }
