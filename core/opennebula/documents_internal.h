@@ -83,6 +83,10 @@ void oneib_documents_take_back(struct oneib_documents *documents,
 int oneib_document_is_administrators(const char *xml, size_t length, bool *is,
                                      struct oneib_error *err);
 
+/* The users of the single group document `xml`, sorted. */
+int oneib_document_group_users(const char *xml, size_t length, struct oneib_id_set *users,
+                               struct oneib_error *err);
+
 /* The key of the single network document `xml`, whatever its driver, for reading back what was
  * written. */
 int oneib_document_network_key(const char *xml, size_t length, enum oneib_key_state *state,

@@ -503,14 +503,67 @@ int oneib_ledger_parse(const char *xml, size_t length, struct oneib_kept_ledger 
     return outcome;
 }
 
-static int look_for_it(struct oneib_one *one, bool all, struct oneib_kept_ledger *found,
-                       struct oneib_error *err)
+static int look_among(struct oneib_one *one, int64_t owner, struct oneib_kept_ledger *found,
+                      size_t *count, struct oneib_error *err)
 {
     oneib_autofree char *xml = NULL;
-    size_t length, count;
-    if (oneib_one_documents(one, ONEIB_LEDGER_TYPE, all, &xml, &length, err) < 0)
+    size_t length;
+    if (oneib_one_documents(one, ONEIB_LEDGER_TYPE, owner, &xml, &length, err) < 0)
         return -1;
-    return oneib_ledger_parse(xml, length, found, &count, err);
+    return oneib_ledger_parse(xml, length, found, count, err);
+}
+
+/* Takes `more`. */
+static void join(struct oneib_kept_ledger *found, struct oneib_kept_ledger *more)
+{
+    if (found->state == ONEIB_LEDGER_ABSENT) {
+        *found = *more;
+        return;
+    }
+    if (more->state != ONEIB_LEDGER_ABSENT) {
+        keep_several(found, more->document_id);
+        keep_several(found, more->highest_id);
+    }
+    oneib_kept_ledger_clear(more);
+}
+
+static int look_among_each(struct oneib_one *one, const struct oneib_id_set *owners,
+                           struct oneib_kept_ledger *found, struct oneib_error *err)
+{
+    for (size_t i = 0; i < owners->count; i++) {
+        struct oneib_kept_ledger more = {0};
+        size_t count;
+        if (look_among(one, owners->items[i], &more, &count, err) < 0) {
+            oneib_kept_ledger_clear(found);
+            return -1;
+        }
+        join(found, &more);
+    }
+    return 0;
+}
+
+/* A user with rights by ACL would be shown everybody's documents, in one answer that everybody
+ * writes into. Asked owner by owner, oned shows none but administrators'. */
+static int look_among_administrators(struct oneib_one *one, struct oneib_kept_ledger *found,
+                                     struct oneib_error *err)
+{
+    struct oneib_id_set owners;
+    if (oneib_one_administrators(one, &owners, err) < 0)
+        return err->code == ONEIB_ERROR_PERMISSION
+                   ? oneib_wrap(err, "to find it oneib's user needs USE on the group oneadmin, by "
+                                     "oneacl, as on documents")
+                   : -1;
+    const int outcome = look_among_each(one, &owners, found, err);
+    oneib_id_set_clear(&owners);
+    return outcome;
+}
+
+static int look_for_it(struct oneib_one *one, bool by_acl, struct oneib_kept_ledger *found,
+                       struct oneib_error *err)
+{
+    size_t count;
+    return by_acl ? look_among_administrators(one, found, err)
+                  : look_among(one, ONEIB_OWN_AND_GROUPS, found, &count, err);
 }
 
 /* One that has become somebody else's is none. */
@@ -524,26 +577,26 @@ static int look_at_it(struct oneib_one *one, uint32_t id, struct oneib_kept_ledg
     return oneib_ledger_parse(xml, length, found, &count, err);
 }
 
-static int read_again(struct oneib_one *one, bool all, const struct oneib_kept_ledger *kept,
+static int read_again(struct oneib_one *one, bool by_acl, const struct oneib_kept_ledger *kept,
                       struct oneib_kept_ledger *found, struct oneib_error *err)
 {
     *found = (struct oneib_kept_ledger){0};
     if (kept->state != ONEIB_LEDGER_READ)
-        return look_for_it(one, all, found, err);
+        return look_for_it(one, by_acl, found, err);
     struct oneib_error failure;
     if (look_at_it(one, kept->document_id, found, &failure) == 0)
         return 0;
     if (failure.code == ONEIB_ERROR_NOT_FOUND)
-        return look_for_it(one, all, found, err);
+        return look_for_it(one, by_acl, found, err);
     *err = failure;
     return -1;
 }
 
-int oneib_ledger_read(struct oneib_one *one, bool all, struct oneib_kept_ledger *kept,
+int oneib_ledger_read(struct oneib_one *one, bool by_acl, struct oneib_kept_ledger *kept,
                       struct oneib_error *err)
 {
     struct oneib_kept_ledger found;
-    if (read_again(one, all, kept, &found, err) < 0)
+    if (read_again(one, by_acl, kept, &found, err) < 0)
         return oneib_wrap(err, "reading the ledger");
     oneib_kept_ledger_clear(kept);
     *kept = found;
@@ -710,11 +763,9 @@ int oneib_ledger_write(struct oneib_one *one, struct oneib_kept_ledger *kept,
 static int remove_others(struct oneib_one *one, struct oneib_error *err)
 {
     for (;;) {
-        oneib_autofree char *xml = NULL;
-        size_t length, count;
+        size_t count;
         struct oneib_kept_ledger found;
-        if (oneib_one_documents(one, ONEIB_LEDGER_TYPE, false, &xml, &length, err) < 0 ||
-            oneib_ledger_parse(xml, length, &found, &count, err) < 0)
+        if (look_among(one, ONEIB_OWN_AND_GROUPS, &found, &count, err) < 0)
             return -1;
         const uint32_t highest = found.highest_id;
         oneib_kept_ledger_clear(&found);

@@ -35,10 +35,11 @@ struct oneib_kept_ledger {
 
 /*
  * Reads what there is; *kept is replaced (it was zeroed once). The known document is read by one
- * call; without one all of the caller's and its groups are looked through (all: of everybody, for a
- * user who is no administrator). -1 is for what oned does not answer; *kept stays as it was then.
+ * call; without one all of the caller's and its groups are looked through, or, for a user with
+ * rights by ACL, those of each member of the group oneadmin: never what others could write into. -1
+ * is for what oned does not answer; *kept stays as it was then.
  */
-int oneib_ledger_read(struct oneib_one *one, bool all, struct oneib_kept_ledger *kept,
+int oneib_ledger_read(struct oneib_one *one, bool by_acl, struct oneib_kept_ledger *kept,
                       struct oneib_error *err);
 /*
  * Puts `next` in the place of kept->ledger; next->serial is not looked at: it becomes one more than

@@ -22,8 +22,8 @@
 #define NOT_DONE (-1)
 /* An end of a range of ids: none. */
 #define OPEN_END (-1)
-/* ... objects of the caller and of its groups. */
-#define OWN_AND_GROUPS (-1)
+/* GroupPool::ONEADMIN_ID. */
+#define ADMINISTRATORS 0
 /* one.*.update: put in the place of what is there, merge with it. */
 #define REPLACE 0
 #define APPEND 1
@@ -622,15 +622,29 @@ int oneib_one_set_host_keys(struct oneib_one *one, uint32_t host_id, const oneib
     return 0;
 }
 
-int oneib_one_documents(struct oneib_one *one, uint32_t type, bool all, char **xml, size_t *length,
-                        struct oneib_error *err)
+int oneib_one_administrators(struct oneib_one *one, struct oneib_id_set *users,
+                             struct oneib_error *err)
+{
+    oneib_autofree char *xml = NULL;
+    size_t length;
+    *users = (struct oneib_id_set){0};
+    if (object_info(one, "one.group.info", "group", ADMINISTRATORS, &xml, &length, err) < 0)
+        return -1;
+    if (oneib_document_group_users(xml, length, users, err) == 0)
+        return 0;
+    oneib_id_set_clear(users);
+    return oneib_wrap(err, "reading who is in the group oneadmin at %s", one->endpoint);
+}
+
+int oneib_one_documents(struct oneib_one *one, uint32_t type, int64_t owner, char **xml,
+                        size_t *length, struct oneib_error *err)
 {
     struct call call;
     call_begin(&call, "one.documentpool.info");
     snprintf(call.object, sizeof call.object, "documents of type %" PRIu32, type);
     xmlrpc_value *parameters =
-        xmlrpc_build_value(&call.env, "(siiii)", one->session, all ? ALL_USERS : OWN_AND_GROUPS,
-                           OPEN_END, OPEN_END, (xmlrpc_int32)type);
+        xmlrpc_build_value(&call.env, "(siiii)", one->session, (xmlrpc_int32)owner, OPEN_END,
+                           OPEN_END, (xmlrpc_int32)type);
     return finish_document(one, &call, parameters, xml, length, err);
 }
 

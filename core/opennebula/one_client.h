@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "cluster/cloud.h"
 #include "opennebula/credentials.h"
+#include "opennebula/documents.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -70,13 +71,18 @@ int oneib_one_set_host(struct oneib_one *one, uint32_t host_id, int32_t vfs_free
 int oneib_one_set_host_keys(struct oneib_one *one, uint32_t host_id, const oneib_pkey *keys,
                             size_t count, const char *seal, int32_t vfs_free,
                             struct oneib_error *err);
+/* The members of the group oneadmin, sorted: only they, and oneadmin, write an administrator's
+ * documents. */
+int oneib_one_administrators(struct oneib_one *one, struct oneib_id_set *users,
+                             struct oneib_error *err);
+/* An owner in oneib_one_documents(): the caller and its groups. */
+#define ONEIB_OWN_AND_GROUPS (-1)
 /*
  * Documents (one.document.*) are oned's objects without a meaning of its own: a template, an owner,
- * rights. Of a type: those of the caller and of its groups, or, with `all`, of everybody whose it
- * may see.
+ * rights. Of a type: those of one user, or ONEIB_OWN_AND_GROUPS.
  */
-int oneib_one_documents(struct oneib_one *one, uint32_t type, bool all, char **xml, size_t *length,
-                        struct oneib_error *err);
+int oneib_one_documents(struct oneib_one *one, uint32_t type, int64_t owner, char **xml,
+                        size_t *length, struct oneib_error *err);
 int oneib_one_document(struct oneib_one *one, uint32_t id, char **xml, size_t *length,
                        struct oneib_error *err);
 /* `template` may say NAME. */

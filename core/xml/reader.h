@@ -44,6 +44,7 @@
     X(FENCED_PORT)                                                                                 \
     X(GID)                                                                                         \
     X(GNAME)                                                                                       \
+    X(GROUP)                                                                                       \
     X(GROUPS)                                                                                      \
     X(GUID)                                                                                        \
     X(HID)                                                                                         \
@@ -123,6 +124,7 @@
     X(UPDATED_VMS)                                                                                 \
     X(UPDATING_VMS)                                                                                \
     X(USER)                                                                                        \
+    X(USERS)                                                                                       \
     X(USER_TEMPLATE)                                                                               \
     X(VALUE)                                                                                       \
     X(VERSION)                                                                                     \

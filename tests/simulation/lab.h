@@ -392,6 +392,8 @@ int lab_document_make(struct lab *lab, const char *session, uint32_t type, const
 int lab_document_replace(struct lab *lab, uint32_t id, const char *template,
                          struct oneib_error *err);
 int lab_document_share(struct lab *lab, uint32_t id, bool manage, struct oneib_error *err);
+/* To another owner and group. */
+int lab_document_give(struct lab *lab, uint32_t id, int uid, int gid, struct oneib_error *err);
 int lab_document_delete(struct lab *lab, uint32_t id, struct oneib_error *err);
 
 #endif

@@ -509,6 +509,11 @@ int lab_document_share(struct lab *lab, uint32_t id, bool manage, struct oneib_e
                    -1, -1, -1, -1, -1, 1, (int)manage, -1);
 }
 
+int lab_document_give(struct lab *lab, uint32_t id, int uid, int gid, struct oneib_error *err)
+{
+    return control(lab, NULL, err, "one.document.chown", "(siii)", lab->session, (int)id, uid, gid);
+}
+
 int lab_document_delete(struct lab *lab, uint32_t id, struct oneib_error *err)
 {
     return control(lab, NULL, err, "one.document.delete", "(si)", lab->session, (int)id);

@@ -355,8 +355,10 @@ static void a_user_with_rights_by_acl_cannot_empty_partitions_by_what_it_does_no
         assert_true(port_holds(1, 0x8000 | KEY_BLUE));
     }
     MUST(lab_acl_rights(lab, "VM HOST NET", &err));
+    sync_must_end(3, "oneib's user needs USE on the group oneadmin");
+    MUST(lab_acl_rights(lab, "VM HOST NET GROUP", &err));
     sync_must_end(1, "ledger-lost");
-    MUST(lab_acl_rights(lab, "VM HOST NET DOCUMENT", &err));
+    MUST(lab_acl_rights(lab, "VM HOST NET GROUP DOCUMENT", &err));
     sync_must_end(0, NULL);
     MUST(lab_config_write(lab, NULL, &err));
     nothing_may_have_changed(&before);

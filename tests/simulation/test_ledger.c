@@ -251,13 +251,77 @@ static void a_tenants_document_is_not_believed(void **state)
                          &id, &err));
     ok(read_it(scene));
     assert_int_equal(scene->kept.state, ONEIB_LEDGER_ABSENT);
-    ok(oneib_ledger_read(scene->one, true, &all, &err)); /* not even where it is seen */
+    ok(oneib_ledger_read(scene->one, true, &all, &err));
     assert_int_equal(all.state, ONEIB_LEDGER_ABSENT);
     write_first(scene);
     ok(oneib_ledger_read(scene->one, true, &all, &err));
     assert_int_equal(all.state, ONEIB_LEDGER_READ);
     assert_null(oneib_ledger_holder(&all.ledger, 0x666));
     oneib_kept_ledger_clear(&all);
+}
+
+/* What stands in NAME is rendered as it is: each of these is one that oned might show. */
+static void no_document_of_a_tenant_hides_it_from_who_has_rights_by_acl(void **state)
+{
+    static const char *const hostile[] = {
+        "<A>",
+        "<!--",
+        "-->",
+        "</NAME></DOCUMENT><DOCUMENT><ID>0</ID><UID>0</UID><GID>0</GID><NAME>",
+        "</NAME></DOCUMENT><DOCUMENT><ID>99</ID><UID>0</UID><GID>0</GID><TYPE>6231</TYPE><NAME>",
+    };
+    struct scene *scene = *state;
+    struct oneib_one *by_acl = open_as(scene->lab, lab_acl_session(scene->lab));
+    struct oneib_kept_ledger kept = {0};
+    write_first(scene);
+    ok(lab_acl_rights(scene->lab, "DOCUMENT GROUP", &err));
+    assert_non_null(by_acl);
+    for (size_t i = 0; i < sizeof hostile / sizeof *hostile; i++) {
+        char template[256];
+        uint32_t id;
+        snprintf(template, sizeof template, "NAME = \"%s\"\n", hostile[i]);
+        ok(lab_document_make(scene->lab, lab_limited_session(scene->lab), ONEIB_LEDGER_TYPE,
+                             template, &id, &err));
+        oneib_kept_ledger_clear(&kept);
+        ok(oneib_ledger_read(by_acl, true, &kept, &err));
+        assert_int_equal(kept.state, ONEIB_LEDGER_READ);
+        assert_int_equal(kept.document_id, scene->kept.document_id);
+        assert_true(oneib_ledger_equal(&kept.ledger, &scene->kept.ledger));
+    }
+    oneib_kept_ledger_clear(&kept);
+    oneib_one_close(by_acl);
+}
+
+static void two_of_operators_are_none_for_who_has_rights_by_acl_either(void **state)
+{
+    struct scene *scene = *state;
+    struct oneib_one *by_acl = open_as(scene->lab, lab_acl_session(scene->lab));
+    struct oneib_kept_ledger kept = {0};
+    uint32_t id;
+    write_first(scene);
+    ok(lab_acl_rights(scene->lab, "DOCUMENT GROUP", &err));
+    ok(lab_document_make(scene->lab, lab_session(scene->lab), ONEIB_LEDGER_TYPE, FORGED, &id,
+                         &err));
+    ok(lab_document_give(scene->lab, id, 1, 0, &err));
+    ok(oneib_ledger_read(by_acl, true, &kept, &err));
+    assert_int_equal(kept.state, ONEIB_LEDGER_BROKEN);
+    assert_int_equal(kept.document_id, scene->kept.document_id);
+    assert_int_equal(kept.highest_id, id);
+    oneib_kept_ledger_clear(&kept);
+    oneib_one_close(by_acl);
+}
+
+static void who_may_not_know_the_operators_is_told_what_to_give(void **state)
+{
+    struct scene *scene = *state;
+    struct oneib_one *by_acl = open_as(scene->lab, lab_acl_session(scene->lab));
+    struct oneib_kept_ledger kept = {0};
+    write_first(scene);
+    ok(lab_acl_rights(scene->lab, "DOCUMENT", &err));
+    assert_int_equal(oneib_ledger_read(by_acl, true, &kept, &err), -1);
+    assert_int_equal(err.code, ONEIB_ERROR_PERMISSION);
+    assert_non_null(strstr(err.text, "needs USE on the group oneadmin"));
+    oneib_one_close(by_acl);
 }
 
 static void tenants_can_neither_see_nor_change_it(void **state)
@@ -347,6 +411,9 @@ int main(void)
         TEST(a_lock_that_somebody_left_is_taken),
         TEST(two_that_make_it_are_noticed),
         TEST(a_tenants_document_is_not_believed),
+        TEST(no_document_of_a_tenant_hides_it_from_who_has_rights_by_acl),
+        TEST(two_of_operators_are_none_for_who_has_rights_by_acl_either),
+        TEST(who_may_not_know_the_operators_is_told_what_to_give),
         TEST(tenants_can_neither_see_nor_change_it),
         TEST(rights_for_others_make_it_nobodys_word),
         TEST(two_of_them_are_none),

@@ -282,7 +282,7 @@ static xmlrpc_value *vm_write(struct standin_call *call)
     return answer(call, standin_vm_write(call->state, id, text, &err), id, &err);
 }
 
-/* "VM HOST NET DOCUMENT", or some of them: what the user with rights by ACL sees. */
+/* "VM HOST NET DOCUMENT GROUP", or some of them: what the user with rights by ACL sees. */
 static xmlrpc_value *set_acl(struct standin_call *call)
 {
     oneib_autofree char *kinds = NULL;
@@ -291,7 +291,8 @@ static xmlrpc_value *set_acl(struct standin_call *call)
     call->state->acl_rights = (strstr(kinds, "VM") ? RIGHT_VMS : 0u) |
                               (strstr(kinds, "HOST") ? RIGHT_HOSTS : 0u) |
                               (strstr(kinds, "NET") ? RIGHT_NETWORKS : 0u) |
-                              (strstr(kinds, "DOCUMENT") ? RIGHT_DOCUMENTS : 0u);
+                              (strstr(kinds, "DOCUMENT") ? RIGHT_DOCUMENTS : 0u) |
+                              (strstr(kinds, "GROUP") ? RIGHT_GROUPS : 0u);
     return standin_answer_id(call, 0);
 }
 

@@ -26,6 +26,7 @@ enum standin_right {
     RIGHT_NETWORKS = 4,   /* see them */
     RIGHT_ADMIN = 8,      /* write */
     RIGHT_DOCUMENTS = 16, /* see all of them */
+    RIGHT_GROUPS = 32,    /* see who is in which */
 };
 
 struct standin_user {

@@ -60,6 +60,20 @@ static xmlrpc_value *user_info(struct standin_call *call)
     return standin_answer_text(call, &text);
 }
 
+/* Of oneadmin's, in which oneadmin and serveradmin are; there is no other. */
+static xmlrpc_value *group_info(struct standin_call *call)
+{
+    uint32_t id;
+    struct oneib_text text = {0};
+    if (!standin_take_id(call, 1, &id))
+        return NULL;
+    if (!(call->rights & (RIGHT_ADMIN | RIGHT_GROUPS)))
+        return refuse_right(call, "USE", "GROUP", id);
+    oneib_text_append(&text, "<GROUP><ID>0</ID><NAME>oneadmin</NAME><TEMPLATE/><USERS><ID>0</ID>"
+                             "<ID>1</ID></USERS><ADMINS/></GROUP>");
+    return standin_answer_text(call, &text);
+}
+
 /* Renders the object of that id, or fails as NOT_FOUND. */
 typedef int (*standin_renderer)(const struct standin_state *state, uint32_t id,
                                 struct oneib_text *text, struct oneib_error *err);
@@ -319,6 +333,7 @@ const struct standin_method standin_one_methods[] = {
     {"one.system.version", system_version},
     {"one.system.config", system_config},
     {"one.user.info", user_info},
+    {"one.group.info", group_info},
     {"one.vmpool.info", vm_pool_info},
     {"one.vmpool.infoextended", vm_pool_info_extended},
     {"one.vmpool.infoset", vm_pool_info_set},

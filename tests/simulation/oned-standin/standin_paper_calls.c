@@ -48,14 +48,15 @@ xmlrpc_value *standin_paper_info(struct standin_call *call)
     return standin_answer_text(call, &text);
 }
 
-/* -1: the caller's and its groups', which the group may use; -2: all that it may. */
+/* -1: the caller's and its groups', which the group may use; -2: all that it may; an id: that
+ * user's, of these. */
 static bool is_listed(const struct standin_call *call, const struct standin_paper *paper,
                       int filter, int type)
 {
     if (paper->gone || paper->type != (uint32_t)type)
         return false;
-    if (filter == -2)
-        return may(call, paper, USE);
+    if (filter == -2 || filter >= 0)
+        return (filter < 0 || paper->uid == filter) && may(call, paper, USE);
     return paper->uid == call->user->id ||
            (paper->gid == call->user->group && paper->rights[OF_GROUP + USE]);
 }
