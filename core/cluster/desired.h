@@ -220,10 +220,11 @@ void oneib_desired_clear(struct oneib_desired *desired);
  * its key, or waits for it (then the partition stays). Isolation and other members come first:
  * nothing is put back where the port's table has no room left (desired->rooms), nor a VF's own GUID
  * that is now in another partition, and nobody comes back with a wider membership than the
- * cluster's. Additions are never held.
+ * cluster's. Nor is anything put back where the port would have more keys of one owner's networks
+ * than policy->per_owner_max, or than it has in force. Additions are never held.
+ * input: what *desired was computed from; input->in_force is not NULL.
  */
-int oneib_removals_hold(const struct oneib_partition_table *in_force,
-                        const struct oneib_policy *policy, struct oneib_desired *desired,
+int oneib_removals_hold(const struct oneib_desired_input *input, struct oneib_desired *desired,
                         size_t *held, struct oneib_error *err);
 
 #endif

@@ -3,6 +3,7 @@
  * human. */
 #include "base/array.h"
 #include "cluster/desired_internal.h"
+#include "cluster/held_places.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,6 +19,7 @@ struct name_index {
 };
 
 struct hold {
+    const struct oneib_desired_input *input;
     const struct oneib_partition_table *in_force;
     const struct oneib_policy *policy;
     struct oneib_desired *desired;
@@ -25,6 +27,7 @@ struct hold {
     bool taken[ONEIB_PKEY_COUNT];    /* keys that a partition of desired has, or waits for */
     oneib_guid *virtual_members;     /* VFs' own GUIDs in desired; sorted */
     size_t virtual_count, virtual_capacity;
+    struct oneib_held_places places;
     size_t held;
 };
 
@@ -180,6 +183,19 @@ static bool take_room(struct hold *hold, oneib_guid guid)
     return true;
 }
 
+/* One more of the owner's keys on the port; what he has started since counts as well. */
+static bool take_place(struct hold *hold, oneib_guid guid, uint32_t owner)
+{
+    struct oneib_held_place *place = oneib_held_place(&hold->places, guid, owner);
+    if (place && place->taken >= place->limit)
+        return false;
+    if (!take_room(hold, guid))
+        return false;
+    if (place)
+        place->taken++;
+    return true;
+}
+
 static enum oneib_membership held_membership(const struct hold *hold, uint32_t network_id,
                                              const struct oneib_member *member)
 {
@@ -190,10 +206,12 @@ static enum oneib_membership held_membership(const struct hold *hold, uint32_t n
 static int put_back(struct hold *hold, const struct oneib_partition *before, uint32_t network_id,
                     const struct loss *loss, size_t target, struct oneib_error *err)
 {
+    const uint32_t owner =
+        oneib_held_owner(hold->input, network_id, before->pkey & ONEIB_PKEY_DEFAULT);
     for (size_t i = 0; i < loss->count; i++) {
         struct oneib_member member = before->members[loss->members[i]];
         if (oneib_guids_have(hold->virtual_members, hold->virtual_count, member.guid) ||
-            !take_room(hold, member.guid))
+            !take_place(hold, member.guid, owner))
             continue;
         member.membership = (uint8_t)held_membership(hold, network_id, &member);
         if (oneib_partition_add_member(&hold->desired->table.items[target], member, err) < 0)
@@ -295,27 +313,30 @@ static int hold_removals(struct hold *hold, struct oneib_error *err)
         return 0;
 
     int outcome = index_desired(hold, err);
+    if (outcome == 0)
+        outcome = oneib_held_places_count(hold->input, &hold->desired->table, &hold->places, err);
     for (size_t i = 0; outcome == 0 && i < hold->before.count; i++)
         outcome = hold_partition(hold, &hold->before.items[i], err);
     restore_order(&hold->desired->table);
     return outcome;
 }
 
-int oneib_removals_hold(const struct oneib_partition_table *in_force,
-                        const struct oneib_policy *policy, struct oneib_desired *desired,
+int oneib_removals_hold(const struct oneib_desired_input *input, struct oneib_desired *desired,
                         size_t *held, struct oneib_error *err)
 {
     struct hold *hold = calloc(1, sizeof *hold);
     if (!hold)
         return oneib_fail_memory(err);
-    hold->in_force = in_force;
-    hold->policy = policy;
+    hold->input = input;
+    hold->in_force = input->in_force;
+    hold->policy = input->policy;
     hold->desired = desired;
     int outcome = hold_removals(hold, err);
     *held = hold->held;
     free(hold->before.items);
     free(hold->after.items);
     free(hold->virtual_members);
+    oneib_held_places_clear(&hold->places);
     free(hold);
     return outcome;
 }

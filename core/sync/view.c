@@ -214,8 +214,7 @@ static int compute(const struct oneib_config *config, struct oneib_sm *sm, bool 
     if (oneib_desired_compute(&input, &view->desired, err) < 0 || say_lost(view, err) < 0)
         return -1;
 
-    if (has_table && !force &&
-        oneib_removals_hold(&view->seen.table, &policy, &view->desired, &view->held, err) < 0)
+    if (has_table && !force && oneib_removals_hold(&input, &view->desired, &view->held, err) < 0)
         return -1;
     return settle(sm, view, err);
 }

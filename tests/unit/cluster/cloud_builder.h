@@ -246,6 +246,17 @@ static inline void fill_ledger(struct scene *scene)
     fill_ledger_with(scene, true);
 }
 
+static inline struct oneib_desired_input input_of(const struct scene *scene)
+{
+    return (struct oneib_desired_input){.cloud = &scene->cloud,
+                                        .ledger = &scene->ledger,
+                                        .keys_stay = scene->keys_stay,
+                                        .policy = &scene->policy,
+                                        .fragment = &scene->fragment,
+                                        .subnet = scene->has_subnet ? &scene->subnet : NULL,
+                                        .in_force = scene->has_in_force ? &scene->in_force : NULL};
+}
+
 static inline int try_compute(struct scene *scene)
 {
     oneib_desired_clear(&scene->desired);
@@ -253,14 +264,7 @@ static inline int try_compute(struct scene *scene)
     if (!scene->ledger_is_given)
         fill_ledger(scene);
     oneib_subnet_sort(&scene->subnet);
-    const struct oneib_desired_input input = {.cloud = &scene->cloud,
-                                              .ledger = &scene->ledger,
-                                              .keys_stay = scene->keys_stay,
-                                              .policy = &scene->policy,
-                                              .fragment = &scene->fragment,
-                                              .subnet = scene->has_subnet ? &scene->subnet : NULL,
-                                              .in_force =
-                                                  scene->has_in_force ? &scene->in_force : NULL};
+    const struct oneib_desired_input input = input_of(scene);
     return oneib_desired_compute(&input, &scene->desired, &scene->err);
 }
 
@@ -268,6 +272,17 @@ static inline void compute(struct scene *scene)
 {
     if (try_compute(scene) < 0)
         fail_msg("oneib_desired_compute: %s", scene->err.text);
+}
+
+/* What the removal hold puts back of what was computed. */
+static inline size_t hold_removals_of(struct scene *scene)
+{
+    struct oneib_desired_input input = input_of(scene);
+    size_t held = 12345;
+    input.in_force = &scene->in_force;
+    if (oneib_removals_hold(&input, &scene->desired, &held, &scene->err) < 0)
+        fail_msg("oneib_removals_hold: %s", scene->err.text);
+    return held;
 }
 
 static inline enum oneib_member_status member_status_of(const struct scene *scene, uint32_t vm_id,

@@ -165,9 +165,7 @@ static inline void grant_all(struct grant_scene *played)
 {
     struct scene *scene = &played->scene;
     compute(scene);
-    if (oneib_removals_hold(&scene->in_force, &scene->policy, &scene->desired, &played->held,
-                            &scene->err) < 0)
-        fail_msg("oneib_removals_hold: %s", scene->err.text);
+    played->held = hold_removals_of(scene);
     const struct oneib_grants_input input = {.cloud = &scene->cloud,
                                              .policy = &scene->policy,
                                              .desired = &scene->desired,

@@ -1,15 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cloud_builder.h"
 
-static size_t hold(struct scene *scene)
-{
-    size_t held = 12345;
-    if (oneib_removals_hold(&scene->in_force, &scene->policy, &scene->desired, &held, &scene->err) <
-        0)
-        fail_msg("oneib_removals_hold: %s", scene->err.text);
-    return held;
-}
-
 /* Network 4 with key 256 and `hosts` members on hosts 1, 2, ...; all of it is in force. */
 static struct oneib_partition *in_force_with_members(struct scene *scene, uint32_t hosts)
 {
@@ -35,7 +26,7 @@ static void nothing_is_held_when_nothing_is_removed(void **state)
     struct scene *scene = *state;
     in_force_with_members(scene, 4);
     compute(scene);
-    assert_int_equal(0, hold(scene));
+    assert_int_equal(0, hold_removals_of(scene));
     assert_int_equal(4, partition_of(&scene->desired.table, 256)->member_count);
 }
 
@@ -46,7 +37,7 @@ static void an_empty_answer_removes_nobody(void **state)
     forget_attachments(scene, 0);
     compute(scene);
     assert_int_equal(1, scene->desired.table.count);
-    assert_int_equal(4, hold(scene));
+    assert_int_equal(4, hold_removals_of(scene));
     const struct oneib_partition *partition = partition_of(&scene->desired.table, 256);
     assert_string_equal("one4", partition->name);
     assert_true(partition->ipoib);
@@ -62,7 +53,7 @@ static void a_vanished_network_keeps_its_members_among_themselves(void **state)
     free(scene->cloud.networks[0].static_members);
     compute(scene);
     assert_member_status(scene, 11, 0, ONEIB_MEMBER_STATUS_NO_NETWORK);
-    assert_int_equal(4, hold(scene));
+    assert_int_equal(4, hold_removals_of(scene));
     assert_listed(scene, 256, port_of(3), "full");
 }
 
@@ -72,10 +63,10 @@ static void half_is_not_more_than_half(void **state)
     in_force_with_members(scene, 4);
     forget_attachments(scene, 2);
     compute(scene);
-    assert_int_equal(0, hold(scene));
+    assert_int_equal(0, hold_removals_of(scene));
     forget_attachments(scene, 1);
     compute(scene);
-    assert_int_equal(3, hold(scene));
+    assert_int_equal(3, hold_removals_of(scene));
     assert_int_equal(4, partition_of(&scene->desired.table, 256)->member_count);
 }
 
@@ -86,7 +77,7 @@ static void few_removals_are_never_held(void **state)
     scene->policy.hold_minimum = 5;
     forget_attachments(scene, 0);
     compute(scene);
-    assert_int_equal(0, hold(scene));
+    assert_int_equal(0, hold_removals_of(scene));
     assert_int_equal(1, scene->desired.table.count);
 }
 
@@ -110,14 +101,14 @@ static void what_fenced_hosts_lose_is_not_held(void **state)
     compute(scene);
     assert_member_status(scene, 11, 0, ONEIB_MEMBER_STATUS_FENCED);
     assert_member_status(scene, 14, 0, ONEIB_MEMBER_STATUS_MEMBER);
-    assert_int_equal(0, hold(scene));
+    assert_int_equal(0, hold_removals_of(scene));
     assert_int_equal(1, partition_of(&scene->desired.table, 256)->member_count);
     assert_listed(scene, 256, port_of(4), "full");
 
     /* Their VMs have been recreated, and are not placed yet: likewise. */
     scene->cloud.attachments[0].phase = ONEIB_ABSENT;
     compute(scene);
-    assert_int_equal(0, hold(scene));
+    assert_int_equal(0, hold_removals_of(scene));
     assert_int_equal(1, partition_of(&scene->desired.table, 256)->member_count);
 }
 
@@ -160,7 +151,7 @@ static void what_vfs_of_fenced_hosts_lose_is_not_held(void **state)
     for (size_t i = 0; i < 3; i++)
         scene->cloud.attachments[i].phase = ONEIB_ABSENT;
     compute(scene);
-    assert_int_equal(0, hold(scene));
+    assert_int_equal(0, hold_removals_of(scene));
     assert_listed(scene, 256, oneib_guid_encode(SITE, 11, 0), "none");
     assert_listed(scene, 256, oneib_guid_encode(SITE, 14, 0), "full");
 }
@@ -172,7 +163,7 @@ static void beside_what_fenced_hosts_lose_a_mass_removal_is_held(void **state)
     fence(scene, 1, ONEIB_FENCE_DOWN);
     forget_attachments(scene, 2); /* of the seven others six are gone */
     compute(scene);
-    assert_int_equal(6, hold(scene));
+    assert_int_equal(6, hold_removals_of(scene));
     assert_int_equal(7, partition_of(&scene->desired.table, 256)->member_count);
     assert_listed(scene, 256, port_of(1), "none");
 }
@@ -186,7 +177,7 @@ static void what_hosts_in_error_lose_is_held(void **state)
         scene->cloud.attachments[i].phase = ONEIB_ABSENT;
     }
     compute(scene);
-    assert_int_equal(4, hold(scene));
+    assert_int_equal(4, hold_removals_of(scene));
     assert_int_equal(4, partition_of(&scene->desired.table, 256)->member_count);
 }
 
@@ -198,7 +189,7 @@ static void what_a_port_loses_that_two_hosts_report_is_held(void **state)
     for (uint32_t host = 1; host <= 4; host++)
         fence(scene, host, ONEIB_FENCE_SHARED);
     compute(scene);
-    assert_int_equal(4, hold(scene));
+    assert_int_equal(4, hold_removals_of(scene));
 }
 
 static void additions_are_not_held(void **state)
@@ -209,7 +200,7 @@ static void additions_are_not_held(void **state)
     add_host(scene, 9);
     add_nic(scene, 90, 0, 4, 9);
     compute(scene);
-    assert_int_equal(4, hold(scene));
+    assert_int_equal(4, hold_removals_of(scene));
     assert_listed(scene, 256, port_of(9), "full");
     assert_int_equal(5, partition_of(&scene->desired.table, 256)->member_count);
 }
@@ -226,7 +217,7 @@ static void members_are_put_back_in_canonical_order(void **state)
     struct oneib_partition *other = add_partition(scene, &scene->in_force, "one6", 299);
     add_guid(scene, other, 0x77, ONEIB_LIMITED);
     compute(scene);
-    assert_int_equal(4, hold(scene));
+    assert_int_equal(4, hold_removals_of(scene));
     const struct oneib_partition_table *table = &scene->desired.table;
     assert_int_equal(4, table->count);
     assert_int_equal(256, table->items[1].pkey);
@@ -244,13 +235,13 @@ static void nobody_is_put_back_under_another_key(void **state)
     forget_attachments(scene, 1);
     scene->cloud.networks[0].pkey = 257;
     compute(scene);
-    assert_int_equal(0, hold(scene));
+    assert_int_equal(0, hold_removals_of(scene));
     assert_null(partition_of(&scene->desired.table, 256));
     assert_int_equal(1, partition_of(&scene->desired.table, 257)->member_count);
 
     forget_attachments(scene, 0); /* not even when the network has no partition now */
     compute(scene);
-    assert_int_equal(0, hold(scene));
+    assert_int_equal(0, hold_removals_of(scene));
     assert_int_equal(1, scene->desired.table.count);
 }
 
@@ -263,7 +254,7 @@ static void nobody_is_put_back_into_a_key_that_somebody_else_has(void **state)
     add_nic(scene, 50, 0, 3, 1);
     compute(scene);
     assert_string_equal("one3", partition_of(&scene->desired.table, 256)->name);
-    assert_int_equal(0, hold(scene));
+    assert_int_equal(0, hold_removals_of(scene));
     assert_int_equal(1, partition_of(&scene->desired.table, 256)->member_count);
 }
 
@@ -278,7 +269,7 @@ static void a_full_port_gets_nobody_back(void **state)
     add_nic(scene, 50, 0, 5, 1);
     add_nic(scene, 51, 0, 5, 2);
     compute(scene);
-    assert_int_equal(3, hold(scene));
+    assert_int_equal(3, hold_removals_of(scene));
     assert_listed(scene, 256, port_of(1), "full");
     assert_listed(scene, 256, port_of(2), "none");
 }
@@ -290,7 +281,7 @@ static void nobody_comes_back_wider_than_the_network_is_now(void **state)
     forget_attachments(scene, 0);
     scene->cloud.networks[0].membership = ONEIB_LIMITED;
     compute(scene);
-    assert_int_equal(4, hold(scene));
+    assert_int_equal(4, hold_removals_of(scene));
     assert_listed(scene, 256, port_of(1), "limited");
 }
 
@@ -303,7 +294,7 @@ static void nobody_is_put_back_where_index_0_is_another(void **state)
     add_nic(scene, 90, 0, 4, 9);
     compute(scene);
     assert_true(partition_of(&scene->desired.table, 256)->indx0);
-    assert_int_equal(0, hold(scene));
+    assert_int_equal(0, hold_removals_of(scene));
     assert_int_equal(1, partition_of(&scene->desired.table, 256)->member_count);
 }
 
@@ -320,7 +311,7 @@ static void a_vf_that_has_moved_to_another_network_is_not_put_back(void **state)
     add_host_with(scene, 1, "mlx5_0");
     add_nic(scene, 10, 0, 5, 1);
     compute(scene);
-    assert_int_equal(3, hold(scene));
+    assert_int_equal(3, hold_removals_of(scene));
     assert_listed(scene, 256, oneib_guid_encode(SITE, 10, 0), "none");
     assert_listed(scene, 256, oneib_guid_encode(SITE, 11, 0), "full");
 }
@@ -334,7 +325,7 @@ static void a_refused_port_gets_nobody_back(void **state)
     scene->policy.default_full_members = full;
     scene->policy.default_full_count = 1;
     compute(scene);
-    assert_int_equal(3, hold(scene));
+    assert_int_equal(3, hold_removals_of(scene));
     assert_listed(scene, 256, port_of(1), "none");
 }
 
@@ -346,8 +337,134 @@ static void the_operators_partitions_are_not_held(void **state)
         add_guid(scene, partition, guid, ONEIB_FULL);
     scene->has_in_force = true;
     compute(scene);
-    assert_int_equal(0, hold(scene));
+    assert_int_equal(0, hold_removals_of(scene));
     assert_int_equal(1, scene->desired.table.count);
+}
+
+#define TENANT 12
+
+/* A tenant's `count` networks from id `first` on, each with a VM on host 1. */
+static void start_networks(struct scene *scene, uint32_t first, uint32_t count)
+{
+    for (uint32_t id = first; id < first + count; id++) {
+        add_network(scene, id, 0x100 + id);
+        struct oneib_network *network = &scene->cloud.networks[scene->cloud.network_count - 1];
+        network->uid = network->gid = TENANT;
+        add_nic(scene, 1000 + id, 0, id, 1);
+    }
+}
+
+/* ... and in force. */
+static void run_networks(struct scene *scene, uint32_t first, uint32_t count)
+{
+    start_networks(scene, first, count);
+    for (uint32_t id = first; id < first + count; id++) {
+        char name[16];
+        snprintf(name, sizeof name, "one%u", id);
+        struct oneib_partition *partition =
+            add_partition(scene, &scene->in_force, name, 0x100 + id);
+        partition->ipoib = true;
+        add_guid(scene, partition, port_of(1), ONEIB_FULL);
+    }
+    scene->has_in_force = true;
+}
+
+static unsigned keys_on(const struct scene *scene, oneib_guid port)
+{
+    unsigned keys = 0;
+    for (size_t i = 0; i < scene->desired.table.count; i++)
+        for (size_t j = 0; j < scene->desired.table.items[i].member_count; j++)
+            keys += scene->desired.table.items[i].members[j].guid == port;
+    return keys;
+}
+
+/* Whoever has most members ends them all, and has the removal held: what he starts then counts
+ * together with it. */
+static void held_and_new_keys_are_one_owners_together(void **state)
+{
+    struct scene *scene = *state;
+    scene->policy.per_owner_max = 4;
+    add_host(scene, 1);
+    run_networks(scene, 10, 4);
+    forget_attachments(scene, 0);
+    start_networks(scene, 20, 3);
+    compute(scene);
+    assert_int_equal(1, hold_removals_of(scene));
+    assert_int_equal(4, keys_on(scene, port_of(1)));
+
+    start_networks(scene, 30, 5);
+    for (size_t i = 0; i < scene->cloud.attachment_count; i++)
+        scene->cloud.attachments[i].phase = ONEIB_ARRIVING;
+    compute(scene);
+    assert_int_equal(0, hold_removals_of(scene));
+    assert_int_equal(4, keys_on(scene, port_of(1)));
+}
+
+/* Also where the networks are gone, and only the ledger knows whose they were. */
+static void held_keys_of_deleted_networks_are_their_owners(void **state)
+{
+    struct scene *scene = *state;
+    scene->policy.per_owner_max = 4;
+    add_host(scene, 1);
+    run_networks(scene, 10, 4);
+    forget_attachments(scene, 0);
+    scene->cloud.network_count = 0;
+    scene->ledger_is_given = true;
+    for (uint32_t id = 10; id < 24; id++)
+        assert_int_equal(
+            0, oneib_ledger_give(&scene->ledger,
+                                 &(struct oneib_ledger_network){.network_id = id,
+                                                                .pkey = (oneib_pkey)(0x100 + id),
+                                                                .owner = TENANT},
+                                 &scene->err));
+    for (uint32_t id = 12; id < 14; id++) /* the writer has seen that these are gone */
+        assert_int_equal(0, oneib_ledger_rest(&scene->ledger, id, 5, &scene->err));
+    start_networks(scene, 20, 4);
+    compute(scene);
+    assert_int_equal(0, hold_removals_of(scene));
+    assert_int_equal(4, keys_on(scene, port_of(1)));
+}
+
+/* Of an answer that has lost his VMs everything is held, however many keys he has there. */
+static void what_runs_beyond_the_limit_is_held_too(void **state)
+{
+    struct scene *scene = *state;
+    scene->policy.per_owner_max = 4;
+    add_host(scene, 1);
+    run_networks(scene, 10, 6);
+    forget_attachments(scene, 0);
+    compute(scene);
+    assert_int_equal(6, hold_removals_of(scene));
+    assert_int_equal(6, keys_on(scene, port_of(1)));
+}
+
+static void who_stays_below_the_limit_has_all_of_it_held(void **state)
+{
+    struct scene *scene = *state;
+    scene->policy.per_owner_max = 4;
+    add_host(scene, 1);
+    run_networks(scene, 10, 2);
+    forget_attachments(scene, 0);
+    start_networks(scene, 20, 2);
+    compute(scene);
+    assert_int_equal(2, hold_removals_of(scene));
+    assert_int_equal(4, keys_on(scene, port_of(1)));
+}
+
+static void others_and_operators_held_keys_are_not_his(void **state)
+{
+    struct scene *scene = *state;
+    scene->policy.per_owner_max = 4;
+    add_host(scene, 1);
+    run_networks(scene, 10, 8); /* 10 another's, 11 to 15 an operator's, 16 and 17 his */
+    for (size_t i = 0; i < 6; i++)
+        scene->cloud.networks[i].uid = scene->cloud.networks[i].gid = i == 0 ? 13 : 0;
+    forget_attachments(scene, 0);
+    start_networks(scene, 20, 5);
+    scene->cloud.networks[8].uid = scene->cloud.networks[8].gid = 0;
+    compute(scene);
+    assert_int_equal(6, hold_removals_of(scene));
+    assert_int_equal(11, keys_on(scene, port_of(1)));
 }
 
 int main(void)
@@ -374,6 +491,11 @@ int main(void)
         SCENE_TEST(a_vf_that_has_moved_to_another_network_is_not_put_back),
         SCENE_TEST(a_refused_port_gets_nobody_back),
         SCENE_TEST(the_operators_partitions_are_not_held),
+        SCENE_TEST(held_and_new_keys_are_one_owners_together),
+        SCENE_TEST(held_keys_of_deleted_networks_are_their_owners),
+        SCENE_TEST(what_runs_beyond_the_limit_is_held_too),
+        SCENE_TEST(who_stays_below_the_limit_has_all_of_it_held),
+        SCENE_TEST(others_and_operators_held_keys_are_not_his),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
