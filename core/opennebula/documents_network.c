@@ -554,12 +554,24 @@ static int keep(struct oneib_documents *documents, struct network_values *values
     return keep_others(documents, values, vms, count, err);
 }
 
+/* oned writes each once. An owner who has written one more, between elements whose text is his
+ * (BRIDGE is), would have no owner, or no parent: neither the limits of the one nor the rules of
+ * the other were his. */
+static bool says_twice_whose_it_is(const struct network_values *values)
+{
+    return values->uid.state == ONEIB_VALUE_REPEATED || values->gid.state == ONEIB_VALUE_REPEATED ||
+           values->parent.state == ONEIB_VALUE_REPEATED;
+}
+
 static int read_network(struct oneib_reader *reader, struct oneib_documents *documents,
                         uint32_t *id, struct oneib_error *err)
 {
     struct network_values values;
     const size_t named_before = documents->vms_named.count;
     int outcome = read_values(reader, &values, &documents->vms_named, err);
+    if (outcome == 0 && says_twice_whose_it_is(&values))
+        outcome = oneib_reader_refuse(
+            reader, "has a network with two UIDs, GIDs or PARENT_NETWORK_IDs", err);
     if (outcome == 0) {
         oneib_value_id(&values.id, id);
         outcome = keep(documents, &values, named_before, err);

@@ -912,6 +912,34 @@ static void a_network_that_breaks_out_of_its_element_is_unreadable(void **state)
     }
 }
 
+/* With two owners it would be nobody's, and beside its owner's limits; with two parents none's, and
+ * its own PHYDEV and rules counted. */
+static void a_network_that_says_twice_whose_it_is_is_unreadable(void **state)
+{
+    static const char *const forged[] = {
+        "<UID>0</UID>",
+        "<UID>12</UID>",
+        "<GID>0</GID>",
+        "<PARENT_NETWORK_ID>9</PARENT_NETWORK_ID>",
+        "<PARENT_NETWORK_ID></PARENT_NETWORK_ID>",
+    };
+    struct fixture *fixture = *state;
+    for (size_t i = 0; i < sizeof forged / sizeof *forged; i++) {
+        char pool[2048], alone[1024];
+        snprintf(pool, sizeof pool,
+                 "<VNET_POOL>" NETWORK("7") NETWORK("8") NETWORK("9") "</VNET_POOL>");
+        snprintf(alone, sizeof alone,
+                 "<VNET><ID>8</ID><UID>12</UID><GID>1</GID><NAME>ib</NAME><BRIDGE></BRIDGE>%s"
+                 "<BRIDGE></BRIDGE><PARENT_NETWORK_ID>7</PARENT_NETWORK_ID><VN_MAD>ibrec</VN_MAD>"
+                 "<VLAN_ID>300</VLAN_ID><TEMPLATE></TEMPLATE></VNET>",
+                 forged[i]);
+        cloud_of_oned.networks = pool;
+        cloud_of_oned.network_8_alone = alone;
+        must_keep_network_8_unreadable(fixture);
+        disconnect(fixture);
+    }
+}
+
 static void a_network_that_only_a_pool_shows_is_nobodys(void **state)
 {
     struct fixture *fixture = *state;
@@ -1323,6 +1351,7 @@ int main(void)
         TEST(ids_that_a_network_makes_up_do_not_move_the_open_window),
         TEST(a_pool_that_is_malformed_throughout_is_an_error_after_4096_answers),
         TEST(a_malformed_network_keeps_its_key_and_everybody_else_is_read),
+        TEST(a_network_that_says_twice_whose_it_is_is_unreadable),
         TEST(a_network_that_breaks_out_of_its_element_is_unreadable),
         TEST(a_network_that_only_a_pool_shows_is_nobodys),
         TEST(a_malformed_network_of_another_driver_is_no_matter),
