@@ -23,6 +23,30 @@ static void begin_recorded(struct reading *reading, const char *name)
     must_read_recorded(reading, oneib_documents_read_vms, name);
 }
 
+#define ALIAS(nic_id, more)                                                                        \
+    "<NIC_ALIAS>" more "<NETWORK_ID>1</NETWORK_ID><NIC_ID>" nic_id                                 \
+    "</NIC_ID><PARENT>NIC0</PARENT>"                                                               \
+    "<VN_MAD>ibrec</VN_MAD></NIC_ALIAS>"
+
+/* An address more on an interface is no port in that network's partition, wherever the interface
+ * is. */
+static void an_alias_in_an_infiniband_network_is_no_member_of_it(void **state)
+{
+    struct reading reading;
+    (void)state;
+    begin_with(
+        &reading,
+        "<VM><ID>4</ID>" RUNNING "<TEMPLATE>"
+        "<NIC><NETWORK_ID>9</NETWORK_ID><NIC_ID>0</NIC_ID><VN_MAD>bridge</VN_MAD></NIC>" ALIAS(
+            "2", "") ALIAS("3", "<EXTERNAL>YES</EXTERNAL>") NIC("1", "")
+            ALIAS("4", "<TYPE>NIC</TYPE><ATTACH>YES</ATTACH>") "</TEMPLATE>" ON_HOST_7 "</VM>");
+    assert_int_equal(reading.cloud.attachment_count, 1);
+    assert_int_equal(reading.cloud.attachments[0].nic_id, 1);
+    assert_false(reading.cloud.attachments[0].attaching);
+    assert_int_equal(reading.findings.count, 0);
+    reading_end(&reading);
+}
+
 static void the_recorded_running_vm_has_a_nic_and_a_pci_nic(void **state)
 {
     struct reading reading;
@@ -626,6 +650,7 @@ static void a_vm_that_has_ended_leaves_neither_attachments_nor_findings(void **s
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_alias_in_an_infiniband_network_is_no_member_of_it),
         cmocka_unit_test(the_recorded_running_vm_has_a_nic_and_a_pci_nic),
         cmocka_unit_test(the_recorded_pool_reads_like_the_vm_alone),
         cmocka_unit_test(a_vm_after_a_live_migration_is_on_its_last_host_alone),
