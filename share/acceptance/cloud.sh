@@ -46,6 +46,12 @@ nic_ip() {
         /<\/NIC>/ && network == want { print ip; exit }' "$work/said"
 }
 
+# 7.4's --version prints its whole help, in which other numbers stand before this one.
+opennebula_version() {
+    bounded 20 onevm --version
+    sed -n 's/^OpenNebula \([0-9][0-9.]*[0-9]\).*/\1/p' "$work/said" | head -n 1
+}
+
 # --- networks
 
 # key_of_answer: sets key to the network's P_Key in four hexadecimal digits, empty when it has none.

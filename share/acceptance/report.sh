@@ -68,8 +68,7 @@ report_host() { # HOST
 
 begin_report() {
     line "oneib acceptance, $(date -u +%Y-%m-%dT%H:%MZ)"
-    bounded 20 onevm --version
-    line "oneib ${oneib_version:-?}, OpenNebula $(grep -o '[0-9][0-9]*\.[0-9.]*[0-9]' "$work/said" | head -n 1), subnet manager ${sm_kind:-?}"
+    line "oneib ${oneib_version:-?}, OpenNebula $(opennebula_version), subnet manager ${sm_kind:-?}"
     report_host "$host1"
     report_host "$host2"
     line "a1 and b1 are on $host1, a2 and b2 on $host2; cluster a is $key_a, cluster b $key_b"

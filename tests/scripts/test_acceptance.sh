@@ -17,6 +17,7 @@ cloud() {
         ln -s "$project/tests/scripts/acceptance-standin" "$work/bin/$command"
     done
     ln -s "$(command -v true)" "$work/bin/sleep"
+    cp "$project/tests/data/opennebula-7.4/cli/onevm-version" "$work/bin"
 }
 
 # accept ARGUMENT...: runs it; its exit status is in $status, what it says in $work/report and $work/said.
@@ -59,6 +60,7 @@ test_where_all_is_well_each_row_is_ok() {
     has "$work/report" '^left out +reboot'
     has "$work/report" 'migration: settled, true'
     has "$work/report" 'mlx5-order: not settled: it concerns mlx5'
+    has "$work/report" '^oneib [0-9.]+, OpenNebula 7\.4\.0, subnet manager opensm$'
     equal 'last line' "$(tail -n 1 "$work/report")" ok
     is_clean
 }
