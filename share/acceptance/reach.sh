@@ -219,5 +219,5 @@ try_storage() {
         *) row 'not shown' "$what" "$(words_of $outcome)" ;;
         esac
     done
-    if [ $reached -eq 2 ]; then settle ufm-limited yes "limited members reached the server"; fi
+    if [ "$sm_kind/$reached" = ufm/2 ]; then settle ufm-limited yes "limited members reached the server"; fi
 }

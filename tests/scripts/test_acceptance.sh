@@ -77,6 +77,14 @@ test_on_mlx5_guesses_are_settled_and_what_the_fabric_does_not_show_is_left_out()
     has "$work/report" '^ok +start +P_Keys of a1 in storage'
 }
 
+test_a_guess_about_ufm_is_not_settled_by_another_subnet_manager() {
+    cloud
+    accept --no-migration --storage 10.66.0.1 --storage-network ib-storage node1 node2
+    ends_with 0
+    has "$work/report" '^ok +start +a1 not to b2 in storage'
+    has "$work/report" 'ufm-limited: not settled: it concerns ufm'
+}
+
 test_what_arrives_in_another_cluster_fails() {
     cloud across-ibping across-rc across-ping across-storage
     accept --no-migration --storage 10.66.0.1 --storage-network ib-storage node1 node2
