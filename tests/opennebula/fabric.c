@@ -289,7 +289,7 @@ static void serve(struct lab *lab)
 int main(int argc, char **argv)
 {
     struct oneib_error err = {0};
-    const struct lab_options options = LAB_DEFAULTS;
+    const struct lab_options options = {.leaves = 4, .hosts_per_leaf = 2, .spines = 2};
     if (argc != 4) {
         fprintf(stderr, "usage: %s ENDPOINT EVENTS AUTH_FILE\n", argv[0]);
         return 2;

@@ -49,13 +49,55 @@ class FrontEnd
 
   def prepare
     empty
+    configure
+    @untouched = oned_conf
     install_oneib
     replace_stock_actions
     replace_probes
     let_steps_fail
-    configure
     [var, etc, logs].uniq.each { |folder| Suite.system('chown', '-R', "#{Suite::USER}:#{Suite::USER}", folder) }
     @version = Suite.as_oneadmin("#{bin}/oned", '-v')[/OpenNebula ([\d.]+)/, 1]
+  end
+
+  # --- its oned.conf -------------------------------------------------------------------------------------------------
+
+  # 6.10 has no placers.
+  def placers?
+    File.directory?("#{remotes}/scheduler/rank")
+  end
+
+  def oned_conf
+    File.read("#{etc}/oned.conf")
+  end
+
+  # What oned.conf was before oneib was installed.
+  attr_reader :untouched
+
+  # As an operator runs it.
+  def set_oned_conf(*options)
+    Suite.system("#{Suite::PREFIX}/share/oneib/install/oned-conf", *options)
+  end
+
+  # Without oneib's SCHED_MAD, as docs/operator-placement.md has it switched off; then with it again.
+  def without_placer
+    path = "#{etc}/oned.conf"
+    text = oned_conf
+    File.write(path, text.sub(/^# BEGIN oneib placer.*?^# END oneib placer\n/m, ''))
+    restart
+    yield
+  ensure
+    File.write(path, text)
+    restart
+  end
+
+  # The words with which oned has started its scheduler's driver.
+  def scheduler_words
+    Dir['/proc/[0-9]*/cmdline'].filter_map do |path|
+      words = File.read(path).split("\0")
+      words.drop_while { |word| !word.end_with?('one_sched.rb') }.drop(1).join(' ') if words.any? { |word| word.end_with?('one_sched.rb') }
+    rescue Errno::ENOENT, Errno::ESRCH
+      nil
+    end
   end
 
   # --- what fails ---------------------------------------------------------------------------------------------------
@@ -96,6 +138,11 @@ class FrontEnd
     Suite.as_oneadmin("#{bin}/onehem-server", 'stop')
   end
 
+  def restart
+    kill('TERM')
+    start
+  end
+
   private
 
   def end_drivers
@@ -128,7 +175,8 @@ class FrontEnd
   end
 
   def install_oneib
-    Suite.system("#{Suite::PROJECT}/install.sh", '--frontend', '--node', '--build', Suite::BUILD, '--prefix', Suite::PREFIX)
+    scheduler = placers? ? ['--scheduler'] : []
+    Suite.system("#{Suite::PROJECT}/install.sh", '--frontend', '--node', *scheduler, '--build', Suite::BUILD, '--prefix', Suite::PREFIX)
     # The virtualization driver, with libvirt's stand-in instead of libvirt.
     FileUtils.cp(Dir["#{Suite::BUILD}/standin/vmm/*"].select { |path| File.file?(path) },
                  "#{Suite::PREFIX}/libexec/oneib/vmm")
@@ -168,17 +216,9 @@ class FrontEnd
 
   def configure
     edit('monitord.conf', 'STATE_VM' => 2, 'SYSTEM_HOST' => 10, 'MONITOR_HOST' => 20)
-    use_placer
     FileUtils.mkdir_p("#{Suite::HOME}/.one")
     File.write("#{Suite::HOME}/.one/one_auth", "oneadmin:#{Suite::PASSWORD}\n", perm: 0o600)
     Suite.system('chown', '-R', "#{Suite::USER}:#{Suite::USER}", Suite::HOME)
-  end
-
-  # As docs/operator-placement.md says; 6.10 has no placers.
-  def use_placer
-    path = "#{etc}/oned.conf"
-    text = File.read(path)
-    File.write(path, text) if text.sub!(/^(\s*ARGUMENTS\s*=\s*"-t \d+ )-p rank /, '\1-p ib ')
   end
 
   def edit(file, settings)
