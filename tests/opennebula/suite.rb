@@ -19,7 +19,7 @@ module Suite
   PASSWORD = 'suite'.freeze
   PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'.freeze
 
-  FILES = %w[life migration steps tenants attacks limits killed failure mass placement].freeze # in the order in which they run
+  FILES = %w[life migration steps tenants attacks limits killed failure mass placement acceptance].freeze # in the order in which they run
 
   module_function
 

@@ -186,9 +186,9 @@ class Account
     @case = case_
   end
 
-  def network(name, more = '')
+  def network(name, more = '', range: '10.64.0.1')
     id = client.call('vn.allocate', "NAME = \"#{@case.unique(name)}\"\nVN_MAD = \"infiniband\"\n#{more}\n" \
-                                    'AR = [ TYPE = "IP4", IP = "10.64.0.1", SIZE = "1000" ]', -1).to_i
+                                    "AR = [ TYPE = \"IP4\", IP = \"#{range}\", SIZE = \"1000\" ]", -1).to_i
     @case.made_network(Network.new(client, id)).await_ready
   end
 

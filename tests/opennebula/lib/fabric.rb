@@ -74,6 +74,11 @@ class Node
     @fabric.tell('port', name).map { |line| line.to_i(16) }.reject { |key| key & 0x7fff == 0x7fff }.sort
   end
 
+  def port_guid
+    gid = File.read("#{root}#{ADAPTER}/ports/1/gids/0").strip
+    gid.split(':').last(4).join.to_i(16)
+  end
+
   def vfs
     table = read_table
     functions.each_with_index.map { |address, index| VF.new(address, mapped_keys(address, table), guid(index + 1)) }
