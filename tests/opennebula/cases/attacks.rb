@@ -247,6 +247,65 @@ check 'leases forged into Mallory\'s reservation do not cut Vera off' do
   his.replace('NOTE = "as it was"')
 end
 
+# A pool on an adapter that H1 has not: whoever is believed to be on another one gets a function there.
+ELSEWHERE = 'mlx4_7'
+HERE = 'mlx4_0'
+
+# What Mallory does besides asking for it with the reservation.
+FORGED_ADAPTERS = {
+  'asked for with a reservation' => ->(_) {},
+  'written into a reservation' => ->(his) { his.update("PHYDEV = \"#{HERE}\"") },
+  'forged into a reservation\'s template' => ->(his) { forge(his, breaking_out('NOTE', "<PHYDEV><![CDATA[#{HERE}]]></PHYDEV>")) },
+  'forged beside a reservation\'s template' => ->(his) { forge(his, breaking_out_anew('TEMPLATE', "<PHYDEV>#{HERE}</PHYDEV>")) }
+}.freeze
+
+# After the second update oned has read again what it wrote after the first one.
+def forge(network, text)
+  network.update("<TEMPLATE><NOTE>#{escaped(text)}</NOTE></TEMPLATE>")
+  network.update('REMARK = "z"') unless text.include?('DEEP')
+  raise "OpenNebula took no forged adapter: #{network.document}" unless adapters_shown(network).include?(HERE)
+end
+
+def adapters_shown(network)
+  network.document.get_elements('.//PHYDEV').map { |element| element.text.to_s }
+end
+
+def reserve_with_adapter(mallory, parent)
+  id = mallory.client.call('vn.reserve', parent.id, "NAME = \"#{unique('his')}\"\nSIZE = \"10\"\nPHYDEV = \"#{HERE}\"").to_i
+  made_network(Network.new(mallory.client, id)).await_ready
+end
+
+FORGED_ADAPTERS.each do |way, forging|
+  check "another adapter #{way} brings Mallory no function of it" do
+    parent = admin.pool("PHYDEV = \"#{ELSEWHERE}\"")
+    mallory = user('mallory')
+    his = reserve_with_adapter(mallory, parent)
+    begin
+      instance_exec(his, &forging)
+    rescue Refused
+      nil
+    end
+    puts "    OpenNebula shows PHYDEV #{adapters_shown(his).join(', ')}"
+    vm = mallory.vm(his).deploy('H1').await(:boot_failure)
+    must_never_reach(vm, 'H1', his.key)
+    see_nothing
+  end
+end
+
+check 'another adapter forged into the own NIC brings Mallory no function of it' do
+  parent = admin.pool("PHYDEV = \"#{ELSEWHERE}\"")
+  mallory = user('mallory')
+  his = mallory.reserve(parent, 'his')
+  nic = "<NIC><NETWORK_ID>#{his.id}</NETWORK_ID><NIC_ID>1</NIC_ID><VN_MAD>infiniband</VN_MAD><PHYDEV>#{HERE}</PHYDEV>" \
+        "<VLAN_ID>#{his.key & 0x7fff}</VLAN_ID><IP>10.64.0.9</IP><MAC>02:00:0a:40:00:09</MAC></NIC>"
+  vm = forged_vm(mallory, his, nic)
+  raise "OpenNebula took no forged NIC: #{vm.document}" unless vm.document.to_s.include?(HERE)
+
+  vm.deploy('H1').await(:boot_failure)
+  must_never_reach(vm, 'H1', his.key)
+  see_nothing
+end
+
 check 'static GUIDs forged into a reservation bring no port into it' do
   _, _, mallory, his = scene
   vm = mallory.running(his, on: 'H1')
