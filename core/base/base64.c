@@ -47,6 +47,26 @@ char *oneib_base64_decode(const char *text, size_t length, size_t *decoded)
     return oneib_steal(&bytes);
 }
 
+#define NO_SEXTET 0xff
+
+size_t oneib_base64_decode_groups(const char *text, size_t length, char *bytes)
+{
+    uint8_t sextets[UINT8_MAX + 1];
+    size_t done = 0;
+    for (size_t i = 0; i < sizeof sextets; i++)
+        sextets[i] = (uint8_t)sextet((char)i);
+    for (const uint8_t *at = (const uint8_t *)text; length - done >= 4; done += 4, at += 4) {
+        const uint8_t a = sextets[at[0]], b = sextets[at[1]], c = sextets[at[2]],
+                      d = sextets[at[3]];
+        if ((a | b | c | d) == NO_SEXTET)
+            break;
+        *bytes++ = (char)(a << 2 | b >> 4);
+        *bytes++ = (char)(b << 4 | c >> 2);
+        *bytes++ = (char)(c << 6 | d);
+    }
+    return done;
+}
+
 static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 /* Up to three bytes as four characters. */

@@ -12,6 +12,13 @@
  */
 char *oneib_base64_decode(const char *text, size_t length, size_t *decoded);
 
+/*
+ * Decodes groups of four characters of the alphabet, from the beginning to the first four that are
+ * none, into `bytes`, which has room for length / 4 * 3. How many characters these groups are: they
+ * are what oneib_base64_encode() makes of these bytes, to the letter.
+ */
+size_t oneib_base64_decode_groups(const char *text, size_t length, char *bytes);
+
 /* In one line. NULL: there is no memory; the result is the caller's, and has a NUL behind it. */
 char *oneib_base64_encode(const char *bytes, size_t length, size_t *encoded);
 

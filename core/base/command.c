@@ -103,6 +103,8 @@ static int spawn(const struct oneib_command *command, int input, int output, int
 /* Returns -1 with errno set. */
 static int open_input(const struct oneib_command *command)
 {
+    if (command->input_fd > 0)
+        return fcntl(command->input_fd, F_DUPFD_CLOEXEC, 0);
     return command->input ? oneib_memory_file(command->input, command->input_length)
                           : open("/dev/null", O_RDONLY | O_CLOEXEC);
 }

@@ -13,6 +13,7 @@ struct oneib_command {
     const char *const *argv; /* argv[0] is found in PATH unless it has a slash */
     const char *input;       /* its standard input; NULL: nothing */
     size_t input_length;
+    int input_fd; /* above 0: its standard input, in place of `input`; it stays the caller's */
     uint32_t timeout_ms;
     size_t output_max;              /* bytes kept of each of its outputs; the rest is dropped */
     const char *const *environment; /* "NAME=value", NULL-terminated; NULL: this process's */

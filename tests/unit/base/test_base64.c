@@ -122,6 +122,26 @@ static void ten_mebibytes_are_decoded(void **state)
     free(text);
 }
 
+static void must_have_groups(const char *text, size_t length, size_t wanted, const char *bytes)
+{
+    char decoded[16];
+    assert_int_equal(oneib_base64_decode_groups(text, length, decoded), wanted);
+    assert_memory_equal(decoded, bytes, wanted / 4 * 3);
+}
+
+static void whole_groups_are_decoded_up_to_the_first_that_is_none(void **state)
+{
+    (void)state;
+    must_have_groups("Zm9vYmFy", 8, 8, "foobar");
+    must_have_groups("Zm9vYmFy", 7, 4, "foo");
+    must_have_groups("Zm9v+/+/", 8, 8, "foo\xfb\xff\xbf");
+    must_have_groups("Zm9vYmE=Zm9v", 12, 4, "foo");
+    must_have_groups("Zm9vY\nmFy", 9, 4, "foo");
+    must_have_groups("Zm9v\xff\xff\xff\xff", 8, 4, "foo");
+    must_have_groups("?m9v", 4, 0, "");
+    must_have_groups("", 0, 0, "");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -133,6 +153,7 @@ int main(void)
         cmocka_unit_test(every_byte_that_is_not_of_the_alphabet_is_refused),
         cmocka_unit_test(only_the_length_that_is_said_is_read),
         cmocka_unit_test(ten_mebibytes_are_decoded),
+        cmocka_unit_test(whole_groups_are_decoded_up_to_the_first_that_is_none),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

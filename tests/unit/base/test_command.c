@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/clock.h"
 #include "base/command.h"
+#include "base/memory_file.h"
 #include "scratch.h"
 #include <errno.h>
 #include <signal.h>
@@ -111,6 +112,20 @@ static void much_input_comes_back_whole(void **state)
     assert_memory_equal(result.output.data, input, LARGE);
     clear(&result);
     free(input);
+}
+
+static void an_open_file_can_be_the_input(void **state)
+{
+    (void)state;
+    const char *const argv[] = {"/bin/cat", NULL};
+    const int fd = oneib_memory_file("what is there", 13);
+    assert_true(fd >= 0);
+    struct result result = capture(&(struct oneib_command){
+        .argv = argv, .input_fd = fd, .timeout_ms = 30000, .output_max = 4096});
+    assert_int_equal(result.returned, 0);
+    assert_string_equal(result.output.data, "what is there");
+    assert_int_equal(close(fd), 0);
+    clear(&result);
 }
 
 /* SIGPIPE would end this program. */
@@ -277,6 +292,7 @@ int main(void)
         cmocka_unit_test(a_signal_is_an_error_with_the_last_words),
         cmocka_unit_test(a_program_that_is_not_there_is_a_system_error),
         cmocka_unit_test(much_input_comes_back_whole),
+        cmocka_unit_test(an_open_file_can_be_the_input),
         cmocka_unit_test(a_program_that_does_not_read_its_input_harms_nobody),
         cmocka_unit_test(without_input_there_is_nothing_to_read),
         cmocka_unit_test(what_goes_beyond_the_maximum_is_dropped_and_the_program_goes_on),
