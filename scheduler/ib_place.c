@@ -5,13 +5,13 @@
  * and has OpenNebula's own placer decide (docs/design/placement.md). Whatever is in doubt or takes
  * too long, the placer gets what OpenNebula said, to the letter.
  */
-#include "base/base64.h"
 #include "base/cleanup.h"
 #include "base/command.h"
-#include "base/file.h"
+#include "base/memory_file.h"
 #include "config/config.h"
 #include "opennebula/credentials.h"
 #include "placement/arrange.h"
+#include "placement/wire.h"
 #include "scheduler/running.h"
 #include <errno.h>
 #include <signal.h>
@@ -91,7 +91,7 @@ static int ask_oned(const struct oneib_config *config, const struct oneib_sched_
 }
 
 static int arrange(const struct oneib_sched_message *message, const struct oneib_cloud *running,
-                   struct oneib_text *changed, struct oneib_error *err)
+                   struct oneib_sched_pieces *changed, struct oneib_error *err)
 {
     struct oneib_window window;
     if (oneib_window_arrange(message, running, time(NULL), &window, err) < 0)
@@ -107,7 +107,7 @@ static int arrange(const struct oneib_sched_message *message, const struct oneib
 
 static int narrow_among(const struct oneib_config *config,
                         const struct oneib_sched_message *message,
-                        const struct oneib_id_set *networks, struct oneib_text *changed,
+                        const struct oneib_id_set *networks, struct oneib_sched_pieces *changed,
                         struct oneib_error *err)
 {
     struct oneib_cloud running;
@@ -118,10 +118,10 @@ static int narrow_among(const struct oneib_config *config,
     return status;
 }
 
-/* Nothing in *changed: nobody with InfiniBand waits. */
+/* No piece in *changed: nobody with InfiniBand waits. */
 static int narrow_message(const struct oneib_config *config,
-                          const struct oneib_sched_message *message, struct oneib_text *changed,
-                          struct oneib_error *err)
+                          const struct oneib_sched_message *message,
+                          struct oneib_sched_pieces *changed, struct oneib_error *err)
 {
     struct oneib_id_set networks = {0};
     int status = check_time(err);
@@ -133,20 +133,16 @@ static int narrow_message(const struct oneib_config *config,
     return status;
 }
 
-static int narrow(const char *config_path, const char *input, size_t length,
-                  struct oneib_text *changed, struct oneib_error *err)
+static int narrow(const char *config_path, struct oneib_wire *wire,
+                  struct oneib_sched_pieces *changed, struct oneib_error *err)
 {
     struct oneib_config config;
     struct oneib_sched_message message;
-    size_t decoded;
-    oneib_autofree char *xml = oneib_base64_decode(input, length, &decoded);
-    if (!xml)
-        return decoded ? oneib_fail_memory(err)
-                       : oneib_fail(err, ONEIB_ERROR_INPUT, "the message is not base64");
-    if (oneib_config_load(config_path, &config, err) < 0)
+    if (oneib_wire_decode(wire, err) < 0 || oneib_config_load(config_path, &config, err) < 0)
         return -1;
     use_own_session(&config);
-    int status = oneib_sched_message_read(xml, decoded, config.one.vn_mad, &message, err);
+    int status = oneib_sched_message_read(wire->xml.data, wire->xml.length, config.one.vn_mad,
+                                          &message, err);
     if (status == 0) {
         status = narrow_message(&config, &message, changed, err);
         oneib_sched_message_clear(&message);
@@ -170,17 +166,13 @@ static int write_all(const char *bytes, size_t length, struct oneib_error *err)
 }
 
 /* Its plan, its words and its status are ours. */
-static int run_placer(const char *placer, const char *input, size_t length, int *status,
-                      struct oneib_error *err)
+static int run_placer(const char *placer, int input, int *status, struct oneib_error *err)
 {
     const char *const argv[] = {placer, NULL};
     oneib_autotext struct oneib_text plan = {0};
     oneib_autotext struct oneib_text words = {0};
-    const struct oneib_command command = {.argv = argv,
-                                          .input = input,
-                                          .input_length = length,
-                                          .timeout_ms = PLACER_MS,
-                                          .output_max = PLAN_MAX};
+    const struct oneib_command command = {
+        .argv = argv, .input_fd = input, .timeout_ms = PLACER_MS, .output_max = PLAN_MAX};
     const int outcome = oneib_command_capture(&command, &plan, &words, status, err);
     if (words.data)
         fputs(words.data, stderr);
@@ -193,34 +185,45 @@ static int run_placer(const char *placer, const char *input, size_t length, int 
 
 /* ---- the program ----------------------------------------------------------------------------- */
 
-/* What the placer is given: changed, or as it came. *encoded is the caller's, when it is changed.
- */
-static const char *decide(const char *config, const char *input, size_t *length, char **encoded)
+/* Writes what the placer is given: changed, or as it came. */
+static int decide(const char *config, struct oneib_wire *wire, int fd, struct oneib_error *err)
 {
-    struct oneib_error err;
-    oneib_autotext struct oneib_text changed = {0};
-    size_t encoded_length = 0;
+    struct oneib_error doubt;
+    struct oneib_sched_pieces changed = {0};
     begin_time();
-    if (narrow(config, input, *length, &changed, &err) < 0)
-        fprintf(stderr, "oneib: placement is OpenNebula's alone this time: %s\n", err.text);
-    else if (changed.data)
-        *encoded = oneib_base64_encode(changed.data, changed.length, &encoded_length);
+    const bool is_in_doubt = narrow(config, wire, &changed, &doubt) < 0;
     end_time();
-    if (*encoded)
-        *length = encoded_length;
-    return *encoded ? *encoded : input;
+    if (is_in_doubt)
+        fprintf(stderr, "oneib: placement is OpenNebula's alone this time: %s\n", doubt.text);
+    const int status = is_in_doubt || changed.count == 0 ? oneib_wire_pass(wire, fd, err)
+                                                         : oneib_wire_write(&changed, fd, err);
+    oneib_sched_pieces_clear(&changed);
+    return status;
+}
+
+/* A file in memory with what the placer is given; -1 on failure. */
+static int open_given(const char *config, struct oneib_error *err)
+{
+    struct oneib_wire wire;
+    oneib_autoclose int given = oneib_memory_file("", 0);
+    if (given < 0)
+        return oneib_fail_errno(err, errno, "cannot pass on the scheduler's message");
+    if (oneib_wire_read(STDIN_FILENO, INPUT_MAX, &wire, err) < 0)
+        return -1;
+    const int status = decide(config, &wire, given, err);
+    oneib_wire_clear(&wire);
+    if (status < 0)
+        return -1;
+    lseek(given, 0, SEEK_SET);
+    const int opened = given;
+    given = -1;
+    return opened;
 }
 
 static int place(const char *config, const char *placer, int *status, struct oneib_error *err)
 {
-    oneib_autofree char *input = NULL;
-    oneib_autofree char *encoded = NULL;
-    size_t length;
-    if (oneib_stream_read(STDIN_FILENO, "the scheduler's message on standard input", INPUT_MAX,
-                          &input, &length, err) < 0)
-        return -1;
-    const char *given = decide(config, input, &length, &encoded);
-    return run_placer(placer, given, length, status, err);
+    oneib_autoclose int given = open_given(config, err);
+    return given < 0 ? -1 : run_placer(placer, given, status, err);
 }
 
 int main(int argc, char **argv)

@@ -91,21 +91,19 @@ static int add_running(const struct oneib_sched_message *message, const struct o
 
 /* ---- who waits ------------------------------------------------------------------------------- */
 
-/* Indices of the hosts that it may have; the message's hosts that are none of oned's are nobody's.
- */
+/* Those that the message has no document of are nobody's. */
 static int take_hosts(const struct oneib_requirement *requirement,
                       const struct oneib_window *window, struct oneib_waiting_vm *vm,
                       struct oneib_error *err)
 {
+    uint32_t id;
     size_t host = 0;
-    vm->hosts = calloc(requirement->host_count + 1, sizeof *vm->hosts);
-    if (!vm->hosts)
-        return oneib_fail_memory(err);
-    for (size_t i = 0; i < requirement->host_count; i++) {
-        while (host < window->host_count && window->hosts[host].id < requirement->hosts[i])
+    for (const char *at = requirement->hosts; oneib_requirement_next(requirement, &at, &id);) {
+        while (host < window->host_count && window->hosts[host].id < id)
             host++;
-        if (host < window->host_count && window->hosts[host].id == requirement->hosts[i])
-            vm->hosts[vm->host_count++] = (uint32_t)host;
+        if (host < window->host_count && window->hosts[host].id == id &&
+            oneib_waiting_allow(window, vm, host, err) < 0)
+            return -1;
     }
     return 0;
 }

@@ -41,15 +41,31 @@ static const char *find(const struct piece *piece, const char *word)
     return memmem(piece->at, (size_t)(piece->end - piece->at), word, strlen(word));
 }
 
-/* Behind it are numbers alone: what a user writes is in front of the last one. */
+/* How far a word may be moved to the front over a text in which `c` is under its first character:
+ * to where it has that one itself. */
+static size_t shift_of(const char *word, size_t length, char c)
+{
+    for (size_t i = 1; i < length; i++)
+        if (word[i] == c)
+            return i;
+    return length;
+}
+
+/* Behind it are numbers alone: what a user writes is in front of the last one. They are most of a
+ * message, so they are searched by Horspool's way. */
 static const char *find_last(const struct piece *piece, const char *word)
 {
     const size_t length = strlen(word);
-    if ((size_t)(piece->end - piece->at) < length)
-        return NULL;
-    for (const char *at = piece->end - length; at >= piece->at; at--)
-        if (*at == *word && memcmp(at, word, length) == 0)
+    size_t shifts[UINT8_MAX + 1], left = (size_t)(piece->end - piece->at);
+    for (size_t i = 0; i <= UINT8_MAX; i++)
+        shifts[i] = shift_of(word, length, (char)i);
+    while (left >= length) {
+        const char *at = piece->at + left - length;
+        if (memcmp(at, word, length) == 0)
             return at;
+        const size_t shift = shifts[(uint8_t)*at];
+        left -= shift < left ? shift : left;
+    }
     return NULL;
 }
 
@@ -87,24 +103,22 @@ static bool skip_id(struct piece *piece, uint32_t *id)
     return piece->at > first && number <= ONEIB_ID_MAX && skip(piece, "</ID>");
 }
 
-static bool is_ascending(const uint32_t *ids, size_t count, uint32_t next)
-{
-    return count == 0 || ids[count - 1] < next;
-}
-
-static int read_hosts(struct piece *piece, struct oneib_requirement *requirement,
-                      struct oneib_error *err)
+static int check_hosts(struct piece *piece, struct oneib_error *err)
 {
     uint32_t id;
-    while (skip_id(piece, &id)) {
-        if (!is_ascending(requirement->hosts, requirement->host_count, id))
+    for (int64_t last = -1; skip_id(piece, &id); last = id)
+        if (last >= id)
             return refuse(err, "has hosts that are not in order");
-        if (oneib_reserve(&requirement->hosts, &requirement->host_capacity,
-                          requirement->host_count + 1, sizeof id, err) < 0)
-            return -1;
-        requirement->hosts[requirement->host_count++] = id;
-    }
     return 0;
+}
+
+bool oneib_requirement_next(const struct oneib_requirement *requirement, const char **at,
+                            uint32_t *id)
+{
+    struct piece piece = {*at, requirement->rest};
+    const bool is_there = skip_id(&piece, id);
+    *at = piece.at;
+    return is_there;
 }
 
 /* Datastores and networks: tags and numbers, which are passed on. */
@@ -117,9 +131,9 @@ static bool skip_rest(struct piece *piece, struct oneib_requirement *requirement
     for (const char *at = piece->at; at < end; at++)
         if (!memchr("<>/_", *at, 4) && !(*at >= '0' && *at <= '9') && !(*at >= 'A' && *at <= 'Z'))
             return false;
-    requirement->rest_length = (size_t)(end - requirement->rest);
-    piece->at = end;
-    return skip(piece, "</VM>");
+    piece->at = end + strlen("</VM>");
+    requirement->length = (size_t)(piece->at - requirement->text);
+    return true;
 }
 
 static int read_requirement(struct piece *piece, struct oneib_sched_message *message,
@@ -129,12 +143,13 @@ static int read_requirement(struct piece *piece, struct oneib_sched_message *mes
                       message->requirement_count + 1, sizeof *message->requirements, err) < 0)
         return -1;
     struct oneib_requirement *requirement = &message->requirements[message->requirement_count++];
-    *requirement = (struct oneib_requirement){0};
+    *requirement = (struct oneib_requirement){.text = piece->at - strlen("<VM>")};
     if (!skip_id(piece, &requirement->vm_id) || !skip(piece, "<HOSTS>"))
         return refuse(err, "has a requirement that is no VM's");
     if (message->requirement_count > 1 && requirement[-1].vm_id >= requirement->vm_id)
         return refuse(err, "has requirements that are not in order");
-    if (read_hosts(piece, requirement, err) < 0)
+    requirement->hosts = piece->at;
+    if (check_hosts(piece, err) < 0)
         return -1;
     return skip_rest(piece, requirement) ? 0 : refuse(err, "has a requirement without an end");
 }
@@ -327,37 +342,105 @@ static const struct oneib_waiting_vm *window_vm(const struct oneib_window *windo
     return NULL;
 }
 
-static void write_hosts(const struct oneib_window *window, const struct oneib_requirement *from,
-                        struct oneib_text *text)
+/* ---- writing --------------------------------------------------------------------------------- */
+
+static struct oneib_sched_piece *add_piece(struct oneib_sched_pieces *pieces, const char *bytes,
+                                           struct oneib_error *err)
 {
-    const struct oneib_waiting_vm *vm = window_vm(window, from->vm_id);
-    const size_t count = vm ? vm->offered_count : from->host_count;
-    for (size_t i = 0; i < count; i++)
-        oneib_text_printf(text, "<ID>%" PRIu32 "</ID>",
-                          vm ? window->hosts[vm->offered[i]].id : from->hosts[i]);
+    if (oneib_reserve(&pieces->items, &pieces->capacity, pieces->count + 1, sizeof *pieces->items,
+                      err) < 0)
+        return NULL;
+    struct oneib_sched_piece *piece = &pieces->items[pieces->count++];
+    *piece = (struct oneib_sched_piece){.bytes = bytes};
+    return piece;
+}
+
+/* What follows the piece before it in the message is one with it. */
+static int borrow(struct oneib_sched_pieces *pieces, const char *bytes, size_t length,
+                  struct oneib_error *err)
+{
+    struct oneib_sched_piece *last = pieces->count ? &pieces->items[pieces->count - 1] : NULL;
+    if (!last || !last->bytes || last->bytes + last->length != bytes)
+        last = add_piece(pieces, bytes, err);
+    if (!last)
+        return -1;
+    last->length += length;
+    return 0;
+}
+
+/* A piece of words has no address until all of them are there: they move as they become more. */
+static int write_vm(const struct oneib_window *window, const struct oneib_waiting_vm *vm,
+                    struct oneib_sched_pieces *pieces, struct oneib_error *err)
+{
+    struct oneib_text *words = &pieces->words;
+    const size_t before = words->length;
+    struct oneib_sched_piece *piece = add_piece(pieces, NULL, err);
+    if (!piece)
+        return -1;
+    oneib_text_printf(words, "<VM><ID>%" PRIu32 "</ID><HOSTS>", vm->id);
+    for (size_t i = 0; i < vm->offered_count; i++)
+        oneib_text_printf(words, "<ID>%" PRIu32 "</ID>", window->hosts[vm->offered[i]].id);
+    piece->length = words->length - before;
+    return oneib_text_failed(words) ? oneib_fail_memory(err) : 0;
+}
+
+static int write_requirement(const struct oneib_requirement *requirement,
+                             const struct oneib_window *window, struct oneib_sched_pieces *pieces,
+                             struct oneib_error *err)
+{
+    const struct oneib_waiting_vm *vm = window_vm(window, requirement->vm_id);
+    const char *as_it_was = vm ? requirement->rest : requirement->text;
+    if (vm && write_vm(window, vm, pieces, err) < 0)
+        return -1;
+    return borrow(pieces, as_it_was, (size_t)(requirement->text + requirement->length - as_it_was),
+                  err);
+}
+
+static void find_words(struct oneib_sched_pieces *pieces)
+{
+    const char *next = pieces->words.data;
+    for (size_t i = 0; i < pieces->count; i++)
+        if (!pieces->items[i].bytes) {
+            pieces->items[i].bytes = next;
+            next += pieces->items[i].length;
+        }
+}
+
+static int write_pieces(const struct oneib_sched_message *message,
+                        const struct oneib_window *window, struct oneib_sched_pieces *pieces,
+                        struct oneib_error *err)
+{
+    static const char end[] = "</REQUIREMENTS>" ROOT_END;
+    if (borrow(pieces, message->xml, message->head + strlen(REQUIREMENTS), err) < 0)
+        return -1;
+    for (size_t i = 0; i < message->requirement_count; i++)
+        if (write_requirement(&message->requirements[i], window, pieces, err) < 0)
+            return -1;
+    return borrow(pieces, end, strlen(end), err);
 }
 
 int oneib_sched_message_write(const struct oneib_sched_message *message,
-                              const struct oneib_window *window, struct oneib_text *text,
+                              const struct oneib_window *window, struct oneib_sched_pieces *pieces,
                               struct oneib_error *err)
 {
-    oneib_text_append_bytes(text, message->xml, message->head);
-    oneib_text_append(text, REQUIREMENTS);
-    for (size_t i = 0; i < message->requirement_count; i++) {
-        const struct oneib_requirement *requirement = &message->requirements[i];
-        oneib_text_printf(text, "<VM><ID>%" PRIu32 "</ID><HOSTS>", requirement->vm_id);
-        write_hosts(window, requirement, text);
-        oneib_text_append_bytes(text, requirement->rest, requirement->rest_length);
-        oneib_text_append(text, "</VM>");
+    *pieces = (struct oneib_sched_pieces){0};
+    if (write_pieces(message, window, pieces, err) < 0) {
+        oneib_sched_pieces_clear(pieces);
+        return -1;
     }
-    oneib_text_append(text, "</REQUIREMENTS>" ROOT_END);
-    return oneib_text_failed(text) ? oneib_fail_memory(err) : 0;
+    find_words(pieces);
+    return 0;
+}
+
+void oneib_sched_pieces_clear(struct oneib_sched_pieces *pieces)
+{
+    free(pieces->items);
+    oneib_text_clear(&pieces->words);
+    *pieces = (struct oneib_sched_pieces){0};
 }
 
 void oneib_sched_message_clear(struct oneib_sched_message *message)
 {
-    for (size_t i = 0; i < message->requirement_count; i++)
-        free(message->requirements[i].hosts);
     free(message->requirements);
     free(message->vms);
     oneib_cloud_clear(&message->cloud);

@@ -22,13 +22,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Which hosts a VM may have. */
+/* Which hosts a VM may have. A thousand lists of ten thousand hosts are most of a message, so they
+ * stay as they are written there. Borrowed pointers into the message. */
 struct oneib_requirement {
     uint32_t vm_id;
-    uint32_t *hosts; /* owned: ids, ascending */
-    size_t host_count, host_capacity;
-    const char *rest; /* borrowed: the text from </HOSTS> to </VM> */
-    size_t rest_length;
+    const char *text; /* from <VM> to behind </VM> */
+    size_t length;
+    const char *hosts; /* in it: <ID>4</ID>.., of ids that ascend; to be read by
+                          oneib_requirement_next() */
+    const char *rest;  /* in it, behind them: from </HOSTS> on */
 };
 
 /* A VM of the message, whether it has InfiniBand or not. */
@@ -48,16 +50,32 @@ struct oneib_sched_message {
     struct oneib_cloud cloud; /* its hosts, and its VMs' InfiniBand NICs; sorted */
 };
 
+/* A message in its order: what is as it was is borrowed from the one that was read. */
+struct oneib_sched_piece {
+    const char *bytes;
+    size_t length;
+};
+struct oneib_sched_pieces {
+    struct oneib_sched_piece *items; /* owned */
+    size_t count, capacity;
+    struct oneib_text words; /* owned: what is new, for pieces to point into */
+};
+
 /* vn_mad: whose NICs are InfiniBand ones. On failure *message holds nothing. */
 int oneib_sched_message_read(const char *xml, size_t length, const char *vn_mad,
                              struct oneib_sched_message *message, struct oneib_error *err);
 /* NULL: the message does not have it. */
 const struct oneib_asking_vm *oneib_sched_vm(const struct oneib_sched_message *message,
                                              uint32_t vm_id);
-/* The message in which the window's VMs may have the hosts that they are offered and no others. */
+/* The next host of a list; *at is `hosts` before the first one. False: there is none. */
+bool oneib_requirement_next(const struct oneib_requirement *requirement, const char **at,
+                            uint32_t *id);
+/* The message in which the window's VMs may have the hosts that they are offered and no others. On
+ * failure *pieces holds nothing. */
 int oneib_sched_message_write(const struct oneib_sched_message *message,
-                              const struct oneib_window *window, struct oneib_text *text,
+                              const struct oneib_window *window, struct oneib_sched_pieces *pieces,
                               struct oneib_error *err);
+void oneib_sched_pieces_clear(struct oneib_sched_pieces *pieces);
 void oneib_sched_message_clear(struct oneib_sched_message *message);
 
 #endif

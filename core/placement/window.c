@@ -15,6 +15,8 @@ struct leaf {
     uint64_t room; /* free virtual functions on hosts that are fit for the VM */
 };
 
+#define WORD_BITS 64
+
 struct work {
     struct oneib_window *window;
     struct leaf *leaves; /* by GUID */
@@ -26,6 +28,36 @@ struct work {
     size_t *choice;      /* of each VM, the host that is meant for it */
     size_t leaf_count;
 };
+
+/* ---- fit hosts ------------------------------------------------------------------------------- */
+
+int oneib_waiting_allow(const struct oneib_window *window, struct oneib_waiting_vm *vm, size_t host,
+                        struct oneib_error *err)
+{
+    if (!vm->fit)
+        vm->fit = calloc(window->host_count / WORD_BITS + 1, sizeof *vm->fit);
+    if (!vm->fit)
+        return oneib_fail_memory(err);
+    vm->fit[host / WORD_BITS] |= UINT64_C(1) << host % WORD_BITS;
+    return 0;
+}
+
+size_t oneib_waiting_next(const struct oneib_window *window, const struct oneib_waiting_vm *vm,
+                          size_t from)
+{
+    if (!vm->fit)
+        return window->host_count;
+    for (size_t i = from; i < window->host_count; i = (i / WORD_BITS + 1) * WORD_BITS) {
+        const uint64_t rest = vm->fit[i / WORD_BITS] >> i % WORD_BITS;
+        if (rest)
+            return i + (size_t)__builtin_ctzll(rest);
+    }
+    return window->host_count;
+}
+
+#define FOR_EACH_FIT(host, window, vm)                                                             \
+    for (size_t host = oneib_waiting_next(window, vm, 0); host < (window)->host_count;             \
+         host = oneib_waiting_next(window, vm, host + 1))
 
 /* ---- leaves ---------------------------------------------------------------------------------- */
 
@@ -82,9 +114,9 @@ static void measure_room(struct work *work, const struct oneib_waiting_vm *vm)
 {
     for (size_t i = 0; i < work->leaf_count; i++)
         work->leaves[i].room = 0;
-    for (size_t i = 0; i < vm->host_count; i++)
-        if (has_room(work, vm, vm->hosts[i]))
-            work->leaves[work->leaf_of[vm->hosts[i]]].room += work->left[vm->hosts[i]];
+    FOR_EACH_FIT(host, work->window, vm)
+    if (has_room(work, vm, host))
+        work->leaves[work->leaf_of[host]].room += work->left[host];
 }
 
 /* Few leaves for all of them: where the cluster is; else the smallest that takes all who wait; else
@@ -139,8 +171,8 @@ static bool is_near(const struct work *work, const struct oneib_waiting_vm *vm, 
 static size_t choose_host(const struct work *work, const struct oneib_waiting_vm *vm, size_t leaf)
 {
     size_t best = NOWHERE;
-    for (size_t i = 0; i < vm->host_count; i++) {
-        const size_t host = vm->hosts[i];
+    FOR_EACH_FIT(host, work->window, vm)
+    {
         if (!has_room(work, vm, host) || !is_near(work, vm, host, leaf))
             continue;
         if (best == NOWHERE || work->meant[host] < work->meant[best] ||
@@ -180,19 +212,24 @@ static int choose(struct work *work, size_t index, struct oneib_error *err)
 
 /* ---- what is offered ------------------------------------------------------------------------- */
 
+static int add_offer(struct work *work, struct oneib_waiting_vm *vm, size_t host,
+                     struct oneib_error *err)
+{
+    if (oneib_reserve(&vm->offered, &vm->offered_capacity, vm->offered_count + 1,
+                      sizeof *vm->offered, err) < 0)
+        return -1;
+    vm->offered[vm->offered_count++] = (uint32_t)host;
+    work->unoffered[host] -= vm->nics;
+    return 0;
+}
+
 static int begin_offers(struct work *work, struct oneib_error *err)
 {
     for (size_t i = 0; i < work->window->vm_count; i++) {
         struct oneib_waiting_vm *vm = &work->window->vms[i];
-        free(vm->offered);
         vm->offered_count = 0;
-        vm->offered = calloc(vm->host_count + 1, sizeof *vm->offered);
-        if (!vm->offered)
-            return oneib_fail_memory(err);
-        if (work->choice[i] == NOWHERE)
-            continue;
-        vm->offered[vm->offered_count++] = (uint32_t)work->choice[i];
-        work->unoffered[work->choice[i]] -= vm->nics;
+        if (work->choice[i] != NOWHERE && add_offer(work, vm, work->choice[i], err) < 0)
+            return -1;
     }
     return 0;
 }
@@ -205,17 +242,15 @@ static bool may_be_offered(const struct work *work, size_t index, size_t host)
            (vm->has_waited || is_near(work, vm, host, work->leaf_of[choice]));
 }
 
-/* The next one after `from` of its hosts; where that was. */
-static size_t offer_one(struct work *work, size_t index, size_t from)
+/* The next one of its hosts from *next on; *next is behind it then. */
+static int offer_one(struct work *work, size_t index, size_t *next, struct oneib_error *err)
 {
     struct oneib_waiting_vm *vm = &work->window->vms[index];
-    for (size_t i = from; i < vm->host_count; i++)
-        if (may_be_offered(work, index, vm->hosts[i])) {
-            work->unoffered[vm->hosts[i]] -= vm->nics;
-            vm->offered[vm->offered_count++] = vm->hosts[i];
-            return i + 1;
-        }
-    return vm->host_count;
+    size_t host = oneib_waiting_next(work->window, vm, *next);
+    while (host < work->window->host_count && !may_be_offered(work, index, host))
+        host = oneib_waiting_next(work->window, vm, host + 1);
+    *next = host + 1;
+    return host < work->window->host_count ? add_offer(work, vm, host, err) : 0;
 }
 
 static bool wants_more(const struct oneib_waiting_vm *vm)
@@ -231,18 +266,18 @@ static int offer_more(struct work *work, struct oneib_error *err)
     size_t *next = calloc(count + 1, sizeof *next);
     if (!next)
         return oneib_fail_memory(err);
+    int status = 0;
     for (bool is_done = false; !is_done;) {
         is_done = true;
-        for (size_t i = 0; i < count; i++) {
-            const struct oneib_waiting_vm *vm = &work->window->vms[i];
-            if (next[i] == vm->host_count || !wants_more(vm))
+        for (size_t i = 0; status == 0 && i < count; i++) {
+            if (next[i] >= work->window->host_count || !wants_more(&work->window->vms[i]))
                 continue;
-            next[i] = offer_one(work, i, next[i]);
+            status = offer_one(work, i, &next[i], err);
             is_done = false;
         }
     }
     free(next);
-    return 0;
+    return status;
 }
 
 static int compare_indices(const void *a, const void *b)
@@ -324,7 +359,7 @@ int oneib_window_offer(struct oneib_window *window, struct oneib_error *err)
 void oneib_window_clear(struct oneib_window *window)
 {
     for (size_t i = 0; i < window->vm_count; i++) {
-        free(window->vms[i].hosts);
+        free(window->vms[i].fit);
         free(window->vms[i].offered);
     }
     free(window->vms);

@@ -35,11 +35,10 @@ struct oneib_waiting_vm {
     uint32_t network_id; /* of its first InfiniBand NIC: the cluster that it is placed with */
     uint32_t nics;       /* how many virtual functions it takes; 1 or more */
     enum oneib_placement placement; /* what the network says */
-    bool has_waited; /* for so long that it is offered every host with room, near or not */
-    uint32_t *hosts; /* owned: indices of window.hosts that are fit; ascending */
-    size_t host_count;
-    uint32_t *offered; /* owned: of these, what it is offered; ascending */
-    size_t offered_count;
+    bool has_waited;   /* for so long that it is offered every host with room, near or not */
+    uint64_t *fit;     /* owned: bit n % 64 of word n / 64 is window.hosts[n]; NULL: none is fit */
+    uint32_t *offered; /* owned: indices of those of them that it is offered; ascending */
+    size_t offered_count, offered_capacity;
 };
 
 struct oneib_window {
@@ -51,6 +50,12 @@ struct oneib_window {
     size_t vm_count, vm_capacity;
 };
 
+/* This host of the window, which has all its hosts by now, is fit for the VM. */
+int oneib_waiting_allow(const struct oneib_window *window, struct oneib_waiting_vm *vm, size_t host,
+                        struct oneib_error *err);
+/* The first one from this index on that is fit; host_count: there is none. */
+size_t oneib_waiting_next(const struct oneib_window *window, const struct oneib_waiting_vm *vm,
+                          size_t from);
 /* One more VM of the cluster is at the leaf, which is not 0. */
 int oneib_window_settle(struct oneib_window *window, uint32_t network_id, oneib_guid leaf,
                         struct oneib_error *err);

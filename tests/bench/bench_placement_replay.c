@@ -147,11 +147,9 @@ static void fill_window(const struct cloud *cloud, const struct cluster *cluster
     for (unsigned i = 0; i < wanted; i++) {
         struct oneib_waiting_vm *vm = &window->vms[window->vm_count++];
         *vm = (struct oneib_waiting_vm){.id = i, .network_id = 1, .nics = 1};
-        vm->hosts = calloc(fabric->hosts, sizeof *vm->hosts);
-        if (!vm->hosts)
-            stop("out of memory");
         for (unsigned host = 0; host < fabric->hosts; host++)
-            vm->hosts[vm->host_count++] = host;
+            if (oneib_waiting_allow(window, vm, host, &err) < 0)
+                stop(err.text);
     }
 }
 

@@ -25,8 +25,9 @@ static void check_offers(const struct oneib_window *window)
 
 static bool has(const struct oneib_requirement *requirement, uint32_t host)
 {
-    for (size_t i = 0; i < requirement->host_count; i++)
-        if (requirement->hosts[i] == host)
+    uint32_t id;
+    for (const char *at = requirement->hosts; oneib_requirement_next(requirement, &at, &id);)
+        if (id == host)
             return true;
     return false;
 }
@@ -38,8 +39,9 @@ static void check_changed(const struct oneib_sched_message *before,
     for (size_t i = 0; i < after->requirement_count; i++) {
         const struct oneib_requirement *requirement = &after->requirements[i];
         require(requirement->vm_id == before->requirements[i].vm_id);
-        for (size_t j = 0; j < requirement->host_count; j++)
-            require(has(&before->requirements[i], requirement->hosts[j]));
+        uint32_t id;
+        for (const char *at = requirement->hosts; oneib_requirement_next(requirement, &at, &id);)
+            require(has(&before->requirements[i], id));
     }
 }
 
@@ -47,10 +49,14 @@ static void check(const struct oneib_sched_message *message, struct oneib_window
 {
     struct oneib_error err;
     struct oneib_text text = {0};
+    struct oneib_sched_pieces pieces;
     struct oneib_sched_message again;
     require(oneib_window_offer(window, &err) == 0);
     check_offers(window);
-    require(oneib_sched_message_write(message, window, &text, &err) == 0);
+    require(oneib_sched_message_write(message, window, &pieces, &err) == 0);
+    for (size_t i = 0; i < pieces.count; i++)
+        oneib_text_append_bytes(&text, pieces.items[i].bytes, pieces.items[i].length);
+    oneib_sched_pieces_clear(&pieces);
     require(oneib_sched_message_read(text.data, text.length, "infiniband", &again, &err) == 0);
     check_changed(message, &again);
     oneib_sched_message_clear(&again);

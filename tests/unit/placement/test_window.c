@@ -59,10 +59,8 @@ static struct oneib_waiting_vm *wait_for(struct oneib_window *window, uint32_t n
     *vm = (struct oneib_waiting_vm){
         .id = 100 + (uint32_t)window->vm_count, .network_id = network, .nics = 1};
     window->vm_count++;
-    vm->hosts = calloc(window->host_count + 1, sizeof *vm->hosts);
-    assert_non_null(vm->hosts);
     for (size_t i = 0; i < window->host_count; i++)
-        vm->hosts[vm->host_count++] = (uint32_t)i;
+        assert_int_equal(oneib_waiting_allow(window, vm, i, &err), 0);
     return vm;
 }
 
@@ -285,8 +283,8 @@ static void only_what_opennebula_found_fit_is_offered(void **state)
     struct oneib_window window = fabric(2, 2, 7);
     is_at(&window, RED, LEAF(0), 3);
     struct oneib_waiting_vm *vm = wait_for(&window, RED);
-    vm->hosts[0] = 3;
-    vm->host_count = 1;
+    vm->fit[0] = 0;
+    assert_int_equal(oneib_waiting_allow(&window, vm, 3, &err), 0);
     offer(&window);
     assert_int_equal(window.vms[0].offered_count, 1);
     assert_int_equal(window.vms[0].offered[0], 3);
