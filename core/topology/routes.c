@@ -12,7 +12,7 @@ struct oneib_route_switch {
     oneib_guid guid;
     struct oneib_exits exits;
     size_t hops[PORTS]; /* by port that it is left by; NONE: leads nowhere */
-    size_t walked_for;  /* the LID that a walk has come through for last */
+    uint64_t walked_in; /* the walk that has come through last; 0: none */
 };
 
 struct oneib_route_host {
@@ -65,7 +65,7 @@ static void take_switches(struct oneib_exits *exits, size_t count, struct oneib_
         struct oneib_route_switch *at = &routes->switches[routes->switch_count++];
         at->guid = exits[i].switch_guid;
         at->exits = exits[i];
-        at->walked_for = NONE;
+        at->walked_in = 0;
         for (size_t port = 0; port < PORTS; port++)
             at->hops[port] = NONE;
         exits[i].ports = NULL;
@@ -163,24 +163,27 @@ static size_t exit_of(const struct oneib_route_switch *at, uint16_t lid)
     return lid < at->exits.count ? at->hops[at->exits.ports[lid]] : NONE;
 }
 
-/* Where another one has come through on the way to this LID, the rest of the path is known. */
+/* A walk is all ways to one LID that are looked at together: where another one of them has come
+ * through, the rest of the path is known. NONE: the path ends, or is known from here on. */
+static size_t next_hop(struct oneib_routes *routes, size_t at, uint16_t lid)
+{
+    if (at == NONE || routes->switches[at].walked_in == routes->walks)
+        return NONE;
+    routes->switches[at].walked_in = routes->walks;
+    return exit_of(&routes->switches[at], lid);
+}
+
 static void walk_from(struct oneib_routes *routes, size_t at, uint16_t lid, uint64_t *set)
 {
-    while (at != NONE && routes->switches[at].walked_for != lid) {
-        routes->switches[at].walked_for = lid;
-        const size_t hop = exit_of(&routes->switches[at], lid);
-        if (hop == NONE)
-            return;
+    size_t hop;
+    for (; (hop = next_hop(routes, at, lid)) != NONE; at = routes->hops[hop].next)
         set_bit(set, hop);
-        at = routes->hops[hop].next;
-    }
 }
 
 static void walk_to(struct oneib_routes *routes, const struct oneib_route_host *to,
                     const oneib_guid *ports, size_t count, uint64_t *set)
 {
-    for (size_t i = 0; i < routes->switch_count; i++)
-        routes->switches[i].walked_for = NONE;
+    routes->walks++;
     for (size_t i = 0; i < count; i++) {
         const struct oneib_route_host *from = find_host(routes, ports[i]);
         if (!from || from == to)
@@ -210,6 +213,124 @@ void oneib_routes_ends_of(const struct oneib_routes *routes, const oneib_guid *p
         const uint8_t port = routes->hops[host->uplink].switch_port;
         set_bit(set, host->uplink);
         set_bit(set, routes->switches[host->leaf].hops[port]);
+    }
+}
+
+/* --- one member more ------------------------------------------------------------------------ */
+
+static bool has_bit(const uint64_t *set, size_t hop)
+{
+    return set[hop / WORD_BITS] >> hop % WORD_BITS & 1;
+}
+
+static bool path_meets(struct oneib_routes *routes, size_t at, uint16_t lid, const uint64_t *others)
+{
+    size_t hop;
+    for (; (hop = next_hop(routes, at, lid)) != NONE; at = routes->hops[hop].next)
+        if (has_bit(others, hop))
+            return true;
+    return false;
+}
+
+/* The members that the fabric has; and of each leaf with some, one. */
+struct joining {
+    struct oneib_routes *routes;
+    const uint64_t *others;
+    const struct oneib_route_host **members, **leaders;
+    size_t member_count, leader_count;
+    uint8_t *leaves; /* by switch, what is known of the ways from it to all members */
+};
+enum { UNKNOWN, MEETS, MEETS_NOT };
+
+static bool has_leader(const struct joining *joining, size_t leaf)
+{
+    for (size_t i = 0; i < joining->leader_count; i++)
+        if (joining->leaders[i]->leaf == leaf)
+            return true;
+    return false;
+}
+
+static void find_members(const oneib_guid *ports, size_t count, struct joining *joining)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct oneib_route_host *member = find_host(joining->routes, ports[i]);
+        if (!member)
+            continue;
+        joining->members[joining->member_count++] = member;
+        if (!has_leader(joining, member->leaf))
+            joining->leaders[joining->leader_count++] = member;
+    }
+}
+
+/* From the leaf on, the way to a member is the same for all hosts there. */
+static bool leaf_meets(const struct joining *joining, size_t leaf)
+{
+    uint8_t *known = &joining->leaves[leaf];
+    for (size_t i = 0; i < joining->member_count && *known == UNKNOWN; i++) {
+        joining->routes->walks++;
+        if (path_meets(joining->routes, leaf, joining->members[i]->lid, joining->others))
+            *known = MEETS;
+    }
+    if (*known == UNKNOWN)
+        *known = MEETS_NOT;
+    return *known == MEETS;
+}
+
+static bool ends_meet(const struct joining *joining, const struct oneib_route_host *host)
+{
+    const struct oneib_routes *routes = joining->routes;
+    const uint8_t port = routes->hops[host->uplink].switch_port;
+    return has_bit(joining->others, host->uplink) ||
+           has_bit(joining->others, routes->switches[host->leaf].hops[port]);
+}
+
+static bool host_meets(const struct joining *joining, const struct oneib_route_host *host)
+{
+    if (ends_meet(joining, host) || leaf_meets(joining, host->leaf))
+        return true;
+    joining->routes->walks++;
+    for (size_t i = 0; i < joining->leader_count; i++)
+        if (path_meets(joining->routes, joining->leaders[i]->leaf, host->lid, joining->others))
+            return true;
+    return false;
+}
+
+int oneib_routes_would_meet(struct oneib_routes *routes, const oneib_guid *members,
+                            size_t member_count, const uint64_t *others, const oneib_guid *ports,
+                            size_t port_count, bool *meets, struct oneib_error *err)
+{
+    struct joining joining = {
+        .routes = routes,
+        .others = others,
+        .members = calloc(2 * member_count + 1, sizeof *joining.members),
+        .leaves = calloc(routes->switch_count + 1, sizeof *joining.leaves),
+    };
+    const bool has_memory = joining.members && joining.leaves;
+    if (has_memory) {
+        joining.leaders = joining.members + member_count;
+        find_members(members, member_count, &joining);
+        for (size_t i = 0; i < port_count; i++) {
+            const struct oneib_route_host *host = find_host(routes, ports[i]);
+            meets[i] = host && host_meets(&joining, host);
+        }
+    }
+    free(joining.members);
+    free(joining.leaves);
+    return has_memory ? 0 : oneib_fail_memory(err);
+}
+
+void oneib_routes_join(struct oneib_routes *routes, const oneib_guid *members, size_t member_count,
+                       oneib_guid port, uint64_t *set)
+{
+    const struct oneib_route_host *host = find_host(routes, port);
+    if (!host)
+        return;
+    oneib_routes_ends_of(routes, &port, 1, set);
+    walk_to(routes, host, members, member_count, set);
+    for (size_t i = 0; i < member_count; i++) {
+        const struct oneib_route_host *to = find_host(routes, members[i]);
+        if (to)
+            walk_to(routes, to, &port, 1, set);
     }
 }
 

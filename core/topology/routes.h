@@ -40,6 +40,7 @@ struct oneib_routes {
     size_t switch_count;
     struct oneib_route_host *hosts; /* owned, by port GUID */
     size_t host_count;
+    uint64_t walks; /* for routes.c alone: how many there were */
 };
 
 /*
@@ -64,6 +65,19 @@ void oneib_routes_of(struct oneib_routes *routes, const oneib_guid *ports, size_
  * is a member will use, with whomever. */
 void oneib_routes_ends_of(const struct oneib_routes *routes, const oneib_guid *ports, size_t count,
                           uint64_t *set);
+
+/*
+ * What a cluster of these members would use further if one of these ports became a member, too: its
+ * own links, and paths between it and each member but for the members' own links. meets[n] tells
+ * whether that of ports[n] has a hop of `others`. A port that the fabric does not have meets
+ * nothing.
+ */
+int oneib_routes_would_meet(struct oneib_routes *routes, const oneib_guid *members,
+                            size_t member_count, const uint64_t *others, const oneib_guid *ports,
+                            size_t port_count, bool *meets, struct oneib_error *err);
+/* Sets the bits of these hops. */
+void oneib_routes_join(struct oneib_routes *routes, const oneib_guid *members, size_t member_count,
+                       oneib_guid port, uint64_t *set);
 
 /* Whether two sets of as many words have a hop in common. */
 bool oneib_routes_meet(const uint64_t *a, const uint64_t *b, size_t words);

@@ -232,6 +232,80 @@ static void two_levels_and_level_0_share_what_they_want(void **state)
     assert_int_equal(two.count, 0);
 }
 
+/* ---- one member more ------------------------------------------------------------------------- */
+
+/* The members that a number's bits say. */
+static size_t members_of(unsigned number, oneib_guid *ports)
+{
+    size_t count = 0;
+    for (oneib_guid port = 1; port <= HOSTS; port++)
+        if (number >> (port - 1) & 1)
+            ports[count++] = port;
+    return count;
+}
+
+static void what_a_member_adds_is_what_the_larger_cluster_uses(void **state)
+{
+    (void)state;
+    for (unsigned number = 0; number < 1u << HOSTS; number++)
+        for (oneib_guid port = 1; port <= HOSTS; port++) {
+            oneib_guid ports[HOSTS + 1];
+            uint64_t joined[SET_WORDS] = {0}, whole[SET_WORDS] = {0};
+            const size_t count = members_of(number, ports);
+            oneib_routes_of(&routes, ports, count, joined);
+            oneib_routes_join(&routes, ports, count, port, joined);
+            ports[count] = port;
+            oneib_routes_of(&routes, ports, count + 1, whole);
+            oneib_routes_ends_of(&routes, &port, 1, whole);
+            assert_memory_equal(joined, whole, sizeof joined);
+        }
+}
+
+/* Whatever hop it is that others use. */
+static void who_would_meet_others_is_who_adds_a_hop_of_theirs(void **state)
+{
+    (void)state;
+    static const oneib_guid all[] = {4, 99, 1, 3, 2};
+    for (unsigned number = 0; number < 1u << HOSTS; number++)
+        for (size_t hop = 0; hop < routes.hop_count; hop++) {
+            oneib_guid ports[HOSTS];
+            uint64_t others[SET_WORDS] = {0};
+            bool meets[5];
+            const size_t count = members_of(number, ports);
+            others[hop / 64] |= UINT64_C(1) << hop % 64;
+            assert_int_equal(
+                oneib_routes_would_meet(&routes, ports, count, others, all, 5, meets, &err), 0);
+            for (size_t i = 0; i < 5; i++) {
+                uint64_t added[SET_WORDS] = {0}, own[SET_WORDS] = {0};
+                oneib_routes_join(&routes, ports, count, all[i], added);
+                oneib_routes_ends_of(&routes, ports, count, own);
+                if (oneib_routes_meet(own, others, SET_WORDS))
+                    continue; /* the cluster meets them already */
+                assert_int_equal(meets[i], oneib_routes_meet(added, others, SET_WORDS));
+            }
+        }
+}
+
+static void on_its_leaf_a_cluster_meets_nobody_of_another_leaf(void **state)
+{
+    (void)state;
+    uint64_t others[SET_WORDS] = {0};
+    bool meets[3];
+    oneib_routes_of(&routes, (const oneib_guid[]){1, 4}, 2, others);
+    assert_int_equal(oneib_routes_would_meet(&routes, (const oneib_guid[]){3}, 1, others,
+                                             (const oneib_guid[]){3, 4, 2}, 3, meets, &err),
+                     0);
+    assert_false(meets[0]);
+    assert_true(meets[1]);  /* its own link */
+    assert_false(meets[2]); /* from 3 to 2 by spine d, as from 1 to 4, but the other way */
+    others[0] = others[1] = 0;
+    oneib_routes_of(&routes, (const oneib_guid[]){1, 2}, 2, others);
+    assert_int_equal(oneib_routes_would_meet(&routes, (const oneib_guid[]){3}, 1, others,
+                                             (const oneib_guid[]){4}, 1, meets, &err),
+                     0);
+    assert_false(meets[0]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -245,6 +319,12 @@ int main(void)
         cmocka_unit_test_setup_teardown(clusters_on_leaves_of_their_own_share_nothing, begin, end),
         cmocka_unit_test_setup_teardown(two_of_one_level_that_meet_are_named_with_the_first_link,
                                         begin, end),
+        cmocka_unit_test_setup_teardown(what_a_member_adds_is_what_the_larger_cluster_uses, begin,
+                                        end),
+        cmocka_unit_test_setup_teardown(who_would_meet_others_is_who_adds_a_hop_of_theirs, begin,
+                                        end),
+        cmocka_unit_test_setup_teardown(on_its_leaf_a_cluster_meets_nobody_of_another_leaf, begin,
+                                        end),
         cmocka_unit_test_setup_teardown(two_levels_and_level_0_share_what_they_want, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
