@@ -26,6 +26,9 @@ struct work {
     uint32_t *unoffered; /* of each host, what it is offered to nobody yet */
     uint32_t *meant;     /* of each host, how many VMs of this window it is meant for */
     size_t *choice;      /* of each VM, the host that is meant for it */
+    uint32_t *ids;       /* of each host */
+    bool *meets;         /* of each host, whether it makes the cluster at hand share a link */
+    bool keeps_apart;    /* such hosts count as full */
     size_t leaf_count;
 };
 
@@ -107,7 +110,7 @@ static void recall(struct work *work, uint32_t network_id)
 
 static bool has_room(const struct work *work, const struct oneib_waiting_vm *vm, size_t host)
 {
-    return work->left[host] >= vm->nics;
+    return work->left[host] >= vm->nics && !(work->keeps_apart && work->meets[host]);
 }
 
 static void measure_room(struct work *work, const struct oneib_waiting_vm *vm)
@@ -185,10 +188,14 @@ static size_t choose_host(const struct work *work, const struct oneib_waiting_vm
 static int settle(struct work *work, const struct oneib_waiting_vm *vm, size_t host,
                   struct oneib_error *err)
 {
-    const oneib_guid leaf = work->window->hosts[host].leaf;
+    struct oneib_window *window = work->window;
+    const oneib_guid leaf = window->hosts[host].leaf;
     work->left[host] -= vm->nics;
     work->meant[host]++;
-    return leaf == 0 ? 0 : oneib_window_settle(work->window, vm->network_id, leaf, err);
+    if (window->links &&
+        oneib_links_settle(window->links, vm->network_id, work->ids[host], err) < 0)
+        return -1;
+    return leaf == 0 ? 0 : oneib_window_settle(window, vm->network_id, leaf, err);
 }
 
 /* What this one and those of its cluster who come after it want. */
@@ -201,13 +208,44 @@ static uint64_t wanted_from(const struct oneib_window *window, size_t index)
     return wanted;
 }
 
+static int judge_links(struct work *work, struct oneib_waiting_vm *vm, struct oneib_error *err)
+{
+    const struct oneib_window *window = work->window;
+    if (!window->links)
+        return 0;
+    if (oneib_links_judge(window->links, vm->network_id, work->ids, window->host_count, work->meets,
+                          err) < 0)
+        return -1;
+    free(vm->meets);
+    vm->meets = calloc(window->host_count / WORD_BITS + 1, sizeof *vm->meets);
+    if (!vm->meets)
+        return oneib_fail_memory(err);
+    for (size_t i = 0; i < window->host_count; i++)
+        vm->meets[i / WORD_BITS] |= (uint64_t)work->meets[i] << i % WORD_BITS;
+    return 0;
+}
+
+static size_t choose_among(struct work *work, size_t index, bool keeps_apart)
+{
+    const struct oneib_waiting_vm *vm = &work->window->vms[index];
+    work->keeps_apart = keeps_apart;
+    const size_t leaf = choose_leaf(work, vm, wanted_from(work->window, index));
+    return leaf == NOWHERE ? NOWHERE : choose_host(work, vm, leaf);
+}
+
+/* Who shares a link with nobody further comes before nearness. */
 static int choose(struct work *work, size_t index, struct oneib_error *err)
 {
+    const struct oneib_links *links = work->window->links;
     struct oneib_waiting_vm *vm = &work->window->vms[index];
     recall(work, vm->network_id);
-    const size_t leaf = choose_leaf(work, vm, wanted_from(work->window, index));
-    work->choice[index] = leaf == NOWHERE ? NOWHERE : choose_host(work, vm, leaf);
-    return work->choice[index] == NOWHERE ? 0 : settle(work, vm, work->choice[index], err);
+    if (judge_links(work, vm, err) < 0)
+        return -1;
+    size_t host = choose_among(work, index, links != NULL);
+    if (host == NOWHERE && links && !links->is_exclusive)
+        host = choose_among(work, index, false);
+    work->choice[index] = host;
+    return host == NOWHERE ? 0 : settle(work, vm, host, err);
 }
 
 /* ---- what is offered ------------------------------------------------------------------------- */
@@ -234,11 +272,24 @@ static int begin_offers(struct work *work, struct oneib_error *err)
     return 0;
 }
 
+static bool does_meet(const struct oneib_waiting_vm *vm, size_t host)
+{
+    return vm->meets && vm->meets[host / WORD_BITS] >> host % WORD_BITS & 1;
+}
+
+/* A host that makes clusters share a link is for who has no other one, and for who waits long. */
+static bool may_meet(const struct work *work, const struct oneib_waiting_vm *vm, size_t choice)
+{
+    const struct oneib_links *links = work->window->links;
+    return !links || (!links->is_exclusive && (vm->has_waited || does_meet(vm, choice)));
+}
+
 static bool may_be_offered(const struct work *work, size_t index, size_t host)
 {
     const struct oneib_waiting_vm *vm = &work->window->vms[index];
     const size_t choice = work->choice[index];
     return host != choice && work->unoffered[host] >= vm->nics &&
+           (!does_meet(vm, host) || may_meet(work, vm, choice)) &&
            (vm->has_waited || is_near(work, vm, host, work->leaf_of[choice]));
 }
 
@@ -305,6 +356,8 @@ static void clear_work(struct work *work)
     free(work->unoffered);
     free(work->meant);
     free(work->choice);
+    free(work->ids);
+    free(work->meets);
 }
 
 static int begin(struct work *work, struct oneib_error *err)
@@ -317,9 +370,13 @@ static int begin(struct work *work, struct oneib_error *err)
     work->unoffered = calloc(hosts, sizeof *work->unoffered);
     work->meant = calloc(hosts, sizeof *work->meant);
     work->choice = calloc(work->window->vm_count + 1, sizeof *work->choice);
-    if (!work->leaves || !work->leaf_of || !work->settled || !work->left || !work->unoffered ||
-        !work->meant || !work->choice)
+    work->ids = calloc(hosts, sizeof *work->ids);
+    work->meets = calloc(hosts, sizeof *work->meets);
+    if (!work->ids || !work->meets || !work->leaves || !work->leaf_of || !work->settled ||
+        !work->left || !work->unoffered || !work->meant || !work->choice)
         return oneib_fail_memory(err);
+    for (size_t i = 0; i < work->window->host_count; i++)
+        work->ids[i] = work->window->hosts[i].id;
     for (size_t i = 0; i < work->window->host_count; i++)
         work->left[i] = work->unoffered[i] = work->window->hosts[i].vfs_free;
     list_leaves(work);
@@ -360,6 +417,7 @@ void oneib_window_clear(struct oneib_window *window)
 {
     for (size_t i = 0; i < window->vm_count; i++) {
         free(window->vms[i].fit);
+        free(window->vms[i].meets);
         free(window->vms[i].offered);
     }
     free(window->vms);

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "cluster/cloud.h"
 #include "ib/guid.h"
+#include "placement/used_links.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -37,6 +38,7 @@ struct oneib_waiting_vm {
     enum oneib_placement placement; /* what the network says */
     bool has_waited;   /* for so long that it is offered every host with room, near or not */
     uint64_t *fit;     /* owned: bit n % 64 of word n / 64 is window.hosts[n]; NULL: none is fit */
+    uint64_t *meets;   /* owned, likewise: hosts that would make its cluster share a link */
     uint32_t *offered; /* owned: indices of those of them that it is offered; ascending */
     size_t offered_count, offered_capacity;
 };
@@ -48,6 +50,7 @@ struct oneib_window {
     size_t settled_count, settled_capacity;
     struct oneib_waiting_vm *vms; /* owned; in the order in which they are served */
     size_t vm_count, vm_capacity;
+    struct oneib_links *links; /* borrowed; NULL: nothing is known of links */
 };
 
 /* This host of the window, which has all its hosts by now, is fit for the VM. */
@@ -61,7 +64,8 @@ int oneib_window_settle(struct oneib_window *window, uint32_t network_id, oneib_
                         struct oneib_error *err);
 /*
  * Fills what each VM is offered: nothing when no fit host has room beside the VMs before it.
- * hosts' order decides between equals. settled is changed: it holds these VMs too then.
+ * hosts' order decides between equals. settled and links are changed: they hold these VMs too
+ * then.
  */
 int oneib_window_offer(struct oneib_window *window, struct oneib_error *err);
 void oneib_window_clear(struct oneib_window *window);

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "placement/used_links.h"
+#include "base/array.h"
+#include <stdlib.h>
+
+/* ---- clusters -------------------------------------------------------------------------------- */
+
+static struct oneib_placed_cluster *find_cluster(const struct oneib_links *links,
+                                                 uint32_t network_id)
+{
+    for (size_t i = 0; i < links->cluster_count; i++)
+        if (links->clusters[i].network_id == network_id)
+            return &links->clusters[i];
+    return NULL;
+}
+
+static int join(struct oneib_links *links, struct oneib_placed_cluster *cluster, oneib_guid port,
+                struct oneib_error *err)
+{
+    if (oneib_reserve(&cluster->ports, &cluster->port_capacity, cluster->port_count + 1,
+                      sizeof *cluster->ports, err) < 0)
+        return -1;
+    oneib_routes_join(&links->routes, cluster->ports, cluster->port_count, port, cluster->set);
+    cluster->ports[cluster->port_count++] = port;
+    return 0;
+}
+
+int oneib_links_add_cluster(struct oneib_links *links, uint32_t network_id, uint8_t sl,
+                            const oneib_guid *ports, size_t count, struct oneib_error *err)
+{
+    if (find_cluster(links, network_id))
+        return 0;
+    if (oneib_reserve(&links->clusters, &links->cluster_capacity, links->cluster_count + 1,
+                      sizeof *links->clusters, err) < 0)
+        return -1;
+    struct oneib_placed_cluster *cluster = &links->clusters[links->cluster_count++];
+    *cluster = (struct oneib_placed_cluster){
+        .network_id = network_id,
+        .sl = sl,
+        .set = calloc(oneib_routes_words(&links->routes) + 1, sizeof *cluster->set)};
+    if (!cluster->set)
+        return oneib_fail_memory(err);
+    for (size_t i = 0; i < count; i++)
+        if (join(links, cluster, ports[i], err) < 0)
+            return -1;
+    return 0;
+}
+
+/* ---- hosts ----------------------------------------------------------------------------------- */
+
+/* Index of the first port of this host, or of a later one. */
+static size_t first_port(const struct oneib_links *links, uint32_t host_id)
+{
+    size_t low = 0, high = links->port_count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (links->ports[middle].host_id < host_id)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static bool is_of(const struct oneib_links *links, size_t port, uint32_t host_id)
+{
+    return port < links->port_count && links->ports[port].host_id == host_id;
+}
+
+static bool host_meets(const struct oneib_links *links, const bool *ports_meet, uint32_t host_id)
+{
+    size_t port = first_port(links, host_id);
+    if (!is_of(links, port, host_id))
+        return links->is_exclusive;
+    for (; is_of(links, port, host_id); port++)
+        if (ports_meet[port])
+            return true;
+    return false;
+}
+
+/* ---- judging --------------------------------------------------------------------------------- */
+
+/* Who shares a link with the cluster already cannot be kept from it by where others come. */
+static void collect_others(const struct oneib_links *links,
+                           const struct oneib_placed_cluster *cluster, uint64_t *others)
+{
+    const size_t words = oneib_routes_words(&links->routes);
+    for (size_t i = 0; i < links->cluster_count; i++) {
+        const struct oneib_placed_cluster *other = &links->clusters[i];
+        if (other == cluster || other->sl != cluster->sl ||
+            oneib_routes_meet(other->set, cluster->set, words))
+            continue;
+        for (size_t word = 0; word < words; word++)
+            others[word] |= other->set[word];
+    }
+}
+
+static int judge_ports(struct oneib_links *links, const struct oneib_placed_cluster *cluster,
+                       uint64_t *others, oneib_guid *guids, bool *meet, struct oneib_error *err)
+{
+    collect_others(links, cluster, others);
+    for (size_t i = 0; i < links->port_count; i++)
+        guids[i] = links->ports[i].guid;
+    return oneib_routes_would_meet(&links->routes, cluster->ports, cluster->port_count, others,
+                                   guids, links->port_count, meet, err);
+}
+
+int oneib_links_judge(struct oneib_links *links, uint32_t network_id, const uint32_t *host_ids,
+                      size_t count, bool *meets, struct oneib_error *err)
+{
+    const struct oneib_placed_cluster *cluster = find_cluster(links, network_id);
+    uint64_t *others = calloc(oneib_routes_words(&links->routes) + 1, sizeof *others);
+    oneib_guid *guids = calloc(links->port_count + 1, sizeof *guids);
+    bool *ports_meet = calloc(links->port_count + 1, sizeof *ports_meet);
+    int status = others && guids && ports_meet ? 0 : oneib_fail_memory(err);
+    if (status == 0 && cluster)
+        status = judge_ports(links, cluster, others, guids, ports_meet, err);
+    for (size_t i = 0; status == 0 && i < count; i++)
+        meets[i] = cluster && host_meets(links, ports_meet, host_ids[i]);
+    free(others);
+    free(guids);
+    free(ports_meet);
+    return status;
+}
+
+int oneib_links_settle(struct oneib_links *links, uint32_t network_id, uint32_t host_id,
+                       struct oneib_error *err)
+{
+    struct oneib_placed_cluster *cluster = find_cluster(links, network_id);
+    if (!cluster)
+        return 0;
+    for (size_t port = first_port(links, host_id); is_of(links, port, host_id); port++)
+        if (join(links, cluster, links->ports[port].guid, err) < 0)
+            return -1;
+    return 0;
+}
+
+void oneib_links_clear(struct oneib_links *links)
+{
+    for (size_t i = 0; i < links->cluster_count; i++) {
+        free(links->clusters[i].ports);
+        free(links->clusters[i].set);
+    }
+    free(links->clusters);
+    free(links->ports);
+    oneib_routes_clear(&links->routes);
+    *links = (struct oneib_links){0};
+}
