@@ -86,12 +86,22 @@ static const struct {
      "set virt_enabled 2 in opensm.conf and start opensm anew"},
     {ONEIB_TRAP_GUIDS_BY_VF, ONEIB_CHECK_WARN,
      "sa_etm_allow_guidinfo_rec_by_vf is not FALSE: a guest may set GUIDs of its VF, and be "
-     "another "
-     "one",
+     "another one",
      "set sa_etm_allow_guidinfo_rec_by_vf FALSE in opensm.conf"},
     {ONEIB_TRAP_NO_TRUST, ONEIB_CHECK_WARN,
      "sa_enhanced_trust_model is not TRUE: nothing keeps guests from setting GUIDs of their VFs",
      "set sa_enhanced_trust_model TRUE and sa_etm_allow_guidinfo_rec_by_vf FALSE in opensm.conf"},
+    {ONEIB_TRAP_PROXIES, ONEIB_CHECK_WARN,
+     "sa_etm_allow_untrusted_proxy_requests is not FALSE: a guest may change what another one has "
+     "registered, its multicast groups say",
+     "set sa_etm_allow_untrusted_proxy_requests FALSE in opensm.conf"},
+    {ONEIB_TRAP_SPOOFED, ONEIB_CHECK_WARN,
+     "sa_check_sgid_spoofing is not TRUE: a guest may ask the subnet administrator in another "
+     "one's name",
+     "set sa_check_sgid_spoofing TRUE in opensm.conf"},
+    {ONEIB_TRAP_HUP, ONEIB_CHECK_WARN,
+     "sweep_every_hup_signal is not TRUE: opensm may not look at partitions when oneib signals it",
+     "set sweep_every_hup_signal TRUE in opensm.conf"},
 };
 
 static void tell_virtual_traps(const struct oneib_opensm_keys *keys, struct oneib_checks *checks)
@@ -105,6 +115,19 @@ static void tell_virtual_traps(const struct oneib_opensm_keys *keys, struct onei
         oneib_check_add(checks, ONEIB_CHECK_OK, virtual_check, NULL,
                         "opensm has them on, and VFs may not set GUIDs; what ports hold is not "
                         "verified");
+}
+
+/* Its configuration is out of reach: it is told by a command, does not run, or is another user's.
+ */
+static void tell_virtual_unseen(const struct oneib_config *config, struct oneib_checks *checks)
+{
+    if (oneib_sm_traits(config->sm.kind)->virtual_ports)
+        oneib_check_add(checks, ONEIB_CHECK_WARN, virtual_check,
+                        "run this as root where opensm runs; where opensm.reload is \"command\", "
+                        "look yourself for virt_enabled 2, sa_enhanced_trust_model TRUE and "
+                        "sa_etm_allow_guidinfo_rec_by_vf FALSE",
+                        "opensm's configuration cannot be seen: whether it has virtual ports on, "
+                        "and whether guests may set GUIDs, is not known");
 }
 
 /* root's, and oneibd's. */
@@ -252,8 +275,10 @@ static void check_opensms(struct oneib_session *session, const struct oneib_open
                           struct oneib_opensm_keys *keys, struct oneib_checks *checks)
 {
     oneib_autofree char *list = NULL;
-    if (!read_options(setup, keys, checks))
+    if (!read_options(setup, keys, checks)) {
+        tell_virtual_unseen(&session->config, checks);
         return;
+    }
     if (oneib_sm_traits(session->config.sm.kind)->virtual_ports)
         tell_virtual_traps(keys, checks);
     tell_traps(keys, oneib_opensm_key_traps(keys, session->config.daemon.verify_ms / 1000), checks);
@@ -326,18 +351,26 @@ static void check_oneibs(struct oneib_session *session, const struct oneib_opens
     }
 }
 
-void oneib_check_keys(struct oneib_session *session, struct oneib_checks *checks)
+static bool read_setup(const struct oneib_config *config, struct oneib_opensm_setup *setup)
 {
     struct oneib_error ignored;
+    pid_t pid;
+    return oneib_opensm_find(config, &pid, &ignored) == 0 && pid != 0 &&
+           oneib_opensm_setup_read(pid, setup, &ignored) == 0;
+}
+
+void oneib_check_keys(struct oneib_session *session, struct oneib_checks *checks)
+{
     struct oneib_opensm_setup setup;
     struct oneib_opensm_keys keys;
-    pid_t pid;
     oneib_opensm_keys_defaults(&keys);
-    if (!oneib_sm_traits(session->config.sm.kind)->is_elsewhere &&
-        oneib_opensm_find(&session->config, &pid, &ignored) == 0 && pid != 0 &&
-        oneib_opensm_setup_read(pid, &setup, &ignored) == 0) {
-        check_opensms(session, &setup, &keys, checks);
-        oneib_opensm_setup_clear(&setup);
+    if (!oneib_sm_traits(session->config.sm.kind)->is_elsewhere) {
+        if (read_setup(&session->config, &setup)) {
+            check_opensms(session, &setup, &keys, checks);
+            oneib_opensm_setup_clear(&setup);
+        } else {
+            tell_virtual_unseen(&session->config, checks);
+        }
     }
     check_oneibs(session, &keys, checks);
     explicit_bzero(&keys, sizeof keys);

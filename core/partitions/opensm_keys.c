@@ -57,6 +57,12 @@ static void take_setting(void *context, const char *name, const char *value)
         keys->enhanced_trust = strcmp(value, "TRUE") == 0;
     else if (strcmp(name, "sa_etm_allow_guidinfo_rec_by_vf") == 0)
         keys->guids_by_vf = strcmp(value, "FALSE") != 0;
+    else if (strcmp(name, "sa_etm_allow_untrusted_proxy_requests") == 0)
+        keys->untrusted_proxies = strcmp(value, "FALSE") != 0;
+    else if (strcmp(name, "sa_check_sgid_spoofing") == 0)
+        keys->spoofed_sgids = strcmp(value, "TRUE") != 0;
+    else if (strcmp(name, "sweep_every_hup_signal") == 0)
+        keys->sleeps_through_hup = strcmp(value, "TRUE") != 0;
     else if (strcmp(name, "m_key_per_port") == 0) {
         keys->knows_per_port = true;
         keys->per_port = strcmp(value, "TRUE") == 0;
@@ -87,7 +93,10 @@ unsigned oneib_opensm_virtual_traps(const struct oneib_opensm_keys *keys)
 {
     return (keys->virt_enabled != VIRTUAL_PORTS_ON ? (unsigned)ONEIB_TRAP_VIRT_OFF : 0) |
            (!keys->enhanced_trust ? (unsigned)ONEIB_TRAP_NO_TRUST : 0) |
-           (keys->guids_by_vf ? (unsigned)ONEIB_TRAP_GUIDS_BY_VF : 0);
+           (keys->guids_by_vf ? (unsigned)ONEIB_TRAP_GUIDS_BY_VF : 0) |
+           (keys->untrusted_proxies ? (unsigned)ONEIB_TRAP_PROXIES : 0) |
+           (keys->spoofed_sgids ? (unsigned)ONEIB_TRAP_SPOOFED : 0) |
+           (keys->sleeps_through_hup ? (unsigned)ONEIB_TRAP_HUP : 0);
 }
 
 unsigned oneib_opensm_key_traps(const struct oneib_opensm_keys *keys, uint32_t verify_s)

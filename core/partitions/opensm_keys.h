@@ -24,6 +24,11 @@ struct oneib_opensm_keys {
     bool enhanced_trust;   /* sa_enhanced_trust_model TRUE; default FALSE */
     bool guids_by_vf; /* sa_etm_allow_guidinfo_rec_by_vf is not FALSE: guests may set GUIDs; its
                          default is not published, and TRUE here */
+    bool untrusted_proxies;  /* sa_etm_allow_untrusted_proxy_requests is there and not FALSE: one
+                                port may change what another one has registered */
+    bool spoofed_sgids;      /* sa_check_sgid_spoofing is there and not TRUE, its default: requests
+                                in another port's name are answered */
+    bool sleeps_through_hup; /* sweep_every_hup_signal is there and not TRUE */
 };
 
 void oneib_opensm_keys_defaults(struct oneib_opensm_keys *keys);
@@ -53,6 +58,9 @@ enum oneib_virtual_trap {
     ONEIB_TRAP_VIRT_OFF = 1 << 0,    /* no VF of mlx5 gets a P_Key */
     ONEIB_TRAP_NO_TRUST = 1 << 1,    /* the SA does not ask who may set GUIDs of virtual ports */
     ONEIB_TRAP_GUIDS_BY_VF = 1 << 2, /* it lets VFs do that, which are guests */
+    ONEIB_TRAP_PROXIES = 1 << 3,     /* a guest takes another one out of its multicast groups */
+    ONEIB_TRAP_SPOOFED = 1 << 4,     /* a guest asks in another one's name */
+    ONEIB_TRAP_HUP = 1 << 5,         /* SIGHUP, by which it learns of partitions, may do nothing */
 };
 unsigned oneib_opensm_virtual_traps(const struct oneib_opensm_keys *keys);
 

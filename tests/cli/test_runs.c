@@ -143,7 +143,7 @@ static void the_example_configuration_is_the_defaults(void **state)
     assert_string_equal(outcome->out, defaults);
 }
 
-static json_t *find_check(json_t *document, const char *name)
+static json_t *look_for_check(json_t *document, const char *name)
 {
     size_t i;
     json_t *check;
@@ -152,8 +152,15 @@ static json_t *find_check(json_t *document, const char *name)
         if (strcmp(json_string_value(json_object_get(check, "check")), name) == 0)
             return check;
     }
-    fail_msg("no check of %s", name);
     return NULL;
+}
+
+static json_t *find_check(json_t *document, const char *name)
+{
+    json_t *check = look_for_check(document, name);
+    if (!check)
+        fail_msg("no check of %s", name);
+    return check;
 }
 
 static void must_be(json_t *document, const char *name, const char *status)
@@ -310,7 +317,8 @@ static void opensm_with(const char *option, const char *value, bool ignores_sigh
     end_opensm(pid, end);
 }
 
-static void virtual_ports_are(const char *setup, const char *status)
+/* The check of virtual ports, whatever else there is of that name: one with these words. */
+static void virtual_ports_are(const char *setup, const char *status, const char *words)
 {
     int end;
     write_file("opensm.conf", setup);
@@ -319,24 +327,49 @@ static void virtual_ports_are(const char *setup, const char *status)
     await_name(pid);
     json_t *document = checks();
     must_be(document, "opensm-virtual-ports", status);
+    assert_contains(
+        json_string_value(json_object_get(find_check(document, "opensm-virtual-ports"), "text")),
+        words);
     json_decref(document);
     end_opensm(pid, end);
     further = "";
     forget("opensm.conf");
 }
 
+#define VIRTUAL_ON "virt_enabled 2\n"
+#define TRUST_ON "sa_enhanced_trust_model TRUE\n"
+#define NO_GUIDS_BY_VF "sa_etm_allow_guidinfo_rec_by_vf FALSE\n"
+#define GOOD VIRTUAL_ON TRUST_ON NO_GUIDS_BY_VF
+
 static void check_looks_at_what_virtual_ports_need_of_nvidias_opensm(void **state)
 {
     (void)state;
-    virtual_ports_are("virt_enabled 2\nsa_enhanced_trust_model TRUE\n"
-                      "sa_etm_allow_guidinfo_rec_by_vf FALSE\n",
-                      "ok");
-    virtual_ports_are("virt_enabled 2\nsa_enhanced_trust_model TRUE\n"
-                      "sa_etm_allow_guidinfo_rec_by_vf TRUE\n",
-                      "warn");
-    virtual_ports_are("virt_enabled 1\nsa_enhanced_trust_model TRUE\n"
-                      "sa_etm_allow_guidinfo_rec_by_vf FALSE\n",
-                      "fail");
+    virtual_ports_are(GOOD, "ok", "on");
+    virtual_ports_are(GOOD "virt_enabled 1\n", "fail", "virt_enabled");
+    virtual_ports_are(TRUST_ON NO_GUIDS_BY_VF, "fail", "virt_enabled");
+    virtual_ports_are(GOOD "sa_etm_allow_guidinfo_rec_by_vf TRUE\n", "warn",
+                      "sa_etm_allow_guidinfo_rec_by_vf");
+    virtual_ports_are(VIRTUAL_ON TRUST_ON, "warn", "sa_etm_allow_guidinfo_rec_by_vf");
+    virtual_ports_are(GOOD "sa_enhanced_trust_model FALSE\n", "warn", "sa_enhanced_trust_model");
+    virtual_ports_are(GOOD "sa_etm_allow_untrusted_proxy_requests TRUE\n", "warn",
+                      "sa_etm_allow_untrusted_proxy_requests");
+    virtual_ports_are(GOOD "sa_check_sgid_spoofing FALSE\n", "warn", "sa_check_sgid_spoofing");
+    virtual_ports_are(GOOD "sweep_every_hup_signal FALSE\n", "warn", "sweep_every_hup_signal");
+}
+
+/* What cannot be seen must not look as if it were well. */
+static void check_says_when_it_cannot_see_whether_virtual_ports_are_on(void **state)
+{
+    (void)state;
+    forget("opensm.pid");
+    further = "sm = { kind = \"nvidia-opensm\"; };";
+    json_t *document = checks();
+    must_be(document, "opensm-virtual-ports", "warn");
+    json_decref(document);
+    further = "";
+    document = checks();
+    assert_null(look_for_check(document, "opensm-virtual-ports"));
+    json_decref(document);
 }
 
 static void check_knows_which_file_opensm_reads(void **state)
@@ -453,6 +486,7 @@ int main(void)
         cmocka_unit_test(check_with_a_wrong_configuration_fails_at_that),
         cmocka_unit_test(check_tells_ours_from_foreign_from_unreadable_files),
         cmocka_unit_test(check_looks_at_what_virtual_ports_need_of_nvidias_opensm),
+        cmocka_unit_test(check_says_when_it_cannot_see_whether_virtual_ports_are_on),
         cmocka_unit_test(check_knows_which_file_opensm_reads),
         cmocka_unit_test(check_follows_a_link_to_a_file_that_is_not_there_yet),
         cmocka_unit_test(check_finds_an_opensm_that_ignores_sighup),

@@ -116,6 +116,26 @@ static void virtual_ports_must_be_on_and_their_guids_out_of_guests_reach(void **
                      ONEIB_TRAP_GUIDS_BY_VF);
 }
 
+/* Their defaults are published, and safe. */
+static void what_else_guests_may_ask_of_the_sa_is_found_where_it_is_said(void **state)
+{
+    (void)state;
+    assert_int_equal(virtual_traps_of(VIRTUAL "sa_etm_allow_untrusted_proxy_requests FALSE\n"
+                                              "sa_check_sgid_spoofing TRUE\n"),
+                     0);
+    assert_int_equal(virtual_traps_of(VIRTUAL "sa_etm_allow_untrusted_proxy_requests TRUE\n"),
+                     ONEIB_TRAP_PROXIES);
+    assert_int_equal(virtual_traps_of(VIRTUAL "sa_check_sgid_spoofing FALSE\n"),
+                     ONEIB_TRAP_SPOOFED);
+}
+
+static void a_signal_that_opensm_may_sleep_through_is_found(void **state)
+{
+    (void)state;
+    assert_int_equal(virtual_traps_of(VIRTUAL "sweep_every_hup_signal TRUE\n"), 0);
+    assert_int_equal(virtual_traps_of(VIRTUAL "sweep_every_hup_signal FALSE\n"), ONEIB_TRAP_HUP);
+}
+
 static void what_is_not_said_of_virtual_ports_is_taken_for_the_worse(void **state)
 {
     (void)state;
@@ -135,6 +155,8 @@ int main(void)
         cmocka_unit_test(a_key_for_each_port_needs_none_for_all),
         cmocka_unit_test(lines_are_read_as_opensm_reads_them),
         cmocka_unit_test(virtual_ports_must_be_on_and_their_guids_out_of_guests_reach),
+        cmocka_unit_test(what_else_guests_may_ask_of_the_sa_is_found_where_it_is_said),
+        cmocka_unit_test(a_signal_that_opensm_may_sleep_through_is_found),
         cmocka_unit_test(what_is_not_said_of_virtual_ports_is_taken_for_the_worse),
         cmocka_unit_test(a_list_from_before_a_change_is_told_from_one_of_now),
     };
