@@ -225,7 +225,7 @@ static void tell_virtual_ports(const struct oneib_config *config, size_t count, 
         oneib_check_add(
             checks, ONEIB_CHECK_WARN, name,
             "upstream opensm has no virtual ports: VFs of ConnectX-4 and later get no P_Key "
-            "from it; use NVIDIA's subnet manager with virt_enabled 2",
+            "from it; use NVIDIA's subnet manager: docs/operator-nvidia.md",
             "%zu hosts report mlx5 adapters (%s first)", count, first);
 }
 

@@ -149,6 +149,8 @@ static int compare_and_print(struct comparison *comparison, struct oneib_error *
 {
     const struct oneib_view *view = &comparison->looked->view;
     if (judge_file(comparison->looked, err) < 0 ||
+        oneib_vports_note_unserved(&comparison->looked->session.config, &view->desired,
+                                   &comparison->looked->findings, err) < 0 ||
         oneib_vports_note_unproven(&view->vports, &comparison->looked->findings, err) < 0 ||
         oneib_places_make(view, comparison->looked->session.config.site, &comparison->places, err) <
             0 ||

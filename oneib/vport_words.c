@@ -49,16 +49,10 @@ json_t *oneib_vports_json(const struct oneib_vports *vports)
 
 /* ---- what a subnet manager says ------------------------------------------------------------- */
 
-static bool is_virtual_member(const struct oneib_desired_binding *binding)
-{
-    return binding->member_status == ONEIB_MEMBER_STATUS_MEMBER &&
-           oneib_is_virtual_port(binding->port, binding->member);
-}
-
 bool oneib_has_virtual_members(const struct oneib_desired *desired)
 {
     for (size_t i = 0; i < desired->binding_count; i++)
-        if (is_virtual_member(&desired->bindings[i]))
+        if (oneib_is_virtual_member(&desired->bindings[i]))
             return true;
     return false;
 }
@@ -76,7 +70,7 @@ static bool is_at_its_host(const struct oneib_desired *desired, size_t binding,
 
 static bool is_counted(const struct oneib_desired *desired, size_t binding)
 {
-    return binding > 0 && is_virtual_member(&desired->bindings[binding - 1]) &&
+    return binding > 0 && oneib_is_virtual_member(&desired->bindings[binding - 1]) &&
            desired->bindings[binding - 1].member == desired->bindings[binding].member;
 }
 
@@ -102,7 +96,7 @@ struct oneib_said_members oneib_said_members_of(const struct oneib_said_vports *
     struct oneib_said_members members = {.is_known = said->is_known,
                                          .not_understood = said->not_understood};
     for (size_t i = 0; said->is_known && i < desired->binding_count; i++)
-        if (is_virtual_member(&desired->bindings[i]) && !is_counted(desired, i))
+        if (oneib_is_virtual_member(&desired->bindings[i]) && !is_counted(desired, i))
             count_member(said, desired, i, &members);
     return members;
 }

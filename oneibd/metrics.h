@@ -42,6 +42,7 @@ struct oneib_metrics {
     /* gauges: of the last look that succeeded */
     uint64_t clusters, members, vms, networks, ports;
     uint64_t members_unverified;     /* virtual ports: the last reading showed nothing of them */
+    uint64_t members_unserved;       /* of those, likewise: no SM of this kind gives them a key */
     uint64_t virtual_ports_verified; /* that the last reading showed and compared */
     uint64_t virtual_ports_unread;   /* VFs of mlx5 whose own ports their hosts cannot read */
     uint64_t members_held;           /* removals that wait for `oneib sync --force` */

@@ -98,6 +98,7 @@ static void count_outcome(struct oneib_daemon *daemon, const struct oneib_apply_
         metrics->last_write = now;
     metrics->ports = result->verification.ports;
     metrics->members_unverified = result->verification.members_unverified;
+    metrics->members_unserved = oneib_vports_unserved(&daemon->config, &daemon->view.desired);
     metrics->virtual_ports_verified = daemon->view.vports.result.added;
     for (size_t i = 0; i < ONEIB_DEVIATION_KINDS; i++)
         metrics->deviations[i] = 0;
@@ -133,6 +134,7 @@ static int report(struct oneib_daemon *daemon, const struct oneib_verification *
         oneib_findings_copy(&daemon->level_findings, 0, &now, err) < 0 ||
         oneib_findings_copy(&daemon->twin_findings, 0, &now, err) < 0 ||
         oneib_findings_copy(&daemon->sharing_findings, 0, &now, err) < 0 ||
+        oneib_vports_note_unserved(&daemon->config, &daemon->view.desired, &now, err) < 0 ||
         note_entry(daemon, &now, err) < 0) {
         oneib_findings_clear(&now);
         return -1;

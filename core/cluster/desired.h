@@ -35,9 +35,9 @@ struct oneib_policy {
     const struct oneib_qos_class *classes; /* borrowed; of the configuration */
     size_t class_count;                    /* 0: no network gets a service level */
     const char *default_class; /* borrowed: of networks without IB_CLASS; NULL: they have none */
-    bool virtual_ports;        /* the subnet manager is one that has them (mlx5's VFs) */
-    bool only_range;           /* ... takes no key but pkey_first to pkey_last, and GUIDs alone */
-    bool no_limited;           /* ... would make full members of limited ones: they get nothing */
+    bool only_range; /* the subnet manager takes no key but pkey_first to pkey_last, and GUIDs alone
+                      */
+    bool no_limited; /* ... would make full members of limited ones: they get nothing */
     const char *vn_mad; /* borrowed: the driver whose networks are InfiniBand, for remedies; NULL:
                            "infiniband" */
 };

@@ -291,26 +291,7 @@ static int judge_adapters(struct oneib_work *work, struct oneib_error *err)
     return outcome;
 }
 
-static int say_virtual(struct oneib_work *work, struct oneib_error *err)
-{
-    if (work->policy->virtual_ports)
-        return 0;
-    for (size_t i = 0; i < work->binding_count; i++)
-        if (work->bindings[i].is_virtual)
-            return oneib_findings_add(
-                work->findings, ONEIB_NOTICE, "virtual-ports",
-                "use NVIDIA's subnet manager with virt_enabled 2 for mlx5 adapters; where it is "
-                "that, "
-                "set sm.kind = \"nvidia-opensm\"",
-                err,
-                "VMs use VFs of mlx5 adapters, which are virtual ports: opensm without NVIDIA's "
-                "extensions does not know them and gives them no P_Key");
-    return 0;
-}
-
 int oneib_judge_bindings(struct oneib_work *work, struct oneib_error *err)
 {
-    if (judge_by_the_past(work, err) < 0 || judge_adapters(work, err) < 0)
-        return -1;
-    return say_virtual(work, err);
+    return judge_by_the_past(work, err) < 0 ? -1 : judge_adapters(work, err);
 }

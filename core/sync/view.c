@@ -79,7 +79,6 @@ static struct oneib_policy policy_of(const struct oneib_config *config, const st
         .classes = classes->items,
         .class_count = classes->count,
         .default_class = config->qos.default_class,
-        .virtual_ports = oneib_sm_traits(config->sm.kind)->virtual_ports,
         .only_range = limits.only_range,
         .no_limited = limits.no_limited,
         .vn_mad = config->one.vn_mad,

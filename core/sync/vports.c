@@ -2,6 +2,7 @@
 #include "sync/vports.h"
 #include "base/array.h"
 #include "fabric/virtual_ports_read.h"
+#include "sm/kind.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -89,4 +90,39 @@ void oneib_vports_clear(struct oneib_vports *vports)
 {
     free(vports->reports);
     *vports = (struct oneib_vports){0};
+}
+
+/* ---- whether anybody gives them keys -------------------------------------------------------- */
+
+bool oneib_is_virtual_member(const struct oneib_desired_binding *binding)
+{
+    return binding->member_status == ONEIB_MEMBER_STATUS_MEMBER &&
+           oneib_is_virtual_port(binding->port, binding->member);
+}
+
+size_t oneib_vports_unserved(const struct oneib_config *config, const struct oneib_desired *desired)
+{
+    size_t count = 0;
+    if (oneib_sm_traits(config->sm.kind)->virtual_ports)
+        return 0;
+    for (size_t i = 0; i < desired->binding_count; i++)
+        count += !desired->bindings[i].is_source && oneib_is_virtual_member(&desired->bindings[i]);
+    return count;
+}
+
+int oneib_vports_note_unserved(const struct oneib_config *config,
+                               const struct oneib_desired *desired, struct oneib_findings *findings,
+                               struct oneib_error *err)
+{
+    const size_t count = oneib_vports_unserved(config, desired);
+    if (count == 0)
+        return 0;
+    return oneib_findings_add(findings, ONEIB_NOTICE, "virtual-ports",
+                              "use NVIDIA's subnet manager for mlx5 adapters: "
+                              "docs/operator-nvidia.md; where it is that, set sm.kind = "
+                              "\"nvidia-opensm\"",
+                              err,
+                              "members that are virtual ports, VFs of mlx5 adapters: %zu; "
+                              "opensm without NVIDIA's extensions gives them no P_Key",
+                              count);
 }

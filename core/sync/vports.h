@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "cluster/cloud.h"
+#include "cluster/desired.h"
 #include "config/config.h"
 #include "fabric/fabric.h"
 #include "host/vf_record.h"
@@ -42,5 +43,16 @@ int oneib_vports_read(const struct oneib_config *config, struct oneib_fabric *fa
                       struct oneib_vports *vports, struct oneib_subnet *subnet,
                       struct oneib_error *err);
 void oneib_vports_clear(struct oneib_vports *vports);
+
+/* Whether it is a member, and a VF of mlx5's. */
+bool oneib_is_virtual_member(const struct oneib_desired_binding *binding);
+/* How many members are virtual ports that no subnet manager of the configured kind gives a key. */
+size_t oneib_vports_unserved(const struct oneib_config *config,
+                             const struct oneib_desired *desired);
+/* The finding virtual-ports, where there are any. It is of the installation and not of what a
+ * command does, so whoever looks at the installation says it: `oneib verify` and oneibd. */
+int oneib_vports_note_unserved(const struct oneib_config *config,
+                               const struct oneib_desired *desired, struct oneib_findings *findings,
+                               struct oneib_error *err);
 
 #endif

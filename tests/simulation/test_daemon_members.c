@@ -627,6 +627,24 @@ static void who_is_beyond_the_owners_limit_is_counted_while_it_waits(void **stat
     await_metric("oneib_members_refused{why=\"owner-limit\"}", 0);
 }
 
+/* opensm gives virtual ports nothing; that is said once, however often it is looked at. */
+static void members_that_no_subnet_manager_serves_are_counted_and_said_once(void **state)
+{
+    (void)state;
+    uint32_t host;
+    MUST(
+        lab_host_create(scene(), "X1", "mlx5_0", "mlx5", "0x000000000010000b", 63, 7, &host, &err));
+    await_metric("oneib_members_unserved", 0);
+    const uint32_t vm = scene_vm(scene_network("virtual", "300", NULL), host);
+    await_said("virtual-ports: ");
+    await_metric("oneib_members_unserved", 1);
+    scene_vm(red_network(), 0);
+    await_holds(0, FULL(RED));
+    assert_int_equal(daemon_said_times("virtual-ports: "), 1);
+    scene_end_vm(vm);
+    await_metric("oneib_members_unserved", 0);
+}
+
 #define STOPPED(test) DAEMON_CASE(daemon_raise, test)
 #define WATCHING(test) DAEMON_CASE(daemon_raise_watching, test)
 
@@ -660,6 +678,7 @@ int main(void)
         WATCHING(a_vm_in_an_unknown_state_keeps_what_it_has_and_gets_nothing_new),
         STOPPED(who_is_beyond_the_owners_limit_is_counted_while_it_waits),
         STOPPED(a_mass_removal_is_held_until_sync_force_then_it_goes_on),
+        WATCHING(members_that_no_subnet_manager_serves_are_counted_and_said_once),
         WATCHING(hosts_are_told_their_free_vfs_and_their_switch),
         WATCHING(a_migrating_vm_takes_a_vf_of_both_hosts),
         WATCHING(hosts_are_written_only_when_something_changed),

@@ -92,21 +92,6 @@ static void mlx5_members_are_their_own_virtual_ports(void **state)
     assert_int_equal(2, partition->member_count);
     assert_listed(scene, 256, oneib_guid_encode(SITE, 10, 0), "full");
     assert_listed(scene, 256, oneib_guid_encode(SITE, 11, 2), "limited");
-    assert_int_equal(1, findings_of(scene, "virtual-ports"));
-    assert_finding(scene, "virtual-ports", ONEIB_NOTICE, "opensm");
-}
-
-/* ... which says nothing of whether they hold their keys: the members are the same. */
-static void a_subnet_manager_with_virtual_ports_is_not_asked_for(void **state)
-{
-    struct scene *scene = *state;
-    scene->policy.virtual_ports = true;
-    add_network(scene, 4, 256);
-    add_host_with(scene, 1, "mlx5_0");
-    add_nic(scene, 10, 0, 4, 1);
-    compute(scene);
-    assert_listed(scene, 256, oneib_guid_encode(SITE, 10, 0), "full");
-    assert_int_equal(0, findings_of(scene, "virtual-ports"));
 }
 
 static void a_migrating_mlx5_vm_is_listed_once(void **state)
@@ -454,7 +439,6 @@ int main(void)
         SCENE_TEST(a_vm_of_unknown_state_is_never_widened),
         SCENE_TEST(a_limited_vm_of_unknown_state_narrows_its_port),
         SCENE_TEST(mlx5_members_are_their_own_virtual_ports),
-        SCENE_TEST(a_subnet_manager_with_virtual_ports_is_not_asked_for),
         SCENE_TEST(a_migrating_mlx5_vm_is_listed_once),
         SCENE_TEST(a_vf_whose_guid_a_host_reports_as_an_adapters_is_refused),
         SCENE_TEST(mlx5_members_are_refused_beside_mlx4_ports),

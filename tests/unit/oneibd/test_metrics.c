@@ -321,6 +321,7 @@ static void every_value_has_its_own_line(void **state)
                                           .members = 2,
                                           .members_held = 3,
                                           .members_unverified = 2,
+                                          .members_unserved = 77,
                                           .virtual_ports_verified = 10,
                                           .virtual_ports_unread = 9,
                                           .vms = 4,
@@ -341,15 +342,16 @@ static void every_value_has_its_own_line(void **state)
                                           .retries = 14,
                                           .keys_given = 15,
                                           .host_updates = UINT64_MAX};
-    ASSERT_SAYS(
-        &metrics, "oneib_clusters 1", "oneib_members 2", "oneib_members_unverified 2",
-        "oneib_virtual_ports_verified 10", "oneib_virtual_ports_unread 9", "oneib_members_held 3",
-        "oneib_vms 4", "oneib_networks 5", "oneib_ports 6", "oneib_in_force 1", "oneib_sm_master 1",
-        "oneib_event_stream_connected 1", "oneib_event_stream_trusted 1", "oneib_events_total 7",
-        "oneib_events_unreadable_total 8", "oneib_events_delayed_total 23",
-        "oneib_event_stream_gaps_total 9", "oneib_looks_total 10", "oneib_looks_full_total 11",
-        "oneib_writes_total 12", "oneib_reloads_total 13", "oneib_retries_total 14",
-        "oneib_keys_given_total 15", "oneib_host_updates_total 18446744073709551615");
+    ASSERT_SAYS(&metrics, "oneib_clusters 1", "oneib_members 2", "oneib_members_unverified 2",
+                "oneib_members_unserved 77", "oneib_virtual_ports_verified 10",
+                "oneib_virtual_ports_unread 9", "oneib_members_held 3", "oneib_vms 4",
+                "oneib_networks 5", "oneib_ports 6", "oneib_in_force 1", "oneib_sm_master 1",
+                "oneib_event_stream_connected 1", "oneib_event_stream_trusted 1",
+                "oneib_events_total 7", "oneib_events_unreadable_total 8",
+                "oneib_events_delayed_total 23", "oneib_event_stream_gaps_total 9",
+                "oneib_looks_total 10", "oneib_looks_full_total 11", "oneib_writes_total 12",
+                "oneib_reloads_total 13", "oneib_retries_total 14", "oneib_keys_given_total 15",
+                "oneib_host_updates_total 18446744073709551615");
 }
 
 static void violations_are_those_of_ports_and_of_findings(void **state)
