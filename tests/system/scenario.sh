@@ -55,19 +55,30 @@ console_gets() {
     }
 }
 
+# processor_since LINES: what 'node processor' says now is more by so much. In it is what another scenario does at the same time.
+processor_since() {
+    {
+        printf '%s\n' "$1"
+        "$LAB/node" processor
+    } | awk 'NF == 2 && $1 in before { printf ", %.1f of %s", $2 - before[$1], $1 } NF == 2 { before[$1] = $2 }'
+}
+
 # Background commands are not part of a condition, in which the shell would not end at the first that fails.
 run_case() {
     echo "[ RUN      ] $scenario: $1"
     echo "$1" >"$ONEIB_LAB_RUN/case-$scenario"
     case_began=$(date +%s)
+    case_began_at=$("$LAB/node" processor)
     "$1" 2>&1 &
     status=0
     wait $! || status=$?
-    echo "$(($(date +%s) - case_began)) s"
+    echo "$(($(date +%s) - case_began)) s$(processor_since "$case_began_at")"
     if [ $status -eq 0 ]; then
         echo "[       OK ] $scenario: $1"
+        previous=passed
     else
         echo "[  FAILED  ] $scenario: $1"
+        previous=failed
         failed=1
     fi
     rm "$ONEIB_LAB_RUN/case-$scenario"
@@ -77,6 +88,8 @@ cases() {
     scenario=$(basename "$0" .sh)
     scenario=${scenario#scenario-}
     failed=0
+    # What a case may ask that goes on with what the one before has left.
+    previous=passed
     for case; do run_case "$case"; done
     exit $failed
 }
