@@ -108,6 +108,10 @@ struct lab_node_vf {
 int lab_node_vf(struct lab *lab, size_t host, unsigned vf, struct lab_node_vf *state,
                 struct oneib_error *err);
 
+/* Of a VF on mlx5: the GUID that its virtual port is up with; 0: it is down. */
+int lab_node_virtual_guid(struct lab *lab, size_t host, unsigned vf, uint64_t *guid,
+                          struct oneib_error *err);
+
 /* What oneib's table on the node says about a VF: whose it is. */
 struct lab_node_claim {
     unsigned vf;

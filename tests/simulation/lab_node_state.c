@@ -235,3 +235,30 @@ int lab_node_vf(struct lab *lab, size_t host, unsigned vf, struct lab_node_vf *s
                           lab_node_root(lab, host));
     return 0;
 }
+
+/* ---- VFs of mlx5 --------------------------------------------------------------------------- */
+
+static bool read_sriov(const struct lab *lab, size_t host, unsigned vf, const char *name,
+                       char *text, size_t size)
+{
+    char path[384];
+    snprintf(path, sizeof path, "%s/sys/class/infiniband/mlx5_0/device/sriov/%u/%s",
+             lab_node_root(lab, host), vf, name);
+    return read_at(AT_FDCWD, path, text, size);
+}
+
+int lab_node_virtual_guid(struct lab *lab, size_t host, unsigned vf, uint64_t *guid,
+                          struct oneib_error *err)
+{
+    char text[64], policy[32];
+    *guid = 0;
+    if (!read_sriov(lab, host, vf, "port", text, sizeof text) ||
+        !read_sriov(lab, host, vf, "policy", policy, sizeof policy))
+        return oneib_fail(err, ONEIB_ERROR_PROTOCOL, "VF %u of %s cannot be read", vf,
+                          lab_node_root(lab, host));
+    for (char *byte = strtok(text, ":"); byte; byte = strtok(NULL, ":"))
+        *guid = *guid << 8 | strtoul(byte, NULL, 16);
+    if (strcmp(policy, "Down") == 0)
+        *guid = 0;
+    return 0;
+}

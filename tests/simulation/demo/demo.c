@@ -159,6 +159,16 @@ static bool is_led_by_ufm(void)
     return wanted && strcmp(wanted, "ufm") == 0;
 }
 
+/* Adapters are mlx5: their VFs are virtual ports, which stand-ins answer for, with tables as
+ * NVIDIA's subnet manager is said to fill them. */
+static bool is_on_mlx5(void)
+{
+    const char *wanted = getenv("ONEIB_DEMO_ADAPTERS");
+    return wanted && strcmp(wanted, "mlx5") == 0;
+}
+
+#define NVIDIAS "sm: { kind = \"nvidia-opensm\"; }; fabric: { virtual_ports = \"try\"; };"
+
 /* The oneibd that is started on the other host when the first is lost has all that it had. */
 static int configure_successor(struct demo_stage *stage, struct lab_instance *standby,
                                struct oneib_error *err)
@@ -180,6 +190,12 @@ static int configure_successor(struct demo_stage *stage, struct lab_instance *st
 #define CLASSES                                                                                    \
     "qos: { classes = [\"gold: weight 64, SL 1\", \"silver: weight 32, SL 2-3\"]; vls = 8; };"
 
+/* Of virtual ports nobody can see whether they follow. */
+static bool has_classes(const struct demo_stage *stage)
+{
+    return !is_led_by_ufm() && !stage->is_virtual;
+}
+
 /* What opensm is to be told of them. */
 static int learn_qos_lines(struct demo_stage *stage, struct oneib_error *err)
 {
@@ -200,8 +216,9 @@ static int configure(struct demo_stage *stage, struct lab_instance *standby,
 {
     char full_members[512];
     snprintf(full_members, sizeof full_members,
-             "default_partition: { full_members = [\"0x%" PRIx64 "\", \"0x%" PRIx64 "\"]; };\n%s",
-             LAB_SM_PORT_GUID, standby_port_guid(stage), is_led_by_ufm() ? "" : CLASSES);
+             "default_partition: { full_members = [\"0x%" PRIx64 "\", \"0x%" PRIx64 "\"]; };\n%s%s",
+             LAB_SM_PORT_GUID, standby_port_guid(stage), has_classes(stage) ? CLASSES : "",
+             stage->is_virtual ? NVIDIAS : "");
     const struct lab_config more = {.other = full_members};
     if (is_led_by_ufm())
         return lab_config_write(stage->lab, &more, err) < 0
@@ -209,7 +226,7 @@ static int configure(struct demo_stage *stage, struct lab_instance *standby,
                    : configure_successor(stage, standby, err);
     return lab_config_write(stage->lab, &more, err) < 0 ||
                    lab_config_write_named(stage->lab, STANDBY, STANDBY, &more, standby, err) < 0 ||
-                   learn_qos_lines(stage, err) < 0
+                   (has_classes(stage) && learn_qos_lines(stage, err) < 0)
                ? -1
                : 0;
 }
@@ -259,13 +276,17 @@ static void introduce(struct demo_stage *stage)
         "  simulated  the fabric: 8 hosts H1 to H8 with 7 VFs each, 2 leaf and 2 spine "
         "switches, 2 hosts for\n"
         "             subnet managers (ibsim); the hosts' adapters; libvirt; OpenNebula "
-        "(oned-standin)\n"
+        "(oned-standin)%s\n"
         "  real       %s\n"
         "             probe, network driver and oneib-node\n\n",
-        is_led_by_ufm() ? ""
+        !has_classes(stage) ? ""
                         : "Networks have classes: climate gold, physics and biology silver. "
                           "Each has a service level (SL)\nof its own, and so a guaranteed "
                           "share of every link.\n",
+        stage->is_virtual
+            ? ";\n             the VFs' virtual ports (mlx5), whose tables a stand-in fills as "
+              "NVIDIA's subnet\n             manager is said to"
+            : "",
         is_led_by_ufm()
             ? "an oneibd, and two opensm that follow a stand-in for UFM; on the hosts oneib's"
             : "two opensm, one of them standby, with an oneibd beside each; on the hosts "
@@ -292,7 +313,7 @@ static int await_limited(struct demo_stage *stage, size_t host, struct oneib_err
 /* OpenNebula learns of the hosts and their adapters from their probes. */
 static int add_hosts(struct demo_stage *stage, struct oneib_error *err)
 {
-    for (size_t host = 0; host < HOSTS; host++)
+    for (size_t host = 0; host < HOSTS && !stage->is_virtual; host++)
         if (await_limited(stage, host, err) < 0)
             return -1;
     return lab_add_nodes(stage->lab, err);
@@ -302,6 +323,7 @@ static int set_the_stage(struct demo_stage *stage, struct lab_instance *standby,
                          struct oneib_error *err)
 {
     struct lab_node_options nodes = LAB_NODES_DEFAULTS;
+    nodes.driver = stage->is_virtual ? ONEIB_HCA_MLX5 : ONEIB_HCA_MLX4;
     nodes.second = is_led_by_ufm() ? NULL : &standby->known_as;
     introduce(stage);
     if (lab_fabric_start(stage->lab, err) < 0 || lab_standin_start(stage->lab, NULL, err) < 0 ||
@@ -350,12 +372,24 @@ static int kill_the_master(struct demo_stage *stage, const struct lab_instance *
     return 0;
 }
 
+/* The stand-in has to be told which of the two files is in force. */
+static int lead_virtual_ports(struct demo_stage *stage, const char *partitions,
+                              struct oneib_error *err)
+{
+    char line[512];
+    if (!stage->is_virtual)
+        return 0;
+    snprintf(line, sizeof line, "partitions %s\n", partitions);
+    return lab_write(stage->lab, "virtual-ports", 0644, line, err);
+}
+
 static int fail_over(struct demo_stage *stage, const struct lab_instance *standby,
                      struct oneib_error *err)
 {
     size_t host;
     stage->group_size = 1;
     if (kill_the_master(stage, standby, err) < 0 ||
+        lead_virtual_ports(stage, standby->partitions, err) < 0 ||
         demo_step(stage, DEMO_STAYS, NULL, -1, err) < 0 ||
         demo_vm_remove(stage, demo_vm_newest(stage, BIOLOGY), err) < 0)
         return -1;
@@ -483,9 +517,11 @@ int main(int argc, char **argv)
     struct oneib_error err = {0};
     struct lab_options lab = LAB_DEFAULTS;
     lab.extra_hosts = 1;
+    lab.virtual_ports = is_on_mlx5();
     struct demo_stage *stage = calloc(1, sizeof *stage);
     if (!stage)
         return 1;
+    stage->is_virtual = lab.virtual_ports;
     stage->animate = can_animate();
     stage->color = isatty(STDOUT_FILENO) && !getenv("NO_COLOR");
     stage->began_ms = oneib_now_ms();

@@ -8,18 +8,24 @@
  *                table that it points to, or "none", which an mlx4 takes for the last one
  *   key KEY      a P_Key (15 bits, hexadecimal): entry 0 points to where the port's table has it
  *                now, nowhere when it is not there, and all others to index 0
+ *   vport N      it is the port's virtual port N (mlx5), with a table of its own
  * What an entry is worth is read from the port itself, by SMP.
  *
  * Output: "row ID TABLES SA" a VF, each a string of 0 and 1, one digit a VF in the order of FILE:
  * reachable by what the tables hold, and by what the subnet administrator answers when it is asked
  * for a path under that P_Key; "sa ASKED DISAGREED": path queries for (port, port, P_Key), and how
- * many answers differ from the tables. A table shows a change before its port has answered the
- * subnet manager: where the two differ, everything is read again, for AGREE_MS at most.
+ * many answers differ from the tables; "vport ID GUID" a virtual port, 0 while it is down or has
+ * none. The SA of the simulated fabric knows no virtual ports, so where there are some it is not
+ * asked: SA is all 0, and so is ASKED. Nor is the reading proved (partitions/virtual_ports.h): the
+ * adapters are a stand-in's that answers as oneib asks. A table shows a change before its port has
+ * answered the subnet manager: where the two differ, everything is read again, for AGREE_MS at
+ * most.
  */
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/number.h"
 #include "fabric/fabric.h"
+#include "fabric/virtual_ports_read.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,6 +35,7 @@
 #define KEYS_MAX 8 /* that differ, of one VF */
 #define LINE_SIZE 1024
 #define AGREE_MS 5000
+#define STATE_DOWN 1 /* PortInfo.PortState (IBA 1.2.1, 14.2.5.6) */
 
 struct vf {
     unsigned id;
@@ -36,12 +43,16 @@ struct vf {
     const struct oneib_subnet_port *port;
     uint16_t raw[KEYS_MAX]; /* what it can send with */
     size_t key_count;
+    bool is_virtual;
+    oneib_guid guid; /* of a virtual port */
 };
 
 struct measurement {
     struct vf vfs[VFS_MAX];
     size_t count;
     struct oneib_subnet subnet;
+    struct oneib_vport_reading virtual_ports;
+    bool are_virtual;
     struct oneib_path_query *queries;
     size_t query_count;
 };
@@ -90,7 +101,28 @@ static bool take_key(const char *text, struct vf *vf)
     return add_key(vf, vf->port->pkeys[0]);
 }
 
-static bool parse_vf(char *line, const struct oneib_subnet *subnet, struct vf *vf)
+/* A host's virtual port N. Down, it has nothing to send with. */
+static bool take_vport(const char *text, const struct oneib_vport_reading *reading, struct vf *vf)
+{
+    uint64_t number;
+    size_t owner = 0;
+    while (owner < reading->count && reading->items[owner].guid != vf->port_guid)
+        owner++;
+    if (owner == reading->count ||
+        !oneib_parse_decimal(text, reading->items[owner].count - 1, &number))
+        return false;
+    const struct oneib_vport *vport = &reading->items[owner].items[number];
+    vf->is_virtual = true;
+    if (vport->state == STATE_DOWN || !vport->pkeys || vport->blocks_due > 0)
+        return vport->state == STATE_DOWN;
+    vf->guid = vport->guid == UINT64_MAX ? 0 : vport->guid; /* all ones: it has none */
+    for (uint16_t i = 0; i < vport->pkey_cap; i++)
+        if (!add_key(vf, vport->pkeys[i]))
+            return false;
+    return true;
+}
+
+static bool parse_vf(char *line, const struct measurement *m, struct vf *vf)
 {
     char *rest = NULL;
     const char *id = strtok_r(line, " \n", &rest);
@@ -102,9 +134,11 @@ static bool parse_vf(char *line, const struct oneib_subnet *subnet, struct vf *v
         !oneib_guid_parse(guid, &vf->port_guid) || !form || !map)
         return false;
     vf->id = (unsigned)number;
-    vf->port = oneib_subnet_find(subnet, vf->port_guid);
+    vf->port = oneib_subnet_find(&m->subnet, vf->port_guid);
     if (!vf->port || !vf->port->answered || vf->port->partition_cap == 0)
         return false;
+    if (strcmp(form, "vport") == 0)
+        return take_vport(map, &m->virtual_ports, vf);
     return strcmp(form, "map") == 0 ? take_map(map, vf)
                                     : strcmp(form, "key") == 0 && take_key(map, vf);
 }
@@ -113,12 +147,28 @@ static bool read_vfs(FILE *file, struct measurement *m)
 {
     char line[LINE_SIZE];
     while (fgets(line, sizeof line, file)) {
-        if (m->count == VFS_MAX || !strchr(line, '\n') ||
-            !parse_vf(line, &m->subnet, &m->vfs[m->count]))
+        if (m->count == VFS_MAX || !strchr(line, '\n') || !parse_vf(line, m, &m->vfs[m->count]))
             return false;
-        m->count++;
+        m->are_virtual |= m->vfs[m->count++].is_virtual;
     }
     return true;
+}
+
+/* Of the ports that the file names, where it names virtual ports. */
+static int read_vports(struct oneib_fabric *fabric, FILE *file, struct measurement *m,
+                       struct oneib_error *err)
+{
+    char line[LINE_SIZE], guid[32];
+    struct oneib_vport_report reports[VFS_MAX] = {0};
+    size_t count = 0;
+    while (count < VFS_MAX && fgets(line, sizeof line, file))
+        if (strstr(line, " vport ") && sscanf(line, "%*u %31s", guid) == 1 &&
+            oneib_guid_parse(guid, &reports[count].port))
+            count++;
+    rewind(file);
+    return count == 0 ? 0
+                      : oneib_fabric_read_vports(fabric, &m->subnet, reports, count,
+                                                 &m->virtual_ports, err);
 }
 
 static bool keys_match(uint16_t a, uint16_t b)
@@ -214,6 +264,8 @@ static void print(const struct measurement *m)
         for (size_t b = 0; b < m->count; b++)
             putchar(sa_agrees(m, &m->vfs[a], &m->vfs[b]) ? '1' : '0');
         putchar('\n');
+        if (m->vfs[a].is_virtual)
+            printf("vport %u 0x%016" PRIx64 "\n", m->vfs[a].id, m->vfs[a].guid);
     }
     printf("sa %zu %zu\n", m->query_count, count_disagreements(m));
 }
@@ -224,12 +276,16 @@ static const char *read_and_ask(struct oneib_fabric *fabric, FILE *file, struct 
     if (oneib_fabric_read(fabric, &m->subnet, err) < 0)
         return err->text;
     rewind(file);
+    if (read_vports(fabric, file, m, err) < 0)
+        return err->text;
     if (!read_vfs(file, m))
         return "a line is not of the form ID PORT_GUID MAP, or its port is not there";
 
     m->queries = calloc(m->count * m->count * KEYS_MAX + 1, sizeof *m->queries);
     if (!m->queries)
         return "out of memory";
+    if (m->are_virtual)
+        return NULL;
     collect_queries(m);
     return oneib_fabric_paths(fabric, m->queries, m->query_count, err) < 0 ? err->text : NULL;
 }
@@ -237,6 +293,7 @@ static const char *read_and_ask(struct oneib_fabric *fabric, FILE *file, struct 
 static void forget(struct measurement *m)
 {
     oneib_subnet_clear(&m->subnet);
+    oneib_vport_reading_clear(&m->virtual_ports);
     free(m->queries);
     *m = (struct measurement){0};
 }

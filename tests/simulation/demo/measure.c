@@ -104,19 +104,42 @@ static void complain_of_vf(struct demo_stage *stage, const struct demo_vf *vf, c
              vf->vm ? stage->tenants[vf->vm->tenant].name : "nobody's", what);
 }
 
-/* A VF is known to the subnet manager by its VM's GUID, or not at all; while the VM migrates, on
- * one of its two hosts. */
-static void check_vf(struct demo_stage *stage, const struct owners *owners,
-                     const struct demo_vf *vf, const struct lab_node_vf *state)
+/* Its VM migrates to it, and is not there yet. */
+static bool waits(const struct demo_vf *vf)
+{
+    return vf->vm && vf->vm->moving_to == vf->host;
+}
+
+/* A VF is known by its VM's GUID, or not at all; while the VM migrates, on one of its two hosts. */
+static void check_guid(struct demo_stage *stage, const struct owners *owners,
+                       const struct demo_vf *vf, uint64_t has)
 {
     uint64_t guid = 0;
     if (vf->vm)
         guid = VM_GUIDS | (uint64_t)vf->vm->id << 8 | owners->items[vf->host][vf->number].nic;
-    const bool may_wait = vf->vm && vf->vm->moving_to == vf->host;
-    if (state->accepted != guid && !(may_wait && state->accepted == 0))
+    if (has != guid && !(waits(vf) && has == 0))
         complain_of_vf(stage, vf, "has not the GUID that it should have");
+}
+
+/* By the subnet manager's answers to the host's adapter. */
+static void check_vf(struct demo_stage *stage, const struct owners *owners,
+                     const struct demo_vf *vf, const struct lab_node_vf *state)
+{
+    check_guid(stage, owners, vf, state->accepted);
     if (!state->only)
         complain_of_vf(stage, vf, "has a second way out");
+}
+
+static int read_guid(struct demo_stage *stage, size_t host, unsigned number, uint64_t *guid,
+                     struct oneib_error *err)
+{
+    struct lab_node_vf state;
+    if (stage->is_virtual)
+        return lab_node_virtual_guid(stage->lab, host, number, guid, err);
+    if (lab_node_vf(stage->lab, host, number, &state, err) < 0)
+        return -1;
+    *guid = state.accepted;
+    return 0;
 }
 
 static int has_guid(struct demo_stage *stage, const struct demo_vm *vm, bool *has,
@@ -124,10 +147,10 @@ static int has_guid(struct demo_stage *stage, const struct demo_vm *vm, bool *ha
 {
     *has = false;
     for (unsigned number = 0; number < DEMO_VFS_PER_HOST; number++) {
-        struct lab_node_vf state;
-        if (lab_node_vf(stage->lab, vm->host, number, &state, err) < 0)
+        uint64_t guid;
+        if (read_guid(stage, vm->host, number, &guid, err) < 0)
             return -1;
-        *has |= state.accepted >> 8 == (VM_GUIDS >> 8 | vm->id);
+        *has |= guid >> 8 == (VM_GUIDS >> 8 | vm->id);
     }
     return 0;
 }
@@ -153,6 +176,11 @@ static int write_question(struct demo_stage *stage, const struct owners *owners,
     for (size_t i = 0; i < DEMO_VFS; i++) {
         const struct demo_vf *vf = &stage->vfs[i];
         struct lab_node_vf state;
+        if (stage->is_virtual) { /* number 0 is the physical function */
+            oneib_text_printf(&text, "%zu 0x%016" PRIx64 " vport %u\n", i,
+                              lab_host_port_guid(stage->lab, vf->host), vf->number + 1);
+            continue;
+        }
         if (lab_node_vf(stage->lab, vf->host, vf->number, &state, err) < 0)
             return -1;
         check_vf(stage, owners, vf, &state);
@@ -166,9 +194,12 @@ static int write_question(struct demo_stage *stage, const struct owners *owners,
     return lab_write(stage->lab, "reach.vfs", 0600, text.data, err);
 }
 
-static bool should_reach(const struct demo_vf *a, const struct demo_vf *b)
+/* A virtual port that waits for its VM has no GUID yet, and so no key. */
+static bool should_reach(const struct demo_stage *stage, const struct demo_vf *a,
+                         const struct demo_vf *b)
 {
-    return a->vm && b->vm && a->vm->tenant == b->vm->tenant;
+    return a->vm && b->vm && a->vm->tenant == b->vm->tenant &&
+           !(stage->is_virtual && (waits(a) || waits(b)));
 }
 
 static void describe(const struct demo_stage *stage, const struct demo_vf *vf, char *text,
@@ -189,31 +220,39 @@ static void check_row(struct demo_stage *stage, size_t row, const char *tables, 
     const struct demo_vf *a = &stage->vfs[row];
     for (size_t column = 0; column < DEMO_VFS; column++) {
         const struct demo_vf *b = &stage->vfs[column];
-        const bool by_tables = tables[column] == '1', by_sa = sa[column] == '1';
+        const bool by_tables = tables[column] == '1';
+        /* The SA of a simulated fabric knows no virtual ports. */
+        const bool by_sa = stage->is_virtual ? by_tables : sa[column] == '1';
         reach[row * DEMO_VFS + column] = by_tables || by_sa;
         stage->pairs++;
-        if (by_tables == should_reach(a, b) && by_sa == by_tables)
+        if (by_tables == should_reach(stage, a, b) && by_sa == by_tables)
             continue;
-        char from[64], to[64];
+        char from[64], to[64], answered[64] = "";
+        if (!stage->is_virtual)
+            snprintf(answered, sizeof answered, ", by the subnet administrator they do%s",
+                     by_sa ? "" : " not");
         describe(stage, a, from, sizeof from);
         describe(stage, b, to, sizeof to);
-        complain(stage,
-                 "%s and %s must %s each other; by P_Key tables they do%s, by the subnet "
-                 "administrator they do%s",
-                 from, to, should_reach(a, b) ? "reach" : "not reach", by_tables ? "" : " not",
-                 by_sa ? "" : " not");
+        complain(stage, "%s and %s must %s each other; by P_Key tables they do%s%s", from, to,
+                 should_reach(stage, a, b) ? "reach" : "not reach", by_tables ? "" : " not",
+                 answered);
     }
 }
 
-static int take_answer(struct demo_stage *stage, char *answer, bool *reach, struct oneib_error *err)
+static int take_answer(struct demo_stage *stage, const struct owners *owners, char *answer,
+                       bool *reach, struct oneib_error *err)
 {
-    size_t rows = 0, asked = 0, disagreed = 0;
+    size_t rows = 0, asked = 0, disagreed = 0, vfs = 0, number;
+    uint64_t guid;
     char *rest = NULL;
     for (char *line = strtok_r(answer, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
         char tables[DEMO_VFS + 8], sa[DEMO_VFS + 8];
         if (sscanf(line, "row %*u %63[01] %63[01]", tables, sa) == 2 &&
             strlen(tables) == DEMO_VFS && strlen(sa) == DEMO_VFS && rows < DEMO_VFS)
             check_row(stage, rows++, tables, sa, reach);
+        else if (sscanf(line, "vport %zu %" SCNx64, &number, &guid) == 2 && number == vfs &&
+                 vfs < DEMO_VFS)
+            check_guid(stage, owners, &stage->vfs[vfs++], guid);
         else if (sscanf(line, "sa %zu %zu", &asked, &disagreed) == 2) {
             stage->queries += asked;
             if (disagreed > 0)
@@ -223,13 +262,14 @@ static int take_answer(struct demo_stage *stage, char *answer, bool *reach, stru
                          disagreed, asked);
         }
     }
-    if (rows != DEMO_VFS || asked == 0)
+    if (rows != DEMO_VFS || (stage->is_virtual ? vfs != DEMO_VFS : asked == 0))
         return oneib_fail(err, ONEIB_ERROR_PROTOCOL, "fabric-reach answered %zu rows of %d", rows,
                           DEMO_VFS);
     return 0;
 }
 
-static int ask(struct demo_stage *stage, bool *reach, struct oneib_error *err)
+static int ask(struct demo_stage *stage, const struct owners *owners, bool *reach,
+               struct oneib_error *err)
 {
     const char *file = lab_path(stage->lab, "reach.vfs", err);
     struct lab_output output = {0};
@@ -237,7 +277,7 @@ static int ask(struct demo_stage *stage, bool *reach, struct oneib_error *err)
                          PROGRAM_TIMEOUT_MS, &output, err) < 0)
         return -1;
     int status = output.status == 0
-                     ? take_answer(stage, output.out, reach, err)
+                     ? take_answer(stage, owners, output.out, reach, err)
                      : oneib_fail(err, ONEIB_ERROR_PROTOCOL, "fabric-reach ended with %d: %s",
                                   output.status, output.error);
     lab_output_clear(&output);
@@ -251,7 +291,7 @@ int demo_measure(struct demo_stage *stage, struct oneib_error *err)
     if (read_owners(stage, &owners, err) < 0)
         return -1;
     order_vfs(stage, &owners);
-    if (write_question(stage, &owners, err) < 0 || ask(stage, stage->reach, err) < 0)
+    if (write_question(stage, &owners, err) < 0 || ask(stage, &owners, stage->reach, err) < 0)
         return -1;
     stage->steps++;
     if (stage->wrong == wrong_before)

@@ -19,6 +19,8 @@ static bool holds(const struct demo_vm *vm, size_t host)
 static unsigned wanted_on(const struct demo_stage *stage, size_t host)
 {
     unsigned tenants = 0;
+    if (stage->is_virtual) /* keys are on virtual ports alone */
+        return 0;
     for (size_t i = 0; i < stage->vm_count; i++)
         if (holds(&stage->vms[i], host))
             tenants |= 1u << stage->vms[i].tenant;

@@ -75,6 +75,7 @@ struct demo_group {
 struct demo_stage {
     struct lab *lab;
     char qos_lines[4096]; /* what 'oneib qos' prints for opensm.conf; "": there are no classes */
+    bool is_virtual;      /* adapters are mlx5, and VFs virtual ports */
     bool color;
     bool animate; /* standard output is a terminal with room: matrices are drawn over each other */
     unsigned drawn_lines;

@@ -277,17 +277,28 @@ static void tell_times(const char *what, struct demo_times *times)
 
 void demo_tell_summary(struct demo_stage *stage)
 {
-    demo_tell(
-        stage,
-        "\nWhat was checked, in %.0f s\n"
-        "    %zu times, after every VM that came, went or moved: %s pairs of VFs, each by the "
-        "maps of\n"
-        "    the hosts' adapters and the ports' P_Key tables, and %s questions to the subnet\n"
-        "    administrator for a path. %s.\n"
-        "Slowest, from what happens in OpenNebula until the fabric follows\n",
-        (oneib_now_ms() - stage->began_ms) / 1000, stage->steps, with_commas(stage->pairs).text,
-        with_commas(stage->queries).text,
-        stage->wrong > 0 ? "NOT all were as they should be" : "All were as they should be");
+    if (stage->is_virtual)
+        demo_tell(
+            stage,
+            "\nWhat was checked, in %.0f s\n"
+            "    %zu times, after every VM that came, went or moved: %s pairs of VFs, by the "
+            "P_Key tables and\n"
+            "    GUIDs of their virtual ports, as the stand-ins answer. %s.\n"
+            "Slowest, from what happens in OpenNebula until the fabric follows\n",
+            (oneib_now_ms() - stage->began_ms) / 1000, stage->steps, with_commas(stage->pairs).text,
+            stage->wrong > 0 ? "NOT all were as they should be" : "All were as they should be");
+    else
+        demo_tell(
+            stage,
+            "\nWhat was checked, in %.0f s\n"
+            "    %zu times, after every VM that came, went or moved: %s pairs of VFs, each by the "
+            "maps of\n"
+            "    the hosts' adapters and the ports' P_Key tables, and %s questions to the subnet\n"
+            "    administrator for a path. %s.\n"
+            "Slowest, from what happens in OpenNebula until the fabric follows\n",
+            (oneib_now_ms() - stage->began_ms) / 1000, stage->steps, with_commas(stage->pairs).text,
+            with_commas(stage->queries).text,
+            stage->wrong > 0 ? "NOT all were as they should be" : "All were as they should be");
     tell_times("a VM starts: its VF is open to its cluster", &stage->opened);
     tell_times("a host's last VM of a cluster ends: it is closed", &stage->gone);
     if (stage->take_over_ms > 0)

@@ -130,6 +130,16 @@ static void put_what_the_test_says(struct vport *vport)
             vport->keys[index] = (uint16_t)raw;
 }
 
+/* The file that the master reads. */
+static void find_partitions(char path[256])
+{
+    char line[512];
+    oneib_autofclose FILE *file = open_file("virtual-ports");
+    snprintf(path, 256, "%s/partitions.conf", folder);
+    while (file && fgets(line, sizeof line, file))
+        sscanf(line, "partitions %255s", path);
+}
+
 static void manage(struct vport *vport)
 {
     char path[256];
@@ -137,7 +147,7 @@ static void manage(struct vport *vport)
     oneib_autofree char *text = NULL;
     struct oneib_partition_table partitions = {0};
     struct oneib_error err;
-    snprintf(path, sizeof path, "%s/partitions.conf", folder);
+    find_partitions(path);
     if (vport->state == DOWN || oneib_file_read(path, FILE_SIZE_MAX, &text, &length, &err) < 0 ||
         oneib_partitions_parse(text, length, path, &partitions, &err) < 0)
         return;

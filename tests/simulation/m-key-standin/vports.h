@@ -14,6 +14,8 @@
  *                    listed with. Here that takes no time, and no SIGHUP
  *   virtual-ports    of the test, a line each:
  *                    "layout WORD", of which the words are in vports.c;
+ *                    "partitions PATH", what the subnet manager was told, of which the master reads
+ *                    another file than partitions.conf;
  *                    "key GUID INDEX KEY", what is in that virtual port's table all the same
  */
 #ifndef VPORT_STANDIN_H
