@@ -147,7 +147,8 @@ static enum oneib_exit take_word(struct oneib_run *run, const char *word, struct
         return run->verb ? ONEIB_EXIT_DONE : oneib_refuse_verb(word, err);
     }
     if (run->word_count == run->verb->words_max)
-        return oneib_usage(run->verb, err, "'%s' is one word too many", word);
+        return oneib_usage(run->verb, err, "'%s' is one word too many: '%s' takes at most %zu",
+                           word, run->verb->name, run->verb->words_max);
     run->words[run->word_count++] = word;
     return ONEIB_EXIT_DONE;
 }

@@ -368,6 +368,10 @@ static int print_text(const struct measured *measured, struct oneib_error *err)
         append_hop(measured, &measured->hops[i], &table);
     oneib_table_render(&table, measured->run->color_out, "", &text);
     oneib_table_clear(&table);
+    if (oneib_fabric_is_simulated(measured->links.looked.session.fabric))
+        oneib_text_append(&text,
+                          "\nThis fabric is simulated: the counters are a stand-in's, and count "
+                          "management packets alone.\n");
     append_meaning(measured, &text);
     append_reasons(measured, &text);
     oneib_links_note_silent(&measured->links);
@@ -422,9 +426,11 @@ static int print_json(const struct measured *measured, struct oneib_error *err)
     json_t *list = json_array();
     for (size_t i = 0; i < measured->hop_count; i++)
         oneib_json_append(&list, hop_json(measured, &measured->hops[i]));
-    return oneib_json_write(json_pack("{s:o, s:s, s:I}", "links", list, "counted", "all lanes",
-                                      "switches_silent", (json_int_t)measured->links.silent),
-                            err);
+    return oneib_json_write(
+        json_pack("{s:o, s:s, s:b, s:I}", "links", list, "counted", "all lanes", "simulated",
+                  (int)oneib_fabric_is_simulated(measured->links.looked.session.fabric),
+                  "switches_silent", (json_int_t)measured->links.silent),
+        err);
 }
 
 /* --- the verb ------------------------------------------------------------------------------- */

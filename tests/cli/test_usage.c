@@ -82,6 +82,7 @@ static void trailing_words_are_usage_errors(void **state)
 {
     (void)state;
     refused(RUN("list", "all"), "'all' is one word too many");
+    refused(RUN("qos", "--measured", "1", "2", "3", "4"), "'qos' takes at most 3");
     refused(RUN("show", "1", "2"), "'2' is one word too many");
     refused(RUN("plan", "--", "--force"), "'--force' is one word too many");
     refused(RUN("guid", "decode", "0x0200000000002a01", "1"), "'1' is one word too many");

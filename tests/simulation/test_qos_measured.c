@@ -113,6 +113,8 @@ static void use_and_waits_stand_beside_what_is_promised(void **state)
     must_say(out, "2 of 6 carry several SLs");
     must_say(out, "are of all lanes of the\nlink together");
     must_not_say(out, "not read");
+    must_say(out, "This fabric is simulated: the counters are a stand-in's");
+    assert_true(json_yes(ONEIB_JSON(0, "qos", "--measured", "--seconds", "1"), "simulated"));
     assert_true(real(link_of(ONEIB_JSON(0, "qos", "--measured", "--seconds", "1"), 2, true),
                      "used") < 0.001);
 
