@@ -280,9 +280,9 @@ static void introduce(struct demo_stage *stage)
         "  real       %s\n"
         "             probe, network driver and oneib-node\n\n",
         !has_classes(stage) ? ""
-                        : "Networks have classes: climate gold, physics and biology silver. "
-                          "Each has a service level (SL)\nof its own, and so a guaranteed "
-                          "share of every link.\n",
+                            : "Networks have classes: climate gold, physics and biology silver. "
+                              "Each has a service level (SL)\nof its own, and so a guaranteed "
+                              "share of every link.\n",
         stage->is_virtual
             ? ";\n             the VFs' virtual ports (mlx5), whose tables a stand-in fills as "
               "NVIDIA's subnet\n             manager is said to"
