@@ -465,6 +465,7 @@ static int step(struct oneib_daemon *daemon, struct oneib_error *err)
         return 0;
     }
     oneib_daemon_write_heard(daemon);
+    oneib_daemon_write_links(daemon);
     if (daemon->hosts_wait)
         tell_hosts_that_wait(daemon);
     else

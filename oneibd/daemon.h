@@ -115,6 +115,7 @@ struct oneib_daemon {
     double levels_at;                     /* and when they are looked at next, at the earliest */
     struct oneib_routes routes;           /* likewise; empty where there are no classes */
     struct oneib_findings sharing_findings; /* of clusters that meet on them */
+    double links_at;                        /* when the placer's file is written next */
     struct oneib_findings host_findings;    /* of writing to hosts */
     bool hosts_wait;                        /* not all were written to, for something else came */
     struct oneib_id_set hosts_later;  /* to be asked about when opensm knows of the VMs on them */
@@ -216,6 +217,9 @@ int oneib_daemon_look_at_levels(struct oneib_daemon *daemon, struct oneib_error 
 /* levels.c: which clusters in force meet on the links that were seen then, into sharing_findings.
  * Asks nobody. */
 int oneib_daemon_find_sharing(struct oneib_daemon *daemon, struct oneib_error *err);
+
+/* daemon_links.c: qos.links_file, where there is one and it is time. */
+void oneib_daemon_write_links(struct oneib_daemon *daemon);
 
 /* heard.c: writes down what nodes have said (sync/heard.h), where that is due and it is time;
  * milliseconds until it is. */

@@ -12,6 +12,7 @@
 #include "opennebula/credentials.h"
 #include "placement/arrange.h"
 #include "placement/wire.h"
+#include "scheduler/links_file.h"
 #include "scheduler/running.h"
 #include <errno.h>
 #include <signal.h>
@@ -91,17 +92,48 @@ static int ask_oned(const struct oneib_config *config, const struct oneib_sched_
 }
 
 static int arrange(const struct oneib_sched_message *message, const struct oneib_cloud *running,
-                   struct oneib_sched_pieces *changed, struct oneib_error *err)
+                   struct oneib_links *links, struct oneib_sched_pieces *changed,
+                   struct oneib_error *err)
 {
     struct oneib_window window;
     if (oneib_window_arrange(message, running, time(NULL), &window, err) < 0)
         return -1;
+    window.links = links;
     int status = check_time(err);
     if (status == 0)
         status = oneib_window_offer(&window, err);
     if (status == 0)
         status = oneib_sched_message_write(message, &window, changed, err);
     oneib_window_clear(&window);
+    return status;
+}
+
+/* Empty where the configuration names no file of links. */
+static int read_links(const struct oneib_config *config, const struct oneib_cloud *running,
+                      struct oneib_links *links, struct oneib_error *err)
+{
+    *links = (struct oneib_links){0};
+    if (!config->qos.links_file)
+        return 0;
+    if (oneib_links_load(config->qos.links_file, time(NULL), links, err) < 0)
+        return -1;
+    links->is_exclusive = config->qos.exclusive;
+    if (oneib_links_catch_up(links, running, err) == 0)
+        return 0;
+    oneib_links_clear(links);
+    return -1;
+}
+
+static int narrow_by(const struct oneib_config *config, const struct oneib_sched_message *message,
+                     const struct oneib_cloud *running, struct oneib_sched_pieces *changed,
+                     struct oneib_error *err)
+{
+    struct oneib_links links;
+    if (read_links(config, running, &links, err) < 0)
+        return -1;
+    const int status =
+        arrange(message, running, config->qos.links_file ? &links : NULL, changed, err);
+    oneib_links_clear(&links);
     return status;
 }
 
@@ -113,7 +145,7 @@ static int narrow_among(const struct oneib_config *config,
     struct oneib_cloud running;
     if (ask_oned(config, message, networks, &running, err) < 0)
         return -1;
-    const int status = arrange(message, &running, changed, err);
+    const int status = narrow_by(config, message, &running, changed, err);
     oneib_cloud_clear(&running);
     return status;
 }

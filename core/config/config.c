@@ -336,6 +336,10 @@ static int check_qos(const struct load *load)
         return refuse_qos(load, "qos.default_class", "default_class", what.data);
     case ONEIB_CONFIG_QOS_ENTRIES:
         return refuse_qos(load, "qos.entries", "entries", what.data);
+    case ONEIB_CONFIG_QOS_LINKS_FILE:
+        return refuse_qos(load, "qos.links_file", "links_file", what.data);
+    case ONEIB_CONFIG_QOS_EXCLUSIVE:
+        return refuse_qos(load, "qos.exclusive", "exclusive", what.data);
     case ONEIB_CONFIG_QOS_POLICY:
         return refuse(load, config_lookup(load->file, "opensm.qos_policy"),
                       find_key("opensm", "qos_policy"), what.data);

@@ -196,6 +196,12 @@ struct oneib_config {
         /* qos.drop_unused: SLs that nobody has are dropped; default false: they are SL 0's lane's
          */
         bool drop_unused;
+        /* qos.links_file: where oneibd writes which links clusters use, for the placer on the same
+         * machine; NULL: nowhere, and placement does not look at links */
+        char *links_file;
+        /* qos.exclusive: a host is offered to nobody whose cluster would come to share a link there
+         * with another one of its SL; default false: such hosts come last */
+        bool exclusive;
     } qos;
 
     struct {

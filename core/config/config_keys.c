@@ -338,6 +338,8 @@ const struct oneib_config_key oneib_config_keys[] = {
     {"qos", "entries", ONEIB_CONFIG_NUMBER, FIELD(qos.entries), .minimum = 2, .maximum = 64,
      .default_number = 8},
     {"qos", "drop_unused", ONEIB_CONFIG_BOOLEAN, FIELD(qos.drop_unused)},
+    {"qos", "links_file", ONEIB_CONFIG_STRING, FIELD(qos.links_file), .check = check_path},
+    {"qos", "exclusive", ONEIB_CONFIG_BOOLEAN, FIELD(qos.exclusive)},
 
     {"daemon", "poll_preparing", ONEIB_CONFIG_NUMBER, FIELD(daemon.poll_preparing_ms),
      .minimum = 100, .maximum = 5000, .default_number = 5000},

@@ -60,6 +60,32 @@ static bool check_policy(const struct oneib_config *config, size_t classes, stru
     return false;
 }
 
+static bool is_opensms(const struct oneib_config *config, const char *path)
+{
+    return strcmp(path, config->opensm.partitions) == 0 ||
+           strcmp(path, config->opensm.fragment) == 0 ||
+           (config->opensm.qos_policy && strcmp(path, config->opensm.qos_policy) == 0);
+}
+
+static enum oneib_config_qos_fault check_links(const struct oneib_config *config, size_t classes,
+                                               struct oneib_text *what)
+{
+    const char *path = config->qos.links_file;
+    if (path && classes == 0) {
+        oneib_text_append(what, "is of clusters with service levels: define qos.classes, too");
+        return ONEIB_CONFIG_QOS_LINKS_FILE;
+    }
+    if (path && is_opensms(config, path)) {
+        oneib_text_append(what, "must be a file of its own, none of opensm's");
+        return ONEIB_CONFIG_QOS_LINKS_FILE;
+    }
+    if (config->qos.exclusive && !path) {
+        oneib_text_append(what, "needs qos.links_file, from which the placer knows of links");
+        return ONEIB_CONFIG_QOS_EXCLUSIVE;
+    }
+    return ONEIB_CONFIG_QOS_GOOD;
+}
+
 enum oneib_config_qos_fault oneib_config_qos_check(const struct oneib_config *config,
                                                    struct oneib_text *what)
 {
@@ -84,5 +110,6 @@ enum oneib_config_qos_fault oneib_config_qos_check(const struct oneib_config *co
     }
     if (config->opensm.qos_policy && !check_policy(config, count, what))
         return ONEIB_CONFIG_QOS_POLICY;
-    return check_default(config, count, what);
+    const enum oneib_config_qos_fault fault = check_links(config, count, what);
+    return fault == ONEIB_CONFIG_QOS_GOOD ? check_default(config, count, what) : fault;
 }

@@ -13,6 +13,8 @@ enum oneib_config_qos_fault {
     ONEIB_CONFIG_QOS_DEFAULT_CLASS,
     ONEIB_CONFIG_QOS_ENTRIES,
     ONEIB_CONFIG_QOS_POLICY,
+    ONEIB_CONFIG_QOS_LINKS_FILE,
+    ONEIB_CONFIG_QOS_EXCLUSIVE,
 };
 
 /* Appends what is wrong, "must ..." or the like, unless GOOD. */

@@ -89,6 +89,31 @@ static int add_running(const struct oneib_sched_message *message, const struct o
     return 0;
 }
 
+/* ---- which links they use -------------------------------------------------------------------- */
+
+static int add_level(struct oneib_links *links, const struct oneib_network *network,
+                     struct oneib_error *err)
+{
+    if (network->shown_sl == 0 || network->shown_sl == ONEIB_SL_INVALID)
+        return 0;
+    return oneib_links_add_cluster(links, network->id, network->shown_sl, NULL, 0, err);
+}
+
+int oneib_links_catch_up(struct oneib_links *links, const struct oneib_cloud *running,
+                         struct oneib_error *err)
+{
+    for (size_t i = 0; i < running->network_count; i++)
+        if (add_level(links, &running->networks[i], err) < 0)
+            return -1;
+    for (size_t i = 0; i < running->attachment_count; i++) {
+        const struct oneib_attachment *nic = &running->attachments[i];
+        if (nic->phase != ONEIB_ABSENT && nic->host_id != ONEIB_NO_ID && !is_counted(running, i) &&
+            oneib_links_settle(links, nic->network_id, nic->host_id, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
 /* ---- who waits ------------------------------------------------------------------------------- */
 
 /* Those that the message has no document of are nobody's. */

@@ -123,6 +123,14 @@ int oneib_links_judge(struct oneib_links *links, uint32_t network_id, const uint
     return status;
 }
 
+static bool has_member(const struct oneib_placed_cluster *cluster, oneib_guid port)
+{
+    for (size_t i = 0; i < cluster->port_count; i++)
+        if (cluster->ports[i] == port)
+            return true;
+    return false;
+}
+
 int oneib_links_settle(struct oneib_links *links, uint32_t network_id, uint32_t host_id,
                        struct oneib_error *err)
 {
@@ -130,7 +138,8 @@ int oneib_links_settle(struct oneib_links *links, uint32_t network_id, uint32_t 
     if (!cluster)
         return 0;
     for (size_t port = first_port(links, host_id); is_of(links, port, host_id); port++)
-        if (join(links, cluster, links->ports[port].guid, err) < 0)
+        if (!has_member(cluster, links->ports[port].guid) &&
+            join(links, cluster, links->ports[port].guid, err) < 0)
             return -1;
     return 0;
 }

@@ -225,25 +225,43 @@ static int judge_links(struct work *work, struct oneib_waiting_vm *vm, struct on
     return 0;
 }
 
-static size_t choose_among(struct work *work, size_t index, bool keeps_apart)
+static size_t find_leaf_for(struct work *work, size_t index, bool keeps_apart)
 {
-    const struct oneib_waiting_vm *vm = &work->window->vms[index];
     work->keeps_apart = keeps_apart;
-    const size_t leaf = choose_leaf(work, vm, wanted_from(work->window, index));
-    return leaf == NOWHERE ? NOWHERE : choose_host(work, vm, leaf);
+    return choose_leaf(work, &work->window->vms[index], wanted_from(work->window, index));
 }
 
-/* Who shares a link with nobody further comes before nearness. */
-static int choose(struct work *work, size_t index, struct oneib_error *err)
+static size_t find_host_at(struct work *work, size_t index, size_t leaf, bool keeps_apart)
+{
+    work->keeps_apart = keeps_apart;
+    return leaf == NOWHERE ? NOWHERE : choose_host(work, &work->window->vms[index], leaf);
+}
+
+/* Who leaves the leaf where its cluster is uses links between leaves, and comes to share those:
+ * more clusters meet so. Hence another leaf only when it is as near, and all who wait have room
+ * there without sharing a link; or when nobody may share any. */
+static size_t choose_among(struct work *work, size_t index)
 {
     const struct oneib_links *links = work->window->links;
+    const size_t apart = links ? find_leaf_for(work, index, true) : NOWHERE;
+    const bool fits =
+        apart != NOWHERE && work->leaves[apart].room >= wanted_from(work->window, index);
+    if (links && links->is_exclusive)
+        return find_host_at(work, index, apart, true);
+    const size_t near = find_leaf_for(work, index, false);
+    const bool is_as_near = fits && work->settled[apart] == work->settled[near];
+    const size_t leaf = is_as_near ? apart : near;
+    const size_t host = links ? find_host_at(work, index, leaf, true) : NOWHERE;
+    return host == NOWHERE ? find_host_at(work, index, leaf, false) : host;
+}
+
+static int choose(struct work *work, size_t index, struct oneib_error *err)
+{
     struct oneib_waiting_vm *vm = &work->window->vms[index];
     recall(work, vm->network_id);
     if (judge_links(work, vm, err) < 0)
         return -1;
-    size_t host = choose_among(work, index, links != NULL);
-    if (host == NOWHERE && links && !links->is_exclusive)
-        host = choose_among(work, index, false);
+    const size_t host = choose_among(work, index);
     work->choice[index] = host;
     return host == NOWHERE ? 0 : settle(work, vm, host, err);
 }

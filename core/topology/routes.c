@@ -146,6 +146,30 @@ void oneib_routes_clear(struct oneib_routes *routes)
     *routes = (struct oneib_routes){0};
 }
 
+struct oneib_switch_link oneib_routes_link(const struct oneib_routes *routes, size_t hop)
+{
+    const struct oneib_hop *of = &routes->hops[hop];
+    return (struct oneib_switch_link){
+        .switch_guid = of->switch_guid,
+        .switch_port = of->switch_port,
+        .physical = ONEIB_PHYSICAL_LINK_UP,
+        .node_type = of->other_type,
+        .port_guid = of->other,
+        .node_guid = of->next == NONE ? 0 : routes->switches[of->next].guid,
+    };
+}
+
+const struct oneib_exits *oneib_routes_exits(const struct oneib_routes *routes, size_t index)
+{
+    return &routes->switches[index].exits;
+}
+
+struct oneib_subnet_port oneib_routes_host(const struct oneib_routes *routes, size_t index)
+{
+    return (struct oneib_subnet_port){.guid = routes->hosts[index].guid,
+                                      .lid = routes->hosts[index].lid};
+}
+
 /* --- walking -------------------------------------------------------------------------------- */
 
 size_t oneib_routes_words(const struct oneib_routes *routes)

@@ -52,6 +52,12 @@ int oneib_routes_make(const struct oneib_switch_link *links, size_t link_count,
                       size_t exit_count, struct oneib_routes *routes, struct oneib_error *err);
 void oneib_routes_clear(struct oneib_routes *routes);
 
+/* What they were made of, for whoever writes it down: the link of a hop that leaves a switch; the
+ * table of a switch, by index; GUID and LID of a host's port, by index. */
+struct oneib_switch_link oneib_routes_link(const struct oneib_routes *routes, size_t hop);
+const struct oneib_exits *oneib_routes_exits(const struct oneib_routes *routes, size_t index);
+struct oneib_subnet_port oneib_routes_host(const struct oneib_routes *routes, size_t index);
+
 /* How many words a set of hops has; bit n % 64 of word n / 64 is hops[n]. */
 size_t oneib_routes_words(const struct oneib_routes *routes);
 /*

@@ -16,6 +16,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -493,6 +495,55 @@ static void two_clusters_of_one_level_are_named_while_they_meet_on_a_link(void *
     daemon_end();
 }
 
+static char *read_links(void)
+{
+    struct oneib_error ignored;
+    char *text = NULL;
+    size_t length;
+    const char *path = lab_path(scene(), "links", &ignored);
+    return oneib_file_read(path, SIZE_MAX, &text, &length, &ignored) == 0 ? text : NULL;
+}
+
+static bool read_links_has(const char *words)
+{
+    oneib_autofree char *text = read_links();
+    return text && strstr(text, words);
+}
+
+/* By when the file was written; 0: it is not there. */
+static time_t links_written(void)
+{
+    struct stat file;
+    return stat(lab_path(scene(), "links", &err), &file) == 0 ? file.st_mtime : 0;
+}
+
+static void the_placers_file_has_links_and_clusters_and_is_never_old(void **state)
+{
+    (void)state;
+    char qos[512], line[64];
+    snprintf(qos, sizeof qos,
+             "qos = { classes = [\"gold: weight 64, SL 1-2\", \"silver: weight 32, SL 3\"]; "
+             "vls = 8; links_file = \"%s\"; };",
+             lab_path(scene(), "links", &err));
+    daemon_start_with(NULL, "verify = 1000;", qos);
+    const uint32_t silver = scene_network("silver", "", "IB_CLASS=silver");
+    const uint32_t vm = scene_vm(silver, 1);
+    snprintf(line, sizeof line, "\ncluster %" PRIu32 " 3 0x", silver);
+    await_words(read_links, line);
+    oneib_autofree char *text = read_links();
+    must_say(text, "\nexits 0x");
+    must_say(text, "\nhost 1 0x");
+    assert_string_equal(text + strlen(text) - 5, "\nend\n");
+
+    scene_end_vm(vm);
+    for (unsigned waited = 0; read_links_has(line); waited += 50, lab_sleep_ms(50))
+        assert_true(waited < DAEMON_PATIENCE_MS);
+    const time_t before = links_written();
+    for (unsigned waited = 0; links_written() == before; waited += 50, lab_sleep_ms(50))
+        assert_true(waited < 15000);
+    daemon_end();
+}
+
 /* The line of the text that has these words. */
 static const char *line_with(const char *text, const char *words)
 {
@@ -632,6 +683,7 @@ int main(void)
         DAEMON_CASE(daemon_raise,
                     oneibd_finds_tables_that_were_changed_and_says_when_they_are_right_again),
         DAEMON_CASE(daemon_raise, an_edited_copy_of_the_level_moves_nobody_and_is_put_right),
+        DAEMON_CASE(daemon_raise, the_placers_file_has_links_and_clusters_and_is_never_old),
         DAEMON_CASE(daemon_raise, two_clusters_of_one_level_are_named_while_they_meet_on_a_link),
         DAEMON_CASE(daemon_raise,
                     a_cluster_comes_into_force_with_the_level_on_which_it_meets_nobody),

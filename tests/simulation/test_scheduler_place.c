@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "lab_internal.h"
+#include <fcntl.h>
 #include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -345,6 +346,93 @@ static void without_a_placer_nobody_is_placed_and_it_is_named(void **state)
     assert_non_null(strstr(output.error, "no-such-placer"));
 }
 
+/* ---- links ----------------------------------------------------------------------------------- */
+
+#define SWITCH(n) "0x000000000020000" n
+#define PORT(n) "0x000000000000000" n
+#define CABLE(leaf, at, port) "link " SWITCH(leaf) " " at " 1 " PORT(port) " " PORT(port) "\n"
+/* Another cluster of SL 3 has a member on host 0. */
+static const char links[] =
+    "oneib-links 1\n"
+    "port " PORT("1") " 1\nport " PORT("2") " 2\nport " PORT("3") " 3\n" CABLE("1", "1", "1")
+        CABLE("1", "2", "2") CABLE("2", "1", "3") "exits " SWITCH("1") " ff0102ff\nexits " SWITCH(
+            "2") " ffffff01\n"
+                 "host 0 " PORT("1") "\nhost 1 " PORT("2") "\nhost 2 " PORT(
+                     "3") "\n"
+                          "cluster 99 3 " PORT("1") "\nend\n";
+
+static const char *links_path(void)
+{
+    return lab_path(lab, "links", &err);
+}
+
+static void know_links(const char *text, const char *more)
+{
+    char qos[512];
+    const struct lab_config config = {.other = qos};
+    snprintf(qos, sizeof qos,
+             "qos = { classes = [\"silver: weight 32, SL 3\"]; links_file = \"%s\"; %s };",
+             links_path(), more);
+    MUST(lab_config_write(lab, &config, &err));
+    MUST(lab_network_update(lab, red, "IB_SL=3", &err));
+    if (text)
+        MUST(lab_write(lab, "links", 0644, text, &err));
+}
+
+/* A VM that waits beside its cluster's member on host 1; freed by the caller. */
+static char *message_beside_a_member(uint32_t *vm)
+{
+    uint32_t member;
+    MUST(lab_vm_start(lab, "runs", &red, 1, 1, &member, &err));
+    *vm = pending(&red);
+    return message_for(vm, 1);
+}
+
+static void a_host_where_it_would_share_a_link_with_another_of_its_level_comes_last(void **state)
+{
+    (void)state;
+    uint32_t vm;
+    oneib_autofree char *message = message_beside_a_member(&vm);
+    place(message, 0);
+    must_have(vm, "<ID>0</ID><ID>1</ID>");
+    know_links(links, "");
+    place(message, 0);
+    must_have(vm, "<ID>1</ID>");
+}
+
+static void only_with_exclusive_it_waits_where_there_is_no_other_one(void **state)
+{
+    (void)state;
+    uint32_t vm;
+    place_host(1, "0x0000000000200001", 0);
+    place_host(2, "0x0000000000200002", 0);
+    oneib_autofree char *message = message_beside_a_member(&vm);
+    know_links(links, "");
+    place(message, 0);
+    must_have(vm, "<ID>0</ID>");
+    know_links(links, "exclusive = true;");
+    place(message, 0);
+    must_have(vm, "");
+}
+
+static void links_that_are_old_missing_or_nonsense_leave_the_message_as_it_came(void **state)
+{
+    (void)state;
+    uint32_t vm;
+    oneib_autofree char *message = message_beside_a_member(&vm);
+    know_links(NULL, "");
+    must_be_left(message, "does not exist");
+    know_links("oneib-links 1\n", "");
+    must_be_left(message, "line 2 is not as oneibd writes it");
+    know_links(links, "");
+    const struct timespec times[] = {{.tv_sec = time(NULL) - 31}, {.tv_sec = time(NULL) - 31}};
+    assert_int_equal(utimensat(AT_FDCWD, links_path(), times, 0), 0);
+    must_be_left(message, "is not of the last 30 seconds");
+    know_links(links, "");
+    place(message, 0);
+    must_have(vm, "<ID>1</ID>");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -358,6 +446,9 @@ int main(void)
         CASE(an_oned_that_hangs_costs_five_seconds),
         CASE(without_oneibd_the_message_is_passed_on_as_it_came),
         CASE(what_the_placer_says_and_ends_with_is_passed_on),
+        CASE(a_host_where_it_would_share_a_link_with_another_of_its_level_comes_last),
+        CASE(only_with_exclusive_it_waits_where_there_is_no_other_one),
+        CASE(links_that_are_old_missing_or_nonsense_leave_the_message_as_it_came),
         CASE(without_a_placer_nobody_is_placed_and_it_is_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

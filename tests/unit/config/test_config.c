@@ -111,6 +111,10 @@ static void assert_same(const struct oneib_config *a, const struct oneib_config 
     assert_int_equal(a->qos.vls, b->qos.vls);
     assert_int_equal(a->qos.entries, b->qos.entries);
     assert_int_equal(a->qos.drop_unused, b->qos.drop_unused);
+    assert_int_equal(a->qos.exclusive, b->qos.exclusive);
+    assert_int_equal(!a->qos.links_file, !b->qos.links_file);
+    if (a->qos.links_file)
+        assert_string_equal(a->qos.links_file, b->qos.links_file);
     assert_int_equal(a->daemon.poll_preparing_ms, b->daemon.poll_preparing_ms);
     assert_int_equal(a->daemon.poll_idle_ms, b->daemon.poll_idle_ms);
     assert_int_equal(a->daemon.reread_ms, b->daemon.reread_ms);
@@ -181,6 +185,8 @@ static void the_defaults_are_the_documented_ones(void **state)
     assert_int_equal(config.qos.vls, 8);
     assert_int_equal(config.qos.entries, 8);
     assert_false(config.qos.drop_unused);
+    assert_null(config.qos.links_file);
+    assert_false(config.qos.exclusive);
     assert_int_equal(config.daemon.poll_preparing_ms, 5000);
     assert_int_equal(config.daemon.poll_idle_ms, 15000);
     assert_int_equal(config.daemon.reread_ms, 600000);
@@ -928,8 +934,10 @@ static void classes_are_read_and_render_to_themselves(void **state)
     struct oneib_config config;
     load_good("qos = { classes = [\"gold: weight 64, SL 1-2\", \" silver :weight 255,SL 4, 9\"];\n"
               "default_class = \"silver\"; vls = 15; entries = 64; others = 1;\n"
-              "drop_unused = true; };",
+              "drop_unused = true; links_file = \"/l\"; exclusive = true; };",
               &config);
+    assert_string_equal(config.qos.links_file, "/l");
+    assert_true(config.qos.exclusive);
     assert_string_equal(config.qos.classes[0], "gold: weight 64, SL 1-2");
     assert_string_equal(config.qos.default_class, "silver");
     assert_int_equal(config.qos.vls, 15);
@@ -982,6 +990,18 @@ static void classes_that_do_not_go_together_are_refused(void **state)
     assert_refused("qos = {\ndefault_class = \"b\"; };", 2, "must be one of qos.classes");
 }
 
+static void a_file_of_links_that_nobody_could_use_is_refused(void **state)
+{
+    (void)state;
+    assert_refused("qos = {\nlinks_file = \"/l\"; };", 2,
+                   "qos.links_file is of clusters with service levels");
+    assert_refused("qos = { classes = [\"a: weight 1, SL 1\"];\nexclusive = true; };", 2,
+                   "qos.exclusive needs qos.links_file");
+    assert_refused("opensm = { partitions = \"/p\"; };\n"
+                   "qos = { classes = [\"a: weight 1, SL 1\"];\nlinks_file = \"/p\"; };",
+                   3, "qos.links_file must be a file of its own");
+}
+
 static void a_qos_policy_that_nobody_would_read_is_refused(void **state)
 {
     (void)state;
@@ -1031,6 +1051,7 @@ int main(void)
         cmocka_unit_test(classes_are_read_and_render_to_themselves),
         cmocka_unit_test(a_class_that_is_none_is_refused),
         cmocka_unit_test(classes_that_do_not_go_together_are_refused),
+        cmocka_unit_test(a_file_of_links_that_nobody_could_use_is_refused),
         cmocka_unit_test(a_qos_policy_that_nobody_would_read_is_refused),
         cmocka_unit_test(more_sls_than_lanes_or_entries_are_refused),
         cmocka_unit_test(ufm_is_asked_over_https_alone_and_has_all_that_it_takes),

@@ -209,7 +209,7 @@ static void hosts_of_its_leaf_that_share_no_link_are_offered(void **state)
     MUST_BE_OFFERED(0, 2, 3);
 }
 
-static void a_leaf_without_such_hosts_is_left(void **state)
+static void a_leaf_without_such_hosts_is_left_only_if_exclusive(void **state)
 {
     (void)state;
     CLUSTER(RED, 1, 0, 1);
@@ -217,7 +217,25 @@ static void a_leaf_without_such_hosts_is_left(void **state)
     LEAVE_ROOM_ON(0, 1, 9);
     wait_for(BLUE);
     offer();
+    MUST_BE_OFFERED(0, 0, 1);
+    links.is_exclusive = true;
+    links.clusters[1].port_count = 1; /* as before this window */
+    memset(links.clusters[1].set, 0, oneib_routes_words(&links.routes) * sizeof(uint64_t));
+    oneib_routes_ends_of(&links.routes, (const oneib_guid[]){3}, 1, links.clusters[1].set);
+    offer();
     MUST_BE_OFFERED(0, 9);
+}
+
+/* Its leaf by itself would be the smallest that has room. */
+static void a_new_cluster_begins_where_it_shares_no_link(void **state)
+{
+    (void)state;
+    CLUSTER(RED, 1, 0, 1);
+    LEAVE_ROOM_ON(0, 4, 5);
+    assert_int_equal(oneib_links_add_cluster(&links, BLUE, 1, NULL, 0, &err), 0);
+    wait_for(BLUE);
+    offer();
+    MUST_BE_OFFERED(0, 4, 5);
 }
 
 static void where_there_is_no_other_host_it_shares_a_link(void **state)
@@ -300,7 +318,8 @@ int main(void)
         CASE(a_host_meets_by_any_of_its_ports),
         CASE(a_host_of_which_nothing_is_known_is_for_nobody_exclusive),
         CASE(hosts_of_its_leaf_that_share_no_link_are_offered),
-        CASE(a_leaf_without_such_hosts_is_left),
+        CASE(a_leaf_without_such_hosts_is_left_only_if_exclusive),
+        CASE(a_new_cluster_begins_where_it_shares_no_link),
         CASE(where_there_is_no_other_host_it_shares_a_link),
         CASE(exclusive_it_waits_then),
         CASE(who_has_waited_long_is_offered_all_unless_exclusive),

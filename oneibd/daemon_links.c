@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The file in which the placer finds which links clusters use (placement/links_text.h). */
+#include "base/array.h"
+#include "base/clock.h"
+#include "base/file.h"
+#include "cluster/port_index.h"
+#include "oneibd/daemon.h"
+#include "placement/links_text.h"
+#include <stdlib.h>
+
+/* Not with each change: nobody who is put into force waits for it, and windows of the scheduler are
+ * ten seconds apart. */
+#define PAUSE_MS 5000.0
+#define FILE_MODE 0644 /* as opensm's partitions file; the placer is oneadmin's */
+
+static int add_hosts(const struct oneib_cloud *cloud, struct oneib_links *links,
+                     struct oneib_error *err)
+{
+    for (size_t i = 0; i < cloud->host_count; i++)
+        for (size_t j = 0; j < cloud->hosts[i].port_count; j++) {
+            if (oneib_reserve(&links->ports, &links->port_capacity, links->port_count + 1,
+                              sizeof *links->ports, err) < 0)
+                return -1;
+            links->ports[links->port_count++] = (struct oneib_host_port_guid){
+                cloud->hosts[i].id, cloud->hosts[i].ports[j].port_guid};
+        }
+    return 0;
+}
+
+static int add_cluster(const struct oneib_partition *partition, uint32_t network_id,
+                       struct oneib_links *links, struct oneib_error *err)
+{
+    oneib_guid *ports = malloc((partition->member_count + 1) * sizeof *ports);
+    if (!ports)
+        return oneib_fail_memory(err);
+    for (size_t i = 0; i < partition->member_count; i++)
+        ports[i] = partition->members[i].guid;
+    const int status = oneib_links_add_cluster(links, network_id, partition->sl, ports,
+                                               partition->member_count, err);
+    free(ports);
+    return status;
+}
+
+static int add_clusters(const struct oneib_partition_table *table, struct oneib_links *links,
+                        struct oneib_error *err)
+{
+    for (size_t i = 0; i < table->count; i++) {
+        uint32_t id;
+        if (table->items[i].sl != 0 && oneib_partition_cluster(&table->items[i], &id) &&
+            add_cluster(&table->items[i], id, links, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int write_file(const struct oneib_daemon *daemon, const struct oneib_links *links,
+                      struct oneib_error *err)
+{
+    oneib_autotext struct oneib_text text = {0};
+    oneib_links_write(links, &text);
+    if (oneib_text_failed(&text))
+        return oneib_fail_memory(err);
+    return oneib_file_replace(daemon->config.qos.links_file, text.data, text.length, FILE_MODE,
+                              NULL, NULL, err);
+}
+
+/* The routes are borrowed. */
+static int write_links(struct oneib_daemon *daemon, struct oneib_error *err)
+{
+    struct oneib_links links = {.routes = daemon->routes};
+    int status = add_hosts(&daemon->view.cloud, &links, err);
+    if (status == 0)
+        status = add_clusters(&daemon->view.desired.table, &links, err);
+    if (status == 0)
+        status = write_file(daemon, &links, err);
+    daemon->routes = links.routes;
+    links.routes = (struct oneib_routes){0};
+    oneib_links_clear(&links);
+    return status;
+}
+
+/* What is not known any more is not written: the file grows old, and is not relied on. */
+void oneib_daemon_write_links(struct oneib_daemon *daemon)
+{
+    struct oneib_error failure;
+    const double now = oneib_now_ms();
+    if (!daemon->config.qos.links_file || !daemon->settled || daemon->oned_is_away ||
+        daemon->sm == ONEIB_SM_STANDBY || daemon->routes.hop_count == 0 || now < daemon->links_at)
+        return;
+    if (write_links(daemon, &failure) < 0)
+        oneib_daemon_complain(daemon, &failure);
+    daemon->links_at = now + PAUSE_MS;
+}
