@@ -2,8 +2,9 @@
 /*
  * 5,000 arrivals and departures of clusters of 2 to 64 VMs on three fabrics, placed by OpenNebula's
  * "rank" as it packs, as it stripes, and as it stripes among what the placer "ib" leaves it: switch
- * hops between members, leaves a cluster, VMs that are refused. And windows on small fabrics
- * against the best of all placements. One PASS or FAIL line for each goal; exits 1 when one is
+ * hops between members, leaves a cluster, VMs that are refused, and with how many others of its
+ * service level a cluster shares a link when it has come. And windows on small fabrics against the
+ * best of all placements. One PASS or FAIL line for each goal; exits 1 when one is
  * missed.
  *
  * `rank` is a model: VMs in the order of their ids, each on the host with most (packing) or least
@@ -12,6 +13,7 @@
  */
 #include "base/array.h"
 #include "placement/window.h"
+#include "tests/tree_routes.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,10 +31,15 @@ enum {
     STATES = 300,
     SMALL_LEAVES = 3,
     SMALL_VMS = 8,
+    SPINES = 8, /* of each pod */
+    SLS = 4,    /* of the class that all clusters have, in turn */
+    SET_WORDS = 32,
 };
 
-enum policy { PACKING, STRIPING, NEAR, POLICIES };
-static const char *const policy_names[POLICIES] = {"rank, packing", "rank, striping", "ib"};
+/* APART: near, and by links. */
+enum policy { PACKING, STRIPING, NEAR, APART, POLICIES };
+static const char *const policy_names[POLICIES] = {"rank, packing", "rank, striping", "ib",
+                                                   "ib, by links"};
 
 static struct oneib_error err;
 
@@ -40,11 +47,14 @@ struct fabric {
     const char *name;
     unsigned hosts, leaves;
     unsigned leaf_of[HOSTS_MAX], pod_of[LEAVES_MAX];
+    struct oneib_routes *routes;
 };
 
 struct cluster {
     bool is_there;
     unsigned hosts[VMS_MAX], count;
+    uint8_t sl;
+    uint64_t set[SET_WORDS]; /* what it uses */
 };
 
 struct cloud {
@@ -57,6 +67,7 @@ struct cloud {
 struct score {
     double hops;          /* between two members, mean over clusters */
     double leaves;        /* of a cluster, likewise */
+    double shared;        /* clusters of its level that it shares a link with, likewise */
     unsigned long placed; /* VMs */
     unsigned long refused;
     unsigned long clusters;
@@ -87,6 +98,14 @@ static struct fabric fabric_of(const char *name, const unsigned *sizes, unsigned
         for (unsigned i = 0; i < sizes[leaf]; i++)
             fabric.leaf_of[fabric.hosts++] = leaf;
     }
+    const struct tree tree = {fabric.hosts, fabric.leaves,  fabric.pod_of[leaves - 1] + 1,
+                              SPINES,       fabric.leaf_of, fabric.pod_of};
+    fabric.routes = malloc(sizeof *fabric.routes);
+    if (!fabric.routes)
+        stop("out of memory");
+    *fabric.routes = tree_routes(&tree);
+    if (oneib_routes_words(fabric.routes) > SET_WORDS)
+        stop("a fabric has more links than were expected");
     return fabric;
 }
 
@@ -153,6 +172,63 @@ static void fill_window(const struct cloud *cloud, const struct cluster *cluster
     }
 }
 
+static void add_links_of(const struct cluster *cluster, uint32_t network_id,
+                         struct oneib_links *links)
+{
+    oneib_guid ports[VMS_MAX];
+    for (unsigned i = 0; i < cluster->count; i++)
+        ports[i] = cluster->hosts[i] + 1;
+    if (oneib_links_add_cluster(links, network_id, cluster->sl, ports, cluster->count, &err) < 0)
+        stop(err.text);
+}
+
+/* Of others only what they use is needed, and that is known. */
+static void add_other(const struct cluster *cluster, uint32_t network_id, struct oneib_links *links)
+{
+    if (oneib_links_add_cluster(links, network_id, cluster->sl, NULL, 0, &err) < 0)
+        stop(err.text);
+    memcpy(links->clusters[links->cluster_count - 1].set, cluster->set,
+           oneib_routes_words(&links->routes) * sizeof *cluster->set);
+}
+
+/* The routes stay the fabric's. */
+static void fill_links(const struct cloud *cloud, const struct cluster *cluster,
+                       struct oneib_links *links)
+{
+    *links = (struct oneib_links){.routes = *cloud->fabric->routes};
+    if (oneib_reserve(&links->ports, &links->port_capacity, cloud->fabric->hosts,
+                      sizeof *links->ports, &err) < 0)
+        stop(err.text);
+    for (unsigned host = 0; host < cloud->fabric->hosts; host++)
+        links->ports[links->port_count++] = (struct oneib_host_port_guid){host, host + 1};
+    add_links_of(cluster, 1, links);
+    for (unsigned i = 0; i < CLUSTERS_MAX; i++)
+        if (cloud->clusters[i].is_there && &cloud->clusters[i] != cluster)
+            add_other(&cloud->clusters[i], 2 + i, links);
+}
+
+static void clear_links(const struct cloud *cloud, struct oneib_links *links)
+{
+    *cloud->fabric->routes = links->routes;
+    links->routes = (struct oneib_routes){0};
+    oneib_links_clear(links);
+}
+
+static void offer(const struct cloud *cloud, enum policy policy, const struct cluster *cluster,
+                  unsigned wanted, struct oneib_window *window)
+{
+    struct oneib_links links;
+    fill_window(cloud, cluster, wanted, window);
+    if (policy == APART) {
+        fill_links(cloud, cluster, &links);
+        window->links = &links;
+    }
+    if (oneib_window_offer(window, &err) < 0)
+        stop(err.text);
+    if (policy == APART)
+        clear_links(cloud, &links);
+}
+
 /* How many of `wanted` are placed in one window. */
 static unsigned place_window(struct cloud *cloud, enum policy policy, struct cluster *cluster,
                              unsigned wanted)
@@ -164,14 +240,11 @@ static unsigned place_window(struct cloud *cloud, enum policy policy, struct clu
     memcpy(before, cloud->used, sizeof before);
     for (unsigned i = 0; i < cloud->fabric->hosts; i++)
         all[i] = i;
-    if (policy == NEAR) {
-        fill_window(cloud, cluster, wanted, &window);
-        if (oneib_window_offer(&window, &err) < 0)
-            stop(err.text);
-    }
+    if (policy >= NEAR)
+        offer(cloud, policy, cluster, wanted, &window);
     for (unsigned i = 0; i < wanted; i++) {
-        const uint32_t *among = policy == NEAR ? window.vms[i].offered : all;
-        const size_t count = policy == NEAR ? window.vms[i].offered_count : cloud->fabric->hosts;
+        const uint32_t *among = policy >= NEAR ? window.vms[i].offered : all;
+        const size_t count = policy >= NEAR ? window.vms[i].offered_count : cloud->fabric->hosts;
         const unsigned host = take(cloud, policy, taken, before, among, count);
         if (host == HOSTS_MAX)
             continue;
@@ -184,9 +257,9 @@ static unsigned place_window(struct cloud *cloud, enum policy policy, struct clu
 }
 
 static unsigned place_cluster(struct cloud *cloud, enum policy policy, struct cluster *cluster,
-                              unsigned wanted)
+                              uint8_t sl, unsigned wanted)
 {
-    *cluster = (struct cluster){.is_there = true};
+    *cluster = (struct cluster){.is_there = true, .sl = sl};
     for (unsigned i = 0; i < WINDOWS_MAX && cluster->count < wanted; i++)
         if (place_window(cloud, policy, cluster, wanted - cluster->count) == 0)
             break;
@@ -194,6 +267,26 @@ static unsigned place_cluster(struct cloud *cloud, enum policy policy, struct cl
 }
 
 /* --- one replay ----------------------------------------------------------------------------- */
+
+static void find_links(const struct fabric *fabric, struct cluster *cluster)
+{
+    oneib_guid ports[VMS_MAX];
+    for (unsigned i = 0; i < cluster->count; i++)
+        ports[i] = cluster->hosts[i] + 1;
+    oneib_routes_of(fabric->routes, ports, cluster->count, cluster->set);
+    oneib_routes_ends_of(fabric->routes, ports, cluster->count, cluster->set);
+}
+
+static unsigned count_shared(const struct cloud *cloud, const struct cluster *cluster)
+{
+    unsigned count = 0;
+    for (unsigned i = 0; i < CLUSTERS_MAX; i++) {
+        const struct cluster *other = &cloud->clusters[i];
+        count += other != cluster && other->is_there && other->sl == cluster->sl &&
+                 oneib_routes_meet(other->set, cluster->set, SET_WORDS);
+    }
+    return count;
+}
 
 static void judge(const struct fabric *fabric, const struct cluster *cluster, struct score *score)
 {
@@ -252,15 +345,19 @@ static struct score replay(const struct fabric *fabric, enum policy policy)
     for (unsigned event = 0; event < EVENTS; event++) {
         const unsigned wanted = VMS_MIN + draw(VMS_MAX - VMS_MIN + 1);
         struct cluster *cluster = free_cluster(&cloud);
-        const unsigned placed = place_cluster(&cloud, policy, cluster, wanted);
+        const unsigned placed =
+            place_cluster(&cloud, policy, cluster, (uint8_t)(1 + event % SLS), wanted);
         score.placed += placed;
         score.refused += wanted - placed;
         judge(fabric, cluster, &score);
+        find_links(fabric, cluster);
+        score.shared += count_shared(&cloud, cluster);
         while (cloud.used_in_all > fabric->hosts * VFS * FULL_PERCENT / 100)
             leave_someone(&cloud);
     }
     score.hops /= (double)score.clusters;
     score.leaves /= (double)score.clusters;
+    score.shared /= EVENTS;
     return score;
 }
 
@@ -314,7 +411,7 @@ static double against_the_best(void)
         unsigned count = 2 + draw(SMALL_VMS - 1);
         count = count > all ? all : count;
         struct cluster cluster;
-        if (place_cluster(&cloud, NEAR, &cluster, count) != count)
+        if (place_cluster(&cloud, NEAR, &cluster, 1, count) != count)
             stop("a VM found no place though there was one");
         for (unsigned i = 0; i < count; i++)
             leaves[i] = fabric.leaf_of[cluster.hosts[i]];
@@ -334,26 +431,33 @@ static void goal(bool is_met, const char *what)
     fails += !is_met;
 }
 
+static void compare_two(const struct score *ours, const char *our_name, const struct score *other,
+                        const char *name)
+{
+    printf("  %s against %s: hops %.2f, leaves %.2f, clusters that meet %.2f\n", our_name, name,
+           ours->hops / other->hops, ours->leaves / other->leaves, ours->shared / other->shared);
+    goal(ours->hops <= 0.8 * other->hops && ours->leaves <= 0.8 * other->leaves,
+         "hops and leaves are better by a fifth");
+    goal(ours->shared <= other->shared, "no more clusters meet");
+    goal(ours->refused <= other->refused, "no more VMs are refused");
+}
+
 static void compare(const struct fabric *fabric)
 {
     struct score scores[POLICIES];
     printf("%s: %u hosts, %u leaves\n", fabric->name, fabric->hosts, fabric->leaves);
     for (unsigned i = 0; i < POLICIES; i++) {
         scores[i] = replay(fabric, (enum policy)i);
-        printf("  %-15s %5.2f hops  %5.2f leaves  %6lu of %lu VMs refused\n", policy_names[i],
-               scores[i].hops, scores[i].leaves, scores[i].refused,
-               scores[i].refused + scores[i].placed);
+        printf("  %-15s %5.2f hops  %5.2f leaves  %5.2f of its level meet it  %6lu of %lu VMs "
+               "refused\n",
+               policy_names[i], scores[i].hops, scores[i].leaves, scores[i].shared,
+               scores[i].refused, scores[i].refused + scores[i].placed);
     }
-    const struct score *near = &scores[NEAR];
-    for (unsigned i = 0; i < NEAR; i++) {
-        printf("  against %s: hops %.2f, leaves %.2f\n", policy_names[i],
-               near->hops / scores[i].hops, near->leaves / scores[i].leaves);
-        goal(near->hops <= 0.8 * scores[i].hops && near->leaves <= 0.8 * scores[i].leaves,
-             "hops and leaves are better by a fifth");
-        goal(near->refused <= scores[i].refused, "no more VMs are refused");
-    }
+    for (unsigned i = NEAR; i < POLICIES; i++)
+        for (unsigned j = 0; j < NEAR; j++)
+            compare_two(&scores[i], policy_names[i], &scores[j], policy_names[j]);
+    goal(scores[APART].shared <= scores[NEAR].shared, "by links, no more clusters meet");
 }
-
 int main(void)
 {
     static const unsigned even[LEAVES_MAX] = {16, 16, 16, 16, 16, 16, 16, 16,
