@@ -4,7 +4,7 @@
  * Three leaves of four hosts each, two spines; host n has port GUID and LID n + 1.
  */
 #include "base/array.h"
-#include "placement/window.h"
+#include "placement/arrange.h"
 #include "tests/tree_routes.h"
 #include <setjmp.h>
 #include <stdarg.h>
@@ -197,6 +197,26 @@ static void a_host_of_which_nothing_is_known_is_for_nobody_exclusive(void **stat
     must_meet(RED, "...........x");
 }
 
+/* Blue's VM on host 1 is not in what oneibd wrote; green's network says no level. */
+static void what_oned_says_of_who_waits_is_added(void **state)
+{
+    (void)state;
+    struct oneib_cloud running = {0};
+    CLUSTER(RED, 1, 0);
+    oneib_cloud_add_network(&running, &err)->id = GREEN;
+    struct oneib_network *network = oneib_cloud_add_network(&running, &err);
+    network->id = BLUE;
+    network->shown_sl = 1;
+    *oneib_cloud_add_attachment(&running, &err) = (struct oneib_attachment){
+        .vm_id = 7, .network_id = BLUE, .host_id = 1, .phase = ONEIB_SETTLED};
+    oneib_cloud_sort(&running);
+    assert_int_equal(oneib_links_catch_up(&links, &running, &err), 0);
+    must_meet(RED, ".x..........");
+    must_meet(BLUE, "x...........");
+    must_meet(GREEN, "............");
+    oneib_cloud_clear(&running);
+}
+
 /* ---- what is offered ------------------------------------------------------------------------- */
 
 static void hosts_of_its_leaf_that_share_no_link_are_offered(void **state)
@@ -317,6 +337,7 @@ int main(void)
         CASE(a_cluster_of_which_nothing_is_known_meets_nobody),
         CASE(a_host_meets_by_any_of_its_ports),
         CASE(a_host_of_which_nothing_is_known_is_for_nobody_exclusive),
+        CASE(what_oned_says_of_who_waits_is_added),
         CASE(hosts_of_its_leaf_that_share_no_link_are_offered),
         CASE(a_leaf_without_such_hosts_is_left_only_if_exclusive),
         CASE(a_new_cluster_begins_where_it_shares_no_link),
