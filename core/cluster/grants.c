@@ -157,14 +157,13 @@ static int say_no_vf(struct work *work, const struct oneib_attachment *attachmen
         oneib_host_id_shown(work->input->cloud, host_id).text);
 }
 
+/* The caller fills it. */
 static struct placed *add_placed(struct work *work, struct oneib_error *err)
 {
     if (oneib_reserve(&work->placed, &work->placed_capacity, work->placed_count + 1,
                       sizeof *work->placed, err) < 0)
         return NULL;
-    struct placed *placed = &work->placed[work->placed_count++];
-    memset(placed, 0, sizeof *placed);
-    return placed;
+    return &work->placed[work->placed_count++];
 }
 
 /* Where the GUID of a NIC is that migrates. */
@@ -243,10 +242,10 @@ static int grant_binding(struct work *work, const struct oneib_desired_binding *
     struct placed *placed = add_placed(work, err);
     if (!placed)
         return -1;
-    placed->host_id = binding->host_id;
-    placed->since = attachment->since;
-    placed->is_virtual = port->driver == ONEIB_HCA_MLX5;
-    placed->grant = grant_of_binding(work, binding, attachment, port);
+    *placed = (struct placed){.host_id = binding->host_id,
+                              .since = attachment->since,
+                              .is_virtual = port->driver == ONEIB_HCA_MLX5,
+                              .grant = grant_of_binding(work, binding, attachment, port)};
     placed->grant.has_vf = attachment->is_pci;
     placed->grant.vf = vf;
     return 0;
