@@ -314,16 +314,18 @@ static void each_guid_that_another_host_still_has_may_not_be_set(void **state)
 {
     struct grant_scene *played = *state;
     add_network(&played->scene, 7, 0x101);
-    add_node(played, 1);
+    add_node(played, 0);
     add_node(played, 2);
-    for (uint32_t vm = 4; vm <= 8; vm++) {
-        add_nic(&played->scene, vm, 0, 7, 2);
-        report(played, 1, vm, 7, 0x101);
-        tell(played, 1, vm, 0);
-    }
+    for (uint32_t vm = 4; vm <= 6; vm++)
+        for (uint8_t nic = 0; nic < 2; nic++) {
+            add_nic(&played->scene, vm, nic, 7, 2);
+            report(played, 0, vm, 7, 0x101)->nic_id = nic;
+            tell(played, 0, vm, nic);
+        }
     grant_all(played);
-    for (uint32_t vm = 4; vm <= 8; vm++)
-        assert_false(granted(played, 2, vm, 0)->may_set_guid);
+    for (uint32_t vm = 4; vm <= 6; vm++)
+        for (uint8_t nic = 0; nic < 2; nic++)
+            assert_false(granted(played, 2, vm, nic)->may_set_guid);
 }
 
 /* Root on one host could keep each VM of the site from starting. */
@@ -563,6 +565,10 @@ static void a_vm_that_has_moved_is_not_held_where_it_was(void **state)
     migrate(&played->scene.cloud.attachments[0], 1);
     grant_all(played);
     assert_non_null(granted(played, 1, 4, 0));
+    /* Between two others it is on neither. */
+    migrate(&played->scene.cloud.attachments[0], 3);
+    grant_all(played);
+    assert_null(granted(played, 1, 4, 0));
 }
 
 static void a_key_that_is_anothers_now_is_not_held(void **state)
@@ -611,6 +617,7 @@ static void what_a_node_has_open_is_held_by_a_new_daemon(void **state)
     grant_all(played);
     assert_non_null(granted(played, 1, 4, 0));
     assert_true(granted(played, 1, 4, 0)->has_vf);
+    assert_true(granted(played, 1, 4, 0)->may_set_guid);
     assert_null(granted(played, 2, 5, 0));
 }
 
@@ -654,6 +661,7 @@ static void a_node_cannot_have_itself_granted_a_key_that_its_port_has_not(void *
     lose_networks(played);
     report(played, 3, 44, 7, 0x101);
     report(played, 3, 45, 7, ONEIB_PKEY_DEFAULT);
+    strcpy(report(played, 3, 46, 7, 0x101)->device, "mlx4_7");
     grant_all(played);
     assert_true(played->held > 0);
     assert_null(oneib_grants_of_host(&played->grants, 3));
