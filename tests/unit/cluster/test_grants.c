@@ -621,6 +621,23 @@ static void what_a_node_has_open_is_held_by_a_new_daemon(void **state)
     assert_null(granted(played, 2, 5, 0));
 }
 
+/* Of lists and tables the last one counts, though an entry of an older one lies behind it. */
+static void what_a_node_was_sent_or_has_told_before_is_not_held(void **state)
+{
+    struct grant_scene *played = *state;
+    begin_hold(played);
+    know_vms(played, NULL, 0);
+    lose_networks(played);
+    played->nodes[0].sent.count = 0;
+    node_of(played, 2)->sent = NULL;
+    report(played, 2, 5, 7, 0x101);
+    node_of(played, 2)->record_count = 0;
+    grant_all(played);
+    assert_true(played->held > 0);
+    assert_null(granted(played, 1, 4, 0));
+    assert_null(granted(played, 2, 5, 0));
+}
+
 /* Where the hosts are missing from the reading nothing else says that there is no such port. */
 static void what_a_node_tells_half_of_is_not_held(void **state)
 {
@@ -833,6 +850,7 @@ int main(void)
         GRANT_TEST(a_key_that_is_anothers_now_is_not_held),
         GRANT_TEST(a_key_that_is_the_fragments_now_is_not_held),
         GRANT_TEST(what_a_node_has_open_is_held_by_a_new_daemon),
+        GRANT_TEST(what_a_node_was_sent_or_has_told_before_is_not_held),
         GRANT_TEST(what_a_node_tells_half_of_is_not_held),
         GRANT_TEST(a_node_that_tells_of_one_nic_twice_is_granted_it_once),
         GRANT_TEST(a_node_cannot_have_itself_granted_a_key_that_its_port_has_not),
