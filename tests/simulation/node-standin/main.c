@@ -8,6 +8,10 @@
 #include <time.h>
 
 #define PAUSE_NS 3000000
+/* Where nothing has changed for so many rounds it looks seldom: a round asks each port and opens
+ * a file for each VF. */
+#define QUIET_ROUNDS 32u
+#define QUIET_PAUSE_NS 12000000
 #define WHOLE_EVERY 16u
 /* A node's port with VFs shows one entry less than there are: mlx4/main.c of the kernel keeps it.
  */
@@ -56,17 +60,21 @@ static bool parse_hca(char **argv, struct tree_hca *hca)
 /* The lab ends this process. */
 __attribute__((noreturn)) static void play(struct nodes *nodes, const struct ibmad_port *fabric)
 {
+    unsigned quiet = 0;
     for (unsigned round = 0;; round++) {
+        bool changed = false;
         for (size_t i = 0; i < nodes->count; i++) {
-            node_follow(&nodes->items[i], fabric, round % WHOLE_EVERY == 0);
-            node_follow_domains(&nodes->items[i]);
+            changed |= node_follow(&nodes->items[i], fabric, round % WHOLE_EVERY == 0);
+            changed |= node_follow_domains(&nodes->items[i]);
         }
-        nodes_settle_aliases(nodes);
+        changed |= nodes_settle_aliases(nodes);
+        quiet = changed ? 0 : quiet + 1;
         if (round == 0) {
             puts("ready");
             fflush(stdout);
         }
-        nanosleep(&(struct timespec){.tv_nsec = PAUSE_NS}, NULL);
+        nanosleep(&(struct timespec){.tv_nsec = quiet < QUIET_ROUNDS ? PAUSE_NS : QUIET_PAUSE_NS},
+                  NULL);
     }
 }
 

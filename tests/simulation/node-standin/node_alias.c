@@ -32,17 +32,18 @@ static bool is_held(const struct node *node)
 }
 
 /* What is refused is asked again in the next round: sooner than the driver does it, at 1 s. */
-static void settle(const struct nodes *nodes, struct node *node, unsigned vf)
+static bool settle(const struct nodes *nodes, struct node *node, unsigned vf)
 {
     uint64_t wanted;
     if (!node_wanted_alias(node, vf, &wanted))
-        return;
+        return false;
     if (wanted == DELETED)
         wanted = 0;
     if (wanted == node->aliases[vf] || (wanted == 0 ? is_held(node) : is_taken(nodes, wanted)))
-        return;
+        return false;
     node->aliases[vf] = wanted;
     node_show_alias(node, vf);
+    return true;
 }
 
 /* The driver asks for all of them again when its port is active; what another one has meanwhile is
@@ -68,14 +69,16 @@ static void note_absence(const struct nodes *nodes, struct node *node)
         ask_again(nodes, node);
 }
 
-void nodes_settle_aliases(struct nodes *nodes)
+bool nodes_settle_aliases(struct nodes *nodes)
 {
+    bool changed = false;
     for (size_t i = 0; i < nodes->count; i++) {
         struct node *node = &nodes->items[i];
         note_absence(nodes, node);
         for (unsigned vf = 0;
              node->hca.driver == ONEIB_HCA_MLX4 && node->link.state == ACTIVE && vf < node->hca.vfs;
              vf++)
-            settle(nodes, node, vf);
+            changed |= settle(nodes, node, vf);
     }
+    return changed;
 }

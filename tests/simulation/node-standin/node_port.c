@@ -108,14 +108,14 @@ static bool show_state(struct node *node, const struct node_link *link)
     return true;
 }
 
-void node_follow(struct node *node, const struct ibmad_port *fabric, bool whole)
+bool node_follow(struct node *node, const struct ibmad_port *fabric, bool whole)
 {
     uint16_t table[ENTRIES_MAX];
     struct node_link link = node->link;
     bool changed;
     if (node->silent > 0) {
         node->silent--;
-        return;
+        return false;
     }
     if (read_capacity(node, fabric) &&
         (!(whole || link.state <= DOWN) || read_state(node, fabric, &link)) &&
@@ -132,9 +132,10 @@ void node_follow(struct node *node, const struct ibmad_port *fabric, bool whole)
     /* The adapter's event. */
     if (changed)
         tell_service(node, SIGHUP);
+    return changed;
 }
 
-void node_follow_domains(struct node *node)
+bool node_follow_domains(struct node *node)
 {
     char path[ROOT_SIZE + 40];
     struct stat status;
@@ -142,7 +143,8 @@ void node_follow_domains(struct node *node)
     if (stat(path, &status) < 0 || (status.st_ino == node->domains.st_ino &&
                                     status.st_mtim.tv_nsec == node->domains.st_mtim.tv_nsec &&
                                     status.st_mtim.tv_sec == node->domains.st_mtim.tv_sec))
-        return;
+        return false;
     node->domains = status;
     tell_service(node, SIGUSR1);
+    return true;
 }

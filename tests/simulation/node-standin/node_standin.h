@@ -7,7 +7,7 @@
  * It makes a sysfs tree in each root (tests/unit/hca/tree.h), says "ready", and then plays the
  * kernel's and the firmware's part:
  *   - what a port's P_Key table, LID and state are, as the port says itself by SMP, is in the tree
- *     a few milliseconds later; then oneib-node, whose process id is in ROOT/run/service.pid, gets
+ *     some milliseconds later; then oneib-node, whose process id is in ROOT/run/service.pid, gets
  * SIGHUP
  *   - mlx4: a GUID in admin_guids appears in gids (the subnet manager has accepted it), unless
  *     another port or VF of the fabric has it (one that is off the fabric has none there, and asks
@@ -62,12 +62,13 @@ void node_show_state(const struct node *node);
 bool node_wanted_alias(const struct node *node, unsigned vf, uint64_t *guid);
 void node_show_alias(const struct node *node, unsigned vf);
 
-/* node_port.c: reads the port and shows what has changed; `whole`: also what seldom changes. */
-void node_follow(struct node *node, const struct ibmad_port *fabric, bool whole);
+/* node_port.c: reads the port and shows what has changed; `whole`: also what seldom changes. Here
+ * and below: whether something has changed. */
+bool node_follow(struct node *node, const struct ibmad_port *fabric, bool whole);
 /* Tells oneib-node when there are other domains. */
-void node_follow_domains(struct node *node);
+bool node_follow_domains(struct node *node);
 
 /* node_alias.c: one round of what the adapters' firmware and the SM do about alias GUIDs. */
-void nodes_settle_aliases(struct nodes *nodes);
+bool nodes_settle_aliases(struct nodes *nodes);
 
 #endif
