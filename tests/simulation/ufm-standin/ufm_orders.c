@@ -98,7 +98,7 @@ static bool take_fault(struct ufm_orders *orders, const char *name, const char *
     if (order.fault == UFM_NONE || order.count == 0 ||
         orders->count == sizeof orders->items / sizeof orders->items[0])
         return false;
-    snprintf(order.method, sizeof order.method, "%s", method);
+    snprintf(order.method, sizeof order.method, "%.*s", (int)sizeof order.method - 1, method);
     orders->items[orders->count++] = order;
     return true;
 }
