@@ -12,7 +12,8 @@ left_in_run='/run/NetworkManager /run/netplan /run/udev/rules.d/*netplan* /run/s
 # begin_with MANAGER: a guest that has this one, and an interface without anything.
 begin_with() {
     on 2 <<END
-systemctl -q disable --now systemd-networkd.socket systemd-networkd NetworkManager networking 2>/dev/null
+systemctl -q stop systemd-networkd.socket systemd-networkd NetworkManager networking 2>/dev/null
+systemctl -q --no-reload disable systemd-networkd.socket systemd-networkd NetworkManager networking 2>/dev/null
 $inside/hca none
 $inside/forget-guest
 rm -rf /run/one-context $left_in_run /etc/netplan/* /etc/systemd/network/* \
@@ -27,7 +28,8 @@ netplan) printf 'network:\n  version: 2\n  renderer: networkd\n' >/etc/netplan/5
 ifupdown) echo 'source /etc/network/interfaces.d/*.cfg' >>/etc/network/interfaces ;;
 esac
 END
-    [ "$1" = none ] || on 2 systemctl -q enable "$(unit_of "$1")"
+    # All units are loaded; who asks whether one is enabled is told what is on the disk.
+    [ "$1" = none ] || on 2 systemctl -q --no-reload enable "$(unit_of "$1")"
     start_manager "$1"
     tell_context "ETH1_ROUTES='10.30.0.0/16 via 10.20.0.1'"
 }
