@@ -127,7 +127,7 @@ static void so_it_is_whatever_order_their_ports_lie_in(void **state)
     forget_attachments(scene, 0);
     scene->policy.hold_minimum = 1;
     compute(scene);
-    assert_int_equal(1, hold(scene));
+    assert_int_equal(1, hold_removals_of(scene));
     assert_listed(scene, 256, port_of(4), "full");
     for (uint32_t host = 1; host <= 3; host++)
         assert_listed(scene, 256, port_of(host), "none");
