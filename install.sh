@@ -3,9 +3,9 @@
 # Puts oneib on a machine, or takes it away again: './install.sh --help', and docs/operator-install.md. Its parts are
 # in share/install.
 #
-# Whose rights: what lies in folders of OpenNebula's user (the remotes; below ONE_LOCATION also oned.conf) is written as
+# Whose rights: what lies in directories of OpenNebula's user (the remotes; below ONE_LOCATION also oned.conf) is written as
 # that user, also when root runs this. A symbolic link that the user has put there then leads nowhere that the user
-# could not write before. All else lies in root's folders.
+# could not write before. All else lies in root's directories.
 set -eu
 
 usage() {
@@ -79,14 +79,14 @@ check_role() {
     esac
 }
 
-make_folders() {
-    each_file "$work/stage" make_program_folder
-    make_folder d 0:0 "$destdir" "$prefix/share/oneib"
+make_directories() {
+    each_file "$work/stage" make_program_directory
+    make_directory d 0:0 "$destdir" "$prefix/share/oneib"
     case $role in
     frontend)
-        make_folder d 0:0 "$destdir" /etc/oneib
-        ! $is_package || make_folder d 0:0 "$destdir" "${remotes#"$destdir"}"
-        each_file "$here/remotes" make_remote_folder
+        make_directory d 0:0 "$destdir" /etc/oneib
+        ! $is_package || make_directory d 0:0 "$destdir" "${remotes#"$destdir"}"
+        each_file "$here/remotes" make_remote_directory
         ;;
     esac
 }
@@ -112,16 +112,16 @@ install_role() {
     : >"$work/new"
     cat -- "$(list_of "$role")" >"$work/old" 2>/dev/null || true
     check_role
-    make_folders
+    make_directories
     $dry_run || write_list "$role" "$work/old"
     put_files
     remove_stale "$role"
-    grep '^[dD] ' -- "$work/old" >"$work/folders" || true
-    write_list "$role" "$work/folders"
+    grep '^[dD] ' -- "$work/old" >"$work/directories" || true
+    write_list "$role" "$work/directories"
     case $role in
     node) make_user oneib-node / ;;
     sm)
-        make_user_and_folder
+        make_user_and_directory
         give_devices_to_group
         ;;
     esac
@@ -149,17 +149,17 @@ remove_files() { # ROLE LIST
 }
 
 # Those that were made and that hold nothing of anybody else's.
-remove_folders() { # ROLE LIST
-    LC_ALL=C sort -k 1,1 -k 2,2r -- "$2" >"$work/folders" # D before d, which may be above it
+remove_directories() { # ROLE LIST
+    LC_ALL=C sort -k 1,1 -k 2,2r -- "$2" >"$work/directories" # D before d, which may be above it
     while read -r kind path; do
         case $kind in
-        d) owner=0:0 folder=$destdir$path ;;
-        D) owner=$remotes_owner folder=$remotes$path ;;
+        d) owner=0:0 directory=$destdir$path ;;
+        D) owner=$remotes_owner directory=$remotes$path ;;
         *) continue ;;
         esac
         if others_need "$1" "$kind $path"; then continue; fi
-        as "$owner" rmdir -- "$folder" 2>/dev/null </dev/null || true
-    done <"$work/folders"
+        as "$owner" rmdir -- "$directory" 2>/dev/null </dev/null || true
+    done <"$work/directories"
 }
 
 uninstall_role() {
@@ -177,7 +177,7 @@ uninstall_role() {
     esac
     remove_files "$role" "$work/list"
     ! step "remove $(list_of "$role")" || rm -f -- "$(list_of "$role")"
-    $dry_run || remove_folders "$role" "$work/list"
+    $dry_run || remove_directories "$role" "$work/list"
     forget_units
     [ "$role" != sm ] || say_what_stays
 }
@@ -280,7 +280,7 @@ if [ -n "$bundle" ]; then
     make_bundle "$bundle"
     exit
 fi
-$dry_run || $uninstall || [ -z "$destdir" ] || mkdir -p -- "$destdir" || fail "cannot make the folder $destdir"
+$dry_run || $uninstall || [ -z "$destdir" ] || mkdir -p -- "$destdir" || fail "cannot make the directory $destdir"
 for role in $roles; do
     if $uninstall; then
         uninstall_role

@@ -27,7 +27,7 @@ struct oneib_domain_feed {
     struct oneib_domain_list arriving;
 };
 
-/* --- what is known -------------------------------------------------------------------------- */
+/* ---- what is known --------------------------------------------------------------------------- */
 
 static void forget(struct oneib_domain_feed *feed, enum oneib_error_code code, const char *format,
                    ...) __attribute__((format(printf, 3, 4)));
@@ -66,7 +66,7 @@ static void accept_list(struct oneib_domain_feed *feed)
     feed->has_changed = true;
 }
 
-/* --- oneib-domains runs, or does not -------------------------------------------------------- */
+/* ---- oneib-domains runs, or does not --------------------------------------------------------- */
 
 static void start(struct oneib_domain_feed *feed)
 {
@@ -78,7 +78,7 @@ static void start(struct oneib_domain_feed *feed)
     oneib_child_start_later(&feed->child);
 }
 
-/* --- what it says --------------------------------------------------------------------------- */
+/* ---- what it says ---------------------------------------------------------------------------- */
 
 static int fail_out_of_turn(struct oneib_error *err)
 {
@@ -172,7 +172,7 @@ static bool take_one(struct oneib_domain_feed *feed)
     return true;
 }
 
-/* --- the loop's ----------------------------------------------------------------------------- */
+/* ---- the loop's ------------------------------------------------------------------------------ */
 
 static void do_what_is_due(struct oneib_domain_feed *feed)
 {
@@ -224,7 +224,7 @@ void oneib_domain_feed_refresh(struct oneib_domain_feed *feed)
         send(feed->child.socket, &order, sizeof order, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
-/* --- beginning and end ---------------------------------------------------------------------- */
+/* ---- beginning and end ----------------------------------------------------------------------- */
 
 static void tell_failure(int socket, const struct oneib_error *why)
 {

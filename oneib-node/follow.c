@@ -12,7 +12,7 @@ void oneib_follow_begin(struct oneib_follow *follow, size_t count)
     follow->is_of_known = false;
 }
 
-/* ---- a daemon's lists ----------------------------------------------------------------------- */
+/* ---- a daemon's lists ------------------------------------------------------------------------ */
 
 /* Whether what has arrived can be taken, by what its daemon has proved to say now. */
 static bool may_take(const struct oneib_follow_daemon *daemon)
@@ -54,7 +54,7 @@ void oneib_follow_take_list(struct oneib_follow *follow, size_t number,
     settle(daemon);
 }
 
-/* ---- challenges ----------------------------------------------------------------------------- */
+/* ---- challenges ------------------------------------------------------------------------------ */
 
 void oneib_follow_challenge(struct oneib_follow *follow, size_t number,
                             const uint8_t nonce[ONEIB_NONCE_SIZE], double now)
@@ -95,7 +95,7 @@ void oneib_follow_take_life(struct oneib_follow *follow, size_t number,
     settle(daemon);
 }
 
-/* ---- which daemon --------------------------------------------------------------------------- */
+/* ---- which daemon ---------------------------------------------------------------------------- */
 
 static bool is_heard(const struct oneib_follow_daemon *daemon, double now)
 {
@@ -161,7 +161,7 @@ bool oneib_follow_choose(struct oneib_follow *follow, const uint16_t *lids, size
     return true;
 }
 
-/* ---- how old -------------------------------------------------------------------------------- */
+/* ---- how old --------------------------------------------------------------------------------- */
 
 double oneib_follow_fresh_until(const struct oneib_follow *follow, double now)
 {
@@ -169,8 +169,8 @@ double oneib_follow_fresh_until(const struct oneib_follow *follow, double now)
     if (!follow->believes || !is_followed(follow) || !daemon->is_current)
         return 0;
     const double list = daemon->current_at + ONEIB_LIST_AGE_MS;
-    const double view = daemon->made + ONEIB_VIEW_AGE_MS - daemon->role.view_age_ms;
-    const double until = oneib_sooner(list, view);
+    const double snapshot = daemon->made + ONEIB_SNAPSHOT_AGE_MS - daemon->role.snapshot_age_ms;
+    const double until = oneib_sooner(list, snapshot);
     return now < until ? until : 0;
 }
 

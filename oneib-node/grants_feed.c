@@ -63,7 +63,7 @@ struct oneib_grant_feed {
     uint8_t bytes[ONEIB_GRANTS_MESSAGE_MAX];
 };
 
-/* ---- saying --------------------------------------------------------------------------------- */
+/* ---- saying ---------------------------------------------------------------------------------- */
 
 static void start_later(struct oneib_grant_feed *feed);
 
@@ -106,7 +106,7 @@ static void challenge_who_is_due(struct oneib_grant_feed *feed)
             challenge(feed, i);
 }
 
-/* ---- reports -------------------------------------------------------------------------------- */
+/* ---- reports --------------------------------------------------------------------------------- */
 
 /* But for how long it has been so. */
 static bool is_same_record(const struct oneib_vf_record *a, const struct oneib_vf_record *b)
@@ -223,7 +223,7 @@ void oneib_grant_feed_report(struct oneib_grant_feed *feed)
     feed->is_report_due = true;
 }
 
-/* ---- hearing -------------------------------------------------------------------------------- */
+/* ---- hearing --------------------------------------------------------------------------------- */
 
 /* Nothing that an unprivileged child says is believed without oneibd's signature. */
 static void take_frame(struct oneib_grant_feed *feed, const struct oneib_relay_packet *packet)
@@ -308,7 +308,7 @@ static void take_packets(struct oneib_grant_feed *feed)
     }
 }
 
-/* ---- oneib-grants runs, or does not --------------------------------------------------------- */
+/* ---- oneib-grants runs, or does not ---------------------------------------------------------- */
 
 /* Nobody is connected then. */
 static void start_later(struct oneib_grant_feed *feed)
@@ -367,7 +367,7 @@ static void tell_failure(int socket, const struct oneib_error *why)
     oneib_relay_send_news(socket, ONEIB_RELAY_FAILED, 0, why->text, &sent, &unsent);
 }
 
-/* ---- the loop's ----------------------------------------------------------------------------- */
+/* ---- the loop's ------------------------------------------------------------------------------ */
 
 int oneib_grant_feed_take(struct oneib_grant_feed *feed, const struct oneib_vf_table *table,
                           bool table_known, bool *changed, struct oneib_error *err)
@@ -433,7 +433,7 @@ uint32_t oneib_grant_feed_due_ms(const struct oneib_grant_feed *feed)
     return left < UINT32_MAX - 1 ? (uint32_t)left + 1 : UINT32_MAX;
 }
 
-/* ---- wants ---------------------------------------------------------------------------------- */
+/* ---- wants ----------------------------------------------------------------------------------- */
 
 static bool is_same_want(const struct oneib_want_message *a, const struct oneib_want_message *b)
 {
@@ -475,7 +475,7 @@ void oneib_grant_feed_want(struct oneib_grant_feed *feed, const struct oneib_wan
         feed->wants[feed->next_want++ % WANTS_MAX] = (struct told_want){*want, now};
 }
 
-/* ---- why not -------------------------------------------------------------------------------- */
+/* ---- why not --------------------------------------------------------------------------------- */
 
 static void tell_unconnected(const struct oneib_grant_feed *feed, size_t daemon,
                              struct oneib_error *why)
@@ -520,7 +520,7 @@ void oneib_grant_feed_why(const struct oneib_grant_feed *feed, struct oneib_erro
                    feed->daemons.items[believed].address);
 }
 
-/* ---- daemons -------------------------------------------------------------------------------- */
+/* ---- daemons --------------------------------------------------------------------------------- */
 
 static bool are_same(const struct oneib_daemons *a, const struct oneib_daemons *b)
 {
@@ -567,7 +567,7 @@ int oneib_grant_feed_announce(struct oneib_grant_feed *feed, const struct oneib_
     return 0;
 }
 
-/* ---- beginning and end ---------------------------------------------------------------------- */
+/* ---- beginning and end ----------------------------------------------------------------------- */
 
 /* Without a key, or with a file that cannot be read, nothing is opened, and what is open is still
  * watched. */

@@ -16,17 +16,17 @@
 #define MACHINE_ID_LENGTH 32
 #define BOOT_ID_PATH "/proc/sys/kernel/random/boot_id"
 
-/* ---- folders and files ---------------------------------------------------------------------- */
+/* ---- directories and files ------------------------------------------------------------------- */
 
-/* systemd makes the folder (StateDirectory=) before the service gives up its privileges. */
-static int make_folder(const char *of, struct oneib_error *err)
+/* systemd makes the directory (StateDirectory=) before the service gives up its privileges. */
+static int make_directory(const char *of, struct oneib_error *err)
 {
     char path[PATH_SIZE];
     if (oneib_node_path(path, sizeof path, err, "%s", of) < 0)
         return -1;
     *strrchr(path, '/') = '\0';
     if (mkdir(path, 0700) < 0 && errno != EEXIST)
-        return oneib_fail_errno(err, errno, "making the folder %s", path);
+        return oneib_fail_errno(err, errno, "making the directory %s", path);
     return 0;
 }
 
@@ -39,7 +39,7 @@ static int write_file(const char *of, const char *data, size_t length, mode_t mo
     return oneib_file_replace(path, data, length, mode, NULL, NULL, err);
 }
 
-/* ---- the node's key ------------------------------------------------------------------------- */
+/* ---- the node's key -------------------------------------------------------------------------- */
 
 static int read_machine_id(char id[MACHINE_ID_LENGTH + 1], struct oneib_error *err)
 {
@@ -81,14 +81,14 @@ int oneib_grants_read_pair(struct oneib_curve_pair *pair, struct oneib_error *er
 {
     char path[PATH_SIZE], id[MACHINE_ID_LENGTH + 1];
     bool made;
-    if (make_folder(ONEIB_NODE_KEY_FILE, err) < 0 || find_machine_id(id, err) < 0 ||
+    if (make_directory(ONEIB_NODE_KEY_FILE, err) < 0 || find_machine_id(id, err) < 0 ||
         oneib_node_path(path, sizeof path, err, ONEIB_NODE_KEY_FILE) < 0 ||
         oneib_node_pair(path, id, pair, &made, err) < 0 || write_public(pair, err) < 0)
         return oneib_wrap(err, "this host's key");
     return 0;
 }
 
-/* ---- daemons -------------------------------------------------------------------------------- */
+/* ---- daemons --------------------------------------------------------------------------------- */
 
 int oneib_grants_read_daemons(struct oneib_daemons *daemons, struct oneib_error *err)
 {
@@ -113,7 +113,7 @@ int oneib_grants_write_daemons(const struct oneib_daemons *daemons, struct oneib
     oneib_daemons_render(daemons, &text);
     if (oneib_text_failed(&text))
         return oneib_fail_memory(err);
-    return make_folder(ONEIB_DAEMONS_FILE, err) < 0
+    return make_directory(ONEIB_DAEMONS_FILE, err) < 0
                ? -1
                : write_file(ONEIB_DAEMONS_FILE, text.data, text.length, 0600, err);
 }

@@ -13,7 +13,7 @@
 #define GRUMBLES_MAX 10
 #define GRUMBLING_MS 60000
 
-/* ---- the table ----------------------------------------------------------------------------- */
+/* ---- the table ------------------------------------------------------------------------------- */
 
 void oneib_peers_begin(struct oneib_peers *peers, struct oneib_requests *requests)
 {
@@ -43,7 +43,7 @@ static void hear(struct oneib_peer *peer)
     peer->deadline = oneib_now_ms() + ONEIB_PEER_PATIENCE_MS;
 }
 
-/* ---- complaining --------------------------------------------------------------------------- */
+/* ---- complaining ----------------------------------------------------------------------------- */
 
 static bool may_grumble(struct oneib_peers *peers)
 {
@@ -62,7 +62,7 @@ static void grumble(struct oneib_peers *peers, const struct oneib_peer *peer, co
                   (int)peer->who.pid, peer->who.uid, what);
 }
 
-/* ---- answering ----------------------------------------------------------------------------- */
+/* ---- answering ------------------------------------------------------------------------------- */
 
 /* 0: sent; EAGAIN: it has not read enough yet; anything else: it is gone. */
 static int send_answer(int fd, const struct oneib_answer *answer)
@@ -114,7 +114,7 @@ static void send_away(struct oneib_peers *peers, struct oneib_peer *peer,
     part(peers, peer);
 }
 
-/* ---- letting in ---------------------------------------------------------------------------- */
+/* ---- letting in ------------------------------------------------------------------------------ */
 
 static struct oneib_peer *find_place(struct oneib_peers *peers, enum oneib_socket_kind kind)
 {
@@ -171,7 +171,7 @@ void oneib_peers_let_in(struct oneib_peers *peers, int listener, enum oneib_sock
     }
 }
 
-/* ---- hearing ------------------------------------------------------------------------------- */
+/* ---- hearing --------------------------------------------------------------------------------- */
 
 /* Descriptors that are sent along are dropped by the kernel, as there is no room for them, and
  * betray themselves. */
@@ -207,7 +207,7 @@ static void hear_out(struct oneib_peers *peers, struct oneib_peer *peer)
     follow(peers, peer);
 }
 
-/* ---- all of them --------------------------------------------------------------------------- */
+/* ---- all of them ----------------------------------------------------------------------------- */
 
 static short events_for(const struct oneib_peer *peer)
 {

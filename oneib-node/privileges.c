@@ -20,7 +20,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-/* ---- what is inherited --------------------------------------------------------------------- */
+/* ---- what is inherited ----------------------------------------------------------------------- */
 
 static int check_user(struct oneib_error *err)
 {
@@ -138,7 +138,7 @@ static int reset_process(struct oneib_error *err)
 {
     umask(S_IWGRP | S_IWOTH);
     if (chdir("/") < 0)
-        return oneib_fail_errno(err, errno, "changing to the folder /");
+        return oneib_fail_errno(err, errno, "changing to the directory /");
     /* prlimit(): services are seldom let use setrlimit(). */
     if (prlimit(0, RLIMIT_CORE, &(struct rlimit){0}, NULL) < 0)
         return oneib_fail_errno(err, errno, "forbidding core files");
@@ -150,7 +150,7 @@ static int reset_process(struct oneib_error *err)
     return 0;
 }
 
-/* ---- root's capabilities ------------------------------------------------------------------- */
+/* ---- root's capabilities --------------------------------------------------------------------- */
 
 /*
  * CAP_NET_ADMIN is kept: RTM_SETLINK, by which mlx5 takes GUIDs and link states, needs it. Nothing
@@ -213,7 +213,7 @@ void oneib_tell_ready(const struct oneib_inherited *inherited)
     close(fd);
 }
 
-/* ---- the configuration --------------------------------------------------------------------- */
+/* ---- the configuration ----------------------------------------------------------------------- */
 
 static int check_path(const char *path, struct oneib_error *err)
 {
@@ -229,9 +229,9 @@ static int check_path(const char *path, struct oneib_error *err)
 
 int oneib_check_config_owner(struct oneib_error *err)
 {
-    char folder[] = ONEIB_CONFIG_DEFAULT_PATH;
+    char directory[] = ONEIB_CONFIG_DEFAULT_PATH;
     if (geteuid() != 0)
         return 0;
-    *strrchr(folder, '/') = '\0';
-    return check_path(folder, err) < 0 ? -1 : check_path(ONEIB_CONFIG_DEFAULT_PATH, err);
+    *strrchr(directory, '/') = '\0';
+    return check_path(directory, err) < 0 ? -1 : check_path(ONEIB_CONFIG_DEFAULT_PATH, err);
 }

@@ -21,11 +21,11 @@ struct oneib_inherited {
 
 /*
  * The first thing in main(): leaves no descriptor but 0, 1 and 2 (which are open afterwards) and
- * systemd's sockets, no environment, no ignored or blocked signals, no working folder and no umask
- * of the caller's, no dumps of memory and no way to more privileges. What a terminal stops programs
- * with is ignored.
- * REFUSED when real and effective user or group differ: oneib-node is not a setuid program; and
- * when there are other sockets than oneib-node.socket's and oneib-node-read.socket's.
+ * systemd's sockets, no environment, no ignored or blocked signals, no working directory and no
+ * umask of the caller's, no dumps of memory and no way to more privileges. What a terminal stops
+ * programs with is ignored. REFUSED when real and effective user or group differ: oneib-node is not
+ * a setuid program; and when there are other sockets than oneib-node.socket's and
+ * oneib-node-read.socket's.
  */
 int oneib_inherit(struct oneib_inherited *inherited, struct oneib_error *err);
 
@@ -34,7 +34,7 @@ int oneib_inherit(struct oneib_inherited *inherited, struct oneib_error *err);
  */
 int oneib_drop_privileges(struct oneib_error *err);
 
-/* REFUSED unless the configuration that a privileged run reads, and its folder, are root's and
+/* REFUSED unless the configuration that a privileged run reads, and its directory, are root's and
  * writable for nobody else: it says which site's GUIDs are made and which VFs are the host's. */
 int oneib_check_config_owner(struct oneib_error *err);
 

@@ -11,7 +11,7 @@
 #define WHO_SIZE 64
 #define WANT_AGAIN_MS 500 /* what oneibd was told while it was not connected is lost */
 
-/* ---- the log ------------------------------------------------------------------------------- */
+/* ---- the log --------------------------------------------------------------------------------- */
 
 struct who {
     char text[WHO_SIZE];
@@ -55,7 +55,7 @@ void oneib_requests_moved(struct oneib_requests *requests)
     requests->moment++;
 }
 
-/* ---- answering ----------------------------------------------------------------------------- */
+/* ---- answering ------------------------------------------------------------------------------- */
 
 static void say(struct oneib_peer *peer, const struct oneib_answer *answer)
 {
@@ -163,7 +163,7 @@ static void announce(struct oneib_requests *requests, struct oneib_peer *peer,
     refuse(peer, &err);
 }
 
-/* ---- what is held -------------------------------------------------------------------------- */
+/* ---- what is held ---------------------------------------------------------------------------- */
 
 /* Of a service that has only just been started nobody is to notice that it was. */
 static bool awaits_domains(const struct oneib_requests *requests)
@@ -252,7 +252,7 @@ static bool is_to_be_held(struct oneib_requests *requests, const struct oneib_pe
     return request->kind == ONEIB_REQUEST_LIST && is_in_use(requests, listing_of(requests, peer));
 }
 
-/* ---- lists --------------------------------------------------------------------------------- */
+/* ---- lists ----------------------------------------------------------------------------------- */
 
 static void list(struct oneib_requests *requests, struct oneib_peer *peer)
 {
@@ -271,7 +271,7 @@ static void list(struct oneib_requests *requests, struct oneib_peer *peer)
     peer->at = 0;
 }
 
-/* ---- waiting ------------------------------------------------------------------------------- */
+/* ---- waiting --------------------------------------------------------------------------------- */
 
 static bool is_busy(const struct oneib_requests *requests, const struct oneib_asked *asked)
 {
@@ -344,7 +344,7 @@ static void forget_asked(struct oneib_requests *requests, struct oneib_peer *pee
     peer->asked_count = 0;
 }
 
-/* ---- requests ------------------------------------------------------------------------------ */
+/* ---- requests -------------------------------------------------------------------------------- */
 
 /* Set in *err, and true: it is not for this peer, or not now. */
 static bool is_refused(const struct oneib_peer *peer, const struct oneib_request *request,
@@ -421,7 +421,7 @@ double oneib_requests_due(const struct oneib_requests *requests, const struct on
     return now < requests->hold_until ? requests->hold_until : HUGE_VAL;
 }
 
-/* ---- answers ------------------------------------------------------------------------------- */
+/* ---- answers --------------------------------------------------------------------------------- */
 
 struct oneib_answer oneib_requests_answer(struct oneib_requests *requests,
                                           const struct oneib_peer *peer)

@@ -32,7 +32,7 @@ struct service {
     struct oneib_domain_feed *feed;
     struct oneib_grant_feed *grants;
     struct oneib_adapter_events events;
-    struct oneib_complaint of_looking, of_events, of_sockets, of_domains, of_grants;
+    struct oneib_complaint of_reading, of_events, of_sockets, of_domains, of_grants;
     size_t turn;      /* whose it is to be served first */
     double next_look; /* oneib_now_ms(); 0: something has happened */
     bool is_to_end;
@@ -42,7 +42,7 @@ struct service {
 static struct oneib_requests requests;
 static struct oneib_peers peers;
 
-/* ---- looking ------------------------------------------------------------------------------- */
+/* ---- looking --------------------------------------------------------------------------------- */
 
 static void tell(const struct oneib_vfs_changes *changes)
 {
@@ -62,7 +62,7 @@ static void tell(const struct oneib_vfs_changes *changes)
         oneib_log(ONEIB_LOG_INFO, "freed %zu that were left over", changes->freed);
 }
 
-static void step(struct service *service, enum oneib_vfs_look how)
+static void step(struct service *service, enum oneib_vfs_read how)
 {
     struct oneib_vfs_changes changes = {0};
     struct oneib_error err = {0};
@@ -71,9 +71,9 @@ static void step(struct service *service, enum oneib_vfs_look how)
     oneib_requests_moved(&requests);
     tell(&changes);
     if (!sound)
-        oneib_complain(&service->of_looking, "a virtual function is not as it should be", &err);
+        oneib_complain(&service->of_reading, "a virtual function is not as it should be", &err);
     else if (how != ONEIB_VFS_DUE)
-        oneib_settle(&service->of_looking, "all virtual functions are as they should be again");
+        oneib_settle(&service->of_reading, "all virtual functions are as they should be again");
 }
 
 /* An adapter whose driver was loaded again is a new device. */
@@ -111,7 +111,7 @@ static void look_at_everything(struct service *service)
     service->next_look = oneib_now_ms() + service->config->node.watch_ms;
 }
 
-/* ---- domains ------------------------------------------------------------------------------- */
+/* ---- domains --------------------------------------------------------------------------------- */
 
 static int take_domains(struct service *service, struct oneib_error *err)
 {
@@ -136,7 +136,7 @@ static void tell_of_domains(struct service *service)
                        "nobody knows the domains, so no new virtual function is given", &list->why);
 }
 
-/* ---- grants -------------------------------------------------------------------------------- */
+/* ---- grants ---------------------------------------------------------------------------------- */
 
 /* What is not granted any more is closed before anything else is done, and oneibd is told that. */
 static void follow_grants(struct service *service)
@@ -145,7 +145,7 @@ static void follow_grants(struct service *service)
     bool fresh;
     const struct oneib_grant_list *list = oneib_grant_feed_list(service->grants, &fresh);
     if (oneib_vfs_set_grants(service->vfs, list, fresh, &err) < 0)
-        oneib_complain(&service->of_looking, "a virtual function is not as it should be", &err);
+        oneib_complain(&service->of_reading, "a virtual function is not as it should be", &err);
     oneib_grant_feed_report(service->grants);
     oneib_requests_moved(&requests);
 }
@@ -173,7 +173,7 @@ static void tell_of_grants(struct service *service)
         oneib_complain(&service->of_grants, "nothing new is opened", &why);
 }
 
-/* ---- signals ------------------------------------------------------------------------------- */
+/* ---- signals --------------------------------------------------------------------------------- */
 
 static int open_signals(int *signals, struct oneib_error *err)
 {
@@ -201,7 +201,7 @@ static void take_signals(struct service *service)
     }
 }
 
-/* ---- the loop ------------------------------------------------------------------------------ */
+/* ---- the loop -------------------------------------------------------------------------------- */
 
 static uint32_t least(uint32_t a, uint32_t b)
 {
@@ -300,7 +300,7 @@ static int loop(struct service *service, struct oneib_error *err)
     return 0;
 }
 
-/* ---- beginning and ending ------------------------------------------------------------------ */
+/* ---- beginning and ending -------------------------------------------------------------------- */
 
 static int read_host_vfs(char *const *addresses, struct oneib_pci **vfs, size_t *count,
                          struct oneib_error *err)
@@ -343,7 +343,7 @@ static int open_engine(struct service *service, struct oneib_error *err)
         *err = why;
         return -1;
     }
-    oneib_complain(&service->of_looking, "no virtual function is given", &why);
+    oneib_complain(&service->of_reading, "no virtual function is given", &why);
     return 0;
 }
 

@@ -14,7 +14,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#define FOLDER "/run/oneib"
+#define DIRECTORY "/run/oneib"
 #define BACKLOG 256
 
 #define RESTART "'systemctl restart oneib-node.socket oneib-node-read.socket oneib-node.service'"
@@ -32,72 +32,73 @@ static const char *name_of(enum oneib_socket_kind kind)
     return strrchr(places[kind].path, '/') + 1;
 }
 
-/* ---- the folder ---------------------------------------------------------------------------- */
+/* ---- the directory --------------------------------------------------------------------------- */
 
 /* /run of a simulated node may be absent, too. */
-static int make_folder(char path[PATH_MAX], struct oneib_error *err)
+static int make_directory(char path[PATH_MAX], struct oneib_error *err)
 {
-    if (oneib_node_path(path, PATH_MAX, err, FOLDER) < 0)
+    if (oneib_node_path(path, PATH_MAX, err, DIRECTORY) < 0)
         return -1;
     char *last = strrchr(path, '/');
     *last = '\0';
     const bool above = mkdir(path, 0755) == 0 || errno == EEXIST;
     *last = '/';
     if (!above || (mkdir(path, 0755) < 0 && errno != EEXIST))
-        return oneib_fail_errno(err, errno, "making the folder %s", path);
+        return oneib_fail_errno(err, errno, "making the directory %s", path);
     return 0;
 }
 
 /* Whoever may write there chooses what callers connect to. */
-static int open_folder(int *folder, struct oneib_error *err)
+static int open_directory(int *directory, struct oneib_error *err)
 {
     char path[PATH_MAX];
     struct stat status;
-    if (make_folder(path, err) < 0)
+    if (make_directory(path, err) < 0)
         return -1;
     oneib_autoclose int opened = open(path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (opened < 0 || fstat(opened, &status) < 0)
-        return oneib_fail_errno(err, errno, "opening the folder %s", path);
+        return oneib_fail_errno(err, errno, "opening the directory %s", path);
     if (status.st_uid != geteuid() || (status.st_mode & (S_IWGRP | S_IWOTH)) != 0)
-        return oneib_fail(err, ONEIB_ERROR_REFUSED,
-                          "the folder %s must be uid %u's and writable for nobody else: chown and "
-                          "chmod go-w, or remove it",
-                          path, geteuid());
-    *folder = opened;
+        return oneib_fail(
+            err, ONEIB_ERROR_REFUSED,
+            "the directory %s must be uid %u's and writable for nobody else: chown and "
+            "chmod go-w, or remove it",
+            path, geteuid());
+    *directory = opened;
     opened = -1;
     return 0;
 }
 
-/* ---- one's own ----------------------------------------------------------------------------- */
+/* ---- one's own ------------------------------------------------------------------------------- */
 
-/* The folder's descriptor stands for its path, which may be longer than an address. */
-static struct sockaddr_un address_in(int folder, const char *name)
+/* The directory's descriptor stands for its path, which may be longer than an address. */
+static struct sockaddr_un address_in(int directory, const char *name)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
-    snprintf(address.sun_path, sizeof address.sun_path, "/proc/self/fd/%d/%s", folder, name);
+    snprintf(address.sun_path, sizeof address.sun_path, "/proc/self/fd/%d/%s", directory, name);
     return address;
 }
 
 /* The rights are there before anybody can connect: it has no name yet that a caller knows, and
  * nobody listens. */
-static int give_rights(int folder, const char *name, enum oneib_socket_kind kind,
+static int give_rights(int directory, const char *name, enum oneib_socket_kind kind,
                        struct oneib_error *err)
 {
     const struct group *group =
         kind == ONEIB_SOCKET_ALL && geteuid() == 0 ? getgrnam(ONEIB_OPENNEBULA_GROUP) : NULL;
-    if (group && fchownat(folder, name, (uid_t)-1, group->gr_gid, AT_SYMLINK_NOFOLLOW) < 0)
+    if (group && fchownat(directory, name, (uid_t)-1, group->gr_gid, AT_SYMLINK_NOFOLLOW) < 0)
         return oneib_fail_errno(err, errno, "giving the socket %s to the group %s",
                                 places[kind].path, ONEIB_OPENNEBULA_GROUP);
-    if (fchmodat(folder, name, places[kind].mode, 0) < 0)
+    if (fchmodat(directory, name, places[kind].mode, 0) < 0)
         return oneib_fail_errno(err, errno, "setting the mode of the socket %s", places[kind].path);
     return 0;
 }
 
-static int note_identity(int folder, const char *name, struct oneib_socket *made,
+static int note_identity(int directory, const char *name, struct oneib_socket *made,
                          struct oneib_error *err)
 {
     struct stat status;
-    if (fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) < 0)
+    if (fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW) < 0)
         return oneib_fail_errno(err, errno, "examining the socket %s", name);
     made->device = status.st_dev;
     made->inode = status.st_ino;
@@ -105,20 +106,21 @@ static int note_identity(int folder, const char *name, struct oneib_socket *made
 }
 
 /* Under another name first, so that callers find the old one or the new one, and never nothing. */
-static int make_socket(int folder, enum oneib_socket_kind kind, struct oneib_socket *made,
+static int make_socket(int directory, enum oneib_socket_kind kind, struct oneib_socket *made,
                        struct oneib_error *err)
 {
     char name[64];
     snprintf(name, sizeof name, ".%s.new", name_of(kind));
-    const struct sockaddr_un address = address_in(folder, name);
+    const struct sockaddr_un address = address_in(directory, name);
     oneib_autoclose int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (unlinkat(folder, name, 0) < 0 && errno != ENOENT)
-        return oneib_fail_errno(err, errno, "removing %s/%s", FOLDER, name);
+    if (unlinkat(directory, name, 0) < 0 && errno != ENOENT)
+        return oneib_fail_errno(err, errno, "removing %s/%s", DIRECTORY, name);
     if (fd < 0 || bind(fd, (const struct sockaddr *)&address, sizeof address) < 0)
         return oneib_fail_errno(err, errno, "making the socket %s", places[kind].path);
-    if (give_rights(folder, name, kind, err) < 0 || note_identity(folder, name, made, err) < 0)
+    if (give_rights(directory, name, kind, err) < 0 ||
+        note_identity(directory, name, made, err) < 0)
         return -1;
-    if (listen(fd, BACKLOG) < 0 || renameat(folder, name, folder, name_of(kind)) < 0)
+    if (listen(fd, BACKLOG) < 0 || renameat(directory, name, directory, name_of(kind)) < 0)
         return oneib_fail_errno(err, errno, "listening at %s", places[kind].path);
     made->fd = fd;
     made->is_own = true;
@@ -126,7 +128,7 @@ static int make_socket(int folder, enum oneib_socket_kind kind, struct oneib_soc
     return 0;
 }
 
-/* ---- systemd's ----------------------------------------------------------------------------- */
+/* ---- systemd's ------------------------------------------------------------------------------- */
 
 static int option_of(int fd, int option)
 {
@@ -136,8 +138,8 @@ static int option_of(int fd, int option)
 }
 
 /* Systemd's unit, which an operator may have changed, says what it is. */
-static int take_socket(int folder, enum oneib_socket_kind kind, int fd, struct oneib_socket *taken,
-                       struct oneib_error *err)
+static int take_socket(int directory, enum oneib_socket_kind kind, int fd,
+                       struct oneib_socket *taken, struct oneib_error *err)
 {
     if (option_of(fd, SO_DOMAIN) != AF_UNIX || option_of(fd, SO_TYPE) != SOCK_SEQPACKET ||
         option_of(fd, SO_ACCEPTCONN) != 1)
@@ -151,7 +153,7 @@ static int take_socket(int folder, enum oneib_socket_kind kind, int fd, struct o
     taken->fd = fd;
     /* Without a name nobody finds it, which oneib_sockets_check() tells of: VFs are to be looked
      * after all the same. */
-    note_identity(folder, name_of(kind), taken, &unnamed);
+    note_identity(directory, name_of(kind), taken, &unnamed);
     return 0;
 }
 
@@ -177,15 +179,15 @@ static int check_names(const struct oneib_inherited *inherited, struct oneib_err
     return 0;
 }
 
-/* ---- both ---------------------------------------------------------------------------------- */
+/* ---- both ------------------------------------------------------------------------------------ */
 
-static int open_all(int folder, const struct oneib_inherited *inherited,
+static int open_all(int directory, const struct oneib_inherited *inherited,
                     struct oneib_sockets *sockets, struct oneib_error *err)
 {
     for (int kind = 0; kind < ONEIB_SOCKET_KINDS; kind++) {
         const int fd = find_inherited(inherited, kind);
-        const int opened = fd >= 0 ? take_socket(folder, kind, fd, &sockets->of[kind], err)
-                                   : make_socket(folder, kind, &sockets->of[kind], err);
+        const int opened = fd >= 0 ? take_socket(directory, kind, fd, &sockets->of[kind], err)
+                                   : make_socket(directory, kind, &sockets->of[kind], err);
         if (opened < 0)
             return -1;
     }
@@ -196,10 +198,10 @@ int oneib_sockets_open(const struct oneib_inherited *inherited, struct oneib_soc
                        struct oneib_error *err)
 {
     *sockets = (struct oneib_sockets){.of = {{.fd = -1}, {.fd = -1}}};
-    oneib_autoclose int folder = -1;
-    if (check_names(inherited, err) < 0 || open_folder(&folder, err) < 0)
+    oneib_autoclose int directory = -1;
+    if (check_names(inherited, err) < 0 || open_directory(&directory, err) < 0)
         return -1;
-    if (open_all(folder, inherited, sockets, err) == 0)
+    if (open_all(directory, inherited, sockets, err) == 0)
         return 0;
     oneib_sockets_close(sockets);
     return -1;
@@ -224,7 +226,7 @@ static bool is_found(const struct oneib_socket *socket, const char *path)
 static int make_anew(enum oneib_socket_kind kind, struct oneib_socket *socket,
                      struct oneib_error *err)
 {
-    oneib_autoclose int folder = -1;
+    oneib_autoclose int directory = -1;
     struct oneib_socket made = {.fd = -1};
     if (!socket->is_own)
         return oneib_fail(
@@ -232,7 +234,7 @@ static int make_anew(enum oneib_socket_kind kind, struct oneib_socket *socket,
             "the socket %s is gone, and nobody can ask for virtual functions: " RESTART
             " makes it anew",
             places[kind].path);
-    if (open_folder(&folder, err) < 0 || make_socket(folder, kind, &made, err) < 0)
+    if (open_directory(&directory, err) < 0 || make_socket(directory, kind, &made, err) < 0)
         return -1;
     close(socket->fd);
     *socket = made;

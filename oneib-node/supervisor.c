@@ -20,7 +20,7 @@
 /* What an order is, beside the socket that comes with it. */
 static const char start_order = 'S';
 
-/* --- the program ---------------------------------------------------------------------------- */
+/* ---- the program ----------------------------------------------------------------------------- */
 
 /* systemd tells all of a service's processes to end, and a terminal all of its own: these end when
  * oneib-node does. */
@@ -103,7 +103,7 @@ static void end_program(pid_t child)
         ;
 }
 
-/* --- the supervisor ------------------------------------------------------------------------- */
+/* ---- the supervisor -------------------------------------------------------------------------- */
 
 static int take_descriptor(struct msghdr *message)
 {
@@ -160,7 +160,7 @@ static int leave_all_behind(int control, struct oneib_error *err)
         close_range(CONTROL + 1, UINT_MAX, 0) < 0)
         return oneib_fail_errno(err, errno, "closing descriptors");
     if (chdir("/") < 0)
-        return oneib_fail_errno(err, errno, "changing to the folder /");
+        return oneib_fail_errno(err, errno, "changing to the directory /");
     return 0;
 }
 
@@ -178,7 +178,7 @@ __attribute__((noreturn)) static void run_supervisor(const struct oneib_supervis
     supervise(options);
 }
 
-/* --- oneib-node ----------------------------------------------------------------------------- */
+/* ---- oneib-node ------------------------------------------------------------------------------ */
 
 static int hear_whether_ready(int control, struct oneib_error *err)
 {

@@ -148,7 +148,7 @@ void oneib_changes_append(const struct oneib_run *run, const struct oneib_places
     for (size_t i = 0; i < changes->count; i++) {
         const struct oneib_change *change = &changes->items[i];
         if (partition_of(change)->pkey != titled)
-            append_title(run, &places->view->cloud, change, text);
+            append_title(run, &places->snapshot->cloud, change, text);
         titled = partition_of(change)->pkey;
         if (!is_of_partition(change))
             append_member(run, places, change, text);
@@ -211,7 +211,7 @@ static void add_member_fields(json_t **object, const struct oneib_places *places
 static json_t *change_json(const struct oneib_places *places, const struct oneib_change *change)
 {
     const struct oneib_partition *partition = partition_of(change);
-    const struct oneib_network *network = oneib_network_of(&places->view->cloud, partition);
+    const struct oneib_network *network = oneib_network_of(&places->snapshot->cloud, partition);
     oneib_autotext struct oneib_text flags = {0};
     if (change->kind == ONEIB_PARTITION_CHANGED)
         append_flags(change->before, change->after, &flags);

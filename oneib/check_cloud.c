@@ -85,14 +85,14 @@ static void check_restrictions(const char *xml, size_t length, struct oneib_chec
     static const char name[] = "restrictions";
     struct oneib_error err;
     size_t missing;
-    oneib_autotext struct oneib_text remedy = {0};
+    oneib_autotext struct oneib_text fix = {0};
 
-    oneib_text_append(&remedy, "add to /etc/one/oned.conf and restart oned:\n");
-    if (oneib_restrictions_missing(xml, length, &remedy, &missing, &err) < 0)
+    oneib_text_append(&fix, "add to /etc/one/oned.conf and restart oned:\n");
+    if (oneib_restrictions_missing(xml, length, &fix, &missing, &err) < 0)
         oneib_check_add(checks, ONEIB_CHECK_WARN, name, NULL, "%s", err.text);
     else if (missing > 0)
         oneib_check_add(
-            checks, ONEIB_CHECK_WARN, name, remedy.data,
+            checks, ONEIB_CHECK_WARN, name, fix.data,
             "%zu attributes by which tenants could choose whom they share a partition with "
             "are not restricted",
             missing);

@@ -13,7 +13,7 @@
 #define FILE_MAX 65536
 
 static const char check_name[] = "daemons";
-static const char remedy[] =
+static const char fix[] =
     "oneib daemons | su - oneadmin -c 'cat >~/remotes/etc/oneib/daemons && onehost sync -f'";
 
 static void find_remotes(struct oneib_text *path)
@@ -58,12 +58,12 @@ static void compare(const char *path, const struct oneib_ledger *ledger,
         oneib_check_add(checks, ONEIB_CHECK_WARN, check_name, "run this as root, or as oneadmin",
                         "%s", err.text);
     else if (!text)
-        oneib_check_add(checks, ONEIB_CHECK_FAIL, check_name, remedy,
+        oneib_check_add(checks, ONEIB_CHECK_FAIL, check_name, fix,
                         "nodes learn of no oneibd, and open nothing: %s is absent", path);
     else if (oneib_daemons_parse(text, length, path, &daemons, &err) < 0)
-        oneib_check_add(checks, ONEIB_CHECK_FAIL, check_name, remedy, "%s", err.text);
+        oneib_check_add(checks, ONEIB_CHECK_FAIL, check_name, fix, "%s", err.text);
     else if (!are_the_ledgers(&daemons, ledger))
-        oneib_check_add(checks, ONEIB_CHECK_FAIL, check_name, remedy,
+        oneib_check_add(checks, ONEIB_CHECK_FAIL, check_name, fix,
                         "%s has not the daemons of the ledger: nodes that come new will not hear "
                         "them",
                         path);

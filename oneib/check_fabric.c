@@ -86,23 +86,23 @@ void oneib_check_fabric(struct oneib_session *session, struct oneib_checks *chec
     check_subnet_manager(session, checks);
 }
 
-/* The file is replaced by renaming: its folder must be writable. */
-static void check_folder(const char *path, struct oneib_checks *checks)
+/* The file is replaced by renaming: its directory must be writable. */
+static void check_directory(const char *path, struct oneib_checks *checks)
 {
     oneib_autofree char *copy = strdup(path);
     if (!copy) {
         checks->failed = true;
         return;
     }
-    const char *folder = dirname(copy);
-    if (access(folder, F_OK) < 0)
+    const char *directory = dirname(copy);
+    if (access(directory, F_OK) < 0)
         oneib_check_add(checks, ONEIB_CHECK_WARN, "partitions",
-                        "make the folder, for opensm to read and for root to write", "%s: %s",
-                        folder, strerror(errno));
-    else if (access(folder, W_OK | X_OK) < 0)
+                        "make the directory, for opensm to read and for root to write", "%s: %s",
+                        directory, strerror(errno));
+    else if (access(directory, W_OK | X_OK) < 0)
         oneib_check_add(checks, ONEIB_CHECK_WARN, "partitions",
                         "run 'oneib sync' as a user who may write there",
-                        "%s cannot be written by this user", folder);
+                        "%s cannot be written by this user", directory);
 }
 
 static void check_content(const char *path, const char *data, size_t length,
@@ -121,11 +121,11 @@ static void check_content(const char *path, const char *data, size_t length,
     else if (oneib_partitions_is_ours(data, length))
         oneib_check_add(checks, ONEIB_CHECK_OK, name, NULL, "%s, written by oneib", path);
     else
-        oneib_check_add(
-            checks, ONEIB_CHECK_WARN, name,
-            "look at 'oneib plan', move what must stay to the fragment, then take the file "
-            "over with 'oneib sync --force'",
-            "%s was not written by oneib", path);
+        oneib_check_add(checks, ONEIB_CHECK_WARN, name,
+                        "look at 'oneib plan', move what must stay to the static partitions, then "
+                        "take the file "
+                        "over with 'oneib sync --force'",
+                        "%s was not written by oneib", path);
     oneib_partition_table_clear(&table);
 }
 
@@ -144,12 +144,12 @@ static void check_partitions(const char *path, struct oneib_checks *checks)
             "%s is absent", path);
     else
         oneib_check_add(checks, ONEIB_CHECK_FAIL, "partitions", NULL, "%s", err.text);
-    check_folder(path, checks);
+    check_directory(path, checks);
 }
 
-static void check_fragment(const char *path, struct oneib_checks *checks)
+static void check_static_partitions(const char *path, struct oneib_checks *checks)
 {
-    static const char name[] = "fragment";
+    static const char name[] = "static_partitions";
     struct oneib_error err;
     oneib_autofree char *data = NULL;
     size_t length;
@@ -175,5 +175,5 @@ void oneib_check_files(const struct oneib_config *config, struct oneib_checks *c
 {
     if (!oneib_sm_traits(config->sm.kind)->is_elsewhere)
         check_partitions(config->opensm.partitions, checks);
-    check_fragment(config->opensm.fragment, checks);
+    check_static_partitions(config->opensm.static_partitions, checks);
 }

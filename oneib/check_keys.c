@@ -31,11 +31,11 @@ static const char own_file_check[] = "m-key-file";
 static const char ports_check[] = "m-key-ports";
 static const char virtual_check[] = "opensm-virtual-ports";
 
-/* --- what opensm is told -------------------------------------------------------------------- */
+/* ---- what opensm is told --------------------------------------------------------------------- */
 
 static const struct {
     unsigned trap;
-    const char *name, *text, *remedy;
+    const char *name, *text, *fix;
 } warnings[] = {
     {ONEIB_TRAP_NO_M_KEY, m_key_check,
      "opensm gives ports no M_Key: whoever can send an SMP sets their P_Keys", PAGE},
@@ -67,7 +67,7 @@ static void tell_traps(const struct oneib_opensm_keys *keys, unsigned traps,
 {
     for (size_t i = 0; i < sizeof warnings / sizeof *warnings; i++)
         if (traps & warnings[i].trap)
-            oneib_check_add(checks, ONEIB_CHECK_WARN, warnings[i].name, warnings[i].remedy, "%s",
+            oneib_check_add(checks, ONEIB_CHECK_WARN, warnings[i].name, warnings[i].fix, "%s",
                             warnings[i].text);
     if (traps == 0)
         oneib_check_add(checks, ONEIB_CHECK_OK, m_key_check, NULL,
@@ -79,7 +79,7 @@ static void tell_traps(const struct oneib_opensm_keys *keys, unsigned traps,
 static const struct {
     unsigned trap;
     enum oneib_check_status status;
-    const char *text, *remedy;
+    const char *text, *fix;
 } virtual_warnings[] = {
     {ONEIB_TRAP_VIRT_OFF, ONEIB_CHECK_FAIL,
      "virt_enabled is not 2: VFs of ConnectX-4 and later get no P_Key",
@@ -110,7 +110,7 @@ static void tell_virtual_traps(const struct oneib_opensm_keys *keys, struct onei
     for (size_t i = 0; i < sizeof virtual_warnings / sizeof *virtual_warnings; i++)
         if (traps & virtual_warnings[i].trap)
             oneib_check_add(checks, virtual_warnings[i].status, virtual_check,
-                            virtual_warnings[i].remedy, "%s", virtual_warnings[i].text);
+                            virtual_warnings[i].fix, "%s", virtual_warnings[i].text);
     if (traps == 0)
         oneib_check_add(checks, ONEIB_CHECK_OK, virtual_check, NULL,
                         "opensm has them on, and VFs may not set GUIDs; what ports hold is not "
@@ -137,16 +137,16 @@ static bool is_own_group(gid_t group)
     return group == 0 || (oneib && group == oneib->gr_gid);
 }
 
-/* Who, beside its owner, can read the file and should not: by its mode, and that of its folder.
+/* Who, beside its owner, can read the file and should not: by its mode, and that of its directory.
  * NULL: nobody. */
-static const char *who_can_read(const char *path, const char *folder)
+static const char *who_can_read(const char *path, const char *directory)
 {
     struct stat file, above;
-    if (stat(path, &file) < 0 || (folder && stat(folder, &above) < 0))
+    if (stat(path, &file) < 0 || (directory && stat(directory, &above) < 0))
         return NULL;
-    if ((file.st_mode & S_IROTH) && (!folder || (above.st_mode & S_IXOTH)))
+    if ((file.st_mode & S_IROTH) && (!directory || (above.st_mode & S_IXOTH)))
         return "everybody on this machine";
-    if ((file.st_mode & S_IRGRP) && (!folder || (above.st_mode & S_IXGRP)) &&
+    if ((file.st_mode & S_IRGRP) && (!directory || (above.st_mode & S_IXGRP)) &&
         !is_own_group(file.st_gid))
         return "its group";
     return NULL;
@@ -159,7 +159,8 @@ static bool is_ones_own(uid_t owner)
     return owner == 0 || owner == geteuid() || (oneib && owner == oneib->pw_uid);
 }
 
-/* Who owns the file can read it, and who can write to its folder puts another one in its place. */
+/* Who owns the file can read it, and who can write to its directory puts another one in its place.
+ */
 static void check_owner(const char *check, const char *path, struct oneib_checks *checks)
 {
     oneib_autofree char *copy = strdup(path);
@@ -179,7 +180,7 @@ static void check_owner(const char *check, const char *path, struct oneib_checks
     const bool is_open = (above.st_mode & (S_IWGRP | S_IWOTH)) && !(above.st_mode & S_ISVTX);
     if (is_open || !is_ones_own(above.st_uid))
         oneib_check_add(checks, ONEIB_CHECK_WARN, check,
-                        "have root own the folder, and chmod go-w it",
+                        "have root own the directory, and chmod go-w it",
                         "others than root can put another file in the place of %s", path);
 }
 
@@ -225,14 +226,15 @@ static void check_modes(const struct oneib_opensm_setup *setup, const char *list
                         "%s can read the keys in %s", who, setup->config);
     who = who_can_read(list, setup->cache);
     if (who)
-        oneib_check_add(checks, ONEIB_CHECK_WARN, LIST_NAME,
-                        "chmod 700 its folder: opensm makes the file anew, for all to read, after "
-                        "each sweep",
-                        "%s can read the M_Keys in %s", who, list);
+        oneib_check_add(
+            checks, ONEIB_CHECK_WARN, LIST_NAME,
+            "chmod 700 its directory: opensm makes the file anew, for all to read, after "
+            "each sweep",
+            "%s can read the M_Keys in %s", who, list);
     check_owner(LIST_NAME, list, checks);
 }
 
-/* --- what a standby remembers --------------------------------------------------------------- */
+/* ---- what a standby remembers ---------------------------------------------------------------- */
 
 /* opensm reads its list when it starts, and asks each port with the key that stands there. */
 static void check_memory(const char *path, oneib_m_key m_key, struct oneib_checks *checks)
@@ -292,7 +294,7 @@ static void check_opensms(struct oneib_session *session, const struct oneib_open
         check_memory(list, keys->m_key, checks);
 }
 
-/* --- what oneib has, and what ports have ---------------------------------------------------- */
+/* ---- what oneib has, and what ports have ----------------------------------------------------- */
 
 static void check_own_file(const struct oneib_config *config, struct oneib_checks *checks)
 {

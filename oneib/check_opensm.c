@@ -23,7 +23,7 @@
 
 #define COMMAND_LINE_MAX 65536
 
-/* --- its command line and configuration ----------------------------------------------------- */
+/* ---- its command line and configuration ------------------------------------------------------ */
 
 static int open_proc(pid_t pid, const char *name, FILE **file, struct oneib_error *err)
 {
@@ -88,15 +88,15 @@ static const char *find_option(const char *words, char short_name, const char *l
 /* A path of the process as seen from here; allocated. */
 static char *path_of_process(pid_t pid, const char *path)
 {
-    char folder_link[64], folder[PATH_MAX], *whole = NULL;
+    char directory_link[64], directory[PATH_MAX], *whole = NULL;
     if (path[0] == '/')
         return strdup(path);
-    snprintf(folder_link, sizeof folder_link, "/proc/%d/cwd", pid);
-    const ssize_t length = readlink(folder_link, folder, sizeof folder - 1);
+    snprintf(directory_link, sizeof directory_link, "/proc/%d/cwd", pid);
+    const ssize_t length = readlink(directory_link, directory, sizeof directory - 1);
     if (length < 0)
         return strdup(path);
-    folder[length] = '\0';
-    return asprintf(&whole, "%s/%s", folder, path) < 0 ? NULL : whole;
+    directory[length] = '\0';
+    return asprintf(&whole, "%s/%s", directory, path) < 0 ? NULL : whole;
 }
 
 /* "KEY VALUE", the way opensm.conf has it. NULL when the line is not of that key. */
@@ -181,7 +181,7 @@ void oneib_opensm_setup_clear(struct oneib_opensm_setup *setup)
     *setup = (struct oneib_opensm_setup){0};
 }
 
-/* --- the checks ----------------------------------------------------------------------------- */
+/* ---- the checks ------------------------------------------------------------------------------ */
 
 /* -1 when it cannot be found out. */
 static int ignores_sighup(pid_t pid)
@@ -217,7 +217,7 @@ static void check_sighup(pid_t pid, struct oneib_checks *checks)
     }
 }
 
-/* What a symbolic link names, seen from its own folder; NULL: it is none. */
+/* What a symbolic link names, seen from its own directory; NULL: it is none. */
 static char *link_target(const char *path)
 {
     char target[PATH_MAX], *whole = NULL;
@@ -226,8 +226,8 @@ static char *link_target(const char *path)
         return NULL;
     target[length] = '\0';
     const char *slash = strrchr(path, '/');
-    const int folder = target[0] == '/' || !slash ? 0 : (int)(slash - path) + 1;
-    return asprintf(&whole, "%.*s%s", folder, path, target) < 0 ? NULL : whole;
+    const int directory = target[0] == '/' || !slash ? 0 : (int)(slash - path) + 1;
+    return asprintf(&whole, "%.*s%s", directory, path, target) < 0 ? NULL : whole;
 }
 
 /* Before the first sync the file is not there, and a link to it leads nowhere yet. */
@@ -283,7 +283,7 @@ static void check_command(const struct oneib_config *config, struct oneib_checks
                         "is reloaded by %s; nothing more is known about it", command[0]);
 }
 
-static const char *remedy_for_absence(const struct oneib_config *config)
+static const char *fix_for_absence(const struct oneib_config *config)
 {
     return config->opensm.method == ONEIB_RELOAD_SYSTEMD
                ? "start opensm, and name the unit whose main process it is in opensm.unit"
@@ -301,7 +301,7 @@ void oneib_check_opensm(const struct oneib_config *config, struct oneib_checks *
         return;
     }
     if (oneib_opensm_find(config, &pid, &err) < 0) {
-        oneib_check_add(checks, ONEIB_CHECK_FAIL, "opensm", remedy_for_absence(config), "%s",
+        oneib_check_add(checks, ONEIB_CHECK_FAIL, "opensm", fix_for_absence(config), "%s",
                         err.text);
         return;
     }

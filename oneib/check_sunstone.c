@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What `oneib check` finds out from FireEdge, the server of Sunstone, where it is on this machine:
- * a view is a folder with a file for each tab that its users see. */
+ * a view is a directory with a file for each tab that its users see. */
 #include "base/cleanup.h"
 #include "oneib/output.h"
 #include "oneib/verb_check.h"
@@ -14,30 +14,30 @@
 
 static const char check_name[] = "sunstone";
 
-static void oneib_cleanup_closedir(DIR **folder)
+static void oneib_cleanup_closedir(DIR **directory)
 {
-    if (*folder)
-        closedir(*folder);
+    if (*directory)
+        closedir(*directory);
 }
 
-static DIR *open_folder(int below, const char *path)
+static DIR *open_directory(int below, const char *path)
 {
     const int fd = openat(below, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *folder = fd < 0 ? NULL : fdopendir(fd);
-    if (!folder && fd >= 0)
+    DIR *directory = fd < 0 ? NULL : fdopendir(fd);
+    if (!directory && fd >= 0)
         close(fd);
-    return folder;
+    return directory;
 }
 
-/* NULL with errno set when there are none. OpenNebula 7 has the views in a folder of their own; an
- * update from 6.10 leaves the old ones beside it. */
+/* NULL with errno set when there are none. OpenNebula 7 has the views in a directory of their own;
+ * an update from 6.10 leaves the old ones beside it. */
 static DIR *open_views(const char *sunstone)
 {
     oneib_autoclose int all = open(sunstone, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (all < 0)
         return NULL;
-    DIR *views = open_folder(all, "views");
-    return views ? views : open_folder(all, ".");
+    DIR *views = open_directory(all, "views");
+    return views ? views : open_directory(all, ".");
 }
 
 static bool has_tab(DIR *views, const char *view, const char *tab)

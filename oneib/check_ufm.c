@@ -36,7 +36,7 @@ static void tell_findings(const struct oneib_findings *findings, struct oneib_ch
         oneib_check_add(checks,
                         findings->items[i].severity == ONEIB_VIOLATION ? ONEIB_CHECK_FAIL
                                                                        : ONEIB_CHECK_WARN,
-                        NAME, findings->items[i].remedy, "%s", findings->items[i].text);
+                        NAME, findings->items[i].fix, "%s", findings->items[i].text);
 }
 
 static void tell_state(const struct oneib_session *session, const struct oneib_seen *seen,
@@ -62,7 +62,7 @@ static void look_and_tell(struct oneib_session *session, struct oneib_checks *ch
     struct oneib_findings findings = {0};
     struct oneib_error err;
     size_t partitions = 0;
-    int status = oneib_sm_look(session->sm, &seen, &err);
+    int status = oneib_sm_read(session->sm, &seen, &err);
     if (status == 0) {
         partitions = seen.table.count;
         status = want_default(&session->config, &wanted, &err);

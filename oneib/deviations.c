@@ -23,12 +23,12 @@ static void add_key_cell(struct oneib_table *table, uint16_t key)
 static const struct oneib_network *network_of(const struct oneib_places *places,
                                               const struct oneib_deviation *deviation)
 {
-    const struct oneib_view *view = places->view;
+    const struct oneib_snapshot *snapshot = places->snapshot;
     const uint16_t raw = deviation->found ? deviation->found : deviation->expected;
     const oneib_pkey pkey = oneib_pkey_base(raw);
     const struct oneib_network *network =
-        oneib_network_of_key(&view->cloud, &view->desired.table, pkey);
-    return network ? network : oneib_network_of_key(&view->cloud, &view->seen.table, pkey);
+        oneib_network_of_key(&snapshot->cloud, &snapshot->desired.table, pkey);
+    return network ? network : oneib_network_of_key(&snapshot->cloud, &snapshot->seen.table, pkey);
 }
 
 static void add_network_cell(struct oneib_table *table, const struct oneib_places *places,
@@ -67,8 +67,8 @@ static void add_row(struct oneib_table *table, const struct oneib_places *places
     add_key_cell(table, deviation->expected);
 }
 
-static void append_remedies(const struct oneib_verification *verification, oneib_pkey pkey,
-                            struct oneib_text *text)
+static void append_fixes(const struct oneib_verification *verification, oneib_pkey pkey,
+                         struct oneib_text *text)
 {
     unsigned said = 0;
     for (size_t i = 0; i < verification->count; i++) {
@@ -77,7 +77,7 @@ static void append_remedies(const struct oneib_verification *verification, oneib
             continue;
         said |= 1u << deviation->kind;
         oneib_text_printf(text, "%s: %s\n", oneib_deviation_name(deviation->kind),
-                          oneib_deviation_remedy(deviation->kind));
+                          oneib_deviation_fix(deviation->kind));
     }
 }
 
@@ -98,7 +98,7 @@ void oneib_deviations_append(const struct oneib_run *run, const struct oneib_pla
     if (table.count > table.columns) {
         oneib_table_fit(&table, COLUMN_HOST | COLUMN_NETWORK);
         oneib_table_render(&table, run->color_out, "", text);
-        append_remedies(verification, pkey, text);
+        append_fixes(verification, pkey, text);
     }
     oneib_table_clear(&table);
 }
@@ -110,7 +110,7 @@ json_t *oneib_deviations_json(const struct oneib_places *places,
     for (size_t i = 0; i < verification->count; i++) {
         const struct oneib_deviation *deviation = &verification->items[i];
         const struct oneib_subnet_port *port =
-            oneib_subnet_find(&places->view->subnet, deviation->port_guid);
+            oneib_subnet_find(&places->snapshot->subnet, deviation->port_guid);
         const struct oneib_known_port *known = oneib_places_port(places, deviation->port_guid);
         const struct oneib_network *network = network_of(places, deviation);
         oneib_json_append(
@@ -126,8 +126,8 @@ json_t *oneib_deviations_json(const struct oneib_places *places,
                               deviation->index == NOTHING_FOUND ? json_null()
                                                                 : json_integer(deviation->index),
                               "expected", oneib_json_raw_key(deviation->expected), "found",
-                              oneib_json_raw_key(deviation->found), "remedy",
-                              oneib_deviation_remedy(deviation->kind)));
+                              oneib_json_raw_key(deviation->found), "fix",
+                              oneib_deviation_fix(deviation->kind)));
     }
     return array;
 }

@@ -14,7 +14,7 @@ void oneib_deviations_append(const struct oneib_run *run, const struct oneib_pla
                              struct oneib_text *text);
 
 /* [{kind, violation, port_guid, node, host, network, network_name, lid, index, expected, found,
- * remedy}] */
+ * fix}] */
 json_t *oneib_deviations_json(const struct oneib_places *places,
                               const struct oneib_verification *verification);
 /* {ports, keys, violations, differences, members_off_fabric, members_unverified, deviations} */

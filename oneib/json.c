@@ -88,11 +88,11 @@ json_t *oneib_json_findings(const struct oneib_findings *findings)
     json_t *array = json_array();
     for (size_t i = 0; i < findings->count; i++) {
         const struct oneib_finding *finding = &findings->items[i];
-        oneib_json_append(&array, json_pack("{s:s, s:s, s:o, s:o, s:o}", "severity",
-                                            oneib_severity_name(finding->severity), "code",
-                                            finding->code, "text", oneib_json_text(finding->text),
-                                            "remedy", oneib_json_text(finding->remedy), "about",
-                                            about_json(finding)));
+        oneib_json_append(&array,
+                          json_pack("{s:s, s:s, s:o, s:o, s:o}", "severity",
+                                    oneib_severity_name(finding->severity), "code", finding->code,
+                                    "text", oneib_json_text(finding->text), "fix",
+                                    oneib_json_text(finding->fix), "about", about_json(finding)));
     }
     return array;
 }

@@ -25,7 +25,7 @@ json_t *oneib_json_key(oneib_pkey key);
 json_t *oneib_json_raw_key(uint16_t raw);
 /* "10.20.0.10", or null for 0. */
 json_t *oneib_json_ipv4(uint32_t ipv4);
-/* [{severity, code, text, remedy, about}], about: [{"network": 7}, {"host": 3}, {"vm": 42}] */
+/* [{severity, code, text, fix, about}], about: [{"network": 7}, {"host": 3}, {"vm": 42}] */
 json_t *oneib_json_findings(const struct oneib_findings *findings);
 
 /* Takes ownership of item. When *array or item is NULL, *array becomes NULL. */

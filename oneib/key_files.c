@@ -38,7 +38,7 @@ static int draw_all(struct fresh *keys, struct oneib_error *err)
                : 0;
 }
 
-/* --- what the files say --------------------------------------------------------------------- */
+/* ---- what the files say ---------------------------------------------------------------------- */
 
 static void render_opensm(const struct fresh *keys, struct oneib_text *text)
 {
@@ -68,7 +68,7 @@ static void render_both(const struct fresh *keys, const struct oneib_m_keys *old
         render_key(old->keys[i], text);
 }
 
-/* --- writing -------------------------------------------------------------------------------- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 static int write_all(int fd, const char *name, const char *data, size_t length,
                      struct oneib_error *err)
@@ -85,23 +85,24 @@ static int write_all(int fd, const char *name, const char *data, size_t length,
     return fsync(fd) < 0 ? oneib_fail_errno(err, errno, "writing %s", name) : 0;
 }
 
-static int write_new(int folder, const char *name, const struct oneib_text *text,
+static int write_new(int directory, const char *name, const struct oneib_text *text,
                      struct oneib_error *err)
 {
     if (oneib_text_failed(text))
         return oneib_fail_memory(err);
     oneib_autoclose int fd =
-        openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+        openat(directory, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0 && errno == EEXIST)
-        return oneib_fail(err, ONEIB_ERROR_REFUSED,
-                          "%s is there already: name another folder, so that no key that is in use "
-                          "is lost",
-                          name);
+        return oneib_fail(
+            err, ONEIB_ERROR_REFUSED,
+            "%s is there already: name another directory, so that no key that is in use "
+            "is lost",
+            name);
     if (fd < 0 || fchmod(fd, 0600) < 0)
         return oneib_fail_errno(err, errno, "making %s", name);
     if (write_all(fd, name, text->data, text->length, err) == 0)
         return 0;
-    unlinkat(folder, name, 0);
+    unlinkat(directory, name, 0);
     return -1;
 }
 
@@ -111,41 +112,43 @@ struct file {
 };
 
 /* All of them, or none. */
-static int write_files(int folder, const struct file *files, size_t count, struct oneib_error *err)
+static int write_files(int directory, const struct file *files, size_t count,
+                       struct oneib_error *err)
 {
     for (size_t i = 0; i < count; i++) {
-        if (write_new(folder, files[i].name, &files[i].text, err) == 0)
+        if (write_new(directory, files[i].name, &files[i].text, err) == 0)
             continue;
         while (i-- > 0)
-            unlinkat(folder, files[i].name, 0);
+            unlinkat(directory, files[i].name, 0);
         return -1;
     }
-    return fsync(folder) < 0 ? oneib_fail_errno(err, errno, "writing the folder") : 0;
+    return fsync(directory) < 0 ? oneib_fail_errno(err, errno, "writing the directory") : 0;
 }
 
 /* Whoever can write there could put keys of their own in the place of these. */
-static int check_ours(int folder, struct oneib_error *err)
+static int check_ours(int directory, struct oneib_error *err)
 {
     struct stat status;
-    if (fstat(folder, &status) < 0)
-        return oneib_fail_errno(err, errno, "looking at the folder");
+    if (fstat(directory, &status) < 0)
+        return oneib_fail_errno(err, errno, "looking at the directory");
     if (status.st_uid != geteuid() || (status.st_mode & (S_IWGRP | S_IWOTH)) != 0)
-        return oneib_fail(err, ONEIB_ERROR_REFUSED,
-                          "others than who runs this may write there: name a folder that does not "
-                          "exist yet, in one of your own");
+        return oneib_fail(
+            err, ONEIB_ERROR_REFUSED,
+            "others than who runs this may write there: name a directory that does not "
+            "exist yet, in one of your own");
     return 0;
 }
 
-static int open_folder(const char *path, struct oneib_error *err)
+static int open_directory(const char *path, struct oneib_error *err)
 {
     if (mkdir(path, 0700) < 0 && errno != EEXIST)
-        return oneib_fail_errno(err, errno, "making the folder");
-    const int folder = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (folder < 0)
-        return oneib_fail_errno(err, errno, "opening the folder");
-    if (check_ours(folder, err) == 0)
-        return folder;
-    close(folder);
+        return oneib_fail_errno(err, errno, "making the directory");
+    const int directory = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (directory < 0)
+        return oneib_fail_errno(err, errno, "opening the directory");
+    if (check_ours(directory, err) == 0)
+        return directory;
+    close(directory);
     return -1;
 }
 
@@ -156,7 +159,7 @@ static void forget(struct oneib_text *text)
     oneib_text_clear(text);
 }
 
-static int make_in(int folder, const struct oneib_m_keys *old, struct oneib_error *err)
+static int make_in(int directory, const struct oneib_m_keys *old, struct oneib_error *err)
 {
     struct fresh keys;
     if (draw_all(&keys, err) < 0)
@@ -167,7 +170,7 @@ static int make_in(int folder, const struct oneib_m_keys *old, struct oneib_erro
     render_opensm(&keys, &files[1].text);
     if (old)
         render_both(&keys, old, &files[2].text);
-    const int result = write_files(folder, files, old ? 3 : 2, err);
+    const int result = write_files(directory, files, old ? 3 : 2, err);
     for (size_t i = 0; i < sizeof files / sizeof *files; i++)
         forget(&files[i].text);
     explicit_bzero(&keys, sizeof keys);
@@ -176,8 +179,8 @@ static int make_in(int folder, const struct oneib_m_keys *old, struct oneib_erro
 
 int oneib_key_files_make(const char *path, const struct oneib_m_keys *old, struct oneib_error *err)
 {
-    oneib_autoclose int folder = open_folder(path, err);
-    if (folder < 0 || make_in(folder, old, err) < 0)
+    oneib_autoclose int directory = open_directory(path, err);
+    if (directory < 0 || make_in(directory, old, err) < 0)
         return oneib_wrap(err, "writing keys into %s", path);
     return 0;
 }

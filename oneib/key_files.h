@@ -11,11 +11,11 @@
 #define ONEIB_KEY_FILE_OPENSM "opensm.conf.keys" /* lines for opensm.conf */
 
 /*
- * Makes the folder (mode 0700) unless it is there, and in it the files (mode 0600); with `old` also
- * ONEIB_KEY_FILE_BOTH. Replaces nothing: a file that is there already is an error, and none is
+ * Makes the directory (mode 0700) unless it is there, and in it the files (mode 0600); with `old`
+ * also ONEIB_KEY_FILE_BOTH. Replaces nothing: a file that is there already is an error, and none is
  * left behind then. Keys come from the kernel's random numbers.
  */
-int oneib_key_files_make(const char *folder, const struct oneib_m_keys *old,
+int oneib_key_files_make(const char *directory, const struct oneib_m_keys *old,
                          struct oneib_error *err);
 
 #endif

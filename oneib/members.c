@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "oneib/members.h"
 
-int oneib_members_changed(const struct oneib_view *view, const struct oneib_changes *changes,
-                          struct oneib_news *news, struct oneib_error *err)
+int oneib_members_changed(const struct oneib_snapshot *snapshot,
+                          const struct oneib_changes *changes, struct oneib_news *news,
+                          struct oneib_error *err)
 {
     struct oneib_roster roster;
     struct oneib_news leaving = {0};
-    if (oneib_roster_make(&view->cloud, &view->desired, &roster, err) < 0)
+    if (oneib_roster_make(&snapshot->cloud, &snapshot->desired, &roster, err) < 0)
         return -1;
     const struct oneib_news_input input = {
-        .after = &roster, .cloud = &view->cloud, .changes = changes};
-    const struct oneib_news_evidence evidence = {.subnet = &view->subnet,
-                                                 .cloud = &view->cloud,
-                                                 .desired = &view->desired,
-                                                 .held = view->held};
+        .after = &roster, .cloud = &snapshot->cloud, .changes = changes};
+    const struct oneib_news_evidence evidence = {.subnet = &snapshot->subnet,
+                                                 .cloud = &snapshot->cloud,
+                                                 .desired = &snapshot->desired,
+                                                 .held = snapshot->held};
     int status = oneib_news_make(&input, news, err);
     if (status == 0)
         status = oneib_news_prove(&evidence, &roster, &leaving, news, err);

@@ -8,10 +8,11 @@
 #include "oneib/json.h"
 #include "sync/sync.h"
 
-/* Those that the change brought, as view->subnet, read behind it, bears them out. changes: from the
- * file that was in force to view->desired.table. */
-int oneib_members_changed(const struct oneib_view *view, const struct oneib_changes *changes,
-                          struct oneib_news *news, struct oneib_error *err);
+/* Those that the change brought, as snapshot->subnet, read behind it, bears them out. changes: from
+ * the file that was in force to snapshot->desired.table. */
+int oneib_members_changed(const struct oneib_snapshot *snapshot,
+                          const struct oneib_changes *changes, struct oneib_news *news,
+                          struct oneib_error *err);
 /* A line for each of ONEIB_NEWS_LINES, and one that counts the rest. */
 void oneib_members_append(const struct oneib_cloud *cloud, const struct oneib_news *news,
                           struct oneib_text *text);

@@ -313,9 +313,9 @@ void oneib_print_findings(const struct oneib_run *run, const struct oneib_findin
         oneib_text_append(&text, ": ");
         oneib_append_message(&text, finding->text);
         oneib_text_printf(&text, " [%s]", finding->code);
-        if (finding->remedy) {
+        if (finding->fix) {
             oneib_text_append(&text, "\n    ");
-            oneib_append_message(&text, finding->remedy);
+            oneib_append_message(&text, finding->fix);
         }
         oneib_text_append(&text, "\n");
     }

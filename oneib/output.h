@@ -62,7 +62,7 @@ int oneib_write_out(const struct oneib_text *text, struct oneib_error *err);
 void oneib_print_error(const char *text);
 /* "oneib: note: ...": something about this run that is neither data nor an error. */
 void oneib_print_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* On standard error: severity, text and code, the remedy below. */
+/* On standard error: severity, text and code, the fix below. */
 void oneib_print_findings(const struct oneib_run *run, const struct oneib_findings *findings);
 
 #endif

@@ -7,7 +7,7 @@
 /* Of several networks with one name. */
 #define NETWORKS_NAMED 8
 
-/* ---- which one ------------------------------------------------------------------------------ */
+/* ---- which one ------------------------------------------------------------------------------- */
 
 static int refuse_ambiguous(const struct oneib_cloud *cloud, const char *name, size_t count,
                             struct oneib_error *err)
@@ -57,7 +57,7 @@ int oneib_pick_network(const struct oneib_cloud *cloud, const char *name, uint32
     return count == 1 ? 0 : refuse_unknown(name, err);
 }
 
-/* ---- its own findings ----------------------------------------------------------------------- */
+/* ---- its own findings ------------------------------------------------------------------------ */
 
 static bool names_any(const struct oneib_finding *finding, enum oneib_subject subject)
 {
@@ -80,33 +80,35 @@ static bool is_about_a_network_of(const struct oneib_finding *finding,
     return false;
 }
 
-static bool is_about_a_vm_of(const struct oneib_finding *finding, const struct oneib_view *view,
+static bool is_about_a_vm_of(const struct oneib_finding *finding,
+                             const struct oneib_snapshot *snapshot,
                              const struct oneib_cluster *cluster)
 {
     for (size_t i = 0; i < cluster->attachment_count; i++)
         if (oneib_finding_is_about(finding, ONEIB_SUBJECT_VM,
-                                   view->cloud.attachments[cluster->attachments[i]].vm_id))
+                                   snapshot->cloud.attachments[cluster->attachments[i]].vm_id))
             return true;
     return false;
 }
 
 /* A host's own trouble is a cluster's where its VMs get nothing there. */
-static bool is_about_a_host_of(const struct oneib_finding *finding, const struct oneib_view *view,
+static bool is_about_a_host_of(const struct oneib_finding *finding,
+                               const struct oneib_snapshot *snapshot,
                                const struct oneib_cluster *cluster)
 {
     for (size_t i = 0; i < cluster->attachment_count; i++) {
         const size_t index = cluster->attachments[i];
         if (oneib_member_status_is_refusal(
-                (enum oneib_member_status)view->desired.member_statuses[index]) &&
+                (enum oneib_member_status)snapshot->desired.member_statuses[index]) &&
             oneib_finding_is_about(finding, ONEIB_SUBJECT_HOST,
-                                   view->cloud.attachments[index].host_id))
+                                   snapshot->cloud.attachments[index].host_id))
             return true;
     }
     return false;
 }
 
 struct subject {
-    const struct oneib_view *view;
+    const struct oneib_snapshot *snapshot;
     const struct oneib_cluster *cluster;
 };
 
@@ -115,18 +117,18 @@ struct subject {
 static bool is_its_own(const struct oneib_finding *finding, const void *context)
 {
     const struct subject *subject = context;
-    const struct oneib_view *view = subject->view;
+    const struct oneib_snapshot *snapshot = subject->snapshot;
     const struct oneib_cluster *cluster = subject->cluster;
     if (names_any(finding, ONEIB_SUBJECT_NETWORK))
-        return is_about_a_network_of(finding, &view->desired, cluster);
+        return is_about_a_network_of(finding, &snapshot->desired, cluster);
     if (names_any(finding, ONEIB_SUBJECT_VM))
-        return is_about_a_vm_of(finding, view, cluster);
-    return is_about_a_host_of(finding, view, cluster);
+        return is_about_a_vm_of(finding, snapshot, cluster);
+    return is_about_a_host_of(finding, snapshot, cluster);
 }
 
-void oneib_keep_findings_of(const struct oneib_view *view, const struct oneib_cluster *cluster,
-                            struct oneib_findings *findings)
+void oneib_keep_findings_of(const struct oneib_snapshot *snapshot,
+                            const struct oneib_cluster *cluster, struct oneib_findings *findings)
 {
-    const struct subject subject = {view, cluster};
+    const struct subject subject = {snapshot, cluster};
     oneib_findings_keep(findings, is_its_own, &subject);
 }

@@ -16,7 +16,7 @@ int oneib_pick_network(const struct oneib_cloud *cloud, const char *name, uint32
  * VMs and no network theirs; one of a host is the cluster's where its VMs get nothing there. Their
  * order stays.
  */
-void oneib_keep_findings_of(const struct oneib_view *view, const struct oneib_cluster *cluster,
-                            struct oneib_findings *findings);
+void oneib_keep_findings_of(const struct oneib_snapshot *snapshot,
+                            const struct oneib_cluster *cluster, struct oneib_findings *findings);
 
 #endif

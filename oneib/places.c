@@ -37,14 +37,14 @@ static int compare_places(const void *a, const void *b)
 static int add_place(struct oneib_places *places, const struct oneib_desired_binding *binding,
                      struct oneib_error *err)
 {
-    const struct oneib_view *view = places->view;
+    const struct oneib_snapshot *snapshot = places->snapshot;
     if (binding->member_status != ONEIB_MEMBER_STATUS_MEMBER)
         return 0;
     if (oneib_reserve(&places->items, &places->capacity, places->count + 1, sizeof *places->items,
                       err) < 0)
         return -1;
     places->items[places->count++] = (struct oneib_place){
-        binding->pkey, binding->member, view->cloud.attachments[binding->attachment].vm_id};
+        binding->pkey, binding->member, snapshot->cloud.attachments[binding->attachment].vm_id};
     return 0;
 }
 
@@ -60,11 +60,11 @@ static void drop_repetitions(struct oneib_places *places)
 
 static int fill(struct oneib_places *places, struct oneib_error *err)
 {
-    const struct oneib_view *view = places->view;
-    if (oneib_port_index_make(&view->cloud, &places->ports, err) < 0)
+    const struct oneib_snapshot *snapshot = places->snapshot;
+    if (oneib_port_index_make(&snapshot->cloud, &places->ports, err) < 0)
         return -1;
-    for (size_t i = 0; i < view->desired.binding_count; i++)
-        if (add_place(places, &view->desired.bindings[i], err) < 0)
+    for (size_t i = 0; i < snapshot->desired.binding_count; i++)
+        if (add_place(places, &snapshot->desired.bindings[i], err) < 0)
             return -1;
     if (places->count > 0)
         qsort(places->items, places->count, sizeof *places->items, compare_places);
@@ -72,10 +72,10 @@ static int fill(struct oneib_places *places, struct oneib_error *err)
     return 0;
 }
 
-int oneib_places_make(const struct oneib_view *view, uint16_t site, struct oneib_places *places,
-                      struct oneib_error *err)
+int oneib_places_make(const struct oneib_snapshot *snapshot, uint16_t site,
+                      struct oneib_places *places, struct oneib_error *err)
 {
-    *places = (struct oneib_places){.view = view, .site = site};
+    *places = (struct oneib_places){.snapshot = snapshot, .site = site};
     if (fill(places, err) < 0) {
         oneib_places_clear(places);
         return -1;
@@ -124,7 +124,7 @@ void oneib_places_append_port(const struct oneib_places *places, oneib_guid guid
                               struct oneib_text *text)
 {
     const struct oneib_known_port *known = oneib_places_port(places, guid);
-    const struct oneib_subnet_port *on_fabric = oneib_subnet_find(&places->view->subnet, guid);
+    const struct oneib_subnet_port *on_fabric = oneib_subnet_find(&places->snapshot->subnet, guid);
     struct oneib_guid_parts parts;
 
     if (known) {

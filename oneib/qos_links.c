@@ -6,7 +6,7 @@
 
 #define NAME_COLUMNS 24
 
-/* --- which clusters ------------------------------------------------------------------------- */
+/* ---- which clusters -------------------------------------------------------------------------- */
 
 static bool uses(const struct oneib_routed_cluster *cluster, size_t hop)
 {
@@ -21,13 +21,13 @@ bool oneib_links_carry(const struct oneib_qos_links *links, size_t hop, uint8_t 
     return false;
 }
 
-/* --- as text -------------------------------------------------------------------------------- */
+/* ---- as text --------------------------------------------------------------------------------- */
 
 /* As its node calls itself; the GUID where it says nothing. */
 static void append_node(const struct oneib_qos_links *links, oneib_guid guid, bool is_node_guid,
                         struct oneib_text *text)
 {
-    const struct oneib_subnet *subnet = &links->looked.view.subnet;
+    const struct oneib_subnet *subnet = &links->reading.snapshot.subnet;
     for (size_t i = 0; i < subnet->port_count; i++) {
         const struct oneib_subnet_port *port = &subnet->ports[i];
         if ((is_node_guid ? port->node_guid : port->guid) != guid || !port->description[0])
@@ -61,7 +61,7 @@ void oneib_links_append_clusters(const struct oneib_qos_links *links, size_t hop
         if (cluster->sl != sl || !uses(cluster, hop))
             continue;
         const struct oneib_network *network =
-            oneib_cloud_network(&links->looked.view.cloud, cluster->network_id);
+            oneib_cloud_network(&links->reading.snapshot.cloud, cluster->network_id);
         oneib_text_append(&text, count++ ? ", " : "");
         if (network)
             oneib_append_untrusted(&text, network->name, NAME_COLUMNS);
@@ -102,11 +102,11 @@ static int print_text(const struct oneib_qos_links *links, struct oneib_error *e
     oneib_table_render(&table, links->run->color_out, "", &text);
     oneib_table_clear(&table);
     oneib_links_note_silent(links);
-    oneib_print_findings(links->run, &links->looked.findings);
+    oneib_print_findings(links->run, &links->reading.findings);
     return oneib_write_out(&text, err);
 }
 
-/* --- as JSON -------------------------------------------------------------------------------- */
+/* ---- as JSON --------------------------------------------------------------------------------- */
 
 static json_t *guid_json(oneib_guid guid)
 {
@@ -152,31 +152,31 @@ static int print_json(const struct oneib_qos_links *links, struct oneib_error *e
             oneib_json_append(&list, oneib_links_hop_json(links, hop));
     return oneib_json_write(json_pack("{s:o, s:I, s:o}", "links", list, "switches_silent",
                                       (json_int_t)links->silent, "findings",
-                                      oneib_json_findings(&links->looked.findings)),
+                                      oneib_json_findings(&links->reading.findings)),
                             err);
 }
 
-/* --- the verb ------------------------------------------------------------------------------- */
+/* ---- the verb -------------------------------------------------------------------------------- */
 
 /* Of the findings only what this is about. */
 static int find(struct oneib_qos_links *links, struct oneib_error *err)
 {
-    const struct oneib_view *view = &links->looked.view;
-    oneib_findings_clear(&links->looked.findings);
-    if (oneib_fabric_read_routes(links->looked.session.fabric, &view->subnet, &links->routes,
+    const struct oneib_snapshot *snapshot = &links->reading.snapshot;
+    oneib_findings_clear(&links->reading.findings);
+    if (oneib_fabric_read_routes(links->reading.session.fabric, &snapshot->subnet, &links->routes,
                                  &links->silent, err) < 0 ||
-        oneib_sharing_make(&view->seen.table, &links->routes, ONEIB_SHARED_NOW, &links->sharing,
+        oneib_sharing_make(&snapshot->seen.table, &links->routes, ONEIB_SHARED_NOW, &links->sharing,
                            err) < 0)
         return -1;
-    return oneib_sharing_judge(&links->sharing, &links->routes, &view->cloud,
-                               &links->looked.findings, err);
+    return oneib_sharing_judge(&links->sharing, &links->routes, &snapshot->cloud,
+                               &links->reading.findings, err);
 }
 
 int oneib_links_begin(const struct oneib_run *run, struct oneib_qos_links *links,
                       struct oneib_error *err)
 {
     *links = (struct oneib_qos_links){.run = run};
-    if (oneib_look_at_all(run, ONEIB_FABRIC_NEEDED, false, &links->looked, err) < 0)
+    if (oneib_read_all(run, ONEIB_FABRIC_NEEDED, false, &links->reading, err) < 0)
         return -1;
     if (find(links, err) == 0)
         return 0;
@@ -188,7 +188,7 @@ void oneib_links_end(struct oneib_qos_links *links)
 {
     oneib_sharing_clear(&links->sharing);
     oneib_routes_clear(&links->routes);
-    oneib_looked_clear(&links->looked);
+    oneib_reading_clear(&links->reading);
 }
 
 enum oneib_exit oneib_qos_links(const struct oneib_run *run, struct oneib_error *err)

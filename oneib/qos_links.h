@@ -4,7 +4,7 @@
 #ifndef ONEIB_ONEIB_QOS_LINKS_H
 #define ONEIB_ONEIB_QOS_LINKS_H
 
-#include "oneib/command_look.h"
+#include "oneib/command_read.h"
 #include "oneib/json.h"
 #include "oneib/output.h"
 #include "oneib/verb.h"
@@ -15,7 +15,7 @@ enum oneib_exit oneib_qos_links(const struct oneib_run *run, struct oneib_error 
 /* The links, and which clusters in force with an SL use them. A hop is an index of routes.hops. */
 struct oneib_qos_links {
     const struct oneib_run *run;
-    struct oneib_looked looked; /* its findings: sl-shared alone */
+    struct oneib_reading reading; /* its findings: sl-shared alone */
     struct oneib_routes routes;
     struct oneib_sharing sharing;
     size_t silent; /* switches */

@@ -38,7 +38,7 @@ struct measured {
     size_t hop_count;
 };
 
-/* --- which links ---------------------------------------------------------------------------- */
+/* ---- which links ----------------------------------------------------------------------------- */
 
 static const struct oneib_routed_cluster *find_cluster(const struct measured *measured, uint32_t id)
 {
@@ -50,7 +50,7 @@ static const struct oneib_routed_cluster *find_cluster(const struct measured *me
 
 static int find_network(struct measured *measured, size_t word, struct oneib_error *err)
 {
-    const struct oneib_cloud *cloud = &measured->links.looked.view.cloud;
+    const struct oneib_cloud *cloud = &measured->links.reading.snapshot.cloud;
     uint32_t *id = &measured->networks[word];
     uint64_t number;
     if (oneib_parse_decimal(measured->run->words[word], UINT32_MAX - 1, &number) &&
@@ -60,7 +60,7 @@ static int find_network(struct measured *measured, size_t word, struct oneib_err
         return -1;
     /* A reservation may share its parent's partition. */
     const struct oneib_cluster *cluster =
-        oneib_desired_cluster(&measured->links.looked.view.desired, *id);
+        oneib_desired_cluster(&measured->links.reading.snapshot.desired, *id);
     if (cluster && find_cluster(measured, cluster->network_id)) {
         *id = cluster->network_id;
         return 0;
@@ -94,7 +94,7 @@ static bool is_wanted_hop(const struct measured *measured, size_t hop)
 static bool sender_of(const struct measured *measured, const struct oneib_hop *hop,
                       struct oneib_counted_port *sender)
 {
-    const struct oneib_subnet *subnet = &measured->links.looked.view.subnet;
+    const struct oneib_subnet *subnet = &measured->links.reading.snapshot.subnet;
     for (size_t i = 0; i < subnet->port_count; i++) {
         const struct oneib_subnet_port *port = &subnet->ports[i];
         const bool is_switch = port->node_type == ONEIB_NODE_SWITCH;
@@ -132,7 +132,7 @@ static int list_hops(struct measured *measured, struct oneib_error *err)
     return 0;
 }
 
-/* --- measuring ------------------------------------------------------------------------------ */
+/* ---- measuring ------------------------------------------------------------------------------- */
 
 static int read_once(struct measured *measured, bool is_first, struct oneib_error *err)
 {
@@ -144,7 +144,7 @@ static int read_once(struct measured *measured, bool is_first, struct oneib_erro
         if (measured->hops[i].is_known)
             ports[count++] = measured->hops[i].before;
     const int outcome =
-        oneib_fabric_read_counters(measured->links.looked.session.fabric, ports, count, err);
+        oneib_fabric_read_counters(measured->links.reading.session.fabric, ports, count, err);
     count = 0;
     for (size_t i = 0; outcome == 0 && i < measured->hop_count; i++) {
         struct measured_hop *item = &measured->hops[i];
@@ -206,7 +206,7 @@ static const char *reason(const struct measured_hop *item)
     }
 }
 
-/* --- promises ------------------------------------------------------------------------------- */
+/* ---- promises -------------------------------------------------------------------------------- */
 
 static const struct oneib_qos_lane *lane_of(const struct measured *measured, uint8_t sl,
                                             struct oneib_qos_promise *promise)
@@ -236,7 +236,7 @@ static double wait_us(const struct measured_hop *item, const struct oneib_qos_pr
     return gbps > 0 ? promise->wait_bytes * 8.0 / (gbps * 1000.0) : 0;
 }
 
-/* --- as text -------------------------------------------------------------------------------- */
+/* ---- as text --------------------------------------------------------------------------------- */
 
 static void append_use(const struct measured_hop *item, struct oneib_table *table)
 {
@@ -368,7 +368,7 @@ static int print_text(const struct measured *measured, struct oneib_error *err)
         append_hop(measured, &measured->hops[i], &table);
     oneib_table_render(&table, measured->run->color_out, "", &text);
     oneib_table_clear(&table);
-    if (oneib_fabric_is_simulated(measured->links.looked.session.fabric))
+    if (oneib_fabric_is_simulated(measured->links.reading.session.fabric))
         oneib_text_append(&text,
                           "\nThis fabric is simulated: the counters are a stand-in's, and count "
                           "management packets alone.\n");
@@ -378,7 +378,7 @@ static int print_text(const struct measured *measured, struct oneib_error *err)
     return oneib_write_out(&text, err);
 }
 
-/* --- as JSON -------------------------------------------------------------------------------- */
+/* ---- as JSON --------------------------------------------------------------------------------- */
 
 static json_t *number_or_null(double value)
 {
@@ -428,16 +428,16 @@ static int print_json(const struct measured *measured, struct oneib_error *err)
         oneib_json_append(&list, hop_json(measured, &measured->hops[i]));
     return oneib_json_write(
         json_pack("{s:o, s:s, s:b, s:I}", "links", list, "counted", "all lanes", "simulated",
-                  (int)oneib_fabric_is_simulated(measured->links.looked.session.fabric),
+                  (int)oneib_fabric_is_simulated(measured->links.reading.session.fabric),
                   "switches_silent", (json_int_t)measured->links.silent),
         err);
 }
 
-/* --- the verb ------------------------------------------------------------------------------- */
+/* ---- the verb -------------------------------------------------------------------------------- */
 
 static int read_classes(struct measured *measured, struct oneib_error *err)
 {
-    const struct oneib_config *config = &measured->links.looked.session.config;
+    const struct oneib_config *config = &measured->links.reading.session.config;
     if (oneib_classes_read(config, &measured->classes, err) < 0)
         return -1;
     if (measured->classes.count == 0)

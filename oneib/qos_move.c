@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "base/number.h"
 #include "cluster/names.h"
-#include "oneib/command_look.h"
+#include "oneib/command_read.h"
 #include "oneib/options.h"
 #include "oneib/output.h"
 #include "oneib/pick.h"
@@ -22,7 +22,7 @@
 
 struct move {
     const struct oneib_run *run;
-    struct oneib_looked looked;
+    struct oneib_reading reading;
     struct oneib_classes classes;
     const struct oneib_network *network;
     const struct oneib_ledger_network *entry; /* until the ledger is written */
@@ -31,12 +31,12 @@ struct move {
     uint8_t before, sl;
     bool is_shown;                  /* by oneibd, in time */
     struct oneib_group_query group; /* as it is then */
-    bool group_is_known;            /* else subnet_error of the view says why not */
+    bool group_is_known;            /* else subnet_error of the snapshot says why not */
 };
 
 static int find_network(struct move *move, const char *word, struct oneib_error *err)
 {
-    const struct oneib_cloud *cloud = &move->looked.view.cloud;
+    const struct oneib_cloud *cloud = &move->reading.snapshot.cloud;
     uint64_t number;
     uint32_t id = 0;
     if (oneib_parse_decimal(word, UINT32_MAX - 1, &number) &&
@@ -45,7 +45,7 @@ static int find_network(struct move *move, const char *word, struct oneib_error 
     else if (oneib_pick_network(cloud, word, &id, err) < 0)
         return -1;
     move->network = oneib_cloud_network(cloud, id);
-    move->entry = oneib_ledger_network(oneib_view_ledger(&move->looked.view), id);
+    move->entry = oneib_ledger_network(oneib_snapshot_ledger(&move->reading.snapshot), id);
     if (move->entry) {
         move->group.pkey = move->entry->pkey;
         return 0;
@@ -58,14 +58,14 @@ static int find_network(struct move *move, const char *word, struct oneib_error 
 
 static int find_class(struct move *move, struct oneib_error *err)
 {
-    const struct oneib_config *config = &move->looked.session.config;
+    const struct oneib_config *config = &move->reading.session.config;
     if (oneib_classes_read(config, &move->classes, err) < 0)
         return -1;
     if (move->classes.count == 0)
         return oneib_fail(err, ONEIB_ERROR_REFUSED,
                           "there are no classes: set qos.classes in oneib.conf");
-    const char *name =
-        oneib_network_class(&move->looked.view.cloud, config->qos.default_class, move->network);
+    const char *name = oneib_network_class(&move->reading.snapshot.cloud, config->qos.default_class,
+                                           move->network);
     move->qos_class = name ? oneib_qos_find(move->classes.items, move->classes.count, name) : NULL;
     if (name && !move->qos_class)
         return oneib_fail(err, ONEIB_ERROR_REFUSED,
@@ -83,15 +83,15 @@ static bool has_the_right_one(const struct move *move)
 /* What is in force, and what is about to be: VMs, static members, removals that are held. */
 static bool is_empty(const struct move *move)
 {
-    const struct oneib_view *view = &move->looked.view;
-    return view->seen.state == ONEIB_SEEN_OURS &&
-           !oneib_partition_table_find(&view->seen.table, move->entry->pkey) &&
-           !oneib_partition_table_find(&view->desired.table, move->entry->pkey);
+    const struct oneib_snapshot *snapshot = &move->reading.snapshot;
+    return snapshot->seen.state == ONEIB_SEEN_OURS &&
+           !oneib_partition_table_find(&snapshot->seen.table, move->entry->pkey) &&
+           !oneib_partition_table_find(&snapshot->desired.table, move->entry->pkey);
 }
 
 static uint8_t choose(const struct move *move)
 {
-    const struct oneib_ledger *ledger = oneib_view_ledger(&move->looked.view);
+    const struct oneib_ledger *ledger = oneib_snapshot_ledger(&move->reading.snapshot);
     size_t used[ONEIB_QOS_SLS] = {0};
     for (size_t i = 0; i < ledger->network_count; i++)
         used[ledger->networks[i].sl & (ONEIB_QOS_SLS - 1)]++;
@@ -100,16 +100,16 @@ static uint8_t choose(const struct move *move)
 
 static int write_level(struct move *move, struct oneib_error *err)
 {
-    struct oneib_view *view = &move->looked.view;
+    struct oneib_snapshot *snapshot = &move->reading.snapshot;
     struct oneib_ledger next;
-    if (view->ledger_lost)
+    if (snapshot->ledger_lost)
         return oneib_fail(err, ONEIB_ERROR_REFUSED,
                           "the ledger is lost: see 'oneib plan --adopt' first");
-    if (oneib_ledger_copy(&view->kept.ledger, &next, err) < 0)
+    if (oneib_ledger_copy(&snapshot->kept.ledger, &next, err) < 0)
         return -1;
     int outcome = oneib_ledger_set_sl(&next, move->network->id, move->sl, err);
     if (outcome == 0)
-        outcome = oneib_ledger_write(move->looked.session.one, &view->kept, &next, err);
+        outcome = oneib_ledger_write(move->reading.session.one, &snapshot->kept, &next, err);
     oneib_ledger_clear(&next);
     return outcome;
 }
@@ -119,8 +119,8 @@ static int await_oneibd(struct move *move, struct oneib_error *err)
     const double end = oneib_now_ms() + PATIENCE_MS;
     for (;;) {
         uint8_t shown;
-        if (oneib_shown_level(move->looked.session.one, move->network->id,
-                              move->looked.session.config.one.vn_mad, &shown, err) < 0)
+        if (oneib_shown_level(move->reading.session.one, move->network->id,
+                              move->reading.session.config.one.vn_mad, &shown, err) < 0)
             return -1;
         move->is_shown = shown == move->sl;
         if (move->is_shown || oneib_now_ms() >= end)
@@ -131,10 +131,10 @@ static int await_oneibd(struct move *move, struct oneib_error *err)
 
 static void ask_for_group(struct move *move)
 {
-    struct oneib_view *view = &move->looked.view;
-    move->group_is_known =
-        move->looked.session.fabric &&
-        oneib_fabric_groups(move->looked.session.fabric, &move->group, 1, &view->subnet_error) == 0;
+    struct oneib_snapshot *snapshot = &move->reading.snapshot;
+    move->group_is_known = move->reading.session.fabric &&
+                           oneib_fabric_groups(move->reading.session.fabric, &move->group, 1,
+                                               &snapshot->subnet_error) == 0;
 }
 
 /* A partition that has members has a group, which opensm does not tell of in the middle of a sweep.
@@ -167,7 +167,7 @@ static void append_group(const struct move *move, struct oneib_text *text)
 {
     if (!move->group_is_known)
         oneib_text_printf(text, "What SL its multicast group has is not known: %s\n",
-                          move->looked.view.subnet_error.text);
+                          move->reading.snapshot.subnet_error.text);
     else if (group_is_old(move))
         oneib_text_printf(
             text,
@@ -237,9 +237,9 @@ enum oneib_exit oneib_qos_move(const struct oneib_run *run, const char *word,
 {
     struct move move = {.run = run};
     enum oneib_exit status = ONEIB_EXIT_DONE;
-    if (oneib_look_at_all(run, ONEIB_FABRIC_IF_POSSIBLE, false, &move.looked, err) < 0)
+    if (oneib_read_all(run, ONEIB_FABRIC_IF_POSSIBLE, false, &move.reading, err) < 0)
         return ONEIB_EXIT_FAILURE;
     const int outcome = move_it(&move, word, &status, err);
-    oneib_looked_clear(&move.looked);
+    oneib_reading_clear(&move.reading);
     return outcome < 0 ? ONEIB_EXIT_FAILURE : status;
 }

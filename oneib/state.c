@@ -27,16 +27,17 @@ static void note_deviation(uint8_t *keys, const struct oneib_deviation *deviatio
     }
 }
 
-int oneib_states_make(const struct oneib_view *view, struct oneib_states *states,
+int oneib_states_make(const struct oneib_snapshot *snapshot, struct oneib_states *states,
                       struct oneib_error *err)
 {
-    *states = (struct oneib_states){.view = view};
+    *states = (struct oneib_states){.snapshot = snapshot};
     states->keys = calloc(KEYS, sizeof *states->keys);
     if (!states->keys)
         return oneib_fail_memory(err);
-    if (!view->subnet_known)
+    if (!snapshot->subnet_known)
         return 0;
-    if (oneib_subnet_verify(&view->subnet, &view->desired.table, &states->verification, err) < 0) {
+    if (oneib_subnet_verify(&snapshot->subnet, &snapshot->desired.table, &states->verification,
+                            err) < 0) {
         oneib_states_clear(states);
         return -1;
     }
@@ -52,10 +53,11 @@ void oneib_states_clear(struct oneib_states *states)
     *states = (struct oneib_states){0};
 }
 
-static enum oneib_cluster_state state_without_key(const struct oneib_view *view,
+static enum oneib_cluster_state state_without_key(const struct oneib_snapshot *snapshot,
                                                   const struct oneib_cluster *cluster)
 {
-    const struct oneib_network *network = oneib_cloud_network(&view->cloud, cluster->network_id);
+    const struct oneib_network *network =
+        oneib_cloud_network(&snapshot->cloud, cluster->network_id);
     if (network && network->key_state == ONEIB_KEY_VALID)
         return ONEIB_STATE_CONFLICT;
     if (network && network->key_state == ONEIB_KEY_INVALID)
@@ -94,11 +96,11 @@ static bool same_members(const struct oneib_partition *a, const struct oneib_par
     return true;
 }
 
-static enum oneib_cluster_state state_in_file(const struct oneib_view *view,
+static enum oneib_cluster_state state_in_file(const struct oneib_snapshot *snapshot,
                                               const struct oneib_partition *partition)
 {
     const struct oneib_partition *in_file =
-        oneib_partition_table_find(&view->seen.table, partition->pkey);
+        oneib_partition_table_find(&snapshot->seen.table, partition->pkey);
     return in_file && strcmp(in_file->name, partition->name) == 0 &&
                    same_members(in_file, partition)
                ? ONEIB_STATE_IN_FILE
@@ -108,21 +110,21 @@ static enum oneib_cluster_state state_in_file(const struct oneib_view *view,
 enum oneib_cluster_state oneib_state_of(const struct oneib_states *states,
                                         const struct oneib_cluster *cluster)
 {
-    const struct oneib_view *view = states->view;
+    const struct oneib_snapshot *snapshot = states->snapshot;
     if (cluster->pkey == 0)
-        return state_without_key(view, cluster);
+        return state_without_key(snapshot, cluster);
     if (states->keys[cluster->pkey] & KEY_VIOLATED)
         return ONEIB_STATE_VIOLATED;
     if (states->keys[cluster->pkey] & KEY_MISSING)
         return ONEIB_STATE_NOT_IN_FORCE;
 
     const struct oneib_partition *partition =
-        oneib_partition_table_find(&view->desired.table, cluster->pkey);
+        oneib_partition_table_find(&snapshot->desired.table, cluster->pkey);
     if (!partition || partition->member_count == 0)
         return cluster->refused > 0 ? ONEIB_STATE_REFUSED : ONEIB_STATE_EMPTY;
-    const enum oneib_cluster_state state = view->subnet_known
-                                               ? state_of_ports(&view->subnet, partition)
-                                               : state_in_file(view, partition);
+    const enum oneib_cluster_state state = snapshot->subnet_known
+                                               ? state_of_ports(&snapshot->subnet, partition)
+                                               : state_in_file(snapshot, partition);
     const bool is_well = state == ONEIB_STATE_IN_FORCE || state == ONEIB_STATE_IN_FILE;
     return is_well && cluster->refused > 0 ? ONEIB_STATE_PARTLY_REFUSED : state;
 }

@@ -27,12 +27,12 @@ enum oneib_cluster_state {
 };
 
 struct oneib_states {
-    const struct oneib_view *view;
+    const struct oneib_snapshot *snapshot;
     struct oneib_verification verification; /* when the subnet is known */
     uint8_t *keys;                          /* owned; what is wrong with each of the 2^15 keys */
 };
 
-int oneib_states_make(const struct oneib_view *view, struct oneib_states *states,
+int oneib_states_make(const struct oneib_snapshot *snapshot, struct oneib_states *states,
                       struct oneib_error *err);
 void oneib_states_clear(struct oneib_states *states);
 

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 void oneib_check_add(struct oneib_checks *checks, enum oneib_check_status status, const char *name,
-                     const char *remedy, const char *format, ...)
+                     const char *fix, const char *format, ...)
 {
     struct oneib_error ignored;
     struct oneib_check check = {.status = status, .name = name};
@@ -21,13 +21,13 @@ void oneib_check_add(struct oneib_checks *checks, enum oneib_check_status status
     va_end(arguments);
     if (length < 0)
         check.text = NULL;
-    check.remedy = remedy ? strdup(remedy) : NULL;
+    check.fix = fix ? strdup(fix) : NULL;
 
-    if (!check.text || (remedy && !check.remedy) ||
+    if (!check.text || (fix && !check.fix) ||
         oneib_reserve(&checks->items, &checks->capacity, checks->count + 1, sizeof *checks->items,
                       &ignored) < 0) {
         free(check.text);
-        free(check.remedy);
+        free(check.fix);
         checks->failed = true;
         return;
     }
@@ -38,7 +38,7 @@ void oneib_checks_clear(struct oneib_checks *checks)
 {
     for (size_t i = 0; i < checks->count; i++) {
         free(checks->items[i].text);
-        free(checks->items[i].remedy);
+        free(checks->items[i].fix);
     }
     free(checks->items);
     *checks = (struct oneib_checks){0};
@@ -53,9 +53,9 @@ static const struct {
     [ONEIB_CHECK_FAIL] = {"fail", ONEIB_BAD},
 };
 
-static void append_remedy(const char *remedy, struct oneib_text *text)
+static void append_fix(const char *fix, struct oneib_text *text)
 {
-    const char *line = remedy;
+    const char *line = fix;
     while (line && *line) {
         const size_t length = strcspn(line, "\n");
         oneib_autotext struct oneib_text copy = {0};
@@ -78,7 +78,7 @@ static int print_text(const struct oneib_run *run, const struct oneib_checks *ch
         oneib_text_printf(&text, "%*s%s: ", (int)(6 - strlen(name)), "", check->name);
         oneib_append_message(&text, check->text);
         oneib_text_append(&text, "\n");
-        append_remedy(check->remedy, &text);
+        append_fix(check->fix, &text);
     }
     return oneib_write_out(&text, err);
 }
@@ -100,7 +100,7 @@ static int print_json(const struct oneib_checks *checks, struct oneib_error *err
         oneib_json_append(&array,
                           json_pack("{s:s, s:s, s:o, s:o}", "status", statuses[check->status].name,
                                     "check", check->name, "text", oneib_json_text(check->text),
-                                    "remedy", oneib_json_text(check->remedy)));
+                                    "fix", oneib_json_text(check->fix)));
     }
     return oneib_json_write(
         json_pack("{s:b, s:o}", "ok", (int)!any_failed(checks), "checks", array), err);

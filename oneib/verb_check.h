@@ -14,7 +14,7 @@ struct oneib_check {
     enum oneib_check_status status;
     const char *name; /* static */
     char *text;       /* owned */
-    char *remedy;     /* owned, may be NULL; lines are separated by newlines */
+    char *fix;        /* owned, may be NULL; lines are separated by newlines */
 };
 
 struct oneib_checks {
@@ -24,7 +24,7 @@ struct oneib_checks {
 };
 
 void oneib_check_add(struct oneib_checks *checks, enum oneib_check_status status, const char *name,
-                     const char *remedy, const char *format, ...)
+                     const char *fix, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
 void oneib_checks_clear(struct oneib_checks *checks);
 
@@ -48,7 +48,7 @@ void oneib_check_ufm(struct oneib_session *session, struct oneib_checks *checks)
 void oneib_check_opensm(const struct oneib_config *config, struct oneib_checks *checks);
 /* Whether opensm is told of the traffic classes; nothing is said where there are none. */
 void oneib_check_qos(const struct oneib_config *config, struct oneib_checks *checks);
-/* The partitions file and the operator's fragment. */
+/* The partitions file and the operator's static partitions. */
 void oneib_check_files(const struct oneib_config *config, struct oneib_checks *checks);
 
 /*

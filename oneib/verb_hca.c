@@ -17,7 +17,7 @@
 #define COLUMN_USE (1u << 2)
 #define COLUMN_DRIVER (1u << 4)
 
-/* ---- the table of ports -------------------------------------------------------------------- */
+/* ---- the table of ports ---------------------------------------------------------------------- */
 
 static void add_titles(struct oneib_table *table, const char *const *titles, size_t count)
 {
@@ -94,7 +94,7 @@ static void append_ports(const struct oneib_run *run, const struct oneib_invento
     oneib_table_clear(&table);
 }
 
-/* ---- the table of VFs ---------------------------------------------------------------------- */
+/* ---- the table of VFs ------------------------------------------------------------------------ */
 
 static enum oneib_style style_of_use(const struct oneib_inventory_vf *item)
 {
@@ -182,7 +182,7 @@ static int print_tables(const struct oneib_run *run, const struct oneib_inventor
     return oneib_write_out(&text, err);
 }
 
-/* ---- the verb ------------------------------------------------------------------------------ */
+/* ---- the verb -------------------------------------------------------------------------------- */
 
 /* What --repair did. */
 struct repairs {
@@ -257,7 +257,7 @@ static int load(const struct oneib_run *run, struct oneib_config *config, struct
     return path ? oneib_config_load(path, config, err) : oneib_node_config(config, err);
 }
 
-/* ---- trusting ------------------------------------------------------------------------------ */
+/* ---- trusting -------------------------------------------------------------------------------- */
 
 static int read_daemons(const char *path, struct oneib_daemons *daemons, struct oneib_error *err)
 {

@@ -2,7 +2,7 @@
 #include "cluster/host_attributes.h"
 #include "cluster/host_port.h"
 #include "cluster/names.h"
-#include "oneib/command_look.h"
+#include "oneib/command_read.h"
 #include "oneib/json.h"
 #include "oneib/options.h"
 #include "oneib/output.h"
@@ -16,7 +16,7 @@
 /* What there is to say of all hosts. */
 struct survey {
     const struct oneib_run *run;
-    struct oneib_looked *looked;
+    struct oneib_reading *reading;
     struct oneib_leaves leaves;
     struct oneib_hosts_attributes attributes;  /* the numbers of IB_VFS_FREE */
     const struct oneib_subnet_port **switches; /* owned: their ports 0 */
@@ -26,8 +26,8 @@ struct survey {
 /* NULL: the fabric was not read, or has no such port. */
 static const struct oneib_subnet_port *on_fabric(const struct survey *survey, oneib_guid guid)
 {
-    const struct oneib_view *view = &survey->looked->view;
-    return view->subnet_known ? oneib_subnet_find(&view->subnet, guid) : NULL;
+    const struct oneib_snapshot *snapshot = &survey->reading->snapshot;
+    return snapshot->subnet_known ? oneib_subnet_find(&snapshot->subnet, guid) : NULL;
 }
 
 static unsigned keys_on(const struct oneib_subnet_port *port)
@@ -47,15 +47,15 @@ static const char *switch_name(const struct survey *survey, oneib_guid switch_gu
     return NULL;
 }
 
-/* ---- what is wrong -------------------------------------------------------------------------- */
+/* ---- what is wrong --------------------------------------------------------------------------- */
 
 /* NULL: nothing, or what a fence is there for. */
 static const char *port_problem(const struct survey *survey, const struct oneib_host *host,
                                 const struct oneib_hca_port *port)
 {
-    const struct oneib_view *view = &survey->looked->view;
+    const struct oneib_snapshot *snapshot = &survey->reading->snapshot;
     const struct oneib_subnet_port *found = on_fabric(survey, port->port_guid);
-    if (!view->subnet_known || oneib_ledger_fence(oneib_view_ledger(view), host->id))
+    if (!snapshot->subnet_known || oneib_ledger_fence(oneib_snapshot_ledger(snapshot), host->id))
         return NULL;
     if (!found)
         return "is off the fabric: is the host up, and cabled?";
@@ -66,7 +66,7 @@ static const char *host_problem(const struct survey *survey, const struct oneib_
 {
     const struct oneib_host_attributes *item =
         oneib_host_attributes_of(&survey->attributes, host->id);
-    if (oneib_ledger_fence(oneib_view_ledger(&survey->looked->view), host->id))
+    if (oneib_ledger_fence(oneib_snapshot_ledger(&survey->reading->snapshot), host->id))
         return "it is fenced: when its VMs of before are gone, 'oneib unfence'";
     if (host->state >= 0 && !oneib_host_is_heard(host->state))
         return "OpenNebula does not hear of it: what it reported last may be old (onehost show)";
@@ -104,7 +104,7 @@ static void append_problem(const struct oneib_host *host, const struct oneib_hca
 
 static void append_problems(const struct survey *survey, struct oneib_text *text)
 {
-    const struct oneib_cloud *cloud = &survey->looked->view.cloud;
+    const struct oneib_cloud *cloud = &survey->reading->snapshot.cloud;
     oneib_autotext struct oneib_text problems = {0};
     for (size_t i = 0; i < cloud->host_count; i++) {
         const struct oneib_host *host = &cloud->hosts[i];
@@ -120,7 +120,7 @@ static void append_problems(const struct survey *survey, struct oneib_text *text
         oneib_text_printf(text, "\n%s", problems.data);
 }
 
-/* ---- the table ------------------------------------------------------------------------------ */
+/* ---- the table ------------------------------------------------------------------------------- */
 
 static void add_titles(struct oneib_table *table)
 {
@@ -152,8 +152,8 @@ static void add_switch(struct oneib_table *table, const struct survey *survey,
 /* Whether its oneib-node is heard: "-" where nobody listens. */
 static const char *node_said(const struct survey *survey, uint32_t host_id)
 {
-    const struct oneib_heard_node *node = oneib_heard_host(&survey->looked->heard, host_id);
-    if (survey->looked->heard_error.code)
+    const struct oneib_heard_node *node = oneib_heard_host(&survey->reading->heard, host_id);
+    if (survey->reading->heard_error.code)
         return NULL;
     return node ? oneib_node_state_name(node->state) : "unknown";
 }
@@ -228,7 +228,7 @@ static void add_host(struct oneib_table *table, const struct survey *survey,
 
 static int print_text(const struct survey *survey, struct oneib_error *err)
 {
-    const struct oneib_cloud *cloud = &survey->looked->view.cloud;
+    const struct oneib_cloud *cloud = &survey->reading->snapshot.cloud;
     struct oneib_table table = {0};
     oneib_autotext struct oneib_text text = {0};
 
@@ -239,11 +239,11 @@ static int print_text(const struct survey *survey, struct oneib_error *err)
     oneib_table_render(&table, survey->run->color_out, "", &text);
     oneib_table_clear(&table);
     append_problems(survey, &text);
-    oneib_print_findings(survey->run, &survey->looked->findings);
+    oneib_print_findings(survey->run, &survey->reading->findings);
     return oneib_write_out(&text, err);
 }
 
-/* ---- JSON ----------------------------------------------------------------------------------- */
+/* ---- JSON ------------------------------------------------------------------------------------ */
 
 static json_t *guid_json(oneib_guid guid)
 {
@@ -261,7 +261,8 @@ static json_t *port_json(const struct survey *survey, const struct oneib_hca_por
         "switch", oneib_json_text(switch_name(survey, leaf)), "pkeys",
         known ? json_integer(keys_on(found)) : json_null(), "pkeys_max",
         (json_int_t)oneib_port_key_capacity(port->pkeys_max, known ? found->partition_cap : 0),
-        "on_fabric", survey->looked->view.subnet_known ? json_boolean(found != NULL) : json_null());
+        "on_fabric",
+        survey->reading->snapshot.subnet_known ? json_boolean(found != NULL) : json_null());
 }
 
 static void append_problem_json(const struct oneib_host *host, const struct oneib_hca_port *port,
@@ -287,7 +288,7 @@ static json_t *vf_json(const struct oneib_vf_record *record)
 /* As its node reports them; null: it was not heard. */
 static json_t *vfs_json(const struct survey *survey, uint32_t host_id)
 {
-    const struct oneib_heard_node *node = oneib_heard_host(&survey->looked->heard, host_id);
+    const struct oneib_heard_node *node = oneib_heard_host(&survey->reading->heard, host_id);
     json_t *vfs = json_array();
     for (size_t i = 0; node && i < node->record_count; i++)
         oneib_json_append(&vfs, vf_json(&node->records[i]));
@@ -317,31 +318,32 @@ static json_t *host_json(const struct survey *survey, const struct oneib_host *h
 
 static int print_json(const struct survey *survey, struct oneib_error *err)
 {
-    const struct oneib_view *view = &survey->looked->view;
+    const struct oneib_snapshot *snapshot = &survey->reading->snapshot;
     json_t *hosts = json_array();
-    for (size_t i = 0; i < view->cloud.host_count; i++)
-        oneib_json_append(&hosts, host_json(survey, &view->cloud.hosts[i]));
+    for (size_t i = 0; i < snapshot->cloud.host_count; i++)
+        oneib_json_append(&hosts, host_json(survey, &snapshot->cloud.hosts[i]));
     return oneib_json_write(json_pack("{s:o, s:o, s:o}", "hosts", hosts, "fabric",
-                                      oneib_fabric_json(view), "findings",
-                                      oneib_json_findings(&survey->looked->findings)),
+                                      oneib_fabric_json(snapshot), "findings",
+                                      oneib_json_findings(&survey->reading->findings)),
                             err);
 }
 
-/* ---- the verb ------------------------------------------------------------------------------- */
+/* ---- the verb -------------------------------------------------------------------------------- */
 
 /* Without the switches all else can still be told. */
 static void find_leaves(struct survey *survey)
 {
-    const struct oneib_view *view = &survey->looked->view;
+    const struct oneib_snapshot *snapshot = &survey->reading->snapshot;
     struct oneib_error failure;
-    if (view->subnet_known && oneib_leaves_find(survey->looked->session.fabric, &view->cloud,
-                                                &view->subnet, &survey->leaves, &failure) < 0)
+    if (snapshot->subnet_known &&
+        oneib_leaves_find(survey->reading->session.fabric, &snapshot->cloud, &snapshot->subnet,
+                          &survey->leaves, &failure) < 0)
         oneib_print_note("%s", failure.text);
 }
 
 static int list_switches(struct survey *survey, struct oneib_error *err)
 {
-    const struct oneib_subnet *subnet = &survey->looked->view.subnet;
+    const struct oneib_subnet *subnet = &survey->reading->snapshot.subnet;
     survey->switches = calloc(subnet->port_count + 1, sizeof(*survey->switches));
     if (!survey->switches)
         return oneib_fail_memory(err);
@@ -362,10 +364,10 @@ static bool is_about_a_host(const struct oneib_finding *finding, const void *con
 
 static int survey_and_print(struct survey *survey, struct oneib_error *err)
 {
-    oneib_findings_keep(&survey->looked->findings, is_about_a_host, NULL);
+    oneib_findings_keep(&survey->reading->findings, is_about_a_host, NULL);
     find_leaves(survey);
     if (list_switches(survey, err) < 0 ||
-        oneib_host_attributes_compute(&survey->looked->view.cloud, survey->leaves.items,
+        oneib_host_attributes_compute(&survey->reading->snapshot.cloud, survey->leaves.items,
                                       survey->leaves.count, &survey->attributes, err) < 0)
         return -1;
     return survey->run->json ? print_json(survey, err) : print_text(survey, err);
@@ -373,15 +375,15 @@ static int survey_and_print(struct survey *survey, struct oneib_error *err)
 
 static enum oneib_exit run_hosts(const struct oneib_run *run, struct oneib_error *err)
 {
-    struct oneib_looked looked;
-    if (oneib_look_at_all(run, ONEIB_FABRIC_IF_POSSIBLE, false, &looked, err) < 0)
+    struct oneib_reading reading;
+    if (oneib_read_all(run, ONEIB_FABRIC_IF_POSSIBLE, false, &reading, err) < 0)
         return ONEIB_EXIT_FAILURE;
-    struct survey survey = {.run = run, .looked = &looked};
+    struct survey survey = {.run = run, .reading = &reading};
     const int status = survey_and_print(&survey, err);
     free(survey.switches);
     oneib_host_attributes_clear(&survey.attributes);
     oneib_leaves_clear(&survey.leaves);
-    oneib_looked_clear(&looked);
+    oneib_reading_clear(&reading);
     return status < 0 ? ONEIB_EXIT_FAILURE : ONEIB_EXIT_DONE;
 }
 

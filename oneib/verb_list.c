@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "oneib/command_look.h"
 #include "oneib/command_owner.h"
+#include "oneib/command_read.h"
 #include "oneib/json.h"
 #include "oneib/options.h"
 #include "oneib/state.h"
@@ -29,7 +29,7 @@ static void add_cluster(struct oneib_table *table, const struct oneib_states *st
                         const struct oneib_cluster *cluster)
 {
     const struct oneib_network *network =
-        oneib_cloud_network(&states->view->cloud, cluster->network_id);
+        oneib_cloud_network(&states->snapshot->cloud, cluster->network_id);
     const enum oneib_cluster_state state = oneib_state_of(states, cluster);
 
     oneib_table_cell(table, ONEIB_PLAIN, "%u", cluster->network_id);
@@ -47,7 +47,7 @@ static void add_cluster(struct oneib_table *table, const struct oneib_states *st
 static int print_table(const struct oneib_run *run, const struct oneib_states *states,
                        struct oneib_error *err)
 {
-    const struct oneib_desired *desired = &states->view->desired;
+    const struct oneib_desired *desired = &states->snapshot->desired;
     struct oneib_table table = {0};
     oneib_autotext struct oneib_text text = {0};
 
@@ -63,14 +63,14 @@ static int print_table(const struct oneib_run *run, const struct oneib_states *s
 static json_t *cluster_json(const struct oneib_states *states, const struct oneib_cluster *cluster)
 {
     const struct oneib_network *network =
-        oneib_cloud_network(&states->view->cloud, cluster->network_id);
+        oneib_cloud_network(&states->snapshot->cloud, cluster->network_id);
     return json_pack(
         "{s:I, s:o, s:o, s:o, s:o, s:o, s:I, s:I, s:I, s:I, s:I, s:s}", "id",
         (json_int_t)cluster->network_id, "name", oneib_json_text(network ? network->name : NULL),
         "owner", oneib_json_owner(network), "pkey", oneib_json_key(cluster->pkey), "membership",
-        oneib_json_text(
-            network ? oneib_membership_name(oneib_network_membership(&states->view->cloud, network))
-                    : NULL),
+        oneib_json_text(network ? oneib_membership_name(
+                                      oneib_network_membership(&states->snapshot->cloud, network))
+                                : NULL),
         "other_driver", oneib_json_text(network ? network->other_driver : NULL), "members",
         (json_int_t)cluster->members, "vms", (json_int_t)cluster->vms, "refused",
         (json_int_t)cluster->refused, "refused_vms", (json_int_t)cluster->refused_vms, "hosts",
@@ -80,37 +80,37 @@ static json_t *cluster_json(const struct oneib_states *states, const struct onei
 static int print_json(const struct oneib_states *states, const struct oneib_findings *findings,
                       struct oneib_error *err)
 {
-    const struct oneib_desired *desired = &states->view->desired;
+    const struct oneib_desired *desired = &states->snapshot->desired;
     json_t *clusters = json_array();
     for (size_t i = 0; i < desired->cluster_count; i++)
         oneib_json_append(&clusters, cluster_json(states, &desired->clusters[i]));
     return oneib_json_write(json_pack("{s:o, s:o, s:o}", "clusters", clusters, "fabric",
-                                      oneib_fabric_json(states->view), "findings",
+                                      oneib_fabric_json(states->snapshot), "findings",
                                       oneib_json_findings(findings)),
                             err);
 }
 
-static int print(const struct oneib_run *run, const struct oneib_looked *looked,
+static int print(const struct oneib_run *run, const struct oneib_reading *reading,
                  struct oneib_error *err)
 {
     struct oneib_states states;
-    if (oneib_states_make(&looked->view, &states, err) < 0)
+    if (oneib_states_make(&reading->snapshot, &states, err) < 0)
         return -1;
     const int status =
-        run->json ? print_json(&states, &looked->findings, err) : print_table(run, &states, err);
+        run->json ? print_json(&states, &reading->findings, err) : print_table(run, &states, err);
     oneib_states_clear(&states);
     return status;
 }
 
 static enum oneib_exit run_list(const struct oneib_run *run, struct oneib_error *err)
 {
-    struct oneib_looked looked;
-    if (oneib_look_at_all(run, ONEIB_FABRIC_IF_POSSIBLE, false, &looked, err) < 0)
+    struct oneib_reading reading;
+    if (oneib_read_all(run, ONEIB_FABRIC_IF_POSSIBLE, false, &reading, err) < 0)
         return ONEIB_EXIT_FAILURE;
     if (!run->json)
-        oneib_print_findings(run, &looked.findings);
-    const int status = print(run, &looked, err);
-    oneib_looked_clear(&looked);
+        oneib_print_findings(run, &reading.findings);
+    const int status = print(run, &reading, err);
+    oneib_reading_clear(&reading);
     return status < 0 ? ONEIB_EXIT_FAILURE : ONEIB_EXIT_DONE;
 }
 

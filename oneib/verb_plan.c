@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "oneib/changes.h"
-#include "oneib/command_look.h"
+#include "oneib/command_read.h"
 #include "oneib/options.h"
 #include "oneib/places.h"
 #include "sm/kind.h"
@@ -9,7 +9,7 @@
 /* All that a plan says. */
 struct plan {
     const struct oneib_run *run;
-    const struct oneib_looked *looked;
+    const struct oneib_reading *reading;
     struct oneib_places places;
     struct oneib_changes changes; /* from the file in force to the desired table */
     size_t ports_to_reload;       /* wrong on the fabric, which a reload mends */
@@ -33,20 +33,21 @@ static const char *file_state_name(enum oneib_seen_state state)
 /* It has no file that it could be made to read. */
 static bool is_elsewhere(const struct plan *plan)
 {
-    return oneib_sm_traits(plan->looked->session.config.sm.kind)->is_elsewhere;
+    return oneib_sm_traits(plan->reading->session.config.sm.kind)->is_elsewhere;
 }
 
-static bool needs_force(const struct oneib_view *view)
+static bool needs_force(const struct oneib_snapshot *snapshot)
 {
-    return view->seen.state == ONEIB_SEEN_FOREIGN || view->seen.state == ONEIB_SEEN_UNREADABLE;
+    return snapshot->seen.state == ONEIB_SEEN_FOREIGN ||
+           snapshot->seen.state == ONEIB_SEEN_UNREADABLE;
 }
 
 /* Keys that sync would write; none where another instance is the writer. */
 static size_t keys_to_give(const struct plan *plan)
 {
-    const struct oneib_desired *desired = &plan->looked->view.desired;
+    const struct oneib_desired *desired = &plan->reading->snapshot.desired;
     size_t count = 0;
-    if (!plan->looked->session.config.one.writer)
+    if (!plan->reading->session.config.one.writer)
         return 0;
     for (size_t i = 0; i < desired->request_count; i++)
         count += desired->requests[i].pkey != 0;
@@ -56,15 +57,16 @@ static size_t keys_to_give(const struct plan *plan)
 /* The ledger that sync would make again; NULL: it makes none. */
 static const struct oneib_ledger *ledger_to_adopt(const struct plan *plan)
 {
-    const struct oneib_view *view = &plan->looked->view;
-    return oneib_given(plan->run, ONEIB_OPTION_ADOPT) && view->ledger_lost ? &view->adopted : NULL;
+    const struct oneib_snapshot *snapshot = &plan->reading->snapshot;
+    return oneib_given(plan->run, ONEIB_OPTION_ADOPT) && snapshot->ledger_lost ? &snapshot->adopted
+                                                                               : NULL;
 }
 
 static bool has_something_to_do(const struct plan *plan)
 {
-    const struct oneib_view *view = &plan->looked->view;
-    return ledger_to_adopt(plan) || view->changed || view->held > 0 || keys_to_give(plan) > 0 ||
-           plan->ports_to_reload > 0;
+    const struct oneib_snapshot *snapshot = &plan->reading->snapshot;
+    return ledger_to_adopt(plan) || snapshot->changed || snapshot->held > 0 ||
+           keys_to_give(plan) > 0 || plan->ports_to_reload > 0;
 }
 
 static bool is_mended_by_reload(enum oneib_deviation_kind kind)
@@ -75,13 +77,13 @@ static bool is_mended_by_reload(enum oneib_deviation_kind kind)
 /* Deviations come by port. */
 static int count_wrong_ports(struct plan *plan, struct oneib_error *err)
 {
-    const struct oneib_view *view = &plan->looked->view;
+    const struct oneib_snapshot *snapshot = &plan->reading->snapshot;
     struct oneib_verification verification = {0};
     oneib_guid last = 0;
 
-    if (!view->subnet_known || view->changed)
+    if (!snapshot->subnet_known || snapshot->changed)
         return 0;
-    if (oneib_subnet_verify(&view->subnet, &view->desired.table, &verification, err) < 0)
+    if (oneib_subnet_verify(&snapshot->subnet, &snapshot->desired.table, &verification, err) < 0)
         return -1;
     for (size_t i = 0; i < verification.count; i++) {
         const struct oneib_deviation *deviation = &verification.items[i];
@@ -96,12 +98,12 @@ static int count_wrong_ports(struct plan *plan, struct oneib_error *err)
 
 static void append_keys(const struct plan *plan, struct oneib_text *text)
 {
-    const struct oneib_view *view = &plan->looked->view;
-    const bool writes = plan->looked->session.config.one.writer;
-    for (size_t i = 0; i < view->desired.request_count; i++) {
-        const struct oneib_key_request *request = &view->desired.requests[i];
+    const struct oneib_snapshot *snapshot = &plan->reading->snapshot;
+    const bool writes = plan->reading->session.config.one.writer;
+    for (size_t i = 0; i < snapshot->desired.request_count; i++) {
+        const struct oneib_key_request *request = &snapshot->desired.requests[i];
         const struct oneib_network *network =
-            oneib_cloud_network(&view->cloud, request->network_id);
+            oneib_cloud_network(&snapshot->cloud, request->network_id);
         if (request->pkey == 0)
             continue;
         oneib_autotext struct oneib_text line = {0};
@@ -123,7 +125,7 @@ static void append_adopted(const struct plan *plan, struct oneib_text *text)
     for (size_t i = 0; ledger && i < ledger->network_count; i++) {
         const struct oneib_ledger_network *entry = &ledger->networks[i];
         const struct oneib_network *network =
-            oneib_cloud_network(&plan->looked->view.cloud, entry->network_id);
+            oneib_cloud_network(&plan->reading->snapshot.cloud, entry->network_id);
         oneib_text_printf(text, "= network %u ", entry->network_id);
         oneib_append_quoted(text, network ? network->name : "");
         oneib_text_printf(text, " has P_Key %s in the ledger\n",
@@ -149,9 +151,9 @@ static void append_foreign_line(const char *line, size_t length, struct oneib_te
 /* The whole of a file that is not ours, as it is: after a take-over it is gone. */
 static void append_foreign_file(const struct plan *plan, struct oneib_text *text)
 {
-    const struct oneib_view *view = &plan->looked->view;
-    const char *line = view->seen.data;
-    const char *end = line + view->seen.length;
+    const struct oneib_snapshot *snapshot = &plan->reading->snapshot;
+    const char *line = snapshot->seen.data;
+    const char *end = line + snapshot->seen.length;
 
     oneib_text_append(text, "the file as it is:\n");
     while (line < end) {
@@ -166,17 +168,17 @@ static void append_foreign_file(const struct plan *plan, struct oneib_text *text
 
 static void append_file(const struct plan *plan, struct oneib_text *text)
 {
-    const struct oneib_view *view = &plan->looked->view;
-    const char *path = oneib_sm_place(plan->looked->session.sm);
+    const struct oneib_snapshot *snapshot = &plan->reading->snapshot;
+    const char *path = oneib_sm_place(plan->reading->session.sm);
     const bool color = plan->run->color_out;
 
-    switch (view->seen.state) {
+    switch (snapshot->seen.state) {
     case ONEIB_SEEN_NOTHING:
         oneib_paint(text, color, ONEIB_GOOD, "+ %s  is absent and will be written", path);
         oneib_text_append(text, "\n");
         break;
     case ONEIB_SEEN_OURS:
-        if (view->changed) {
+        if (snapshot->changed) {
             oneib_paint(text, color, ONEIB_CHANGED, "~ %s  will be %s", path,
                         is_elsewhere(plan) ? "changed" : "replaced");
             oneib_text_append(text, "\n");
@@ -199,7 +201,7 @@ static void append_file(const struct plan *plan, struct oneib_text *text)
             "--force' replaces it",
             path);
         oneib_text_append(text, "\n  ");
-        oneib_append_message(text, view->seen.error.text);
+        oneib_append_message(text, snapshot->seen.error.text);
         oneib_text_append(text, "\n");
         append_foreign_file(plan, text);
         break;
@@ -208,10 +210,10 @@ static void append_file(const struct plan *plan, struct oneib_text *text)
 
 static void append_held(const struct plan *plan, struct oneib_text *text)
 {
-    if (plan->looked->view.held == 0)
+    if (plan->reading->snapshot.held == 0)
         return;
     oneib_autotext struct oneib_text count = {0};
-    oneib_append_count(&count, plan->looked->view.held, "removal");
+    oneib_append_count(&count, plan->reading->snapshot.held, "removal");
     oneib_paint(text, plan->run->color_out, ONEIB_CHANGED,
                 "! %s held: more than removal_hold.share at once; see them with 'oneib plan "
                 "--force', do them with 'oneib sync --force'",
@@ -250,11 +252,11 @@ static void append_summary(const struct plan *plan, struct oneib_text *text)
         oneib_append_count(&phrases, plan->ports_to_reload, "port");
         oneib_text_append(&phrases, " to put right");
     }
-    if (phrases.length == 0 && plan->looked->view.changed)
+    if (phrases.length == 0 && plan->reading->snapshot.changed)
         oneib_text_append(&phrases, "the file to rewrite");
-    if (plan->looked->view.held) {
+    if (plan->reading->snapshot.held) {
         oneib_append_comma(&phrases);
-        oneib_append_count(&phrases, plan->looked->view.held, "removal");
+        oneib_append_count(&phrases, plan->reading->snapshot.held, "removal");
         oneib_text_append(&phrases, " held");
     }
     oneib_text_printf(text, "plan: %s\n", phrases.length ? phrases.data : "nothing to do");
@@ -270,18 +272,18 @@ static int print_text(const struct plan *plan, struct oneib_error *err)
     append_reload(plan, &text);
     append_held(plan, &text);
     append_summary(plan, &text);
-    oneib_print_findings(plan->run, &plan->looked->findings);
+    oneib_print_findings(plan->run, &plan->reading->findings);
     return oneib_write_out(&text, err);
 }
 
 static json_t *requests_json(const struct plan *plan)
 {
-    const struct oneib_view *view = &plan->looked->view;
+    const struct oneib_snapshot *snapshot = &plan->reading->snapshot;
     json_t *array = json_array();
-    for (size_t i = 0; i < view->desired.request_count; i++) {
-        const struct oneib_key_request *request = &view->desired.requests[i];
+    for (size_t i = 0; i < snapshot->desired.request_count; i++) {
+        const struct oneib_key_request *request = &snapshot->desired.requests[i];
         const struct oneib_network *network =
-            oneib_cloud_network(&view->cloud, request->network_id);
+            oneib_cloud_network(&snapshot->cloud, request->network_id);
         oneib_json_append(&array,
                           json_pack("{s:I, s:o, s:o}", "network", (json_int_t)request->network_id,
                                     "name", oneib_json_text(network ? network->name : NULL), "pkey",
@@ -306,36 +308,37 @@ static json_t *adopted_json(const struct plan *plan)
 
 static json_t *file_json(const struct plan *plan)
 {
-    const struct oneib_view *view = &plan->looked->view;
-    const bool unreadable = view->seen.state == ONEIB_SEEN_UNREADABLE;
+    const struct oneib_snapshot *snapshot = &plan->reading->snapshot;
+    const bool unreadable = snapshot->seen.state == ONEIB_SEEN_UNREADABLE;
     return json_pack("{s:o, s:s, s:b, s:b, s:o, s:o}", "path",
-                     oneib_json_text(oneib_sm_place(plan->looked->session.sm)), "state",
-                     file_state_name(view->seen.state), "changed", (int)view->changed,
-                     "needs_force", (int)needs_force(view), "error",
-                     oneib_json_text(unreadable ? view->seen.error.text : NULL), "content",
-                     needs_force(view) ? oneib_json_text(view->seen.data) : json_null());
+                     oneib_json_text(oneib_sm_place(plan->reading->session.sm)), "state",
+                     file_state_name(snapshot->seen.state), "changed", (int)snapshot->changed,
+                     "needs_force", (int)needs_force(snapshot), "error",
+                     oneib_json_text(unreadable ? snapshot->seen.error.text : NULL), "content",
+                     needs_force(snapshot) ? oneib_json_text(snapshot->seen.data) : json_null());
 }
 
 static int print_json(const struct plan *plan, struct oneib_error *err)
 {
-    const struct oneib_view *view = &plan->looked->view;
+    const struct oneib_snapshot *snapshot = &plan->reading->snapshot;
     return oneib_json_write(
         json_pack("{s:b, s:o, s:o, s:b, s:o, s:o, s:o, s:I, s:I, s:b, s:o}", "ledger_lost",
-                  (int)view->ledger_lost, "adopted", adopted_json(plan), "keys",
-                  requests_json(plan), "allocates", (int)plan->looked->session.config.one.writer,
+                  (int)snapshot->ledger_lost, "adopted", adopted_json(plan), "keys",
+                  requests_json(plan), "allocates", (int)plan->reading->session.config.one.writer,
                   "changes", oneib_changes_json(&plan->places, &plan->changes), "file",
-                  file_json(plan), "fabric", oneib_fabric_json(view), "held",
-                  (json_int_t)view->held, "ports_to_reload", (json_int_t)plan->ports_to_reload,
+                  file_json(plan), "fabric", oneib_fabric_json(snapshot), "held",
+                  (json_int_t)snapshot->held, "ports_to_reload", (json_int_t)plan->ports_to_reload,
                   "to_do", (int)has_something_to_do(plan), "findings",
-                  oneib_json_findings(&plan->looked->findings)),
+                  oneib_json_findings(&plan->reading->findings)),
         err);
 }
 
 static int make_plan(struct plan *plan, struct oneib_error *err)
 {
-    const struct oneib_view *view = &plan->looked->view;
-    if (oneib_places_make(view, plan->looked->session.config.site, &plan->places, err) < 0 ||
-        oneib_partitions_diff(&view->seen.table, &view->desired.table, &plan->changes, err) < 0)
+    const struct oneib_snapshot *snapshot = &plan->reading->snapshot;
+    if (oneib_places_make(snapshot, plan->reading->session.config.site, &plan->places, err) < 0 ||
+        oneib_partitions_diff(&snapshot->seen.table, &snapshot->desired.table, &plan->changes,
+                              err) < 0)
         return -1;
     return count_wrong_ports(plan, err);
 }
@@ -349,12 +352,12 @@ static int make_and_print(struct plan *plan, struct oneib_error *err)
 
 static enum oneib_exit run_plan(const struct oneib_run *run, struct oneib_error *err)
 {
-    struct oneib_looked looked;
-    if (oneib_look_at_all(run, ONEIB_FABRIC_IF_POSSIBLE, oneib_given(run, ONEIB_OPTION_FORCE),
-                          &looked, err) < 0)
+    struct oneib_reading reading;
+    if (oneib_read_all(run, ONEIB_FABRIC_IF_POSSIBLE, oneib_given(run, ONEIB_OPTION_FORCE),
+                       &reading, err) < 0)
         return ONEIB_EXIT_FAILURE;
 
-    struct plan plan = {.run = run, .looked = &looked};
+    struct plan plan = {.run = run, .reading = &reading};
     enum oneib_exit status = ONEIB_EXIT_DONE;
     if (make_and_print(&plan, err) < 0)
         status = ONEIB_EXIT_FAILURE;
@@ -362,7 +365,7 @@ static enum oneib_exit run_plan(const struct oneib_run *run, struct oneib_error 
         status = ONEIB_EXIT_DIFFERENCE;
     oneib_changes_clear(&plan.changes);
     oneib_places_clear(&plan.places);
-    oneib_looked_clear(&looked);
+    oneib_reading_clear(&reading);
     return status;
 }
 

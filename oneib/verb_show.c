@@ -2,8 +2,8 @@
 #include "cluster/names.h"
 #include "cluster/standing.h"
 #include "ib/dummy_mac.h"
-#include "oneib/command_look.h"
 #include "oneib/command_owner.h"
+#include "oneib/command_read.h"
 #include "oneib/deviations.h"
 #include "oneib/options.h"
 #include "oneib/pick.h"
@@ -16,7 +16,7 @@
 /* Everything that the printing of one cluster needs. */
 struct subject {
     const struct oneib_run *run;
-    const struct oneib_view *view;
+    const struct oneib_snapshot *snapshot;
     const struct oneib_cluster *cluster;
     const struct oneib_network *network; /* NULL when it is gone */
     const struct oneib_findings *findings;
@@ -43,7 +43,8 @@ static const char *reason(enum oneib_member_status member_status)
                "network "
                "without VLAN_ID";
     case ONEIB_MEMBER_STATUS_KEY_CONFLICT:
-        return "another network, or the operator's fragment, has this P_Key: give this network "
+        return "another network, or a static partition of the operator's, has this P_Key: give "
+               "this network "
                "another "
                "VLAN_ID";
     case ONEIB_MEMBER_STATUS_NO_HCA:
@@ -106,18 +107,18 @@ struct place {
 
 static struct place place_of(const struct subject *subject, size_t index)
 {
-    const struct oneib_view *view = subject->view;
+    const struct oneib_snapshot *snapshot = subject->snapshot;
     size_t count;
     const struct oneib_desired_binding *bindings =
-        oneib_desired_bindings(&view->desired, index, &count);
-    struct place place = {.attachment = &view->cloud.attachments[index],
+        oneib_desired_bindings(&snapshot->desired, index, &count);
+    struct place place = {.attachment = &snapshot->cloud.attachments[index],
                           .member_status =
-                              (enum oneib_member_status)view->desired.member_statuses[index],
+                              (enum oneib_member_status)snapshot->desired.member_statuses[index],
                           .binding = bindings};
     place.standing_known =
-        view->subnet_known && count > 0 && place.member_status == ONEIB_MEMBER_STATUS_MEMBER;
+        snapshot->subnet_known && count > 0 && place.member_status == ONEIB_MEMBER_STATUS_MEMBER;
     if (place.standing_known)
-        place.standing = oneib_standing_of_bindings(&view->subnet, bindings, count);
+        place.standing = oneib_standing_of_bindings(&snapshot->subnet, bindings, count);
     return place;
 }
 
@@ -137,8 +138,9 @@ static const struct oneib_vf_record *vf_of(const struct subject *subject,
 static const char *membership_of(const struct subject *subject, const struct place *place)
 {
     const struct oneib_network *own =
-        oneib_cloud_network(&subject->view->cloud, place->attachment->network_id);
-    const bool full = own && oneib_network_membership(&subject->view->cloud, own) == ONEIB_FULL &&
+        oneib_cloud_network(&subject->snapshot->cloud, place->attachment->network_id);
+    const bool full = own &&
+                      oneib_network_membership(&subject->snapshot->cloud, own) == ONEIB_FULL &&
                       subject->cluster->membership == ONEIB_FULL && !place->attachment->narrowed;
     if (place->member_status == ONEIB_MEMBER_STATUS_MEMBER)
         return oneib_membership_name((enum oneib_membership)place->binding->membership);
@@ -224,7 +226,7 @@ static void add_attachment(struct oneib_table *table, const struct subject *subj
     oneib_table_cell(table, ONEIB_PLAIN, "%u", attachment->vm_id);
     oneib_table_cell(table, ONEIB_PLAIN, "%u", attachment->nic_id);
     oneib_table_cell(table, ONEIB_PLAIN, "%s", state.data ? state.data : "");
-    add_host_cell(table, &subject->view->cloud, attachment);
+    add_host_cell(table, &subject->snapshot->cloud, attachment);
     add_port_cell(table, &place);
     oneib_table_cell(table, ONEIB_PLAIN, "%s", address);
     oneib_table_cell(table, ONEIB_PLAIN, "%s", membership_of(subject, &place));
@@ -294,7 +296,7 @@ static void append_network(const struct oneib_cloud *cloud, const struct oneib_n
 static uint8_t level_of(const struct subject *subject)
 {
     const struct oneib_ledger_network *holder =
-        oneib_ledger_holder(oneib_view_ledger(subject->view), subject->cluster->pkey);
+        oneib_ledger_holder(oneib_snapshot_ledger(subject->snapshot), subject->cluster->pkey);
     return holder ? holder->sl : 0;
 }
 
@@ -322,7 +324,7 @@ static void append_summary(const struct subject *subject, struct oneib_text *tex
                 oneib_state_name(state));
     oneib_text_append(text, "\n");
     if (subject->network)
-        append_network(&subject->view->cloud, subject->network, text);
+        append_network(&subject->snapshot->cloud, subject->network, text);
     oneib_text_append(text, "  size        ");
     oneib_append_count(text, cluster->vms, "VM");
     oneib_text_append(text, " on ");
@@ -417,7 +419,7 @@ static json_t *vf_json(const struct oneib_vf_record *vf)
 
 static json_t *attachment_json(const struct subject *subject, size_t index)
 {
-    const struct oneib_cloud *cloud = &subject->view->cloud;
+    const struct oneib_cloud *cloud = &subject->snapshot->cloud;
     const struct place place = place_of(subject, index);
     const struct oneib_attachment *attachment = place.attachment;
     const struct oneib_host *host = oneib_cloud_host(cloud, attachment->host_id);
@@ -473,8 +475,8 @@ static int print_json(const struct subject *subject, struct oneib_error *err)
             "id", (json_int_t)cluster->network_id, "name",
             oneib_json_text(network ? network->name : NULL), "owner", oneib_json_owner(network),
             "pkey", oneib_json_key(cluster->pkey), "sl", (int)level_of(subject), "membership",
-            oneib_json_text(network ? oneib_membership_name(
-                                          oneib_network_membership(&subject->view->cloud, network))
+            oneib_json_text(network ? oneib_membership_name(oneib_network_membership(
+                                          &subject->snapshot->cloud, network))
                                     : NULL),
             "other_driver", oneib_json_text(network ? network->other_driver : NULL), "parent",
             network && network->parent_id != ONEIB_NO_ID ? json_integer(network->parent_id)
@@ -482,28 +484,29 @@ static int print_json(const struct subject *subject, struct oneib_error *err)
             "state", oneib_state_name(oneib_state_of(&subject->states, cluster)), "members",
             (json_int_t)cluster->members, "vms", (json_int_t)cluster->vms, "refused",
             (json_int_t)cluster->refused, "refused_vms", (json_int_t)cluster->refused_vms, "hosts",
-            (json_int_t)cluster->hosts, "fabric", oneib_fabric_json(subject->view),
+            (json_int_t)cluster->hosts, "fabric", oneib_fabric_json(subject->snapshot),
             "static_members",
-            static_members_json(network ? oneib_network_rules(&subject->view->cloud, network)
+            static_members_json(network ? oneib_network_rules(&subject->snapshot->cloud, network)
                                         : NULL),
             "attachments", attachments, "findings", oneib_json_findings(subject->findings)),
         err);
 }
 
-static int print(const struct oneib_run *run, const struct oneib_looked *looked,
+static int print(const struct oneib_run *run, const struct oneib_reading *reading,
                  const struct oneib_cluster *cluster, struct oneib_error *err)
 {
     struct subject subject = {
         .run = run,
-        .view = &looked->view,
+        .snapshot = &reading->snapshot,
         .cluster = cluster,
-        .network = oneib_cloud_network(&looked->view.cloud, cluster->network_id),
-        .findings = &looked->findings,
-        .heard = &looked->heard,
+        .network = oneib_cloud_network(&reading->snapshot.cloud, cluster->network_id),
+        .findings = &reading->findings,
+        .heard = &reading->heard,
     };
-    if (oneib_places_make(&looked->view, looked->session.config.site, &subject.places, err) < 0)
+    if (oneib_places_make(&reading->snapshot, reading->session.config.site, &subject.places, err) <
+        0)
         return -1;
-    int status = oneib_states_make(&looked->view, &subject.states, err);
+    int status = oneib_states_make(&reading->snapshot, &subject.states, err);
     if (status == 0)
         status = run->json ? print_json(&subject, err) : print_text(&subject, err);
     oneib_states_clear(&subject.states);
@@ -511,15 +514,15 @@ static int print(const struct oneib_run *run, const struct oneib_looked *looked,
     return status;
 }
 
-/* ---- the verb ------------------------------------------------------------------------------- */
+/* ---- the verb -------------------------------------------------------------------------------- */
 
-static int find_and_print(const struct oneib_run *run, struct oneib_looked *looked, bool has_id,
+static int find_and_print(const struct oneib_run *run, struct oneib_reading *reading, bool has_id,
                           uint32_t id, struct oneib_error *err)
 {
-    const struct oneib_cloud *cloud = &looked->view.cloud;
+    const struct oneib_cloud *cloud = &reading->snapshot.cloud;
     if (!has_id && oneib_pick_network(cloud, run->words[0], &id, err) < 0)
         return -1;
-    const struct oneib_cluster *cluster = oneib_desired_cluster(&looked->view.desired, id);
+    const struct oneib_cluster *cluster = oneib_desired_cluster(&reading->snapshot.desired, id);
     if (!cluster)
         return oneib_fail(err, ONEIB_ERROR_NOT_FOUND,
                           "there is no InfiniBand network %u; 'oneib list' shows those there are",
@@ -527,8 +530,8 @@ static int find_and_print(const struct oneib_run *run, struct oneib_looked *look
     if (cluster->network_id != id)
         oneib_print_note("%s shares the partition of %s", oneib_network_id_shown(cloud, id).text,
                          oneib_network_id_shown(cloud, cluster->network_id).text);
-    oneib_keep_findings_of(&looked->view, cluster, &looked->findings);
-    return print(run, looked, cluster, err);
+    oneib_keep_findings_of(&reading->snapshot, cluster, &reading->findings);
+    return print(run, reading, cluster, err);
 }
 
 /* A word of digits is an id, whatever networks are called. */
@@ -546,11 +549,11 @@ static enum oneib_exit run_show(const struct oneib_run *run, struct oneib_error 
     if (*run->words[0] == '\0')
         return oneib_usage(run->verb, err, "'show' needs the id or the name of a network, not ''");
 
-    struct oneib_looked looked;
-    if (oneib_look_at_all(run, ONEIB_FABRIC_IF_POSSIBLE, false, &looked, err) < 0)
+    struct oneib_reading reading;
+    if (oneib_read_all(run, ONEIB_FABRIC_IF_POSSIBLE, false, &reading, err) < 0)
         return ONEIB_EXIT_FAILURE;
-    const int status = find_and_print(run, &looked, has_id, (uint32_t)id, err);
-    oneib_looked_clear(&looked);
+    const int status = find_and_print(run, &reading, has_id, (uint32_t)id, err);
+    oneib_reading_clear(&reading);
     return status < 0 ? ONEIB_EXIT_FAILURE : ONEIB_EXIT_DONE;
 }
 

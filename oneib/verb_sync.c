@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "oneib/changes.h"
-#include "oneib/command_look.h"
+#include "oneib/command_read.h"
 #include "oneib/deviations.h"
 #include "oneib/members.h"
 #include "oneib/options.h"
@@ -17,7 +17,7 @@
 /* What was done, for the report. */
 struct work {
     const struct oneib_run *run;
-    struct oneib_looked *looked;
+    struct oneib_reading *reading;
     bool adopted;
     size_t entries_adopted;
     size_t keys_given, keys_waiting; /* by oneibd, meanwhile; not yet */
@@ -32,43 +32,43 @@ struct work {
 /* A lost ledger is there again from now on; who runs beside us reads it. */
 static int adopt(struct work *work, bool force, struct oneib_error *err)
 {
-    struct oneib_looked *looked = work->looked;
-    struct oneib_view *view = &looked->view;
-    const struct oneib_config *config = &looked->session.config;
+    struct oneib_reading *reading = work->reading;
+    struct oneib_snapshot *snapshot = &reading->snapshot;
+    const struct oneib_config *config = &reading->session.config;
     int process;
     if (!config->one.writer)
         return oneib_fail(err, ONEIB_ERROR_REFUSED,
                           "one.writer is false here: adopt where it is true");
-    if (!view->ledger_lost)
+    if (!snapshot->ledger_lost)
         return oneib_fail(err, ONEIB_ERROR_REFUSED,
                           "the ledger is as it should be: there is nothing to adopt");
-    if (oneib_ledger_overwrite(looked->session.one, &view->kept, &view->adopted, err) < 0)
+    if (oneib_ledger_overwrite(reading->session.one, &snapshot->kept, &snapshot->adopted, err) < 0)
         return -1;
     work->adopted = true;
-    work->entries_adopted = view->adopted.network_count + view->adopted.resting_count;
+    work->entries_adopted = snapshot->adopted.network_count + snapshot->adopted.resting_count;
     if (oneib_daemon_call(oneib_config_state(config), &process, err) < 0)
         return -1;
-    return oneib_look_again(work->run, force, looked, err);
+    return oneib_read_again(work->run, force, reading, err);
 }
 
-static size_t keys_to_give(const struct oneib_view *view)
+static size_t keys_to_give(const struct oneib_snapshot *snapshot)
 {
     size_t count = 0;
-    for (size_t i = 0; i < view->desired.request_count; i++)
-        count += view->desired.requests[i].pkey != 0;
+    for (size_t i = 0; i < snapshot->desired.request_count; i++)
+        count += snapshot->desired.requests[i].pkey != 0;
     return count;
 }
 
 /* oneibd alone gives keys. What it does it does while nobody else has the lock. */
 static int wait_for_daemon(struct work *work, bool force, struct oneib_error *err)
 {
-    struct oneib_session *session = &work->looked->session;
-    for (unsigned tries = 0; tries < KEY_TRIES && oneib_keys_are_due(&work->looked->view);
+    struct oneib_session *session = &work->reading->session;
+    for (unsigned tries = 0; tries < KEY_TRIES && oneib_keys_are_due(&work->reading->snapshot);
          tries++) {
         oneib_session_unlock(session);
         usleep(KEY_PAUSE_MS * 1000);
         if (oneib_session_lock(session, err) < 0 ||
-            oneib_look_again(work->run, force, work->looked, err) < 0)
+            oneib_read_again(work->run, force, work->reading, err) < 0)
             return -1;
     }
     return 0;
@@ -76,16 +76,16 @@ static int wait_for_daemon(struct work *work, bool force, struct oneib_error *er
 
 static int have_keys_given(struct work *work, bool force, struct oneib_error *err)
 {
-    const struct oneib_config *config = &work->looked->session.config;
-    const struct oneib_view *view = &work->looked->view;
+    const struct oneib_config *config = &work->reading->session.config;
+    const struct oneib_snapshot *snapshot = &work->reading->snapshot;
     int process = 0;
-    const size_t before = keys_to_give(view);
-    if (!oneib_keys_are_due(view) || oneib_apply_refuses(view, force))
+    const size_t before = keys_to_give(snapshot);
+    if (!oneib_keys_are_due(snapshot) || oneib_apply_refuses(snapshot, force))
         return 0;
     if (config->one.writer && (oneib_daemon_call(oneib_config_state(config), &process, err) < 0 ||
                                (process != 0 && wait_for_daemon(work, force, err) < 0)))
         return -1;
-    work->keys_waiting = keys_to_give(view);
+    work->keys_waiting = keys_to_give(snapshot);
     work->keys_given = before > work->keys_waiting ? before - work->keys_waiting : 0;
     work->has_daemon = process != 0;
     return 0;
@@ -93,24 +93,25 @@ static int have_keys_given(struct work *work, bool force, struct oneib_error *er
 
 static int apply(struct work *work, bool force, struct oneib_error *err)
 {
-    struct oneib_looked *looked = work->looked;
-    struct oneib_view *view = &looked->view;
+    struct oneib_reading *reading = work->reading;
+    struct oneib_snapshot *snapshot = &reading->snapshot;
 
-    work->written = view->changed;
-    if (oneib_places_make(view, looked->session.config.site, &work->places, err) < 0 ||
-        oneib_partitions_diff(&view->seen.table, &view->desired.table, &work->changes, err) < 0)
+    work->written = snapshot->changed;
+    if (oneib_places_make(snapshot, reading->session.config.site, &work->places, err) < 0 ||
+        oneib_partitions_diff(&snapshot->seen.table, &snapshot->desired.table, &work->changes,
+                              err) < 0)
         return -1;
     const struct oneib_apply_options options = {.force = force, .subnet_is_new = true};
-    if (oneib_apply(&looked->session.config, looked->session.sm, looked->session.fabric, view,
-                    &options, &work->result, err) < 0)
+    if (oneib_apply(&reading->session.config, reading->session.sm, reading->session.fabric,
+                    snapshot, &options, &work->result, err) < 0)
         return -1;
-    return oneib_members_changed(view, &work->changes, &work->members, err);
+    return oneib_members_changed(snapshot, &work->changes, &work->members, err);
 }
 
 static void append_file(const struct work *work, struct oneib_text *text)
 {
     static const struct oneib_change_words words = {"added", "removed", "changed"};
-    const struct oneib_session *session = &work->looked->session;
+    const struct oneib_session *session = &work->reading->session;
     const char *path = oneib_sm_place(session->sm);
     const bool is_elsewhere = oneib_sm_traits(session->config.sm.kind)->is_elsewhere;
     if (!work->written) {
@@ -184,10 +185,10 @@ static int print_text(const struct work *work, struct oneib_error *err)
 {
     oneib_autotext struct oneib_text text = {0};
     append_keys(work, &text);
-    oneib_members_append(&work->looked->view.cloud, &work->members, &text);
+    oneib_members_append(&work->reading->snapshot.cloud, &work->members, &text);
     append_outcome(work, &text);
-    if (work->looked->view.held > 0) {
-        oneib_append_count(&text, work->looked->view.held, "removal");
+    if (work->reading->snapshot.held > 0) {
+        oneib_append_count(&text, work->reading->snapshot.held, "removal");
         oneib_text_append(&text, " held: see 'oneib plan --force', then 'oneib sync --force'\n");
     }
     append_verification(work, &text);
@@ -216,7 +217,7 @@ static json_t *milliseconds_json(double milliseconds)
 static int print_json(const struct work *work, struct oneib_error *err)
 {
     const struct oneib_apply_result *result = &work->result;
-    const struct oneib_session *session = &work->looked->session;
+    const struct oneib_session *session = &work->reading->session;
     return oneib_json_write(
         json_pack("{s:s, s:b, s:b, s:I, s:I, s:I, s:I, s:o, s:I, s:b, s:o, s:o, s:o, s:o}",
                   "outcome", outcome_name(result->outcome), "written",
@@ -226,12 +227,12 @@ static int print_json(const struct work *work, struct oneib_error *err)
                   "mads_sent", (json_int_t)oneib_fabric_mads_sent(session->fabric), "in_force_ms",
                   result->outcome == ONEIB_APPLIED ? milliseconds_json(result->in_force_ms)
                                                    : json_null(),
-                  "held", (json_int_t)work->looked->view.held, "in_force",
-                  (int)!oneib_deviates(work->looked, &work->result.verification), "changes",
+                  "held", (json_int_t)work->reading->snapshot.held, "in_force",
+                  (int)!oneib_deviates(work->reading, &work->result.verification), "changes",
                   oneib_changes_json(&work->places, &work->changes), "members",
-                  oneib_members_json(&work->looked->view.cloud, &work->members), "verification",
-                  oneib_verification_json(&work->places, &result->verification), "findings",
-                  oneib_json_findings(&work->looked->findings)),
+                  oneib_members_json(&work->reading->snapshot.cloud, &work->members),
+                  "verification", oneib_verification_json(&work->places, &result->verification),
+                  "findings", oneib_json_findings(&work->reading->findings)),
         err);
 }
 
@@ -242,7 +243,7 @@ static int do_it(struct work *work, bool force, struct oneib_error *err)
         return -1;
     /* Before applying: a failure of that is easier to understand with them. */
     if (!work->run->json)
-        oneib_print_findings(work->run, &work->looked->findings);
+        oneib_print_findings(work->run, &work->reading->findings);
     if (apply(work, force, err) < 0)
         return -1;
     return work->run->json ? print_json(work, err) : print_text(work, err);
@@ -251,21 +252,21 @@ static int do_it(struct work *work, bool force, struct oneib_error *err)
 static enum oneib_exit run_sync(const struct oneib_run *run, struct oneib_error *err)
 {
     const bool force = oneib_given(run, ONEIB_OPTION_FORCE);
-    struct oneib_looked looked;
-    if (oneib_look_to_write(run, force, &looked, err) < 0)
+    struct oneib_reading reading;
+    if (oneib_read_to_write(run, force, &reading, err) < 0)
         return ONEIB_EXIT_FAILURE;
 
-    struct work work = {.run = run, .looked = &looked};
+    struct work work = {.run = run, .reading = &reading};
     enum oneib_exit status = ONEIB_EXIT_DONE;
     if (do_it(&work, force, err) < 0)
         status = ONEIB_EXIT_FAILURE;
-    else if (oneib_deviates(&looked, &work.result.verification))
+    else if (oneib_deviates(&reading, &work.result.verification))
         status = ONEIB_EXIT_DIFFERENCE;
     oneib_apply_result_clear(&work.result);
     oneib_news_clear(&work.members);
     oneib_changes_clear(&work.changes);
     oneib_places_clear(&work.places);
-    oneib_looked_clear(&looked);
+    oneib_reading_clear(&reading);
     return status;
 }
 

@@ -4,7 +4,7 @@
 #include "cluster/port_index.h"
 #include "fabric/discover.h"
 #include "fabric/routes_read.h"
-#include "oneib/command_look.h"
+#include "oneib/command_read.h"
 #include "oneib/options.h"
 #include "oneib/output.h"
 #include "sm/kind.h"
@@ -33,7 +33,7 @@ static const struct {
 struct picture {
     struct oneib_session session;
     struct oneib_topology topology;
-    struct oneib_view view;                    /* when oned could be asked */
+    struct oneib_snapshot snapshot;            /* when oned could be asked */
     struct oneib_partition_table in_force;     /* else, when there is a file */
     const struct oneib_partition_table *table; /* one of both, or NULL */
     const struct oneib_cloud *cloud;           /* that names the networks, or NULL */
@@ -62,12 +62,12 @@ static bool take_from_one(const struct oneib_run *run, struct picture *picture)
 {
     struct oneib_error why;
     if (oneib_session_open_one(&picture->session, &why) < 0 ||
-        oneib_view_of(run, &picture->session, false, &picture->view, &why) < 0) {
+        oneib_snapshot_of(run, &picture->session, false, &picture->snapshot, &why) < 0) {
         oneib_print_note("virtual clusters are not from OpenNebula: %s", why.text);
         return false;
     }
-    picture->table = &picture->view.desired.table;
-    picture->cloud = &picture->view.cloud;
+    picture->table = &picture->snapshot.desired.table;
+    picture->cloud = &picture->snapshot.cloud;
     picture->source = "one";
     return true;
 }
@@ -76,16 +76,16 @@ static bool take_from_one(const struct oneib_run *run, struct picture *picture)
 static void add_virtual_ports(struct picture *picture)
 {
     struct oneib_session *session = &picture->session;
-    struct oneib_view *view = &picture->view;
+    struct oneib_snapshot *snapshot = &picture->snapshot;
     struct oneib_heard heard;
     struct oneib_error why;
     if (!oneib_vports_are_wanted(&session->config) ||
         oneib_heard_read(oneib_config_state(&session->config), &heard, &why) < 0)
         return;
     if (oneib_session_open_fabric(session, &why) < 0 ||
-        oneib_fabric_read(session->fabric, &view->subnet, &why) < 0 ||
-        oneib_look_at_virtual_ports(session, &heard, view, &why) < 0 ||
-        oneib_topology_add_vports(&picture->topology, &view->subnet, &why) < 0)
+        oneib_fabric_read(session->fabric, &snapshot->subnet, &why) < 0 ||
+        oneib_read_virtual_ports(session, &heard, snapshot, &why) < 0 ||
+        oneib_topology_add_vports(&picture->topology, &snapshot->subnet, &why) < 0)
         oneib_print_note("virtual ports were not read: %s", why.text);
     oneib_heard_clear(&heard);
 }
@@ -95,7 +95,7 @@ static bool take_from_sm(struct picture *picture)
 {
     struct oneib_seen seen = {0};
     struct oneib_error why;
-    if (oneib_sm_look(picture->session.sm, &seen, &why) < 0) {
+    if (oneib_sm_read(picture->session.sm, &seen, &why) < 0) {
         oneib_print_note("nor from the subnet manager: %s", why.text);
         return false;
     }
@@ -127,7 +127,7 @@ static bool take_from_file(struct picture *picture)
     return true;
 }
 
-/* --- classes -------------------------------------------------------------------------------- */
+/* ---- classes --------------------------------------------------------------------------------- */
 
 static int take_classes(struct picture *picture, struct oneib_error *err)
 {
@@ -180,7 +180,7 @@ static void take_levels_of_links(struct picture *picture)
         oneib_print_note("which classes links carry is not known: %s", why.text);
 }
 
-/* --- as JSON -------------------------------------------------------------------------------- */
+/* ---- as JSON --------------------------------------------------------------------------------- */
 
 static json_t *level_json(const struct oneib_topology *topology, uint8_t sl)
 {
@@ -291,7 +291,7 @@ static json_t *picture_json(const struct picture *picture)
         json_pack("{s:o, s:o, s:o, s:o}", "nodes", nodes_json(&picture->topology), "links",
                   links_json(&picture->topology), "partitions", clusters_json(picture),
                   "partitions_from", oneib_json_text(picture->source));
-    if (document && picture->view.vports.was_tried)
+    if (document && picture->snapshot.vports.was_tried)
         json_object_set_new(document, "virtual_ports", virtual_ports_json(&picture->topology));
     return document;
 }
@@ -333,7 +333,7 @@ static enum oneib_exit run_topology(const struct oneib_run *run, struct oneib_er
         return ONEIB_EXIT_FAILURE;
     const int status = draw_fabric(run, &picture, draw, err);
     oneib_partition_table_clear(&picture.in_force);
-    oneib_view_clear(&picture.view);
+    oneib_snapshot_clear(&picture.snapshot);
     oneib_topology_clear(&picture.topology);
     oneib_session_end(&picture.session);
     return status < 0 ? ONEIB_EXIT_FAILURE : ONEIB_EXIT_DONE;

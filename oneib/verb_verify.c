@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "oneib/command_look.h"
+#include "oneib/command_read.h"
 #include "oneib/deviations.h"
 #include "oneib/options.h"
 #include "oneib/places.h"
@@ -9,7 +9,7 @@
 
 struct comparison {
     const struct oneib_run *run;
-    struct oneib_looked *looked;
+    struct oneib_reading *reading;
     struct oneib_places places;
     struct oneib_verification verification;
     struct oneib_levels_result qos;
@@ -44,7 +44,7 @@ static json_t *qos_json(const struct oneib_levels_result *qos)
 
 static int print_text(const struct comparison *comparison, struct oneib_error *err)
 {
-    const size_t held = comparison->looked->view.held;
+    const size_t held = comparison->reading->snapshot.held;
     oneib_autotext struct oneib_text text = {0};
 
     oneib_deviations_append(comparison->run, &comparison->places, &comparison->verification, 0,
@@ -57,12 +57,12 @@ static int print_text(const struct comparison *comparison, struct oneib_error *e
         oneib_text_append(&text, " held (see 'oneib plan')");
     }
     oneib_text_append(&text, "\n");
-    oneib_vports_append(&comparison->looked->view.vports, &text);
+    oneib_vports_append(&comparison->reading->snapshot.vports, &text);
     oneib_said_members_append(&comparison->said, &text);
     append_qos(&comparison->qos, &text);
-    oneib_print_findings(comparison->run, &comparison->looked->findings);
-    if (comparison->looked->heard_error.code)
-        oneib_print_note("only ports were verified: %s", comparison->looked->heard_error.text);
+    oneib_print_findings(comparison->run, &comparison->reading->findings);
+    if (comparison->reading->heard_error.code)
+        oneib_print_note("only ports were verified: %s", comparison->reading->heard_error.text);
     if (comparison->said_error.code)
         oneib_print_note("what UFM knows of virtual ports is not known: %s",
                          comparison->said_error.text);
@@ -70,25 +70,25 @@ static int print_text(const struct comparison *comparison, struct oneib_error *e
 }
 
 /* null: not known. */
-static json_t *nodes_json(const struct oneib_looked *looked)
+static json_t *nodes_json(const struct oneib_reading *reading)
 {
-    return looked->heard_error.code ? json_null() : json_integer((json_int_t)looked->heard.count);
+    return reading->heard_error.code ? json_null() : json_integer((json_int_t)reading->heard.count);
 }
 
 static int print_json(const struct comparison *comparison, struct oneib_error *err)
 {
     json_t *document = json_pack(
         "{s:b, s:I, s:I, s:o, s:o, s:o}", "in_force",
-        (int)!oneib_deviates(comparison->looked, &comparison->verification), "mads_sent",
-        (json_int_t)oneib_fabric_mads_sent(comparison->looked->session.fabric), "held",
-        (json_int_t)comparison->looked->view.held, "nodes", nodes_json(comparison->looked),
+        (int)!oneib_deviates(comparison->reading, &comparison->verification), "mads_sent",
+        (json_int_t)oneib_fabric_mads_sent(comparison->reading->session.fabric), "held",
+        (json_int_t)comparison->reading->snapshot.held, "nodes", nodes_json(comparison->reading),
         "verification", oneib_verification_json(&comparison->places, &comparison->verification),
-        "findings", oneib_json_findings(&comparison->looked->findings));
+        "findings", oneib_json_findings(&comparison->reading->findings));
     if (document && comparison->qos.is_configured)
         json_object_set_new(document, "qos", qos_json(&comparison->qos));
-    if (document && comparison->looked->view.vports.was_tried)
+    if (document && comparison->reading->snapshot.vports.was_tried)
         json_object_set_new(document, "virtual_ports",
-                            oneib_vports_json(&comparison->looked->view.vports));
+                            oneib_vports_json(&comparison->reading->snapshot.vports));
     if (document && comparison->sm_was_asked)
         json_object_set_new(document, "ufm_virtual_ports",
                             oneib_said_members_json(&comparison->said));
@@ -98,8 +98,8 @@ static int print_json(const struct comparison *comparison, struct oneib_error *e
 /* What it says proves nothing, and that it does not say anything is nobody's failure. */
 static void ask_about_virtual_ports(struct comparison *comparison)
 {
-    struct oneib_session *session = &comparison->looked->session;
-    const struct oneib_desired *desired = &comparison->looked->view.desired;
+    struct oneib_session *session = &comparison->reading->session;
+    const struct oneib_desired *desired = &comparison->reading->snapshot.desired;
     struct oneib_said_vports said = {0};
     if (!oneib_sm_traits(session->config.sm.kind)->is_elsewhere ||
         !oneib_has_virtual_members(desired))
@@ -111,51 +111,52 @@ static void ask_about_virtual_ports(struct comparison *comparison)
 }
 
 /* The fabric may be right as it is, and everybody a full member at opensm's next look. */
-static int judge_file(struct oneib_looked *looked, struct oneib_error *err)
+static int judge_file(struct oneib_reading *reading, struct oneib_error *err)
 {
-    const struct oneib_view *view = &looked->view;
-    const char *path = oneib_sm_place(looked->session.sm);
-    if (view->seen.state != ONEIB_SEEN_NOTHING && view->seen.state != ONEIB_SEEN_UNREADABLE)
+    const struct oneib_snapshot *snapshot = &reading->snapshot;
+    const char *path = oneib_sm_place(reading->session.sm);
+    if (snapshot->seen.state != ONEIB_SEEN_NOTHING && snapshot->seen.state != ONEIB_SEEN_UNREADABLE)
         return 0;
-    if (oneib_findings_add(
-            &looked->findings, ONEIB_VIOLATION, "partitions-unreadable",
-            "put it right with 'oneib sync', or 'oneib sync --force' when it was "
-            "somebody else's",
-            err,
-            "%s %s: when opensm reads it next, it makes everybody a full member of "
-            "the default partition",
-            path, view->seen.state == ONEIB_SEEN_NOTHING ? "is not there" : "does not parse") < 0)
+    if (oneib_findings_add(&reading->findings, ONEIB_VIOLATION, "partitions-unreadable",
+                           "put it right with 'oneib sync', or 'oneib sync --force' when it was "
+                           "somebody else's",
+                           err,
+                           "%s %s: when opensm reads it next, it makes everybody a full member of "
+                           "the default partition",
+                           path,
+                           snapshot->seen.state == ONEIB_SEEN_NOTHING ? "is not there"
+                                                                      : "does not parse") < 0)
         return -1;
-    oneib_findings_sort(&looked->findings);
+    oneib_findings_sort(&reading->findings);
     return 0;
 }
 
 /* Of clusters that meet is told, and nothing else follows. */
 static int judge_levels(struct comparison *comparison, struct oneib_error *err)
 {
-    struct oneib_looked *looked = comparison->looked;
+    struct oneib_reading *reading = comparison->reading;
     struct oneib_routes routes;
     int outcome =
-        oneib_levels_verify(&looked->session.config, looked->session.fabric, &looked->view,
-                            &looked->findings, &comparison->qos, &routes, err);
+        oneib_levels_verify(&reading->session.config, reading->session.fabric, &reading->snapshot,
+                            &reading->findings, &comparison->qos, &routes, err);
     if (outcome == 0)
-        outcome = oneib_levels_judge_sharing(&looked->view, &routes, &looked->findings, err);
-    oneib_findings_sort(&looked->findings);
+        outcome = oneib_levels_judge_sharing(&reading->snapshot, &routes, &reading->findings, err);
+    oneib_findings_sort(&reading->findings);
     oneib_routes_clear(&routes);
     return outcome;
 }
 
 static int compare_and_print(struct comparison *comparison, struct oneib_error *err)
 {
-    const struct oneib_view *view = &comparison->looked->view;
-    if (judge_file(comparison->looked, err) < 0 ||
-        oneib_vports_note_unserved(&comparison->looked->session.config, &view->desired,
-                                   &comparison->looked->findings, err) < 0 ||
-        oneib_vports_note_unproven(&view->vports, &comparison->looked->findings, err) < 0 ||
-        oneib_places_make(view, comparison->looked->session.config.site, &comparison->places, err) <
-            0 ||
-        oneib_subnet_verify(&view->subnet, &view->desired.table, &comparison->verification, err) <
-            0 ||
+    const struct oneib_snapshot *snapshot = &comparison->reading->snapshot;
+    if (judge_file(comparison->reading, err) < 0 ||
+        oneib_vports_note_unserved(&comparison->reading->session.config, &snapshot->desired,
+                                   &comparison->reading->findings, err) < 0 ||
+        oneib_vports_note_unproven(&snapshot->vports, &comparison->reading->findings, err) < 0 ||
+        oneib_places_make(snapshot, comparison->reading->session.config.site, &comparison->places,
+                          err) < 0 ||
+        oneib_subnet_verify(&snapshot->subnet, &snapshot->desired.table, &comparison->verification,
+                            err) < 0 ||
         judge_levels(comparison, err) < 0)
         return -1;
     ask_about_virtual_ports(comparison);
@@ -164,19 +165,19 @@ static int compare_and_print(struct comparison *comparison, struct oneib_error *
 
 static enum oneib_exit run_verify(const struct oneib_run *run, struct oneib_error *err)
 {
-    struct oneib_looked looked;
-    if (oneib_look_at_all(run, ONEIB_FABRIC_NEEDED, false, &looked, err) < 0)
+    struct oneib_reading reading;
+    if (oneib_read_all(run, ONEIB_FABRIC_NEEDED, false, &reading, err) < 0)
         return ONEIB_EXIT_FAILURE;
 
-    struct comparison comparison = {.run = run, .looked = &looked};
+    struct comparison comparison = {.run = run, .reading = &reading};
     enum oneib_exit status = ONEIB_EXIT_DONE;
     if (compare_and_print(&comparison, err) < 0)
         status = ONEIB_EXIT_FAILURE;
-    else if (oneib_deviates(&looked, &comparison.verification) || has_drift(&comparison.qos))
+    else if (oneib_deviates(&reading, &comparison.verification) || has_drift(&comparison.qos))
         status = ONEIB_EXIT_DIFFERENCE;
     oneib_verification_clear(&comparison.verification);
     oneib_places_clear(&comparison.places);
-    oneib_looked_clear(&looked);
+    oneib_reading_clear(&reading);
     return status;
 }
 

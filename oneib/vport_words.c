@@ -47,7 +47,7 @@ json_t *oneib_vports_json(const struct oneib_vports *vports)
                      (json_int_t)result->believed, "read", (json_int_t)result->added);
 }
 
-/* ---- what a subnet manager says ------------------------------------------------------------- */
+/* ---- what a subnet manager says -------------------------------------------------------------- */
 
 bool oneib_has_virtual_members(const struct oneib_desired *desired)
 {

@@ -16,7 +16,7 @@
 /* While the subnet manager here is standby, how often it is asked whether it has become master. */
 #define STANDBY_SLEEP_MS 1000.0
 
-/* ---- opening and closing ------------------------------------------------------------------- */
+/* ---- opening and closing --------------------------------------------------------------------- */
 
 static bool is_none(const char *setting)
 {
@@ -111,7 +111,7 @@ static void close_everything(struct oneib_daemon *daemon)
     oneib_work_queue_clear(&daemon->queue);
     oneib_reread_clear(&daemon->reread);
     oneib_allowance_clear(&daemon->allowance);
-    oneib_view_clear(&daemon->view);
+    oneib_snapshot_clear(&daemon->snapshot);
     oneib_findings_clear(&daemon->host_findings);
     oneib_findings_clear(&daemon->fence_findings);
     oneib_findings_clear(&daemon->level_findings);
@@ -159,7 +159,7 @@ void oneib_daemon_close(struct oneib_daemon *daemon)
     close_everything(daemon);
 }
 
-/* ---- a new configuration ------------------------------------------------------------------- */
+/* ---- a new configuration --------------------------------------------------------------------- */
 
 static void move_what_stays(struct oneib_daemon *from, struct oneib_daemon *to)
 {
@@ -222,7 +222,7 @@ static void reload(struct oneib_daemon *daemon)
     oneib_notify_ready(&daemon->notify);
 }
 
-/* ---- events -------------------------------------------------------------------------------- */
+/* ---- events ---------------------------------------------------------------------------------- */
 
 static void note_event(struct oneib_daemon *daemon, double now, struct oneib_event event)
 {
@@ -265,7 +265,7 @@ bool oneib_daemon_listen(struct oneib_daemon *daemon)
     while (daemon->events && (outcome = oneib_events_next(daemon->events, &event, &failure)) > 0) {
         const double now = oneib_now_ms();
         if (event.kind == ONEIB_EVENT_DOCUMENT) {
-            if (event.id != daemon->view.kept.document_id)
+            if (event.id != daemon->snapshot.kept.document_id)
                 continue; /* whoever writes other documents asks nothing of us */
             daemon->ledger_is_due = true;
         }
@@ -324,7 +324,7 @@ static void judge_stream(struct oneib_daemon *daemon)
     }
 }
 
-/* ---- the loop ------------------------------------------------------------------------------ */
+/* ---- the loop -------------------------------------------------------------------------------- */
 
 static void sleep_until(struct oneib_daemon *daemon, double wait_ms)
 {
@@ -392,15 +392,15 @@ static void say_watching(struct oneib_daemon *daemon)
         return;
     daemon->watching = true;
     oneib_log(ONEIB_LOG_INFO, "watching %s: %zu InfiniBand networks, %zu hosts, %zu VMs",
-              daemon->credentials.endpoint, oneib_cloud_count_infiniband(&daemon->view.cloud),
-              daemon->view.cloud.host_count, daemon->view.cloud.vm_count);
+              daemon->credentials.endpoint, oneib_cloud_count_infiniband(&daemon->snapshot.cloud),
+              daemon->snapshot.cloud.host_count, daemon->snapshot.cloud.vm_count);
 }
 
 /* What cannot be mended by trying again: an operator has to change oned's configuration first. One
  * that has worked goes on, also after SIGHUP: the partitions stay. */
 static bool must_not_run(const struct oneib_daemon *daemon, const struct oneib_error *err)
 {
-    return daemon->metrics.looks_full == 0 && err->code == ONEIB_ERROR_REFUSED;
+    return daemon->metrics.full_readings == 0 && err->code == ONEIB_ERROR_REFUSED;
 }
 
 static int act(struct oneib_daemon *daemon, const struct oneib_due *due, struct oneib_error *err)

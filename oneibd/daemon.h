@@ -3,8 +3,8 @@
  * The daemon: what it keeps between two looks, and its steps. One thread; only http.h and post.h
  * have others.
  *
- *   events, polls, nodes ─▶ work queue ─▶ look (cache) ─▶ compute (view) ─▶ grant ─▶ force (apply)
- * ─▶ hosts, metrics
+ *   events, polls, nodes ─▶ work queue ─▶ look (cache) ─▶ compute (snapshot) ─▶ grant ─▶ force
+ * (apply) ─▶ hosts, metrics
  *
  * Everything but the cloud, the subnet and counters is computed anew each time.
  * docs/design/daemon.md tells when what is looked at, and why a lost event, a crash or a second
@@ -30,10 +30,10 @@
 #include "oneibd/poll_schedule.h"
 #include "oneibd/poster.h"
 #include "oneibd/reread.h"
+#include "oneibd/snapshot_age.h"
 #include "oneibd/strays.h"
 #include "oneibd/stream_health.h"
 #include "oneibd/trail.h"
-#include "oneibd/view_age.h"
 #include "opennebula/cache.h"
 #include "opennebula/credentials.h"
 #include "opennebula/events.h"
@@ -70,9 +70,9 @@ struct oneib_daemon {
     struct oneib_trail trail;
     struct oneib_metrics metrics;
 
-    struct oneib_view view;                        /* its cloud, ledger and subnet are kept */
+    struct oneib_snapshot snapshot;                /* its cloud, ledger and subnet are kept */
     bool ledger_is_due;                            /* it is to be read again */
-    struct oneib_stamp fragment;                   /* as it was when it was read last */
+    struct oneib_stamp static_partitions;          /* as it was when it was read last */
     enum oneib_sm_state sm;                        /* of this port, when it was asked last */
     struct oneib_stream events_before;             /* counters of subscriptions that were closed */
     bool was_connected, connection_said, watching; /* what was logged */
@@ -88,12 +88,12 @@ struct oneib_daemon {
     struct oneib_findings grant_findings;
     struct oneib_strays strays; /* of what nodes report */
     size_t strays_said;
-    struct oneib_view_age view_age; /* of what lists are made of */
-    double granted_ms;              /* when grants were computed last */
-    bool heard_is_due;              /* what nodes have said is to be written down, */
-    double heard_after_ms;          /* not before */
-    size_t cut_off;                 /* hosts that were named as cut off then */
-    bool gated;     /* view.desired.table lacks, or still has, what waits for nodes */
+    struct oneib_snapshot_age snapshot_age; /* of what lists are made of */
+    double granted_ms;                      /* when grants were computed last */
+    bool heard_is_due;                      /* what nodes have said is to be written down, */
+    double heard_after_ms;                  /* not before */
+    size_t cut_off;                         /* hosts that were named as cut off then */
+    bool gated;     /* snapshot.desired.table lacks, or still has, what waits for nodes */
     bool has_heard; /* nodes have had time to report since the start */
     struct oneib_hosts_attributes host_attributes; /* this turn's; empty: not computed yet */
     struct oneib_leaves leaves;
@@ -131,31 +131,31 @@ int oneib_daemon_open(struct oneib_daemon *daemon, const char *config_path,
 int oneib_daemon_run(struct oneib_daemon *daemon, struct oneib_error *err);
 void oneib_daemon_close(struct oneib_daemon *daemon);
 
-/* ---- steps; for oneibd alone ---------------------------------------------------------- */
+/* ---- steps; for oneibd alone ----------------------------------------------------------------- */
 
 /* Puts what the event stream has told onto the work queue; true when there was something. */
 bool oneib_daemon_listen(struct oneib_daemon *daemon);
 /* A sign of life, for whoever waits long. */
 void oneib_daemon_alive(struct oneib_daemon *daemon);
 
-/* look.c: brings view.cloud up to date with the work queue, which is empty then. After a failure
- * everything is on it. *changed: it is not what it was. */
-int oneib_daemon_look(struct oneib_daemon *daemon, const struct oneib_due *due, bool *changed,
+/* look.c: brings snapshot.cloud up to date with the work queue, which is empty then. After a
+ * failure everything is on it. *changed: it is not what it was. */
+int oneib_daemon_read(struct oneib_daemon *daemon, const struct oneib_due *due, bool *changed,
                       struct oneib_error *err);
 
 /* look.c: the same for the ledger, where that is due: the writer knows what it has written.
  * *changed stays true when it is. */
-int oneib_daemon_look_at_ledger(struct oneib_daemon *daemon, const struct oneib_due *due,
+int oneib_daemon_read_at_ledger(struct oneib_daemon *daemon, const struct oneib_due *due,
                                 bool *changed, struct oneib_error *err);
 
 /* The same for some objects alone. */
-int oneib_daemon_look_at(struct oneib_daemon *daemon, const struct oneib_work_queue *queue,
+int oneib_daemon_read_at(struct oneib_daemon *daemon, const struct oneib_work_queue *queue,
                          bool *changed, struct oneib_error *err);
 
 /* reconcile.c: one turn under the lock of the partitions file: look, compute, put into force. */
 int oneib_daemon_reconcile(struct oneib_daemon *daemon, const struct oneib_due *due,
                            struct oneib_error *err);
-/* Opens the fabric, if it is not open, and reads its ports into view.subnet. */
+/* Opens the fabric, if it is not open, and reads its ports into snapshot.subnet. */
 int oneib_daemon_read_ports(struct oneib_daemon *daemon, struct oneib_error *err);
 /* Asks the SM of this port for its state; one that has become master is a reason to look at all
  * ports. */
@@ -176,7 +176,8 @@ bool oneib_daemon_grants_due(struct oneib_daemon *daemon);
 double oneib_daemon_grants_wait(const struct oneib_daemon *daemon, double otherwise);
 /* What nodes are told of this daemon with each sign of life. */
 void oneib_daemon_tell_role(struct oneib_daemon *daemon);
-/* A turn's part: sends lists, and leaves in view.desired.table what may be put into force now. */
+/* A turn's part: sends lists, and leaves in snapshot.desired.table what may be put into force now.
+ */
 int oneib_daemon_grant(struct oneib_daemon *daemon, struct oneib_error *err);
 /* Its service was not heard for a minute. */
 bool oneib_daemon_is_cut_off(const struct oneib_daemon *daemon, uint32_t host_id);
@@ -213,7 +214,7 @@ int oneib_daemon_list_claims(const struct oneib_daemon *daemon, struct oneib_led
 
 /* levels.c: whether ports and paths have the service levels of the classes (sync/levels.h): into
  * level_findings and metrics. Nothing where there are no classes, or it was looked not long ago. */
-int oneib_daemon_look_at_levels(struct oneib_daemon *daemon, struct oneib_error *err);
+int oneib_daemon_read_at_levels(struct oneib_daemon *daemon, struct oneib_error *err);
 /* levels.c: which clusters in force meet on the links that were seen then, into sharing_findings.
  * Asks nobody. */
 int oneib_daemon_find_sharing(struct oneib_daemon *daemon, struct oneib_error *err);

@@ -21,20 +21,20 @@
 
 static const struct oneib_ledger *ledger_of(const struct oneib_daemon *daemon)
 {
-    return &daemon->view.kept.ledger;
+    return &daemon->snapshot.kept.ledger;
 }
 
 /* Whoever has the master subnet manager beside it does it: two would undo each other's work. */
 static bool is_ours(const struct oneib_daemon *daemon)
 {
-    return daemon->has_cloud && daemon->sm == ONEIB_SM_MASTER && !daemon->view.ledger_lost &&
+    return daemon->has_cloud && daemon->sm == ONEIB_SM_MASTER && !daemon->snapshot.ledger_lost &&
            ledger_of(daemon)->fence_count > 0;
 }
 
 /* It cannot be read now: what it said last counts. */
 static bool is_ledger_away(const struct oneib_daemon *daemon)
 {
-    return daemon->oned_is_away || (daemon->has_cloud && daemon->view.ledger_lost);
+    return daemon->oned_is_away || (daemon->has_cloud && daemon->snapshot.ledger_lost);
 }
 
 static bool is_asked(const struct oneib_ledger *ledger)
@@ -95,9 +95,9 @@ static int list_empty(const struct oneib_daemon *daemon, const struct oneib_ledg
 static int make_plan(const struct oneib_daemon *daemon, const struct oneib_ledger *ledger,
                      struct look *look, struct oneib_error *err)
 {
-    const struct oneib_view *view = &daemon->view;
+    const struct oneib_snapshot *snapshot = &daemon->snapshot;
     if (list_empty(daemon, ledger, look, err) < 0 ||
-        oneib_fabric_read_links(daemon->fabric, &view->subnet, &look->links, err) < 0)
+        oneib_fabric_read_links(daemon->fabric, &snapshot->subnet, &look->links, err) < 0)
         return -1;
     struct oneib_policy policy = {.site = daemon->config.site};
     oneib_guid *full;
@@ -110,12 +110,12 @@ static int make_plan(const struct oneib_daemon *daemon, const struct oneib_ledge
         free(full);
         return -1;
     }
-    const struct oneib_fence_input input = {.cloud = &view->cloud,
+    const struct oneib_fence_input input = {.cloud = &snapshot->cloud,
                                             .ledger = ledger,
                                             .policy = &policy,
-                                            .fragment = &view->fragment,
-                                            .in_force = &view->seen.table,
-                                            .subnet = &view->subnet,
+                                            .static_partitions = &snapshot->static_partitions,
+                                            .in_force = &snapshot->seen.table,
+                                            .subnet = &snapshot->subnet,
                                             .own_port = oneib_fabric_port_guid(daemon->fabric),
                                             .links = look->links.items,
                                             .link_count = look->links.count,
@@ -158,20 +158,21 @@ static int say_came_up(struct oneib_daemon *daemon, const struct oneib_fence_ste
 {
     const bool is_down = step->state == ONEIB_FENCE_DOWN;
     oneib_findings_mention(&daemon->fence_findings, ONEIB_SUBJECT_HOST, step->host_id);
-    return oneib_findings_add(
-        &daemon->fence_findings, ONEIB_VIOLATION, "fence-open",
-        "see whether the switch was started anew, or who enabled the port", err,
-        "%s is fenced, and its port 0x%016" PRIx64
-        " was up again at port %u of switch 0x%016" PRIx64 ": %s",
-        oneib_host_id_shown(&daemon->view.cloud, step->host_id).text, step->guid, step->switch_port,
-        step->switch_guid, is_down ? "it was disabled again" : "it cannot be disabled");
+    return oneib_findings_add(&daemon->fence_findings, ONEIB_VIOLATION, "fence-open",
+                              "see whether the switch was started anew, or who enabled the port",
+                              err,
+                              "%s is fenced, and its port 0x%016" PRIx64
+                              " was up again at port %u of switch 0x%016" PRIx64 ": %s",
+                              oneib_host_id_shown(&daemon->snapshot.cloud, step->host_id).text,
+                              step->guid, step->switch_port, step->switch_guid,
+                              is_down ? "it was disabled again" : "it cannot be disabled");
 }
 
 static void log_step(const struct oneib_daemon *daemon, const struct oneib_fence_step *step)
 {
     oneib_log(ONEIB_LOG_INFO,
               "port 0x%016" PRIx64 " of %s, at port %u of switch 0x%016" PRIx64 ": %s", step->guid,
-              oneib_host_id_shown(&daemon->view.cloud, step->host_id).text, step->switch_port,
+              oneib_host_id_shown(&daemon->snapshot.cloud, step->host_id).text, step->switch_port,
               step->switch_guid,
               step->state == ONEIB_FENCE_DOWN
                   ? "disabled"
@@ -255,7 +256,7 @@ static int remember(struct oneib_daemon *daemon, struct oneib_error *err)
 {
     const struct oneib_ledger *now = ledger_of(daemon);
     struct oneib_ledger copy;
-    if (!daemon->has_cloud || daemon->view.kept.state != ONEIB_LEDGER_READ ||
+    if (!daemon->has_cloud || daemon->snapshot.kept.state != ONEIB_LEDGER_READ ||
         (daemon->fences_known && oneib_ledger_equal(now, &daemon->fences)))
         return 0;
     const bool is_same = daemon->fences_known && oneib_ledger_fences_equal(now, &daemon->fences);
@@ -293,7 +294,7 @@ static void say_at_once(const struct oneib_findings *findings)
 {
     for (size_t i = 0; i < findings->count; i++)
         oneib_log(ONEIB_LOG_ERROR, "%s: %s; %s", findings->items[i].code, findings->items[i].text,
-                  findings->items[i].remedy);
+                  findings->items[i].fix);
 }
 
 /* Each once: what is up time and again is disabled time and again. */
@@ -325,7 +326,8 @@ static int remember_all_reclosed(struct oneib_daemon *daemon, const struct oneib
 
 static int close_again(struct oneib_daemon *daemon, struct look *look, struct oneib_error *err)
 {
-    if ((!daemon->fabric || !daemon->view.subnet_known) && oneib_daemon_read_ports(daemon, err) < 0)
+    if ((!daemon->fabric || !daemon->snapshot.subnet_known) &&
+        oneib_daemon_read_ports(daemon, err) < 0)
         return -1;
     oneib_daemon_watch_sm(daemon);
     if (daemon->sm != ONEIB_SM_MASTER)
@@ -357,7 +359,7 @@ static void keep_closed(struct oneib_daemon *daemon)
 static void look_during_call(void *context)
 {
     struct oneib_daemon *daemon = context;
-    if (daemon->fabric && daemon->view.subnet_known && oneib_now_ms() >= daemon->fence_at)
+    if (daemon->fabric && daemon->snapshot.subnet_known && oneib_now_ms() >= daemon->fence_at)
         keep_closed(daemon);
 }
 
@@ -422,7 +424,7 @@ static int reopen_those_lifted(struct oneib_daemon *daemon, struct look *look,
                                struct oneib_error *err)
 {
     struct oneib_fence_plan *reclosed = &daemon->reclosed;
-    if (oneib_fabric_read_links(daemon->fabric, &daemon->view.subnet, &look->links, err) < 0)
+    if (oneib_fabric_read_links(daemon->fabric, &daemon->snapshot.subnet, &look->links, err) < 0)
         return -1;
     for (size_t i = reclosed->count; i-- > 0;) {
         bool is_done;
@@ -440,8 +442,8 @@ static int reopen_those_lifted(struct oneib_daemon *daemon, struct look *look,
 static bool is_reopening_due(const struct oneib_daemon *daemon)
 {
     if (!daemon->has_cloud || is_ledger_away(daemon) ||
-        daemon->view.kept.state != ONEIB_LEDGER_READ || !daemon->fabric ||
-        !daemon->view.subnet_known || oneib_now_ms() < daemon->reclosed_at)
+        daemon->snapshot.kept.state != ONEIB_LEDGER_READ || !daemon->fabric ||
+        !daemon->snapshot.subnet_known || oneib_now_ms() < daemon->reclosed_at)
         return false;
     for (size_t i = 0; i < daemon->reclosed.count; i++)
         if (!is_fenced(ledger_of(daemon), &daemon->reclosed.items[i]))
@@ -476,7 +478,7 @@ int oneib_daemon_fence(struct oneib_daemon *daemon, bool *changed, struct oneib_
         return oneib_wrap(err, "remembering which hosts are fenced");
     if (reopen_what_was_lifted(daemon, err) < 0)
         return oneib_wrap(err, "opening ports of hosts that are fenced no more");
-    if (!is_ours(daemon) || !daemon->fabric || !daemon->view.subnet_known || !is_due(daemon))
+    if (!is_ours(daemon) || !daemon->fabric || !daemon->snapshot.subnet_known || !is_due(daemon))
         return 0;
     const int status = look_and_do(daemon, &look, changed, &looked, err);
     daemon->fence_at = oneib_now_ms() + (looked ? LOOK_MS : AGAIN_MS);

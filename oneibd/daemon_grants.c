@@ -24,7 +24,7 @@
 /* Since when a host is one that is cut off: a finding, and not for the scheduler. */
 #define CUT_OFF_MS 60000.0
 
-/* ---- hearing ------------------------------------------------------------------------------- */
+/* ---- hearing --------------------------------------------------------------------------------- */
 
 /* Whatever a node asks for, oned is not asked more than so often. */
 static bool may_ask(struct oneib_node *node, double now)
@@ -73,7 +73,7 @@ bool oneib_daemon_hear(struct oneib_daemon *daemon)
     return oneib_nodes_news(&daemon->nodes, oneib_now_ms()) == ONEIB_NODES_NOW;
 }
 
-/* ---- who is cut off ------------------------------------------------------------------------ */
+/* ---- who is cut off -------------------------------------------------------------------------- */
 
 bool oneib_daemon_is_cut_off(const struct oneib_daemon *daemon, uint32_t host_id)
 {
@@ -100,7 +100,7 @@ static int note_doubled(struct oneib_daemon *daemon, const struct oneib_node *no
         "restart "
         "oneib-node",
         err, "%s: two machines report with its key of oneib-node's: neither counts",
-        oneib_host_id_shown(&daemon->view.cloud, node->identity.host_id).text);
+        oneib_host_id_shown(&daemon->snapshot.cloud, node->identity.host_id).text);
 }
 
 /* By what each node has reported last. */
@@ -127,18 +127,18 @@ static int note_cut_off(struct oneib_daemon *daemon, struct oneib_error *err)
                                "look at oneib-node's log there, and whether the firewall lets it "
                                "through to daemon.grants here",
                                err, "%s: its oneib-node has not been heard for a minute",
-                               oneib_host_id_shown(&daemon->view.cloud, host_id).text) < 0)
+                               oneib_host_id_shown(&daemon->snapshot.cloud, host_id).text) < 0)
             return -1;
     }
     return 0;
 }
 
-/* ---- when ---------------------------------------------------------------------------------- */
+/* ---- when ------------------------------------------------------------------------------------ */
 
 /* What came off the last port in the turn before may be given now, and nothing else says so. */
 static bool waits_for_rest(const struct oneib_daemon *daemon)
 {
-    return daemon->config.one.writer && daemon->view.desired.wishes_at_rest > 0;
+    return daemon->config.one.writer && daemon->snapshot.desired.wishes_at_rest > 0;
 }
 
 bool oneib_daemon_grants_due(struct oneib_daemon *daemon)
@@ -163,7 +163,7 @@ double oneib_daemon_grants_wait(const struct oneib_daemon *daemon, double otherw
     return wait;
 }
 
-/* ---- who is believed ----------------------------------------------------------------------- */
+/* ---- who is believed ------------------------------------------------------------------------- */
 
 static bool is_anybody_new(const struct oneib_identities *identities)
 {
@@ -190,7 +190,7 @@ static int write_ledger(struct oneib_daemon *daemon, const struct oneib_ledger *
                         struct oneib_error *err)
 {
     oneib_signals_allow();
-    const int status = oneib_ledger_write(daemon->one, &daemon->view.kept, next, err);
+    const int status = oneib_ledger_write(daemon->one, &daemon->snapshot.kept, next, err);
     oneib_signals_block();
     daemon->ledger_is_due |= status < 0;
     return status < 0 ? oneib_wrap(err, "writing down by which key hosts are known") : 0;
@@ -202,9 +202,9 @@ static void pin(struct oneib_daemon *daemon, struct oneib_identities *identities
 {
     struct oneib_ledger next = {0};
     struct oneib_error failure;
-    if (!daemon->config.one.writer || daemon->view.ledger_lost || !is_anybody_new(identities))
+    if (!daemon->config.one.writer || daemon->snapshot.ledger_lost || !is_anybody_new(identities))
         return;
-    int status = oneib_ledger_copy(&daemon->view.kept.ledger, &next, &failure);
+    int status = oneib_ledger_copy(&daemon->snapshot.kept.ledger, &next, &failure);
     if (status == 0)
         status = add_pins(identities, &next, &failure);
     if (status == 0)
@@ -219,9 +219,9 @@ static void pin(struct oneib_daemon *daemon, struct oneib_identities *identities
 /* While the ledger is lost hosts are known as they were: whoever damages it pins nobody anew. */
 static int remember_pins(struct oneib_daemon *daemon, struct oneib_error *err)
 {
-    const struct oneib_ledger *now = &daemon->view.kept.ledger;
+    const struct oneib_ledger *now = &daemon->snapshot.kept.ledger;
     struct oneib_ledger pins;
-    if (daemon->view.ledger_lost || oneib_ledger_equal(now, &daemon->pins))
+    if (daemon->snapshot.ledger_lost || oneib_ledger_equal(now, &daemon->pins))
         return 0;
     if (oneib_ledger_copy(now, &pins, err) < 0)
         return -1;
@@ -234,7 +234,7 @@ static int believe(struct oneib_daemon *daemon, struct oneib_error *err)
 {
     struct oneib_identities identities;
     if (remember_pins(daemon, err) < 0 ||
-        oneib_identities_find(&daemon->view.cloud, &daemon->pins, daemon->view.ledger_lost,
+        oneib_identities_find(&daemon->snapshot.cloud, &daemon->pins, daemon->snapshot.ledger_lost,
                               &identities, &daemon->grant_findings, err) < 0)
         return -1;
     int status = 0;
@@ -256,10 +256,10 @@ static int believe(struct oneib_daemon *daemon, struct oneib_error *err)
 
 static uint16_t lid_of_this_port(const struct oneib_daemon *daemon)
 {
-    if (!daemon->fabric || !daemon->view.subnet_known)
+    if (!daemon->fabric || !daemon->snapshot.subnet_known)
         return 0;
     const struct oneib_subnet_port *port =
-        oneib_subnet_find(&daemon->view.subnet, oneib_fabric_port_guid(daemon->fabric));
+        oneib_subnet_find(&daemon->snapshot.subnet, oneib_fabric_port_guid(daemon->fabric));
     return port ? port->lid : 0;
 }
 
@@ -274,7 +274,8 @@ void oneib_daemon_tell_role(struct oneib_daemon *daemon)
         .sm_lid = lid,
     };
     if (daemon->has_cloud)
-        oneib_post_set_role(daemon->post, &role, oneib_view_age_of_lists(&daemon->view_age));
+        oneib_post_set_role(daemon->post, &role,
+                            oneib_snapshot_age_of_lists(&daemon->snapshot_age));
 }
 
 /* What nodes have open is asked for before anything is decided that may take it from them. */
@@ -291,51 +292,54 @@ static void await_first_reports(struct oneib_daemon *daemon)
     daemon->has_heard = true;
 }
 
-/* ---- views --------------------------------------------------------------------------------- */
+/* ---- snapshots ------------------------------------------------------------------------------- */
 
-struct views {
-    struct oneib_node_view *items; /* owned; by host id */
+struct snapshots {
+    struct oneib_node_snapshot *items; /* owned; by host id */
     size_t count;
 };
 
 /* A host whose service has no key that is believed: nobody knows what it has open. */
-static struct oneib_node_view nothing_known(uint32_t host_id)
+static struct oneib_node_snapshot nothing_known(uint32_t host_id)
 {
-    return (struct oneib_node_view){.host_id = host_id, .state = ONEIB_NODE_UNHEARD};
+    return (struct oneib_node_snapshot){.host_id = host_id, .state = ONEIB_NODE_UNHEARD};
 }
 
 /* Nothing on it reaches the fabric: whatever it has open is as good as closed, unless it says
  * itself what it has. */
-static struct oneib_node_view closed_by_its_fence(uint32_t host_id)
+static struct oneib_node_snapshot closed_by_its_fence(uint32_t host_id)
 {
-    return (struct oneib_node_view){
+    return (struct oneib_node_snapshot){
         .host_id = host_id, .state = ONEIB_NODE_FOLLOWS, .table_known = true};
 }
 
-static int look_at_nodes(struct oneib_daemon *daemon, struct views *views, struct oneib_error *err)
+static int look_at_nodes(struct oneib_daemon *daemon, struct snapshots *snapshots,
+                         struct oneib_error *err)
 {
-    const struct oneib_cloud *cloud = &daemon->view.cloud;
-    const struct oneib_node_view *known;
+    const struct oneib_cloud *cloud = &daemon->snapshot.cloud;
+    const struct oneib_node_snapshot *known;
     size_t next = 0;
-    if (oneib_nodes_look(&daemon->nodes, oneib_now_ms(), &known, err) < 0)
+    if (oneib_nodes_read(&daemon->nodes, oneib_now_ms(), &known, err) < 0)
         return -1;
-    *views = (struct views){.items = calloc(cloud->host_count + 1, sizeof *views->items)};
-    if (!views->items)
+    *snapshots =
+        (struct snapshots){.items = calloc(cloud->host_count + 1, sizeof *snapshots->items)};
+    if (!snapshots->items)
         return oneib_fail_memory(err);
     for (size_t i = 0; i < cloud->host_count; i++) {
         const bool is_known =
             next < daemon->nodes.count && known[next].host_id == cloud->hosts[i].id;
-        views->items[views->count] = is_known ? known[next] : nothing_known(cloud->hosts[i].id);
-        if (oneib_fence_holds(&daemon->view.kept.ledger, cloud->hosts[i].id) &&
-            !oneib_node_is_heard(views->items[views->count].state))
-            views->items[views->count] = closed_by_its_fence(cloud->hosts[i].id);
-        views->count++;
+        snapshots->items[snapshots->count] =
+            is_known ? known[next] : nothing_known(cloud->hosts[i].id);
+        if (oneib_fence_holds(&daemon->snapshot.kept.ledger, cloud->hosts[i].id) &&
+            !oneib_node_is_heard(snapshots->items[snapshots->count].state))
+            snapshots->items[snapshots->count] = closed_by_its_fence(cloud->hosts[i].id);
+        snapshots->count++;
         next += is_known;
     }
     return 0;
 }
 
-/* ---- keys that a host may hold ------------------------------------------------------------- */
+/* ---- keys that a host may hold --------------------------------------------------------------- */
 
 static bool has_key(const struct oneib_host *host, oneib_pkey pkey)
 {
@@ -349,7 +353,7 @@ static bool has_key(const struct oneib_host *host, oneib_pkey pkey)
 static struct oneib_host_keys_trust trust_now(const struct oneib_daemon *daemon,
                                               struct oneib_ledger_daemon *own)
 {
-    const struct oneib_kept_ledger *kept = &daemon->view.kept;
+    const struct oneib_kept_ledger *kept = &daemon->snapshot.kept;
     oneib_post_keys(daemon->post, own);
     return (struct oneib_host_keys_trust){
         .ledger = kept->state == ONEIB_LEDGER_READ ? &kept->ledger : NULL,
@@ -362,7 +366,7 @@ int oneib_daemon_settle_keys(struct oneib_daemon *daemon, struct oneib_error *er
 {
     struct oneib_ledger_daemon own;
     const struct oneib_host_keys_trust trust = trust_now(daemon, &own);
-    return oneib_host_keys_settle_all(&daemon->host_keys, &trust, &daemon->view.cloud, err);
+    return oneib_host_keys_settle_all(&daemon->host_keys, &trust, &daemon->snapshot.cloud, err);
 }
 
 static int write_keys(struct oneib_daemon *daemon, struct oneib_host *host, const oneib_pkey *keys,
@@ -513,18 +517,18 @@ static int write_beside_another(struct oneib_daemon *daemon, struct oneib_node *
 }
 
 static int tell_keys_of_host(struct oneib_daemon *daemon, const struct oneib_grants *grants,
-                             struct oneib_host *host, const struct oneib_node_view *view,
+                             struct oneib_host *host, const struct oneib_node_snapshot *snapshot,
                              struct oneib_error *err)
 {
     oneib_pkey keys[ONEIB_HOST_KEYS_MAX];
     struct oneib_node *node = oneib_nodes_of_host(&daemon->nodes, host->id);
     if (!node || oneib_id_set_has(&daemon->hosts_failed, host->id) ||
-        (host->keys_invalid && !oneib_node_tells_all(view)))
+        (host->keys_invalid && !oneib_node_tells_all(snapshot)))
         return 0; /* while nobody knows what it may hold, nothing may look as if somebody did */
     const struct oneib_held_keys before = {
         .known = !host->keys_invalid, .keys = host->keys, .count = host->key_count};
-    size_t count = oneib_keys_of_node(view, oneib_grants_of_host(grants, host->id), &before, keys,
-                                      ONEIB_HOST_KEYS_MAX);
+    size_t count = oneib_keys_of_node(snapshot, oneib_grants_of_host(grants, host->id), &before,
+                                      keys, ONEIB_HOST_KEYS_MAX);
     if (count > ONEIB_HOST_KEYS_MAX)
         count = ONEIB_HOST_KEYS_MAX;
     if (!daemon->config.one.writer || !node->believes)
@@ -543,7 +547,7 @@ static bool tells_keys(const struct oneib_daemon *daemon)
 /* Somebody has written it while no daemon was there that remembers what it was. */
 static int note_unsigned(struct oneib_daemon *daemon, struct oneib_error *err)
 {
-    const struct oneib_cloud *cloud = &daemon->view.cloud;
+    const struct oneib_cloud *cloud = &daemon->snapshot.cloud;
     for (size_t i = 0; i < cloud->host_count; i++)
         if (cloud->hosts[i].keys_invalid && cloud->hosts[i].keys_written &&
             oneib_findings_add(&daemon->grant_findings, ONEIB_WARNING, "host-keys-unsigned",
@@ -562,16 +566,16 @@ static int note_unsigned(struct oneib_daemon *daemon, struct oneib_error *err)
 /* What a host is about to be sent, oned has to know first: whoever comes after us does not know
  * what we have sent. */
 static int tell_keys(struct oneib_daemon *daemon, const struct oneib_grants *grants,
-                     const struct views *views, struct oneib_error *err)
+                     const struct snapshots *snapshots, struct oneib_error *err)
 {
-    struct oneib_cloud *cloud = &daemon->view.cloud;
+    struct oneib_cloud *cloud = &daemon->snapshot.cloud;
     for (size_t i = 0; tells_keys(daemon) && i < cloud->host_count; i++)
-        if (tell_keys_of_host(daemon, grants, &cloud->hosts[i], &views->items[i], err) < 0)
+        if (tell_keys_of_host(daemon, grants, &cloud->hosts[i], &snapshots->items[i], err) < 0)
             return -1;
     return 0;
 }
 
-/* ---- lists --------------------------------------------------------------------------------- */
+/* ---- lists ----------------------------------------------------------------------------------- */
 
 /* Each time that somebody asks to lift a fence is another question. */
 static uint64_t question_of(const struct oneib_ledger_fence *fence)
@@ -595,11 +599,12 @@ static int send_list(struct oneib_daemon *daemon, const struct oneib_grants *gra
 {
     const uint32_t host_id = node->identity.host_id;
     const struct oneib_host_grants *granted = oneib_grants_of_host(grants, host_id);
-    const struct oneib_host *host = oneib_cloud_host(&daemon->view.cloud, host_id);
+    const struct oneib_host *host = oneib_cloud_host(&daemon->snapshot.cloud, host_id);
     bool changed;
-    if (!oneib_node_may_be_told(node, daemon->view.held))
+    if (!oneib_node_may_be_told(node, daemon->snapshot.held))
         return 0;
-    oneib_node_question(node, question_of(oneib_ledger_fence(&daemon->view.kept.ledger, host_id)));
+    oneib_node_question(node,
+                        question_of(oneib_ledger_fence(&daemon->snapshot.kept.ledger, host_id)));
     list->count = 0;
     for (size_t i = 0; granted && host && i < granted->count; i++)
         if (has_key(host, granted->items[i].pkey) && list->count < ONEIB_GRANTS_MAX)
@@ -623,7 +628,7 @@ static int send_lists(struct oneib_daemon *daemon, const struct oneib_grants *gr
     return status;
 }
 
-/* ---- the gate ------------------------------------------------------------------------------ */
+/* ---- the gate -------------------------------------------------------------------------------- */
 
 static bool waits_for_guid(const struct oneib_grants *grants)
 {
@@ -637,60 +642,61 @@ static bool waits_for_guid(const struct oneib_grants *grants)
 static int gate(struct oneib_daemon *daemon, const struct oneib_grants *grants,
                 struct oneib_error *err)
 {
-    struct oneib_view *view = &daemon->view;
-    struct views views;
+    struct oneib_snapshot *snapshot = &daemon->snapshot;
+    struct snapshots snapshots;
     struct oneib_gate gate = {0};
     oneib_daemon_hear(daemon);
-    if (look_at_nodes(daemon, &views, err) < 0)
+    if (look_at_nodes(daemon, &snapshots, err) < 0)
         return -1;
     const struct oneib_gate_input input = {
-        .cloud = &view->cloud,
-        .desired = &view->desired,
-        .in_force = &view->seen.table,
+        .cloud = &snapshot->cloud,
+        .desired = &snapshot->desired,
+        .in_force = &snapshot->seen.table,
         .grants = grants,
-        .nodes = views.items,
-        .node_count = views.count,
-        .ledger = &view->kept.ledger,
+        .nodes = snapshots.items,
+        .node_count = snapshots.count,
+        .ledger = &snapshot->kept.ledger,
     };
     int status = oneib_gate_compute(&input, &gate, err);
-    free(views.items);
+    free(snapshots.items);
     if (status == 0) {
         daemon->gated = gate.kept + gate.withheld > 0;
         daemon->nodes.awaited = daemon->gated || waits_for_guid(grants);
-        status = oneib_view_write_only(daemon->manager, view, &gate.table, err);
+        status = oneib_snapshot_write_only(daemon->manager, snapshot, &gate.table, err);
     }
     oneib_gate_clear(&gate);
     return status;
 }
 
-/* ---- what nodes have that they should not -------------------------------------------------- */
+/* ---- what nodes have that they should not ---------------------------------------------------- */
 
-static int note_strays(struct oneib_daemon *daemon, const struct views *views,
+static int note_strays(struct oneib_daemon *daemon, const struct snapshots *snapshots,
                        struct oneib_error *err)
 {
     const double now = oneib_now_ms();
-    const struct oneib_cloud *cloud = &daemon->view.cloud;
-    if (oneib_strays_follow(&daemon->strays, cloud, views->items, views->count, now, err) < 0)
+    const struct oneib_cloud *cloud = &daemon->snapshot.cloud;
+    if (oneib_strays_follow(&daemon->strays, cloud, snapshots->items, snapshots->count, now, err) <
+        0)
         return -1;
     daemon->strays_said = oneib_strays_lasting(&daemon->strays, now);
     daemon->metrics.strays = daemon->strays_said;
     return oneib_strays_report(&daemon->strays, cloud, now, &daemon->grant_findings, err);
 }
 
-/* ---- a turn's part ------------------------------------------------------------------------- */
+/* ---- a turn's part --------------------------------------------------------------------------- */
 
-static int compute_grants(struct oneib_daemon *daemon, const struct views *views,
+static int compute_grants(struct oneib_daemon *daemon, const struct snapshots *snapshots,
                           struct oneib_grants *grants, struct oneib_error *err)
 {
     const struct oneib_policy policy = {.site = daemon->config.site};
     const struct oneib_grants_input input = {
-        .cloud = &daemon->view.cloud,
+        .cloud = &daemon->snapshot.cloud,
         .policy = &policy,
-        .desired = &daemon->view.desired,
-        .held = daemon->view.held,
-        .nodes = views->items,
-        .node_count = views->count,
-        .subnet = daemon->view.subnet_known ? &daemon->view.subnet : NULL,
+        .desired = &daemon->snapshot.desired,
+        .held = daemon->snapshot.held,
+        .nodes = snapshots->items,
+        .node_count = snapshots->count,
+        .subnet = daemon->snapshot.subnet_known ? &daemon->snapshot.subnet : NULL,
     };
     if (oneib_grants_compute(&input, grants, &daemon->grant_findings, err) < 0)
         return -1;
@@ -702,17 +708,17 @@ static int compute_grants(struct oneib_daemon *daemon, const struct views *views
 static int grant_and_gate(struct oneib_daemon *daemon, struct oneib_grants *grants,
                           struct oneib_error *err)
 {
-    struct views views;
-    if (look_at_nodes(daemon, &views, err) < 0)
+    struct snapshots snapshots;
+    if (look_at_nodes(daemon, &snapshots, err) < 0)
         return -1;
-    int status = note_strays(daemon, &views, err);
+    int status = note_strays(daemon, &snapshots, err);
     if (status == 0)
-        status = compute_grants(daemon, &views, grants, err);
+        status = compute_grants(daemon, &snapshots, grants, err);
     if (status == 0)
-        status = tell_keys(daemon, grants, &views, err);
+        status = tell_keys(daemon, grants, &snapshots, err);
     if (status == 0)
         status = note_unsigned(daemon, err);
-    free(views.items);
+    free(snapshots.items);
     if (status < 0 || send_lists(daemon, grants, err) < 0)
         return -1;
     return gate(daemon, grants, err);
@@ -745,7 +751,7 @@ int oneib_daemon_grant(struct oneib_daemon *daemon, struct oneib_error *err)
     oneib_grants_clear(&grants);
     if (status < 0)
         return -1;
-    oneib_view_age_listed(&daemon->view_age);
+    oneib_snapshot_age_listed(&daemon->snapshot_age);
     oneib_daemon_tell_role(daemon);
     return 0;
 }

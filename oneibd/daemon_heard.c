@@ -11,19 +11,19 @@
 static int write_heard(struct oneib_daemon *daemon, double now, struct oneib_error *err)
 {
     const struct oneib_nodes *nodes = &daemon->nodes;
-    struct oneib_node_view *views = malloc((nodes->count + 1) * sizeof *views);
-    if (!views)
+    struct oneib_node_snapshot *snapshots = malloc((nodes->count + 1) * sizeof *snapshots);
+    if (!snapshots)
         return oneib_fail_memory(err);
     for (size_t i = 0; i < nodes->count; i++)
-        views[i] = (struct oneib_node_view){
+        snapshots[i] = (struct oneib_node_snapshot){
             .host_id = nodes->items[i].identity.host_id,
             .state = oneib_node_state(&nodes->items[i], now),
             .records = nodes->items[i].records,
             .record_count = nodes->items[i].record_count,
         };
-    const int status = oneib_heard_write(oneib_config_state(&daemon->config), views, nodes->count,
-                                         &daemon->grant_findings, err);
-    free(views);
+    const int status = oneib_heard_write(oneib_config_state(&daemon->config), snapshots,
+                                         nodes->count, &daemon->grant_findings, err);
+    free(snapshots);
     return status;
 }
 

@@ -13,29 +13,30 @@
 #define SLICE_MS 50.0
 
 /* Of what decides where hosts are linked: their ports, and who has which LID. */
-static uint64_t fingerprint(const struct oneib_view *view)
+static uint64_t fingerprint(const struct oneib_snapshot *snapshot)
 {
     uint64_t hash = ONEIB_HASH_BEGIN;
-    for (size_t i = 0; i < view->cloud.host_count; i++)
-        for (size_t j = 0; j < view->cloud.hosts[i].port_count; j++)
-            hash = oneib_hash_mix(hash, view->cloud.hosts[i].ports[j].port_guid);
-    for (size_t i = 0; i < view->subnet.port_count; i++)
-        if (view->subnet.ports[i].owner == 0) /* a virtual port is linked where its owner is */
-            hash = oneib_hash_mix(oneib_hash_mix(hash, view->subnet.ports[i].guid),
-                                  view->subnet.ports[i].lid);
+    for (size_t i = 0; i < snapshot->cloud.host_count; i++)
+        for (size_t j = 0; j < snapshot->cloud.hosts[i].port_count; j++)
+            hash = oneib_hash_mix(hash, snapshot->cloud.hosts[i].ports[j].port_guid);
+    for (size_t i = 0; i < snapshot->subnet.port_count; i++)
+        if (snapshot->subnet.ports[i].owner == 0) /* a virtual port is linked where its owner is */
+            hash = oneib_hash_mix(oneib_hash_mix(hash, snapshot->subnet.ports[i].guid),
+                                  snapshot->subnet.ports[i].lid);
     return hash;
 }
 
 /* Asked again only when something has moved: it costs a query to the SA for each port. */
 static int find_leaves(struct oneib_daemon *daemon, struct oneib_error *err)
 {
-    const struct oneib_view *view = &daemon->view;
-    if (!daemon->fabric || !view->subnet_known)
+    const struct oneib_snapshot *snapshot = &daemon->snapshot;
+    if (!daemon->fabric || !snapshot->subnet_known)
         return 0;
-    const uint64_t now = fingerprint(view);
+    const uint64_t now = fingerprint(snapshot);
     if (daemon->leaves.items && daemon->leaves_of == now)
         return 0;
-    if (oneib_leaves_find(daemon->fabric, &view->cloud, &view->subnet, &daemon->leaves, err) < 0)
+    if (oneib_leaves_find(daemon->fabric, &snapshot->cloud, &snapshot->subnet, &daemon->leaves,
+                          err) < 0)
         return -1;
     daemon->leaves_of = now;
     return 0;
@@ -54,7 +55,7 @@ static void keep_metrics(struct oneib_daemon *daemon,
         return;
     for (size_t i = 0; i < attributes->count; i++) {
         const struct oneib_host_attributes *item = &attributes->items[i];
-        const struct oneib_host *host = oneib_cloud_host(&daemon->view.cloud, item->host_id);
+        const struct oneib_host *host = oneib_cloud_host(&daemon->snapshot.cloud, item->host_id);
         metrics->hosts[metrics->host_count++] = (struct oneib_metrics_host){
             .id = item->host_id,
             .name = host && host->name ? strdup(host->name) : NULL,
@@ -77,14 +78,14 @@ int oneib_daemon_host_failed(struct oneib_daemon *daemon, uint32_t host_id,
         "give oneib's OpenNebula user ADMIN rights on the host, or make it a "
         "member of the group oneadmin",
         err, "%s: IB_KEYS, IB_VFS_FREE and IB_SWITCH could not be written: %s",
-        oneib_host_id_shown(&daemon->view.cloud, host_id).text, failure->text);
+        oneib_host_id_shown(&daemon->snapshot.cloud, host_id).text, failure->text);
 }
 
 /* oned has it now, so it is not written again. */
 static int remember(struct oneib_daemon *daemon, const struct oneib_host_attributes *item,
                     struct oneib_error *err)
 {
-    struct oneib_cloud *cloud = &daemon->view.cloud;
+    struct oneib_cloud *cloud = &daemon->snapshot.cloud;
     const struct oneib_host *found = oneib_cloud_host(cloud, item->host_id);
     if (!found)
         return 0;
@@ -114,7 +115,7 @@ static int tell_host(struct oneib_daemon *daemon, const struct oneib_host_attrib
     if (oneib_one_error_is_general(failure.code)) {
         *err = failure;
         return oneib_wrap(err, "writing %s",
-                          oneib_host_id_shown(&daemon->view.cloud, item->host_id).text);
+                          oneib_host_id_shown(&daemon->snapshot.cloud, item->host_id).text);
     }
     return oneib_daemon_host_failed(daemon, item->host_id, &failure, err);
 }
@@ -133,9 +134,9 @@ static void leave_out_unusable(const struct oneib_daemon *daemon,
 {
     for (size_t i = 0; i < attributes->count; i++) {
         struct oneib_host_attributes *item = &attributes->items[i];
-        const struct oneib_host *host = oneib_cloud_host(&daemon->view.cloud, item->host_id);
+        const struct oneib_host *host = oneib_cloud_host(&daemon->snapshot.cloud, item->host_id);
         const bool is_unusable = oneib_daemon_is_cut_off(daemon, item->host_id) ||
-                                 oneib_ledger_fence(&daemon->view.kept.ledger, item->host_id);
+                                 oneib_ledger_fence(&daemon->snapshot.kept.ledger, item->host_id);
         const size_t strays =
             is_unusable ? item->vfs_free : oneib_strays_of_host(&daemon->strays, item->host_id);
         if (!host || strays == 0)
@@ -168,7 +169,7 @@ static int tell_all(struct oneib_daemon *daemon, const struct oneib_hosts_attrib
 static int compute(struct oneib_daemon *daemon, struct oneib_hosts_attributes *attributes,
                    struct oneib_error *err)
 {
-    if (oneib_host_attributes_compute(&daemon->view.cloud, daemon->leaves.items,
+    if (oneib_host_attributes_compute(&daemon->snapshot.cloud, daemon->leaves.items,
                                       daemon->leaves.count, attributes, err) < 0)
         return -1;
     leave_out_unusable(daemon, attributes);
@@ -189,7 +190,7 @@ int oneib_daemon_tell_hosts(struct oneib_daemon *daemon, struct oneib_error *err
     return status;
 }
 
-/* ---- one host, with what is written to it anyway ------------------------------------------- */
+/* ---- one host, with what is written to it anyway --------------------------------------------- */
 
 int32_t oneib_daemon_vfs_free(struct oneib_daemon *daemon, uint32_t host_id)
 {

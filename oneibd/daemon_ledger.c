@@ -14,7 +14,7 @@ int oneib_daemon_write_ledger(struct oneib_daemon *daemon, const struct oneib_le
                               bool *written, struct oneib_error *err)
 {
     oneib_signals_allow();
-    const int status = oneib_ledger_write(daemon->one, &daemon->view.kept, next, err);
+    const int status = oneib_ledger_write(daemon->one, &daemon->snapshot.kept, next, err);
     oneib_signals_block();
     *written = status == 0;
     daemon->ledger_is_due |= status < 0;

@@ -13,8 +13,8 @@ static int look(struct oneib_daemon *daemon, struct oneib_levels_result *result,
 {
     struct oneib_findings found = {0};
     struct oneib_routes routes;
-    if (oneib_levels_verify(&daemon->config, daemon->fabric, &daemon->view, &found, result, &routes,
-                            err) < 0) {
+    if (oneib_levels_verify(&daemon->config, daemon->fabric, &daemon->snapshot, &found, result,
+                            &routes, err) < 0) {
         oneib_findings_clear(&found);
         return -1;
     }
@@ -25,7 +25,7 @@ static int look(struct oneib_daemon *daemon, struct oneib_levels_result *result,
     return 0;
 }
 
-int oneib_daemon_look_at_levels(struct oneib_daemon *daemon, struct oneib_error *err)
+int oneib_daemon_read_at_levels(struct oneib_daemon *daemon, struct oneib_error *err)
 {
     struct oneib_levels_result result;
     const double began = oneib_now_ms();
@@ -44,6 +44,6 @@ int oneib_daemon_look_at_levels(struct oneib_daemon *daemon, struct oneib_error 
 int oneib_daemon_find_sharing(struct oneib_daemon *daemon, struct oneib_error *err)
 {
     oneib_findings_clear(&daemon->sharing_findings);
-    return oneib_levels_judge_sharing(&daemon->view, &daemon->routes, &daemon->sharing_findings,
+    return oneib_levels_judge_sharing(&daemon->snapshot, &daemon->routes, &daemon->sharing_findings,
                                       err);
 }

@@ -68,9 +68,9 @@ static int write_file(const struct oneib_daemon *daemon, const struct oneib_link
 static int write_links(struct oneib_daemon *daemon, struct oneib_error *err)
 {
     struct oneib_links links = {.routes = daemon->routes};
-    int status = add_hosts(&daemon->view.cloud, &links, err);
+    int status = add_hosts(&daemon->snapshot.cloud, &links, err);
     if (status == 0)
-        status = add_clusters(&daemon->view.desired.table, &links, err);
+        status = add_clusters(&daemon->snapshot.desired.table, &links, err);
     if (status == 0)
         status = write_file(daemon, &links, err);
     daemon->routes = links.routes;

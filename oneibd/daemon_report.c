@@ -27,7 +27,7 @@ static enum oneib_log_level level_of(enum oneib_severity severity)
 static void say_new(const struct oneib_finding *finding)
 {
     oneib_log(level_of(finding->severity), "%s: %s%s%s", finding->code, finding->text,
-              finding->remedy ? "; " : "", finding->remedy ? finding->remedy : "");
+              finding->fix ? "; " : "", finding->fix ? finding->fix : "");
 }
 
 static void say_gone(const struct oneib_finding *finding)
@@ -122,7 +122,7 @@ static int add_deviation(const struct oneib_report_names *names,
         return oneib_fail_memory(err);
     return oneib_findings_add(
         findings, oneib_deviation_is_violation(deviation->kind) ? ONEIB_VIOLATION : ONEIB_WARNING,
-        oneib_deviation_name(deviation->kind), oneib_deviation_remedy(deviation->kind), err, "%s",
+        oneib_deviation_name(deviation->kind), oneib_deviation_fix(deviation->kind), err, "%s",
         text.data);
 }
 

@@ -16,7 +16,7 @@ struct oneib_report {
 
 /*
  * Logs what is in `now` and was not known (violations as errors, warnings, notices as information;
- * with the remedy), and as information what is gone. At most 100 lines of each; the rest is a
+ * with the fix), and as information what is gone. At most 100 lines of each; the rest is a
  * number. Sorts and empties *now, which is what is known then.
  */
 void oneib_report_findings(struct oneib_report *report, struct oneib_findings *now);

@@ -20,16 +20,16 @@ void oneib_daemon_complain(struct oneib_daemon *daemon, const struct oneib_error
 
 static void count_cloud(struct oneib_daemon *daemon)
 {
-    const struct oneib_view *view = &daemon->view;
+    const struct oneib_snapshot *snapshot = &daemon->snapshot;
     struct oneib_metrics *metrics = &daemon->metrics;
-    metrics->clusters = view->desired.cluster_count;
-    metrics->vms = view->cloud.vm_count;
-    metrics->networks = oneib_cloud_count_infiniband(&view->cloud);
+    metrics->clusters = snapshot->desired.cluster_count;
+    metrics->vms = snapshot->cloud.vm_count;
+    metrics->networks = oneib_cloud_count_infiniband(&snapshot->cloud);
     metrics->members = 0;
-    for (size_t i = 0; i < view->desired.cluster_count; i++)
-        metrics->members += view->desired.clusters[i].members;
-    oneib_metrics_count_refused(metrics, view->desired.member_statuses,
-                                view->cloud.attachment_count);
+    for (size_t i = 0; i < snapshot->desired.cluster_count; i++)
+        metrics->members += snapshot->desired.clusters[i].members;
+    oneib_metrics_count_refused(metrics, snapshot->desired.member_statuses,
+                                snapshot->cloud.attachment_count);
 }
 
 static void count_events(struct oneib_daemon *daemon)
@@ -66,7 +66,7 @@ static void append_health(const struct oneib_daemon *daemon, struct oneib_text *
 
 void oneib_daemon_publish(struct oneib_daemon *daemon)
 {
-    if (daemon->has_cloud && daemon->view.rendered.length > 0)
+    if (daemon->has_cloud && daemon->snapshot.rendered.length > 0)
         count_cloud(daemon);
     count_events(daemon);
     if (!daemon->http)

@@ -54,7 +54,7 @@ static void drop(struct oneib_host_keys *known, struct oneib_host_keys_entry *en
     memmove(entry, entry + 1, (--known->count - place) * sizeof *entry);
 }
 
-/* ---- lists of keys ------------------------------------------------------------------------- */
+/* ---- lists of keys --------------------------------------------------------------------------- */
 
 static int replace(oneib_pkey **keys, size_t *count, const oneib_pkey *with, size_t with_count,
                    struct oneib_error *err)
@@ -95,7 +95,7 @@ static int merge(oneib_pkey **keys, size_t *count, const oneib_pkey *more, size_
     return 0;
 }
 
-/* ---- what is believed ---------------------------------------------------------------------- */
+/* ---- what is believed ------------------------------------------------------------------------ */
 
 static bool is_sealed(const struct oneib_host_keys_trust *trust, const struct oneib_host *host)
 {

@@ -29,7 +29,7 @@ struct oneib_http {
     double alive_ms, fresh_ms;
 };
 
-/* --- answers: in the server's thread --------------------------------------------------------- */
+/* ---- answers: in the server's thread --------------------------------------------------------- */
 
 static struct MHD_Response *text_response(const char *text, const char *type,
                                           enum MHD_ResponseMemoryMode mode)
@@ -115,7 +115,7 @@ static enum MHD_Result handle(void *context, struct MHD_Connection *connection, 
     return answer_path(context, connection, path);
 }
 
-/* --- listening ------------------------------------------------------------------------------- */
+/* ---- listening ------------------------------------------------------------------------------- */
 
 struct address {
     union {
@@ -192,7 +192,7 @@ static int listen_on(const char *text, uint16_t *port, struct oneib_error *err)
     return result;
 }
 
-/* --- the server ------------------------------------------------------------------------------ */
+/* ---- the server ------------------------------------------------------------------------------ */
 
 /* A thread inherits what is blocked: signals are for the daemon's own. */
 static struct MHD_Daemon *start_without_signals(struct oneib_http *http, int fd)
@@ -247,7 +247,7 @@ uint16_t oneib_http_port(const struct oneib_http *http)
     return http->port;
 }
 
-/* --- publishing: in the daemon's thread ------------------------------------------------------ */
+/* ---- publishing: in the daemon's thread ------------------------------------------------------ */
 
 /* The response has the text from now on; *metrics is empty. NULL: it cannot be told. */
 static struct MHD_Response *take_over(struct oneib_text *metrics)

@@ -80,7 +80,7 @@ static size_t end_of_key(const struct claims *claims, size_t first)
     return end;
 }
 
-#define CLONES_REMEDY                                                                              \
+#define CLONES_FIX                                                                                 \
     "on the host that was made from the other's image: remove /var/lib/oneib-node/key, restart "   \
     "oneib-node"
 
@@ -88,7 +88,7 @@ static int note_twice(const struct oneib_cloud *cloud, const struct claim *first
                       const struct claim *second, struct oneib_findings *findings,
                       struct oneib_error *err)
 {
-    return oneib_findings_add(findings, ONEIB_WARNING, "node-key-twice", CLONES_REMEDY, err,
+    return oneib_findings_add(findings, ONEIB_WARNING, "node-key-twice", CLONES_FIX, err,
                               "%s and %s have the same key of oneib-node's: neither is heard",
                               oneib_host_id_shown(cloud, first->host_id).text,
                               oneib_host_id_shown(cloud, second->host_id).text);
@@ -100,7 +100,7 @@ static int note_refused(const struct oneib_cloud *cloud, const struct claim *hea
 {
     return oneib_findings_add(
         findings, ONEIB_WARNING, "node-key-twice",
-        CLONES_REMEDY "; if there is none, somebody else reports for it", err,
+        CLONES_FIX "; if there is none, somebody else reports for it", err,
         "%s: its probe reports %s's key of oneib-node's, by which %s stays heard, and nobody else",
         oneib_host_id_shown(cloud, refused->host_id).text,
         oneib_host_id_shown(cloud, heard->host_id).text,

@@ -2,9 +2,9 @@
 /*
  * The writer takes a key out of a host's IB_KEYS when the host can hold it no more. A node that
  * believes another daemon follows that one's lists: what it has closed it may open again by one
- * that the writer does not know of. Such a list is of a view of oned that is a minute old at most,
- * and is opened by for ten seconds: so a key stays for as long as that after the writer has known
- * of no use for it. Pure; times are oneib_now_ms()'s, given.
+ * that the writer does not know of. Such a list is of a snapshot of oned that is a minute old at
+ * most, and is opened by for ten seconds: so a key stays for as long as that after the writer has
+ * known of no use for it. Pure; times are oneib_now_ms()'s, given.
  */
 #ifndef ONEIB_ONEIBD_KEY_AGES_H
 #define ONEIB_ONEIBD_KEY_AGES_H
@@ -14,7 +14,7 @@
 #include "ib/pkey.h"
 #include <stddef.h>
 
-#define ONEIB_KEY_DOUBT_MS (ONEIB_VIEW_AGE_MS + ONEIB_LIST_AGE_MS)
+#define ONEIB_KEY_DOUBT_MS (ONEIB_SNAPSHOT_AGE_MS + ONEIB_LIST_AGE_MS)
 
 struct oneib_key_age {
     oneib_pkey pkey;

@@ -14,7 +14,7 @@ const double oneib_metrics_bounds[ONEIB_METRICS_BUCKETS] = {0.01, 0.025, 0.05, 0
 #define MICROSECONDS UINT64_C(1000000)
 #define SECONDS_MAX UINT64_C(1000000000000)
 
-/* --- the values ------------------------------------------------------------------------------ */
+/* ---- the values ------------------------------------------------------------------------------ */
 
 void oneib_histogram_add(struct oneib_histogram *histogram, double seconds)
 {
@@ -53,7 +53,7 @@ void oneib_metrics_clear(struct oneib_metrics *metrics)
     *metrics = (struct oneib_metrics){0};
 }
 
-/* --- the format ------------------------------------------------------------------------------ */
+/* ---- the format ------------------------------------------------------------------------------ */
 
 /* Microseconds are exact enough for times, and whole numbers are written alike in every locale. */
 static void append_seconds(struct oneib_text *text, double seconds)
@@ -137,7 +137,7 @@ static void append_histogram(struct oneib_text *text, const char *name, const ch
     oneib_text_printf(text, "\n%s_count %" PRIu64 "\n", name, count);
 }
 
-/* --- all of it ------------------------------------------------------------------------------- */
+/* ---- all of it ------------------------------------------------------------------------------- */
 
 struct number {
     const char *name;
@@ -184,7 +184,7 @@ static const struct number counters[] = {
     {"oneib_event_stream_gaps_total", OF(stream_gaps),
      "Times that the connection to the event stream was lost."},
     {"oneib_looks_total", OF(looks), "Times that oned was asked, for everything or a part."},
-    {"oneib_looks_full_total", OF(looks_full), "Times that everything was read from oned."},
+    {"oneib_full_readings_total", OF(full_readings), "Times that everything was read from oned."},
     {"oneib_writes_total", OF(writes), "Times that the partitions file was replaced."},
     {"oneib_reloads_total", OF(reloads), "Times that opensm was told to read its partitions."},
     {"oneib_retries_total", OF(retries), "Times that something was tried again after a failure."},
@@ -286,7 +286,7 @@ static void append_vfs(struct oneib_text *text, const struct oneib_metrics *metr
         append_vfs_line(text, "oneib_vfs_free", &metrics->hosts[i], metrics->hosts[i].vfs_free);
 }
 
-/* --- this process, under the names that Prometheus' own client libraries use ----------------- */
+/* ---- this process, under the names that Prometheus' own client libraries use ----------------- */
 
 static bool resident_memory(uint64_t *bytes)
 {
@@ -300,14 +300,14 @@ static bool resident_memory(uint64_t *bytes)
 
 static bool open_descriptors(uint64_t *count)
 {
-    DIR *folder = opendir("/proc/self/fd");
-    if (!folder)
+    DIR *directory = opendir("/proc/self/fd");
+    if (!directory)
         return false;
     *count = 0;
-    for (struct dirent *entry; (entry = readdir(folder));)
+    for (struct dirent *entry; (entry = readdir(directory));)
         *count += entry->d_name[0] != '.';
-    *count -= *count > 0; /* the folder's own */
-    closedir(folder);
+    *count -= *count > 0; /* the directory's own */
+    closedir(directory);
     return true;
 }
 

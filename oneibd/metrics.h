@@ -65,8 +65,8 @@ struct oneib_metrics {
     size_t host_count, host_capacity;
     /* counters since the start */
     uint64_t events, events_unreadable, events_delayed, stream_gaps;
-    uint64_t looks; /* at oned, looks_full among them */
-    uint64_t looks_full, writes, reloads, retries;
+    uint64_t looks; /* at oned, full_readings among them */
+    uint64_t full_readings, writes, reloads, retries;
     uint64_t keys_given, host_updates;
     uint64_t errors[ONEIB_ERROR_CODES];
     struct oneib_histogram event_to_in_force;

@@ -16,7 +16,7 @@ static void clear_node(struct oneib_node *node)
     *node = (struct oneib_node){0};
 }
 
-/* ---- who there is -------------------------------------------------------------------------- */
+/* ---- who there is ---------------------------------------------------------------------------- */
 
 struct oneib_node *oneib_nodes_of_host(const struct oneib_nodes *nodes, uint32_t host_id)
 {
@@ -80,7 +80,7 @@ int oneib_nodes_believe(struct oneib_nodes *nodes, const struct oneib_identities
     return 0;
 }
 
-/* ---- lists --------------------------------------------------------------------------------- */
+/* ---- lists ----------------------------------------------------------------------------------- */
 
 static bool is_same_list(const struct oneib_grant_list *list, const struct oneib_grant *grants,
                          size_t count)
@@ -139,7 +139,7 @@ bool oneib_node_may_be_told(const struct oneib_node *node, size_t held)
     return held == 0 || node->sent || node->table_known;
 }
 
-/* ---- reports ------------------------------------------------------------------------------- */
+/* ---- reports --------------------------------------------------------------------------------- */
 
 static void acknowledge(struct oneib_node *node, uint64_t serial)
 {
@@ -270,7 +270,7 @@ int oneib_nodes_hear(struct oneib_nodes *nodes, struct oneib_node *node,
     return 0;
 }
 
-/* ---- what follows from it ------------------------------------------------------------------ */
+/* ---- what follows from it -------------------------------------------------------------------- */
 
 /* A node that believes another daemon follows that one's lists: it owes us its reports alone. */
 static bool owes_a_list(const struct oneib_node *node)
@@ -351,12 +351,12 @@ static size_t count_told(const struct oneib_nodes *nodes)
     return count;
 }
 
-int oneib_nodes_look(struct oneib_nodes *nodes, double now, const struct oneib_node_view **views,
-                     struct oneib_error *err)
+int oneib_nodes_read(struct oneib_nodes *nodes, double now,
+                     const struct oneib_node_snapshot **snapshots, struct oneib_error *err)
 {
     size_t told_count = 0;
-    if (oneib_reserve(&nodes->views, &nodes->view_capacity, nodes->count + 1, sizeof *nodes->views,
-                      err) < 0)
+    if (oneib_reserve(&nodes->snapshots, &nodes->snapshot_capacity, nodes->count + 1,
+                      sizeof *nodes->snapshots, err) < 0)
         return -1;
     if (oneib_reserve(&nodes->told, &nodes->told_capacity, count_told(nodes) + 1,
                       sizeof *nodes->told, err) < 0)
@@ -367,7 +367,7 @@ int oneib_nodes_look(struct oneib_nodes *nodes, double now, const struct oneib_n
         const size_t count = oneib_told_list(&node->told, now, told);
         told_count += count;
         node->seen = oneib_node_state(node, now);
-        nodes->views[i] = (struct oneib_node_view){
+        nodes->snapshots[i] = (struct oneib_node_snapshot){
             .host_id = node->identity.host_id,
             .state = node->seen,
             .table_known = node->table_known,
@@ -379,7 +379,7 @@ int oneib_nodes_look(struct oneib_nodes *nodes, double now, const struct oneib_n
         };
     }
     nodes->news = ONEIB_NODES_NOTHING;
-    *views = nodes->views;
+    *snapshots = nodes->snapshots;
     return 0;
 }
 
@@ -425,7 +425,7 @@ void oneib_nodes_clear(struct oneib_nodes *nodes)
     for (size_t i = 0; i < nodes->count; i++)
         clear_node(&nodes->items[i]);
     free(nodes->items);
-    free(nodes->views);
+    free(nodes->snapshots);
     free(nodes->told);
     *nodes = (struct oneib_nodes){.instance = nodes->instance};
 }

@@ -62,7 +62,7 @@ struct oneib_node {
     struct oneib_key_ages key_ages; /* the writer's, while it believes another daemon */
 };
 
-/* What has become known since somebody looked (oneib_nodes_look()). */
+/* What has become known since somebody looked (oneib_nodes_read()). */
 enum oneib_nodes_news {
     ONEIB_NODES_NOTHING,
     ONEIB_NODES_LATER, /* to be looked at some time */
@@ -76,9 +76,9 @@ struct oneib_nodes {
     size_t count, capacity;
     bool awaited;               /* some entry of a port, or a GUID, waits for what nodes say */
     enum oneib_nodes_news news; /* what reports told */
-    struct oneib_node_view *views;
-    size_t view_capacity;
-    struct oneib_nic_name *told; /* of all views */
+    struct oneib_node_snapshot *snapshots;
+    size_t snapshot_capacity;
+    struct oneib_nic_name *told; /* of all snapshots */
     size_t told_capacity;
 };
 
@@ -127,10 +127,10 @@ bool oneib_node_has_answered(const struct oneib_node *node, uint64_t question);
 bool oneib_node_is_doubled(const struct oneib_node *node, double now);
 /* Since when nothing was heard of it, at most since it is known. */
 double oneib_node_unheard_ms(const struct oneib_node *node, double now);
-/* All nodes' views, borrowed until the next call of anything above; what was news is none any
+/* All nodes' snapshots, borrowed until the next call of anything above; what was news is none any
  * more. */
-int oneib_nodes_look(struct oneib_nodes *nodes, double now, const struct oneib_node_view **views,
-                     struct oneib_error *err);
+int oneib_nodes_read(struct oneib_nodes *nodes, double now,
+                     const struct oneib_node_snapshot **snapshots, struct oneib_error *err);
 /* Whether something is news, by reports or because time has passed. */
 enum oneib_nodes_news oneib_nodes_news(const struct oneib_nodes *nodes, double now);
 /* Milliseconds until time alone makes something news; `otherwise`: nothing before that. */

@@ -38,7 +38,7 @@ static bool is_believed(const struct oneib_node *node, double now)
 static int note_anothers(struct oneib_daemon *daemon, const struct oneib_node *node,
                          const struct oneib_ledger_port *port, struct oneib_error *err)
 {
-    const struct oneib_cloud *cloud = &daemon->view.cloud;
+    const struct oneib_cloud *cloud = &daemon->snapshot.cloud;
     oneib_findings_mention(&daemon->grant_findings, ONEIB_SUBJECT_HOST, node->identity.host_id);
     return oneib_findings_add(
         &daemon->grant_findings, ONEIB_WARNING, "port-anothers",
@@ -57,7 +57,7 @@ static int note_too_many(struct oneib_daemon *daemon, const struct oneib_node *n
         "were adapters replaced, say 'oneib host accept', and its ports are asked for anew", err,
         "%s: more than %d ports were reported by its oneib-node in the course of time: no fence "
         "closes the others",
-        oneib_host_id_shown(&daemon->view.cloud, node->identity.host_id).text,
+        oneib_host_id_shown(&daemon->snapshot.cloud, node->identity.host_id).text,
         ONEIB_HOST_PORTS_MAX);
 }
 
@@ -99,9 +99,9 @@ int oneib_daemon_pin_ports(struct oneib_daemon *daemon, struct oneib_error *err)
 {
     struct oneib_ledger next;
     bool changed = false, written;
-    if (!daemon->config.one.writer || daemon->view.ledger_lost)
+    if (!daemon->config.one.writer || daemon->snapshot.ledger_lost)
         return 0;
-    if (oneib_ledger_copy(&daemon->view.kept.ledger, &next, err) < 0)
+    if (oneib_ledger_copy(&daemon->snapshot.kept.ledger, &next, err) < 0)
         return -1;
     int status = pin_all(daemon, &next, &changed, err);
     if (status == 0 && changed)
@@ -131,17 +131,17 @@ int oneib_daemon_list_claims(const struct oneib_daemon *daemon, struct oneib_led
 
 /* ---- where they are -------------------------------------------------------------------------- */
 
-static uint64_t fingerprint(const struct oneib_view *view)
+static uint64_t fingerprint(const struct oneib_snapshot *snapshot)
 {
-    const struct oneib_ledger *ledger = &view->kept.ledger;
+    const struct oneib_ledger *ledger = &snapshot->kept.ledger;
     uint64_t hash = 1;
     for (size_t i = 0; i < ledger->port_count; i++)
         hash = oneib_hash_mix(oneib_hash_mix(hash, ledger->ports[i].guid),
                               (uint64_t)ledger->ports[i].since);
-    for (size_t i = 0; i < view->subnet.port_count; i++)
-        if (view->subnet.ports[i].owner == 0) /* a virtual port is linked where its owner is */
-            hash = oneib_hash_mix(oneib_hash_mix(hash, view->subnet.ports[i].guid),
-                                  view->subnet.ports[i].lid);
+    for (size_t i = 0; i < snapshot->subnet.port_count; i++)
+        if (snapshot->subnet.ports[i].owner == 0) /* a virtual port is linked where its owner is */
+            hash = oneib_hash_mix(oneib_hash_mix(hash, snapshot->subnet.ports[i].guid),
+                                  snapshot->subnet.ports[i].lid);
     return hash;
 }
 
@@ -181,7 +181,7 @@ static int find_places(struct oneib_daemon *daemon, const struct oneib_fabric_li
 {
     struct oneib_ledger next;
     bool changed = false;
-    if (oneib_ledger_copy(&daemon->view.kept.ledger, &next, err) < 0)
+    if (oneib_ledger_copy(&daemon->snapshot.kept.ledger, &next, err) < 0)
         return -1;
     for (size_t i = 0; i < next.port_count; i++)
         find_place(&next.ports[i], links, &changed);
@@ -194,8 +194,9 @@ static int find_places(struct oneib_daemon *daemon, const struct oneib_fabric_li
 /* Whoever has the master subnet manager beside it: as with fences. */
 static bool is_ours(const struct oneib_daemon *daemon)
 {
-    return daemon->has_cloud && daemon->sm == ONEIB_SM_MASTER && !daemon->view.ledger_lost &&
-           daemon->fabric && daemon->view.subnet_known && daemon->view.kept.ledger.port_count > 0;
+    return daemon->has_cloud && daemon->sm == ONEIB_SM_MASTER && !daemon->snapshot.ledger_lost &&
+           daemon->fabric && daemon->snapshot.subnet_known &&
+           daemon->snapshot.kept.ledger.port_count > 0;
 }
 
 bool oneib_daemon_places_due(const struct oneib_daemon *daemon)
@@ -207,7 +208,8 @@ static int read_links(struct oneib_daemon *daemon, struct oneib_fabric_links *li
                       struct oneib_error *err)
 {
     const double began = oneib_now_ms();
-    const int status = oneib_fabric_read_links(daemon->fabric, &daemon->view.subnet, links, err);
+    const int status =
+        oneib_fabric_read_links(daemon->fabric, &daemon->snapshot.subnet, links, err);
     const double ended = oneib_now_ms(), rest = (ended - began) * PLACES_SHARE;
     daemon->places_at = ended + (rest > PLACES_MS ? rest : PLACES_MS);
     return status;
@@ -218,7 +220,8 @@ static int find_twins(struct oneib_daemon *daemon, const struct oneib_fabric_lin
                       bool *changed, struct oneib_error *err)
 {
     struct oneib_findings found = {0};
-    if (oneib_twin_ports_report(links->items, links->count, &daemon->view.cloud, &found, err) < 0) {
+    if (oneib_twin_ports_report(links->items, links->count, &daemon->snapshot.cloud, &found, err) <
+        0) {
         oneib_findings_clear(&found);
         return -1;
     }
@@ -233,7 +236,7 @@ int oneib_daemon_find_places(struct oneib_daemon *daemon, bool *changed, struct 
     struct oneib_fabric_links links;
     if (!is_ours(daemon))
         return 0;
-    const uint64_t now = fingerprint(&daemon->view);
+    const uint64_t now = fingerprint(&daemon->snapshot);
     if (now == daemon->places_of && oneib_now_ms() < daemon->places_at)
         return 0;
     if (read_links(daemon, &links, err) < 0)

@@ -50,7 +50,7 @@ struct oneib_post {
     size_t next_taken; /* where taking goes on */
     bool has_role;
     struct oneib_daemon_role role;
-    double looked_ms;
+    double read_ms;
     struct oneib_grants_counts counts;
     struct oneib_error failure;
 };
@@ -68,7 +68,7 @@ static void quiet(int fd)
     (void)!read(fd, &rung, sizeof rung);
 }
 
-/* ---- peers --------------------------------------------------------------------------------- */
+/* ---- peers ----------------------------------------------------------------------------------- */
 
 static int compare_peers(const void *left, const void *right)
 {
@@ -93,13 +93,13 @@ static void clear_peer(struct peer *peer)
     *peer = (struct peer){0};
 }
 
-/* ---- in the thread: sending ---------------------------------------------------------------- */
+/* ---- in the thread: sending ------------------------------------------------------------------ */
 
 static struct oneib_daemon_role role_now(const struct oneib_post *post)
 {
     struct oneib_daemon_role role = post->role;
-    const double age = oneib_now_ms() - post->looked_ms;
-    role.view_age_ms = age < 0 ? 0 : age < UINT32_MAX ? (uint32_t)age : UINT32_MAX;
+    const double age = oneib_now_ms() - post->read_ms;
+    role.snapshot_age_ms = age < 0 ? 0 : age < UINT32_MAX ? (uint32_t)age : UINT32_MAX;
     return role;
 }
 
@@ -191,7 +191,7 @@ static int answer(struct oneib_post *post, const uint8_t key[ONEIB_PUBLIC_KEY_SI
     return answers ? oneib_grants_server_send(post->server, key, message, &sent, err) : 0;
 }
 
-/* ---- in the thread: hearing ---------------------------------------------------------------- */
+/* ---- in the thread: hearing ------------------------------------------------------------------ */
 
 /* As long as its records are. */
 static struct oneib_report_message *copy_report(const struct oneib_report_message *report)
@@ -264,7 +264,7 @@ static int hear_all(struct oneib_post *post, struct oneib_error *err)
     return outcome;
 }
 
-/* ---- in the thread: the loop --------------------------------------------------------------- */
+/* ---- in the thread: the loop ----------------------------------------------------------------- */
 
 static int admit_peers(struct oneib_post *post, struct oneib_error *err)
 {
@@ -328,7 +328,7 @@ static void *work(void *context)
     }
 }
 
-/* ---- opening and closing ------------------------------------------------------------------- */
+/* ---- opening and closing --------------------------------------------------------------------- */
 
 /* A thread inherits what is blocked: signals are for the daemon's own. */
 static int start_thread(struct oneib_post *post, struct oneib_error *err)
@@ -432,7 +432,7 @@ int oneib_post_fd(const struct oneib_post *post)
     return post->news;
 }
 
-/* ---- in the daemon's thread ---------------------------------------------------------------- */
+/* ---- in the daemon's thread ------------------------------------------------------------------ */
 
 /* What there is of a peer that stays moves into its new place. */
 static void move_peers(struct oneib_post *post, struct peer *peers, size_t count)
@@ -494,12 +494,12 @@ int oneib_post_send(struct oneib_post *post, const uint8_t key[ONEIB_PUBLIC_KEY_
 }
 
 void oneib_post_set_role(struct oneib_post *post, const struct oneib_daemon_role *role,
-                         double looked_ms)
+                         double read_ms)
 {
     pthread_mutex_lock(&post->mutex);
     const bool first = !post->has_role;
     post->role = *role;
-    post->looked_ms = looked_ms;
+    post->read_ms = read_ms;
     post->has_role = true;
     pthread_mutex_unlock(&post->mutex);
     if (first)

@@ -39,10 +39,10 @@ int oneib_post_admit(struct oneib_post *post, const struct oneib_identities *ide
  * and again when it reports that it follows another. Nothing for a key that is not admitted. */
 int oneib_post_send(struct oneib_post *post, const uint8_t key[ONEIB_PUBLIC_KEY_SIZE],
                     uint64_t serial, const struct oneib_grant_list *list, struct oneib_error *err);
-/* What every LIST and LIFE says of this daemon; its view of oned is of `looked_ms`
+/* What every LIST and LIFE says of this daemon; its snapshot of oned is of `read_ms`
  * (oneib_now_ms()). Until it was said for the first time challenges are not answered. */
 void oneib_post_set_role(struct oneib_post *post, const struct oneib_daemon_role *role,
-                         double looked_ms);
+                         double read_ms);
 
 /* What a node has said. */
 struct oneib_post_item {

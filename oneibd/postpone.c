@@ -2,7 +2,7 @@
 #include "oneibd/postpone.h"
 #include <stdlib.h>
 
-/* ---- who has which entry ------------------------------------------------------------------- */
+/* ---- who has which entry --------------------------------------------------------------------- */
 
 /* Of a cluster: the default partition comes first, and all others by key. */
 static const struct oneib_partition *partition_of(const struct oneib_partition_table *table,
@@ -84,7 +84,7 @@ static bool is_somebodys(const struct entries *entries, const struct oneib_roste
     return bsearch(&wanted, entries->items, entries->count, sizeof wanted, compare_entries);
 }
 
-/* ---- merging ------------------------------------------------------------------------------- */
+/* ---- merging --------------------------------------------------------------------------------- */
 
 struct merge {
     const struct oneib_partition_table *written;

@@ -50,8 +50,8 @@ static void follow_trail(struct oneib_daemon *daemon, const struct oneib_changes
                          bool fresh)
 {
     struct oneib_error failure;
-    if (oneib_trail_follow(&daemon->trail, &daemon->view, changes, fresh, daemon->gated, &failure) <
-        0)
+    if (oneib_trail_follow(&daemon->trail, &daemon->snapshot, changes, fresh, daemon->gated,
+                           &failure) < 0)
         oneib_daemon_complain(daemon, &failure);
 }
 
@@ -69,7 +69,7 @@ static void log_outcome(const struct oneib_daemon *daemon, const struct oneib_ch
         "%zu deviations",
         where, changes->members_added, changes->members_removed, changes->members_changed,
         since_event_ms > 0 ? since_event_ms : result->in_force_ms, result->reloads,
-        daemon->view.desired.cluster_count, result->verification.count);
+        daemon->snapshot.desired.cluster_count, result->verification.count);
 }
 
 /* What opensm may still bring into force, given time and reloads. */
@@ -98,8 +98,8 @@ static void count_outcome(struct oneib_daemon *daemon, const struct oneib_apply_
         metrics->last_write = now;
     metrics->ports = result->verification.ports;
     metrics->members_unverified = result->verification.members_unverified;
-    metrics->members_unserved = oneib_vports_unserved(&daemon->config, &daemon->view.desired);
-    metrics->virtual_ports_verified = daemon->view.vports.result.added;
+    metrics->members_unserved = oneib_vports_unserved(&daemon->config, &daemon->snapshot.desired);
+    metrics->virtual_ports_verified = daemon->snapshot.vports.result.added;
     for (size_t i = 0; i < ONEIB_DEVIATION_KINDS; i++)
         metrics->deviations[i] = 0;
     for (size_t i = 0; i < result->verification.count; i++)
@@ -123,18 +123,18 @@ static int note_entry(const struct oneib_daemon *daemon, struct oneib_findings *
 static int report(struct oneib_daemon *daemon, const struct oneib_verification *verification,
                   struct oneib_error *err)
 {
-    const struct oneib_report_names names = {&daemon->view.cloud, &daemon->view.desired.table,
-                                             &daemon->view.subnet};
+    const struct oneib_report_names names = {
+        &daemon->snapshot.cloud, &daemon->snapshot.desired.table, &daemon->snapshot.subnet};
     struct oneib_findings now = {0};
-    if (oneib_findings_copy(&daemon->view.findings, 0, &now, err) < 0 ||
-        oneib_findings_copy(&daemon->view.desired.findings, 0, &now, err) < 0 ||
+    if (oneib_findings_copy(&daemon->snapshot.findings, 0, &now, err) < 0 ||
+        oneib_findings_copy(&daemon->snapshot.desired.findings, 0, &now, err) < 0 ||
         oneib_findings_copy(&daemon->host_findings, 0, &now, err) < 0 ||
         oneib_findings_copy(&daemon->grant_findings, 0, &now, err) < 0 ||
         oneib_findings_copy(&daemon->fence_findings, 0, &now, err) < 0 ||
         oneib_findings_copy(&daemon->level_findings, 0, &now, err) < 0 ||
         oneib_findings_copy(&daemon->twin_findings, 0, &now, err) < 0 ||
         oneib_findings_copy(&daemon->sharing_findings, 0, &now, err) < 0 ||
-        oneib_vports_note_unserved(&daemon->config, &daemon->view.desired, &now, err) < 0 ||
+        oneib_vports_note_unserved(&daemon->config, &daemon->snapshot.desired, &now, err) < 0 ||
         note_entry(daemon, &now, err) < 0) {
         oneib_findings_clear(&now);
         return -1;
@@ -156,7 +156,7 @@ static int report(struct oneib_daemon *daemon, const struct oneib_verification *
 /* Without anybody's order only what was oneib's own is put back. */
 static bool may_restore(const struct oneib_daemon *daemon)
 {
-    return daemon->owns_file && daemon->view.seen.state == ONEIB_SEEN_UNREADABLE;
+    return daemon->owns_file && daemon->snapshot.seen.state == ONEIB_SEEN_UNREADABLE;
 }
 
 static void note_result(struct oneib_daemon *daemon, const struct oneib_apply_result *result,
@@ -186,7 +186,7 @@ static void look_at_levels(struct oneib_daemon *daemon, const struct oneib_apply
     if (!daemon->settled || result->outcome == ONEIB_STANDBY)
         return;
     const bool is_new = subnet_is_new || result->outcome != ONEIB_UNCHANGED;
-    if ((subnet_is_new && oneib_daemon_look_at_levels(daemon, &failure) < 0) ||
+    if ((subnet_is_new && oneib_daemon_read_at_levels(daemon, &failure) < 0) ||
         (is_new && oneib_daemon_find_sharing(daemon, &failure) < 0))
         oneib_daemon_complain(daemon, &failure);
 }
@@ -217,16 +217,17 @@ static int note_applied(struct oneib_daemon *daemon, struct oneib_apply_result *
 /* What virtual ports are compared with, as of now. */
 static int take_reports(struct oneib_daemon *daemon, struct oneib_error *err)
 {
-    struct oneib_view *view = &daemon->view;
+    struct oneib_snapshot *snapshot = &daemon->snapshot;
     const double now = oneib_now_ms();
-    oneib_vports_forget_reports(&view->vports);
+    oneib_vports_forget_reports(&snapshot->vports);
     if (!oneib_vports_are_wanted(&daemon->config))
         return 0;
     for (size_t i = 0; i < daemon->nodes.count; i++) {
         const struct oneib_node *node = &daemon->nodes.items[i];
-        const struct oneib_host *host = oneib_cloud_host(&view->cloud, node->identity.host_id);
+        const struct oneib_host *host = oneib_cloud_host(&snapshot->cloud, node->identity.host_id);
         if (host && oneib_node_is_heard(oneib_node_state(node, now)) &&
-            oneib_vports_report(&view->vports, host, node->records, node->record_count, err) < 0)
+            oneib_vports_report(&snapshot->vports, host, node->records, node->record_count, err) <
+                0)
             return -1;
     }
     return 0;
@@ -235,24 +236,24 @@ static int take_reports(struct oneib_daemon *daemon, struct oneib_error *err)
 static int apply(struct oneib_daemon *daemon, const struct oneib_changes *changes,
                  bool subnet_is_new, double event_ms, struct oneib_error *err)
 {
-    struct oneib_view *view = &daemon->view;
+    struct oneib_snapshot *snapshot = &daemon->snapshot;
     const struct oneib_apply_options options = {
         .force = may_restore(daemon),
         .subnet_is_new = subnet_is_new,
         .give_up = has_better_to_do,
         .context = daemon,
     };
-    const bool written = view->changed;
+    const bool written = snapshot->changed;
     if (take_reports(daemon, err) < 0)
         return -1;
     daemon->insisting = !written;
     struct oneib_apply_result result;
-    if (oneib_apply(&daemon->config, daemon->manager, daemon->fabric, view, &options, &result,
+    if (oneib_apply(&daemon->config, daemon->manager, daemon->fabric, snapshot, &options, &result,
                     err) < 0) {
         daemon->metrics.in_force = false;
         oneib_poll_schedule_verify_in(&daemon->schedule, oneib_now_ms(), 0);
         /* Written all the same: the next turn will not find a change in the file. */
-        if (written && !view->changed)
+        if (written && !snapshot->changed)
             follow_trail(daemon, changes, false);
         return -1;
     }
@@ -265,9 +266,9 @@ static int apply(struct oneib_daemon *daemon, const struct oneib_changes *change
 static int force(struct oneib_daemon *daemon, bool subnet_is_new, double event_ms,
                  struct oneib_error *err)
 {
-    const struct oneib_view *view = &daemon->view;
+    const struct oneib_snapshot *snapshot = &daemon->snapshot;
     struct oneib_changes changes = {0};
-    if (oneib_partitions_diff(&view->seen.table, &view->desired.table, &changes, err) < 0)
+    if (oneib_partitions_diff(&snapshot->seen.table, &snapshot->desired.table, &changes, err) < 0)
         return -1;
     const int status = apply(daemon, &changes, subnet_is_new, event_ms, err);
     oneib_changes_clear(&changes);
@@ -297,10 +298,10 @@ int oneib_daemon_read_ports(struct oneib_daemon *daemon, struct oneib_error *err
         return -1;
     if (take_reports(daemon, err) < 0)
         return -1;
-    oneib_view_read_subnet(&daemon->config, daemon->fabric, &daemon->view);
+    oneib_snapshot_read_subnet(&daemon->config, daemon->fabric, &daemon->snapshot);
     oneib_sm_doubt(daemon->manager);
-    if (!daemon->view.subnet_known) {
-        *err = daemon->view.subnet_error;
+    if (!daemon->snapshot.subnet_known) {
+        *err = daemon->snapshot.subnet_error;
         close_fabric(daemon);
         return oneib_wrap(err, "reading the fabric");
     }
@@ -310,7 +311,7 @@ int oneib_daemon_read_ports(struct oneib_daemon *daemon, struct oneib_error *err
 
 static void note_hold(struct oneib_daemon *daemon)
 {
-    const uint64_t held = daemon->view.held;
+    const uint64_t held = daemon->snapshot.held;
     if (held > 0 && held != daemon->metrics.members_held)
         oneib_log(
             ONEIB_LOG_WARNING,
@@ -324,11 +325,11 @@ static void note_hold(struct oneib_daemon *daemon)
 
 static int compute(struct oneib_daemon *daemon, struct oneib_error *err)
 {
-    daemon->fragment = oneib_stamp_of(daemon->config.opensm.fragment);
+    daemon->static_partitions = oneib_stamp_of(daemon->config.opensm.static_partitions);
     if (oneib_daemon_settle_keys(daemon, err) < 0 ||
-        oneib_view_update(&daemon->config, daemon->manager, false, &daemon->view, err) < 0)
+        oneib_snapshot_update(&daemon->config, daemon->manager, false, &daemon->snapshot, err) < 0)
         return -1;
-    if (daemon->view.seen.state == ONEIB_SEEN_OURS)
+    if (daemon->snapshot.seen.state == ONEIB_SEEN_OURS)
         daemon->owns_file = true;
     note_hold(daemon);
     return 0;
@@ -344,7 +345,7 @@ static int look_at_networks(struct oneib_daemon *daemon, const struct oneib_id_s
     for (size_t i = 0; i < networks->count && status == 0; i++)
         status = oneib_work_queue_network(&queue, networks->items[i], err);
     if (status == 0 && networks->count > 0)
-        status = oneib_daemon_look_at(daemon, &queue, &changed, err);
+        status = oneib_daemon_read_at(daemon, &queue, &changed, err);
     oneib_work_queue_clear(&queue);
     return status;
 }
@@ -369,7 +370,7 @@ static int change_keys(struct oneib_daemon *daemon, struct oneib_key_changes *ch
 {
     oneib_signals_allow();
     const int status =
-        oneib_allocate(daemon->one, daemon->config.one.vn_mad, &daemon->view, changes, err);
+        oneib_allocate(daemon->one, daemon->config.one.vn_mad, &daemon->snapshot, changes, err);
     oneib_signals_block();
     daemon->ledger_is_due = status < 0;
     return status;
@@ -394,10 +395,10 @@ static int change_keys_once(struct oneib_daemon *daemon, struct oneib_error *err
 static int allocate(struct oneib_daemon *daemon, struct oneib_error *err)
 {
     for (unsigned i = 0; i < KEY_ROUNDS; i++) {
-        if (oneib_choose_levels(&daemon->config, &daemon->view, &daemon->routes, err) < 0)
+        if (oneib_choose_levels(&daemon->config, &daemon->snapshot, &daemon->routes, err) < 0)
             return -1;
-        if (!daemon->config.one.writer || !oneib_ledger_is_due(&daemon->view) ||
-            oneib_apply_refuses(&daemon->view, may_restore(daemon)))
+        if (!daemon->config.one.writer || !oneib_ledger_is_due(&daemon->snapshot) ||
+            oneib_apply_refuses(&daemon->snapshot, may_restore(daemon)))
             return 0;
         if (change_keys_once(daemon, err) < 0)
             return -1;
@@ -405,26 +406,26 @@ static int allocate(struct oneib_daemon *daemon, struct oneib_error *err)
     return 0;
 }
 
-/* ---- how nodes know this daemon ------------------------------------------------------------ */
+/* ---- how nodes know this daemon -------------------------------------------------------------- */
 
 /* A ledger that is lost is made by people alone, and one that is not there yet by the writer: two
  * would be none. */
 static bool may_enter(const struct oneib_daemon *daemon)
 {
-    return !daemon->view.ledger_lost &&
-           (daemon->config.one.writer || daemon->view.kept.state == ONEIB_LEDGER_READ);
+    return !daemon->snapshot.ledger_lost &&
+           (daemon->config.one.writer || daemon->snapshot.kept.state == ONEIB_LEDGER_READ);
 }
 
 static int write_entry(struct oneib_daemon *daemon, const struct oneib_ledger_daemon *entry,
                        struct oneib_error *err)
 {
     struct oneib_ledger next;
-    if (oneib_ledger_copy(&daemon->view.kept.ledger, &next, err) < 0)
+    if (oneib_ledger_copy(&daemon->snapshot.kept.ledger, &next, err) < 0)
         return -1;
     int status = oneib_entry_put(&next, entry, err);
     if (status == 0) {
         oneib_signals_allow();
-        status = oneib_ledger_write(daemon->one, &daemon->view.kept, &next, err);
+        status = oneib_ledger_write(daemon->one, &daemon->snapshot.kept, &next, err);
         oneib_signals_block();
         daemon->ledger_is_due |= status < 0;
     }
@@ -438,7 +439,7 @@ static int read_ledger_again(struct oneib_daemon *daemon, struct oneib_error *er
     bool changed;
     oneib_signals_allow();
     const int status =
-        oneib_view_read_ledger(&daemon->config, daemon->one, &daemon->view, &changed, err);
+        oneib_snapshot_read_ledger(&daemon->config, daemon->one, &daemon->snapshot, &changed, err);
     oneib_signals_block();
     if (status < 0)
         return -1;
@@ -451,7 +452,7 @@ static int enter_by(struct oneib_daemon *daemon, struct oneib_ledger_daemon *ent
 {
     for (unsigned i = 0; i < ENTRY_ROUNDS && may_enter(daemon); i++) {
         daemon->entry_error = (struct oneib_error){0};
-        if (oneib_entry_stands(&daemon->view.kept.ledger, entry))
+        if (oneib_entry_stands(&daemon->snapshot.kept.ledger, entry))
             return 0;
         entry->since = time(NULL);
         if (write_entry(daemon, entry, &daemon->entry_error) == 0) {
@@ -479,12 +480,12 @@ static int enter(struct oneib_daemon *daemon, struct oneib_error *err)
                : enter_by(daemon, &entry, err);
 }
 
-/* ---- a turn -------------------------------------------------------------------------------- */
+/* ---- a turn ---------------------------------------------------------------------------------- */
 
 /* A file that is not ours says nothing of what nodes may have: what they were told stays. */
 static int grant(struct oneib_daemon *daemon, struct oneib_error *err)
 {
-    return oneib_apply_refuses(&daemon->view, may_restore(daemon))
+    return oneib_apply_refuses(&daemon->snapshot, may_restore(daemon))
                ? 0
                : oneib_daemon_grant(daemon, err);
 }
@@ -500,8 +501,10 @@ static void grant_without_fabric(struct oneib_daemon *daemon)
 
 static bool files_changed(const struct oneib_daemon *daemon)
 {
-    const struct oneib_stamp fragment = oneib_stamp_of(daemon->config.opensm.fragment);
-    return !oneib_stamp_equal(&fragment, &daemon->fragment) || oneib_sm_has_news(daemon->manager);
+    const struct oneib_stamp static_partitions =
+        oneib_stamp_of(daemon->config.opensm.static_partitions);
+    return !oneib_stamp_equal(&static_partitions, &daemon->static_partitions) ||
+           oneib_sm_has_news(daemon->manager);
 }
 
 /* Ports that are due to be verified are read in the next turn when somebody waits for this one. */
@@ -539,8 +542,8 @@ static bool has_silent_adapter(const struct oneib_subnet *subnet)
  * daemon.verify. */
 static void ask_silent_ports_again(struct oneib_daemon *daemon)
 {
-    if (daemon->config.one.writer && daemon->view.desired.wishes_at_rest > 0 &&
-        daemon->view.subnet_known && has_silent_adapter(&daemon->view.subnet))
+    if (daemon->config.one.writer && daemon->snapshot.desired.wishes_at_rest > 0 &&
+        daemon->snapshot.subnet_known && has_silent_adapter(&daemon->snapshot.subnet))
         oneib_poll_schedule_verify_in(&daemon->schedule, oneib_now_ms(), SILENCE_MS);
 }
 
@@ -548,8 +551,8 @@ static int turn(struct oneib_daemon *daemon, const struct oneib_due *due, double
                 struct oneib_error *err)
 {
     bool changed;
-    daemon->oned_is_away = oneib_daemon_look(daemon, due, &changed, err) < 0 ||
-                           oneib_daemon_look_at_ledger(daemon, due, &changed, err) < 0;
+    daemon->oned_is_away = oneib_daemon_read(daemon, due, &changed, err) < 0 ||
+                           oneib_daemon_read_at_ledger(daemon, due, &changed, err) < 0;
     if (daemon->oned_is_away)
         return -1;
     /* What is not settled is the next retry's: not every event may cost the fabric a sweep. */
@@ -565,7 +568,7 @@ static int turn(struct oneib_daemon *daemon, const struct oneib_due *due, double
 
     const bool waited_for = changed || due->nodes;
     const bool read = (due->verify && !(waited_for && may_verify_later(daemon))) || due->retry ||
-                      !daemon->view.subnet_known;
+                      !daemon->snapshot.subnet_known;
     if (read && oneib_daemon_read_ports(daemon, err) < 0) {
         grant_without_fabric(daemon);
         return -1;
@@ -573,7 +576,7 @@ static int turn(struct oneib_daemon *daemon, const struct oneib_due *due, double
     fence(daemon, &changed);
     if (compute(daemon, err) < 0 || enter(daemon, err) < 0 || allocate(daemon, err) < 0 ||
         grant(daemon, err) < 0) {
-        oneib_view_age_changed(&daemon->view_age);
+        oneib_snapshot_age_changed(&daemon->snapshot_age);
         return -1;
     }
     find_places(daemon, &changed); /* of those, too, that were pinned just now */

@@ -5,9 +5,9 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-/* ---- what is one --------------------------------------------------------------------------- */
+/* ---- what is one ----------------------------------------------------------------------------- */
 
-static bool is_granted(const struct oneib_node_view *node, const struct oneib_vf_record *record)
+static bool is_granted(const struct oneib_node_snapshot *node, const struct oneib_vf_record *record)
 {
     const struct oneib_grant *grant =
         node->sent ? oneib_grant_list_find(node->sent, record->vm_id, record->nic_id) : NULL;
@@ -68,7 +68,7 @@ static bool is_of_host(const struct oneib_cloud *cloud, uint32_t host_id,
     return false;
 }
 
-static bool is_stray(const struct oneib_cloud *cloud, const struct oneib_node_view *node,
+static bool is_stray(const struct oneib_cloud *cloud, const struct oneib_node_snapshot *node,
                      const struct oneib_vf_record *record, enum oneib_stray_kind *kind)
 {
     if (record->stage == ONEIB_VF_OPEN && node->state == ONEIB_NODE_FOLLOWS && node->sent &&
@@ -84,7 +84,7 @@ static bool is_stray(const struct oneib_cloud *cloud, const struct oneib_node_vi
            !is_of_host(cloud, node->host_id, record);
 }
 
-/* ---- following ----------------------------------------------------------------------------- */
+/* ---- following ------------------------------------------------------------------------------- */
 
 static bool is_same(const struct oneib_stray *a, const struct oneib_stray *b)
 {
@@ -113,7 +113,7 @@ static int add(struct oneib_strays *strays, const struct oneib_strays *before,
 }
 
 int oneib_strays_follow(struct oneib_strays *strays, const struct oneib_cloud *cloud,
-                        const struct oneib_node_view *nodes, size_t node_count, double now,
+                        const struct oneib_node_snapshot *nodes, size_t node_count, double now,
                         struct oneib_error *err)
 {
     struct oneib_strays found = {0};
@@ -133,7 +133,7 @@ int oneib_strays_follow(struct oneib_strays *strays, const struct oneib_cloud *c
     return 0;
 }
 
-/* ---- telling ------------------------------------------------------------------------------- */
+/* ---- telling --------------------------------------------------------------------------------- */
 
 size_t oneib_strays_of_host(const struct oneib_strays *strays, uint32_t host_id)
 {

@@ -38,7 +38,7 @@ struct oneib_strays {
 
 /* What there is now; `since` of what was there stays. nodes: by host id. */
 int oneib_strays_follow(struct oneib_strays *strays, const struct oneib_cloud *cloud,
-                        const struct oneib_node_view *nodes, size_t node_count, double now,
+                        const struct oneib_node_snapshot *nodes, size_t node_count, double now,
                         struct oneib_error *err);
 /* VFs of that host that are no longer free without OpenNebula knowing of it. */
 size_t oneib_strays_of_host(const struct oneib_strays *strays, uint32_t host_id);

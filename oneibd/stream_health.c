@@ -10,15 +10,15 @@ void oneib_stream_health_begin(struct oneib_stream_health *health)
     *health = (struct oneib_stream_health){.trusted = true, .suspect_at = NEVER};
 }
 
-void oneib_stream_health_looked(struct oneib_stream_health *health, double now, uint64_t messages,
-                                bool vms_changed)
+void oneib_stream_health_read(struct oneib_stream_health *health, double now, uint64_t messages,
+                              bool vms_changed)
 {
-    const bool untold = vms_changed && messages == health->messages_at_look;
+    const bool untold = vms_changed && messages == health->messages_at_reading;
     if (health->trusted && untold && health->suspect_at < 0) {
         health->suspect_at = now;
         health->messages_at_doubt = messages;
     }
-    health->messages_at_look = messages;
+    health->messages_at_reading = messages;
 }
 
 enum oneib_stream_health_change oneib_stream_health_judge(struct oneib_stream_health *health,

@@ -17,9 +17,9 @@
 
 struct oneib_stream_health {
     bool trusted;
-    double suspect_at;          /* a poll saw what no message told; < 0: none */
-    uint64_t messages_at_look;  /* received when oned was looked at last */
-    uint64_t messages_at_doubt; /* received when it was suspected, or not trusted any more */
+    double suspect_at;            /* a poll saw what no message told; < 0: none */
+    uint64_t messages_at_reading; /* received when oned was looked at last */
+    uint64_t messages_at_doubt;   /* received when it was suspected, or not trusted any more */
 };
 
 enum oneib_stream_health_change {
@@ -31,8 +31,8 @@ enum oneib_stream_health_change {
 /* Trusted until proved otherwise. */
 void oneib_stream_health_begin(struct oneib_stream_health *health);
 /* oned was looked at without having been told to; vms_changed: VMs are not what they were. */
-void oneib_stream_health_looked(struct oneib_stream_health *health, double now, uint64_t messages,
-                                bool vms_changed);
+void oneib_stream_health_read(struct oneib_stream_health *health, double now, uint64_t messages,
+                              bool vms_changed);
 /* Now and then: so many messages have come since the start. */
 enum oneib_stream_health_change oneib_stream_health_judge(struct oneib_stream_health *health,
                                                           double now, uint64_t messages);

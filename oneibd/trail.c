@@ -24,22 +24,22 @@ static void say(const struct oneib_cloud *cloud, const struct oneib_news *news, 
         oneib_log(ONEIB_LOG_INFO, "%s", rest.data);
 }
 
-static int find_news(struct oneib_trail *trail, const struct oneib_view *view,
+static int find_news(struct oneib_trail *trail, const struct oneib_snapshot *snapshot,
                      const struct oneib_changes *changes, struct oneib_roster *now,
                      struct oneib_news *news, struct oneib_error *err)
 {
     const struct oneib_news_input input = {
         .before = trail->begun ? &trail->roster : NULL,
         .after = now,
-        .cloud = &view->cloud,
+        .cloud = &snapshot->cloud,
         .changes = changes,
         .refusals = true,
     };
     const struct oneib_news_evidence evidence = {
-        .subnet = &view->subnet,
-        .cloud = &view->cloud,
-        .desired = &view->desired,
-        .held = view->held,
+        .subnet = &snapshot->subnet,
+        .cloud = &snapshot->cloud,
+        .desired = &snapshot->desired,
+        .held = snapshot->held,
         .begins = !trail->begun,
     };
     if (oneib_news_make(&input, news, err) < 0)
@@ -47,21 +47,21 @@ static int find_news(struct oneib_trail *trail, const struct oneib_view *view,
     return oneib_news_prove(&evidence, now, &trail->leaving, news, err);
 }
 
-int oneib_trail_follow(struct oneib_trail *trail, const struct oneib_view *view,
+int oneib_trail_follow(struct oneib_trail *trail, const struct oneib_snapshot *snapshot,
                        const struct oneib_changes *changes, bool fresh, bool gated,
                        struct oneib_error *err)
 {
     struct oneib_roster now;
     struct oneib_news news = {0};
-    if (oneib_roster_make(&view->cloud, &view->desired, &now, err) < 0)
+    if (oneib_roster_make(&snapshot->cloud, &snapshot->desired, &now, err) < 0)
         return -1;
     int status = 0;
     if (trail->begun && gated)
-        status = oneib_roster_postpone(&trail->roster, &view->desired.table, &now, err);
+        status = oneib_roster_postpone(&trail->roster, &snapshot->desired.table, &now, err);
     if (status == 0)
-        status = find_news(trail, view, changes, &now, &news, err);
+        status = find_news(trail, snapshot, changes, &now, &news, err);
     if (status == 0) {
-        say(&view->cloud, &news, fresh);
+        say(&snapshot->cloud, &news, fresh);
         oneib_roster_clear(&trail->roster);
         trail->roster = now;
         trail->begun = true;

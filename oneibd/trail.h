@@ -18,11 +18,11 @@ struct oneib_trail {
 /*
  * Logs what is news since the last call: at most ONEIB_NEWS_LINES lines, refusals as warnings, all
  * else as information, and one that counts the rest. changes: from the file that was in force to
- * view->desired.table. fresh: view->subnet was read in this reconciliation. gated:
- * view->desired.table is not yet all that is desired; what is held up is told when it is not any
- * more. On failure nothing was logged, and the next call says it too.
+ * snapshot->desired.table. fresh: snapshot->subnet was read in this reconciliation. gated:
+ * snapshot->desired.table is not yet all that is desired; what is held up is told when it is not
+ * any more. On failure nothing was logged, and the next call says it too.
  */
-int oneib_trail_follow(struct oneib_trail *trail, const struct oneib_view *view,
+int oneib_trail_follow(struct oneib_trail *trail, const struct oneib_snapshot *snapshot,
                        const struct oneib_changes *changes, bool fresh, bool gated,
                        struct oneib_error *err);
 void oneib_trail_clear(struct oneib_trail *trail);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * oneib-grants-standin FOLDER [tcp://ADDRESS:PORT]: stands in for oneibd towards nodes. The folder
- * has
+ * oneib-grants-standin DIRECTORY [tcp://ADDRESS:PORT]: stands in for oneibd towards nodes. The
+ * directory has
  *
  *   daemon.key    its keys; made when they are absent
  *   daemons       its line, as nodes are to be told of it; written at the start
@@ -11,11 +11,15 @@
  *                 A node without such a file is not admitted. Read again when it changes; one that
  *                 does not parse is complained about, and the list stays. Put it in place by
  *                 renaming.
- *   KEY.wanted    what it is granted besides once it wants it, a line a network, without vm, nic
- * and guid: for each NIC that it wants in that network. Likewise behaviour     words; absent: an
- * honest writer whose host has no subnet manager. Read again when it changes no-writer another is
- * sm-lid=N          its host has the master subnet manager, whose port has LID N view-age=MS since
- * it heard of oned no-lists sends none no-life           leaves challenges without an answer
+ *   KEY.wanted    what it is granted besides once it wants it, a line a network, without vm, nic and
+ *                 guid: for each NIC that it wants in that network. Read again likewise.
+ *   behaviour     words; absent: an honest writer whose host has no subnet manager. Read again when
+ *                 it changes.
+ *                   no-writer         another is
+ *                   sm-lid=N          its host has the master subnet manager, whose port has LID N
+ *                   snapshot-age=MS   since it heard of oned
+ *                   no-lists          sends none
+ *                   no-life           leaves challenges without an answer
  *                   wrong-nonce       answers challenges that nobody made
  *                   wrong-node        everything is addressed to another node
  *                   wrong-signature   everything is signed with another key
@@ -25,7 +29,8 @@
  *   KEY.report    what the node reported last:
  *                   follows=current|older|other|none serial=3 believes=yes complete=yes boot=DIGITS
  *                 then "port 0xGUID" for each port of its adapters, and a line for each VF, as in
- * the node's table wants         a line for each WANT: KEY vm=42 nic=1 network=7
+ *                 the node's table
+ *   wants         a line for each WANT: KEY vm=42 nic=1 network=7
  *
  * Without an address it listens on a free port of 127.0.0.1. It says "ready" on standard output
  * when it does, and ends with whoever started it.
@@ -101,9 +106,9 @@ static void require(int status)
         give_up(err.text);
 }
 
-/* --- files ---------------------------------------------------------------------------------- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
-/* A name in the folder, which is the working folder. Valid until the next call but one. */
+/* A name in the directory, which is the working directory. Valid until the next call but one. */
 static const char *name_of(const struct node *node, const char *end)
 {
     static char names[2][ONEIB_KEY_TEXT_SIZE + 16];
@@ -150,10 +155,10 @@ static void write_file(const char *name, const void *bytes, size_t length)
     oneib_autofclose FILE *file = fopen(temporary, "w");
     if (!file || fwrite(bytes, 1, length, file) != length || fflush(file) != 0 ||
         rename(temporary, name) < 0)
-        give_up("writing into its folder");
+        give_up("writing into its directory");
 }
 
-/* --- what is granted ------------------------------------------------------------------------ */
+/* ---- what is granted ------------------------------------------------------------------------- */
 
 static bool take_number(const char *value, uint64_t max, uint64_t *number)
 {
@@ -268,7 +273,7 @@ static bool is_sound(const struct oneib_grant_list *list)
     return oneib_grants_unpack(bytes, oneib_grants_pack(&message, bytes), &message, &err) == 0;
 }
 
-/* --- what is said --------------------------------------------------------------------------- */
+/* ---- what is said ---------------------------------------------------------------------------- */
 
 /* Whom and by whom it is said is right, unless it is to be wrong. Returns the length. */
 static size_t seal(const struct node *node, uint8_t *bytes)
@@ -340,7 +345,7 @@ static void answer_challenge(const struct node *node, const uint8_t nonce[ONEIB_
         replay(node);
 }
 
-/* --- what is heard -------------------------------------------------------------------------- */
+/* ---- what is heard --------------------------------------------------------------------------- */
 
 static const char *what_follows(const struct node *node)
 {
@@ -391,7 +396,7 @@ static void note_want(struct node *node, const struct oneib_want_message *want)
     oneib_autofclose FILE *file = fopen("wants", "a");
     if (!file || fprintf(file, "%s vm=%" PRIu32 " nic=%u network=%" PRIu32 "\n", node->name,
                          want->vm_id, want->nic_id, want->network_id) < 0)
-        give_up("writing into its folder");
+        give_up("writing into its directory");
 }
 
 static struct node *find_node(const uint8_t key[ONEIB_PUBLIC_KEY_SIZE])
@@ -423,7 +428,7 @@ static bool hear_all(void)
     return heard;
 }
 
-/* --- looking at the folder ------------------------------------------------------------------ */
+/* ---- looking at the directory ---------------------------------------------------------------- */
 
 static void read_grants(struct node *node)
 {
@@ -471,8 +476,9 @@ static void take_behaviour(const char *word, struct behaviour *taken)
     } else if (strncmp(word, "sm-lid=", 7) == 0 && take_number(word + 7, 0xbfff, &number)) {
         taken->role.has_sm = true;
         taken->role.sm_lid = (uint16_t)number;
-    } else if (strncmp(word, "view-age=", 9) == 0 && take_number(word + 9, UINT32_MAX, &number)) {
-        taken->role.view_age_ms = (uint32_t)number;
+    } else if (strncmp(word, "snapshot-age=", 13) == 0 &&
+               take_number(word + 13, UINT32_MAX, &number)) {
+        taken->role.snapshot_age_ms = (uint32_t)number;
     } else if (*word != '\0') {
         fprintf(stderr, "oneib-grants-standin: it cannot behave as \"%s\"\n", word);
     }
@@ -524,7 +530,7 @@ static bool find_new_nodes(void)
     const size_t before = node_count;
     DIR *names = opendir(".");
     if (!names)
-        give_up("reading its folder");
+        give_up("reading its directory");
     for (const struct dirent *entry; (entry = readdir(names));) {
         uint8_t key[ONEIB_PUBLIC_KEY_SIZE];
         if (is_grants(entry->d_name, key) && !find_node(key))
@@ -563,14 +569,14 @@ static void look(void)
         read_grants(nodes[i]);
 }
 
-/* A descriptor that is readable when something in the folder has changed. */
-static int watch_folder(void)
+/* A descriptor that is readable when something in the directory has changed. */
+static int watch_directory(void)
 {
     const uint32_t changes =
         IN_CREATE | IN_MODIFY | IN_CLOSE_WRITE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO;
     const int fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
     if (fd < 0 || inotify_add_watch(fd, ".", changes) < 0)
-        give_up("watching its folder");
+        give_up("watching its directory");
     return fd;
 }
 
@@ -582,7 +588,7 @@ static void forget_changes(int changes)
         ;
 }
 
-/* --- beginning ------------------------------------------------------------------------------ */
+/* ---- beginning ------------------------------------------------------------------------------- */
 
 static const char *free_address(void)
 {
@@ -620,13 +626,13 @@ int main(int argc, char **argv)
     bool made;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (argc < 2 || argc > 3 || chdir(argv[1]) < 0)
-        give_up("usage: oneib-grants-standin FOLDER [tcp://ADDRESS:PORT]");
+        give_up("usage: oneib-grants-standin DIRECTORY [tcp://ADDRESS:PORT]");
     const char *address = argc == 3 ? argv[2] : free_address();
     require(oneib_daemon_pairs("daemon.key", &curve, &sign, &made, &err));
     oneib_random(&instance, sizeof instance);
     listen_on(address);
     announce(address);
-    const int changes = watch_folder();
+    const int changes = watch_directory();
     look();
     puts("ready");
     fflush(stdout);

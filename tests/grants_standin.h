@@ -28,7 +28,7 @@
 
 #include <cmocka.h>
 
-#define GRANTS_FOLDER "/oneibd"
+#define GRANTS_DIRECTORY "/oneibd"
 #define MACHINE_ID "11111111111111111111111111111111"
 #define AT_MLX4 "device=mlx4_0 port=1 setguid"
 #define WANTED_BY_NETWORK                                                                          \
@@ -40,9 +40,9 @@ static char node_key[ONEIB_KEY_TEXT_SIZE];
 static char granted[65536]; /* lines of KEY.grants */
 
 /* A reader sees the old or the new one. */
-static inline void replace_below(const char *folder, const char *name, const char *text)
+static inline void replace_below(const char *directory, const char *name, const char *text)
 {
-    char *path = tree_path("%s/%s", folder, name), *next = tree_path("%s/next", folder);
+    char *path = tree_path("%s/%s", directory, name), *next = tree_path("%s/next", directory);
     FILE *file = fopen(next, "w");
     assert_non_null(file);
     assert_true(fputs(text, file) >= 0);
@@ -56,7 +56,7 @@ static inline void tell_granted(void)
 {
     char name[ONEIB_KEY_TEXT_SIZE + 8];
     snprintf(name, sizeof name, "%s.grants", node_key);
-    replace_below(GRANTS_FOLDER, name, granted);
+    replace_below(GRANTS_DIRECTORY, name, granted);
 }
 
 /* The NIC's line, if it has one, goes. */
@@ -91,7 +91,7 @@ static inline void grant_nic(unsigned vm_id, unsigned nic_id, const char *what)
 /* Of the list that the node has reported last that it follows; 0: none yet. */
 static inline unsigned long followed_serial(void)
 {
-    char text[128] = "", *path = tree_path(GRANTS_FOLDER "/%s.report", node_key);
+    char text[128] = "", *path = tree_path(GRANTS_DIRECTORY "/%s.report", node_key);
     FILE *file = fopen(path, "r");
     free(path);
     if (!file)
@@ -135,12 +135,12 @@ static inline void grant_by_network(const char *lines)
 {
     char name[ONEIB_KEY_TEXT_SIZE + 8];
     snprintf(name, sizeof name, "%s.wanted", node_key);
-    replace_below(GRANTS_FOLDER, name, lines);
+    replace_below(GRANTS_DIRECTORY, name, lines);
 }
 
 static inline void behave(const char *words)
 {
-    replace_below(GRANTS_FOLDER, "behaviour", words);
+    replace_below(GRANTS_DIRECTORY, "behaviour", words);
 }
 
 /* The key that the service finds when it starts. */
@@ -149,21 +149,22 @@ static inline void make_node_key(void)
     struct oneib_curve_pair pair;
     struct oneib_error err;
     bool made;
-    char *folder = tree_path("/var/lib/oneib-node"), *path = tree_path("/var/lib/oneib-node/key");
-    tree_make_folder("/var/lib");
-    if (mkdir(folder, 0700) < 0)
-        assert_true(access(folder, F_OK) == 0);
+    char *directory = tree_path("/var/lib/oneib-node"),
+         *path = tree_path("/var/lib/oneib-node/key");
+    tree_make_directory("/var/lib");
+    if (mkdir(directory, 0700) < 0)
+        assert_true(access(directory, F_OK) == 0);
     if (oneib_node_pair(path, MACHINE_ID, &pair, &made, &err) < 0)
         fail_msg("%s", err.text);
     oneib_key_format(pair.public, node_key);
-    free(folder);
+    free(directory);
     free(path);
 }
 
 /* What it wrote of itself, where root's service finds it. */
 static inline void introduce_daemon(void)
 {
-    char text[1024], *path = tree_path(GRANTS_FOLDER "/daemons");
+    char text[1024], *path = tree_path(GRANTS_DIRECTORY "/daemons");
     FILE *file = fopen(path, "r");
     assert_non_null(file);
     text[fread(text, 1, sizeof text - 1, file)] = '\0';
@@ -176,7 +177,7 @@ static inline void introduce_daemon(void)
 static inline const char *known_address(void)
 {
     static char address[160];
-    char *path = tree_path(GRANTS_FOLDER "/daemons");
+    char *path = tree_path(GRANTS_DIRECTORY "/daemons");
     FILE *file = fopen(path, "r");
     free(path);
     if (!file)
@@ -190,7 +191,7 @@ static inline void spawn_grants_standin(void)
 {
     char word[8];
     int ends[2];
-    char *folder = tree_path(GRANTS_FOLDER);
+    char *directory = tree_path(GRANTS_DIRECTORY);
     const char *address = known_address();
     assert_int_equal(pipe(ends), 0);
     grants_standin = fork();
@@ -200,13 +201,13 @@ static inline void spawn_grants_standin(void)
         dup2(ends[1], STDOUT_FILENO);
         close(ends[0]);
         close(ends[1]);
-        execl(GRANTS_STANDIN, "oneib-grants-standin", folder, address, (char *)NULL);
+        execl(GRANTS_STANDIN, "oneib-grants-standin", directory, address, (char *)NULL);
         _exit(127);
     }
     close(ends[1]);
     assert_true(read(ends[0], word, sizeof word) > 0);
     close(ends[0]);
-    free(folder);
+    free(directory);
 }
 
 /* Nobody is connected any more. Without one it does nothing. */
@@ -230,7 +231,7 @@ static inline void start_grants_standin(void)
 {
     stop_grants_standin();
     granted[0] = '\0';
-    tree_make_folder(GRANTS_FOLDER);
+    tree_make_directory(GRANTS_DIRECTORY);
     make_node_key();
     tell_granted();
     grant_by_network(WANTED_BY_NETWORK);

@@ -41,7 +41,7 @@ __attribute__((noreturn)) static void misused(const char *word)
     exit(USAGE);
 }
 
-/* ---- words --------------------------------------------------------------------------------- */
+/* ---- words ----------------------------------------------------------------------------------- */
 
 static uint32_t number_of(const char *word)
 {
@@ -107,7 +107,7 @@ static struct oneib_request read_request(enum oneib_request_kind kind, char **wo
     return request;
 }
 
-/* ---- verbs --------------------------------------------------------------------------------- */
+/* ---- verbs ----------------------------------------------------------------------------------- */
 
 static void print_record(const struct oneib_vf_record *record)
 {

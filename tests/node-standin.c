@@ -69,7 +69,7 @@ static char *read_text(const char *name)
     return oneib_file_read(path_of(name), TEXT_MAX, &text, &length, &err) == 0 ? text : strdup("");
 }
 
-/* ---- calls --------------------------------------------------------------------------------- */
+/* ---- calls ----------------------------------------------------------------------------------- */
 
 static void describe_have(const struct oneib_request *request, struct oneib_text *line)
 {
@@ -127,7 +127,7 @@ static bool is_refused(const char *line)
     return access(path_of("refuse"), F_OK) == 0 && strstr(line, words);
 }
 
-/* ---- answers ------------------------------------------------------------------------------- */
+/* ---- answers --------------------------------------------------------------------------------- */
 
 static void say(int fd, const struct oneib_answer *answer)
 {
@@ -158,7 +158,7 @@ static void say_record(int fd, const struct oneib_vf_record *record)
     say(fd, &answer);
 }
 
-/* ---- the table ----------------------------------------------------------------------------- */
+/* ---- the table ------------------------------------------------------------------------------- */
 
 static int read_table(struct oneib_vf_table *table, struct oneib_error *err)
 {
@@ -254,7 +254,7 @@ static void have(int fd, const struct oneib_request *request, struct oneib_vf_ta
     say_record(fd, &record);
 }
 
-/* ---- domains ------------------------------------------------------------------------------- */
+/* ---- domains --------------------------------------------------------------------------------- */
 
 static void say_domain(int fd, char *line)
 {
@@ -332,7 +332,7 @@ static void release(int fd, const struct oneib_request *request, struct oneib_vf
     say(fd, &answer);
 }
 
-/* ---- connections --------------------------------------------------------------------------- */
+/* ---- connections ----------------------------------------------------------------------------- */
 
 static void wait_for_all(int fd, const struct oneib_vf_table *table)
 {

@@ -20,12 +20,12 @@ static inline int listen_on_node(const char *root, const char *name)
     mkdir(path, 0755);
     snprintf(path, sizeof path, "%s/run/oneib", root);
     mkdir(path, 0755);
-    const int folder = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    const int directory = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
     const int listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-    snprintf(address.sun_path, sizeof address.sun_path, "/proc/self/fd/%d/%s", folder, name);
+    snprintf(address.sun_path, sizeof address.sun_path, "/proc/self/fd/%d/%s", directory, name);
     unlink(address.sun_path);
     const int bound = bind(listener, (struct sockaddr *)&address, sizeof address);
-    close(folder);
+    close(directory);
     return bound == 0 && listen(listener, 64) == 0 ? listener : -1;
 }
 

@@ -18,7 +18,7 @@
  * where the process may; libzmq's keys are kept from swapping where it may. */
 static const char *const may_be_refused[] = {"fchown", "mlock", "munlock", NULL};
 
-/* ---- sets of names ------------------------------------------------------------------------ */
+/* ---- sets of names --------------------------------------------------------------------------- */
 
 struct names {
     char **items;
@@ -62,7 +62,7 @@ static inline void clear_names(struct names *names)
     *names = (struct names){0};
 }
 
-/* ---- what the unit allows ----------------------------------------------------------------- */
+/* ---- what the unit allows -------------------------------------------------------------------- */
 
 /* A call, or a group with those in it, which systemd names. */
 static inline void expand(const char *name, struct names *calls)
@@ -130,7 +130,7 @@ static inline void clear_unit(struct unit *unit)
     clear_names(&unit->families);
 }
 
-/* ---- what was done ------------------------------------------------------------------------ */
+/* ---- what was done --------------------------------------------------------------------------- */
 
 /* "1234  socket(AF_UNIX, ..." gives socket; false for signals, ends, and calls that go on. */
 static inline bool call_of(const char *line, char name[64], const char **arguments)

@@ -23,7 +23,8 @@ static int become_tuned(const struct action *action, struct oneib_error *err)
 {
     char program[PATH_MAX];
     oneib_node_program(PROGRAM, BUILT, program);
-    if (oneib_stock_check_caller(&action->vmm.stock, err) < 0 || rewind_input(action, err) < 0)
+    if (oneib_upstream_check_caller(&action->vmm.upstream, err) < 0 ||
+        rewind_input(action, err) < 0)
         return -1;
     execv(program, action->argv);
     return oneib_fail_errno(err, errno, "starting %s ('install.sh --node' installs it)", program);

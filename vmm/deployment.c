@@ -11,8 +11,8 @@ static char *path_beside(const char *deployment_file)
 {
     const char *slash = strrchr(deployment_file, '/');
     char *path;
-    const int folder = slash ? (int)(slash - deployment_file + 1) : 0;
-    return asprintf(&path, "%.*s" DOCUMENT, folder, deployment_file) < 0 ? NULL : path;
+    const int directory = slash ? (int)(slash - deployment_file + 1) : 0;
+    return asprintf(&path, "%.*s" DOCUMENT, directory, deployment_file) < 0 ? NULL : path;
 }
 
 int deployment_read_vm(struct action *action, struct oneib_error *err)

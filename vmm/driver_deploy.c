@@ -17,11 +17,12 @@ struct plan {
 
 static int check_document(const struct oneib_vmm *vmm, struct oneib_error *err)
 {
-    struct oneib_domain_view view = {0};
-    if (oneib_domain_view_read(vmm->stock.input, vmm->stock.input_length, &view, err) < 0)
+    struct oneib_domain_description description = {0};
+    if (oneib_domain_description_read(vmm->upstream.input, vmm->upstream.input_length, &description,
+                                      err) < 0)
         return oneib_wrap(err, "the document to deploy of VM %" PRIu32, vmm->vm->id);
-    const int outcome = oneib_plug_check_owner(&view, vmm->vm->id, err);
-    oneib_domain_view_clear(&view);
+    const int outcome = oneib_plug_check_owner(&description, vmm->vm->id, err);
+    oneib_domain_description_clear(&description);
     return outcome < 0 ? oneib_wrap(err, "the document to deploy") : 0;
 }
 
@@ -52,7 +53,7 @@ static int tune(const struct oneib_vmm *vmm, const struct plan *plan, struct one
         vfs[i] = plan->nics[i].vf;
     if (vmm->vm->wants_hpc && oneib_live_open(vmm->config->node.libvirt, &live, err) < 0)
         return oneib_wrap(err, "VM %" PRIu32 ": nobody knows which cores are taken", vmm->vm->id);
-    const int outcome = oneib_vmm_tune(live, vmm->stock.input, vmm->stock.input_length,
+    const int outcome = oneib_vmm_tune(live, vmm->upstream.input, vmm->upstream.input_length,
                                        vmm->vm->wants_hpc, vfs, plan->count, tuned, lock, err);
     oneib_live_close(live);
     return outcome < 0 ? oneib_wrap(err, "VM %" PRIu32, vmm->vm->id) : 0;
@@ -62,11 +63,11 @@ static int start(const struct oneib_vmm *vmm, const struct plan *plan,
                  const struct oneib_text *tuned, int *status, struct oneib_error *err)
 {
     oneib_autotext struct oneib_text equipped = {0};
-    const char *document = tuned->length > 0 ? tuned->data : vmm->stock.input;
-    const size_t length = tuned->length > 0 ? tuned->length : vmm->stock.input_length;
+    const char *document = tuned->length > 0 ? tuned->data : vmm->upstream.input;
+    const size_t length = tuned->length > 0 ? tuned->length : vmm->upstream.input_length;
     if (oneib_domain_equip(document, length, plan->nics, plan->count, &equipped, err) < 0)
         return oneib_wrap(err, "VM %" PRIu32, vmm->vm->id);
-    return oneib_stock_run(&vmm->stock, equipped.data, equipped.length, status, err);
+    return oneib_upstream_run(&vmm->upstream, equipped.data, equipped.length, status, err);
 }
 
 int oneib_vmm_deploy(struct oneib_vmm *vmm, int *status, struct oneib_error *err)
@@ -74,10 +75,10 @@ int oneib_vmm_deploy(struct oneib_vmm *vmm, int *status, struct oneib_error *err
     oneib_autotext struct oneib_text tuned = {0};
     struct plan plan;
     int lock = -1;
-    if (oneib_stock_check(&vmm->stock, err) < 0)
+    if (oneib_upstream_check(&vmm->upstream, err) < 0)
         return -1;
     if (vmm->vm->nic_count == 0)
-        return oneib_stock_run(&vmm->stock, NULL, 0, status, err);
+        return oneib_upstream_run(&vmm->upstream, NULL, 0, status, err);
     /* Planned twice: what cannot be is refused before a GUID is set, and what then is in the table
      * is what the domain gets. */
     if (check_nics(vmm->vm, err) < 0 || check_document(vmm, err) < 0 ||

@@ -10,7 +10,7 @@
 #include <inttypes.h>
 #include <unistd.h>
 
-/* --- before the stock action ---------------------------------------------------------------- */
+/* ---- before the upstream action -------------------------------------------------------------- */
 
 /* The VFs of the VM's NICs. */
 struct vfs {
@@ -47,7 +47,7 @@ static int find_vfs(const struct oneib_node_vm *vm, struct vfs *vfs, struct onei
     return outcome;
 }
 
-/* The stock action wakes up a guest that has only put itself to sleep. */
+/* The upstream action wakes up a guest that has only put itself to sleep. */
 static int look_for_domain(const struct oneib_vmm *vmm, struct oneib_live *live, bool *is_here,
                            struct oneib_error *err)
 {
@@ -60,7 +60,7 @@ static int look_for_domain(const struct oneib_vmm *vmm, struct oneib_live *live,
     return -1;
 }
 
-/* The stock action of some datastores fetches the file first. */
+/* The upstream action of some datastores fetches the file first. */
 static bool is_elsewhere(const char *checkpoint)
 {
     return access(checkpoint, F_OK) < 0 && errno == ENOENT;
@@ -68,11 +68,11 @@ static bool is_elsewhere(const char *checkpoint)
 
 static int read_mark(const struct oneib_text *xml, bool *marked, struct oneib_error *err)
 {
-    struct oneib_domain_view view = {0};
-    if (oneib_domain_view_read(xml->data, xml->length, &view, err) < 0)
+    struct oneib_domain_description description = {0};
+    if (oneib_domain_description_read(xml->data, xml->length, &description, err) < 0)
         return -1;
-    *marked = view.tuned;
-    oneib_domain_view_clear(&view);
+    *marked = description.tuned;
+    oneib_domain_description_clear(&description);
     return 0;
 }
 
@@ -108,7 +108,7 @@ static int tune_anew(const struct oneib_vmm *vmm, const char *checkpoint, const 
     return outcome < 0 ? oneib_wrap(err, "VM %" PRIu32, vmm->vm->id) : 0;
 }
 
-/* --- after it ------------------------------------------------------------------------------- */
+/* ---- after it -------------------------------------------------------------------------------- */
 
 /* OpenNebula would cancel a VM that has just got its state back: what fails is but a warning. */
 static void equip(struct oneib_vmm *vmm)
@@ -145,12 +145,12 @@ int oneib_vmm_restore(struct oneib_vmm *vmm, const char *checkpoint, int *status
     struct vfs vfs;
     int lock = -1;
     if (vmm->vm->nic_count == 0)
-        return oneib_stock_run(&vmm->stock, NULL, 0, status, err);
+        return oneib_upstream_run(&vmm->upstream, NULL, 0, status, err);
     int outcome = -1;
-    if (oneib_stock_check(&vmm->stock, err) == 0 && find_vfs(vmm->vm, &vfs, err) == 0 &&
+    if (oneib_upstream_check(&vmm->upstream, err) == 0 && find_vfs(vmm->vm, &vfs, err) == 0 &&
         oneib_plan_complete_guids(vmm->config, vmm->vm, err) == 0 &&
         tune_anew(vmm, checkpoint, &vfs, &lock, err) == 0)
-        outcome = oneib_stock_run(&vmm->stock, NULL, 0, status, err);
+        outcome = oneib_upstream_run(&vmm->upstream, NULL, 0, status, err);
     oneib_vmm_tune_unlock(lock);
     if (outcome == 0 && *status == 0)
         equip(vmm);

@@ -3,10 +3,11 @@
 #include "vmm/plug.h"
 #include <inttypes.h>
 
-static int check_pins(const struct oneib_vmm *vmm, const struct oneib_domain_view *view, bool live,
+static int check_pins(const struct oneib_vmm *vmm,
+                      const struct oneib_domain_description *description, bool live,
                       struct oneib_error *err)
 {
-    if (!live || !view->tuned)
+    if (!live || !description->tuned)
         return 0;
     return oneib_fail(err, ONEIB_ERROR_REFUSED,
                       "VM %" PRIu32 " has cores and memory of this host to itself (IB_HPC), and "
@@ -31,7 +32,7 @@ static void tell_gone(const struct oneib_vmm *vmm, bool live, struct oneib_error
                vmm->vm->id, vmm->vm->id);
 }
 
-static void stay(struct oneib_vmm *vmm, const struct oneib_domain_view *before, bool live)
+static void stay(struct oneib_vmm *vmm, const struct oneib_domain_description *before, bool live)
 {
     struct oneib_error left = {0};
     if (oneib_plug_in(vmm->config, vmm->domain, vmm->vm, before, &left) == 0)
@@ -42,10 +43,10 @@ static void stay(struct oneib_vmm *vmm, const struct oneib_domain_view *before, 
 }
 
 /* A domain without a VF may have dummy interfaces whose VFs an earlier call, killed, took out. */
-static int go(struct oneib_vmm *vmm, const struct oneib_domain_view *before, bool live, int *status,
-              struct oneib_error *err)
+static int go(struct oneib_vmm *vmm, const struct oneib_domain_description *before, bool live,
+              int *status, struct oneib_error *err)
 {
-    const int outcome = oneib_stock_run(&vmm->stock, NULL, 0, status, err);
+    const int outcome = oneib_upstream_run(&vmm->upstream, NULL, 0, status, err);
     if ((outcome < 0 || *status != 0) && before->device_count > 0)
         stay(vmm, before, live);
     return outcome;
@@ -54,16 +55,16 @@ static int go(struct oneib_vmm *vmm, const struct oneib_domain_view *before, boo
 int oneib_vmm_leave(struct oneib_vmm *vmm, bool live, int *status, struct oneib_error *err)
 {
     struct oneib_live *connection = NULL;
-    struct oneib_domain_view view = {0};
-    if (oneib_stock_check(&vmm->stock, err) < 0 ||
-        oneib_plug_begin(vmm->config, vmm->domain, vmm->vm, &connection, &view, err) < 0)
+    struct oneib_domain_description description = {0};
+    if (oneib_upstream_check(&vmm->upstream, err) < 0 ||
+        oneib_plug_begin(vmm->config, vmm->domain, vmm->vm, &connection, &description, err) < 0)
         return -1;
-    int outcome = check_pins(vmm, &view, live, err);
-    if (outcome == 0 && oneib_plug_has_vf(&view))
-        outcome = oneib_plug_out(vmm->config, connection, vmm->domain, vmm->vm, &view, err);
+    int outcome = check_pins(vmm, &description, live, err);
+    if (outcome == 0 && oneib_plug_has_vf(&description))
+        outcome = oneib_plug_out(vmm->config, connection, vmm->domain, vmm->vm, &description, err);
     oneib_live_close(connection);
     if (outcome == 0)
-        outcome = go(vmm, &view, live, status, err);
-    oneib_domain_view_clear(&view);
+        outcome = go(vmm, &description, live, status, err);
+    oneib_domain_description_clear(&description);
     return outcome;
 }

@@ -11,12 +11,14 @@ static bool stays_here(char *const *arguments)
 
 static int migrate(struct action *action, int *status, struct oneib_error *err)
 {
-    const struct oneib_stock *stock = &action->vmm.stock;
+    const struct oneib_upstream *upstream = &action->vmm.upstream;
     if (!stays_here(action->arguments))
         return action_read_input_leniently(action, err) < 0
                    ? -1
                    : oneib_vmm_leave(&action->vmm, true, status, err);
-    return oneib_stock_check(stock, err) < 0 ? -1 : oneib_stock_run(stock, NULL, 0, status, err);
+    return oneib_upstream_check(upstream, err) < 0
+               ? -1
+               : oneib_upstream_run(upstream, NULL, 0, status, err);
 }
 
 int main(int argc, char **argv)

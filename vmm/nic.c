@@ -23,8 +23,8 @@
 struct hotplug {
     const struct oneib_vmm *vmm;
     const struct oneib_node_nic *nic;
-    struct oneib_live *live;       /* owned */
-    struct oneib_domain_view view; /* owned */
+    struct oneib_live *live;                     /* owned */
+    struct oneib_domain_description description; /* owned */
     struct oneib_domain_device device;
     char vf_alias[ONEIB_ALIAS_SIZE], dummy_alias[ONEIB_ALIAS_SIZE];
 };
@@ -65,16 +65,16 @@ static int check_mac(const struct oneib_node_vm *vm, const struct oneib_node_nic
                       vm->id, nic->nic_id, nic->mac, named.data ? named.data : "");
 }
 
-static int run_stock(const struct oneib_vmm *vmm, int *status, struct oneib_error *err)
+static int run_upstream(const struct oneib_vmm *vmm, int *status, struct oneib_error *err)
 {
-    return oneib_stock_check(&vmm->stock, err) < 0
+    return oneib_upstream_check(&vmm->upstream, err) < 0
                ? -1
-               : oneib_stock_run(&vmm->stock, NULL, 0, status, err);
+               : oneib_upstream_run(&vmm->upstream, NULL, 0, status, err);
 }
 
 static void end(struct hotplug *plug)
 {
-    oneib_domain_view_clear(&plug->view);
+    oneib_domain_description_clear(&plug->description);
     oneib_live_close(plug->live);
 }
 
@@ -89,13 +89,14 @@ static int connect_again(struct hotplug *plug, struct oneib_error *err)
 /* What the domain has of the NIC, into plug->device. */
 static int look(struct hotplug *plug, struct oneib_error *err)
 {
-    oneib_domain_view_clear(&plug->view);
-    plug->view = (struct oneib_domain_view){0};
+    oneib_domain_description_clear(&plug->description);
+    plug->description = (struct oneib_domain_description){0};
     plug->device = (struct oneib_domain_device){0};
-    if (oneib_plug_look(plug->live, plug->vmm->domain, plug->vmm->vm->id, &plug->view, err) < 0)
+    if (oneib_plug_read(plug->live, plug->vmm->domain, plug->vmm->vm->id, &plug->description, err) <
+        0)
         return -1;
     const struct oneib_domain_device *device =
-        oneib_domain_device_of(&plug->view, plug->nic->nic_id);
+        oneib_domain_device_of(&plug->description, plug->nic->nic_id);
     if (device)
         plug->device = *device;
     return 0;
@@ -130,7 +131,7 @@ static int detach(const struct hotplug *plug, const char *alias, struct oneib_er
                              plug->vmm->config->node.unplug_wait_ms, &gone, err);
 }
 
-/* --- attach --------------------------------------------------------------------------------- */
+/* ---- attach ---------------------------------------------------------------------------------- */
 
 static int check_vf(const struct hotplug *plug, const struct oneib_domain_nic *planned,
                     struct oneib_error *err)
@@ -151,7 +152,7 @@ static int check_vf(const struct hotplug *plug, const struct oneib_domain_nic *p
 static int choose_index(const struct hotplug *plug, unsigned *index, struct oneib_error *err)
 {
     *index = plug->device.index;
-    if (plug->device.has_dummy || oneib_domain_free_index(&plug->view, index))
+    if (plug->device.has_dummy || oneib_domain_free_index(&plug->description, index))
         return 0;
     return oneib_fail(err, ONEIB_ERROR_REFUSED,
                       "VM %" PRIu32 " NIC %u: the VM has %d InfiniBand interfaces already, and can "
@@ -168,7 +169,7 @@ static int make_plan(const struct hotplug *plug, struct oneib_domain_nic *planne
         oneib_plan_nic(plug->vmm->vm, plug->nic, &table, index, planned, err) < 0 ||
         check_vf(plug, planned, err) < 0)
         return -1;
-    oneib_plan_guest_address(&plug->view, planned);
+    oneib_plan_guest_address(&plug->description, planned);
     return 0;
 }
 
@@ -231,7 +232,7 @@ static int attach_nic(struct hotplug *plug, struct oneib_error *err)
     /* The guest's scripts look for the address when the VF comes. */
     if (attach_dummy(plug, &planned, dummy.data, err) == 0 &&
         attach_vf(plug, &planned, vf.data, err) == 0 &&
-        oneib_stock_check_caller(&plug->vmm->stock, err) == 0)
+        oneib_upstream_check_caller(&plug->vmm->upstream, err) == 0)
         return 0;
     name_nic(plug, err);
     return take_back(plug, err);
@@ -262,7 +263,7 @@ int oneib_vmm_attach_nic(struct oneib_vmm *vmm, const char *mac, int *status,
     const struct oneib_node_nic *nic;
     const bool is_clear = find_nic(vmm->vm, &nic, err) == 0;
     if (is_clear && !nic)
-        return run_stock(vmm, status, err);
+        return run_upstream(vmm, status, err);
     if (!is_clear || attach_found(vmm, nic, mac, err) < 0) {
         give_back(vmm);
         return -1;
@@ -271,7 +272,7 @@ int oneib_vmm_attach_nic(struct oneib_vmm *vmm, const char *mac, int *status,
     return 0;
 }
 
-/* --- detach --------------------------------------------------------------------------------- */
+/* ---- detach ---------------------------------------------------------------------------------- */
 
 static const char *outlook_of(enum oneib_error_code code)
 {
@@ -301,7 +302,8 @@ static int detach_vf(const struct hotplug *plug, struct oneib_error *err)
 static int recover(struct hotplug *plug, const struct oneib_error *reason, struct oneib_error *err)
 {
     struct oneib_error failure = {0}, unseen = {0};
-    oneib_plug_in(plug->vmm->config, plug->vmm->domain, plug->vmm->vm, &plug->view, &failure);
+    oneib_plug_in(plug->vmm->config, plug->vmm->domain, plug->vmm->vm, &plug->description,
+                  &failure);
     const bool is_seen =
         (reason->code != ONEIB_ERROR_UNREACHABLE || connect_again(plug, &unseen) == 0) &&
         look(plug, &unseen) == 0;
@@ -346,7 +348,7 @@ int oneib_vmm_detach_nic(struct oneib_vmm *vmm, const char *mac, int *status,
     if (find_nic(vmm->vm, &nic, err) < 0)
         return -1;
     if (!nic)
-        return run_stock(vmm, status, err);
+        return run_upstream(vmm, status, err);
     if (check_mac(vmm->vm, nic, mac, err) < 0)
         return -1;
     struct hotplug plug = {.vmm = vmm, .nic = nic};

@@ -146,25 +146,27 @@ int oneib_plan_all(const struct oneib_node_vm *vm, const struct oneib_vf_table *
 }
 
 /* What a machine has of itself is not always said. */
-static bool has_bus(const struct oneib_domain_view *view, uint8_t bus)
+static bool has_bus(const struct oneib_domain_description *description, uint8_t bus)
 {
-    return bus == 0 || view->has_bus[bus];
+    return bus == 0 || description->has_bus[bus];
 }
 
-static bool is_taken(const struct oneib_domain_view *view, const struct oneib_pci *address)
+static bool is_taken(const struct oneib_domain_description *description,
+                     const struct oneib_pci *address)
 {
-    for (size_t i = 0; i < view->taken_count; i++)
-        if (oneib_pci_compare(&view->taken[i], address) == 0)
+    for (size_t i = 0; i < description->taken_count; i++)
+        if (oneib_pci_compare(&description->taken[i], address) == 0)
             return true;
     return false;
 }
 
-void oneib_plan_guest_address(const struct oneib_domain_view *view,
+void oneib_plan_guest_address(const struct oneib_domain_description *description,
                               struct oneib_domain_nic *planned)
 {
     const struct oneib_pci *address = &planned->guest_address;
-    if (planned->has_guest_address && has_bus(view, address->bus) && !is_taken(view, address))
+    if (planned->has_guest_address && has_bus(description, address->bus) &&
+        !is_taken(description, address))
         return;
     planned->has_guest_address =
-        oneib_domain_guest_address(view, planned->index, &planned->guest_address);
+        oneib_domain_guest_address(description, planned->index, &planned->guest_address);
 }

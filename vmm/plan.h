@@ -42,7 +42,7 @@ int oneib_plan_all(const struct oneib_node_vm *vm, const struct oneib_vf_table *
 
 /* For hot-plug: keeps the address that a PCI NIC has where the running domain has that bus, and
  * nothing at that place; else by the NIC's index; else libvirt chooses. */
-void oneib_plan_guest_address(const struct oneib_domain_view *view,
+void oneib_plan_guest_address(const struct oneib_domain_description *description,
                               struct oneib_domain_nic *planned);
 
 /* libvirt has to move the VF to vfio-pci: it is not there (its driver link in sysfs). */

@@ -10,45 +10,45 @@
 /* Of the reason in an error that goes on after it. */
 #define REASON_SHOWN 400
 
-/* --- looking -------------------------------------------------------------------------------- */
+/* ---- looking --------------------------------------------------------------------------------- */
 
-int oneib_plug_look(struct oneib_live *live, const char *domain, uint32_t vm_id,
-                    struct oneib_domain_view *view, struct oneib_error *err)
+int oneib_plug_read(struct oneib_live *live, const char *domain, uint32_t vm_id,
+                    struct oneib_domain_description *description, struct oneib_error *err)
 {
     oneib_autotext struct oneib_text xml = {0};
-    struct oneib_domain_view found = {0};
+    struct oneib_domain_description found = {0};
     if (oneib_live_document(live, domain, &xml, err) < 0)
         return -1;
-    if (oneib_domain_view_read(xml.data, xml.length, &found, err) < 0)
+    if (oneib_domain_description_read(xml.data, xml.length, &found, err) < 0)
         return oneib_wrap(err, "VM %" PRIu32 ": the document of its running domain", vm_id);
     if (oneib_plug_check_owner(&found, vm_id, err) < 0) {
-        oneib_domain_view_clear(&found);
+        oneib_domain_description_clear(&found);
         return -1;
     }
-    *view = found;
+    *description = found;
     return 0;
 }
 
-int oneib_plug_look_again(struct oneib_live *live, const char *domain, uint32_t vm_id,
-                          struct oneib_domain_view *view, struct oneib_error *err)
+int oneib_plug_read_again(struct oneib_live *live, const char *domain, uint32_t vm_id,
+                          struct oneib_domain_description *description, struct oneib_error *err)
 {
-    struct oneib_domain_view now;
-    if (oneib_plug_look(live, domain, vm_id, &now, err) < 0)
+    struct oneib_domain_description now;
+    if (oneib_plug_read(live, domain, vm_id, &now, err) < 0)
         return -1;
-    oneib_domain_view_clear(view);
-    *view = now;
+    oneib_domain_description_clear(description);
+    *description = now;
     return 0;
 }
 
-bool oneib_plug_has_vf(const struct oneib_domain_view *view)
+bool oneib_plug_has_vf(const struct oneib_domain_description *description)
 {
-    for (size_t i = 0; i < view->device_count; i++)
-        if (view->devices[i].has_vf)
+    for (size_t i = 0; i < description->device_count; i++)
+        if (description->devices[i].has_vf)
             return true;
     return false;
 }
 
-/* --- out ------------------------------------------------------------------------------------ */
+/* ---- out ------------------------------------------------------------------------------------- */
 
 /* VFs of ours in a domain, as libvirt is asked for them. */
 struct aliases {
@@ -59,16 +59,17 @@ struct aliases {
     size_t count;
 };
 
-static void collect_aliases(const struct oneib_domain_view *view, struct aliases *aliases)
+static void collect_aliases(const struct oneib_domain_description *description,
+                            struct aliases *aliases)
 {
     *aliases = (struct aliases){0};
-    for (size_t i = 0; i < view->device_count; i++) {
+    for (size_t i = 0; i < description->device_count; i++) {
         const size_t at = aliases->count;
-        if (!view->devices[i].has_vf)
+        if (!description->devices[i].has_vf)
             continue;
-        oneib_domain_alias(ONEIB_ALIAS_VF, view->devices[i].nic_id, aliases->texts[at]);
+        oneib_domain_alias(ONEIB_ALIAS_VF, description->devices[i].nic_id, aliases->texts[at]);
         aliases->names[at] = aliases->texts[at];
-        aliases->devices[at] = &view->devices[i];
+        aliases->devices[at] = &description->devices[i];
         aliases->count++;
     }
 }
@@ -104,13 +105,13 @@ static void append_loss(struct oneib_text *text, const struct oneib_error *why)
 }
 
 int oneib_plug_out(const struct oneib_config *config, struct oneib_live *live, const char *domain,
-                   const struct oneib_node_vm *vm, const struct oneib_domain_view *view,
-                   struct oneib_error *err)
+                   const struct oneib_node_vm *vm,
+                   const struct oneib_domain_description *description, struct oneib_error *err)
 {
     struct aliases aliases;
     struct oneib_error reason = {0}, loss = {0};
     oneib_autotext struct oneib_text kept = {0}, told = {0};
-    collect_aliases(view, &aliases);
+    collect_aliases(description, &aliases);
     if (oneib_live_detach(live, domain, aliases.names, aliases.count, config->node.unplug_wait_ms,
                           aliases.gone, &reason) == 0)
         return 0;
@@ -124,22 +125,22 @@ int oneib_plug_out(const struct oneib_config *config, struct oneib_live *live, c
                       by_guest ? "the guest does not let go of" : "failed to unplug",
                       kept.length > 0 ? kept.data : "its virtual functions", REASON_SHOWN,
                       reason.text);
-    if (oneib_plug_in(config, domain, vm, view, &loss) == 0)
+    if (oneib_plug_in(config, domain, vm, description, &loss) == 0)
         append_outlook(&told, reason.code);
     else
         append_loss(&told, &loss);
     return oneib_fail(err, reason.code, "%s", told.data ? told.data : reason.text);
 }
 
-/* --- in ------------------------------------------------------------------------------------- */
+/* ---- in -------------------------------------------------------------------------------------- */
 
 struct plugging {
     const struct oneib_config *config;
     struct oneib_live *live;
     const char *domain;
     const struct oneib_node_vm *vm;
-    const struct oneib_domain_view *before;
-    struct oneib_domain_view now;
+    const struct oneib_domain_description *before;
+    struct oneib_domain_description now;
 };
 
 static const struct oneib_domain_device *device_before(const struct plugging *plugging,
@@ -150,7 +151,7 @@ static const struct oneib_domain_device *device_before(const struct plugging *pl
 
 static int look_again(struct plugging *plugging, struct oneib_error *err)
 {
-    return oneib_plug_look_again(plugging->live, plugging->domain, plugging->vm->id, &plugging->now,
+    return oneib_plug_read_again(plugging->live, plugging->domain, plugging->vm->id, &plugging->now,
                                  err);
 }
 
@@ -348,7 +349,7 @@ static void note(int outcome, const struct oneib_error *failure, struct oneib_er
 static void check_all_recorded(const struct plugging *plugging, const struct oneib_vf_table *table,
                                struct oneib_error *first)
 {
-    const struct oneib_domain_view *before = plugging->before;
+    const struct oneib_domain_description *before = plugging->before;
     for (size_t i = 0; before && i < before->device_count; i++) {
         struct oneib_error failure = {0};
         note(check_recorded(plugging, table, &before->devices[i], &failure), &failure, first);
@@ -433,7 +434,7 @@ static int plug_all(struct plugging *plugging, struct oneib_vf_table *table,
 }
 
 int oneib_plug_in(const struct oneib_config *config, const char *domain,
-                  const struct oneib_node_vm *vm, const struct oneib_domain_view *before,
+                  const struct oneib_node_vm *vm, const struct oneib_domain_description *before,
                   struct oneib_error *err)
 {
     struct plugging plugging = {.config = config, .domain = domain, .vm = vm, .before = before};
@@ -442,22 +443,22 @@ int oneib_plug_in(const struct oneib_config *config, const char *domain,
     if (oneib_reservations_read(&table, err) == 0 &&
         oneib_live_open(config->node.libvirt, &plugging.live, err) == 0)
         outcome = plug_all(&plugging, &table, err);
-    oneib_domain_view_clear(&plugging.now);
+    oneib_domain_description_clear(&plugging.now);
     oneib_live_close(plugging.live);
     oneib_vf_table_clear(&table);
     return outcome;
 }
 
-/* --- around a stock action ------------------------------------------------------------------ */
+/* ---- around an upstream action --------------------------------------------------------------- */
 
 int oneib_plug_begin(const struct oneib_config *config, const char *domain,
                      const struct oneib_node_vm *vm, struct oneib_live **live,
-                     struct oneib_domain_view *view, struct oneib_error *err)
+                     struct oneib_domain_description *description, struct oneib_error *err)
 {
     struct oneib_error failure = {0};
     *live = NULL;
     if (oneib_live_open(config->node.libvirt, live, &failure) == 0 &&
-        oneib_plug_look(*live, domain, vm->id, view, &failure) == 0)
+        oneib_plug_read(*live, domain, vm->id, description, &failure) == 0)
         return 0;
     oneib_live_close(*live);
     *live = NULL;

@@ -15,26 +15,26 @@
 #include <stdint.h>
 
 /* REFUSED: it is not the domain of this VM ("one-42"). */
-int oneib_plug_check_owner(const struct oneib_domain_view *view, uint32_t vm_id,
+int oneib_plug_check_owner(const struct oneib_domain_description *description, uint32_t vm_id,
                            struct oneib_error *err);
-/* The running domain as it is now; *view is to be cleared on success. NOT_FOUND as
+/* The running domain as it is now; *description is to be cleared on success. NOT_FOUND as
  * oneib_live_document(). REFUSED: oneib_plug_check_owner(). */
-int oneib_plug_look(struct oneib_live *live, const char *domain, uint32_t vm_id,
-                    struct oneib_domain_view *view, struct oneib_error *err);
-/* The same over an older view, which stays as it was when this fails. */
-int oneib_plug_look_again(struct oneib_live *live, const char *domain, uint32_t vm_id,
-                          struct oneib_domain_view *view, struct oneib_error *err);
+int oneib_plug_read(struct oneib_live *live, const char *domain, uint32_t vm_id,
+                    struct oneib_domain_description *description, struct oneib_error *err);
+/* The same over an older description, which stays as it was when this fails. */
+int oneib_plug_read_again(struct oneib_live *live, const char *domain, uint32_t vm_id,
+                          struct oneib_domain_description *description, struct oneib_error *err);
 /* Whether a VF of ours is in it. */
-bool oneib_plug_has_vf(const struct oneib_domain_view *view);
+bool oneib_plug_has_vf(const struct oneib_domain_description *description);
 
 /*
- * All VFs of ours in `view` out. When the guest does not let go of one, those that are out are
- * plugged in again (oneib_plug_in()), and the error says what the guest did not do, and what is not
- * as it was, if anything.
+ * All VFs of ours in `description` out. When the guest does not let go of one, those that are out
+ * are plugged in again (oneib_plug_in()), and the error says what the guest did not do, and what is
+ * not as it was, if anything.
  */
 int oneib_plug_out(const struct oneib_config *config, struct oneib_live *live, const char *domain,
-                   const struct oneib_node_vm *vm, const struct oneib_domain_view *view,
-                   struct oneib_error *err);
+                   const struct oneib_node_vm *vm,
+                   const struct oneib_domain_description *description, struct oneib_error *err);
 
 /*
  * The VFs that the table has for the VM and that the domain lacks, in, after oneib-node was asked
@@ -46,17 +46,17 @@ int oneib_plug_out(const struct oneib_config *config, struct oneib_live *live, c
  * NIC without its dummy interface. The first one is in *err: NOT_FOUND, there is no such domain.
  */
 int oneib_plug_in(const struct oneib_config *config, const char *domain,
-                  const struct oneib_node_vm *vm, const struct oneib_domain_view *before,
+                  const struct oneib_node_vm *vm, const struct oneib_domain_description *before,
                   struct oneib_error *err);
 
 /*
- * Around a stock action. Before it: the running domain. *live NULL: the stock action has it all for
- * itself, because there is no such domain, or because it cannot be looked at and the VM has no NIC
- * of ours; otherwise *live is to be closed and *view to be cleared.
+ * Around an upstream action. Before it: the running domain. *live NULL: the upstream action has it
+ * all for itself, because there is no such domain, or because it cannot be looked at and the VM has
+ * no NIC of ours; otherwise *live is to be closed and *description to be cleared.
  */
 int oneib_plug_begin(const struct oneib_config *config, const char *domain,
                      const struct oneib_node_vm *vm, struct oneib_live **live,
-                     struct oneib_domain_view *view, struct oneib_error *err);
+                     struct oneib_domain_description *description, struct oneib_error *err);
 /* What is left undone without failing the action. */
 void oneib_plug_warn(struct oneib_text *warnings, const struct oneib_error *left);
 

@@ -9,18 +9,19 @@
 #include "vmm/plug.h"
 #include <inttypes.h>
 
-/* The domain after the stock action. */
+/* The domain after the upstream action. */
 struct settling {
     struct oneib_vmm *vmm;
     struct oneib_live *live;
     struct oneib_vf_table table;
-    struct oneib_domain_view view;
+    struct oneib_domain_description description;
 };
 
 static int look(struct settling *settling, struct oneib_error *err)
 {
     const struct oneib_vmm *vmm = settling->vmm;
-    return oneib_plug_look_again(settling->live, vmm->domain, vmm->vm->id, &settling->view, err);
+    return oneib_plug_read_again(settling->live, vmm->domain, vmm->vm->id, &settling->description,
+                                 err);
 }
 
 /* Whether it is that of a NIC which the VM has: one that was detached may have left its id to
@@ -50,8 +51,8 @@ static int remove_dummy(const struct settling *settling, const struct oneib_doma
 
 static void remove_dummies(const struct settling *settling)
 {
-    for (size_t i = 0; i < settling->view.device_count; i++) {
-        const struct oneib_domain_device *device = &settling->view.devices[i];
+    for (size_t i = 0; i < settling->description.device_count; i++) {
+        const struct oneib_domain_device *device = &settling->description.devices[i];
         struct oneib_error left = {0};
         if (device->has_dummy && !is_of_vm(settling, device) &&
             remove_dummy(settling, device, &left) < 0)
@@ -66,7 +67,7 @@ static int add_dummy(const struct settling *settling, const struct oneib_node_ni
     oneib_autotext struct oneib_text xml = {0};
     struct oneib_domain_nic planned;
     unsigned index;
-    if (!oneib_domain_free_index(&settling->view, &index))
+    if (!oneib_domain_free_index(&settling->description, &index))
         return oneib_fail(err, ONEIB_ERROR_REFUSED,
                           "VM %" PRIu32 " NIC %u: the domain has %d InfiniBand interfaces already",
                           vmm->vm->id, nic->nic_id, ONEIB_DOMAIN_NICS_MAX);
@@ -82,7 +83,8 @@ static int add_dummy(const struct settling *settling, const struct oneib_node_ni
 
 static bool has_dummy(const struct settling *settling, uint8_t nic_id)
 {
-    const struct oneib_domain_device *device = oneib_domain_device_of(&settling->view, nic_id);
+    const struct oneib_domain_device *device =
+        oneib_domain_device_of(&settling->description, nic_id);
     return device && device->has_dummy;
 }
 
@@ -104,7 +106,7 @@ static int add_dummies(struct settling *settling, struct oneib_error *err)
 
 static int settle_dummies(struct settling *settling, struct oneib_error *err)
 {
-    if (settling->vmm->vm->nic_count == 0 && settling->view.device_count == 0)
+    if (settling->vmm->vm->nic_count == 0 && settling->description.device_count == 0)
         return 0;
     if (oneib_reservations_read(&settling->table, err) < 0)
         return -1;
@@ -113,15 +115,15 @@ static int settle_dummies(struct settling *settling, struct oneib_error *err)
 }
 
 /* A VM that has no NIC of ours now may have had one at the snapshot. */
-static int settle(struct oneib_vmm *vmm, const struct oneib_domain_view *before,
+static int settle(struct oneib_vmm *vmm, const struct oneib_domain_description *before,
                   struct oneib_error *err)
 {
     struct settling settling = {.vmm = vmm};
-    if (oneib_plug_begin(vmm->config, vmm->domain, vmm->vm, &settling.live, &settling.view, err) <
-        0)
+    if (oneib_plug_begin(vmm->config, vmm->domain, vmm->vm, &settling.live, &settling.description,
+                         err) < 0)
         return -1;
     const int outcome = settling.live ? settle_dummies(&settling, err) : 0;
-    oneib_domain_view_clear(&settling.view);
+    oneib_domain_description_clear(&settling.description);
     oneib_live_close(settling.live);
     oneib_vf_table_clear(&settling.table);
     if (outcome < 0 || vmm->vm->nic_count == 0)
@@ -129,12 +131,12 @@ static int settle(struct oneib_vmm *vmm, const struct oneib_domain_view *before,
     return oneib_plug_in(vmm->config, vmm->domain, vmm->vm, before, err);
 }
 
-/* Whatever came of the stock action: what is not put right after it is a warning. */
-static int take(struct oneib_vmm *vmm, const struct oneib_domain_view *before, int *status,
+/* Whatever came of the upstream action: what is not put right after it is a warning. */
+static int take(struct oneib_vmm *vmm, const struct oneib_domain_description *before, int *status,
                 struct oneib_error *err)
 {
     struct oneib_error left = {0};
-    const int outcome = oneib_stock_run(&vmm->stock, NULL, 0, status, err);
+    const int outcome = oneib_upstream_run(&vmm->upstream, NULL, 0, status, err);
     if (settle(vmm, before, &left) < 0)
         oneib_plug_warn(vmm->warnings, &left);
     return outcome;
@@ -143,18 +145,18 @@ static int take(struct oneib_vmm *vmm, const struct oneib_domain_view *before, i
 int oneib_vmm_snapshot(struct oneib_vmm *vmm, int *status, struct oneib_error *err)
 {
     struct oneib_live *live = NULL;
-    struct oneib_domain_view before = {0};
-    if (oneib_stock_check(&vmm->stock, err) < 0 ||
+    struct oneib_domain_description before = {0};
+    if (oneib_upstream_check(&vmm->upstream, err) < 0 ||
         oneib_plug_begin(vmm->config, vmm->domain, vmm->vm, &live, &before, err) < 0)
         return -1;
     if (!live)
-        return oneib_stock_run(&vmm->stock, NULL, 0, status, err);
+        return oneib_upstream_run(&vmm->upstream, NULL, 0, status, err);
     int outcome = 0;
     if (oneib_plug_has_vf(&before))
         outcome = oneib_plug_out(vmm->config, live, vmm->domain, vmm->vm, &before, err);
     oneib_live_close(live);
     if (outcome == 0)
         outcome = take(vmm, &before, status, err);
-    oneib_domain_view_clear(&before);
+    oneib_domain_description_clear(&before);
     return outcome;
 }

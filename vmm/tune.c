@@ -14,7 +14,7 @@
 #define LOCK_WAIT_MS 60000
 #define PATH_SIZE 4096
 
-/* --- the lock ------------------------------------------------------------------------------- */
+/* ---- the lock -------------------------------------------------------------------------------- */
 
 static int find_lock(char path[PATH_SIZE], struct oneib_error *err)
 {
@@ -44,7 +44,7 @@ void oneib_vmm_tune_unlock(int lock)
         close(lock);
 }
 
-/* --- where the VFs are ---------------------------------------------------------------------- */
+/* ---- where the VFs are ----------------------------------------------------------------------- */
 
 static int fail_nodes(const struct oneib_pci *one, uint32_t its_node, const struct oneib_pci *other,
                       uint32_t others_node, struct oneib_error *err)
@@ -73,7 +73,7 @@ static int find_node(const struct oneib_host_cpus *host, const struct oneib_pci 
     return 0;
 }
 
-/* --- pins of others ------------------------------------------------------------------------- */
+/* ---- pins of others -------------------------------------------------------------------------- */
 
 /* A core of another node that has one of these CPUs; NULL: none has. */
 static const struct oneib_core *core_elsewhere(const struct oneib_host_cpus *host, uint32_t node,
@@ -121,7 +121,7 @@ static int add_pins(const char *xml, size_t length, void *context, struct oneib_
     return outcome;
 }
 
-/* --- what the VM gets ----------------------------------------------------------------------- */
+/* ---- what the VM gets ------------------------------------------------------------------------ */
 
 /* A VM while it is tuned. Borrowed pointers. */
 struct vm {
@@ -219,7 +219,7 @@ static int tune_for_hpc(const struct vm *vm, struct oneib_text *tuned, int *lock
     return 0;
 }
 
-/* --- VMs that have not asked ---------------------------------------------------------------- */
+/* ---- VMs that have not asked ----------------------------------------------------------------- */
 
 static int is_pinned_near(const struct vm *vm, bool *is_near, struct oneib_error *err)
 {

@@ -11,7 +11,7 @@
 
 #define EXIT_USAGE 2
 
-/* --- signals --------------------------------------------------------------------------------- */
+/* ---- signals --------------------------------------------------------------------------------- */
 
 static volatile sig_atomic_t interrupted;
 
@@ -47,7 +47,7 @@ static void outlive_the_caller(void)
     handle(SIGINT, note_signal);
 }
 
-/* --- what is said ---------------------------------------------------------------------------- */
+/* ---- what is said ---------------------------------------------------------------------------- */
 
 static void say(void (*report)(const struct oneib_error *what, struct oneib_text *text),
                 const struct oneib_error *what)
@@ -72,12 +72,12 @@ static void say_warnings(const struct oneib_text *warnings)
 
 static int usage(const struct action_form *form)
 {
-    fprintf(stderr, "usage: %s%s %s\n", form->name, form->is_ours ? "" : " --stock PATH",
+    fprintf(stderr, "usage: %s%s %s\n", form->name, form->is_ours ? "" : " --upstream PATH",
             form->arguments);
     return EXIT_USAGE;
 }
 
-/* --- arguments ------------------------------------------------------------------------------- */
+/* ---- arguments ------------------------------------------------------------------------------- */
 
 static bool read_arguments(int argc, char **argv, const struct action_form *form,
                            struct action *action)
@@ -86,9 +86,9 @@ static bool read_arguments(int argc, char **argv, const struct action_form *form
         action->arguments = argv + 1;
         return argc - 1 == form->count;
     }
-    if (argc < 3 || strcmp(argv[1], "--stock") != 0)
+    if (argc < 3 || strcmp(argv[1], "--upstream") != 0)
         return false;
-    action->vmm.stock.path = argv[2];
+    action->vmm.upstream.path = argv[2];
     action->arguments = argv + 3;
     return argc - 3 >= form->count;
 }
@@ -111,7 +111,7 @@ static int read_ids(struct action *action, const struct action_form *form, struc
     return 0;
 }
 
-/* --- the VM's document ----------------------------------------------------------------------- */
+/* ---- the VM's document ----------------------------------------------------------------------- */
 
 static int check_id(const struct action *action, struct oneib_error *err)
 {
@@ -153,7 +153,7 @@ int action_read_input_leniently(struct action *action, struct oneib_error *err)
     return -1;
 }
 
-/* --- the program ----------------------------------------------------------------------------- */
+/* ---- the program ----------------------------------------------------------------------------- */
 
 static int perform(struct action *action, const struct action_form *form, action_function act,
                    int *status, struct oneib_error *err)
@@ -166,10 +166,10 @@ static int perform(struct action *action, const struct action_form *form, action
     action->vmm.config = &action->config;
     action->vmm.vm = &action->vm;
     action->vmm.warnings = &action->warnings;
-    action->vmm.stock.arguments = action->arguments;
-    action->vmm.stock.input = action->input;
-    action->vmm.stock.input_length = action->input_length;
-    action->vmm.stock.interrupted = &interrupted;
+    action->vmm.upstream.arguments = action->arguments;
+    action->vmm.upstream.input = action->input;
+    action->vmm.upstream.input_length = action->input_length;
+    action->vmm.upstream.interrupted = &interrupted;
     outlive_the_caller();
     const int outcome = act(action, status, err);
     oneib_config_clear(&action->config);

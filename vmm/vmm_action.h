@@ -3,9 +3,9 @@
  * What all of the virtualization driver's programs do around their action: read arguments, standard
  * input and configuration, and tell OpenNebula what went wrong.
  *
- * Command line: --stock PATH, which is OpenNebula's own action, and OpenNebula's arguments. Those
- * that oneib goes by are checked; the stock action gets all of them as they are, and more, if a
- * later OpenNebula gives more.
+ * Command line: --upstream PATH, which is OpenNebula's own action, and OpenNebula's arguments.
+ * Those that oneib goes by are checked; the upstream action gets all of them as they are, and more,
+ * if a later OpenNebula gives more.
  */
 #ifndef ONEIB_VMM_VMM_ACTION_H
 #define ONEIB_VMM_VMM_ACTION_H
@@ -25,7 +25,7 @@
 struct action_form {
     const char *name;
     const char *arguments; /* "DEPLOY_ID HOST VMID HOST" */
-    bool is_ours;          /* no action of OpenNebula's: there is no stock action */
+    bool is_ours;          /* no action of OpenNebula's: there is no upstream action */
     int count;             /* arguments: OpenNebula gives so many, and perhaps more */
     int vm_id;             /* which one is VMID */
     int domain;            /* which one is DEPLOY_ID; NO_ARGUMENT: none */

@@ -57,7 +57,7 @@ int action_main(int argc, char **argv, const char *name, const char *usage, int 
         argc -= 2;
     }
     if (argc - 1 != argument_count) {
-        fprintf(stderr, "usage: %s [--hooks FOLDER]%s%s\n", name, *usage ? " " : "", usage);
+        fprintf(stderr, "usage: %s [--hooks DIRECTORY]%s%s\n", name, *usage ? " " : "", usage);
         return EXIT_USAGE;
     }
     action.arguments = argv + 1;

@@ -3,9 +3,9 @@
  * What all of the network driver's programs on a node do around their action: read standard input
  * and configuration, run the hooks, tell OpenNebula why it failed.
  *
- * Command line: [--hooks FOLDER] and exactly the arguments that OpenNebula gives the action. The
- * script that calls the program names the folder; it is no argument of OpenNebula's, none of which
- * begins with a dash.
+ * Command line: [--hooks DIRECTORY] and exactly the arguments that OpenNebula gives the action. The
+ * script that calls the program names the directory; it is no argument of OpenNebula's, none of
+ * which begins with a dash.
  */
 #ifndef ONEIB_VNM_VNM_ACTION_H
 #define ONEIB_VNM_VNM_ACTION_H

@@ -17,16 +17,15 @@
 #define NAME_ATTEMPTS 100
 #define LINKS_MAX 40 /* as many as the kernel follows, path_resolution(7) */
 
-/* What is being replaced: a name in an open folder. */
+/* What is being replaced: a name in an open directory. */
 struct target {
     const char *path; /* as the caller wrote it, for messages */
-    int folder;
+    int directory;
     char name[NAME_MAX + 1];
     char temporary[NAME_MAX + 1];
 };
 
-/* ---- reading
- * ------------------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 /* Reads until the end or until `size` bytes are there: files in /proc have no size that could be
  * asked for. */
@@ -102,10 +101,9 @@ int oneib_file_read(const char *path, size_t max_size, char **data, size_t *leng
     return oneib_stream_read(fd, path, max_size, data, length, err);
 }
 
-/* ---- finding the file to replace
- * ----------------------------------------------------------------------- */
+/* ---- finding the file to replace ------------------------------------------------------------- */
 
-static int split_path(const char *path, char folder[PATH_MAX], char name[NAME_MAX + 1])
+static int split_path(const char *path, char directory[PATH_MAX], char name[NAME_MAX + 1])
 {
     const char *slash = strrchr(path, '/');
     const char *last = slash ? slash + 1 : path;
@@ -120,11 +118,11 @@ static int split_path(const char *path, char folder[PATH_MAX], char name[NAME_MA
     strcpy(name, last);
 
     if (!slash)
-        strcpy(folder, ".");
+        strcpy(directory, ".");
     else if (slash == path)
-        strcpy(folder, "/");
+        strcpy(directory, "/");
     else
-        *(char *)mempcpy(folder, path, (size_t)(slash - path)) = '\0';
+        *(char *)mempcpy(directory, path, (size_t)(slash - path)) = '\0';
     return 0;
 }
 
@@ -141,11 +139,11 @@ static int follow_link(char path[PATH_MAX], const char *link)
     return 0;
 }
 
-/* Opens the folder of the file that is meant: links are followed by hand, as their end need not
+/* Opens the directory of the file that is meant: links are followed by hand, as their end need not
  * exist. */
-static int open_folder(struct target *target)
+static int open_directory(struct target *target)
 {
-    char path[PATH_MAX], folder[PATH_MAX], link[PATH_MAX];
+    char path[PATH_MAX], directory[PATH_MAX], link[PATH_MAX];
     if (strlen(target->path) >= sizeof path) {
         errno = ENAMETOOLONG;
         return -1;
@@ -157,10 +155,10 @@ static int open_folder(struct target *target)
         if (length < 0) {
             if (errno != EINVAL && errno != ENOENT)
                 return -1;
-            if (split_path(path, folder, target->name) < 0)
+            if (split_path(path, directory, target->name) < 0)
                 return -1;
-            target->folder = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-            return target->folder < 0 ? -1 : 0;
+            target->directory = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+            return target->directory < 0 ? -1 : 0;
         }
         link[length] = '\0';
         if (follow_link(path, link) < 0)
@@ -170,8 +168,7 @@ static int open_folder(struct target *target)
     return -1;
 }
 
-/* ---- left-overs of killed runs
- * ------------------------------------------------------------------------- */
+/* ---- left-overs of killed runs --------------------------------------------------------------- */
 
 /* NAME's temporary files are .NAME.oneib-XXXXXX, each X a letter or a digit. */
 static bool is_temporary_of(const char *entry, const char *name)
@@ -191,21 +188,21 @@ static bool is_temporary_of(const char *entry, const char *name)
  * A run locks its temporary file for as long as it works on it, and the kernel unlocks the files of
  * a killed process: a temporary file that can be locked is a left-over.
  */
-static void remove_if_left_over(int folder, const char *name)
+static void remove_if_left_over(int directory, const char *name)
 {
     oneib_autoclose int fd =
-        openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+        openat(directory, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
     struct stat status;
     if (fd >= 0 && fstat(fd, &status) == 0 && S_ISREG(status.st_mode) &&
         flock(fd, LOCK_EX | LOCK_NB) == 0)
-        unlinkat(folder, name, 0);
+        unlinkat(directory, name, 0);
 }
 
 /* A left-over that cannot be removed costs some space and nothing else, so that is no reason to
  * fail. */
 static void remove_left_overs(const struct target *target)
 {
-    int fd = openat(target->folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int fd = openat(target->directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *entries = fd < 0 ? NULL : fdopendir(fd);
     if (!entries) {
         if (fd >= 0)
@@ -214,12 +211,11 @@ static void remove_left_overs(const struct target *target)
     }
     for (struct dirent *entry; (entry = readdir(entries));)
         if (is_temporary_of(entry->d_name, target->name))
-            remove_if_left_over(target->folder, entry->d_name);
+            remove_if_left_over(target->directory, entry->d_name);
     closedir(entries);
 }
 
-/* ---- the temporary file
- * -------------------------------------------------------------------------------- */
+/* ---- the temporary file ---------------------------------------------------------------------- */
 
 static int choose_temporary_name(struct target *target)
 {
@@ -262,7 +258,7 @@ static int create_temporary(struct target *target)
     for (int attempt = 0; attempt < NAME_ATTEMPTS; attempt++) {
         if (choose_temporary_name(target) < 0)
             return -1;
-        int fd = openat(target->folder, target->temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC,
+        int fd = openat(target->directory, target->temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC,
                         S_IRUSR | S_IWUSR);
         if (fd < 0 && errno == EEXIST)
             continue;
@@ -275,7 +271,7 @@ static int create_temporary(struct target *target)
         int saved = errno;
         close(fd);
         if (locked < 0) {
-            unlinkat(target->folder, target->temporary, 0);
+            unlinkat(target->directory, target->temporary, 0);
             errno = saved;
             return -1;
         }
@@ -312,7 +308,7 @@ static int keep_owner(int fd, const struct stat *old)
 static int set_attributes(const struct target *target, int fd, mode_t mode, struct oneib_error *err)
 {
     struct stat old;
-    if (fstatat(target->folder, target->name, &old, AT_SYMLINK_NOFOLLOW) == 0) {
+    if (fstatat(target->directory, target->name, &old, AT_SYMLINK_NOFOLLOW) == 0) {
         if (!S_ISREG(old.st_mode))
             return oneib_fail(err, ONEIB_ERROR_INPUT, "%s is not a regular file", target->path);
         if (keep_owner(fd, &old) < 0)
@@ -352,8 +348,8 @@ static int fill_temporary(const struct target *target, int fd, const char *data,
     return compare_read_back(target, fd, data, length, steps, err);
 }
 
-static int replace_in_folder(struct target *target, const char *data, size_t length, mode_t mode,
-                             const struct oneib_file_steps *steps, struct oneib_error *err)
+static int replace_in_directory(struct target *target, const char *data, size_t length, mode_t mode,
+                                const struct oneib_file_steps *steps, struct oneib_error *err)
 {
     remove_left_overs(target);
     oneib_autoclose int fd = create_temporary(target);
@@ -362,17 +358,17 @@ static int replace_in_folder(struct target *target, const char *data, size_t len
                                 target->path);
 
     if (fill_temporary(target, fd, data, length, mode, steps, err) < 0) {
-        unlinkat(target->folder, target->temporary, 0);
+        unlinkat(target->directory, target->temporary, 0);
         return -1;
     }
-    if (renameat(target->folder, target->temporary, target->folder, target->name) < 0) {
+    if (renameat(target->directory, target->temporary, target->directory, target->name) < 0) {
         int saved = errno;
-        unlinkat(target->folder, target->temporary, 0);
+        unlinkat(target->directory, target->temporary, 0);
         return oneib_fail_errno(err, saved, "cannot put the new %s in place", target->path);
     }
     if (steps->in_place)
         steps->in_place(steps->context);
-    if (fsync(target->folder) < 0)
+    if (fsync(target->directory) < 0)
         return oneib_fail_errno(
             err, errno, "the new %s is in place but may not survive a loss of power", target->path);
     return 0;
@@ -381,16 +377,16 @@ static int replace_in_folder(struct target *target, const char *data, size_t len
 int oneib_file_replace_in_steps(const char *path, const char *data, size_t length, mode_t mode,
                                 const struct oneib_file_steps *steps, struct oneib_error *err)
 {
-    struct target target = {.path = path, .folder = -1};
-    if (open_folder(&target) < 0)
-        return oneib_fail_errno(err, errno, "cannot open the folder of %s", path);
+    struct target target = {.path = path, .directory = -1};
+    if (open_directory(&target) < 0)
+        return oneib_fail_errno(err, errno, "cannot open the directory of %s", path);
     /* As long as it is open the old file's space is not given back, which can take longer than the
      * rename. */
-    const int old = openat(target.folder, target.name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-    int result = replace_in_folder(&target, data, length, mode, steps, err);
+    const int old = openat(target.directory, target.name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    int result = replace_in_directory(&target, data, length, mode, steps, err);
     if (old >= 0)
         close(old);
-    close(target.folder);
+    close(target.directory);
     return result;
 }
 

@@ -28,13 +28,13 @@ typedef int (*oneib_file_check)(const char *data, size_t length, void *context,
                                 struct oneib_error *err);
 
 /*
- * Replaces path atomically and durably: a temporary file in the same folder (created O_EXCL, mode
- * `mode` exactly, whatever the umask), written, fsync, read back and compared byte for byte,
- * `check` (may be NULL), rename, fsync of the folder. If path is a symbolic link, the file it
+ * Replaces path atomically and durably: a temporary file in the same directory (created O_EXCL,
+ * mode `mode` exactly, whatever the umask), written, fsync, read back and compared byte for byte,
+ * `check` (may be NULL), rename, fsync of the directory. If path is a symbolic link, the file it
  * points to is replaced. Owner and group of an existing file are kept where the process may. On
  * failure the temporary file is removed and path is what it was, except when the very last step
- * fails, the fsync of the folder: then the error says that the new file is in place. Left-overs of
- * a killed run are named so that a later run finds and removes them (".NAME.oneib-XXXXXX"); the
+ * fails, the fsync of the directory: then the error says that the new file is in place. Left-overs
+ * of a killed run are named so that a later run finds and removes them (".NAME.oneib-XXXXXX"); the
  * temporary file of a run that is still at work is locked (flock) and left alone.
  */
 int oneib_file_replace(const char *path, const char *data, size_t length, mode_t mode,

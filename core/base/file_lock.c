@@ -13,14 +13,15 @@
 #define PAUSE_MS 5
 #define PID_SIZE 16
 
-/* O_NONBLOCK and O_NOCTTY: in a folder that others can write to it may be a pipe or a terminal. */
+/* O_NONBLOCK and O_NOCTTY: in a directory that others can write to it may be a pipe or a terminal.
+ */
 #define OPEN_FLAGS (O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY)
 
-int oneib_file_lock_open(int folder, const char *name, const char *path, int *fd,
+int oneib_file_lock_open(int directory, const char *name, const char *path, int *fd,
                          struct oneib_error *err)
 {
     struct stat status;
-    oneib_autoclose int opened = openat(folder, name, OPEN_FLAGS, S_IRUSR | S_IWUSR);
+    oneib_autoclose int opened = openat(directory, name, OPEN_FLAGS, S_IRUSR | S_IWUSR);
     if (opened < 0 || fstat(opened, &status) < 0)
         return oneib_fail_errno(err, errno, "opening the lock %s", path);
     if (!S_ISREG(status.st_mode))

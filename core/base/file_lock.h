@@ -20,9 +20,9 @@ enum oneib_file_lock_kind {
 /*
  * Opens the file of a lock, which is made, mode 0600, when it is absent: whoever can open a lock
  * can keep it. A symbolic link is not followed; what is no regular file is REFUSED. name: in
- * that open folder, or a path with AT_FDCWD; path: what errors call it.
+ * that open directory, or a path with AT_FDCWD; path: what errors call it.
  */
-int oneib_file_lock_open(int folder, const char *name, const char *path, int *fd,
+int oneib_file_lock_open(int directory, const char *name, const char *path, int *fd,
                          struct oneib_error *err);
 
 /* Who has a lock. */

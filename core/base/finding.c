@@ -9,7 +9,7 @@
 static void clear_finding(struct oneib_finding *finding)
 {
     free(finding->text);
-    free(finding->remedy);
+    free(finding->fix);
     free(finding->mentions);
 }
 
@@ -64,7 +64,7 @@ static int take_pending(struct oneib_findings *findings, struct oneib_finding *f
 }
 
 int oneib_findings_add(struct oneib_findings *findings, enum oneib_severity severity,
-                       const char *code, const char *remedy, struct oneib_error *err,
+                       const char *code, const char *fix, struct oneib_error *err,
                        const char *format, ...)
 {
     if (oneib_reserve(&findings->items, &findings->capacity, findings->count + 1,
@@ -79,7 +79,7 @@ int oneib_findings_add(struct oneib_findings *findings, enum oneib_severity seve
     if (length < 0)
         return oneib_fail_memory(err);
 
-    if ((remedy && !(finding.remedy = strdup(remedy))) || take_pending(findings, &finding) < 0) {
+    if ((fix && !(finding.fix = strdup(fix))) || take_pending(findings, &finding) < 0) {
         clear_finding(&finding);
         return oneib_fail_memory(err);
     }
@@ -125,7 +125,7 @@ int oneib_findings_copy(const struct oneib_findings *findings, size_t from,
 {
     for (size_t i = from; i < findings->count; i++) {
         const struct oneib_finding *finding = &findings->items[i];
-        if (oneib_findings_add(to, finding->severity, finding->code, finding->remedy, err, "%s",
+        if (oneib_findings_add(to, finding->severity, finding->code, finding->fix, err, "%s",
                                finding->text) < 0)
             return -1;
         struct oneib_finding *copy = &to->items[to->count - 1];
@@ -157,7 +157,7 @@ void oneib_findings_keep(struct oneib_findings *findings,
     findings->count = kept;
 }
 
-static int compare_remedies(const char *a, const char *b)
+static int compare_fixes(const char *a, const char *b)
 {
     if (!a || !b)
         return (a != NULL) - (b != NULL);
@@ -173,7 +173,7 @@ int oneib_finding_compare(const struct oneib_finding *a, const struct oneib_find
     if (order == 0)
         order = strcmp(a->text, b->text);
     if (order == 0)
-        order = compare_remedies(a->remedy, b->remedy);
+        order = compare_fixes(a->fix, b->fix);
     return order;
 }
 
@@ -228,7 +228,7 @@ int oneib_finding_compare_unnamed(const struct oneib_finding *a, const struct on
     if (order == 0)
         order = compare_unquoted(a->text, b->text);
     if (order == 0)
-        order = compare_unquoted(a->remedy ? a->remedy : "", b->remedy ? b->remedy : "");
+        order = compare_unquoted(a->fix ? a->fix : "", b->fix ? b->fix : "");
     return order;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Findings: what is wrong with one VM, network, host, port or file without stopping the rest.
- * Whoever finds something names the object and the remedy, adds it here, goes on, and fails closed
+ * Whoever finds something names the object and the fix, adds it here, goes on, and fails closed
  * for that object alone.
  */
 #ifndef ONEIB_BASE_FINDING_H
@@ -38,7 +38,7 @@ struct oneib_finding {
     const char *code; /* static, words joined by '-': "pkey-conflict"; docs/operator-messages.md has
                          one entry for each */
     char *text;       /* owned: object, place and what is wrong */
-    char *remedy;     /* owned, may be NULL */
+    char *fix;        /* owned, may be NULL */
     enum oneib_subject subject; /* NONE until oneib_findings_attribute() */
     uint32_t subject_id;
     struct oneib_mention *mentions; /* owned; what it names besides its subject */
@@ -54,10 +54,10 @@ struct oneib_findings {
     bool failed; /* a mention found no memory: the next finding fails */
 };
 
-/* Adds one; text is printf-formatted, remedy copied (NULL: none). Returns 0, or -1 when out of
+/* Adds one; text is printf-formatted, fix copied (NULL: none). Returns 0, or -1 when out of
  * memory. */
 int oneib_findings_add(struct oneib_findings *findings, enum oneib_severity severity,
-                       const char *code, const char *remedy, struct oneib_error *err,
+                       const char *code, const char *fix, struct oneib_error *err,
                        const char *format, ...) __attribute__((format(printf, 6, 7)));
 
 /*
@@ -89,7 +89,7 @@ void oneib_findings_keep(struct oneib_findings *findings,
 /* Copies those from index `from` on, with what they are about. */
 int oneib_findings_copy(const struct oneib_findings *findings, size_t from,
                         struct oneib_findings *to, struct oneib_error *err);
-/* By severity (worst first), code, text, remedy. */
+/* By severity (worst first), code, text, fix. */
 int oneib_finding_compare(const struct oneib_finding *a, const struct oneib_finding *b);
 /* 0 when both are the same finding about the same objects, whatever these are called now: as
  * oneib_finding_compare(), but by subject and mentions, and without what stands in quotes. */

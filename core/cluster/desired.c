@@ -172,30 +172,31 @@ static int compare_partitions(const void *a, const void *b)
     return ((*left)->pkey > (*right)->pkey) - ((*left)->pkey < (*right)->pkey);
 }
 
-static int append_of_fragment(struct oneib_work *work, const struct oneib_partition *partition,
-                              struct oneib_error *err)
+static int append_static(struct oneib_work *work, const struct oneib_partition *partition,
+                         struct oneib_error *err)
 {
     bool waits, refused;
-    if (oneib_fragment_is_refused(work, partition, &refused, err) < 0)
+    if (oneib_static_is_refused(work, partition, &refused, err) < 0)
         return -1;
     if (refused)
         return 0;
-    if (oneib_fragment_must_wait(work, partition, &waits, err) < 0)
+    if (oneib_static_must_wait(work, partition, &waits, err) < 0)
         return -1;
-    return waits ? 0 : oneib_fragment_append(work, partition, err);
+    return waits ? 0 : oneib_static_append(work, partition, err);
 }
 
-/* The fragment's partitions and the clusters' in one row, by key: no key is in both. */
+/* The static partitions and the clusters' in one row, by key: no key is in both. */
 static int merge_partitions(struct oneib_work *work, const struct oneib_ipoib_limits *limits,
-                            const struct oneib_partition **fragment, struct oneib_error *err)
+                            const struct oneib_partition **static_partitions,
+                            struct oneib_error *err)
 {
     size_t line = 0, next = 0;
-    while (line < work->line_count || next < work->fragment->count) {
-        bool fragment_first =
-            line == work->line_count ||
-            (next < work->fragment->count && fragment[next]->pkey < work->lines[line].pkey);
-        if (fragment_first) {
-            if (append_of_fragment(work, fragment[next++], err) < 0)
+    while (line < work->line_count || next < work->static_partitions->count) {
+        bool static_first =
+            line == work->line_count || (next < work->static_partitions->count &&
+                                         static_partitions[next]->pkey < work->lines[line].pkey);
+        if (static_first) {
+            if (append_static(work, static_partitions[next++], err) < 0)
                 return -1;
         } else if ((line = add_cluster_partition(work, limits, line, err)) == 0) {
             return -1;
@@ -210,15 +211,16 @@ static int make_partitions(struct oneib_work *work, struct oneib_error *err)
     if (oneib_ipoib_limits(work, &limits, err) < 0 || add_default(work, &limits, err) < 0)
         return -1;
 
-    size_t count = work->fragment->count;
-    const struct oneib_partition **fragment = calloc(count ? count : 1, sizeof *fragment);
-    if (!fragment)
+    size_t count = work->static_partitions->count;
+    const struct oneib_partition **static_partitions =
+        calloc(count ? count : 1, sizeof *static_partitions);
+    if (!static_partitions)
         return oneib_fail_memory(err);
     for (size_t i = 0; i < count; i++)
-        fragment[i] = &work->fragment->items[i];
-    qsort(fragment, count, sizeof *fragment, compare_partitions);
-    int outcome = merge_partitions(work, &limits, fragment, err);
-    free(fragment);
+        static_partitions[i] = &work->static_partitions->items[i];
+    qsort(static_partitions, count, sizeof *static_partitions, compare_partitions);
+    int outcome = merge_partitions(work, &limits, static_partitions, err);
+    free(static_partitions);
     return outcome;
 }
 
@@ -396,7 +398,7 @@ static int make_clusters(struct oneib_work *work, struct oneib_error *err)
 
 static int compute(struct oneib_work *work, struct oneib_error *err)
 {
-    if (oneib_fragment_examine(work, err) < 0 || oneib_entitle(work, err) < 0 ||
+    if (oneib_static_examine(work, err) < 0 || oneib_entitle(work, err) < 0 ||
         oneib_plan_keys(work, err) < 0 || oneib_plan_service_levels(work, err) < 0 ||
         oneib_examine_attachments(work, err) < 0 || oneib_collect_statics(work, err) < 0 ||
         oneib_index_ports(work, err) < 0 || oneib_make_bindings(work, err) < 0 ||
@@ -411,7 +413,7 @@ static int compute(struct oneib_work *work, struct oneib_error *err)
 
 static void work_clear(struct oneib_work *work)
 {
-    free(work->fragment_use.guids);
+    free(work->static_use.guids);
     free(work->kept);
     free(work->entitlements);
     free(work->statics);
@@ -425,14 +427,15 @@ static void work_clear(struct oneib_work *work)
 int oneib_desired_compute(const struct oneib_desired_input *input, struct oneib_desired *desired,
                           struct oneib_error *err)
 {
-    static const struct oneib_partition_table no_fragment;
+    static const struct oneib_partition_table no_static_partitions;
     *desired = (struct oneib_desired){0};
     struct oneib_work *work = calloc(1, sizeof *work);
     if (!work)
         return oneib_fail_memory(err);
     work->cloud = input->cloud;
     work->policy = input->policy;
-    work->fragment = input->fragment ? input->fragment : &no_fragment;
+    work->static_partitions =
+        input->static_partitions ? input->static_partitions : &no_static_partitions;
     work->subnet = input->subnet;
     work->in_force = input->in_force;
     work->ledger = input->ledger;

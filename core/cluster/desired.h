@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The desired state: from the cloud, the operator's fragment and the policy to the partitions, with
- * a member status on every attachment and a finding for everything that cannot be had. Pure,
- * deterministic: the same input in any order gives the same bytes. docs/design/desired.md tells the
- * rules and why.
+ * The desired state: from the cloud, the operator's static partitions and the policy to the
+ * partitions, with a member status on every attachment and a finding for everything that cannot be
+ * had. Pure, deterministic: the same input in any order gives the same bytes.
+ * docs/design/desired.md tells the rules and why.
  */
 #ifndef ONEIB_CLUSTER_DESIRED_H
 #define ONEIB_CLUSTER_DESIRED_H
@@ -38,7 +38,7 @@ struct oneib_policy {
     bool only_range; /* the subnet manager takes no key but pkey_first to pkey_last, and GUIDs alone
                       */
     bool no_limited; /* ... would make full members of limited ones: they get nothing */
-    const char *vn_mad; /* borrowed: the driver whose networks are InfiniBand, for remedies; NULL:
+    const char *vn_mad; /* borrowed: the driver whose networks are InfiniBand, for fixes; NULL:
                            "infiniband" */
 };
 
@@ -47,7 +47,7 @@ struct oneib_desired_input {
     const struct oneib_ledger *ledger; /* never NULL: who has which key */
     bool keys_stay; /* the ledger is not to be relied on: no key is given or taken by it */
     const struct oneib_policy *policy;
-    const struct oneib_partition_table *fragment; /* NULL: none */
+    const struct oneib_partition_table *static_partitions; /* NULL: none */
     const struct oneib_subnet
         *subnet; /* NULL: not known; used for PartitionCap, MTU, rate, MulticastFDBCap */
     const struct oneib_partition_table
@@ -62,7 +62,7 @@ enum oneib_member_status {
     ONEIB_MEMBER_STATUS_NO_NETWORK,   /* the network is gone, or is not InfiniBand any more */
     ONEIB_MEMBER_STATUS_NO_LEASE,     /* the network does not know of the VM: the NIC is forged */
     ONEIB_MEMBER_STATUS_NO_KEY,       /* the network has no usable key (yet) */
-    ONEIB_MEMBER_STATUS_KEY_CONFLICT, /* another network, or the fragment, has the key */
+    ONEIB_MEMBER_STATUS_KEY_CONFLICT, /* another network, or a static partition, has the key */
     ONEIB_MEMBER_STATUS_NO_HCA, /* the host reports no such InfiniBand port, or one that must not
                                  * serve it
                                  */
@@ -153,7 +153,7 @@ struct oneib_port_room {
 
 struct oneib_desired {
     struct oneib_partition_table
-        table; /* default partition, the fragment's, the clusters', in canonical order */
+        table; /* default partition, the static partitions', the clusters', in canonical order */
     uint8_t *member_statuses; /* owned; enum oneib_member_status for each of cloud->attachments */
     struct oneib_desired_binding *bindings; /* owned; by attachment, a migration's source last;
                                          those of ABSENT attachments have none */
@@ -175,12 +175,12 @@ struct oneib_desired {
     size_t unused_count, unused_capacity;
     oneib_pkey *idle; /* by key: keys that rest and that nobody can hold any more */
     size_t idle_count, idle_capacity;
-    size_t wishes_at_rest; /* operators' wishes for keys that a host may hold, the fragment's too:
-                              met when it has answered */
+    size_t wishes_at_rest;        /* operators' wishes for keys that a host may hold, the static
+                                     partitions' too:        met when it has answered */
     struct oneib_sharer *sharers; /* by network id */
     size_t sharer_count, sharer_capacity;
-    oneib_pkey *waiting; /* the fragment's keys that it does not have yet: hosts may hold them for
-                            the clusters that had them */
+    oneib_pkey *waiting; /* static partitions' keys that are not in force yet: hosts may hold them
+                            for the clusters that had them */
     size_t waiting_count, waiting_capacity;
     struct oneib_port_room
         *rooms; /* by port GUID: the ports that the clusters' members use, and refused ones */

@@ -286,7 +286,7 @@ static int compare_keys(const void *a, const void *b)
     return (left->pkey > right->pkey) - (left->pkey < right->pkey);
 }
 
-/* By key alone: the order of members within the fragment's partitions has a meaning. */
+/* By key alone: the order of members within a static partition has a meaning. */
 static void restore_order(struct oneib_partition_table *table)
 {
     size_t kept = 0;

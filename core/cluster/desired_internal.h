@@ -3,19 +3,19 @@
  * The steps of oneib_desired_compute(), in the order in which they run, and what they hand to each
  * other. Only desired*.c include this.
  *
- *   desired_fragment.c  the operator's partitions: what they take and what they must not be
- *   desired_switched.c  networks that another driver serves now: which are kept for NICs' sake
- *   desired_keys.c      entitlement of networks by the ledger
- *   pkey_choice.c    what is to change in the ledger, and in the copies that networks have
- *   desired_classes.c   service levels, for the ledger and for the copies that networks have
- *   desired_statics.c   static members
- *   desired_ports.c     host ports, and which port an attachment uses: bindings
- *   desired_fenced.c    hosts that are fenced: nobody there is a member
- *   desired_refused.c   what the subnet manager is not to be given
- *   desired_states.c    what stands against a binding: unknown state, adapters of two kinds
- *   desired_tables.c    P_Key tables of ports: who gets a line, room
- *   desired_ipoib.c     MTU, rate, multicast groups
- *   desired.c           partitions, clusters, member statuses
+ *   desired_static_partitions.c   the operator's: what they take and what they must not be
+ *   desired_switched.c   networks that another driver serves now: which are kept for NICs' sake
+ *   desired_keys.c       entitlement of networks by the ledger
+ *   pkey_choice.c        what is to change in the ledger, and in the copies that networks have
+ *   desired_classes.c    service levels, for the ledger and for the copies that networks have
+ *   desired_statics.c    static members
+ *   desired_ports.c      host ports, and which port an attachment uses: bindings
+ *   desired_fenced.c     hosts that are fenced: nobody there is a member
+ *   desired_refused.c    what the subnet manager is not to be given
+ *   desired_states.c     what stands against a binding: unknown state, adapters of two kinds
+ *   desired_tables.c     P_Key tables of ports: who gets a line, room
+ *   desired_ipoib.c      MTU, rate, multicast groups
+ *   desired.c            partitions, clusters, member statuses
  */
 #ifndef ONEIB_CLUSTER_DESIRED_INTERNAL_H
 #define ONEIB_CLUSTER_DESIRED_INTERNAL_H
@@ -75,17 +75,17 @@ struct oneib_line {
     uint8_t membership;
 };
 
-/* A partition of the fragment and a GUID that it lists. */
-struct oneib_fragment_guid {
+/* A static partition and a GUID that it lists. */
+struct oneib_static_guid {
     oneib_guid guid;
     uint32_t partition;
 };
 
-struct oneib_fragment_use {
+struct oneib_static_use {
     bool keys[ONEIB_PKEY_COUNT];
     uint32_t on_every_port;   /* partitions that list ALL or ALL_CAS */
     bool first_on_every_port; /* one of them has indx0 */
-    struct oneib_fragment_guid
+    struct oneib_static_guid
         *guids; /* owned; by GUID; partitions that list it and not every port */
     size_t guid_count, guid_capacity;
 };
@@ -93,14 +93,14 @@ struct oneib_fragment_use {
 struct oneib_work {
     const struct oneib_cloud *cloud;
     const struct oneib_policy *policy;
-    const struct oneib_partition_table *fragment; /* never NULL */
-    const struct oneib_subnet *subnet;            /* may be NULL */
-    const struct oneib_partition_table *in_force; /* may be NULL */
-    const struct oneib_ledger *ledger;            /* never NULL */
-    bool keys_stay;                               /* nothing is given, nothing taken */
+    const struct oneib_partition_table *static_partitions; /* never NULL */
+    const struct oneib_subnet *subnet;                     /* may be NULL */
+    const struct oneib_partition_table *in_force;          /* may be NULL */
+    const struct oneib_ledger *ledger;                     /* never NULL */
+    bool keys_stay;                                        /* nothing is given, nothing taken */
     struct oneib_desired *desired;
     struct oneib_findings *findings;
-    struct oneib_fragment_use fragment_use;
+    struct oneib_static_use static_use;
     bool *kept; /* of each network that another driver serves: NICs of ours keep it, see
                    desired_switched.c */
     struct oneib_entitlement *entitlements;
@@ -115,19 +115,19 @@ struct oneib_work {
     size_t line_count, line_capacity;
 };
 
-/* desired_fragment.c */
-int oneib_fragment_examine(struct oneib_work *work, struct oneib_error *err);
-/* How many partitions of the fragment put their key on the port. */
-uint32_t oneib_fragment_keys_on(const struct oneib_work *work, oneib_guid guid);
+/* desired_static_partitions.c */
+int oneib_static_examine(struct oneib_work *work, struct oneib_error *err);
+/* How many static partitions put their key on the port. */
+uint32_t oneib_static_keys_on(const struct oneib_work *work, oneib_guid guid);
 /* true when one of them wants index 0 of the port's table. */
-bool oneib_fragment_takes_index0(const struct oneib_work *work, oneib_guid guid);
-/* Appends a copy of the fragment's partition to the table. */
-int oneib_fragment_append(struct oneib_work *work, const struct oneib_partition *partition,
-                          struct oneib_error *err);
-/* *waits: the fragment's partition is not in force yet, and a host may hold its key still, as some
+bool oneib_static_takes_index0(const struct oneib_work *work, oneib_guid guid);
+/* Appends a copy of the static partition to the table. */
+int oneib_static_append(struct oneib_work *work, const struct oneib_partition *partition,
+                        struct oneib_error *err);
+/* *waits: the static partition is not in force yet, and a host may hold its key still, as some
  * network's: adds a finding, and the key to desired->waiting. */
-int oneib_fragment_must_wait(struct oneib_work *work, const struct oneib_partition *partition,
-                             bool *waits, struct oneib_error *err);
+int oneib_static_must_wait(struct oneib_work *work, const struct oneib_partition *partition,
+                           bool *waits, struct oneib_error *err);
 
 /* desired_switched.c */
 /* Fills work->kept. */
@@ -173,9 +173,9 @@ int oneib_say_key_refused(struct oneib_work *work, const struct oneib_network *n
                           oneib_pkey pkey, struct oneib_error *err);
 int oneib_say_limited_refused(struct oneib_work *work, const struct oneib_network *network,
                               struct oneib_error *err);
-/* *refused: the fragment's partition is not for this subnet manager; adds a finding. */
-int oneib_fragment_is_refused(struct oneib_work *work, const struct oneib_partition *partition,
-                              bool *refused, struct oneib_error *err);
+/* *refused: the static partition is not for this subnet manager; adds a finding. */
+int oneib_static_is_refused(struct oneib_work *work, const struct oneib_partition *partition,
+                            bool *refused, struct oneib_error *err);
 
 /* desired_states.c */
 /* Not settled yet: what runs already has the first right to what others want, too. */

@@ -65,10 +65,10 @@ static int say_reserved(struct oneib_work *work, const struct oneib_network *net
 {
     return oneib_findings_add(work->findings, ONEIB_WARNING, "pkey-reserved",
                               "give the network another VLAN_ID, or take the partition out of the "
-                              "fragment",
+                              "static_partitions",
                               err,
                               "%s has P_Key 0x%04x (VLAN_ID %u), which the "
-                              "operator's fragment uses: it gets no members",
+                              "operator's static partitions use: it gets no members",
                               oneib_name_network(work, network->id).text, pkey, pkey);
 }
 
@@ -90,7 +90,7 @@ static int entitle_own(struct oneib_work *work, uint32_t index, struct oneib_err
         .given = (uint8_t)oneib_network_given(work->cloud, network)};
     if (pkey == 0)
         return 0;
-    if (work->fragment_use.keys[pkey]) {
+    if (work->static_use.keys[pkey]) {
         entitlement->member_status = ONEIB_MEMBER_STATUS_KEY_CONFLICT;
         return say_reserved(work, network, pkey, err);
     }

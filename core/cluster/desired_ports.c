@@ -104,11 +104,11 @@ static enum oneib_severity severity_of_port(const struct oneib_work *work,
 }
 
 static int refuse_port(struct oneib_work *work, struct oneib_port_owner *port,
-                       enum oneib_severity severity, const char *code, const char *remedy,
+                       enum oneib_severity severity, const char *code, const char *fix,
                        const char *why, struct oneib_error *err)
 {
     port->refused = true;
-    return oneib_findings_add(work->findings, severity, code, remedy, err,
+    return oneib_findings_add(work->findings, severity, code, fix, err,
                               "%s serves no virtual cluster: %s",
                               oneib_name_port(work, port->guid).text, why);
 }
@@ -127,10 +127,10 @@ static int examine_index0(struct oneib_work *work, struct oneib_port_owner *port
                            "it is a full member of the default partition, and so would every VF "
                            "of it be",
                            err);
-    if (oneib_fragment_takes_index0(work, port->guid))
+    if (oneib_static_takes_index0(work, port->guid))
         return refuse_port(work, port, severity_of_port(work, port), "port-index0",
-                           "remove indx0 from the fragment's partition, or the port from it",
-                           "a partition of the fragment with indx0 lists it, and every VF of it "
+                           "remove indx0 from the static partition, or the port from it",
+                           "a static partition with indx0 lists it, and every VF of it "
                            "would be a member",
                            err);
     return 0;

@@ -54,16 +54,15 @@ static const char *fault_of(const struct oneib_work *work, const struct oneib_pa
     return fault;
 }
 
-int oneib_fragment_is_refused(struct oneib_work *work, const struct oneib_partition *partition,
-                              bool *refused, struct oneib_error *err)
+int oneib_static_is_refused(struct oneib_work *work, const struct oneib_partition *partition,
+                            bool *refused, struct oneib_error *err)
 {
     const char *fault = work->policy->only_range ? fault_of(work, partition) : NULL;
     *refused = fault != NULL;
     if (!fault)
         return 0;
-    return oneib_findings_add(
-        work->findings, ONEIB_WARNING, "fragment-refused",
-        "make it in UFM itself, or change it in the fragment", err,
-        "partition \"%.31s\" (0x%04x) of the fragment %s: UFM is not given it", partition->name,
-        partition->pkey, fault);
+    return oneib_findings_add(work->findings, ONEIB_WARNING, "static-partition-refused",
+                              "make it in UFM itself, or change it in the static partitions", err,
+                              "static partition \"%.31s\" (0x%04x) %s: UFM is not given it",
+                              partition->name, partition->pkey, fault);
 }

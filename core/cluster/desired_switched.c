@@ -4,7 +4,7 @@
  * them bridges. Who is a member stays one, nobody becomes one.
  *
  * oned writes the driver into a NIC when it is attached, and never again, so the NIC of a member
- * says what its network was. But a user may have forged it (docs/design/gather.md). So no network
+ * says what its network was. But a user may have forged it (docs/design/pools.md). So no network
  * of another driver is kept for its NICs' word alone: its partition must be in force, and what is
  * in force was computed while oned said that the network was ours, or from that.
  */
@@ -86,15 +86,15 @@ static void append_command(const struct oneib_work *work, uint32_t network_id,
 static int say_one(struct oneib_work *work, const struct oneib_network *network,
                    struct oneib_error *err)
 {
-    oneib_autotext struct oneib_text driver = {0}, remedy = {0};
+    oneib_autotext struct oneib_text driver = {0}, fix = {0};
     oneib_text_append(&driver, "");
     oneib_text_append_escaped(&driver, network->other_driver, DRIVER_SHOWN);
-    append_command(work, network->id, &remedy);
-    oneib_text_append(&remedy, "; then attach again what was attached meanwhile, and set MTU if "
-                               "the network had one");
-    if (oneib_text_failed(&driver) || oneib_text_failed(&remedy))
+    append_command(work, network->id, &fix);
+    oneib_text_append(&fix, "; then attach again what was attached meanwhile, and set MTU if "
+                            "the network had one");
+    if (oneib_text_failed(&driver) || oneib_text_failed(&fix))
         return oneib_fail_memory(err);
-    return oneib_findings_add(work->findings, ONEIB_WARNING, "network-switched", remedy.data, err,
+    return oneib_findings_add(work->findings, ONEIB_WARNING, "network-switched", fix.data, err,
                               "%s is no InfiniBand network any more: its VN_MAD is \"%s\". VMs "
                               "that run with it keep what "
                               "they have; others get no InfiniBand from it",
@@ -113,13 +113,13 @@ int oneib_say_switched(struct oneib_work *work, struct oneib_error *err)
 int oneib_say_new_on_switched(struct oneib_work *work, const struct oneib_attachment *attachment,
                               struct oneib_error *err)
 {
-    oneib_autotext struct oneib_text remedy = {0};
-    append_command(work, attachment->network_id, &remedy);
-    oneib_text_append(&remedy, "; then start the VM again");
-    if (oneib_text_failed(&remedy))
+    oneib_autotext struct oneib_text fix = {0};
+    append_command(work, attachment->network_id, &fix);
+    oneib_text_append(&fix, "; then start the VM again");
+    if (oneib_text_failed(&fix))
         return oneib_fail_memory(err);
     return oneib_findings_add(
-        work->findings, ONEIB_WARNING, "network-switched", remedy.data, err,
+        work->findings, ONEIB_WARNING, "network-switched", fix.data, err,
         "%s is of %s, which is no InfiniBand network any more, and comes to a host where that "
         "network's P_Key is not in force: it gets nothing",
         oneib_name_nic(work, attachment).text,

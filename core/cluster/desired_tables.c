@@ -456,13 +456,14 @@ static int say_full(struct oneib_work *work, const struct table *table, size_t a
     for (size_t i = accepted; i < table->entry_count; i++)
         oneib_findings_mention(work->findings, ONEIB_SUBJECT_NETWORK,
                                cluster_of(work, &table->entries[i])->id);
-    return oneib_findings_add(
-        work->findings, ONEIB_WARNING, "port-full",
-        "move VMs of some of these networks to other hosts", err,
-        "port 0x%016" PRIx64 "%s holds %" PRIu32
-        " P_Keys at most, those of the default partition and the fragment included; it has %s; no "
-        "room for %s",
-        table->entries->wishes->guid, host.data, capacity, fit.data, rest.data);
+    return oneib_findings_add(work->findings, ONEIB_WARNING, "port-full",
+                              "move VMs of some of these networks to other hosts", err,
+                              "port 0x%016" PRIx64 "%s holds %" PRIu32
+                              " P_Keys at most, those of the default partition and the static "
+                              "partitions included; it has %s; no "
+                              "room for %s",
+                              table->entries->wishes->guid, host.data, capacity, fit.data,
+                              rest.data);
 }
 
 static int note_room(struct oneib_work *work, oneib_guid guid, uint32_t room,
@@ -504,7 +505,7 @@ static int fill_table(struct oneib_work *work, struct table *table, size_t first
         return -1;
 
     uint32_t capacity = capacity_of(work, wishes);
-    uint32_t taken = 1 + oneib_fragment_keys_on(work, wishes->guid);
+    uint32_t taken = 1 + oneib_static_keys_on(work, wishes->guid);
     uint32_t room = capacity > taken ? capacity - taken : 0;
     keep_wanted(table);
     if (limit_owners(work, table, err) < 0)

@@ -66,8 +66,8 @@ static bool is_operators(const struct oneib_fence_input *input, oneib_guid guid)
 {
     uint32_t cluster;
     bool is_named = false;
-    for (size_t i = 0; input->fragment && i < input->fragment->count; i++)
-        is_named |= lists(&input->fragment->items[i], guid);
+    for (size_t i = 0; input->static_partitions && i < input->static_partitions->count; i++)
+        is_named |= lists(&input->static_partitions->items[i], guid);
     for (size_t i = 0; is_named && input->in_force && i < input->in_force->count; i++)
         if (oneib_partition_cluster(&input->in_force->items[i], &cluster) &&
             lists(&input->in_force->items[i], guid))

@@ -39,7 +39,8 @@ struct oneib_fence_input {
     const struct oneib_cloud *cloud;   /* sorted */
     const struct oneib_ledger *ledger; /* with its fences */
     const struct oneib_policy *policy;
-    const struct oneib_partition_table *fragment; /* the operator's partitions; may be NULL */
+    const struct oneib_partition_table
+        *static_partitions;                       /* the operator's partitions; may be NULL */
     const struct oneib_partition_table *in_force; /* likewise, ours */
     const struct oneib_subnet *subnet; /* as it was read last; its list of ports and the master */
     oneib_guid own_port;               /* of this daemon, which would cut itself off */

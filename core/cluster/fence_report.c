@@ -7,7 +7,7 @@
 /* What is wrong with a port, in findings and on the command line alike. */
 struct trouble {
     enum oneib_severity severity;
-    const char *code, *remedy, *why;
+    const char *code, *fix, *why;
 };
 
 static const struct trouble troubles[] = {
@@ -55,7 +55,7 @@ static int report_port(const struct oneib_cloud *cloud, const struct oneib_ledge
         return 0;
     const struct trouble *trouble = &troubles[port->state];
     oneib_findings_mention(findings, ONEIB_SUBJECT_HOST, port->host_id);
-    return oneib_findings_add(findings, trouble->severity, trouble->code, trouble->remedy, err,
+    return oneib_findings_add(findings, trouble->severity, trouble->code, trouble->fix, err,
                               "%s is fenced, and its port 0x%016" PRIx64 " is not closed: %s",
                               oneib_host_id_shown(cloud, port->host_id).text, port->guid,
                               trouble->why);

@@ -42,8 +42,8 @@ bool oneib_node_is_heard(enum oneib_node_state state)
     return state == ONEIB_NODE_FOLLOWS || state == ONEIB_NODE_AWAITED;
 }
 
-const struct oneib_node_view *oneib_node_view_of(const struct oneib_node_view *nodes, size_t count,
-                                                 uint32_t host_id)
+const struct oneib_node_snapshot *oneib_node_snapshot_of(const struct oneib_node_snapshot *nodes,
+                                                         size_t count, uint32_t host_id)
 {
     size_t low = 0, high = count;
     while (low < high) {
@@ -71,26 +71,26 @@ bool oneib_partition_is_networks(const struct oneib_desired *desired,
     return owner == network_id || (cluster && cluster->network_id == owner);
 }
 
-static const struct oneib_node_view *view_of(const struct work *work, uint32_t host_id)
+static const struct oneib_node_snapshot *snapshot_of(const struct work *work, uint32_t host_id)
 {
-    return oneib_node_view_of(work->input->nodes, work->input->node_count, host_id);
+    return oneib_node_snapshot_of(work->input->nodes, work->input->node_count, host_id);
 }
 
 /* ---- what somebody on the host may be open by ------------------------------------------------ */
 
-static const struct oneib_vf_record *reported_of_nic(const struct oneib_node_view *view,
+static const struct oneib_vf_record *reported_of_nic(const struct oneib_node_snapshot *snapshot,
                                                      uint32_t vm_id, uint8_t nic_id)
 {
-    for (size_t i = 0; view && i < view->record_count; i++)
-        if (view->records[i].vm_id == vm_id && view->records[i].nic_id == nic_id)
-            return &view->records[i];
+    for (size_t i = 0; snapshot && i < snapshot->record_count; i++)
+        if (snapshot->records[i].vm_id == vm_id && snapshot->records[i].nic_id == nic_id)
+            return &snapshot->records[i];
     return NULL;
 }
 
-static const struct oneib_grant *sent_of_nic(const struct oneib_node_view *view, uint32_t vm_id,
-                                             uint8_t nic_id)
+static const struct oneib_grant *sent_of_nic(const struct oneib_node_snapshot *snapshot,
+                                             uint32_t vm_id, uint8_t nic_id)
 {
-    return view && view->sent ? oneib_grant_list_find(view->sent, vm_id, nic_id) : NULL;
+    return snapshot && snapshot->sent ? oneib_grant_list_find(snapshot->sent, vm_id, nic_id) : NULL;
 }
 
 /* ---- bindings -------------------------------------------------------------------------------- */
@@ -110,12 +110,13 @@ static const struct oneib_hca_port *port_of_binding(const struct oneib_cloud *cl
 
 /* The host that a migration leaves: ADDRESS is the other host's already, so the VF is the one that
  * the node was granted, unless oned has given that to somebody else. */
-static bool find_vf_of_source(const struct oneib_node_view *view, const struct oneib_host *host,
+static bool find_vf_of_source(const struct oneib_node_snapshot *snapshot,
+                              const struct oneib_host *host,
                               const struct oneib_attachment *attachment, struct oneib_pci *vf)
 {
-    const struct oneib_grant *sent = sent_of_nic(view, attachment->vm_id, attachment->nic_id);
+    const struct oneib_grant *sent = sent_of_nic(snapshot, attachment->vm_id, attachment->nic_id);
     const struct oneib_vf_record *record =
-        reported_of_nic(view, attachment->vm_id, attachment->nic_id);
+        reported_of_nic(snapshot, attachment->vm_id, attachment->nic_id);
     if (sent && sent->has_vf)
         *vf = sent->vf;
     else if (record)
@@ -134,7 +135,7 @@ static bool find_vf(const struct work *work, const struct oneib_desired_binding 
     if (!host)
         return false;
     if (binding->is_source)
-        return find_vf_of_source(view_of(work, binding->host_id), host, attachment, vf);
+        return find_vf_of_source(snapshot_of(work, binding->host_id), host, attachment, vf);
     *vf = attachment->address;
     return attachment->has_address &&
            oneib_host_given_to(host, &attachment->address) == attachment->vm_id;
@@ -172,7 +173,7 @@ enum guid_place { GUID_AT_SOURCE, GUID_BETWEEN, GUID_AT_DESTINATION };
 /* OpenNebula says that a VM migrates until `post` is done, which sets the GUID at the destination.
  * So it is the node that it leaves that tells: when it has nothing of the NIC any more, it is told
  * to set the GUID no more; when it follows that, the other one may. */
-static enum guid_place guid_of_migration(const struct oneib_node_view *source, uint32_t vm_id,
+static enum guid_place guid_of_migration(const struct oneib_node_snapshot *source, uint32_t vm_id,
                                          uint8_t nic_id)
 {
     const struct oneib_vf_record *record = reported_of_nic(source, vm_id, nic_id);
@@ -204,7 +205,7 @@ static bool may_set_guid(const struct work *work, const struct oneib_desired_bin
                          const struct oneib_attachment *attachment)
 {
     const struct oneib_desired_binding *source = source_of_binding(work->input->desired, binding);
-    return !source || guid_of_migration(view_of(work, source->host_id), attachment->vm_id,
+    return !source || guid_of_migration(snapshot_of(work, source->host_id), attachment->vm_id,
                                         attachment->nic_id) ==
                           (binding->is_source ? GUID_AT_SOURCE : GUID_AT_DESTINATION);
 }
@@ -417,16 +418,16 @@ static struct oneib_grant grant_of_record(const struct work *work,
     return grant;
 }
 
-static int hold_node(struct work *work, size_t bindings, const struct oneib_node_view *view,
+static int hold_node(struct work *work, size_t bindings, const struct oneib_node_snapshot *snapshot,
                      struct oneib_error *err)
 {
-    for (size_t i = 0; view->sent && i < view->sent->count; i++)
-        if (hold_grant(work, bindings, view->host_id, view->sent->items[i], err) < 0)
+    for (size_t i = 0; snapshot->sent && i < snapshot->sent->count; i++)
+        if (hold_grant(work, bindings, snapshot->host_id, snapshot->sent->items[i], err) < 0)
             return -1;
-    for (size_t i = 0; !view->sent && i < view->record_count; i++)
-        if (view->records[i].stage == ONEIB_VF_OPEN &&
-            hold_grant(work, bindings, view->host_id, grant_of_record(work, &view->records[i]),
-                       err) < 0)
+    for (size_t i = 0; !snapshot->sent && i < snapshot->record_count; i++)
+        if (snapshot->records[i].stage == ONEIB_VF_OPEN &&
+            hold_grant(work, bindings, snapshot->host_id,
+                       grant_of_record(work, &snapshot->records[i]), err) < 0)
             return -1;
     return 0;
 }
@@ -462,11 +463,11 @@ static int add_holder(struct work *work, const struct guid_holder *holder, struc
 }
 
 /* oned itself has given the host up: what its VMs were is started elsewhere, with their GUIDs. */
-static bool is_lost(const struct work *work, const struct oneib_node_view *view)
+static bool is_lost(const struct work *work, const struct oneib_node_snapshot *snapshot)
 {
-    if (view->state != ONEIB_NODE_SILENT && view->state != ONEIB_NODE_UNHEARD)
+    if (snapshot->state != ONEIB_NODE_SILENT && snapshot->state != ONEIB_NODE_UNHEARD)
         return false;
-    const struct oneib_host *host = oneib_cloud_host(work->input->cloud, view->host_id);
+    const struct oneib_host *host = oneib_cloud_host(work->input->cloud, snapshot->host_id);
     return !host || !oneib_host_is_heard(host->state);
 }
 
@@ -482,35 +483,37 @@ static int compare_nics(const void *a, const void *b)
     return oneib_nic_name_compare(a, b);
 }
 
-bool oneib_node_was_told(const struct oneib_node_view *view, const struct oneib_vf_record *record)
+bool oneib_node_was_told(const struct oneib_node_snapshot *snapshot,
+                         const struct oneib_vf_record *record)
 {
     const struct oneib_nic_name nic = {.vm_id = record->vm_id, .nic_id = record->nic_id};
-    return view->told_count &&
-           bsearch(&nic, view->told, view->told_count, sizeof nic, compare_nics);
+    return snapshot->told_count &&
+           bsearch(&nic, snapshot->told, snapshot->told_count, sizeof nic, compare_nics);
 }
 
 /* A node that has not reported since it was sent a list may have set what it had not set before.
  * One that lies can keep from others what was given to itself, and nothing else. */
-static bool may_have_set(const struct oneib_node_view *view, const struct oneib_vf_record *record)
+static bool may_have_set(const struct oneib_node_snapshot *snapshot,
+                         const struct oneib_vf_record *record)
 {
-    return oneib_node_was_told(view, record) &&
-           (record->guid == ONEIB_VF_GUID_SET || view->state == ONEIB_NODE_AWAITED);
+    return oneib_node_was_told(snapshot, record) &&
+           (record->guid == ONEIB_VF_GUID_SET || snapshot->state == ONEIB_NODE_AWAITED);
 }
 
-static int add_holders_of(struct work *work, const struct oneib_node_view *view,
+static int add_holders_of(struct work *work, const struct oneib_node_snapshot *snapshot,
                           struct oneib_error *err)
 {
-    struct guid_holder holder = {.host_id = view->host_id, .is_lost = is_lost(work, view)};
-    for (size_t i = 0; i < view->record_count; i++) {
-        holder.vm_id = view->records[i].vm_id;
-        holder.nic_id = view->records[i].nic_id;
-        if (may_have_set(view, &view->records[i]) && add_holder(work, &holder, err) < 0)
+    struct guid_holder holder = {.host_id = snapshot->host_id, .is_lost = is_lost(work, snapshot)};
+    for (size_t i = 0; i < snapshot->record_count; i++) {
+        holder.vm_id = snapshot->records[i].vm_id;
+        holder.nic_id = snapshot->records[i].nic_id;
+        if (may_have_set(snapshot, &snapshot->records[i]) && add_holder(work, &holder, err) < 0)
             return -1;
     }
-    for (size_t i = 0; view->sent && i < view->sent->count; i++) {
-        holder.vm_id = view->sent->items[i].vm_id;
-        holder.nic_id = view->sent->items[i].nic_id;
-        if (view->sent->items[i].may_set_guid && add_holder(work, &holder, err) < 0)
+    for (size_t i = 0; snapshot->sent && i < snapshot->sent->count; i++) {
+        holder.vm_id = snapshot->sent->items[i].vm_id;
+        holder.nic_id = snapshot->sent->items[i].nic_id;
+        if (snapshot->sent->items[i].may_set_guid && add_holder(work, &holder, err) < 0)
             return -1;
     }
     return 0;
@@ -573,11 +576,12 @@ static bool is_placed_on(const struct work *work, const struct placed *placed, u
  * runs. */
 static bool may_have_it(const struct work *work, const struct placed *placed)
 {
-    const struct oneib_node_view *view = view_of(work, placed->host_id);
+    const struct oneib_node_snapshot *snapshot = snapshot_of(work, placed->host_id);
     const struct oneib_vf_record *record =
-        reported_of_nic(view, placed->grant.vm_id, placed->grant.nic_id);
-    const struct oneib_grant *sent = sent_of_nic(view, placed->grant.vm_id, placed->grant.nic_id);
-    return !view || !view->table_known || (record && record->guid == ONEIB_VF_GUID_SET) ||
+        reported_of_nic(snapshot, placed->grant.vm_id, placed->grant.nic_id);
+    const struct oneib_grant *sent =
+        sent_of_nic(snapshot, placed->grant.vm_id, placed->grant.nic_id);
+    return !snapshot || !snapshot->table_known || (record && record->guid == ONEIB_VF_GUID_SET) ||
            (sent && sent->may_set_guid);
 }
 
@@ -835,12 +839,12 @@ static size_t list_keys(const struct key_set *set, oneib_pkey *keys, size_t room
     return count;
 }
 
-bool oneib_node_tells_all(const struct oneib_node_view *node)
+bool oneib_node_tells_all(const struct oneib_node_snapshot *node)
 {
     return node->state == ONEIB_NODE_FOLLOWS && node->table_known;
 }
 
-size_t oneib_keys_of_node(const struct oneib_node_view *node,
+size_t oneib_keys_of_node(const struct oneib_node_snapshot *node,
                           const struct oneib_host_grants *grants,
                           const struct oneib_held_keys *before, oneib_pkey *keys, size_t room)
 {

@@ -39,7 +39,7 @@ struct oneib_nic_name {
 /* By VM, NIC. <0, 0, >0. */
 int oneib_nic_name_compare(const struct oneib_nic_name *a, const struct oneib_nic_name *b);
 
-struct oneib_node_view {
+struct oneib_node_snapshot {
     uint32_t host_id;
     enum oneib_node_state state;
     bool table_known;                      /* `records` is its whole table */
@@ -60,11 +60,12 @@ struct oneib_held_keys {
 
 bool oneib_node_is_heard(enum oneib_node_state state);
 /* What it does not report, it has not. */
-bool oneib_node_tells_all(const struct oneib_node_view *view);
+bool oneib_node_tells_all(const struct oneib_node_snapshot *snapshot);
 /* A VF that is open at its key, or not known to be closed. */
 bool oneib_record_may_be_open(const struct oneib_vf_record *record);
 /* Whether the node was told of the record's NIC. */
-bool oneib_node_was_told(const struct oneib_node_view *view, const struct oneib_vf_record *record);
+bool oneib_node_was_told(const struct oneib_node_snapshot *snapshot,
+                         const struct oneib_vf_record *record);
 
 struct oneib_host_grants {
     uint32_t host_id;
@@ -81,11 +82,11 @@ struct oneib_grants {
 };
 
 struct oneib_grants_input {
-    const struct oneib_cloud *cloud;     /* sorted */
-    const struct oneib_policy *policy;   /* the site, for GUIDs */
-    const struct oneib_desired *desired; /* after the removal hold */
-    size_t held;                         /* removals held back */
-    const struct oneib_node_view *nodes; /* by host id */
+    const struct oneib_cloud *cloud;         /* sorted */
+    const struct oneib_policy *policy;       /* the site, for GUIDs */
+    const struct oneib_desired *desired;     /* after the removal hold */
+    size_t held;                             /* removals held back */
+    const struct oneib_node_snapshot *nodes; /* by host id */
     size_t node_count;
     const struct oneib_subnet *subnet; /* NULL: not known; for GUIDs of ports that it has */
 };
@@ -116,7 +117,7 @@ struct oneib_gate_input {
     const struct oneib_desired *desired;
     const struct oneib_partition_table *in_force; /* ours, by the file; empty at first */
     const struct oneib_grants *grants;            /* as they have just been sent */
-    const struct oneib_node_view *nodes;          /* by host id, since then */
+    const struct oneib_node_snapshot *nodes;      /* by host id, since then */
     size_t node_count;
     const struct oneib_ledger *ledger; /* for its fences; NULL: none */
 };
@@ -140,7 +141,7 @@ struct oneib_gate {
  *  - limited to full is a taking and a giving: full comes when the node follows;
  *  - a GUID that is twice is in no partition, whatever is in force;
  *  - what stays never makes a port hold more than it has room for: additions wait then.
- * All else is as desired. Of the fragment's partitions a port that is listed comes as any other
+ * All else is as desired. Of the static partitions a port that is listed comes as any other
  * entry does; the default partition is never touched.
  */
 int oneib_gate_compute(const struct oneib_gate_input *input, struct oneib_gate *gate,
@@ -155,7 +156,7 @@ void oneib_gate_clear(struct oneib_gate *gate);
  * whatever it reports. At most `room` are written to *keys; returns how many there are.
  * For the host's attribute IB_KEYS.
  */
-size_t oneib_keys_of_node(const struct oneib_node_view *node,
+size_t oneib_keys_of_node(const struct oneib_node_snapshot *node,
                           const struct oneib_host_grants *grants,
                           const struct oneib_held_keys *before, oneib_pkey *keys, size_t room);
 

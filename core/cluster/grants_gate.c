@@ -22,8 +22,8 @@ struct port_use {
 /* A port that a host reports. Two hosts may report one: two of these, and both must agree. */
 struct gated_port {
     oneib_guid guid;
-    const struct oneib_node_view *view; /* NULL: nothing is known of the node */
-    bool has_vfs;                       /* else no VF can be open on it */
+    const struct oneib_node_snapshot *snapshot; /* NULL: nothing is known of the node */
+    bool has_vfs;                               /* else no VF can be open on it */
     bool is_blocked; /* a VF may be open at what its port does not hold for it: a new key could
                         take the place that the VF is mapped to */
     bool is_behind;  /* ... and is to hold again: that comes first, alone */
@@ -49,7 +49,7 @@ struct gating {
     size_t use_count, use_capacity;
     struct entry *entries; /* by key, cluster, GUID */
     size_t entry_count, entry_capacity;
-    bool taken[ONEIB_PKEY_DEFAULT + 1]; /* the fragment's keys, which are none of ours */
+    bool taken[ONEIB_PKEY_DEFAULT + 1]; /* the static partitions' keys, which are none of ours */
 };
 
 /* ---- ports and what is open on them ---------------------------------------------------------- */
@@ -61,11 +61,11 @@ static bool has_table_of_vfs(const struct oneib_hca_port *port)
 }
 
 static bool has_vfs(const struct gating *gating, const struct oneib_host *host,
-                    const struct oneib_node_view *view)
+                    const struct oneib_node_snapshot *snapshot)
 {
     if (host->vfs_limit > 0 || host->key_count > 0 ||
         oneib_grants_of_host(gating->input->grants, host->id) ||
-        (view && (view->record_count > 0 || (view->sent && view->sent->count > 0))))
+        (snapshot && (snapshot->record_count > 0 || (snapshot->sent && snapshot->sent->count > 0))))
         return true;
     for (size_t i = 0; i < host->port_count; i++)
         if (host->ports[i].vfs_total > 0)
@@ -81,12 +81,12 @@ static int list_ports(struct gating *gating, struct oneib_error *err)
     gating->ports = calloc(index.count + 1, sizeof *gating->ports);
     for (size_t i = 0; gating->ports && i < index.count; i++) {
         const struct oneib_host *host = index.items[i].host;
-        const struct oneib_node_view *view =
-            oneib_node_view_of(gating->input->nodes, gating->input->node_count, host->id);
+        const struct oneib_node_snapshot *snapshot =
+            oneib_node_snapshot_of(gating->input->nodes, gating->input->node_count, host->id);
         gating->ports[gating->port_count++] = (struct gated_port){
             .guid = index.items[i].guid,
-            .view = view,
-            .has_vfs = has_table_of_vfs(index.items[i].port) && has_vfs(gating, host, view)};
+            .snapshot = snapshot,
+            .has_vfs = has_table_of_vfs(index.items[i].port) && has_vfs(gating, host, snapshot)};
     }
     oneib_port_index_clear(&index);
     return gating->ports ? 0 : oneib_fail_memory(err);
@@ -168,15 +168,16 @@ static int add_uses_of(struct gating *gating, const struct oneib_host *host,
                        struct oneib_error *err)
 {
     const struct oneib_host_grants *grants = oneib_grants_of_host(gating->input->grants, host->id);
-    const struct oneib_node_view *view =
-        oneib_node_view_of(gating->input->nodes, gating->input->node_count, host->id);
+    const struct oneib_node_snapshot *snapshot =
+        oneib_node_snapshot_of(gating->input->nodes, gating->input->node_count, host->id);
     if (grants && add_granted(gating, host, grants->items, grants->count, err) < 0)
         return -1;
-    if (!view)
+    if (!snapshot)
         return 0;
-    if (view->sent && add_granted(gating, host, view->sent->items, view->sent->count, err) < 0)
+    if (snapshot->sent &&
+        add_granted(gating, host, snapshot->sent->items, snapshot->sent->count, err) < 0)
         return -1;
-    return add_reported(gating, host, view->records, view->record_count, err);
+    return add_reported(gating, host, snapshot->records, snapshot->record_count, err);
 }
 
 static int compare_uses(const void *a, const void *b)
@@ -410,12 +411,13 @@ static void block_ports(struct gating *gating)
 
 static bool is_heard(const struct gated_port *port)
 {
-    return port->view && oneib_node_is_heard(port->view->state);
+    return port->snapshot && oneib_node_is_heard(port->snapshot->state);
 }
 
 static bool follows(const struct gated_port *port)
 {
-    return port->view && port->view->state == ONEIB_NODE_FOLLOWS && port->view->table_known;
+    return port->snapshot && port->snapshot->state == ONEIB_NODE_FOLLOWS &&
+           port->snapshot->table_known;
 }
 
 /* In force, and to go. */
@@ -453,7 +455,7 @@ static bool may_come(const struct gating *gating, const struct entry *entry)
         return false;
     const struct gated_port *ports = find_ports(gating, entry->guid, &count);
     for (size_t i = 0; i < count; i++)
-        if (ports[i].has_vfs && (!is_heard(&ports[i]) || !ports[i].view->table_known ||
+        if (ports[i].has_vfs && (!is_heard(&ports[i]) || !ports[i].snapshot->table_known ||
                                  ports[i].is_blocked || !is_in_turn(gating, &ports[i], entry)))
             return false;
     return true;
@@ -779,7 +781,7 @@ static int write_old(struct gating *gating, struct oneib_error *err)
     return 0;
 }
 
-/* By key alone: the order of members within the fragment's partitions has a meaning. */
+/* By key alone: the order of members within a static partition has a meaning. */
 static int compare_keys(const void *a, const void *b)
 {
     const struct oneib_partition *left = a, *right = b;

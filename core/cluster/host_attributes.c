@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- VFs ------------------------------------------------------------------------------------ */
+/* ---- VFs ------------------------------------------------------------------------------------- */
 
 static bool is_same_device(const struct oneib_hca_port *a, const struct oneib_hca_port *b)
 {
@@ -78,7 +78,7 @@ static void take_vfs(const struct oneib_cloud *cloud,
     }
 }
 
-/* --- switches ------------------------------------------------------------------------------- */
+/* ---- switches -------------------------------------------------------------------------------- */
 
 struct leaves {
     const struct oneib_leaf *items;
@@ -159,7 +159,7 @@ static int note_switches(const struct oneib_host *host, const struct leaves *lea
     return oneib_text_failed(&known.list) ? oneib_fail_memory(err) : 0;
 }
 
-/* --- all hosts ------------------------------------------------------------------------------ */
+/* ---- all hosts ------------------------------------------------------------------------------- */
 
 /* A host that lost its adapters must not look as if it still had VFs. */
 static bool concerns(const struct oneib_host *host)

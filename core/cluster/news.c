@@ -57,7 +57,7 @@ void oneib_news_sort(struct oneib_news *news)
         qsort(news->items, news->count, sizeof *news->items, compare_items);
 }
 
-/* ---- what is known of a VM ------------------------------------------------------------------ */
+/* ---- what is known of a VM ------------------------------------------------------------------- */
 
 static int compare_ids(const void *a, const void *b)
 {
@@ -92,7 +92,7 @@ static void note_state(const struct oneib_attachment *attachment, struct oneib_n
     item->lcm_state = attachment ? attachment->lcm_state : -1;
 }
 
-/* ---- one NIC -------------------------------------------------------------------------------- */
+/* ---- one NIC --------------------------------------------------------------------------------- */
 
 static const struct oneib_roster_line *on_host(const struct group *group, uint32_t host_id)
 {
@@ -284,7 +284,7 @@ static void carry_over(const struct group *before, struct oneib_roster_line *lin
     }
 }
 
-/* ---- two rosters ---------------------------------------------------------------------------- */
+/* ---- two rosters ----------------------------------------------------------------------------- */
 
 static int compare_nic(const struct oneib_roster_line *a, const struct oneib_roster_line *b)
 {
@@ -339,7 +339,7 @@ static int compare_rosters(const struct work *work, struct oneib_error *err)
     return 0;
 }
 
-/* ---- what the file alone tells -------------------------------------------------------------- */
+/* ---- what the file alone tells --------------------------------------------------------------- */
 
 /* A place in the partitions: a key on a port. */
 struct place {
@@ -496,7 +496,7 @@ static int compare_files(const struct work *work, struct oneib_error *err)
     return status;
 }
 
-/* ---- all ------------------------------------------------------------------------------------ */
+/* ---- all ------------------------------------------------------------------------------------- */
 
 static int tell_all_refused(const struct work *work, struct oneib_error *err)
 {

@@ -17,7 +17,7 @@ struct work {
     const struct oneib_partition **partitions; /* of the table, by key */
 };
 
-/* ---- members -------------------------------------------------------------------------------- */
+/* ---- members --------------------------------------------------------------------------------- */
 
 static enum oneib_news_proof proof_of_standing(enum oneib_standing standing)
 {
@@ -115,7 +115,7 @@ static void prove_member(const struct work *work, struct oneib_news_item *item)
         line->standing = (uint8_t)standing;
 }
 
-/* ---- those that were removed ---------------------------------------------------------------- */
+/* ---- those that were removed ----------------------------------------------------------------- */
 
 static int compare_members(const void *left, const void *right)
 {
@@ -240,7 +240,7 @@ static bool is_waited_for(const struct oneib_news_item *item)
            item->proof == ONEIB_PROOF_HELD_BACK;
 }
 
-/* ---- removals that are waited for ----------------------------------------------------------- */
+/* ---- removals that are waited for ------------------------------------------------------------ */
 
 static int compare_places_of_items(const void *left, const void *right)
 {
@@ -305,7 +305,7 @@ static void keep_newest_of_each(struct oneib_news *still)
     still->count = kept;
 }
 
-/* ---- all ------------------------------------------------------------------------------------ */
+/* ---- all ------------------------------------------------------------------------------------- */
 
 static bool has_port(const struct oneib_news_item *item)
 {

@@ -63,7 +63,7 @@ const char *oneib_news_proof_name(enum oneib_news_proof proof)
     return NULL;
 }
 
-/* ---- who and where -------------------------------------------------------------------------- */
+/* ---- who and where --------------------------------------------------------------------------- */
 
 static void append_network(const struct oneib_cloud *cloud, const struct oneib_news_item *item,
                            struct oneib_text *text)
@@ -103,7 +103,7 @@ static void append_place(const struct oneib_cloud *cloud, const struct oneib_new
     append_port(line->member, text);
 }
 
-/* ---- why ------------------------------------------------------------------------------------ */
+/* ---- why ------------------------------------------------------------------------------------- */
 
 static void append_state(const struct oneib_news_item *item, struct oneib_text *text)
 {
@@ -185,7 +185,7 @@ void oneib_news_append_reason(const struct oneib_cloud *cloud, const struct onei
     }
 }
 
-/* ---- whether the ports bear it out ---------------------------------------------------------- */
+/* ---- whether the ports bear it out ----------------------------------------------------------- */
 
 static const char *proof_text(const struct oneib_news_item *item, bool fresh)
 {
@@ -231,7 +231,7 @@ void oneib_news_append(const struct oneib_cloud *cloud, const struct oneib_news_
         oneib_text_printf(text, "; %s", proof);
 }
 
-/* ---- what has no line of its own ------------------------------------------------------------ */
+/* ---- what has no line of its own ------------------------------------------------------------- */
 
 struct tally {
     uint32_t network_id;

@@ -11,7 +11,7 @@
 #include <string.h>
 
 /* Who stands between a key and a network that would like to have it. */
-enum hold { FREE, OF_NETWORK, RESTS, OF_FRAGMENT, IN_FORCE };
+enum hold { FREE, OF_NETWORK, RESTS, OF_STATIC, IN_FORCE };
 
 struct key_use {
     uint8_t hold;        /* enum hold */
@@ -58,8 +58,8 @@ static void fill_uses(const struct oneib_work *work, struct key_uses *uses)
 {
     const struct oneib_ledger *ledger = work->ledger;
     hold_in_force(uses, work->in_force);
-    for (size_t i = 0; i < work->fragment->count; i++)
-        hold(uses, work->fragment->items[i].pkey, OF_FRAGMENT, ONEIB_NO_ID);
+    for (size_t i = 0; i < work->static_partitions->count; i++)
+        hold(uses, work->static_partitions->items[i].pkey, OF_STATIC, ONEIB_NO_ID);
     for (size_t i = 0; i < ledger->network_count; i++)
         uses->items[ledger->networks[i].pkey] =
             (struct key_use){OF_NETWORK, ledger->networks[i].network_id};
@@ -130,8 +130,8 @@ static void append_holder(struct oneib_work *work, const struct key_use *use,
             oneib_text_printf(text, "was network %" PRIu32 "'s, and a host may hold still",
                               use->network_id);
         break;
-    case OF_FRAGMENT:
-        oneib_text_append(text, "the operator's fragment has");
+    case OF_STATIC:
+        oneib_text_append(text, "the operator's static partitions have");
         break;
     case IN_FORCE:
     case FREE:
@@ -152,15 +152,15 @@ static int say_conflict(struct oneib_work *work, const struct oneib_network *net
         oneib_text_append(&outcome, "it gets no members");
     if (oneib_text_failed(&holder) || oneib_text_failed(&outcome))
         return oneib_fail_memory(err);
-    if (uses->items[wish].hold == OF_FRAGMENT)
-        return oneib_findings_add(work->findings, ONEIB_WARNING, "pkey-reserved",
-                                  "give the network another VLAN_ID, or take the partition out of "
-                                  "the fragment",
-                                  err,
-                                  "%s has P_Key 0x%04x (VLAN_ID %u), which the operator's fragment "
-                                  "uses: %s",
-                                  oneib_name_network(work, network->id).text, wish, wish,
-                                  outcome.data);
+    if (uses->items[wish].hold == OF_STATIC)
+        return oneib_findings_add(
+            work->findings, ONEIB_WARNING, "pkey-reserved",
+            "give the network another VLAN_ID, or take the partition out of "
+            "the static partitions",
+            err,
+            "%s has P_Key 0x%04x (VLAN_ID %u), which a static partition of the operator's "
+            "uses: %s",
+            oneib_name_network(work, network->id).text, wish, wish, outcome.data);
     return oneib_findings_add(work->findings, ONEIB_WARNING, "pkey-conflict",
                               "give it another VLAN_ID, or wait until the key is nobody's", err,
                               "%s is to have P_Key 0x%04x (VLAN_ID %u), which %s: %s",
@@ -494,14 +494,14 @@ static int find_lost_hosts(struct oneib_work *work, bool *any, struct oneib_erro
 {
     for (size_t i = 0; i < work->ledger->host_count; i++) {
         const uint32_t id = work->ledger->hosts[i].host_id;
-        oneib_autotext struct oneib_text remedy = {0};
+        oneib_autotext struct oneib_text fix = {0};
         if (oneib_cloud_host(work->cloud, id))
             continue;
         *any = true;
-        oneib_text_printf(&remedy, "when it is off for good: oneib host forget %" PRIu32, id);
-        if (oneib_text_failed(&remedy))
+        oneib_text_printf(&fix, "when it is off for good: oneib host forget %" PRIu32, id);
+        if (oneib_text_failed(&fix))
             return oneib_fail_memory(err);
-        if (oneib_findings_add(work->findings, ONEIB_WARNING, "host-gone", remedy.data, err,
+        if (oneib_findings_add(work->findings, ONEIB_WARNING, "host-gone", fix.data, err,
                                "%s is not in OpenNebula any more, and may still hold P_Keys: none "
                                "that was in use is given again",
                                oneib_name_host(work, id).text) < 0)
@@ -553,9 +553,9 @@ static int list_idle(struct oneib_work *work, struct oneib_error *err)
     return 0;
 }
 
-/* ---- the operator's fragment ----------------------------------------------------------------- */
+/* ---- the operator's static partitions -------------------------------------------------------- */
 
-static bool is_fragments_in_force(const struct oneib_work *work, oneib_pkey pkey)
+static bool static_is_in_force(const struct oneib_work *work, oneib_pkey pkey)
 {
     uint32_t cluster;
     for (size_t i = 0; work->in_force && i < work->in_force->count; i++)
@@ -575,11 +575,11 @@ static const struct oneib_host *first_that_may_hold(const struct oneib_cloud *cl
 }
 
 /* A VF that is open at the key would be in the operator's partition. */
-int oneib_fragment_must_wait(struct oneib_work *work, const struct oneib_partition *partition,
-                             bool *waits, struct oneib_error *err)
+int oneib_static_must_wait(struct oneib_work *work, const struct oneib_partition *partition,
+                           bool *waits, struct oneib_error *err)
 {
     const struct oneib_host *holder = first_that_may_hold(work->cloud, partition->pkey);
-    *waits = holder && !is_fragments_in_force(work, partition->pkey);
+    *waits = holder && !static_is_in_force(work, partition->pkey);
     if (!*waits)
         return 0;
     struct oneib_desired *desired = work->desired;
@@ -589,11 +589,11 @@ int oneib_fragment_must_wait(struct oneib_work *work, const struct oneib_partiti
     desired->waiting[desired->waiting_count++] = partition->pkey;
     desired->wishes_at_rest++;
     return oneib_findings_add(
-        work->findings, ONEIB_WARNING, "fragment-waits",
+        work->findings, ONEIB_WARNING, "static-partition-waits",
         "wait until the host's oneib-node has reported; of one that is gone for good: oneib host "
         "forget",
         err,
-        "partition \"%.31s\" (0x%04x) of the fragment is not put into force yet: %s may hold that "
+        "static partition \"%.31s\" (0x%04x) is not put into force yet: %s may hold that "
         "P_Key still, as a network's",
         partition->name, partition->pkey, oneib_name_host(work, holder->id).text);
 }

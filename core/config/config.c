@@ -11,8 +11,7 @@
 
 #define FILE_SIZE_MAX ((size_t)1024 * 1024)
 
-/* ---- defaults
- * ------------------------------------------------------------------------------------------ */
+/* ---- defaults -------------------------------------------------------------------------------- */
 
 static int set_string(struct oneib_config *config, const struct oneib_config_key *key,
                       const char *string, struct oneib_error *err)
@@ -66,8 +65,7 @@ void oneib_config_clear(struct oneib_config *config)
     memset(config, 0, sizeof *config);
 }
 
-/* ---- one setting
- * --------------------------------------------------------------------------------------- */
+/* ---- one setting ----------------------------------------------------------------------------- */
 
 /* A file that is being loaded. */
 struct load {
@@ -249,8 +247,7 @@ static int load_value(const struct load *load, const config_setting_t *setting,
     return 0;
 }
 
-/* ---- the whole file
- * ------------------------------------------------------------------------------------ */
+/* ---- the whole file -------------------------------------------------------------------------- */
 
 static const struct oneib_config_key *find_key(const char *group, const char *name)
 {

@@ -122,9 +122,9 @@ struct oneib_config {
     struct {
         /* opensm.partitions: the file that opensm reads; default /etc/opensm/partitions.conf */
         char *partitions;
-        /* opensm.fragment: the operator's own partitions, may be absent; default
-         * /etc/oneib/partitions.fragment */
-        char *fragment;
+        /* opensm.static_partitions: the operator's own partitions, may be absent; default
+         * /etc/oneib/static-partitions.conf */
+        char *static_partitions;
         /* opensm.qos_policy: the file of opensm's option qos_policy_file, which oneib writes; NULL:
          * it writes none */
         char *qos_policy;
@@ -209,7 +209,7 @@ struct oneib_config {
          * and, while the event stream cannot be relied on, at everything; 100-5000; default 5000 */
         uint32_t poll_preparing_ms;
         /* daemon.poll_idle, milliseconds between two looks for new VMs, and at opensm's file and
-         * the fragment, when nothing is being prepared; 1000-600000; default 15000 */
+         * the static partitions, when nothing is being prepared; 1000-600000; default 15000 */
         uint32_t poll_idle_ms;
         /* daemon.reread, milliseconds between two readings of all of oned at the least (they come
          * seldomer where they take long); 1000-86400000; default 600000 */

@@ -15,8 +15,7 @@
 /* Of an address of a daemon's: cluster/ledger.h, which this library does not know. */
 #define ADDRESS_SIZE 128
 
-/* ---- what strings must be
- * ------------------------------------------------------------------------------ */
+/* ---- what strings must be -------------------------------------------------------------------- */
 
 static const char *check_path(const char *string, size_t index)
 {
@@ -186,8 +185,7 @@ static const char *check_class_name(const char *string, size_t index)
     return oneib_qos_name_valid(string) ? NULL : "must be the name of one of qos.classes";
 }
 
-/* ---- the table
- * ----------------------------------------------------------------------------------------- */
+/* ---- the table ------------------------------------------------------------------------------- */
 
 /* Bytes, as InfiniBand Architecture Specification 1.2.1 has them in PortInfo. */
 static const uint16_t mtus[] = {256, 512, 1024, 2048, 4096, 0};
@@ -292,8 +290,8 @@ const struct oneib_config_key oneib_config_keys[] = {
 
     {"opensm", "partitions", ONEIB_CONFIG_STRING, FIELD(opensm.partitions), .check = check_path,
      .default_string = "/etc/opensm/partitions.conf"},
-    {"opensm", "fragment", ONEIB_CONFIG_STRING, FIELD(opensm.fragment), .check = check_path,
-     .default_string = "/etc/oneib/partitions.fragment"},
+    {"opensm", "static_partitions", ONEIB_CONFIG_STRING, FIELD(opensm.static_partitions),
+     .check = check_path, .default_string = "/etc/oneib/static-partitions.conf"},
     {"opensm", "qos_policy", ONEIB_CONFIG_STRING, FIELD(opensm.qos_policy), .check = check_path},
     {"opensm", "reload", ONEIB_CONFIG_CHOICE, FIELD(opensm.method), .choices = reload_methods,
      .default_number = ONEIB_RELOAD_SYSTEMD},
@@ -386,8 +384,7 @@ bool oneib_config_key_in_group(const struct oneib_config_key *key, const char *g
     return strcmp(key->group, group) == 0;
 }
 
-/* ---- fields: read and written as bytes, for their types differ
- * ------------------------------------------- */
+/* ---- fields: read and written as bytes, for their types differ ------------------------------- */
 
 static void *field_of(struct oneib_config *config, const struct oneib_config_key *key)
 {

@@ -52,9 +52,9 @@ static bool check_policy(const struct oneib_config *config, size_t classes, stru
         oneib_text_append(what, "is a file of opensm's, and UFM reads none: take it out, or have "
                                 "sm.kind \"opensm\" or \"nvidia-opensm\"");
     else if (strcmp(path, config->opensm.partitions) == 0 ||
-             strcmp(path, config->opensm.fragment) == 0)
+             strcmp(path, config->opensm.static_partitions) == 0)
         oneib_text_append(what, "must be a file of its own, neither opensm.partitions nor "
-                                "opensm.fragment");
+                                "opensm.static_partitions");
     else
         return true;
     return false;
@@ -63,7 +63,7 @@ static bool check_policy(const struct oneib_config *config, size_t classes, stru
 static bool is_opensms(const struct oneib_config *config, const char *path)
 {
     return strcmp(path, config->opensm.partitions) == 0 ||
-           strcmp(path, config->opensm.fragment) == 0 ||
+           strcmp(path, config->opensm.static_partitions) == 0 ||
            (config->opensm.qos_policy && strcmp(path, config->opensm.qos_policy) == 0);
 }
 

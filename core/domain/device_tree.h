@@ -22,11 +22,12 @@ bool oneib_device_source(const xmlNode *device, struct oneib_pci *source);
 int oneib_device_guest_address(const xmlNode *device, bool *has_address, struct oneib_pci *address,
                                struct oneib_error *err);
 
-/* oneib_domain_view_read() of a document that is parsed. */
-int oneib_domain_view_of(const xmlDoc *document, struct oneib_domain_view *view,
-                         struct oneib_error *err);
+/* oneib_domain_description_read() of a document that is parsed. */
+int oneib_domain_description_of(const xmlDoc *document,
+                                struct oneib_domain_description *description,
+                                struct oneib_error *err);
 /* Adds to what is taken. */
-int oneib_domain_view_take(struct oneib_domain_view *view, const struct oneib_pci *address,
-                           struct oneib_error *err);
+int oneib_domain_description_take(struct oneib_domain_description *description,
+                                  const struct oneib_pci *address, struct oneib_error *err);
 
 #endif

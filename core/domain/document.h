@@ -41,7 +41,7 @@ enum oneib_machine {
     ONEIB_MACHINE_PCIE /* q35 and virt: hot-plug into <controller model='pcie-root-port'> */
 };
 
-struct oneib_domain_view {
+struct oneib_domain_description {
     char *name;    /* owned; untrusted; NULL: the document has none */
     int64_t vm_id; /* of "one-42"; -1: not OpenNebula's */
     enum oneib_machine machine;
@@ -59,25 +59,26 @@ struct oneib_domain_view {
  * namespace, a guest PCI address that cannot be read, an alias of ours twice, without a NIC id or
  * on the wrong kind of device, a VF's <hostdev> of ours without a PCI source, a dummy interface of
  * ours without a dummy MAC, more NICs of ours than can be. */
-int oneib_domain_view_read(const char *xml, size_t length, struct oneib_domain_view *view,
-                           struct oneib_error *err);
-void oneib_domain_view_clear(struct oneib_domain_view *view);
+int oneib_domain_description_read(const char *xml, size_t length,
+                                  struct oneib_domain_description *description,
+                                  struct oneib_error *err);
+void oneib_domain_description_clear(struct oneib_domain_description *description);
 
 /* NULL: the domain has nothing of that NIC. */
-const struct oneib_domain_device *oneib_domain_device_of(const struct oneib_domain_view *view,
-                                                         uint8_t nic_id);
+const struct oneib_domain_device *
+oneib_domain_device_of(const struct oneib_domain_description *description, uint8_t nic_id);
 /* The lowest index that no dummy interface has; false: all 16 are taken. */
-bool oneib_domain_free_index(const struct oneib_domain_view *view, unsigned *index);
+bool oneib_domain_free_index(const struct oneib_domain_description *description, unsigned *index);
 
 /*
  * Where in the guest the VF of the interface with this index belongs: docs/design/vmm.md. False:
  * leave it to libvirt (taken, or no such place).
  */
-bool oneib_domain_guest_address(const struct oneib_domain_view *view, unsigned index,
+bool oneib_domain_guest_address(const struct oneib_domain_description *description, unsigned index,
                                 struct oneib_pci *address);
 
 /* Nothing that the document names is on that bus of the guest. */
-bool oneib_domain_bus_is_free(const struct oneib_domain_view *view, uint8_t bus);
+bool oneib_domain_bus_is_free(const struct oneib_domain_description *description, uint8_t bus);
 
 /* "ua-oneib-3", "ua-oneib-dummy-3". */
 void oneib_domain_alias(const char *prefix, uint8_t nic_id, char alias[ONEIB_ALIAS_SIZE]);

@@ -19,7 +19,7 @@ static int fail_at(const xmlNode *device, struct oneib_error *err, const char *w
                       what);
 }
 
-/* --- aliases of ours ------------------------------------------------------------------------ */
+/* ---- aliases of ours ------------------------------------------------------------------------- */
 
 static bool begins_with(const char *string, const char *prefix)
 {
@@ -49,20 +49,21 @@ static bool parse_alias(const char *alias, bool *is_dummy, uint8_t *nic_id)
     return true;
 }
 
-/* The NIC's place in the view, made when it has none yet. NULL: no more fit. */
-static struct oneib_domain_device *device_for(struct oneib_domain_view *view, uint8_t nic_id)
+/* The NIC's place in the description, made when it has none yet. NULL: no more fit. */
+static struct oneib_domain_device *device_for(struct oneib_domain_description *description,
+                                              uint8_t nic_id)
 {
-    const size_t capacity = sizeof view->devices / sizeof view->devices[0];
+    const size_t capacity = sizeof description->devices / sizeof description->devices[0];
     size_t place = 0;
-    while (place < view->device_count && view->devices[place].nic_id < nic_id)
+    while (place < description->device_count && description->devices[place].nic_id < nic_id)
         place++;
-    struct oneib_domain_device *device = &view->devices[place];
-    if (place < view->device_count && device->nic_id == nic_id)
+    struct oneib_domain_device *device = &description->devices[place];
+    if (place < description->device_count && device->nic_id == nic_id)
         return device;
-    if (view->device_count == capacity)
+    if (description->device_count == capacity)
         return NULL;
-    memmove(device + 1, device, (view->device_count - place) * sizeof *device);
-    view->device_count++;
+    memmove(device + 1, device, (description->device_count - place) * sizeof *device);
+    description->device_count++;
     *device = (struct oneib_domain_device){.nic_id = nic_id};
     return device;
 }
@@ -95,8 +96,8 @@ static int read_dummy(const xmlNode *node, struct oneib_domain_device *device,
     return 0;
 }
 
-static int read_our_device(const xmlNode *node, const char *alias, struct oneib_domain_view *view,
-                           struct oneib_error *err)
+static int read_our_device(const xmlNode *node, const char *alias,
+                           struct oneib_domain_description *description, struct oneib_error *err)
 {
     bool is_dummy;
     uint8_t nic_id;
@@ -104,36 +105,36 @@ static int read_our_device(const xmlNode *node, const char *alias, struct oneib_
         return fail_at(node, err, "has several aliases, one of them of oneib's");
     if (!parse_alias(alias, &is_dummy, &nic_id))
         return fail_at(node, err, "has an alias like those of oneib, but without a NIC id");
-    struct oneib_domain_device *device = device_for(view, nic_id);
+    struct oneib_domain_device *device = device_for(description, nic_id);
     if (!device)
         return oneib_fail(err, ONEIB_ERROR_INPUT,
                           "the domain's document has more InfiniBand NICs than a VM can have");
     return is_dummy ? read_dummy(node, device, err) : read_vf(node, device, err);
 }
 
-/* --- guest addresses ------------------------------------------------------------------------ */
+/* ---- guest addresses ------------------------------------------------------------------------- */
 
-int oneib_domain_view_take(struct oneib_domain_view *view, const struct oneib_pci *address,
-                           struct oneib_error *err)
+int oneib_domain_description_take(struct oneib_domain_description *description,
+                                  const struct oneib_pci *address, struct oneib_error *err)
 {
-    if (oneib_reserve(&view->taken, &view->taken_capacity, view->taken_count + 1,
-                      sizeof *view->taken, err) < 0)
+    if (oneib_reserve(&description->taken, &description->taken_capacity,
+                      description->taken_count + 1, sizeof *description->taken, err) < 0)
         return -1;
-    view->taken[view->taken_count++] = *address;
+    description->taken[description->taken_count++] = *address;
     return 0;
 }
 
-static int read_guest_address(const xmlNode *device, struct oneib_domain_view *view,
+static int read_guest_address(const xmlNode *device, struct oneib_domain_description *description,
                               struct oneib_error *err)
 {
     bool has_address;
     struct oneib_pci address;
     if (oneib_device_guest_address(device, &has_address, &address, err) < 0)
         return -1;
-    return has_address ? oneib_domain_view_take(view, &address, err) : 0;
+    return has_address ? oneib_domain_description_take(description, &address, err) : 0;
 }
 
-/* --- root ports ----------------------------------------------------------------------------- */
+/* ---- root ports ------------------------------------------------------------------------------ */
 
 /* Of the root ports of a machine those that oned wrote: what libvirt adds of its own accord is in
  * the running domain's document alone, and no place may depend on it. */
@@ -168,14 +169,14 @@ static int add_port(const xmlNode *port, uint64_t bus, struct ports *ports, stru
 }
 
 /* A bus without a number gets one from libvirt, and nobody knows which. */
-static int read_bus(const xmlNode *device, struct oneib_domain_view *view, struct ports *ports,
-                    struct oneib_error *err)
+static int read_bus(const xmlNode *device, struct oneib_domain_description *description,
+                    struct ports *ports, struct oneib_error *err)
 {
     uint64_t bus;
     if (!oneib_tree_is(device, "controller") || !oneib_tree_has(device, "type", "pci") ||
         !oneib_parse_decimal(oneib_tree_attribute(device, "index"), BUSES - 1, &bus))
         return 0;
-    view->has_bus[bus] = true;
+    description->has_bus[bus] = true;
     if (oneib_tree_has(device, "model", "pcie-root-port"))
         return add_port(device, bus, ports, err);
     if (bus > 0 && bus < ports->end)
@@ -183,56 +184,57 @@ static int read_bus(const xmlNode *device, struct oneib_domain_view *view, struc
     return 0;
 }
 
-static int keep_oneds_ports(const struct ports *ports, struct oneib_domain_view *view,
+static int keep_oneds_ports(const struct ports *ports, struct oneib_domain_description *description,
                             struct oneib_error *err)
 {
-    view->root_ports = malloc(BUSES);
-    if (!view->root_ports)
+    description->root_ports = malloc(BUSES);
+    if (!description->root_ports)
         return oneib_fail_memory(err);
     for (unsigned bus = 0; bus < BUSES; bus++)
         if (is_oneds_port(ports, bus))
-            view->root_ports[view->root_port_count++] = (uint8_t)bus;
+            description->root_ports[description->root_port_count++] = (uint8_t)bus;
     return 0;
 }
 
-/* --- the document --------------------------------------------------------------------------- */
+/* ---- the document ---------------------------------------------------------------------------- */
 
 /* libvirt would take some elements and attributes of other namespaces for its own. */
-static int read_device(const xmlNode *device, struct oneib_domain_view *view, struct ports *ports,
-                       struct oneib_error *err)
+static int read_device(const xmlNode *device, struct oneib_domain_description *description,
+                       struct ports *ports, struct oneib_error *err)
 {
     if (!oneib_tree_is_plain(device))
         return fail_at(device, err, "has elements or attributes in a namespace");
     const char *alias = find_our_alias(device);
-    if (alias && read_our_device(device, alias, view, err) < 0)
+    if (alias && read_our_device(device, alias, description, err) < 0)
         return -1;
-    if (read_bus(device, view, ports, err) < 0)
+    if (read_bus(device, description, ports, err) < 0)
         return -1;
-    return read_guest_address(device, view, err);
+    return read_guest_address(device, description, err);
 }
 
-static int read_devices(const xmlDoc *document, struct oneib_domain_view *view,
+static int read_devices(const xmlDoc *document, struct oneib_domain_description *description,
                         struct oneib_error *err)
 {
     struct ports ports = {.end = BUSES};
     for (const xmlNode *device = oneib_device_first(document); device;
          device = oneib_device_next(device))
-        if (read_device(device, view, &ports, err) < 0)
+        if (read_device(device, description, &ports, err) < 0)
             return -1;
-    return keep_oneds_ports(&ports, view, err);
+    return keep_oneds_ports(&ports, description, err);
 }
 
-static int read_name(const xmlNode *domain, struct oneib_domain_view *view, struct oneib_error *err)
+static int read_name(const xmlNode *domain, struct oneib_domain_description *description,
+                     struct oneib_error *err)
 {
     const xmlNode *name = oneib_tree_child(domain, "name");
     if (!name)
         return 0;
     if (oneib_tree_next(name, "name"))
         return oneib_fail(err, ONEIB_ERROR_INPUT, "the domain's document has two names");
-    view->name = oneib_tree_text(name);
-    if (!view->name)
+    description->name = oneib_tree_text(name);
+    if (!description->name)
         return oneib_fail_memory(err);
-    view->vm_id = oneib_domain_vm_id(view->name);
+    description->vm_id = oneib_domain_vm_id(description->name);
     return 0;
 }
 
@@ -248,7 +250,7 @@ static enum oneib_machine machine_of(const char *machine)
 }
 
 /* Users add an <os> with other things in it, but one type is all that a domain has. */
-static void read_machine(const xmlNode *domain, struct oneib_domain_view *view)
+static void read_machine(const xmlNode *domain, struct oneib_domain_description *description)
 {
     const xmlNode *type = NULL;
     size_t types = 0;
@@ -257,28 +259,30 @@ static void read_machine(const xmlNode *domain, struct oneib_domain_view *view)
         type = type ? type : oneib_tree_child(os, "type");
     }
     const char *machine = types == 1 ? oneib_tree_attribute(type, "machine") : NULL;
-    view->machine = machine ? machine_of(machine) : ONEIB_MACHINE_OTHER;
+    description->machine = machine ? machine_of(machine) : ONEIB_MACHINE_OTHER;
 }
 
-int oneib_domain_view_of(const xmlDoc *document, struct oneib_domain_view *view,
-                         struct oneib_error *err)
+int oneib_domain_description_of(const xmlDoc *document,
+                                struct oneib_domain_description *description,
+                                struct oneib_error *err)
 {
     const xmlNode *domain = xmlDocGetRootElement(document);
-    *view = (struct oneib_domain_view){.vm_id = -1};
-    read_machine(domain, view);
-    view->tuned = oneib_tuning_mark_read(domain).is_there;
-    if (read_name(domain, view, err) == 0 && read_devices(document, view, err) == 0)
+    *description = (struct oneib_domain_description){.vm_id = -1};
+    read_machine(domain, description);
+    description->tuned = oneib_tuning_mark_read(domain).is_there;
+    if (read_name(domain, description, err) == 0 && read_devices(document, description, err) == 0)
         return 0;
-    oneib_domain_view_clear(view);
+    oneib_domain_description_clear(description);
     return -1;
 }
 
-int oneib_domain_view_read(const char *xml, size_t length, struct oneib_domain_view *view,
-                           struct oneib_error *err)
+int oneib_domain_description_read(const char *xml, size_t length,
+                                  struct oneib_domain_description *description,
+                                  struct oneib_error *err)
 {
     oneib_autotree xmlDoc *document = NULL;
-    *view = (struct oneib_domain_view){.vm_id = -1};
+    *description = (struct oneib_domain_description){.vm_id = -1};
     if (oneib_tree_parse(xml, length, &document, err) < 0)
         return -1;
-    return oneib_domain_view_of(document, view, err);
+    return oneib_domain_description_of(document, description, err);
 }

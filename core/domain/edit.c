@@ -12,7 +12,7 @@ struct place {
     xmlNode *vf;        /* of a PCI NIC: <hostdev>, or <interface type='hostdev'> */
 };
 
-/* --- the NICs by themselves ----------------------------------------------------------------- */
+/* ---- the NICs by themselves ------------------------------------------------------------------ */
 
 static bool have_one_interface(const struct oneib_domain_nic *a, const struct oneib_domain_nic *b)
 {
@@ -47,7 +47,7 @@ static int check_nics(const struct oneib_domain_nic *nics, size_t count, struct 
     return 0;
 }
 
-/* --- finding a NIC -------------------------------------------------------------------------- */
+/* ---- finding a NIC --------------------------------------------------------------------------- */
 
 /* The device with the VF as its source, NULL: none; *times: how often there is one. */
 static int find_vf(const xmlDoc *document, const struct oneib_pci *vf, xmlNode **found,
@@ -162,7 +162,7 @@ static int find_places(const xmlDoc *document, const struct oneib_domain_nic *ni
     return 0;
 }
 
-/* --- guest addresses ------------------------------------------------------------------------ */
+/* ---- guest addresses ------------------------------------------------------------------------- */
 
 /* A PCI NIC has the address that oned gave it, which then stays as it is written. */
 static int keep_address(const struct place *place, bool *is_kept, struct oneib_error *err)
@@ -172,28 +172,29 @@ static int keep_address(const struct place *place, bool *is_kept, struct oneib_e
     return place->vf ? oneib_device_guest_address(place->vf, is_kept, &address, err) : 0;
 }
 
-static size_t count_free_ports(const struct oneib_domain_view *view)
+static size_t count_free_ports(const struct oneib_domain_description *description)
 {
     size_t count = 0;
-    for (size_t i = 0; i < view->root_port_count; i++)
-        count += oneib_domain_bus_is_free(view, view->root_ports[i]);
+    for (size_t i = 0; i < description->root_port_count; i++)
+        count += oneib_domain_bus_is_free(description, description->root_ports[i]);
     return count;
 }
 
 /* Where there is no other root port, libvirt is to choose: it adds one for a VF, but none for
  * oned's pcie-to-pci-bridge, without which the domain would not start. */
-static int choose_address(struct oneib_domain_view *view, struct oneib_domain_nic *nic,
-                          struct oneib_error *err)
+static int choose_address(struct oneib_domain_description *description,
+                          struct oneib_domain_nic *nic, struct oneib_error *err)
 {
-    if (!oneib_domain_guest_address(view, nic->index, &nic->guest_address) ||
-        (view->machine == ONEIB_MACHINE_PCIE && count_free_ports(view) < 2))
+    if (!oneib_domain_guest_address(description, nic->index, &nic->guest_address) ||
+        (description->machine == ONEIB_MACHINE_PCIE && count_free_ports(description) < 2))
         return 0;
     nic->has_guest_address = true;
-    return oneib_domain_view_take(view, &nic->guest_address, err);
+    return oneib_domain_description_take(description, &nic->guest_address, err);
 }
 
-static int choose_addresses(struct oneib_domain_view *view, const struct place *places,
-                            struct oneib_domain_nic *nics, size_t count, struct oneib_error *err)
+static int choose_addresses(struct oneib_domain_description *description,
+                            const struct place *places, struct oneib_domain_nic *nics, size_t count,
+                            struct oneib_error *err)
 {
     bool is_kept[ONEIB_DOMAIN_NICS_MAX];
     for (size_t i = 0; i < count; i++) {
@@ -201,16 +202,17 @@ static int choose_addresses(struct oneib_domain_view *view, const struct place *
             return -1;
         nics[i].has_guest_address = nics[i].has_guest_address && !is_kept[i];
         if (nics[i].has_guest_address &&
-            oneib_domain_view_take(view, &nics[i].guest_address, err) < 0)
+            oneib_domain_description_take(description, &nics[i].guest_address, err) < 0)
             return -1;
     }
     for (size_t i = 0; i < count; i++)
-        if (!is_kept[i] && !nics[i].has_guest_address && choose_address(view, &nics[i], err) < 0)
+        if (!is_kept[i] && !nics[i].has_guest_address &&
+            choose_address(description, &nics[i], err) < 0)
             return -1;
     return 0;
 }
 
-/* --- writing -------------------------------------------------------------------------------- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 /* Takes ownership. */
 static bool put_behind(xmlNode *device, xmlNode *element)
@@ -266,24 +268,26 @@ static int equip_all(const struct place *places, const struct oneib_domain_nic *
     return 0;
 }
 
-/* --- the document --------------------------------------------------------------------------- */
+/* ---- the document ---------------------------------------------------------------------------- */
 
-static int refuse_our_aliases(const struct oneib_domain_view *view, struct oneib_error *err)
+static int refuse_our_aliases(const struct oneib_domain_description *description,
+                              struct oneib_error *err)
 {
-    if (view->device_count == 0)
+    if (description->device_count == 0)
         return 0;
     return oneib_fail(err, ONEIB_ERROR_INPUT,
                       "the domain's document has an alias of oneib's for NIC %u already: somebody "
                       "has put it into RAW; remove it there",
-                      view->devices[0].nic_id);
+                      description->devices[0].nic_id);
 }
 
-static int equip(xmlDoc *document, struct oneib_domain_view *view, struct oneib_domain_nic *nics,
-                 size_t count, struct oneib_error *err)
+static int equip(xmlDoc *document, struct oneib_domain_description *description,
+                 struct oneib_domain_nic *nics, size_t count, struct oneib_error *err)
 {
     struct place places[ONEIB_DOMAIN_NICS_MAX];
-    if (refuse_our_aliases(view, err) < 0 || find_places(document, nics, count, places, err) < 0 ||
-        choose_addresses(view, places, nics, count, err) < 0)
+    if (refuse_our_aliases(description, err) < 0 ||
+        find_places(document, nics, count, places, err) < 0 ||
+        choose_addresses(description, places, nics, count, err) < 0)
         return -1;
     return equip_all(places, nics, count, err);
 }
@@ -291,11 +295,11 @@ static int equip(xmlDoc *document, struct oneib_domain_view *view, struct oneib_
 static int equip_document(xmlDoc *document, struct oneib_domain_nic *nics, size_t count,
                           struct oneib_error *err)
 {
-    struct oneib_domain_view view;
-    if (oneib_domain_view_of(document, &view, err) < 0)
+    struct oneib_domain_description description;
+    if (oneib_domain_description_of(document, &description, err) < 0)
         return -1;
-    const int status = equip(document, &view, nics, count, err);
-    oneib_domain_view_clear(&view);
+    const int status = equip(document, &description, nics, count, err);
+    oneib_domain_description_clear(&description);
     return status;
 }
 

@@ -38,9 +38,9 @@ struct oneib_domain_nic {
  * INPUT, naming the NIC: not exactly one <interface type='ethernet'> with its MAC and target (one
  * of another type is connected to something: its network has a BRIDGE, and the error says so); for
  * a PCI NIC not exactly one <hostdev>, or <interface type='hostdev'>, with its VF. Also when the
- * document has the VF, or an alias of ours, already, or is none that oneib_domain_view_read()
- * reads; for two NICs that share id, index, VF or interface, and for a target that no interface can
- * have.
+ * document has the VF, or an alias of ours, already, or is none that
+ * oneib_domain_description_read() reads; for two NICs that share id, index, VF or interface, and
+ * for a target that no interface can have.
  */
 int oneib_domain_equip(const char *xml, size_t length, const struct oneib_domain_nic *nics,
                        size_t count, struct oneib_text *equipped, struct oneib_error *err);

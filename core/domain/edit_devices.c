@@ -6,7 +6,7 @@
 /* Of "0x00000000" and of an alias. */
 #define VALUE_SIZE 24
 
-/* --- what may be written -------------------------------------------------------------------- */
+/* ---- what may be written --------------------------------------------------------------------- */
 
 /* A name that the kernel can give to an interface (dev_valid_name()), in ASCII; no '%', of which
  * the kernel would make a number. */
@@ -31,7 +31,7 @@ int oneib_nic_check_device(const struct oneib_domain_nic *nic, struct oneib_erro
     return 0;
 }
 
-/* --- values --------------------------------------------------------------------------------- */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 static bool set_hex(xmlNode *node, const char *attribute, int digits, unsigned number)
 {
@@ -66,7 +66,7 @@ bool oneib_nic_set_guest_address(const struct oneib_pci *address, xmlNode *eleme
     return oneib_tree_set(place, "type", "pci") && set_pci(place, address);
 }
 
-/* --- the VF --------------------------------------------------------------------------------- */
+/* ---- the VF ---------------------------------------------------------------------------------- */
 
 bool oneib_nic_claim_hostdev(const struct oneib_domain_nic *nic, xmlNode *hostdev)
 {
@@ -82,7 +82,7 @@ static bool fill_hostdev(const struct oneib_domain_nic *nic, xmlNode *hostdev)
            oneib_nic_claim_hostdev(nic, hostdev);
 }
 
-/* --- the dummy interface -------------------------------------------------------------------- */
+/* ---- the dummy interface --------------------------------------------------------------------- */
 
 bool oneib_nic_claim_interface(const struct oneib_domain_nic *nic, xmlNode *interface)
 {
@@ -103,7 +103,7 @@ static bool fill_dummy(const struct oneib_domain_nic *nic, xmlNode *interface)
            oneib_nic_claim_interface(nic, interface);
 }
 
-/* --- new elements --------------------------------------------------------------------------- */
+/* ---- new elements ---------------------------------------------------------------------------- */
 
 static xmlNode *make(const char *name, const struct oneib_domain_nic *nic,
                      bool (*fill)(const struct oneib_domain_nic *, xmlNode *))
@@ -125,7 +125,7 @@ xmlNode *oneib_nic_dummy(const struct oneib_domain_nic *nic)
     return make("interface", nic, fill_dummy);
 }
 
-/* --- alone, for hot-plug -------------------------------------------------------------------- */
+/* ---- alone, for hot-plug --------------------------------------------------------------------- */
 
 static int render_alone(const struct oneib_domain_nic *nic,
                         xmlNode *(*build)(const struct oneib_domain_nic *), struct oneib_text *xml,

@@ -7,7 +7,7 @@
 
 #define NUMBER_SIZE 24
 
-/* --- taking away ---------------------------------------------------------------------------- */
+/* ---- taking away ----------------------------------------------------------------------------- */
 
 static void remove_node(xmlNode *node)
 {
@@ -63,7 +63,7 @@ static void take_back(xmlNode *domain)
     }
 }
 
-/* --- giving --------------------------------------------------------------------------------- */
+/* ---- giving ---------------------------------------------------------------------------------- */
 
 /* Of several libvirt reads the first. */
 static xmlNode *child_or_new(xmlNode *parent, const char *name)

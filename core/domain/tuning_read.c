@@ -19,7 +19,7 @@ const struct oneib_tuning_place oneib_tuning_places[ONEIB_TUNING_PARTS] = {
     [ONEIB_TUNING_LOCKED] = {"locked", "memoryBacking", "locked"},
 };
 
-/* --- the mark ------------------------------------------------------------------------------- */
+/* ---- the mark -------------------------------------------------------------------------------- */
 
 bool oneib_tuning_is_mark(const xmlNode *node)
 {
@@ -55,7 +55,7 @@ bool oneib_tuning_has(const xmlNode *domain, const char *parent, const char *chi
     return false;
 }
 
-/* --- numbers -------------------------------------------------------------------------------- */
+/* ---- numbers --------------------------------------------------------------------------------- */
 
 /* Without the blanks around it. */
 static char *trimmed(char *text)
@@ -93,7 +93,7 @@ static bool parse_size(const char *digits, const char *unit, uint64_t *kib)
     return true;
 }
 
-/* --- memory --------------------------------------------------------------------------------- */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 static uint64_t common_divisor(uint64_t a, uint64_t b)
 {
@@ -200,7 +200,7 @@ static int read_memory(const xmlNode *domain, struct oneib_domain_demand *demand
     return 0;
 }
 
-/* --- virtual cores -------------------------------------------------------------------------- */
+/* ---- virtual cores --------------------------------------------------------------------------- */
 
 static int read_vcpus(const xmlNode *domain, uint32_t *vcpus, struct oneib_error *err)
 {
@@ -220,7 +220,7 @@ static int read_vcpus(const xmlNode *domain, uint32_t *vcpus, struct oneib_error
     return 0;
 }
 
-/* --- pins ----------------------------------------------------------------------------------- */
+/* ---- pins ------------------------------------------------------------------------------------ */
 
 static int add_cpus(const char *list, struct oneib_cpu_set *cpus, struct oneib_error *err)
 {
@@ -277,7 +277,7 @@ int oneib_domain_pins_read(const char *xml, size_t length, char **name, struct o
     return read_name(domain, name, err);
 }
 
-/* --- all of it ------------------------------------------------------------------------------ */
+/* ---- all of it ------------------------------------------------------------------------------- */
 
 static bool has_of_others(const xmlNode *domain, const struct oneib_tuning_mark *mark,
                           enum oneib_tuning_part part)

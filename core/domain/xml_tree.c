@@ -9,7 +9,7 @@
 
 #define OPTIONS (XML_PARSE_NONET | XML_PARSE_NOERROR | XML_PARSE_NOWARNING)
 
-/* --- parsing -------------------------------------------------------------------------------- */
+/* ---- parsing --------------------------------------------------------------------------------- */
 
 /* libxml2 calls this at the beginning of a document type, before anything in it is declared. */
 static void refuse_document_type(void *context, const xmlChar *name, const xmlChar *external_id,
@@ -76,7 +76,7 @@ void oneib_tree_free(xmlDoc *const *document)
     xmlFreeDoc(*document);
 }
 
-/* --- looking -------------------------------------------------------------------------------- */
+/* ---- looking --------------------------------------------------------------------------------- */
 
 bool oneib_tree_is(const xmlNode *node, const char *name)
 {
@@ -192,7 +192,7 @@ bool oneib_tree_is_plain(const xmlNode *node)
     return true;
 }
 
-/* --- writing -------------------------------------------------------------------------------- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 xmlNode *oneib_tree_add(xmlNode *parent, const char *name)
 {

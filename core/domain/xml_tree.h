@@ -27,7 +27,7 @@ int oneib_tree_parse(const char *xml, size_t length, xmlDoc **document, struct o
 void oneib_tree_free(xmlDoc *const *document);
 #define oneib_autotree __attribute__((cleanup(oneib_tree_free)))
 
-/* --- looking -------------------------------------------------------------------------------- */
+/* ---- looking --------------------------------------------------------------------------------- */
 
 bool oneib_tree_is(const xmlNode *node, const char *name);
 /* The first child so called; NULL: none. parent may be NULL. */
@@ -54,7 +54,7 @@ bool oneib_tree_pci(const xmlNode *address, struct oneib_pci *pci);
 /* Neither the element, nor anything in it, nor an attribute there is in a namespace. */
 bool oneib_tree_is_plain(const xmlNode *node);
 
-/* --- writing -------------------------------------------------------------------------------- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 /* A new last child. NULL: no memory, or parent is NULL, so that only the last step of a chain needs
  * a look. */

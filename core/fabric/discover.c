@@ -39,7 +39,7 @@ struct walk {
     size_t switch_count, switch_capacity;
 };
 
-/* --- asking --------------------------------------------------------------------------------- */
+/* ---- asking ---------------------------------------------------------------------------------- */
 
 static int add_job(struct walk *walk, struct job job, struct oneib_error *err)
 {
@@ -100,7 +100,7 @@ static bool next_job(void *context, struct oneib_mad_request *request)
     return true;
 }
 
-/* --- answers -------------------------------------------------------------------------------- */
+/* ---- answers --------------------------------------------------------------------------------- */
 
 static bool is_known_switch(const struct walk *walk, oneib_guid guid)
 {
@@ -187,7 +187,7 @@ static int take_answer(void *context, const struct oneib_mad_answer *answer,
     return 0;
 }
 
-/* --- the graph ------------------------------------------------------------------------------ */
+/* ---- the graph ------------------------------------------------------------------------------- */
 
 static int compare_nodes(const void *a, const void *b)
 {
@@ -299,7 +299,7 @@ static int make_graph(const struct walk *walk, struct oneib_topology *topology,
     return add_links(walk, topology, err);
 }
 
-/* --- all of it ------------------------------------------------------------------------------ */
+/* ---- all of it ------------------------------------------------------------------------------- */
 
 static int walk_all(struct walk *walk, struct oneib_error *err)
 {

@@ -6,7 +6,7 @@
 
 #define CAPABILITY_IS_SM (1u << 1) /* PortInfo.CapabilityMask */
 
-/* --- which port ----------------------------------------------------------------------------- */
+/* ---- which port ------------------------------------------------------------------------------ */
 
 /* The first port that would have done, but for one thing: that is what the user wants to hear. */
 struct search {
@@ -110,7 +110,7 @@ int oneib_port_choose(const struct oneib_fabric_options *options, unsigned least
  * one so. */
 #define SIMULATED "ibsim"
 
-/* --- open and close ------------------------------------------------------------------------- */
+/* ---- open and close -------------------------------------------------------------------------- */
 
 struct oneib_fabric *oneib_fabric_open(const struct oneib_fabric_options *options,
                                        struct oneib_error *err)
@@ -163,7 +163,7 @@ oneib_guid oneib_fabric_port_guid(const struct oneib_fabric *fabric)
     return fabric->port_guid;
 }
 
-/* --- the own port --------------------------------------------------------------------------- */
+/* ---- the own port ---------------------------------------------------------------------------- */
 
 int oneib_fabric_refresh(struct oneib_fabric *fabric, struct oneib_error *err)
 {

@@ -61,7 +61,7 @@ static int add_link(struct walk *walk, const struct job *job, uint8_t physical,
     return 0;
 }
 
-/* --- asking --------------------------------------------------------------------------------- */
+/* ---- asking ---------------------------------------------------------------------------------- */
 
 static struct oneib_route route_to(const struct walk *walk, const struct job *job)
 {
@@ -101,7 +101,7 @@ static bool next_job(void *context, struct oneib_mad_request *request)
     return true;
 }
 
-/* --- answers -------------------------------------------------------------------------------- */
+/* ---- answers --------------------------------------------------------------------------------- */
 
 static bool is_known(const struct walk *walk, oneib_guid node_guid)
 {
@@ -191,7 +191,7 @@ static int take_answer(void *context, const struct oneib_mad_answer *answer,
                                               : take_port_info(walk, &job, info, err);
 }
 
-/* --- all of it ------------------------------------------------------------------------------ */
+/* ---- all of it ------------------------------------------------------------------------------- */
 
 static int compare_links(const void *a, const void *b)
 {
@@ -239,7 +239,7 @@ int oneib_fabric_switches(struct oneib_fabric *fabric, const struct oneib_subnet
     return result < 0 ? oneib_wrap(err, "finding the switches of end ports") : 0;
 }
 
-/* --- switching a port off and on -------------------------------------------------------------- */
+/* ---- switching a port off and on ------------------------------------------------------------- */
 
 static int keep_links(struct walk *walk, struct oneib_fabric_links *links, struct oneib_error *err)
 {

@@ -171,7 +171,7 @@ void oneib_mad_close(struct oneib_mad_port *port)
     port->out = port->in = NULL;
 }
 
-/* --- sending -------------------------------------------------------------------------------- */
+/* ---- sending --------------------------------------------------------------------------------- */
 
 static int agent_of(const struct oneib_mad_port *port, uint8_t mgmt_class)
 {
@@ -267,7 +267,7 @@ static int send_slot(struct oneib_mad_port *port, struct oneib_mad_slot *slot,
     return 0;
 }
 
-/* --- receiving ------------------------------------------------------------------------------ */
+/* ---- receiving ------------------------------------------------------------------------------- */
 
 static int grow_input(struct oneib_mad_port *port, size_t needed, struct oneib_error *err)
 {
@@ -371,7 +371,7 @@ static bool is_busy(const struct oneib_mad_answer *answer)
     return !answer->error && (answer->status & IB_MAD_STS_BUSY);
 }
 
-/* --- the exchange --------------------------------------------------------------------------- */
+/* ---- the exchange ---------------------------------------------------------------------------- */
 
 struct run {
     struct oneib_mad_port *port;

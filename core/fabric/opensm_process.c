@@ -19,7 +19,7 @@
 #define SYSTEMCTL_TIMEOUT_MS 10000
 #define SIGHUP_BIT (UINT64_C(1) << (SIGHUP - 1)) /* in the masks of /proc/PID/status */
 
-/* --- which process -------------------------------------------------------------------------- */
+/* ---- which process --------------------------------------------------------------------------- */
 
 /* One number and at most one newline behind it. */
 static bool parse_pid(const char *text, size_t length, pid_t *pid)
@@ -88,7 +88,7 @@ static int pid_from_systemd(const char *unit, pid_t *pid, struct oneib_error *er
     return pid_of_the_one_unit(unit, output, pid, err);
 }
 
-/* --- is it opensm --------------------------------------------------------------------------- */
+/* ---- is it opensm ---------------------------------------------------------------------------- */
 
 static int gone(pid_t pid, struct oneib_error *err)
 {
@@ -204,7 +204,7 @@ static int check_handler(pid_t pid, const char *status, struct oneib_error *err)
     return 0;
 }
 
-/* --- finding and signalling ----------------------------------------------------------------- */
+/* ---- finding and signalling ------------------------------------------------------------------ */
 
 struct target {
     pid_t pid;

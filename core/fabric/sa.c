@@ -99,7 +99,7 @@ static int sa_status(const struct oneib_fabric *fabric, uint16_t status, struct 
                       fabric->sm_lid, status);
 }
 
-/* --- NodeRecords ---------------------------------------------------------------------------- */
+/* ---- NodeRecords ----------------------------------------------------------------------------- */
 
 static void decode_node(uint8_t *record, struct oneib_port_list_entry *entry)
 {
@@ -167,7 +167,7 @@ int oneib_sa_nodes(struct oneib_fabric *fabric, struct oneib_port_list *port_lis
     return 0;
 }
 
-/* --- paths ---------------------------------------------------------------------------------- */
+/* ---- paths ----------------------------------------------------------------------------------- */
 
 struct path_run {
     struct oneib_fabric *fabric;
@@ -243,7 +243,7 @@ int oneib_fabric_path(struct oneib_fabric *fabric, oneib_guid from, oneib_guid t
     return 0;
 }
 
-/* --- multicast groups ----------------------------------------------------------------------- */
+/* ---- multicast groups ------------------------------------------------------------------------ */
 
 /* ff12:401b:<P_Key>::ffff:ffff */
 #define IPOIB_PREFIX UINT64_C(0xff12401b00000000)

@@ -69,7 +69,7 @@ static void forget_table(struct oneib_subnet_port *port)
     port->answered = false;
 }
 
-/* --- one answer each ------------------------------------------------------------------------ */
+/* ---- one answer each ------------------------------------------------------------------------- */
 
 static int begin_table(struct reader *reader, size_t index, struct oneib_error *err)
 {
@@ -231,7 +231,7 @@ static int run_jobs(struct reader *reader, struct oneib_error *err)
     return oneib_mad_run(&reader->fabric->port, &exchange, err);
 }
 
-/* --- the whole subnet ----------------------------------------------------------------------- */
+/* ---- the whole subnet ------------------------------------------------------------------------ */
 
 static void describe(struct oneib_subnet_port *port, const struct oneib_port_list_entry *entry)
 {
@@ -356,7 +356,7 @@ int oneib_fabric_read(struct oneib_fabric *fabric, struct oneib_subnet *subnet,
     return 0;
 }
 
-/* --- some tables again ---------------------------------------------------------------------- */
+/* ---- some tables again ----------------------------------------------------------------------- */
 
 static int ask_for_vport(struct reader *reader, size_t index, struct oneib_error *err)
 {

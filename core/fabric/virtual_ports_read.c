@@ -59,7 +59,7 @@ static uint16_t block_count(const struct oneib_vport *vport)
     return (uint16_t)((vport->pkey_cap + KEYS_PER_BLOCK - 1u) / KEYS_PER_BLOCK);
 }
 
-/* ---- asking --------------------------------------------------------------------------------- */
+/* ---- asking ---------------------------------------------------------------------------------- */
 
 static int ask_blocks(struct reader *reader, const struct subject *subject, uint16_t attribute,
                       uint32_t modifier, unsigned blocks, struct oneib_error *err)
@@ -94,7 +94,7 @@ static bool next_job(void *context, struct oneib_mad_request *request)
     return oneib_smp_jobs_next(&reader->jobs, request);
 }
 
-/* ---- answers -------------------------------------------------------------------------------- */
+/* ---- answers --------------------------------------------------------------------------------- */
 
 static int take_virtualization(struct reader *reader, const struct subject *subject,
                                const uint8_t *data, struct oneib_error *err)
@@ -171,7 +171,7 @@ static int take_answer(void *context, const struct oneib_mad_answer *answer,
     }
 }
 
-/* ---- all of it ------------------------------------------------------------------------------ */
+/* ---- all of it ------------------------------------------------------------------------------- */
 
 static int add_owner(struct reader *reader, const struct oneib_subnet_port *port,
                      struct oneib_error *err)

@@ -18,7 +18,7 @@ static bool is_blank(char c)
     return c == ' ' || c == '\t';
 }
 
-/* --- an address ----------------------------------------------------------------------------- */
+/* ---- an address ------------------------------------------------------------------------------ */
 
 static bool is_one_of(const char *bytes, size_t length, const char *allowed)
 {
@@ -63,7 +63,7 @@ static bool is_address(const struct word *word)
            oneib_parse_decimal_n(port, (size_t)(end - port), UINT16_MAX, &number) && number > 0;
 }
 
-/* --- a line --------------------------------------------------------------------------------- */
+/* ---- a line ---------------------------------------------------------------------------------- */
 
 /* How many words there are; more than WORDS are counted, not kept. */
 static size_t split(const char *line, size_t length, struct word words[WORDS])
@@ -137,7 +137,7 @@ static int take_line(const char *line, size_t length, struct oneib_daemons *daem
     return take_words(words, &daemon, err) < 0 ? -1 : add(daemons, &daemon, err);
 }
 
-/* --- the file ------------------------------------------------------------------------------- */
+/* ---- the file -------------------------------------------------------------------------------- */
 
 int oneib_daemons_parse(const char *text, size_t length, const char *name,
                         struct oneib_daemons *daemons, struct oneib_error *err)

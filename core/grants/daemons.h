@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Which daemons a site has, as a file of lines "ADDRESS CURVE SIGN" ('#' begins a comment): in
- * OpenNebula's remotes (etc/oneib/daemons), and, on a node, ONEIB_DAEMONS_FILE in root's folder,
+ * OpenNebula's remotes (etc/oneib/daemons), and, on a node, ONEIB_DAEMONS_FILE in root's directory,
  * which alone its service believes. At most ONEIB_DAEMONS_MAX. Pure.
  */
 #ifndef ONEIB_GRANTS_DAEMONS_H

@@ -30,7 +30,7 @@ bool oneib_grants_is_from_daemon(enum oneib_grants_kind kind)
     return kind == ONEIB_GRANTS_LIST || kind == ONEIB_GRANTS_LIFE;
 }
 
-/* --- writing -------------------------------------------------------------------------------- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 struct writer {
     uint8_t *at;
@@ -89,7 +89,7 @@ static void put_role(struct writer *writer, const struct oneib_daemon_role *role
     put(writer, flag_if(role->is_writer, ROLE_WRITER) | flag_if(role->has_sm, ROLE_SM), 1);
     put_zeros(writer, 1);
     put(writer, role->sm_lid, 2);
-    put(writer, role->view_age_ms, 4);
+    put(writer, role->snapshot_age_ms, 4);
 }
 
 static void put_grant(struct writer *writer, const struct oneib_grant *grant)
@@ -197,7 +197,7 @@ size_t oneib_grants_pack(const struct oneib_grants_message *message,
     return (size_t)(writer.at - bytes);
 }
 
-/* --- reading -------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 /* What is wrong stays wrong, and all that is taken afterwards is 0: a reader reads to its end, and
  * then asks once. */
@@ -331,7 +331,7 @@ static void take_role(struct reader *reader, struct oneib_daemon_role *role)
                                        .has_sm = (flags & ROLE_SM) != 0};
     take_zeros(reader, 1);
     role->sm_lid = (uint16_t)take(reader, 2);
-    role->view_age_ms = (uint32_t)take(reader, 4);
+    role->snapshot_age_ms = (uint32_t)take(reader, 4);
     require(reader,
             role->has_sm ? role->sm_lid >= 1 && role->sm_lid <= LID_UNICAST_LAST
                          : role->sm_lid == 0,

@@ -32,8 +32,8 @@
 /* A node opens only by a list that a LIFE of at most this age names, counted from when its
  * challenge was made. */
 #define ONEIB_LIST_AGE_MS 10000
-/* ... and only while the daemon's own view of oned is not older than this. */
-#define ONEIB_VIEW_AGE_MS 60000
+/* ... and only while the daemon's own snapshot of oned is not older than this. */
+#define ONEIB_SNAPSHOT_AGE_MS 60000
 /* A node that does not report so long after a list was sent is silent: its entries stay, nothing is
  * added at its ports. */
 #define ONEIB_SILENCE_MS 1000
@@ -54,10 +54,10 @@ struct oneib_list_name {
 
 /* Which daemon a node believes: docs/design/grants.md. */
 struct oneib_daemon_role {
-    bool is_writer;       /* one.writer */
-    bool has_sm;          /* a subnet manager on its host is master on the fabric port `sm_lid` */
-    uint16_t sm_lid;      /* 0 unless has_sm */
-    uint32_t view_age_ms; /* since it last heard all it needs of oned */
+    bool is_writer;  /* one.writer */
+    bool has_sm;     /* a subnet manager on its host is master on the fabric port `sm_lid` */
+    uint16_t sm_lid; /* 0 unless has_sm */
+    uint32_t snapshot_age_ms; /* since it last heard all it needs of oned */
 };
 
 struct oneib_list_message {

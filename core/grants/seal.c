@@ -34,7 +34,7 @@ void oneib_random(void *bytes, size_t size)
     randombytes_buf(bytes, size);
 }
 
-/* --- signatures ----------------------------------------------------------------------------- */
+/* ---- signatures ------------------------------------------------------------------------------ */
 
 size_t oneib_seal(const struct oneib_sign_pair *pair, uint8_t *bytes, size_t length)
 {
@@ -54,7 +54,7 @@ bool oneib_unseal(const uint8_t sign[ONEIB_PUBLIC_KEY_SIZE], const void *bytes, 
     return crypto_sign_verify_detached(message + *inner, message, *inner, sign) == 0;
 }
 
-/* --- digits -------------------------------------------------------------------------------- */
+/* ---- digits ---------------------------------------------------------------------------------- */
 
 static void format_hex(const uint8_t *bytes, size_t size, char *text)
 {
@@ -72,7 +72,7 @@ static bool parse_hex(const char *text, size_t length, uint8_t *bytes)
     return true;
 }
 
-/* --- what hosts may hold ---------------------------------------------------------------------- */
+/* ---- what hosts may hold --------------------------------------------------------------------- */
 
 /* No message between a daemon and nodes begins like this: they begin with their version. */
 static const char keys_context[] = "oneib IB_KEYS 1";
@@ -118,7 +118,7 @@ bool oneib_keys_are_sealed(const uint8_t sign[ONEIB_PUBLIC_KEY_SIZE], uint32_t h
            oneib_unseal(sign, sealed.bytes, sealed.length + ONEIB_SEAL_SIZE, &inner);
 }
 
-/* --- keys as text --------------------------------------------------------------------------- */
+/* ---- keys as text ---------------------------------------------------------------------------- */
 
 void oneib_key_format(const uint8_t key[ONEIB_PUBLIC_KEY_SIZE], char text[ONEIB_KEY_TEXT_SIZE])
 {
@@ -135,7 +135,7 @@ bool oneib_key_parse(const char *text, uint8_t key[ONEIB_PUBLIC_KEY_SIZE])
     return true;
 }
 
-/* --- files of keys -------------------------------------------------------------------------- */
+/* ---- files of keys --------------------------------------------------------------------------- */
 
 /*
  * Lines "NAME=VALUE", in an order, with nothing else. The public halves follow from the secret
@@ -194,7 +194,7 @@ static bool is_secret(const struct oneib_secret *file)
     return file->is_closed && file->owner == geteuid();
 }
 
-/* --- a node's ------------------------------------------------------------------------------- */
+/* ---- a node's -------------------------------------------------------------------------------- */
 
 static bool take_node(const char *data, size_t length, const char *machine_id,
                       struct oneib_curve_pair *pair)
@@ -248,7 +248,7 @@ int oneib_node_pair(const char *path, const char *machine_id, struct oneib_curve
     return 0;
 }
 
-/* --- a daemon's ----------------------------------------------------------------------------- */
+/* ---- a daemon's ------------------------------------------------------------------------------ */
 
 struct daemon_secrets {
     uint8_t curve[32], sign[crypto_sign_SEEDBYTES];

@@ -56,7 +56,7 @@ static int fail_zmq(struct oneib_error *err, const char *what)
     return oneib_fail(err, ONEIB_ERROR_SYSTEM, "%s: %s", what, zmq_strerror(zmq_errno()));
 }
 
-/* --- who is admitted ------------------------------------------------------------------------ */
+/* ---- who is admitted ------------------------------------------------------------------------- */
 
 static int compare_peers(const void *left, const void *right)
 {
@@ -103,7 +103,7 @@ int oneib_grants_server_admit(struct oneib_grants_server *server,
     return 0;
 }
 
-/* --- the handshake's question --------------------------------------------------------------- */
+/* ---- the handshake's question ---------------------------------------------------------------- */
 
 struct zap_request {
     char parts[ZAP_PARTS][ZAP_PART_MAX];
@@ -180,7 +180,7 @@ static void answer_handshakes(struct oneib_grants_server *server)
         answer_zap(server, &request);
 }
 
-/* --- what nodes say ------------------------------------------------------------------------- */
+/* ---- what nodes say -------------------------------------------------------------------------- */
 
 static void come_again(const struct oneib_grants_server *server)
 {
@@ -307,7 +307,7 @@ int oneib_grants_server_next(struct oneib_grants_server *server,
     return 0;
 }
 
-/* --- what nodes are told -------------------------------------------------------------------- */
+/* ---- what nodes are told --------------------------------------------------------------------- */
 
 static void address_to(struct oneib_grants_message *message,
                        const uint8_t node[ONEIB_PUBLIC_KEY_SIZE])
@@ -383,7 +383,7 @@ int oneib_grants_server_send(struct oneib_grants_server *server,
     return oneib_grants_server_send_bytes(server, node, server->bytes, length, sent, err);
 }
 
-/* --- beginning and end ---------------------------------------------------------------------- */
+/* ---- beginning and end ----------------------------------------------------------------------- */
 
 /* Dead connections are the kernel's to find: a node that is alive says something every two
  * seconds. */

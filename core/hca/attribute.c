@@ -26,11 +26,11 @@ static int fail_file(struct oneib_error *err, const char *action, const char *pa
     return oneib_fail_errno(err, errno, "%s %s", action, path);
 }
 
-/* The file `name` in `folder`; `path` is for whoever reads the error. */
-static int read_file(int folder, const char *name, const char *path, char *text, size_t size,
+/* The file `name` in `directory`; `path` is for whoever reads the error. */
+static int read_file(int directory, const char *name, const char *path, char *text, size_t size,
                      struct oneib_error *err)
 {
-    oneib_autoclose int fd = openat(folder, name, O_RDONLY | O_CLOEXEC);
+    oneib_autoclose int fd = openat(directory, name, O_RDONLY | O_CLOEXEC);
     const ssize_t got = fd < 0 ? -1 : read(fd, text, size);
     if (got < 0)
         return fail_file(err, "reading", path);
@@ -63,7 +63,7 @@ static size_t cover_old_value(int fd, char line[ONEIB_ATTRIBUTE_SIZE], size_t le
     return length;
 }
 
-static int write_file(int folder, const char *name, const char *path, const char *value,
+static int write_file(int directory, const char *name, const char *path, const char *value,
                       struct oneib_error *err)
 {
     char line[ONEIB_ATTRIBUTE_SIZE];
@@ -72,7 +72,7 @@ static int write_file(int folder, const char *name, const char *path, const char
         return oneib_fail(err, ONEIB_ERROR_INPUT, "%zu bytes are too many for %s", value_length,
                           path);
     memcpy(line, value, value_length + 1);
-    oneib_autoclose int fd = openat(folder, name, O_WRONLY | O_CLOEXEC);
+    oneib_autoclose int fd = openat(directory, name, O_WRONLY | O_CLOEXEC);
     if (fd < 0)
         return fail_file(err, "writing", path);
     const size_t length = cover_old_value(fd, line, value_length);
@@ -125,12 +125,12 @@ static bool has_prefix(const char *text)
     return text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
 }
 
-static int read_hex(int folder, const char *name, const char *path, uint64_t max, uint64_t *value,
-                    struct oneib_error *err)
+static int read_hex(int directory, const char *name, const char *path, uint64_t max,
+                    uint64_t *value, struct oneib_error *err)
 {
     char text[2 + ONEIB_ATTRIBUTE_SIZE] = "0x", expected[64];
     char *read = text + 2;
-    if (read_file(folder, name, path, read, ONEIB_ATTRIBUTE_SIZE, err) < 0)
+    if (read_file(directory, name, path, read, ONEIB_ATTRIBUTE_SIZE, err) < 0)
         return -1;
     if (oneib_parse_hex(has_prefix(read) ? read : text, max, value))
         return 0;
@@ -183,13 +183,14 @@ static bool is_self_or_above(const struct dirent *entry)
     return strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0;
 }
 
-static int read_names(DIR *folder, const char *path, struct names *names, struct oneib_error *err)
+static int read_names(DIR *directory, const char *path, struct names *names,
+                      struct oneib_error *err)
 {
     for (;;) {
         errno = 0;
-        const struct dirent *entry = readdir(folder);
+        const struct dirent *entry = readdir(directory);
         if (!entry)
-            return errno == 0 ? 0 : oneib_fail_errno(err, errno, "reading the folder %s", path);
+            return errno == 0 ? 0 : oneib_fail_errno(err, errno, "reading the directory %s", path);
         if (is_self_or_above(entry))
             continue;
         if (add_name(names, path, entry->d_name, err) < 0)
@@ -237,12 +238,12 @@ int oneib_attribute_list(const char *path, char ***list, size_t *count, struct o
     struct names names = {0};
     *list = NULL;
     *count = 0;
-    DIR *folder = opendir(path);
-    if (!folder && errno != ENOENT)
-        return oneib_fail_errno(err, errno, "opening the folder %s", path);
-    int result = folder ? read_names(folder, path, &names, err) : 0;
-    if (folder)
-        closedir(folder);
+    DIR *directory = opendir(path);
+    if (!directory && errno != ENOENT)
+        return oneib_fail_errno(err, errno, "opening the directory %s", path);
+    int result = directory ? read_names(directory, path, &names, err) : 0;
+    if (directory)
+        closedir(directory);
     if (result == 0) {
         *list = in_one(&names);
         result = *list ? 0 : oneib_fail_memory(err);
@@ -252,36 +253,35 @@ int oneib_attribute_list(const char *path, char ***list, size_t *count, struct o
     return result;
 }
 
-/* ---- tables
- * ------------------------------------------------------------------------- */
+/* ---- tables ---------------------------------------------------------------------------------- */
 
 int oneib_attribute_table_open(const char *path, struct oneib_attribute_table *table,
                                struct oneib_error *err)
 {
-    table->folder = NULL;
+    table->directory = NULL;
     table->length = strlen(path);
     if (table->length + sizeof "/65535" > sizeof table->path)
         return oneib_fail(err, ONEIB_ERROR_INPUT, "%s is too long", path);
     memcpy(table->path, path, table->length + 1);
-    table->folder = opendir(path);
-    return table->folder ? 0 : fail_file(err, "opening the folder", path);
+    table->directory = opendir(path);
+    return table->directory ? 0 : fail_file(err, "opening the directory", path);
 }
 
 void oneib_attribute_table_close(struct oneib_attribute_table *table)
 {
-    if (table->folder)
-        closedir(table->folder);
-    table->folder = NULL;
+    if (table->directory)
+        closedir(table->directory);
+    table->directory = NULL;
 }
 
 /* Marks the numbers among the names; *count is of all names. */
-static int mark_entries(DIR *folder, bool *is_there, size_t max, size_t *count)
+static int mark_entries(DIR *directory, bool *is_there, size_t max, size_t *count)
 {
-    rewinddir(folder);
+    rewinddir(directory);
     for (*count = 0;;) {
         uint64_t number;
         errno = 0;
-        const struct dirent *entry = readdir(folder);
+        const struct dirent *entry = readdir(directory);
         if (!entry)
             return errno == 0 ? 0 : -1;
         if (is_self_or_above(entry))
@@ -301,8 +301,8 @@ int oneib_attribute_table_count(struct oneib_attribute_table *table, size_t max,
     if (!is_there)
         return oneib_fail_memory(err);
     size_t found;
-    if (mark_entries(table->folder, is_there, max, &found) < 0)
-        return fail_file(err, "reading the folder", table->path);
+    if (mark_entries(table->directory, is_there, max, &found) < 0)
+        return fail_file(err, "reading the directory", table->path);
     if (found == 0)
         return oneib_fail(err, ONEIB_ERROR_NOT_FOUND, "%s has no entries", table->path);
     if (found > max)
@@ -326,19 +326,19 @@ int oneib_attribute_table_read(struct oneib_attribute_table *table, size_t entry
                                size_t size, struct oneib_error *err)
 {
     const char *name = name_entry(table, entry);
-    return read_file(dirfd(table->folder), name, table->path, text, size, err);
+    return read_file(dirfd(table->directory), name, table->path, text, size, err);
 }
 
 int oneib_attribute_table_write(struct oneib_attribute_table *table, size_t entry,
                                 const char *value, struct oneib_error *err)
 {
     const char *name = name_entry(table, entry);
-    return write_file(dirfd(table->folder), name, table->path, value, err);
+    return write_file(dirfd(table->directory), name, table->path, value, err);
 }
 
 int oneib_attribute_table_hex(struct oneib_attribute_table *table, size_t entry, uint64_t max,
                               uint64_t *value, struct oneib_error *err)
 {
     const char *name = name_entry(table, entry);
-    return read_hex(dirfd(table->folder), name, table->path, max, value, err);
+    return read_hex(dirfd(table->directory), name, table->path, max, value, err);
 }

@@ -33,25 +33,26 @@ int oneib_attribute_hex(const char *path, uint64_t max, uint64_t *value, struct 
 int oneib_attribute_link(const char *path, char *name, size_t size, struct oneib_error *err);
 
 /*
- * The names in a folder, without "." and "..", sorted as numbers where they are numbers; at most
- * 4,096. *names is one allocation, NULL-terminated, to be freed with free(). An absent folder has
- * none, and is not an error.
+ * The names in a directory, without "." and "..", sorted as numbers where they are numbers; at most
+ * 4,096. *names is one allocation, NULL-terminated, to be freed with free(). An absent directory
+ * has none, and is not an error.
  */
 int oneib_attribute_list(const char *path, char ***names, size_t *count, struct oneib_error *err);
 
 /*
- * A folder of attributes that are named 0, 1, 2, ...: a port's P_Key table, a VF's map of it. They
- * have 128 of them, so that the folder is kept open: to walk its path again for each costs more
- * than to read what is there.
+ * A directory of attributes that are named 0, 1, 2, ...: a port's P_Key table, a VF's map of it.
+ * They have 128 of them, so that the directory is kept open: to walk its path again for each costs
+ * more than to read what is there.
  */
 #define ONEIB_ATTRIBUTE_TABLE_PATH 1024
 struct oneib_attribute_table {
-    DIR *folder;                           /* owned; NULL: not open */
-    char path[ONEIB_ATTRIBUTE_TABLE_PATH]; /* the folder's, or an entry's, which stands behind it */
-    size_t length;                         /* of the folder's */
+    DIR *directory;                        /* owned; NULL: not open */
+    char path[ONEIB_ATTRIBUTE_TABLE_PATH]; /* the directory's, or an entry's, which stands behind it
+                                            */
+    size_t length;                         /* of the directory's */
 };
 
-/* NOT_FOUND when there is no such folder. In any case *table is to be closed. */
+/* NOT_FOUND when there is no such directory. In any case *table is to be closed. */
 int oneib_attribute_table_open(const char *path, struct oneib_attribute_table *table,
                                struct oneib_error *err);
 void oneib_attribute_table_close(struct oneib_attribute_table *table);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * This host's InfiniBand adapters, as sysfs shows them (Documentation/ABI/stable/
- * sysfs-class-infiniband, testing/sysfs-bus-pci, and for mlx4's iov folder
+ * sysfs-class-infiniband, testing/sysfs-bus-pci, and for mlx4's iov directory
  * testing/sysfs-class-infiniband). Needs no privileges, no umad, no verbs: libibverbs leaves out
  * what it has no provider for, and loads all providers to tell names; only the adapter's events
  * need it (oneib-node).
@@ -38,12 +38,12 @@ struct oneib_port {
 
 struct oneib_vf {
     struct oneib_pci pci;
-    uint16_t index;                       /* virtfnN of the adapter */
-    char driver[32];                      /* "vfio-pci", "mlx4_core", "mlx5_core", ...; "": none */
-    int16_t numa_node;                    /* -1: not known */
-    bool interface_up;                    /* a network interface of it is up: the host uses it */
-    char iov_folder[ONEIB_PCI_TEXT_SIZE]; /* mlx4: its folder below iov/, found by gid_idx; "" :
-                                             none */
+    uint16_t index;    /* virtfnN of the adapter */
+    char driver[32];   /* "vfio-pci", "mlx4_core", "mlx5_core", ...; "": none */
+    int16_t numa_node; /* -1: not known */
+    bool interface_up; /* a network interface of it is up: the host uses it */
+    char iov_directory[ONEIB_PCI_TEXT_SIZE]; /* mlx4: its directory below iov/, found by gid_idx; ""
+                                             : none */
 };
 
 struct oneib_hca {
@@ -125,7 +125,7 @@ int oneib_port_pkey_index(const struct oneib_port *port, oneib_pkey pkey, bool l
  * any other key is somebody's. Besides, where the host sees the whole physical table of an mlx4
  * (its length is a power of two: under SR-IOV the driver shows one entry less, main.c
  * mlx4_parav_master_pf_caps), its last slot must be empty: VFs that were never closed are mapped to
- * it. REFUSED with the remedy.
+ * it. REFUSED with the fix.
  */
 int oneib_port_is_safe(const struct oneib_hca *hca, const struct oneib_port *port,
                        struct oneib_error *err);

@@ -174,7 +174,7 @@ static void read_port(struct oneib_hca *hca, struct oneib_port *port, bool with_
         oneib_hca_note_fault(hca, &err);
 }
 
-/* The ports' numbers; their folders are named by them. */
+/* The ports' numbers; their directories are named by them. */
 static int list_ports(struct oneib_hca *hca, struct oneib_error *err)
 {
     char path[ONEIB_NODE_PATH_SIZE];

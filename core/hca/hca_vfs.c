@@ -122,15 +122,15 @@ static int list_vfs(struct oneib_hca *hca, struct oneib_error *err)
     return 0;
 }
 
-/* The alias index of the function that an iov folder is of, from the first port that it has: a VF
- * may have only one of the adapter's. NOT_FOUND: it has none. */
-static int read_alias(const struct oneib_hca *hca, const char *folder, uint64_t *alias,
+/* The alias index of the function that an iov directory is of, from the first port that it has: a
+ * VF may have only one of the adapter's. NOT_FOUND: it has none. */
+static int read_alias(const struct oneib_hca *hca, const char *directory, uint64_t *alias,
                       struct oneib_error *err)
 {
     char path[ONEIB_NODE_PATH_SIZE];
     for (size_t i = 0; i < hca->port_count; i++) {
         if (oneib_node_path(path, sizeof path, err,
-                            ONEIB_CLASS_PATH "/%s/iov/%s/ports/%u/gid_idx/0", hca->name, folder,
+                            ONEIB_CLASS_PATH "/%s/iov/%s/ports/%u/gid_idx/0", hca->name, directory,
                             hca->ports[i].number) < 0)
             return -1;
         if (oneib_attribute_decimal(path, UINT16_MAX, alias, err) == 0)
@@ -138,34 +138,34 @@ static int read_alias(const struct oneib_hca *hca, const char *folder, uint64_t 
         if (err->code != ONEIB_ERROR_NOT_FOUND)
             return -1;
     }
-    return oneib_fail(err, ONEIB_ERROR_NOT_FOUND, "%s: iov/%s has no port", hca->name, folder);
+    return oneib_fail(err, ONEIB_ERROR_NOT_FOUND, "%s: iov/%s has no port", hca->name, directory);
 }
 
 /* Alias 0 is the PF, k + 1 is virtfn k. */
-static int take_folder(struct oneib_hca *hca, const char *folder, struct oneib_error *err)
+static int take_directory(struct oneib_hca *hca, const char *directory, struct oneib_error *err)
 {
     uint64_t alias;
-    if (read_alias(hca, folder, &alias, err) < 0)
+    if (read_alias(hca, directory, &alias, err) < 0)
         return err->code == ONEIB_ERROR_NOT_FOUND ? 0 : -1;
     if (alias == 0 || alias > hca->vf_count)
         return 0;
     struct oneib_vf *vf = &hca->vfs[alias - 1];
-    if (vf->iov_folder[0])
+    if (vf->iov_directory[0])
         return oneib_fail(err, ONEIB_ERROR_INPUT,
                           "%s: iov/%s and iov/%s are both said to be virtual function %u",
-                          hca->name, vf->iov_folder, folder, vf->index);
-    if (strlen(folder) >= sizeof vf->iov_folder)
+                          hca->name, vf->iov_directory, directory, vf->index);
+    if (strlen(directory) >= sizeof vf->iov_directory)
         return oneib_fail(err, ONEIB_ERROR_INPUT,
-                          "%s: the folder of virtual function %u below iov/ is not named like a "
+                          "%s: the directory of virtual function %u below iov/ is not named like a "
                           "PCI address",
                           hca->name, vf->index);
-    strcpy(vf->iov_folder, folder);
+    strcpy(vf->iov_directory, directory);
     return 0;
 }
 
-/* The driver counts out the folders' names, and does so wrongly on some platforms (iov_get_name()
- * in mlx4/sysfs.c): which VF a folder is of is what gid_idx says. */
-static int find_folders(struct oneib_hca *hca, struct oneib_error *err)
+/* The driver counts out the directories' names, and does so wrongly on some platforms
+ * (iov_get_name() in mlx4/sysfs.c): which VF a directory is of is what gid_idx says. */
+static int find_directories(struct oneib_hca *hca, struct oneib_error *err)
 {
     char path[ONEIB_NODE_PATH_SIZE];
     oneib_autofree char **names = NULL;
@@ -174,7 +174,7 @@ static int find_folders(struct oneib_hca *hca, struct oneib_error *err)
         oneib_attribute_list(path, &names, &count, err) < 0)
         return -1;
     for (size_t i = 0; i < count; i++)
-        if (strcmp(names[i], "ports") != 0 && take_folder(hca, names[i], err) < 0)
+        if (strcmp(names[i], "ports") != 0 && take_directory(hca, names[i], err) < 0)
             return -1;
     return 0;
 }
@@ -184,6 +184,6 @@ void oneib_hca_read_vfs(struct oneib_hca *hca)
     struct oneib_error err;
     if (list_vfs(hca, &err) < 0)
         oneib_hca_note_fault(hca, &err);
-    if (hca->driver == ONEIB_HCA_MLX4 && hca->vf_count > 0 && find_folders(hca, &err) < 0)
+    if (hca->driver == ONEIB_HCA_MLX4 && hca->vf_count > 0 && find_directories(hca, &err) < 0)
         oneib_hca_note_fault(hca, &err);
 }

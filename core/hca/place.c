@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #define ROOT_SIZE 512
-#define FOLDERS_ABOVE 3 /* as deep as programs lie in a build folder */
+#define DIRECTORIES_ABOVE 3 /* as deep as programs lie in a build directory */
 
 /* Written once, before any thread is there. */
 static char root[ROOT_SIZE];
@@ -54,10 +54,10 @@ int oneib_node_path(char *path, size_t size, struct oneib_error *err, const char
                       oneib_node_root());
 }
 
-/* A folder of that name, as a build makes, is no program. */
-static bool is_there(char path[PATH_MAX], const char *folder, const char *name)
+/* A directory of that name, as a build makes, is no program. */
+static bool is_there(char path[PATH_MAX], const char *directory, const char *name)
 {
-    const int length = snprintf(path, PATH_MAX, "%s/%s", folder, name);
+    const int length = snprintf(path, PATH_MAX, "%s/%s", directory, name);
     struct stat status;
     return length > 0 && length < PATH_MAX && stat(path, &status) == 0 && S_ISREG(status.st_mode) &&
            access(path, X_OK) == 0;
@@ -73,16 +73,17 @@ static bool go_up(char *path)
     return true;
 }
 
-/* Beside the running program, or above it: as it lies in a build folder, or installed elsewhere. */
+/* Beside the running program, or above it: as it lies in a build directory, or installed elsewhere.
+ */
 static bool find_near(const char *installed, const char *built, char path[PATH_MAX])
 {
-    char folder[PATH_MAX];
-    const ssize_t length = readlink("/proc/self/exe", folder, sizeof folder - 1);
+    char directory[PATH_MAX];
+    const ssize_t length = readlink("/proc/self/exe", directory, sizeof directory - 1);
     if (length <= 0)
         return false;
-    folder[length] = '\0';
-    for (int i = 0; i <= FOLDERS_ABOVE && go_up(folder); i++)
-        if (is_there(path, folder, installed) || is_there(path, folder, built))
+    directory[length] = '\0';
+    for (int i = 0; i <= DIRECTORIES_ABOVE && go_up(directory); i++)
+        if (is_there(path, directory, installed) || is_there(path, directory, built))
             return true;
     return false;
 }

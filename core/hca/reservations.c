@@ -10,13 +10,13 @@
 #include <time.h>
 #include <unistd.h>
 
-#define FOLDER "/run/oneib"
+#define DIRECTORY "/run/oneib"
 #define LOCK_NAME "vfs.lock"
-#define LOCK FOLDER "/" LOCK_NAME
-#define PATH_SIZE 640 /* the root of a simulated node, and a name in FOLDER */
+#define LOCK DIRECTORY "/" LOCK_NAME
+#define PATH_SIZE 640 /* the root of a simulated node, and a name in DIRECTORY */
 #define TABLE_SIZE_MAX ((size_t)ONEIB_VF_RECORDS_MAX * 384) /* no record is longer */
 
-/* ---- reading -------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 static int table_path(char path[PATH_SIZE], struct oneib_error *err)
 {
@@ -57,49 +57,49 @@ int oneib_reservations_read(struct oneib_vf_table *table, struct oneib_error *er
     return -1;
 }
 
-/* ---- the folder ----------------------------------------------------------------------------- */
+/* ---- the directory --------------------------------------------------------------------------- */
 
-static int make_folder(const char *path, struct oneib_error *err)
+static int make_directory(const char *path, struct oneib_error *err)
 {
     if (mkdir(path, 0755) < 0)
-        return errno == EEXIST ? 0 : oneib_fail_errno(err, errno, "making the folder %s", path);
+        return errno == EEXIST ? 0 : oneib_fail_errno(err, errno, "making the directory %s", path);
     /* The umask may have taken something away. */
     if (chmod(path, 0755) < 0)
-        return oneib_fail_errno(err, errno, "giving the folder %s its mode", path);
+        return oneib_fail_errno(err, errno, "giving the directory %s its mode", path);
     return 0;
 }
 
 /* Who else may write there can put another table, or another lock, in the place of this one. */
-static int check_folder(int folder, const char *path, struct oneib_error *err)
+static int check_directory(int directory, const char *path, struct oneib_error *err)
 {
     struct stat status;
-    if (fstat(folder, &status) < 0)
-        return oneib_fail_errno(err, errno, "examining the folder %s", path);
+    if (fstat(directory, &status) < 0)
+        return oneib_fail_errno(err, errno, "examining the directory %s", path);
     if (status.st_uid != geteuid() || (status.st_mode & (S_IWGRP | S_IWOTH)) != 0)
-        return oneib_fail(err, ONEIB_ERROR_REFUSED,
-                          "the folder %s must be uid %u's and writable for nobody else: it is uid "
-                          "%u's with mode %04o",
-                          path, (unsigned)geteuid(), (unsigned)status.st_uid,
-                          (unsigned)(status.st_mode & 07777));
+        return oneib_fail(
+            err, ONEIB_ERROR_REFUSED,
+            "the directory %s must be uid %u's and writable for nobody else: it is uid "
+            "%u's with mode %04o",
+            path, (unsigned)geteuid(), (unsigned)status.st_uid, (unsigned)(status.st_mode & 07777));
     return 0;
 }
 
-static int open_folder(int *folder, struct oneib_error *err)
+static int open_directory(int *directory, struct oneib_error *err)
 {
     char path[PATH_SIZE];
-    if (oneib_node_path(path, sizeof path, err, FOLDER) < 0 || make_folder(path, err) < 0)
+    if (oneib_node_path(path, sizeof path, err, DIRECTORY) < 0 || make_directory(path, err) < 0)
         return -1;
     oneib_autoclose int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0)
-        return oneib_fail_errno(err, errno, "opening the folder %s", path);
-    if (check_folder(fd, path, err) < 0)
+        return oneib_fail_errno(err, errno, "opening the directory %s", path);
+    if (check_directory(fd, path, err) < 0)
         return -1;
-    *folder = fd;
+    *directory = fd;
     fd = -1;
     return 0;
 }
 
-/* ---- writing -------------------------------------------------------------------------------- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 /* What would not be read again must not get into the table's place. */
 static int check_readable(const char *data, size_t length, void *context, struct oneib_error *err)
@@ -115,18 +115,18 @@ static int check_readable(const char *data, size_t length, void *context, struct
 int oneib_reservations_write(const struct oneib_vf_table *table, struct oneib_error *err)
 {
     char path[PATH_SIZE];
-    oneib_autoclose int folder = -1;
+    oneib_autoclose int directory = -1;
     oneib_autotext struct oneib_text text = {0};
     oneib_vf_table_render(table, &text);
     if (oneib_text_failed(&text))
         return oneib_fail_memory(err);
-    if (table_path(path, err) < 0 || open_folder(&folder, err) < 0)
+    if (table_path(path, err) < 0 || open_directory(&directory, err) < 0)
         return -1;
     return oneib_file_replace(path, text.data ? text.data : "", text.length, 0644, check_readable,
                               NULL, err);
 }
 
-/* ---- one writer ----------------------------------------------------------------------------- */
+/* ---- one writer ------------------------------------------------------------------------------ */
 
 /* Nobody else may open it, not even for reading: that is enough to lock it, and to keep it. */
 static int check_lock_file(int fd, struct oneib_error *err)
@@ -144,9 +144,10 @@ static int check_lock_file(int fd, struct oneib_error *err)
 
 static int open_own_lock(int *lock, struct oneib_error *err)
 {
-    oneib_autoclose int folder = -1, fd = -1;
-    if (open_folder(&folder, err) < 0 ||
-        oneib_file_lock_open(folder, LOCK_NAME, LOCK, &fd, err) < 0 || check_lock_file(fd, err) < 0)
+    oneib_autoclose int directory = -1, fd = -1;
+    if (open_directory(&directory, err) < 0 ||
+        oneib_file_lock_open(directory, LOCK_NAME, LOCK, &fd, err) < 0 ||
+        check_lock_file(fd, err) < 0)
         return -1;
     *lock = fd;
     fd = -1;
@@ -180,7 +181,7 @@ bool oneib_reservations_are_owned(int lock)
            lstat(path, &there) == 0 && ours.st_dev == there.st_dev && ours.st_ino == there.st_ino;
 }
 
-/* ---- the time ------------------------------------------------------------------------------- */
+/* ---- the time -------------------------------------------------------------------------------- */
 
 int64_t oneib_seconds_since_boot(void)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * mlx4: files below the adapter's iov folder (Documentation/ABI/testing/sysfs-class-infiniband).
- * iov/FOLDER is a virtual function's, iov/ports the physical ports'. Ethernet ports have no
+ * mlx4: files below the adapter's iov directory (Documentation/ABI/testing/sysfs-class-infiniband).
+ * iov/DIRECTORY is a virtual function's, iov/ports the physical ports'. Ethernet ports have no
  * partitions, and their maps cannot be written: they are left out everywhere, and has_ethernet
  * keeps such a VF from being given to anybody.
  */
@@ -22,7 +22,7 @@
 #define CLOSED "0"    /* the index of the default partition */
 #define UNMAPPED (-1) /* `none`: the port's last slot, whatever is in it */
 
-/* ---- which ports a VF has ----------------------------------------------------------------- */
+/* ---- which ports a VF has -------------------------------------------------------------------- */
 
 struct vf_ports {
     uint8_t infiniband[PORTS_MAX];
@@ -58,13 +58,14 @@ static int list_ports(const struct oneib_hca *hca, const struct oneib_vf *vf,
     oneib_autofree char **names = NULL;
     size_t count;
     *ports = (struct vf_ports){0};
-    if (vf->iov_folder[0] == '\0')
-        return oneib_fail(err, ONEIB_ERROR_NOT_FOUND,
-                          "no folder below /sys/class/infiniband/%s/iov/ is that VF's; its map can "
-                          "be neither read nor closed",
-                          hca->name);
+    if (vf->iov_directory[0] == '\0')
+        return oneib_fail(
+            err, ONEIB_ERROR_NOT_FOUND,
+            "no directory below /sys/class/infiniband/%s/iov/ is that VF's; its map can "
+            "be neither read nor closed",
+            hca->name);
     if (oneib_node_path(path, sizeof path, err, ONEIB_CLASS_PATH "/%s/iov/%s/ports", hca->name,
-                        vf->iov_folder) < 0 ||
+                        vf->iov_directory) < 0 ||
         oneib_attribute_list(path, &names, &count, err) < 0)
         return -1;
     for (size_t i = 0; i < count; i++)
@@ -83,15 +84,15 @@ static int check_port(const struct vf_ports *ports, uint8_t port, struct oneib_e
     return oneib_fail(err, ONEIB_ERROR_REFUSED, "it has no InfiniBand port %u", port);
 }
 
-/* ---- the map of a port: pkey_idx ---------------------------------------------------------- */
+/* ---- the map of a port: pkey_idx ------------------------------------------------------------- */
 
 static int open_map(struct oneib_attribute_table *map, const struct oneib_hca *hca,
                     const struct oneib_vf *vf, uint8_t port, struct oneib_error *err)
 {
     char path[ONEIB_NODE_PATH_SIZE];
-    map->folder = NULL;
+    map->directory = NULL;
     if (oneib_node_path(path, sizeof path, err, ONEIB_CLASS_PATH "/%s/iov/%s/ports/%u/pkey_idx",
-                        hca->name, vf->iov_folder, port) < 0)
+                        hca->name, vf->iov_directory, port) < 0)
         return -1;
     return oneib_attribute_table_open(path, map, err);
 }
@@ -223,7 +224,7 @@ static int close_unassigned(const struct oneib_hca *hca, const struct oneib_vf *
     return oneib_vf_attempted(&attempts, err);
 }
 
-/* ---- the alias GUID of a port: admin_guids, gids ------------------------------------------ */
+/* ---- the alias GUID of a port: admin_guids, gids --------------------------------------------- */
 
 struct alias {
     unsigned index;
@@ -238,7 +239,7 @@ static int find_alias(const struct oneib_hca *hca, const struct oneib_vf *vf, ui
     char path[ONEIB_NODE_PATH_SIZE];
     uint64_t value;
     if (oneib_node_path(path, sizeof path, err, ONEIB_CLASS_PATH "/%s/iov/%s/ports/%u/gid_idx/0",
-                        hca->name, vf->iov_folder, port) < 0 ||
+                        hca->name, vf->iov_directory, port) < 0 ||
         oneib_attribute_decimal(path, ALIASES_MAX, &value, err) < 0)
         return -1;
     if (value != vf->index + 1u)
@@ -250,10 +251,10 @@ static int find_alias(const struct oneib_hca *hca, const struct oneib_vf *vf, ui
 }
 
 static int alias_path(char path[ONEIB_NODE_PATH_SIZE], const struct oneib_hca *hca, uint8_t port,
-                      const char *folder, unsigned index, struct oneib_error *err)
+                      const char *directory, unsigned index, struct oneib_error *err)
 {
     return oneib_node_path(path, ONEIB_NODE_PATH_SIZE, err,
-                           ONEIB_CLASS_PATH "/%s/iov/ports/%u/%s/%u", hca->name, port, folder,
+                           ONEIB_CLASS_PATH "/%s/iov/ports/%u/%s/%u", hca->name, port, directory,
                            index);
 }
 
@@ -344,7 +345,7 @@ static int clear_guid(const struct oneib_hca *hca, const struct oneib_vf *vf,
     return oneib_vf_attempted(&attempts, err);
 }
 
-/* ---- all of it ---------------------------------------------------------------------------- */
+/* ---- all of it ------------------------------------------------------------------------------- */
 
 /* What the maps of all ports say together. */
 struct mapped {
@@ -418,7 +419,7 @@ static int read_management(const struct oneib_hca *hca, const struct oneib_vf *v
     uint64_t enabled = 0;
     if (oneib_node_path(path, sizeof path, err,
                         ONEIB_CLASS_PATH "/%s/iov/%s/ports/%u/enable_smi_admin", hca->name,
-                        vf->iov_folder, port) < 0)
+                        vf->iov_directory, port) < 0)
         return -1;
     if (oneib_attribute_decimal(path, UINT32_MAX, &enabled, err) < 0)
         return err->code == ONEIB_ERROR_NOT_FOUND ? 0 : -1;
@@ -451,7 +452,7 @@ static int read_state(const struct oneib_hca *hca, const struct oneib_vf *vf,
     return read_aliases(hca, vf, &ports, state, err);
 }
 
-/* Which alias is the VF's was looked up when its folder was found. */
+/* Which alias is the VF's was looked up when its directory was found. */
 static int glance_at_guid(const struct oneib_hca *hca, const struct oneib_vf *vf, uint8_t port,
                           oneib_guid *guid, struct oneib_error *err)
 {
@@ -469,7 +470,7 @@ static int glance_at_map(const struct oneib_hca *hca, const struct oneib_vf *vf,
 {
     char path[ONEIB_NODE_PATH_SIZE], text[ONEIB_ATTRIBUTE_SIZE];
     if (oneib_node_path(path, sizeof path, err, ONEIB_CLASS_PATH "/%s/iov/%s/ports/%u/pkey_idx/0",
-                        hca->name, vf->iov_folder, port) < 0 ||
+                        hca->name, vf->iov_directory, port) < 0 ||
         oneib_attribute_read(path, text, sizeof text, err) < 0)
         return -1;
     return parse_entry(path, text, index, err);

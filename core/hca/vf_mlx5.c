@@ -21,7 +21,7 @@ struct target {
     bool has_files;
 };
 
-/* ---- the way ------------------------------------------------------------------------------ */
+/* ---- the way --------------------------------------------------------------------------------- */
 
 /* 0 when that interface is not IPoIB, or cannot be read. */
 static unsigned ipoib_index(const struct oneib_hca *hca, const char *name)
@@ -133,7 +133,7 @@ static int write_link(struct target *target, enum oneib_vf_link link, struct one
     return oneib_vf_nvidia_set_link(target->hca, target->vf, link, err);
 }
 
-/* ---- written and read back ---------------------------------------------------------------- */
+/* ---- written and read back ------------------------------------------------------------------- */
 
 static const char *link_name(enum oneib_vf_link link)
 {
@@ -182,7 +182,7 @@ static int set_both_guids(struct target *target, oneib_guid guid, struct oneib_e
                       (unsigned long long)guid);
 }
 
-/* ---- all of it ---------------------------------------------------------------------------- */
+/* ---- all of it ------------------------------------------------------------------------------- */
 
 static void note_ports(const struct oneib_hca *hca, struct oneib_vf_state *state)
 {

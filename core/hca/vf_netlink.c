@@ -14,7 +14,7 @@
 /* An attribute is at most 64 KiB long (its length is a u16): the list of VFs, and all others. */
 #define ANSWER_SIZE (2u * 65536)
 
-/* ---- building ----------------------------------------------------------------------------- */
+/* ---- building -------------------------------------------------------------------------------- */
 
 static struct nlmsghdr *begin(void *buffer, uint16_t type, uint16_t flags, uint32_t sequence,
                               unsigned ifindex)
@@ -89,7 +89,7 @@ size_t oneib_netlink_ask_vfs(void *buffer, unsigned ifindex, uint32_t sequence)
     return message->nlmsg_len;
 }
 
-/* ---- reading ------------------------------------------------------------------------------ */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 /* Attributes that stand in a row in `left` bytes. */
 struct row {
@@ -289,7 +289,7 @@ int oneib_netlink_parse_vf(const void *bytes, size_t length, uint32_t vf,
     return list ? find_vf(list, vf, state, err) : not_told(vf, err);
 }
 
-/* ---- talking ------------------------------------------------------------------------------ */
+/* ---- talking --------------------------------------------------------------------------------- */
 
 static void close_socket(struct mnl_socket **socket)
 {

@@ -8,7 +8,7 @@
 #define WORD_BITS 64
 #define WORDS (ONEIB_CPUS_MAX / WORD_BITS)
 
-/* --- sets of CPUs --------------------------------------------------------------------------- */
+/* ---- sets of CPUs ---------------------------------------------------------------------------- */
 
 static uint64_t bit_of(uint32_t cpu)
 {
@@ -59,7 +59,7 @@ bool oneib_cpu_set_overlaps(const struct oneib_cpu_set *set, const struct oneib_
     return both != 0;
 }
 
-/* --- their text ----------------------------------------------------------------------------- */
+/* ---- their text ------------------------------------------------------------------------------ */
 
 static bool parse_cpu(const char *text, size_t length, uint32_t *cpu)
 {
@@ -133,7 +133,7 @@ void oneib_cpu_set_render(const struct oneib_cpu_set *set, struct oneib_text *te
     }
 }
 
-/* --- a host --------------------------------------------------------------------------------- */
+/* ---- a host ---------------------------------------------------------------------------------- */
 
 void oneib_host_cpus_clear(struct oneib_host_cpus *host)
 {
@@ -155,7 +155,7 @@ static int fail_node(uint32_t node, struct oneib_error *err)
     return oneib_fail(err, ONEIB_ERROR_REFUSED, "this host has no NUMA node %" PRIu32, node);
 }
 
-/* --- cores ---------------------------------------------------------------------------------- */
+/* ---- cores ----------------------------------------------------------------------------------- */
 
 /* The one where the kernel's own work gathers; NULL: the host has none. */
 static const struct oneib_core *first_core(const struct oneib_host_cpus *host)
@@ -217,7 +217,7 @@ int oneib_cores_choose(const struct oneib_host_cpus *host, uint32_t node, uint32
     return 0;
 }
 
-/* --- memory --------------------------------------------------------------------------------- */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 int oneib_memory_choose(const struct oneib_host_cpus *host, uint32_t node, uint64_t memory_kib,
                         uint64_t part_kib, uint64_t *page_kib, struct oneib_error *err)

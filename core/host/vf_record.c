@@ -32,8 +32,7 @@ oneib_guid oneib_vf_record_guid(const struct oneib_vf_record *record)
     return oneib_guid_encode(record->site, record->vm_id, record->nic_id);
 }
 
-/* ---- the table
- * ------------------------------------------------------------------------- */
+/* ---- the table ------------------------------------------------------------------------------- */
 
 /* Where the VF's record is, or would be. */
 static size_t position_of(const struct oneib_vf_table *table, const struct oneib_pci *vf)
@@ -127,8 +126,7 @@ void oneib_vf_table_clear(struct oneib_vf_table *table)
     *table = (struct oneib_vf_table){0};
 }
 
-/* ---- rendering
- * ------------------------------------------------------------------------- */
+/* ---- rendering ------------------------------------------------------------------------------- */
 
 void oneib_vf_record_render(const struct oneib_vf_record *record, struct oneib_text *text)
 {
@@ -153,8 +151,7 @@ void oneib_vf_table_render(const struct oneib_vf_table *table, struct oneib_text
     }
 }
 
-/* ---- parsing
- * ------------------------------------------------------------------------- */
+/* ---- parsing --------------------------------------------------------------------------------- */
 
 enum field {
     FIELD_VF,

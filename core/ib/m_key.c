@@ -9,7 +9,7 @@
 
 #define BLANKS " \t\r"
 
-/* --- lines ---------------------------------------------------------------------------------- */
+/* ---- lines ----------------------------------------------------------------------------------- */
 
 struct word {
     const char *start;
@@ -103,7 +103,7 @@ static int take_lines(struct oneib_m_keys *keys, const char *text, size_t length
     return 0;
 }
 
-/* --- all of them ---------------------------------------------------------------------------- */
+/* ---- all of them ----------------------------------------------------------------------------- */
 
 static int compare_ports(const void *a, const void *b)
 {
@@ -181,7 +181,7 @@ void oneib_m_keys_clear(struct oneib_m_keys *keys)
     *keys = (struct oneib_m_keys){0};
 }
 
-/* --- which one ------------------------------------------------------------------------------ */
+/* ---- which one ------------------------------------------------------------------------------- */
 
 static const struct oneib_m_key_of_port *find(const struct oneib_m_keys *keys, oneib_guid port)
 {

@@ -21,7 +21,7 @@ typedef uint16_t oneib_pkey; /* 1-0x7fff; 0 = none */
 enum oneib_membership {
     ONEIB_LIMITED = 0,
     ONEIB_FULL = 1,
-    ONEIB_BOTH = 2, /* both entries in one table; only in an operator's fragment, and only where
+    ONEIB_BOTH = 2, /* both entries in one table; only in static partitions, and only where
                        opensm allows it */
 };
 

@@ -55,7 +55,7 @@ static struct opening *make_opening(const char *uri)
     return opening;
 }
 
-/* --- the thread ------------------------------------------------------------------------------ */
+/* ---- the thread ------------------------------------------------------------------------------ */
 
 /* libvirt's last error is the thread's. Without asking anybody for a password: standard input is
  * OpenNebula's. */
@@ -90,7 +90,7 @@ static int start(struct opening *opening, pthread_t *thread)
     return error;
 }
 
-/* --- waiting for it -------------------------------------------------------------------------- */
+/* ---- waiting for it -------------------------------------------------------------------------- */
 
 static struct timespec in_ms(uint32_t ms)
 {
@@ -157,7 +157,7 @@ static virConnectPtr connect_within(const char *uri, uint32_t timeout_ms, struct
     return NULL;
 }
 
-/* --- the connection -------------------------------------------------------------------------- */
+/* ---- the connection -------------------------------------------------------------------------- */
 
 /* libvirt would print them: what it has to say comes back as errors. */
 static void silence_libvirt(void *context, virErrorPtr error)

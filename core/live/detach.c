@@ -5,8 +5,8 @@
  * looked at too, and what it does not have any more is gone.
  *
  * Events need a connection with an event loop, and libvirtd takes a client with one for dead when
- * it does not answer for half a minute: which one does not that waits for a stock action. So this
- * connection is another one, and lasts no longer than the waiting.
+ * it does not answer for half a minute: which one does not that waits for an upstream action. So
+ * this connection is another one, and lasts no longer than the waiting.
  */
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -42,7 +42,7 @@ struct unplugging {
     bool look;               /* it is time for it */
 };
 
-/* --- what happens ---------------------------------------------------------------------------- */
+/* ---- what happens ---------------------------------------------------------------------------- */
 
 static void note(struct unplugging *work, const char *alias, enum progress progress)
 {
@@ -82,7 +82,7 @@ static bool is_waiting(const struct unplugging *work)
     return false;
 }
 
-/* --- the document ---------------------------------------------------------------------------- */
+/* ---- the document ---------------------------------------------------------------------------- */
 
 static const xmlNode *find_child(const xmlNode *node, const char *name)
 {
@@ -141,7 +141,7 @@ static int look(struct unplugging *work, struct oneib_error *err)
     return xml ? note_missing(work, xml, err) : -1;
 }
 
-/* --- asking ---------------------------------------------------------------------------------- */
+/* ---- asking ---------------------------------------------------------------------------------- */
 
 /* Somebody has asked before, and QEMU still waits for the guest: it has no error class of its own
  * for that, but words (softmmu/qdev-monitor.c, hw/pci/pcie.c). */
@@ -182,7 +182,7 @@ static int ask_for_all(struct unplugging *work, struct oneib_error *err)
     return status;
 }
 
-/* --- waiting --------------------------------------------------------------------------------- */
+/* ---- waiting --------------------------------------------------------------------------------- */
 
 /* Their first requests were taken, and that counts. */
 static void ask_again(struct unplugging *work)
@@ -245,7 +245,7 @@ static int ask_and_wait(struct unplugging *work, double deadline, int timer, uin
     return asked < 0 || waited < 0 ? -1 : fail_unfinished(work, timeout_ms, err);
 }
 
-/* --- with events ----------------------------------------------------------------------------- */
+/* ---- with events ----------------------------------------------------------------------------- */
 
 /* Nothing is done about a libvirt that has no such events: the document is looked at as well. */
 static int watch(struct unplugging *work, int event,

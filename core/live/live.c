@@ -11,7 +11,7 @@
 #define SHOWN_WORDS 400
 #define SHOWN_NAME 64
 
-/* --- errors ---------------------------------------------------------------------------------- */
+/* ---- errors ---------------------------------------------------------------------------------- */
 
 /* To be asked before anything else resets what libvirt said. */
 static bool is_lost(virConnectPtr libvirt, const virError *said)
@@ -57,7 +57,7 @@ int oneib_live_wrap(struct oneib_error *err, const char *domain)
     return oneib_wrap(err, "domain \"%s\"", shown.length ? shown.data : "");
 }
 
-/* --- the connection -------------------------------------------------------------------------- */
+/* ---- the connection -------------------------------------------------------------------------- */
 
 int oneib_live_open(const char *uri, struct oneib_live **live, struct oneib_error *err)
 {
@@ -85,7 +85,7 @@ void oneib_live_close(struct oneib_live *live)
     free(live);
 }
 
-/* --- a domain -------------------------------------------------------------------------------- */
+/* ---- a domain -------------------------------------------------------------------------------- */
 
 /* A name may look like a UUID. */
 static virDomainPtr look_up(virConnectPtr libvirt, const char *domain)
@@ -166,7 +166,7 @@ int oneib_live_attach(struct oneib_live *live, const char *domain, const char *d
     return status < 0 ? oneib_live_wrap(err, domain) : 0;
 }
 
-/* --- saved domains --------------------------------------------------------------------------- */
+/* ---- saved domains --------------------------------------------------------------------------- */
 
 static int fail_with_path(struct oneib_live *live, struct oneib_error *err, const char *what,
                           const char *path)
@@ -196,7 +196,7 @@ int oneib_live_saved_replace(struct oneib_live *live, const char *path, const ch
                : fail_with_path(live, err, "replacing the document in", path);
 }
 
-/* --- all domains ----------------------------------------------------------------------------- */
+/* ---- all domains ----------------------------------------------------------------------------- */
 
 struct visit {
     int (*each)(const char *xml, size_t length, void *context, struct oneib_error *err);

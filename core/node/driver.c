@@ -25,7 +25,7 @@ static int tell(const struct oneib_error *first, struct oneib_error *err)
     return -1;
 }
 
-/* --- pre ------------------------------------------------------------------------------------ */
+/* ---- pre ------------------------------------------------------------------------------------- */
 
 static size_t count_meant(const struct oneib_node_vm *vm)
 {
@@ -97,7 +97,7 @@ int oneib_driver_pre(const struct oneib_config *config, struct oneib_node_vm *vm
     return -1;
 }
 
-/* --- taking back ---------------------------------------------------------------------------- */
+/* ---- taking back ----------------------------------------------------------------------------- */
 
 /* What a VM has here, or one of its NICs, after an attach or before a detach: then the VM has lost
  * it, whatever its domain still names. */
@@ -133,7 +133,7 @@ void oneib_driver_undo(const struct oneib_config *config, const struct oneib_nod
     oneib_service_wait(config, service, &unheard);
 }
 
-/* --- post ----------------------------------------------------------------------------------- */
+/* ---- post ------------------------------------------------------------------------------------ */
 
 /* Asks for what the VF still lacks, its GUID perhaps. */
 static int settle(const struct oneib_config *config, struct oneib_client **service,
@@ -194,7 +194,7 @@ int oneib_driver_post(const struct oneib_config *config, struct oneib_node_vm *v
     return -1;
 }
 
-/* --- clean ---------------------------------------------------------------------------------- */
+/* ---- clean ----------------------------------------------------------------------------------- */
 
 static bool has_record(const struct oneib_vf_table *table, uint32_t vm_id)
 {

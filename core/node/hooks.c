@@ -23,7 +23,7 @@ static int by_name(const struct dirent **a, const struct dirent **b)
     return strcmp((*a)->d_name, (*b)->d_name);
 }
 
-/* A folder may be executed too, in the sense of access(2). */
+/* A directory may be executed too, in the sense of access(2). */
 static bool is_program(const char *path)
 {
     struct stat status;
@@ -82,30 +82,30 @@ static int run(const char *path, const char *name, char *const *arguments, const
     return status == 0 ? 0 : fail_as_told(name, status, &output, err);
 }
 
-static int run_named(const char *folder, const char *name, char *const *arguments,
+static int run_named(const char *directory, const char *name, char *const *arguments,
                      const char *input, size_t input_length, struct oneib_error *err)
 {
     oneib_autofree char *path = NULL;
-    if (asprintf(&path, "%s/%s", folder, name) < 0) {
+    if (asprintf(&path, "%s/%s", directory, name) < 0) {
         path = NULL;
         return oneib_fail_memory(err);
     }
     return is_program(path) ? run(path, name, arguments, input, input_length, err) : 0;
 }
 
-int oneib_hooks_run(const char *folder, char *const *arguments, const char *input,
+int oneib_hooks_run(const char *directory, char *const *arguments, const char *input,
                     size_t input_length, struct oneib_error *err)
 {
     struct dirent **entries = NULL;
-    const int count = scandir(folder, &entries, is_visible, by_name);
+    const int count = scandir(directory, &entries, is_visible, by_name);
     if (count < 0 && errno == ENOENT)
         return 0;
     if (count < 0)
-        return oneib_fail_errno(err, errno, "looking for hooks in %s", folder);
+        return oneib_fail_errno(err, errno, "looking for hooks in %s", directory);
     int outcome = 0;
     for (int i = 0; i < count; i++) {
         if (outcome == 0)
-            outcome = run_named(folder, entries[i]->d_name, arguments, input, input_length, err);
+            outcome = run_named(directory, entries[i]->d_name, arguments, input, input_length, err);
         free(entries[i]);
     }
     free(entries);

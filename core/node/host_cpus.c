@@ -28,7 +28,7 @@ struct reading {
     struct oneib_cpu_set placed; /* CPUs that a node has said are its own */
 };
 
-/* --- sets of CPUs --------------------------------------------------------------------------- */
+/* ---- sets of CPUs ---------------------------------------------------------------------------- */
 
 static int read_cpus(const char *path, struct oneib_cpu_set *cpus, struct oneib_error *err)
 {
@@ -74,7 +74,7 @@ static int read_node_cpus(struct reading *reading, uint32_t node, struct oneib_c
     return 0;
 }
 
-/* --- cores ---------------------------------------------------------------------------------- */
+/* ---- cores ----------------------------------------------------------------------------------- */
 
 static int read_threads(const struct reading *reading, uint32_t cpu, struct oneib_cpu_set *threads,
                         struct oneib_error *err)
@@ -118,7 +118,7 @@ static int read_cores(struct reading *reading, uint32_t node, struct oneib_error
     return 0;
 }
 
-/* --- memory --------------------------------------------------------------------------------- */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 /* "Node 0 MemFree:  1024 kB", and in /proc/meminfo "MemFree:  1024 kB". */
 static bool parse_meminfo(const char *text, const char *name, uint64_t *kib)
@@ -161,10 +161,10 @@ static int read_memory(const struct reading *reading, struct oneib_numa_node *no
     return 0;
 }
 
-/* --- huge pages ----------------------------------------------------------------------------- */
+/* ---- huge pages ------------------------------------------------------------------------------ */
 
 /* "hugepages-2048kB" */
-static bool parse_page_folder(const char *name, uint64_t *page_kib)
+static bool parse_page_directory(const char *name, uint64_t *page_kib)
 {
     static const char prefix[] = "hugepages-";
     const size_t length = strlen(name), before = sizeof prefix - 1;
@@ -180,17 +180,17 @@ static int compare_pages(const void *left, const void *right)
     return (a->page_kib > b->page_kib) - (a->page_kib < b->page_kib);
 }
 
-static int read_page_size(struct oneib_numa_node *node, const char *folder, const char *name,
+static int read_page_size(struct oneib_numa_node *node, const char *directory, const char *name,
                           struct oneib_error *err)
 {
     char path[PATH_SIZE + ONEIB_ATTRIBUTE_SIZE];
     struct oneib_host_pages pages;
-    if (!parse_page_folder(name, &pages.page_kib))
+    if (!parse_page_directory(name, &pages.page_kib))
         return 0;
     if (node->page_sizes == ONEIB_PAGE_SIZES_MAX)
-        return oneib_fail(err, ONEIB_ERROR_INPUT, "%s has more than %d sizes of huge pages", folder,
-                          ONEIB_PAGE_SIZES_MAX);
-    snprintf(path, sizeof path, "%s/%s/free_hugepages", folder, name);
+        return oneib_fail(err, ONEIB_ERROR_INPUT, "%s has more than %d sizes of huge pages",
+                          directory, ONEIB_PAGE_SIZES_MAX);
+    snprintf(path, sizeof path, "%s/%s/free_hugepages", directory, name);
     if (oneib_attribute_decimal(path, UINT64_MAX, &pages.free, err) < 0)
         return -1;
     node->pages[node->page_sizes++] = pages;
@@ -208,20 +208,20 @@ static int pages_path(const struct reading *reading, uint32_t node, char path[PA
 static int read_pages(const struct reading *reading, struct oneib_numa_node *node,
                       struct oneib_error *err)
 {
-    char folder[PATH_SIZE];
+    char directory[PATH_SIZE];
     oneib_autofree char **names = NULL;
     size_t count = 0;
-    if (pages_path(reading, node->id, folder, err) < 0 ||
-        oneib_attribute_list(folder, &names, &count, err) < 0)
+    if (pages_path(reading, node->id, directory, err) < 0 ||
+        oneib_attribute_list(directory, &names, &count, err) < 0)
         return -1;
     for (size_t i = 0; i < count; i++)
-        if (read_page_size(node, folder, names[i], err) < 0)
+        if (read_page_size(node, directory, names[i], err) < 0)
             return -1;
     qsort(node->pages, node->page_sizes, sizeof node->pages[0], compare_pages);
     return 0;
 }
 
-/* --- nodes ---------------------------------------------------------------------------------- */
+/* ---- nodes ----------------------------------------------------------------------------------- */
 
 static int add_node(struct oneib_host_cpus *host, uint32_t id, struct oneib_error *err)
 {
@@ -238,15 +238,15 @@ static int compare_nodes(const void *left, const void *right)
     return (a->id > b->id) - (a->id < b->id);
 }
 
-/* Beside the nodes' folders are files of other names. */
+/* Beside the nodes' directories are files of other names. */
 static int list_nodes(struct reading *reading, struct oneib_error *err)
 {
-    char folder[PATH_SIZE];
+    char directory[PATH_SIZE];
     oneib_autofree char **names = NULL;
     size_t count = 0;
     struct oneib_host_cpus *host = reading->host;
-    if (oneib_node_path(folder, sizeof folder, err, NODES) < 0 ||
-        oneib_attribute_list(folder, &names, &count, err) < 0)
+    if (oneib_node_path(directory, sizeof directory, err, NODES) < 0 ||
+        oneib_attribute_list(directory, &names, &count, err) < 0)
         return -1;
     for (size_t i = 0; i < count; i++) {
         uint64_t id;
@@ -285,7 +285,7 @@ int oneib_host_cpus_read(struct oneib_host_cpus *host, struct oneib_error *err)
     return oneib_wrap(err, "reading the host's cores and memory");
 }
 
-/* --- devices -------------------------------------------------------------------------------- */
+/* ---- devices --------------------------------------------------------------------------------- */
 
 /* "-1" where the firmware does not tell; a kernel without NUMA has no such file. */
 static int read_numa_node(const char *address, char *text, size_t size, struct oneib_error *err)

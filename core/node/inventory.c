@@ -15,7 +15,7 @@ bool oneib_is_host_vf(char *const *host_vfs, const struct oneib_pci *vf)
     return false;
 }
 
-/* ---- who has which VF ---------------------------------------------------------------------- */
+/* ---- who has which VF ------------------------------------------------------------------------ */
 
 /* What the VF itself says. */
 static enum oneib_vf_use use_by_state(const struct oneib_inventory_vf *item)
@@ -89,7 +89,7 @@ static int look_at_vfs(const struct oneib_config *config, bool with_states,
     return 0;
 }
 
-/* ---- reading ------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 static int read_table(struct oneib_inventory *inventory, struct oneib_error *err)
 {
@@ -193,7 +193,7 @@ void oneib_inventory_clear(struct oneib_inventory *inventory)
     *inventory = (struct oneib_inventory){0};
 }
 
-/* ---- records ------------------------------------------------------------------------------- */
+/* ---- records --------------------------------------------------------------------------------- */
 
 static bool is_same(const struct oneib_vf_record *a, const struct oneib_vf_record *b)
 {
@@ -220,7 +220,7 @@ bool oneib_inventory_has_vf(const struct oneib_inventory *inventory,
     return oneib_hcas_of_vf(&inventory->hcas, &record->vf, &vf) != NULL;
 }
 
-/* ---- what running VMs lack ----------------------------------------------------------------- */
+/* ---- what running VMs lack ------------------------------------------------------------------- */
 
 /* Between two steps of an action nobody has the VF yet. A time that is far ahead is another
  * boot's. */

@@ -17,7 +17,7 @@ struct judge {
     bool with_states;
 };
 
-/* ---- adapters and ports -------------------------------------------------------------------- */
+/* ---- adapters and ports ---------------------------------------------------------------------- */
 
 static bool has_open_vf(const struct oneib_inventory *inventory, const struct oneib_hca *hca,
                         const struct oneib_port *port)
@@ -80,7 +80,7 @@ static int judge_hcas(const struct judge *judge, struct oneib_error *err)
     return 0;
 }
 
-/* ---- records ------------------------------------------------------------------------------- */
+/* ---- records --------------------------------------------------------------------------------- */
 
 static int judge_record(const struct judge *judge, const struct oneib_vf_record *record,
                         struct oneib_error *err)
@@ -116,7 +116,7 @@ static int judge_records(const struct judge *judge, struct oneib_error *err)
     return 0;
 }
 
-/* ---- VFs ----------------------------------------------------------------------------------- */
+/* ---- VFs ------------------------------------------------------------------------------------- */
 
 /* Appends who says that the VF is theirs: domain "a" and domain "b". Returns how many they are. */
 static size_t append_claims(const struct oneib_domains *domains,

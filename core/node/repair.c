@@ -86,10 +86,10 @@ static int plug(struct repair *repair, const struct oneib_vf_record *record,
 }
 
 /* What is to be done for a record; NULL: nothing. */
-typedef int (*remedy_function)(struct repair *repair, const struct oneib_vf_record *record,
-                               struct oneib_error *err);
+typedef int (*fix_function)(struct repair *repair, const struct oneib_vf_record *record,
+                            struct oneib_error *err);
 
-static remedy_function remedy_of(const struct repair *repair, const struct oneib_vf_record *record)
+static fix_function fix_of(const struct repair *repair, const struct oneib_vf_record *record)
 {
     if (!oneib_inventory_has_vf(repair->inventory, record))
         return drop;
@@ -101,9 +101,9 @@ static remedy_function remedy_of(const struct repair *repair, const struct oneib
 static int repair_record(struct repair *repair, const struct oneib_vf_record *record,
                          struct oneib_error *err)
 {
-    const remedy_function remedy = remedy_of(repair, record);
+    const fix_function fix = fix_of(repair, record);
     /* A VM may be coming back to its VF at this moment. */
-    return remedy && oneib_record_is_current(&record->vf, record) ? remedy(repair, record, err) : 0;
+    return fix && oneib_record_is_current(&record->vf, record) ? fix(repair, record, err) : 0;
 }
 
 static int repair_records(struct repair *repair, struct oneib_error *err)

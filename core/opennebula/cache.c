@@ -2,7 +2,7 @@
 #include "opennebula/cache.h"
 #include "opennebula/cache_merge.h"
 #include "opennebula/documents_internal.h"
-#include "opennebula/gather_internal.h"
+#include "opennebula/pools_internal.h"
 
 static int copy_ids(const struct oneib_id_set *ids, struct oneib_id_set *copy,
                     struct oneib_error *err)
@@ -13,24 +13,24 @@ static int copy_ids(const struct oneib_id_set *ids, struct oneib_id_set *copy,
     return outcome;
 }
 
-static int read_named_networks(struct oneib_gathering *gathering,
-                               const struct oneib_work_queue *queue, struct oneib_error *err)
+static int read_named_networks(struct oneib_pools *pools, const struct oneib_work_queue *queue,
+                               struct oneib_error *err)
 {
     struct oneib_id_set wanted = {0};
     bool asked = false;
     if (copy_ids(&queue->networks, &wanted, err) < 0)
         return -1;
-    return oneib_gathering_ask_networks(gathering, &wanted, &asked, err);
+    return oneib_pools_ask_networks(pools, &wanted, &asked, err);
 }
 
-static int read_named_hosts(struct oneib_gathering *gathering, const struct oneib_work_queue *queue,
+static int read_named_hosts(struct oneib_pools *pools, const struct oneib_work_queue *queue,
                             struct oneib_error *err)
 {
     struct oneib_id_set wanted = {0};
     bool asked = false;
     if (copy_ids(&queue->hosts, &wanted, err) < 0)
         return -1;
-    return oneib_gathering_ask_hosts(gathering, &wanted, &asked, err);
+    return oneib_pools_ask_hosts(pools, &wanted, &asked, err);
 }
 
 /* How many of the ids from index `first` on lie within `width` of the first, and below `limit`. */
@@ -46,90 +46,90 @@ static size_t count_within(const struct oneib_id_set *ids, size_t first, int64_t
 
 /* The windows below `limit` that many of the ids lie in; each from the first to the last of them.
  */
-static int read_windows(struct oneib_gathering *gathering, const struct oneib_id_set *ids,
-                        int64_t limit, struct oneib_error *err)
+static int read_windows(struct oneib_pools *pools, const struct oneib_id_set *ids, int64_t limit,
+                        struct oneib_error *err)
 {
-    const int64_t width = gathering->options->window > 0 ? gathering->options->window : 1;
+    const int64_t width = pools->options->window > 0 ? pools->options->window : 1;
     for (size_t i = 0; i < ids->count && ids->items[i] < limit;) {
         const size_t count = count_within(ids, i, width, limit);
         const uint32_t first = ids->items[i], last = ids->items[i + count - 1];
-        if (count > ONEIB_MANY && oneib_gathering_read_window(gathering, first, last, err) < 0)
+        if (count > ONEIB_MANY && oneib_pools_read_window(pools, first, last, err) < 0)
             return -1;
         i += count;
     }
     return 0;
 }
 
-static int read_new_vms(struct oneib_gathering *gathering, struct oneib_error *err)
+static int read_new_vms(struct oneib_pools *pools, struct oneib_error *err)
 {
-    const int64_t first = gathering->base->vm_end;
-    return first <= ONEIB_ID_MAX ? oneib_gathering_read_window(gathering, first, -1, err) : 0;
+    const int64_t first = pools->base->vm_end;
+    return first <= ONEIB_ID_MAX ? oneib_pools_read_window(pools, first, -1, err) : 0;
 }
 
 /* Those that the work queue names, or that networks and hosts, read again, name now. */
-static int collect_vms(struct oneib_gathering *gathering, const struct oneib_work_queue *queue,
+static int collect_vms(struct oneib_pools *pools, const struct oneib_work_queue *queue,
                        struct oneib_id_set *wanted, struct oneib_error *err)
 {
-    if (oneib_gathering_newly_named(gathering, wanted, err) < 0)
+    if (oneib_pools_newly_named(pools, wanted, err) < 0)
         return -1;
     return oneib_id_set_join(wanted, &queue->vms, err);
 }
 
 /* First by windows, the one for new VMs included; whom they did not show is asked for alone. */
-static int read_vms(struct oneib_gathering *gathering, const struct oneib_work_queue *queue,
+static int read_vms(struct oneib_pools *pools, const struct oneib_work_queue *queue,
                     struct oneib_error *err)
 {
-    const int64_t limit = queue->new_vms ? gathering->base->vm_end : INT64_MAX;
+    const int64_t limit = queue->new_vms ? pools->base->vm_end : INT64_MAX;
     struct oneib_id_set wanted = {0};
     bool asked = false;
-    if (collect_vms(gathering, queue, &wanted, err) < 0 ||
-        read_windows(gathering, &wanted, limit, err) < 0 ||
-        (queue->new_vms && read_new_vms(gathering, err) < 0)) {
+    if (collect_vms(pools, queue, &wanted, err) < 0 ||
+        read_windows(pools, &wanted, limit, err) < 0 ||
+        (queue->new_vms && read_new_vms(pools, err) < 0)) {
         oneib_id_set_clear(&wanted);
         return -1;
     }
-    oneib_id_set_sort(&gathering->documents.vms_seen);
-    oneib_id_set_drop(&wanted, &gathering->documents.vms_seen);
-    return oneib_gathering_ask_vms(gathering, &wanted, &asked, err);
+    oneib_id_set_sort(&pools->documents.vms_seen);
+    oneib_id_set_drop(&wanted, &pools->documents.vms_seen);
+    return oneib_pools_ask_vms(pools, &wanted, &asked, err);
 }
 
-static int read_work_queue(struct oneib_gathering *gathering, const struct oneib_work_queue *queue,
+static int read_work_queue(struct oneib_pools *pools, const struct oneib_work_queue *queue,
                            struct oneib_error *err)
 {
-    if (read_named_hosts(gathering, queue, err) < 0 ||
-        read_named_networks(gathering, queue, err) < 0 || read_vms(gathering, queue, err) < 0)
+    if (read_named_hosts(pools, queue, err) < 0 || read_named_networks(pools, queue, err) < 0 ||
+        read_vms(pools, queue, err) < 0)
         return -1;
-    return oneib_gathering_complete(gathering, err);
+    return oneib_pools_complete(pools, err);
 }
 
-static int refresh(struct oneib_one *one, const struct oneib_gather_options *options,
+static int refresh(struct oneib_one *one, const struct oneib_pools_options *options,
                    const struct oneib_work_queue *queue, struct oneib_cloud *cloud,
                    struct oneib_findings *findings, bool *changed, struct oneib_error *err)
 {
     struct oneib_cloud read = {0};
     struct oneib_findings read_findings = {0};
-    struct oneib_gathering gathering = {
+    struct oneib_pools pools = {
         .one = one,
         .options = options,
         .base = cloud,
         .documents = {.cloud = &read, .findings = &read_findings, .vn_mad = options->vn_mad},
     };
-    int outcome = read_work_queue(&gathering, queue, err);
+    int outcome = read_work_queue(&pools, queue, err);
     if (outcome == 0)
-        outcome = oneib_cache_merge(&gathering, cloud, findings, changed, err);
-    oneib_gathering_clear(&gathering);
+        outcome = oneib_cache_merge(&pools, cloud, findings, changed, err);
+    oneib_pools_clear(&pools);
     oneib_cloud_clear(&read);
     oneib_findings_clear(&read_findings);
     return outcome;
 }
 
-static int gather_again(struct oneib_one *one, const struct oneib_gather_options *options,
+static int gather_again(struct oneib_one *one, const struct oneib_pools_options *options,
                         struct oneib_cloud *cloud, struct oneib_findings *findings, bool *changed,
                         struct oneib_error *err)
 {
     struct oneib_cloud fresh;
     struct oneib_findings fresh_findings;
-    if (oneib_gather(one, options, &fresh, &fresh_findings, err) < 0)
+    if (oneib_pools_read(one, options, &fresh, &fresh_findings, err) < 0)
         return -1;
     *changed = oneib_cache_differs(cloud, &fresh);
     oneib_cloud_clear(cloud);
@@ -139,7 +139,7 @@ static int gather_again(struct oneib_one *one, const struct oneib_gather_options
     return 0;
 }
 
-int oneib_cache_refresh(struct oneib_one *one, const struct oneib_gather_options *options,
+int oneib_cache_refresh(struct oneib_one *one, const struct oneib_pools_options *options,
                         const struct oneib_work_queue *queue, struct oneib_cloud *cloud,
                         struct oneib_findings *findings, bool *changed, struct oneib_error *err)
 {

@@ -34,19 +34,19 @@ static int add_hosts(struct oneib_id_set *ids, const struct oneib_cloud *cloud,
     return 0;
 }
 
-static int find_replaced(const struct oneib_gathering *gathering, struct replaced *replaced,
+static int find_replaced(const struct oneib_pools *pools, struct replaced *replaced,
                          struct oneib_error *err)
 {
-    const struct oneib_cloud *read = gathering->documents.cloud;
-    if (gathering->all_hosts && add_hosts(&replaced->hosts, gathering->base, err) < 0)
+    const struct oneib_cloud *read = pools->documents.cloud;
+    if (pools->all_hosts && add_hosts(&replaced->hosts, pools->base, err) < 0)
         return -1;
     if (add_networks(&replaced->networks, read, err) < 0 ||
         add_hosts(&replaced->hosts, read, err) < 0)
         return -1;
-    return oneib_id_set_join(&replaced->networks, &gathering->networks_asked, err) < 0 ||
-                   oneib_id_set_join(&replaced->hosts, &gathering->hosts_asked, err) < 0 ||
-                   oneib_id_set_join(&replaced->vms, &gathering->vms_asked, err) < 0 ||
-                   oneib_id_set_join(&replaced->vms, &gathering->documents.vms_seen, err) < 0
+    return oneib_id_set_join(&replaced->networks, &pools->networks_asked, err) < 0 ||
+                   oneib_id_set_join(&replaced->hosts, &pools->hosts_asked, err) < 0 ||
+                   oneib_id_set_join(&replaced->vms, &pools->vms_asked, err) < 0 ||
+                   oneib_id_set_join(&replaced->vms, &pools->documents.vms_seen, err) < 0
                ? -1
                : 0;
 }
@@ -70,11 +70,11 @@ static int make_room(const struct oneib_documents *documents, struct oneib_cloud
 }
 
 /* The ids of all VMs as they will be, sorted. */
-static int merge_vm_ids(const struct oneib_gathering *gathering, const struct replaced *replaced,
+static int merge_vm_ids(const struct oneib_pools *pools, const struct replaced *replaced,
                         struct oneib_id_set *ids, struct oneib_error *err)
 {
-    const struct oneib_cloud *base = gathering->base;
-    const struct oneib_id_set *seen = &gathering->documents.vms_seen;
+    const struct oneib_cloud *base = pools->base;
+    const struct oneib_id_set *seen = &pools->documents.vms_seen;
     const size_t known = base->vm_ids ? base->vm_count : 0;
     size_t next = 0;
     for (size_t i = 0; i < known; i++) {
@@ -93,27 +93,24 @@ static int merge_vm_ids(const struct oneib_gathering *gathering, const struct re
     return 0;
 }
 
-static bool networks_differ(const struct oneib_gathering *gathering,
-                            const struct oneib_id_set *replaced)
+static bool networks_differ(const struct oneib_pools *pools, const struct oneib_id_set *replaced)
 {
     for (size_t i = 0; i < replaced->count; i++) {
-        const struct oneib_network *before =
-            oneib_cloud_network(gathering->base, replaced->items[i]);
+        const struct oneib_network *before = oneib_cloud_network(pools->base, replaced->items[i]);
         const struct oneib_network *after =
-            oneib_cloud_network(gathering->documents.cloud, replaced->items[i]);
+            oneib_cloud_network(pools->documents.cloud, replaced->items[i]);
         if (before && after ? !oneib_cache_same_network(before, after) : before != after)
             return true;
     }
     return false;
 }
 
-static bool hosts_differ(const struct oneib_gathering *gathering,
-                         const struct oneib_id_set *replaced)
+static bool hosts_differ(const struct oneib_pools *pools, const struct oneib_id_set *replaced)
 {
     for (size_t i = 0; i < replaced->count; i++) {
-        const struct oneib_host *before = oneib_cloud_host(gathering->base, replaced->items[i]);
+        const struct oneib_host *before = oneib_cloud_host(pools->base, replaced->items[i]);
         const struct oneib_host *after =
-            oneib_cloud_host(gathering->documents.cloud, replaced->items[i]);
+            oneib_cloud_host(pools->documents.cloud, replaced->items[i]);
         if (before && after ? !oneib_cache_same_host(before, after) : before != after)
             return true;
     }
@@ -121,24 +118,22 @@ static bool hosts_differ(const struct oneib_gathering *gathering,
 }
 
 /* Of a NIC whose VM was not read again, but whose network may have been. */
-static bool is_unleased_now(const struct oneib_gathering *gathering,
-                            const struct replaced *replaced,
+static bool is_unleased_now(const struct oneib_pools *pools, const struct replaced *replaced,
                             const struct oneib_attachment *attachment)
 {
     return oneib_id_set_has(&replaced->networks, attachment->network_id)
-               ? oneib_gathering_is_doubtful(gathering, attachment)
+               ? oneib_pools_is_doubtful(pools, attachment)
                : attachment->unleased;
 }
 
-static bool attachments_differ(const struct oneib_gathering *gathering,
-                               const struct replaced *replaced)
+static bool attachments_differ(const struct oneib_pools *pools, const struct replaced *replaced)
 {
-    const struct oneib_cloud *base = gathering->base, *read = gathering->documents.cloud;
+    const struct oneib_cloud *base = pools->base, *read = pools->documents.cloud;
     size_t next = 0;
     for (size_t i = 0; i < base->attachment_count; i++) {
         const struct oneib_attachment *before = &base->attachments[i];
         if (!oneib_id_set_has(&replaced->vms, before->vm_id)) {
-            if (before->unleased != is_unleased_now(gathering, replaced, before))
+            if (before->unleased != is_unleased_now(pools, replaced, before))
                 return true;
             continue;
         }
@@ -163,16 +158,16 @@ static void merge_attachments(struct oneib_cloud *cloud, const struct oneib_clou
     }
 }
 
-static void move_attachments(const struct oneib_gathering *gathering,
-                             const struct replaced *replaced, struct oneib_cloud *cloud)
+static void move_attachments(const struct oneib_pools *pools, const struct replaced *replaced,
+                             struct oneib_cloud *cloud)
 {
-    struct oneib_cloud *read = gathering->documents.cloud;
+    struct oneib_cloud *read = pools->documents.cloud;
     size_t kept = 0;
     for (size_t i = 0; i < cloud->attachment_count; i++) {
         struct oneib_attachment *attachment = &cloud->attachments[i];
         if (oneib_id_set_has(&replaced->vms, attachment->vm_id))
             continue;
-        attachment->unleased = is_unleased_now(gathering, replaced, attachment);
+        attachment->unleased = is_unleased_now(pools, replaced, attachment);
         cloud->attachments[kept++] = *attachment;
     }
     cloud->attachment_count = kept;
@@ -230,10 +225,10 @@ static void move_findings(struct oneib_findings *read, const struct replaced *re
     oneib_findings_sort(findings);
 }
 
-static void move_vm_ids(const struct oneib_gathering *gathering, struct oneib_id_set *ids,
+static void move_vm_ids(const struct oneib_pools *pools, struct oneib_id_set *ids,
                         struct oneib_cloud *cloud)
 {
-    const uint32_t end = oneib_gathering_vm_end(gathering, ids->items, ids->count);
+    const uint32_t end = oneib_pools_vm_end(pools, ids->items, ids->count);
     free(cloud->vm_ids);
     cloud->vm_ids = ids->items;
     cloud->vm_count = ids->count;
@@ -242,50 +237,48 @@ static void move_vm_ids(const struct oneib_gathering *gathering, struct oneib_id
 }
 
 /* The attachments first: they are judged by networks of both clouds. */
-static void move_all(struct oneib_gathering *gathering, const struct replaced *replaced,
+static void move_all(struct oneib_pools *pools, const struct replaced *replaced,
                      struct oneib_id_set *vm_ids, struct oneib_cloud *cloud,
                      struct oneib_findings *findings)
 {
-    struct oneib_cloud *read = gathering->documents.cloud;
-    move_attachments(gathering, replaced, cloud);
+    struct oneib_cloud *read = pools->documents.cloud;
+    move_attachments(pools, replaced, cloud);
     move_networks(read, &replaced->networks, cloud);
     move_hosts(read, &replaced->hosts, cloud);
-    move_findings(gathering->documents.findings, replaced, findings);
-    move_vm_ids(gathering, vm_ids, cloud);
+    move_findings(pools->documents.findings, replaced, findings);
+    move_vm_ids(pools, vm_ids, cloud);
     oneib_cloud_sort(cloud);
 }
 
 /* A poll that has shown nothing must cost nothing, however large the cloud is. */
-static bool nothing_was_read(const struct oneib_gathering *gathering,
-                             const struct replaced *replaced)
+static bool nothing_was_read(const struct oneib_pools *pools, const struct replaced *replaced)
 {
     return replaced->vms.count == 0 && replaced->networks.count == 0 &&
-           replaced->hosts.count == 0 && gathering->documents.findings->count == 0;
+           replaced->hosts.count == 0 && pools->documents.findings->count == 0;
 }
 
-int oneib_cache_merge(struct oneib_gathering *gathering, struct oneib_cloud *cloud,
+int oneib_cache_merge(struct oneib_pools *pools, struct oneib_cloud *cloud,
                       struct oneib_findings *findings, bool *changed, struct oneib_error *err)
 {
     struct replaced replaced = {0};
     struct oneib_id_set vm_ids = {0}, named = {0};
-    int outcome = find_replaced(gathering, &replaced, err);
-    if (outcome == 0 && nothing_was_read(gathering, &replaced)) {
+    int outcome = find_replaced(pools, &replaced, err);
+    if (outcome == 0 && nothing_was_read(pools, &replaced)) {
         *changed = false;
         clear_replaced(&replaced);
         return 0;
     }
     if (outcome == 0)
-        outcome = merge_vm_ids(gathering, &replaced, &vm_ids, err);
+        outcome = merge_vm_ids(pools, &replaced, &vm_ids, err);
     if (outcome == 0)
-        outcome = oneib_gathering_name_others(gathering, &named, err);
+        outcome = oneib_pools_name_others(pools, &named, err);
     if (outcome == 0)
-        outcome = make_room(&gathering->documents, cloud, findings, err);
+        outcome = make_room(&pools->documents, cloud, findings, err);
     if (outcome == 0) {
-        *changed = networks_differ(gathering, &replaced.networks) ||
-                   hosts_differ(gathering, &replaced.hosts) ||
-                   attachments_differ(gathering, &replaced);
-        move_all(gathering, &replaced, &vm_ids, cloud, findings);
-        oneib_gathering_drop_others(cloud, &named);
+        *changed = networks_differ(pools, &replaced.networks) ||
+                   hosts_differ(pools, &replaced.hosts) || attachments_differ(pools, &replaced);
+        move_all(pools, &replaced, &vm_ids, cloud, findings);
+        oneib_pools_drop_others(cloud, &named);
     }
     oneib_id_set_clear(&vm_ids);
     oneib_id_set_clear(&named);

@@ -6,15 +6,15 @@
 #include "base/error.h"
 #include "base/finding.h"
 #include "cluster/cloud.h"
-#include "opennebula/gather_internal.h"
+#include "opennebula/pools_internal.h"
 #include <stdbool.h>
 
 /*
- * Objects that were read, or asked for and are gone, are replaced in *cloud (the gathering's base)
+ * Objects that were read, or asked for and are gone, are replaced in *cloud (the reading's base)
  * and *findings; what was collected is moved. *changed: as in opennebula/cache.h. On failure
  * nothing has been touched.
  */
-int oneib_cache_merge(struct oneib_gathering *gathering, struct oneib_cloud *cloud,
+int oneib_cache_merge(struct oneib_pools *pools, struct oneib_cloud *cloud,
                       struct oneib_findings *findings, bool *changed, struct oneib_error *err);
 
 /* The same in what partitions or host attributes depend on? */

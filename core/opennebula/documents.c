@@ -70,7 +70,7 @@ static const char *reason(const struct oneib_value *value, const char *why)
 }
 
 int oneib_documents_note_value(struct oneib_documents *documents, enum oneib_severity severity,
-                               const char *code, const char *remedy, const char *object,
+                               const char *code, const char *fix, const char *object,
                                const char *attribute, const struct oneib_value *value,
                                const char *why, struct oneib_error *err)
 {
@@ -82,8 +82,8 @@ int oneib_documents_note_value(struct oneib_documents *documents, enum oneib_sev
     }
     if (oneib_text_failed(&shown))
         return oneib_fail_memory(err);
-    return oneib_findings_add(documents->findings, severity, code, remedy, err, "%s: %s%s %s",
-                              object, attribute, shown.data ? shown.data : "", reason(value, why));
+    return oneib_findings_add(documents->findings, severity, code, fix, err, "%s: %s%s %s", object,
+                              attribute, shown.data ? shown.data : "", reason(value, why));
 }
 
 int oneib_documents_note_key(struct oneib_documents *documents, const char *object,

@@ -354,11 +354,11 @@ static int keep_host(struct oneib_documents *documents, struct host *host, struc
 {
     if (!identify_host(host))
         return oneib_documents_note_value(documents, ONEIB_WARNING, "host-invalid",
-                                          ONEIB_REMEDY_NOT_ONED, "a host without an id is left out",
+                                          ONEIB_FIX_NOT_ONED, "a host without an id is left out",
                                           "ID", &host->id, "is not an id", err);
     if (host->invalid_vms > 0 &&
         oneib_findings_add(documents->findings, ONEIB_WARNING, "vm-list-invalid",
-                           ONEIB_REMEDY_NOT_ONED, err, "%s: %zu entries of its VMS are not ids",
+                           ONEIB_FIX_NOT_ONED, err, "%s: %zu entries of its VMS are not ids",
                            host->object.text, host->invalid_vms) < 0)
         return -1;
     if (host->vectors > ONEIB_HOST_PORTS_MAX &&

@@ -23,8 +23,8 @@
 /* IB_KEYS: as many of six characters, and the commas. */
 #define ONEIB_KEYS_LENGTH (ONEIB_HOST_KEYS_MAX * 7 - 1)
 
-/* The remedy where no user's text can be the cause. */
-#define ONEIB_REMEDY_NOT_ONED                                                                      \
+/* The fix where no user's text can be the cause. */
+#define ONEIB_FIX_NOT_ONED                                                                         \
     "oned writes no such document: look whether one.endpoint is oned itself, and report this"
 
 /*
@@ -51,7 +51,7 @@ int oneib_documents_read(struct oneib_documents *documents, const char *xml, siz
  * said instead of `why`.
  */
 int oneib_documents_note_value(struct oneib_documents *documents, enum oneib_severity severity,
-                               const char *code, const char *remedy, const char *object,
+                               const char *code, const char *fix, const char *object,
                                const char *attribute, const struct oneib_value *value,
                                const char *why, struct oneib_error *err);
 

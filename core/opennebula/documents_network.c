@@ -239,11 +239,11 @@ struct judged {
     struct oneib_shown object; /* `network 7 "red"` */
 };
 
-static int note(const struct judged *judged, const char *code, const char *remedy,
+static int note(const struct judged *judged, const char *code, const char *fix,
                 const char *attribute, const struct oneib_value *value, const char *why,
                 struct oneib_error *err)
 {
-    return oneib_documents_note_value(judged->documents, ONEIB_WARNING, code, remedy,
+    return oneib_documents_note_value(judged->documents, ONEIB_WARNING, code, fix,
                                       judged->object.text, attribute, value, why, err);
 }
 
@@ -255,7 +255,7 @@ static int judge_parent(const struct judged *judged, struct oneib_error *err)
     judged->network->parent_id = ONEIB_NO_ID;
     if (oneib_value_is_empty(value) || oneib_value_id(value, &judged->network->parent_id))
         return 0;
-    return note(judged, "parent-invalid", ONEIB_REMEDY_NOT_ONED, "PARENT_NETWORK_ID", value,
+    return note(judged, "parent-invalid", ONEIB_FIX_NOT_ONED, "PARENT_NETWORK_ID", value,
                 "is not an id, it counts as no reservation", err);
 }
 
@@ -456,7 +456,7 @@ static int judge_leases(const struct judged *judged, struct oneib_error *err)
     if (judged->values->invalid_leases == 0)
         return 0;
     return oneib_findings_add(judged->documents->findings, ONEIB_WARNING, "lease-invalid",
-                              ONEIB_REMEDY_NOT_ONED, err,
+                              ONEIB_FIX_NOT_ONED, err,
                               "%s: %zu of its leases say no address: who has them gets no "
                               "InfiniBand",
                               judged->object.text, judged->values->invalid_leases);
@@ -469,7 +469,7 @@ static int judge_vm_lists(const struct judged *judged, struct oneib_error *err)
     if (judged->values->invalid_vms == 0)
         return 0;
     return oneib_findings_add(judged->documents->findings, ONEIB_WARNING, "vm-list-invalid",
-                              ONEIB_REMEDY_NOT_ONED, err,
+                              ONEIB_FIX_NOT_ONED, err,
                               "%s: %zu entries of its lists of VMs are not ids",
                               judged->object.text, judged->values->invalid_vms);
 }
@@ -500,9 +500,9 @@ static int keep_network(struct oneib_documents *documents, struct network_values
 {
     uint32_t id;
     if (!oneib_value_id(&values->id, &id))
-        return oneib_documents_note_value(
-            documents, ONEIB_WARNING, "network-invalid", ONEIB_REMEDY_NOT_ONED,
-            "a network without an id is left out", "ID", &values->id, "is not an id", err);
+        return oneib_documents_note_value(documents, ONEIB_WARNING, "network-invalid",
+                                          ONEIB_FIX_NOT_ONED, "a network without an id is left out",
+                                          "ID", &values->id, "is not an id", err);
 
     struct judged judged = {.documents = documents, .values = values};
     judged.object = network_called(id, values);

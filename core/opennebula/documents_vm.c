@@ -73,20 +73,20 @@ static void nic_set_add(struct nic_set *set, uint8_t id)
     set->words[id / 64] |= UINT64_C(1) << (id % 64);
 }
 
-static const char nic_remedy[] =
+static const char nic_fix[] =
     "look at the NIC with 'onevm show -x', then detach it and attach it again";
 
 /* A finding about a NIC, while their number is small. */
 static int note_nic(struct oneib_documents *documents, struct vm *vm, enum oneib_severity severity,
-                    const char *code, const char *remedy, const char *nic, const char *attribute,
+                    const char *code, const char *fix, const char *nic, const char *attribute,
                     const struct oneib_value *value, const char *why, struct oneib_error *err)
 {
     char object[64];
     if (vm->nic_findings++ >= NIC_FINDINGS_MAX)
         return 0;
     snprintf(object, sizeof object, "%s %s", vm->object, nic);
-    return oneib_documents_note_value(documents, severity, code, remedy, object, attribute, value,
-                                      why, err);
+    return oneib_documents_note_value(documents, severity, code, fix, object, attribute, value, why,
+                                      err);
 }
 
 static bool is_ours(const struct oneib_documents *documents, const struct oneib_value *values,
@@ -114,13 +114,13 @@ static int refuse_nic(struct oneib_documents *documents, struct vm *vm,
 {
     uint64_t number;
     if (values[VN_MAD].state != ONEIB_VALUE_TEXT)
-        return note_nic(documents, vm, ONEIB_WARNING, "nic-invalid", nic_remedy, "NIC", "VN_MAD",
+        return note_nic(documents, vm, ONEIB_WARNING, "nic-invalid", nic_fix, "NIC", "VN_MAD",
                         &values[VN_MAD], "", err);
     if (oneib_value_number(&values[NIC_ID], UINT64_MAX, &number))
         return note_nic(documents, vm, ONEIB_WARNING, "nic-id-range",
                         "detach NICs of this VM, or make a new VM: ids are not used again", "NIC",
                         "NIC_ID", &values[NIC_ID], "is more than 255, it gets no InfiniBand", err);
-    return note_nic(documents, vm, ONEIB_WARNING, "nic-invalid", nic_remedy, "NIC", "NIC_ID",
+    return note_nic(documents, vm, ONEIB_WARNING, "nic-invalid", nic_fix, "NIC", "NIC_ID",
                     &values[NIC_ID], "is not an id, it gets no InfiniBand", err);
 }
 
@@ -144,8 +144,8 @@ static int judge_network(struct oneib_documents *documents, struct vm *vm, const
     if (oneib_value_id(value, &attachment->network_id))
         return 0;
     attachment->network_id = ONEIB_NO_ID;
-    return note_nic(documents, vm, ONEIB_WARNING, "nic-invalid", nic_remedy, nic, "NETWORK_ID",
-                    value, "is not an id, it belongs to no network", err);
+    return note_nic(documents, vm, ONEIB_WARNING, "nic-invalid", nic_fix, nic, "NETWORK_ID", value,
+                    "is not an id, it belongs to no network", err);
 }
 
 static uint32_t parse_ipv4(const struct oneib_value *value)
@@ -324,7 +324,7 @@ static int judge_repeated_nics(struct oneib_documents *documents, const struct v
 {
     for (unsigned id = 0; id <= ONEIB_NIC_ID_MAX; id++)
         if (nic_set_has(&vm->repeated, (uint8_t)id) &&
-            oneib_findings_add(documents->findings, ONEIB_WARNING, "nic-invalid", nic_remedy, err,
+            oneib_findings_add(documents->findings, ONEIB_WARNING, "nic-invalid", nic_fix, err,
                                "%s: there are several NICs with NIC_ID %u, they get no InfiniBand",
                                vm->object, id) < 0)
             return -1;
@@ -347,7 +347,7 @@ static bool has_twin(const struct oneib_cloud *cloud, const struct vm *vm, size_
 static int note_twins(struct oneib_documents *documents, const struct vm *vm,
                       struct oneib_error *err)
 {
-    return oneib_findings_add(documents->findings, ONEIB_WARNING, "nic-invalid", nic_remedy, err,
+    return oneib_findings_add(documents->findings, ONEIB_WARNING, "nic-invalid", nic_fix, err,
                               "%s: there are several NICs with one address in one network: they "
                               "get no InfiniBand",
                               vm->object);
@@ -376,7 +376,7 @@ static int note_more_nics(struct oneib_documents *documents, const struct vm *vm
 {
     if (vm->nic_findings <= NIC_FINDINGS_MAX)
         return 0;
-    return oneib_findings_add(documents->findings, ONEIB_WARNING, "nic-invalid", nic_remedy, err,
+    return oneib_findings_add(documents->findings, ONEIB_WARNING, "nic-invalid", nic_fix, err,
                               "%s: %zu more findings about its NICs are not shown", vm->object,
                               vm->nic_findings - NIC_FINDINGS_MAX);
 }
@@ -402,7 +402,7 @@ static int judge_state(struct oneib_documents *documents, const struct vm *vm,
     *state = (struct vm_state){-1, -1, ONEIB_PHASE_UNKNOWN};
     bool is_state = !oneib_value_number(&vm->state, INT16_MAX, &number);
     return oneib_documents_note_value(
-        documents, ONEIB_WARNING, "vm-state-invalid", ONEIB_REMEDY_NOT_ONED, vm->object,
+        documents, ONEIB_WARNING, "vm-state-invalid", ONEIB_FIX_NOT_ONED, vm->object,
         is_state ? "STATE" : "LCM_STATE", is_state ? &vm->state : &vm->lcm_state, "is not a number",
         err);
 }
@@ -413,7 +413,7 @@ static int judge_history(struct oneib_documents *documents, struct vm *vm, struc
         return 0;
     vm->last = vm->before = (struct record){.host_id = ONEIB_NO_ID};
     return oneib_findings_add(documents->findings, ONEIB_WARNING, "history-invalid",
-                              ONEIB_REMEDY_NOT_ONED, err,
+                              ONEIB_FIX_NOT_ONED, err,
                               "%s: a history record has no valid SEQ or HID, or a SEQ of another, "
                               "its host is unknown",
                               vm->object);

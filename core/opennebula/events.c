@@ -35,7 +35,7 @@ struct oneib_events {
     double given_up_ms;
 };
 
-/* --- opening ------------------------------------------------------------------------------- */
+/* ---- opening --------------------------------------------------------------------------------- */
 
 static int fail_zmq(struct oneib_error *err, const char *what)
 {
@@ -141,7 +141,7 @@ void oneib_events_close(struct oneib_events *events)
     free(events);
 }
 
-/* --- receiving ----------------------------------------------------------------------------- */
+/* ---- receiving ------------------------------------------------------------------------------- */
 
 /* 1: a frame, 0: there is none now, -1: the socket failed. */
 static int receive(void *socket, zmq_msg_t *frame, struct oneib_error *err)
@@ -188,7 +188,7 @@ static int receive_message(void *socket, zmq_msg_t frames[FRAMES], bool *whole,
     return 1;
 }
 
-/* --- the connection ------------------------------------------------------------------------ */
+/* ---- the connection -------------------------------------------------------------------------- */
 
 static void connected(struct oneib_events *events)
 {
@@ -271,7 +271,7 @@ static int connect_again(struct oneib_events *events, struct oneib_error *err)
     return 0;
 }
 
-/* --- events -------------------------------------------------------------------------------- */
+/* ---- events ---------------------------------------------------------------------------------- */
 
 static struct oneib_event read_message(struct oneib_events *events, zmq_msg_t frames[FRAMES],
                                        bool whole)

@@ -43,7 +43,7 @@ static struct oneib_event gap(void)
     return (struct oneib_event){.kind = ONEIB_EVENT_GAP};
 }
 
-/* --- keys ---------------------------------------------------------------------------------- */
+/* ---- keys ------------------------------------------------------------------------------------ */
 
 /* What of a key has not been read yet. */
 struct rest {
@@ -100,7 +100,7 @@ static struct oneib_event read_state(struct rest rest, enum oneib_event_kind kin
     return (struct oneib_event){.kind = kind, .id = (uint32_t)id};
 }
 
-/* --- payloads of calls ---------------------------------------------------------------------- */
+/* ---- payloads of calls ----------------------------------------------------------------------- */
 
 /* The parameter of a call that is its object's number. */
 struct wanted {
@@ -163,7 +163,7 @@ static bool read_document(const char *xml, size_t length, struct wanted *wanted)
     return sound && wanted->found == 1;
 }
 
-/* --- calls ---------------------------------------------------------------------------------- */
+/* ---- calls ----------------------------------------------------------------------------------- */
 
 static bool is_any(const struct rest *call, const char *const *names)
 {

@@ -19,7 +19,7 @@
 #define ADMINISTRATOR 0
 #define ADMINISTRATORS 0
 
-static const char remedy[] = "look who changed it, then see 'oneib plan --adopt'";
+static const char fix[] = "look who changed it, then see 'oneib plan --adopt'";
 
 void oneib_kept_ledger_clear(struct oneib_kept_ledger *kept)
 {
@@ -409,7 +409,7 @@ static void keep_broken(struct oneib_kept_ledger *kept, const struct oneib_error
     oneib_ledger_clear(&kept->ledger);
     kept->state = ONEIB_LEDGER_BROKEN;
     oneib_fail(&kept->why, ONEIB_ERROR_INPUT, "the ledger, document %" PRIu32 ": %s; %s",
-               kept->document_id, why->text, remedy);
+               kept->document_id, why->text, fix);
 }
 
 static void keep(struct oneib_kept_ledger *kept, uint32_t id, struct reading *reading)

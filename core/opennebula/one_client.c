@@ -125,7 +125,7 @@ static enum oneib_error_code code_of(int oned_code)
     }
 }
 
-static const char *remedy_of(enum oneib_error_code code)
+static const char *fix_of(enum oneib_error_code code)
 {
     switch (code) {
     case ONEIB_ERROR_AUTH:
@@ -151,7 +151,7 @@ static int refused(const struct oneib_one *one, struct call *call, struct oneib_
     enum oneib_error_code code = code_of(oned_code);
     char shown[512];
     oneib_transport_show(text, one->session, shown, sizeof shown);
-    oneib_fail(err, code, "oned refuses (code %d): %s%s", (int)oned_code, shown, remedy_of(code));
+    oneib_fail(err, code, "oned refuses (code %d): %s%s", (int)oned_code, shown, fix_of(code));
     oneib_transport_free_text(text);
     return -1;
 }

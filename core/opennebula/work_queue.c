@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "opennebula/cache.h"
-#include "opennebula/gather_internal.h"
+#include "opennebula/pools_internal.h"
 
 /* States outside of ACTIVE, and LCM_STATE within, that end when the VM is placed
  * (VirtualMachine.h). */

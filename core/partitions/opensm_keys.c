@@ -18,7 +18,7 @@ void oneib_opensm_keys_defaults(struct oneib_opensm_keys *keys)
                                        .guids_by_vf = true};
 }
 
-/* --- reading -------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 static void take_number(const char *value, uint64_t max, uint64_t *number)
 {
@@ -74,7 +74,7 @@ void oneib_opensm_keys_read(const char *text, size_t length, struct oneib_opensm
     oneib_opensm_options_read(text, length, take_setting, keys);
 }
 
-/* --- traps ---------------------------------------------------------------------------------- */
+/* ---- traps ----------------------------------------------------------------------------------- */
 
 static bool is_known_to_all(uint64_t key)
 {

@@ -12,7 +12,8 @@
  * than 4,094 bytes is cut in two, a suffix on the line after its member is lost, a ';' that begins
  * a line makes it read left-overs of earlier lines, and a file that it cannot parse (or that
  * defines nothing) makes everybody a full member of the default partition. The parser here refuses
- * all of that but a text that defines nothing, which an operator's fragment may be.
+ * all of that but a text that defines nothing, which an operator's file of static partitions may
+ * be.
  */
 #ifndef ONEIB_PARTITIONS_PARTITION_H
 #define ONEIB_PARTITIONS_PARTITION_H
@@ -83,8 +84,8 @@ int oneib_partition_add_member(struct oneib_partition *partition, struct oneib_m
 /*
  * Canonical order: the default partition first, then by key; members wildcards first (in enum
  * order: in opensm a later entry overrides an earlier one), SELF, then by GUID; of two equal GUIDs
- * the narrower membership stays. Not to be used on an operator's fragment, whose order has a
- * meaning of its own.
+ * the narrower membership stays. Not to be used on an operator's static partitions, whose order has
+ * a meaning of its own.
  */
 void oneib_partition_sort_members(struct oneib_partition *partition);
 /* Partitions and the members of each. */
@@ -105,7 +106,7 @@ bool oneib_partition_table_equal(const struct oneib_partition_table *a,
 
 /* The first line of every file that oneib writes; how `plan` knows that a file is its own. */
 #define ONEIB_PARTITIONS_MARK                                                                      \
-    "# Written by oneib. Changes made here are lost: see oneib(8), partitions.fragment."
+    "# Written by oneib. Changes made here are lost: see oneib(8), static-partitions.conf."
 
 /*
  * Appends the file: the mark, then one partition after the other, one member a line. An empty table

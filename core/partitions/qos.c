@@ -3,7 +3,7 @@
 #include "ib/ipoib.h"
 #include <string.h>
 
-/* ---- lanes ---------------------------------------------------------------------------------- */
+/* ---- lanes ----------------------------------------------------------------------------------- */
 
 static size_t class_of(const struct oneib_qos_wish *wish, unsigned sl)
 {
@@ -50,7 +50,7 @@ static int make_lanes(const struct oneib_qos_wish *wish, struct oneib_qos *qos,
     return 0;
 }
 
-/* ---- the arbitration table ------------------------------------------------------------------ */
+/* ---- the arbitration table ------------------------------------------------------------------- */
 
 /* The lane whose entries are the heaviest, and can be made lighter: others wait for these longest.
  * NULL: each has a weight of 1. */
@@ -116,7 +116,7 @@ int oneib_qos_make(const struct oneib_qos_wish *wish, struct oneib_qos *qos,
     return 0;
 }
 
-/* ---- promises ------------------------------------------------------------------------------- */
+/* ---- promises -------------------------------------------------------------------------------- */
 
 /* What an entry of another lane sends at most: its last packet begins while weight is left. */
 static uint32_t most_of(const struct oneib_qos_entry *entry, uint32_t packet)
@@ -175,7 +175,7 @@ double oneib_qos_data_gbps(uint8_t rate)
     return (gbps == 2 ? 2.5 : gbps) * 0.8;
 }
 
-/* ---- SLs of networks ------------------------------------------------------------------------ */
+/* ---- SLs of networks ------------------------------------------------------------------------- */
 
 uint8_t oneib_qos_choose(const struct oneib_qos_class *qos_class, const size_t used[ONEIB_QOS_SLS])
 {
@@ -195,7 +195,7 @@ const struct oneib_qos_class *oneib_qos_find(const struct oneib_qos_class *class
     return NULL;
 }
 
-/* ---- opensm.conf ---------------------------------------------------------------------------- */
+/* ---- opensm.conf ----------------------------------------------------------------------------- */
 
 static void render_sl2vl(const struct oneib_qos *qos, struct oneib_text *text)
 {

@@ -17,7 +17,7 @@ void oneib_qos_policy_render(const struct oneib_partition_table *table, struct o
     oneib_text_append(text, END);
 }
 
-/* --- reading it again ------------------------------------------------------------------------- */
+/* ---- reading it again ------------------------------------------------------------------------ */
 
 struct lines {
     const char *next, *end;

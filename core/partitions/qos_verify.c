@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #define PORTS_NAMED 8
-#define OPENSM_REMEDY                                                                              \
+#define OPENSM_FIX                                                                                 \
     "put the lines that 'oneib qos' prints into opensm.conf of every subnet manager, and send "    \
     "them "                                                                                        \
     "SIGHUP"
@@ -59,7 +59,7 @@ static bool arbitrates_otherwise(const struct judged *judged, const struct oneib
 
 static const struct kind {
     fault has;
-    const char *code, *what, *remedy;
+    const char *code, *what, *fix;
 } kinds[] = {
     {is_silent, "qos-silent",
      "did not say which tables they have: nothing is known of shares there",
@@ -69,10 +69,10 @@ static const struct kind {
      "qos.entries): what is promised does not hold there",
      "set qos.vls and qos.entries to what all ports have, and have opensm give them that many "
      "(qos TRUE, qos_*_max_vls)"},
-    {maps_otherwise, "qos-sl2vl", "map SLs to other lanes than the classes say", OPENSM_REMEDY},
+    {maps_otherwise, "qos-sl2vl", "map SLs to other lanes than the classes say", OPENSM_FIX},
     {arbitrates_otherwise, "qos-vlarb",
      "have another arbitration table than the classes say: shares are not as promised there",
-     OPENSM_REMEDY},
+     OPENSM_FIX},
 };
 
 static void name_port(const struct oneib_qos_port *port, size_t named, struct oneib_text *text)
@@ -97,7 +97,7 @@ static int judge_kind(const struct judged *judged, const struct kind *kind,
         return 0;
     if (oneib_text_failed(&names))
         return oneib_fail_memory(err);
-    return oneib_findings_add(findings, ONEIB_WARNING, kind->code, kind->remedy, err,
+    return oneib_findings_add(findings, ONEIB_WARNING, kind->code, kind->fix, err,
                               "%zu of %zu ports %s: %s%s", count, reading->count, kind->what,
                               names.data, count > PORTS_NAMED ? ", ..." : "");
 }
@@ -131,7 +131,7 @@ bool oneib_qos_path_deviates(const struct oneib_qos_path *path)
 
 /* What is said of each that has another SL. */
 struct path_kind {
-    const char *what, *code, *remedy;
+    const char *what, *code, *fix;
 };
 
 static int judge_levels(const struct path_kind *kind, const struct oneib_qos_path *paths,
@@ -142,7 +142,7 @@ static int judge_levels(const struct path_kind *kind, const struct oneib_qos_pat
         if (!oneib_qos_path_deviates(path))
             continue;
         oneib_findings_mention(findings, ONEIB_SUBJECT_NETWORK, path->network_id);
-        if (oneib_findings_add(findings, ONEIB_WARNING, kind->code, kind->remedy, err,
+        if (oneib_findings_add(findings, ONEIB_WARNING, kind->code, kind->fix, err,
                                "%s network %" PRIu32 " SL %u, and it has SL %u", kind->what,
                                path->network_id, path->found, path->wanted) < 0)
             return -1;

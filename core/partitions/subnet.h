@@ -110,7 +110,7 @@ const char *oneib_deviation_name(enum oneib_deviation_kind kind);
  */
 bool oneib_deviation_is_opensms(enum oneib_deviation_kind kind);
 /* What to do about it. */
-const char *oneib_deviation_remedy(enum oneib_deviation_kind kind);
+const char *oneib_deviation_fix(enum oneib_deviation_kind kind);
 bool oneib_deviation_is_violation(enum oneib_deviation_kind kind);
 void oneib_verification_clear(struct oneib_verification *verification);
 

@@ -246,7 +246,7 @@ bool oneib_deviation_is_opensms(enum oneib_deviation_kind kind)
     return false;
 }
 
-const char *oneib_deviation_remedy(enum oneib_deviation_kind kind)
+const char *oneib_deviation_fix(enum oneib_deviation_kind kind)
 {
     switch (kind) {
     case ONEIB_KEY_EXCESS:
@@ -261,7 +261,7 @@ const char *oneib_deviation_remedy(enum oneib_deviation_kind kind)
     case ONEIB_KEY_NARROWED:
         return "run 'oneib sync'; if it stays, look for ERR 0512 (table full) in opensm's log";
     case ONEIB_KEY_NOT_FIRST:
-        return "take 'indx0' from other partitions of the fragment, then restart opensm";
+        return "take 'indx0' from other static partitions, then restart opensm";
     case ONEIB_PORT_SILENT:
         return "look at the host and its cable: nothing is proved about this port";
     }

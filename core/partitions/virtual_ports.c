@@ -7,7 +7,7 @@
 
 #define PORT_DOWN 1
 
-/* ---- one physical port ---------------------------------------------------------------------- */
+/* ---- one physical port ----------------------------------------------------------------------- */
 
 static bool is_up(const struct oneib_vport *vport)
 {
@@ -54,7 +54,7 @@ static bool shows_all(const struct oneib_vport_owner *owner, const struct report
     return own.count > 0;
 }
 
-/* ---- its tables ----------------------------------------------------------------------------- */
+/* ---- its tables ------------------------------------------------------------------------------ */
 
 static bool is_read(const struct oneib_vport *vport)
 {
@@ -94,7 +94,7 @@ static bool has_proved_tables(const struct oneib_vport_owner *owner, const struc
     return false;
 }
 
-/* ---- the proof ------------------------------------------------------------------------------ */
+/* ---- the proof ------------------------------------------------------------------------------- */
 
 static size_t count_owners(const struct reports *reports)
 {
@@ -150,7 +150,7 @@ const char *oneib_vport_proof_words(enum oneib_vport_proof proof)
     return "no two virtual ports of one adapter show tables that differ as their keys do";
 }
 
-/* ---- into the subnet ------------------------------------------------------------------------ */
+/* ---- into the subnet ------------------------------------------------------------------------- */
 
 static int add_vport(const struct oneib_vport_owner *owner, size_t number,
                      struct oneib_subnet *subnet, struct oneib_error *err)

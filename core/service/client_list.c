@@ -17,7 +17,7 @@ static void begin_list(void *context)
     oneib_service_list_clear(context);
 }
 
-/* ---- domains ------------------------------------------------------------------------------- */
+/* ---- domains --------------------------------------------------------------------------------- */
 
 /* A domain's entries come one after the other. NULL: this is the first. */
 static struct oneib_domain *find_domain(struct oneib_domains *domains,
@@ -72,7 +72,7 @@ static int take_domain(struct oneib_domains *domains, const struct oneib_domain_
     return entry->has_vf ? add_device(domain, &entry->vf, err) : 0;
 }
 
-/* ---- the list ------------------------------------------------------------------------------ */
+/* ---- the list -------------------------------------------------------------------------------- */
 
 static int take_record(struct oneib_vf_table *table, const struct oneib_vf_record *record,
                        struct oneib_error *err)

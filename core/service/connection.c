@@ -15,15 +15,15 @@
 #define START "'systemctl start oneib-node.socket' starts it, 'install.sh --node' installs it"
 #define RESTART "'systemctl restart oneib-node.service' has it be of the version of its callers"
 
-/* ---- where it is --------------------------------------------------------------------------- */
+/* ---- where it is ----------------------------------------------------------------------------- */
 
-/* The address has room for 107 bytes: a longer path goes by its folder, which is then open for as
- * long as the address is needed. */
-static int find_socket(const char *path, struct sockaddr_un *address, int *folder,
+/* The address has room for 107 bytes: a longer path goes by its directory, which is then open for
+ * as long as the address is needed. */
+static int find_socket(const char *path, struct sockaddr_un *address, int *directory,
                        struct oneib_error *err)
 {
     *address = (struct sockaddr_un){.sun_family = AF_UNIX};
-    *folder = -1;
+    *directory = -1;
     char name[PATH_MAX];
     if (oneib_node_path(name, sizeof name, err, "%s", path) < 0)
         return -1;
@@ -33,8 +33,8 @@ static int find_socket(const char *path, struct sockaddr_un *address, int *folde
     }
     char *slash = strrchr(name, '/');
     *slash = '\0';
-    *folder = open(name, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    snprintf(address->sun_path, sizeof address->sun_path, "/proc/self/fd/%d/%s", *folder,
+    *directory = open(name, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    snprintf(address->sun_path, sizeof address->sun_path, "/proc/self/fd/%d/%s", *directory,
              slash + 1);
     return 0;
 }
@@ -84,15 +84,15 @@ enum oneib_connection_outcome oneib_connection_open(const char *socket, double d
                                                     struct oneib_error *err)
 {
     struct sockaddr_un address;
-    oneib_autoclose int folder = -1;
+    oneib_autoclose int directory = -1;
     *fd = -1;
-    if (find_socket(socket, &address, &folder, err) < 0)
+    if (find_socket(socket, &address, &directory, err) < 0)
         return ONEIB_CONNECTION_FAILED;
     *fd = connect_to(&address, deadline);
     return *fd >= 0 ? ONEIB_CONNECTION_FINE : refused(socket, errno, err);
 }
 
-/* ---- what is said -------------------------------------------------------------------------- */
+/* ---- what is said ---------------------------------------------------------------------------- */
 
 static enum oneib_connection_outcome lost(const char *how, struct oneib_error *err)
 {

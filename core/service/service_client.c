@@ -20,7 +20,7 @@ static void pause_ms(uint32_t ms)
               NULL);
 }
 
-/* ---- the connection ------------------------------------------------------------------------ */
+/* ---- the connection -------------------------------------------------------------------------- */
 
 static void hang_up(struct oneib_client *client)
 {
@@ -73,7 +73,7 @@ void oneib_client_close(struct oneib_client *client)
     free(client);
 }
 
-/* ---- asking -------------------------------------------------------------------------------- */
+/* ---- asking ---------------------------------------------------------------------------------- */
 
 static bool has_many_answers(const struct oneib_request *request)
 {
@@ -183,7 +183,7 @@ int oneib_client_ask(struct oneib_client *client, const struct oneib_request *re
     }
 }
 
-/* ---- having and releasing ------------------------------------------------------------------ */
+/* ---- having and releasing -------------------------------------------------------------------- */
 
 static void remember(struct oneib_client *client, const struct oneib_request *request)
 {
@@ -260,7 +260,7 @@ int oneib_client_announce(struct oneib_client *client, const struct oneib_reques
     return ask_for_one(client, request, 0, ONEIB_ANSWER_END, &answer, err);
 }
 
-/* ---- waiting ------------------------------------------------------------------------------- */
+/* ---- waiting --------------------------------------------------------------------------------- */
 
 static void forget_failure(void *context)
 {

@@ -60,7 +60,7 @@ static int check_rest(const void *bytes, const void *packed, size_t length, stru
     return oneib_fail(err, ONEIB_ERROR_INPUT, "something is where the message has nothing");
 }
 
-/* ---- requests ------------------------------------------------------------------------------ */
+/* ---- requests -------------------------------------------------------------------------------- */
 
 struct oneib_request oneib_request_new(enum oneib_request_kind kind)
 {
@@ -211,7 +211,7 @@ void oneib_request_daemons(const struct oneib_request *request, struct oneib_dae
     }
 }
 
-/* ---- answers ------------------------------------------------------------------------------- */
+/* ---- answers --------------------------------------------------------------------------------- */
 
 struct oneib_answer oneib_answer_new(enum oneib_answer_kind kind)
 {

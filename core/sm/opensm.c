@@ -16,7 +16,7 @@ static const char *place(const struct oneib_sm *sm)
     return sm->config->opensm.partitions;
 }
 
-/* --- looking ---------------------------------------------------------------------------------- */
+/* ---- looking --------------------------------------------------------------------------------- */
 
 /* opensm makes everybody a full member then, as if it could not read the file. */
 static void defines_nothing(const char *path, struct oneib_seen *seen)
@@ -59,7 +59,7 @@ static int refuse(const struct oneib_sm *sm, const struct oneib_seen *seen, stru
             err, ONEIB_ERROR_REFUSED,
             "%s was not written by oneib: look at 'oneib plan', move what must stay to "
             "%s, then take it over with 'oneib sync --force'",
-            place(sm), sm->config->opensm.fragment);
+            place(sm), sm->config->opensm.static_partitions);
     return oneib_fail(err, ONEIB_ERROR_REFUSED,
                       "%s: look at it, then replace it with 'oneib sync --force'",
                       seen->error.text);
@@ -74,7 +74,7 @@ static int settle(struct oneib_sm *sm, struct oneib_seen *seen,
     return oneib_policy_settle(sm, findings, err);
 }
 
-/* --- writing ---------------------------------------------------------------------------------- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 static int render(const struct oneib_sm *sm, const struct oneib_partition_table *wanted,
                   struct oneib_text *text, struct oneib_error *err)
@@ -109,7 +109,8 @@ static int check_what_was_written(const char *data, size_t length,
     return result;
 }
 
-/* An operator's edit, or the newer file of another oneib, must not be lost to this older view. */
+/* An operator's edit, or the newer file of another oneib, must not be lost to this older snapshot.
+ */
 static int check_that_nobody_else_wrote(const struct oneib_sm *sm, const struct oneib_seen *seen,
                                         struct oneib_error *err)
 {

@@ -36,7 +36,7 @@ static bool is_same(const struct oneib_text *a, const struct oneib_text *b)
     return a->data && b->data && a->length == b->length && memcmp(a->data, b->data, a->length) == 0;
 }
 
-/* --- looking ---------------------------------------------------------------------------------- */
+/* ---- looking --------------------------------------------------------------------------------- */
 
 static int say_foreign(const struct oneib_sm *sm, struct oneib_findings *findings,
                        struct oneib_error *err)
@@ -97,7 +97,7 @@ bool oneib_policy_is_put(const struct oneib_sm *sm, const struct oneib_partition
     return is_same(&text, &policy->there) || is_same(&text, &policy->refused);
 }
 
-/* --- writing ---------------------------------------------------------------------------------- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 struct writing {
     const struct oneib_sm *sm;

@@ -69,7 +69,7 @@ bool oneib_sm_is_put(const struct oneib_sm *sm, const struct oneib_seen *seen,
     return oneib_seen_is(seen, what->text) && oneib_policy_is_put(sm, what->wanted);
 }
 
-int oneib_sm_look(struct oneib_sm *sm, struct oneib_seen *seen, struct oneib_error *err)
+int oneib_sm_read(struct oneib_sm *sm, struct oneib_seen *seen, struct oneib_error *err)
 {
     oneib_seen_clear(seen);
     if (sm->way->look(sm, seen, err) == 0)

@@ -49,7 +49,7 @@ struct oneib_seen {
 };
 
 /* Replaces *seen, which is zeroed or valid. On failure *seen is empty. */
-int oneib_sm_look(struct oneib_sm *sm, struct oneib_seen *seen, struct oneib_error *err);
+int oneib_sm_read(struct oneib_sm *sm, struct oneib_seen *seen, struct oneib_error *err);
 /* Whether somebody else may have written there since this one has looked, or put something there,
  * last. Never asks much; true also when that cannot be told. */
 bool oneib_sm_has_news(struct oneib_sm *sm);

@@ -38,7 +38,7 @@ static const char *place(const struct oneib_sm *sm)
     return sm->config->ufm.url;
 }
 
-/* --- opening ---------------------------------------------------------------------------------- */
+/* ---- opening --------------------------------------------------------------------------------- */
 
 static enum oneib_ufm_auth auth_of(enum oneib_config_ufm_auth auth)
 {
@@ -93,7 +93,7 @@ static void close_ufm(struct oneib_sm *sm)
     free(ufm);
 }
 
-/* --- what somebody else has changed ----------------------------------------------------------- */
+/* ---- what somebody else has changed ---------------------------------------------------------- */
 
 static int read_stamp(struct oneib_ufm *ufm, struct stamp *stamp, struct oneib_error *err)
 {
@@ -143,7 +143,7 @@ static bool has_news(struct oneib_sm *sm)
     return ufm->has_news;
 }
 
-/* --- looking ---------------------------------------------------------------------------------- */
+/* ---- looking --------------------------------------------------------------------------------- */
 
 static struct oneib_ufm_range range_of(const struct oneib_config *config)
 {
@@ -157,7 +157,7 @@ static int ask_for_everything(struct oneib_sm *sm, struct oneib_error *err)
     struct stamp stamp;
     if (oneib_ufm_site_read(&ufm->link, sm->config, &ufm->site, err) < 0 ||
         read_stamp(ufm, &stamp, err) < 0 ||
-        oneib_ufm_look(&ufm->link, range_of(sm->config), &ufm->table, &ufm->site.management, err) <
+        oneib_ufm_read(&ufm->link, range_of(sm->config), &ufm->table, &ufm->site.management, err) <
             0)
         return -1;
     ufm->stamp = stamp;
@@ -243,7 +243,7 @@ static struct oneib_sm_limits limits(const struct oneib_sm *sm)
                                     .no_limited = !sm->ufm->site.abilities.memberships};
 }
 
-/* --- what is left to UFM ---------------------------------------------------------------------- */
+/* ---- what is left to UFM --------------------------------------------------------------------- */
 
 /* Of a partition's head UFM is given the key, ipoib and indx0. */
 static void leave_head(struct oneib_partition *partition)
@@ -289,7 +289,7 @@ static int render(const struct oneib_sm *sm, const struct oneib_partition_table 
     return oneib_text_failed(text) ? oneib_fail_memory(err) : 0;
 }
 
-/* --- putting ---------------------------------------------------------------------------------- */
+/* ---- putting --------------------------------------------------------------------------------- */
 
 static bool may_stay(const struct oneib_partition *seen, const struct oneib_member *member)
 {

@@ -61,7 +61,7 @@ static bool parse_membership(const json_t *value, enum oneib_membership *members
     return *membership == ONEIB_FULL || strcmp(text, "limited") == 0;
 }
 
-/* --- one key ---------------------------------------------------------------------------------- */
+/* ---- one key --------------------------------------------------------------------------------- */
 
 static int fail_key(oneib_pkey pkey, const char *what, struct oneib_error *err)
 {
@@ -186,7 +186,7 @@ int oneib_ufm_read_one(const char *data, size_t length, long status, oneib_pkey 
     return 0;
 }
 
-/* --- all keys --------------------------------------------------------------------------------- */
+/* ---- all keys -------------------------------------------------------------------------------- */
 
 void oneib_ufm_default_clear(struct oneib_ufm_default *management)
 {
@@ -265,7 +265,7 @@ int oneib_ufm_read_all(const char *data, size_t length, struct oneib_ufm_range r
     return 0;
 }
 
-/* --- what else is asked ----------------------------------------------------------------------- */
+/* ---- what else is asked ---------------------------------------------------------------------- */
 
 int oneib_ufm_read_release(const char *data, size_t length, struct oneib_ufm_release *release,
                            struct oneib_error *err)
@@ -295,7 +295,7 @@ int oneib_ufm_read_sm_keys(const char *data, size_t length, struct oneib_ufm_sm_
     return 0;
 }
 
-/* --- virtual ports ---------------------------------------------------------------------------- */
+/* ---- virtual ports --------------------------------------------------------------------------- */
 
 static int add_vport(const json_t *item, struct oneib_said_vports *said, struct oneib_error *err)
 {

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- what UFM is to have ---------------------------------------------------------------------- */
+/* ---- what UFM is to have --------------------------------------------------------------------- */
 
 static int refuse(struct oneib_ufm_wanted *result, struct oneib_ufm_refused refused,
                   struct oneib_error *err)
@@ -102,7 +102,7 @@ void oneib_ufm_wanted_clear(struct oneib_ufm_wanted *wanted)
     *wanted = (struct oneib_ufm_wanted){0};
 }
 
-/* --- comparing -------------------------------------------------------------------------------- */
+/* ---- comparing ------------------------------------------------------------------------------- */
 
 static void compare_member(const struct oneib_member *wanted, const struct oneib_member *seen,
                            struct oneib_ufm_difference *difference)
@@ -143,7 +143,7 @@ bool oneib_ufm_differs(const struct oneib_ufm_difference *difference)
            difference->settings;
 }
 
-/* --- requests --------------------------------------------------------------------------------- */
+/* ---- requests -------------------------------------------------------------------------------- */
 
 static enum oneib_ufm_step step_of(const struct oneib_ufm_difference *difference)
 {

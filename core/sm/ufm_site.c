@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* --- asking ----------------------------------------------------------------------------------- */
+/* ---- asking ---------------------------------------------------------------------------------- */
 
 static int get(const struct oneib_ufm_link *link, const char *path, struct oneib_ufm_reply *reply,
                struct oneib_error *err)
@@ -72,7 +72,7 @@ void oneib_ufm_site_clear(struct oneib_ufm_site *site)
     *site = (struct oneib_ufm_site){0};
 }
 
-/* --- judging ---------------------------------------------------------------------------------- */
+/* ---- judging --------------------------------------------------------------------------------- */
 
 static bool is_meant(const struct oneib_partition *own, oneib_guid guid)
 {

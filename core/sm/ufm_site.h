@@ -17,7 +17,7 @@ struct oneib_ufm_site {
     struct oneib_ufm_release release; /* what UFM says, or the configuration instead of it */
     struct oneib_ufm_abilities abilities;
     struct oneib_ufm_sm_keys keys;
-    struct oneib_ufm_default management; /* owned; by oneib_ufm_look() */
+    struct oneib_ufm_default management; /* owned; by oneib_ufm_read() */
 };
 
 /* Asks all but `management`. Two calls at most. On failure *site is as it was. */

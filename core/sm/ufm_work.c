@@ -14,7 +14,7 @@ static int ask(const struct oneib_ufm_link *link, const char *method, const char
     return link->ask(link->context, &call, reply, err);
 }
 
-int oneib_ufm_look(const struct oneib_ufm_link *link, struct oneib_ufm_range range,
+int oneib_ufm_read(const struct oneib_ufm_link *link, struct oneib_ufm_range range,
                    struct oneib_partition_table *table, struct oneib_ufm_default *management,
                    struct oneib_error *err)
 {
@@ -75,7 +75,7 @@ static int check_that_nobody_else_changed(const struct oneib_ufm_link *link,
                       request->pkey);
 }
 
-/* --- sending ---------------------------------------------------------------------------------- */
+/* ---- sending --------------------------------------------------------------------------------- */
 
 static int send(const struct oneib_ufm_link *link, const struct oneib_ufm_request *request,
                 struct oneib_ufm_reply *reply, struct oneib_error *err)
@@ -103,7 +103,7 @@ static void note_reply(const struct oneib_ufm_request *request, int sent,
                reply->status, request->pkey, request->wanted ? "set" : "deleted");
 }
 
-/* --- who has too much ------------------------------------------------------------------------- */
+/* ---- who has too much ------------------------------------------------------------------------ */
 
 static const struct oneib_member *find_member(const struct oneib_partition *partition,
                                               oneib_guid guid)
@@ -172,7 +172,7 @@ static int fail_wide(const struct oneib_ufm_link *link, const struct oneib_ufm_r
         count, request->pkey);
 }
 
-/* --- one after the other ---------------------------------------------------------------------- */
+/* ---- one after the other --------------------------------------------------------------------- */
 
 static int fail_undone(const struct oneib_ufm_request *request, const struct oneib_error *why,
                        struct oneib_error *err)

@@ -13,7 +13,7 @@
 #include <stddef.h>
 
 /* All keys, as oneib_ufm_read_all() has them. One call. */
-int oneib_ufm_look(const struct oneib_ufm_link *link, struct oneib_ufm_range range,
+int oneib_ufm_read(const struct oneib_ufm_link *link, struct oneib_ufm_range range,
                    struct oneib_partition_table *table, struct oneib_ufm_default *management,
                    struct oneib_error *err);
 

@@ -3,18 +3,19 @@
 #include "sync/sync.h"
 #include <time.h>
 
-static int adopt_networks(const struct oneib_view *view, int64_t now, struct oneib_ledger *ledger,
-                          struct oneib_error *err)
+static int adopt_networks(const struct oneib_snapshot *snapshot, int64_t now,
+                          struct oneib_ledger *ledger, struct oneib_error *err)
 {
-    const struct oneib_partition_table *table = &view->seen.table;
-    for (size_t i = 0; view->seen.state == ONEIB_SEEN_OURS && i < table->count; i++) {
+    const struct oneib_partition_table *table = &snapshot->seen.table;
+    for (size_t i = 0; snapshot->seen.state == ONEIB_SEEN_OURS && i < table->count; i++) {
         struct oneib_ledger_network entry = {.pkey = table->items[i].pkey,
                                              .owner = ONEIB_NO_ID,
                                              .since = now,
                                              .sl = table->items[i].sl};
         if (!oneib_cluster_name_parse(table->items[i].name, &entry.network_id))
             continue;
-        const struct oneib_network *network = oneib_cloud_network(&view->cloud, entry.network_id);
+        const struct oneib_network *network =
+            oneib_cloud_network(&snapshot->cloud, entry.network_id);
         if (network)
             entry.owner = network->uid;
         if (oneib_ledger_give(ledger, &entry, err) < 0)
@@ -34,12 +35,12 @@ static int adopt_key(oneib_pkey pkey, int64_t now, struct oneib_ledger *ledger,
 }
 
 /* Whose they were nobody knows any more; they rest until the hosts have reported without them. */
-static int adopt_hosts_keys(const struct oneib_view *view, int64_t now, struct oneib_ledger *ledger,
-                            struct oneib_error *err)
+static int adopt_hosts_keys(const struct oneib_snapshot *snapshot, int64_t now,
+                            struct oneib_ledger *ledger, struct oneib_error *err)
 {
-    for (size_t i = 0; i < view->cloud.host_count; i++)
-        for (size_t j = 0; j < view->cloud.hosts[i].key_count; j++)
-            if (adopt_key(view->cloud.hosts[i].keys[j], now, ledger, err) < 0)
+    for (size_t i = 0; i < snapshot->cloud.host_count; i++)
+        for (size_t j = 0; j < snapshot->cloud.hosts[i].key_count; j++)
+            if (adopt_key(snapshot->cloud.hosts[i].keys[j], now, ledger, err) < 0)
                 return -1;
     return 0;
 }
@@ -57,13 +58,13 @@ static int adopt_fences(const struct oneib_ledger *from, struct oneib_ledger *le
     return 0;
 }
 
-int oneib_ledger_adopt(const struct oneib_view *view, const struct oneib_ledger *fences,
+int oneib_ledger_adopt(const struct oneib_snapshot *snapshot, const struct oneib_ledger *fences,
                        struct oneib_ledger *ledger, struct oneib_error *err)
 {
     const int64_t now = (int64_t)time(NULL);
     *ledger = (struct oneib_ledger){0};
-    if (adopt_networks(view, now, ledger, err) < 0 ||
-        adopt_hosts_keys(view, now, ledger, err) < 0 || adopt_fences(fences, ledger, err) < 0) {
+    if (adopt_networks(snapshot, now, ledger, err) < 0 ||
+        adopt_hosts_keys(snapshot, now, ledger, err) < 0 || adopt_fences(fences, ledger, err) < 0) {
         oneib_ledger_clear(ledger);
         return -1;
     }

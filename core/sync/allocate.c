@@ -14,11 +14,11 @@ void oneib_key_changes_clear(struct oneib_key_changes *changes)
     *changes = (struct oneib_key_changes){0};
 }
 
-static size_t unused_to_confirm(const struct oneib_view *view)
+static size_t unused_to_confirm(const struct oneib_snapshot *snapshot)
 {
     size_t count = 0;
-    for (size_t i = 0; i < view->desired.unused_count; i++)
-        count += !oneib_id_set_has(&view->there, view->desired.unused[i].network_id);
+    for (size_t i = 0; i < snapshot->desired.unused_count; i++)
+        count += !oneib_id_set_has(&snapshot->there, snapshot->desired.unused[i].network_id);
     return count;
 }
 
@@ -41,34 +41,34 @@ static bool is_noted(const struct oneib_findings *findings, const char *code, ui
     return false;
 }
 
-static size_t levels_to_show(const struct oneib_view *view)
+static size_t levels_to_show(const struct oneib_snapshot *snapshot)
 {
     size_t count = 0;
-    for (size_t i = 0; i < view->desired.sl_copy_count; i++)
-        count +=
-            !is_noted(&view->findings, "sl-not-written", view->desired.sl_copies[i].network_id);
+    for (size_t i = 0; i < snapshot->desired.sl_copy_count; i++)
+        count += !is_noted(&snapshot->findings, "sl-not-written",
+                           snapshot->desired.sl_copies[i].network_id);
     return count;
 }
 
 /* What was measured goes in with the first key, or as soon as there are some. */
-static bool site_is_due(const struct oneib_view *view)
+static bool site_is_due(const struct oneib_snapshot *snapshot)
 {
-    const struct oneib_ledger *ledger = &view->kept.ledger;
-    return !view->ledger_lost && ledger->network_count > 0 &&
-           ((ledger->mtu == 0 && view->desired.mtu != 0) ||
-            (ledger->rate == 0 && view->desired.rate != 0));
+    const struct oneib_ledger *ledger = &snapshot->kept.ledger;
+    return !snapshot->ledger_lost && ledger->network_count > 0 &&
+           ((ledger->mtu == 0 && snapshot->desired.mtu != 0) ||
+            (ledger->rate == 0 && snapshot->desired.rate != 0));
 }
 
-bool oneib_keys_are_due(const struct oneib_view *view)
+bool oneib_keys_are_due(const struct oneib_snapshot *snapshot)
 {
-    return requests_to_meet(&view->desired) > 0 || view->desired.copy_count > 0 ||
-           view->desired.idle_count > 0 || view->desired.sl_request_count > 0 ||
-           levels_to_show(view) > 0 || unused_to_confirm(view) > 0;
+    return requests_to_meet(&snapshot->desired) > 0 || snapshot->desired.copy_count > 0 ||
+           snapshot->desired.idle_count > 0 || snapshot->desired.sl_request_count > 0 ||
+           levels_to_show(snapshot) > 0 || unused_to_confirm(snapshot) > 0;
 }
 
-bool oneib_ledger_is_due(const struct oneib_view *view)
+bool oneib_ledger_is_due(const struct oneib_snapshot *snapshot)
 {
-    return oneib_keys_are_due(view) || site_is_due(view);
+    return oneib_keys_are_due(snapshot) || site_is_due(snapshot);
 }
 
 static int give_keys(const struct oneib_desired *desired, int64_t now, struct oneib_ledger *next,
@@ -118,23 +118,23 @@ static int is_gone(struct oneib_one *one, uint32_t network_id, bool *gone, struc
     return -1;
 }
 
-static int rest_keys(struct oneib_one *one, struct oneib_view *view, int64_t now,
+static int rest_keys(struct oneib_one *one, struct oneib_snapshot *snapshot, int64_t now,
                      struct oneib_ledger *next, struct oneib_key_changes *changes,
                      struct oneib_error *err)
 {
-    for (size_t i = 0; i < view->desired.unused_count; i++) {
-        const struct oneib_unused_key *unused = &view->desired.unused[i];
+    for (size_t i = 0; i < snapshot->desired.unused_count; i++) {
+        const struct oneib_unused_key *unused = &snapshot->desired.unused[i];
         bool gone = unused->is_sharer;
-        if (oneib_id_set_has(&view->there, unused->network_id))
+        if (oneib_id_set_has(&snapshot->there, unused->network_id))
             continue;
         if (!gone && is_gone(one, unused->network_id, &gone, err) < 0)
             return -1;
         if (gone ? oneib_ledger_rest(next, unused->network_id, now, err) < 0
-                 : oneib_id_set_add(&view->there, unused->network_id, err) < 0)
+                 : oneib_id_set_add(&snapshot->there, unused->network_id, err) < 0)
             return -1;
         changes->rested += gone;
     }
-    oneib_id_set_sort(&view->there);
+    oneib_id_set_sort(&snapshot->there);
     return 0;
 }
 
@@ -146,89 +146,91 @@ static void free_keys(const struct oneib_desired *desired, struct oneib_ledger *
     changes->freed += desired->idle_count;
 }
 
-static int make_next(struct oneib_one *one, struct oneib_view *view, struct oneib_ledger *next,
-                     struct oneib_key_changes *changes, struct oneib_error *err)
+static int make_next(struct oneib_one *one, struct oneib_snapshot *snapshot,
+                     struct oneib_ledger *next, struct oneib_key_changes *changes,
+                     struct oneib_error *err)
 {
     const int64_t now = (int64_t)time(NULL);
-    free_keys(&view->desired, next, changes);
-    if (give_keys(&view->desired, now, next, changes, err) < 0 ||
-        give_levels(&view->desired, next, err) < 0)
+    free_keys(&snapshot->desired, next, changes);
+    if (give_keys(&snapshot->desired, now, next, changes, err) < 0 ||
+        give_levels(&snapshot->desired, next, err) < 0)
         return -1;
-    return rest_keys(one, view, now, next, changes, err);
+    return rest_keys(one, snapshot, now, next, changes, err);
 }
 
-static int write_ledger(struct oneib_one *one, struct oneib_view *view,
+static int write_ledger(struct oneib_one *one, struct oneib_snapshot *snapshot,
                         struct oneib_key_changes *changes, struct oneib_error *err)
 {
     struct oneib_ledger next;
-    if (oneib_ledger_copy(&view->kept.ledger, &next, err) < 0)
+    if (oneib_ledger_copy(&snapshot->kept.ledger, &next, err) < 0)
         return -1;
-    int outcome = make_next(one, view, &next, changes, err);
-    if (outcome == 0 && !oneib_ledger_equal(&next, &view->kept.ledger))
-        outcome = oneib_ledger_write(one, &view->kept, &next, err);
+    int outcome = make_next(one, snapshot, &next, changes, err);
+    if (outcome == 0 && !oneib_ledger_equal(&next, &snapshot->kept.ledger))
+        outcome = oneib_ledger_write(one, &snapshot->kept, &next, err);
     oneib_ledger_clear(&next);
     return outcome;
 }
 
-/* Once for a network, until it is read again: a daemon keeps its view. */
-static int note_failure(struct oneib_view *view, const char *code, const char *attribute,
+/* Once for a network, until it is read again: a daemon keeps its snapshot. */
+static int note_failure(struct oneib_snapshot *snapshot, const char *code, const char *attribute,
                         uint32_t network_id, const struct oneib_error *failure,
                         struct oneib_error *err)
 {
     if (oneib_findings_add(
-            &view->findings, ONEIB_WARNING, code,
+            &snapshot->findings, ONEIB_WARNING, code,
             "make oneib's OpenNebula user a member of the group oneadmin (others may not write "
             "a restricted attribute, whatever their rights)",
             err, "%s of %s does not show what it has, and could not be written: %s", attribute,
-            oneib_network_id_shown(&view->cloud, network_id).text, failure->text) < 0)
+            oneib_network_id_shown(&snapshot->cloud, network_id).text, failure->text) < 0)
         return -1;
-    oneib_findings_attribute(&view->findings, view->findings.count - 1, ONEIB_SUBJECT_NETWORK,
-                             network_id);
+    oneib_findings_attribute(&snapshot->findings, snapshot->findings.count - 1,
+                             ONEIB_SUBJECT_NETWORK, network_id);
     return 0;
 }
 
-/* What somebody has written since the view was made is looked at first: it may be a wish. */
-static bool is_as_seen(const struct oneib_view *view, uint32_t network_id,
+/* What somebody has written since the snapshot was made is looked at first: it may be a wish. */
+static bool is_as_seen(const struct oneib_snapshot *snapshot, uint32_t network_id,
                        enum oneib_key_state state, oneib_pkey pkey)
 {
-    const struct oneib_network *network = oneib_cloud_network(&view->cloud, network_id);
+    const struct oneib_network *network = oneib_cloud_network(&snapshot->cloud, network_id);
     return network && network->key_state == state &&
            (state != ONEIB_KEY_VALID || network->pkey == pkey);
 }
 
-static int copy_key(struct oneib_one *one, const struct oneib_view *view, uint32_t network_id,
-                    oneib_pkey wanted, bool *written, struct oneib_error *err)
+static int copy_key(struct oneib_one *one, const struct oneib_snapshot *snapshot,
+                    uint32_t network_id, oneib_pkey wanted, bool *written, struct oneib_error *err)
 {
     enum oneib_key_state state = ONEIB_KEY_MISSING;
     oneib_pkey pkey = 0;
     *written = false;
     if (oneib_one_network_key(one, network_id, &state, &pkey, err) < 0)
         return -1;
-    if (!is_as_seen(view, network_id, state, pkey) || (state == ONEIB_KEY_VALID && pkey == wanted))
+    if (!is_as_seen(snapshot, network_id, state, pkey) ||
+        (state == ONEIB_KEY_VALID && pkey == wanted))
         return 0;
     *written = true;
     return oneib_one_set_pkey(one, network_id, wanted, err);
 }
 
-static int show_key(struct oneib_one *one, struct oneib_view *view, uint32_t network_id,
+static int show_key(struct oneib_one *one, struct oneib_snapshot *snapshot, uint32_t network_id,
                     oneib_pkey pkey, struct oneib_key_changes *changes, struct oneib_error *err)
 {
     struct oneib_error failure;
     bool written;
-    if (pkey == 0 || is_noted(&view->findings, "pkey-not-written", network_id))
+    if (pkey == 0 || is_noted(&snapshot->findings, "pkey-not-written", network_id))
         return 0;
     if (oneib_id_set_add(&changes->networks, network_id, err) < 0)
         return -1;
-    if (copy_key(one, view, network_id, pkey, &written, &failure) == 0) {
+    if (copy_key(one, snapshot, network_id, pkey, &written, &failure) == 0) {
         changes->copied += written;
         return 0;
     }
     if (oneib_one_error_is_general(failure.code)) {
         *err = failure;
         return oneib_wrap(err, "writing the P_Key of %s",
-                          oneib_network_id_shown(&view->cloud, network_id).text);
+                          oneib_network_id_shown(&snapshot->cloud, network_id).text);
     }
-    return note_failure(view, "pkey-not-written", "VLAN_ID", network_id, &failure, err);
+    return note_failure(snapshot, "pkey-not-written", "VLAN_ID", network_id, &failure, err);
 }
 
 /* oned may accept an update and keep the old value: restricted attributes are put back silently. */
@@ -254,12 +256,12 @@ static int set_level(struct oneib_one *one, const struct oneib_sl_copy *copy, co
                : check_level(one, copy, vn_mad, err);
 }
 
-static int show_level(struct oneib_one *one, const char *vn_mad, struct oneib_view *view,
+static int show_level(struct oneib_one *one, const char *vn_mad, struct oneib_snapshot *snapshot,
                       const struct oneib_sl_copy *copy, struct oneib_key_changes *changes,
                       struct oneib_error *err)
 {
     struct oneib_error failure;
-    if (is_noted(&view->findings, "sl-not-written", copy->network_id))
+    if (is_noted(&snapshot->findings, "sl-not-written", copy->network_id))
         return 0;
     if (oneib_id_set_add(&changes->networks, copy->network_id, err) < 0)
         return -1;
@@ -270,41 +272,42 @@ static int show_level(struct oneib_one *one, const char *vn_mad, struct oneib_vi
     if (oneib_one_error_is_general(failure.code)) {
         *err = failure;
         return oneib_wrap(err, "writing the service level of %s",
-                          oneib_network_id_shown(&view->cloud, copy->network_id).text);
+                          oneib_network_id_shown(&snapshot->cloud, copy->network_id).text);
     }
-    return note_failure(view, "sl-not-written", "IB_SL", copy->network_id, &failure, err);
+    return note_failure(snapshot, "sl-not-written", "IB_SL", copy->network_id, &failure, err);
 }
 
-static int show_keys(struct oneib_one *one, struct oneib_view *view,
+static int show_keys(struct oneib_one *one, struct oneib_snapshot *snapshot,
                      struct oneib_key_changes *changes, struct oneib_error *err)
 {
-    const struct oneib_desired *desired = &view->desired;
+    const struct oneib_desired *desired = &snapshot->desired;
     for (size_t i = 0; i < desired->request_count; i++)
-        if (show_key(one, view, desired->requests[i].network_id, desired->requests[i].pkey, changes,
-                     err) < 0)
+        if (show_key(one, snapshot, desired->requests[i].network_id, desired->requests[i].pkey,
+                     changes, err) < 0)
             return -1;
     for (size_t i = 0; i < desired->copy_count; i++)
-        if (show_key(one, view, desired->copies[i].network_id, desired->copies[i].pkey, changes,
+        if (show_key(one, snapshot, desired->copies[i].network_id, desired->copies[i].pkey, changes,
                      err) < 0)
             return -1;
     return 0;
 }
 
-static int show_levels(struct oneib_one *one, const char *vn_mad, struct oneib_view *view,
+static int show_levels(struct oneib_one *one, const char *vn_mad, struct oneib_snapshot *snapshot,
                        struct oneib_key_changes *changes, struct oneib_error *err)
 {
-    for (size_t i = 0; i < view->desired.sl_copy_count; i++)
-        if (show_level(one, vn_mad, view, &view->desired.sl_copies[i], changes, err) < 0)
+    for (size_t i = 0; i < snapshot->desired.sl_copy_count; i++)
+        if (show_level(one, vn_mad, snapshot, &snapshot->desired.sl_copies[i], changes, err) < 0)
             return -1;
     return 0;
 }
 
-int oneib_allocate(struct oneib_one *one, const char *vn_mad, struct oneib_view *view,
+int oneib_allocate(struct oneib_one *one, const char *vn_mad, struct oneib_snapshot *snapshot,
                    struct oneib_key_changes *changes, struct oneib_error *err)
 {
     *changes = (struct oneib_key_changes){0};
-    if (write_ledger(one, view, changes, err) < 0)
+    if (write_ledger(one, snapshot, changes, err) < 0)
         return -1;
-    return show_keys(one, view, changes, err) < 0 ? -1
-                                                  : show_levels(one, vn_mad, view, changes, err);
+    return show_keys(one, snapshot, changes, err) < 0
+               ? -1
+               : show_levels(one, vn_mad, snapshot, changes, err);
 }

@@ -33,12 +33,12 @@ static double smaller(double a, double b)
     return a < b ? a : b;
 }
 
-/* --- what is put there -------------------------------------------------------------------- */
+/* ---- what is put there ----------------------------------------------------------------------- */
 
-bool oneib_apply_refuses(const struct oneib_view *view, bool force)
+bool oneib_apply_refuses(const struct oneib_snapshot *snapshot, bool force)
 {
-    return !force &&
-           (view->seen.state == ONEIB_SEEN_FOREIGN || view->seen.state == ONEIB_SEEN_UNREADABLE);
+    return !force && (snapshot->seen.state == ONEIB_SEEN_FOREIGN ||
+                      snapshot->seen.state == ONEIB_SEEN_UNREADABLE);
 }
 
 /* One step of putting into force, and what it has to work with. */
@@ -46,7 +46,7 @@ struct step {
     const struct oneib_config *config;
     struct oneib_sm *sm;
     struct oneib_fabric *fabric;
-    struct oneib_view *view;
+    struct oneib_snapshot *snapshot;
     const struct oneib_apply_options *options;
     struct oneib_apply_result *result;
 };
@@ -55,15 +55,16 @@ struct step {
 static int put(const struct step *step, const struct oneib_partition_table *table,
                const struct oneib_text *rendered, struct oneib_error *err)
 {
-    struct oneib_view *view = step->view;
+    struct oneib_snapshot *snapshot = step->snapshot;
     const struct oneib_sm_put what = {.wanted = table, .text = rendered};
-    const int status = oneib_sm_put(step->sm, &what, &view->seen, &step->result->reloads, err);
-    const struct oneib_sm_put meant = {.wanted = &view->desired.table, .text = &view->rendered};
-    view->changed = !oneib_sm_is_put(step->sm, &view->seen, &meant);
+    const int status = oneib_sm_put(step->sm, &what, &snapshot->seen, &step->result->reloads, err);
+    const struct oneib_sm_put meant = {.wanted = &snapshot->desired.table,
+                                       .text = &snapshot->rendered};
+    snapshot->changed = !oneib_sm_is_put(step->sm, &snapshot->seen, &meant);
     return status;
 }
 
-/* --- waiting -------------------------------------------------------------------------------- */
+/* ---- waiting --------------------------------------------------------------------------------- */
 
 struct wait {
     double begin, deadline;
@@ -107,8 +108,8 @@ static int ask_some(const struct step *step, const struct oneib_partition_table 
     size_t ports[ONEIB_PORTS_WATCHED];
     const size_t before = watch->count;
     const size_t asked = oneib_watch_next(watch, ports);
-    if (oneib_fabric_read_tables(step->fabric, &step->view->subnet, ports, asked, err) < 0 ||
-        oneib_watch_look(&step->view->subnet, table, watch, err) < 0)
+    if (oneib_fabric_read_tables(step->fabric, &step->snapshot->subnet, ports, asked, err) < 0 ||
+        oneib_watch_read(&step->snapshot->subnet, table, watch, err) < 0)
         return -1;
 
     wait->pause = smaller(wait->pause * 1.2, LONGEST_PAUSE_MS);
@@ -155,14 +156,15 @@ static int await_ports(const struct step *step, const struct oneib_partition_tab
 static int read_fabric_again(const struct step *step, const char *purpose, struct oneib_error *err)
 {
     struct oneib_subnet subnet = {0};
-    if (oneib_vports_read_subnet(step->config, step->fabric, &step->view->vports, &subnet, err) < 0)
+    if (oneib_vports_read_subnet(step->config, step->fabric, &step->snapshot->vports, &subnet,
+                                 err) < 0)
         return oneib_wrap(err, "%s", purpose);
-    oneib_subnet_clear(&step->view->subnet);
-    step->view->subnet = subnet;
+    oneib_subnet_clear(&step->snapshot->subnet);
+    step->snapshot->subnet = subnet;
     return 0;
 }
 
-/* --- keys that change hands ----------------------------------------------------------------- */
+/* ---- keys that change hands ------------------------------------------------------------------ */
 
 /* Writes `first`, which lacks the partitions whose keys change hands. */
 static int write_first(const struct step *step, const struct oneib_partition_table *first,
@@ -177,7 +179,7 @@ static int write_first(const struct step *step, const struct oneib_partition_tab
 static int still_held(const struct step *step, const struct oneib_watch *watch,
                       struct oneib_error *err)
 {
-    const struct oneib_subnet_port *port = &step->view->subnet.ports[watch->ports[0]];
+    const struct oneib_subnet_port *port = &step->snapshot->subnet.ports[watch->ports[0]];
     char guid[ONEIB_GUID_TEXT_SIZE];
     oneib_guid_format(port->guid, guid);
     return oneib_fail(
@@ -202,7 +204,7 @@ static int await_loss(const struct step *step, const struct oneib_partition_tabl
     if (step->result->gave_up)
         return still_held(step, watch, err);
     if (read_fabric_again(step, "looking whether P_Keys were taken away", err) < 0 ||
-        oneib_watch_look(&step->view->subnet, first, watch, err) < 0)
+        oneib_watch_read(&step->snapshot->subnet, first, watch, err) < 0)
         return -1;
     return watch->count > 0 ? still_held(step, watch, err) : 0;
 }
@@ -211,7 +213,7 @@ static int take_away(const struct step *step, const struct oneib_reassignment *r
                      struct oneib_error *err)
 {
     struct oneib_watch watch = {.keys = reassignment->keys};
-    int status = oneib_watch_look(&step->view->subnet, &reassignment->first, &watch, err);
+    int status = oneib_watch_read(&step->snapshot->subnet, &reassignment->first, &watch, err);
     if (status == 0)
         status = write_first(step, &reassignment->first, err);
     if (status == 0)
@@ -222,9 +224,9 @@ static int take_away(const struct step *step, const struct oneib_reassignment *r
 
 static int hand_over_keys(const struct step *step, struct oneib_error *err)
 {
-    const struct oneib_view *view = step->view;
+    const struct oneib_snapshot *snapshot = step->snapshot;
     struct oneib_reassignment reassignment;
-    if (oneib_reassignment_make(&view->seen.table, &view->desired.table, &view->subnet,
+    if (oneib_reassignment_make(&snapshot->seen.table, &snapshot->desired.table, &snapshot->subnet,
                                 &reassignment, err) < 0)
         return -1;
     int status = reassignment.left_out > 0 ? take_away(step, &reassignment, err) : 0;
@@ -232,7 +234,7 @@ static int hand_over_keys(const struct step *step, struct oneib_error *err)
     return status;
 }
 
-/* --- putting into force --------------------------------------------------------------------- */
+/* ---- putting into force ---------------------------------------------------------------------- */
 
 /*
  * What was wrong already by the file in force, and is wrong in the same way by the new one, does
@@ -241,10 +243,10 @@ static int hand_over_keys(const struct step *step, struct oneib_error *err)
 static int note_what_is_preexisting(const struct step *step, struct oneib_watch *watch,
                                     struct oneib_error *err)
 {
-    const struct oneib_view *view = step->view;
-    if (!view->changed || !oneib_seen_has_table(&view->seen))
+    const struct oneib_snapshot *snapshot = step->snapshot;
+    if (!snapshot->changed || !oneib_seen_has_table(&snapshot->seen))
         return 0;
-    return oneib_watch_owe(&view->subnet, &view->seen.table, watch, err);
+    return oneib_watch_owe(&snapshot->subnet, &snapshot->seen.table, watch, err);
 }
 
 /*
@@ -253,10 +255,11 @@ static int note_what_is_preexisting(const struct step *step, struct oneib_watch 
  */
 static int prepare(const struct step *step, struct oneib_watch *watch, struct oneib_error *err)
 {
-    const struct oneib_view *view = step->view;
+    const struct oneib_snapshot *snapshot = step->snapshot;
     bool reassignment = false, master;
-    if (view->changed && oneib_reassignment_possible(&view->seen.table, &view->desired.table,
-                                                     &reassignment, err) < 0)
+    if (snapshot->changed &&
+        oneib_reassignment_possible(&snapshot->seen.table, &snapshot->desired.table, &reassignment,
+                                    err) < 0)
         return -1;
     if (!reassignment)
         return note_what_is_preexisting(step, watch, err);
@@ -273,9 +276,9 @@ static int prepare(const struct step *step, struct oneib_watch *watch, struct on
 /* What is right in the file may still have to be brought to the ports. */
 static int write_desired(const struct step *step, struct oneib_error *err)
 {
-    const struct oneib_view *view = step->view;
-    return view->changed ? put(step, &view->desired.table, &view->rendered, err)
-                         : oneib_sm_nudge(step->sm, &step->result->reloads, err);
+    const struct oneib_snapshot *snapshot = step->snapshot;
+    return snapshot->changed ? put(step, &snapshot->desired.table, &snapshot->rendered, err)
+                             : oneib_sm_nudge(step->sm, &step->result->reloads, err);
 }
 
 static int await_change(const struct step *step, double start, struct oneib_watch *watch,
@@ -288,7 +291,7 @@ static int await_change(const struct step *step, double start, struct oneib_watc
     step->result->outcome = master ? ONEIB_APPLIED : ONEIB_STANDBY;
     if (!master)
         return 0;
-    if (await_ports(step, &step->view->desired.table, watch, &in_force, err) < 0)
+    if (await_ports(step, &step->snapshot->desired.table, watch, &in_force, err) < 0)
         return -1;
     step->result->late = watch->caused;
     step->result->in_force_ms = in_force - start;
@@ -300,7 +303,7 @@ static int verify_everything(const struct step *step, struct oneib_error *err)
 {
     if (read_fabric_again(step, "verifying the fabric after the reload", err) < 0)
         return -1;
-    return oneib_subnet_verify(&step->view->subnet, &step->view->desired.table,
+    return oneib_subnet_verify(&step->snapshot->subnet, &step->snapshot->desired.table,
                                &step->result->verification, err);
 }
 
@@ -312,7 +315,8 @@ static int put_into_force(const struct step *step, struct oneib_error *err)
     struct oneib_watch watch = {0};
     int status = prepare(step, &watch, err);
     if (status == 0)
-        status = oneib_watch_look(&step->view->subnet, &step->view->desired.table, &watch, err);
+        status =
+            oneib_watch_read(&step->snapshot->subnet, &step->snapshot->desired.table, &watch, err);
     if (status == 0)
         status = write_desired(step, err);
     if (status == 0)
@@ -330,24 +334,24 @@ static bool needs_opensm(const struct oneib_verification *verification)
 }
 
 int oneib_apply(const struct oneib_config *config, struct oneib_sm *sm, struct oneib_fabric *fabric,
-                struct oneib_view *view, const struct oneib_apply_options *options,
+                struct oneib_snapshot *snapshot, const struct oneib_apply_options *options,
                 struct oneib_apply_result *result, struct oneib_error *err)
 {
     *result = (struct oneib_apply_result){0};
-    if (!view->subnet_known) {
-        *err = view->subnet_error;
+    if (!snapshot->subnet_known) {
+        *err = snapshot->subnet_error;
         return oneib_wrap(err, "nothing is written while the fabric cannot be read");
     }
-    if (oneib_apply_refuses(view, options->force))
-        return oneib_sm_refuse(sm, &view->seen, err);
+    if (oneib_apply_refuses(snapshot, options->force))
+        return oneib_sm_refuse(sm, &snapshot->seen, err);
 
-    int status =
-        oneib_subnet_verify(&view->subnet, &view->desired.table, &result->verification, err);
-    if (status == 0 && !view->changed && !needs_opensm(&result->verification)) {
+    int status = oneib_subnet_verify(&snapshot->subnet, &snapshot->desired.table,
+                                     &result->verification, err);
+    if (status == 0 && !snapshot->changed && !needs_opensm(&result->verification)) {
         result->outcome = ONEIB_UNCHANGED;
     } else if (status == 0) {
         oneib_verification_clear(&result->verification);
-        const struct step step = {config, sm, fabric, view, options, result};
+        const struct step step = {config, sm, fabric, snapshot, options, result};
         status = put_into_force(&step, err);
     }
     if (status < 0)

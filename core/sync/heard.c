@@ -27,7 +27,7 @@ const char *oneib_node_state_name(enum oneib_node_state state)
     return state_names[state];
 }
 
-/* ---- writing ------------------------------------------------------------------------------- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 /* A value that could not be made is NULL, and so is all that it was to be part of. */
 static void append(json_t **array, json_t *item)
@@ -62,7 +62,7 @@ static json_t *record_json(const struct oneib_vf_record *record)
     return oneib_text_failed(&line) ? NULL : json_string(line.data);
 }
 
-static json_t *node_json(const struct oneib_node_view *node)
+static json_t *node_json(const struct oneib_node_snapshot *node)
 {
     json_t *records = json_array();
     for (size_t i = 0; i < node->record_count; i++)
@@ -83,11 +83,11 @@ static json_t *about_json(const struct oneib_finding *finding)
 static json_t *finding_json(const struct oneib_finding *finding)
 {
     return json_pack("{s:i, s:s, s:o, s:o, s:o}", "severity", (int)finding->severity, "code",
-                     finding->code, "text", text_json(finding->text), "remedy",
-                     text_json(finding->remedy), "about", about_json(finding));
+                     finding->code, "text", text_json(finding->text), "fix",
+                     text_json(finding->fix), "about", about_json(finding));
 }
 
-static json_t *heard_json(const struct oneib_node_view *nodes, size_t node_count,
+static json_t *heard_json(const struct oneib_node_snapshot *nodes, size_t node_count,
                           const struct oneib_findings *findings)
 {
     json_t *array = json_array(), *found = json_array();
@@ -99,7 +99,7 @@ static json_t *heard_json(const struct oneib_node_view *nodes, size_t node_count
                      found);
 }
 
-int oneib_heard_write(const char *state, const struct oneib_node_view *nodes, size_t node_count,
+int oneib_heard_write(const char *state, const struct oneib_node_snapshot *nodes, size_t node_count,
                       const struct oneib_findings *findings, struct oneib_error *err)
 {
     oneib_autofree char *path = oneib_path_beside(state, SUFFIX);
@@ -111,7 +111,7 @@ int oneib_heard_write(const char *state, const struct oneib_node_view *nodes, si
     return oneib_file_replace(path, text, strlen(text), MODE, NULL, NULL, err);
 }
 
-/* ---- reading ------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 static int damaged(const char *path, struct oneib_error *err)
 {
@@ -191,13 +191,13 @@ static bool read_finding(const json_t *value, struct oneib_heard *heard)
     const json_int_t severity = json_integer_value(json_object_get(value, "severity"));
     const char *code = json_string_value(json_object_get(value, "code"));
     const char *text = json_string_value(json_object_get(value, "text"));
-    const char *remedy = json_string_value(json_object_get(value, "remedy"));
+    const char *fix = json_string_value(json_object_get(value, "fix"));
     if (severity < ONEIB_NOTICE || severity > ONEIB_VIOLATION || !code || !text ||
         !(heard->codes[heard->code_count] = strdup(code)))
         return false;
     return read_mentions(json_object_get(value, "about"), &heard->findings) &&
            oneib_findings_add(&heard->findings, (enum oneib_severity)severity,
-                              heard->codes[heard->code_count++], remedy, &unread, "%s", text) == 0;
+                              heard->codes[heard->code_count++], fix, &unread, "%s", text) == 0;
 }
 
 static bool read_findings(const json_t *findings, struct oneib_heard *heard)

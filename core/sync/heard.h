@@ -31,7 +31,7 @@ struct oneib_heard {
 };
 
 /* findings: those that are the daemon's. Mode 0640, replaced at once. */
-int oneib_heard_write(const char *state, const struct oneib_node_view *nodes, size_t node_count,
+int oneib_heard_write(const char *state, const struct oneib_node_snapshot *nodes, size_t node_count,
                       const struct oneib_findings *findings, struct oneib_error *err);
 /*
  * *heard is zeroed first. NOT_FOUND: no daemon keeps these partitions, or it has written nothing

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 struct choice {
-    struct oneib_view *view;
+    struct oneib_snapshot *snapshot;
     struct oneib_routes *routes;
     const char *default_class;
     struct oneib_classes classes;
@@ -18,7 +18,7 @@ struct choice {
 /* NULL: it has none, or one that there is not. */
 static const struct oneib_qos_class *class_of(const struct choice *choice, uint32_t network_id)
 {
-    const struct oneib_cloud *cloud = &choice->view->cloud;
+    const struct oneib_cloud *cloud = &choice->snapshot->cloud;
     const struct oneib_network *network = oneib_cloud_network(cloud, network_id);
     const char *name = network ? oneib_network_class(cloud, choice->default_class, network) : NULL;
     return name ? oneib_qos_find(choice->classes.items, choice->classes.count, name) : NULL;
@@ -87,19 +87,19 @@ static int decide(struct choice *choice, struct oneib_routed_cluster *cluster,
     if (best == cluster->sl)
         return 0;
     cluster->sl = best;
-    return request(&choice->view->desired, cluster->network_id, best, err);
+    return request(&choice->snapshot->desired, cluster->network_id, best, err);
 }
 
 /* The partitions that come are few, and borrow all that they have. */
 static int find_coming(struct choice *choice, struct oneib_error *err)
 {
-    const struct oneib_partition_table *desired = &choice->view->desired.table;
+    const struct oneib_partition_table *desired = &choice->snapshot->desired.table;
     struct oneib_partition_table coming = {.items =
                                                calloc(desired->count + 1, sizeof *coming.items)};
     if (!coming.items)
         return oneib_fail_memory(err);
     for (size_t i = 0; i < desired->count; i++)
-        if (!oneib_partition_table_find(&choice->view->seen.table, desired->items[i].pkey))
+        if (!oneib_partition_table_find(&choice->snapshot->seen.table, desired->items[i].pkey))
             coming.items[coming.count++] = desired->items[i];
     const int outcome =
         oneib_sharing_make(&coming, choice->routes, ONEIB_SHARED_LATER, &choice->coming, err);
@@ -113,7 +113,7 @@ static int choose(struct choice *choice, struct oneib_error *err)
         return -1;
     if (choice->coming.count == 0)
         return 0;
-    if (oneib_sharing_make(&choice->view->seen.table, choice->routes, ONEIB_SHARED_LATER,
+    if (oneib_sharing_make(&choice->snapshot->seen.table, choice->routes, ONEIB_SHARED_LATER,
                            &choice->in_force, err) < 0)
         return -1;
     for (; choice->decided < choice->coming.count; choice->decided++)
@@ -122,12 +122,12 @@ static int choose(struct choice *choice, struct oneib_error *err)
     return 0;
 }
 
-int oneib_choose_levels(const struct oneib_config *config, struct oneib_view *view,
+int oneib_choose_levels(const struct oneib_config *config, struct oneib_snapshot *snapshot,
                         struct oneib_routes *routes, struct oneib_error *err)
 {
     struct choice choice = {
-        .view = view, .routes = routes, .default_class = config->qos.default_class};
-    if (routes->hop_count == 0 || view->seen.state != ONEIB_SEEN_OURS ||
+        .snapshot = snapshot, .routes = routes, .default_class = config->qos.default_class};
+    if (routes->hop_count == 0 || snapshot->seen.state != ONEIB_SEEN_OURS ||
         oneib_classes_read(config, &choice.classes, err) < 0 || choice.classes.count == 0)
         return 0;
     const int outcome = choose(&choice, err);

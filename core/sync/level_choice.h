@@ -7,14 +7,14 @@
 #include "topology/routes.h"
 
 /*
- * For each cluster of view->desired whose partition is not in force, and whose class has several
- * SLs: that on which the fewest of the clusters in force, and of those before it, meet it on a
- * link, the own links of its members among them in any case, for clusters begin with one; the one
- * that it has where none is better, else the lowest. What is to change becomes an sl_request of
- * view->desired, for oneib_allocate(): nobody has a group of it yet. Nothing where routes are
+ * For each cluster of snapshot->desired whose partition is not in force, and whose class has
+ * several SLs: that on which the fewest of the clusters in force, and of those before it, meet it
+ * on a link, the own links of its members among them in any case, for clusters begin with one; the
+ * one that it has where none is better, else the lowest. What is to change becomes an sl_request of
+ * snapshot->desired, for oneib_allocate(): nobody has a group of it yet. Nothing where routes are
  * empty, or what is in force is not oneib's.
  */
-int oneib_choose_levels(const struct oneib_config *config, struct oneib_view *view,
+int oneib_choose_levels(const struct oneib_config *config, struct oneib_snapshot *snapshot,
                         struct oneib_routes *routes, struct oneib_error *err);
 
 #endif

@@ -10,7 +10,7 @@
 struct looking {
     const struct oneib_config *config;
     struct oneib_fabric *fabric;
-    const struct oneib_view *view;
+    const struct oneib_snapshot *snapshot;
     struct oneib_findings *findings;
     struct oneib_levels_result *result;
 };
@@ -20,7 +20,7 @@ static int judge_ports(const struct looking *looking, const struct oneib_qos *qo
 {
     struct oneib_levels_result *result = looking->result;
     struct oneib_qos_reading reading;
-    if (oneib_fabric_read_qos(looking->fabric, &looking->view->subnet, qos, &reading, err) < 0)
+    if (oneib_fabric_read_qos(looking->fabric, &looking->snapshot->subnet, qos, &reading, err) < 0)
         return -1;
     result->ports = reading.count;
     const int outcome = oneib_qos_judge_ports(qos, looking->config->qos.entries, &reading,
@@ -74,9 +74,10 @@ static void clear(struct clusters *clusters)
     free(clusters->groups);
 }
 
-static int list(const struct oneib_view *view, struct clusters *clusters, struct oneib_error *err)
+static int list(const struct oneib_snapshot *snapshot, struct clusters *clusters,
+                struct oneib_error *err)
 {
-    const struct oneib_partition_table *table = &view->seen.table;
+    const struct oneib_partition_table *table = &snapshot->seen.table;
     if (make_room(clusters, table->count + 1, err) < 0)
         return -1;
     for (size_t i = 0; i < table->count; i++) {
@@ -84,7 +85,7 @@ static int list(const struct oneib_view *view, struct clusters *clusters, struct
         const size_t at = clusters->count;
         uint32_t id;
         if (!oneib_partition_cluster(partition, &id) ||
-            !ends_of(partition, &view->subnet, &clusters->path_queries[at]))
+            !ends_of(partition, &snapshot->subnet, &clusters->path_queries[at]))
             continue;
         clusters->group_queries[at].pkey = partition->pkey;
         clusters->paths[at] = (struct oneib_qos_path){.network_id = id, .wanted = partition->sl};
@@ -119,7 +120,7 @@ static void count_drift(const struct clusters *clusters, struct oneib_levels_res
 static int judge_clusters(const struct looking *looking, struct oneib_error *err)
 {
     struct clusters clusters = {0};
-    int outcome = list(looking->view, &clusters, err);
+    int outcome = list(looking->snapshot, &clusters, err);
     if (outcome == 0)
         outcome = ask(looking->fabric, &clusters, err);
     if (outcome == 0) {
@@ -133,13 +134,13 @@ static int judge_clusters(const struct looking *looking, struct oneib_error *err
 }
 
 int oneib_levels_verify(const struct oneib_config *config, struct oneib_fabric *fabric,
-                        const struct oneib_view *view, struct oneib_findings *findings,
+                        const struct oneib_snapshot *snapshot, struct oneib_findings *findings,
                         struct oneib_levels_result *result, struct oneib_routes *routes,
                         struct oneib_error *err)
 {
     size_t silent; /* the ports of such a switch are qos-silent */
     *routes = (struct oneib_routes){0};
-    const struct looking looking = {config, fabric, view, findings, result};
+    const struct looking looking = {config, fabric, snapshot, findings, result};
     struct oneib_classes classes;
     struct oneib_qos qos;
     *result = (struct oneib_levels_result){0};
@@ -149,22 +150,22 @@ int oneib_levels_verify(const struct oneib_config *config, struct oneib_fabric *
         return 0;
     result->is_configured = true;
     struct oneib_qos_wish wish = oneib_classes_wish(config, &classes);
-    wish.kept = oneib_levels_in(&view->seen.table);
+    wish.kept = oneib_levels_in(&snapshot->seen.table);
     if (oneib_qos_make(&wish, &qos, err) < 0 || judge_ports(&looking, &qos, err) < 0 ||
         judge_clusters(&looking, err) < 0 ||
-        oneib_fabric_read_routes(fabric, &view->subnet, routes, &silent, err) < 0)
+        oneib_fabric_read_routes(fabric, &snapshot->subnet, routes, &silent, err) < 0)
         return -1;
     oneib_findings_sort(findings);
     return 0;
 }
 
-int oneib_levels_judge_sharing(const struct oneib_view *view, struct oneib_routes *routes,
+int oneib_levels_judge_sharing(const struct oneib_snapshot *snapshot, struct oneib_routes *routes,
                                struct oneib_findings *findings, struct oneib_error *err)
 {
     struct oneib_sharing sharing;
-    if (oneib_sharing_make(&view->seen.table, routes, ONEIB_SHARED_NOW, &sharing, err) < 0)
+    if (oneib_sharing_make(&snapshot->seen.table, routes, ONEIB_SHARED_NOW, &sharing, err) < 0)
         return -1;
-    const int outcome = oneib_sharing_judge(&sharing, routes, &view->cloud, findings, err);
+    const int outcome = oneib_sharing_judge(&sharing, routes, &snapshot->cloud, findings, err);
     oneib_sharing_clear(&sharing);
     return outcome;
 }

@@ -14,18 +14,18 @@ struct oneib_levels_result {
 };
 
 /*
- * Where there are classes: reads what the ports of view->subnet do with service levels, asks the SA
- * for a path within each cluster of view->seen, and for the SL of its multicast group, and adds
- * findings (partitions/qos_verify.h) to *findings, which are sorted then. *routes, made anew, are
- * how packets go; they are empty where there are no classes. Costs no packet where there are none.
- * After a failure the result is of what was read so far.
+ * Where there are classes: reads what the ports of snapshot->subnet do with service levels, asks
+ * the SA for a path within each cluster of snapshot->seen, and for the SL of its multicast group,
+ * and adds findings (partitions/qos_verify.h) to *findings, which are sorted then. *routes, made
+ * anew, are how packets go; they are empty where there are no classes. Costs no packet where there
+ * are none. After a failure the result is of what was read so far.
  */
 int oneib_levels_verify(const struct oneib_config *config, struct oneib_fabric *fabric,
-                        const struct oneib_view *view, struct oneib_findings *findings,
+                        const struct oneib_snapshot *snapshot, struct oneib_findings *findings,
                         struct oneib_levels_result *result, struct oneib_routes *routes,
                         struct oneib_error *err);
 /* Of clusters in force that share a level and a link: sl-shared (sync/sharing.h). */
-int oneib_levels_judge_sharing(const struct oneib_view *view, struct oneib_routes *routes,
+int oneib_levels_judge_sharing(const struct oneib_snapshot *snapshot, struct oneib_routes *routes,
                                struct oneib_findings *findings, struct oneib_error *err);
 
 #endif

@@ -22,7 +22,7 @@ char *oneib_path_beside(const char *state, const char *suffix)
 }
 
 /* Without the slash at its end, other than the root's; NULL: no memory. */
-static char *folder_of(const char *path)
+static char *directory_of(const char *path)
 {
     const char *slash = strrchr(path, '/');
     if (!slash)
@@ -30,13 +30,13 @@ static char *folder_of(const char *path)
     return slash == path ? strdup("/") : strndup(path, (size_t)(slash - path));
 }
 
-/* A daemon without privileges must be able to take a lock that root made in its folder. Where this
- * may not give files away, its own lock is as good. */
-static void give_to_owner_of_folder(int fd, const char *path)
+/* A daemon without privileges must be able to take a lock that root made in its directory. Where
+ * this may not give files away, its own lock is as good. */
+static void give_to_owner_of_directory(int fd, const char *path)
 {
-    oneib_autofree char *folder = folder_of(path);
+    oneib_autofree char *directory = directory_of(path);
     struct stat status;
-    if (!folder || stat(folder, &status) < 0 || fchown(fd, status.st_uid, status.st_gid) < 0)
+    if (!directory || stat(directory, &status) < 0 || fchown(fd, status.st_uid, status.st_gid) < 0)
         return;
 }
 
@@ -46,20 +46,21 @@ static int open_or_make(const char *path)
     const int fd = open(path, LOCK_FLAGS | O_CREAT | O_EXCL, S_IRUSR | S_IWUSR);
     if (fd < 0)
         return errno == EEXIST ? open(path, LOCK_FLAGS) : -1;
-    give_to_owner_of_folder(fd, path);
+    give_to_owner_of_directory(fd, path);
     return fd;
 }
 
-static int fail_without_folder(const char *path, struct oneib_error *err)
+static int fail_without_directory(const char *path, struct oneib_error *err)
 {
-    oneib_autofree char *folder = folder_of(path);
-    if (!folder)
+    oneib_autofree char *directory = directory_of(path);
+    if (!directory)
         return oneib_fail_memory(err);
-    return oneib_fail(err, ONEIB_ERROR_NOT_FOUND,
-                      "there is no folder %s, where opensm.partitions is to be: 'install.sh --sm' "
-                      "makes /var/lib/oneib; make another one yourself, for the user that oneibd "
-                      "runs as",
-                      folder);
+    return oneib_fail(
+        err, ONEIB_ERROR_NOT_FOUND,
+        "there is no directory %s, where opensm.partitions is to be: 'install.sh --sm' "
+        "makes /var/lib/oneib; make another one yourself, for the user that oneibd "
+        "runs as",
+        directory);
 }
 
 static int open_lock(const char *path, int *fd, struct oneib_error *err)
@@ -68,16 +69,17 @@ static int open_lock(const char *path, int *fd, struct oneib_error *err)
     if (*fd >= 0)
         return 0;
     if (errno == ENOENT)
-        return fail_without_folder(path, err);
+        return fail_without_directory(path, err);
     if (errno == EACCES)
-        return oneib_fail_errno(err, errno,
-                                "opening the lock %s: it and its folder must be writable for the "
-                                "user that this runs as (uid %u)",
-                                path, (unsigned)geteuid());
+        return oneib_fail_errno(
+            err, errno,
+            "opening the lock %s: it and its directory must be writable for the "
+            "user that this runs as (uid %u)",
+            path, (unsigned)geteuid());
     return oneib_fail_errno(err, errno, "opening the lock %s", path);
 }
 
-/* A child must not inherit it, and nobody's folder is written to for telling who has it. */
+/* A child must not inherit it, and nobody's directory is written to for telling who has it. */
 static int wait_for(int fd, const char *path, uint32_t timeout_ms,
                     struct oneib_file_lock_holder *holder, struct oneib_error *err)
 {

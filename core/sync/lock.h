@@ -11,11 +11,11 @@
 #include <stdint.h>
 
 /*
- * Takes the lock that belongs to `state` (oneib_config_state()): ".NAME.lock" beside it, made
- * when absent, mode 0600, for the owner of the folder: root and a daemon without privileges share
- * it. Waits up to timeout_ms for whoever has it; then ONEIB_ERROR_TIMEOUT names
- * that process. *lock is a descriptor for oneib_sync_unlock(). The lock ends with the process,
- * however that ends. It is one for processes: a process must not take it twice.
+ * Takes the lock that belongs to `state` (oneib_config_state()): ".NAME.lock" beside it, made when
+ * absent, mode 0600, for the owner of the directory: root and a daemon without privileges share it.
+ * Waits up to timeout_ms for whoever has it; then ONEIB_ERROR_TIMEOUT names that process. *lock is
+ * a descriptor for oneib_sync_unlock(). The lock ends with the process, however that ends. It is
+ * one for processes: a process must not take it twice.
  */
 int oneib_sync_lock(const char *state, uint32_t timeout_ms, int *lock, struct oneib_error *err);
 void oneib_sync_unlock(int lock);

@@ -8,7 +8,7 @@
 
 /* Where clusters lie anywhere, nearly every two meet. */
 #define NAMED_MAX 100
-#define REMEDY                                                                                     \
+#define FIX                                                                                        \
     "give the class more SLs, place their VMs apart, or take it that they share what the class "   \
     "has"
 
@@ -94,7 +94,7 @@ static int name_two(const struct oneib_shared_level *shared, const struct oneib_
 {
     oneib_findings_mention(findings, ONEIB_SUBJECT_NETWORK, shared->network_id);
     oneib_findings_mention(findings, ONEIB_SUBJECT_NETWORK, shared->other_id);
-    return oneib_findings_add(findings, ONEIB_NOTICE, "sl-shared", REMEDY, err,
+    return oneib_findings_add(findings, ONEIB_NOTICE, "sl-shared", FIX, err,
                               "%s and %s both have SL %u, and meet on %zu links, first on that %s",
                               oneib_network_id_shown(cloud, shared->network_id).text,
                               oneib_network_id_shown(cloud, shared->other_id).text, shared->sl,
@@ -111,7 +111,7 @@ int oneib_sharing_judge(const struct oneib_sharing *sharing, const struct oneib_
     if (sharing->shared_count <= NAMED_MAX)
         return 0;
     return oneib_findings_add(
-        findings, ONEIB_NOTICE, "sl-shared", REMEDY, err,
+        findings, ONEIB_NOTICE, "sl-shared", FIX, err,
         "%zu more pairs of clusters have one SL and a common link: see 'oneib "
         "qos --links'",
         sharing->shared_count - NAMED_MAX);

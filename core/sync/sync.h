@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The whole chain, for the command and the daemon: look (oned, fragment, file in force, fabric),
- * compute, and put into force. Order of things and failure of each step: docs/design/sync.md.
+ * The whole chain, for the command and the daemon: look (oned, static partitions, file in force,
+ * fabric), compute, and put into force. Order of things and failure of each step:
+ * docs/design/sync.md.
  */
 #ifndef ONEIB_SYNC_SYNC_H
 #define ONEIB_SYNC_SYNC_H
@@ -11,9 +12,9 @@
 #include "cluster/desired.h"
 #include "config/config.h"
 #include "fabric/fabric.h"
-#include "opennebula/gather.h"
 #include "opennebula/ledger_document.h"
 #include "opennebula/one_client.h"
+#include "opennebula/pools.h"
 #include "partitions/partition.h"
 #include "partitions/subnet.h"
 #include "sm/sm.h"
@@ -22,15 +23,15 @@
 #include <stddef.h>
 
 /* Everything that was looked at, and what follows from it. */
-struct oneib_view {
+struct oneib_snapshot {
     struct oneib_cloud cloud;
-    struct oneib_findings findings; /* of gathering; desired.findings has its own */
+    struct oneib_findings findings; /* of pools; desired.findings has its own */
     struct oneib_kept_ledger kept;  /* as oned had it when it was read or written last */
     struct oneib_id_set there; /* networks that are not in the cloud, and oned has them still */
     bool ledger_lost; /* it cannot be relied on: no key is given or taken until 'oneib sync --adopt'
                        */
     struct oneib_ledger adopted; /* what the file in force and the hosts tell instead, when lost */
-    struct oneib_partition_table fragment;
+    struct oneib_partition_table static_partitions;
     struct oneib_seen seen; /* what is in force */
     bool subnet_known;
     struct oneib_subnet subnet;
@@ -42,48 +43,51 @@ struct oneib_view {
     bool changed;                    /* it differs from what was seen */
 };
 
-struct oneib_view_options {
+struct oneib_snapshot_options {
     bool force;  /* no removal hold, and a foreign file may be replaced */
     bool adopt;  /* of a lost ledger what there is to adopt is enough, be it nothing */
-    bool fabric; /* read the subnet; when it cannot be read view.subnet_known is false and
+    bool fabric; /* read the subnet; when it cannot be read snapshot.subnet_known is false and
                     subnet_error says why */
-    oneib_gather_progress progress;
+    oneib_pools_progress progress;
     void *progress_context;
 };
 
-/* fabric may be NULL (then options->fabric is ignored). A fragment with a syntax error fails:
+/* fabric may be NULL (then options->fabric is ignored). Static partitions with a syntax error fail:
  * nothing is computed from half of it. */
-int oneib_view_make(const struct oneib_config *config, struct oneib_sm *sm, struct oneib_one *one,
-                    struct oneib_fabric *fabric, const struct oneib_view_options *options,
-                    struct oneib_view *view, struct oneib_error *err);
+int oneib_snapshot_make(const struct oneib_config *config, struct oneib_sm *sm,
+                        struct oneib_one *one, struct oneib_fabric *fabric,
+                        const struct oneib_snapshot_options *options,
+                        struct oneib_snapshot *snapshot, struct oneib_error *err);
 /*
- * Computes again from what view->cloud, ->findings, ->kept and ->subnet hold now; the fragment and
- * the file in force are read again. On failure these four stay, and the rest of the view is empty.
+ * Computes again from what snapshot->cloud, ->findings, ->kept and ->subnet hold now; the static
+ * partitions and the file in force are read again. On failure these four stay, and the rest of the
+ * snapshot is empty.
  */
-int oneib_view_update(const struct oneib_config *config, struct oneib_sm *sm, bool force,
-                      struct oneib_view *view, struct oneib_error *err);
+int oneib_snapshot_update(const struct oneib_config *config, struct oneib_sm *sm, bool force,
+                          struct oneib_snapshot *snapshot, struct oneib_error *err);
 /*
- * Not view->desired.table may be put into force now, but this one: it takes that one's place, and
- * *table is empty then.
+ * Not snapshot->desired.table may be put into force now, but this one: it takes that one's place,
+ * and *table is empty then.
  */
-int oneib_view_write_only(const struct oneib_sm *sm, struct oneib_view *view,
-                          struct oneib_partition_table *table, struct oneib_error *err);
+int oneib_snapshot_write_only(const struct oneib_sm *sm, struct oneib_snapshot *snapshot,
+                              struct oneib_partition_table *table, struct oneib_error *err);
 /*
- * Reads the ledger again into the view; what follows from it is oneib_view_update()'s. *changed: it
- * says something else. On failure it is as it was.
+ * Reads the ledger again into the snapshot; what follows from it is oneib_snapshot_update()'s.
+ * *changed: it says something else. On failure it is as it was.
  */
-int oneib_view_read_ledger(const struct oneib_config *config, struct oneib_one *one,
-                           struct oneib_view *view, bool *changed, struct oneib_error *err);
+int oneib_snapshot_read_ledger(const struct oneib_config *config, struct oneib_one *one,
+                               struct oneib_snapshot *snapshot, bool *changed,
+                               struct oneib_error *err);
 /* What is computed with: the one that was read, or what is adopted. */
-const struct oneib_ledger *oneib_view_ledger(const struct oneib_view *view);
+const struct oneib_ledger *oneib_snapshot_ledger(const struct oneib_snapshot *snapshot);
 /*
- * Reads the subnet again into the view; on failure view->subnet_known is false and subnet_error
- * says why. Virtual ports come by view->vports.reports. What follows from it (view->desired and all
- * after it) is oneib_view_update()'s.
+ * Reads the subnet again into the snapshot; on failure snapshot->subnet_known is false and
+ * subnet_error says why. Virtual ports come by snapshot->vports.reports. What follows from it
+ * (snapshot->desired and all after it) is oneib_snapshot_update()'s.
  */
-void oneib_view_read_subnet(const struct oneib_config *config, struct oneib_fabric *fabric,
-                            struct oneib_view *view);
-void oneib_view_clear(struct oneib_view *view);
+void oneib_snapshot_read_subnet(const struct oneib_config *config, struct oneib_fabric *fabric,
+                                struct oneib_snapshot *snapshot);
+void oneib_snapshot_clear(struct oneib_snapshot *snapshot);
 
 /* default_partition.full_members; *guids is the caller's to free. CONFIG: one is no GUID. */
 int oneib_full_members(const struct oneib_config *config, oneib_guid **guids, size_t *count,
@@ -99,24 +103,24 @@ struct oneib_key_changes {
 };
 void oneib_key_changes_clear(struct oneib_key_changes *changes);
 
-/* Whether view->desired has anything for it to do. */
-bool oneib_keys_are_due(const struct oneib_view *view);
+/* Whether snapshot->desired has anything for it to do. */
+bool oneib_keys_are_due(const struct oneib_snapshot *snapshot);
 /* Whether the ledger is to be written for them, or to have what was measured of the fabric. */
-bool oneib_ledger_is_due(const struct oneib_view *view);
+bool oneib_ledger_is_due(const struct oneib_snapshot *snapshot);
 /*
- * Does what view->desired says about keys: first the ledger, written whole into view->kept, then
- * VLAN_ID and, where there are classes, IB_SL of networks, by one.vn.update. For the writer alone,
- * and only while it is the only one: the daemon. A network's entry rests only when oned says itself
- * that the network is gone. A VLAN_ID that cannot be written becomes a finding, the others go on;
- * one that somebody has changed since the view was made stays until the next look. The caller
- * computes anew afterwards, also after a failure, and then reads the ledger before.
+ * Does what snapshot->desired says about keys: first the ledger, written whole into snapshot->kept,
+ * then VLAN_ID and, where there are classes, IB_SL of networks, by one.vn.update. For the writer
+ * alone, and only while it is the only one: the daemon. A network's entry rests only when oned says
+ * itself that the network is gone. A VLAN_ID that cannot be written becomes a finding, the others
+ * go on; one that somebody has changed since the snapshot was made stays until the next look. The
+ * caller computes anew afterwards, also after a failure, and then reads the ledger before.
  */
-int oneib_allocate(struct oneib_one *one, const char *vn_mad, struct oneib_view *view,
+int oneib_allocate(struct oneib_one *one, const char *vn_mad, struct oneib_snapshot *snapshot,
                    struct oneib_key_changes *changes, struct oneib_error *err);
 
 /* What the file in force says of clusters, hosts' IB_KEYS of other keys, which rest then, and
  * `fences` (sync/fences.h) of hosts that are fenced: the ledger as it must have been. */
-int oneib_ledger_adopt(const struct oneib_view *view, const struct oneib_ledger *fences,
+int oneib_ledger_adopt(const struct oneib_snapshot *snapshot, const struct oneib_ledger *fences,
                        struct oneib_ledger *ledger, struct oneib_error *err);
 
 enum oneib_outcome {
@@ -141,12 +145,12 @@ struct oneib_apply_result {
 struct oneib_apply_options {
     bool force; /* a foreign or unreadable file may be replaced */
     /*
-     * view->subnet was read just now, for this run. Where it was not (a daemon keeps it) it is read
-     * again before any partition gets a key that it does not have in force, because what the ports
-     * hold decides who has to wait. All else is decided on what is kept: UNCHANGED then says no
-     * more than that nothing has to be done by that reading, so whoever keeps a subnet reads it
-     * again (oneib_view_read_subnet) when that is due. A run that puts something into force reads
-     * it anew at its end.
+     * snapshot->subnet was read just now, for this run. Where it was not (a daemon keeps it) it is
+     * read again before any partition gets a key that it does not have in force, because what the
+     * ports hold decides who has to wait. All else is decided on what is kept: UNCHANGED then says
+     * no more than that nothing has to be done by that reading, so whoever keeps a subnet reads it
+     * again (oneib_snapshot_read_subnet) when that is due. A run that puts something into force
+     * reads it anew at its end.
      */
     bool subnet_is_new;
     /*
@@ -161,20 +165,21 @@ struct oneib_apply_options {
 };
 
 /*
- * Puts view->rendered into force: parse it again and compare with the table (inside the replacement
- * of the file, on what was read back from the disk), replace, reload, wait until the ports that
- * change hold what they should (a reload that has had no effect within 250 ms is repeated, doubling
- * up to 10 s, until config->opensm.apply_timeout_ms), then verify the whole subnet. What was wrong
- * before a change for the same reason is waited for only while ports go on coming right. Refuses
- * (ONEIB_ERROR_REFUSED) a foreign or unreadable file without force, and a file that is not what the
- * view saw. view->subnet must be known; it and view->seen.data follow what is done.
+ * Puts snapshot->rendered into force: parse it again and compare with the table (inside the
+ * replacement of the file, on what was read back from the disk), replace, reload, wait until the
+ * ports that change hold what they should (a reload that has had no effect within 250 ms is
+ * repeated, doubling up to 10 s, until config->opensm.apply_timeout_ms), then verify the whole
+ * subnet. What was wrong before a change for the same reason is waited for only while ports go on
+ * coming right. Refuses (ONEIB_ERROR_REFUSED) a foreign or unreadable file without force, and a
+ * file that is not what the snapshot saw. snapshot->subnet must be known; it and
+ * snapshot->seen.data follow what is done.
  */
 int oneib_apply(const struct oneib_config *config, struct oneib_sm *sm, struct oneib_fabric *fabric,
-                struct oneib_view *view, const struct oneib_apply_options *options,
+                struct oneib_snapshot *snapshot, const struct oneib_apply_options *options,
                 struct oneib_apply_result *result, struct oneib_error *err);
-/* Whether oneib_apply() will refuse the file that the view saw: then nothing should be written to
- * oned either. */
-bool oneib_apply_refuses(const struct oneib_view *view, bool force);
+/* Whether oneib_apply() will refuse the file that the snapshot saw: then nothing should be written
+ * to oned either. */
+bool oneib_apply_refuses(const struct oneib_snapshot *snapshot, bool force);
 void oneib_apply_result_clear(struct oneib_apply_result *result);
 
 #endif

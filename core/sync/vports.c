@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- what hosts have reported --------------------------------------------------------------- */
+/* ---- what hosts have reported ---------------------------------------------------------------- */
 
 void oneib_vports_forget_reports(struct oneib_vports *vports)
 {
@@ -49,7 +49,7 @@ int oneib_vports_report(struct oneib_vports *vports, const struct oneib_host *ho
     return 0;
 }
 
-/* ---- reading -------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 bool oneib_vports_are_wanted(const struct oneib_config *config)
 {
@@ -92,7 +92,7 @@ void oneib_vports_clear(struct oneib_vports *vports)
     *vports = (struct oneib_vports){0};
 }
 
-/* ---- whether anybody gives them keys -------------------------------------------------------- */
+/* ---- whether anybody gives them keys --------------------------------------------------------- */
 
 bool oneib_is_virtual_member(const struct oneib_desired_binding *binding)
 {

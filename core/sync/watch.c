@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- what is owed --------------------------------------------------------------------------- */
+/* ---- what is owed ---------------------------------------------------------------------------- */
 
 /* By all but the index: a key that only moved in its table is as wrong as it was. */
 static int compare_reasons(const void *a, const void *b)
@@ -37,7 +37,7 @@ static bool is_preexisting(const struct oneib_watch *watch, const struct oneib_d
                                              sizeof *preexisting->items, compare_reasons) != NULL;
 }
 
-/* --- which ports are wrong ------------------------------------------------------------------ */
+/* ---- which ports are wrong ------------------------------------------------------------------- */
 
 /* A port whose table cannot be read may still hold a key that has to go. */
 static bool is_awaited(const struct oneib_watch *watch, const struct oneib_deviation *deviation)
@@ -99,7 +99,7 @@ static int collect_wrong_ports(const struct oneib_subnet *subnet,
     return 0;
 }
 
-int oneib_watch_look(const struct oneib_subnet *subnet, const struct oneib_partition_table *table,
+int oneib_watch_read(const struct oneib_subnet *subnet, const struct oneib_partition_table *table,
                      struct oneib_watch *watch, struct oneib_error *err)
 {
     struct oneib_verification verification = {0};
@@ -110,7 +110,7 @@ int oneib_watch_look(const struct oneib_subnet *subnet, const struct oneib_parti
     return result;
 }
 
-/* --- whom to ask ---------------------------------------------------------------------------- */
+/* ---- whom to ask ----------------------------------------------------------------------------- */
 
 /* The place of the first port behind the one that was asked last; 0 when that was the last one. */
 static size_t place_to_go_on(const struct oneib_watch *watch, size_t count)

@@ -34,7 +34,7 @@ int oneib_watch_owe(const struct oneib_subnet *subnet, const struct oneib_partit
                     struct oneib_watch *watch, struct oneib_error *err);
 
 /* Finds the ports that are not as the table says, by what *subnet holds now. */
-int oneib_watch_look(const struct oneib_subnet *subnet, const struct oneib_partition_table *table,
+int oneib_watch_read(const struct oneib_subnet *subnet, const struct oneib_partition_table *table,
                      struct oneib_watch *watch, struct oneib_error *err);
 
 /*

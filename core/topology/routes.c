@@ -22,7 +22,7 @@ struct oneib_route_host {
     size_t uplink; /* index of the hop to it */
 };
 
-/* --- looking up ----------------------------------------------------------------------------- */
+/* ---- looking up ------------------------------------------------------------------------------ */
 
 static int compare_switches(const void *a, const void *b)
 {
@@ -57,7 +57,7 @@ static const struct oneib_route_host *find_host(const struct oneib_routes *route
                               : NULL;
 }
 
-/* --- making --------------------------------------------------------------------------------- */
+/* ---- making ---------------------------------------------------------------------------------- */
 
 static void take_switches(struct oneib_exits *exits, size_t count, struct oneib_routes *routes)
 {
@@ -170,7 +170,7 @@ struct oneib_subnet_port oneib_routes_host(const struct oneib_routes *routes, si
                                       .lid = routes->hosts[index].lid};
 }
 
-/* --- walking -------------------------------------------------------------------------------- */
+/* ---- walking --------------------------------------------------------------------------------- */
 
 size_t oneib_routes_words(const struct oneib_routes *routes)
 {
@@ -240,7 +240,7 @@ void oneib_routes_ends_of(const struct oneib_routes *routes, const oneib_guid *p
     }
 }
 
-/* --- one member more ------------------------------------------------------------------------ */
+/* ---- one member more ------------------------------------------------------------------------- */
 
 static bool has_bit(const uint64_t *set, size_t hop)
 {
@@ -358,7 +358,7 @@ void oneib_routes_join(struct oneib_routes *routes, const oneib_guid *members, s
     }
 }
 
-/* --- what is shared ------------------------------------------------------------------------- */
+/* ---- what is shared -------------------------------------------------------------------------- */
 
 struct common {
     size_t first, hops;

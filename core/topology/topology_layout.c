@@ -54,7 +54,7 @@ void oneib_layout_clear(struct oneib_layout *layout)
     *layout = (struct oneib_layout){0};
 }
 
-/* --- levels: a switch with hosts is a leaf, its neighbours are one level up, and so on -------- */
+/* ---- levels: a switch with hosts is a leaf, its neighbours are one level up, and so on ------- */
 
 static bool touches_level(const struct oneib_topology *topology, const struct oneib_ends *ends,
                           const unsigned *levels, size_t node, unsigned level)
@@ -96,7 +96,7 @@ static unsigned find_levels(const struct oneib_topology *topology, const struct 
     return level > 1 ? level - 1 : 1;
 }
 
-/* --- groups --------------------------------------------------------------------------------- */
+/* ---- groups ---------------------------------------------------------------------------------- */
 
 static size_t leaf_of(const struct oneib_topology *topology, const struct oneib_ends *ends,
                       size_t host)
@@ -134,7 +134,7 @@ static void gather_leaf(const struct oneib_topology *topology, const struct onei
     }
 }
 
-static void gather_strays(const struct oneib_topology *topology, struct oneib_layout *layout)
+static void read_strays(const struct oneib_topology *topology, struct oneib_layout *layout)
 {
     struct oneib_group *group = &layout->groups[layout->group_count];
     *group = (struct oneib_group){.leaf = SIZE_MAX, .first = layout->host_count};
@@ -150,10 +150,10 @@ static void gather(const struct oneib_topology *topology, const struct oneib_end
     for (size_t i = 0; i < topology->node_count; i++)
         if (oneib_is_switch(topology, i) && layout->levels[i] == 1)
             gather_leaf(topology, ends, layout, i);
-    gather_strays(topology, layout);
+    read_strays(topology, layout);
 }
 
-/* --- sizes ---------------------------------------------------------------------------------- */
+/* ---- sizes ----------------------------------------------------------------------------------- */
 
 static void choose_detail(struct oneib_layout *layout)
 {
@@ -221,7 +221,7 @@ static int choose_columns(struct oneib_layout *layout, int above)
     return best;
 }
 
-/* --- places --------------------------------------------------------------------------------- */
+/* ---- places ---------------------------------------------------------------------------------- */
 
 static void place_hosts(struct oneib_layout *layout, const struct oneib_group *group)
 {

@@ -170,7 +170,7 @@ static bool mark_members(struct oneib_marks *marks, size_t index, const struct s
     return true;
 }
 
-/* A fragment may name a port twice. */
+/* Static partitions may name a port twice. */
 static void sort_and_count(struct oneib_marks *marks)
 {
     size_t kept = 0;

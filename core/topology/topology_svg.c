@@ -38,7 +38,7 @@ static void put(struct svg_drawing *drawing, const char *string)
     oneib_text_append(drawing->text, string);
 }
 
-/* --- colours -------------------------------------------------------------------------------- */
+/* ---- colours --------------------------------------------------------------------------------- */
 
 static size_t texture_of(size_t cluster)
 {
@@ -77,7 +77,7 @@ static void put_textures(struct svg_drawing *drawing)
     put(drawing, "</defs>\n");
 }
 
-/* --- links ---------------------------------------------------------------------------------- */
+/* ---- links ----------------------------------------------------------------------------------- */
 
 /* Ends a path; what the link carries is its title. */
 static void close_link(struct svg_drawing *drawing, uint16_t levels)
@@ -271,7 +271,7 @@ static void put_host_links(struct svg_drawing *drawing)
     put(drawing, "</g>\n");
 }
 
-/* --- switches ------------------------------------------------------------------------------- */
+/* ---- switches -------------------------------------------------------------------------------- */
 
 static void put_title(struct svg_drawing *drawing, size_t index)
 {
@@ -321,7 +321,7 @@ static void put_panels(struct svg_drawing *drawing)
     put(drawing, "</g>\n");
 }
 
-/* --- hosts ---------------------------------------------------------------------------------- */
+/* ---- hosts ----------------------------------------------------------------------------------- */
 
 static void put_segment_name(struct svg_drawing *drawing, size_t cluster,
                              const struct oneib_box *box)
@@ -450,7 +450,7 @@ static void put_nodes(struct svg_drawing *drawing)
         put_host(drawing, drawing->layout.hosts[i]);
 }
 
-/* --- title and legend ----------------------------------------------------------------------- */
+/* ---- title and legend ------------------------------------------------------------------------ */
 
 static const char *plural(size_t count)
 {
@@ -562,7 +562,7 @@ static void put_legend(struct svg_drawing *drawing)
                          top + 14 + (int)(i / columns) * legend_row(drawing));
 }
 
-/* --- all of it ------------------------------------------------------------------------------ */
+/* ---- all of it ------------------------------------------------------------------------------- */
 
 static void put_picture(struct svg_drawing *drawing)
 {

@@ -22,7 +22,7 @@ static const char *prefix_of(enum oneib_ufm_auth auth)
     return auth == ONEIB_UFM_TOKEN ? "/ufmRestV3" : "/ufmRest";
 }
 
-/* --- opening ---------------------------------------------------------------------------------- */
+/* ---- opening --------------------------------------------------------------------------------- */
 
 /* A host and no more: what comes behind it is UFM's. */
 static int check_url(const char *url, struct oneib_error *err)
@@ -59,7 +59,7 @@ void oneib_ufm_client_close(struct oneib_ufm_client *client)
     free(client);
 }
 
-/* --- the secret ------------------------------------------------------------------------------- */
+/* ---- the secret ------------------------------------------------------------------------------ */
 
 static bool is_ones_own(const struct oneib_secret *secret)
 {
@@ -97,7 +97,7 @@ static int take_line(const char *path, struct oneib_secret *secret, struct oneib
                                 "%s must be one line of printable characters without blanks", path);
 }
 
-/* --- one call --------------------------------------------------------------------------------- */
+/* ---- one call -------------------------------------------------------------------------------- */
 
 /* What a call needs besides what is the same for all. */
 struct call {

@@ -26,7 +26,8 @@ static void mix(uint64_t *mark, const void *data, size_t length)
         *mark = (*mark ^ bytes[i]) * MARK_PRIME;
 }
 
-/* A device that was registered again has another folder; how many VFs it has can change without. */
+/* A device that was registered again has another directory; how many VFs it has can change without.
+ */
 static int mix_adapter(uint64_t *mark, const char *name, struct oneib_error *err)
 {
     char path[PATH_SIZE], vfs[ONEIB_ATTRIBUTE_SIZE] = "";

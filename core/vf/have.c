@@ -53,7 +53,7 @@ static enum oneib_vf_guid guid_to_come(const struct oneib_request *wanted)
     return has_flag(wanted, ONEIB_HAVE_DEFER_GUID) ? ONEIB_VF_GUID_DEFERRED : ONEIB_VF_GUID_NONE;
 }
 
-/* ---- a VF that is new to the NIC ------------------------------------------------------------ */
+/* ---- a VF that is new to the NIC ------------------------------------------------------------- */
 
 static int check_adapter_of_vf(const struct oneib_vfs *vfs, const struct oneib_grant *grant,
                                struct oneib_error *err)
@@ -204,7 +204,7 @@ static int have_new(struct have *have, struct oneib_error *err)
     return oneib_vfs_undo(giving, err);
 }
 
-/* ---- the VF that the NIC has ---------------------------------------------------------------- */
+/* ---- the VF that the NIC has ----------------------------------------------------------------- */
 
 static bool is_same_place(const struct have *have)
 {
@@ -396,7 +396,7 @@ static int have_own(struct have *have, struct oneib_error *err)
     return fulfil(have, err) == 0 ? 0 : oneib_vfs_undo(giving, err);
 }
 
-/* ---- what is under way for the NIC ---------------------------------------------------------- */
+/* ---- what is under way for the NIC ----------------------------------------------------------- */
 
 static bool waits_for_same_guid(const struct have *have)
 {
@@ -423,7 +423,7 @@ static bool joins(const struct have *have)
     return is_same_network(have) && is_same_place(have) && waits_for_same_guid(have);
 }
 
-/* ---- attaching ------------------------------------------------------------------------------ */
+/* ---- attaching ------------------------------------------------------------------------------- */
 
 /* The old one cannot be taken again, and a NIC has one VF: it gets another when that one is free.
  */
@@ -453,7 +453,7 @@ static int attach(struct have *have, struct oneib_error *err)
     return is_same_place(have) ? have_own(have, err) : exchange(have, err);
 }
 
-/* ---- a NIC that waits for its first --------------------------------------------------------- */
+/* ---- a NIC that waits for its first ---------------------------------------------------------- */
 
 struct oneib_vf_work *oneib_vfs_find_next(const struct oneib_vfs *vfs, uint32_t vm_id, int nic_id)
 {
@@ -505,7 +505,7 @@ static int have_first(struct have *have, struct oneib_error *err)
     return have_new(have, err);
 }
 
-/* ---- either --------------------------------------------------------------------------------- */
+/* ---- either ---------------------------------------------------------------------------------- */
 
 /* A VF that is gone from the host is nothing to be closed or kept. */
 static int drop_lost(struct oneib_vfs *vfs, const struct oneib_vf_record *record,

@@ -14,7 +14,7 @@ struct look {
     bool is_done;
 };
 
-/* ---- the GUID ------------------------------------------------------------------------------- */
+/* ---- the GUID -------------------------------------------------------------------------------- */
 
 /* Whether another GUID than the wanted one is in the way. One that no port shows is but a wish, of
  * the driver's or of somebody who has gone. One that was deleted already, and that the SM has not
@@ -106,7 +106,7 @@ static int see_guid_accepted(struct look *look, struct oneib_error *err)
     return 0;
 }
 
-/* ---- the key -------------------------------------------------------------------------------- */
+/* ---- the key --------------------------------------------------------------------------------- */
 
 /* why: what a VF's own port shows instead; code NONE: nothing is seen of it. */
 static int fail_without_key(const struct oneib_vf_giving *giving, const struct oneib_error *why,
@@ -168,7 +168,7 @@ static int open_when_key_is_there(struct look *look, struct oneib_error *err)
     return 0;
 }
 
-/* ---- all of it ------------------------------------------------------------------------------ */
+/* ---- all of it ------------------------------------------------------------------------------- */
 
 static int take_step(struct look *look, struct oneib_error *err)
 {
@@ -254,7 +254,7 @@ int oneib_vfs_prepare(struct oneib_vf_giving *giving, uint32_t wish, bool *waits
     return result;
 }
 
-/* ---- later ---------------------------------------------------------------------------------- */
+/* ---- later ----------------------------------------------------------------------------------- */
 
 /* A VF that is gone from the host is nothing to be prepared. */
 static int find_again(struct oneib_vfs *vfs, const struct oneib_vf_work *work,
@@ -298,7 +298,7 @@ int oneib_vfs_go_on_preparing(struct oneib_vfs *vfs, struct oneib_vf_work *work,
     return -1;
 }
 
-/* ---- undoing -------------------------------------------------------------------------------- */
+/* ---- undoing --------------------------------------------------------------------------------- */
 
 /* What the record says once the VF is closed, or cannot be closed. */
 static struct oneib_vf_record undone_record(const struct oneib_vf_giving *giving, bool is_closed)

@@ -8,7 +8,7 @@
 #define LONGEST_MS 250
 #define LONGEST_ALONE_MS 5000 /* when nobody waits for it */
 
-/* ---- one ------------------------------------------------------------------------------------ */
+/* ---- one ------------------------------------------------------------------------------------- */
 
 struct releasing {
     struct oneib_vfs *vfs;
@@ -205,7 +205,7 @@ int oneib_vfs_begin_release(struct oneib_vfs *vfs, const struct oneib_pci *vf,
     return oneib_vfs_go_on_releasing(vfs, work, true, err);
 }
 
-/* ---- a VM's, or a NIC's --------------------------------------------------------------------- */
+/* ---- a VM's, or a NIC's ---------------------------------------------------------------------- */
 
 struct wanted {
     struct oneib_vfs *vfs;
@@ -335,7 +335,7 @@ int oneib_vfs_release(struct oneib_vfs *vfs, const struct oneib_request *request
     return -1;
 }
 
-/* ---- by its address ------------------------------------------------------------------------- */
+/* ---- by its address -------------------------------------------------------------------------- */
 
 static int check_is_ours_to_close(const struct oneib_vfs *vfs, const struct oneib_hca *hca,
                                   const struct oneib_vf *vf, struct oneib_error *err)

@@ -72,7 +72,7 @@ oneib_vfs_ticket oneib_vfs_ticket_of_release(struct oneib_vfs *vfs,
     return number;
 }
 
-/* ---- wishes --------------------------------------------------------------------------------- */
+/* ---- wishes ---------------------------------------------------------------------------------- */
 
 static bool is_of_wish(const struct oneib_vf_ticket *ticket, uint32_t wish)
 {
@@ -117,7 +117,7 @@ void oneib_vfs_wish_refused(struct oneib_vfs *vfs, uint32_t wish,
     oneib_vfs_wish_failed(vfs, wish, &err);
 }
 
-/* ---- releases ------------------------------------------------------------------------------- */
+/* ---- releases -------------------------------------------------------------------------------- */
 
 static bool is_about(const struct oneib_vfs *vfs, const struct oneib_vf_ticket *ticket,
                      const struct oneib_vf_work *work)
@@ -195,7 +195,7 @@ bool oneib_vfs_release_is_waited_for(const struct oneib_vfs *vfs, const struct o
     return work->has_next;
 }
 
-/* ---- asking --------------------------------------------------------------------------------- */
+/* ---- asking ---------------------------------------------------------------------------------- */
 
 enum oneib_vfs_progress oneib_vfs_progress(const struct oneib_vfs *vfs, oneib_vfs_ticket number,
                                            struct oneib_vf_record *record, struct oneib_error *err)

@@ -71,7 +71,7 @@ void oneib_vfs_hold_domain(struct oneib_vfs *vfs, struct oneib_vf_record *record
         oneib_vfs_forget_memory(vfs, &record->vf, ONEIB_VF_HELD);
 }
 
-/* ---- ended ---------------------------------------------------------------------------------- */
+/* ---- ended ----------------------------------------------------------------------------------- */
 
 static bool may_be_in_domain(const struct oneib_vf_record *record)
 {
@@ -206,7 +206,7 @@ static bool has_anything_to_note(const struct oneib_vfs *vfs)
     return false;
 }
 
-void oneib_vfs_look_at_domains(struct oneib_vfs *vfs)
+void oneib_vfs_read_at_domains(struct oneib_vfs *vfs)
 {
     struct oneib_error err = {0};
     vfs->retry = 0;
@@ -226,6 +226,6 @@ void oneib_vfs_set_domains(struct oneib_vfs *vfs, const struct oneib_domain_list
     /* A VF is found at its adapter. */
     if (oneib_vfs_follow_adapters(vfs, &err) < 0)
         oneib_vfs_note_failure(vfs, &err);
-    oneib_vfs_look_at_domains(vfs);
+    oneib_vfs_read_at_domains(vfs);
     wake_releases(vfs);
 }

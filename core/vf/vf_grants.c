@@ -7,7 +7,7 @@
 
 #define RETRY_MS 1000 /* of closing what has failed to be closed */
 
-/* ---- one record and its grant --------------------------------------------------------------- */
+/* ---- one record and its grant ---------------------------------------------------------------- */
 
 static const struct oneib_grant *grant_of(const struct oneib_vfs *vfs,
                                           const struct oneib_vf_record *record)
@@ -34,7 +34,7 @@ static bool is_granted(const struct oneib_vfs *vfs, const struct oneib_vf_record
     return grant && oneib_grant_allows(grant, record);
 }
 
-/* ---- what may be ---------------------------------------------------------------------------- */
+/* ---- what may be ----------------------------------------------------------------------------- */
 
 int oneib_vfs_find_grant(const struct oneib_vfs *vfs, const struct oneib_request *request,
                          const struct oneib_grant **grant, struct oneib_error *err)
@@ -98,7 +98,7 @@ bool oneib_vfs_is_granted(const struct oneib_vfs *vfs, const struct oneib_reques
             oneib_grant_allows(grant, record));
 }
 
-/* ---- following a list ----------------------------------------------------------------------- */
+/* ---- following a list ------------------------------------------------------------------------ */
 
 static bool is_as_granted(const struct oneib_vfs *vfs, const struct oneib_vf_record *record)
 {
@@ -177,7 +177,7 @@ static int follow_grants(struct oneib_vfs *vfs, struct oneib_error *err)
     return result;
 }
 
-int oneib_vfs_look_at_grants(struct oneib_vfs *vfs, struct oneib_error *err)
+int oneib_vfs_read_at_grants(struct oneib_vfs *vfs, struct oneib_error *err)
 {
     vfs->grants_retry = 0;
     if (!vfs->grants || !vfs->table_known || !is_anything_to_be_changed(vfs))
@@ -188,7 +188,7 @@ int oneib_vfs_look_at_grants(struct oneib_vfs *vfs, struct oneib_error *err)
     return -1;
 }
 
-/* ---- a new list ----------------------------------------------------------------------------- */
+/* ---- a new list ------------------------------------------------------------------------------ */
 
 static bool may_be_opened_now(const struct oneib_vfs *vfs, const struct oneib_vf_record *record)
 {
@@ -223,7 +223,7 @@ int oneib_vfs_set_grants(struct oneib_vfs *vfs, const struct oneib_grant_list *g
     /* A VF is found at its adapter. What can be closed is, by what was read before. */
     if (oneib_vfs_follow_adapters(vfs, &unread) < 0)
         note_failure(&result, &unread, err);
-    if (oneib_vfs_look_at_grants(vfs, &unread) < 0)
+    if (oneib_vfs_read_at_grants(vfs, &unread) < 0)
         note_failure(&result, &unread, err);
     wake_preparing(vfs);
     /* What waits for the first list is OPEN by its record. */

@@ -21,7 +21,7 @@
 #define ONEIB_VF_HELD_MS 2000 /* see oneib_vfs_hold_domain() */
 #define ONEIB_VF_REST_MS 2000 /* ONEIB_VF_RESTS */
 
-/* ---- what is under way --------------------------------------------------------------------- */
+/* ---- what is under way ----------------------------------------------------------------------- */
 
 enum oneib_vf_task {
     ONEIB_VF_PREPARE, /* of a closed VF that its record is for: GUID, key, opening */
@@ -129,7 +129,7 @@ struct oneib_vfs {
     double grants_retry; /* likewise, of one that is not granted any more */
 };
 
-/* ---- errors -------------------------------------------------------------------------------- */
+/* ---- errors ---------------------------------------------------------------------------------- */
 
 /* For the next step's answer, where there is no caller to be told. */
 void oneib_vfs_note_failure(struct oneib_vfs *vfs, const struct oneib_error *err);
@@ -138,7 +138,7 @@ int oneib_vfs_wrap(const struct oneib_vf_record *record, struct oneib_error *err
 /* Adds a failure that came on top of the one in *err; neither hides the other. */
 void oneib_vfs_also(struct oneib_error *err, const struct oneib_error *second);
 
-/* ---- records (records.c) ------------------------------------------------------------------- */
+/* ---- records (records.c) --------------------------------------------------------------------- */
 
 /* Notes the time when it is another stage. */
 void oneib_vfs_set_stage(struct oneib_vf_record *record, enum oneib_vf_stage stage);
@@ -160,13 +160,13 @@ int oneib_vfs_put(struct oneib_vfs *vfs, const struct oneib_vf_record *record,
                   struct oneib_error *err);
 int oneib_vfs_remove(struct oneib_vfs *vfs, const struct oneib_pci *vf, struct oneib_error *err);
 
-/* ---- adapters (adapters.c) ----------------------------------------------------------------- */
+/* ---- adapters (adapters.c) ------------------------------------------------------------------- */
 
 /* Reads them again when one has come, gone, or changed how many VFs it has. What was borrowed from
  * vfs->hcas is invalid afterwards. */
 int oneib_vfs_follow_adapters(struct oneib_vfs *vfs, struct oneib_error *err);
 
-/* ---- grants (grants.c) ---------------------------------------------------------------------- */
+/* ---- grants (grants.c) ----------------------------------------------------------------------- */
 
 /* The grant that a HAVE is fulfilled by. REFUSED: there is none for its NIC, or one of another
  * network. */
@@ -180,9 +180,9 @@ bool oneib_vfs_may_stay_open(const struct oneib_vfs *vfs, const struct oneib_vf_
 bool oneib_vfs_may_set_guid(const struct oneib_vfs *vfs, const struct oneib_vf_record *record);
 /* Closes what is not granted, and notes for which key of its grant each is closed. -1: the first
  * failure, after all was tried; it is tried again. */
-int oneib_vfs_look_at_grants(struct oneib_vfs *vfs, struct oneib_error *err);
+int oneib_vfs_read_at_grants(struct oneib_vfs *vfs, struct oneib_error *err);
 
-/* ---- a VF where it is (place.c) ------------------------------------------------------------ */
+/* ---- a VF where it is (place.c) -------------------------------------------------------------- */
 
 /* A VF and the port that is opened for it, in what was read of this host; borrowed. */
 struct oneib_vf_place {
@@ -227,7 +227,7 @@ int oneib_vfs_open_where_key_is(struct oneib_vfs *vfs, const struct oneib_vf_pla
                                 const struct oneib_vf_record *record, bool *is_open,
                                 struct oneib_error *why, struct oneib_error *err);
 
-/* ---- a VF's own port (vf_sight.c) ----------------------------------------------------------- */
+/* ---- a VF's own port (vf_sight.c) ------------------------------------------------------------ */
 
 enum oneib_vf_sight {
     ONEIB_VF_UNSEEN, /* the host cannot read it, or it has none: what opens it is its grant alone */
@@ -253,7 +253,7 @@ int oneib_vfs_open_virtual_port(struct oneib_vfs *vfs, const struct oneib_vf_pla
 /* REFUSED: its owner may send management packets. */
 int oneib_vfs_check_unprivileged(const struct oneib_vf_state *state, struct oneib_error *err);
 
-/* ---- choosing (choose.c) ------------------------------------------------------------------- */
+/* ---- choosing (choose.c) --------------------------------------------------------------------- */
 
 /*
  * A VF of the place's adapter that can be had: the one that is granted, or the best one; its state
@@ -265,7 +265,7 @@ int oneib_vfs_choose(struct oneib_vfs *vfs, const struct oneib_grant *grant, int
                      struct oneib_error *err);
 bool oneib_vfs_is_hosts(const struct oneib_vfs *vfs, const struct oneib_pci *vf);
 
-/* ---- domains (domains.c) ------------------------------------------------------------------- */
+/* ---- domains (domains.c) --------------------------------------------------------------------- */
 
 bool oneib_vfs_domains_known(const struct oneib_vfs *vfs);
 /* REFUSED, unless they are known. */
@@ -286,9 +286,9 @@ void oneib_vfs_hold_domain(struct oneib_vfs *vfs, struct oneib_vf_record *record
  * VM's: it reaches nobody then until it is asked for again. */
 bool oneib_vfs_has_ended(const struct oneib_vfs *vfs, const struct oneib_vf_record *record);
 /* Closes what belongs to domains that have ended; notes which records a domain has named. */
-void oneib_vfs_look_at_domains(struct oneib_vfs *vfs);
+void oneib_vfs_read_at_domains(struct oneib_vfs *vfs);
 
-/* ---- what is remembered (works.c) ---------------------------------------------------------- */
+/* ---- what is remembered (works.c) ------------------------------------------------------------ */
 
 struct oneib_vf_work *oneib_vfs_work_of(const struct oneib_vfs *vfs, const struct oneib_pci *vf);
 /* In the place of the one that the VF has. Valid until another one is dropped. NULL: too many. */
@@ -308,7 +308,7 @@ void oneib_vfs_forget_what_is_over(struct oneib_vfs *vfs);
 /* The end of the next that ends; INFINITY: none. */
 double oneib_vfs_next_memory(const struct oneib_vfs *vfs);
 
-/* ---- tickets (tickets.c) ------------------------------------------------------------------- */
+/* ---- tickets (tickets.c) --------------------------------------------------------------------- */
 
 int oneib_vfs_check_tickets(const struct oneib_vfs *vfs, struct oneib_error *err);
 oneib_vfs_ticket oneib_vfs_ticket_of_wish(struct oneib_vfs *vfs, uint32_t wish);
@@ -326,7 +326,7 @@ void oneib_vfs_settle_tickets(struct oneib_vfs *vfs);
 /* Somebody waits for that VF's release. */
 bool oneib_vfs_release_is_waited_for(const struct oneib_vfs *vfs, const struct oneib_vf_work *work);
 
-/* ---- giving (have.c, prepare.c) ------------------------------------------------------------ */
+/* ---- giving (have.c, prepare.c) -------------------------------------------------------------- */
 
 /* A VF that is being given to its record's NIC. */
 struct oneib_vf_giving {
@@ -341,7 +341,7 @@ struct oneib_vf_giving {
 };
 
 /* Waits for the key of a VF that a record of its NIC's has, whose link is up: whoever looks has
- * brought it up (vf_look.c). It is closed when the key does not come. */
+ * brought it up (vf_read.c). It is closed when the key does not come. */
 void oneib_vfs_wait_for_key(struct oneib_vfs *vfs, const struct oneib_vf_record *record);
 /* Begins with what is to be done for a closed VF, and goes as far as possible without waiting.
  * *waits: the work goes on for this wish. On failure the VF may be in any state: undo. */
@@ -362,7 +362,7 @@ void oneib_vfs_refuse_next(struct oneib_vfs *vfs, struct oneib_vf_work *work,
 /* What waited for the NIC's old VF to be free; it is told how that ends. */
 void oneib_vfs_have_next(struct oneib_vfs *vfs, const struct oneib_request *request, uint32_t wish);
 
-/* ---- taking back (release.c) --------------------------------------------------------------- */
+/* ---- taking back (release.c) ----------------------------------------------------------------- */
 
 /* Begins it, or goes on, and does what needs no waiting. Releases go on after a failure. */
 int oneib_vfs_begin_release(struct oneib_vfs *vfs, const struct oneib_pci *vf,
@@ -371,11 +371,11 @@ int oneib_vfs_begin_release(struct oneib_vfs *vfs, const struct oneib_pci *vf,
 int oneib_vfs_go_on_releasing(struct oneib_vfs *vfs, struct oneib_vf_work *work, bool everything,
                               struct oneib_error *err);
 
-/* ---- looking (look.c, stale.c) ------------------------------------------------------------- */
+/* ---- looking (look.c, stale.c) --------------------------------------------------------------- */
 
 /* All records that nothing is under way of, then VFs of nobody. ONEIB_VFS_GLANCE: whole only where
  * something is not as it should be, and one in turn. */
-void oneib_vfs_look(struct oneib_vfs *vfs, enum oneib_vfs_look how);
+void oneib_vfs_read(struct oneib_vfs *vfs, enum oneib_vfs_read how);
 
 /* Records that are nobody's any more are released. */
 void oneib_vfs_release_stale(struct oneib_vfs *vfs);

@@ -7,7 +7,7 @@
 
 #define PATH_SIZE 768
 
-/* ---- finding -------------------------------------------------------------------------------- */
+/* ---- finding --------------------------------------------------------------------------------- */
 
 static int device_exists(const struct oneib_pci *vf, bool *exists, struct oneib_error *err)
 {

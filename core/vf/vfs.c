@@ -10,7 +10,7 @@
 
 #define BLOCKED_MS 1000
 
-/* ---- from its beginning to its end ---------------------------------------------------------- */
+/* ---- from its beginning to its end ----------------------------------------------------------- */
 
 static int take_options(struct oneib_vfs *vfs, const struct oneib_vfs_options *options)
 {
@@ -84,7 +84,7 @@ bool oneib_vfs_knows_table(const struct oneib_vfs *vfs)
     return vfs->table_known;
 }
 
-/* ---- steps ---------------------------------------------------------------------------------- */
+/* ---- steps ----------------------------------------------------------------------------------- */
 
 static int go_on(struct oneib_vfs *vfs, struct oneib_vf_work *work, bool everything,
                  struct oneib_error *err)
@@ -115,7 +115,7 @@ static bool is_due(const struct oneib_vfs *vfs)
     return vfs->work_count > 0 || vfs->retry > 0 || vfs->grants_retry > 0 || vfs->timer_count > 0;
 }
 
-/* The folder, with the lock in it, may have been removed, and made again by somebody. */
+/* The directory, with the lock in it, may have been removed, and made again by somebody. */
 static void keep_lock(struct oneib_vfs *vfs)
 {
     struct oneib_error err = {0};
@@ -130,42 +130,42 @@ static void keep_lock(struct oneib_vfs *vfs)
     vfs->lock = lock;
 }
 
-static void look_at_everything(struct oneib_vfs *vfs, enum oneib_vfs_look how)
+static void look_at_everything(struct oneib_vfs *vfs, enum oneib_vfs_read how)
 {
     struct oneib_error err = {0};
     keep_lock(vfs);
     /* Who else reads the table, and the next service, must find it. */
     if (oneib_vfs_keep_table(vfs, &err) < 0)
         oneib_vfs_note_failure(vfs, &err);
-    oneib_vfs_look(vfs, how);
+    oneib_vfs_read(vfs, how);
 }
 
 /* A failure to close is told of with the step, and tried again. */
 static void look_at_grants(struct oneib_vfs *vfs)
 {
     struct oneib_error err = {0};
-    if (oneib_vfs_look_at_grants(vfs, &err) < 0)
+    if (oneib_vfs_read_at_grants(vfs, &err) < 0)
         oneib_vfs_note_failure(vfs, &err);
 }
 
 /* What is due after a new list, too, is to look at what it may open. */
-static enum oneib_vfs_look take_due(struct oneib_vfs *vfs, enum oneib_vfs_look how)
+static enum oneib_vfs_read take_due(struct oneib_vfs *vfs, enum oneib_vfs_read how)
 {
     const bool has_new_grants = vfs->has_new_grants;
     vfs->has_new_grants = false;
     return how == ONEIB_VFS_DUE && has_new_grants ? ONEIB_VFS_GLANCE : how;
 }
 
-static int look(struct oneib_vfs *vfs, enum oneib_vfs_look wanted, struct oneib_error *err)
+static int look(struct oneib_vfs *vfs, enum oneib_vfs_read wanted, struct oneib_error *err)
 {
-    const enum oneib_vfs_look how = take_due(vfs, wanted);
+    const enum oneib_vfs_read how = take_due(vfs, wanted);
     const bool everything = how != ONEIB_VFS_DUE;
     if (!vfs->table_known && oneib_vfs_read_table(vfs, err) < 0)
         return -1;
     if ((everything || is_due(vfs)) && oneib_vfs_follow_adapters(vfs, err) < 0)
         return -1;
     look_at_grants(vfs);
-    oneib_vfs_look_at_domains(vfs);
+    oneib_vfs_read_at_domains(vfs);
     if (everything)
         look_at_everything(vfs, how);
     go_on_with_all(vfs, everything);
@@ -177,7 +177,7 @@ static int look(struct oneib_vfs *vfs, enum oneib_vfs_look wanted, struct oneib_
     return 0;
 }
 
-int oneib_vfs_step(struct oneib_vfs *vfs, enum oneib_vfs_look how,
+int oneib_vfs_step(struct oneib_vfs *vfs, enum oneib_vfs_read how,
                    struct oneib_vfs_changes *changes, struct oneib_error *err)
 {
     struct oneib_error failure = {0};

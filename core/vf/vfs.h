@@ -37,12 +37,12 @@ struct oneib_vfs_options {
 /* Reads the table, /run/oneib/vfs; one that does not parse is INPUT, and the service goes on
  * without giving anything: *vfs is valid then too, and every HAVE is refused with that error until
  * oneib_vfs_step() has read a good one. NULL without memory, when another service has the table
- * (REFUSED), and when its folder is not as it must be. */
+ * (REFUSED), and when its directory is not as it must be. */
 int oneib_vfs_open(const struct oneib_vfs_options *options, struct oneib_vfs **vfs,
                    struct oneib_error *err);
 void oneib_vfs_close(struct oneib_vfs *vfs); /* NULL is fine; nothing on the node changes */
 
-/* ---- what is asked ------------------------------------------------------------------------- */
+/* ---- what is asked --------------------------------------------------------------------------- */
 
 /* What a request has begun; 0: nothing that one could wait for. */
 typedef uint32_t oneib_vfs_ticket;
@@ -98,7 +98,7 @@ enum oneib_vfs_progress oneib_vfs_progress(const struct oneib_vfs *vfs, oneib_vf
 /* Nobody waits any more. What is still BUSY of a HAVE is undone, as after a failure. */
 void oneib_vfs_forget(struct oneib_vfs *vfs, oneib_vfs_ticket ticket);
 
-/* ---- what happens -------------------------------------------------------------------------- */
+/* ---- what happens ---------------------------------------------------------------------------- */
 
 /* What the domains are now; borrowed until the next call. VFs of domains that have ended are closed
  * before this returns. At first, and with list->known false, nobody knows. */
@@ -115,7 +115,7 @@ struct oneib_vfs_changes {
 };
 
 /* How much a step looks at. */
-enum oneib_vfs_look {
+enum oneib_vfs_read {
     ONEIB_VFS_DUE,        /* what is under way, when it is due */
     ONEIB_VFS_EVERYTHING, /* every record, its VF and its port's table; VFs of nobody; adapters that
                              came or went; all that is under way: at the start, after an event */
@@ -125,13 +125,13 @@ enum oneib_vfs_look {
 };
 
 /* Closes first, and goes on with what is under way. -1: the first failure, after all was tried. */
-int oneib_vfs_step(struct oneib_vfs *vfs, enum oneib_vfs_look look,
+int oneib_vfs_step(struct oneib_vfs *vfs, enum oneib_vfs_read look,
                    struct oneib_vfs_changes *changes, struct oneib_error *err);
 /* Milliseconds until the next step is due: for what is under way 20 at first, then more, up to 250;
  * 0: something has ended, and whoever waits for it is to be told. UINT32_MAX: nothing is due. */
 uint32_t oneib_vfs_due_ms(const struct oneib_vfs *vfs);
 
-/* ---- grants -------------------------------------------------------------------------------- */
+/* ---- grants ---------------------------------------------------------------------------------- */
 
 /*
  * Which VFs may be open: the list of the daemon that this node believes, borrowed until the next
@@ -151,7 +151,7 @@ int oneib_vfs_set_grants(struct oneib_vfs *vfs, const struct oneib_grant_list *g
  * is open and has its GUID. */
 bool oneib_vfs_is_granted(const struct oneib_vfs *vfs, const struct oneib_request *request);
 
-/* ---- looking ------------------------------------------------------------------------------- */
+/* ---- looking --------------------------------------------------------------------------------- */
 
 /* Borrowed until the next call of anything above. */
 const struct oneib_vf_table *oneib_vfs_table(const struct oneib_vfs *vfs);

@@ -6,7 +6,7 @@
 
 #define FIRST_MS 20
 
-/* ---- under way ------------------------------------------------------------------------------ */
+/* ---- under way ------------------------------------------------------------------------------- */
 
 struct oneib_vf_work *oneib_vfs_work_of(const struct oneib_vfs *vfs, const struct oneib_pci *vf)
 {
@@ -48,7 +48,7 @@ void oneib_vfs_pause(struct oneib_vf_work *work, uint32_t longest_ms)
     work->pause_ms = pause_ms + pause_ms / 2;
 }
 
-/* ---- remembered ----------------------------------------------------------------------------- */
+/* ---- remembered ------------------------------------------------------------------------------ */
 
 static struct oneib_vf_timer *find(const struct oneib_vfs *vfs, const struct oneib_pci *vf,
                                    enum oneib_vf_memory what)

@@ -10,7 +10,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-/* --- what there is -------------------------------------------------------------------------- */
+/* ---- what there is --------------------------------------------------------------------------- */
 
 /* table->count: there is none. */
 static size_t find(const struct oneib_domain_table *table, const unsigned char *uuid)
@@ -56,7 +56,7 @@ void oneib_domain_table_clear(struct oneib_domain_table *table)
     *table = (struct oneib_domain_table){.ends = table->ends};
 }
 
-/* --- reading -------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 /* Frees what libvirt has listed. */
 static int add_listed(virDomainPtr *domains, size_t count, struct oneib_domain_table *table,
@@ -120,7 +120,7 @@ int oneib_domain_table_update(virConnectPtr libvirt, const unsigned char uuid[VI
     return 0;
 }
 
-/* --- processes ------------------------------------------------------------------------------ */
+/* ---- processes ------------------------------------------------------------------------------- */
 
 /* Whoever has no devices has nothing that would have to be closed in time. */
 static bool is_to_be_sought(const struct oneib_domain_state *state)
@@ -139,12 +139,12 @@ static const char *format_uuid(const struct oneib_domain_state *state,
     return text;
 }
 
-static void seek(struct oneib_domain_state *state, int ends, const char *folder)
+static void seek(struct oneib_domain_state *state, int ends, const char *directory)
 {
     char uuid[VIR_UUID_STRING_BUFLEN];
     struct epoll_event event = {.events = EPOLLIN};
     state->is_sought = true;
-    state->process = oneib_domain_process_open(folder, state->name, format_uuid(state, uuid));
+    state->process = oneib_domain_process_open(directory, state->name, format_uuid(state, uuid));
     if (state->process >= 0)
         epoll_ctl(ends, EPOLL_CTL_ADD, state->process, &event);
 }
@@ -160,17 +160,18 @@ static bool ends(struct oneib_domain_state *state)
     return true;
 }
 
-void oneib_domain_table_follow(struct oneib_domain_table *table, const char *folder, bool *changed)
+void oneib_domain_table_follow(struct oneib_domain_table *table, const char *directory,
+                               bool *changed)
 {
     for (size_t i = 0; i < table->count; i++) {
         if (is_to_be_sought(&table->items[i]))
-            seek(&table->items[i], table->ends, folder);
+            seek(&table->items[i], table->ends, directory);
         if (ends(&table->items[i]))
             *changed = true;
     }
 }
 
-/* --- telling -------------------------------------------------------------------------------- */
+/* ---- telling --------------------------------------------------------------------------------- */
 
 /* The first reason why there is no list; NULL: there is one. */
 static const char *find_wrong(const struct oneib_domain_table *table)

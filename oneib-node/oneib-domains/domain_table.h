@@ -22,9 +22,10 @@ int oneib_domain_table_fill(virConnectPtr libvirt, struct oneib_domain_table *ta
 int oneib_domain_table_update(virConnectPtr libvirt, const unsigned char uuid[VIR_UUID_BUFLEN],
                               struct oneib_domain_table *table, bool *changed,
                               struct oneib_error *err);
-/* Looks for the processes of domains that run with devices, which libvirt has noted in the folder,
- * and which of them have ended. *changed as above. */
-void oneib_domain_table_follow(struct oneib_domain_table *table, const char *folder, bool *changed);
+/* Looks for the processes of domains that run with devices, which libvirt has noted in the
+ * directory, and which of them have ended. *changed as above. */
+void oneib_domain_table_follow(struct oneib_domain_table *table, const char *directory,
+                               bool *changed);
 /* Leaves `ends` what it is. */
 void oneib_domain_table_clear(struct oneib_domain_table *table);
 

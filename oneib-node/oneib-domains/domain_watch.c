@@ -55,7 +55,7 @@ struct oneib_domain_watch {
     unsigned char changed[CHANGED_MAX][VIR_UUID_BUFLEN];
 };
 
-/* --- what happens --------------------------------------------------------------------------- */
+/* ---- what happens ---------------------------------------------------------------------------- */
 
 static void note_changed(struct oneib_domain_watch *watch, const unsigned char *uuid)
 {
@@ -123,7 +123,7 @@ static void on_end(int handle, int ends, int what, void *watch)
     (void)watch;
 }
 
-/* --- telling -------------------------------------------------------------------------------- */
+/* ---- telling --------------------------------------------------------------------------------- */
 
 /* Nobody listens any more: that is the end. */
 static void note_told(struct oneib_domain_watch *watch, int status)
@@ -152,7 +152,7 @@ static void tell_alive(struct oneib_domain_watch *watch)
     note_told(watch, oneib_tell_kind(watch->socket, ONEIB_DOMAIN_NEWS_ALIVE, &unheard));
 }
 
-/* --- the connection ------------------------------------------------------------------------- */
+/* ---- the connection -------------------------------------------------------------------------- */
 
 static void disconnect(struct oneib_domain_watch *watch)
 {
@@ -236,7 +236,7 @@ static void begin(struct oneib_domain_watch *watch)
     tell_table(watch);
 }
 
-/* --- a turn --------------------------------------------------------------------------------- */
+/* ---- a turn ---------------------------------------------------------------------------------- */
 
 static void note_definitions(struct oneib_domain_watch *watch)
 {
@@ -324,7 +324,7 @@ bool oneib_domain_watch_turn(struct oneib_domain_watch *watch)
     return !watch->is_over;
 }
 
-/* --- beginning and end ---------------------------------------------------------------------- */
+/* ---- beginning and end ----------------------------------------------------------------------- */
 
 static int add_to_loop(struct oneib_domain_watch *watch, struct oneib_error *err)
 {

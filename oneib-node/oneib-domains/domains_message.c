@@ -4,7 +4,7 @@
 #include "domain/domains.h"
 #include <string.h>
 
-/* --- making --------------------------------------------------------------------------------- */
+/* ---- making ---------------------------------------------------------------------------------- */
 
 /* Padding too is 0. */
 static void clear(struct oneib_domain_news *news, uint32_t kind)
@@ -85,7 +85,7 @@ struct oneib_domain_order oneib_domain_order_new(void)
     return (struct oneib_domain_order){.magic = ONEIB_DOMAIN_ORDERS_MAGIC};
 }
 
-/* --- checking ------------------------------------------------------------------------------- */
+/* ---- checking -------------------------------------------------------------------------------- */
 
 static int refuse(struct oneib_error *err, const char *what)
 {

@@ -11,7 +11,7 @@
 #define WORDS_SHOWN 300
 #define NAME_SHOWN 64
 
-/* --- errors --------------------------------------------------------------------------------- */
+/* ---- errors ---------------------------------------------------------------------------------- */
 
 static void silence_libvirt(void *context, virErrorPtr error)
 {
@@ -52,7 +52,7 @@ static void wrap_with_name(struct oneib_error *err, const char *name)
     oneib_wrap(err, "domain \"%s\"", shown.length ? shown.data : "");
 }
 
-/* --- one domain ----------------------------------------------------------------------------- */
+/* ---- one domain ------------------------------------------------------------------------------ */
 
 static int add_devices_of(virDomainPtr domain, unsigned flags, struct oneib_devices *devices,
                           struct oneib_error *err)

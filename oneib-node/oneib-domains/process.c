@@ -22,11 +22,11 @@ static bool is_trusted(int fd)
 }
 
 /* 0: none is noted. */
-static pid_t read_noted(const char *folder, const char *name)
+static pid_t read_noted(const char *directory, const char *name)
 {
     char path[PATH_MAX], digits[16];
     uint64_t pid;
-    if (strchr(name, '/') || snprintf(path, sizeof path, "%s/%s.pid", folder, name) >= PATH_MAX)
+    if (strchr(name, '/') || snprintf(path, sizeof path, "%s/%s.pid", directory, name) >= PATH_MAX)
         return 0;
     oneib_autoclose int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (fd < 0 || !is_trusted(fd))
@@ -70,9 +70,9 @@ static bool is_of(pid_t pid, const char *uuid)
     return line && has_uuid(line, read_command_line(pid, line, COMMAND_LINE_MAX), uuid);
 }
 
-int oneib_domain_process_open(const char *folder, const char *name, const char *uuid)
+int oneib_domain_process_open(const char *directory, const char *name, const char *uuid)
 {
-    const pid_t pid = read_noted(folder, name);
+    const pid_t pid = read_noted(directory, name);
     oneib_autoclose int process = pid > 0 ? pidfd_open(pid, 0) : -1;
     if (process < 0 || !is_of(pid, uuid))
         return -1;

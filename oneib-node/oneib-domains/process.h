@@ -15,10 +15,10 @@
 
 /*
  * A pidfd, which the caller closes; -1: the process is not found. It is the one that libvirt has
- * noted in the folder, and only when its command line has the UUID (as virDomainGetUUIDString()
+ * noted in the directory, and only when its command line has the UUID (as virDomainGetUUIDString()
  * writes it): another one's end must not be taken for the domain's.
  */
-int oneib_domain_process_open(const char *folder, const char *name, const char *uuid);
+int oneib_domain_process_open(const char *directory, const char *name, const char *uuid);
 bool oneib_domain_process_has_ended(int process);
 
 #endif

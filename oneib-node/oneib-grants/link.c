@@ -35,7 +35,7 @@ static void explain(struct oneib_link *link, const char *why)
     snprintf(link->why, sizeof link->why, "%s: %s", link->peer->address, why);
 }
 
-/* --- opening -------------------------------------------------------------------------------- */
+/* ---- opening --------------------------------------------------------------------------------- */
 
 static bool set_numbers(void *socket, const char *address)
 {
@@ -121,7 +121,7 @@ void oneib_link_close(struct oneib_link *link)
     link->connected = false;
 }
 
-/* --- the connection ------------------------------------------------------------------------- */
+/* ---- the connection -------------------------------------------------------------------------- */
 
 static void connected(struct oneib_link *link)
 {
@@ -206,7 +206,7 @@ int oneib_link_follow(struct oneib_link *link, struct oneib_error *err)
     return begin(link, link->number, err);
 }
 
-/* --- frames --------------------------------------------------------------------------------- */
+/* ---- frames ---------------------------------------------------------------------------------- */
 
 void oneib_link_send(const struct oneib_link *link, const void *bytes, size_t length)
 {

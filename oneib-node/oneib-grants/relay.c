@@ -26,7 +26,7 @@ struct oneib_relay {
     uint8_t frame[ONEIB_GRANTS_MESSAGE_MAX];
 };
 
-/* --- what oneib-node says ------------------------------------------------------------------- */
+/* ---- what oneib-node says -------------------------------------------------------------------- */
 
 static int open_links(struct oneib_relay *relay, struct oneib_error *err)
 {
@@ -66,7 +66,7 @@ static int take_orders(struct oneib_relay *relay, bool *is_over, struct oneib_er
     return 0;
 }
 
-/* --- what it is told ------------------------------------------------------------------------ */
+/* ---- what it is told ------------------------------------------------------------------------- */
 
 /* That it has ended is seen when it is listened to. */
 static bool tell(struct oneib_relay *relay, enum oneib_relay_kind kind, size_t daemon,
@@ -125,7 +125,7 @@ static int follow_links(struct oneib_relay *relay, struct oneib_error *err)
     return 0;
 }
 
-/* --- turns ---------------------------------------------------------------------------------- */
+/* ---- turns ----------------------------------------------------------------------------------- */
 
 static double earlier(double a, double b)
 {
@@ -168,7 +168,7 @@ int oneib_relay_turn(struct oneib_relay *relay, bool *is_over, struct oneib_erro
     return *is_over ? 0 : follow_links(relay, err);
 }
 
-/* --- beginning and end ---------------------------------------------------------------------- */
+/* ---- beginning and end ----------------------------------------------------------------------- */
 
 int oneib_relay_open(int socket, struct oneib_relay **relay, struct oneib_error *err)
 {

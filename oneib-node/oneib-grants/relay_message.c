@@ -12,7 +12,7 @@ struct head {
     uint16_t kind, daemon;
 };
 
-/* --- sending -------------------------------------------------------------------------------- */
+/* ---- sending --------------------------------------------------------------------------------- */
 
 static int send_packet(int socket, enum oneib_relay_kind kind, size_t daemon, const void *bytes,
                        size_t length, bool *sent, struct oneib_error *err)
@@ -80,7 +80,7 @@ int oneib_relay_send_news(int socket, enum oneib_relay_kind kind, size_t daemon,
     return send_packet(socket, kind, daemon, line, length, sent, err);
 }
 
-/* --- receiving ------------------------------------------------------------------------------ */
+/* ---- receiving ------------------------------------------------------------------------------- */
 
 static int fail(struct oneib_error *err, const char *what)
 {

@@ -44,7 +44,7 @@ other_packages_of() { # COMPONENT
     esac
 }
 
-packages_of() { # COMPONENT FOLDER
+packages_of() { # COMPONENT DIRECTORY
     find "$2" -type f -perm /111 | while read -r file; do
         ! is_program "$file" || libraries_of "$file"
     done | sort -u >"$work/libraries"
@@ -90,7 +90,7 @@ missing_packages() { # ROLE
     done
 }
 
-missing_libraries() { # FOLDER
+missing_libraries() { # DIRECTORY
     find "$1" -type f -perm /111 | while read -r file; do
         ! is_program "$file" || ldd -- "$file" 2>&1 | sed -n 's/^[[:space:]]*\(.*\) => not found.*/\1/p'
     done | LC_ALL=C sort -u

@@ -24,11 +24,11 @@ step() {
     say "$*"
 }
 
-# owner_of FOLDER...: the numbers of user and group of the first that is not root's, else root's; symbolic links count
+# owner_of DIRECTORY...: the numbers of user and group of the first that is not root's, else root's; symbolic links count
 # as what they lead to.
 owner_of() {
-    for folder; do
-        owner=$(stat -L -c '%u:%g' -- "$folder" 2>/dev/null || echo 0:0)
+    for directory; do
+        owner=$(stat -L -c '%u:%g' -- "$directory" 2>/dev/null || echo 0:0)
         [ "${owner%:*}" = 0 ] || break
     done
     say "$owner"

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Files that are put in their places, each noted in a list.
 
-# A list in the prefix says what a role has put where, a line each: f, a file; d, a folder that was not there before;
+# A list in the prefix says what a role has put where, a line each: f, a file; d, a directory that was not there before;
 # F and D, the same below the remotes.
 list_of() {
     say "$destdir$prefix/share/oneib/installed-$1"
@@ -18,18 +18,18 @@ listed() { # LINE ROLE...: in the list of one of them
     grep -qsxF -e "$line" -- "$@"
 }
 
-# make_folder KIND OWNER BASE PATH: BASE/PATH and what is missing above it, each noted as new.
-make_folder() {
+# make_directory KIND OWNER BASE PATH: BASE/PATH and what is missing above it, each noted as new.
+make_directory() {
     if grep -qxF -e "$1 $4" -- "$work/new"; then return 0; fi
-    case $4 in ?*/*) make_folder "$1" "$2" "$3" "${4%/*}" ;; esac
+    case $4 in ?*/*) make_directory "$1" "$2" "$3" "${4%/*}" ;; esac
     if [ -d "$3$4" ]; then
         # Another role made it: whoever goes last takes it away.
         ! listed "$1 $4" frontend node sm || say "$1 $4" >>"$work/new"
         return 0
     fi
     say "$1 $4" >>"$work/new"
-    if step "make the folder $3$4"; then
-        as "$2" mkdir -m 755 -- "$3$4" || fail "cannot make the folder $3$4"
+    if step "make the directory $3$4"; then
+        as "$2" mkdir -m 755 -- "$3$4" || fail "cannot make the directory $3$4"
     fi
 }
 

@@ -27,14 +27,14 @@ need_oned_conf() {
     [ ! -L "$oned_conf" ] || fail "$oned_conf is a symbolic link: it must be the file itself"
     [ -f "$oned_conf" ] || fail "there is no file $oned_conf, which oned is configured by"
     as "$oned_owner" test -r "$oned_conf" || fail "$oned_conf cannot be read"
-    as "$oned_owner" test -w "${oned_conf%/*}" || fail "cannot write to the folder ${oned_conf%/*}: run this as root"
+    as "$oned_owner" test -w "${oned_conf%/*}" || fail "cannot write to the directory ${oned_conf%/*}: run this as root"
 }
 
 need_opennebula() {
     [ -d "$remotes" ] ||
-        fail "there is no folder $remotes: is this an OpenNebula front-end? ONE_LOCATION says where a self-contained one is"
+        fail "there is no directory $remotes: is this an OpenNebula front-end? ONE_LOCATION says where a self-contained one is"
     need_oned_conf
-    as "$remotes_owner" test -w "$remotes" || fail "cannot write to the folder $remotes: run this as root"
+    as "$remotes_owner" test -w "$remotes" || fail "cannot write to the directory $remotes: run this as root"
 }
 
 check_remote() {
@@ -42,8 +42,8 @@ check_remote() {
     must_be_free F "$remotes" "$1" "$work/remote"
 }
 
-make_remote_folder() {
-    make_folder D "$remotes_owner" "$remotes" "${1%/*}"
+make_remote_directory() {
+    make_directory D "$remotes_owner" "$remotes" "${1%/*}"
 }
 
 put_remote() {

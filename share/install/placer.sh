@@ -8,7 +8,7 @@
 placer_begin='# BEGIN oneib placer: written by its install.sh --scheduler, which takes it out again; change nothing up to END'
 placer_end='# END oneib placer'
 
-placer_remedy='write "-p ib" into the ARGUMENTS of the first SCHED_MAD by hand instead (docs/operator-placement.md)'
+placer_fix='write "-p ib" into the ARGUMENTS of the first SCHED_MAD by hand instead (docs/operator-placement.md)'
 
 # value_of KEY VECTOR: what stands between its quotes.
 value_of() {
@@ -60,14 +60,14 @@ make_placer() { # FILE: an oned.conf without our blocks
     [ -n "$first" ] || fail "$oned_conf has no SCHED_MAD = [ ... ]: OpenNebula 7 has one, 6.10 has another scheduler;" \
         "leave out --scheduler"
     is_plain_sched_mad "$first" || fail "the first SCHED_MAD of $oned_conf is not as OpenNebula writes it, EXECUTABLE" \
-        "= \"one_sched\" and ARGUMENTS alone: $placer_remedy"
+        "= \"one_sched\" and ARGUMENTS alone: $placer_fix"
     arguments=$(value_of ARGUMENTS "$(say "$first" | sed 's/arguments/ARGUMENTS/I')")
     case $arguments in
-    *[!A-Za-z0-9' '_./=:-]*) fail "the ARGUMENTS of the first SCHED_MAD of $oned_conf are not understood: $placer_remedy" ;;
+    *[!A-Za-z0-9' '_./=:-]*) fail "the ARGUMENTS of the first SCHED_MAD of $oned_conf are not understood: $placer_fix" ;;
     esac
     # shellcheck disable=SC2086 # words of these characters alone
     there=$(placer_of $arguments) ||
-        fail "the ARGUMENTS of the first SCHED_MAD of $oned_conf are not understood: $placer_remedy"
+        fail "the ARGUMENTS of the first SCHED_MAD of $oned_conf are not understood: $placer_fix"
     case $there in
     ib)
         say "the first SCHED_MAD of $oned_conf asks the placer ib already"
@@ -76,7 +76,7 @@ make_placer() { # FILE: an oned.conf without our blocks
         ;;
     rank) ;;
     *) fail "the first SCHED_MAD of $oned_conf asks the placer $there, and ib would ask rank in its place: leave out" \
-        "--scheduler to keep it, or else $placer_remedy" ;;
+        "--scheduler to keep it, or else $placer_fix" ;;
     esac
     # shellcheck disable=SC2086 # as above
     cat >"$work/placer" <<END

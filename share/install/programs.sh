@@ -18,7 +18,7 @@ prefix_of_build() {
 need_build() {
     build_is_made=true
     if [ -n "$build" ]; then
-        [ -f "$build/cmake_install.cmake" ] || fail "$build is no build folder of oneib"
+        [ -f "$build/cmake_install.cmake" ] || fail "$build is no build directory of oneib"
     else
         build=$here/build/release
         if ! step "build oneib in $build"; then
@@ -38,7 +38,7 @@ need_build() {
             "it anew with -DCMAKE_INSTALL_PREFIX=$prefix"
 }
 
-stage_component() { # COMPONENT FOLDER
+stage_component() { # COMPONENT DIRECTORY
     DESTDIR=$2 cmake --install "$build" --component "$1" >"$work/log" 2>&1 || {
         cat -- "$work/log" >&2
         fail "the programs cannot be taken from $build: complete it (cmake --build $build), and run this as a user" \
@@ -46,7 +46,7 @@ stage_component() { # COMPONENT FOLDER
     }
 }
 
-# stand_in COMPONENT FOLDER: empty files in the places of those that a build would put there.
+# stand_in COMPONENT DIRECTORY: empty files in the places of those that a build would put there.
 stand_in() {
     sed -n "s|^$1 /|/|p" -- "$here/share/install/programs.list" | while read -r path; do
         case $path in
@@ -73,7 +73,7 @@ stage_programs() { # ROLE
     done
 }
 
-# each_file FOLDER FUNCTION ARGUMENT...: calls FUNCTION ARGUMENT... PATH for each, PATH beginning with a slash.
+# each_file DIRECTORY FUNCTION ARGUMENT...: calls FUNCTION ARGUMENT... PATH for each, PATH beginning with a slash.
 each_file() {
     top=$1
     shift
@@ -87,8 +87,8 @@ check_program() {
     must_be_free f "$destdir" "$1" "$work/stage$1"
 }
 
-make_program_folder() {
-    make_folder d 0:0 "$destdir" "${1%/*}"
+make_program_directory() {
+    make_directory d 0:0 "$destdir" "${1%/*}"
 }
 
 put_program() {

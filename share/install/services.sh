@@ -6,7 +6,7 @@ systemd_runs() {
     [ -z "$destdir" ] && [ -d /run/systemd/system ]
 }
 
-# --- users, and the folder of oneibd -----------------------------------------------------------------------------
+# --- users, and the directory of oneibd -----------------------------------------------------------------------------
 
 state=/var/lib/oneib
 
@@ -31,11 +31,11 @@ by_hand() {
     install -d -m 755 -o oneib -g oneib $state
 }
 
-make_user_and_folder() {
+make_user_and_directory() {
     make_user oneib $state
     [ -z "$destdir" ] || return 0
     [ "$(stat -c '%U:%G:%a' -- $state 2>/dev/null)" != oneib:oneib:755 ] || return 0
-    step "make the folder $state" || return 0
+    step "make the directory $state" || return 0
     if command -v systemd-tmpfiles >/dev/null; then by_systemd; else by_hand; fi ||
         fail "$state, which is the user oneib's and has mode 755, cannot be made: make it by hand"
 }

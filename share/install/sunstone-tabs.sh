@@ -1,6 +1,6 @@
 # shellcheck shell=sh
 # SPDX-License-Identifier: Apache-2.0
-# The front-end: tabs of the view of Sunstone's ordinary users. A view is a folder with a file for each tab; Sunstone's
+# The front-end: tabs of the view of Sunstone's ordinary users. A view is a directory with a file for each tab; Sunstone's
 # server reads them whenever a page is loaded.
 
 # What users need for services; 6.10 has neither of them in the view user, 7.4 the first.
@@ -9,7 +9,7 @@ service_tabs='service-tab.yaml service-template-tab.yaml'
 # The first line of a file of ours, in front of the sum of the rest.
 copied='# A copy that oneib has put here, and takes away again unless it is changed: '
 
-# 7 has all views in a folder of their own, and an update from 6.10 leaves the old ones beside it.
+# 7 has all views in a directory of their own, and an update from 6.10 leaves the old ones beside it.
 find_views() {
     if [ -n "${ONE_LOCATION-}" ]; then etc=$destdir$ONE_LOCATION/etc; else etc=$destdir/etc/one; fi
     views=$etc/fireedge/sunstone
@@ -21,7 +21,7 @@ need_views() {
     find_views
     for view in user groupadmin; do
         as "$views_owner" test -x "$views/$view" ||
-            fail "there is no folder $views/$view that can be read: run this as root on the machine of FireEdge, Sunstone's" \
+            fail "there is no directory $views/$view that can be read: run this as root on the machine of FireEdge, Sunstone's" \
                 "server; ONE_LOCATION says where a self-contained OpenNebula is"
     done
 }

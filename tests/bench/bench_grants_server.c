@@ -61,7 +61,7 @@ static void require(bool held, const char *what)
         give_up(what);
 }
 
-/* ---- the server's process ------------------------------------------------------------------ */
+/* ---- the server's process -------------------------------------------------------------------- */
 
 enum order { CHANGE = 'c', CHANGE_ONE = 'o', RESTART = 'r' };
 
@@ -206,7 +206,7 @@ __attribute__((noreturn)) static void serve(void)
     }
 }
 
-/* ---- the nodes' process -------------------------------------------------------------------- */
+/* ---- the nodes' process ---------------------------------------------------------------------- */
 
 static struct node {
     void *socket;
@@ -341,7 +341,7 @@ static double order(char what)
     return play_until_told();
 }
 
-/* ---- measuring ----------------------------------------------------------------------------- */
+/* ---- measuring ------------------------------------------------------------------------------- */
 
 static double cpu_ms_of(clockid_t clock)
 {
@@ -417,7 +417,7 @@ static bool measure_idle(pid_t pid, double one_signature_ms)
                  used / challenges / one_signature_ms, GOAL_RATIO, "times");
 }
 
-/* ---- both ---------------------------------------------------------------------------------- */
+/* ---- both ------------------------------------------------------------------------------------ */
 
 static void make_keys(void)
 {

@@ -36,8 +36,7 @@ static double cost_of_many(const char *const *argv, const char *input_file)
     return bench_median_cost(costs, ROUNDS).cpu_ms;
 }
 
-/* ---- the simulated node
- * ------------------------------------------------------------------------------------------ */
+/* ---- the simulated node ---------------------------------------------------------------------- */
 
 static atomic_bool ending;
 
@@ -94,8 +93,7 @@ static void write_configuration(void)
     tree_write("<node></node>", "/node.xml");
 }
 
-/* ---- the document
- * ------------------------------------------------------------------------------------------ */
+/* ---- the document ---------------------------------------------------------------------------- */
 
 static char *replace_once(const char *text, const char *old, const char *new)
 {
@@ -158,8 +156,7 @@ static char *write_file(const char *name, const char *text)
     return path;
 }
 
-/* ---- measuring
- * ------------------------------------------------------------------------------------------ */
+/* ---- measuring ------------------------------------------------------------------------------- */
 
 int main(void)
 {

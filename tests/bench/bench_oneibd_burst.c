@@ -35,7 +35,7 @@ struct bench {
     double single_ms, burst_ms, first_ms, all_ms, reloads;
 };
 
-/* --- what a single change takes -------------------------------------------------------------- */
+/* ---- what a single change takes -------------------------------------------------------------- */
 
 static int time_one(struct bench *bench, uint32_t host, double *ms, struct oneib_error *err)
 {
@@ -64,7 +64,7 @@ static int time_singles(struct bench *bench, struct oneib_error *err)
     return 0;
 }
 
-/* --- the burst ------------------------------------------------------------------------------- */
+/* ---- the burst ------------------------------------------------------------------------------- */
 
 static uint32_t host_of(size_t change)
 {
@@ -168,7 +168,7 @@ static int burst(struct bench *bench, struct oneib_error *err)
     return status;
 }
 
-/* --- the whole ------------------------------------------------------------------------------- */
+/* ---- the whole ------------------------------------------------------------------------------- */
 
 /* Clusters are in force before the burst, with a member each. */
 static int create_networks(struct bench *bench, struct oneib_error *err)

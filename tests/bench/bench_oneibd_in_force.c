@@ -44,7 +44,7 @@ static size_t host_of(const struct bench *bench, size_t sample)
     return 1 + 2 * (sample / 2 * 37 % ((hosts < PLAYED ? hosts : PLAYED) / 2));
 }
 
-/* --- oneibd --------------------------------------------------------------------------------- */
+/* ---- oneibd ---------------------------------------------------------------------------------- */
 
 /* Until the port changed, counted from the VM's message. */
 static int time_change(struct bench *bench, uint32_t vm, unsigned message, size_t sample,
@@ -100,7 +100,7 @@ static int note_own_figure(struct bench *bench, struct oneib_error *err)
     return 0;
 }
 
-/* --- the whole ------------------------------------------------------------------------------ */
+/* ---- the whole ------------------------------------------------------------------------------- */
 
 static int block_of_opensm(struct bench *bench, struct oneib_error *err)
 {

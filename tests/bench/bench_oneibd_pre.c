@@ -37,7 +37,7 @@ static size_t host_of(const struct bench *bench, size_t round)
     return 1 + round * 37 % (lab_host_count(bench->lab) - 1);
 }
 
-/* ---- when the simulated adapter shows the key ----------------------------------------------- */
+/* ---- when the simulated adapter shows the key ------------------------------------------------ */
 
 /* Whoever looks asks the port and the adapter's file in turn, while `pre` runs. */
 struct look {
@@ -77,7 +77,7 @@ static void *look_on(void *context)
     return NULL;
 }
 
-/* ---- one start ----------------------------------------------------------------------------- */
+/* ---- one start ------------------------------------------------------------------------------- */
 
 static int end(struct bench *bench, uint32_t vm, size_t host, struct oneib_error *err)
 {
@@ -115,7 +115,7 @@ static int start(struct bench *bench, size_t round, struct oneib_error *err)
     return end(bench, vm, look.host, err);
 }
 
-/* ---- the whole ----------------------------------------------------------------------------- */
+/* ---- the whole ------------------------------------------------------------------------------- */
 
 static int sync_first(struct bench *bench, struct oneib_error *err)
 {

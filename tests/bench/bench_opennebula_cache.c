@@ -15,7 +15,7 @@
 #define HOSTS 128
 #define NETWORKS 40
 #define VMS 10000
-#define GATHERS 3
+#define READINGS 3
 #define REFRESHES 200
 #define GOAL 50.0
 #define TIMEOUT_MS 120000
@@ -27,7 +27,7 @@ struct cost {
 struct bench {
     struct lab *lab;
     struct oneib_one *one;
-    struct oneib_gather_options options;
+    struct oneib_pools_options options;
     struct oneib_cloud cloud;
     struct oneib_findings findings;
 };
@@ -79,18 +79,18 @@ static int connect_to_oned(struct bench *bench, struct oneib_error *err)
     return bench->one ? 0 : -1;
 }
 
-static int measure_gathers(struct bench *bench, struct cost *each, struct oneib_error *err)
+static int measure_readings(struct bench *bench, struct cost *each, struct oneib_error *err)
 {
     struct cost sum = {0};
-    for (int i = 0; i < GATHERS; i++) {
+    for (int i = 0; i < READINGS; i++) {
         oneib_cloud_clear(&bench->cloud);
         oneib_findings_clear(&bench->findings);
         const struct cost begin = now();
-        if (oneib_gather(bench->one, &bench->options, &bench->cloud, &bench->findings, err) < 0)
+        if (oneib_pools_read(bench->one, &bench->options, &bench->cloud, &bench->findings, err) < 0)
             return -1;
         add_since(&sum, begin);
     }
-    *each = (struct cost){sum.wall_ms / GATHERS, sum.cpu_ms / GATHERS};
+    *each = (struct cost){sum.wall_ms / READINGS, sum.cpu_ms / READINGS};
     return 0;
 }
 
@@ -124,11 +124,11 @@ static int measure_refreshes(struct bench *bench, struct cost *each, struct onei
     return 0;
 }
 
-static int run(struct bench *bench, struct cost *gather, struct cost *refresh,
+static int run(struct bench *bench, struct cost *whole, struct cost *refresh,
                struct oneib_error *err)
 {
     return populate(bench->lab, err) < 0 || connect_to_oned(bench, err) < 0 ||
-                   measure_gathers(bench, gather, err) < 0 ||
+                   measure_readings(bench, whole, err) < 0 ||
                    measure_refreshes(bench, refresh, err) < 0
                ? -1
                : 0;
@@ -140,8 +140,8 @@ int main(void)
     const struct lab_options plan = {.leaves = 8, .hosts_per_leaf = HOSTS / 8, .spines = 1};
     struct bench bench = {.lab = lab_open(&plan, &err),
                           .options = {.vn_mad = "infiniband", .window = 1000}};
-    struct cost gather = {0}, refresh = {0};
-    const int status = bench.lab ? run(&bench, &gather, &refresh, &err) : -1;
+    struct cost whole = {0}, refresh = {0};
+    const int status = bench.lab ? run(&bench, &whole, &refresh, &err) : -1;
     oneib_cloud_clear(&bench.cloud);
     oneib_findings_clear(&bench.findings);
     oneib_one_close(bench.one);
@@ -150,9 +150,9 @@ int main(void)
         fprintf(stderr, "bench_opennebula_cache: %s\n", err.text);
         return EXIT_FAILURE;
     }
-    printf("%d VMs, all:     %9.2f ms, CPU %9.2f ms\n", VMS, gather.wall_ms, gather.cpu_ms);
+    printf("%d VMs, all:     %9.2f ms, CPU %9.2f ms\n", VMS, whole.wall_ms, whole.cpu_ms);
     printf("%d VMs, one VM:  %9.2f ms, CPU %9.2f ms\n", VMS, refresh.wall_ms, refresh.cpu_ms);
-    const double wall = gather.wall_ms / refresh.wall_ms, cpu = gather.cpu_ms / refresh.cpu_ms;
+    const double wall = whole.wall_ms / refresh.wall_ms, cpu = whole.cpu_ms / refresh.cpu_ms;
     const int passed = wall >= GOAL && cpu >= GOAL;
     printf("all over one VM: wall %.0f, CPU %.0f (at least %.0f) %s\n", wall, cpu, GOAL,
            passed ? "PASS" : "FAIL");

@@ -2,7 +2,7 @@
 /*
  * Parsing VM pool documents against libxml2's own reader walking the same bytes with the same
  * options: at most 1.5 times its time. The documents are made in memory from the recorded one of a
- * running VM (8.6 KB), by windows of 1,000 VMs as gathering asks for them; each pair of
+ * running VM (8.6 KB), by windows of 1,000 VMs as reading the pools asks for them; each pair of
  * measurements takes turns, and the best of several rounds counts. Exits 1 when the ratio is above
  * the limit.
  */

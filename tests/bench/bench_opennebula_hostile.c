@@ -47,13 +47,13 @@ static bool measure(unsigned vms, unsigned every, const char *what)
     struct oneib_cloud cloud = {0};
     struct oneib_findings findings = {0};
     struct oneib_error err = {0};
-    const struct oneib_gather_options options = {.vn_mad = "ibrec", .window = WINDOW};
+    const struct oneib_pools_options options = {.vn_mad = "ibrec", .window = WINDOW};
     if (hostile_pool_make(vms, every) < 0 || stand_in_start(&server, hostile_pool_answer) < 0)
         stop("cannot start the stand-in");
     const struct oneib_credentials credentials = {.endpoint = server.endpoint, .session = session};
     struct oneib_one *one = oneib_one_open(&credentials, TIMEOUT_MS, &err);
     const double began = oneib_now_ms(), used = cpu_s();
-    if (!one || oneib_gather(one, &options, &cloud, &findings, &err) < 0)
+    if (!one || oneib_pools_read(one, &options, &cloud, &findings, &err) < 0)
         stop(err.text);
     const double took_s = (oneib_now_ms() - began) / 1e3;
     const bool right = hostile_pool_wrong(&cloud, &findings) == vms;

@@ -87,7 +87,7 @@ static uint32_t draw(uint32_t below)
     return (uint32_t)(((uint64_t)(seed >> 8) * below) >> 24);
 }
 
-/* --- fabrics -------------------------------------------------------------------------------- */
+/* ---- fabrics --------------------------------------------------------------------------------- */
 
 static struct fabric fabric_of(const char *name, const unsigned *sizes, unsigned leaves,
                                unsigned leaves_a_pod)
@@ -117,7 +117,7 @@ static unsigned hops(const struct fabric *fabric, unsigned a, unsigned b)
     return fabric->pod_of[a] == fabric->pod_of[b] ? 3 : 5;
 }
 
-/* --- placing -------------------------------------------------------------------------------- */
+/* ---- placing --------------------------------------------------------------------------------- */
 
 /* The host that `rank` takes among those with a function that have got no VM in this window. */
 static unsigned take(const struct cloud *cloud, enum policy policy, const bool *taken,
@@ -266,7 +266,7 @@ static unsigned place_cluster(struct cloud *cloud, enum policy policy, struct cl
     return cluster->count;
 }
 
-/* --- one replay ----------------------------------------------------------------------------- */
+/* ---- one replay ------------------------------------------------------------------------------ */
 
 static void find_links(const struct fabric *fabric, struct cluster *cluster)
 {
@@ -361,7 +361,7 @@ static struct score replay(const struct fabric *fabric, enum policy policy)
     return score;
 }
 
-/* --- against the best ----------------------------------------------------------------------- */
+/* ---- against the best ------------------------------------------------------------------------ */
 
 static unsigned long cost_of(const struct fabric *fabric, const unsigned *leaves, unsigned count)
 {
@@ -421,7 +421,7 @@ static double against_the_best(void)
     return (double)ours / (double)best;
 }
 
-/* --- goals ---------------------------------------------------------------------------------- */
+/* ---- goals ----------------------------------------------------------------------------------- */
 
 static int fails;
 

@@ -72,7 +72,7 @@ struct bench_cost bench_median_cost(const struct bench_cost *costs, size_t count
     return median;
 }
 
-/* ---- the node's service --------------------------------------------------------------------- */
+/* ---- the node's service ---------------------------------------------------------------------- */
 
 static pid_t node;
 
@@ -93,7 +93,7 @@ static void write_table(const struct tree_hca *hca, unsigned given)
         oneib_vf_record_render(&record, &table);
         oneib_text_append(&table, "\n");
     }
-    tree_make_folder("/run/oneib");
+    tree_make_directory("/run/oneib");
     char *path = tree_path("/run/oneib/vfs");
     FILE *file = fopen(path, "w");
     if (!file || fputs(table.data, file) < 0 || fclose(file) != 0)

@@ -35,7 +35,7 @@ struct bench {
     double change_ms, calls_ms;
 };
 
-/* --- what is wanted --------------------------------------------------------------------------- */
+/* ---- what is wanted -------------------------------------------------------------------------- */
 
 /* The first key has `extra` members more. */
 static int want(struct bench *bench, unsigned extra, struct oneib_error *err)
@@ -64,7 +64,7 @@ static int bring(struct bench *bench, struct oneib_error *err)
 {
     unsigned nudges = 0;
     oneib_findings_clear(&bench->findings);
-    if (oneib_sm_look(bench->sm, &bench->seen, err) < 0 ||
+    if (oneib_sm_read(bench->sm, &bench->seen, err) < 0 ||
         oneib_sm_settle(bench->sm, &bench->seen, &bench->wanted, &bench->findings, err) < 0 ||
         oneib_sm_render(bench->sm, &bench->wanted, &bench->rendered, err) < 0)
         return -1;
@@ -74,7 +74,7 @@ static int bring(struct bench *bench, struct oneib_error *err)
                : oneib_sm_put(bench->sm, &what, &bench->seen, &nudges, err);
 }
 
-/* --- counting --------------------------------------------------------------------------------- */
+/* ---- counting -------------------------------------------------------------------------------- */
 
 static int count(struct bench *bench, unsigned *calls, unsigned *puts, struct oneib_error *err)
 {
@@ -125,7 +125,7 @@ static int poll_often(struct bench *bench, struct oneib_error *err)
     return 0;
 }
 
-/* --- the same calls by themselves ------------------------------------------------------------- */
+/* ---- the same calls by themselves ------------------------------------------------------------ */
 
 static int call(struct bench *bench, const char *method, const char *path, const char *body,
                 struct oneib_error *err)
@@ -164,7 +164,7 @@ static int change_by_hand(struct bench *bench, unsigned extra, struct oneib_erro
                : 0;
 }
 
-/* --- all of it -------------------------------------------------------------------------------- */
+/* ---- all of it ------------------------------------------------------------------------------- */
 
 static int set_up(struct bench *bench, struct oneib_error *err)
 {

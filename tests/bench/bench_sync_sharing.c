@@ -41,7 +41,7 @@ static uint16_t lid_of(unsigned host)
     return (uint16_t)(host + 1);
 }
 
-/* --- the fabric ----------------------------------------------------------------------------- */
+/* ---- the fabric ------------------------------------------------------------------------------ */
 
 static struct oneib_switch_link *make_links(size_t *count)
 {
@@ -107,7 +107,7 @@ static void make_routes(struct oneib_routes *routes)
     free(links);
 }
 
-/* --- the clusters --------------------------------------------------------------------------- */
+/* ---- the clusters ---------------------------------------------------------------------------- */
 
 /* 2 to 64 members, anywhere: a scheduler that knows of no leaves. */
 static void make_cluster(struct oneib_partition *partition, unsigned number, unsigned *seed)

@@ -19,7 +19,7 @@
 #define RESTING_MS 1.0
 #define COST_SAMPLES 200
 
-/* --- statistics and processes ---------------------------------------------------------------- */
+/* ---- statistics and processes ---------------------------------------------------------------- */
 
 static int compare(const void *a, const void *b)
 {
@@ -82,7 +82,7 @@ struct lab_options bench_fabric(unsigned nodes)
                                 .spines = leaves > 8 ? 4 : 2};
 }
 
-/* --- the observer ---------------------------------------------------------------------------- */
+/* ---- the observer ---------------------------------------------------------------------------- */
 
 static int ask(struct bench_observer *observer, const struct oneib_subnet_port *port,
                struct oneib_error *err)
@@ -158,7 +158,7 @@ int bench_observer_await(struct bench_observer *observer, oneib_guid guid, oneib
     return 0;
 }
 
-/* --- the listener ---------------------------------------------------------------------------- */
+/* ---- the listener ---------------------------------------------------------------------------- */
 
 struct message {
     uint32_t vm;

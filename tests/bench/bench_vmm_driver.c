@@ -3,9 +3,9 @@
  * What the virtualization driver adds to OpenNebula's own. On a simulated node (mlx4), with
  * recorded documents:
  *
- * - deploy and save around a stand-in for the stock action, against that stand-in alone: CPU and
- *   wall time. The stand-in is the least that a stock action can be: a shell that keeps what it was
- *   given, and one client of libvirt (bench-libvirt-client for virsh; the real actions call virsh
+ * - deploy and save around a stand-in for the upstream action, against that stand-in alone: CPU and
+ *   wall time. The stand-in is the least that an upstream action can be: a shell that keeps what it
+ * was given, and one client of libvirt (bench-libvirt-client for virsh; the real actions call virsh
  *   several times, and QEMU starts). The guest's part, letting go of a VF, is not in it.
  * - editing a document for 1 and for 16 NICs, in this process, against libxml2 parsing it alone.
  *
@@ -41,7 +41,7 @@
 
 static const struct tree_hca hca = {.driver = ONEIB_HCA_MLX4, .vfs = 20};
 
-/* ---- documents ------------------------------------------------------------------------------ */
+/* ---- documents ------------------------------------------------------------------------------- */
 
 static char *recorded(const char *action)
 {
@@ -95,7 +95,7 @@ static char *domain_of_vm(void)
     return replaced(recorded("0049-vmm.kvm.deploy.vm2"), INTERFACE, OUR_INTERFACE);
 }
 
-/* ---- the simulated node --------------------------------------------------------------------- */
+/* ---- the simulated node ---------------------------------------------------------------------- */
 
 /* Longer than an attribute of sysfs. */
 static char *write_file(const char *name, const char *text)
@@ -146,61 +146,68 @@ static void write_table(void)
     if (oneib_vf_table_add(&table, &record, &err) < 0)
         bench_give_up(err.text);
     oneib_vf_table_render(&table, &text);
-    tree_make_folder("/run/oneib");
+    tree_make_directory("/run/oneib");
     free(write_file("run/oneib/vfs", text.data));
     oneib_text_clear(&text);
     oneib_vf_table_clear(&table);
 }
 
-static char *write_stock(void)
+static char *write_upstream(void)
 {
     char script[1024];
     snprintf(script, sizeof script, "#!/bin/sh\ncat > %s/given\nexec '%s' test://%s/node.xml\n",
              tree_root(), LIBVIRT_CLIENT, tree_root());
-    char *path = write_file("stock", script);
+    char *path = write_file("upstream", script);
     if (chmod(path, 0755) < 0)
         bench_give_up(path);
     return path;
 }
 
-/* ---- around a stock action ------------------------------------------------------------------ */
+/* ---- around an upstream action --------------------------------------------------------------- */
 
-static bool compare(const char *what, const char *const *ours, const char *const *stock,
+static bool compare(const char *what, const char *const *ours, const char *const *upstream,
                     const char *input)
 {
     struct bench_cost with[ROUNDS], without[ROUNDS];
     for (size_t i = 0; i < ROUNDS; i++) {
-        without[i] = bench_run(stock, input);
+        without[i] = bench_run(upstream, input);
         with[i] = bench_run(ours, input);
     }
     const struct bench_cost around = bench_median_cost(with, ROUNDS),
                             alone = bench_median_cost(without, ROUNDS);
     const bool reached = around.cpu_ms < PROCESS_GOAL * alone.cpu_ms;
-    printf("%s: CPU %.1f ms, the stock stand-in alone %.1f ms: %.2f (goal %.1f) %s; wall %.1f ms, "
-           "%.1f ms: %.2f\n",
-           what, around.cpu_ms, alone.cpu_ms, around.cpu_ms / alone.cpu_ms, PROCESS_GOAL,
-           reached ? "PASS" : "FAIL", around.wall_ms, alone.wall_ms,
-           around.wall_ms / alone.wall_ms);
+    printf(
+        "%s: CPU %.1f ms, the upstream stand-in alone %.1f ms: %.2f (goal %.1f) %s; wall %.1f ms, "
+        "%.1f ms: %.2f\n",
+        what, around.cpu_ms, alone.cpu_ms, around.cpu_ms / alone.cpu_ms, PROCESS_GOAL,
+        reached ? "PASS" : "FAIL", around.wall_ms, alone.wall_ms, around.wall_ms / alone.wall_ms);
     return reached;
 }
 
-static bool compare_deploy(const char *stock, const char *deployment, const char *input)
+static bool compare_deploy(const char *upstream, const char *deployment, const char *input)
 {
     const char *const ours[] = {
-        ONEIB_DEPLOY_PROGRAM, "--stock", stock, deployment, "host", "2", "host", NULL};
-    const char *const theirs[] = {stock, deployment, "host", "2", "host", NULL};
+        ONEIB_DEPLOY_PROGRAM, "--upstream", upstream, deployment, "host", "2", "host", NULL};
+    const char *const theirs[] = {upstream, deployment, "host", "2", "host", NULL};
     return compare("deploy, one NIC", ours, theirs, input);
 }
 
-static bool compare_save(const char *stock, const char *input)
+static bool compare_save(const char *upstream, const char *input)
 {
-    const char *const ours[] = {
-        ONEIB_SAVE_PROGRAM, "--stock", stock, "one-2", "/checkpoint", "host", "2", "host", NULL};
-    const char *const theirs[] = {stock, "one-2", "/checkpoint", "host", "2", "host", NULL};
+    const char *const ours[] = {ONEIB_SAVE_PROGRAM,
+                                "--upstream",
+                                upstream,
+                                "one-2",
+                                "/checkpoint",
+                                "host",
+                                "2",
+                                "host",
+                                NULL};
+    const char *const theirs[] = {upstream, "one-2", "/checkpoint", "host", "2", "host", NULL};
     return compare("save, nothing to unplug", ours, theirs, input);
 }
 
-/* ---- documents ------------------------------------------------------------------------------ */
+/* ---- documents ------------------------------------------------------------------------------- */
 
 static struct oneib_domain_nic nic_of(unsigned index)
 {
@@ -289,17 +296,17 @@ int main(void)
     write_table();
     char *message = vm_message(), *vm = vm_of(message), *domain = domain_of_vm();
     char *message_file = write_file("message", message), *domain_file = write_file("in", domain);
-    char *vm_file = write_file("vm.xml", vm), *stock = write_stock();
+    char *vm_file = write_file("vm.xml", vm), *upstream = write_upstream();
     char *deployment = tree_path("/deployment.0");
     write_libvirt(domain);
 
-    bool reached = compare_deploy(stock, deployment, domain_file);
-    reached = compare_save(stock, message_file) && reached;
+    bool reached = compare_deploy(upstream, deployment, domain_file);
+    reached = compare_save(upstream, message_file) && reached;
     reached = compare_edit(1) && reached;
     reached = compare_edit(ONEIB_DOMAIN_NICS_MAX) && reached;
 
-    char *const owned[] = {message,     vm,      domain, message_file,
-                           domain_file, vm_file, stock,  deployment};
+    char *const owned[] = {message,     vm,      domain,   message_file,
+                           domain_file, vm_file, upstream, deployment};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++)
         free(owned[i]);
     xmlCleanupParser();

@@ -36,7 +36,7 @@
 /* For what comes by itself, on a busy machine too: a grant, before a key that never comes. */
 #define ENOUGH 5000
 
-/* ---- documents ----------------------------------------------------------------------------- */
+/* ---- documents ------------------------------------------------------------------------------- */
 
 #define TAG(name, value) "<" name ">" value "</" name ">"
 #define DEVICE(type, id, rest)                                                                     \
@@ -51,7 +51,7 @@
 #define VM_42 VM("42", NIC("1", KEY))
 #define UUID "5dec61fb-6338-452b-9e09-76372ec01406"
 
-/* ---- programs ------------------------------------------------------------------------------ */
+/* ---- programs -------------------------------------------------------------------------------- */
 
 #define WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})
 
@@ -151,7 +151,7 @@ static inline void pause_ms(long ms)
     nanosleep(&(struct timespec){.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000}, NULL);
 }
 
-/* ---- the node ------------------------------------------------------------------------------ */
+/* ---- the node -------------------------------------------------------------------------------- */
 
 static const struct tree_hca four_vfs = {.name = "mlx4_0", .driver = ONEIB_HCA_MLX4, .vfs = 4};
 static const struct tree_hca *hca;
@@ -227,7 +227,7 @@ static inline int end(void **state)
     return 0;
 }
 
-/* ---- what is there ------------------------------------------------------------------------- */
+/* ---- what is there --------------------------------------------------------------------------- */
 
 static inline const char *table(void)
 {
@@ -343,12 +343,12 @@ static inline void await_no_gid(unsigned vf)
 /* As it was never used, or closed: its map leads nowhere, and no port shows a GUID of it. */
 static inline void assert_closed(unsigned vf)
 {
-    char folder[ONEIB_PCI_TEXT_SIZE], value[64];
+    char directory[ONEIB_PCI_TEXT_SIZE], value[64];
     read_entry(vf, 0, value);
     assert_string_equal(value, CLOSED_INDEX);
-    tree_vf_folder(hca, vf, folder);
-    for (unsigned i = 1;
-         tree_exists("/sys/class/infiniband/%s/iov/%s/ports/1/pkey_idx/%u", hca->name, folder, i);
+    tree_vf_directory(hca, vf, directory);
+    for (unsigned i = 1; tree_exists("/sys/class/infiniband/%s/iov/%s/ports/1/pkey_idx/%u",
+                                     hca->name, directory, i);
          i++) {
         read_entry(vf, i, value);
         if (strcmp(value, CLOSED_INDEX) != 0 && strcmp(value, "none") != 0)

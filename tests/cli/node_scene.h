@@ -88,7 +88,7 @@ static inline void await_log(const char *words)
     await_content("log", words, true);
 }
 
-/* ---- the node ------------------------------------------------------------------------------ */
+/* ---- the node -------------------------------------------------------------------------------- */
 
 static inline void configure(unsigned pkey_wait, unsigned watch)
 {
@@ -149,7 +149,7 @@ static inline int make_node(void **state)
     return 0;
 }
 
-/* ---- the service --------------------------------------------------------------------------- */
+/* ---- the service ----------------------------------------------------------------------------- */
 
 /* In the child, before the program is executed; NULL: nothing. */
 typedef void (*preparation)(void *context);
@@ -234,7 +234,7 @@ static inline void tell_of_domains(const char *domains)
     kill(node, SIGUSR1);
 }
 
-/* ---- callers ------------------------------------------------------------------------------- */
+/* ---- callers --------------------------------------------------------------------------------- */
 
 /* The key's network. */
 static inline uint32_t network_of(uint16_t pkey)
@@ -309,14 +309,14 @@ static inline void assert_serves(void)
     assert_int_equal(released.freed + released.lingering, 1);
 }
 
-/* ---- callers that are no clients ----------------------------------------------------------- */
+/* ---- callers that are no clients ------------------------------------------------------------- */
 
 static inline int connect_raw(const char *name)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
-    char *folder = tree_path("/run/oneib");
-    const int place = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    free(folder);
+    char *directory = tree_path("/run/oneib");
+    const int place = open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    free(directory);
     const int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
     snprintf(address.sun_path, sizeof address.sun_path, "/proc/self/fd/%d/%s", place, name);
     const int connected = connect(fd, (struct sockaddr *)&address, sizeof address);

@@ -12,41 +12,41 @@
 
 #define WORDS_MAX 24
 
-static char folder[256];
+static char directory[256];
 static const char *variable, *program = ONEIB_BINARY;
 
-int make_folder(void **state)
+int make_directory(void **state)
 {
     (void)state;
     const char *base = getenv("TMPDIR");
-    snprintf(folder, sizeof folder, "%s/oneib-cli-XXXXXX", base && *base ? base : "/tmp");
+    snprintf(directory, sizeof directory, "%s/oneib-cli-XXXXXX", base && *base ? base : "/tmp");
     variable = NULL;
-    return mkdtemp(folder) ? 0 : -1;
+    return mkdtemp(directory) ? 0 : -1;
 }
 
-int remove_folder(void **state)
+int remove_directory(void **state)
 {
     (void)state;
     const pid_t child = fork();
     if (child == 0) {
-        execlp("rm", "rm", "-rf", "--", folder, (char *)NULL);
+        execlp("rm", "rm", "-rf", "--", directory, (char *)NULL);
         _exit(127);
     }
     return waitpid(child, NULL, 0) == child ? 0 : -1;
 }
 
-const char *in_folder(const char *name)
+const char *in_directory(const char *name)
 {
     static char paths[4][512];
     static unsigned next;
     char *path = paths[next++ % 4];
-    snprintf(path, sizeof paths[0], "%s/%s", folder, name);
+    snprintf(path, sizeof paths[0], "%s/%s", directory, name);
     return path;
 }
 
 void write_file(const char *name, const char *content)
 {
-    FILE *file = fopen(in_folder(name), "w");
+    FILE *file = fopen(in_directory(name), "w");
     assert_non_null(file);
     assert_true(fputs(content, file) >= 0);
     assert_int_equal(fclose(file), 0);
@@ -68,7 +68,7 @@ static void exec_program(const char *const *words, const int *out, const int *er
     char *argv[WORDS_MAX + 2] = {strdup(basename(program))};
     for (size_t i = 0; words[i] && i < WORDS_MAX; i++)
         argv[i + 1] = strdup(words[i]);
-    snprintf(home, sizeof home, "HOME=%s", folder);
+    snprintf(home, sizeof home, "HOME=%s", directory);
     char path[] = "PATH=/usr/bin:/bin:/usr/sbin:/sbin", locale[] = "LC_ALL=C.UTF-8";
     char *extra = variable ? strdup(variable) : NULL;
     char *environment[] = {home, path, locale, extra, NULL};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Running the command. Each test has a folder of its own for files, which is also $HOME. */
+/* Running the command. Each test has a directory of its own for files, which is also $HOME. */
 #ifndef ONEIB_TESTS_CLI_RUN_H
 #define ONEIB_TESTS_CLI_RUN_H
 
@@ -17,11 +17,11 @@ struct outcome {
     char err[65536]; /* standard error */
 };
 
-/* Setup and teardown of a cmocka test: the folder. */
-int make_folder(void **state);
-int remove_folder(void **state);
-/* The path of a file in the folder; valid until the next call but three. */
-const char *in_folder(const char *name);
+/* Setup and teardown of a cmocka test: the directory. */
+int make_directory(void **state);
+int remove_directory(void **state);
+/* The path of a file in the directory; valid until the next call but three. */
+const char *in_directory(const char *name);
 void write_file(const char *name, const char *content);
 
 /* Runs `oneib` with these words (NULL at the end) in a clean environment, output through pipes. */

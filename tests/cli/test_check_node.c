@@ -13,7 +13,7 @@ static const struct tree_hca without_vfs = {
 static const char *checked(void)
 {
     write_file("oneib.conf", "");
-    return RUN("--config", in_folder("oneib.conf"), "check")->out;
+    return RUN("--config", in_directory("oneib.conf"), "check")->out;
 }
 
 static void of_a_host_without_vfs_nothing_is_said(void **state)
@@ -37,7 +37,7 @@ int main(void)
 {
     char variable[PATH_MAX];
     tree_open();
-    if (make_folder(NULL) < 0)
+    if (make_directory(NULL) < 0)
         return 1;
     snprintf(variable, sizeof variable, "ONEIB_NODE_ROOT=%s", tree_root());
     set_variable(variable);
@@ -46,6 +46,6 @@ int main(void)
         cmocka_unit_test_setup(a_host_with_vfs_needs_the_service, tree_reset),
     };
     const int status = cmocka_run_group_tests(tests, NULL, NULL);
-    remove_folder(NULL);
+    remove_directory(NULL);
     return tree_close(status);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What `oneib check` says of Sunstone's views, which lie in the test's folder. */
+/* What `oneib check` says of Sunstone's views, which lie in the test's directory. */
 #include "../skip.h"
 #include "run.h"
 #include <stdio.h>
@@ -10,13 +10,13 @@
 #define VIEWS_OF_6_10 "etc/fireedge/sunstone"
 #define VIEWS_OF_7 "etc/fireedge/sunstone/views"
 
-static void make_folders(const char *path)
+static void make_directories(const char *path)
 {
     char part[256] = {0};
     for (size_t i = 0; path[i]; i++) {
         part[i] = path[i];
         if (path[i + 1] == '/' || !path[i + 1])
-            mkdir(in_folder(part), 0755);
+            mkdir(in_directory(part), 0755);
     }
 }
 
@@ -25,7 +25,7 @@ static void make_view(const char *views, const char *view, const char *tab, cons
 {
     char path[256];
     snprintf(path, sizeof path, "%s/%s", views, view);
-    make_folders(path);
+    make_directories(path);
     const char *const tabs[] = {"vm", tab, second};
     for (size_t i = 0; i < 3; i++) {
         snprintf(path, sizeof path, "%s/%s/%s-tab.yaml", views, view, tabs[i] ? tabs[i] : "vnet");
@@ -43,10 +43,10 @@ static void make_views(const char *views)
 static const char *checked(void)
 {
     char location[300];
-    snprintf(location, sizeof location, "ONE_LOCATION=%s", in_folder("."));
+    snprintf(location, sizeof location, "ONE_LOCATION=%s", in_directory("."));
     set_variable(location);
     write_file("oneib.conf", "");
-    const char *out = RUN("--config", in_folder("oneib.conf"), "check")->out;
+    const char *out = RUN("--config", in_directory("oneib.conf"), "check")->out;
     set_variable(NULL);
     return out;
 }
@@ -104,7 +104,7 @@ static void where_sunstone_is_not_nothing_is_said(void **state)
 {
     (void)state;
     assert_lacks(checked(), "sunstone");
-    make_folders("etc/fireedge");
+    make_directories("etc/fireedge");
     assert_lacks(checked(), "sunstone");
 }
 
@@ -114,12 +114,12 @@ static void views_that_cannot_be_read_are_said(void **state)
     if (geteuid() == 0)
         skip_because("root reads everything");
     make_views(VIEWS_OF_7);
-    assert_int_equal(chmod(in_folder("etc/fireedge"), 0), 0);
+    assert_int_equal(chmod(in_directory("etc/fireedge"), 0), 0);
     assert_contains(checked(), "etc/fireedge/sunstone: Permission denied");
-    assert_int_equal(chmod(in_folder("etc/fireedge"), 0755), 0);
+    assert_int_equal(chmod(in_directory("etc/fireedge"), 0755), 0);
 }
 
-#define CASE(test) cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
+#define CASE(test) cmocka_unit_test_setup_teardown(test, make_directory, remove_directory)
 
 int main(void)
 {

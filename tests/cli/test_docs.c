@@ -129,7 +129,7 @@ static void collect_from_file(const char *path, struct codes *codes)
     free(source);
 }
 
-static bool is_folder(const char *path)
+static bool is_directory(const char *path)
 {
     struct stat status;
     return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
@@ -141,23 +141,23 @@ static bool speaks_libvirts_language(const char *name)
     return strcmp(name, "domain") == 0 || strcmp(name, "live") == 0;
 }
 
-static void collect_from_folder(const char *path, unsigned depth, struct codes *codes)
+static void collect_from_directory(const char *path, unsigned depth, struct codes *codes)
 {
-    DIR *folder = opendir(path);
-    if (!folder)
+    DIR *directory = opendir(path);
+    if (!directory)
         fail_msg("%s cannot be opened", path);
     struct dirent *entry;
-    while ((entry = readdir(folder))) {
+    while ((entry = readdir(directory))) {
         char inner[4096];
         if (entry->d_name[0] == '.' || speaks_libvirts_language(entry->d_name))
             continue;
         snprintf(inner, sizeof inner, "%s/%s", path, entry->d_name);
-        if (depth > 0 && is_folder(inner))
-            collect_from_folder(inner, depth - 1, codes);
+        if (depth > 0 && is_directory(inner))
+            collect_from_directory(inner, depth - 1, codes);
         else
             collect_from_file(inner, codes);
     }
-    closedir(folder);
+    closedir(directory);
 }
 
 static void collect_deviations(struct codes *codes)
@@ -174,9 +174,9 @@ static struct codes *codes_of_the_sources(void)
 {
     struct codes *codes = calloc(1, sizeof *codes);
     assert_non_null(codes);
-    collect_from_folder(ONEIB_SOURCES "/core", 1, codes);
-    collect_from_folder(ONEIB_SOURCES "/oneib", 0, codes);
-    collect_from_folder(ONEIB_SOURCES "/oneibd", 0, codes);
+    collect_from_directory(ONEIB_SOURCES "/core", 1, codes);
+    collect_from_directory(ONEIB_SOURCES "/oneib", 0, codes);
+    collect_from_directory(ONEIB_SOURCES "/oneibd", 0, codes);
     collect_deviations(codes);
     return codes;
 }
@@ -238,8 +238,8 @@ static void every_entry_says_how_bad_it_is_and_what_to_do(void **state)
             graded |= strncmp(text, severities[i], strlen(severities[i])) == 0;
         if (!graded)
             fail_msg("the entry of %.*s does not begin with a severity", length, code);
-        const char *remedy = strstr(text, "*Do:*");
-        if (!remedy || (next && remedy > next))
+        const char *fix = strstr(text, "*Do:*");
+        if (!fix || (next && fix > next))
             fail_msg("the entry of %.*s does not say what to do", length, code);
     }
     free(guide);

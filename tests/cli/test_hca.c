@@ -21,7 +21,7 @@ static const struct tree_hca mlx5 = {
 
 static char variable[PATH_MAX];
 
-/* ---- the node ------------------------------------------------------------------------------ */
+/* ---- the node -------------------------------------------------------------------------------- */
 
 static void put(const char *name, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
@@ -119,7 +119,7 @@ static void map_vf(unsigned vf, unsigned index)
     }
 }
 
-/* ---- what it says -------------------------------------------------------------------------- */
+/* ---- what it says ---------------------------------------------------------------------------- */
 
 /* The words of the line that begins so, blanks made one. */
 static const char *line_of(const char *text, const char *beginning)
@@ -180,7 +180,7 @@ static bool has_finding(json_t *document, const char *code)
     return false;
 }
 
-/* ---- looking ------------------------------------------------------------------------------- */
+/* ---- looking --------------------------------------------------------------------------------- */
 
 static void a_host_without_an_adapter_is_told_of(void **state)
 {
@@ -273,7 +273,7 @@ static void what_is_in_use_is_not_what_is_reserved_leaked_or_free(void **state)
     assert_contains(line_of(RUN("hca")->out, "0000:81:00.1"), " closed: VM 42 NIC 1 closed ");
 }
 
-/* ---- virtual ports -------------------------------------------------------------------------- */
+/* ---- virtual ports --------------------------------------------------------------------------- */
 
 static int make_node_with_mlx5(void **state)
 {
@@ -424,7 +424,7 @@ static void other_words_are_usage_errors(void **state)
     assert_int_equal(RUN("list", "--repair")->status, 2);
 }
 
-/* ---- repairing ----------------------------------------------------------------------------- */
+/* ---- repairing ------------------------------------------------------------------------------- */
 
 static void repair_forgets_what_the_adapter_has_no_more(void **state)
 {
@@ -484,7 +484,7 @@ static void a_repair_that_fails_is_told_and_is_a_difference(void **state)
     assert_true(has_record());
 }
 
-/* ---- the probe ----------------------------------------------------------------------------- */
+/* ---- the probe ------------------------------------------------------------------------------- */
 
 static const struct outcome *probe(void)
 {
@@ -610,7 +610,7 @@ static void the_script_runs_the_probe_and_never_fails(void **state)
 int main(void)
 {
     tree_open();
-    if (make_folder(NULL) < 0)
+    if (make_directory(NULL) < 0)
         return 1;
     snprintf(variable, sizeof variable, "ONEIB_NODE_ROOT=%s", tree_root());
     set_variable(variable);
@@ -646,6 +646,6 @@ int main(void)
         WITH_ADAPTER(the_script_runs_the_probe_and_never_fails),
     };
     const int status = cmocka_run_group_tests(tests, NULL, NULL);
-    remove_folder(NULL);
+    remove_directory(NULL);
     return tree_close(status);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * install.sh, with DESTDIR in the test's folder: a front-end with a small oned.conf, whose remotes
- * belong to another user than root when the test is root. What is installed is this build.
+ * install.sh, with DESTDIR in the test's directory: a front-end with a small oned.conf, whose
+ * remotes belong to another user than root when the test is root. What is installed is this build.
  */
 #include "../skip.h"
 #include "base/cleanup.h"
@@ -29,15 +29,15 @@
 
 static char said[65536];
 
-/* A shell's words, to which ${FOLDER:?} is the test's (unset, they must not reach the
+/* A shell's words, to which ${DIRECTORY:?} is the test's (unset, they must not reach the
  * machine's own files); its status. What is said, on both outputs, is in
  * `said`. */
 static int shell(const char *words)
 {
     char command[4096];
-    snprintf(command, sizeof command, "{ %s\n} >%s 2>&1", words, in_folder("said"));
+    snprintf(command, sizeof command, "{ %s\n} >%s 2>&1", words, in_directory("said"));
     const int status = system(command);
-    FILE *file = fopen(in_folder("said"), "r");
+    FILE *file = fopen(in_directory("said"), "r");
     assert_non_null(file);
     said[fread(said, 1, sizeof said - 1, file)] = '\0';
     fclose(file);
@@ -55,7 +55,7 @@ static int install(const char *words)
     char command[1024];
     snprintf(command, sizeof command,
              "DESTDIR=%s/d '%s/install.sh' --build '%s' --prefix '%s' %s </dev/null",
-             in_folder("."), ONEIB_SOURCES, ONEIB_BUILD, ONEIB_PREFIX, words);
+             in_directory("."), ONEIB_SOURCES, ONEIB_BUILD, ONEIB_PREFIX, words);
     return shell(command);
 }
 
@@ -78,7 +78,7 @@ static char *picture(const char *below)
     snprintf(command, sizeof command,
              "cd %s/d/%s && find . -printf '%%p %%m %%u\\n' | sort && find . -type f -print0 | "
              "sort -z | xargs -0 -r sha256sum",
-             in_folder("."), below);
+             in_directory("."), below);
     must(command);
     char *copy = strdup(said);
     assert_non_null(copy);
@@ -89,26 +89,26 @@ static void give_to_nobody(const char *name)
 {
     char command[512];
     snprintf(command, sizeof command, "[ $(id -u) -ne 0 ] || chown -R %d:%d %s", NOBODY, NOBODY,
-             in_folder(name));
+             in_directory(name));
     must(command);
 }
 
 static int make_frontend(void **state)
 {
-    if (make_folder(state) < 0 || setenv("FOLDER", in_folder("."), 1) < 0)
+    if (make_directory(state) < 0 || setenv("DIRECTORY", in_directory("."), 1) < 0)
         return -1;
-    must("cd \"${FOLDER:?}\" && chmod 755 . && mkdir -p d/etc/one d/var/lib/one/remotes/vnm");
+    must("cd \"${DIRECTORY:?}\" && chmod 755 . && mkdir -p d/etc/one d/var/lib/one/remotes/vnm");
     write_file("d/etc/one/oned.conf", ONED_CONF);
-    assert_int_equal(chmod(in_folder("d/etc/one/oned.conf"), 0640), 0);
+    assert_int_equal(chmod(in_directory("d/etc/one/oned.conf"), 0640), 0);
     give_to_nobody("d/var/lib/one");
     return 0;
 }
 
-#define CASE(test) cmocka_unit_test_setup_teardown(test, make_frontend, remove_folder)
+#define CASE(test) cmocka_unit_test_setup_teardown(test, make_frontend, remove_directory)
 
 static char *oned_conf(void)
 {
-    must("cat \"${FOLDER:?}\"/d/etc/one/oned.conf");
+    must("cat \"${DIRECTORY:?}\"/d/etc/one/oned.conf");
     return strdup(said);
 }
 
@@ -171,7 +171,7 @@ static char *steps_of_a_dry_run(const char *build, const char *role)
     snprintf(command, sizeof command,
              "DESTDIR=%s/d '%s/install.sh' %s --prefix %s --dry-run %s </dev/null | "
              "grep -v '^would build'",
-             in_folder("."), ONEIB_SOURCES, build, ONEIB_PREFIX, role);
+             in_directory("."), ONEIB_SOURCES, build, ONEIB_PREFIX, role);
     must(command);
     return strdup(said);
 }
@@ -194,7 +194,7 @@ static void what_the_operator_edits_meanwhile_stays(void **state)
 {
     (void)state;
     must_install("--frontend");
-    must("cd \"${FOLDER:?}\"/d/etc/one && sed -i 's/^PORT = .*/PORT = 2634/' oned.conf && "
+    must("cd \"${DIRECTORY:?}\"/d/etc/one && sed -i 's/^PORT = .*/PORT = 2634/' oned.conf && "
          "echo 'LOG = 4' >>oned.conf");
     must_install("--frontend");
     must_install("--uninstall --frontend");
@@ -203,14 +203,14 @@ static void what_the_operator_edits_meanwhile_stays(void **state)
     assert_contains(conf, "LOG = 4\n");
     assert_lacks(conf, BEGIN);
     assert_lacks(conf, "kvm-ib\",\n    SUN");
-    assert_int_not_equal(access(in_folder("d/etc/one/oned.conf.before-oneib"), F_OK), 0);
+    assert_int_not_equal(access(in_directory("d/etc/one/oned.conf.before-oneib"), F_OK), 0);
 }
 
 static void our_lines_that_somebody_tore_apart_are_not_guessed_at(void **state)
 {
     (void)state;
     must_install("--frontend");
-    must("cd \"${FOLDER:?}\"/d/etc/one && sed -i '/^# END oneib$/d' oned.conf");
+    must("cd \"${DIRECTORY:?}\"/d/etc/one && sed -i '/^# END oneib$/d' oned.conf");
     oneib_autofree char *before = picture(".");
     must_refuse("--uninstall --frontend", "put that in order first");
     must_refuse("--frontend", "put that in order first");
@@ -224,7 +224,7 @@ static char *lines_of_block(const char *setting)
     char command[512];
     snprintf(command, sizeof command,
              "sed -n '/^" BEGIN "/,/^# END oneib/p' %s | grep '^%s' | LC_ALL=C sort",
-             in_folder("d/etc/one/oned.conf"), setting);
+             in_directory("d/etc/one/oned.conf"), setting);
     must(command);
     return strdup(said);
 }
@@ -239,7 +239,7 @@ static void what_is_restricted_is_what_oneib_asks_for(void **state)
     assert_int_equal(oneib_restrictions_missing(nothing, strlen(nothing), &lines, &missing, &err),
                      0);
     write_file("asked", lines.data);
-    must("LC_ALL=C sort \"${FOLDER:?}\"/asked");
+    must("LC_ALL=C sort \"${DIRECTORY:?}\"/asked");
     oneib_autofree char *asked = strdup(said);
 
     must_install("--frontend");
@@ -268,7 +268,7 @@ static void an_oned_conf_that_has_everything_is_left_alone(void **state)
 {
     (void)state;
     must_install("--frontend");
-    must("cd \"${FOLDER:?}\"/d/etc/one && sed -i '/^# [BE].* oneib/d' oned.conf && rm "
+    must("cd \"${DIRECTORY:?}\"/d/etc/one && sed -i '/^# [BE].* oneib/d' oned.conf && rm "
          "*.before-oneib");
     oneib_autofree char *before = picture("etc/one");
     must_install("--frontend");
@@ -291,7 +291,7 @@ static void a_bridge_for_infiniband_is_refused(void **state)
 static void without_oned_conf_nothing_is_installed(void **state)
 {
     (void)state;
-    assert_int_equal(unlink(in_folder("d/etc/one/oned.conf")), 0);
+    assert_int_equal(unlink(in_directory("d/etc/one/oned.conf")), 0);
     oneib_autofree char *before = picture(".");
     must_refuse("--node --frontend", "/etc/one/oned.conf");
     oneib_autofree char *after = picture(".");
@@ -301,22 +301,22 @@ static void without_oned_conf_nothing_is_installed(void **state)
 static void without_a_front_end_nothing_is_installed(void **state)
 {
     (void)state;
-    must("rm -r \"${FOLDER:?}\"/d/var/lib/one/remotes");
+    must("rm -r \"${DIRECTORY:?}\"/d/var/lib/one/remotes");
     must_refuse("--frontend", "is this an OpenNebula front-end?");
 }
 
-static void an_unwritable_folder_is_said(void **state)
+static void an_unwritable_directory_is_said(void **state)
 {
     (void)state;
-    must("chmod 555 \"${FOLDER:?}\"/d/var/lib/one/remotes");
-    must_refuse("--frontend", "cannot write to the folder");
-    must("chmod 755 \"${FOLDER:?}\"/d/var/lib/one/remotes");
+    must("chmod 555 \"${DIRECTORY:?}\"/d/var/lib/one/remotes");
+    must_refuse("--frontend", "cannot write to the directory");
+    must("chmod 755 \"${DIRECTORY:?}\"/d/var/lib/one/remotes");
 }
 
 static void a_file_of_somebody_elses_stays(void **state)
 {
     (void)state;
-    must("cd \"${FOLDER:?}\"/d/var/lib/one/remotes && mkdir vnm/infiniband && "
+    must("cd \"${DIRECTORY:?}\"/d/var/lib/one/remotes && mkdir vnm/infiniband && "
          "echo theirs >vnm/infiniband/pre");
     oneib_autofree char *before = picture("var");
     must_refuse("--frontend", "vnm/infiniband/pre is there already and is not oneib's");
@@ -328,7 +328,7 @@ static void a_file_of_somebody_elses_stays(void **state)
 static void a_pipe_in_a_files_place_holds_nobody_up(void **state)
 {
     (void)state;
-    must("cd \"${FOLDER:?}\"/d/var/lib/one/remotes && mkdir vnm/infiniband && "
+    must("cd \"${DIRECTORY:?}\"/d/var/lib/one/remotes && mkdir vnm/infiniband && "
          "mkfifo vnm/infiniband/pre");
     must_refuse("--frontend", "vnm/infiniband/pre is there already and is not oneib's");
 }
@@ -336,7 +336,7 @@ static void a_pipe_in_a_files_place_holds_nobody_up(void **state)
 static void what_broke_off_can_be_taken_away(void **state)
 {
     (void)state;
-    must("mkdir -p \"${FOLDER:?}\"/d" PROGRAMS " && cd \"${FOLDER:?}\"/d" PROGRAMS " && "
+    must("mkdir -p \"${DIRECTORY:?}\"/d" PROGRAMS " && cd \"${DIRECTORY:?}\"/d" PROGRAMS " && "
          "mkdir .oneib-node.oneib-new");
     oneib_autofree char *before = picture(".");
     must_refuse("--node", "cannot write");
@@ -352,25 +352,25 @@ static void a_symbolic_link_of_oneadmins_leads_root_nowhere(void **state)
     (void)state;
     if (geteuid() != 0)
         skip_because("only root has something to lose to a link");
-    must("mkdir \"${FOLDER:?}\"/d/roots && ln -s ../../../../../roots "
-         "\"${FOLDER:?}\"/d/var/lib/one/remotes/vnm/infiniband");
-    must_refuse("--frontend", "cannot make the folder");
-    must("ls -A \"${FOLDER:?}\"/d/roots");
+    must("mkdir \"${DIRECTORY:?}\"/d/roots && ln -s ../../../../../roots "
+         "\"${DIRECTORY:?}\"/d/var/lib/one/remotes/vnm/infiniband");
+    must_refuse("--frontend", "cannot make the directory");
+    must("ls -A \"${DIRECTORY:?}\"/d/roots");
     assert_string_equal(said, "");
 }
 
 static void a_self_contained_opennebula_is_found_by_its_location(void **state)
 {
     (void)state;
-    must("mkdir -p \"${FOLDER:?}\"/d/srv/one/etc \"${FOLDER:?}\"/d/srv/one/var/remotes && "
-         "cp \"${FOLDER:?}\"/d/etc/one/oned.conf \"${FOLDER:?}\"/d/srv/one/etc/");
+    must("mkdir -p \"${DIRECTORY:?}\"/d/srv/one/etc \"${DIRECTORY:?}\"/d/srv/one/var/remotes && "
+         "cp \"${DIRECTORY:?}\"/d/etc/one/oned.conf \"${DIRECTORY:?}\"/d/srv/one/etc/");
     give_to_nobody("d/srv/one");
     oneib_autofree char *before = picture(".");
     assert_int_equal(setenv("ONE_LOCATION", "/srv/one", 1), 0);
     must_install("--frontend");
-    must("grep -q '" BEGIN "' \"${FOLDER:?}\"/d/srv/one/etc/oned.conf && "
-         "test -x \"${FOLDER:?}\"/d/srv/one/var/remotes/vmm/kvm-ib/deploy && "
-         "! test -e \"${FOLDER:?}\"/d/var/lib/one/remotes/vmm");
+    must("grep -q '" BEGIN "' \"${DIRECTORY:?}\"/d/srv/one/etc/oned.conf && "
+         "test -x \"${DIRECTORY:?}\"/d/srv/one/var/remotes/vmm/kvm-ib/deploy && "
+         "! test -e \"${DIRECTORY:?}\"/d/var/lib/one/remotes/vmm");
     must_install("--uninstall --frontend");
     oneib_autofree char *after = picture(".");
     assert_string_equal(before, after);
@@ -381,25 +381,26 @@ static void below_the_remotes_are_scripts_only(void **state)
 {
     (void)state;
     must_install("--frontend");
-    must("cd \"${FOLDER:?}\"/d/var/lib/one/remotes && find . -type f -perm /111 | while read -r f; "
+    must("cd \"${DIRECTORY:?}\"/d/var/lib/one/remotes && find . -type f -perm /111 | while read -r "
+         "f; "
          "do "
          "[ \"$(head -c 9 \"$f\")\" = '#!/bin/sh' ] || echo \"$f\"; done; LC_ALL=C grep -rlP "
          "'\\x00' . || true");
     assert_string_equal(said, "");
 }
 
-/* DESTDIR as a package begins: an empty folder. */
+/* DESTDIR as a package begins: an empty directory. */
 static void without_an_opennebula_a_package_is_staged(void **state)
 {
     (void)state;
-    must("rm -r \"${FOLDER:?}\"/d/var \"${FOLDER:?}\"/d/etc");
+    must("rm -r \"${DIRECTORY:?}\"/d/var \"${DIRECTORY:?}\"/d/etc");
     must_install("--frontend");
     assert_contains(said, ONEIB_PREFIX "/share/oneib/install/oned-conf");
-    must("cd \"${FOLDER:?}\"/d && test -x var/lib/one/remotes/vmm/kvm-ib/deploy && "
+    must("cd \"${DIRECTORY:?}\"/d && test -x var/lib/one/remotes/vmm/kvm-ib/deploy && "
          "test -x ." ONEIB_PREFIX "/libexec/oneib/vnm/vnet_create && ! test -e etc/one");
     must_install("--frontend");
     must_install("--uninstall --frontend");
-    must("cd \"${FOLDER:?}\"/d && find .");
+    must("cd \"${DIRECTORY:?}\"/d && find .");
     assert_string_equal(said, ".\n");
 }
 
@@ -407,35 +408,35 @@ static void without_an_opennebula_a_package_is_staged(void **state)
 static void what_a_package_leaves_over_is_done_on_the_front_end(void **state)
 {
     (void)state;
-    must("cd \"${FOLDER:?}\" && mv d frontend");
+    must("cd \"${DIRECTORY:?}\" && mv d frontend");
     must_install("--frontend");
-    must("cd \"${FOLDER:?}\" && cp -R d/. frontend/ && cp frontend/etc/one/oned.conf before && "
+    must("cd \"${DIRECTORY:?}\" && cp -R d/. frontend/ && cp frontend/etc/one/oned.conf before && "
          "mkdir -p one/etc && cp frontend/etc/one/oned.conf one/etc/");
-    assert_int_equal(setenv("ONE_LOCATION", in_folder("one"), 1), 0);
-    must("\"${FOLDER:?}\"/frontend" ONEIB_PREFIX "/share/oneib/install/oned-conf --dry-run");
-    must("cmp \"${FOLDER:?}\"/one/etc/oned.conf \"${FOLDER:?}\"/before");
-    must("\"${FOLDER:?}\"/frontend" ONEIB_PREFIX "/share/oneib/install/oned-conf");
-    must("grep -q 'VM_RESTRICTED_ATTR = \"NIC/VLAN_ID\"' \"${FOLDER:?}\"/one/etc/oned.conf");
-    must("\"${FOLDER:?}\"/frontend" ONEIB_PREFIX "/share/oneib/install/oned-conf --uninstall");
-    must("cmp \"${FOLDER:?}\"/one/etc/oned.conf \"${FOLDER:?}\"/before");
+    assert_int_equal(setenv("ONE_LOCATION", in_directory("one"), 1), 0);
+    must("\"${DIRECTORY:?}\"/frontend" ONEIB_PREFIX "/share/oneib/install/oned-conf --dry-run");
+    must("cmp \"${DIRECTORY:?}\"/one/etc/oned.conf \"${DIRECTORY:?}\"/before");
+    must("\"${DIRECTORY:?}\"/frontend" ONEIB_PREFIX "/share/oneib/install/oned-conf");
+    must("grep -q 'VM_RESTRICTED_ATTR = \"NIC/VLAN_ID\"' \"${DIRECTORY:?}\"/one/etc/oned.conf");
+    must("\"${DIRECTORY:?}\"/frontend" ONEIB_PREFIX "/share/oneib/install/oned-conf --uninstall");
+    must("cmp \"${DIRECTORY:?}\"/one/etc/oned.conf \"${DIRECTORY:?}\"/before");
     assert_int_equal(unsetenv("ONE_LOCATION"), 0);
 }
 
-#define VIEWS "etc/fireedge/sunstone/views"
+#define SNAPSHOTS "etc/fireedge/sunstone/snapshots"
 
 /* They are put there by a command of its own, whenever the operator wants them. */
-static void uninstall_takes_the_tabs_out_of_sunstones_views(void **state)
+static void uninstall_takes_the_tabs_out_of_sunstones_snapshots(void **state)
 {
     (void)state;
     must_install("--frontend");
-    must("cd \"${FOLDER:?}\" && mkdir -p one/" VIEWS "/user one/" VIEWS "/groupadmin && "
+    must("cd \"${DIRECTORY:?}\" && mkdir -p one/" SNAPSHOTS "/user one/" SNAPSHOTS "/groupadmin && "
          "for tab in service service-template; do "
-         "echo 'actions:' >one/" VIEWS "/groupadmin/$tab-tab.yaml; done && "
+         "echo 'actions:' >one/" SNAPSHOTS "/groupadmin/$tab-tab.yaml; done && "
          "ONE_LOCATION=\"$PWD\"/one d" ONEIB_PREFIX "/share/oneib/install/sunstone-tabs && "
-         "mv one/etc/fireedge d/etc/one/ && ls d/etc/one/fireedge/sunstone/views/user");
+         "mv one/etc/fireedge d/etc/one/ && ls d/etc/one/fireedge/sunstone/snapshots/user");
     assert_contains(said, "service-template-tab.yaml");
     must_install("--uninstall --frontend");
-    must("cd \"${FOLDER:?}\"/d/etc/one/fireedge/sunstone/views && ls user");
+    must("cd \"${DIRECTORY:?}\"/d/etc/one/fireedge/sunstone/snapshots && ls user");
     assert_string_equal(said, "");
 }
 
@@ -444,7 +445,7 @@ static void uninstall_takes_the_tabs_out_of_sunstones_views(void **state)
 /* Stand-ins for all of OpenNebula's actions, which find their settings as those do. */
 static void add_kvm(void)
 {
-    must("cd \"${FOLDER:?}\"/d/var/lib/one/remotes && mkdir -p vmm/kvm etc/vmm/kvm && "
+    must("cd \"${DIRECTORY:?}\"/d/var/lib/one/remotes && mkdir -p vmm/kvm etc/vmm/kvm && "
          "echo 'SETTING=kvmrc' >etc/vmm/kvm/kvmrc && for action in vmm/kvm-ib/*; do "
          "printf '%s\\n' '#!/bin/sh' '. \"$(dirname \"$0\")/../../etc/vmm/kvm/kvmrc\"' "
          "'echo \"$SETTING ${0##*/} $# $2 $(cat)\"; exit 7' >\"vmm/kvm/${action##*/}\" && "
@@ -456,7 +457,7 @@ static void kvm_ib_hands_over_what_infiniband_does_not_touch(void **state)
     (void)state;
     must_install("--frontend");
     add_kvm();
-    must("cd \"${FOLDER:?}\"/d/var/lib/one/remotes/vmm/kvm-ib && for action in *; do "
+    must("cd \"${DIRECTORY:?}\"/d/var/lib/one/remotes/vmm/kvm-ib && for action in *; do "
          "case ' " OURS " ' in *\" $action \"*) continue ;; esac; "
          "said=$(echo input | ./\"$action\" 'a b' 'c d') && echo \"$action does not end with 7\"; "
          "[ \"$said\" = \"kvmrc $action 2 c d input\" ] || echo \"$action says $said\"; done; "
@@ -471,11 +472,11 @@ static void kvm_ib_deploys_through_the_installed_program(void **state)
     (void)state;
     must_install("--frontend --node");
     add_kvm();
-    must("cd \"${FOLDER:?}\"/d && for action in " OURS "; do "
+    must("cd \"${DIRECTORY:?}\"/d && for action in " OURS "; do "
          "script=var/lib/one/remotes/vmm/kvm-ib/$action && "
          "grep -qx \"program=" PROGRAMS "/vmm/$action\" \"$script\" && "
          "sed -i \"s|^program=|&$PWD|\" \"$script\" || echo \"$action calls another\"; "
-         "LC_ALL=C \"./$script\" </dev/null 2>&1 | grep -q \"usage: $action --stock PATH\" || "
+         "LC_ALL=C \"./$script\" </dev/null 2>&1 | grep -q \"usage: $action --upstream PATH\" || "
          "echo \"$action is no program\"; done; "
          "mkdir vm && echo '<VM><ID>7</ID></VM>' >vm/vm.xml && "
          "{ echo '<domain/>' | var/lib/one/remotes/vmm/kvm-ib/deploy \"$PWD/vm/deployment.0\" "
@@ -487,7 +488,7 @@ static void a_host_without_the_programs_is_told_apart(void **state)
 {
     (void)state;
     must_install("--frontend");
-    must("cd \"${FOLDER:?}\"/d && for action in " OURS "; do "
+    must("cd \"${DIRECTORY:?}\"/d && for action in " OURS "; do "
          "script=var/lib/one/remotes/vmm/kvm-ib/$action && sed -i 's|^program=|&/nowhere|' "
          "\"$script\" && "
          "said=$(\"./$script\" </dev/null 2>&1) && echo \"$action does not fail\"; "
@@ -500,7 +501,7 @@ static void the_programs_of_both_drivers_are_installed_and_listed(void **state)
 {
     (void)state;
     must_install("--node");
-    must("cd \"${FOLDER:?}\"/d && for program in vnm/pre vnm/post vnm/clean vnm/update_nic "
+    must("cd \"${DIRECTORY:?}\"/d && for program in vnm/pre vnm/post vnm/clean vnm/update_nic "
          "vnm/update_sg "
          "vmm/reattach $(printf ' vmm/%s' " OURS "); do "
          "[ \"$(stat -c %a \"." PROGRAMS "/$program\")\" = 755 ] && "
@@ -514,7 +515,8 @@ static void scripts_call_the_programs_where_they_are(void **state)
 {
     (void)state;
     must_install("--frontend --node");
-    must("cd \"${FOLDER:?}\"/d && grep -rhoE '/[a-z/]*libexec/oneib/[a-z_/-]+' var/lib/one/remotes "
+    must("cd \"${DIRECTORY:?}\"/d && grep -rhoE '/[a-z/]*libexec/oneib/[a-z_/-]+' "
+         "var/lib/one/remotes "
          "." ONEIB_PREFIX
          "/lib/systemd | sort -u | while read -r f; do test -x \"./$f\" || echo \"$f\"; done");
     assert_string_equal(said, "");
@@ -524,14 +526,15 @@ static void a_node_gets_no_line_for_sudo(void **state)
 {
     (void)state;
     must_install("--node");
-    assert_int_not_equal(access(in_folder("d/etc/sudoers.d"), F_OK), 0);
+    assert_int_not_equal(access(in_directory("d/etc/sudoers.d"), F_OK), 0);
 }
 
 static void the_front_end_gets_templates_and_what_images_get(void **state)
 {
     (void)state;
     must_install("--frontend");
-    must("cd \"${FOLDER:?}\"/d" ONEIB_PREFIX "/share/oneib && image/oneib-image --help | grep -q "
+    must("cd \"${DIRECTORY:?}\"/d" ONEIB_PREFIX
+         "/share/oneib && image/oneib-image --help | grep -q "
          "IMAGE && templates/load --help | grep -q OBJECT && mkdir -p root/etc root/usr/lib && "
          "context/install --root root && test -x root/usr/sbin/oneib-guest && "
          "diff -r context '" ONEIB_SOURCES "/share/context' && "
@@ -574,7 +577,7 @@ int main(void)
         CASE(a_bridge_for_infiniband_is_refused),
         CASE(without_oned_conf_nothing_is_installed),
         CASE(without_a_front_end_nothing_is_installed),
-        CASE(an_unwritable_folder_is_said),
+        CASE(an_unwritable_directory_is_said),
         CASE(a_file_of_somebody_elses_stays),
         CASE(a_pipe_in_a_files_place_holds_nobody_up),
         CASE(what_broke_off_can_be_taken_away),
@@ -582,7 +585,7 @@ int main(void)
         CASE(a_self_contained_opennebula_is_found_by_its_location),
         CASE(without_an_opennebula_a_package_is_staged),
         CASE(what_a_package_leaves_over_is_done_on_the_front_end),
-        CASE(uninstall_takes_the_tabs_out_of_sunstones_views),
+        CASE(uninstall_takes_the_tabs_out_of_sunstones_snapshots),
         CASE(below_the_remotes_are_scripts_only),
         CASE(kvm_ib_hands_over_what_infiniband_does_not_touch),
         CASE(kvm_ib_deploys_through_the_installed_program),

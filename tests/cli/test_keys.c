@@ -11,7 +11,7 @@
 static char *content(const char *name)
 {
     char *text = calloc(1, 4096);
-    FILE *file = fopen(in_folder(name), "r");
+    FILE *file = fopen(in_directory(name), "r");
     assert_non_null(text);
     if (!file)
         fail_msg("%s is not there", name);
@@ -30,14 +30,14 @@ static uint64_t number_of(const char *text, const char *name)
 static mode_t mode_of(const char *name)
 {
     struct stat status;
-    assert_int_equal(stat(in_folder(name), &status), 0);
+    assert_int_equal(stat(in_directory(name), &status), 0);
     return status.st_mode & 07777;
 }
 
-static const struct outcome *make(const char *settings, const char *folder)
+static const struct outcome *make(const char *settings, const char *directory)
 {
     write_file("oneib.conf", settings);
-    return RUN("--config", in_folder("oneib.conf"), "keys", in_folder(folder));
+    return RUN("--config", in_directory("oneib.conf"), "keys", in_directory(directory));
 }
 
 static void fresh_keys_are_written_for_their_owner_alone_and_are_not_shown(void **state)
@@ -63,17 +63,17 @@ static void fresh_keys_are_written_for_their_owner_alone_and_are_not_shown(void 
     free(lines);
 }
 
-static void a_folder_that_others_may_write_to_is_refused(void **state)
+static void a_directory_that_others_may_write_to_is_refused(void **state)
 {
     (void)state;
-    assert_int_equal(mkdir(in_folder("everybodys"), 0777), 0);
-    assert_int_equal(chmod(in_folder("everybodys"), 0777), 0);
+    assert_int_equal(mkdir(in_directory("everybodys"), 0777), 0);
+    assert_int_equal(chmod(in_directory("everybodys"), 0777), 0);
     const struct outcome *run = make("", "everybodys");
     assert_int_equal(run->status, 3);
     assert_contains(run->err, "others than who runs this may write there");
-    assert_int_not_equal(access(in_folder("everybodys/m_key"), F_OK), 0);
+    assert_int_not_equal(access(in_directory("everybodys/m_key"), F_OK), 0);
     char place[PATH_MAX];
-    snprintf(place, sizeof place, "%s", in_folder("link"));
+    snprintf(place, sizeof place, "%s", in_directory("link"));
     assert_int_equal(symlink("/", place), 0);
     assert_int_equal(make("", "link")->status, 3);
 }
@@ -95,7 +95,7 @@ static void the_first_time_has_other_steps_than_a_change(void **state)
     assert_contains(make("", "first")->out, "To set them for the first time:");
     char settings[600];
     snprintf(settings, sizeof settings, "fabric = { m_key_file = \"%s\"; };",
-             in_folder("first/m_key"));
+             in_directory("first/m_key"));
     const struct outcome *run = make(settings, "second");
     assert_int_equal(run->status, 0);
     assert_contains(run->out, "To change to them:");
@@ -124,7 +124,7 @@ static void put_into(const char *file, const char *text, const char *from, const
 
 static void assert_names_the_key_file(const char *config)
 {
-    const struct outcome *run = RUN("--config", in_folder(config), "check", "--config");
+    const struct outcome *run = RUN("--config", in_directory(config), "check", "--config");
     assert_int_equal(run->status, 0);
     assert_contains(run->out, "m_key_file = \"/etc/oneib/m_key\"");
 }
@@ -162,10 +162,10 @@ static void a_run_that_fails_leaves_no_file(void **state)
 {
     (void)state;
     struct stat status;
-    mkdir(in_folder("half"), 0700);
+    mkdir(in_directory("half"), 0700);
     write_file("half/opensm.conf.keys", "mine\n");
     assert_int_equal(make("", "half")->status, 3);
-    assert_int_equal(stat(in_folder("half/m_key"), &status), -1);
+    assert_int_equal(stat(in_directory("half/m_key"), &status), -1);
     char *kept = content("half/opensm.conf.keys");
     assert_string_equal(kept, "mine\n");
     free(kept);
@@ -177,12 +177,13 @@ static void old_keys_that_cannot_be_read_stop_it(void **state)
     struct stat status;
     write_file("broken", "not a key 1234\n");
     char settings[600];
-    snprintf(settings, sizeof settings, "fabric = { m_key_file = \"%s\"; };", in_folder("broken"));
+    snprintf(settings, sizeof settings, "fabric = { m_key_file = \"%s\"; };",
+             in_directory("broken"));
     const struct outcome *run = make(settings, "new");
     assert_int_equal(run->status, 3);
     assert_contains(run->err, "line 1");
     assert_lacks(run->err, "1234");
-    assert_int_equal(stat(in_folder("new"), &status), -1);
+    assert_int_equal(stat(in_directory("new"), &status), -1);
 }
 
 static void the_steps_are_an_array_in_json(void **state)
@@ -190,20 +191,20 @@ static void the_steps_are_an_array_in_json(void **state)
     (void)state;
     write_file("oneib.conf", "");
     const struct outcome *run =
-        RUN("--config", in_folder("oneib.conf"), "keys", in_folder("new"), "--json");
+        RUN("--config", in_directory("oneib.conf"), "keys", in_directory("new"), "--json");
     json_t *document = parse_json(run->out);
     assert_true(json_is_false(json_object_get(document, "change")));
     assert_int_equal(json_array_size(json_object_get(document, "steps")), 8);
     json_decref(document);
 }
 
-#define CASE(test) cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
+#define CASE(test) cmocka_unit_test_setup_teardown(test, make_directory, remove_directory)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         CASE(fresh_keys_are_written_for_their_owner_alone_and_are_not_shown),
-        CASE(a_folder_that_others_may_write_to_is_refused),
+        CASE(a_directory_that_others_may_write_to_is_refused),
         CASE(two_runs_draw_different_keys),
         CASE(the_first_time_has_other_steps_than_a_change),
         CASE(the_line_for_the_configuration_is_one),

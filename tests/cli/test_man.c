@@ -89,5 +89,5 @@ int main(void)
         cmocka_unit_test(the_examples_of_the_man_page_are_true),
         cmocka_unit_test(the_man_page_tells_of_every_verb),
     };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+    return cmocka_run_group_tests(tests, make_directory, remove_directory);
 }

@@ -8,7 +8,7 @@
 #define CONNECTIONS 1000
 #define PATIENCE_MS 10000 /* of the service, with one who is silent */
 
-/* ---- what is asked ------------------------------------------------------------------------- */
+/* ---- what is asked --------------------------------------------------------------------------- */
 
 static void a_nic_has_a_vf_and_gives_it_back(void **state)
 {
@@ -95,7 +95,7 @@ static void a_connection_asks_for_so_much_before_it_waits(void **state)
     oneib_client_close(client);
 }
 
-/* ---- what is not theirs to say ------------------------------------------------------------- */
+/* ---- what is not theirs to say --------------------------------------------------------------- */
 
 static void begin_with_host_vf(void)
 {
@@ -179,7 +179,7 @@ static void a_node_without_an_adapter_says_so(void **state)
     assert_int_equal(must_release(42).freed, 0);
 }
 
-/* ---- many of them -------------------------------------------------------------------------- */
+/* ---- many of them ---------------------------------------------------------------------------- */
 
 static const struct tree_hca with_many = {.driver = ONEIB_HCA_MLX4, .vfs = MANY, .pkeys = 7};
 
@@ -267,7 +267,7 @@ static void a_thousand_connections_keep_nobody_from_looking(void **state)
     assert_serves();
 }
 
-/* ---- who may not --------------------------------------------------------------------------- */
+/* ---- who may not ----------------------------------------------------------------------------- */
 
 static mode_t mode_of(const char *name)
 {
@@ -316,7 +316,7 @@ static void who_may_only_look_takes_no_place_of_those_who_may_ask(void **state)
         close(fds[i]);
 }
 
-/* ---- who does not speak as it should ------------------------------------------------------- */
+/* ---- who does not speak as it should --------------------------------------------------------- */
 
 /* It is told why, the connection is over, and others are served. */
 static void assert_sent_away(int fd, const char *why)

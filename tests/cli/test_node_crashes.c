@@ -9,7 +9,7 @@
 #define AT_ONCE 200
 #define MANY_VFS 63
 
-/* ---- at once ------------------------------------------------------------------------------- */
+/* ---- at once --------------------------------------------------------------------------------- */
 
 static void clean_before_pre(void **state)
 {
@@ -107,7 +107,7 @@ static void a_repair_while_pre_is_under_way(void **state)
     assert_nothing_is_left();
 }
 
-/* ---- killed -------------------------------------------------------------------------------- */
+/* ---- killed ---------------------------------------------------------------------------------- */
 
 static void pause_for_a_moment(void)
 {
@@ -249,7 +249,7 @@ static void repairs_that_are_killed_at_any_moment(void **state)
     assert_nothing_is_left();
 }
 
-/* ---- left over ----------------------------------------------------------------------------- */
+/* ---- left over ------------------------------------------------------------------------------- */
 
 static void what_is_stale_is_released_by_the_service(void **state)
 {
@@ -323,7 +323,7 @@ static void a_table_that_was_lost_while_vfs_are_open(void **state)
     assert_nothing_is_left();
 }
 
-/* ---- keys ---------------------------------------------------------------------------------- */
+/* ---- keys ------------------------------------------------------------------------------------ */
 
 static void move_key(unsigned from, unsigned to)
 {

@@ -6,7 +6,7 @@
 
 #define TEN_MIB ((size_t)10 * 1024 * 1024)
 
-/* ---- the adapter --------------------------------------------------------------------------- */
+/* ---- the adapter ----------------------------------------------------------------------------- */
 
 static void a_host_without_an_adapter(void **state)
 {
@@ -188,7 +188,7 @@ static void a_previous_address_that_is_another_vms_by_now(void **state)
     assert_nothing_is_left();
 }
 
-/* ---- attributes ---------------------------------------------------------------------------- */
+/* ---- attributes ------------------------------------------------------------------------------ */
 
 static const char *const attributes[] = {
     "iov/0000:81:00.1/ports/1/pkey_idx/0",
@@ -316,7 +316,7 @@ static void closing_without_effect(void **state)
     assert_nothing_is_left();
 }
 
-/* ---- mlx5, whose map is its link ------------------------------------------------------------ */
+/* ---- mlx5, whose map is its link ------------------------------------------------------------- */
 
 static const struct tree_hca mlx5 = {
     .name = "mlx5_0", .driver = ONEIB_HCA_MLX5, .pci = "0000:81:00.0", .vfs = 4};
@@ -377,7 +377,7 @@ static void attributes_of_an_mlx5_that_are_spoiled(void **state)
         }
 }
 
-/* ---- the subnet manager -------------------------------------------------------------------- */
+/* ---- the subnet manager ---------------------------------------------------------------------- */
 
 static void a_guid_that_the_sm_does_not_accept(void **state)
 {
@@ -421,7 +421,7 @@ static void a_second_nic_that_fails_undoes_the_first(void **state)
     assert_nothing_is_left();
 }
 
-/* ---- documents ----------------------------------------------------------------------------- */
+/* ---- documents ------------------------------------------------------------------------------- */
 
 static void a_document_of_10_mib(void **state)
 {
@@ -493,7 +493,7 @@ static void what_is_no_base64(void **state)
     assert_nothing_is_left();
 }
 
-/* ---- hooks --------------------------------------------------------------------------------- */
+/* ---- hooks ----------------------------------------------------------------------------------- */
 
 static void a_hook_that_fails_undoes_pre(void **state)
 {

@@ -126,9 +126,9 @@ static void while_oneibd_is_gone_nothing_new_is_opened_and_the_rest_goes_on(void
 static void who_is_no_oneibd_is_not_believed(void **state)
 {
     (void)state;
-    static const char *const behaviours[] = {"no-life",       "no-lists",        "wrong-nonce",
-                                             "wrong-node",    "wrong-signature", "no-writer",
-                                             "view-age=60000"};
+    static const char *const behaviours[] = {"no-life",           "no-lists",        "wrong-nonce",
+                                             "wrong-node",        "wrong-signature", "no-writer",
+                                             "snapshot-age=60000"};
     configure(SHORT_WAIT, 60000);
     grant_nic(42, 1, GRANTED);
     for (size_t i = 0; i < sizeof behaviours / sizeof *behaviours; i++) {

@@ -68,7 +68,7 @@ static void root_keeps_one_capability_at_most(void **state)
     assert_holds_in_child(keeps_net_admin_at_most);
 }
 
-/* --- sockets -------------------------------------------------------------------------------- */
+/* ---- sockets --------------------------------------------------------------------------------- */
 
 static bool makes(int family)
 {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* oneib-node ends, is killed, is started again, twice, or without its folder; and its signals. */
+/* oneib-node ends, is killed, is started again, twice, or without its directory; and its signals.
+ */
 #include "../node_socket.h"
 #include "node_scene.h"
 
@@ -7,7 +8,7 @@
 
 static const struct tree_hca with_many = {.driver = ONEIB_HCA_MLX4, .vfs = CALLERS + 4, .pkeys = 7};
 
-/* ---- systemd's part ------------------------------------------------------------------------ */
+/* ---- systemd's part -------------------------------------------------------------------------- */
 
 struct given {
     int sockets[2];
@@ -49,7 +50,7 @@ static void close_given(const struct given *given)
     close(given->sockets[1]);
 }
 
-/* ---- its end ------------------------------------------------------------------------------- */
+/* ---- its end --------------------------------------------------------------------------------- */
 
 static void it_ends_at_a_signal_and_nothing_on_the_node_changes(void **state)
 {
@@ -158,7 +159,7 @@ static void nor_when_it_has_made_its_sockets_by_itself(void **state)
     assert_string_equal(table(), "");
 }
 
-/* ---- with systemd's sockets ----------------------------------------------------------------- */
+/* ---- with systemd's sockets ------------------------------------------------------------------ */
 
 /* Nobody is told that nobody listens: systemd does. */
 static void with_systemds_sockets_a_caller_may_come_before_it(void **state)
@@ -230,7 +231,7 @@ static void sockets_that_are_not_its_own_are_refused(void **state)
     close_given(&given);
 }
 
-/* ---- two, and none ------------------------------------------------------------------------- */
+/* ---- two, and none --------------------------------------------------------------------------- */
 
 static void a_second_one_does_not_start_and_the_first_one_serves_on(void **state)
 {
@@ -252,7 +253,7 @@ static void a_socket_that_is_removed_is_made_anew(void **state)
     assert_serves();
 }
 
-static void a_folder_that_is_removed_is_made_anew(void **state)
+static void a_directory_that_is_removed_is_made_anew(void **state)
 {
     (void)state;
     struct oneib_client *client = open_client();
@@ -297,15 +298,15 @@ static void systemds_sockets_that_are_removed_are_told_of(void **state)
     close_given(&given);
 }
 
-static void a_folder_that_others_may_write_to_is_refused(void **state)
+static void a_directory_that_others_may_write_to_is_refused(void **state)
 {
     (void)state;
-    tree_make_folder("/run/oneib");
+    tree_make_directory("/run/oneib");
     tree_set_mode(0777, "/run/oneib");
     assert_refuses_to_start(NULL, NULL, "writable for nobody");
 }
 
-/* ---- signals, and what happens ------------------------------------------------------------- */
+/* ---- signals, and what happens --------------------------------------------------------------- */
 
 /* The next look without an event is a minute away. */
 static void sighup_has_it_look_at_everything(void **state)
@@ -458,9 +459,9 @@ int main(void)
         MADE(sockets_that_are_not_its_own_are_refused),
         SERVED(a_second_one_does_not_start_and_the_first_one_serves_on),
         SERVED(a_socket_that_is_removed_is_made_anew),
-        SERVED(a_folder_that_is_removed_is_made_anew),
+        SERVED(a_directory_that_is_removed_is_made_anew),
         MADE(systemds_sockets_that_are_removed_are_told_of),
-        MADE(a_folder_that_others_may_write_to_is_refused),
+        MADE(a_directory_that_others_may_write_to_is_refused),
         SERVED(sighup_has_it_look_at_everything),
         SERVED(it_looks_by_itself_now_and_then),
         SERVED(sigusr1_has_it_ask_for_all_domains),

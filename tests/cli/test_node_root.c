@@ -18,10 +18,10 @@
 
 static bool is_mounted;
 
-static bool mount_over(const char *folder)
+static bool mount_over(const char *directory)
 {
-    char *from = tree_path("%s", folder);
-    const bool mounted = mount(from, folder, "none", MS_BIND, NULL) == 0;
+    char *from = tree_path("%s", directory);
+    const bool mounted = mount(from, directory, "none", MS_BIND, NULL) == 0;
     free(from);
     return mounted;
 }
@@ -41,22 +41,22 @@ static bool copy_program(const char *from, const char *name)
     return true;
 }
 
-/* The nearest folder above where they are installed that is there. */
+/* The nearest directory above where they are installed that is there. */
 static bool mount_programs(void)
 {
-    char folder[] = ONEIB_LIBEXEC;
-    tree_make_folder(ONEIB_LIBEXEC);
+    char directory[] = ONEIB_LIBEXEC;
+    tree_make_directory(ONEIB_LIBEXEC);
     if (!copy_program(ONEIB_DOMAINS_BINARY, "oneib-domains") ||
         !copy_program(ONEIB_GRANTS_BINARY, "oneib-grants"))
         return false;
-    while (access(folder, F_OK) < 0)
-        *strrchr(folder, '/') = '\0';
-    return mount_over(folder);
+    while (access(directory, F_OK) < 0)
+        *strrchr(directory, '/') = '\0';
+    return mount_over(directory);
 }
 
 static bool mount_state(void)
 {
-    tree_make_folder("/var/lib");
+    tree_make_directory("/var/lib");
     return mount_over("/var/lib");
 }
 
@@ -69,12 +69,12 @@ static bool mount_tree(void)
 
 static int begin(void **state)
 {
-    if (make_folder(state) < 0)
+    if (make_directory(state) < 0)
         return -1;
     umask(022);
-    if (mkdir(in_folder("node"), 0755) < 0)
+    if (mkdir(in_directory("node"), 0755) < 0)
         return -1;
-    tree_at(in_folder("node"));
+    tree_at(in_directory("node"));
     tree_reset(NULL);
     is_mounted = mount_tree();
     set_program(ONEIB_NODE_BINARY);
@@ -95,7 +95,7 @@ static int reset(void **state)
     tree_remove("/log");
     tree_remove("/run/oneib");
     tree_remove("/etc/oneib");
-    tree_make_folder("/etc/oneib");
+    tree_make_directory("/etc/oneib");
     tree_write("root:x:0:0::/:/bin/sh\noneib-node:x:64999:64999::/:/bin/false", "/etc/passwd");
     tree_write("root:x:0:\noneadmin:x:64998:", "/etc/group");
     tree_write(MACHINE_ID, "/etc/machine-id");
@@ -117,7 +117,7 @@ static void need_mounts(void)
     skip_because("only root can mount a node's files, and not everywhere");
 }
 
-/* ---- what it is ---------------------------------------------------------------------------- */
+/* ---- what it is ------------------------------------------------------------------------------ */
 
 static void assert_file(const char *path, gid_t group, mode_t mode)
 {
@@ -175,7 +175,7 @@ static void it_keeps_one_capability_at_most(void **state)
     assert_serves();
 }
 
-/* ---- who may ask --------------------------------------------------------------------------- */
+/* ---- who may ask ----------------------------------------------------------------------------- */
 
 static void become(uid_t user, gid_t group)
 {
@@ -214,7 +214,7 @@ static void others_may_look_and_opennebulas_group_may_ask(void **state)
     assert_int_equal(count_of(content("log"), "uid 64997"), 1);
 }
 
-/* ---- what it goes by ----------------------------------------------------------------------- */
+/* ---- what it goes by ------------------------------------------------------------------------- */
 
 static void spoil_environment(void *context)
 {
@@ -226,7 +226,7 @@ static void who_starts_it_does_not_choose_what_root_reads(void **state)
     (void)state;
     char root[512];
     need_mounts();
-    snprintf(root, sizeof root, "%s", in_folder("elsewhere"));
+    snprintf(root, sizeof root, "%s", in_directory("elsewhere"));
     mkdir(root, 0755);
     start_node_with(spoil_environment, root);
     assert_serves();
@@ -255,13 +255,13 @@ static void a_configuration_that_others_may_write_is_refused(void **state)
     assert_refused("oneib-node: /etc/oneib must be root's and writable for nobody");
 }
 
-static void a_folder_of_another_user_is_no_place_for_the_table(void **state)
+static void a_directory_of_another_user_is_no_place_for_the_table(void **state)
 {
     (void)state;
     need_mounts();
-    tree_make_folder("/run/oneib");
+    tree_make_directory("/run/oneib");
     assert_int_equal(chown("/run/oneib", 65534, 0), 0);
-    assert_refused("the folder /run/oneib must be uid 0's and writable for nobody");
+    assert_refused("the directory /run/oneib must be uid 0's and writable for nobody");
 }
 
 static void without_a_user_for_what_asks_libvirt_it_does_not_start(void **state)
@@ -284,8 +284,8 @@ int main(void)
         ON_NODE(others_may_look_and_opennebulas_group_may_ask),
         ON_NODE(who_starts_it_does_not_choose_what_root_reads),
         ON_NODE(a_configuration_that_others_may_write_is_refused),
-        ON_NODE(a_folder_of_another_user_is_no_place_for_the_table),
+        ON_NODE(a_directory_of_another_user_is_no_place_for_the_table),
         ON_NODE(without_a_user_for_what_asks_libvirt_it_does_not_start),
     };
-    return cmocka_run_group_tests(tests, begin, remove_folder);
+    return cmocka_run_group_tests(tests, begin, remove_directory);
 }

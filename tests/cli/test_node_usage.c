@@ -35,7 +35,7 @@ static void assert_usage(const struct outcome *outcome, const char *why)
     assert_contains(outcome->err, "; see 'oneib-node --help'\n");
 }
 
-/* ---- words --------------------------------------------------------------------------------- */
+/* ---- words ----------------------------------------------------------------------------------- */
 
 static void help_and_version_are_told(void **state)
 {
@@ -110,7 +110,7 @@ static void output_that_nobody_takes_is_a_failure(void **state)
                         "oneib-node: writing to standard output: No space left on device\n");
 }
 
-/* ---- beginning ----------------------------------------------------------------------------- */
+/* ---- beginning ------------------------------------------------------------------------------- */
 
 static void a_wrong_configuration_is_a_failure(void **state)
 {
@@ -160,5 +160,5 @@ int main(void)
     };
     tree_open();
     set_program(ONEIB_NODE_BINARY);
-    return tree_close(cmocka_run_group_tests(tests, make_folder, remove_folder));
+    return tree_close(cmocka_run_group_tests(tests, make_directory, remove_directory));
 }

@@ -144,5 +144,5 @@ int main(void)
         cmocka_unit_test(both_directions_have_the_same_json),
         cmocka_unit_test(json_is_indented_with_sorted_keys),
     };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+    return cmocka_run_group_tests(tests, make_directory, remove_directory);
 }

@@ -9,7 +9,7 @@
 static const struct outcome *show(const char *settings)
 {
     write_file("oneib.conf", settings);
-    return RUN("--config", in_folder("oneib.conf"), "qos");
+    return RUN("--config", in_directory("oneib.conf"), "qos");
 }
 
 static void without_classes_it_says_so(void **state)
@@ -49,7 +49,7 @@ static void json_has_the_same(void **state)
 {
     (void)state;
     write_file("oneib.conf", CLASSES "fabric = { rate = 40; };");
-    const struct outcome *run = RUN("--config", in_folder("oneib.conf"), "qos", "--json");
+    const struct outcome *run = RUN("--config", in_directory("oneib.conf"), "qos", "--json");
     assert_int_equal(run->status, 0);
     assert_contains(run->out, "\"class\": \"gold\"");
     assert_contains(run->out, "\"share\": 0.4");
@@ -72,7 +72,7 @@ static void an_sl_that_a_partition_has_is_not_dropped(void **state)
     snprintf(settings, sizeof settings,
              "opensm = { partitions = \"%s\"; };\nqos = { classes = [\"gold: weight 64, SL 1\"]; "
              "drop_unused = true; };",
-             in_folder("partitions.conf"));
+             in_directory("partitions.conf"));
     write_file("partitions.conf", "Default=0x7fff : ALL=limited, SELF=full ;\n"
                                   "storage=0x0007,sl=5 : 0x0002c90300a1b2c3=full ;\n");
     assert_contains(show(settings)->out,
@@ -123,5 +123,5 @@ int main(void)
         cmocka_unit_test(a_measurement_takes_a_second_to_an_hour),
         cmocka_unit_test(more_sls_than_lanes_are_refused_with_the_place),
     };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+    return cmocka_run_group_tests(tests, make_directory, remove_directory);
 }

@@ -230,7 +230,8 @@ static void the_configuration_is_accepted(void **state)
     body += strlen(start);
     body[end_of_document(body) - body] = '\0';
     write_file("oneib.conf", body);
-    const struct outcome *outcome = RUN("--config", in_folder("oneib.conf"), "check", "--config");
+    const struct outcome *outcome =
+        RUN("--config", in_directory("oneib.conf"), "check", "--config");
     if (outcome->status != 0)
         fail_msg("%s", outcome->err);
     assert_contains(outcome->out, "\"/var/lib/oneib/partitions.conf\"");
@@ -257,5 +258,5 @@ int main(void)
         cmocka_unit_test(the_configuration_is_accepted),
         cmocka_unit_test(it_is_no_longer_than_three_screens),
     };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+    return cmocka_run_group_tests(tests, make_directory, remove_directory);
 }

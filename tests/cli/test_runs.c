@@ -18,25 +18,25 @@
 /* What a test adds to it. */
 static const char *further = "";
 
-/* A configuration of files in the test's folder; opensm is found by a pid file. */
+/* A configuration of files in the test's directory; opensm is found by a pid file. */
 static const char *configuration(void)
 {
     char text[4096];
     write_file("auth", "oneadmin:secret-of-the-test\n");
-    assert_int_equal(chmod(in_folder("auth"), 0600), 0);
+    assert_int_equal(chmod(in_directory("auth"), 0600), 0);
     snprintf(text, sizeof text,
              "one = { endpoint = \"" NOBODY "\"; auth_file = \"%s\"; timeout = 2000; };\n"
-             "opensm = { partitions = \"%s\"; fragment = \"%s\"; reload = \"pid_file\";\n"
+             "opensm = { partitions = \"%s\"; static_partitions = \"%s\"; reload = \"pid_file\";\n"
              "           pid_file = \"%s\"; };\n%s\n",
-             in_folder("auth"), in_folder("partitions.conf"), in_folder("fragment"),
-             in_folder("opensm.pid"), further);
+             in_directory("auth"), in_directory("partitions.conf"),
+             in_directory("static_partitions"), in_directory("opensm.pid"), further);
     write_file("oneib.conf", text);
-    return in_folder("oneib.conf");
+    return in_directory("oneib.conf");
 }
 
 static void forget(const char *name)
 {
-    assert_true(unlink(in_folder(name)) == 0 || errno == ENOENT);
+    assert_true(unlink(in_directory(name)) == 0 || errno == ENOENT);
 }
 
 static void fails(const struct outcome *outcome, const char *part)
@@ -47,7 +47,7 @@ static void fails(const struct outcome *outcome, const char *part)
     assert_lacks(outcome->err, "secret-of-the-test");
 }
 
-static void oned_that_does_not_answer_is_a_failure_with_a_remedy(void **state)
+static void oned_that_does_not_answer_is_a_failure_with_a_fix(void **state)
 {
     (void)state;
     char config[512];
@@ -88,17 +88,17 @@ static void a_session_file_that_is_not_there_is_named(void **state)
 {
     (void)state;
     char assignment[600];
-    snprintf(assignment, sizeof assignment, "ONE_AUTH=%s", in_folder("nobodys-auth"));
+    snprintf(assignment, sizeof assignment, "ONE_AUTH=%s", in_directory("nobodys-auth"));
     set_variable(assignment);
     write_file("empty.conf", "");
-    fails(RUN("list", "--no-fabric", "--config", in_folder("empty.conf")), "nobodys-auth");
+    fails(RUN("list", "--no-fabric", "--config", in_directory("empty.conf")), "nobodys-auth");
     set_variable(NULL);
 }
 
 static void a_configuration_that_is_named_must_exist(void **state)
 {
     (void)state;
-    const struct outcome *outcome = RUN("list", "--config", in_folder("absent.conf"));
+    const struct outcome *outcome = RUN("list", "--config", in_directory("absent.conf"));
     assert_int_equal(outcome->status, 3);
     assert_contains(outcome->err, "absent.conf");
 }
@@ -107,7 +107,8 @@ static void a_configuration_error_names_file_line_and_key(void **state)
 {
     (void)state;
     write_file("wrong.conf", "site = 1;\none = { windows = 5; };\n");
-    const struct outcome *outcome = RUN("--config", in_folder("wrong.conf"), "check", "--config");
+    const struct outcome *outcome =
+        RUN("--config", in_directory("wrong.conf"), "check", "--config");
     assert_int_equal(outcome->status, 3);
     assert_string_equal(outcome->out, "");
     assert_contains(outcome->err, "wrong.conf");
@@ -127,7 +128,7 @@ static void the_effective_configuration_reads_back_as_itself(void **state)
     strcpy(first, outcome->out);
 
     write_file("printed.conf", first);
-    outcome = RUN("check", "--config", in_folder("printed.conf"), "--config");
+    outcome = RUN("check", "--config", in_directory("printed.conf"), "--config");
     assert_int_equal(outcome->status, 0);
     assert_string_equal(outcome->out, first);
 }
@@ -137,7 +138,7 @@ static void the_example_configuration_is_the_defaults(void **state)
     (void)state;
     char defaults[65536];
     write_file("empty.conf", "");
-    strcpy(defaults, RUN("--config", in_folder("empty.conf"), "check", "--config")->out);
+    strcpy(defaults, RUN("--config", in_directory("empty.conf"), "check", "--config")->out);
     const struct outcome *outcome = RUN("--config", ONEIB_EXAMPLE_CONFIG, "check", "--config");
     assert_int_equal(outcome->status, 0);
     assert_string_equal(outcome->out, defaults);
@@ -184,7 +185,7 @@ static void check_names_what_fails_and_its_mend(void **state)
 {
     (void)state;
     forget("partitions.conf");
-    forget("fragment");
+    forget("static_partitions");
     forget("opensm.pid");
     json_t *document = checks();
     must_be(document, "configuration", "ok");
@@ -192,8 +193,8 @@ static void check_names_what_fails_and_its_mend(void **state)
     must_be(document, "oned", "fail");
     must_be(document, "opensm", "fail");
     must_be(document, "partitions", "warn");
-    must_be(document, "fragment", "ok");
-    assert_true(json_is_string(json_object_get(find_check(document, "oned"), "remedy")));
+    must_be(document, "static_partitions", "ok");
+    assert_true(json_is_string(json_object_get(find_check(document, "oned"), "fix")));
     json_decref(document);
 
     const struct outcome *outcome = RUN("check", "--config", configuration());
@@ -204,21 +205,21 @@ static void check_names_what_fails_and_its_mend(void **state)
 }
 
 /* The second is not to be seen by root, who may write anywhere. */
-static void check_tells_a_folder_that_is_missing_from_one_that_is_not_writable(void **state)
+static void check_tells_a_directory_that_is_missing_from_one_that_is_not_writable(void **state)
 {
     char text[512], config[512];
     (void)state;
-    snprintf(config, sizeof config, "%s", in_folder("elsewhere.conf"));
+    snprintf(config, sizeof config, "%s", in_directory("elsewhere.conf"));
     snprintf(text, sizeof text, "opensm = { partitions = \"%s/partitions.conf\"; };\n",
-             in_folder("elsewhere"));
+             in_directory("elsewhere"));
     write_file("elsewhere.conf", text);
     const struct outcome *outcome = RUN("check", "--config", config);
     assert_contains(outcome->out, "/elsewhere: No such file or directory");
-    assert_contains(outcome->out, "make the folder");
+    assert_contains(outcome->out, "make the directory");
 
-    assert_int_equal(mkdir(in_folder("elsewhere"), 0555), 0);
+    assert_int_equal(mkdir(in_directory("elsewhere"), 0555), 0);
     outcome = RUN("check", "--config", config);
-    assert_lacks(outcome->out, "make the folder");
+    assert_lacks(outcome->out, "make the directory");
     if (geteuid() != 0)
         assert_contains(outcome->out, "/elsewhere cannot be written by this user");
 }
@@ -227,7 +228,7 @@ static void check_with_a_wrong_configuration_fails_at_that(void **state)
 {
     (void)state;
     write_file("wrong.conf", "sites = 1;\n");
-    const struct outcome *outcome = RUN("check", "--config", in_folder("wrong.conf"));
+    const struct outcome *outcome = RUN("check", "--config", in_directory("wrong.conf"));
     assert_int_equal(outcome->status, 1);
     assert_contains(outcome->out, "fail  configuration: ");
     assert_contains(outcome->out, "sites");
@@ -237,20 +238,20 @@ static void check_tells_ours_from_foreign_from_unreadable_files(void **state)
 {
     (void)state;
     write_file("partitions.conf", "Default=0x7fff : ALL=limited, SELF=full;\n");
-    write_file("fragment", "Storage=0x0042 : 0x0002c90300112233=full;\n");
+    write_file("static_partitions", "Storage=0x0042 : 0x0002c90300112233=full;\n");
     json_t *document = checks();
     must_be(document, "partitions", "warn");
-    must_be(document, "fragment", "ok");
+    must_be(document, "static_partitions", "ok");
     json_decref(document);
 
     write_file("partitions.conf", "Default=0x7fff : ALL=limitless;\n");
-    write_file("fragment", "Storage=0x0042 :\n");
+    write_file("static_partitions", "Storage=0x0042 :\n");
     document = checks();
     must_be(document, "partitions", "fail");
-    must_be(document, "fragment", "fail");
+    must_be(document, "static_partitions", "fail");
     json_decref(document);
     forget("partitions.conf");
-    forget("fragment");
+    forget("static_partitions");
 }
 
 /* A shell that is called opensm and has opensm's words behind its script; it waits for its input to
@@ -259,7 +260,7 @@ static pid_t pretend_opensm(const char *option, const char *value, bool ignores_
 {
     int ends[2];
     char text[32];
-    const char *program = in_folder("opensm");
+    const char *program = in_directory("opensm");
     assert_int_equal(pipe(ends), 0);
     forget("opensm");
     assert_int_equal(symlink("/bin/sh", program), 0);
@@ -323,7 +324,7 @@ static void virtual_ports_are(const char *setup, const char *status, const char 
     int end;
     write_file("opensm.conf", setup);
     further = "sm = { kind = \"nvidia-opensm\"; };";
-    const pid_t pid = pretend_opensm("-F", in_folder("opensm.conf"), false, &end);
+    const pid_t pid = pretend_opensm("-F", in_directory("opensm.conf"), false, &end);
     await_name(pid);
     json_t *document = checks();
     must_be(document, "opensm-virtual-ports", status);
@@ -376,7 +377,7 @@ static void check_knows_which_file_opensm_reads(void **state)
 {
     (void)state;
     char path[600], text[1200];
-    snprintf(path, sizeof path, "%s", in_folder("partitions.conf"));
+    snprintf(path, sizeof path, "%s", in_directory("partitions.conf"));
     opensm_with("-P", path, false, "ok", "ok");
     opensm_with("--Pconfig", path, false, "ok", "ok");
     opensm_with("-P", "/etc/opensm/other.conf", false, "fail", "ok");
@@ -387,10 +388,10 @@ static void check_knows_which_file_opensm_reads(void **state)
 
     snprintf(text, sizeof text, "# opensm\npartition_config_file %s\n", path);
     write_file("opensm.conf", text);
-    opensm_with("-F", in_folder("opensm.conf"), false, "ok", "ok");
-    opensm_with("--config", in_folder("opensm.conf"), false, "ok", "ok");
+    opensm_with("-F", in_directory("opensm.conf"), false, "ok", "ok");
+    opensm_with("--config", in_directory("opensm.conf"), false, "ok", "ok");
     write_file("opensm.conf", "partition_config_file /somewhere/else\n");
-    opensm_with("-F", in_folder("opensm.conf"), false, "fail", "ok");
+    opensm_with("-F", in_directory("opensm.conf"), false, "fail", "ok");
 }
 
 /* As the guide has it made before the first sync writes what it leads to. */
@@ -398,20 +399,20 @@ static void check_follows_a_link_to_a_file_that_is_not_there_yet(void **state)
 {
     (void)state;
     forget("partitions.conf");
-    assert_int_equal(symlink(in_folder("partitions.conf"), in_folder("absolute")), 0);
-    assert_int_equal(symlink("partitions.conf", in_folder("relative")), 0);
-    assert_int_equal(symlink("elsewhere", in_folder("other")), 0);
-    assert_int_equal(symlink("circle", in_folder("circle")), 0);
-    opensm_with("-P", in_folder("absolute"), false, "ok", "ok");
-    opensm_with("-P", in_folder("relative"), false, "ok", "ok");
-    opensm_with("-P", in_folder("other"), false, "fail", "ok");
-    opensm_with("-P", in_folder("circle"), false, "fail", "ok");
+    assert_int_equal(symlink(in_directory("partitions.conf"), in_directory("absolute")), 0);
+    assert_int_equal(symlink("partitions.conf", in_directory("relative")), 0);
+    assert_int_equal(symlink("elsewhere", in_directory("other")), 0);
+    assert_int_equal(symlink("circle", in_directory("circle")), 0);
+    opensm_with("-P", in_directory("absolute"), false, "ok", "ok");
+    opensm_with("-P", in_directory("relative"), false, "ok", "ok");
+    opensm_with("-P", in_directory("other"), false, "fail", "ok");
+    opensm_with("-P", in_directory("circle"), false, "fail", "ok");
 }
 
 static void check_finds_an_opensm_that_ignores_sighup(void **state)
 {
     (void)state;
-    opensm_with("-P", in_folder("partitions.conf"), true, "ok", "fail");
+    opensm_with("-P", in_directory("partitions.conf"), true, "ok", "fail");
 }
 
 static void check_refuses_another_program_under_opensms_pid(void **state)
@@ -473,7 +474,7 @@ static void output_that_cannot_be_written_is_a_failure(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(oned_that_does_not_answer_is_a_failure_with_a_remedy),
+        cmocka_unit_test(oned_that_does_not_answer_is_a_failure_with_a_fix),
         cmocka_unit_test(sync_and_verify_without_a_fabric_are_failures),
         cmocka_unit_test(a_failure_is_json_too),
         cmocka_unit_test(a_session_file_that_is_not_there_is_named),
@@ -482,7 +483,7 @@ int main(void)
         cmocka_unit_test(the_effective_configuration_reads_back_as_itself),
         cmocka_unit_test(the_example_configuration_is_the_defaults),
         cmocka_unit_test(check_names_what_fails_and_its_mend),
-        cmocka_unit_test(check_tells_a_folder_that_is_missing_from_one_that_is_not_writable),
+        cmocka_unit_test(check_tells_a_directory_that_is_missing_from_one_that_is_not_writable),
         cmocka_unit_test(check_with_a_wrong_configuration_fails_at_that),
         cmocka_unit_test(check_tells_ours_from_foreign_from_unreadable_files),
         cmocka_unit_test(check_looks_at_what_virtual_ports_need_of_nvidias_opensm),
@@ -495,5 +496,5 @@ int main(void)
         cmocka_unit_test(no_color_and_dumb_terminals_are_respected),
         cmocka_unit_test(output_that_cannot_be_written_is_a_failure),
     };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+    return cmocka_run_group_tests(tests, make_directory, remove_directory);
 }

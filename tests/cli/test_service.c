@@ -10,7 +10,7 @@
 
 #define RULES ONEIB_SOURCES "/share/udev/60-oneib.rules"
 #define USERS ONEIB_SOURCES "/share/sysusers/oneib.conf"
-#define FOLDERS ONEIB_SOURCES "/share/tmpfiles/oneib.conf"
+#define DIRECTORIES ONEIB_SOURCES "/share/tmpfiles/oneib.conf"
 
 /* In tenths, with systemd 252. oneibd, 1.9: the network, the adapter's device, and opensm's process
  * are needed. oneib-node, 2.9: it is root, has CAP_NET_ADMIN, writes to /sys, becomes another user
@@ -64,7 +64,7 @@ static const char *unit_that_can_be_checked(const char *path, const char *name)
     if (before)
         before[1] = '#';
     write_file(name, copy);
-    return in_folder(name);
+    return in_directory(name);
 }
 
 /* It only warns of what it does not know, so nothing may be said. */
@@ -84,7 +84,7 @@ static void systemd_takes_the_unit_without_a_word(void **state)
     check_that_systemd_takes(ONEIB_UNIT, "oneibd.service");
 }
 
-/* The service's unit names them; all are looked for in one folder. */
+/* The service's unit names them; all are looked for in one directory. */
 static void copy_sockets(void)
 {
     static const char *const names[] = {"oneib-node.socket", "oneib-node-read.socket"};
@@ -174,12 +174,12 @@ static void one_user_and_one_group_are_meant_everywhere(void **state)
 }
 
 /* The guide has root write there before the unit has run for the first time. */
-static void the_folder_is_made_before_the_unit_as_the_unit_would(void **state)
+static void the_directory_is_made_before_the_unit_as_the_unit_would(void **state)
 {
     (void)state;
-    char unit[16384], folders[4096], wanted[512];
+    char unit[16384], directories[4096], wanted[512];
     read_file(ONEIB_UNIT, unit, sizeof unit);
-    read_file(FOLDERS, folders, sizeof folders);
+    read_file(DIRECTORIES, directories, sizeof directories);
     int length =
         snprintf(wanted, sizeof wanted, "\nd /var/lib/%s", setting(unit, "StateDirectory"));
     length += snprintf(wanted + length, sizeof wanted - (size_t)length, " %s",
@@ -187,7 +187,7 @@ static void the_folder_is_made_before_the_unit_as_the_unit_would(void **state)
     length +=
         snprintf(wanted + length, sizeof wanted - (size_t)length, " %s", setting(unit, "User"));
     snprintf(wanted + length, sizeof wanted - (size_t)length, " %s -\n", setting(unit, "Group"));
-    assert_contains(folders, wanted);
+    assert_contains(directories, wanted);
 }
 
 static void the_only_capability_is_to_signal(void **state)
@@ -267,21 +267,21 @@ static void the_rule_of_udev_is_pairs_and_gives_away_umad_alone(void **state)
     assert_int_equal(count, 1);
 }
 
-#define WITH_FOLDER(test) cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
+#define WITH_DIRECTORY(test) cmocka_unit_test_setup_teardown(test, make_directory, remove_directory)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WITH_FOLDER(systemd_takes_the_unit_without_a_word),
-        WITH_FOLDER(systemd_takes_the_nodes_unit_without_a_word),
-        WITH_FOLDER(the_unit_leaves_little_exposed),
-        WITH_FOLDER(the_nodes_unit_leaves_little_exposed),
+        WITH_DIRECTORY(systemd_takes_the_unit_without_a_word),
+        WITH_DIRECTORY(systemd_takes_the_nodes_unit_without_a_word),
+        WITH_DIRECTORY(the_unit_leaves_little_exposed),
+        WITH_DIRECTORY(the_nodes_unit_leaves_little_exposed),
         cmocka_unit_test(the_nodes_unit_keeps_the_table),
         cmocka_unit_test(only_opennebulas_group_may_ask_for_what_changes_something),
         cmocka_unit_test(systemd_takes_the_user),
         cmocka_unit_test(the_unit_starts_what_is_installed),
         cmocka_unit_test(one_user_and_one_group_are_meant_everywhere),
-        cmocka_unit_test(the_folder_is_made_before_the_unit_as_the_unit_would),
+        cmocka_unit_test(the_directory_is_made_before_the_unit_as_the_unit_would),
         cmocka_unit_test(the_only_capability_is_to_signal),
         cmocka_unit_test(the_rule_of_udev_is_pairs_and_gives_away_umad_alone),
     };

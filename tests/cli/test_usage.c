@@ -232,5 +232,5 @@ int main(void)
         cmocka_unit_test(version_is_one_line),
         cmocka_unit_test(every_verb_has_help_with_an_example),
     };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+    return cmocka_run_group_tests(tests, make_directory, remove_directory);
 }

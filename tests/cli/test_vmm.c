@@ -2,7 +2,7 @@
 /* VMs' lives through the programs of both drivers, in OpenNebula's order of calls. */
 #include "vmm_scene.h"
 
-/* --- lives ----------------------------------------------------------------------------------- */
+/* ---- lives ----------------------------------------------------------------------------------- */
 
 static void deployed_and_shut_down(void **state)
 {
@@ -46,12 +46,12 @@ static void suspended_and_resumed(void **state)
  * one_vmm_exec.rb, their message is like any other. */
 static int snapshot(const char *name, const char *argument)
 {
-    char program[512], *stock = stock_path(name), *message = message_of(SAVE_2);
+    char program[512], *upstream = upstream_path(name), *message = message_of(SAVE_2);
     snprintf(program, sizeof program, VMM_STANDINS "/%s", name);
-    const int status = run_on(WORDS(program, "--stock", stock, UUID_2, argument, "2", HOST_1),
+    const int status = run_on(WORDS(program, "--upstream", upstream, UUID_2, argument, "2", HOST_1),
                               message, strlen(message));
     free(message);
-    free(stock);
+    free(upstream);
     return status;
 }
 
@@ -125,9 +125,9 @@ static void a_pci_nic_beside_a_plain_one(void **state)
     assert_nothing_runs_and_nothing_is_left(1);
 }
 
-/* --- OpenNebula's own actions ---------------------------------------------------------------- */
+/* ---- OpenNebula's own actions ---------------------------------------------------------------- */
 
-static void a_missing_stock_driver_is_told_before_anything_is_touched(void **state)
+static void a_missing_upstream_driver_is_told_before_anything_is_touched(void **state)
 {
     (void)state;
     deploy_vm_2();
@@ -135,11 +135,11 @@ static void a_missing_stock_driver_is_told_before_anything_is_touched(void **sta
     char *message = message_of(SAVE_2);
     assert_told(
         run_standin("save",
-                    WORDS("--stock", "/nowhere/kvm/save", UUID_2, "/c", HOST_1, "2", HOST_1),
+                    WORDS("--upstream", "/nowhere/kvm/save", UUID_2, "/c", HOST_1, "2", HOST_1),
                     message),
         "OpenNebula's KVM driver is not on this host (/nowhere/kvm/save): onehost sync");
     assert_told(run_standin("migrate",
-                            WORDS("--stock", "/etc/passwd", UUID_2, HOST_2, HOST_1, "2", HOST_1),
+                            WORDS("--upstream", "/etc/passwd", UUID_2, HOST_2, HOST_1, "2", HOST_1),
                             message),
                 "OpenNebula's KVM driver is not on this host (/etc/passwd)");
     assert_string_equal(live_standin_log(), "");
@@ -147,11 +147,11 @@ static void a_missing_stock_driver_is_told_before_anything_is_touched(void **sta
     free(message);
 }
 
-static void what_the_stock_action_says_and_ends_with_is_handed_on(void **state)
+static void what_the_upstream_action_says_and_ends_with_is_handed_on(void **state)
 {
     (void)state;
     deploy_vm_2();
-    live_standin_fault("stock save fail 77");
+    live_standin_fault("upstream save fail 77");
     assert_int_equal(act(SAVE_2), 77);
     assert_string_equal(said, "ERROR: save: told to fail\n");
     assert_plugged(2, 1, 0, 15);
@@ -161,7 +161,7 @@ static void what_could_not_be_plugged_in_again_is_a_warning(void **state)
 {
     (void)state;
     deploy_vm_2();
-    live_standin_fault("stock save fail 77");
+    live_standin_fault("upstream save fail 77");
     live_standin_fault("attach-fails ua-oneib-1");
     assert_int_equal(act(SAVE_2), 77);
     assert_contains(said, "ERROR: save: told to fail\nWARN: VM 2");
@@ -191,17 +191,17 @@ static void migration_within_the_host_is_opennebulas(void **state)
     deploy_vm_2();
     live_standin_forget_log();
     assert_int_equal(run_standin("migrate",
-                                 WORDS("--stock", STOCK_STANDIN "/migrate", UUID_2, HOST_1, HOST_1,
-                                       "2", HOST_1, "and", "more"),
+                                 WORDS("--upstream", UPSTREAM_STANDIN "/migrate", UUID_2, HOST_1,
+                                       HOST_1, "2", HOST_1, "and", "more"),
                                  "input"),
                      0);
     assert_string_equal(said, "");
     assert_contains(live_standin_log(),
-                    "stock migrate " UUID_2 " localhost localhost 2 localhost and more stdin=");
+                    "upstream migrate " UUID_2 " localhost localhost 2 localhost and more stdin=");
     assert_plugged(2, 1, 0, 15);
 }
 
-/* --- what a deployment takes ------------------------------------------------------------------ */
+/* ---- what a deployment takes ----------------------------------------------------------------- */
 
 static bool is_linked_with_libvirt(const char *program)
 {
@@ -232,22 +232,22 @@ static void a_vm_that_wants_cores_is_left_to_the_program_that_does(void **state)
 {
     (void)state;
     struct call call = {0};
-    char *stock = stock_path("deploy"), *domain = message_of(DEPLOY_2);
+    char *upstream = upstream_path("deploy"), *domain = message_of(DEPLOY_2);
     char *vm = replaced(document_to_deploy(MIGRATE_2, UUID_2), "<TEMPLATE><AUTO",
                         "<TEMPLATE><IB_HPC>YES</IB_HPC><AUTO");
     assert_contains(vm, "<IB_HPC>");
     must_net(NET_PRE, vm);
     write_vm_xml(2, vm);
     add_argument(&call, VMM_DEPLOY);
-    add_argument(&call, "--stock");
-    add_argument(&call, stock);
+    add_argument(&call, "--upstream");
+    add_argument(&call, upstream);
     add_recorded(&call, DEPLOY_2);
     assert_told(run_on(call.argv, domain, strlen(domain)), "VM 2: IB_HPC");
     assert_false(runs_here(2));
     must_net(NET_CLEAN(HOST_1), vm);
     free(call.text);
     free(domain);
-    free(stock);
+    free(upstream);
     free(vm);
 }
 
@@ -267,7 +267,7 @@ static void a_vm_without_infiniband_is_deployed_without_the_service(void **state
     free(vm);
 }
 
-/* --- names ----------------------------------------------------------------------------------- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 #define HOSTILE "<![CDATA[</name>'\"\"; <VM>&amp;`reboot`$(reboot)]]>"
 
@@ -305,8 +305,8 @@ int main(void)
         LIFE(migrated_live_to_another_host),
         LIFE(a_whole_life),
         LIFE(a_pci_nic_beside_a_plain_one),
-        LIFE(a_missing_stock_driver_is_told_before_anything_is_touched),
-        LIFE(what_the_stock_action_says_and_ends_with_is_handed_on),
+        LIFE(a_missing_upstream_driver_is_told_before_anything_is_touched),
+        LIFE(what_the_upstream_action_says_and_ends_with_is_handed_on),
         LIFE(what_could_not_be_plugged_in_again_is_a_warning),
         LIFE(a_guest_that_keeps_its_vf_is_not_saved),
         LIFE(migration_within_the_host_is_opennebulas),

@@ -21,7 +21,7 @@ static void end_vm_2(void)
     assert_nothing_runs_and_nothing_is_left(2);
 }
 
-/* --- killed ---------------------------------------------------------------------------------- */
+/* ---- killed ---------------------------------------------------------------------------------- */
 
 /* Killed at its first, second, ... call of libvirt, and each time called again as OpenNebula would,
  * until it comes to its end untouched. */
@@ -123,7 +123,7 @@ static void a_vm_whose_save_was_killed_gets_its_vf_back(void **state)
 {
     (void)state;
     deploy_vm_2();
-    live_standin_fault("stock save kill-before");
+    live_standin_fault("upstream save kill-before");
     assert_int_equal(act(SAVE_2), -SIGKILL);
     live_standin_heal();
     assert_nic(2, 1, 0, 15, false);
@@ -132,7 +132,7 @@ static void a_vm_whose_save_was_killed_gets_its_vf_back(void **state)
     end_vm_2();
 }
 
-/* --- told to end ----------------------------------------------------------------------------- */
+/* ---- told to end ----------------------------------------------------------------------------- */
 
 /* At its first, second, ... call of libvirt, until none is left. */
 static bool is_told_to_end_at(unsigned call, const char *action, int *status)
@@ -153,7 +153,7 @@ static void a_save_that_is_told_to_end_leaves_the_vm_as_it_was(void **state)
     for (; is_told_to_end_at(call, SAVE_2, &status); call++) {
         assert_told(status, "told to end by a signal");
         assert_plugged(2, 1, 0, 15);
-        assert_lacks(live_standin_log(), "stock save");
+        assert_lacks(live_standin_log(), "upstream save");
     }
     assert_true(call > 3);
     char *vm = vm_in(SAVE_2);
@@ -194,7 +194,7 @@ static void a_detach_that_is_told_to_end_is_finished(void **state)
     end_vm_2();
 }
 
-/* --- migration ------------------------------------------------------------------------------- */
+/* ---- migration ------------------------------------------------------------------------------- */
 
 static void a_destination_without_a_free_vf_is_refused_before_anything_is_unplugged(void **state)
 {
@@ -226,7 +226,7 @@ static void a_migration_that_fails_leaves_the_vm_as_it_was(void **state)
     go_to(away);
     must_net(NET_PRE, vm);
     go_to(home);
-    live_standin_fault("stock migrate fail");
+    live_standin_fault("upstream migrate fail");
     assert_int_equal(act(MIGRATE_2), 1);
     assert_string_equal(said, "ERROR: migrate: told to fail\n");
     live_standin_heal();
@@ -264,7 +264,7 @@ static void a_vm_that_arrives_and_cannot_be_given_its_vf_runs_on_without(void **
     free(vm);
 }
 
-/* --- the rest -------------------------------------------------------------------------------- */
+/* ---- the rest -------------------------------------------------------------------------------- */
 
 static void a_resumed_vm_that_cannot_be_given_its_vf_runs_on_without(void **state)
 {
@@ -290,7 +290,7 @@ static void a_domain_that_does_not_start_leaves_nothing(void **state)
     char *vm = document_to_deploy(MIGRATE_2, UUID_2);
     must_net(NET_PRE, vm);
     write_vm_xml(2, vm);
-    live_standin_fault("stock deploy fail 255");
+    live_standin_fault("upstream deploy fail 255");
     assert_int_equal(act(DEPLOY_2), 255);
     assert_string_equal(said, "ERROR: deploy: told to fail\n");
     live_standin_heal();
@@ -345,7 +345,7 @@ static void without_libvirt_nothing_is_begun(void **state)
     static const char *const actions_of_running_vms[] = {ATTACH_2, DETACH_2, SAVE_2, MIGRATE_2};
     for (size_t i = 0; i < 4; i++)
         assert_told(act(actions_of_running_vms[i]), "connecting to test://");
-    assert_lacks(live_standin_log(), "stock");
+    assert_lacks(live_standin_log(), "upstream");
     live_standin_heal();
     assert_plugged(2, 1, 0, 15);
     end_vm_2();

@@ -2,7 +2,7 @@
 /* Arguments, messages and files that OpenNebula would not give to the virtualization driver. */
 #include "vmm_scene.h"
 
-/* --- bad input ------------------------------------------------------------------------------- */
+/* ---- bad input ------------------------------------------------------------------------------- */
 
 static const char *const actions[] = {
     "deploy",  "attach_nic", "detach_nic",      "save",
@@ -20,9 +20,9 @@ static void too_few_arguments_are_refused(void **state)
 {
     (void)state;
     for (size_t i = 0; i < ACTIONS; i++) {
-        assert_usage(actions[i], WORDS("--stock"));
-        assert_usage(actions[i], WORDS("--stock", "/bin/true"));
-        assert_usage(actions[i], WORDS("--stock", "/bin/true", "a", "b", "3"));
+        assert_usage(actions[i], WORDS("--upstream"));
+        assert_usage(actions[i], WORDS("--upstream", "/bin/true"));
+        assert_usage(actions[i], WORDS("--upstream", "/bin/true", "a", "b", "3"));
         assert_usage(actions[i], WORDS(UUID, "a", "b", "c", "d", "e", "f", "g", "h", "i"));
     }
     assert_usage("reattach", (const char *const[]){NULL});
@@ -36,13 +36,13 @@ static void a_vm_id_is_a_number(void **state)
     static const char *const ids[] = {"", "-1", "1x", " 1", "01", "0x1", "2147483648", "$(reboot)"};
     for (size_t i = 0; i < sizeof ids / sizeof *ids; i++) {
         const char *id = ids[i];
-        assert_told(run_standin("deploy", WORDS("--stock", "x", "/d/f", "h", id, "h"), ""),
+        assert_told(run_standin("deploy", WORDS("--upstream", "x", "/d/f", "h", id, "h"), ""),
                     "the VM's id, argument 3");
-        assert_told(run_standin("save", WORDS("--stock", "x", UUID, "/c", "h", id, "h"), ""),
+        assert_told(run_standin("save", WORDS("--upstream", "x", UUID, "/c", "h", id, "h"), ""),
                     "the VM's id, argument 4");
         assert_told(run_standin("attach_nic",
-                                WORDS("--stock", "x", UUID, "02:00:0a:14:00:0c", "", "-", "ibrec",
-                                      "one-1-3", id, "h"),
+                                WORDS("--upstream", "x", UUID, "02:00:0a:14:00:0c", "", "-",
+                                      "ibrec", "one-1-3", id, "h"),
                                 ""),
                     "the VM's id, argument 7");
         assert_told(run_standin("reattach", WORDS(id), ""), "the VM's id, argument 1");
@@ -53,9 +53,9 @@ static void a_vm_id_is_a_number(void **state)
 static void an_empty_deploy_id_is_refused(void **state)
 {
     (void)state;
-    assert_told(run_standin("save", WORDS("--stock", "x", "", "/c", "h", "2", "h"), ""),
+    assert_told(run_standin("save", WORDS("--upstream", "x", "", "/c", "h", "2", "h"), ""),
                 "VM 2: OpenNebula does not say which domain it is");
-    assert_told(run_standin("restore", WORDS("--stock", "x", "/c", "h", "", "2", "h"), ""),
+    assert_told(run_standin("restore", WORDS("--upstream", "x", "/c", "h", "", "2", "h"), ""),
                 "argument 3 of this action, DEPLOY_ID, is empty");
 }
 
@@ -76,8 +76,8 @@ static int act_with(const char *name, const char *input)
     for (size_t i = 0; i < sizeof recorded / sizeof *recorded; i++)
         if (strcmp(recorded[i].name, name) == 0)
             return act_on(name, recorded[i].action, input);
-    return run_standin(name, WORDS("--stock", STOCK_STANDIN "/save", UUID_2, "0", "2", HOST_1),
-                       input);
+    return run_standin(
+        name, WORDS("--upstream", UPSTREAM_STANDIN "/save", UUID_2, "0", "2", HOST_1), input);
 }
 
 static void hostile_messages_are_refused_in_one_line(void **state)
@@ -128,7 +128,7 @@ static void endless_messages_are_refused(void **state)
     free(input);
 }
 
-/* --- vm.xml ---------------------------------------------------------------------------------- */
+/* ---- vm.xml ---------------------------------------------------------------------------------- */
 
 static void without_vm_xml_nothing_is_deployed(void **state)
 {
@@ -142,7 +142,7 @@ static void without_vm_xml_nothing_is_deployed(void **state)
     write_vm_xml(2, "<VM><ID>1</ID></VM>");
     assert_told(act(DEPLOY_2), "this action is for VM 2");
     tree_remove("/var/lib/one/datastores/0/2/vm.xml");
-    tree_make_folder("/var/lib/one/datastores/0/2/vm.xml");
+    tree_make_directory("/var/lib/one/datastores/0/2/vm.xml");
     assert_told(act(DEPLOY_2), "vm.xml is not a regular file");
     tree_remove("/var/lib/one/datastores/0/2/vm.xml");
     char *pipe_there = tree_path("/var/lib/one/datastores/0/2/vm.xml");

@@ -22,7 +22,7 @@
 static int status;
 static struct oneib_text out, errors;
 
-/* --- the node ------------------------------------------------------------------------------- */
+/* ---- the node -------------------------------------------------------------------------------- */
 
 /* libvirt itself is asked by what post calls last: it has no domains. */
 static void configure(void)
@@ -79,14 +79,14 @@ static const char *content(const char *name)
     return text;
 }
 
-/* A hook of `action` in the folder "hooks". */
+/* A hook of `action` in the directory "hooks". */
 static void write_hook(const char *name, const char *script)
 {
     tree_write(script, "/hooks/%s", name);
     tree_set_mode(0755, "/hooks/%s", name);
 }
 
-/* --- documents ------------------------------------------------------------------------------ */
+/* ---- documents ------------------------------------------------------------------------------- */
 
 static char *recorded_action(const char *action)
 {
@@ -117,7 +117,7 @@ static char *recorded_with(const char *action, const char *new)
     return changed.data;
 }
 
-/* --- runs ----------------------------------------------------------------------------------- */
+/* ---- runs ------------------------------------------------------------------------------------ */
 
 #define WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})
 
@@ -184,7 +184,7 @@ static void assert_calls(const char *expected)
 #define KEY "<VLAN_ID><![CDATA[5]]></VLAN_ID>"
 #define UUID "5dec61fb-6338-452b-9e09-76372ec01406"
 
-/* --- the life of a VM ----------------------------------------------------------------------- */
+/* ---- the life of a VM ------------------------------------------------------------------------ */
 
 static void deploy_and_shutdown(void **state)
 {
@@ -285,7 +285,7 @@ static void update_sg_has_nothing_to_do(void **state)
     assert_calls("");
 }
 
-/* --- failures ------------------------------------------------------------------------------- */
+/* ---- failures -------------------------------------------------------------------------------- */
 
 static void a_network_with_a_bridge_is_refused(void **state)
 {
@@ -481,7 +481,7 @@ static void clean_goes_on_where_a_nic_is_malformed(void **state)
     assert_string_equal(content("run/oneib/vfs"), "");
 }
 
-/* --- hooks ---------------------------------------------------------------------------------- */
+/* ---- hooks ----------------------------------------------------------------------------------- */
 
 static void hooks_run_after_the_drivers_part(void **state)
 {
@@ -529,7 +529,7 @@ static void a_hook_that_fails_undoes_the_post_of_an_attach(void **state)
     free(hooks);
 }
 
-/* --- what is installed below OpenNebula's remotes --------------------------------------------- */
+/* ---- what is installed below OpenNebula's remotes -------------------------------------------- */
 
 static void scripts_say_what_is_missing(void **state)
 {
@@ -553,11 +553,11 @@ static void scripts_say_what_is_missing(void **state)
 static void readmes_are_no_hooks(void **state)
 {
     (void)state;
-    const char *const folders[] = {"pre.d", "post.d", "clean.d"};
-    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
+    const char *const directories[] = {"pre.d", "post.d", "clean.d"};
+    for (size_t i = 0; i < sizeof directories / sizeof *directories; i++) {
         char path[512];
         struct stat file;
-        snprintf(path, sizeof path, ONEIB_REMOTES "/vnm/infiniband/%s/README", folders[i]);
+        snprintf(path, sizeof path, ONEIB_REMOTES "/vnm/infiniband/%s/README", directories[i]);
         assert_int_equal(stat(path, &file), 0);
         assert_int_equal(file.st_mode & 0111, 0);
     }

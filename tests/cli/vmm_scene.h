@@ -39,7 +39,7 @@
     "<interface type='bridge'>\n\t\t\t<source bridge='onebr0'/>\n\t\t\t<mac address='02:00:0a:14"
 #define OUR_INTERFACE "<interface type='ethernet'>\n\t\t\t<mac address='02:00:0a:14"
 
-/* --- texts ----------------------------------------------------------------------------------- */
+/* ---- texts ----------------------------------------------------------------------------------- */
 
 /* Frees `text`. */
 static inline char *replaced(char *text, const char *from, const char *to)
@@ -138,7 +138,7 @@ static inline char *reduced(const char *vm)
     return text.data;
 }
 
-/* --- nodes ----------------------------------------------------------------------------------- */
+/* ---- nodes ----------------------------------------------------------------------------------- */
 
 static char home[512], away[640];
 
@@ -213,7 +213,7 @@ static inline int end_life(void **state)
     return setenv("ONEIB_NODE_ROOT", home, 1);
 }
 
-/* --- calls ----------------------------------------------------------------------------------- */
+/* ---- calls ----------------------------------------------------------------------------------- */
 
 struct call {
     char *text; /* owned: the recorded arguments */
@@ -228,10 +228,10 @@ static inline void add_argument(struct call *call, const char *argument)
     call->argv[call->count] = NULL;
 }
 
-static inline char *stock_path(const char *name)
+static inline char *upstream_path(const char *name)
 {
     char *path;
-    assert_true(asprintf(&path, STOCK_STANDIN "/%s", name) > 0);
+    assert_true(asprintf(&path, UPSTREAM_STANDIN "/%s", name) > 0);
     return path;
 }
 
@@ -261,15 +261,15 @@ static inline void add_recorded(struct call *call, const char *action)
 static inline int act_on(const char *name, const char *action, const char *input)
 {
     struct call call = {0};
-    char program[512], *stock = stock_path(name);
+    char program[512], *upstream = upstream_path(name);
     snprintf(program, sizeof program, VMM_STANDINS "/%s", name);
     add_argument(&call, program);
-    add_argument(&call, "--stock");
-    add_argument(&call, stock);
+    add_argument(&call, "--upstream");
+    add_argument(&call, upstream);
     add_recorded(&call, action);
     const int status = run_on(call.argv, input, strlen(input));
     free(call.text);
-    free(stock);
+    free(upstream);
     return status;
 }
 
@@ -317,10 +317,10 @@ static inline void must_net(const char *const *argv, const char *vm)
 #define NET_POST(domain, host) WORDS(VNM_STANDINS "/post", domain, host)
 #define NET_CLEAN(host) WORDS(VNM_CLEAN, host)
 
-/* --- what is there --------------------------------------------------------------------------- */
+/* ---- what is there --------------------------------------------------------------------------- */
 
 /* Of the node that is being tried. */
-static inline void read_domain(unsigned vm_id, struct oneib_domain_view *view)
+static inline void read_domain(unsigned vm_id, struct oneib_domain_description *description)
 {
     static char text[65536];
     struct oneib_error err = {0};
@@ -330,8 +330,8 @@ static inline void read_domain(unsigned vm_id, struct oneib_domain_view *view)
     assert_non_null(file);
     const size_t length = fread(text, 1, sizeof text, file);
     fclose(file);
-    *view = (struct oneib_domain_view){0};
-    if (oneib_domain_view_read(text, length, view, &err) < 0)
+    *description = (struct oneib_domain_description){0};
+    if (oneib_domain_description_read(text, length, description, &err) < 0)
         fail_msg("%s", err.text);
 }
 
@@ -385,17 +385,18 @@ static inline struct oneib_vf_record assert_reserved(unsigned vm_id, unsigned ni
 static inline void assert_nic(unsigned vm_id, unsigned nic_id, unsigned index, unsigned last,
                               bool plugged)
 {
-    struct oneib_domain_view view;
+    struct oneib_domain_description description;
     const struct oneib_vf_record record = assert_reserved(vm_id, nic_id);
-    read_domain(vm_id, &view);
-    const struct oneib_domain_device *device = oneib_domain_device_of(&view, (uint8_t)nic_id);
+    read_domain(vm_id, &description);
+    const struct oneib_domain_device *device =
+        oneib_domain_device_of(&description, (uint8_t)nic_id);
     assert_non_null(device);
     assert_int_equal(device->has_vf, plugged);
     assert_true(!plugged || oneib_pci_compare(&device->vf, &record.vf) == 0);
     assert_true(device->has_dummy);
     assert_int_equal(device->index, index);
     assert_int_equal(device->ipv4, 0x0a140000 + last);
-    oneib_domain_view_clear(&view);
+    oneib_domain_description_clear(&description);
 }
 
 static inline void assert_plugged(unsigned vm_id, unsigned nic_id, unsigned index, unsigned last)
@@ -406,12 +407,12 @@ static inline void assert_plugged(unsigned vm_id, unsigned nic_id, unsigned inde
 /* Neither the domain nor the node has anything of it. */
 static inline void assert_no_nic(unsigned vm_id, unsigned nic_id)
 {
-    struct oneib_domain_view view;
+    struct oneib_domain_description description;
     struct oneib_vf_record record;
     assert_false(find_record(vm_id, nic_id, &record));
-    read_domain(vm_id, &view);
-    assert_null(oneib_domain_device_of(&view, (uint8_t)nic_id));
-    oneib_domain_view_clear(&view);
+    read_domain(vm_id, &description);
+    assert_null(oneib_domain_device_of(&description, (uint8_t)nic_id));
+    oneib_domain_description_clear(&description);
 }
 
 static inline void assert_nothing_runs_and_nothing_is_left(unsigned vm_id)
@@ -420,7 +421,7 @@ static inline void assert_nothing_runs_and_nothing_is_left(unsigned vm_id)
     assert_nothing_is_left();
 }
 
-/* --- OpenNebula's part ----------------------------------------------------------------------- */
+/* ---- OpenNebula's part ----------------------------------------------------------------------- */
 
 /* The document that oned has of a VM before it has ever run: that of a later message without the
  * NIC that is attached there. */
@@ -522,12 +523,12 @@ static inline void restore(const char *action, const char *uuid)
 /* OpenNebula's own action, which kvm-ib hands over to. */
 static inline void stop(const char *action, unsigned vm_id, const char *uuid, const char *host)
 {
-    char id[16], *vm = vm_in(action), *stock = stock_path("shutdown");
+    char id[16], *vm = vm_in(action), *upstream = upstream_path("shutdown");
     snprintf(id, sizeof id, "%u", vm_id);
-    if (run_on(WORDS(stock, uuid, host, id, host), "", 0) != 0)
+    if (run_on(WORDS(upstream, uuid, host, id, host), "", 0) != 0)
         fail_msg("%s", said);
     must_net(NET_CLEAN(host), vm);
-    free(stock);
+    free(upstream);
     free(vm);
 }
 

@@ -79,7 +79,7 @@ struct world {
     uint32_t next_id;
     struct oneib_cloud cloud;
     struct oneib_ledger ledger;
-    struct oneib_partition_table in_force, fragment;
+    struct oneib_partition_table in_force, static_partitions;
     struct oneib_desired desired;
 };
 
@@ -324,7 +324,7 @@ static void compute_desired(struct world *world)
     const struct oneib_desired_input input = {.cloud = &world->cloud,
                                               .ledger = &world->ledger,
                                               .policy = &policy,
-                                              .fragment = &world->fragment,
+                                              .static_partitions = &world->static_partitions,
                                               .subnet = &subnet,
                                               .in_force = &world->in_force};
     oneib_desired_clear(&world->desired);
@@ -351,17 +351,17 @@ static void plan_keys(struct world *world)
     world->ledger.next = desired->next;
 }
 
-static void view_nodes(struct world *world, struct oneib_node_view *views)
+static void snapshot_nodes(struct world *world, struct oneib_node_snapshot *snapshots)
 {
     for (size_t i = 0; i < HOSTS; i++) {
         struct node *node = &world->nodes[i];
-        views[i] = (struct oneib_node_view){.host_id = (uint32_t)i + 1,
-                                            .state = node->connected ? ONEIB_NODE_FOLLOWS
-                                                                     : ONEIB_NODE_SILENT,
-                                            .table_known = true,
-                                            .records = node->records,
-                                            .record_count = node->record_count,
-                                            .sent = node->was_sent ? node->sent : NULL};
+        snapshots[i] = (struct oneib_node_snapshot){.host_id = (uint32_t)i + 1,
+                                                    .state = node->connected ? ONEIB_NODE_FOLLOWS
+                                                                             : ONEIB_NODE_SILENT,
+                                                    .table_known = true,
+                                                    .records = node->records,
+                                                    .record_count = node->record_count,
+                                                    .sent = node->was_sent ? node->sent : NULL};
     }
 }
 
@@ -434,7 +434,7 @@ static void send_lists(struct world *world, const struct oneib_grants *grants)
     }
 }
 
-static void note_keys(struct world *world, const struct oneib_node_view *views,
+static void note_keys(struct world *world, const struct oneib_node_snapshot *snapshots,
                       const struct oneib_grants *grants)
 {
     for (size_t i = 0; i < HOSTS; i++) {
@@ -442,7 +442,7 @@ static void note_keys(struct world *world, const struct oneib_node_view *views,
         oneib_pkey keys[64];
         const struct oneib_held_keys before = {true, node->keys, node->key_count};
         const size_t count = oneib_keys_of_node(
-            &views[i], oneib_grants_of_host(grants, (uint32_t)i + 1), &before, keys, 64);
+            &snapshots[i], oneib_grants_of_host(grants, (uint32_t)i + 1), &before, keys, 64);
         require(count <= 64, "more keys than there are");
         memcpy(node->keys, keys, count * sizeof *keys);
         node->key_count = count;
@@ -582,7 +582,7 @@ static void copy_table(const struct oneib_partition_table *from, struct oneib_pa
 
 static void turn(struct world *world)
 {
-    struct oneib_node_view views[HOSTS];
+    struct oneib_node_snapshot snapshots[HOSTS];
     struct oneib_grants grants = {0};
     struct oneib_gate gate = {0};
     struct oneib_findings findings = {0};
@@ -592,22 +592,22 @@ static void turn(struct world *world)
     plan_keys(world);
     compute_desired(world);
     ports_are_members_for_a_reason(world);
-    view_nodes(world, views);
+    snapshot_nodes(world, snapshots);
     const struct oneib_grants_input asked = {.cloud = &world->cloud,
                                              .policy = &policy,
                                              .desired = &world->desired,
-                                             .nodes = views,
+                                             .nodes = snapshots,
                                              .node_count = HOSTS};
     require(oneib_grants_compute(&asked, &grants, &findings, &err) == 0, "grants failed");
     grants_are_for_their_vms(world, &grants);
-    note_keys(world, views, &grants);
+    note_keys(world, snapshots, &grants);
     send_lists(world, &grants);
-    view_nodes(world, views);
+    snapshot_nodes(world, snapshots);
     const struct oneib_gate_input at_gate = {.cloud = &world->cloud,
                                              .desired = &world->desired,
                                              .in_force = &world->in_force,
                                              .grants = &grants,
-                                             .nodes = views,
+                                             .nodes = snapshots,
                                              .node_count = HOSTS};
     require(oneib_gate_compute(&at_gate, &gate, &err) == 0, "the gate failed");
     copy_table(&gate.table, &world->in_force);

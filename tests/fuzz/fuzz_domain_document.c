@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Any bytes as a domain's document: its view is sound, and one that was equipped with a NIC says
- * so, and is not equipped with it again. A broken promise of domain/document.h or domain/edit.h
- * aborts.
+ * Any bytes as a domain's document: its description is sound, and one that was equipped with a NIC
+ * says so, and is not equipped with it again. A broken promise of domain/document.h or
+ * domain/edit.h aborts.
  */
 #include "domain/document.h"
 #include "domain/edit.h"
@@ -22,36 +22,37 @@ static void require_refusal(const struct oneib_error *err)
     require(err->code == ONEIB_ERROR_INPUT && err->text[0] != '\0');
 }
 
-static void check_view(const struct oneib_domain_view *view)
+static void check_description(const struct oneib_domain_description *description)
 {
     struct oneib_pci address;
     unsigned index;
-    for (size_t i = 0; i < view->device_count; i++) {
-        const struct oneib_domain_device *device = &view->devices[i];
-        require(i == 0 || view->devices[i - 1].nic_id < device->nic_id);
+    for (size_t i = 0; i < description->device_count; i++) {
+        const struct oneib_domain_device *device = &description->devices[i];
+        require(i == 0 || description->devices[i - 1].nic_id < device->nic_id);
         require(device->has_vf || device->has_dummy);
         require(device->has_vf || !device->has_guest_address);
         require(device->index < ONEIB_DOMAIN_NICS_MAX);
     }
-    for (size_t i = 1; i < view->root_port_count; i++)
-        require(view->root_ports[i - 1] < view->root_ports[i]);
-    if (oneib_domain_free_index(view, &index) && oneib_domain_guest_address(view, index, &address))
-        for (size_t i = 0; i < view->taken_count; i++)
-            require(oneib_pci_compare(&view->taken[i], &address) != 0);
+    for (size_t i = 1; i < description->root_port_count; i++)
+        require(description->root_ports[i - 1] < description->root_ports[i]);
+    if (oneib_domain_free_index(description, &index) &&
+        oneib_domain_guest_address(description, index, &address))
+        for (size_t i = 0; i < description->taken_count; i++)
+            require(oneib_pci_compare(&description->taken[i], &address) != 0);
 }
 
 static void check_equipped(const struct oneib_text *xml, const struct oneib_domain_nic *nic)
 {
     struct oneib_error err = {0};
     struct oneib_text again = {0};
-    struct oneib_domain_view view;
-    require(oneib_domain_view_read(xml->data, xml->length, &view, &err) == 0);
-    check_view(&view);
-    require(view.device_count == 1);
-    const struct oneib_domain_device *device = oneib_domain_device_of(&view, nic->nic_id);
+    struct oneib_domain_description description;
+    require(oneib_domain_description_read(xml->data, xml->length, &description, &err) == 0);
+    check_description(&description);
+    require(description.device_count == 1);
+    const struct oneib_domain_device *device = oneib_domain_device_of(&description, nic->nic_id);
     require(device && device->has_vf && device->has_dummy && device->index == nic->index &&
             device->ipv4 == nic->ipv4 && oneib_pci_compare(&device->vf, &nic->vf) == 0);
-    oneib_domain_view_clear(&view);
+    oneib_domain_description_clear(&description);
     require(oneib_domain_equip(xml->data, xml->length, nic, 1, &again, &err) < 0);
     require_refusal(&err);
 }
@@ -67,15 +68,15 @@ static void equip(const char *xml, size_t length, const struct oneib_domain_nic 
     oneib_text_clear(&equipped);
 }
 
-static void read_view(const char *xml, size_t length)
+static void read_description(const char *xml, size_t length)
 {
     struct oneib_error err = {0};
-    struct oneib_domain_view view;
-    if (oneib_domain_view_read(xml, length, &view, &err) == 0)
-        check_view(&view);
+    struct oneib_domain_description description;
+    if (oneib_domain_description_read(xml, length, &description, &err) == 0)
+        check_description(&description);
     else
         require_refusal(&err);
-    oneib_domain_view_clear(&view);
+    oneib_domain_description_clear(&description);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -96,7 +97,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     require(copy != NULL);
     if (size > 0)
         memcpy(copy, data, size);
-    read_view(copy, size);
+    read_description(copy, size);
     equip(copy, size, &plain);
     equip(copy, size, &pci);
     free(copy);

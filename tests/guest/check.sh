@@ -1,7 +1,7 @@
 # shellcheck shell=sh
 # SPDX-License-Identifier: Apache-2.0
 # Tests of share/context. A test file reads this one, has functions whose names begin with test_ and state a behaviour, and
-# ends with `run_tests`. Each runs in a shell of its own, with a folder of its own: $root stands for the guest's root folder
+# ends with `run_tests`. Each runs in a shell of its own, with a directory of its own: $root stands for the guest's root directory
 # (ONEIB_ROOT), $work is for everything else. They are told as cmocka tells its tests, for tests/count.awk.
 #
 #   ./run dash test_text.sh [TEST...]
@@ -57,7 +57,7 @@ has_not() {
     if grep -Eq -e "$2" "$1"; then fail "$1 has '$2': $(cat "$1")"; fi
 }
 
-# write FILE: standard input, into a file whose folder is made.
+# write FILE: standard input, into a file whose directory is made.
 write() {
     mkdir -p "${1%/*}" && cat >"$1"
 }

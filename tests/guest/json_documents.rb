@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-# json_documents.rb make|compare FOLDER: makes JSON documents at random, whole and broken, always the same ones; and compares
-# how they were read (FOLDER/N.json.lines, N.json.outcome) with ruby's own parser.
+# json_documents.rb make|compare DIRECTORY: makes JSON documents at random, whole and broken, always the same ones; and compares
+# how they were read (DIRECTORY/N.json.lines, N.json.outcome) with ruby's own parser.
 require 'json'
 
-folder = ARGV.fetch(1)
+directory = ARGV.fetch(1)
 
-def make(folder)
+def make(directory)
   chance = Random.new(6)
   texts = ['', 'a', "x\ty", "é€😀", '"\\/', "\u0001\u001f\u007f", '/SERVICE', '[0]', 'NAME="x"', '\\u0041', ' ' * 50]
   value = lambda do |depth|
@@ -24,7 +24,7 @@ def make(folder)
       at = chance.rand(text.size)
       text[at] = ['', '"', '{', ']', ',', ':', '1', '\\', "\n"][chance.rand(9)]
     end
-    File.binwrite(File.join(folder, "#{i}.json"), text)
+    File.binwrite(File.join(directory, "#{i}.json"), text)
   end
 end
 
@@ -46,9 +46,9 @@ def same?(value, text)
   end
 end
 
-def compare(folder)
+def compare(directory)
   outcomes = Hash.new(0)
-  Dir[File.join(folder, '*.json')].each do |file|
+  Dir[File.join(directory, '*.json')].each do |file|
     shall = begin
       lines('', JSON.parse(File.read(file, encoding: 'UTF-8')), [])
     rescue JSON::ParserError
@@ -70,4 +70,4 @@ def compare(folder)
   abort "nothing was compared: #{outcomes}" if outcomes['read'] < 50 || outcomes['refused'] < 10
 end
 
-ARGV.fetch(0) == 'make' ? make(folder) : compare(folder)
+ARGV.fetch(0) == 'make' ? make(directory) : compare(directory)

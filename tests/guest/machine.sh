@@ -106,8 +106,8 @@ context_has() {
 
 # nothing_ran: none of the commands in hostile values has run: each makes a file "executed" somewhere.
 nothing_ran() {
-    for folder in . "$work" "$root" /tmp "$HOME"; do
-        [ ! -e "$folder/executed" ] || fail "a value of the context ran as a command: $folder/executed"
+    for directory in . "$work" "$root" /tmp "$HOME"; do
+        [ ! -e "$directory/executed" ] || fail "a value of the context ran as a command: $directory/executed"
     done
 }
 

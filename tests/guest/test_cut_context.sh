@@ -318,7 +318,7 @@ test_no_secret_of_the_context_is_left_on_the_disk() {
     equal 'mode of the copy' "$(stat -c %a "$root/etc/oneib/context")" 600
 }
 
-test_the_folder_of_the_hostfile_is_open_to_all() {
+test_the_directory_of_the_hostfile_is_open_to_all() {
     echo 6f6e6569-6200-4766-8d00-000000000042 | write "$root/sys/class/dmi/id/product_uuid"
     printf '%s\n' "ETH1_IP='10.20.0.10'" "TARGET='hda'" | context_has
     succeeds find_context

@@ -1,6 +1,6 @@
 # shellcheck shell=sh
 # SPDX-License-Identifier: Apache-2.0
-# share/image/oneib-image: with root folders and small images that hold one. The recipe runs on an operator's machine: it
+# share/image/oneib-image: with root directories and small images that hold one. The recipe runs on an operator's machine: it
 # has that one's commands, and not a guest's. virt-customize is a stand-in here.
 # shellcheck source=tests/guest/check.sh
 . "$GUEST_TESTS/check.sh"
@@ -13,7 +13,7 @@ recipe() { # ARGUMENT...: under the shell of this run
     esac
 }
 
-# A root folder that is enough for the guest side, and no virt-customize, whether the machine has one or not.
+# A root directory that is enough for the guest side, and no virt-customize, whether the machine has one or not.
 prepare() {
     standins=$work/standins
     mkdir "$standins"
@@ -63,7 +63,7 @@ in_image() { # FILE PATH: prints it
     rm "$work/part"
 }
 
-test_a_root_folder_gets_the_guest_side() {
+test_a_root_directory_gets_the_guest_side() {
     prepare
     can_mount || return 0
     succeeds recipe --root "$root"

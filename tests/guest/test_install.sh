@@ -1,6 +1,6 @@
 # shellcheck shell=sh
 # SPDX-License-Identifier: Apache-2.0
-# share/context/install, with root folders that look like those of distributions.
+# share/context/install, with root directories that look like those of distributions.
 # shellcheck source=tests/guest/check.sh
 . "$GUEST_TESTS/check.sh"
 
@@ -41,7 +41,7 @@ make_alpine() {
     echo '* * * * * run-parts /etc/periodic/1min' >"$root/etc/crontabs/root"
 }
 
-# All names below FOLDER with their bytes, as one text.
+# All names below DIRECTORY with their bytes, as one text.
 picture() {
     (cd "$1" && find . | sort | while read -r name; do
         if [ -L "$name" ]; then
@@ -122,7 +122,7 @@ test_uninstall_takes_exactly_what_was_put_there() {
     equal root "$(picture "$root")" "$before"
 }
 
-test_uninstall_leaves_folders_that_others_use_by_now() {
+test_uninstall_leaves_directories_that_others_use_by_now() {
     prepare
     succeeds install --root "$root"
     echo theirs | write "$root/etc/one-context.d/net-20-theirs"
@@ -220,12 +220,12 @@ test_what_broke_off_can_be_taken_out() {
     equal root "$(picture "$root")" "$before"
 }
 
-test_a_folder_that_is_no_root_is_refused() {
+test_a_directory_that_is_no_root_is_refused() {
     prepare
     mkdir "$work/no-root"
-    says 'is no root folder' install --root "$work/no-root"
+    says 'is no root directory' install --root "$work/no-root"
     fails install --root "$work/no-root"
-    equal folder "$(ls -A "$work/no-root")" ''
+    equal directory "$(ls -A "$work/no-root")" ''
     fails install --root "$work/nowhere"
 }
 

@@ -120,7 +120,7 @@ test_an_interface_without_modes_is_taken_as_it_is() {
     has_not "$root/run/oneib/network/ib0" '^mode='
 }
 
-test_an_mtu_that_is_too_large_is_said_with_a_remedy() {
+test_an_mtu_that_is_too_large_is_said_with_a_fix() {
     a_machine
     echo 2044 >"$IP_STATE/links/ib0/mtu_max"
     printf 'interface=ib0\nnic=ETH1\nmtu=4092\naddress=10.20.0.10/24\n' | settings ib0
@@ -222,14 +222,14 @@ test_settings_that_are_none_are_refused() {
     done
 }
 
-test_a_gateway_out_of_reach_is_named_with_a_remedy() {
+test_a_gateway_out_of_reach_is_named_with_a_fix() {
     a_machine
     printf 'interface=ib0\nnic=ETH1\naddress=10.20.0.10/24\ngateway=192.0.2.1\n' | settings ib0
     fails network_apply ib0
     has "$work/output" 'ib0: route default via 192.0.2.1 is missing \(.*invalid gateway.*\): the gateway has to be in'
 }
 
-test_an_address_that_the_kernel_refuses_is_named_with_a_remedy() {
+test_an_address_that_the_kernel_refuses_is_named_with_a_fix() {
     a_machine
     small_settings ib0 10.20.0.10/24
     IP_FAILS='*addr add*'

@@ -1,6 +1,6 @@
 # shellcheck shell=sh
 # SPDX-License-Identifier: Apache-2.0
-# share/install/sunstone-tabs, on folders as FireEdge of 6.10 and of 7.4 has them.
+# share/install/sunstone-tabs, on directories as FireEdge of 6.10 and of 7.4 has them.
 # shellcheck source=tests/guest/check.sh
 . "$GUEST_TESTS/check.sh"
 
@@ -10,7 +10,7 @@ tab() { # RESOURCE
     printf -- '---\n# This file describes a tab\nresource_name: "%s"\nactions:\n  delete: false\n' "$1"
 }
 
-# views_in FOLDER TAB...: the views of a front-end whose users have these tabs.
+# views_in DIRECTORY TAB...: the views of a front-end whose users have these tabs.
 views_in() {
     views=$1
     shift
@@ -143,7 +143,7 @@ test_without_sunstone_it_fails_and_says_where_it_looked() {
     export ONE_LOCATION="$work/one"
     mkdir "$ONE_LOCATION"
     fails sets_tabs
-    has "$work/output" "there is no folder $ONE_LOCATION/etc/fireedge/sunstone/user"
+    has "$work/output" "there is no directory $ONE_LOCATION/etc/fireedge/sunstone/user"
     succeeds sets_tabs --uninstall
 }
 

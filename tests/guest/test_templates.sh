@@ -559,7 +559,7 @@ test_that_users_do_not_see_service_templates_in_sunstone_is_said_with_the_comman
     has_not "$work/errors" 'Sunstone'
 }
 
-# With no other folder in PATH: this machine may have OpenNebula.
+# With no other directory in PATH: this machine may have OpenNebula.
 test_opennebulas_commands_have_to_be_there() {
     front_end
     rm "$work/bin/oneflow-template"

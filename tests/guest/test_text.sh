@@ -219,7 +219,7 @@ test_a_file_is_replaced_only_when_it_differs() {
     echo two | replace_file "$work/file" || status=$?
     equal 'status of another' "$status" 0
     equal content "$(cat "$work/file")" two
-    equal 'files in the folder' "$(ls -A "$work")" "file
+    equal 'files in the directory' "$(ls -A "$work")" "file
 root"
 }
 
@@ -241,7 +241,7 @@ test_what_a_link_names_is_replaced_and_the_link_stays() {
     equal content "$(cat "$work/real/file")" two
 }
 
-test_a_file_without_a_folder_is_an_error() {
+test_a_file_without_a_directory_is_an_error() {
     status=0
     echo one | replace_file "$work/none/file" 2>"$work/said" || status=$?
     equal status "$status" 2

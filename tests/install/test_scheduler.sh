@@ -8,7 +8,7 @@
 
 begin='# BEGIN oneib placer: '
 end='# END oneib placer'
-conf=root/etc/one/oned.conf # of the folder in which each test is
+conf=root/etc/one/oned.conf # of the directory in which each test is
 
 # The part of OpenNebula 7.4's that is about it.
 shipped() {
@@ -156,7 +156,7 @@ test_a_dry_run_tells_and_does_nothing() {
     succeeds cmp "$conf" "$work/before"
 }
 
-refused() { # REASON: with this remedy, and nothing was done
+refused() { # REASON: with this fix, and nothing was done
     fails install --frontend --scheduler
     has "$work/output" "$1"
     succeeds cmp "$conf" "$work/before"
@@ -164,7 +164,7 @@ refused() { # REASON: with this remedy, and nothing was done
     rm -rf "$root" "$root.prefix" && mkdir "$root"
 }
 
-test_what_is_not_understood_is_refused_with_a_remedy() {
+test_what_is_not_understood_is_refused_with_a_fix() {
     by_hand='write "-p ib" into the ARGUMENTS of the first SCHED_MAD by hand'
     for arguments in '-t 15 -p mine' '-t 15 -prank' '-t 15 --plac rank' '-t 15 -p' '-t 15 -p a;b' '-t 15 -- -p rank'; do
         shipped | sed "s/-t 15 .*\"/$arguments\"/" | front_end

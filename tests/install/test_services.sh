@@ -1,6 +1,6 @@
 # shellcheck shell=sh
 # SPDX-License-Identifier: Apache-2.0
-# install.sh on a machine that runs: the user, its folder, and services.
+# install.sh on a machine that runs: the user, its directory, and services.
 # shellcheck source=tests/guest/check.sh
 . "$GUEST_TESTS/check.sh"
 # shellcheck source=tests/install/machine.sh
@@ -9,7 +9,7 @@
 long_ago=1000000000
 in_the_future=9000000000
 
-test_the_host_of_the_sm_has_the_daemons_folder_before_the_daemon() {
+test_the_host_of_the_sm_has_the_daemons_directory_before_the_daemon() {
     prepare
     succeeds install --sm
     prints 'oneib oneib 755' on_machine stat -c '%U %G %a' /var/lib/oneib
@@ -17,14 +17,14 @@ test_the_host_of_the_sm_has_the_daemons_folder_before_the_daemon() {
     has_not "$work/output" 'make the user'
 }
 
-test_a_folder_of_roots_in_its_place_becomes_the_daemons() {
+test_a_directory_of_roots_in_its_place_becomes_the_daemons() {
     prepare
     mkdir -m 700 "$root/var/lib/oneib"
     succeeds install --sm
     prints 'oneib oneib 755' on_machine stat -c '%U %G %a' /var/lib/oneib
 }
 
-# A container, or a root folder that is being made.
+# A container, or a root directory that is being made.
 test_a_machine_without_systemds_tools_has_them_too() {
     prepare
     printf '#!/bin/sh\nPATH=/standins:/tools exec "$@"\n' >"$root/standins/without-systemd"
@@ -42,7 +42,7 @@ test_a_dry_run_makes_neither() {
     prepare
     succeeds install --sm --dry-run
     has "$work/output" '^would make the user oneib$'
-    has "$work/output" '^would make the folder /var/lib/oneib$'
+    has "$work/output" '^would make the directory /var/lib/oneib$'
     fails on_machine id oneib
     fails test -e "$root/var/lib/oneib"
     equal 'calls that change something' "$(calls | grep -v ^show)" ''

@@ -48,25 +48,25 @@ static int write_configuration(struct lab *lab, char **argv, struct oneib_error 
                       "one: {\n  endpoint = \"%s\";\n  events = \"%s\";\n  auth_file = \"%s\";\n"
                       "  timeout = 10000;\n};\n",
                       argv[1], argv[2], argv[3]);
-    oneib_text_printf(&config,
-                      "opensm: {\n  partitions = \"%s/partitions.conf\";\n"
-                      "  fragment = \"%s/partitions.fragment\";\n  reload = \"pid_file\";\n"
-                      "  pid_file = \"%s/%s.pid\";\n};\ndaemon: {\n  metrics = \"%s\";\n"
-                      "  grants = \"tcp://%s\";\n  address = \"tcp://%s\";\n"
-                      "  key = \"%s/daemon.key\";\n};\n",
-                      lab_folder(lab), lab_folder(lab), lab_folder(lab), LAB_SM.name,
-                      lab_metrics_address(lab), lab->grants_address, lab->grants_address,
-                      lab_folder(lab));
+    oneib_text_printf(
+        &config,
+        "opensm: {\n  partitions = \"%s/partitions.conf\";\n"
+        "  static_partitions = \"%s/static-partitions.conf\";\n  reload = \"pid_file\";\n"
+        "  pid_file = \"%s/%s.pid\";\n};\ndaemon: {\n  metrics = \"%s\";\n"
+        "  grants = \"tcp://%s\";\n  address = \"tcp://%s\";\n"
+        "  key = \"%s/daemon.key\";\n};\n",
+        lab_directory(lab), lab_directory(lab), lab_directory(lab), LAB_SM.name,
+        lab_metrics_address(lab), lab->grants_address, lab->grants_address, lab_directory(lab));
     if (oneib_text_failed(&config))
         return oneib_fail_memory(err);
     return lab_write(lab, "oneib.conf", 0600, config.data, err);
 }
 
-/* Those above a file of the lab's folder. */
-static int make_folders(struct lab *lab, const char *file, struct oneib_error *err)
+/* Those above a file of the lab's directory. */
+static int make_directories(struct lab *lab, const char *file, struct oneib_error *err)
 {
     char path[PATH_MAX];
-    snprintf(path, sizeof path, "%s/%s", lab_folder(lab), file);
+    snprintf(path, sizeof path, "%s/%s", lab_directory(lab), file);
     for (char *slash = path; (slash = strchr(slash + 1, '/'));) {
         *slash = '\0';
         if (mkdir(path, 0755) < 0 && errno != EEXIST)
@@ -102,7 +102,7 @@ static int configure_node(struct lab *lab, size_t host, struct oneib_error *err)
     if (forget_daemons(lab, host, err) < 0)
         return -1;
     snprintf(name, sizeof name, LAB_NODES "/%s" DOMAINS, lab_host_hca(lab, host, err));
-    return make_folders(lab, name, err) < 0 ? -1 : lab_write(lab, name, 0644, "<node/>\n", err);
+    return make_directories(lab, name, err) < 0 ? -1 : lab_write(lab, name, 0644, "<node/>\n", err);
 }
 
 /* Drivers are oneadmin's, and the service has no privilege to give its socket to that group. */
@@ -136,7 +136,7 @@ static int start(struct lab *lab, char **argv, struct oneib_error *err)
     return 0;
 }
 
-/* ---- what it is told ------------------------------------------------------------------------ */
+/* ---- what it is told ------------------------------------------------------------------------- */
 
 static int find_host(struct lab *lab, const char *name, size_t *host, struct oneib_error *err)
 {

@@ -90,20 +90,20 @@ module Suite
   # --- hosts --------------------------------------------------------------------------------------------------------
 
   # Of each host its own: where OpenNebula puts its remotes and what it knows of the host, and the datastores.
-  def private_folders
+  def private_directories
     { '/var/tmp/one' => 'remotes', '/var/tmp/one_db' => 'probes', front_end.datastores => 'datastores' }
   end
 
   def make_host(node, others)
-    folder = "#{HOSTS}/#{node.name}"
+    directory = "#{HOSTS}/#{node.name}"
     standin = "#{node.root}#{Node::STANDIN}"
-    FileUtils.mkdir_p(["#{standin}/peers", *private_folders.values.map { |name| "#{folder}/#{name}" }])
+    FileUtils.mkdir_p(["#{standin}/peers", *private_directories.values.map { |name| "#{directory}/#{name}" }])
     others.each { |other| File.symlink(other.root, "#{standin}/peers/#{other.name}") unless other == node }
-    FileUtils.mkdir_p(private_folders.keys)
+    FileUtils.mkdir_p(private_directories.keys)
     File.write("#{standin}/node.xml", "<node/>\n") # what libvirt's test driver reads, until its stand-in writes it
-    system('chown', '-R', "#{USER}:#{USER}", standin, *private_folders.values.map { |name| "#{folder}/#{name}" })
+    system('chown', '-R', "#{USER}:#{USER}", standin, *private_directories.values.map { |name| "#{directory}/#{name}" })
     write_environment(node.name, 'ONEIB_NODE_ROOT' => node.root, 'LIVE_STANDIN' => live_standin)
-    enter_host(node.name, folder)
+    enter_host(node.name, directory)
   end
 
   def write_environment(name, more = {})
@@ -117,13 +117,13 @@ module Suite
     File.write("#{HOSTS}/frontend/pid", "#{Process.pid}\n")
   end
 
-  def enter_host(name, folder)
-    File.write("#{folder}/machine-id", "#{Digest::MD5.hexdigest(name)}\n") # OpenNebula tells hosts apart by it
-    places = private_folders.merge('/etc/machine-id' => 'machine-id')
-    mounts = places.map { |place, own| "mount --bind #{folder}/#{own} #{place}" }.join(' && ')
+  def enter_host(name, directory)
+    File.write("#{directory}/machine-id", "#{Digest::MD5.hexdigest(name)}\n") # OpenNebula tells hosts apart by it
+    places = private_directories.merge('/etc/machine-id' => 'machine-id')
+    mounts = places.map { |place, own| "mount --bind #{directory}/#{own} #{place}" }.join(' && ')
     pid = Process.spawn('unshare', '--mount', '--uts', 'sh', '-c',
-                        "hostname #{name} && #{mounts} && echo $$ > #{folder}/pid && exec sleep infinity")
-    eventually("host #{name} is there", 10) { File.empty?("#{folder}/pid") and raise 'no' }
+                        "hostname #{name} && #{mounts} && echo $$ > #{directory}/pid && exec sleep infinity")
+    eventually("host #{name} is there", 10) { File.empty?("#{directory}/pid") and raise 'no' }
     @host_processes = (@host_processes || []) << pid
   end
 

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# tests/run tries programs again that may have failed because the machine was busy: it runs here in a folder of its own, on a build
+# tests/run tries programs again that may have failed because the machine was busy: it runs here in a directory of its own, on a build
 # whose tests are scripts of one case each.
 # shellcheck disable=SC1091,SC2154,SC2317 # $work and $project are of check.sh, which calls the tests by name
 . "$(dirname "$0")/check.sh"

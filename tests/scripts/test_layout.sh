@@ -7,7 +7,7 @@
 product='core oneib oneibd oneib-node im vnm vmm scheduler'
 
 sources() {
-    # shellcheck disable=SC2086 # folders
+    # shellcheck disable=SC2086 # directories
     (cd "$project" && find $product -name '*.c' -o -name '*.h')
 }
 
@@ -30,13 +30,13 @@ test_a_file_name_occurs_once() {
 }
 
 test_sources_are_listed() {
-    # shellcheck disable=SC2086 # folders
+    # shellcheck disable=SC2086 # directories
     equal globs "$(cd "$project" && find $product -name CMakeLists.txt -exec grep -lE 'GLOB|EXISTS' {} +)" ''
 }
 
 test_the_page_names_each_library() {
-    for folder in "$project"/core/*/; do
-        has "$project/docs/design/layout.md" "^  $(basename "$folder")/ "
+    for directory in "$project"/core/*/; do
+        has "$project/docs/design/layout.md" "^  $(basename "$directory")/ "
     done
 }
 

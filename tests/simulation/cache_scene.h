@@ -26,10 +26,10 @@
 #define VMS_MAX 4096
 #define TIMEOUT_MS 20000
 
-static const struct oneib_gather_options options = {.vn_mad = "infiniband", .window = 40};
+static const struct oneib_pools_options options = {.vn_mad = "infiniband", .window = 40};
 /* A whole reading by small windows overlooks VMs that nobody names: on no host, on no network of
  * ours. One window from VM 0 on, which a host names, shows them all. */
-static const struct oneib_gather_options thorough = {.vn_mad = "infiniband", .window = 100000};
+static const struct oneib_pools_options thorough = {.vn_mad = "infiniband", .window = 100000};
 
 /* What oned holds in truth, and what is kept of it. */
 struct scene {
@@ -66,11 +66,11 @@ static inline struct oneib_one *open_client(const struct scene *scene, const cha
     return one;
 }
 
-static inline void gather(struct oneib_one *one, struct oneib_cloud *cloud,
-                          struct oneib_findings *findings)
+static inline void read_cloud(struct oneib_one *one, struct oneib_cloud *cloud,
+                              struct oneib_findings *findings)
 {
     struct oneib_error err = {0};
-    if (oneib_gather(one, &thorough, cloud, findings, &err) < 0)
+    if (oneib_pools_read(one, &thorough, cloud, findings, &err) < 0)
         fail_msg("%s", err.text);
 }
 
@@ -78,7 +78,7 @@ static inline void read_truth(struct scene *scene)
 {
     oneib_cloud_clear(&scene->truth);
     oneib_findings_clear(&scene->true_findings);
-    gather(scene->one, &scene->truth, &scene->true_findings);
+    read_cloud(scene->one, &scene->truth, &scene->true_findings);
 }
 
 static inline int set_up(void **state)
@@ -94,7 +94,7 @@ static inline int set_up(void **state)
         return -1;
     }
     scene->one = open_client(scene, lab_session(scene->lab));
-    gather(scene->one, &scene->kept, &scene->kept_findings);
+    read_cloud(scene->one, &scene->kept, &scene->kept_findings);
     *state = scene;
     return 0;
 }
@@ -118,7 +118,7 @@ static inline size_t dice(struct scene *scene, size_t sides)
     return (size_t)rand_r(&scene->random) % sides;
 }
 
-/* --- comparison ----------------------------------------------------------------------------- */
+/* ---- comparison ------------------------------------------------------------------------------ */
 
 static inline bool same_text(const char *a, const char *b)
 {

@@ -17,7 +17,7 @@ static struct {
 
 #define LOG "oneibd.log"
 
-/* ---- fixtures ------------------------------------------------------------------------------ */
+/* ---- fixtures -------------------------------------------------------------------------------- */
 
 void daemon_configure(const struct lab_config *more)
 {
@@ -69,7 +69,7 @@ int daemon_raise_watching(void **state)
     return 0;
 }
 
-/* ---- the process --------------------------------------------------------------------------- */
+/* ---- the process ----------------------------------------------------------------------------- */
 
 void daemon_start(void)
 {
@@ -119,7 +119,7 @@ bool daemon_is_running(void)
     return lab_is_running(scene(), daemon_state.pid);
 }
 
-/* ---- the log ------------------------------------------------------------------------------- */
+/* ---- the log --------------------------------------------------------------------------------- */
 
 void daemon_forget_log(void)
 {
@@ -164,7 +164,7 @@ int daemon_await_end(void)
     return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-/* ---- waiting ------------------------------------------------------------------------------- */
+/* ---- waiting --------------------------------------------------------------------------------- */
 
 struct wait {
     long end;
@@ -234,7 +234,7 @@ void stays_lacking(size_t host, unsigned raw, unsigned milliseconds)
     stays(host, raw, false, milliseconds);
 }
 
-/* ---- HTTP ---------------------------------------------------------------------------------- */
+/* ---- HTTP ------------------------------------------------------------------------------------ */
 
 double metric(const char *sample)
 {
@@ -291,7 +291,7 @@ void await_health(unsigned status, const char *words)
         wait_on(&wait);
 }
 
-/* ---- OpenNebula ---------------------------------------------------------------------------- */
+/* ---- OpenNebula ------------------------------------------------------------------------------ */
 
 void host_attribute(uint32_t host, const char *name, char *value, size_t size)
 {

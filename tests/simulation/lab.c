@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Opening and closing, and the files of the lab's folder. */
+/* Opening and closing, and the files of the lab's directory. */
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/text.h"
@@ -44,9 +44,9 @@ const char *lab_keep(struct lab *lab, char *text, struct oneib_error *err)
     return text;
 }
 
-const char *lab_folder(const struct lab *lab)
+const char *lab_directory(const struct lab *lab)
 {
-    return lab->folder;
+    return lab->directory;
 }
 
 const char *lab_socket_name(const struct lab *lab)
@@ -57,7 +57,7 @@ const char *lab_socket_name(const struct lab *lab)
 const char *lab_path(struct lab *lab, const char *name, struct oneib_error *err)
 {
     char *path = NULL;
-    if (asprintf(&path, "%s/%s", lab->folder, name) < 0)
+    if (asprintf(&path, "%s/%s", lab->directory, name) < 0)
         path = NULL;
     return lab_keep(lab, path, err);
 }
@@ -79,7 +79,7 @@ long lab_size(struct lab *lab, const char *file)
 {
     char path[256];
     struct stat status;
-    snprintf(path, sizeof path, "%s/%s", lab->folder, file);
+    snprintf(path, sizeof path, "%s/%s", lab->directory, file);
     return stat(path, &status) == 0 ? (long)status.st_size : 0;
 }
 
@@ -91,7 +91,7 @@ char *lab_read(struct lab *lab, const char *file, struct oneib_error *err)
 char *lab_read_from(struct lab *lab, const char *file, long start, struct oneib_error *err)
 {
     char path[256];
-    snprintf(path, sizeof path, "%s/%s", lab->folder, file);
+    snprintf(path, sizeof path, "%s/%s", lab->directory, file);
     oneib_autofclose FILE *stream = fopen(path, "re");
     if (stream)
         fseek(stream, start, SEEK_SET);
@@ -192,7 +192,7 @@ struct lab *lab_open(const struct lab_options *options, struct oneib_error *err)
     choose_socket_name(lab);
     lab->next = open_labs;
     open_labs = lab;
-    if (lab_folder_open(lab, err) < 0 || lab_find_addresses(lab, err) < 0) {
+    if (lab_directory_open(lab, err) < 0 || lab_find_addresses(lab, err) < 0) {
         lab_close(lab);
         return NULL;
     }
@@ -213,7 +213,7 @@ void lab_close(struct lab *lab)
     lab_nodes_clear(lab);
     if (lab->ibsim_stdin >= 0)
         close(lab->ibsim_stdin);
-    lab_folder_close(lab);
+    lab_directory_close(lab);
     for (size_t i = 0; i < lab->text_count; i++)
         free(lab->texts[i]);
     for (size_t i = 0; i < lab->child_count; i++)

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * A laboratory: a simulated InfiniBand fabric (ibsim) with real opensm, and a stand-in for
- * OpenNebula's oned, all in one private folder, for tests, the demo and benches. Every program it
- * starts is a child that dies with this process and is ended by its own pid; lab_close() stops all
- * of them and removes the folder. A process that exits without closing its labs has them closed on
- * the way out; of one that a signal ends, nothing is left either (lab_folder.c).
+ * OpenNebula's oned, all in one private directory, for tests, the demo and benches. Every program
+ * it starts is a child that dies with this process and is ended by its own pid; lab_close() stops
+ * all of them and removes the directory. A process that exits without closing its labs has them
+ * closed on the way out; of one that a signal ends, nothing is left either (lab_directory.c).
  *
  *     struct oneib_error err = {0};
  *     struct lab_options options = LAB_DEFAULTS;
@@ -45,7 +45,7 @@ struct lab_options {
     const struct lab_shape *shape; /* instead of leaves and spines; NULL: these */
     bool m_keys;                   /* ports have M_Keys: m-key-standin stands before ibsim */
     bool virtual_ports; /* simulated nodes' mlx5 adapters answer about theirs; likewise */
-    bool keep;          /* lab_close() leaves the folder */
+    bool keep;          /* lab_close() leaves the directory */
 };
 /* 8 compute hosts on 2 leaves and 2 spines, and the SM's host. */
 #define LAB_DEFAULTS                                                                               \
@@ -59,20 +59,20 @@ const char *lab_missing(void);
 /* What main() of a test then returns: ctest reports it as skipped. */
 #define LAB_SKIPPED 77
 
-/* Makes the folder and plans the fabric. Starts nothing. */
+/* Makes the directory and plans the fabric. Starts nothing. */
 struct lab *lab_open(const struct lab_options *options, struct oneib_error *err);
 void lab_close(struct lab *lab); /* NULL: nothing */
 
-const char *lab_folder(const struct lab *lab);
-/* "FOLDER/name", owned by the lab until it is closed. */
+const char *lab_directory(const struct lab *lab);
+/* "DIRECTORY/name", owned by the lab until it is closed. */
 const char *lab_path(struct lab *lab, const char *name, struct oneib_error *err);
-/* Writes text to FOLDER/name with that mode. */
+/* Writes text to DIRECTORY/name with that mode. */
 int lab_write(struct lab *lab, const char *name, mode_t mode, const char *text,
               struct oneib_error *err);
 /* Sleeps; for polling loops of tests. */
 void lab_sleep_ms(unsigned milliseconds);
 
-/* --- the fabric: lab_fabric.c ------------------------------------------------------------- */
+/* ---- the fabric: lab_fabric.c ---------------------------------------------------------------- */
 
 /*
  * The net file names HCAs "SM", then "H1", "H2", ... (compute hosts, leaf by leaf), then "X1", ...
@@ -102,15 +102,15 @@ uint64_t lab_host_port_guid(const struct lab *lab, size_t host); /* of port 1 */
 uint64_t lab_host_guid_of_port(const struct lab *lab, size_t host, unsigned port);
 unsigned lab_host_ports(const struct lab *lab); /* of each compute host's adapter */
 
-/* --- opensm: lab_opensm.c ------------------------------------------------------------------ */
+/* ---- opensm: lab_opensm.c -------------------------------------------------------------------- */
 
 struct lab_sm {
-    const char *name;       /* its subfolder, log and pid file are FOLDER/NAME/, FOLDER/NAME.log,
-                               FOLDER/NAME.pid */
-    const char *hca;        /* where it runs */
+    const char *name; /* its subdirectory, log and pid file are DIRECTORY/NAME/, DIRECTORY/NAME.log,
+                         DIRECTORY/NAME.pid */
+    const char *hca;  /* where it runs */
     unsigned priority;      /* 0-15 */
-    const char *partitions; /* path of its partition file; NULL: FOLDER/partitions.conf, which may
-                               be absent: all are full members then */
+    const char *partitions; /* path of its partition file; NULL: DIRECTORY/partitions.conf, which
+                               may be absent: all are full members then */
     const char *options;    /* further lines of its opensm.conf; NULL: none */
 };
 #define LAB_SM                                                                                     \
@@ -140,10 +140,10 @@ const char *lab_opensm_pid_file(struct lab *lab, const char *name, struct oneib_
 /* Path of the partition file of LAB_SM. */
 const char *lab_partitions(struct lab *lab, struct oneib_error *err);
 
-/* --- the daemon: lab_oneibd.c -------------------------------------------------------------- */
+/* ---- the daemon: lab_oneibd.c ---------------------------------------------------------------- */
 
 struct lab_daemon {
-    const char *name;   /* its log is FOLDER/NAME.log */
+    const char *name;   /* its log is DIRECTORY/NAME.log */
     const char *hca;    /* where it runs */
     const char *config; /* NULL: lab_config_path() */
     const char *clock;  /* a file with the seconds that its wall clock is ahead; NULL: none */
@@ -174,7 +174,7 @@ int lab_metric(const char *address, const char *sample, double *value, struct on
 int lab_await_metric(const char *address, const char *sample, double wanted, unsigned timeout_ms,
                      struct oneib_error *err);
 
-/* --- programs: lab_run.c ------------------------------------------------------------------- */
+/* ---- programs: lab_run.c --------------------------------------------------------------------- */
 
 struct lab_output {
     char *out, *error; /* NUL terminated, at most LAB_OUTPUT_MAX bytes each; the rest is read and
@@ -187,7 +187,7 @@ struct lab_output {
 void lab_output_clear(struct lab_output *output);
 
 /*
- * Runs a program (found by PATH) as if on the HCA `hca` of the fabric, in the lab's folder, and
+ * Runs a program (found by PATH) as if on the HCA `hca` of the fabric, in the lab's directory, and
  * waits for it. hca NULL: without the fabric. A program that ends with any status is a success of
  * lab_run(): look at output->status.
  */
@@ -204,12 +204,12 @@ int lab_swap_keys(struct lab *lab, uint32_t a, uint32_t b, struct oneib_error *e
 int lab_ledger_key(struct lab *lab, uint32_t network, unsigned *pkey, struct oneib_error *err);
 /* What the ledger says now; to be cleared. */
 int lab_ledger_read(struct lab *lab, struct oneib_ledger *ledger, struct oneib_error *err);
-/* The `oneib` of this build on the SM's host with --config FOLDER/oneib.conf appended after the
+/* The `oneib` of this build on the SM's host with --config DIRECTORY/oneib.conf appended after the
  * verb; arguments end with NULL. Before it, without a daemon, it is lab_give_keys(), when something
  * has changed about networks and one.writer is true. */
 int lab_oneib(struct lab *lab, const char *const *arguments, unsigned timeout_ms,
               struct lab_output *output, struct oneib_error *err);
-/* Starts one and leaves it running in the lab: output goes to FOLDER/name.log. Ended by
+/* Starts one and leaves it running in the lab: output goes to DIRECTORY/name.log. Ended by
  * lab_close(). */
 int lab_spawn(struct lab *lab, const char *name, const char *hca, const char *const *argv,
               pid_t *pid, struct oneib_error *err);
@@ -228,7 +228,7 @@ const char *lab_socket_name(const struct lab *lab);
 int lab_host_pkeys(struct lab *lab, size_t host, uint16_t *pkeys, size_t room, size_t *count,
                    struct oneib_error *err);
 
-/* --- the configuration of oneib: lab_config.c --------------------------------------------- */
+/* ---- the configuration of oneib: lab_config.c ------------------------------------------------ */
 
 /* Further settings in libconfig syntax ("window = 2;"), within a group or outside (site, pkeys,
  * fabric, ...); NULL: none. one.timeout and one.events replace the lab's own. */
@@ -238,9 +238,9 @@ struct lab_config {
                                the test's. NULL: the one that it reads */
 };
 /*
- * FOLDER/oneib.conf for this lab: endpoint, events and auth_file of the stand-in, partitions,
- * fragment (FOLDER/partitions.fragment), reload by the pid file of LAB_SM, metrics at
- * lab_metrics_address(). more may be NULL.
+ * DIRECTORY/oneib.conf for this lab: endpoint, events and auth_file of the stand-in, partitions,
+ * static partitions (DIRECTORY/static-partitions.conf), reload by the pid file of LAB_SM, metrics
+ * at lab_metrics_address(). more may be NULL.
  */
 int lab_config_write(struct lab *lab, const struct lab_config *more, struct oneib_error *err);
 /* "127.0.0.1:PORT", where nobody listened when the lab was opened. */
@@ -252,8 +252,8 @@ const char *lab_config_path(struct lab *lab, struct oneib_error *err);
 
 /* A further instance of oneib, with an opensm of its own. */
 struct lab_instance {
-    const char *config;                  /* FOLDER/NAME.conf */
-    const char *partitions;              /* FOLDER/NAME.partitions.conf: for its lab_sm */
+    const char *config;                  /* DIRECTORY/NAME.conf */
+    const char *partitions;              /* DIRECTORY/NAME.partitions.conf: for its lab_sm */
     char metrics_address[32];            /* another one than lab_metrics_address() */
     struct oneib_ledger_daemon known_as; /* by nodes */
 };
@@ -264,7 +264,7 @@ int lab_config_write_named(struct lab *lab, const char *name, const char *sm,
                            const struct lab_config *more, struct lab_instance *instance,
                            struct oneib_error *err);
 
-/* --- the stand-in for oned: lab_standin.c ------------------------------------------------- */
+/* ---- the stand-in for oned: lab_standin.c ---------------------------------------------------- */
 
 /* What happens to the cloud is published as oned would: see tests/simulation/oned-standin. */
 

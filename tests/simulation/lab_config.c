@@ -88,22 +88,23 @@ static int write_config(struct lab *lab, const struct place *place, const struct
     char events[80];
     snprintf(events, sizeof events, "\"%s\"", lab->events_endpoint);
     oneib_text_printf(&config, "one: {\n  endpoint = \"%s\";\n  auth_file = \"%s/one_auth\";\n",
-                      lab->endpoint, lab->folder);
+                      lab->endpoint, lab->directory);
     append_unless_given(&config, more->one, "timeout", "10000");
     append_unless_given(&config, more->one, "events", events);
     oneib_text_printf(&config, "  %s%s\n};\n", place->one, or_nothing(more->one));
-    oneib_text_printf(&config,
-                      "opensm: {\n  partitions = \"%s/%s\";\n"
-                      "  fragment = \"%s/partitions.fragment\";\n  reload = \"pid_file\";\n"
-                      "  pid_file = \"%s/%s.pid\";\n  %s\n};\n",
-                      lab->folder, more->partitions ? more->partitions : place->partitions,
-                      lab->folder, lab->folder, place->sm, or_nothing(more->opensm));
+    oneib_text_printf(
+        &config,
+        "opensm: {\n  partitions = \"%s/%s\";\n"
+        "  static_partitions = \"%s/static-partitions.conf\";\n  reload = \"pid_file\";\n"
+        "  pid_file = \"%s/%s.pid\";\n  %s\n};\n",
+        lab->directory, more->partitions ? more->partitions : place->partitions, lab->directory,
+        lab->directory, place->sm, or_nothing(more->opensm));
     char address[64];
     snprintf(address, sizeof address, "\"tcp://%s\"", place->grants);
     oneib_text_printf(&config,
                       "daemon: {\n  metrics = \"%s\";\n  grants = \"tcp://%s\";\n"
                       "  key = \"%s/%s\";\n",
-                      place->metrics, place->grants, lab->folder, place->key);
+                      place->metrics, place->grants, lab->directory, place->key);
     append_unless_given(&config, more->daemon, "address", address);
     oneib_text_printf(&config, "  %s\n};\n%s\n", or_nothing(more->daemon), or_nothing(more->other));
     lab_ufm_settings(lab, &config);

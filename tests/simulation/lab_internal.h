@@ -24,8 +24,8 @@ struct lab {
     pid_t owner; /* a forked copy of this process must not end our children */
     struct lab_options options;
     struct lab_plan plan;
-    char folder[64];
-    int lock;     /* held while the lab is open, see lab_folder.c; -1: none */
+    char directory[64];
+    int lock;     /* held while the lab is open, see lab_directory.c; -1: none */
     pid_t keeper; /* 0: none */
     char socket_name[64];
     char **texts; /* paths and names handed out */
@@ -59,7 +59,7 @@ void lab_play_daemon(struct lab *lab);
 const char *lab_keep(struct lab *lab, char *text, struct oneib_error *err);
 
 struct lab_program {
-    const char *name; /* its log is FOLDER/NAME.log when out is -1 */
+    const char *name; /* its log is DIRECTORY/NAME.log when out is -1 */
     const char *hca;  /* NULL: without the fabric */
     const char *const *argv;
     const char *const *environment; /* further NAME=VALUE, NULL terminated, or NULL */
@@ -70,8 +70,8 @@ struct lab_program {
 /* Where programs of the system are looked for, whatever the user's PATH: many users' has no sbin,
  * where opensm and smpquery are. */
 #define LAB_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-/* A name with a slash is found as it is; others in one of the folders, joined by colons. */
-int lab_find_program(const char *name, const char *folders, char found[PATH_MAX],
+/* A name with a slash is found as it is; others in one of the directories, joined by colons. */
+int lab_find_program(const char *name, const char *directories, char found[PATH_MAX],
                      struct oneib_error *err);
 /* "LD_PRELOAD=" with the simulator's library and one of this build, for the environment of a
  * program on the fabric. To be freed. */
@@ -109,16 +109,16 @@ pid_t lab_child_pid(const struct lab *lab, const char *name);
 /* ibsim takes back the places of programs that ended without giving them back. */
 void lab_fabric_reclaim(struct lab *lab);
 
-/* Whether FOLDER/file holds text from byte `start` on, now or within timeout_ms while the child
+/* Whether DIRECTORY/file holds text from byte `start` on, now or within timeout_ms while the child
  * runs. */
 int lab_await_text(struct lab *lab, const char *file, long start, const char *text, pid_t pid,
                    unsigned timeout_ms, struct oneib_error *err);
-/* Bytes of FOLDER/file, 0 when it is not there. */
+/* Bytes of DIRECTORY/file, 0 when it is not there. */
 long lab_size(struct lab *lab, const char *file);
 /* For an error's text, since the log goes with the lab: "opensm.log ends with:" and its last lines,
  * or "it has said nothing". To be freed; NULL: out of memory. */
 char *lab_log_end(struct lab *lab, const char *file);
-/* All of FOLDER/file (to be freed), "" when it is not there. NULL: out of memory. */
+/* All of DIRECTORY/file (to be freed), "" when it is not there. NULL: out of memory. */
 char *lab_read(struct lab *lab, const char *file, struct oneib_error *err);
 char *lab_read_from(struct lab *lab, const char *file, long start, struct oneib_error *err);
 
@@ -127,14 +127,14 @@ void lab_direct_route(const struct lab *lab, size_t host, char *route, size_t si
 size_t lab_all_hosts(const struct lab *lab); /* with the extra ones */
 
 void lab_client_close(struct lab *lab);
-int lab_folder_open(struct lab *lab, struct oneib_error *err);
+int lab_directory_open(struct lab *lab, struct oneib_error *err);
 /* When all children have ended: removes it, unless the lab is to keep it. */
-void lab_folder_close(struct lab *lab);
+void lab_directory_close(struct lab *lab);
 
 /* Whom programs of a node run as when root runs the lab. */
 #define LAB_NODE_USER 65534
 void lab_nodes_clear(struct lab *lab);
-/* Folders: what is that user's, and the programs of nodes. */
+/* Directories: what is that user's, and the programs of nodes. */
 #define LAB_NODES "nodes"
 #define LAB_MEMORY "/dev/shm" /* where LAB_NODES is a link to, if there is room */
 #define LAB_NODE_PROGRAMS "programs"

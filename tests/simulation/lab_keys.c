@@ -8,20 +8,20 @@
 static int give_all(const struct oneib_config *config, struct oneib_sm *sm, struct oneib_one *one,
                     struct oneib_error *err)
 {
-    const struct oneib_view_options options = {0};
+    const struct oneib_snapshot_options options = {0};
     for (unsigned round = 0; round < 3; round++) {
-        struct oneib_view view;
+        struct oneib_snapshot snapshot;
         struct oneib_key_changes changes = {0};
-        if (oneib_view_make(config, sm, one, NULL, &options, &view, err) < 0)
+        if (oneib_snapshot_make(config, sm, one, NULL, &options, &snapshot, err) < 0)
             return -1;
         int outcome = 0;
-        const bool due = oneib_keys_are_due(&view);
-        if (oneib_apply_refuses(&view, false))
+        const bool due = oneib_keys_are_due(&snapshot);
+        if (oneib_apply_refuses(&snapshot, false))
             outcome = oneib_fail(err, ONEIB_ERROR_REFUSED, "the file is somebody else's");
         else if (due)
-            outcome = oneib_allocate(one, config->one.vn_mad, &view, &changes, err);
+            outcome = oneib_allocate(one, config->one.vn_mad, &snapshot, &changes, err);
         oneib_key_changes_clear(&changes);
-        oneib_view_clear(&view);
+        oneib_snapshot_clear(&snapshot);
         if (outcome < 0 || !due)
             return outcome;
     }

@@ -21,8 +21,8 @@ int lab_m_keys_start(struct lab *lab, struct oneib_error *err)
     char behind[80];
     pid_t pid;
     lab_behind(lab, behind);
-    const char *folder = lab->options.virtual_ports ? lab->folder : NULL;
-    const char *argv[] = {LAB_M_KEY_STANDIN, lab->socket_name, behind, folder, NULL};
+    const char *directory = lab->options.virtual_ports ? lab->directory : NULL;
+    const char *argv[] = {LAB_M_KEY_STANDIN, lab->socket_name, behind, directory, NULL};
     return lab_spawn(lab, PROGRAM, NULL, argv, &pid, err) < 0 ||
                    lab_await_listening(lab, lab->socket_name, pid, PROGRAM ".log", err) < 0
                ? -1

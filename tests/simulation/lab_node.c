@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Simulated nodes: their folders, their programs, their service. */
+/* Simulated nodes: their directories, their programs, their service. */
 #include "lab_node.h"
 #include "base/cleanup.h"
 #include "base/file.h"
@@ -18,7 +18,7 @@
 #include <sys/statfs.h>
 #include <sys/wait.h>
 
-#define VMM_FOLDER "vmm" /* below the folder of programs */
+#define VMM_DIRECTORY "vmm" /* below the directory of programs */
 #define READY_MS 30000u
 #define PROGRAM_MS 60000u
 #define END_MS 20000u
@@ -40,47 +40,47 @@ void lab_node_file(const struct lab *lab, size_t host, const char *suffix, char 
     snprintf(name, size, LAB_NODES "/%s%s", strrchr(lab->nodes->roots[host], '/') + 1, suffix);
 }
 
-/* ---- making them --------------------------------------------------------------------------- */
+/* ---- making them ----------------------------------------------------------------------------- */
 
-static int make_programs_folder(struct lab *lab, const char *path, struct oneib_error *err)
+static int make_programs_directory(struct lab *lab, const char *path, struct oneib_error *err)
 {
     char below[256];
-    snprintf(below, sizeof below, "%s/" VMM_FOLDER, path);
+    snprintf(below, sizeof below, "%s/" VMM_DIRECTORY, path);
     if (mkdir(path, 0755) < 0 || chmod(path, 0755) < 0 || mkdir(below, 0755) < 0 ||
-        chmod(below, 0755) < 0 || (geteuid() == 0 && chmod(lab->folder, 0711) < 0))
+        chmod(below, 0755) < 0 || (geteuid() == 0 && chmod(lab->directory, 0711) < 0))
         return oneib_fail_errno(err, errno, "making %s", path);
     return 0;
 }
 
 /* With room to spare: an attribute of sysfs is a file of one page here. */
-static bool has_room(const struct lab *lab, const char *folder)
+static bool has_room(const struct lab *lab, const char *directory)
 {
     struct statfs status;
     const uint64_t files = lab_host_count(lab) * (lab->nodes->options.vfs + 16u) * 72u;
-    return statfs(folder, &status) == 0 && status.f_type == TMPFS_MAGIC &&
+    return statfs(directory, &status) == 0 && status.f_type == TMPFS_MAGIC &&
            status.f_bavail * (uint64_t)status.f_bsize > 2 * files * 4096;
 }
 
 /* Every write to such a tree is one to a disk otherwise, and a call of the network driver makes
- * hundreds. The link comes first: what removes the lab's folder finds the other one by it. */
-static bool make_memory_folder(struct lab *lab, const char *path)
+ * hundreds. The link comes first: what removes the lab's directory finds the other one by it. */
+static bool make_memory_directory(struct lab *lab, const char *path)
 {
-    char folder[sizeof LAB_MEMORY + sizeof lab->folder];
+    char directory[sizeof LAB_MEMORY + sizeof lab->directory];
     if (lab->options.keep || !has_room(lab, LAB_MEMORY))
         return false;
-    snprintf(folder, sizeof folder, LAB_MEMORY "%s", strrchr(lab->folder, '/'));
-    if (symlink(folder, path) == 0 && mkdir(folder, 0700) == 0)
+    snprintf(directory, sizeof directory, LAB_MEMORY "%s", strrchr(lab->directory, '/'));
+    if (symlink(directory, path) == 0 && mkdir(directory, 0700) == 0)
         return true;
     unlink(path);
     return false;
 }
 
-static int make_nodes_folder(struct lab *lab, struct oneib_error *err)
+static int make_nodes_directory(struct lab *lab, struct oneib_error *err)
 {
     const char *path = lab_path(lab, LAB_NODES, err);
     if (!path)
         return -1;
-    if ((!make_memory_folder(lab, path) && mkdir(path, 0755) < 0) || chmod(path, 0755) < 0 ||
+    if ((!make_memory_directory(lab, path) && mkdir(path, 0755) < 0) || chmod(path, 0755) < 0 ||
         (geteuid() == 0 && chown(path, LAB_NODE_USER, LAB_NODE_USER) < 0))
         return oneib_fail_errno(err, errno, "making %s", path);
     return 0;
@@ -88,33 +88,33 @@ static int make_nodes_folder(struct lab *lab, struct oneib_error *err)
 
 /* As it is called where it is installed: "pre", which was built as vnm-pre, and "vmm/reattach",
  * which other programs look for there. */
-static void installed_path(const char *from, const char *folder, char to[256])
+static void installed_path(const char *from, const char *directory, char to[256])
 {
     static const struct {
         const char *built, *installed;
-    } prefixes[] = {{"vnm-", ""}, {"vmm-", VMM_FOLDER "/"}};
+    } prefixes[] = {{"vnm-", ""}, {"vmm-", VMM_DIRECTORY "/"}};
     const char *name = strrchr(from, '/') + 1, *below = "";
     for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
         if (strncmp(name, prefixes[i].built, strlen(prefixes[i].built)) == 0) {
             name += strlen(prefixes[i].built);
             below = prefixes[i].installed;
         }
-    snprintf(to, 256, "%s/%s%s", folder, below, name);
+    snprintf(to, 256, "%s/%s%s", directory, below, name);
 }
 
-static int copy_program(const char *from, const char *folder, struct oneib_error *err)
+static int copy_program(const char *from, const char *directory, struct oneib_error *err)
 {
     char to[256];
     struct stat status;
-    installed_path(from, folder, to);
+    installed_path(from, directory, to);
     oneib_autoclose int in = open(from, O_RDONLY | O_CLOEXEC);
     oneib_autoclose int out = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0755);
     if (in < 0 || out < 0 || fstat(in, &status) < 0 || fchmod(out, 0755) < 0)
-        return oneib_fail_errno(err, errno, "copying %s to %s", from, folder);
+        return oneib_fail_errno(err, errno, "copying %s to %s", from, directory);
     for (off_t left = status.st_size; left > 0;) {
         const ssize_t copied = sendfile(out, in, NULL, (size_t)left);
         if (copied <= 0)
-            return oneib_fail_errno(err, errno, "copying %s to %s", from, folder);
+            return oneib_fail_errno(err, errno, "copying %s to %s", from, directory);
         left -= copied;
     }
     return 0;
@@ -123,11 +123,11 @@ static int copy_program(const char *from, const char *folder, struct oneib_error
 static int copy_programs(struct lab *lab, struct oneib_error *err)
 {
     static const char *const binaries[] = {LAB_NODE_BINARIES};
-    const char *folder = lab_path(lab, LAB_NODE_PROGRAMS, err);
-    if (!folder || make_programs_folder(lab, folder, err) < 0)
+    const char *directory = lab_path(lab, LAB_NODE_PROGRAMS, err);
+    if (!directory || make_programs_directory(lab, directory, err) < 0)
         return -1;
     for (size_t i = 0; i < sizeof binaries / sizeof *binaries; i++)
-        if (copy_program(binaries[i], folder, err) < 0)
+        if (copy_program(binaries[i], directory, err) < 0)
             return -1;
     return 0;
 }
@@ -174,9 +174,9 @@ static int start_standin(struct lab *lab, struct oneib_error *err)
     return lab_await_text(lab, "node-standin.log", 0, "ready", pid, READY_MS, err);
 }
 
-/* A folder of the node's, whose programs write there. */
-static int make_node_folder(struct lab *lab, size_t host, const char *suffix,
-                            struct oneib_error *err)
+/* A directory of the node's, whose programs write there. */
+static int make_node_directory(struct lab *lab, size_t host, const char *suffix,
+                               struct oneib_error *err)
 {
     char name[64];
     lab_node_file(lab, host, suffix, name, sizeof name);
@@ -202,9 +202,9 @@ static int tell_daemons(struct lab *lab, size_t host, struct oneib_error *err)
     oneib_daemons_render(&daemons, &text);
     if (oneib_text_failed(&text))
         return oneib_fail_memory(err);
-    static const char *const folders[] = {"/var", "/var/lib", "/var/lib/oneib-node"};
-    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
-        if (make_node_folder(lab, host, folders[i], err) < 0)
+    static const char *const directories[] = {"/var", "/var/lib", "/var/lib/oneib-node"};
+    for (size_t i = 0; i < sizeof directories / sizeof *directories; i++)
+        if (make_node_directory(lab, host, directories[i], err) < 0)
             return -1;
     lab_node_file(lab, host, ONEIB_DAEMONS_FILE, name, sizeof name);
     return lab_write(lab, name, 0644, text.data, err);
@@ -220,7 +220,7 @@ static int configure(struct lab *lab, size_t host, struct oneib_error *err)
     oneib_text_printf(&config,
                       "node: {\n  libvirt = \"test://%s/%s\";\n  pkey_wait = %u;\n"
                       "  guid_wait = %u;\n  watch = %u;\n};\n",
-                      lab->folder, domains, options->pkey_wait_ms, options->guid_wait_ms,
+                      lab->directory, domains, options->pkey_wait_ms, options->guid_wait_ms,
                       options->watch_ms);
     if (oneib_text_failed(&config))
         return oneib_fail_memory(err);
@@ -260,7 +260,7 @@ void lab_nodes_clear(struct lab *lab)
     lab->nodes = NULL;
 }
 
-/* ---- their programs ------------------------------------------------------------------------ */
+/* ---- their programs -------------------------------------------------------------------------- */
 
 #define ROOT_VARIABLE_SIZE 256
 static void name_root(const struct lab *lab, size_t host, char variable[ROOT_VARIABLE_SIZE])
@@ -290,7 +290,7 @@ void lab_node_meanwhile(struct lab *lab, void (*meanwhile)(void))
     lab->nodes->meanwhile = meanwhile;
 }
 
-/* ---- their service ------------------------------------------------------------------------- */
+/* ---- their service --------------------------------------------------------------------------- */
 
 static void name_service(const struct lab *lab, size_t host, char *name, size_t size)
 {
@@ -431,7 +431,7 @@ int lab_nodes_await_grants(struct lab *lab, struct oneib_error *err)
 int lab_nodes_start(struct lab *lab, const struct lab_node_options *options,
                     struct oneib_error *err)
 {
-    if (plan_roots(lab, options, err) < 0 || make_nodes_folder(lab, err) < 0 ||
+    if (plan_roots(lab, options, err) < 0 || make_nodes_directory(lab, err) < 0 ||
         copy_programs(lab, err) < 0 || write_plan(lab, err) < 0 || start_standin(lab, err) < 0)
         return -1;
     for (size_t host = 0; host < lab_host_count(lab); host++)
@@ -443,7 +443,7 @@ int lab_nodes_start(struct lab *lab, const struct lab_node_options *options,
     return 0;
 }
 
-/* ---- the subnet manager's part ------------------------------------------------------------- */
+/* ---- the subnet manager's part --------------------------------------------------------------- */
 
 int lab_node_hold_guids(struct lab *lab, size_t host, bool hold, struct oneib_error *err)
 {
@@ -457,7 +457,7 @@ int lab_node_hold_guids(struct lab *lab, size_t host, bool hold, struct oneib_er
     return unlink(path) < 0 ? oneib_fail_errno(err, errno, "removing %s", path) : 0;
 }
 
-/* ---- the probe ----------------------------------------------------------------------------- */
+/* ---- the probe ------------------------------------------------------------------------------- */
 
 int lab_node_probe(struct lab *lab, size_t host, uint32_t id, struct oneib_error *err)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Simulated KVM nodes for a lab: for each compute host a folder that stands for its root
+ * Simulated KVM nodes for a lab: for each compute host a directory that stands for its root
  * (ONEIB_NODE_ROOT), with a sysfs tree of one mlx4 or mlx5 adapter, a /run/oneib, and a file of
  * libvirt's test driver that says which domains it has. What the programs see there is what the
  * simulated fabric has: `node-standin`, one process for all nodes of a lab, reads the ports' P_Key
@@ -10,8 +10,8 @@
  * The programs on a node (oneib-node with oneib-domains, probe, network driver) are the real ones.
  * They run as the user that owns the trees: never as root, who would ignore ONEIB_NODE_ROOT
  * (hca/place.h); a lab that root opens runs them, and node-standin, as nobody (65534). All of them
- * are copied into the lab's folder: nobody need not be able to enter the folders of the build, and
- * they look for each other beside themselves, as where they are installed.
+ * are copied into the lab's directory: nobody need not be able to enter the directories of the
+ * build, and they look for each other beside themselves, as where they are installed.
  */
 #ifndef ONEIB_LAB_NODE_H
 #define ONEIB_LAB_NODE_H
@@ -37,7 +37,7 @@ struct lab_node_options {
  * lab_fabric_start(). Ended by lab_close(). */
 int lab_nodes_start(struct lab *lab, const struct lab_node_options *options,
                     struct oneib_error *err);
-/* The folder that stands for the host's root. */
+/* The directory that stands for the host's root. */
 const char *lab_node_root(const struct lab *lab, size_t host);
 /* PCI address of VF n, on each node. */
 struct oneib_pci lab_node_vf_pci(unsigned vf);

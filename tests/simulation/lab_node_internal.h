@@ -21,7 +21,7 @@ struct lab_nodes {
     void (*meanwhile)(void); /* for the next program that runs */
 };
 
-/* A file or folder of a node, below the lab's: "nodes/H1" and the suffix. */
+/* A file or directory of a node, below the lab's: "nodes/H1" and the suffix. */
 void lab_node_file(const struct lab *lab, size_t host, const char *suffix, char *name, size_t size);
 
 /* Has the process id of the node's oneib-node, for those who play libvirt's and the adapter's part:

@@ -13,7 +13,7 @@
 
 #define ADAPTER "/sys/class/infiniband/mlx4_0"
 
-/* ---- domains ------------------------------------------------------------------------------- */
+/* ---- domains --------------------------------------------------------------------------------- */
 
 static void render_domain(const struct lab_domain *domain, struct oneib_text *text)
 {
@@ -122,7 +122,7 @@ int lab_node_unplug(struct lab *lab, size_t host, uint32_t vm, unsigned vf, stru
     return lab_node_write_domains(lab, host, err) < 0 ? -1 : tell_service(lab, host, vm, err);
 }
 
-/* ---- oneib's table ------------------------------------------------------------------------- */
+/* ---- oneib's table --------------------------------------------------------------------------- */
 
 int lab_node_claims(struct lab *lab, size_t host, struct lab_node_claim claims[LAB_NODE_CLAIMS],
                     size_t *count, struct oneib_error *err)
@@ -147,11 +147,11 @@ int lab_node_claims(struct lab *lab, size_t host, struct lab_node_claim claims[L
     return 0;
 }
 
-/* ---- VFs ----------------------------------------------------------------------------------- */
+/* ---- VFs ------------------------------------------------------------------------------------- */
 
-static bool read_at(int folder, const char *name, char *text, size_t size)
+static bool read_at(int directory, const char *name, char *text, size_t size)
 {
-    oneib_autoclose int fd = openat(folder, name, O_RDONLY | O_CLOEXEC);
+    oneib_autoclose int fd = openat(directory, name, O_RDONLY | O_CLOEXEC);
     const ssize_t length = fd < 0 ? -1 : read(fd, text, size - 1);
     if (length <= 0)
         return false;
@@ -174,13 +174,13 @@ static bool read_map(const struct lab *lab, size_t host, const char *pci, struct
     uint64_t index;
     snprintf(path, sizeof path, "%s" ADAPTER "/iov/%s/ports/1/pkey_idx", lab_node_root(lab, host),
              pci);
-    oneib_autoclose int folder = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    if (folder < 0)
+    oneib_autoclose int directory = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (directory < 0)
         return false;
     state->only = true;
     for (state->entries = 0; state->entries < LAB_NODE_ENTRIES; state->entries++) {
         snprintf(name, sizeof name, "%zu", state->entries);
-        if (!read_at(folder, name, text, sizeof text))
+        if (!read_at(directory, name, text, sizeof text))
             break;
         if (strcmp(text, "none") == 0)
             index = LAB_NODE_UNMAPPED;
@@ -236,7 +236,7 @@ int lab_node_vf(struct lab *lab, size_t host, unsigned vf, struct lab_node_vf *s
     return 0;
 }
 
-/* ---- VFs of mlx5 --------------------------------------------------------------------------- */
+/* ---- VFs of mlx5 ----------------------------------------------------------------------------- */
 
 static bool read_sriov(const struct lab *lab, size_t host, unsigned vf, const char *name,
                        char *text, size_t size)

@@ -90,7 +90,7 @@ int lab_oneibd_stop(struct lab *lab, const char *name, int signal, struct oneib_
                       name, status, said);
 }
 
-/* --- HTTP ----------------------------------------------------------------------------------- */
+/* ---- HTTP ------------------------------------------------------------------------------------ */
 
 static int connect_to(const char *address, struct oneib_error *err)
 {

@@ -93,17 +93,17 @@ int lab_opensm_start(struct lab *lab, const struct lab_sm *sm, struct oneib_erro
     snprintf(console_log, sizeof console_log, "%s.out", sm->name);
     snprintf(priority, sizeof priority, "%u", sm->priority);
     const char *partitions = sm->partitions ? sm->partitions : lab_partitions(lab, err);
-    const char *folder = lab_path(lab, sm->name, err);
+    const char *directory = lab_path(lab, sm->name, err);
     const char *log_path = lab_path(lab, log, err);
-    if (!partitions || !folder || !log_path)
+    if (!partitions || !directory || !log_path)
         return -1;
-    if (mkdir(folder, 0700) < 0 && errno != EEXIST)
-        return oneib_fail_errno(err, errno, "making %s", folder);
+    if (mkdir(directory, 0700) < 0 && errno != EEXIST)
+        return oneib_fail_errno(err, errno, "making %s", directory);
     /* The new one's messages must not be mistaken for an earlier run's. */
     unlink(log_path);
     oneib_autofree char *temporary = NULL, *cache = NULL;
-    if (asprintf(&temporary, "OSM_TMP_DIR=%s", folder) < 0 ||
-        asprintf(&cache, "OSM_CACHE_DIR=%s", folder) < 0)
+    if (asprintf(&temporary, "OSM_TMP_DIR=%s", directory) < 0 ||
+        asprintf(&cache, "OSM_CACHE_DIR=%s", directory) < 0)
         return oneib_fail_memory(err);
     const char *settings = write_settings(lab, sm, err);
     if (!settings)

@@ -12,7 +12,7 @@
 #define SWITCH_PORTS 36u
 #define NO_CABLE SIZE_MAX
 
-/* ---- nodes and cables ---------------------------------------------------------------------- */
+/* ---- nodes and cables ------------------------------------------------------------------------ */
 
 static struct plan_node *add_node(struct lab_plan *plan, struct oneib_error *err)
 {

@@ -25,19 +25,19 @@ static bool is_program(const char *path)
 }
 
 /* As a shell looks for a name without a slash. */
-static bool search(const char *name, const char *folders, char found[PATH_MAX])
+static bool search(const char *name, const char *directories, char found[PATH_MAX])
 {
-    for (const char *folder = folders; *folder; folder += strspn(folder, ":")) {
-        const size_t length = strcspn(folder, ":");
-        const int size = snprintf(found, PATH_MAX, "%.*s/%s", (int)length, folder, name);
+    for (const char *directory = directories; *directory; directory += strspn(directory, ":")) {
+        const size_t length = strcspn(directory, ":");
+        const int size = snprintf(found, PATH_MAX, "%.*s/%s", (int)length, directory, name);
         if (size < PATH_MAX && is_program(found))
             return true;
-        folder += length;
+        directory += length;
     }
     return false;
 }
 
-int lab_find_program(const char *name, const char *folders, char found[PATH_MAX],
+int lab_find_program(const char *name, const char *directories, char found[PATH_MAX],
                      struct oneib_error *err)
 {
     const char *package = package_of(name);
@@ -45,10 +45,10 @@ int lab_find_program(const char *name, const char *folders, char found[PATH_MAX]
         snprintf(found, PATH_MAX, "%s", name);
         return 0;
     }
-    if (search(name, folders, found))
+    if (search(name, directories, found))
         return 0;
-    return oneib_fail(err, ONEIB_ERROR_NOT_FOUND, "starting %s: it is in no folder of %s%s%s", name,
-                      folders, package ? "; it comes with Debian's package " : "",
+    return oneib_fail(err, ONEIB_ERROR_NOT_FOUND, "starting %s: it is in no directory of %s%s%s",
+                      name, directories, package ? "; it comes with Debian's package " : "",
                       package ? package : "");
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Child processes: started in the lab's folder, as if on an HCA of the fabric, ended by their own
- * pids. */
+/* Child processes: started in the lab's directory, as if on an HCA of the fabric, ended by their
+ * own pids. */
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/text.h"
@@ -97,7 +97,8 @@ static int environment_enter_fabric(struct environment *environment, const char 
 }
 
 /* ld.so takes blanks and colons for the end of a path, and the build may be anywhere: the library
- * gets a link in the lab's folder. It comes first, or the simulator's would be asked before it. */
+ * gets a link in the lab's directory. It comes first, or the simulator's would be asked before it.
+ */
 char *lab_preload(struct lab *lab, const char *library, struct oneib_error *err)
 {
     char *item = NULL;
@@ -169,11 +170,11 @@ static const char *environment_get(const struct environment *environment, const 
     return "";
 }
 
-/* ---- in the child --------------------------------------------------------------------------- */
+/* ---- in the child ---------------------------------------------------------------------------- */
 
 /* What a child is to become. */
 struct start {
-    const char *folder;
+    const char *directory;
     const struct lab_program *program;
     const char *path;
     char *const *argv, *const *environment;
@@ -189,7 +190,7 @@ static void give_up(const struct start *start)
     _exit(127);
 }
 
-/* In a folder that it can write: umad2sim does. */
+/* In a directory that it can write: umad2sim does. */
 static bool become_node_user(void)
 {
     return chdir(LAB_NODES) == 0 &&
@@ -200,7 +201,7 @@ static bool become_node_user(void)
 static void become(const struct start *start)
 {
     const struct lab_program *program = start->program;
-    if (chdir(start->folder) < 0 || (program->as_node_user && !become_node_user()))
+    if (chdir(start->directory) < 0 || (program->as_node_user && !become_node_user()))
         give_up(start);
     /* Only now: a change of the user forgets it. */
     prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -219,7 +220,7 @@ static void become(const struct start *start)
     give_up(start);
 }
 
-/* ---- in this process ------------------------------------------------------------------------ */
+/* ---- in this process ------------------------------------------------------------------------- */
 
 static int add_child(struct lab *lab, const struct lab_program *program, pid_t pid,
                      struct oneib_error *err)
@@ -241,7 +242,7 @@ static int open_log(const struct lab *lab, const struct lab_program *program,
                     struct oneib_error *err)
 {
     char path[256];
-    snprintf(path, sizeof path, "%s/%s.log", lab->folder, program->name);
+    snprintf(path, sizeof path, "%s/%s.log", lab->directory, program->name);
     const int log = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
     return log < 0 ? oneib_fail_errno(err, errno, "writing %s", path) : log;
 }
@@ -288,7 +289,7 @@ static int start_found(struct lab *lab, const struct lab_program *program,
         return -1;
     if ((program->out < 0 || program->error < 0) && (log = open_log(lab, program, err)) < 0)
         return -1;
-    struct start start = {.folder = lab->folder,
+    struct start start = {.directory = lab->directory,
                           .program = program,
                           .path = path,
                           .argv = arguments->items,

@@ -175,9 +175,9 @@ void lab_ufm_settings(const struct lab *lab, struct oneib_text *config)
                       "sm: { kind = \"ufm\"; };\n"
                       "ufm: {\n  url = \"https://127.0.0.1:%u\";\n  ca = \"%s/ufm-ca.pem\";\n"
                       "  record = \"%s/ufm-record.conf\";\n  timeout = 5000;\n",
-                      lab->ufm_port, lab->folder, lab->folder);
+                      lab->ufm_port, lab->directory, lab->directory);
     if (!lab->ufm_more || !strstr(lab->ufm_more, "auth"))
         oneib_text_printf(config, "  auth = \"token\";\n  secret = \"%s/ufm.token\";\n",
-                          lab->folder);
+                          lab->directory);
     oneib_text_printf(config, "  %s\n};\n", lab->ufm_more ? lab->ufm_more : "");
 }

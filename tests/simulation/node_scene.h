@@ -39,7 +39,7 @@ static struct lab *lab;
 
 #define DEFAULT_PARTITION "Default=0x7fff, defmember=limited : ALL=limited, SELF=full;\n"
 
-/* ---- scenes -------------------------------------------------------------------------------- */
+/* ---- scenes ---------------------------------------------------------------------------------- */
 
 static inline int start_on(const struct lab_options *fabric, const struct lab_node_options *options)
 {
@@ -102,7 +102,7 @@ static inline void add_nodes(void)
     ok(lab_nodes_await_grants(lab, &err));
 }
 
-/* ---- what trees say ------------------------------------------------------------------------ */
+/* ---- what trees say -------------------------------------------------------------------------- */
 
 static inline void attribute_path(size_t host, const char *name, char *path, size_t size)
 {

@@ -26,7 +26,7 @@ void table_watch_unlock(struct table_watch *watch)
     pthread_mutex_unlock(&watch->lock);
 }
 
-/* ---- the test's side ----------------------------------------------------------------------- */
+/* ---- the test's side ------------------------------------------------------------------------- */
 
 static struct table_watch *map(const char *path, int flags, struct oneib_error *err)
 {
@@ -97,7 +97,7 @@ struct table_watch *table_watch_start(struct lab *lab, struct oneib_error *err)
     return watch;
 }
 
-/* ---- reading ------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 struct reading {
     struct {
@@ -193,7 +193,7 @@ static bool read_all(const struct ibmad_port *port, struct table_watch *watch,
     return true;
 }
 
-/* ---- judging ------------------------------------------------------------------------------- */
+/* ---- judging --------------------------------------------------------------------------------- */
 
 static void collect_holders(const struct reading *reading, size_t hosts, uint32_t *holders)
 {

@@ -3,7 +3,7 @@
  * What a daemon asks of oneib_apply() besides what the command does: to give up waiting, to live
  * with a subnet that was read some time ago, and not to wait for ports that were wrong before. On
  * ibsim with a real opensm: this program runs once more on the SM's host, with the name of a role.
- * The partitions that are wanted stand in the operator's fragment.
+ * The partitions that are wanted stand in the operator's static partitions.
  */
 #include "base/clock.h"
 #include "base/file.h"
@@ -34,16 +34,16 @@ static struct oneib_error err;
             fail_msg("%s: %s", #expression, err.text);                                             \
     } while (0)
 
-/* --- roles: on the SM's host ---------------------------------------------------------------- */
+/* ---- roles: on the SM's host ----------------------------------------------------------------- */
 
-static char partitions[] = "partitions.conf", fragment[] = "partitions.fragment",
+static char partitions[] = "partitions.conf", static_partitions[] = "static-partitions.conf",
             pid_file[] = "opensm.pid";
 
 static struct {
     struct oneib_config config;
     struct oneib_sm *sm;
     struct oneib_fabric *fabric;
-    struct oneib_view view;
+    struct oneib_snapshot snapshot;
     struct oneib_apply_result result;
 } kept;
 
@@ -68,21 +68,22 @@ static void be_deaf(void)
 
 static void want(const char *text)
 {
-    ok(oneib_file_replace(fragment, text, strlen(text), 0644, NULL, NULL, &err));
-    ok(oneib_view_update(&kept.config, kept.sm, true, &kept.view, &err));
+    ok(oneib_file_replace(static_partitions, text, strlen(text), 0644, NULL, NULL, &err));
+    ok(oneib_snapshot_update(&kept.config, kept.sm, true, &kept.snapshot, &err));
 }
 
 static void look(void)
 {
-    oneib_view_read_subnet(&kept.config, kept.fabric, &kept.view);
-    if (!kept.view.subnet_known)
-        fail_msg("%s", kept.view.subnet_error.text);
+    oneib_snapshot_read_subnet(&kept.config, kept.fabric, &kept.snapshot);
+    if (!kept.snapshot.subnet_known)
+        fail_msg("%s", kept.snapshot.subnet_error.text);
 }
 
 static int try_to_apply(const struct oneib_apply_options *options)
 {
     oneib_apply_result_clear(&kept.result);
-    return oneib_apply(&kept.config, kept.sm, kept.fabric, &kept.view, options, &kept.result, &err);
+    return oneib_apply(&kept.config, kept.sm, kept.fabric, &kept.snapshot, options, &kept.result,
+                       &err);
 }
 
 static void apply(void)
@@ -92,7 +93,8 @@ static void apply(void)
 
 static bool holds(unsigned host, oneib_pkey pkey)
 {
-    const struct oneib_subnet_port *port = oneib_subnet_find(&kept.view.subnet, host_guid(host));
+    const struct oneib_subnet_port *port =
+        oneib_subnet_find(&kept.snapshot.subnet, host_guid(host));
     assert_non_null(port);
     assert_true(port->answered);
     for (unsigned i = 0; i < port->partition_cap; i++)
@@ -134,7 +136,7 @@ static int begin(void **state)
     static const struct oneib_fabric_options options = {
         .window = 16, .timeout_ms = 200, .retries = 2};
     kept.config.opensm.partitions = partitions;
-    kept.config.opensm.fragment = fragment;
+    kept.config.opensm.static_partitions = static_partitions;
     kept.config.opensm.pid_file = pid_file;
     kept.config.opensm.apply_timeout_ms = APPLY_TIMEOUT_MS;
     kept.config.pkeys.first = 256;
@@ -157,7 +159,7 @@ static int end(void **state)
 {
     (void)state;
     oneib_apply_result_clear(&kept.result);
-    oneib_view_clear(&kept.view);
+    oneib_snapshot_clear(&kept.snapshot);
     oneib_fabric_close(kept.fabric);
     oneib_sm_close(kept.sm);
     return 0;
@@ -193,9 +195,9 @@ static void who_gives_up_leaves_what_was_written(void **state)
     assert_int_equal(kept.result.late, 1);
     assert_int_equal(kept.result.verification.count, 1);
     assert_false(holds(0, RED));
-    assert_false(kept.view.changed);
+    assert_false(kept.snapshot.changed);
     char *file = file_in_place();
-    assert_string_equal(file, kept.view.seen.data);
+    assert_string_equal(file, kept.snapshot.seen.data);
     assert_non_null(strstr(file, "red=0x0101"));
     free(file);
 
@@ -267,7 +269,7 @@ static void giving_up_while_keys_change_hands_keeps_them_from_both(void **state)
     char *file = file_in_place();
     assert_null(strstr(file, "0x0101"));
     assert_null(strstr(file, "0x0102"));
-    assert_string_equal(file, kept.view.seen.data);
+    assert_string_equal(file, kept.snapshot.seen.data);
     free(file);
 
     hear();
@@ -283,14 +285,14 @@ static void giving_up_while_keys_change_hands_keeps_them_from_both(void **state)
 static void a_key_is_not_given_out_by_what_was_read_long_ago(void **state)
 {
     (void)state;
-    struct oneib_subnet long_ago = kept.view.subnet;
-    kept.view.subnet = (struct oneib_subnet){0};
+    struct oneib_subnet long_ago = kept.snapshot.subnet;
+    kept.snapshot.subnet = (struct oneib_subnet){0};
     look();
     want(cluster("red", RED, 0));
     apply();
     assert_true(holds(0, RED));
-    oneib_subnet_clear(&kept.view.subnet);
-    kept.view.subnet = long_ago;
+    oneib_subnet_clear(&kept.snapshot.subnet);
+    kept.snapshot.subnet = long_ago;
     assert_false(holds(0, RED));
 
     want(cluster("blue", RED, 1));
@@ -379,7 +381,7 @@ static int play(const char *name)
     return 2;
 }
 
-/* --- the laboratory ------------------------------------------------------------------------- */
+/* ---- the laboratory -------------------------------------------------------------------------- */
 
 static char self[4096];
 

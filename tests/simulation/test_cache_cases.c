@@ -167,16 +167,16 @@ static void a_lease_that_ended_vouches_for_no_forged_nic(void **state)
     assert_true(scene->kept.attachments[0].unleased);
 }
 
-/* --- a user with rights by ACL -------------------------------------------------------------- */
+/* ---- a user with rights by ACL --------------------------------------------------------------- */
 
-static const struct oneib_gather_options by_acl = {
+static const struct oneib_pools_options by_acl = {
     .vn_mad = "infiniband", .window = 40, .acl_user = true};
 
-static int gather_as(struct oneib_one *one, const struct oneib_gather_options *how,
-                     struct oneib_cloud *cloud, struct oneib_error *err)
+static int read_as(struct oneib_one *one, const struct oneib_pools_options *how,
+                   struct oneib_cloud *cloud, struct oneib_error *err)
 {
     struct oneib_findings findings;
-    if (oneib_gather(one, how, cloud, &findings, err) < 0)
+    if (oneib_pools_read(one, how, cloud, &findings, err) < 0)
         return -1;
     oneib_findings_clear(&findings);
     return 0;
@@ -190,10 +190,10 @@ static void a_user_who_sees_all_by_acl_is_believed_only_when_the_operator_says_s
     populate(scene, 40);
     must(lab_acl_rights(scene->lab, "VM HOST NET", &err), scene, &err);
     struct oneib_one *one = open_client(scene, lab_acl_session(scene->lab));
-    assert_int_equal(gather_as(one, &options, &cloud, &err), -1);
+    assert_int_equal(read_as(one, &options, &cloud, &err), -1);
     assert_int_equal(err.code, ONEIB_ERROR_PERMISSION);
     assert_non_null(strstr(err.text, "one.acl_user"));
-    must(gather_as(one, &by_acl, &cloud, &err), scene, &err);
+    must(read_as(one, &by_acl, &cloud, &err), scene, &err);
     assert_false(oneib_cache_differs(&scene->truth, &cloud));
     oneib_cloud_clear(&cloud);
     oneib_one_close(one);
@@ -216,7 +216,7 @@ static void what_is_hidden_from_a_user_with_rights_by_acl_is_an_error(void **sta
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         snprintf(scene->action, sizeof scene->action, "rights: %s", cases[i].rights);
         must(lab_acl_rights(scene->lab, cases[i].rights, &err), scene, &err);
-        assert_int_equal(gather_as(one, &by_acl, &cloud, &err), -1);
+        assert_int_equal(read_as(one, &by_acl, &cloud, &err), -1);
         assert_int_equal(err.code, ONEIB_ERROR_PERMISSION);
         if (!strstr(err.text, cases[i].hidden))
             fail_msg("%s: %s", cases[i].rights, err.text);
@@ -226,7 +226,7 @@ static void what_is_hidden_from_a_user_with_rights_by_acl_is_an_error(void **sta
     oneib_one_close(one);
 }
 
-/* --- what users write ----------------------------------------------------------------------- */
+/* ---- what users write ------------------------------------------------------------------------ */
 
 /* Ends the attribute, and leaves an element open. */
 #define BREAK "]]></NOTE><A><NOTE><![CDATA["

@@ -148,23 +148,23 @@ static void a_nic_narrows_its_membership_and_never_widens_it(void **state)
     assert_true(port_holds(0, LIMITED(301)));
 }
 
-static void the_operators_fragment_is_on_the_fabric_until_it_is_gone(void **state)
+static void a_static_partition_is_on_the_fabric_until_it_is_gone(void **state)
 {
     (void)state;
     struct lab *lab = scene();
     struct oneib_error err = {0};
-    char fragment[128];
-    snprintf(fragment, sizeof fragment,
+    char static_partitions[128];
+    snprintf(static_partitions, sizeof static_partitions,
              "storage=0x0010 : 0x%016" PRIx64 "=full, 0x%016" PRIx64 "=limited;\n",
              lab_host_port_guid(lab, SCENE_EXTRA), lab_host_port_guid(lab, 0));
     scene_vm(scene_network("red", "257", NULL), 0);
-    MUST(lab_write(lab, "partitions.fragment", 0644, fragment, &err));
+    MUST(lab_write(lab, "static-partitions.conf", 0644, static_partitions, &err));
     ONEIB(0, "sync");
     assert_true(port_holds(SCENE_EXTRA, FULL(0x10)));
     assert_true(port_holds(0, LIMITED(0x10)));
     assert_true(port_holds(0, FULL(KEY_RED)));
 
-    MUST(lab_write(lab, "partitions.fragment", 0644, "", &err));
+    MUST(lab_write(lab, "static-partitions.conf", 0644, "", &err));
     ONEIB(0, "sync");
     assert_false(port_holds(SCENE_EXTRA, FULL(0x10)));
     assert_false(port_holds(0, LIMITED(0x10)));
@@ -614,7 +614,7 @@ int main(void)
         SCENE_CASE(scene_raise, a_range_that_is_used_up_is_said_and_who_comes_first_has_a_key),
         SCENE_CASE(scene_raise, limited_members_reach_the_static_full_member_and_not_each_other),
         SCENE_CASE(scene_raise, a_nic_narrows_its_membership_and_never_widens_it),
-        SCENE_CASE(scene_raise, the_operators_fragment_is_on_the_fabric_until_it_is_gone),
+        SCENE_CASE(scene_raise, a_static_partition_is_on_the_fabric_until_it_is_gone),
         SCENE_CASE(scene_raise, an_oned_that_suddenly_has_nothing_isolates_nobody),
         SCENE_CASE(scene_raise, many_removals_at_once_wait_for_force_and_additions_do_not),
         SCENE_CASE(scene_raise, fewer_removals_are_not_held),

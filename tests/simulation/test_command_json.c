@@ -94,7 +94,7 @@ static json_t *first(json_t *array)
 
 static void has_findings(json_t *document)
 {
-    has_fields(first(json_field(document, "findings")), "severity code text remedy about");
+    has_fields(first(json_field(document, "findings")), "severity code text fix about");
 }
 
 static void has_verification(json_t *document)
@@ -105,7 +105,7 @@ static void has_verification(json_t *document)
         "ports keys violations differences members_off_fabric members_unverified deviations");
     has_fields(first(json_field(verification, "deviations")),
                "kind violation port_guid node host network network_name lid index found expected "
-               "remedy");
+               "fix");
 }
 
 static const char partition_fields[] = "kind partition pkey network flags";
@@ -321,7 +321,7 @@ static void check_has_its_fields(void **state)
     scene();
     json_t *document = ONEIB_JSON(0, "check");
     has_fields(document, "ok checks");
-    has_fields(first(json_field(document, "checks")), "status check text remedy");
+    has_fields(first(json_field(document, "checks")), "status check text fix");
     assert_true(json_yes(document, "ok"));
 }
 

@@ -59,7 +59,7 @@ static int raise_three_levels(void **state)
     return 0;
 }
 
-/* ---- clusters ------------------------------------------------------------------------------ */
+/* ---- clusters -------------------------------------------------------------------------------- */
 
 static void set_hosts(struct cluster *cluster, uint32_t hosts)
 {
@@ -95,7 +95,7 @@ static bool is_right(size_t host)
     return found == wanted && watch->tables[host].count == wanted;
 }
 
-/* ---- the watch ----------------------------------------------------------------------------- */
+/* ---- the watch ------------------------------------------------------------------------------- */
 
 static void must_not_be_violated(void)
 {
@@ -175,7 +175,7 @@ static void everything_is_verified_since(double since)
     ONEIB(0, "verify");
 }
 
-/* ---- a switch that dies -------------------------------------------------------------------- */
+/* ---- a switch that dies ---------------------------------------------------------------------- */
 
 /* Until the first port of any shows what was changed: opensm is on its way then, and has not been
  * everywhere. Returns how many of the ports have it. */
@@ -236,7 +236,7 @@ static void a_switch_that_dies_in_the_middle_of_a_sweep_lets_nobody_in_or_out(vo
     a_switch_dies_while_a_cluster_moves("M2", there);
 }
 
-/* ---- a link that flaps --------------------------------------------------------------------- */
+/* ---- a link that flaps ----------------------------------------------------------------------- */
 
 #define FLAPPING 3
 #define FLAPS 15

@@ -47,7 +47,7 @@ static void a_vm_comes_moves_and_goes(uint32_t network)
     await_lacks(2, FULL(RED));
 }
 
-/* ---- a stream that loses, repeats, mixes up ------------------------------------------------ */
+/* ---- a stream that loses, repeats, mixes up -------------------------------------------------- */
 
 static void it_follows_events_without_any_poll(void **state)
 {
@@ -133,7 +133,7 @@ static void events_in_the_wrong_order_end_in_what_is_true(void **state)
     assert_false(port_holds(1, FULL(RED)));
 }
 
-/* ---- a VM or network that changes all the time --------------------------------------------- */
+/* ---- a VM or network that changes all the time ----------------------------------------------- */
 
 #define EAGER_CHANGES 200u
 #define LCM_RUNNING 3
@@ -208,13 +208,13 @@ static void a_call_that_cannot_be_read_makes_it_look_at_everything(const char *k
     watch_with(NULL, DAEMON_EVENTS_ONLY);
     scene_vm(network, 0);
     await_holds(0, FULL(RED));
-    const double full = metric("oneib_looks_full_total");
+    const double full = metric("oneib_full_readings_total");
     events(kind, MANY);
     MUST(lab_network_update(scene(), network, "VLAN_ID=300", &err));
     await_holds(0, FULL(300));
     await_lacks(0, FULL(RED));
     await_metric_at_least("oneib_events_unreadable_total", 1);
-    await_metric_at_least("oneib_looks_full_total", full + 1);
+    await_metric_at_least("oneib_full_readings_total", full + 1);
     uint32_t vm = scene_vm(network, 1);
     await_holds(1, FULL(300));
     scene_end_vm(vm);
@@ -252,7 +252,7 @@ static void an_event_of_50_mib_ends_the_connection_and_costs_no_memory(void **st
     await_lacks(1, FULL(RED));
 }
 
-/* ---- no stream at all ---------------------------------------------------------------------- */
+/* ---- no stream at all ------------------------------------------------------------------------ */
 
 static void a_silent_stream_is_noticed_polled_for_and_trusted_again(void **state)
 {

@@ -2,8 +2,8 @@
 /*
  * A running oneibd while the fabric, opensm and opensm's files fail: opensm is killed, stopped,
  * absent or another program; links and switches go and come; a port never answers; tables are full;
- * the partitions file and the fragment are removed, cut, edited. Members that should stay keep
- * their keys, and what changed meanwhile is in force when the fault is over.
+ * the partitions file and the static partitions are removed, cut, edited. Members that should stay
+ * keep their keys, and what changed meanwhile is in force when the fault is over.
  */
 #include "base/cleanup.h"
 #include "base/text.h"
@@ -20,8 +20,8 @@
 #define OTHER_KEY 301
 #define STOPPED_MS 3000
 #define FULL_DISK 65536
-#define FRAGMENT_PARTITIONS 1500 /* so that the file is larger than that, and the log is not */
-#define FAR_HOST 2               /* the first of the second leaf */
+#define STATIC_PARTITIONS 1500 /* so that the file is larger than that, and the log is not */
+#define FAR_HOST 2             /* the first of the second leaf */
 
 static uint32_t network;
 
@@ -45,14 +45,14 @@ static int raise_two_leaves(void **state)
     return 0;
 }
 
-/* ---- opensm -------------------------------------------------------------------------------- */
+/* ---- opensm ---------------------------------------------------------------------------------- */
 
 static void forget_cached_files(void)
 {
     static const char *const files[] = {"guid2lid", "guid2mkey", "neighbors"};
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         char path[256];
-        snprintf(path, sizeof path, "%s/%s/%s", lab_folder(scene()), LAB_SM.name, files[i]);
+        snprintf(path, sizeof path, "%s/%s/%s", lab_directory(scene()), LAB_SM.name, files[i]);
         unlink(path);
     }
 }
@@ -142,7 +142,7 @@ static void another_program_under_opensms_pid_is_not_signalled(void **state)
     MUST(lab_opensm_signal(scene(), LAB_SM.name, 0, &err));
 }
 
-/* ---- links --------------------------------------------------------------------------------- */
+/* ---- links ----------------------------------------------------------------------------------- */
 
 static void fabric_command(const char *command)
 {
@@ -292,7 +292,7 @@ static void a_full_table_hurts_nobody_else(void **state)
     await_holds(SCENE_EXTRA, FULL(400)); /* once its node is heard */
 }
 
-/* ---- files --------------------------------------------------------------------------------- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 static void write_file(const char *text)
 {
@@ -375,41 +375,41 @@ static void somebody_elses_partitions_file_is_left_alone_and_named(void **state)
     await_health(200, NULL);
 }
 
-static void write_fragment(const char *text)
+static void write_static_partitions(const char *text)
 {
     struct oneib_error err = {0};
-    MUST(lab_write(scene(), "partitions.fragment", 0644, text, &err));
+    MUST(lab_write(scene(), "static-partitions.conf", 0644, text, &err));
 }
 
-static void the_fragment_is_in_force_soon_after_it_was_edited(void **state)
+static void a_static_partition_is_in_force_soon_after_it_was_edited(void **state)
 {
     (void)state;
     struct oneib_error err = {0};
     begin();
-    write_fragment("storage=0x0010 : 0x100009=full;\n");
+    write_static_partitions("storage=0x0010 : 0x100009=full;\n");
     await_holds(3, FULL(0x10));
-    write_fragment("storage=0x0010 : 0x100007=full;\n");
+    write_static_partitions("storage=0x0010 : 0x100007=full;\n");
     await_holds(2, FULL(0x10));
     await_lacks(3, FULL(0x10));
-    assert_int_equal(unlink(lab_path(scene(), "partitions.fragment", &err)), 0);
+    assert_int_equal(unlink(lab_path(scene(), "static-partitions.conf", &err)), 0);
     await_lacks(2, FULL(0x10));
     assert_true(port_holds(0, FULL(KEY)));
 }
 
-static void a_broken_fragment_changes_nothing_until_it_is_mended(void **state)
+static void broken_static_partitions_change_nothing_until_they_are_mended(void **state)
 {
     (void)state;
     begin();
-    write_fragment("storage=0x0010 : 0x100009=full;\n");
+    write_static_partitions("storage=0x0010 : 0x100009=full;\n");
     await_holds(3, FULL(0x10));
     daemon_forget_log();
-    write_fragment("storage=0x0010 : 0x100009=ful;\n");
-    await_said("partitions.fragment");
+    write_static_partitions("storage=0x0010 : 0x100009=ful;\n");
+    await_said("static-partitions.conf");
     scene_vm(network, 1);
     stays_holding(3, FULL(0x10), DAEMON_DOUBT_MS);
     assert_false(port_holds(1, FULL(KEY)));
-    await_health(503, "partitions.fragment");
-    write_fragment("storage=0x0010 : 0x100007=full;\n");
+    await_health(503, "static-partitions.conf");
+    write_static_partitions("storage=0x0010 : 0x100007=full;\n");
     await_holds(1, FULL(KEY));
     await_holds(2, FULL(0x10));
     await_health(200, NULL);
@@ -425,20 +425,20 @@ static void limit_files_of_oneibd(rlim_t bytes)
 static void a_full_disk_leaves_the_old_file_and_is_got_over(void **state)
 {
     (void)state;
-    oneib_autotext struct oneib_text fragment = {0};
-    for (unsigned i = 0; i < FRAGMENT_PARTITIONS; i++)
-        oneib_text_printf(&fragment, "storage%u=0x%04x : 0x100009=full;\n", i, 0x1000 + i);
+    oneib_autotext struct oneib_text static_partitions = {0};
+    for (unsigned i = 0; i < STATIC_PARTITIONS; i++)
+        oneib_text_printf(&static_partitions, "storage%u=0x%04x : 0x100009=full;\n", i, 0x1000 + i);
     signal(SIGXFSZ, SIG_IGN); /* programs that are started inherit that */
     daemon_start();
     begin();
     limit_files_of_oneibd(FULL_DISK);
     oneib_autofree char *before = scene_file();
-    write_fragment(fragment.data);
+    write_static_partitions(static_partitions.data);
     await_said("cannot write the new");
     oneib_autofree char *after = scene_file();
     assert_string_equal(after, before);
     assert_true(port_holds(0, FULL(KEY)));
-    write_fragment("storage=0x0010 : 0x100009=full;\n");
+    write_static_partitions("storage=0x0010 : 0x100009=full;\n");
     limit_files_of_oneibd(RLIM_INFINITY);
     await_holds(3, FULL(0x10));
     signal(SIGXFSZ, SIG_DFL);
@@ -464,8 +464,8 @@ int main(void)
         WATCHING(a_partitions_file_that_does_not_parse_any_more_is_put_back),
         WATCHING(an_edited_partitions_file_is_put_back),
         WATCHING(somebody_elses_partitions_file_is_left_alone_and_named),
-        WATCHING(the_fragment_is_in_force_soon_after_it_was_edited),
-        WATCHING(a_broken_fragment_changes_nothing_until_it_is_mended),
+        WATCHING(a_static_partition_is_in_force_soon_after_it_was_edited),
+        WATCHING(broken_static_partitions_change_nothing_until_they_are_mended),
         DAEMON_CASE(daemon_raise, a_full_disk_leaves_the_old_file_and_is_got_over),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

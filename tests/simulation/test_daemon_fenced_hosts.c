@@ -14,7 +14,7 @@
 
 static struct oneib_error err;
 
-/* ---- many that go at once ------------------------------------------------------------------ */
+/* ---- many that go at once -------------------------------------------------------------------- */
 
 #define CLUSTERS 5u
 #define HOLD "removal_hold: { minimum = 2; share = 0.5; };"
@@ -92,7 +92,7 @@ static void removals_of_a_fenced_host_are_not_held_and_its_vms_start_elsewhere(v
     assert_int_equal((int)metric("oneib_members_held"), 0);
 }
 
-/* ---- an oned that hangs -------------------------------------------------------------------- */
+/* ---- an oned that hangs ---------------------------------------------------------------------- */
 
 /* Long before the call ends, on a busy machine too. */
 #define HANG_S 50
@@ -118,7 +118,7 @@ static void a_fenced_port_is_closed_again_while_oned_hangs(void **state)
     json_decref(port);
 }
 
-/* ---- others who write the ledger ----------------------------------------------------------- */
+/* ---- others who write the ledger ------------------------------------------------------------- */
 
 #define ROUNDS 60 /* in most of them nobody meets anybody */
 

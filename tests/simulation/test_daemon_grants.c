@@ -38,7 +38,7 @@ static struct {
     atomic_bool has_reported;
 } played;
 
-/* ---- the node ------------------------------------------------------------------------------ */
+/* ---- the node -------------------------------------------------------------------------------- */
 
 /* The host's probe reports its key; oneibd is not started. */
 static int raise_with_node(void **state)
@@ -202,7 +202,7 @@ static uint32_t raise_open_vm(void)
     return raise_open_vm_with(NULL);
 }
 
-/* ---- giving -------------------------------------------------------------------------------- */
+/* ---- giving ---------------------------------------------------------------------------------- */
 
 static void a_member_is_granted_with_its_key_and_port(void **state)
 {
@@ -285,7 +285,7 @@ static void what_a_node_wants_is_looked_at_though_no_event_tells_of_it(void **st
     await_holds(HOST, FULL(RED));
 }
 
-/* ---- taking -------------------------------------------------------------------------------- */
+/* ---- taking ---------------------------------------------------------------------------------- */
 
 static void a_key_leaves_the_port_when_the_node_has_closed(void **state)
 {
@@ -386,7 +386,7 @@ static void await_place(void)
 static void nothing_comes_to_the_port_of_a_fenced_host_that_is_back_on_the_fabric(void **state)
 {
     (void)state;
-    char fragment[128];
+    char static_partitions[128];
     scene();
     raise_open_vm();
     await_place();
@@ -395,10 +395,10 @@ static void nothing_comes_to_the_port_of_a_fenced_host_that_is_back_on_the_fabri
     MUST(lab_fabric_link(scene(), HOST, false, &err));
     lab_sleep_ms(500);
     ONEIB(0, "fence", "H1");
-    snprintf(fragment, sizeof fragment,
+    snprintf(static_partitions, sizeof static_partitions,
              "storage=0x0010 : 0x%016" PRIx64 "=full, 0x%016" PRIx64 "=full;\n",
              lab_host_port_guid(scene(), SCENE_EXTRA), lab_host_port_guid(scene(), HOST));
-    MUST(lab_write(scene(), "partitions.fragment", 0644, fragment, &err));
+    MUST(lab_write(scene(), "static-partitions.conf", 0644, static_partitions, &err));
     await_holds(SCENE_EXTRA, FULL(0x10));
     MUST(lab_fabric_link(scene(), HOST, true, &err));
     const double until = oneib_now_ms() + 4000;
@@ -448,7 +448,7 @@ static void forged_ib_keys_free_no_key(void **state)
     await_host_attribute(HOST, "IB_KEYS", "0x0101");
 }
 
-/* ---- the daemon starts anew ---------------------------------------------------------------- */
+/* ---- the daemon starts anew ------------------------------------------------------------------ */
 
 static void a_daemon_that_starts_anew_hears_what_is_open_before_it_takes_anything(void **state)
 {
@@ -501,7 +501,7 @@ static void lists_of_a_daemon_that_starts_anew_are_of_another_instance(void **st
     stays_with_reports(HOST, FULL(RED), 1000);
 }
 
-/* ---- how nodes know it ---------------------------------------------------------------------- */
+/* ---- how nodes know it ----------------------------------------------------------------------- */
 
 /* The line of `oneib daemons` for the lab's daemon. */
 static void expect_line(char line[400])
@@ -657,7 +657,7 @@ static void a_pinned_node_stays_the_one_while_the_ledger_is_lost(void **state)
     challenge(1);
 }
 
-/* ---- signs of life ------------------------------------------------------------------------- */
+/* ---- signs of life --------------------------------------------------------------------------- */
 
 static void life_is_answered_while_oned_hangs(void **state)
 {
@@ -674,14 +674,14 @@ static void life_is_answered_while_oned_hangs(void **state)
     }
     MUST(lab_fault(scene(), "hang", 0, 0, &err));
     assert_true(longest < 1000); /* a call hangs for 5 s */
-    assert_true(played.message.life.role.view_age_ms > 1500);
+    assert_true(played.message.life.role.snapshot_age_ms > 1500);
     assert_true(played.message.life.role.is_writer);
     assert_true(played.message.life.role.has_sm);
     assert_int_not_equal(played.message.life.role.sm_lid, 0);
     assert_int_equal(played.message.life.name.serial, played.list.serial);
 }
 
-/* ---- forged -------------------------------------------------------------------------------- */
+/* ---- forged ---------------------------------------------------------------------------------- */
 
 /* What a user can put into his VM's document: it is granted nothing, and takes nothing from others.
  */
@@ -701,7 +701,7 @@ static void a_forged_nic_is_granted_nothing(void **state)
     assert_true(is_granted(vm));
 }
 
-/* ---- what should not be -------------------------------------------------------------------- */
+/* ---- what should not be ---------------------------------------------------------------------- */
 
 static void *follow_and_report(void *unused)
 {

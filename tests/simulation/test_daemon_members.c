@@ -37,7 +37,7 @@ static void set_state(uint32_t vm, int state, int lcm_state)
     MUST(lab_vm_state(scene(), vm, state, lcm_state, &err));
 }
 
-/* ---- members ------------------------------------------------------------------------------- */
+/* ---- members --------------------------------------------------------------------------------- */
 
 static void a_vm_is_a_member_from_prolog_on(void **state)
 {
@@ -228,7 +228,7 @@ static void a_mass_removal_is_held_until_sync_force_then_it_goes_on(void **state
     await_holds(2, FULL(RED));
 }
 
-/* ---- keys for networks --------------------------------------------------------------------- */
+/* ---- keys for networks ----------------------------------------------------------------------- */
 
 static void a_network_without_a_key_is_given_one(void **state)
 {
@@ -538,7 +538,7 @@ static void a_vm_with_another_networks_key_costs_that_network_nothing(void **sta
     assert_true(port_holds(1, FULL(BLUE)));
 }
 
-/* ---- hosts --------------------------------------------------------------------------------- */
+/* ---- hosts ----------------------------------------------------------------------------------- */
 
 static void hosts_are_told_their_free_vfs_and_their_switch(void **state)
 {

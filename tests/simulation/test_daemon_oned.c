@@ -27,7 +27,7 @@ static void no_fault(void)
     MUST(lab_fault(scene(), "html", 0, 0, &err));
 }
 
-/* ---- starting ------------------------------------------------------------------------------ */
+/* ---- starting -------------------------------------------------------------------------------- */
 
 static void it_refuses_to_start_while_oned_lacks_restrictions_and_lists_them(void **state)
 {
@@ -161,7 +161,7 @@ static void without_a_partitions_file_it_writes_one(void **state)
     await_health(200, NULL);
 }
 
-/* ---- an oned that fails -------------------------------------------------------------------- */
+/* ---- an oned that fails ---------------------------------------------------------------------- */
 
 /* A VM that runs, one that begins and one that ends while oned is not well. */
 static void while_oned_fails(void (*begin)(const void *what), void (*end)(const void *what),
@@ -296,8 +296,8 @@ static void empty_pools_do_not_end_what_is_in_force(void **state)
         await_holds(i, FULL(RED));
     }
     fault("empty-pools");
-    const double looks = metric("oneib_looks_full_total");
-    await_metric_at_least("oneib_looks_full_total", looks + 2);
+    const double looks = metric("oneib_full_readings_total");
+    await_metric_at_least("oneib_full_readings_total", looks + 2);
     for (uint32_t i = 0; i < SCENE_HOSTS; i++)
         assert_true(port_holds(i, FULL(RED)));
     no_fault();
@@ -318,8 +318,8 @@ static void windows_that_leave_vms_out_lose_nobody(void **state)
         await_holds(i, FULL(RED));
     }
     fault("shrink-window");
-    const double looks = metric("oneib_looks_full_total");
-    await_metric_at_least("oneib_looks_full_total", looks + 2);
+    const double looks = metric("oneib_full_readings_total");
+    await_metric_at_least("oneib_full_readings_total", looks + 2);
     for (uint32_t i = 0; i < SCENE_HOSTS; i++)
         assert_true(port_holds(i, FULL(RED)));
 }
@@ -334,8 +334,8 @@ static void vms_that_come_and_go_between_windows_cost_no_other_its_place(void **
     scene_vm(network, 0);
     uint32_t last = scene_vm(network, 1);
     await_holds(0, FULL(RED));
-    for (double full = metric("oneib_looks_full_total") + 3;
-         metric("oneib_looks_full_total") < full;) {
+    for (double full = metric("oneib_full_readings_total") + 3;
+         metric("oneib_full_readings_total") < full;) {
         scene_end_vm(last);
         last = scene_vm(network, 1);
         assert_true(port_holds(0, FULL(RED)));

@@ -40,7 +40,7 @@ static void signal_opensm(int signal)
     MUST(lab_opensm_signal(scene(), LAB_SM.name, signal, &err));
 }
 
-/* ---- beside others ------------------------------------------------------------------------- */
+/* ---- beside others --------------------------------------------------------------------------- */
 
 static void a_second_one_for_the_same_file_ends_at_once_and_names_the_first(void **state)
 {
@@ -81,7 +81,7 @@ static void sync_beside_it_loses_nobody(void **state)
     await_health(200, NULL);
 }
 
-/* ---- a new configuration ------------------------------------------------------------------- */
+/* ---- a new configuration --------------------------------------------------------------------- */
 
 static void sighup_takes_a_new_configuration(void **state)
 {
@@ -138,7 +138,7 @@ static void sighups_one_after_the_other_lose_nobody(void **state)
     await_health(200, NULL);
 }
 
-/* ---- the end ------------------------------------------------------------------------------- */
+/* ---- the end --------------------------------------------------------------------------------- */
 
 static void it_must_end_soon(void)
 {
@@ -243,7 +243,7 @@ static void killed_at_any_moment_it_goes_on_where_it_was(void **state)
     ONEIB(0, "verify");
 }
 
-/* ---- its clock ----------------------------------------------------------------------------- */
+/* ---- its clock ------------------------------------------------------------------------------- */
 
 static void set_clock(const char *seconds)
 {
@@ -281,7 +281,7 @@ static void a_wall_clock_that_jumps_neither_stops_nor_hurries_it(void **state)
     daemon_end();
 }
 
-/* ---- HTTP ---------------------------------------------------------------------------------- */
+/* ---- HTTP ------------------------------------------------------------------------------------ */
 
 static void it_must_answer_for(unsigned milliseconds)
 {

@@ -62,7 +62,7 @@ static void await_calls(const char *begin, unsigned wanted)
     "\"ip_over_ib\":true,\"index0\":false}"
 #define SECOND_HOST "0000000000100005"
 
-/* --- members ---------------------------------------------------------------------------------- */
+/* ---- members --------------------------------------------------------------------------------- */
 
 static void a_cluster_grows_and_shrinks_and_the_ports_follow(void **state)
 {
@@ -113,7 +113,7 @@ static void it_is_known_again_after_a_restart_of_oneibd(void **state)
     assert_int_equal(calls("POST"), 0);
 }
 
-/* --- others ----------------------------------------------------------------------------------- */
+/* ---- others ---------------------------------------------------------------------------------- */
 
 static void a_strangers_member_is_taken_out_again(void **state)
 {
@@ -190,7 +190,7 @@ static void keys_that_were_there_before_are_taken_over_by_order_alone(void **sta
     await_holds(0, FULL(RED));
 }
 
-/* --- faults ----------------------------------------------------------------------------------- */
+/* ---- faults ---------------------------------------------------------------------------------- */
 
 /* Whoever comes and goes meanwhile is there, and gone, in the end. */
 static void outlives(const char *orders)
@@ -270,7 +270,7 @@ static void a_user_and_a_password_will_do_and_are_in_no_log(void **state)
     (void)state;
     static char settings[512];
     snprintf(settings, sizeof settings, "auth = \"basic\"; secret = \"%s/ufm.password\";",
-             lab_folder(scene()));
+             lab_directory(scene()));
     lab_ufm_more(scene(), settings);
     daemon_start_with(NULL, DAEMON_QUICK, "log = { level = \"debug\"; };");
     scene_vm(red_network(), 0);
@@ -286,7 +286,7 @@ static void configure_certificate(const char *whose)
     static char settings[512];
     snprintf(settings, sizeof settings,
              "auth = \"certificate\"; certificate = \"%s/%s-ca.pem\"; secret = \"%s/%s-key.pem\";",
-             lab_folder(scene()), whose, lab_folder(scene()), whose);
+             lab_directory(scene()), whose, lab_directory(scene()), whose);
     lab_ufm_more(scene(), settings);
 }
 
@@ -347,7 +347,7 @@ static void every_shape_of_an_answer_will_do(void **state)
     await_lacks(0, FULL(RED));
 }
 
-/* --- what people are told --------------------------------------------------------------------- */
+/* ---- what people are told -------------------------------------------------------------------- */
 
 static void commands_name_ufm_and_no_file_of_opensms(void **state)
 {
@@ -438,7 +438,7 @@ static void check_says_how_ufm_is(void **state)
     must_say(check_of_ufm(), "docs/operator-ufm.md");
 }
 
-/* --- what is wrong with it -------------------------------------------------------------------- */
+/* ---- what is wrong with it ------------------------------------------------------------------- */
 
 static void nobody_is_added_while_the_default_partition_is_open(void **state)
 {

@@ -66,7 +66,7 @@ struct rounds {
     size_t broken; /* the switch or the host that is off the fabric */
 };
 
-/* ---- failing ------------------------------------------------------------------------------- */
+/* ---- failing --------------------------------------------------------------------------------- */
 
 static void print_tail(struct rounds *rounds, const char *file)
 {
@@ -92,7 +92,7 @@ static void must(struct rounds *rounds, int status)
         give_up(rounds, err.text);
 }
 
-/* ---- what is right ------------------------------------------------------------------------- */
+/* ---- what is right --------------------------------------------------------------------------- */
 
 /* By its number in the watch. */
 static size_t expected_of(const struct walk *walk, size_t number, unsigned *keys)
@@ -138,7 +138,7 @@ static void print_wrong_ports(const struct rounds *rounds)
     }
 }
 
-/* ---- what may be meanwhile; with the watch locked ------------------------------------------ */
+/* ---- what may be meanwhile; with the watch locked -------------------------------------------- */
 
 /* For each raw key the ports that should hold it now. */
 static void collect_expected(const struct walk *walk, uint32_t *ports)
@@ -209,7 +209,7 @@ static void widen_rules(struct rounds *rounds, bool events_can_be_relied_on)
         mix_keys(rounds);
 }
 
-/* ---- waiting ------------------------------------------------------------------------------- */
+/* ---- waiting --------------------------------------------------------------------------------- */
 
 static bool look(struct rounds *rounds, uint64_t *readings, bool *violated)
 {
@@ -294,7 +294,7 @@ static void settle(struct rounds *rounds)
     resynchronise(rounds);
 }
 
-/* ---- steps --------------------------------------------------------------------------------- */
+/* ---- steps ----------------------------------------------------------------------------------- */
 
 static void step(struct rounds *rounds, bool events_can_be_relied_on)
 {
@@ -313,7 +313,7 @@ static void plain_round(struct rounds *rounds)
     await_right(rounds);
 }
 
-/* ---- faults -------------------------------------------------------------------------------- */
+/* ---- faults ---------------------------------------------------------------------------------- */
 
 typedef void (*act)(struct rounds *rounds);
 
@@ -322,7 +322,7 @@ static void forget_cached_files(struct rounds *rounds)
     static const char *const files[] = {"guid2lid", "guid2mkey", "neighbors"};
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         char path[256];
-        snprintf(path, sizeof path, "%s/%s/%s", lab_folder(rounds->walk.lab), slow_sm.name,
+        snprintf(path, sizeof path, "%s/%s/%s", lab_directory(rounds->walk.lab), slow_sm.name,
                  files[i]);
         unlink(path);
     }
@@ -517,7 +517,7 @@ static void one_round(struct rounds *rounds)
         settle(rounds);
 }
 
-/* ---- the whole ----------------------------------------------------------------------------- */
+/* ---- the whole ------------------------------------------------------------------------------- */
 
 /* Polls that come often: an event that is lost costs that long. */
 static const struct lab_config config = {

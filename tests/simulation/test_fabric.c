@@ -44,7 +44,7 @@ static oneib_guid host_guid(unsigned host) /* 0 is H1; the SM's host comes befor
     return LAB_SM_PORT_GUID + 2 * (host + 1);
 }
 
-/* --- roles: on a host of the fabric --------------------------------------------------------- */
+/* ---- roles: on a host of the fabric ---------------------------------------------------------- */
 
 static struct oneib_fabric *open_fabric(void)
 {
@@ -535,7 +535,7 @@ static int play(const char *name)
     return 2;
 }
 
-/* --- the laboratory ------------------------------------------------------------------------- */
+/* ---- the laboratory -------------------------------------------------------------------------- */
 
 static char self[4096];
 

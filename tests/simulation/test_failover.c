@@ -99,7 +99,7 @@ static void killed_programs_do_not_use_up_the_places_of_the_fabric(void **state)
     assert_true(has_pkey(lab, 0, 0xffff));
 }
 
-/* ---- with an oneibd on each host ------------------------------------------------------------ */
+/* ---- with an oneibd on each host ------------------------------------------------------------- */
 
 /* Until the document of what that is says these words. */
 static void await_document(struct lab *lab, const char *method, int id, const char *words)

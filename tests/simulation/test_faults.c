@@ -119,30 +119,30 @@ static void oned_that_is_down_changes_nothing(void **state)
     nothing_may_have_changed(&before);
 }
 
-static void a_fragment_with_a_syntax_error_changes_nothing(void **state)
+static void static_partitions_with_a_syntax_error_change_nothing(void **state)
 {
     (void)state;
     struct lab *lab = scene();
     struct oneib_error err = {0};
     struct before before = remember();
-    MUST(lab_write(lab, "partitions.fragment", 0644,
+    MUST(lab_write(lab, "static-partitions.conf", 0644,
                    "storage=0x0010 : 0x100009=full;\nbackup=0x0011 : 0x100009=ful;\n", &err));
     sync_must_end(3, "2");
-    assert_int_equal(unlink(lab_path(lab, "partitions.fragment", &err)), 0);
+    assert_int_equal(unlink(lab_path(lab, "static-partitions.conf", &err)), 0);
     nothing_may_have_changed(&before);
 }
 
-static void a_fragments_key_is_nobody_elses(void **state)
+static void a_static_partitions_key_is_nobody_elses(void **state)
 {
     (void)state;
     struct lab *lab = scene();
     struct oneib_error err = {0};
     struct before before = remember();
-    MUST(lab_write(lab, "partitions.fragment", 0644, "storage=0x0101 : 0x100009=full;\n", &err));
+    MUST(lab_write(lab, "static-partitions.conf", 0644, "storage=0x0101 : 0x100009=full;\n", &err));
     sync_must_end(0, "pkey-reserved");
     assert_false(port_holds(0, 0x8000 | KEY_RED));
     assert_true(port_holds(1, 0x8000 | KEY_BLUE));
-    assert_int_equal(unlink(lab_path(lab, "partitions.fragment", &err)), 0);
+    assert_int_equal(unlink(lab_path(lab, "static-partitions.conf", &err)), 0);
     sync_must_end(0, NULL);
     nothing_may_have_changed(&before);
 }
@@ -556,8 +556,8 @@ int main(void)
         CLUSTERS_CASE(oned_that_refuses_the_session_changes_nothing),
         CLUSTERS_CASE(windows_that_leave_vms_out_lose_nobody),
         CLUSTERS_CASE(oned_that_is_down_changes_nothing),
-        CLUSTERS_CASE(a_fragment_with_a_syntax_error_changes_nothing),
-        CLUSTERS_CASE(a_fragments_key_is_nobody_elses),
+        CLUSTERS_CASE(static_partitions_with_a_syntax_error_change_nothing),
+        CLUSTERS_CASE(a_static_partitions_key_is_nobody_elses),
         CLUSTERS_CASE(verify_warns_of_a_file_that_opensm_could_not_read),
         CLUSTERS_CASE(without_opensm_the_next_sync_puts_right_what_was_missed),
         CLUSTERS_CASE(a_stale_pid_file_is_noticed),

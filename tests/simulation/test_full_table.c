@@ -61,7 +61,7 @@ static uint32_t network_with(unsigned key, bool has_static_member)
     return id;
 }
 
-/* ---- what must be --------------------------------------------------------------------------- */
+/* ---- what must be ---------------------------------------------------------------------------- */
 
 /* *vf: that the VM has on the host. */
 static bool find_vf(size_t vm, struct lab_node_vf *vf)

@@ -220,21 +220,21 @@ static void a_program_is_run_with_its_output_and_status_and_ended_in_time(void *
     lab_output_clear(&output);
 }
 
-static void closing_a_lab_leaves_no_folder_and_no_process(void **state)
+static void closing_a_lab_leaves_no_directory_and_no_process(void **state)
 {
     (void)state;
     struct lab_options options = LAB_DEFAULTS;
     struct lab *lab = lab_open(&options, &err);
     assert_non_null(lab);
-    char *folder = strdup(lab_folder(lab));
+    char *directory = strdup(lab_directory(lab));
     const char *argv[] = {"sleep", "60", NULL};
     pid_t pid;
     ok(lab_spawn(lab, "sleeper", NULL, argv, &pid, &err));
-    assert_int_equal(access(folder, F_OK), 0);
+    assert_int_equal(access(directory, F_OK), 0);
     lab_close(lab);
-    assert_int_equal(access(folder, F_OK), -1);
+    assert_int_equal(access(directory, F_OK), -1);
     assert_int_equal(kill(pid, 0), -1);
-    free(folder);
+    free(directory);
 }
 
 #define on(open, test) cmocka_unit_test_setup_teardown(test, open, close_fabric)
@@ -258,7 +258,7 @@ int main(void)
         on_fabric(an_unlinked_host_does_not_answer_until_it_is_linked_again),
         on_fabric(two_fabrics_stand_side_by_side),
         on_fabric(a_program_is_run_with_its_output_and_status_and_ended_in_time),
-        cmocka_unit_test(closing_a_lab_leaves_no_folder_and_no_process),
+        cmocka_unit_test(closing_a_lab_leaves_no_directory_and_no_process),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -22,10 +22,10 @@
 
 static struct oneib_error err;
 
-/* A lab in another process: its folders. */
+/* A lab in another process: its directories. */
 struct other {
     pid_t pid;
-    char folder[64], memory[64]; /* memory "": all is in the folder */
+    char directory[64], memory[64]; /* memory "": all is in the directory */
 };
 
 static void die(const char *text)
@@ -50,8 +50,8 @@ static void tell(const struct lab *lab, int out)
 {
     struct other other = {.pid = getpid()};
     char link[128];
-    snprintf(other.folder, sizeof other.folder, "%s", lab->folder);
-    snprintf(link, sizeof link, "%s/" LAB_NODES, lab->folder);
+    snprintf(other.directory, sizeof other.directory, "%s", lab->directory);
+    snprintf(link, sizeof link, "%s/" LAB_NODES, lab->directory);
     (void)!readlink(link, other.memory, sizeof other.memory - 1);
     if (write(out, &other, sizeof other) != (ssize_t)sizeof other)
         die("telling of a lab");
@@ -82,17 +82,18 @@ static struct other start_other(struct lab *(*open)(void))
     assert_int_equal(read(in[0], &other, sizeof other), sizeof other);
     close(in[0]);
     assert_int_equal(other.pid, child);
-    assert_int_equal(access(other.folder, F_OK), 0);
+    assert_int_equal(access(other.directory, F_OK), 0);
     return other;
 }
 
-static bool is_in(const char *folder, const char *path)
+static bool is_in(const char *directory, const char *path)
 {
-    const size_t length = strlen(folder);
-    return length > 0 && strncmp(path, folder, length) == 0 && strchr("/ ", path[length]);
+    const size_t length = strlen(directory);
+    return length > 0 && strncmp(path, directory, length) == 0 && strchr("/ ", path[length]);
 }
 
-/* Programs of a lab are in one of its folders. The kernel adds " (deleted)" for one that is gone.
+/* Programs of a lab are in one of its directories. The kernel adds " (deleted)" for one that is
+ * gone.
  */
 static unsigned count_programs(const struct other *other)
 {
@@ -105,7 +106,7 @@ static unsigned count_programs(const struct other *other)
         const ssize_t length = readlink(path, place, sizeof place - 2);
         if (length > 0)
             place[length] = ' ';
-        count += is_in(other->folder, place) || is_in(other->memory, place);
+        count += is_in(other->directory, place) || is_in(other->memory, place);
     }
     closedir(processes);
     return count;
@@ -122,13 +123,13 @@ static bool has_no_child(void)
 static void await_gone(const struct other *other)
 {
     for (unsigned waited = 0;; waited += 10) {
-        const bool folder = access(other->folder, F_OK) == 0;
+        const bool directory = access(other->directory, F_OK) == 0;
         const bool memory = *other->memory && access(other->memory, F_OK) == 0;
         const bool process = !has_no_child();
-        if (!folder && !memory && !process)
+        if (!directory && !memory && !process)
             return;
         if (waited > END_MS)
-            fail_msg("left of %s:%s%s%s", other->folder, folder ? " its folder" : "",
+            fail_msg("left of %s:%s%s%s", other->directory, directory ? " its directory" : "",
                      memory ? " its memory" : "", process ? " processes" : "");
         lab_sleep_ms(10);
     }
@@ -170,13 +171,13 @@ static void a_signal_for_the_whole_group_leaves_nothing(void **state)
 #define LATE_FILES 20000u
 
 /* A program that is slow to die: it writes on for a while when its parent has gone. */
-static void write_on(const char *folder, pid_t parent)
+static void write_on(const char *directory, pid_t parent)
 {
     char path[96];
     while (getppid() == parent)
         lab_sleep_ms(1);
     for (unsigned i = 0; i < LATE_FILES; i++) {
-        snprintf(path, sizeof path, "%s/late-%u", folder, i);
+        snprintf(path, sizeof path, "%s/late-%u", directory, i);
         const int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
         if (fd >= 0)
             close(fd);
@@ -188,7 +189,7 @@ static struct lab *open_with_a_late_writer(void)
 {
     struct lab *lab = open_whole_lab();
     char link[128], memory[64] = "";
-    snprintf(link, sizeof link, "%s/" LAB_NODES, lab->folder);
+    snprintf(link, sizeof link, "%s/" LAB_NODES, lab->directory);
     if (readlink(link, memory, sizeof memory - 1) < 0)
         die("a lab without memory");
     const pid_t parent = getpid(), writer = fork();
@@ -232,7 +233,7 @@ static void what_a_killed_keeper_left_goes_when_the_next_lab_is_opened(void **st
     struct other other = start_other(open_without_keeper);
     end_other(&other, SIGKILL);
     lab_sleep_ms(200);
-    assert_int_equal(access(other.folder, F_OK), 0);
+    assert_int_equal(access(other.directory, F_OK), 0);
     lab_close(must_open());
     await_gone(&other);
 }
@@ -242,7 +243,7 @@ static void a_lab_that_is_open_stays_when_another_is_opened(void **state)
     (void)state;
     struct other other = start_other(open_without_keeper);
     lab_close(must_open());
-    assert_int_equal(access(other.folder, F_OK), 0);
+    assert_int_equal(access(other.directory, F_OK), 0);
     if (*other.memory)
         assert_int_equal(access(other.memory, F_OK), 0);
     end_other(&other, SIGKILL);
@@ -250,17 +251,17 @@ static void a_lab_that_is_open_stays_when_another_is_opened(void **state)
     await_gone(&other);
 }
 
-static void a_folder_that_is_kept_stays(void **state)
+static void a_directory_that_is_kept_stays(void **state)
 {
     (void)state;
     struct lab_options options = {.leaves = 1, .hosts_per_leaf = 1, .keep = true};
     struct lab *lab = lab_open(&options, &err);
     assert_non_null(lab);
-    char *folder = strdup(lab_folder(lab));
+    char *directory = strdup(lab_directory(lab));
     lab_close(lab);
     lab_close(must_open());
-    assert_int_equal(rmdir(folder), 0);
-    free(folder);
+    assert_int_equal(rmdir(directory), 0);
+    free(directory);
 }
 
 /* It has a share of all that is open. */
@@ -268,18 +269,18 @@ static void a_copy_of_the_process_does_not_hinder_closing(void **state)
 {
     (void)state;
     struct lab *lab = must_open();
-    char *folder = strdup(lab_folder(lab));
+    char *directory = strdup(lab_directory(lab));
     const pid_t keeper = lab->keeper, copy = fork();
     assert_true(copy >= 0);
     if (copy == 0)
         for (;;)
             pause();
     lab_close(lab);
-    assert_int_equal(access(folder, F_OK), -1);
+    assert_int_equal(access(directory, F_OK), -1);
     assert_int_equal(kill(keeper, 0), -1);
     assert_int_equal(kill(copy, SIGKILL), 0);
     assert_int_equal(waitpid(copy, NULL, 0), copy);
-    free(folder);
+    free(directory);
 }
 
 /* Other tests open labs meanwhile, and remove what they find abandoned. */
@@ -307,7 +308,7 @@ int main(void)
         cmocka_unit_test(what_a_dying_program_still_writes_goes_too),
         cmocka_unit_test(what_a_killed_keeper_left_goes_when_the_next_lab_is_opened),
         cmocka_unit_test(a_lab_that_is_open_stays_when_another_is_opened),
-        cmocka_unit_test(a_folder_that_is_kept_stays),
+        cmocka_unit_test(a_directory_that_is_kept_stays),
         cmocka_unit_test(a_copy_of_the_process_does_not_hinder_closing),
     };
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);

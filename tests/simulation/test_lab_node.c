@@ -8,7 +8,7 @@
 
 #define DELETED "ffffffffffffffff"
 
-/* ---- trees ---------------------------------------------------------------------------------- */
+/* ---- trees ----------------------------------------------------------------------------------- */
 
 static void a_tree_shows_its_port_without_the_last_entry_of_the_table(void **state)
 {
@@ -78,7 +78,7 @@ static void a_guid_whose_deletion_is_refused_stays_until_it_is_not(void **state)
     await_attribute(0, GID(1), GID_PREFIX "0000:0000:0000:0000");
 }
 
-/* ---- calls of the network driver ------------------------------------------------------------ */
+/* ---- calls of the network driver ------------------------------------------------------------- */
 
 /* In place of an action: keeps what it is given. */
 static void record_action(const char *action)

@@ -56,12 +56,12 @@ static void programs_of_sbin_are_found_whatever_the_callers_path(void **state)
     free(before);
 }
 
-static void a_program_that_is_nowhere_is_told_with_folders_and_package(void **state)
+static void a_program_that_is_nowhere_is_told_with_directories_and_package(void **state)
 {
     (void)state;
     char found[PATH_MAX];
     assert_int_equal(lab_find_program("opensm", "/nowhere:/proc/self", found, &err), -1);
-    assert_said("starting opensm: it is in no folder of /nowhere:/proc/self");
+    assert_said("starting opensm: it is in no directory of /nowhere:/proc/self");
     assert_said("Debian's package opensm");
     assert_int_equal(lab_find_program("smpquery", "", found, &err), -1);
     assert_said("Debian's package infiniband-diags");
@@ -69,15 +69,16 @@ static void a_program_that_is_nowhere_is_told_with_folders_and_package(void **st
     assert_null(strstr(err.text, "package"));
 }
 
-static void a_name_of_a_folder_is_passed_over(void **state)
+static void a_name_of_a_directory_is_passed_over(void **state)
 {
     struct lab *lab = *state;
-    char found[PATH_MAX], folders[256];
-    const char *folder = lab_path(lab, "first/sh", &err);
-    snprintf(folders, sizeof folders, "%s/first:%s/bin:/bin", lab_folder(lab), lab_folder(lab));
+    char found[PATH_MAX], directories[256];
+    const char *directory = lab_path(lab, "first/sh", &err);
+    snprintf(directories, sizeof directories, "%s/first:%s/bin:/bin", lab_directory(lab),
+             lab_directory(lab));
     assert_int_equal(mkdir(lab_path(lab, "first", &err), 0755), 0);
-    assert_int_equal(mkdir(folder, 0755), 0);
-    ok(lab_find_program("sh", folders, found, &err));
+    assert_int_equal(mkdir(directory, 0755), 0);
+    ok(lab_find_program("sh", directories, found, &err));
     assert_string_equal(found, "/bin/sh");
 }
 
@@ -91,7 +92,7 @@ static void a_program_that_cannot_be_executed_is_an_error_that_says_why(void **s
     assert_said("/closed: Permission denied");
     const char *missing[] = {"no-such-program", NULL};
     assert_int_equal(lab_run(lab, NULL, missing, 1000, &output, &err), -1);
-    assert_said("starting no-such-program: it is in no folder of /usr/local/sbin:");
+    assert_said("starting no-such-program: it is in no directory of /usr/local/sbin:");
 }
 
 /* The log is gone with the lab when somebody reads this. */
@@ -103,7 +104,7 @@ static void what_a_program_said_before_its_end_is_in_the_error(void **state)
     ok(lab_spawn(lab, "talker", NULL, argv, &pid, &err));
     assert_int_equal(lab_await_text(lab, "talker.log", 0, "ready", pid, 10000, &err), -1);
     assert_said("talker.log ends with:\nthis is why");
-    assert_null(strstr(err.text, lab_folder(lab)));
+    assert_null(strstr(err.text, lab_directory(lab)));
 }
 
 static void a_program_that_said_nothing_is_told_so(void **state)
@@ -131,7 +132,7 @@ static void the_end_of_a_long_log_begins_with_a_line(void **state)
 }
 
 /* nobody, as whom they run when root runs the lab, may not enter the build. */
-static void programs_of_a_node_are_started_from_the_labs_folder(void **state)
+static void programs_of_a_node_are_started_from_the_labs_directory(void **state)
 {
     struct lab *lab = *state;
     struct lab_node_options options = LAB_NODES_DEFAULTS;
@@ -140,11 +141,11 @@ static void programs_of_a_node_are_started_from_the_labs_folder(void **state)
     ok(lab_nodes_start(lab, &options, &err));
     snprintf(link, sizeof link, "/proc/%d/exe", lab_child_pid(lab, "node-standin"));
     assert_true(readlink(link, place, sizeof place - 1) > 0);
-    assert_memory_equal(place, lab_folder(lab), strlen(lab_folder(lab)));
+    assert_memory_equal(place, lab_directory(lab), strlen(lab_directory(lab)));
 }
 
 /* A root's $TMPDIR may be closed to nobody; blanks end paths in LD_PRELOAD. */
-static void a_folder_for_temporary_files_that_does_not_do_is_passed_over(void **state)
+static void a_directory_for_temporary_files_that_does_not_do_is_passed_over(void **state)
 {
     struct lab *first = *state;
     struct lab_options options = {.leaves = 1, .hosts_per_leaf = 1};
@@ -154,7 +155,7 @@ static void a_folder_for_temporary_files_that_does_not_do_is_passed_over(void **
     assert_int_equal(setenv("TMPDIR", blank, 1), 0);
     struct lab *second = lab_open(&options, &err);
     assert_non_null(second);
-    assert_null(strstr(lab_folder(second), "a b"));
+    assert_null(strstr(lab_directory(second), "a b"));
     lab_close(second);
     if (before)
         setenv("TMPDIR", before, 1);
@@ -173,14 +174,14 @@ int main(void)
     }
     const struct CMUnitTest tests[] = {
         TEST(programs_of_sbin_are_found_whatever_the_callers_path),
-        TEST(a_program_that_is_nowhere_is_told_with_folders_and_package),
-        TEST(a_name_of_a_folder_is_passed_over),
+        TEST(a_program_that_is_nowhere_is_told_with_directories_and_package),
+        TEST(a_name_of_a_directory_is_passed_over),
         TEST(a_program_that_cannot_be_executed_is_an_error_that_says_why),
         TEST(what_a_program_said_before_its_end_is_in_the_error),
         TEST(a_program_that_said_nothing_is_told_so),
         TEST(the_end_of_a_long_log_begins_with_a_line),
-        TEST(programs_of_a_node_are_started_from_the_labs_folder),
-        TEST(a_folder_for_temporary_files_that_does_not_do_is_passed_over),
+        TEST(programs_of_a_node_are_started_from_the_labs_directory),
+        TEST(a_directory_for_temporary_files_that_does_not_do_is_passed_over),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -71,7 +71,7 @@ static int close_fabric(void **state)
     return 0;
 }
 
-/* ---- programs ------------------------------------------------------------------------------- */
+/* ---- programs -------------------------------------------------------------------------------- */
 
 /* What a program prints; it must end with the status. To be freed. */
 static char *run_on(const char *hca, int status, const char *const *argv)
@@ -123,9 +123,9 @@ static void assert_every_port_has(const char *key)
         (const char *[]){FABRIC_TABLES_BINARY, lab_path(site.lab, "probe_key", &err), NULL}));
 }
 
-/* ---- the site ------------------------------------------------------------------------------- */
+/* ---- the site -------------------------------------------------------------------------------- */
 
-/* key_file: of the lab's folder; NULL: none. */
+/* key_file: of the lab's directory; NULL: none. */
 static void configure(const char *key_file)
 {
     char other[400], keys[200] = "";
@@ -186,7 +186,7 @@ static void start_daemons(void)
     ok(lab_oneibd_start(site.lab, &site.daemon, &err));
 }
 
-/* ---- tests ---------------------------------------------------------------------------------- */
+/* ---- tests ----------------------------------------------------------------------------------- */
 
 static void assert_all_is_drawn(void)
 {
@@ -288,34 +288,34 @@ static void must_not_have_said(const char *daemon, const char *words)
     free(run_on(NULL, 1, (const char *[]){"grep", words, log, NULL}));
 }
 
-/* ---- the steps that `oneib keys` prints ----------------------------------------------------- */
+/* ---- the steps that `oneib keys` prints ------------------------------------------------------ */
 
-/* In the folder that `oneib keys` made; to be freed. */
-static char *fresh(const char *folder, const char *name)
+/* In the directory that `oneib keys` made; to be freed. */
+static char *fresh(const char *directory, const char *name)
 {
     char path[64];
-    snprintf(path, sizeof path, "%s/%s", folder, name);
+    snprintf(path, sizeof path, "%s/%s", directory, name);
     return run_on(NULL, 0, (const char *[]){"cat", path, NULL});
 }
 
-static char *make_keys(const char *folder)
+static char *make_keys(const char *directory)
 {
     return run_on(LAB_SM_HCA, 0,
-                  (const char *[]){ONEIB_BINARY, "keys", folder, "--config",
+                  (const char *[]){ONEIB_BINARY, "keys", directory, "--config",
                                    lab_config_path(site.lab, &err), NULL});
 }
 
-static void install_key(const char *folder, const char *name)
+static void install_key(const char *directory, const char *name)
 {
-    oneib_autofree char *key = fresh(folder, name);
+    oneib_autofree char *key = fresh(directory, name);
     write_file("m_key", key);
 }
 
 /* A later line of opensm.conf replaces an earlier one. */
-static void put_lines(const char *folder)
+static void put_lines(const char *directory)
 {
     char command[128];
-    snprintf(command, sizeof command, "cat %s/opensm.conf.keys >>%s/opensm.conf", folder,
+    snprintf(command, sizeof command, "cat %s/opensm.conf.keys >>%s/opensm.conf", directory,
              LAB_SM.name);
     free(run_on(NULL, 0, (const char *[]){"sh", "-c", command, NULL}));
 }
@@ -332,10 +332,10 @@ static bool check_says(const char *hca, const char *config, const char *words)
 }
 
 /* Steps 4 to 6 of a first setting, 3 to 5 of a change. */
-static void change_opensms(const char *folder)
+static void change_opensms(const char *directory)
 {
     ok(lab_opensm_stop(site.lab, STANDBY, true, &err));
-    put_lines(folder);
+    put_lines(directory);
     ok(lab_opensm_signal(site.lab, LAB_SM.name, SIGHUP, &err));
     for (unsigned waited = 0; !check_says(LAB_SM_HCA, lab_config_path(site.lab, &err),
                                           "m-key-ports: all 9 have the first M_Key");
@@ -348,14 +348,14 @@ static void change_opensms(const char *folder)
     if (access(lab_path(site.lab, STANDBY "/guid2mkey", &err), F_OK) == 0)
         forget_keys(STANDBY);
     free(site.settings);
-    site.settings = fresh(folder, "opensm.conf.keys");
+    site.settings = fresh(directory, "opensm.conf.keys");
     site.standby.options = site.settings;
     ok(lab_opensm_start(site.lab, &site.standby, &err));
 }
 
-static void assert_both_find_nothing(const char *folder)
+static void assert_both_find_nothing(const char *directory)
 {
-    oneib_autofree char *key = fresh(folder, "m_key");
+    oneib_autofree char *key = fresh(directory, "m_key");
     assert_every_port_has(key);
     oneib(0, "verify", NULL);
     oneib_at(LAB_SECOND_SM_HCA, site.instance.config, 0, "verify", NULL);
@@ -364,9 +364,9 @@ static void assert_both_find_nothing(const char *folder)
     assert_true(check_says(LAB_SECOND_SM_HCA, site.instance.config, good));
 }
 
-static void the_master_dies(const char *folder)
+static void the_master_dies(const char *directory)
 {
-    oneib_autofree char *key = fresh(folder, "m_key");
+    oneib_autofree char *key = fresh(directory, "m_key");
     ok(lab_opensm_stop(site.lab, LAB_SM.name, false, &err));
     ok(lab_oneibd_stop(site.lab, LAB_DAEMON.name, SIGKILL, &err));
     ok(lab_opensm_await_master(site.lab, STANDBY, CHANGE_MS, &err));
@@ -435,7 +435,7 @@ static void a_lost_key_is_found_again_when_the_lease_is_over(void **state)
     assert_every_port_has(NEW_KEY);
 }
 
-/* ---- what `oneib check` finds --------------------------------------------------------------- */
+/* ---- what `oneib check` finds ---------------------------------------------------------------- */
 
 #define GOOD "m_key " OLD_KEY "\nm_key_lease_period 600\n" SECRETS
 

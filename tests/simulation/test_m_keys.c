@@ -34,7 +34,7 @@ static struct oneib_error err;
             fail_msg("%s", err.text);                                                              \
     } while (0)
 
-/* --- the scene ------------------------------------------------------------------------------ */
+/* ---- the scene ------------------------------------------------------------------------------- */
 
 /* Hosts are limited members of the default partition, as tenants' are. */
 static const char partitions[] = "Default=0x7fff, defmember=limited : ALL=limited, SELF=full;\n";
@@ -95,7 +95,7 @@ static char *tables_with(const char *key)
     return run_on(LAB_SM_HCA, 0, (const char *[]){FABRIC_TABLES_BINARY, keys_file(key), NULL});
 }
 
-/* --- what a guest's port gets --------------------------------------------------------------- */
+/* ---- what a guest's port gets ---------------------------------------------------------------- */
 
 #define ROWS 64
 #define COLUMNS 6

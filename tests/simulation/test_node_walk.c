@@ -82,7 +82,7 @@ static unsigned steps_done;
             fail_msg("%s: %s: %s", action, #expression, err.text);                                 \
     } while (0)
 
-/* ---- what must be --------------------------------------------------------------------------- */
+/* ---- what must be ---------------------------------------------------------------------------- */
 
 static const struct vm *find_vm(uint32_t id)
 {
@@ -275,7 +275,7 @@ static void every_port_must_be_right(void)
         }
 }
 
-/* ---- steps ---------------------------------------------------------------------------------- */
+/* ---- steps ----------------------------------------------------------------------------------- */
 
 static size_t some_host(void)
 {
@@ -575,7 +575,7 @@ static void stop_oneibd(void)
     snprintf(action, sizeof action, "oneibd was down meanwhile");
 }
 
-/* ---- one step ------------------------------------------------------------------------------- */
+/* ---- one step -------------------------------------------------------------------------------- */
 
 /* The node that a step is about, or another; the step has just begun. */
 static void kill_service_in_a_moment(void)
@@ -599,7 +599,7 @@ static void step(void)
     lab_node_meanwhile(lab, NULL);
 }
 
-/* ---- the walk ------------------------------------------------------------------------------- */
+/* ---- the walk -------------------------------------------------------------------------------- */
 
 static void raise_networks(void)
 {

@@ -233,8 +233,7 @@ static void tables_and_paths_are_as_printed(void **state)
     daemon_end();
 }
 
-/* ---- who asks for another level ---------------------------------------------------------------
- */
+/* ---- who asks for another level -------------------------------------------------------------- */
 
 static void await_path(unsigned pkey, unsigned level, bool wanted)
 {

@@ -40,10 +40,10 @@ static struct lab_output output;
 
 /* ---- the front-end --------------------------------------------------------------------------- */
 
-/* The environment that oned's drivers have, with the lab's folder as ONE_LOCATION. */
+/* The environment that oned's drivers have, with the lab's directory as ONE_LOCATION. */
 static void set_environment(void)
 {
-    assert_int_equal(setenv("ONE_LOCATION", lab_folder(lab), 1), 0);
+    assert_int_equal(setenv("ONE_LOCATION", lab_directory(lab), 1), 0);
     assert_int_equal(setenv("ONE_AUTH", lab_path(lab, "oneadmin_auth", &err), 1), 0);
     assert_int_equal(mkdir(lab_path(lab, "var", &err), 0700), 0);
     oneib_autotext struct oneib_text session = {0};

@@ -7,7 +7,7 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "lab.h"
-#include "opennebula/gather.h"
+#include "opennebula/pools.h"
 #include "opennebula/restrictions.h"
 #include "structure.h"
 #include <setjmp.h>
@@ -27,7 +27,7 @@ static struct oneib_error err;
             fail_msg("%s: %s", #expression, err.text);                                             \
     } while (0)
 
-/* --- one cloud for all tests: ids are given in order --------------------------------------- */
+/* ---- one cloud for all tests: ids are given in order ----------------------------------------- */
 
 enum { ETHNET = 0, BLUE = 1, SHARE = 2 };
 enum { RUNNING_VM, HELD_VM, MIGRATED_VM, DONE_VM };
@@ -102,7 +102,7 @@ static char *ask_pool(struct lab *lab, const char *method, int start, int end, i
     return ask(lab, method, arguments, count);
 }
 
-/* --- structure ----------------------------------------------------------------------------- */
+/* ---- structure ------------------------------------------------------------------------------- */
 
 /* What the recorded VM has and ours has not: a PCI NIC, an InfiniBand key of the time's own making;
  * and what the networks' settings add. */
@@ -225,7 +225,7 @@ static void a_migrating_vm_is_on_both_hosts_until_it_runs(void **state)
     assert_non_null(strstr(after, "<VMS></VMS>"));
 }
 
-/* --- ranges -------------------------------------------------------------------------------- */
+/* ---- ranges ---------------------------------------------------------------------------------- */
 
 /* The ids of a pool's objects, "2 1 0". */
 static char *listed(const char *pool, const char *element)
@@ -284,7 +284,7 @@ static void pools_can_be_listed_from_the_lowest_id_up(void **state)
     assert_listed(*state, 0, -2, -1, "0 1");
 }
 
-/* --- refusals ------------------------------------------------------------------------------ */
+/* ---- refusals -------------------------------------------------------------------------------- */
 
 static void assert_refused(struct lab *lab, const char *method, const char *session, int id,
                            enum oneib_error_code code, const char *text)
@@ -367,7 +367,7 @@ static void a_broken_template_is_a_parse_error_and_changes_nothing(void **state)
     assert_string_equal(vlan_id, "5");
 }
 
-/* --- what scripts do to the cloud ---------------------------------------------------------- */
+/* ---- what scripts do to the cloud ------------------------------------------------------------ */
 
 static void a_new_key_reaches_the_nics_of_running_vms(void **state)
 {
@@ -444,7 +444,7 @@ static void calls_are_counted_by_method(void **state)
     assert_int_equal(after, before + 1);
 }
 
-/* --- faults -------------------------------------------------------------------------------- */
+/* ---- faults ---------------------------------------------------------------------------------- */
 
 static void each_fault_of_the_wire_spoils_that_many_calls(void **state)
 {
@@ -475,7 +475,7 @@ static void faults_of_pools_leave_vms_out(void **state)
     assert_listed(lab, -1, -1, -1, "2 1 0");
 }
 
-/* --- read by oneib ------------------------------------------------------------------------- */
+/* ---- read by oneib --------------------------------------------------------------------------- */
 
 static struct oneib_one *open_client(struct lab *lab)
 {
@@ -492,10 +492,10 @@ static struct oneib_one *open_client(struct lab *lab)
 static void core_reads_the_cloud_as_it_is(void **state)
 {
     struct oneib_one *one = open_client(*state);
-    struct oneib_gather_options how = {.vn_mad = "infiniband", .window = 2};
+    struct oneib_pools_options how = {.vn_mad = "infiniband", .window = 2};
     struct oneib_cloud cloud = {0};
     struct oneib_findings findings = {0};
-    ok(oneib_gather(one, &how, &cloud, &findings, &err));
+    ok(oneib_pools_read(one, &how, &cloud, &findings, &err));
     assert_int_equal(cloud.host_count, 9);
     assert_int_equal(cloud.hosts[0].port_count, 1);
     assert_int_equal(cloud.hosts[0].ports[0].port_guid, 0x100003);

@@ -39,7 +39,7 @@ struct scene {
 
 enum { HOST = 0, ETHNET = 0, BLUE = 1 };
 
-/* --- everything that is published ----------------------------------------------------------- */
+/* ---- everything that is published ------------------------------------------------------------ */
 
 /* Takes one message, of two frames; false when none comes in time. */
 static bool hear(struct scene *scene, long timeout_ms, const char *wanted)
@@ -155,7 +155,7 @@ static int close_scene(void **state)
     return 0;
 }
 
-/* --- keys and their order ------------------------------------------------------------------- */
+/* ---- keys and their order -------------------------------------------------------------------- */
 
 static void a_vm_comes_and_goes_as_recorded(void **state)
 {
@@ -263,7 +263,7 @@ static void a_refused_call_changes_and_tells_nothing(void **state)
     assert_heard(scene, "");
 }
 
-/* --- payloads ------------------------------------------------------------------------------- */
+/* ---- payloads -------------------------------------------------------------------------------- */
 
 static void vms_have_the_recorded_elements(void **state)
 {
@@ -327,7 +327,7 @@ static void hosts_have_the_recorded_elements(void **state)
                           particulars);
 }
 
-/* --- as oneib hears it ---------------------------------------------------------------------- */
+/* ---- as oneib hears it ----------------------------------------------------------------------- */
 
 static struct oneib_event next(struct scene *scene, double timeout_ms)
 {
@@ -503,7 +503,7 @@ static void a_fault_that_is_none_is_refused(void **state)
     assert_non_null(strstr(err.text, "No such kind of fault"));
 }
 
-/* --- oned down ------------------------------------------------------------------------------ */
+/* ---- oned down ------------------------------------------------------------------------------- */
 
 /* A connection to oned's own port, as any program's; -1: refused. */
 static int connect_to_oned(struct lab *lab)

@@ -147,12 +147,12 @@ static void a_port_that_never_comes_right_holds_up_no_key_of_others(void **state
     (void)state;
     struct oneib_error err = {0};
     /* More keys than the extra host's port has room for. */
-    oneib_autotext struct oneib_text fragment = {0};
+    oneib_autotext struct oneib_text static_partitions = {0};
     const uint64_t extra = lab_host_port_guid(scene(), lab_host_count(scene()));
     for (unsigned i = 0; i < 70; i++)
-        oneib_text_printf(&fragment, "storage%u=0x%04x : 0x%" PRIx64 "=full;\n", i, 0x1000 + i,
-                          extra);
-    MUST(lab_write(scene(), "partitions.fragment", 0644, fragment.data, &err));
+        oneib_text_printf(&static_partitions, "storage%u=0x%04x : 0x%" PRIx64 "=full;\n", i,
+                          0x1000 + i, extra);
+    MUST(lab_write(scene(), "static-partitions.conf", 0644, static_partitions.data, &err));
     MUST(lab_config_write(scene(), &(struct lab_config){.opensm = "apply_timeout = 2000;"}, &err));
     sync_must_end(1, NULL);
     swap_keys();

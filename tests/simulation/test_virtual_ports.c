@@ -15,7 +15,7 @@
 #define CLASSES " qos: { classes = [\"gold: weight 64, SL 1-2\"]; vls = 8; };"
 #define OFF "sm: { kind = \"nvidia-opensm\"; };"
 
-/* ---- the scene ------------------------------------------------------------------------------ */
+/* ---- the scene ------------------------------------------------------------------------------- */
 
 static uint32_t red, blue;
 static uint32_t vms[3]; /* of red and blue on host 0, of red on host 1 */
@@ -147,7 +147,7 @@ static size_t count_words(const char *text, const char *words)
     return count;
 }
 
-/* ---- verify --------------------------------------------------------------------------------- */
+/* ---- verify ---------------------------------------------------------------------------------- */
 
 #define PROVEN "virtual ports: 3 read, of 2 of 2 adapters\n"
 
@@ -245,7 +245,7 @@ static void switched_off_nobody_is_asked(void **state)
     lab_output_clear(&output);
 }
 
-/* ---- everybody else ------------------------------------------------------------------------- */
+/* ---- everybody else -------------------------------------------------------------------------- */
 
 static void list_and_show_say_what_virtual_ports_hold(void **state)
 {

@@ -36,11 +36,11 @@
 
 static struct lab *lab;
 
-/* The environment that oned's drivers have, with the lab's folder as ONE_LOCATION. */
+/* The environment that oned's drivers have, with the lab's directory as ONE_LOCATION. */
 static void set_environment(void)
 {
     struct oneib_error err = {0};
-    assert_int_equal(setenv("ONE_LOCATION", lab_folder(lab), 1), 0);
+    assert_int_equal(setenv("ONE_LOCATION", lab_directory(lab), 1), 0);
     assert_int_equal(setenv("ONE_AUTH", lab_path(lab, "oneadmin_auth", &err), 1), 0);
     assert_int_equal(mkdir(lab_path(lab, "var", &err), 0700), 0);
     oneib_autotext struct oneib_text session = {0};
@@ -363,14 +363,15 @@ struct daemon_side {
     struct oneib_credentials credentials;
     struct oneib_sm *sm;
     struct oneib_one *one;
-    struct oneib_view view;
+    struct oneib_snapshot snapshot;
 };
 
 static void look(struct daemon_side *side)
 {
     struct oneib_error err = {0};
-    const struct oneib_view_options options = {0};
-    MUST(oneib_view_make(&side->config, side->sm, side->one, NULL, &options, &side->view, &err));
+    const struct oneib_snapshot_options options = {0};
+    MUST(oneib_snapshot_make(&side->config, side->sm, side->one, NULL, &options, &side->snapshot,
+                             &err));
 }
 
 static void open_side(struct daemon_side *side)
@@ -388,7 +389,7 @@ static void open_side(struct daemon_side *side)
 
 static void close_side(struct daemon_side *side)
 {
-    oneib_view_clear(&side->view);
+    oneib_snapshot_clear(&side->snapshot);
     oneib_sm_close(side->sm);
     oneib_one_close(side->one);
     oneib_credentials_clear(&side->credentials);
@@ -397,7 +398,7 @@ static void close_side(struct daemon_side *side)
 
 static void look_again(struct daemon_side *side)
 {
-    oneib_view_clear(&side->view);
+    oneib_snapshot_clear(&side->snapshot);
     look(side);
 }
 
@@ -406,14 +407,15 @@ static void give(struct daemon_side *side)
 {
     struct oneib_error err = {0};
     struct oneib_key_changes changes;
-    MUST(oneib_allocate(side->one, side->config.one.vn_mad, &side->view, &changes, &err));
+    MUST(oneib_allocate(side->one, side->config.one.vn_mad, &side->snapshot, &changes, &err));
     oneib_key_changes_clear(&changes);
     look_again(side);
 }
 
 static oneib_pkey in_ledger(const struct daemon_side *side, uint32_t id)
 {
-    const struct oneib_ledger_network *entry = oneib_ledger_network(&side->view.kept.ledger, id);
+    const struct oneib_ledger_network *entry =
+        oneib_ledger_network(&side->snapshot.kept.ledger, id);
     return entry ? entry->pkey : 0;
 }
 
@@ -430,7 +432,7 @@ static void the_ledger_and_vlan_id_say_the_same(void **state)
     assert_int_equal(in_ledger(&side, id), FIRST_KEY + 1);
     assert_int_equal(key_of(keyless), FIRST_KEY);
     assert_int_equal(key_of(id), FIRST_KEY + 1);
-    assert_false(oneib_keys_are_due(&side.view));
+    assert_false(oneib_keys_are_due(&side.snapshot));
     close_side(&side);
 }
 
@@ -447,7 +449,7 @@ static void a_key_rests_when_its_network_is_gone(void **state)
     look_again(&side);
     give(&side);
     assert_int_equal(in_ledger(&side, gone), 0);
-    assert_non_null(oneib_ledger_resting(&side.view.kept.ledger, FIRST_KEY));
+    assert_non_null(oneib_ledger_resting(&side.snapshot.kept.ledger, FIRST_KEY));
     assert_int_equal(in_ledger(&side, later), 0); /* it may wish it as long as it rests */
     close_side(&side);
 }
@@ -463,13 +465,13 @@ static void a_pool_that_lacks_a_network_takes_nobodys_key(void **state)
     give(&side);
     MUST(lab_fault(lab, "empty-pools", 1000, 0, &err));
     look_again(&side);
-    assert_int_equal(side.view.cloud.network_count, 0);
-    assert_true(oneib_keys_are_due(&side.view));
+    assert_int_equal(side.snapshot.cloud.network_count, 0);
+    assert_true(oneib_keys_are_due(&side.snapshot));
     struct oneib_key_changes changes;
-    MUST(oneib_allocate(side.one, side.config.one.vn_mad, &side.view, &changes, &err));
+    MUST(oneib_allocate(side.one, side.config.one.vn_mad, &side.snapshot, &changes, &err));
     assert_int_equal(changes.rested, 0);
     oneib_key_changes_clear(&changes);
-    assert_false(oneib_keys_are_due(&side.view)); /* nor is it asked again and again */
+    assert_false(oneib_keys_are_due(&side.snapshot)); /* nor is it asked again and again */
     MUST(lab_fault(lab, "empty-pools", 0, 0, &err));
     look_again(&side);
     assert_int_equal(in_ledger(&side, id), FIRST_KEY);
@@ -488,7 +490,7 @@ static void a_vlan_id_that_somebody_sets_meanwhile_stays(void **state)
     assert_int_equal(key_of(id), 300);
     give(&side);
     assert_int_equal(in_ledger(&side, id), 300);
-    assert_non_null(oneib_ledger_resting(&side.view.kept.ledger, FIRST_KEY));
+    assert_non_null(oneib_ledger_resting(&side.snapshot.kept.ledger, FIRST_KEY));
     close_side(&side);
 }
 
@@ -505,8 +507,8 @@ static void with_another_writer_nothing_is_given(void **state)
     look_again(&side);
     MUST(lab_give_keys(lab, &err)); /* somebody else */
     const unsigned key = key_of(id);
-    assert_int_equal(oneib_allocate(side.one, side.config.one.vn_mad, &side.view, &changes, &err),
-                     -1);
+    assert_int_equal(
+        oneib_allocate(side.one, side.config.one.vn_mad, &side.snapshot, &changes, &err), -1);
     assert_int_equal(err.code, ONEIB_ERROR_REFUSED);
     assert_non_null(strstr(err.text, "one.writer"));
     assert_int_equal(key_of(id), key);
@@ -519,24 +521,25 @@ static void a_lost_ledger_is_not_made_anew_while_a_host_may_hold_keys(void **sta
     (void)state;
     struct oneib_error err = {0};
     struct daemon_side side;
-    const struct oneib_view_options adopting = {.adopt = true};
+    const struct oneib_snapshot_options adopting = {.adopt = true};
     uint32_t host;
     network("300", NULL);
     MUST(lab_host_create_bare(lab, "host", &host, &err));
     open_side(&side);
     give(&side);
     MUST(lab_host_update(lab, host, "IB_KEYS=0x012c", &err));
-    MUST(lab_document_delete(lab, side.view.kept.document_id, &err));
-    oneib_view_clear(&side.view);
-    assert_int_equal(oneib_view_make(&side.config, side.sm, side.one, NULL,
-                                     &(struct oneib_view_options){0}, &side.view, &err),
+    MUST(lab_document_delete(lab, side.snapshot.kept.document_id, &err));
+    oneib_snapshot_clear(&side.snapshot);
+    assert_int_equal(oneib_snapshot_make(&side.config, side.sm, side.one, NULL,
+                                         &(struct oneib_snapshot_options){0}, &side.snapshot, &err),
                      -1);
     assert_int_equal(err.code, ONEIB_ERROR_REFUSED);
     assert_non_null(strstr(err.text, "oneib sync --adopt"));
-    MUST(oneib_view_make(&side.config, side.sm, side.one, NULL, &adopting, &side.view, &err));
-    assert_true(side.view.ledger_lost);
-    assert_false(oneib_keys_are_due(&side.view));
-    assert_non_null(oneib_ledger_resting(&side.view.adopted, 0x12c));
+    MUST(oneib_snapshot_make(&side.config, side.sm, side.one, NULL, &adopting, &side.snapshot,
+                             &err));
+    assert_true(side.snapshot.ledger_lost);
+    assert_false(oneib_keys_are_due(&side.snapshot));
+    assert_non_null(oneib_ledger_resting(&side.snapshot.adopted, 0x12c));
     close_side(&side);
 }
 

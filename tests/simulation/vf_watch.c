@@ -17,7 +17,7 @@
 #define LEDGER_MS 10000u
 #define PAUSE_MS 2u
 
-/* ---- the test's side ----------------------------------------------------------------------- */
+/* ---- the test's side ------------------------------------------------------------------------- */
 
 static void lock(struct vf_watch *watch)
 {
@@ -60,7 +60,7 @@ void vf_watch_count(struct vf_watch *watch, uint64_t *looks, uint64_t *open)
     unlock(watch);
 }
 
-/* ---- one look ------------------------------------------------------------------------------ */
+/* ---- one look -------------------------------------------------------------------------------- */
 
 /* Who could use it, and with what. Not open: key 0. */
 struct sight {
@@ -174,7 +174,7 @@ static bool judge_all(struct vf_watch *watch, struct oneib_one *one,
     return true;
 }
 
-/* ---- the process --------------------------------------------------------------------------- */
+/* ---- the process ----------------------------------------------------------------------------- */
 
 static void watch_on(struct vf_watch *watch)
 {

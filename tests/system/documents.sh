@@ -3,10 +3,10 @@
 # What oned 7.4 writes about a VM, as it was recorded, with the lab's values, and without what nobody here reads. The VM
 # is described by: id, machine, options (of its kernel), deploy_id, host (of its last history record), and
 # nics, lines of NIC id, VLAN_ID and IP (or IPv6 address); attached: id of the NIC that an attach or detach is about;
-# disk, an element; boot, the folder of its kernel in the node; memory in MiB; drive, what its context CD-ROM is called,
+# disk, an element; boot, the directory of its kernel in the node; memory in MiB; drive, what its context CD-ROM is called,
 # empty without one; variables, lines NAME=VALUE of its context.
 # shellcheck disable=SC2154
-folder_of() { # VM
+directory_of() { # VM
     echo "/var/lib/one//datastores/0/$1"
 }
 
@@ -138,8 +138,8 @@ END
 action_data() {
     cat <<END
 <VMM_DRIVER_ACTION_DATA><HOST>$1</HOST><MIGR_HOST>${2-}</MIGR_HOST><DEPLOY_ID>$deploy_id</DEPLOY_ID>
-<LOCAL_DEPLOYMENT_FILE/><REMOTE_DEPLOYMENT_FILE/><CHECKPOINT_FILE>$(folder_of "$id")/checkpoint</CHECKPOINT_FILE>
-<TM_COMMAND/><TM_COMMAND_ROLLBACK/><DISK_TARGET_PATH>$(folder_of "$id")</DISK_TARGET_PATH>
+<LOCAL_DEPLOYMENT_FILE/><REMOTE_DEPLOYMENT_FILE/><CHECKPOINT_FILE>$(directory_of "$id")/checkpoint</CHECKPOINT_FILE>
+<TM_COMMAND/><TM_COMMAND_ROLLBACK/><DISK_TARGET_PATH>$(directory_of "$id")</DISK_TARGET_PATH>
 $(full_vm)$(datastore)</VMM_DRIVER_ACTION_DATA>
 END
 }
@@ -161,7 +161,7 @@ cdrom() {
     esac
     cat <<END
 		<disk type='file' device='cdrom'>
-			<source file='$(folder_of "$id")/disk.1'/>
+			<source file='$(directory_of "$id")/disk.1'/>
 			<target dev='$drive' bus='$bus'/>
 			<readonly/>
 			<driver name='qemu' type='raw' cache='none'/>
@@ -224,7 +224,7 @@ $([ "$machine" != q35 ] || controllers)
 	</devices>
 	<metadata>
 		<one:vm xmlns:one="http://opennebula.org/xmlns/libvirt/1.0">
-			<one:system_datastore><![CDATA[$(folder_of "$id")]]></one:system_datastore>
+			<one:system_datastore><![CDATA[$(directory_of "$id")]]></one:system_datastore>
 			<one:name><![CDATA[lab-$id]]></one:name>
 		</one:vm>
 	</metadata>

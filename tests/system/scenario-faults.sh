@@ -38,7 +38,7 @@ repair() {
     on 1 'oneib hca --repair' >/dev/null 2>&1
 }
 
-# The stock action save, until it is put back, is what standard input says.
+# The upstream action save, until it is put back, is what standard input says.
 replace_save() {
     on 1 'cat >/run/save && chmod 755 /run/save && mount --bind /run/save /var/tmp/one/vmm/kvm/save'
 }

@@ -1,6 +1,6 @@
 # shellcheck shell=sh
 # SPDX-License-Identifier: Apache-2.0
-# What scenarios share; each begins with '. "$LAB/scenario.sh"'. LAB is this folder, here and in the nodes. A scenario is
+# What scenarios share; each begins with '. "$LAB/scenario.sh"'. LAB is this directory, here and in the nodes. A scenario is
 # a list of cases, functions that name a behaviour and fail as soon as one of their commands does; 'cases' calls them in
 # turn, in the same two nodes.
 set -eu

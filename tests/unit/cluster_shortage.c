@@ -22,12 +22,12 @@ int __real_oneib_desired_compute(const struct oneib_desired_input *input,
                                  struct oneib_desired *desired, struct oneib_error *err);
 int __wrap_oneib_desired_compute(const struct oneib_desired_input *input,
                                  struct oneib_desired *desired, struct oneib_error *err);
-int __real_oneib_removals_hold(const struct oneib_partition_table *in_force,
-                               const struct oneib_policy *policy, struct oneib_desired *desired,
-                               size_t *held, struct oneib_error *err);
-int __wrap_oneib_removals_hold(const struct oneib_partition_table *in_force,
-                               const struct oneib_policy *policy, struct oneib_desired *desired,
-                               size_t *held, struct oneib_error *err);
+int __real_oneib_removals_hold(const struct oneib_desired_input *input,
+                               struct oneib_desired *desired, size_t *held,
+                               struct oneib_error *err);
+int __wrap_oneib_removals_hold(const struct oneib_desired_input *input,
+                               struct oneib_desired *desired, size_t *held,
+                               struct oneib_error *err);
 int __real_oneib_grants_compute(const struct oneib_grants_input *input, struct oneib_grants *grants,
                                 struct oneib_findings *findings, struct oneib_error *err);
 int __wrap_oneib_grants_compute(const struct oneib_grants_input *input, struct oneib_grants *grants,
@@ -100,8 +100,7 @@ int __wrap_oneib_desired_compute(const struct oneib_desired_input *input,
     return outcome;
 }
 
-/* ---- the removal hold -------------------------------------------------------------------------
- */
+/* ---- the removal hold ------------------------------------------------------------------------ */
 
 /* Of what the hold changes; all else is borrowed. */
 static struct oneib_desired copy_of(const struct oneib_desired *desired)
@@ -132,15 +131,15 @@ static void clear_copy(struct oneib_desired *copy)
     free(copy->rooms);
 }
 
-static bool hold_without(const struct oneib_partition_table *in_force,
-                         const struct oneib_policy *policy, const struct oneib_desired *before,
-                         size_t place, const struct oneib_desired *with)
+static bool hold_without(const struct oneib_desired_input *input,
+                         const struct oneib_desired *before, size_t place,
+                         const struct oneib_desired *with)
 {
     struct oneib_desired without = copy_of(before);
     struct oneib_error err = {0};
     size_t held;
     shortage_begin(place);
-    const int outcome = __real_oneib_removals_hold(in_force, policy, &without, &held, &err);
+    const int outcome = __real_oneib_removals_hold(input, &without, &held, &err);
     const bool was_short = shortage_end();
     assert_whole("the removal hold", place, outcome,
                  outcome == 0 && oneib_partition_table_equal(&without.table, &with->table), &err);
@@ -148,14 +147,13 @@ static bool hold_without(const struct oneib_partition_table *in_force,
     return was_short;
 }
 
-int __wrap_oneib_removals_hold(const struct oneib_partition_table *in_force,
-                               const struct oneib_policy *policy, struct oneib_desired *desired,
-                               size_t *held, struct oneib_error *err)
+int __wrap_oneib_removals_hold(const struct oneib_desired_input *input,
+                               struct oneib_desired *desired, size_t *held, struct oneib_error *err)
 {
     struct oneib_desired before = copy_of(desired);
-    const int outcome = __real_oneib_removals_hold(in_force, policy, desired, held, err);
+    const int outcome = __real_oneib_removals_hold(input, desired, held, err);
     for (size_t place = 1; outcome == 0 && place <= PLACES_MAX; place++)
-        if (!hold_without(in_force, policy, &before, place, desired))
+        if (!hold_without(input, &before, place, desired))
             break;
     clear_copy(&before);
     return outcome;

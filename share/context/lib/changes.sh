@@ -10,7 +10,7 @@
 # asked for each time while something lacks that a member is to bring.
 cluster_longest=600
 
-# cluster_has_changed FOLDER: all of the cluster is to be asked for. Status 1: there is nothing new; 2: OneGate does not tell, which
+# cluster_has_changed DIRECTORY: all of the cluster is to be asked for. Status 1: there is nothing new; 2: OneGate does not tell, which
 # was said.
 cluster_has_changed() (
     if given ONEGATE_ENDPOINT >/dev/null; then
@@ -31,7 +31,7 @@ cluster_has_changed() (
     exit 1
 )
 
-# cluster_note FOLDER STATUS: all has been asked for and written, with this status.
+# cluster_note DIRECTORY STATUS: all has been asked for and written, with this status.
 cluster_note() (
     seen=${ONEIB_ROOT-}/run/oneib/cluster-seen
     now=$(uptime_seconds) || {
@@ -51,7 +51,7 @@ is_seen() {
     [ -f "$2" ] && tail -n +2 "$2" | cmp -s - "$1"
 }
 
-# cluster_facts FOLDER: prints what the members' files are made of, as far as it is known without asking for each member, and what
+# cluster_facts DIRECTORY: prints what the members' files are made of, as far as it is known without asking for each member, and what
 # has become of them.
 cluster_facts() (
     cksum "${ONEIB_ROOT-}/run/oneib/context" "${ONEIB_ROOT-}/proc/sys/kernel/hostname" "${ONEIB_ROOT-}"/run/oneib/nics/* \
@@ -62,7 +62,7 @@ cluster_facts() (
     [ ! -f "$told" ] || grep -v '^[^	]*/vm_info' "$told" || true
 )
 
-# members_lack_something FOLDER: a VM of the service is no member, as it has no address yet, or a member that runs has not
+# members_lack_something DIRECTORY: a VM of the service is no member, as it has no address yet, or a member that runs has not
 # published what ONEIB_SSH needs.
 members_lack_something() (
     [ -f "$1/service" ] || exit 1

@@ -20,7 +20,7 @@ cluster_refresh() (
     exit "$status"
 )
 
-# cluster_write FOLDER
+# cluster_write DIRECTORY
 cluster_write() (
     hosts_of_others "$1" || exit 1
     found=0
@@ -52,7 +52,7 @@ files_are_of_this_vm() {
     [ "$(cat "${ONEIB_ROOT-}/etc/oneib/vm" 2>/dev/null)" = "$(this_vm)" ]
 }
 
-# find_members FOLDER: writes FOLDER/members, lines of members.awk. Status 1: OneGate should have told and has not, and this VM
+# find_members DIRECTORY: writes DIRECTORY/members, lines of members.awk. Status 1: OneGate should have told and has not, and this VM
 # stands there alone.
 find_members() {
     status=0
@@ -71,7 +71,7 @@ find_members() {
     return "$status"
 }
 
-# members_of_service FOLDER: as OneGate says. Status 2: there is no service.
+# members_of_service DIRECTORY: as OneGate says. Status 2: there is no service.
 members_of_service() (
     onegate_service "$1" || exit $?
     {

@@ -1,26 +1,26 @@
 # shellcheck shell=sh
 # SPDX-License-Identifier: Apache-2.0
-# The context that OpenNebula gives this VM: finding it, and reading it as data. ONEIB_LIBRARY is the folder of these files.
+# The context that OpenNebula gives this VM: finding it, and reading it as data. ONEIB_LIBRARY is the directory of these files.
 
 # find_context: puts the context of now into /run/oneib/context, and OneGate's token into /run/oneib/token: from the CD-ROM
 # whose label is CONTEXT, else from the copies that OpenNebula's context package keeps. Without either, what was there stays,
 # and status 1 says so. Of a context that is cut off, what it does not say stays as it was. Messages name what in it cannot be read.
 find_context() (
-    folder=${ONEIB_ROOT-}/run/oneib
-    mkdir -p "$folder" || exit 1
+    directory=${ONEIB_ROOT-}/run/oneib
+    mkdir -p "$directory" || exit 1
     umask 077
-    exec 8>"$folder/lock.context"
+    exec 8>"$directory/lock.context"
     flock 8
-    found=$(mktemp -d "$folder/found.XXXXXX") || exit 1
+    found=$(mktemp -d "$directory/found.XXXXXX") || exit 1
     trap 'rm -rf "$found"' EXIT
-    context_from_cdrom "$folder" "$found" || context_from_package "$found" || exit 1
+    context_from_cdrom "$directory" "$found" || context_from_package "$found" || exit 1
     context_characters_are_plain "$found/context" ||
         say "context: has control characters, which are left out"
     read_variables "$found/context" -v check=1 | while IFS= read -r complaint; do
         say "context: $complaint; it is left out"
     done
-    take_context "$found" "$folder/context" || exit 1
-    remember_context "$folder/context"
+    take_context "$found" "$directory/context" || exit 1
+    remember_context "$directory/context"
 )
 
 # --- a context that is cut off --------------------------------------------------------------------------------------------
@@ -147,7 +147,7 @@ context_characters_are_plain() {
 
 # --- where it lies --------------------------------------------------------------------------------------------------------
 
-# context_from_cdrom FOLDER FOUND: into FOUND/context, the token into FOLDER.
+# context_from_cdrom DIRECTORY FOUND: into FOUND/context, the token into DIRECTORY.
 context_from_cdrom() (
     device=$(context_device) || exit 1
     cdrom=$1/cdrom

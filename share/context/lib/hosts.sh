@@ -53,7 +53,7 @@ own_host_name() (
     is_domain "$name" && printf '%s\n' "$name"
 )
 
-# hosts_of_others FOLDER: writes FOLDER/others, /etc/hosts without what we have put into it. Status 1: it cannot be told what
+# hosts_of_others DIRECTORY: writes DIRECTORY/others, /etc/hosts without what we have put into it. Status 1: it cannot be told what
 # that is, which has been said.
 hosts_of_others() (
     file=${ONEIB_ROOT-}/etc/hosts
@@ -74,7 +74,7 @@ hosts_taken() {
     [ -z "$own" ] || printf '%s own\n' "${own%%.*}"
 }
 
-# hosts_write MEMBERS FOLDER: writes /etc/hosts, the members (lines of members.awk) before FOLDER/others. This machine's own name
+# hosts_write MEMBERS DIRECTORY: writes /etc/hosts, the members (lines of members.awk) before DIRECTORY/others. This machine's own name
 # goes with its address in the cluster, and lines of others that give it a loopback address are switched off with "#oneib ":
 # getaddrinfo() prefers loopback addresses wherever they stand. A VM without an address in a cluster leaves its name to others.
 hosts_write() (
@@ -97,7 +97,7 @@ hosts_awk() {
     awk -v show="$show" -v own="$name" -f "${ONEIB_LIBRARY:-/usr/lib/oneib/guest}/hosts.awk" "$@"
 }
 
-# hostfile_write MEMBERS FOLDER: writes /etc/oneib/hostfile, members that run, as Open MPI reads it. Without slots it takes as many as
+# hostfile_write MEMBERS DIRECTORY: writes /etc/oneib/hostfile, members that run, as Open MPI reads it. Without slots it takes as many as
 # the machine has cores.
 hostfile_write() {
     mkdir -p "${ONEIB_ROOT-}/etc/oneib" &&

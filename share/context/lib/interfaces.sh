@@ -79,7 +79,7 @@ load_modules() (
     done
 )
 
-# is_adapter FOLDER: class 0x0207 (PCI Code and ID Assignment: InfiniBand controller) or NVIDIA's vendor id, whose adapters may
+# is_adapter DIRECTORY: class 0x0207 (PCI Code and ID Assignment: InfiniBand controller) or NVIDIA's vendor id, whose adapters may
 # be of another class.
 is_adapter() {
     case $(cat "$1/class" 2>/dev/null)-$(cat "$1/vendor" 2>/dev/null) in
@@ -89,8 +89,8 @@ is_adapter() {
 }
 
 interface_names() (
-    for folder in "${ONEIB_ROOT-}"/sys/class/net/*; do
-        [ ! -d "$folder" ] || ! is_interface_name "${folder##*/}" || printf '%s\n' "${folder##*/}"
+    for directory in "${ONEIB_ROOT-}"/sys/class/net/*; do
+        [ ! -d "$directory" ] || ! is_interface_name "${directory##*/}" || printf '%s\n' "${directory##*/}"
     done
 )
 

@@ -56,7 +56,7 @@ ifupdown_format() (
 ifupdown_apply() (
     ifupdown_runs || exit 1
     for name; do
-        [ ! -f "$(possible_folder)/$name" ] || tell ifup --force "$name" || true
+        [ ! -f "$(possible_directory)/$name" ] || tell ifup --force "$name" || true
     done
 )
 

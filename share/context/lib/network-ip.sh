@@ -18,7 +18,7 @@ ip_hide() {
 # ip_apply NAME...: says which interfaces listen to routers. Status 1: there is nobody to wait for.
 ip_apply() {
     for ip_name; do
-        ip_file=$(possible_folder)/$ip_name
+        ip_file=$(possible_directory)/$ip_name
         [ -f "$ip_file" ] || continue
         ip_listens=0
         [ "$(setting_of "$ip_file" ip6)" != auto ] || ip_listens=1

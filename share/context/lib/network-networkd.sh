@@ -37,7 +37,7 @@ networkd_apply() {
     # Before systemd 244 it could not be told to read its files again.
     networkctl reload >/dev/null 2>&1 || tell systemctl try-restart systemd-networkd.service || true
     for networkd_name; do
-        [ ! -f "$(possible_folder)/$networkd_name" ] || tell networkctl reconfigure "$networkd_name" || true
+        [ ! -f "$(possible_directory)/$networkd_name" ] || tell networkctl reconfigure "$networkd_name" || true
     done
 }
 

@@ -62,7 +62,7 @@ networkmanager_apply() {
     tell nmcli general reload conf || true
     tell nmcli connection reload || true
     for networkmanager_name; do
-        [ -f "$(possible_folder)/$networkmanager_name" ] || continue
+        [ -f "$(possible_directory)/$networkmanager_name" ] || continue
         tell nmcli --wait 20 connection up "oneib-$networkmanager_name" ifname "$networkmanager_name" || true
     done
 }

@@ -20,13 +20,13 @@ network_apply() (
         boot=yes
         shift
     fi
-    mkdir -p "$(possible_folder)" "$(given_folder)" || exit 1
+    mkdir -p "$(possible_directory)" "$(given_directory)" || exit 1
     status=0
     forget_others "$@"
     prepared=''
     for name; do
         if prepare_interface "$name"; then
-            prepared="$prepared $(possible_folder)/$name"
+            prepared="$prepared $(possible_directory)/$name"
         else
             status=1
         fi
@@ -43,11 +43,11 @@ network_apply() (
     exit "$status"
 )
 
-possible_folder() {
+possible_directory() {
     printf '%s\n' "${ONEIB_ROOT-}/run/oneib/network"
 }
 
-given_folder() {
+given_directory() {
     printf '%s\n' "${ONEIB_ROOT-}/run/oneib/given"
 }
 
@@ -205,7 +205,7 @@ prepare_interface() (
         [ -z "$mtu" ] || echo "mtu=$mtu"
         echo "metric=$(metric_of "$wanted" metric)"
         echo "metric6=$(metric_of "$wanted" metric6)"
-    } | replace_file "$(possible_folder)/$1" || [ $? -eq 1 ]
+    } | replace_file "$(possible_directory)/$1" || [ $? -eq 1 ]
 )
 
 # bring_mode NAME [MODE]: prints the mode that the interface then has, nothing if it knows no modes.
@@ -279,18 +279,18 @@ write_files_of_managers() (
     exit "$status"
 )
 
-# write_interface_files FOLDER PREFIX SUFFIX MODE FORMAT FILE...: each interface's file is FOLDER/PREFIX NAME SUFFIX, and has
+# write_interface_files DIRECTORY PREFIX SUFFIX MODE FORMAT FILE...: each interface's file is DIRECTORY/PREFIX NAME SUFFIX, and has
 # what the function FORMAT prints of its settings. Prints the names of those that are new, other, or gone.
 write_interface_files() (
-    folder=${ONEIB_ROOT-}$1 prefix=$2 suffix=$3 mode=$4 format=$5
+    directory=${ONEIB_ROOT-}$1 prefix=$2 suffix=$3 mode=$4 format=$5
     shift 5
     status=0
-    if [ $# -gt 0 ]; then mkdir -p "$folder" || exit 1; fi
-    remove_other_files "$folder" "$prefix" "$suffix" "$@"
+    if [ $# -gt 0 ]; then mkdir -p "$directory" || exit 1; fi
+    remove_other_files "$directory" "$prefix" "$suffix" "$@"
     for file; do
         name=${file##*/}
         replaced=0
-        "$format" "$file" | replace_file "$folder/$prefix$name$suffix" "$mode" || replaced=$?
+        "$format" "$file" | replace_file "$directory/$prefix$name$suffix" "$mode" || replaced=$?
         case $replaced in
         0) echo "$name" ;;
         1) ;;
@@ -300,14 +300,14 @@ write_interface_files() (
     exit "$status"
 )
 
-# remove_other_files FOLDER PREFIX SUFFIX FILE...: prints the names.
+# remove_other_files DIRECTORY PREFIX SUFFIX FILE...: prints the names.
 remove_other_files() (
     set +f
-    folder=$1 prefix=$2 suffix=$3
+    directory=$1 prefix=$2 suffix=$3
     shift 3
-    for old in "$folder/$prefix"*"$suffix"; do
+    for old in "$directory/$prefix"*"$suffix"; do
         [ -f "$old" ] || continue
-        name=${old#"$folder/$prefix"}
+        name=${old#"$directory/$prefix"}
         name=${name%"$suffix"}
         for file; do [ "${file##*/}" != "$name" ] || continue 2; done
         rm -f "$old" && echo "$name"
@@ -360,7 +360,7 @@ bring_into_force() (
     for file; do
         take_back "${file##*/}" "$file"
         complete_interface "$file" || status=1
-        cp "$file" "$(given_folder)/${file##*/}"
+        cp "$file" "$(given_directory)/${file##*/}"
     done
     silence_dummies
     exit "$status"
@@ -459,7 +459,7 @@ complete_interface() (
     missing=$(lacks "$1" | while IFS= read -r what; do
         said=$(set_with_ip "${1##*/}" "$what" 2>&1) || true
         lacks "$1" | grep -Fqx -e "$what" || continue
-        say "${1##*/}: $(tell_of "$what") is missing${said:+ ($said)}: $(remedy_for "$what")"
+        say "${1##*/}: $(tell_of "$what") is missing${said:+ ($said)}: $(fix_for "$what")"
         echo "$what"
     done)
     [ -z "$missing" ]
@@ -508,7 +508,7 @@ tell_of() (
     esac
 )
 
-remedy_for() {
+fix_for() {
     case $1 in
     mtu*) echo "ask for a smaller MTU on this NIC, or have the partition's MTU raised" ;;
     address*) echo "see with 'ip address' whether something else has it; a small MTU forbids IPv6" ;;
@@ -520,7 +520,7 @@ remedy_for() {
 
 # take_back NAME [FILE]: takes away the addresses and routes that oneib gave and that these settings do not have.
 take_back() (
-    given=$(given_folder)/$1
+    given=$(given_directory)/$1
     [ -f "$given" ] || exit 0
     kept=/dev/null
     if [ $# -gt 1 ]; then kept=$2; fi
@@ -542,11 +542,11 @@ take_back() (
 # forget_others NAME...: interfaces that are not ours any more, or not there.
 forget_others() (
     set +f
-    for folder in "$(given_folder)" "$(possible_folder)"; do
-        for old in "$folder"/*; do
+    for directory in "$(given_directory)" "$(possible_directory)"; do
+        for old in "$directory"/*; do
             [ -f "$old" ] || continue
             for name; do [ "${old##*/}" != "$name" ] || continue 2; done
-            [ "$folder" != "$(given_folder)" ] || take_back "${old##*/}"
+            [ "$directory" != "$(given_directory)" ] || take_back "${old##*/}"
             rm -f "$old"
         done
     done

@@ -16,8 +16,8 @@ match_interfaces() {
 # write_settings: writes /run/oneib/nics/NAME for every IPoIB interface that is to be touched, removes those of others, and
 # prints the names. Status 1: not all could be written, and which interfaces there are is not known from what is printed.
 write_settings() (
-    folder=${ONEIB_ROOT-}/run/oneib/nics
-    mkdir -p "$folder" || exit 1
+    directory=${ONEIB_ROOT-}/run/oneib/nics
+    mkdir -p "$directory" || exit 1
     matches=$(match_interfaces) || exit 1
     kept=' '
     while read -r name guid nic index address rule; do
@@ -25,13 +25,13 @@ write_settings() (
         '' | - | port) continue ;;
         esac
         settings=$(interface_settings "$name" "$guid" "$nic" "$index" "$address") || continue
-        printf '%s\n' "$settings" | replace_file "$folder/$name" || [ $? -eq 1 ] || exit 1
+        printf '%s\n' "$settings" | replace_file "$directory/$name" || [ $? -eq 1 ] || exit 1
         kept="$kept$name "
         printf '%s\n' "$name"
     done <<END
 $matches
 END
-    for file in "$folder"/*; do
+    for file in "$directory"/*; do
         case $kept in
         *" ${file##*/} "*) ;;
         *) rm -f "$file" ;;

@@ -7,18 +7,18 @@
 # OpenNebula tells 3 to 8 kB of each VM, so some 1000 of them.
 onegate_longest=8388608
 
-# onegate_service FOLDER: writes FOLDER/service, OneGate's document of this VM's service in the lines of json.awk. Status 2: this
+# onegate_service DIRECTORY: writes DIRECTORY/service, OneGate's document of this VM's service in the lines of json.awk. Status 2: this
 # VM is in no service; 1: there is no such document now, and that has been said.
 onegate_service() {
     onegate_document "$1" '/service?extended=true' service
 }
 
-# onegate_outline FOLDER: the same without what oned knows of each VM, FOLDER/outline.
+# onegate_outline DIRECTORY: the same without what oned knows of each VM, DIRECTORY/outline.
 onegate_outline() {
     onegate_document "$1" /service outline
 }
 
-# onegate_document FOLDER PATH FILE
+# onegate_document DIRECTORY PATH FILE
 onegate_document() (
     code=$(onegate_call "$1" GET "$2") || exit 1
     case $code in
@@ -41,7 +41,7 @@ onegate_document() (
     }
 )
 
-# onegate_publish FOLDER: the lines NAME="value" of standard input become attributes of this VM. Status 1: not, which has been
+# onegate_publish DIRECTORY: the lines NAME="value" of standard input become attributes of this VM. Status 1: not, which has been
 # said.
 onegate_publish() (
     cat >"$1/attributes" || exit 1
@@ -73,7 +73,7 @@ onegate_has_refused() {
     esac
 }
 
-# onegate_call FOLDER METHOD PATH [BODY]: prints the code of the answer, which is in FOLDER/answer. Status 1: none has come, and
+# onegate_call DIRECTORY METHOD PATH [BODY]: prints the code of the answer, which is in DIRECTORY/answer. Status 1: none has come, and
 # that has been said.
 onegate_call() (
     request=$(onegate_request "$2" "$3" "${4-}") || exit 1

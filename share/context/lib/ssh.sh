@@ -3,7 +3,7 @@
 # Members that let each other in. A user's files are read and written as that user, by fixed commands that get their data on
 # standard input: root follows no path that a user controls.
 
-# ssh_refresh MEMBERS FOLDER: with ONEIB_SSH makes the user's pair of keys, publishes its public key and this machine's host key
+# ssh_refresh MEMBERS DIRECTORY: with ONEIB_SSH makes the user's pair of keys, publishes its public key and this machine's host key
 # where OneGate does not have them yet, lets the other members in, and knows their host keys. Without it takes back what was
 # let in. When nothing has changed since the last time it does nothing: su would write into the system's log each time. Status 1:
 # not everything could be done, which has been said.
@@ -73,7 +73,7 @@ is_ssh_key() {
     return 1
 }
 
-# publish_keys USER MEMBERS FOLDER
+# publish_keys USER MEMBERS DIRECTORY
 publish_keys() (
     key=$(user_key "$1") && host_key=$(host_key) || exit 1
     published=$(sed -n 's/^self	//p' "$2" | cut -f 5,6)
@@ -147,7 +147,7 @@ is_published_key() {
     return 1
 }
 
-# write_authorized_keys USER FOLDER: FOLDER/block becomes the block in the user's authorized_keys. Whatever is read or written is
+# write_authorized_keys USER DIRECTORY: DIRECTORY/block becomes the block in the user's authorized_keys. Whatever is read or written is
 # preceded by its size: what is cut short is not the whole file.
 write_authorized_keys() (
     # shellcheck disable=SC2016 # for the user's shell
@@ -184,7 +184,7 @@ write_authorized_keys() (
     }
 )
 
-# write_known_hosts FILE FOLDER: FOLDER/block becomes the block in it.
+# write_known_hosts FILE DIRECTORY: DIRECTORY/block becomes the block in it.
 write_known_hosts() {
     without_block "$1" >"$2/known.others" &&
         with_marks <"$2/block" | cat - "$2/known.others" >"$2/known" &&

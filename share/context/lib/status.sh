@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # What each interface is, has and lacks, for a human.
 
-status_remedy="run 'oneib-guest network', or see its messages in the journal"
+status_fix="run 'oneib-guest network', or see its messages in the journal"
 
 # status: prints a table. Status 1: something is not as it should be.
 status() {
@@ -55,7 +55,7 @@ status_of_interface() {
     for each in $wanted; do
         state="there"
         if ! has_line "$present" "$each"; then
-            state="WRONG: $(what_it_lacks "address $each"): $status_remedy"
+            state="WRONG: $(what_it_lacks "address $each"): $status_fix"
             wrong=1
         fi
         status_row "$name" "$nic" "0x$guid" "$rule" "$each" "$from" "$state"
@@ -69,16 +69,16 @@ status_of_interface() {
 
 # status_of_the_rest: MTU, routes and so on, which network.sh knows to compare.
 status_of_the_rest() {
-    if [ ! -f "$(possible_folder)/$name" ]; then
-        status_row "$name" "$nic" "0x$guid" "$rule" - "$from" "WRONG: is not configured yet: $status_remedy"
+    if [ ! -f "$(possible_directory)/$name" ]; then
+        status_row "$name" "$nic" "0x$guid" "$rule" - "$from" "WRONG: is not configured yet: $status_fix"
         return 1
     fi
-    lacking=$(lacks "$(possible_folder)/$name" | grep -v '^address ') || {
+    lacking=$(lacks "$(possible_directory)/$name" | grep -v '^address ') || {
         [ "$wanted$present" ] || status_row "$name" "$nic" "0x$guid" "$rule" - "$from" "there, and shall have no address"
         return 0
     }
     printf '%s\n' "$lacking" | while IFS= read -r each; do
-        status_row "$name" "$nic" "0x$guid" "$rule" - "$from" "WRONG: $(what_it_lacks "$each"): $status_remedy"
+        status_row "$name" "$nic" "0x$guid" "$rule" - "$from" "WRONG: $(what_it_lacks "$each"): $status_fix"
     done
     return 1
 }
@@ -102,7 +102,7 @@ status_of_dummy() {
     if is_down "$name"; then
         status_row "$name" - - - "$address" "index $index" "dummy interface, hidden"
     else
-        status_row "$name" - - - "$address" "index $index" "WRONG: is a dummy interface and is up: $status_remedy"
+        status_row "$name" - - - "$address" "index $index" "WRONG: is a dummy interface and is up: $status_fix"
         return 1
     fi
 }

@@ -182,7 +182,7 @@ replace_file() (
     fi
     umask 077
     new=$(mktemp "${file%/*}/.${file##*/}.XXXXXX") || {
-        say "$file: no file can be made in its folder: make the folder writable"
+        say "$file: no file can be made in its directory: make the directory writable"
         exit 2
     }
     trap 'rm -f "$new"' EXIT
@@ -197,7 +197,7 @@ replace_file() (
         exit 1
     fi
     mv -f "$new" "$file" || {
-        say "$file: cannot be replaced: make its folder writable"
+        say "$file: cannot be replaced: make its directory writable"
         exit 2
     }
 )

@@ -33,9 +33,9 @@ class Answers
 
   private
 
-  def link(folder, *names)
-    FileUtils.mkdir_p(folder)
-    names.each { |name| FileUtils.cp("#{Suite::HERE}/ask-suite", "#{folder}/#{name}") }
+  def link(directory, *names)
+    FileUtils.mkdir_p(directory)
+    names.each { |name| FileUtils.cp("#{Suite::HERE}/ask-suite", "#{directory}/#{name}") }
   end
 
   # ssh's stand-in finds it as one more host.

@@ -64,7 +64,7 @@ end
 
 check 'deploy: deploy fails: clean, nothing open' do
   blue = admin.network('blue')
-  vm = fail_at_boot(blue, %w[tm_context pre mkdir vm.xml ds.xml clean deploy!]) { node('H1').fault('stock deploy fail') }
+  vm = fail_at_boot(blue, %w[tm_context pre mkdir vm.xml ds.xml clean deploy!]) { node('H1').fault('upstream deploy fail') }
   see_open('H1')
   boots_after_all(vm, blue)
 end
@@ -81,7 +81,7 @@ end
 check 'poweroff: shutdown fails: no clean, the VM runs on with its network' do
   blue = admin.network('blue')
   vm = admin.running(blue, on: 'H1')
-  node('H1').fault('stock shutdown fail')
+  node('H1').fault('upstream shutdown fail')
   takes(vm, %w[shutdown!]) { vm.act('poweroff').await(:shutdown_poweroff, :running).await(:running) }
   see(vm => [blue.key])
 end
@@ -102,7 +102,7 @@ end
 check 'suspend: save fails: no clean, the VM runs on with its network' do
   blue = admin.network('blue')
   vm = admin.running(blue, on: 'H1')
-  node('H1').fault('stock save fail')
+  node('H1').fault('upstream save fail')
   takes(vm, %w[save!]) { vm.act('suspend').await(:save_suspend, :running).await(:running) }
   see(vm => [blue.key])
 end
@@ -123,7 +123,7 @@ check 'resume: restore fails: no clean, suspended again, nothing open' do
   blue = admin.network('blue')
   vm = admin.running(blue, on: 'H1')
   vm.act('suspend').await(:suspended)
-  node('H1').fault('stock restore fail')
+  node('H1').fault('upstream restore fail')
   takes(vm, %w[pre restore!], perhaps: 'tm_context') { vm.act('resume').await(:boot_suspended, :suspended).await(:suspended) }
   see_nothing
   node('H1').heal
@@ -156,7 +156,7 @@ end
 check 'live migration: migrate fails: no clean on the destination; the VM stays with its network, the destination closes' do
   blue = admin.network('blue')
   vm = admin.running(blue, on: 'H1')
-  node('H1').fault('stock migrate fail')
+  node('H1').fault('upstream migrate fail')
   fail_to_migrate(vm, %w[tm_premigrate pre tm_failmigrate migrate!])
   see(vm => [blue.key])
 end
@@ -164,7 +164,7 @@ end
 check 'live migration: migrate fails: what the destination keeps does not open when the key comes there' do
   blue = admin.network('blue')
   vm = admin.running(blue, on: 'H1')
-  node('H1').fault('stock migrate fail')
+  node('H1').fault('upstream migrate fail')
   vm.migrate('H2', live: true).await_on('H1', :running)
   node('H1').heal
   other = admin.running(blue, on: 'H2')
@@ -218,7 +218,7 @@ check 'attach: post fails: detach_nic and no clean, the NIC is gone, nothing ope
 end
 
 check 'attach: prereconfigure fails: detach_nic and no clean, the NIC is gone, nothing open' do
-  fail_to_attach(%w[pre attach_nic post detach_nic prereconfigure!]) { node('H1').fault('stock prereconfigure fail') }
+  fail_to_attach(%w[pre attach_nic post detach_nic prereconfigure!]) { node('H1').fault('upstream prereconfigure fail') }
 end
 
 # The function that stays is closed as long as its network's key is not on that port: attacks.rb brings it back.
@@ -228,7 +228,7 @@ end
 
 check 'attach: reconfigure fails: neither detach_nic nor clean; the function stays in the guest, closed' do
   steps = %w[pre attach_nic post prereconfigure tm_context reconfigure!]
-  fail_to_attach(steps, left: 2) { node('H1').fault('stock reconfigure fail') }
+  fail_to_attach(steps, left: 2) { node('H1').fault('upstream reconfigure fail') }
 end
 
 # --- detach -----------------------------------------------------------------------------------------------------------
@@ -261,7 +261,7 @@ end
 
 check 'detach: reconfigure fails: OpenNebula keeps the NIC, the guest does not; closed; detached again it is gone' do
   steps = %w[detach_nic clean prereconfigure tm_context reconfigure!]
-  vm, blue, = fail_to_detach(steps) { node('H1').fault('stock reconfigure fail') }
+  vm, blue, = fail_to_detach(steps) { node('H1').fault('upstream reconfigure fail') }
   must('OpenNebula has dropped the NIC') { vm.nics.size == 2 }
   see_open('H1', vm => [blue.key])
   node('H1').heal
@@ -275,7 +275,7 @@ end
 check 'terminate: shutdown fails: no clean, the VM runs on with its network' do
   blue = admin.network('blue')
   vm = admin.running(blue, on: 'H1')
-  node('H1').fault('stock shutdown fail')
+  node('H1').fault('upstream shutdown fail')
   takes(vm, %w[shutdown!]) { vm.act('terminate').await(:shutdown, :running).await(:running) }
   see(vm => [blue.key])
 end
@@ -283,7 +283,7 @@ end
 check 'recover --delete: cancel fails: clean is called all the same; the guest that runs on reaches nobody' do
   blue = admin.network('blue')
   vm = admin.running(blue, on: 'H1')
-  node('H1').fault('stock cancel fail')
+  node('H1').fault('upstream cancel fail')
   vm.recover(:delete).await(:done)
   seen_within(20) { must_have_taken(node('H1').calls.last(2), %w[cancel clean]) } # it writes no log of a VM that has ended
   must('the guest has ended') { node('H1').domains.key?(vm.id) }

@@ -116,7 +116,7 @@ class VM
 
   private
 
-  # Of "/bin/mkdir -p" and "/bin/cat - >FOLDER/vm.xml", too.
+  # Of "/bin/mkdir -p" and "/bin/cat - >DIRECTORY/vm.xml", too.
   def short_name(step)
     step[%r{/(\w+\.xml)$}, 1] || step[%r{^/bin/(\w+)}, 1] || step
   end

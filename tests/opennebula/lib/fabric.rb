@@ -114,9 +114,9 @@ class Node
     File.write("#{root}#{STANDIN}/hook-#{action}", '')
   end
 
-  # Stock actions, and pre, post and clean of the network driver, in the order of their calls.
+  # Upstream actions, and pre, post and clean of the network driver, in the order of their calls.
   def calls
-    File.readlines("#{root}#{STANDIN}/log").filter_map { |line| line[/^(?:stock|hook) (\w+)/, 1] }
+    File.readlines("#{root}#{STANDIN}/log").filter_map { |line| line[/^(?:upstream|hook) (\w+)/, 1] }
   end
 
   # What OpenNebula writes beside a VM's deployment file cannot be written.

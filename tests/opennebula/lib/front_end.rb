@@ -52,10 +52,10 @@ class FrontEnd
     configure
     @untouched = oned_conf
     install_oneib
-    replace_stock_actions
+    replace_upstream_actions
     replace_probes
     let_steps_fail
-    [var, etc, logs].uniq.each { |folder| Suite.system('chown', '-R', "#{Suite::USER}:#{Suite::USER}", folder) }
+    [var, etc, logs].uniq.each { |directory| Suite.system('chown', '-R', "#{Suite::USER}:#{Suite::USER}", directory) }
     @version = Suite.as_oneadmin("#{bin}/oned", '-v')[/OpenNebula ([\d.]+)/, 1]
   end
 
@@ -185,10 +185,10 @@ class FrontEnd
   end
 
   # OpenNebula's own KVM actions, on libvirt's stand-in; those that change nothing there only note that they were called.
-  def replace_stock_actions
+  def replace_upstream_actions
     kvm = "#{remotes}/vmm/kvm"
-    FileUtils.cp(Dir["#{Suite::PROJECT}/tests/unit/vmm/stock-standin/*"].grep_v(/\.c$/), kvm)
-    %w[prereconfigure reconfigure reboot reset].each { |action| FileUtils.cp("#{Suite::HERE}/stock-standin/note", "#{kvm}/#{action}") }
+    FileUtils.cp(Dir["#{Suite::PROJECT}/tests/unit/vmm/upstream-standin/*"].grep_v(/\.c$/), kvm)
+    %w[prereconfigure reconfigure reboot reset].each { |action| FileUtils.cp("#{Suite::HERE}/upstream-standin/note", "#{kvm}/#{action}") }
   end
 
   # A host that has what no simulated one has; oneib's probe is the one that was installed.
@@ -205,12 +205,12 @@ class FrontEnd
   # Hooks of the network driver and scripts around the transfer manager's actions, which fail when they are told to.
   def let_steps_fail
     %w[pre post clean].each do |action|
-      FileUtils.install("#{Suite::HERE}/stock-standin/hook", "#{remotes}/vnm/infiniband/#{action}.d/fault", mode: 0o755)
+      FileUtils.install("#{Suite::HERE}/upstream-standin/hook", "#{remotes}/vnm/infiniband/#{action}.d/fault", mode: 0o755)
     end
-    Dir["#{remotes}/tm/{ssh,local}/mkimage"].each { |script| FileUtils.cp("#{Suite::HERE}/stock-standin/mkimage", script) }
+    Dir["#{remotes}/tm/{ssh,local}/mkimage"].each { |script| FileUtils.cp("#{Suite::HERE}/upstream-standin/mkimage", script) }
     Dir["#{remotes}/tm/{ssh,local}/{#{TM_ACTIONS.join(',')}}"].each do |script|
-      FileUtils.mv(script, "#{script}.stock")
-      FileUtils.install("#{Suite::HERE}/stock-standin/tm", script, mode: 0o755)
+      FileUtils.mv(script, "#{script}.upstream")
+      FileUtils.install("#{Suite::HERE}/upstream-standin/tm", script, mode: 0o755)
     end
   end
 

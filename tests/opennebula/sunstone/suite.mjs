@@ -16,13 +16,13 @@ function saveLogs() {
   console.log(`Logs and pictures are in ${LOGS}`)
 }
 
-function leavePictures(folder) {
-  mkdirSync(folder, { recursive: true })
+function leavePictures(directory) {
+  mkdirSync(directory, { recursive: true })
   for (const name of readdirSync(`${PLACE}/pictures`).filter((one) => !one.startsWith('failed'))) {
     const picture = `${PLACE}/pictures/${name}`
     execFileSync('pngquant', ['--force', '--speed', '1', '--strip', '--output', picture, '64', picture])
     execFileSync('optipng', ['-quiet', '-o5', picture])
-    copyFileSync(picture, `${folder}/${name}`)
+    copyFileSync(picture, `${directory}/${name}`)
   }
 }
 

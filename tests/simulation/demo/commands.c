@@ -46,13 +46,13 @@ static int misused(const struct call *call, const char *help)
     return USAGE;
 }
 
-static int refuse(const struct call *call, const char *what, const char *which, const char *remedy)
+static int refuse(const struct call *call, const char *what, const char *which, const char *fix)
 {
-    oneib_text_printf(call->error, "%s: %s\"%.40s\"%s\n", call->argv[0], what, which, remedy);
+    oneib_text_printf(call->error, "%s: %s\"%.40s\"%s\n", call->argv[0], what, which, fix);
     return REFUSED;
 }
 
-/* ---- what arguments name ------------------------------------------------------------------- */
+/* ---- what arguments name --------------------------------------------------------------------- */
 
 static bool find_host(const struct demo_stage *stage, const char *name, size_t *host)
 {
@@ -90,7 +90,7 @@ static bool is_full(const struct demo_stage *stage, size_t host)
     return demo_vfs_used(stage, host) == DEMO_VFS_PER_HOST;
 }
 
-/* ---- vm-standin ---------------------------------------------------------------------------- */
+/* ---- vm-standin ------------------------------------------------------------------------------ */
 
 static int list(const struct call *call)
 {
@@ -228,7 +228,7 @@ static int vm_standin(const struct call *call)
     return misused(call, vm_help);
 }
 
-/* ---- on-host ------------------------------------------------------------------------------- */
+/* ---- on-host --------------------------------------------------------------------------------- */
 
 #define ARGUMENTS_MAX 30 /* of lab_node_run() */
 

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * oneib-demo [--keep[=MINUTES]] [FOLDER]: two tenants' virtual clusters grow, shrink and move on a
- * simulated fabric with a real opensm, and a third takes the places that become free; oneibd keeps
- * the fabric equal to that, and on the hosts the real network driver opens and closes VFs. Then the
- * subnet manager and its oneibd are killed, and their standby goes on. After each step it is
- * measured who reaches whom; the first check that does not hold ends it. Pictures go to FOLDER.
- * With --keep the cloud then stays up for a second terminal. Exit 0 only if every check held.
+ * oneib-demo [--keep[=MINUTES]] [DIRECTORY]: two tenants' virtual clusters grow, shrink and move on
+ * a simulated fabric with a real opensm, and a third takes the places that become free; oneibd
+ * keeps the fabric equal to that, and on the hosts the real network driver opens and closes VFs.
+ * Then the subnet manager and its oneibd are killed, and their standby goes on. After each step it
+ * is measured who reaches whom; the first check that does not hold ends it. Pictures go to
+ * DIRECTORY. With --keep the cloud then stays up for a second terminal. Exit 0 only if every check
+ * held.
  */
 #include "../lab_node.h"
 #include "../lab_ufm.h"
@@ -471,7 +472,7 @@ static int perform(struct demo_stage *stage, const struct demo_options *options,
               options->full_picture, options->picture);
     if (options->keep_minutes > 0 &&
         (repair_the_master(stage, &standby, err) < 0 ||
-         demo_keep(stage, options->folder, options->keep_minutes, err) < 0 ||
+         demo_keep(stage, options->directory, options->keep_minutes, err) < 0 ||
          lab_oneibd_stop(stage->lab, LAB_DAEMON.name, SIGTERM, err) < 0))
         return -1;
     return lab_oneibd_stop(stage->lab, STANDBY_DAEMON, SIGTERM, err);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The cloud stays up: a second terminal sources FOLDER/env, which puts FOLDER/bin on its PATH, and
- * types oneib, vm-standin and on-host. oneib runs there, on the subnet manager's host of the
- * simulated fabric; the other two are asked of this process by its socket in the lab's folder.
+ * The cloud stays up: a second terminal sources DIRECTORY/env, which puts DIRECTORY/bin on its
+ * PATH, and types oneib, vm-standin and on-host. oneib runs there, on the subnet manager's host of
+ * the simulated fabric; the other two are asked of this process by its socket in the lab's
+ * directory.
  */
 #include "../lab_internal.h"
 #include "base/cleanup.h"
@@ -30,7 +31,7 @@
 /* A program that was killed has kept its place on the fabric, which has ten. */
 #define RECLAIM_MS 3000
 
-/* ---- what a second terminal needs ---------------------------------------------------------- */
+/* ---- what a second terminal needs ------------------------------------------------------------ */
 
 /* For a shell: 'it'\''s'. */
 static void append_quoted(struct oneib_text *text, const char *string)
@@ -44,11 +45,11 @@ static void append_quoted(struct oneib_text *text, const char *string)
     oneib_text_append(text, "'");
 }
 
-static int write_file(const char *folder, const char *name, mode_t mode,
+static int write_file(const char *directory, const char *name, mode_t mode,
                       const struct oneib_text *text, struct oneib_error *err)
 {
     char path[PATH_MAX];
-    snprintf(path, sizeof path, "%s/%s", folder, name);
+    snprintf(path, sizeof path, "%s/%s", directory, name);
     if (oneib_text_failed(text))
         return oneib_fail_memory(err);
     return oneib_file_replace(path, text->data, text->length, mode, NULL, NULL, err);
@@ -61,8 +62,8 @@ static void append_setting(struct oneib_text *text, const char *name, const char
     oneib_text_append(text, " \\\n    ");
 }
 
-/* In the lab's folder, where what umad2sim writes while it runs belongs. */
-static int write_oneib(struct demo_stage *stage, const char *folder, struct oneib_error *err)
+/* In the lab's directory, where what umad2sim writes while it runs belongs. */
+static int write_oneib(struct demo_stage *stage, const char *directory, struct oneib_error *err)
 {
     oneib_autotext struct oneib_text text = {0};
     const char *config = lab_config_path(stage->lab, err);
@@ -81,7 +82,7 @@ static int write_oneib(struct demo_stage *stage, const char *folder, struct onei
         "esac\n"
         "cd ",
         demo_host_name(stage, 0), demo_host_name(stage, 0));
-    append_quoted(&text, lab_folder(stage->lab));
+    append_quoted(&text, lab_directory(stage->lab));
     oneib_text_append(&text, " || exit 3\nexec env ");
     append_setting(&text, "LD_PRELOAD", DEMO_UMAD2SIM);
     append_setting(&text, "SIM_HOST", LAB_SM_HCA);
@@ -92,10 +93,10 @@ static int write_oneib(struct demo_stage *stage, const char *folder, struct onei
     oneib_text_append(&text, " --config ");
     append_quoted(&text, config);
     oneib_text_append(&text, " \"$@\"\n");
-    return write_file(folder, "bin/oneib", 0755, &text, err);
+    return write_file(directory, "bin/oneib", 0755, &text, err);
 }
 
-static int write_caller(const char *folder, const char *name, const char *socket,
+static int write_caller(const char *directory, const char *name, const char *socket,
                         struct oneib_error *err)
 {
     char file[64];
@@ -106,47 +107,48 @@ static int write_caller(const char *folder, const char *name, const char *socket
     append_quoted(&text, socket);
     oneib_text_printf(&text, " %s \"$@\"\n", name);
     snprintf(file, sizeof file, "bin/%s", name);
-    return write_file(folder, file, 0755, &text, err);
+    return write_file(directory, file, 0755, &text, err);
 }
 
-static int write_env(const char *folder, struct oneib_error *err)
+static int write_env(const char *directory, struct oneib_error *err)
 {
     char bin[PATH_MAX];
     oneib_autotext struct oneib_text text = {0};
-    snprintf(bin, sizeof bin, "%s/bin", folder);
+    snprintf(bin, sizeof bin, "%s/bin", directory);
     oneib_text_append(&text, "# For a second terminal, while share/demo/run --keep runs.\nPATH=");
     append_quoted(&text, bin);
     oneib_text_append(&text, ":$PATH\nexport PATH\n");
-    return write_file(folder, "env", 0644, &text, err);
+    return write_file(directory, "env", 0644, &text, err);
 }
 
 static const char *const files[] = {"env", "bin/oneib", "bin/vm-standin", "bin/on-host", "bin"};
 
-static void remove_files(const char *folder)
+static void remove_files(const char *directory)
 {
     char path[PATH_MAX];
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
-        snprintf(path, sizeof path, "%s/%s", folder, files[i]);
+        snprintf(path, sizeof path, "%s/%s", directory, files[i]);
         remove(path);
     }
 }
 
 /* The last one says that all is there. */
-static int write_files(struct demo_stage *stage, const char *folder, const char *socket,
+static int write_files(struct demo_stage *stage, const char *directory, const char *socket,
                        struct oneib_error *err)
 {
     char bin[PATH_MAX];
-    snprintf(bin, sizeof bin, "%s/bin", folder);
+    snprintf(bin, sizeof bin, "%s/bin", directory);
     if (mkdir(bin, 0755) < 0 && errno != EEXIST)
         return oneib_fail_errno(err, errno, "making %s", bin);
-    return write_oneib(stage, folder, err) < 0 ||
-                   write_caller(folder, "vm-standin", socket, err) < 0 ||
-                   write_caller(folder, "on-host", socket, err) < 0 || write_env(folder, err) < 0
+    return write_oneib(stage, directory, err) < 0 ||
+                   write_caller(directory, "vm-standin", socket, err) < 0 ||
+                   write_caller(directory, "on-host", socket, err) < 0 ||
+                   write_env(directory, err) < 0
                ? -1
                : 0;
 }
 
-/* ---- its calls ----------------------------------------------------------------------------- */
+/* ---- its calls ------------------------------------------------------------------------------- */
 
 static int open_socket(const char *path, struct oneib_error *err)
 {
@@ -242,7 +244,7 @@ static int take_call(struct demo_stage *stage, int listening, struct oneib_error
     return status < 0 ? -1 : 0;
 }
 
-/* ---- until its end ------------------------------------------------------------------------- */
+/* ---- until its end --------------------------------------------------------------------------- */
 
 static int watch_signals(struct oneib_error *err)
 {
@@ -294,14 +296,14 @@ static int wait_and_serve(struct demo_stage *stage, int listening, int signals, 
     return 0;
 }
 
-static void invite(struct demo_stage *stage, const char *folder, unsigned minutes)
+static void invite(struct demo_stage *stage, const char *directory, unsigned minutes)
 {
     char clock[16];
     const time_t end = time(NULL) + (time_t)minutes * 60;
     struct tm local;
     strftime(clock, sizeof clock, "%H:%M", localtime_r(&end, &local));
     oneib_autotext struct oneib_text env = {0};
-    oneib_text_append(&env, folder);
+    oneib_text_append(&env, directory);
     oneib_text_append(&env, "/env");
     oneib_autotext struct oneib_text quoted = {0};
     append_quoted(&quoted, env.data ? env.data : "");
@@ -317,7 +319,7 @@ static void invite(struct demo_stage *stage, const char *folder, unsigned minute
               quoted.data ? quoted.data : "");
 }
 
-int demo_keep(struct demo_stage *stage, const char *folder, unsigned minutes,
+int demo_keep(struct demo_stage *stage, const char *directory, unsigned minutes,
               struct oneib_error *err)
 {
     const char *path = lab_path(stage->lab, SOCKET, err);
@@ -327,16 +329,16 @@ int demo_keep(struct demo_stage *stage, const char *folder, unsigned minutes,
     oneib_autoclose int signals = watch_signals(err);
     if (signals < 0)
         return -1;
-    int status = write_files(stage, folder, path, err);
+    int status = write_files(stage, directory, path, err);
     stage->group_size = 1;
     stage->animate = false;
     if (status == 0) {
         drop_input();
-        invite(stage, folder, minutes);
+        invite(stage, directory, minutes);
         status = wait_and_serve(stage, listening, signals, oneib_now_ms() + minutes * 60e3, err);
     }
     drop_input();
-    remove_files(folder);
+    remove_files(directory);
     if (status == 0)
         demo_tell(stage, "\nThe cloud ends.\n");
     return status;

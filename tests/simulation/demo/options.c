@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define USAGE "usage: oneib-demo [--keep[=MINUTES]] [FOLDER]"
+#define USAGE "usage: oneib-demo [--keep[=MINUTES]] [DIRECTORY]"
 #define KEEP "--keep"
 
 static bool refuse(const char *what, const char *argument)
@@ -28,25 +28,25 @@ static bool parse_keep(const char *argument, struct demo_options *options)
     return true;
 }
 
-static bool find_folder(const char *given, struct demo_options *options)
+static bool find_directory(const char *given, struct demo_options *options)
 {
     char *absolute = mkdir(given, 0755) == 0 || errno == EEXIST ? realpath(given, NULL) : NULL;
-    const bool fits = absolute && strlen(absolute) < sizeof options->folder;
+    const bool fits = absolute && strlen(absolute) < sizeof options->directory;
     if (fits) {
-        strcpy(options->folder, absolute);
+        strcpy(options->directory, absolute);
         snprintf(options->full_picture, sizeof options->full_picture, "%s/two-clusters.svg",
                  absolute);
         snprintf(options->picture, sizeof options->picture, "%s/three-clusters.svg", absolute);
     }
     free(absolute);
     if (!fits)
-        fprintf(stderr, "oneib-demo: making the folder %s: %s\n", given, strerror(errno));
+        fprintf(stderr, "oneib-demo: making the directory %s: %s\n", given, strerror(errno));
     return fits;
 }
 
 bool demo_options_parse(int argc, char **argv, struct demo_options *options)
 {
-    const char *folder = NULL;
+    const char *directory = NULL;
     *options = (struct demo_options){0};
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
@@ -54,14 +54,14 @@ bool demo_options_parse(int argc, char **argv, struct demo_options *options)
         else if (strcmp(argv[i], KEEP) == 0 || strncmp(argv[i], KEEP "=", strlen(KEEP "=")) == 0) {
             if (!parse_keep(argv[i], options))
                 return false;
-        } else if (*argv[i] == '-' || folder)
+        } else if (*argv[i] == '-' || directory)
             return refuse("unknown argument ", argv[i]);
         else
-            folder = argv[i];
+            directory = argv[i];
     }
     if (options->help) {
         puts(USAGE "\n\nWhat it shows is said by share/demo/run --help.");
         return true;
     }
-    return find_folder(folder ? folder : ".", options);
+    return find_directory(directory ? directory : ".", options);
 }

@@ -11,8 +11,8 @@
 
 struct demo_options {
     bool help;
-    unsigned keep_minutes;     /* 0: the cloud ends with the demo */
-    char folder[PATH_MAX / 2]; /* absolute; there, and made when it was not */
+    unsigned keep_minutes;        /* 0: the cloud ends with the demo */
+    char directory[PATH_MAX / 2]; /* absolute; there, and made when it was not */
     char full_picture[PATH_MAX], picture[PATH_MAX];
 };
 

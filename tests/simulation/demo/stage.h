@@ -168,8 +168,8 @@ unsigned demo_matrix_draw(const struct demo_stage *stage);
 #define DEMO_MATRIX_COLUMNS (DEMO_TENANTS * DEMO_HOSTS * 3 + 24)
 
 /* keep.c: the cloud stays up until Ctrl-C, Enter or end of input on a terminal, or until that many
- * minutes are over; folder gets what a second terminal needs, and loses it at the end. */
-int demo_keep(struct demo_stage *stage, const char *folder, unsigned minutes,
+ * minutes are over; directory gets what a second terminal needs, and loses it at the end. */
+int demo_keep(struct demo_stage *stage, const char *directory, unsigned minutes,
               struct oneib_error *err);
 /* commands.c: what the second terminal asks for: argv[0] is vm-standin or on-host. Returns the exit
  * status for it; -1: what it did failed half way, and *err says where. */

@@ -44,7 +44,7 @@ void demo_tell_legend(const struct demo_stage *stage)
                DEMO_VFS, DEMO_VFS, "");
 }
 
-/* ---- lines --------------------------------------------------------------------------------- */
+/* ---- lines ----------------------------------------------------------------------------------- */
 
 /* "12,544" */
 struct number {
@@ -186,7 +186,7 @@ static void join_group(struct demo_stage *stage, enum demo_event event, const st
     }
 }
 
-/* ---- the matrix ---------------------------------------------------------------------------- */
+/* ---- the matrix ------------------------------------------------------------------------------ */
 
 /* On a terminal the next one takes the place of the last. */
 static void go_back(struct demo_stage *stage)
@@ -258,7 +258,7 @@ void demo_tell(struct demo_stage *stage, const char *format, ...)
     fflush(stdout);
 }
 
-/* ---- the summary --------------------------------------------------------------------------- */
+/* ---- the summary ----------------------------------------------------------------------------- */
 
 static int compare_times(const void *a, const void *b)
 {

@@ -26,7 +26,7 @@
 #define END_MS 30000u
 #define COMMAND_MS 60000u
 #define LINES_MAX 165
-#define FOLDER "it's a demo"
+#define DIRECTORY "it's a demo"
 
 static struct lab *lab;
 static struct oneib_error err;
@@ -39,10 +39,10 @@ static void ok(int result)
         fail_msg("%s", err.text);
 }
 
-static const char *in_folder(const char *name)
+static const char *in_directory(const char *name)
 {
     char path[64];
-    snprintf(path, sizeof path, FOLDER "/%s", name);
+    snprintf(path, sizeof path, DIRECTORY "/%s", name);
     const char *found = lab_path(lab, path, &err);
     assert_non_null(found);
     return found;
@@ -66,8 +66,8 @@ static void must_say(const char *text, const char *words)
 /* As typed into a second terminal that has sourced env; must end so. */
 static const char *type(const char *line, int status)
 {
-    const char *const argv[] = {"sh", "-c", "set -e; . \"$1\"; eval \"$2\"", "sh", in_folder("env"),
-                                line, NULL};
+    const char *const argv[] = {
+        "sh", "-c", "set -e; . \"$1\"; eval \"$2\"", "sh", in_directory("env"), line, NULL};
     lab_output_clear(&output);
     ok(lab_run(lab, NULL, argv, COMMAND_MS, &output, &err));
     if (output.status != status)
@@ -79,10 +79,11 @@ static int start_demo(void **state)
 {
     (void)state;
     const struct lab_options options = {.leaves = 1, .hosts_per_leaf = 1};
-    const char *folder;
-    return (lab = lab_open(&options, &err)) && (folder = lab_path(lab, FOLDER, &err)) &&
-                   lab_spawn(lab, "demo", NULL, (const char *[]){DEMO, "--keep=10", folder, NULL},
-                             &demo, &err) == 0 &&
+    const char *directory;
+    return (lab = lab_open(&options, &err)) && (directory = lab_path(lab, DIRECTORY, &err)) &&
+                   lab_spawn(lab, "demo", NULL,
+                             (const char *[]){DEMO, "--keep=10", directory, NULL}, &demo,
+                             &err) == 0 &&
                    lab_await_text(lab, "demo.log", 0, "vm-standin start", demo, DEMO_MS, &err) == 0
                ? 0
                : (fprintf(stderr, "%s\n", err.text), -1);
@@ -96,7 +97,7 @@ static int close_lab(void **state)
     return 0;
 }
 
-/* ---- while it keeps its cloud up ----------------------------------------------------------- */
+/* ---- while it keeps its cloud up ------------------------------------------------------------- */
 
 static void a_pipe_gets_some_lines_with_names_and_no_escape_codes(void **state)
 {
@@ -122,7 +123,7 @@ static void the_pictures_have_the_tenants_names(void **state)
     (void)state;
     oneib_autofree char *svg = NULL;
     size_t length;
-    ok(oneib_file_read(in_folder("three-clusters.svg"), 1 << 20, &svg, &length, &err));
+    ok(oneib_file_read(in_directory("three-clusters.svg"), 1 << 20, &svg, &length, &err));
     must_say(svg, "<svg ");
     must_say(svg, ">climate</tspan>");
     must_say(svg, ">physics</tspan>");
@@ -154,7 +155,7 @@ static void each_line_of_readmes_look_around_works_as_it_is_written(void **state
     block += strlen("\n## Look around\n\n```\n");
     for (char *command; (command = next_command(&block)); count++) {
         oneib_autotext struct oneib_text line = {0};
-        oneib_text_printf(&line, "cd '%s'; %s", lab_folder(lab), command);
+        oneib_text_printf(&line, "cd '%s'; %s", lab_directory(lab), command);
         type(line.data, 0);
     }
     assert_true(count >= 7);
@@ -248,7 +249,7 @@ static void what_cannot_be_is_refused_by_name_and_changes_nothing(void **state)
 static void the_page_about_the_demo_is_what_it_prints(void **state)
 {
     (void)state;
-    const char *const argv[] = {TRANSCRIPT, "check", in_folder("env"),
+    const char *const argv[] = {TRANSCRIPT, "check", in_directory("env"),
                                 lab_path(lab, "demo.log", &err), NULL};
     lab_output_clear(&output);
     ok(lab_run(lab, NULL, argv, COMMAND_MS, &output, &err));
@@ -257,30 +258,30 @@ static void the_page_about_the_demo_is_what_it_prints(void **state)
 }
 
 /* Where the wrapper goes to. */
-static void find_its_lab(char folder[PATH_MAX])
+static void find_its_lab(char directory[PATH_MAX])
 {
     oneib_autofree char *wrapper = NULL;
     size_t length;
-    ok(oneib_file_read(in_folder("bin/oneib"), 1 << 20, &wrapper, &length, &err));
+    ok(oneib_file_read(in_directory("bin/oneib"), 1 << 20, &wrapper, &length, &err));
     const char *at = strstr(wrapper, "\ncd '");
     assert_non_null(at);
-    assert_int_equal(sscanf(at, "\ncd '%255[^']'", folder), 1);
+    assert_int_equal(sscanf(at, "\ncd '%255[^']'", directory), 1);
 }
 
-static mode_t mode_of(const char *folder, const char *name)
+static mode_t mode_of(const char *directory, const char *name)
 {
     char path[PATH_MAX + 64];
     struct stat status;
-    snprintf(path, sizeof path, "%s/%s", folder, name);
+    snprintf(path, sizeof path, "%s/%s", directory, name);
     assert_int_equal(stat(path, &status), 0);
     return status.st_mode & 0777;
 }
 
-static pid_t pid_in(const char *folder, const char *name)
+static pid_t pid_in(const char *directory, const char *name)
 {
     char path[PATH_MAX + 64];
     pid_t pid = 0;
-    snprintf(path, sizeof path, "%s/%s.pid", folder, name);
+    snprintf(path, sizeof path, "%s/%s.pid", directory, name);
     oneib_autofclose FILE *file = fopen(path, "re");
     assert_non_null(file);
     assert_int_equal(fscanf(file, "%d", &pid), 1);
@@ -290,12 +291,12 @@ static pid_t pid_in(const char *folder, const char *name)
 static void others_read_no_secret_and_call_nothing(void **state)
 {
     (void)state;
-    char folder[PATH_MAX];
-    find_its_lab(folder);
-    assert_int_equal(mode_of(folder, "call"), 0600);
-    assert_int_equal(mode_of(folder, "one_auth"), 0600);
-    assert_int_equal(mode_of(folder, "oneib.conf"), 0600);
-    assert_int_equal(mode_of(folder, ".") & 0066, 0);
+    char directory[PATH_MAX];
+    find_its_lab(directory);
+    assert_int_equal(mode_of(directory, "call"), 0600);
+    assert_int_equal(mode_of(directory, "one_auth"), 0600);
+    assert_int_equal(mode_of(directory, "oneib.conf"), 0600);
+    assert_int_equal(mode_of(directory, ".") & 0066, 0);
 }
 
 /* The demo goes on, and ends as it should. */
@@ -313,27 +314,27 @@ static void while_a_host_is_fenced_no_vm_changes(void **state)
 static void at_its_end_nothing_is_left(void **state)
 {
     (void)state;
-    char folder[PATH_MAX], nodes[PATH_MAX + 16], memory[PATH_MAX] = "";
+    char directory[PATH_MAX], nodes[PATH_MAX + 16], memory[PATH_MAX] = "";
     int status = -1;
-    find_its_lab(folder);
-    snprintf(nodes, sizeof nodes, "%s/nodes", folder);
+    find_its_lab(directory);
+    snprintf(nodes, sizeof nodes, "%s/nodes", directory);
     if (readlink(nodes, memory, sizeof memory - 1) < 0)
         *memory = '\0';
-    const pid_t master = pid_in(folder, "opensm"), standby = pid_in(folder, "standby");
+    const pid_t master = pid_in(directory, "opensm"), standby = pid_in(directory, "standby");
     assert_int_equal(kill(demo, SIGTERM), 0);
     assert_true(lab_wait(lab, demo, END_MS, &status));
     assert_int_equal(status, 0);
     must_say(said(), "Every check held.\n");
-    assert_int_equal(access(folder, F_OK), -1);
+    assert_int_equal(access(directory, F_OK), -1);
     assert_true(!*memory || access(memory, F_OK) < 0);
     assert_int_equal(kill(master, 0), -1);
     assert_int_equal(kill(standby, 0), -1);
-    assert_int_equal(access(in_folder("env"), F_OK), -1);
-    assert_int_equal(access(in_folder("bin"), F_OK), -1);
-    assert_int_equal(access(in_folder("three-clusters.svg"), F_OK), 0);
+    assert_int_equal(access(in_directory("env"), F_OK), -1);
+    assert_int_equal(access(in_directory("bin"), F_OK), -1);
+    assert_int_equal(access(in_directory("three-clusters.svg"), F_OK), 0);
 }
 
-/* ---- by itself ----------------------------------------------------------------------------- */
+/* ---- by itself ------------------------------------------------------------------------------- */
 
 static int open_lab(void **state)
 {
@@ -374,7 +375,7 @@ static void a_terminal_gets_the_matrix_in_place_in_colour_and_enter_ends_it(void
 {
     (void)state;
     const char *const environment[] = {"TERM=xterm", NULL};
-    const char *const argv[] = {DEMO, "--keep=10", lab_path(lab, FOLDER, &err), NULL};
+    const char *const argv[] = {DEMO, "--keep=10", lab_path(lab, DIRECTORY, &err), NULL};
     int slave, status = -1;
     oneib_autoclose int terminal = open_terminal(&slave);
     const struct lab_program program = {.name = "demo",
@@ -401,7 +402,7 @@ static void a_terminal_gets_the_matrix_in_place_in_colour_and_enter_ends_it(void
 static void a_check_that_does_not_hold_ends_the_demo_with_1(void **state)
 {
     (void)state;
-    const char *const argv[] = {MISLED_DEMO, lab_path(lab, FOLDER, &err), NULL};
+    const char *const argv[] = {MISLED_DEMO, lab_path(lab, DIRECTORY, &err), NULL};
     setenv("FABRIC_REACH", FABRIC_REACH_BINARY, 1);
     ok(lab_run(lab, NULL, argv, DEMO_MS, &output, &err));
     assert_int_equal(output.status, 1);

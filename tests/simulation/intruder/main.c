@@ -28,7 +28,7 @@ static unsigned sm_lid;
 static uint64_t transaction = 0x1000;
 static uint8_t answer[1024];
 
-/* --- sending -------------------------------------------------------------------------------- */
+/* ---- sending --------------------------------------------------------------------------------- */
 
 /* True: an answer came, with its header at answer + umad_size(). */
 static bool exchange(int agent, void *umad, int timeout_ms)
@@ -89,7 +89,7 @@ static uint8_t *ask(const char *route, const struct smp *smp)
     return refused ? NULL : came + IB_SMP_DATA_OFFS;
 }
 
-/* --- subnet management ---------------------------------------------------------------------- */
+/* ---- subnet management ----------------------------------------------------------------------- */
 
 enum place { SM_HOST = 1, SWITCH = 2, HOSTS = 4 };
 
@@ -153,7 +153,7 @@ static void put_question(const struct question *question, char **routes, int cou
     printf("\n");
 }
 
-/* --- changing ------------------------------------------------------------------------------- */
+/* ---- changing -------------------------------------------------------------------------------- */
 
 static bool set_pkey(const char *route, uint64_t key)
 {
@@ -213,7 +213,7 @@ static void change(char **routes, int count)
     printf("Set(PortInfo) with an M_Key of its own\t%s\n", told(info, count - 1));
 }
 
-/* --- subnet administration ------------------------------------------------------------------ */
+/* ---- subnet administration ------------------------------------------------------------------- */
 
 /* The first record; NULL: none. *silent: nobody answered at all. */
 static uint8_t *ask_sa(uint16_t attribute, uint8_t method, uint64_t mask, unsigned lid,
@@ -295,7 +295,7 @@ static void ask_all_of_sa(uint64_t sm_key)
     ask_ports(sm_key);
 }
 
-/* --- all of it ------------------------------------------------------------------------------ */
+/* ---- all of it ------------------------------------------------------------------------------- */
 
 static bool open_port(void)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * m-key-standin NAME BEHIND [FOLDER]: stands between programs and ibsim for what ibsim's ports
- * lack, M_Keys (rules.h) and, with a lab's FOLDER, virtual ports (vports.h). Programs find it where
- * they look for ibsim (IBSIM_SOCKNAME=NAME); ibsim itself runs with IBSIM_SOCKNAME=BEHIND.
+ * m-key-standin NAME BEHIND [DIRECTORY]: stands between programs and ibsim for what ibsim's ports
+ * lack, M_Keys (rules.h) and, with a lab's DIRECTORY, virtual ports (vports.h). Programs find it
+ * where they look for ibsim (IBSIM_SOCKNAME=NAME); ibsim itself runs with IBSIM_SOCKNAME=BEHIND.
  *
  * The protocol is ibsim's own (its include/ibsim.h and umad2sim): a control socket NAME:ctl with a
  * reply to each request; for the client with the number N and the process PID the packet sockets
@@ -94,7 +94,7 @@ static int64_t now_ms(void)
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* --- sockets -------------------------------------------------------------------------------- */
+/* ---- sockets --------------------------------------------------------------------------------- */
 
 /* "\0NAME:KIND[NUMBER]\0", as ibsim and umad2sim make them; number -1: none. */
 static socklen_t make_address(struct sockaddr_un *address, const char *name, const char *kind,
@@ -126,7 +126,7 @@ static bool connect_socket(int fd, const char *name, const char *kind, int numbe
     return connect(fd, (struct sockaddr *)&address, size) == 0;
 }
 
-/* --- queues --------------------------------------------------------------------------------- */
+/* ---- queues ---------------------------------------------------------------------------------- */
 
 static void push(struct queue *queue, const struct packet *packet)
 {
@@ -188,7 +188,7 @@ static void flush_down(struct client *client)
         pop(&client->down);
 }
 
-/* --- packets -------------------------------------------------------------------------------- */
+/* ---- packets --------------------------------------------------------------------------------- */
 
 static bool is_smp(const struct packet *packet)
 {
@@ -242,7 +242,7 @@ static struct packet make_probe(const struct client *client, const struct packet
     return probe;
 }
 
-/* --- ports ---------------------------------------------------------------------------------- */
+/* ---- ports ----------------------------------------------------------------------------------- */
 
 static struct m_key_port *port_of(uint64_t guid)
 {
@@ -357,7 +357,7 @@ static void complete(struct client *client, struct packet *answer)
     *awaited = (struct awaited){0};
 }
 
-/* --- one client ----------------------------------------------------------------------------- */
+/* ---- one client ------------------------------------------------------------------------------ */
 
 static void pump_up(struct client *client)
 {
@@ -403,7 +403,7 @@ static void take_from_ibsim(struct client *client)
     }
 }
 
-/* --- control -------------------------------------------------------------------------------- */
+/* ---- control --------------------------------------------------------------------------------- */
 
 /* Whom the replies are for, in the order of the requests. */
 static struct {
@@ -480,7 +480,7 @@ static void take_reply(void)
     }
 }
 
-/* --- all of it ------------------------------------------------------------------------------ */
+/* ---- all of it ------------------------------------------------------------------------------- */
 
 static void open_all(void)
 {
@@ -520,7 +520,7 @@ static void serve(void)
 int main(int argc, char **argv)
 {
     if (argc != 3 && argc != 4) {
-        fprintf(stderr, "usage: m-key-standin NAME BEHIND [FOLDER]\n");
+        fprintf(stderr, "usage: m-key-standin NAME BEHIND [DIRECTORY]\n");
         return 2;
     }
     vports_begin(argv[3]);

@@ -64,17 +64,17 @@ struct vport {
     uint16_t keys[CAP];
 };
 
-static const char *folder;
+static const char *directory;
 static enum layout layout;
 
 void vports_begin(const char *lab)
 {
-    folder = lab;
+    directory = lab;
 }
 
 bool vports_are_asked(uint16_t attribute)
 {
-    return folder && attribute >= VIRTUALIZATION_INFO && attribute <= LAST_ATTRIBUTE;
+    return directory && attribute >= VIRTUALIZATION_INFO && attribute <= LAST_ATTRIBUTE;
 }
 
 __attribute__((noreturn)) static void give_up(const char *what)
@@ -86,12 +86,11 @@ __attribute__((noreturn)) static void give_up(const char *what)
 static FILE *open_file(const char *name)
 {
     char path[256];
-    snprintf(path, sizeof path, "%s/%s", folder, name);
+    snprintf(path, sizeof path, "%s/%s", directory, name);
     return fopen(path, "re");
 }
 
-/* --- the subnet manager's part -----------------------------------------------------------------
- */
+/* ---- the subnet manager's part --------------------------------------------------------------- */
 
 /* Of several entries that name a port the last one counts. 0: it is no member. */
 static uint16_t key_of(const struct oneib_partition *partition, uint64_t guid)
@@ -135,7 +134,7 @@ static void find_partitions(char path[256])
 {
     char line[512];
     oneib_autofclose FILE *file = open_file("virtual-ports");
-    snprintf(path, 256, "%s/partitions.conf", folder);
+    snprintf(path, 256, "%s/partitions.conf", directory);
     while (file && fgets(line, sizeof line, file))
         sscanf(line, "partitions %255s", path);
 }
@@ -156,8 +155,7 @@ static void manage(struct vport *vport)
     oneib_partition_table_clear(&partitions);
 }
 
-/* --- the adapter's part ------------------------------------------------------------------------
- */
+/* ---- the adapter's part ---------------------------------------------------------------------- */
 
 static bool read_word(const char *root, unsigned vf, const char *name, char *word)
 {
@@ -258,8 +256,7 @@ static void put_table_asked(const char *root, uint64_t port, uint32_t modifier, 
     put_table(&vport, layout == NUMBER_LOW ? high : low, data);
 }
 
-/* --- questions ---------------------------------------------------------------------------------
- */
+/* ---- questions ------------------------------------------------------------------------------- */
 
 static void read_layout(void)
 {

@@ -6,7 +6,7 @@
  * asks by (core/fabric/virtual_ports_read.h), and each that it guesses is a switch, with which
  * adapters would do otherwise.
  *
- * In the lab's folder, read again for every question:
+ * In the lab's directory, read again for every question:
  *   nodes/plan       the nodes (node-standin.h); a VF's GUID and its link are in the node's tree,
  *                    where oneib-node sets them
  *   partitions.conf  what the subnet manager was told. It is said to read the same file as
@@ -24,8 +24,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The folder; before anything else. Without it no port answers. */
-void vports_begin(const char *folder);
+/* The directory; before anything else. Without it no port answers. */
+void vports_begin(const char *directory);
 bool vports_are_asked(uint16_t attribute);
 
 #define VPORTS_SILENT (-1)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * node-standin PLAN DRIVER VFS: the adapters of all simulated nodes of a lab, as one program on the
- * fabric of ibsim. PLAN has a line a node: ROOT ROUTE GUID, its root folder, the ports that lead to
- * its port from here, and the GUID of that port.
+ * fabric of ibsim. PLAN has a line a node: ROOT ROUTE GUID, its root directory, the ports that lead
+ * to its port from here, and the GUID of that port.
  *
  * It makes a sysfs tree in each root (tests/unit/hca/tree.h), says "ready", and then plays the
  * kernel's and the firmware's part:

@@ -24,7 +24,7 @@ static void make_path(const struct node *node, const char *name, char path[PATH_
         fail(name);
 }
 
-/* The new file is made outside of the tree: folders of sysfs hold nothing else. */
+/* The new file is made outside of the tree: directories of sysfs hold nothing else. */
 static void replace(const struct node *node, const char *name, const char *value)
 {
     char path[PATH_SIZE], new_path[PATH_SIZE];

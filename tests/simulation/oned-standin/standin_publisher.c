@@ -26,7 +26,7 @@ struct standin_publisher {
     size_t held_count, held_capacity;
 };
 
-/* --- the socket ----------------------------------------------------------------------------- */
+/* ---- the socket ------------------------------------------------------------------------------ */
 
 static int fail_zmq(struct oneib_error *err, const char *what)
 {
@@ -113,7 +113,7 @@ static void send_message(struct standin_publisher *publisher, const struct messa
     }
 }
 
-/* --- faults --------------------------------------------------------------------------------- */
+/* ---- faults ---------------------------------------------------------------------------------- */
 
 static char *encode(const char *xml, size_t length, size_t *encoded)
 {

@@ -37,7 +37,7 @@ struct connection {
     struct connection *next;
 };
 
-/* --- ports ---------------------------------------------------------------------------------- */
+/* ---- ports ----------------------------------------------------------------------------------- */
 
 static struct sockaddr_in loopback(uint16_t port)
 {
@@ -112,7 +112,7 @@ int standin_server_down(struct server *server, bool down, struct oneib_error *er
     return result;
 }
 
-/* --- calls ---------------------------------------------------------------------------------- */
+/* ---- calls ----------------------------------------------------------------------------------- */
 
 /* A fault of the wire, used up by this call; control calls are never disturbed. */
 static enum standin_fault take_wire_fault(struct standin *standin, const char *call, size_t length,

@@ -62,7 +62,7 @@ static struct host hosts[HOSTS_MAX];
 static size_t host_count;
 static struct oneib_grants_message message; /* large */
 
-/* ---- files --------------------------------------------------------------------------------- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 static void read_daemons(const char *path)
 {
@@ -134,7 +134,7 @@ static void read_moods(const char *path)
     }
 }
 
-/* ---- a host -------------------------------------------------------------------------------- */
+/* ---- a host ---------------------------------------------------------------------------------- */
 
 static void connect_link(struct host *host, size_t daemon)
 {

@@ -60,7 +60,7 @@ static char *read_all(const char *path)
     return text;
 }
 
-/* --- a call ----------------------------------------------------------------------------------- */
+/* ---- a call ---------------------------------------------------------------------------------- */
 
 struct call {
     char *body;
@@ -242,7 +242,7 @@ static void end_call(void *context, struct MHD_Connection *connection, void **re
     *request = NULL;
 }
 
-/* --- the program ------------------------------------------------------------------------------ */
+/* ---- the program ----------------------------------------------------------------------------- */
 
 static void tell_when_due(void)
 {

@@ -38,7 +38,7 @@ static bool is_from(const struct ufm_model *model, unsigned minor, unsigned patc
             (model->minor > minor || (model->minor == minor && model->patch >= patch)));
 }
 
-/* --- what it has ------------------------------------------------------------------------------ */
+/* ---- what it has ----------------------------------------------------------------------------- */
 
 static void note_change(struct ufm_model *model)
 {
@@ -111,7 +111,7 @@ static void drop_member(struct ufm_key *key, uint64_t guid)
         }
 }
 
-/* --- answers ---------------------------------------------------------------------------------- */
+/* ---- answers --------------------------------------------------------------------------------- */
 
 /* Gives the document up. */
 static long say(long status, json_t *document, char **answer)
@@ -212,7 +212,7 @@ static long get_sm_keys(const struct ufm_model *model, char **answer)
                answer);
 }
 
-/* --- changes ---------------------------------------------------------------------------------- */
+/* ---- changes --------------------------------------------------------------------------------- */
 
 static bool parse_pkey(const char *text, uint16_t *pkey)
 {
@@ -394,7 +394,7 @@ static long delete_at(struct ufm_model *model, const char *rest, char **answer)
     return say(200, json_object(), answer);
 }
 
-/* --- calls ------------------------------------------------------------------------------------ */
+/* ---- calls ----------------------------------------------------------------------------------- */
 
 static bool is_path(const char *path, const char *wanted)
 {

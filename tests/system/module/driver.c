@@ -102,7 +102,7 @@ static int sriov_configure(struct pci_dev *pf, int count)
 static void init_tree(struct hca_tree *tree)
 {
 	INIT_LIST_HEAD(&tree->files);
-	INIT_LIST_HEAD(&tree->folders);
+	INIT_LIST_HEAD(&tree->directories);
 }
 
 static void remove_pf(struct pci_dev *pf)

@@ -22,17 +22,16 @@ struct entry {
 	int index;
 	show_fn show;
 	store_fn store;
-	struct kobject *folder;
+	struct kobject *directory;
 	struct list_head list;
 };
 
-struct folder {
+struct directory {
 	struct kobject *kobject;
 	struct list_head list;
 };
 
-/* --- what files hold
- * ---------------------------------------------------------------------------------------------- */
+/* ---- what files hold ------------------------------------------------------------------------- */
 
 static const char *const policies[] = {
 	[IFLA_VF_LINK_STATE_AUTO] = "Follow",
@@ -196,9 +195,7 @@ static ssize_t show_fake_vfs(struct hca *hca, const struct entry *file, char *te
 	return length;
 }
 
-/* --- trees of them
- * -------------------------------------------------------------------------------------------------
- */
+/* ---- trees of them --------------------------------------------------------------------------- */
 
 static ssize_t show(struct kobject *kobject, struct kobj_attribute *attribute, char *text)
 {
@@ -216,25 +213,26 @@ static ssize_t store(struct kobject *kobject, struct kobj_attribute *attribute, 
 	return error ? error : (ssize_t)length;
 }
 
-static struct kobject *add_folder(struct hca_tree *tree, struct kobject *parent, const char *name)
+static struct kobject *add_directory(struct hca_tree *tree, struct kobject *parent,
+				     const char *name)
 {
-	struct folder *folder;
+	struct directory *directory;
 
 	if (tree->error)
 		return NULL;
-	folder = kzalloc(sizeof(*folder), GFP_KERNEL);
-	if (folder)
-		folder->kobject = kobject_create_and_add(name, parent);
-	if (!folder || !folder->kobject) {
-		kfree(folder);
+	directory = kzalloc(sizeof(*directory), GFP_KERNEL);
+	if (directory)
+		directory->kobject = kobject_create_and_add(name, parent);
+	if (!directory || !directory->kobject) {
+		kfree(directory);
 		tree->error = -ENOMEM;
 		return NULL;
 	}
-	list_add(&folder->list, &tree->folders);
-	return folder->kobject;
+	list_add(&directory->list, &tree->directories);
+	return directory->kobject;
 }
 
-static void add_file(struct hca_tree *tree, struct kobject *folder, const struct entry *like,
+static void add_file(struct hca_tree *tree, struct kobject *directory, const struct entry *like,
 		     const char *name)
 {
 	struct entry *file;
@@ -252,69 +250,67 @@ static void add_file(struct hca_tree *tree, struct kobject *folder, const struct
 	file->attribute.attr.mode = (file->show ? 0444 : 0) | (file->store ? 0200 : 0);
 	file->attribute.show = show;
 	file->attribute.store = store;
-	file->folder = folder;
-	tree->error = sysfs_create_file(folder, &file->attribute.attr);
+	file->directory = directory;
+	tree->error = sysfs_create_file(directory, &file->attribute.attr);
 	if (tree->error)
 		kfree(file);
 	else
 		list_add(&file->list, &tree->files);
 }
 
-/* A folder of files that are called 0, 1, ... */
+/* A directory of files that are called 0, 1, ... */
 static void add_numbered(struct hca_tree *tree, struct kobject *parent, const char *name,
 			 struct entry like, int count)
 {
-	struct kobject *folder = add_folder(tree, parent, name);
+	struct kobject *directory = add_directory(tree, parent, name);
 	char number[8];
 
 	for (like.index = 0; like.index < count; like.index++) {
 		snprintf(number, sizeof(number), "%d", like.index);
-		add_file(tree, folder, &like, number);
+		add_file(tree, directory, &like, number);
 	}
 }
 
 void hca_drop_files(struct hca_tree *tree)
 {
 	struct entry *file, *next_file;
-	struct folder *folder, *next_folder;
+	struct directory *directory, *next_directory;
 
 	list_for_each_entry_safe(file, next_file, &tree->files, list)
 	{
-		sysfs_remove_file(file->folder, &file->attribute.attr);
+		sysfs_remove_file(file->directory, &file->attribute.attr);
 		kfree(file);
 	}
-	list_for_each_entry_safe(folder, next_folder, &tree->folders, list)
+	list_for_each_entry_safe(directory, next_directory, &tree->directories, list)
 	{
-		kobject_put(folder->kobject);
-		kfree(folder);
+		kobject_put(directory->kobject);
+		kfree(directory);
 	}
 	INIT_LIST_HEAD(&tree->files);
-	INIT_LIST_HEAD(&tree->folders);
+	INIT_LIST_HEAD(&tree->directories);
 	tree->error = 0;
 }
 
-/* --- which there are
- * -----------------------------------------------------------------------------------------------
- */
+/* ---- which there are ------------------------------------------------------------------------- */
 
 static void add_fake(struct hca *hca)
 {
 	struct hca_tree *tree = &hca->tree;
-	struct kobject *folder = add_folder(tree, &hca->pf->dev.kobj, "fake");
+	struct kobject *directory = add_directory(tree, &hca->pf->dev.kobj, "fake");
 	struct entry pkey = { .hca = hca, .store = store_fake_pkey };
 	struct entry event = { .hca = hca, .store = store_fake_event };
 	struct entry vfs = { .hca = hca, .show = show_fake_vfs };
 
-	add_file(tree, folder, &pkey, "pkey");
-	add_file(tree, folder, &event, "event");
-	add_file(tree, folder, &vfs, "vfs");
+	add_file(tree, directory, &pkey, "pkey");
+	add_file(tree, directory, &event, "event");
+	add_file(tree, directory, &vfs, "vfs");
 }
 
-/* mlx5 has a folder for each VF that there could be. */
+/* mlx5 has a directory for each VF that there could be. */
 static void add_sriov(struct hca *hca)
 {
 	struct hca_tree *tree = &hca->tree;
-	struct kobject *sriov = add_folder(tree, &hca->pf->dev.kobj, "sriov");
+	struct kobject *sriov = add_directory(tree, &hca->pf->dev.kobj, "sriov");
 	int i;
 
 	for (i = 0; i < min(pci_sriov_get_totalvfs(hca->pf), HCA_MAX_VFS); i++) {
@@ -323,14 +319,14 @@ static void add_sriov(struct hca *hca)
 		struct entry policy = {
 			.hca = hca, .vf = i, .show = show_policy, .store = store_policy
 		};
-		struct kobject *folder;
+		struct kobject *directory;
 		char number[8];
 
 		snprintf(number, sizeof(number), "%d", i);
-		folder = add_folder(tree, sriov, number);
-		add_file(tree, folder, &node, "node");
-		add_file(tree, folder, &port, "port");
-		add_file(tree, folder, &policy, "policy");
+		directory = add_directory(tree, sriov, number);
+		add_file(tree, directory, &node, "node");
+		add_file(tree, directory, &port, "port");
+		add_file(tree, directory, &policy, "policy");
 	}
 }
 
@@ -344,8 +340,8 @@ static void add_iov(struct hca *hca)
 	struct entry pkey = { .hca = hca, .show = show_pkey };
 	struct kobject *port;
 
-	hca->iov = add_folder(tree, &hca->ib.dev.kobj, "iov");
-	port = add_folder(tree, add_folder(tree, hca->iov, "ports"), "1");
+	hca->iov = add_directory(tree, &hca->ib.dev.kobj, "iov");
+	port = add_directory(tree, add_directory(tree, hca->iov, "ports"), "1");
 	add_numbered(tree, port, "admin_guids", admin_guid, HCA_MAX_VFS + 1);
 	add_numbered(tree, port, "gids", gid, HCA_MAX_VFS + 1);
 	add_numbered(tree, port, "pkeys", pkey, HCA_PKEYS);
@@ -371,8 +367,8 @@ static void add_vf(struct hca *hca, struct pci_dev *device)
 	};
 	struct kobject *port;
 
-	port = add_folder(tree, hca->iov, pci_name(device));
-	port = add_folder(tree, add_folder(tree, port, "ports"), "1");
+	port = add_directory(tree, hca->iov, pci_name(device));
+	port = add_directory(tree, add_directory(tree, port, "ports"), "1");
 	add_numbered(tree, port, "gid_idx", gid_index, 1);
 	add_numbered(tree, port, "pkey_idx", pkey_index, HCA_PKEYS);
 }

@@ -27,10 +27,10 @@ struct hca_vf {
 	struct net_device *interface;
 };
 
-/* Files and folders that go together. Once something has failed, nothing more is added. */
+/* Files and directories that go together. Once something has failed, nothing more is added. */
 struct hca_tree {
 	struct list_head files;
-	struct list_head folders;
+	struct list_head directories;
 	int error;
 };
 

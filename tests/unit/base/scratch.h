@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A folder of a test's own, removed with everything in it at the end. */
+/* A directory of a test's own, removed with everything in it at the end. */
 #ifndef ONEIB_TESTS_SCRATCH_H
 #define ONEIB_TESTS_SCRATCH_H
 
@@ -51,7 +51,7 @@ static inline int remove_scratch(void **state)
     return 0;
 }
 
-/* The path of a name in the scratch folder; good until the fourth call after it. */
+/* The path of a name in the scratch directory; good until the fourth call after it. */
 static inline const char *in_scratch(const char *name)
 {
     static char paths[4][PATH_MAX];
@@ -85,7 +85,7 @@ static inline void assert_file_is(const char *path, const char *text)
     assert_string_equal(found, text);
 }
 
-/* Entries of a folder, "." and ".." not counted. */
+/* Entries of a directory, "." and ".." not counted. */
 static inline int count_entries(const char *path)
 {
     int count = -2;

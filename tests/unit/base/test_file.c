@@ -38,8 +38,7 @@ static void remove_entries(void)
     assert_int_equal(mkdir(scratch, 0755), 0);
 }
 
-/* ---- reading
- * ------------------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 static void a_file_is_read_whole(void **state)
 {
@@ -149,8 +148,7 @@ static void files_of_the_kernel_without_a_size_are_read(void **state)
     assert_contains(data, "Name:");
 }
 
-/* ---- replacing
- * ----------------------------------------------------------------------------------------- */
+/* ---- replacing ------------------------------------------------------------------------------- */
 
 static void a_file_is_created_and_replaced(void **state)
 {
@@ -219,7 +217,7 @@ static void owner_and_group_are_kept(void **state)
     assert_int_equal(status.st_gid, 65533);
 }
 
-static void names_in_the_current_folder_work(void **state)
+static void names_in_the_current_directory_work(void **state)
 {
     (void)state;
     char before[PATH_MAX];
@@ -232,8 +230,7 @@ static void names_in_the_current_folder_work(void **state)
     assert_file_is(in_scratch("dotted"), new_text);
 }
 
-/* ---- symbolic links
- * ------------------------------------------------------------------------------------ */
+/* ---- symbolic links -------------------------------------------------------------------------- */
 
 static void assert_is_link(const char *path)
 {
@@ -283,8 +280,7 @@ static void a_circle_of_links_is_an_error(void **state)
     assert_int_equal(count_entries(scratch), 2);
 }
 
-/* ---- refusing
- * ------------------------------------------------------------------------------------------ */
+/* ---- refusing -------------------------------------------------------------------------------- */
 
 struct seen {
     char text[256];
@@ -339,19 +335,19 @@ static void what_is_no_regular_file_is_not_replaced(void **state)
     (void)state;
     remove_entries();
     struct oneib_error err = {0};
-    assert_int_equal(mkdir(in_scratch("folder"), 0755), 0);
+    assert_int_equal(mkdir(in_scratch("directory"), 0755), 0);
     assert_int_equal(mkfifo(in_scratch("fifo"), 0600), 0);
-    assert_int_equal(replace_text(in_scratch("folder"), new_text, &err), -1);
+    assert_int_equal(replace_text(in_scratch("directory"), new_text, &err), -1);
     assert_contains(err.text, "not a regular file");
     assert_int_equal(replace_text(in_scratch("fifo"), new_text, &err), -1);
     assert_contains(err.text, "not a regular file");
-    assert_int_equal(replace_text(in_scratch("folder/"), new_text, &err), -1);
-    assert_int_equal(replace_text(in_scratch("folder/.."), new_text, &err), -1);
+    assert_int_equal(replace_text(in_scratch("directory/"), new_text, &err), -1);
+    assert_int_equal(replace_text(in_scratch("directory/.."), new_text, &err), -1);
     assert_int_equal(replace_text("", new_text, &err), -1);
     assert_int_equal(count_entries(scratch), 2);
 }
 
-static void a_folder_that_is_none_is_an_error(void **state)
+static void a_directory_that_is_none_is_an_error(void **state)
 {
     (void)state;
     remove_entries();
@@ -381,8 +377,7 @@ static void a_name_too_long_for_a_temporary_file_is_an_error(void **state)
     }
 }
 
-/* ---- faults, tried in children: cmocka's own assertions must not run there
- * ------------------------------- */
+/* ---- faults, tried in children: cmocka's own assertions must not run there ------------------- */
 
 enum result { GOOD = 0, WRONG = 1, CANNOT = 77 };
 
@@ -421,7 +416,7 @@ static enum result try_as_nobody(void)
     return fails_with(in_scratch("p.conf"), EACCES) ? GOOD : WRONG;
 }
 
-static void an_unwritable_folder_keeps_the_old_file(void **state)
+static void an_unwritable_directory_keeps_the_old_file(void **state)
 {
     (void)state;
     remove_entries();
@@ -548,8 +543,7 @@ static void a_write_that_fails_half_way_keeps_the_old_file(void **state)
     assert_int_equal(count_entries(scratch), 1);
 }
 
-/* ---- left-overs
- * ---------------------------------------------------------------------------------------- */
+/* ---- left-overs ------------------------------------------------------------------------------ */
 
 static void left_overs_are_removed_and_nothing_else(void **state)
 {
@@ -636,8 +630,7 @@ static void two_at_once_both_succeed_and_a_reader_sees_whole_files(void **state)
     assert_int_equal(count_entries(scratch), 1);
 }
 
-/* ---- SIGKILL at every system call
- * ----------------------------------------------------------------------- */
+/* ---- SIGKILL at every system call ------------------------------------------------------------ */
 
 /* A child that waits, traced, to replace the file; 0 when tracing is not permitted here. */
 static pid_t begin_traced_replacement(void)
@@ -771,16 +764,16 @@ int main(void)
         cmocka_unit_test(bytes_of_any_kind_and_number_arrive),
         cmocka_unit_test(the_mode_is_the_one_asked_for),
         cmocka_unit_test(owner_and_group_are_kept),
-        cmocka_unit_test(names_in_the_current_folder_work),
+        cmocka_unit_test(names_in_the_current_directory_work),
         cmocka_unit_test(the_target_of_a_link_is_replaced),
         cmocka_unit_test(the_missing_target_of_a_link_is_created),
         cmocka_unit_test(a_circle_of_links_is_an_error),
         cmocka_unit_test(the_check_sees_what_was_written_before_it_is_in_place),
         cmocka_unit_test(a_check_that_refuses_keeps_the_old_file),
         cmocka_unit_test(what_is_no_regular_file_is_not_replaced),
-        cmocka_unit_test(a_folder_that_is_none_is_an_error),
+        cmocka_unit_test(a_directory_that_is_none_is_an_error),
         cmocka_unit_test(a_name_too_long_for_a_temporary_file_is_an_error),
-        cmocka_unit_test(an_unwritable_folder_keeps_the_old_file),
+        cmocka_unit_test(an_unwritable_directory_keeps_the_old_file),
         cmocka_unit_test(a_full_disk_keeps_the_old_file),
         cmocka_unit_test(a_write_that_fails_half_way_keeps_the_old_file),
         cmocka_unit_test(left_overs_are_removed_and_nothing_else),

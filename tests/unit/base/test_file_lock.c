@@ -186,7 +186,7 @@ static void what_is_in_its_place_is_not_used(void **state)
     assert_contains(err.text, "/lock is not a regular file: remove it");
 }
 
-static void a_folder_that_is_not_there_is_named(void **state)
+static void a_directory_that_is_not_there_is_named(void **state)
 {
     (void)state;
     int lock;
@@ -208,7 +208,7 @@ int main(void)
         TEST(what_another_file_holds_is_not_written_over),
         TEST(a_holder_that_cannot_be_read_is_not_known),
         TEST(what_is_in_its_place_is_not_used),
-        TEST(a_folder_that_is_not_there_is_named),
+        TEST(a_directory_that_is_not_there_is_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

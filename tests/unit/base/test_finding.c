@@ -10,28 +10,28 @@
 #include <cmocka.h>
 
 static void add(struct oneib_findings *findings, enum oneib_severity severity, const char *code,
-                const char *remedy, int vm)
+                const char *fix, int vm)
 {
     struct oneib_error err;
     assert_int_equal(
-        oneib_findings_add(findings, severity, code, remedy, &err, "VM %d: something", vm), 0);
+        oneib_findings_add(findings, severity, code, fix, &err, "VM %d: something", vm), 0);
 }
 
 static void a_finding_keeps_what_it_was_given(void **state)
 {
     (void)state;
     struct oneib_findings findings = {0};
-    char remedy[] = "do this";
-    add(&findings, ONEIB_WARNING, "port-full", remedy, 42);
-    memset(remedy, 'x', sizeof remedy - 1);
-    add(&findings, ONEIB_NOTICE, "no-remedy", NULL, 43);
+    char fix[] = "do this";
+    add(&findings, ONEIB_WARNING, "port-full", fix, 42);
+    memset(fix, 'x', sizeof fix - 1);
+    add(&findings, ONEIB_NOTICE, "no-fix", NULL, 43);
 
     assert_int_equal(findings.count, 2);
     assert_int_equal(findings.items[0].severity, ONEIB_WARNING);
     assert_string_equal(findings.items[0].code, "port-full");
     assert_string_equal(findings.items[0].text, "VM 42: something");
-    assert_string_equal(findings.items[0].remedy, "do this");
-    assert_null(findings.items[1].remedy);
+    assert_string_equal(findings.items[0].fix, "do this");
+    assert_null(findings.items[1].fix);
     oneib_findings_clear(&findings);
     assert_int_equal(findings.count, 0);
     assert_null(findings.items);
@@ -136,7 +136,7 @@ static void only_findings_about_the_named_objects_of_the_kind_are_forgotten(void
                  {ONEIB_SUBJECT_NETWORK, 2}, {ONEIB_SUBJECT_HOST, 7}, {ONEIB_SUBJECT_NONE, 2}};
     struct oneib_findings findings = {0};
     for (int i = 0; i < 6; i++) {
-        add(&findings, ONEIB_NOTICE, "a", "remedy", i);
+        add(&findings, ONEIB_NOTICE, "a", "fix", i);
         oneib_findings_attribute(&findings, (size_t)i, about[i].subject, about[i].id);
     }
     oneib_findings_forget(&findings, ONEIB_SUBJECT_VM, ids, 2);
@@ -155,7 +155,7 @@ static void findings_are_dropped_from_the_end(void **state)
     (void)state;
     struct oneib_findings findings = {0};
     for (int i = 0; i < 4; i++)
-        add(&findings, ONEIB_NOTICE, "a", "remedy", i);
+        add(&findings, ONEIB_NOTICE, "a", "fix", i);
     oneib_findings_truncate(&findings, 9);
     assert_int_equal(findings.count, 4);
     oneib_findings_truncate(&findings, 1);

@@ -14,23 +14,23 @@
 
 #include <cmocka.h>
 
-static char folder[] = "/tmp/oneib-test-XXXXXX";
+static char directory[] = "/tmp/oneib-test-XXXXXX";
 static char path[64];
 
-static int make_folder(void **state)
+static int make_directory(void **state)
 {
     (void)state;
-    if (!mkdtemp(folder))
+    if (!mkdtemp(directory))
         return -1;
-    snprintf(path, sizeof path, "%s/file", folder);
+    snprintf(path, sizeof path, "%s/file", directory);
     return 0;
 }
 
-static int remove_folder(void **state)
+static int remove_directory(void **state)
 {
     (void)state;
     unlink(path);
-    return rmdir(folder);
+    return rmdir(directory);
 }
 
 static void put(const char *text)
@@ -93,5 +93,5 @@ int main(void)
         cmocka_unit_test(a_file_written_in_place_is_another_even_if_its_times_are_set_back),
         cmocka_unit_test(a_file_that_is_gone_differs_from_one_that_is_there),
     };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+    return cmocka_run_group_tests(tests, make_directory, remove_directory);
 }

@@ -29,7 +29,7 @@ struct scene {
     struct oneib_ledger ledger;
     bool keys_stay;
     bool ledger_is_given; /* it is not filled from the networks */
-    struct oneib_partition_table fragment, in_force;
+    struct oneib_partition_table static_partitions, in_force;
     struct oneib_subnet subnet;
     bool has_in_force, has_subnet;
     struct oneib_desired desired;
@@ -57,7 +57,7 @@ static inline int scene_free(void **state)
     oneib_desired_clear(&scene->desired);
     oneib_cloud_clear(&scene->cloud);
     oneib_ledger_clear(&scene->ledger);
-    oneib_partition_table_clear(&scene->fragment);
+    oneib_partition_table_clear(&scene->static_partitions);
     oneib_partition_table_clear(&scene->in_force);
     oneib_subnet_clear(&scene->subnet);
     free(scene);
@@ -252,7 +252,7 @@ static inline struct oneib_desired_input input_of(const struct scene *scene)
                                         .ledger = &scene->ledger,
                                         .keys_stay = scene->keys_stay,
                                         .policy = &scene->policy,
-                                        .fragment = &scene->fragment,
+                                        .static_partitions = &scene->static_partitions,
                                         .subnet = scene->has_subnet ? &scene->subnet : NULL,
                                         .in_force = scene->has_in_force ? &scene->in_force : NULL};
 }

@@ -16,8 +16,8 @@ struct played_node {
 
 struct grant_scene {
     struct scene scene;
-    struct oneib_node_view views[NODES]; /* by host id */
-    struct played_node nodes[NODES];     /* of each view */
+    struct oneib_node_snapshot snapshots[NODES]; /* by host id */
+    struct played_node nodes[NODES];             /* of each snapshot */
     size_t node_count;
     size_t held;
     struct oneib_grants grants;
@@ -44,7 +44,7 @@ static inline int grant_scene_free(void **state)
     oneib_desired_clear(&scene->desired);
     oneib_cloud_clear(&scene->cloud);
     oneib_ledger_clear(&scene->ledger);
-    oneib_partition_table_clear(&scene->fragment);
+    oneib_partition_table_clear(&scene->static_partitions);
     oneib_partition_table_clear(&scene->in_force);
     oneib_subnet_clear(&scene->subnet);
     oneib_grants_clear(&played->grants);
@@ -58,18 +58,18 @@ static inline int grant_scene_free(void **state)
     cmocka_unit_test_setup_teardown(function, grant_scene_make, grant_scene_free)
 
 /* A host with VFs, and its node, which follows and has nothing. Hosts are added by id. */
-static inline struct oneib_node_view *add_node(struct grant_scene *played, uint32_t host_id)
+static inline struct oneib_node_snapshot *add_node(struct grant_scene *played, uint32_t host_id)
 {
     add_host(&played->scene, host_id)->ports[0].vfs_total = 8;
     assert_true(played->node_count < NODES);
-    struct oneib_node_view *view = &played->views[played->node_count];
-    *view = (struct oneib_node_view){.host_id = host_id,
-                                     .state = ONEIB_NODE_FOLLOWS,
-                                     .table_known = true,
-                                     .records = played->nodes[played->node_count].records,
-                                     .told = played->nodes[played->node_count].told};
+    struct oneib_node_snapshot *snapshot = &played->snapshots[played->node_count];
+    *snapshot = (struct oneib_node_snapshot){.host_id = host_id,
+                                             .state = ONEIB_NODE_FOLLOWS,
+                                             .table_known = true,
+                                             .records = played->nodes[played->node_count].records,
+                                             .told = played->nodes[played->node_count].told};
     played->node_count++;
-    return view;
+    return snapshot;
 }
 
 /* What the ledger says from now on. */
@@ -79,11 +79,11 @@ static inline void change_key(struct grant_scene *played, size_t network, oneib_
     oneib_ledger_clear(&played->scene.ledger);
 }
 
-static inline struct oneib_node_view *node_of(struct grant_scene *played, uint32_t host_id)
+static inline struct oneib_node_snapshot *node_of(struct grant_scene *played, uint32_t host_id)
 {
     for (size_t i = 0; i < played->node_count; i++)
-        if (played->views[i].host_id == host_id)
-            return &played->views[i];
+        if (played->snapshots[i].host_id == host_id)
+            return &played->snapshots[i];
     fail_msg("no node of host %u", host_id);
     return NULL;
 }
@@ -92,51 +92,52 @@ static inline struct oneib_node_view *node_of(struct grant_scene *played, uint32
 static inline void tell(struct grant_scene *played, uint32_t host_id, uint32_t vm_id,
                         uint8_t nic_id)
 {
-    struct oneib_node_view *view = node_of(played, host_id);
-    struct oneib_nic_name *told = played->nodes[view - played->views].told;
+    struct oneib_node_snapshot *snapshot = node_of(played, host_id);
+    struct oneib_nic_name *told = played->nodes[snapshot - played->snapshots].told;
     const struct oneib_nic_name nic = {.vm_id = vm_id, .nic_id = nic_id};
     size_t place = 0;
-    while (place < view->told_count && oneib_nic_name_compare(&told[place], &nic) < 0)
+    while (place < snapshot->told_count && oneib_nic_name_compare(&told[place], &nic) < 0)
         place++;
-    if (place < view->told_count && oneib_nic_name_compare(&told[place], &nic) == 0)
+    if (place < snapshot->told_count && oneib_nic_name_compare(&told[place], &nic) == 0)
         return;
-    assert_true(view->told_count < sizeof played->nodes[0].told / sizeof *told);
-    memmove(told + place + 1, told + place, (view->told_count++ - place) * sizeof *told);
+    assert_true(snapshot->told_count < sizeof played->nodes[0].told / sizeof *told);
+    memmove(told + place + 1, told + place, (snapshot->told_count++ - place) * sizeof *told);
     told[place] = nic;
 }
 
 static inline struct oneib_vf_record *report(struct grant_scene *played, uint32_t host_id,
                                              uint32_t vm_id, uint32_t network_id, oneib_pkey pkey)
 {
-    struct oneib_node_view *view = node_of(played, host_id);
-    struct played_node *node = &played->nodes[view - played->views];
-    assert_true(view->record_count < sizeof node->records / sizeof node->records[0]);
-    struct oneib_vf_record *record = &node->records[view->record_count++];
-    *record = (struct oneib_vf_record){.vf = {.bus = 0x81, .function = (uint8_t)view->record_count},
-                                       .device = "mlx4_0",
-                                       .index = (uint16_t)view->record_count,
-                                       .port = 1,
-                                       .vm_id = vm_id,
-                                       .network_id = network_id,
-                                       .site = SITE,
-                                       .pkey = pkey,
-                                       .stage = ONEIB_VF_OPEN,
-                                       .guid = ONEIB_VF_GUID_SET};
+    struct oneib_node_snapshot *snapshot = node_of(played, host_id);
+    struct played_node *node = &played->nodes[snapshot - played->snapshots];
+    assert_true(snapshot->record_count < sizeof node->records / sizeof node->records[0]);
+    struct oneib_vf_record *record = &node->records[snapshot->record_count++];
+    *record =
+        (struct oneib_vf_record){.vf = {.bus = 0x81, .function = (uint8_t)snapshot->record_count},
+                                 .device = "mlx4_0",
+                                 .index = (uint16_t)snapshot->record_count,
+                                 .port = 1,
+                                 .vm_id = vm_id,
+                                 .network_id = network_id,
+                                 .site = SITE,
+                                 .pkey = pkey,
+                                 .stage = ONEIB_VF_OPEN,
+                                 .guid = ONEIB_VF_GUID_SET};
     return record;
 }
 
 /* The list that the node was sent: what it is granted now. */
 static inline void send_grants(struct grant_scene *played, uint32_t host_id)
 {
-    struct oneib_node_view *view = node_of(played, host_id);
-    struct oneib_grant_list *sent = &played->nodes[view - played->views].sent;
+    struct oneib_node_snapshot *snapshot = node_of(played, host_id);
+    struct oneib_grant_list *sent = &played->nodes[snapshot - played->snapshots].sent;
     const struct oneib_host_grants *grants = oneib_grants_of_host(&played->grants, host_id);
     sent->count = grants ? grants->count : 0;
     for (size_t i = 0; i < sent->count; i++) {
         sent->items[i] = grants->items[i];
         tell(played, host_id, sent->items[i].vm_id, sent->items[i].nic_id);
     }
-    view->sent = sent;
+    snapshot->sent = sent;
 }
 
 /* The cloud's VMs are those that have NICs, and those that are named here. */
@@ -170,7 +171,7 @@ static inline void grant_all(struct grant_scene *played)
                                              .policy = &scene->policy,
                                              .desired = &scene->desired,
                                              .held = played->held,
-                                             .nodes = played->views,
+                                             .nodes = played->snapshots,
                                              .node_count = played->node_count,
                                              .subnet = scene->has_subnet ? &scene->subnet : NULL};
     oneib_grants_clear(&played->grants);
@@ -196,7 +197,7 @@ static inline void pass_gate(struct grant_scene *played)
                                            .desired = &scene->desired,
                                            .in_force = &scene->in_force,
                                            .grants = &played->grants,
-                                           .nodes = played->views,
+                                           .nodes = played->snapshots,
                                            .node_count = played->node_count,
                                            .ledger = &scene->ledger};
     oneib_gate_clear(&played->gate);

@@ -75,7 +75,7 @@ static void an_invalid_key_gives_no_members_and_no_new_key(void **state)
 
     assert_member_status(scene, 10, 0, ONEIB_MEMBER_STATUS_NO_KEY);
     assert_finding(scene, "pkey-invalid", ONEIB_WARNING, "network 5");
-    assert_non_null(finding(scene, "pkey-invalid")->remedy);
+    assert_non_null(finding(scene, "pkey-invalid")->fix);
     assert_int_equal(0, scene->desired.request_count);
     assert_int_equal(1, scene->desired.table.count);
 }
@@ -128,7 +128,8 @@ static void whoever_may_come_back_with_a_key_holds_it(void **state)
     add_network(scene, 2, 256); /* in conflict, and still a holder */
     add_network(scene, 3, 0);
     hold_key(add_host(scene, 1), 257);
-    add_guid(scene, add_partition(scene, &scene->fragment, "storage", 258), 0x55, ONEIB_FULL);
+    add_guid(scene, add_partition(scene, &scene->static_partitions, "storage", 258), 0x55,
+             ONEIB_FULL);
     add_guid(scene, add_partition(scene, &scene->in_force, "one77", 259), 0x55, ONEIB_FULL);
     scene->has_in_force = true;
     compute(scene);
@@ -158,7 +159,8 @@ static void an_unreadable_network_opens_no_partition_of_the_operators(void **sta
     struct oneib_network *network = add_network(scene, 5, 256);
     network->uid = network->gid = 5;
     network->unreadable = true;
-    add_guid(scene, add_partition(scene, &scene->fragment, "storage", 256), 0x55, ONEIB_FULL);
+    add_guid(scene, add_partition(scene, &scene->static_partitions, "storage", 256), 0x55,
+             ONEIB_FULL);
     add_host(scene, 1);
     add_nic(scene, 10, 0, 5, 1);
     compute(scene);
@@ -246,13 +248,14 @@ static void of_two_networks_with_one_key_the_lower_id_has_it(void **state)
     assert_int_equal(0, oneib_desired_cluster(&scene->desired, 8)->pkey);
 }
 
-static void a_key_of_the_fragment_is_no_networks(void **state)
+static void a_static_partitions_key_is_no_networks(void **state)
 {
     struct scene *scene = *state;
     add_network(scene, 4, 0x101);
     add_host(scene, 1);
     add_nic(scene, 10, 0, 4, 1);
-    add_guid(scene, add_partition(scene, &scene->fragment, "storage", 0x101), 0x55, ONEIB_FULL);
+    add_guid(scene, add_partition(scene, &scene->static_partitions, "storage", 0x101), 0x55,
+             ONEIB_FULL);
     compute(scene);
     assert_member_status(scene, 10, 0, ONEIB_MEMBER_STATUS_KEY_CONFLICT);
     assert_finding(scene, "pkey-reserved", ONEIB_WARNING, "network 4");
@@ -271,8 +274,10 @@ static void a_key_outside_of_the_range_is_not_for_a_subnet_manager_that_has_othe
     add_host(scene, 1);
     add_nic(scene, 10, 0, 4, 1);
     add_nic(scene, 11, 0, 5, 1);
-    add_guid(scene, add_partition(scene, &scene->fragment, "storage", 0x20), 0x55, ONEIB_FULL);
-    add_guid(scene, add_partition(scene, &scene->fragment, "backup", 0x200), 0x55, ONEIB_FULL);
+    add_guid(scene, add_partition(scene, &scene->static_partitions, "storage", 0x20), 0x55,
+             ONEIB_FULL);
+    add_guid(scene, add_partition(scene, &scene->static_partitions, "backup", 0x200), 0x55,
+             ONEIB_FULL);
     scene->policy.only_range = true;
     compute(scene);
     assert_listed(scene, 0x101, port_of(1), "full");
@@ -280,19 +285,19 @@ static void a_key_outside_of_the_range_is_not_for_a_subnet_manager_that_has_othe
     assert_finding(scene, "pkey-outside", ONEIB_WARNING, "network 5");
     assert_null(partition_of(&scene->desired.table, 0x55));
     assert_null(partition_of(&scene->desired.table, 0x20));
-    assert_finding(scene, "fragment-refused", ONEIB_WARNING, "storage");
+    assert_finding(scene, "static-partition-refused", ONEIB_WARNING, "storage");
     assert_listed(scene, 0x200, 0x55, "full");
 }
 
-static void a_fragment_of_everybody_is_not_for_it_either(void **state)
+static void a_static_partition_of_everybody_is_not_for_it_either(void **state)
 {
     struct scene *scene = *state;
-    add_wildcard(scene, add_partition(scene, &scene->fragment, "all", 0x200), ONEIB_MEMBER_ALL,
-                 ONEIB_LIMITED);
+    add_wildcard(scene, add_partition(scene, &scene->static_partitions, "all", 0x200),
+                 ONEIB_MEMBER_ALL, ONEIB_LIMITED);
     scene->policy.only_range = true;
     compute(scene);
     assert_null(partition_of(&scene->desired.table, 0x200));
-    assert_finding(scene, "fragment-refused", ONEIB_WARNING, "no GUIDs");
+    assert_finding(scene, "static-partition-refused", ONEIB_WARNING, "no GUIDs");
 }
 
 static void limited_members_get_nothing_where_they_would_be_made_full(void **state)
@@ -314,13 +319,13 @@ static void limited_members_get_nothing_where_they_would_be_made_full(void **sta
     assert_int_equal(1, oneib_desired_cluster(&scene->desired, 5)->refused);
 }
 
-static void a_fragment_of_many_partitions_is_in_force_as_a_whole(void **state)
+static void a_static_partitions_of_many_partitions_is_in_force_as_a_whole(void **state)
 {
     struct scene *scene = *state;
     for (unsigned i = 0; i < 20; i++) {
         char name[16];
         snprintf(name, sizeof name, "storage%u", i);
-        add_guid(scene, add_partition(scene, &scene->fragment, name, 0x201 + i), 0x55 + i,
+        add_guid(scene, add_partition(scene, &scene->static_partitions, name, 0x201 + i), 0x55 + i,
                  ONEIB_FULL);
     }
     compute(scene);
@@ -329,9 +334,9 @@ static void a_fragment_of_many_partitions_is_in_force_as_a_whole(void **state)
         assert_listed(scene, 0x201 + i, 0x55 + i, "full");
 }
 
-/* ---- the fragment takes a key ---------------------------------------------------------------- */
+/* ---- the static partitions take a key -------------------------------------------------------- */
 
-static void a_fragments_key_waits_while_a_host_may_hold_it(void **state)
+static void a_static_partitions_key_waits_while_a_host_may_hold_it(void **state)
 {
     struct scene *scene = *state;
     add_network(scene, 4, 0x101);
@@ -339,13 +344,15 @@ static void a_fragments_key_waits_while_a_host_may_hold_it(void **state)
     add_nic(scene, 10, 0, 4, 1);
     scene->has_in_force = true;
     add_guid(scene, add_partition(scene, &scene->in_force, "one4", 0x101), port_of(1), ONEIB_FULL);
-    add_guid(scene, add_partition(scene, &scene->fragment, "storage", 0x101), 0x55, ONEIB_FULL);
-    add_guid(scene, add_partition(scene, &scene->fragment, "other", 0x102), 0x55, ONEIB_FULL);
+    add_guid(scene, add_partition(scene, &scene->static_partitions, "storage", 0x101), 0x55,
+             ONEIB_FULL);
+    add_guid(scene, add_partition(scene, &scene->static_partitions, "other", 0x102), 0x55,
+             ONEIB_FULL);
     struct oneib_host *host = &scene->cloud.hosts[0];
     hold_key(host, 0x101);
     compute(scene);
     assert_null(partition_of(&scene->desired.table, 0x101));
-    assert_finding(scene, "fragment-waits", ONEIB_WARNING, "storage");
+    assert_finding(scene, "static-partition-waits", ONEIB_WARNING, "storage");
     assert_int_equal(scene->desired.wishes_at_rest, 1);
     assert_string_equal("other", partition_of(&scene->desired.table, 0x102)->name);
     assert_member_status(scene, 10, 0, ONEIB_MEMBER_STATUS_KEY_CONFLICT);
@@ -362,13 +369,14 @@ static void a_fragments_key_waits_while_a_host_may_hold_it(void **state)
 }
 
 /* Whatever a host says that it holds. */
-static void a_fragments_partition_that_is_in_force_stays(void **state)
+static void a_static_partition_that_is_in_force_stays(void **state)
 {
     struct scene *scene = *state;
     add_host(scene, 1)->keys_invalid = true;
     scene->has_in_force = true;
     add_guid(scene, add_partition(scene, &scene->in_force, "storage", 0x101), 0x55, ONEIB_FULL);
-    add_guid(scene, add_partition(scene, &scene->fragment, "storage", 0x101), 0x55, ONEIB_FULL);
+    add_guid(scene, add_partition(scene, &scene->static_partitions, "storage", 0x101), 0x55,
+             ONEIB_FULL);
     compute(scene);
     assert_string_equal("storage", partition_of(&scene->desired.table, 0x101)->name);
 }
@@ -587,7 +595,7 @@ static void a_hostile_network_name_never_reaches_the_file(void **state)
     oneib_text_clear(&text);
 }
 
-/* ---- by the ledger ---- */
+/* ---- by the ledger --------------------------------------------------------------------------- */
 
 static const uint32_t TENANT = 12;
 
@@ -729,12 +737,13 @@ static void what_a_tenant_writes_keeps_no_key_from_being_given(void **state)
     assert_int_equal(258, requested(scene, 8));
 }
 
-static void a_wish_for_the_fragments_key_is_refused(void **state)
+static void a_wish_for_a_static_partitions_key_is_refused(void **state)
 {
     struct scene *scene = *state;
     add_operators(scene, 5, 300, 257);
-    add_guid(scene, add_partition(scene, &scene->fragment, "storage", 300), 0x55, ONEIB_FULL);
-    assert_refused(scene, "pkey-reserved", "fragment");
+    add_guid(scene, add_partition(scene, &scene->static_partitions, "storage", 300), 0x55,
+             ONEIB_FULL);
+    assert_refused(scene, "pkey-reserved", "static partition");
 }
 
 static void a_wish_for_a_key_in_force_for_others_is_refused(void **state)
@@ -949,7 +958,7 @@ static void while_a_host_is_lost_every_key_rests_on(void **state)
     assert_int_equal(0, oneib_ledger_pin(&scene->ledger, &host, &scene->err));
     assert_idle(scene, 0);
     assert_finding(scene, "host-gone", ONEIB_WARNING, "host 3");
-    assert_non_null(strstr(finding(scene, "host-gone")->remedy, "oneib host forget 3"));
+    assert_non_null(strstr(finding(scene, "host-gone")->fix, "oneib host forget 3"));
     oneib_ledger_unpin(&scene->ledger, 3);
     assert_idle(scene, 1);
 }
@@ -977,7 +986,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         SCENE_TEST(a_network_has_the_key_of_the_ledger_whatever_its_vlan_id),
         SCENE_TEST(a_key_outside_of_the_range_is_not_for_a_subnet_manager_that_has_others),
-        SCENE_TEST(a_fragment_of_everybody_is_not_for_it_either),
+        SCENE_TEST(a_static_partition_of_everybody_is_not_for_it_either),
         SCENE_TEST(limited_members_get_nothing_where_they_would_be_made_full),
         SCENE_TEST(a_tenant_wishes_nothing),
         SCENE_TEST(an_operators_wish_is_met_when_the_key_is_nobodys),
@@ -986,7 +995,7 @@ int main(void)
         SCENE_TEST(a_wish_for_a_key_that_only_a_host_tells_of_is_refused),
         SCENE_TEST(a_key_that_only_a_host_tells_of_is_not_given),
         SCENE_TEST(what_a_tenant_writes_keeps_no_key_from_being_given),
-        SCENE_TEST(a_wish_for_the_fragments_key_is_refused),
+        SCENE_TEST(a_wish_for_a_static_partitions_key_is_refused),
         SCENE_TEST(a_wish_for_a_key_in_force_for_others_is_refused),
         SCENE_TEST(of_two_wishes_for_one_key_the_lower_id_has_it),
         SCENE_TEST(what_an_operator_mistyped_stays_and_changes_nothing),
@@ -1016,10 +1025,10 @@ int main(void)
         SCENE_TEST(a_used_up_range_is_said_once),
         SCENE_TEST(a_key_outside_the_range_is_the_operators_choice),
         SCENE_TEST(of_two_networks_with_one_key_the_lower_id_has_it),
-        SCENE_TEST(a_key_of_the_fragment_is_no_networks),
-        SCENE_TEST(a_fragment_of_many_partitions_is_in_force_as_a_whole),
-        SCENE_TEST(a_fragments_key_waits_while_a_host_may_hold_it),
-        SCENE_TEST(a_fragments_partition_that_is_in_force_stays),
+        SCENE_TEST(a_static_partitions_key_is_no_networks),
+        SCENE_TEST(a_static_partitions_of_many_partitions_is_in_force_as_a_whole),
+        SCENE_TEST(a_static_partitions_key_waits_while_a_host_may_hold_it),
+        SCENE_TEST(a_static_partition_that_is_in_force_stays),
         SCENE_TEST(a_copy_of_the_parents_key_is_no_key),
         SCENE_TEST(a_reservation_with_a_key_of_its_own_is_a_cluster_of_its_own),
         SCENE_TEST(a_shared_reservation_joins_its_parents_partition),

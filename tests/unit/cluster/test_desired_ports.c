@@ -604,13 +604,14 @@ static void a_full_port_costs_nobody_else_anything(void **state)
     assert_listed(scene, 301, port_of(2), "full");
 }
 
-static void the_fragment_gets_room_first(void **state)
+static void static_partitions_get_room_first(void **state)
 {
     struct scene *scene = *state;
     add_host(scene, 1)->ports[0].pkeys_max = 4;
-    add_guid(scene, add_partition(scene, &scene->fragment, "storage", 50), port_of(1), ONEIB_FULL);
-    add_wildcard(scene, add_partition(scene, &scene->fragment, "all", 51), ONEIB_MEMBER_ALL,
-                 ONEIB_LIMITED);
+    add_guid(scene, add_partition(scene, &scene->static_partitions, "storage", 50), port_of(1),
+             ONEIB_FULL);
+    add_wildcard(scene, add_partition(scene, &scene->static_partitions, "all", 51),
+                 ONEIB_MEMBER_ALL, ONEIB_LIMITED);
     add_network(scene, 1, 300);
     add_network(scene, 2, 301);
     add_nic(scene, 10, 0, 1, 1);
@@ -824,7 +825,7 @@ int main(void)
         SCENE_TEST(a_reservation_is_no_wider_than_its_parent_says),
         SCENE_TEST(keys_get_room_in_the_order_of_their_earliest_vm),
         SCENE_TEST(a_full_port_costs_nobody_else_anything),
-        SCENE_TEST(the_fragment_gets_room_first),
+        SCENE_TEST(static_partitions_get_room_first),
         SCENE_TEST(who_runs_there_has_room_before_static_members_and_these_before_who_arrives),
         SCENE_TEST(seventy_reservations_of_one_user_leave_room_for_others),
         SCENE_TEST(what_runs_is_not_taken_away_by_the_limit),

@@ -130,7 +130,7 @@ static void add_random_nic(struct scene *scene, struct random_source *source, ui
     nic->unleased = chance(source, 30) && nic->phase != ONEIB_ABSENT;
 }
 
-static void add_random_fragment(struct scene *scene, struct random_source *source)
+static void add_random_statics(struct scene *scene, struct random_source *source)
 {
     for (unsigned i = 0; i < 2; i++) {
         if (!chance(source, 4))
@@ -138,7 +138,7 @@ static void add_random_fragment(struct scene *scene, struct random_source *sourc
         char name[16];
         snprintf(name, sizeof name, "mine%u", i);
         struct oneib_partition *partition =
-            add_partition(scene, &scene->fragment, name, FIRST_KEY + KEYS - 1 + i);
+            add_partition(scene, &scene->static_partitions, name, FIRST_KEY + KEYS - 1 + i);
         partition->indx0 = chance(source, 6);
         if (chance(source, 4))
             add_wildcard(scene, partition, ONEIB_MEMBER_ALL, random_membership(source));
@@ -161,7 +161,7 @@ static void make_random(struct scene *scene, struct random_source *source)
     for (uint32_t vm_id = 0; vm_id < NICS; vm_id++)
         add_random_nic(scene, source, vm_id);
     break_some(scene, source);
-    add_random_fragment(scene, source);
+    add_random_statics(scene, source);
     if (chance(source, 3)) {
         add_subnet_port(scene, port_of(1), 2 + (unsigned)random_below(source, 5));
         scene->subnet.sm_port_guid = chance(source, 2) ? port_of(2) : 0x9001;
@@ -173,12 +173,12 @@ static void scene_clear(struct scene *scene)
     oneib_desired_clear(&scene->desired);
     oneib_cloud_clear(&scene->cloud);
     oneib_ledger_clear(&scene->ledger);
-    oneib_partition_table_clear(&scene->fragment);
+    oneib_partition_table_clear(&scene->static_partitions);
     oneib_partition_table_clear(&scene->in_force);
     oneib_subnet_clear(&scene->subnet);
 }
 
-/* ---- the oracle ---- */
+/* ---- the oracle ------------------------------------------------------------------------------ */
 
 static const struct oneib_network *network_by_id(const struct scene *scene, uint32_t id)
 {
@@ -282,7 +282,7 @@ static unsigned right_key(const struct scene *scene, uint32_t network_id)
     const struct oneib_network *home = network ? home_of(scene, network) : NULL;
     const unsigned key = home ? valid_key(scene, home) : 0;
     if (key == 0 || network->unreadable || home->unreadable || !counts(scene, network) ||
-        !counts(scene, home) || partition_of(&scene->fragment, (oneib_pkey)key))
+        !counts(scene, home) || partition_of(&scene->static_partitions, (oneib_pkey)key))
         return 0;
     return key;
 }
@@ -439,7 +439,8 @@ static void assert_cluster(const struct scene *scene, const struct oneib_partiti
 }
 
 /* Where a cluster's VF may still be open at its key it has to wait. */
-static void assert_fragment(const struct scene *scene, const struct oneib_partition *partition)
+static void assert_static_partition(const struct scene *scene,
+                                    const struct oneib_partition *partition)
 {
     const struct oneib_partition *before =
         scene->has_in_force ? partition_of(&scene->in_force, partition->pkey) : NULL;
@@ -524,7 +525,7 @@ static void assert_isolated(const struct scene *scene)
         if (strncmp(table->items[i].name, "one", 3) == 0)
             assert_cluster(scene, &table->items[i]);
         else
-            assert_fragment(scene, &table->items[i]);
+            assert_static_partition(scene, &table->items[i]);
     }
     for (uint32_t host_id = 0; host_id < HOSTS; host_id++) {
         assert_room(scene, port_of(host_id));
@@ -568,7 +569,7 @@ static void assert_requests_are_free(const struct scene *scene)
         const struct oneib_key_request *request = &scene->desired.requests[i];
         if (request->pkey == 0)
             continue;
-        assert_null(partition_of(&scene->fragment, request->pkey));
+        assert_null(partition_of(&scene->static_partitions, request->pkey));
         assert_false(is_in_force_for_others(scene, request->network_id, request->pkey));
         assert_null(oneib_ledger_holder(&scene->ledger, request->pkey));
         assert_null(oneib_ledger_resting(&scene->ledger, request->pkey));
@@ -698,7 +699,7 @@ static void assert_nobody_elses(const struct scene *scene, uint32_t id,
     for (size_t i = 0; i < scene->desired.table.count; i++)
         assert_true(&scene->desired.table.items[i] == partition ||
                     scene->desired.table.items[i].pkey != partition->pkey);
-    assert_null(partition_of(&scene->fragment, partition->pkey));
+    assert_null(partition_of(&scene->static_partitions, partition->pkey));
     for (size_t i = 0; i < scene->cloud.network_count; i++) {
         const struct oneib_network *network = &scene->cloud.networks[i];
         if (right_key(scene, network->id) == partition->pkey)
@@ -777,7 +778,8 @@ static void shuffle_scene(struct scene *scene, struct random_source *source)
     shuffle(source, cloud->hosts, cloud->host_count, sizeof *cloud->hosts);
     shuffle(source, cloud->attachments, cloud->attachment_count, sizeof *cloud->attachments);
     shuffle(source, scene->in_force.items, scene->in_force.count, sizeof *scene->in_force.items);
-    shuffle(source, scene->fragment.items, scene->fragment.count, sizeof *scene->fragment.items);
+    shuffle(source, scene->static_partitions.items, scene->static_partitions.count,
+            sizeof *scene->static_partitions.items);
 }
 
 /* Everything that comes out, as one text. */

@@ -351,17 +351,19 @@ static void too_many_partitions_for_multicast_are_named(void **state)
     assert_finding(scene, "multicast-full", ONEIB_WARNING, "6 partitions");
 }
 
-static void the_fragment_comes_along_as_it_is(void **state)
+static void static_partitions_come_along_as_they_are(void **state)
 {
     struct scene *scene = *state;
-    struct oneib_partition *partition = add_partition(scene, &scene->fragment, "storage", 300);
+    struct oneib_partition *partition =
+        add_partition(scene, &scene->static_partitions, "storage", 300);
     add_guid(scene, partition, 0x99, ONEIB_FULL);
     add_guid(scene, partition, 0x11, ONEIB_BOTH);
     add_wildcard(scene, partition, ONEIB_MEMBER_ALL_SWITCHES, ONEIB_FULL);
     partition->has_sl = true;
     partition->sl = 3;
-    add_guid(scene, add_partition(scene, &scene->fragment, "admin", 100), 0x99, ONEIB_FULL);
-    add_partition(scene, &scene->fragment, "nobody", 301);
+    add_guid(scene, add_partition(scene, &scene->static_partitions, "admin", 100), 0x99,
+             ONEIB_FULL);
+    add_partition(scene, &scene->static_partitions, "nobody", 301);
     add_network_with_member(scene);
     compute(scene);
 
@@ -383,43 +385,48 @@ static void assert_refused(struct scene *scene, const char *words)
     assert_int_equal(ONEIB_ERROR_INPUT, scene->err.code);
     if (!strstr(scene->err.text, words))
         fail_msg("\"%s\" is not in: %s", words, scene->err.text);
-    oneib_partition_table_clear(&scene->fragment);
+    oneib_partition_table_clear(&scene->static_partitions);
 }
 
-static void the_fragment_must_not_pose_as_oneib(void **state)
+static void a_static_partition_must_not_pose_as_oneib(void **state)
 {
     struct scene *scene = *state;
-    add_guid(scene, add_partition(scene, &scene->fragment, "one12", 300), 0x99, ONEIB_FULL);
+    add_guid(scene, add_partition(scene, &scene->static_partitions, "one12", 300), 0x99,
+             ONEIB_FULL);
     assert_refused(scene, "\"one12\"");
-    add_guid(scene, add_partition(scene, &scene->fragment, "one1x", 300), 0x99, ONEIB_FULL);
+    add_guid(scene, add_partition(scene, &scene->static_partitions, "one1x", 300), 0x99,
+             ONEIB_FULL);
     assert_refused(scene, "\"one1x\"");
-    add_guid(scene, add_partition(scene, &scene->fragment, "Default", 300), 0x99, ONEIB_FULL);
+    add_guid(scene, add_partition(scene, &scene->static_partitions, "Default", 300), 0x99,
+             ONEIB_FULL);
     assert_refused(scene, "default_partition.full_members");
-    add_guid(scene, add_partition(scene, &scene->fragment, "mine", 0x7fff), 0x99, ONEIB_FULL);
+    add_guid(scene, add_partition(scene, &scene->static_partitions, "mine", 0x7fff), 0x99,
+             ONEIB_FULL);
     assert_refused(scene, "default_partition.full_members");
-    add_partition(scene, &scene->fragment, "a", 300);
-    add_partition(scene, &scene->fragment, "b", 300);
+    add_partition(scene, &scene->static_partitions, "a", 300);
+    add_partition(scene, &scene->static_partitions, "b", 300);
     assert_refused(scene, "defined twice");
-    add_guid(scene, add_partition(scene, &scene->fragment, "ones", 300), 0x99, ONEIB_FULL);
+    add_guid(scene, add_partition(scene, &scene->static_partitions, "ones", 300), 0x99, ONEIB_FULL);
     compute(scene);
 }
 
-static void an_open_fragment_is_said(void **state)
+static void an_open_static_partition_is_said(void **state)
 {
     struct scene *scene = *state;
-    add_wildcard(scene, add_partition(scene, &scene->fragment, "open", 300), ONEIB_MEMBER_ALL_CAS,
-                 ONEIB_FULL);
-    add_wildcard(scene, add_partition(scene, &scene->fragment, "shut", 301), ONEIB_MEMBER_ALL,
-                 ONEIB_LIMITED);
+    add_wildcard(scene, add_partition(scene, &scene->static_partitions, "open", 300),
+                 ONEIB_MEMBER_ALL_CAS, ONEIB_FULL);
+    add_wildcard(scene, add_partition(scene, &scene->static_partitions, "shut", 301),
+                 ONEIB_MEMBER_ALL, ONEIB_LIMITED);
     compute(scene);
-    assert_int_equal(1, findings_of(scene, "fragment-open"));
-    assert_finding(scene, "fragment-open", ONEIB_WARNING, "open");
+    assert_int_equal(1, findings_of(scene, "static-partition-open"));
+    assert_finding(scene, "static-partition-open", ONEIB_WARNING, "open");
 }
 
-static void a_fragment_with_indx0_closes_the_ports_that_it_lists(void **state)
+static void a_static_partition_with_indx0_closes_the_ports_that_it_lists(void **state)
 {
     struct scene *scene = *state;
-    struct oneib_partition *partition = add_partition(scene, &scene->fragment, "storage", 300);
+    struct oneib_partition *partition =
+        add_partition(scene, &scene->static_partitions, "storage", 300);
     partition->indx0 = true;
     add_guid(scene, partition, port_of(1), ONEIB_FULL);
     add_network_with_member(scene);
@@ -454,10 +461,10 @@ int main(void)
         SCENE_TEST(a_slow_link_that_no_partition_asks_more_of_is_named_all_the_same),
         SCENE_TEST(an_odd_rate_is_ignored_and_said),
         SCENE_TEST(too_many_partitions_for_multicast_are_named),
-        SCENE_TEST(the_fragment_comes_along_as_it_is),
-        SCENE_TEST(the_fragment_must_not_pose_as_oneib),
-        SCENE_TEST(an_open_fragment_is_said),
-        SCENE_TEST(a_fragment_with_indx0_closes_the_ports_that_it_lists),
+        SCENE_TEST(static_partitions_come_along_as_they_are),
+        SCENE_TEST(a_static_partition_must_not_pose_as_oneib),
+        SCENE_TEST(an_open_static_partition_is_said),
+        SCENE_TEST(a_static_partition_with_indx0_closes_the_ports_that_it_lists),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -176,7 +176,7 @@ static void the_finding_has_the_command_that_puts_it_right(void **state)
     compute(scene);
     assert_finding(scene, "network-switched", ONEIB_WARNING,
                    "network 4 \"red\" is no InfiniBand network any more: its VN_MAD is \"bridge\"");
-    assert_non_null(strstr(finding(scene, "network-switched")->remedy,
+    assert_non_null(strstr(finding(scene, "network-switched")->fix,
                            "printf 'VN_MAD=\"ib-test\"\\nBRIDGE_TYPE=\"none\"\\n' | onevnet update "
                            "4 --append"));
     assert_int_equal(1, findings_of(scene, "network-switched"));

@@ -34,7 +34,7 @@ struct scene {
     size_t empty_count;
     struct oneib_ledger_port claims[2];
     size_t claim_count;
-    const struct oneib_partition_table *fragment, *in_force;
+    const struct oneib_partition_table *static_partitions, *in_force;
     struct oneib_fence_plan plan;
 };
 
@@ -124,7 +124,7 @@ static void plan(struct scene *scene)
                                             .links_are_missing = scene->links_are_missing,
                                             .claims = scene->claims,
                                             .claim_count = scene->claim_count,
-                                            .fragment = scene->fragment,
+                                            .static_partitions = scene->static_partitions,
                                             .in_force = scene->in_force,
                                             .empty = &scene->empty,
                                             .empty_count = scene->empty_count};
@@ -459,9 +459,9 @@ static void a_port_of_the_operators_partitions_is_closed_only_when_it_is_in_a_cl
 {
     (void)state;
     struct scene *scene = begin();
-    struct oneib_partition_table fragment = {0}, in_force = {0};
-    add_partition(&fragment, "store", 0x10, PORT);
-    scene->fragment = &fragment;
+    struct oneib_partition_table static_partitions = {0}, in_force = {0};
+    add_partition(&static_partitions, "store", 0x10, PORT);
+    scene->static_partitions = &static_partitions;
     scene->in_force = &in_force;
     plan(scene);
     assert_only(scene, ONEIB_FENCE_BARRED, ONEIB_FENCE_LEAVE);
@@ -476,7 +476,7 @@ static void a_port_of_the_operators_partitions_is_closed_only_when_it_is_in_a_cl
     oneib_partition_table_clear(&in_force);
     plan(scene);
     assert_only(scene, ONEIB_FENCE_UP, ONEIB_FENCE_DISABLE);
-    oneib_partition_table_clear(&fragment);
+    oneib_partition_table_clear(&static_partitions);
     end(scene);
 }
 

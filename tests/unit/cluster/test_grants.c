@@ -591,13 +591,14 @@ static void a_key_that_is_anothers_now_is_not_held(void **state)
     assert_null(granted(played, 2, 5, 0));
 }
 
-static void a_key_that_is_the_fragments_now_is_not_held(void **state)
+static void a_key_that_is_the_static_partitionss_now_is_not_held(void **state)
 {
     struct grant_scene *played = *state;
     begin_hold(played);
     know_vms(played, NULL, 0);
     lose_networks(played);
-    add_guid(&played->scene, add_partition(&played->scene, &played->scene.fragment, "mine", 0x101),
+    add_guid(&played->scene,
+             add_partition(&played->scene, &played->scene.static_partitions, "mine", 0x101),
              port_of(1), ONEIB_FULL);
     PUT_IN_FORCE(played, "one10", 0x102, port_of(1), port_of(2), port_of(3), port_of(4));
     grant_all(played);
@@ -704,15 +705,15 @@ static void those_that_came_last_find_no_room_in_a_list(void **state)
 
 /* ---- whose it is ----------------------------------------------------------------------------- */
 
-static void a_host_of_which_no_node_is_known_has_no_view(void **state)
+static void a_host_of_which_no_node_is_known_has_no_snapshot(void **state)
 {
-    const struct oneib_node_view views[] = {{.host_id = 1}, {.host_id = 3}, {.host_id = 4}};
+    const struct oneib_node_snapshot snapshots[] = {{.host_id = 1}, {.host_id = 3}, {.host_id = 4}};
     (void)state;
-    assert_ptr_equal(oneib_node_view_of(views, 2, 1), &views[0]);
-    assert_ptr_equal(oneib_node_view_of(views, 2, 3), &views[1]);
-    assert_null(oneib_node_view_of(views, 2, 0));
-    assert_null(oneib_node_view_of(views, 2, 2));
-    assert_null(oneib_node_view_of(views, 2, 4));
+    assert_ptr_equal(oneib_node_snapshot_of(snapshots, 2, 1), &snapshots[0]);
+    assert_ptr_equal(oneib_node_snapshot_of(snapshots, 2, 3), &snapshots[1]);
+    assert_null(oneib_node_snapshot_of(snapshots, 2, 0));
+    assert_null(oneib_node_snapshot_of(snapshots, 2, 2));
+    assert_null(oneib_node_snapshot_of(snapshots, 2, 4));
 }
 
 static void a_partition_is_its_networks_and_that_of_who_shares_it(void **state)
@@ -771,13 +772,13 @@ static void a_node_may_hold_what_it_is_granted_was_sent_and_reports(void **state
 static void a_node_holds_no_key_that_it_was_never_sent(void **state)
 {
     struct grant_scene *played = *state;
-    struct oneib_node_view *view = add_node(played, 1);
+    struct oneib_node_snapshot *snapshot = add_node(played, 1);
     const oneib_pkey before[] = {0x102};
     report(played, 1, 9, 6, 0x101);
     report(played, 1, 10, 6, 0x102);
     oneib_pkey keys[8];
     for (int i = ONEIB_NODE_UNHEARD; i <= ONEIB_NODE_SILENT; i++) {
-        view->state = (enum oneib_node_state)i;
+        snapshot->state = (enum oneib_node_state)i;
         assert_int_equal(keys_of(played, before, 1, keys, 8), 1);
         assert_int_equal(keys[0], 0x102);
     }
@@ -801,13 +802,13 @@ static void what_it_may_hold_is_counted_beyond_the_room(void **state)
 static void a_key_goes_only_from_a_node_that_follows_and_tells_all(void **state)
 {
     struct grant_scene *played = *state;
-    struct oneib_node_view *view = add_node(played, 1);
+    struct oneib_node_snapshot *snapshot = add_node(played, 1);
     const oneib_pkey before[] = {0x101};
     oneib_pkey keys[2];
     assert_int_equal(keys_of(played, before, 1, keys, 2), 0);
     for (int i = ONEIB_NODE_UNHEARD; i <= ONEIB_NODE_SILENT; i++) {
-        view->state = (enum oneib_node_state)i;
-        view->table_known = view->state != ONEIB_NODE_FOLLOWS;
+        snapshot->state = (enum oneib_node_state)i;
+        snapshot->table_known = snapshot->state != ONEIB_NODE_FOLLOWS;
         assert_int_equal(keys_of(played, before, 1, keys, 2), 1);
         assert_int_equal(keys[0], 0x101);
     }
@@ -848,14 +849,14 @@ int main(void)
         GRANT_TEST(a_nic_or_a_lease_that_is_gone_is_not_held),
         GRANT_TEST(a_vm_that_has_moved_is_not_held_where_it_was),
         GRANT_TEST(a_key_that_is_anothers_now_is_not_held),
-        GRANT_TEST(a_key_that_is_the_fragments_now_is_not_held),
+        GRANT_TEST(a_key_that_is_the_static_partitionss_now_is_not_held),
         GRANT_TEST(what_a_node_has_open_is_held_by_a_new_daemon),
         GRANT_TEST(what_a_node_was_sent_or_has_told_before_is_not_held),
         GRANT_TEST(what_a_node_tells_half_of_is_not_held),
         GRANT_TEST(a_node_that_tells_of_one_nic_twice_is_granted_it_once),
         GRANT_TEST(a_node_cannot_have_itself_granted_a_key_that_its_port_has_not),
         GRANT_TEST(those_that_came_last_find_no_room_in_a_list),
-        GRANT_TEST(a_host_of_which_no_node_is_known_has_no_view),
+        GRANT_TEST(a_host_of_which_no_node_is_known_has_no_snapshot),
         GRANT_TEST(a_partition_is_its_networks_and_that_of_who_shares_it),
         GRANT_TEST(a_node_may_hold_what_it_is_granted_was_sent_and_reports),
         GRANT_TEST(a_node_holds_no_key_that_it_was_never_sent),

@@ -238,9 +238,9 @@ static void a_host_that_may_hold_keys_is_waited_for_whatever_its_probe_says(void
     assert_non_null(host->keys);
     host->keys[0] = 0x101;
     host->key_count = 1;
-    played->views[0].state = ONEIB_NODE_UNHEARD;
-    played->views[0].record_count = 0;
-    played->views[0].sent = NULL;
+    played->snapshots[0].state = ONEIB_NODE_UNHEARD;
+    played->snapshots[0].record_count = 0;
+    played->snapshots[0].sent = NULL;
     end_vm(played);
     oneib_grants_clear(&played->grants);
     add_network(&played->scene, 8, 0x102);
@@ -497,12 +497,12 @@ static void what_is_kept_leaves_no_room_for_what_is_new(void **state)
     assert_gated(played, 0x103, port_of(1), "full");
 }
 
-static void the_default_partition_and_the_fragments_are_as_desired(void **state)
+static void the_default_partition_and_the_static_ones_are_as_desired(void **state)
 {
     struct grant_scene *played = *state;
     settle(played);
     struct oneib_partition *storage =
-        add_partition(&played->scene, &played->scene.fragment, "storage", 0x50);
+        add_partition(&played->scene, &played->scene.static_partitions, "storage", 0x50);
     add_wildcard(&played->scene, storage, ONEIB_MEMBER_ALL, ONEIB_LIMITED);
     add_guid(&played->scene, storage, port_of(1), ONEIB_FULL);
     add_guid(&played->scene, storage, port_of(0), ONEIB_FULL);
@@ -513,18 +513,20 @@ static void the_default_partition_and_the_fragments_are_as_desired(void **state)
 }
 
 /* A VF may be mapped to the place that the new key would take. */
-static void a_port_of_a_silent_node_does_not_come_by_the_fragment(void **state)
+static void a_port_of_a_silent_node_does_not_come_by_a_static_partition(void **state)
 {
     struct grant_scene *played = *state;
     settle(played);
     PUT_IN_FORCE(played, "backup", 0x50, port_of(1));
-    add_guid(&played->scene, add_partition(&played->scene, &played->scene.fragment, "backup", 0x50),
+    add_guid(&played->scene,
+             add_partition(&played->scene, &played->scene.static_partitions, "backup", 0x50),
              port_of(1), ONEIB_FULL);
     struct oneib_partition *storage =
-        add_partition(&played->scene, &played->scene.fragment, "storage", 0x51);
+        add_partition(&played->scene, &played->scene.static_partitions, "storage", 0x51);
     add_guid(&played->scene, storage, port_of(1), ONEIB_FULL);
     add_guid(&played->scene, storage, port_of(9), ONEIB_FULL); /* no host's */
-    add_guid(&played->scene, add_partition(&played->scene, &played->scene.fragment, "alone", 0x52),
+    add_guid(&played->scene,
+             add_partition(&played->scene, &played->scene.static_partitions, "alone", 0x52),
              port_of(1), ONEIB_FULL);
     node_of(played, 1)->state = ONEIB_NODE_SILENT;
     pass(played);
@@ -540,12 +542,13 @@ static void a_port_of_a_silent_node_does_not_come_by_the_fragment(void **state)
     assert_int_equal(played->gate.withheld, 0);
 }
 
-/* The fragment's word is the operator's: its key is not kept for a cluster. */
-static void a_key_that_the_fragment_takes_is_kept_for_nobody(void **state)
+/* A static partition is the operator's word: its key is not kept for a cluster. */
+static void a_key_that_a_static_partition_takes_is_kept_for_nobody(void **state)
 {
     struct grant_scene *played = *state;
     settle(played);
-    add_guid(&played->scene, add_partition(&played->scene, &played->scene.fragment, "mine", 0x101),
+    add_guid(&played->scene,
+             add_partition(&played->scene, &played->scene.static_partitions, "mine", 0x101),
              port_of(60), ONEIB_FULL);
     pass(played);
     assert_gated(played, 0x101, port_of(60), "full");
@@ -553,13 +556,13 @@ static void a_key_that_the_fragment_takes_is_kept_for_nobody(void **state)
 }
 
 /* With ALL its ports would be in the operator's partition while VFs are open there. */
-static void a_key_that_the_fragment_takes_is_kept_while_a_host_may_hold_it(void **state)
+static void a_key_that_a_static_partition_takes_is_kept_while_a_host_may_hold_it(void **state)
 {
     struct grant_scene *played = *state;
     settle(played);
     hold_key(&played->scene.cloud.hosts[0], 0x101);
     add_wildcard(&played->scene,
-                 add_partition(&played->scene, &played->scene.fragment, "mine", 0x101),
+                 add_partition(&played->scene, &played->scene.static_partitions, "mine", 0x101),
                  ONEIB_MEMBER_ALL, ONEIB_FULL);
     played->scene.policy.hold_minimum = 1; /* the removal hold is none of it */
     grant_all(played);
@@ -634,8 +637,8 @@ static void a_guid_that_another_host_still_has_is_in_no_partition(void **state)
     assert_false(granted(played, 2, 4, 0)->may_set_guid);
 
     /* Its fence is as good as a report that it has nothing. */
-    *node_of(played, 1) =
-        (struct oneib_node_view){.host_id = 1, .state = ONEIB_NODE_FOLLOWS, .table_known = true};
+    *node_of(played, 1) = (struct oneib_node_snapshot){
+        .host_id = 1, .state = ONEIB_NODE_FOLLOWS, .table_known = true};
     pass(played);
     assert_gated(played, 0x101, vf, "full");
     assert_true(granted(played, 2, 4, 0)->may_set_guid);
@@ -702,7 +705,8 @@ static void nothing_comes_to_a_fenced_port_whoever_reports_or_lists_it(void **st
     add_network(&played->scene, 7, 0x101);
     add_node(played, 1);
     add_nic(&played->scene, 4, 0, 7, 1);
-    add_guid(&played->scene, add_partition(&played->scene, &played->scene.fragment, "store", 0x10),
+    add_guid(&played->scene,
+             add_partition(&played->scene, &played->scene.static_partitions, "store", 0x10),
              port_of(1), ONEIB_FULL);
     pass(played);
     assert_gated(played, 0x101, port_of(1), "full");
@@ -810,10 +814,10 @@ int main(void)
         GRANT_TEST(limited_becomes_full_when_the_node_follows),
         GRANT_TEST(full_becomes_limited_at_once),
         GRANT_TEST(what_is_kept_leaves_no_room_for_what_is_new),
-        GRANT_TEST(the_default_partition_and_the_fragments_are_as_desired),
-        GRANT_TEST(a_port_of_a_silent_node_does_not_come_by_the_fragment),
-        GRANT_TEST(a_key_that_the_fragment_takes_is_kept_for_nobody),
-        GRANT_TEST(a_key_that_the_fragment_takes_is_kept_while_a_host_may_hold_it),
+        GRANT_TEST(the_default_partition_and_the_static_ones_are_as_desired),
+        GRANT_TEST(a_port_of_a_silent_node_does_not_come_by_a_static_partition),
+        GRANT_TEST(a_key_that_a_static_partition_takes_is_kept_for_nobody),
+        GRANT_TEST(a_key_that_a_static_partition_takes_is_kept_while_a_host_may_hold_it),
         GRANT_TEST(vfs_with_tables_of_their_own_are_as_desired),
         GRANT_TEST(a_guid_that_another_host_still_has_is_in_no_partition),
         GRANT_TEST(a_guid_that_the_fabric_still_has_is_in_no_partition),

@@ -199,17 +199,17 @@ static void open_granted(struct world *world, struct real_node *node)
 static void hear_report(struct world *world, size_t index)
 {
     struct real_node *node = &world->real[index];
-    struct oneib_node_view *view = &world->played->views[index];
+    struct oneib_node_snapshot *snapshot = &world->played->snapshots[index];
     watch(node);
-    view->record_count = 0;
-    for (uint32_t i = 0; i < VMS && view->record_count < 8; i++) {
+    snapshot->record_count = 0;
+    for (uint32_t i = 0; i < VMS && snapshot->record_count < 8; i++) {
         if (!node->vfs[i].open)
             continue;
         struct oneib_vf_record *record = report(world->played, (uint32_t)index + 1, i,
                                                 node->vfs[i].network_id, node->vfs[i].pkey);
         record->limited = node->vfs[i].limited;
     }
-    view->table_known = true;
+    snapshot->table_known = true;
     world->known[index].heard = true;
     world->known[index].reported_serial = node->follows_serial;
     if (node->follows_serial == world->known[index].sent_serial)
@@ -237,7 +237,7 @@ static void step_node(struct world *world)
     if (!node->connected)
         return;
     watch(node);
-    if (world->known[index].heard && world->played->views[index].sent && by_chance(world, 2))
+    if (world->known[index].heard && world->played->snapshots[index].sent && by_chance(world, 2))
         follow_list(world, index);
     if (by_chance(world, 2))
         open_granted(world, node);
@@ -250,29 +250,29 @@ static void step_node(struct world *world)
 static void judge_node(struct world *world, size_t index)
 {
     struct known_node *known = &world->known[index];
-    struct oneib_node_view *view = &world->played->views[index];
+    struct oneib_node_snapshot *snapshot = &world->played->snapshots[index];
     const bool follows = known->reported_serial == known->sent_serial;
     if (!follows && world->turn - known->sent_at > SILENT_AFTER)
         known->silent = true;
     if (!world->real[index].connected && by_chance(world, 2))
         known->silent = true; /* its connection is seen to be lost */
-    view->state = !known->heard   ? ONEIB_NODE_UNHEARD
-                  : known->silent ? ONEIB_NODE_SILENT
-                  : follows       ? ONEIB_NODE_FOLLOWS
-                                  : ONEIB_NODE_AWAITED;
+    snapshot->state = !known->heard   ? ONEIB_NODE_UNHEARD
+                      : known->silent ? ONEIB_NODE_SILENT
+                      : follows       ? ONEIB_NODE_FOLLOWS
+                                      : ONEIB_NODE_AWAITED;
     /* What it reported before this daemon started is not known to it. */
-    view->table_known &= known->heard;
+    snapshot->table_known &= known->heard;
 }
 
 static void send_list(struct world *world, size_t index)
 {
-    struct oneib_node_view *view = &world->played->views[index];
+    struct oneib_node_snapshot *snapshot = &world->played->snapshots[index];
     const struct oneib_host_grants *grants =
         oneib_grants_of_host(&world->played->grants, (uint32_t)index + 1);
     const size_t count = grants ? grants->count : 0;
-    bool is_same = view->sent && view->sent->count == count;
+    bool is_same = snapshot->sent && snapshot->sent->count == count;
     for (size_t i = 0; is_same && i < count; i++)
-        is_same = oneib_grant_equal(&view->sent->items[i], &grants->items[i]);
+        is_same = oneib_grant_equal(&snapshot->sent->items[i], &grants->items[i]);
     if (is_same || !world->known[index].heard)
         return;
     send_grants(world->played, (uint32_t)index + 1);
@@ -286,7 +286,7 @@ static void note_keys(struct world *world, size_t index)
     const struct oneib_held_keys before = {
         .known = true, .keys = world->ib_keys[index], .count = world->ib_key_count[index]};
     const size_t count = oneib_keys_of_node(
-        &world->played->views[index],
+        &world->played->snapshots[index],
         oneib_grants_of_host(&world->played->grants, (uint32_t)index + 1), &before, keys, 64);
     assert_true(count <= 64);
     memcpy(world->ib_keys[index], keys, count * sizeof *keys);
@@ -375,7 +375,7 @@ static void heard_nodes_keep_what_they_have_open(const struct world *world,
                                                  const struct real_node *before)
 {
     for (size_t i = 0; i < HOSTS; i++) {
-        const enum oneib_node_state state = world->played->views[i].state;
+        const enum oneib_node_state state = world->played->snapshots[i].state;
         if (state != ONEIB_NODE_FOLLOWS && state != ONEIB_NODE_AWAITED)
             continue;
         for (size_t j = 0; j < VMS; j++) {
@@ -398,7 +398,7 @@ static void heard_nodes_keep_what_they_have_open(const struct world *world,
 static void nothing_came_to_others(const struct world *world, const struct real_node *before)
 {
     for (size_t i = 0; i < HOSTS; i++) {
-        const enum oneib_node_state state = world->played->views[i].state;
+        const enum oneib_node_state state = world->played->snapshots[i].state;
         if (state == ONEIB_NODE_FOLLOWS || state == ONEIB_NODE_AWAITED)
             continue;
         for (size_t j = 0; j < PLACES; j++) {
@@ -454,9 +454,9 @@ static void start_daemon_anew(struct world *world)
     for (size_t i = 0; i < HOSTS; i++) {
         const uint64_t serial = world->known[i].sent_serial + 1000;
         world->known[i] = (struct known_node){.sent_serial = serial, .sent_at = world->turn};
-        world->played->views[i].sent = NULL;
-        world->played->views[i].record_count = 0;
-        world->played->views[i].table_known = false;
+        world->played->snapshots[i].sent = NULL;
+        world->played->snapshots[i].record_count = 0;
+        world->played->snapshots[i].table_known = false;
     }
 }
 
@@ -496,7 +496,7 @@ static void come_to_rest(struct world *world)
         for (size_t j = 0; j < HOSTS; j++) {
             world->real[j].connected = true;
             hear_report(world, j);
-            if (world->played->views[j].sent)
+            if (world->played->snapshots[j].sent)
                 follow_list(world, j);
             open_granted(world, &world->real[j]);
             hear_report(world, j);

@@ -47,7 +47,7 @@ static int end(void **state)
 
 #define STORY(function) cmocka_unit_test_setup_teardown(function, begin, end)
 
-/* ---- the fabric ----------------------------------------------------------------------------- */
+/* ---- the fabric ------------------------------------------------------------------------------ */
 
 static void forget_ports(void)
 {
@@ -152,7 +152,7 @@ static void settle(void)
     turn_over();
 }
 
-/* ---- questions ------------------------------------------------------------------------------ */
+/* ---- questions ------------------------------------------------------------------------------- */
 
 static const char *said(size_t index)
 {
@@ -217,7 +217,7 @@ static void forget_vm(uint32_t vm_id)
     cloud->vm_count--;
 }
 
-/* ---- grow and shrink ------------------------------------------------------------------------ */
+/* ---- grow and shrink ------------------------------------------------------------------------- */
 
 static void a_vm_that_comes_is_added_with_all_that_is_known(void **state)
 {
@@ -345,7 +345,7 @@ static void another_membership_is_a_change(void **state)
     assert_non_null(strstr(said(0), ": was full; in force"));
 }
 
-/* ---- refusals ------------------------------------------------------------------------------- */
+/* ---- refusals -------------------------------------------------------------------------------- */
 
 static void a_refusal_is_said_when_it_comes_and_when_it_goes(void **state)
 {
@@ -402,7 +402,7 @@ static void the_end_of_a_refusal_hides_nobody_else_on_the_port(void **state)
     assert_non_null(strstr(said(1), "member no longer refused: network 4 \"red\""));
 }
 
-/* ---- a start -------------------------------------------------------------------------------- */
+/* ---- a start --------------------------------------------------------------------------------- */
 
 static void after_a_start_nobody_is_added_who_was_there(void **state)
 {
@@ -434,8 +434,8 @@ static void static_members_and_the_operators_are_news_too(void **state)
     settle();
     assert_int_equal(
         oneib_network_add_static(&scene->cloud.networks[0], 0x77, ONEIB_LIMITED, &scene->err), 0);
-    add_wildcard(scene, add_partition(scene, &scene->fragment, "storage", 0x200), ONEIB_MEMBER_ALL,
-                 ONEIB_LIMITED);
+    add_wildcard(scene, add_partition(scene, &scene->static_partitions, "storage", 0x200),
+                 ONEIB_MEMBER_ALL, ONEIB_LIMITED);
     reconcile();
     ASSERT_NEWS(2);
     assert_string_equal(said(0), "member added: network 4 \"red\" 0x0100 limited, port "
@@ -443,7 +443,7 @@ static void static_members_and_the_operators_are_news_too(void **state)
     assert_string_equal(said(1), "member added: partition storage 0x0200 limited, ALL");
 }
 
-/* ---- proof ---------------------------------------------------------------------------------- */
+/* ---- proof ----------------------------------------------------------------------------------- */
 
 static void nothing_is_claimed_before_a_port_bears_it_out(void **state)
 {
@@ -558,7 +558,7 @@ static void what_is_the_operators_is_not_held_back(void **state)
         add_nic(scene, 10 + i, 0, 5, i);
     settle();
     scene->policy.hold_minimum = 2;
-    add_guid(scene, add_partition(scene, &scene->fragment, "storage", RED_KEY), port_of(1),
+    add_guid(scene, add_partition(scene, &scene->static_partitions, "storage", RED_KEY), port_of(1),
              ONEIB_FULL);
     for (uint32_t i = 1; i <= 4; i++)
         forget_nic(10 + i, 0);
@@ -610,7 +610,7 @@ static void of_each_port_and_key_one_removal_is_waited_for(void **state)
     ASSERT_NEWS(1);
 }
 
-/* ---- virtual ports -------------------------------------------------------------------------- */
+/* ---- virtual ports --------------------------------------------------------------------------- */
 
 static void red_on_virtual_ports(uint32_t hosts)
 {
@@ -725,7 +725,7 @@ static void a_virtual_port_that_has_moved_is_believed_later(void **state)
     assert_non_null(strstr(said(0), "member in force: network 4 \"red\""));
 }
 
-/* ---- bounds --------------------------------------------------------------------------------- */
+/* ---- bounds ---------------------------------------------------------------------------------- */
 
 static size_t lines_of_kind(uint32_t network_id, enum oneib_news_kind kind)
 {

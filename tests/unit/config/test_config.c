@@ -86,7 +86,7 @@ static void assert_same(const struct oneib_config *a, const struct oneib_config 
     assert_int_equal(a->ufm.default_limited, b->ufm.default_limited);
     assert_string_same(a->ufm.record, b->ufm.record);
     assert_string_same(a->opensm.partitions, b->opensm.partitions);
-    assert_string_same(a->opensm.fragment, b->opensm.fragment);
+    assert_string_same(a->opensm.static_partitions, b->opensm.static_partitions);
     assert_int_equal(a->opensm.method, b->opensm.method);
     assert_string_same(a->opensm.pid_file, b->opensm.pid_file);
     assert_string_same(a->opensm.unit, b->opensm.unit);
@@ -126,8 +126,7 @@ static void assert_same(const struct oneib_config *a, const struct oneib_config 
     assert_int_equal(a->log.format, b->log.format);
 }
 
-/* ---- defaults
- * ------------------------------------------------------------------------------------------ */
+/* ---- defaults -------------------------------------------------------------------------------- */
 
 static void the_defaults_are_the_documented_ones(void **state)
 {
@@ -160,7 +159,7 @@ static void the_defaults_are_the_documented_ones(void **state)
     assert_false(config.ufm.default_limited);
     assert_string_equal(config.ufm.record, "/var/lib/oneib/ufm-partitions.conf");
     assert_string_equal(config.opensm.partitions, "/etc/opensm/partitions.conf");
-    assert_string_equal(config.opensm.fragment, "/etc/oneib/partitions.fragment");
+    assert_string_equal(config.opensm.static_partitions, "/etc/oneib/static-partitions.conf");
     assert_int_equal(config.opensm.method, ONEIB_RELOAD_SYSTEMD);
     assert_string_equal(config.opensm.pid_file, "/run/opensm.pid");
     assert_string_equal(config.opensm.unit, "opensm*.service");
@@ -251,8 +250,7 @@ static void a_named_file_must_exist(void **state)
     assert_contains(err.text, in_scratch("absent"));
 }
 
-/* ---- every key
- * ----------------------------------------------------------------------------------------- */
+/* ---- every key ------------------------------------------------------------------------------- */
 
 static const char everything[] =
     "site = 65535;\n"
@@ -274,7 +272,7 @@ static const char everything[] =
     "};\n"
     "opensm = {\n"
     "    partitions = \"/tmp/p\";\n"
-    "    fragment = \"/tmp/f\";\n"
+    "    static_partitions = \"/tmp/f\";\n"
     "    reload = \"command\";\n"
     "    pid_file = \"/tmp/pid\";\n"
     "    unit = \"opensm@mlx4_0\\\\x2d1.service\";\n"
@@ -323,7 +321,7 @@ static void every_key_is_read(void **state)
     assert_true(config.ufm.default_limited);
     assert_string_equal(config.ufm.record, "/r");
     assert_string_equal(config.opensm.partitions, "/tmp/p");
-    assert_string_equal(config.opensm.fragment, "/tmp/f");
+    assert_string_equal(config.opensm.static_partitions, "/tmp/f");
     assert_int_equal(config.opensm.method, ONEIB_RELOAD_COMMAND);
     assert_string_equal(config.opensm.pid_file, "/tmp/pid");
     assert_string_equal(config.opensm.unit, "opensm@mlx4_0\\x2d1.service");
@@ -368,8 +366,7 @@ static void clearing_twice_is_harmless(void **state)
     assert_null(config.one.vn_mad);
 }
 
-/* ---- what is refused
- * ----------------------------------------------------------------------------------- */
+/* ---- what is refused ------------------------------------------------------------------------- */
 
 static void unknown_keys_are_named_with_file_and_line(void **state)
 {
@@ -551,8 +548,8 @@ static void choices_are_exact_words(void **state)
 static void paths_are_absolute(void **state)
 {
     (void)state;
-    const char *const keys[] = {"one = { auth_file", "opensm = { partitions", "opensm = { fragment",
-                                "opensm = { pid_file"};
+    const char *const keys[] = {"one = { auth_file", "opensm = { partitions",
+                                "opensm = { static_partitions", "opensm = { pid_file"};
     const char *const bad[] = {"", "relative", "./x", "~/x", "/", "/etc/"};
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
         for (size_t j = 0; j < sizeof bad / sizeof bad[0]; j++) {
@@ -801,8 +798,7 @@ static void damaged_files_are_loaded_or_refused(void **state)
     }
 }
 
-/* ---- rendering
- * ----------------------------------------------------------------------------------------- */
+/* ---- rendering ------------------------------------------------------------------------------- */
 
 static void assert_renders_to_itself(const struct oneib_config *config)
 {
@@ -1011,8 +1007,8 @@ static void a_qos_policy_that_nobody_would_read_is_refused(void **state)
     snprintf(source, sizeof source, "%s\nopensm = { qos_policy = \"/p\"; partitions = \"/p\"; };",
              classes);
     assert_refused(source, 2, "opensm.qos_policy must be a file of its own");
-    snprintf(source, sizeof source, "%s\nopensm = { qos_policy = \"/p\"; fragment = \"/p\"; };",
-             classes);
+    snprintf(source, sizeof source,
+             "%s\nopensm = { qos_policy = \"/p\"; static_partitions = \"/p\"; };", classes);
     assert_refused(source, 2, "opensm.qos_policy must be a file of its own");
     snprintf(source, sizeof source,
              "%s\nopensm = { qos_policy = \"/p\"; };\nsm = { kind = \"ufm\"; };\n"

@@ -17,7 +17,7 @@
 const char *const recorded_deploys[] = {"0002-vmm.kvm.deploy.vm1", "0027-vmm.kvm.deploy.vm1",
                                         "0049-vmm.kvm.deploy.vm2", "0100-vmm.kvm.deploy.vm4", NULL};
 
-/* --- texts ---------------------------------------------------------------------------------- */
+/* ---- texts ----------------------------------------------------------------------------------- */
 
 char *recorded_deploy(const char *action)
 {
@@ -56,7 +56,7 @@ char *without_bridge(char *text, const char *mac)
     return with_replaced(text, bridged, plain);
 }
 
-/* --- made ones ------------------------------------------------------------------------------ */
+/* ---- made ones ------------------------------------------------------------------------------- */
 
 struct oneib_domain_nic example_nic(unsigned index)
 {
@@ -110,7 +110,7 @@ char *made_document(const char *machine, size_t count, unsigned root_ports)
     return text.data;
 }
 
-/* --- comparing ------------------------------------------------------------------------------ */
+/* ---- comparing ------------------------------------------------------------------------------- */
 
 static xmlDoc *parse(const char *xml, size_t length)
 {

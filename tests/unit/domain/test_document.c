@@ -21,15 +21,15 @@
     "<link state='down'/><alias name='ua-oneib-dummy-3'/>"                                         \
     "<address type='pci' domain='0x0000' bus='0x02' slot='0x00' function='0x0'/></interface>"
 
-static void view_of(const char *xml, struct oneib_domain_view *view)
+static void description_of(const char *xml, struct oneib_domain_description *description)
 {
     struct oneib_error err = {0};
-    if (oneib_domain_view_read(xml, strlen(xml), view, &err) < 0)
+    if (oneib_domain_description_read(xml, strlen(xml), description, &err) < 0)
         fail_msg("%s", err.text);
 }
 
 /* A running domain with these devices. */
-static void view_with(const char *devices, struct oneib_domain_view *view)
+static void description_with(const char *devices, struct oneib_domain_description *description)
 {
     struct oneib_text xml = {0};
     oneib_text_printf(&xml,
@@ -37,23 +37,23 @@ static void view_with(const char *devices, struct oneib_domain_view *view)
                       "<os><type arch='x86_64' machine='pc-q35-7.2'>hvm</type></os>"
                       "<devices>%s</devices></domain>",
                       devices);
-    view_of(xml.data, view);
+    description_of(xml.data, description);
     oneib_text_clear(&xml);
 }
 
 static void refused_n(const char *xml, size_t length, const char *why)
 {
     struct oneib_error err = {0};
-    struct oneib_domain_view view;
-    assert_int_equal(oneib_domain_view_read(xml, length, &view, &err), -1);
+    struct oneib_domain_description description;
+    assert_int_equal(oneib_domain_description_read(xml, length, &description, &err), -1);
     assert_int_equal(err.code, ONEIB_ERROR_INPUT);
     if (!strstr(err.text, why))
         fail_msg("\"%s\" is not in \"%s\"", why, err.text);
-    assert_null(view.name);
-    assert_null(view.taken);
-    assert_null(view.root_ports);
-    assert_int_equal(view.device_count, 0);
-    oneib_domain_view_clear(&view);
+    assert_null(description.name);
+    assert_null(description.taken);
+    assert_null(description.root_ports);
+    assert_int_equal(description.device_count, 0);
+    oneib_domain_description_clear(&description);
 }
 
 static void devices_are_refused(const char *devices, const char *why)
@@ -64,19 +64,19 @@ static void devices_are_refused(const char *devices, const char *why)
     oneib_text_clear(&xml);
 }
 
-/* --- reading -------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 static void a_running_domain_with_a_nic(void **state)
 {
     (void)state;
-    struct oneib_domain_view view;
-    view_with(VF DUMMY, &view);
-    assert_string_equal(view.name, "one-42");
-    assert_int_equal(view.vm_id, 42);
-    assert_int_equal(view.machine, ONEIB_MACHINE_PCIE);
-    assert_false(view.tuned);
-    assert_int_equal(view.device_count, 1);
-    const struct oneib_domain_device *device = oneib_domain_device_of(&view, 3);
+    struct oneib_domain_description description;
+    description_with(VF DUMMY, &description);
+    assert_string_equal(description.name, "one-42");
+    assert_int_equal(description.vm_id, 42);
+    assert_int_equal(description.machine, ONEIB_MACHINE_PCIE);
+    assert_false(description.tuned);
+    assert_int_equal(description.device_count, 1);
+    const struct oneib_domain_device *device = oneib_domain_device_of(&description, 3);
     assert_non_null(device);
     assert_true(device->has_vf && device->has_guest_address && device->has_dummy);
     assert_int_equal(oneib_pci_compare(&device->vf, &(struct oneib_pci){0, 0x81, 0, 1}), 0);
@@ -84,63 +84,63 @@ static void a_running_domain_with_a_nic(void **state)
                      0);
     assert_int_equal(device->index, 2);
     assert_int_equal(device->ipv4, 0x0a140001);
-    assert_null(oneib_domain_device_of(&view, 2));
-    assert_int_equal(view.taken_count, 2);
-    oneib_domain_view_clear(&view);
+    assert_null(oneib_domain_device_of(&description, 2));
+    assert_int_equal(description.taken_count, 2);
+    oneib_domain_description_clear(&description);
 }
 
 static void half_a_nic_is_seen_as_such(void **state)
 {
     (void)state;
-    struct oneib_domain_view view;
-    view_with(DUMMY, &view);
-    assert_false(oneib_domain_device_of(&view, 3)->has_vf);
-    assert_true(oneib_domain_device_of(&view, 3)->has_dummy);
-    oneib_domain_view_clear(&view);
-    view_with(VF, &view);
-    assert_true(oneib_domain_device_of(&view, 3)->has_vf);
-    assert_false(oneib_domain_device_of(&view, 3)->has_dummy);
-    oneib_domain_view_clear(&view);
+    struct oneib_domain_description description;
+    description_with(DUMMY, &description);
+    assert_false(oneib_domain_device_of(&description, 3)->has_vf);
+    assert_true(oneib_domain_device_of(&description, 3)->has_dummy);
+    oneib_domain_description_clear(&description);
+    description_with(VF, &description);
+    assert_true(oneib_domain_device_of(&description, 3)->has_vf);
+    assert_false(oneib_domain_device_of(&description, 3)->has_dummy);
+    oneib_domain_description_clear(&description);
 }
 
 static void a_vf_may_have_no_guest_address_yet(void **state)
 {
     (void)state;
-    struct oneib_domain_view view;
-    view_with("<hostdev mode='subsystem' type='pci'><source><address bus='0x81'/></source>"
-              "<alias name='ua-oneib-0'/><address type='pci'/></hostdev>",
-              &view);
-    assert_true(oneib_domain_device_of(&view, 0)->has_vf);
-    assert_false(oneib_domain_device_of(&view, 0)->has_guest_address);
-    oneib_domain_view_clear(&view);
+    struct oneib_domain_description description;
+    description_with("<hostdev mode='subsystem' type='pci'><source><address bus='0x81'/></source>"
+                     "<alias name='ua-oneib-0'/><address type='pci'/></hostdev>",
+                     &description);
+    assert_true(oneib_domain_device_of(&description, 0)->has_vf);
+    assert_false(oneib_domain_device_of(&description, 0)->has_guest_address);
+    oneib_domain_description_clear(&description);
 }
 
 static void nics_are_in_the_order_of_their_ids(void **state)
 {
     (void)state;
-    struct oneib_domain_view view;
-    view_with("<interface type='ethernet'><mac address='aa:00:00:00:00:00'/>"
-              "<alias name='ua-oneib-dummy-255'/></interface>"
-              "<interface type='ethernet'><mac address='aa:01:00:00:00:00'/>"
-              "<alias name='ua-oneib-dummy-0'/></interface>" VF,
-              &view);
-    assert_int_equal(view.device_count, 3);
-    assert_int_equal(view.devices[0].nic_id, 0);
-    assert_int_equal(view.devices[1].nic_id, 3);
-    assert_int_equal(view.devices[2].nic_id, 255);
-    assert_int_equal(view.devices[2].ipv4, 0);
-    oneib_domain_view_clear(&view);
+    struct oneib_domain_description description;
+    description_with("<interface type='ethernet'><mac address='aa:00:00:00:00:00'/>"
+                     "<alias name='ua-oneib-dummy-255'/></interface>"
+                     "<interface type='ethernet'><mac address='aa:01:00:00:00:00'/>"
+                     "<alias name='ua-oneib-dummy-0'/></interface>" VF,
+                     &description);
+    assert_int_equal(description.device_count, 3);
+    assert_int_equal(description.devices[0].nic_id, 0);
+    assert_int_equal(description.devices[1].nic_id, 3);
+    assert_int_equal(description.devices[2].nic_id, 255);
+    assert_int_equal(description.devices[2].ipv4, 0);
+    oneib_domain_description_clear(&description);
 }
 
 static void other_aliases_are_not_ours(void **state)
 {
     (void)state;
-    struct oneib_domain_view view;
-    view_with("<disk><alias name='ua-one'/></disk><disk><alias name='virtio-disk0'/></disk>"
-              "<disk><alias/></disk><disk><alias name=''/></disk>",
-              &view);
-    assert_int_equal(view.device_count, 0);
-    oneib_domain_view_clear(&view);
+    struct oneib_domain_description description;
+    description_with("<disk><alias name='ua-one'/></disk><disk><alias name='virtio-disk0'/></disk>"
+                     "<disk><alias/></disk><disk><alias name=''/></disk>",
+                     &description);
+    assert_int_equal(description.device_count, 0);
+    oneib_domain_description_clear(&description);
 }
 
 static void recorded_documents_are_read(void **state)
@@ -150,16 +150,16 @@ static void recorded_documents_are_read(void **state)
     (void)state;
     for (size_t i = 0; recorded_deploys[i]; i++) {
         oneib_autofree char *xml = recorded_deploy(recorded_deploys[i]);
-        struct oneib_domain_view view;
-        view_of(xml, &view);
-        assert_int_equal(view.vm_id, vms[i]);
-        assert_int_equal(view.machine, ONEIB_MACHINE_PCIE);
-        assert_int_equal(view.device_count, 0);
-        assert_int_equal(view.root_port_count, 16);
-        assert_int_equal(view.root_ports[0], 1);
-        assert_int_equal(view.root_ports[15], 16);
-        assert_int_equal(view.taken_count, taken[i]);
-        oneib_domain_view_clear(&view);
+        struct oneib_domain_description description;
+        description_of(xml, &description);
+        assert_int_equal(description.vm_id, vms[i]);
+        assert_int_equal(description.machine, ONEIB_MACHINE_PCIE);
+        assert_int_equal(description.device_count, 0);
+        assert_int_equal(description.root_port_count, 16);
+        assert_int_equal(description.root_ports[0], 1);
+        assert_int_equal(description.root_ports[15], 16);
+        assert_int_equal(description.taken_count, taken[i]);
+        oneib_domain_description_clear(&description);
     }
 }
 
@@ -178,24 +178,24 @@ static void names_are_data(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         char xml[128];
-        struct oneib_domain_view view;
+        struct oneib_domain_description description;
         snprintf(xml, sizeof xml, "<domain><name>%s</name></domain>", names[i].written);
-        view_of(xml, &view);
-        assert_string_equal(view.name, names[i].name);
-        assert_int_equal(view.vm_id, names[i].vm_id);
-        oneib_domain_view_clear(&view);
+        description_of(xml, &description);
+        assert_string_equal(description.name, names[i].name);
+        assert_int_equal(description.vm_id, names[i].vm_id);
+        oneib_domain_description_clear(&description);
     }
 }
 
 static void a_domain_may_have_nothing(void **state)
 {
     (void)state;
-    struct oneib_domain_view view;
-    view_of("<domain/>", &view);
-    assert_null(view.name);
-    assert_int_equal(view.vm_id, -1);
-    assert_int_equal(view.machine, ONEIB_MACHINE_OTHER);
-    oneib_domain_view_clear(&view);
+    struct oneib_domain_description description;
+    description_of("<domain/>", &description);
+    assert_null(description.name);
+    assert_int_equal(description.vm_id, -1);
+    assert_int_equal(description.machine, ONEIB_MACHINE_OTHER);
+    oneib_domain_description_clear(&description);
 }
 
 static void machines_are_told_apart(void **state)
@@ -219,66 +219,67 @@ static void machines_are_told_apart(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof machines / sizeof machines[0]; i++) {
         char xml[160];
-        struct oneib_domain_view view;
+        struct oneib_domain_description description;
         snprintf(xml, sizeof xml, "<domain><os>%s</os></domain>", machines[i].os);
-        view_of(xml, &view);
-        assert_int_equal(view.machine, machines[i].machine);
-        oneib_domain_view_clear(&view);
+        description_of(xml, &description);
+        assert_int_equal(description.machine, machines[i].machine);
+        oneib_domain_description_clear(&description);
     }
 }
 
 static void root_ports_are_in_order_and_once(void **state)
 {
     (void)state;
-    struct oneib_domain_view view;
-    view_with("<controller type='pci' model='pcie-root-port' index='9'/>"
-              "<controller type='pci' model='pcie-root-port' index='2'/>"
-              "<controller type='pci' model='pcie-root-port' index='9'/>"
-              "<controller type='pci' model='pcie-root-port' index='256'/>"
-              "<controller type='pci' model='pcie-root-port' index='03'/>"
-              "<controller type='pci' model='pcie-root-port'/>"
-              "<controller type='pci' model='pcie-root' index='0'/>"
-              "<controller type='usb' model='pcie-root-port' index='5'/>"
-              "<controller type='pci' model='pcie-root-port' index='255'/>",
-              &view);
-    assert_int_equal(view.root_port_count, 3);
-    assert_int_equal(view.root_ports[0], 2);
-    assert_int_equal(view.root_ports[1], 9);
-    assert_int_equal(view.root_ports[2], 255);
-    oneib_domain_view_clear(&view);
+    struct oneib_domain_description description;
+    description_with("<controller type='pci' model='pcie-root-port' index='9'/>"
+                     "<controller type='pci' model='pcie-root-port' index='2'/>"
+                     "<controller type='pci' model='pcie-root-port' index='9'/>"
+                     "<controller type='pci' model='pcie-root-port' index='256'/>"
+                     "<controller type='pci' model='pcie-root-port' index='03'/>"
+                     "<controller type='pci' model='pcie-root-port'/>"
+                     "<controller type='pci' model='pcie-root' index='0'/>"
+                     "<controller type='usb' model='pcie-root-port' index='5'/>"
+                     "<controller type='pci' model='pcie-root-port' index='255'/>",
+                     &description);
+    assert_int_equal(description.root_port_count, 3);
+    assert_int_equal(description.root_ports[0], 2);
+    assert_int_equal(description.root_ports[1], 9);
+    assert_int_equal(description.root_ports[2], 255);
+    oneib_domain_description_clear(&description);
 }
 
 static void addresses_are_read_as_libvirt_does(void **state)
 {
     (void)state;
-    struct oneib_domain_view view;
-    view_with("<disk><address type='pci' bus='17' slot='017' function='0x7'/></disk>"
-              "<disk><address type='drive' bus='900' unit='x'/></disk>"
-              "<disk><address type='pci' domain='0x1' slot='0000'/></disk>",
-              &view);
-    assert_int_equal(view.taken_count, 2);
-    assert_int_equal(oneib_pci_compare(&view.taken[0], &(struct oneib_pci){0, 17, 15, 7}), 0);
-    assert_int_equal(oneib_pci_compare(&view.taken[1], &(struct oneib_pci){1, 0, 0, 0}), 0);
-    oneib_domain_view_clear(&view);
+    struct oneib_domain_description description;
+    description_with("<disk><address type='pci' bus='17' slot='017' function='0x7'/></disk>"
+                     "<disk><address type='drive' bus='900' unit='x'/></disk>"
+                     "<disk><address type='pci' domain='0x1' slot='0000'/></disk>",
+                     &description);
+    assert_int_equal(description.taken_count, 2);
+    assert_int_equal(oneib_pci_compare(&description.taken[0], &(struct oneib_pci){0, 17, 15, 7}),
+                     0);
+    assert_int_equal(oneib_pci_compare(&description.taken[1], &(struct oneib_pci){1, 0, 0, 0}), 0);
+    oneib_domain_description_clear(&description);
 }
 
 static void the_mark_of_tuning_is_seen(void **state)
 {
     (void)state;
-    struct oneib_domain_view view;
-    view_of(
+    struct oneib_domain_description description;
+    description_of(
         "<domain><metadata><oneib:tuning xmlns:oneib='urn:oneib:domain:1'/></metadata></domain>",
-        &view);
-    assert_true(view.tuned);
-    oneib_domain_view_clear(&view);
-    view_of("<domain><metadata><tuning/><o:tuning xmlns:o='urn:other'/>"
-            "<o:x xmlns:o='urn:oneib:domain:1'/></metadata></domain>",
-            &view);
-    assert_false(view.tuned);
-    oneib_domain_view_clear(&view);
+        &description);
+    assert_true(description.tuned);
+    oneib_domain_description_clear(&description);
+    description_of("<domain><metadata><tuning/><o:tuning xmlns:o='urn:other'/>"
+                   "<o:x xmlns:o='urn:oneib:domain:1'/></metadata></domain>",
+                   &description);
+    assert_false(description.tuned);
+    oneib_domain_description_clear(&description);
 }
 
-/* --- refusing ------------------------------------------------------------------------------- */
+/* ---- refusing -------------------------------------------------------------------------------- */
 
 static void an_alias_of_ours_twice_is_refused(void **state)
 {
@@ -414,22 +415,22 @@ static void a_nul_is_refused(void **state)
     refused_n(xml, sizeof xml - 1, "malformed");
 }
 
-/* --- index and guest address ---------------------------------------------------------------- */
+/* ---- index and guest address ----------------------------------------------------------------- */
 
 static void the_lowest_free_index_is_found(void **state)
 {
     (void)state;
-    struct oneib_domain_view view = {0};
+    struct oneib_domain_description description = {0};
     unsigned index = 99;
-    assert_true(oneib_domain_free_index(&view, &index));
+    assert_true(oneib_domain_free_index(&description, &index));
     assert_int_equal(index, 0);
     for (unsigned i = 0; i < ONEIB_DOMAIN_NICS_MAX; i++)
-        view.devices[i] =
+        description.devices[i] =
             (struct oneib_domain_device){.nic_id = (uint8_t)i, .has_dummy = true, .index = i};
-    view.device_count = ONEIB_DOMAIN_NICS_MAX;
-    assert_false(oneib_domain_free_index(&view, &index));
-    view.devices[5].has_dummy = false;
-    assert_true(oneib_domain_free_index(&view, &index));
+    description.device_count = ONEIB_DOMAIN_NICS_MAX;
+    assert_false(oneib_domain_free_index(&description, &index));
+    description.devices[5].has_dummy = false;
+    assert_true(oneib_domain_free_index(&description, &index));
     assert_int_equal(index, 5);
 }
 
@@ -437,40 +438,40 @@ static void pc_has_slots_from_the_last_one(void **state)
 {
     (void)state;
     struct oneib_pci taken = {0, 0, 0x1e, 3}, address;
-    const struct oneib_domain_view view = {
+    const struct oneib_domain_description description = {
         .machine = ONEIB_MACHINE_PC, .taken = &taken, .taken_count = 1};
-    assert_true(oneib_domain_guest_address(&view, 0, &address));
+    assert_true(oneib_domain_guest_address(&description, 0, &address));
     assert_int_equal(oneib_pci_compare(&address, &(struct oneib_pci){0, 0, 0x1f, 0}), 0);
-    assert_false(oneib_domain_guest_address(&view, 1, &address));
-    assert_true(oneib_domain_guest_address(&view, 15, &address));
+    assert_false(oneib_domain_guest_address(&description, 1, &address));
+    assert_true(oneib_domain_guest_address(&description, 15, &address));
     assert_int_equal(oneib_pci_compare(&address, &(struct oneib_pci){0, 0, 0x10, 0}), 0);
-    assert_false(oneib_domain_guest_address(&view, 16, &address));
+    assert_false(oneib_domain_guest_address(&description, 16, &address));
 }
 
 static void a_slot_of_another_bus_or_domain_is_not_taken(void **state)
 {
     (void)state;
     struct oneib_pci taken[] = {{0, 1, 0x1f, 0}, {1, 0, 0x1f, 0}}, address;
-    const struct oneib_domain_view view = {
+    const struct oneib_domain_description description = {
         .machine = ONEIB_MACHINE_PC, .taken = taken, .taken_count = 2};
-    assert_true(oneib_domain_guest_address(&view, 0, &address));
+    assert_true(oneib_domain_guest_address(&description, 0, &address));
 }
 
 static void the_recorded_q35_has_root_ports_from_the_last_one(void **state)
 {
     (void)state;
     oneib_autofree char *xml = recorded_deploy("0002-vmm.kvm.deploy.vm1");
-    struct oneib_domain_view view;
+    struct oneib_domain_description description;
     struct oneib_pci address;
-    view_of(xml, &view);
+    description_of(xml, &description);
     for (unsigned i = 0; i < 15; i++) {
-        assert_true(oneib_domain_guest_address(&view, i, &address));
+        assert_true(oneib_domain_guest_address(&description, i, &address));
         assert_int_equal(
             oneib_pci_compare(&address, &(struct oneib_pci){0, (uint8_t)(16 - i), 0, 0}), 0);
     }
     /* oned's own PCI NIC is behind the first one. */
-    assert_false(oneib_domain_guest_address(&view, 15, &address));
-    oneib_domain_view_clear(&view);
+    assert_false(oneib_domain_guest_address(&description, 15, &address));
+    oneib_domain_description_clear(&description);
 }
 
 /* Root ports `first` to `last`; address: what is in them. */
@@ -493,19 +494,19 @@ static void append_other(struct oneib_text *devices, unsigned index, const char 
 static void are_alike_in_places(struct oneib_text *deployed, struct oneib_text *running,
                                 unsigned with_place)
 {
-    struct oneib_domain_view views[2];
-    view_with(deployed->data, &views[0]);
-    view_with(running->data, &views[1]);
+    struct oneib_domain_description descriptions[2];
+    description_with(deployed->data, &descriptions[0]);
+    description_with(running->data, &descriptions[1]);
     for (unsigned index = 0; index < ONEIB_DOMAIN_NICS_MAX; index++) {
         struct oneib_pci before, after;
-        const bool has_place = oneib_domain_guest_address(&views[0], index, &before);
+        const bool has_place = oneib_domain_guest_address(&descriptions[0], index, &before);
         assert_int_equal(has_place, index < with_place);
-        assert_int_equal(oneib_domain_guest_address(&views[1], index, &after), has_place);
+        assert_int_equal(oneib_domain_guest_address(&descriptions[1], index, &after), has_place);
         if (has_place)
             assert_int_equal(oneib_pci_compare(&before, &after), 0);
     }
     for (unsigned i = 0; i < 2; i++)
-        oneib_domain_view_clear(&views[i]);
+        oneib_domain_description_clear(&descriptions[i]);
     oneib_text_clear(deployed);
     oneib_text_clear(running);
 }
@@ -563,8 +564,8 @@ static void without_a_place_libvirt_chooses(void **state)
 {
     (void)state;
     struct oneib_pci address;
-    const struct oneib_domain_view none = {.machine = ONEIB_MACHINE_PCIE},
-                                   other = {.machine = ONEIB_MACHINE_OTHER};
+    const struct oneib_domain_description none = {.machine = ONEIB_MACHINE_PCIE},
+                                          other = {.machine = ONEIB_MACHINE_OTHER};
     assert_false(oneib_domain_guest_address(&none, 0, &address));
     assert_false(oneib_domain_guest_address(&other, 0, &address));
 }

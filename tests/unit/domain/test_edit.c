@@ -29,35 +29,36 @@ static void all_else_is_equal(const char *before, const char *after,
     assert_string_equal(found, expected);
 }
 
-static void view_of(const char *xml, struct oneib_domain_view *view)
+static void description_of(const char *xml, struct oneib_domain_description *description)
 {
     struct oneib_error err = {0};
-    if (oneib_domain_view_read(xml, strlen(xml), view, &err) < 0)
+    if (oneib_domain_description_read(xml, strlen(xml), description, &err) < 0)
         fail_msg("%s", err.text);
 }
 
-/* The view has each NIC as it was to be, and no others. */
-static void view_has(const char *xml, const struct oneib_domain_nic *nics, size_t count)
+/* The description has each NIC as it was to be, and no others. */
+static void description_has(const char *xml, const struct oneib_domain_nic *nics, size_t count)
 {
-    struct oneib_domain_view view;
-    view_of(xml, &view);
-    assert_int_equal(view.device_count, count);
+    struct oneib_domain_description description;
+    description_of(xml, &description);
+    assert_int_equal(description.device_count, count);
     for (size_t i = 0; i < count; i++) {
-        const struct oneib_domain_device *device = oneib_domain_device_of(&view, nics[i].nic_id);
+        const struct oneib_domain_device *device =
+            oneib_domain_device_of(&description, nics[i].nic_id);
         assert_non_null(device);
         assert_true(device->has_vf && device->has_dummy);
         assert_int_equal(oneib_pci_compare(&device->vf, &nics[i].vf), 0);
         assert_int_equal(device->index, nics[i].index);
         assert_int_equal(device->ipv4, nics[i].ipv4);
     }
-    oneib_domain_view_clear(&view);
+    oneib_domain_description_clear(&description);
 }
 
 static void equipped_well(const char *xml, const struct oneib_domain_nic *nics, size_t count)
 {
     oneib_autofree char *equipped = equip(xml, nics, count);
     all_else_is_equal(xml, equipped, nics, count);
-    view_has(equipped, nics, count);
+    description_has(equipped, nics, count);
 }
 
 static void has(const char *text, const char *part)
@@ -94,7 +95,7 @@ static struct oneib_domain_nic recorded_nic(const char *mac, const char *target)
     return nic;
 }
 
-/* --- recorded documents --------------------------------------------------------------------- */
+/* ---- recorded documents ---------------------------------------------------------------------- */
 
 static void a_vm_without_infiniband_is_left_byte_for_byte(void **state)
 {
@@ -137,16 +138,16 @@ static void a_recorded_pci_nic_keeps_its_guest_address(void **state)
     const struct oneib_domain_nic nic = recorded_pci_nic(2, 1, 0);
     oneib_autofree char *equipped = equip(xml, &nic, 1);
     all_else_is_equal(xml, equipped, &nic, 1);
-    view_has(equipped, &nic, 1);
+    description_has(equipped, &nic, 1);
     has(equipped, "<address type='pci' domain='0x0000' bus='0x01' slot='0000' function='0'/>");
 
-    struct oneib_domain_view view;
-    view_of(equipped, &view);
-    const struct oneib_domain_device *device = oneib_domain_device_of(&view, 2);
+    struct oneib_domain_description description;
+    description_of(equipped, &description);
+    const struct oneib_domain_device *device = oneib_domain_device_of(&description, 2);
     assert_non_null(device);
     assert_true(device->has_guest_address);
     assert_int_equal(oneib_pci_compare(&device->guest_address, &(struct oneib_pci){0, 1, 0, 0}), 0);
-    oneib_domain_view_clear(&view);
+    oneib_domain_description_clear(&description);
 }
 
 static void a_guest_address_of_oneds_wins_over_the_nics(void **state)
@@ -200,7 +201,7 @@ static void quotes_in_text_and_values_stay(void **state)
         has(equipped, kept[i]);
 }
 
-/* --- what is put in ------------------------------------------------------------------------- */
+/* ---- what is put in -------------------------------------------------------------------------- */
 
 static void one_nic(void **state)
 {
@@ -209,7 +210,7 @@ static void one_nic(void **state)
     const struct oneib_domain_nic nic = example_nic(0);
     oneib_autofree char *equipped = equip(xml, &nic, 1);
     all_else_is_equal(xml, equipped, &nic, 1);
-    view_has(equipped, &nic, 1);
+    description_has(equipped, &nic, 1);
     has(equipped, "<hostdev mode='subsystem' type='pci' managed='no'><source>"
                   "<address domain='0x0000' bus='0x81' slot='0x00' function='0x1'/>"
                   "</source><alias name='ua-oneib-1'/>"
@@ -295,7 +296,7 @@ static void the_case_of_a_mac_does_not_matter(void **state)
         with_replaced(made_document("q35", 1, 16), "02:00:0a:14:00:01", "02:00:0A:14:00:01");
     const struct oneib_domain_nic nic = example_nic(0);
     oneib_autofree char *equipped = equip(xml, &nic, 1);
-    view_has(equipped, &nic, 1);
+    description_has(equipped, &nic, 1);
 }
 
 static void an_interface_without_a_target_is_that_of_a_nic_without_one(void **state)
@@ -318,7 +319,7 @@ static void libvirts_ethernet_vf_becomes_a_plain_hostdev(void **state)
         "<boot order='2'/><address type='pci' bus='0x03'/></interface><controller index='0'");
     const struct oneib_domain_nic nic = recorded_pci_nic(2, 1, 0);
     oneib_autofree char *equipped = equip(xml, &nic, 1);
-    view_has(equipped, &nic, 1);
+    description_has(equipped, &nic, 1);
     has_not(equipped, "02:00:0a:14:00:0b");
     has_not(equipped, "interface type='hostdev'");
     has(equipped, "<hostdev mode='subsystem' type='pci' managed='yes'><source>"
@@ -365,17 +366,17 @@ static void a_nic_in_the_second_list_of_devices_is_found(void **state)
     equipped_well(xml, &nic, 1);
 }
 
-/* --- guest addresses ------------------------------------------------------------------------ */
+/* ---- guest addresses ------------------------------------------------------------------------- */
 
 static bool address_in(const char *xml, uint8_t nic_id, struct oneib_pci *address)
 {
-    struct oneib_domain_view view;
-    view_of(xml, &view);
-    const struct oneib_domain_device *device = oneib_domain_device_of(&view, nic_id);
+    struct oneib_domain_description description;
+    description_of(xml, &description);
+    const struct oneib_domain_device *device = oneib_domain_device_of(&description, nic_id);
     assert_non_null(device);
     *address = device->guest_address;
     const bool has_one = device->has_guest_address;
-    oneib_domain_view_clear(&view);
+    oneib_domain_description_clear(&description);
     return has_one;
 }
 
@@ -433,7 +434,7 @@ static void one_root_port_is_left_for_the_bridge(void **state)
     assert_false(address_in(equipped, nics[ONEIB_DOMAIN_NICS_MAX - 1].nic_id, &address));
 }
 
-/* --- devices alone -------------------------------------------------------------------------- */
+/* ---- devices alone --------------------------------------------------------------------------- */
 
 static void a_vf_for_hot_plug(void **state)
 {

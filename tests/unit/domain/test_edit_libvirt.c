@@ -67,9 +67,10 @@ static char *equip(const char *xml, const struct oneib_domain_nic *nics, size_t 
     return equipped.data;
 }
 
-static void has_device(const struct oneib_domain_view *view, const struct oneib_domain_nic *nic)
+static void has_device(const struct oneib_domain_description *description,
+                       const struct oneib_domain_nic *nic)
 {
-    const struct oneib_domain_device *device = oneib_domain_device_of(view, nic->nic_id);
+    const struct oneib_domain_device *device = oneib_domain_device_of(description, nic->nic_id);
     assert_non_null(device);
     assert_true(device->has_vf && device->has_dummy);
     assert_int_equal(oneib_pci_compare(&device->vf, &nic->vf), 0);
@@ -78,14 +79,14 @@ static void has_device(const struct oneib_domain_view *view, const struct oneib_
 }
 
 static void running_as_planned(const char *running, const struct oneib_domain_nic *nics,
-                               size_t count, struct oneib_domain_view *view)
+                               size_t count, struct oneib_domain_description *description)
 {
     struct oneib_error err = {0};
-    if (oneib_domain_view_read(running, strlen(running), view, &err) < 0)
+    if (oneib_domain_description_read(running, strlen(running), description, &err) < 0)
         fail_msg("%s", err.text);
-    assert_int_equal(view->device_count, count);
+    assert_int_equal(description->device_count, count);
     for (size_t i = 0; i < count; i++)
-        has_device(view, &nics[i]);
+        has_device(description, &nics[i]);
 }
 
 static void has(const char *text, const char *part)
@@ -107,13 +108,13 @@ static void a_recorded_vm_with_a_plain_and_a_pci_nic(void **state)
     snprintf(nics[1].target, sizeof nics[1].target, "one-1-2");
 
     oneib_autofree char *running = document_of_libvirt(equip(xml, nics, 2));
-    struct oneib_domain_view view;
-    running_as_planned(running, nics, 2, &view);
-    assert_int_equal(view.vm_id, 1);
+    struct oneib_domain_description description;
+    running_as_planned(running, nics, 2, &description);
+    assert_int_equal(description.vm_id, 1);
     const struct oneib_pci plain = {0, 16, 0, 0}, pci = {0, 1, 0, 0};
-    assert_int_equal(oneib_pci_compare(&view.devices[0].guest_address, &plain), 0);
-    assert_int_equal(oneib_pci_compare(&view.devices[1].guest_address, &pci), 0);
-    oneib_domain_view_clear(&view);
+    assert_int_equal(oneib_pci_compare(&description.devices[0].guest_address, &plain), 0);
+    assert_int_equal(oneib_pci_compare(&description.devices[1].guest_address, &pci), 0);
+    oneib_domain_description_clear(&description);
     has(running, "<hostdev mode='subsystem' type='pci' managed='no'>");
     has(running, "<hostdev mode='subsystem' type='pci' managed='yes'>");
     char *link = strstr(running, "<link state='down'/>");
@@ -132,11 +133,11 @@ static void sixteen_nics_in_either_machine(void **state)
         oneib_autofree char *xml =
             for_test_driver(made_document(machines[i], ONEIB_DOMAIN_NICS_MAX, i * 17));
         oneib_autofree char *running = document_of_libvirt(equip(xml, nics, ONEIB_DOMAIN_NICS_MAX));
-        struct oneib_domain_view view;
-        running_as_planned(running, nics, ONEIB_DOMAIN_NICS_MAX, &view);
-        for (size_t n = 0; n < view.device_count; n++)
-            assert_true(view.devices[n].has_guest_address);
-        oneib_domain_view_clear(&view);
+        struct oneib_domain_description description;
+        running_as_planned(running, nics, ONEIB_DOMAIN_NICS_MAX, &description);
+        for (size_t n = 0; n < description.device_count; n++)
+            assert_true(description.devices[n].has_guest_address);
+        oneib_domain_description_clear(&description);
     }
 }
 
@@ -151,9 +152,9 @@ static void an_ethernet_vf_that_became_a_hostdev(void **state)
     const struct oneib_domain_nic nic = {
         .nic_id = 2, .vf = {0, 0x81, 0, 1}, .is_pci = true, .target = "one-7-2"};
     oneib_autofree char *running = document_of_libvirt(equip(xml, &nic, 1));
-    struct oneib_domain_view view;
-    running_as_planned(running, &nic, 1, &view);
-    oneib_domain_view_clear(&view);
+    struct oneib_domain_description description;
+    running_as_planned(running, &nic, 1, &description);
+    oneib_domain_description_clear(&description);
     has(running, "<boot order='2'/>");
 }
 
@@ -169,9 +170,9 @@ static void devices_for_hot_plug(void **state)
     oneib_text_append(&devices, "\t</devices>");
     oneib_autofree char *running = document_of_libvirt(
         with_replaced(for_test_driver(made_document("q35", 0, 16)), "\t</devices>", devices.data));
-    struct oneib_domain_view view;
-    running_as_planned(running, &nic, 1, &view);
-    oneib_domain_view_clear(&view);
+    struct oneib_domain_description description;
+    running_as_planned(running, &nic, 1, &description);
+    oneib_domain_description_clear(&description);
     has(running, "<target dev='one-7-5'/>");
 }
 

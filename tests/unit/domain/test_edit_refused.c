@@ -57,7 +57,7 @@ static void pci_nic_is_refused_with(const char *from, const char *to, const char
 #define VF_SOURCE(function)                                                                        \
     "<source><address domain='0x0000' bus='0x81' slot='0x00' function='" function "'/></source>"
 
-/* --- the NICs ------------------------------------------------------------------------------- */
+/* ---- the NICs -------------------------------------------------------------------------------- */
 
 static void seventeen_nics(void **state)
 {
@@ -97,7 +97,7 @@ static void nics_that_share_something(void **state)
     refused_all(xml, nics, 2, "of NIC 1");
 }
 
-/* --- its interface -------------------------------------------------------------------------- */
+/* ---- its interface --------------------------------------------------------------------------- */
 
 static void a_bridged_interface_is_refused_with_what_to_do(void **state)
 {
@@ -193,7 +193,7 @@ static void an_interface_in_metadata_or_cdata_is_none(void **state)
     oneib_text_clear(&hidden);
 }
 
-/* --- its VF --------------------------------------------------------------------------------- */
+/* ---- its VF ---------------------------------------------------------------------------------- */
 
 static void a_vf_that_is_there_already(void **state)
 {
@@ -260,7 +260,7 @@ static void a_pci_nic_with_two_guest_addresses(void **state)
     pci_nic_is_refused_with("</hostdev>", "<address type='pci'/></hostdev>", "two addresses");
 }
 
-/* --- what users write ----------------------------------------------------------------------- */
+/* ---- what users write ------------------------------------------------------------------------ */
 
 static void aliases_of_ours(void **state)
 {

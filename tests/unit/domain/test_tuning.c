@@ -159,7 +159,7 @@ static void a_document_without_anything_gets_it(void **state)
     free(tuned);
 }
 
-/* --- tuning again --------------------------------------------------------------------------- */
+/* ---- tuning again ---------------------------------------------------------------------------- */
 
 static char *plain(void)
 {
@@ -292,7 +292,7 @@ static void a_document_that_cannot_be_read_is_refused(void **state)
     }
 }
 
-/* --- libvirt -------------------------------------------------------------------------------- */
+/* ---- libvirt --------------------------------------------------------------------------------- */
 
 static void keep_quiet(void *data, virErrorPtr error)
 {

@@ -24,7 +24,7 @@
 #define WAIT_MS 10000
 #define NOBODY 65534
 
-/* --- the stand-in --------------------------------------------------------------------------- */
+/* ---- the stand-in ---------------------------------------------------------------------------- */
 
 static void report_sighup(int signal_number)
 {
@@ -116,7 +116,7 @@ static int end_and_remove(void **state)
     return remove_scratch(state);
 }
 
-/* --- configurations ------------------------------------------------------------------------- */
+/* ---- configurations -------------------------------------------------------------------------- */
 
 static char pid_file[PATH_MAX];
 static char unit[] = "opensm-test.service";
@@ -175,7 +175,7 @@ static void assert_refused(const struct oneib_config *config, enum oneib_error_c
         fail_msg("%s: %s", oneib_error_code_name(err.code), err.text);
 }
 
-/* --- pid file ------------------------------------------------------------------------------- */
+/* ---- pid file -------------------------------------------------------------------------------- */
 
 static void opensm_of_the_pid_file_gets_sighup(void **state)
 {
@@ -392,7 +392,7 @@ static void an_opensm_that_proc_hides_is_not_called_ended(void **state)
     assert_int_equal(status, 0);
 }
 
-/* --- systemd -------------------------------------------------------------------------------- */
+/* ---- systemd --------------------------------------------------------------------------------- */
 
 static void the_main_process_of_the_unit_gets_sighup(void **state)
 {
@@ -451,7 +451,7 @@ static void a_failing_systemctl_is_quoted(void **state)
     assert_refused(&config, ONEIB_ERROR_UNREACHABLE, "Failed to connect to bus");
 }
 
-/* --- command -------------------------------------------------------------------------------- */
+/* ---- command --------------------------------------------------------------------------------- */
 
 static void the_command_is_run_without_a_shell(void **state)
 {

@@ -42,7 +42,7 @@ static struct port *port_at(uint16_t lid)
     return NULL;
 }
 
-/* ---- stand-ins for the rest of core/fabric -------------------------------------------------- */
+/* ---- stand-ins for the rest of core/fabric --------------------------------------------------- */
 
 int oneib_fabric_require_sm(struct oneib_fabric *fabric, struct oneib_error *err)
 {
@@ -135,7 +135,7 @@ int oneib_mad_run(struct oneib_mad_port *mad_port, const struct oneib_mad_exchan
     return 0;
 }
 
-/* ---- the scene ------------------------------------------------------------------------------ */
+/* ---- the scene ------------------------------------------------------------------------------- */
 
 static void add(uint16_t lid, oneib_guid guid, oneib_guid listed, uint16_t key)
 {
@@ -188,7 +188,7 @@ static void must_be_unknown(uint16_t lid)
     assert_null(read_at(lid)->pkeys);
 }
 
-/* ---- what is told --------------------------------------------------------------------------- */
+/* ---- what is told ---------------------------------------------------------------------------- */
 
 static void each_port_has_its_own_table(void **state)
 {

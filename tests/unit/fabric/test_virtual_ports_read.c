@@ -30,7 +30,7 @@
 #define ACTIVE 4
 #define DOWN 1
 
-/* ---- the stand-in for adapters -------------------------------------------------------------- */
+/* ---- the stand-in for adapters --------------------------------------------------------------- */
 
 /* How its firmware takes what is asked. */
 enum layout {
@@ -141,8 +141,7 @@ int oneib_mad_run(struct oneib_mad_port *mad_port, const struct oneib_mad_exchan
     return 0;
 }
 
-/* ---- what reading tables again is linked with, and does not call ------------------------------
- */
+/* ---- what reading tables again is linked with, and does not call ----------------------------- */
 
 int oneib_m_key_file_renew(struct oneib_m_key_file *file, struct oneib_error *err)
 {
@@ -194,7 +193,7 @@ int oneib_sa_node_of_lid(struct oneib_fabric *fabric, uint16_t lid,
     return oneib_fail_memory(err);
 }
 
-/* ---- the scene ------------------------------------------------------------------------------ */
+/* ---- the scene ------------------------------------------------------------------------------- */
 
 static struct oneib_subnet subnet;
 static struct oneib_vport_report reports[8];
@@ -281,7 +280,7 @@ static const struct oneib_subnet_port *read_port(oneib_guid guid)
     return port;
 }
 
-/* ---- what is right -------------------------------------------------------------------------- */
+/* ---- what is right --------------------------------------------------------------------------- */
 
 static void virtual_ports_that_show_what_hosts_reported_become_ports(void **state)
 {
@@ -432,7 +431,7 @@ static void of_two_with_one_guid_neither_counts_as_read(void **state)
     assert_true(read_port(VM_B)->answered);
 }
 
-/* ---- again ---------------------------------------------------------------------------------- */
+/* ---- again ----------------------------------------------------------------------------------- */
 
 static void read_again(oneib_guid guid)
 {
@@ -474,7 +473,7 @@ static void a_number_that_has_another_guid_or_is_down_has_not_answered(void **st
     assert_true(read_port(VM_A)->answered);
 }
 
-/* ---- the self-test -------------------------------------------------------------------------- */
+/* ---- the self-test --------------------------------------------------------------------------- */
 
 static void with_a_wrong_layout_nothing_counts(void **state)
 {
@@ -526,7 +525,7 @@ static void a_virtual_port_that_is_down_shows_no_guid(void **state)
     assert_unproven(ONEIB_VPORTS_NO_GUIDS);
 }
 
-/* ---- hostile answers ------------------------------------------------------------------------ */
+/* ---- hostile answers ------------------------------------------------------------------------- */
 
 static void an_adapter_that_says_more_than_can_be_is_left_out(void **state)
 {

@@ -16,7 +16,7 @@ static struct oneib_grants_message message, taken;
 static uint8_t bytes[ONEIB_GRANTS_MESSAGE_MAX];
 static struct oneib_error err;
 
-/* --- messages ------------------------------------------------------------------------------- */
+/* ---- messages -------------------------------------------------------------------------------- */
 
 static struct oneib_grant grant(uint32_t vm_id, uint8_t nic_id)
 {
@@ -36,7 +36,7 @@ static void make_list(size_t count)
     memset(message.list.node, 9, sizeof message.list.node);
     message.list.name = (struct oneib_list_name){0x1122334455667788, 2};
     message.list.role = (struct oneib_daemon_role){
-        .is_writer = true, .has_sm = true, .sm_lid = 4, .view_age_ms = 1500};
+        .is_writer = true, .has_sm = true, .sm_lid = 4, .snapshot_age_ms = 1500};
     message.list.grants.count = count;
     for (size_t i = 0; i < count; i++)
         message.list.grants.items[i] = grant((uint32_t)(40 + i / 4), (uint8_t)(i % 4));
@@ -104,7 +104,7 @@ static void make_challenge(void)
 /* Where a report's flags are: behind the head, the list's name and the boot id. */
 #define HEAD_AND_NAME (4 + 16 + ONEIB_NONCE_SIZE)
 
-/* --- what is taken -------------------------------------------------------------------------- */
+/* ---- what is taken --------------------------------------------------------------------------- */
 
 /* An exact copy, so that a byte beyond it is a fault. */
 static int unpack(const uint8_t *from, size_t length)
@@ -156,7 +156,7 @@ static void lists_are_taken_as_they_were(void **state)
     assert_true(taken.list.name.instance == message.list.name.instance);
     assert_int_equal(taken.list.name.serial, 2);
     assert_int_equal(taken.list.role.sm_lid, 4);
-    assert_int_equal(taken.list.role.view_age_ms, 1500);
+    assert_int_equal(taken.list.role.snapshot_age_ms, 1500);
     assert_true(taken.list.role.is_writer && taken.list.role.has_sm);
     assert_memory_equal(taken.list.node, message.list.node, sizeof taken.list.node);
 }
@@ -228,7 +228,7 @@ static void nothing_of_the_senders_memory_leaves_it(void **state)
     assert_memory_equal(bytes, clean, length);
 }
 
-/* --- what is refused ------------------------------------------------------------------------ */
+/* ---- what is refused ------------------------------------------------------------------------- */
 
 static void another_length_is_refused(void **state)
 {

@@ -20,26 +20,26 @@
 #define MACHINE "0123456789abcdef0123456789abcdef"
 #define OTHER_MACHINE "0123456789abcdef0123456789abcdee"
 
-static char folder[64], path[96];
+static char directory[64], path[96];
 static struct oneib_curve_pair pair, again;
 static struct oneib_sign_pair sign, sign_again;
 static bool made;
 static struct oneib_error err;
 
-static int make_folder(void **state)
+static int make_directory(void **state)
 {
     (void)state;
-    strcpy(folder, "/tmp/oneib-seal-XXXXXX");
-    assert_non_null(mkdtemp(folder));
-    snprintf(path, sizeof path, "%s/key", folder);
+    strcpy(directory, "/tmp/oneib-seal-XXXXXX");
+    assert_non_null(mkdtemp(directory));
+    snprintf(path, sizeof path, "%s/key", directory);
     return 0;
 }
 
-static int remove_folder(void **state)
+static int remove_directory(void **state)
 {
     (void)state;
     unlink(path);
-    return rmdir(folder);
+    return rmdir(directory);
 }
 
 static void write_file(const char *text, mode_t mode)
@@ -63,7 +63,7 @@ static mode_t mode_of_file(void)
     return status.st_mode & 07777;
 }
 
-/* --- signatures ----------------------------------------------------------------------------- */
+/* ---- signatures ------------------------------------------------------------------------------ */
 
 static void what_was_signed_is_told_from_all_else(void **state)
 {
@@ -88,7 +88,7 @@ static void what_was_signed_is_told_from_all_else(void **state)
     assert_false(oneib_unseal(sign.public, bytes, length + 1, &inner));
 }
 
-/* --- text ----------------------------------------------------------------------------------- */
+/* ---- text ------------------------------------------------------------------------------------ */
 
 static void keys_are_64_digits(void **state)
 {
@@ -114,7 +114,7 @@ static void keys_are_64_digits(void **state)
     assert_memory_equal(parsed, key, sizeof key);
 }
 
-/* --- a node's ------------------------------------------------------------------------------- */
+/* ---- a node's -------------------------------------------------------------------------------- */
 
 static void assert_pair_fits(const struct oneib_curve_pair *fitting)
 {
@@ -204,13 +204,13 @@ static void a_pair_that_cannot_be_kept_is_none(void **state)
 {
     (void)state;
     char nowhere[128];
-    snprintf(nowhere, sizeof nowhere, "%s/nowhere/key", folder);
+    snprintf(nowhere, sizeof nowhere, "%s/nowhere/key", directory);
     assert_int_equal(oneib_node_pair(nowhere, MACHINE, &pair, &made, &err), -1);
     assert_non_null(strstr(err.text, nowhere));
     assert_int_equal(oneib_daemon_pairs(nowhere, &pair, &sign, &made, &err), -1);
 }
 
-/* --- a daemon's ----------------------------------------------------------------------------- */
+/* ---- a daemon's ------------------------------------------------------------------------------ */
 
 static void a_daemons_pairs_are_made_once(void **state)
 {
@@ -256,20 +256,20 @@ static void a_daemons_file_that_is_damaged_or_no_secret_is_refused_and_kept(void
     free(text);
 }
 
-#define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
+#define IN_DIRECTORY(test) cmocka_unit_test_setup_teardown(test, make_directory, remove_directory)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_was_signed_is_told_from_all_else),
         cmocka_unit_test(keys_are_64_digits),
-        IN_FOLDER(a_nodes_pair_is_made_once),
-        IN_FOLDER(a_cloned_machine_makes_its_own),
-        IN_FOLDER(a_nodes_file_that_is_damaged_or_no_secret_is_replaced),
-        IN_FOLDER(without_a_machine_id_there_is_no_pair),
-        IN_FOLDER(a_pair_that_cannot_be_kept_is_none),
-        IN_FOLDER(a_daemons_pairs_are_made_once),
-        IN_FOLDER(a_daemons_file_that_is_damaged_or_no_secret_is_refused_and_kept),
+        IN_DIRECTORY(a_nodes_pair_is_made_once),
+        IN_DIRECTORY(a_cloned_machine_makes_its_own),
+        IN_DIRECTORY(a_nodes_file_that_is_damaged_or_no_secret_is_replaced),
+        IN_DIRECTORY(without_a_machine_id_there_is_no_pair),
+        IN_DIRECTORY(a_pair_that_cannot_be_kept_is_none),
+        IN_DIRECTORY(a_daemons_pairs_are_made_once),
+        IN_DIRECTORY(a_daemons_file_that_is_damaged_or_no_secret_is_refused_and_kept),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

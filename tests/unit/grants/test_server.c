@@ -32,7 +32,7 @@ static char address[64];
 static struct oneib_grants_message message; /* large */
 static struct oneib_error err;
 
-/* --- the scene ------------------------------------------------------------------------------ */
+/* ---- the scene ------------------------------------------------------------------------------- */
 
 static void open_server(void)
 {
@@ -142,7 +142,7 @@ static void expect_life(size_t which, uint64_t serial)
     assert_int_equal(message.life.name.serial, serial);
 }
 
-/* --- who is heard --------------------------------------------------------------------------- */
+/* ---- who is heard ---------------------------------------------------------------------------- */
 
 static void an_admitted_node_is_heard_and_answered(void **state)
 {
@@ -276,7 +276,7 @@ static void a_key_that_is_named_twice_is_one(void **state)
     expect_challenge(0, 1);
 }
 
-/* --- what is said --------------------------------------------------------------------------- */
+/* ---- what is said ---------------------------------------------------------------------------- */
 
 static void expect_malformed(const void *bytes, size_t length)
 {
@@ -358,7 +358,7 @@ static void a_flood_is_cut_off_and_others_are_heard(void **state)
     assert_true(oneib_grants_server_counts(server)->flooding > 0);
 }
 
-/* --- connections ---------------------------------------------------------------------------- */
+/* ---- connections ----------------------------------------------------------------------------- */
 
 static void nothing_is_sent_to_one_that_is_not_there(void **state)
 {

@@ -23,7 +23,7 @@
 #define LONG_MS 300
 #define GRANT(vm) "vm=" vm " nic=1 network=7 device=mlx4_0 port=1 pkey=0x0005 "
 
-static char folder[64], key[ONEIB_KEY_TEXT_SIZE];
+static char directory[64], key[ONEIB_KEY_TEXT_SIZE];
 static struct oneib_curve_pair pair;
 static struct oneib_daemons daemons;
 static struct played_node node;
@@ -31,12 +31,12 @@ static struct oneib_grants_message message;
 static pid_t standin;
 static struct oneib_error err;
 
-/* --- the scene ------------------------------------------------------------------------------ */
+/* ---- the scene ------------------------------------------------------------------------------- */
 
 static const char *path_of(const char *name)
 {
     static char path[256];
-    snprintf(path, sizeof path, "%s/%s", folder, name);
+    snprintf(path, sizeof path, "%s/%s", directory, name);
     return path;
 }
 
@@ -72,7 +72,7 @@ static void start(void)
         dup2(ends[1], STDOUT_FILENO);
         close(ends[0]);
         close(ends[1]);
-        execl(GRANTS_STANDIN, "oneib-grants-standin", folder, (char *)NULL);
+        execl(GRANTS_STANDIN, "oneib-grants-standin", directory, (char *)NULL);
         _exit(127);
     }
     close(ends[1]);
@@ -98,8 +98,8 @@ static void connect_node(void)
 static int set_up(void **state)
 {
     (void)state;
-    strcpy(folder, "/tmp/oneib-grants-XXXXXX");
-    assert_non_null(mkdtemp(folder));
+    strcpy(directory, "/tmp/oneib-grants-XXXXXX");
+    assert_non_null(mkdtemp(directory));
     pair = played_curve_pair();
     oneib_key_format(pair.public, key);
     put_of_node(".grants", GRANT("42") "guid=0x0200000000002a01 setguid\n");
@@ -114,7 +114,7 @@ static int tear_down(void **state)
     (void)state;
     played_node_close(&node);
     stop();
-    snprintf(line, sizeof line, "rm -r %s", folder);
+    snprintf(line, sizeof line, "rm -r %s", directory);
     return system(line);
 }
 
@@ -176,7 +176,7 @@ static void behave(const char *words)
     usleep(200000);
 }
 
-/* --- honest --------------------------------------------------------------------------------- */
+/* ---- honest ---------------------------------------------------------------------------------- */
 
 static void it_grants_what_the_file_says(void **state)
 {
@@ -260,18 +260,18 @@ static void a_node_without_a_file_is_heard_no_more(void **state)
     assert_false(is_heard);
 }
 
-/* --- not honest ----------------------------------------------------------------------------- */
+/* ---- not honest ------------------------------------------------------------------------------ */
 
 static void its_role_is_what_it_is_told(void **state)
 {
     (void)state;
-    behave("no-writer sm-lid=4\nview-age=61000 no-lists");
+    behave("no-writer sm-lid=4\nsnapshot-age=61000 no-lists");
     challenge(1);
     expect(ONEIB_GRANTS_LIFE);
     assert_false(message.life.role.is_writer);
     assert_true(message.life.role.has_sm);
     assert_int_equal(message.life.role.sm_lid, 4);
-    assert_int_equal(message.life.role.view_age_ms, 61000);
+    assert_int_equal(message.life.role.snapshot_age_ms, 61000);
     assert_false(hears(LONG_MS));
 }
 

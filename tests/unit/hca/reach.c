@@ -34,32 +34,32 @@ static bool lets_all(const char *path, mode_t mode)
     return stat(path, &status) == 0 && (status.st_mode & mode) == mode;
 }
 
-/* The first folder on the way that others may not enter; its length, 0 where all are open. */
+/* The first directory on the way that others may not enter; its length, 0 where all are open. */
 static size_t find_closed(const char *path)
 {
-    char folder[PATH_MAX];
+    char directory[PATH_MAX];
     for (size_t length = 1; path[length - 1]; length++) {
         if (path[length] != '/' && path[length] != '\0')
             continue;
-        snprintf(folder, sizeof folder, "%.*s", (int)length, path);
-        if (!lets_all(folder, S_IXOTH))
+        snprintf(directory, sizeof directory, "%.*s", (int)length, path);
+        if (!lets_all(directory, S_IXOTH))
             return length;
     }
     return 0;
 }
 
-/* The folders above the last one, and that one. */
-static bool make_folders(const char *path)
+/* The directories above the last one, and that one. */
+static bool make_directories(const char *path)
 {
-    char folder[PATH_MAX];
-    snprintf(folder, sizeof folder, "%s", path);
-    for (char *slash = folder; (slash = strchr(slash + 1, '/'));) {
+    char directory[PATH_MAX];
+    snprintf(directory, sizeof directory, "%s", path);
+    for (char *slash = directory; (slash = strchr(slash + 1, '/'));) {
         *slash = '\0';
-        if (mkdir(folder, 0755) < 0 && errno != EEXIST)
+        if (mkdir(directory, 0755) < 0 && errno != EEXIST)
             return false;
         *slash = '/';
     }
-    return mkdir(folder, 0755) == 0 || errno == EEXIST;
+    return mkdir(directory, 0755) == 0 || errno == EEXIST;
 }
 
 static void must_be_readable(void)
@@ -87,13 +87,14 @@ static bool show_places(const int fds[PLACES])
         snprintf(source, sizeof source, "/proc/self/fd/%d", fds[i]);
         if (access(places[i], F_OK) == 0)
             continue; /* within the one before, or not hidden */
-        if (!make_folders(places[i]) || mount(source, places[i], NULL, MS_BIND | MS_REC, NULL) < 0)
+        if (!make_directories(places[i]) ||
+            mount(source, places[i], NULL, MS_BIND | MS_REC, NULL) < 0)
             return false;
     }
     return true;
 }
 
-/* An empty folder in place of the closed one, with the project where it was. */
+/* An empty directory in place of the closed one, with the project where it was. */
 static bool mount_project(const char *closed)
 {
     int fds[PLACES];
@@ -141,7 +142,7 @@ void reach_project(void)
             skip_all("root runs this test as nobody, who may not enter %s, and a way there cannot "
                      "be mounted: %s",
                      closed, strerror(errno));
-        /* The same folder, but the one that has a way to it. */
+        /* The same directory, but the one that has a way to it. */
         (void)!chdir(here);
         start_anew(program);
     }

@@ -246,7 +246,7 @@ static void a_link_to_a_name_that_does_not_fit_is_refused(void **state)
     assert_error(oneib_attribute_link(value_path, name, sizeof name - 1, &err), &err,
                  ONEIB_ERROR_INPUT);
     unlink(value_path);
-    assert_int_equal(symlink("folder/", value_path), 0);
+    assert_int_equal(symlink("directory/", value_path), 0);
     assert_error(oneib_attribute_link(value_path, name, sizeof name, &err), &err,
                  ONEIB_ERROR_INPUT);
 }
@@ -270,7 +270,7 @@ static void names_are_sorted_as_the_numbers_that_they_are(void **state)
     free(names);
 }
 
-static void an_absent_folder_has_no_names(void **state)
+static void an_absent_directory_has_no_names(void **state)
 {
     char **names;
     size_t count = 4711;
@@ -283,7 +283,7 @@ static void an_absent_folder_has_no_names(void **state)
     free(names);
 }
 
-static void a_folder_that_cannot_be_read_is_not_an_empty_one(void **state)
+static void a_directory_that_cannot_be_read_is_not_an_empty_one(void **state)
 {
     char **names;
     size_t count;
@@ -294,12 +294,12 @@ static void a_folder_that_cannot_be_read_is_not_an_empty_one(void **state)
     assert_error(oneib_attribute_list(value_path, &names, &count, &err), &err, ONEIB_ERROR_SYSTEM);
     assert_null(names);
     tree_remove("/sys/value");
-    hold_text("no folder");
+    hold_text("no directory");
     assert_error(oneib_attribute_list(value_path, &names, &count, &err), &err, ONEIB_ERROR_SYSTEM);
     assert_null(names);
 }
 
-static void a_folder_without_end_is_refused(void **state)
+static void a_directory_without_end_is_refused(void **state)
 {
     char **names;
     size_t count;
@@ -370,7 +370,7 @@ static void errors_name_the_entry_of_a_table(void **state)
     assert_non_null(strstr(err.text, "/sys/value/1 reads"));
 }
 
-static void a_table_whose_folder_was_made_anew_is_not_the_new_one(void **state)
+static void a_table_whose_directory_was_made_anew_is_not_the_new_one(void **state)
 {
     oneib_autoattributes struct oneib_attribute_table table;
     char text[ONEIB_ATTRIBUTE_SIZE];
@@ -426,12 +426,12 @@ int main(void)
         VALUE_TEST(a_missing_link_is_told_from_what_is_none),
         VALUE_TEST(a_link_to_a_name_that_does_not_fit_is_refused),
         VALUE_TEST(names_are_sorted_as_the_numbers_that_they_are),
-        VALUE_TEST(an_absent_folder_has_no_names),
-        VALUE_TEST(a_folder_that_cannot_be_read_is_not_an_empty_one),
-        VALUE_TEST(a_folder_without_end_is_refused),
+        VALUE_TEST(an_absent_directory_has_no_names),
+        VALUE_TEST(a_directory_that_cannot_be_read_is_not_an_empty_one),
+        VALUE_TEST(a_directory_without_end_is_refused),
         VALUE_TEST(a_table_is_counted_read_and_written),
         VALUE_TEST(errors_name_the_entry_of_a_table),
-        VALUE_TEST(a_table_whose_folder_was_made_anew_is_not_the_new_one),
+        VALUE_TEST(a_table_whose_directory_was_made_anew_is_not_the_new_one),
         VALUE_TEST(only_a_whole_table_is_counted),
     };
     tree_open();

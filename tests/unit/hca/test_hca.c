@@ -154,7 +154,7 @@ static void an_interface_that_is_being_renamed_counts_as_up(void **state)
 {
     (void)state;
     tree_add_hca(&mlx4);
-    tree_make_folder("/sys/bus/pci/devices/0000:81:00.1/net/ib7");
+    tree_make_directory("/sys/bus/pci/devices/0000:81:00.1/net/ib7");
     assert_true(read_one(ONEIB_HCA_VFS)->vfs[0].interface_up);
 }
 
@@ -196,7 +196,7 @@ static void names_that_are_none_of_ours_break_nothing(void **state)
     (void)state;
     tree_add_hca(&mlx4);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        tree_make_folder("/sys/class/infiniband/%s", names[i]);
+        tree_make_directory("/sys/class/infiniband/%s", names[i]);
         assert_string_equal(read_one(EVERYTHING)->name, "mlx4_0");
         assert_int_equal(hcas.refused.code, ONEIB_ERROR_INPUT);
         assert_null(strchr(hcas.refused.text, '\n'));
@@ -273,43 +273,43 @@ static void every_state_has_its_name(void **state)
     assert_string_equal(oneib_port_state_name(255), "unknown");
 }
 
-static void folders_of_the_iov_are_told_by_their_alias(void **state)
+static void directories_of_the_iov_are_told_by_their_alias(void **state)
 {
     struct tree_hca odd = mlx4;
     (void)state;
-    odd.odd_folders = true;
+    odd.odd_directories = true;
     tree_add_hca(&odd);
     const struct oneib_hca *hca = read_one(ONEIB_HCA_VFS);
     for (unsigned i = 0; i < odd.vfs; i++) {
-        char folder[ONEIB_PCI_TEXT_SIZE], pci[ONEIB_PCI_TEXT_SIZE];
-        tree_vf_folder(&odd, i, folder);
+        char directory[ONEIB_PCI_TEXT_SIZE], pci[ONEIB_PCI_TEXT_SIZE];
+        tree_vf_directory(&odd, i, directory);
         oneib_pci_format(&hca->vfs[i].pci, pci);
-        assert_string_equal(hca->vfs[i].iov_folder, folder);
-        assert_string_not_equal(hca->vfs[i].iov_folder, pci);
+        assert_string_equal(hca->vfs[i].iov_directory, directory);
+        assert_string_not_equal(hca->vfs[i].iov_directory, pci);
     }
 }
 
-static void a_vf_of_the_second_port_only_has_its_folder(void **state)
+static void a_vf_of_the_second_port_only_has_its_directory(void **state)
 {
     struct tree_hca dual = mlx4;
     (void)state;
     dual.ports = 2;
     tree_add_hca(&dual);
     tree_remove(DEVICE "/iov/0000:81:00.2/ports/1");
-    assert_string_equal(read_one(ONEIB_HCA_VFS)->vfs[1].iov_folder, "0000:81:00.2");
+    assert_string_equal(read_one(ONEIB_HCA_VFS)->vfs[1].iov_directory, "0000:81:00.2");
 }
 
-static void a_vf_without_a_folder_has_none(void **state)
+static void a_vf_without_a_directory_has_none(void **state)
 {
     (void)state;
     tree_add_hca(&mlx4);
     tree_remove(DEVICE "/iov/0000:81:00.2");
     const struct oneib_hca *hca = read_one(ONEIB_HCA_VFS);
-    assert_string_equal(hca->vfs[0].iov_folder, "0000:81:00.1");
-    assert_string_equal(hca->vfs[1].iov_folder, "");
+    assert_string_equal(hca->vfs[0].iov_directory, "0000:81:00.1");
+    assert_string_equal(hca->vfs[1].iov_directory, "");
 }
 
-static void two_folders_of_one_vf_are_a_fault(void **state)
+static void two_directories_of_one_vf_are_a_fault(void **state)
 {
     (void)state;
     tree_add_hca(&mlx4);
@@ -325,7 +325,7 @@ static void an_alias_beyond_the_vfs_is_nobodys(void **state)
     read_one(ONEIB_HCA_VFS);
 }
 
-/* ---- what else mlx5's driver makes of an adapter -------------------------------------------- */
+/* ---- what else mlx5's driver makes of an adapter --------------------------------------------- */
 
 /* It stands on a device of the auxiliary bus below the PF, and has an RDMA device like any other.
  */
@@ -383,11 +383,11 @@ static void of_more_than_127_vfs_each_has_its_own_address(void **state)
     }
 }
 
-static void mlx5_has_no_iov_folders(void **state)
+static void mlx5_has_no_iov_directories(void **state)
 {
     (void)state;
     tree_add_hca(&second);
-    assert_string_equal(read_one(ONEIB_HCA_VFS)->vfs[0].iov_folder, "");
+    assert_string_equal(read_one(ONEIB_HCA_VFS)->vfs[0].iov_directory, "");
 }
 
 int main(void)
@@ -412,15 +412,15 @@ int main(void)
         HCA_TEST(a_port_that_is_down_may_have_neither_lid_guid_nor_rate),
         HCA_TEST(halves_of_gigabits_are_dropped),
         HCA_TEST(every_state_has_its_name),
-        HCA_TEST(folders_of_the_iov_are_told_by_their_alias),
-        HCA_TEST(a_vf_of_the_second_port_only_has_its_folder),
-        HCA_TEST(a_vf_without_a_folder_has_none),
-        HCA_TEST(two_folders_of_one_vf_are_a_fault),
+        HCA_TEST(directories_of_the_iov_are_told_by_their_alias),
+        HCA_TEST(a_vf_of_the_second_port_only_has_its_directory),
+        HCA_TEST(a_vf_without_a_directory_has_none),
+        HCA_TEST(two_directories_of_one_vf_are_a_fault),
         HCA_TEST(an_alias_beyond_the_vfs_is_nobodys),
         HCA_TEST(a_sub_function_is_no_adapter_and_no_vf),
         HCA_TEST(an_adapter_in_switchdev_mode_has_no_port_for_anybody),
         HCA_TEST(of_more_than_127_vfs_each_has_its_own_address),
-        HCA_TEST(mlx5_has_no_iov_folders),
+        HCA_TEST(mlx5_has_no_iov_directories),
     };
     tree_open();
     return tree_close(cmocka_run_group_tests(tests, NULL, NULL));

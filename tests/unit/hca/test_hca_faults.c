@@ -88,7 +88,7 @@ static void what_can_be_seen_of_a_broken_adapter_is_shown(void **state)
     assert_int_equal(hca->port_count, 1);
     assert_int_equal(hca->ports[0].pkey_count, 7);
     assert_int_equal(hca->vf_count, 7);
-    assert_string_equal(hca->vfs[6].iov_folder, "0000:81:00.7");
+    assert_string_equal(hca->vfs[6].iov_directory, "0000:81:00.7");
 }
 
 static void an_adapter_that_may_be_a_vf_is_one_with_a_fault(void **state)
@@ -115,7 +115,7 @@ static void ports_with_odd_numbers_are_a_fault(void **state)
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         tree_reset(NULL);
         tree_add_hca(&mlx4);
-        tree_make_folder(DEVICE "/ports/%s", names[i]);
+        tree_make_directory(DEVICE "/ports/%s", names[i]);
         read_broken("port");
     }
 }

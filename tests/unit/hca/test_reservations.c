@@ -103,8 +103,7 @@ static int own(void)
     return lock;
 }
 
-/* ---- the table
- * ------------------------------------------------------------------------- */
+/* ---- the table ------------------------------------------------------------------------------- */
 
 static void without_a_file_nothing_is_given(void **state)
 {
@@ -181,7 +180,7 @@ static void a_damaged_table_hands_nothing_out_and_names_the_line(void **state)
 static void a_table_that_is_no_file_is_refused(void **state)
 {
     (void)state;
-    tree_make_folder("/run/oneib/vfs");
+    tree_make_directory("/run/oneib/vfs");
     assert_reading_refused(ONEIB_ERROR_INPUT, "not a regular file");
 }
 
@@ -236,7 +235,7 @@ static void readers_see_a_whole_table_while_it_is_written(void **state)
     assert_int_equal(status, 0);
 }
 
-/* ---- its owner ------------------------------------------------------------------------------ */
+/* ---- its owner ------------------------------------------------------------------------------- */
 
 static void the_table_has_one_owner_at_a_time(void **state)
 {
@@ -302,7 +301,7 @@ static void a_lock_that_is_a_link_is_not_followed(void **state)
 {
     (void)state;
     tree_write("precious", "/run/precious");
-    tree_make_folder("/run/oneib");
+    tree_make_directory("/run/oneib");
     tree_link("/run/precious", "/run/oneib/vfs.lock");
     assert_lock_refused(ONEIB_ERROR_SYSTEM, "vfs.lock");
     char text[32];
@@ -313,7 +312,7 @@ static void a_lock_that_is_a_link_is_not_followed(void **state)
 static void a_lock_that_is_no_file_is_refused(void **state)
 {
     (void)state;
-    tree_make_folder("/run/oneib");
+    tree_make_directory("/run/oneib");
     char *path = tree_path("/run/oneib/vfs.lock");
     assert_int_equal(mkfifo(path, 0600), 0);
     free(path);
@@ -328,7 +327,7 @@ static void a_lock_that_others_may_open_is_refused(void **state)
     assert_lock_refused(ONEIB_ERROR_REFUSED, "with mode 0600");
 }
 
-static void a_folder_that_others_may_write_is_refused(void **state)
+static void a_directory_that_others_may_write_is_refused(void **state)
 {
     (void)state;
     put_record(1, 42);
@@ -337,10 +336,10 @@ static void a_folder_that_others_may_write_is_refused(void **state)
     assert_writing_refused(ONEIB_ERROR_REFUSED, "writable for nobody else");
 }
 
-static void a_folder_that_is_a_link_is_refused(void **state)
+static void a_directory_that_is_a_link_is_refused(void **state)
 {
     (void)state;
-    tree_make_folder("/run/elsewhere");
+    tree_make_directory("/run/elsewhere");
     tree_link("/run/elsewhere", "/run/oneib");
     assert_lock_refused(ONEIB_ERROR_SYSTEM, "/run/oneib");
     assert_writing_refused(ONEIB_ERROR_SYSTEM, "/run/oneib");
@@ -348,12 +347,12 @@ static void a_folder_that_is_a_link_is_refused(void **state)
     assert_false(tree_exists("/run/elsewhere/vfs"));
 }
 
-static void a_folder_that_cannot_be_made_is_named(void **state)
+static void a_directory_that_cannot_be_made_is_named(void **state)
 {
     (void)state;
     tree_remove("/run");
-    assert_lock_refused(ONEIB_ERROR_SYSTEM, "making the folder");
-    assert_writing_refused(ONEIB_ERROR_SYSTEM, "making the folder");
+    assert_lock_refused(ONEIB_ERROR_SYSTEM, "making the directory");
+    assert_writing_refused(ONEIB_ERROR_SYSTEM, "making the directory");
 }
 
 static void time_goes_on_since_boot(void **state)
@@ -384,9 +383,9 @@ int main(void)
         ON_TREE(a_lock_that_is_a_link_is_not_followed),
         ON_TREE(a_lock_that_is_no_file_is_refused),
         ON_TREE(a_lock_that_others_may_open_is_refused),
-        ON_TREE(a_folder_that_others_may_write_is_refused),
-        ON_TREE(a_folder_that_is_a_link_is_refused),
-        ON_TREE(a_folder_that_cannot_be_made_is_named),
+        ON_TREE(a_directory_that_others_may_write_is_refused),
+        ON_TREE(a_directory_that_is_a_link_is_refused),
+        ON_TREE(a_directory_that_cannot_be_made_is_named),
         cmocka_unit_test(time_goes_on_since_boot),
     };
     tree_open();

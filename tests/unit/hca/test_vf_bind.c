@@ -144,7 +144,7 @@ static void a_vf_that_cannot_be_unbound_is_not_bound(void **state)
     file_is("bind", "");
 }
 
-static void a_vf_that_is_left_without_a_driver_is_told_with_the_remedy(void **state)
+static void a_vf_that_is_left_without_a_driver_is_told_with_the_fix(void **state)
 {
     (void)state;
     struct oneib_error err = {0};
@@ -179,7 +179,7 @@ int main(void)
         CASE(rebinding_names_the_vf_to_both_files),
         CASE(a_vf_whose_interface_is_up_is_not_unbound),
         CASE(a_vf_that_cannot_be_unbound_is_not_bound),
-        CASE(a_vf_that_is_left_without_a_driver_is_told_with_the_remedy),
+        CASE(a_vf_that_is_left_without_a_driver_is_told_with_the_fix),
         CASE(a_vf_that_another_driver_took_is_an_error),
     };
     tree_open();

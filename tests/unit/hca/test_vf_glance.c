@@ -70,7 +70,7 @@ static void assert_glance_fails(uint8_t port, const char *words)
         fail_msg("\"%s\" does not say \"%s\"", err.text, words);
 }
 
-/* ---- at a glance ---------------------------------------------------------------------------- */
+/* ---- at a glance ----------------------------------------------------------------------------- */
 
 static void a_glance_tells_where_the_port_is_open_and_its_guid(void **state)
 {
@@ -125,13 +125,13 @@ static void an_mlx5_is_not_glanced_at(void **state)
     assert_false(glance_at(1).is_known);
 }
 
-/* ---- management packets --------------------------------------------------------------------- */
+/* ---- management packets ---------------------------------------------------------------------- */
 
 static void let_manage(unsigned port, const char *value)
 {
-    char folder[ONEIB_PCI_TEXT_SIZE];
-    tree_vf_folder(&adapter, VF, folder);
-    tree_write(value, "/sys/class/infiniband/mlx4_0/iov/%s/ports/%u/enable_smi_admin", folder,
+    char directory[ONEIB_PCI_TEXT_SIZE];
+    tree_vf_directory(&adapter, VF, directory);
+    tree_write(value, "/sys/class/infiniband/mlx4_0/iov/%s/ports/%u/enable_smi_admin", directory,
                port);
 }
 
@@ -165,7 +165,7 @@ static void a_right_that_cannot_be_read_is_an_error(void **state)
     assert_non_null(strstr(err.text, "enable_smi_admin"));
 }
 
-/* ---- read again ----------------------------------------------------------------------------- */
+/* ---- read again ------------------------------------------------------------------------------ */
 
 static void what_may_change_of_a_vf_is_read_again(void **state)
 {
@@ -177,7 +177,7 @@ static void what_may_change_of_a_vf_is_read_again(void **state)
     assert_int_equal(oneib_hca_reread_vf(hca(), vf(), &err), 0);
     assert_string_equal(vf()->driver, "");
     assert_true(vf()->interface_up);
-    assert_true(vf()->iov_folder[0] != '\0');
+    assert_true(vf()->iov_directory[0] != '\0');
     assert_int_equal(vf()->index, VF);
 }
 
@@ -185,12 +185,12 @@ static void another_device_in_its_place_is_not_the_vf(void **state)
 {
     (void)state;
     struct oneib_error err = {0};
-    char folder[ONEIB_PCI_TEXT_SIZE];
+    char directory[ONEIB_PCI_TEXT_SIZE];
     const struct oneib_pci other = tree_vf_pci(&adapter, VF + 1), before = vf()->pci;
-    oneib_pci_format(&other, folder);
+    oneib_pci_format(&other, directory);
     tree_remove("/sys/bus/pci/devices/0000:81:00.0/virtfn1");
     char target[64];
-    snprintf(target, sizeof target, "/sys/devices/pci0000:81/%s", folder);
+    snprintf(target, sizeof target, "/sys/devices/pci0000:81/%s", directory);
     tree_link(target, "/sys/devices/pci0000:81/0000:81:00.0/virtfn1");
     assert_int_equal(oneib_hca_reread_vf(hca(), vf(), &err), -1);
     assert_int_equal(err.code, ONEIB_ERROR_NOT_FOUND);

@@ -125,23 +125,23 @@ static void all_is_closed(const struct scene *scene, unsigned ports)
 
 static char *entry_file(unsigned port, unsigned entry)
 {
-    char folder[ONEIB_PCI_TEXT_SIZE];
-    tree_vf_folder(&two_ports, VF, folder);
-    return tree_path(IOV "/%s/ports/%u/pkey_idx/%u", folder, port, entry);
+    char directory[ONEIB_PCI_TEXT_SIZE];
+    tree_vf_directory(&two_ports, VF, directory);
+    return tree_path(IOV "/%s/ports/%u/pkey_idx/%u", directory, port, entry);
 }
 
 static void protect_entry(unsigned port, unsigned entry, mode_t mode)
 {
-    char folder[ONEIB_PCI_TEXT_SIZE];
-    tree_vf_folder(&two_ports, VF, folder);
-    tree_set_mode(mode, IOV "/%s/ports/%u/pkey_idx/%u", folder, port, entry);
+    char directory[ONEIB_PCI_TEXT_SIZE];
+    tree_vf_directory(&two_ports, VF, directory);
+    tree_set_mode(mode, IOV "/%s/ports/%u/pkey_idx/%u", directory, port, entry);
 }
 
 static void remove_entry(unsigned port, unsigned entry)
 {
-    char folder[ONEIB_PCI_TEXT_SIZE];
-    tree_vf_folder(&two_ports, VF, folder);
-    tree_remove(IOV "/%s/ports/%u/pkey_idx/%u", folder, port, entry);
+    char directory[ONEIB_PCI_TEXT_SIZE];
+    tree_vf_directory(&two_ports, VF, directory);
+    tree_remove(IOV "/%s/ports/%u/pkey_idx/%u", directory, port, entry);
 }
 
 static void alias_is(unsigned port, const char *expected)
@@ -158,7 +158,7 @@ static void need_terminal(bool there)
     skip_because("there are no terminals here");
 }
 
-/* ---- what a VF is like -------------------------------------------------------------------- */
+/* ---- what a VF is like ----------------------------------------------------------------------- */
 
 static void a_vf_as_the_driver_leaves_it_is_not_closed_but_fresh(void **state)
 {
@@ -222,11 +222,11 @@ static void an_entry_besides_0_is_open_at_no_index(void **state)
     assert_int_equal(mapped.index, -1);
 }
 
-static void a_folder_is_told_by_its_alias_and_not_by_its_name(void **state)
+static void a_directory_is_told_by_its_alias_and_not_by_its_name(void **state)
 {
     (void)state;
     static const struct tree_hca odd = {
-        .driver = ONEIB_HCA_MLX4, .pkeys = 15, .vfs = 3, .odd_folders = true};
+        .driver = ONEIB_HCA_MLX4, .pkeys = 15, .vfs = 3, .odd_directories = true};
     SCENE(scene, &odd);
     must_close(&scene);
     must_open(&scene, 1, 4);
@@ -257,24 +257,24 @@ static void a_vf_with_an_ethernet_port_says_so(void **state)
     assert_int_equal(vf.ports, 1u << 1 | 1u << 2);
 }
 
-static void a_vf_without_its_folder_is_an_error_everywhere(void **state)
+static void a_vf_without_its_directory_is_an_error_everywhere(void **state)
 {
     (void)state;
-    char folder[ONEIB_PCI_TEXT_SIZE];
+    char directory[ONEIB_PCI_TEXT_SIZE];
     SCENE(scene, &one_port);
-    tree_vf_folder(scene.tree, VF, folder);
-    tree_remove(IOV "/%s", folder);
+    tree_vf_directory(scene.tree, VF, directory);
+    tree_remove(IOV "/%s", directory);
     oneib_hcas_clear(&scene.hcas);
     struct oneib_error err = {0};
     assert_int_equal(oneib_hcas_read(ONEIB_HCA_VFS, &scene.hcas, &err), 0);
     scene.hca = &scene.hcas.items[0];
     scene.vf = &scene.hca->vfs[VF];
-    assert_string_equal(scene.vf->iov_folder, "");
+    assert_string_equal(scene.vf->iov_directory, "");
 
     struct oneib_vf_state after;
     bool closed;
     assert_int_equal(oneib_vf_state_read(scene.hca, scene.vf, &after, &err), -1);
-    says(&err, "no folder below");
+    says(&err, "no directory below");
     assert_int_equal(oneib_vf_close(scene.hca, scene.vf, &err), -1);
     assert_int_equal(oneib_vf_close_unassigned(scene.hca, scene.vf, &closed, &err), -1);
     assert_int_equal(oneib_vf_open(scene.hca, scene.vf, 1, 3, &err), -1);
@@ -282,14 +282,14 @@ static void a_vf_without_its_folder_is_an_error_everywhere(void **state)
     assert_int_equal(oneib_vf_clear_guid(scene.hca, scene.vf, &err), -1);
 }
 
-static void a_folder_that_went_away_is_an_error_and_not_a_vf_without_ports(void **state)
+static void a_directory_that_went_away_is_an_error_and_not_a_vf_without_ports(void **state)
 {
     (void)state;
-    char folder[ONEIB_PCI_TEXT_SIZE];
+    char directory[ONEIB_PCI_TEXT_SIZE];
     SCENE(scene, &one_port);
     struct oneib_error err = {0};
-    tree_vf_folder(scene.tree, VF, folder);
-    tree_remove(IOV "/%s", folder);
+    tree_vf_directory(scene.tree, VF, directory);
+    tree_remove(IOV "/%s", directory);
     assert_int_equal(oneib_vf_close(scene.hca, scene.vf, &err), -1);
     assert_int_equal(err.code, ONEIB_ERROR_NOT_FOUND);
     says(&err, "there is no port in");
@@ -307,7 +307,7 @@ static void an_adapter_of_another_kind_is_refused(void **state)
     says(&err, "neither an mlx4 nor an mlx5");
 }
 
-/* ---- closing ------------------------------------------------------------------------------ */
+/* ---- closing --------------------------------------------------------------------------------- */
 
 static void closing_points_every_entry_of_every_port_to_the_default_partition(void **state)
 {
@@ -524,7 +524,7 @@ static void unmapped_entries_after_one_that_cannot_be_read_are_closed_too(void *
     all_but_one_is_closed(&scene, 1, 1, 2);
 }
 
-/* ---- opening ------------------------------------------------------------------------------ */
+/* ---- opening --------------------------------------------------------------------------------- */
 
 static void opening_maps_entry_0_of_one_port_and_nothing_else(void **state)
 {
@@ -614,7 +614,7 @@ static void an_entry_that_cannot_be_written_is_not_open(void **state)
     assert_true(state_of(&scene).closed);
 }
 
-/* ---- GUIDs -------------------------------------------------------------------------------- */
+/* ---- GUIDs ----------------------------------------------------------------------------------- */
 
 static void a_guid_is_accepted_once_the_port_shows_it(void **state)
 {
@@ -792,12 +792,12 @@ static void a_deletion_taken_without_effect_is_an_error(void **state)
 static void the_ports_own_guid_is_never_written(void **state)
 {
     (void)state;
-    char folder[ONEIB_PCI_TEXT_SIZE], before[24], after[24];
+    char directory[ONEIB_PCI_TEXT_SIZE], before[24], after[24];
     SCENE(scene, &one_port);
     struct oneib_error err = {0};
-    tree_vf_folder(scene.tree, VF, folder);
+    tree_vf_directory(scene.tree, VF, directory);
     tree_read(before, sizeof before, IOV "/ports/1/admin_guids/0");
-    tree_write("0", IOV "/%s/ports/1/gid_idx/0", folder);
+    tree_write("0", IOV "/%s/ports/1/gid_idx/0", directory);
     assert_int_equal(oneib_vf_set_guid(scene.hca, scene.vf, 1, GUID, &err), -1);
     says(&err, "alias GUID is number 0, where 2 was expected");
     assert_int_equal(oneib_vf_clear_guid(scene.hca, scene.vf, &err), -1);
@@ -808,11 +808,11 @@ static void the_ports_own_guid_is_never_written(void **state)
 static void another_vfs_alias_is_never_written(void **state)
 {
     (void)state;
-    char folder[ONEIB_PCI_TEXT_SIZE], value[24];
+    char directory[ONEIB_PCI_TEXT_SIZE], value[24];
     SCENE(scene, &one_port);
     struct oneib_error err = {0};
-    tree_vf_folder(scene.tree, VF, folder);
-    tree_write("3", IOV "/%s/ports/1/gid_idx/0", folder);
+    tree_vf_directory(scene.tree, VF, directory);
+    tree_write("3", IOV "/%s/ports/1/gid_idx/0", directory);
     assert_int_equal(oneib_vf_set_guid(scene.hca, scene.vf, 1, GUID, &err), -1);
     tree_read(value, sizeof value, IOV "/ports/1/admin_guids/3");
     assert_string_equal(value, "0");
@@ -840,13 +840,13 @@ static void what_is_no_gid_or_no_guid_is_an_error(void **state)
 static void a_missing_alias_is_an_error(void **state)
 {
     (void)state;
-    static const char *const folders[] = {"gids", "admin_guids"};
-    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
+    static const char *const directories[] = {"gids", "admin_guids"};
+    for (size_t i = 0; i < sizeof directories / sizeof *directories; i++) {
         tree_reset(NULL);
         SCENE(scene, &one_port);
         struct oneib_error err = {0};
         struct oneib_vf_state after;
-        tree_remove(IOV "/ports/1/%s/%u", folders[i], VF + 1);
+        tree_remove(IOV "/ports/1/%s/%u", directories[i], VF + 1);
         assert_int_equal(oneib_vf_state_read(scene.hca, scene.vf, &after, &err), -1);
         assert_int_equal(err.code, ONEIB_ERROR_NOT_FOUND);
         assert_int_equal(oneib_vf_set_guid(scene.hca, scene.vf, 1, GUID, &err), -1);
@@ -886,11 +886,11 @@ int main(void)
         CASE(an_open_vf_says_where_it_is_open),
         CASE(a_vf_open_in_two_places_is_open_at_no_index),
         CASE(an_entry_besides_0_is_open_at_no_index),
-        CASE(a_folder_is_told_by_its_alias_and_not_by_its_name),
+        CASE(a_directory_is_told_by_its_alias_and_not_by_its_name),
         CASE(a_map_that_holds_no_index_is_an_error),
         CASE(a_vf_with_an_ethernet_port_says_so),
-        CASE(a_vf_without_its_folder_is_an_error_everywhere),
-        CASE(a_folder_that_went_away_is_an_error_and_not_a_vf_without_ports),
+        CASE(a_vf_without_its_directory_is_an_error_everywhere),
+        CASE(a_directory_that_went_away_is_an_error_and_not_a_vf_without_ports),
         CASE(an_adapter_of_another_kind_is_refused),
         CASE(closing_points_every_entry_of_every_port_to_the_default_partition),
         CASE(closing_one_vf_leaves_the_others_alone),

@@ -27,7 +27,7 @@
 
 static const struct tree_hca adapter = {.driver = ONEIB_HCA_MLX5, .vfs = 3};
 static const struct tree_hca without_files = {
-    .driver = ONEIB_HCA_MLX5, .vfs = 3, .without_sriov_folder = true};
+    .driver = ONEIB_HCA_MLX5, .vfs = 3, .without_sriov_directory = true};
 
 struct scene {
     struct oneib_hcas hcas;
@@ -126,7 +126,7 @@ static void need_terminal(bool there)
     skip_because("there are no terminals here");
 }
 
-/* ---- what a VF is like -------------------------------------------------------------------- */
+/* ---- what a VF is like ----------------------------------------------------------------------- */
 
 static void a_vf_as_the_driver_leaves_it_is_closed_and_without_guid(void **state)
 {
@@ -216,7 +216,7 @@ static void an_unreadable_file_is_an_error(void **state)
     must_not_be_read(&scene, "/policy");
 }
 
-static void an_adapter_that_offers_no_way_is_named_with_the_remedy(void **state)
+static void an_adapter_that_offers_no_way_is_named_with_the_fix(void **state)
 {
     (void)state;
     SCENE(scene, &without_files);
@@ -267,7 +267,7 @@ static void a_simulated_interface_is_not_looked_for_in_this_kernel(void **state)
     must_not_be_read(&scene, "neither an IPoIB interface");
 }
 
-/* ---- closing and opening ------------------------------------------------------------------ */
+/* ---- closing and opening --------------------------------------------------------------------- */
 
 static void closing_takes_the_link_down(void **state)
 {
@@ -406,7 +406,7 @@ static void opening_without_effect_is_an_error_and_closes_again(void **state)
     scripted_close(&policy);
 }
 
-/* ---- GUIDs -------------------------------------------------------------------------------- */
+/* ---- GUIDs ----------------------------------------------------------------------------------- */
 
 static void node_and_port_guid_are_the_same(void **state)
 {
@@ -464,9 +464,9 @@ static void no_guid_and_all_ones_are_not_set(void **state)
 static int watch_files(void)
 {
     const int fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-    oneib_autofree char *folder = tree_path(SRIOV "/%u", VF);
+    oneib_autofree char *directory = tree_path(SRIOV "/%u", VF);
     assert_true(fd >= 0);
-    assert_true(inotify_add_watch(fd, folder, IN_CLOSE_WRITE) >= 0);
+    assert_true(inotify_add_watch(fd, directory, IN_CLOSE_WRITE) >= 0);
     return fd;
 }
 
@@ -526,7 +526,7 @@ static void a_deletion_taken_without_effect_is_an_error(void **state)
     scripted_close(&node);
 }
 
-/* ---- the host's driver -------------------------------------------------------------------- */
+/* ---- the host's driver ----------------------------------------------------------------------- */
 
 static void a_host_driver_takes_the_vf_anew_after_its_guid_was_set(void **state)
 {
@@ -584,7 +584,7 @@ int main(void)
         CASE(what_is_no_policy_and_no_guid_is_an_error),
         CASE(a_missing_file_is_an_error),
         CASE(an_unreadable_file_is_an_error),
-        CASE(an_adapter_that_offers_no_way_is_named_with_the_remedy),
+        CASE(an_adapter_that_offers_no_way_is_named_with_the_fix),
         CASE(netlink_goes_to_the_ipoib_interface_whatever_its_name),
         CASE(a_simulated_interface_is_not_looked_for_in_this_kernel),
         CASE(closing_takes_the_link_down),

@@ -25,7 +25,7 @@
 typedef uint8_t message_buffer[ONEIB_NETLINK_SIZE]
     __attribute__((aligned(_Alignof(struct nlmsghdr))));
 
-/* ---- what is sent ------------------------------------------------------------------------- */
+/* ---- what is sent ---------------------------------------------------------------------------- */
 
 /* Recorded from iproute2 6.1.0 (Debian 12) on a little-endian machine, with interface 7 and
  * sequence 0x11223344: ip link set dev DEV vf 3 node_guid 02:00:00:00:00:00:2a:01, ... */
@@ -114,7 +114,7 @@ static void virtual_functions_are_asked_for_without_their_counters(void **state)
     assert_memory_equal(buffer, expected, sizeof expected);
 }
 
-/* ---- what the installed iproute2 sends ---------------------------------------------------- */
+/* ---- what the installed iproute2 sends ------------------------------------------------------- */
 
 static void need(const char *command, const char *what)
 {
@@ -215,7 +215,7 @@ static void link_states_are_what_the_installed_iproute2_sends(void **state)
     must_be_what_ip_sends("vf 3 state disable", ours, length);
 }
 
-/* ---- what is read ------------------------------------------------------------------------- */
+/* ---- what is read ---------------------------------------------------------------------------- */
 
 /* An answer, written as the kernel nests it. */
 struct answer {
@@ -566,7 +566,7 @@ static void no_byte_of_an_answer_can_make_it_read_outside(void **state)
     }
 }
 
-/* ---- the kernel's answers ----------------------------------------------------------------- */
+/* ---- the kernel's answers -------------------------------------------------------------------- */
 
 static void a_change_without_permission_is_an_error_of_the_system(void **state)
 {

@@ -58,24 +58,24 @@ bool tree_exists(const char *format, ...)
     return exists;
 }
 
-/* Makes the folder that `path` lies in; most often it is there, or only it is missing. */
-static void make_folder_above(char *path)
+/* Makes the directory that `path` lies in; most often it is there, or only it is missing. */
+static void make_directory_above(char *path)
 {
     char *slash = strrchr(path, '/');
     *slash = '\0';
     if (mkdir(path, 0755) < 0 && errno == ENOENT) {
-        make_folder_above(path);
+        make_directory_above(path);
         mkdir(path, 0755);
     }
     *slash = '/';
 }
 
-/* Opens for writing; the folders are made only when they are not there yet. */
+/* Opens for writing; the directories are made only when they are not there yet. */
 static int open_new(char *path)
 {
     int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
     if (fd < 0 && errno == ENOENT) {
-        make_folder_above(path);
+        make_directory_above(path);
         fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
     }
     return fd;
@@ -98,7 +98,7 @@ void tree_replace(const char *value, const char *format, ...)
     FORMAT_PATH(path, format);
     char *whole = tree_path("/.new");
     tree_write(value, "/.new");
-    make_folder_above(path);
+    make_directory_above(path);
     if (rename(whole, path) < 0)
         give_up("%s", path);
     free(whole);
@@ -118,16 +118,16 @@ void tree_read(char *text, size_t size, const char *format, ...)
     free(path);
 }
 
-void tree_make_folder(const char *format, ...)
+void tree_make_directory(const char *format, ...)
 {
     FORMAT_PATH(path, format);
-    make_folder_above(path);
+    make_directory_above(path);
     if (mkdir(path, 0755) < 0 && errno != EEXIST)
         give_up("%s", path);
     free(path);
 }
 
-/* The way from the folder of `link` to `target`, both below the root. */
+/* The way from the directory of `link` to `target`, both below the root. */
 static void relative(const char *target, const char *link, struct oneib_text *way)
 {
     size_t shared = 0;
@@ -144,7 +144,7 @@ void tree_link(const char *target, const char *format, ...)
     FORMAT_PATH(path, format);
     oneib_autotext struct oneib_text way = {0};
     relative(target, path + strlen(root), &way);
-    make_folder_above(path);
+    make_directory_above(path);
     if ((unlink(path) < 0 && errno != ENOENT) || symlink(way.data, path) < 0)
         give_up("%s", path);
     free(path);
@@ -158,8 +158,8 @@ void tree_set_mode(mode_t mode, const char *format, ...)
     free(path);
 }
 
-/* Folders that a test made unreadable are opened first. */
-static int open_folder(const char *path, const struct stat *status, int type, struct FTW *at)
+/* Directories that a test made unreadable are opened first. */
+static int open_directory(const char *path, const struct stat *status, int type, struct FTW *at)
 {
     (void)at;
     if (type == FTW_DNR || (type == FTW_D && (status->st_mode & 0700) != 0700))
@@ -180,7 +180,7 @@ static void remove_all(const char *path)
     struct stat status;
     if (lstat(path, &status) < 0 || nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS) == 0)
         return;
-    nftw(path, open_folder, 16, FTW_PHYS);
+    nftw(path, open_directory, 16, FTW_PHYS);
     if (nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS) < 0)
         give_up("%s", path);
 }
@@ -192,10 +192,10 @@ void tree_remove(const char *format, ...)
     free(path);
 }
 
-void tree_at(const char *folder)
+void tree_at(const char *directory)
 {
     free(root);
-    root = strdup(folder);
+    root = strdup(directory);
     if (!root)
         give_up("%s", "no memory");
 }
@@ -207,18 +207,18 @@ const char *tree_root(void)
 
 int tree_reset(void **state)
 {
-    static const char *const folders[] = {"/sys/class/infiniband",
-                                          "/sys/bus/pci/devices",
-                                          "/sys/bus/pci/drivers",
-                                          "/proc",
-                                          "/run",
-                                          "/etc/oneib"};
+    static const char *const directories[] = {"/sys/class/infiniband",
+                                              "/sys/bus/pci/devices",
+                                              "/sys/bus/pci/drivers",
+                                              "/proc",
+                                              "/run",
+                                              "/etc/oneib"};
     (void)state;
     tree_remove("/sys");
     tree_remove("/proc");
     tree_remove("/run");
     tree_remove("/etc");
-    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
-        tree_make_folder("%s", folders[i]);
+    for (size_t i = 0; i < sizeof directories / sizeof *directories; i++)
+        tree_make_directory("%s", directories[i]);
     return 0;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Sysfs trees for unit tests: a folder that stands for a node's root (ONEIB_NODE_ROOT), with the
+ * Sysfs trees for unit tests: a directory that stands for a node's root (ONEIB_NODE_ROOT), with the
  * adapters that a test wants, linked with each other as the kernel does it. Nothing plays the
  * kernel's part: a file holds what was written to it last. A call that fails ends the program with
  * its words on stderr: a test that has no tree proves nothing.
@@ -26,15 +26,15 @@
  * a test which root started becomes nobody (65534), for good.
  */
 void tree_open(void);
-/* Instead, for who has several trees: the root is from here on this folder, which must be there.
+/* Instead, for who has several trees: the root is from here on this directory, which must be there.
  * The caller removes it. */
-void tree_at(const char *folder);
+void tree_at(const char *directory);
 /* The last one: removes the root that tree_open() made. Returns `status`, so that main() can end
  * with `return tree_close(cmocka_run_group_tests(...))`. */
 int tree_close(int status);
 /* Without a slash at its end. */
 const char *tree_root(void);
-/* Empties the root, and makes the folders above. A setup for cmocka (state may be NULL): 0. */
+/* Empties the root, and makes the directories above. A setup for cmocka (state may be NULL): 0. */
 int tree_reset(void **state);
 
 /* An adapter. Fields that are 0 or NULL mean what stands first. */
@@ -49,10 +49,10 @@ struct tree_hca {
     unsigned vfs_supported; /* sriov_totalvfs: as many as vfs */
     bool without_sriov;     /* it has no sriov_ files at all */
     int numa_node;
-    unsigned ethernet_ports;   /* bit n: port n is Ethernet */
-    bool odd_folders;          /* mlx4: the folder of VF n below iov/ has VF n+1's PCI address for
-                                  its name, and the last one that of VF 0 */
-    bool without_sriov_folder; /* mlx5: NVIDIA's device/sriov/N is not there */
+    unsigned ethernet_ports; /* bit n: port n is Ethernet */
+    bool odd_directories;    /* mlx4: the directory of VF n below iov/ has VF n+1's PCI address for
+                            its name, and the last one that of VF 0 */
+    bool without_sriov_directory; /* mlx5: NVIDIA's device/sriov/N is not there */
 };
 
 /*
@@ -69,8 +69,9 @@ uint64_t tree_node_guid(const struct tree_hca *hca);
 uint64_t tree_port_guid(const struct tree_hca *hca, unsigned port);
 /* PCI address of VF n: function by function, behind the PF. */
 struct oneib_pci tree_vf_pci(const struct tree_hca *hca, unsigned vf);
-/* Name of VF n's folder below iov/. */
-void tree_vf_folder(const struct tree_hca *hca, unsigned vf, char folder[ONEIB_PCI_TEXT_SIZE]);
+/* Name of VF n's directory below iov/. */
+void tree_vf_directory(const struct tree_hca *hca, unsigned vf,
+                       char directory[ONEIB_PCI_TEXT_SIZE]);
 
 /* Entry of a port's table, where the host reads it and below iov/ports. */
 void tree_set_pkey(const struct tree_hca *hca, unsigned port, unsigned index, uint16_t raw);
@@ -94,17 +95,18 @@ void tree_add_vf_interface(const struct tree_hca *hca, unsigned vf, const char *
 /* The whole path; freed with free(). */
 char *tree_path(const char *format, ...) TREE_FORMAT(1);
 bool tree_exists(const char *format, ...) TREE_FORMAT(1);
-/* A plain file, folders above it included; `value` gets a newline. An old file keeps its inode. */
+/* A plain file, directories above it included; `value` gets a newline. An old file keeps its inode.
+ */
 void tree_write(const char *value, const char *format, ...) TREE_FORMAT(2);
 /* Nobody reads half of it, as of a file of the kernel's. */
 void tree_replace(const char *value, const char *format, ...) TREE_FORMAT(2);
 /* Its first line. */
 void tree_read(char *text, size_t size, const char *format, ...) TREE_FORMAT(3);
-void tree_make_folder(const char *format, ...) TREE_FORMAT(1);
+void tree_make_directory(const char *format, ...) TREE_FORMAT(1);
 /* A relative link, as sysfs has them, to `target`, a path below the root. */
 void tree_link(const char *target, const char *format, ...) TREE_FORMAT(2);
 void tree_set_mode(mode_t mode, const char *format, ...) TREE_FORMAT(2);
-/* A file, a link, or a folder with all that is in it; nothing there is fine. */
+/* A file, a link, or a directory with all that is in it; nothing there is fine. */
 void tree_remove(const char *format, ...) TREE_FORMAT(1);
 
 #endif

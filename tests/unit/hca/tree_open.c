@@ -35,28 +35,28 @@ static void become_nobody(void)
 }
 
 /* Tests put programs into the root, too. */
-static bool may_hold_programs(const char *folder)
+static bool may_hold_programs(const char *directory)
 {
     struct statvfs status;
-    return statvfs(folder, &status) == 0 && !(status.f_flag & ST_NOEXEC);
+    return statvfs(directory, &status) == 0 && !(status.f_flag & ST_NOEXEC);
 }
 
-/* Thousands of small files: in memory, where there is such a place. A folder that is not for nobody
- * is passed over. */
+/* Thousands of small files: in memory, where there is such a place. A directory that is not for
+ * nobody is passed over. */
 static void make_root(void)
 {
-    const char *const folders[] = {getenv("ONEIB_TREES"), getenv("TMPDIR"), "/dev/shm", "/tmp"};
-    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
+    const char *const directories[] = {getenv("ONEIB_TREES"), getenv("TMPDIR"), "/dev/shm", "/tmp"};
+    for (size_t i = 0; i < sizeof directories / sizeof *directories; i++) {
         char root[PATH_MAX];
-        if (!folders[i] || folders[i][0] != '/' || !may_hold_programs(folders[i]))
+        if (!directories[i] || directories[i][0] != '/' || !may_hold_programs(directories[i]))
             continue;
-        snprintf(root, sizeof root, "%s/oneib-node-XXXXXX", folders[i]);
+        snprintf(root, sizeof root, "%s/oneib-node-XXXXXX", directories[i]);
         if (mkdtemp(root) && chmod(root, 0755) == 0) {
             tree_at(root);
             return;
         }
     }
-    give_up("the root's folder");
+    give_up("the root's directory");
 }
 
 /* Of a test that ended before tree_close(); a process that it started leaves it alone. */

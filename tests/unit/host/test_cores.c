@@ -17,7 +17,7 @@
 static struct oneib_error err;
 static struct oneib_cores cores;
 
-/* --- sets ----------------------------------------------------------------------------------- */
+/* ---- sets ------------------------------------------------------------------------------------ */
 
 static struct oneib_cpu_set set_of(const char *list)
 {
@@ -148,7 +148,7 @@ static void sets_are_added_and_taken_away(void **state)
     assert_set(&set, "0-2");
 }
 
-/* --- cores ---------------------------------------------------------------------------------- */
+/* ---- cores ----------------------------------------------------------------------------------- */
 
 static struct oneib_core host_cores[64];
 static struct oneib_numa_node host_nodes[2];
@@ -296,7 +296,7 @@ static void what_is_given_is_never_taken_and_never_twice(void **state)
     }
 }
 
-/* --- memory --------------------------------------------------------------------------------- */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 static uint64_t page;
 

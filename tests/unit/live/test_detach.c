@@ -48,7 +48,7 @@ double oneib_now_ms(void)
     return now_ms;
 }
 
-/* --- the stand-in ---------------------------------------------------------------------------- */
+/* ---- the stand-in ---------------------------------------------------------------------------- */
 
 /* Nobody looks into them. */
 static char connection, domain_object;
@@ -311,7 +311,7 @@ const char *virGetLastErrorMessage(void)
     return last_error.code ? last_error.message : "no error";
 }
 
-/* --- the tests ------------------------------------------------------------------------------- */
+/* ---- the tests ------------------------------------------------------------------------------- */
 
 static int start_anew(void **state)
 {

@@ -66,7 +66,7 @@ static int close_node(void **state)
     return 0;
 }
 
-/* --- the connection -------------------------------------------------------------------------- */
+/* ---- the connection -------------------------------------------------------------------------- */
 
 static void a_libvirt_that_is_not_there_is_unreachable(void **state)
 {
@@ -139,7 +139,7 @@ static void a_libvirt_that_goes_away_does_not_end_this_process(void **state)
     assert_ptr_equal(now.sa_handler, SIG_IGN);
 }
 
-/* --- documents ------------------------------------------------------------------------------- */
+/* ---- documents ------------------------------------------------------------------------------- */
 
 static void a_document_is_found_by_name_and_by_uuid(void **state)
 {
@@ -200,7 +200,7 @@ static void the_first_failure_ends_the_round(void **state)
     assert_int_equal(calls, 1);
 }
 
-/* --- plugging -------------------------------------------------------------------------------- */
+/* ---- plugging -------------------------------------------------------------------------------- */
 
 static void a_refused_attach_says_what_libvirt_says(void **state)
 {
@@ -245,7 +245,7 @@ static void nothing_is_gone_from_a_domain_that_is_not_there(void **state)
     assert_false(gone);
 }
 
-/* --- saved domains --------------------------------------------------------------------------- */
+/* ---- saved domains --------------------------------------------------------------------------- */
 
 /* As `virsh save` does it. */
 static void save(const char *domain, const char *path)

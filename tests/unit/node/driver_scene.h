@@ -27,7 +27,7 @@ static int connections, open_connections;
 static const char *domains_here;       /* what libvirt says */
 static const char *domains_here_later; /* and after it was asked once; NULL: the same */
 
-/* --- stand-ins ------------------------------------------------------------------------------ */
+/* ---- stand-ins ------------------------------------------------------------------------------- */
 
 struct oneib_client {
     int unused;
@@ -132,7 +132,7 @@ int oneib_reservations_read(struct oneib_vf_table *copy, struct oneib_error *err
     return 0;
 }
 
-/* --- scenes --------------------------------------------------------------------------------- */
+/* ---- scenes ---------------------------------------------------------------------------------- */
 
 static inline int begin(void **state)
 {

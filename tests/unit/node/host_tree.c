@@ -102,7 +102,7 @@ void host_tree_pages(int node, uint64_t page_kib, uint64_t free)
 
 void host_tree_device(const char *pci, const char *numa_node)
 {
-    tree_make_folder("/sys/bus/pci/devices/%s", pci);
+    tree_make_directory("/sys/bus/pci/devices/%s", pci);
     if (numa_node)
         tree_write(numa_node, "/sys/bus/pci/devices/%s/numa_node", pci);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A folder of a test's own, and what it writes and reads there. */
+/* A directory of a test's own, and what it writes and reads there. */
 #ifndef ONEIB_UNIT_NODE_SCRATCH_H
 #define ONEIB_UNIT_NODE_SCRATCH_H
 
@@ -16,16 +16,16 @@
 
 #include <cmocka.h>
 
-static char scratch_folder[256];
+static char scratch_directory[256];
 
 /* Setup and teardown. */
 static inline int make_scratch(void **state)
 {
     (void)state;
     const char *base = getenv("TMPDIR");
-    snprintf(scratch_folder, sizeof scratch_folder, "%s/oneib-node-XXXXXX",
+    snprintf(scratch_directory, sizeof scratch_directory, "%s/oneib-node-XXXXXX",
              base && *base ? base : "/tmp");
-    return mkdtemp(scratch_folder) ? 0 : -1;
+    return mkdtemp(scratch_directory) ? 0 : -1;
 }
 
 static inline int remove_scratch(void **state)
@@ -33,7 +33,7 @@ static inline int remove_scratch(void **state)
     (void)state;
     const pid_t child = fork();
     if (child == 0) {
-        execlp("rm", "rm", "-rf", "--", scratch_folder, (char *)NULL);
+        execlp("rm", "rm", "-rf", "--", scratch_directory, (char *)NULL);
         _exit(127);
     }
     return waitpid(child, NULL, 0) == child ? 0 : -1;
@@ -45,7 +45,7 @@ static inline const char *in_scratch(const char *name)
     static char paths[4][768];
     static unsigned next;
     char *path = paths[next++ % 4];
-    snprintf(path, sizeof paths[0], "%s/%s", scratch_folder, name);
+    snprintf(path, sizeof paths[0], "%s/%s", scratch_directory, name);
     return path;
 }
 

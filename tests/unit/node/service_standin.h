@@ -64,7 +64,7 @@ static inline void standin_write(const struct oneib_vf_table *of)
     struct oneib_error error;
     char *path = tree_path("/run/oneib/vfs");
     oneib_vf_table_render(of, &text);
-    tree_make_folder("/run/oneib");
+    tree_make_directory("/run/oneib");
     assert_int_equal(
         oneib_file_replace(path, text.data ? text.data : "", text.length, 0644, NULL, NULL, &error),
         0);

@@ -2,7 +2,7 @@
 /* What gives: pre and post. */
 #include "driver_scene.h"
 
-/* --- pre ------------------------------------------------------------------------------------ */
+/* ---- pre ------------------------------------------------------------------------------------- */
 
 static int pre(const char *xml)
 {
@@ -137,7 +137,7 @@ static void undo_after_a_pre_that_succeeded_releases_what_it_got(void **state)
     assert_calls("have 42/1 net 7\nwait\nrelease 42/1\nwait\n");
 }
 
-/* --- post ----------------------------------------------------------------------------------- */
+/* ---- post ------------------------------------------------------------------------------------ */
 
 static int post(const char *xml)
 {

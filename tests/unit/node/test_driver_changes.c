@@ -2,7 +2,7 @@
 /* What takes away and changes: clean and update_nic. */
 #include "driver_scene.h"
 
-/* --- clean ---------------------------------------------------------------------------------- */
+/* ---- clean ----------------------------------------------------------------------------------- */
 
 static int clean(const char *xml, const char *host)
 {

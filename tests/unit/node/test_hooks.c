@@ -32,20 +32,20 @@ static int make_hooks(void **state)
     return make_scratch(state) == 0 ? mkdir(in_scratch("pre.d"), 0755) : -1;
 }
 
-static void an_absent_folder_has_no_hooks(void **state)
+static void an_absent_directory_has_no_hooks(void **state)
 {
     (void)state;
     rmdir(in_scratch("pre.d"));
     assert_int_equal(run(), 0);
 }
 
-static void an_empty_folder_has_no_hooks(void **state)
+static void an_empty_directory_has_no_hooks(void **state)
 {
     (void)state;
     assert_int_equal(run(), 0);
 }
 
-static void what_is_no_folder_is_an_error(void **state)
+static void what_is_no_directory_is_an_error(void **state)
 {
     (void)state;
     rmdir(in_scratch("pre.d"));
@@ -70,7 +70,7 @@ static void only_executable_files_run(void **state)
     (void)state;
     write_scratch("pre.d/README", "#!/bin/sh\nexit 1\n", 0644);
     write_scratch("pre.d/.hidden", "#!/bin/sh\nexit 1\n", 0755);
-    assert_int_equal(mkdir(in_scratch("pre.d/folder"), 0755), 0);
+    assert_int_equal(mkdir(in_scratch("pre.d/directory"), 0755), 0);
     assert_int_equal(symlink("/nowhere", in_scratch("pre.d/dangling")), 0);
     write_hook("hook", "");
     assert_int_equal(run(), 0);
@@ -142,9 +142,9 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_hooks, remove_scratch)
     const struct CMUnitTest tests[] = {
-        TEST(an_absent_folder_has_no_hooks),
-        TEST(an_empty_folder_has_no_hooks),
-        TEST(what_is_no_folder_is_an_error),
+        TEST(an_absent_directory_has_no_hooks),
+        TEST(an_empty_directory_has_no_hooks),
+        TEST(what_is_no_directory_is_an_error),
         TEST(hooks_run_by_name),
         TEST(only_executable_files_run),
         TEST(arguments_stay_single_words),

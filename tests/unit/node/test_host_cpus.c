@@ -58,7 +58,7 @@ static void assert_cores(const char *wanted)
     oneib_text_clear(&text);
 }
 
-/* --- hosts ---------------------------------------------------------------------------------- */
+/* ---- hosts ----------------------------------------------------------------------------------- */
 
 static void a_host_with_one_node_is_read(void **state)
 {
@@ -163,7 +163,7 @@ static void a_large_host_is_read(void **state)
     assert_int_equal(host.core_count, 1024);
 }
 
-/* --- what cannot be read -------------------------------------------------------------------- */
+/* ---- what cannot be read --------------------------------------------------------------------- */
 
 static void a_file_that_is_missing_is_named(void **state)
 {
@@ -220,7 +220,7 @@ static void a_host_without_anything_is_refused(void **state)
     assert_not_read(ONEIB_ERROR_NOT_FOUND, CPUS "/online");
 }
 
-/* --- devices -------------------------------------------------------------------------------- */
+/* ---- devices --------------------------------------------------------------------------------- */
 
 static int node_of(const char *address, uint32_t *node)
 {

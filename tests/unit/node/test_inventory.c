@@ -26,7 +26,7 @@ static const struct tree_hca adapter = {
 
 static struct oneib_config config = {.node = {.pkey_wait_ms = 1000, .guid_wait_ms = 1000}};
 
-/* ---- stand-ins ----------------------------------------------------------------------------- */
+/* ---- stand-ins ------------------------------------------------------------------------------- */
 
 static bool reattach_fails, service_is_silent, libvirt_is_silent;
 static const char *refused; /* calls with these words; NULL: none */
@@ -129,7 +129,7 @@ void oneib_service_list_clear(struct oneib_service_list *list)
     oneib_domains_clear(&list->domains);
 }
 
-/* ---- the node ------------------------------------------------------------------------------ */
+/* ---- the node -------------------------------------------------------------------------------- */
 
 /* A file of any length, as it is. */
 static void put(const char *name, const struct oneib_text *text)
@@ -188,7 +188,7 @@ static void put_records(const struct oneib_vf_record *records, size_t count)
     for (size_t i = 0; i < count; i++)
         assert_int_equal(oneib_vf_table_add(&table, &records[i], &err), 0);
     oneib_vf_table_render(&table, &text);
-    tree_make_folder("/run/oneib");
+    tree_make_directory("/run/oneib");
     put("/run/oneib/vfs", &text);
     oneib_text_clear(&text);
     oneib_vf_table_clear(&table);
@@ -220,7 +220,7 @@ static int make_node(void **state)
     return 0;
 }
 
-/* ---- what is seen -------------------------------------------------------------------------- */
+/* ---- what is seen ---------------------------------------------------------------------------- */
 
 static struct oneib_inventory look(bool with_states)
 {
@@ -310,7 +310,7 @@ static size_t looked_and_repaired(void)
     return done;
 }
 
-/* ---- looking ------------------------------------------------------------------------------- */
+/* ---- looking --------------------------------------------------------------------------------- */
 
 static void vfs_of_nobody_are_free(void **state)
 {
@@ -534,10 +534,10 @@ static void an_adapter_that_cannot_be_read_is_found_and_has_no_free_vf(void **st
 static void a_map_that_cannot_be_read_is_found_once(void **state)
 {
     (void)state;
-    char folder[ONEIB_PCI_TEXT_SIZE];
+    char directory[ONEIB_PCI_TEXT_SIZE];
     for (unsigned vf = 0; vf < 2; vf++) {
-        tree_vf_folder(&adapter, vf, folder);
-        tree_write("nonsense", "/sys/class/infiniband/mlx4_0/iov/%s/ports/1/pkey_idx/5", folder);
+        tree_vf_directory(&adapter, vf, directory);
+        tree_write("nonsense", "/sys/class/infiniband/mlx4_0/iov/%s/ports/1/pkey_idx/5", directory);
     }
     struct oneib_inventory inventory = look(true);
     assert_int_equal(inventory.vfs[1].use, ONEIB_VF_UNREADABLE);
@@ -547,7 +547,7 @@ static void a_map_that_cannot_be_read_is_found_once(void **state)
     found(true, "vf-unreadable", ONEIB_WARNING, "pkey_idx/5 reads \"nonsense\"");
 }
 
-/* ---- repairing ----------------------------------------------------------------------------- */
+/* ---- repairing ------------------------------------------------------------------------------- */
 
 /* The VM came back to its VF after the look. */
 static void a_record_that_has_changed_since_is_left_alone(void **state)

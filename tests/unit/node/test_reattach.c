@@ -51,7 +51,7 @@ static void one_that_says_nothing_is_told_by_its_exit_status(void **state)
     assert_told("vmm/reattach failed with exit status 7");
 }
 
-static void one_that_is_not_there_is_told_with_its_remedy(void **state)
+static void one_that_is_not_there_is_told_with_its_fix(void **state)
 {
     (void)state;
     err = (struct oneib_error){0};
@@ -76,7 +76,7 @@ int main(void)
         cmocka_unit_test(it_is_told_the_vm_and_its_document),
         cmocka_unit_test(its_refusal_is_told_in_its_own_words),
         cmocka_unit_test(one_that_says_nothing_is_told_by_its_exit_status),
-        cmocka_unit_test(one_that_is_not_there_is_told_with_its_remedy),
+        cmocka_unit_test(one_that_is_not_there_is_told_with_its_fix),
         cmocka_unit_test(one_that_hangs_is_ended),
     };
     return cmocka_run_group_tests(tests, make_scratch, remove_scratch);

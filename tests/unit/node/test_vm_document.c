@@ -57,7 +57,7 @@ static void assert_pci(const struct oneib_pci *pci, const char *expected)
     assert_string_equal(text, expected);
 }
 
-/* --- recorded ------------------------------------------------------------------------------- */
+/* ---- recorded -------------------------------------------------------------------------------- */
 
 static void the_first_pre_has_two_nics_of_ours(void **state)
 {
@@ -123,7 +123,7 @@ static void a_moved_pci_nic_has_its_previous_address(void **state)
     assert_int_equal(moved, 1);
 }
 
-/* --- NICs ----------------------------------------------------------------------------------- */
+/* ---- NICs ------------------------------------------------------------------------------------ */
 
 static void nics_are_sorted_by_id(void **state)
 {
@@ -164,7 +164,7 @@ static void the_last_history_record_names_the_host(void **state)
     assert_string_equal(vm.hostname, "new");
 }
 
-/* --- forged --------------------------------------------------------------------------------- */
+/* ---- forged ---------------------------------------------------------------------------------- */
 
 static void nics_in_what_users_write_do_not_count(void **state)
 {
@@ -193,7 +193,7 @@ static void markup_in_text_stays_text(void **state)
     assert_int_equal(vm.nic_count, 0);
 }
 
-/* --- refused NICs --------------------------------------------------------------------------- */
+/* ---- refused NICs ---------------------------------------------------------------------------- */
 
 static void a_nic_id_of_256_is_refused(void **state)
 {
@@ -265,7 +265,7 @@ static void newlines_and_shell_characters_are_shown_escaped(void **state)
     assert_null(strchr(err.text, '\n'));
 }
 
-/* --- no such document ----------------------------------------------------------------------- */
+/* ---- no such document ------------------------------------------------------------------------ */
 
 static void what_is_no_document_is_refused(void **state)
 {
@@ -322,7 +322,7 @@ static void an_attribute_of_10_mib_hinders_nobody(void **state)
     oneib_text_clear(&text);
 }
 
-/* --- base64 --------------------------------------------------------------------------------- */
+/* ---- base64 ---------------------------------------------------------------------------------- */
 
 static int decode(const char *text)
 {

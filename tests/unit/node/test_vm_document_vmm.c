@@ -70,7 +70,7 @@ static const struct oneib_node_nic *read_nic(const char *xml)
     return &vm.nics[0];
 }
 
-/* --- recorded ------------------------------------------------------------------------------- */
+/* ---- recorded -------------------------------------------------------------------------------- */
 
 static void an_attach_tells_all_of_the_nic_that_comes(void **state)
 {
@@ -129,7 +129,7 @@ static void every_recorded_message_is_read(void **state)
     }
 }
 
-/* --- the message ---------------------------------------------------------------------------- */
+/* ---- the message ----------------------------------------------------------------------------- */
 
 static void only_the_messages_vm_counts(void **state)
 {
@@ -158,7 +158,7 @@ static void what_follows_the_vm_must_be_sound_too(void **state)
     assert_refused(MESSAGE(VM("42", NIC("1", "")) "<!-- -->"), "comment");
 }
 
-/* --- devices -------------------------------------------------------------------------------- */
+/* ---- devices --------------------------------------------------------------------------------- */
 
 static void a_mac_is_read_in_either_case(void **state)
 {
@@ -256,7 +256,7 @@ static void a_plain_nic_has_no_guest_address(void **state)
                      ->has_guest_address);
 }
 
-/* --- tuning --------------------------------------------------------------------------------- */
+/* ---- tuning ---------------------------------------------------------------------------------- */
 
 static void assert_hpc(const char *xml, bool expected)
 {

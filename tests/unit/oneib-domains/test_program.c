@@ -34,7 +34,7 @@ static int end(void **state)
     return 0;
 }
 
-/* --- a list --------------------------------------------------------------------------------- */
+/* ---- a list ---------------------------------------------------------------------------------- */
 
 static void running_and_defined_domains_are_listed_with_their_devices(void **state)
 {
@@ -99,7 +99,7 @@ static void a_long_name_is_cut_between_characters(void **state)
     assert_int_equal(heard.count, 2);
 }
 
-/* --- more domains than fit ------------------------------------------------------------------ */
+/* ---- more domains than fit ------------------------------------------------------------------- */
 
 static void put_domains(size_t count)
 {
@@ -127,7 +127,7 @@ static void more_than_fits_is_as_good_as_unknown(void **state)
                         "domains and their PCI devices are 4097 together, and more than 4096");
 }
 
-/* --- connecting ----------------------------------------------------------------------------- */
+/* ---- connecting ------------------------------------------------------------------------------ */
 
 static void a_libvirt_that_is_not_there_is_told_and_tried_again(void **state)
 {
@@ -169,7 +169,7 @@ static void what_is_asked_anew_is_read_anew_and_told_in_full(void **state)
     assert_contains(hear_unknown(program.socket), "connecting: ");
 }
 
-/* --- oneib-node ----------------------------------------------------------------------------- */
+/* ---- oneib-node ------------------------------------------------------------------------------ */
 
 static void it_says_that_it_is_alive_within_five_seconds(void **state)
 {

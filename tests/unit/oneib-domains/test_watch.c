@@ -31,7 +31,7 @@ static struct {
     unsigned connections;
 } standin;
 
-/* --- libvirt's functions -------------------------------------------------------------------- */
+/* ---- libvirt's functions --------------------------------------------------------------------- */
 
 static void *real(const char *name)
 {
@@ -95,7 +95,7 @@ char *virDomainGetXMLDesc(virDomainPtr domain, unsigned flags)
     CALL(of_document, "virDomainGetXMLDesc", domain, flags);
 }
 
-/* --- the scene ------------------------------------------------------------------------------ */
+/* ---- the scene ------------------------------------------------------------------------------- */
 
 static bool has_said_something(void)
 {
@@ -190,7 +190,7 @@ static void define(const char *xml)
     "<domain type='test'><name>other</name><uuid>" UUID_OF_OTHER "</uuid>"                         \
     "<memory>1024</memory><os><type>hvm</type></os><devices>" inside "</devices></domain>"
 
-/* --- events --------------------------------------------------------------------------------- */
+/* ---- events ---------------------------------------------------------------------------------- */
 
 static void a_domain_that_starts_is_told_and_one_that_ends_is_gone(void **state)
 {
@@ -314,7 +314,7 @@ static void definitions_are_read_again_without_an_event(void **state)
     virDomainFree(domain);
 }
 
-/* --- documents ------------------------------------------------------------------------------ */
+/* ---- documents ------------------------------------------------------------------------------- */
 
 static void one_that_cannot_be_read_makes_all_unknown_until_it_can(void **state)
 {
@@ -349,7 +349,7 @@ static void one_that_cannot_be_read_makes_all_unknown_until_it_can(void **state)
     end_domain("one-42");
 }
 
-/* --- processes ------------------------------------------------------------------------------ */
+/* ---- processes ------------------------------------------------------------------------------- */
 
 /* A process with that UUID among its arguments, noted as the domain's as libvirt does. */
 static pid_t start_process(const char *name, const char *uuid)
@@ -442,7 +442,7 @@ static void a_note_that_others_could_have_written_says_nothing(void **state)
     end_domain("other");
 }
 
-/* --- the connection ------------------------------------------------------------------------- */
+/* ---- the connection -------------------------------------------------------------------------- */
 
 static void a_lost_connection_is_told_at_once_and_a_whole_list_after_the_next(void **state)
 {

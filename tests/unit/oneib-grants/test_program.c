@@ -43,7 +43,7 @@ static struct oneib_relay_packet packet;
 static struct oneib_grants_message message;
 static struct oneib_error err;
 
-/* --- the scene ------------------------------------------------------------------------------ */
+/* ---- the scene ------------------------------------------------------------------------------- */
 
 static void admit(struct daemon *daemon, size_t count)
 {
@@ -239,7 +239,7 @@ static void expect_list(size_t daemon, size_t count)
     assert_int_equal(message.list.grants.count, count);
 }
 
-/* --- connected ------------------------------------------------------------------------------ */
+/* ---- connected ------------------------------------------------------------------------------- */
 
 static void frames_pass_both_ways(void **state)
 {
@@ -342,7 +342,7 @@ static void when_nothing_else_is_said_it_says_that_it_is_alive(void **state)
     assert_int_equal(packet.kind, ONEIB_RELAY_ALIVE);
 }
 
-/* --- not connected -------------------------------------------------------------------------- */
+/* ---- not connected --------------------------------------------------------------------------- */
 
 static void that_nobody_answers_is_said(void **state)
 {
@@ -394,7 +394,7 @@ static void one_that_speaks_something_else_is_not_believed_to_be_oneibd(void **s
     close(listener);
 }
 
-/* --- oneib-node ----------------------------------------------------------------------------- */
+/* ---- oneib-node ------------------------------------------------------------------------------ */
 
 static void it_ends_with_its_socket(void **state)
 {

@@ -85,7 +85,7 @@ static inline void grant(uint8_t nic_id)
     tell_grants();
 }
 
-/* ---- the service ---------------------------------------------------------------------------- */
+/* ---- the service ----------------------------------------------------------------------------- */
 
 static struct oneib_domain_list domains;
 static struct oneib_peer peers[3];

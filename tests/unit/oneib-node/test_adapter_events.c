@@ -134,7 +134,7 @@ static void one_that_cannot_be_opened_is_named_and_the_others_are_open(void **st
     assert_int_equal(standin_open_count(), 1);
 }
 
-static void one_that_libibverbs_does_not_know_is_named_with_the_remedy(void **state)
+static void one_that_libibverbs_does_not_know_is_named_with_the_fix(void **state)
 {
     struct host *host = *state;
     add_adapter(host, "mlx5_0");
@@ -154,7 +154,7 @@ int main(void)
         TEST(a_device_that_vanishes_does_not_keep_the_watch_awake),
         TEST(an_adapter_that_is_gone_is_closed),
         TEST(one_that_cannot_be_opened_is_named_and_the_others_are_open),
-        TEST(one_that_libibverbs_does_not_know_is_named_with_the_remedy),
+        TEST(one_that_libibverbs_does_not_know_is_named_with_the_fix),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

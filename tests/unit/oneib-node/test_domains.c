@@ -47,7 +47,7 @@ static int end(void **state)
     return 0;
 }
 
-/* --- a loop, as oneib-node's ---------------------------------------------------------------- */
+/* ---- a loop, as oneib-node's ----------------------------------------------------------------- */
 
 static void sleep_until_due(uint32_t most_ms)
 {
@@ -112,7 +112,7 @@ static pid_t standin(void)
     return atoi(list->items[0].name);
 }
 
-/* --- lists ---------------------------------------------------------------------------------- */
+/* ---- lists ----------------------------------------------------------------------------------- */
 
 static void the_domains_are_not_known_until_a_whole_list_has_arrived(void **state)
 {
@@ -172,7 +172,7 @@ static void a_list_that_is_under_way_changes_nothing(void **state)
     wait_for_unknown(ONEIB_ERROR_TIMEOUT, "it has not answered for 2 s");
 }
 
-/* --- not known ------------------------------------------------------------------------------ */
+/* ---- not known ------------------------------------------------------------------------------- */
 
 static void its_own_reason_is_told(void **state)
 {
@@ -250,7 +250,7 @@ static void a_program_that_is_not_there_is_named(void **state)
     wait_for_unknown(ONEIB_ERROR_UNREACHABLE, "running /nonexistent/oneib-domains: No such file");
 }
 
-/* --- ending and starting again -------------------------------------------------------------- */
+/* ---- ending and starting again --------------------------------------------------------------- */
 
 static void one_that_is_killed_is_started_again(void **state)
 {
@@ -352,7 +352,7 @@ static void without_the_supervisor_nothing_goes_on(void **state)
     wait_until_gone(child);
 }
 
-/* --- who they are --------------------------------------------------------------------------- */
+/* ---- who they are ---------------------------------------------------------------------------- */
 
 static void closing_ends_both_processes(void **state)
 {

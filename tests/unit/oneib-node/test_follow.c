@@ -193,17 +193,17 @@ static void a_list_that_is_not_the_current_one_grows_old(void **state)
     assert_true(is_fresh());
 }
 
-static void a_daemon_whose_view_is_old_makes_nothing_fresh(void **state)
+static void a_daemon_whose_snapshot_is_old_makes_nothing_fresh(void **state)
 {
     (void)state;
     struct oneib_daemon_role role = writer();
     hear_list(0, 7, 3);
-    role.view_age_ms = ONEIB_VIEW_AGE_MS - 1000;
+    role.snapshot_age_ms = ONEIB_SNAPSHOT_AGE_MS - 1000;
     answer(0, challenge(0), 7, 3, role);
     assert_true(is_fresh());
     now += 1000;
     assert_false(is_fresh());
-    role.view_age_ms = ONEIB_VIEW_AGE_MS;
+    role.snapshot_age_ms = ONEIB_SNAPSHOT_AGE_MS;
     answer(0, challenge(0), 7, 3, role);
     assert_false(is_fresh());
 }
@@ -307,7 +307,7 @@ int main(void)
         TEST(a_daemon_without_a_list_for_this_node_makes_none_fresh),
         TEST(a_list_is_fresh_for_ten_seconds_from_the_challenge_on),
         TEST(a_list_that_is_not_the_current_one_grows_old),
-        TEST(a_daemon_whose_view_is_old_makes_nothing_fresh),
+        TEST(a_daemon_whose_snapshot_is_old_makes_nothing_fresh),
         TEST(the_one_with_our_subnet_manager_is_believed_before_the_writer),
         TEST(a_subnet_manager_of_another_fabric_counts_nothing),
         TEST(who_is_neither_is_not_believed),

@@ -248,7 +248,7 @@ static void a_release_of_a_nic_gives_back_what_the_nic_has(void **state)
     assert_int_equal(answer.released.freed + answer.released.lingering, 1);
 }
 
-/* ---- grants -------------------------------------------------------------------------------- */
+/* ---- grants ---------------------------------------------------------------------------------- */
 
 /* Asked for by the third. */
 static void a_have_waits_for_its_grant_and_oneibd_is_told(void **state)

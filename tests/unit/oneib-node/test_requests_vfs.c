@@ -37,7 +37,7 @@ static int end_with_adapter(void **state)
     return 0;
 }
 
-/* ---- the log -------------------------------------------------------------------------------- */
+/* ---- the log --------------------------------------------------------------------------------- */
 
 static char logged[4096];
 static int saved_stderr;
@@ -66,7 +66,7 @@ static void end_log(void)
             fail_msg("\"%s\" is not in: %s", words, logged);                                       \
     } while (0)
 
-/* ---- asking --------------------------------------------------------------------------------- */
+/* ---- asking ---------------------------------------------------------------------------------- */
 
 static struct oneib_answer tell(struct oneib_peer *peer)
 {
@@ -151,12 +151,12 @@ static void wait_until_nothing_is_left(void)
 
 static void refuse_to_open(unsigned vf, mode_t mode)
 {
-    char folder[ONEIB_PCI_TEXT_SIZE];
-    tree_vf_folder(&hca, vf, folder);
-    tree_set_mode(mode, "/sys/class/infiniband/mlx4_0/iov/%s/ports/1/pkey_idx/0", folder);
+    char directory[ONEIB_PCI_TEXT_SIZE];
+    tree_vf_directory(&hca, vf, directory);
+    tree_set_mode(mode, "/sys/class/infiniband/mlx4_0/iov/%s/ports/1/pkey_idx/0", directory);
 }
 
-/* ---- having --------------------------------------------------------------------------------- */
+/* ---- having ---------------------------------------------------------------------------------- */
 
 static void a_have_is_answered_at_once_and_its_wait_when_the_vf_is_open(void **state)
 {
@@ -260,7 +260,7 @@ static void who_goes_has_what_he_began_undone(void **state)
     wait_until_nothing_is_left();
 }
 
-/* ---- giving back ---------------------------------------------------------------------------- */
+/* ---- giving back ----------------------------------------------------------------------------- */
 
 static void a_release_is_waited_for_until_its_vf_is_free(void **state)
 {
@@ -312,7 +312,7 @@ static void a_release_that_fails_is_told_and_waited_for_by_nobody(void **state)
     refuse_to_open(0, 0644);
 }
 
-/* ---- many at once --------------------------------------------------------------------------- */
+/* ---- many at once ---------------------------------------------------------------------------- */
 
 static void of_what_was_asked_haves_alone_are_told_in_their_order(void **state)
 {
@@ -359,7 +359,7 @@ static void who_has_asked_for_64_things_may_only_wait_for_them(void **state)
     assert_int_equal(ask_to_have(&peers[0], 1).kind, ONEIB_ANSWER_RECORD);
 }
 
-/* ---- who reads meanwhile -------------------------------------------------------------------- */
+/* ---- who reads meanwhile --------------------------------------------------------------------- */
 
 static struct oneib_request announcement(void)
 {

@@ -22,7 +22,7 @@
 #define PATIENCE_MS 20000
 #define FRESH_MS 600000 /* longer than any test */
 
-/* ---- a client ----------------------------------------------------------------------------- */
+/* ---- a client -------------------------------------------------------------------------------- */
 
 static struct oneib_http *http;
 
@@ -143,7 +143,7 @@ static void assert_answer(const char *method, const char *path, unsigned status,
     free(answer);
 }
 
-/* ---- what is served ----------------------------------------------------------------------- */
+/* ---- what is served -------------------------------------------------------------------------- */
 
 static void metrics_are_served_as_they_were_published(void **state)
 {
@@ -274,7 +274,7 @@ static void a_connection_serves_again_and_again(void **state)
     close(fd);
 }
 
-/* ---- addresses ---------------------------------------------------------------------------- */
+/* ---- addresses ------------------------------------------------------------------------------- */
 
 static void an_address_must_be_numbers_and_a_port(void **state)
 {
@@ -359,7 +359,7 @@ static void an_address_of_ipv6_is_served(void **state)
     oneib_http_stop(other);
 }
 
-/* ---- clients that mean harm --------------------------------------------------------------- */
+/* ---- clients that mean harm ------------------------------------------------------------------ */
 
 static void a_slow_client_keeps_nobody_waiting(void **state)
 {
@@ -450,7 +450,7 @@ static void stopping_waits_for_no_client(void **state)
     close(slow);
 }
 
-/* ---- threads ------------------------------------------------------------------------------ */
+/* ---- threads --------------------------------------------------------------------------------- */
 
 #define LARGE ((size_t)16 << 20)
 

@@ -16,7 +16,7 @@
 
 #include <cmocka.h>
 
-/* ---- the checker -------------------------------------------------------------------------- */
+/* ---- the checker ----------------------------------------------------------------------------- */
 
 #define SERIES_MAX 4096
 #define NAME_SIZE 96
@@ -273,7 +273,7 @@ static void check_exposition(const char *text)
     free(exposition);
 }
 
-/* ---- what is said ------------------------------------------------------------------------- */
+/* ---- what is said ---------------------------------------------------------------------------- */
 
 static char *render(const struct oneib_metrics *metrics)
 {
@@ -336,7 +336,7 @@ static void every_value_has_its_own_line(void **state)
                                           .events_delayed = 23,
                                           .stream_gaps = 9,
                                           .looks = 10,
-                                          .looks_full = 11,
+                                          .full_readings = 11,
                                           .writes = 12,
                                           .reloads = 13,
                                           .retries = 14,
@@ -349,7 +349,7 @@ static void every_value_has_its_own_line(void **state)
                 "oneib_event_stream_connected 1", "oneib_event_stream_trusted 1",
                 "oneib_events_total 7", "oneib_events_unreadable_total 8",
                 "oneib_events_delayed_total 23", "oneib_event_stream_gaps_total 9",
-                "oneib_looks_total 10", "oneib_looks_full_total 11", "oneib_writes_total 12",
+                "oneib_looks_total 10", "oneib_full_readings_total 11", "oneib_writes_total 12",
                 "oneib_reloads_total 13", "oneib_retries_total 14", "oneib_keys_given_total 15",
                 "oneib_host_updates_total 18446744073709551615");
 }
@@ -442,7 +442,7 @@ static void times_that_are_none_do_no_harm(void **state)
                 "oneib_event_to_in_force_seconds_count 2");
 }
 
-/* ---- hosts -------------------------------------------------------------------------------- */
+/* ---- hosts ----------------------------------------------------------------------------------- */
 
 static struct oneib_metrics with_hosts(const char *const *names, size_t count)
 {
@@ -530,7 +530,7 @@ static void hosts_without_a_name_have_an_empty_one(void **state)
     ASSERT_SAYS(&metrics, "oneib_vfs{host=\"\",host_id=\"7\"} 0");
 }
 
-/* ---- the rest ----------------------------------------------------------------------------- */
+/* ---- the rest -------------------------------------------------------------------------------- */
 
 static void the_process_tells_what_it_uses(void **state)
 {

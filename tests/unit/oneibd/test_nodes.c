@@ -79,11 +79,11 @@ static void hear(struct oneib_node *node, uint64_t follows, double now)
     assert_int_equal(oneib_nodes_hear(&nodes, node, &report, now, &err), 0);
 }
 
-static const struct oneib_node_view *look(double now)
+static const struct oneib_node_snapshot *look(double now)
 {
-    const struct oneib_node_view *views;
-    assert_int_equal(oneib_nodes_look(&nodes, now, &views, &err), 0);
-    return views;
+    const struct oneib_node_snapshot *snapshots;
+    assert_int_equal(oneib_nodes_read(&nodes, now, &snapshots, &err), 0);
+    return snapshots;
 }
 
 static void record(size_t index, uint32_t vm, enum oneib_vf_stage stage)
@@ -315,9 +315,9 @@ static void a_service_that_began_anew_believes_nobody_for_a_moment(void **state)
     report.believes = false;
     record(0, 42, ONEIB_VF_OPEN);
     hear(node, 0, 4900);
-    const struct oneib_node_view *view = look(5100);
-    assert_int_equal(view->state, ONEIB_NODE_FOLLOWS);
-    assert_int_equal(view->records[0].stage, ONEIB_VF_OPEN);
+    const struct oneib_node_snapshot *snapshot = look(5100);
+    assert_int_equal(snapshot->state, ONEIB_NODE_FOLLOWS);
+    assert_int_equal(snapshot->records[0].stage, ONEIB_VF_OPEN);
     assert_true(was_told(42, 5100));
     report.believes = true;
     hear(node, 0, 5200);
@@ -401,10 +401,10 @@ static void another_table_is_news_and_the_same_is_none(void **state)
     struct oneib_node *node = one_node();
     record(0, 42, ONEIB_VF_OPEN);
     hear(node, 0, 0);
-    const struct oneib_node_view *view = look(0);
-    assert_true(view->table_known);
-    assert_int_equal(view->record_count, 1);
-    assert_int_equal(view->records[0].vm_id, 42);
+    const struct oneib_node_snapshot *snapshot = look(0);
+    assert_true(snapshot->table_known);
+    assert_int_equal(snapshot->record_count, 1);
+    assert_int_equal(snapshot->records[0].vm_id, 42);
     report.records[0].since++;
     hear(node, 0, 10);
     assert_int_equal(oneib_nodes_news(&nodes, 10), ONEIB_NODES_NOTHING);

@@ -27,10 +27,10 @@ static struct oneib_post *post;
 static struct oneib_ledger_daemon keys;
 static struct played_node node;
 static struct oneib_curve_pair pair;
-static char folder[64], key_file[80], address[64];
+static char directory[64], key_file[80], address[64];
 static struct oneib_grants_message message; /* large */
 
-/* ---- the scene ----------------------------------------------------------------------------- */
+/* ---- the scene ------------------------------------------------------------------------------- */
 
 static void open_post(void)
 {
@@ -48,9 +48,9 @@ static void connect_node(void)
 static int begin(void **state)
 {
     (void)state;
-    snprintf(folder, sizeof folder, "/tmp/oneib-post-XXXXXX");
-    assert_non_null(mkdtemp(folder));
-    snprintf(key_file, sizeof key_file, "%s/key", folder);
+    snprintf(directory, sizeof directory, "/tmp/oneib-post-XXXXXX");
+    assert_non_null(mkdtemp(directory));
+    snprintf(key_file, sizeof key_file, "%s/key", directory);
     snprintf(address, sizeof address, "tcp://127.0.0.1:%u", free_port());
     pair = played_curve_pair();
     open_post();
@@ -64,7 +64,7 @@ static int end(void **state)
     memset(&node, 0, sizeof node);
     oneib_post_close(post);
     unlink(key_file);
-    return rmdir(folder);
+    return rmdir(directory);
 }
 
 static void admit(bool admitted)
@@ -75,10 +75,10 @@ static void admit(bool admitted)
     assert_int_equal(oneib_post_admit(post, &identities, &err), 0);
 }
 
-static void set_role(double looked_ms)
+static void set_role(double read_ms)
 {
     const struct oneib_daemon_role role = {.is_writer = true, .has_sm = true, .sm_lid = 7};
-    oneib_post_set_role(post, &role, looked_ms);
+    oneib_post_set_role(post, &role, read_ms);
 }
 
 static void send_list(uint64_t serial, uint32_t vm)
@@ -162,7 +162,7 @@ static struct oneib_post_item take(void)
     return item;
 }
 
-/* ---- what it does -------------------------------------------------------------------------- */
+/* ---- what it does ---------------------------------------------------------------------------- */
 
 static void challenges_are_answered_while_the_daemon_does_nothing(void **state)
 {
@@ -179,8 +179,8 @@ static void challenges_are_answered_while_the_daemon_does_nothing(void **state)
         assert_int_equal(message.life.name.serial, 0);
         assert_true(message.life.role.is_writer);
         assert_int_equal(message.life.role.sm_lid, 7);
-        assert_true(message.life.role.view_age_ms >= 5000);
-        assert_true(message.life.role.view_age_ms < 5000 + 19 * SOON_MS);
+        assert_true(message.life.role.snapshot_age_ms >= 5000);
+        assert_true(message.life.role.snapshot_age_ms < 5000 + 19 * SOON_MS);
     }
 }
 

@@ -45,7 +45,7 @@ static void add(struct oneib_findings *findings, enum oneib_severity severity, c
         oneib_findings_add(findings, severity, "test-code", "mend it", &err, "%s", text), 0);
 }
 
-static void a_finding_is_said_once_with_its_remedy(void **state)
+static void a_finding_is_said_once_with_its_fix(void **state)
 {
     (void)state;
     struct oneib_report of = {0};
@@ -173,7 +173,7 @@ static void a_deviation_names_port_node_and_keys(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_finding_is_said_once_with_its_remedy),
+        cmocka_unit_test(a_finding_is_said_once_with_its_fix),
         cmocka_unit_test(what_is_gone_is_said_and_what_stays_is_not),
         cmocka_unit_test(a_new_name_makes_no_finding_new_or_gone),
         cmocka_unit_test(findings_about_two_hosts_are_two_whatever_stands_in_quotes),

@@ -18,7 +18,7 @@ static struct oneib_strays strays;
 static struct oneib_findings findings;
 static struct oneib_grant_list list;
 static struct oneib_vf_record record;
-static struct oneib_node_view node;
+static struct oneib_node_snapshot node;
 static uint32_t vm_ids[] = {VM};
 static const struct oneib_nic_name told = {.vm_id = VM, .nic_id = 1};
 
@@ -34,14 +34,14 @@ static int begin(void **state)
                                       .network_id = 7,
                                       .pkey = 5,
                                       .stage = ONEIB_VF_CLOSED};
-    node = (struct oneib_node_view){.host_id = HOST,
-                                    .state = ONEIB_NODE_FOLLOWS,
-                                    .table_known = true,
-                                    .records = &record,
-                                    .record_count = 1,
-                                    .sent = &list,
-                                    .told = &told,
-                                    .told_count = 1};
+    node = (struct oneib_node_snapshot){.host_id = HOST,
+                                        .state = ONEIB_NODE_FOLLOWS,
+                                        .table_known = true,
+                                        .records = &record,
+                                        .record_count = 1,
+                                        .sent = &list,
+                                        .told = &told,
+                                        .told_count = 1};
     struct oneib_host *host = oneib_cloud_add_host(&cloud, &err);
     assert_non_null(host);
     host->id = HOST;

@@ -18,7 +18,7 @@ static void a_change_that_no_message_tells_within_2_s_costs_the_trust(void **sta
 {
     (void)state;
     struct oneib_stream_health health = begun();
-    oneib_stream_health_looked(&health, 1000, 0, true);
+    oneib_stream_health_read(&health, 1000, 0, true);
     assert_int_equal(oneib_stream_health_judge(&health, 2999, 0), ONEIB_STREAM_HEALTH_SAME);
     assert_true(health.trusted);
     assert_int_equal(oneib_stream_health_judge(&health, 3000, 0), ONEIB_STREAM_HEALTH_LOST);
@@ -30,8 +30,8 @@ static void a_message_that_comes_late_keeps_the_trust(void **state)
 {
     (void)state;
     struct oneib_stream_health health = begun();
-    oneib_stream_health_looked(&health, 1000, 5, false);
-    oneib_stream_health_looked(&health, 2000, 5, true);
+    oneib_stream_health_read(&health, 1000, 5, false);
+    oneib_stream_health_read(&health, 2000, 5, true);
     assert_int_equal(oneib_stream_health_judge(&health, 2500, 6), ONEIB_STREAM_HEALTH_SAME);
     assert_int_equal(oneib_stream_health_judge(&health, 9000, 6), ONEIB_STREAM_HEALTH_SAME);
     assert_true(health.trusted);
@@ -41,8 +41,8 @@ static void a_message_that_came_before_the_poll_keeps_the_trust(void **state)
 {
     (void)state;
     struct oneib_stream_health health = begun();
-    oneib_stream_health_looked(&health, 1000, 5, false);
-    oneib_stream_health_looked(&health, 2000, 6, true);
+    oneib_stream_health_read(&health, 1000, 5, false);
+    oneib_stream_health_read(&health, 2000, 6, true);
     assert_int_equal(oneib_stream_health_judge(&health, 9000, 6), ONEIB_STREAM_HEALTH_SAME);
     assert_true(health.trusted);
 }
@@ -51,7 +51,7 @@ static void silence_where_nothing_changes_is_no_reason_for_doubt(void **state)
 {
     (void)state;
     struct oneib_stream_health health = begun();
-    oneib_stream_health_looked(&health, 1000, 0, false);
+    oneib_stream_health_read(&health, 1000, 0, false);
     assert_int_equal(oneib_stream_health_judge(&health, 100000, 0), ONEIB_STREAM_HEALTH_SAME);
     assert_true(health.trusted);
 }
@@ -60,9 +60,9 @@ static void the_next_message_brings_the_trust_back(void **state)
 {
     (void)state;
     struct oneib_stream_health health = begun();
-    oneib_stream_health_looked(&health, 1000, 0, true);
+    oneib_stream_health_read(&health, 1000, 0, true);
     oneib_stream_health_judge(&health, 3000, 0);
-    oneib_stream_health_looked(&health, 8000, 0, true);
+    oneib_stream_health_read(&health, 8000, 0, true);
     assert_int_equal(oneib_stream_health_judge(&health, 8001, 1), ONEIB_STREAM_HEALTH_REGAINED);
     assert_true(health.trusted);
     assert_int_equal(oneib_stream_health_judge(&health, 9000, 1), ONEIB_STREAM_HEALTH_SAME);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A stand-in's pool of many VMs, of which every so many-th is a hostile user's, and what gathering
+ * A stand-in's pool of many VMs, of which every so many-th is a hostile user's, and what reading it
  * it must come to: each honest VM with its NIC, each hostile one named, whoever its neighbours are.
  * Documents are made as they are asked for, so the pool may have any size.
  */
@@ -8,7 +8,7 @@
 #define ONEIB_TEST_OPENNEBULA_HOSTILE_POOL_H
 
 #include "oned_stand_in.h"
-#include "opennebula/gather.h"
+#include "opennebula/pools.h"
 #include "xml/shorten.h"
 #include <sys/mman.h>
 

@@ -126,7 +126,7 @@ static void answer(int connection, const char *request)
 struct fixture {
     struct stand_in server;
     struct oneib_one *one;
-    struct oneib_gather_options options;
+    struct oneib_pools_options options;
     struct oneib_work_queue queue;
     struct oneib_cloud cloud;
     struct oneib_findings findings;
@@ -157,7 +157,7 @@ static int set_up(void **state)
         return -1;
     object_count = 0;
     configuration = "<OPENNEBULA_CONFIGURATION/>";
-    fixture->options = (struct oneib_gather_options){.vn_mad = "ibrec", .window = 100};
+    fixture->options = (struct oneib_pools_options){.vn_mad = "ibrec", .window = 100};
     *state = fixture;
     return 0;
 }
@@ -186,11 +186,11 @@ static void connect_to_oned(struct fixture *fixture)
 }
 
 /* The cloud as it was first; from then on documents are as they are now. */
-static void gather_first(struct fixture *fixture)
+static void read_pools_first(struct fixture *fixture)
 {
     connect_to_oned(fixture);
-    if (oneib_gather(fixture->one, &fixture->options, &fixture->cloud, &fixture->findings,
-                     &fixture->err) < 0)
+    if (oneib_pools_read(fixture->one, &fixture->options, &fixture->cloud, &fixture->findings,
+                         &fixture->err) < 0)
         fail_msg("%s", fixture->err.text);
     shared->is_now = true;
     shared->calls[0] = '\0';
@@ -254,7 +254,7 @@ static void an_empty_work_queue_asks_for_nothing(void **state)
 {
     struct fixture *fixture = *state;
     stand_one_vm(GONE);
-    gather_first(fixture);
+    read_pools_first(fixture);
     must_refresh(fixture, "");
     assert_false(fixture->changed);
     assert_int_equal(fixture->cloud.attachment_count, 1);
@@ -264,7 +264,7 @@ static void a_vm_that_is_gone_loses_its_attachments(void **state)
 {
     struct fixture *fixture = *state;
     stand_one_vm(GONE);
-    gather_first(fixture);
+    read_pools_first(fixture);
     assert_int_equal(fixture->cloud.vm_count, 1);
     name_vm(fixture, 3);
     must_refresh(fixture, "vm 3\nwindow 3 3\n");
@@ -277,7 +277,7 @@ static void a_vm_that_is_done_loses_its_attachments(void **state)
 {
     struct fixture *fixture = *state;
     stand_one_vm(VM("3", "<STATE>6</STATE><LCM_STATE>0</LCM_STATE>", NIC("7", "0")));
-    gather_first(fixture);
+    read_pools_first(fixture);
     name_vm(fixture, 3);
     must_refresh(fixture, "vm 3\n");
     assert_true(fixture->changed);
@@ -289,7 +289,7 @@ static void a_vm_that_may_not_be_seen_is_an_error_that_changes_nothing(void **st
     struct fixture *fixture = *state;
     stand_one_vm(VM("3", RUNNING, ""));
     objects[2].hidden = true;
-    gather_first(fixture);
+    read_pools_first(fixture);
     name_vm(fixture, 3);
     assert_int_equal(refresh(fixture), -1);
     assert_int_equal(fixture->err.code, ONEIB_ERROR_PERMISSION);
@@ -301,7 +301,7 @@ static void a_state_of_the_same_phase_is_kept_and_changes_nothing(void **state)
 {
     struct fixture *fixture = *state;
     stand_one_vm(VM("3", ACTIVE("16"), NIC("7", "0")));
-    gather_first(fixture);
+    read_pools_first(fixture);
     name_vm(fixture, 3);
     must_refresh(fixture, "vm 3\nnetwork 7\n");
     assert_false(fixture->changed);
@@ -312,7 +312,7 @@ static void a_phase_that_changes_is_a_change(void **state)
 {
     struct fixture *fixture = *state;
     stand_one_vm(VM("3", ACTIVE("12"), NIC("7", "0")));
-    gather_first(fixture);
+    read_pools_first(fixture);
     name_vm(fixture, 3);
     must_refresh(fixture, "vm 3\nnetwork 7\n");
     assert_true(fixture->changed);
@@ -323,7 +323,7 @@ static void the_host_of_an_arriving_vm_is_read_again(void **state)
 {
     struct fixture *fixture = *state;
     stand_one_vm(VM("3", ACTIVE("2"), NIC("7", "0")));
-    gather_first(fixture);
+    read_pools_first(fixture);
     name_vm(fixture, 3);
     must_refresh(fixture, "vm 3\nnetwork 7\nhost 1\n");
 }
@@ -340,7 +340,7 @@ static void a_host_with_ports_is_read_again_later_where_that_is_wanted(void **st
     stands(HOST_OBJECT, 1, HOST_WITH_PORT, HOST_WITH_PORT);
     stands(NETWORK_OBJECT, 7, NETWORK("7", LEASES(LESSEE("3"))), NETWORK("7", LEASES(LESSEE("3"))));
     stands(VM_OBJECT, 3, VM("3", RUNNING, NIC("7", "0")), VM("3", ACTIVE("2"), NIC("7", "0")));
-    gather_first(fixture);
+    read_pools_first(fixture);
     name_vm(fixture, 3);
     must_refresh(fixture, "vm 3\nnetwork 7\nhost 1\n");
     fixture->options.hosts_later = &later;
@@ -357,7 +357,7 @@ static void an_id_that_is_named_often_is_asked_for_once(void **state)
 {
     struct fixture *fixture = *state;
     stand_one_vm(VM("3", RUNNING, NIC("7", "0")));
-    gather_first(fixture);
+    read_pools_first(fixture);
     for (int i = 0; i < 100; i++) {
         name_vm(fixture, 3);
         name_network(fixture, 7);
@@ -371,7 +371,7 @@ static void a_host_that_is_gone_is_removed_with_what_was_said_of_it(void **state
 {
     struct fixture *fixture = *state;
     stands(HOST_OBJECT, 1, "<HOST><ID>1</ID></HOST>", GONE);
-    gather_first(fixture);
+    read_pools_first(fixture);
     assert_int_equal(fixture->cloud.host_count, 1);
     assert_int_equal(fixture->findings.count, 1);
     name_host(fixture, 1);
@@ -387,7 +387,7 @@ static void a_network_of_another_driver_now_is_removed_with_what_was_said_of_it(
     stands(NETWORK_OBJECT, 7, NETWORK("7", "<TEMPLATE><MTU>x</MTU></TEMPLATE>"),
            "<VNET><ID>7</ID><VN_MAD>802.1Q</VN_MAD></VNET>");
     stands(NETWORK_OBJECT, 8, NETWORK("8", ""), NETWORK("8", ""));
-    gather_first(fixture);
+    read_pools_first(fixture);
     assert_int_equal(fixture->cloud.network_count, 2);
     assert_int_equal(fixture->findings.count, 1);
     name_network(fixture, 7);
@@ -408,7 +408,7 @@ static void a_network_that_another_driver_serves_now_stays_while_a_nic_names_it(
     stands(HOST_OBJECT, 1, HOST("1", "<ID>3</ID>"), HOST("1", "<ID>3</ID>"));
     stands(NETWORK_OBJECT, 7, NETWORK("7", LEASES(LESSEE("3"))), SWITCHED("7"));
     stands(VM_OBJECT, 3, VM("3", RUNNING, NIC("7", "0")), GONE);
-    gather_first(fixture);
+    read_pools_first(fixture);
     name_network(fixture, 7);
     must_refresh(fixture, "network 7\n");
     assert_true(fixture->changed);
@@ -428,7 +428,7 @@ static void a_network_that_another_driver_serves_stays_while_a_reservation_names
     struct fixture *fixture = *state;
     stands(NETWORK_OBJECT, 7, NETWORK("7", ""), "<VNET><ID>7</ID><VN_MAD>bridge</VN_MAD></VNET>");
     stands(NETWORK_OBJECT, 8, reservation, GONE);
-    gather_first(fixture);
+    read_pools_first(fixture);
     name_network(fixture, 7);
     must_refresh(fixture, "network 7\n");
     assert_string_equal(oneib_cloud_network(&fixture->cloud, 7)->other_driver, "bridge");
@@ -443,7 +443,7 @@ static void an_event_of_another_drivers_network_changes_nothing(void **state)
     struct fixture *fixture = *state;
     stands(NETWORK_OBJECT, 7, NETWORK("7", ""), NETWORK("7", ""));
     stands(NETWORK_OBJECT, 9, GONE, "<VNET><ID>9</ID><VN_MAD>802.1Q</VN_MAD></VNET>");
-    gather_first(fixture);
+    read_pools_first(fixture);
     name_network(fixture, 9);
     must_refresh(fixture, "network 9\n");
     assert_false(fixture->changed);
@@ -461,7 +461,7 @@ static void the_parent_of_a_switched_reservation_is_known_when_it_is_switched_to
     stands(NETWORK_OBJECT, 7, SWITCHED("7"), SWITCHED("7"));
     stands(NETWORK_OBJECT, 8, reservation, reservation);
     stands(VM_OBJECT, 3, VM("3", RUNNING, NIC("8", "0")), VM("3", RUNNING, ""));
-    gather_first(fixture);
+    read_pools_first(fixture);
     assert_int_equal(fixture->cloud.network_count, 2);
     name_network(fixture, 7);
     name_network(fixture, 8);
@@ -480,7 +480,7 @@ static void the_vms_of_another_drivers_network_are_not_asked_for(void **state)
     stands(NETWORK_OBJECT, 9, GONE,
            "<VNET><ID>9</ID><VN_MAD>802.1Q</VN_MAD>" LEASES(
                "<LEASE><MAC>02:00:00:00:00:01</MAC><VM>3</VM></LEASE>" LESSEE("50")) "</VNET>");
-    gather_first(fixture);
+    read_pools_first(fixture);
     name_vm(fixture, 3);
     must_refresh(fixture, "vm 3\nnetwork 7\nnetwork 9\n");
     assert_string_equal(oneib_cloud_network(&fixture->cloud, 9)->other_driver, "802.1Q");
@@ -492,7 +492,7 @@ static void a_switched_network_that_is_set_back_is_a_change(void **state)
     stands(HOST_OBJECT, 1, HOST("1", "<ID>3</ID>"), HOST("1", "<ID>3</ID>"));
     stands(NETWORK_OBJECT, 7, SWITCHED("7"), NETWORK("7", LEASES(LESSEE("3"))));
     stands(VM_OBJECT, 3, VM("3", RUNNING, NIC("7", "0")), VM("3", RUNNING, NIC("7", "0")));
-    gather_first(fixture);
+    read_pools_first(fixture);
     assert_non_null(oneib_cloud_network(&fixture->cloud, 7)->other_driver);
     name_network(fixture, 7);
     must_refresh(fixture, "network 7\n");
@@ -506,7 +506,7 @@ static void findings_of_an_object_read_again_are_replaced(void **state)
     stands(NETWORK_OBJECT, 7, "<VNET><ID>7</ID><VN_MAD>ibrec</VN_MAD></VNET>",
            NETWORK("7", "<TEMPLATE><MTU>x</MTU></TEMPLATE>"));
     stands(NETWORK_OBJECT, 8, "<VNET><ID>8</ID><VN_MAD>ibrec</VN_MAD></VNET>", GONE);
-    gather_first(fixture);
+    read_pools_first(fixture);
     assert_int_equal(fixture->findings.count, 2);
     name_network(fixture, 7);
     must_refresh(fixture, "network 7\n");
@@ -523,7 +523,7 @@ static void a_vm_that_a_network_leases_to_now_is_read(void **state)
     stands(VM_OBJECT, 3, VM("3", RUNNING, NIC("7", "0")), VM("3", RUNNING, NIC("7", "0")));
     stands(VM_OBJECT, 4, VM("4", RUNNING, ""), VM("4", RUNNING, NIC("7", "0")));
     stands(HOST_OBJECT, 1, HOST("1", ""), HOST("1", ""));
-    gather_first(fixture);
+    read_pools_first(fixture);
     name_network(fixture, 7);
     must_refresh(fixture, "network 7\nvm 4\n");
     assert_int_equal(fixture->cloud.attachment_count, 2);
@@ -539,7 +539,7 @@ static void the_vms_of_a_network_that_has_another_key_are_not_read_again(void **
     stands(HOST_OBJECT, 1, HOST("1", "<ID>3</ID>"), HOST("1", "<ID>3</ID>"));
     stands(NETWORK_OBJECT, 7, NETWORK_WITH_KEY("300"), NETWORK_WITH_KEY("301"));
     stands(VM_OBJECT, 3, VM("3", RUNNING, NIC("7", "0")), VM("3", RUNNING, NIC("7", "0")));
-    gather_first(fixture);
+    read_pools_first(fixture);
     name_network(fixture, 7);
     must_refresh(fixture, "network 7\n");
     assert_true(fixture->changed);
@@ -563,7 +563,7 @@ static void the_host_of_a_pci_nic_is_read_until_it_gives_it_its_device(void **st
            "<HOST><ID>1</ID>" DEVICE("3") "<VMS><ID>3</ID></VMS></HOST>");
     stands(NETWORK_OBJECT, 7, NETWORK("7", ""), NETWORK("7", LEASES(LESSEE("3"))));
     stands(VM_OBJECT, 3, VM("3", RUNNING, ""), vm);
-    gather_first(fixture);
+    read_pools_first(fixture);
     name_vm(fixture, 3);
     must_refresh(fixture, "vm 3\nnetwork 7\nhost 1\n");
     assert_true(fixture->changed);
@@ -580,7 +580,7 @@ static void a_network_that_comes_to_be_an_operators_is_a_change(void **state)
     struct fixture *fixture = *state;
     stands(NETWORK_OBJECT, 7, NETWORK("7", "<UID>5</UID><GID>1</GID>"),
            NETWORK("7", "<UID>5</UID><GID>0</GID>"));
-    gather_first(fixture);
+    read_pools_first(fixture);
     name_network(fixture, 7);
     must_refresh(fixture, "network 7\n");
     assert_true(fixture->changed);
@@ -591,7 +591,7 @@ static void a_vm_that_was_not_known_and_is_on_a_host_is_read(void **state)
     struct fixture *fixture = *state;
     stands(HOST_OBJECT, 1, HOST("1", ""), HOST("1", "<ID>5</ID>"));
     stands(VM_OBJECT, 5, GONE, VM("5", RUNNING, ""));
-    gather_first(fixture);
+    read_pools_first(fixture);
     name_host(fixture, 1);
     must_refresh(fixture, "host 1\nvm 5\n");
     assert_int_equal(fixture->cloud.vm_count, 1);
@@ -603,7 +603,7 @@ static void a_vm_that_is_named_in_vain_is_not_asked_for_again_and_again(void **s
 {
     struct fixture *fixture = *state;
     stands(NETWORK_OBJECT, 7, NETWORK("7", LEASES(LESSEE("9"))), NETWORK("7", LEASES(LESSEE("9"))));
-    gather_first(fixture);
+    read_pools_first(fixture);
     name_network(fixture, 7);
     must_refresh(fixture, "network 7\n");
 }
@@ -613,7 +613,7 @@ static void new_vms_are_found_beyond_the_highest_known(void **state)
     struct fixture *fixture = *state;
     stand_one_vm(VM("3", RUNNING, NIC("7", "0")));
     stands(VM_OBJECT, 8, GONE, VM("8", RUNNING, ""));
-    gather_first(fixture);
+    read_pools_first(fixture);
     fixture->queue.new_vms = true;
     must_refresh(fixture, "window 4 -1\nvm 8\n");
     assert_int_equal(fixture->cloud.vm_count, 2);
@@ -625,7 +625,7 @@ static void a_nic_whose_lease_ended_with_its_network_read_again_is_looked_into(v
     struct fixture *fixture = *state;
     stand_one_vm(VM("3", RUNNING, NIC("7", "0")));
     objects[1].now = NETWORK("7", "");
-    gather_first(fixture);
+    read_pools_first(fixture);
     assert_false(fixture->cloud.attachments[0].unleased);
     name_network(fixture, 7);
     must_refresh(fixture, "network 7\nnetwork 7\nvm 3\n");
@@ -644,7 +644,7 @@ static void stand_forger(struct fixture *fixture, const char *forged)
         stands(VM_OBJECT, 30 + i, documents[i], i == 0 ? forged : documents[i]);
         name_vm(fixture, (uint32_t)(30 + i));
     }
-    gather_first(fixture);
+    read_pools_first(fixture);
 }
 
 static void a_vm_that_a_window_was_not_asked_for_stays_as_it_was(void **state)
@@ -677,7 +677,7 @@ static void everything_is_a_whole_reading(void **state)
 {
     struct fixture *fixture = *state;
     stand_one_vm(VM("3", RUNNING, NIC("7", "0")));
-    gather_first(fixture);
+    read_pools_first(fixture);
     fixture->queue.everything = true;
     must_refresh(fixture, "hosts\nnetworks\nnetwork 7\nwindow 3 102\nwindow 103 -1\nvm 3\n");
     assert_false(fixture->changed);
@@ -689,8 +689,8 @@ static void missing_restrictions_are_refused_when_they_are_required(void **state
     struct fixture *fixture = *state;
     fixture->options.require_restrictions = true;
     connect_to_oned(fixture);
-    assert_int_equal(oneib_gather(fixture->one, &fixture->options, &fixture->cloud,
-                                  &fixture->findings, &fixture->err),
+    assert_int_equal(oneib_pools_read(fixture->one, &fixture->options, &fixture->cloud,
+                                      &fixture->findings, &fixture->err),
                      -1);
     assert_int_equal(fixture->err.code, ONEIB_ERROR_REFUSED);
     static const char *const words[] = {
@@ -715,17 +715,17 @@ static void restrictions_that_are_there_are_no_hindrance(void **state)
             EACH("VM_RESTRICTED_ATTR", "NIC_DEFAULT/") EACH("VM_RESTRICTED_ATTR", "NIC_ALIAS/")
                 EACH("VM_RESTRICTED_ATTR", "PCI/") "</OPENNEBULA_CONFIGURATION>";
     fixture->options.require_restrictions = true;
-    gather_first(fixture);
+    read_pools_first(fixture);
 }
 
-/* ---- what is not asked --------------------------------------------------------------------- */
+/* ---- what is not asked ----------------------------------------------------------------------- */
 
 /* It does not matter where it is, so nothing needs to vouch for its NICs. */
 static void the_networks_of_a_stored_vm_are_not_read_again(void **state)
 {
     struct fixture *fixture = *state;
     stand_one_vm(VM("3", "<STATE>9</STATE><LCM_STATE>0</LCM_STATE>", NIC("7", "0")));
-    gather_first(fixture);
+    read_pools_first(fixture);
     name_vm(fixture, 3);
     must_refresh(fixture, "vm 3\n");
     assert_int_equal(fixture->cloud.attachments[0].phase, ONEIB_ABSENT);
@@ -736,7 +736,7 @@ static void an_old_doubt_is_looked_into_only_with_its_network(void **state)
     struct fixture *fixture = *state;
     stand_one_vm(VM("3", RUNNING, NIC("7", "0")));
     objects[1].first = objects[1].now = NETWORK("7", "");
-    gather_first(fixture);
+    read_pools_first(fixture);
     assert_true(fixture->cloud.attachments[0].unleased);
     name_host(fixture, 1);
     must_refresh(fixture, "host 1\n");
@@ -748,13 +748,13 @@ static void the_parent_of_a_switched_reservation_without_nics_is_no_matter(void 
     stands(NETWORK_OBJECT, 8, GONE,
            "<VNET><ID>8</ID><PARENT_NETWORK_ID>7</PARENT_NETWORK_ID><VN_MAD>bridge</VN_MAD>"
            "</VNET>");
-    gather_first(fixture);
+    read_pools_first(fixture);
     name_network(fixture, 8);
     must_refresh(fixture, "network 8\n");
     assert_int_equal(fixture->cloud.network_count, 0);
 }
 
-/* ---- what is ------------------------------------------------------------------------------- */
+/* ---- what is --------------------------------------------------------------------------------- */
 
 static void a_vm_that_was_not_known_beside_others_is_read(void **state)
 {
@@ -762,7 +762,7 @@ static void a_vm_that_was_not_known_beside_others_is_read(void **state)
     stand_one_vm(VM("3", RUNNING, NIC("7", "0")));
     objects[0].now = HOST("1", "<ID>3</ID><ID>5</ID>");
     stands(VM_OBJECT, 5, GONE, VM("5", RUNNING, ""));
-    gather_first(fixture);
+    read_pools_first(fixture);
     name_host(fixture, 1);
     must_refresh(fixture, "host 1\nvm 5\n");
     assert_int_equal(fixture->cloud.vm_count, 2);
@@ -777,7 +777,7 @@ static void the_vms_with_a_nic_of_a_switched_network_that_appears_are_read_again
     objects[2].first = objects[2].now;
     stands(VM_OBJECT, 4, VM("4", RUNNING, NIC("7", "0")), VM("4", RUNNING, NIC("7", "0")));
     stands(NETWORK_OBJECT, 9, GONE, "<VNET><ID>9</ID><VN_MAD>802.1Q</VN_MAD></VNET>");
-    gather_first(fixture);
+    read_pools_first(fixture);
     name_network(fixture, 9);
     assert_int_equal(refresh(fixture), 0);
     const char *expected = "network 9\nvm 3\n";
@@ -795,13 +795,13 @@ static void a_switched_network_is_known_while_a_reservation_of_a_known_nic_names
     stands(NETWORK_OBJECT, 7, SWITCHED("7"), SWITCHED("7"));
     stands(NETWORK_OBJECT, 8, reservation, reservation);
     stands(VM_OBJECT, 3, VM("3", RUNNING, NIC("8", "0")), VM("3", RUNNING, NIC("8", "0")));
-    gather_first(fixture);
+    read_pools_first(fixture);
     name_network(fixture, 7);
     must_refresh(fixture, "network 7\n");
     assert_int_equal(fixture->cloud.network_count, 2);
 }
 
-/* ---- hosts --------------------------------------------------------------------------------- */
+/* ---- hosts ----------------------------------------------------------------------------------- */
 
 #define ARRIVES(first_host)                                                                        \
     do {                                                                                           \
@@ -817,7 +817,7 @@ static void a_host_without_ports_is_not_put_off(void **state)
     struct fixture *fixture = *state;
     struct oneib_id_set later = {0};
     ARRIVES(HOST("1", "<ID>3</ID>"));
-    gather_first(fixture);
+    read_pools_first(fixture);
     fixture->options.hosts_later = &later;
     name_vm(fixture, 3);
     must_refresh(fixture, "vm 3\nnetwork 7\nhost 1\n");
@@ -831,7 +831,7 @@ static void a_host_that_is_found_to_be_gone_is_not_put_off(void **state)
     struct oneib_id_set later = {0};
     ARRIVES(HOST_WITH_PORT);
     objects[0].now = GONE;
-    gather_first(fixture);
+    read_pools_first(fixture);
     fixture->options.hosts_later = &later;
     name_vm(fixture, 3);
     name_host(fixture, 1);
@@ -856,7 +856,7 @@ static void up_to_16_hosts_are_asked_one_by_one(void **state)
 {
     struct fixture *fixture = *state;
     name_hosts(fixture, 16);
-    gather_first(fixture);
+    read_pools_first(fixture);
     assert_int_equal(refresh(fixture), 0);
     assert_null(strstr(shared->calls, "hosts\n"));
     assert_non_null(strstr(shared->calls, "host 16\n"));
@@ -868,7 +868,7 @@ static void more_are_read_by_their_pool_and_whom_it_does_not_show_is_asked_for(v
     struct fixture *fixture = *state;
     name_hosts(fixture, 17);
     objects[4].now = GONE;
-    gather_first(fixture);
+    read_pools_first(fixture);
     must_refresh(fixture, "hosts\nhost 5\n");
     assert_int_equal(fixture->cloud.host_count, 16);
     assert_null(oneib_cloud_host(&fixture->cloud, 5));
@@ -879,7 +879,7 @@ static void a_known_host_that_the_pool_hides_is_an_error(void **state)
     struct fixture *fixture = *state;
     name_hosts(fixture, 17);
     objects[4].hidden = true;
-    gather_first(fixture);
+    read_pools_first(fixture);
     assert_int_equal(refresh(fixture), -1);
     assert_int_equal(fixture->err.code, ONEIB_ERROR_PERMISSION);
     assert_int_equal(fixture->cloud.host_count, 17);
@@ -887,8 +887,8 @@ static void a_known_host_that_the_pool_hides_is_an_error(void **state)
 
 static void must_be_refused(struct fixture *fixture, const char *words)
 {
-    assert_int_equal(oneib_gather(fixture->one, &fixture->options, &fixture->cloud,
-                                  &fixture->findings, &fixture->err),
+    assert_int_equal(oneib_pools_read(fixture->one, &fixture->options, &fixture->cloud,
+                                      &fixture->findings, &fixture->err),
                      -1);
     assert_int_equal(fixture->err.code, ONEIB_ERROR_REFUSED);
     if (!strstr(fixture->err.text, words))
@@ -920,8 +920,8 @@ static void restrictions_that_cannot_be_read_are_an_error(void **state)
     fixture->options.require_restrictions = true;
     configuration = "<OPENNEBULA_CONFIGURATION><A>";
     connect_to_oned(fixture);
-    assert_int_equal(oneib_gather(fixture->one, &fixture->options, &fixture->cloud,
-                                  &fixture->findings, &fixture->err),
+    assert_int_equal(oneib_pools_read(fixture->one, &fixture->options, &fixture->cloud,
+                                      &fixture->findings, &fixture->err),
                      -1);
     assert_int_equal(fixture->err.code, ONEIB_ERROR_PROTOCOL);
 }

@@ -87,7 +87,7 @@ static void answer_no_permission(int connection, const char *request)
     send_recorded(connection, "err-noperm-vm.info.response");
 }
 
-static void a_missing_permission_is_told_with_its_remedy(void **state)
+static void a_missing_permission_is_told_with_its_fix(void **state)
 {
     (void)state;
     vm_fails(answer_no_permission, ONEIB_ERROR_PERMISSION, "oneadmin");
@@ -548,7 +548,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_refused_session_is_an_auth_error),
-        cmocka_unit_test(a_missing_permission_is_told_with_its_remedy),
+        cmocka_unit_test(a_missing_permission_is_told_with_its_fix),
         cmocka_unit_test(a_vm_that_is_not_there_is_not_found),
         cmocka_unit_test(any_other_refusal_is_a_protocol_error),
         cmocka_unit_test(a_fault_is_told_with_its_code),

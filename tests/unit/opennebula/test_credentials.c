@@ -300,7 +300,7 @@ static void a_fifo_is_refused_and_not_waited_for(void **state)
     must_fail(home, ONEIB_ERROR_CONFIG, "not a regular file");
 }
 
-static void a_folder_is_refused(void **state)
+static void a_directory_is_refused(void **state)
 {
     struct home *home = *state;
     home->config.one.auth_file = home->path;
@@ -384,7 +384,7 @@ int main(void)
         TEST(a_session_file_that_holds_no_session_is_refused),
         TEST(a_session_file_of_megabytes_is_refused),
         TEST(a_fifo_is_refused_and_not_waited_for),
-        TEST(a_folder_is_refused),
+        TEST(a_directory_is_refused),
         TEST(the_endpoint_is_found_at_home),
         TEST(one_xmlrpc_wins_over_home),
         TEST(the_configured_endpoint_wins_over_one_xmlrpc),

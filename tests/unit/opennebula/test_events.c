@@ -135,7 +135,7 @@ static void publish(struct scene *scene, const char *key, const char *payload)
     send_frame(scene, payload, false);
 }
 
-/* --- messages ------------------------------------------------------------------------------- */
+/* ---- messages -------------------------------------------------------------------------------- */
 
 static void the_first_connection_is_a_gap(void **state)
 {
@@ -222,7 +222,7 @@ static void a_burst_of_a_thousand_arrives_whole(void **state)
         await_kind(scene, ONEIB_EVENT_VM, id);
 }
 
-/* --- the connection ------------------------------------------------------------------------- */
+/* ---- the connection -------------------------------------------------------------------------- */
 
 static void a_publisher_that_goes_and_comes_back_is_two_gaps(void **state)
 {

@@ -40,7 +40,7 @@ static void assert_gap(const char *key, const char *payload)
     assert_event_of(key, payload, ONEIB_EVENT_GAP, 0);
 }
 
-/* --- recorded ------------------------------------------------------------------------------- */
+/* ---- recorded -------------------------------------------------------------------------------- */
 
 /* What a recorded key must mean, by its beginning alone. */
 static struct oneib_event meaning(const char *key, bool *is_call)
@@ -162,7 +162,7 @@ static void states_of_later_releases_are_understood(void **state)
     assert_event_of("EVENT STATE VM///7 ", "", ONEIB_EVENT_VM, 7);
 }
 
-/* --- hostile -------------------------------------------------------------------------------- */
+/* ---- hostile --------------------------------------------------------------------------------- */
 
 static void a_broken_state_is_a_gap(void **state)
 {

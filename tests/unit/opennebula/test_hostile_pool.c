@@ -12,20 +12,20 @@
 
 #define WINDOW 100
 
-static void gathers(unsigned vms, unsigned every)
+static void reads_all(unsigned vms, unsigned every)
 {
     char session[] = "oneadmin:open-sesame";
     struct stand_in server;
     struct oneib_cloud cloud = {0};
     struct oneib_findings findings = {0};
     struct oneib_error err = {0};
-    const struct oneib_gather_options options = {.vn_mad = "ibrec", .window = WINDOW};
+    const struct oneib_pools_options options = {.vn_mad = "ibrec", .window = WINDOW};
     assert_int_equal(hostile_pool_make(vms, every), 0);
     assert_int_equal(stand_in_start(&server, hostile_pool_answer), 0);
     const struct oneib_credentials credentials = {.endpoint = server.endpoint, .session = session};
     struct oneib_one *one = oneib_one_open(&credentials, 60000, &err);
     assert_non_null(one);
-    if (oneib_gather(one, &options, &cloud, &findings, &err) < 0)
+    if (oneib_pools_read(one, &options, &cloud, &findings, &err) < 0)
         fail_msg("%s", err.text);
     const unsigned wrong = hostile_pool_wrong(&cloud, &findings);
     if (wrong != vms)
@@ -40,13 +40,13 @@ static void gathers(unsigned vms, unsigned every)
 static void of_2000_vms_40_that_are_hostile_cost_themselves_alone(void **state)
 {
     (void)state;
-    gathers(2000, 50);
+    reads_all(2000, 50);
 }
 
 static void of_500_vms_every_second_one_may_be_hostile(void **state)
 {
     (void)state;
-    gathers(500, 2);
+    reads_all(500, 2);
 }
 
 int main(void)

@@ -120,13 +120,14 @@ static void a_text_without_partitions_is_an_empty_table(void **state)
         struct oneib_error err;
         sample_partition(&table, "replaced", 9);
         assert_int_equal(
-            oneib_partitions_parse(empty[i], strlen(empty[i]), "fragment", &table, &err), 0);
+            oneib_partitions_parse(empty[i], strlen(empty[i]), "static_partitions", &table, &err),
+            0);
         assert_int_equal(table.count, 0);
         oneib_partition_table_clear(&table);
     }
     struct oneib_partition_table table = {0};
     struct oneib_error err;
-    assert_int_equal(oneib_partitions_parse(NULL, 0, "fragment", &table, &err), 0);
+    assert_int_equal(oneib_partitions_parse(NULL, 0, "static_partitions", &table, &err), 0);
 }
 
 static void wrong_keys_are_refused(void **state)

@@ -28,7 +28,7 @@
 
 #define WAIT_MS 1000
 
-/* ---- the stand-in -------------------------------------------------------------------------- */
+/* ---- the stand-in ---------------------------------------------------------------------------- */
 
 typedef void (*player)(int listener);
 
@@ -162,7 +162,7 @@ static void hear_nothing_more(int fd)
         _exit(5);
 }
 
-/* ---- the caller ---------------------------------------------------------------------------- */
+/* ---- the caller ------------------------------------------------------------------------------ */
 
 static struct oneib_request have(uint8_t nic_id)
 {
@@ -203,7 +203,7 @@ static void pause_ms(long ms)
     nanosleep(&(struct timespec){.tv_nsec = ms * 1000000}, NULL);
 }
 
-/* ---- what is answered ---------------------------------------------------------------------- */
+/* ---- what is answered ------------------------------------------------------------------------ */
 
 static void play_have_release_wait(int listener)
 {
@@ -312,7 +312,7 @@ static void an_answer_that_is_none_is_no_answer(void **state)
     assert_nonsense(play_nonsense, "systemctl restart oneib-node.service");
 }
 
-/* ---- who is there -------------------------------------------------------------------------- */
+/* ---- who is there ---------------------------------------------------------------------------- */
 
 static void without_a_service_the_command_that_starts_it_is_named(void **state)
 {
@@ -493,7 +493,7 @@ static void a_signal_in_between_changes_nothing(void **state)
     assert_played();
 }
 
-/* ---- lists --------------------------------------------------------------------------------- */
+/* ---- lists ----------------------------------------------------------------------------------- */
 
 static void play_list(int listener)
 {

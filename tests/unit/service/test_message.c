@@ -12,7 +12,7 @@
 
 static struct oneib_error err;
 
-/* ---- requests ------------------------------------------------------------------------------ */
+/* ---- requests -------------------------------------------------------------------------------- */
 
 static struct oneib_request have(void)
 {
@@ -270,7 +270,7 @@ static void packing_leaves_nothing_of_the_sender_s_memory(void **state)
         assert_int_not_equal(((unsigned char *)&sent)[at], 0xa5);
 }
 
-/* ---- answers ------------------------------------------------------------------------------- */
+/* ---- answers --------------------------------------------------------------------------------- */
 
 static struct oneib_answer record(void)
 {

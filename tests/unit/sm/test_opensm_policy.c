@@ -17,7 +17,7 @@
 #include <cmocka.h>
 
 static struct oneib_error err;
-static char folder[64], partitions[96], policy[96];
+static char directory[64], partitions[96], policy[96];
 static char true_path[] = "/bin/true", *tell[] = {true_path, NULL};
 static struct oneib_config config;
 static struct oneib_sm *sm;
@@ -28,11 +28,11 @@ static struct oneib_partition_table wanted;
 static int begin(void **state)
 {
     (void)state;
-    snprintf(folder, sizeof folder, "/tmp/oneib-policy.XXXXXX");
-    if (!mkdtemp(folder))
+    snprintf(directory, sizeof directory, "/tmp/oneib-policy.XXXXXX");
+    if (!mkdtemp(directory))
         return -1;
-    snprintf(partitions, sizeof partitions, "%s/partitions.conf", folder);
-    snprintf(policy, sizeof policy, "%s/policy.conf", folder);
+    snprintf(partitions, sizeof partitions, "%s/partitions.conf", directory);
+    snprintf(policy, sizeof policy, "%s/policy.conf", directory);
     config = (struct oneib_config){.opensm = {.partitions = partitions,
                                               .qos_policy = policy,
                                               .method = ONEIB_RELOAD_COMMAND,
@@ -51,7 +51,7 @@ static int end(void **state)
     oneib_sm_close(sm);
     (void)unlink(partitions);
     (void)unlink(policy);
-    return rmdir(folder);
+    return rmdir(directory);
 }
 
 /* One cluster, and its service level. */
@@ -68,7 +68,7 @@ static void want(uint8_t level)
 
 static void look(void)
 {
-    assert_int_equal(oneib_sm_look(sm, &seen, &err), 0);
+    assert_int_equal(oneib_sm_read(sm, &seen, &err), 0);
     oneib_findings_clear(&findings);
     assert_int_equal(oneib_sm_settle(sm, &seen, &wanted, &findings, &err), 0);
 }

@@ -25,7 +25,7 @@ static struct oneib_findings findings;
 static struct oneib_text rendered;
 static struct oneib_error err;
 
-/* --- UFM -------------------------------------------------------------------------------------- */
+/* ---- UFM ------------------------------------------------------------------------------------- */
 
 static int ask(void *context, const struct oneib_ufm_call *call, struct oneib_ufm_reply *reply,
                struct oneib_error *why)
@@ -71,7 +71,7 @@ static void assert_has(uint16_t pkey, const char *expected)
     assert_string_equal(text, expected);
 }
 
-/* --- scenes ----------------------------------------------------------------------------------- */
+/* ---- scenes ---------------------------------------------------------------------------------- */
 
 static int begin(void **state)
 {
@@ -117,10 +117,10 @@ static void want(const char *text)
     oneib_partition_table_sort(&wanted);
 }
 
-/* As a view does it: look, settle, render. True: it differs. */
-static bool view(const char *text)
+/* As a snapshot does it: look, settle, render. True: it differs. */
+static bool snapshot(const char *text)
 {
-    if (oneib_sm_look(sm, &seen, &err) < 0)
+    if (oneib_sm_read(sm, &seen, &err) < 0)
         fail_msg("%s", err.text);
     want(text);
     oneib_findings_clear(&findings);
@@ -140,7 +140,7 @@ static int put(void)
 
 static void bring(const char *text)
 {
-    if (view(text) && put() < 0)
+    if (snapshot(text) && put() < 0)
         fail_msg("%s", err.text);
 }
 
@@ -149,25 +149,28 @@ static void assert_finding(const char *code, enum oneib_severity severity)
     for (size_t i = 0; i < findings.count; i++)
         if (strcmp(findings.items[i].code, code) == 0) {
             assert_int_equal(findings.items[i].severity, severity);
-            assert_non_null(findings.items[i].remedy);
+            assert_non_null(findings.items[i].fix);
             return;
         }
     fail_msg("no finding %s", code);
 }
 
-/* --- the normal way --------------------------------------------------------------------------- */
+/* ---- the normal way -------------------------------------------------------------------------- */
 
 static void what_was_put_there_is_what_is_seen_then(void **state)
 {
     (void)state;
-    assert_true(view(DEFAULT "one5=0x0101,ipoib,mtu=5,rate=7,sl=3 : " A "=full, " B "=limited ;"));
+    assert_true(
+        snapshot(DEFAULT "one5=0x0101,ipoib,mtu=5,rate=7,sl=3 : " A "=full, " B "=limited ;"));
     assert_int_equal(seen.state, ONEIB_SEEN_OURS);
     assert_int_equal(put(), 0);
     assert_has(0x101, A "=full " B "=limited");
     assert_true(oneib_seen_is(&seen, &rendered));
-    assert_false(view(DEFAULT "one5=0x0101,ipoib,mtu=5,rate=7,sl=3 : " A "=full, " B "=limited ;"));
+    assert_false(
+        snapshot(DEFAULT "one5=0x0101,ipoib,mtu=5,rate=7,sl=3 : " A "=full, " B "=limited ;"));
     oneib_sm_doubt(sm);
-    assert_false(view(DEFAULT "one5=0x0101,ipoib,mtu=4,rate=7,sl=3 : " A "=full, " B "=limited ;"));
+    assert_false(
+        snapshot(DEFAULT "one5=0x0101,ipoib,mtu=4,rate=7,sl=3 : " A "=full, " B "=limited ;"));
     assert_int_equal(findings.count, 0);
 }
 
@@ -177,7 +180,7 @@ static void names_are_those_that_oneib_gave(void **state)
     bring(DEFAULT "one5=0x0101 : " A "=full ;");
     oneib_sm_close(sm);
     sm = oneib_sm_open_over(&config, &link_to_model, &err);
-    assert_false(view(DEFAULT "one5=0x0101 : " A "=full ;"));
+    assert_false(snapshot(DEFAULT "one5=0x0101 : " A "=full ;"));
     assert_string_equal(oneib_partition_table_find(&seen.table, 0x101)->name, "one5");
 }
 
@@ -185,10 +188,10 @@ static void a_key_that_is_another_clusters_now_is_seen_as_the_first_ones(void **
 {
     (void)state;
     bring(DEFAULT "one5=0x0101 : " A "=full ;");
-    assert_true(view(DEFAULT "one6=0x0101 : " A "=full ;"));
+    assert_true(snapshot(DEFAULT "one6=0x0101 : " A "=full ;"));
     assert_string_equal(oneib_partition_table_find(&seen.table, 0x101)->name, "one5");
     assert_int_equal(put(), 0);
-    assert_false(view(DEFAULT "one6=0x0101 : " A "=full ;"));
+    assert_false(snapshot(DEFAULT "one6=0x0101 : " A "=full ;"));
 }
 
 static void a_partition_of_nobody_is_deleted(void **state)
@@ -218,14 +221,14 @@ static void a_poll_without_change_costs_one_call(void **state)
     bring(DEFAULT "one5=0x0101 : " A "=full ;");
     calls = 0;
     assert_false(oneib_sm_has_news(sm));
-    assert_false(view(DEFAULT "one5=0x0101 : " A "=full ;"));
+    assert_false(snapshot(DEFAULT "one5=0x0101 : " A "=full ;"));
     assert_int_equal(calls, 1);
     config.daemon.poll_preparing_ms = 100000;
     assert_false(oneib_sm_has_news(sm));
     assert_int_equal(calls, 1);
 }
 
-/* --- others ----------------------------------------------------------------------------------- */
+/* ---- others ---------------------------------------------------------------------------------- */
 
 static void a_strangers_change_is_seen_and_undone(void **state)
 {
@@ -251,7 +254,7 @@ static void what_is_outside_of_the_range_is_left_alone(void **state)
     stranger("PUT", "/resources/pkeys/",
              "{\"pkey\":\"0x250\",\"guids\":[\"0002c90300000003\"],\"memberships\":[\"full\"]}");
     oneib_sm_doubt(sm);
-    assert_false(view(DEFAULT "one5=0x0101 : " A "=full ;"));
+    assert_false(snapshot(DEFAULT "one5=0x0101 : " A "=full ;"));
     bring(DEFAULT);
     assert_has(0x250, C "=full");
     assert_null(ufm_model_key(&ufm, 0x101));
@@ -266,7 +269,7 @@ static void a_change_that_last_updated_hides_is_found_when_everything_is_read(vo
     stranger("DELETE", "/resources/pkeys/0x101", NULL);
     assert_false(oneib_sm_has_news(sm));
     oneib_sm_doubt(sm);
-    assert_true(view(DEFAULT "one5=0x0101 : " A "=full ;"));
+    assert_true(snapshot(DEFAULT "one5=0x0101 : " A "=full ;"));
     assert_int_equal(put(), 0);
     assert_has(0x101, A "=full");
 }
@@ -279,14 +282,14 @@ static void a_release_without_last_updated_is_read_when_it_is_doubted(void **sta
     stranger("DELETE", "/resources/pkeys/0x101", NULL);
     assert_false(oneib_sm_has_news(sm));
     oneib_sm_doubt(sm);
-    assert_true(view(DEFAULT "one5=0x0101 : " A "=full ;"));
+    assert_true(snapshot(DEFAULT "one5=0x0101 : " A "=full ;"));
 }
 
 static void what_was_changed_since_it_was_seen_is_not_overwritten(void **state)
 {
     (void)state;
     bring(DEFAULT "one5=0x0101 : " A "=full ;");
-    assert_true(view(DEFAULT "one5=0x0101 : " A "=full, " B "=full ;"));
+    assert_true(snapshot(DEFAULT "one5=0x0101 : " A "=full, " B "=full ;"));
     stranger("DELETE", "/resources/pkeys/0x101/guids/0002c90300000001", NULL);
     assert_int_equal(put(), -1);
     assert_int_equal(err.code, ONEIB_ERROR_REFUSED);
@@ -299,7 +302,7 @@ static void keys_that_oneib_has_not_put_there_are_somebodys(void **state)
     (void)state;
     stranger("PUT", "/resources/pkeys/",
              "{\"pkey\":\"0x150\",\"guids\":[\"0002c90300000003\"],\"memberships\":[\"full\"]}");
-    assert_true(view(DEFAULT "one5=0x0101 : " A "=full ;"));
+    assert_true(snapshot(DEFAULT "one5=0x0101 : " A "=full ;"));
     assert_int_equal(seen.state, ONEIB_SEEN_FOREIGN);
     assert_int_equal(oneib_sm_refuse(sm, &seen, &err), -1);
     assert_non_null(strstr(err.text, "1 P_Keys"));
@@ -307,7 +310,7 @@ static void keys_that_oneib_has_not_put_there_are_somebodys(void **state)
     assert_non_null(strstr(err.text, "--force"));
     assert_int_equal(put(), 0); /* by force */
     assert_null(ufm_model_key(&ufm, 0x150));
-    assert_false(view(DEFAULT "one5=0x0101 : " A "=full ;"));
+    assert_false(snapshot(DEFAULT "one5=0x0101 : " A "=full ;"));
     assert_int_equal(seen.state, ONEIB_SEEN_OURS);
 }
 
@@ -316,12 +319,12 @@ static void a_damaged_record_is_an_error_that_names_it(void **state)
     (void)state;
     bring(DEFAULT "one5=0x0101 : " A "=full ;");
     assert_int_equal(oneib_file_replace(record_path, "?", 1, 0600, NULL, NULL, &err), 0);
-    assert_int_equal(oneib_sm_look(sm, &seen, &err), -1);
+    assert_int_equal(oneib_sm_read(sm, &seen, &err), -1);
     assert_non_null(strstr(err.text, record_path));
     assert_non_null(strstr(err.text, "--force"));
 }
 
-/* --- faults ----------------------------------------------------------------------------------- */
+/* ---- faults ---------------------------------------------------------------------------------- */
 
 static void a_ufm_that_is_away_is_an_error_and_news_once_it_is_back(void **state)
 {
@@ -329,12 +332,12 @@ static void a_ufm_that_is_away_is_an_error_and_news_once_it_is_back(void **state
     bring(DEFAULT "one5=0x0101 : " A "=full ;");
     is_away = true;
     assert_true(oneib_sm_has_news(sm));
-    assert_int_equal(oneib_sm_look(sm, &seen, &err), -1);
+    assert_int_equal(oneib_sm_read(sm, &seen, &err), -1);
     assert_int_equal(err.code, ONEIB_ERROR_UNREACHABLE);
     assert_false(oneib_sm_has_news(sm));
     is_away = false;
     assert_true(oneib_sm_has_news(sm));
-    assert_false(view(DEFAULT "one5=0x0101 : " A "=full ;"));
+    assert_false(snapshot(DEFAULT "one5=0x0101 : " A "=full ;"));
 }
 
 /* The daemon asks at the begin of a turn and at its end, and oned may have been slow meanwhile. */
@@ -345,7 +348,7 @@ static void news_stay_news_until_somebody_has_looked(void **state)
     is_away = true;
     assert_true(oneib_sm_has_news(sm));
     assert_true(oneib_sm_has_news(sm));
-    assert_int_equal(oneib_sm_look(sm, &seen, &err), -1);
+    assert_int_equal(oneib_sm_read(sm, &seen, &err), -1);
     assert_false(oneib_sm_has_news(sm));
 }
 
@@ -361,14 +364,14 @@ static void a_change_that_was_done_by_half_is_done_the_next_time(void **state)
 {
     (void)state;
     ufm.puts_half = true;
-    assert_true(view(DEFAULT "one5=0x0101 : " A "=full, " B "=full ;"));
+    assert_true(snapshot(DEFAULT "one5=0x0101 : " A "=full, " B "=full ;"));
     assert_int_equal(put(), -1);
     assert_non_null(strstr(err.text, "500"));
     bring(DEFAULT "one5=0x0101 : " A "=full, " B "=full ;");
     assert_has(0x101, A "=full " B "=full");
 }
 
-/* --- what is wrong with UFM itself ------------------------------------------------------------ */
+/* ---- what is wrong with UFM itself ----------------------------------------------------------- */
 
 static void bring_two_clusters(void)
 {
@@ -379,7 +382,8 @@ static void bring_two_clusters(void)
 static void nobody_is_added_while(const char *code)
 {
     oneib_sm_doubt(sm);
-    assert_true(view(DEFAULT "one5=0x0101 : " A "=full, " C "=full ;\none7=0x0107 : " A "=full ;"));
+    assert_true(
+        snapshot(DEFAULT "one5=0x0101 : " A "=full, " C "=full ;\none7=0x0107 : " A "=full ;"));
     assert_finding(code, ONEIB_VIOLATION);
     assert_int_equal(put(), -1);
     assert_int_equal(err.code, ONEIB_ERROR_REFUSED);
@@ -435,7 +439,7 @@ static void one_m_key_for_all_is_a_warning(void **state)
     assert_has(0x101, A "=full");
 }
 
-/* --- releases --------------------------------------------------------------------------------- */
+/* ---- releases -------------------------------------------------------------------------------- */
 
 static void limited_members_are_not_for_releases_that_make_them_full(void **state)
 {
@@ -445,7 +449,7 @@ static void limited_members_are_not_for_releases_that_make_them_full(void **stat
     bring(DEFAULT);
     assert_true(oneib_sm_limits(sm).no_limited);
     assert_true(oneib_sm_limits(sm).only_range);
-    assert_true(view(DEFAULT "one5=0x0101 : " A "=full, " B "=limited ;"));
+    assert_true(snapshot(DEFAULT "one5=0x0101 : " A "=full, " B "=limited ;"));
     assert_int_equal(put(), -1); /* whoever wants them all the same */
     assert_null(ufm_model_key(&ufm, 0x101));
     ufm.minor = 15;

@@ -51,7 +51,7 @@ static void all_is_refused(const char *text, const char *why)
         fail_msg("\"%s\" does not say \"%s\"", err.text, why);
 }
 
-/* --- one key ---------------------------------------------------------------------------------- */
+/* ---- one key --------------------------------------------------------------------------------- */
 
 static void one_is_there(const char *text)
 {
@@ -149,7 +149,7 @@ static void members_are_believed_all_or_none(void **state)
     one_is_refused("{\"guids\":[]}", 200);
 }
 
-/* --- all keys --------------------------------------------------------------------------------- */
+/* ---- all keys -------------------------------------------------------------------------------- */
 
 static void of_all_keys_those_in_the_range_are_read(void **state)
 {
@@ -201,7 +201,7 @@ static void the_default_partition_is_known_when_each_member_says_its_membership(
     assert_false(management.is_known);
 }
 
-/* --- the rest --------------------------------------------------------------------------------- */
+/* ---- the rest -------------------------------------------------------------------------------- */
 
 static void the_release_is_read(void **state)
 {
@@ -236,7 +236,7 @@ static void an_sa_key_that_everybody_knows_is_noticed(void **state)
     assert_false(sm_keys("{\"sa_key\":\"0x5ec2e7\",\"m_key_per_port\":\"true\"}").m_key_per_port);
 }
 
-/* --- virtual ports ---------------------------------------------------------------------------- */
+/* ---- virtual ports --------------------------------------------------------------------------- */
 
 #define VPORT(guid, state, port)                                                                   \
     "{\"virtual_port_state\":\"" state "\",\"virtual_port_lid\":3434,\"system_name\":\"a\","       \

@@ -87,7 +87,7 @@ static void sends(const struct tables *tables, size_t index, enum oneib_ufm_step
     assert_int_equal(tables->plan.items[index].pkey, pkey);
 }
 
-/* --- what is wanted of UFM -------------------------------------------------------------------- */
+/* ---- what is wanted of UFM ------------------------------------------------------------------- */
 
 static void refuses(const struct tables *tables, enum oneib_ufm_refusal why, oneib_pkey pkey)
 {
@@ -130,7 +130,7 @@ static void a_release_that_ignores_memberships_gets_no_limited_member(void **sta
     assert_true(tables->plan.items[0].wanted->members[0].guid == 1);
 }
 
-/* --- requests --------------------------------------------------------------------------------- */
+/* ---- requests -------------------------------------------------------------------------------- */
 
 static void what_is_as_it_should_be_is_asked_for_nothing(void **state)
 {
@@ -192,7 +192,7 @@ static void a_partition_without_members_is_deleted_or_not_made(void **state)
     sends(tables, 0, ONEIB_UFM_DELETE, 301);
 }
 
-/* --- comparing -------------------------------------------------------------------------------- */
+/* ---- comparing ------------------------------------------------------------------------------- */
 
 static void a_difference_tells_who_has_more_from_who_has_less(void **state)
 {
@@ -217,7 +217,7 @@ static void a_difference_tells_who_has_more_from_who_has_less(void **state)
     assert_false(oneib_ufm_differs(&none));
 }
 
-/* --- any two tables --------------------------------------------------------------------------- */
+/* ---- any two tables -------------------------------------------------------------------------- */
 
 enum { NONE, AS_LIMITED, AS_FULL };
 

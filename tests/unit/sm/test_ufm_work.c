@@ -38,7 +38,7 @@ static struct oneib_ufm_wanted meant;
 static struct oneib_ufm_plan plan;
 static size_t done;
 
-/* --- the make-believe UFM --------------------------------------------------------------------- */
+/* ---- the make-believe UFM -------------------------------------------------------------------- */
 
 static json_t *members_of(unsigned key)
 {
@@ -165,7 +165,7 @@ static int ask(void *context, const struct oneib_ufm_call *call, struct oneib_uf
 
 static const struct oneib_ufm_link fake = {ask, NULL};
 
-/* --- scenes ----------------------------------------------------------------------------------- */
+/* ---- scenes ---------------------------------------------------------------------------------- */
 
 static void forget(void)
 {
@@ -231,7 +231,7 @@ static void look_and_plan(void)
     struct oneib_ufm_default management = {0};
     oneib_ufm_plan_clear(&plan);
     oneib_ufm_wanted_clear(&meant);
-    if (oneib_ufm_look(&fake, range, &seen, &management, &err) < 0)
+    if (oneib_ufm_read(&fake, range, &seen, &management, &err) < 0)
         fail_msg("%s", err.text);
     oneib_ufm_default_clear(&management);
     oneib_partition_table_sort(&wanted);
@@ -261,7 +261,7 @@ static void fails(enum oneib_error_code code, const char *part)
         fail_msg("\"%s\" does not say \"%s\"", err.text, part);
 }
 
-/* --- tests ------------------------------------------------------------------------------------ */
+/* ---- tests ----------------------------------------------------------------------------------- */
 
 static void what_is_wanted_is_what_ufm_has_then(void **state)
 {

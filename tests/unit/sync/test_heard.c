@@ -15,7 +15,7 @@
 static struct oneib_error err;
 static struct oneib_heard heard;
 static struct oneib_vf_record records[2];
-static struct oneib_node_view nodes[2];
+static struct oneib_node_snapshot nodes[2];
 static struct oneib_findings findings;
 static pid_t daemon_process; /* 0: none */
 
@@ -39,8 +39,8 @@ static void make_nodes(void)
                                      .stage = i ? ONEIB_VF_CLOSED : ONEIB_VF_OPEN,
                                      .in_domain = true,
                                      .since = 99};
-    nodes[0] = (struct oneib_node_view){.host_id = 3, .state = ONEIB_NODE_SILENT};
-    nodes[1] = (struct oneib_node_view){
+    nodes[0] = (struct oneib_node_snapshot){.host_id = 3, .state = ONEIB_NODE_SILENT};
+    nodes[1] = (struct oneib_node_snapshot){
         .host_id = 5, .state = ONEIB_NODE_FOLLOWS, .records = records, .record_count = 2};
 }
 
@@ -121,7 +121,7 @@ static void what_nodes_have_said_is_read_as_it_was_written(void **state)
     assert_int_equal(heard.findings.items[0].severity, ONEIB_VIOLATION);
     assert_string_equal(heard.findings.items[0].code, "vf-not-granted");
     assert_string_equal(heard.findings.items[0].text, findings.items[0].text);
-    assert_null(heard.findings.items[0].remedy);
+    assert_null(heard.findings.items[0].fix);
     assert_true(oneib_finding_is_about(&heard.findings.items[0], ONEIB_SUBJECT_HOST, 5));
     assert_int_equal(stat(in_scratch(".partitions.conf.nodes"), &status), 0);
     assert_int_equal(status.st_mode & 07777, 0640);

@@ -114,7 +114,7 @@ static void a_link_in_its_place_is_not_followed(void **state)
     assert_int_equal(access(in_scratch("elsewhere"), F_OK), -1);
 }
 
-static void a_folder_that_is_not_there_is_named_with_who_makes_it(void **state)
+static void a_directory_that_is_not_there_is_named_with_who_makes_it(void **state)
 {
     (void)state;
     struct oneib_error err;
@@ -182,7 +182,7 @@ static void the_command_may_write_while_a_daemon_lives(void **state)
     end_holder(holder);
 }
 
-static void a_lock_that_root_makes_is_the_folders_owners(void **state)
+static void a_lock_that_root_makes_is_the_directories_owners(void **state)
 {
     (void)state;
     struct oneib_error err;
@@ -275,11 +275,11 @@ int main(void)
         CASE(it_ends_with_the_process_that_has_it),
         CASE(nobody_else_may_open_it),
         CASE(a_link_in_its_place_is_not_followed),
-        CASE(a_folder_that_is_not_there_is_named_with_who_makes_it),
+        CASE(a_directory_that_is_not_there_is_named_with_who_makes_it),
         CASE(a_second_daemon_is_refused_at_once),
         CASE(a_daemon_stays_the_only_one_while_it_locks_and_unlocks_its_writes),
         CASE(the_command_may_write_while_a_daemon_lives),
-        CASE(a_lock_that_root_makes_is_the_folders_owners),
+        CASE(a_lock_that_root_makes_is_the_directories_owners),
         CASE(what_root_has_written_first_the_daemons_user_can_replace),
         CASE(a_link_to_a_file_of_roots_gives_nothing_away),
     };

@@ -67,7 +67,7 @@ static const struct oneib_partition_table *members_of(struct table *table, oneib
 
 static void look(struct oneib_watch *watch, const struct oneib_partition_table *table)
 {
-    if (oneib_watch_look(&subnet, table, watch, &err) < 0)
+    if (oneib_watch_read(&subnet, table, watch, &err) < 0)
         fail_msg("%s", err.text);
 }
 

@@ -15,7 +15,7 @@
 #define HOST_GUID UINT64_C(0x100000)
 #define SWITCH_GUID UINT64_C(0x200000)
 
-/* --- building fabrics ----------------------------------------------------------------------- */
+/* ---- building fabrics ------------------------------------------------------------------------ */
 
 struct fabric {
     struct oneib_topology topology;
@@ -136,7 +136,7 @@ static void clear(struct fabric *fabric)
     oneib_cloud_clear(&fabric->cloud);
 }
 
-/* --- drawing -------------------------------------------------------------------------------- */
+/* ---- drawing --------------------------------------------------------------------------------- */
 
 typedef void (*drawer)(const struct oneib_topology *, const struct oneib_partition_table *,
                        const struct oneib_cloud *, struct oneib_text *);
@@ -171,7 +171,7 @@ static void assert_lacks(const char *text, const char *part)
         fail_msg("\"%s\" is in:\n%s", part, text);
 }
 
-/* --- a small judge of well-formed XML ------------------------------------------------------- */
+/* ---- a small judge of well-formed XML -------------------------------------------------------- */
 
 struct judge {
     const char *at;
@@ -271,7 +271,7 @@ static void assert_stands_alone(const char *svg)
     assert_int_equal(occurrences(svg, "url("), occurrences(svg, "url(#c"));
 }
 
-/* --- switch_of ------------------------------------------------------------------------------ */
+/* ---- switch_of ------------------------------------------------------------------------------- */
 
 static void a_host_port_has_the_leaf_that_it_is_linked_to(void **state)
 {
@@ -313,7 +313,7 @@ static void what_is_no_linked_host_port_has_no_leaf(void **state)
     clear(&fabric);
 }
 
-/* --- text ----------------------------------------------------------------------------------- */
+/* ---- text ------------------------------------------------------------------------------------ */
 
 static void the_text_has_one_block_a_switch_with_its_hosts_and_their_clusters(void **state)
 {
@@ -456,7 +456,7 @@ static void a_host_without_a_switch_has_a_block_of_its_own(void **state)
     clear(&fabric);
 }
 
-/* --- clusters ------------------------------------------------------------------------------- */
+/* ---- clusters -------------------------------------------------------------------------------- */
 
 static void only_virtual_clusters_are_marked(void **state)
 {
@@ -594,7 +594,7 @@ static void without_a_partition_table_there_is_no_legend(void **state)
     clear(&fabric);
 }
 
-/* --- svg and dot ---------------------------------------------------------------------------- */
+/* ---- svg and dot ----------------------------------------------------------------------------- */
 
 static void mark_some(struct fabric *fabric, unsigned clusters)
 {
@@ -712,7 +712,7 @@ static void the_svg_calls_clusters_by_their_networks_names(void **state)
     clear(&fabric);
 }
 
-/* --- cables --------------------------------------------------------------------------------- */
+/* ---- cables ---------------------------------------------------------------------------------- */
 
 struct card {
     int x, y, width, height;

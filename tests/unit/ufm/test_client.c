@@ -19,7 +19,7 @@
 #define TOKEN "t0kenofthetest"
 #define LONG_MAX_TEXT 256
 
-/* --- the server ------------------------------------------------------------------------------- */
+/* ---- the server ------------------------------------------------------------------------------ */
 
 enum behaviour { ANSWERS, REDIRECTS, IS_CUT, IS_SLOW, IS_ENDLESS };
 
@@ -137,7 +137,7 @@ static void stop_server(void)
     memset(&server, 0, sizeof server);
 }
 
-/* --- certificates ----------------------------------------------------------------------------- */
+/* ---- certificates ---------------------------------------------------------------------------- */
 
 static int make_certificate(const char *name, const char *alternative)
 {
@@ -205,7 +205,7 @@ static int end(void **state)
 
 #define TEST(function) cmocka_unit_test_setup_teardown(function, begin, end)
 
-/* --- the client ------------------------------------------------------------------------------- */
+/* ---- the client ------------------------------------------------------------------------------ */
 
 static char url[64], ca[PATH_MAX], secret[PATH_MAX];
 
@@ -440,7 +440,7 @@ static void nobody_there_is_an_error_that_names_the_place(void **state)
     assert_non_null(strstr(err.text, url));
 }
 
-/* --- a client's certificate ------------------------------------------------------------------- */
+/* ---- a client's certificate ------------------------------------------------------------------ */
 
 static pid_t serve_those_with_a_certificate(unsigned port)
 {

@@ -40,7 +40,7 @@ static struct oneib_vfs *vfs;
 static struct oneib_domain_list domains;
 static struct oneib_grant_list grants; /* as oneibd has sent them */
 
-/* ---- grants --------------------------------------------------------------------------------- */
+/* ---- grants ---------------------------------------------------------------------------------- */
 
 static inline struct oneib_grant grant_of(uint32_t vm_id, uint8_t nic_id, oneib_pkey pkey)
 {
@@ -96,7 +96,7 @@ static inline void tell_grants(bool fresh)
         fail_msg("following grants: %s", err.text);
 }
 
-/* ---- the engine ----------------------------------------------------------------------------- */
+/* ---- the engine ------------------------------------------------------------------------------ */
 
 /* Nobody has told it what is granted. */
 static inline void start_engine_alone(void)
@@ -156,7 +156,7 @@ static inline int close_scene(void **state)
     return 0;
 }
 
-/* ---- domains -------------------------------------------------------------------------------- */
+/* ---- domains --------------------------------------------------------------------------------- */
 
 /* One that names that VF; vm_id -1: not OpenNebula's. The engine is told by tell_domains(). */
 static inline void add_domain(int64_t vm_id, bool running, const struct oneib_pci *vf)
@@ -195,7 +195,7 @@ static inline void tell_of_nothing_known(void)
     tell_domains();
 }
 
-/* ---- steps ---------------------------------------------------------------------------------- */
+/* ---- steps ----------------------------------------------------------------------------------- */
 
 static inline void sleep_ms(uint32_t ms)
 {
@@ -255,7 +255,7 @@ static inline struct oneib_vfs_changes look_fails(enum oneib_error_code code, co
     return changes;
 }
 
-/* ---- asking --------------------------------------------------------------------------------- */
+/* ---- asking ---------------------------------------------------------------------------------- */
 
 /* What is asked for, and what is granted by then. */
 struct wanted {
@@ -396,7 +396,7 @@ static inline size_t release(uint32_t vm_id, int nic_id)
     return released.freed + released.lingering;
 }
 
-/* ---- what is there -------------------------------------------------------------------------- */
+/* ---- what is there --------------------------------------------------------------------------- */
 
 /* Where entry 0 of the VF's port points to; every other entry must be closed. -1: `none`. */
 static inline int open_index(const struct tree_hca *of, unsigned vf, unsigned port)
@@ -499,9 +499,10 @@ static inline uint16_t key_at(int index)
 
 static inline void set_mode_of_entry(unsigned vf, unsigned entry, mode_t mode)
 {
-    char folder[ONEIB_PCI_TEXT_SIZE];
-    tree_vf_folder(&hca, vf, folder);
-    tree_set_mode(mode, "/sys/class/infiniband/mlx4_0/iov/%s/ports/1/pkey_idx/%u", folder, entry);
+    char directory[ONEIB_PCI_TEXT_SIZE];
+    tree_vf_directory(&hca, vf, directory);
+    tree_set_mode(mode, "/sys/class/infiniband/mlx4_0/iov/%s/ports/1/pkey_idx/%u", directory,
+                  entry);
 }
 
 /* What must be so at every moment: a VF that is open is open for the NIC that its record names,

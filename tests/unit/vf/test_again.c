@@ -48,7 +48,7 @@ static enum oneib_vfs_progress progress_of(oneib_vfs_ticket ticket)
     return oneib_vfs_progress(vfs, ticket, &record, &err);
 }
 
-/* ---- while it is under way ------------------------------------------------------------------ */
+/* ---- while it is under way ------------------------------------------------------------------- */
 
 static void two_that_want_the_same_end_alike(void **state)
 {
@@ -146,7 +146,7 @@ static void a_ticket_that_is_forgotten_is_nobodys(void **state)
     assert_int_equal(progress_of(second), ONEIB_VFS_BUSY);
 }
 
-/* ---- another network ------------------------------------------------------------------------ */
+/* ---- another network ------------------------------------------------------------------------- */
 
 static void a_nic_of_another_network_is_closed_before_anything_else(void **state)
 {
@@ -176,7 +176,7 @@ static void the_same_key_of_another_network_is_opened_anew(void **state)
     assert_int_equal(record_of(42, 1).network_id, 8);
 }
 
-/* ---- attached ------------------------------------------------------------------------------- */
+/* ---- attached -------------------------------------------------------------------------------- */
 
 static struct wanted attaching_of(uint32_t vm_id, uint8_t nic_id, oneib_pkey pkey)
 {
@@ -322,13 +322,13 @@ static void nothing_is_attached_while_nobody_knows_the_domains(void **state)
     assert_int_equal(record_of(42, 1).stage, ONEIB_VF_OPEN);
 }
 
-/* ---- management packets --------------------------------------------------------------------- */
+/* ---- management packets ---------------------------------------------------------------------- */
 
 static void let_manage(unsigned vf, const char *value)
 {
-    char folder[ONEIB_PCI_TEXT_SIZE];
-    tree_vf_folder(&hca, vf, folder);
-    tree_write(value, "/sys/class/infiniband/mlx4_0/iov/%s/ports/1/enable_smi_admin", folder);
+    char directory[ONEIB_PCI_TEXT_SIZE];
+    tree_vf_directory(&hca, vf, directory);
+    tree_write(value, "/sys/class/infiniband/mlx4_0/iov/%s/ports/1/enable_smi_admin", directory);
 }
 
 static void a_vf_that_may_send_management_packets_is_not_handed_out(void **state)

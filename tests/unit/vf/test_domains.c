@@ -33,7 +33,7 @@ static void let_time_of_leaving_pass(void)
             vfs->timers[i].until = 0;
 }
 
-/* ---- a domain ends -------------------------------------------------------------------------- */
+/* ---- a domain ends --------------------------------------------------------------------------- */
 
 static void a_domain_that_names_its_vf_is_noted(void **state)
 {
@@ -217,7 +217,7 @@ static void but_for_a_vm_that_runs_again_it_is(void **state)
     assert_int_equal(look().opened, 1);
 }
 
-/* ---- asked for while it runs ---------------------------------------------------------------- */
+/* ---- asked for while it runs ----------------------------------------------------------------- */
 
 /* A snapshot's revert: the end of before may be told after the VF was asked for. */
 static void an_end_that_is_told_late_does_not_close_what_was_asked_for_since(void **state)
@@ -265,7 +265,7 @@ static void a_domain_that_starts_after_its_vf_was_asked_for_counts_at_once(void 
     assert_closed(&hca, 0);
 }
 
-/* ---- releasing what runs -------------------------------------------------------------------- */
+/* ---- releasing what runs --------------------------------------------------------------------- */
 
 static struct oneib_released release_at_once(uint32_t vm_id, int nic_id, unsigned flags)
 {
@@ -415,7 +415,7 @@ static void releases_do_not_need_to_know_the_domains(void **state)
     assert_nothing_is_left();
 }
 
-/* ---- giving while nobody knows -------------------------------------------------------------- */
+/* ---- giving while nobody knows --------------------------------------------------------------- */
 
 static void nothing_new_is_given_while_nobody_knows_the_domains(void **state)
 {

@@ -41,7 +41,7 @@ static void assert_closed_without_key(void)
     assert_int_equal(record_of(42, 1).pkey, 0);
 }
 
-/* ---- giving --------------------------------------------------------------------------------- */
+/* ---- giving ---------------------------------------------------------------------------------- */
 
 static void without_a_grant_nothing_is_given(void **state)
 {
@@ -162,7 +162,7 @@ static void a_guid_that_another_host_keeps_is_never_set(void **state)
     assert_nothing_is_left();
 }
 
-/* ---- taking --------------------------------------------------------------------------------- */
+/* ---- taking ---------------------------------------------------------------------------------- */
 
 static void what_is_not_granted_any_more_is_closed_at_once_and_for_good(void **state)
 {
@@ -297,7 +297,7 @@ static void what_waits_for_a_vf_gets_it_by_the_grant_that_there_is_then(void **s
     assert_nothing_is_left();
 }
 
-/* ---- a list that is old --------------------------------------------------------------------- */
+/* ---- a list that is old ---------------------------------------------------------------------- */
 
 static void by_an_old_list_nothing_new_is_opened(void **state)
 {
@@ -368,7 +368,7 @@ static void what_was_open_follows_its_key_by_an_old_list(void **state)
     assert_int_equal(open_index(&hca, 0, 1), KEY_INDEX);
 }
 
-/* ---- after a restart ------------------------------------------------------------------------ */
+/* ---- after a restart ------------------------------------------------------------------------- */
 
 static void a_restart_leaves_open_what_is_open_and_opens_nothing(void **state)
 {

@@ -82,9 +82,10 @@ static void the_default_partition_is_nobodys_key(void **state)
 static struct timespec last_written(const char *file)
 {
     struct stat status;
-    char folder[ONEIB_PCI_TEXT_SIZE];
-    tree_vf_folder(&hca, 0, folder);
-    char *path = tree_path("/sys/class/infiniband/mlx4_0/iov/%s/ports/1/pkey_idx/%s", folder, file);
+    char directory[ONEIB_PCI_TEXT_SIZE];
+    tree_vf_directory(&hca, 0, directory);
+    char *path =
+        tree_path("/sys/class/infiniband/mlx4_0/iov/%s/ports/1/pkey_idx/%s", directory, file);
     assert_int_equal(stat(path, &status), 0);
     free(path);
     return status.st_mtim;
@@ -194,8 +195,7 @@ static void a_deferred_guid_that_the_sm_does_not_accept_leaves_the_nic_its_vf(vo
     assert_closed(&hca, 0);
 }
 
-/* ---- which VF
- * ------------------------------------------------------------------------- */
+/* ---- which VF -------------------------------------------------------------------------------- */
 
 static void vfs_of_domains_and_of_the_host_are_passed_over(void **state)
 {
@@ -434,8 +434,7 @@ static void what_a_dead_call_left_is_not_opened_when_a_domain_has_it(void **stat
     assert_closed(&hca, 0);
 }
 
-/* ---- mlx5
- * ------------------------------------------------------------------------- */
+/* ---- mlx5 ------------------------------------------------------------------------------------ */
 
 static void an_mlx5_vf_is_opened_without_looking_for_its_key(void **state)
 {

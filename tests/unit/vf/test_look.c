@@ -120,7 +120,7 @@ static void a_vf_that_a_reset_emptied_gets_its_guid_and_map_again(void **state)
     assert_int_equal(open_index(&hca, 0, 1), KEY_INDEX);
 }
 
-/* ---- at a glance ---------------------------------------------------------------------------- */
+/* ---- at a glance ----------------------------------------------------------------------------- */
 
 static void a_glance_leaves_what_is_right_alone(void **state)
 {
@@ -220,7 +220,7 @@ static void an_adapter_that_is_new_is_looked_at_whole(void **state)
     assert_closed(&hca, 0);
 }
 
-/* ---- and whole ------------------------------------------------------------------------------ */
+/* ---- and whole ------------------------------------------------------------------------------- */
 
 static void a_deferred_guid_is_not_set(void **state)
 {
@@ -295,11 +295,11 @@ static void what_a_dead_release_left_is_released(void **state)
 static void one_vf_that_fails_keeps_no_other_from_being_closed(void **state)
 {
     (void)state;
-    char folder[ONEIB_PCI_TEXT_SIZE];
+    char directory[ONEIB_PCI_TEXT_SIZE];
     give_key(42, 1, false);
     give_key(43, 0, false);
-    tree_vf_folder(&hca, 0, folder);
-    tree_set_mode(0444, "/sys/class/infiniband/mlx4_0/iov/%s/ports/1/pkey_idx/0", folder);
+    tree_vf_directory(&hca, 0, directory);
+    tree_set_mode(0444, "/sys/class/infiniband/mlx4_0/iov/%s/ports/1/pkey_idx/0", directory);
     tree_set_pkey(&hca, 1, KEY_INDEX, 0);
     look_fails(ONEIB_ERROR_SYSTEM, "VM 42 NIC 1 (0000:81:00.1): closing virtual function 0");
     assert_closed(&hca, 1);

@@ -119,7 +119,7 @@ static void more_requests_than_the_service_remembers_are_refused(void **state)
     assert_int_equal(oneib_vfs_progress(vfs, ticket, &record, &err), ONEIB_VFS_BUSY);
 }
 
-/* ---- everything at once --------------------------------------------------------------------- */
+/* ---- everything at once ---------------------------------------------------------------------- */
 
 #define VMS 5
 

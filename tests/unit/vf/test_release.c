@@ -91,18 +91,18 @@ static void the_nic_itself_gets_such_a_vf_back(void **state)
 static void one_vf_that_cannot_be_closed_keeps_no_other_open(void **state)
 {
     (void)state;
-    char folder[ONEIB_PCI_TEXT_SIZE];
+    char directory[ONEIB_PCI_TEXT_SIZE];
     give_key(42, 0);
     give_key(42, 1);
-    tree_vf_folder(&hca, 0, folder);
-    tree_set_mode(0444, "/sys/class/infiniband/mlx4_0/iov/%s/ports/1/pkey_idx/0", folder);
+    tree_vf_directory(&hca, 0, directory);
+    tree_set_mode(0444, "/sys/class/infiniband/mlx4_0/iov/%s/ports/1/pkey_idx/0", directory);
     assert_release_fails(42, ONEIB_ERROR_SYSTEM, "closing virtual function 0");
     assert_closed(&hca, 1);
     settle();
     assert_int_equal(count_records(), 1);
     assert_int_equal(record_of(42, 0).stage, ONEIB_VF_RELEASING);
     assert_isolated(&hca);
-    tree_set_mode(0644, "/sys/class/infiniband/mlx4_0/iov/%s/ports/1/pkey_idx/0", folder);
+    tree_set_mode(0644, "/sys/class/infiniband/mlx4_0/iov/%s/ports/1/pkey_idx/0", directory);
     assert_int_equal(release(42, -1), 1);
 }
 
@@ -125,8 +125,7 @@ static void a_vf_that_no_adapter_shows_is_not_called_free(void **state)
     assert_int_equal(record_of(42, 1).stage, ONEIB_VF_RELEASING);
 }
 
-/* ---- by its address
- * ------------------------------------------------------------------------- */
+/* ---- by its address -------------------------------------------------------------------------- */
 
 static int release_vf(unsigned vf, uint32_t vm_id, struct oneib_error *err)
 {

@@ -48,15 +48,14 @@ ssize_t write(int fd, const void *data, size_t length)
     return written;
 }
 
-int renameat(int from_folder, const char *from, int to_folder, const char *to)
+int renameat(int from_directory, const char *from, int to_directory, const char *to)
 {
-    const int result = (int)syscall(SYS_renameat2, from_folder, from, to_folder, to, 0);
+    const int result = (int)syscall(SYS_renameat2, from_directory, from, to_directory, to, 0);
     count_step();
     return result;
 }
 
-/* ---- killed
- * ------------------------------------------------------------------------- */
+/* ---- killed ---------------------------------------------------------------------------------- */
 
 /* Both keys are in the table. */
 static int open_steps(void **state)
@@ -271,8 +270,7 @@ static void the_end_of_a_domain_may_be_killed_at_any_step(void **state)
     }
 }
 
-/* ---- the fabric changes
- * ------------------------------------------------------------------------- */
+/* ---- the fabric changes ---------------------------------------------------------------------- */
 
 static void move_key(void)
 {

@@ -13,7 +13,7 @@ static struct oneib_vf_record give_key(uint32_t vm_id, uint8_t nic_id)
     return record;
 }
 
-/* ---- damaged -------------------------------------------------------------------------------- */
+/* ---- damaged --------------------------------------------------------------------------------- */
 
 static void a_damaged_table_hands_out_nothing_until_it_is_mended(void **state)
 {
@@ -74,7 +74,7 @@ static void a_table_that_is_lost_or_damaged_while_the_service_runs_is_written_ag
     assert_int_equal(count_records(), 2);
 }
 
-/* ---- not to be written ---------------------------------------------------------------------- */
+/* ---- not to be written ----------------------------------------------------------------------- */
 
 static void keep_from_writing(void)
 {
@@ -188,7 +188,7 @@ static void a_vf_that_somebody_else_took_is_given_up_although_that_cannot_be_rec
     assert_nothing_is_left();
 }
 
-/* ---- one service ---------------------------------------------------------------------------- */
+/* ---- one service ----------------------------------------------------------------------------- */
 
 static void a_second_service_is_refused_while_the_first_one_lives(void **state)
 {
@@ -205,7 +205,7 @@ static void a_second_service_is_refused_while_the_first_one_lives(void **state)
     start_engine();
 }
 
-static void whoever_removes_the_folder_lets_no_second_service_in(void **state)
+static void whoever_removes_the_directory_lets_no_second_service_in(void **state)
 {
     (void)state;
     struct oneib_error err = {0};
@@ -261,7 +261,7 @@ int main(void)
         IN_SCENE(a_domains_end_closes_although_it_cannot_be_recorded),
         IN_SCENE(a_vf_that_somebody_else_took_is_given_up_although_that_cannot_be_recorded),
         IN_SCENE(a_second_service_is_refused_while_the_first_one_lives),
-        IN_SCENE(whoever_removes_the_folder_lets_no_second_service_in),
+        IN_SCENE(whoever_removes_the_directory_lets_no_second_service_in),
         IN_SCENE(a_service_that_was_killed_keeps_nobody_out),
         IN_SCENE(what_is_recorded_outlives_the_service),
     };

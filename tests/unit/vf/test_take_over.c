@@ -134,7 +134,7 @@ static void who_gives_up_meanwhile_leaves_it_free(void **state)
     assert_false(find_record(50, 1, &gone));
 }
 
-/* ---- who else comes meanwhile --------------------------------------------------------------- */
+/* ---- who else comes meanwhile ---------------------------------------------------------------- */
 
 /* VM 50 waits for the VF of VM 43, whose GUID the SM does not let go of. */
 static oneib_vfs_ticket wait_for_the_ended(const struct wanted *wanted)

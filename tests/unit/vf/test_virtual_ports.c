@@ -12,7 +12,7 @@
 static const struct tree_hca mlx5 = {
     .name = "mlx5_0", .driver = ONEIB_HCA_MLX5, .pci = "0000:04:00.0", .vfs = 2};
 
-/* ---- the stage ------------------------------------------------------------------------------ */
+/* ---- the stage ------------------------------------------------------------------------------- */
 
 static void set_entry(unsigned index, uint16_t raw)
 {
@@ -105,7 +105,7 @@ static void finish_open(oneib_vfs_ticket ticket)
     assert_true(is_link_up());
 }
 
-/* ---- giving --------------------------------------------------------------------------------- */
+/* ---- giving ---------------------------------------------------------------------------------- */
 
 static void the_link_comes_up_and_the_key_at_index_0_is_waited_for(void **state)
 {
@@ -225,7 +225,7 @@ static void a_second_call_sees_that_the_key_has_gone(void **state)
     assert_int_equal(record_of(42, 1).stage, ONEIB_VF_CLOSED);
 }
 
-/* ---- where it cannot be read ---------------------------------------------------------------- */
+/* ---- where it cannot be read ----------------------------------------------------------------- */
 
 static void what_the_host_cannot_read_is_opened_by_its_grant_and_stays_so(void **state)
 {
@@ -264,7 +264,7 @@ static void a_port_that_should_be_readable_and_is_not_is_closed(void **state)
     assert_false(is_link_up());
 }
 
-/* ---- watching ------------------------------------------------------------------------------- */
+/* ---- watching -------------------------------------------------------------------------------- */
 
 static void the_link_is_taken_down_when_the_key_goes_and_comes_up_with_it(void **state)
 {

@@ -32,7 +32,7 @@ static unsigned any(unsigned count)
     return (unsigned)rand_r(&seed) % count;
 }
 
-/* ---- what happens --------------------------------------------------------------------------- */
+/* ---- what happens ---------------------------------------------------------------------------- */
 
 static bool fresh;
 
@@ -243,7 +243,7 @@ static void let_time_pass(void)
 
 static void step(void)
 {
-    static const enum oneib_vfs_look looks[] = {ONEIB_VFS_DUE, ONEIB_VFS_DUE, ONEIB_VFS_GLANCE,
+    static const enum oneib_vfs_read looks[] = {ONEIB_VFS_DUE, ONEIB_VFS_DUE, ONEIB_VFS_GLANCE,
                                                 ONEIB_VFS_EVERYTHING};
     struct oneib_error err = {0};
     struct oneib_vfs_changes changes;
@@ -324,7 +324,7 @@ static void happen(void)
     }
 }
 
-/* ---- what must be so ------------------------------------------------------------------------ */
+/* ---- what must be so ------------------------------------------------------------------------- */
 
 static bool runs_with_other(const struct oneib_vf_record *record)
 {

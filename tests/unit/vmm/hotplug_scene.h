@@ -67,11 +67,11 @@ static inline struct oneib_node_nic *begin_detach(void)
     return nic;
 }
 
-static inline struct oneib_vmm acting(const char *stock, char *const *stock_arguments)
+static inline struct oneib_vmm acting(const char *upstream, char *const *upstream_arguments)
 {
     return (struct oneib_vmm){
         .config = &config,
-        .stock = {stock, stock_arguments, input, strlen(input), NULL},
+        .upstream = {upstream, upstream_arguments, input, strlen(input), NULL},
         .vm = &vm,
         .domain = DOMAIN,
         .warnings = &warnings,
@@ -82,7 +82,7 @@ static int status;
 
 static inline int attach_for(const char *named)
 {
-    struct oneib_vmm vmm = acting(STOCK_STANDIN "/attach_nic", attach_arguments);
+    struct oneib_vmm vmm = acting(UPSTREAM_STANDIN "/attach_nic", attach_arguments);
     err = (struct oneib_error){0};
     status = -1;
     return oneib_vmm_attach_nic(&vmm, named, &status, &err);
@@ -90,7 +90,7 @@ static inline int attach_for(const char *named)
 
 static inline int detach_for(const char *named)
 {
-    struct oneib_vmm vmm = acting(STOCK_STANDIN "/detach_nic", detach_arguments);
+    struct oneib_vmm vmm = acting(UPSTREAM_STANDIN "/detach_nic", detach_arguments);
     err = (struct oneib_error){0};
     status = -1;
     return oneib_vmm_detach_nic(&vmm, named, &status, &err);

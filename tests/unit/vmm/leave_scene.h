@@ -18,7 +18,7 @@
 
 static const char input[] = "<VMM_DRIVER_ACTION_DATA/>";
 
-/* --- the VM --------------------------------------------------------------------------------- */
+/* ---- the VM ---------------------------------------------------------------------------------- */
 
 /* What the driver makes of oned's document at deploy; `more` goes into its <devices>. */
 static inline void start_vm(const char *more)
@@ -84,7 +84,7 @@ static inline void restart_vm(void)
     run_vm();
 }
 
-/* --- looking -------------------------------------------------------------------------------- */
+/* ---- looking --------------------------------------------------------------------------------- */
 
 static inline int vf_number(const struct oneib_pci *vf)
 {
@@ -109,11 +109,11 @@ static inline const char *shape(void)
     text[0] = '\0';
     if (!xml)
         return strcpy(text, "gone");
-    oneib_domain_view_clear(&view);
-    if (oneib_domain_view_read(xml, strlen(xml), &view, &unread) < 0)
+    oneib_domain_description_clear(&description);
+    if (oneib_domain_description_read(xml, strlen(xml), &description, &unread) < 0)
         fail_msg("%s", unread.text);
-    for (size_t i = 0; i < view.device_count; i++) {
-        const struct oneib_domain_device *device = &view.devices[i];
+    for (size_t i = 0; i < description.device_count; i++) {
+        const struct oneib_domain_device *device = &description.devices[i];
         char vf[24] = "-", dummy[8] = "-";
         if (device->has_vf)
             snprintf(vf, sizeof vf, "vf%d@%02x", vf_number(&device->vf), device->guest_address.bus);
@@ -154,13 +154,13 @@ static inline void assert_order(const char *first, const char *second)
         fail_msg("\"%s\" does not come before \"%s\" in:\n%s", first, second, log);
 }
 
-/* --- acting --------------------------------------------------------------------------------- */
+/* ---- acting ---------------------------------------------------------------------------------- */
 
-static inline struct oneib_vmm calling(const char *stock, char *const *words)
+static inline struct oneib_vmm calling(const char *upstream, char *const *words)
 {
     return (struct oneib_vmm){
         .config = &config,
-        .stock = {stock, words, input, strlen(input), NULL},
+        .upstream = {upstream, words, input, strlen(input), NULL},
         .vm = &vm,
         .domain = DOMAIN,
         .warnings = &warnings,

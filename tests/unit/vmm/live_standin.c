@@ -25,7 +25,7 @@ struct oneib_live {
 /* Of this process. */
 static unsigned calls;
 
-/* --- faults ---------------------------------------------------------------------------------- */
+/* ---- faults ---------------------------------------------------------------------------------- */
 
 /* The rest of the first line of `file` that begins with these words; NULL: there is none. Freed
  * with free(). */
@@ -90,7 +90,7 @@ static int suffer(struct oneib_live *live, const char *moment, struct oneib_erro
     return has_fault("lost%s %u", moment, calls) ? lose(live, err) : 0;
 }
 
-/* --- a call ---------------------------------------------------------------------------------- */
+/* ---- a call ---------------------------------------------------------------------------------- */
 
 static int remove_alias(xmlDoc *document, void *context, struct oneib_error *err)
 {
@@ -146,7 +146,7 @@ static int end(struct oneib_live *live, int status, struct oneib_error *err)
     return -1;
 }
 
-/* --- live.h ---------------------------------------------------------------------------------- */
+/* ---- live.h ---------------------------------------------------------------------------------- */
 
 int oneib_live_open(const char *uri, struct oneib_live **live, struct oneib_error *err)
 {
@@ -379,7 +379,7 @@ int oneib_live_each(struct oneib_live *live,
     return end(live, standin_each(visit, &what, err), err);
 }
 
-/* --- for tests ------------------------------------------------------------------------------- */
+/* ---- for tests ------------------------------------------------------------------------------- */
 
 static void must(int status, const struct oneib_error *err)
 {
@@ -406,9 +406,9 @@ static int drop(xmlDoc *document, void *context, struct oneib_error *err)
 void live_standin_reset(void)
 {
     struct oneib_error err = {0};
-    const char *folder = "";
+    const char *directory = "";
     char path[STANDIN_PATH_SIZE];
-    must(standin_path(path, folder, &err), &err);
+    must(standin_path(path, directory, &err), &err);
     must(standin_each(drop, NULL, &err), &err);
     must(standin_refresh(&err), &err);
     remove_file(LEAVING);

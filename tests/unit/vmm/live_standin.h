@@ -38,15 +38,15 @@
  *   slow ALIAS MS            it takes that long, without anybody waiting: when the time-out is
  *                            shorter, TIMEOUT, and the device goes before the next call
  *   rejects ALIAS            REFUSED by the guest
- *   stock ACTION fail [STATUS]   the stock action does nothing but complain; 1
- *   stock ACTION lose            save, migrate: it fails, and the domain is gone
- *   stock ACTION kill-before     SIGKILL for the program that called it, before it does anything
- *   stock ACTION kill-after      ... and after it has done all
+ *   upstream ACTION fail [STATUS]   the upstream action does nothing but complain; 1
+ *   upstream ACTION lose            save, migrate: it fails, and the domain is gone
+ *   upstream ACTION kill-before     SIGKILL for the program that called it, before it does anything
+ *   upstream ACTION kill-after      ... and after it has done all
  *
- * stock-standin/ has OpenNebula's stock actions for it: scripts that call the program live-standin,
- * which the environment names in LIVE_STANDIN (here, tests/unit/vmm, LIVE_STANDIN_PROGRAM is its
- * path and STOCK_STANDIN the folder of the scripts). They log "stock ACTION ARGUMENTS...
- * stdin=CKSUM", CKSUM being the first number that cksum(1) prints.
+ * upstream-standin/ has OpenNebula's upstream actions for it: scripts that call the program
+ * live-standin, which the environment names in LIVE_STANDIN (here, tests/unit/vmm,
+ * LIVE_STANDIN_PROGRAM is its path and UPSTREAM_STANDIN the directory of the scripts). They log
+ * "upstream ACTION ARGUMENTS... stdin=CKSUM", CKSUM being the first number that cksum(1) prints.
  *
  * All functions here but those that return a status end the program when they fail: a test that has
  * no stage proves nothing.
@@ -59,7 +59,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* --- for tests ------------------------------------------------------------------------------- */
+/* ---- for tests ------------------------------------------------------------------------------- */
 
 /* No domains, no faults, an empty log, calls counted from 1. After tree_reset(). */
 void live_standin_reset(void);
@@ -82,7 +82,7 @@ void live_standin_add_peer(const char *host, const char *root);
 /* "test:///.../node.xml". Valid until the next call. */
 const char *live_standin_uri(void);
 
-/* --- what the stock actions do --------------------------------------------------------------- */
+/* ---- what the upstream actions do ------------------------------------------------------------ */
 
 /* uuid: of the new domain, may be NULL. */
 int live_standin_start(const char *xml, size_t length, struct oneib_text *uuid,

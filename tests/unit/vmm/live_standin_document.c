@@ -14,7 +14,7 @@ struct guest_address {
     unsigned bus, slot, function;
 };
 
-/* --- walking --------------------------------------------------------------------------------- */
+/* ---- walking --------------------------------------------------------------------------------- */
 
 static bool is_element(const xmlNode *node, const char *name)
 {
@@ -105,7 +105,7 @@ xmlChar *standin_value(const xmlDoc *domain, const char *element)
     return node ? xmlNodeGetContent(node) : NULL;
 }
 
-/* --- finding --------------------------------------------------------------------------------- */
+/* ---- finding --------------------------------------------------------------------------------- */
 
 xmlNode *standin_device_of_alias(const xmlDoc *domain, const char *alias)
 {
@@ -192,7 +192,7 @@ static bool is_root_port(const xmlDoc *domain, unsigned bus)
     return false;
 }
 
-/* --- what libvirt adds ----------------------------------------------------------------------- */
+/* ---- what libvirt adds ----------------------------------------------------------------------- */
 
 static void set_attribute(xmlNode *node, const char *name, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
@@ -286,7 +286,7 @@ static void give_uuid(xmlNode *root)
     fclose(file);
 }
 
-/* --- what it refuses ------------------------------------------------------------------------- */
+/* ---- what it refuses ------------------------------------------------------------------------- */
 
 static int check_guest_address(const xmlDoc *domain, const xmlNode *device, struct oneib_error *err)
 {
@@ -373,7 +373,7 @@ int standin_insert(xmlDoc *domain, xmlDoc *device, struct oneib_error *err)
     return 0;
 }
 
-/* --- from text and to text ------------------------------------------------------------------- */
+/* ---- from text and to text ------------------------------------------------------------------- */
 
 xmlDoc *standin_parse(const char *xml, size_t length, const char *root, struct oneib_error *err)
 {

@@ -17,12 +17,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define FOLDER "/var/lib/live-standin"
+#define DIRECTORY "/var/lib/live-standin"
 #define FILE_MAX ((size_t)64 * 1024 * 1024)
 
-/* --- paths ----------------------------------------------------------------------------------- */
+/* ---- paths ----------------------------------------------------------------------------------- */
 
-static void make_folders(char *path)
+static void make_directories(char *path)
 {
     for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
         *slash = '\0';
@@ -36,9 +36,9 @@ int standin_path(char path[STANDIN_PATH_SIZE], const char *below, struct oneib_e
     if (!oneib_node_is_simulated())
         return oneib_fail(err, ONEIB_ERROR_UNREACHABLE,
                           "the stand-in for libvirt works on a simulated node alone");
-    if (oneib_node_path(path, STANDIN_PATH_SIZE, err, "%s/%s", FOLDER, below) < 0)
+    if (oneib_node_path(path, STANDIN_PATH_SIZE, err, "%s/%s", DIRECTORY, below) < 0)
         return -1;
-    make_folders(path);
+    make_directories(path);
     return 0;
 }
 
@@ -75,7 +75,7 @@ int standin_append_line(const char *below, const char *line, struct oneib_error 
     return 0;
 }
 
-/* --- domains --------------------------------------------------------------------------------- */
+/* ---- domains --------------------------------------------------------------------------------- */
 
 static int file_name_of(const xmlDoc *document, char name[256], struct oneib_error *err)
 {
@@ -109,12 +109,12 @@ static int load_file(const char *path, xmlDoc **document, struct oneib_error *er
 int standin_each(int (*each)(xmlDoc *document, void *context, struct oneib_error *err),
                  void *context, struct oneib_error *err)
 {
-    char folder[STANDIN_PATH_SIZE], path[STANDIN_PATH_SIZE];
-    if (standin_path(folder, "", err) < 0)
+    char directory[STANDIN_PATH_SIZE], path[STANDIN_PATH_SIZE];
+    if (standin_path(directory, "", err) < 0)
         return -1;
-    DIR *entries = opendir(folder);
+    DIR *entries = opendir(directory);
     if (!entries)
-        return oneib_fail_errno(err, errno, "reading %s", folder);
+        return oneib_fail_errno(err, errno, "reading %s", directory);
     int status = 0;
     for (struct dirent *entry; status == 0 && (entry = readdir(entries));) {
         xmlDoc *document = NULL;
@@ -249,7 +249,7 @@ int standin_drop(const xmlDoc *document, struct oneib_error *err)
     return standin_refresh(err);
 }
 
-/* --- what the stock actions do --------------------------------------------------------------- */
+/* ---- what the upstream actions do ------------------------------------------------------------ */
 
 static int start_document(xmlDoc *document, struct oneib_error *err)
 {
@@ -361,9 +361,9 @@ static int start_there(const char *root, const char *path, struct oneib_error *e
 static int start_at_peer(xmlDoc *document, const char *root, struct oneib_error *err)
 {
     oneib_autofree char *path = NULL;
-    if (asprintf(&path, "%s%s/arriving", root, FOLDER) < 0)
+    if (asprintf(&path, "%s%s/arriving", root, DIRECTORY) < 0)
         return oneib_fail_memory(err);
-    make_folders(path);
+    make_directories(path);
     if (write_document(document, path, err) < 0)
         return -1;
     const int status = start_there(root, path, err);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The stand-in's documents and its folder. Private to it. */
+/* The stand-in's documents and its directory. Private to it. */
 #ifndef ONEIB_UNIT_LIVE_STANDIN_STORE_H
 #define ONEIB_UNIT_LIVE_STANDIN_STORE_H
 
@@ -12,7 +12,7 @@
 #define STANDIN_PATH_SIZE 1024
 #define STANDIN_NODE "node.xml"
 
-/* --- documents ------------------------------------------------------------------------------- */
+/* ---- documents ------------------------------------------------------------------------------- */
 
 /* NULL with *err set. Freed with xmlFreeDoc(). */
 xmlDoc *standin_parse(const char *xml, size_t length, const char *root, struct oneib_error *err);
@@ -38,9 +38,10 @@ void standin_alias_of(const xmlNode *device, char alias[64]);
 int standin_append_for_test_driver(const xmlDoc *domain, struct oneib_text *xml,
                                    struct oneib_error *err);
 
-/* --- the folder ------------------------------------------------------------------------------ */
+/* ---- the directory --------------------------------------------------------------------------- */
 
-/* A path below the stand-in's folder, which is made when it is not there; "" is the folder. */
+/* A path below the stand-in's directory, which is made when it is not there; "" is the directory.
+ */
 int standin_path(char path[STANDIN_PATH_SIZE], const char *below, struct oneib_error *err);
 /* One process at a time changes anything: a lock, -1 with *err set; ends with close(). */
 int standin_lock(struct oneib_error *err);

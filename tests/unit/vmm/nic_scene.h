@@ -40,11 +40,11 @@ static struct oneib_node_nic nics[NICS];
 static struct oneib_vf_table table;
 static struct oneib_text warnings;
 static struct oneib_error err;
-static struct oneib_domain_view view;
+static struct oneib_domain_description description;
 static char deployment[1024], host[] = "node1", id[] = "42";
 static char *arguments[] = {deployment, host, id, host, NULL};
 
-/* --- the scene ------------------------------------------------------------------------------ */
+/* ---- the scene ------------------------------------------------------------------------------- */
 
 static inline int open_scene(void **state)
 {
@@ -71,11 +71,11 @@ static inline int close_scene(void **state)
     oneib_config_clear(&config);
     oneib_vf_table_clear(&table);
     oneib_text_clear(&warnings);
-    oneib_domain_view_clear(&view);
+    oneib_domain_description_clear(&description);
     return 0;
 }
 
-/* --- what OpenNebula says ------------------------------------------------------------------- */
+/* ---- what OpenNebula says -------------------------------------------------------------------- */
 
 /* 10.20.0.10 + NIC id. */
 static inline uint32_t address_of(unsigned nic_id)
@@ -153,14 +153,14 @@ static inline const struct oneib_text *domain_document(const char *more)
     return &xml;
 }
 
-/* --- what the node has ---------------------------------------------------------------------- */
+/* ---- what the node has ----------------------------------------------------------------------- */
 
 static inline void write_table_to(const char *file)
 {
     struct oneib_text text = {0};
     char *path = tree_path("%s", file);
     oneib_vf_table_render(&table, &text);
-    tree_make_folder("/run/oneib");
+    tree_make_directory("/run/oneib");
     if (oneib_file_replace(path, text.data ? text.data : "", text.length, 0644, NULL, NULL, &err) <
         0)
         fail_msg("%s", err.text);
@@ -197,7 +197,7 @@ static inline void record_open(uint8_t nic_id, unsigned index)
     record_as(nic_id, index, ONEIB_VF_OPEN, ONEIB_VF_GUID_SET);
 }
 
-/* --- looking -------------------------------------------------------------------------------- */
+/* ---- looking --------------------------------------------------------------------------------- */
 
 /* What the running domain has of a NIC; has_vf and has_dummy are false: nothing. */
 static inline struct oneib_domain_device device_of(uint8_t nic_id)
@@ -205,11 +205,11 @@ static inline struct oneib_domain_device device_of(uint8_t nic_id)
     const char *xml = live_standin_document(DOMAIN);
     struct oneib_error unread = {0};
     assert_non_null(xml);
-    oneib_domain_view_clear(&view);
-    view = (struct oneib_domain_view){0};
-    if (oneib_domain_view_read(xml, strlen(xml), &view, &unread) < 0)
+    oneib_domain_description_clear(&description);
+    description = (struct oneib_domain_description){0};
+    if (oneib_domain_description_read(xml, strlen(xml), &description, &unread) < 0)
         fail_msg("%s", unread.text);
-    const struct oneib_domain_device *device = oneib_domain_device_of(&view, nic_id);
+    const struct oneib_domain_device *device = oneib_domain_device_of(&description, nic_id);
     return device ? *device : (struct oneib_domain_device){0};
 }
 
@@ -244,13 +244,13 @@ static inline void assert_logged(const char *words, bool expected)
         fail_msg("\"%s\" is %sin the log:\n%s", words, found ? "" : "not ", live_standin_log());
 }
 
-/* --- acting --------------------------------------------------------------------------------- */
+/* ---- acting ---------------------------------------------------------------------------------- */
 
-static inline struct oneib_vmm with_stock(const char *path, const struct oneib_text *input)
+static inline struct oneib_vmm with_upstream(const char *path, const struct oneib_text *input)
 {
     return (struct oneib_vmm){
         .config = &config,
-        .stock = {path, arguments, input ? input->data : "", input ? input->length : 0, NULL},
+        .upstream = {path, arguments, input ? input->data : "", input ? input->length : 0, NULL},
         .vm = &vm,
         .domain = input ? NULL : DOMAIN,
         .warnings = &warnings,

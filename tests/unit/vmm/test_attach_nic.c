@@ -17,7 +17,7 @@ static void an_attached_nic_gets_its_dummy_interface_and_then_its_vf(void **stat
     assert_has_both(NIC, VF, 0);
     assert_first_of("attach " DOMAIN " " DUMMY_ALIAS, "attach " DOMAIN " " VF_ALIAS);
     assert_int_equal(service_calls(""), 0);
-    assert_logged("stock", false);
+    assert_logged("upstream", false);
 }
 
 static void the_dummy_interface_is_link_down(void **state)
@@ -350,27 +350,27 @@ static void a_target_with_markup_is_refused_before_anything_is_plugged_in(void *
     assert_logged("attach", false);
 }
 
-static void a_nic_of_another_driver_is_attached_by_the_stock_action(void **state)
+static void a_nic_of_another_driver_is_attached_by_the_upstream_action(void **state)
 {
     (void)state;
     add_nic(NIC);
     vm.attaching = true;
     assert_int_equal(attach(), 0);
     assert_int_equal(status, 0);
-    assert_logged("stock attach_nic " DOMAIN " " MAC " br0 - bridge one-42-3 42 node1", true);
+    assert_logged("upstream attach_nic " DOMAIN " " MAC " br0 - bridge one-42-3 42 node1", true);
     assert_logged("open", false);
     assert_has_neither(NIC);
 }
 
-static void a_stock_attach_that_fails_passes_its_status_on(void **state)
+static void an_upstream_attach_that_fails_passes_its_status_on(void **state)
 {
     (void)state;
-    live_standin_fault("stock attach_nic fail 7");
+    live_standin_fault("upstream attach_nic fail 7");
     assert_int_equal(attach(), 0);
     assert_int_equal(status, 7);
 }
 
-static void a_missing_stock_attach_is_an_error(void **state)
+static void a_missing_upstream_attach_is_an_error(void **state)
 {
     (void)state;
     struct oneib_vmm vmm = acting("/nonexistent/kvm/attach_nic", attach_arguments);
@@ -434,9 +434,9 @@ int main(void)
         TEST(a_nic_without_a_target_is_refused),
         TEST(two_nics_in_one_attach_are_refused),
         TEST(a_target_with_markup_is_refused_before_anything_is_plugged_in),
-        TEST(a_nic_of_another_driver_is_attached_by_the_stock_action),
-        TEST(a_stock_attach_that_fails_passes_its_status_on),
-        TEST(a_missing_stock_attach_is_an_error),
+        TEST(a_nic_of_another_driver_is_attached_by_the_upstream_action),
+        TEST(an_upstream_attach_that_fails_passes_its_status_on),
+        TEST(a_missing_upstream_attach_is_an_error),
         TEST(an_attach_that_was_killed_at_any_call_is_finished_by_the_next),
     };
     tree_open();

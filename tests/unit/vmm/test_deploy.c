@@ -3,12 +3,12 @@
 #include "nic_scene.h"
 
 static int status;
-static const char *stock = STOCK_STANDIN "/deploy";
+static const char *upstream = UPSTREAM_STANDIN "/deploy";
 static const struct oneib_text *document;
 
 static int deploy(void)
 {
-    struct oneib_vmm vmm = with_stock(stock, document);
+    struct oneib_vmm vmm = with_upstream(upstream, document);
     err = (struct oneib_error){0};
     status = -1;
     return oneib_vmm_deploy(&vmm, &status, &err);
@@ -17,7 +17,7 @@ static int deploy(void)
 static int open_deploy(void **state)
 {
     open_scene(state);
-    stock = STOCK_STANDIN "/deploy";
+    upstream = UPSTREAM_STANDIN "/deploy";
     return 0;
 }
 
@@ -34,12 +34,12 @@ static void assert_refused(const char *words)
 {
     assert_int_equal(deploy(), -1);
     assert_told(words);
-    assert_logged("stock", false);
+    assert_logged("upstream", false);
     assert_int_equal(service_calls(""), 0);
     assert_false(live_standin_runs(DOMAIN));
 }
 
-/* What the stock action was given. Valid until the next call. */
+/* What the upstream action was given. Valid until the next call. */
 static const struct oneib_text *deployed(void)
 {
     static struct oneib_text text;
@@ -59,7 +59,7 @@ static void assert_deployed_has(const char *words, bool expected)
         fail_msg("%s is %sin:\n%s", words, expected ? "not " : "", given->data);
 }
 
-/* --- what the domain gets ------------------------------------------------------------------- */
+/* ---- what the domain gets -------------------------------------------------------------------- */
 
 static void a_vm_without_infiniband_is_deployed_byte_for_byte(void **state)
 {
@@ -164,7 +164,7 @@ static void names_with_quotes_and_markup_stay_what_they_are(void **state)
     assert_deployed_has("<title>&lt;b&gt; \"it's\" &amp;amp; more</title>", true);
 }
 
-/* --- what is refused ------------------------------------------------------------------------ */
+/* ---- what is refused ------------------------------------------------------------------------- */
 
 static void seventeen_nics_are_refused(void **state)
 {
@@ -311,7 +311,7 @@ static void a_document_that_has_the_vf_already_is_refused(void **state)
     assert_refused("0000:81:00.5");
 }
 
-/* --- deferred GUIDs ------------------------------------------------------------------------- */
+/* ---- deferred GUIDs -------------------------------------------------------------------------- */
 
 static void deferred_guids_are_completed_before_the_start(void **state)
 {
@@ -320,7 +320,7 @@ static void deferred_guids_are_completed_before_the_start(void **state)
     add_nic(2);
     record_as(1, 4, ONEIB_VF_OPEN, ONEIB_VF_GUID_DEFERRED);
     record_open(2, 5);
-    live_standin_fault("stock deploy fail");
+    live_standin_fault("upstream deploy fail");
     document = domain_document("");
     assert_int_equal(deploy(), 0);
     assert_int_equal(service_calls("have 42/1"), 1);
@@ -337,7 +337,7 @@ static void a_guid_that_cannot_be_completed_fails_before_the_start(void **state)
     document = domain_document("");
     assert_int_equal(deploy(), -1);
     assert_told("the stand-in refuses");
-    assert_logged("stock", false);
+    assert_logged("upstream", false);
     assert_int_equal(service_calls("release"), 0);
 }
 
@@ -363,51 +363,51 @@ static void an_attach_that_the_document_still_tells_of_leaves_out_no_nic(void **
     assert_int_equal(service_calls("have 42/2"), 1);
 }
 
-/* --- the stock action ----------------------------------------------------------------------- */
+/* ---- the upstream action --------------------------------------------------------------------- */
 
-static void a_missing_stock_action_is_told_before_anything_is_touched(void **state)
+static void a_missing_upstream_action_is_told_before_anything_is_touched(void **state)
 {
     (void)state;
     add_nic(1);
     record_as(1, 4, ONEIB_VF_OPEN, ONEIB_VF_GUID_DEFERRED);
     document = domain_document("");
-    stock = "/nonexistent/kvm/deploy";
+    upstream = "/nonexistent/kvm/deploy";
     assert_refused("/nonexistent/kvm/deploy");
     assert_int_equal(err.code, ONEIB_ERROR_NOT_FOUND);
 }
 
-static void a_missing_stock_action_is_told_without_infiniband_too(void **state)
+static void a_missing_upstream_action_is_told_without_infiniband_too(void **state)
 {
     (void)state;
     document = domain_document("");
-    stock = "/nonexistent/kvm/deploy";
+    upstream = "/nonexistent/kvm/deploy";
     assert_refused("/nonexistent/kvm/deploy");
 }
 
-static void the_status_of_a_stock_action_that_fails_is_passed_on(void **state)
+static void the_status_of_an_upstream_action_that_fails_is_passed_on(void **state)
 {
     (void)state;
     add_nic(1);
     record_open(1, 4);
-    live_standin_fault("stock deploy fail 7");
+    live_standin_fault("upstream deploy fail 7");
     document = domain_document("");
     assert_int_equal(deploy(), 0);
     assert_int_equal(status, 7);
     assert_false(live_standin_runs(DOMAIN));
 }
 
-static void the_stock_action_gets_opennebulas_arguments(void **state)
+static void the_upstream_action_gets_opennebulas_arguments(void **state)
 {
     (void)state;
     char expected[2048];
     add_nic(1);
     record_open(1, 4);
     assert_deployed();
-    snprintf(expected, sizeof expected, "stock deploy %s node1 42 node1 ", deployment);
+    snprintf(expected, sizeof expected, "upstream deploy %s node1 42 node1 ", deployment);
     assert_logged(expected, true);
 }
 
-/* --- tuning --------------------------------------------------------------------------------- */
+/* ---- tuning ---------------------------------------------------------------------------------- */
 
 /* One NUMA node with four cores. */
 static void make_host(void)
@@ -422,7 +422,7 @@ static void make_host(void)
         snprintf(number, sizeof number, "%d", cpu);
         tree_write(number, "/sys/devices/system/cpu/cpu%d/topology/thread_siblings_list", cpu);
     }
-    tree_make_folder("/var/lib/one");
+    tree_make_directory("/var/lib/one");
 }
 
 static void a_tuned_vm_gets_its_cores_and_its_nic(void **state)
@@ -465,7 +465,7 @@ static void what_the_host_cannot_give_is_refused(void **state)
 /* Exit status 0: the lock on the host's cores is free. */
 #define ASK_LOCK "flock -n \"$ONEIB_NODE_ROOT/var/lib/one/.oneib-cores.lock\" true"
 
-static void the_cores_stay_locked_until_the_stock_action_has_ended(void **state)
+static void the_cores_stay_locked_until_the_upstream_action_has_ended(void **state)
 {
     (void)state;
     char option[] = "-c", script[] = ASK_LOCK " && exit 3; exit 4";
@@ -474,15 +474,15 @@ static void the_cores_stay_locked_until_the_stock_action_has_ended(void **state)
     add_nic(1);
     record_open(1, 4);
     vm.wants_hpc = true;
-    struct oneib_vmm vmm = with_stock("/bin/sh", domain_document(""));
-    vmm.stock.arguments = asking;
+    struct oneib_vmm vmm = with_upstream("/bin/sh", domain_document(""));
+    vmm.upstream.arguments = asking;
     if (oneib_vmm_deploy(&vmm, &status, &err) < 0)
         fail_msg("%s", err.text);
     assert_int_equal(status, 4);
     assert_int_equal(system(ASK_LOCK), 0);
 }
 
-/* --- libvirt, and the end of this process --------------------------------------------------- */
+/* ---- libvirt, and the end of this process ---------------------------------------------------- */
 
 static void libvirt_is_not_asked_for_a_vm_that_is_not_tuned(void **state)
 {
@@ -512,7 +512,7 @@ static void a_deploy_that_was_killed_before_the_start_can_be_called_again(void *
     add_nic(1);
     record_open(1, 4);
     document = domain_document("");
-    live_standin_fault("stock deploy kill-before");
+    live_standin_fault("upstream deploy kill-before");
     assert_true(is_killed(deploy));
     assert_false(live_standin_runs(DOMAIN));
     live_standin_heal();
@@ -526,7 +526,7 @@ static void a_deploy_that_was_killed_after_the_start_left_a_whole_domain(void **
     add_nic(1);
     record_open(1, 4);
     document = domain_document("");
-    live_standin_fault("stock deploy kill-after");
+    live_standin_fault("upstream deploy kill-after");
     assert_true(is_killed(deploy));
     assert_has_both(1, 4, 0);
     live_standin_heal();
@@ -566,14 +566,14 @@ int main(void)
         TEST(a_guid_that_cannot_be_completed_fails_before_the_start),
         TEST(a_closed_vf_is_opened_before_the_start),
         TEST(an_attach_that_the_document_still_tells_of_leaves_out_no_nic),
-        TEST(a_missing_stock_action_is_told_before_anything_is_touched),
-        TEST(a_missing_stock_action_is_told_without_infiniband_too),
-        TEST(the_status_of_a_stock_action_that_fails_is_passed_on),
-        TEST(the_stock_action_gets_opennebulas_arguments),
+        TEST(a_missing_upstream_action_is_told_before_anything_is_touched),
+        TEST(a_missing_upstream_action_is_told_without_infiniband_too),
+        TEST(the_status_of_an_upstream_action_that_fails_is_passed_on),
+        TEST(the_upstream_action_gets_opennebulas_arguments),
         TEST(a_tuned_vm_gets_its_cores_and_its_nic),
         TEST(a_vm_that_has_not_asked_is_not_tuned),
         TEST(what_the_host_cannot_give_is_refused),
-        TEST(the_cores_stay_locked_until_the_stock_action_has_ended),
+        TEST(the_cores_stay_locked_until_the_upstream_action_has_ended),
         TEST(libvirt_is_not_asked_for_a_vm_that_is_not_tuned),
         TEST(a_vm_is_not_tuned_while_nobody_knows_which_cores_are_taken),
         TEST(a_deploy_that_was_killed_before_the_start_can_be_called_again),

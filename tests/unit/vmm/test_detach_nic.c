@@ -234,7 +234,7 @@ static void a_detach_of_a_nic_whose_mac_is_not_said_touches_nothing(void **state
     assert_has_both(NIC, VF, 0);
 }
 
-static void a_nic_of_another_driver_is_detached_by_the_stock_action(void **state)
+static void a_nic_of_another_driver_is_detached_by_the_upstream_action(void **state)
 {
     (void)state;
     assert_int_equal(live_standin_plug(DOMAIN,
@@ -245,7 +245,7 @@ static void a_nic_of_another_driver_is_detached_by_the_stock_action(void **state
     vm.attaching = true;
     assert_int_equal(detach(), 0);
     assert_int_equal(status, 0);
-    assert_logged("stock detach_nic " DOMAIN " " MAC " 42 node1", true);
+    assert_logged("upstream detach_nic " DOMAIN " " MAC " 42 node1", true);
     assert_null(strstr(live_standin_document(DOMAIN), MAC));
 }
 
@@ -293,7 +293,7 @@ int main(void)
         TEST(a_detach_from_a_domain_of_another_vm_is_refused),
         TEST(a_detach_for_another_mac_touches_nothing),
         TEST(a_detach_of_a_nic_whose_mac_is_not_said_touches_nothing),
-        TEST(a_nic_of_another_driver_is_detached_by_the_stock_action),
+        TEST(a_nic_of_another_driver_is_detached_by_the_upstream_action),
         TEST(a_detach_that_was_killed_at_any_call_is_finished_by_the_next),
     };
     tree_open();

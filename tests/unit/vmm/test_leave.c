@@ -11,7 +11,7 @@ static int open_leaving(void **state)
 {
     open_running_scene(state);
     char *peer = tree_path("/peer");
-    tree_make_folder("/peer");
+    tree_make_directory("/peer");
     live_standin_add_peer(destination, peer);
     free(peer);
     snprintf(checkpoint, sizeof checkpoint, "%s/checkpoint", tree_root());
@@ -21,14 +21,14 @@ static int open_leaving(void **state)
 
 static int saving(void)
 {
-    struct oneib_vmm vmm = calling(STOCK_STANDIN "/save", save_arguments);
+    struct oneib_vmm vmm = calling(UPSTREAM_STANDIN "/save", save_arguments);
     err = (struct oneib_error){0};
     return oneib_vmm_leave(&vmm, false, &status, &err);
 }
 
 static int migrating(void)
 {
-    struct oneib_vmm vmm = calling(STOCK_STANDIN "/migrate", migrate_arguments);
+    struct oneib_vmm vmm = calling(UPSTREAM_STANDIN "/migrate", migrate_arguments);
     err = (struct oneib_error){0};
     return oneib_vmm_leave(&vmm, true, &status, &err);
 }
@@ -42,13 +42,13 @@ static void assert_saved(void)
     assert_true(tree_exists("/checkpoint"));
 }
 
-/* --- what goes well ------------------------------------------------------------------------- */
+/* ---- what goes well -------------------------------------------------------------------------- */
 
 static void a_vm_is_saved_without_its_vfs(void **state)
 {
     (void)state;
     assert_saved();
-    assert_order("detach " DOMAIN, "stock save " DOMAIN);
+    assert_order("detach " DOMAIN, "upstream save " DOMAIN);
     assert_logged("attach " DOMAIN " ua", false);
     assert_no_warnings();
 }
@@ -59,12 +59,12 @@ static void a_vm_migrates_without_its_vfs(void **state)
     assert_int_equal(migrating(), 0);
     assert_int_equal(status, 0);
     assert_false(live_standin_runs(DOMAIN));
-    assert_order("detach " DOMAIN, "stock migrate " DOMAIN);
+    assert_order("detach " DOMAIN, "upstream migrate " DOMAIN);
     assert_no_warnings();
 }
 
 /* Of what an earlier call, killed, has left too. */
-static void a_domain_without_a_vf_is_the_stock_actions_own(void **state)
+static void a_domain_without_a_vf_is_the_upstream_actions_own(void **state)
 {
     (void)state;
     const char *aliases[] = {VF_ALIAS_1, VF_ALIAS_2};
@@ -78,7 +78,7 @@ static void a_domain_without_a_vf_is_the_stock_actions_own(void **state)
     assert_logged("detach", false);
 }
 
-static void the_stock_action_gets_what_opennebula_sent(void **state)
+static void the_upstream_action_gets_what_opennebula_sent(void **state)
 {
     (void)state;
     char command[1024], sum[64] = "", expected[128];
@@ -112,7 +112,7 @@ static void a_vm_without_nics_of_ours_may_have_any_name(void **state)
                      "arch='x86_64' machine='pc'>hvm</type></os><devices/></domain>");
     char wild[] = "wild";
     char *words[] = {wild, checkpoint, host, id, host, NULL};
-    struct oneib_vmm vmm = calling(STOCK_STANDIN "/save", words);
+    struct oneib_vmm vmm = calling(UPSTREAM_STANDIN "/save", words);
     vmm.domain = wild;
     assert_int_equal(oneib_vmm_leave(&vmm, false, &status, &err), 0);
     assert_int_equal(status, 0);
@@ -120,17 +120,17 @@ static void a_vm_without_nics_of_ours_may_have_any_name(void **state)
 }
 
 /* Which says why it fails in its own words. */
-static void a_domain_that_does_not_run_is_the_stock_actions_own(void **state)
+static void a_domain_that_does_not_run_is_the_upstream_actions_own(void **state)
 {
     (void)state;
     assert_int_equal(live_standin_stop(DOMAIN, &err), 0);
     assert_int_equal(saving(), 0);
     assert_int_equal(status, 1);
-    assert_logged("stock save", true);
+    assert_logged("upstream save", true);
     assert_no_warnings();
 }
 
-/* --- what is refused ------------------------------------------------------------------------ */
+/* ---- what is refused ------------------------------------------------------------------------- */
 
 static void tune(void)
 {
@@ -158,7 +158,7 @@ static void a_tuned_vm_does_not_migrate_live(void **state)
     assert_told("VM 42 has cores and memory of this host to itself (IB_HPC)");
     assert_told("migrate it powered off or suspended");
     assert_logged("detach", false);
-    assert_logged("stock", false);
+    assert_logged("upstream", false);
     assert_true(live_standin_runs(DOMAIN));
 }
 
@@ -169,7 +169,7 @@ static void a_tuned_vm_is_saved(void **state)
     assert_saved();
 }
 
-static void without_the_stock_action_nothing_is_touched(void **state)
+static void without_the_upstream_action_nothing_is_touched(void **state)
 {
     (void)state;
     struct oneib_vmm vmm = calling("/nowhere/kvm/save", save_arguments);
@@ -186,18 +186,18 @@ static void without_libvirt_nothing_is_touched(void **state)
     live_standin_fault("refuse-open");
     assert_int_equal(saving(), -1);
     assert_int_equal(err.code, ONEIB_ERROR_UNREACHABLE);
-    assert_logged("stock", false);
+    assert_logged("upstream", false);
     assert_shape(BOTH_IN);
 }
 
-static void a_vf_that_the_guest_keeps_ends_it_before_the_stock_action(void **state)
+static void a_vf_that_the_guest_keeps_ends_it_before_the_upstream_action(void **state)
 {
     (void)state;
     live_standin_fault("keeps " VF_ALIAS_2);
     assert_int_equal(saving(), -1);
     assert_int_equal(err.code, ONEIB_ERROR_TIMEOUT);
     assert_told("VM 42: the guest does not let go of NIC 2 (0000:81:00.3)");
-    assert_logged("stock", false);
+    assert_logged("upstream", false);
     assert_shape(BOTH_IN);
     live_standin_heal();
     assert_saved();
@@ -212,18 +212,18 @@ static void another_vms_domain_is_not_touched(void **state)
     assert_shape(BOTH_IN);
 }
 
-/* --- what fails ----------------------------------------------------------------------------- */
+/* ---- what fails ------------------------------------------------------------------------------ */
 
-static void when_the_stock_action_fails_the_vfs_are_back(void **state)
+static void when_the_upstream_action_fails_the_vfs_are_back(void **state)
 {
     (void)state;
-    live_standin_fault("stock save fail 3");
+    live_standin_fault("upstream save fail 3");
     assert_int_equal(saving(), 0);
     assert_int_equal(status, 3);
     assert_shape(BOTH_IN);
     assert_no_warnings();
     live_standin_heal();
-    live_standin_fault("stock migrate fail 255");
+    live_standin_fault("upstream migrate fail 255");
     assert_int_equal(migrating(), 0);
     assert_int_equal(status, 255);
     assert_shape(BOTH_IN);
@@ -235,7 +235,7 @@ static void when_the_stock_action_fails_the_vfs_are_back(void **state)
 static void a_domain_that_is_gone_after_a_failure_is_looked_for(void **state)
 {
     (void)state;
-    live_standin_fault("stock save lose");
+    live_standin_fault("upstream save lose");
     assert_int_equal(saving(), 0);
     assert_int_equal(status, 1);
     assert_false(live_standin_runs(DOMAIN));
@@ -245,7 +245,7 @@ static void a_domain_that_is_gone_after_a_failure_is_looked_for(void **state)
     oneib_text_clear(&warnings);
     live_standin_heal();
     restart_vm();
-    live_standin_fault("stock migrate lose");
+    live_standin_fault("upstream migrate lose");
     assert_int_equal(migrating(), 0);
     assert_warned("look whether one-42 runs on the destination");
 }
@@ -253,7 +253,7 @@ static void a_domain_that_is_gone_after_a_failure_is_looked_for(void **state)
 static void what_cannot_be_plugged_in_again_is_a_warning(void **state)
 {
     (void)state;
-    live_standin_fault("stock save fail 1");
+    live_standin_fault("upstream save fail 1");
     live_standin_fault("attach-fails " VF_ALIAS_1);
     assert_int_equal(saving(), 0);
     assert_int_equal(status, 1);
@@ -268,12 +268,12 @@ static void what_was_released_meanwhile_stays_out(void **state)
     (void)state;
     oneib_vf_table_clear(&table);
     record_open(2, 2);
-    live_standin_fault("stock save fail 1");
+    live_standin_fault("upstream save fail 1");
     assert_int_equal(saving(), 0);
     assert_shape("1:-+0 2:vf2@21+1");
 }
 
-static void a_stock_action_that_cannot_be_run_leaves_the_vfs_in(void **state)
+static void an_upstream_action_that_cannot_be_run_leaves_the_vfs_in(void **state)
 {
     (void)state;
     tree_write("#!/nowhere/interpreter", "/save");
@@ -287,7 +287,7 @@ static void a_stock_action_that_cannot_be_run_leaves_the_vfs_in(void **state)
     assert_shape(BOTH_IN);
 }
 
-/* --- lost and killed ------------------------------------------------------------------------ */
+/* ---- lost and killed ------------------------------------------------------------------------- */
 
 /* Whatever was lost: the domain runs on with all its dummy interfaces, or it is saved. */
 static void assert_consistent(void)
@@ -298,15 +298,15 @@ static void assert_consistent(void)
     assert_non_null(strstr(shape(), "+1"));
 }
 
-static unsigned try_all(const char *moment, int (*act)(void), bool kills, bool stock_fails)
+static unsigned try_all(const char *moment, int (*act)(void), bool kills, bool upstream_fails)
 {
     unsigned call = 1;
     for (bool faulted = true; faulted; call++) {
         restart_vm();
         tree_remove("/checkpoint");
         live_standin_fault("%s %u", moment, call);
-        if (stock_fails)
-            live_standin_fault("stock save fail 1");
+        if (upstream_fails)
+            live_standin_fault("upstream save fail 1");
         faulted = kills ? is_killed(act) : act() < 0 || warnings.length > 0;
         assert_consistent();
         if (live_standin_runs(DOMAIN)) {
@@ -341,15 +341,15 @@ static void killed_while_unplugging_it_can_be_called_again(void **state)
     assert_saved();
 }
 
-static void killed_around_the_stock_action_nothing_is_lost(void **state)
+static void killed_around_the_upstream_action_nothing_is_lost(void **state)
 {
     (void)state;
-    live_standin_fault("stock save kill-before");
+    live_standin_fault("upstream save kill-before");
     assert_true(is_killed(saving));
     assert_shape(BOTH_OUT);
     repair();
     assert_shape(BOTH_IN);
-    live_standin_fault("stock save kill-after");
+    live_standin_fault("upstream save kill-after");
     assert_true(is_killed(saving));
     assert_false(live_standin_runs(DOMAIN));
     assert_true(tree_exists("/checkpoint"));
@@ -362,25 +362,25 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(a_vm_is_saved_without_its_vfs),
         TEST(a_vm_migrates_without_its_vfs),
-        TEST(a_domain_without_a_vf_is_the_stock_actions_own),
-        TEST(the_stock_action_gets_what_opennebula_sent),
+        TEST(a_domain_without_a_vf_is_the_upstream_actions_own),
+        TEST(the_upstream_action_gets_what_opennebula_sent),
         TEST(a_vm_without_nics_of_ours_does_not_need_libvirt),
         TEST(a_vm_without_nics_of_ours_may_have_any_name),
-        TEST(a_domain_that_does_not_run_is_the_stock_actions_own),
+        TEST(a_domain_that_does_not_run_is_the_upstream_actions_own),
         TEST(a_tuned_vm_does_not_migrate_live),
         TEST(a_tuned_vm_is_saved),
-        TEST(without_the_stock_action_nothing_is_touched),
+        TEST(without_the_upstream_action_nothing_is_touched),
         TEST(without_libvirt_nothing_is_touched),
-        TEST(a_vf_that_the_guest_keeps_ends_it_before_the_stock_action),
+        TEST(a_vf_that_the_guest_keeps_ends_it_before_the_upstream_action),
         TEST(another_vms_domain_is_not_touched),
-        TEST(when_the_stock_action_fails_the_vfs_are_back),
+        TEST(when_the_upstream_action_fails_the_vfs_are_back),
         TEST(a_domain_that_is_gone_after_a_failure_is_looked_for),
         TEST(what_cannot_be_plugged_in_again_is_a_warning),
         TEST(what_was_released_meanwhile_stays_out),
-        TEST(a_stock_action_that_cannot_be_run_leaves_the_vfs_in),
+        TEST(an_upstream_action_that_cannot_be_run_leaves_the_vfs_in),
         TEST(lost_or_killed_at_any_call_a_second_one_goes_on),
         TEST(killed_while_unplugging_it_can_be_called_again),
-        TEST(killed_around_the_stock_action_nothing_is_lost),
+        TEST(killed_around_the_upstream_action_nothing_is_lost),
     };
     return tree_close(cmocka_run_group_tests(tests, NULL, NULL));
 }

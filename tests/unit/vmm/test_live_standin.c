@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * What the stand-in for libvirt promises: other tests stand on it. And what its stand-ins for
- * OpenNebula's stock actions do, and that the real oneib-domains sees the same domains.
+ * OpenNebula's upstream actions do, and that the real oneib-domains sees the same domains.
  */
 #include "../base/scratch.h"
 #include "../hca/tree.h"
@@ -98,7 +98,7 @@ static void run_with_two_vfs(void)
     live_standin_run(ONE_42(HOSTDEV("ua-oneib-0", "0x1") HOSTDEV("ua-oneib-1", "0x2")));
 }
 
-/* --- documents ------------------------------------------------------------------------------- */
+/* ---- documents ------------------------------------------------------------------------------- */
 
 static void a_domain_is_found_by_name_and_by_uuid(void **state)
 {
@@ -155,7 +155,7 @@ static void a_recorded_document_becomes_one_like_libvirts(void **state)
     assert_contains(document, "<alias name=\"hostdev0\"/>");
 }
 
-/* --- attach ---------------------------------------------------------------------------------- */
+/* ---- attach ---------------------------------------------------------------------------------- */
 
 static void an_attached_device_is_in_the_document_with_an_address(void **state)
 {
@@ -204,7 +204,7 @@ static void an_attach_fails_when_it_is_to(void **state)
     expect(oneib_live_attach(live, "one-42", HOSTDEV("ua-oneib-10", "0x1"), &err));
 }
 
-/* --- detach ---------------------------------------------------------------------------------- */
+/* ---- detach ---------------------------------------------------------------------------------- */
 
 static void devices_are_gone_at_once(void **state)
 {
@@ -252,7 +252,7 @@ static void a_slow_guest_lets_go_in_time_or_before_the_next_call(void **state)
     assert_null(strstr(xml.data, "ua-oneib-1"));
 }
 
-/* --- a connection that is lost, a process that dies ------------------------------------------ */
+/* ---- a connection that is lost, a process that dies ------------------------------------------ */
 
 static void a_lost_connection_stays_lost(void **state)
 {
@@ -322,7 +322,7 @@ static void a_process_dies_before_amid_and_after_a_call(void **state)
     expect_death("die-after 1", true, true);
 }
 
-/* --- saved images ---------------------------------------------------------------------------- */
+/* ---- saved images ---------------------------------------------------------------------------- */
 
 static void a_saved_document_is_read_and_replaced(void **state)
 {
@@ -344,18 +344,18 @@ static void a_saved_document_is_read_and_replaced(void **state)
                    "checkpoint");
 }
 
-/* --- the stock actions ----------------------------------------------------------------------- */
+/* ---- the upstream actions -------------------------------------------------------------------- */
 
 static char output[4096];
 
 /* Exit status; what it wrote is in `output`. */
-static int stock(const char *input, const char *action, const char *const *arguments)
+static int upstream(const char *input, const char *action, const char *const *arguments)
 {
     char path[512];
     const char *argv[10] = {path};
     struct oneib_text text = {0};
     int status = -1;
-    snprintf(path, sizeof path, "%s/%s", STOCK_STANDIN, action);
+    snprintf(path, sizeof path, "%s/%s", UPSTREAM_STANDIN, action);
     for (size_t i = 0; arguments[i]; i++)
         argv[i + 1] = arguments[i];
     const struct oneib_command command = {.argv = argv,
@@ -368,21 +368,23 @@ static int stock(const char *input, const char *action, const char *const *argum
     oneib_text_clear(&text);
     return status;
 }
-#define STOCK(input, action, ...) stock(input, action, (const char *const[]){__VA_ARGS__, NULL})
+#define UPSTREAM(input, action, ...)                                                               \
+    upstream(input, action, (const char *const[]){__VA_ARGS__, NULL})
 
 static void deploy_starts_what_it_reads_and_says_its_uuid(void **state)
 {
     (void)state;
     const char *file = in_scratch("deployment.0");
-    assert_int_equal(STOCK(ONE_42(HOSTDEV("ua-oneib-0", "0x1")), "deploy", file, "host", "42"), 0);
+    assert_int_equal(UPSTREAM(ONE_42(HOSTDEV("ua-oneib-0", "0x1")), "deploy", file, "host", "42"),
+                     0);
     assert_string_equal(output, UUID "\n");
     assert_true(has("ua-oneib-0"));
-    assert_contains(live_standin_log(), "stock deploy ");
+    assert_contains(live_standin_log(), "upstream deploy ");
     assert_contains(live_standin_log(), " host 42 stdin=");
-    assert_int_equal(STOCK(ONE_42(""), "deploy", file, "host", "42"), 255);
+    assert_int_equal(UPSTREAM(ONE_42(""), "deploy", file, "host", "42"), 255);
     assert_contains(output, "already exists");
-    live_standin_fault("stock deploy fail 3");
-    assert_int_equal(STOCK(DOMAIN("one-43", OTHER_UUID, "pc", ""), "deploy", file, "host"), 3);
+    live_standin_fault("upstream deploy fail 3");
+    assert_int_equal(UPSTREAM(DOMAIN("one-43", OTHER_UUID, "pc", ""), "deploy", file, "host"), 3);
     assert_false(live_standin_runs("one-43"));
 }
 
@@ -390,8 +392,8 @@ static void a_vf_that_another_domain_has_is_not_given_to_a_new_one(void **state)
 {
     (void)state;
     run_with_two_vfs();
-    assert_int_equal(STOCK(DOMAIN("one-43", OTHER_UUID, "pc", HOSTDEV("x", "0x1")), "deploy",
-                           in_scratch("deployment.0"), "host"),
+    assert_int_equal(UPSTREAM(DOMAIN("one-43", OTHER_UUID, "pc", HOSTDEV("x", "0x1")), "deploy",
+                              in_scratch("deployment.0"), "host"),
                      255);
     assert_contains(output, "0000:81:00.1");
 }
@@ -401,16 +403,16 @@ static void save_refuses_a_host_device(void **state)
     (void)state;
     const char *image = in_scratch("saved");
     run_with_two_vfs();
-    assert_int_equal(STOCK("", "save", UUID, image), 1);
+    assert_int_equal(UPSTREAM("", "save", UUID, image), 1);
     assert_contains(output, "assigned host devices");
     assert_true(live_standin_runs("one-42"));
     expect(detach_both(1000));
-    assert_int_equal(STOCK("", "save", UUID, image), 0);
+    assert_int_equal(UPSTREAM("", "save", UUID, image), 0);
     assert_false(live_standin_runs("one-42"));
-    assert_int_equal(STOCK("", "restore", image, "host", UUID), 0);
+    assert_int_equal(UPSTREAM("", "restore", image, "host", UUID), 0);
     assert_true(live_standin_runs("one-42"));
-    live_standin_fault("stock save lose");
-    assert_int_equal(STOCK("", "save", UUID, image), 1);
+    live_standin_fault("upstream save lose");
+    assert_int_equal(UPSTREAM("", "save", UUID, image), 1);
     assert_false(live_standin_runs("one-42"));
 }
 
@@ -421,10 +423,10 @@ static void migrate_moves_the_domain_to_another_root(void **state)
     snprintf(root, sizeof root, "%s", in_scratch("there"));
     mkdir(root, 0755);
     live_standin_run(ONE_42(""));
-    assert_int_equal(STOCK("", "migrate", UUID, "there", "here"), 1);
+    assert_int_equal(UPSTREAM("", "migrate", UUID, "there", "here"), 1);
     assert_contains(output, "unable to connect");
     live_standin_add_peer("there", root);
-    assert_int_equal(STOCK("", "migrate", UUID, "there", "here"), 0);
+    assert_int_equal(UPSTREAM("", "migrate", UUID, "there", "here"), 0);
     assert_false(live_standin_runs("one-42"));
     snprintf(moved, sizeof moved, "%s/var/lib/live-standin/one-42.xml", root);
     oneib_autofree char *xml = read_whole(moved);
@@ -435,34 +437,34 @@ static void a_snapshot_brings_back_what_the_domain_had(void **state)
 {
     (void)state;
     live_standin_run(ONE_42(INTERFACE("ua-oneib-dummy-0", "02:00:00:00:00:01")));
-    assert_int_equal(STOCK("", "snapshot_create", UUID, "0"), 0);
+    assert_int_equal(UPSTREAM("", "snapshot_create", UUID, "0"), 0);
     assert_string_equal(output, "snap-0\n");
     assert_int_equal(
-        STOCK("", "attach_nic", UUID, "02:00:00:00:00:02", "br0", "-", "ib", "one-42-1"), 0);
+        UPSTREAM("", "attach_nic", UUID, "02:00:00:00:00:02", "br0", "-", "ib", "one-42-1"), 0);
     assert_true(has("02:00:00:00:00:02"));
-    assert_int_equal(STOCK("", "detach_nic", UUID, "02:00:00:00:00:01"), 0);
+    assert_int_equal(UPSTREAM("", "detach_nic", UUID, "02:00:00:00:00:01"), 0);
     assert_false(has("02:00:00:00:00:01"));
-    assert_int_equal(STOCK("", "snapshot_revert", UUID, "snap-0"), 0);
+    assert_int_equal(UPSTREAM("", "snapshot_revert", UUID, "snap-0"), 0);
     assert_true(has("02:00:00:00:00:01"));
     assert_false(has("02:00:00:00:00:02"));
-    assert_int_equal(STOCK("", "snapshot_revert", UUID, "snap-9"), 1);
+    assert_int_equal(UPSTREAM("", "snapshot_revert", UUID, "snap-9"), 1);
 }
 
-static void a_stock_action_may_kill_its_caller(void **state)
+static void an_upstream_action_may_kill_its_caller(void **state)
 {
     (void)state;
     live_standin_run(ONE_42(""));
-    live_standin_fault("stock save kill-after");
+    live_standin_fault("upstream save kill-after");
     const pid_t child = fork();
     if (child == 0)
-        _exit(STOCK("", "save", UUID, in_scratch("last")));
+        _exit(UPSTREAM("", "save", UUID, in_scratch("last")));
     int how;
     assert_int_equal(waitpid(child, &how, 0), child);
     assert_true(WIFSIGNALED(how) && WTERMSIG(how) == SIGKILL);
     assert_false(live_standin_runs("one-42"));
 }
 
-/* --- what oneib-domains sees ----------------------------------------------------------------- */
+/* ---- what oneib-domains sees ----------------------------------------------------------------- */
 
 static void expect_domains(size_t count, const char *name)
 {
@@ -515,7 +517,7 @@ int main(void)
         TEST(save_refuses_a_host_device),
         TEST(migrate_moves_the_domain_to_another_root),
         TEST(a_snapshot_brings_back_what_the_domain_had),
-        TEST(a_stock_action_may_kill_its_caller),
+        TEST(an_upstream_action_may_kill_its_caller),
         TEST(oneib_domains_sees_the_same_domains),
     };
     const int status = cmocka_run_group_tests(tests, make_scratch, remove_scratch);

@@ -219,11 +219,11 @@ static void a_nic_with_a_bridge_is_refused(void **state)
     assert_told("has a BRIDGE");
 }
 
-/* --- where in a running guest --------------------------------------------------------------- */
+/* ---- where in a running guest ---------------------------------------------------------------- */
 
 static uint8_t root_ports[] = {1, 2, 3};
 static struct oneib_pci taken[] = {{.bus = 2}};
-static const struct oneib_domain_view running = {
+static const struct oneib_domain_description running = {
     .machine = ONEIB_MACHINE_PCIE,
     .root_ports = root_ports,
     .root_port_count = 3,

@@ -6,12 +6,12 @@
 #define UUID "5dec61fb-6338-452b-9e09-76372ec01406"
 
 static struct oneib_live *live;
-static struct oneib_domain_view before;
+static struct oneib_domain_description before;
 
 static void look(void)
 {
-    oneib_domain_view_clear(&before);
-    if (oneib_plug_look(live, DOMAIN, VM_ID, &before, &err) < 0)
+    oneib_domain_description_clear(&before);
+    if (oneib_plug_read(live, DOMAIN, VM_ID, &before, &err) < 0)
         fail_msg("%s", err.text);
 }
 
@@ -37,7 +37,7 @@ static int close_plugging(void **state)
 {
     oneib_live_close(live);
     live = NULL;
-    oneib_domain_view_clear(&before);
+    oneib_domain_description_clear(&before);
     return close_scene(state);
 }
 
@@ -46,7 +46,7 @@ static int take_out(void)
     return oneib_plug_out(&config, live, DOMAIN, &vm, &before, &err);
 }
 
-static int put_in(const struct oneib_domain_view *as)
+static int put_in(const struct oneib_domain_description *as)
 {
     err = (struct oneib_error){0};
     return oneib_plug_in(&config, DOMAIN, &vm, as, &err);
@@ -62,7 +62,7 @@ static int open_lacking(void **state)
     return 0;
 }
 
-/* --- looking -------------------------------------------------------------------------------- */
+/* ---- looking --------------------------------------------------------------------------------- */
 
 static void a_domain_is_found_by_its_name_and_by_its_uuid(void **state)
 {
@@ -70,24 +70,24 @@ static void a_domain_is_found_by_its_name_and_by_its_uuid(void **state)
     look();
     assert_int_equal(before.device_count, 2);
     assert_true(oneib_plug_has_vf(&before));
-    oneib_domain_view_clear(&before);
-    assert_int_equal(oneib_plug_look(live, UUID, VM_ID, &before, &err), 0);
+    oneib_domain_description_clear(&before);
+    assert_int_equal(oneib_plug_read(live, UUID, VM_ID, &before, &err), 0);
     assert_int_equal(before.vm_id, VM_ID);
 }
 
 static void one_that_does_not_run_is_not_found(void **state)
 {
     (void)state;
-    struct oneib_domain_view unread;
-    assert_int_equal(oneib_plug_look(live, "one-43", 43, &unread, &err), -1);
+    struct oneib_domain_description unread;
+    assert_int_equal(oneib_plug_read(live, "one-43", 43, &unread, &err), -1);
     assert_int_equal(err.code, ONEIB_ERROR_NOT_FOUND);
 }
 
 static void the_domain_of_another_vm_is_refused(void **state)
 {
     (void)state;
-    struct oneib_domain_view unread;
-    assert_int_equal(oneib_plug_look(live, DOMAIN, 43, &unread, &err), -1);
+    struct oneib_domain_description unread;
+    assert_int_equal(oneib_plug_read(live, DOMAIN, 43, &unread, &err), -1);
     assert_int_equal(err.code, ONEIB_ERROR_REFUSED);
     assert_told("\"one-42\" is not that of VM 43");
 }
@@ -95,14 +95,14 @@ static void the_domain_of_another_vm_is_refused(void **state)
 static void a_document_that_can_be_read_in_two_ways_is_refused(void **state)
 {
     (void)state;
-    struct oneib_domain_view unread;
+    struct oneib_domain_description unread;
     live_standin_run("<domain type='kvm'><name>one-44</name><devices><disk type='file'>"
                      "<alias name='ua-oneib-1'/></disk></devices></domain>");
-    assert_int_equal(oneib_plug_look(live, "one-44", 44, &unread, &err), -1);
+    assert_int_equal(oneib_plug_read(live, "one-44", 44, &unread, &err), -1);
     assert_told("VM 44: the document of its running domain");
 }
 
-/* --- out ------------------------------------------------------------------------------------ */
+/* ---- out ------------------------------------------------------------------------------------- */
 
 static void all_vfs_are_asked_for_at_once_and_dummies_stay(void **state)
 {
@@ -196,7 +196,7 @@ static void a_domain_that_has_ended_meanwhile_is_said(void **state)
     assert_null(strstr(err.text, "oneib hca"));
 }
 
-/* --- in ------------------------------------------------------------------------------------- */
+/* ---- in -------------------------------------------------------------------------------------- */
 
 static void vfs_are_back_where_they_were(void **state)
 {
@@ -543,7 +543,7 @@ static void libvirt_moves_a_vf_only_from_a_driver_of_the_hosts(void **state)
     assert_non_null(strstr(xml, "managed=\"yes\""));
 }
 
-/* --- many ----------------------------------------------------------------------------------- */
+/* ---- many ------------------------------------------------------------------------------------ */
 
 static void sixteen_nics_go_out_and_in(void **state)
 {

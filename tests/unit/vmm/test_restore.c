@@ -11,7 +11,7 @@ static char *save_arguments[] = {domain, checkpoint, host, id, host, NULL};
 static char *restore_arguments[] = {checkpoint, host, domain, id, host, NULL};
 static int status;
 
-/* --- a stand-in for tuning ------------------------------------------------------------------ */
+/* ---- a stand-in for tuning ------------------------------------------------------------------- */
 
 static size_t tunings, tuned_vfs;
 static bool tuning_fails, is_locked, held_until_started, changes_nothing;
@@ -46,14 +46,14 @@ void oneib_vmm_tune_unlock(int lock)
         return;
     assert_int_equal(lock, LOCK);
     is_locked = false;
-    held_until_started = strstr(live_standin_log(), "stock restore") != NULL;
+    held_until_started = strstr(live_standin_log(), "upstream restore") != NULL;
 }
 
-/* --- the scene ------------------------------------------------------------------------------ */
+/* ---- the scene ------------------------------------------------------------------------------- */
 
 static int save(void)
 {
-    struct oneib_vmm vmm = calling(STOCK_STANDIN "/save", save_arguments);
+    struct oneib_vmm vmm = calling(UPSTREAM_STANDIN "/save", save_arguments);
     return oneib_vmm_leave(&vmm, false, &status, &err);
 }
 
@@ -109,7 +109,7 @@ static void mark_checkpoint(void)
 
 static int restoring(void)
 {
-    struct oneib_vmm vmm = calling(STOCK_STANDIN "/restore", restore_arguments);
+    struct oneib_vmm vmm = calling(UPSTREAM_STANDIN "/restore", restore_arguments);
     err = (struct oneib_error){0};
     return oneib_vmm_restore(&vmm, checkpoint, &status, &err);
 }
@@ -125,12 +125,12 @@ static void assert_restored(const char *expected)
 
 static void assert_untouched(void)
 {
-    assert_logged("stock", false);
+    assert_logged("upstream", false);
     assert_true(tree_exists("/checkpoint"));
     assert_false(live_standin_runs(DOMAIN));
 }
 
-/* --- what goes well ------------------------------------------------------------------------- */
+/* ---- what goes well -------------------------------------------------------------------------- */
 
 static void a_vm_gets_its_guids_before_it_runs_and_its_vfs_then(void **state)
 {
@@ -139,7 +139,7 @@ static void a_vm_gets_its_guids_before_it_runs_and_its_vfs_then(void **state)
     assert_int_equal(service_calls("have 42/1 net 7"), 1);
     assert_int_equal(service_calls("have 42/2 net 7"), 1);
     assert_int_equal(service_calls("release"), 0);
-    assert_order("stock restore", "attach " DOMAIN " " VF_ALIAS_1);
+    assert_order("upstream restore", "attach " DOMAIN " " VF_ALIAS_1);
     assert_int_equal(tunings, 0);
     assert_no_warnings();
 }
@@ -163,7 +163,7 @@ static void it_may_have_another_vf_than_before(void **state)
     assert_restored("1:vf5@22+0 2:vf6@21+1");
 }
 
-static void a_vm_without_nics_of_ours_is_the_stock_actions_own(void **state)
+static void a_vm_without_nics_of_ours_is_the_upstream_actions_own(void **state)
 {
     (void)state;
     vm.nic_count = 0;
@@ -175,7 +175,7 @@ static void a_vm_without_nics_of_ours_is_the_stock_actions_own(void **state)
     assert_no_warnings();
 }
 
-/* --- tuning --------------------------------------------------------------------------------- */
+/* ---- tuning ---------------------------------------------------------------------------------- */
 
 static void one_that_oneib_has_tuned_is_tuned_anew(void **state)
 {
@@ -184,7 +184,7 @@ static void one_that_oneib_has_tuned_is_tuned_anew(void **state)
     assert_restored(BOTH_IN);
     assert_int_equal(tunings, 1);
     assert_int_equal(tuned_vfs, 2);
-    assert_order("saved-replace", "stock restore");
+    assert_order("saved-replace", "upstream restore");
     assert_true(held_until_started);
     assert_non_null(strstr(live_standin_document(DOMAIN), "tuned anew"));
 }
@@ -220,13 +220,13 @@ static void what_this_host_cannot_give_leaves_the_checkpoint(void **state)
     assert_restored(BOTH_IN);
 }
 
-/* Its datastore keeps checkpoints elsewhere, and the stock action fetches it. */
+/* Its datastore keeps checkpoints elsewhere, and the upstream action fetches it. */
 static void a_checkpoint_that_is_not_here_yet_hinders_nobody_who_is_not_tuned(void **state)
 {
     (void)state;
     char *from = tree_path("/checkpoint"), *to = tree_path("/fetched");
     assert_int_equal(rename(from, to), 0);
-    struct oneib_vmm vmm = calling(STOCK_STANDIN "/restore", restore_arguments);
+    struct oneib_vmm vmm = calling(UPSTREAM_STANDIN "/restore", restore_arguments);
     restore_arguments[0] = to;
     assert_int_equal(oneib_vmm_restore(&vmm, checkpoint, &status, &err), 0);
     restore_arguments[0] = checkpoint;
@@ -243,20 +243,20 @@ static void one_that_is_tuned_must_have_its_checkpoint_here(void **state)
     vm.wants_hpc = true;
     assert_int_equal(restoring(), -1);
     assert_told("reading the VM's checkpoint");
-    assert_logged("stock", false);
+    assert_logged("upstream", false);
 }
 
-static void a_checkpoint_that_cannot_be_read_fails_before_the_stock_action(void **state)
+static void a_checkpoint_that_cannot_be_read_fails_before_the_upstream_action(void **state)
 {
     (void)state;
     tree_write("nonsense", "/checkpoint");
     assert_int_equal(restoring(), -1);
     assert_told("reading the VM's checkpoint");
-    assert_logged("stock", false);
+    assert_logged("upstream", false);
 }
 
 /* The guest has put itself to sleep; its domain is here with its VFs, and there is no file. */
-static void a_guest_that_sleeps_here_is_woken_by_the_stock_action(void **state)
+static void a_guest_that_sleeps_here_is_woken_by_the_upstream_action(void **state)
 {
     (void)state;
     close_scene(NULL);
@@ -276,9 +276,9 @@ static void a_guest_that_sleeps_here_is_woken_by_the_stock_action(void **state)
     assert_no_warnings();
 }
 
-/* --- what is refused ------------------------------------------------------------------------ */
+/* ---- what is refused ------------------------------------------------------------------------- */
 
-static void without_the_stock_action_nothing_is_touched(void **state)
+static void without_the_upstream_action_nothing_is_touched(void **state)
 {
     (void)state;
     struct oneib_vmm vmm = calling("/nowhere/kvm/restore", restore_arguments);
@@ -312,7 +312,7 @@ static void one_whose_vf_is_being_released_is_refused(void **state)
     assert_untouched();
 }
 
-static void a_guid_that_cannot_be_set_fails_before_the_stock_action(void **state)
+static void a_guid_that_cannot_be_set_fails_before_the_upstream_action(void **state)
 {
     (void)state;
     nics[1].attach = vm.attaching = true;
@@ -326,7 +326,7 @@ static void a_guid_that_cannot_be_set_fails_before_the_stock_action(void **state
     assert_restored(BOTH_IN);
 }
 
-static void without_libvirt_it_fails_before_the_stock_action(void **state)
+static void without_libvirt_it_fails_before_the_upstream_action(void **state)
 {
     (void)state;
     live_standin_fault("refuse-open");
@@ -335,13 +335,13 @@ static void without_libvirt_it_fails_before_the_stock_action(void **state)
     assert_untouched();
 }
 
-/* --- what must not fail --------------------------------------------------------------------- */
+/* ---- what must not fail ---------------------------------------------------------------------- */
 
-static void the_stock_actions_failure_passes(void **state)
+static void the_upstream_actions_failure_passes(void **state)
 {
     (void)state;
     vm.wants_hpc = true;
-    live_standin_fault("stock restore fail 9");
+    live_standin_fault("upstream restore fail 9");
     assert_int_equal(restoring(), 0);
     assert_int_equal(status, 9);
     assert_false(is_locked);
@@ -358,7 +358,7 @@ static void the_stock_actions_failure_passes(void **state)
 static void a_vm_that_does_not_come_back_gives_its_vfs_back(void **state)
 {
     (void)state;
-    live_standin_fault("stock restore fail 9");
+    live_standin_fault("upstream restore fail 9");
     assert_int_equal(restoring(), 0);
     assert_int_equal(service_calls("release 42/1"), 1);
     assert_int_equal(service_calls("release 42/2"), 1);
@@ -367,7 +367,7 @@ static void a_vm_that_does_not_come_back_gives_its_vfs_back(void **state)
 static void one_that_runs_all_the_same_keeps_them(void **state)
 {
     (void)state;
-    tree_write("#!/bin/sh\n'" STOCK_STANDIN "/restore' \"$@\"\nexit 9", "/fail-late");
+    tree_write("#!/bin/sh\n'" UPSTREAM_STANDIN "/restore' \"$@\"\nexit 9", "/fail-late");
     tree_set_mode(0755, "/fail-late");
     char *path = tree_path("/fail-late");
     struct oneib_vmm vmm = calling(path, restore_arguments);
@@ -409,7 +409,7 @@ static void a_domain_that_is_gone_again_is_a_warning(void **state)
     assert_warned("VM 42 was resumed, but runs no more");
 }
 
-/* --- lost and killed ------------------------------------------------------------------------ */
+/* ---- lost and killed ------------------------------------------------------------------------- */
 
 static unsigned try_all(const char *moment, bool kills)
 {
@@ -445,14 +445,14 @@ static void lost_or_killed_at_any_call_the_state_is_kept_and_repair_heals(void *
     assert_true(try_all("lost-after", false) >= 10);
 }
 
-static void killed_around_the_stock_action_the_state_is_kept(void **state)
+static void killed_around_the_upstream_action_the_state_is_kept(void **state)
 {
     (void)state;
-    live_standin_fault("stock restore kill-before");
+    live_standin_fault("upstream restore kill-before");
     assert_true(is_killed(restoring));
     assert_true(tree_exists("/checkpoint"));
     live_standin_heal();
-    live_standin_fault("stock restore kill-after");
+    live_standin_fault("upstream restore kill-after");
     assert_true(is_killed(restoring));
     assert_shape(BOTH_OUT);
     repair();
@@ -467,28 +467,28 @@ int main(void)
         TEST(a_vm_gets_its_guids_before_it_runs_and_its_vfs_then),
         TEST(one_whose_guids_are_set_is_not_assigned_again),
         TEST(it_may_have_another_vf_than_before),
-        TEST(a_vm_without_nics_of_ours_is_the_stock_actions_own),
+        TEST(a_vm_without_nics_of_ours_is_the_upstream_actions_own),
         TEST(one_that_oneib_has_tuned_is_tuned_anew),
         TEST(so_is_one_that_asks_for_it_now),
         TEST(what_needs_no_change_is_not_written),
         TEST(what_this_host_cannot_give_leaves_the_checkpoint),
         TEST(a_checkpoint_that_is_not_here_yet_hinders_nobody_who_is_not_tuned),
         TEST(one_that_is_tuned_must_have_its_checkpoint_here),
-        TEST(a_checkpoint_that_cannot_be_read_fails_before_the_stock_action),
-        TEST(a_guest_that_sleeps_here_is_woken_by_the_stock_action),
-        TEST(without_the_stock_action_nothing_is_touched),
+        TEST(a_checkpoint_that_cannot_be_read_fails_before_the_upstream_action),
+        TEST(a_guest_that_sleeps_here_is_woken_by_the_upstream_action),
+        TEST(without_the_upstream_action_nothing_is_touched),
         TEST(a_nic_without_a_record_is_refused_before_any_is_completed),
         TEST(one_whose_vf_is_being_released_is_refused),
-        TEST(a_guid_that_cannot_be_set_fails_before_the_stock_action),
-        TEST(without_libvirt_it_fails_before_the_stock_action),
-        TEST(the_stock_actions_failure_passes),
+        TEST(a_guid_that_cannot_be_set_fails_before_the_upstream_action),
+        TEST(without_libvirt_it_fails_before_the_upstream_action),
+        TEST(the_upstream_actions_failure_passes),
         TEST(a_vm_that_does_not_come_back_gives_its_vfs_back),
         TEST(one_that_runs_all_the_same_keeps_them),
         TEST(while_libvirt_does_not_answer_nothing_is_given_back),
         TEST(a_vf_that_cannot_be_plugged_is_a_warning),
         TEST(a_domain_that_is_gone_again_is_a_warning),
         TEST(lost_or_killed_at_any_call_the_state_is_kept_and_repair_heals),
-        TEST(killed_around_the_stock_action_the_state_is_kept),
+        TEST(killed_around_the_upstream_action_the_state_is_kept),
     };
     return tree_close(cmocka_run_group_tests(tests, NULL, NULL));
 }

@@ -17,14 +17,14 @@ static int open_snapshots(void **state)
 
 static int creating(void)
 {
-    struct oneib_vmm vmm = calling(STOCK_STANDIN "/snapshot_create", create_arguments);
+    struct oneib_vmm vmm = calling(UPSTREAM_STANDIN "/snapshot_create", create_arguments);
     err = (struct oneib_error){0};
     return oneib_vmm_snapshot(&vmm, &status, &err);
 }
 
 static int reverting(void)
 {
-    struct oneib_vmm vmm = calling(STOCK_STANDIN "/snapshot_revert", revert_arguments);
+    struct oneib_vmm vmm = calling(UPSTREAM_STANDIN "/snapshot_revert", revert_arguments);
     err = (struct oneib_error){0};
     return oneib_vmm_snapshot(&vmm, &status, &err);
 }
@@ -83,7 +83,7 @@ static void take_from_vm(uint8_t nic_id)
         forget_records();
 }
 
-/* --- snapshots ------------------------------------------------------------------------------ */
+/* ---- snapshots ------------------------------------------------------------------------------- */
 
 static void a_snapshot_is_made_without_vfs_which_are_back_then(void **state)
 {
@@ -91,8 +91,8 @@ static void a_snapshot_is_made_without_vfs_which_are_back_then(void **state)
     must(creating);
     assert_shape(BOTH_IN);
     assert_no_warnings();
-    assert_order("detach " DOMAIN, "stock snapshot_create");
-    assert_order("stock snapshot_create", "attach " DOMAIN " " VF_ALIAS_1);
+    assert_order("detach " DOMAIN, "upstream snapshot_create");
+    assert_order("upstream snapshot_create", "attach " DOMAIN " " VF_ALIAS_1);
 }
 
 static void a_vm_that_goes_back_has_its_vfs(void **state)
@@ -103,8 +103,8 @@ static void a_vm_that_goes_back_has_its_vfs(void **state)
     must(reverting);
     assert_shape(BOTH_IN);
     assert_no_warnings();
-    assert_order("detach " DOMAIN, "stock snapshot_revert");
-    assert_order("stock snapshot_revert", "attach " DOMAIN " " VF_ALIAS_1);
+    assert_order("detach " DOMAIN, "upstream snapshot_revert");
+    assert_order("upstream snapshot_revert", "attach " DOMAIN " " VF_ALIAS_1);
 }
 
 static void a_guest_address_is_kept(void **state)
@@ -209,7 +209,7 @@ static void that_of_a_malformed_nic_is_left_alone(void **state)
     assert_shape(BOTH_IN);
 }
 
-static void a_domain_without_anything_of_ours_is_the_stock_actions_own(void **state)
+static void a_domain_without_anything_of_ours_is_the_upstream_actions_own(void **state)
 {
     (void)state;
     close_scene(NULL);
@@ -227,9 +227,9 @@ static void a_domain_without_anything_of_ours_is_the_stock_actions_own(void **st
     assert_no_warnings();
 }
 
-/* --- failures ------------------------------------------------------------------------------- */
+/* ---- failures -------------------------------------------------------------------------------- */
 
-static void without_the_stock_action_nothing_is_touched(void **state)
+static void without_the_upstream_action_nothing_is_touched(void **state)
 {
     (void)state;
     struct oneib_vmm vmm = calling("/nowhere/kvm/snapshot_create", create_arguments);
@@ -244,24 +244,24 @@ static void without_libvirt_nothing_is_touched(void **state)
     live_standin_fault("refuse-open");
     assert_int_equal(creating(), -1);
     assert_int_equal(err.code, ONEIB_ERROR_UNREACHABLE);
-    assert_logged("stock", false);
+    assert_logged("upstream", false);
     assert_shape(BOTH_IN);
 }
 
-static void a_vf_that_the_guest_keeps_ends_it_before_the_stock_action(void **state)
+static void a_vf_that_the_guest_keeps_ends_it_before_the_upstream_action(void **state)
 {
     (void)state;
     live_standin_fault("rejects " VF_ALIAS_1);
     assert_int_equal(creating(), -1);
     assert_told("the guest does not let go of NIC 1");
-    assert_logged("stock", false);
+    assert_logged("upstream", false);
     assert_shape(BOTH_IN);
 }
 
-static void when_the_stock_action_fails_the_vfs_are_back(void **state)
+static void when_the_upstream_action_fails_the_vfs_are_back(void **state)
 {
     (void)state;
-    live_standin_fault("stock snapshot_create fail 255");
+    live_standin_fault("upstream snapshot_create fail 255");
     assert_int_equal(creating(), 0);
     assert_int_equal(status, 255);
     assert_shape(BOTH_IN);
@@ -322,7 +322,7 @@ static void a_damaged_table_is_a_warning(void **state)
     assert_shape(BOTH_OUT);
 }
 
-/* --- lost and killed ------------------------------------------------------------------------ */
+/* ---- lost and killed ------------------------------------------------------------------------- */
 
 /* The VM has lost NIC 2 since the snapshot, and got NIC 3. */
 static void make_history(void)
@@ -355,20 +355,20 @@ static unsigned try_all(const char *moment, bool kills)
 static void lost_or_killed_at_any_call_a_second_one_heals(void **state)
 {
     (void)state;
-    /* Three for what is before the stock action. Dummies: open, look, detach, look, attach, look;
-     * VFs: open, look, and two for each. */
+    /* Three for what is before the upstream action. Dummies: open, look, detach, look, attach,
+     * look; VFs: open, look, and two for each. */
     assert_int_equal(try_all("die", true), 16);
     assert_int_equal(try_all("lost", false), 16);
     assert_true(try_all("lost-after", false) >= 10);
 }
 
-static void killed_around_the_stock_action_repair_gives_the_vfs_back(void **state)
+static void killed_around_the_upstream_action_repair_gives_the_vfs_back(void **state)
 {
     static const char *const moments[] = {"kill-before", "kill-after"};
     for (size_t i = 0; i < 2; i++) {
         close_scene(NULL);
         open_snapshots(state);
-        live_standin_fault("stock snapshot_create %s", moments[i]);
+        live_standin_fault("upstream snapshot_create %s", moments[i]);
         assert_true(is_killed(creating));
         assert_shape(BOTH_OUT);
         repair();
@@ -391,17 +391,17 @@ int main(void)
         TEST(a_vm_without_nics_of_ours_has_none_after_it),
         TEST(a_dummy_interface_that_tells_another_address_is_replaced),
         TEST(that_of_a_malformed_nic_is_left_alone),
-        TEST(a_domain_without_anything_of_ours_is_the_stock_actions_own),
-        TEST(without_the_stock_action_nothing_is_touched),
+        TEST(a_domain_without_anything_of_ours_is_the_upstream_actions_own),
+        TEST(without_the_upstream_action_nothing_is_touched),
         TEST(without_libvirt_nothing_is_touched),
-        TEST(a_vf_that_the_guest_keeps_ends_it_before_the_stock_action),
-        TEST(when_the_stock_action_fails_the_vfs_are_back),
+        TEST(a_vf_that_the_guest_keeps_ends_it_before_the_upstream_action),
+        TEST(when_the_upstream_action_fails_the_vfs_are_back),
         TEST(what_cannot_be_put_right_is_a_warning_and_the_rest_goes_on),
         TEST(a_nic_without_a_record_is_a_warning),
         TEST(a_vf_that_cannot_be_plugged_is_a_warning),
         TEST(a_damaged_table_is_a_warning),
         TEST(lost_or_killed_at_any_call_a_second_one_heals),
-        TEST(killed_around_the_stock_action_repair_gives_the_vfs_back),
+        TEST(killed_around_the_upstream_action_repair_gives_the_vfs_back),
     };
     return tree_close(cmocka_run_group_tests(tests, NULL, NULL));
 }

@@ -34,7 +34,7 @@ static int lock = -1;
 static int open_scene(void **state)
 {
     tree_reset(state);
-    tree_make_folder("/var/lib/one");
+    tree_make_directory("/var/lib/one");
     live_standin_reset();
     host_tree_two_nodes();
     host_tree_device("0000:81:00.1", "1");
@@ -53,7 +53,7 @@ static int close_scene(void **state)
     return 0;
 }
 
-/* --- VMs ------------------------------------------------------------------------------------ */
+/* ---- VMs ------------------------------------------------------------------------------------- */
 
 static const char *document(const char *name, unsigned vcpus, unsigned memory_kib,
                             const char *elements)
@@ -128,7 +128,7 @@ static void assert_pins(const char *wanted)
     oneib_text_clear(&text);
 }
 
-/* --- what a VM gets ------------------------------------------------------------------------- */
+/* ---- what a VM gets -------------------------------------------------------------------------- */
 
 static void a_vm_gets_cores_memory_and_cpu_near_its_vfs(void **state)
 {
@@ -210,7 +210,7 @@ static void what_the_document_has_of_others_stays(void **state)
     assert_lacks("memory='yes'");
 }
 
-/* --- cores of others ------------------------------------------------------------------------ */
+/* ---- cores of others ------------------------------------------------------------------------- */
 
 static void cores_that_another_domain_is_pinned_to_are_left_to_it(void **state)
 {
@@ -337,7 +337,7 @@ static void a_lock_that_cannot_be_made_is_named(void **state)
     assert_non_null(strstr(err.text, LOCK));
 }
 
-/* --- what the host cannot give -------------------------------------------------------------- */
+/* ---- what the host cannot give --------------------------------------------------------------- */
 
 static void too_few_cores_are_refused_with_numbers(void **state)
 {
@@ -383,7 +383,7 @@ static void a_host_that_cannot_be_read_gives_nothing(void **state)
     assert_int_equal(lock, -1);
 }
 
-/* --- TOPOLOGY ------------------------------------------------------------------------------- */
+/* ---- TOPOLOGY -------------------------------------------------------------------------------- */
 
 #define PINS(cpus)                                                                                 \
     "<cputune><vcpupin vcpu='0' cpuset='" cpus "'/><emulatorpin cpuset='" cpus "'/></cputune>"
@@ -468,7 +468,7 @@ static void without_hpc_nothing_is_refused(void **state)
     assert_int_equal(tuned.length, 0);
 }
 
-/* --- once more ------------------------------------------------------------------------------ */
+/* ---- once more ------------------------------------------------------------------------------- */
 
 static void a_vm_that_oneib_tuned_is_given_anew_what_this_host_has(void **state)
 {

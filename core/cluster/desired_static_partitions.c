@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The operator's own partitions: what they take from clusters, and where they would open them. */
+#include "base/array.h"
+#include "cluster/desired_internal.h"
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool looks_like_a_cluster(const char *name)
+{
+    return strncmp(name, "one", 3) == 0 && isdigit((unsigned char)name[3]);
+}
+
+static int refuse_partition(const struct oneib_work *work, const struct oneib_partition *partition,
+                            struct oneib_error *err)
+{
+    if (partition->pkey == ONEIB_PKEY_DEFAULT || strcmp(partition->name, "Default") == 0)
+        return oneib_fail(err, ONEIB_ERROR_INPUT,
+                          "static partition \"%.31s\" (0x%04x): the default partition is "
+                          "oneib's; list its full members in default_partition.full_members of "
+                          "oneib.conf and take it out of the static partitions",
+                          partition->name, partition->pkey);
+    if (looks_like_a_cluster(partition->name))
+        return oneib_fail(err, ONEIB_ERROR_INPUT,
+                          "static partition \"%.31s\" (0x%04x): names that begin with "
+                          "\"one\" and a digit belong to virtual clusters; give it another name",
+                          partition->name, partition->pkey);
+    if (partition->pkey == 0 || partition->pkey > ONEIB_PKEY_DEFAULT)
+        return oneib_fail(err, ONEIB_ERROR_INPUT,
+                          "static partition \"%.31s\": 0x%04x is no P_Key; use 0x0001 to "
+                          "0x7ffe",
+                          partition->name, partition->pkey);
+    if (work->static_use.keys[partition->pkey])
+        return oneib_fail(err, ONEIB_ERROR_INPUT,
+                          "static partition \"%.31s\": P_Key 0x%04x is defined twice; "
+                          "merge the two definitions",
+                          partition->name, partition->pkey);
+    return 0;
+}
+
+static bool lists_every_port(const struct oneib_partition *partition)
+{
+    for (size_t i = 0; i < partition->member_count; i++)
+        if (partition->members[i].kind == ONEIB_MEMBER_ALL ||
+            partition->members[i].kind == ONEIB_MEMBER_ALL_CAS)
+            return true;
+    return false;
+}
+
+static bool opens_every_port(const struct oneib_partition *partition)
+{
+    for (size_t i = 0; i < partition->member_count; i++)
+        if ((partition->members[i].kind == ONEIB_MEMBER_ALL ||
+             partition->members[i].kind == ONEIB_MEMBER_ALL_CAS) &&
+            partition->members[i].membership != ONEIB_LIMITED)
+            return true;
+    return false;
+}
+
+/* SELF is the port that the subnet manager runs on; 0 for a wildcard or when that port is not
+ * known. */
+static oneib_guid listed_guid(const struct oneib_work *work, const struct oneib_member *member)
+{
+    if (member->kind == ONEIB_MEMBER_GUID)
+        return member->guid;
+    if (member->kind == ONEIB_MEMBER_SELF && work->subnet)
+        return work->subnet->sm_port_guid;
+    return 0;
+}
+
+static int note_guids(struct oneib_work *work, uint32_t index, struct oneib_error *err)
+{
+    struct oneib_static_use *use = &work->static_use;
+    const struct oneib_partition *partition = &work->static_partitions->items[index];
+    if (oneib_reserve(&use->guids, &use->guid_capacity, use->guid_count + partition->member_count,
+                      sizeof *use->guids, err) < 0)
+        return -1;
+    for (size_t i = 0; i < partition->member_count; i++) {
+        oneib_guid guid = listed_guid(work, &partition->members[i]);
+        if (guid)
+            use->guids[use->guid_count++] = (struct oneib_static_guid){guid, index};
+    }
+    return 0;
+}
+
+static int note_partition(struct oneib_work *work, uint32_t index, struct oneib_error *err)
+{
+    struct oneib_static_use *use = &work->static_use;
+    const struct oneib_partition *partition = &work->static_partitions->items[index];
+    if (refuse_partition(work, partition, err) < 0)
+        return -1;
+    use->keys[partition->pkey] = true;
+
+    if (!lists_every_port(partition))
+        return note_guids(work, index, err);
+    use->on_every_port++;
+    use->first_on_every_port |= partition->indx0;
+    if (!opens_every_port(partition))
+        return 0;
+    return oneib_findings_add(
+        work->findings, ONEIB_WARNING, "static-partition-open",
+        "list the ports that need it, or make ALL limited, in the static partitions", err,
+        "static partition \"%.31s\" (0x%04x) makes every port a full member: every host "
+        "of every virtual cluster is in it",
+        partition->name, partition->pkey);
+}
+
+static int compare_guids(const void *a, const void *b)
+{
+    const struct oneib_static_guid *left = a, *right = b;
+    if (left->guid != right->guid)
+        return left->guid < right->guid ? -1 : 1;
+    return (left->partition > right->partition) - (left->partition < right->partition);
+}
+
+static void sort_guids(struct oneib_static_use *use)
+{
+    if (use->guid_count == 0)
+        return;
+    qsort(use->guids, use->guid_count, sizeof *use->guids, compare_guids);
+    size_t kept = 1;
+    for (size_t i = 1; i < use->guid_count; i++)
+        if (compare_guids(&use->guids[kept - 1], &use->guids[i]) != 0)
+            use->guids[kept++] = use->guids[i];
+    use->guid_count = kept;
+}
+
+int oneib_static_examine(struct oneib_work *work, struct oneib_error *err)
+{
+    for (size_t i = 0; i < work->static_partitions->count; i++)
+        if (note_partition(work, (uint32_t)i, err) < 0)
+            return -1;
+    sort_guids(&work->static_use);
+    return 0;
+}
+
+/* The first entry of the GUID, or where it would be. */
+static size_t first_entry(const struct oneib_static_use *use, oneib_guid guid)
+{
+    size_t first = 0, end = use->guid_count;
+    while (first < end) {
+        size_t middle = first + (end - first) / 2;
+        if (use->guids[middle].guid < guid)
+            first = middle + 1;
+        else
+            end = middle;
+    }
+    return first;
+}
+
+uint32_t oneib_static_keys_on(const struct oneib_work *work, oneib_guid guid)
+{
+    const struct oneib_static_use *use = &work->static_use;
+    uint32_t keys = use->on_every_port;
+    for (size_t i = first_entry(use, guid); i < use->guid_count && use->guids[i].guid == guid; i++)
+        keys++;
+    return keys;
+}
+
+bool oneib_static_takes_index0(const struct oneib_work *work, oneib_guid guid)
+{
+    const struct oneib_static_use *use = &work->static_use;
+    for (size_t i = first_entry(use, guid); i < use->guid_count && use->guids[i].guid == guid; i++)
+        if (work->static_partitions->items[use->guids[i].partition].indx0)
+            return true;
+    return use->first_on_every_port;
+}
+
+int oneib_static_append(struct oneib_work *work, const struct oneib_partition *partition,
+                        struct oneib_error *err)
+{
+    if (partition->member_count == 0)
+        return 0;
+    struct oneib_partition *copy = oneib_partition_table_add(&work->desired->table, err);
+    if (!copy)
+        return -1;
+    *copy = *partition;
+    copy->members = NULL;
+    copy->member_count = copy->member_capacity = 0;
+    for (size_t i = 0; i < partition->member_count; i++)
+        if (oneib_partition_add_member(copy, partition->members[i], err) < 0)
+            return -1;
+    return 0;
+}
