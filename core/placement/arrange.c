@@ -7,6 +7,13 @@
 
 #define STATE_ACTIVE 3 /* oned's VirtualMachine::VmState */
 
+struct arranging {
+    const struct oneib_sched_message *message;
+    const struct oneib_cloud *running;
+    int64_t *newest; /* owned: of each network in running, when a member of it has started last */
+    int64_t now;
+};
+
 /* ---- which networks -------------------------------------------------------------------------- */
 
 int oneib_waiting_networks(const struct oneib_sched_message *message, struct oneib_id_set *networks,
@@ -114,6 +121,38 @@ int oneib_links_catch_up(struct oneib_links *links, const struct oneib_cloud *ru
     return 0;
 }
 
+/* ---- since when nobody came ------------------------------------------------------------------ */
+
+static int find_newest(struct arranging *arranging, struct oneib_error *err)
+{
+    const struct oneib_cloud *running = arranging->running;
+    arranging->newest = calloc(running->network_count + 1, sizeof *arranging->newest);
+    if (!arranging->newest)
+        return oneib_fail_memory(err);
+    for (size_t i = 0; i < running->attachment_count; i++) {
+        const struct oneib_attachment *nic = &running->attachments[i];
+        const struct oneib_network *network = oneib_cloud_network(running, nic->network_id);
+        if (!network || nic->phase == ONEIB_ABSENT || nic->host_id == ONEIB_NO_ID)
+            continue;
+        int64_t *newest = &arranging->newest[network - running->networks];
+        if (nic->since > *newest && nic->since <= arranging->now) /* else it is forged */
+            *newest = nic->since;
+    }
+    return 0;
+}
+
+/* Since when neither it nor another VM of its cluster was given a host. oned opens the next window
+ * when the VMs of the one before run, and `rank` gives a host one VM in each: a large cluster, or
+ * one that starts slowly, has its last VMs wait for long although everything goes on. */
+static int64_t waits_since(const struct arranging *arranging, const struct oneib_asking_vm *vm,
+                           uint32_t network_id)
+{
+    const struct oneib_cloud *running = arranging->running;
+    const struct oneib_network *network = oneib_cloud_network(running, network_id);
+    const int64_t newest = network ? arranging->newest[network - running->networks] : 0;
+    return newest > vm->since ? newest : vm->since;
+}
+
 /* ---- who waits ------------------------------------------------------------------------------- */
 
 /* Those that the message has no document of are nobody's. */
@@ -134,45 +173,47 @@ static int take_hosts(const struct oneib_requirement *requirement,
 }
 
 /* It waits since long ago, other rules than ours say where it may go, or it runs and is moved. */
-static bool is_free(const struct oneib_sched_message *message, const struct oneib_attachment *nic,
-                    int64_t now)
+static bool is_free(const struct arranging *arranging, const struct oneib_attachment *nic)
 {
-    const struct oneib_asking_vm *vm = oneib_sched_vm(message, nic->vm_id);
-    const bool has_waited = vm && now - vm->since >= ONEIB_PLACEMENT_PATIENCE_S;
+    const struct oneib_asking_vm *vm = oneib_sched_vm(arranging->message, nic->vm_id);
+    const bool has_waited = vm && arranging->now - waits_since(arranging, vm, nic->network_id) >=
+                                      ONEIB_PLACEMENT_PATIENCE_S;
     return !vm || has_waited || vm->is_grouped || nic->state == STATE_ACTIVE;
 }
 
-static int add_vm(const struct oneib_sched_message *message, const struct oneib_cloud *running,
-                  const struct oneib_requirement *requirement, int64_t now,
+static int add_vm(const struct arranging *arranging, const struct oneib_requirement *requirement,
                   struct oneib_window *window, struct oneib_error *err)
 {
     size_t nics;
     const struct oneib_attachment *nic =
-        oneib_cloud_nics(&message->cloud, requirement->vm_id, &nics);
+        oneib_cloud_nics(&arranging->message->cloud, requirement->vm_id, &nics);
     if (!nic)
         return 0;
     if (oneib_reserve(&window->vms, &window->vm_capacity, window->vm_count + 1, sizeof *window->vms,
                       err) < 0)
         return -1;
-    const struct oneib_network *network = oneib_cloud_network(running, nic->network_id);
+    const struct oneib_network *network = oneib_cloud_network(arranging->running, nic->network_id);
     struct oneib_waiting_vm *vm = &window->vms[window->vm_count++];
     *vm = (struct oneib_waiting_vm){
         .id = requirement->vm_id,
         .network_id = nic->network_id,
         .nics = (uint32_t)nics,
         .placement = network ? network->placement : ONEIB_PLACEMENT_PACK,
-        .has_waited = is_free(message, nic, now),
+        .has_waited = is_free(arranging, nic),
     };
     return take_hosts(requirement, window, vm, err);
 }
 
-static int arrange(const struct oneib_sched_message *message, const struct oneib_cloud *running,
-                   int64_t now, struct oneib_window *window, struct oneib_error *err)
+static int arrange(struct arranging *arranging, struct oneib_window *window,
+                   struct oneib_error *err)
 {
-    if (add_hosts(message, window, err) < 0 || add_running(message, running, window, err) < 0)
+    const struct oneib_sched_message *message = arranging->message;
+    if (add_hosts(message, window, err) < 0 ||
+        add_running(message, arranging->running, window, err) < 0 ||
+        find_newest(arranging, err) < 0)
         return -1;
     for (size_t i = 0; i < message->requirement_count; i++)
-        if (add_vm(message, running, &message->requirements[i], now, window, err) < 0)
+        if (add_vm(arranging, &message->requirements[i], window, err) < 0)
             return -1;
     return 0;
 }
@@ -181,9 +222,11 @@ int oneib_window_arrange(const struct oneib_sched_message *message,
                          const struct oneib_cloud *running, int64_t now,
                          struct oneib_window *window, struct oneib_error *err)
 {
+    struct arranging arranging = {.message = message, .running = running, .now = now};
     *window = (struct oneib_window){0};
-    if (arrange(message, running, now, window, err) == 0)
-        return 0;
-    oneib_window_clear(window);
-    return -1;
+    const int status = arrange(&arranging, window, err);
+    free(arranging.newest);
+    if (status < 0)
+        oneib_window_clear(window);
+    return status;
 }

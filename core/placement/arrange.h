@@ -11,9 +11,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A VM that has waited for as long is offered every host with room: what is not looked at here, as
- * affinity, datastores and SCHED_RANK, must keep nobody waiting for ever. Some six windows of
- * SCHED_MAX_WND_TIME (oned.conf). */
+/* A VM is offered every host with room when neither it nor another VM of its cluster has been given
+ * a host for as long: what is not looked at here, as affinity, datastores and SCHED_RANK, must keep
+ * nobody waiting for ever. Some six windows of SCHED_MAX_WND_TIME (oned.conf). */
 #define ONEIB_PLACEMENT_PATIENCE_S 60
 
 /* Adds the networks of those that wait and have InfiniBand, and sorts the set. */

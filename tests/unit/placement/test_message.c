@@ -155,6 +155,20 @@ static void who_has_waited_for_a_minute_may_go_anywhere(void **state)
     oneib_cloud_clear(&running);
 }
 
+/* Windows follow each other as VMs run: the last ones of a large cluster wait while others come. */
+static void nobody_has_waited_while_others_of_the_cluster_were_given_hosts(void **state)
+{
+    (void)state;
+    struct oneib_cloud running = {0};
+    put_members(&running, 2, 1);
+    running.attachments[1].since = 930;
+    running.attachments[2].since = 999999; /* a forged one */
+    const char *xml = MESSAGE(VM("7", "900", NIC("0", "3")), HOSTS, MAY("7", ALL));
+    must_become(xml, &running, 989, MESSAGE("", "", MAY("7", ID("0") ID("1"))));
+    must_become(xml, &running, 990, MESSAGE("", "", MAY("7", ALL)));
+    oneib_cloud_clear(&running);
+}
+
 /* It was made long ago, and has left its last host just now. */
 static void a_vm_waits_since_it_left_its_last_host(void **state)
 {
@@ -312,6 +326,7 @@ int main(void)
         cmocka_unit_test(only_vms_with_infiniband_have_fewer_hosts),
         cmocka_unit_test(members_on_hosts_that_the_message_lacks_count),
         cmocka_unit_test(who_has_waited_for_a_minute_may_go_anywhere),
+        cmocka_unit_test(nobody_has_waited_while_others_of_the_cluster_were_given_hosts),
         cmocka_unit_test(a_vm_waits_since_it_left_its_last_host),
         cmocka_unit_test(a_vm_of_a_group_is_left_all_hosts_with_room),
         cmocka_unit_test(a_vm_for_which_there_is_no_function_waits),
