@@ -64,11 +64,11 @@ static int say_reserved(struct oneib_work *work, const struct oneib_network *net
                         oneib_pkey pkey, struct oneib_error *err)
 {
     return oneib_findings_add(work->findings, ONEIB_WARNING, "pkey-reserved",
-                              "give the network another VLAN_ID, or take the partition out of the "
-                              "static_partitions",
+                              "give the network another VLAN_ID, or take that static partition out "
+                              "of its file",
                               err,
-                              "%s has P_Key 0x%04x (VLAN_ID %u), which the "
-                              "operator's static partitions use: it gets no members",
+                              "%s has P_Key 0x%04x (VLAN_ID %u), which a "
+                              "static partition of the operator's has: it gets no members",
                               oneib_name_network(work, network->id).text, pkey, pkey);
 }
 

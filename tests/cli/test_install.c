@@ -422,21 +422,21 @@ static void what_a_package_leaves_over_is_done_on_the_front_end(void **state)
     assert_int_equal(unsetenv("ONE_LOCATION"), 0);
 }
 
-#define SNAPSHOTS "etc/fireedge/sunstone/snapshots"
+#define VIEWS "etc/fireedge/sunstone/views"
 
 /* They are put there by a command of its own, whenever the operator wants them. */
-static void uninstall_takes_the_tabs_out_of_sunstones_snapshots(void **state)
+static void uninstall_takes_the_tabs_out_of_sunstones_views(void **state)
 {
     (void)state;
     must_install("--frontend");
-    must("cd \"${DIRECTORY:?}\" && mkdir -p one/" SNAPSHOTS "/user one/" SNAPSHOTS "/groupadmin && "
+    must("cd \"${DIRECTORY:?}\" && mkdir -p one/" VIEWS "/user one/" VIEWS "/groupadmin && "
          "for tab in service service-template; do "
-         "echo 'actions:' >one/" SNAPSHOTS "/groupadmin/$tab-tab.yaml; done && "
+         "echo 'actions:' >one/" VIEWS "/groupadmin/$tab-tab.yaml; done && "
          "ONE_LOCATION=\"$PWD\"/one d" ONEIB_PREFIX "/share/oneib/install/sunstone-tabs && "
-         "mv one/etc/fireedge d/etc/one/ && ls d/etc/one/fireedge/sunstone/snapshots/user");
+         "mv one/etc/fireedge d/etc/one/ && ls d/etc/one/fireedge/sunstone/views/user");
     assert_contains(said, "service-template-tab.yaml");
     must_install("--uninstall --frontend");
-    must("cd \"${DIRECTORY:?}\"/d/etc/one/fireedge/sunstone/snapshots && ls user");
+    must("cd \"${DIRECTORY:?}\"/d/etc/one/fireedge/sunstone/views && ls user");
     assert_string_equal(said, "");
 }
 
@@ -585,7 +585,7 @@ int main(void)
         CASE(a_self_contained_opennebula_is_found_by_its_location),
         CASE(without_an_opennebula_a_package_is_staged),
         CASE(what_a_package_leaves_over_is_done_on_the_front_end),
-        CASE(uninstall_takes_the_tabs_out_of_sunstones_snapshots),
+        CASE(uninstall_takes_the_tabs_out_of_sunstones_views),
         CASE(below_the_remotes_are_scripts_only),
         CASE(kvm_ib_hands_over_what_infiniband_does_not_touch),
         CASE(kvm_ib_deploys_through_the_installed_program),
