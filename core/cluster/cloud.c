@@ -119,6 +119,27 @@ bool oneib_network_names_vm(const struct oneib_network *network, uint32_t vm_id)
            bsearch(&vm_id, network->vms, network->vm_count, sizeof *network->vms, compare_id_items);
 }
 
+int oneib_network_set_reservations(struct oneib_network *network, const uint32_t *ids, size_t count,
+                                   struct oneib_error *err)
+{
+    if (oneib_reserve(&network->reservations, &network->reservation_capacity, count,
+                      sizeof *network->reservations, err) < 0)
+        return -1;
+    if (count)
+        memcpy(network->reservations, ids, count * sizeof *ids);
+    network->reservation_count = count;
+    if (count)
+        qsort(network->reservations, count, sizeof *network->reservations, compare_id_items);
+    return 0;
+}
+
+bool oneib_network_has_reservation(const struct oneib_network *network, uint32_t id)
+{
+    return network->reservation_count &&
+           bsearch(&id, network->reservations, network->reservation_count,
+                   sizeof *network->reservations, compare_id_items);
+}
+
 static int compare_leases(const void *a, const void *b)
 {
     const struct oneib_lease *left = a, *right = b;
@@ -173,6 +194,7 @@ void oneib_network_clear(struct oneib_network *network)
     free(network->static_members);
     free(network->vms);
     free(network->leases);
+    free(network->reservations);
 }
 
 void oneib_host_clear(struct oneib_host *host)
@@ -318,6 +340,41 @@ const struct oneib_network *oneib_cloud_network(const struct oneib_cloud *cloud,
     return bsearch(&wanted, cloud->networks, cloud->network_count, sizeof wanted, compare_networks);
 }
 
+/* ---- whose reservation a network is ---------------------------------------------------------- */
+
+static bool is_confirmed(const struct oneib_cloud *cloud, const struct oneib_network *network)
+{
+    if (network->parent_id == ONEIB_NO_ID)
+        return true;
+    const struct oneib_network *parent = oneib_cloud_network(cloud, network->parent_id);
+    return parent && (parent->unreadable || oneib_network_has_reservation(parent, network->id));
+}
+
+static struct oneib_network *find_network(struct oneib_cloud *cloud, uint32_t id)
+{
+    const struct oneib_network *network = oneib_cloud_network(cloud, id);
+    return network ? &cloud->networks[network - cloud->networks] : NULL;
+}
+
+/* They say that they are another one's reservations, or nobody's. */
+static void doubt_who_denies_it(struct oneib_cloud *cloud, const struct oneib_network *parent)
+{
+    for (size_t i = 0; i < parent->reservation_count; i++) {
+        struct oneib_network *network = find_network(cloud, parent->reservations[i]);
+        if (network && network->parent_id != parent->id)
+            network->parent_unproven = true;
+    }
+}
+
+void oneib_cloud_prove_parents(struct oneib_cloud *cloud)
+{
+    for (size_t i = 0; i < cloud->network_count; i++)
+        cloud->networks[i].parent_unproven = !is_confirmed(cloud, &cloud->networks[i]);
+    for (size_t i = 0; i < cloud->network_count; i++)
+        if (oneib_network_is_operators(&cloud->networks[i]))
+            doubt_who_denies_it(cloud, &cloud->networks[i]);
+}
+
 const struct oneib_host *oneib_cloud_host(const struct oneib_cloud *cloud, uint32_t id)
 {
     const struct oneib_host wanted = {.id = id};
@@ -365,6 +422,11 @@ void oneib_cloud_clear(struct oneib_cloud *cloud)
     *cloud = (struct oneib_cloud){0};
 }
 
+bool oneib_network_is_doubtful(const struct oneib_network *network)
+{
+    return network->unreadable || network->parent_unproven;
+}
+
 bool oneib_network_is_operators(const struct oneib_network *network)
 {
     return network->uid == 0 || network->gid == 0;
@@ -377,6 +439,8 @@ const struct oneib_network *oneib_network_rules(const struct oneib_cloud *cloud,
                                                 const struct oneib_network *network)
 {
     for (int i = 0; i < GENERATIONS_MAX; i++) {
+        if (network->parent_unproven)
+            return NULL;
         const struct oneib_network *parent =
             network->parent_id == ONEIB_NO_ID || network->parent_id == network->id
                 ? NULL

@@ -135,6 +135,11 @@ struct oneib_network {
     size_t vm_count, vm_capacity;
     struct oneib_lease *leases; /* owned; by VM and MAC: these vouch for NICs */
     size_t lease_count, lease_capacity;
+    uint32_t *reservations; /* owned, sorted: the networks to which it leases addresses */
+    size_t reservation_count, reservation_capacity;
+    bool parent_unproven; /* whose reservation it is, it does not say truly, or nobody knows:
+                             oneib_cloud_prove_parents(). It has no members, and keeps its key from
+                             others */
 };
 
 /* One InfiniBand NIC of one VM. 100,000 of them: keep it small. */
@@ -187,6 +192,11 @@ int oneib_network_add_static(struct oneib_network *network, oneib_guid guid,
 /* Copies the ids of the VMs that the network's document names, in any order, with repetitions. */
 int oneib_network_set_vms(struct oneib_network *network, const uint32_t *ids, size_t count,
                           struct oneib_error *err);
+/* Copies the ids of the networks to which it leases addresses, in any order, with repetitions. */
+int oneib_network_set_reservations(struct oneib_network *network, const uint32_t *ids, size_t count,
+                                   struct oneib_error *err);
+/* Whether it leases addresses to that network. */
+bool oneib_network_has_reservation(const struct oneib_network *network, uint32_t id);
 /* Whether the document names the VM at all. */
 bool oneib_network_names_vm(const struct oneib_network *network, uint32_t vm_id);
 /* Takes the array over, in any order, with repetitions: *leases is NULL then. */
@@ -201,12 +211,23 @@ bool oneib_network_leases_to(const struct oneib_network *network, uint32_t vm_id
  * before the look-ups below and before cluster/desired.h.
  */
 void oneib_cloud_sort(struct oneib_cloud *cloud);
+/*
+ * Decides parent_unproven of each network of a sorted cloud. An owner can talk OpenNebula (7.4.0)
+ * into another PARENT_NETWORK_ID of his reservation, or into none; he cannot write into the parent,
+ * whose leases name each of its reservations (AddressRange::to_xml()). So a reservation is proven
+ * when the network that it names leases it addresses, and no operator's other network does: what a
+ * tenant's says of strangers is nothing. Where the one that it names is unreadable nobody knows
+ * whom it leases to, and what the reservation says counts.
+ */
+void oneib_cloud_prove_parents(struct oneib_cloud *cloud);
 /* Binary search; NULL when absent. */
 const struct oneib_network *oneib_cloud_network(const struct oneib_cloud *cloud, uint32_t id);
 const struct oneib_host *oneib_cloud_host(const struct oneib_cloud *cloud, uint32_t id);
 /* The VM's NICs, one behind the other; *count: how many. NULL: it has none. */
 const struct oneib_attachment *oneib_cloud_nics(const struct oneib_cloud *cloud, uint32_t vm_id,
                                                 size_t *count);
+/* Its document is malformed, or its parent unproven: it has no members, and keeps its key. */
+bool oneib_network_is_doubtful(const struct oneib_network *network);
 /* oneadmin's, or of the group oneadmin: what it says of InfiniBand is an operator's word. */
 bool oneib_network_is_operators(const struct oneib_network *network);
 /*

@@ -142,8 +142,8 @@ static int plan_network(struct oneib_work *work, const struct oneib_network *net
 
 static bool is_planned(const struct oneib_work *work, const struct oneib_network *network)
 {
-    return !network->other_driver && !network->unreadable && !network->being_created &&
-           !oneib_shares_its_parents(work, network);
+    return !network->other_driver && !oneib_network_is_doubtful(network) &&
+           !network->being_created && !oneib_shares_its_parents(work, network);
 }
 
 static int plan_all(struct oneib_work *work, struct levels *levels, struct oneib_error *err)
@@ -157,7 +157,7 @@ static int plan_all(struct oneib_work *work, struct levels *levels, struct oneib
 
 static bool is_copied(const struct oneib_network *network)
 {
-    return !network->other_driver && !network->unreadable && !network->being_created;
+    return !network->other_driver && !oneib_network_is_doubtful(network) && !network->being_created;
 }
 
 static int list_copies(struct oneib_work *work, struct oneib_error *err)

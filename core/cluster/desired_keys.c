@@ -29,7 +29,8 @@ const struct oneib_network *oneib_parent_of(const struct oneib_work *work,
 
 bool oneib_shares_its_parents(const struct oneib_work *work, const struct oneib_network *network)
 {
-    const struct oneib_network *parent = oneib_parent_of(work, network);
+    const struct oneib_network *parent =
+        network->parent_unproven ? NULL : oneib_parent_of(work, network);
     const struct oneib_network *rules = parent ? oneib_network_rules(work->cloud, parent) : NULL;
     return rules && rules->reservations_share;
 }
@@ -60,6 +61,19 @@ static int entitle_nested(struct oneib_work *work, const struct oneib_network *n
         oneib_name_network(work, network->parent_id).text);
 }
 
+static int say_unproven(struct oneib_work *work, const struct oneib_network *network,
+                        struct oneib_error *err)
+{
+    return oneib_findings_add(
+        work->findings, ONEIB_VIOLATION, "reservation-unproven",
+        "look at what its owner wrote into it (onevnet show -x), take it out "
+        "again, or delete the network",
+        err,
+        "%s: the networks' leases do not say that it is a reservation of what "
+        "its PARENT_NETWORK_ID names: it gets no members",
+        oneib_name_network(work, network->id).text);
+}
+
 static int say_reserved(struct oneib_work *work, const struct oneib_network *network,
                         oneib_pkey pkey, struct oneib_error *err)
 {
@@ -83,6 +97,8 @@ static int entitle_own(struct oneib_work *work, uint32_t index, struct oneib_err
     const struct oneib_network *network = &work->cloud->networks[index];
     struct oneib_entitlement *entitlement = &work->entitlements[index];
     const oneib_pkey pkey = oneib_key_of(work, network);
+    if (network->parent_unproven && say_unproven(work, network, err) < 0)
+        return -1;
     *entitlement = (struct oneib_entitlement){
         .cluster = index,
         .member_status = ONEIB_MEMBER_STATUS_NO_KEY,
@@ -98,9 +114,9 @@ static int entitle_own(struct oneib_work *work, uint32_t index, struct oneib_err
         entitlement->member_status = ONEIB_MEMBER_STATUS_KEY_CONFLICT;
         return oneib_say_key_refused(work, network, pkey, err);
     }
-    /* One that is unreadable keeps the key, and uses it not. */
+    /* One that is in doubt keeps the key, and uses it not. */
     entitlement->pkey = pkey;
-    if (!network->unreadable)
+    if (!oneib_network_is_doubtful(network))
         entitlement->member_status = ONEIB_MEMBER_STATUS_MEMBER;
     return 0;
 }

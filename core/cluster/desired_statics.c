@@ -49,7 +49,7 @@ static int mention_statics(struct oneib_work *work, uint32_t index, struct menti
     const struct oneib_network *rules =
         oneib_network_rules(work->cloud, &work->cloud->networks[index]);
     const struct oneib_entitlement *entitlement = &work->entitlements[index];
-    if (!rules || work->cloud->networks[index].unreadable ||
+    if (!rules || oneib_network_is_doubtful(&work->cloud->networks[index]) ||
         entitlement->member_status == ONEIB_MEMBER_STATUS_NO_NETWORK ||
         entitlement->cluster != index)
         return 0;

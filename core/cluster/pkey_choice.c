@@ -84,8 +84,9 @@ static bool is_free_for(const struct key_uses *uses, oneib_pkey pkey, uint32_t n
 static bool has_own_key(const struct oneib_work *work, const struct oneib_network *network)
 {
     const struct oneib_network *parent = oneib_parent_of(work, network);
-    return !network->being_created && !network->other_driver && !network->unreadable &&
-           !(parent && parent->unreadable) && !oneib_shares_its_parents(work, network);
+    return !network->being_created && !network->other_driver &&
+           !oneib_network_is_doubtful(network) && !(parent && parent->unreadable) &&
+           !oneib_shares_its_parents(work, network);
 }
 
 /* oned copies the parent's VLAN_ID into a reservation: that is nobody's decision. */
@@ -440,7 +441,7 @@ static oneib_pkey copy_for(const struct oneib_work *work, size_t index)
     const struct oneib_network *network = &work->cloud->networks[index];
     const struct oneib_network *parent = oneib_parent_of(work, network);
     oneib_pkey pkey = oneib_key_of(work, network);
-    if (network->being_created || network->other_driver || network->unreadable ||
+    if (network->being_created || network->other_driver || oneib_network_is_doubtful(network) ||
         (parent && parent->unreadable))
         return 0;
     if (oneib_shares_its_parents(work, network))
@@ -468,7 +469,7 @@ static int list_copies(struct oneib_work *work, struct oneib_error *err)
 
 static bool is_sharer(const struct oneib_work *work, const struct oneib_network *network)
 {
-    return !network->unreadable && !network->being_created &&
+    return !oneib_network_is_doubtful(network) && !network->being_created &&
            oneib_shares_its_parents(work, network);
 }
 

@@ -19,6 +19,16 @@ static bool same_statics(const struct oneib_network *a, const struct oneib_netwo
     return true;
 }
 
+static bool same_reservations(const struct oneib_network *a, const struct oneib_network *b)
+{
+    if (a->reservation_count != b->reservation_count)
+        return false;
+    for (size_t i = 0; i < a->reservation_count; i++)
+        if (a->reservations[i] != b->reservations[i])
+            return false;
+    return true;
+}
+
 static bool same_driver(const struct oneib_network *a, const struct oneib_network *b)
 {
     if (!a->other_driver || !b->other_driver)
@@ -42,7 +52,8 @@ bool oneib_cache_same_network(const struct oneib_network *a, const struct oneib_
            a->device_port == b->device_port && a->device_invalid == b->device_invalid &&
            a->mtu_bytes == b->mtu_bytes && a->rate_gbps == b->rate_gbps &&
            strcmp(a->qos_class, b->qos_class) == 0 && a->class_invalid == b->class_invalid &&
-           a->placement == b->placement && a->shown_sl == b->shown_sl && same_statics(a, b);
+           a->placement == b->placement && a->shown_sl == b->shown_sl && same_statics(a, b) &&
+           same_reservations(a, b);
 }
 
 static bool same_port(const struct oneib_hca_port *a, const struct oneib_hca_port *b)

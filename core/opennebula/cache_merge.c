@@ -279,6 +279,7 @@ int oneib_cache_merge(struct oneib_pools *pools, struct oneib_cloud *cloud,
                    hosts_differ(pools, &replaced.hosts) || attachments_differ(pools, &replaced);
         move_all(pools, &replaced, &vm_ids, cloud, findings);
         oneib_pools_drop_others(cloud, &named);
+        oneib_cloud_prove_parents(cloud);
     }
     oneib_id_set_clear(&vm_ids);
     oneib_id_set_clear(&named);

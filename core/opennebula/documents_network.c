@@ -28,7 +28,8 @@ struct network_values {
     struct oneib_lease *leases; /* owned */
     size_t lease_count, lease_capacity;
     size_t invalid_vms, invalid_leases;
-    size_t templates, range_pools; /* elements of that name */
+    struct oneib_id_set reservations; /* owned: to whom addresses are leased */
+    size_t templates, range_pools;    /* elements of that name */
 };
 
 static int read_template_child(struct oneib_reader *reader, struct network_values *values,
@@ -76,6 +77,12 @@ static bool at_vm_list(const struct oneib_reader *reader)
            oneib_reader_at(reader, ONEIB_NAME_ERROR_VMS);
 }
 
+static void clear_values(struct network_values *values)
+{
+    free(values->leases);
+    oneib_id_set_clear(&values->reservations);
+}
+
 /* A lease that says no address is nobody's. */
 static int keep_lease(struct network_values *values, uint32_t vm_id,
                       const struct oneib_value *address, struct oneib_error *err)
@@ -93,13 +100,14 @@ static int keep_lease(struct network_values *values, uint32_t vm_id,
     return 0;
 }
 
-/* Who has the address; a reservation or a virtual router is nobody of ours. */
+/* Who has the address: a VM or a reservation; a virtual router is nobody of ours. */
 static int read_lease(struct oneib_reader *reader, struct network_values *values,
                       struct oneib_id_set *vms, struct oneib_error *err)
 {
-    enum { VM, MAC, FIELDS };
+    enum { VM, VNET, MAC, FIELDS };
     static const struct oneib_field fields[FIELDS] = {
         [VM] = {ONEIB_NAME_VM, ONEIB_NUMBER_LENGTH},
+        [VNET] = {ONEIB_NAME_VNET, ONEIB_NUMBER_LENGTH},
         [MAC] = {ONEIB_NAME_MAC, WORD_LENGTH},
     };
     const size_t mark = oneib_reader_mark(reader);
@@ -112,6 +120,9 @@ static int read_lease(struct oneib_reader *reader, struct network_values *values
             return -1;
     } else if (lease[VM].state != ONEIB_VALUE_ABSENT) {
         values->invalid_vms++;
+    } else if (oneib_value_id(&lease[VNET], &id)) {
+        if (oneib_id_set_add(&values->reservations, id, err) < 0)
+            return -1;
     }
     oneib_reader_forget(reader, mark);
     return 0;
@@ -512,7 +523,9 @@ static int keep_network(struct oneib_documents *documents, struct network_values
     judged.network->id = id;
     judged.network->being_created = oneib_value_equals(&values->state, BEING_CREATED);
     if (keep_owner(values, judged.network, err) < 0 ||
-        oneib_network_set_vms(judged.network, vms, vm_count, err) < 0)
+        oneib_network_set_vms(judged.network, vms, vm_count, err) < 0 ||
+        oneib_network_set_reservations(judged.network, values->reservations.items,
+                                       values->reservations.count, err) < 0)
         return -1;
     oneib_network_take_leases(judged.network, &values->leases, values->lease_count);
     return judge(&judged, err);
@@ -576,7 +589,7 @@ static int read_network(struct oneib_reader *reader, struct oneib_documents *doc
         oneib_value_id(&values.id, id);
         outcome = keep(documents, &values, named_before, err);
     }
-    free(values.leases);
+    clear_values(&values);
     return outcome;
 }
 
@@ -639,7 +652,7 @@ static void read_head(struct oneib_reader *reader, struct network_values *values
     if (oneib_reader_root(reader, &expected) < 0 || !oneib_reader_at(reader, ONEIB_NAME_VNET) ||
         read_values(reader, values, vms, &expected) < 0 ||
         oneib_reader_finish(reader, &expected) < 0) {
-        free(values->leases);
+        clear_values(values);
         memset(values, 0, sizeof *values);
         vms->count = 0;
     }
@@ -713,7 +726,7 @@ int oneib_documents_keep_unreadable_network(struct oneib_documents *documents, u
     if (reader)
         read_head(reader, &values, &vms);
     int outcome = keep_unreadable(documents, id, &values, &vms, err);
-    free(values.leases);
+    clear_values(&values);
     oneib_id_set_clear(&vms);
     oneib_reader_close(reader);
     return outcome;
@@ -730,7 +743,7 @@ static int read_key(struct oneib_reader *reader, enum oneib_key_state *state, on
         return oneib_fail(err, ONEIB_ERROR_PROTOCOL, "document is not a network's");
 
     int outcome = read_values(reader, &values, &vms, err);
-    free(values.leases);
+    clear_values(&values);
     oneib_id_set_clear(&vms);
     if (outcome == 0)
         outcome = oneib_reader_finish(reader, err);

@@ -58,6 +58,7 @@ static int gather_all(struct oneib_pools *pools, struct oneib_error *err)
     pools->total = pools->documents.vms_named.count;
     if (read_windows(pools, err) < 0 || oneib_pools_complete(pools, err) < 0)
         return -1;
+    oneib_cloud_prove_parents(pools->documents.cloud);
     keep_vms(pools);
     return 0;
 }

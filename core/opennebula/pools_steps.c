@@ -153,11 +153,20 @@ static bool needs_parent(const struct oneib_pools *pools, const struct oneib_net
             has_nic_of(pools->base, network->id));
 }
 
+/* One that was read before may have leased to nobody yet. */
+static bool is_known_parent(const struct oneib_pools *pools, const struct oneib_network *network)
+{
+    if (oneib_cloud_network(pools->documents.cloud, network->parent_id))
+        return true;
+    const struct oneib_network *parent = oneib_pools_network(pools, network->parent_id);
+    return parent && (parent->unreadable || oneib_network_has_reservation(parent, network->id));
+}
+
 static int want_parent(const struct oneib_pools *pools, const struct oneib_network *network,
                        struct oneib_id_set *wanted, struct oneib_error *err)
 {
     const uint32_t id = network->parent_id;
-    if (!needs_parent(pools, network) || oneib_pools_network(pools, id))
+    if (!needs_parent(pools, network) || is_known_parent(pools, network))
         return 0;
     return oneib_id_set_add(wanted, id, err);
 }

@@ -317,6 +317,49 @@ check 'static GUIDs forged into a reservation bring no port into it' do
   see(vm => [his.key])
 end
 
+# oned copies BRIDGE from a network's template into the head of its document, before the parent's id, when it updates it. What
+# was forged into the template by one update is read as BRIDGE by the next one, and written by it.
+def forge_head(network, elements)
+  bridge = "]]></BRIDGE>#{elements}<BRIDGE><![CDATA["
+  network.update("<TEMPLATE><ANOTE>#{escaped(breaking_out('ANOTE', "<BRIDGE>#{escaped(bridge)}</BRIDGE>"))}</ANOTE></TEMPLATE>")
+  %w[x y z].each { |word| network.update("REMARK = \"#{word}\"") }
+end
+
+# Which parents OpenNebula shows then.
+def forge_parent(network, parent)
+  forge_head(network, "<PARENT_NETWORK_ID>#{parent.id}</PARENT_NETWORK_ID>")
+  network.document.get_elements('PARENT_NETWORK_ID').map(&:text)
+end
+
+check 'a parent forged into a reservation does not bring Mallory into a network that its reservations share' do
+  shared = admin.network('shared', 'IB_RESERVATION = "shared"')
+  admin.client.call('vn.chmod', shared.id, 1, 1, 0, 1, 1, 0, 0, 0, 0)
+  hers = admin.vm(shared).deploy('H1').await(:running)
+  mallory = user('mallory')
+  pool = admin.pool
+  his = mallory.reserve(pool, 'his')
+  raise 'OpenNebula took no forged parent' unless forge_parent(his, shared).include?(shared.id.to_s)
+
+  vm = mallory.vm(his).deploy('H2')
+  must_never_reach(vm, 'H2', shared.key)
+  see_open('H1', hers => [shared.key])
+  vm.act('terminate-hard').await(:done)
+  forge_parent(his, pool) # else what it has of the pool is never given back
+end
+
+check 'who forges away whose reservation the own network is has no adapter of his choice' do
+  parent = admin.pool("PHYDEV = \"#{ELSEWHERE}\"")
+  mallory = user('mallory')
+  his = mallory.reserve(parent, 'his')
+  forge_head(his, "<PARENT_NETWORK_ID></PARENT_NETWORK_ID><PHYDEV>#{HERE}</PHYDEV>")
+  raise 'OpenNebula kept the parent' unless his.document.get_elements('PARENT_NETWORK_ID').all? { |id| id.text.to_s.empty? }
+
+  vm = mallory.vm(his).deploy('H1').await(:boot_failure)
+  must_never_reach(vm, 'H1', his.key)
+  see_nothing
+  forge_parent(his, parent)
+end
+
 check 'who takes the own VM\'s events away does not keep its function open' do
   _, _, mallory, his = scene
   vm = mallory.running(his, on: 'H1')

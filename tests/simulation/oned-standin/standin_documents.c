@@ -106,7 +106,24 @@ static void render_allocated(const struct standin_network *network, struct oneib
     oneib_text_append(text, "]]></ALLOCATED>");
 }
 
-static void render_leases(const struct standin_network *network, struct oneib_text *text)
+/* Its reservations have its addresses. */
+static void render_reserved(const struct standin_state *state,
+                            const struct standin_network *network, struct oneib_text *text)
+{
+    for (size_t i = 0; i < state->network_count; i++) {
+        const struct standin_network *other = state->networks[i];
+        if (!other->is_reservation || other->parent_id != network->id)
+            continue;
+        oneib_text_append(text, "<LEASE><IP>");
+        render_ip(other->first_ip, text);
+        oneib_text_append(text, "</IP><MAC>");
+        render_mac(other->first_ip, text);
+        oneib_text_printf(text, "</MAC><VNET><![CDATA[%" PRIu32 "]]></VNET></LEASE>", other->id);
+    }
+}
+
+static void render_leases(const struct standin_state *state, const struct standin_network *network,
+                          struct oneib_text *text)
 {
     uint32_t last = network->first_ip + network->size - 1;
     oneib_text_append(text, "<MAC_END>");
@@ -114,11 +131,8 @@ static void render_leases(const struct standin_network *network, struct oneib_te
     oneib_text_append(text, "</MAC_END><IP_END>");
     render_ip(last, text);
     oneib_text_printf(text, "</IP_END><USED_LEASES>%zu</USED_LEASES>", network->lease_count);
-    if (network->lease_count == 0) {
-        oneib_text_append(text, "<LEASES/>");
-        return;
-    }
     oneib_text_append(text, "<LEASES>");
+    render_reserved(state, network, text);
     for (size_t i = 0; i < network->lease_count; i++) {
         uint32_t ip = network->first_ip + network->leases[i].index;
         oneib_text_append(text, "<LEASE><IP>");
@@ -131,7 +145,8 @@ static void render_leases(const struct standin_network *network, struct oneib_te
     oneib_text_append(text, "</LEASES>");
 }
 
-static void render_address_range(const struct standin_network *network, enum standin_form form,
+static void render_address_range(const struct standin_state *state,
+                                 const struct standin_network *network, enum standin_form form,
                                  struct oneib_text *text)
 {
     /* It is made when the driver has agreed to the network. */
@@ -152,7 +167,7 @@ static void render_address_range(const struct standin_network *network, enum sta
                       "]]></SIZE><TYPE><![CDATA[IP4]]></TYPE>",
                       network->next_index, network->size);
     if (form == STANDIN_WHOLE)
-        render_leases(network, text);
+        render_leases(state, network, text);
     oneib_text_append(text, "</AR></AR_POOL>");
 }
 
@@ -166,7 +181,8 @@ static void render_wanted_range(const struct standin_network *network, struct on
                       network->size);
 }
 
-void standin_render_network(const struct standin_network *network, enum standin_form form,
+void standin_render_network(const struct standin_state *state,
+                            const struct standin_network *network, enum standin_form form,
                             struct oneib_text *text)
 {
     const struct standin_attributes *own = &network->attributes;
@@ -201,7 +217,7 @@ void standin_render_network(const struct standin_network *network, enum standin_
         render_wanted_range(network, text);
     standin_attributes_render(own, text);
     oneib_text_append(text, "</TEMPLATE>");
-    render_address_range(network, form, text);
+    render_address_range(state, network, form, text);
     oneib_text_append(text, "</VNET>");
 }
 

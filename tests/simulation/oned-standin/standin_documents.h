@@ -17,7 +17,8 @@ void standin_render_vm(const struct standin_state *state, const struct standin_v
 /* As one.vmpool.info shows it: nothing of what partitions depend on. */
 void standin_render_vm_short(const struct standin_state *state, const struct standin_vm *vm,
                              struct oneib_text *text);
-void standin_render_network(const struct standin_network *network, enum standin_form form,
+void standin_render_network(const struct standin_state *state,
+                            const struct standin_network *network, enum standin_form form,
                             struct oneib_text *text);
 void standin_render_host(const struct standin_state *state, const struct standin_host *host,
                          enum standin_form form, struct oneib_text *text);

@@ -150,7 +150,7 @@ void standin_event_network(const struct standin_state *state, const struct stand
                             .id = network->id};
     begin_change(&change, &text);
     oneib_text_printf(&text, "<RESOURCE_ID>%" PRIu32 "</RESOURCE_ID>", network->id);
-    standin_render_network(network, STANDIN_POOL, &text);
+    standin_render_network(state, network, STANDIN_POOL, &text);
     publish_change(state, &change, &text);
 }
 
@@ -194,7 +194,7 @@ static void render_call(const struct standin_state *state, const struct standin_
     render_parameter(3, "OUT", "0", text);
     oneib_text_append(text, "</PARAMETERS><EXTRA>");
     if (event->network)
-        standin_render_network(event->network, STANDIN_POOL, text);
+        standin_render_network(state, event->network, STANDIN_POOL, text);
     if (event->host)
         standin_render_host(state, event->host, STANDIN_POOL, text);
     oneib_text_append(text, "</EXTRA></CALL_INFO></HOOK_MESSAGE>");

@@ -101,7 +101,7 @@ static int render_network(const struct standin_state *state, uint32_t id, struct
 {
     const struct standin_network *network = standin_network_find(state, id, err);
     if (network)
-        standin_render_network(network, STANDIN_WHOLE, text);
+        standin_render_network(state, network, STANDIN_WHOLE, text);
     return network ? 0 : -1;
 }
 
@@ -293,7 +293,7 @@ static void render_network_pool(const struct standin_state *state, const struct 
         if (network->state == NETWORK_DONE || !holds_id(range, network->id))
             continue;
         if (holds_position(range, position++))
-            standin_render_network(network, STANDIN_POOL, text);
+            standin_render_network(state, network, STANDIN_POOL, text);
     }
 }
 

@@ -92,6 +92,82 @@ static void an_empty_cloud_can_be_sorted_and_cleared_twice(void **state)
     assert_int_equal(0, scene->cloud.network_count);
 }
 
+/* ---- whose reservation a network is ---------------------------------------------------------- */
+
+static void leases_to(struct scene *scene, struct oneib_network *network, uint32_t reservation)
+{
+    assert_int_equal(oneib_network_set_reservations(network, &reservation, 1, &scene->err), 0);
+}
+
+static bool is_unproven(struct scene *scene, uint32_t id)
+{
+    oneib_cloud_sort(&scene->cloud);
+    oneib_cloud_prove_parents(&scene->cloud);
+    return oneib_cloud_network(&scene->cloud, id)->parent_unproven;
+}
+
+static void a_reservation_is_proven_by_its_parents_leases(void **state)
+{
+    struct scene *scene = *state;
+    leases_to(scene, add_network(scene, 4, 256), 6);
+    add_reservation(scene, 6, 4, 257)->uid = 12;
+    assert_false(is_unproven(scene, 4));
+    assert_false(is_unproven(scene, 6));
+}
+
+static void who_names_a_network_that_leases_him_nothing_is_unproven(void **state)
+{
+    struct scene *scene = *state;
+    leases_to(scene, add_network(scene, 4, 256), 6);
+    add_network(scene, 5, 300)->reservations_share = true;
+    add_reservation(scene, 6, 5, 257)->uid = 12;
+    add_reservation(scene, 7, 99, 258)->uid = 12; /* there is none */
+    assert_true(is_unproven(scene, 6));
+    assert_true(is_unproven(scene, 7));
+    assert_false(is_unproven(scene, 5));
+}
+
+static void who_denies_whose_reservation_he_is_is_unproven(void **state)
+{
+    struct scene *scene = *state;
+    leases_to(scene, add_network(scene, 4, 256), 6);
+    add_network(scene, 6, 257)->uid = 12;
+    scene->cloud.networks[1].gid = 1;
+    assert_true(is_unproven(scene, 6));
+}
+
+/* He wrote the leases of his own networks. */
+static void what_a_tenants_network_says_of_strangers_is_nothing(void **state)
+{
+    struct scene *scene = *state;
+    leases_to(scene, add_network(scene, 4, 256), 6);
+    add_reservation(scene, 6, 4, 257)->uid = 12;
+    struct oneib_network *his = add_network(scene, 7, 258);
+    his->uid = his->gid = 13;
+    leases_to(scene, his, 6);
+    assert_false(is_unproven(scene, 6));
+    scene->cloud.networks[2].gid = 0; /* an operator's */
+    assert_true(is_unproven(scene, 6));
+}
+
+static void of_an_unreadable_parent_nobody_knows_whom_it_leases_to(void **state)
+{
+    struct scene *scene = *state;
+    add_network(scene, 4, 256)->unreadable = true;
+    add_reservation(scene, 6, 4, 257);
+    assert_false(is_unproven(scene, 6));
+}
+
+static void a_reservation_is_proven_again_when_it_is_leased_to(void **state)
+{
+    struct scene *scene = *state;
+    add_network(scene, 4, 256);
+    add_reservation(scene, 6, 4, 257);
+    assert_true(is_unproven(scene, 6));
+    leases_to(scene, &scene->cloud.networks[0], 6);
+    assert_false(is_unproven(scene, 6));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -100,6 +176,12 @@ int main(void)
         SCENE_TEST(sorting_a_large_cloud_keeps_the_last_of_each),
         SCENE_TEST(looking_up_finds_what_is_there_and_nothing_else),
         SCENE_TEST(an_empty_cloud_can_be_sorted_and_cleared_twice),
+        SCENE_TEST(a_reservation_is_proven_by_its_parents_leases),
+        SCENE_TEST(who_names_a_network_that_leases_him_nothing_is_unproven),
+        SCENE_TEST(who_denies_whose_reservation_he_is_is_unproven),
+        SCENE_TEST(what_a_tenants_network_says_of_strangers_is_nothing),
+        SCENE_TEST(of_an_unreadable_parent_nobody_knows_whom_it_leases_to),
+        SCENE_TEST(a_reservation_is_proven_again_when_it_is_leased_to),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -183,6 +183,32 @@ static void an_unreadable_reservation_has_not_even_its_parents_static_members(vo
     assert_listed(scene, 256, 0x55, "full");
 }
 
+/* An owner can make oned believe another parent. */
+static void an_unproven_reservation_is_not_in_the_partition_of_what_it_names(void **state)
+{
+    struct scene *scene = *state;
+    struct oneib_network *parent = add_network(scene, 4, 256);
+    parent->reservations_share = true;
+    oneib_network_add_static(parent, 0x55, ONEIB_FULL, &scene->err);
+    add_reservation(scene, 5, 4, 0);
+    add_reservation(scene, 6, 4, 257);
+    add_host(scene, 1);
+    add_nic(scene, 10, 0, 5, 1);
+    add_nic(scene, 11, 0, 6, 1);
+    compute(scene);
+    assert_listed(scene, 256, port_of(1), "full"); /* were they proven */
+
+    scene->cloud.networks[1].parent_unproven = scene->cloud.networks[2].parent_unproven = true;
+    compute(scene);
+    assert_member_status(scene, 10, 0, ONEIB_MEMBER_STATUS_NO_KEY);
+    assert_member_status(scene, 11, 0, ONEIB_MEMBER_STATUS_NO_KEY);
+    assert_listed(scene, 256, port_of(1), "none");
+    assert_listed(scene, 257, port_of(1), "none");
+    assert_listed(scene, 257, 0x55, "none");
+    assert_int_equal(0, scene->desired.request_count);
+    assert_finding(scene, "reservation-unproven", ONEIB_VIOLATION, "network 5");
+}
+
 static void an_unreadable_network_gets_no_key(void **state)
 {
     struct scene *scene = *state;
@@ -1021,6 +1047,7 @@ int main(void)
         SCENE_TEST(an_unreadable_network_has_no_members_and_keeps_its_key_from_others),
         SCENE_TEST(an_unreadable_network_opens_no_partition_of_the_operators),
         SCENE_TEST(an_unreadable_reservation_has_not_even_its_parents_static_members),
+        SCENE_TEST(an_unproven_reservation_is_not_in_the_partition_of_what_it_names),
         SCENE_TEST(an_unreadable_network_gets_no_key),
         SCENE_TEST(a_used_up_range_is_said_once),
         SCENE_TEST(a_key_outside_the_range_is_the_operators_choice),

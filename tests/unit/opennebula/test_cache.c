@@ -450,6 +450,48 @@ static void an_event_of_another_drivers_network_changes_nothing(void **state)
     assert_int_equal(fixture->cloud.network_count, 1);
 }
 
+#define PARENT(leases) "<VNET><ID>7</ID><VN_MAD>ibrec</VN_MAD>" LEASES(leases) "</VNET>"
+#define CHILD                                                                                      \
+    "<VNET><ID>8</ID><VN_MAD>ibrec</VN_MAD><PARENT_NETWORK_ID>7</PARENT_NETWORK_ID></VNET>"
+
+/* Its parent may have been read before it was made. */
+static void the_parent_of_a_new_reservation_is_read_again(void **state)
+{
+    struct fixture *fixture = *state;
+    stands(NETWORK_OBJECT, 7, PARENT(""),
+           PARENT("<LEASE><MAC>02:00:0a:00:00:01</MAC><VNET>8</VNET></LEASE>"));
+    stands(NETWORK_OBJECT, 8, GONE, CHILD);
+    read_pools_first(fixture);
+    name_network(fixture, 8);
+    must_refresh(fixture, "network 8\nnetwork 7\n");
+    assert_false(oneib_cloud_network(&fixture->cloud, 8)->parent_unproven);
+}
+
+static void a_reservation_whose_parent_leases_it_nothing_is_unproven(void **state)
+{
+    struct fixture *fixture = *state;
+    stands(NETWORK_OBJECT, 7, PARENT(""), PARENT(""));
+    stands(NETWORK_OBJECT, 8, CHILD, CHILD);
+    read_pools_first(fixture);
+    assert_true(oneib_cloud_network(&fixture->cloud, 8)->parent_unproven);
+    name_network(fixture, 8);
+    must_refresh(fixture, "network 8\nnetwork 7\n");
+    assert_true(oneib_cloud_network(&fixture->cloud, 8)->parent_unproven);
+}
+
+static void a_parent_that_leases_to_its_reservation_by_now_is_news(void **state)
+{
+    struct fixture *fixture = *state;
+    stands(NETWORK_OBJECT, 7, PARENT(""),
+           PARENT("<LEASE><MAC>02:00:0a:00:00:01</MAC><VNET>8</VNET></LEASE>"));
+    stands(NETWORK_OBJECT, 8, CHILD, CHILD);
+    read_pools_first(fixture);
+    name_network(fixture, 7);
+    must_refresh(fixture, "network 7\n");
+    assert_true(fixture->changed);
+    assert_false(oneib_cloud_network(&fixture->cloud, 8)->parent_unproven);
+}
+
 /* The reservation's NICs have the key of the network whose partition they are in. */
 static void the_parent_of_a_switched_reservation_is_known_when_it_is_switched_too(void **state)
 {
@@ -945,6 +987,9 @@ int main(void)
         TEST(a_network_that_another_driver_serves_now_stays_while_a_nic_names_it),
         TEST(a_network_that_another_driver_serves_stays_while_a_reservation_names_it),
         TEST(an_event_of_another_drivers_network_changes_nothing),
+        TEST(the_parent_of_a_new_reservation_is_read_again),
+        TEST(a_reservation_whose_parent_leases_it_nothing_is_unproven),
+        TEST(a_parent_that_leases_to_its_reservation_by_now_is_news),
         TEST(the_parent_of_a_switched_reservation_is_known_when_it_is_switched_too),
         TEST(the_vms_of_another_drivers_network_are_not_asked_for),
         TEST(a_switched_network_that_is_set_back_is_a_change),

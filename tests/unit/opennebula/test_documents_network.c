@@ -318,6 +318,27 @@ static void a_reservation_names_its_parent(void **state)
     reading_end(&reading);
 }
 
+static void a_networks_leases_name_its_reservations(void **state)
+{
+    struct reading reading;
+    (void)state;
+    begin_with(&reading,
+               "<VNET><ID>8</ID><NAME>p</NAME><VN_MAD>ibrec</VN_MAD><AR_POOL><AR><LEASES>"
+               "<LEASE><MAC>02:00:0a:00:00:01</MAC><VNET>11</VNET></LEASE>"
+               "<LEASE><MAC>02:00:0a:00:00:02</MAC><VNET>9</VNET></LEASE>"
+               "<LEASE><MAC>02:00:0a:00:00:03</MAC><VM>12</VM></LEASE></LEASES></AR><AR><LEASES>"
+               "<LEASE><MAC>02:00:0a:00:01:01</MAC><VNET>11</VNET></LEASE>"
+               "<LEASE><MAC>02:00:0a:00:01:02</MAC><VNET>x</VNET></LEASE>"
+               "</LEASES></AR></AR_POOL></VNET>");
+    const struct oneib_network *network = &reading.cloud.networks[0];
+    assert_true(oneib_network_has_reservation(network, 9));
+    assert_true(oneib_network_has_reservation(network, 11));
+    assert_false(oneib_network_has_reservation(network, 12));
+    assert_int_equal(network->lease_count, 1);
+    assert_int_equal(reading.findings.count, 0);
+    reading_end(&reading);
+}
+
 static void a_parent_that_is_no_id_is_none_and_told(void **state)
 {
     struct reading reading;
@@ -609,6 +630,7 @@ int main(void)
         cmocka_unit_test(two_keys_are_invalid),
         cmocka_unit_test(a_key_of_ten_megabytes_is_invalid_and_shown_shortened),
         cmocka_unit_test(a_reservation_names_its_parent),
+        cmocka_unit_test(a_networks_leases_name_its_reservations),
         cmocka_unit_test(a_parent_that_is_no_id_is_none_and_told),
         cmocka_unit_test(a_membership_is_read_without_case),
         cmocka_unit_test(a_membership_that_is_neither_is_limited),
