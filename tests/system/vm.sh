@@ -113,8 +113,7 @@ two_minutes_pass() { # N
     change_table "$1" 's/since=[0-9]*/since=99999999999/'
 }
 
-# scrap N VM...: nothing is left of them there, whatever an earlier case has done. Where it has done nothing, the service goes on:
-# to start it again takes an emulated processor seconds.
+# scrap N VM...: nothing is left of them there, whatever an earlier case has done, and the node's service runs.
 scrap() {
     node=$1
     shift
@@ -126,7 +125,7 @@ for vm in $*; do
     rm -rf /var/lib/one/datastores/0/\$vm
 done >/dev/null 2>&1
 END
-    on "$node" "! grep -q -s ' vm=\($pattern\) ' /run/oneib/vfs" || change_table "$node" "/ vm=\($pattern\) /d"
+    change_table "$node" "/ vm=\($pattern\) /d"
     on "$node" 'oneib hca --repair' >/dev/null 2>&1
 }
 
