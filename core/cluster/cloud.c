@@ -366,13 +366,23 @@ static void doubt_who_denies_it(struct oneib_cloud *cloud, const struct oneib_ne
     }
 }
 
-void oneib_cloud_prove_parents(struct oneib_cloud *cloud)
+static void prove(const struct oneib_cloud *cloud, struct oneib_network *network)
 {
+    network->parent_was_unproven = network->parent_unproven;
+    network->parent_unproven = !is_confirmed(cloud, network);
+}
+
+bool oneib_cloud_prove_parents(struct oneib_cloud *cloud)
+{
+    bool has_changed = false;
     for (size_t i = 0; i < cloud->network_count; i++)
-        cloud->networks[i].parent_unproven = !is_confirmed(cloud, &cloud->networks[i]);
+        prove(cloud, &cloud->networks[i]);
     for (size_t i = 0; i < cloud->network_count; i++)
         if (oneib_network_is_operators(&cloud->networks[i]))
             doubt_who_denies_it(cloud, &cloud->networks[i]);
+    for (size_t i = 0; i < cloud->network_count; i++)
+        has_changed |= cloud->networks[i].parent_unproven != cloud->networks[i].parent_was_unproven;
+    return has_changed;
 }
 
 const struct oneib_host *oneib_cloud_host(const struct oneib_cloud *cloud, uint32_t id)

@@ -137,9 +137,10 @@ struct oneib_network {
     size_t lease_count, lease_capacity;
     uint32_t *reservations; /* owned, sorted: the networks to which it leases addresses */
     size_t reservation_count, reservation_capacity;
-    bool parent_unproven; /* whose reservation it is, it does not say truly, or nobody knows:
+    bool parent_unproven;     /* whose reservation it is, it does not say truly, or nobody knows:
                              oneib_cloud_prove_parents(). It has no members, and keeps its key from
                              others */
+    bool parent_was_unproven; /* by the decision before */
 };
 
 /* One InfiniBand NIC of one VM. 100,000 of them: keep it small. */
@@ -214,12 +215,12 @@ void oneib_cloud_sort(struct oneib_cloud *cloud);
 /*
  * Decides parent_unproven of each network of a sorted cloud. An owner can talk OpenNebula (7.4.0)
  * into another PARENT_NETWORK_ID of his reservation, or into none; he cannot write into the parent,
- * whose leases name each of its reservations (AddressRange::to_xml()). So a reservation is proven
+ * whose leases name each of its reservations (AddressRange::to_xml()), but give them back. So a reservation is proven
  * when the network that it names leases it addresses, and no operator's other network does: what a
  * tenant's says of strangers is nothing. Where the one that it names is unreadable nobody knows
- * whom it leases to, and what the reservation says counts.
+ * whom it leases to, and what the reservation says counts. Whether any of them has changed.
  */
-void oneib_cloud_prove_parents(struct oneib_cloud *cloud);
+bool oneib_cloud_prove_parents(struct oneib_cloud *cloud);
 /* Binary search; NULL when absent. */
 const struct oneib_network *oneib_cloud_network(const struct oneib_cloud *cloud, uint32_t id);
 const struct oneib_host *oneib_cloud_host(const struct oneib_cloud *cloud, uint32_t id);

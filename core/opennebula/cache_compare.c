@@ -19,16 +19,6 @@ static bool same_statics(const struct oneib_network *a, const struct oneib_netwo
     return true;
 }
 
-static bool same_reservations(const struct oneib_network *a, const struct oneib_network *b)
-{
-    if (a->reservation_count != b->reservation_count)
-        return false;
-    for (size_t i = 0; i < a->reservation_count; i++)
-        if (a->reservations[i] != b->reservations[i])
-            return false;
-    return true;
-}
-
 static bool same_driver(const struct oneib_network *a, const struct oneib_network *b)
 {
     if (!a->other_driver || !b->other_driver)
@@ -42,6 +32,7 @@ static bool same_key(const struct oneib_network *a, const struct oneib_network *
     return a->key_state == b->key_state && (a->key_state != ONEIB_KEY_VALID || a->pkey == b->pkey);
 }
 
+/* Another driver's parent is not read again for it: it may be in doubt until all are read. */
 bool oneib_cache_same_network(const struct oneib_network *a, const struct oneib_network *b)
 {
     return a->id == b->id && a->parent_id == b->parent_id && same_key(a, b) && same_driver(a, b) &&
@@ -53,7 +44,7 @@ bool oneib_cache_same_network(const struct oneib_network *a, const struct oneib_
            a->mtu_bytes == b->mtu_bytes && a->rate_gbps == b->rate_gbps &&
            strcmp(a->qos_class, b->qos_class) == 0 && a->class_invalid == b->class_invalid &&
            a->placement == b->placement && a->shown_sl == b->shown_sl && same_statics(a, b) &&
-           same_reservations(a, b);
+           (a->other_driver || a->parent_unproven == b->parent_unproven);
 }
 
 static bool same_port(const struct oneib_hca_port *a, const struct oneib_hca_port *b)

@@ -93,6 +93,16 @@ static int merge_vm_ids(const struct oneib_pools *pools, const struct replaced *
     return 0;
 }
 
+/* What is decided anew once all of them are together. */
+static void carry_doubts(const struct oneib_pools *pools)
+{
+    for (size_t i = 0; i < pools->documents.cloud->network_count; i++) {
+        struct oneib_network *after = &pools->documents.cloud->networks[i];
+        const struct oneib_network *before = oneib_cloud_network(pools->base, after->id);
+        after->parent_unproven = before && before->parent_unproven;
+    }
+}
+
 static bool networks_differ(const struct oneib_pools *pools, const struct oneib_id_set *replaced)
 {
     for (size_t i = 0; i < replaced->count; i++) {
@@ -275,11 +285,12 @@ int oneib_cache_merge(struct oneib_pools *pools, struct oneib_cloud *cloud,
     if (outcome == 0)
         outcome = make_room(&pools->documents, cloud, findings, err);
     if (outcome == 0) {
+        carry_doubts(pools);
         *changed = networks_differ(pools, &replaced.networks) ||
                    hosts_differ(pools, &replaced.hosts) || attachments_differ(pools, &replaced);
         move_all(pools, &replaced, &vm_ids, cloud, findings);
         oneib_pools_drop_others(cloud, &named);
-        oneib_cloud_prove_parents(cloud);
+        *changed |= oneib_cloud_prove_parents(cloud);
     }
     oneib_id_set_clear(&vm_ids);
     oneib_id_set_clear(&named);

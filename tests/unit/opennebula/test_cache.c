@@ -477,6 +477,7 @@ static void a_reservation_whose_parent_leases_it_nothing_is_unproven(void **stat
     name_network(fixture, 8);
     must_refresh(fixture, "network 8\nnetwork 7\n");
     assert_true(oneib_cloud_network(&fixture->cloud, 8)->parent_unproven);
+    assert_false(fixture->changed);
 }
 
 static void a_parent_that_leases_to_its_reservation_by_now_is_news(void **state)
