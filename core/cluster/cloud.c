@@ -100,44 +100,51 @@ static int compare_id_items(const void *a, const void *b)
     return compare_ids(*(const uint32_t *)a, *(const uint32_t *)b);
 }
 
+/* Copies the ids into a list of them that is looked up by halving. */
+static int set_ids(uint32_t **list, size_t *list_count, size_t *capacity, const uint32_t *ids,
+                   size_t count, struct oneib_error *err)
+{
+    if (oneib_reserve(list, capacity, count, sizeof **list, err) < 0)
+        return -1;
+    if (count)
+        memcpy(*list, ids, count * sizeof *ids);
+    *list_count = count;
+    if (count)
+        qsort(*list, count, sizeof **list, compare_id_items);
+    return 0;
+}
+
+static bool has_id(const uint32_t *list, size_t count, uint32_t id)
+{
+    return count && bsearch(&id, list, count, sizeof *list, compare_id_items);
+}
+
 int oneib_network_set_vms(struct oneib_network *network, const uint32_t *ids, size_t count,
                           struct oneib_error *err)
 {
-    if (oneib_reserve(&network->vms, &network->vm_capacity, count, sizeof *network->vms, err) < 0)
-        return -1;
-    if (count)
-        memcpy(network->vms, ids, count * sizeof *ids);
-    network->vm_count = count;
-    if (count)
-        qsort(network->vms, count, sizeof *network->vms, compare_id_items);
-    return 0;
+    return set_ids(&network->vms, &network->vm_count, &network->vm_capacity, ids, count, err);
 }
 
 bool oneib_network_names_vm(const struct oneib_network *network, uint32_t vm_id)
 {
-    return network->vm_count &&
-           bsearch(&vm_id, network->vms, network->vm_count, sizeof *network->vms, compare_id_items);
+    return has_id(network->vms, network->vm_count, vm_id);
 }
 
 int oneib_network_set_reservations(struct oneib_network *network, const uint32_t *ids, size_t count,
                                    struct oneib_error *err)
 {
-    if (oneib_reserve(&network->reservations, &network->reservation_capacity, count,
-                      sizeof *network->reservations, err) < 0)
-        return -1;
-    if (count)
-        memcpy(network->reservations, ids, count * sizeof *ids);
-    network->reservation_count = count;
-    if (count)
-        qsort(network->reservations, count, sizeof *network->reservations, compare_id_items);
-    return 0;
+    return set_ids(&network->reservations, &network->reservation_count,
+                   &network->reservation_capacity, ids, count, err);
 }
 
 bool oneib_network_has_reservation(const struct oneib_network *network, uint32_t id)
 {
-    return network->reservation_count &&
-           bsearch(&id, network->reservations, network->reservation_count,
-                   sizeof *network->reservations, compare_id_items);
+    return has_id(network->reservations, network->reservation_count, id);
+}
+
+bool oneib_network_may_have_reservation(const struct oneib_network *network, uint32_t id)
+{
+    return network->unreadable || oneib_network_has_reservation(network, id);
 }
 
 static int compare_leases(const void *a, const void *b)
@@ -347,7 +354,7 @@ static bool is_confirmed(const struct oneib_cloud *cloud, const struct oneib_net
     if (network->parent_id == ONEIB_NO_ID)
         return true;
     const struct oneib_network *parent = oneib_cloud_network(cloud, network->parent_id);
-    return parent && (parent->unreadable || oneib_network_has_reservation(parent, network->id));
+    return parent && oneib_network_may_have_reservation(parent, network->id);
 }
 
 static struct oneib_network *find_network(struct oneib_cloud *cloud, uint32_t id)

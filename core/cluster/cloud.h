@@ -198,6 +198,8 @@ int oneib_network_set_reservations(struct oneib_network *network, const uint32_t
                                    struct oneib_error *err);
 /* Whether it leases addresses to that network. */
 bool oneib_network_has_reservation(const struct oneib_network *network, uint32_t id);
+/* Likewise, or, where it is unreadable, nobody knows. */
+bool oneib_network_may_have_reservation(const struct oneib_network *network, uint32_t id);
 /* Whether the document names the VM at all. */
 bool oneib_network_names_vm(const struct oneib_network *network, uint32_t vm_id);
 /* Takes the array over, in any order, with repetitions: *leases is NULL then. */

@@ -159,7 +159,7 @@ static bool is_known_parent(const struct oneib_pools *pools, const struct oneib_
     if (oneib_cloud_network(pools->documents.cloud, network->parent_id))
         return true;
     const struct oneib_network *parent = oneib_pools_network(pools, network->parent_id);
-    return parent && (parent->unreadable || oneib_network_has_reservation(parent, network->id));
+    return parent && oneib_network_may_have_reservation(parent, network->id);
 }
 
 static int want_parent(const struct oneib_pools *pools, const struct oneib_network *network,
