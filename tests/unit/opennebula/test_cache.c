@@ -454,12 +454,17 @@ static void an_event_of_another_drivers_network_changes_nothing(void **state)
 #define CHILD                                                                                      \
     "<VNET><ID>8</ID><VN_MAD>ibrec</VN_MAD><PARENT_NETWORK_ID>7</PARENT_NETWORK_ID></VNET>"
 
+static void stand_parent_that_leases_later(void)
+{
+    stands(NETWORK_OBJECT, 7, PARENT(""),
+           PARENT("<LEASE><MAC>02:00:0a:00:00:01</MAC><VNET>8</VNET></LEASE>"));
+}
+
 /* Its parent may have been read before it was made. */
 static void the_parent_of_a_new_reservation_is_read_again(void **state)
 {
     struct fixture *fixture = *state;
-    stands(NETWORK_OBJECT, 7, PARENT(""),
-           PARENT("<LEASE><MAC>02:00:0a:00:00:01</MAC><VNET>8</VNET></LEASE>"));
+    stand_parent_that_leases_later();
     stands(NETWORK_OBJECT, 8, GONE, CHILD);
     read_pools_first(fixture);
     name_network(fixture, 8);
@@ -483,8 +488,7 @@ static void a_reservation_whose_parent_leases_it_nothing_is_unproven(void **stat
 static void a_parent_that_leases_to_its_reservation_by_now_is_news(void **state)
 {
     struct fixture *fixture = *state;
-    stands(NETWORK_OBJECT, 7, PARENT(""),
-           PARENT("<LEASE><MAC>02:00:0a:00:00:01</MAC><VNET>8</VNET></LEASE>"));
+    stand_parent_that_leases_later();
     stands(NETWORK_OBJECT, 8, CHILD, CHILD);
     read_pools_first(fixture);
     name_network(fixture, 7);
