@@ -54,14 +54,24 @@ struct oneib_partition *oneib_partition_table_add(struct oneib_partition_table *
     return added;
 }
 
+int oneib_partition_add_members(struct oneib_partition *partition,
+                                const struct oneib_member *members, size_t count,
+                                struct oneib_error *err)
+{
+    if (count == 0)
+        return 0;
+    if (oneib_reserve(&partition->members, &partition->member_capacity,
+                      partition->member_count + count, sizeof *partition->members, err) < 0)
+        return -1;
+    memcpy(partition->members + partition->member_count, members, count * sizeof *members);
+    partition->member_count += count;
+    return 0;
+}
+
 int oneib_partition_add_member(struct oneib_partition *partition, struct oneib_member member,
                                struct oneib_error *err)
 {
-    if (oneib_reserve(&partition->members, &partition->member_capacity, partition->member_count + 1,
-                      sizeof *partition->members, err) < 0)
-        return -1;
-    partition->members[partition->member_count++] = member;
-    return 0;
+    return oneib_partition_add_members(partition, &member, 1, err);
 }
 
 int oneib_member_compare(const struct oneib_member *a, const struct oneib_member *b)

@@ -81,6 +81,10 @@ struct oneib_partition *oneib_partition_table_add(struct oneib_partition_table *
                                                   struct oneib_error *err);
 int oneib_partition_add_member(struct oneib_partition *partition, struct oneib_member member,
                                struct oneib_error *err);
+/* `members` may be NULL when `count` is 0. */
+int oneib_partition_add_members(struct oneib_partition *partition,
+                                const struct oneib_member *members, size_t count,
+                                struct oneib_error *err);
 /*
  * Canonical order: the default partition first, then by key; members wildcards first (in enum
  * order: in opensm a later entry overrides an earlier one), SELF, then by GUID; of two equal GUIDs

@@ -28,17 +28,19 @@ static void render_flags(const struct oneib_partition *partition, struct oneib_t
                           oneib_membership_name(partition->default_membership));
 }
 
+/* A GUID, or the longest of opensm's words for a member, and a membership. */
+#define MEMBER_SIZE 64
+
+/* At once: a site has a hundred thousand of them. */
 static void render_member(const struct oneib_member *member, struct oneib_text *text)
 {
     const char *wildcard = oneib_member_kind_name(member->kind);
-    char guid[ONEIB_GUID_TEXT_SIZE];
+    char guid[ONEIB_GUID_TEXT_SIZE], said[MEMBER_SIZE];
     if (!wildcard)
         oneib_guid_format(member->guid, guid);
-
-    oneib_text_append_bytes(text, "\t", 1);
-    oneib_text_append(text, wildcard ? wildcard : guid);
-    oneib_text_append_bytes(text, "=", 1);
-    oneib_text_append(text, oneib_membership_name(member->membership));
+    const char *end = stpcpy(stpcpy(stpcpy(stpcpy(said, "\t"), wildcard ? wildcard : guid), "="),
+                             oneib_membership_name(member->membership));
+    oneib_text_append_bytes(text, said, (size_t)(end - said));
 }
 
 void oneib_partition_render(const struct oneib_partition *partition, struct oneib_text *text)

@@ -177,9 +177,8 @@ static int copy_table(const struct oneib_partition_table *from, struct oneib_par
         *copy = *source;
         copy->members = NULL;
         copy->member_count = copy->member_capacity = 0;
-        for (size_t j = 0; j < source->member_count; j++)
-            if (oneib_partition_add_member(copy, source->members[j], err) < 0)
-                return -1;
+        if (oneib_partition_add_members(copy, source->members, source->member_count, err) < 0)
+            return -1;
     }
     return 0;
 }
@@ -199,23 +198,32 @@ static int render_seen(struct oneib_seen *seen, struct oneib_error *err)
     return 0;
 }
 
+/* UFM knows no names: a partition has the one that oneib gave it, in the record. */
+static int copy_named(const struct oneib_sm *sm, struct oneib_partition_table *table,
+                      bool *has_record, struct oneib_error *err)
+{
+    struct oneib_partition_table record;
+    if (oneib_ufm_record_read(sm->config->ufm.record, &record, has_record, err) < 0)
+        return -1;
+    const int status = copy_table(&sm->ufm->table, table, err);
+    if (status == 0)
+        oneib_ufm_record_name(&record, table);
+    oneib_partition_table_clear(&record);
+    return status;
+}
+
 /* Keys that are there before oneib ever was are somebody's. The text is made when it is settled
  * what is left to UFM. */
 static int look(struct oneib_sm *sm, struct oneib_seen *seen, struct oneib_error *err)
 {
-    struct oneib_partition_table record;
     bool has_record;
     sm->ufm->has_news = false;
     if (!sm->ufm->is_known && ask_for_everything(sm, err) < 0)
         return oneib_wrap(err, "reading UFM's partitions");
-    if (oneib_ufm_record_read(sm->config->ufm.record, &record, &has_record, err) < 0)
+    if (copy_named(sm, &seen->table, &has_record, err) < 0)
         return -1;
-    int status = copy_table(&sm->ufm->table, &seen->table, err);
-    if (status == 0)
-        oneib_ufm_record_name(&record, &seen->table);
-    oneib_partition_table_clear(&record);
     seen->state = has_record || seen->table.count == 0 ? ONEIB_SEEN_OURS : ONEIB_SEEN_FOREIGN;
-    return status;
+    return 0;
 }
 
 static int refuse(const struct oneib_sm *sm, const struct oneib_seen *seen, struct oneib_error *err)
@@ -328,28 +336,16 @@ struct change {
     bool is_less;
 };
 
-static void drop_default(struct oneib_partition_table *table)
-{
-    size_t kept = 0;
-    for (size_t i = 0; i < table->count; i++) {
-        if (table->items[i].pkey == ONEIB_PKEY_DEFAULT)
-            oneib_ufm_partition_clear(&table->items[i]);
-        else
-            table->items[kept++] = table->items[i];
-    }
-    table->count = kept;
-}
-
-static int prepare(struct oneib_sm *sm, const struct oneib_sm_put *what,
-                   const struct oneib_seen *seen, struct change *change, struct oneib_error *err)
+/* The table is what was seen, or what was put there since. */
+static int prepare(struct oneib_sm *sm, const struct oneib_sm_put *what, struct change *change,
+                   struct oneib_error *err)
 {
     const struct oneib_ufm *ufm = sm->ufm;
-    if (oneib_partitions_parse(seen->data, seen->length, "what was seen in UFM", &change->before,
-                               err) < 0 ||
+    bool ignored;
+    if (copy_named(sm, &change->before, &ignored, err) < 0 ||
         oneib_ufm_want(what->wanted, range_of(sm->config), ufm->site.abilities, &change->meant,
                        err) < 0)
         return -1;
-    drop_default(&change->before);
     if (change->meant.refused_count > 0)
         return oneib_fail(err, ONEIB_ERROR_REFUSED,
                           "P_Key 0x%04x is not for this UFM, and was to be put there: nothing is "
@@ -409,7 +405,7 @@ static int put(struct oneib_sm *sm, const struct oneib_sm_put *what, struct onei
 {
     struct change change = {0};
     (void)nudges; /* UFM does what it is told when it is told */
-    int status = prepare(sm, what, seen, &change, err);
+    int status = prepare(sm, what, &change, err);
     if (status == 0)
         status = carry_out(sm, &change, err);
     if (status == 0 && !change.is_less)
