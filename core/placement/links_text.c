@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "placement/links_text.h"
 #include "base/array.h"
+#include "base/number.h"
 #include "xml/values.h"
 #include <inttypes.h>
 #include <stdbool.h>
@@ -10,23 +11,40 @@
 
 #define HEADER "oneib-links 1\n"
 #define GUID "0x%016" PRIx64
-#define GUID_WORD_LENGTH (sizeof " 0x0123456789abcdef" - 1)
+#define GUID_WORD_LENGTH (sizeof " " - 1 + ONEIB_GUID_TEXT_SIZE - 1)
 #define LID_MAX 0xbfff /* the last one of a port's own (IBA 1.2.1, 4.1.3) */
 #define SL_MAX 15
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-static void write_routes(const struct oneib_routes *routes, struct oneib_text *text)
+/* One that two cables are said to lead to has one LID. */
+static void write_ports(const struct oneib_routes *routes, struct oneib_text *text)
 {
+    oneib_guid last = 0;
     for (size_t i = 0; i < routes->host_count; i++) {
         const struct oneib_subnet_port port = oneib_routes_host(routes, i);
-        oneib_text_printf(text, "port " GUID " %u\n", port.guid, port.lid);
+        if (port.guid != last)
+            oneib_text_printf(text, "port " GUID " %u\n", port.guid, port.lid);
+        last = port.guid;
     }
+}
+
+static void write_link(const struct oneib_switch_link *link, struct oneib_text *text)
+{
+    oneib_text_printf(text, "link " GUID " %u %u " GUID, link->switch_guid, link->switch_port,
+                      link->node_type, link->port_guid);
+    if (link->node_type == ONEIB_NODE_SWITCH)
+        oneib_text_printf(text, " " GUID, link->node_guid);
+    oneib_text_append(text, "\n");
+}
+
+static void write_routes(const struct oneib_routes *routes, struct oneib_text *text)
+{
+    write_ports(routes, text);
     for (size_t i = 0; i < routes->hop_count; i++) {
         const struct oneib_switch_link link = oneib_routes_link(routes, i);
         if (!routes->hops[i].from_host)
-            oneib_text_printf(text, "link " GUID " %u %u " GUID " " GUID "\n", link.switch_guid,
-                              link.switch_port, link.node_type, link.port_guid, link.node_guid);
+            write_link(&link, text);
     }
 }
 
@@ -75,40 +93,32 @@ static bool skip(struct line *line, const char *word)
     return true;
 }
 
-static int digit_of(char c)
+/* What stands before the next blank, behind the one that the line is at. */
+static bool skip_word(struct line *line, const char **word, size_t *length)
 {
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+    if (!skip(line, " "))
+        return false;
+    const size_t rest = (size_t)(line->end - line->at);
+    const char *blank = memchr(line->at, ' ', rest);
+    *word = line->at;
+    *length = blank ? (size_t)(blank - line->at) : rest;
+    line->at += *length;
+    return true;
 }
 
 static bool skip_number(struct line *line, uint64_t max, uint64_t *number)
 {
-    const char *first;
-    if (!skip(line, " "))
-        return false;
-    *number = 0;
-    for (first = line->at; line->at < line->end && *line->at >= '0' && *line->at <= '9';
-         line->at++) {
-        *number = *number * 10 + (uint64_t)(*line->at - '0');
-        if (*number > max)
-            return false;
-    }
-    return line->at > first;
+    const char *word;
+    size_t length;
+    return skip_word(line, &word, &length) && oneib_parse_decimal_n(word, length, max, number);
 }
 
 static bool skip_guid(struct line *line, oneib_guid *guid)
 {
-    if (!skip(line, " 0x") || line->end - line->at < 16)
-        return false;
-    *guid = 0;
-    for (unsigned i = 0; i < 16; i++) {
-        const int digit = digit_of(*line->at++);
-        if (digit < 0)
-            return false;
-        *guid = *guid << 4 | (oneib_guid)digit;
-    }
-    return true;
+    const char *word;
+    size_t length;
+    return skip_word(line, &word, &length) && length == ONEIB_GUID_TEXT_SIZE - 1 &&
+           oneib_guid_parse_n(word, length, guid);
 }
 
 /* ---- reading --------------------------------------------------------------------------------- */
@@ -160,19 +170,25 @@ static int read_port(struct reading *reading, struct line *line, struct oneib_er
     return 0;
 }
 
+static bool read_ends(struct line *line, struct oneib_switch_link *link)
+{
+    uint64_t port, type;
+    if (!skip_guid(line, &link->switch_guid) || !skip_number(line, UINT8_MAX, &port) ||
+        !skip_number(line, ONEIB_NODE_ROUTER, &type) || !skip_guid(line, &link->port_guid))
+        return false;
+    link->switch_port = (uint8_t)port;
+    link->node_type = (uint8_t)type;
+    return type != ONEIB_NODE_SWITCH || skip_guid(line, &link->node_guid);
+}
+
 static int read_link(struct reading *reading, struct line *line, struct oneib_error *err)
 {
     struct oneib_switch_link link = {.physical = ONEIB_PHYSICAL_LINK_UP};
-    uint64_t port, type;
-    if (!skip_guid(line, &link.switch_guid) || !skip_number(line, UINT8_MAX, &port) ||
-        !skip_number(line, ONEIB_NODE_ROUTER, &type) || !skip_guid(line, &link.port_guid) ||
-        !skip_guid(line, &link.node_guid) || line->at != line->end)
+    if (!read_ends(line, &link) || line->at != line->end)
         return refuse(reading, err);
     if (oneib_reserve(&reading->links, &reading->link_capacity, reading->link_count + 1,
                       sizeof *reading->links, err) < 0)
         return -1;
-    link.switch_port = (uint8_t)port;
-    link.node_type = (uint8_t)type;
     reading->links[reading->link_count++] = link;
     return 0;
 }
@@ -180,8 +196,8 @@ static int read_link(struct reading *reading, struct line *line, struct oneib_er
 static bool read_ports_of(struct line *line, struct oneib_exits *exits)
 {
     while (line->end - line->at >= 2) {
-        const int high = digit_of(line->at[0]), low = digit_of(line->at[1]);
-        if (high < 0 || low < 0)
+        const unsigned high = oneib_hex_digit(line->at[0]), low = oneib_hex_digit(line->at[1]);
+        if (high > 15 || low > 15)
             return false;
         exits->ports[exits->count++] = (uint8_t)(high << 4 | low);
         line->at += 2;
@@ -189,10 +205,12 @@ static bool read_ports_of(struct line *line, struct oneib_exits *exits)
     return line->at == line->end;
 }
 
+/* By GUID, as they are written. */
 static int read_exits(struct reading *reading, struct line *line, struct oneib_error *err)
 {
     oneib_guid guid;
-    if (!skip_guid(line, &guid) || !skip(line, " "))
+    if (!skip_guid(line, &guid) || !skip(line, " ") ||
+        (reading->exit_count && reading->exits[reading->exit_count - 1].switch_guid >= guid))
         return refuse(reading, err);
     if (oneib_reserve(&reading->exits, &reading->exit_capacity, reading->exit_count + 1,
                       sizeof *reading->exits, err) < 0)

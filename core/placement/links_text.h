@@ -4,9 +4,11 @@
  * line each, and "end": what lacks it was cut.
  *
  *   oneib-links 1
- *   port GUID LID                                  of a host
- *   link SWITCH PORT TYPE PORTGUID NODEGUID        TYPE: enum oneib_node_type
- *   exits SWITCH PORTS                             by LID, two hexadecimal digits each, LID 0 first
+ *   port GUID LID                                  of a host, by GUID
+ *   link SWITCH PORT TYPE PORTGUID                 TYPE: enum oneib_node_type
+ *   link SWITCH PORT 2 PORTGUID NODEGUID           to a switch
+ *   exits SWITCH PORTS                             by GUID; by LID, two hexadecimal digits each,
+ *                                                  LID 0 first
  *   host ID PORTGUID                               by id
  *   cluster ID SL PORTGUID..
  *   end

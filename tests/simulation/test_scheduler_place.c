@@ -350,7 +350,7 @@ static void without_a_placer_nobody_is_placed_and_it_is_named(void **state)
 
 #define SWITCH(n) "0x000000000020000" n
 #define PORT(n) "0x000000000000000" n
-#define CABLE(leaf, at, port) "link " SWITCH(leaf) " " at " 1 " PORT(port) " " PORT(port) "\n"
+#define CABLE(leaf, at, port) "link " SWITCH(leaf) " " at " 1 " PORT(port) "\n"
 /* Another cluster of SL 3 has a member on host 0. */
 static const char links[] =
     "oneib-links 1\n"

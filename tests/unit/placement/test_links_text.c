@@ -110,15 +110,20 @@ static void what_is_not_as_it_is_written_is_refused(void **state)
         "port " A " -1\n",
         "port " A " 1 \n",
         "port 0x1 1\n",
+        "port " A " 01\n",
+        "port 0x0000000000000000 1\n",
+        "port 0xffffffffffffffff 1\n",
         "port 0x000000000000000G 1\n",
         "port " B " 1\nport " A " 2\n",
-        "link " A " 256 1 " B " " B "\n",
-        "link " A " 1 4 " B " " B "\n",
-        "link " A " 1 1 " B "\n",
+        "link " A " 256 1 " B "\n",
+        "link " A " 1 4 " B "\n",
+        "link " A " 1 1 " B " " B "\n",
+        "link " A " 1 2 " B "\n",
         "exits " A "\n",
         "exits " A " 0\n",
         "exits " A " 0x\n",
         "exits " A " 00 \n",
+        "exits " A " 00\nexits " A " 00\n",
         "host 2147483648 " A "\n",
         "host 2 " A "\nhost 1 " A "\n",
         "host 1 " A " " B "\n",
@@ -140,6 +145,20 @@ static void what_is_not_as_it_is_written_is_refused(void **state)
     must_be_refused("oneib-links 1\n\0end\n", strlen("oneib-links 1\n") + 5);
 }
 
+/* Such as one that was moved while the fabric was read. */
+static void a_port_at_two_cables_is_written_so_that_it_can_be_read(void **state)
+{
+    (void)state;
+    static const char text[] = "oneib-links 1\nport " A " 1\nlink " B " 1 1 " A "\nlink " B
+                               " 2 1 " A "\nexits " B " ff01\nend\n";
+    struct oneib_links links;
+    assert_int_equal(oneib_links_read(text, strlen(text), &links, &err), 0);
+    char *again = written(&links);
+    assert_string_equal(again, text);
+    free(again);
+    oneib_links_clear(&links);
+}
+
 static void the_line_is_named(void **state)
 {
     (void)state;
@@ -155,6 +174,7 @@ int main(void)
         cmocka_unit_test(nothing_is_written_and_read_too),
         cmocka_unit_test(a_text_that_is_cut_anywhere_is_refused),
         cmocka_unit_test(what_is_not_as_it_is_written_is_refused),
+        cmocka_unit_test(a_port_at_two_cables_is_written_so_that_it_can_be_read),
         cmocka_unit_test(the_line_is_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
