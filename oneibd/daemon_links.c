@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The file in which the placer finds which links clusters use (placement/links_text.h). */
 #include "base/array.h"
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "cluster/port_index.h"
 #include "oneibd/daemon.h"
 #include "placement/links_text.h"
+#include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
 
 /* Not with each change: nobody who is put into force waits for it, and windows of the scheduler are
  * ten seconds apart. */
@@ -53,15 +57,32 @@ static int add_clusters(const struct oneib_partition_table *table, struct oneib_
     return 0;
 }
 
+static bool has_this(const char *path, const struct oneib_text *text)
+{
+    struct oneib_error ignored;
+    oneib_autofree char *data = NULL;
+    size_t length;
+    return oneib_file_read(path, text->length, &data, &length, &ignored) == 0 &&
+           length == text->length && memcmp(data, text->data, length) == 0;
+}
+
+/* Its age tells that it is so still: the disk need not have all of it again. */
+static bool is_young_again(const char *path, const struct oneib_text *text)
+{
+    return has_this(path, text) && utimensat(AT_FDCWD, path, NULL, 0) == 0;
+}
+
 static int write_file(const struct oneib_daemon *daemon, const struct oneib_links *links,
                       struct oneib_error *err)
 {
+    const char *path = daemon->config.qos.links_file;
     oneib_autotext struct oneib_text text = {0};
     oneib_links_write(links, &text);
     if (oneib_text_failed(&text))
         return oneib_fail_memory(err);
-    return oneib_file_replace(daemon->config.qos.links_file, text.data, text.length, FILE_MODE,
-                              NULL, NULL, err);
+    if (is_young_again(path, &text))
+        return 0;
+    return oneib_file_replace(path, text.data, text.length, FILE_MODE, NULL, NULL, err);
 }
 
 /* The routes are borrowed. */

@@ -509,11 +509,17 @@ static bool read_links_has(const char *words)
     return text && strstr(text, words);
 }
 
-/* By when the file was written; 0: it is not there. */
-static time_t links_written(void)
+static struct stat links_stat(void)
 {
     struct stat file;
-    return stat(lab_path(scene(), "links", &err), &file) == 0 ? file.st_mtime : 0;
+    assert_int_equal(stat(lab_path(scene(), "links", &err), &file), 0);
+    return file;
+}
+
+static void await_no_links(const char *words)
+{
+    for (unsigned waited = 0; read_links_has(words); waited += 50, lab_sleep_ms(50))
+        assert_true(waited < DAEMON_PATIENCE_MS);
 }
 
 static void the_placers_file_has_links_and_clusters_and_is_never_old(void **state)
@@ -535,11 +541,15 @@ static void the_placers_file_has_links_and_clusters_and_is_never_old(void **stat
     assert_string_equal(text + strlen(text) - 5, "\nend\n");
 
     scene_end_vm(vm);
-    for (unsigned waited = 0; read_links_has(line); waited += 50, lab_sleep_ms(50))
-        assert_true(waited < DAEMON_PATIENCE_MS);
-    const time_t before = links_written();
-    for (unsigned waited = 0; links_written() == before; waited += 50, lab_sleep_ms(50))
+    await_no_links(line);
+    const struct stat before = links_stat();
+    for (unsigned waited = 0; links_stat().st_mtime == before.st_mtime; waited += 50) {
         assert_true(waited < 15000);
+        lab_sleep_ms(50);
+    }
+    assert_int_equal(links_stat().st_ino, before.st_ino); /* nothing was new: nothing was written */
+    MUST(lab_write(scene(), "links", 0644, "spoilt\nend\n", &err));
+    await_no_links("spoilt");
     daemon_end();
 }
 
