@@ -6,7 +6,9 @@
 #include "fabric/opensm_process.h"
 #include "oneib/verb_check.h"
 #include "partitions/qos_options.h"
+#include "placement/links_file.h"
 #include "sync/classes.h"
+#include <time.h>
 
 #define CONFIG_MAX ((size_t)1 << 20)
 
@@ -58,4 +60,25 @@ void oneib_check_qos(const struct oneib_config *config, struct oneib_checks *che
         return;
     check_classes(config, &classes, setup.config, checks);
     oneib_opensm_setup_clear(&setup);
+}
+
+void oneib_check_links(const struct oneib_config *config, struct oneib_checks *checks)
+{
+    static const char check[] = "links";
+    struct oneib_error err;
+    struct oneib_links links;
+    const char *path = config->qos.links_file;
+    if (!path)
+        return;
+    if (oneib_links_load(path, time(NULL), &links, &err) < 0) {
+        oneib_check_add(checks, ONEIB_CHECK_WARN, check,
+                        "the oneibd of the master subnet manager writes it every 5 s, for the "
+                        "scheduler on the same machine: run both here, with this key; until then "
+                        "OpenNebula alone places VMs",
+                        "%s", err.text);
+        return;
+    }
+    oneib_check_add(checks, ONEIB_CHECK_OK, check, NULL,
+                    "%s: links of %zu clusters, for the scheduler", path, links.cluster_count);
+    oneib_links_clear(&links);
 }

@@ -131,6 +131,7 @@ static void check_everything(const struct oneib_run *run, struct oneib_checks *c
     oneib_check_opensm(&session.config, checks);
     oneib_check_keys(&session, checks);
     oneib_check_qos(&session.config, checks);
+    oneib_check_links(&session.config, checks);
     oneib_check_files(&session.config, checks);
     oneib_session_end(&session);
 }

@@ -48,6 +48,8 @@ void oneib_check_ufm(struct oneib_session *session, struct oneib_checks *checks)
 void oneib_check_opensm(const struct oneib_config *config, struct oneib_checks *checks);
 /* Whether opensm is told of the traffic classes; nothing is said where there are none. */
 void oneib_check_qos(const struct oneib_config *config, struct oneib_checks *checks);
+/* Whether the scheduler's placer can go by qos.links_file; nothing is said where it is not set. */
+void oneib_check_links(const struct oneib_config *config, struct oneib_checks *checks);
 /* The partitions file and the operator's static partitions. */
 void oneib_check_files(const struct oneib_config *config, struct oneib_checks *checks);
 

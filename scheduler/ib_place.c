@@ -12,7 +12,7 @@
 #include "opennebula/credentials.h"
 #include "placement/arrange.h"
 #include "placement/wire.h"
-#include "scheduler/links_file.h"
+#include "placement/links_file.h"
 #include "scheduler/running.h"
 #include <errno.h>
 #include <signal.h>

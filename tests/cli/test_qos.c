@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /* `oneib qos`: classes, what they promise, and the lines for opensm.conf. */
 #include "run.h"
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <time.h>
 
 #define CLASSES "qos = { classes = [\"gold: weight 64, SL 1-2\", \"silver: weight 16, SL 3\"]; };\n"
 
@@ -111,6 +114,37 @@ static void a_measurement_takes_a_second_to_an_hour(void **state)
     must_refuse(RUN("qos", "--measured", "--seconds", "-1"), "1-3600, not '-1'");
 }
 
+/* ---- oneib check ----------------------------------------------------------------------------- */
+
+static const char *links_checked(void)
+{
+    char settings[512];
+    snprintf(settings, sizeof settings,
+             "qos = { classes = [\"silver: weight 16, SL 3\"]; links_file = \"%s\"; };",
+             in_directory("links"));
+    write_file("oneib.conf", settings);
+    return RUN("--config", in_directory("oneib.conf"), "check")->out;
+}
+
+static void check_says_whether_the_scheduler_can_go_by_the_file_of_links(void **state)
+{
+    (void)state;
+    const struct timespec old[] = {{.tv_sec = time(NULL) - 31}, {.tv_sec = time(NULL) - 31}};
+    assert_contains(links_checked(), "warn  links: ");
+    assert_contains(links_checked(), "/links does not exist\n");
+    write_file("links", "oneib-links 1\n");
+    assert_contains(links_checked(), "warn  links: ");
+    assert_contains(links_checked(), "line 2 is not as oneibd writes it\n");
+    write_file("links", "oneib-links 1\ncluster 7 3\nend\n");
+    assert_contains(links_checked(), "ok    links: ");
+    assert_contains(links_checked(), "links of 1 clusters");
+    assert_int_equal(utimensat(AT_FDCWD, in_directory("links"), old, 0), 0);
+    assert_contains(links_checked(), "warn  links: ");
+    assert_contains(links_checked(), "not of the last 30 seconds: is oneibd at work");
+    write_file("oneib.conf", "");
+    assert_lacks(RUN("--config", in_directory("oneib.conf"), "check")->out, "links: ");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -122,6 +156,7 @@ int main(void)
         cmocka_unit_test(options_of_a_measurement_go_with_nothing_else),
         cmocka_unit_test(a_measurement_takes_a_second_to_an_hour),
         cmocka_unit_test(more_sls_than_lanes_are_refused_with_the_place),
+        cmocka_unit_test(check_says_whether_the_scheduler_can_go_by_the_file_of_links),
     };
     return cmocka_run_group_tests(tests, make_directory, remove_directory);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scheduler/links_file.h"
+#include "placement/links_file.h"
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "base/stamp.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The file in which oneibd says which links clusters use. */
-#ifndef ONEIB_SCHEDULER_LINKS_FILE_H
-#define ONEIB_SCHEDULER_LINKS_FILE_H
+#ifndef ONEIB_PLACEMENT_LINKS_FILE_H
+#define ONEIB_PLACEMENT_LINKS_FILE_H
 
 #include "base/error.h"
 #include "placement/links_text.h"
