@@ -145,7 +145,8 @@ static int take_classes(struct picture *picture, struct oneib_error *err)
 static int carry(struct picture *picture, struct oneib_routes *routes, struct oneib_error *err)
 {
     struct oneib_sharing sharing;
-    if (oneib_sharing_make(picture->table, routes, ONEIB_SHARED_NOW, &sharing, err) < 0)
+    if (oneib_sharing_make_of(&picture->snapshot, picture->table, routes, ONEIB_SHARED_NOW,
+                              &sharing, err) < 0)
         return -1;
     oneib_topology_carry(&picture->topology, routes, sharing.clusters, sharing.count);
     oneib_sharing_clear(&sharing);

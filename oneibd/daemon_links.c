@@ -4,6 +4,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/file.h"
+#include "cluster/member_ports.h"
 #include "cluster/port_index.h"
 #include "oneibd/daemon.h"
 #include "placement/links_text.h"
@@ -31,30 +32,41 @@ static int add_hosts(const struct oneib_cloud *cloud, struct oneib_links *links,
     return 0;
 }
 
-static int add_cluster(const struct oneib_partition *partition, uint32_t network_id,
+static int add_cluster(const struct oneib_member_ports *ports,
+                       const struct oneib_partition *partition, uint32_t network_id,
                        struct oneib_links *links, struct oneib_error *err)
 {
-    oneib_guid *ports = malloc((partition->member_count + 1) * sizeof *ports);
-    if (!ports)
-        return oneib_fail_memory(err);
-    for (size_t i = 0; i < partition->member_count; i++)
-        ports[i] = partition->members[i].guid;
-    const int status = oneib_links_add_cluster(links, network_id, partition->sl, ports,
-                                               partition->member_count, err);
-    free(ports);
+    oneib_guid *guids;
+    size_t count;
+    if (oneib_member_ports_of(ports, partition, &guids, &count, err) < 0)
+        return -1;
+    const int status = oneib_links_add_cluster(links, network_id, partition->sl, guids, count, err);
+    free(guids);
     return status;
 }
 
-static int add_clusters(const struct oneib_partition_table *table, struct oneib_links *links,
-                        struct oneib_error *err)
+static int add_all_clusters(const struct oneib_member_ports *ports,
+                            const struct oneib_partition_table *table, struct oneib_links *links,
+                            struct oneib_error *err)
 {
     for (size_t i = 0; i < table->count; i++) {
         uint32_t id;
         if (table->items[i].sl != 0 && oneib_partition_cluster(&table->items[i], &id) &&
-            add_cluster(&table->items[i], id, links, err) < 0)
+            add_cluster(ports, &table->items[i], id, links, err) < 0)
             return -1;
     }
     return 0;
+}
+
+static int add_clusters(const struct oneib_snapshot *snapshot, struct oneib_links *links,
+                        struct oneib_error *err)
+{
+    struct oneib_member_ports ports;
+    if (oneib_member_ports_make(&snapshot->desired, &snapshot->subnet, &ports, err) < 0)
+        return -1;
+    const int status = add_all_clusters(&ports, &snapshot->desired.table, links, err);
+    oneib_member_ports_clear(&ports);
+    return status;
 }
 
 static bool has_this(const char *path, const struct oneib_text *text)
@@ -91,7 +103,7 @@ static int write_links(struct oneib_daemon *daemon, struct oneib_error *err)
     struct oneib_links links = {.routes = daemon->routes};
     int status = add_hosts(&daemon->snapshot.cloud, &links, err);
     if (status == 0)
-        status = add_clusters(&daemon->snapshot.desired.table, &links, err);
+        status = add_clusters(&daemon->snapshot, &links, err);
     if (status == 0)
         status = write_file(daemon, &links, err);
     daemon->routes = links.routes;

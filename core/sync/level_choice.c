@@ -101,8 +101,8 @@ static int find_coming(struct choice *choice, struct oneib_error *err)
     for (size_t i = 0; i < desired->count; i++)
         if (!oneib_partition_table_find(&choice->snapshot->seen.table, desired->items[i].pkey))
             coming.items[coming.count++] = desired->items[i];
-    const int outcome =
-        oneib_sharing_make(&coming, choice->routes, ONEIB_SHARED_LATER, &choice->coming, err);
+    const int outcome = oneib_sharing_make_of(choice->snapshot, &coming, choice->routes,
+                                              ONEIB_SHARED_LATER, &choice->coming, err);
     free(coming.items);
     return outcome;
 }
@@ -113,8 +113,8 @@ static int choose(struct choice *choice, struct oneib_error *err)
         return -1;
     if (choice->coming.count == 0)
         return 0;
-    if (oneib_sharing_make(&choice->snapshot->seen.table, choice->routes, ONEIB_SHARED_LATER,
-                           &choice->in_force, err) < 0)
+    if (oneib_sharing_make_of(choice->snapshot, &choice->snapshot->seen.table, choice->routes,
+                              ONEIB_SHARED_LATER, &choice->in_force, err) < 0)
         return -1;
     for (; choice->decided < choice->coming.count; choice->decided++)
         if (decide(choice, &choice->coming.clusters[choice->decided], err) < 0)

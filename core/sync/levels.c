@@ -163,7 +163,8 @@ int oneib_levels_judge_sharing(const struct oneib_snapshot *snapshot, struct one
                                struct oneib_findings *findings, struct oneib_error *err)
 {
     struct oneib_sharing sharing;
-    if (oneib_sharing_make(&snapshot->seen.table, routes, ONEIB_SHARED_NOW, &sharing, err) < 0)
+    if (oneib_sharing_make_of(snapshot, &snapshot->seen.table, routes, ONEIB_SHARED_NOW, &sharing,
+                              err) < 0)
         return -1;
     const int outcome = oneib_sharing_judge(&sharing, routes, &snapshot->cloud, findings, err);
     oneib_sharing_clear(&sharing);

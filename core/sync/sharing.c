@@ -12,61 +12,75 @@
     "give the class more SLs, place their VMs apart, or take it that they share what the class "   \
     "has"
 
-static int list_ports(const struct oneib_partition *partition, oneib_guid **ports,
-                      struct oneib_error *err)
-{
-    *ports = malloc((partition->member_count + 1) * sizeof **ports);
-    if (!*ports)
-        return oneib_fail_memory(err);
-    for (size_t i = 0; i < partition->member_count; i++)
-        (*ports)[i] = partition->members[i].guid;
-    return 0;
-}
+/* What is made of a table, and by what. */
+struct making {
+    const struct oneib_partition_table *table;
+    const struct oneib_member_ports *ports;
+    struct oneib_routes *routes;
+    enum oneib_sharing_of of;
+};
 
-static int add_cluster(struct oneib_sharing *sharing, const struct oneib_partition *partition,
-                       uint32_t network_id, struct oneib_routes *routes, enum oneib_sharing_of of,
-                       struct oneib_error *err)
+static int add_cluster(const struct making *making, const struct oneib_partition *partition,
+                       uint32_t network_id, struct oneib_sharing *sharing, struct oneib_error *err)
 {
-    oneib_guid *ports;
-    uint64_t *set = sharing->sets + sharing->count * oneib_routes_words(routes);
-    if (list_ports(partition, &ports, err) < 0)
+    oneib_guid *guids;
+    size_t count;
+    uint64_t *set = sharing->sets + sharing->count * oneib_routes_words(making->routes);
+    if (oneib_member_ports_of(making->ports, partition, &guids, &count, err) < 0)
         return -1;
-    oneib_routes_of(routes, ports, partition->member_count, set);
-    if (of == ONEIB_SHARED_LATER)
-        oneib_routes_ends_of(routes, ports, partition->member_count, set);
-    free(ports);
+    oneib_routes_of(making->routes, guids, count, set);
+    if (making->of == ONEIB_SHARED_LATER)
+        oneib_routes_ends_of(making->routes, guids, count, set);
+    free(guids);
     sharing->clusters[sharing->count++] =
         (struct oneib_routed_cluster){.network_id = network_id, .sl = partition->sl, .set = set};
     return 0;
 }
 
-static int add_all(const struct oneib_partition_table *table, struct oneib_routes *routes,
-                   enum oneib_sharing_of of, struct oneib_sharing *sharing, struct oneib_error *err)
+static int add_all(const struct making *making, struct oneib_sharing *sharing,
+                   struct oneib_error *err)
 {
+    const struct oneib_partition_table *table = making->table;
     sharing->clusters = calloc(table->count + 1, sizeof *sharing->clusters);
     sharing->sets =
-        calloc(table->count + 1, (oneib_routes_words(routes) + 1) * sizeof *sharing->sets);
+        calloc(table->count + 1, (oneib_routes_words(making->routes) + 1) * sizeof *sharing->sets);
     if (!sharing->clusters || !sharing->sets)
         return oneib_fail_memory(err);
     for (size_t i = 0; i < table->count; i++) {
         uint32_t id;
         if (table->items[i].sl != 0 && oneib_partition_cluster(&table->items[i], &id) &&
-            add_cluster(sharing, &table->items[i], id, routes, of, err) < 0)
+            add_cluster(making, &table->items[i], id, sharing, err) < 0)
             return -1;
     }
-    return oneib_routes_shared(routes, sharing->clusters, sharing->count, &sharing->shared,
+    return oneib_routes_shared(making->routes, sharing->clusters, sharing->count, &sharing->shared,
                                &sharing->shared_count, err);
 }
 
-int oneib_sharing_make(const struct oneib_partition_table *table, struct oneib_routes *routes,
+int oneib_sharing_make(const struct oneib_partition_table *table,
+                       const struct oneib_member_ports *ports, struct oneib_routes *routes,
                        enum oneib_sharing_of of, struct oneib_sharing *sharing,
                        struct oneib_error *err)
 {
+    const struct making making = {table, ports, routes, of};
     *sharing = (struct oneib_sharing){0};
-    if (add_all(table, routes, of, sharing, err) == 0)
+    if (add_all(&making, sharing, err) == 0)
         return 0;
     oneib_sharing_clear(sharing);
     return -1;
+}
+
+int oneib_sharing_make_of(const struct oneib_snapshot *snapshot,
+                          const struct oneib_partition_table *table, struct oneib_routes *routes,
+                          enum oneib_sharing_of of, struct oneib_sharing *sharing,
+                          struct oneib_error *err)
+{
+    struct oneib_member_ports ports;
+    *sharing = (struct oneib_sharing){0};
+    if (oneib_member_ports_make(&snapshot->desired, &snapshot->subnet, &ports, err) < 0)
+        return -1;
+    const int outcome = oneib_sharing_make(table, &ports, routes, of, sharing, err);
+    oneib_member_ports_clear(&ports);
+    return outcome;
 }
 
 void oneib_sharing_clear(struct oneib_sharing *sharing)

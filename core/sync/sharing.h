@@ -5,7 +5,9 @@
 
 #include "base/finding.h"
 #include "cluster/cloud.h"
+#include "cluster/member_ports.h"
 #include "partitions/partition.h"
+#include "sync/sync.h"
 #include "topology/routes.h"
 
 /* The clusters with an SL other than 0, in the order of the table. */
@@ -22,10 +24,17 @@ enum oneib_sharing_of {
     ONEIB_SHARED_LATER, /* and their own links in any case, that of a lone one, too */
 };
 
-/* By the members that the table lists. On failure *sharing is empty. */
-int oneib_sharing_make(const struct oneib_partition_table *table, struct oneib_routes *routes,
+/* By the members that the table lists, and the ports that they are on the fabric by. On failure
+ * *sharing is empty. */
+int oneib_sharing_make(const struct oneib_partition_table *table,
+                       const struct oneib_member_ports *ports, struct oneib_routes *routes,
                        enum oneib_sharing_of of, struct oneib_sharing *sharing,
                        struct oneib_error *err);
+/* The same by the ports of a snapshot's members. */
+int oneib_sharing_make_of(const struct oneib_snapshot *snapshot,
+                          const struct oneib_partition_table *table, struct oneib_routes *routes,
+                          enum oneib_sharing_of of, struct oneib_sharing *sharing,
+                          struct oneib_error *err);
 void oneib_sharing_clear(struct oneib_sharing *sharing);
 
 /* Adds sl-shared for each of the first 100 pairs, with both networks and the first of the links

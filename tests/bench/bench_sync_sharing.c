@@ -132,7 +132,8 @@ static double best_of_rounds(const struct oneib_partition_table *table, struct o
         struct oneib_sharing sharing;
         struct oneib_error err;
         const double began = oneib_now_ms();
-        if (oneib_sharing_make(table, routes, ONEIB_SHARED_NOW, &sharing, &err) < 0)
+        if (oneib_sharing_make(table, &(struct oneib_member_ports){0}, routes, ONEIB_SHARED_NOW,
+                               &sharing, &err) < 0)
             stop(err.text);
         const double took = oneib_now_ms() - began;
         best = took < best ? took : best;

@@ -7,6 +7,7 @@
  */
 #include "../skip.h"
 #include "base/cleanup.h"
+#include "base/file.h"
 #include "node_scene.h"
 
 #define BLUE 258
@@ -376,6 +377,50 @@ static void lanes_and_paths_are_those_of_physical_ports(void **state)
     lab_output_clear(&output);
 }
 
+/* For the placer, which reads them once they are written. */
+static void await_links_of(uint32_t network)
+{
+    char line[96];
+    snprintf(line, sizeof line, "cluster %" PRIu32 " 1 0x%016" PRIx64 " 0x%016" PRIx64 "\n",
+             network, lab_host_port_guid(lab, 0), lab_host_port_guid(lab, 1));
+    for (unsigned waited = 0;; waited += 100) {
+        oneib_autofree char *text = NULL;
+        size_t length;
+        if (oneib_file_read(lab_path(lab, "links", &err), 65536, &text, &length, &err) == 0 &&
+            strstr(text, line))
+            break;
+        if (waited > CHANGE_MS)
+            fail_msg("\"%s\" is not in: %s", line, text ? text : "(no file)");
+        lab_sleep_ms(100);
+    }
+}
+
+/* Red has a VM on each host, blue at first one on host 0 alone. No forwarding table leads to a
+ * virtual port by a LID of its own. */
+static void links_of_virtual_ports_are_those_of_their_hosts(void **state)
+{
+    char settings[1024];
+    uint32_t next;
+    struct lab_output output = {0};
+    (void)state;
+    snprintf(settings, sizeof settings,
+             OFF
+             " qos: { classes = [\"gold: weight 64, SL 1\"]; default_class = \"gold\"; vls = 8; "
+             "links_file = \"%s\"; };",
+             lab_path(lab, "links", &err));
+    begin_with(settings, "verify = 1000;");
+    AWAIT("red", 0, "qos", "--links");
+    ONEIB(0, &output, "qos", "--links");
+    must_not_say(output.out, "blue");
+    boot(blue, 1, &next);
+    AWAIT("red, blue", 0, "qos", "--links");
+    ONEIB(0, &output, "qos", "--links");
+    must_say(output.error, "both have SL 1, and meet on 4 links");
+    await_links_of(red);
+    await_links_of(blue);
+    lab_output_clear(&output);
+}
+
 /* The subnet manager takes its time. */
 static void mend_in(unsigned seconds)
 {
@@ -433,6 +478,7 @@ int main(void)
         ON_NODES(oneibd_counts_and_compares_virtual_ports),
         ON_NODES(a_virtual_port_that_goes_and_one_that_comes_hold_up_nobody),
         ON_NODES(lanes_and_paths_are_those_of_physical_ports),
+        ON_NODES(links_of_virtual_ports_are_those_of_their_hosts),
         ON_NODES(sync_waits_for_virtual_ports),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

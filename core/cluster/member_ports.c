@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cluster/member_ports.h"
+#include "base/array.h"
+#include <stdlib.h>
+
+static int compare_guids(oneib_guid a, oneib_guid b)
+{
+    return (a > b) - (a < b);
+}
+
+static int compare_pairs(const void *a, const void *b)
+{
+    const struct oneib_member_port *left = a, *right = b;
+    const int order = compare_guids(left->member, right->member);
+    return order != 0 ? order : compare_guids(left->port, right->port);
+}
+
+/* ---- making ---------------------------------------------------------------------------------- */
+
+static int add(struct oneib_member_ports *ports, oneib_guid member, oneib_guid port,
+               struct oneib_error *err)
+{
+    if (member == 0 || port == 0 || member == port)
+        return 0;
+    if (oneib_reserve(&ports->items, &ports->capacity, ports->count + 1, sizeof *ports->items,
+                      err) < 0)
+        return -1;
+    ports->items[ports->count++] = (struct oneib_member_port){member, port};
+    return 0;
+}
+
+static int add_all(const struct oneib_desired *desired, const struct oneib_subnet *subnet,
+                   struct oneib_member_ports *ports, struct oneib_error *err)
+{
+    for (size_t i = 0; i < desired->binding_count; i++)
+        if (add(ports, desired->bindings[i].member, desired->bindings[i].port, err) < 0)
+            return -1;
+    for (size_t i = 0; i < subnet->port_count; i++)
+        if (add(ports, subnet->ports[i].guid, subnet->ports[i].owner, err) < 0)
+            return -1;
+    return 0;
+}
+
+int oneib_member_ports_make(const struct oneib_desired *desired, const struct oneib_subnet *subnet,
+                            struct oneib_member_ports *ports, struct oneib_error *err)
+{
+    *ports = (struct oneib_member_ports){0};
+    if (add_all(desired, subnet, ports, err) < 0) {
+        oneib_member_ports_clear(ports);
+        return -1;
+    }
+    if (ports->count)
+        qsort(ports->items, ports->count, sizeof *ports->items, compare_pairs);
+    return 0;
+}
+
+void oneib_member_ports_clear(struct oneib_member_ports *ports)
+{
+    free(ports->items);
+    *ports = (struct oneib_member_ports){0};
+}
+
+/* ---- of a partition -------------------------------------------------------------------------- */
+
+/* Index of its first pair, or of a later member's. */
+static size_t first_pair(const struct oneib_member_ports *ports, oneib_guid member)
+{
+    size_t low = 0, high = ports->count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (ports->items[middle].member < member)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+struct guids {
+    oneib_guid *items;
+    size_t count, capacity;
+};
+
+static int append(struct guids *guids, oneib_guid guid, struct oneib_error *err)
+{
+    if (oneib_reserve(&guids->items, &guids->capacity, guids->count + 1, sizeof *guids->items,
+                      err) < 0)
+        return -1;
+    guids->items[guids->count++] = guid;
+    return 0;
+}
+
+static int append_member(const struct oneib_member_ports *ports, oneib_guid member,
+                         struct guids *guids, struct oneib_error *err)
+{
+    size_t at = first_pair(ports, member);
+    if (at == ports->count || ports->items[at].member != member)
+        return append(guids, member, err);
+    for (; at < ports->count && ports->items[at].member == member; at++)
+        if (append(guids, ports->items[at].port, err) < 0)
+            return -1;
+    return 0;
+}
+
+static int compare_items(const void *a, const void *b)
+{
+    return compare_guids(*(const oneib_guid *)a, *(const oneib_guid *)b);
+}
+
+/* Several members on one port use the same links. */
+static void keep_each_once(struct guids *guids)
+{
+    size_t kept = 0;
+    if (guids->count)
+        qsort(guids->items, guids->count, sizeof *guids->items, compare_items);
+    for (size_t i = 0; i < guids->count; i++)
+        if (kept == 0 || guids->items[kept - 1] != guids->items[i])
+            guids->items[kept++] = guids->items[i];
+    guids->count = kept;
+}
+
+int oneib_member_ports_of(const struct oneib_member_ports *ports,
+                          const struct oneib_partition *partition, oneib_guid **guids,
+                          size_t *count, struct oneib_error *err)
+{
+    struct guids all = {0};
+    for (size_t i = 0; i < partition->member_count; i++)
+        if (append_member(ports, partition->members[i].guid, &all, err) < 0) {
+            free(all.items);
+            return -1;
+        }
+    keep_each_once(&all);
+    *guids = all.items;
+    *count = all.count;
+    return 0;
+}
